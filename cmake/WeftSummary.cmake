@@ -1,0 +1,1 @@
+message(STATUS "weft ${PROJECT_VERSION}: ${CMAKE_C_COMPILER_ID} ${CMAKE_BUILD_TYPE}, atomics ${WEFT_ATOMICS}, checked ${WEFT_CHECKED}, sanitize [${WEFT_SANITIZE}]")
