@@ -1,0 +1,79 @@
+/* base.h: what every weft header needs: visibility, result codes, memory hooks.
+ *
+ * Public. Included by <weft/jobs.h>, <weft/ecs.h> and <weft/weft.h>; rarely included alone.
+ * Nothing here keeps process-global mutable state. Every fallible function of the library returns a
+ * weft_result; the texts of the codes come from weft_result_name/_text/_explain and `weft explain
+ * CODE`. */
+#ifndef WEFT_BASE_H
+#define WEFT_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WEFT_VERSION_MAJOR 0
+#define WEFT_VERSION_MINOR 1
+#define WEFT_VERSION_PATCH 0
+
+#define WEFT_API __attribute__((visibility("default")))
+
+/* Result of a fallible call. The value is the number of the error page: WEFT_STALE_ENTITY is E0005.
+ * New codes are added at the end; values never change once released. */
+typedef enum weft_result {
+    WEFT_OK = 0,
+    WEFT_INVALID_ARGUMENT = 1,   /* a pointer, size, name or flag that cannot be right */
+    WEFT_OUT_OF_MEMORY = 2,      /* the allocator or the OS refused; nothing changed */
+    WEFT_LIMIT = 3,              /* a limit of the descriptor would be passed; nothing changed */
+    WEFT_NOT_FOUND = 4,          /* no such name, component on the entity, command, ... */
+    WEFT_STALE_ENTITY = 5,       /* null, destroyed, forged or foreign entity handle */
+    WEFT_BAD_HANDLE = 6,         /* null, stale or foreign component, query, system, job handle */
+    WEFT_ALREADY_EXISTS = 7,     /* the name is taken by something different */
+    WEFT_TYPE_MISMATCH = 8,      /* wrong size, alignment or kind of component for this call */
+    WEFT_WRONG_THREAD = 9,       /* see the function's Threads: line */
+    WEFT_WRONG_PHASE = 10,       /* e.g. a structural change while systems run: record a command */
+    WEFT_UNDECLARED_ACCESS = 11, /* a system touched what it did not declare */
+    WEFT_CYCLE = 12,             /* ordering constraints contradict each other */
+    WEFT_CORRUPT = 13,           /* untrusted bytes failed validation; nothing was loaded */
+    WEFT_IO = 14,                /* the operating system refused a file operation */
+    WEFT_UNSUPPORTED = 15,       /* not available in this build or on this machine */
+    WEFT_POOL_FULL = 16,         /* job pool exhausted; the job was not submitted */
+    WEFT_WOULD_NEST = 17,        /* a wait inside a job for something not its descendant */
+    WEFT_FORKED = 18,            /* the pool belongs to the parent process */
+    WEFT_CANCELLED = 19,         /* the job was cancelled before it completed */
+    WEFT_THREAD_FAILED = 20,     /* the OS refused a thread */
+    WEFT_BUSY = 21,              /* still in use: jobs pending, world stepping, blob referenced */
+    WEFT_JOB_FAILED = 22,        /* a job function returned an error of its own */
+    WEFT_RESULT_COUNT
+} weft_result;
+
+/* Name of a code as written in C ("WEFT_STALE_ENTITY"). Threads: any. Never NULL; static storage.
+ */
+WEFT_API const char *weft_result_name(weft_result result);
+/* One line that says what happened. Threads: any. Never NULL; static storage. */
+WEFT_API const char *weft_result_text(weft_result result);
+/* The page of the code: causes and what to do, several lines, ends without newline.
+ * Threads: any. Never NULL; static storage. */
+WEFT_API const char *weft_result_explain(weft_result result);
+
+/* The memory hook. All memory of a world or a pool, except mapped component storage, goes through
+ * it. Both functions are called from any thread. `allocate` returns `bytes` bytes aligned to
+ * `alignment` (a power of two, at most 64) or NULL; `release` gets the same bytes and alignment
+ * back. A zero-initialised hook means malloc and free. */
+typedef struct weft_allocator {
+    void *(*allocate)(void *user, size_t bytes, size_t alignment);
+    void (*release)(void *user, void *memory, size_t bytes, size_t alignment);
+    void *user;
+} weft_allocator;
+
+/* The operating-system seam (memory mapping, threads, futex, clock). Opaque: NULL in descriptors
+ * means the real one; tests inject faults here. */
+typedef struct weft_os weft_os;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,22 @@
+/* assert.h: our bugs. WEFT_ASSERT states what must hold if weft is right; it is compiled (never
+ * run) in unchecked builds, so it cannot rot. Callers' mistakes are not asserted: they are returned
+ * as errors. */
+#ifndef WEFT_ASSERT_H
+#define WEFT_ASSERT_H
+
+#include <stdbool.h>
+
+#if defined(WEFT_CHECKED)
+#define WEFT_IS_CHECKED 1
+#else
+#define WEFT_IS_CHECKED 0
+#endif
+
+/* Prints the broken statement to stderr and aborts. Reached in checked builds only. */
+_Noreturn void weft__assert_failed(const char *file, int line, const char *statement);
+
+#define WEFT_ASSERT(statement)                                                                     \
+    ((void)(WEFT_IS_CHECKED && !(statement) &&                                                     \
+            (weft__assert_failed(__FILE__, __LINE__, #statement), true)))
+
+#endif

@@ -1,0 +1,78 @@
+/* memory.c: allocation through the user's hook, with relaxed counters per category. */
+#include "memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void *allocate_libc(void *user, size_t bytes, size_t alignment)
+{
+    (void)user;
+    if (alignment <= _Alignof(max_align_t)) return malloc(bytes);
+    size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+    return rounded < bytes ? NULL : aligned_alloc(alignment, rounded);
+}
+
+static void release_libc(void *user, void *memory, size_t bytes, size_t alignment)
+{
+    (void)user, (void)bytes, (void)alignment;
+    free(memory);
+}
+
+weft_result weft__memory_init(weft__memory *memory, const weft_allocator *hook)
+{
+    *memory = (weft__memory){.hook = {.allocate = allocate_libc, .release = release_libc}};
+    if (hook == NULL) return WEFT_OK;
+    if ((hook->allocate == NULL) != (hook->release == NULL)) return WEFT_INVALID_ARGUMENT;
+    if (hook->allocate != NULL) memory->hook = *hook;
+    return WEFT_OK;
+}
+
+void weft__memory_count(weft__memory *memory, weft__memory_category category, int64_t bytes)
+{
+    /* relaxed: a statistic; nothing is published by it */
+    at_add_rlx(&memory->x_bytes[category], (uint64_t)bytes);
+}
+
+uint64_t weft__memory_bytes(const weft__memory *memory, weft__memory_category category)
+{
+    return at_load_rlx(&memory->x_bytes[category]); /* relaxed: a statistic */
+}
+
+void *weft__alloc(weft__memory *memory, weft__memory_category category, size_t count, size_t size,
+                  size_t alignment)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes) || bytes == 0) return NULL;
+    void *block = memory->hook.allocate(memory->hook.user, bytes, alignment);
+    if (block == NULL) return NULL;
+    weft__memory_count(memory, category, (int64_t)bytes);
+    at_add_rlx(&memory->x_allocations, (uint64_t)1); /* relaxed: a statistic */
+    return block;
+}
+
+void *weft__alloc_zeroed(weft__memory *memory, weft__memory_category category, size_t count,
+                         size_t size, size_t alignment)
+{
+    void *block = weft__alloc(memory, category, count, size, alignment);
+    if (block != NULL) memset(block, 0, count * size);
+    return block;
+}
+
+void *weft__realloc(weft__memory *memory, weft__memory_category category, void *old,
+                    size_t old_count, size_t new_count, size_t size, size_t alignment)
+{
+    void *block = weft__alloc(memory, category, new_count, size, alignment);
+    if (block == NULL) return NULL;
+    size_t kept = old_count < new_count ? old_count : new_count;
+    if (kept != 0) memcpy(block, old, kept * size);
+    weft__free(memory, category, old, old_count, size, alignment);
+    return block;
+}
+
+void weft__free(weft__memory *memory, weft__memory_category category, void *block, size_t count,
+                size_t size, size_t alignment)
+{
+    if (block == NULL) return;
+    weft__memory_count(memory, category, -(int64_t)(count * size));
+    memory->hook.release(memory->hook.user, block, count * size, alignment);
+}

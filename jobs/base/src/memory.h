@@ -1,0 +1,59 @@
+/* memory.h: heap memory of a world or a pool: the user's allocator hook plus exact counters per
+ * category.
+ *
+ * Owned by the world or pool; any thread may allocate. Sizes are given back on release, so nothing
+ * is stored in front of a block. No function aborts: NULL means the hook refused, and the caller
+ * undoes. */
+#ifndef WEFT_MEMORY_H
+#define WEFT_MEMORY_H
+
+#include <weft/base.h>
+
+#include "atomic.h"
+
+typedef enum weft__memory_category {
+    WEFT__MEMORY_JOBS,      /* pools, deques, job slots */
+    WEFT__MEMORY_ENTITIES,  /* directory, entity blocks, names */
+    WEFT__MEMORY_CHUNKS,    /* mapped component storage (counted here, mapped through weft_os) */
+    WEFT__MEMORY_METADATA,  /* chunk metadata, archetypes, layouts, edges */
+    WEFT__MEMORY_TYPES,     /* component registry */
+    WEFT__MEMORY_QUERIES,   /* queries, match caches, filters */
+    WEFT__MEMORY_SHARED,    /* shared values */
+    WEFT__MEMORY_BUFFERS,   /* spilled dynamic buffers */
+    WEFT__MEMORY_COMMANDS,  /* command buffers and playback scratch */
+    WEFT__MEMORY_SYSTEMS,   /* systems, schedule */
+    WEFT__MEMORY_SNAPSHOTS, /* snapshots, blobs */
+    WEFT__MEMORY_OTHER,
+    WEFT__MEMORY_CATEGORY_COUNT
+} weft__memory_category;
+
+typedef struct weft__memory {
+    weft_allocator hook; /* constant after init; never NULL functions */
+    /* shared atomic, relaxed counters */
+    weft_a64 x_bytes[WEFT__MEMORY_CATEGORY_COUNT];
+    weft_a64 x_allocations; /* successful allocations since init */
+} weft__memory;
+
+/* Takes the hook (or malloc/free when it is all zero). WEFT_INVALID_ARGUMENT when only one function
+ * is set. */
+weft_result weft__memory_init(weft__memory *memory, const weft_allocator *hook);
+
+/* `count * size` bytes, not zeroed, or NULL (also on overflow and for 0 bytes). */
+void *weft__alloc(weft__memory *memory, weft__memory_category category, size_t count, size_t size,
+                  size_t alignment);
+/* The same, zeroed. */
+void *weft__alloc_zeroed(weft__memory *memory, weft__memory_category category, size_t count,
+                         size_t size, size_t alignment);
+/* Grows an array to `new_count` elements: copies, releases the old one. NULL leaves the old one
+ * valid. */
+void *weft__realloc(weft__memory *memory, weft__memory_category category, void *old,
+                    size_t old_count, size_t new_count, size_t size, size_t alignment);
+/* Releases `count * size` bytes of the same category and alignment. NULL is ignored. */
+void weft__free(weft__memory *memory, weft__memory_category category, void *block, size_t count,
+                size_t size, size_t alignment);
+
+/* Counts memory that was not taken through the hook (mapped chunks): `bytes` may be negative. */
+void weft__memory_count(weft__memory *memory, weft__memory_category category, int64_t bytes);
+uint64_t weft__memory_bytes(const weft__memory *memory, weft__memory_category category);
+
+#endif

@@ -1,0 +1,125 @@
+/* os.c: the real operating system behind the seam of os.h: mmap with huge pages, pthreads, futex,
+ * CLOCK_MONOTONIC. Futexes are used directly because condition variables of glibc 2.36 can lose
+ * signals. Stateless. */
+#include "os.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HUGE_PAGE_BYTES ((size_t)2 << 20)
+
+static void *map_real(void *user, size_t bytes, size_t alignment)
+{
+    (void)user;
+    size_t slack = alignment > 4096 ? alignment : 0;
+    if (bytes == 0 || bytes > SIZE_MAX - slack) return NULL;
+    char *raw = mmap(NULL, bytes + slack, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (raw == MAP_FAILED) return NULL;
+    char *memory = raw;
+    if (slack != 0) {
+        size_t head = (alignment - (uintptr_t)raw % alignment) % alignment;
+        memory = raw + head;
+        if (head != 0) munmap(raw, head);
+        if (slack - head != 0) munmap(memory + bytes, slack - head);
+    }
+    if (alignment >= HUGE_PAGE_BYTES) madvise(memory, bytes, MADV_HUGEPAGE);
+    return memory;
+}
+
+static void unmap_real(void *user, void *memory, size_t bytes)
+{
+    (void)user;
+    munmap(memory, bytes);
+}
+
+static void discard_real(void *user, void *memory, size_t bytes)
+{
+    (void)user;
+    madvise(memory, bytes, MADV_DONTNEED);
+}
+
+typedef struct thread_start {
+    void (*run)(void *argument);
+    void *argument;
+    char name[16];
+} thread_start;
+
+static void *thread_main(void *argument)
+{
+    thread_start start = *(thread_start *)argument;
+    free(argument);
+    pthread_setname_np(pthread_self(), start.name);
+    start.run(start.argument);
+    return NULL;
+}
+
+static weft_result thread_start_real(void *user, weft__os_thread *out, const char *name,
+                                     void (*run)(void *argument), void *argument)
+{
+    (void)user;
+    thread_start *start = malloc(sizeof *start);
+    if (start == NULL) return WEFT_OUT_OF_MEMORY;
+    *start = (thread_start){.run = run, .argument = argument};
+    for (size_t i = 0; i + 1 < sizeof start->name && name[i] != '\0'; i++) start->name[i] = name[i];
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, thread_main, start) != 0) {
+        free(start);
+        return WEFT_THREAD_FAILED;
+    }
+    out->handle = (uintptr_t)thread;
+    return WEFT_OK;
+}
+
+static void thread_join_real(void *user, weft__os_thread thread)
+{
+    (void)user;
+    pthread_join((pthread_t)thread.handle, NULL);
+}
+
+static void futex_wait_real(void *user, weft_a32 *word, uint32_t expected)
+{
+    (void)user;
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);
+}
+
+static void futex_wake_real(void *user, weft_a32 *word, uint32_t count)
+{
+    (void)user;
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+static uint64_t clock_ns_real(void *user)
+{
+    (void)user;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static const weft_os os_real = {
+    .map = map_real,
+    .unmap = unmap_real,
+    .discard = discard_real,
+    .thread_start = thread_start_real,
+    .thread_join = thread_join_real,
+    .futex_wait = futex_wait_real,
+    .futex_wake = futex_wake_real,
+    .clock_ns = clock_ns_real,
+};
+
+const weft_os *weft__os_default(void)
+{
+    return &os_real;
+}
+
+uint32_t weft__os_process(void)
+{
+    return (uint32_t)getpid();
+}

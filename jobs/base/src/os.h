@@ -1,0 +1,45 @@
+/* os.h: the operating-system seam. Every mapping, thread, futex and clock call of the library goes
+ * through this table, so that tests inject faults and the explorer and the simulator replace time
+ * and threads.
+ *
+ * A weft_os must outlive everything created with it. All functions may be called from any thread.
+ */
+#ifndef WEFT_OS_H
+#define WEFT_OS_H
+
+#include <weft/base.h>
+
+#include "atomic.h"
+
+/* A thread as the seam sees it; the real one stores a pthread_t in `handle`. */
+typedef struct weft__os_thread {
+    uintptr_t handle;
+} weft__os_thread;
+
+struct weft_os {
+    void *user;
+    /* Zeroed, readable and writable memory; `bytes` is a multiple of the page size, `alignment` a
+     * power of two (asks for huge pages when it is at least 2 MiB). NULL when the OS refuses. */
+    void *(*map)(void *user, size_t bytes, size_t alignment);
+    void (*unmap)(void *user, void *memory, size_t bytes);
+    /* Gives the physical pages of a range back; the range stays mapped and reads as zero. */
+    void (*discard)(void *user, void *memory, size_t bytes);
+    /* WEFT_OK or WEFT_THREAD_FAILED. `name` has at most 15 characters. */
+    weft_result (*thread_start)(void *user, weft__os_thread *out, const char *name,
+                                void (*run)(void *argument), void *argument);
+    void (*thread_join)(void *user, weft__os_thread thread);
+    /* Sleeps while *word == expected. May return early (spurious wake-up): callers loop. */
+    void (*futex_wait)(void *user, weft_a32 *word, uint32_t expected);
+    void (*futex_wake)(void *user, weft_a32 *word, uint32_t count);
+    /* Monotonic nanoseconds. */
+    uint64_t (*clock_ns)(void *user);
+};
+
+/* The real operating system. Constant, stateless. */
+const weft_os *weft__os_default(void);
+
+/* Identifies the process, to notice fork() (getpid is a cheap system call; call it at API grain).
+ */
+uint32_t weft__os_process(void);
+
+#endif
