@@ -1,11 +1,11 @@
-/* memory.h: heap memory of a world or a pool: the user's allocator hook plus exact counters per
+/* heap.h: heap memory of a world or a pool: the user's allocator hook plus exact counters per
  * category.
  *
  * Owned by the world or pool; any thread may allocate. Sizes are given back on release, so nothing
  * is stored in front of a block. No function aborts: NULL means the hook refused, and the caller
  * undoes. */
-#ifndef WEFT_MEMORY_H
-#define WEFT_MEMORY_H
+#ifndef WEFT_HEAP_H
+#define WEFT_HEAP_H
 
 #include <weft/base.h>
 

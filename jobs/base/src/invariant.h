@@ -1,8 +1,8 @@
-/* assert.h: our bugs. WEFT_ASSERT states what must hold if weft is right; it is compiled (never
+/* invariant.h: our bugs. WEFT_ASSERT states what must hold if weft is right; it is compiled (never
  * run) in unchecked builds, so it cannot rot. Callers' mistakes are not asserted: they are returned
  * as errors. */
-#ifndef WEFT_ASSERT_H
-#define WEFT_ASSERT_H
+#ifndef WEFT_INVARIANT_H
+#define WEFT_INVARIANT_H
 
 #include <stdbool.h>
 

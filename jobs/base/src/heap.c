@@ -1,5 +1,5 @@
-/* memory.c: allocation through the user's hook, with relaxed counters per category. */
-#include "memory.h"
+/* heap.c: allocation through the user's hook, with relaxed counters per category. */
+#include "heap.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* assert.c: the end of a checked build that found a bug of weft. Not linked into decisions of
+/* invariant.c: the end of a checked build that found a bug of weft. Not linked into decisions of
  * release builds: there WEFT_ASSERT never evaluates its statement. */
-#include "assert.h"
+#include "invariant.h"
 
 #include <stdio.h>
 #include <stdlib.h>
