@@ -1,0 +1,67 @@
+/* commands.h: structural changes recorded now and played back at the next sync point.
+ *
+ * Public. Inside systems weft_slice_commands gives the recorder of the slice; the order of effect
+ * is (system, slice, sequence), whatever the number of workers. Outside systems
+ * weft_commands_create makes a recorder of one's own, played back by weft_commands_play. Values are
+ * copied when recorded. Threads: the thread that runs the slice (or owns the recorder). Recording
+ * fails only with OUT_OF_MEMORY or a bad handle; the rest is found at playback, which names the
+ * command and its recorder. Playing a command on an entity that died meanwhile is skipped and
+ * counted, except that destroying twice is fine. */
+#ifndef WEFT_COMMANDS_H
+#define WEFT_COMMANDS_H
+
+#include <weft/query.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A recorder outside systems. Null on failure. Threads: owner to create, destroy and play; one
+ * thread at a time to record, which need not be the owner. */
+WEFT_API weft_result weft_commands_create(weft_world *world, weft_commands **out);
+WEFT_API void weft_commands_destroy(weft_commands *commands);
+/* Plays everything recorded, then empties the recorder. Threads: owner, world idle. */
+WEFT_API weft_result weft_commands_play(weft_commands *commands);
+
+/* Creates an entity. The handle returned is deferred: usable as a target of later commands of the
+ * same recorder and as a value inside components whose ENTITY fields are described; it becomes a
+ * real one at playback. Null on failure. */
+WEFT_API weft_entity weft_commands_create_entity(weft_commands *commands, weft_archetype archetype);
+/* `count` entities of an archetype, written in place: `rows` gets columns (indexed by the position
+ * of the component in weft_archetype_components) that stay valid until playback; values start
+ * zeroed. At most the rows of one chunk are given: `rows->count` may be less than `count`; call
+ * again for the rest. Ids are given at playback, in deterministic order. No later copy is made. */
+WEFT_API weft_result weft_commands_create_rows(weft_commands *commands, weft_archetype archetype,
+                                               uint32_t count, weft_slice *rows);
+/* The same with real ids at once in rows->entities. Which ids depends on timing. */
+WEFT_API weft_result weft_commands_create_rows_unordered(weft_commands *commands,
+                                                         weft_archetype archetype, uint32_t count,
+                                                         weft_slice *rows);
+WEFT_API weft_entity weft_commands_instantiate(weft_commands *commands, weft_entity source);
+WEFT_API weft_result weft_commands_destroy_entity(weft_commands *commands, weft_entity entity);
+WEFT_API weft_result weft_commands_add(weft_commands *commands, weft_entity entity,
+                                       weft_component component);
+WEFT_API weft_result weft_commands_remove(weft_commands *commands, weft_entity entity,
+                                          weft_component component);
+/* Sets a value, adding the component when absent. */
+WEFT_API weft_result weft_commands_set(weft_commands *commands, weft_entity entity,
+                                       weft_component component, const void *value, size_t size);
+WEFT_API weft_result weft_commands_set_shared(weft_commands *commands, weft_entity entity,
+                                              weft_component component, const void *value);
+WEFT_API weft_result weft_commands_enable(weft_commands *commands, weft_entity entity,
+                                          weft_component component, bool enabled);
+/* Appends `count` elements to a dynamic buffer (adding the component when absent). */
+WEFT_API weft_result weft_commands_append(weft_commands *commands, weft_entity entity,
+                                          weft_component component, const void *elements,
+                                          uint32_t count);
+/* Query-wide commands; the query is evaluated at playback. */
+WEFT_API weft_result weft_commands_query_add(weft_commands *commands, weft_query query,
+                                             weft_component component);
+WEFT_API weft_result weft_commands_query_remove(weft_commands *commands, weft_query query,
+                                                weft_component component);
+WEFT_API weft_result weft_commands_query_destroy(weft_commands *commands, weft_query query);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,145 @@
+/* component.h: component types: registration, kinds, reflection, dynamic buffers.
+ *
+ * Public. Component ids are per world, never global variables. Types cannot be removed. */
+#ifndef WEFT_COMPONENT_H
+#define WEFT_COMPONENT_H
+
+#include <weft/world.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Kinds are flags; DATA (none set) is a plain column. A component of size 0 is a tag: no column. */
+typedef enum weft_component_flags {
+    WEFT_DATA = 0,
+    WEFT_ENABLEABLE = 1 << 0, /* has an enable bit per row; new rows are enabled */
+    WEFT_SHARED = 1 << 1,  /* one value per chunk, stored once per world; rows with the same values
+                              live  together. Not with other kinds except CLEANUP */
+    WEFT_BUFFER = 1 << 2,  /* dynamic array per row; `size` is the element size */
+    WEFT_CHUNK = 1 << 3,   /* one value per chunk, initially zero; never moves with entities */
+    WEFT_CLEANUP = 1 << 4, /* survives weft_entity_destroy until it is removed */
+    WEFT_SINGLETON = 1 << 5, /* one value per world, a resource; not part of archetypes */
+} weft_component_flags;
+
+/* A described field, for inspection and text output (optional). */
+typedef enum weft_field_kind {
+    WEFT_FIELD_BYTES,
+    WEFT_FIELD_BOOL,
+    WEFT_FIELD_I8,
+    WEFT_FIELD_I16,
+    WEFT_FIELD_I32,
+    WEFT_FIELD_I64,
+    WEFT_FIELD_U8,
+    WEFT_FIELD_U16,
+    WEFT_FIELD_U32,
+    WEFT_FIELD_U64,
+    WEFT_FIELD_F32,
+    WEFT_FIELD_F64,
+    WEFT_FIELD_ENTITY, /* patched when commands resolve deferred entities and on instantiate */
+    WEFT_FIELD_BLOB,
+} weft_field_kind;
+
+typedef struct weft_field {
+    const char *name;
+    weft_field_kind kind;
+    uint32_t offset; /* bytes from the start of the component (or buffer element) */
+    uint32_t count;  /* array length; 0 means 1. BYTES: number of bytes */
+} weft_field;
+
+/* Lifecycle functions get arrays of `count` values (buffer: elements). They may be called from any
+ * worker during playback, never concurrently for the same value, and must not touch the world. */
+typedef struct weft_component_hooks {
+    void (*construct)(void *values, uint32_t count, void *user); /* after zeroing of added values */
+    void (*destruct)(void *values, uint32_t count,
+                     void *user); /* before rows are destroyed or removed */
+    void (*copy)(void *to, const void *from, uint32_t count,
+                 void *user); /* instantiate; default memcpy */
+    void *user;
+} weft_component_hooks;
+
+/* Zero means default. Everything is copied. */
+typedef struct weft_component_desc {
+    const char *name;         /* unique in the world, 1..255 bytes */
+    size_t size;              /* bytes; 0 makes a tag. Buffers: bytes of one element */
+    size_t alignment;         /* power of two up to 64; 0 = natural for the size (at most 16) */
+    uint32_t flags;           /* weft_component_flags */
+    uint32_t buffer_capacity; /* BUFFER: elements stored inline; 0 = as many as fit 128 bytes */
+    uint32_t chunk_row_limit; /* caps the rows of chunks that contain it (which then do not grow);
+                                 0 = no cap */
+    const weft_field *fields; /* optional; ENTITY fields must be listed to be patched */
+    uint32_t field_count;
+    weft_component_hooks hooks;                                     /* optional; not for SHARED */
+    uint64_t (*shared_hash)(const void *value, void *user);         /* SHARED, both or none; */
+    bool (*shared_equal)(const void *a, const void *b, void *user); /* default: bytes, fields, */
+    void (*shared_release)(void *value, void *user); /* when the last reference to a value goes */
+} weft_component_desc;
+
+/* Registers a component type, or returns the existing one when name and layout are the same.
+ * Null handle on failure: see weft_world_error (INVALID_ARGUMENT, ALREADY_EXISTS, LIMIT,
+ * OUT_OF_MEMORY). Threads: owner, world idle. */
+WEFT_API weft_component weft_component_create(weft_world *world, const weft_component_desc *desc);
+
+/* Sugar: a plain component named after its C type. */
+#define WEFT_COMPONENT(world, type)                                                                \
+    weft_component_create_plain((world), #type, sizeof(type), _Alignof(type), 0)
+/* Sugar: a plain component with flags. */
+#define WEFT_COMPONENT_FLAGS(world, type, flags)                                                   \
+    weft_component_create_plain((world), #type, sizeof(type), _Alignof(type), (flags))
+/* Sugar: a tag. */
+#define WEFT_TAG(world, name) weft_component_create_plain((world), #name, 0, 1, 0)
+
+/* weft_component_create with name, size, alignment and flags only. Threads: owner, world idle. */
+WEFT_API weft_component weft_component_create_plain(weft_world *world, const char *name,
+                                                    size_t size, size_t alignment, uint32_t flags);
+
+/* The type with this name, or null. Threads: owner. Cost: O(1). */
+WEFT_API weft_component weft_component_find(const weft_world *world, const char *name);
+
+/* The description (valid while the world lives; fields and name are the world's copies), or NULL
+ * for a bad handle. Threads: any while no type is being registered. */
+WEFT_API const weft_component_desc *weft_component_info(const weft_world *world,
+                                                        weft_component component);
+
+/* Hash of name, size, alignment, kind and fields: equal in every run and build. 0 for a bad handle.
+ * Threads: as weft_component_info. */
+WEFT_API uint64_t weft_component_hash(const weft_world *world, weft_component component);
+
+/* The value of a SINGLETON component, zeroed until first written; NULL for a bad handle or another
+ * kind. Write access stamps its change version. Threads: owner; systems use weft_slice_resource. */
+WEFT_API void *weft_singleton_write(weft_world *world, weft_component component);
+WEFT_API const void *weft_singleton_read(const weft_world *world, weft_component component);
+
+/* ---- dynamic buffers: the column of a BUFFER component holds weft_buffer headers ---- */
+
+/* Header in the column; the elements follow inline or live on the heap. Use the functions. */
+typedef struct weft_buffer {
+    void *heap;        /* NULL while the elements are inline */
+    uint32_t count;    /* elements */
+    uint32_t capacity; /* elements that fit before it grows */
+} weft_buffer;
+
+/* The elements. Valid until the buffer grows or its row moves. Threads: whoever may access the
+ * column. */
+static inline void *weft_buffer_data(const weft_buffer *buffer)
+{
+    return buffer->heap != NULL ? buffer->heap : (void *)(uintptr_t)(buffer + 1);
+}
+
+/* Sets the number of elements; new ones are zero. Growth doubles. Elements never return inline by
+ * themselves. Threads: whoever may write the column. Errors: OUT_OF_MEMORY, LIMIT (buffer
+ * unchanged). */
+WEFT_API weft_result weft_buffer_resize(weft_world *world, weft_component component,
+                                        weft_buffer *buffer, uint32_t count);
+/* Makes room for `capacity` elements, or trims (back inline when it fits) down to the count.
+ * Threads and errors as weft_buffer_resize. */
+WEFT_API weft_result weft_buffer_reserve(weft_world *world, weft_component component,
+                                         weft_buffer *buffer, uint32_t capacity);
+/* Appends `count` elements (copied). Threads and errors as weft_buffer_resize. */
+WEFT_API weft_result weft_buffer_append(weft_world *world, weft_component component,
+                                        weft_buffer *buffer, const void *elements, uint32_t count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,139 @@
+/* entity.h: entities and immediate structural changes: single, array. Query-wide forms are in
+ * query.h, recorded forms (from jobs) in commands.h.
+ *
+ * Public. Unless a function says otherwise - Threads: owner, while the world is idle (no system
+ * runs, no query is being iterated); else WRONG_PHASE. Every failing call leaves the world
+ * unchanged. Arrays of components have no limit. A row that moves keeps its values, enable bits and
+ * buffers. Rules: adding a present component and removing an absent one is fine and does nothing;
+ * destroying a dead entity is STALE_ENTITY; a destroyed entity with CLEANUP components lives on as
+ * a residue of these until they are removed. */
+#ifndef WEFT_ENTITY_H
+#define WEFT_ENTITY_H
+
+#include <weft/component.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Built-in components of every world: Prefab and Disabled exclude an entity from queries that do
+ * not name them; LinkedGroup is a buffer of weft_entity whose element 0 is its root (destroy and
+ * instantiate follow it; groups of members are not expanded further). */
+WEFT_API weft_component weft_component_prefab(const weft_world *world);
+WEFT_API weft_component weft_component_disabled(const weft_world *world);
+WEFT_API weft_component weft_component_linked_group(const weft_world *world);
+
+/* The archetype of a set of components (any order, no duplicates). Null on failure: BAD_HANDLE,
+ * INVALID_ARGUMENT, LIMIT, OUT_OF_MEMORY. Threads: owner. Cost: O(components) when it exists. */
+WEFT_API weft_archetype weft_archetype_create(weft_world *world, const weft_component *components,
+                                              uint32_t count);
+/* Writes up to `capacity` component types of an archetype; returns how many it has (0: bad handle).
+ * Threads: owner. */
+WEFT_API uint32_t weft_archetype_components(const weft_world *world, weft_archetype archetype,
+                                            weft_component *out, uint32_t capacity);
+
+/* One entity with zeroed components; null on failure (LIMIT, OUT_OF_MEMORY). */
+WEFT_API weft_entity weft_entity_create(weft_world *world, weft_archetype archetype);
+/* `count` entities, all or none. `out` (count handles) may be NULL. Values are zeroed. */
+WEFT_API weft_result weft_entity_create_many(weft_world *world, const weft_component *components,
+                                             uint32_t component_count, uint32_t count,
+                                             weft_entity *out);
+/* `count` entities with data: values[i] is an array of `count` values of components[i] of the
+ * archetype's list as given, or NULL for zeroes. All or none. */
+WEFT_API weft_result weft_entity_create_filled(weft_world *world, const weft_component *components,
+                                               const void *const *values, uint32_t component_count,
+                                               uint32_t count, weft_entity *out);
+/* `count` copies of `source` (its linked group included, references inside the group remapped to
+ * the copy; the Prefab tag and cleanup components are not copied). `out` gets the roots; may be
+ * NULL. */
+WEFT_API weft_result weft_entity_instantiate(weft_world *world, weft_entity source, uint32_t count,
+                                             weft_entity *out);
+
+/* Destroys. With a linked group, its members too. Errors: STALE_ENTITY. */
+WEFT_API weft_result weft_entity_destroy(weft_world *world, weft_entity entity);
+/* Destroys all alive ones among `entities` (duplicates and dead ones are skipped). */
+WEFT_API weft_result weft_entity_destroy_many(weft_world *world, const weft_entity *entities,
+                                              uint32_t count);
+
+/* True while the entity exists (a cleanup residue exists). Threads: any while nobody changes
+ * structure. */
+WEFT_API bool weft_entity_is_alive(const weft_world *world, weft_entity entity);
+/* The archetype, or null for a dead entity. Threads: as weft_entity_is_alive. */
+WEFT_API weft_archetype weft_entity_archetype(const weft_world *world, weft_entity entity);
+/* True when alive and with the component. Threads: as weft_entity_is_alive. */
+WEFT_API bool weft_entity_has(const weft_world *world, weft_entity entity,
+                              weft_component component);
+
+/* The value for reading, NULL when dead, absent or a tag (weft_world_error tells which). Valid
+ * until the next structural change. Does not stamp versions. Threads: owner; in systems use
+ * weft_slice_get. */
+WEFT_API const void *weft_entity_get(const weft_world *world, weft_entity entity,
+                                     weft_component component);
+/* The value for writing: stamps the change version of its slice. Else as weft_entity_get. */
+WEFT_API void *weft_entity_write(weft_world *world, weft_entity entity, weft_component component);
+/* Writes a value of `size` bytes; adds the component when absent. Errors: STALE_ENTITY,
+ * TYPE_MISMATCH. */
+WEFT_API weft_result weft_entity_set(weft_world *world, weft_entity entity,
+                                     weft_component component, const void *value, size_t size);
+/* Sugar: weft_entity_set with a typed value: WEFT_SET(world, e, position, Position, {1, 2, 3}). */
+#define WEFT_SET(world, entity, component, type, ...)                                              \
+    weft_entity_set((world), (entity), (component), &(type)__VA_ARGS__, sizeof(type))
+/* Copies the values of many entities to `out` (count x size bytes). STALE_ENTITY or NOT_FOUND names
+ * the first one that has no value; then `out` is filled up to it. Threads: as weft_entity_get.
+ * Cost: overlaps cache misses; several times faster than single gets in random order. */
+WEFT_API weft_result weft_entity_gather(const weft_world *world, const weft_entity *entities,
+                                        uint32_t count, weft_component component, void *out);
+
+WEFT_API weft_result weft_entity_add(weft_world *world, weft_entity entity,
+                                     weft_component component);
+WEFT_API weft_result weft_entity_remove(weft_world *world, weft_entity entity,
+                                        weft_component component);
+/* Adds and removes sets of components of many entities, each row moved at most once. Dead entities
+ * fail the whole call before anything changes. */
+WEFT_API weft_result weft_entity_change_many(weft_world *world, const weft_entity *entities,
+                                             uint32_t count, const weft_component *add,
+                                             uint32_t add_count, const weft_component *remove,
+                                             uint32_t remove_count);
+/* Moves the entity to an archetype: common components keep their values, others are zero or
+ * removed. Cleanup components cannot be dropped this way (INVALID_ARGUMENT). */
+WEFT_API weft_result weft_entity_set_archetype(weft_world *world, weft_entity entity,
+                                               weft_archetype archetype);
+/* Exchanges all component values of two entities of the same archetype; ids stay. */
+WEFT_API weft_result weft_entity_swap(weft_world *world, weft_entity a, weft_entity b);
+
+/* Sets the enable bit. TYPE_MISMATCH when not ENABLEABLE. Threads: owner, also while iterating (not
+ * a structural change); systems that declared the write use weft_slice_enable. */
+WEFT_API weft_result weft_entity_enable(weft_world *world, weft_entity entity,
+                                        weft_component component, bool enabled);
+/* False when dead, absent or disabled. Threads: as weft_entity_is_alive. */
+WEFT_API bool weft_entity_is_enabled(const weft_world *world, weft_entity entity,
+                                     weft_component component);
+
+/* Debug name (copied, up to 63 bytes kept); NULL removes it. `weft_entity_name` returns "" when
+ * none. */
+WEFT_API weft_result weft_entity_set_name(weft_world *world, weft_entity entity, const char *name);
+WEFT_API const char *weft_entity_name(const weft_world *world, weft_entity entity);
+
+/* ---- shared components ---- */
+
+/* Gives an entity a shared value (adds the component when absent): the row moves to a chunk of the
+ * new tuple of values. Values are de-duplicated by content. */
+WEFT_API weft_result weft_entity_set_shared(weft_world *world, weft_entity entity,
+                                            weft_component component, const void *value);
+/* The shared value of an entity (the default, all zero, if never set); NULL when dead or absent.
+ * Valid until the value is no longer used by anybody. Threads: as weft_entity_is_alive. */
+WEFT_API const void *weft_entity_shared(const weft_world *world, weft_entity entity,
+                                        weft_component component);
+/* Values in use of a shared type, the default first: writes up to `capacity` pointers, returns how
+ * many there are. Threads: owner. */
+WEFT_API uint32_t weft_shared_values(const weft_world *world, weft_component component,
+                                     const void **out, uint32_t capacity);
+/* Order version of a shared value: changes whenever rows enter or leave chunks with this value.
+ * Threads: owner. */
+WEFT_API uint32_t weft_shared_version(const weft_world *world, weft_component component,
+                                      const void *value);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,175 @@
+/* query.h: cached queries, filters, iteration, indexed access, and query-wide structural changes.
+ *
+ * Public. A query is matched once against existing archetypes and again only against new ones;
+ * equal descriptions share their cache. Filters belong to the handle. Unless said otherwise -
+ * Threads: owner, world idle. */
+#ifndef WEFT_QUERY_H
+#define WEFT_QUERY_H
+
+#include <weft/slice.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How a term selects. Enable bits count for ALL, ANY, NONE and DISABLED on ENABLEABLE components.
+ */
+typedef enum weft_match {
+    WEFT_ALL = 0,  /* has it, enabled */
+    WEFT_ANY,      /* at least one of the ANY terms, enabled */
+    WEFT_NONE,     /* lacks it, or has it disabled */
+    WEFT_ABSENT,   /* lacks it, whatever the enable bits */
+    WEFT_PRESENT,  /* has it, whatever the enable bits */
+    WEFT_OPTIONAL, /* column if there, else NULL */
+    WEFT_DISABLED, /* has it, disabled */
+} weft_match;
+
+typedef struct weft_term {
+    weft_component component;
+    weft_access access;   /* default WEFT_READ */
+    weft_match match;     /* default WEFT_ALL */
+    uint32_t alternative; /* terms with the same number form one description; descriptions are
+                             OR-ed. A term index is a column index, whatever its alternative */
+} weft_term;
+
+#define WEFT_INLINE_TERMS 12
+
+typedef struct weft_query_desc {
+    weft_term terms[WEFT_INLINE_TERMS]; /* up to the first null component */
+    const weft_term *more_terms;        /* continued here */
+    uint32_t more_term_count;
+    bool with_prefabs;   /* also match the Prefab tag (implied when a term names it) */
+    bool with_disabled;  /* also match the Disabled tag (implied when a term names it) */
+    bool ignore_enabled; /* treat every enable bit as set */
+} weft_query_desc;
+
+/* Makes a query (cached and shared by content). Null on failure: BAD_HANDLE, INVALID_ARGUMENT (the
+ * same component in contradicting terms), OUT_OF_MEMORY. Cost: O(archetypes that can match). */
+WEFT_API weft_query weft_query_create(weft_world *world, const weft_query_desc *desc);
+/* Releases the handle and its filters. Errors: BAD_HANDLE, BUSY while a system uses it. */
+WEFT_API weft_result weft_query_destroy(weft_world *world, weft_query query);
+
+/* ---- filters: shared conditions are AND-ed; (changed OR order-changed) is AND-ed to them ---- */
+
+typedef enum weft_filter_op {
+    WEFT_FILTER_EQUAL,     /* the shared value is the one given */
+    WEFT_FILTER_NOT_EQUAL, /* it is not */
+    WEFT_FILTER_ONE_OF,    /* it is one of `count` values, stored one after the other */
+} weft_filter_op;
+
+/* Adds a condition on a SHARED component of the query. Values are copied. */
+WEFT_API weft_result weft_query_filter_shared(weft_world *world, weft_query query,
+                                              weft_component component, weft_filter_op op,
+                                              const void *values, uint32_t count);
+/* Passes slices in which any of the components given by these calls changed after `since` (0: all
+ * pass). In systems `since` is replaced by the version of the system's last run. */
+WEFT_API weft_result weft_query_filter_changed(weft_world *world, weft_query query,
+                                               weft_component component, uint32_t since);
+/* Passes chunks whose rows came, went or moved after `since`. */
+WEFT_API weft_result weft_query_filter_order(weft_world *world, weft_query query, uint32_t since);
+/* Removes all filters. */
+WEFT_API weft_result weft_query_filter_reset(weft_world *world, weft_query query);
+
+/* ---- questions; all honour filters and enable bits ---- */
+
+WEFT_API uint64_t weft_query_count(const weft_world *world, weft_query query);
+WEFT_API bool weft_query_is_empty(const weft_world *world, weft_query query);
+/* Archetype, filters and enable bits of one entity. */
+WEFT_API bool weft_query_matches(const weft_world *world, weft_query query, weft_entity entity);
+/* Archetypes that match now: writes up to `capacity`, returns how many. */
+WEFT_API uint32_t weft_query_archetypes(const weft_world *world, weft_query query,
+                                        weft_archetype *out, uint32_t capacity);
+/* Copies entities, or values of `component`, of all matching rows in query order; `capacity` rows
+ * at most. Returns the number of rows there are. */
+WEFT_API uint64_t weft_query_entities(const weft_world *world, weft_query query, weft_entity *out,
+                                      uint64_t capacity);
+WEFT_API uint64_t weft_query_gather(const weft_world *world, weft_query query,
+                                    weft_component component, void *out, uint64_t capacity);
+/* Writes `count` values to the matching rows in query order; INVALID_ARGUMENT when the count
+ * differs. */
+WEFT_API weft_result weft_query_scatter(weft_world *world, weft_query query,
+                                        weft_component component, const void *values,
+                                        uint64_t count);
+/* The only matching entity; null with NOT_FOUND (none) or INVALID_ARGUMENT (several) in the world's
+ * error. */
+WEFT_API weft_entity weft_query_single(weft_world *world, weft_query query);
+
+/* ---- iteration by the owner ----
+ *   weft_cursor c = weft_query_begin(world, query);
+ *   while (weft_query_next(&c)) { Position *p = weft_slice_write(&c.slice, 0); ... }
+ * Structural changes are refused until the loop ends; leave early with weft_query_end. */
+
+typedef struct weft_cursor {
+    weft_slice slice; /* the current run of rows */
+    weft_world *world;
+    void *query; /* private from here on */
+    void *columns_inline[WEFT_INLINE_TERMS];
+    uint32_t archetype_position;
+    uint32_t chunk_position;
+    uint32_t row;
+    uint32_t state;
+    uint64_t scratch[4];
+} weft_cursor;
+
+WEFT_API weft_cursor weft_query_begin(weft_world *world, weft_query query);
+WEFT_API bool weft_query_next(weft_cursor *cursor);
+WEFT_API void weft_query_end(weft_cursor *cursor);
+
+/* Runs `run` over all slices on the world's pool and waits. The order of calls is unspecified.
+ * Cost: a loop too small to pay off runs on the caller. */
+WEFT_API weft_result weft_query_each(weft_world *world, weft_query query,
+                                     void (*run)(weft_slice *slice, void *user), void *user);
+
+/* ---- indexed access: a query as one flat array of rows (enable bits ignored, filters honoured)
+ * ---- */
+
+typedef struct weft_indexed {
+    void *span_base;     /* biased: element i of the span is at span_base + i * stride */
+    uint64_t span_begin; /* the cached span is [span_begin, span_end) */
+    uint64_t span_end;
+    uint64_t count;  /* elements */
+    uint32_t stride; /* bytes of one element */
+    uint32_t term;
+    weft_world *world; /* private from here on */
+    void *spans;
+    uint64_t span_count;
+    uint64_t span_position;
+} weft_indexed;
+
+/* Opens element access to a term's column. Valid until the next structural change. Close with
+ * weft_indexed_close. Errors: BAD_HANDLE, INVALID_ARGUMENT (no column), OUT_OF_MEMORY. */
+WEFT_API weft_result weft_indexed_open(weft_world *world, weft_query query, uint32_t term,
+                                       weft_indexed *out);
+WEFT_API void weft_indexed_close(weft_indexed *indexed);
+/* Private: moves the cached span so that it contains `i` (O(log chunks)); NULL when out of range.
+ */
+WEFT_API void *weft_indexed_seek(weft_indexed *indexed, uint64_t i);
+
+/* Element i, or NULL when i >= count. Sequential access is O(1). Threads: one per weft_indexed;
+ * copies of an open one may be used by other threads as long as only the original is closed. */
+static inline void *weft_indexed_at(weft_indexed *indexed, uint64_t i)
+{
+    if (i - indexed->span_begin < indexed->span_end - indexed->span_begin)
+        return (char *)indexed->span_base + i * indexed->stride;
+    return weft_indexed_seek(indexed, i);
+}
+
+/* ---- query-wide structural changes (filters and enable bits honoured) ----
+ * Tags and shared values of whole chunks are changed by editing chunk headers only. */
+
+WEFT_API weft_result weft_query_add(weft_world *world, weft_query query, weft_component component);
+WEFT_API weft_result weft_query_remove(weft_world *world, weft_query query,
+                                       weft_component component);
+/* Sets a value on all rows, adding the component where absent. */
+WEFT_API weft_result weft_query_set(weft_world *world, weft_query query, weft_component component,
+                                    const void *value, size_t size);
+WEFT_API weft_result weft_query_set_shared(weft_world *world, weft_query query,
+                                           weft_component component, const void *value);
+WEFT_API weft_result weft_query_enable(weft_world *world, weft_query query,
+                                       weft_component component, bool enabled);
+WEFT_API weft_result weft_query_destroy_entities(weft_world *world, weft_query query);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

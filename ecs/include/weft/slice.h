@@ -1,0 +1,143 @@
+/* slice.h: what a system or a cursor sees: a run of rows of one chunk, as column pointers.
+ *
+ * Public. The fields of weft_slice are filled by the engine and read only; use the inline
+ * functions, which cost a load, and which checked builds of the library verify (right term,
+ * declared access). Pointers live until the callback returns or the cursor advances. A slice is
+ * used by one thread. */
+#ifndef WEFT_SLICE_H
+#define WEFT_SLICE_H
+
+#include <weft/entity.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weft_commands weft_commands; /* commands.h */
+
+/* What a term does with its component. */
+typedef enum weft_access {
+    WEFT_READ = 0,
+    WEFT_WRITE = 1,     /* stamps the change version of the slices visited */
+    WEFT_NO_ACCESS = 2, /* only matches */
+} weft_access;
+
+typedef struct weft_slice {
+    uint32_t count;       /* rows */
+    uint32_t term_count;  /* terms of the query */
+    void *const *columns; /* [term]: first row, or NULL (tag, absent optional, shared, none) */
+    const weft_entity *entities; /* [row] */
+    const uint64_t *enabled; /* bit per row (bits >= count are 0), NULL when every row is enabled */
+    uint32_t index;          /* position in the query: stable for a layout, for any worker count */
+    uint32_t worker;         /* 0..workers-1: index of per-worker scratch, never of results */
+    float dt;                /* seconds of this step; 0 outside systems */
+    uint32_t is_checked;     /* not 0 in checked builds of the library */
+    const void *chunk;       /* private */
+    void *context;           /* private */
+} weft_slice;
+
+/* Private: reports a wrong term or undeclared access of a checked build. */
+WEFT_API void weft_slice_check(const weft_slice *slice, uint32_t term, weft_access access);
+
+static inline uint32_t weft_slice_count(const weft_slice *slice)
+{
+    return slice->count;
+}
+
+static inline float weft_slice_dt(const weft_slice *slice)
+{
+    return slice->dt;
+}
+
+static inline uint32_t weft_slice_worker(const weft_slice *slice)
+{
+    return slice->worker;
+}
+
+/* Entity handles of the rows. */
+static inline const weft_entity *weft_slice_entities(const weft_slice *slice)
+{
+    return slice->entities;
+}
+
+/* The column of a term for writing: an array of weft_slice_count values. NULL for an absent
+ * optional. */
+static inline void *weft_slice_write(const weft_slice *slice, uint32_t term)
+{
+    if (__builtin_expect(slice->is_checked != 0, 0)) weft_slice_check(slice, term, WEFT_WRITE);
+    return slice->columns[term];
+}
+
+/* The column of a term for reading. */
+static inline const void *weft_slice_read(const weft_slice *slice, uint32_t term)
+{
+    if (__builtin_expect(slice->is_checked != 0, 0)) weft_slice_check(slice, term, WEFT_READ);
+    return slice->columns[term];
+}
+
+/* Visits runs of enabled rows: uint32_t begin = 0, end = 0; while (weft_slice_next_run(s, &begin,
+ * &end)) for (i = begin; i < end; i++) ... With no mask there is one run. */
+static inline bool weft_slice_next_run(const weft_slice *slice, uint32_t *begin, uint32_t *end)
+{
+    uint32_t row = *end, count = slice->count;
+    if (slice->enabled == NULL) {
+        *begin = row;
+        *end = count;
+        return row < count;
+    }
+    const uint64_t *words = slice->enabled;
+    while (row < count) { /* first enabled row at or after `row` */
+        uint64_t word = words[row >> 6] >> (row & 63);
+        if (word != 0) {
+            row += (uint32_t)__builtin_ctzll(word);
+            break;
+        }
+        row = (row | 63) + 1;
+    }
+    if (row >= count) return false;
+    *begin = row;
+    while (row < count) { /* first disabled row after it */
+        uint64_t word = ~words[row >> 6] >> (row & 63);
+        if (word != 0) {
+            row += (uint32_t)__builtin_ctzll(word);
+            break;
+        }
+        row = (row | 63) + 1;
+    }
+    *end = row < count ? row : count;
+    return true;
+}
+
+/* Shared value of the chunk for a term on a SHARED component (the default when never set). */
+WEFT_API const void *weft_slice_shared(const weft_slice *slice, uint32_t term);
+/* Chunk value of a term on a CHUNK component; writing stamps its version. Systems that write it are
+ * dispatched with whole chunks. NULL when absent. */
+WEFT_API void *weft_slice_chunk_value(const weft_slice *slice, uint32_t term, weft_access access);
+/* Sets the enable bit of a row for a term declared WEFT_WRITE. Safe for several slices of one chunk
+ * at once. Takes effect at once, also for later systems; not for the mask of this slice. */
+WEFT_API void weft_slice_enable(const weft_slice *slice, uint32_t term, uint32_t row, bool enabled);
+
+/* ---- inside systems: other entities and resources, as declared ---- */
+
+/* Value of another entity; the component must be a declared lookup of the system (or, outside
+ * systems, anything). NULL when dead or absent. Cost: a hash-free look-up, three dependent loads.
+ */
+WEFT_API const void *weft_slice_get(const weft_slice *slice, weft_entity entity,
+                                    weft_component component);
+/* The same for writing; declared as a write lookup. Two rows of different slices must not write the
+ * same entity: a system with write lookups that may collide must be declared single. */
+WEFT_API void *weft_slice_get_write(const weft_slice *slice, weft_entity entity,
+                                    weft_component component);
+/* A declared resource (SINGLETON component). */
+WEFT_API void *weft_slice_resource(const weft_slice *slice, weft_component component,
+                                   weft_access access);
+/* The recorder of commands of this slice; its order is (system, slice, sequence). NULL outside
+ * systems. */
+WEFT_API weft_commands *weft_slice_commands(const weft_slice *slice);
+/* The world, for const functions only while systems run. */
+WEFT_API weft_world *weft_slice_world(const weft_slice *slice);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,144 @@
+/* world.h: a world: its creation, limits, errors, memory, invariants and hash.
+ *
+ * Public. A world owns entities, components, archetypes, chunks, queries, shared values and (when
+ * the scheduler is used) systems. It owns its job pool unless one is lent to it. Several worlds may
+ * live side by side and share a pool. The thread that calls is the world's owner while it calls:
+ * one thread at a time; handing a world from thread to thread is fine when the hand-over
+ * synchronises. */
+#ifndef WEFT_WORLD_H
+#define WEFT_WORLD_H
+
+#include <weft/base.h>
+#include <weft/jobs.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weft_world weft_world;
+
+/* An entity: 32-bit index and 32-bit version; {0, 0} is null. A version is odd while the entity
+ * lives and never comes back for an index. Compare both fields; never order versions. */
+typedef struct weft_entity {
+    uint32_t index;
+    uint32_t version;
+} weft_entity;
+
+/* Component type of one world; 0 is null. The same name and layout give the same handle. */
+typedef struct weft_component {
+    uint32_t id;
+} weft_component;
+
+/* Archetype of one world: a set of component types; 0 is null. Archetypes live as long as the
+ * world. */
+typedef struct weft_archetype {
+    uint32_t id;
+} weft_archetype;
+
+/* Query of one world; 0 is null. Index and generation are checked. */
+typedef struct weft_query {
+    uint32_t id;
+} weft_query;
+
+/* Zero means default for every field. Everything is copied. New fields are added at the end. */
+typedef struct weft_world_desc {
+    const char *name;    /* for traces and errors; default "world" */
+    uint32_t workers;    /* threads including the owner; 0 = the cores this process may use */
+    weft_job_pool *pool; /* a pool to borrow; NULL = the world makes its own (workers fields) */
+    weft_allocator allocator;    /* heap memory; default malloc */
+    uint32_t entity_block_limit; /* blocks of 8,192 entities; default and maximum 16,384 */
+    uint32_t megachunk_limit;    /* 1 MiB each; default and maximum 16,384 */
+    uint32_t component_limit;    /* component types; default and maximum 65,536 */
+    uint32_t entity_tag;     /* 0..15, stored in the handles of this world: worlds with different
+                                tags refuse each other's entities (0: no such check) */
+    bool without_huge_pages; /* do not ask the OS for 2 MiB pages */
+    const weft_os *os;       /* NULL; tests inject faults here */
+} weft_world_desc;
+
+/* The last error of a world. `text` names things and says what to do; it is valid until the next
+ * failing call on this world. */
+typedef struct weft_error {
+    weft_result code;
+    weft_entity entity;       /* the entity concerned, or null */
+    weft_component component; /* the component concerned, or null */
+    char text[400];
+} weft_error;
+
+/* Makes a world. `desc` may be NULL (all defaults). On failure *out is NULL.
+ * Threads: any. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, THREAD_FAILED.
+ * Cost: an empty world without a pool of its own takes some kilobytes. */
+WEFT_API weft_result weft_world_create(const weft_world_desc *desc, weft_world **out);
+
+/* Destroys the world with everything in it, running destructors of components; joins an own pool.
+ * NULL is ignored. Threads: owner. Errors: WRONG_PHASE while the world steps or is iterated
+ * (nothing is destroyed). */
+WEFT_API weft_result weft_world_destroy(weft_world *world);
+
+/* The last error, never NULL; code WEFT_OK when there was none. Threads: owner. Valid until the
+ * next failing call. */
+WEFT_API const weft_error *weft_world_error(const weft_world *world);
+
+/* The pool the world runs on; owned by the world unless it was lent. Threads: any. */
+WEFT_API weft_job_pool *weft_world_pool(const weft_world *world);
+
+/* Checks every invariant of the storage (reads everything). WEFT_OK, or WEFT_CORRUPT with the first
+ * broken invariant in weft_world_error. Threads: owner, world idle. Cost: O(entities + metadata).
+ */
+WEFT_API weft_result weft_world_validate(weft_world *world);
+
+typedef enum weft_hash_kind {
+    WEFT_HASH_LAYOUT,  /* ids, versions, order of chunks and rows, bytes: equal for any worker count
+                        */
+    WEFT_HASH_CONTENT, /* ids and component values only: independent of where rows are stored */
+} weft_hash_kind;
+
+/* Hash of the state of the world. Padding bytes inside components count: zero your structs.
+ * Threads: owner, world idle. Cost: O(bytes). */
+WEFT_API uint64_t weft_world_hash(weft_world *world, weft_hash_kind kind);
+
+/* Bytes per category, and counts. */
+typedef struct weft_world_stats {
+    uint64_t entities; /* alive */
+    uint64_t archetypes;
+    uint64_t chunks;
+    uint64_t slices;
+    uint64_t units_used;        /* of 16 KiB */
+    uint64_t megachunks_mapped; /* of 1 MiB */
+    uint64_t component_types;
+    uint64_t queries;
+    uint64_t bytes_moved;    /* component bytes copied by structural changes since creation */
+    uint64_t rows_moved;     /* rows copied by structural changes since creation */
+    uint64_t bytes_entities; /* directory and entity blocks */
+    uint64_t bytes_chunks;   /* mapped component storage */
+    uint64_t bytes_metadata; /* chunk metadata, archetypes, edges */
+    uint64_t bytes_types;
+    uint64_t bytes_queries;
+    uint64_t bytes_shared;
+    uint64_t bytes_buffers; /* spilled dynamic buffers */
+    uint64_t bytes_commands;
+    uint64_t bytes_systems;
+    uint64_t bytes_other;
+    uint64_t bytes_total;
+    uint64_t allocations; /* successful calls of the allocator hook since creation */
+} weft_world_stats;
+
+/* Threads: owner. Cost: O(archetypes). */
+WEFT_API void weft_world_stats_get(const weft_world *world, weft_world_stats *out);
+
+/* Merges under-filled chunks and returns empty megachunks to the OS, moving at most `row_budget`
+ * rows. Returns the number of rows moved; call until it returns 0 to compact completely. Threads:
+ * owner, world idle. Errors: none; out of memory stops early. Entity ids do not change. */
+WEFT_API uint64_t weft_world_compact(weft_world *world, uint64_t row_budget);
+
+/* The change version of the world (wraps, never 0): pass it later to weft_query_filter_changed.
+ * Threads: any. */
+WEFT_API uint32_t weft_world_version(const weft_world *world);
+
+/* Starts a new version, so that later writes are seen as changes since the old one. Returns the old
+ * version. The scheduler does this around every system. Threads: owner. */
+WEFT_API uint32_t weft_world_advance(weft_world *world);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,69 @@
+/* schedule.h: looking at and steering the schedule: explanation, ambiguities, export, statistics,
+ * snapshots.
+ *
+ * Public. The schedule is compiled when systems or archetypes changed and reused otherwise.
+ * Threads: owner, world idle. Text functions write at most `capacity` bytes with a NUL and return
+ * the length of the full text, like snprintf. */
+#ifndef WEFT_SCHEDULE_H
+#define WEFT_SCHEDULE_H
+
+#include <weft/system.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Zero means default. */
+typedef struct weft_schedule_options {
+    bool without_fusion;   /* every system in a stage of its own */
+    bool without_parallel; /* everything on the owner, in order */
+    uint64_t shuffle_seed; /* not 0: run a random legal order (for tests of determinism) */
+    bool measure;          /* time each system (two clock reads per slice batch) */
+} weft_schedule_options;
+WEFT_API weft_result weft_schedule_set(weft_world *world, const weft_schedule_options *options);
+
+/* Compiles now instead of at the next step. Errors: CYCLE (path in the error), NOT_FOUND (unknown
+ * name). */
+WEFT_API weft_result weft_schedule_compile(weft_world *world);
+
+/* Why `a` runs before `b` (or that nothing orders them), as text. */
+WEFT_API size_t weft_schedule_explain(weft_world *world, weft_system a, weft_system b, char *text,
+                                      size_t capacity);
+/* Conflicting pairs ordered only by registration, one per line with the component. */
+WEFT_API size_t weft_schedule_ambiguities(weft_world *world, char *text, size_t capacity);
+/* Sync points, and the pair of systems that forced each. */
+WEFT_API size_t weft_schedule_sync_points(weft_world *world, char *text, size_t capacity);
+/* Graphviz and JSON, with the component on each edge, stages and measured times. */
+WEFT_API size_t weft_schedule_dot(weft_world *world, char *text, size_t capacity);
+WEFT_API size_t weft_schedule_json(weft_world *world, char *text, size_t capacity);
+
+typedef struct weft_frame_stats {
+    uint64_t frames;
+    uint64_t frame_ns;         /* the last step */
+    uint64_t critical_path_ns; /* longest chain of stages in it */
+    uint64_t playback_ns;
+    uint32_t systems;
+    uint32_t stages;
+    uint32_t sync_points;
+    uint64_t commands;         /* played back in the last step */
+    uint64_t commands_skipped; /* their entity had died */
+} weft_frame_stats;
+WEFT_API void weft_frame_stats_get(const weft_world *world, weft_frame_stats *out);
+
+/* ---- rollback: a copy of the state in memory ---- */
+
+typedef struct weft_snapshot weft_snapshot;
+
+/* Takes a snapshot; with `previous` (of the same world, may be NULL) only slices changed since it
+ * are copied, the rest is shared with it. */
+WEFT_API weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
+                                        weft_snapshot **out);
+/* Puts the world back: same ids, same layout, same future. Systems and queries are not part of it.
+ */
+WEFT_API weft_result weft_snapshot_restore(weft_world *world, const weft_snapshot *snapshot);
+WEFT_API void weft_snapshot_destroy(weft_snapshot *snapshot);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

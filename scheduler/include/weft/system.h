@@ -1,0 +1,121 @@
+/* system.h: systems: functions over the slices of queries, with everything they touch declared.
+ *
+ * Public. The scheduler derives order and parallelism from the declarations: two systems conflict
+ * when some archetype matches both and one writes a component the other touches, or when their
+ * lookups or resources collide; conflicting systems without an explicit order run in the order of
+ * their registration. Systems that touch only the rows they are given (no lookups) are fused: each
+ * slice runs all of them back to back. Threads: owner, world idle, unless said otherwise. */
+#ifndef WEFT_SYSTEM_H
+#define WEFT_SYSTEM_H
+
+#include <weft/ecs.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* 0 is null. Index and generation are checked. */
+typedef struct weft_system {
+    uint32_t id;
+} weft_system;
+
+/* Random access to other entities, or to a resource (SINGLETON component). */
+typedef struct weft_lookup {
+    weft_component component;
+    weft_access access;
+} weft_lookup;
+
+typedef enum weft_system_flags {
+    WEFT_SYSTEM_SINGLE = 1 << 0,      /* slices run one after the other, in order, on one worker */
+    WEFT_SYSTEM_MAIN_THREAD = 1 << 1, /* like SINGLE, on the thread that steps the world */
+    WEFT_SYSTEM_EXCLUSIVE =
+        1 << 2, /* nothing else runs; immediate structural changes are allowed */
+    WEFT_SYSTEM_BACKGROUND = 1 << 3,   /* low class: never picked up by a waiting thread */
+    WEFT_SYSTEM_NOT_FUSED = 1 << 4,    /* its own loop, e.g. to profile it */
+    WEFT_SYSTEM_WHOLE_CHUNKS = 1 << 5, /* called once per chunk, never with part of one */
+} weft_system_flags;
+
+/* What commands a system may record; a sync point is placed only before systems that could see the
+ * effect. */
+typedef enum weft_command_effects {
+    WEFT_RECORDS_NOTHING = 0,
+    WEFT_RECORDS_CREATE = 1 << 0,
+    WEFT_RECORDS_DESTROY = 1 << 1,
+    WEFT_RECORDS_ADD = 1 << 2,    /* add, set, set_shared, append of the components in `records` */
+    WEFT_RECORDS_REMOVE = 1 << 3, /* of the components in `records` */
+    WEFT_RECORDS_ANY = 0xff,
+} weft_command_effects;
+
+#define WEFT_SYSTEM_LOOKUPS 8
+#define WEFT_SYSTEM_ORDER 8
+
+/* Zero means default. Everything is copied. */
+typedef struct weft_system_desc {
+    const char *name; /* unique in the world */
+    void (*run)(weft_slice *slice,
+                void *user); /* once per slice; with no terms: once per step, empty slice */
+    void *user;              /* the caller's; must outlive the system */
+    weft_query_desc query;   /* the rows it runs over */
+    weft_query filtered;     /* instead of `query`: an existing one, with its filters */
+    weft_lookup lookups[WEFT_SYSTEM_LOOKUPS];      /* up to the first null component */
+    weft_lookup resources[WEFT_SYSTEM_LOOKUPS];    /* singletons, up to the first null component */
+    weft_query reads_queries[WEFT_SYSTEM_LOOKUPS]; /* further queries it iterates itself, with their
+                                                      access */
+    uint32_t flags;                                /* weft_system_flags */
+    uint32_t effects;                              /* weft_command_effects */
+    weft_component records[WEFT_SYSTEM_LOOKUPS];   /* components named by effects; empty = any */
+    const char *before[WEFT_SYSTEM_ORDER]; /* names of systems or groups that must come later */
+    const char *after[WEFT_SYSTEM_ORDER];  /* names of systems or groups that must come earlier */
+    const char *group;                     /* the group it belongs to; NULL = "default" */
+    bool (*run_if)(weft_world *world, void *user); /* asked once per step, on the owner */
+    float period;      /* seconds; 0 = every step. Fixed rate: run as often as
+                          the time that passed demands, dt = period */
+    bool only_changed; /* skip slices whose terms read did not change since the last run */
+} weft_system_desc;
+
+/* Registers a system. Null on failure: see weft_world_error (CYCLE prints the path; NOT_FOUND for
+ * an unknown name in before/after is reported at the first step, so systems may be registered in
+ * any order). */
+WEFT_API weft_system weft_system_create(weft_world *world, const weft_system_desc *desc);
+WEFT_API weft_result weft_system_destroy(weft_world *world, weft_system system);
+WEFT_API weft_system weft_system_find(const weft_world *world, const char *name);
+/* A disabled system is skipped. Not a structural change of the schedule. */
+WEFT_API weft_result weft_system_enable(weft_world *world, weft_system system, bool enabled);
+
+/* A group of systems with an order of its own: systems of the group come before/after those named.
+ * Groups exist by being named; this call gives them an order, a rate or switches them off. */
+typedef struct weft_group_desc {
+    const char *name;
+    const char *before[WEFT_SYSTEM_ORDER];
+    const char *after[WEFT_SYSTEM_ORDER];
+    float period;     /* as for systems, for the whole group */
+    bool is_disabled; /* a disabled group costs nothing */
+} weft_group_desc;
+WEFT_API weft_result weft_group_set(weft_world *world, const weft_group_desc *desc);
+
+/* Runs every system once, in schedule order, and plays back commands. Errors: the first error of a
+ * system's commands, or CYCLE/NOT_FOUND of the schedule (then nothing ran). Threads: owner. Cost:
+ * no allocation after warm-up. */
+WEFT_API weft_result weft_world_step(weft_world *world, float dt);
+/* Runs one system now, outside the schedule, and plays back its commands. */
+WEFT_API weft_result weft_system_run(weft_world *world, weft_system system, float dt);
+
+/* Figures of the last run and totals. */
+typedef struct weft_system_stats {
+    const char *name;
+    uint64_t runs;     /* since creation */
+    uint64_t slices;   /* of the last run */
+    uint64_t rows;     /* of the last run */
+    uint64_t commands; /* recorded in the last run */
+    uint64_t time_ns;  /* work of the last run, summed over workers */
+    uint64_t total_ns; /* since creation */
+    uint32_t stage;    /* position of its stage in the schedule */
+    uint32_t is_fused; /* runs together with others */
+} weft_system_stats;
+WEFT_API weft_result weft_system_stats_get(const weft_world *world, weft_system system,
+                                           weft_system_stats *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
