@@ -1,14 +1,38 @@
 # libweft: all layers in one library, with one public include path.
-add_library(weft)
-add_library(weft::weft ALIAS weft)
-set_target_properties(weft PROPERTIES LINKER_LANGUAGE C VERSION ${PROJECT_VERSION} SOVERSION 0)
+#
+#   weft           static (or shared, when BUILD_SHARED_LIBS asks for it): what users link
+#   weft_shared    libweft.so beside the static one, so that both are installed and tested
+#   weft_testable  the same objects for tests and benchmarks, hidden symbols reachable
 get_property(layers GLOBAL PROPERTY WEFT_LAYERS)
 get_property(dirs GLOBAL PROPERTY WEFT_LAYER_DIRS)
-foreach(layer ${layers})
-    target_sources(weft PRIVATE $<TARGET_OBJECTS:weft_${layer}>)
+
+function(weft_fill_library target)
+    foreach(layer ${layers})
+        target_sources(${target} PRIVATE $<TARGET_OBJECTS:weft_${layer}>)
+    endforeach()
+    foreach(dir ${dirs})
+        target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${dir}/include>)
+    endforeach()
+    target_include_directories(${target} PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    target_link_libraries(${target} PUBLIC Threads::Threads PRIVATE $<BUILD_INTERFACE:weft_flags> m)
+    set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C)
+endfunction()
+
+include(GNUInstallDirs)
+add_library(weft)
+add_library(weft::weft ALIAS weft)
+weft_fill_library(weft)
+set(weft_libraries weft)
+if(WEFT_BUILD_SHARED AND NOT BUILD_SHARED_LIBS)
+    add_library(weft_shared SHARED)
+    add_library(weft::weft_shared ALIAS weft_shared)
+    weft_fill_library(weft_shared)
+    set_target_properties(weft_shared PROPERTIES OUTPUT_NAME weft)
+    list(APPEND weft_libraries weft_shared)
+endif()
+foreach(target ${weft_libraries})
+    set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION}
+                                               SOVERSION ${PROJECT_VERSION_MAJOR})
 endforeach()
-foreach(dir ${dirs})
-    target_include_directories(weft PUBLIC $<BUILD_INTERFACE:${dir}/include>)
-endforeach()
-target_include_directories(weft PUBLIC $<INSTALL_INTERFACE:include>)
-target_link_libraries(weft PUBLIC Threads::Threads PRIVATE $<BUILD_INTERFACE:weft_flags>)
+add_library(weft_testable STATIC EXCLUDE_FROM_ALL)
+weft_fill_library(weft_testable)

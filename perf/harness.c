@@ -1,0 +1,366 @@
+/* harness.c: selection, repetition and report of benchmarks (bench.h, harness.h).
+ *
+ * A case has variants: weft's own, raw and peers. Each gets a number of calls per sample such that a
+ * sample lasts at least SAMPLE_NS; then rounds of one sample per variant are taken in turn. The clock
+ * is read twice per sample, or twice per call when the case has a `prepare`.
+ */
+#include "harness.h"
+
+#include "cli.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+extern const weft_bench_entry *const weft_bench_table[];
+
+enum {
+    SAMPLE_NS = 2000000,
+    MAX_CALLS = 1 << 22,
+    MAX_PREPARED_CALLS = 64,
+    WARM_UP_ROUNDS = 2,
+    MAX_VARIANTS = 2 + WEFT_BENCH_MAX_PEERS,
+    MAX_NAMES = 1024,
+};
+
+/* Owner: weft_bench_run_all. Constant inside one benchmark except `failures`. */
+struct weft_bench {
+    const weft_bench_config *config;
+    const weft_bench_entry *entry;
+    uint32_t failures;
+};
+
+/* One implementation of the work of a case. Invariant: samples has config->reps values. */
+typedef struct variant {
+    const char *name; /* "run", "raw" or the peer's */
+    weft_bench_fn *run;
+    void *data;
+    uint32_t calls; /* per sample */
+    double *samples;
+    double median, min;
+} variant;
+
+/* A case being measured: its variants and how to turn ns into its unit. */
+typedef struct session {
+    weft_bench *bench;
+    const weft_bench_measure *measure;
+    double ns_per_figure; /* figure = ns of a call / ns_per_figure */
+    uint32_t count;
+    variant variants[MAX_VARIANTS];
+} session;
+
+uint64_t weft_bench_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint32_t weft_bench_workers(const weft_bench *bench)
+{
+    return bench->config->workers;
+}
+
+uint32_t weft_bench_reps(const weft_bench *bench)
+{
+    return bench->config->reps;
+}
+
+void weft_bench_fail(weft_bench *bench, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    weft_cli_progress_clear();
+    fprintf(stderr, "weft bench: %s: ", bench->entry->name);
+    vfprintf(stderr, format, list);
+    fputc('\n', stderr);
+    va_end(list);
+    bench->failures++;
+}
+
+/* Does the command-line name select the benchmark (and, if `label`, the case)? */
+static bool selects(const char *name, const char *bench, const char *label)
+{
+    const char *slash = strchr(name, '/');
+    const size_t length = slash ? (size_t)(slash - name) : strlen(name);
+    if (strncmp(name, bench, length) != 0) return false;
+    return !slash || !label || strcmp(slash + 1, label) == 0;
+}
+
+bool weft_bench_wants(const weft_bench *bench, const char *label)
+{
+    const weft_bench_config *config = bench->config;
+    for (uint32_t i = 0; i < config->name_count; i++) {
+        if (selects(config->names[i], bench->entry->name, label)) return true;
+    }
+    return config->name_count == 0;
+}
+
+static bool is_selected(const weft_bench_config *config, const weft_bench_entry *entry)
+{
+    if (config->name_count == 0) return config->with_slow || !entry->is_slow;
+    for (uint32_t i = 0; i < config->name_count; i++) {
+        const char *name = config->names[i];
+        if (!selects(name, entry->name, NULL)) continue;
+        const bool is_exact = strncmp(name, entry->name, strlen(entry->name)) == 0;
+        if (config->with_slow || !entry->is_slow || is_exact) return true;
+    }
+    return false;
+}
+
+/* ns of one call, over `calls` calls. */
+static double sample(const session *s, const variant *v, uint32_t calls)
+{
+    uint64_t sum = 0;
+    if (s->measure->prepare) {
+        for (uint32_t i = 0; i < calls; i++) {
+            s->measure->prepare(s->measure->data);
+            const uint64_t start = weft_bench_now();
+            v->run(v->data);
+            sum += weft_bench_now() - start;
+        }
+    } else {
+        const uint64_t start = weft_bench_now();
+        for (uint32_t i = 0; i < calls; i++) v->run(v->data);
+        sum = weft_bench_now() - start;
+    }
+    return (double)sum / calls;
+}
+
+/* Finds calls per sample: enough for SAMPLE_NS, from samples that grow until they can be trusted. */
+static void calibrate(const session *s, variant *v)
+{
+    const uint32_t limit = s->measure->prepare ? MAX_PREPARED_CALLS : MAX_CALLS;
+    v->calls = 1;
+    for (;;) {
+        const double ns = sample(s, v, v->calls);
+        if (ns * v->calls >= SAMPLE_NS / 2.0 || v->calls >= limit) {
+            double wanted = SAMPLE_NS / (ns > 0.1 ? ns : 0.1) + 1;
+            v->calls = wanted < limit ? (uint32_t)wanted : limit;
+            return;
+        }
+        v->calls = v->calls * 4 < limit ? v->calls * 4 : limit;
+    }
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double weft_bench_median(double *values, uint32_t count)
+{
+    qsort(values, count, sizeof *values, compare_numbers);
+    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+static void take_samples(session *s)
+{
+    const uint32_t reps = s->bench->config->reps;
+    for (uint32_t i = 0; i < s->count; i++) calibrate(s, &s->variants[i]);
+    if (s->bench->config->is_pinned) weft_bench_pin_threads();
+    for (uint32_t rep = 0; rep < reps + WARM_UP_ROUNDS; rep++) {
+        for (uint32_t i = s->count; i-- > 0;) { /* raw before ours: ours is variant 0 */
+            variant *v = &s->variants[i];
+            const double figure = sample(s, v, v->calls) / s->ns_per_figure;
+            if (rep >= WARM_UP_ROUNDS) v->samples[rep - WARM_UP_ROUNDS] = figure;
+        }
+    }
+    if (s->bench->config->is_pinned) weft_bench_unpin_threads();
+}
+
+static void print_text(const session *s, const variant *against)
+{
+    const variant *ours = &s->variants[0];
+    const weft_bench_measure *m = s->measure;
+    printf("%-26s %-12s %2u  %10.4g %-12s min %-9.4g", s->bench->entry->name, m->name, m->workers,
+           ours->median, m->unit, ours->min);
+    if (against) {
+        printf(" %-10s %-9.4g ratio %.3f", against->name, against->median,
+               ours->median / against->median);
+    }
+    putchar('\n');
+    fflush(stdout);
+}
+
+static void print_json(const session *s, const variant *against)
+{
+    const variant *ours = &s->variants[0];
+    weft_json json;
+    weft_json_begin(&json, stdout);
+    weft_json_text(&json, "bench", s->bench->entry->name);
+    weft_json_text(&json, "case", s->measure->name);
+    weft_json_count(&json, "workers", s->measure->workers);
+    if (against && strcmp(against->name, "raw") != 0) {
+        weft_json_text(&json, "peer", against->name);
+    }
+    weft_json_text(&json, "unit", s->measure->unit);
+    weft_json_number(&json, "median", ours->median);
+    weft_json_number(&json, "min", ours->min);
+    if (against) {
+        weft_json_number(&json, "raw", against->median);
+        weft_json_number(&json, "ratio", ours->median / against->median);
+    }
+    if (s->bench->config->with_samples) {
+        weft_json_numbers(&json, "samples", ours->samples, s->bench->config->reps);
+        if (against) {
+            weft_json_numbers(&json, "raw_samples", against->samples, s->bench->config->reps);
+        }
+    }
+    weft_json_end(&json);
+}
+
+static void print_session(const session *s)
+{
+    void (*print)(const session *, const variant *) =
+        s->bench->config->is_json ? print_json : print_text;
+    const bool has_raw = s->measure->raw != NULL;
+    weft_cli_progress_clear();
+    print(s, has_raw ? &s->variants[1] : NULL);
+    for (uint32_t i = has_raw ? 2 : 1; i < s->count; i++) print(s, &s->variants[i]);
+}
+
+static double ns_of_unit(const char *unit)
+{
+    static const struct {
+        const char *prefix;
+        double ns;
+    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    for (uint32_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        const size_t n = strlen(units[i].prefix);
+        if (strncmp(unit, units[i].prefix, n) == 0 && (!unit[n] || unit[n] == '/')) {
+            return units[i].ns;
+        }
+    }
+    return 0;
+}
+
+static void add_variant(session *s, const char *name, weft_bench_fn *run, void *data)
+{
+    s->variants[s->count++] = (variant){.name = name, .run = run, .data = data};
+}
+
+/* Lists the variants and gives each its samples, out of one block that the caller frees. */
+static double *open_session(session *s)
+{
+    const weft_bench_measure *m = s->measure;
+    const uint32_t reps = s->bench->config->reps;
+    add_variant(s, "run", m->run, m->data);
+    if (m->raw) add_variant(s, "raw", m->raw, m->data);
+    for (uint32_t i = 0; i < WEFT_BENCH_MAX_PEERS && m->peers[i].name; i++) {
+        const weft_bench_peer *peer = &m->peers[i];
+        add_variant(s, peer->name, peer->run, peer->data ? peer->data : m->data);
+    }
+    double *block = calloc((size_t)s->count * reps, sizeof *block);
+    for (uint32_t i = 0; block && i < s->count; i++) {
+        s->variants[i].samples = block + (size_t)i * reps;
+    }
+    return block;
+}
+
+weft_bench_result weft_bench_run(weft_bench *bench, const weft_bench_measure *measure)
+{
+    weft_bench_result result = {0};
+    if (!weft_bench_wants(bench, measure->name)) return result;
+    weft_bench_measure m = *measure;
+    if (!m.workers) m.workers = bench->config->workers;
+    session s = {.bench = bench, .measure = &m};
+    s.ns_per_figure = ns_of_unit(m.unit) * (m.items > 0 ? m.items : 1);
+    if (s.ns_per_figure == 0) {
+        weft_bench_fail(bench, "unit '%s' of case %s must start with ns, us, ms or s", m.unit,
+                        m.name);
+        return result;
+    }
+    weft_cli_progress("%s %s", bench->entry->name, m.name);
+    double *block = open_session(&s);
+    if (!block) {
+        weft_bench_fail(bench, "no memory for the samples");
+        return result;
+    }
+    take_samples(&s);
+    for (uint32_t i = 0; i < s.count; i++) {
+        s.variants[i].median = weft_bench_median(s.variants[i].samples, bench->config->reps);
+        s.variants[i].min = s.variants[i].samples[0];
+    }
+    print_session(&s);
+    result.median = s.variants[0].median;
+    result.min = s.variants[0].min;
+    result.raw = m.raw ? s.variants[1].median : 0;
+    result.ratio = m.raw ? result.median / result.raw : 0;
+    free(block);
+    return result;
+}
+
+void weft_bench_value(weft_bench *bench, const char *name, const char *unit, uint32_t workers,
+                      double value)
+{
+    if (!weft_bench_wants(bench, name)) return;
+    const weft_bench_measure m = {.name = name, .unit = unit, .workers = workers};
+    session s = {.bench = bench, .measure = &m, .count = 1};
+    weft_bench_config config = *bench->config;
+    weft_bench once = *bench;
+    config.reps = 1;
+    once.config = &config;
+    s.bench = &once;
+    s.variants[0] = (variant){.name = "run", .samples = &value, .median = value, .min = value};
+    print_session(&s);
+}
+
+void weft_bench_list(bool is_json)
+{
+    for (uint32_t i = 0; weft_bench_table[i]; i++) {
+        for (const weft_bench_entry *e = weft_bench_table[i]; e->name; e++) {
+            if (!is_json) {
+                printf("%-26s %s%s\n", e->name, e->summary, e->is_slow ? " (slow)" : "");
+                continue;
+            }
+            weft_json json;
+            weft_json_begin(&json, stdout);
+            weft_json_text(&json, "bench", e->name);
+            weft_json_text(&json, "summary", e->summary);
+            weft_json_bool(&json, "slow", e->is_slow);
+            weft_json_end(&json);
+        }
+    }
+}
+
+const char *weft_bench_unknown_name(const weft_bench_config *config, const char **near)
+{
+    const char *names[MAX_NAMES + 1] = {0};
+    uint32_t count = 0;
+    for (uint32_t i = 0; weft_bench_table[i]; i++) {
+        for (const weft_bench_entry *e = weft_bench_table[i]; e->name && count < MAX_NAMES; e++) {
+            names[count++] = e->name;
+        }
+    }
+    for (uint32_t i = 0; i < config->name_count; i++) {
+        bool is_known = false;
+        for (uint32_t k = 0; k < count && !is_known; k++) {
+            is_known = selects(config->names[i], names[k], NULL);
+        }
+        if (is_known) continue;
+        *near = weft_cli_nearest(config->names[i], names);
+        return config->names[i];
+    }
+    return NULL;
+}
+
+uint32_t weft_bench_run_all(const weft_bench_config *config)
+{
+    uint32_t failures = 0;
+    const weft_bench_ticks start = weft_bench_read_ticks();
+    for (uint32_t i = 0; weft_bench_table[i]; i++) {
+        for (const weft_bench_entry *e = weft_bench_table[i]; e->name; e++) {
+            if (!is_selected(config, e)) continue;
+            weft_bench bench = {.config = config, .entry = e};
+            weft_cli_progress("%s", e->name);
+            e->run(&bench);
+            failures += bench.failures;
+        }
+    }
+    weft_cli_progress_clear();
+    weft_bench_print_machine(start, config->is_json);
+    return failures;
+}

@@ -1,0 +1,47 @@
+/* harness.h: runs the registered benchmarks for `weft bench` (tools/cmd_bench.c).
+ *
+ * Private to the command; authors of benchmarks need bench.h only. Everything runs on the calling
+ * thread, apart from what the benchmarks start themselves.
+ */
+#ifndef WEFT_PERF_HARNESS_H
+#define WEFT_PERF_HARNESS_H
+
+#include "bench.h"
+#include "json.h"
+
+/* What `weft bench` was asked to do; constant during a run. */
+typedef struct weft_bench_config {
+    char **names; /* "topic", "topic.what" or "topic.what/case"; empty: all that are not slow */
+    uint32_t name_count;
+    uint32_t workers;
+    uint32_t reps;
+    bool is_json;
+    bool with_slow;
+    bool with_samples; /* JSON lines carry every sample, for --compare */
+    bool is_pinned;    /* threads of the process are pinned to CPUs before each case */
+} weft_bench_config;
+
+/* Prints name and definition of every benchmark. */
+void weft_bench_list(bool is_json);
+/* The first of config->names that fits no benchmark, or NULL; *near gets the nearest name or NULL. */
+const char *weft_bench_unknown_name(const weft_bench_config *config, const char **near);
+/* Runs what the config selects; returns the number of failures. */
+uint32_t weft_bench_run_all(const weft_bench_config *config);
+
+/* Median of `count` values; sorts them. */
+double weft_bench_median(double *values, uint32_t count);
+
+/* Machine (machine.c): CPU time of all CPUs in clock ticks, and the part the hypervisor took. */
+typedef struct weft_bench_ticks {
+    uint64_t total, steal;
+} weft_bench_ticks;
+weft_bench_ticks weft_bench_read_ticks(void);
+/* The line {"machine":{...}}; steal is the share of CPU time since `start`, in percent. */
+void weft_bench_print_machine(weft_bench_ticks start, bool is_json);
+/* Pins every thread of the process: the caller to the first allowed CPU, the k-th thread of each
+ * group of equal names (digits at the end not counted) to the CPU k + 1, round robin. */
+void weft_bench_pin_threads(void);
+/* Lets every thread run on all CPUs allowed at the first weft_bench_pin_threads again. */
+void weft_bench_unpin_threads(void);
+
+#endif

@@ -1,0 +1,162 @@
+/* machine.c: what the benchmarks ran on: CPU, kernel, governor, stolen time; and pinning of threads.
+ *
+ * On a shared virtual machine the hypervisor may take the CPU away in the middle of a measurement;
+ * /proc/stat counts that as steal time, so each run prints its share. Threads are pinned from outside,
+ * by name, because the library never pins by itself.
+ */
+#include "harness.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+enum { MAX_THREADS = 1024, NAME_BYTES = 32, TEXT_BYTES = 128 };
+
+/* First line of a file without its newline; "" when it cannot be read. */
+static void read_line(const char *path, char *text, size_t bytes)
+{
+    text[0] = 0;
+    FILE *file = fopen(path, "re");
+    if (!file) return;
+    if (!fgets(text, (int)bytes, file)) text[0] = 0;
+    text[strcspn(text, "\n")] = 0;
+    fclose(file);
+}
+
+static void read_cpu_name(char *text, size_t bytes)
+{
+    char line[512];
+    snprintf(text, bytes, "unknown");
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    if (!file) return;
+    while (fgets(line, sizeof line, file)) {
+        const char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || !colon) continue;
+        line[strcspn(line, "\n")] = 0;
+        snprintf(text, bytes, "%.*s", (int)bytes - 1, colon + 2);
+        break;
+    }
+    fclose(file);
+}
+
+weft_bench_ticks weft_bench_read_ticks(void)
+{
+    char line[512];
+    weft_bench_ticks ticks = {0};
+    read_line("/proc/stat", line, sizeof line);
+    char *rest = line + strcspn(line, " ");
+    for (uint32_t field = 0; field < 8; field++) { /* user nice system idle iowait irq softirq steal */
+        const uint64_t value = strtoull(rest, &rest, 10);
+        ticks.total += value;
+        if (field == 7) ticks.steal = value;
+    }
+    return ticks;
+}
+
+void weft_bench_print_machine(weft_bench_ticks start, bool is_json)
+{
+    char cpu[TEXT_BYTES], governor[TEXT_BYTES], kernel[TEXT_BYTES];
+    struct utsname name;
+    uname(&name);
+    snprintf(kernel, sizeof kernel, "%.60s %.60s", name.sysname, name.release);
+    read_cpu_name(cpu, sizeof cpu);
+    read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor, sizeof governor);
+    if (!governor[0]) snprintf(governor, sizeof governor, "none");
+    const weft_bench_ticks now = weft_bench_read_ticks();
+    const uint64_t ticks = now.total - start.total;
+    const double steal = ticks ? 100.0 * (double)(now.steal - start.steal) / (double)ticks : 0;
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (!is_json) {
+        printf("machine: %s, %ld cores, %s, governor %s, steal %.2f %%, compiler %s\n", cpu, cores,
+               kernel, governor, steal, __VERSION__);
+        return;
+    }
+    weft_json json;
+    weft_json_begin(&json, stdout);
+    weft_json_open(&json, "machine");
+    weft_json_text(&json, "cpu", cpu);
+    weft_json_count(&json, "cores", (uint64_t)cores);
+    weft_json_text(&json, "kernel", kernel);
+    weft_json_text(&json, "governor", governor);
+    weft_json_number(&json, "steal_percent", steal);
+    weft_json_text(&json, "compiler", __VERSION__);
+    weft_json_end(&json);
+}
+
+/* A thread to pin: its id and the name of its group. */
+typedef struct thread_entry {
+    int id;
+    char group[NAME_BYTES];
+} thread_entry;
+
+static int compare_threads(const void *a, const void *b)
+{
+    const thread_entry *x = a, *y = b;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static uint32_t list_threads(thread_entry *threads)
+{
+    uint32_t count = 0;
+    DIR *directory = opendir("/proc/self/task");
+    if (!directory) return 0;
+    for (struct dirent *e; (e = readdir(directory)) && count < MAX_THREADS;) {
+        if (!isdigit((unsigned char)e->d_name[0])) continue;
+        thread_entry *t = &threads[count++];
+        char path[TEXT_BYTES];
+        t->id = atoi(e->d_name);
+        snprintf(path, sizeof path, "/proc/self/task/%d/comm", t->id);
+        read_line(path, t->group, sizeof t->group);
+        for (size_t n = strlen(t->group); n > 0 && isdigit((unsigned char)t->group[n - 1]);) {
+            t->group[--n] = 0;
+        }
+    }
+    closedir(directory);
+    qsort(threads, count, sizeof *threads, compare_threads);
+    return count;
+}
+
+/* The CPUs the process had when it was first pinned; the only state that outlives a call here. */
+static cpu_set_t allowed;
+
+static int nth_cpu(uint32_t n)
+{
+    n %= (uint32_t)CPU_COUNT(&allowed);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, &allowed) && n-- == 0) return cpu;
+    }
+    return 0;
+}
+
+void weft_bench_pin_threads(void)
+{
+    static thread_entry threads[MAX_THREADS];
+    if (CPU_COUNT(&allowed) == 0 && sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+    const uint32_t count = list_threads(threads);
+    const int self = (int)getpid();
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t rank = threads[i].id == self ? 0 : 1;
+        for (uint32_t k = 0; rank && k < i; k++) {
+            rank += threads[k].id != self && strcmp(threads[k].group, threads[i].group) == 0;
+        }
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(nth_cpu(rank), &one);
+        sched_setaffinity(threads[i].id, sizeof one, &one);
+    }
+}
+
+void weft_bench_unpin_threads(void)
+{
+    static thread_entry threads[MAX_THREADS];
+    if (CPU_COUNT(&allowed) == 0) return;
+    const uint32_t count = list_threads(threads);
+    for (uint32_t i = 0; i < count; i++) {
+        sched_setaffinity(threads[i].id, sizeof allowed, &allowed);
+    }
+}

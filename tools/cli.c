@@ -1,0 +1,196 @@
+/* cli.c: the shared parts of the command line (cli.h): option parsing over getopt_long, messages,
+ * progress line, spelling hints.
+ *
+ * Every message names the command, what was wrong and what to type instead. Nothing here knows any
+ * particular command.
+ */
+#include "cli.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_OPTIONS = 32, MAX_WORD = 64 };
+
+static void print_help(const weft_cli_usage *usage)
+{
+    printf("usage: weft %s [options] %s\n\n%s\n\noptions:\n", usage->command, usage->arguments,
+           usage->summary);
+    for (const weft_cli_option *o = usage->options; o->name; o++) {
+        char left[MAX_WORD];
+        snprintf(left, sizeof left, "--%s %s", o->name, o->argument ? o->argument : "");
+        printf("  %-24s %s\n", left, o->help);
+    }
+    printf("  %-24s %s\n", "--help", "this text");
+    if (usage->notes) printf("\n%s\n", usage->notes);
+}
+
+static void say(const char *command, const char *format, va_list list)
+{
+    weft_cli_progress_clear();
+    fprintf(stderr, "weft %s: ", command);
+    vfprintf(stderr, format, list);
+    fputc('\n', stderr);
+}
+
+int weft_cli_misuse(const char *command, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    say(command, format, list);
+    va_end(list);
+    fprintf(stderr, "Try `weft %s --help`.\n", command);
+    return WEFT_CLI_USAGE;
+}
+
+int weft_cli_fail(const char *command, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    say(command, format, list);
+    va_end(list);
+    return WEFT_CLI_FAILED;
+}
+
+static bool in_range(const weft_cli_option *o, double value)
+{
+    return (o->min == 0 && o->max == 0) || (value >= o->min && value <= o->max);
+}
+
+static bool parse_count(const weft_cli_option *o, const char *text)
+{
+    char *end;
+    errno = 0;
+    const uint64_t value = strtoull(text, &end, 0);
+    if (errno || end == text || *end || text[0] == '-' || !in_range(o, (double)value)) return false;
+    *(uint64_t *)o->value = value;
+    return true;
+}
+
+static bool parse_number(const weft_cli_option *o, const char *text)
+{
+    char *end;
+    const double value = strtod(text, &end);
+    if (end == text || *end || !isfinite(value) || !in_range(o, value)) return false;
+    *(double *)o->value = value;
+    return true;
+}
+
+static int store(const weft_cli_usage *usage, const weft_cli_option *o, const char *text)
+{
+    bool is_valid = true;
+    switch (o->kind) {
+    case WEFT_CLI_FLAG: *(bool *)o->value = true; break;
+    case WEFT_CLI_TEXT: *(const char **)o->value = text; break;
+    case WEFT_CLI_COUNT: is_valid = parse_count(o, text); break;
+    case WEFT_CLI_NUMBER: is_valid = parse_number(o, text); break;
+    }
+    if (is_valid) return WEFT_CLI_CONTINUE;
+    const char *kind = o->kind == WEFT_CLI_COUNT ? "whole number" : "number";
+    if (o->min == 0 && o->max == 0) {
+        return weft_cli_misuse(usage->command, "--%s needs a %s, not '%s'", o->name, kind, text);
+    }
+    return weft_cli_misuse(usage->command, "--%s needs a %s from %g to %g, not '%s'", o->name, kind,
+                           o->min, o->max, text);
+}
+
+static int unknown_option(const weft_cli_usage *usage, const char *word)
+{
+    const char *names[MAX_OPTIONS + 2] = {"help"};
+    uint32_t count = 1;
+    for (const weft_cli_option *o = usage->options; o->name; o++) names[count++] = o->name;
+    while (*word == '-') word++;
+    const char *near = weft_cli_nearest(word, names);
+    if (near) {
+        return weft_cli_misuse(usage->command, "no option --%s; did you mean --%s?", word, near);
+    }
+    return weft_cli_misuse(usage->command, "no option --%s", word);
+}
+
+int weft_cli_parse(const weft_cli_usage *usage, int argc, char **argv, int *first)
+{
+    struct option table[MAX_OPTIONS + 2] = {{"help", no_argument, NULL, 'h'}};
+    for (int i = 0; i < MAX_OPTIONS && usage->options[i].name; i++) {
+        const weft_cli_option *o = &usage->options[i];
+        const int has = o->kind == WEFT_CLI_FLAG ? no_argument : required_argument;
+        table[i + 1] = (struct option){o->name, has, NULL, 256 + i};
+    }
+    opterr = 0;
+    optind = 0; /* glibc: start afresh, also after another command has parsed */
+    for (int code; (code = getopt_long(argc, argv, ":h", table, NULL)) != -1;) {
+        if (code == 'h') {
+            print_help(usage);
+            return WEFT_CLI_OK;
+        }
+        if (code == ':') {
+            return weft_cli_misuse(usage->command, "%s needs a value", argv[optind - 1]);
+        }
+        if (code == '?') return unknown_option(usage, argv[optind - 1]);
+        const int status = store(usage, &usage->options[code - 256], optarg);
+        if (status != WEFT_CLI_CONTINUE) return status;
+    }
+    *first = optind;
+    return WEFT_CLI_CONTINUE;
+}
+
+void weft_cli_progress(const char *format, ...)
+{
+    if (!isatty(STDERR_FILENO)) return;
+    va_list list;
+    va_start(list, format);
+    fputs("\r\033[K", stderr);
+    vfprintf(stderr, format, list);
+    va_end(list);
+    fflush(stderr);
+}
+
+void weft_cli_progress_clear(void)
+{
+    if (isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
+}
+
+/* Levenshtein distance, one row at a time; words are cut at MAX_WORD letters. */
+static uint32_t distance(const char *a, const char *b)
+{
+    uint32_t row[MAX_WORD + 1];
+    const size_t n = strnlen(b, MAX_WORD);
+    for (size_t j = 0; j <= n; j++) row[j] = (uint32_t)j;
+    for (size_t i = 1; i <= MAX_WORD && a[i - 1]; i++) {
+        uint32_t diagonal = row[0];
+        row[0] = (uint32_t)i;
+        for (size_t j = 1; j <= n; j++) {
+            const uint32_t replace = diagonal + (a[i - 1] != b[j - 1]);
+            const uint32_t step = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            diagonal = row[j];
+            row[j] = replace < step ? replace : step;
+        }
+    }
+    return row[n];
+}
+
+const char *weft_cli_nearest(const char *word, const char *const *names)
+{
+    const char *best = NULL;
+    uint32_t best_distance = 3; /* further than two letters is no hint any more */
+    for (; *names; names++) {
+        const uint32_t d = distance(word, *names);
+        if (d < best_distance && d < strlen(*names)) {
+            best = *names;
+            best_distance = d;
+        }
+    }
+    return best;
+}
+
+uint32_t weft_cli_cpu_count(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+    const int count = CPU_COUNT(&set);
+    return count > 0 ? (uint32_t)count : 1;
+}

@@ -1,0 +1,53 @@
+/* cmd_bench.c: `weft bench`: options of the benchmark harness (perf/harness.h).
+ */
+#include "cli.h"
+#include "harness.h"
+
+static int run_bench(int argc, char **argv)
+{
+    uint64_t workers = weft_cli_cpu_count(), reps = 11;
+    bool is_list = false, is_json = false, with_slow = false, with_samples = false, is_pinned = false;
+    const weft_cli_option options[] = {
+        {"workers", "N", "workers of worlds and pools (default: CPUs)", WEFT_CLI_COUNT, &workers, 1,
+         1024},
+        {"reps", "N", "samples per case (default 11)", WEFT_CLI_COUNT, &reps, 1, 10000},
+        {"list", NULL, "name and definition of every benchmark", WEFT_CLI_FLAG, &is_list, 0, 0},
+        {"all", NULL, "slow ones too", WEFT_CLI_FLAG, &with_slow, 0, 0},
+        {"pin", NULL, "pin the threads of the process to CPUs", WEFT_CLI_FLAG, &is_pinned, 0, 0},
+        {"samples", NULL, "write every sample into the JSON lines", WEFT_CLI_FLAG, &with_samples, 0,
+         0},
+        {"json", NULL, "one JSON object per line", WEFT_CLI_FLAG, &is_json, 0, 0},
+        {0},
+    };
+    const weft_cli_usage usage = {
+        "bench", "[NAME ...]", "Measures weft beside raw C (and peers) in the same process.", options,
+        "NAME is the beginning of a benchmark's name, or name/case; none = all that are not slow."};
+    int first;
+    const int status = weft_cli_parse(&usage, argc, argv, &first);
+    if (status != WEFT_CLI_CONTINUE) return status;
+    if (is_list) {
+        weft_bench_list(is_json);
+        return WEFT_CLI_OK;
+    }
+    const weft_bench_config config = {
+        .names = argv + first,
+        .name_count = (uint32_t)(argc - first),
+        .workers = (uint32_t)workers,
+        .reps = (uint32_t)reps,
+        .is_json = is_json,
+        .with_slow = with_slow,
+        .with_samples = with_samples,
+        .is_pinned = is_pinned,
+    };
+    const char *near = NULL, *unknown = weft_bench_unknown_name(&config, &near);
+    if (unknown && near) {
+        return weft_cli_misuse("bench", "no benchmark '%s'; did you mean '%s'?", unknown, near);
+    }
+    if (unknown) return weft_cli_misuse("bench", "no benchmark '%s'; see --list", unknown);
+    return weft_bench_run_all(&config) ? WEFT_CLI_FAILED : WEFT_CLI_OK;
+}
+
+const weft_cli_command weft_cli_commands_bench[] = {
+    {"bench", "measure weft beside raw C, OpenMP and oneTBB", run_bench},
+    {0},
+};

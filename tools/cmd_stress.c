@@ -1,0 +1,88 @@
+/* cmd_stress.c: `weft stress`: options of the stress runner (stress_runner.h).
+ */
+#include "cli.h"
+#include "stress_runner.h"
+
+#include <string.h>
+#include <time.h>
+
+static uint64_t fresh_seed(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    uint64_t state = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return weft_stress_random(&state);
+}
+
+/* Finds all the names first, so that a misspelt one costs no minutes of running. */
+static int run_names(const weft_stress_config *config, char **names, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const char *near = NULL;
+        if (strcmp(names[i], "all") == 0 || weft_stress_find(names[i], &near)) continue;
+        if (near) {
+            return weft_cli_misuse("stress", "no scenario '%s'; did you mean '%s'?", names[i], near);
+        }
+        return weft_cli_misuse("stress", "no scenario '%s'; see --list", names[i]);
+    }
+    uint64_t errors = 0;
+    for (int i = 0; i < count; i++) {
+        const char *near;
+        const weft_stress_scenario *one = weft_stress_find(names[i], &near);
+        if (one) {
+            errors += weft_stress_run(config, one);
+            continue;
+        }
+        for (uint32_t k = 0; k < weft_stress_count(); k++) {
+            errors += weft_stress_run(config, weft_stress_at(k));
+        }
+    }
+    return errors ? WEFT_CLI_FAILED : WEFT_CLI_OK;
+}
+
+static int run_stress(int argc, char **argv)
+{
+    uint64_t seed = fresh_seed(), workers = weft_cli_cpu_count(), rounds = 0;
+    double seconds = 10;
+    bool is_list = false, is_json = false, with_faults = false;
+    const weft_cli_option options[] = {
+        {"seed", "S", "decides what every round does (default: from the clock)", WEFT_CLI_COUNT,
+         &seed, 0, 0},
+        {"seconds", "T", "stop after the round that passes T seconds (default 10)", WEFT_CLI_NUMBER,
+         &seconds, 0, 1e9},
+        {"rounds", "N", "run exactly N rounds instead", WEFT_CLI_COUNT, &rounds, 1, 4e9},
+        {"workers", "N", "workers (default: CPUs); the hash does not depend on it", WEFT_CLI_COUNT,
+         &workers, 1, 1024},
+        {"faults", NULL, "inject failed allocations, delays and forced steals", WEFT_CLI_FLAG,
+         &with_faults, 0, 0},
+        {"list", NULL, "name and summary of every scenario", WEFT_CLI_FLAG, &is_list, 0, 0},
+        {"json", NULL, "one JSON object per line", WEFT_CLI_FLAG, &is_json, 0, 0},
+        {0},
+    };
+    const weft_cli_usage usage = {"stress", "NAME ...|all", "Drives the engine hard and checks it.",
+                                  options,
+                                  "The same scenario and seed print the same world hash for every\n"
+                                  "--workers and --seconds: it covers a fixed number of rounds."};
+    int first;
+    const int status = weft_cli_parse(&usage, argc, argv, &first);
+    if (status != WEFT_CLI_CONTINUE) return status;
+    if (is_list) {
+        weft_stress_list(is_json);
+        return WEFT_CLI_OK;
+    }
+    if (first == argc) return weft_cli_misuse("stress", "name a scenario, or 'all'; see --list");
+    const weft_stress_config config = {
+        .seed = seed,
+        .seconds = seconds,
+        .workers = (uint32_t)workers,
+        .rounds = (uint32_t)rounds,
+        .with_faults = with_faults,
+        .is_json = is_json,
+    };
+    return run_names(&config, argv + first, argc - first);
+}
+
+const weft_cli_command weft_cli_commands_stress[] = {
+    {"stress", "seeded stress scenarios, checked and hashed", run_stress},
+    {0},
+};

@@ -1,0 +1,30 @@
+/* stress_runner.h: runs stress scenarios for `weft stress` (tools/cmd_stress.c).
+ *
+ * Private to the command; authors of scenarios need stress.h only.
+ */
+#ifndef WEFT_TOOLS_STRESS_RUNNER_H
+#define WEFT_TOOLS_STRESS_RUNNER_H
+
+#include "stress.h"
+
+/* What `weft stress` was asked to do; constant during a run. */
+typedef struct weft_stress_config {
+    uint64_t seed;
+    double seconds; /* per scenario; the hashed rounds run to their end in any case */
+    uint32_t workers;
+    uint32_t rounds; /* exact number of rounds; 0 = by time */
+    bool with_faults;
+    bool is_json;
+} weft_stress_config;
+
+/* Prints name and summary of every scenario. */
+void weft_stress_list(bool is_json);
+/* NULL when there is no scenario of that name; *near gets the nearest name or NULL. */
+const weft_stress_scenario *weft_stress_find(const char *name, const char **near);
+/* Number of scenarios, and the one at `index` in the order of --list. */
+uint32_t weft_stress_count(void);
+const weft_stress_scenario *weft_stress_at(uint32_t index);
+/* Runs one scenario and prints its line; returns the number of errors. */
+uint64_t weft_stress_run(const weft_stress_config *config, const weft_stress_scenario *scenario);
+
+#endif
