@@ -26,7 +26,7 @@ endif()
 
 add_library(weft_flags INTERFACE)
 target_compile_options(weft_flags INTERFACE
-    -ffp-contract=off -fno-omit-frame-pointer -g
+    -ffp-contract=off -fno-omit-frame-pointer -g -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=
     $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wundef -Wstrict-prototypes
         -Wmissing-prototypes -Wvla -Wdouble-promotion -Wswitch-enum -Wwrite-strings>
     $<$<BOOL:${WEFT_WERROR}>:-Werror>)

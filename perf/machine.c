@@ -124,10 +124,10 @@ static uint32_t list_threads(thread_entry *threads)
 /* The CPUs the process had when it was first pinned; the only state that outlives a call here. */
 static cpu_set_t allowed;
 
-static int nth_cpu(uint32_t n)
+static size_t nth_cpu(uint32_t n)
 {
     n %= (uint32_t)CPU_COUNT(&allowed);
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
         if (CPU_ISSET(cpu, &allowed) && n-- == 0) return cpu;
     }
     return 0;

@@ -1,4 +1,4 @@
-/* stress.c: runs stress scenarios (stress.h): rounds, hash, report, the line that repeats a failure.
+/* stress_runner.c: runs stress scenarios (stress.h): rounds, hash, report, the line that repeats a failure.
  *
  * The seed of round k is drawn from --seed and k alone, so a failure in round k is repeated by running
  * k + 1 rounds with the same seed. Errors may be reported from any thread; their count is the only

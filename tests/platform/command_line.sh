@@ -1,0 +1,76 @@
+#!/bin/sh
+# command_line.sh WEFT: the contract of the command line: exit status 0, 1, 2; help; hints; JSON lines.
+set -u
+weft=$1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+count=0 failed=0
+# expect STATUS PATTERN ARGUMENT...: runs weft and looks for PATTERN in what it printed.
+expect() {
+    want=$1 pattern=$2
+    shift 2
+    count=$((count + 1))
+    "$weft" "$@" >"$work/out" 2>"$work/err" </dev/null
+    got=$?
+    if [ "$got" -ne "$want" ] || ! cat "$work/out" "$work/err" | grep -q -- "$pattern"; then
+        failed=$((failed + 1))
+        echo "FAILED: weft $*: status $got (expected $want), no '$pattern' in:"
+        cat "$work/out" "$work/err"
+    fi
+}
+# silent: the last command wrote nothing on stderr, which is no terminal here.
+silent() {
+    count=$((count + 1))
+    if [ -s "$work/err" ]; then
+        failed=$((failed + 1))
+        echo "FAILED: text on stderr without a terminal:" && cat "$work/err"
+    fi
+}
+# objects: every line on stdout is one JSON object.
+objects() {
+    count=$((count + 1))
+    if [ ! -s "$work/out" ] || grep -qv '^{".*}$' "$work/out"; then
+        failed=$((failed + 1))
+        echo "FAILED: not one JSON object per line:" && cat "$work/out"
+    fi
+}
+expect 0 'commands:' --help
+expect 0 '^weft [0-9]*\.[0-9]*\.[0-9]*$' --version
+expect 2 'commands:'
+expect 2 "did you mean 'bench'" bnech
+expect 2 'no command' zzzzzzzz
+for command in bench stress explain; do
+    expect 0 'options:' $command --help
+    expect 2 'no option --jsno; did you mean --json' $command --jsno
+done
+expect 0 '^self.clock ' bench --list
+expect 0 '"bench":"self.clock"' bench --list --json
+objects
+expect 0 '"machine":{"cpu":' bench self.clock --reps 1 --json
+silent
+objects
+expect 0 '^{"bench":"self.clock","case":"clock","workers":1,"unit":"ns/call","median":[0-9.e+-]*,"min":[0-9.e+-]*,"raw":[0-9.e+-]*,"ratio":[0-9.e+-]*}$' \
+    bench self.clock --reps 3 --json
+expect 2 "did you mean 'self.copy'" bench self.cpoy
+expect 2 'from 1 to 1024' bench --workers 0
+expect 2 'needs a whole number' bench --reps three
+expect 2 'needs a value' bench --reps
+expect 2 'name a scenario' stress
+expect 2 'no scenario' stress no-such-scenario
+expect 0 'E0005 WEFT_STALE_ENTITY' explain E0005
+expect 0 'E0005 WEFT_STALE_ENTITY' explain 5
+expect 0 'E0005 WEFT_STALE_ENTITY' explain e0005
+expect 0 'E0005 WEFT_STALE_ENTITY' explain weft_stale_entity
+expect 0 '^E0022 ' explain
+expect 0 '"code":"E0005","name":"WEFT_STALE_ENTITY"' explain --json 5
+objects
+expect 2 'no error code' explain E9999
+if [ -e /dev/full ]; then
+    count=$((count + 1))
+    if "$weft" --version >/dev/null && "$weft" bench --list >/dev/full 2>/dev/null; then
+        failed=$((failed + 1))
+        echo "FAILED: a full disk goes unnoticed"
+    fi
+fi
+echo "$count checks, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,35 @@
+#!/bin/sh
+# headers.sh CC CXX LAYER_DIR...: every public header compiles alone, twice in one file, as strict C11
+# and as C++17, without warnings.
+set -u
+cc=$1 cxx=$2
+shift 2
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+includes=
+for dir; do includes="$includes -I$dir/include"; done
+warnings="-Wall -Wextra -Wpedantic -pedantic-errors -Werror -fsyntax-only"
+count=0 failed=0
+try() { # name compiler arguments...
+    what=$1
+    shift
+    count=$((count + 1))
+    if ! "$@" 2>"$work/log"; then
+        failed=$((failed + 1))
+        echo "FAILED: $what" && cat "$work/log"
+    fi
+}
+for dir; do
+    for header in "$dir"/include/weft/*.h; do
+        [ -f "$header" ] || continue
+        name=weft/${header##*/}
+        printf '#include <%s>\n#include <%s>\nextern int weft_unused;\n' "$name" "$name" >"$work/alone.c"
+        cp "$work/alone.c" "$work/alone.cpp"
+        # shellcheck disable=SC2086 # the flags are lists
+        try "$name as C11" "$cc" -std=c11 $warnings -Wstrict-prototypes $includes "$work/alone.c"
+        # shellcheck disable=SC2086
+        try "$name as C++17" "$cxx" -std=c++17 $warnings $includes "$work/alone.cpp"
+    done
+done
+echo "$count compilations, $failed failed"
+[ "$count" -gt 0 ] && [ "$failed" -eq 0 ]
