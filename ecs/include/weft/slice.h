@@ -28,6 +28,8 @@ typedef struct weft_slice {
     void *const *columns; /* [term]: first row, or NULL (tag, absent optional, shared, none) */
     const weft_entity *entities; /* [row] */
     const uint64_t *enabled; /* bit per row (bits >= count are 0), NULL when every row is enabled */
+    uint64_t first;          /* rows before it in the query (filters and enable bits not counted):
+                                    disjoint [first, first + count) index ranges per slice */
     uint32_t index;          /* position in the query: stable for a layout, for any worker count */
     uint32_t worker;         /* 0..workers-1: index of per-worker scratch, never of results */
     float dt;                /* seconds of this step; 0 outside systems */

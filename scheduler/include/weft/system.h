@@ -56,7 +56,12 @@ typedef struct weft_system_desc {
                 void *user); /* once per slice; with no terms: once per step, empty slice */
     void *user;              /* the caller's; must outlive the system */
     weft_query_desc query;   /* the rows it runs over */
-    weft_query filtered;     /* instead of `query`: an existing one, with its filters */
+    /* Instead of rows: an index range. `run` is called once per index 0..count-1, in parallel, with
+     * slice->index set and no rows; the order of its commands is (system, index, sequence). */
+    uint32_t range_count;
+    uint32_t (*range)(weft_world *world,
+                      void *user); /* asked once per step instead of range_count */
+    weft_query filtered;           /* instead of `query`: an existing one, with its filters */
     weft_lookup lookups[WEFT_SYSTEM_LOOKUPS];      /* up to the first null component */
     weft_lookup resources[WEFT_SYSTEM_LOOKUPS];    /* singletons, up to the first null component */
     weft_query reads_queries[WEFT_SYSTEM_LOOKUPS]; /* further queries it iterates itself, with their
