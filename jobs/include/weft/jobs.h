@@ -1,0 +1,302 @@
+/* jobs.h: the work-stealing job system. Usable alone: nothing here knows of entities or systems.
+ *
+ * A pool owns N workers. Worker 0 is the thread that created the pool (the *owner*); the others are
+ * threads of the pool, or threads of the host in host-driven mode. Every function that runs on
+ * behalf of a worker takes its `weft_job_context`: the owner gets its own from
+ * weft_job_pool_owner(), a job receives one as its first argument. A context is valid only on the
+ * thread it belongs to, and only until the job returns.
+ *
+ * Four ways to run work, cheapest first:
+ *   weft_job_for       a loop over an index space; splits itself, or runs inline when that is
+ * faster weft_job_child     structured children: joined by weft_job_children_wait or by the job's
+ * end weft_job_graph_run a fixed graph, compiled once and run every frame without allocation
+ *   weft_job_submit    a job with a handle, dependencies, continuations, a class, cancellation
+ *
+ * Words in the `Threads:` lines: setup (owner, no job running), owner (the creating thread, outside
+ * of jobs), job (inside a job, with that job's context), any. No function aborts; errors are
+ * returned. After creation nothing allocates except weft_job_graph_create. Protocols and figures:
+ * docs/jobs.md. */
+#ifndef WEFT_JOBS_H
+#define WEFT_JOBS_H
+
+#include <weft/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weft_job_pool weft_job_pool;
+typedef struct weft_job_graph weft_job_graph;
+/* One worker as its thread sees it. Never shared between threads. */
+typedef struct weft_job_context weft_job_context;
+
+/* Names a submitted job. {0, 0} is null and counts as done. A handle stays valid for ever: once the
+ * job has ended it means "done", also after its slot was reused. */
+typedef struct weft_job_handle {
+    uint32_t index;
+    uint32_t generation; /* never 0 for a real job */
+} weft_job_handle;
+
+typedef enum weft_job_class {
+    WEFT_JOB_NORMAL = 0,
+    WEFT_JOB_CRITICAL = 1,   /* taken first */
+    WEFT_JOB_BACKGROUND = 2, /* taken last, and never by a thread that waits */
+    WEFT_JOB_CLASS_COUNT
+} weft_job_class;
+
+/* A job. Returns 0, or an error code of its own that goes to whoever waits for the job. */
+typedef int (*weft_job_fn)(weft_job_context *job, void *argument);
+/* A part of a loop: the items [begin, end). A non-zero result stops the loop early. */
+typedef int (*weft_job_for_fn)(weft_job_context *job, void *argument, uint32_t begin, uint32_t end);
+
+/* ---- pool ---------------------------------------------------------------------------------- */
+
+/* Called by workers, on their threads, when set; must not call back into the pool. `name` is the
+ * name of the job, loop or graph node, or NULL. `worker` is 0..N-1. */
+typedef struct weft_job_hooks {
+    void (*job_begin)(void *user, uint32_t worker, const char *name);
+    void (*job_end)(void *user, uint32_t worker, const char *name);
+    void (*stolen)(void *user, uint32_t thief, uint32_t victim);
+    void (*parked)(void *user, uint32_t worker);
+    void (*woken)(void *user, uint32_t worker);
+    void *user;
+} weft_job_hooks;
+
+/* All fields: 0 means the default. Copied. */
+typedef struct weft_job_pool_desc {
+    uint32_t worker_count;   /* 1..256, with the owner; default: CPUs of the affinity mask, at most
+                                the cgroup quota rounded down, at least 1 */
+    uint32_t job_capacity;   /* submitted jobs alive at once, 1..2^20; default 4096 */
+    uint32_t child_capacity; /* unjoined children per worker, a power of two 2..2^20; default 4096;
+                                more children run at once, in place */
+    uint32_t edge_capacity;  /* dependencies alive at once, 1..2^20; default 4 * job_capacity */
+    uint32_t spin_ns;        /* how long an idle worker looks for work before it sleeps; default:
+                                twice the wake-up time measured by create, 5..50 us */
+    uint32_t frame_spin_ns;  /* the same between frame begin and end; default 200 us */
+    uint32_t background_workers; /* workers that may run background jobs at once; default: half,
+                                    at least 1 */
+    uint32_t trace_capacity;     /* events per worker kept for weft_job_trace_read, a power of two;
+                                    0: no tracing */
+    bool is_host_driven;     /* create no threads: the host calls weft_job_worker_run for 1..N-1 */
+    bool is_pinned;          /* pin worker i (not the owner) to the i-th CPU of the mask */
+    bool is_always_parallel; /* ignore the cost model: split every loop and graph (tests) */
+    const char *thread_name; /* prefix, at most 10 characters; default "weft-w" */
+    const weft_job_hooks *hooks; /* copied; NULL: none */
+    weft_allocator allocator;    /* zero: malloc and free */
+    const weft_os *os;           /* NULL: the real one */
+} weft_job_pool_desc;
+
+/* Creates a pool; the calling thread becomes its owner and worker 0. `desc` may be NULL.
+ * Costs about 1 ms when it measures the wake-up time (spin_ns == 0 and more than one worker).
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, THREAD_FAILED; then *out is NULL and nothing is left.
+ * Threads: any. */
+WEFT_API weft_result weft_job_pool_create(const weft_job_pool_desc *desc, weft_job_pool **out);
+/* Joins the workers (host-driven: waits until the lent threads have come back) and frees
+ * everything, graphs too. Errors, and then the pool lives on: WRONG_THREAD, WRONG_PHASE (inside a
+ * job), BUSY (jobs pending: call weft_job_wait_all first). In a forked child it frees what is the
+ * child's and returns OK. NULL is fine. Threads: owner. */
+WEFT_API weft_result weft_job_pool_destroy(weft_job_pool *pool);
+/* The owner's context, valid until the pool is destroyed. Threads: any may ask; owner may use. */
+WEFT_API weft_job_context *weft_job_pool_owner(weft_job_pool *pool);
+/* Number of workers with the owner, 1..256. Threads: any. */
+WEFT_API uint32_t weft_job_pool_worker_count(const weft_job_pool *pool);
+/* Host-driven mode: lends the calling thread to the pool as worker `worker` (1..N-1) until
+ * `until(user)` returns true (asked between jobs and before sleeping; NULL: never) or the pool is
+ * being destroyed, which waits for these threads to come back. Errors: INVALID_ARGUMENT,
+ * WRONG_PHASE (not host-driven), BUSY (that worker is taken), FORKED. Threads: any. */
+WEFT_API weft_result weft_job_worker_run(weft_job_pool *pool, uint32_t worker,
+                                         bool (*until)(void *user), void *user);
+/* 0..N-1. Threads: owner, job. */
+WEFT_API uint32_t weft_job_worker_index(const weft_job_context *job);
+/* Threads: owner, job. */
+WEFT_API weft_job_pool *weft_job_context_pool(const weft_job_context *job);
+
+/* ---- loops --------------------------------------------------------------------------------- */
+
+/* What is known of a loop's cost: a moving average, kept by the caller between runs (static, or
+ * in the object the loop belongs to). Zero-initialise; never read or copied while a loop runs. */
+typedef struct weft_job_cost {
+    uint64_t opaque[2];
+} weft_job_cost;
+
+typedef struct weft_job_for_desc {
+    weft_job_for_fn fn;
+    void *argument;
+    uint32_t count;    /* items: [0, count) */
+    uint32_t grain;    /* smallest part handed to fn, in items; 0: from grain_ns and cost */
+    uint32_t grain_ns; /* aim of one part; default 3 us */
+    weft_job_class class_;
+    weft_job_cost *cost; /* NULL: unknown cost, the loop measures itself while it runs */
+    const char *name;    /* for hooks and traces; kept by pointer */
+} weft_job_for_desc;
+
+/* Runs the loop; the caller takes part and returns when every item is done. Runs inline, waking
+ * nobody, when it is predicted too small to gain. Each item is handed out exactly once; which
+ * worker gets it depends on timing. Errors: INVALID_ARGUMENT, FORKED; JOB_FAILED: a part returned
+ * non-zero, no further parts were begun, *code (may be NULL) is the code of the failed part with
+ * the lowest begin of those that ran; CANCELLED: the surrounding job was cancelled.
+ * Threads: owner, job. While it waits for parts taken by others it runs only parts of this loop. */
+WEFT_API weft_result weft_job_for(weft_job_context *job, const weft_job_for_desc *desc, int *code);
+
+/* ---- children ------------------------------------------------------------------------------ */
+
+/* Starts fn(job', argument) as a child of the running job (or of the owner). It runs at the latest
+ * in weft_job_children_wait, which the end of the job implies. `argument` must live until then.
+ * When child_capacity is reached it runs in place, at once. Threads: owner, job. About 3 ns. */
+WEFT_API void weft_job_child(weft_job_context *job, weft_job_fn fn, void *argument);
+/* Runs and waits for all children started so far; helps only them. Returns 0 or the code of the
+ * earliest started child that failed. Threads: owner, job. */
+WEFT_API int weft_job_children_wait(weft_job_context *job);
+
+/* ---- jobs with handles --------------------------------------------------------------------- */
+
+typedef struct weft_job_desc {
+    weft_job_fn fn;
+    void *argument;
+    const weft_job_handle *after; /* predecessors; read during the call only */
+    uint32_t after_count;
+    weft_job_class class_;
+    bool is_held;         /* do not start before weft_job_release */
+    bool is_run_on_error; /* run even when a predecessor failed or was cancelled */
+    const char *name;     /* for hooks and traces; kept by pointer */
+} weft_job_desc;
+
+/* Submits a job; it may start before the call returns. *out may be NULL: then nobody can wait for
+ * it alone, and its error goes to weft_job_wait_all. A job whose predecessor failed or was
+ * cancelled is cancelled. A job that failed with a handle keeps its slot until its error was
+ * collected by weft_job_wait, weft_job_result or weft_job_wait_all.
+ * Errors (nothing submitted): INVALID_ARGUMENT, BAD_HANDLE (a predecessor was never issued),
+ * POOL_FULL (slots or edges), FORKED. Threads: owner, job. */
+WEFT_API weft_result weft_job_submit(weft_job_context *job, const weft_job_desc *desc,
+                                     weft_job_handle *out);
+/* The same from any thread, without a context. A little dearer. Threads: any. */
+WEFT_API weft_result weft_job_inject(weft_job_pool *pool, const weft_job_desc *desc,
+                                     weft_job_handle *out);
+/* Submits `desc` to run after `predecessor` (added to desc->after): a continuation, usually run in
+ * place by the worker that ended the predecessor. Errors: as submit. Threads: owner, job. */
+WEFT_API weft_result weft_job_then(weft_job_context *job, weft_job_handle predecessor,
+                                   const weft_job_desc *desc, weft_job_handle *out);
+/* Submits a loop as a job; `job` gives predecessors, class and flags (fn and argument are ignored).
+ * Everything is copied. Errors: as submit. Threads: owner, job. */
+WEFT_API weft_result weft_job_for_submit(weft_job_context *context, const weft_job_for_desc *loop,
+                                         const weft_job_desc *job, weft_job_handle *out);
+/* Adds a predecessor to a held job; a predecessor that has ended, or is ending, counts as met.
+ * Errors: BAD_HANDLE, WRONG_PHASE (not held), POOL_FULL (edges), FORKED. Threads: owner, job; one
+ * thread at a time for one held job. */
+WEFT_API weft_result weft_job_depend(weft_job_context *job, weft_job_handle held,
+                                     weft_job_handle predecessor);
+/* Lets a held job start once its predecessors are done. Errors: BAD_HANDLE, WRONG_PHASE (not held),
+ * FORKED. Threads: owner, job. */
+WEFT_API weft_result weft_job_release(weft_job_context *job, weft_job_handle held);
+
+/* Runs other jobs (not background ones) until the job has ended; sleeps when there are none.
+ * OK; JOB_FAILED with its code in *code (may be NULL); CANCELLED; BAD_HANDLE (never issued);
+ * WOULD_NEST inside a job (use weft_job_then, children or loops there); WRONG_THREAD; WRONG_PHASE
+ * (a held job that was not released); FORKED. Threads: owner. */
+WEFT_API weft_result weft_job_wait(weft_job_context *job, weft_job_handle handle, int *code);
+/* Waits until no job is pending (held jobs are cancelled), background ones too. Returns the first
+ * error not collected before and forgets the others. Errors: WOULD_NEST, WRONG_THREAD, FORKED.
+ * Threads: owner. */
+WEFT_API weft_result weft_job_wait_all(weft_job_context *job, int *code);
+/* True when the job has ended (also for null). Threads: any. */
+WEFT_API bool weft_job_is_done(const weft_job_pool *pool, weft_job_handle handle);
+/* Collects the result without waiting: BUSY while it has not ended, else as weft_job_wait.
+ * Threads: any. */
+WEFT_API weft_result weft_job_result(weft_job_pool *pool, weft_job_handle handle, int *code);
+
+/* Asks a job to stop: it does not start if it has not, its loops stop between parts, its body sees
+ * weft_job_is_cancelled. Jobs after it are cancelled, too. Errors: BAD_HANDLE. Threads: any. */
+WEFT_API weft_result weft_job_cancel(weft_job_pool *pool, weft_job_handle handle);
+/* Whether the running job (children and loop parts: the job they belong to) was asked to stop.
+ * Threads: owner (always false), job. */
+WEFT_API bool weft_job_is_cancelled(const weft_job_context *job);
+
+/* ---- graphs -------------------------------------------------------------------------------- */
+
+typedef struct weft_job_graph_node {
+    weft_job_fn fn;
+    void *argument;
+    const char *name; /* kept by pointer; may be NULL */
+} weft_job_graph_node;
+
+typedef struct weft_job_graph_desc {
+    const weft_job_graph_node *nodes; /* node_count; copied */
+    uint32_t node_count;              /* 1..2^20 */
+    uint32_t edge_count;
+    const uint32_t (*edges)[2]; /* edge_count pairs {before, after} of node numbers; copied */
+} weft_job_graph_desc;
+
+/* Compiles a graph. Errors: INVALID_ARGUMENT (a node number out of range, fn NULL), CYCLE,
+ * OUT_OF_MEMORY, LIMIT. Cost O(nodes + edges). Threads: owner. */
+WEFT_API weft_result weft_job_graph_create(weft_job_pool *pool, const weft_job_graph_desc *desc,
+                                           weft_job_graph **out);
+/* NULL is fine. BUSY while it runs. Threads: owner. */
+WEFT_API weft_result weft_job_graph_destroy(weft_job_graph *graph);
+/* Runs every node once, each after its predecessors, and returns when all are done; the caller
+ * takes part. No allocation. JOB_FAILED: the code of the failed node with the lowest number; the
+ * nodes after a failed one, directly or not, are skipped. Also BUSY (already running), CANCELLED,
+ * FORKED. Threads: owner, job; one run at a time. */
+WEFT_API weft_result weft_job_graph_run(weft_job_context *job, weft_job_graph *graph, int *code);
+
+/* ---- frames, statistics, traces ------------------------------------------------------------ */
+
+/* Hint: work is coming. Wakes as many workers as the last frame used and keeps idle ones looking
+ * for work (frame_spin_ns) until weft_job_frame_end, after which they sleep at once.
+ * Threads: owner. */
+WEFT_API void weft_job_frame_begin(weft_job_pool *pool);
+WEFT_API void weft_job_frame_end(weft_job_pool *pool);
+
+/* Sums over all workers since creation. */
+typedef struct weft_job_stats {
+    uint64_t submitted;        /* jobs with handles */
+    uint64_t children;         /* weft_job_child calls */
+    uint64_t children_inlined; /* of these, run at once because child_capacity was reached */
+    uint64_t stolen;           /* jobs, children and loop ranges taken from another worker */
+    uint64_t steals_failed;    /* attempts that lost a race */
+    uint64_t loops_parallel;   /* loops that were split */
+    uint64_t loops_inlined;    /* loops predicted too small */
+    uint64_t graph_runs;
+    uint64_t graph_inlined;   /* of these, run by one worker in order */
+    uint64_t parked;          /* times a worker went to sleep */
+    uint64_t wakes;           /* futex wakes sent */
+    uint64_t spin_ns;         /* time spent looking for work */
+    uint64_t overflowed;      /* jobs that went through the shared list because a deque was full */
+    uint32_t jobs_high_water; /* most job slots in use at once (rounded up to batches) */
+    uint32_t spin_budget_ns;  /* as calibrated */
+    uint32_t wake_ns;         /* futex wake to run, median measured by create; 0: not measured */
+} weft_job_stats;
+
+/* Threads: any; numbers of running workers may be a moment old. */
+WEFT_API void weft_job_stats_get(const weft_job_pool *pool, weft_job_stats *out);
+
+typedef enum weft_job_event_kind {
+    WEFT_JOB_EVENT_BEGIN = 1, /* a job, child, loop part or node begins; id: see name */
+    WEFT_JOB_EVENT_END = 2,
+    WEFT_JOB_EVENT_STEAL = 3, /* value: victim */
+    WEFT_JOB_EVENT_PARK = 4,
+    WEFT_JOB_EVENT_UNPARK = 5,
+    WEFT_JOB_EVENT_WAIT_BEGIN = 6, /* a wait that found nothing ready */
+    WEFT_JOB_EVENT_WAIT_END = 7,
+    WEFT_JOB_EVENT_MARK = 8 /* weft_job_trace_mark */
+} weft_job_event_kind;
+
+typedef struct weft_job_event {
+    uint64_t time_ns; /* clock of weft_os, CLOCK_MONOTONIC for the real one */
+    const char *name; /* of the job, loop, node or mark; may be NULL */
+    uint32_t value;   /* loop part: begin; steal: victim; mark: as given */
+    uint16_t kind;    /* weft_job_event_kind */
+    uint16_t worker;
+} weft_job_event;
+
+/* Takes up to `capacity` events of one worker out of its ring, oldest first; returns how many.
+ * *dropped (may be NULL) is the number lost since creation because the ring was full.
+ * Threads: any, one reader per worker at a time; the worker may be running. */
+WEFT_API uint32_t weft_job_trace_read(weft_job_pool *pool, uint32_t worker, weft_job_event *out,
+                                      uint32_t capacity, uint64_t *dropped);
+/* Puts a MARK event into the worker's ring (nothing when tracing is off). Threads: owner, job. */
+WEFT_API void weft_job_trace_mark(weft_job_context *job, const char *name, uint32_t value);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
