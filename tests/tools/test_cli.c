@@ -90,7 +90,7 @@ Test(cli, json_line_escapes_nests_and_never_writes_nan)
     weft_json json;
     weft_json_begin(&json, out);
     weft_json_text(&json, "name", "a\"b\\c\n\x01");
-    weft_json_number(&json, "bad", NAN);
+    weft_json_number(&json, "bad", (double)NAN);
     weft_json_open(&json, "inner");
     weft_json_count(&json, "n", UINT64_MAX);
     weft_json_close(&json);
