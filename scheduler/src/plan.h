@@ -1,0 +1,76 @@
+/* plan.h: from systems in order to sync points and stages. Pure: works on access sets only.
+ *
+ * Private. The order of systems is cut into *segments* at sync points (a later system could see what
+ * commands of an earlier one do) and around exclusive systems. Within a segment each system goes to
+ * the earliest stage that no conflict forbids: after the stage of an earlier system with which it
+ * collides far, in the stage of one with which it collides only near and both can be fused. A stage is
+ * one loop over slices; nodes of a stage are listed in the order in which a slice runs them. */
+#ifndef WEFT_PLAN_H
+#define WEFT_PLAN_H
+
+#include <weft/base.h>
+
+#include "access.h"
+#include "heap.h"
+#include "ordering.h"
+
+typedef enum weft__plan_traits {
+    WEFT__PLAN_FUSABLE = 1 << 0,   /* runs once per slice of its own rows, on any worker */
+    WEFT__PLAN_EXCLUSIVE = 1 << 1, /* nothing beside it; may change structure itself */
+    WEFT__PLAN_BACKGROUND = 1 << 2,
+    WEFT__PLAN_SEES_ROWS = 1 << 3, /* has queries or lookups: can see structure at all */
+} weft__plan_traits;
+
+/* A system as the planner sees it. All arrays are borrowed; component arrays are sorted. */
+typedef struct weft__plan_node {
+    weft__access_set access;
+    uint32_t traits;           /* weft__plan_traits */
+    uint32_t effects;          /* weft_command_effects */
+    const uint32_t *records;   /* components named by effects; none = any */
+    const uint32_t *mentions;  /* components whose presence or value it can see */
+    const uint32_t *required;  /* components that every row it runs over has */
+    uint32_t record_count;
+    uint32_t mention_count;
+    uint32_t required_count;
+} weft__plan_node;
+
+typedef struct weft__plan_input {
+    const weft__plan_node *nodes; /* in order of effect */
+    uint32_t node_count;
+    const weft__edge *barriers; /* explicit orders between nodes (positions); `before` < `after` */
+    uint32_t barrier_count;
+    uint32_t component_limit; /* component ids are below it */
+    bool without_fusion;
+    uint64_t shuffle_seed;
+} weft__plan_input;
+
+/* A place where recorded commands are played back, or a barrier around an exclusive system. */
+typedef struct weft__sync_point {
+    uint32_t before_stage;
+    uint32_t recorder; /* node whose commands must be visible ... */
+    uint32_t observer; /* ... to this one; both UINT32_MAX at the end of the frame */
+} weft__sync_point;
+
+/* Owned by the compiled schedule; constant until the next compile. */
+typedef struct weft__plan {
+    uint32_t *stage_of;    /* [node] */
+    uint32_t *join_stage;  /* [node] background nodes: must have ended before this stage */
+    uint32_t *stage_first; /* [stage + 1] into stage_nodes */
+    uint32_t *stage_nodes; /* nodes in the order in which a slice runs them */
+    uint8_t *is_sync;      /* [stage] play back commands before it */
+    weft__sync_point *syncs;
+    uint32_t node_count;
+    uint32_t stage_count;
+    uint32_t sync_count;
+} weft__plan;
+
+weft_result weft__plan_make(const weft__plan_input *input, weft__memory *memory, weft__plan *out);
+void weft__plan_free(weft__plan *plan, weft__memory *memory);
+
+/* Whether `observer` could see what commands of `recorder` do. */
+bool weft__plan_could_see(const weft__plan_node *recorder, const weft__plan_node *observer);
+/* The conflict of two nodes as the planner counts it: near only when both can be fused. */
+weft__conflict weft__plan_conflict(const weft__plan_node *a, const weft__plan_node *b,
+                                   uint32_t *component);
+
+#endif
