@@ -1,0 +1,178 @@
+/* archetype.h: archetypes (sets of component types), tuples of shared values, cached edges between
+ * archetypes, and the plans that say which columns a move copies.
+ *
+ * Owned by the world, written by the owner while the world is idle. Archetypes, formats and plans
+ * live as long as the world; a tuple lives while a chunk uses it or somebody holds it. */
+#ifndef WEFT_ARCHETYPE_H
+#define WEFT_ARCHETYPE_H
+
+#include "chunk.h"
+
+/* One component type of an archetype. */
+typedef struct weft__type_ref {
+    const weft__type *type;
+    uint32_t component;    /* type->id */
+    uint32_t column;       /* in the format; 0: no column */
+    uint32_t enableable;   /* position among the enableable types, or WEFT__NONE */
+    uint32_t shared;       /* position in the tuple, or WEFT__NONE */
+    uint32_t chunk_offset; /* CHUNK: bytes into chunk->chunk_values, or WEFT__NONE */
+} weft__type_ref;
+
+/* Entry of the look-up table of an archetype: component id -> positions. component 0: free. */
+typedef struct weft__type_slot {
+    uint32_t component;
+    uint16_t type;   /* position in types */
+    uint16_t column; /* 0: no column */
+} weft__type_slot;
+
+enum {
+    WEFT__HAS_CLEANUP = 1 << 0, /* destroy leaves a residue */
+    WEFT__IS_RESIDUE = 1 << 1,  /* has the residue tag */
+    WEFT__IS_PREFAB = 1 << 2,
+    WEFT__IS_DISABLED = 1 << 3,
+    WEFT__HAS_LINKED_GROUP = 1 << 4, /* destroy and instantiate follow it */
+    WEFT__NEEDS_DESTRUCT = 1 << 5,   /* some column needs_destruct */
+    WEFT__NEEDS_CONSTRUCT = 1 << 6,
+    WEFT__HAS_ENTITY_FIELDS = 1 << 7,
+};
+
+/* What one column copy of a move needs. */
+typedef struct weft__column_copy {
+    uint32_t from;  /* column in the source format */
+    uint32_t to;    /* column in the destination format */
+    uint32_t bytes; /* per row */
+} weft__column_copy;
+
+/* How rows go from one archetype to another: made once per pair and kept. The three lists of
+ * columns are in `lists`. Types present in both keep their change versions and enable bits. */
+typedef struct weft__plan {
+    weft__archetype *from;
+    weft__archetype *to;
+    struct weft__plan *next; /* in from->plans */
+    uint32_t copy_count;     /* columns in both, the entity column not among them */
+    uint32_t added_count;    /* columns only in `to` */
+    uint32_t dropped_count;  /* columns only in `from` */
+    uint32_t kept_count;     /* types in both */
+    uint32_t new_type_count; /* types only in `to` */
+    bool is_in_place;        /* same format: whole chunks can change header only */
+    const weft__column_copy *copies;
+    const uint32_t *added;     /* columns of `to` */
+    const uint32_t *dropped;   /* columns of `from` */
+    const uint32_t *kept;      /* pairs: type position in from, in to */
+    const uint32_t *new_types; /* type positions of `to` */
+} weft__plan;
+
+/* Cached way from an archetype by adding or removing one component. */
+typedef struct weft__edge {
+    uint32_t key; /* component << 1 | is_remove; 0: free */
+    weft__plan *plan;
+} weft__edge;
+
+/* The chunks of an archetype that have the same shared values. Archetypes without shared components
+ * have exactly one, `tuple0`, which always exists. */
+struct weft__tuple {
+    weft__archetype *archetype;
+    weft__chunk *room; /* head of the list of chunks with room */
+    uint64_t rows;     /* rows in all chunks of the tuple */
+    uint32_t chunk_count;
+    uint32_t holders; /* weft__tuple_obtain minus weft__tuple_release */
+    uint64_t hash;
+    struct weft__tuple *next; /* hash chain */
+    uint32_t values[]; /* [shared position]: index of the value, 0 = default; this tuple holds
+                                 one reference on each */
+};
+
+struct weft__archetype {
+    uint32_t id; /* 1.. in order of creation */
+    uint32_t flags;
+    uint32_t type_count;
+    uint32_t slot_mask; /* slots: power of two minus one */
+    const weft__type_slot *slots;
+    const weft__type_ref *types; /* ascending component id */
+    weft__format *format;
+    uint64_t hash;
+
+    /* chunks */
+    weft__chunk **chunks; /* dense; order: appended, swap-back on removal */
+    uint32_t chunk_count;
+    uint32_t chunk_capacity;
+    weft__chunk *first_chunk; /* storage of `chunks` while there is one chunk at most */
+    uint64_t entity_count;
+    uint32_t order_version; /* world version of the last structural change in it */
+
+    uint32_t enableable_count;
+    uint32_t shared_count;
+    uint32_t chunk_value_bytes;        /* side memory for CHUNK components */
+    const uint32_t *shared_components; /* [shared position]: component id */
+
+    weft__tuple *tuple0;  /* all default values; always exists */
+    weft__tuple **tuples; /* hash table of the others (and tuple0); NULL without shared types */
+    uint32_t tuple_count;
+    uint32_t tuple_mask;
+
+    weft__edge *edges; /* open addressing; NULL until used */
+    uint32_t edge_count;
+    uint32_t edge_capacity;
+    weft__plan *plans; /* plans from here */
+
+    weft__archetype *residue;   /* where destroyed rows go; NULL until needed or without CLEANUP */
+    weft__archetype *instance;  /* what instantiate makes; NULL until needed */
+    weft__archetype *hash_next; /* registry chain */
+};
+
+static inline const weft__type_slot *weft__archetype_slot(const weft__archetype *archetype,
+                                                          uint32_t component)
+{
+    uint32_t i = component & archetype->slot_mask;
+    for (;; i = (i + 1) & archetype->slot_mask) {
+        const weft__type_slot *slot = &archetype->slots[i];
+        if (slot->component == component) return slot;
+        if (slot->component == 0) return NULL;
+    }
+}
+
+/* Position of a component in `types`, or WEFT__NONE. */
+static inline uint32_t weft__archetype_find(const weft__archetype *archetype, uint32_t component)
+{
+    const weft__type_slot *slot = weft__archetype_slot(archetype, component);
+    return slot != NULL && component != 0 ? slot->type : WEFT__NONE;
+}
+
+/* The archetype of a handle, or NULL (BAD_HANDLE is set). */
+weft__archetype *weft__archetype_at(const weft_world *world, weft_archetype handle);
+/* The archetype of `count` ascending valid component ids without duplicates, made when it is new.
+ * NULL: error set (LIMIT when a row does not fit a megachunk, OUT_OF_MEMORY). */
+weft__archetype *weft__archetype_obtain(weft_world *world, const uint32_t *components,
+                                        uint32_t count);
+/* Way by one component, cached. Adding a present or removing an absent one: a plan from the
+ * archetype to itself. NULL: error set. */
+const weft__plan *weft__archetype_edge(weft_world *world, weft__archetype *archetype,
+                                       uint32_t component, bool is_remove);
+/* Plan between any two archetypes, cached. NULL: error set. */
+const weft__plan *weft__plan_obtain(weft_world *world, weft__archetype *from, weft__archetype *to);
+/* The archetype with `add` put in and `remove` taken out (any order, duplicates fine). */
+weft__archetype *weft__archetype_change(weft_world *world, weft__archetype *archetype,
+                                        const uint32_t *add, uint32_t add_count,
+                                        const uint32_t *remove, uint32_t remove_count);
+/* Where destroyed rows go (types with CLEANUP plus the residue tag); itself for a residue. */
+weft__archetype *weft__archetype_residue(weft_world *world, weft__archetype *archetype);
+/* What instances are made of: without Prefab and cleanup types. */
+weft__archetype *weft__archetype_instance(weft_world *world, weft__archetype *archetype);
+
+/* The tuple with these values (shared_count indices), made when it is new: a new tuple takes one
+ * reference on each value. Held until weft__tuple_release. NULL: error set. */
+weft__tuple *weft__tuple_obtain(weft_world *world, weft__archetype *archetype,
+                                const uint32_t *values);
+/* The tuple of `to` that a row of `from` goes to: values of shared types in both are kept, new ones
+ * are default. Held. NULL: error set. */
+weft__tuple *weft__tuple_follow(weft_world *world, const weft__tuple *from, weft__archetype *to);
+/* Drops a hold; an unused tuple goes. */
+void weft__tuple_release(weft_world *world, weft__tuple *tuple);
+
+/* Layout of a format for a size class, made on first use. NULL: error set. */
+const weft__layout *weft__layout_obtain(weft_world *world, weft__format *format,
+                                        uint32_t size_class);
+
+void weft__archetypes_fini(weft_world *world);
+
+#endif

@@ -1,0 +1,160 @@
+/* chunk.h: a chunk: a run of memory that holds rows of one archetype and one tuple of shared
+ * values, column after column; its metadata; and the layouts that say where the columns are.
+ *
+ * The metadata (this struct and its side memory) is apart from the chunk memory, so that filters,
+ * versions and enable bits are read without touching data. A chunk struct keeps its address and id
+ * while it lives. Rows are cut into slices of `1 << slice_shift` rows: each slice has a change
+ * version per component type and, per enableable type, a part of the disabled bits and a count. */
+#ifndef WEFT_CHUNK_H
+#define WEFT_CHUNK_H
+
+#include <weft/world.h>
+
+#include "atomic.h"
+#include "types.h"
+#include "units.h"
+
+typedef struct weft__archetype weft__archetype;
+typedef struct weft__tuple weft__tuple;
+
+/* Sizes of chunk memory: parts of a unit for small populations, then 1, 2, 4 ... 64 units. */
+enum {
+    WEFT__PART_1K = 0,
+    WEFT__PART_4K = 1,
+    WEFT__UNIT_CLASS = 2, /* class WEFT__UNIT_CLASS + k: 2^k units */
+    WEFT__SIZE_CLASSES = 9,
+};
+
+static inline size_t weft__class_bytes(uint32_t size_class)
+{
+    return size_class < WEFT__UNIT_CLASS ? (size_t)1024 << (2 * size_class)
+                                         : WEFT__UNIT_BYTES << (size_class - WEFT__UNIT_CLASS);
+}
+
+/* One column in one layout. */
+typedef struct weft__column {
+    uint32_t offset; /* bytes from the chunk's base, a multiple of 64 */
+    uint32_t bytes;  /* bytes per row */
+} weft__column;
+
+/* Where the columns of a format lie in chunks of one size class. Made on first use, constant then.
+ * Column 0 is the entity column, at offset 0. */
+typedef struct weft__layout {
+    uint32_t size_class;
+    uint32_t capacity;    /* rows, at least 1 */
+    uint32_t slice_count; /* slices that `capacity` rows touch */
+    uint32_t mask_words;  /* 64-bit words of a row bit map: (capacity + 63) / 64 */
+    uint32_t slice_shift;
+    uint32_t column_count;
+    weft__column columns[]; /* [column] */
+} weft__layout;
+
+/* The columns of a row: shared by all archetypes whose sized components are the same, so that a
+ * chunk can change between them in place. Owned by the world, never freed before it. */
+typedef struct weft__format {
+    uint64_t hash;
+    struct weft__format *next; /* in the hash chain */
+    uint32_t column_count;     /* with the entity column */
+    uint32_t row_bytes;        /* sum of the columns */
+    uint32_t row_limit;        /* rows a chunk may have (chunk_row_limit); UINT32_MAX: no cap */
+    uint32_t slice_shift;      /* log2 of rows per slice: 64..1024 rows, about 16 KiB */
+    uint32_t smallest_class;   /* the smallest class that holds a row */
+    weft__layout *layouts[WEFT__SIZE_CLASSES]; /* NULL until used */
+    const weft__type *types[];                 /* [column]; [0] is NULL: entities */
+} weft__format;
+
+/* A chunk. The first cache line is what iteration needs. Owned by the world; changed by the owner
+ * while the world is idle, or in playback by the one task that owns the chunk. */
+struct weft__chunk {
+    char *base; /* memory of the rows */
+    const weft__layout *layout;
+    weft__archetype *archetype;
+    uint32_t count;         /* rows; 1..capacity while it is in a list */
+    uint32_t capacity;      /* layout->capacity */
+    uint32_t order_version; /* world version at which rows last came, went or moved */
+    uint32_t id;            /* in world->chunk_table; 0: private chunk of a job, not linked */
+    /* side memory, one block: versions, disabled bits, disabled counts, chunk values */
+    weft_a32 *x_versions; /* [type position * slice_count + slice]; stores of equal values race */
+    weft_a64 *x_disabled; /* [enableable * mask_words + word]; bit set = row disabled; 0 beyond
+                              the rows */
+    weft__tuple *tuple;
+    /* second line: bookkeeping */
+    weft_a32 *x_disabled_counts; /* [enableable * slice_count + slice], rows disabled */
+    char *chunk_values;          /* + type_ref.chunk_offset; NULL when there are none */
+    void *side;                  /* the block */
+    uint32_t side_bytes;
+    uint32_t list_index;           /* position in archetype->chunks */
+    uint32_t first_unit;           /* where the memory is: unit index ... */
+    uint32_t unit_count;           /* ... and units; 0: a part of unit `first_unit` */
+    struct weft__chunk *room_next; /* list of chunks with room of the tuple; both NULL and not */
+    struct weft__chunk *room_prev; /* tuple->room: not in it */
+    bool has_room;                 /* in that list: count < capacity */
+    bool is_zero; /* rows at and beyond `count` were never written and read as zero */
+};
+typedef struct weft__chunk weft__chunk;
+
+/* A run of rows of one chunk. */
+typedef struct weft__span {
+    weft__chunk *chunk;
+    uint32_t row;
+    uint32_t count;
+} weft__span;
+
+static inline weft_entity *weft__chunk_entities(const weft__chunk *chunk)
+{
+    return (weft_entity *)(void *)chunk->base;
+}
+
+/* First value of a column (1.. for components). */
+static inline char *weft__chunk_column(const weft__chunk *chunk, uint32_t column)
+{
+    return chunk->base + chunk->layout->columns[column].offset;
+}
+
+static inline char *weft__chunk_value(const weft__chunk *chunk, uint32_t column, uint32_t row)
+{
+    const weft__column *place = &chunk->layout->columns[column];
+    return chunk->base + place->offset + (size_t)row * place->bytes;
+}
+
+/* Change versions of a type position, one per slice. */
+static inline weft_a32 *weft__chunk_versions(const weft__chunk *chunk, uint32_t type)
+{
+    return chunk->x_versions + (size_t)type * chunk->layout->slice_count;
+}
+
+/* Disabled bits of an enableable position (archetype->types[].enableable), one per row. */
+static inline weft_a64 *weft__chunk_disabled(const weft__chunk *chunk, uint32_t enableable)
+{
+    return chunk->x_disabled + (size_t)enableable * chunk->layout->mask_words;
+}
+
+/* Disabled rows of an enableable position, one count per slice. */
+static inline weft_a32 *weft__chunk_disabled_counts(const weft__chunk *chunk, uint32_t enableable)
+{
+    return chunk->x_disabled_counts + (size_t)enableable * chunk->layout->slice_count;
+}
+
+/* Slices that hold rows now. */
+static inline uint32_t weft__chunk_slices(const weft__chunk *chunk)
+{
+    uint32_t shift = chunk->layout->slice_shift;
+    return (chunk->count + (1u << shift) - 1) >> shift;
+}
+
+static inline uint64_t weft__location(const weft__chunk *chunk, uint32_t row)
+{
+    return (uint64_t)chunk->id << 32 | row;
+}
+
+/* Stamps a slice. relaxed: the value is read after the next sync point; racing writers of one
+ * system store the same number. Stored only when different, so that the line can stay shared. */
+static inline void weft__stamp(weft_a32 *x_version, uint32_t version)
+{
+    if (at_load_rlx(x_version) != version) at_store_rlx(x_version, version); /* relaxed: above */
+}
+
+/* Makes the newer of two versions stand (wrap-safe); `version` 0 is older than everything. */
+void weft__stamp_newer(weft_a32 *x_version, uint32_t version);
+
+#endif

@@ -1,0 +1,175 @@
+/* directory.h: the entity directory: who lives at which index, with which version, and where.
+ *
+ * Indices come in blocks of 8,192 slots. A slot has a 32-bit version (odd = alive) and a 64-bit
+ * location (chunk id << 32 | row; 0 = not placed); five slots share a cache line, so that a look-up
+ * touches one. The count word of a block is its lock: CAS count -> BUSY, then bits and versions are
+ * changed, then the new count is stored. No allocation happens while a block is held. Blocks are
+ * never given back before the world dies: versions must survive.
+ *
+ * Two families: the functions ending in _any may run on any number of threads at once; those ending
+ * in _owner need the world idle, take no locked instruction, and always use the lowest free index,
+ * so that ids depend on the history of the world only. Protocol: top of directory.c. */
+#ifndef WEFT_DIRECTORY_H
+#define WEFT_DIRECTORY_H
+
+#include <weft/world.h>
+
+#include "atomic.h"
+#include "heap.h"
+#include "os.h"
+
+/* Build-time parameters, so that models and the explorer can be tiny. */
+#ifndef WEFT__BLOCK_SLOTS
+#define WEFT__BLOCK_SLOTS 8192u /* power of two; a multiple of 64 unless below 64 */
+#endif
+#ifndef WEFT__BLOCK_LIMIT
+#define WEFT__BLOCK_LIMIT 16384u
+#endif
+#ifndef WEFT__BLOCK_PAGE
+#define WEFT__BLOCK_PAGE 128u /* block pointers per page of the table; power of two */
+#endif
+
+#define WEFT__BLOCK_WORDS ((WEFT__BLOCK_SLOTS + 63) / 64)
+#define WEFT__LINE_SLOTS 5u
+#define WEFT__BLOCK_LINES ((WEFT__BLOCK_SLOTS + WEFT__LINE_SLOTS - 1) / WEFT__LINE_SLOTS)
+#define WEFT__BLOCK_PAGES (WEFT__BLOCK_LIMIT / WEFT__BLOCK_PAGE)
+#define WEFT__BLOCK_BUSY UINT32_MAX
+#define WEFT__ENTITY_INDEX_BITS 27 /* the 4 bits above bit 28 of a handle hold the world's tag */
+#define WEFT__ENTITY_TAG_SHIFT 28
+
+/* Five slots in one cache line. Location before version: both are loaded together. */
+typedef struct weft__slot_line {
+    _Alignas(64) weft_a64 x_location[WEFT__LINE_SLOTS];
+    weft_a32 x_version[WEFT__LINE_SLOTS];
+} weft__slot_line;
+
+/* 8,192 slots. Bits and versions are guarded by x_count (BUSY = held) among _any callers;
+ * count == number of bits set in `used` == alive slots + retired slots. */
+typedef struct weft__entity_block {
+    _Alignas(64) weft_a32 x_count;
+    weft_a32 x_retired; /* slots whose version came to its end: bit set, never alive again */
+    _Alignas(64) weft_a64 x_used[WEFT__BLOCK_WORDS];
+    weft__slot_line lines[WEFT__BLOCK_LINES];
+} weft__entity_block;
+
+typedef struct weft__block_page {
+    weft_aptr x_blocks[WEFT__BLOCK_PAGE]; /* weft__entity_block * */
+} weft__block_page;
+
+typedef struct weft__entity_names weft__entity_names;
+typedef struct weft__block_slab weft__block_slab;
+
+typedef struct weft__directory {
+    /* constant after init */
+    weft__memory *memory;
+    const weft_os *os;
+    uint32_t block_limit;
+    uint32_t tag_bits; /* entity_tag << WEFT__ENTITY_TAG_SHIFT, xor-ed into indices */
+    bool with_huge_pages;
+    /* owner only */
+    uint32_t first_room; /* no block below it has room (exact for _owner, a hint after _any) */
+    weft__entity_names *names;
+    /* shared atomic */
+    weft_a32 x_block_end;   /* one past the highest block made; only grows */
+    weft_a32 x_lowest_room; /* lowest block _any gave slots back to since the owner looked */
+    weft_a32 x_making;      /* 1 while somebody makes blocks */
+    weft_a64 x_alive;       /* entities alive, statistic */
+    weft_aptr x_slabs;      /* stack of weft__block_slab, freed at the end */
+    weft_aptr x_pages[WEFT__BLOCK_PAGES]; /* weft__block_page * */
+} weft__directory;
+
+weft_result weft__directory_init(weft__directory *directory, weft__memory *memory,
+                                 const weft_os *os, const weft_world_desc *desc);
+void weft__directory_fini(weft__directory *directory);
+
+/* ---- owner, world idle: deterministic ids, lowest first ---- */
+
+/* Makes sure `count` more entities can be allocated without failing. Errors: LIMIT, OUT_OF_MEMORY.
+ */
+weft_result weft__directory_reserve_owner(weft__directory *directory, uint32_t count);
+/* `count` new ids with ascending index at locations location, location + 1, ... `copy` (may be
+ * NULL) gets the handles too. Cannot fail after a reserve of as many. */
+void weft__directory_allocate_owner(weft__directory *directory, uint32_t count, weft_entity *out,
+                                    weft_entity *copy, uint64_t location);
+/* Kills an entity known to be alive. */
+void weft__directory_free_owner(weft__directory *directory, weft_entity entity);
+void weft__directory_free_many_owner(weft__directory *directory, const weft_entity *entities,
+                                     uint32_t count);
+
+/* ---- any thread ---- */
+
+/* `count` new ids, not placed (location 0). `home` (in/out, a block index, per worker) says where
+ * to look first. All or none. Errors: LIMIT, OUT_OF_MEMORY. Which ids depends on timing. */
+weft_result weft__directory_allocate_any(weft__directory *directory, uint32_t *home, uint32_t count,
+                                         weft_entity *out);
+/* Kills those that are alive and match; runs in one block take its lock once. Returns how many
+ * died by this call: of several callers with the same handle exactly one counts it. */
+uint32_t weft__directory_free_any(weft__directory *directory, const weft_entity *entities,
+                                  uint32_t count);
+
+/* ---- look-ups: any thread ---- */
+
+static inline weft__entity_block *weft__directory_block(const weft__directory *directory,
+                                                        uint32_t index)
+{
+    uint32_t block = index / WEFT__BLOCK_SLOTS;
+    if (block >= WEFT__BLOCK_LIMIT) return NULL;
+    /* D3: the page and the block were filled before their pointers were published */
+    const weft__block_page *page = at_load_acq(&directory->x_pages[block / WEFT__BLOCK_PAGE]);
+    if (page == NULL) return NULL;
+    return at_load_acq(&page->x_blocks[block % WEFT__BLOCK_PAGE]); /* D3 */
+}
+
+/* The line and position of a slot, or NULL for an index that was never made or another world's. */
+static inline weft__slot_line *weft__directory_slot(const weft__directory *directory,
+                                                    uint32_t handle_index, uint32_t *position)
+{
+    uint32_t index = handle_index ^ directory->tag_bits;
+    weft__entity_block *block = weft__directory_block(directory, index);
+    if (block == NULL) return NULL;
+    uint32_t slot = index % WEFT__BLOCK_SLOTS;
+    *position = slot % WEFT__LINE_SLOTS;
+    return &block->lines[slot / WEFT__LINE_SLOTS];
+}
+
+/* True when alive; *location is then its place. relaxed: whoever passed the handle on ordered the
+ * creation before this look-up (a sync point, or the same thread). */
+static inline bool weft__directory_find(const weft__directory *directory, weft_entity entity,
+                                        uint64_t *location)
+{
+    uint32_t position;
+    const weft__slot_line *line = weft__directory_slot(directory, entity.index, &position);
+    if (line == NULL) return false;
+    *location = at_load_rlx(&line->x_location[position]); /* relaxed: see above */
+    return at_load_rlx(&line->x_version[position]) == entity.version && (entity.version & 1) != 0;
+}
+
+/* Moves an entity known to be alive. Threads: the one that moves its row. */
+static inline void weft__directory_place(weft__directory *directory, weft_entity entity,
+                                         uint64_t location)
+{
+    uint32_t position;
+    weft__slot_line *line = weft__directory_slot(directory, entity.index, &position);
+    at_store_rlx(&line->x_location[position], location); /* relaxed: as weft__directory_find */
+}
+
+/* ---- the rest: owner ---- */
+
+/* Alive entities. Threads: any; exact when nobody allocates. */
+uint64_t weft__directory_alive(const weft__directory *directory);
+/* Sets the version of an index (both parities): snapshots, and tests of the wrap. World idle. The
+ * bit and count follow the parity. */
+weft_result weft__directory_force(weft__directory *directory, uint32_t index, uint32_t version,
+                                  uint64_t location);
+/* Indices made so far: 0..end-1. */
+uint32_t weft__directory_end(const weft__directory *directory);
+/* Version of an index below the end. */
+uint32_t weft__directory_version(const weft__directory *directory, uint32_t index);
+/* Debug names. Errors: OUT_OF_MEMORY. The name goes when the entity dies. */
+weft_result weft__directory_set_name(weft__directory *directory, weft_entity entity,
+                                     const char *name);
+const char *weft__directory_name(const weft__directory *directory, weft_entity entity);
+/* Every invariant that holds when nobody allocates or frees. */
+bool weft__directory_check(const weft__directory *directory, char *text, size_t text_bytes);
+
+#endif

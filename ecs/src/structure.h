@@ -1,0 +1,109 @@
+/* structure.h: structural operations on runs of rows, the common ground of immediate changes,
+ * query-wide changes and command playback.
+ *
+ * Serial callers use the whole operations (move, destroy, retarget). Parallel playback takes them
+ * apart, in this order, with a barrier between the steps:
+ *   1. plan   (owner): weft__rows_reserve for every group; everything that can fail happens here;
+ *   2. copy   (workers): weft__rows_copy / weft__rows_fill, each destination row by one task;
+ *   3. close  (workers): weft__rows_discard of dropped rows, then weft__rows_close, each chunk by
+ *             one task;
+ *   4. settle (owner): weft__chunk_settle for every chunk closed, in a deterministic order.
+ * No function here checks `busy`: callers do. All functions with a result leave the world unchanged
+ * when they fail (error set). */
+#ifndef WEFT_STRUCTURE_H
+#define WEFT_STRUCTURE_H
+
+#include "world_private.h"
+
+/* A growing list of spans; zero-initialise. */
+typedef struct weft__spans {
+    weft__span *items;
+    uint32_t count;
+    uint32_t capacity;
+} weft__spans;
+
+bool weft__spans_push(weft_world *world, weft__spans *spans, weft__span span);
+void weft__spans_fini(weft_world *world, weft__spans *spans);
+
+/* ---- 1. plan: owner ---- */
+
+/* Makes room for `count` rows in chunks of the tuple, in existing chunks first, then in new ones
+ * sized for the population; appends the pieces to `out` in row order. The rows count at once
+ * (chunk->count, totals); their bytes are undefined until copied or filled, every type's version is
+ * not stamped yet. Errors: OUT_OF_MEMORY, LIMIT. */
+weft_result weft__rows_reserve(weft_world *world, weft__tuple *tuple, uint64_t count,
+                               weft__spans *out);
+/* Gives reserved rows back that were never written; spans[from..] in reverse order. */
+void weft__rows_unreserve(weft_world *world, weft__spans *spans, uint32_t from);
+
+/* ---- 2. copy: workers, disjoint destination rows ---- */
+
+/* New rows: zeroes and constructs every column but the entity column, stamps versions. */
+void weft__rows_fill(weft_world *world, weft__chunk *chunk, uint32_t row, uint32_t count);
+/* Copies rows[0..count) of `from` (or, when `rows` is NULL, the run that starts at `first`) to
+ * the run `to`: common columns, entity handles, enable bits; new columns are zeroed and
+ * constructed; locations are written; versions of kept types become the newer of both, new types
+ * are stamped now. Dropped columns are not destructed. Source rows stay until closed. */
+void weft__rows_copy(weft_world *world, const weft__plan *plan, const weft__chunk *from,
+                     const uint32_t *rows, uint32_t first, weft__span to);
+
+/* ---- 3. close: workers, one task per chunk ---- */
+
+/* Destructs columns of rows that end: all of them (`plan` NULL), or those the plan drops. */
+void weft__rows_discard(weft_world *world, const weft__plan *plan, weft__chunk *chunk,
+                        const uint32_t *rows, uint32_t first, uint32_t count);
+/* Removes ascending rows[0..count) (or the run at `first`): the last rows fill the holes and
+ * their locations are written; enable bits follow; count falls. Nothing is destructed, the ids of
+ * the removed rows are not touched. The chunk may become empty: settle it. */
+void weft__rows_close(weft_world *world, weft__chunk *chunk, const uint32_t *rows, uint32_t first,
+                      uint32_t count);
+
+/* ---- 4. settle: owner ---- */
+
+/* After weft__rows_close: `removed` rows leave the totals; the chunk goes to the list of chunks with
+ * room, or is released when it is empty. Versions of order are stamped. */
+void weft__chunk_settle(weft_world *world, weft__chunk *chunk, uint32_t removed);
+
+/* ---- whole operations: owner, serial ---- */
+
+/* Moves rows[0..count) (ascending) or a run to another tuple, which may be of another archetype. */
+weft_result weft__rows_move(weft_world *world, weft__chunk *from, const uint32_t *rows,
+                            uint32_t first, uint32_t count, weft__tuple *to);
+/* One row. */
+weft_result weft__row_move(weft_world *world, weft__chunk *from, uint32_t row, weft__tuple *to);
+/* Destroys rows: cleanup residues, destructors, ids. Linked groups are not followed. */
+weft_result weft__rows_destroy(weft_world *world, weft__chunk *chunk, const uint32_t *rows,
+                               uint32_t first, uint32_t count);
+/* All rows of a chunk; the chunk is gone when its archetype has no CLEANUP component. */
+weft_result weft__chunk_destroy_rows(weft_world *world, weft__chunk *chunk);
+/* Whole chunks change to a tuple of an archetype with the same format (plan->is_in_place), or to
+ * another tuple of their archetype: no row moves. Tags and chunk components that go are dropped,
+ * new ones are zero and stamped. All or none. */
+weft_result weft__chunks_retarget(weft_world *world, weft__chunk *const *chunks, uint32_t count,
+                                  weft__tuple *to);
+/* Rows of a residue that has nothing left but its tag really die: call after removing CLEANUP
+ * components; true when the archetype is such a one (then move rows by weft__rows_destroy). */
+bool weft__archetype_is_spent(const weft_world *world, const weft__archetype *archetype);
+
+/* Entities of a new tuple, zeroed and constructed, placed; `out` may be NULL. */
+weft_result weft__rows_create(weft_world *world, weft__tuple *tuple, uint32_t count,
+                              weft_entity *out);
+
+/* ---- creation from jobs ---- */
+
+/* A private chunk for about `rows` rows of an archetype (all shared values default), from the
+ * concurrent allocators; count is 0, memory beyond `count` reads as zero. `worker` says where to
+ * look first. Threads: any. NULL: out of memory or LIMIT (no error text is set). */
+weft__chunk *weft__private_open(weft_world *world, uint32_t worker, weft__archetype *archetype,
+                                uint32_t rows);
+/* Takes up to `count` more rows of a private chunk, constructed; returns how many from which row.
+ */
+uint32_t weft__private_rows(weft_world *world, weft__chunk *chunk, uint32_t count, uint32_t *row);
+/* Puts private chunks into the world in the order given. Entities of rows whose handle is null get
+ * ids now; others keep the (unordered) id their entity column holds. Chunks filled less than half
+ * are emptied into chunks with room instead (which then depends on counts only). All or none. */
+weft_result weft__private_link(weft_world *world, weft__chunk *const *chunks, uint32_t count);
+/* Drops a private chunk; its rows are destructed. Ids it holds are the caller's. Threads: any. */
+void weft__private_drop(weft_world *world, weft__chunk *chunk);
+
+#endif

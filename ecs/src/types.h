@@ -1,0 +1,51 @@
+/* types.h: the component types of a world: descriptions, derived sizes, and the dispatch of
+ * lifecycle hooks, buffers and entity references over runs of values.
+ *
+ * A type never moves and never goes while the world lives; id 0 is null. Written by the owner with
+ * the world idle; read by anybody otherwise. */
+#ifndef WEFT_TYPES_H
+#define WEFT_TYPES_H
+
+#include <weft/component.h>
+
+#include "heap.h"
+
+#define WEFT__NONE UINT32_MAX
+#define WEFT__COLUMN_ALIGNMENT ((size_t)64)
+#define WEFT__BUFFER_INLINE_BYTES 128u
+
+typedef struct weft__type {
+    weft_component_desc desc; /* pointers are the world's copies; alignment and capacity resolved */
+    uint32_t id;
+    uint32_t value_bytes; /* bytes per row in a column, 0: no column (tag, shared, chunk,
+                              singleton). BUFFER: header + inline elements, padded */
+    uint32_t value_alignment;
+    uint32_t chunk_bytes;         /* CHUNK: bytes of the value in the chunk's side memory, else 0 */
+    uint32_t entity_offset_count; /* ENTITY fields, arrays expanded */
+    uint32_t *entity_offsets;     /* bytes from the start of the value (or buffer element) */
+    bool needs_destruct;          /* BUFFER, or a destruct hook */
+    bool needs_construct;         /* BUFFER, or a construct hook (after zeroing) */
+    bool needs_copy;              /* BUFFER, or a copy hook (else memcpy) */
+    uint64_t hash;                /* stable: name, layout, kind, fields */
+    void *singleton;              /* SINGLETON: the value */
+    uint32_t singleton_version;   /* world version of its last write access */
+} weft__type;
+
+/* Runs over `count` values of a column that starts at `values`. `user`-hooks get elements for
+ * buffers. Threads: whoever owns these rows. */
+/* Zeroes, then prepares buffers, then runs the construct hook. */
+void weft__type_construct(const weft__type *type, void *values, uint32_t count);
+/* The same when the memory is zero already. */
+void weft__type_construct_zeroed(const weft__type *type, void *values, uint32_t count);
+/* Runs the destruct hook and frees spilled buffers. Leaves bytes undefined. */
+void weft__type_destruct(weft__memory *memory, const weft__type *type, void *values,
+                         uint32_t count);
+/* Copies one value (deep for buffers, through the copy hook) to `count` new ones. OUT_OF_MEMORY:
+ * the copies made so far are destructed again. */
+weft_result weft__type_replicate(weft__memory *memory, const weft__type *type, void *to,
+                                 const void *from, uint32_t count);
+/* Calls `visit` for every entity reference in `count` values, buffers' elements included. */
+void weft__type_entities(const weft__type *type, void *values, uint32_t count,
+                         void (*visit)(weft_entity *reference, void *user), void *user);
+
+#endif

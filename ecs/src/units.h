@@ -1,0 +1,90 @@
+/* units.h: the unit allocator: units of 16 KiB in megachunks of 64, taken and given back by any
+ * thread with one CAS.
+ *
+ * A megachunk is a 64-bit mask of units in use; a run of n units is found in the mask by bit
+ * arithmetic and claimed by one CAS. Two neighbouring megachunks share one *reservation* of 2 MiB,
+ * aligned for a huge page, mapped when the first of its units is claimed and unmapped when both
+ * megachunks are empty and enough empty reservations are kept (hysteresis). The tables of masks are
+ * made on demand in segments, so an unused allocator costs a few hundred bytes. The protocol is
+ * written at the top of units.c. */
+#ifndef WEFT_UNITS_H
+#define WEFT_UNITS_H
+
+#include "atomic.h"
+#include "heap.h"
+#include "os.h"
+
+/* Build-time parameters, so that models and the explorer can be tiny. */
+#ifndef WEFT__MEGACHUNK_UNITS
+#define WEFT__MEGACHUNK_UNITS 64 /* at most 64 */
+#endif
+#ifndef WEFT__UNIT_BYTES
+#define WEFT__UNIT_BYTES ((size_t)16384)
+#endif
+#ifndef WEFT__SEGMENT_MEGACHUNKS
+#define WEFT__SEGMENT_MEGACHUNKS 64 /* even, at most 64: one word of hints */
+#endif
+#ifndef WEFT__SEGMENT_LIMIT
+#define WEFT__SEGMENT_LIMIT 256
+#endif
+#ifndef WEFT__RESERVATIONS_KEPT
+#define WEFT__RESERVATIONS_KEPT 4u /* empty reservations that stay mapped */
+#endif
+
+#define WEFT__MEGACHUNK_BYTES (WEFT__MEGACHUNK_UNITS * WEFT__UNIT_BYTES)
+#define WEFT__RESERVATION_BYTES (2 * WEFT__MEGACHUNK_BYTES)
+#define WEFT__MEGACHUNK_LIMIT (WEFT__SEGMENT_LIMIT * WEFT__SEGMENT_MEGACHUNKS)
+
+/* A run of units somebody owns. */
+typedef struct weft__run {
+    void *memory;   /* first byte */
+    uint32_t first; /* index of the first unit: megachunk * WEFT__MEGACHUNK_UNITS + unit */
+    uint32_t count; /* units; 0: no run */
+    bool is_zero;   /* true: the memory is fresh from the OS and reads as zero */
+} weft__run;
+
+typedef struct weft__units_segment weft__units_segment;
+
+typedef struct weft__units {
+    /* constant after init */
+    weft__memory *memory;
+    const weft_os *os;
+    uint32_t megachunk_limit; /* even */
+    bool with_huge_pages;
+    /* shared atomic: see units.c */
+    weft_aptr x_segments[WEFT__SEGMENT_LIMIT]; /* weft__units_segment *, NULL until needed */
+    weft_a32 x_segment_end;                    /* one past the last segment made; only grows */
+    weft_a32 x_reservations;                   /* mapped now */
+    weft_a32 x_empty_reservations;             /* of these, without a used unit (a hint) */
+    weft_a64 x_units_used;                     /* statistic */
+} weft__units;
+
+/* `megachunk_limit` 0 means the maximum. Allocates nothing. */
+void weft__units_init(weft__units *units, weft__memory *memory, const weft_os *os,
+                      uint32_t megachunk_limit, bool with_huge_pages);
+/* Unmaps everything. Threads: one, when nobody uses a run any more. */
+void weft__units_fini(weft__units *units);
+
+/* Takes exactly `count` contiguous units (1..WEFT__MEGACHUNK_UNITS), trying megachunk `home` first.
+ * Threads: any. Errors: OUT_OF_MEMORY, LIMIT; nothing changed then. */
+weft_result weft__units_allocate(weft__units *units, uint32_t count, uint32_t home, weft__run *out);
+/* The same, but takes fewer units (halving) when no run is long enough and the limit is reached or
+ * no memory is left. */
+weft_result weft__units_allocate_some(weft__units *units, uint32_t count, uint32_t home,
+                                      weft__run *out);
+/* Gives a run back, or part of one. Threads: any; the run must be owned by the caller. Errors
+ * (checked, nothing changed): INVALID_ARGUMENT for units that are not in use. */
+weft_result weft__units_free(weft__units *units, uint32_t first, uint32_t count);
+/* Unmaps empty reservations beyond `kept`; returns how many. Threads: any. */
+uint32_t weft__units_trim(weft__units *units, uint32_t kept);
+
+/* Address of a unit in use. Threads: any that owns or reads the run. */
+void *weft__units_address(const weft__units *units, uint32_t unit);
+/* Mapped megachunks, used units. Threads: any; exact when nobody allocates. */
+uint32_t weft__units_mapped(const weft__units *units);
+uint64_t weft__units_used(const weft__units *units);
+/* Every invariant that holds when nobody allocates or frees; false: the text names the first one
+ * broken. */
+bool weft__units_check(const weft__units *units, char *text, size_t text_bytes);
+
+#endif

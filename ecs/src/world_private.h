@@ -1,0 +1,149 @@
+/* world_private.h: the world struct and what every file of the layer needs from it: phases, errors,
+ * versions, look-up of entities and of types.
+ *
+ * Phases: structure may be changed by the owner only while `busy` is 0. Cursors and steps raise it;
+ * the scheduler's playback lowers it for itself at sync points (it is the owner then). */
+#ifndef WEFT_WORLD_PRIVATE_H
+#define WEFT_WORLD_PRIVATE_H
+
+#include <weft/ecs.h>
+
+#include "archetype.h"
+#include "directory.h"
+#include "hash.h"
+#include "invariant.h"
+#include "shared.h"
+
+/* Data of other parts that lives and dies with the world. Destroyed in this order, before the
+ * storage. */
+typedef enum weft__extension_slot {
+    WEFT__EXTENSION_SCHEDULER,
+    WEFT__EXTENSION_COMMANDS,
+    WEFT__EXTENSION_SNAPSHOTS,
+    WEFT__EXTENSION_BLOBS,
+    WEFT__EXTENSION_OTHER,
+    WEFT__EXTENSION_COUNT
+} weft__extension_slot;
+
+typedef struct weft__extension {
+    void *data;
+    void (*destroy)(void *data); /* called when data is not NULL */
+} weft__extension;
+
+/* Small chunks: units cut into parts. Owner only. */
+typedef struct weft__part_unit {
+    struct weft__part_unit *next; /* list of units of this class with a free part */
+    struct weft__part_unit *prev;
+    struct weft__part_unit *hash_next;
+    char *memory;
+    uint32_t unit;
+    uint32_t size_class;
+    uint32_t used;  /* bit per part */
+    uint32_t dirty; /* bit per part ever used: others still read as zero */
+} weft__part_unit;
+
+typedef struct weft__parts {
+    weft__part_unit *with_room[WEFT__UNIT_CLASS]; /* per part class */
+    weft__part_unit **table;                      /* unit index -> part unit, chained */
+    uint32_t table_mask;
+    uint32_t count;
+} weft__parts;
+
+enum {
+    WEFT__BUSY_STEPPING = 1 << 30,      /* systems run */
+    WEFT__BUSY_PLAYBACK = 1 << 29,      /* the scheduler changes structure in parallel */
+    WEFT__BUSY_CURSORS = (1 << 29) - 1, /* the low bits count open cursors */
+};
+
+struct weft_world {
+    /* hot: one line */
+    uint32_t busy;                /* 0: structure may change */
+    uint32_t version;             /* change version, never 0 */
+    weft__chunk **chunk_table;    /* [chunk id]; [0] is NULL */
+    weft__archetype **archetypes; /* [id - 1] */
+    uint32_t archetype_count;
+    uint32_t type_count;        /* ids 1..type_count */
+    weft__type **types;         /* [id]; [0] is NULL */
+    uint64_t structure_version; /* +1 on every change of a row count, chunk list or tuple */
+    uint64_t *nonempty;         /* bit per archetype id - 1: it has rows */
+
+    uint32_t archetype_capacity;
+    uint32_t type_capacity;
+    uint32_t chunk_end;      /* ids below were used */
+    uint32_t chunk_capacity; /* of chunk_table */
+    uint32_t chunk_count;
+    uint32_t free_chunk_count;
+    uint32_t *free_chunk_ids; /* stack, chunk_capacity entries */
+
+    weft__directory directory;
+    weft__units units;
+    weft__parts parts;
+    weft__memory memory;
+    weft__shared shared;           /* shared values */
+    struct weft__queries *queries; /* query_private.h */
+
+    uint32_t *type_names; /* hash table of type ids by name */
+    uint32_t type_name_mask;
+    weft__archetype **archetype_table; /* hash table */
+    uint32_t archetype_table_mask;
+    weft__format **format_table;
+    uint32_t format_table_mask;
+    uint32_t format_count;
+
+    weft_component prefab;
+    weft_component disabled;
+    weft_component linked_group;
+    weft_component residue; /* tag of cleanup residues, not public */
+
+    weft_a64 x_rows_moved; /* relaxed statistics */
+    weft_a64 x_bytes_moved;
+
+    weft__extension extensions[WEFT__EXTENSION_COUNT];
+    weft_job_pool *pool;
+    bool owns_pool;
+    weft_world_desc desc; /* resolved limits; name is a copy */
+    weft_error *error;    /* apart, so that const functions can set it */
+};
+
+/* Sets the last error and returns `code`. Owner only. */
+__attribute__((format(printf, 5, 6))) weft_result weft__error(const weft_world *world,
+                                                              weft_result code, weft_entity entity,
+                                                              weft_component component,
+                                                              const char *format, ...);
+/* Ready-made ones: the text names the function. */
+weft_result weft__error_memory(const weft_world *world, const char *what);
+weft_result weft__error_stale(const weft_world *world, weft_entity entity);
+weft_result weft__error_component(const weft_world *world, weft_component component);
+weft_result weft__error_busy(const weft_world *world, const char *what);
+weft_result weft__error_argument(const weft_world *world, const char *what);
+
+#define WEFT__NO_ENTITY ((weft_entity){0, 0})
+#define WEFT__NO_COMPONENT ((weft_component){0})
+
+/* WEFT_OK when structure may change now. */
+static inline weft_result weft__idle(const weft_world *world, const char *what)
+{
+    return __builtin_expect(world->busy == 0, 1) ? WEFT_OK : weft__error_busy(world, what);
+}
+
+static inline const weft__type *weft__type_at(const weft_world *world, weft_component component)
+{
+    return component.id != 0 && component.id <= world->type_count ? world->types[component.id]
+                                                                  : NULL;
+}
+
+/* Name for error texts, never NULL. */
+const char *weft__type_name(const weft_world *world, uint32_t component);
+
+/* The chunk and row of an alive entity; NULL when it is not alive or not placed. Any thread while
+ * nobody changes structure. */
+static inline weft__chunk *weft__entity_chunk(const weft_world *world, weft_entity entity,
+                                              uint32_t *row)
+{
+    uint64_t location;
+    if (!weft__directory_find(&world->directory, entity, &location)) return NULL;
+    *row = (uint32_t)location;
+    return world->chunk_table[location >> 32];
+}
+
+#endif
