@@ -1,0 +1,512 @@
+/* shared.c: interning of shared component values.
+ *
+ * Per type: values in pages of doubling size (so that a value never moves), each with its reference
+ * count in front of it, and an open-addressing table of (hash, index) at most half full, searched
+ * linearly, with deletion by shifting back (no tombstones, so misses stay short). A look-up touches
+ * one line of the table and one of the value. */
+#include "shared.h"
+
+#include <string.h>
+
+#include "bits.h"
+#include "hash.h"
+#include "invariant.h"
+
+#define PAGE_SHIFT 4 /* slots of the first page: 16; page p holds 16 << p */
+#define PAGE_LIMIT 28
+#define TABLE_FIRST 16
+
+/* In front of each value. `references` 0 = free, then `next_free` continues the free list. */
+typedef struct shared_slot {
+    uint32_t references;
+    uint32_t next_free; /* index, 0 = end of list */
+    uint32_t version;   /* order version */
+    uint32_t hash;      /* of the table entry, so that deletion need not hash again */
+} shared_slot;
+
+/* index 0 = empty entry */
+typedef struct shared_entry {
+    uint32_t hash;
+    uint32_t index;
+} shared_entry;
+
+/* A run of bytes that counts for equality. */
+typedef struct shared_range {
+    uint32_t offset;
+    uint32_t bytes;
+    uint32_t float_bytes; /* 4 or 8: an array of floats whose -0.0 becomes 0.0; else 0 */
+} shared_range;
+
+/* One SHARED component. Invariants: table_used = live values <= table_capacity / 2; the slots
+ * 1..slot_count are live or on the free list; canonical types store canonical bytes. */
+struct weft__shared_type {
+    /* constant after create */
+    const weft_component_desc *desc;
+    size_t size;
+    size_t value_offset; /* from the slot to its value */
+    size_t stride;       /* bytes from slot to slot */
+    size_t alignment;
+    shared_range *ranges; /* NULL: all bytes count */
+    uint32_t range_count;
+    uint32_t component;
+    /* owner only */
+    unsigned char *scratch; /* [size] canonical form of the value looked for */
+    unsigned char *zero;    /* [size] the default */
+    shared_entry *table;
+    uint32_t table_capacity; /* 0 or a power of two */
+    uint32_t table_used;
+    uint32_t slot_count;
+    uint32_t free_head;
+    uint32_t default_version;
+    uint32_t page_count;
+    unsigned char *pages[PAGE_LIMIT];
+};
+
+static size_t page_slots(uint32_t page)
+{
+    return (size_t)1 << (page + PAGE_SHIFT);
+}
+
+static uint32_t page_of(uint32_t index)
+{
+    return bits_highest((uint64_t)index - 1 + (1u << PAGE_SHIFT)) - PAGE_SHIFT;
+}
+
+static shared_slot *slot_at(const weft__shared_type *type, uint32_t index)
+{
+    uint32_t page = page_of(index);
+    size_t first = page_slots(page) - (1u << PAGE_SHIFT); /* slots of all pages before it */
+    return (shared_slot *)(void *)(type->pages[page] + (index - 1 - first) * type->stride);
+}
+
+static void *slot_value(const weft__shared_type *type, shared_slot *slot)
+{
+    return (unsigned char *)slot + type->value_offset;
+}
+
+static weft__shared_type *type_at(const weft__shared *shared, uint32_t component)
+{
+    WEFT_ASSERT(weft__shared_has_type(shared, component));
+    return shared->types[component];
+}
+
+static uint32_t next_version(weft__shared *shared)
+{
+    shared->version++;
+    if (shared->version == 0) shared->version = 1;
+    return shared->version;
+}
+
+/* ---- content ---- */
+
+static uint32_t field_bytes(weft_field_kind kind)
+{
+    switch (kind) {
+    case WEFT_FIELD_BYTES:
+    case WEFT_FIELD_BOOL:
+    case WEFT_FIELD_I8:
+    case WEFT_FIELD_U8:
+        return 1;
+    case WEFT_FIELD_I16:
+    case WEFT_FIELD_U16:
+        return 2;
+    case WEFT_FIELD_I32:
+    case WEFT_FIELD_U32:
+    case WEFT_FIELD_F32:
+        return 4;
+    case WEFT_FIELD_I64:
+    case WEFT_FIELD_U64:
+    case WEFT_FIELD_F64:
+    case WEFT_FIELD_ENTITY:
+    case WEFT_FIELD_BLOB:
+        return 8;
+    }
+    return 1;
+}
+
+static shared_range range_of_field(const weft_field *field)
+{
+    uint32_t each = field_bytes(field->kind);
+    bool is_float = field->kind == WEFT_FIELD_F32 || field->kind == WEFT_FIELD_F64;
+    uint32_t count = field->count == 0 ? 1 : field->count;
+    return (shared_range){
+        .offset = field->offset, .bytes = each * count, .float_bytes = is_float ? each : 0};
+}
+
+/* A negative zero is the sign bit alone. */
+static void clear_negative_zeroes(unsigned char *values, uint32_t bytes, uint32_t each)
+{
+    for (uint32_t at = 0; at + each <= bytes; at += each) {
+        uint64_t word = 0;
+        memcpy(&word, values + at, each);
+        if (word == UINT64_C(1) << (each * 8 - 1)) memset(values + at, 0, each);
+    }
+}
+
+/* The bytes that stand for a value: its own, or a copy in the scratch with zero padding. */
+static const void *canonical(const weft__shared_type *type, const void *value)
+{
+    if (type->ranges == NULL) return value;
+    memset(type->scratch, 0, type->size);
+    for (uint32_t i = 0; i < type->range_count; i++) {
+        const shared_range *range = &type->ranges[i];
+        unsigned char *to = type->scratch + range->offset;
+        memcpy(to, (const unsigned char *)value + range->offset, range->bytes);
+        if (range->float_bytes != 0) clear_negative_zeroes(to, range->bytes, range->float_bytes);
+    }
+    return type->scratch;
+}
+
+static void *hook_user(const weft__shared_type *type)
+{
+    return type->desc->hooks.user;
+}
+
+/* Values of up to four words are compared and hashed inline: calls of memcmp and the general hash
+ * took 30 of 52 ns of a look-up among 65,536 values of 8 bytes. */
+static bool bytes_equal(const void *a, const void *b, size_t bytes)
+{
+    const unsigned char *p = a, *q = b;
+    if (bytes > 32) return memcmp(p, q, bytes) == 0;
+    for (; bytes >= 8; bytes -= 8, p += 8, q += 8) {
+        uint64_t x, y;
+        memcpy(&x, p, 8);
+        memcpy(&y, q, 8);
+        if (x != y) return false;
+    }
+    for (; bytes >= 4; bytes -= 4, p += 4, q += 4) {
+        uint32_t x, y;
+        memcpy(&x, p, 4);
+        memcpy(&y, q, 4);
+        if (x != y) return false;
+    }
+    for (; bytes != 0; bytes--, p++, q++)
+        if (*p != *q) return false;
+    return true;
+}
+
+static uint64_t bytes_hash(const void *value, size_t bytes)
+{
+    const unsigned char *p = value;
+    if (bytes > 32) return hash_bytes(HASH_K0, value, bytes);
+    uint64_t hash = HASH_K0, word = 0;
+    for (; bytes >= 8; bytes -= 8, p += 8) {
+        memcpy(&word, p, 8);
+        hash = hash_fold(hash ^ word, HASH_K1);
+    }
+    if (bytes == 0) return hash;
+    uint32_t half = 0;
+    if (bytes >= 4) memcpy(&half, p, 4);
+    word = half;
+    for (size_t i = bytes & 4; i < bytes; i++) word = (word << 8) ^ p[i];
+    return hash_fold(hash ^ word, HASH_K1);
+}
+
+static uint32_t content_hash(const weft__shared_type *type, const void *value)
+{
+    uint64_t hash = type->desc->shared_hash == NULL
+                        ? bytes_hash(value, type->size)
+                        : hash_word(HASH_K0, type->desc->shared_hash(value, hook_user(type)));
+    return (uint32_t)(hash ^ (hash >> 32));
+}
+
+static bool content_equal(const weft__shared_type *type, const void *a, const void *b)
+{
+    if (type->desc->shared_equal == NULL) return bytes_equal(a, b, type->size);
+    return type->desc->shared_equal(a, b, hook_user(type));
+}
+
+/* ---- table ---- */
+
+/* Index of a canonical value in the table, or 0. */
+static uint32_t table_find(const weft__shared_type *type, const void *value, uint32_t hash)
+{
+    if (type->table_capacity == 0) return 0;
+    uint32_t mask = type->table_capacity - 1;
+    for (uint32_t at = hash & mask; type->table[at].index != 0; at = (at + 1) & mask) {
+        if (type->table[at].hash != hash) continue;
+        uint32_t index = type->table[at].index;
+        if (content_equal(type, slot_value(type, slot_at(type, index)), value)) return index;
+    }
+    return 0;
+}
+
+static void table_put(shared_entry *table, uint32_t capacity, uint32_t hash, uint32_t index)
+{
+    uint32_t at = hash & (capacity - 1);
+    while (table[at].index != 0) at = (at + 1) & (capacity - 1);
+    table[at] = (shared_entry){.hash = hash, .index = index};
+}
+
+static bool table_reserve(weft__shared *shared, weft__shared_type *type)
+{
+    uint32_t old = type->table_capacity;
+    if (type->table_used + 1 <= old / 2) return true;
+    uint32_t capacity = old == 0 ? TABLE_FIRST : old * 2;
+    shared_entry *table = weft__alloc_zeroed(shared->memory, WEFT__MEMORY_SHARED, capacity,
+                                             sizeof *table, _Alignof(shared_entry));
+    if (table == NULL) return false;
+    for (uint32_t i = 0; i < old; i++)
+        if (type->table[i].index != 0)
+            table_put(table, capacity, type->table[i].hash, type->table[i].index);
+    weft__free(shared->memory, WEFT__MEMORY_SHARED, type->table, old, sizeof *table,
+               _Alignof(shared_entry));
+    type->table = table;
+    type->table_capacity = capacity;
+    return true;
+}
+
+/* Removes an index and shifts the entries behind it back towards their home. */
+static void table_remove(weft__shared_type *type, uint32_t hash, uint32_t index)
+{
+    uint32_t mask = type->table_capacity - 1, hole = hash & mask;
+    while (type->table[hole].index != index) hole = (hole + 1) & mask;
+    for (uint32_t at = (hole + 1) & mask; type->table[at].index != 0; at = (at + 1) & mask) {
+        uint32_t home = type->table[at].hash & mask;
+        if (((at - home) & mask) < ((at - hole) & mask))
+            continue; /* its home lies behind the hole */
+        type->table[hole] = type->table[at];
+        hole = at;
+    }
+    type->table[hole] = (shared_entry){0};
+    type->table_used--;
+}
+
+/* ---- values ---- */
+
+/* A free index, or 0 when memory is refused. */
+static uint32_t slot_reserve(weft__shared *shared, weft__shared_type *type)
+{
+    if (type->free_head != 0) return type->free_head;
+    uint32_t index = type->slot_count + 1;
+    uint32_t page = page_of(index);
+    if (page == type->page_count) {
+        if (page == PAGE_LIMIT) return 0;
+        type->pages[page] = weft__alloc(shared->memory, WEFT__MEMORY_SHARED, page_slots(page),
+                                        type->stride, type->alignment);
+        if (type->pages[page] == NULL) return 0;
+        type->page_count++;
+    }
+    return index;
+}
+
+static void slot_take(weft__shared_type *type, uint32_t index)
+{
+    if (index == type->free_head)
+        type->free_head = slot_at(type, index)->next_free;
+    else
+        type->slot_count = index;
+}
+
+static weft_result insert(weft__shared *shared, weft__shared_type *type, const void *value,
+                          uint32_t hash, uint32_t *out)
+{
+    if (!table_reserve(shared, type)) return WEFT_OUT_OF_MEMORY;
+    uint32_t index = slot_reserve(shared, type);
+    if (index == 0) return WEFT_OUT_OF_MEMORY;
+    slot_take(type, index);
+    shared_slot *slot = slot_at(type, index);
+    *slot = (shared_slot){.references = 1, .version = next_version(shared), .hash = hash};
+    memcpy(slot_value(type, slot), value, type->size);
+    table_put(type->table, type->table_capacity, hash, index);
+    type->table_used++;
+    *out = index;
+    return WEFT_OK;
+}
+
+weft_result weft__shared_intern(weft__shared *shared, uint32_t component, const void *value,
+                                uint32_t *index)
+{
+    weft__shared_type *type = type_at(shared, component);
+    value = canonical(type, value);
+    if (content_equal(type, type->zero, value)) {
+        *index = 0;
+        return WEFT_OK;
+    }
+    uint32_t hash = content_hash(type, value);
+    *index = table_find(type, value, hash);
+    if (*index == 0) return insert(shared, type, value, hash, index);
+    slot_at(type, *index)->references++;
+    return WEFT_OK;
+}
+
+bool weft__shared_find(const weft__shared *shared, uint32_t component, const void *value,
+                       uint32_t *index)
+{
+    const weft__shared_type *type = type_at(shared, component);
+    value = canonical(type, value);
+    *index = 0;
+    if (content_equal(type, type->zero, value)) return true;
+    *index = table_find(type, value, content_hash(type, value));
+    return *index != 0;
+}
+
+void weft__shared_acquire(weft__shared *shared, uint32_t component, uint32_t index, uint32_t count)
+{
+    if (index == 0) return;
+    shared_slot *slot = slot_at(type_at(shared, component), index);
+    WEFT_ASSERT(slot->references != 0);
+    slot->references += count;
+}
+
+void weft__shared_release(weft__shared *shared, uint32_t component, uint32_t index, uint32_t count)
+{
+    if (index == 0) return;
+    weft__shared_type *type = type_at(shared, component);
+    shared_slot *slot = slot_at(type, index);
+    WEFT_ASSERT(slot->references >= count);
+    slot->references -= count;
+    if (slot->references != 0) return;
+    table_remove(type, slot->hash, index);
+    if (type->desc->shared_release != NULL)
+        type->desc->shared_release(slot_value(type, slot), hook_user(type));
+    slot->next_free = type->free_head;
+    type->free_head = index;
+    type->default_version = next_version(shared); /* asking for a value that went shows a change */
+}
+
+void weft__shared_touch(weft__shared *shared, uint32_t component, uint32_t index)
+{
+    weft__shared_type *type = type_at(shared, component);
+    if (index == 0)
+        type->default_version = next_version(shared);
+    else
+        slot_at(type, index)->version = next_version(shared);
+}
+
+const void *weft__shared_value(const weft__shared *shared, uint32_t component, uint32_t index)
+{
+    const weft__shared_type *type = type_at(shared, component);
+    if (index == 0) return type->zero;
+    shared_slot *slot = slot_at(type, index);
+    WEFT_ASSERT(slot->references != 0);
+    return slot_value(type, slot);
+}
+
+uint32_t weft__shared_order(const weft__shared *shared, uint32_t component, uint32_t index)
+{
+    const weft__shared_type *type = type_at(shared, component);
+    return index == 0 ? type->default_version : slot_at(type, index)->version;
+}
+
+uint32_t weft__shared_references(const weft__shared *shared, uint32_t component, uint32_t index)
+{
+    return index == 0 ? 0 : slot_at(type_at(shared, component), index)->references;
+}
+
+uint32_t weft__shared_list(const weft__shared *shared, uint32_t component, uint32_t *out,
+                           uint32_t capacity)
+{
+    const weft__shared_type *type = type_at(shared, component);
+    uint32_t count = 0;
+    for (uint32_t index = 0; index <= type->slot_count; index++) {
+        if (index != 0 && slot_at(type, index)->references == 0) continue;
+        if (count < capacity) out[count] = index;
+        count++;
+    }
+    return count;
+}
+
+/* ---- types ---- */
+
+bool weft__shared_has_type(const weft__shared *shared, uint32_t component)
+{
+    return component < shared->type_capacity && shared->types[component] != NULL;
+}
+
+static bool types_reserve(weft__shared *shared, uint32_t component)
+{
+    if (component < shared->type_capacity) return true;
+    uint32_t capacity = (uint32_t)bits_round_up_power_of_two((uint64_t)component + 1);
+    weft__shared_type **types =
+        weft__realloc(shared->memory, WEFT__MEMORY_SHARED, shared->types, shared->type_capacity,
+                      capacity, sizeof *types, _Alignof(weft__shared_type *));
+    if (types == NULL) return false;
+    memset(types + shared->type_capacity, 0, (capacity - shared->type_capacity) * sizeof *types);
+    shared->types = types;
+    shared->type_capacity = capacity;
+    return true;
+}
+
+/* Frees what type_create made; parts that were not made are NULL. */
+static void type_free(weft__shared *shared, weft__shared_type *type)
+{
+    weft__memory *memory = shared->memory;
+    for (uint32_t page = 0; page < type->page_count; page++)
+        weft__free(memory, WEFT__MEMORY_SHARED, type->pages[page], page_slots(page), type->stride,
+                   type->alignment);
+    weft__free(memory, WEFT__MEMORY_SHARED, type->table, type->table_capacity, sizeof *type->table,
+               _Alignof(shared_entry));
+    weft__free(memory, WEFT__MEMORY_SHARED, type->zero, 2, type->stride, type->alignment);
+    weft__free(memory, WEFT__MEMORY_SHARED, type->ranges, type->range_count, sizeof *type->ranges,
+               _Alignof(shared_range));
+    weft__free(memory, WEFT__MEMORY_SHARED, type, 1, sizeof *type, _Alignof(weft__shared_type));
+}
+
+/* The fields that count, unless the type judges for itself or describes none. */
+static bool ranges_create(weft__shared *shared, weft__shared_type *type)
+{
+    const weft_component_desc *desc = type->desc;
+    if (desc->field_count == 0 || desc->shared_equal != NULL || desc->size == 0) return true;
+    type->ranges = weft__alloc(shared->memory, WEFT__MEMORY_SHARED, desc->field_count,
+                               sizeof *type->ranges, _Alignof(shared_range));
+    if (type->ranges == NULL) return false;
+    type->range_count = desc->field_count;
+    for (uint32_t i = 0; i < desc->field_count; i++)
+        type->ranges[i] = range_of_field(&desc->fields[i]);
+    return true;
+}
+
+static weft__shared_type *type_create(weft__shared *shared, uint32_t component,
+                                      const weft_component_desc *desc)
+{
+    weft__shared_type *type = weft__alloc_zeroed(shared->memory, WEFT__MEMORY_SHARED, 1,
+                                                 sizeof *type, _Alignof(weft__shared_type));
+    if (type == NULL) return NULL;
+    size_t alignment = desc->alignment == 0 ? 16 : desc->alignment;
+    type->desc = desc;
+    type->component = component;
+    type->size = desc->size;
+    type->alignment = alignment < _Alignof(shared_slot) ? _Alignof(shared_slot) : alignment;
+    type->value_offset = bits_align_up(sizeof(shared_slot), type->alignment);
+    type->stride = bits_align_up(type->value_offset + desc->size, type->alignment);
+    type->default_version = next_version(shared);
+    /* the default and the scratch, a stride apart: both aligned, never of 0 bytes */
+    type->zero =
+        weft__alloc_zeroed(shared->memory, WEFT__MEMORY_SHARED, 2, type->stride, type->alignment);
+    if (type->zero == NULL || !ranges_create(shared, type)) {
+        type_free(shared, type);
+        return NULL;
+    }
+    type->scratch = type->zero + type->stride;
+    return type;
+}
+
+weft_result weft__shared_type_create(weft__shared *shared, uint32_t component,
+                                     const weft_component_desc *desc)
+{
+    WEFT_ASSERT(!weft__shared_has_type(shared, component));
+    if (!types_reserve(shared, component)) return WEFT_OUT_OF_MEMORY;
+    shared->types[component] = type_create(shared, component, desc);
+    return shared->types[component] == NULL ? WEFT_OUT_OF_MEMORY : WEFT_OK;
+}
+
+void weft__shared_init(weft__shared *shared, weft__memory *memory)
+{
+    *shared = (weft__shared){.memory = memory};
+}
+
+void weft__shared_fini(weft__shared *shared)
+{
+    for (uint32_t id = 0; id < shared->type_capacity; id++) {
+        weft__shared_type *type = shared->types[id];
+        if (type == NULL) continue;
+        for (uint32_t index = 1; index <= type->slot_count; index++)
+            if (slot_at(type, index)->references != 0 && type->desc->shared_release != NULL)
+                type->desc->shared_release(slot_value(type, slot_at(type, index)), hook_user(type));
+        type_free(shared, type);
+    }
+    weft__free(shared->memory, WEFT__MEMORY_SHARED, shared->types, shared->type_capacity,
+               sizeof *shared->types, _Alignof(weft__shared_type *));
+    *shared = (weft__shared){.memory = shared->memory};
+}

@@ -1,0 +1,64 @@
+/* shared.h: the store of shared component values: one list of values per SHARED type, de-duplicated
+ * by content, each with a reference count and an order version.
+ *
+ * A value is known by its index; chunks hold tuples of indices, so that comparing values is
+ * comparing numbers. Index 0 is the default (all zero): it is never stored and never counted. A
+ * value lives while a chunk or a filter refers to it; then its release hook runs, its slot goes to
+ * a free list and the index may name another value later. Values never move while they live.
+ *
+ * Content means: the type's own hash and equality when it has them; else its described fields,
+ * whatever lies in the padding, with -0.0 equal to 0.0; else all its bytes. */
+#ifndef WEFT_SHARED_H
+#define WEFT_SHARED_H
+
+#include <weft/component.h>
+
+#include "heap.h"
+
+typedef struct weft__shared_type weft__shared_type;
+
+/* Owned by the world. Written by the owner while the world is idle (playback included); values and
+ * tuples may be read from jobs meanwhile, because nothing is released then. */
+typedef struct weft__shared {
+    weft__memory *memory;
+    weft__shared_type **types; /* [component id]: NULL unless SHARED */
+    uint32_t type_capacity;
+    uint32_t version; /* last order version given out; never 0 once used */
+} weft__shared;
+
+/* Writes a store without values. Allocates nothing. */
+void weft__shared_init(weft__shared *shared, weft__memory *memory);
+/* Calls the release hook of every live value and frees everything. */
+void weft__shared_fini(weft__shared *shared);
+
+/* Adds the value list of a component (flags contain SHARED). `desc` must outlive the store (its
+ * hooks and fields are read). OUT_OF_MEMORY leaves the store as it was. */
+weft_result weft__shared_type_create(weft__shared *shared, uint32_t component,
+                                     const weft_component_desc *desc);
+bool weft__shared_has_type(const weft__shared *shared, uint32_t component);
+
+/* The index of a value, inserted when it is new, with one more reference on it (none on the
+ * default). OUT_OF_MEMORY leaves the store as it was. */
+weft_result weft__shared_intern(weft__shared *shared, uint32_t component, const void *value,
+                                uint32_t *index);
+/* The index of a value if it is there (0 for the default); false when it is not. */
+bool weft__shared_find(const weft__shared *shared, uint32_t component, const void *value,
+                       uint32_t *index);
+/* Adds `count` references to a live value. Index 0 is fine and counts nothing. */
+void weft__shared_acquire(weft__shared *shared, uint32_t component, uint32_t index, uint32_t count);
+/* Drops `count` references; at zero the value is released. Index 0 is fine. */
+void weft__shared_release(weft__shared *shared, uint32_t component, uint32_t index, uint32_t count);
+/* Rows entered or left a chunk with this value: gives it a new order version. */
+void weft__shared_touch(weft__shared *shared, uint32_t component, uint32_t index);
+
+/* The value of a live index; valid while it is referenced. */
+const void *weft__shared_value(const weft__shared *shared, uint32_t component, uint32_t index);
+/* Order version of a live index. */
+uint32_t weft__shared_order(const weft__shared *shared, uint32_t component, uint32_t index);
+/* References of a live index (0 for the default). */
+uint32_t weft__shared_references(const weft__shared *shared, uint32_t component, uint32_t index);
+/* Live indices, the default first, then ascending: writes up to `capacity`, returns how many. */
+uint32_t weft__shared_list(const weft__shared *shared, uint32_t component, uint32_t *out,
+                           uint32_t capacity);
+
+#endif
