@@ -9,7 +9,7 @@
 #include <weft/query.h>
 
 struct weft__chunk;
-typedef struct weft__query weft__query;
+struct weft__place;
 
 /* One condition on a shared component. */
 typedef struct weft__filter_shared {
@@ -55,15 +55,16 @@ static inline bool weft__filter_has_changes(const weft__filter *filter)
 }
 
 /* Decides about a chunk. `since`, if not NULL, replaces the versions of change and order
- * conditions. `positions`: of the query's terms in the chunk's archetype. */
-weft__filter_verdict weft__filter_chunk(const weft__filter *filter, const uint32_t *positions,
+ * conditions. `places`: of the query's terms in the chunk's archetype. */
+weft__filter_verdict weft__filter_chunk(const weft__filter *filter,
+                                        const struct weft__place *places,
                                         const struct weft__chunk *chunk, const uint32_t *since);
 /* After FILTER_SLICES: the first slice in [slice, end) whose rows may have changed, or `end`. */
-uint32_t weft__filter_next(const weft__filter *filter, const uint32_t *positions,
+uint32_t weft__filter_next(const weft__filter *filter, const struct weft__place *places,
                            const struct weft__chunk *chunk, uint32_t slice, uint32_t end,
                            const uint32_t *since);
 /* After FILTER_SLICES: the first slice in [slice, end) that does not pass, or `end`. */
-uint32_t weft__filter_run_end(const weft__filter *filter, const uint32_t *positions,
+uint32_t weft__filter_run_end(const weft__filter *filter, const struct weft__place *places,
                               const struct weft__chunk *chunk, uint32_t slice, uint32_t end,
                               const uint32_t *since);
 /* Drops all conditions and their references. */

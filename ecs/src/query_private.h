@@ -2,10 +2,10 @@
  * that cut it into runs of rows.
  *
  * A query is shared by all handles with the same description; the filter belongs to the handle.
- * Matches are kept in ascending archetype number, which is the order of iteration; `groups` index
- * them by words of the world's bitmap of non-empty archetypes, so that empty archetypes cost
- * nothing. Who dispatches to jobs prepares the flat list (weft__query_flat) and gives ranges of its
- * slice positions to weft__slice_source; nothing of that allocates.
+ * Matches are kept in ascending archetype number, which is the order of iteration. The flat list of
+ * a query has all its chunks with prefix sums of slices and rows; it is made again when structure
+ * has changed. Cursors, jobs and counts walk ranges of slice positions of it; nothing of that
+ * allocates.
  *
  * Threads: the owner creates, matches, prepares; workers read between sync points. */
 #ifndef WEFT_QUERY_PRIVATE_H
@@ -13,13 +13,10 @@
 
 #include "filter.h"
 #include "query_registry.h"
+#include "world_private.h"
 
-struct weft__archetype;
-struct weft__chunk;
-
-#define WEFT__NO_POSITION UINT32_MAX
 #define WEFT__ALTERNATIVE_LIMIT 64 /* descriptions of one query: bits of a word */
-#define WEFT__MASK_WORDS 16        /* words of the enable mask of a slice: at most 1,024 rows */
+#define WEFT__MASK_WORDS WEFT_MASK_WORDS
 
 /* A term as given, with what its component is. */
 typedef struct weft__query_term {
@@ -37,35 +34,28 @@ typedef struct weft__query_term {
 
 /* One archetype that matches. */
 typedef struct weft__match {
-    struct weft__archetype *archetype;
+    weft__archetype *archetype;
     uint64_t alternatives; /* descriptions that match it; rows must satisfy one of them */
-    uint32_t archetype_index;
-    bool has_masks; /* some term's enable bits decide about its rows */
+    uint32_t number;       /* archetype id - 1 */
+    bool has_masks;        /* some term's enable bits decide about its rows */
 } weft__match;
-
-/* The matches whose archetype numbers share a word of the bitmap: match number of bit b is
- * first + popcount(mask & (bit - 1)). */
-typedef struct weft__match_group {
-    uint64_t mask;
-    uint32_t word;
-    uint32_t first;
-} weft__match_group;
 
 /* A chunk of the flat list: slice positions [first_slice, next entry's first_slice). */
 typedef struct weft__flat_entry {
-    struct weft__chunk *chunk;
+    weft__chunk *chunk;
     uint64_t first_row;   /* rows of the query before it */
     uint32_t first_slice; /* slices of the query before it */
     uint32_t match;       /* index in matches */
 } weft__flat_entry;
 
-/* All chunks of a query in order; valid while `version` is the world's layout version. The last
- * entry is a sentinel (chunk NULL) that holds the totals. */
+/* All chunks of a query in order; valid while `version` is the world's structure
+ * version. The last entry
+ * is a sentinel (chunk NULL) that holds the totals. */
 typedef struct weft__query_flat {
     weft__flat_entry *entries;
     uint32_t count; /* without the sentinel */
     uint32_t capacity;
-    uint64_t version; /* world->layout_version it was made for; 0 = never */
+    uint64_t version; /* world->structure_version it was made for; 0 = never */
     uint64_t match_version;
 } weft__query_flat;
 
@@ -82,18 +72,14 @@ struct weft__query {
     uint32_t key_count;
     uint32_t *keys; /* component ids the query is filed under; none = unkeyed */
     uint32_t write_count;
-    uint32_t *writes; /* term indices with WRITE access to a column */
+    uint32_t *writes; /* term indices with WRITE access */
     /* owner */
     uint32_t references; /* handles */
     weft__query *next;   /* of the same hash bucket */
     weft__match *matches;
-    uint32_t *positions; /* [match * term_count + term]: position in the archetype's sorted types,
-                            or NO_POSITION */
+    weft__place *places; /* [match * term_count + term] */
     uint32_t match_count;
     uint32_t match_capacity;
-    weft__match_group *groups;
-    uint32_t group_count;
-    uint32_t group_capacity;
     weft__query_flat flat;
 };
 
@@ -117,15 +103,18 @@ void weft__query_release(weft_world *world, weft_query query);
 
 /* ---- matches ---- */
 
-static inline const uint32_t *weft__match_positions(const weft__query *query, uint32_t match)
+static inline const weft__place *weft__match_places(const weft__query *query, uint32_t match)
 {
-    return query->positions + (size_t)match * query->term_count;
+    return query->places + (size_t)match * query->term_count;
 }
-/* Number of the match of an archetype, or NO_POSITION. O(log matches). */
-uint32_t weft__query_match_find(const weft__query *query, uint32_t archetype_index);
-/* Number of the first term on this component that is part of every archetype that can match by it,
- * or NO_POSITION. */
+/* Index of the match of an archetype number, or WEFT__NONE. O(log matches). */
+uint32_t weft__query_match_find(const weft__query *query, uint32_t number);
+/* Index of the first term on this component that is not ABSENT, or WEFT__NONE. */
 uint32_t weft__query_term_find(const weft__query *query, uint32_t component);
+/* Matches a new query against the archetypes that exist and files it. Errors: OUT_OF_MEMORY. */
+weft_result weft__query_match_all(weft__query *query);
+/* Takes a query out of the lists it is filed under. */
+void weft__query_unfile(weft__query *query);
 
 /* ---- the flat list ---- */
 
@@ -145,65 +134,52 @@ static inline uint64_t weft__query_row_count(const weft__query *query)
 /* The entry that holds slice position `slice` (< slice count). O(log chunks). */
 uint32_t weft__query_flat_find(const weft__query *query, uint32_t slice);
 
-/* ---- contexts: what stands behind weft_slice.context ---- */
+/* ---- contexts: weft_slice.context points to a weft_slice_context (slice.h), the first member of
+ * whatever the dispatcher keeps per slice ---- */
 
-typedef struct weft__slice_context weft__slice_context;
-
-/* What a slice can reach beyond its rows; NULL members mean "outside systems". */
+/* What a slice can reach beyond its rows. All members are set. */
 typedef struct weft__slice_ops {
     const void *(*get)(const weft_slice *slice, weft_entity entity, weft_component component);
     void *(*get_write)(const weft_slice *slice, weft_entity entity, weft_component component);
     void *(*resource)(const weft_slice *slice, weft_component component, weft_access access);
     weft_commands *(*commands)(const weft_slice *slice);
-    /* reports a broken declaration of a checked build; NULL: the owner's error is set */
+    /* a broken declaration, found by checked builds; `term` may be beyond the terms */
     void (*report)(const weft_slice *slice, uint32_t term, weft_access access);
 } weft__slice_ops;
 
-/* First member of whatever weft_slice.context points to. Constant while slices are out. */
-struct weft__slice_context {
-    const weft__slice_ops *ops; /* NULL = a cursor of the owner */
-    weft_world *world;
-    const weft__query *query;
-    uint32_t stamp; /* change version that writes get */
-};
+extern const weft__slice_ops weft__slice_ops_owner; /* of cursors outside systems */
 
-/* ---- sources: runs of rows out of a range of slice positions ---- */
+static inline const weft__query *weft__slice_query(const weft_slice *slice)
+{
+    return ((const weft_slice_context *)slice->context)->query;
+}
 
-/* Where a source or cursor writes pointers and masks of the current run. */
-typedef struct weft__slice_source {
-    /* given */
-    const weft__slice_context *context;
-    const weft__filter *filter; /* NULL = none; not changed while the source is used */
-    uint32_t since;             /* replaces the `since` of change and order filters ... */
-    bool has_since;             /* ... if set */
-    uint32_t run_slices;        /* slices merged into one run at most; 1 = one slice per call */
-    void **columns;             /* [term_count] of the query */
-    uint64_t *mask;             /* [WEFT__MASK_WORDS] */
-    /* state */
-    uint32_t position;     /* next slice position */
-    uint32_t end;          /* one past the last */
-    uint32_t entry;        /* flat entry that holds `position` */
-    uint32_t passed_entry; /* entry whose chunk-level filters were evaluated ... */
-    uint32_t passed;       /* ... and what came out (weft__filter_verdict) */
-} weft__slice_source;
+/* ---- sources: runs of rows out of a range of slice positions ----
+ *
+ * A weft_cursor (query.h) is the source. Set it up by weft__source_init, change since, has_since,
+ * run_slices, slice.dt and slice.worker if wanted, then begin a range; begin another when it is
+ * done. It must not move in memory between begin and the end of the range. */
 
-/* Starts at slice positions [begin, end) of the context's query, whose flat list is prepared. The
- * given fields are set by the caller before. Any worker; allocates nothing. */
-void weft__slice_source_begin(weft__slice_source *source, uint32_t begin, uint32_t end);
-/* Fills count, term_count, columns, entities, enabled, first, index, chunk and context of `slice`
- * with the next run whose filters pass and which has an enabled row, and stamps the change versions
- * of written columns. False at the end of the range. A run with an enable mask is never longer than
- * one slice. Different workers may use different sources over disjoint ranges. */
-bool weft__slice_source_next(weft__slice_source *source, weft_slice *slice);
+/* `columns` gets the pointers: [term_count]; NULL: the cursor's own, for up to WEFT_INLINE_TERMS
+ * terms. `context` must outlive the cursor. Default: everything merged that can be, filter's own
+ * versions. Any thread; allocates nothing. */
+void weft__source_init(weft_cursor *cursor, const weft_slice_context *context,
+                       const weft__filter *filter, void **columns);
+/* Starts at slice positions [begin, end) of the context's query, whose flat list is prepared. */
+void weft__source_begin(weft_cursor *cursor, uint32_t begin, uint32_t end);
+/* Fills cursor->slice with the next run whose filters pass and which has an enabled row, and stamps
+ * the change versions of written columns. False at the end of the range. A run never leaves its
+ * chunk; one with an enable mask is never longer than one slice. */
+bool weft__source_next(weft_cursor *cursor);
 
 /* ---- parts of it, for those who cut by themselves ---- */
 
-/* Fills `columns` with the first rows of the terms' columns of a match, from row `row` on. */
-void weft__query_columns(const weft__query *query, uint32_t match, const struct weft__chunk *chunk,
+/* Fills `columns` with pointers to row `row` of the terms' columns; NULL where there is none. */
+void weft__query_columns(const weft__query *query, uint32_t match, const weft__chunk *chunk,
                          uint32_t row, void **columns);
-/* Stamps the written columns of slices [first, last] of a chunk. */
-void weft__query_stamp(const weft__query *query, uint32_t match, struct weft__chunk *chunk,
-                       uint32_t first, uint32_t last, uint32_t stamp);
+/* Stamps the written terms of slices [first, end) of a chunk. */
+void weft__query_stamp(const weft__query *query, uint32_t match, const weft__chunk *chunk,
+                       uint32_t first, uint32_t end, uint32_t stamp);
 
 typedef enum weft__rows {
     WEFT__ROWS_NONE, /* no row of the slice is enabled */
@@ -212,7 +188,7 @@ typedef enum weft__rows {
 } weft__rows;
 
 /* The enable mask of a slice of a match into `mask`. Only useful when the match has masks. */
-weft__rows weft__query_mask(const weft__query *query, uint32_t match,
-                            const struct weft__chunk *chunk, uint32_t slice, uint64_t *mask);
+weft__rows weft__query_mask(const weft__query *query, uint32_t match, const weft__chunk *chunk,
+                            uint32_t slice, uint64_t *mask);
 
 #endif

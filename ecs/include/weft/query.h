@@ -99,18 +99,30 @@ WEFT_API weft_entity weft_query_single(weft_world *world, weft_query query);
  *   while (weft_query_next(&c)) { Position *p = weft_slice_write(&c.slice, 0); ... }
  * Structural changes are refused until the loop ends; leave early with weft_query_end. */
 
+#define WEFT_MASK_WORDS 16 /* enable mask of one slice: at most 1,024 rows */
+
 typedef struct weft_cursor {
     weft_slice slice; /* the current run of rows */
-    weft_world *world;
-    void *query; /* private from here on */
+    /* private from here on */
+    const weft_slice_context *context;
+    const void *filter;
+    void **columns;    /* [term]: given, or columns_inline */
+    void *owned;       /* columns of a query with more terms, freed at the end */
+    uint32_t position; /* next slice position */
+    uint32_t end;
+    uint32_t entry; /* of the flat list */
+    uint32_t run_slices;
+    uint32_t since;
+    uint32_t verdict; /* of the filter on the current chunk */
+    bool has_since;
+    bool is_open; /* counts as an iteration of the owner */
+    weft_slice_context own_context;
     void *columns_inline[WEFT_INLINE_TERMS];
-    uint32_t archetype_position;
-    uint32_t chunk_position;
-    uint32_t row;
-    uint32_t state;
-    uint64_t scratch[4];
+    uint64_t mask[WEFT_MASK_WORDS];
 } weft_cursor;
 
+/* A bad query, or no memory for its list of chunks, gives a cursor that has no rows and sets the
+ * world's error. */
 WEFT_API weft_cursor weft_query_begin(weft_world *world, weft_query query);
 WEFT_API bool weft_query_next(weft_cursor *cursor);
 WEFT_API void weft_query_end(weft_cursor *cursor);

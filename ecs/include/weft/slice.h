@@ -35,8 +35,16 @@ typedef struct weft_slice {
     float dt;                /* seconds of this step; 0 outside systems */
     uint32_t is_checked;     /* not 0 in checked builds of the library */
     const void *chunk;       /* private */
-    void *context;           /* private */
+    const void *context;     /* private: weft_slice_context */
 } weft_slice;
+
+/* Private: what stands behind a slice. */
+typedef struct weft_slice_context {
+    const void *ops;
+    weft_world *world;
+    const void *query;
+    uint32_t stamp; /* change version that writes get */
+} weft_slice_context;
 
 /* Private: reports a wrong term or undeclared access of a checked build. */
 WEFT_API void weft_slice_check(const weft_slice *slice, uint32_t term, weft_access access);
