@@ -8,11 +8,12 @@
  *             .name = "10M", .unit = "ns/entity", .items = 1e7, .workers = 1,
  *             .run = move3_weft, .raw = move3_plain, .data = &data});
  *     }
- *     const weft_bench_entry weft_bench_iter[] = {{"iter.move3", "position += velocity", move3}, {0}};
+ *     const weft_bench_entry weft_bench_iter[] = {
+ *         {"iter.move3", "position += velocity", move3}, {0}};
  *
- * The harness times `run` and `raw` in turn (raw, ours, raw, ours, ...) inside one process, so that
- * whatever disturbs the machine disturbs both; it reports medians, minima and their ratio. Benchmarks
- * may include private headers of all layers. What a line means: docs/performance.md.
+ * The harness times `run` and `raw` in turn (raw, ours, raw, ours, ...) inside one process, so
+ * that whatever disturbs the machine disturbs both; it reports medians, minima and their ratio.
+ * Benchmarks may include private headers of all layers. What a line means: docs/performance.md.
  */
 #ifndef WEFT_PERF_BENCH_H
 #define WEFT_PERF_BENCH_H
@@ -66,13 +67,15 @@ typedef struct weft_bench_entry {
  * sample lasts at least 2 ms. */
 weft_bench_result weft_bench_run(weft_bench *bench, const weft_bench_measure *measure);
 
-/* Prints a figure that the benchmark found itself (a count, bytes, a rate): no repetition, no raw. */
+/* Prints a figure that the benchmark found itself (a count, bytes, a rate): no repetition, no
+ * raw. */
 void weft_bench_value(weft_bench *bench, const char *name, const char *unit, uint32_t workers,
                       double value);
 
 /* Says whether the case was asked for (`weft bench iter.move3/10M`): skip costly set-up if not. */
 bool weft_bench_wants(const weft_bench *bench, const char *name);
-/* Worker count of --workers (default: the CPUs of this process). Create worlds and pools with it. */
+/* Worker count of --workers (default: the CPUs of this process). Create worlds and pools with
+ * it. */
 uint32_t weft_bench_workers(const weft_bench *bench);
 /* Samples per case, from --reps: for benchmarks that time things themselves. */
 uint32_t weft_bench_reps(const weft_bench *bench);

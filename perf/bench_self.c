@@ -1,7 +1,8 @@
-/* bench_self.c: benchmarks of the benchmark harness: what reading the clock and one empty call cost.
+/* bench_self.c: benchmarks of the benchmark harness: what reading the clock and one empty call
+ * cost.
  *
- * The figures bound what the other benchmarks can resolve; `self.copy` measures the same work twice,
- * so its ratio shows how far two equal things lie apart on this machine at this moment.
+ * The figures bound what the other benchmarks can resolve; `self.copy` measures the same work
+ * twice, so its ratio shows how far two equal things lie apart on this machine at this moment.
  */
 #include "bench.h"
 

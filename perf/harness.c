@@ -1,8 +1,8 @@
 /* harness.c: selection, repetition and report of benchmarks (bench.h, harness.h).
  *
- * A case has variants: weft's own, raw and peers. Each gets a number of calls per sample such that a
- * sample lasts at least SAMPLE_NS; then rounds of one sample per variant are taken in turn. The clock
- * is read twice per sample, or twice per call when the case has a `prepare`.
+ * A case has variants: weft's own, raw and peers. Each gets a number of calls per sample such that
+ * a sample lasts at least SAMPLE_NS; then rounds of one sample per variant are taken in turn. The
+ * clock is read twice per sample, or twice per call when the case has a `prepare`.
  */
 #include "harness.h"
 
@@ -128,7 +128,8 @@ static double sample(const session *s, const variant *v, uint32_t calls)
     return (double)sum / calls;
 }
 
-/* Finds calls per sample: enough for SAMPLE_NS, from samples that grow until they can be trusted. */
+/* Finds calls per sample: enough for SAMPLE_NS, from samples that grow until they can be
+ * trusted. */
 static void calibrate(const session *s, variant *v)
 {
     const uint32_t limit = s->measure->prepare ? MAX_PREPARED_CALLS : MAX_CALLS;

@@ -23,7 +23,8 @@ typedef struct weft_bench_config {
 
 /* Prints name and definition of every benchmark. */
 void weft_bench_list(bool is_json);
-/* The first of config->names that fits no benchmark, or NULL; *near gets the nearest name or NULL. */
+/* The first of config->names that fits no benchmark, or NULL; *near gets the nearest name or
+ * NULL. */
 const char *weft_bench_unknown_name(const weft_bench_config *config, const char **near);
 /* Runs what the config selects; returns the number of failures. */
 uint32_t weft_bench_run_all(const weft_bench_config *config);

@@ -1,8 +1,9 @@
-/* machine.c: what the benchmarks ran on: CPU, kernel, governor, stolen time; and pinning of threads.
+/* machine.c: what the benchmarks ran on: CPU, kernel, governor, stolen time; and pinning of
+ * threads.
  *
  * On a shared virtual machine the hypervisor may take the CPU away in the middle of a measurement;
- * /proc/stat counts that as steal time, so each run prints its share. Threads are pinned from outside,
- * by name, because the library never pins by itself.
+ * /proc/stat counts that as steal time, so each run prints its share. Threads are pinned from
+ * outside, by name, because the library never pins by itself.
  */
 #include "harness.h"
 
@@ -50,7 +51,8 @@ weft_bench_ticks weft_bench_read_ticks(void)
     weft_bench_ticks ticks = {0};
     read_line("/proc/stat", line, sizeof line);
     char *rest = line + strcspn(line, " ");
-    for (uint32_t field = 0; field < 8; field++) { /* user nice system idle iowait irq softirq steal */
+    /* user nice system idle iowait irq softirq steal */
+    for (uint32_t field = 0; field < 8; field++) {
         const uint64_t value = strtoull(rest, &rest, 10);
         ticks.total += value;
         if (field == 7) ticks.steal = value;

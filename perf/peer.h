@@ -18,9 +18,11 @@ typedef void weft_peer_task(void *user);
 /* One peer. Constant. Every function returns when all its work is done. Threads: one caller. */
 typedef struct weft_peer {
     const char *name;
-    /* Covers [0, count) by calls of body. grain 0 = the peer's own choice of pieces (OpenMP: static,
-     * one piece per thread; oneTBB: auto_partitioner), else pieces of `grain`, dealt dynamically. */
-    void (*loop)(uint32_t workers, uint64_t count, uint64_t grain, weft_peer_body *body, void *user);
+    /* Covers [0, count) by calls of body. grain 0 = the peer's own choice of pieces (OpenMP:
+     * static, one piece per thread; oneTBB: auto_partitioner), else pieces of `grain`, dealt
+     * dynamically. */
+    void (*loop)(uint32_t workers, uint64_t count, uint64_t grain, weft_peer_body *body,
+                 void *user);
     /* One thread spawns `count` calls of task and waits for them. */
     void (*spawn)(uint32_t workers, uint32_t count, weft_peer_task *task, void *user);
     /* Fibonacci by fork and join down to n = 1, one task per call. */

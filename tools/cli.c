@@ -85,10 +85,18 @@ static int store(const weft_cli_usage *usage, const weft_cli_option *o, const ch
 {
     bool is_valid = true;
     switch (o->kind) {
-    case WEFT_CLI_FLAG: *(bool *)o->value = true; break;
-    case WEFT_CLI_TEXT: *(const char **)o->value = text; break;
-    case WEFT_CLI_COUNT: is_valid = parse_count(o, text); break;
-    case WEFT_CLI_NUMBER: is_valid = parse_number(o, text); break;
+    case WEFT_CLI_FLAG:
+        *(bool *)o->value = true;
+        break;
+    case WEFT_CLI_TEXT:
+        *(const char **)o->value = text;
+        break;
+    case WEFT_CLI_COUNT:
+        is_valid = parse_count(o, text);
+        break;
+    case WEFT_CLI_NUMBER:
+        is_valid = parse_number(o, text);
+        break;
     }
     if (is_valid) return WEFT_CLI_CONTINUE;
     const char *kind = o->kind == WEFT_CLI_COUNT ? "whole number" : "number";

@@ -5,9 +5,10 @@
  *
  *     const weft_cli_command weft_cli_commands_frob[] = {{"frob", "one line", weft_cli_frob}, {0}};
  *
- * CMake finds it by its name. The contract of all commands: --help; --json prints one JSON object per
- * line on stdout and nothing else; progress goes to stderr, and only when that is a terminal; exit
- * status WEFT_CLI_OK, WEFT_CLI_FAILED (the job found a failure) or WEFT_CLI_USAGE (bad usage).
+ * CMake finds it by its name. The contract of all commands: --help; --json prints one JSON object
+ * per line on stdout and nothing else; progress goes to stderr, and only when that is a terminal;
+ * exit status WEFT_CLI_OK, WEFT_CLI_FAILED (the job found a failure) or WEFT_CLI_USAGE (bad
+ * usage).
  */
 #ifndef WEFT_TOOLS_CLI_H
 #define WEFT_TOOLS_CLI_H

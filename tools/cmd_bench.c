@@ -6,7 +6,8 @@
 static int run_bench(int argc, char **argv)
 {
     uint64_t workers = weft_cli_cpu_count(), reps = 11;
-    bool is_list = false, is_json = false, with_slow = false, with_samples = false, is_pinned = false;
+    bool is_list = false, is_json = false, with_slow = false, with_samples = false,
+         is_pinned = false;
     const weft_cli_option options[] = {
         {"workers", "N", "workers of worlds and pools (default: CPUs)", WEFT_CLI_COUNT, &workers, 1,
          1024},
@@ -20,7 +21,8 @@ static int run_bench(int argc, char **argv)
         {0},
     };
     const weft_cli_usage usage = {
-        "bench", "[NAME ...]", "Measures weft beside raw C (and peers) in the same process.", options,
+        "bench", "[NAME ...]", "Measures weft beside raw C (and peers) in the same process.",
+        options,
         "NAME is the beginning of a benchmark's name, or name/case; none = all that are not slow."};
     int first;
     const int status = weft_cli_parse(&usage, argc, argv, &first);

@@ -57,8 +57,8 @@ static int run_explain(int argc, char **argv)
     if (status != WEFT_CLI_CONTINUE) return status;
     for (int i = first; i < argc; i++) {
         if (code_of(argv[i]) < 0) {
-            return weft_cli_misuse("explain", "no error code '%s'; codes are E0000 to E%04d", argv[i],
-                                   WEFT_RESULT_COUNT - 1);
+            return weft_cli_misuse("explain", "no error code '%s'; codes are E0000 to E%04d",
+                                   argv[i], WEFT_RESULT_COUNT - 1);
         }
     }
     for (int i = first; i < argc; i++) print_code((weft_result)code_of(argv[i]), true, is_json);

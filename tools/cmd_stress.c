@@ -21,7 +21,8 @@ static int run_names(const weft_stress_config *config, char **names, int count)
         const char *near = NULL;
         if (strcmp(names[i], "all") == 0 || weft_stress_find(names[i], &near)) continue;
         if (near) {
-            return weft_cli_misuse("stress", "no scenario '%s'; did you mean '%s'?", names[i], near);
+            return weft_cli_misuse("stress", "no scenario '%s'; did you mean '%s'?", names[i],
+                                   near);
         }
         return weft_cli_misuse("stress", "no scenario '%s'; see --list", names[i]);
     }

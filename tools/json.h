@@ -1,8 +1,9 @@
-/* json.h: writes one JSON object per line, the form in which every command of weft talks to machines.
+/* json.h: writes one JSON object per line, the form in which every command of weft talks to
+ * machines.
  *
- * A writer is a few bytes on the caller's stack; it opens an object, takes members in order and ends
- * the line. Objects nest; arrays hold numbers only. Text is escaped; a number that is not finite
- * becomes null. It does not read JSON.
+ * A writer is a few bytes on the caller's stack; it opens an object, takes members in order and
+ * ends the line. Objects nest; arrays hold numbers only. Text is escaped; a number that is not
+ * finite becomes null. It does not read JSON.
  */
 #ifndef WEFT_TOOLS_JSON_H
 #define WEFT_TOOLS_JSON_H

@@ -3,14 +3,15 @@
  * A file tools/stress_<topic>.c joins `weft stress` by its name and ends with its list:
  *
  *     const weft_stress_scenario weft_stress_scenarios_churn[] = {
- *         {"churn", "creates and destroys from all workers", churn_create, churn_round, churn_destroy},
+ *         {"churn", "creates and destroys from all workers",
+ *          churn_create, churn_round, churn_destroy},
  *         {0}};
  *
- * Work is counted in rounds, never in time: what round k does follows from (seed, k) and from the state
- * that rounds 0..k-1 left, and not from the number of workers or their timing. --seconds only decides
- * how many whole rounds are run; the first `weft_stress_scenario.rounds` of them always run, and the
- * world hash that is printed covers exactly those. So the same scenario and seed print the same hash
- * for every --workers and every --seconds.
+ * Work is counted in rounds, never in time: what round k does follows from (seed, k) and from the
+ * state that rounds 0..k-1 left, and not from the number of workers or their timing. --seconds
+ * only decides how many whole rounds are run; the first `weft_stress_scenario.rounds` of them
+ * always run, and the world hash that is printed covers exactly those. So the same scenario and
+ * seed print the same hash for every --workers and every --seconds.
  */
 #ifndef WEFT_TOOLS_STRESS_H
 #define WEFT_TOOLS_STRESS_H
@@ -18,13 +19,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The running scenario. Owner: the harness. `seed`, `workers` and `round` are constant inside a call;
- * weft_stress_error may be called by any thread, everything else by the calling thread only. */
+/* The running scenario. Owner: the harness. `seed`, `workers` and `round` are constant inside a
+ * call; weft_stress_error may be called by any thread, everything else by the calling thread
+ * only. */
 typedef struct weft_stress {
     uint64_t seed;    /* of this round: differs between rounds, follows from --seed */
     uint32_t workers; /* --workers: must not change what the round does */
     uint32_t round;   /* 0, 1, 2, ... */
-    bool with_faults; /* --faults: the scenario may inject failed allocations, delays, forced steals */
+    bool with_faults; /* --faults: inject failed allocations, delays, forced steals */
 } weft_stress;
 
 typedef struct weft_stress_scenario {
@@ -32,14 +34,14 @@ typedef struct weft_stress_scenario {
     const char *summary; /* one line, for --list */
     /* Makes the state of the scenario; NULL result = failed, already reported. May be NULL. */
     void *(*create)(weft_stress *stress);
-    /* Runs one round, checks every invariant it knows, and returns the hash of the world after it. */
+    /* Runs one round, checks every invariant it knows, returns the hash of the world after it. */
     uint64_t (*round)(weft_stress *stress, void *state);
     void (*destroy)(void *state); /* may be NULL */
     uint32_t rounds;              /* rounds that the hash covers; 0 = 4 */
 } weft_stress_scenario;
 
-/* Reports one broken promise; the run ends after this round with status 1 and prints the command that
- * repeats it. Threads: any. */
+/* Reports one broken promise; the run ends after this round with status 1 and prints the command
+ * that repeats it. Threads: any. */
 void weft_stress_error(weft_stress *stress, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

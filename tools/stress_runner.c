@@ -1,8 +1,9 @@
-/* stress_runner.c: runs stress scenarios (stress.h): rounds, hash, report, the line that repeats a failure.
+/* stress_runner.c: runs stress scenarios (stress.h): rounds, hash, report, the line that repeats a
+ * failure.
  *
- * The seed of round k is drawn from --seed and k alone, so a failure in round k is repeated by running
- * k + 1 rounds with the same seed. Errors may be reported from any thread; their count is the only
- * shared state here.
+ * The seed of round k is drawn from --seed and k alone, so a failure in round k is repeated by
+ * running k + 1 rounds with the same seed. Errors may be reported from any thread; their count is
+ * the only shared state here.
  */
 #include "stress_runner.h"
 
@@ -18,8 +19,8 @@ extern const weft_stress_scenario *const weft_stress_table[];
 
 enum { DEFAULT_ROUNDS = 4, MAX_SCENARIOS = 256, MAX_PRINTED_ERRORS = 20 };
 
-/* Guards error_count and the order of lines on stderr: a mutex, because a reporting thread is already
- * in the exceptional case. One run at a time: weft_stress_run resets the count. */
+/* Guards error_count and the order of lines on stderr: a mutex, because a reporting thread is
+ * already in the exceptional case. One run at a time: weft_stress_run resets the count. */
 static pthread_mutex_t error_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t error_count;
 
@@ -109,8 +110,8 @@ static void report(const weft_stress_config *config, const weft_stress_scenario 
 {
     weft_cli_progress_clear();
     if (!config->is_json) {
-        printf("%-20s seed 0x%016" PRIx64 "  workers %u  rounds %u  %.1f s  world hash 0x%016" PRIx64
-               "  errors %" PRIu64 "\n",
+        printf("%-20s seed 0x%016" PRIx64
+               "  workers %u  rounds %u  %.1f s  world hash 0x%016" PRIx64 "  errors %" PRIu64 "\n",
                scenario->name, config->seed, config->workers, rounds, seconds, hash, errors);
         fflush(stdout);
         return;

@@ -1,4 +1,5 @@
-/* plain_support.c: the helper for concurrent tests: threads, faults and counts from several threads.
+/* plain_support.c: the helper for concurrent tests: threads, faults and counts from several
+ * threads.
  */
 #include "memory_fault.h"
 #include "plain.h"

@@ -37,8 +37,8 @@ void test_check_u64(const char *file, int line, const char *text, uint64_t actua
 {
     if (actual == expected) return;
     fprintf(stderr,
-            "%s:%d: %s is %" PRIu64 " (0x%" PRIx64 "), expected %" PRIu64 " (0x%" PRIx64 ")\n", file,
-            line, text, actual, actual, expected, expected);
+            "%s:%d: %s is %" PRIu64 " (0x%" PRIx64 "), expected %" PRIu64 " (0x%" PRIx64 ")\n",
+            file, line, text, actual, actual, expected, expected);
     stop();
 }
 

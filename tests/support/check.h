@@ -1,8 +1,8 @@
 /* check.h: assertions for tests that run with and without Criterion, on any thread.
  *
- * A failed check prints the expression, both values, the place and the seed in use (random.h), then
- * aborts: that ends a plain program and fails a Criterion test alike, also from a worker thread, where
- * Criterion's own assertions must not be used.
+ * A failed check prints the expression, both values, the place and the seed in use (random.h),
+ * then aborts: that ends a plain program and fails a Criterion test alike, also from a worker
+ * thread, where Criterion's own assertions must not be used.
  */
 #ifndef WEFT_TESTS_CHECK_H
 #define WEFT_TESTS_CHECK_H
@@ -24,7 +24,8 @@ void test_check_text(const char *file, int line, const char *text, const char *a
                      const char *expected);
 void test_check_result(const char *file, int line, const char *text, weft_result actual,
                        weft_result expected);
-/* The seed that failure reports name; 0 when the test draws nothing. Threads: owner, before work. */
+/* The seed that failure reports name; 0 when the test draws nothing. Threads: owner, before
+ * work. */
 void test_note_seed(uint64_t seed);
 
 #define CHECK(condition)                                                                           \

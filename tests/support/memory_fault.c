@@ -1,7 +1,7 @@
 /* memory_fault.c: the checking memory hook of memory_fault.h.
  *
- * Layout of a block: [padding][header][caller's bytes][guard]. The header is found from the caller's
- * pointer, so it is 64 bytes: the largest alignment the hook may be asked for.
+ * Layout of a block: [padding][header][caller's bytes][guard]. The header is found from the
+ * caller's pointer, so it is 64 bytes: the largest alignment the hook may be asked for.
  */
 #include "memory_fault.h"
 

@@ -1,9 +1,9 @@
 /* memory_fault.h: a memory hook that counts, checks and fails on command.
  *
- * Every block carries a header and a guard behind it: releasing with another size or alignment, twice,
- * or after a write past the end aborts with a report. The k-th allocation can be made to fail, once or
- * for ever, which is how the fault tests sweep every k. Threads: any (one mutex); the mutex makes it no
- * place to look for races.
+ * Every block carries a header and a guard behind it: releasing with another size or alignment,
+ * twice, or after a write past the end aborts with a report. The k-th allocation can be made to
+ * fail, once or for ever, which is how the fault tests sweep every k. Threads: any (one mutex);
+ * the mutex makes it no place to look for races.
  */
 #ifndef WEFT_TESTS_MEMORY_FAULT_H
 #define WEFT_TESTS_MEMORY_FAULT_H

@@ -1,5 +1,5 @@
-/* os_fault.h: an operating system (jobs/base/src/os.h) that refuses memory and threads on command and
- * wakes sleepers for no reason.
+/* os_fault.h: an operating system (jobs/base/src/os.h) that refuses memory and threads on command
+ * and wakes sleepers for no reason.
  *
  * Everything else goes to the real one. Threads: any; the counters are atomic.
  */
@@ -8,8 +8,8 @@
 
 #include "os.h"
 
-/* Owner: the test; must outlive what was created with &os->table. The settings are constant while the
- * table is in use, except fail_map_at / fail_thread_at, which count down. */
+/* Owner: the test; must outlive what was created with &os->table. The settings are constant while
+ * the table is in use, except fail_map_at / fail_thread_at, which count down. */
 typedef struct test_os {
     weft_os table;           /* hand this to descriptors */
     const weft_os *real;     /* constant */

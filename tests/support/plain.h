@@ -4,9 +4,10 @@
  *
  *     PLAIN_TEST(two_thieves_never_take_the_same_job) { ... CHECK_U64(taken, pushed); }
  *
- * CMake compiles it into plain_<name> (a plain main, used under every sanitizer: Criterion aborts under
- * ThreadSanitizer) and, where Criterion is installed, into a Criterion test as well. Use check.h for
- * assertions, never Criterion's. The plain program runs all tests, or those whose names are arguments.
+ * CMake compiles it into plain_<name> (a plain main, used under every sanitizer: Criterion aborts
+ * under ThreadSanitizer) and, where Criterion is installed, into a Criterion test as well. Use
+ * check.h for assertions, never Criterion's. The plain program runs all tests, or those whose
+ * names are arguments.
  */
 #ifndef WEFT_TESTS_PLAIN_H
 #define WEFT_TESTS_PLAIN_H

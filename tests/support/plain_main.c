@@ -1,7 +1,7 @@
 /* plain_main.c: runs the tests of a plain program (plain.h) in the order of the file.
  *
- * A failed check aborts, so reaching the end means that everything passed. A program without tests, or
- * a name that does not exist, is a failure: a test run must not pass by running nothing.
+ * A failed check aborts, so reaching the end means that everything passed. A program without
+ * tests, or a name that does not exist, is a failure: a test run must not pass by running nothing.
  */
 #include "plain.h"
 

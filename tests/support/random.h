@@ -1,8 +1,8 @@
 /* random.h: seeded random numbers for tests (xoshiro256** seeded by splitmix64; Blackman and Vigna
  * 2018).
  *
- * A generator belongs to one thread. Its seed comes from the environment variable WEFT_TEST_SEED, else
- * from the test; failure reports of check.h name it.
+ * A generator belongs to one thread. Its seed comes from the environment variable WEFT_TEST_SEED,
+ * else from the test; failure reports of check.h name it.
  */
 #ifndef WEFT_TESTS_RANDOM_H
 #define WEFT_TESTS_RANDOM_H
