@@ -1,4 +1,7 @@
-/* ecs.h: the storage without the scheduler. */
+/* ecs.h: the storage without the scheduler: worlds, components, entities, queries, recorded
+ * changes.
+ *
+ * Public. For hosts that order their work themselves; <weft/weft.h> adds systems and frames. */
 #ifndef WEFT_ECS_H
 #define WEFT_ECS_H
 

@@ -2,8 +2,8 @@
  *
  * Public. The fields of weft_slice are filled by the engine and read only; use the inline
  * functions, which cost a load, and which checked builds of the library verify (right term,
- * declared access). Pointers live until the callback returns or the cursor advances. A slice is
- * used by one thread. */
+ * declared access). Pointers live until the callback returns or the cursor advances. Threads:
+ * the one that was given the slice, and no other. */
 #ifndef WEFT_SLICE_H
 #define WEFT_SLICE_H
 

@@ -1,4 +1,5 @@
-/* bits.h: small integer helpers. Pure functions. */
+/* bits.h: small integer helpers: rounding, logarithms, bit scans. Pure functions; arguments out of
+ * range are the caller's mistake and not checked. */
 #ifndef WEFT_BITS_H
 #define WEFT_BITS_H
 

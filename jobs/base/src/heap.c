@@ -1,4 +1,5 @@
-/* heap.c: allocation through the user's hook, with relaxed counters per category. */
+/* heap.c: allocation through the user's hook, with relaxed counters per category. The hook must be
+ * told the size again on release, so callers keep counts, and no header is stored with a block. */
 #include "heap.h"
 
 #include <stdlib.h>

@@ -45,6 +45,8 @@ static void discard_real(void *user, void *memory, size_t bytes)
     madvise(memory, bytes, MADV_DONTNEED);
 }
 
+/* What a new thread needs; owner: thread_start until the thread runs, then the thread, which frees
+ * it. */
 typedef struct thread_start {
     void (*run)(void *argument);
     void *argument;

@@ -2,6 +2,7 @@
  * pages. */
 #include <weft/base.h>
 
+/* One row of the table; constant. */
 typedef struct result_page {
     const char *name;
     const char *text;

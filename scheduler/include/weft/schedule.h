@@ -37,6 +37,7 @@ WEFT_API size_t weft_schedule_sync_points(weft_world *world, char *text, size_t 
 WEFT_API size_t weft_schedule_dot(weft_world *world, char *text, size_t capacity);
 WEFT_API size_t weft_schedule_json(weft_world *world, char *text, size_t capacity);
 
+/* Sums and last values over the steps of a world. */
 typedef struct weft_frame_stats {
     uint64_t frames;
     uint64_t frame_ns;         /* the last step */

@@ -1,4 +1,6 @@
-/* weft.h: everything. */
+/* weft.h: everything: storage, systems, schedule, and through them the job system.
+ *
+ * Public. Parts of it stand alone: <weft/jobs.h> without the rest, <weft/ecs.h> without systems. */
 #ifndef WEFT_H
 #define WEFT_H
 
