@@ -26,7 +26,10 @@
 #define WEFT__BLOCK_LIMIT 16384u
 #endif
 #ifndef WEFT__BLOCK_PAGE
-#define WEFT__BLOCK_PAGE 128u /* block pointers per page of the table; power of two */
+#define WEFT__BLOCK_PAGE 64u /* blocks per page of the table, at most 64: one word of hints */
+#endif
+#ifndef WEFT__VERSION_LAST
+#define WEFT__VERSION_LAST UINT32_MAX /* odd; a slot that dies with this version is retired */
 #endif
 
 #define WEFT__BLOCK_WORDS ((WEFT__BLOCK_SLOTS + 63) / 64)
@@ -43,20 +46,23 @@ typedef struct weft__slot_line {
     weft_a32 x_version[WEFT__LINE_SLOTS];
 } weft__slot_line;
 
-/* 8,192 slots. Bits and versions are guarded by x_count (BUSY = held) among _any callers;
- * count == number of bits set in `used` == alive slots + retired slots. */
+/* 8,192 slots. Guarded by x_count among _any callers (BUSY = held), owner only otherwise: `used`,
+ * `first_word`, `retired` and changes of versions. Invariants: count == bits set in `used` ==
+ * alive slots + retired; a slot's bit is set exactly when it is alive or retired; words below
+ * first_word have no free slot. */
 typedef struct weft__entity_block {
     _Alignas(64) weft_a32 x_count;
-    weft_a32 x_retired; /* slots whose version came to its end: bit set, never alive again */
-    _Alignas(64) weft_a64 x_used[WEFT__BLOCK_WORDS];
+    uint32_t first_word;
+    uint32_t retired; /* slots whose version came to its end: bit set, never alive again */
+    uint64_t used[WEFT__BLOCK_WORDS];
     weft__slot_line lines[WEFT__BLOCK_LINES];
 } weft__entity_block;
 
 typedef struct weft__block_page {
-    weft_aptr x_blocks[WEFT__BLOCK_PAGE]; /* weft__entity_block * */
+    weft_a64 x_full;                      /* hint: bit per block without room */
+    weft_aptr x_blocks[WEFT__BLOCK_PAGE]; /* weft__entity_block *, NULL until made */
 } weft__block_page;
 
-typedef struct weft__entity_names weft__entity_names;
 typedef struct weft__block_slab weft__block_slab;
 
 typedef struct weft__directory {
@@ -67,19 +73,17 @@ typedef struct weft__directory {
     uint32_t tag_bits; /* entity_tag << WEFT__ENTITY_TAG_SHIFT, xor-ed into indices */
     bool with_huge_pages;
     /* owner only */
-    uint32_t first_room; /* no block below it has room (exact for _owner, a hint after _any) */
-    weft__entity_names *names;
-    /* shared atomic */
+    uint32_t first_room; /* no block below it has room, but for those x_lowest_room tells */
+    /* shared atomic: see directory.c */
     weft_a32 x_block_end;   /* one past the highest block made; only grows */
     weft_a32 x_lowest_room; /* lowest block _any gave slots back to since the owner looked */
-    weft_a32 x_making;      /* 1 while somebody makes blocks */
-    weft_a64 x_alive;       /* entities alive, statistic */
     weft_aptr x_slabs;      /* stack of weft__block_slab, freed at the end */
     weft_aptr x_pages[WEFT__BLOCK_PAGES]; /* weft__block_page * */
 } weft__directory;
 
-weft_result weft__directory_init(weft__directory *directory, weft__memory *memory,
-                                 const weft_os *os, const weft_world_desc *desc);
+/* Block limit 0 means the maximum. Allocates nothing. */
+void weft__directory_init(weft__directory *directory, weft__memory *memory, const weft_os *os,
+                          const weft_world_desc *desc);
 void weft__directory_fini(weft__directory *directory);
 
 /* ---- owner, world idle: deterministic ids, lowest first ---- */
@@ -165,10 +169,6 @@ weft_result weft__directory_force(weft__directory *directory, uint32_t index, ui
 uint32_t weft__directory_end(const weft__directory *directory);
 /* Version of an index below the end. */
 uint32_t weft__directory_version(const weft__directory *directory, uint32_t index);
-/* Debug names. Errors: OUT_OF_MEMORY. The name goes when the entity dies. */
-weft_result weft__directory_set_name(weft__directory *directory, weft_entity entity,
-                                     const char *name);
-const char *weft__directory_name(const weft__directory *directory, weft_entity entity);
 /* Every invariant that holds when nobody allocates or frees. */
 bool weft__directory_check(const weft__directory *directory, char *text, size_t text_bytes);
 

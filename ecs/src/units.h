@@ -55,8 +55,9 @@ typedef struct weft__units {
     weft_aptr x_segments[WEFT__SEGMENT_LIMIT]; /* weft__units_segment *, NULL until needed */
     weft_a32 x_segment_end;                    /* one past the last segment made; only grows */
     weft_a32 x_reservations;                   /* mapped now */
-    weft_a32 x_empty_reservations;             /* of these, without a used unit (a hint) */
-    weft_a64 x_units_used;                     /* statistic */
+    weft_a32 x_empty_reservations;             /* of these, without a used unit */
+    weft_a32 x_busy;    /* megachunks held busy now (or about to be, or just left) */
+    weft_a32 x_settled; /* times a busy megachunk was let go */
 } weft__units;
 
 /* `megachunk_limit` 0 means the maximum. Allocates nothing. */

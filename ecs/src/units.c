@@ -1,0 +1,438 @@
+/* units.c: the protocol of the unit allocator.
+ *
+ * A megachunk's word x_in_use is 0 (empty), FULL (all ones: full, or *busy*: held by one thread that
+ * maps, unmaps or does the books) or a mask of used units. Transitions out of 0 and into 0 go through
+ * busy; all others are one CAS. Reservation i belongs to megachunks 2i and 2i+1; whoever changes it
+ * holds one of them busy to map, both to unmap, so a pointer cannot go while a unit is in use.
+ *
+ * Edges:
+ * U1  map, store of the reservation pointer (release) -> store of the mask (release)
+ *                                    -> allocate: acquire of the mask, load of the pointer
+ * U2  free: CAS of the mask (release; the owner's last use of the units is before it)
+ *                                    -> allocate: CAS of the mask (acquire), first use of the units
+ * U3  unmap: CAS 0 -> busy of both (acquire) after U2 of every former owner; pointer taken, dirty
+ *     masks cleared -> store of 0 (release) -> claim: CAS 0 -> busy (acquire), map
+ * U4  new segment: CAS of its pointer (release) -> scan: acquire load of the pointer
+ * U5  busy ends: add of x_settled (release) after the mask's store
+ *                                    -> full scan: acquire load of x_settled before and after
+ *     so a scan that found nothing while a megachunk was busy runs again: busy is never "full".
+ *
+ * Counts: x_halves of a reservation is the number of its megachunks that are not empty, changed only
+ * by the holder of a busy half; x_empty_reservations is the number of mapped ones with x_halves 0.
+ * The word x_full is a hint: a set bit may be stale (then a megachunk is overlooked until the scan
+ * that ignores hints), a clear one costs a look. */
+#include "units.h"
+
+#include "bits.h"
+#include "invariant.h"
+
+#include <stdio.h>
+
+#define FULL bits_mask(WEFT__MEGACHUNK_UNITS)
+#define PAIRS (WEFT__SEGMENT_MEGACHUNKS / 2)
+
+struct weft__units_segment {
+    weft_a64 x_full; /* hint: bit per megachunk */
+    weft_a64 x_in_use[WEFT__SEGMENT_MEGACHUNKS];
+    weft_a64 x_dirty[WEFT__SEGMENT_MEGACHUNKS]; /* units given out since the memory was mapped */
+    weft_aptr x_memory[PAIRS];                  /* reservations */
+    weft_a32 x_halves[PAIRS];
+};
+
+/* What a scan looks for and what it met. */
+typedef struct scan {
+    weft__units *units;
+    uint32_t count;
+    bool ignores_hints;
+    bool map_failed; /* the OS refused: only mapped megachunks are of use */
+    weft__run *out;
+} scan;
+
+void weft__units_init(weft__units *units, weft__memory *memory, const weft_os *os,
+                      uint32_t megachunk_limit, bool with_huge_pages)
+{
+    if (megachunk_limit == 0 || megachunk_limit > WEFT__MEGACHUNK_LIMIT)
+        megachunk_limit = WEFT__MEGACHUNK_LIMIT;
+    units->memory = memory;
+    units->os = os;
+    units->megachunk_limit = megachunk_limit;
+    units->with_huge_pages = with_huge_pages;
+    for (uint32_t i = 0; i < WEFT__SEGMENT_LIMIT; i++) at_init(&units->x_segments[i], NULL);
+    at_init(&units->x_segment_end, 0);
+    at_init(&units->x_reservations, 0);
+    at_init(&units->x_empty_reservations, 0);
+    at_init(&units->x_busy, 0);
+    at_init(&units->x_settled, 0);
+}
+
+static weft__units_segment *segment_at(const weft__units *units, uint32_t segment)
+{
+    return at_load_acq(&units->x_segments[segment]); /* U4 */
+}
+
+static void unmap_reservation(weft__units *units, void *memory)
+{
+    units->os->unmap(units->os->user, memory, WEFT__RESERVATION_BYTES);
+    weft__memory_count(units->memory, WEFT__MEMORY_CHUNKS, -(int64_t)WEFT__RESERVATION_BYTES);
+    at_sub_rlx(&units->x_reservations, 1u); /* relaxed: a statistic */
+}
+
+void weft__units_fini(weft__units *units)
+{
+    for (uint32_t s = 0; s < WEFT__SEGMENT_LIMIT; s++) {
+        weft__units_segment *segment = at_plain(&units->x_segments[s]);
+        if (segment == NULL) continue;
+        for (uint32_t i = 0; i < PAIRS; i++) {
+            void *memory = at_plain(&segment->x_memory[i]);
+            if (memory != NULL) unmap_reservation(units, memory);
+        }
+        weft__free(units->memory, WEFT__MEMORY_CHUNKS, segment, 1, sizeof *segment,
+                   _Alignof(weft__units_segment));
+        at_init(&units->x_segments[s], NULL);
+    }
+}
+
+/* Holding a megachunk busy begins before its CAS and ends after its store, so that x_busy is never
+ * 0 while one is held. */
+static bool busy_begin(weft__units *units, weft_a64 *x_word, uint64_t *expected)
+{
+    at_add_ar(&units->x_busy, 1u);
+    if (at_cas_ar(x_word, expected, FULL)) return true; /* U2 U3: takes over the units */
+    at_sub_ar(&units->x_busy, 1u);
+    return false;
+}
+
+static void busy_end(weft__units *units, weft_a64 *x_word, uint64_t mask)
+{
+    at_store_rel(x_word, mask);       /* U1 U3 */
+    at_add_ar(&units->x_settled, 1u); /* U5 */
+    at_sub_ar(&units->x_busy, 1u);
+}
+
+/* The reservation of a pair, mapped if need be; the caller holds one half busy. */
+static void *reservation_obtain(weft__units *units, weft__units_segment *segment, uint32_t pair)
+{
+    weft_aptr *x_memory = &segment->x_memory[pair];
+    void *memory = at_load_acq(x_memory); /* U1: the other half may have mapped it */
+    if (memory != NULL) return memory;
+    size_t alignment = units->with_huge_pages ? WEFT__RESERVATION_BYTES : WEFT__UNIT_BYTES;
+    memory = units->os->map(units->os->user, WEFT__RESERVATION_BYTES, alignment);
+    if (memory == NULL) return at_load_acq(x_memory); /* U1: perhaps the other half could */
+    weft__memory_count(units->memory, WEFT__MEMORY_CHUNKS, (int64_t)WEFT__RESERVATION_BYTES);
+    at_add_rlx(&units->x_reservations, 1u); /* relaxed: a statistic */
+    void *found = NULL;
+    if (at_cas_ar(x_memory, &found, memory)) return memory; /* U1 */
+    unmap_reservation(units, memory);
+    return found;
+}
+
+/* A half leaves (+1) or enters (-1) emptiness; the caller holds it busy. True when the pair is
+ * empty now. */
+static bool halves_change(weft__units *units, weft__units_segment *segment, uint32_t pair,
+                          bool is_used)
+{
+    /* the order of these counts follows from the busy halves; edges U1 to U3 carry the data */
+    uint32_t old = is_used ? at_add_rlx(&segment->x_halves[pair], 1u)
+                           : at_sub_rlx(&segment->x_halves[pair], 1u); /* relaxed: above */
+    if (old != (is_used ? 0u : 1u)) return false;
+    if (at_load_acq(&segment->x_memory[pair]) == NULL) return false; /* U1 */
+    if (is_used)
+        at_sub_rlx(&units->x_empty_reservations, 1u); /* relaxed: a threshold, not a protocol */
+    else
+        at_add_rlx(&units->x_empty_reservations, 1u); /* relaxed: a threshold, not a protocol */
+    return !is_used;
+}
+
+/* Unmaps a reservation; the caller holds one half busy and has left its count; takes the other
+ * half if it is empty. The caller lets go of its own half. */
+static bool reservation_release(weft__units *units, weft__units_segment *segment, uint32_t own)
+{
+    uint32_t other = own ^ 1u;
+    uint64_t expected = 0;
+    if (!busy_begin(units, &segment->x_in_use[other], &expected)) return false; /* U3 */
+    void *memory = at_xchg_ar(&segment->x_memory[own / 2], NULL);               /* U3 */
+    if (memory != NULL) {
+        at_sub_rlx(&units->x_empty_reservations, 1u); /* relaxed: a threshold, not a protocol */
+        at_store_rlx(&segment->x_dirty[own], 0);      /* relaxed: published by U3 */
+        at_store_rlx(&segment->x_dirty[other], 0);    /* relaxed: published by U3 */
+        unmap_reservation(units, memory);
+    }
+    busy_end(units, &segment->x_in_use[other], 0);
+    return memory != NULL;
+}
+
+/* Lowest position of `count` zero bits in a mask, or 64. */
+static uint32_t find_run(uint64_t mask, uint32_t count)
+{
+    uint64_t starts = ~mask & FULL;
+    for (uint32_t have = 1; have < count;) {
+        uint32_t step = have < count - have ? have : count - have;
+        starts &= starts >> step;
+        have += step;
+    }
+    return starts != 0 ? bits_lowest(starts) : 64;
+}
+
+static void run_take(scan *s, weft__units_segment *segment, uint32_t megachunk, uint32_t position,
+                     void *memory)
+{
+    uint32_t local = megachunk % WEFT__SEGMENT_MEGACHUNKS;
+    uint64_t bits = bits_mask(s->count) << position;
+    uint64_t dirty = at_load_rlx(&segment->x_dirty[local]); /* relaxed: our bits are ours by U2 */
+    if ((dirty & bits) != bits) dirty = at_or_ar(&segment->x_dirty[local], bits); /* U2 U3 */
+    char *base = (char *)memory + (megachunk % 2) * WEFT__MEGACHUNK_BYTES;
+    *s->out = (weft__run){.memory = base + position * WEFT__UNIT_BYTES,
+                          .first = megachunk * WEFT__MEGACHUNK_UNITS + position,
+                          .count = s->count,
+                          .is_zero = (dirty & bits) == 0};
+}
+
+static void hint_full(weft__units_segment *segment, uint32_t local)
+{
+    uint64_t bit = UINT64_C(1) << local;
+    at_or_ar(&segment->x_full, bit);
+    /* relaxed: a free between our mask and our hint cleared it too early; look again */
+    if (at_load_rlx(&segment->x_in_use[local]) != FULL) at_and_ar(&segment->x_full, ~bit);
+}
+
+/* Takes the first units of an empty megachunk. False: somebody else has it, or no memory. */
+static bool claim_empty(scan *s, weft__units_segment *segment, uint32_t megachunk)
+{
+    uint32_t local = megachunk % WEFT__SEGMENT_MEGACHUNKS;
+    weft_a64 *x_word = &segment->x_in_use[local];
+    if (s->map_failed && at_load_acq(&segment->x_memory[local / 2]) == NULL) return false; /* U1 */
+    uint64_t expected = 0;
+    if (!busy_begin(s->units, x_word, &expected)) return false;
+    halves_change(s->units, segment, local / 2, true);
+    void *memory = reservation_obtain(s->units, segment, local / 2);
+    if (memory == NULL) {
+        s->map_failed = true;
+        halves_change(s->units, segment, local / 2, false);
+        busy_end(s->units, x_word, 0);
+        return false;
+    }
+    run_take(s, segment, megachunk, 0, memory);
+    busy_end(s->units, x_word, bits_mask(s->count));
+    if (s->count == WEFT__MEGACHUNK_UNITS) hint_full(segment, local);
+    return true;
+}
+
+static bool claim_run(scan *s, weft__units_segment *segment, uint32_t megachunk)
+{
+    uint32_t local = megachunk % WEFT__SEGMENT_MEGACHUNKS;
+    weft_a64 *x_word = &segment->x_in_use[local];
+    uint64_t mask = at_load_acq(x_word); /* U1 */
+    for (;;) {
+        if (mask == 0) {
+            if (claim_empty(s, segment, megachunk)) return true;
+            mask = at_load_acq(x_word); /* U1 */
+            if (mask == 0) return false;
+            continue;
+        }
+        uint32_t position = find_run(mask, s->count);
+        if (position == 64) return false;
+        uint64_t taken = mask | bits_mask(s->count) << position;
+        if (!at_cas_ar(x_word, &mask, taken)) continue; /* U1 U2; the word moved: look again */
+        run_take(s, segment, megachunk, position,
+                 at_load_acq(&segment->x_memory[local / 2])); /* U1 */
+        if (taken == FULL) hint_full(segment, local);
+        return true;
+    }
+}
+
+/* Scans megachunks [begin, end) of one segment. */
+static bool scan_segment(scan *s, uint32_t index, uint32_t begin, uint32_t end)
+{
+    weft__units_segment *segment = segment_at(s->units, index);
+    if (segment == NULL) return false;
+    uint32_t first = index * WEFT__SEGMENT_MEGACHUNKS;
+    uint32_t limit = s->units->megachunk_limit - first;
+    if (end > limit) end = limit;
+    if (begin >= end) return false;
+    uint64_t candidates = bits_mask(end) & ~bits_mask(begin);
+    /* relaxed: a hint */
+    if (!s->ignores_hints) candidates &= ~at_load_rlx(&segment->x_full);
+    for (; candidates != 0; candidates &= candidates - 1) {
+        if (claim_run(s, segment, first + bits_lowest(candidates))) return true;
+    }
+    return false;
+}
+
+static bool scan_all(scan *s, uint32_t home)
+{
+    uint32_t end = at_load_acq(&s->units->x_segment_end); /* U4 */
+    if (end == 0) return false;
+    uint32_t start = home / WEFT__SEGMENT_MEGACHUNKS;
+    uint32_t local = home % WEFT__SEGMENT_MEGACHUNKS;
+    if (start >= end) start = 0, local = 0;
+    if (scan_segment(s, start, local, WEFT__SEGMENT_MEGACHUNKS)) return true;
+    for (uint32_t i = 1; i < end; i++) {
+        if (scan_segment(s, (start + i) % end, 0, WEFT__SEGMENT_MEGACHUNKS)) return true;
+    }
+    return scan_segment(s, start, 0, local);
+}
+
+/* Makes the segment after the last one. */
+static weft_result segment_add(weft__units *units, uint32_t end)
+{
+    if (end * WEFT__SEGMENT_MEGACHUNKS >= units->megachunk_limit) return WEFT_LIMIT;
+    if (segment_at(units, end) == NULL) {
+        weft__units_segment *segment = weft__alloc_zeroed(
+            units->memory, WEFT__MEMORY_CHUNKS, 1, sizeof *segment, _Alignof(weft__units_segment));
+        if (segment == NULL) return WEFT_OUT_OF_MEMORY;
+        void *expected = NULL;
+        if (!at_cas_ar(&units->x_segments[end], &expected, segment)) /* U4 */
+            weft__free(units->memory, WEFT__MEMORY_CHUNKS, segment, 1, sizeof *segment,
+                       _Alignof(weft__units_segment));
+    }
+    uint32_t expected = end;
+    at_cas_ar(&units->x_segment_end, &expected, end + 1); /* U4; another thread may have done it */
+    return WEFT_OK;
+}
+
+weft_result weft__units_allocate(weft__units *units, uint32_t count, uint32_t home, weft__run *out)
+{
+    *out = (weft__run){0};
+    if (count == 0 || count > WEFT__MEGACHUNK_UNITS) return WEFT_INVALID_ARGUMENT;
+    scan s = {.units = units, .count = count, .out = out};
+    for (;;) {
+        uint32_t settled = at_load_acq(&units->x_settled); /* U5 */
+        uint32_t end = at_load_acq(&units->x_segment_end); /* U4 */
+        if (scan_all(&s, home)) return WEFT_OK;
+        if (end != 0 && !s.ignores_hints) { /* stale hints must not cost a segment */
+            s.ignores_hints = true;
+            continue;
+        }
+        if (s.map_failed) return WEFT_OUT_OF_MEMORY;
+        weft_result result = segment_add(units, end);
+        if (result == WEFT_OK) continue;
+        if (result == WEFT_OUT_OF_MEMORY) return result;
+        bool was_busy = at_load_acq(&units->x_busy) != 0;                          /* U5 */
+        if (!was_busy && at_load_acq(&units->x_settled) == settled) return result; /* U5 */
+        at_stall();
+    }
+}
+
+weft_result weft__units_allocate_some(weft__units *units, uint32_t count, uint32_t home,
+                                      weft__run *out)
+{
+    weft_result result = weft__units_allocate(units, count, home, out);
+    while (result != WEFT_OK && result != WEFT_INVALID_ARGUMENT && count > 1) {
+        count /= 2;
+        result = weft__units_allocate(units, count, home, out);
+    }
+    return result;
+}
+
+/* The last units of a megachunk were given back; the caller holds it busy. */
+static void became_empty(weft__units *units, weft__units_segment *segment, uint32_t local)
+{
+    /* relaxed: a threshold, not a protocol */
+    if (halves_change(units, segment, local / 2, false) &&
+        at_load_rlx(&units->x_empty_reservations) > WEFT__RESERVATIONS_KEPT)
+        reservation_release(units, segment, local);
+    busy_end(units, &segment->x_in_use[local], 0);
+}
+
+weft_result weft__units_free(weft__units *units, uint32_t first, uint32_t count)
+{
+    uint32_t megachunk = first / WEFT__MEGACHUNK_UNITS, position = first % WEFT__MEGACHUNK_UNITS;
+    uint32_t index = megachunk / WEFT__SEGMENT_MEGACHUNKS;
+    if (count == 0 || position + count > WEFT__MEGACHUNK_UNITS || index >= WEFT__SEGMENT_LIMIT)
+        return WEFT_INVALID_ARGUMENT;
+    weft__units_segment *segment = segment_at(units, index);
+    if (segment == NULL) return WEFT_INVALID_ARGUMENT;
+    uint32_t local = megachunk % WEFT__SEGMENT_MEGACHUNKS;
+    weft_a64 *x_word = &segment->x_in_use[local];
+    uint64_t bits = bits_mask(count) << position;
+    uint64_t mask = at_load_acq(x_word); /* U2: ours since our allocation */
+    for (;;) {
+        if ((mask & bits) != bits) return WEFT_INVALID_ARGUMENT;
+        bool is_last = mask == bits;
+        if (is_last ? busy_begin(units, x_word, &mask) : at_cas_ar(x_word, &mask, mask & ~bits)) {
+            if (is_last) became_empty(units, segment, local);
+            break; /* U2 */
+        }
+    }
+    if (mask == FULL) at_and_ar(&segment->x_full, ~(UINT64_C(1) << local));
+    return WEFT_OK;
+}
+
+uint32_t weft__units_trim(weft__units *units, uint32_t kept)
+{
+    uint32_t released = 0, end = at_load_acq(&units->x_segment_end); /* U4 */
+    for (uint32_t s = end; s-- > 0;) {
+        weft__units_segment *segment = segment_at(units, s);
+        for (uint32_t pair = PAIRS; pair-- > 0;) {
+            /* relaxed: a threshold, not a protocol */
+            if (at_load_rlx(&units->x_empty_reservations) <= kept) return released;
+            if (at_load_acq(&segment->x_memory[pair]) == NULL) continue; /* U1 */
+            uint64_t expected = 0;
+            if (!busy_begin(units, &segment->x_in_use[2 * pair], &expected)) continue; /* U3 */
+            released += reservation_release(units, segment, 2 * pair) ? 1 : 0;
+            busy_end(units, &segment->x_in_use[2 * pair], 0);
+        }
+    }
+    return released;
+}
+
+void *weft__units_address(const weft__units *units, uint32_t unit)
+{
+    uint32_t megachunk = unit / WEFT__MEGACHUNK_UNITS;
+    weft__units_segment *segment = segment_at(units, megachunk / WEFT__SEGMENT_MEGACHUNKS);
+    uint32_t local = megachunk % WEFT__SEGMENT_MEGACHUNKS;
+    char *memory = at_load_acq(&segment->x_memory[local / 2]); /* U1 */
+    return memory + (megachunk % 2) * WEFT__MEGACHUNK_BYTES +
+           unit % WEFT__MEGACHUNK_UNITS * WEFT__UNIT_BYTES;
+}
+
+uint32_t weft__units_mapped(const weft__units *units)
+{
+    return 2 * at_load_rlx(&units->x_reservations); /* relaxed: a statistic */
+}
+
+uint64_t weft__units_used(const weft__units *units)
+{
+    uint64_t used = 0;
+    for (uint32_t s = 0; s < at_load_acq(&units->x_segment_end); s++) { /* U4 */
+        weft__units_segment *segment = segment_at(units, s);
+        for (uint32_t i = 0; i < WEFT__SEGMENT_MEGACHUNKS; i++)
+            used += bits_count(at_load_rlx(&segment->x_in_use[i])); /* relaxed: a statistic */
+    }
+    return used;
+}
+
+/* Books of one pair, nobody running; counts into *mapped and *empty. NULL when they are right. */
+static const char *pair_check(const weft__units_segment *segment, uint32_t pair, uint32_t *mapped,
+                              uint32_t *empty)
+{
+    uint64_t low = at_plain(&segment->x_in_use[2 * pair]);
+    uint64_t high = at_plain(&segment->x_in_use[2 * pair + 1]);
+    uint32_t used = (low != 0 ? 1u : 0u) + (high != 0 ? 1u : 0u);
+    bool is_mapped = at_plain(&segment->x_memory[pair]) != NULL;
+    if (used != 0 && !is_mapped) return "units in use without memory";
+    if (at_plain(&segment->x_halves[pair]) != used) return "x_halves is not the used megachunks";
+    if ((low & ~at_plain(&segment->x_dirty[2 * pair])) != 0 ||
+        (high & ~at_plain(&segment->x_dirty[2 * pair + 1])) != 0)
+        return "a unit in use is not marked dirty";
+    *mapped += is_mapped ? 1 : 0;
+    *empty += is_mapped && used == 0 ? 1 : 0;
+    return NULL;
+}
+
+bool weft__units_check(const weft__units *units, char *text, size_t text_bytes)
+{
+    uint32_t mapped = 0, empty = 0;
+    const char *broken = at_plain(&units->x_busy) != 0 ? "a megachunk is still busy" : NULL;
+    for (uint32_t s = 0; s < at_plain(&units->x_segment_end) && broken == NULL; s++) {
+        const weft__units_segment *segment = at_plain(&units->x_segments[s]);
+        for (uint32_t pair = 0; pair < PAIRS && broken == NULL; pair++)
+            broken = pair_check(segment, pair, &mapped, &empty);
+    }
+    if (broken == NULL && mapped != at_plain(&units->x_reservations))
+        broken = "x_reservations is not the mapped reservations";
+    if (broken == NULL && empty != at_plain(&units->x_empty_reservations))
+        broken = "x_empty_reservations is not the empty mapped reservations";
+    if (broken != NULL) snprintf(text, text_bytes, "unit allocator: %s", broken);
+    return broken == NULL;
+}
