@@ -1,0 +1,28 @@
+#!/bin/sh
+# stress_hashes.sh WEFT WORKERS...: every stress scenario passes and prints one world hash for all these
+# worker counts.
+set -u
+weft=$1
+shift
+field() { # name: the value of a JSON member, quotes and all
+    sed -n "s/.*\"$1\":\\([^,}]*\\).*/\\1/p"
+}
+count=0 failed=0
+for scenario in $("$weft" stress --list --json | field scenario | tr -d '"'); do
+    hashes=
+    for workers; do
+        line=$("$weft" stress "$scenario" --seed 1 --seconds 0 --workers "$workers" --json) || {
+            failed=$((failed + 1))
+            echo "FAILED: weft stress $scenario --seed 1 --workers $workers: $line"
+        }
+        hashes="$hashes $(printf '%s\n' "$line" | field hash)"
+    done
+    count=$((count + 1))
+    different=$(printf '%s\n' $hashes | sort -u | wc -l)
+    if [ "$different" -ne 1 ]; then
+        failed=$((failed + 1))
+        echo "FAILED: $scenario: hashes for workers $*:$hashes"
+    fi
+done
+echo "$count scenarios, $failed failed"
+[ "$count" -gt 0 ] && [ "$failed" -eq 0 ]
