@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define MEMO 4096u
+#define MEMO 128u
 
 typedef struct search {
     const explore_history *history;

@@ -1,0 +1,287 @@
+/* explore_job.c: jobs/src/job.c under every schedule: jobs that end while others attach to them,
+ * cancel them, ask whether they are done, and collect their results; slots that are used again at
+ * once. Bodies and results are plain data, so a missing edge is a data race. */
+#include "explore_plans.h"
+#include "heap.h"
+#include "job.h"
+
+#define CAPACITY 4u
+#define NO_SLOT UINT32_MAX
+
+static weft__memory memory;
+static weft__job_table table;
+static weft__job_caches caches[4];
+static uint32_t output[CAPACITY + 4];
+static weft_job_handle first, second;
+static weft_a32 ready_count;
+static uint32_t collected, successor_slot;
+
+static void start(void)
+{
+    weft__memory_init(&memory, explore_allocator());
+    EXPLORE_CHECK(weft__job_table_init(&table, &memory, CAPACITY, 4, 2) == WEFT_OK, "init");
+    for (uint32_t i = 0; i < 4; i++) {
+        weft__slots_cache_init(&caches[i].jobs);
+        weft__slots_cache_init(&caches[i].edges);
+    }
+    for (uint32_t i = 0; i < CAPACITY + 4; i++) output[i] = 0;
+    at_init(&ready_count, 0);
+    collected = 0;
+    successor_slot = NO_SLOT;
+}
+
+static weft_job_handle new_job(uint32_t flags)
+{
+    uint32_t slot = weft__slots_take(&table.slots, &caches[explore_self()].jobs);
+    EXPLORE_CHECK(slot != WEFT__SLOTS_NONE, "no slot");
+    return weft__job_start(&table, slot, flags);
+}
+
+/* The successor's body: all predecessors' outputs must be visible. */
+static void run_successor(uint32_t slot)
+{
+    EXPLORE_CHECK(at_add_ar(&ready_count, 1u) == 0, "the successor became ready twice");
+    EXPLORE_CHECK(slot == successor_slot, "wrong successor");
+    EXPLORE_CHECK(output[0] == 1 && output[1] == 2, "a predecessor's output is missing: %u %u",
+                  output[0], output[1]);
+}
+
+static void end_job(weft_job_handle job, int code, uint32_t flags)
+{
+    uint32_t edge = weft__job_finish(&table, job.index, code, flags);
+    while (edge != WEFT__JOB_LIST_EMPTY) {
+        uint32_t next = table.edges[edge].next, successor = table.edges[edge].successor;
+        weft__slots_give(&table.edge_slots, &caches[explore_self()].edges,
+                         edge - table.worker_count);
+        if (weft__job_remove_pending(&table.jobs[successor])) run_successor(successor);
+        edge = next;
+    }
+    if (!(flags & WEFT__JOB_KEPT)) {
+        weft__slots_give(&table.slots, &caches[explore_self()].jobs, job.index);
+    }
+}
+
+static void run_first(void *argument)
+{
+    (void)argument;
+    output[0] = 1;
+    end_job(first, 0, 0);
+}
+
+static void run_second(void *argument)
+{
+    (void)argument;
+    output[1] = 2;
+    end_job(second, 0, 0);
+}
+
+static void attach(weft_job_handle predecessor, uint32_t successor)
+{
+    uint32_t number = weft__slots_take(&table.edge_slots, &caches[explore_self()].edges);
+    uint32_t edge = table.worker_count + number;
+    table.edges[edge].successor = successor;
+    at_add_rlx(&table.jobs[successor].x_pending, 1u); /* the guard keeps it from becoming ready */
+    if (weft__job_attach(&table, predecessor, edge) == WEFT__ATTACHED) return;
+    weft__slots_give(&table.edge_slots, &caches[explore_self()].edges, number);
+    bool is_ready = weft__job_remove_pending(&table.jobs[successor]);
+    EXPLORE_CHECK(!is_ready, "ready in spite of the guard");
+}
+
+static void finish(void)
+{
+    explore_join_all();
+    explore_end();
+    weft__job_table_fini(&table);
+}
+
+/* A successor of two jobs is added while both are ending. */
+static void add_while_finishing(void)
+{
+    start();
+    first = new_job(0);
+    second = new_job(0);
+    explore_thread(run_first, NULL);
+    explore_thread(run_second, NULL);
+    explore_begin();
+    weft_job_handle third = new_job(0);
+    successor_slot = third.index;
+    attach(first, third.index);
+    attach(second, third.index);
+    if (weft__job_remove_pending(&table.jobs[third.index])) run_successor(third.index);
+    explore_join_all();
+    EXPLORE_CHECK(at_load_acq(&ready_count) == 1, "the successor never became ready");
+    end_job(third, 0, 0);
+    EXPLORE_CHECK(weft__job_is_done(&table, third), "not done");
+    finish();
+}
+
+/* Done means: the output is visible; also through the handle of a slot that is used again. */
+static void ask(void *argument)
+{
+    (void)argument;
+    if (weft__job_is_done(&table, first)) EXPLORE_CHECK(output[0] == 1, "done without output");
+    if (weft__job_is_done(&table, first)) EXPLORE_CHECK(output[0] == 1, "done without output");
+}
+
+static void run_twice(void *argument)
+{
+    run_first(argument);
+    second = new_job(0); /* the same slot, another generation */
+    EXPLORE_CHECK(second.index == first.index, "slot %u, not %u", second.index, first.index);
+    EXPLORE_CHECK(second.generation != first.generation, "the handle repeats");
+    end_job(second, 0, 0);
+}
+
+static void done_and_reused(void)
+{
+    start();
+    first = new_job(0);
+    explore_thread(run_twice, NULL);
+    explore_thread(ask, NULL);
+    explore_begin();
+    ask(NULL);
+    finish();
+}
+
+/* A late attach to an ended job must not reach the next job in its slot. */
+static void late_attach(void)
+{
+    start();
+    first = new_job(0);
+    explore_thread(run_twice, NULL);
+    explore_begin();
+    weft_job_handle third = new_job(0);
+    successor_slot = third.index;
+    output[1] = 2;
+    attach(first, third.index);
+    if (weft__job_remove_pending(&table.jobs[third.index])) run_successor(third.index);
+    explore_join_all();
+    EXPLORE_CHECK(at_load_acq(&ready_count) == 1, "the successor never became ready");
+    end_job(third, 0, 0);
+    finish();
+}
+
+/* A failed job is kept for one collector of two; its slot is then used again. */
+static void fail_first(void *argument)
+{
+    (void)argument;
+    end_job(first, 7, WEFT__JOB_FAILED | WEFT__JOB_KEPT);
+}
+
+static weft_a32 collectors;
+
+static void collect(void *argument)
+{
+    (void)argument;
+    int code = 0;
+    bool is_recyclable = false;
+    if (!weft__job_is_done(&table, first)) return;
+    weft_result result = weft__job_collect(&table, first, &code, &is_recyclable);
+    if (!is_recyclable) {
+        EXPLORE_CHECK(result == WEFT_OK, "an error, but not ours to recycle");
+        return;
+    }
+    EXPLORE_CHECK(at_add_ar(&collectors, 1u) == 0, "collected twice");
+    EXPLORE_CHECK(result == WEFT_JOB_FAILED && code == 7, "result %d code %d", (int)result, code);
+    weft__slots_give(&table.slots, &caches[explore_self()].jobs, first.index);
+    second = new_job(0);
+    end_job(second, 0, 0);
+}
+
+static void two_collectors(void)
+{
+    start();
+    at_init(&collectors, 0);
+    first = new_job(WEFT__JOB_HAS_HANDLE);
+    explore_thread(fail_first, NULL);
+    explore_thread(collect, NULL);
+    explore_begin();
+    collect(NULL);
+    explore_join_all();
+    if (!at_load_acq(&collectors)) collect(NULL);
+    EXPLORE_CHECK(at_load_acq(&collectors) == 1, "nobody could collect");
+    finish();
+}
+
+/* A late cancel must not reach the next job in the slot. */
+static void cancel_first(void *argument)
+{
+    (void)argument;
+    weft__job_flag(&table, first, WEFT__JOB_CANCELLED);
+}
+
+static void late_cancel(void)
+{
+    start();
+    first = new_job(0);
+    explore_thread(cancel_first, NULL);
+    explore_begin();
+    output[0] = 1;
+    end_job(first, 0, 0);
+    second = new_job(0);
+    explore_join_all();
+    EXPLORE_CHECK(!(weft__job_flags(&table.jobs[second.index]) & WEFT__JOB_CANCELLED),
+                  "the cancellation reached another job");
+    end_job(second, 0, 0);
+    finish();
+}
+
+/* Released and cancelled at once; released by one only. */
+static void release_held(void *argument)
+{
+    (void)argument;
+    if (weft__job_unhold(&table, first)) at_add_ar(&collectors, 1u);
+}
+
+static void held(void)
+{
+    start();
+    at_init(&collectors, 0);
+    first = new_job(WEFT__JOB_HELD);
+    explore_thread(release_held, NULL);
+    explore_thread(cancel_first, NULL);
+    explore_begin();
+    release_held(NULL);
+    explore_join_all();
+    explore_end();
+    EXPLORE_CHECK(at_plain(&collectors) == 1, "released %u times", at_plain(&collectors));
+    uint32_t flags = weft__job_flags(&table.jobs[first.index]);
+    EXPLORE_CHECK(flags == WEFT__JOB_CANCELLED, "flags %#x: one was lost", flags);
+    end_job(first, 0, 0);
+    finish();
+}
+
+static const explore_scenario scenarios[] = {
+    {"job_add_while_finishing",
+     add_while_finishing,
+     {PLAN_ALL(EXPLORE_SC, 3, 0), PLAN_ALL(EXPLORE_TSO, 2, 2), PLAN_ALL(EXPLORE_C11, 2, 1),
+      PLAN_PCT(EXPLORE_C11, 5, 20000, 5000000), PLAN_ALL_DEEP(EXPLORE_SC, 4, 0),
+      PLAN_ALL_DEEP(EXPLORE_C11, 3, 2)},
+     NULL},
+    {"job_done_and_reused",
+     done_and_reused,
+     {PLAN_ALL(EXPLORE_SC, 4, 0), PLAN_ALL(EXPLORE_TSO, 3, 2), PLAN_ALL(EXPLORE_C11, 2, 2)},
+     NULL},
+    {"job_late_attach",
+     late_attach,
+     {PLAN_ALL(EXPLORE_SC, 4, 0), PLAN_ALL(EXPLORE_TSO, 3, 2), PLAN_ALL(EXPLORE_C11, 3, 1)},
+     NULL},
+    {"job_two_collectors",
+     two_collectors,
+     {PLAN_ALL(EXPLORE_SC, 4, 0), PLAN_ALL(EXPLORE_TSO, 3, 2), PLAN_ALL(EXPLORE_C11, 3, 1)},
+     NULL},
+    {"job_late_cancel",
+     late_cancel,
+     {PLAN_ALL(EXPLORE_SC, 5, 0), PLAN_ALL(EXPLORE_TSO, 4, 3), PLAN_ALL(EXPLORE_C11, 4, 2)},
+     NULL},
+    {"job_held",
+     held,
+     {PLAN_ALL(EXPLORE_SC, 4, 0), PLAN_ALL(EXPLORE_TSO, 3, 2), PLAN_ALL(EXPLORE_C11, 3, 1)},
+     NULL},
+    {NULL, NULL, {{0}}, NULL},
+};
+
+int main(int argc, char **argv)
+{
+    return explore_main(argc, argv, scenarios);
+}

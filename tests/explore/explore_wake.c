@@ -1,0 +1,201 @@
+/* explore_wake.c: jobs/src/wake.c under every schedule. The workers run the pool's serving loop cut
+ * down to the wake-up protocol; work is a bit in one word, published and looked for with sequential
+ * consistency (edge W1), and carries a plain payload. A lost wake-up ends as a deadlock: the worker
+ * sleeps, nobody is left to wake it, and the work or the shutdown waits for ever. */
+#include "explore_plans.h"
+#include "wake.h"
+
+#define WORKERS 3u
+#define WORKS 4u
+
+static weft__wake wake;
+static weft__wake_token tokens[WORKERS];
+static weft_a32 work, done, stopping;
+static uint32_t payload[WORKS], ran[WORKS];
+static uint32_t work_count;
+
+static bool has_work(void *argument)
+{
+    (void)argument;
+    return at_load_sc(&work) != 0 || at_load_sc(&stopping) != 0; /* W1 */
+}
+
+static void publish(uint32_t n, uint32_t near)
+{
+    payload[n] = n + 1;
+    at_or_sc(&work, 1u << n); /* W1 */
+    weft__wake_notify(&wake, near);
+}
+
+static void run(uint32_t n)
+{
+    EXPLORE_CHECK(payload[n] == n + 1, "work %u seen before its payload", n);
+    EXPLORE_CHECK(ran[n]++ == 0, "work %u ran twice", n);
+    at_add_ar(&done, 1u);
+}
+
+static bool take(uint32_t *n)
+{
+    uint32_t bits = at_load_acq(&work);
+    while (bits) {
+        *n = (uint32_t)__builtin_ctz(bits);
+        if (at_cas_sc(&work, &bits, bits & (bits - 1))) return true;
+        at_stall();
+    }
+    return false;
+}
+
+/* As weft__worker_serve: search, run, and before sleeping look once more. */
+static void serve(void *argument)
+{
+    uint32_t me = (uint32_t)(uintptr_t)argument, n;
+    bool is_searching = weft__wake_begin_search(&wake);
+    while (!at_load_acq(&stopping)) {
+        if (take(&n)) {
+            if (is_searching && weft__wake_end_search(&wake) && has_work(NULL)) {
+                weft__wake_notify(&wake, me);
+            }
+            is_searching = false;
+            run(n);
+            continue;
+        }
+        if (!is_searching) is_searching = weft__wake_begin_search(&wake);
+        if (is_searching && take(&n)) {
+            if (weft__wake_end_search(&wake) && has_work(NULL)) weft__wake_notify(&wake, me);
+            is_searching = false;
+            run(n);
+            continue;
+        }
+        weft__wake_sleep(&wake, me, is_searching, has_work, NULL);
+        is_searching = true;
+    }
+    if (is_searching) weft__wake_end_search(&wake);
+}
+
+static void start(void)
+{
+    weft__wake_init(&wake, explore_os(), tokens, WORKERS);
+    at_init(&work, 0);
+    at_init(&done, 0);
+    at_init(&stopping, 0);
+    for (uint32_t i = 0; i < WORKS; i++) payload[i] = ran[i] = 0;
+}
+
+static void stop_when_done(void)
+{
+    while (at_load_acq(&done) < work_count) at_stall();
+    at_store_sc(&stopping, 1); /* W1 */
+    weft__wake_all(&wake);
+    explore_join_all();
+    explore_end();
+    EXPLORE_CHECK(at_plain(&wake.x_sleepers[0]) == 0, "a sleeper is left");
+    EXPLORE_CHECK(at_plain(&wake.x_searching) == 0, "%u are left searching",
+                  at_plain(&wake.x_searching));
+}
+
+static void with_workers(uint32_t workers, uint32_t works)
+{
+    start();
+    work_count = works;
+    for (uintptr_t i = 0; i < workers; i++) explore_thread(serve, (void *)i);
+    explore_begin();
+    for (uint32_t n = 0; n < works; n++) publish(n, n);
+    stop_when_done();
+}
+
+static void one_worker(void)
+{
+    with_workers(1, 2);
+}
+
+static void two_workers(void)
+{
+    with_workers(2, 2);
+}
+
+static void three_workers(void)
+{
+    with_workers(3, 3);
+}
+
+/* Work that publishes work: the tree of wake-ups. Two publishers besides. */
+static void publisher(void *argument)
+{
+    publish((uint32_t)(uintptr_t)argument, 0);
+}
+
+static void two_publishers(void)
+{
+    start();
+    work_count = 2;
+    explore_thread(serve, (void *)0);
+    explore_thread(serve, (void *)1);
+    explore_thread(publisher, (void *)0);
+    explore_begin();
+    publish(1, 1);
+    stop_when_done();
+}
+
+/* A worker that waits for one event sleeps on its token outside the bitmap. */
+static void wait_event(void *argument)
+{
+    (void)argument;
+    weft__wake_token_wait(&wake, 0);
+    EXPLORE_CHECK(payload[0] == 5, "the event's data is not visible");
+    weft__wake_token_wait(&wake, 0);
+    EXPLORE_CHECK(payload[1] == 6, "the second event's data is not visible");
+}
+
+static weft_a32 waits_again;
+
+static void targeted(void)
+{
+    start();
+    at_init(&waits_again, 0);
+    explore_thread(wait_event, NULL);
+    explore_begin();
+    payload[0] = 5;
+    weft__wake_token_set(&wake, 0);
+    while (at_load_acq(&tokens[0].x_set)) at_stall();
+    payload[1] = 6;
+    weft__wake_token_set(&wake, 0);
+    explore_join_all();
+    explore_end();
+}
+
+static const explore_scenario scenarios[] = {
+    {"wake_one_worker",
+     one_worker,
+     {PLAN_ALL(EXPLORE_SC, 4, 0), PLAN_ALL(EXPLORE_TSO, 3, 2), PLAN_ALL(EXPLORE_C11, 3, 1),
+      PLAN_ALL_FAULTS(EXPLORE_SC, 3, 2)},
+     NULL},
+    {"wake_two_workers",
+     two_workers,
+     {PLAN_ALL(EXPLORE_SC, 2, 0), PLAN_ALL(EXPLORE_TSO, 2, 2), PLAN_ALL(EXPLORE_C11, 1, 1),
+      PLAN_PCT_FAULTS(EXPLORE_C11, 4, 1, 20000, 3000000), PLAN_ALL_DEEP(EXPLORE_SC, 4, 0),
+      PLAN_ALL_DEEP(EXPLORE_TSO, 3, 2), PLAN_ALL_DEEP(EXPLORE_C11, 3, 1)},
+     NULL},
+    {"wake_three_workers",
+     three_workers,
+     {PLAN_ALL(EXPLORE_SC, 1, 0), PLAN_PCT(EXPLORE_TSO, 5, 20000, 3000000),
+      PLAN_PCT_FAULTS(EXPLORE_C11, 5, 1, 20000, 5000000), PLAN_ALL_DEEP(EXPLORE_SC, 2, 0),
+      PLAN_ALL_DEEP(EXPLORE_C11, 1, 1)},
+     NULL},
+    {"wake_two_publishers",
+     two_publishers,
+     {PLAN_ALL(EXPLORE_SC, 1, 0), PLAN_PCT(EXPLORE_TSO, 5, 20000, 3000000),
+      PLAN_PCT(EXPLORE_C11, 5, 20000, 5000000), PLAN_ALL_DEEP(EXPLORE_SC, 2, 0),
+      PLAN_ALL_DEEP(EXPLORE_C11, 1, 1)},
+     NULL},
+    {"wake_targeted",
+     targeted,
+     {PLAN_ALL(EXPLORE_SC, 4, 0), PLAN_ALL(EXPLORE_TSO, 4, 3), PLAN_ALL(EXPLORE_C11, 3, 2),
+      PLAN_ALL_FAULTS(EXPLORE_SC, 4, 2)},
+     NULL},
+    {NULL, NULL, {{0}}, NULL},
+};
+
+int main(int argc, char **argv)
+{
+    return explore_main(argc, argv, scenarios);
+}
