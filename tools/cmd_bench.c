@@ -6,6 +6,7 @@
 static int run_bench(int argc, char **argv)
 {
     uint64_t workers = weft_cli_cpu_count(), reps = 11;
+    bool is_compare = false;
     bool is_list = false, is_json = false, with_slow = false, with_samples = false,
          is_pinned = false;
     const weft_cli_option options[] = {
@@ -17,6 +18,8 @@ static int run_bench(int argc, char **argv)
         {"pin", NULL, "pin the threads of the process to CPUs", WEFT_CLI_FLAG, &is_pinned, 0, 0},
         {"samples", NULL, "write every sample into the JSON lines", WEFT_CLI_FLAG, &with_samples, 0,
          0},
+        {"compare", NULL, "compare two saved runs: --compare BEFORE AFTER", WEFT_CLI_FLAG,
+         &is_compare, 0, 0},
         {"json", NULL, "one JSON object per line", WEFT_CLI_FLAG, &is_json, 0, 0},
         {0},
     };
@@ -31,6 +34,10 @@ static int run_bench(int argc, char **argv)
         weft_bench_list(is_json);
         return WEFT_CLI_OK;
     }
+    if (is_compare && argc - first != 2) {
+        return weft_cli_misuse("bench", "--compare needs two files written by --json --samples");
+    }
+    if (is_compare) return weft_bench_compare(argv[first], argv[first + 1], is_json);
     const weft_bench_config config = {
         .names = argv + first,
         .name_count = (uint32_t)(argc - first),

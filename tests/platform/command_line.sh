@@ -51,6 +51,14 @@ silent
 objects
 expect 0 '^{"bench":"self.clock","case":"clock","workers":1,"unit":"ns/call","median":[0-9.e+-]*,"min":[0-9.e+-]*,"raw":[0-9.e+-]*,"ratio":[0-9.e+-]*}$' \
     bench self.clock --reps 3 --json
+for run in 1 2; do "$weft" bench self.copy --reps 9 --json --samples >"$work/run$run"; done
+expect 0 'self.copy/64MiB/1/ .*of raw' bench --compare "$work/run1" "$work/run2"
+expect 0 '"verdict":"same"' bench --compare --json "$work/run1" "$work/run1"
+objects
+sed 's/"samples":\[[^]]*/"samples":[9,9,9,9,9,9,9,9,9/' "$work/run1" >"$work/slower"
+expect 0 '"verdict":"slower"' bench --compare --json "$work/run1" "$work/slower"
+expect 2 'needs two files' bench --compare "$work/run1"
+expect 2 'holds no benchmark lines' bench --compare "$work/run1" /dev/null
 expect 2 "did you mean 'self.copy'" bench self.cpoy
 expect 2 'from 1 to 1024' bench --workers 0
 expect 2 'needs a whole number' bench --reps three
