@@ -1,0 +1,69 @@
+/* cost.h: predicts whether a loop is worth splitting.
+ *
+ * A weft_job_cost keeps a moving average of the cost of one item. A loop whose predicted total is
+ * below the pay-off runs inline: waking a sleeping worker costs the waker about 5 us and gains
+ * nothing before the sleeper runs; handing a part to a spinning worker costs two cache misses.
+ * Small loops are timed only now and then (two clock reads are 20 ns). A loop that was split and did
+ * not gain (the other core is busy, the memory bus is full) raises its own pay-off for a while.
+ *
+ * A cost belongs to one loop of the caller. Its words are atomic (relaxed: they are estimates) so
+ * that the same loop may run from two jobs at once. */
+#ifndef WEFT_COST_H
+#define WEFT_COST_H
+
+#include <weft/jobs.h>
+
+#include "atomic.h"
+#include "ticks.h"
+
+#define WEFT__COST_FRACTION_BITS 10 /* cost of one item: ticks / 1024 */
+#define WEFT__COST_ITEM_MAX (UINT64_C(1) << 40)
+
+/* Constant after the pool's create. */
+typedef struct weft__cost_limits {
+    uint64_t awake_ticks;  /* pay-off with a worker that looks for work */
+    uint64_t asleep_ticks; /* pay-off when one must be woken */
+    uint64_t grain_ticks;  /* default aim of one part */
+} weft__cost_limits;
+
+/* How weft_job_cost.opaque is used. Shared atomic, relaxed. */
+typedef struct weft__cost_state {
+    weft_a64 x_item;    /* ticks of one item << 10; 0: unknown */
+    weft_a64 x_history; /* runs in the low half; shift of the pay-off in the high half */
+} weft__cost_state;
+
+static_assert(sizeof(weft__cost_state) == sizeof(weft_job_cost), "it lives in weft_job_cost");
+
+static inline weft__cost_state *weft__cost_state_of(weft_job_cost *cost)
+{
+    return (weft__cost_state *)(void *)cost;
+}
+
+/* Predicted ticks for `count` items; 0 when nothing is known. */
+static inline uint64_t weft__cost_predict(weft__cost_state *cost, uint32_t count)
+{
+    uint64_t item = at_load_rlx(&cost->x_item); /* relaxed: an estimate */
+    return (uint64_t)(((weft__ticks_wide)item * count) >> WEFT__COST_FRACTION_BITS);
+}
+
+/* Counts a run; whether this one should be timed although it is small. */
+static inline bool weft__cost_is_timed(weft__cost_state *cost, uint64_t predicted,
+                                       const weft__cost_limits *limits)
+{
+    uint64_t history = at_load_rlx(&cost->x_history); /* relaxed: an estimate */
+    at_store_rlx(&cost->x_history, (history & ~(uint64_t)UINT32_MAX) | (uint32_t)(history + 1));
+    return predicted * 4 > limits->awake_ticks || (history & 15) == 0;
+}
+
+/* How many binary orders the pay-off of this loop is raised. */
+static inline uint32_t weft__cost_penalty(weft__cost_state *cost)
+{
+    return (uint32_t)(at_load_rlx(&cost->x_history) >> 32); /* relaxed: an estimate */
+}
+
+/* Feeds a measurement: `ticks` of work for `count` items. */
+void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count);
+/* Feeds the outcome of a split: `work` ticks done by all workers in `wall` ticks. */
+void weft__cost_judge_split(weft__cost_state *cost, uint64_t work, uint64_t wall);
+
+#endif

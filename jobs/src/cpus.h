@@ -1,0 +1,16 @@
+/* cpus.h: how many workers this process may usefully have, and pinning. Reads the affinity mask and
+ * the CPU quota of the control group (versions 1 and 2); every file may be missing. Stateless. */
+#ifndef WEFT_CPUS_H
+#define WEFT_CPUS_H
+
+#include <stdint.h>
+
+/* CPUs of the affinity mask, at most the quota rounded down, at most WEFT__WORKERS_MAX, at least 1. */
+uint32_t weft__cpus_usable(void);
+/* Quota of the control group in whole CPUs, rounded down but at least 1; 0: no limit. `root` is put
+ * before /proc and /sys (tests), "" for the real ones. */
+uint32_t weft__cpus_quota(const char *root);
+/* Binds the calling thread to the `index`-th CPU of its mask (modulo their number). */
+void weft__cpus_pin_self(uint32_t index);
+
+#endif

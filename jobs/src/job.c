@@ -1,0 +1,179 @@
+/* job.c: the protocol of job.h. Knows nothing of deques or workers: worker_job.c decides where a
+ * ready job goes and who is woken. */
+#include "job.h"
+
+#include "invariant.h"
+
+static uint64_t word(uint32_t generation, uint32_t low)
+{
+    return (uint64_t)generation << 32 | low;
+}
+
+weft_result weft__job_table_init(weft__job_table *table, weft__memory *memory, uint32_t capacity,
+                                 uint32_t edge_capacity, uint32_t worker_count)
+{
+    *table = (weft__job_table){.capacity = capacity, .edge_capacity = edge_capacity,
+                               .worker_count = worker_count, .memory = memory};
+    weft_result result = weft__slots_init(&table->slots, memory, capacity);
+    if (result == WEFT_OK) result = weft__slots_init(&table->edge_slots, memory, edge_capacity);
+    table->jobs = weft__alloc_zeroed(memory, WEFT__MEMORY_JOBS, capacity, sizeof *table->jobs, 64);
+    table->edges = weft__alloc(memory, WEFT__MEMORY_JOBS, (size_t)edge_capacity + worker_count,
+                               sizeof *table->edges, 64);
+    if (result == WEFT_OK && table->jobs != NULL && table->edges != NULL) {
+        for (uint32_t i = 0; i < capacity; i++)
+            at_init(&table->jobs[i].x_list, word(0, WEFT__JOB_LIST_CLOSED));
+        return WEFT_OK;
+    }
+    weft__job_table_fini(table);
+    return WEFT_OUT_OF_MEMORY;
+}
+
+void weft__job_table_fini(weft__job_table *table)
+{
+    if (table->memory == NULL) return;
+    weft__free(table->memory, WEFT__MEMORY_JOBS, table->jobs, table->capacity,
+               sizeof *table->jobs, 64);
+    weft__free(table->memory, WEFT__MEMORY_JOBS, table->edges,
+               (size_t)table->edge_capacity + table->worker_count, sizeof *table->edges, 64);
+    weft__slots_fini(&table->slots);
+    weft__slots_fini(&table->edge_slots);
+    *table = (weft__job_table){0};
+}
+
+weft_job_handle weft__job_start(weft__job_table *table, uint32_t slot, uint32_t flags)
+{
+    weft__job *job = &table->jobs[slot];
+    /* relaxed: the slot is ours since slots.h S1, which made its last generation visible */
+    uint32_t generation = (uint32_t)(at_load_rlx(&job->x_list) >> 32) + 1;
+    if (generation == 0) generation = 1; /* 0 is the null handle */
+    at_store_rlx(&job->x_code, 0u);                            /* relaxed: published by J2 */
+    at_store_rlx(&job->x_pending, 1u);                         /* relaxed: published by J1 */
+    at_store_rel(&job->x_state, word(generation, flags));      /* J6 */
+    at_store_rel(&job->x_list, word(generation, WEFT__JOB_LIST_EMPTY)); /* J6 */
+    return (weft_job_handle){slot, generation};
+}
+
+bool weft__job_is_valid(const weft__job_table *table, weft_job_handle handle)
+{
+    if (handle.generation == 0) return handle.index == 0; /* null: a job that has ended */
+    if (handle.index >= table->capacity) return false;
+    /* relaxed: who holds a handle of this generation has seen it issued */
+    uint32_t generation = (uint32_t)(at_load_rlx(&table->jobs[handle.index].x_list) >> 32);
+    return (int32_t)(generation - handle.generation) >= 0;
+}
+
+bool weft__job_is_done(const weft__job_table *table, weft_job_handle handle)
+{
+    if (handle.generation == 0) return true;
+    uint64_t list = at_load_acq(&table->jobs[handle.index].x_list); /* J2 */
+    return (uint32_t)(list >> 32) != handle.generation || (uint32_t)list == WEFT__JOB_LIST_CLOSED;
+}
+
+weft__attach weft__job_attach(weft__job_table *table, weft_job_handle handle, uint32_t edge)
+{
+    if (!weft__job_is_valid(table, handle)) return WEFT__ATTACH_INVALID;
+    if (handle.generation == 0) return WEFT__ATTACH_ENDED;
+    weft_a64 *list = &table->jobs[handle.index].x_list;
+    uint64_t old = at_load_acq(list); /* J2 */
+    for (;;) {
+        bool is_closed = (uint32_t)old == WEFT__JOB_LIST_CLOSED;
+        if ((uint32_t)(old >> 32) != handle.generation || is_closed) return WEFT__ATTACH_ENDED;
+        table->edges[edge].next = (uint32_t)old;
+        if (at_cas_ar(list, &old, word(handle.generation, edge))) return WEFT__ATTACHED; /* J3 */
+        at_stall();
+    }
+}
+
+bool weft__job_remove_pending(weft__job *job)
+{
+    uint32_t old = at_sub_ar(&job->x_pending, 1u); /* J1, J4 */
+    WEFT_ASSERT(old != 0);
+    return old == 1;
+}
+
+void weft__job_mark(weft__job *job, uint32_t flag)
+{
+    at_or_ar(&job->x_state, (uint64_t)flag); /* J5 */
+}
+
+uint32_t weft__job_finish(weft__job_table *table, uint32_t slot, int code, uint32_t flags)
+{
+    weft__job *job = &table->jobs[slot];
+    at_store_rlx(&job->x_code, (uint32_t)code); /* relaxed: published by J2 */
+    if (flags != 0) weft__job_mark(job, flags);
+    /* relaxed: the generation changes only when the slot is recycled, by us */
+    uint32_t generation = (uint32_t)(at_load_rlx(&job->x_list) >> 32);
+    uint64_t closed = word(generation, WEFT__JOB_LIST_CLOSED);
+    uint32_t edge = (uint32_t)at_xchg_ar(&job->x_list, closed); /* J2, J3 */
+    WEFT_ASSERT(edge != WEFT__JOB_LIST_CLOSED);
+    uint32_t first = WEFT__JOB_LIST_EMPTY;
+    while (edge != WEFT__JOB_LIST_EMPTY) { /* youngest first: turn it round */
+        uint32_t next = table->edges[edge].next;
+        table->edges[edge].next = first;
+        first = edge;
+        edge = next;
+    }
+    return first;
+}
+
+static uint32_t flags_of(const weft__job_table *table, weft_job_handle handle)
+{
+    if (handle.generation == 0) return 0;
+    uint64_t state = at_load_acq(&table->jobs[handle.index].x_state); /* J5 */
+    return (uint32_t)(state >> 32) == handle.generation ? (uint32_t)state : 0;
+}
+
+bool weft__job_is_held(const weft__job_table *table, weft_job_handle handle)
+{
+    return (flags_of(table, handle) & WEFT__JOB_HELD) != 0;
+}
+
+bool weft__job_has_failed(const weft__job_table *table, weft_job_handle handle)
+{
+    return (flags_of(table, handle) & (WEFT__JOB_FAILED | WEFT__JOB_SKIPPED)) != 0;
+}
+
+bool weft__job_flag(weft__job_table *table, weft_job_handle handle, uint32_t flag)
+{
+    if (weft__job_is_done(table, handle)) return false;
+    weft_a64 *word_of = &table->jobs[handle.index].x_state;
+    uint64_t state = at_load_acq(word_of); /* J5 */
+    while ((uint32_t)(state >> 32) == handle.generation) {
+        if (at_cas_ar(word_of, &state, state | flag)) return true; /* J5 */
+        at_stall();
+    }
+    return false;
+}
+
+bool weft__job_unhold(weft__job_table *table, weft_job_handle handle)
+{
+    if (weft__job_is_done(table, handle)) return false;
+    weft_a64 *word_of = &table->jobs[handle.index].x_state;
+    uint64_t state = at_load_acq(word_of); /* J5 */
+    while ((uint32_t)(state >> 32) == handle.generation && (state & WEFT__JOB_HELD) != 0) {
+        if (at_cas_ar(word_of, &state, state & ~(uint64_t)WEFT__JOB_HELD)) return true; /* J5 */
+        at_stall();
+    }
+    return false;
+}
+
+weft_result weft__job_collect(weft__job_table *table, weft_job_handle handle, int *code,
+                              bool *is_recyclable)
+{
+    *is_recyclable = false;
+    if (handle.generation == 0) return WEFT_OK;
+    weft__job *job = &table->jobs[handle.index];
+    uint64_t state = at_load_acq(&job->x_state); /* J5 */
+    for (;;) {
+        bool is_kept = (uint32_t)(state >> 32) == handle.generation &&
+                       (state & WEFT__JOB_KEPT) != 0;
+        if (!is_kept) return WEFT_OK; /* it succeeded, or its error was collected before */
+        uint32_t own_code = at_load_rlx(&job->x_code); /* relaxed: counts only if the CAS wins */
+        if (at_cas_ar(&job->x_state, &state, state & ~(uint64_t)WEFT__JOB_KEPT)) { /* J5 */
+            *is_recyclable = true;
+            if (code != NULL) *code = (int)own_code;
+            return (state & WEFT__JOB_SKIPPED) != 0 ? WEFT_CANCELLED : WEFT_JOB_FAILED;
+        }
+        at_stall();
+    }
+}

@@ -1,0 +1,134 @@
+/* job.h: submitted jobs: their slots, handles, dependencies and results.
+ *
+ * A job lives in one 64-byte slot. One word holds the slot's generation and the list of those who
+ * wait for it, so a late "after this job" can never attach to the next job in the same slot: it
+ * either gets into the list before the list is closed, or learns that the job has ended. `pending`
+ * counts unmet predecessors plus one guard that the submission removes.
+ *
+ *   who              what
+ *   submitter        fills the slot between take and the removal of the guard
+ *   any              attach (adds a waiter), is_done, cancel, collect: by handle
+ *   last predecessor makes it ready; whoever takes it from a deque runs it
+ *   runner           finish: code, state, close the list, release the waiters, recycle
+ *
+ * Edges:
+ *   J1  submit: fields, sub of pending (release)   -> last sub of pending (acquire) -> runner
+ *   J2  finish: code and state, exchange of x_list CLOSED -> is_done/collect: acquire of x_list
+ *   J3  attach: edge, CAS of x_list                -> finish: exchange of x_list (acquire), edges
+ *   J4  predecessor: its writes, sub of successor's pending (acq_rel) -> the successor's body: all
+ *       predecessors, not only the last, are visible (release sequence of the subs)
+ *   J5  collect/cancel: CAS of x_state             one collector; a flag never reaches another job
+ *   J6  recycle: slots.h S1                         -> take: new generation, stores to x_list, x_state
+ * A job that failed and has a handle is not recycled by its runner but by who collects the code. */
+#ifndef WEFT_JOB_H
+#define WEFT_JOB_H
+
+#include <weft/jobs.h>
+
+#include "atomic.h"
+#include "slots.h"
+
+#define WEFT__JOB_NONE UINT32_MAX
+/* x_list: {generation:32 | head:32}; the head is an edge number or one of these. */
+#define WEFT__JOB_LIST_EMPTY UINT32_MAX
+#define WEFT__JOB_LIST_CLOSED (UINT32_MAX - 1)
+
+/* x_state: {generation:32 | flags:32} */
+enum {
+    WEFT__JOB_CANCELLED = 1, /* asked to stop, or a predecessor failed */
+    WEFT__JOB_FAILED = 2,    /* ended with a code */
+    WEFT__JOB_SKIPPED = 4,   /* ended without having run: cancelled */
+    WEFT__JOB_HELD = 8,
+    WEFT__JOB_KEPT = 16,     /* ended, and the slot waits for a collector */
+    WEFT__JOB_HAS_HANDLE = 32
+};
+
+/* Owner: see the table above. */
+typedef struct weft__job {
+    /* constant from submit to finish */
+    _Alignas(64) weft_job_fn fn;
+    void *argument;
+    const char *name;
+    uint8_t class_;
+    bool is_run_on_error;
+    bool is_loop; /* argument is ignored: the loop is in the pool's loop descriptions */
+    /* shared atomic */
+    weft_a64 x_list;
+    weft_a64 x_state;
+    weft_a32 x_pending;
+    weft_a32 x_code; /* written by the runner before J2 */
+    weft_a32 x_next; /* link in an injection list */
+} weft__job;
+
+static_assert(sizeof(weft__job) == 64, "a job is one cache line");
+
+/* One "b after a": in a's list. Owner: who attaches, then who finishes a. */
+typedef struct weft__job_edge {
+    uint32_t next;      /* edge number, or EMPTY */
+    uint32_t successor; /* slot of b, or WEFT__JOB_EDGE_WAITER | worker */
+} weft__job_edge;
+
+#define WEFT__JOB_EDGE_WAITER 0x80000000u
+
+/* Edges [0, worker_count) belong to the workers, to wait with; the others come from `edge_slots`. */
+typedef struct weft__job_table {
+    /* constant after init */
+    weft__job *jobs; /* [capacity] */
+    weft__job_edge *edges;
+    uint32_t capacity;
+    uint32_t edge_capacity;
+    uint32_t worker_count;
+    weft__memory *memory;
+    weft__slots slots;
+    weft__slots edge_slots; /* number n is edge worker_count + n */
+} weft__job_table;
+
+typedef struct weft__job_caches {
+    weft__slots_cache jobs;
+    weft__slots_cache edges;
+} weft__job_caches;
+
+typedef enum weft__attach {
+    WEFT__ATTACHED,
+    WEFT__ATTACH_ENDED,   /* it has ended: nothing to wait for */
+    WEFT__ATTACH_INVALID  /* never issued */
+} weft__attach;
+
+weft_result weft__job_table_init(weft__job_table *table, weft__memory *memory, uint32_t capacity,
+                                 uint32_t edge_capacity, uint32_t worker_count);
+void weft__job_table_fini(weft__job_table *table);
+
+/* Makes a taken slot a new job with one guard in `pending`; returns its handle. */
+weft_job_handle weft__job_start(weft__job_table *table, uint32_t slot, uint32_t flags);
+
+/* Puts `edge`, whose successor is set, into the list of the job `handle` names. */
+weft__attach weft__job_attach(weft__job_table *table, weft_job_handle handle, uint32_t edge);
+/* Removes one from pending: true when the job is ready and belongs to the caller. */
+bool weft__job_remove_pending(weft__job *job);
+
+/* Ends a job: stores code and flags, closes the list and returns its first edge in order of
+ * attachment (EMPTY when none). The caller walks the edges, then recycles unless it is kept. */
+uint32_t weft__job_finish(weft__job_table *table, uint32_t slot, int code, uint32_t flags);
+
+bool weft__job_is_valid(const weft__job_table *table, weft_job_handle handle);
+bool weft__job_is_done(const weft__job_table *table, weft_job_handle handle);
+/* Sets a flag of the job `handle` names; false when it has ended. */
+bool weft__job_flag(weft__job_table *table, weft_job_handle handle, uint32_t flag);
+/* Sets a flag of a job that is known to be alive. */
+void weft__job_mark(weft__job *job, uint32_t flag);
+/* Whether the handle names a job that is held now. */
+bool weft__job_is_held(const weft__job_table *table, weft_job_handle handle);
+/* Whether it ended with an error that nobody has collected yet. */
+bool weft__job_has_failed(const weft__job_table *table, weft_job_handle handle);
+/* Clears HELD; false when it was not held. */
+bool weft__job_unhold(weft__job_table *table, weft_job_handle handle);
+/* Takes the result of an ended job; *is_recyclable: the caller must give the slot back. */
+weft_result weft__job_collect(weft__job_table *table, weft_job_handle handle, int *code,
+                              bool *is_recyclable);
+
+static inline uint32_t weft__job_flags(const weft__job *job)
+{
+    return (uint32_t)at_load_acq(&job->x_state); /* J5 */
+}
+
+#endif

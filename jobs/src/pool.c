@@ -1,0 +1,368 @@
+/* pool.c: creation and destruction of a pool, its threads, lent threads of the host, frames and
+ * statistics. How workers look for work is in worker.c. */
+#include "pool.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bits.h"
+#include "calibrate.h"
+#include "cpus.h"
+#include "invariant.h"
+
+#define PAGE_BYTES 4096u
+#define DEQUE_CAPACITY_MAX 4096u
+#define FRAME_SPIN_NS 200000u
+
+/* ---- descriptor */
+
+static uint32_t or_default(uint32_t value, uint32_t fallback)
+{
+    return value != 0 ? value : fallback;
+}
+
+static bool is_name_ok(const char *name)
+{
+    return name == NULL || (name[0] != '\0' && strlen(name) <= 10);
+}
+
+/* Fills in defaults; false when a field is out of range. */
+static bool complete_desc(weft_job_pool_desc *desc)
+{
+    const uint32_t most = UINT32_C(1) << 20;
+    desc->worker_count = or_default(desc->worker_count, weft__cpus_usable());
+    desc->job_capacity = or_default(desc->job_capacity, 4096);
+    desc->child_capacity = or_default(desc->child_capacity, 4096);
+    desc->edge_capacity = or_default(desc->edge_capacity, 4 * desc->job_capacity);
+    desc->frame_spin_ns = or_default(desc->frame_spin_ns, FRAME_SPIN_NS);
+    uint32_t half = desc->worker_count / 2;
+    desc->background_workers = or_default(desc->background_workers, half > 1 ? half : 1);
+    if (desc->os == NULL) desc->os = weft__os_default();
+    if (!is_name_ok(desc->thread_name)) return false;
+    if (desc->thread_name == NULL) desc->thread_name = "weft-w";
+    bool is_traced_well = desc->trace_capacity == 0 ||
+                          (bits_is_power_of_two(desc->trace_capacity) &&
+                           desc->trace_capacity >= 2 && desc->trace_capacity <= most * 16);
+    return desc->worker_count <= WEFT__WORKERS_MAX && desc->job_capacity <= most &&
+           desc->edge_capacity <= 4 * most && desc->child_capacity <= most &&
+           desc->child_capacity >= 2 && bits_is_power_of_two(desc->child_capacity) &&
+           is_traced_well;
+}
+
+static bool is_observed(const weft_job_pool_desc *desc)
+{
+    return WEFT_HAS_PROBES || desc->trace_capacity != 0 || desc->hooks != NULL;
+}
+
+static void copy_desc(weft_job_pool *pool, const weft_job_pool_desc *desc)
+{
+    pool->worker_count = desc->worker_count;
+    pool->background_limit = desc->background_workers;
+    pool->is_host_driven = desc->is_host_driven;
+    pool->is_pinned = desc->is_pinned;
+    pool->is_always_parallel = desc->is_always_parallel;
+    pool->is_observed = is_observed(desc);
+    pool->os = desc->os;
+    pool->child_capacity = desc->child_capacity;
+    uint32_t jobs = desc->job_capacity;
+    pool->deque_capacity = (uint32_t)bits_round_up_power_of_two(
+        jobs < DEQUE_CAPACITY_MAX ? jobs : DEQUE_CAPACITY_MAX);
+    if (desc->hooks != NULL) pool->hooks = *desc->hooks;
+    strcpy(pool->thread_name, desc->thread_name);
+}
+
+/* ---- memory */
+
+static weft_job_pool *alloc_pool(const weft_job_pool_desc *desc, weft_result *result)
+{
+    weft__memory memory;
+    *result = weft__memory_init(&memory, &desc->allocator);
+    if (*result != WEFT_OK) return NULL;
+    *result = WEFT_OUT_OF_MEMORY;
+    weft_job_pool *pool = weft__alloc_zeroed(&memory, WEFT__MEMORY_JOBS, 1, sizeof *pool, 64);
+    if (pool == NULL) return NULL;
+    pool->memory = memory;
+    return pool;
+}
+
+static weft_result alloc_arrays(weft_job_pool *pool, const weft_job_pool_desc *desc)
+{
+    weft__memory *memory = &pool->memory;
+    size_t workers = pool->worker_count;
+    const weft__memory_category jobs = WEFT__MEMORY_JOBS;
+    pool->workers = weft__alloc_zeroed(memory, jobs, workers, sizeof *pool->workers, 64);
+    pool->tokens = weft__alloc_zeroed(memory, jobs, workers, sizeof *pool->tokens, 64);
+    pool->threads = weft__alloc_zeroed(memory, jobs, workers, sizeof *pool->threads, 64);
+    pool->deque_slots = weft__alloc(memory, jobs,
+                                    workers * WEFT_JOB_CLASS_COUNT * pool->deque_capacity,
+                                    sizeof *pool->deque_slots, 64);
+    pool->children = weft__alloc(memory, jobs, workers * pool->child_capacity,
+                                 sizeof *pool->children, 64);
+    if (pool->workers == NULL || pool->tokens == NULL || pool->threads == NULL ||
+        pool->deque_slots == NULL || pool->children == NULL)
+        return WEFT_OUT_OF_MEMORY;
+    /* free slots may hide in the caches of workers: the capacity holds whatever they keep */
+    uint32_t spare = 2 * WEFT__SLOTS_BATCH * pool->worker_count;
+    weft_result result = weft__job_table_init(&pool->table, memory, desc->job_capacity + spare,
+                                              desc->edge_capacity + spare, pool->worker_count);
+    if (result == WEFT_OK)
+        result = weft__loop_table_init(&pool->loops, memory, pool->worker_count);
+    if (result != WEFT_OK) return result;
+    pool->loop_descs = weft__alloc(memory, jobs, pool->table.capacity, sizeof *pool->loop_descs, 64);
+    pool->alive = pool->os->map(pool->os->user, PAGE_BYTES, PAGE_BYTES);
+    bool is_complete = pool->loop_descs != NULL && pool->alive != NULL;
+    return is_complete ? WEFT_OK : WEFT_OUT_OF_MEMORY;
+}
+
+static void free_pool(weft_job_pool *pool)
+{
+    weft__memory memory = pool->memory;
+    size_t workers = pool->worker_count;
+    const weft__memory_category jobs = WEFT__MEMORY_JOBS;
+    if (pool->workers != NULL)
+        for (size_t i = 0; i < workers; i++) weft__trace_fini(&pool->workers[i].trace, &memory);
+    if (pool->alive != NULL) pool->os->unmap(pool->os->user, pool->alive, PAGE_BYTES);
+    weft__free(&memory, jobs, pool->loop_descs, pool->table.capacity, sizeof *pool->loop_descs, 64);
+    if (pool->loops.loops != NULL) weft__loop_table_fini(&pool->loops, &memory);
+    weft__job_table_fini(&pool->table);
+    weft__free(&memory, jobs, pool->children, workers * pool->child_capacity,
+               sizeof *pool->children, 64);
+    weft__free(&memory, jobs, pool->deque_slots,
+               workers * WEFT_JOB_CLASS_COUNT * pool->deque_capacity, sizeof *pool->deque_slots,
+               64);
+    weft__free(&memory, jobs, pool->threads, workers, sizeof *pool->threads, 64);
+    weft__free(&memory, jobs, pool->tokens, workers, sizeof *pool->tokens, 64);
+    weft__free(&memory, jobs, pool->workers, workers, sizeof *pool->workers, 64);
+    weft__free(&memory, jobs, pool, 1, sizeof *pool, 64);
+}
+
+static weft_result init_worker(weft_job_pool *pool, uint32_t index, uint32_t trace_capacity)
+{
+    weft_job_context *worker = &pool->workers[index];
+    worker->pool = pool;
+    worker->index = index;
+    worker->job = worker->next_job = WEFT__JOB_NONE;
+    worker->is_observed = pool->is_observed;
+    worker->last_victim = index;
+    bool is_alone = pool->worker_count == 1;
+    weft__child_init(&worker->children, pool->children + (size_t)index * pool->child_capacity,
+                     pool->child_capacity, is_alone);
+    worker->frame_base = worker->children.bottom;
+    weft__slots_cache_init(&worker->caches.jobs);
+    weft__slots_cache_init(&worker->caches.edges);
+    size_t deque = (size_t)index * WEFT_JOB_CLASS_COUNT;
+    for (uint32_t c = 0; c < WEFT_JOB_CLASS_COUNT; c++)
+        weft__deque_init(&worker->deques[c],
+                         pool->deque_slots + (deque + c) * pool->deque_capacity,
+                         pool->deque_capacity);
+    return weft__trace_init(&worker->trace, &pool->memory, trace_capacity);
+}
+
+static weft_result init_pool(weft_job_pool *pool, const weft_job_pool_desc *desc)
+{
+    weft_result result = alloc_arrays(pool, desc);
+    for (uint32_t i = 0; result == WEFT_OK && i < pool->worker_count; i++)
+        result = init_worker(pool, i, desc->trace_capacity);
+    if (result != WEFT_OK) return result;
+    for (uint32_t c = 0; c < WEFT_JOB_CLASS_COUNT; c++)
+        at_init(&pool->x_injected[c], WEFT__JOB_NONE);
+    weft__wake_init(&pool->wake, pool->os, pool->tokens, pool->worker_count);
+    pool->workers[0].thread = (uintptr_t)pthread_self();
+    weft__os_wipe_on_fork(pool->alive, PAGE_BYTES);
+    at_init(pool->alive, 1);
+    weft__ticks_init(&pool->ticks, pool->os);
+    return WEFT_OK;
+}
+
+/* ---- threads */
+
+static bool is_stopping(void *argument)
+{
+    weft_job_pool *pool = argument;
+    return at_load_sc(&pool->x_stopping) != 0; /* W1 */
+}
+
+static void worker_main(void *argument)
+{
+    weft_job_context *worker = argument;
+    weft_job_pool *pool = worker->pool;
+    if (pool->is_pinned) weft__cpus_pin_self(worker->index);
+    weft__worker_serve(worker, WEFT__SCOPE_WORKER, is_stopping, pool);
+}
+
+static void stop_threads(weft_job_pool *pool)
+{
+    at_store_sc(&pool->x_stopping, 1u); /* W1 */
+    weft__wake_all(&pool->wake);
+    for (uint32_t i = 1; i <= pool->thread_count; i++)
+        pool->os->thread_join(pool->os->user, pool->threads[i]);
+    pool->thread_count = 0;
+    for (;;) { /* lent threads */
+        uint32_t lent = at_load_acq(&pool->x_lent); /* P6 */
+        if (lent == 0) return;
+        pool->os->futex_wait(pool->os->user, &pool->x_lent, lent);
+    }
+}
+
+static weft_result start_threads(weft_job_pool *pool)
+{
+    if (pool->is_host_driven) return WEFT_OK;
+    for (uint32_t i = 1; i < pool->worker_count; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "%.10s%u", pool->thread_name, i);
+        weft_result result = pool->os->thread_start(pool->os->user, &pool->threads[i], name,
+                                                    worker_main, &pool->workers[i]);
+        if (result != WEFT_OK) {
+            stop_threads(pool);
+            return result;
+        }
+        pool->thread_count = i;
+    }
+    return WEFT_OK;
+}
+
+weft_result weft_job_pool_create(const weft_job_pool_desc *desc, weft_job_pool **out)
+{
+    if (out == NULL) return WEFT_INVALID_ARGUMENT;
+    *out = NULL;
+    weft_job_pool_desc full = desc != NULL ? *desc : (weft_job_pool_desc){0};
+    if (!complete_desc(&full)) return WEFT_INVALID_ARGUMENT;
+    weft_result result;
+    weft_job_pool *pool = alloc_pool(&full, &result);
+    if (pool == NULL) return result;
+    copy_desc(pool, &full);
+    result = init_pool(pool, &full);
+    if (result == WEFT_OK) result = start_threads(pool);
+    if (result != WEFT_OK) {
+        free_pool(pool);
+        return result;
+    }
+    weft__pool_calibrate(pool, full.spin_ns, full.frame_spin_ns);
+    *out = pool;
+    return WEFT_OK;
+}
+
+weft_result weft_job_pool_destroy(weft_job_pool *pool)
+{
+    if (pool == NULL) return WEFT_OK;
+    weft_job_context *owner = &pool->workers[0];
+    weft_result result = weft__pool_check_owner(owner);
+    if (result == WEFT_WOULD_NEST) return WEFT_WRONG_PHASE;
+    if (result == WEFT_WRONG_THREAD) return result;
+    if (result == WEFT_OK) {
+        weft_job_children_wait(owner);
+        if (!weft__pool_is_quiescent(pool)) return WEFT_BUSY;
+        stop_threads(pool);
+    }
+    weft__graph_free_all(pool);
+    free_pool(pool);
+    return WEFT_OK;
+}
+
+/* ---- lent threads
+ * Edge P6: x_lent goes up before the thread touches the pool and down after its last touch but the
+ * futex wake; destroy waits for 0. */
+
+typedef struct lease {
+    weft_job_pool *pool;
+    bool (*until)(void *);
+    void *user;
+} lease;
+
+static bool is_lease_over(void *argument)
+{
+    const lease *self = argument;
+    return is_stopping(self->pool) || (self->until != NULL && self->until(self->user));
+}
+
+weft_result weft_job_worker_run(weft_job_pool *pool, uint32_t worker, bool (*until)(void *user),
+                                void *user)
+{
+    if (pool == NULL || worker == 0 || worker >= pool->worker_count) return WEFT_INVALID_ARGUMENT;
+    if (weft__pool_is_forked(pool)) return WEFT_FORKED;
+    if (!pool->is_host_driven) return WEFT_WRONG_PHASE;
+    weft_a64 *word = &pool->x_lent_workers[worker / 64];
+    uint64_t bit = UINT64_C(1) << (worker % 64);
+    if ((at_or_ar(word, bit) & bit) != 0) return WEFT_BUSY; /* P6 */
+    at_add_sc(&pool->x_lent, 1u); /* P6 */
+    lease self = {pool, until, user};
+    weft__worker_serve(&pool->workers[worker], WEFT__SCOPE_WORKER, is_lease_over, &self);
+    at_and_ar(word, ~bit); /* P6 */
+    const weft_os *os = pool->os;
+    if (at_sub_sc(&pool->x_lent, 1u) == 1) os->futex_wake(os->user, &pool->x_lent, 1); /* P6 */
+    return WEFT_OK;
+}
+
+/* ---- small functions */
+
+weft_job_context *weft_job_pool_owner(weft_job_pool *pool)
+{
+    return pool == NULL ? NULL : &pool->workers[0];
+}
+
+uint32_t weft_job_pool_worker_count(const weft_job_pool *pool)
+{
+    return pool == NULL ? 0 : pool->worker_count;
+}
+
+uint32_t weft_job_worker_index(const weft_job_context *worker)
+{
+    return worker->index;
+}
+
+weft_job_pool *weft_job_context_pool(const weft_job_context *worker)
+{
+    return worker->pool;
+}
+
+/* ---- frames */
+
+void weft_job_frame_begin(weft_job_pool *pool)
+{
+    if (pool == NULL || weft__pool_is_forked(pool)) return;
+    uint32_t used = at_xchg_ar(&pool->x_used, 0u); /* P5: hints from workers */
+    at_store_sc(&pool->x_in_frame, 1u);            /* P5 */
+    uint32_t wanted = bits_count(used);
+    for (uint32_t i = 1; i < pool->worker_count && wanted > 0; i++) {
+        if (weft__wake_one(&pool->wake, i)) weft__stat_add(&pool->workers[0].stats.x_wakes, 1);
+        wanted--;
+    }
+}
+
+void weft_job_frame_end(weft_job_pool *pool)
+{
+    if (pool != NULL) at_store_sc(&pool->x_in_frame, 0u); /* P5: spinners see it and sleep */
+}
+
+/* ---- statistics */
+
+static void add_stats(weft_job_stats *out, const weft__worker_stats *stats)
+{
+    /* relaxed: statistics, a moment old */
+    out->submitted += at_load_rlx(&stats->x_submitted);
+    out->children += at_load_rlx(&stats->x_children);
+    out->children_inlined += at_load_rlx(&stats->x_children_inlined);
+    out->stolen += at_load_rlx(&stats->x_stolen);
+    out->steals_failed += at_load_rlx(&stats->x_steals_failed);
+    out->loops_parallel += at_load_rlx(&stats->x_loops_parallel);
+    out->loops_inlined += at_load_rlx(&stats->x_loops_inlined);
+    out->graph_runs += at_load_rlx(&stats->x_graph_runs);
+    out->graph_inlined += at_load_rlx(&stats->x_graph_inlined);
+    out->parked += at_load_rlx(&stats->x_parked);
+    out->wakes += at_load_rlx(&stats->x_wakes);
+    out->spin_ns += at_load_rlx(&stats->x_spin_ticks); /* ticks; converted below */
+    out->overflowed += at_load_rlx(&stats->x_overflowed);
+}
+
+void weft_job_stats_get(const weft_job_pool *pool, weft_job_stats *out)
+{
+    *out = (weft_job_stats){0};
+    if (pool == NULL) return;
+    for (uint32_t i = 0; i < pool->worker_count; i++) add_stats(out, &pool->workers[i].stats);
+    out->submitted += at_load_rlx(&pool->x_foreign_submitted); /* relaxed: a statistic */
+    out->spin_ns = weft__ticks_to_ns(&pool->ticks, out->spin_ns);
+    out->jobs_high_water = at_load_rlx(&pool->table.slots.x_mark); /* relaxed: a statistic */
+    out->spin_budget_ns = (uint32_t)weft__ticks_to_ns(&pool->ticks, pool->spin_ticks);
+    out->wake_ns = pool->wake_ns;
+}

@@ -1,0 +1,192 @@
+/* pool.h: the pool and its workers: what the parts share.
+ *
+ * A weft_job_context is a worker: its thread, and only that thread, touches the fields marked
+ * "worker only". The parts have their own headers and protocols: deque.h (submitted jobs), child.h
+ * (structured children), loop.h, graph.h, job.h (handles), wake.h (sleeping), cost.h, trace.h.
+ *
+ * Depth: 0 while a worker looks for work, else the number of jobs, parts and nodes on its stack.
+ * Only at depth 0 does it take work that it did not start itself, so a stack never nests deeper than
+ * the program's own nesting plus one, and a wait never runs a stranger. */
+#ifndef WEFT_POOL_H
+#define WEFT_POOL_H
+
+#include <weft/jobs.h>
+
+#include "child.h"
+#include "cost.h"
+#include "deque.h"
+#include "graph.h"
+#include "heap.h"
+#include "job.h"
+#include "loop.h"
+#include "ticks.h"
+#include "trace.h"
+#include "wake.h"
+
+/* Written by one worker, read by anyone: relaxed. */
+typedef struct weft__worker_stats {
+    weft_a64 x_submitted;
+    weft_a64 x_completed;
+    weft_a64 x_children;
+    weft_a64 x_children_inlined;
+    weft_a64 x_stolen;
+    weft_a64 x_steals_failed;
+    weft_a64 x_loops_parallel;
+    weft_a64 x_loops_inlined;
+    weft_a64 x_graph_runs;
+    weft_a64 x_graph_inlined;
+    weft_a64 x_parked;
+    weft_a64 x_wakes;
+    weft_a64 x_spin_ticks;
+    weft_a64 x_overflowed;
+} weft__worker_stats;
+
+/* Adds to a counter that only the calling worker writes. */
+static inline void weft__stat_add(weft_a64 *counter, uint64_t amount)
+{
+    /* relaxed: a statistic with one writer */
+    at_store_rlx(counter, at_load_rlx(counter) + amount);
+}
+
+struct weft_job_context {
+    weft__child_stack children;
+    /* worker only */
+    _Alignas(64) uint64_t frame_base; /* children of the running job have indices from here on */
+    weft_job_pool *pool;              /* constant */
+    uint32_t index;                   /* constant */
+    uint32_t depth;
+    uint32_t job;            /* slot of the submitted job being run, or WEFT__JOB_NONE */
+    uint32_t next_job;       /* ready continuation to run next, or WEFT__JOB_NONE */
+    uint32_t last_victim;    /* where the last steal succeeded */
+    uint32_t pick;           /* counts picks, for fairness to the injection lists */
+    int32_t early_code;      /* error of children joined before children_wait was called */
+    bool is_observed;        /* constant: hooks or traces are on */
+    bool is_searching;       /* counted in wake.x_searching */
+    uintptr_t thread;        /* of the owner; 0 for other workers */
+    weft__job_caches caches; /* free slots */
+    /* deques: worker pushes and pops, others steal */
+    weft__deque deques[WEFT_JOB_CLASS_COUNT];
+    weft__trace_ring trace; /* worker writes, one reader */
+    weft__worker_stats stats;
+};
+
+/* Owner: the thread that created it. */
+struct weft_job_pool {
+    /* constant after create */
+    weft_job_context *workers; /* [worker_count] */
+    uint32_t worker_count;
+    uint32_t background_limit;
+    bool is_host_driven;
+    bool is_pinned;
+    bool is_always_parallel;
+    bool is_observed;
+    const weft_os *os;
+    weft__memory memory;
+    weft__ticks ticks;
+    weft__cost_limits limits;
+    uint64_t spin_ticks;
+    uint64_t frame_spin_ticks;
+    uint32_t wake_ns;
+    weft_job_hooks hooks;
+    char thread_name[12];
+    uint32_t child_capacity;
+    uint32_t deque_capacity;
+    weft_a32 *deque_slots;
+    weft__child *children;
+    weft_job_for_desc *loop_descs; /* [job capacity] loops submitted as jobs */
+    weft__wake_token *tokens;
+    weft__os_thread *threads;
+    uint32_t thread_count; /* threads started */
+    weft_a32 *alive;       /* 1 in the process that created the pool, 0 in a forked child */
+    weft_job_graph *graphs; /* owner only: list of all graphs */
+    uint32_t prewake_count; /* owner only: workers the last frame used */
+    /* shared */
+    weft__job_table table;
+    weft__loop_table loops;
+    weft__graph_table open_graphs;
+    weft__wake wake;
+    _Alignas(64) weft_a32 x_injected[WEFT_JOB_CLASS_COUNT]; /* heads of take-all stacks: P1 */
+    weft_a32 x_background; /* background jobs running */
+    weft_a32 x_stopping;   /* workers shall return */
+    weft_a32 x_in_frame;
+    weft_a32 x_used;         /* workers that ran something since frame begin: a bit set, modulo 32 */
+    weft_a32 x_lent;         /* host threads inside worker_run */
+    weft_a64 x_first_error;  /* {1 | class of result:31 | code:32} of jobs without a handle; 0: none */
+    weft_a64 x_lent_workers[WEFT__WAKE_WORDS]; /* which workers are lent */
+    weft_a64 x_foreign_submitted;              /* by weft_job_inject */
+};
+
+/* Injection lists (any thread pushes one job, a worker takes all).
+ * Edges: P1  push: x_next, sc CAS of the head -> take: exchange of the head; <-> W1 */
+
+/* ---- worker_job.c: submitted jobs on workers */
+
+/* Gives a ready job to its class's deque, or the injection list when that is full. */
+void weft__worker_push_job(weft_job_context *worker, uint32_t slot);
+void weft__pool_inject(weft_job_pool *pool, uint32_t slot);
+/* Moves an injection list into the worker's deque; false when it was empty. */
+bool weft__worker_take_injected(weft_job_context *worker, weft_job_class class_);
+/* Runs one submitted job and ends it. */
+void weft__worker_run_job(weft_job_context *worker, uint32_t slot);
+
+/* ---- worker_child.c */
+
+/* Runs a child taken from `victim`'s stack. */
+void weft__worker_run_taken(weft_job_context *worker, weft__child *child, uint32_t victim);
+
+/* ---- worker_loop.c */
+
+/* Takes part in a joined loop until nothing is left to claim, and leaves it. */
+void weft__worker_join_loop(weft_job_context *worker, weft__loop *loop);
+
+/* ---- worker.c: looking for work */
+
+typedef enum weft__scope {
+    WEFT__SCOPE_WORKER, /* everything */
+    WEFT__SCOPE_WAIT,   /* no background work */
+    WEFT__SCOPE_DRAIN   /* everything, background without limit */
+} weft__scope;
+
+/* Finds and runs one piece of work; false when there was none. Depth 0 only. */
+bool weft__worker_run_one(weft_job_context *worker, weft__scope scope);
+/* Whether there is something to take: sequentially consistent, for the look before sleeping. */
+bool weft__worker_sees_work(weft_job_context *worker, weft__scope scope);
+/* Looks for work until `is_over(argument)`, sleeping when there is none. The caller makes sure that
+ * the worker is woken when is_over becomes true. */
+void weft__worker_serve(weft_job_context *worker, weft__scope scope, bool (*is_over)(void *),
+                        void *argument);
+/* One turn of waiting for an event that makes no noise: spins, false when the spin budget is used
+ * up. `*begun` starts as 0. */
+bool weft__worker_spin(weft_job_context *worker, uint64_t *begun);
+/* After publishing work: wakes a sleeper unless somebody searches. */
+static inline void weft__worker_notify(weft_job_context *worker)
+{
+    if (weft__wake_notify(&worker->pool->wake, worker->index + 1))
+        weft__stat_add(&worker->stats.x_wakes, 1);
+}
+
+/* ---- pool_check.c: who may call what */
+
+/* WEFT_OK, or why this context may not be used here: FORKED. */
+static inline bool weft__pool_is_forked(const weft_job_pool *pool)
+{
+    return at_load_rlx(pool->alive) == 0; /* relaxed: changes only by fork */
+}
+/* OK, or WOULD_NEST, WRONG_THREAD, FORKED: for calls of the owner outside of jobs. */
+weft_result weft__pool_check_owner(const weft_job_context *context);
+
+/* Runs a body on top of the stack with its own frame of children; joins them. */
+static inline int weft__worker_call(weft_job_context *worker, weft_job_fn fn, void *argument)
+{
+    uint64_t base = worker->frame_base;
+    worker->frame_base = worker->children.bottom;
+    int code = fn(worker, argument);
+    if (__builtin_expect(worker->children.bottom != worker->frame_base, 0)) {
+        int child_code = weft_job_children_wait(worker);
+        if (code == 0) code = child_code;
+    }
+    worker->frame_base = base;
+    return code;
+}
+
+#endif

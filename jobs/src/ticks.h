@@ -1,0 +1,56 @@
+/* ticks.h: the cheap clock of the job system: the time-stamp counter where it is usable (9 ns here,
+ * clock_gettime 24 ns), the clock of the OS seam otherwise (explorer, simulator, other processors).
+ *
+ * A tick has no unit of its own: everything in the job system is kept in ticks and converted at the
+ * edges. Owned by the pool; constant after create; read by any thread. */
+#ifndef WEFT_TICKS_H
+#define WEFT_TICKS_H
+
+#include "os.h"
+
+#if defined(__x86_64__) && !defined(WEFT_ATOMICS_HOOKED)
+#define WEFT__TICKS_TSC 1
+#else
+#define WEFT__TICKS_TSC 0
+#endif
+
+typedef struct weft__ticks {
+    const weft_os *os;
+    bool is_tsc;           /* else ticks are nanoseconds of os->clock_ns */
+    uint64_t ns_per_tick;  /* fixed point, 32 fraction bits */
+    uint64_t origin_ticks; /* the two clocks read together */
+    uint64_t origin_ns;
+} weft__ticks;
+
+/* Measures the tick rate; takes about 100 us when the counter is usable. */
+void weft__ticks_init(weft__ticks *ticks, const weft_os *os);
+
+static inline uint64_t weft__ticks_now(const weft__ticks *ticks)
+{
+#if WEFT__TICKS_TSC
+    if (__builtin_expect(ticks->is_tsc, 1)) return __builtin_ia32_rdtsc();
+#endif
+    return ticks->os->clock_ns(ticks->os->user);
+}
+
+__extension__ typedef unsigned __int128 weft__ticks_wide;
+
+/* Duration in nanoseconds. */
+static inline uint64_t weft__ticks_to_ns(const weft__ticks *ticks, uint64_t duration)
+{
+    return (uint64_t)(((weft__ticks_wide)duration * ticks->ns_per_tick) >> 32);
+}
+
+/* Duration in ticks. */
+static inline uint64_t weft__ticks_from_ns(const weft__ticks *ticks, uint64_t ns)
+{
+    return (uint64_t)(((weft__ticks_wide)ns << 32) / ticks->ns_per_tick);
+}
+
+/* A moment on the clock of the OS seam. */
+static inline uint64_t weft__ticks_moment_ns(const weft__ticks *ticks, uint64_t moment)
+{
+    return ticks->origin_ns + weft__ticks_to_ns(ticks, moment - ticks->origin_ticks);
+}
+
+#endif

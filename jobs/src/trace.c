@@ -1,0 +1,120 @@
+/* trace.c: events of workers: into the ring, to the hooks, to the static probes. Only reached when
+ * something observes the pool. */
+#include "trace.h"
+
+#include "pool.h"
+#include "trace_ring.h"
+
+struct weft__trace_buffer {
+    trace_ring ring;
+    uint32_t capacity;
+    weft_job_event events[];
+};
+
+static size_t buffer_bytes(uint32_t capacity)
+{
+    return sizeof(struct weft__trace_buffer) + (size_t)capacity * sizeof(weft_job_event);
+}
+
+weft_result weft__trace_init(weft__trace_ring *ring, weft__memory *memory, uint32_t capacity)
+{
+    if (capacity == 0) return WEFT_OK;
+    ring->buffer = weft__alloc_zeroed(memory, WEFT__MEMORY_JOBS, 1, buffer_bytes(capacity), 64);
+    if (ring->buffer == NULL) return WEFT_OUT_OF_MEMORY;
+    ring->buffer->capacity = capacity;
+    trace_ring_init(&ring->buffer->ring, capacity);
+    return WEFT_OK;
+}
+
+void weft__trace_fini(weft__trace_ring *ring, weft__memory *memory)
+{
+    if (ring->buffer == NULL) return;
+    weft__free(memory, WEFT__MEMORY_JOBS, ring->buffer, 1, buffer_bytes(ring->buffer->capacity),
+               64);
+    ring->buffer = NULL;
+}
+
+void weft__trace_write(weft__trace_ring *ring, const weft_job_event *event)
+{
+    if (ring->buffer == NULL) return;
+    if (!trace_ring_write(&ring->buffer->ring, ring->buffer->events, event))
+        at_store_rlx(&ring->x_dropped, at_load_rlx(&ring->x_dropped) + 1); /* relaxed: one writer */
+}
+
+bool weft__trace_read(weft__trace_ring *ring, weft_job_event *out)
+{
+    return ring->buffer != NULL && trace_ring_read(&ring->buffer->ring, ring->buffer->events, out);
+}
+
+static void call_hook(weft_job_context *worker, weft_job_event_kind kind, const char *name,
+                      uint32_t value)
+{
+    const weft_job_hooks *hooks = &worker->pool->hooks;
+    void *user = hooks->user;
+    switch (kind) {
+    case WEFT_JOB_EVENT_BEGIN:
+        if (hooks->job_begin != NULL) hooks->job_begin(user, worker->index, name);
+        break;
+    case WEFT_JOB_EVENT_END:
+        if (hooks->job_end != NULL) hooks->job_end(user, worker->index, name);
+        break;
+    case WEFT_JOB_EVENT_STEAL:
+        if (hooks->stolen != NULL) hooks->stolen(user, worker->index, value);
+        break;
+    case WEFT_JOB_EVENT_PARK:
+        if (hooks->parked != NULL) hooks->parked(user, worker->index);
+        break;
+    case WEFT_JOB_EVENT_UNPARK:
+        if (hooks->woken != NULL) hooks->woken(user, worker->index);
+        break;
+    case WEFT_JOB_EVENT_WAIT_BEGIN:
+    case WEFT_JOB_EVENT_WAIT_END:
+    case WEFT_JOB_EVENT_MARK: break;
+    }
+}
+
+static void fire_probe(weft_job_context *worker, weft_job_event_kind kind, const char *name,
+                       uint32_t value)
+{
+    uint32_t index = worker->index;
+    switch (kind) {
+    case WEFT_JOB_EVENT_BEGIN: WEFT_PROBE2(job_begin, index, name); break;
+    case WEFT_JOB_EVENT_END: WEFT_PROBE2(job_end, index, name); break;
+    case WEFT_JOB_EVENT_STEAL: WEFT_PROBE2(steal, index, value); break;
+    case WEFT_JOB_EVENT_PARK: WEFT_PROBE2(park, index, value); break;
+    case WEFT_JOB_EVENT_UNPARK: WEFT_PROBE2(unpark, index, value); break;
+    case WEFT_JOB_EVENT_WAIT_BEGIN: WEFT_PROBE2(wait_begin, index, value); break;
+    case WEFT_JOB_EVENT_WAIT_END: WEFT_PROBE2(wait_end, index, value); break;
+    case WEFT_JOB_EVENT_MARK: WEFT_PROBE2(mark, index, name); break;
+    }
+}
+
+void weft__observe(weft_job_context *worker, weft_job_event_kind kind, const char *name,
+                   uint32_t value)
+{
+    fire_probe(worker, kind, name, value);
+    call_hook(worker, kind, name, value);
+    if (worker->trace.buffer == NULL) return;
+    const weft__ticks *ticks = &worker->pool->ticks;
+    weft_job_event event = {.time_ns = weft__ticks_moment_ns(ticks, weft__ticks_now(ticks)),
+                            .name = name, .value = value, .kind = (uint16_t)kind,
+                            .worker = (uint16_t)worker->index};
+    weft__trace_write(&worker->trace, &event);
+}
+
+uint32_t weft_job_trace_read(weft_job_pool *pool, uint32_t worker, weft_job_event *out,
+                             uint32_t capacity, uint64_t *dropped)
+{
+    if (dropped != NULL) *dropped = 0;
+    if (pool == NULL || worker >= pool->worker_count || out == NULL) return 0;
+    weft__trace_ring *ring = &pool->workers[worker].trace;
+    uint32_t count = 0;
+    while (count < capacity && weft__trace_read(ring, &out[count])) count++;
+    if (dropped != NULL) *dropped = at_load_rlx(&ring->x_dropped); /* relaxed: a statistic */
+    return count;
+}
+
+void weft_job_trace_mark(weft_job_context *worker, const char *name, uint32_t value)
+{
+    if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_MARK, name, value);
+}

@@ -1,0 +1,48 @@
+/* trace.h: what can be seen of a worker: hooks, a ring of events, static probes.
+ *
+ * The ring is Concurrency Kit's single-producer single-consumer ring: the worker writes, one reader
+ * takes; when it is full the event is counted as dropped. Everything is behind one flag per worker
+ * (is_observed), so that it costs one predicted branch when off. Static probes (provider `weft`) cost
+ * a nop each and are compiled in where <sys/sdt.h> exists.
+ *
+ *   who            write       read
+ *   worker         own ring    -
+ *   reader         -           one at a time per ring */
+#ifndef WEFT_TRACE_H
+#define WEFT_TRACE_H
+
+#include <weft/jobs.h>
+
+#include "atomic.h"
+#include "heap.h"
+
+#if defined(__has_include)
+#if __has_include(<sys/sdt.h>) && !defined(WEFT_ATOMICS_HOOKED)
+#include <sys/sdt.h>
+#define WEFT_PROBE2(name, a, b) DTRACE_PROBE2(weft, name, a, b)
+#define WEFT_HAS_PROBES 1
+#endif
+#endif
+#ifndef WEFT_PROBE2
+#define WEFT_PROBE2(name, a, b) ((void)(a), (void)(b))
+#define WEFT_HAS_PROBES 0
+#endif
+
+/* Owner: the worker writes, the reader takes. */
+typedef struct weft__trace_ring {
+    struct weft__trace_buffer *buffer; /* constant; NULL: tracing is off */
+    weft_a64 x_dropped;
+} weft__trace_ring;
+
+weft_result weft__trace_init(weft__trace_ring *ring, weft__memory *memory, uint32_t capacity);
+void weft__trace_fini(weft__trace_ring *ring, weft__memory *memory);
+/* Worker: never blocks. */
+void weft__trace_write(weft__trace_ring *ring, const weft_job_event *event);
+/* Reader: false when empty. */
+bool weft__trace_read(weft__trace_ring *ring, weft_job_event *out);
+
+/* Reports an event of a worker to its ring, to the hooks and to the probes; call only if observed. */
+void weft__observe(weft_job_context *worker, weft_job_event_kind kind, const char *name,
+                   uint32_t value);
+
+#endif

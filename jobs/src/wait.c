@@ -1,0 +1,179 @@
+/* wait.c: waiting for handles, collecting results, cancelling; who may wait where.
+ *
+ * Only the owner waits for handles, and only outside of jobs: there it can run anything, so a wait
+ * cannot deadlock. The waiter puts an edge of its own into the job's list; whoever ends the job sets
+ * x_is_over of the waiter and wakes it (edge P2):
+ *   P2  end: sc store of x_is_over, load of the sleeper bitmap <-> waiter: or of the bitmap, load of
+ *       x_is_over; after the store the edge belongs to the waiter again
+ *   P3  completed and submitted counts: completed is read first, both only grow, so equal sums mean
+ *       that nothing was pending at the moment in between */
+#include "pool.h"
+
+#include <pthread.h>
+
+weft_result weft__pool_check_owner(const weft_job_context *context)
+{
+    if (context == NULL) return WEFT_INVALID_ARGUMENT;
+    if (weft__pool_is_forked(context->pool)) return WEFT_FORKED;
+    if (context->depth != 0) return WEFT_WOULD_NEST;
+    if (context->index != 0 || context->thread != (uintptr_t)pthread_self())
+        return WEFT_WRONG_THREAD;
+    return WEFT_OK;
+}
+
+static bool is_wait_over(void *argument)
+{
+    weft_job_context *worker = argument;
+    return at_load_sc(&worker->x_is_over) != 0; /* P2 */
+}
+
+/* Runs work until the job has ended. */
+static void wait_handle(weft_job_context *owner, weft_job_handle handle, weft__scope scope)
+{
+    weft_job_pool *pool = owner->pool;
+    while (!weft__job_is_done(&pool->table, handle))
+        if (!weft__worker_run_one(owner, scope)) break;
+    uint32_t edge = owner->index;
+    pool->table.edges[edge].successor = WEFT__JOB_EDGE_WAITER | owner->index;
+    at_store_rlx(&owner->x_is_over, 0u); /* relaxed: published with the edge (J3) */
+    if (weft__job_attach(&pool->table, handle, edge) == WEFT__ATTACHED)
+        weft__worker_serve(owner, scope, is_wait_over, owner);
+}
+
+/* A waiter leaves background work to the others, if there are others. */
+static weft__scope scope_of_waiter(weft_job_pool *pool)
+{
+    bool has_others = pool->is_host_driven ? at_load_acq(&pool->x_lent) != 0 /* P6 */
+                                           : pool->worker_count > 1;
+    return has_others ? WEFT__SCOPE_WAIT : WEFT__SCOPE_DRAIN;
+}
+
+static weft_result collect(weft_job_context *owner, weft_job_handle handle, int *code)
+{
+    bool is_recyclable;
+    weft_job_pool *pool = owner->pool;
+    weft_result result = weft__job_collect(&pool->table, handle, code, &is_recyclable);
+    if (is_recyclable) weft__slots_give(&pool->table.slots, &owner->caches.jobs, handle.index);
+    return result;
+}
+
+/* Children of the owner outside of jobs must not lie under foreign work on its stack (child.h). */
+static void join_own_children(weft_job_context *owner)
+{
+    if (owner->children.bottom == owner->frame_base) return;
+    int code = weft_job_children_wait(owner);
+    if (owner->early_code == 0) owner->early_code = code; /* for the owner's own children_wait */
+}
+
+weft_result weft_job_wait(weft_job_context *owner, weft_job_handle handle, int *code)
+{
+    weft_result result = weft__pool_check_owner(owner);
+    if (result != WEFT_OK) return result;
+    weft__job_table *table = &owner->pool->table;
+    if (!weft__job_is_valid(table, handle)) return WEFT_BAD_HANDLE;
+    if (weft__job_is_held(table, handle)) return WEFT_WRONG_PHASE;
+    if (!weft__job_is_done(table, handle)) {
+        join_own_children(owner);
+        if (owner->is_observed) weft__observe(owner, WEFT_JOB_EVENT_WAIT_BEGIN, NULL, handle.index);
+        wait_handle(owner, handle, scope_of_waiter(owner->pool));
+        if (owner->is_observed) weft__observe(owner, WEFT_JOB_EVENT_WAIT_END, NULL, handle.index);
+    }
+    return collect(owner, handle, code);
+}
+
+bool weft__pool_is_quiescent(weft_job_pool *pool)
+{
+    uint64_t completed = 0, submitted = 0;
+    for (uint32_t i = 0; i < pool->worker_count; i++)
+        completed += at_load_acq(&pool->workers[i].stats.x_completed); /* P3 */
+    for (uint32_t i = 0; i < pool->worker_count; i++)
+        submitted += at_load_acq(&pool->workers[i].stats.x_submitted); /* P3 */
+    return completed == submitted + at_load_sc(&pool->x_foreign_submitted); /* P3 */
+}
+
+/* Slots that were ever used. */
+static uint32_t slot_mark(weft_job_pool *pool)
+{
+    return at_load_acq(&pool->table.slots.x_mark); /* S2 */
+}
+
+static weft_job_handle handle_of_slot(weft_job_pool *pool, uint32_t slot)
+{
+    uint64_t list = at_load_acq(&pool->table.jobs[slot].x_list); /* J2 */
+    return (weft_job_handle){slot, (uint32_t)(list >> 32)};
+}
+
+static void drain(weft_job_context *owner)
+{
+    weft_job_pool *pool = owner->pool;
+    for (uint32_t slot = 0; slot < slot_mark(pool); slot++) {
+        weft_job_handle handle = handle_of_slot(pool, slot);
+        if (weft__job_is_done(&pool->table, handle)) continue;
+        if (weft__job_is_held(&pool->table, handle)) {
+            weft__job_flag(&pool->table, handle, WEFT__JOB_CANCELLED);
+            weft_job_release(owner, handle);
+        }
+    }
+    for (uint32_t slot = 0; slot < slot_mark(pool); slot++) {
+        weft_job_handle handle = handle_of_slot(pool, slot);
+        if (!weft__job_is_done(&pool->table, handle))
+            wait_handle(owner, handle, WEFT__SCOPE_DRAIN);
+    }
+}
+
+weft_result weft_job_wait_all(weft_job_context *owner, int *code)
+{
+    weft_result result = weft__pool_check_owner(owner);
+    if (result != WEFT_OK) return result;
+    weft_job_pool *pool = owner->pool;
+    join_own_children(owner);
+    while (!weft__pool_is_quiescent(pool)) {
+        drain(owner);
+        at_stall();
+    }
+    uint64_t error = at_xchg_ar(&pool->x_first_error, (uint64_t)0); /* J2 */
+    if (error != 0) {
+        result = WEFT_JOB_FAILED;
+        if (code != NULL) *code = (int)(uint32_t)error;
+    }
+    for (uint32_t slot = 0; slot < slot_mark(pool); slot++) {
+        int own = 0;
+        weft_result kept = collect(owner, handle_of_slot(pool, slot), &own);
+        if (result != WEFT_OK || kept == WEFT_OK) continue;
+        result = kept;
+        if (code != NULL) *code = own;
+    }
+    return result;
+}
+
+bool weft_job_is_done(const weft_job_pool *pool, weft_job_handle handle)
+{
+    if (pool == NULL || !weft__job_is_valid(&pool->table, handle)) return false;
+    return weft__job_is_done(&pool->table, handle);
+}
+
+weft_result weft_job_result(weft_job_pool *pool, weft_job_handle handle, int *code)
+{
+    if (pool == NULL) return WEFT_INVALID_ARGUMENT;
+    if (!weft__job_is_valid(&pool->table, handle)) return WEFT_BAD_HANDLE;
+    if (!weft__job_is_done(&pool->table, handle)) return WEFT_BUSY;
+    bool is_recyclable;
+    weft_result result = weft__job_collect(&pool->table, handle, code, &is_recyclable);
+    if (is_recyclable) weft__slots_give_any(&pool->table.slots, handle.index);
+    return result;
+}
+
+weft_result weft_job_cancel(weft_job_pool *pool, weft_job_handle handle)
+{
+    if (pool == NULL) return WEFT_INVALID_ARGUMENT;
+    if (!weft__job_is_valid(&pool->table, handle)) return WEFT_BAD_HANDLE;
+    weft__job_flag(&pool->table, handle, WEFT__JOB_CANCELLED);
+    return WEFT_OK;
+}
+
+bool weft_job_is_cancelled(const weft_job_context *job)
+{
+    if (job->job == WEFT__JOB_NONE) return false;
+    const weft__job *slot = &job->pool->table.jobs[job->job];
+    return (weft__job_flags(slot) & WEFT__JOB_CANCELLED) != 0 && !slot->is_run_on_error;
+}

@@ -1,0 +1,95 @@
+/* wake.c: the protocol of wake.h: announce, look again, sleep; take a bit, set the token, wake. */
+#include "wake.h"
+
+#include "bits.h"
+#include "invariant.h"
+
+void weft__wake_init(weft__wake *wake, const weft_os *os, weft__wake_token *tokens,
+                     uint32_t worker_count)
+{
+    *wake = (weft__wake){.os = os, .tokens = tokens, .worker_count = worker_count,
+                         .word_count = (worker_count + 63) / 64};
+    for (uint32_t i = 0; i < worker_count; i++) at_init(&tokens[i].x_set, 0);
+}
+
+bool weft__wake_begin_search(weft__wake *wake)
+{
+    /* relaxed: the limit is a matter of economy; the count itself is exact */
+    if (2 * at_load_rlx(&wake->x_searching) >= wake->worker_count) return false;
+    at_add_sc(&wake->x_searching, 1u); /* W3 */
+    return true;
+}
+
+bool weft__wake_end_search(weft__wake *wake)
+{
+    return at_sub_sc(&wake->x_searching, 1u) == 1; /* W3 */
+}
+
+void weft__wake_token_set(weft__wake *wake, uint32_t worker)
+{
+    at_store_rel(&wake->tokens[worker].x_set, 1u); /* W5 */
+    wake->os->futex_wake(wake->os->user, &wake->tokens[worker].x_set, 1);
+}
+
+void weft__wake_token_wait(weft__wake *wake, uint32_t worker)
+{
+    weft_a32 *token = &wake->tokens[worker].x_set;
+    while (at_load_acq(token) == 0) wake->os->futex_wait(wake->os->user, token, 0); /* W5 */
+    at_store_rlx(token, 0u); /* relaxed: the next waker comes after our next announcement */
+}
+
+/* Takes a worker's bit out of the bitmap: true for exactly one caller per announcement. */
+static bool take_bit(weft__wake *wake, uint32_t worker)
+{
+    uint64_t bit = UINT64_C(1) << (worker % 64);
+    return (at_and_sc(&wake->x_sleepers[worker / 64], ~bit) & bit) != 0; /* W4 */
+}
+
+bool weft__wake_sleep(weft__wake *wake, uint32_t worker, bool is_searching,
+                      bool (*has_work)(void *), void *argument)
+{
+    at_or_sc(&wake->x_sleepers[worker / 64], UINT64_C(1) << (worker % 64)); /* W2 */
+    if (is_searching) at_sub_sc(&wake->x_searching, 1u);                  /* W3 */
+    if (has_work(argument) && take_bit(wake, worker)) {                   /* W1, W4 */
+        at_add_sc(&wake->x_searching, 1u); /* W3 */
+        return false;
+    }
+    weft__wake_token_wait(wake, worker);
+    return true;
+}
+
+bool weft__wake_one(weft__wake *wake, uint32_t worker)
+{
+    if (!take_bit(wake, worker)) return false;
+    at_add_sc(&wake->x_searching, 1u); /* W3: on behalf of the woken worker */
+    weft__wake_token_set(wake, worker);
+    return true;
+}
+
+/* A sleeper, at or after `near` if there is one; UINT32_MAX when nobody sleeps. */
+static uint32_t find_sleeper(weft__wake *wake, uint32_t near)
+{
+    for (uint32_t i = 0; i <= wake->word_count; i++) {
+        uint32_t word = (near / 64 + i) % wake->word_count;
+        uint64_t sleepers = at_load_sc(&wake->x_sleepers[word]); /* W2 */
+        if (i == 0) sleepers &= ~bits_mask(near % 64);
+        if (sleepers != 0) return word * 64 + bits_lowest(sleepers);
+    }
+    return UINT32_MAX;
+}
+
+bool weft__wake_notify_slow(weft__wake *wake, uint32_t near)
+{
+    for (;;) {
+        if (at_load_sc(&wake->x_searching) != 0) return false; /* W3 */
+        uint32_t sleeper = find_sleeper(wake, near % wake->worker_count);
+        if (sleeper == UINT32_MAX) return false;
+        if (weft__wake_one(wake, sleeper)) return true;
+        at_stall();
+    }
+}
+
+void weft__wake_all(weft__wake *wake)
+{
+    for (uint32_t i = 0; i < wake->worker_count; i++) weft__wake_one(wake, i);
+}

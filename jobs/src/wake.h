@@ -1,0 +1,94 @@
+/* wake.h: how workers go to sleep and are woken. Nothing polls: an idle pool makes no system call.
+ *
+ * Every worker has a futex word (its token). A worker that finds nothing for its spin budget
+ * announces itself in the sleeper bitmap, leaves the searching count, looks once more, and sleeps
+ * until somebody takes its bit out of the bitmap and sets its token. Whoever publishes work wakes
+ * one sleeper, unless somebody is searching already: a searcher that finds work and was the last
+ * one passes the wake-up on, so wake-ups spread as a tree while there is work (the rule of the Go
+ * and tokio schedulers). A worker that waits for one event (its child, its loop) is not in the
+ * bitmap: whoever makes the event happen sets its token directly.
+ *
+ *   who            announce, retract, sleep    notify, wake_one_of
+ *   worker w       for itself                  yes
+ *   others         never                       yes
+ *
+ * Edges:
+ *   W1  publisher: sc store of work     <-> sleeper: sc look for work after announcing
+ *   W2  sleeper: sc or of its bit       <-> publisher: sc load of the bitmap after publishing
+ *   W3  searcher: sc sub of searching   <-> publisher: sc load of searching
+ *   W4  taker of a bit: sc and of the bitmap -> the one and only waker of that sleep
+ *   W5  waker: release of the token, futex wake -> sleeper: acquire of the token
+ * Lost wake-up is impossible: either the publisher sees the searcher (who looks after W3), or sees
+ * the bit (and wakes), or neither, and then the sleeper's last look (W1) sees the work. */
+#ifndef WEFT_WAKE_H
+#define WEFT_WAKE_H
+
+#include <weft/base.h>
+
+#include "atomic.h"
+#include "os.h"
+
+#ifndef WEFT__WORKERS_MAX
+#define WEFT__WORKERS_MAX 256u
+#endif
+#define WEFT__WAKE_WORDS ((WEFT__WORKERS_MAX + 63u) / 64u)
+
+/* One worker's token. Set by the one waker, cleared by the worker. */
+typedef struct weft__wake_token {
+    _Alignas(64) weft_a32 x_set;
+} weft__wake_token;
+
+typedef struct weft__wake {
+    /* constant after init */
+    const weft_os *os;
+    weft__wake_token *tokens; /* [worker_count] */
+    uint32_t worker_count;
+    uint32_t word_count; /* words of the bitmap in use */
+    /* shared atomic; read on every publish, written when a worker sleeps or wakes */
+    _Alignas(64) weft_a64 x_sleepers[WEFT__WAKE_WORDS];
+    weft_a32 x_searching;
+} weft__wake;
+
+void weft__wake_init(weft__wake *wake, const weft_os *os, weft__wake_token *tokens,
+                     uint32_t worker_count);
+
+/* Counts the caller as searching, unless half of the workers search already; false then. */
+bool weft__wake_begin_search(weft__wake *wake);
+/* Ends it; true when the caller was the last searcher: if it found work it looks for more and
+ * notifies. */
+bool weft__wake_end_search(weft__wake *wake);
+
+/* Sleeps until woken, unless `has_work` says there is something after the announcement. Call with
+ * `is_searching` as begin_search returned; on return the caller is searching in any case. True if
+ * it slept. */
+bool weft__wake_sleep(weft__wake *wake, uint32_t worker, bool is_searching,
+                      bool (*has_work)(void *), void *argument);
+
+/* Wakes one sleeper if nobody searches; true if it did. `near` is the preferred worker. */
+bool weft__wake_notify_slow(weft__wake *wake, uint32_t near);
+/* Wakes this worker if it sleeps in weft__wake_sleep. */
+bool weft__wake_one(weft__wake *wake, uint32_t worker);
+/* Wakes every sleeper (shutdown). */
+void weft__wake_all(weft__wake *wake);
+
+/* Sleeps on the own token until weft__wake_token_set: for one awaited event. */
+void weft__wake_token_wait(weft__wake *wake, uint32_t worker);
+void weft__wake_token_set(weft__wake *wake, uint32_t worker);
+
+/* Whether nobody sleeps; a hint unless the caller published with an sc operation before (W2). */
+static inline bool weft__wake_nobody_sleeps(weft__wake *wake)
+{
+    uint64_t sleepers = at_load_sc(&wake->x_sleepers[0]); /* W2 */
+    for (uint32_t i = 1; i < wake->word_count; i++)
+        sleepers |= at_load_sc(&wake->x_sleepers[i]); /* W2 */
+    return sleepers == 0;
+}
+
+/* After publishing work (edge W1). One load when all workers are awake. */
+static inline bool weft__wake_notify(weft__wake *wake, uint32_t near)
+{
+    if (__builtin_expect(weft__wake_nobody_sleeps(wake), 1)) return false;
+    return weft__wake_notify_slow(wake, near);
+}
+
+#endif

@@ -1,0 +1,252 @@
+/* worker.c: how a worker looks for work, in which order, and when it gives up and sleeps.
+ *
+ * Order: its continuation, critical jobs, its own jobs, open loops, injected jobs, other workers'
+ * jobs and children, background work. Every 61st look begins with the injection lists, so that a
+ * worker that feeds itself cannot starve them. The protocol of sleeping is in wake.h. */
+#include "pool.h"
+
+#include "invariant.h"
+
+#define FAIRNESS_TURNS 61u
+#define SPIN_PAUSES 4u
+
+/* ---- searching */
+
+static void begin_search(weft_job_context *worker)
+{
+    if (!worker->is_searching)
+        worker->is_searching = weft__wake_begin_search(&worker->pool->wake);
+}
+
+/* Leaves the count of searchers; the last one passes a wake-up on if there is more to do. */
+static void end_search(weft_job_context *worker)
+{
+    if (!worker->is_searching) return;
+    worker->is_searching = false;
+    if (!weft__wake_end_search(&worker->pool->wake)) return;
+    if (weft__wake_nobody_sleeps(&worker->pool->wake)) return;
+    if (weft__worker_sees_work(worker, WEFT__SCOPE_WORKER)) weft__worker_notify(worker);
+}
+
+/* Called when something to run was found, before it runs. */
+static void found(weft_job_context *worker)
+{
+    if (!worker->is_searching) return;
+    weft_a32 *used = &worker->pool->x_used;
+    uint32_t bit = 1u << (worker->index % 32);
+    /* relaxed: a hint for the next frame */
+    if ((at_load_rlx(used) & bit) == 0) at_or_ar(used, bit); /* P5 */
+    end_search(worker);
+}
+
+/* ---- one piece of work */
+
+static bool run_slot(weft_job_context *worker, uint32_t slot)
+{
+    if (slot == WEFT__DEQUE_NONE) return false;
+    found(worker);
+    weft__worker_run_job(worker, slot);
+    return true;
+}
+
+static bool run_own(weft_job_context *worker, weft_job_class class_)
+{
+    return run_slot(worker, weft__deque_pop_owner(&worker->deques[class_]));
+}
+
+static bool run_injected(weft_job_context *worker, weft_job_class class_)
+{
+    return weft__worker_take_injected(worker, class_) && run_own(worker, class_);
+}
+
+static bool run_loop(weft_job_context *worker, weft_job_class class_)
+{
+    weft__loop *loop = weft__loop_join(&worker->pool->loops, class_);
+    if (loop == NULL) return false;
+    found(worker);
+    weft__worker_join_loop(worker, loop);
+    return true;
+}
+
+static bool steal_job(weft_job_context *worker, uint32_t victim, weft_job_class class_)
+{
+    uint32_t slot;
+    weft__deque *deque = &worker->pool->workers[victim].deques[class_];
+    weft__steal result = weft__deque_steal_any(deque, &slot);
+    if (result == WEFT__STEAL_LOST) weft__stat_add(&worker->stats.x_steals_failed, 1);
+    if (result != WEFT__STEAL_GOT) return false;
+    weft__stat_add(&worker->stats.x_stolen, 1);
+    if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_STEAL, NULL, victim);
+    return run_slot(worker, slot);
+}
+
+static bool steal_child(weft_job_context *worker, uint32_t victim)
+{
+    weft__child *child;
+    weft__child_stack *stack = &worker->pool->workers[victim].children;
+    weft__steal result = weft__child_steal_any(stack, NULL, worker->index, &child);
+    if (result == WEFT__STEAL_LOST) weft__stat_add(&worker->stats.x_steals_failed, 1);
+    if (result != WEFT__STEAL_GOT) return false;
+    found(worker);
+    weft__worker_run_taken(worker, child, victim);
+    return true;
+}
+
+static bool run_stolen(weft_job_context *worker)
+{
+    uint32_t count = worker->pool->worker_count, victim = worker->last_victim;
+    for (uint32_t i = 0; i < count; i++, victim = victim + 1 < count ? victim + 1 : 0) {
+        if (victim == worker->index) continue;
+        worker->last_victim = victim;
+        if (steal_job(worker, victim, WEFT_JOB_CRITICAL)) return true;
+        if (steal_job(worker, victim, WEFT_JOB_NORMAL)) return true;
+        if (steal_child(worker, victim)) return true;
+    }
+    return false;
+}
+
+/* Edge P4: the count of running background jobs never exceeds the limit (except draining). */
+static bool may_run_background(weft_job_context *worker, weft__scope scope)
+{
+    weft_job_pool *pool = worker->pool;
+    if (scope == WEFT__SCOPE_WAIT) return false;
+    uint32_t running = at_add_ar(&pool->x_background, 1u); /* P4 */
+    if (scope == WEFT__SCOPE_DRAIN || running < pool->background_limit) return true;
+    at_sub_ar(&pool->x_background, 1u); /* P4 */
+    return false;
+}
+
+static bool has_background(weft_job_context *worker)
+{
+    weft_job_pool *pool = worker->pool;
+    if (at_load_sc(&pool->x_injected[WEFT_JOB_BACKGROUND]) != WEFT__JOB_NONE) return true; /* P1 */
+    for (uint32_t i = 0; i < pool->worker_count; i++)
+        if (weft__deque_has_items_any(&pool->workers[i].deques[WEFT_JOB_BACKGROUND])) return true;
+    return false;
+}
+
+static bool run_background(weft_job_context *worker, weft__scope scope)
+{
+    if (scope == WEFT__SCOPE_WAIT) return false;
+    if (run_loop(worker, WEFT_JOB_BACKGROUND)) return true;
+    if (!has_background(worker) || !may_run_background(worker, scope)) return false;
+    if (run_own(worker, WEFT_JOB_BACKGROUND)) return true;
+    if (run_injected(worker, WEFT_JOB_BACKGROUND)) return true;
+    for (uint32_t i = 1; i < worker->pool->worker_count; i++) {
+        uint32_t victim = (worker->index + i) % worker->pool->worker_count;
+        if (steal_job(worker, victim, WEFT_JOB_BACKGROUND)) return true;
+    }
+    at_sub_ar(&worker->pool->x_background, 1u); /* P4 */
+    return false;
+}
+
+bool weft__worker_run_one(weft_job_context *worker, weft__scope scope)
+{
+    WEFT_ASSERT(worker->depth == 0);
+    uint32_t next = worker->next_job;
+    if (next != WEFT__JOB_NONE) {
+        worker->next_job = WEFT__JOB_NONE;
+        return run_slot(worker, next);
+    }
+    if (++worker->pick % FAIRNESS_TURNS == 0 &&
+        (run_injected(worker, WEFT_JOB_CRITICAL) || run_injected(worker, WEFT_JOB_NORMAL)))
+        return true;
+    if (run_own(worker, WEFT_JOB_CRITICAL) || run_loop(worker, WEFT_JOB_CRITICAL)) return true;
+    if (run_own(worker, WEFT_JOB_NORMAL) || run_loop(worker, WEFT_JOB_NORMAL)) return true;
+    if (run_injected(worker, WEFT_JOB_CRITICAL) || run_injected(worker, WEFT_JOB_NORMAL))
+        return true;
+    return run_stolen(worker) || run_background(worker, scope);
+}
+
+bool weft__worker_sees_work(weft_job_context *worker, weft__scope scope)
+{
+    weft_job_pool *pool = worker->pool;
+    for (uint32_t c = 0; c < WEFT_JOB_BACKGROUND; c++) {
+        if (at_load_sc(&pool->x_injected[c]) != WEFT__JOB_NONE) return true; /* P1, W1 */
+        if (weft__loop_has_room(&pool->loops, (weft_job_class)c)) return true;
+    }
+    for (uint32_t i = 0; i < pool->worker_count; i++) {
+        weft_job_context *other = &pool->workers[i];
+        if (weft__deque_has_items_any(&other->deques[WEFT_JOB_CRITICAL])) return true;
+        if (weft__deque_has_items_any(&other->deques[WEFT_JOB_NORMAL])) return true;
+        if (i != worker->index && weft__child_has_items_any(&other->children)) return true;
+    }
+    if (scope == WEFT__SCOPE_WAIT) return false;
+    if (weft__loop_has_room(&pool->loops, WEFT_JOB_BACKGROUND)) return true;
+    bool is_limited = scope == WEFT__SCOPE_WORKER &&
+                      at_load_sc(&pool->x_background) >= pool->background_limit; /* P4 */
+    return !is_limited && has_background(worker);
+}
+
+/* ---- waiting */
+
+bool weft__worker_spin(weft_job_context *worker, weft__spin *spin)
+{
+    weft_job_pool *pool = worker->pool;
+    if (pool->worker_count == 1) return false;
+    for (uint32_t i = 0; i < SPIN_PAUSES; i++) at_stall();
+    uint64_t now = weft__ticks_now(&pool->ticks);
+    if (spin->begun == 0) spin->begun = spin->last = now;
+    weft__stat_add(&worker->stats.x_spin_ticks, now - spin->last);
+    spin->last = now;
+    /* relaxed: a hint */
+    uint64_t budget = at_load_rlx(&pool->x_in_frame) != 0 ? pool->frame_spin_ticks
+                                                          : pool->spin_ticks;
+    return now - spin->begun < budget;
+}
+
+static void note_park(weft_job_context *worker)
+{
+    weft__stat_add(&worker->stats.x_parked, 1);
+    if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_PARK, NULL, 0);
+}
+
+void weft__worker_await_token(weft_job_context *worker)
+{
+    note_park(worker);
+    weft__wake_token_wait(&worker->pool->wake, worker->index);
+    if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_UNPARK, NULL, 0);
+}
+
+typedef struct service {
+    weft_job_context *worker;
+    weft__scope scope;
+    bool (*is_over)(void *);
+    void *argument;
+} service;
+
+/* The last look before sleeping (W1). */
+static bool has_reason_to_stay(void *argument)
+{
+    const service *self = argument;
+    return self->is_over(self->argument) || weft__worker_sees_work(self->worker, self->scope);
+}
+
+void weft__worker_serve(weft_job_context *worker, weft__scope scope, bool (*is_over)(void *),
+                        void *argument)
+{
+    service self = {worker, scope, is_over, argument};
+    weft__spin spin = {0};
+    while (!is_over(argument)) {
+        if (weft__worker_run_one(worker, scope)) {
+            spin = (weft__spin){0};
+            continue;
+        }
+        if (spin.begun == 0) begin_search(worker);
+        bool may_spin = worker->is_searching || scope != WEFT__SCOPE_WORKER;
+        if (may_spin && weft__worker_spin(worker, &spin)) continue;
+        note_park(worker);
+        weft__wake_sleep(&worker->pool->wake, worker->index, worker->is_searching,
+                         has_reason_to_stay, &self);
+        worker->is_searching = true;
+        if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_UNPARK, NULL, 0);
+        spin = (weft__spin){0};
+    }
+    if (worker->next_job != WEFT__JOB_NONE) {
+        uint32_t next = worker->next_job;
+        worker->next_job = WEFT__JOB_NONE;
+        weft__worker_push_job(worker, next);
+        weft__worker_notify(worker);
+    }
+    end_search(worker);
+}

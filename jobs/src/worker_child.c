@@ -1,0 +1,141 @@
+/* worker_child.c: structured children on workers: starting, joining, and helping while waiting. The
+ * protocol is in child.h. */
+#include "pool.h"
+
+#define OVERFLOW_SKIP 32u /* children run in place between two looks for room */
+
+/* Runs in place a child for which there is no room. */
+static void run_in_place(weft_job_context *worker, weft_job_fn fn, void *argument)
+{
+    weft__stat_add(&worker->stats.x_children_inlined, 1);
+    worker->depth++;
+    int code = weft__worker_call(worker, fn, argument);
+    worker->depth--;
+    if (worker->early_code == 0) worker->early_code = code;
+}
+
+static __attribute__((noinline)) void start_without_room(weft_job_context *worker, weft_job_fn fn,
+                                                         void *argument)
+{
+    if (worker->overflow_skip != 0) {
+        worker->overflow_skip--;
+        run_in_place(worker, fn, argument);
+        return;
+    }
+    worker->overflow_skip = OVERFLOW_SKIP;
+    bool has_room = weft__child_make_room(&worker->children) &&
+                    weft__child_push_owner(&worker->children, fn, argument, worker->job);
+    if (has_room)
+        weft__worker_notify(worker);
+    else
+        run_in_place(worker, fn, argument);
+}
+
+void weft_job_child(weft_job_context *worker, weft_job_fn fn, void *argument)
+{
+    weft__stat_add(&worker->stats.x_children, 1);
+    if (!weft__child_push_owner(&worker->children, fn, argument, worker->job)) {
+        start_without_room(worker, fn, argument);
+        return;
+    }
+    /* A release store published the child, so this look may miss a worker that falls asleep right
+     * now. No child is lost by it: the parent runs it, and looks again after pop's exchange. */
+    weft__worker_notify(worker);
+}
+
+void weft__worker_run_taken(weft_job_context *worker, weft__child *child, uint32_t victim)
+{
+    uint32_t job = worker->job;
+    worker->job = child->job;
+    worker->depth++;
+    weft__stat_add(&worker->stats.x_stolen, 1);
+    if (worker->is_observed) {
+        weft__observe(worker, WEFT_JOB_EVENT_STEAL, NULL, victim);
+        weft__observe(worker, WEFT_JOB_EVENT_BEGIN, NULL, victim);
+    }
+    int code = weft__worker_call(worker, child->fn, child->argument);
+    if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_END, NULL, victim);
+    worker->depth--;
+    worker->job = job;
+    if (weft__child_finish(child, code)) weft__wake_token_set(&worker->pool->wake, victim);
+}
+
+/* Helps the thief of `child`: takes a descendant of it and runs it. */
+static bool help(weft_job_context *worker, weft__child *child)
+{
+    uint32_t thief = at_load_acq(&child->x_thief); /* C6 */
+    if (thief == WEFT__CHILD_NO_THIEF) return false;
+    weft__child *descendant;
+    weft__child_stack *stack = &worker->pool->workers[thief].children;
+    if (weft__child_steal_any(stack, child, worker->index, &descendant) != WEFT__STEAL_GOT)
+        return false;
+    weft__worker_run_taken(worker, descendant, thief);
+    return true;
+}
+
+/* Waits until a taken child is done: helps, spins, then sleeps. */
+static void await_taken(weft_job_context *worker, weft__child *child)
+{
+    uint64_t begun = 0;
+    while (at_load_acq(&child->x_state) != WEFT__CHILD_DONE) { /* C4 */
+        if (help(worker, child)) {
+            begun = 0;
+            continue;
+        }
+        if (weft__worker_spin(worker, &begun)) continue;
+        uint32_t state = WEFT__CHILD_READY;
+        if (!at_cas_ar(&child->x_state, &state, (uint32_t)WEFT__CHILD_WAITED)) continue; /* C5 */
+        weft__worker_await_token(worker);
+    }
+}
+
+/* Waits for every child of the frame; all of them are taken. Returns the earliest error. */
+static int join_taken(weft_job_context *worker)
+{
+    weft__child_stack *stack = &worker->children;
+    uint64_t base = worker->frame_base > stack->floor ? worker->frame_base : stack->floor;
+    int code = 0;
+    for (uint64_t i = stack->bottom; i > base;) {
+        if (i == stack->joined_high && stack->joined_low < i) { /* joined by a frame above ours */
+            i = stack->joined_low;
+            continue;
+        }
+        weft__child *child = weft__child_at(stack, --i);
+        await_taken(worker, child);
+        if (child->code != 0) code = child->code;
+        child->code = 0; /* a frame below must not see it again */
+    }
+    stack->joined_low = worker->frame_base;
+    stack->joined_high = stack->bottom;
+    if (stack->floor >= worker->frame_base) stack->floor = stack->bottom;
+    worker->frame_base = stack->bottom;
+    return code;
+}
+
+int weft_job_children_wait(weft_job_context *worker)
+{
+    weft__child_stack *stack = &worker->children;
+    int code = worker->early_code;
+    worker->early_code = 0;
+    while (stack->bottom != worker->frame_base) {
+        weft__child_pop popped = weft__child_pop_owner(stack);
+        if (popped == WEFT__CHILD_TAKEN) {
+            int joined = join_taken(worker);
+            return joined != 0 ? joined : code;
+        }
+        /* pop moved bottom to the child, or left it behind the child when it was the last */
+        uint64_t index = stack->bottom - (popped == WEFT__CHILD_POPPED_LAST);
+        weft__child *child = weft__child_at(stack, index);
+        weft_job_fn fn = child->fn;
+        void *argument = child->argument;
+        if (popped == WEFT__CHILD_POPPED_LAST)
+            at_store_rlx(&child->x_state, (uint32_t)WEFT__CHILD_DONE); /* relaxed: owner only */
+        else
+            weft__worker_notify(worker); /* older ones are left: C2 was a full exchange */
+        worker->depth++;
+        int own = weft__worker_call(worker, fn, argument);
+        worker->depth--;
+        if (own != 0) code = own;
+    }
+    return code;
+}

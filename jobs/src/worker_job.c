@@ -1,0 +1,356 @@
+/* worker_job.c: submitted jobs on workers: submission, where ready jobs go, running and ending
+ * them. The protocol of slots, handles and dependencies is in job.h. */
+#include "pool.h"
+
+#include "invariant.h"
+
+/* Who submits: a worker, or a thread without a context (worker == NULL). */
+typedef struct submitter {
+    weft_job_pool *pool;
+    weft_job_context *worker;
+} submitter;
+
+/* ---- slots and edges */
+
+static uint32_t take_job_slot(submitter by)
+{
+    weft__slots *slots = &by.pool->table.slots;
+    return by.worker != NULL ? weft__slots_take(slots, &by.worker->caches.jobs)
+                             : weft__slots_take_any(slots);
+}
+
+static void give_job_slot(submitter by, uint32_t slot)
+{
+    weft__slots *slots = &by.pool->table.slots;
+    if (by.worker != NULL)
+        weft__slots_give(slots, &by.worker->caches.jobs, slot);
+    else
+        weft__slots_give_any(slots, slot);
+}
+
+static uint32_t take_edge(submitter by)
+{
+    weft__slots *slots = &by.pool->table.edge_slots;
+    uint32_t number = by.worker != NULL ? weft__slots_take(slots, &by.worker->caches.edges)
+                                        : weft__slots_take_any(slots);
+    return number == WEFT__SLOTS_NONE ? WEFT__SLOTS_NONE : number + by.pool->table.worker_count;
+}
+
+static void give_edge(submitter by, uint32_t edge)
+{
+    weft__slots *slots = &by.pool->table.edge_slots;
+    uint32_t number = edge - by.pool->table.worker_count;
+    if (by.worker != NULL)
+        weft__slots_give(slots, &by.worker->caches.edges, number);
+    else
+        weft__slots_give_any(slots, number);
+}
+
+/* Takes `count` edges linked by next; EMPTY when there are not enough (none is taken then). */
+static uint32_t take_edges(submitter by, uint32_t count, bool *is_full)
+{
+    weft__job_edge *edges = by.pool->table.edges;
+    uint32_t list = WEFT__JOB_LIST_EMPTY;
+    *is_full = false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t edge = take_edge(by);
+        if (edge == WEFT__SLOTS_NONE) {
+            *is_full = true;
+            break;
+        }
+        edges[edge].next = list;
+        list = edge;
+    }
+    while (*is_full && list != WEFT__JOB_LIST_EMPTY) {
+        uint32_t next = edges[list].next;
+        give_edge(by, list);
+        list = next;
+    }
+    return list;
+}
+
+/* ---- where ready jobs go */
+
+void weft__pool_inject(weft_job_pool *pool, uint32_t slot)
+{
+    weft__job *job = &pool->table.jobs[slot];
+    weft_a32 *head = &pool->x_injected[job->class_];
+    uint32_t old = at_load_acq(head); /* P1 */
+    for (;;) {
+        at_store_rlx(&job->x_next, old); /* relaxed: published by P1 */
+        if (at_cas_sc(head, &old, slot)) break; /* P1 */
+        at_stall();
+    }
+}
+
+void weft__worker_push_job(weft_job_context *worker, uint32_t slot)
+{
+    weft_job_pool *pool = worker->pool;
+    if (!weft__deque_push_owner(&worker->deques[pool->table.jobs[slot].class_], slot)) {
+        weft__stat_add(&worker->stats.x_overflowed, 1);
+        weft__pool_inject(pool, slot);
+    }
+}
+
+bool weft__worker_take_injected(weft_job_context *worker, weft_job_class class_)
+{
+    weft_job_pool *pool = worker->pool;
+    weft_a32 *head = &pool->x_injected[class_];
+    if (at_load_rlx(head) == WEFT__JOB_NONE) return false; /* relaxed: a hint */
+    uint32_t slot = at_xchg_sc(head, WEFT__JOB_NONE);      /* P1 */
+    bool is_any = slot != WEFT__JOB_NONE;
+    while (slot != WEFT__JOB_NONE) { /* youngest first: popped from the deque oldest first */
+        uint32_t next = at_load_rlx(&pool->table.jobs[slot].x_next); /* relaxed: P1 */
+        weft__worker_push_job(worker, slot);
+        slot = next;
+    }
+    return is_any;
+}
+
+/* A job whose last predecessor ended here runs next in place, if it may; others are offered. */
+static void offer(submitter by, uint32_t slot)
+{
+    weft_job_context *worker = by.worker;
+    if (worker == NULL) {
+        weft__pool_inject(by.pool, slot);
+        weft__wake_notify(&by.pool->wake, 0);
+        return;
+    }
+    bool is_background = by.pool->table.jobs[slot].class_ == WEFT_JOB_BACKGROUND;
+    if (worker->is_ending && worker->next_job == WEFT__JOB_NONE && !is_background) {
+        worker->next_job = slot;
+        return;
+    }
+    weft__worker_push_job(worker, slot);
+    weft__worker_notify(worker);
+}
+
+/* ---- ending */
+
+static void keep_first_error(weft_job_pool *pool, int code)
+{
+    uint64_t none = 0;
+    at_cas_ar(&pool->x_first_error, &none, UINT64_C(1) << 63 | (uint32_t)code); /* J2 */
+}
+
+/* Tells those who wait for an ended job. */
+static void release_edges(weft_job_context *worker, uint32_t edge, bool is_failed)
+{
+    weft_job_pool *pool = worker->pool;
+    submitter by = {pool, worker};
+    while (edge != WEFT__JOB_LIST_EMPTY) {
+        uint32_t next = pool->table.edges[edge].next;
+        uint32_t successor = pool->table.edges[edge].successor;
+        if ((successor & WEFT__JOB_EDGE_WAITER) != 0) {
+            uint32_t waiter = successor & ~WEFT__JOB_EDGE_WAITER;
+            at_store_sc(&pool->workers[waiter].x_is_over, 1u); /* P2: the edge is the waiter's again */
+            if (weft__wake_one(&pool->wake, waiter)) weft__stat_add(&worker->stats.x_wakes, 1);
+        } else {
+            give_edge(by, edge);
+            weft__job *job = &pool->table.jobs[successor];
+            if (is_failed) weft__job_mark(job, WEFT__JOB_CANCELLED);
+            if (weft__job_remove_pending(job)) offer(by, successor);
+        }
+        edge = next;
+    }
+}
+
+static void end_job(weft_job_context *worker, uint32_t slot, int code, uint32_t flags)
+{
+    weft_job_pool *pool = worker->pool;
+    weft__job *job = &pool->table.jobs[slot];
+    bool has_handle = (weft__job_flags(job) & WEFT__JOB_HAS_HANDLE) != 0;
+    if (code != 0) flags |= WEFT__JOB_FAILED;
+    bool is_failed = flags != 0;
+    if (is_failed && has_handle) flags |= WEFT__JOB_KEPT;
+    if (is_failed && !has_handle && code != 0) keep_first_error(pool, code);
+    uint32_t edge = weft__job_finish(&pool->table, slot, code, flags);
+    worker->is_ending = worker->depth == 0;
+    release_edges(worker, edge, is_failed);
+    worker->is_ending = false;
+    /* from here the slot belongs to the next job, or to who collects the error */
+    if ((flags & WEFT__JOB_KEPT) == 0) give_job_slot((submitter){pool, worker}, slot);
+    /* release: whoever reads the new count sees everything the job did (P3) */
+    at_store_rel(&worker->stats.x_completed, at_load_rlx(&worker->stats.x_completed) + 1);
+}
+
+static int run_body(weft_job_context *worker, uint32_t slot, weft__job *job)
+{
+    if (!job->is_loop) return weft__worker_call(worker, job->fn, job->argument);
+    int code = 0;
+    weft_job_for(worker, &worker->pool->loop_descs[slot], &code);
+    return code;
+}
+
+void weft__worker_run_job(weft_job_context *worker, uint32_t slot)
+{
+    weft_job_pool *pool = worker->pool;
+    weft__job *job = &pool->table.jobs[slot];
+    WEFT_ASSERT(worker->depth == 0);
+    bool is_background = job->class_ == WEFT_JOB_BACKGROUND;
+    if ((weft__job_flags(job) & WEFT__JOB_CANCELLED) != 0 && !job->is_run_on_error) {
+        end_job(worker, slot, 0, WEFT__JOB_SKIPPED);
+    } else {
+        const char *name = job->name;
+        worker->depth = 1;
+        worker->job = slot;
+        if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_BEGIN, name, slot);
+        int code = run_body(worker, slot, job);
+        if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_END, name, slot);
+        worker->job = WEFT__JOB_NONE;
+        worker->depth = 0;
+        end_job(worker, slot, code, 0);
+    }
+    if (is_background) at_sub_ar(&pool->x_background, 1u); /* P4 */
+}
+
+/* ---- submission */
+
+static weft_result check_desc(const weft_job_pool *pool, const weft_job_desc *desc)
+{
+    if (desc == NULL || (desc->after == NULL && desc->after_count != 0))
+        return WEFT_INVALID_ARGUMENT;
+    if ((unsigned)desc->class_ >= WEFT_JOB_CLASS_COUNT) return WEFT_INVALID_ARGUMENT;
+    if (weft__pool_is_forked(pool)) return WEFT_FORKED;
+    for (uint32_t i = 0; i < desc->after_count; i++)
+        if (!weft__job_is_valid(&pool->table, desc->after[i])) return WEFT_BAD_HANDLE;
+    return WEFT_OK;
+}
+
+/* Attaches a job to a predecessor with `edge`; the edge is given back when it was not needed. */
+static void attach(submitter by, uint32_t slot, weft_job_handle predecessor, uint32_t edge)
+{
+    weft__job_table *table = &by.pool->table;
+    weft__job *job = &table->jobs[slot];
+    at_add_rlx(&job->x_pending, 1u); /* relaxed: the guard is still there */
+    table->edges[edge].successor = slot;
+    if (weft__job_attach(table, predecessor, edge) == WEFT__ATTACHED) return;
+    if (weft__job_has_failed(table, predecessor)) weft__job_mark(job, WEFT__JOB_CANCELLED);
+    weft__job_remove_pending(job); /* never the last: the guard */
+    give_edge(by, edge);
+}
+
+/* What weft_job_submit, _then, _for_submit and _inject have in common. */
+typedef struct submission {
+    const weft_job_desc *desc;
+    const weft_job_for_desc *loop; /* NULL: desc->fn */
+    weft_job_handle extra;         /* one more predecessor; null: none */
+} submission;
+
+static uint32_t fill_slot(submitter by, const submission *what, bool has_handle,
+                          weft_job_handle *handle)
+{
+    uint32_t slot = take_job_slot(by);
+    if (slot == WEFT__SLOTS_NONE) return slot;
+    weft__job *job = &by.pool->table.jobs[slot];
+    job->fn = what->desc->fn;
+    job->argument = what->desc->argument;
+    job->name = what->loop != NULL ? what->loop->name : what->desc->name;
+    job->class_ = (uint8_t)what->desc->class_;
+    job->is_run_on_error = what->desc->is_run_on_error;
+    job->is_loop = what->loop != NULL;
+    if (job->is_loop) by.pool->loop_descs[slot] = *what->loop;
+    uint32_t flags = (what->desc->is_held ? WEFT__JOB_HELD : 0u) |
+                     (has_handle ? WEFT__JOB_HAS_HANDLE : 0u);
+    *handle = weft__job_start(&by.pool->table, slot, flags);
+    return slot;
+}
+
+static weft_result submit(submitter by, const submission *what, weft_job_handle *out)
+{
+    const weft_job_desc *desc = what->desc;
+    weft__job_edge *edges = by.pool->table.edges;
+    bool is_full, has_extra = what->extra.generation != 0;
+    uint32_t edge = take_edges(by, desc->after_count + has_extra, &is_full);
+    if (is_full) return WEFT_POOL_FULL;
+    weft_job_handle handle;
+    uint32_t slot = fill_slot(by, what, out != NULL, &handle);
+    bool is_refused = slot == WEFT__SLOTS_NONE;
+    for (uint32_t i = 0; edge != WEFT__JOB_LIST_EMPTY; i++) {
+        uint32_t next = edges[edge].next;
+        if (is_refused)
+            give_edge(by, edge);
+        else
+            attach(by, slot, i < desc->after_count ? desc->after[i] : what->extra, edge);
+        edge = next;
+    }
+    if (is_refused) return WEFT_POOL_FULL;
+    if (out != NULL) *out = handle;
+    if (by.worker != NULL)
+        weft__stat_add(&by.worker->stats.x_submitted, 1);
+    else
+        at_add_sc(&by.pool->x_foreign_submitted, (uint64_t)1); /* P3 */
+    if (!desc->is_held && weft__job_remove_pending(&by.pool->table.jobs[slot])) offer(by, slot);
+    return WEFT_OK;
+}
+
+static weft_result submit_from(weft_job_context *worker, const submission *what,
+                               weft_job_handle *out)
+{
+    if (worker == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = check_desc(worker->pool, what->desc);
+    if (result != WEFT_OK) return result;
+    if (what->loop == NULL && what->desc->fn == NULL) return WEFT_INVALID_ARGUMENT;
+    return submit((submitter){worker->pool, worker}, what, out);
+}
+
+weft_result weft_job_submit(weft_job_context *worker, const weft_job_desc *desc,
+                            weft_job_handle *out)
+{
+    return submit_from(worker, &(submission){.desc = desc}, out);
+}
+
+weft_result weft_job_then(weft_job_context *worker, weft_job_handle predecessor,
+                          const weft_job_desc *desc, weft_job_handle *out)
+{
+    if (worker == NULL) return WEFT_INVALID_ARGUMENT;
+    if (!weft__job_is_valid(&worker->pool->table, predecessor)) return WEFT_BAD_HANDLE;
+    return submit_from(worker, &(submission){.desc = desc, .extra = predecessor}, out);
+}
+
+weft_result weft_job_for_submit(weft_job_context *worker, const weft_job_for_desc *loop,
+                                const weft_job_desc *job, weft_job_handle *out)
+{
+    static const weft_job_desc plain = {0};
+    if (loop == NULL || loop->fn == NULL) return WEFT_INVALID_ARGUMENT;
+    if ((unsigned)loop->class_ >= WEFT_JOB_CLASS_COUNT) return WEFT_INVALID_ARGUMENT;
+    return submit_from(worker, &(submission){.desc = job != NULL ? job : &plain, .loop = loop}, out);
+}
+
+weft_result weft_job_inject(weft_job_pool *pool, const weft_job_desc *desc, weft_job_handle *out)
+{
+    if (pool == NULL || desc == NULL || desc->fn == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = check_desc(pool, desc);
+    if (result != WEFT_OK) return result;
+    return submit((submitter){pool, NULL}, &(submission){.desc = desc}, out);
+}
+
+weft_result weft_job_depend(weft_job_context *worker, weft_job_handle held,
+                            weft_job_handle predecessor)
+{
+    if (worker == NULL) return WEFT_INVALID_ARGUMENT;
+    weft__job_table *table = &worker->pool->table;
+    if (weft__pool_is_forked(worker->pool)) return WEFT_FORKED;
+    if (held.generation == 0 || !weft__job_is_valid(table, held) ||
+        !weft__job_is_valid(table, predecessor))
+        return WEFT_BAD_HANDLE;
+    if (!weft__job_is_held(table, held)) return WEFT_WRONG_PHASE;
+    if (predecessor.generation == 0) return WEFT_OK;
+    submitter by = {worker->pool, worker};
+    uint32_t edge = take_edge(by);
+    if (edge == WEFT__SLOTS_NONE) return WEFT_POOL_FULL;
+    attach(by, held.index, predecessor, edge);
+    return WEFT_OK;
+}
+
+weft_result weft_job_release(weft_job_context *worker, weft_job_handle held)
+{
+    if (worker == NULL) return WEFT_INVALID_ARGUMENT;
+    weft__job_table *table = &worker->pool->table;
+    if (weft__pool_is_forked(worker->pool)) return WEFT_FORKED;
+    if (held.generation == 0 || !weft__job_is_valid(table, held)) return WEFT_BAD_HANDLE;
+    if (!weft__job_unhold(table, held)) return WEFT_WRONG_PHASE;
+    if (weft__job_remove_pending(&table->jobs[held.index]))
+        offer((submitter){worker->pool, worker}, held.index);
+    return WEFT_OK;
+}

@@ -1,0 +1,266 @@
+/* worker_loop.c: loops on workers: the decision between inline and parallel, the parts, the wait
+ * for parts that others took. The table and its protocol are in loop.h, the predictions in cost.h.
+ *
+ * An unknown loop measures itself: it runs growing parts inline, and what is left is split as soon
+ * as it is predicted to pay. */
+#include "pool.h"
+
+#include "invariant.h"
+
+/* One loop as its opener sees it, on the opener's stack. */
+typedef struct loop_run {
+    const weft_job_for_desc *desc;
+    weft__cost_state *cost;
+    weft__cost_state own_cost; /* when the caller has none */
+    uint64_t grain_ticks;
+    int code;          /* of the failed part with the lowest begin */
+    bool is_cancelled; /* by the surrounding job */
+} loop_run;
+
+static int run_part(weft_job_context *worker, const weft_job_for_desc *desc, uint32_t begin,
+                    uint32_t end)
+{
+    uint64_t base = worker->frame_base;
+    int early = worker->early_code;
+    worker->frame_base = worker->children.bottom;
+    worker->early_code = 0;
+    worker->depth++;
+    if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_BEGIN, desc->name, begin);
+    int code = desc->fn(worker, desc->argument, begin, end);
+    if (worker->children.bottom != worker->frame_base || worker->early_code != 0) {
+        int child_code = weft_job_children_wait(worker);
+        if (code == 0) code = child_code;
+    }
+    if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_END, desc->name, begin);
+    worker->depth--;
+    worker->frame_base = base;
+    worker->early_code = early;
+    return code;
+}
+
+/* ---- parallel */
+
+static bool is_stopped(weft_job_context *worker, weft__loop *loop)
+{
+    /* relaxed: a part that was begun meanwhile is allowed */
+    if (at_load_rlx(&loop->x_stop) != 0) return true;
+    if (!weft_job_is_cancelled(worker)) return false;
+    at_store_rlx(&loop->x_stop, 1u); /* relaxed: as above */
+    return true;
+}
+
+/* Claims and runs parts of the own range until it is empty; returns the items accounted for. */
+static uint32_t run_own_range(weft_job_context *worker, weft__loop *loop,
+                              const weft_job_for_desc *desc)
+{
+    uint32_t begin, end, count = 0;
+    for (;;) {
+        bool is_skipping = is_stopped(worker, loop);
+        uint32_t wanted = is_skipping ? UINT32_MAX : loop->grain;
+        if (!weft__loop_claim(loop, worker->index, wanted, &begin, &end)) return count;
+        count += end - begin;
+        if (is_skipping) continue;
+        int code = run_part(worker, desc, begin, end);
+        if (code != 0) weft__loop_fail(loop, begin, code);
+    }
+}
+
+/* Runs parts, own and stolen, until every range is empty, and reports them. */
+static void participate(weft_job_context *worker, weft__loop *loop)
+{
+    const weft_job_for_desc desc = {.fn = loop->fn, .argument = loop->argument,
+                                    .name = loop->name};
+    uint64_t begun = weft__ticks_now(&worker->pool->ticks);
+    uint32_t count = 0;
+    for (;;) {
+        count += run_own_range(worker, loop, &desc);
+        uint32_t victim = weft__loop_steal(loop, worker->index);
+        if (victim == UINT32_MAX) break;
+        weft__stat_add(&worker->stats.x_stolen, 1);
+        if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_STEAL, desc.name, victim);
+    }
+    weft__loop_hide(&worker->pool->loops, loop);
+    if (count == 0) return;
+    uint64_t busy = weft__ticks_now(&worker->pool->ticks) - begun;
+    at_add_rlx(&loop->x_busy, busy); /* relaxed: read after L4 */
+    if (weft__loop_finish(loop, count)) {
+        weft__wake_token_set(&worker->pool->wake, loop->opener);
+        weft__stat_add(&worker->stats.x_wakes, 1);
+    }
+}
+
+void weft__worker_join_loop(weft_job_context *worker, weft__loop *loop)
+{
+    uint32_t job = worker->job;
+    worker->job = loop->job;
+    participate(worker, loop);
+    worker->job = job;
+    weft__loop_leave(&worker->pool->loops, loop);
+}
+
+/* Waits until every part has been run: takes what can still be stolen, spins, then sleeps. */
+static void await_loop(weft_job_context *worker, weft__loop *loop)
+{
+    uint64_t begun = 0;
+    while (!weft__loop_is_finished(loop)) {
+        if (weft__worker_spin(worker, &begun)) {
+            if (weft__loop_steal(loop, worker->index) != UINT32_MAX) participate(worker, loop);
+            continue;
+        }
+        if (!weft__loop_announce_wait(loop)) return;
+        weft__worker_await_token(worker);
+    }
+}
+
+static uint32_t grain_of(const loop_run *run, uint32_t count, uint32_t participants)
+{
+    uint64_t item = at_load_rlx(&run->cost->x_item); /* relaxed: an estimate */
+    uint64_t most = count / (participants * 4u) + 1;
+    uint64_t grain = most;
+    if (item != 0) {
+        grain = (run->grain_ticks << WEFT__COST_FRACTION_BITS) / item + 1;
+        if (grain > most) grain = most;
+    }
+    if (grain < run->desc->grain) grain = run->desc->grain;
+    return grain > count ? count : (uint32_t)grain;
+}
+
+static uint32_t participants_of(const weft_job_pool *pool, uint64_t predicted)
+{
+    uint64_t wanted = predicted / (pool->limits.awake_ticks + 1) + 1;
+    if (wanted < 2) wanted = 2;
+    if (pool->is_always_parallel || wanted > pool->worker_count) wanted = pool->worker_count;
+    return (uint32_t)wanted;
+}
+
+/* Splits [begin, count); false when no entry of the table is vacant. */
+static bool run_parallel(weft_job_context *worker, loop_run *run, uint32_t begin)
+{
+    weft_job_pool *pool = worker->pool;
+    const weft_job_for_desc *desc = run->desc;
+    uint32_t count = desc->count - begin;
+    weft__loop *loop = weft__loop_acquire(&pool->loops);
+    if (loop == NULL) return false;
+    uint64_t predicted = weft__cost_predict(run->cost, count);
+    uint32_t participants = participants_of(pool, predicted);
+    loop->fn = desc->fn;
+    loop->argument = desc->argument;
+    loop->name = desc->name;
+    loop->class_ = desc->class_;
+    loop->grain = grain_of(run, count, participants);
+    loop->limit = participants - 1;
+    loop->opener = worker->index;
+    loop->job = worker->job;
+    uint64_t opened = weft__ticks_now(&pool->ticks);
+    weft__loop_open(&pool->loops, loop, begin, desc->count);
+    weft__worker_notify(worker);
+    participate(worker, loop);
+    await_loop(worker, loop);
+    uint64_t wall = weft__ticks_now(&pool->ticks) - opened;
+    weft__loop_close(&pool->loops, loop);
+    uint64_t busy = at_load_rlx(&loop->x_busy);   /* relaxed: L4 made it visible */
+    uint64_t error = at_load_rlx(&loop->x_error); /* relaxed: L4 made it visible */
+    if (error != UINT64_MAX) run->code = (int)(uint32_t)error;
+    run->is_cancelled = error == UINT64_MAX && at_load_rlx(&loop->x_stop) != 0; /* as above */
+    if (run->code == 0 && !run->is_cancelled) {
+        weft__cost_learn(run->cost, busy, count);
+        weft__cost_judge_split(run->cost, busy, wall);
+    }
+    weft__stat_add(&worker->stats.x_loops_parallel, 1);
+    return true;
+}
+
+/* ---- inline */
+
+static bool pays_off(weft_job_context *worker, weft__cost_state *cost, uint64_t predicted)
+{
+    weft_job_pool *pool = worker->pool;
+    uint32_t shift = weft__cost_penalty(cost);
+    if (predicted >> shift < pool->limits.awake_ticks) return false;
+    if (predicted >> shift >= pool->limits.asleep_ticks) return true;
+    return at_load_rlx(&pool->wake.x_searching) != 0; /* relaxed: a guess about the next moment */
+}
+
+/* Runs growing parts from 0, timed, until the rest is predicted to pay; returns where the rest
+ * begins. */
+static uint32_t run_inline(weft_job_context *worker, loop_run *run, bool may_split)
+{
+    const weft_job_for_desc *desc = run->desc;
+    const weft__ticks *ticks = &worker->pool->ticks;
+    uint64_t now = weft__ticks_now(ticks), worked = 0;
+    uint32_t begin = 0, part = desc->grain > 0 ? desc->grain : 1;
+    while (begin < desc->count) {
+        if (weft_job_is_cancelled(worker)) {
+            run->is_cancelled = true;
+            break;
+        }
+        uint32_t end = desc->count - begin < part ? desc->count : begin + part;
+        run->code = run_part(worker, desc, begin, end);
+        if (run->code != 0) break;
+        uint64_t before = now;
+        now = weft__ticks_now(ticks);
+        uint64_t passed = now - before;
+        worked += passed;
+        begin = end;
+        if (begin == desc->count) break;
+        uint64_t rest = worked * (desc->count - begin) / begin;
+        if (may_split && begin > 1 && pays_off(worker, run->cost, rest)) {
+            weft__cost_learn(run->cost, worked, begin);
+            return begin;
+        }
+        if (passed < run->grain_ticks && part <= desc->count / 2) part *= 2;
+    }
+    if (run->code == 0 && !run->is_cancelled) weft__cost_learn(run->cost, worked, begin);
+    return desc->count;
+}
+
+/* A loop known to be small: one part, timed now and then. */
+static void run_small(weft_job_context *worker, loop_run *run, uint64_t predicted)
+{
+    const weft_job_for_desc *desc = run->desc;
+    bool is_timed = weft__cost_is_timed(run->cost, predicted, &worker->pool->limits);
+    uint64_t begun = is_timed ? weft__ticks_now(&worker->pool->ticks) : 0;
+    run->code = run_part(worker, desc, 0, desc->count);
+    if (is_timed && run->code == 0)
+        weft__cost_learn(run->cost, weft__ticks_now(&worker->pool->ticks) - begun, desc->count);
+    weft__stat_add(&worker->stats.x_loops_inlined, 1);
+}
+
+static void run_loop(weft_job_context *worker, loop_run *run)
+{
+    weft_job_pool *pool = worker->pool;
+    const weft_job_for_desc *desc = run->desc;
+    uint64_t predicted = weft__cost_predict(run->cost, desc->count);
+    bool may_split = pool->worker_count > 1 && desc->count > 1;
+    if (may_split && pool->is_always_parallel) {
+        if (run_parallel(worker, run, 0)) return;
+    } else if (predicted != 0 && predicted < pool->limits.awake_ticks) {
+        run_small(worker, run, predicted);
+        return;
+    } else if (may_split && predicted != 0 && pays_off(worker, run->cost, predicted)) {
+        if (run_parallel(worker, run, 0)) return;
+    }
+    uint32_t begin = run_inline(worker, run, may_split && predicted == 0);
+    if (begin < desc->count) {
+        if (run_parallel(worker, run, begin)) return;
+        run->code = run_part(worker, desc, begin, desc->count);
+    }
+    weft__stat_add(&worker->stats.x_loops_inlined, 1);
+}
+
+weft_result weft_job_for(weft_job_context *worker, const weft_job_for_desc *desc, int *code)
+{
+    if (worker == NULL || desc == NULL || desc->fn == NULL) return WEFT_INVALID_ARGUMENT;
+    if ((unsigned)desc->class_ >= WEFT_JOB_CLASS_COUNT) return WEFT_INVALID_ARGUMENT;
+    if (weft__pool_is_forked(worker->pool)) return WEFT_FORKED;
+    if (desc->count == 0) return WEFT_OK;
+    if (weft_job_is_cancelled(worker)) return WEFT_CANCELLED;
+    loop_run run = {.desc = desc, .grain_ticks = worker->pool->limits.grain_ticks};
+    run.cost = desc->cost != NULL ? weft__cost_state_of(desc->cost) : &run.own_cost;
+    if (desc->grain_ns != 0)
+        run.grain_ticks = weft__ticks_from_ns(&worker->pool->ticks, desc->grain_ns);
+    run_loop(worker, &run);
+    if (code != NULL && run.code != 0) *code = run.code;
+    if (run.code != 0) return WEFT_JOB_FAILED;
+    return run.is_cancelled ? WEFT_CANCELLED : WEFT_OK;
+}
