@@ -55,6 +55,7 @@ static uint64_t sample(weft_job_pool *pool)
     uint64_t begun = now_of(pool);
     weft_job_desc desc = {.fn = take_stamp, .argument = &run};
     if (weft_job_submit(owner, &desc, &handle) != WEFT_OK) return 0;
+    pool->calibration_jobs++;
     uint64_t limit = begun + weft__ticks_from_ns(&pool->ticks, SAMPLE_NS_MAX);
     uint64_t stamped;
     while ((stamped = at_load_acq(&run.x_ticks)) == 0 && now_of(pool) < limit) at_stall();
@@ -104,7 +105,8 @@ void weft__pool_calibrate(weft_job_pool *pool, uint32_t spin_ns, uint32_t frame_
     pool->limits.awake_ticks = weft__ticks_from_ns(ticks, AWAKE_PAY_OFF_NS);
     pool->limits.asleep_ticks = weft__ticks_from_ns(ticks, clamp(4 * wake_ns, 20000, 100000));
     pool->limits.grain_ticks = weft__ticks_from_ns(ticks, 3000);
-    pool->spin_ticks = weft__ticks_from_ns(ticks, budget);
+    at_store_rlx(&pool->x_spin_ticks, weft__ticks_from_ns(ticks, budget)); /* relaxed: a hint */
     uint64_t frame_ns = frame_spin_ns > budget ? frame_spin_ns : budget;
-    pool->frame_spin_ticks = weft__ticks_from_ns(ticks, frame_ns);
+    /* relaxed: a hint */
+    at_store_rlx(&pool->x_frame_spin_ticks, weft__ticks_from_ns(ticks, frame_ns));
 }

@@ -29,6 +29,8 @@
 #ifndef WEFT_CHILD_H
 #define WEFT_CHILD_H
 
+#include <assert.h>
+
 #include <weft/jobs.h>
 
 #include "atomic.h"
@@ -56,9 +58,9 @@ typedef struct weft__child_stack {
     /* shared atomic: written by the owner only */
     _Alignas(64) weft_a64 x_bottom;
     /* owner only */
-    uint64_t bottom;      /* == x_bottom outside pop */
-    uint64_t floor;       /* indices below are joined */
-    uint64_t joined_low;  /* indices [joined_low, joined_high) are joined */
+    uint64_t bottom;     /* == x_bottom outside pop */
+    uint64_t floor;      /* indices below are joined */
+    uint64_t joined_low; /* indices [joined_low, joined_high) are joined */
     uint64_t joined_high;
     /* constant after init */
     weft__child *children;
@@ -69,8 +71,8 @@ typedef struct weft__child_stack {
 static inline void weft__child_init(weft__child_stack *stack, weft__child *children,
                                     uint32_t capacity, bool is_alone)
 {
-    *stack = (weft__child_stack){.bottom = 1, .floor = 1, .children = children,
-                                 .mask = capacity - 1u, .is_alone = is_alone};
+    *stack = (weft__child_stack){
+        .bottom = 1, .floor = 1, .children = children, .mask = capacity - 1u, .is_alone = is_alone};
     at_init(&stack->x_top, 1);
     at_init(&stack->x_bottom, 1);
 }
@@ -159,12 +161,13 @@ static inline weft__steal weft__child_steal_any(weft__child_stack *stack, weft__
 static inline bool weft__child_finish(weft__child *child, int code)
 {
     child->code = code;
-    return at_xchg_ar(&child->x_state, (uint32_t)WEFT__CHILD_DONE) == WEFT__CHILD_WAITED; /* C4, C5 */
+    return at_xchg_ar(&child->x_state, (uint32_t)WEFT__CHILD_DONE) ==
+           WEFT__CHILD_WAITED; /* C4, C5 */
 }
 
 static inline bool weft__child_has_items_any(weft__child_stack *stack)
 {
-    uint64_t top = at_load_sc(&stack->x_top);                    /* C2 */
+    uint64_t top = at_load_sc(&stack->x_top);                 /* C2 */
     return (int64_t)(at_load_sc(&stack->x_bottom) - top) > 0; /* C1 */
 }
 

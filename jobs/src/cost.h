@@ -11,6 +11,8 @@
 #ifndef WEFT_COST_H
 #define WEFT_COST_H
 
+#include <assert.h>
+
 #include <weft/jobs.h>
 
 #include "atomic.h"

@@ -3,6 +3,7 @@
 #include "cpus.h"
 
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +64,8 @@ static uint32_t smaller_limit(uint32_t a, uint32_t b)
 }
 
 /* Smallest quota of a group and its ancestors. */
-static uint32_t quota_up(char *group, const char *root, uint32_t (*quota)(const char *, const char *))
+static uint32_t quota_up(char *group, const char *root,
+                         uint32_t (*quota)(const char *, const char *))
 {
     uint32_t limit = 0;
     for (;;) {
@@ -112,7 +114,7 @@ void weft__cpus_pin_self(uint32_t index)
     cpu_set_t mask, one;
     if (sched_getaffinity(0, sizeof mask, &mask) != 0 || CPU_COUNT(&mask) == 0) return;
     uint32_t wanted = index % (uint32_t)CPU_COUNT(&mask);
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
         if (!CPU_ISSET(cpu, &mask) || wanted-- != 0) continue;
         CPU_ZERO(&one);
         CPU_SET(cpu, &one);

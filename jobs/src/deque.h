@@ -19,6 +19,8 @@
 #ifndef WEFT_DEQUE_H
 #define WEFT_DEQUE_H
 
+#include <assert.h>
+
 #include <weft/base.h>
 
 #include "atomic.h"
@@ -80,7 +82,7 @@ static inline uint32_t weft__deque_pop_owner(weft__deque *deque)
     uint64_t last = deque->bottom - 1;
     /* relaxed: only a hint that avoids the exchange; top never goes back, so empty is final */
     if ((int64_t)(last - at_load_rlx(&deque->x_top)) < 0) return WEFT__DEQUE_NONE;
-    at_store_sc(&deque->x_bottom, last);       /* D2 */
+    at_store_sc(&deque->x_bottom, last);      /* D2 */
     uint64_t top = at_load_sc(&deque->x_top); /* D2 */
     int64_t left = (int64_t)(last - top);
     /* relaxed: the owner wrote the slot itself */
@@ -110,7 +112,7 @@ static inline weft__steal weft__deque_steal_any(weft__deque *deque, uint32_t *it
 /* Whether a steal could succeed now; sequentially consistent, for the check before sleeping. */
 static inline bool weft__deque_has_items_any(weft__deque *deque)
 {
-    uint64_t top = at_load_sc(&deque->x_top);                       /* D4 */
+    uint64_t top = at_load_sc(&deque->x_top);                 /* D4 */
     return (int64_t)(at_load_sc(&deque->x_bottom) - top) > 0; /* D4 */
 }
 

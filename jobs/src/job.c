@@ -12,8 +12,10 @@ static uint64_t word(uint32_t generation, uint32_t low)
 weft_result weft__job_table_init(weft__job_table *table, weft__memory *memory, uint32_t capacity,
                                  uint32_t edge_capacity, uint32_t worker_count)
 {
-    *table = (weft__job_table){.capacity = capacity, .edge_capacity = edge_capacity,
-                               .worker_count = worker_count, .memory = memory};
+    *table = (weft__job_table){.capacity = capacity,
+                               .edge_capacity = edge_capacity,
+                               .worker_count = worker_count,
+                               .memory = memory};
     weft_result result = weft__slots_init(&table->slots, memory, capacity);
     if (result == WEFT_OK) result = weft__slots_init(&table->edge_slots, memory, edge_capacity);
     table->jobs = weft__alloc_zeroed(memory, WEFT__MEMORY_JOBS, capacity, sizeof *table->jobs, 64);
@@ -31,8 +33,8 @@ weft_result weft__job_table_init(weft__job_table *table, weft__memory *memory, u
 void weft__job_table_fini(weft__job_table *table)
 {
     if (table->memory == NULL) return;
-    weft__free(table->memory, WEFT__MEMORY_JOBS, table->jobs, table->capacity,
-               sizeof *table->jobs, 64);
+    weft__free(table->memory, WEFT__MEMORY_JOBS, table->jobs, table->capacity, sizeof *table->jobs,
+               64);
     weft__free(table->memory, WEFT__MEMORY_JOBS, table->edges,
                (size_t)table->edge_capacity + table->worker_count, sizeof *table->edges, 64);
     weft__slots_fini(&table->slots);
@@ -45,10 +47,10 @@ weft_job_handle weft__job_start(weft__job_table *table, uint32_t slot, uint32_t 
     weft__job *job = &table->jobs[slot];
     /* relaxed: the slot is ours since slots.h S1, which made its last generation visible */
     uint32_t generation = (uint32_t)(at_load_rlx(&job->x_list) >> 32) + 1;
-    if (generation == 0) generation = 1; /* 0 is the null handle */
-    at_store_rlx(&job->x_code, 0u);                            /* relaxed: published by J2 */
-    at_store_rlx(&job->x_pending, 1u);                         /* relaxed: published by J1 */
-    at_store_rel(&job->x_state, word(generation, flags));      /* J6 */
+    if (generation == 0) generation = 1;                  /* 0 is the null handle */
+    at_store_rlx(&job->x_code, 0u);                       /* relaxed: published by J2 */
+    at_store_rlx(&job->x_pending, 1u);                    /* relaxed: published by J1 */
+    at_store_rel(&job->x_state, word(generation, flags)); /* J6 */
     at_store_rel(&job->x_list, word(generation, WEFT__JOB_LIST_EMPTY)); /* J6 */
     return (weft_job_handle){slot, generation};
 }
@@ -130,7 +132,7 @@ bool weft__job_is_held(const weft__job_table *table, weft_job_handle handle)
 
 bool weft__job_has_failed(const weft__job_table *table, weft_job_handle handle)
 {
-    return (flags_of(table, handle) & (WEFT__JOB_FAILED | WEFT__JOB_SKIPPED)) != 0;
+    return (flags_of(table, handle) & WEFT__JOB_KEPT) != 0;
 }
 
 bool weft__job_flag(weft__job_table *table, weft_job_handle handle, uint32_t flag)
@@ -165,8 +167,8 @@ weft_result weft__job_collect(weft__job_table *table, weft_job_handle handle, in
     weft__job *job = &table->jobs[handle.index];
     uint64_t state = at_load_acq(&job->x_state); /* J5 */
     for (;;) {
-        bool is_kept = (uint32_t)(state >> 32) == handle.generation &&
-                       (state & WEFT__JOB_KEPT) != 0;
+        bool is_kept =
+            (uint32_t)(state >> 32) == handle.generation && (state & WEFT__JOB_KEPT) != 0;
         if (!is_kept) return WEFT_OK; /* it succeeded, or its error was collected before */
         uint32_t own_code = at_load_rlx(&job->x_code); /* relaxed: counts only if the CAS wins */
         if (at_cas_ar(&job->x_state, &state, state & ~(uint64_t)WEFT__JOB_KEPT)) { /* J5 */

@@ -23,6 +23,8 @@
 #ifndef WEFT_JOB_H
 #define WEFT_JOB_H
 
+#include <assert.h>
+
 #include <weft/jobs.h>
 
 #include "atomic.h"
@@ -39,7 +41,7 @@ enum {
     WEFT__JOB_FAILED = 2,    /* ended with a code */
     WEFT__JOB_SKIPPED = 4,   /* ended without having run: cancelled */
     WEFT__JOB_HELD = 8,
-    WEFT__JOB_KEPT = 16,     /* ended, and the slot waits for a collector */
+    WEFT__JOB_KEPT = 16, /* ended, and the slot waits for a collector */
     WEFT__JOB_HAS_HANDLE = 32
 };
 
@@ -90,8 +92,8 @@ typedef struct weft__job_caches {
 
 typedef enum weft__attach {
     WEFT__ATTACHED,
-    WEFT__ATTACH_ENDED,   /* it has ended: nothing to wait for */
-    WEFT__ATTACH_INVALID  /* never issued */
+    WEFT__ATTACH_ENDED,  /* it has ended: nothing to wait for */
+    WEFT__ATTACH_INVALID /* never issued */
 } weft__attach;
 
 weft_result weft__job_table_init(weft__job_table *table, weft__memory *memory, uint32_t capacity,

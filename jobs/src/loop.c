@@ -16,11 +16,11 @@ weft_result weft__loop_table_init(weft__loop_table *table, weft__memory *memory,
                                   uint32_t worker_count)
 {
     *table = (weft__loop_table){.worker_count = worker_count};
-    table->loops = weft__alloc_zeroed(memory, WEFT__MEMORY_JOBS, WEFT__LOOPS_MAX,
-                                      sizeof *table->loops, 64);
-    table->ranges = weft__alloc_zeroed(memory, WEFT__MEMORY_JOBS,
-                                       (size_t)WEFT__LOOPS_MAX * worker_count,
-                                       sizeof *table->ranges, 64);
+    table->loops =
+        weft__alloc_zeroed(memory, WEFT__MEMORY_JOBS, WEFT__LOOPS_MAX, sizeof *table->loops, 64);
+    table->ranges =
+        weft__alloc_zeroed(memory, WEFT__MEMORY_JOBS, (size_t)WEFT__LOOPS_MAX * worker_count,
+                           sizeof *table->ranges, 64);
     if (table->loops == NULL || table->ranges == NULL) {
         weft__loop_table_fini(table, memory);
         return WEFT_OUT_OF_MEMORY;
@@ -71,12 +71,12 @@ void weft__loop_open(weft__loop_table *table, weft__loop *loop, uint32_t begin, 
                          begin + (uint32_t)(count * (i + 1) / parts));
         at_store_rlx(&loop->ranges[worker].x_items, items); /* relaxed: published by L1 */
     }
-    at_store_rlx(&loop->x_left, count);     /* relaxed: published by L1 */
+    at_store_rlx(&loop->x_left, count);       /* relaxed: published by L1 */
     at_store_rlx(&loop->x_busy, (uint64_t)0); /* relaxed: published by L1 */
-    at_store_rlx(&loop->x_error, NO_ERROR); /* relaxed: published by L1 */
-    at_store_rlx(&loop->x_stop, 0u);        /* relaxed: published by L1 */
+    at_store_rlx(&loop->x_error, NO_ERROR);   /* relaxed: published by L1 */
+    at_store_rlx(&loop->x_stop, 0u);          /* relaxed: published by L1 */
     at_store_rel(&loop->x_ctl, loop->limit << WEFT__LOOP_LIMIT_SHIFT); /* L1 */
-    at_or_sc(&table->x_open[loop->class_], bit_of(table, loop)); /* L2 */
+    at_or_sc(&table->x_open[loop->class_], bit_of(table, loop));       /* L2 */
 }
 
 void weft__loop_hide(weft__loop_table *table, weft__loop *loop)

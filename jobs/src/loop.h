@@ -32,9 +32,9 @@
 #ifndef WEFT__LOOPS_MAX
 #define WEFT__LOOPS_MAX 64u /* loops open at once; more run inline */
 #endif
-#define WEFT__LOOP_CLOSED 0x80000000u /* in x_ctl */
-#define WEFT__LOOP_LIMIT_SHIFT 16     /* in x_ctl: most participants besides the opener */
-#define WEFT__LOOP_INSIDE 0xFFFFu     /* in x_ctl: participants inside */
+#define WEFT__LOOP_CLOSED 0x80000000u          /* in x_ctl */
+#define WEFT__LOOP_LIMIT_SHIFT 16              /* in x_ctl: most participants besides the opener */
+#define WEFT__LOOP_INSIDE 0xFFFFu              /* in x_ctl: participants inside */
 #define WEFT__LOOP_WAITING (UINT64_C(1) << 63) /* in x_left */
 
 /* {end:32 | begin:32}: the unclaimed items of one participant. */
@@ -48,20 +48,20 @@ typedef struct weft__loop {
     weft_job_for_fn fn;
     void *argument;
     const char *name;
-    uint32_t grain;      /* items of one part, >= 1 */
-    uint32_t limit;      /* participants besides the opener; others read it in x_ctl */
-    uint32_t opener;     /* worker */
-    uint32_t job;        /* slot of the submitted job above, for cancellation; or NONE */
+    uint32_t grain;  /* items of one part, >= 1 */
+    uint32_t limit;  /* participants besides the opener; others read it in x_ctl */
+    uint32_t opener; /* worker */
+    uint32_t job;    /* slot of the submitted job above, for cancellation; or NONE */
     weft_job_class class_;
     uint32_t worker_count;
     weft__loop_range *ranges; /* [worker_count]; constant after init */
     /* shared atomic */
     _Alignas(64) weft_a32 x_ctl; /* CLOSED | limit | participants inside */
     /* shared atomic; written once per participant */
-    _Alignas(64) weft_a64 x_left;  /* WAITING | items not yet run */
-    weft_a64 x_busy;               /* ticks spent in parts */
-    weft_a64 x_error;              /* {begin:32 | code:32} of the lowest failed part; ~0: none */
-    weft_a32 x_stop;               /* no further parts */
+    _Alignas(64) weft_a64 x_left; /* WAITING | items not yet run */
+    weft_a64 x_busy;              /* ticks spent in parts */
+    weft_a64 x_error;             /* {begin:32 | code:32} of the lowest failed part; ~0: none */
+    weft_a32 x_stop;              /* no further parts */
 } weft__loop;
 
 /* Owner: the pool. */

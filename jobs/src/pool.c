@@ -66,8 +66,8 @@ static void copy_desc(weft_job_pool *pool, const weft_job_pool_desc *desc)
     pool->os = desc->os;
     pool->child_capacity = desc->child_capacity;
     uint32_t jobs = desc->job_capacity;
-    pool->deque_capacity = (uint32_t)bits_round_up_power_of_two(
-        jobs < DEQUE_CAPACITY_MAX ? jobs : DEQUE_CAPACITY_MAX);
+    pool->deque_capacity =
+        (uint32_t)bits_round_up_power_of_two(jobs < DEQUE_CAPACITY_MAX ? jobs : DEQUE_CAPACITY_MAX);
     if (desc->hooks != NULL) pool->hooks = *desc->hooks;
     strcpy(pool->thread_name, desc->thread_name);
 }
@@ -94,11 +94,11 @@ static weft_result alloc_arrays(weft_job_pool *pool, const weft_job_pool_desc *d
     pool->workers = weft__alloc_zeroed(memory, jobs, workers, sizeof *pool->workers, 64);
     pool->tokens = weft__alloc_zeroed(memory, jobs, workers, sizeof *pool->tokens, 64);
     pool->threads = weft__alloc_zeroed(memory, jobs, workers, sizeof *pool->threads, 64);
-    pool->deque_slots = weft__alloc(memory, jobs,
-                                    workers * WEFT_JOB_CLASS_COUNT * pool->deque_capacity,
-                                    sizeof *pool->deque_slots, 64);
-    pool->children = weft__alloc(memory, jobs, workers * pool->child_capacity,
-                                 sizeof *pool->children, 64);
+    pool->deque_slots =
+        weft__alloc(memory, jobs, workers * WEFT_JOB_CLASS_COUNT * pool->deque_capacity,
+                    sizeof *pool->deque_slots, 64);
+    pool->children =
+        weft__alloc(memory, jobs, workers * pool->child_capacity, sizeof *pool->children, 64);
     if (pool->workers == NULL || pool->tokens == NULL || pool->threads == NULL ||
         pool->deque_slots == NULL || pool->children == NULL)
         return WEFT_OUT_OF_MEMORY;
@@ -106,10 +106,10 @@ static weft_result alloc_arrays(weft_job_pool *pool, const weft_job_pool_desc *d
     uint32_t spare = 2 * WEFT__SLOTS_BATCH * pool->worker_count;
     weft_result result = weft__job_table_init(&pool->table, memory, desc->job_capacity + spare,
                                               desc->edge_capacity + spare, pool->worker_count);
-    if (result == WEFT_OK)
-        result = weft__loop_table_init(&pool->loops, memory, pool->worker_count);
+    if (result == WEFT_OK) result = weft__loop_table_init(&pool->loops, memory, pool->worker_count);
     if (result != WEFT_OK) return result;
-    pool->loop_descs = weft__alloc(memory, jobs, pool->table.capacity, sizeof *pool->loop_descs, 64);
+    pool->loop_descs =
+        weft__alloc(memory, jobs, pool->table.capacity, sizeof *pool->loop_descs, 64);
     pool->alive = pool->os->map(pool->os->user, PAGE_BYTES, PAGE_BYTES);
     bool is_complete = pool->loop_descs != NULL && pool->alive != NULL;
     return is_complete ? WEFT_OK : WEFT_OUT_OF_MEMORY;
@@ -153,8 +153,7 @@ static weft_result init_worker(weft_job_pool *pool, uint32_t index, uint32_t tra
     weft__slots_cache_init(&worker->caches.edges);
     size_t deque = (size_t)index * WEFT_JOB_CLASS_COUNT;
     for (uint32_t c = 0; c < WEFT_JOB_CLASS_COUNT; c++)
-        weft__deque_init(&worker->deques[c],
-                         pool->deque_slots + (deque + c) * pool->deque_capacity,
+        weft__deque_init(&worker->deques[c], pool->deque_slots + (deque + c) * pool->deque_capacity,
                          pool->deque_capacity);
     return weft__trace_init(&worker->trace, &pool->memory, trace_capacity);
 }
@@ -198,7 +197,7 @@ static void stop_threads(weft_job_pool *pool)
     for (uint32_t i = 1; i <= pool->thread_count; i++)
         pool->os->thread_join(pool->os->user, pool->threads[i]);
     pool->thread_count = 0;
-    for (;;) { /* lent threads */
+    for (;;) {                                      /* lent threads */
         uint32_t lent = at_load_acq(&pool->x_lent); /* P6 */
         if (lent == 0) return;
         pool->os->futex_wait(pool->os->user, &pool->x_lent, lent);
@@ -209,7 +208,7 @@ static weft_result start_threads(weft_job_pool *pool)
 {
     if (pool->is_host_driven) return WEFT_OK;
     for (uint32_t i = 1; i < pool->worker_count; i++) {
-        char name[16];
+        char name[24]; /* the seam cuts it to 15 characters */
         snprintf(name, sizeof name, "%.10s%u", pool->thread_name, i);
         weft_result result = pool->os->thread_start(pool->os->user, &pool->threads[i], name,
                                                     worker_main, &pool->workers[i]);
@@ -255,7 +254,6 @@ weft_result weft_job_pool_destroy(weft_job_pool *pool)
         if (!weft__pool_is_quiescent(pool)) return WEFT_BUSY;
         stop_threads(pool);
     }
-    weft__graph_free_all(pool);
     free_pool(pool);
     return WEFT_OK;
 }
@@ -285,7 +283,7 @@ weft_result weft_job_worker_run(weft_job_pool *pool, uint32_t worker, bool (*unt
     weft_a64 *word = &pool->x_lent_workers[worker / 64];
     uint64_t bit = UINT64_C(1) << (worker % 64);
     if ((at_or_ar(word, bit) & bit) != 0) return WEFT_BUSY; /* P6 */
-    at_add_sc(&pool->x_lent, 1u); /* P6 */
+    at_add_sc(&pool->x_lent, 1u);                           /* P6 */
     lease self = {pool, until, user};
     weft__worker_serve(&pool->workers[worker], WEFT__SCOPE_WORKER, is_lease_over, &self);
     at_and_ar(word, ~bit); /* P6 */
@@ -361,8 +359,10 @@ void weft_job_stats_get(const weft_job_pool *pool, weft_job_stats *out)
     if (pool == NULL) return;
     for (uint32_t i = 0; i < pool->worker_count; i++) add_stats(out, &pool->workers[i].stats);
     out->submitted += at_load_rlx(&pool->x_foreign_submitted); /* relaxed: a statistic */
+    out->submitted -= pool->calibration_jobs;
     out->spin_ns = weft__ticks_to_ns(&pool->ticks, out->spin_ns);
     out->jobs_high_water = at_load_rlx(&pool->table.slots.x_mark); /* relaxed: a statistic */
-    out->spin_budget_ns = (uint32_t)weft__ticks_to_ns(&pool->ticks, pool->spin_ticks);
+    uint64_t budget = at_load_rlx(&pool->x_spin_ticks);            /* relaxed: set once */
+    out->spin_budget_ns = (uint32_t)weft__ticks_to_ns(&pool->ticks, budget);
     out->wake_ns = pool->wake_ns;
 }

@@ -15,7 +15,6 @@
 #include "child.h"
 #include "cost.h"
 #include "deque.h"
-#include "graph.h"
 #include "heap.h"
 #include "job.h"
 #include "loop.h"
@@ -60,13 +59,17 @@ struct weft_job_context {
     uint32_t last_victim;    /* where the last steal succeeded */
     uint32_t pick;           /* counts picks, for fairness to the injection lists */
     int32_t early_code;      /* error of children joined before children_wait was called */
+    uint32_t overflow_skip;  /* children to run in place before looking for room again */
     bool is_observed;        /* constant: hooks or traces are on */
     bool is_searching;       /* counted in wake.x_searching */
+    bool is_ending;          /* a job is ending here: its first ready successor runs next */
     uintptr_t thread;        /* of the owner; 0 for other workers */
     weft__job_caches caches; /* free slots */
     /* deques: worker pushes and pops, others steal */
     weft__deque deques[WEFT_JOB_CLASS_COUNT];
     weft__trace_ring trace; /* worker writes, one reader */
+    /* shared atomic */
+    _Alignas(64) weft_a32 x_is_over; /* the awaited job has ended (P2 of wait.c) */
     weft__worker_stats stats;
 };
 
@@ -84,9 +87,8 @@ struct weft_job_pool {
     weft__memory memory;
     weft__ticks ticks;
     weft__cost_limits limits;
-    uint64_t spin_ticks;
-    uint64_t frame_spin_ticks;
-    uint32_t wake_ns;
+    uint32_t wake_ns;          /* measured by create; 0: not measured */
+    uint32_t calibration_jobs; /* submitted by create */
     weft_job_hooks hooks;
     char thread_name[12];
     uint32_t child_capacity;
@@ -96,22 +98,23 @@ struct weft_job_pool {
     weft_job_for_desc *loop_descs; /* [job capacity] loops submitted as jobs */
     weft__wake_token *tokens;
     weft__os_thread *threads;
-    uint32_t thread_count; /* threads started */
-    weft_a32 *alive;       /* 1 in the process that created the pool, 0 in a forked child */
-    weft_job_graph *graphs; /* owner only: list of all graphs */
+    uint32_t thread_count;  /* threads started */
+    weft_a32 *alive;        /* 1 in the process that created the pool, 0 in a forked child */
     uint32_t prewake_count; /* owner only: workers the last frame used */
     /* shared */
     weft__job_table table;
     weft__loop_table loops;
-    weft__graph_table open_graphs;
     weft__wake wake;
     _Alignas(64) weft_a32 x_injected[WEFT_JOB_CLASS_COUNT]; /* heads of take-all stacks: P1 */
-    weft_a32 x_background; /* background jobs running */
-    weft_a32 x_stopping;   /* workers shall return */
+    weft_a32 x_background;                                  /* background jobs running */
+    weft_a32 x_stopping;                                    /* workers shall return */
+    weft_a64 x_spin_ticks;       /* spin budget; set once, by create, while workers run */
+    weft_a64 x_frame_spin_ticks; /* the same in a frame */
     weft_a32 x_in_frame;
-    weft_a32 x_used;         /* workers that ran something since frame begin: a bit set, modulo 32 */
-    weft_a32 x_lent;         /* host threads inside worker_run */
-    weft_a64 x_first_error;  /* {1 | class of result:31 | code:32} of jobs without a handle; 0: none */
+    weft_a32 x_used; /* workers that ran something since frame begin: a bit set, modulo 32 */
+    weft_a32 x_lent; /* host threads inside worker_run */
+    weft_a64
+        x_first_error; /* {1 | class of result:31 | code:32} of jobs without a handle; 0: none */
     weft_a64 x_lent_workers[WEFT__WAKE_WORDS]; /* which workers are lent */
     weft_a64 x_foreign_submitted;              /* by weft_job_inject */
 };
@@ -155,9 +158,15 @@ bool weft__worker_sees_work(weft_job_context *worker, weft__scope scope);
  * the worker is woken when is_over becomes true. */
 void weft__worker_serve(weft_job_context *worker, weft__scope scope, bool (*is_over)(void *),
                         void *argument);
-/* One turn of waiting for an event that makes no noise: spins, false when the spin budget is used
- * up. `*begun` starts as 0. */
-bool weft__worker_spin(weft_job_context *worker, uint64_t *begun);
+/* A wait that spins. Starts as zero. */
+typedef struct weft__spin {
+    uint64_t begun;
+    uint64_t last;
+} weft__spin;
+/* One turn of spinning (about 100 ns); false when the spin budget is used up. */
+bool weft__worker_spin(weft_job_context *worker, weft__spin *spin);
+/* Sleeps until somebody sets the worker's token: for one awaited event, at any depth. */
+void weft__worker_await_token(weft_job_context *worker);
 /* After publishing work: wakes a sleeper unless somebody searches. */
 static inline void weft__worker_notify(weft_job_context *worker)
 {
@@ -165,9 +174,10 @@ static inline void weft__worker_notify(weft_job_context *worker)
         weft__stat_add(&worker->stats.x_wakes, 1);
 }
 
-/* ---- pool_check.c: who may call what */
+/* ---- wait.c: who may call what */
 
-/* WEFT_OK, or why this context may not be used here: FORKED. */
+/* Nothing submitted is pending. */
+bool weft__pool_is_quiescent(weft_job_pool *pool);
 static inline bool weft__pool_is_forked(const weft_job_pool *pool)
 {
     return at_load_rlx(pool->alive) == 0; /* relaxed: changes only by fork */
@@ -179,13 +189,16 @@ weft_result weft__pool_check_owner(const weft_job_context *context);
 static inline int weft__worker_call(weft_job_context *worker, weft_job_fn fn, void *argument)
 {
     uint64_t base = worker->frame_base;
+    int32_t early = worker->early_code;
     worker->frame_base = worker->children.bottom;
+    worker->early_code = 0;
     int code = fn(worker, argument);
-    if (__builtin_expect(worker->children.bottom != worker->frame_base, 0)) {
+    if (worker->children.bottom != worker->frame_base || worker->early_code != 0) {
         int child_code = weft_job_children_wait(worker);
         if (code == 0) code = child_code;
     }
     worker->frame_base = base;
+    worker->early_code = early;
     return code;
 }
 

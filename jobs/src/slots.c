@@ -20,8 +20,8 @@ weft_result weft__slots_init(weft__slots *slots, weft__memory *memory, uint32_t 
 void weft__slots_fini(weft__slots *slots)
 {
     if (slots->memory == NULL) return;
-    weft__free(slots->memory, WEFT__MEMORY_JOBS, slots->next, slots->capacity,
-               sizeof *slots->next, 64);
+    weft__free(slots->memory, WEFT__MEMORY_JOBS, slots->next, slots->capacity, sizeof *slots->next,
+               64);
     weft__free(slots->memory, WEFT__MEMORY_JOBS, slots->next_batch, slots->capacity,
                sizeof *slots->next, 64);
     *slots = (weft__slots){0};

@@ -69,7 +69,8 @@ static void call_hook(weft_job_context *worker, weft_job_event_kind kind, const 
         break;
     case WEFT_JOB_EVENT_WAIT_BEGIN:
     case WEFT_JOB_EVENT_WAIT_END:
-    case WEFT_JOB_EVENT_MARK: break;
+    case WEFT_JOB_EVENT_MARK:
+        break;
     }
 }
 
@@ -78,14 +79,30 @@ static void fire_probe(weft_job_context *worker, weft_job_event_kind kind, const
 {
     uint32_t index = worker->index;
     switch (kind) {
-    case WEFT_JOB_EVENT_BEGIN: WEFT_PROBE2(job_begin, index, name); break;
-    case WEFT_JOB_EVENT_END: WEFT_PROBE2(job_end, index, name); break;
-    case WEFT_JOB_EVENT_STEAL: WEFT_PROBE2(steal, index, value); break;
-    case WEFT_JOB_EVENT_PARK: WEFT_PROBE2(park, index, value); break;
-    case WEFT_JOB_EVENT_UNPARK: WEFT_PROBE2(unpark, index, value); break;
-    case WEFT_JOB_EVENT_WAIT_BEGIN: WEFT_PROBE2(wait_begin, index, value); break;
-    case WEFT_JOB_EVENT_WAIT_END: WEFT_PROBE2(wait_end, index, value); break;
-    case WEFT_JOB_EVENT_MARK: WEFT_PROBE2(mark, index, name); break;
+    case WEFT_JOB_EVENT_BEGIN:
+        WEFT_PROBE2(job_begin, index, name);
+        break;
+    case WEFT_JOB_EVENT_END:
+        WEFT_PROBE2(job_end, index, name);
+        break;
+    case WEFT_JOB_EVENT_STEAL:
+        WEFT_PROBE2(steal, index, value);
+        break;
+    case WEFT_JOB_EVENT_PARK:
+        WEFT_PROBE2(park, index, value);
+        break;
+    case WEFT_JOB_EVENT_UNPARK:
+        WEFT_PROBE2(unpark, index, value);
+        break;
+    case WEFT_JOB_EVENT_WAIT_BEGIN:
+        WEFT_PROBE2(wait_begin, index, value);
+        break;
+    case WEFT_JOB_EVENT_WAIT_END:
+        WEFT_PROBE2(wait_end, index, value);
+        break;
+    case WEFT_JOB_EVENT_MARK:
+        WEFT_PROBE2(mark, index, name);
+        break;
     }
 }
 
@@ -97,7 +114,9 @@ void weft__observe(weft_job_context *worker, weft_job_event_kind kind, const cha
     if (worker->trace.buffer == NULL) return;
     const weft__ticks *ticks = &worker->pool->ticks;
     weft_job_event event = {.time_ns = weft__ticks_moment_ns(ticks, weft__ticks_now(ticks)),
-                            .name = name, .value = value, .kind = (uint16_t)kind,
+                            .name = name,
+                            .value = value,
+                            .kind = (uint16_t)kind,
                             .worker = (uint16_t)worker->index};
     weft__trace_write(&worker->trace, &event);
 }

@@ -87,7 +87,7 @@ bool weft__pool_is_quiescent(weft_job_pool *pool)
     for (uint32_t i = 0; i < pool->worker_count; i++)
         completed += at_load_acq(&pool->workers[i].stats.x_completed); /* P3 */
     for (uint32_t i = 0; i < pool->worker_count; i++)
-        submitted += at_load_acq(&pool->workers[i].stats.x_submitted); /* P3 */
+        submitted += at_load_acq(&pool->workers[i].stats.x_submitted);      /* P3 */
     return completed == submitted + at_load_sc(&pool->x_foreign_submitted); /* P3 */
 }
 
@@ -116,8 +116,7 @@ static void drain(weft_job_context *owner)
     }
     for (uint32_t slot = 0; slot < slot_mark(pool); slot++) {
         weft_job_handle handle = handle_of_slot(pool, slot);
-        if (!weft__job_is_done(&pool->table, handle))
-            wait_handle(owner, handle, WEFT__SCOPE_DRAIN);
+        if (!weft__job_is_done(&pool->table, handle)) wait_handle(owner, handle, WEFT__SCOPE_DRAIN);
     }
 }
 

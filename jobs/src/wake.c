@@ -7,7 +7,9 @@
 void weft__wake_init(weft__wake *wake, const weft_os *os, weft__wake_token *tokens,
                      uint32_t worker_count)
 {
-    *wake = (weft__wake){.os = os, .tokens = tokens, .worker_count = worker_count,
+    *wake = (weft__wake){.os = os,
+                         .tokens = tokens,
+                         .worker_count = worker_count,
                          .word_count = (worker_count + 63) / 64};
     for (uint32_t i = 0; i < worker_count; i++) at_init(&tokens[i].x_set, 0);
 }
@@ -49,9 +51,9 @@ bool weft__wake_sleep(weft__wake *wake, uint32_t worker, bool is_searching,
                       bool (*has_work)(void *), void *argument)
 {
     at_or_sc(&wake->x_sleepers[worker / 64], UINT64_C(1) << (worker % 64)); /* W2 */
-    if (is_searching) at_sub_sc(&wake->x_searching, 1u);                  /* W3 */
-    if (has_work(argument) && take_bit(wake, worker)) {                   /* W1, W4 */
-        at_add_sc(&wake->x_searching, 1u); /* W3 */
+    if (is_searching) at_sub_sc(&wake->x_searching, 1u);                    /* W3 */
+    if (has_work(argument) && take_bit(wake, worker)) {                     /* W1, W4 */
+        at_add_sc(&wake->x_searching, 1u);                                  /* W3 */
         return false;
     }
     weft__wake_token_wait(wake, worker);
@@ -60,6 +62,8 @@ bool weft__wake_sleep(weft__wake *wake, uint32_t worker, bool is_searching,
 
 bool weft__wake_one(weft__wake *wake, uint32_t worker)
 {
+    uint64_t bit = UINT64_C(1) << (worker % 64);
+    if ((at_load_sc(&wake->x_sleepers[worker / 64]) & bit) == 0) return false; /* W2 */
     if (!take_bit(wake, worker)) return false;
     at_add_sc(&wake->x_searching, 1u); /* W3: on behalf of the woken worker */
     weft__wake_token_set(wake, worker);

@@ -14,8 +14,7 @@
 
 static void begin_search(weft_job_context *worker)
 {
-    if (!worker->is_searching)
-        worker->is_searching = weft__wake_begin_search(&worker->pool->wake);
+    if (!worker->is_searching) worker->is_searching = weft__wake_begin_search(&worker->pool->wake);
 }
 
 /* Leaves the count of searchers; the last one passes a wake-up on if there is more to do. */
@@ -189,10 +188,10 @@ bool weft__worker_spin(weft_job_context *worker, weft__spin *spin)
     if (spin->begun == 0) spin->begun = spin->last = now;
     weft__stat_add(&worker->stats.x_spin_ticks, now - spin->last);
     spin->last = now;
-    /* relaxed: a hint */
-    uint64_t budget = at_load_rlx(&pool->x_in_frame) != 0 ? pool->frame_spin_ticks
-                                                          : pool->spin_ticks;
-    return now - spin->begun < budget;
+    /* relaxed: hints */
+    bool is_in_frame = at_load_rlx(&pool->x_in_frame) != 0;
+    weft_a64 *budget = is_in_frame ? &pool->x_frame_spin_ticks : &pool->x_spin_ticks;
+    return now - spin->begun < at_load_rlx(budget); /* relaxed: as above */
 }
 
 static void note_park(weft_job_context *worker)

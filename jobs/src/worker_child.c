@@ -76,13 +76,13 @@ static bool help(weft_job_context *worker, weft__child *child)
 /* Waits until a taken child is done: helps, spins, then sleeps. */
 static void await_taken(weft_job_context *worker, weft__child *child)
 {
-    uint64_t begun = 0;
+    weft__spin spin = {0};
     while (at_load_acq(&child->x_state) != WEFT__CHILD_DONE) { /* C4 */
         if (help(worker, child)) {
-            begun = 0;
+            spin = (weft__spin){0};
             continue;
         }
-        if (weft__worker_spin(worker, &begun)) continue;
+        if (weft__worker_spin(worker, &spin)) continue;
         uint32_t state = WEFT__CHILD_READY;
         if (!at_cas_ar(&child->x_state, &state, (uint32_t)WEFT__CHILD_WAITED)) continue; /* C5 */
         weft__worker_await_token(worker);

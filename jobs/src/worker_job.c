@@ -77,7 +77,7 @@ void weft__pool_inject(weft_job_pool *pool, uint32_t slot)
     weft_a32 *head = &pool->x_injected[job->class_];
     uint32_t old = at_load_acq(head); /* P1 */
     for (;;) {
-        at_store_rlx(&job->x_next, old); /* relaxed: published by P1 */
+        at_store_rlx(&job->x_next, old);        /* relaxed: published by P1 */
         if (at_cas_sc(head, &old, slot)) break; /* P1 */
         at_stall();
     }
@@ -143,7 +143,8 @@ static void release_edges(weft_job_context *worker, uint32_t edge, bool is_faile
         uint32_t successor = pool->table.edges[edge].successor;
         if ((successor & WEFT__JOB_EDGE_WAITER) != 0) {
             uint32_t waiter = successor & ~WEFT__JOB_EDGE_WAITER;
-            at_store_sc(&pool->workers[waiter].x_is_over, 1u); /* P2: the edge is the waiter's again */
+            at_store_sc(&pool->workers[waiter].x_is_over,
+                        1u); /* P2: the edge is the waiter's again */
             if (weft__wake_one(&pool->wake, waiter)) weft__stat_add(&worker->stats.x_wakes, 1);
         } else {
             give_edge(by, edge);
@@ -250,8 +251,8 @@ static uint32_t fill_slot(submitter by, const submission *what, bool has_handle,
     job->is_run_on_error = what->desc->is_run_on_error;
     job->is_loop = what->loop != NULL;
     if (job->is_loop) by.pool->loop_descs[slot] = *what->loop;
-    uint32_t flags = (what->desc->is_held ? WEFT__JOB_HELD : 0u) |
-                     (has_handle ? WEFT__JOB_HAS_HANDLE : 0u);
+    uint32_t flags =
+        (what->desc->is_held ? WEFT__JOB_HELD : 0u) | (has_handle ? WEFT__JOB_HAS_HANDLE : 0u);
     *handle = weft__job_start(&by.pool->table, slot, flags);
     return slot;
 }
@@ -314,7 +315,8 @@ weft_result weft_job_for_submit(weft_job_context *worker, const weft_job_for_des
     static const weft_job_desc plain = {0};
     if (loop == NULL || loop->fn == NULL) return WEFT_INVALID_ARGUMENT;
     if ((unsigned)loop->class_ >= WEFT_JOB_CLASS_COUNT) return WEFT_INVALID_ARGUMENT;
-    return submit_from(worker, &(submission){.desc = job != NULL ? job : &plain, .loop = loop}, out);
+    return submit_from(worker, &(submission){.desc = job != NULL ? job : &plain, .loop = loop},
+                       out);
 }
 
 weft_result weft_job_inject(weft_job_pool *pool, const weft_job_desc *desc, weft_job_handle *out)

@@ -68,8 +68,7 @@ static uint32_t run_own_range(weft_job_context *worker, weft__loop *loop,
 /* Runs parts, own and stolen, until every range is empty, and reports them. */
 static void participate(weft_job_context *worker, weft__loop *loop)
 {
-    const weft_job_for_desc desc = {.fn = loop->fn, .argument = loop->argument,
-                                    .name = loop->name};
+    const weft_job_for_desc desc = {.fn = loop->fn, .argument = loop->argument, .name = loop->name};
     uint64_t begun = weft__ticks_now(&worker->pool->ticks);
     uint32_t count = 0;
     for (;;) {
@@ -101,9 +100,9 @@ void weft__worker_join_loop(weft_job_context *worker, weft__loop *loop)
 /* Waits until every part has been run: takes what can still be stolen, spins, then sleeps. */
 static void await_loop(weft_job_context *worker, weft__loop *loop)
 {
-    uint64_t begun = 0;
+    weft__spin spin = {0};
     while (!weft__loop_is_finished(loop)) {
-        if (weft__worker_spin(worker, &begun)) {
+        if (weft__worker_spin(worker, &spin)) {
             if (weft__loop_steal(loop, worker->index) != UINT32_MAX) participate(worker, loop);
             continue;
         }

@@ -18,7 +18,7 @@
 #pragma GCC diagnostic pop
 /* Parts of 0.7.1 with known defects (docs/decisions.md): naming one of them does not compile. */
 #pragma GCC poison ck_ht_put_spmc ck_ht_set_spmc ck_array_put ck_hp_reclaim ck_hp_fifo_enqueue_mpmc
-#pragma GCC poison ck_fifo_mpmc_dequeue ck_stack_batch_pop_mpmc ck_rhs_put ck_ring_valid
+#pragma GCC poison ck_fifo_mpmc_dequeue ck_stack_batch_pop_mpmc ck_rhs_put
 
 #define AT_DEFINE_(suffix, type)                                                                   \
     static inline type at_load_acq_##suffix(const type *p)                                         \

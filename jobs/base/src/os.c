@@ -125,3 +125,8 @@ uint32_t weft__os_process(void)
 {
     return (uint32_t)getpid();
 }
+
+void weft__os_wipe_on_fork(void *memory, size_t bytes)
+{
+    madvise(memory, bytes, MADV_WIPEONFORK);
+}

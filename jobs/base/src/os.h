@@ -42,6 +42,10 @@ struct weft_os {
 /* The real operating system. Constant, stateless. */
 const weft_os *weft__os_default(void);
 
+/* Makes mapped pages read as zero in a forked child, to notice fork() with a plain load. Not every
+ * memory can: then a child simply sees the parent's bytes. */
+void weft__os_wipe_on_fork(void *memory, size_t bytes);
+
 /* Identifies the process, to notice fork() (getpid is a cheap system call; call it at API grain).
  */
 uint32_t weft__os_process(void);
