@@ -56,7 +56,6 @@ typedef struct weft__query_flat {
     uint32_t count; /* without the sentinel */
     uint32_t capacity;
     uint64_t version; /* world->structure_version it was made for; 0 = never */
-    uint64_t match_version;
 } weft__query_flat;
 
 struct weft__query {
@@ -80,6 +79,7 @@ struct weft__query {
     weft__place *places; /* [match * term_count + term] */
     uint32_t match_count;
     uint32_t match_capacity;
+    uint32_t place_capacity; /* in matches */
     weft__query_flat flat;
 };
 

@@ -35,6 +35,7 @@ typedef struct weft_slice {
     float dt;                /* seconds of this step; 0 outside systems */
     uint32_t is_checked;     /* not 0 in checked builds of the library */
     const void *chunk;       /* private */
+    const void *places;      /* private: where the terms are in the chunk's archetype */
     const void *context;     /* private: weft_slice_context */
 } weft_slice;
 

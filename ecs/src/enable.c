@@ -1,0 +1,172 @@
+/* enable.c: enable bits: setting them, and evaluating the masks of queries.
+ *
+ * The mask of a slice is, per description that matches the archetype: rows where every ALL term is
+ * enabled, every NONE and DISABLED term is disabled, and one of the ANY terms is enabled (one that
+ * is not enableable always is); the descriptions are OR-ed. Counts of disabled rows per slice
+ * answer the common cases without looking at a bit. */
+#include "enable.h"
+
+#include <string.h>
+
+#include "bits.h"
+
+bool weft__chunk_enable(weft__chunk *chunk, uint32_t enableable, uint32_t row, bool is_enabled)
+{
+    weft_a64 *x_word = &weft__chunk_disabled(chunk, enableable)[row >> 6];
+    uint64_t bit = UINT64_C(1) << (row & 63);
+    uint64_t old = at_load_rlx(x_word); /* relaxed: one thread per slice */
+    if (((old & bit) == 0) == is_enabled) return false;
+    at_store_rlx(x_word, old ^ bit); /* relaxed: one thread per slice */
+    uint32_t slice = row >> chunk->layout->slice_shift;
+    weft_a32 *x_count = &weft__chunk_disabled_counts(chunk, enableable)[slice];
+    uint32_t count = at_load_rlx(x_count);                     /* relaxed: one thread per slice */
+    at_store_rlx(x_count, is_enabled ? count - 1 : count + 1); /* relaxed: one thread per slice */
+    return true;
+}
+
+bool weft__chunk_is_enabled(const weft__chunk *chunk, uint32_t enableable, uint32_t row)
+{
+    /* relaxed: bits are read by the owner, or by systems ordered after their writers */
+    uint64_t word = at_load_rlx(&weft__chunk_disabled(chunk, enableable)[row >> 6]);
+    return (word >> (row & 63) & 1) == 0;
+}
+
+/* ---- counts ---- */
+
+/* Rows of a slice. */
+static uint32_t slice_rows(const weft__chunk *chunk, uint32_t slice)
+{
+    uint32_t shift = chunk->layout->slice_shift;
+    uint32_t left = chunk->count - (slice << shift);
+    return left < 1u << shift ? left : 1u << shift;
+}
+
+/* How many rows of a slice a term lets pass, by the counts. */
+static weft__rows guess_term(const weft__query_term *term, const weft__place *place,
+                             const weft__chunk *chunk, uint32_t slice)
+{
+    if (!term->is_masking) return WEFT__ROWS_ALL;
+    /* relaxed: written by the owner, or by systems ordered before this one */
+    uint32_t disabled = at_load_rlx(&weft__chunk_disabled_counts(chunk, place->enableable)[slice]);
+    bool wants_enabled = term->match == WEFT_ALL || term->match == WEFT_ANY;
+    if (disabled == 0) return wants_enabled ? WEFT__ROWS_ALL : WEFT__ROWS_NONE;
+    if (disabled != slice_rows(chunk, slice)) return WEFT__ROWS_SOME;
+    return wants_enabled ? WEFT__ROWS_NONE : WEFT__ROWS_ALL;
+}
+
+static weft__rows guess_alternative(const weft__query *query, const weft__place *places,
+                                    const weft__chunk *chunk, uint32_t slice, uint32_t alternative)
+{
+    bool has_any = (query->any_alternatives >> alternative & 1) != 0;
+    weft__rows rows = WEFT__ROWS_ALL, any = WEFT__ROWS_NONE;
+    for (uint32_t t = 0; t < query->term_count; t++) {
+        const weft__query_term *term = &query->terms[t];
+        if (term->alternative != alternative || places[t].type == WEFT__NO_PLACE) continue;
+        weft__rows guess = guess_term(term, &places[t], chunk, slice);
+        if (term->match == WEFT_ANY) {
+            if (guess == WEFT__ROWS_ALL || any == WEFT__ROWS_NONE) any = guess;
+        } else if (guess == WEFT__ROWS_NONE) {
+            return WEFT__ROWS_NONE;
+        } else if (guess == WEFT__ROWS_SOME) {
+            rows = WEFT__ROWS_SOME;
+        }
+    }
+    if (!has_any || any == WEFT__ROWS_ALL) return rows;
+    return any;
+}
+
+weft__rows weft__query_mask_guess(const weft__query *query, uint32_t match,
+                                  const weft__chunk *chunk, uint32_t slice)
+{
+    const weft__place *places = weft__match_places(query, match);
+    weft__rows rows = WEFT__ROWS_NONE;
+    for (uint64_t left = query->matches[match].alternatives; left != 0; left &= left - 1) {
+        weft__rows guess = guess_alternative(query, places, chunk, slice, bits_lowest(left));
+        if (guess == WEFT__ROWS_ALL) return WEFT__ROWS_ALL;
+        if (guess == WEFT__ROWS_SOME) rows = WEFT__ROWS_SOME;
+    }
+    return rows;
+}
+
+/* ---- bits ---- */
+
+/* A stretch of the words of a chunk. */
+typedef struct word_range {
+    const weft__chunk *chunk;
+    uint32_t first;
+    uint32_t count;
+} word_range;
+
+/* Ands the words of a term into `mask`, flipped when enabled rows are wanted. */
+static void and_words(uint64_t *mask, word_range range, uint32_t enableable, bool wants_enabled)
+{
+    const weft_a64 *x_words = weft__chunk_disabled(range.chunk, enableable) + range.first;
+    uint64_t flip = wants_enabled ? ~UINT64_C(0) : 0;
+    for (uint32_t w = 0; w < range.count; w++) /* relaxed: as weft__chunk_is_enabled */
+        mask[w] &= at_load_rlx(&x_words[w]) ^ flip;
+}
+
+static void or_enabled_words(uint64_t *mask, word_range range, uint32_t enableable)
+{
+    const weft_a64 *x_words = weft__chunk_disabled(range.chunk, enableable) + range.first;
+    for (uint32_t w = 0; w < range.count; w++) /* relaxed: as weft__chunk_is_enabled */
+        mask[w] |= ~at_load_rlx(&x_words[w]);
+}
+
+/* The rows that satisfy one description. */
+static void alternative_mask(const weft__query *query, const weft__place *places, word_range range,
+                             uint32_t alternative, uint64_t *mask)
+{
+    uint64_t any[WEFT__MASK_WORDS] = {0};
+    bool needs_any = (query->any_alternatives >> alternative & 1) != 0;
+    memset(mask, 0xFF, range.count * sizeof *mask);
+    for (uint32_t t = 0; t < query->term_count; t++) {
+        const weft__query_term *term = &query->terms[t];
+        if (term->alternative != alternative || places[t].type == WEFT__NO_PLACE) continue;
+        if (term->match == WEFT_ANY && !term->is_masking)
+            needs_any = false; /* every row has this one */
+        else if (term->match == WEFT_ANY)
+            or_enabled_words(any, range, places[t].enableable);
+        else if (term->is_masking)
+            and_words(mask, range, places[t].enableable, term->match == WEFT_ALL);
+    }
+    for (uint32_t w = 0; w < range.count && needs_any; w++) mask[w] &= any[w];
+}
+
+/* All descriptions; bits beyond the words' rows are not cleared. */
+static void match_mask(const weft__query *query, uint32_t match, word_range range, uint64_t *mask)
+{
+    const weft__place *places = weft__match_places(query, match);
+    uint64_t left = query->matches[match].alternatives;
+    alternative_mask(query, places, range, bits_lowest(left), mask);
+    while ((left &= left - 1) != 0) {
+        uint64_t other[WEFT__MASK_WORDS];
+        alternative_mask(query, places, range, bits_lowest(left), other);
+        for (uint32_t w = 0; w < range.count; w++) mask[w] |= other[w];
+    }
+}
+
+weft__rows weft__query_mask(const weft__query *query, uint32_t match, const weft__chunk *chunk,
+                            uint32_t slice, uint64_t *mask)
+{
+    weft__rows guess = weft__query_mask_guess(query, match, chunk, slice);
+    if (guess != WEFT__ROWS_SOME) return guess;
+    uint32_t rows = slice_rows(chunk, slice), words = (rows + 63) / 64, enabled = 0;
+    WEFT_ASSERT(words <= WEFT__MASK_WORDS);
+    word_range range = {
+        .chunk = chunk, .first = slice << (chunk->layout->slice_shift - 6), .count = words};
+    match_mask(query, match, range, mask);
+    if ((rows & 63) != 0) mask[words - 1] &= bits_mask(rows & 63);
+    for (uint32_t w = 0; w < words; w++) enabled += bits_count(mask[w]);
+    if (enabled == 0) return WEFT__ROWS_NONE;
+    return enabled == rows ? WEFT__ROWS_ALL : WEFT__ROWS_SOME;
+}
+
+bool weft__query_row_is_enabled(const weft__query *query, uint32_t match, const weft__chunk *chunk,
+                                uint32_t row)
+{
+    if (!query->matches[match].has_masks) return true;
+    uint64_t word;
+    match_mask(query, match, (word_range){.chunk = chunk, .first = row >> 6, .count = 1}, &word);
+    return (word >> (row & 63) & 1) != 0;
+}

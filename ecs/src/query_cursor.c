@@ -1,0 +1,399 @@
+/* query_cursor.c: the flat list of a query's chunks, and the walk over it that yields runs of rows.
+ *
+ * The same walk serves the owner's loops, jobs (each with a range of slice positions), counts and
+ * gathers. Adjacent slices of a chunk are merged into one run as long as filters pass and no enable
+ * mask is needed; a run with a mask is one slice. */
+#include "enable.h"
+#include "query_match.h"
+
+#include "bits.h"
+
+/* Chunk structs are fetched this many entries ahead, their first rows a bit later: measured over
+ * 10,000 archetypes of one chunk each. */
+#define PREFETCH_CHUNK 8
+#define PREFETCH_ROWS 4
+
+/* ---- the flat list ---- */
+
+static bool is_populated(const weft_world *world, uint32_t number)
+{
+    return (world->nonempty[number >> 6] >> (number & 63) & 1) != 0;
+}
+
+static bool flat_reserve(weft__query *query, uint32_t count)
+{
+    weft__query_flat *flat = &query->flat;
+    weft__flat_entry *entries =
+        weft__query_grow(query->world, flat->entries, &flat->capacity, count, sizeof *entries);
+    if (entries == NULL) return false;
+    flat->entries = entries;
+    return true;
+}
+
+/* Appends the chunks of a match; `next` is the sentinel, with the totals so far. */
+static void flat_append(weft__query *query, uint32_t match, weft__flat_entry *next)
+{
+    const weft__archetype *archetype = query->matches[match].archetype;
+    weft__query_flat *flat = &query->flat;
+    for (uint32_t c = 0; c < archetype->chunk_count; c++) {
+        weft__chunk *chunk = archetype->chunks[c];
+        next->chunk = chunk;
+        next->match = match;
+        flat->entries[flat->count++] = *next;
+        next->first_row += chunk->count;
+        next->first_slice += weft__chunk_slices(chunk);
+    }
+}
+
+weft_result weft__query_flat_prepare(weft__query *query)
+{
+    const weft_world *world = query->world;
+    weft__query_flat *flat = &query->flat;
+    if (flat->version == world->structure_version) return WEFT_OK;
+    flat->version = 0;
+    flat->count = 0;
+    weft__flat_entry next = {0};
+    for (uint32_t m = 0; m < query->match_count; m++) {
+        if (m + PREFETCH_CHUNK < query->match_count)
+            __builtin_prefetch(query->matches[m + PREFETCH_CHUNK].archetype);
+        if (!is_populated(world, query->matches[m].number)) continue;
+        uint32_t chunks = query->matches[m].archetype->chunk_count;
+        if (!flat_reserve(query, flat->count + chunks + 1))
+            return weft__error_memory(world, "the list of chunks of a query");
+        flat_append(query, m, &next);
+    }
+    if (!flat_reserve(query, flat->count + 1))
+        return weft__error_memory(world, "the list of chunks of a query");
+    next.chunk = NULL;
+    next.match = 0;
+    flat->entries[flat->count] = next;
+    flat->version = world->structure_version;
+    return WEFT_OK;
+}
+
+uint32_t weft__query_flat_find(const weft__query *query, uint32_t slice)
+{
+    uint32_t low = 0, high = query->flat.count; /* the entry is in [low, high) */
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (query->flat.entries[middle].first_slice <= slice)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* ---- columns and stamps ---- */
+
+void weft__query_columns(const weft__query *query, uint32_t match, const weft__chunk *chunk,
+                         uint32_t row, void **columns)
+{
+    const weft__place *places = weft__match_places(query, match);
+    const weft__column *layout = chunk->layout->columns;
+    for (uint32_t t = 0; t < query->term_count; t++) {
+        uint32_t column = places[t].column;
+        columns[t] = column == WEFT__NO_PLACE
+                         ? NULL
+                         : chunk->base + layout[column].offset + (size_t)row * layout[column].bytes;
+    }
+}
+
+void weft__query_stamp(const weft__query *query, uint32_t match, const weft__chunk *chunk,
+                       uint32_t first, uint32_t end, uint32_t stamp)
+{
+    const weft__place *places = weft__match_places(query, match);
+    for (uint32_t w = 0; w < query->write_count; w++) {
+        uint32_t type = places[query->writes[w]].type;
+        if (type == WEFT__NO_PLACE) continue;
+        weft_a32 *x_versions = weft__chunk_versions(chunk, type);
+        for (uint32_t slice = first; slice < end; slice++) weft__stamp(&x_versions[slice], stamp);
+    }
+}
+
+/* ---- the walk ---- */
+
+/* Slices [begin, end) of a chunk. */
+typedef struct slice_run {
+    uint32_t begin;
+    uint32_t end;
+    const uint64_t *mask;
+} slice_run;
+
+static const uint32_t *override_since(const weft_cursor *cursor)
+{
+    return cursor->has_since ? &cursor->since : NULL;
+}
+
+/* Decides the chunk-level filters of the entry the cursor has come to. */
+static void judge_entry(weft_cursor *cursor, const weft__query *query)
+{
+    const weft__flat_entry *entry = &query->flat.entries[cursor->entry];
+    cursor->verdict =
+        cursor->filter == NULL || entry->chunk == NULL
+            ? WEFT__FILTER_PASS
+            : weft__filter_chunk(cursor->filter, weft__match_places(query, entry->match),
+                                 entry->chunk, override_since(cursor));
+}
+
+void weft__source_init(weft_cursor *cursor, const weft_slice_context *context,
+                       const weft__filter *filter, void **columns)
+{
+    const weft__query *query = context->query;
+    cursor->context = context;
+    cursor->filter = filter == NULL || weft__filter_is_empty(filter) ? NULL : filter;
+    cursor->columns = columns != NULL ? columns : cursor->columns_inline;
+    cursor->owned = NULL;
+    cursor->run_slices = UINT32_MAX;
+    cursor->since = 0;
+    cursor->has_since = false;
+    cursor->is_open = false;
+    cursor->position = 0;
+    cursor->end = 0;
+    cursor->slice = (weft_slice){.term_count = query->term_count,
+                                 .is_checked = WEFT_IS_CHECKED,
+                                 .context = (void *)(uintptr_t)context};
+    WEFT_ASSERT(columns != NULL || query->term_count <= WEFT_INLINE_TERMS);
+}
+
+void weft__source_begin(weft_cursor *cursor, uint32_t begin, uint32_t end)
+{
+    const weft__query *query = cursor->context->query;
+    WEFT_ASSERT(begin <= end && end <= weft__query_slice_count(query));
+    cursor->position = begin;
+    cursor->end = end;
+    if (begin == end) return;
+    cursor->entry = begin == 0 ? 0 : weft__query_flat_find(query, begin);
+    judge_entry(cursor, query);
+}
+
+/* Narrows a run to the slices that the filter lets pass; false: none of them, the cursor moved. */
+static bool narrow_by_filter(weft_cursor *cursor, const weft__flat_entry *entry,
+                             const weft__place *places, slice_run *run)
+{
+    if (cursor->verdict == WEFT__FILTER_PASS) return true;
+    const uint32_t *since = override_since(cursor);
+    if (cursor->verdict == WEFT__FILTER_SLICES)
+        run->begin =
+            weft__filter_next(cursor->filter, places, entry->chunk, run->begin, run->end, since);
+    else
+        run->begin = run->end;
+    cursor->position = entry->first_slice + run->begin;
+    if (run->begin == run->end) return false;
+    run->end =
+        weft__filter_run_end(cursor->filter, places, entry->chunk, run->begin + 1, run->end, since);
+    return true;
+}
+
+/* Narrows a run to slices whose rows are all enabled, or to one slice with a mask; false: the first
+ * slice has no enabled row, the cursor moved past it. */
+static bool narrow_by_mask(weft_cursor *cursor, const weft__query *query,
+                           const weft__flat_entry *entry, slice_run *run)
+{
+    weft__rows rows = weft__query_mask(query, entry->match, entry->chunk, run->begin, cursor->mask);
+    if (rows == WEFT__ROWS_NONE) {
+        cursor->position++;
+        return false;
+    }
+    uint32_t end = run->begin + 1;
+    if (rows == WEFT__ROWS_SOME)
+        run->mask = cursor->mask;
+    else
+        while (end < run->end &&
+               weft__query_mask_guess(query, entry->match, entry->chunk, end) == WEFT__ROWS_ALL)
+            end++;
+    run->end = end;
+    return true;
+}
+
+static bool narrow(weft_cursor *cursor, const weft__query *query, const weft__flat_entry *entry,
+                   slice_run *run)
+{
+    if (cursor->filter != NULL &&
+        !narrow_by_filter(cursor, entry, weft__match_places(query, entry->match), run))
+        return false;
+    if (!query->has_masking_terms || !query->matches[entry->match].has_masks) return true;
+    return narrow_by_mask(cursor, query, entry, run);
+}
+
+/* Makes the run the current slice. */
+static void emit(weft_cursor *cursor, const weft__query *query, const weft__flat_entry *entry,
+                 const slice_run *run)
+{
+    weft__chunk *chunk = entry->chunk;
+    uint32_t shift = chunk->layout->slice_shift, row = run->begin << shift;
+    uint32_t end_row = run->end << shift;
+    weft_slice *slice = &cursor->slice;
+    slice->count = (end_row < chunk->count ? end_row : chunk->count) - row;
+    slice->columns = cursor->columns;
+    slice->entities = weft__chunk_entities(chunk) + row;
+    slice->enabled = run->mask;
+    slice->first = entry->first_row + row;
+    slice->index = entry->first_slice + run->begin;
+    slice->chunk = chunk;
+    slice->places = weft__match_places(query, entry->match);
+    weft__query_columns(query, entry->match, chunk, row, cursor->columns);
+    if (cursor->context->stamp != 0 && query->write_count != 0)
+        weft__query_stamp(query, entry->match, chunk, run->begin, run->end, cursor->context->stamp);
+}
+
+static void prefetch(const weft__query *query, uint32_t entry)
+{
+    if (entry + PREFETCH_CHUNK >= query->flat.count) return;
+    const weft__flat_entry *entries = query->flat.entries + entry;
+    __builtin_prefetch(entries[PREFETCH_CHUNK].chunk);
+    __builtin_prefetch(entries[PREFETCH_ROWS].chunk->base);
+}
+
+bool weft__source_next(weft_cursor *cursor)
+{
+    const weft__query *query = cursor->context->query;
+    while (cursor->position < cursor->end) {
+        const weft__flat_entry *entry = &query->flat.entries[cursor->entry];
+        if (cursor->position >= entry[1].first_slice) {
+            cursor->entry++;
+            prefetch(query, cursor->entry);
+            judge_entry(cursor, query);
+            continue;
+        }
+        uint32_t end = entry[1].first_slice < cursor->end ? entry[1].first_slice : cursor->end;
+        slice_run run = {.begin = cursor->position - entry->first_slice,
+                         .end = end - entry->first_slice};
+        if ((cursor->filter != NULL || query->has_masking_terms) &&
+            !narrow(cursor, query, entry, &run))
+            continue;
+        if (run.end - run.begin > cursor->run_slices) run.end = run.begin + cursor->run_slices;
+        cursor->position = entry->first_slice + run.end;
+        emit(cursor, query, entry, &run);
+        return true;
+    }
+    return false;
+}
+
+/* ---- cursors of the owner ---- */
+
+static weft_cursor empty_cursor(void)
+{
+    return (weft_cursor){.is_open = false};
+}
+
+/* Columns of a query with many terms; true also when none are needed. */
+static bool own_columns(weft_cursor *cursor, const weft__query *query)
+{
+    if (query->term_count <= WEFT_INLINE_TERMS) return true;
+    cursor->owned = weft__alloc(&query->world->memory, WEFT__MEMORY_QUERIES, query->term_count,
+                                sizeof(void *), WEFT__QUERY_ALIGNMENT);
+    if (cursor->owned == NULL) weft__error_memory(query->world, "the columns of a cursor");
+    return cursor->owned != NULL;
+}
+
+/* The cursor may have been copied since begin: points it to its own parts again. */
+static void settle(weft_cursor *cursor)
+{
+    cursor->context = &cursor->own_context;
+    cursor->slice.context = &cursor->own_context;
+    cursor->columns = cursor->owned != NULL ? (void **)cursor->owned : cursor->columns_inline;
+}
+
+weft_cursor weft_query_begin(weft_world *world, weft_query query)
+{
+    if (world == NULL) return empty_cursor();
+    if ((world->busy & ~(uint32_t)WEFT__BUSY_CURSORS) != 0) {
+        weft__error_busy(world, "weft_query_begin");
+        return empty_cursor();
+    }
+    weft__query_handle *handle = weft__query_find_checked(world, query);
+    if (handle == NULL || weft__query_flat_prepare(handle->query) != WEFT_OK) return empty_cursor();
+    weft_slice_context context = {.ops = &weft__slice_ops_owner,
+                                  .world = world,
+                                  .query = handle->query,
+                                  .stamp = world->version};
+    weft_cursor cursor;
+    void *given = &cursor; /* not NULL: the columns are set by settle */
+    weft__source_init(&cursor, &context, &handle->filter, given);
+    if (!own_columns(&cursor, handle->query)) return empty_cursor();
+    cursor.own_context = context;
+    settle(&cursor);
+    weft__source_begin(&cursor, 0, weft__query_slice_count(handle->query));
+    cursor.is_open = true;
+    world->busy++;
+    return cursor;
+}
+
+bool weft_query_next(weft_cursor *cursor)
+{
+    if (!cursor->is_open) return false;
+    settle(cursor);
+    if (weft__source_next(cursor)) return true;
+    weft_query_end(cursor);
+    return false;
+}
+
+void weft_query_end(weft_cursor *cursor)
+{
+    if (!cursor->is_open) return;
+    const weft__query *query = cursor->own_context.query;
+    weft__query_free(query->world, cursor->owned, query->term_count, sizeof(void *));
+    cursor->owned = NULL;
+    cursor->is_open = false;
+    WEFT_ASSERT((query->world->busy & WEFT__BUSY_CURSORS) != 0);
+    query->world->busy--;
+}
+
+/* ---- a loop over all slices on the pool ---- */
+
+/* What the parts of a loop share; constant while it runs. */
+typedef struct each_loop {
+    weft_slice_context context;
+    const weft__filter *filter;
+    void (*run)(weft_slice *slice, void *user);
+    void *user;
+} each_loop;
+
+static int each_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    const each_loop *loop = argument;
+    const weft__query *query = loop->context.query;
+    void *few[WEFT_INLINE_TERMS * 4], **columns = few;
+    if (query->term_count > sizeof few / sizeof few[0])
+        columns = weft__alloc(&query->world->memory, WEFT__MEMORY_QUERIES, query->term_count,
+                              sizeof(void *), WEFT__QUERY_ALIGNMENT);
+    if (columns == NULL) return WEFT_OUT_OF_MEMORY;
+    weft_cursor cursor;
+    weft__source_init(&cursor, &loop->context, loop->filter, columns);
+    cursor.run_slices = 1;
+    cursor.slice.worker = weft_job_worker_index(job);
+    weft__source_begin(&cursor, begin, end);
+    while (weft__source_next(&cursor)) loop->run(&cursor.slice, loop->user);
+    if (columns != few) weft__query_free(query->world, columns, query->term_count, sizeof(void *));
+    return 0;
+}
+
+weft_result weft_query_each(weft_world *world, weft_query query,
+                            void (*run)(weft_slice *slice, void *user), void *user)
+{
+    if (world == NULL || run == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__idle(world, "weft_query_each");
+    if (result != WEFT_OK) return result;
+    weft__query_handle *handle = weft__query_find_checked(world, query);
+    if (handle == NULL) return WEFT_BAD_HANDLE;
+    result = weft__query_flat_prepare(handle->query);
+    if (result != WEFT_OK) return result;
+    each_loop loop = {.context = {.ops = &weft__slice_ops_owner,
+                                  .world = world,
+                                  .query = handle->query,
+                                  .stamp = world->version},
+                      .filter = &handle->filter,
+                      .run = run,
+                      .user = user};
+    weft_job_for_desc desc = {.fn = each_part,
+                              .argument = &loop,
+                              .count = weft__query_slice_count(handle->query),
+                              .name = "weft_query_each"};
+    int code = 0;
+    world->busy |= WEFT__BUSY_STEPPING;
+    result = weft_job_for(weft_job_pool_owner(world->pool), &desc, &code);
+    world->busy &= ~(uint32_t)WEFT__BUSY_STEPPING;
+    if (result != WEFT_JOB_FAILED) return result;
+    return weft__error_memory(world, "the columns of a loop");
+}

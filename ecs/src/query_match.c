@@ -1,0 +1,289 @@
+/* query_match.c: which archetypes a query matches.
+ *
+ * A new query merges the ascending archetype lists of its terms: the candidates come from the
+ * rarest list that every match must be in, the other lists are searched by galloping from where the
+ * last search ended. Archetypes themselves are read only when they match. */
+#include "query_match.h"
+
+#include "bits.h"
+
+/* A list being searched in ascending order. */
+typedef struct list_walk {
+    const weft__index_entry *entries;
+    uint32_t at;
+    uint32_t count;
+} list_walk;
+
+static list_walk walk_of(const weft_world *world, uint32_t component)
+{
+    const weft__component_list *list = weft__component_list_at(world->queries, component);
+    return (list_walk){.entries = list->entries, .count = list->count};
+}
+
+/* Moves to the first entry at or after an archetype number; true when it is that archetype. */
+static bool walk_to(list_walk *walk, uint32_t number)
+{
+    uint32_t low = walk->at, step = 1;
+    if (low >= walk->count || walk->entries[low].archetype >= number)
+        return low < walk->count && walk->entries[low].archetype == number;
+    while (low + step < walk->count && walk->entries[low + step].archetype < number) {
+        low += step;
+        step *= 2;
+    }
+    uint32_t high = low + step < walk->count ? low + step : walk->count; /* answer in (low, high] */
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (walk->entries[middle].archetype < number)
+            low = middle;
+        else
+            high = middle;
+    }
+    walk->at = high;
+    return high < walk->count && walk->entries[high].archetype == number;
+}
+
+/* ---- one archetype ---- */
+
+bool weft__query_match_reserve(weft__query *query)
+{
+    weft_world *world = query->world;
+    uint32_t needed = query->match_count + 1;
+    if (needed > query->match_capacity) {
+        weft__match *matches = weft__query_grow(world, query->matches, &query->match_capacity,
+                                                needed, sizeof *matches);
+        if (matches == NULL) return false;
+        query->matches = matches;
+    }
+    if (needed > query->place_capacity) { /* a query without terms gets an array all the same */
+        weft__place *places = weft__query_grow(world, query->places, &query->place_capacity, needed,
+                                               weft__query_place_bytes(query));
+        if (places == NULL) return false;
+        query->places = places;
+    }
+    return true;
+}
+
+bool weft__query_excludes(const weft__query *query, const weft__archetype *archetype)
+{
+    return ((archetype->flags & WEFT__IS_PREFAB) != 0 && !query->with_prefabs) ||
+           ((archetype->flags & WEFT__IS_DISABLED) != 0 && !query->with_disabled);
+}
+
+/* The descriptions that match an archetype with the terms at these places. */
+static uint64_t evaluate(const weft__query *query, const weft__place *places)
+{
+    uint64_t failed = 0, any_found = 0;
+    for (uint32_t t = 0; t < query->term_count; t++) {
+        const weft__query_term *term = &query->terms[t];
+        uint64_t bit = UINT64_C(1) << term->alternative;
+        bool is_there = places[t].type != WEFT__NO_PLACE;
+        switch ((weft_match)term->match) {
+        case WEFT_ALL:
+        case WEFT_PRESENT:
+        case WEFT_DISABLED:
+            if (!is_there) failed |= bit;
+            break;
+        case WEFT_ABSENT:
+            if (is_there) failed |= bit;
+            break;
+        case WEFT_NONE: /* an enableable one is judged row by row */
+            if (is_there && !term->is_masking) failed |= bit;
+            break;
+        case WEFT_ANY:
+            if (is_there) any_found |= bit;
+            break;
+        case WEFT_OPTIONAL:
+            break;
+        }
+    }
+    failed |= query->any_alternatives & ~any_found;
+    return bits_mask(query->alternative_count) & ~failed;
+}
+
+/* An archetype has the component of an ALTERNATIVE's masking term: rows must be looked at. */
+static bool has_masks(const weft__query *query, const weft__place *places, uint64_t alternatives)
+{
+    if (!query->has_masking_terms) return false;
+    for (uint32_t t = 0; t < query->term_count; t++)
+        if (query->terms[t].is_masking && places[t].type != WEFT__NO_PLACE &&
+            (alternatives >> query->terms[t].alternative & 1) != 0)
+            return true;
+    return false;
+}
+
+void weft__query_match_append(weft__query *query, weft__archetype *archetype,
+                              const weft__place *places)
+{
+    uint64_t alternatives = evaluate(query, places);
+    if (alternatives == 0) return;
+    query->matches[query->match_count++] =
+        (weft__match){.archetype = archetype,
+                      .alternatives = alternatives,
+                      .number = archetype->id - 1,
+                      .has_masks = has_masks(query, places, alternatives)};
+    query->world->queries->match_version++;
+}
+
+uint32_t weft__query_match_find(const weft__query *query, uint32_t number)
+{
+    uint32_t low = 0, high = query->match_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (query->matches[middle].number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < query->match_count && query->matches[low].number == number ? low : WEFT__NONE;
+}
+
+uint32_t weft__query_term_find(const weft__query *query, uint32_t component)
+{
+    for (uint32_t t = 0; t < query->term_count; t++)
+        if (query->terms[t].component == component && query->terms[t].match != WEFT_ABSENT)
+            return t;
+    return WEFT__NONE;
+}
+
+/* ---- all archetypes ---- */
+
+/* A matching in progress. */
+typedef struct matching {
+    weft__query *query;
+    list_walk *terms; /* [term_count], then [key_count] of the candidates */
+    uint32_t number;  /* next archetype number to try */
+    list_walk prefab;
+    list_walk disabled;
+} matching;
+
+/* The lowest candidate at or after `number`, or WEFT__NONE. */
+static uint32_t next_candidate(matching *m)
+{
+    const weft__query *query = m->query;
+    if (query->key_count == 0)
+        return m->number < query->world->queries->archetype_count ? m->number : WEFT__NONE;
+    uint32_t lowest = WEFT__NONE;
+    for (uint32_t k = 0; k < query->key_count; k++) {
+        list_walk *walk = &m->terms[query->term_count + k];
+        walk_to(walk, m->number);
+        if (walk->at < walk->count && walk->entries[walk->at].archetype < lowest)
+            lowest = walk->entries[walk->at].archetype;
+    }
+    return lowest;
+}
+
+/* Fills the places of a candidate; false as soon as a sole description cannot match any more. */
+static bool place_candidate(matching *m, uint32_t number, weft__place *places)
+{
+    const weft__query *query = m->query;
+    bool is_sole = query->alternative_count == 1;
+    for (uint32_t t = 0; t < query->term_count; t++) {
+        list_walk *walk = &m->terms[t];
+        bool is_there = walk_to(walk, number);
+        places[t] = is_there ? walk->entries[walk->at].place : weft__place_none();
+        uint8_t match = query->terms[t].match;
+        if (!is_there && is_sole &&
+            (match == WEFT_ALL || match == WEFT_PRESENT || match == WEFT_DISABLED))
+            return false;
+    }
+    return true;
+}
+
+static bool is_excluded(matching *m, uint32_t number)
+{
+    return (!m->query->with_prefabs && walk_to(&m->prefab, number)) ||
+           (!m->query->with_disabled && walk_to(&m->disabled, number));
+}
+
+static bool match_candidates(matching *m)
+{
+    weft__query *query = m->query;
+    for (uint32_t number; (number = next_candidate(m)) != WEFT__NONE; m->number = number + 1) {
+        if (is_excluded(m, number)) continue;
+        if (!weft__query_match_reserve(query)) return false;
+        weft__place *places = query->places + (size_t)query->match_count * query->term_count;
+        if (place_candidate(m, number, places))
+            weft__query_match_append(query, query->world->archetypes[number], places);
+    }
+    return true;
+}
+
+/* The component to file a description under: the rarest that it requires. 0: none. */
+static uint32_t choose_key(const weft__query *query, uint32_t alternative)
+{
+    uint32_t key = 0, fewest = UINT32_MAX;
+    for (uint32_t t = 0; t < query->term_count; t++) {
+        const weft__query_term *term = &query->terms[t];
+        if (term->alternative != alternative) continue;
+        if (term->match != WEFT_ALL && term->match != WEFT_PRESENT && term->match != WEFT_DISABLED)
+            continue;
+        uint32_t count = weft__component_list_at(query->world->queries, term->component)->count;
+        if (key != 0 && count >= fewest) continue;
+        key = term->component;
+        fewest = count;
+    }
+    return key;
+}
+
+static void choose_keys(weft__query *query)
+{
+    query->key_count = 0;
+    for (uint32_t a = 0; a < query->alternative_count; a++) {
+        uint32_t key = choose_key(query, a);
+        bool is_new = true;
+        for (uint32_t k = 0; k < query->key_count; k++) is_new = is_new && query->keys[k] != key;
+        if (key == 0) {
+            query->key_count = 0;
+            return;
+        }
+        if (is_new) query->keys[query->key_count++] = key;
+    }
+}
+
+/* Room in every list the query will be filed under. */
+static bool reserve_filing(weft__query *query)
+{
+    weft_world *world = query->world;
+    if (query->key_count == 0) return weft__query_list_reserve(world, &world->queries->unkeyed);
+    for (uint32_t k = 0; k < query->key_count; k++) {
+        weft__component_list *list = weft__component_list_make(world, query->keys[k]);
+        if (list == NULL || !weft__query_list_reserve(world, &list->keyed)) return false;
+    }
+    return true;
+}
+
+static void file_query(weft__query *query)
+{
+    weft__queries *queries = query->world->queries;
+    if (query->key_count == 0) queries->unkeyed.items[queries->unkeyed.count++] = query;
+    for (uint32_t k = 0; k < query->key_count; k++) {
+        weft__query_list *list = &queries->lists[query->keys[k]].keyed;
+        list->items[list->count++] = query;
+    }
+}
+
+weft_result weft__query_match_all(weft__query *query)
+{
+    weft_world *world = query->world;
+    choose_keys(query);
+    uint32_t walks = query->term_count + query->key_count;
+    list_walk few[16], *many = NULL;
+    if (walks > sizeof few / sizeof few[0]) {
+        many = weft__alloc(&world->memory, WEFT__MEMORY_QUERIES, walks, sizeof *many,
+                           WEFT__QUERY_ALIGNMENT);
+        if (many == NULL) return WEFT_OUT_OF_MEMORY;
+    }
+    matching m = {.query = query,
+                  .terms = many != NULL ? many : few,
+                  .prefab = walk_of(world, world->prefab.id),
+                  .disabled = walk_of(world, world->disabled.id)};
+    for (uint32_t t = 0; t < query->term_count; t++)
+        m.terms[t] = walk_of(world, query->terms[t].component);
+    for (uint32_t k = 0; k < query->key_count; k++)
+        m.terms[query->term_count + k] = walk_of(world, query->keys[k]);
+    bool is_done = reserve_filing(query) && match_candidates(&m);
+    weft__query_free(world, many, walks, sizeof *many);
+    if (!is_done) return WEFT_OUT_OF_MEMORY;
+    file_query(query);
+    return WEFT_OK;
+}

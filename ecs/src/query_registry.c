@@ -1,0 +1,210 @@
+/* query_registry.c: the component index, and the way a new archetype finds the queries it matches.
+ *
+ * A query is filed under one component per description: one that every archetype it can match has,
+ * the rarest when the query was made. Queries without such a component (only NONE, ANY, ABSENT or
+ * OPTIONAL terms) are asked about every new archetype. */
+#include "query_match.h"
+
+#include <string.h>
+
+void *weft__query_grow(weft_world *world, void *old, uint32_t *capacity, uint32_t needed,
+                       size_t size)
+{
+    if (needed <= *capacity && old != NULL) return old;
+    uint32_t count = *capacity < 4 ? 4 : *capacity * 2;
+    if (count < needed) count = needed;
+    void *items = weft__realloc(&world->memory, WEFT__MEMORY_QUERIES, old, *capacity, count, size,
+                                WEFT__QUERY_ALIGNMENT);
+    if (items != NULL) *capacity = count;
+    return items;
+}
+
+void weft__query_free(weft_world *world, void *items, uint32_t capacity, size_t size)
+{
+    weft__free(&world->memory, WEFT__MEMORY_QUERIES, items, capacity, size, WEFT__QUERY_ALIGNMENT);
+}
+
+/* ---- lists ---- */
+
+const weft__component_list *weft__component_list_at(const weft__queries *queries,
+                                                    uint32_t component)
+{
+    static const weft__component_list empty = {0};
+    return component < queries->list_capacity ? &queries->lists[component] : &empty;
+}
+
+bool weft__query_list_reserve(weft_world *world, weft__query_list *list)
+{
+    weft__query **items =
+        weft__query_grow(world, list->items, &list->capacity, list->count + 1, sizeof *items);
+    if (items == NULL) return false;
+    list->items = items;
+    return true;
+}
+
+static void query_list_remove(weft__query_list *list, const weft__query *query)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (list->items[i] != query) continue;
+        list->items[i] = list->items[--list->count];
+        return;
+    }
+}
+
+weft__component_list *weft__component_list_make(weft_world *world, uint32_t component)
+{
+    weft__queries *queries = world->queries;
+    uint32_t old = queries->list_capacity;
+    if (component < old) return &queries->lists[component];
+    weft__component_list *lists = weft__query_grow(world, queries->lists, &queries->list_capacity,
+                                                   component + 1, sizeof *lists);
+    if (lists == NULL) return NULL;
+    memset(lists + old, 0, (queries->list_capacity - old) * sizeof *lists);
+    queries->lists = lists;
+    return &lists[component];
+}
+
+void weft__query_unfile(weft__query *query)
+{
+    weft__queries *queries = query->world->queries;
+    if (query->key_count == 0) query_list_remove(&queries->unkeyed, query);
+    for (uint32_t k = 0; k < query->key_count; k++)
+        query_list_remove(&queries->lists[query->keys[k]].keyed, query);
+}
+
+/* ---- new archetypes ---- */
+
+static bool list_reserve_matches(const weft__query_list *list)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        if (!weft__query_match_reserve(list->items[i])) return false;
+    return true;
+}
+
+/* Room in a component's list and in all queries filed under it. */
+static bool component_reserve(weft_world *world, uint32_t component)
+{
+    weft__component_list *list = weft__component_list_make(world, component);
+    if (list == NULL) return false;
+    weft__index_entry *entries =
+        weft__query_grow(world, list->entries, &list->capacity, list->count + 1, sizeof *entries);
+    if (entries == NULL) return false;
+    list->entries = entries;
+    return list_reserve_matches(&list->keyed);
+}
+
+weft_result weft__query_archetype_reserve(weft_world *world, const uint32_t *components,
+                                          uint32_t count)
+{
+    bool is_done = list_reserve_matches(&world->queries->unkeyed);
+    for (uint32_t i = 0; i < count && is_done; i++)
+        is_done = component_reserve(world, components[i]);
+    return is_done ? WEFT_OK : weft__error_memory(world, "the component index");
+}
+
+static uint16_t narrow(uint32_t position)
+{
+    return position < WEFT__NO_PLACE ? (uint16_t)position : WEFT__NO_PLACE;
+}
+
+static weft__place place_of(const weft__archetype *archetype, uint32_t type)
+{
+    const weft__type_ref *ref = &archetype->types[type];
+    return (weft__place){
+        .type = narrow(type),
+        .column = ref->column == 0 ? WEFT__NO_PLACE : narrow(ref->column),
+        .enableable = narrow(ref->enableable),
+        .shared = narrow(ref->shared),
+    };
+}
+
+weft__place weft__place_find(const weft__archetype *archetype, uint32_t component)
+{
+    uint32_t type = weft__archetype_find(archetype, component);
+    return type == WEFT__NONE ? weft__place_none() : place_of(archetype, type);
+}
+
+/* Adds the archetype to a query if it matches; a query filed twice takes it once. */
+static void query_offer(weft__query *query, weft__archetype *archetype)
+{
+    uint32_t number = archetype->id - 1;
+    if (query->match_count != 0 && query->matches[query->match_count - 1].number == number) return;
+    if (weft__query_excludes(query, archetype)) return;
+    weft__place *places = query->places + (size_t)query->match_count * query->term_count;
+    for (uint32_t t = 0; t < query->term_count; t++)
+        places[t] = weft__place_find(archetype, query->terms[t].component);
+    weft__query_match_append(query, archetype, places);
+}
+
+void weft__query_archetype_commit(weft_world *world, weft__archetype *archetype)
+{
+    weft__queries *queries = world->queries;
+    WEFT_ASSERT(archetype->id - 1 == queries->archetype_count);
+    queries->archetype_count++;
+    for (uint32_t type = 0; type < archetype->type_count; type++) {
+        weft__component_list *list = &queries->lists[archetype->types[type].component];
+        WEFT_ASSERT(list->count < list->capacity);
+        list->entries[list->count++] =
+            (weft__index_entry){.archetype = archetype->id - 1, .place = place_of(archetype, type)};
+        for (uint32_t i = 0; i < list->keyed.count; i++)
+            query_offer(list->keyed.items[i], archetype);
+    }
+    for (uint32_t i = 0; i < queries->unkeyed.count; i++)
+        query_offer(queries->unkeyed.items[i], archetype);
+}
+
+/* ---- life ---- */
+
+weft_result weft__queries_create(weft_world *world)
+{
+    world->queries = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_QUERIES, 1,
+                                        sizeof *world->queries, WEFT__QUERY_ALIGNMENT);
+    if (world->queries == NULL) return WEFT_OUT_OF_MEMORY;
+    world->queries->handle_end = 1; /* handle 0 is null */
+    return WEFT_OK;
+}
+
+void weft__queries_destroy(weft_world *world)
+{
+    weft__queries *queries = world->queries;
+    if (queries == NULL) return;
+    for (uint32_t i = 1; i < queries->handle_end; i++)
+        weft__query_handle_free(world, queries->handles[i]);
+    for (uint32_t id = 0; id < queries->list_capacity; id++) {
+        weft__component_list *list = &queries->lists[id];
+        weft__query_free(world, list->entries, list->capacity, sizeof *list->entries);
+        weft__query_free(world, list->keyed.items, list->keyed.capacity, sizeof *list->keyed.items);
+    }
+    weft__query_free(world, queries->lists, queries->list_capacity, sizeof *queries->lists);
+    weft__query_free(world, queries->unkeyed.items, queries->unkeyed.capacity,
+                     sizeof *queries->unkeyed.items);
+    weft__query_free(world, queries->handles, queries->handle_capacity, sizeof *queries->handles);
+    weft__query_free(world, queries->buckets, queries->bucket_count, sizeof *queries->buckets);
+    weft__query_free(world, queries, 1, sizeof *queries);
+    world->queries = NULL;
+}
+
+uint32_t weft__queries_count(const weft_world *world)
+{
+    return world->queries->query_count;
+}
+
+static uint32_t filter_references(const weft__filter *filter, uint32_t component, uint32_t index)
+{
+    uint32_t references = 0;
+    for (uint32_t i = 0; i < filter->shared_count; i++)
+        for (uint32_t v = 0; v < filter->shared[i].count; v++)
+            if (filter->shared[i].component == component && filter->shared[i].values[v] == index)
+                references++;
+    return references;
+}
+
+uint32_t weft__queries_shared_references(const weft_world *world, uint32_t component,
+                                         uint32_t index)
+{
+    uint32_t references = 0;
+    for (uint32_t i = 1; i < world->queries->handle_end; i++)
+        if (world->queries->handles[i]->query != NULL)
+            references += filter_references(&world->queries->handles[i]->filter, component, index);
+    return references;
+}

@@ -1,0 +1,160 @@
+/* slice.c: what a slice can reach beyond its column pointers.
+ *
+ * Everything that depends on who dispatched the slice (a cursor of the owner, or the scheduler with
+ * its declarations) goes through the table of functions in the slice's context. */
+#include "enable.h"
+
+static const weft_slice_context *context_of(const weft_slice *slice)
+{
+    return slice->context;
+}
+
+static const weft__slice_ops *ops_of(const weft_slice *slice)
+{
+    return context_of(slice)->ops;
+}
+
+static const weft__chunk *chunk_of(const weft_slice *slice)
+{
+    return slice->chunk;
+}
+
+/* Where a term is in the chunk; NULL (and a report) when there is no such term. */
+static const weft__place *place_of(const weft_slice *slice, uint32_t term, weft_access access)
+{
+    if (term >= slice->term_count) {
+        ops_of(slice)->report(slice, term, access);
+        return NULL;
+    }
+    return (const weft__place *)slice->places + term;
+}
+
+/* ---- checks ---- */
+
+void weft_slice_check(const weft_slice *slice, uint32_t term, weft_access access)
+{
+    const weft__query *query = weft__slice_query(slice);
+    bool is_declared = term < query->term_count && query->terms[term].access != WEFT_NO_ACCESS &&
+                       (access != WEFT_WRITE || query->terms[term].access == WEFT_WRITE);
+    if (!is_declared) ops_of(slice)->report(slice, term, access);
+}
+
+/* ---- values of the chunk ---- */
+
+const void *weft_slice_shared(const weft_slice *slice, uint32_t term)
+{
+    const weft__place *place = place_of(slice, term, WEFT_READ);
+    if (place == NULL || place->shared == WEFT__NO_PLACE) return NULL;
+    uint32_t component = weft__slice_query(slice)->terms[term].component;
+    return weft__shared_value(&context_of(slice)->world->shared, component,
+                              chunk_of(slice)->tuple->values[place->shared]);
+}
+
+/* Stamps the slices that the rows of `slice` lie in. */
+static void stamp_rows(const weft_slice *slice, const weft__chunk *chunk, uint32_t type)
+{
+    uint32_t stamp = context_of(slice)->stamp, shift = chunk->layout->slice_shift;
+    if (stamp == 0 || slice->count == 0) return;
+    uint32_t row = (uint32_t)(slice->entities - weft__chunk_entities(chunk));
+    weft_a32 *x_versions = weft__chunk_versions(chunk, type);
+    for (uint32_t s = row >> shift; s <= (row + slice->count - 1) >> shift; s++)
+        weft__stamp(&x_versions[s], stamp);
+}
+
+void *weft_slice_chunk_value(const weft_slice *slice, uint32_t term, weft_access access)
+{
+    const weft__place *place = place_of(slice, term, access);
+    if (place == NULL || place->type == WEFT__NO_PLACE) return NULL;
+    if (slice->is_checked != 0) weft_slice_check(slice, term, access);
+    const weft__chunk *chunk = chunk_of(slice);
+    uint32_t offset = chunk->archetype->types[place->type].chunk_offset;
+    if (offset == WEFT__NONE) return NULL;
+    if (access == WEFT_WRITE) stamp_rows(slice, chunk, place->type);
+    return chunk->chunk_values + offset;
+}
+
+void weft_slice_enable(const weft_slice *slice, uint32_t term, uint32_t row, bool enabled)
+{
+    const weft__place *place = place_of(slice, term, WEFT_WRITE);
+    if (place == NULL || place->enableable == WEFT__NO_PLACE || row >= slice->count ||
+        weft__slice_query(slice)->terms[term].access != WEFT_WRITE) {
+        ops_of(slice)->report(slice, term, WEFT_WRITE);
+        return;
+    }
+    weft__chunk *chunk = (weft__chunk *)(uintptr_t)slice->chunk;
+    uint32_t first = (uint32_t)(slice->entities - weft__chunk_entities(chunk));
+    weft__chunk_enable(chunk, place->enableable, first + row, enabled); /* the run is stamped */
+}
+
+/* ---- through the context ---- */
+
+const void *weft_slice_get(const weft_slice *slice, weft_entity entity, weft_component component)
+{
+    return ops_of(slice)->get(slice, entity, component);
+}
+
+void *weft_slice_get_write(const weft_slice *slice, weft_entity entity, weft_component component)
+{
+    return ops_of(slice)->get_write(slice, entity, component);
+}
+
+void *weft_slice_resource(const weft_slice *slice, weft_component component, weft_access access)
+{
+    return ops_of(slice)->resource(slice, component, access);
+}
+
+weft_commands *weft_slice_commands(const weft_slice *slice)
+{
+    return ops_of(slice)->commands(slice);
+}
+
+weft_world *weft_slice_world(const weft_slice *slice)
+{
+    return context_of(slice)->world;
+}
+
+/* ---- slices of the owner's cursors ---- */
+
+static const void *owner_get(const weft_slice *slice, weft_entity entity, weft_component component)
+{
+    return weft_entity_get(context_of(slice)->world, entity, component);
+}
+
+static void *owner_get_write(const weft_slice *slice, weft_entity entity, weft_component component)
+{
+    return weft_entity_write(context_of(slice)->world, entity, component);
+}
+
+static void *owner_resource(const weft_slice *slice, weft_component component, weft_access access)
+{
+    weft_world *world = context_of(slice)->world;
+    if (access == WEFT_WRITE) return weft_singleton_write(world, component);
+    return (void *)(uintptr_t)weft_singleton_read(world, component);
+}
+
+static weft_commands *owner_commands(const weft_slice *slice)
+{
+    (void)slice;
+    return NULL;
+}
+
+static void owner_report(const weft_slice *slice, uint32_t term, weft_access access)
+{
+    const weft__query *query = weft__slice_query(slice);
+    uint32_t component = term < query->term_count ? query->terms[term].component : 0;
+    weft__error(context_of(slice)->world, WEFT_UNDECLARED_ACCESS, WEFT__NO_ENTITY,
+                (weft_component){component},
+                "term %u (%s) of a query was %s, which its terms do not declare: the query has "
+                "%u terms; give the term %s, and the enable bit only to ENABLEABLE components",
+                term, weft__type_name(context_of(slice)->world, component),
+                access == WEFT_WRITE ? "written" : "read", query->term_count,
+                access == WEFT_WRITE ? "WEFT_WRITE" : "WEFT_READ");
+}
+
+const weft__slice_ops weft__slice_ops_owner = {
+    .get = owner_get,
+    .get_write = owner_get_write,
+    .resource = owner_resource,
+    .commands = owner_commands,
+    .report = owner_report,
+};
