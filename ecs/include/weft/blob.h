@@ -1,0 +1,305 @@
+/* blob.h: blob assets: immutable, relocatable trees of data that any thread reads freely.
+ *
+ * Public, and independent of worlds. A blob is one block of memory: a header, a root struct, and the arrays,
+ * strings and objects that it refers to by self-relative offsets, so it is valid wherever it lies (at a
+ * multiple of 64 bytes): copied, sent, mapped from a file. Its type (weft_blob_type) says which fields of a
+ * struct are such references: the builder refuses everything else, and untrusted bytes are checked against it
+ * before use. Blobs live in a store, which counts references and keeps one copy of equal content; components
+ * hold a weft_blob_ref. Examples of everything: docs/blobs.md.
+ *
+ * Bounds are checked by code compiled with WEFT_CHECKED, whatever the library was compiled with. */
+#ifndef WEFT_BLOB_H
+#define WEFT_BLOB_H
+
+#include <weft/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WEFT_BLOB_ALIGNMENT_MAX 64 /* of anything in a blob, and of the block itself */
+#define WEFT_BLOB_HEADER_BYTES 64  /* the root lies this far behind the start of the block */
+#define WEFT_BLOB_DEPTH_MAX 256    /* arrays within arrays */
+
+/* ---- What lies inside a blob. Never copy these by value: the offset counts from where they are (from
+ * their second byte, so that 0 can mean "nothing" and a struct can still point to itself). ---- */
+
+/* `count` elements. Invariant: offset == 0 exactly when count == 0. */
+typedef struct weft_blob_array {
+    int64_t offset;
+    uint64_t count;
+} weft_blob_array;
+
+/* UTF-8 text of `bytes` bytes with a NUL behind it that is not counted. May contain NULs itself. */
+typedef struct weft_blob_string {
+    int64_t offset;
+    uint64_t bytes;
+} weft_blob_string;
+
+/* One object of the same blob, or none (offset 0). */
+typedef struct weft_blob_pointer {
+    int64_t offset;
+} weft_blob_pointer;
+
+/* Typed fields: `WEFT_BLOB_ARRAY(float) prices;`. Only `untyped` holds a value; `typed` carries the type. */
+#define WEFT_BLOB_ARRAY(type)                                                                      \
+    union {                                                                                        \
+        weft_blob_array untyped;                                                                   \
+        type *typed;                                                                               \
+    }
+#define WEFT_BLOB_POINTER(type)                                                                    \
+    union {                                                                                        \
+        weft_blob_pointer untyped;                                                                 \
+        type *typed;                                                                               \
+    }
+
+/* ---- Types: which fields of a struct are references. Constant data of the program. ---- */
+
+typedef enum weft_blob_kind {
+    WEFT_BLOB_KIND_ARRAY = 1,
+    WEFT_BLOB_KIND_STRING = 2,
+    WEFT_BLOB_KIND_POINTER = 3,
+} weft_blob_kind;
+
+typedef struct weft_blob_type weft_blob_type;
+
+/* One reference inside a struct (nested structs: name the member by its path, `.stats.values`). */
+typedef struct weft_blob_field {
+    uint32_t offset;           /* bytes from the start of the struct; multiple of 8 */
+    uint32_t kind;             /* weft_blob_kind */
+    uint32_t bytes, alignment; /* of an element or of the target */
+    const weft_blob_type
+        *type; /* of an element or of the target; NULL: plain data, no references */
+} weft_blob_field;
+
+/* A struct. Everything it points to must outlive the stores and builders that use it. */
+struct weft_blob_type {
+    const char *name; /* part of the type hash */
+    uint32_t bytes, alignment;
+    const weft_blob_field *fields; /* in order of offset */
+    uint32_t field_count;
+};
+
+/* static const weft_blob_field market_fields[] = {WEFT_BLOB_FIELD_STRING(Market, symbol), ...};
+ * static const weft_blob_type market_type = WEFT_BLOB_TYPE(Market, market_fields);
+ * static const weft_blob_type plain_type = WEFT_BLOB_TYPE_PLAIN(Plain); */
+#define WEFT_BLOB_FIELD_REFERENCE_(struct_type, member, kind, target)                              \
+    {                                                                                              \
+        offsetof(struct_type, member), kind, sizeof *((struct_type *)0)->member.typed,             \
+            __alignof__(*((struct_type *)0)->member.typed), target                                 \
+    }
+#define WEFT_BLOB_FIELD_ARRAY(struct_type, member, element)                                        \
+    WEFT_BLOB_FIELD_REFERENCE_(struct_type, member, WEFT_BLOB_KIND_ARRAY, element)
+#define WEFT_BLOB_FIELD_POINTER(struct_type, member, target)                                       \
+    WEFT_BLOB_FIELD_REFERENCE_(struct_type, member, WEFT_BLOB_KIND_POINTER, target)
+#define WEFT_BLOB_FIELD_STRING(struct_type, member)                                                \
+    {                                                                                              \
+        offsetof(struct_type, member), WEFT_BLOB_KIND_STRING, 1, 1, NULL                           \
+    }
+#define WEFT_BLOB_TYPE(struct_type, fields)                                                        \
+    {                                                                                              \
+#struct_type, sizeof(struct_type), __alignof__(struct_type), fields,                       \
+            sizeof(fields) / sizeof((fields)[0])                                                   \
+    }
+#define WEFT_BLOB_TYPE_PLAIN(struct_type)                                                          \
+    {                                                                                              \
+#struct_type, sizeof(struct_type), __alignof__(struct_type), NULL, 0                       \
+    }
+
+/* The type of one weft_blob_string: for arrays of strings and pointers to strings. */
+WEFT_API extern const weft_blob_type weft_blob_string_type;
+
+/* ---- Reading. Inline; unchecked code costs an addition. Pointers are valid as long as the blob. ---- */
+
+/* Ends a checked program that reached beyond an array, through an array that is still being built, or
+ * through a null reference: prints what happened and aborts. Called by the functions below only. */
+WEFT_API __attribute__((noreturn, cold)) void weft_blob_access_failed(const weft_blob_array *array,
+                                                                      uint64_t index);
+
+/* Element `index` of an array; index == count is allowed in unchecked code only. */
+static inline const void *weft_blob_array_at(const weft_blob_array *array, uint64_t index,
+                                             size_t element_bytes)
+{
+#ifdef WEFT_CHECKED
+    if (index >= array->count) weft_blob_access_failed(array, index);
+#endif
+    return (const void *)((uintptr_t)array + 1u + (uintptr_t)array->offset + index * element_bytes);
+}
+
+/* The text, NUL-terminated; "" for an empty string. */
+static inline const char *weft_blob_string_text(const weft_blob_string *string)
+{
+    return string->bytes == 0 ? ""
+                              : (const char *)((uintptr_t)string + 1u + (uintptr_t)string->offset);
+}
+
+/* The target, or NULL. */
+static inline const void *weft_blob_pointer_target(const weft_blob_pointer *pointer)
+{
+    return pointer->offset == 0
+               ? NULL
+               : (const void *)((uintptr_t)pointer + 1u + (uintptr_t)pointer->offset);
+}
+
+/* Typed forms; `array` and `pointer` are addresses of WEFT_BLOB_ARRAY and WEFT_BLOB_POINTER fields. */
+#define WEFT_BLOB_COUNT(array) ((array)->untyped.count)
+#define WEFT_BLOB_AT(array, index)                                                                 \
+    ((const __typeof__(*(array)->typed) *)weft_blob_array_at(&(array)->untyped, (index),           \
+                                                             sizeof *(array)->typed))
+/* All elements as a plain array (no checks); NULL when empty. Evaluates `array` twice. */
+#define WEFT_BLOB_DATA(array)                                                                      \
+    ((const __typeof__(*(array)->typed) *)(WEFT_BLOB_COUNT(array) == 0                             \
+                                               ? NULL                                              \
+                                               : weft_blob_array_at(&(array)->untyped, 0, 0)))
+#define WEFT_BLOB_TARGET(pointer)                                                                  \
+    ((const __typeof__(*(pointer)->typed) *)weft_blob_pointer_target(&(pointer)->untyped))
+
+/* ---- Store: owns blobs, counts references, keeps one copy of equal content. ---- */
+
+typedef struct weft_blob_store weft_blob_store;
+typedef struct weft_blob_builder weft_blob_builder;
+
+/* A counted reference, fit for components (8 bytes, zero is null, copying it counts nothing). It is a slot
+ * and its generation rather than an address: a stale one is noticed, and saves of a world stay valid. */
+typedef struct weft_blob_ref {
+    uint64_t id;
+} weft_blob_ref;
+
+typedef enum weft_blob_protection {
+    WEFT_BLOB_PROTECT_CHECKED = 0, /* read-only pages when the library is a checked build */
+    WEFT_BLOB_PROTECT_ALWAYS = 1,  /* a write to a blob is a SIGSEGV; costs whole pages per blob */
+    WEFT_BLOB_PROTECT_NEVER = 2,
+} weft_blob_protection;
+
+/* Zero means default. Copied. */
+typedef struct weft_blob_store_desc {
+    weft_allocator allocator;
+    const weft_os *os;
+    uint32_t protection; /* weft_blob_protection */
+} weft_blob_store_desc;
+
+typedef struct weft_blob_store_stats {
+    uint64_t blob_count, block_bytes; /* alive now */
+    uint64_t shared_count;            /* insertions that found equal content already there */
+    const char *failed_check;         /* of the last WEFT_CORRUPT or alike; static text, or NULL */
+    uint64_t failed_offset;           /* where in the file or block */
+} weft_blob_store_stats;
+
+typedef struct weft_blob_info {
+    const void *block;     /* the whole blob: copy these bytes wherever you like */
+    uint64_t block_bytes;  /* its size */
+    uint64_t type_hash;    /* of the whole type description */
+    uint64_t content_hash; /* of all other bytes */
+    uint32_t reference_count;
+    bool is_mapped; /* lies in a mapped file */
+} weft_blob_info;
+
+/* A store. INVALID_ARGUMENT, OUT_OF_MEMORY. Threads: setup; the owner destroys. */
+WEFT_API weft_result weft_blob_store_create(const weft_blob_store_desc *desc,
+                                            weft_blob_store **out);
+/* Frees the store and every blob in it, referenced or not. Builders must be gone. NULL is ignored. */
+WEFT_API void weft_blob_store_destroy(weft_blob_store *store);
+/* Counts, and why the last load was refused. Threads: any. */
+WEFT_API weft_result weft_blob_store_stats_get(weft_blob_store *store, weft_blob_store_stats *out);
+
+/* One more reference. BAD_HANDLE when stale. Threads: any that holds a reference. */
+WEFT_API weft_result weft_blob_acquire(weft_blob_store *store, weft_blob_ref ref);
+/* One reference less; the last one frees the blob (unmaps its file). BAD_HANDLE when already gone.
+ * Threads: any. Readers must hold a reference of their own, or be over. */
+WEFT_API weft_result weft_blob_release(weft_blob_store *store, weft_blob_ref ref);
+/* The root, or NULL: null, released or invented reference, or another type than `type` (NULL: any).
+ * Threads: any; 2 ns: resolve once per slice or entity, not per element. */
+WEFT_API const void *weft_blob_get(const weft_blob_store *store, weft_blob_ref ref,
+                                   const weft_blob_type *type);
+/* BAD_HANDLE when stale. Threads: any that holds a reference. */
+WEFT_API weft_result weft_blob_info_get(const weft_blob_store *store, weft_blob_ref ref,
+                                        weft_blob_info *out);
+
+/* ---- Builder: makes one blob. Threads: one at a time; memory it has handed out may be filled by any
+ * threads until weft_blob_builder_finish. The first error is kept and returned by everything after it. ---- */
+
+/* `root_type` must outlive the store. With `capacity_bytes` (0: unknown) at least the final size the blob
+ * is made in place, without a copy. INVALID_ARGUMENT (also a type that cannot be), OUT_OF_MEMORY. */
+WEFT_API weft_result weft_blob_builder_create(weft_blob_store *store,
+                                              const weft_blob_type *root_type,
+                                              uint64_t capacity_bytes, weft_blob_builder **out);
+/* Frees the builder; a finished blob stays. NULL is ignored. */
+WEFT_API void weft_blob_builder_destroy(weft_blob_builder *builder);
+/* The root struct, zeroed; NULL after finish. */
+WEFT_API void *weft_blob_builder_root(weft_blob_builder *builder);
+/* The error kept so far. */
+WEFT_API weft_result weft_blob_builder_error(const weft_blob_builder *builder);
+
+/* Gives an array field `count` elements, zeroed, and returns them: the handle through which nested fields are
+ * reached until finish (the field itself reads as empty until then). `array` must lie in memory of this
+ * builder, at an array field of its type: copies on the stack and reaching through an unfinished field are
+ * refused. NULL on error: INVALID_ARGUMENT, ALREADY_EXISTS (given before), LIMIT (2^62 bytes, depth 256),
+ * OUT_OF_MEMORY. count 0 is fine: it leaves the array empty, and the result may not be dereferenced. */
+WEFT_API void *weft_blob_builder_array(weft_blob_builder *builder, weft_blob_array *array,
+                                       uint64_t count);
+/* The same filled with a copy of `values` (plain data only), hashed on the way: the fastest form. */
+WEFT_API weft_result weft_blob_builder_copy(weft_blob_builder *builder, weft_blob_array *array,
+                                            const void *values, uint64_t count);
+/* Copies UTF-8 text of any length. INVALID_ARGUMENT also when it is not UTF-8. */
+WEFT_API weft_result weft_blob_builder_string(weft_blob_builder *builder, weft_blob_string *string,
+                                              const char *text, uint64_t bytes);
+/* Makes a zeroed object, lets the pointer field point to it, and returns it. */
+WEFT_API void *weft_blob_builder_object(weft_blob_builder *builder, weft_blob_pointer *pointer);
+/* Lets a pointer field point to something of this blob: any number of pointers may share a target; itself,
+ * the root, an element or a member of the right type; NULL makes it null. The last call wins. */
+WEFT_API weft_result weft_blob_builder_point(weft_blob_builder *builder, weft_blob_pointer *pointer,
+                                             const void *target);
+/* Ends building: `out` gets a reference (to the equal blob that exists already, if there is one).
+ * Memory handed out is gone. Equal calls make equal bytes, whatever the capacity or the addresses; padding
+ * is zero unless you wrote it. On failure nothing changes and it can be called again (kept errors: no).
+ * Cost: the bytes once (hash), twice without capacity. */
+WEFT_API weft_result weft_blob_builder_finish(weft_blob_builder *builder, weft_blob_ref *out);
+
+#define WEFT_BLOB_BUILD_ARRAY(builder, array, count)                                               \
+    ((__typeof__((array)->typed))weft_blob_builder_array((builder), &(array)->untyped, (count)))
+#define WEFT_BLOB_BUILD_COPY(builder, array, values, count)                                        \
+    weft_blob_builder_copy((builder), &(array)->untyped, true ? (values) : (array)->typed, (count))
+#define WEFT_BLOB_BUILD_OBJECT(builder, pointer)                                                   \
+    ((__typeof__((pointer)->typed))weft_blob_builder_object((builder), &(pointer)->untyped))
+#define WEFT_BLOB_BUILD_POINT(builder, pointer, target)                                            \
+    weft_blob_builder_point((builder), &(pointer)->untyped, true ? (target) : (pointer)->typed)
+
+/* ---- Bytes and files. The file form is the block itself (little-endian). ---- */
+
+typedef enum weft_blob_load_mode {
+    WEFT_BLOB_LOAD = 0, /* reads the file into memory and validates */
+    /* Maps the file read-only and validates. The file must not be shortened while mapped (SIGBUS);
+     * weft_blob_save never does: it replaces the file. */
+    WEFT_BLOB_MAP = 1,
+    /* Maps without validating its contents, in microseconds: for files nobody else can have written. */
+    WEFT_BLOB_MAP_TRUSTED = 2,
+} weft_blob_load_mode;
+
+/* What is wrong with a block. */
+typedef struct weft_blob_report {
+    const char *failed_check; /* static text; NULL when valid */
+    uint64_t failed_offset;   /* bytes from the start of the block */
+} weft_blob_report;
+
+/* Writes the blob to a new file, syncs it and renames it over `path`: after a crash there is the old file or
+ * the new one. BAD_HANDLE, IO, NOT_FOUND. Threads: any that holds a reference. */
+WEFT_API weft_result weft_blob_save(weft_blob_store *store, weft_blob_ref ref, const char *path);
+/* A blob of the type out of a file (mode: weft_blob_load_mode). NOT_FOUND, IO, CORRUPT, UNSUPPORTED (other
+ * version or byte order), TYPE_MISMATCH, OUT_OF_MEMORY; weft_blob_store_stats_get tells the check and the
+ * offset. Threads: any. `type` must outlive the store. */
+WEFT_API weft_result weft_blob_load(weft_blob_store *store, const char *path,
+                                    const weft_blob_type *type, uint32_t mode, weft_blob_ref *out);
+/* A blob out of a copy of `bytes` untrusted bytes at any address. Errors as weft_blob_load. */
+WEFT_API weft_result weft_blob_adopt(weft_blob_store *store, const void *block, uint64_t bytes,
+                                     const weft_blob_type *type, weft_blob_ref *out);
+/* Checks bytes at a multiple of 64: header, content hash, and that every reference that `type` can reach
+ * stays inside, aligned, at a thing of its type; arrays are a tree (no cycles, no sharing, bounded depth);
+ * text is UTF-8. Cycles of pointers are legal. Then the root at block + WEFT_BLOB_HEADER_BYTES may be used.
+ * Iterative, no allocation, time proportional to the size. `report` may be NULL. Threads: any. */
+WEFT_API weft_result weft_blob_validate(const void *block, uint64_t bytes,
+                                        const weft_blob_type *type, weft_blob_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

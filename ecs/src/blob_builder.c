@@ -1,0 +1,448 @@
+/* blob_builder.c: makes one blob: memory that never moves while it is filled, then one block.
+ *
+ * Allocations are given positions in the final block at once; memory comes in chunks whose addresses are
+ * congruent to those positions modulo 64, so the layout does not depend on the chunks. References are
+ * written by finish only: until then an array field holds count 0 and a mark (its extent's number), so
+ * reading through it finds nothing, and giving it elements twice is noticed. When everything fits into
+ * the first chunk (capacity known), that chunk becomes the block; else the chunks are copied. Large
+ * copies hash whole blocks of content on the way. */
+#include "blob_store.h"
+
+#include "bits.h"
+#include "hash_lanes.h"
+#include "invariant.h"
+
+#include <string.h>
+
+#define CHUNK_BYTES_MIN ((uint64_t)16 << 10)
+#define CHUNKS_MAX 64u /* each at least as large as all before it: 2^62 bytes need fewer */
+#define TABLE_SLACK ((uint64_t)4 << 10)
+
+/* Positions [start, end) of the blob live at memory + (position - base). Never moves. */
+typedef struct chunk {
+    char *memory;
+    uint64_t base; /* multiple of 64 */
+    uint64_t start, end;
+    uint64_t capacity; /* bytes of memory */
+} chunk;
+
+/* A pointer field and where it shall lead (0: nowhere), in order of the calls. */
+typedef struct pointer_patch {
+    uint64_t at, target;
+} pointer_patch;
+
+/* A growing array of `count` elements. */
+typedef struct vector {
+    void *items;
+    uint64_t count, capacity;
+} vector;
+
+/* Owner: the caller; one thread at a time. Invariants: chunks[i].end <= chunks[i + 1].start;
+ * extents are in order of position; chunk_count == 0 after finish. */
+struct weft_blob_builder {
+    weft_blob_store *store;
+    const weft_blob_type *type;
+    weft_result error; /* the first one, kept */
+    uint32_t chunk_count;
+    uint64_t end;        /* first position not yet given away */
+    uint64_t owner_hint; /* see weft__blob_extent_find */
+    vector extents;      /* weft__blob_extent */
+    vector pointers;     /* pointer_patch */
+    vector known;        /* weft__blob_hash_block */
+    weft__blob_plan plan;
+    chunk chunks[CHUNKS_MAX];
+};
+
+/* Where a field handed in by the caller lies. */
+typedef struct place {
+    const weft_blob_field *field;
+    uint64_t at;     /* its position */
+    uint64_t extent; /* number of the extent around it */
+} place;
+
+static weft_result keep_error(weft_blob_builder *b, weft_result result)
+{
+    if (b->error == WEFT_OK) b->error = result;
+    return result;
+}
+
+/* ---- memory ---- */
+
+/* Room for one more item, which the caller writes; NULL when memory ends (the vector is unchanged). */
+static void *vector_next(weft_blob_builder *b, vector *v, size_t item_bytes)
+{
+    if (v->count == v->capacity) {
+        uint64_t capacity = v->capacity == 0 ? 32 : v->capacity * 2;
+        void *items = weft__realloc(&b->store->memory, WEFT__MEMORY_SNAPSHOTS, v->items,
+                                    v->capacity, capacity, item_bytes, 8);
+        if (items == NULL) return NULL;
+        v->items = items;
+        v->capacity = capacity;
+    }
+    return (char *)v->items + v->count * item_bytes;
+}
+
+static void vector_free(weft_blob_builder *b, vector *v, size_t item_bytes)
+{
+    weft__free(&b->store->memory, WEFT__MEMORY_SNAPSHOTS, v->items, v->capacity, item_bytes, 8);
+    *v = (vector){0};
+}
+
+static void free_chunk(weft_blob_builder *b, chunk *c)
+{
+    weft__free(&b->store->memory, WEFT__MEMORY_SNAPSHOTS, c->memory, c->capacity, 1,
+               WEFT_BLOB_ALIGNMENT_MAX);
+    c->memory = NULL;
+}
+
+/* A chunk that can hold positions up to `end`, from the end of the last one on. */
+static weft_result add_chunk(weft_blob_builder *b, uint64_t end)
+{
+    if (b->chunk_count == CHUNKS_MAX) return WEFT_LIMIT;
+    const uint64_t base = b->end & ~(uint64_t)(WEFT_BLOB_ALIGNMENT_MAX - 1);
+    uint64_t capacity = bits_align_up(end - base, WEFT_BLOB_ALIGNMENT_MAX);
+    if (capacity < CHUNK_BYTES_MIN) capacity = CHUNK_BYTES_MIN;
+    if (b->chunk_count != 0 && capacity < b->end) capacity = b->end;
+    char *memory = weft__alloc(&b->store->memory, WEFT__MEMORY_SNAPSHOTS, capacity, 1,
+                               WEFT_BLOB_ALIGNMENT_MAX);
+    if (memory == NULL) return WEFT_OUT_OF_MEMORY;
+    b->chunks[b->chunk_count++] = (chunk){memory, base, b->end, b->end, capacity};
+    return WEFT_OK;
+}
+
+static char *address_of(const weft_blob_builder *b, uint64_t position)
+{
+    for (uint32_t i = b->chunk_count; i-- != 0;) {
+        const chunk *c = &b->chunks[i];
+        if (position >= c->start) return c->memory + (position - c->base);
+    }
+    return NULL;
+}
+
+/* Position of an address in memory of this builder, or 0 (where only the header is). */
+static uint64_t position_of(const weft_blob_builder *b, const void *address)
+{
+    for (uint32_t i = b->chunk_count; i-- != 0;) {
+        const chunk *c = &b->chunks[i];
+        uintptr_t start = (uintptr_t)c->memory + (c->start - c->base);
+        if ((uintptr_t)address - start < c->end - c->start) {
+            return c->start + ((uintptr_t)address - start);
+        }
+    }
+    return 0;
+}
+
+/* Gives away the next extent: `spare` says what it is; its position is filled in. Fails without a
+ * change. The memory is not zeroed; the gap before it is. */
+static char *allocate(weft_blob_builder *b, weft__blob_extent *spare)
+{
+    const weft__blob_element *kind = &b->plan.kinds[spare->kind];
+    uint64_t bytes, start = bits_align_up(b->end, kind->alignment);
+    if (__builtin_mul_overflow(spare->count, kind->bytes, &bytes) ||
+        bytes > BLOB_BYTES_MAX - start) {
+        return keep_error(b, WEFT_LIMIT), NULL;
+    }
+    weft__blob_extent *extent = vector_next(b, &b->extents, sizeof *extent);
+    if (extent == NULL) return keep_error(b, WEFT_OUT_OF_MEMORY), NULL;
+    chunk *c = b->chunk_count == 0 ? NULL : &b->chunks[b->chunk_count - 1];
+    if (c == NULL || start + bytes - c->base > c->capacity) {
+        weft_result result = add_chunk(b, start + bytes);
+        if (result != WEFT_OK) return keep_error(b, result), NULL;
+        c = &b->chunks[b->chunk_count - 1];
+    }
+    char *memory = c->memory + (start - c->base);
+    memset(memory - (start - b->end), 0, start - b->end);
+    b->end = c->end = start + bytes;
+    spare->position = start;
+    *extent = *spare;
+    b->extents.count++;
+    return memory;
+}
+
+/* ---- finding fields ---- */
+
+/* The field at an address; INVALID_ARGUMENT unless it is a `kind` of this builder's memory. */
+static weft_result find_field(weft_blob_builder *b, const void *address, uint32_t kind, place *out)
+{
+    if (b->error != WEFT_OK) return b->error;
+    if (b->chunk_count == 0) return WEFT_WRONG_PHASE;
+    out->at = address == NULL ? 0 : position_of(b, address);
+    if (out->at == 0) return keep_error(b, WEFT_INVALID_ARGUMENT);
+    const weft__blob_extent *extents = b->extents.items;
+    out->extent = weft__blob_extent_find(extents, b->extents.count, out->at, &b->owner_hint);
+    const weft__blob_extent *extent = &extents[out->extent];
+    const weft__blob_element *element = &b->plan.kinds[extent->kind];
+    uint64_t delta = out->at - extent->position;
+    out->field = delta < extent->count * element->bytes
+                     ? weft__blob_field_at(element, delta % element->bytes)
+                     : NULL;
+    if (out->field == NULL || out->field->kind != kind) return keep_error(b, WEFT_INVALID_ARGUMENT);
+    return WEFT_OK;
+}
+
+/* Elements for the array or string field at `address`, marked as given. */
+static char *allocate_owned(weft_blob_builder *b, weft_blob_array *address, const place *where,
+                            uint64_t count)
+{
+    const weft__blob_extent *owner = (const weft__blob_extent *)b->extents.items + where->extent;
+    if (address->offset != 0) return keep_error(b, WEFT_ALREADY_EXISTS), NULL;
+    if (owner->depth == WEFT_BLOB_DEPTH_MAX) return keep_error(b, WEFT_LIMIT), NULL;
+    weft__blob_extent extent = {.count = count,
+                                .owner = where->at,
+                                .kind = weft__blob_plan_kind(&b->plan, where->field),
+                                .depth = owner->depth + 1};
+    char *memory = allocate(b, &extent);
+    /* The mark. A multiple of 8: what is reached through it is misaligned, so it is never a field. */
+    if (memory != NULL) address->offset = (int64_t)(b->extents.count - 1) * 8;
+    return memory;
+}
+
+static weft_result add_pointer(weft_blob_builder *b, uint64_t at, uint64_t target)
+{
+    pointer_patch *patch = vector_next(b, &b->pointers, sizeof *patch);
+    if (patch == NULL) return keep_error(b, WEFT_OUT_OF_MEMORY);
+    *patch = (pointer_patch){at, target};
+    b->pointers.count++;
+    return WEFT_OK;
+}
+
+/* ---- public: building ---- */
+
+weft_result weft_blob_builder_create(weft_blob_store *store, const weft_blob_type *root_type,
+                                     uint64_t capacity_bytes, weft_blob_builder **out)
+{
+    if (store == NULL || root_type == NULL || out == NULL || capacity_bytes > BLOB_BYTES_MAX) {
+        return WEFT_INVALID_ARGUMENT;
+    }
+    *out = NULL;
+    weft_blob_builder *b = weft__alloc(&store->memory, WEFT__MEMORY_SNAPSHOTS, 1, sizeof *b, 8);
+    if (b == NULL) return WEFT_OUT_OF_MEMORY;
+    *b = (weft_blob_builder){0};
+    b->store = store;
+    b->type = root_type;
+    const uint64_t first = capacity_bytes == 0
+                               ? CHUNK_BYTES_MIN
+                               : WEFT_BLOB_HEADER_BYTES + capacity_bytes + TABLE_SLACK;
+    weft_result result = weft__blob_plan_init(&b->plan, root_type);
+    if (result == WEFT_OK) result = add_chunk(b, first); /* from 0: with room for the header */
+    b->end = b->chunks[0].start = b->chunks[0].end = WEFT_BLOB_HEADER_BYTES;
+    weft__blob_extent root = {.count = 1};
+    char *memory = result == WEFT_OK ? allocate(b, &root) : NULL;
+    if (memory == NULL) {
+        result = result != WEFT_OK ? result : b->error;
+        weft_blob_builder_destroy(b);
+        return result;
+    }
+    memset(memory, 0, root_type->bytes);
+    *out = b;
+    return WEFT_OK;
+}
+
+void weft_blob_builder_destroy(weft_blob_builder *b)
+{
+    if (b == NULL) return;
+    for (uint32_t i = 0; i < b->chunk_count; i++) free_chunk(b, &b->chunks[i]);
+    vector_free(b, &b->extents, sizeof(weft__blob_extent));
+    vector_free(b, &b->pointers, sizeof(pointer_patch));
+    vector_free(b, &b->known, sizeof(weft__blob_hash_block));
+    weft__free(&b->store->memory, WEFT__MEMORY_SNAPSHOTS, b, 1, sizeof *b, 8);
+}
+
+void *weft_blob_builder_root(weft_blob_builder *b)
+{
+    return b == NULL || b->chunk_count == 0 ? NULL : address_of(b, WEFT_BLOB_HEADER_BYTES);
+}
+
+weft_result weft_blob_builder_error(const weft_blob_builder *b)
+{
+    return b == NULL ? WEFT_INVALID_ARGUMENT : b->error;
+}
+
+void *weft_blob_builder_array(weft_blob_builder *b, weft_blob_array *array, uint64_t count)
+{
+    place where;
+    if (b == NULL || find_field(b, array, WEFT_BLOB_KIND_ARRAY, &where) != WEFT_OK) return NULL;
+    if (count == 0) return array;
+    char *memory = allocate_owned(b, array, &where, count);
+    if (memory != NULL) memset(memory, 0, count * where.field->bytes);
+    return memory;
+}
+
+/* Copies into the newest extent; whole hash blocks are hashed on the way. */
+static weft_result copy_hashed(weft_blob_builder *b, char *memory, const char *from, uint64_t bytes)
+{
+    uint64_t position = b->end - bytes;
+    while (bytes != 0) {
+        uint64_t index = position / BLOB_HASH_BLOCK;
+        uint64_t piece = (index + 1) * BLOB_HASH_BLOCK - position;
+        if (piece > bytes) piece = bytes;
+        if (piece == BLOB_HASH_BLOCK) {
+            weft__blob_hash_block *known = vector_next(b, &b->known, sizeof *known);
+            if (known == NULL) return keep_error(b, WEFT_OUT_OF_MEMORY);
+            known->index = index;
+            known->hash = weft__hash_lanes_copy(BLOB_BLOCK_SEED(index), memory, from, piece);
+            b->known.count++;
+        } else {
+            memcpy(memory, from, piece);
+        }
+        memory += piece, from += piece, position += piece, bytes -= piece;
+    }
+    return WEFT_OK;
+}
+
+weft_result weft_blob_builder_copy(weft_blob_builder *b, weft_blob_array *array, const void *values,
+                                   uint64_t count)
+{
+    place where;
+    if (b == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = find_field(b, array, WEFT_BLOB_KIND_ARRAY, &where);
+    if (result != WEFT_OK || count == 0) return result;
+    /* References of other memory would be copied as they are. */
+    bool is_plain = where.field->type == NULL || where.field->type->field_count == 0;
+    if (values == NULL || !is_plain) return keep_error(b, WEFT_INVALID_ARGUMENT);
+    char *memory = allocate_owned(b, array, &where, count);
+    return memory == NULL ? b->error : copy_hashed(b, memory, values, count * where.field->bytes);
+}
+
+weft_result weft_blob_builder_string(weft_blob_builder *b, weft_blob_string *string,
+                                     const char *text, uint64_t bytes)
+{
+    place where;
+    if (b == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = find_field(b, string, WEFT_BLOB_KIND_STRING, &where);
+    if (result != WEFT_OK || bytes == 0) return result;
+    if (text == NULL || bytes > BLOB_BYTES_MAX || !weft__blob_text_is_utf8(text, bytes)) {
+        return keep_error(b, WEFT_INVALID_ARGUMENT);
+    }
+    char *memory = allocate_owned(b, (weft_blob_array *)(void *)string, &where, bytes + 1);
+    if (memory == NULL) return b->error;
+    memcpy(memory, text, bytes);
+    memory[bytes] = '\0';
+    return WEFT_OK;
+}
+
+void *weft_blob_builder_object(weft_blob_builder *b, weft_blob_pointer *pointer)
+{
+    place where;
+    if (b == NULL || find_field(b, pointer, WEFT_BLOB_KIND_POINTER, &where) != WEFT_OK) return NULL;
+    weft__blob_extent object = {.count = 1, .kind = weft__blob_plan_kind(&b->plan, where.field)};
+    char *memory = allocate(b, &object);
+    if (memory == NULL || add_pointer(b, where.at, object.position) != WEFT_OK) return NULL;
+    memset(memory, 0, where.field->bytes);
+    return memory;
+}
+
+weft_result weft_blob_builder_point(weft_blob_builder *b, weft_blob_pointer *pointer,
+                                    const void *target)
+{
+    place where;
+    if (b == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = find_field(b, pointer, WEFT_BLOB_KIND_POINTER, &where);
+    if (result != WEFT_OK) return result;
+    if (target == NULL) return add_pointer(b, where.at, 0);
+    const uint64_t position = position_of(b, target);
+    if (position == 0) return keep_error(b, WEFT_INVALID_ARGUMENT);
+    uint64_t hint = b->extents.count - 1;
+    const weft__blob_extent *extents = b->extents.items;
+    const weft__blob_extent *extent =
+        &extents[weft__blob_extent_find(extents, b->extents.count, position, &hint)];
+    const weft__blob_element *element = &b->plan.kinds[extent->kind];
+    if (!weft__blob_target_fits(element, extent, position - extent->position, where.field)) {
+        return keep_error(b, WEFT_INVALID_ARGUMENT);
+    }
+    return add_pointer(b, where.at, position);
+}
+
+/* ---- finish ---- */
+
+/* The block: the first chunk itself when all fits and little is left over, else a copy. */
+static weft_result make_block(weft_blob_builder *b, uint64_t total, weft__blob_block *out)
+{
+    const chunk *first = &b->chunks[0];
+    if (b->chunk_count == 1 && !b->store->protects && total <= first->capacity &&
+        first->capacity - total <= first->capacity / 8) {
+        *out = (weft__blob_block){first->memory, first->capacity, BLOB_HEAP};
+        return WEFT_OK;
+    }
+    weft_result result = weft__blob_block_create(b->store, total, out);
+    if (result != WEFT_OK) return result;
+    for (uint32_t i = 0; i < b->chunk_count; i++) {
+        const chunk *c = &b->chunks[i];
+        memcpy((char *)out->memory + c->start, c->memory + (c->start - c->base), c->end - c->start);
+    }
+    return WEFT_OK;
+}
+
+/* What the field of an extent counts: a string does not count its NUL. */
+static uint64_t visible_count(const weft_blob_builder *b, const weft__blob_extent *extent,
+                              uint64_t *hint)
+{
+    if (b->plan.kinds[extent->kind].bytes != 1) return extent->count;
+    const weft__blob_extent *extents = b->extents.items;
+    const weft__blob_extent *owner =
+        &extents[weft__blob_extent_find(extents, b->extents.count, extent->owner, hint)];
+    const weft__blob_element *element = &b->plan.kinds[owner->kind];
+    const weft_blob_field *field =
+        weft__blob_field_at(element, (extent->owner - owner->position) % element->bytes);
+    return extent->count - (field->kind == WEFT_BLOB_KIND_STRING);
+}
+
+/* Writes all references of the block. Can be repeated. */
+static void write_references(const weft_blob_builder *b, char *block)
+{
+    const weft__blob_extent *extents = b->extents.items;
+    uint64_t hint = 0;
+    for (uint64_t i = 1; i < b->extents.count; i++) {
+        const weft__blob_extent *extent = &extents[i];
+        if (extent->owner == 0) continue;
+        weft_blob_array value = {.offset = (int64_t)(extent->position - extent->owner - 1),
+                                 .count = visible_count(b, extent, &hint)};
+        memcpy(block + extent->owner, &value, sizeof value);
+    }
+    const pointer_patch *pointers = b->pointers.items;
+    for (uint64_t i = 0; i < b->pointers.count; i++) {
+        uint64_t target = pointers[i].target;
+        weft_blob_pointer value = {target == 0 ? 0 : (int64_t)(target - pointers[i].at - 1)};
+        memcpy(block + pointers[i].at, &value, sizeof value);
+    }
+}
+
+static void write_header_and_table(const weft_blob_builder *b, char *block, uint64_t total)
+{
+    weft__blob_header *header = (weft__blob_header *)(void *)block;
+    const uint64_t table = bits_align_up(b->end, 8);
+    *header = (weft__blob_header){.magic = BLOB_MAGIC,
+                                  .version = BLOB_VERSION,
+                                  .byte_order = BLOB_BYTE_ORDER,
+                                  .type_hash = b->plan.type_hash,
+                                  .total_bytes = total,
+                                  .data_end = b->end,
+                                  .extent_count = b->extents.count};
+    memset(block + b->end, 0, table - b->end);
+    memcpy(block + table, b->extents.items, b->extents.count * sizeof(weft__blob_extent));
+    header->content_hash = weft__blob_content_hash(block, b->known.items, b->known.count);
+}
+
+weft_result weft_blob_builder_finish(weft_blob_builder *b, weft_blob_ref *out)
+{
+    if (b == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
+    out->id = 0;
+    if (b->error != WEFT_OK) return b->error;
+    if (b->chunk_count == 0) return WEFT_WRONG_PHASE;
+    weft__blob_block block;
+    const uint64_t total = bits_align_up(b->end, 8) + b->extents.count * sizeof(weft__blob_extent);
+    weft_result result = make_block(b, total, &block);
+    if (result != WEFT_OK) return result;
+    const bool is_in_place = block.memory == b->chunks[0].memory;
+    write_references(b, block.memory);
+    write_header_and_table(b, block.memory, total);
+    WEFT_ASSERT(weft__blob_check(block.memory, total, &b->plan, true, NULL) == WEFT_OK);
+    result = weft__blob_store_insert(b->store, &block, b->type, out);
+    if (result != WEFT_OK) {
+        if (!is_in_place) weft__blob_block_destroy(b->store, &block);
+        return result;
+    }
+    for (uint32_t i = is_in_place; i < b->chunk_count; i++) free_chunk(b, &b->chunks[i]);
+    b->chunk_count = 0;
+    return WEFT_OK;
+}

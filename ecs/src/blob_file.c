@@ -1,0 +1,109 @@
+/* blob_file.c: blobs from and to files and foreign bytes. The file is the block. Everything that comes in
+ * is checked against its type first; sizes are checked against the file before memory is taken. */
+#include "blob_store.h"
+
+#include <string.h>
+
+/* Type, and the file it is read from. On the stack of weft_blob_load. */
+typedef struct loading {
+    weft_blob_store *store;
+    weft__blob_plan plan;
+    weft_blob_report report;
+    weft__os_file file;
+    uint64_t bytes;
+} loading;
+
+weft_result weft_blob_save(weft_blob_store *store, weft_blob_ref ref, const char *path)
+{
+    if (store == NULL || path == NULL) return WEFT_INVALID_ARGUMENT;
+    const weft__blob_header *header = weft__blob_store_block(store, ref);
+    if (header == NULL) return WEFT_BAD_HANDLE;
+    weft__file_piece piece = {header, header->total_bytes};
+    return weft__file_replace(store->os, path, &piece, 1);
+}
+
+/* Header and size, before anything is allocated. */
+static weft_result check_start(loading *l)
+{
+    const weft__os_files *files = weft__os_files_of(l->store->os);
+    weft__blob_header header;
+    if (l->bytes < sizeof header) {
+        l->report = (weft_blob_report){"shorter than a header", 0};
+        return WEFT_CORRUPT;
+    }
+    weft_result result = files->read(files->user, l->file, &header, sizeof header, 0);
+    if (result != WEFT_OK) return result;
+    return weft__blob_check_header(&header, l->bytes, &l->plan, &l->report);
+}
+
+static weft_result fetch(loading *l, uint32_t mode, weft__blob_block *block)
+{
+    const weft__os_files *files = weft__os_files_of(l->store->os);
+    if (mode != WEFT_BLOB_LOAD) {
+        *block = (weft__blob_block){.reserved_bytes = l->bytes, .backing = BLOB_MAPPED};
+        return files->map(files->user, l->file, l->bytes, &block->memory);
+    }
+    weft_result result = weft__blob_block_create(l->store, l->bytes, block);
+    if (result != WEFT_OK) return result;
+    return files->read(files->user, l->file, block->memory, l->bytes, 0);
+}
+
+static weft_result load_open_file(loading *l, const weft_blob_type *type, uint32_t mode,
+                                  weft_blob_ref *out)
+{
+    weft__blob_block block = {0};
+    weft_result result = check_start(l);
+    if (result == WEFT_OK) result = fetch(l, mode, &block);
+    /* The file may have changed since check_start: what was fetched is checked, not what was seen. */
+    if (result == WEFT_OK && mode == WEFT_BLOB_MAP_TRUSTED) {
+        result = weft__blob_check_header(block.memory, l->bytes, &l->plan, &l->report);
+    } else if (result == WEFT_OK) {
+        result = weft__blob_check(block.memory, l->bytes, &l->plan, true, &l->report);
+    }
+    if (result == WEFT_OK) result = weft__blob_store_insert(l->store, &block, type, out);
+    if (result != WEFT_OK) weft__blob_block_destroy(l->store, &block);
+    return result;
+}
+
+weft_result weft_blob_load(weft_blob_store *store, const char *path, const weft_blob_type *type,
+                           uint32_t mode, weft_blob_ref *out)
+{
+    if (store == NULL || path == NULL || out == NULL || mode > WEFT_BLOB_MAP_TRUSTED) {
+        return WEFT_INVALID_ARGUMENT;
+    }
+    out->id = 0;
+    loading l = {.store = store};
+    weft_result result = weft__blob_plan_init(&l.plan, type);
+    if (result != WEFT_OK) return result;
+    const weft__os_files *files = weft__os_files_of(store->os);
+    result = files->open_read(files->user, path, &l.file, &l.bytes);
+    if (result != WEFT_OK) return result;
+    result = load_open_file(&l, type, mode, out);
+    files->close(files->user, l.file);
+    if (result != WEFT_OK) weft__blob_store_note(store, &l.report);
+    return result;
+}
+
+weft_result weft_blob_adopt(weft_blob_store *store, const void *block, uint64_t bytes,
+                            const weft_blob_type *type, weft_blob_ref *out)
+{
+    if (store == NULL || block == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
+    out->id = 0;
+    weft__blob_plan plan;
+    weft__blob_block copy = {0};
+    weft_blob_report report = {"shorter than a header", 0};
+    weft_result result = weft__blob_plan_init(&plan, type);
+    if (result != WEFT_OK) return result;
+    if (bytes < sizeof(weft__blob_header)) {
+        weft__blob_store_note(store, &report);
+        return WEFT_CORRUPT;
+    }
+    result = weft__blob_block_create(store, bytes, &copy);
+    if (result != WEFT_OK) return result;
+    memcpy(copy.memory, block, bytes);
+    result = weft__blob_check(copy.memory, bytes, &plan, true, &report);
+    if (result != WEFT_OK) weft__blob_store_note(store, &report);
+    if (result == WEFT_OK) result = weft__blob_store_insert(store, &copy, type, out);
+    if (result != WEFT_OK) weft__blob_block_destroy(store, &copy);
+    return result;
+}

@@ -1,0 +1,106 @@
+/* blob_format.h: the bytes of a blob block, its compiled type, and what builder, validator and store
+ * share.
+ *
+ *     0        weft__blob_header
+ *     64       root, then arrays, strings and objects in the order of their allocation, each at the
+ *              next multiple of its alignment (so the layout depends on the calls only)
+ *     data_end zero bytes up to a multiple of 8
+ *     table    one weft__blob_extent per allocation, in order of position; the root is number 0
+ *
+ * Readers never touch the table: it is there so that validation is two linear passes. It says what
+ * lies where; that every reference agrees with it is checked against the type, which the program
+ * knows and an attacker does not choose. The content hash covers everything behind the header in
+ * blocks of 64 KiB, so that the builder can hash large arrays while it copies them. */
+#ifndef WEFT_BLOB_FORMAT_H
+#define WEFT_BLOB_FORMAT_H
+
+#include <weft/blob.h>
+
+#include <assert.h>
+
+#define BLOB_MAGIC                                                                                 \
+    UINT64_C(0x0A1A626F6C427457) /* "WtBlob", then two bytes text mode would change */
+#define BLOB_VERSION 1u
+#define BLOB_BYTE_ORDER 0x01020304u
+#define BLOB_BYTES_MAX (UINT64_C(1) << 62)
+#define BLOB_KINDS_MAX 256u
+#define BLOB_FIELDS_MAX 4096u
+#define BLOB_HASH_BLOCK ((uint64_t)64 << 10)
+/* Seed of the hash of block number `index`. */
+#define BLOB_BLOCK_SEED(index) (UINT64_C(0xA24BAED4963EE407) + (index))
+
+/* Invariants: table offset == data_end rounded up to 8;
+ * total_bytes == table offset + extent_count * sizeof(weft__blob_extent). */
+typedef struct weft__blob_header {
+    uint64_t magic;
+    uint32_t version, byte_order;
+    uint64_t type_hash, content_hash;
+    uint64_t total_bytes, data_end, extent_count;
+    uint64_t reserved; /* 0 */
+} weft__blob_header;
+static_assert(sizeof(weft__blob_header) == WEFT_BLOB_HEADER_BYTES, "the root follows the header");
+
+/* One allocation: root, array, string (with its NUL) or object. */
+typedef struct weft__blob_extent {
+    uint64_t position; /* from the start of the block */
+    uint64_t count;    /* elements, at least 1 */
+    uint64_t owner; /* position of the array or string field that refers to it; 0: root, object */
+    uint32_t kind;  /* index into weft__blob_plan.kinds */
+    uint32_t depth; /* arrays around it: owner's depth + 1; 0: root, object */
+} weft__blob_extent;
+static_assert(sizeof(weft__blob_extent) == 32, "file format");
+
+/* What an extent is an array of. */
+typedef struct weft__blob_element {
+    const weft_blob_type *type; /* NULL: plain data */
+    uint32_t bytes, alignment;
+} weft__blob_element;
+
+/* A root type, compiled: all kinds of extents it can reach, breadth first (the root is kind 0).
+ * Constant after weft__blob_plan_init. */
+typedef struct weft__blob_plan {
+    uint32_t kind_count;
+    uint64_t type_hash;
+    weft__blob_element kinds[BLOB_KINDS_MAX];
+} weft__blob_plan;
+
+/* Hash of one block of the content, known before the whole. */
+typedef struct weft__blob_hash_block {
+    uint64_t index, hash;
+} weft__blob_hash_block;
+
+/* INVALID_ARGUMENT when the description contradicts itself; LIMIT for more than 256 kinds. */
+weft_result weft__blob_plan_init(weft__blob_plan *plan, const weft_blob_type *root);
+/* Kind of what a field refers to; the plan contains it. */
+uint32_t weft__blob_plan_kind(const weft__blob_plan *plan, const weft_blob_field *field);
+/* The reference at byte `offset` of an element, or NULL. */
+const weft_blob_field *weft__blob_field_at(const weft__blob_element *element, uint64_t offset);
+/* Whether a pointer `field` may point `delta` bytes into an extent of these elements. */
+bool weft__blob_target_fits(const weft__blob_element *element, const weft__blob_extent *extent,
+                            uint64_t delta, const weft_blob_field *field);
+bool weft__blob_text_is_utf8(const char *text, uint64_t bytes);
+
+/* Index of the extent with the highest position <= `position`; 0 when there is none. `hint` is where
+ * the last search ended: its neighbour is found without a search. */
+uint64_t weft__blob_extent_find(const weft__blob_extent *extents, uint64_t count, uint64_t position,
+                                uint64_t *hint);
+
+/* Content hash of a block, given its header (whose content_hash is not looked at). `known`, in order
+ * of index, spares reading those blocks. */
+uint64_t weft__blob_content_hash(const void *block, const weft__blob_hash_block *known,
+                                 uint64_t known_count);
+/* Checks that need the header only. `bytes` is the size of the file or block. */
+weft_result weft__blob_check_header(const weft__blob_header *header, uint64_t bytes,
+                                    const weft__blob_plan *plan, weft_blob_report *report);
+/* The whole validator; without the hash for tests and fuzzing, which must get past it. */
+weft_result weft__blob_check(const void *block, uint64_t bytes, const weft__blob_plan *plan,
+                             bool with_hash, weft_blob_report *report);
+
+static inline const weft__blob_extent *weft__blob_table(const void *block)
+{
+    const weft__blob_header *header = block;
+    uint64_t offset = (header->data_end + 7) & ~UINT64_C(7);
+    return (const weft__blob_extent *)(const void *)((const char *)block + offset);
+}
+
+#endif

@@ -1,0 +1,399 @@
+/* blob_store.c: blobs by handle: reference counts, one copy of equal content, freeing.
+ *
+ * A slot's state word holds generation and references. Everything that changes which blobs exist (insert,
+ * the end of the last release) happens under one lock; taking and giving references and resolving a
+ * handle do not need it.
+ *
+ *   S1  segment made: slots zeroed, release store of x_segments -> get/acquire: acquire load of it
+ *   S2  insert: block and type stored, release store of x_state -> get/acquire: acquire load of x_state,
+ *       then the block (the generation in the word proves that it is this block)
+ *   S3  release: CAS references - 1                             -> last release: CAS to 0, frees:
+ *       every reader is over before its own release, so before the memory goes
+ *   S4  unlock: exchange of x_lock                              -> lock: CAS or exchange of x_lock
+ *
+ * A CAS from 0 references never succeeds, so a blob on its way out is not found again: an insert of equal
+ * content meanwhile makes a new blob. Who brought the count to 0 is the only one that unlinks and frees
+ * the slot; from its S3 on nobody else may touch the block. */
+#include "blob_store.h"
+
+#include "bits.h"
+#include "invariant.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REFERENCES(state) ((uint32_t)(state))
+#define GENERATION(state) ((uint32_t)((state) >> 32))
+#define STATE(generation, references) ((uint64_t)(generation) << 32 | (references))
+#define BUCKETS_FIRST 64u
+#define PAGE_BYTES ((size_t)4096)
+
+static void lock(weft_blob_store *store)
+{
+    uint32_t state = 0;
+    if (at_cas_ar(&store->x_lock, &state, 1)) return; /* S4 */
+    while (at_xchg_ar(&store->x_lock, 2) != 0) {      /* S4 */
+        store->os->futex_wait(store->os->user, &store->x_lock, 2);
+    }
+}
+
+static void unlock(weft_blob_store *store)
+{
+    if (at_xchg_ar(&store->x_lock, 0) == 2) { /* S4 */
+        store->os->futex_wake(store->os->user, &store->x_lock, 1);
+    }
+}
+
+/* Segment number and place of a slot index: segment s starts at FIRST * (2^s - 1). */
+static uint32_t segment_of(uint32_t index, uint32_t *place)
+{
+    uint64_t shifted = (uint64_t)index + BLOB_SEGMENT_FIRST;
+    uint32_t segment = bits_highest(shifted) - bits_highest(BLOB_SEGMENT_FIRST);
+    *place = (uint32_t)(shifted - ((uint64_t)BLOB_SEGMENT_FIRST << segment));
+    return segment;
+}
+
+static blob_slot *slot_at(const weft_blob_store *store, uint32_t index)
+{
+    uint32_t place;
+    uint32_t segment = segment_of(index, &place);
+    if (segment >= BLOB_SEGMENTS) return NULL;
+    blob_slot *slots = at_load_acq(&store->x_segments[segment]); /* S1 */
+    return slots == NULL ? NULL : &slots[place];
+}
+
+/* The slot of a handle that is alive now, or NULL. */
+static blob_slot *slot_of(const weft_blob_store *store, weft_blob_ref ref, uint64_t *state)
+{
+    blob_slot *slot = slot_at(store, (uint32_t)ref.id);
+    if (slot == NULL) return NULL;
+    *state = at_load_acq(&slot->x_state); /* S2 */
+    bool is_alive = GENERATION(*state) == (uint32_t)(ref.id >> 32) && REFERENCES(*state) != 0;
+    return is_alive ? slot : NULL;
+}
+
+/* ---- blocks ---- */
+
+weft_result weft__blob_block_create(weft_blob_store *store, size_t bytes, weft__blob_block *out)
+{
+    *out = (weft__blob_block){.reserved_bytes = bytes, .backing = BLOB_HEAP};
+    if (!store->protects) {
+        out->memory =
+            weft__alloc(&store->memory, WEFT__MEMORY_SNAPSHOTS, bytes, 1, WEFT_BLOB_ALIGNMENT_MAX);
+        return out->memory != NULL ? WEFT_OK : WEFT_OUT_OF_MEMORY;
+    }
+    if (bytes > SIZE_MAX - PAGE_BYTES) return WEFT_OUT_OF_MEMORY;
+    out->backing = BLOB_PAGES;
+    out->reserved_bytes = bits_align_up(bytes, PAGE_BYTES);
+    out->memory = store->os->map(store->os->user, out->reserved_bytes, PAGE_BYTES);
+    if (out->memory == NULL) return WEFT_OUT_OF_MEMORY;
+    weft__memory_count(&store->memory, WEFT__MEMORY_SNAPSHOTS, (int64_t)out->reserved_bytes);
+    return WEFT_OK;
+}
+
+void weft__blob_block_destroy(weft_blob_store *store, weft__blob_block *block)
+{
+    if (block->memory == NULL) return;
+    if (block->backing == BLOB_HEAP) {
+        weft__free(&store->memory, WEFT__MEMORY_SNAPSHOTS, block->memory, block->reserved_bytes, 1,
+                   WEFT_BLOB_ALIGNMENT_MAX);
+    } else {
+        store->os->unmap(store->os->user, block->memory, block->reserved_bytes);
+        if (block->backing == BLOB_PAGES) {
+            weft__memory_count(&store->memory, WEFT__MEMORY_SNAPSHOTS,
+                               -(int64_t)block->reserved_bytes);
+        }
+    }
+    block->memory = NULL;
+}
+
+/* ---- slots and the content table; all with the lock held ---- */
+
+static weft_result add_segment_locked(weft_blob_store *store, uint32_t segment)
+{
+    if (segment >= BLOB_SEGMENTS) return WEFT_LIMIT;
+    if (at_plain(&store->x_segments[segment]) != NULL) return WEFT_OK;
+    blob_slot *slots = weft__alloc_zeroed(&store->memory, WEFT__MEMORY_SNAPSHOTS,
+                                          (size_t)BLOB_SEGMENT_FIRST << segment, sizeof *slots, 8);
+    if (slots == NULL) return WEFT_OUT_OF_MEMORY;
+    at_store_rel(&store->x_segments[segment], (void *)slots); /* S1 */
+    return WEFT_OK;
+}
+
+/* A slot that nobody refers to, its generation set. */
+static weft_result take_slot_locked(weft_blob_store *store, uint32_t *out)
+{
+    if (store->free_first != BLOB_NO_SLOT) {
+        *out = store->free_first;
+        store->free_first = slot_at(store, *out)->next;
+        return WEFT_OK;
+    }
+    uint32_t place;
+    weft_result result = add_segment_locked(store, segment_of(store->slot_count, &place));
+    if (result != WEFT_OK) return result;
+    *out = store->slot_count++;
+    at_init(&slot_at(store, *out)->x_state, STATE(1, 0)); /* no handle to it exists yet */
+    return WEFT_OK;
+}
+
+static uint64_t slot_hash(const blob_slot *slot)
+{
+    const weft__blob_header *header = slot->block.memory;
+    return header->content_hash;
+}
+
+static weft_result grow_buckets_locked(weft_blob_store *store)
+{
+    if (store->stats.blob_count < store->bucket_count) return WEFT_OK;
+    uint32_t count = store->bucket_count * 2;
+    uint32_t *buckets =
+        weft__alloc(&store->memory, WEFT__MEMORY_SNAPSHOTS, count, sizeof *buckets, 8);
+    if (buckets == NULL) return WEFT_OUT_OF_MEMORY;
+    memset(buckets, 0xff, count * sizeof *buckets);
+    for (uint32_t i = 0; i < store->bucket_count; i++) {
+        for (uint32_t index = store->buckets[i], next; index != BLOB_NO_SLOT; index = next) {
+            blob_slot *slot = slot_at(store, index);
+            uint32_t *head = &buckets[slot_hash(slot) & (count - 1)];
+            next = slot->next, slot->next = *head, *head = index;
+        }
+    }
+    weft__free(&store->memory, WEFT__MEMORY_SNAPSHOTS, store->buckets, store->bucket_count,
+               sizeof *buckets, 8);
+    store->buckets = buckets;
+    store->bucket_count = count;
+    return WEFT_OK;
+}
+
+/* One more reference unless there are none (or 2^32 - 1) left. */
+static weft_result add_reference(blob_slot *slot, uint32_t generation)
+{
+    uint64_t state = at_load_acq(&slot->x_state); /* S2 */
+    do {
+        if (GENERATION(state) != generation || REFERENCES(state) == 0) return WEFT_BAD_HANDLE;
+        if (REFERENCES(state) == UINT32_MAX) return WEFT_LIMIT;
+    } while (!at_cas_ar(&slot->x_state, &state, state + 1)); /* S2, S3 */
+    return WEFT_OK;
+}
+
+static bool blocks_are_equal(const weft__blob_header *a, const weft__blob_header *b)
+{
+    return a->content_hash == b->content_hash && a->type_hash == b->type_hash &&
+           a->total_bytes == b->total_bytes && memcmp(a, b, a->total_bytes) == 0;
+}
+
+/* References the blob equal to `header`; BLOB_NO_SLOT when there is none. */
+static uint32_t share_locked(weft_blob_store *store, const weft__blob_header *header)
+{
+    uint32_t index = store->buckets[header->content_hash & (store->bucket_count - 1)];
+    while (index != BLOB_NO_SLOT) {
+        blob_slot *slot = slot_at(store, index);
+        uint64_t state = at_load_acq(&slot->x_state); /* S2 */
+        /* The block is ours to read: who brought it to 0 references still needs the lock to free it. */
+        if (blocks_are_equal(slot->block.memory, header) &&
+            add_reference(slot, GENERATION(state)) == WEFT_OK) {
+            return index;
+        }
+        index = slot->next;
+    }
+    return BLOB_NO_SLOT;
+}
+
+static void publish_locked(weft_blob_store *store, uint32_t index, const weft__blob_block *block,
+                           const weft_blob_type *type)
+{
+    blob_slot *slot = slot_at(store, index);
+    slot->block = *block;
+    slot->type = type;
+    uint32_t *head = &store->buckets[slot_hash(slot) & (store->bucket_count - 1)];
+    slot->next = *head, *head = index;
+    store->stats.blob_count++;
+    store->stats.block_bytes += ((const weft__blob_header *)block->memory)->total_bytes;
+    uint32_t generation = GENERATION(at_plain(&slot->x_state)); /* only we can reach a free slot */
+    at_store_rel(&slot->x_state, STATE(generation, 1));         /* S2 */
+}
+
+weft_result weft__blob_store_insert(weft_blob_store *store, weft__blob_block *block,
+                                    const weft_blob_type *type, weft_blob_ref *out)
+{
+    weft_result result = WEFT_OK;
+    if (block->backing == BLOB_PAGES) {
+        const weft__os_files *files = weft__os_files_of(store->os);
+        result = files->protect(files->user, block->memory, block->reserved_bytes, false);
+        if (result != WEFT_OK) return result;
+    }
+    lock(store);
+    uint32_t index = share_locked(store, block->memory);
+    if (index != BLOB_NO_SLOT) {
+        store->stats.shared_count++;
+        weft__blob_block_destroy(store, block);
+    } else {
+        result = grow_buckets_locked(store);
+        if (result == WEFT_OK) result = take_slot_locked(store, &index);
+        if (result == WEFT_OK) publish_locked(store, index, block, type);
+    }
+    if (result == WEFT_OK) {
+        uint64_t state =
+            at_load_rlx(&slot_at(store, index)->x_state); /* rlx: we hold a reference */
+        out->id = STATE(GENERATION(state), index);
+    }
+    unlock(store);
+    return result;
+}
+
+/* The last reference is gone: takes the blob out. A generation that would wrap retires the slot. */
+static void remove_locked(weft_blob_store *store, uint32_t index, uint32_t generation)
+{
+    blob_slot *slot = slot_at(store, index);
+    uint32_t *link = &store->buckets[slot_hash(slot) & (store->bucket_count - 1)];
+    while (*link != index) link = &slot_at(store, *link)->next;
+    *link = slot->next;
+    store->stats.blob_count--;
+    store->stats.block_bytes -= ((const weft__blob_header *)slot->block.memory)->total_bytes;
+    weft__blob_block_destroy(store, &slot->block);
+    at_store_rel(&slot->x_state, STATE(generation + 1, 0)); /* S2: to a stale reader */
+    if (generation + 1 == UINT32_MAX) return;
+    slot->next = store->free_first;
+    store->free_first = index;
+}
+
+/* ---- public ---- */
+
+weft_result weft_blob_store_create(const weft_blob_store_desc *desc, weft_blob_store **out)
+{
+    if (desc == NULL || out == NULL || desc->protection > WEFT_BLOB_PROTECT_NEVER) {
+        return WEFT_INVALID_ARGUMENT;
+    }
+    *out = NULL;
+    weft__memory memory;
+    weft_result result = weft__memory_init(&memory, &desc->allocator);
+    if (result != WEFT_OK) return result;
+    weft_blob_store *store =
+        weft__alloc_zeroed(&memory, WEFT__MEMORY_SNAPSHOTS, 1, sizeof *store, 8);
+    if (store == NULL) return WEFT_OUT_OF_MEMORY;
+    store->memory = memory;
+    store->os = desc->os != NULL ? desc->os : weft__os_default();
+    store->protects = desc->protection == WEFT_BLOB_PROTECT_ALWAYS ||
+                      (desc->protection == WEFT_BLOB_PROTECT_CHECKED && WEFT_IS_CHECKED);
+    store->free_first = BLOB_NO_SLOT;
+    store->bucket_count = BUCKETS_FIRST;
+    store->buckets = weft__alloc(&store->memory, WEFT__MEMORY_SNAPSHOTS, BUCKETS_FIRST,
+                                 sizeof *store->buckets, 8);
+    if (store->buckets == NULL) {
+        weft_blob_store_destroy(store);
+        return WEFT_OUT_OF_MEMORY;
+    }
+    memset(store->buckets, 0xff, BUCKETS_FIRST * sizeof *store->buckets);
+    *out = store;
+    return WEFT_OK;
+}
+
+void weft_blob_store_destroy(weft_blob_store *store)
+{
+    if (store == NULL) return;
+    for (uint32_t i = 0; i < store->slot_count; i++) {
+        weft__blob_block_destroy(store, &slot_at(store, i)->block);
+    }
+    for (uint32_t i = 0; i < BLOB_SEGMENTS; i++) {
+        weft__free(&store->memory, WEFT__MEMORY_SNAPSHOTS, at_plain(&store->x_segments[i]),
+                   (size_t)BLOB_SEGMENT_FIRST << i, sizeof(blob_slot), 8);
+    }
+    weft__free(&store->memory, WEFT__MEMORY_SNAPSHOTS, store->buckets, store->bucket_count,
+               sizeof *store->buckets, 8);
+    weft__memory memory = store->memory; /* the hook outlives the store that it frees */
+    weft__free(&memory, WEFT__MEMORY_SNAPSHOTS, store, 1, sizeof *store, 8);
+}
+
+weft_result weft_blob_store_stats_get(weft_blob_store *store, weft_blob_store_stats *out)
+{
+    if (store == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
+    lock(store);
+    *out = store->stats;
+    unlock(store);
+    return WEFT_OK;
+}
+
+void weft__blob_store_note(weft_blob_store *store, const weft_blob_report *report)
+{
+    lock(store);
+    store->stats.failed_check = report->failed_check;
+    store->stats.failed_offset = report->failed_offset;
+    unlock(store);
+}
+
+weft_result weft_blob_acquire(weft_blob_store *store, weft_blob_ref ref)
+{
+    if (store == NULL) return WEFT_INVALID_ARGUMENT;
+    blob_slot *slot = slot_at(store, (uint32_t)ref.id);
+    return slot == NULL ? WEFT_BAD_HANDLE : add_reference(slot, (uint32_t)(ref.id >> 32));
+}
+
+weft_result weft_blob_release(weft_blob_store *store, weft_blob_ref ref)
+{
+    if (store == NULL) return WEFT_INVALID_ARGUMENT;
+    uint64_t state;
+    blob_slot *slot = slot_of(store, ref, &state);
+    if (slot == NULL) return WEFT_BAD_HANDLE;
+    while (!at_cas_ar(&slot->x_state, &state, state - 1)) { /* S3 */
+        if (GENERATION(state) != (uint32_t)(ref.id >> 32) || REFERENCES(state) == 0) {
+            return WEFT_BAD_HANDLE;
+        }
+    }
+    if (REFERENCES(state) != 1) return WEFT_OK;
+    lock(store);
+    remove_locked(store, (uint32_t)ref.id, GENERATION(state));
+    unlock(store);
+    return WEFT_OK;
+}
+
+const weft__blob_header *weft__blob_store_block(const weft_blob_store *store, weft_blob_ref ref)
+{
+    uint64_t state;
+    const blob_slot *slot = slot_of(store, ref, &state);
+    return slot == NULL ? NULL : slot->block.memory;
+}
+
+/* Types declared in two files are two descriptions with one hash. */
+static bool is_type(const blob_slot *slot, const weft_blob_type *type)
+{
+    if (type == NULL || type == slot->type) return true;
+    weft__blob_plan plan;
+    const weft__blob_header *header = slot->block.memory;
+    return weft__blob_plan_init(&plan, type) == WEFT_OK && plan.type_hash == header->type_hash;
+}
+
+const void *weft_blob_get(const weft_blob_store *store, weft_blob_ref ref,
+                          const weft_blob_type *type)
+{
+    uint64_t state;
+    if (store == NULL) return NULL;
+    const blob_slot *slot = slot_of(store, ref, &state);
+    if (slot == NULL || !is_type(slot, type)) return NULL;
+    return (const char *)slot->block.memory + WEFT_BLOB_HEADER_BYTES;
+}
+
+weft_result weft_blob_info_get(const weft_blob_store *store, weft_blob_ref ref, weft_blob_info *out)
+{
+    uint64_t state;
+    if (store == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
+    const blob_slot *slot = slot_of(store, ref, &state);
+    if (slot == NULL) return WEFT_BAD_HANDLE;
+    const weft__blob_header *header = slot->block.memory;
+    *out = (weft_blob_info){.block = header,
+                            .block_bytes = header->total_bytes,
+                            .type_hash = header->type_hash,
+                            .content_hash = header->content_hash,
+                            .reference_count = REFERENCES(state),
+                            .is_mapped = slot->block.backing == BLOB_MAPPED};
+    return WEFT_OK;
+}
+
+void weft_blob_access_failed(const weft_blob_array *array, uint64_t index)
+{
+    const bool is_building = array->count == 0 && array->offset != 0;
+    fprintf(stderr, "weft: blob: element %llu of an array of %llu%s\n", (unsigned long long)index,
+            (unsigned long long)array->count,
+            is_building ? " (it is still being built: use the pointer that the builder returned)"
+                        : "");
+    abort();
+}

@@ -1,0 +1,68 @@
+/* blob_store.h: the inside of a blob store: slots, reference counts, content table. The protocol is at
+ * the top of blob_store.c. */
+#ifndef WEFT_BLOB_STORE_H
+#define WEFT_BLOB_STORE_H
+
+#include "blob_format.h"
+
+#include "heap.h"
+#include "os_file.h"
+
+/* Slots come in segments of 64, 128, 256, ...: they never move, so weft_blob_get needs no lock. */
+#define BLOB_SEGMENT_FIRST 64u
+#define BLOB_SEGMENTS 26u
+#define BLOB_NO_SLOT UINT32_MAX
+
+/* Where the bytes of a block are. */
+typedef enum blob_backing {
+    BLOB_HEAP,   /* from the allocator, `reserved_bytes` of them */
+    BLOB_PAGES,  /* from weft_os.map, read-only; `reserved_bytes` whole pages */
+    BLOB_MAPPED, /* a mapped file; `reserved_bytes` of it */
+} blob_backing;
+
+/* A block on its way into a store, or out of it. Owner: one thread, until weft__blob_store_insert. */
+typedef struct weft__blob_block {
+    void *memory;
+    size_t reserved_bytes;
+    blob_backing backing;
+} weft__blob_block;
+
+/* One blob. Written by the thread that fills or frees it; readers check x_state first. */
+typedef struct blob_slot {
+    weft_a64 x_state; /* generation << 32 | references */
+    weft__blob_block block;
+    const weft_blob_type *type;
+    /* guarded by the store's lock */
+    uint32_t next; /* in its bucket, or in the free list */
+} blob_slot;
+
+/* Owner: the caller of weft_blob_store_create. Any thread may use it. */
+struct weft_blob_store {
+    /* constant after create */
+    weft__memory memory;
+    const weft_os *os;
+    bool protects;
+    /* shared atomic */
+    weft_a32 x_lock;                     /* 0 free, 1 held, 2 held and waited for */
+    weft_aptr x_segments[BLOB_SEGMENTS]; /* blob_slot[BLOB_SEGMENT_FIRST << i], NULL until needed */
+    /* guarded by the lock */
+    uint32_t slot_count; /* slots ever given out */
+    uint32_t free_first; /* list of free slots, through `next` */
+    uint32_t *buckets;   /* heads of the content table; bucket_count is a power of two */
+    uint32_t bucket_count;
+    weft_blob_store_stats stats;
+};
+
+/* A block of `bytes` bytes, not zeroed, for a blob that will be protected if the store does so. */
+weft_result weft__blob_block_create(weft_blob_store *store, size_t bytes, weft__blob_block *out);
+void weft__blob_block_destroy(weft_blob_store *store, weft__blob_block *block);
+/* Takes over a complete, valid block (or frees it because an equal one is there) and gives one
+ * reference. On failure the block stays the caller's. */
+weft_result weft__blob_store_insert(weft_blob_store *store, weft__blob_block *block,
+                                    const weft_blob_type *type, weft_blob_ref *out);
+/* Notes why something was refused, for weft_blob_store_stats_get. */
+void weft__blob_store_note(weft_blob_store *store, const weft_blob_report *report);
+/* The block of a live reference, or NULL. */
+const weft__blob_header *weft__blob_store_block(const weft_blob_store *store, weft_blob_ref ref);
+
+#endif

@@ -1,0 +1,200 @@
+/* blob_type.c: blob types: checked, flattened into kinds, hashed; and the questions that builder and
+ * validator ask about them. No state. */
+#include "blob_format.h"
+
+#include "bits.h"
+#include "hash.h"
+
+#include <string.h>
+
+static const weft_blob_field string_fields[] = {{0, WEFT_BLOB_KIND_STRING, 1, 1, NULL}};
+const weft_blob_type weft_blob_string_type = WEFT_BLOB_TYPE(weft_blob_string, string_fields);
+
+static uint32_t reference_bytes(uint32_t kind)
+{
+    return kind == WEFT_BLOB_KIND_POINTER ? (uint32_t)sizeof(weft_blob_pointer)
+                                          : (uint32_t)sizeof(weft_blob_array);
+}
+
+static bool layout_is_possible(uint32_t bytes, uint32_t alignment)
+{
+    return bytes != 0 && bits_is_power_of_two(alignment) && alignment <= WEFT_BLOB_ALIGNMENT_MAX &&
+           bytes % alignment == 0;
+}
+
+static bool field_is_possible(const weft_blob_field *field)
+{
+    if (field->kind < WEFT_BLOB_KIND_ARRAY || field->kind > WEFT_BLOB_KIND_POINTER) return false;
+    if (!layout_is_possible(field->bytes, field->alignment)) return false;
+    if (field->kind == WEFT_BLOB_KIND_STRING && (field->bytes != 1 || field->type != NULL)) {
+        return false;
+    }
+    return field->type == NULL ||
+           (field->type->bytes == field->bytes && field->type->alignment == field->alignment);
+}
+
+static bool type_is_possible(const weft_blob_type *type)
+{
+    if (type->name == NULL || !layout_is_possible(type->bytes, type->alignment)) return false;
+    if (type->field_count > BLOB_FIELDS_MAX) return false;
+    if (type->field_count != 0 && (type->fields == NULL || type->alignment < 8)) return false;
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        const weft_blob_field *field = &type->fields[i];
+        if (!field_is_possible(field) || field->offset % 8 != 0 || field->offset < end)
+            return false;
+        end = (uint64_t)field->offset + reference_bytes(field->kind);
+    }
+    return end <= type->bytes;
+}
+
+uint32_t weft__blob_plan_kind(const weft__blob_plan *plan, const weft_blob_field *field)
+{
+    for (uint32_t i = 0; i < plan->kind_count; i++) {
+        const weft__blob_element *kind = &plan->kinds[i];
+        if (kind->type == field->type && kind->bytes == field->bytes &&
+            kind->alignment == field->alignment) {
+            return i;
+        }
+    }
+    return plan->kind_count;
+}
+
+/* Adds the kinds that `type` refers to, and the description of `type` to the hash. */
+static weft_result plan_type(weft__blob_plan *plan, const weft_blob_type *type)
+{
+    if (!type_is_possible(type)) return WEFT_INVALID_ARGUMENT;
+    uint64_t hash = hash_bytes(plan->type_hash, type->name, strlen(type->name));
+    hash = hash_word(hash, (uint64_t)type->bytes << 32 | type->alignment);
+    hash = hash_word(hash, type->field_count);
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        const weft_blob_field *field = &type->fields[i];
+        uint32_t kind = weft__blob_plan_kind(plan, field);
+        if (kind == BLOB_KINDS_MAX) return WEFT_LIMIT;
+        if (kind == plan->kind_count) {
+            plan->kinds[plan->kind_count++] =
+                (weft__blob_element){field->type, field->bytes, field->alignment};
+        }
+        hash = hash_word(hash, (uint64_t)field->offset << 32 | field->kind);
+        hash = hash_word(hash, (uint64_t)field->bytes << 32 | field->alignment);
+        hash = hash_word(hash, (uint64_t)kind << 1 | (field->type != NULL));
+    }
+    plan->type_hash = hash;
+    return WEFT_OK;
+}
+
+weft_result weft__blob_plan_init(weft__blob_plan *plan, const weft_blob_type *root)
+{
+    if (root == NULL) return WEFT_INVALID_ARGUMENT;
+    plan->kind_count = 1;
+    plan->type_hash = BLOB_VERSION;
+    plan->kinds[0] = (weft__blob_element){root, root->bytes, root->alignment};
+    for (uint32_t i = 0; i < plan->kind_count; i++) {
+        if (plan->kinds[i].type == NULL) continue;
+        weft_result result = plan_type(plan, plan->kinds[i].type);
+        if (result != WEFT_OK) return result;
+    }
+    return WEFT_OK;
+}
+
+const weft_blob_field *weft__blob_field_at(const weft__blob_element *element, uint64_t offset)
+{
+    if (element->type == NULL) return NULL;
+    for (uint32_t i = 0; i < element->type->field_count; i++) {
+        if (element->type->fields[i].offset == offset) return &element->type->fields[i];
+    }
+    return NULL;
+}
+
+/* Whether a struct of `type` lies at `offset` of `element`: the same references at the same places. */
+static bool element_contains(const weft__blob_element *element, uint64_t offset,
+                             const weft_blob_type *type)
+{
+    if (offset == 0 && element->type == type) return true;
+    if (element->bytes - offset < type->bytes) return false;
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        const weft_blob_field *inner = &type->fields[i];
+        const weft_blob_field *outer = weft__blob_field_at(element, offset + inner->offset);
+        if (outer == NULL || outer->kind != inner->kind || outer->type != inner->type ||
+            outer->bytes != inner->bytes || outer->alignment != inner->alignment) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool weft__blob_target_fits(const weft__blob_element *element, const weft__blob_extent *extent,
+                            uint64_t delta, const weft_blob_field *field)
+{
+    uint64_t extent_bytes = extent->count * element->bytes;
+    if (delta > extent_bytes || extent_bytes - delta < field->bytes) return false;
+    if ((extent->position + delta) % field->alignment != 0) return false;
+    if (field->type == NULL || field->type->field_count == 0) return true;
+    return element_contains(element, delta % element->bytes, field->type);
+}
+
+/* Bytes of the UTF-8 sequence at `p`, or 0 when it is none (RFC 3629: shortest form, no surrogates,
+ * up to U+10FFFF). */
+static uint64_t utf8_sequence(const unsigned char *p, uint64_t left)
+{
+    static const struct {
+        unsigned char first, last, second_min, second_max, bytes;
+    } forms[] = {{0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE1, 0xEC, 0x80, 0xBF, 3},
+                 {0xE0, 0xE0, 0xA0, 0xBF, 3}, {0xED, 0xED, 0x80, 0x9F, 3},
+                 {0xEE, 0xEF, 0x80, 0xBF, 3}, {0xF0, 0xF0, 0x90, 0xBF, 4},
+                 {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4}};
+    if (*p < 0x80) return 1;
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        if (*p < forms[i].first || *p > forms[i].last) continue;
+        if (left < forms[i].bytes || p[1] < forms[i].second_min || p[1] > forms[i].second_max) {
+            return 0;
+        }
+        for (unsigned k = 2; k < forms[i].bytes; k++) {
+            if ((p[k] & 0xC0) != 0x80) return 0;
+        }
+        return forms[i].bytes;
+    }
+    return 0;
+}
+
+/* How many bytes of ASCII `p` starts with, in steps of 8. */
+static uint64_t ascii_run(const unsigned char *p, uint64_t left)
+{
+    uint64_t done = 0, word;
+    for (; left - done >= 8; done += 8) {
+        memcpy(&word, p + done, 8);
+        if ((word & UINT64_C(0x8080808080808080)) != 0) break;
+    }
+    return done;
+}
+
+bool weft__blob_text_is_utf8(const char *text, uint64_t bytes)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    for (uint64_t done = ascii_run(p, bytes); done < bytes;
+         done += ascii_run(p + done, bytes - done)) {
+        uint64_t length = utf8_sequence(p + done, bytes - done);
+        if (length == 0) return false;
+        done += length;
+    }
+    return true;
+}
+
+uint64_t weft__blob_extent_find(const weft__blob_extent *extents, uint64_t count, uint64_t position,
+                                uint64_t *hint)
+{
+    for (uint64_t i = *hint; i < count && i < *hint + 2; i++) {
+        if (extents[i].position > position) break;
+        if (i + 1 == count || extents[i + 1].position > position) return *hint = i;
+    }
+    uint64_t low = 0, high = count;
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        if (extents[middle].position <= position) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return *hint = low;
+}
