@@ -1,11 +1,11 @@
 /* blob_builder.c: makes one blob: memory that never moves while it is filled, then one block.
  *
- * Allocations are given positions in the final block at once; memory comes in chunks whose addresses are
- * congruent to those positions modulo 64, so the layout does not depend on the chunks. References are
- * written by finish only: until then an array field holds count 0 and a mark (its extent's number), so
- * reading through it finds nothing, and giving it elements twice is noticed. When everything fits into
- * the first chunk (capacity known), that chunk becomes the block; else the chunks are copied. Large
- * copies hash whole blocks of content on the way. */
+ * Allocations are given positions in the final block at once; memory comes in chunks whose
+ * addresses are congruent to those positions modulo 64, so the layout does not depend on the
+ * chunks. References are written by finish only: until then an array field holds count 0 and a mark
+ * (its extent's number), so reading through it finds nothing, and giving it elements twice is
+ * noticed. When everything fits into the first chunk (capacity known), that chunk becomes the
+ * block; else the chunks are copied. Large copies hash whole blocks of content on the way. */
 #include "blob_store.h"
 
 #include "bits.h"
@@ -68,7 +68,8 @@ static weft_result keep_error(weft_blob_builder *b, weft_result result)
 
 /* ---- memory ---- */
 
-/* Room for one more item, which the caller writes; NULL when memory ends (the vector is unchanged). */
+/* Room for one more item, which the caller writes; NULL when memory ends (the vector is unchanged).
+ */
 static void *vector_next(weft_blob_builder *b, vector *v, size_t item_bytes)
 {
     if (v->count == v->capacity) {
@@ -192,7 +193,8 @@ static char *allocate_owned(weft_blob_builder *b, weft_blob_array *address, cons
                                 .kind = weft__blob_plan_kind(&b->plan, where->field),
                                 .depth = owner->depth + 1};
     char *memory = allocate(b, &extent);
-    /* The mark. A multiple of 8: what is reached through it is misaligned, so it is never a field. */
+    /* The mark. A multiple of 8: what is reached through it is misaligned, so it is never a field.
+     */
     if (memory != NULL) address->offset = (int64_t)(b->extents.count - 1) * 8;
     return memory;
 }

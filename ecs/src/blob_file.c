@@ -1,5 +1,6 @@
-/* blob_file.c: blobs from and to files and foreign bytes. The file is the block. Everything that comes in
- * is checked against its type first; sizes are checked against the file before memory is taken. */
+/* blob_file.c: blobs from and to files and foreign bytes. The file is the block. Everything that
+ * comes in is checked against its type first; sizes are checked against the file before memory is
+ * taken. */
 #include "blob_store.h"
 
 #include <string.h>
@@ -54,7 +55,8 @@ static weft_result load_open_file(loading *l, const weft_blob_type *type, uint32
     weft__blob_block block = {0};
     weft_result result = check_start(l);
     if (result == WEFT_OK) result = fetch(l, mode, &block);
-    /* The file may have changed since check_start: what was fetched is checked, not what was seen. */
+    /* The file may have changed since check_start: what was fetched is checked, not what was seen.
+     */
     if (result == WEFT_OK && mode == WEFT_BLOB_MAP_TRUSTED) {
         result = weft__blob_check_header(block.memory, l->bytes, &l->plan, &l->report);
     } else if (result == WEFT_OK) {

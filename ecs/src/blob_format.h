@@ -1,5 +1,5 @@
-/* blob_format.h: the bytes of a blob block, its compiled type, and what builder, validator and store
- * share.
+/* blob_format.h: the bytes of a blob block, its compiled type, and what builder, validator and
+ * store share.
  *
  *     0        weft__blob_header
  *     64       root, then arrays, strings and objects in the order of their allocation, each at the
@@ -80,13 +80,13 @@ bool weft__blob_target_fits(const weft__blob_element *element, const weft__blob_
                             uint64_t delta, const weft_blob_field *field);
 bool weft__blob_text_is_utf8(const char *text, uint64_t bytes);
 
-/* Index of the extent with the highest position <= `position`; 0 when there is none. `hint` is where
- * the last search ended: its neighbour is found without a search. */
+/* Index of the extent with the highest position <= `position`; 0 when there is none. `hint` is
+ * where the last search ended: its neighbour is found without a search. */
 uint64_t weft__blob_extent_find(const weft__blob_extent *extents, uint64_t count, uint64_t position,
                                 uint64_t *hint);
 
-/* Content hash of a block, given its header (whose content_hash is not looked at). `known`, in order
- * of index, spares reading those blocks. */
+/* Content hash of a block, given its header (whose content_hash is not looked at). `known`, in
+ * order of index, spares reading those blocks. */
 uint64_t weft__blob_content_hash(const void *block, const weft__blob_hash_block *known,
                                  uint64_t known_count);
 /* Checks that need the header only. `bytes` is the size of the file or block. */

@@ -1,26 +1,25 @@
 /* blob_store.c: blobs by handle: reference counts, one copy of equal content, freeing.
  *
- * A slot's state word holds generation and references. Everything that changes which blobs exist (insert,
- * the end of the last release) happens under one lock; taking and giving references and resolving a
- * handle do not need it.
+ * A slot's state word holds generation and references. Everything that changes which blobs exist
+ * (insert, the end of the last release) happens under one lock; taking and giving references and
+ * resolving a handle do not need it.
  *
- *   S1  segment made: slots zeroed, release store of x_segments -> get/acquire: acquire load of it
- *   S2  insert: block and type stored, release store of x_state -> get/acquire: acquire load of x_state,
- *       then the block (the generation in the word proves that it is this block)
- *   S3  release: CAS references - 1                             -> last release: CAS to 0, frees:
- *       every reader is over before its own release, so before the memory goes
- *   S4  unlock: exchange of x_lock                              -> lock: CAS or exchange of x_lock
+ * S1  add_segment: slots zeroed, release of x_segments -> slot_at: acquire of it
+ * S2  publish: block and type, release of x_state -> slot_of: acquire of x_state, then the block
+ *     (the generation in the word proves that it is this block)
+ * S3  release: CAS references - 1 -> last release: CAS to 0, which frees: every reader is over
+ *     before its own release, so before the memory goes
+ * S4  unlock: exchange of x_lock -> lock: CAS or exchange of x_lock
  *
- * A CAS from 0 references never succeeds, so a blob on its way out is not found again: an insert of equal
- * content meanwhile makes a new blob. Who brought the count to 0 is the only one that unlinks and frees
- * the slot; from its S3 on nobody else may touch the block. */
+ * A CAS from 0 references never succeeds, so a blob on its way out is not found again: an insert of
+ * equal content meanwhile makes a new blob. Who brought the count to 0 is the only one that unlinks
+ * and frees the slot; from its S3 on nobody else may touch the block. */
 #include "blob_store.h"
 
 #include "bits.h"
 #include "invariant.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define REFERENCES(state) ((uint32_t)(state))
@@ -189,7 +188,8 @@ static uint32_t share_locked(weft_blob_store *store, const weft__blob_header *he
     while (index != BLOB_NO_SLOT) {
         blob_slot *slot = slot_at(store, index);
         uint64_t state = at_load_acq(&slot->x_state); /* S2 */
-        /* The block is ours to read: who brought it to 0 references still needs the lock to free it. */
+        /* The block is ours to read: who brought it to 0 references still needs the lock to free
+         * it. */
         if (blocks_are_equal(slot->block.memory, header) &&
             add_reference(slot, GENERATION(state)) == WEFT_OK) {
             return index;
@@ -390,10 +390,10 @@ weft_result weft_blob_info_get(const weft_blob_store *store, weft_blob_ref ref, 
 
 void weft_blob_access_failed(const weft_blob_array *array, uint64_t index)
 {
+    char text[160];
     const bool is_building = array->count == 0 && array->offset != 0;
-    fprintf(stderr, "weft: blob: element %llu of an array of %llu%s\n", (unsigned long long)index,
-            (unsigned long long)array->count,
-            is_building ? " (it is still being built: use the pointer that the builder returned)"
-                        : "");
-    abort();
+    snprintf(text, sizeof text, "index %llu < count %llu%s", (unsigned long long)index,
+             (unsigned long long)array->count,
+             is_building ? " (still being built: use the pointer that the builder returned)" : "");
+    weft__assert_failed("blob array", 0, text);
 }

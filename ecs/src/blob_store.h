@@ -1,5 +1,5 @@
-/* blob_store.h: the inside of a blob store: slots, reference counts, content table. The protocol is at
- * the top of blob_store.c. */
+/* blob_store.h: the inside of a blob store: slots, reference counts, content table. The protocol is
+ * at the top of blob_store.c. */
 #ifndef WEFT_BLOB_STORE_H
 #define WEFT_BLOB_STORE_H
 
@@ -20,7 +20,8 @@ typedef enum blob_backing {
     BLOB_MAPPED, /* a mapped file; `reserved_bytes` of it */
 } blob_backing;
 
-/* A block on its way into a store, or out of it. Owner: one thread, until weft__blob_store_insert. */
+/* A block on its way into a store, or out of it. Owner: one thread, until weft__blob_store_insert.
+ */
 typedef struct weft__blob_block {
     void *memory;
     size_t reserved_bytes;

@@ -1,5 +1,5 @@
-/* blob_type.c: blob types: checked, flattened into kinds, hashed; and the questions that builder and
- * validator ask about them. No state. */
+/* blob_type.c: blob types: checked, flattened into kinds, hashed; and the questions that builder
+ * and validator ask about them. No state. */
 #include "blob_format.h"
 
 #include "bits.h"
@@ -106,7 +106,8 @@ const weft_blob_field *weft__blob_field_at(const weft__blob_element *element, ui
     return NULL;
 }
 
-/* Whether a struct of `type` lies at `offset` of `element`: the same references at the same places. */
+/* Whether a struct of `type` lies at `offset` of `element`: the same references at the same places.
+ */
 static bool element_contains(const weft__blob_element *element, uint64_t offset,
                              const weft_blob_type *type)
 {

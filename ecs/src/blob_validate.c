@@ -2,9 +2,9 @@
  *
  * No recursion and no memory: the table of extents is the work list. Pass 1 checks that the extents
  * are the canonical layout of the data (in order, aligned, without overlap or gap beyond alignment,
- * inside). Pass 2 looks at every reference of every element and checks it against the extent it leads
- * to. Arrays and strings must lie behind their owner and name it, so they form a tree; pointers may
- * lead anywhere where something of their type is. */
+ * inside). Pass 2 looks at every reference of every element and checks it against the extent it
+ * leads to. Arrays and strings must lie behind their owner and name it, so they form a tree;
+ * pointers may lead anywhere where something of their type is. */
 #include "blob_format.h"
 
 #include "bits.h"
@@ -132,13 +132,15 @@ static weft_result check_layout(const checker *c)
     return is_root ? WEFT_OK : refuse_at(c, "root", WEFT_BLOB_HEADER_BYTES);
 }
 
-/* Position that a reference at `at` leads to. Garbage wraps around; the caller compares with extents. */
+/* Position that a reference at `at` leads to. Garbage wraps around; the caller compares with
+ * extents. */
 static uint64_t target_of(uint64_t at, int64_t offset)
 {
     return at + 1 + (uint64_t)offset;
 }
 
-/* An array or string of `count` elements (a NUL included) at `at`, in an extent of depth `depth`. */
+/* An array or string of `count` elements (a NUL included) at `at`, in an extent of depth `depth`.
+ */
 static weft_result check_owned(checker *c, const weft_blob_field *field, uint64_t at,
                                const weft_blob_array *value, uint64_t count, uint32_t depth)
 {

@@ -1,5 +1,5 @@
-/* test_file_replace.c: a file is replaced whole or not at all, whichever step fails and wherever the
- * process dies. */
+/* test_file_replace.c: a file is replaced whole or not at all, whichever step fails and wherever
+ * the process dies. */
 #include "check.h"
 #include "os_file.h"
 
@@ -14,7 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The real files, except that step number `fail_at` fails, or kills the process. Owner: one test. */
+/* The real files, except that step number `fail_at` fails, or kills the process. Owner: one test.
+ */
 typedef struct faulty {
     weft__os_files files;
     const weft__os_files *real;

@@ -1,4 +1,5 @@
-/* test_hash_lanes.c: the wide hash is one function in all its forms, and notices every single damage. */
+/* test_hash_lanes.c: the wide hash is one function in all its forms, and notices every single
+ * damage. */
 #include "check.h"
 #include "hash_lanes.h"
 #include "random.h"

@@ -1,5 +1,5 @@
-/* blob_fixture.h: blob types that use every kind of reference, builders for them, and a walker that reads
- * every byte a type can reach. Shared by the blob tests, the fuzz target and the benchmark.
+/* blob_fixture.h: blob types that use every kind of reference, builders for them, and a walker that
+ * reads every byte a type can reach. Shared by the blob tests, the fuzz target and the benchmark.
  */
 #ifndef WEFT_TESTS_BLOB_FIXTURE_H
 #define WEFT_TESTS_BLOB_FIXTURE_H
@@ -68,8 +68,8 @@ static inline uint64_t blob_sum(uint64_t sum, const void *bytes, uint64_t count)
     return sum;
 }
 
-/* Sum of everything that arrays and strings of `value` contain and of what pointers lead to, without
- * following pointers of pointers. Does not depend on addresses. */
+/* Sum of everything that arrays and strings of `value` contain and of what pointers lead to,
+ * without following pointers of pointers. Does not depend on addresses. */
 static inline uint64_t blob_walk(uint64_t sum, const void *value, const weft_blob_type *type)
 {
     uint64_t at = 0;

@@ -1,11 +1,12 @@
 /* blob.h: blob assets: immutable, relocatable trees of data that any thread reads freely.
  *
- * Public, and independent of worlds. A blob is one block of memory: a header, a root struct, and the arrays,
- * strings and objects that it refers to by self-relative offsets, so it is valid wherever it lies (at a
- * multiple of 64 bytes): copied, sent, mapped from a file. Its type (weft_blob_type) says which fields of a
- * struct are such references: the builder refuses everything else, and untrusted bytes are checked against it
- * before use. Blobs live in a store, which counts references and keeps one copy of equal content; components
- * hold a weft_blob_ref. Examples of everything: docs/blobs.md.
+ * Public, and independent of worlds. A blob is one block of memory: a header, a root struct, and
+ * the arrays, strings and objects that it refers to by self-relative offsets, so it is valid
+ * wherever it lies (at a multiple of 64 bytes): copied, sent, mapped from a file. Its type
+ * (weft_blob_type) says which fields of a struct are such references: the builder refuses
+ * everything else, and untrusted bytes are checked against it before use. Blobs live in a store,
+ * which counts references and keeps one copy of equal content; components hold a weft_blob_ref.
+ * Examples of everything: docs/blobs.md.
  *
  * Bounds are checked by code compiled with WEFT_CHECKED, whatever the library was compiled with. */
 #ifndef WEFT_BLOB_H
@@ -21,8 +22,9 @@ extern "C" {
 #define WEFT_BLOB_HEADER_BYTES 64  /* the root lies this far behind the start of the block */
 #define WEFT_BLOB_DEPTH_MAX 256    /* arrays within arrays */
 
-/* ---- What lies inside a blob. Never copy these by value: the offset counts from where they are (from
- * their second byte, so that 0 can mean "nothing" and a struct can still point to itself). ---- */
+/* ---- What lies inside a blob. Never copy these by value: the offset counts from where they are
+ * (from their second byte, so that 0 can mean "nothing" and a struct can still point to itself).
+ * ---- */
 
 /* `count` elements. Invariant: offset == 0 exactly when count == 0. */
 typedef struct weft_blob_array {
@@ -41,7 +43,8 @@ typedef struct weft_blob_pointer {
     int64_t offset;
 } weft_blob_pointer;
 
-/* Typed fields: `WEFT_BLOB_ARRAY(float) prices;`. Only `untyped` holds a value; `typed` carries the type. */
+/* Typed fields: `WEFT_BLOB_ARRAY(float) prices;`. Only `untyped` holds a value; `typed` carries the
+ * type. */
 #define WEFT_BLOB_ARRAY(type)                                                                      \
     union {                                                                                        \
         weft_blob_array untyped;                                                                   \
@@ -106,13 +109,16 @@ struct weft_blob_type {
 #struct_type, sizeof(struct_type), __alignof__(struct_type), NULL, 0                       \
     }
 
-/* The type of one weft_blob_string: for arrays of strings and pointers to strings. */
+/* The type of one weft_blob_string: for arrays of strings and pointers to strings. Threads:
+ * any (constant). */
 WEFT_API extern const weft_blob_type weft_blob_string_type;
 
-/* ---- Reading. Inline; unchecked code costs an addition. Pointers are valid as long as the blob. ---- */
+/* ---- Reading. Inline; unchecked code costs an addition. Pointers are valid as long as the blob.
+ * ---- */
 
-/* Ends a checked program that reached beyond an array, through an array that is still being built, or
- * through a null reference: prints what happened and aborts. Called by the functions below only. */
+/* Ends a checked program that reached beyond an array, through an array that is still being built,
+ * or through a null reference: prints what happened and aborts. Called by the functions below only.
+ * Threads: any. */
 WEFT_API __attribute__((noreturn, cold)) void weft_blob_access_failed(const weft_blob_array *array,
                                                                       uint64_t index);
 
@@ -141,7 +147,8 @@ static inline const void *weft_blob_pointer_target(const weft_blob_pointer *poin
                : (const void *)((uintptr_t)pointer + 1u + (uintptr_t)pointer->offset);
 }
 
-/* Typed forms; `array` and `pointer` are addresses of WEFT_BLOB_ARRAY and WEFT_BLOB_POINTER fields. */
+/* Typed forms; `array` and `pointer` are addresses of WEFT_BLOB_ARRAY and WEFT_BLOB_POINTER fields.
+ */
 #define WEFT_BLOB_COUNT(array) ((array)->untyped.count)
 #define WEFT_BLOB_AT(array, index)                                                                 \
     ((const __typeof__(*(array)->typed) *)weft_blob_array_at(&(array)->untyped, (index),           \
@@ -159,8 +166,9 @@ static inline const void *weft_blob_pointer_target(const weft_blob_pointer *poin
 typedef struct weft_blob_store weft_blob_store;
 typedef struct weft_blob_builder weft_blob_builder;
 
-/* A counted reference, fit for components (8 bytes, zero is null, copying it counts nothing). It is a slot
- * and its generation rather than an address: a stale one is noticed, and saves of a world stay valid. */
+/* A counted reference, fit for components (8 bytes, zero is null, copying it counts nothing). It is
+ * a slot and its generation rather than an address: a stale one is noticed, and saves of a world
+ * stay valid. */
 typedef struct weft_blob_ref {
     uint64_t id;
 } weft_blob_ref;
@@ -197,7 +205,8 @@ typedef struct weft_blob_info {
 /* A store. INVALID_ARGUMENT, OUT_OF_MEMORY. Threads: setup; the owner destroys. */
 WEFT_API weft_result weft_blob_store_create(const weft_blob_store_desc *desc,
                                             weft_blob_store **out);
-/* Frees the store and every blob in it, referenced or not. Builders must be gone. NULL is ignored. */
+/* Frees the store and every blob in it, referenced or not. Builders must be gone. NULL is ignored.
+ */
 WEFT_API void weft_blob_store_destroy(weft_blob_store *store);
 /* Counts, and why the last load was refused. Threads: any. */
 WEFT_API weft_result weft_blob_store_stats_get(weft_blob_store *store, weft_blob_store_stats *out);
@@ -215,44 +224,51 @@ WEFT_API const void *weft_blob_get(const weft_blob_store *store, weft_blob_ref r
 WEFT_API weft_result weft_blob_info_get(const weft_blob_store *store, weft_blob_ref ref,
                                         weft_blob_info *out);
 
-/* ---- Builder: makes one blob. Threads: one at a time; memory it has handed out may be filled by any
- * threads until weft_blob_builder_finish. The first error is kept and returned by everything after it. ---- */
+/* ---- Builder: makes one blob. Threads: one at a time; memory it has handed out may be filled by
+ * any threads until weft_blob_builder_finish. The first error is kept and returned by everything
+ * after it. ---- */
 
-/* `root_type` must outlive the store. With `capacity_bytes` (0: unknown) at least the final size the blob
- * is made in place, without a copy. INVALID_ARGUMENT (also a type that cannot be), OUT_OF_MEMORY. */
+/* `root_type` must outlive the store. With `capacity_bytes` (0: unknown) at least the final size
+ * the blob is made in place, without a copy. INVALID_ARGUMENT (also a type that cannot be),
+ * OUT_OF_MEMORY. Threads: any; the builder belongs to one thread at a time. */
 WEFT_API weft_result weft_blob_builder_create(weft_blob_store *store,
                                               const weft_blob_type *root_type,
                                               uint64_t capacity_bytes, weft_blob_builder **out);
-/* Frees the builder; a finished blob stays. NULL is ignored. */
+/* Frees the builder; a finished blob stays. NULL is ignored. Threads: one at a time. */
 WEFT_API void weft_blob_builder_destroy(weft_blob_builder *builder);
-/* The root struct, zeroed; NULL after finish. */
+/* The root struct, zeroed; NULL after finish. Threads: one at a time. */
 WEFT_API void *weft_blob_builder_root(weft_blob_builder *builder);
-/* The error kept so far. */
+/* The error kept so far. Threads: one at a time. */
 WEFT_API weft_result weft_blob_builder_error(const weft_blob_builder *builder);
 
-/* Gives an array field `count` elements, zeroed, and returns them: the handle through which nested fields are
- * reached until finish (the field itself reads as empty until then). `array` must lie in memory of this
- * builder, at an array field of its type: copies on the stack and reaching through an unfinished field are
- * refused. NULL on error: INVALID_ARGUMENT, ALREADY_EXISTS (given before), LIMIT (2^62 bytes, depth 256),
- * OUT_OF_MEMORY. count 0 is fine: it leaves the array empty, and the result may not be dereferenced. */
+/* Gives an array field `count` elements, zeroed, and returns them: the handle through which nested
+ * fields are reached until finish (the field itself reads as empty until then). `array` must lie in
+ * memory of this builder, at an array field of its type: copies on the stack and reaching through
+ * an unfinished field are refused. NULL on error: INVALID_ARGUMENT, ALREADY_EXISTS (given before),
+ * LIMIT (2^62 bytes, depth 256), OUT_OF_MEMORY. count 0 is fine: it leaves the array empty, and the
+ * result may not be dereferenced. Threads: one at a time. */
 WEFT_API void *weft_blob_builder_array(weft_blob_builder *builder, weft_blob_array *array,
                                        uint64_t count);
-/* The same filled with a copy of `values` (plain data only), hashed on the way: the fastest form. */
+/* The same filled with a copy of `values` (plain data only), hashed on the way: the fastest form.
+ * Threads: one at a time. */
 WEFT_API weft_result weft_blob_builder_copy(weft_blob_builder *builder, weft_blob_array *array,
                                             const void *values, uint64_t count);
-/* Copies UTF-8 text of any length. INVALID_ARGUMENT also when it is not UTF-8. */
+/* Copies UTF-8 text of any length. INVALID_ARGUMENT also when it is not UTF-8.
+ * Threads: one at a time. */
 WEFT_API weft_result weft_blob_builder_string(weft_blob_builder *builder, weft_blob_string *string,
                                               const char *text, uint64_t bytes);
-/* Makes a zeroed object, lets the pointer field point to it, and returns it. */
+/* Makes a zeroed object, lets the pointer field point to it, and returns it. Threads:
+ * one at a time. */
 WEFT_API void *weft_blob_builder_object(weft_blob_builder *builder, weft_blob_pointer *pointer);
-/* Lets a pointer field point to something of this blob: any number of pointers may share a target; itself,
- * the root, an element or a member of the right type; NULL makes it null. The last call wins. */
+/* Lets a pointer field point to something of this blob: any number of pointers may share a target;
+ * itself, the root, an element or a member of the right type; NULL makes it null. The last call
+ * wins. Threads: one at a time. */
 WEFT_API weft_result weft_blob_builder_point(weft_blob_builder *builder, weft_blob_pointer *pointer,
                                              const void *target);
 /* Ends building: `out` gets a reference (to the equal blob that exists already, if there is one).
- * Memory handed out is gone. Equal calls make equal bytes, whatever the capacity or the addresses; padding
- * is zero unless you wrote it. On failure nothing changes and it can be called again (kept errors: no).
- * Cost: the bytes once (hash), twice without capacity. */
+ * Memory handed out is gone. Equal calls make equal bytes, whatever the capacity or the addresses;
+ * padding is zero unless you wrote it. On failure nothing changes and it can be called again (kept
+ * errors: no). Cost: the bytes once (hash), twice without capacity. Threads: one at a time. */
 WEFT_API weft_result weft_blob_builder_finish(weft_blob_builder *builder, weft_blob_ref *out);
 
 #define WEFT_BLOB_BUILD_ARRAY(builder, array, count)                                               \
@@ -271,7 +287,8 @@ typedef enum weft_blob_load_mode {
     /* Maps the file read-only and validates. The file must not be shortened while mapped (SIGBUS);
      * weft_blob_save never does: it replaces the file. */
     WEFT_BLOB_MAP = 1,
-    /* Maps without validating its contents, in microseconds: for files nobody else can have written. */
+    /* Maps without validating its contents, in microseconds: for files nobody else can have
+       written. */
     WEFT_BLOB_MAP_TRUSTED = 2,
 } weft_blob_load_mode;
 
@@ -281,21 +298,22 @@ typedef struct weft_blob_report {
     uint64_t failed_offset;   /* bytes from the start of the block */
 } weft_blob_report;
 
-/* Writes the blob to a new file, syncs it and renames it over `path`: after a crash there is the old file or
- * the new one. BAD_HANDLE, IO, NOT_FOUND. Threads: any that holds a reference. */
+/* Writes the blob to a new file, syncs it and renames it over `path`: after a crash there is the
+ * old file or the new one. BAD_HANDLE, IO, NOT_FOUND. Threads: any that holds a reference. */
 WEFT_API weft_result weft_blob_save(weft_blob_store *store, weft_blob_ref ref, const char *path);
-/* A blob of the type out of a file (mode: weft_blob_load_mode). NOT_FOUND, IO, CORRUPT, UNSUPPORTED (other
- * version or byte order), TYPE_MISMATCH, OUT_OF_MEMORY; weft_blob_store_stats_get tells the check and the
- * offset. Threads: any. `type` must outlive the store. */
+/* A blob of the type out of a file (mode: weft_blob_load_mode). NOT_FOUND, IO, CORRUPT, UNSUPPORTED
+ * (other version or byte order), TYPE_MISMATCH, OUT_OF_MEMORY; weft_blob_store_stats_get tells the
+ * check and the offset. Threads: any. `type` must outlive the store. */
 WEFT_API weft_result weft_blob_load(weft_blob_store *store, const char *path,
                                     const weft_blob_type *type, uint32_t mode, weft_blob_ref *out);
 /* A blob out of a copy of `bytes` untrusted bytes at any address. Errors as weft_blob_load. */
 WEFT_API weft_result weft_blob_adopt(weft_blob_store *store, const void *block, uint64_t bytes,
                                      const weft_blob_type *type, weft_blob_ref *out);
-/* Checks bytes at a multiple of 64: header, content hash, and that every reference that `type` can reach
- * stays inside, aligned, at a thing of its type; arrays are a tree (no cycles, no sharing, bounded depth);
- * text is UTF-8. Cycles of pointers are legal. Then the root at block + WEFT_BLOB_HEADER_BYTES may be used.
- * Iterative, no allocation, time proportional to the size. `report` may be NULL. Threads: any. */
+/* Checks bytes at a multiple of 64: header, content hash, and that every reference that `type` can
+ * reach stays inside, aligned, at a thing of its type; arrays are a tree (no cycles, no sharing,
+ * bounded depth); text is UTF-8. Cycles of pointers are legal. Then the root at block +
+ * WEFT_BLOB_HEADER_BYTES may be used. Iterative, no allocation, time proportional to the size.
+ * `report` may be NULL. Threads: any. */
 WEFT_API weft_result weft_blob_validate(const void *block, uint64_t bytes,
                                         const weft_blob_type *type, weft_blob_report *report);
 

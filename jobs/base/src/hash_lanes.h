@@ -1,11 +1,13 @@
-/* hash_lanes.h: a wide 64-bit content hash for megabytes: eight 64-bit lanes, so that it runs at the
- * speed of memory (about 60 GB/s in cache with AVX2, 30 with SSE2), and a form that copies on the way.
+/* hash_lanes.h: a wide 64-bit content hash for megabytes: eight 64-bit lanes, so that it runs at
+ * the speed of memory (about 60 GB/s in cache with AVX2, 30 with SSE2), and a form that copies on
+ * the way.
  *
- * Depends on the bytes and the seed only: the same on every machine of little-endian order and for every
- * instruction set. Not cryptographic: it finds damage, not malice. Per stripe of 64 bytes each lane takes
- * one word w of the stripe: with k = w ^ key(lane, stripe) it adds low32(k) * high32(k), and its
- * neighbour adds w itself (the accumulation of XXH3, Collet 2019, with counted keys). The addition of w
- * loses nothing, so one damaged word always changes a lane. Lanes and tail are folded by hash.h. */
+ * Depends on the bytes and the seed only: the same on every machine of little-endian order and for
+ * every instruction set. Not cryptographic: it finds damage, not malice. Per stripe of 64 bytes
+ * each lane takes one word w of the stripe: with k = w ^ key(lane, stripe) it adds low32(k) *
+ * high32(k), and its neighbour adds w itself (the accumulation of XXH3, Collet 2019, with counted
+ * keys). The addition of w loses nothing, so one damaged word always changes a lane. Lanes and tail
+ * are folded by hash.h. */
 #ifndef WEFT_HASH_LANES_H
 #define WEFT_HASH_LANES_H
 

@@ -1,8 +1,8 @@
 /* os_file.c: the real files behind os_file.h: open, pread, write, fsync, flock, mmap, mprotect.
  *
- * Reads open with O_NONBLOCK so that a FIFO without a writer cannot hang us, then insist on a regular
- * file. Writers hold an flock: it dies with the process, so what a crash left behind can be told from
- * what is being written. Stateless. */
+ * Reads open with O_NONBLOCK so that a FIFO without a writer cannot hang us, then insist on a
+ * regular file. Writers hold an flock: it dies with the process, so what a crash left behind can be
+ * told from what is being written. Stateless. */
 #include "os_file.h"
 
 #include <errno.h>

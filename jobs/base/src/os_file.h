@@ -1,9 +1,10 @@
-/* os_file.h: the file part of the operating-system seam, and atomic replacement of a file on top of it.
+/* os_file.h: the file part of the operating-system seam, and atomic replacement of a file on top of
+ * it.
  *
  * Reached through weft_os.files (NULL: the real one), so that tests refuse the k-th write, fsync or
- * rename, or end the process between two of them. Paths are NUL-terminated bytes as the kernel takes
- * them. Functions return WEFT_OK, WEFT_NOT_FOUND (no such file), WEFT_BUSY (locked by another writer) or
- * WEFT_IO; on failure nothing stays open. All may be called from any thread. */
+ * rename, or end the process between two of them. Paths are NUL-terminated bytes as the kernel
+ * takes them. Functions return WEFT_OK, WEFT_NOT_FOUND (no such file), WEFT_BUSY (locked by another
+ * writer) or WEFT_IO; on failure nothing stays open. All may be called from any thread. */
 #ifndef WEFT_OS_FILE_H
 #define WEFT_OS_FILE_H
 
@@ -47,12 +48,13 @@ typedef struct weft__file_piece {
     size_t count;
 } weft__file_piece;
 
-/* Replaces `path` by the pieces in order: writes `path`.new0 (.new1, ... when other writers hold that),
- * syncs it, renames it over `path`, syncs the directory. After a crash at any point `path` is the old or
- * the new file, complete; a left-over .new file is reused by the next save. Two processes that save at
- * once: the last complete one wins. On failure before the rename `path` is untouched and the temporary
- * file removed; WEFT_IO after it means that the new content is visible, yet perhaps not durable.
- * Threads: any. WEFT_INVALID_ARGUMENT for a path that is empty or longer than 4000 bytes. */
+/* Replaces `path` by the pieces in order: writes `path`.new0 (.new1, ... when other writers hold
+ * that), syncs it, renames it over `path`, syncs the directory. After a crash at any point `path`
+ * is the old or the new file, complete; a left-over .new file is reused by the next save. Two
+ * processes that save at once: the last complete one wins. On failure before the rename `path` is
+ * untouched and the temporary file removed; WEFT_IO after it means that the new content is visible,
+ * yet perhaps not durable. Threads: any. WEFT_INVALID_ARGUMENT for a path that is empty or longer
+ * than 4000 bytes. */
 weft_result weft__file_replace(const weft_os *os, const char *path, const weft__file_piece *pieces,
                                size_t piece_count);
 
