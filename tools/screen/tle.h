@@ -1,0 +1,58 @@
+/* tle.h: reading catalogues of two-line elements (TLE), the text format in which orbits are
+ * published.
+ *
+ * An object is two lines of 69 characters, or three with a name in front. The file is untrusted:
+ * every field is checked, a bad object is reported with file, line, column and reason and left
+ * out, and reading goes on. Memory is bounded by the number of good objects, whatever the file
+ * holds. Lines may end in LF or CRLF, blank lines and lines starting with # are skipped,
+ * characters after column 69 are ignored, catalogue numbers may be Alpha-5 (T0123 = 270123).
+ *
+ * Of two sets with the same catalogue number the one with the later epoch is kept (of equal
+ * epochs, the one further down); each one dropped is reported, too.
+ */
+#ifndef WEFT_SCREEN_TLE_H
+#define WEFT_SCREEN_TLE_H
+
+#include <stdint.h>
+
+#include "sgp4.h"
+
+enum { TLE_NAME_BYTES = 25, TLE_LINE_LENGTH = 69 };
+
+struct tle_object {
+    uint32_t number; /* catalogue number */
+    uint32_t line;   /* of its first element line in the file */
+    char name[TLE_NAME_BYTES];
+    struct sgp4_elements elements;
+};
+
+/* Objects sorted by catalogue number; each number once. Owns `objects`. */
+struct tle_catalogue {
+    struct tle_object *objects;
+    uint32_t count, capacity;
+    uint32_t bad_lines;  /* reported and skipped */
+    uint32_t duplicates; /* reported and dropped */
+};
+
+/* Line and column count from 1; column 0 means the whole line. The text lives until the callback
+ * returns. */
+struct tle_problem {
+    const char *path;
+    uint64_t line;
+    uint32_t column;
+    const char *reason;
+};
+
+typedef void tle_report_fn(void *user, const struct tle_problem *problem);
+
+/* TLE_FILE: cannot be opened or read; the reason was reported as a problem on line 0. */
+enum tle_result { TLE_OK, TLE_FILE, TLE_NO_MEMORY };
+
+/* Reads a whole file. On success the caller owns the catalogue and ends it with
+ * tle_catalogue_fini(), also when it is empty. On failure nothing needs to be freed. */
+enum tle_result tle_read(const char *path, tle_report_fn *report, void *user,
+                         struct tle_catalogue *catalogue);
+
+void tle_catalogue_fini(struct tle_catalogue *catalogue);
+
+#endif
