@@ -81,6 +81,9 @@ void explore_begin(void);
 void explore_end(void);
 /* The running thread's index: 0 is the scenario's own. */
 uint32_t explore_self(void);
+/* Under C11: a load may be older than an operation that has ended, so histories of operations that
+ * are not sequentially consistent have no order in real time to respect. */
+bool explore_is_weak(void);
 /* A choice of the test itself: a value below `count`, every one of them explored. */
 uint32_t explore_choose(uint32_t count);
 

@@ -177,6 +177,11 @@ uint32_t explore_self(void)
     return engine.current;
 }
 
+bool explore_is_weak(void)
+{
+    return engine.model == EXPLORE_C11;
+}
+
 /* A broken invariant of the code under test is a failure of the schedule. */
 void weft__assert_failed(const char *file, int line, const char *statement)
 {

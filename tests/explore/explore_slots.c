@@ -1,6 +1,6 @@
-/* explore_slots.c: jobs/src/slots.* under every schedule, with batches of one: threads take and give
- * the numbers of a small table. Each number guards a plain word, so handing it out twice, or without
- * edge S1, is a data race. */
+/* explore_slots.c: jobs/src/slots.* under every schedule, with batches of one: threads take and
+ * give the numbers of a small table. Each number guards a plain word, so handing it out twice,
+ * or without edge S1, is a data race. */
 #include "explore_plans.h"
 #include "slots.h"
 

@@ -1,0 +1,299 @@
+/* explore_directory.c: ecs/src/directory.c under every schedule, with 2 blocks of 2 slots whose
+ * versions end at 5. Owners mark the slots of their entities with plain writes, so one slot handed
+ * out twice is a data race. Histories are checked against a counter: LIMIT only when all slots were
+ * taken. */
+#include "directory.h"
+#include "explore_plans.h"
+
+#define CAPACITY (WEFT__BLOCK_SLOTS * WEFT__BLOCK_LIMIT)
+
+static weft__memory memory;
+static weft__directory *directory;
+static explore_history history;
+static uint32_t owner[CAPACITY];
+static uint32_t capacity;
+static weft_a32 deaths;
+
+enum { CREATE = 1, DESTROY };
+
+static void start(uint32_t blocks)
+{
+    weft_world_desc desc = {.entity_block_limit = blocks, .without_huge_pages = true};
+    weft__memory_init(&memory, explore_allocator());
+    directory = explore_scratch(sizeof *directory, 64);
+    weft__directory_init(directory, &memory, explore_os(), &desc);
+    capacity = blocks * WEFT__BLOCK_SLOTS;
+    for (uint32_t i = 0; i < CAPACITY; i++) owner[i] = 0;
+    at_init(&deaths, 0);
+    explore_history_init(&history);
+}
+
+static bool create(uint32_t home, uint32_t count, weft_entity *out)
+{
+    uint32_t h = explore_history_begin(&history, CREATE, count);
+    weft_result result = weft__directory_allocate_any(directory, &home, count, out);
+    explore_history_end(&history, h, (uint64_t)result);
+    if (result != WEFT_OK) return false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t location;
+        EXPLORE_CHECK(out[i].index < capacity && (out[i].version & 1), "entity %u:%u", out[i].index,
+                      out[i].version);
+        EXPLORE_CHECK(owner[out[i].index] == 0, "slot %u has an owner", out[i].index);
+        owner[out[i].index] = explore_self() + 1;
+        EXPLORE_CHECK(weft__directory_find(directory, out[i], &location), "dead at birth");
+        EXPLORE_CHECK(location == 0, "born at a place");
+        weft__directory_place(directory, out[i], out[i].version);
+    }
+    return true;
+}
+
+static void destroy(const weft_entity *entities, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t location;
+        EXPLORE_CHECK(owner[entities[i].index] == explore_self() + 1, "taken by somebody else");
+        EXPLORE_CHECK(weft__directory_find(directory, entities[i], &location), "died early");
+        EXPLORE_CHECK(location == entities[i].version, "moved to %llu",
+                      (unsigned long long)location);
+        owner[entities[i].index] = 0;
+    }
+    uint32_t h = explore_history_begin(&history, DESTROY, count);
+    uint32_t died = weft__directory_free_any(directory, entities, count);
+    explore_history_end(&history, h, died);
+    EXPLORE_CHECK(died == count, "%u of %u died", died, count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t location;
+        EXPLORE_CHECK(!weft__directory_find(directory, entities[i], &location), "alive after");
+    }
+}
+
+/* Slots that destroyers of other threads gave back while `o` ran. */
+static uint64_t overlapping(const explore_operation *o)
+{
+    uint64_t moved = 0;
+    for (uint32_t i = 0; i < history.count; i++) {
+        const explore_operation *other = &history.operations[i];
+        if (other->thread == o->thread || other->end < o->begin || other->begin > o->end) continue;
+        moved += other->argument; /* a creator that fails gives back what it had */
+    }
+    return moved;
+}
+
+static bool apply(void *state, const explore_operation *o)
+{
+    uint64_t *used = state;
+    if (o->kind == DESTROY) {
+        *used -= o->result;
+        return true;
+    }
+    if (o->result == WEFT_OK) return (*used += o->argument) <= capacity;
+    if (o->result == WEFT_OUT_OF_MEMORY) return true;
+    return *used + o->argument + overlapping(o) > capacity;
+}
+
+static void check_books(void)
+{
+    char text[200] = "";
+    explore_join_all();
+    explore_end();
+    EXPLORE_CHECK(weft__directory_check(directory, text, sizeof text), "%s", text);
+}
+
+static void check(uint64_t used)
+{
+    check_books();
+    EXPLORE_CHECK(explore_is_weak() ||
+                      explore_history_is_linearisable(&history, apply, &used, sizeof used),
+                  "the history is not one of a directory of %u slots", capacity);
+}
+
+static void finish(uint64_t used, uint64_t alive)
+{
+    check(used);
+    EXPLORE_CHECK(weft__directory_alive(directory) == alive, "%u alive",
+                  (unsigned)weft__directory_alive(directory));
+    weft__directory_fini(directory);
+}
+
+static void one(void *argument)
+{
+    weft_entity e;
+    if (create((uint32_t)(uintptr_t)argument, 1, &e)) destroy(&e, 1);
+}
+
+static void two(void *argument)
+{
+    weft_entity e[2];
+    if (create((uint32_t)(uintptr_t)argument, 2, e)) destroy(e, 2);
+}
+
+/* Both make the first block. */
+static void first_allocators(void)
+{
+    start(2);
+    explore_thread(one, (void *)0);
+    explore_begin();
+    one((void *)0);
+    finish(0, 0);
+}
+
+/* One block of two slots for two threads that want one each: a busy block is not a full one. */
+static void must_succeed(void *argument)
+{
+    weft_entity e;
+    (void)argument;
+    EXPLORE_CHECK(create(0, 1, &e), "no room, but there was");
+    destroy(&e, 1);
+}
+
+static void busy_is_not_full(void)
+{
+    start(1);
+    explore_thread(must_succeed, NULL);
+    explore_begin();
+    must_succeed(NULL);
+    finish(0, 0);
+}
+
+static void two_blocks(void)
+{
+    start(2);
+    explore_thread(two, (void *)0);
+    explore_thread(one, (void *)1);
+    explore_begin();
+    two((void *)1);
+    finish(0, 0);
+}
+
+/* Two destroyers of one entity, and a creator that may get its slot. */
+static weft_entity shared[2];
+
+static void destroy_shared(void *argument)
+{
+    uint32_t died = weft__directory_free_any(directory, shared, 2);
+    (void)argument;
+    at_add_rlx(&deaths, died);
+}
+
+static void create_over(void *argument)
+{
+    weft_entity e;
+    uint32_t home = 0;
+    (void)argument;
+    if (weft__directory_allocate_any(directory, &home, 1, &e) != WEFT_OK) return;
+    for (uint32_t i = 0; i < 2; i++) {
+        EXPLORE_CHECK(e.index != shared[i].index || e.version != shared[i].version,
+                      "a handle repeats");
+    }
+    uint64_t location;
+    EXPLORE_CHECK(weft__directory_find(directory, e, &location), "died by a stale handle");
+    EXPLORE_CHECK(weft__directory_free_any(directory, &e, 1) == 1, "died by a stale handle");
+}
+
+static void two_destroyers(void)
+{
+    uint32_t home = 0;
+    start(1);
+    weft__directory_allocate_any(directory, &home, 2, shared);
+    explore_thread(destroy_shared, NULL);
+    explore_thread(create_over, NULL);
+    explore_begin();
+    destroy_shared(NULL);
+    check(0);
+    EXPLORE_CHECK(at_plain(&deaths) == 2, "%u deaths of 2", at_plain(&deaths));
+    EXPLORE_CHECK(weft__directory_alive(directory) == 0, "somebody lives");
+    weft__directory_fini(directory);
+}
+
+/* Versions run out: the slots are retired one by one and never come back. */
+static void burn(void *argument)
+{
+    for (uintptr_t i = 0; i < (uintptr_t)argument; i++) one((void *)0);
+}
+
+static void retirement(void)
+{
+    start(1);
+    explore_thread(burn, (void *)3);
+    explore_begin();
+    burn((void *)3);
+    check_books(); /* a death may retire the slot, so the histories are not those of a pool */
+    uint32_t retired = 0;
+    for (uint32_t i = 0; i < 2; i++) {
+        weft_entity e;
+        uint32_t home = 0;
+        while (weft__directory_allocate_any(directory, &home, 1, &e) == WEFT_OK) {
+            EXPLORE_CHECK(++retired <= 6, "versions never end");
+            weft__directory_free_any(directory, &e, 1);
+        }
+    }
+    EXPLORE_CHECK(weft__directory_alive(directory) == 0, "retired slots count as alive");
+    weft__directory_fini(directory);
+}
+
+/* The books of others may be read while they change. */
+static void look(void *argument)
+{
+    uint64_t location;
+    (void)argument;
+    EXPLORE_CHECK(weft__directory_alive(directory) <= 2, "more alive than slots");
+    for (uint32_t i = 0; i < 2; i++) {
+        weft_entity never = {shared[i].index, shared[i].version + 2};
+        EXPLORE_CHECK(!weft__directory_find(directory, never, &location), "alive before birth");
+    }
+}
+
+static void look_ups(void)
+{
+    uint32_t home = 0;
+    start(1);
+    weft__directory_allocate_any(directory, &home, 2, shared);
+    explore_thread(look, NULL);
+    explore_begin();
+    destroy_shared(NULL);
+    check(0);
+    weft__directory_fini(directory);
+}
+
+#define DEEP                                                                                       \
+    PLAN_ALL_DEEP(EXPLORE_SC, 4, 0), PLAN_ALL_DEEP(EXPLORE_TSO, 3, 2),                             \
+        PLAN_ALL_DEEP(EXPLORE_C11, 2, 1)
+
+static const explore_scenario scenarios[] = {
+    {"directory_first_allocators",
+     first_allocators,
+     {PLAN_ALL(EXPLORE_SC, 3, 0), PLAN_ALL(EXPLORE_TSO, 2, 2), PLAN_ALL(EXPLORE_C11, 2, 1),
+      PLAN_ALL_FAULTS(EXPLORE_SC, 3, 2), PLAN_ALL_DEEP(EXPLORE_SC, 4, 0),
+      PLAN_PCT_FAULTS(EXPLORE_C11, 5, 1, 10000, 5000000)},
+     NULL},
+    {"directory_busy_is_not_full",
+     busy_is_not_full,
+     {PLAN_ALL(EXPLORE_SC, 3, 0), PLAN_ALL(EXPLORE_TSO, 2, 2), PLAN_ALL(EXPLORE_C11, 2, 1),
+      PLAN_PCT(EXPLORE_C11, 5, 10000, 5000000)},
+     NULL},
+    {"directory_two_blocks",
+     two_blocks,
+     {PLAN_ALL(EXPLORE_SC, 1, 0), PLAN_PCT(EXPLORE_TSO, 5, 20000, 3000000),
+      PLAN_PCT_FAULTS(EXPLORE_C11, 5, 1, 20000, 5000000), DEEP},
+     NULL},
+    {"directory_two_destroyers",
+     two_destroyers,
+     {PLAN_ALL(EXPLORE_SC, 2, 0), PLAN_ALL(EXPLORE_TSO, 2, 1), PLAN_ALL(EXPLORE_C11, 1, 1),
+      PLAN_PCT(EXPLORE_C11, 5, 20000, 5000000), DEEP},
+     NULL},
+    {"directory_retirement",
+     retirement,
+     {PLAN_ALL(EXPLORE_SC, 2, 0), PLAN_ALL(EXPLORE_C11, 1, 1),
+      PLAN_PCT(EXPLORE_C11, 4, 10000, 2000000)},
+     NULL},
+    {"directory_look_ups",
+     look_ups,
+     {PLAN_ALL(EXPLORE_SC, 4, 0), PLAN_ALL(EXPLORE_C11, 3, 2)},
+     NULL},
+    {NULL, NULL, {{0}}, NULL},
+};
+
+int main(int argc, char **argv)
+{
+    return explore_main(argc, argv, scenarios);
+}
