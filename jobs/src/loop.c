@@ -6,6 +6,7 @@
 #include "invariant.h"
 
 #define NO_ERROR UINT64_MAX
+#define LEAVE_SPINS 200u
 
 static uint64_t pack(uint32_t begin, uint32_t end)
 {
@@ -59,6 +60,16 @@ weft__loop *weft__loop_acquire(weft__loop_table *table)
     return NULL;
 }
 
+static void publish(weft__loop_table *table, weft__loop *loop, uint64_t left)
+{
+    at_store_rlx(&loop->x_left, left);        /* relaxed: published by L1 */
+    at_store_rlx(&loop->x_busy, (uint64_t)0); /* relaxed: published by L1 */
+    at_store_rlx(&loop->x_error, NO_ERROR);   /* relaxed: published by L1 */
+    at_store_rlx(&loop->x_stop, 0u);          /* relaxed: published by L1 */
+    at_store_rel(&loop->x_ctl, loop->limit << WEFT__LOOP_LIMIT_SHIFT); /* L1 */
+    at_or_sc(&table->x_open[loop->class_], bit_of(table, loop));       /* L2 */
+}
+
 void weft__loop_open(weft__loop_table *table, weft__loop *loop, uint32_t begin, uint32_t end)
 {
     WEFT_ASSERT(begin < end && loop->grain > 0 && loop->limit < table->worker_count);
@@ -71,12 +82,20 @@ void weft__loop_open(weft__loop_table *table, weft__loop *loop, uint32_t begin, 
                          begin + (uint32_t)(count * (i + 1) / parts));
         at_store_rlx(&loop->ranges[worker].x_items, items); /* relaxed: published by L1 */
     }
-    at_store_rlx(&loop->x_left, count);       /* relaxed: published by L1 */
-    at_store_rlx(&loop->x_busy, (uint64_t)0); /* relaxed: published by L1 */
-    at_store_rlx(&loop->x_error, NO_ERROR);   /* relaxed: published by L1 */
-    at_store_rlx(&loop->x_stop, 0u);          /* relaxed: published by L1 */
-    at_store_rel(&loop->x_ctl, loop->limit << WEFT__LOOP_LIMIT_SHIFT); /* L1 */
-    at_or_sc(&table->x_open[loop->class_], bit_of(table, loop));       /* L2 */
+    publish(table, loop, count);
+}
+
+void weft__loop_open_graph(weft__loop_table *table, weft__loop *loop, uint32_t left)
+{
+    WEFT_ASSERT(loop->graph != NULL && left > 0);
+    publish(table, loop, left);
+}
+
+void weft__loop_show(weft__loop_table *table, weft__loop *loop)
+{
+    uint64_t bit = bit_of(table, loop);
+    if ((at_load_sc(&table->x_open[loop->class_]) & bit) != 0) return; /* L2 */
+    at_or_sc(&table->x_open[loop->class_], bit);                       /* L2 */
 }
 
 void weft__loop_hide(weft__loop_table *table, weft__loop *loop)
@@ -100,11 +119,30 @@ void weft__loop_close(weft__loop_table *table, weft__loop *loop)
     if ((old & WEFT__LOOP_INSIDE) == 0) recycle(table, loop);
 }
 
-void weft__loop_leave(weft__loop_table *table, weft__loop *loop)
+void weft__loop_close_sync(weft__loop_table *table, weft__loop *loop, const weft_os *os)
 {
-    uint32_t old = at_sub_ar(&loop->x_ctl, 1u); /* L6 */
+    weft__loop_hide(table, loop);
+    uint32_t ctl = at_or_ar(&loop->x_ctl, WEFT__LOOP_CLOSED) | WEFT__LOOP_CLOSED; /* L6, L8 */
+    for (uint32_t spins = 0; (ctl & WEFT__LOOP_INSIDE) != 0; spins++) {
+        if (spins < LEAVE_SPINS)
+            at_stall();
+        else
+            os->futex_wait(os->user, &loop->x_ctl, ctl);
+        ctl = at_load_acq(&loop->x_ctl); /* L6, L8 */
+    }
+    recycle(table, loop);
+}
+
+void weft__loop_leave(weft__loop_table *table, weft__loop *loop, const weft_os *os)
+{
+    bool is_sync = loop->graph != NULL;
+    uint32_t old = at_sub_ar(&loop->x_ctl, 1u); /* L6, L8 */
     WEFT_ASSERT((old & WEFT__LOOP_INSIDE) != 0);
-    if ((old & WEFT__LOOP_CLOSED) != 0 && (old & WEFT__LOOP_INSIDE) == 1) recycle(table, loop);
+    if ((old & WEFT__LOOP_CLOSED) == 0 || (old & WEFT__LOOP_INSIDE) != 1) return;
+    if (is_sync)
+        os->futex_wake(os->user, &loop->x_ctl, 1); /* the entry may be in use again: harmless */
+    else
+        recycle(table, loop);
 }
 
 static bool has_room(uint32_t ctl)
@@ -194,7 +232,6 @@ void weft__loop_fail(weft__loop *loop, uint32_t begin, int code)
         if (at_cas_ar(&loop->x_error, &error, mine)) break; /* L4 */
         at_stall();
     }
-    at_store_rlx(&loop->x_stop, 1u); /* relaxed: parts begun meanwhile are allowed */
 }
 
 bool weft__loop_finish(weft__loop *loop, uint32_t count)
@@ -213,4 +250,9 @@ bool weft__loop_is_finished(weft__loop *loop)
 bool weft__loop_announce_wait(weft__loop *loop)
 {
     return (at_or_ar(&loop->x_left, WEFT__LOOP_WAITING) & ~WEFT__LOOP_WAITING) != 0; /* L5, L4 */
+}
+
+bool weft__loop_retract_wait(weft__loop *loop)
+{
+    return (at_and_ar(&loop->x_left, ~WEFT__LOOP_WAITING) & WEFT__LOOP_WAITING) != 0; /* L5 */
 }

@@ -20,6 +20,7 @@
  *   L4  participant: sub of x_left (release)         -> opener: acquire of x_left == 0 (results)
  *   L5  opener: or of WAITING into x_left           <-> last finisher: sub sees WAITING, wakes
  *   L6  leave/close: RMW of x_ctl (release)          -> whoever recycles, then the next opener: L7
+ *   L8  leave: sub of x_ctl, futex wake of x_ctl      -> close_sync: acquire of x_ctl, futex wait
  *   L7  recycle: or of x_free (release)              -> open: CAS of x_free (acquire) */
 #ifndef WEFT_LOOP_H
 #define WEFT_LOOP_H
@@ -28,6 +29,7 @@
 
 #include "atomic.h"
 #include "heap.h"
+#include "os.h"
 
 #ifndef WEFT__LOOPS_MAX
 #define WEFT__LOOPS_MAX 64u /* loops open at once; more run inline */
@@ -53,8 +55,9 @@ typedef struct weft__loop {
     uint32_t opener; /* worker */
     uint32_t job;    /* slot of the submitted job above, for cancellation; or NONE */
     weft_job_class class_;
-    uint32_t worker_count;
-    weft__loop_range *ranges; /* [worker_count]; constant after init */
+    struct weft_job_graph *graph; /* not NULL: the items are the nodes of a graph (graph.h) */
+    uint32_t worker_count;        /* constant after init */
+    weft__loop_range *ranges;     /* [worker_count]; constant after init */
     /* shared atomic */
     _Alignas(64) weft_a32 x_ctl; /* CLOSED | limit | participants inside */
     /* shared atomic; written once per participant */
@@ -83,14 +86,21 @@ weft__loop *weft__loop_acquire(weft__loop_table *table);
 /* Splits [begin, end) among the opener and the `limit` workers after it, and lets others join; the
  * fields of the first group are set. */
 void weft__loop_open(weft__loop_table *table, weft__loop *loop, uint32_t begin, uint32_t end);
+/* The same for a graph: `left` items that are not in ranges. */
+void weft__loop_open_graph(weft__loop_table *table, weft__loop *loop, uint32_t left);
 /* No more joins; the entry is recycled when the last participant has left. */
 void weft__loop_close(weft__loop_table *table, weft__loop *loop);
+/* No more joins; returns when every participant has left (graphs). */
+void weft__loop_close_sync(weft__loop_table *table, weft__loop *loop, const weft_os *os);
 /* Nothing is left to claim: stop offering the entry. */
 void weft__loop_hide(weft__loop_table *table, weft__loop *loop);
 
+/* Offers it again (graphs: new nodes are ready). */
+void weft__loop_show(weft__loop_table *table, weft__loop *loop);
+
 /* An open entry of the class with room, joined; or NULL. */
 weft__loop *weft__loop_join(weft__loop_table *table, weft_job_class class_);
-void weft__loop_leave(weft__loop_table *table, weft__loop *loop);
+void weft__loop_leave(weft__loop_table *table, weft__loop *loop, const weft_os *os);
 /* Whether a join could succeed; sequentially consistent, for the look before sleeping (L2). */
 bool weft__loop_has_room(weft__loop_table *table, weft_job_class class_);
 
@@ -101,7 +111,7 @@ bool weft__loop_claim(weft__loop *loop, uint32_t worker, uint32_t wanted, uint32
  * the victim, or UINT32_MAX when every range was empty. */
 uint32_t weft__loop_steal(weft__loop *loop, uint32_t worker);
 
-/* Records a failed part and stops the loop. */
+/* Records a failed part; the lowest `begin` wins. */
 void weft__loop_fail(weft__loop *loop, uint32_t begin, int code);
 /* Reports `count` items run; true when the opener sleeps and must be woken. */
 bool weft__loop_finish(weft__loop *loop, uint32_t count);
@@ -109,5 +119,7 @@ bool weft__loop_finish(weft__loop *loop, uint32_t count);
 bool weft__loop_is_finished(weft__loop *loop);
 /* Announces that the opener sleeps on its token; false when everything has been run meanwhile. */
 bool weft__loop_announce_wait(weft__loop *loop);
+/* Takes the announcement back: true for exactly one of the opener and those who would wake it. */
+bool weft__loop_retract_wait(weft__loop *loop);
 
 #endif

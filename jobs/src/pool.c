@@ -254,6 +254,7 @@ weft_result weft_job_pool_destroy(weft_job_pool *pool)
         if (!weft__pool_is_quiescent(pool)) return WEFT_BUSY;
         stop_threads(pool);
     }
+    weft__graph_free_all(pool);
     free_pool(pool);
     return WEFT_OK;
 }

@@ -15,6 +15,7 @@
 #include "child.h"
 #include "cost.h"
 #include "deque.h"
+#include "graph.h"
 #include "heap.h"
 #include "job.h"
 #include "loop.h"
@@ -98,9 +99,9 @@ struct weft_job_pool {
     weft_job_for_desc *loop_descs; /* [job capacity] loops submitted as jobs */
     weft__wake_token *tokens;
     weft__os_thread *threads;
-    uint32_t thread_count;  /* threads started */
-    weft_a32 *alive;        /* 1 in the process that created the pool, 0 in a forked child */
-    uint32_t prewake_count; /* owner only: workers the last frame used */
+    uint32_t thread_count; /* threads started */
+    weft_job_graph *graphs; /* owner only: list of all graphs */
+    weft_a32 *alive;       /* 1 in the process that created the pool, 0 in a forked child */
     /* shared */
     weft__job_table table;
     weft__loop_table loops;
@@ -141,6 +142,14 @@ void weft__worker_run_taken(weft_job_context *worker, weft__child *child, uint32
 
 /* Takes part in a joined loop until nothing is left to claim, and leaves it. */
 void weft__worker_join_loop(weft_job_context *worker, weft__loop *loop);
+
+/* Whether splitting work predicted to take this long pays now. */
+bool weft__worker_pays_off(weft_job_context *worker, weft__cost_state *cost, uint64_t predicted);
+
+/* ---- worker_graph.c */
+
+/* Takes part in a joined graph until no node is ready. */
+void weft__worker_run_nodes(weft_job_context *worker, weft__loop *loop);
 
 /* ---- worker.c: looking for work */
 

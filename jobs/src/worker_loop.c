@@ -61,7 +61,9 @@ static uint32_t run_own_range(weft_job_context *worker, weft__loop *loop,
         count += end - begin;
         if (is_skipping) continue;
         int code = run_part(worker, desc, begin, end);
-        if (code != 0) weft__loop_fail(loop, begin, code);
+        if (code == 0) continue;
+        weft__loop_fail(loop, begin, code);
+        at_store_rlx(&loop->x_stop, 1u); /* relaxed: parts begun meanwhile are allowed */
     }
 }
 
@@ -92,9 +94,12 @@ void weft__worker_join_loop(weft_job_context *worker, weft__loop *loop)
 {
     uint32_t job = worker->job;
     worker->job = loop->job;
-    participate(worker, loop);
+    if (loop->graph != NULL)
+        weft__worker_run_nodes(worker, loop);
+    else
+        participate(worker, loop);
     worker->job = job;
-    weft__loop_leave(&worker->pool->loops, loop);
+    weft__loop_leave(&worker->pool->loops, loop, worker->pool->os);
 }
 
 /* Waits until every part has been run: takes what can still be stolen, spins, then sleeps. */
@@ -145,6 +150,7 @@ static bool run_parallel(weft_job_context *worker, loop_run *run, uint32_t begin
     loop->fn = desc->fn;
     loop->argument = desc->argument;
     loop->name = desc->name;
+    loop->graph = NULL;
     loop->class_ = desc->class_;
     loop->grain = grain_of(run, count, participants);
     loop->limit = participants - 1;
@@ -171,7 +177,7 @@ static bool run_parallel(weft_job_context *worker, loop_run *run, uint32_t begin
 
 /* ---- inline */
 
-static bool pays_off(weft_job_context *worker, weft__cost_state *cost, uint64_t predicted)
+bool weft__worker_pays_off(weft_job_context *worker, weft__cost_state *cost, uint64_t predicted)
 {
     weft_job_pool *pool = worker->pool;
     uint32_t shift = weft__cost_penalty(cost);
@@ -203,7 +209,7 @@ static uint32_t run_inline(weft_job_context *worker, loop_run *run, bool may_spl
         begin = end;
         if (begin == desc->count) break;
         uint64_t rest = worked * (desc->count - begin) / begin;
-        if (may_split && begin > 1 && pays_off(worker, run->cost, rest)) {
+        if (may_split && begin > 1 && weft__worker_pays_off(worker, run->cost, rest)) {
             weft__cost_learn(run->cost, worked, begin);
             return begin;
         }
@@ -236,7 +242,7 @@ static void run_loop(weft_job_context *worker, loop_run *run)
     } else if (predicted != 0 && predicted < pool->limits.awake_ticks) {
         run_small(worker, run, predicted);
         return;
-    } else if (may_split && predicted != 0 && pays_off(worker, run->cost, predicted)) {
+    } else if (may_split && predicted != 0 && weft__worker_pays_off(worker, run->cost, predicted)) {
         if (run_parallel(worker, run, 0)) return;
     }
     uint32_t begin = run_inline(worker, run, may_split && predicted == 0);

@@ -1,0 +1,282 @@
+/* worker_graph.c: graphs on workers: one worker in rank order when the graph is predicted small,
+ * several over the loop table otherwise. The protocol is in graph.h.
+ *
+ * An unknown graph measures itself: it begins in order, and what is left is shared as soon as it is
+ * predicted to pay. */
+#include "pool.h"
+
+/* One run as its opener sees it, on the opener's stack. */
+typedef struct graph_run {
+    weft_job_graph *graph;
+    uint32_t failed; /* lowest number of a failed node; NONE */
+    int code;
+    bool is_cancelled;
+} graph_run;
+
+static int run_body(weft_job_context *worker, const weft_job_graph_node *node, uint32_t number)
+{
+    worker->depth++;
+    if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_BEGIN, node->name, number);
+    int code = weft__worker_call(worker, node->fn, node->argument);
+    if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_END, node->name, number);
+    worker->depth--;
+    return code;
+}
+
+/* Whether a predecessor of the node failed in this run. */
+static bool is_poisoned(weft_job_graph *graph, uint32_t node)
+{
+    /* relaxed: written before the arrival that made the node ready (G1) */
+    return at_load_rlx(&graph->x_poisoned[node]) == graph->run;
+}
+
+static void poison_successors(weft_job_graph *graph, uint32_t node)
+{
+    for (uint32_t i = graph->first[node]; i < graph->first[node + 1]; i++)
+        at_store_rlx(&graph->x_poisoned[graph->successors[i]],
+                     graph->run); /* relaxed: G1 follows */
+}
+
+/* ---- one worker, in order */
+
+static void run_in_order(weft_job_context *worker, graph_run *run, uint32_t begin, uint32_t end)
+{
+    weft_job_graph *graph = run->graph;
+    for (uint32_t node = begin; node < end; node++) {
+        if (worker->job != WEFT__JOB_NONE && weft_job_is_cancelled(worker))
+            run->is_cancelled = true;
+        bool is_skipped = run->failed != WEFT__GRAPH_NONE && is_poisoned(graph, node);
+        int code = 0;
+        if (!is_skipped && !run->is_cancelled)
+            code = run_body(worker, &graph->nodes[node], graph->number[node]);
+        if (code != 0 && graph->number[node] < run->failed) {
+            run->failed = graph->number[node];
+            run->code = code;
+        }
+        if (code != 0 || is_skipped) poison_successors(graph, node);
+    }
+}
+
+/* ---- several workers */
+
+static void wake_opener(weft_job_context *worker, weft__loop *loop)
+{
+    if ((at_load_sc(&loop->x_left) & WEFT__LOOP_WAITING) == 0) return; /* G4 */
+    if (!weft__loop_retract_wait(loop)) return;
+    weft__wake_token_set(&worker->pool->wake, loop->opener);
+    weft__stat_add(&worker->stats.x_wakes, 1);
+}
+
+/* After publishing nodes: offers the graph, wakes a sleeper or the opener. */
+static void announce(weft_job_context *worker, weft__loop *loop)
+{
+    weft__loop_show(&worker->pool->loops, loop); /* G3 */
+    weft__worker_notify(worker);
+    if (worker->index != loop->opener) wake_opener(worker, loop);
+}
+
+/* Tells the successors; returns the ready one of the lowest rank, publishes the others. */
+static uint32_t arrive_all(weft_job_context *worker, weft__loop *loop, uint32_t node)
+{
+    weft_job_graph *graph = loop->graph;
+    uint32_t next = WEFT__GRAPH_NONE, word = 0;
+    uint64_t mask = 0;
+    bool has_published = false;
+    for (uint32_t i = graph->first[node]; i < graph->first[node + 1]; i++) {
+        uint32_t ready = graph->successors[i];
+        if (!weft__graph_arrive(graph, ready)) continue;
+        if (next == WEFT__GRAPH_NONE || ready < next) { /* keep the lowest */
+            uint32_t kept = next;
+            next = ready;
+            ready = kept;
+        }
+        if (ready == WEFT__GRAPH_NONE) continue;
+        if (mask != 0 && word != ready / 64) {
+            weft__graph_publish(graph, word, mask);
+            mask = 0;
+        }
+        word = ready / 64;
+        mask |= UINT64_C(1) << (ready % 64);
+        has_published = true;
+    }
+    if (mask != 0) weft__graph_publish(graph, word, mask);
+    if (has_published) announce(worker, loop);
+    return next;
+}
+
+static uint32_t run_node(weft_job_context *worker, weft__loop *loop, uint32_t node)
+{
+    weft_job_graph *graph = loop->graph;
+    bool is_skipped = is_poisoned(graph, node);
+    int code = 0;
+    /* relaxed: nodes begun meanwhile are allowed */
+    if (worker->job != WEFT__JOB_NONE && weft_job_is_cancelled(worker))
+        at_store_rlx(&loop->x_stop, 1u);
+    bool is_stopped = at_load_rlx(&loop->x_stop) != 0; /* relaxed: as above */
+    if (!is_skipped && !is_stopped)
+        code = run_body(worker, &graph->nodes[node], graph->number[node]);
+    if (code != 0) weft__loop_fail(loop, graph->number[node], code);
+    if (code != 0 || is_skipped) poison_successors(graph, node);
+    return arrive_all(worker, loop, node);
+}
+
+/* Runs what can be claimed; returns the number of nodes. */
+static uint32_t run_ready(weft_job_context *worker, weft__loop *loop)
+{
+    uint32_t count = 0, node;
+    while ((node = weft__graph_claim(loop->graph)) != WEFT__GRAPH_NONE)
+        for (; node != WEFT__GRAPH_NONE; count++) node = run_node(worker, loop, node);
+    return count;
+}
+
+void weft__worker_run_nodes(weft_job_context *worker, weft__loop *loop)
+{
+    weft_job_pool *pool = worker->pool;
+    uint64_t begun = weft__ticks_now(&pool->ticks);
+    uint32_t count = 0;
+    for (;;) {
+        count += run_ready(worker, loop);
+        weft__loop_hide(&pool->loops, loop); /* G3 */
+        if (!weft__graph_has_ready(loop->graph)) break;
+        weft__loop_show(&pool->loops, loop); /* G3 */
+    }
+    if (count == 0) return;
+    uint64_t busy = weft__ticks_now(&pool->ticks) - begun;
+    at_add_rlx(&loop->x_busy, busy); /* relaxed: read after L4 */
+    if (weft__loop_finish(loop, count)) {
+        weft__wake_token_set(&pool->wake, loop->opener);
+        weft__stat_add(&worker->stats.x_wakes, 1);
+    }
+}
+
+/* Waits until every node has run: claims what becomes ready, spins, then sleeps. */
+static void await_graph(weft_job_context *worker, weft__loop *loop)
+{
+    weft__spin spin = {0};
+    while (!weft__loop_is_finished(loop)) {
+        if (weft__graph_has_ready(loop->graph)) {
+            weft__worker_run_nodes(worker, loop);
+            spin = (weft__spin){0};
+            continue;
+        }
+        if (weft__worker_spin(worker, &spin)) continue;
+        if (!weft__loop_announce_wait(loop)) return;
+        bool has_more = weft__graph_has_ready(loop->graph); /* G4 */
+        if (has_more && weft__loop_retract_wait(loop)) continue;
+        weft__worker_await_token(worker);
+        spin = (weft__spin){0};
+    }
+}
+
+/* Shares the nodes from rank `done` on; false when no entry of the table is vacant. */
+static bool run_shared(weft_job_context *worker, graph_run *run, uint32_t done)
+{
+    weft_job_pool *pool = worker->pool;
+    weft_job_graph *graph = run->graph;
+    weft__loop *loop = weft__loop_acquire(&pool->loops);
+    if (loop == NULL) return false;
+    uint32_t count = graph->node_count - done;
+    loop->graph = graph;
+    loop->class_ = WEFT_JOB_NORMAL;
+    loop->limit = pool->worker_count - 1;
+    loop->opener = worker->index;
+    loop->job = worker->job;
+    uint64_t opened = weft__ticks_now(&pool->ticks);
+    weft__graph_begin(graph, done);
+    weft__loop_open_graph(&pool->loops, loop, count);
+    if (run->failed != WEFT__GRAPH_NONE) weft__loop_fail(loop, run->failed, run->code);
+    weft__worker_notify(worker);
+    weft__worker_run_nodes(worker, loop);
+    await_graph(worker, loop);
+    uint64_t wall = weft__ticks_now(&pool->ticks) - opened;
+    uint64_t busy = at_load_rlx(&loop->x_busy);          /* relaxed: L4 made it visible */
+    uint64_t error = at_load_rlx(&loop->x_error);        /* relaxed: L4 made it visible */
+    run->is_cancelled = at_load_rlx(&loop->x_stop) != 0; /* relaxed: L4 made it visible */
+    weft__loop_close_sync(&pool->loops, loop, pool->os);
+    if (error != UINT64_MAX) {
+        run->failed = (uint32_t)(error >> 32);
+        run->code = (int)(uint32_t)error;
+    }
+    if (run->is_cancelled || run->failed != WEFT__GRAPH_NONE) return true;
+    weft__cost_learn(&graph->cost, busy, count);
+    weft__cost_judge_split(&graph->cost, busy, wall);
+    return true;
+}
+
+/* ---- the decision */
+
+/* Runs in order, timed, in growing parts; an unknown graph is shared once it is known to pay. */
+static void run_measured(weft_job_context *worker, graph_run *run, bool may_share)
+{
+    weft_job_graph *graph = run->graph;
+    const weft__ticks *ticks = &worker->pool->ticks;
+    uint64_t begun = weft__ticks_now(ticks), worked = 0;
+    uint32_t done = 0, part = 1;
+    while (done < graph->node_count) {
+        uint32_t left = graph->node_count - done;
+        uint32_t end = done + (left < part ? left : part);
+        run_in_order(worker, run, done, end);
+        done = end;
+        part *= 2;
+        worked = weft__ticks_now(ticks) - begun;
+        uint64_t rest = worked * (graph->node_count - done) / done;
+        if (done == graph->node_count || !may_share) continue;
+        if (!weft__worker_pays_off(worker, &graph->cost, rest)) continue;
+        weft__cost_learn(&graph->cost, worked, done);
+        if (run_shared(worker, run, done)) return;
+        may_share = false;
+    }
+    if (run->failed == WEFT__GRAPH_NONE && !run->is_cancelled)
+        weft__cost_learn(&graph->cost, worked, done);
+    weft__stat_add(&worker->stats.x_graph_inlined, 1);
+}
+
+static void run_small(weft_job_context *worker, graph_run *run, uint64_t predicted)
+{
+    weft_job_graph *graph = run->graph;
+    weft_job_pool *pool = worker->pool;
+    bool is_timed = weft__cost_is_timed(&graph->cost, predicted, &pool->limits);
+    uint64_t begun = is_timed ? weft__ticks_now(&pool->ticks) : 0;
+    run_in_order(worker, run, 0, graph->node_count);
+    if (is_timed && run->failed == WEFT__GRAPH_NONE)
+        weft__cost_learn(&graph->cost, weft__ticks_now(&pool->ticks) - begun, graph->node_count);
+    weft__stat_add(&worker->stats.x_graph_inlined, 1);
+}
+
+static void run_graph(weft_job_context *worker, graph_run *run)
+{
+    weft_job_pool *pool = worker->pool;
+    weft_job_graph *graph = run->graph;
+    if (++graph->run == 0) graph->run = 1;
+    uint64_t predicted = weft__cost_predict(&graph->cost, graph->node_count);
+    bool may_share = pool->worker_count > 1 && graph->longest < graph->node_count;
+    if (may_share && pool->is_always_parallel) {
+        if (run_shared(worker, run, 0)) return;
+    } else if (predicted != 0 && predicted < pool->limits.awake_ticks) {
+        run_small(worker, run, predicted);
+        return;
+    } else if (may_share && predicted != 0 &&
+               weft__worker_pays_off(worker, &graph->cost, predicted)) {
+        if (run_shared(worker, run, 0)) return;
+    }
+    run_measured(worker, run, may_share && predicted == 0);
+}
+
+weft_result weft_job_graph_run(weft_job_context *worker, weft_job_graph *graph, int *code)
+{
+    if (worker == NULL || graph == NULL || graph->pool != worker->pool)
+        return WEFT_INVALID_ARGUMENT;
+    if (weft__pool_is_forked(worker->pool)) return WEFT_FORKED;
+    if (weft_job_is_cancelled(worker)) return WEFT_CANCELLED;
+    uint32_t idle = 0;
+    if (!at_cas_ar(&graph->x_running, &idle, 1u)) return WEFT_BUSY; /* G5 */
+    graph_run run = {.graph = graph, .failed = WEFT__GRAPH_NONE};
+    run_graph(worker, &run);
+    weft__stat_add(&worker->stats.x_graph_runs, 1);
+    at_store_rel(&graph->x_running, 0u); /* G5 */
+    if (run.failed != WEFT__GRAPH_NONE) {
+        if (code != NULL) *code = run.code;
+        return WEFT_JOB_FAILED;
+    }
+    return run.is_cancelled ? WEFT_CANCELLED : WEFT_OK;
+}
