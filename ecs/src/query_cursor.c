@@ -142,18 +142,27 @@ void weft__source_init(weft_cursor *cursor, const weft_slice_context *context,
     const weft__query *query = context->query;
     cursor->context = context;
     cursor->filter = filter == NULL || weft__filter_is_empty(filter) ? NULL : filter;
-    cursor->columns = columns != NULL ? columns : cursor->columns_inline;
+    cursor->columns = columns;
     cursor->owned = NULL;
     cursor->run_slices = UINT32_MAX;
     cursor->since = 0;
     cursor->has_since = false;
     cursor->is_open = false;
+    cursor->skips_columns = false;
+    cursor->ignores_masks = !query->has_masking_terms;
     cursor->position = 0;
     cursor->end = 0;
     cursor->slice = (weft_slice){.term_count = query->term_count,
                                  .is_checked = WEFT_IS_CHECKED,
                                  .context = (void *)(uintptr_t)context};
-    WEFT_ASSERT(columns != NULL || query->term_count <= WEFT_INLINE_TERMS);
+}
+
+void weft__source_init_rows(weft_cursor *cursor, const weft_slice_context *context,
+                            const weft__filter *filter, bool ignores_masks)
+{
+    weft__source_init(cursor, context, filter, NULL);
+    cursor->skips_columns = true;
+    cursor->ignores_masks = cursor->ignores_masks || ignores_masks;
 }
 
 void weft__source_begin(weft_cursor *cursor, uint32_t begin, uint32_t end)
@@ -212,7 +221,7 @@ static bool narrow(weft_cursor *cursor, const weft__query *query, const weft__fl
     if (cursor->filter != NULL &&
         !narrow_by_filter(cursor, entry, weft__match_places(query, entry->match), run))
         return false;
-    if (!query->has_masking_terms || !query->matches[entry->match].has_masks) return true;
+    if (cursor->ignores_masks || !query->matches[entry->match].has_masks) return true;
     return narrow_by_mask(cursor, query, entry, run);
 }
 
@@ -232,7 +241,8 @@ static void emit(weft_cursor *cursor, const weft__query *query, const weft__flat
     slice->index = entry->first_slice + run->begin;
     slice->chunk = chunk;
     slice->places = weft__match_places(query, entry->match);
-    weft__query_columns(query, entry->match, chunk, row, cursor->columns);
+    if (!cursor->skips_columns)
+        weft__query_columns(query, entry->match, chunk, row, cursor->columns);
     if (cursor->context->stamp != 0 && query->write_count != 0)
         weft__query_stamp(query, entry->match, chunk, run->begin, run->end, cursor->context->stamp);
 }
@@ -259,7 +269,7 @@ bool weft__source_next(weft_cursor *cursor)
         uint32_t end = entry[1].first_slice < cursor->end ? entry[1].first_slice : cursor->end;
         slice_run run = {.begin = cursor->position - entry->first_slice,
                          .end = end - entry->first_slice};
-        if ((cursor->filter != NULL || query->has_masking_terms) &&
+        if ((cursor->filter != NULL || !cursor->ignores_masks) &&
             !narrow(cursor, query, entry, &run))
             continue;
         if (run.end - run.begin > cursor->run_slices) run.end = run.begin + cursor->run_slices;
@@ -309,8 +319,7 @@ weft_cursor weft_query_begin(weft_world *world, weft_query query)
                                   .query = handle->query,
                                   .stamp = world->version};
     weft_cursor cursor;
-    void *given = &cursor; /* not NULL: the columns are set by settle */
-    weft__source_init(&cursor, &context, &handle->filter, given);
+    weft__source_init(&cursor, &context, &handle->filter, NULL); /* columns: see settle */
     if (!own_columns(&cursor, handle->query)) return empty_cursor();
     cursor.own_context = context;
     settle(&cursor);

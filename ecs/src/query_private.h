@@ -149,6 +149,9 @@ typedef struct weft__slice_ops {
 
 extern const weft__slice_ops weft__slice_ops_owner; /* of cursors outside systems */
 
+/* Stamps a term's change version for the slices that the rows of `slice` lie in. */
+void weft__slice_stamp(const weft_slice *slice, uint32_t term, uint32_t stamp);
+
 static inline const weft__query *weft__slice_query(const weft_slice *slice)
 {
     return ((const weft_slice_context *)slice->context)->query;
@@ -160,11 +163,14 @@ static inline const weft__query *weft__slice_query(const weft_slice *slice)
  * run_slices, slice.dt and slice.worker if wanted, then begin a range; begin another when it is
  * done. It must not move in memory between begin and the end of the range. */
 
-/* `columns` gets the pointers: [term_count]; NULL: the cursor's own, for up to WEFT_INLINE_TERMS
- * terms. `context` must outlive the cursor. Default: everything merged that can be, filter's own
+/* `columns` gets the pointers: [term_count]. `context` must outlive the cursor. Default: everything merged that can be, filter's own
  * versions. Any thread; allocates nothing. */
 void weft__source_init(weft_cursor *cursor, const weft_slice_context *context,
                        const weft__filter *filter, void **columns);
+/* The same for who only wants to know the rows: no columns are filled; with `ignores_masks` the
+ * enable bits do not count. */
+void weft__source_init_rows(weft_cursor *cursor, const weft_slice_context *context,
+                            const weft__filter *filter, bool ignores_masks);
 /* Starts at slice positions [begin, end) of the context's query, whose flat list is prepared. */
 void weft__source_begin(weft_cursor *cursor, uint32_t begin, uint32_t end);
 /* Fills cursor->slice with the next run whose filters pass and which has an enabled row, and stamps

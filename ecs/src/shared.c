@@ -394,17 +394,22 @@ uint32_t weft__shared_references(const weft__shared *shared, uint32_t component,
     return index == 0 ? 0 : slot_at(type_at(shared, component), index)->references;
 }
 
-uint32_t weft__shared_list(const weft__shared *shared, uint32_t component, uint32_t *out,
+uint32_t weft__shared_list(const weft__shared *shared, uint32_t component, const void **out,
                            uint32_t capacity)
 {
     const weft__shared_type *type = type_at(shared, component);
     uint32_t count = 0;
     for (uint32_t index = 0; index <= type->slot_count; index++) {
         if (index != 0 && slot_at(type, index)->references == 0) continue;
-        if (count < capacity) out[count] = index;
+        if (count < capacity) out[count] = weft__shared_value(shared, component, index);
         count++;
     }
     return count;
+}
+
+uint32_t weft__shared_end(const weft__shared *shared, uint32_t component)
+{
+    return type_at(shared, component)->slot_count + 1;
 }
 
 /* ---- types ---- */

@@ -57,8 +57,11 @@ const void *weft__shared_value(const weft__shared *shared, uint32_t component, u
 uint32_t weft__shared_order(const weft__shared *shared, uint32_t component, uint32_t index);
 /* References of a live index (0 for the default). */
 uint32_t weft__shared_references(const weft__shared *shared, uint32_t component, uint32_t index);
-/* Live indices, the default first, then ascending: writes up to `capacity`, returns how many. */
-uint32_t weft__shared_list(const weft__shared *shared, uint32_t component, uint32_t *out,
+/* Live values, the default first, then by index: writes up to `capacity` pointers, returns how many
+ * there are. */
+uint32_t weft__shared_list(const weft__shared *shared, uint32_t component, const void **out,
                            uint32_t capacity);
+/* Every index in use is below this. */
+uint32_t weft__shared_end(const weft__shared *shared, uint32_t component);
 
 #endif

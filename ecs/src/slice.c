@@ -50,13 +50,14 @@ const void *weft_slice_shared(const weft_slice *slice, uint32_t term)
                               chunk_of(slice)->tuple->values[place->shared]);
 }
 
-/* Stamps the slices that the rows of `slice` lie in. */
-static void stamp_rows(const weft_slice *slice, const weft__chunk *chunk, uint32_t type)
+void weft__slice_stamp(const weft_slice *slice, uint32_t term, uint32_t stamp)
 {
-    uint32_t stamp = context_of(slice)->stamp, shift = chunk->layout->slice_shift;
-    if (stamp == 0 || slice->count == 0) return;
+    const weft__place *place = (const weft__place *)slice->places + term;
+    const weft__chunk *chunk = chunk_of(slice);
+    if (stamp == 0 || slice->count == 0 || place->type == WEFT__NO_PLACE) return;
+    uint32_t shift = chunk->layout->slice_shift;
     uint32_t row = (uint32_t)(slice->entities - weft__chunk_entities(chunk));
-    weft_a32 *x_versions = weft__chunk_versions(chunk, type);
+    weft_a32 *x_versions = weft__chunk_versions(chunk, place->type);
     for (uint32_t s = row >> shift; s <= (row + slice->count - 1) >> shift; s++)
         weft__stamp(&x_versions[s], stamp);
 }
@@ -69,7 +70,7 @@ void *weft_slice_chunk_value(const weft_slice *slice, uint32_t term, weft_access
     const weft__chunk *chunk = chunk_of(slice);
     uint32_t offset = chunk->archetype->types[place->type].chunk_offset;
     if (offset == WEFT__NONE) return NULL;
-    if (access == WEFT_WRITE) stamp_rows(slice, chunk, place->type);
+    if (access == WEFT_WRITE) weft__slice_stamp(slice, term, context_of(slice)->stamp);
     return chunk->chunk_values + offset;
 }
 

@@ -79,8 +79,8 @@ weft_result weft__chunk_destroy_rows(weft_world *world, weft__chunk *chunk);
 /* Whole chunks change to a tuple of an archetype with the same format (plan->is_in_place), or to
  * another tuple of their archetype: no row moves. Tags and chunk components that go are dropped,
  * new ones are zero and stamped. All or none. */
-weft_result weft__chunks_retarget(weft_world *world, weft__chunk *const *chunks, uint32_t count,
-                                  weft__tuple *to);
+weft_result weft__chunks_retarget(weft_world *world, weft__chunk *const *chunks,
+                                  weft__tuple *const *to, uint32_t count);
 /* Rows of a residue that has nothing left but its tag really die: call after removing CLEANUP
  * components; true when the archetype is such a one (then move rows by weft__rows_destroy). */
 bool weft__archetype_is_spent(const weft_world *world, const weft__archetype *archetype);

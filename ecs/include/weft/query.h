@@ -115,7 +115,9 @@ typedef struct weft_cursor {
     uint32_t since;
     uint32_t verdict; /* of the filter on the current chunk */
     bool has_since;
-    bool is_open; /* counts as an iteration of the owner */
+    bool is_open;       /* counts as an iteration of the owner */
+    bool skips_columns; /* pointers are not wanted */
+    bool ignores_masks; /* enable bits do not count */
     weft_slice_context own_context;
     void *columns_inline[WEFT_INLINE_TERMS];
     uint64_t mask[WEFT_MASK_WORDS];

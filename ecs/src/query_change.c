@@ -1,0 +1,216 @@
+/* query_change.c: the engine of query-wide structural changes: see query_change.h. */
+#include "query_change.h"
+
+#include "query_match.h"
+
+#include "bits.h"
+
+/* ---- select ---- */
+
+static bool push_row(weft__change *change, uint32_t row)
+{
+    uint32_t *rows = weft__query_grow(change->world, change->rows, &change->row_capacity,
+                                      change->row_count + 1, sizeof *rows);
+    if (rows == NULL) return false;
+    change->rows = rows;
+    rows[change->row_count++] = row;
+    return true;
+}
+
+static bool push_rows(weft__change *change, weft__change_part *part, uint32_t first, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!push_row(change, first + i)) return false;
+    part->count += count;
+    return true;
+}
+
+/* Adds rows [first, first + count) to a part; a run that gets a gap becomes a list. */
+static bool extend_part(weft__change *change, weft__change_part *part, uint32_t first,
+                        uint32_t count)
+{
+    if (part->rows == WEFT__NONE && part->first + part->count == first) {
+        part->count += count;
+        return true;
+    }
+    if (part->rows == WEFT__NONE) {
+        uint32_t run = part->count;
+        part->rows = change->row_count;
+        part->count = 0;
+        if (!push_rows(change, part, part->first, run)) return false;
+    }
+    return push_rows(change, part, first, count);
+}
+
+static bool push_part(weft__change *change, weft__chunk *chunk, uint32_t first, uint32_t count)
+{
+    weft__change_part *parts =
+        weft__query_grow(change->world, change->parts, &change->part_capacity,
+                         change->part_count + 1, sizeof *parts);
+    if (parts == NULL) return false;
+    change->parts = parts;
+    parts[change->part_count++] =
+        (weft__change_part){.chunk = chunk, .first = first, .count = count, .rows = WEFT__NONE};
+    return true;
+}
+
+static bool select_run(weft__change *change, const weft_slice *slice)
+{
+    weft__chunk *chunk = (weft__chunk *)(uintptr_t)slice->chunk;
+    uint32_t row = (uint32_t)(slice->entities - weft__chunk_entities(chunk));
+    uint32_t begin = 0, end = 0;
+    while (weft_slice_next_run(slice, &begin, &end)) {
+        uint32_t first = row + begin, count = end - begin;
+        weft__change_part *last =
+            change->part_count == 0 ? NULL : &change->parts[change->part_count - 1];
+        bool is_done = last != NULL && last->chunk == chunk
+                           ? extend_part(change, last, first, count)
+                           : push_part(change, chunk, first, count);
+        if (!is_done) return false;
+    }
+    return true;
+}
+
+weft_result weft__change_select(weft__change *change, weft_query query, const char *what)
+{
+    weft_world *world = change->world;
+    weft_result result = weft__idle(world, what);
+    if (result != WEFT_OK) return result;
+    weft__query_handle *handle = weft__query_find_checked(world, query);
+    if (handle == NULL) return WEFT_BAD_HANDLE;
+    result = weft__query_flat_prepare(handle->query);
+    if (result != WEFT_OK) return result;
+    weft_slice_context context = {
+        .ops = &weft__slice_ops_owner, .world = world, .query = handle->query};
+    weft_cursor cursor;
+    weft__source_init_rows(&cursor, &context, &handle->filter, false);
+    weft__source_begin(&cursor, 0, weft__query_slice_count(handle->query));
+    while (weft__source_next(&cursor))
+        if (!select_run(change, &cursor.slice)) return weft__error_memory(world, what);
+    return WEFT_OK;
+}
+
+/* ---- route ---- */
+
+void weft__change_route(weft__change_part *part, const weft__plan *plan, weft__tuple *to)
+{
+    part->plan = plan;
+    part->to = to;
+    part->owns_hold = true;
+    part->is_header = plan->is_in_place && part->count == part->chunk->count;
+}
+
+weft__tuple *weft__tuple_with_value(weft_world *world, const weft__tuple *from, weft__archetype *to,
+                                    uint32_t component, uint32_t value)
+{
+    weft__tuple *base = weft__tuple_follow(world, from, to);
+    uint32_t type = weft__archetype_find(to, component);
+    uint32_t position = to->types[type].shared;
+    if (base == NULL || base->values[position] == value) return base;
+    uint32_t few[16], *values = few;
+    if (to->shared_count > 16)
+        values = weft__alloc(&world->memory, WEFT__MEMORY_QUERIES, to->shared_count, sizeof *values,
+                             WEFT__QUERY_ALIGNMENT);
+    weft__tuple *tuple = NULL;
+    if (values != NULL) {
+        for (uint32_t i = 0; i < to->shared_count; i++) values[i] = base->values[i];
+        values[position] = value;
+        tuple = weft__tuple_obtain(world, to, values);
+    } else {
+        weft__error_memory(world, "a tuple of shared values");
+    }
+    if (values != few) weft__query_free(world, values, to->shared_count, sizeof *values);
+    weft__tuple_release(world, base);
+    return tuple;
+}
+
+/* ---- prepare: what can fail ---- */
+
+static bool moves(const weft__change_part *part)
+{
+    return part->plan != NULL && !part->is_header;
+}
+
+/* Destination rows of every part that moves. */
+static weft_result reserve_moves(weft__change *change)
+{
+    for (uint32_t i = 0; i < change->part_count; i++) {
+        weft__change_part *part = &change->parts[i];
+        part->pieces = change->pieces.count;
+        if (!moves(part)) continue;
+        weft_result result =
+            weft__rows_reserve(change->world, part->to, part->count, &change->pieces);
+        if (result != WEFT_OK) return result;
+    }
+    return WEFT_OK;
+}
+
+/* All header changes at once. */
+static weft_result retarget(weft__change *change)
+{
+    weft_world *world = change->world;
+    uint32_t capacity = change->part_count, count = 0;
+    if (capacity == 0) return WEFT_OK;
+    weft__chunk **chunks = weft__alloc(&world->memory, WEFT__MEMORY_QUERIES, capacity,
+                                       2 * sizeof(void *), WEFT__QUERY_ALIGNMENT);
+    if (chunks == NULL) return weft__error_memory(world, "a change of chunks");
+    weft__tuple **tuples = (weft__tuple **)(void *)(chunks + capacity);
+    for (uint32_t i = 0; i < change->part_count; i++) {
+        if (!change->parts[i].is_header) continue;
+        chunks[count] = change->parts[i].chunk;
+        tuples[count++] = change->parts[i].to;
+    }
+    weft_result result = count == 0 ? WEFT_OK : weft__chunks_retarget(world, chunks, tuples, count);
+    weft__query_free(world, chunks, capacity, 2 * sizeof(void *));
+    return result;
+}
+
+weft_result weft__change_prepare(weft__change *change)
+{
+    weft_result result = reserve_moves(change);
+    if (result == WEFT_OK) result = retarget(change);
+    if (result != WEFT_OK) weft__rows_unreserve(change->world, &change->pieces, 0);
+    return result;
+}
+
+/* ---- apply: what cannot ---- */
+
+/* Copies the rows of a part to its pieces. */
+static void copy_part(const weft__change *change, const weft__change_part *part)
+{
+    const uint32_t *rows = weft__change_rows(change, part);
+    uint32_t done = 0;
+    for (uint32_t p = part->pieces; done < part->count; p++) {
+        weft__span piece = change->pieces.items[p];
+        weft__rows_copy(change->world, part->plan, part->chunk, rows == NULL ? NULL : rows + done,
+                        part->first + done, piece);
+        done += piece.count;
+    }
+    WEFT_ASSERT(done == part->count);
+}
+
+void weft__change_apply(weft__change *change)
+{
+    weft_world *world = change->world;
+    for (uint32_t i = 0; i < change->part_count; i++)
+        if (moves(&change->parts[i])) copy_part(change, &change->parts[i]);
+    for (uint32_t i = 0; i < change->part_count; i++) {
+        const weft__change_part *part = &change->parts[i];
+        if (!moves(part)) continue;
+        const uint32_t *rows = weft__change_rows(change, part);
+        weft__rows_discard(world, part->plan, part->chunk, rows, part->first, part->count);
+        weft__rows_close(world, part->chunk, rows, part->first, part->count);
+        weft__chunk_settle(world, part->chunk, part->count);
+    }
+}
+
+void weft__change_fini(weft__change *change)
+{
+    weft_world *world = change->world;
+    for (uint32_t i = 0; i < change->part_count; i++)
+        if (change->parts[i].owns_hold) weft__tuple_release(world, change->parts[i].to);
+    weft__query_free(world, change->parts, change->part_capacity, sizeof *change->parts);
+    weft__query_free(world, change->rows, change->row_capacity, sizeof *change->rows);
+    weft__spans_fini(world, &change->pieces);
+    *change = (weft__change){.world = world};
+}

@@ -1,0 +1,334 @@
+/* query_structure.c: the public query-wide changes: add, remove, set, set a shared value, enable,
+ * destroy. Each gives every selected part a destination and lets the engine (query_change.h) do it.
+ */
+#include "enable.h"
+#include "query_change.h"
+
+/* ---- destinations ---- */
+
+/* What a query-wide change asks for. */
+typedef struct change_request {
+    uint32_t component;
+    bool is_remove;
+    bool has_value; /* shared value to set */
+    uint32_t value; /* its index */
+} change_request;
+
+/* Where rows of a tuple go. *plan NULL: they stay. False: error set. */
+static bool find_route(weft_world *world, const weft__tuple *from, const change_request *request,
+                       const weft__plan **plan, weft__tuple **to)
+{
+    *plan = weft__archetype_edge(world, from->archetype, request->component, request->is_remove);
+    if (*plan == NULL) return false;
+    *to = request->has_value
+              ? weft__tuple_with_value(world, from, (*plan)->to, request->component, request->value)
+              : weft__tuple_follow(world, from, (*plan)->to);
+    if (*to == NULL) return false;
+    if (*to != from) return true;
+    weft__tuple_release(world, *to);
+    *plan = NULL;
+    return true;
+}
+
+/* Routes all parts; parts of the same tuple in a row share the search. */
+static weft_result route_all(weft__change *change, const change_request *request)
+{
+    weft_world *world = change->world;
+    const weft__tuple *known = NULL;
+    const weft__plan *plan = NULL;
+    weft__tuple *to = NULL;
+    for (uint32_t i = 0; i < change->part_count; i++) {
+        weft__change_part *part = &change->parts[i];
+        bool is_new = part->chunk->tuple != known;
+        if (is_new && !find_route(world, part->chunk->tuple, request, &plan, &to))
+            return weft_world_error(world)->code;
+        known = part->chunk->tuple;
+        if (plan == NULL) continue;
+        weft__change_route(part, plan, to);
+        part->owns_hold = is_new;
+    }
+    return WEFT_OK;
+}
+
+/* Stamps a component's change version in the slices of rows [first, first + count). */
+static void stamp_rows(const weft_world *world, const weft__chunk *chunk, uint32_t component,
+                       uint32_t first, uint32_t count)
+{
+    uint32_t type = weft__archetype_find(chunk->archetype, component);
+    uint32_t shift = chunk->layout->slice_shift;
+    if (type == WEFT__NONE || count == 0) return;
+    weft_a32 *x_versions = weft__chunk_versions(chunk, type);
+    for (uint32_t s = first >> shift; s <= (first + count - 1) >> shift; s++)
+        weft__stamp(&x_versions[s], world->version);
+}
+
+/* Stamps the component wherever the change has put rows. */
+static void stamp_destinations(const weft__change *change, uint32_t component)
+{
+    for (uint32_t i = 0; i < change->pieces.count; i++) {
+        const weft__span *piece = &change->pieces.items[i];
+        stamp_rows(change->world, piece->chunk, component, piece->row, piece->count);
+    }
+    for (uint32_t i = 0; i < change->part_count; i++)
+        if (change->parts[i].is_header)
+            stamp_rows(change->world, change->parts[i].chunk, component, 0,
+                       change->parts[i].chunk->count);
+}
+
+static weft_result check_component(weft_world *world, weft_component component, uint32_t refused,
+                                   const char *what)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    const weft__type *type = weft__type_at(world, component);
+    if (type == NULL) return weft__error_component(world, component);
+    if ((type->desc.flags & refused) == 0) return WEFT_OK;
+    return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
+                       "%s: %s is of a kind that cannot be changed this way", what,
+                       weft__type_name(world, component.id));
+}
+
+/* ---- add, remove, shared values ---- */
+
+/* Rows that lost their last CLEANUP component after they were destroyed: they have nothing left and
+ * really die. Archetypes of such rows are empty but for them. */
+static weft_result destroy_spent(weft__change *change)
+{
+    weft_result result = WEFT_OK;
+    for (uint32_t i = 0; i < change->part_count && result == WEFT_OK; i++) {
+        const weft__plan *plan = change->parts[i].plan;
+        if (plan == NULL || !weft__archetype_is_spent(change->world, plan->to)) continue;
+        while (plan->to->chunk_count != 0 && result == WEFT_OK)
+            result = weft__chunk_destroy_rows(change->world,
+                                              plan->to->chunks[plan->to->chunk_count - 1]);
+    }
+    return result;
+}
+
+static weft_result change_all(weft_world *world, weft_query query, const change_request *request,
+                              const char *what)
+{
+    weft__change change = {.world = world};
+    weft_result result = weft__change_select(&change, query, what);
+    if (result == WEFT_OK) result = route_all(&change, request);
+    if (result == WEFT_OK) result = weft__change_prepare(&change);
+    if (result == WEFT_OK) {
+        weft__change_apply(&change);
+        if (request->has_value) stamp_destinations(&change, request->component);
+        if (request->is_remove) result = destroy_spent(&change);
+    }
+    weft__change_fini(&change);
+    return result;
+}
+
+weft_result weft_query_add(weft_world *world, weft_query query, weft_component component)
+{
+    weft_result result = check_component(world, component, WEFT_SINGLETON, "weft_query_add");
+    if (result != WEFT_OK) return result;
+    return change_all(world, query, &(change_request){.component = component.id}, "weft_query_add");
+}
+
+weft_result weft_query_remove(weft_world *world, weft_query query, weft_component component)
+{
+    weft_result result = check_component(world, component, WEFT_SINGLETON, "weft_query_remove");
+    if (result != WEFT_OK) return result;
+    return change_all(world, query, &(change_request){.component = component.id, .is_remove = true},
+                      "weft_query_remove");
+}
+
+weft_result weft_query_set_shared(weft_world *world, weft_query query, weft_component component,
+                                  const void *value)
+{
+    weft_result result = check_component(world, component, 0, "weft_query_set_shared");
+    if (result != WEFT_OK) return result;
+    if (!weft__shared_has_type(&world->shared, component.id))
+        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
+                           "weft_query_set_shared: %s is not a SHARED component",
+                           weft__type_name(world, component.id));
+    if (value == NULL && world->types[component.id]->desc.size != 0)
+        return weft__error_argument(world, "weft_query_set_shared: value is NULL");
+    uint32_t index = 0; /* held while rows move, so that it cannot go in between */
+    result = weft__shared_intern(&world->shared, component.id, value, &index);
+    if (result != WEFT_OK) return weft__error_memory(world, "a shared value");
+    result =
+        change_all(world, query,
+                   &(change_request){.component = component.id, .has_value = true, .value = index},
+                   "weft_query_set_shared");
+    weft__shared_release(&world->shared, component.id, index, 1);
+    return result;
+}
+
+/* ---- values ---- */
+
+/* Writes a value to a run of rows: what was there ends, copies of the value take its place. */
+static void assign_rows(weft_world *world, weft__chunk *chunk, uint32_t component, uint32_t first,
+                        uint32_t count, const void *value)
+{
+    const weft__type_slot *slot = weft__archetype_slot(chunk->archetype, component);
+    const weft__type *type = world->types[component];
+    if (slot == NULL || slot->column == 0 || count == 0) return;
+    char *rows = weft__chunk_value(chunk, slot->column, first);
+    if (type->needs_destruct) weft__type_destruct(&world->memory, type, rows, count);
+    weft_result result = weft__type_replicate(&world->memory, type, rows, value, count);
+    WEFT_ASSERT(result == WEFT_OK); /* only buffers allocate, and they are refused */
+    (void)result;
+    stamp_rows(world, chunk, component, first, count);
+}
+
+/* Writes the value to the selected rows, wherever the change has put them. */
+static void assign_all(weft__change *change, uint32_t component, const void *value)
+{
+    weft_world *world = change->world;
+    for (uint32_t i = 0; i < change->pieces.count; i++) {
+        const weft__span *piece = &change->pieces.items[i];
+        assign_rows(world, piece->chunk, component, piece->row, piece->count, value);
+    }
+    for (uint32_t i = 0; i < change->part_count; i++) {
+        const weft__change_part *part = &change->parts[i];
+        if (part->plan != NULL && !part->is_header) continue; /* moved to pieces */
+        const uint32_t *rows = weft__change_rows(change, part);
+        if (rows == NULL)
+            assign_rows(world, part->chunk, component, part->first, part->count, value);
+        for (uint32_t r = 0; rows != NULL && r < part->count; r++)
+            assign_rows(world, part->chunk, component, rows[r], 1, value);
+    }
+}
+
+static weft_result check_value(weft_world *world, weft_component component, const void *value,
+                               size_t size)
+{
+    uint32_t refused = WEFT_SINGLETON | WEFT_SHARED | WEFT_CHUNK | WEFT_BUFFER;
+    weft_result result = check_component(world, component, refused, "weft_query_set");
+    if (result != WEFT_OK) return result;
+    size_t expected = world->types[component.id]->desc.size;
+    if (size != expected)
+        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
+                           "weft_query_set: %s has %zu bytes, not %zu",
+                           weft__type_name(world, component.id), expected, size);
+    if (value == NULL && size != 0)
+        return weft__error_argument(world, "weft_query_set: value is NULL");
+    return WEFT_OK;
+}
+
+weft_result weft_query_set(weft_world *world, weft_query query, weft_component component,
+                           const void *value, size_t size)
+{
+    weft_result result = check_value(world, component, value, size);
+    if (result != WEFT_OK) return result;
+    change_request request = {.component = component.id};
+    weft__change change = {.world = world};
+    result = weft__change_select(&change, query, "weft_query_set");
+    if (result == WEFT_OK) result = route_all(&change, &request);
+    if (result == WEFT_OK) result = weft__change_prepare(&change);
+    if (result == WEFT_OK) {
+        weft__change_apply(&change);
+        assign_all(&change, component.id, value);
+    }
+    weft__change_fini(&change);
+    return result;
+}
+
+/* ---- destroy ---- */
+
+/* Routes rows with CLEANUP components to their residue; residues stay, others end. */
+static weft_result route_to_residue(weft__change *change, weft__change_part *part)
+{
+    weft_world *world = change->world;
+    weft__archetype *from = part->chunk->archetype;
+    weft__archetype *residue = weft__archetype_residue(world, from);
+    const weft__plan *plan = residue == NULL ? NULL : weft__plan_obtain(world, from, residue);
+    weft__tuple *to = plan == NULL ? NULL : weft__tuple_follow(world, part->chunk->tuple, residue);
+    if (to == NULL) return weft_world_error(world)->code;
+    weft__change_route(part, plan, to);
+    return WEFT_OK;
+}
+
+static bool dies(const weft__change_part *part)
+{
+    return (part->chunk->archetype->flags & (WEFT__HAS_CLEANUP | WEFT__IS_RESIDUE)) == 0;
+}
+
+static weft_result route_destroyed(weft__change *change)
+{
+    weft_result result = WEFT_OK;
+    for (uint32_t i = 0; i < change->part_count && result == WEFT_OK; i++) {
+        weft__change_part *part = &change->parts[i];
+        if (!dies(part) && (part->chunk->archetype->flags & WEFT__IS_RESIDUE) == 0)
+            result = route_to_residue(change, part);
+    }
+    return result;
+}
+
+/* Ends the rows of parts without a destination. Nothing of it can fail: no row moves away. */
+static weft_result destroy_parts(weft__change *change)
+{
+    weft_result result = WEFT_OK;
+    for (uint32_t i = 0; i < change->part_count && result == WEFT_OK; i++) {
+        const weft__change_part *part = &change->parts[i];
+        if (part->plan != NULL || !dies(part)) continue;
+        result =
+            part->count == part->chunk->count
+                ? weft__chunk_destroy_rows(change->world, part->chunk)
+                : weft__rows_destroy(change->world, part->chunk, weft__change_rows(change, part),
+                                     part->first, part->count);
+    }
+    return result;
+}
+
+weft_result weft_query_destroy_entities(weft_world *world, weft_query query)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft__change change = {.world = world};
+    weft_result result = weft__change_select(&change, query, "weft_query_destroy_entities");
+    if (result == WEFT_OK) result = route_destroyed(&change);
+    if (result == WEFT_OK) result = weft__change_prepare(&change);
+    if (result == WEFT_OK) {
+        result = destroy_parts(&change); /* before chunks of other parts are released */
+        weft__change_apply(&change);
+    }
+    weft__change_fini(&change);
+    return result;
+}
+
+/* ---- enable bits ---- */
+
+static void enable_run(const weft_slice *slice, uint32_t enableable, bool is_enabled)
+{
+    weft__chunk *chunk = (weft__chunk *)(uintptr_t)slice->chunk;
+    uint32_t first = (uint32_t)(slice->entities - weft__chunk_entities(chunk));
+    uint32_t begin = 0, end = 0;
+    while (weft_slice_next_run(slice, &begin, &end))
+        for (uint32_t row = begin; row < end; row++)
+            weft__chunk_enable(chunk, enableable, first + row, is_enabled);
+}
+
+weft_result weft_query_enable(weft_world *world, weft_query query, weft_component component,
+                              bool enabled)
+{
+    weft_result result = check_component(world, component, 0, "weft_query_enable");
+    if (result != WEFT_OK) return result;
+    if ((world->types[component.id]->desc.flags & WEFT_ENABLEABLE) == 0)
+        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
+                           "weft_query_enable: %s is not ENABLEABLE",
+                           weft__type_name(world, component.id));
+    result = weft__idle(world, "weft_query_enable");
+    if (result != WEFT_OK) return result;
+    weft__query_handle *handle = weft__query_find_checked(world, query);
+    if (handle == NULL) return WEFT_BAD_HANDLE;
+    result = weft__query_flat_prepare(handle->query);
+    if (result != WEFT_OK) return result;
+    weft_slice_context context = {
+        .ops = &weft__slice_ops_owner, .world = world, .query = handle->query};
+    weft_cursor cursor;
+    weft__source_init_rows(&cursor, &context, &handle->filter, false);
+    weft__source_begin(&cursor, 0, weft__query_slice_count(handle->query));
+    while (weft__source_next(&cursor)) {
+        const weft__chunk *chunk = cursor.slice.chunk;
+        uint32_t type = weft__archetype_find(chunk->archetype, component.id);
+        if (type == WEFT__NONE) continue; /* an archetype without it: nothing to enable */
+        enable_run(&cursor.slice, chunk->archetype->types[type].enableable, enabled);
+        stamp_rows(world, chunk, component.id,
+                   (uint32_t)(cursor.slice.entities - weft__chunk_entities(chunk)),
+                   cursor.slice.count);
+    }
+    return WEFT_OK;
+}
