@@ -5,6 +5,7 @@
 #ifndef WEFT_ECS_H
 #define WEFT_ECS_H
 
+#include <weft/blob.h>
 #include <weft/commands.h>
 #include <weft/component.h>
 #include <weft/entity.h>
