@@ -62,7 +62,7 @@ static void join_own_children(weft_job_context *owner)
 {
     if (owner->children.bottom == owner->frame_base) return;
     int code = weft_job_children_wait(owner);
-    if (owner->early_code == 0) owner->early_code = code; /* for the owner's own children_wait */
+    owner->error = (weft__first_error){.code = code}; /* for the owner's own children_wait */
 }
 
 weft_result weft_job_wait(weft_job_context *owner, weft_job_handle handle, int *code)
