@@ -5,8 +5,8 @@
  * (structured children), loop.h, graph.h, job.h (handles), wake.h (sleeping), cost.h, trace.h.
  *
  * Depth: 0 while a worker looks for work, else the number of jobs, parts and nodes on its stack.
- * Only at depth 0 does it take work that it did not start itself, so a stack never nests deeper than
- * the program's own nesting plus one, and a wait never runs a stranger. */
+ * Only at depth 0 does it take work that it did not start itself, so a stack never nests deeper
+ * than the program's own nesting plus one, and a wait never runs a stranger. */
 #ifndef WEFT_POOL_H
 #define WEFT_POOL_H
 
@@ -128,8 +128,18 @@ struct weft_job_pool {
     weft_a64 x_foreign_submitted;              /* by weft_job_inject */
 };
 
-/* Injection lists (any thread pushes one job, a worker takes all).
- * Edges: P1  push: x_next, sc CAS of the head -> take: exchange of the head; <-> W1 */
+/* Edges of the pool:
+ *   P1  inject: x_next, sc CAS of the list head -> take: sc exchange of the head; also <-> W1
+ *   P2  end of a job: sc store of the waiter's x_is_over, load of its sleeper bit <-> waiter: sc or
+ *       of its bit, sc load of x_is_over; after the store the waiter's edge is the waiter's again
+ *   P3  completed count (release), submitted counts -> quiescence check: completed is read first;
+ *       both only grow, so equal sums mean that nothing was pending at the moment in between
+ *   P4  x_background up before a background job is taken -> down after it ended: never above the
+ *       limit, except for the owner that drains
+ *   P5  workers: or of x_used, found work -> frame begin: exchange of x_used; frame hints
+ *   P6  lent thread: x_lent up before it touches the pool, down after its last touch but the futex
+ *       wake -> destroy: acquire of x_lent == 0
+ *   P7  calibration job: stamp (release) -> owner: acquire of the stamp */
 
 /* ---- worker_job.c: submitted jobs on workers */
 
