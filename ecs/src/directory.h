@@ -152,7 +152,7 @@ static inline bool weft__directory_find(const weft__directory *directory, weft_e
 static inline void weft__directory_place(weft__directory *directory, weft_entity entity,
                                          uint64_t location)
 {
-    uint32_t position;
+    uint32_t position = 0;
     weft__slot_line *line = weft__directory_slot(directory, entity.index, &position);
     at_store_rlx(&line->x_location[position], location); /* relaxed: as weft__directory_find */
 }

@@ -5,7 +5,6 @@
 #include "pool.h"
 #include "trace_ring.h"
 
-/* Ring and events in one block. Owner: the worker's ring; constant but for the ring's content. */
 struct weft__trace_buffer {
     trace_ring ring;
     uint32_t capacity;

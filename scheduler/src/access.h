@@ -1,11 +1,12 @@
 /* access.h: access sets: what a system touches, and whether two systems collide.
  *
- * Private. Pure: no storage, no threads. An access item says "this component, read or written, in the
- * rows of these archetypes". Sets of archetypes are bit sets filled by whoever knows the storage (tests
- * use a fake). Two items collide when they name the same component, one writes, and some archetype that
- * contains the component is in both sets. A *near* item touches only the row it was given; two systems
- * that collide by near items alone may share a stage, because each slice runs them in order; any
- * other collision (lookups, resources, further queries) needs a barrier between them. */
+ * Private. Pure: no storage, no threads. An access item says "this component, read or written,
+ * in the rows of these archetypes". Sets of archetypes are bit sets filled by whoever knows the
+ * storage (tests use a fake). Two items collide when they name the same component, one writes,
+ * and some archetype that contains the component is in both sets. A *near* item touches only the
+ * row it was given; two systems that collide by near items alone may share a stage, because each
+ * slice runs them in order; any other collision (lookups, resources, further queries) needs a
+ * barrier between them. */
 #ifndef WEFT_ACCESS_H
 #define WEFT_ACCESS_H
 
@@ -44,7 +45,8 @@ typedef enum weft__conflict {
     WEFT__CONFLICT_FAR,  /* the earlier one must have ended */
 } weft__conflict;
 
-/* The strongest conflict of two sets; *component (may be NULL) gets the component that causes it. */
+/* The strongest conflict of two sets; *component (may be NULL) gets the component that causes
+ * it. */
 weft__conflict weft__access_conflict(const weft__access_set *a, const weft__access_set *b,
                                      uint32_t *component);
 /* Whether two items of the same component collide. */

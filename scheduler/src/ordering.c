@@ -1,5 +1,6 @@
-/* ordering.c: Kahn's algorithm with a binary heap on rank. See ordering.h. What is left when no node is
- * free contains a cycle: walking backwards along unfinished predecessors must meet itself. */
+/* ordering.c: Kahn's algorithm with a binary heap on rank. See ordering.h. What is left when no
+ * node is free contains a cycle: walking backwards along unfinished predecessors must meet
+ * itself. */
 #include "ordering.h"
 
 #include "hash.h"
@@ -95,7 +96,7 @@ static void make_free(sorting *s, uint32_t node)
 static uint32_t stuck_predecessor(const sorting *s, uint32_t node)
 {
     for (uint32_t i = 0; i < s->graph->edge_count; i++) {
-        const weft__edge *edge = &s->graph->edges[i];
+        const weft__order_edge *edge = &s->graph->edges[i];
         if (edge->after == node && s->waiting[edge->before] != 0) return edge->before;
     }
     return UINT32_MAX;

@@ -1,7 +1,8 @@
 /* ordering.h: a directed graph of "must come before", its topological order and its cycles.
  *
- * Private. Pure. Nodes are numbers; among nodes that are free the one with the lowest rank comes first,
- * so that the order is a function of the graph alone; or a random one, for tests of determinism. */
+ * Private. Pure. Nodes are numbers; among nodes that are free the one with the lowest rank comes
+ * first, so that the order is a function of the graph alone; or a random one, for tests of
+ * determinism. */
 #ifndef WEFT_ORDERING_H
 #define WEFT_ORDERING_H
 
@@ -9,21 +10,23 @@
 
 #include "heap.h"
 
-typedef struct weft__edge {
+/* `before` comes first. A value. */
+typedef struct weft__order_edge {
     uint32_t before;
     uint32_t after;
-} weft__edge;
+} weft__order_edge;
 
 typedef struct weft__ordering {
     uint32_t node_count;
-    const uint32_t *ranks;  /* [node] ties are broken by it */
-    const weft__edge *edges; /* duplicates are fine */
+    const uint32_t *ranks;         /* [node] ties are broken by it */
+    const weft__order_edge *edges; /* duplicates are fine */
     uint32_t edge_count;
     uint64_t shuffle_seed; /* not 0: a random topological order */
 } weft__ordering;
 
-/* Writes the order of all nodes to `out` (node_count numbers). WEFT_CYCLE: `out` holds the nodes of one
- * cycle in order and *cycle_length their number. OUT_OF_MEMORY. Cost: O((nodes + edges) log nodes). */
+/* Writes the order of all nodes to `out` (node_count numbers). WEFT_CYCLE: `out` holds the nodes
+ * of one cycle in order and *cycle_length their number. OUT_OF_MEMORY. Cost: O((nodes + edges)
+ * log nodes). */
 weft_result weft__ordering_sort(const weft__ordering *graph, weft__memory *memory, uint32_t *out,
                                 uint32_t *cycle_length);
 

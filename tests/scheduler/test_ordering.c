@@ -7,8 +7,8 @@
 
 static weft__memory memory;
 
-static weft_result sort(const weft__edge *edges, uint32_t edge_count, uint32_t nodes, uint64_t seed,
-                        uint32_t *out, uint32_t *length)
+static weft_result sort(const weft__order_edge *edges, uint32_t edge_count, uint32_t nodes,
+                        uint64_t seed, uint32_t *out, uint32_t *length)
 {
     static const uint32_t ranks[] = {0, 1, 2, 3, 4, 5, 6, 7};
     CHECK_OK(weft__memory_init(&memory, NULL));
@@ -28,7 +28,7 @@ Test(ordering, without_edges_the_rank_decides)
 Test(ordering, an_edge_moves_only_what_it_must)
 {
     uint32_t out[4], length;
-    CHECK_OK(sort((weft__edge[]){{3, 0}}, 1, 4, 0, out, &length));
+    CHECK_OK(sort((weft__order_edge[]){{3, 0}}, 1, 4, 0, out, &length));
     static const uint32_t expected[] = {1, 2, 3, 0};
     for (uint32_t i = 0; i < 4; i++) CHECK_U64(out[i], expected[i]);
 }
@@ -36,7 +36,7 @@ Test(ordering, an_edge_moves_only_what_it_must)
 Test(ordering, a_cycle_is_reported_as_its_path)
 {
     uint32_t out[6], length;
-    weft__edge edges[] = {{0, 1}, {1, 2}, {2, 3}, {3, 1}, {3, 4}};
+    weft__order_edge edges[] = {{0, 1}, {1, 2}, {2, 3}, {3, 1}, {3, 4}};
     CHECK_RESULT(sort(edges, 5, 6, 0, out, &length), WEFT_CYCLE);
     CHECK_U64(length, 3);
     for (uint32_t i = 0; i < 3; i++) { /* each before the next, around */
@@ -48,14 +48,14 @@ Test(ordering, a_cycle_is_reported_as_its_path)
 Test(ordering, a_node_before_itself_is_a_cycle_of_one)
 {
     uint32_t out[2], length;
-    CHECK_RESULT(sort((weft__edge[]){{1, 1}}, 1, 2, 0, out, &length), WEFT_CYCLE);
+    CHECK_RESULT(sort((weft__order_edge[]){{1, 1}}, 1, 2, 0, out, &length), WEFT_CYCLE);
     CHECK_U64(length, 1);
     CHECK_U64(out[0], 1);
 }
 
 Test(ordering, random_orders_differ_and_respect_edges)
 {
-    weft__edge edges[] = {{0, 4}, {4, 7}, {1, 2}, {2, 0}};
+    weft__order_edge edges[] = {{0, 4}, {4, 7}, {1, 2}, {2, 0}};
     uint32_t different = 0, first[8] = {0};
     for (uint64_t seed = 1; seed <= 50; seed++) {
         uint32_t out[8], at[8], length;

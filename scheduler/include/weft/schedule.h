@@ -18,7 +18,8 @@ typedef struct weft_schedule_options {
     bool without_fusion;   /* every system in a stage of its own */
     bool without_parallel; /* everything on the owner, in order */
     uint64_t shuffle_seed; /* not 0: run a random legal order (for tests of determinism) */
-    bool measure;          /* time each system (two clock reads per slice batch) */
+    bool measure;          /* time each system and the frame (two clock reads per slice) */
+    bool always_parallel;  /* no stage runs inline because it is small (tests) */
 } weft_schedule_options;
 WEFT_API weft_result weft_schedule_set(weft_world *world, const weft_schedule_options *options);
 

@@ -1,6 +1,7 @@
-/* plan.c: sync points and stages. See plan.h. To place 1,000 systems in a few milliseconds only pairs
- * that share a component with a write are tested, and only if the result could move the later one. */
-#include "plan.h"
+/* staging.c: sync points and stages. See staging.h. To place 1,000 systems in a few milliseconds
+ * only pairs that share a component with a write are tested, and only if the result could move
+ * the later one. */
+#include "staging.h"
 
 #include "hash.h"
 #include "invariant.h"
@@ -31,26 +32,27 @@ static bool list_contains_all(const uint32_t *list, uint32_t count, const uint32
     return found == wanted_count;
 }
 
-bool weft__plan_could_see(const weft__plan_node *recorder, const weft__plan_node *observer)
+bool weft__staging_could_see(const weft__staging_node *recorder, const weft__staging_node *observer)
 {
     if (recorder->effects == WEFT_RECORDS_NOTHING) return false;
-    if ((observer->traits & WEFT__PLAN_EXCLUSIVE) != 0) return true;
-    if ((observer->traits & WEFT__PLAN_SEES_ROWS) == 0) return false;
+    if ((observer->traits & WEFT__STAGING_EXCLUSIVE) != 0) return true;
+    if ((observer->traits & WEFT__STAGING_SEES_ROWS) == 0) return false;
     if ((recorder->effects & WEFT_RECORDS_DESTROY) != 0) return true;
     if (recorder->record_count == 0) return true;
     bool is_named = lists_meet(recorder->records, recorder->record_count, observer->mentions,
                                observer->mention_count);
-    if ((recorder->effects & (WEFT_RECORDS_ADD | WEFT_RECORDS_REMOVE)) != 0 && is_named) return true;
+    if ((recorder->effects & (WEFT_RECORDS_ADD | WEFT_RECORDS_REMOVE)) != 0 && is_named)
+        return true;
     if ((recorder->effects & WEFT_RECORDS_CREATE) == 0) return false;
     return is_named || list_contains_all(recorder->records, recorder->record_count,
                                          observer->required, observer->required_count);
 }
 
-weft__conflict weft__plan_conflict(const weft__plan_node *a, const weft__plan_node *b,
-                                   uint32_t *component)
+weft__conflict weft__staging_conflict(const weft__staging_node *a, const weft__staging_node *b,
+                                      uint32_t *component)
 {
     weft__conflict conflict = weft__access_conflict(&a->access, &b->access, component);
-    bool can_fuse = (a->traits & b->traits & WEFT__PLAN_FUSABLE) != 0;
+    bool can_fuse = (a->traits & b->traits & WEFT__STAGING_FUSABLE) != 0;
     return conflict == WEFT__CONFLICT_NEAR && !can_fuse ? WEFT__CONFLICT_FAR : conflict;
 }
 
@@ -63,8 +65,8 @@ typedef struct placed_item {
 
 /* Scratch of one compilation; lives on the stack. */
 typedef struct planning {
-    const weft__plan_input *input;
-    weft__plan *plan;
+    const weft__staging_input *input;
+    weft__staging *plan;
     weft__memory *memory;
     uint32_t *heads; /* [component] first placed item, UINT32_MAX = none */
     placed_item *placed;
@@ -91,7 +93,7 @@ static bool planning_init(planning *p)
     p->heads = scratch(p->memory, p->input->component_limit, sizeof(uint32_t));
     p->placed = scratch(p->memory, p->item_count, sizeof(placed_item));
     p->order = scratch(p->memory, nodes, sizeof(uint32_t));
-    weft__plan *plan = p->plan;
+    weft__staging *plan = p->plan;
     plan->node_count = nodes;
     plan->stage_of = scratch(p->memory, nodes, sizeof(uint32_t));
     plan->join_stage = scratch(p->memory, nodes, sizeof(uint32_t));
@@ -110,7 +112,7 @@ static void planning_fini(planning *p)
     unscratch(p->memory, p->order, p->input->node_count, sizeof(uint32_t));
 }
 
-void weft__plan_free(weft__plan *plan, weft__memory *memory)
+void weft__staging_free(weft__staging *plan, weft__memory *memory)
 {
     uint32_t nodes = plan->node_count;
     unscratch(memory, plan->stage_of, nodes, sizeof(uint32_t));
@@ -119,28 +121,28 @@ void weft__plan_free(weft__plan *plan, weft__memory *memory)
     unscratch(memory, plan->stage_nodes, nodes, sizeof(uint32_t));
     unscratch(memory, plan->is_sync, nodes + 1, 1);
     unscratch(memory, plan->syncs, nodes + 1, sizeof(weft__sync_point));
-    *plan = (weft__plan){0};
+    *plan = (weft__staging){0};
 }
 
 /* The first of the recorders whose commands `node` could see; UINT32_MAX if none. */
-static uint32_t forcing_recorder(const weft__plan_input *input, const uint32_t *recorders,
+static uint32_t forcing_recorder(const weft__staging_input *input, const uint32_t *recorders,
                                  uint32_t count, uint32_t node)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (weft__plan_could_see(&input->nodes[recorders[i]], &input->nodes[node]))
+        if (weft__staging_could_see(&input->nodes[recorders[i]], &input->nodes[node]))
             return recorders[i];
     return UINT32_MAX;
 }
 
-static bool is_exclusive(const weft__plan_input *input, uint32_t node)
+static bool is_exclusive(const weft__staging_input *input, uint32_t node)
 {
-    return (input->nodes[node].traits & WEFT__PLAN_EXCLUSIVE) != 0;
+    return (input->nodes[node].traits & WEFT__STAGING_EXCLUSIVE) != 0;
 }
 
 /* One past the last node of the segment that begins at `first`. */
 static uint32_t segment_end(const planning *p, uint32_t first, uint32_t *recorder)
 {
-    const weft__plan_input *input = p->input;
+    const weft__staging_input *input = p->input;
     uint32_t *recorders = p->order; /* not in use yet */
     uint32_t end = first + 1, count = 0;
     *recorder = UINT32_MAX;
@@ -162,35 +164,37 @@ static uint32_t largest(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-/* Raises `stage` until the conflict of `item` with everything placed on its component is respected. */
+/* Raises `stage` until the conflict of `item` with everything placed on its component is
+ * respected. */
 static uint32_t stage_after_item(const planning *p, uint32_t node, const weft__access_item *item,
                                  uint32_t stage)
 {
-    const weft__plan_node *nodes = p->input->nodes;
+    const weft__staging_node *nodes = p->input->nodes;
     for (uint32_t at = p->heads[item->component]; at != UINT32_MAX; at = p->placed[at].next) {
         const placed_item *other = &p->placed[at];
         uint32_t other_stage = p->plan->stage_of[other->node];
         if (other->node == node || other_stage + 1 <= stage) continue;
         weft__conflict conflict = weft__access_item_conflict(other->item, item);
         if (conflict == WEFT__CONFLICT_NONE) continue;
-        bool can_fuse = (nodes[node].traits & nodes[other->node].traits & WEFT__PLAN_FUSABLE) != 0;
+        bool can_fuse =
+            (nodes[node].traits & nodes[other->node].traits & WEFT__STAGING_FUSABLE) != 0;
         bool is_near = conflict == WEFT__CONFLICT_NEAR && can_fuse;
         stage = largest(stage, is_near ? other_stage : other_stage + 1);
     }
     return stage;
 }
 
-/* Explicit orders hold even without a conflict: the caller has a reason we cannot see. A near conflict
- * of fusable systems is satisfied per slice. */
+/* Explicit orders hold even without a conflict: the caller has a reason we cannot see. A near
+ * conflict of fusable systems is satisfied per slice. */
 static uint32_t stage_after_barriers(const planning *p, uint32_t first, uint32_t node,
                                      uint32_t stage)
 {
-    const weft__plan_input *input = p->input;
+    const weft__staging_input *input = p->input;
     for (uint32_t i = 0; i < input->barrier_count; i++) {
-        const weft__edge *edge = &input->barriers[i];
+        const weft__order_edge *edge = &input->barriers[i];
         if (edge->after != node || edge->before < first) continue;
-        bool is_near = weft__plan_conflict(&input->nodes[edge->before], &input->nodes[node],
-                                           NULL) == WEFT__CONFLICT_NEAR;
+        bool is_near = weft__staging_conflict(&input->nodes[edge->before], &input->nodes[node],
+                                              NULL) == WEFT__CONFLICT_NEAR;
         uint32_t other = p->plan->stage_of[edge->before];
         stage = largest(stage, is_near ? other : other + 1);
     }
@@ -220,19 +224,19 @@ static weft_result shuffle_segment(planning *p, uint32_t first, uint32_t end)
 {
     uint32_t count = end - first, edge_count = 0, cycle_length = 0;
     size_t edge_limit = (size_t)count * (count - 1) / 2 + p->input->barrier_count;
-    weft__edge *edges = scratch(p->memory, edge_limit, sizeof(weft__edge));
+    weft__order_edge *edges = scratch(p->memory, edge_limit, sizeof(weft__order_edge));
     uint32_t *ranks = scratch(p->memory, count, sizeof(uint32_t));
     weft_result result = WEFT_OUT_OF_MEMORY;
     if (edges != NULL && ranks != NULL) {
         for (uint32_t b = first; b < end; b++)
             for (uint32_t a = first; a < b; a++)
-                if (weft__plan_conflict(&p->input->nodes[a], &p->input->nodes[b], NULL) !=
+                if (weft__staging_conflict(&p->input->nodes[a], &p->input->nodes[b], NULL) !=
                     WEFT__CONFLICT_NONE)
-                    edges[edge_count++] = (weft__edge){a - first, b - first};
+                    edges[edge_count++] = (weft__order_edge){a - first, b - first};
         for (uint32_t i = 0; i < p->input->barrier_count; i++) {
-            weft__edge edge = p->input->barriers[i];
+            weft__order_edge edge = p->input->barriers[i];
             if (edge.before >= first && edge.after < end)
-                edges[edge_count++] = (weft__edge){edge.before - first, edge.after - first};
+                edges[edge_count++] = (weft__order_edge){edge.before - first, edge.after - first};
         }
         p->random = hash_word(p->random, first) | 1;
         weft__ordering graph = {count, ranks, edges, edge_count, p->random};
@@ -240,7 +244,7 @@ static weft_result shuffle_segment(planning *p, uint32_t first, uint32_t end)
         WEFT_ASSERT(result != WEFT_CYCLE);
         for (uint32_t i = 0; i < count; i++) p->order[i] += first;
     }
-    unscratch(p->memory, edges, edge_limit, sizeof(weft__edge));
+    unscratch(p->memory, edges, edge_limit, sizeof(weft__order_edge));
     unscratch(p->memory, ranks, count, sizeof(uint32_t));
     return result;
 }
@@ -249,7 +253,7 @@ static weft_result shuffle_segment(planning *p, uint32_t first, uint32_t end)
 static weft_result plan_segment(planning *p, uint32_t first, uint32_t end, uint32_t base,
                                 uint32_t *next_base)
 {
-    const weft__plan_input *input = p->input;
+    const weft__staging_input *input = p->input;
     for (uint32_t i = first; i < end; i++) p->order[i - first] = i;
     if (input->shuffle_seed != 0 && end - first > 1) {
         weft_result result = shuffle_segment(p, first, end);
@@ -271,9 +275,10 @@ static weft_result plan_segment(planning *p, uint32_t first, uint32_t end, uint3
 }
 
 /* Groups the nodes of [first, end) by stage, keeping the order in which they were placed. */
-static void list_stages(planning *p, uint32_t first, uint32_t end, uint32_t base, uint32_t next_base)
+static void list_stages(planning *p, uint32_t first, uint32_t end, uint32_t base,
+                        uint32_t next_base)
 {
-    weft__plan *plan = p->plan;
+    weft__staging *plan = p->plan;
     uint32_t *starts = plan->stage_first;
     for (uint32_t stage = base; stage <= next_base; stage++) starts[stage] = 0;
     for (uint32_t i = first; i < end; i++) starts[plan->stage_of[i]]++;
@@ -291,17 +296,17 @@ static void list_stages(planning *p, uint32_t first, uint32_t end, uint32_t base
     starts[next_base] = end;
 }
 
-/* Background nodes are joined before the first stage that collides with them, at the latest at the end of
- * their segment. */
+/* Background nodes are joined before the first stage that collides with them, at the latest at
+ * the end of their segment. */
 static void find_joins(planning *p, uint32_t first, uint32_t end, uint32_t next_base)
 {
-    const weft__plan_input *input = p->input;
+    const weft__staging_input *input = p->input;
     for (uint32_t i = first; i < end; i++) {
         p->plan->join_stage[i] = next_base;
-        if ((input->nodes[i].traits & WEFT__PLAN_BACKGROUND) == 0) continue;
+        if ((input->nodes[i].traits & WEFT__STAGING_BACKGROUND) == 0) continue;
         for (uint32_t k = i + 1; k < end; k++) {
             uint32_t stage = p->plan->stage_of[k];
-            bool must_wait = weft__plan_conflict(&input->nodes[i], &input->nodes[k], NULL) !=
+            bool must_wait = weft__staging_conflict(&input->nodes[i], &input->nodes[k], NULL) !=
                              WEFT__CONFLICT_NONE;
             for (uint32_t e = 0; e < input->barrier_count && !must_wait; e++)
                 must_wait = input->barriers[e].before == i && input->barriers[e].after == k;
@@ -331,16 +336,17 @@ static weft_result plan_all(planning *p)
     return WEFT_OK;
 }
 
-weft_result weft__plan_make(const weft__plan_input *input, weft__memory *memory, weft__plan *out)
+weft_result weft__staging_make(const weft__staging_input *input, weft__memory *memory,
+                               weft__staging *out)
 {
     planning p = {.input = input, .plan = out, .memory = memory, .random = input->shuffle_seed};
-    *out = (weft__plan){0};
+    *out = (weft__staging){0};
     weft_result result = WEFT_OUT_OF_MEMORY;
     if (planning_init(&p)) {
         memset(p.heads, 0xff, (input->component_limit + 1) * sizeof p.heads[0]);
         result = plan_all(&p);
     }
     planning_fini(&p);
-    if (result != WEFT_OK) weft__plan_free(out, memory);
+    if (result != WEFT_OK) weft__staging_free(out, memory);
     return result;
 }

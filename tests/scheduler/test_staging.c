@@ -1,5 +1,5 @@
-/* test_plan.c: conflicts, order and stages on a small fake: archetypes are bits of a word. */
-#include "plan.h"
+/* test_staging.c: conflicts, order and stages on a small fake: archetypes are bits of a word. */
+#include "staging.h"
 
 #include <weft/system.h>
 
@@ -18,11 +18,11 @@ typedef struct fake {
     uint64_t match_words[LIMIT];
     weft__archetype_set match[LIMIT];
     weft__access_item items[LIMIT][8];
-    weft__plan_node nodes[LIMIT];
+    weft__staging_node nodes[LIMIT];
     uint32_t mentions[LIMIT][8];
-    weft__edge barriers[LIMIT];
-    weft__plan_input input;
-    weft__plan plan;
+    weft__order_edge barriers[LIMIT];
+    weft__staging_input input;
+    weft__staging plan;
 } fake;
 
 static void fake_init(fake *f)
@@ -32,7 +32,7 @@ static void fake_init(fake *f)
     for (uint32_t i = 0; i < COMPONENTS; i++)
         f->with[i] = (weft__archetype_set){&f->with_words[i], 1, 0};
     f->with_words[A] = f->with_words[B] = f->with_words[C] = ~UINT64_C(0);
-    f->input = (weft__plan_input){
+    f->input = (weft__staging_input){
         .nodes = f->nodes, .barriers = f->barriers, .component_limit = COMPONENTS};
 }
 
@@ -42,9 +42,10 @@ static uint32_t fake_system(fake *f, uint64_t match)
     uint32_t node = f->input.node_count++;
     f->match_words[node] = match;
     f->match[node] = (weft__archetype_set){&f->match_words[node], 1, 0};
-    f->nodes[node] = (weft__plan_node){.access.items = f->items[node],
-                                       .mentions = f->mentions[node],
-                                       .traits = WEFT__PLAN_FUSABLE | WEFT__PLAN_SEES_ROWS};
+    f->nodes[node] =
+        (weft__staging_node){.access.items = f->items[node],
+                             .mentions = f->mentions[node],
+                             .traits = WEFT__STAGING_FUSABLE | WEFT__STAGING_SEES_ROWS};
     return node;
 }
 
@@ -52,24 +53,24 @@ static void touch(fake *f, uint32_t node, uint32_t component, uint32_t flags)
 {
     weft__access_set *set = &f->nodes[node].access;
     bool is_far = (flags & WEFT__ACCESS_FAR) != 0;
-    set->items[set->count++] = (weft__access_item){
-        component, flags, is_far ? NULL : &f->match[node], &f->with[component]};
+    set->items[set->count++] =
+        (weft__access_item){component, flags, is_far ? NULL : &f->match[node], &f->with[component]};
     f->mentions[node][f->nodes[node].mention_count++] = component;
     weft__access_set_normalise(set);
 }
 
 static void fake_plan(fake *f)
 {
-    CHECK_OK(weft__plan_make(&f->input, &f->memory, &f->plan));
+    CHECK_OK(weft__staging_make(&f->input, &f->memory, &f->plan));
 }
 
 static void fake_fini(fake *f)
 {
-    weft__plan_free(&f->plan, &f->memory);
+    weft__staging_free(&f->plan, &f->memory);
     CHECK_U64(weft__memory_bytes(&f->memory, WEFT__MEMORY_SYSTEMS), 0);
 }
 
-Test(plan, row_local_systems_that_collide_share_a_stage_in_order)
+Test(staging, row_local_systems_that_collide_share_a_stage_in_order)
 {
     fake f;
     fake_init(&f);
@@ -80,7 +81,7 @@ Test(plan, row_local_systems_that_collide_share_a_stage_in_order)
     fake_fini(&f);
 }
 
-Test(plan, a_lookup_of_what_another_writes_needs_a_barrier)
+Test(staging, a_lookup_of_what_another_writes_needs_a_barrier)
 {
     fake f;
     fake_init(&f);
@@ -94,54 +95,55 @@ Test(plan, a_lookup_of_what_another_writes_needs_a_barrier)
     fake_fini(&f);
 }
 
-Test(plan, systems_over_disjoint_archetypes_do_not_collide)
+Test(staging, systems_over_disjoint_archetypes_do_not_collide)
 {
     fake f;
     fake_init(&f);
     touch(&f, fake_system(&f, 1), A, WEFT__ACCESS_WRITE);
     touch(&f, fake_system(&f, 2), A, WEFT__ACCESS_WRITE);
-    f.nodes[1].traits = WEFT__PLAN_SEES_ROWS; /* not fusable: a collision would be far */
+    f.nodes[1].traits = WEFT__STAGING_SEES_ROWS; /* not fusable: a collision would be far */
     fake_plan(&f);
     CHECK_U64(f.plan.stage_count, 1);
     f.match_words[1] = 3;
-    weft__plan_free(&f.plan, &f.memory);
+    weft__staging_free(&f.plan, &f.memory);
     fake_plan(&f);
     CHECK_U64(f.plan.stage_count, 2);
     fake_fini(&f);
 }
 
-Test(plan, a_common_archetype_without_the_component_is_no_conflict)
+Test(staging, a_common_archetype_without_the_component_is_no_conflict)
 {
     fake f;
     fake_init(&f);
     f.with_words[A] = 2; /* both match archetype 0, which lacks the optional A */
     touch(&f, fake_system(&f, 1), A, WEFT__ACCESS_WRITE);
     touch(&f, fake_system(&f, 1), A, WEFT__ACCESS_WRITE);
-    CHECK_U64(weft__plan_conflict(&f.nodes[0], &f.nodes[1], NULL), WEFT__CONFLICT_NONE);
+    CHECK_U64(weft__staging_conflict(&f.nodes[0], &f.nodes[1], NULL), WEFT__CONFLICT_NONE);
     f.with_words[A] = 1;
     uint32_t component = 0;
-    CHECK_U64(weft__plan_conflict(&f.nodes[0], &f.nodes[1], &component), WEFT__CONFLICT_NEAR);
+    CHECK_U64(weft__staging_conflict(&f.nodes[0], &f.nodes[1], &component), WEFT__CONFLICT_NEAR);
     CHECK_U64(component, A);
 }
 
-Test(plan, two_readers_never_collide)
+Test(staging, two_readers_never_collide)
 {
     fake f;
     fake_init(&f);
     touch(&f, fake_system(&f, 1), A, 0);
     touch(&f, fake_system(&f, 1), A, WEFT__ACCESS_FAR);
-    CHECK_U64(weft__plan_conflict(&f.nodes[0], &f.nodes[1], NULL), WEFT__CONFLICT_NONE);
+    CHECK_U64(weft__staging_conflict(&f.nodes[0], &f.nodes[1], NULL), WEFT__CONFLICT_NONE);
 }
 
-Test(plan, an_explicit_order_without_conflict_is_a_barrier)
+Test(staging, an_explicit_order_without_conflict_is_a_barrier)
 {
     fake f;
     fake_init(&f);
     touch(&f, fake_system(&f, 1), A, WEFT__ACCESS_WRITE);
     touch(&f, fake_system(&f, 1), B, WEFT__ACCESS_WRITE);
     touch(&f, fake_system(&f, 1), A, 0);
-    f.barriers[0] = (weft__edge){0, 1};
-    f.barriers[1] = (weft__edge){0, 2}; /* with a near conflict the order per slice is enough */
+    f.barriers[0] = (weft__order_edge){0, 1};
+    f.barriers[1] =
+        (weft__order_edge){0, 2}; /* with a near conflict the order per slice is enough */
     f.input.barrier_count = 2;
     fake_plan(&f);
     CHECK_U64(f.plan.stage_of[1], 1);
@@ -149,7 +151,7 @@ Test(plan, an_explicit_order_without_conflict_is_a_barrier)
     fake_fini(&f);
 }
 
-Test(plan, without_fusion_every_system_has_its_stage)
+Test(staging, without_fusion_every_system_has_its_stage)
 {
     fake f;
     fake_init(&f);
@@ -161,7 +163,7 @@ Test(plan, without_fusion_every_system_has_its_stage)
     fake_fini(&f);
 }
 
-Test(plan, a_sync_point_stands_only_before_an_observer)
+Test(staging, a_sync_point_stands_only_before_an_observer)
 {
     fake f;
     fake_init(&f);
@@ -182,40 +184,44 @@ Test(plan, a_sync_point_stands_only_before_an_observer)
     fake_fini(&f);
 }
 
-Test(plan, who_could_see_a_creation_needs_no_other_components)
+Test(staging, who_could_see_a_creation_needs_no_other_components)
 {
     static const uint32_t both[] = {A, B}, only_c[] = {C};
-    weft__plan_node recorder = {.effects = WEFT_RECORDS_CREATE, .records = both, .record_count = 2};
-    weft__plan_node observer = {.traits = WEFT__PLAN_SEES_ROWS, .required = only_c,
-                                .required_count = 1, .mentions = only_c, .mention_count = 1};
-    CHECK(!weft__plan_could_see(&recorder, &observer));
+    weft__staging_node recorder = {
+        .effects = WEFT_RECORDS_CREATE, .records = both, .record_count = 2};
+    weft__staging_node observer = {.traits = WEFT__STAGING_SEES_ROWS,
+                                   .required = only_c,
+                                   .required_count = 1,
+                                   .mentions = only_c,
+                                   .mention_count = 1};
+    CHECK(!weft__staging_could_see(&recorder, &observer));
     observer.required = both;
     observer.required_count = 2;
-    CHECK(weft__plan_could_see(&recorder, &observer));
+    CHECK(weft__staging_could_see(&recorder, &observer));
     recorder.effects = WEFT_RECORDS_DESTROY;
-    CHECK(weft__plan_could_see(&recorder, &observer));
+    CHECK(weft__staging_could_see(&recorder, &observer));
     observer.traits = 0; /* no rows, no lookups: sees nothing */
-    CHECK(!weft__plan_could_see(&recorder, &observer));
+    CHECK(!weft__staging_could_see(&recorder, &observer));
 }
 
-Test(plan, an_exclusive_system_stands_alone)
+Test(staging, an_exclusive_system_stands_alone)
 {
     fake f;
     fake_init(&f);
     for (uint32_t i = 0; i < 3; i++) touch(&f, fake_system(&f, 1), A, 0);
-    f.nodes[1].traits = WEFT__PLAN_EXCLUSIVE;
+    f.nodes[1].traits = WEFT__STAGING_EXCLUSIVE;
     fake_plan(&f);
     CHECK_U64(f.plan.stage_count, 3);
     for (uint32_t i = 0; i < 3; i++) CHECK_U64(f.plan.stage_of[i], i);
     fake_fini(&f);
 }
 
-Test(plan, a_background_system_is_joined_before_its_first_reader)
+Test(staging, a_background_system_is_joined_before_its_first_reader)
 {
     fake f;
     fake_init(&f);
     touch(&f, fake_system(&f, 1), A, WEFT__ACCESS_WRITE);
-    f.nodes[0].traits = WEFT__PLAN_BACKGROUND | WEFT__PLAN_SEES_ROWS;
+    f.nodes[0].traits = WEFT__STAGING_BACKGROUND | WEFT__STAGING_SEES_ROWS;
     touch(&f, fake_system(&f, 1), B, WEFT__ACCESS_WRITE);
     touch(&f, fake_system(&f, 1), B, WEFT__ACCESS_FAR);
     touch(&f, fake_system(&f, 1), A, 0);
@@ -225,7 +231,7 @@ Test(plan, a_background_system_is_joined_before_its_first_reader)
     fake_fini(&f);
 }
 
-Test(plan, every_shuffle_respects_every_conflict)
+Test(staging, every_shuffle_respects_every_conflict)
 {
     for (uint64_t seed = 1; seed <= 200; seed++) {
         fake f;
@@ -241,10 +247,9 @@ Test(plan, every_shuffle_respects_every_conflict)
         for (uint32_t i = 0; i < 10; i++) position[f.plan.stage_nodes[i]] = i;
         for (uint32_t b = 0; b < 10; b++)
             for (uint32_t a = 0; a < b; a++) {
-                weft__conflict conflict = weft__plan_conflict(&f.nodes[a], &f.nodes[b], NULL);
+                weft__conflict conflict = weft__staging_conflict(&f.nodes[a], &f.nodes[b], NULL);
                 if (conflict != WEFT__CONFLICT_NONE) CHECK(position[a] < position[b]);
-                if (conflict == WEFT__CONFLICT_FAR)
-                    CHECK(f.plan.stage_of[a] < f.plan.stage_of[b]);
+                if (conflict == WEFT__CONFLICT_FAR) CHECK(f.plan.stage_of[a] < f.plan.stage_of[b]);
             }
         fake_fini(&f);
     }

@@ -1,0 +1,130 @@
+/* commands_one.c: one command by the immediate operations. See commands_play.c.
+ *
+ * Dead targets are skipped and counted (destroying twice is fine and not counted). */
+#include "commands_playback.h"
+
+#include <string.h>
+
+/* A created entity goes to its first place. */
+static weft_result play_create(weft__playback *playback, weft_entity id,
+                               const weft__command *command)
+{
+    weft_world *world = playback->world;
+    weft__archetype *archetype = world->archetypes[command->subject - 1];
+    weft__spans spans = {0};
+    weft_result result = weft__rows_reserve(world, archetype->tuple0, 1, &spans);
+    if (result == WEFT_OK) {
+        weft__span *span = &spans.items[0];
+        weft__rows_fill(world, span->chunk, span->row, 1);
+        weft__chunk_entities(span->chunk)[span->row] = id;
+        weft__directory_place(&world->directory, id, weft__location(span->chunk, span->row));
+    }
+    weft__spans_fini(world, &spans);
+    return result;
+}
+
+static weft_result play_instantiate(weft__playback *playback, const weft__command_segment *segment,
+                                    const weft__command *command)
+{
+    weft_commands *recorder = playback->recorders[segment->recorder];
+    weft_entity source;
+    memcpy(&source, command + 1, sizeof source);
+    source = weft__playback_resolve(playback, segment, source);
+    if (!weft_entity_is_alive(playback->world, source)) {
+        playback->result.skipped++;
+        return WEFT_OK;
+    }
+    return weft_entity_instantiate(playback->world, source, 1,
+                                   &recorder->resolved[command->entity.index]);
+}
+
+static weft_result play_append(weft_world *world, weft_entity entity, const weft__type *type,
+                               const uint64_t *payload)
+{
+    weft_component component = {type->id};
+    weft_result result = weft_entity_add(world, entity, component);
+    if (result != WEFT_OK) return result;
+    weft_buffer *buffer = weft_entity_write(world, entity, component);
+    if (buffer == NULL) return world->error->code;
+    return weft_buffer_append(world, component, buffer, payload + 1, (uint32_t)payload[0]);
+}
+
+static weft_result play_query(weft_world *world, const weft__command *command)
+{
+    weft_query query = {command->entity.index};
+    weft_component component = {command->subject};
+    if (command->op == WEFT__COMMAND_QUERY_ADD) return weft_query_add(world, query, component);
+    if (command->op == WEFT__COMMAND_QUERY_REMOVE)
+        return weft_query_remove(world, query, component);
+    return weft_query_destroy_entities(world, query);
+}
+
+static weft_result play_change(weft__playback *playback, const weft__command_segment *segment,
+                               weft_entity entity, weft__command *command)
+{
+    weft_world *world = playback->world;
+    weft_component component = {command->subject};
+    const weft__type *type = weft__type_at(world, component);
+    void *payload = weft__command_payload(command);
+    switch ((weft__command_op)command->op) {
+    case WEFT__COMMAND_DESTROY:
+        return weft_entity_destroy(world, entity);
+    case WEFT__COMMAND_ADD:
+        return weft_entity_add(world, entity, component);
+    case WEFT__COMMAND_REMOVE:
+        return weft_entity_remove(world, entity, component);
+    case WEFT__COMMAND_SET:
+        weft__playback_patch(playback, segment, type, payload, 1);
+        return weft_entity_set(world, entity, component, payload, type->desc.size);
+    case WEFT__COMMAND_SET_SHARED:
+        return weft_entity_set_shared(world, entity, component, payload);
+    case WEFT__COMMAND_ENABLE:
+        return weft_entity_enable(world, entity, component, command->flags != 0);
+    case WEFT__COMMAND_APPEND:
+        weft__playback_patch_elements(playback, segment, type, (uint64_t *)payload + 1,
+                                      (uint32_t)((uint64_t *)payload)[0]);
+        return play_append(world, entity, type, payload);
+    case WEFT__COMMAND_CREATE:
+    case WEFT__COMMAND_ROWS:
+    case WEFT__COMMAND_INSTANTIATE:
+    case WEFT__COMMAND_QUERY_ADD:
+    case WEFT__COMMAND_QUERY_REMOVE:
+    case WEFT__COMMAND_QUERY_DESTROY:
+    case WEFT__COMMAND_OP_COUNT:
+        break;
+    }
+    return WEFT_INVALID_ARGUMENT;
+}
+
+/* A component that was removed by an earlier command is not there to be enabled: no error. */
+static bool is_missed(const weft_world *world, weft_entity entity, const weft__command *command)
+{
+    return command->op == WEFT__COMMAND_ENABLE &&
+           !weft_entity_has(world, entity, (weft_component){command->subject});
+}
+
+static weft_result play(weft__playback *playback, const weft__command_segment *segment,
+                        weft__command *command)
+{
+    if (command->op == WEFT__COMMAND_ROWS) return WEFT_OK; /* linked before */
+    if (command->op == WEFT__COMMAND_INSTANTIATE)
+        return play_instantiate(playback, segment, command);
+    if (command->op >= WEFT__COMMAND_QUERY_ADD) return play_query(playback->world, command);
+    weft_entity entity = weft__playback_resolve(playback, segment, command->entity);
+    if (command->op == WEFT__COMMAND_CREATE) return play_create(playback, entity, command);
+    if (!weft_entity_is_alive(playback->world, entity) ||
+        is_missed(playback->world, entity, command)) {
+        if (command->op != WEFT__COMMAND_DESTROY) playback->result.skipped++;
+        return WEFT_OK;
+    }
+    return play_change(playback, segment, entity, command);
+}
+
+weft_result weft__playback_one(weft__playback *playback, const weft__command_segment *segment,
+                               weft__command *command)
+{
+    weft_result result = play(playback, segment, command);
+    if (result == WEFT_OK) return WEFT_OK;
+    return weft__playback_error(playback, segment->key, command->op, command->entity,
+                                command->op == WEFT__COMMAND_CREATE ? 0 : command->subject, result);
+}

@@ -1,0 +1,312 @@
+/* commands_play.c: playback: segments in key order, ids for created entities, then the commands.
+ *
+ *   1. gather   segments of all recorders, sorted by key (unique: a slice has one recorder);
+ *   2. name     entities created by commands get their ids, in key order, before anything happens,
+ *               so that every deferred handle can be replaced wherever it stands;
+ *   3. link     private chunks filled by jobs join the world, in key order;
+ *   4. play     long runs of creations, destructions and changes of single entities are folded and
+ *               moved in parallel (commands_fold.c); the rest goes one by one through the immediate
+ *               operations (commands_one.c).
+ * Which way is taken depends on the commands only, never on the number of workers. */
+#include "commands_playback.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const op_names[WEFT__COMMAND_OP_COUNT] = {
+    "create",     "create_rows", "instantiate", "destroy",   "add",          "remove",       "set",
+    "set_shared", "enable",      "append",      "query_add", "query_remove", "query_destroy"};
+
+weft_result weft__playback_error(const weft__playback *playback, uint64_t key, uint32_t op,
+                                 weft_entity entity, uint32_t component, weft_result code)
+{
+    weft_world *world = playback->world;
+    const char *recorder = playback->name == NULL ? NULL : playback->name(playback->user, key);
+    char reason[200] = "";
+    if (world->error->code == code && world->error->text[0] != 0)
+        memcpy(reason, world->error->text, sizeof reason - 1);
+    return weft__error(world, code, entity, (weft_component){component},
+                       "command %s recorded by %s%s%s (slice %u)%s%s on entity %u:%u: %s: %s",
+                       op_names[op], recorder == NULL ? "a recorder" : "system '",
+                       recorder == NULL ? "" : recorder, recorder == NULL ? "" : "'", (uint32_t)key,
+                       component == 0 ? "" : " with component ",
+                       component == 0 ? "" : weft__type_name(world, component), entity.index,
+                       entity.version, weft_result_text(code), reason);
+}
+
+/* ---- deferred handles in values ---- */
+
+/* What a visited reference is resolved by; lives for one call. */
+typedef struct patch {
+    const weft__playback *playback;
+    const weft__command_segment *segment;
+} patch;
+
+static void patch_reference(weft_entity *reference, void *user)
+{
+    const patch *p = user;
+    *reference = weft__playback_resolve(p->playback, p->segment, *reference);
+}
+
+void weft__playback_patch(const weft__playback *playback, const weft__command_segment *segment,
+                          const weft__type *type, void *values, uint32_t count)
+{
+    if (type->entity_offset_count == 0) return;
+    patch p = {playback, segment};
+    weft__type_entities(type, values, count, patch_reference, &p);
+}
+
+void weft__playback_patch_elements(const weft__playback *playback,
+                                   const weft__command_segment *segment, const weft__type *type,
+                                   void *elements, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = 0; k < type->entity_offset_count; k++) {
+            char *place = (char *)elements + (size_t)i * type->desc.size + type->entity_offsets[k];
+            weft_entity reference;
+            memcpy(&reference, place, sizeof reference);
+            reference = weft__playback_resolve(playback, segment, reference);
+            memcpy(place, &reference, sizeof reference);
+        }
+}
+
+/* ---- 1. gather ---- */
+
+static int compare_segments(const void *left, const void *right)
+{
+    const weft__command_segment *a = left, *b = right;
+    return a->key < b->key ? -1 : a->key > b->key;
+}
+
+static bool is_sorted(const weft__command_segment *segments, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++)
+        if (segments[i - 1].key > segments[i].key) return false;
+    return true;
+}
+
+static weft_result gather(weft__playback *playback)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < playback->recorder_count; i++)
+        count += playback->recorders[i]->segment_count;
+    if (count == 0) return WEFT_OK;
+    playback->segments = weft__scratch_take(playback->world, WEFT__SCRATCH_SEGMENTS, count,
+                                            sizeof playback->segments[0]);
+    if (playback->segments == NULL) return weft__error_memory(playback->world, "playback");
+    weft__command_segment *at = playback->segments;
+    for (uint32_t i = 0; i < playback->recorder_count; i++) {
+        const weft_commands *recorder = playback->recorders[i];
+        if (recorder->segment_count != 0)
+            memcpy(at, recorder->segments, recorder->segment_count * sizeof *at);
+        for (uint32_t k = 0; k < recorder->segment_count; k++) at[k].recorder = i;
+        at += recorder->segment_count;
+    }
+    if (!is_sorted(playback->segments, count)) /* one recorder alone is, for systems in order */
+        qsort(playback->segments, count, sizeof playback->segments[0], compare_segments);
+    playback->segment_count = count;
+    for (uint32_t i = 0; i < count; i++) playback->result.commands += playback->segments[i].count;
+    return WEFT_OK;
+}
+
+/* ---- 2. name ---- */
+
+static weft_result make_resolved(weft_world *world, weft_commands *recorder)
+{
+    if (recorder->created > recorder->resolved_capacity) {
+        weft_entity *grown =
+            weft__realloc(&world->memory, WEFT__MEMORY_COMMANDS, recorder->resolved,
+                          recorder->resolved_capacity, recorder->created, sizeof *grown, 8);
+        if (grown == NULL) return weft__error_memory(world, "playback");
+        recorder->resolved = grown;
+        recorder->resolved_capacity = recorder->created;
+    }
+    if (recorder->created != 0)
+        memset(recorder->resolved, 0, recorder->created * sizeof recorder->resolved[0]);
+    return WEFT_OK;
+}
+
+static void name_created(weft_world *world, weft_commands *recorder,
+                         const weft__command_segment *segment)
+{
+    weft_entity *ids = recorder->resolved + segment->created_first;
+    if ((segment->traits & WEFT__SEGMENT_HAS_INSTANCES) == 0) {
+        weft__directory_allocate_owner(&world->directory, segment->created_count, ids, NULL, 0);
+        return;
+    }
+    weft__command_cursor cursor = weft__command_begin(segment);
+    for (weft__command *command; (command = weft__command_next(&cursor)) != NULL;)
+        if (command->op == WEFT__COMMAND_CREATE)
+            weft__directory_allocate_owner(&world->directory, 1,
+                                           recorder->resolved + command->entity.index, NULL, 0);
+}
+
+static weft_result name_all(weft__playback *playback)
+{
+    weft_world *world = playback->world;
+    uint32_t created = 0;
+    for (uint32_t i = 0; i < playback->recorder_count; i++) {
+        weft_result result = make_resolved(world, playback->recorders[i]);
+        if (result != WEFT_OK) return result;
+        created += playback->recorders[i]->created;
+    }
+    if (created == 0) return WEFT_OK;
+    weft_result result = weft__directory_reserve_owner(&world->directory, created);
+    if (result != WEFT_OK)
+        return weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                           "playback: no room for %u created entities", created);
+    for (uint32_t i = 0; i < playback->segment_count; i++) {
+        const weft__command_segment *segment = &playback->segments[i];
+        if ((segment->traits & WEFT__SEGMENT_HAS_CREATES) != 0)
+            name_created(world, playback->recorders[segment->recorder], segment);
+    }
+    return WEFT_OK;
+}
+
+/* After a failure: ids given to entities that were never placed die. */
+static void forget_unplaced(weft__playback *playback)
+{
+    weft_world *world = playback->world;
+    for (uint32_t i = 0; i < playback->recorder_count; i++) {
+        const weft_commands *recorder = playback->recorders[i];
+        for (uint32_t k = 0; k < recorder->created; k++) {
+            uint64_t location;
+            weft_entity id = recorder->resolved[k];
+            if (weft__directory_find(&world->directory, id, &location) && location == 0)
+                weft__directory_free_owner(&world->directory, id);
+        }
+    }
+}
+
+/* ---- 3. link ---- */
+
+static void patch_rows(const weft__playback *playback, const weft__command_segment *segment,
+                       const weft__chunk *chunk)
+{
+    const weft__archetype *archetype = chunk->archetype;
+    if ((archetype->flags & WEFT__HAS_ENTITY_FIELDS) == 0) return;
+    for (uint32_t i = 0; i < archetype->type_count; i++)
+        if (archetype->types[i].column != 0)
+            weft__playback_patch(playback, segment, archetype->types[i].type,
+                                 weft__chunk_column(chunk, archetype->types[i].column),
+                                 chunk->count);
+}
+
+/* Calls for every private chunk of the playback in order; `chunks` NULL: only counts. */
+static uint32_t list_private(const weft__playback *playback, weft__chunk **chunks)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < playback->segment_count; i++) {
+        const weft__command_segment *segment = &playback->segments[i];
+        if ((segment->traits & WEFT__SEGMENT_HAS_ROWS) == 0) continue;
+        weft__command_cursor cursor = weft__command_begin(segment);
+        for (weft__command *command; (command = weft__command_next(&cursor)) != NULL;) {
+            if (command->op != WEFT__COMMAND_ROWS || weft__command_chunk(command) == NULL) continue;
+            if (chunks != NULL) {
+                chunks[count] = weft__command_chunk(command);
+                patch_rows(playback, segment, chunks[count]);
+            }
+            count++;
+        }
+    }
+    return count;
+}
+
+static weft_result link_rows(weft__playback *playback)
+{
+    uint32_t count = list_private(playback, NULL);
+    if (count == 0) return WEFT_OK;
+    weft__chunk **chunks =
+        weft__scratch_take(playback->world, WEFT__SCRATCH_CHUNKS, count, sizeof chunks[0]);
+    if (chunks == NULL) return weft__error_memory(playback->world, "playback");
+    list_private(playback, chunks);
+    return weft__private_link(playback->world, chunks, count);
+}
+
+/* ---- 4. play ---- */
+
+static weft_result play_all(weft__playback *playback)
+{
+    for (uint32_t i = 0; i < playback->segment_count; i++) {
+        const weft__command_segment *segment = &playback->segments[i];
+        weft__command_cursor cursor = weft__command_begin(segment);
+        for (weft__command *command; (command = weft__command_next(&cursor)) != NULL;) {
+            weft_result result = weft__playback_one(playback, segment, command);
+            if (result != WEFT_OK) return result;
+        }
+    }
+    return WEFT_OK;
+}
+
+/* What recorders could not record comes first in the report: the rest is still played. */
+static weft_result report_failures(const weft__playback *playback)
+{
+    const weft__command_failure *first = NULL;
+    for (uint32_t i = 0; i < playback->recorder_count; i++) {
+        const weft__command_failure *failure = &playback->recorders[i]->failure;
+        if (failure->code != WEFT_OK && (first == NULL || failure->key < first->key))
+            first = failure;
+    }
+    if (first == NULL) return WEFT_OK;
+    playback->world->error->text[0] = 0;
+    return weft__playback_error(playback, first->key, first->op, first->entity, first->component,
+                                first->code);
+}
+
+weft_result weft__commands_playback(const weft__playback_desc *desc, weft__playback_result *out)
+{
+    weft_world *world = desc->world;
+    weft__playback playback = {.world = world,
+                               .job = desc->job,
+                               .recorders = desc->recorders,
+                               .recorder_count = desc->count,
+                               .name = desc->name,
+                               .user = desc->user};
+    WEFT_ASSERT(world->busy == 0);
+    bool is_linked = false;
+    weft_result result = gather(&playback);
+    if (result == WEFT_OK && playback.segment_count != 0) {
+        result = name_all(&playback);
+        if (result == WEFT_OK) result = link_rows(&playback);
+        is_linked = result == WEFT_OK;
+        if (result == WEFT_OK) result = play_all(&playback);
+        if (result != WEFT_OK) forget_unplaced(&playback);
+    }
+    if (result == WEFT_OK) result = report_failures(&playback);
+    for (uint32_t i = 0; i < desc->count; i++) weft__commands_reset(desc->recorders[i], !is_linked);
+    if (out != NULL) *out = playback.result;
+    return result;
+}
+
+/* ---- recorders outside systems ---- */
+
+weft_result weft_commands_create(weft_world *world, weft_commands **out)
+{
+    if (world == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
+    *out = weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, 1, sizeof **out, 64);
+    if (*out == NULL) return weft__error_memory(world, "weft_commands_create");
+    weft__commands_init(*out, world, 0, 0);
+    return WEFT_OK;
+}
+
+void weft_commands_destroy(weft_commands *commands)
+{
+    if (commands == NULL || commands->in_set) return;
+    weft_world *world = commands->world;
+    weft__commands_fini(commands);
+    weft__free(&world->memory, WEFT__MEMORY_COMMANDS, commands, 1, sizeof *commands, 64);
+}
+
+weft_result weft_commands_play(weft_commands *commands)
+{
+    if (commands == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_world *world = commands->world;
+    if (commands->in_set)
+        return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                           "weft_commands_play: commands of systems are played by the step");
+    weft_result result = weft__idle(world, "weft_commands_play");
+    if (result != WEFT_OK) return result;
+    weft_job_context *job = world->pool == NULL ? NULL : weft_job_pool_owner(world->pool);
+    weft__playback_desc desc = {.world = world, .job = job, .recorders = &commands, .count = 1};
+    return weft__commands_playback(&desc, NULL);
+}

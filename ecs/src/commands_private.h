@@ -1,0 +1,213 @@
+/* commands_private.h: recorded commands: their format, recorders, and playback.
+ *
+ * A recorder appends commands to pages of its own; nothing is shared while recording. Inside
+ * systems there is one recorder per worker, and the commands of one (system, slice) form a
+ * *segment*: a key and the place of its first command. A slice runs on one thread, so a segment
+ * lies in one recorder, and sorting segments by key gives the order of effect whatever thread
+ * ran what.
+ *
+ * A deferred entity is a handle with an even version, which no look-up accepts: index = number
+ * of the creation in its recorder since the last playback, version = recorder and playback
+ * epoch. Playback gives ids in key order and replaces deferred handles in targets and in ENTITY
+ * fields of values. */
+#ifndef WEFT_COMMANDS_PRIVATE_H
+#define WEFT_COMMANDS_PRIVATE_H
+
+#include <weft/commands.h>
+
+#include "bits.h"
+#include "world_private.h"
+
+#include <assert.h>
+
+typedef enum weft__command_op {
+    WEFT__COMMAND_CREATE, /* subject: archetype */
+    WEFT__COMMAND_ROWS,   /* payload: private chunk or NULL, column pointers; subject: archetype */
+    WEFT__COMMAND_INSTANTIATE,
+    WEFT__COMMAND_DESTROY,
+    WEFT__COMMAND_ADD,
+    WEFT__COMMAND_REMOVE,
+    WEFT__COMMAND_SET,        /* payload: value */
+    WEFT__COMMAND_SET_SHARED, /* payload: value */
+    WEFT__COMMAND_ENABLE,     /* flags: new state */
+    WEFT__COMMAND_APPEND,     /* payload: count (one word), elements */
+    WEFT__COMMAND_QUERY_ADD,  /* subject: component, entity.index: query */
+    WEFT__COMMAND_QUERY_REMOVE,
+    WEFT__COMMAND_QUERY_DESTROY,
+    WEFT__COMMAND_OP_COUNT
+} weft__command_op;
+
+#define WEFT__PAYLOAD_APART UINT16_MAX /* the payload is one word: a weft__command_block pointer */
+
+/* Header of a command; `words` 8-byte words of payload follow. */
+typedef struct weft__command {
+    weft_entity entity; /* target; for creations the deferred handle */
+    uint32_t subject;   /* component, archetype */
+    uint16_t words;
+    uint8_t op; /* weft__command_op */
+    uint8_t flags;
+} weft__command;
+static_assert(sizeof(weft__command) == 16, "commands are multiples of 8 bytes");
+
+/* A payload too large for a page. */
+typedef struct weft__command_block {
+    struct weft__command_block *next; /* of the same recorder */
+    size_t bytes;
+    uint64_t data[];
+} weft__command_block;
+
+typedef struct weft__command_page {
+    struct weft__command_page *next; /* later commands; kept for the next frame when unused */
+    uint32_t bytes;                  /* of `data` */
+    uint32_t used;
+    uint64_t data[];
+} weft__command_page;
+
+enum {
+    WEFT__SEGMENT_HAS_ROWS = 1 << 0,
+    WEFT__SEGMENT_HAS_CREATES = 1 << 1,
+    WEFT__SEGMENT_HAS_INSTANCES = 1 << 2,
+};
+
+/* Consecutive commands of one recorder with one key. */
+typedef struct weft__command_segment {
+    uint64_t key; /* position of the system << 32 | slice */
+    weft__command_page *page;
+    uint32_t offset; /* of the first command in the page */
+    uint32_t count;
+    uint32_t recorder;      /* weft_commands.id */
+    uint32_t created_first; /* deferred handles made in it */
+    uint32_t created_count;
+    uint32_t traits;
+} weft__command_segment;
+
+/* The first thing that went wrong while recording. */
+typedef struct weft__command_failure {
+    weft_result code;
+    uint64_t key;
+    weft_entity entity;
+    uint32_t component;
+    uint8_t op;
+} weft__command_failure;
+
+/* A recorder. Owned by whoever created it; one thread at a time records, the owner of the world
+ * plays. Invariant: open == NULL or &segments[segment_count - 1]. */
+struct weft_commands {
+    weft_world *world;
+    /* hot while recording */
+    char *at;                    /* next free byte of `page` */
+    char *end;                   /* its end */
+    weft__command_segment *open; /* segment of `key`, NULL until its first command */
+    uint64_t key;
+    uint32_t created; /* deferred handles since the last playback */
+    uint32_t epoch;   /* even version of the deferred handles of this recorder, now */
+    uint32_t id;      /* number of the recorder in its set */
+    uint32_t worker;
+    uint32_t home; /* block hint for ids given at once */
+    /* cold */
+    weft__command_page *first;
+    weft__command_page *page;
+    weft__command_segment *segments;
+    uint32_t segment_count;
+    uint32_t segment_capacity;
+    weft__command_block *blocks;
+    weft_entity *resolved; /* [created] during playback */
+    uint32_t resolved_capacity;
+    weft__chunk *private_chunk; /* being filled by the open segment */
+    uint32_t playbacks;
+    uint32_t in_set; /* belongs to the scheduler: weft_commands_play and _destroy refuse it */
+    weft__command_failure failure;
+};
+
+/* Cursor over the commands of a segment. */
+typedef struct weft__command_cursor {
+    const weft__command_page *page;
+    uint32_t offset;
+    uint32_t left;
+} weft__command_cursor;
+
+static inline weft__command_cursor weft__command_begin(const weft__command_segment *segment)
+{
+    return (weft__command_cursor){segment->page, segment->offset, segment->count};
+}
+
+static inline size_t weft__command_bytes(const weft__command *command)
+{
+    uint32_t words = command->words == WEFT__PAYLOAD_APART ? 1 : command->words;
+    return sizeof *command + (size_t)words * 8;
+}
+
+/* The next command, or NULL. */
+static inline weft__command *weft__command_next(weft__command_cursor *cursor)
+{
+    if (cursor->left == 0) return NULL;
+    cursor->left--;
+    if (cursor->offset == cursor->page->used) {
+        cursor->page = cursor->page->next;
+        cursor->offset = 0;
+    }
+    weft__command *command =
+        (weft__command *)(void *)((char *)(uintptr_t)cursor->page->data + cursor->offset);
+    cursor->offset += (uint32_t)weft__command_bytes(command);
+    return command;
+}
+
+static inline void *weft__command_payload(const weft__command *command)
+{
+    uint64_t *words = (uint64_t *)(uintptr_t)(command + 1);
+    if (command->words != WEFT__PAYLOAD_APART) return words;
+    weft__command_block *block = (weft__command_block *)(uintptr_t)words[0];
+    return block->data;
+}
+
+/* Of a ROWS command: the private chunk it brings, or NULL (more rows of one brought before). */
+static inline weft__chunk *weft__command_chunk(const weft__command *command)
+{
+    return (weft__chunk *)(uintptr_t)((const uint64_t *)(command + 1))[0];
+}
+
+static inline bool weft__entity_is_deferred(weft_entity entity)
+{
+    return (entity.version & 1) == 0 && entity.version != 0;
+}
+
+/* Starts an empty recorder; allocates nothing. `id` < 4096 is its number in the set it is played
+ * with. */
+void weft__commands_init(weft_commands *commands, weft_world *world, uint32_t id, uint32_t worker);
+void weft__commands_fini(weft_commands *commands);
+/* Drops everything recorded (private chunks too when `with_rows`) and keeps the memory. */
+void weft__commands_reset(weft_commands *commands, bool with_rows);
+/* Following commands belong to `key`. */
+static inline void weft__commands_key(weft_commands *commands, uint64_t key)
+{
+    if (commands->key == key) return;
+    commands->key = key;
+    commands->open = NULL;
+    commands->private_chunk = NULL;
+}
+
+/* What one playback did. */
+typedef struct weft__playback_result {
+    uint64_t commands;
+    uint64_t skipped; /* their entity had died */
+} weft__playback_result;
+
+/* What playback asks whoever made the recorders: the name behind a key, for errors. */
+typedef const char *(*weft__recorder_name_fn)(const void *user, uint64_t key);
+
+/* What to play. Borrowed for the call. */
+typedef struct weft__playback_desc {
+    weft_world *world;
+    weft_job_context *job; /* the owner's context; NULL: serial */
+    weft_commands *const *recorders;
+    uint32_t count;
+    weft__recorder_name_fn name; /* may be NULL */
+    const void *user;
+} weft__playback_desc;
+
+/* Plays the recorders' commands in key order and empties them. Owner, world idle (busy == 0). The
+ * error names the command and its recorder; what came before it has taken effect, what comes after
+ * it has not and is dropped. `out` may be NULL. */
+weft_result weft__commands_playback(const weft__playback_desc *desc, weft__playback_result *out);
+
+#endif

@@ -1,0 +1,474 @@
+/* commands_record.c: recording. See commands_private.h for the format.
+ *
+ * The hot path is a bump in the page and a store of 16 bytes. Nothing here reads entities:
+ * whether a target is alive is asked at playback. A worker cannot set the world's error text, so
+ * failures are kept in the recorder and reported by whoever plays it. */
+#include "commands_private.h"
+
+#include "structure.h"
+
+#include <string.h>
+
+#define FIRST_PAGE_BYTES 4032u
+#define PAGE_BYTES 65472u
+#define EPOCH_RECORDER_BITS 12
+
+void weft__commands_init(weft_commands *commands, weft_world *world, uint32_t id, uint32_t worker)
+{
+    WEFT_ASSERT(id < 1u << EPOCH_RECORDER_BITS);
+    *commands = (weft_commands){.world = world, .id = id, .worker = worker};
+    commands->epoch = (1u << EPOCH_RECORDER_BITS | id) << 1;
+    commands->home = worker;
+}
+
+static void free_blocks(weft_commands *commands)
+{
+    weft__command_block *block = commands->blocks;
+    while (block != NULL) {
+        weft__command_block *next = block->next;
+        weft__free(&commands->world->memory, WEFT__MEMORY_COMMANDS, block, 1, block->bytes, 8);
+        block = next;
+    }
+    commands->blocks = NULL;
+}
+
+static void drop_private_chunks(weft_commands *commands)
+{
+    for (uint32_t i = 0; i < commands->segment_count; i++) {
+        const weft__command_segment *segment = &commands->segments[i];
+        if ((segment->traits & WEFT__SEGMENT_HAS_ROWS) == 0) continue;
+        weft__command_cursor cursor = weft__command_begin(segment);
+        for (weft__command *command; (command = weft__command_next(&cursor)) != NULL;)
+            if (command->op == WEFT__COMMAND_ROWS && weft__command_chunk(command) != NULL)
+                weft__private_drop(commands->world, weft__command_chunk(command));
+    }
+}
+
+void weft__commands_reset(weft_commands *commands, bool with_rows)
+{
+    if (with_rows) drop_private_chunks(commands);
+    free_blocks(commands);
+    for (weft__command_page *page = commands->first; page != NULL; page = page->next)
+        page->used = 0;
+    commands->page = commands->first;
+    commands->at = commands->first == NULL ? NULL : (char *)commands->first->data;
+    commands->end = commands->first == NULL ? NULL : commands->at + commands->first->bytes;
+    commands->segment_count = 0;
+    commands->open = NULL;
+    commands->private_chunk = NULL;
+    commands->created = 0;
+    commands->failure = (weft__command_failure){0};
+    commands->playbacks++; /* deferred handles of this round are refused from now on */
+    uint32_t round = commands->playbacks % ((1u << (31 - EPOCH_RECORDER_BITS)) - 1) + 1;
+    commands->epoch = (round << EPOCH_RECORDER_BITS | commands->id) << 1; /* even and not 0 */
+}
+
+void weft__commands_fini(weft_commands *commands)
+{
+    weft__memory *memory = &commands->world->memory;
+    weft__commands_reset(commands, true);
+    weft__command_page *page = commands->first;
+    while (page != NULL) {
+        weft__command_page *next = page->next;
+        weft__free(memory, WEFT__MEMORY_COMMANDS, page, 1, sizeof *page + page->bytes, 8);
+        page = next;
+    }
+    weft__free(memory, WEFT__MEMORY_COMMANDS, commands->segments, commands->segment_capacity,
+               sizeof commands->segments[0], 8);
+    weft__free(memory, WEFT__MEMORY_COMMANDS, commands->resolved, commands->resolved_capacity,
+               sizeof commands->resolved[0], 8);
+    *commands = (weft_commands){.world = commands->world};
+}
+
+/* ---- room ---- */
+
+static weft_result fail(weft_commands *commands, weft_result code, weft__command_op op,
+                        weft_entity entity, uint32_t component)
+{
+    if (commands->failure.code == WEFT_OK)
+        commands->failure =
+            (weft__command_failure){code, commands->key, entity, component, (uint8_t)op};
+    return code;
+}
+
+/* Goes on to a page with room: the next kept one, or a new one. */
+static bool next_page(weft_commands *commands)
+{
+    weft__command_page *page = commands->page;
+    weft__command_page *next = page == NULL ? commands->first : page->next;
+    if (page != NULL) page->used = (uint32_t)(commands->at - (char *)page->data);
+    if (next == NULL) {
+        uint32_t bytes = page == NULL ? FIRST_PAGE_BYTES : PAGE_BYTES;
+        next = weft__alloc(&commands->world->memory, WEFT__MEMORY_COMMANDS, 1, sizeof *next + bytes,
+                           8);
+        if (next == NULL) return false;
+        *next = (weft__command_page){.bytes = bytes};
+        if (page == NULL)
+            commands->first = next;
+        else
+            page->next = next;
+    }
+    commands->page = next;
+    commands->at = (char *)next->data;
+    commands->end = commands->at + next->bytes;
+    return true;
+}
+
+static bool open_segment(weft_commands *commands)
+{
+    if (commands->segment_count == commands->segment_capacity) {
+        uint32_t capacity = commands->segment_capacity == 0 ? 8 : commands->segment_capacity * 2;
+        void *grown =
+            weft__realloc(&commands->world->memory, WEFT__MEMORY_COMMANDS, commands->segments,
+                          commands->segment_capacity, capacity, sizeof commands->segments[0], 8);
+        if (grown == NULL) return false;
+        commands->segments = grown;
+        commands->segment_capacity = capacity;
+    }
+    commands->open = &commands->segments[commands->segment_count++];
+    *commands->open = (weft__command_segment){
+        .key = commands->key,
+        .page = commands->page,
+        .offset = (uint32_t)(commands->at - (char *)commands->page->data),
+        .recorder = commands->id,
+        .created_first = commands->created,
+    };
+    return true;
+}
+
+static bool make_room(weft_commands *commands, size_t bytes)
+{
+    while (commands->page == NULL || (size_t)(commands->end - commands->at) < bytes)
+        if (!next_page(commands)) return false;
+    return commands->open != NULL || open_segment(commands);
+}
+
+/* A command with `words` words of payload in the page, counted; NULL: out of memory. */
+static inline weft__command *append(weft_commands *commands, weft__command_op op, uint32_t words)
+{
+    size_t bytes = sizeof(weft__command) + (size_t)words * 8;
+    if (__builtin_expect(commands->open == NULL || (size_t)(commands->end - commands->at) < bytes,
+                         0) &&
+        !make_room(commands, bytes))
+        return NULL;
+    weft__command *command = (weft__command *)(void *)commands->at;
+    commands->at += bytes;
+    commands->page->used = (uint32_t)(commands->at - (char *)commands->page->data);
+    commands->open->count++;
+    command->op = (uint8_t)op;
+    command->flags = 0;
+    command->words = (uint16_t)words;
+    return command;
+}
+
+static weft__command *append_apart(weft_commands *commands, weft__command_op op, size_t bytes)
+{
+    size_t total = sizeof(weft__command_block) + bits_align_up(bytes, 8);
+    weft__command_block *block =
+        weft__alloc(&commands->world->memory, WEFT__MEMORY_COMMANDS, 1, total, 8);
+    if (block == NULL) return NULL;
+    weft__command *command = append(commands, op, 1);
+    if (command == NULL) {
+        weft__free(&commands->world->memory, WEFT__MEMORY_COMMANDS, block, 1, total, 8);
+        return NULL;
+    }
+    block->bytes = total;
+    block->next = commands->blocks;
+    commands->blocks = block;
+    command->words = WEFT__PAYLOAD_APART;
+    *(uint64_t *)(command + 1) = (uint64_t)(uintptr_t)block;
+    return command;
+}
+
+static weft__command *append_payload(weft_commands *commands, weft__command_op op, size_t bytes)
+{
+    size_t words = (bytes + 7) / 8;
+    if (words > FIRST_PAGE_BYTES / 16) return append_apart(commands, op, bytes);
+    return append(commands, op, (uint32_t)words);
+}
+
+/* ---- what is checked while recording ---- */
+
+/* A deferred handle must be of this recorder, this round and, in systems, this slice: another
+ * slice's handle would be right or wrong depending on which worker ran it. */
+static bool is_target(const weft_commands *commands, weft_entity entity)
+{
+    if ((entity.version & 1) != 0) return true;
+    uint32_t first = commands->open == NULL ? commands->created : commands->open->created_first;
+    return entity.version == commands->epoch && entity.index >= first &&
+           entity.index < commands->created;
+}
+
+static weft_result check(weft_commands *commands, weft__command_op op, weft_entity entity,
+                         weft_component component, const weft__type **type)
+{
+    if (commands == NULL) return WEFT_INVALID_ARGUMENT;
+    if (!is_target(commands, entity))
+        return fail(commands, WEFT_STALE_ENTITY, op, entity, component.id);
+    *type = weft__type_at(commands->world, component);
+    if (*type == NULL) return fail(commands, WEFT_BAD_HANDLE, op, entity, component.id);
+    if (((*type)->desc.flags & WEFT_SINGLETON) != 0)
+        return fail(commands, WEFT_TYPE_MISMATCH, op, entity, component.id);
+    return WEFT_OK;
+}
+
+static weft_result record(weft_commands *commands, weft__command_op op, weft_entity entity,
+                          uint32_t subject)
+{
+    weft__command *command = append(commands, op, 0);
+    if (command == NULL) return fail(commands, WEFT_OUT_OF_MEMORY, op, entity, subject);
+    command->entity = entity;
+    command->subject = subject;
+    return WEFT_OK;
+}
+
+static weft_result record_value(weft_commands *commands, weft__command_op op, weft_entity entity,
+                                uint32_t subject, const void *value, size_t bytes)
+{
+    weft__command *command = append_payload(commands, op, bytes);
+    if (command == NULL) return fail(commands, WEFT_OUT_OF_MEMORY, op, entity, subject);
+    command->entity = entity;
+    command->subject = subject;
+    memcpy(weft__command_payload(command), value, bytes);
+    return WEFT_OK;
+}
+
+/* ---- public: creation ---- */
+
+static weft_entity record_creation(weft_commands *commands, weft__command_op op, uint32_t subject,
+                                   weft_entity source)
+{
+    weft__command *command = append(commands, op, op == WEFT__COMMAND_INSTANTIATE ? 1 : 0);
+    if (command == NULL) {
+        fail(commands, WEFT_OUT_OF_MEMORY, op, source, 0);
+        return WEFT__NO_ENTITY;
+    }
+    command->entity = (weft_entity){commands->created++, commands->epoch};
+    command->subject = subject;
+    if (op == WEFT__COMMAND_INSTANTIATE) memcpy(command + 1, &source, sizeof source);
+    commands->open->created_count++;
+    commands->open->traits |=
+        op == WEFT__COMMAND_CREATE ? WEFT__SEGMENT_HAS_CREATES : WEFT__SEGMENT_HAS_INSTANCES;
+    return command->entity;
+}
+
+static bool is_archetype(const weft_commands *commands, weft_archetype archetype)
+{
+    return archetype.id != 0 && archetype.id <= commands->world->archetype_count;
+}
+
+weft_entity weft_commands_create_entity(weft_commands *commands, weft_archetype archetype)
+{
+    if (commands == NULL) return WEFT__NO_ENTITY;
+    if (!is_archetype(commands, archetype)) {
+        fail(commands, WEFT_BAD_HANDLE, WEFT__COMMAND_CREATE, WEFT__NO_ENTITY, 0);
+        return WEFT__NO_ENTITY;
+    }
+    return record_creation(commands, WEFT__COMMAND_CREATE, archetype.id, WEFT__NO_ENTITY);
+}
+
+weft_entity weft_commands_instantiate(weft_commands *commands, weft_entity source)
+{
+    if (commands == NULL) return WEFT__NO_ENTITY;
+    if (!is_target(commands, source)) {
+        fail(commands, WEFT_STALE_ENTITY, WEFT__COMMAND_INSTANTIATE, source, 0);
+        return WEFT__NO_ENTITY;
+    }
+    return record_creation(commands, WEFT__COMMAND_INSTANTIATE, 0, source);
+}
+
+/* The chunk that takes the next rows: the open one of this slice and archetype, or a new one. */
+static weft__chunk *rows_chunk(weft_commands *commands, weft__archetype *archetype, uint32_t count,
+                               bool *is_new)
+{
+    weft__chunk *chunk = commands->private_chunk;
+    *is_new = chunk == NULL || chunk->archetype != archetype || chunk->count == chunk->capacity;
+    if (!*is_new) return chunk;
+    return weft__private_open(commands->world, commands->worker, archetype, count);
+}
+
+/* Describes rows [row, row + count) of a private chunk; column pointers live in the command. */
+static void describe_rows(weft__command *command, const weft__chunk *chunk, uint32_t row,
+                          uint32_t count, weft_slice *rows)
+{
+    const weft__archetype *archetype = chunk->archetype;
+    void **columns = (void **)(void *)((uint64_t *)weft__command_payload(command) + 1);
+    for (uint32_t i = 0; i < archetype->type_count; i++) {
+        uint32_t column = archetype->types[i].column;
+        columns[i] = column == 0 ? NULL : weft__chunk_value(chunk, column, row);
+    }
+    *rows = (weft_slice){
+        .count = count, .term_count = archetype->type_count, .columns = columns, .chunk = chunk};
+}
+
+static weft_result create_rows(weft_commands *commands, weft_archetype handle, uint32_t count,
+                               bool with_ids, weft_slice *rows)
+{
+    if (commands == NULL || rows == NULL || count == 0) return WEFT_INVALID_ARGUMENT;
+    *rows = (weft_slice){0};
+    if (!is_archetype(commands, handle))
+        return fail(commands, WEFT_BAD_HANDLE, WEFT__COMMAND_ROWS, WEFT__NO_ENTITY, 0);
+    weft_world *world = commands->world;
+    weft__archetype *archetype = world->archetypes[handle.id - 1];
+    size_t words = 1 + (size_t)archetype->type_count;
+    if (commands->open == NULL) commands->private_chunk = NULL;
+    weft__command *command = append_payload(commands, WEFT__COMMAND_ROWS, words * 8);
+    if (command == NULL)
+        return fail(commands, WEFT_OUT_OF_MEMORY, WEFT__COMMAND_ROWS, WEFT__NO_ENTITY, 0);
+    command->entity = WEFT__NO_ENTITY;
+    command->subject = handle.id;
+    command->flags = 0;
+    uint64_t *payload = weft__command_payload(command);
+    payload[0] = 0;
+    commands->open->traits |= WEFT__SEGMENT_HAS_ROWS;
+    bool is_new;
+    weft__chunk *chunk = rows_chunk(commands, archetype, count, &is_new);
+    if (chunk == NULL)
+        return fail(commands, WEFT_OUT_OF_MEMORY, WEFT__COMMAND_ROWS, WEFT__NO_ENTITY, 0);
+    if (is_new) payload[0] = (uint64_t)(uintptr_t)chunk;
+    commands->private_chunk = chunk;
+    uint32_t row, taken = weft__private_rows(world, chunk, count, &row);
+    WEFT_ASSERT(taken > 0);
+    weft_entity *ids = weft__chunk_entities(chunk) + row;
+    if (with_ids && weft__directory_allocate_any(&world->directory, &commands->home, taken, ids) !=
+                        WEFT_OK) /* the rows stay and get ids at playback */
+        return fail(commands, WEFT_OUT_OF_MEMORY, WEFT__COMMAND_ROWS, WEFT__NO_ENTITY, 0);
+    describe_rows(command, chunk, row, taken, rows);
+    rows->entities = with_ids ? ids : NULL;
+    return WEFT_OK;
+}
+
+weft_result weft_commands_create_rows(weft_commands *commands, weft_archetype archetype,
+                                      uint32_t count, weft_slice *rows)
+{
+    return create_rows(commands, archetype, count, false, rows);
+}
+
+weft_result weft_commands_create_rows_unordered(weft_commands *commands, weft_archetype archetype,
+                                                uint32_t count, weft_slice *rows)
+{
+    return create_rows(commands, archetype, count, true, rows);
+}
+
+/* ---- public: changes ---- */
+
+weft_result weft_commands_destroy_entity(weft_commands *commands, weft_entity entity)
+{
+    if (commands == NULL) return WEFT_INVALID_ARGUMENT;
+    if (!is_target(commands, entity))
+        return fail(commands, WEFT_STALE_ENTITY, WEFT__COMMAND_DESTROY, entity, 0);
+    return record(commands, WEFT__COMMAND_DESTROY, entity, 0);
+}
+
+weft_result weft_commands_add(weft_commands *commands, weft_entity entity, weft_component component)
+{
+    const weft__type *type;
+    weft_result result = check(commands, WEFT__COMMAND_ADD, entity, component, &type);
+    return result != WEFT_OK ? result : record(commands, WEFT__COMMAND_ADD, entity, component.id);
+}
+
+weft_result weft_commands_remove(weft_commands *commands, weft_entity entity,
+                                 weft_component component)
+{
+    const weft__type *type;
+    weft_result result = check(commands, WEFT__COMMAND_REMOVE, entity, component, &type);
+    return result != WEFT_OK ? result
+                             : record(commands, WEFT__COMMAND_REMOVE, entity, component.id);
+}
+
+weft_result weft_commands_set(weft_commands *commands, weft_entity entity, weft_component component,
+                              const void *value, size_t size)
+{
+    const weft__type *type;
+    weft_result result = check(commands, WEFT__COMMAND_SET, entity, component, &type);
+    if (result != WEFT_OK) return result;
+    bool is_plain = (type->desc.flags & (WEFT_BUFFER | WEFT_SHARED | WEFT_CHUNK)) == 0;
+    if (!is_plain || size != type->desc.size)
+        return fail(commands, WEFT_TYPE_MISMATCH, WEFT__COMMAND_SET, entity, component.id);
+    if (value == NULL && size != 0)
+        return fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_SET, entity, component.id);
+    if (size == 0) return record(commands, WEFT__COMMAND_ADD, entity, component.id);
+    return record_value(commands, WEFT__COMMAND_SET, entity, component.id, value, size);
+}
+
+weft_result weft_commands_set_shared(weft_commands *commands, weft_entity entity,
+                                     weft_component component, const void *value)
+{
+    const weft__type *type;
+    weft_result result = check(commands, WEFT__COMMAND_SET_SHARED, entity, component, &type);
+    if (result != WEFT_OK) return result;
+    if ((type->desc.flags & WEFT_SHARED) == 0)
+        return fail(commands, WEFT_TYPE_MISMATCH, WEFT__COMMAND_SET_SHARED, entity, component.id);
+    if (value == NULL)
+        return fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_SET_SHARED, entity,
+                    component.id);
+    return record_value(commands, WEFT__COMMAND_SET_SHARED, entity, component.id, value,
+                        type->desc.size);
+}
+
+weft_result weft_commands_enable(weft_commands *commands, weft_entity entity,
+                                 weft_component component, bool enabled)
+{
+    const weft__type *type;
+    weft_result result = check(commands, WEFT__COMMAND_ENABLE, entity, component, &type);
+    if (result != WEFT_OK) return result;
+    if ((type->desc.flags & WEFT_ENABLEABLE) == 0)
+        return fail(commands, WEFT_TYPE_MISMATCH, WEFT__COMMAND_ENABLE, entity, component.id);
+    weft__command *command = append(commands, WEFT__COMMAND_ENABLE, 0);
+    if (command == NULL)
+        return fail(commands, WEFT_OUT_OF_MEMORY, WEFT__COMMAND_ENABLE, entity, component.id);
+    command->entity = entity;
+    command->subject = component.id;
+    command->flags = enabled;
+    return WEFT_OK;
+}
+
+weft_result weft_commands_append(weft_commands *commands, weft_entity entity,
+                                 weft_component component, const void *elements, uint32_t count)
+{
+    const weft__type *type;
+    weft_result result = check(commands, WEFT__COMMAND_APPEND, entity, component, &type);
+    if (result != WEFT_OK) return result;
+    if ((type->desc.flags & WEFT_BUFFER) == 0)
+        return fail(commands, WEFT_TYPE_MISMATCH, WEFT__COMMAND_APPEND, entity, component.id);
+    if (elements == NULL && count != 0)
+        return fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_APPEND, entity, component.id);
+    size_t bytes = (size_t)count * type->desc.size;
+    weft__command *command = append_payload(commands, WEFT__COMMAND_APPEND, 8 + bytes);
+    if (command == NULL)
+        return fail(commands, WEFT_OUT_OF_MEMORY, WEFT__COMMAND_APPEND, entity, component.id);
+    command->entity = entity;
+    command->subject = component.id;
+    uint64_t *payload = weft__command_payload(command);
+    payload[0] = count;
+    if (bytes != 0) memcpy(payload + 1, elements, bytes);
+    return WEFT_OK;
+}
+
+/* ---- public: queries ---- */
+
+static weft_result record_query(weft_commands *commands, weft__command_op op, weft_query query,
+                                uint32_t component)
+{
+    if (commands == NULL) return WEFT_INVALID_ARGUMENT;
+    if (query.id == 0 || (op != WEFT__COMMAND_QUERY_DESTROY && component == 0))
+        return fail(commands, WEFT_BAD_HANDLE, op, WEFT__NO_ENTITY, component);
+    return record(commands, op, (weft_entity){query.id, 0}, component);
+}
+
+weft_result weft_commands_query_add(weft_commands *commands, weft_query query,
+                                    weft_component component)
+{
+    return record_query(commands, WEFT__COMMAND_QUERY_ADD, query, component.id);
+}
+
+weft_result weft_commands_query_remove(weft_commands *commands, weft_query query,
+                                       weft_component component)
+{
+    return record_query(commands, WEFT__COMMAND_QUERY_REMOVE, query, component.id);
+}
+
+weft_result weft_commands_query_destroy(weft_commands *commands, weft_query query)
+{
+    return record_query(commands, WEFT__COMMAND_QUERY_DESTROY, query, 0);
+}

@@ -1,0 +1,426 @@
+/* dispatch.c: running items of a stage: slices, chunks, indices; and what a slice can reach.
+ *
+ * The inner loop: for a slice of a chunk, every binding in order: skip if the system does not
+ * run or its filter says no, point the columns at the slice, stamp the versions of what is
+ * declared as written, call. A chunk with one slice uses the slice struct prepared in the
+ * binding: nothing is copied. Stamps happen before the call, so that they are there when a later
+ * system of the stage asks. */
+#include "scheduler_private.h"
+
+#include "filter.h"
+
+#include <string.h>
+
+/* ---- tallies ---- */
+
+static inline weft__system_tally *tally_of(weft__scheduler *scheduler, uint32_t worker,
+                                           const weft__system *system)
+{
+    weft__system_tally *tally = &scheduler->workers[worker].tallies[weft__system_slot(system)];
+    if (tally->frame != scheduler->pass) *tally = (weft__system_tally){.frame = scheduler->pass};
+    return tally;
+}
+
+/* Out of line, and never a tail call: profiles are split by system at this frame. */
+__attribute__((noinline)) void weft__system_call(const weft__system *system, weft_slice *slice)
+{
+    system->run(slice, system->user);
+    __asm__("");
+}
+
+/* Calls the system; the only place that does. */
+static inline void call(weft__scheduler *scheduler, weft__system *system, weft_slice *slice)
+{
+    weft__system_tally *tally = tally_of(scheduler, slice->worker, system);
+    tally->slices++;
+    tally->rows += slice->count;
+    if (__builtin_expect(!scheduler->options.measure, 1)) {
+        weft__system_call(system, slice);
+        return;
+    }
+    uint64_t begin = weft__scheduler_now(scheduler);
+    weft__system_call(system, slice);
+    tally->time_ns += weft__scheduler_now(scheduler) - begin;
+}
+
+/* After the callback a slice must not be used: checked builds see it by the missing chunk. */
+static inline void poison(weft_slice *slice)
+{
+    static void *const nothing[WEFT_INLINE_TERMS * 4];
+    if (!WEFT_IS_CHECKED) return;
+    slice->columns = nothing;
+    slice->entities = NULL;
+    slice->chunk = NULL;
+    slice->count = 0;
+    if (slice->term_count > WEFT_INLINE_TERMS * 4) slice->term_count = 0;
+}
+
+/* ---- one slice of one system ---- */
+
+/* True when some column the system reads has changed in the slice since it last ran. */
+static bool has_changed(const weft__binding *binding, uint32_t slice)
+{
+    const weft__query *query = binding->query;
+    const weft__place *places = weft__match_places(query, binding->match);
+    const weft__chunk *chunk = binding->slice.chunk;
+    uint32_t since = binding->system->since;
+    if (since == 0) return true;
+    for (uint32_t i = 0; i < query->term_count; i++) {
+        if (query->terms[i].access != WEFT_READ || places[i].type == WEFT__NO_PLACE) continue;
+        weft_a32 *versions = weft__chunk_versions(chunk, places[i].type);
+        /* relaxed: written before this stage, or by this worker in this slice */
+        if ((int32_t)(at_load_rlx(&versions[slice]) - since) > 0) return true;
+    }
+    return false;
+}
+
+static bool passes(const weft__binding *binding, uint32_t slice)
+{
+    const weft__system *system = binding->system;
+    if (system->only_changed && !has_changed(binding, slice)) return false;
+    if (binding->filter == NULL) return true;
+    const weft__place *places = weft__match_places(binding->query, binding->match);
+    const weft__chunk *chunk = binding->slice.chunk;
+    weft__filter_verdict verdict =
+        weft__filter_chunk(binding->filter, places, chunk, &system->since);
+    if (verdict != WEFT__FILTER_SLICES) return verdict == WEFT__FILTER_PASS;
+    return weft__filter_next(binding->filter, places, chunk, slice, slice + 1, &system->since) ==
+           slice;
+}
+
+/* The enable mask of a slice; false: no row is enabled. */
+static bool set_mask(const weft__binding *binding, uint32_t number, weft_slice *slice,
+                     uint64_t *words)
+{
+    slice->enabled = NULL;
+    if (!binding->has_masks) return true;
+    weft__rows rows =
+        weft__query_mask(binding->query, binding->match, binding->slice.chunk, number, words);
+    if (rows == WEFT__ROWS_SOME) slice->enabled = words;
+    return rows != WEFT__ROWS_NONE;
+}
+
+static inline void stamp(const weft__binding *binding, uint32_t first, uint32_t end)
+{
+    uint32_t version = binding->system->context.stamp;
+    for (uint32_t i = 0; i < binding->stamp_count; i++)
+        for (uint32_t slice = first; slice < end; slice++)
+            at_store_rlx(&binding->x_stamps[i][slice], version); /* relaxed: see has_changed */
+}
+
+/* A slice that is not the only one of its chunk. */
+static void run_part(weft__scheduler *scheduler, weft__worker *worker, uint32_t worker_index,
+                     const weft__binding *binding, uint32_t number)
+{
+    weft__system *system = binding->system;
+    weft_slice *slice = &worker->slice;
+    uint32_t row = number << binding->slice_shift, size = 1u << binding->slice_shift;
+    *slice = binding->slice;
+    if (!binding->is_plain &&
+        (!passes(binding, number) || !set_mask(binding, number, slice, worker->mask)))
+        return;
+    for (uint32_t i = 0; i < slice->term_count; i++) {
+        char *base = binding->slice.columns[i];
+        worker->columns[i] = base == NULL ? NULL : base + (size_t)row * binding->column_bytes[i];
+    }
+    slice->columns = worker->columns;
+    slice->count = binding->rows - row < size ? binding->rows - row : size;
+    slice->entities += row;
+    slice->first += row;
+    slice->index += number;
+    slice->worker = worker_index;
+    slice->dt = system->dt;
+    stamp(binding, number, number + 1);
+    call(scheduler, system, slice);
+    poison(slice);
+}
+
+/* The only slice of its chunk. */
+static void run_small(weft__scheduler *scheduler, weft__worker *worker, uint32_t worker_index,
+                      weft__binding *binding)
+{
+    weft__system *system = binding->system;
+    weft_slice *slice = &binding->slice;
+    if (WEFT_IS_CHECKED) { /* a copy can be poisoned, and stays readable */
+        worker->slice = binding->slice;
+        slice = &worker->slice;
+    }
+    if (!binding->is_plain && (!passes(binding, 0) || !set_mask(binding, 0, slice, worker->mask)))
+        return;
+    slice->worker = worker_index;
+    slice->dt = system->dt;
+    for (uint32_t i = 0; i < binding->stamp_count; i++)
+        at_store_rlx(&binding->x_stamps[i][0],
+                     system->context.stamp); /* relaxed: see has_changed */
+    call(scheduler, system, slice);
+    poison(slice);
+}
+
+static inline void run_slice(weft__scheduler *scheduler, weft__worker *worker, uint32_t index,
+                             weft__binding *binding, uint32_t number)
+{
+    if (!binding->system->is_active) return;
+    if (binding->rows <= 1u << binding->slice_shift)
+        run_small(scheduler, worker, index, binding);
+    else
+        run_part(scheduler, worker, index, binding, number);
+}
+
+/* ---- whole chunks, series, no rows ---- */
+
+/* Joins the masks of all slices; false: nothing to do. */
+static bool set_whole_mask(const weft__binding *binding, weft_slice *slice, uint64_t *words,
+                           uint32_t slices)
+{
+    uint32_t words_per_slice = (1u << binding->slice_shift) / 64;
+    bool has_some = false, has_all = true;
+    for (uint32_t i = 0; i < slices; i++) {
+        uint64_t *part = words + i * words_per_slice;
+        uint32_t row = i << binding->slice_shift, size = 1u << binding->slice_shift;
+        uint32_t rows = binding->rows - row < size ? binding->rows - row : size;
+        weft__rows verdict = passes(binding, i) ? weft__query_mask(binding->query, binding->match,
+                                                                   binding->slice.chunk, i, part)
+                                                : WEFT__ROWS_NONE;
+        has_some = has_some || verdict != WEFT__ROWS_NONE;
+        has_all = has_all && verdict == WEFT__ROWS_ALL;
+        for (uint32_t word = 0; verdict != WEFT__ROWS_SOME && word < (rows + 63) / 64; word++) {
+            uint32_t left = rows - word * 64;
+            part[word] = verdict == WEFT__ROWS_ALL ? bits_mask(left > 64 ? 64 : left) : 0;
+        }
+    }
+    slice->enabled = has_all ? NULL : words;
+    return has_some;
+}
+
+static void run_whole(weft__scheduler *scheduler, weft__worker *worker, uint32_t index,
+                      const weft__binding *binding)
+{
+    weft__system *system = binding->system;
+    uint32_t slices = (binding->rows + (1u << binding->slice_shift) - 1) >> binding->slice_shift;
+    if (!system->is_active) return;
+    weft_slice *slice = &worker->slice;
+    *slice = binding->slice;
+    if (binding->has_masks) {
+        if (!set_whole_mask(binding, slice, worker->mask, slices)) return;
+    } else if (!binding->is_plain) {
+        uint32_t number = 0;
+        while (number < slices && !passes(binding, number)) number++;
+        if (number == slices) return;
+    }
+    slice->worker = index;
+    slice->dt = system->dt;
+    stamp(binding, 0, slices);
+    call(scheduler, system, slice);
+    poison(slice);
+}
+
+static void run_series(weft__scheduler *scheduler, weft__worker *worker, uint32_t index,
+                       const weft__entry *entry)
+{
+    bool is_whole = (entry->system->flags & WEFT_SYSTEM_WHOLE_CHUNKS) != 0;
+    for (uint32_t i = 0; i < entry->binding_count; i++) {
+        weft__binding *binding = &entry->bindings[i];
+        uint32_t slices =
+            (binding->rows + (1u << binding->slice_shift) - 1) >> binding->slice_shift;
+        if (is_whole)
+            run_whole(scheduler, worker, index, binding);
+        else
+            for (uint32_t k = 0; k < slices; k++) run_slice(scheduler, worker, index, binding, k);
+    }
+}
+
+/* A system without rows; `number`: index of a range. */
+static void run_bare(weft__scheduler *scheduler, weft__worker *worker, uint32_t index,
+                     weft__system *system, uint32_t number)
+{
+    if (!system->is_active) return;
+    weft_slice *slice = &worker->slice;
+    *slice = (weft_slice){.index = number,
+                          .first = number,
+                          .worker = index,
+                          .dt = system->dt,
+                          .is_checked = WEFT_IS_CHECKED,
+                          .chunk = worker, /* not NULL: alive */
+                          .context = &system->context};
+    call(scheduler, system, slice);
+    poison(slice);
+}
+
+/* ---- items ---- */
+
+static uint32_t find_entry(const weft__entry *entries, uint32_t count, uint32_t item)
+{
+    uint32_t low = 0, high = count; /* entries[low].first_item <= item < entries[high].first_item */
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (entries[middle].first_item <= item)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void run_entry(weft__scheduler *scheduler, weft__worker *worker, uint32_t index,
+                      const weft__entry *entry, uint32_t begin, uint32_t end)
+{
+    switch ((weft__entry_kind)entry->kind) {
+    case WEFT__ENTRY_CHUNK:
+        for (uint32_t slice = begin; slice < end; slice++)
+            for (uint32_t i = 0; i < entry->binding_count; i++)
+                run_slice(scheduler, worker, index, &entry->bindings[i], slice);
+        break;
+    case WEFT__ENTRY_WHOLE:
+        run_whole(scheduler, worker, index, &entry->bindings[0]);
+        break;
+    case WEFT__ENTRY_SERIES:
+        run_series(scheduler, worker, index, entry);
+        break;
+    case WEFT__ENTRY_ONCE:
+        run_bare(scheduler, worker, index, entry->system, 0);
+        break;
+    case WEFT__ENTRY_RANGE:
+        for (uint32_t i = begin; i < end; i++) run_bare(scheduler, worker, index, entry->system, i);
+        break;
+    }
+}
+
+void weft__dispatch(weft__scheduler *scheduler, weft__entry *entries, uint32_t entry_count,
+                    uint32_t begin, uint32_t end, uint32_t worker_index)
+{
+    weft__worker *worker = &scheduler->workers[worker_index];
+    if (begin >= end) return;
+    uint32_t at = begin == 0 ? 0 : find_entry(entries, entry_count, begin);
+    for (uint32_t item = begin; item < end; at++) {
+        const weft__entry *entry = &entries[at];
+        uint32_t entry_end = entry[1].first_item < end ? entry[1].first_item : end;
+        if (entry_end <= item) continue; /* an entry without items */
+        run_entry(scheduler, worker, worker_index, entry, item - entry->first_item,
+                  entry_end - entry->first_item);
+        item = entry_end;
+    }
+}
+
+/* ---- what a slice can reach ---- */
+
+static const weft__system *system_of(const weft_slice *slice)
+{
+    return (const weft__system *)slice->context;
+}
+
+void weft__violate(weft__worker *worker, const weft__violation *violation)
+{
+    const weft__violation *first = &worker->violation;
+    bool is_earlier = violation->position < first->position ||
+                      (violation->position == first->position && violation->slice < first->slice);
+    if (first->code == WEFT_OK || is_earlier) worker->violation = *violation;
+}
+
+static void violate(const weft_slice *slice, uint32_t component, weft_access access,
+                    const char *what)
+{
+    const weft__system *system = system_of(slice);
+    weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
+                                 .position = system->position,
+                                 .slice = slice->index,
+                                 .component = component,
+                                 .access = access,
+                                 .what = what};
+    weft__violate(&system->scheduler->workers[slice->worker], &violation);
+}
+
+static bool is_granted(const weft__grant *grants, uint32_t count, uint32_t component,
+                       weft_access access)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (grants[i].component == component && (access == WEFT_READ || grants[i].access == access))
+            return true;
+    return false;
+}
+
+static bool may_look_up(const weft_slice *slice, uint32_t component, weft_access access)
+{
+    const weft__system *system = system_of(slice);
+    if (!WEFT_IS_CHECKED || (system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0 ||
+        is_granted(system->lookups, system->lookup_count, component, access))
+        return true;
+    violate(slice, component, access, "is not among its lookups: declare it");
+    return false;
+}
+
+static weft__chunk *find_value(const weft_world *world, weft_entity entity,
+                               weft_component component, uint32_t *row,
+                               const weft__type_slot **slot)
+{
+    weft__chunk *chunk = weft__entity_chunk(world, entity, row);
+    if (chunk == NULL || component.id == 0) return NULL;
+    *slot = weft__archetype_slot(chunk->archetype, component.id);
+    return *slot == NULL || (*slot)->column == 0 ? NULL : chunk;
+}
+
+static const void *slice_get(const weft_slice *slice, weft_entity entity, weft_component component)
+{
+    uint32_t row;
+    const weft__type_slot *slot;
+    const weft_world *world = system_of(slice)->context.world;
+    if (!may_look_up(slice, component.id, WEFT_READ)) return NULL;
+    const weft__chunk *chunk = find_value(world, entity, component, &row, &slot);
+    return chunk == NULL ? NULL : weft__chunk_value(chunk, slot->column, row);
+}
+
+static void *slice_get_write(const weft_slice *slice, weft_entity entity, weft_component component)
+{
+    uint32_t row;
+    const weft__type_slot *slot;
+    const weft__system *system = system_of(slice);
+    if (!may_look_up(slice, component.id, WEFT_WRITE)) return NULL;
+    const weft__chunk *chunk = find_value(system->context.world, entity, component, &row, &slot);
+    if (chunk == NULL) return NULL;
+    weft_a32 *versions = weft__chunk_versions(chunk, slot->type);
+    /* relaxed: read in later stages only */
+    at_store_rlx(&versions[row >> chunk->layout->slice_shift], system->context.stamp);
+    return weft__chunk_value(chunk, slot->column, row);
+}
+
+static void *slice_resource(const weft_slice *slice, weft_component component, weft_access access)
+{
+    const weft__system *system = system_of(slice);
+    const weft__type *type = weft__type_at(system->context.world, component);
+    if (type == NULL || type->singleton == NULL) return NULL;
+    if (WEFT_IS_CHECKED && (system->flags & WEFT_SYSTEM_EXCLUSIVE) == 0 &&
+        !is_granted(system->resources, system->resource_count, component.id, access)) {
+        violate(slice, component.id, access, "is not among its resources: declare it");
+        return NULL;
+    }
+    return type->singleton; /* its version was stamped before the stage */
+}
+
+static weft_commands *slice_commands(const weft_slice *slice)
+{
+    const weft__system *system = system_of(slice);
+    weft_commands *commands = &system->scheduler->workers[slice->worker].commands;
+    weft__commands_key(commands, (uint64_t)system->position << 32 | slice->index);
+    return commands;
+}
+
+static void slice_report(const weft_slice *slice, uint32_t term, weft_access access)
+{
+    const weft__system *system = system_of(slice);
+    const weft__query *query = system->context.query;
+    if (slice->chunk == NULL) {
+        violate(slice, 0, access, "used a slice after its callback had returned");
+        return;
+    }
+    bool has_term = query != NULL && term < query->term_count;
+    violate(slice, has_term ? query->terms[term].component : 0, access,
+            has_term ? "was accessed against its declaration: declare WEFT_WRITE, or only read"
+                     : "asked for a term its query does not have");
+}
+
+const weft__slice_ops weft__slice_ops_system = {
+    .get = slice_get,
+    .get_write = slice_get_write,
+    .resource = slice_resource,
+    .commands = slice_commands,
+    .report = slice_report,
+};

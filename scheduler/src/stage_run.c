@@ -1,0 +1,222 @@
+/* stage_run.c: how a stage is run: inline on the owner, as a loop over the pool, beside
+ * background loops.
+ *
+ * A stage that is predicted to take less than INLINE_NS runs on the owner without touching the
+ * pool: no atomics, no clock, nobody woken. The prediction is the time of an earlier run, scaled
+ * by the number of items and taken again every REMEASURE frames; above it the loop job decides
+ * by its own model. */
+#include "scheduler_private.h"
+
+#include "os.h"
+
+#define INLINE_NS 6000u
+#define REMEASURE 64u
+#define UNKNOWN_ITEMS 4u /* a stage of unknown cost with so few items is measured inline */
+
+uint64_t weft__scheduler_now(const weft__scheduler *scheduler)
+{
+    const weft_os *os = scheduler->world->desc.os;
+    if (os == NULL) os = weft__os_default();
+    return os->clock_ns(os->user);
+}
+
+void weft__scheduler_fail(weft__scheduler *scheduler, weft_result result)
+{
+    if (result != WEFT_OK && scheduler->error.code == WEFT_OK)
+        scheduler->error = *scheduler->world->error;
+}
+
+/* What a loop job gets. */
+typedef struct loop {
+    weft__scheduler *scheduler;
+    weft__entry *entries;
+    uint32_t entry_count;
+} loop;
+
+static int run_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    const loop *l = argument;
+    weft__dispatch(l->scheduler, l->entries, l->entry_count, begin, end,
+                   weft_job_worker_index(job));
+    return 0;
+}
+
+static weft_job_context *owner_context(const weft__scheduler *scheduler)
+{
+    return weft_job_pool_owner(scheduler->world->pool);
+}
+
+static void run_inline(weft__scheduler *scheduler, weft__stage *stage)
+{
+    weft__dispatch(scheduler, stage->entries, stage->entry_count, 0, stage->item_count, 0);
+}
+
+/* ---- cost ---- */
+
+static bool is_known(const weft__stage *stage)
+{
+    return stage->measured_items != 0;
+}
+
+static bool is_small(const weft__scheduler *scheduler, const weft__stage *stage)
+{
+    if (scheduler->options.always_parallel) return false;
+    if (!is_known(stage)) return stage->item_count <= UNKNOWN_ITEMS;
+    return stage->measured_ns * stage->item_count < (uint64_t)INLINE_NS * stage->measured_items;
+}
+
+static void note_cost(weft__stage *stage, uint64_t ns)
+{
+    stage->measured_ns = ns;
+    stage->measured_items = stage->item_count;
+    stage->frames_to_measure = REMEASURE;
+}
+
+static void run_measured(weft__scheduler *scheduler, weft__stage *stage)
+{
+    uint64_t begin = weft__scheduler_now(scheduler);
+    run_inline(scheduler, stage);
+    note_cost(stage, weft__scheduler_now(scheduler) - begin);
+}
+
+static void run_small(weft__scheduler *scheduler, weft__stage *stage)
+{
+    if (__builtin_expect(is_known(stage) && stage->frames_to_measure > 0, 1)) {
+        stage->frames_to_measure--;
+        run_inline(scheduler, stage);
+    } else {
+        run_measured(scheduler, stage);
+    }
+}
+
+static void run_loop(weft__scheduler *scheduler, weft__stage *stage)
+{
+    if (!scheduler->has_frame_hint) {
+        weft_job_frame_begin(scheduler->world->pool);
+        scheduler->has_frame_hint = true;
+    }
+    loop l = {scheduler, stage->entries, stage->entry_count};
+    weft_job_for_desc desc = {.fn = run_part,
+                              .argument = &l,
+                              .count = stage->item_count,
+                              .cost = &stage->cost,
+                              .name = stage->systems[0]->name};
+    uint64_t begin = weft__scheduler_now(scheduler);
+    weft_result result = weft_job_for(owner_context(scheduler), &desc, NULL);
+    uint64_t ns = weft__scheduler_now(scheduler) - begin;
+    if (result != WEFT_OK) {
+        weft__error(scheduler->world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                    "the stage of system '%s' could not run on the pool: %s",
+                    stage->systems[0]->name, weft_result_text(result));
+        weft__scheduler_fail(scheduler, result);
+    }
+    if (ns < INLINE_NS / 2) note_cost(stage, ns); /* it would be small for one worker, too */
+}
+
+/* ---- background ---- */
+
+static void start_background(weft__scheduler *scheduler, weft__stage *stage)
+{
+    uint32_t count = stage->background_entry_count;
+    uint32_t items = stage->background_entries[count].first_item;
+    loop *l = weft__arena_take(scheduler->memory, &stage->arena, sizeof *l);
+    bool is_started = false;
+    if (l != NULL && scheduler->worker_count > 1 && !scheduler->options.without_parallel) {
+        *l = (loop){scheduler, stage->background_entries, count};
+        weft_job_for_desc desc = {.fn = run_part,
+                                  .argument = l,
+                                  .count = items,
+                                  .class_ = WEFT_JOB_BACKGROUND,
+                                  .name = "background"};
+        weft_job_desc job = {.class_ = WEFT_JOB_BACKGROUND, .name = "background"};
+        is_started = weft_job_for_submit(owner_context(scheduler), &desc, &job,
+                                         &stage->background) == WEFT_OK;
+    }
+    if (is_started)
+        scheduler->background_count++;
+    else
+        weft__dispatch(scheduler, stage->background_entries, count, 0, items, 0);
+}
+
+void weft__stage_join(weft__scheduler *scheduler, uint32_t number)
+{
+    for (uint32_t i = 0; scheduler->background_count > 0 && i < scheduler->stage_count; i++) {
+        weft__stage *stage = &scheduler->stages[i];
+        if (stage->background.generation == 0 || stage->join_stage > number) continue;
+        weft_result result = weft_job_wait(owner_context(scheduler), stage->background, NULL);
+        weft__scheduler_fail(scheduler, result);
+        stage->background = (weft_job_handle){0, 0};
+        scheduler->background_count--;
+    }
+}
+
+/* ---- the owner's systems ---- */
+
+static void run_main(weft__scheduler *scheduler, weft__stage *stage)
+{
+    weft_world *world = scheduler->world;
+    for (uint32_t i = 0; i < stage->main_entry_count; i++) {
+        const weft__entry *entry = &stage->main_entries[i];
+        weft__system *system = entry->system;
+        if (!system->is_active) continue;
+        bool may_change = (system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0 && system->query.id == 0;
+        world->version = system->context.stamp;
+        if (may_change) world->busy = 0;
+        weft__dispatch(scheduler, stage->main_entries, stage->main_entry_count, entry->first_item,
+                       entry[1].first_item, 0);
+        if (may_change) world->busy = WEFT__BUSY_STEPPING;
+    }
+}
+
+/* ---- ranges and resources ---- */
+
+/* Sizes are read before the entry they end at is renumbered. */
+static void ask_ranges(weft__scheduler *scheduler, weft__entry *entries, uint32_t count)
+{
+    uint32_t items = 0, begin = entries[0].first_item;
+    for (uint32_t i = 0; i < count; i++) {
+        weft__entry *entry = &entries[i];
+        uint32_t end = entry[1].first_item, size = end - begin;
+        weft__system *system = entry->system;
+        if (entry->kind == WEFT__ENTRY_RANGE && system->range != NULL)
+            size = system->is_active ? system->range(scheduler->world, system->user) : 0;
+        entry->first_item = items;
+        items += size;
+        begin = end;
+    }
+    entries[count].first_item = items;
+}
+
+static void stamp_resources(const weft__stage *stage)
+{
+    for (uint32_t i = 0; i < stage->system_count; i++) {
+        const weft__system *system = stage->systems[i];
+        for (uint32_t k = 0; system->is_active && k < system->resource_count; k++)
+            if (system->resources[k].access == WEFT_WRITE)
+                system->context.world->types[system->resources[k].component]->singleton_version =
+                    system->context.stamp;
+    }
+}
+
+void weft__stage_run(weft__scheduler *scheduler, weft__stage *stage)
+{
+    if (stage->has_ranges) {
+        ask_ranges(scheduler, stage->entries, stage->entry_count);
+        stage->item_count = stage->entries[stage->entry_count].first_item;
+        ask_ranges(scheduler, stage->main_entries, stage->main_entry_count);
+        ask_ranges(scheduler, stage->background_entries, stage->background_entry_count);
+    }
+    if (stage->has_resources) stamp_resources(stage);
+    if (stage->background_entry_count != 0) start_background(scheduler, stage);
+    if (stage->item_count != 0) {
+        bool is_serial = scheduler->worker_count == 1 || scheduler->options.without_parallel ||
+                         stage->item_count == 1;
+        if (is_serial)
+            run_inline(scheduler, stage);
+        else if (is_small(scheduler, stage))
+            run_small(scheduler, stage);
+        else
+            run_loop(scheduler, stage);
+    }
+    if (stage->main_entry_count != 0) run_main(scheduler, stage);
+}

@@ -1,0 +1,436 @@
+/* system.c: the registry of systems and groups of a world.
+ *
+ * A handle is slot | generation << 16. Systems keep their address while they live. Registering
+ * or destroying one marks the schedule dirty; it is compiled again at the next step. Names in
+ * before/after are resolved then, so systems may come in any order. */
+#include "scheduler_private.h"
+
+#include <string.h>
+
+static void scheduler_destroy(void *data);
+
+weft__scheduler *weft__scheduler_of(const weft_world *world)
+{
+    return world->extensions[WEFT__EXTENSION_SCHEDULER].data;
+}
+
+static weft_result make_workers(weft__scheduler *scheduler)
+{
+    weft_job_pool *pool = scheduler->world->pool;
+    uint32_t count = pool == NULL ? 1 : weft_job_pool_worker_count(pool);
+    scheduler->workers = weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, count,
+                                            sizeof scheduler->workers[0], 64);
+    scheduler->recorders = weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, count,
+                                              sizeof scheduler->recorders[0], 8);
+    if (scheduler->workers == NULL || scheduler->recorders == NULL) {
+        weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, scheduler->workers, count,
+                   sizeof scheduler->workers[0], 64);
+        weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, scheduler->recorders, count,
+                   sizeof scheduler->recorders[0], 8);
+        return WEFT_OUT_OF_MEMORY;
+    }
+    scheduler->worker_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        weft__commands_init(&scheduler->workers[i].commands, scheduler->world, i, i);
+        scheduler->workers[i].commands.in_set = true;
+        scheduler->recorders[i] = &scheduler->workers[i].commands;
+    }
+    return WEFT_OK;
+}
+
+/* The scheduler of the world, made when there is none. NULL: error set. */
+weft__scheduler *weft__scheduler_obtain(weft_world *world)
+{
+    weft__scheduler *scheduler = weft__scheduler_of(world);
+    if (scheduler != NULL) return scheduler;
+    scheduler = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_SYSTEMS, 1, sizeof *scheduler, 64);
+    if (scheduler != NULL) {
+        scheduler->world = world;
+        scheduler->memory = &world->memory;
+        scheduler->is_dirty = true;
+        if (make_workers(scheduler) == WEFT_OK) {
+            world->extensions[WEFT__EXTENSION_SCHEDULER] =
+                (weft__extension){scheduler, scheduler_destroy};
+            return scheduler;
+        }
+        weft__free(&world->memory, WEFT__MEMORY_SYSTEMS, scheduler, 1, sizeof *scheduler, 64);
+    }
+    weft__error_memory(world, "the scheduler");
+    return NULL;
+}
+
+/* ---- look-ups ---- */
+
+weft__system *weft__system_at(const weft_world *world, weft_system handle)
+{
+    const weft__scheduler *scheduler = world == NULL ? NULL : weft__scheduler_of(world);
+    uint32_t slot = (handle.id & WEFT__SLOT_LIMIT) - 1;
+    if (scheduler != NULL && handle.id != 0 && slot < scheduler->system_capacity &&
+        scheduler->systems[slot] != NULL && scheduler->systems[slot]->handle == handle.id)
+        return scheduler->systems[slot];
+    if (world != NULL)
+        weft__error(world, WEFT_BAD_HANDLE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                    "system handle %#x names no system of this world: it is null, was destroyed or "
+                    "belongs to another world",
+                    handle.id);
+    return NULL;
+}
+
+weft__system *weft__system_named(const weft__scheduler *scheduler, const char *name)
+{
+    for (uint32_t i = 0; i < scheduler->system_capacity; i++)
+        if (scheduler->systems[i] != NULL && strcmp(scheduler->systems[i]->name, name) == 0)
+            return scheduler->systems[i];
+    return NULL;
+}
+
+uint32_t weft__group_named(const weft__scheduler *scheduler, const char *name)
+{
+    for (uint32_t i = 0; i < scheduler->group_count; i++)
+        if (strcmp(scheduler->groups[i].name, name) == 0) return i;
+    return WEFT__NONE;
+}
+
+static bool copy_name(char *to, const char *from)
+{
+    size_t length = strlen(from);
+    if (length == 0 || length >= WEFT__NAME_LIMIT) return false;
+    memcpy(to, from, length + 1);
+    return true;
+}
+
+static bool copy_names(char to[][WEFT__NAME_LIMIT], const char *const *from)
+{
+    for (uint32_t i = 0; i < WEFT_SYSTEM_ORDER && from[i] != NULL; i++)
+        if (!copy_name(to[i], from[i])) return false;
+    return true;
+}
+
+static uint32_t group_obtain(weft__scheduler *scheduler, const char *name)
+{
+    uint32_t found = weft__group_named(scheduler, name);
+    if (found != WEFT__NONE) return found;
+    if (scheduler->group_count == scheduler->group_capacity) {
+        uint32_t capacity = scheduler->group_capacity == 0 ? 4 : scheduler->group_capacity * 2;
+        weft__group *grown =
+            weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS, scheduler->groups,
+                          scheduler->group_capacity, capacity, sizeof *grown, 8);
+        if (grown == NULL) return WEFT__NONE;
+        scheduler->groups = grown;
+        scheduler->group_capacity = capacity;
+    }
+    weft__group *group = &scheduler->groups[scheduler->group_count];
+    memset(group, 0, sizeof *group);
+    copy_name(group->name, name);
+    return scheduler->group_count++;
+}
+
+/* ---- creation ---- */
+
+static bool reserve_slot(weft__scheduler *scheduler, uint32_t *slot)
+{
+    for (uint32_t i = 0; scheduler->system_count < scheduler->system_capacity; i++)
+        if (scheduler->systems[i] == NULL) {
+            *slot = i;
+            return true;
+        }
+    uint32_t old = scheduler->system_capacity, capacity = old == 0 ? 16 : old * 2;
+    if (old >= WEFT__SLOT_LIMIT) return false;
+    if (capacity > WEFT__SLOT_LIMIT) capacity = WEFT__SLOT_LIMIT;
+    uint32_t *generations = weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS, NULL, 0,
+                                          capacity, sizeof *generations, 8);
+    weft__system **systems =
+        generations == NULL ? NULL
+                            : weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS,
+                                            scheduler->systems, old, capacity, sizeof *systems, 8);
+    if (systems == NULL) {
+        weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, generations, capacity,
+                   sizeof *generations, 8);
+        return false;
+    }
+    memset(generations, 0, capacity * sizeof *generations);
+    if (old != 0) memcpy(generations, scheduler->generations, old * sizeof *generations);
+    weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, scheduler->generations, old,
+               sizeof *generations, 8);
+    memset(systems + old, 0, (capacity - old) * sizeof *systems);
+    scheduler->systems = systems;
+    scheduler->generations = generations;
+    scheduler->system_capacity = capacity;
+    *slot = old;
+    return true;
+}
+
+static weft_result bad(weft_world *world, weft_result code, const weft_system_desc *desc,
+                       weft_component component, const char *what)
+{
+    return weft__error(world, code, WEFT__NO_ENTITY, component, "weft_system_create('%s'): %s",
+                       desc->name == NULL ? "" : desc->name, what);
+}
+
+static uint32_t copy_grants(weft__grant *to, const weft_lookup *from)
+{
+    uint32_t count = 0;
+    for (; count < WEFT_SYSTEM_LOOKUPS && from[count].component.id != 0; count++)
+        to[count] = (weft__grant){from[count].component.id, from[count].access};
+    return count;
+}
+
+static weft_result check_grants(weft_world *world, const weft_system_desc *desc,
+                                const weft_lookup *grants, bool is_resource)
+{
+    for (uint32_t i = 0; i < WEFT_SYSTEM_LOOKUPS && grants[i].component.id != 0; i++) {
+        const weft__type *type = weft__type_at(world, grants[i].component);
+        if (type == NULL)
+            return bad(world, WEFT_BAD_HANDLE, desc, grants[i].component,
+                       "a lookup or resource names no component of this world");
+        if (((type->desc.flags & WEFT_SINGLETON) != 0) != is_resource)
+            return bad(world, WEFT_TYPE_MISMATCH, desc, grants[i].component,
+                       is_resource ? "resources must be SINGLETON components"
+                                   : "lookups cannot name SINGLETON components: use resources");
+    }
+    return WEFT_OK;
+}
+
+static weft_result check_desc(weft_world *world, const weft_system_desc *desc)
+{
+    const weft_component none = WEFT__NO_COMPONENT;
+    const weft__scheduler *scheduler = weft__scheduler_of(world);
+    if (desc->run == NULL) return bad(world, WEFT_INVALID_ARGUMENT, desc, none, "run is NULL");
+    if (desc->name == NULL || desc->name[0] == 0 || strlen(desc->name) >= WEFT__NAME_LIMIT)
+        return bad(world, WEFT_INVALID_ARGUMENT, desc, none, "the name must have 1..63 bytes");
+    if (weft__system_named(scheduler, desc->name) != NULL)
+        return bad(world, WEFT_ALREADY_EXISTS, desc, none, "a system of this name exists");
+    if (!(desc->period >= 0))
+        return bad(world, WEFT_INVALID_ARGUMENT, desc, none, "the period is negative");
+    bool has_rows = desc->query.terms[0].component.id != 0 || desc->filtered.id != 0 ||
+                    desc->query.more_term_count != 0;
+    bool has_range = desc->range_count != 0 || desc->range != NULL;
+    if (has_rows && has_range)
+        return bad(world, WEFT_INVALID_ARGUMENT, desc, none,
+                   "a range and a query exclude each other");
+    if (desc->query.terms[0].component.id != 0 && desc->filtered.id != 0)
+        return bad(world, WEFT_INVALID_ARGUMENT, desc, none,
+                   "give `query` or `filtered`, not both");
+    for (uint32_t i = 0; i < WEFT_SYSTEM_LOOKUPS && desc->records[i].id != 0; i++)
+        if (weft__type_at(world, desc->records[i]) == NULL)
+            return bad(world, WEFT_BAD_HANDLE, desc, desc->records[i],
+                       "`records` names no component of this world");
+    weft_result result = check_grants(world, desc, desc->lookups, false);
+    return result != WEFT_OK ? result : check_grants(world, desc, desc->resources, true);
+}
+
+/* Queries: its own is made, foreign ones are held so that they cannot be destroyed meanwhile. */
+static weft_result take_queries(weft_world *world, weft__system *system,
+                                const weft_system_desc *desc)
+{
+    bool has_terms = desc->query.terms[0].component.id != 0 || desc->query.more_term_count != 0;
+    for (uint32_t i = 0; i < WEFT_SYSTEM_LOOKUPS && desc->reads_queries[i].id != 0; i++)
+        if (weft__query_find_checked(world, desc->reads_queries[i]) == NULL)
+            return world->error->code;
+    if (has_terms) {
+        system->query = weft_query_create(world, &desc->query);
+        if (system->query.id == 0) return world->error->code;
+        system->owns_query = true;
+    } else if (desc->filtered.id != 0) {
+        if (weft__query_find_checked(world, desc->filtered) == NULL) return world->error->code;
+        system->query = desc->filtered;
+    }
+    if (system->query.id != 0) {
+        weft__query_acquire(world, system->query);
+        system->context.query = weft__query_find(world, system->query)->query;
+    }
+    for (uint32_t i = 0; i < WEFT_SYSTEM_LOOKUPS && desc->reads_queries[i].id != 0; i++) {
+        weft__query_acquire(world, desc->reads_queries[i]);
+        system->reads_queries[system->reads_query_count++] = desc->reads_queries[i];
+    }
+    return WEFT_OK;
+}
+
+static void drop_queries(weft_world *world, weft__system *system)
+{
+    for (uint32_t i = 0; i < system->reads_query_count; i++)
+        weft__query_release(world, system->reads_queries[i]);
+    if (system->query.id == 0) return;
+    weft__query_release(world, system->query);
+    if (system->owns_query) weft_query_destroy(world, system->query);
+}
+
+static void copy_records(weft__system *system, const weft_system_desc *desc)
+{
+    for (uint32_t i = 0; i < WEFT_SYSTEM_LOOKUPS && desc->records[i].id != 0; i++) {
+        uint32_t at = system->record_count++;
+        for (; at > 0 && system->records[at - 1] > desc->records[i].id; at--)
+            system->records[at] = system->records[at - 1];
+        system->records[at] = desc->records[i].id;
+    }
+}
+
+/* A query that writes a CHUNK component must get whole chunks: slices of one chunk would
+ * collide. */
+static uint32_t implied_flags(const weft__system *system)
+{
+    const weft__query *query = system->context.query;
+    uint32_t flags = system->flags;
+    for (uint32_t i = 0; query != NULL && i < query->term_count; i++)
+        if (query->terms[i].is_chunk_value && query->terms[i].access == WEFT_WRITE)
+            flags |= WEFT_SYSTEM_WHOLE_CHUNKS;
+    return flags;
+}
+
+static weft_result fill_system(weft__scheduler *scheduler, weft__system *system,
+                               const weft_system_desc *desc)
+{
+    weft_world *world = scheduler->world;
+    const weft_component none = WEFT__NO_COMPONENT;
+    const char *group = desc->group == NULL ? "default" : desc->group;
+    if (!copy_name(system->name, desc->name) || !copy_names(system->before, desc->before) ||
+        !copy_names(system->after, desc->after) || strlen(group) >= WEFT__NAME_LIMIT || !*group)
+        return bad(world, WEFT_INVALID_ARGUMENT, desc, none, "names must have 1..63 bytes");
+    system->group = group_obtain(scheduler, group);
+    if (system->group == WEFT__NONE) return weft__error_memory(world, "weft_system_create");
+    system->context.ops = &weft__slice_ops_system;
+    system->context.world = world;
+    system->scheduler = scheduler;
+    system->run = desc->run;
+    system->user = desc->user;
+    system->flags = desc->flags;
+    system->effects = desc->effects;
+    system->range_count = desc->range_count;
+    system->range = desc->range;
+    system->run_if = desc->run_if;
+    system->period = desc->period;
+    system->only_changed = desc->only_changed;
+    system->is_enabled = true;
+    system->lookup_count = copy_grants(system->lookups, desc->lookups);
+    system->resource_count = copy_grants(system->resources, desc->resources);
+    copy_records(system, desc);
+    weft_result result = take_queries(world, system, desc);
+    if (result == WEFT_OK) system->flags = implied_flags(system);
+    return result;
+}
+
+weft_system weft_system_create(weft_world *world, const weft_system_desc *desc)
+{
+    const weft_system none = {0};
+    if (world == NULL) return none;
+    if (desc == NULL) {
+        weft__error_argument(world, "weft_system_create: desc is NULL");
+        return none;
+    }
+    if (weft__idle(world, "weft_system_create") != WEFT_OK) return none;
+    weft__scheduler *scheduler = weft__scheduler_obtain(world);
+    if (scheduler == NULL || check_desc(world, desc) != WEFT_OK) return none;
+    uint32_t slot;
+    weft__system *system = NULL;
+    if (!reserve_slot(scheduler, &slot) ||
+        (system = weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, 1, sizeof *system,
+                                     64)) == NULL) {
+        weft__error_memory(world, "weft_system_create");
+        return none;
+    }
+    if (fill_system(scheduler, system, desc) != WEFT_OK) {
+        drop_queries(world, system);
+        weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, system, 1, sizeof *system, 64);
+        return none;
+    }
+    system->handle = (scheduler->generations[slot]++ << WEFT__SLOT_BITS) | (slot + 1);
+    system->rank = scheduler->next_rank++;
+    scheduler->systems[slot] = system;
+    scheduler->system_count++;
+    scheduler->is_dirty = true;
+    return (weft_system){system->handle};
+}
+
+static void free_system(weft__scheduler *scheduler, weft__system *system)
+{
+    scheduler->systems[weft__system_slot(system)] = NULL;
+    scheduler->system_count--;
+    scheduler->is_dirty = true;
+    weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, system, 1, sizeof *system, 64);
+}
+
+weft_result weft_system_destroy(weft_world *world, weft_system handle)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__idle(world, "weft_system_destroy");
+    if (result != WEFT_OK) return result;
+    weft__system *system = weft__system_at(world, handle);
+    if (system == NULL) return WEFT_BAD_HANDLE;
+    weft__scheduler *scheduler = system->scheduler;
+    weft__schedule_free(scheduler); /* it names the system */
+    drop_queries(world, system);
+    free_system(scheduler, system);
+    return WEFT_OK;
+}
+
+/* With the world: queries are freed by the storage after this. */
+static void scheduler_destroy(void *data)
+{
+    weft__scheduler *scheduler = data;
+    weft__memory *memory = scheduler->memory;
+    weft__schedule_free(scheduler);
+    for (uint32_t i = 0; i < scheduler->system_capacity; i++)
+        if (scheduler->systems[i] != NULL) {
+            drop_queries(scheduler->world, scheduler->systems[i]);
+            free_system(scheduler, scheduler->systems[i]);
+        }
+    weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler->entry_of_chunk,
+               scheduler->entry_of_chunk_capacity, sizeof scheduler->entry_of_chunk[0], 8);
+    for (uint32_t i = 0; i < scheduler->worker_count; i++) {
+        weft__worker *worker = &scheduler->workers[i];
+        weft__commands_fini(&worker->commands);
+        weft__free(memory, WEFT__MEMORY_SYSTEMS, worker->tallies, scheduler->tally_capacity,
+                   sizeof worker->tallies[0], 64);
+        weft__free(memory, WEFT__MEMORY_SYSTEMS, worker->mask, scheduler->mask_words,
+                   sizeof worker->mask[0], 64);
+    }
+    weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler->workers, scheduler->worker_count,
+               sizeof scheduler->workers[0], 64);
+    weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler->recorders, scheduler->worker_count,
+               sizeof scheduler->recorders[0], 8);
+    weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler->systems, scheduler->system_capacity,
+               sizeof scheduler->systems[0], 8);
+    weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler->generations, scheduler->system_capacity,
+               sizeof scheduler->generations[0], 8);
+    weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler->groups, scheduler->group_capacity,
+               sizeof scheduler->groups[0], 8);
+    weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler, 1, sizeof *scheduler, 64);
+}
+
+weft_system weft_system_find(const weft_world *world, const char *name)
+{
+    const weft__scheduler *scheduler = world == NULL ? NULL : weft__scheduler_of(world);
+    const weft__system *system =
+        scheduler == NULL || name == NULL ? NULL : weft__system_named(scheduler, name);
+    return (weft_system){system == NULL ? 0 : system->handle};
+}
+
+weft_result weft_system_enable(weft_world *world, weft_system handle, bool enabled)
+{
+    weft__system *system = weft__system_at(world, handle);
+    if (system == NULL) return world == NULL ? WEFT_INVALID_ARGUMENT : WEFT_BAD_HANDLE;
+    system->is_enabled = enabled;
+    if (!enabled) system->scheduler->has_conditions = true;
+    return WEFT_OK;
+}
+
+weft_result weft_group_set(weft_world *world, const weft_group_desc *desc)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    if (desc == NULL || desc->name == NULL || desc->name[0] == 0 || !(desc->period >= 0) ||
+        strlen(desc->name) >= WEFT__NAME_LIMIT)
+        return weft__error_argument(world, "weft_group_set: name of 1..63 bytes, period >= 0");
+    weft_result result = weft__idle(world, "weft_group_set");
+    if (result != WEFT_OK) return result;
+    weft__scheduler *scheduler = weft__scheduler_obtain(world);
+    if (scheduler == NULL) return WEFT_OUT_OF_MEMORY;
+    weft__group changed = {.period = desc->period, .is_disabled = desc->is_disabled};
+    copy_name(changed.name, desc->name);
+    if (!copy_names(changed.before, desc->before) || !copy_names(changed.after, desc->after))
+        return weft__error_argument(world, "weft_group_set: names must have 1..63 bytes");
+    uint32_t group = group_obtain(scheduler, desc->name);
+    if (group == WEFT__NONE) return weft__error_memory(world, "weft_group_set");
+    scheduler->groups[group] = changed;
+    scheduler->is_dirty = true;
+    return WEFT_OK;
+}
