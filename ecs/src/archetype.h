@@ -83,23 +83,23 @@ struct weft__tuple {
 };
 
 struct weft__archetype {
-    uint32_t id; /* 1.. in order of creation */
-    uint32_t flags;
-    uint32_t type_count;
-    uint32_t slot_mask; /* slots: power of two minus one */
-    const weft__type_slot *slots;
-    const weft__type_ref *types; /* ascending component id */
-    weft__format *format;
-    uint64_t hash;
-
-    /* chunks */
-    weft__chunk **chunks; /* dense; order: appended, swap-back on removal */
+    /* what queries read: one line */
+    _Alignas(64) weft__chunk **chunks; /* dense; order: appended, swap-back on removal */
     uint32_t chunk_count;
-    uint32_t chunk_capacity;
+    uint32_t flags;
     weft__chunk *first_chunk; /* storage of `chunks` while there is one chunk at most */
     uint64_t entity_count;
+    const weft__type_ref *types; /* ascending component id */
+    const weft__type_slot *slots;
+    uint32_t type_count;
+    uint32_t slot_mask; /* slots: power of two minus one */
     uint32_t order_version; /* world version of the last structural change in it */
+    uint32_t id;            /* 1.. in order of creation */
 
+    weft__format *format;
+    uint64_t hash;
+    uint32_t chunk_capacity;
+    uint32_t arriving; /* scratch of one change of whole chunks; else 0 */
     uint32_t enableable_count;
     uint32_t shared_count;
     uint32_t chunk_value_bytes;        /* side memory for CHUNK components */
@@ -156,6 +156,9 @@ weft__archetype *weft__archetype_change(weft_world *world, weft__archetype *arch
                                         const uint32_t *remove, uint32_t remove_count);
 /* Where destroyed rows go (types with CLEANUP plus the residue tag); itself for a residue. */
 weft__archetype *weft__archetype_residue(weft_world *world, weft__archetype *archetype);
+/* A residue with nothing left but its tag: rows that come to this archetype die
+ * (weft__rows_die). */
+bool weft__archetype_is_spent(const weft_world *world, const weft__archetype *archetype);
 /* What instances are made of: without Prefab and cleanup types. */
 weft__archetype *weft__archetype_instance(weft_world *world, weft__archetype *archetype);
 
@@ -169,10 +172,26 @@ weft__tuple *weft__tuple_follow(weft_world *world, const weft__tuple *from, weft
 /* Drops a hold; an unused tuple goes. */
 void weft__tuple_release(weft_world *world, weft__tuple *tuple);
 
+/* The format with these columns ([1..]; [0] is the entity column) and row cap (UINT32_MAX: none).
+ * NULL: error set (LIMIT when a row does not fit a megachunk). */
+weft__format *weft__format_obtain(weft_world *world, const weft__type *const *columns,
+                                  uint32_t column_count, uint32_t row_limit);
+/* Rows of a chunk of a size class. */
+uint32_t weft__format_capacity(const weft__format *format, uint32_t size_class);
+void weft__formats_fini(weft_world *world);
 /* Layout of a format for a size class, made on first use. NULL: error set. */
 const weft__layout *weft__layout_obtain(weft_world *world, weft__format *format,
                                         uint32_t size_class);
 
+/* Ascending ids of a caller's list, checked: valid, no SINGLETON, no duplicates. NULL: error set. */
+uint32_t *weft__components_sort(const weft_world *world, const weft_component *components,
+                                uint32_t count, const char *what);
+void weft__components_free(const weft_world *world, uint32_t *list, uint32_t count);
+
 void weft__archetypes_fini(weft_world *world);
+void weft__plans_fini(weft_world *world, weft__archetype *archetype);
+void weft__tuples_fini(weft_world *world, weft__archetype *archetype);
+/* Makes tuple0 of a new archetype. */
+weft__tuple *weft__tuple_first(weft_world *world, weft__archetype *archetype);
 
 #endif

@@ -56,7 +56,8 @@ typedef struct weft__format {
     struct weft__format *next; /* in the hash chain */
     uint32_t column_count;     /* with the entity column */
     uint32_t row_bytes;        /* sum of the columns */
-    uint32_t row_limit;        /* rows a chunk may have (chunk_row_limit); UINT32_MAX: no cap */
+    uint32_t cap;              /* chunk_row_limit as given; UINT32_MAX: none */
+    uint32_t row_limit;        /* the same, UINT32_MAX when no chunk could hold more anyway */
     uint32_t slice_shift;      /* log2 of rows per slice: 64..1024 rows, about 16 KiB */
     uint32_t smallest_class;   /* the smallest class that holds a row */
     weft__layout *layouts[WEFT__SIZE_CLASSES]; /* NULL until used */
@@ -88,6 +89,7 @@ struct weft__chunk {
     uint32_t unit_count;           /* ... and units; 0: a part of unit `first_unit` */
     struct weft__chunk *room_next; /* list of chunks with room of the tuple; both NULL and not */
     struct weft__chunk *room_prev; /* tuple->room: not in it */
+    uint32_t mark;  /* scratch of one array operation: entry of the chunk + 1; else 0 */
     bool has_room;                 /* in that list: count < capacity */
     bool is_zero; /* rows at and beyond `count` were never written and read as zero */
 };

@@ -308,6 +308,36 @@ void weft__directory_allocate_owner(weft__directory *directory, uint32_t count, 
     }
 }
 
+bool weft__directory_reserve_one_owner(weft__directory *directory)
+{
+    lowest_room_merge(directory);
+    const weft__entity_block *block =
+        weft__directory_block(directory, directory->first_room * WEFT__BLOCK_SLOTS);
+    /* relaxed: idle */
+    return block != NULL && at_load_rlx(&block->x_count) != WEFT__BLOCK_SLOTS;
+}
+
+weft_entity weft__directory_allocate_one_owner(weft__directory *directory, uint64_t location)
+{
+    uint32_t index = directory->first_room;
+    weft__entity_block *block = weft__directory_block(directory, index * WEFT__BLOCK_SLOTS);
+    uint32_t word = block->first_word;
+    while (~block->used[word] == 0) word++; /* the last word of a tiny block is never all ones */
+    uint32_t bit = bits_lowest(~block->used[word]), slot = word * 64 + bit;
+    block->used[word] |= UINT64_C(1) << bit;
+    block->first_word = word;
+    weft_entity entity;
+    slots_fill(block, slot, 1, index * WEFT__BLOCK_SLOTS ^ directory->tag_bits, location, 0,
+               &entity);
+    uint32_t used = at_load_rlx(&block->x_count) + 1; /* relaxed: idle */
+    at_store_rlx(&block->x_count, used);              /* relaxed: idle */
+    if (used == WEFT__BLOCK_SLOTS) {
+        hint_full(directory, index, true);
+        directory->first_room++;
+    }
+    return entity;
+}
+
 void weft__directory_free_owner(weft__directory *directory, weft_entity entity)
 {
     uint32_t index = entity.index ^ directory->tag_bits;

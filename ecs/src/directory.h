@@ -95,6 +95,9 @@ weft_result weft__directory_reserve_owner(weft__directory *directory, uint32_t c
  * NULL) gets the handles too. Cannot fail after a reserve of as many. */
 void weft__directory_allocate_owner(weft__directory *directory, uint32_t count, weft_entity *out,
                                     weft_entity *copy, uint64_t location);
+/* One id: reserve (false: use the functions above), then allocate. */
+bool weft__directory_reserve_one_owner(weft__directory *directory);
+weft_entity weft__directory_allocate_one_owner(weft__directory *directory, uint64_t location);
 /* Kills an entity known to be alive. */
 void weft__directory_free_owner(weft__directory *directory, weft_entity entity);
 void weft__directory_free_many_owner(weft__directory *directory, const weft_entity *entities,
@@ -130,10 +133,9 @@ static inline weft__slot_line *weft__directory_slot(const weft__directory *direc
 {
     uint32_t index = handle_index ^ directory->tag_bits;
     weft__entity_block *block = weft__directory_block(directory, index);
-    if (block == NULL) return NULL;
     uint32_t slot = index % WEFT__BLOCK_SLOTS;
     *position = slot % WEFT__LINE_SLOTS;
-    return &block->lines[slot / WEFT__LINE_SLOTS];
+    return block == NULL ? NULL : &block->lines[slot / WEFT__LINE_SLOTS];
 }
 
 /* True when alive; *location is then its place. relaxed: whoever passed the handle on ordered the
@@ -152,7 +154,7 @@ static inline bool weft__directory_find(const weft__directory *directory, weft_e
 static inline void weft__directory_place(weft__directory *directory, weft_entity entity,
                                          uint64_t location)
 {
-    uint32_t position = 0;
+    uint32_t position;
     weft__slot_line *line = weft__directory_slot(directory, entity.index, &position);
     at_store_rlx(&line->x_location[position], location); /* relaxed: as weft__directory_find */
 }

@@ -25,6 +25,19 @@ typedef struct weft__spans {
 bool weft__spans_push(weft_world *world, weft__spans *spans, weft__span span);
 void weft__spans_fini(weft_world *world, weft__spans *spans);
 
+/* ---- chunks: owner ---- */
+
+/* A new, empty chunk of a tuple, linked. NULL: error set. */
+weft__chunk *weft__chunk_create(weft_world *world, weft__tuple *tuple, uint32_t size_class);
+/* Unlinks and frees an empty chunk. */
+void weft__chunk_release(weft_world *world, weft__chunk *chunk);
+/* Puts the chunk in or out of its tuple's list of chunks with room, as its count says. */
+void weft__chunk_room_update(weft__chunk *chunk);
+/* `count` rows came (or, negative, went): totals, nonempty, order versions, shared values. */
+void weft__chunk_count_rows(weft_world *world, weft__chunk *chunk, int64_t count);
+/* World end: destructs every row and frees all chunks. */
+void weft__chunks_fini(weft_world *world);
+
 /* ---- 1. plan: owner ---- */
 
 /* Makes room for `count` rows in chunks of the tuple, in existing chunks first, then in new ones
@@ -38,6 +51,9 @@ void weft__rows_unreserve(weft_world *world, weft__spans *spans, uint32_t from);
 
 /* ---- 2. copy: workers, disjoint destination rows ---- */
 
+/* Stamps one type over the slices of rows [row, row + count), count >= 1. */
+void weft__rows_stamp(const weft__chunk *chunk, uint32_t type, uint32_t row, uint32_t count,
+                      uint32_t version);
 /* New rows: zeroes and constructs every column but the entity column, stamps versions. */
 void weft__rows_fill(weft_world *world, weft__chunk *chunk, uint32_t row, uint32_t count);
 /* Copies rows[0..count) of `from` (or, when `rows` is NULL, the run that starts at `first`) to
@@ -69,22 +85,27 @@ void weft__chunk_settle(weft_world *world, weft__chunk *chunk, uint32_t removed)
 /* Moves rows[0..count) (ascending) or a run to another tuple, which may be of another archetype. */
 weft_result weft__rows_move(weft_world *world, weft__chunk *from, const uint32_t *rows,
                             uint32_t first, uint32_t count, weft__tuple *to);
-/* One row. */
+/* One row; `plan` leads from its archetype to that of `to`. */
 weft_result weft__row_move(weft_world *world, weft__chunk *from, uint32_t row, weft__tuple *to);
+weft_result weft__row_move_by(weft_world *world, const weft__plan *plan, weft__chunk *from,
+                              uint32_t row, weft__tuple *to);
+/* Removes one row whose id or new place is settled already: swap-back, totals, empty chunk. */
+void weft__row_close(weft_world *world, weft__chunk *chunk, uint32_t row);
+/* Rows end for good, cleanup components or not: ids, destructors, holes. Cannot fail. */
+weft_result weft__rows_die(weft_world *world, weft__chunk *chunk, const uint32_t *rows,
+                           uint32_t first, uint32_t count);
+/* Alive ones among the entities, with their linked groups. All or none. */
+weft_result weft__destroy_all(weft_world *world, const weft_entity *entities, uint32_t count);
 /* Destroys rows: cleanup residues, destructors, ids. Linked groups are not followed. */
 weft_result weft__rows_destroy(weft_world *world, weft__chunk *chunk, const uint32_t *rows,
                                uint32_t first, uint32_t count);
 /* All rows of a chunk; the chunk is gone when its archetype has no CLEANUP component. */
 weft_result weft__chunk_destroy_rows(weft_world *world, weft__chunk *chunk);
-/* Whole chunks change to a tuple of an archetype with the same format (plan->is_in_place), or to
- * another tuple of their archetype: no row moves. Tags and chunk components that go are dropped,
+/* Whole chunks change: chunks[i] to tuple to[i], of an archetype with the same format
+ * (plan->is_in_place) or of its own: no row moves. Tags and chunk components that go are dropped,
  * new ones are zero and stamped. All or none. */
 weft_result weft__chunks_retarget(weft_world *world, weft__chunk *const *chunks,
                                   weft__tuple *const *to, uint32_t count);
-/* Rows of a residue that has nothing left but its tag really die: call after removing CLEANUP
- * components; true when the archetype is such a one (then move rows by weft__rows_destroy). */
-bool weft__archetype_is_spent(const weft_world *world, const weft__archetype *archetype);
-
 /* Entities of a new tuple, zeroed and constructed, placed; `out` may be NULL. */
 weft_result weft__rows_create(weft_world *world, weft__tuple *tuple, uint32_t count,
                               weft_entity *out);

@@ -48,4 +48,7 @@ weft_result weft__type_replicate(weft__memory *memory, const weft__type *type, v
 void weft__type_entities(const weft__type *type, void *values, uint32_t count,
                          void (*visit)(weft_entity *reference, void *user), void *user);
 
+/* Destructs singletons and frees the table. */
+void weft__types_fini(weft_world *world);
+
 #endif

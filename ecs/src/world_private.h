@@ -12,6 +12,7 @@
 #include "directory.h"
 #include "hash.h"
 #include "invariant.h"
+#include "parts.h"
 #include "shared.h"
 
 /* Data of other parts that lives and dies with the world. Destroyed in this order, before the
@@ -29,25 +30,6 @@ typedef struct weft__extension {
     void *data;
     void (*destroy)(void *data); /* called when data is not NULL */
 } weft__extension;
-
-/* Small chunks: units cut into parts. Owner only. */
-typedef struct weft__part_unit {
-    struct weft__part_unit *next; /* list of units of this class with a free part */
-    struct weft__part_unit *prev;
-    struct weft__part_unit *hash_next;
-    char *memory;
-    uint32_t unit;
-    uint32_t size_class;
-    uint32_t used;  /* bit per part */
-    uint32_t dirty; /* bit per part ever used: others still read as zero */
-} weft__part_unit;
-
-typedef struct weft__parts {
-    weft__part_unit *with_room[WEFT__UNIT_CLASS]; /* per part class */
-    weft__part_unit **table;                      /* unit index -> part unit, chained */
-    uint32_t table_mask;
-    uint32_t count;
-} weft__parts;
 
 enum {
     WEFT__BUSY_STEPPING = 1 << 30,      /* systems run */
@@ -80,7 +62,8 @@ struct weft_world {
     weft__parts parts;
     weft__memory memory;
     weft__shared shared;           /* shared values */
-    struct weft__queries *queries; /* query_private.h */
+    struct weft__queries *queries; /* query_registry.h */
+    struct weft__names *names;     /* debug names of entities; NULL until used */
 
     uint32_t *type_names; /* hash table of type ids by name */
     uint32_t type_name_mask;
@@ -116,6 +99,12 @@ weft_result weft__error_stale(const weft_world *world, weft_entity entity);
 weft_result weft__error_component(const weft_world *world, weft_component component);
 weft_result weft__error_busy(const weft_world *world, const char *what);
 weft_result weft__error_argument(const weft_world *world, const char *what);
+/* OUT_OF_MEMORY or LIMIT of an allocator. */
+weft_result weft__error_limit(const weft_world *world, weft_result code, const char *what);
+weft_result weft__error_absent(const weft_world *world, weft_entity entity,
+                               weft_component component);
+
+void weft__names_fini(weft_world *world);
 
 #define WEFT__NO_ENTITY ((weft_entity){0, 0})
 #define WEFT__NO_COMPONENT ((weft_component){0})
@@ -140,9 +129,10 @@ const char *weft__type_name(const weft_world *world, uint32_t component);
 static inline weft__chunk *weft__entity_chunk(const weft_world *world, weft_entity entity,
                                               uint32_t *row)
 {
-    uint64_t location;
-    if (!weft__directory_find(&world->directory, entity, &location)) return NULL;
+    uint64_t location = 0;
+    bool is_alive = weft__directory_find(&world->directory, entity, &location);
     *row = (uint32_t)location;
+    if (!is_alive) return NULL;
     return world->chunk_table[location >> 32];
 }
 

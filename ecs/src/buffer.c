@@ -1,0 +1,110 @@
+/* buffer.c: the public operations on dynamic buffers: resize, reserve, append. Elements are inline
+ * until they outgrow the column's capacity, then on the heap through the world's memory hook.
+ * Threads: whoever may write the column; the memory counters are atomic. */
+#include "world_private.h"
+
+#include <string.h>
+
+#define ELEMENTS_MAX (UINT32_MAX - 1)
+
+/* The type of a good call; sets the error otherwise. Any thread may be the caller, so the error
+ * text is left alone unless the world is idle. */
+static const weft__type *buffer_type(const weft_world *world, weft_component component,
+                                     const weft_buffer *buffer, weft_result *result)
+{
+    *result = WEFT_INVALID_ARGUMENT;
+    if (world == NULL || buffer == NULL) return NULL;
+    const weft__type *type = weft__type_at(world, component);
+    *result = type == NULL ? WEFT_BAD_HANDLE : WEFT_TYPE_MISMATCH;
+    if (type == NULL || (type->desc.flags & WEFT_BUFFER) == 0) return NULL;
+    *result = WEFT_OK;
+    return type;
+}
+
+/* Moves the elements to a place with exactly `capacity` (>= count) elements. */
+static weft_result place_change(weft_world *world, const weft__type *type, weft_buffer *buffer,
+                                uint32_t capacity)
+{
+    size_t size = type->desc.size;
+    void *heap = NULL;
+    if (capacity > type->desc.buffer_capacity) {
+        heap = weft__alloc(&world->memory, WEFT__MEMORY_BUFFERS, capacity, size, 16);
+        if (heap == NULL) return WEFT_OUT_OF_MEMORY;
+    } else {
+        capacity = type->desc.buffer_capacity;
+    }
+    void *old = buffer->heap;
+    void *from = weft_buffer_data(buffer);
+    void *to = heap != NULL ? heap : (void *)(buffer + 1);
+    if (to != from && buffer->count != 0) memcpy(to, from, buffer->count * size);
+    weft__free(&world->memory, WEFT__MEMORY_BUFFERS, old, buffer->capacity, size, 16);
+    buffer->heap = heap;
+    buffer->capacity = capacity;
+    return WEFT_OK;
+}
+
+static weft_result grow(weft_world *world, const weft__type *type, weft_buffer *buffer,
+                        uint64_t count)
+{
+    if (count > ELEMENTS_MAX) return WEFT_LIMIT;
+    if (count <= buffer->capacity || type->desc.size == 0) return WEFT_OK;
+    uint64_t capacity = 2 * (uint64_t)buffer->capacity;
+    if (capacity < 8) capacity = 8;
+    if (capacity < count) capacity = count;
+    if (capacity > ELEMENTS_MAX) capacity = ELEMENTS_MAX;
+    return place_change(world, type, buffer, (uint32_t)capacity);
+}
+
+static char *element_at(const weft__type *type, const weft_buffer *buffer, uint32_t i)
+{
+    return (char *)weft_buffer_data(buffer) + (size_t)i * type->desc.size;
+}
+
+weft_result weft_buffer_resize(weft_world *world, weft_component component, weft_buffer *buffer,
+                               uint32_t count)
+{
+    weft_result result;
+    const weft__type *type = buffer_type(world, component, buffer, &result);
+    if (type == NULL) return result;
+    result = grow(world, type, buffer, count);
+    if (result != WEFT_OK) return result;
+    const weft_component_hooks *hooks = &type->desc.hooks;
+    uint32_t old = buffer->count;
+    if (count < old && hooks->destruct != NULL)
+        hooks->destruct(element_at(type, buffer, count), old - count, hooks->user);
+    buffer->count = count;
+    if (count <= old || type->desc.size == 0) return WEFT_OK;
+    memset(element_at(type, buffer, old), 0, (count - old) * type->desc.size);
+    if (hooks->construct != NULL)
+        hooks->construct(element_at(type, buffer, old), count - old, hooks->user);
+    return WEFT_OK;
+}
+
+weft_result weft_buffer_reserve(weft_world *world, weft_component component, weft_buffer *buffer,
+                                uint32_t capacity)
+{
+    weft_result result;
+    const weft__type *type = buffer_type(world, component, buffer, &result);
+    if (type == NULL) return result;
+    if (type->desc.size == 0) return WEFT_OK;
+    if (capacity < buffer->count) capacity = buffer->count;
+    if (capacity > ELEMENTS_MAX) return WEFT_LIMIT;
+    if (buffer->heap == NULL && capacity <= buffer->capacity) return WEFT_OK;
+    return capacity == buffer->capacity ? WEFT_OK : place_change(world, type, buffer, capacity);
+}
+
+weft_result weft_buffer_append(weft_world *world, weft_component component, weft_buffer *buffer,
+                               const void *elements, uint32_t count)
+{
+    weft_result result;
+    const weft__type *type = buffer_type(world, component, buffer, &result);
+    if (type == NULL) return result;
+    if (count == 0) return WEFT_OK;
+    if (elements == NULL && type->desc.size != 0) return WEFT_INVALID_ARGUMENT;
+    result = grow(world, type, buffer, (uint64_t)buffer->count + count);
+    if (result != WEFT_OK) return result;
+    if (type->desc.size != 0)
+        memcpy(element_at(type, buffer, buffer->count), elements, count * type->desc.size);
+    buffer->count += count;
+    return WEFT_OK;
+}

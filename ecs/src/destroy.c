@@ -1,0 +1,88 @@
+/* destroy.c: death of rows: ids, destructors, cleanup residues, linked groups. Owner, serial. */
+#include "batch.h"
+
+/* Rows end for good, whatever cleanup components they have. */
+weft_result weft__rows_die(weft_world *world, weft__chunk *chunk, const uint32_t *rows,
+                           uint32_t first, uint32_t count)
+{
+    const weft_entity *entities = weft__chunk_entities(chunk);
+    for (uint32_t i = 0; i < count; i++)
+        weft__directory_free_owner(&world->directory, entities[rows != NULL ? rows[i] : first + i]);
+    weft__rows_discard(world, NULL, chunk, rows, first, count);
+    weft__rows_close(world, chunk, rows, first, count);
+    weft__chunk_settle(world, chunk, count);
+    return WEFT_OK;
+}
+
+weft_result weft__rows_destroy(weft_world *world, weft__chunk *chunk, const uint32_t *rows,
+                               uint32_t first, uint32_t count)
+{
+    if (count == 0 || (chunk->archetype->flags & WEFT__IS_RESIDUE) != 0) return WEFT_OK;
+    if ((chunk->archetype->flags & WEFT__HAS_CLEANUP) == 0)
+        return weft__rows_die(world, chunk, rows, first, count);
+    weft__archetype *residue = weft__archetype_residue(world, chunk->archetype);
+    weft__tuple *to = residue == NULL ? NULL : weft__tuple_follow(world, chunk->tuple, residue);
+    if (to == NULL) return world->error->code;
+    weft_result result = weft__rows_move(world, chunk, rows, first, count, to);
+    weft__tuple_release(world, to);
+    return result;
+}
+
+weft_result weft__chunk_destroy_rows(weft_world *world, weft__chunk *chunk)
+{
+    return weft__rows_destroy(world, chunk, NULL, 0, chunk->count);
+}
+
+/* Adds the members of a root's linked group; dead ones are skipped. */
+static bool group_add(weft_world *world, weft__batch *batch, const weft__chunk *chunk, uint32_t row)
+{
+    const weft__type_slot *slot = weft__archetype_slot(chunk->archetype, world->linked_group.id);
+    const weft_buffer *group =
+        (const weft_buffer *)(const void *)weft__chunk_value(chunk, slot->column, row);
+    const weft_entity *members = weft_buffer_data(group);
+    for (uint32_t i = 0; i < group->count; i++) {
+        uint32_t member_row;
+        weft__chunk *member = weft__entity_chunk(world, members[i], &member_row);
+        if (member != NULL && !weft__batch_add(world, batch, member, member_row)) return false;
+    }
+    return true;
+}
+
+static bool roots_add(weft_world *world, weft__batch *batch, const weft_entity *entities,
+                      uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t row;
+        weft__chunk *chunk = weft__entity_chunk(world, entities[i], &row);
+        if (chunk == NULL) continue;
+        if (!weft__batch_add(world, batch, chunk, row)) return false;
+        if ((chunk->archetype->flags & WEFT__HAS_LINKED_GROUP) != 0 &&
+            (chunk->archetype->flags & WEFT__IS_RESIDUE) == 0 &&
+            !group_add(world, batch, chunk, row))
+            return false;
+    }
+    return true;
+}
+
+weft_result weft__destroy_all(weft_world *world, const weft_entity *entities, uint32_t count)
+{
+    weft__batch batch = {0};
+    weft_result result = WEFT_OK;
+    if (!roots_add(world, &batch, entities, count) || !weft__batch_finish(world, &batch))
+        result = weft__error_memory(world, "destruction of entities");
+    for (uint32_t i = 0; i < batch.count && result == WEFT_OK; i++)
+        result = weft__batch_target_death(world, &batch.entries[i]);
+    if (result == WEFT_OK) result = weft__batch_apply(world, &batch);
+    weft__batch_fini(world, &batch);
+    return result;
+}
+
+weft_result weft_entity_destroy_many(weft_world *world, const weft_entity *entities, uint32_t count)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__idle(world, "weft_entity_destroy_many");
+    if (result != WEFT_OK) return result;
+    if (entities == NULL && count != 0)
+        return weft__error_argument(world, "weft_entity_destroy_many");
+    return weft__destroy_all(world, entities, count);
+}

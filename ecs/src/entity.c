@@ -1,0 +1,328 @@
+/* entity.c: operations on single entities: look-up, values, add, remove, destroy, set archetype,
+ * swap. The moves themselves are in move.c; arrays are in entity_many.c. */
+#include "batch.h"
+#include "structure.h"
+
+#include <string.h>
+
+weft_component weft_component_prefab(const weft_world *world)
+{
+    return world == NULL ? WEFT__NO_COMPONENT : world->prefab;
+}
+
+weft_component weft_component_disabled(const weft_world *world)
+{
+    return world == NULL ? WEFT__NO_COMPONENT : world->disabled;
+}
+
+weft_component weft_component_linked_group(const weft_world *world)
+{
+    return world == NULL ? WEFT__NO_COMPONENT : world->linked_group;
+}
+
+/* ---- questions ---- */
+
+bool weft_entity_is_alive(const weft_world *world, weft_entity entity)
+{
+    uint64_t location;
+    return world != NULL && weft__directory_find(&world->directory, entity, &location);
+}
+
+weft_archetype weft_entity_archetype(const weft_world *world, weft_entity entity)
+{
+    uint32_t row;
+    const weft__chunk *chunk = world == NULL ? NULL : weft__entity_chunk(world, entity, &row);
+    return (weft_archetype){chunk == NULL ? 0 : chunk->archetype->id};
+}
+
+bool weft_entity_has(const weft_world *world, weft_entity entity, weft_component component)
+{
+    uint32_t row;
+    const weft__chunk *chunk = world == NULL ? NULL : weft__entity_chunk(world, entity, &row);
+    return chunk != NULL && weft__archetype_find(chunk->archetype, component.id) != WEFT__NONE;
+}
+
+/* ---- values ---- */
+
+/* Says why there is no value. */
+static weft_result no_value(const weft_world *world, weft_entity entity, weft_component component)
+{
+    const weft__type *type = weft__type_at(world, component);
+    if (type == NULL) return weft__error_component(world, component);
+    if (!weft_entity_has(world, entity, component)) {
+        if (!weft_entity_is_alive(world, entity)) return weft__error_stale(world, entity);
+        return weft__error_absent(world, entity, component);
+    }
+    return weft__error(world, WEFT_TYPE_MISMATCH, entity, component,
+                       "component \"%s\" %s", type->desc.name,
+                       (type->desc.flags & WEFT_SHARED) != 0
+                           ? "is SHARED: use weft_entity_shared and weft_entity_set_shared"
+                           : "is a tag and has no value: ask weft_entity_has");
+}
+
+/* Where a present component's value is; NULL for tags and shared components. */
+static void *value_of(const weft__chunk *chunk, uint32_t row, const weft__type_slot *slot)
+{
+    if (slot->column != 0) return weft__chunk_value(chunk, slot->column, row);
+    uint32_t offset = chunk->archetype->types[slot->type].chunk_offset;
+    return offset != WEFT__NONE ? chunk->chunk_values + offset : NULL;
+}
+
+static const weft__type_slot *slot_find(const weft__chunk *chunk, weft_component component)
+{
+    if (component.id == 0) return NULL;
+    return weft__archetype_slot(chunk->archetype, component.id);
+}
+
+const void *weft_entity_get(const weft_world *world, weft_entity entity, weft_component component)
+{
+    if (world == NULL) return NULL;
+    uint32_t row;
+    const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
+    const weft__type_slot *slot = chunk == NULL ? NULL : slot_find(chunk, component);
+    const void *value = slot == NULL ? NULL : value_of(chunk, row, slot);
+    if (__builtin_expect(value == NULL, 0)) no_value(world, entity, component);
+    return value;
+}
+
+static void slot_stamp(const weft_world *world, const weft__chunk *chunk, uint32_t row,
+                       const weft__type_slot *slot)
+{
+    uint32_t shift = chunk->layout->slice_shift;
+    weft_a32 *x_versions = weft__chunk_versions(chunk, slot->type);
+    if (slot->column != 0) {
+        weft__stamp(&x_versions[row >> shift], world->version);
+        return;
+    }
+    for (uint32_t s = 0; s < chunk->layout->slice_count; s++) /* one value for all slices */
+        weft__stamp(&x_versions[s], world->version);
+}
+
+void *weft_entity_write(weft_world *world, weft_entity entity, weft_component component)
+{
+    if (world == NULL) return NULL;
+    if ((world->busy & WEFT__BUSY_STEPPING) != 0) {
+        weft__error_busy(world, "weft_entity_write");
+        return NULL;
+    }
+    uint32_t row;
+    const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
+    const weft__type_slot *slot = chunk == NULL ? NULL : slot_find(chunk, component);
+    void *value = slot == NULL ? NULL : value_of(chunk, row, slot);
+    if (value == NULL)
+        no_value(world, entity, component);
+    else
+        slot_stamp(world, chunk, row, slot);
+    return value;
+}
+
+/* OK when `size` bytes are a value of this type; tags take size 0. */
+static weft_result value_check(const weft_world *world, const weft__type *type, const void *value,
+                               size_t size)
+{
+    uint32_t refused = WEFT_SHARED | WEFT_BUFFER | WEFT_SINGLETON;
+    if ((type->desc.flags & refused) != 0)
+        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, (weft_component){type->id},
+                           "weft_entity_set: component \"%s\" is no plain value: use the functions "
+                           "for shared, buffer or singleton components", type->desc.name);
+    if (size != type->desc.size)
+        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, (weft_component){type->id},
+                           "weft_entity_set: component \"%s\" has %zu bytes, the value %zu: pass "
+                           "the sizeof of its type", type->desc.name, type->desc.size, size);
+    if (value == NULL && size != 0) return weft__error_argument(world, "weft_entity_set");
+    return WEFT_OK;
+}
+
+static void value_set(weft_world *world, const weft__type *type, void *to, const void *value)
+{
+    if (to == NULL) return;
+    if (type->needs_destruct) weft__type_destruct(&world->memory, type, to, 1);
+    memcpy(to, value, type->desc.size);
+}
+
+weft_result weft_entity_set(weft_world *world, weft_entity entity, weft_component component,
+                            const void *value, size_t size)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    const weft__type *type = weft__type_at(world, component);
+    if (type == NULL) return weft__error_component(world, component);
+    weft_result result = value_check(world, type, value, size);
+    if (result != WEFT_OK) return result;
+    if ((world->busy & WEFT__BUSY_STEPPING) != 0) return weft__idle(world, "weft_entity_set");
+    uint32_t row;
+    const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
+    if (chunk == NULL) return weft__error_stale(world, entity);
+    const weft__type_slot *slot = slot_find(chunk, component);
+    if (slot == NULL) {
+        result = weft_entity_add(world, entity, component);
+        if (result != WEFT_OK) return result;
+        chunk = weft__entity_chunk(world, entity, &row);
+        slot = slot_find(chunk, component);
+    }
+    slot_stamp(world, chunk, row, slot);
+    value_set(world, type, value_of(chunk, row, slot), value);
+    return WEFT_OK;
+}
+
+/* ---- add and remove ---- */
+
+/* Follows a plan with one row; a residue without anything left dies. */
+static weft_result row_follow(weft_world *world, const weft__plan *plan, weft__chunk *chunk,
+                              uint32_t row)
+{
+    if (plan->to == plan->from) return WEFT_OK;
+    if ((plan->to->flags & WEFT__IS_RESIDUE) != 0 && weft__archetype_is_spent(world, plan->to))
+        return weft__rows_die(world, chunk, NULL, row, 1);
+    if (plan->to->shared_count == 0) return weft__row_move_by(world, plan, chunk, row, plan->to->tuple0);
+    weft__tuple *to = weft__tuple_follow(world, chunk->tuple, plan->to);
+    if (to == NULL) return world->error->code;
+    weft_result result = weft__row_move_by(world, plan, chunk, row, to);
+    weft__tuple_release(world, to);
+    return result;
+}
+
+/* OK when a component may be added to and removed from archetypes. */
+static weft_result component_check(const weft_world *world, weft_component component)
+{
+    const weft__type *type = weft__type_at(world, component);
+    if (type == NULL) return weft__error_component(world, component);
+    if ((type->desc.flags & WEFT_SINGLETON) == 0) return WEFT_OK;
+    return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
+                       "component \"%s\" is a SINGLETON and belongs to no entity: use "
+                       "weft_singleton_write", type->desc.name);
+}
+
+static weft_result component_change(weft_world *world, weft_entity entity,
+                                    weft_component component, bool is_remove)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__idle(world, is_remove ? "weft_entity_remove" : "weft_entity_add");
+    if (result == WEFT_OK) result = component_check(world, component);
+    if (result != WEFT_OK) return result;
+    uint32_t row;
+    weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
+    if (chunk == NULL) return weft__error_stale(world, entity);
+    const weft__plan *plan =
+        weft__archetype_edge(world, chunk->archetype, component.id, is_remove);
+    return plan == NULL ? world->error->code : row_follow(world, plan, chunk, row);
+}
+
+weft_result weft_entity_add(weft_world *world, weft_entity entity, weft_component component)
+{
+    return component_change(world, entity, component, false);
+}
+
+weft_result weft_entity_remove(weft_world *world, weft_entity entity, weft_component component)
+{
+    return component_change(world, entity, component, true);
+}
+
+weft_result weft_entity_set_archetype(weft_world *world, weft_entity entity, weft_archetype handle)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__idle(world, "weft_entity_set_archetype");
+    if (result != WEFT_OK) return result;
+    weft__archetype *to = weft__archetype_at(world, handle);
+    if (to == NULL) return WEFT_BAD_HANDLE;
+    uint32_t row;
+    weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
+    if (chunk == NULL) return weft__error_stale(world, entity);
+    const weft__archetype *from = chunk->archetype;
+    for (uint32_t i = 0; i < from->type_count; i++) {
+        const weft__type *type = from->types[i].type;
+        bool is_bound = (type->desc.flags & WEFT_CLEANUP) != 0 || type->id == world->residue.id;
+        if (is_bound && weft__archetype_find(to, type->id) == WEFT__NONE)
+            return weft__error(world, WEFT_INVALID_ARGUMENT, entity, (weft_component){type->id},
+                               "weft_entity_set_archetype: the archetype lacks the cleanup "
+                               "component \"%s\": remove it with weft_entity_remove first",
+                               type->desc.name);
+    }
+    const weft__plan *plan = weft__plan_obtain(world, chunk->archetype, to);
+    return plan == NULL ? world->error->code : row_follow(world, plan, chunk, row);
+}
+
+/* ---- destroy ---- */
+
+weft_result weft_entity_destroy(weft_world *world, weft_entity entity)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__idle(world, "weft_entity_destroy");
+    if (result != WEFT_OK) return result;
+    uint32_t row;
+    weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
+    if (chunk == NULL) return weft__error_stale(world, entity);
+    uint32_t slow = WEFT__HAS_CLEANUP | WEFT__HAS_LINKED_GROUP | WEFT__IS_RESIDUE;
+    if (__builtin_expect((chunk->archetype->flags & slow) != 0, 0))
+        return weft__destroy_all(world, &entity, 1);
+    weft__directory_free_owner(&world->directory, entity);
+    weft__rows_discard(world, NULL, chunk, NULL, row, 1);
+    weft__row_close(world, chunk, row);
+    return WEFT_OK;
+}
+
+/* ---- swap ---- */
+
+static void bytes_swap(char *a, char *b, size_t bytes)
+{
+    char scratch[256];
+    for (size_t done = 0; done < bytes; done += sizeof scratch) {
+        size_t n = bytes - done < sizeof scratch ? bytes - done : sizeof scratch;
+        memcpy(scratch, a + done, n);
+        memcpy(a + done, b + done, n);
+        memcpy(b + done, scratch, n);
+    }
+}
+
+static void bit_swap(const weft__chunk *a, uint32_t row_a, const weft__chunk *b, uint32_t row_b,
+                     uint32_t enableable)
+{
+    weft_a64 *x_a = &weft__chunk_disabled(a, enableable)[row_a / 64];
+    weft_a64 *x_b = &weft__chunk_disabled(b, enableable)[row_b / 64];
+    uint64_t bit_a = UINT64_C(1) << row_a % 64, bit_b = UINT64_C(1) << row_b % 64;
+    /* relaxed: the world is idle */
+    bool is_a = (at_load_rlx(x_a) & bit_a) != 0, is_b = (at_load_rlx(x_b) & bit_b) != 0;
+    if (is_a == is_b) return;
+    uint32_t shift = a->layout->slice_shift;
+    weft_a32 *x_count_a = &weft__chunk_disabled_counts(a, enableable)[row_a >> shift];
+    weft_a32 *x_count_b = &weft__chunk_disabled_counts(b, enableable)[row_b >> shift];
+    at_store_rlx(x_a, at_load_rlx(x_a) ^ bit_a); /* relaxed: idle */
+    at_store_rlx(x_b, at_load_rlx(x_b) ^ bit_b); /* relaxed: idle */
+    uint32_t one = is_a ? 1u : UINT32_MAX;
+    at_store_rlx(x_count_a, at_load_rlx(x_count_a) - one); /* relaxed: idle */
+    at_store_rlx(x_count_b, at_load_rlx(x_count_b) + one); /* relaxed: idle */
+}
+
+static void rows_swap(const weft_world *world, const weft__chunk *a, uint32_t row_a,
+                      const weft__chunk *b, uint32_t row_b)
+{
+    const weft__archetype *archetype = a->archetype;
+    for (uint32_t column = 1; column < a->layout->column_count; column++)
+        bytes_swap(weft__chunk_value(a, column, row_a), weft__chunk_value(b, column, row_b),
+                   a->layout->columns[column].bytes);
+    uint32_t shift = a->layout->slice_shift;
+    for (uint32_t type = 0; type < archetype->type_count; type++) {
+        weft__stamp(weft__chunk_versions(a, type) + (row_a >> shift), world->version);
+        weft__stamp(weft__chunk_versions(b, type) + (row_b >> shift), world->version);
+        uint32_t enableable = archetype->types[type].enableable;
+        if (enableable != WEFT__NONE) bit_swap(a, row_a, b, row_b, enableable);
+    }
+}
+
+weft_result weft_entity_swap(weft_world *world, weft_entity a, weft_entity b)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__idle(world, "weft_entity_swap");
+    if (result != WEFT_OK) return result;
+    uint32_t row_a, row_b;
+    const weft__chunk *chunk_a = weft__entity_chunk(world, a, &row_a);
+    const weft__chunk *chunk_b = weft__entity_chunk(world, b, &row_b);
+    if (chunk_a == NULL) return weft__error_stale(world, a);
+    if (chunk_b == NULL) return weft__error_stale(world, b);
+    if (chunk_a->tuple != chunk_b->tuple)
+        return weft__error(world, WEFT_TYPE_MISMATCH, a, WEFT__NO_COMPONENT,
+                           "weft_entity_swap: the entities differ in archetype or shared values: "
+                           "bring both to one with weft_entity_set_archetype or "
+                           "weft_entity_set_shared");
+    if (chunk_a != chunk_b || row_a != row_b) rows_swap(world, chunk_a, row_a, chunk_b, row_b);
+    return WEFT_OK;
+}

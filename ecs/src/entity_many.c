@@ -1,0 +1,251 @@
+/* entity_many.c: creation of entities (one, many, with data), changes of many entities at once, and
+ * gathering of values. All or none: room is reserved before anything is written. */
+#include "batch.h"
+#include "structure.h"
+
+#include <string.h>
+
+/* ---- creation ---- */
+
+/* Ids and components of reserved rows; `out` may be NULL. */
+static void spans_fill(weft_world *world, const weft__spans *spans, weft_entity *out)
+{
+    for (uint32_t i = 0; i < spans->count; i++) {
+        weft__span span = spans->items[i];
+        weft__directory_allocate_owner(&world->directory, span.count,
+                                       weft__chunk_entities(span.chunk) + span.row, out,
+                                       weft__location(span.chunk, span.row));
+        weft__rows_fill(world, span.chunk, span.row, span.count);
+        if (out != NULL) out += span.count;
+    }
+}
+
+static weft_result rows_prepare(weft_world *world, weft__tuple *tuple, uint32_t count,
+                                weft__spans *spans)
+{
+    weft_result result = weft__directory_reserve_owner(&world->directory, count);
+    if (result != WEFT_OK) return weft__error_limit(world, result, "creation of entities");
+    return weft__rows_reserve(world, tuple, count, spans);
+}
+
+weft_result weft__rows_create(weft_world *world, weft__tuple *tuple, uint32_t count,
+                              weft_entity *out)
+{
+    weft__spans spans = {0};
+    weft_result result = rows_prepare(world, tuple, count, &spans);
+    if (result == WEFT_OK) spans_fill(world, &spans, out);
+    weft__spans_fini(world, &spans);
+    return result;
+}
+
+weft_entity weft_entity_create(weft_world *world, weft_archetype handle)
+{
+    weft_entity entity = {0, 0};
+    if (world == NULL || weft__idle(world, "weft_entity_create") != WEFT_OK) return entity;
+    weft__archetype *archetype = weft__archetype_at(world, handle);
+    if (archetype == NULL) return entity;
+    weft__chunk *chunk = archetype->tuple0->room;
+    if (chunk == NULL || !weft__directory_reserve_one_owner(&world->directory)) {
+        weft__rows_create(world, archetype->tuple0, 1, &entity);
+        return entity;
+    }
+    uint32_t row = chunk->count++;
+    entity = weft__directory_allocate_one_owner(&world->directory, weft__location(chunk, row));
+    weft__chunk_entities(chunk)[row] = entity;
+    weft__chunk_count_rows(world, chunk, 1);
+    if (chunk->count == chunk->capacity) weft__chunk_room_update(chunk);
+    weft__rows_fill(world, chunk, row, 1);
+    return entity;
+}
+
+/* The archetype of a caller's list, checked. */
+static weft__archetype *archetype_of(weft_world *world, const weft_component *components,
+                                     uint32_t count, const char *what)
+{
+    if (weft__idle(world, what) != WEFT_OK) return NULL;
+    uint32_t *list = weft__components_sort(world, components, count, what);
+    if (list == NULL) return NULL;
+    weft__archetype *archetype = weft__archetype_obtain(world, list, count);
+    weft__components_free(world, list, count);
+    return archetype;
+}
+
+weft_result weft_entity_create_many(weft_world *world, const weft_component *components,
+                                    uint32_t component_count, uint32_t count, weft_entity *out)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    const weft__archetype *archetype =
+        archetype_of(world, components, component_count, "weft_entity_create_many");
+    if (archetype == NULL) return world->error->code;
+    return weft__rows_create(world, archetype->tuple0, count, out);
+}
+
+/* One caller's column: where it goes and what is in it (NULL: zeroes). */
+typedef struct source {
+    const weft__type *type;
+    uint32_t column;
+    uint32_t position; /* among the types */
+    const char *values;
+} source;
+
+static weft_result source_make(const weft_world *world, const weft__archetype *archetype,
+                               weft_component component, const void *values, source *out)
+{
+    const weft__type_slot *slot = weft__archetype_slot(archetype, component.id);
+    const weft__type *type = archetype->types[slot->type].type;
+    *out = (source){type, slot->column, slot->type, values};
+    bool is_plain = slot->column != 0 && (type->desc.flags & WEFT_BUFFER) == 0;
+    if (values == NULL || is_plain) return WEFT_OK;
+    return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
+                       "weft_entity_create_filled: component \"%s\" has no plain column: pass "
+                       "NULL for its values", type->desc.name);
+}
+
+static void span_fill_values(weft_world *world, const source *sources, uint32_t source_count,
+                             weft__span span, size_t done)
+{
+    weft__chunk *chunk = span.chunk;
+    for (uint32_t i = 0; i < source_count; i++) {
+        const source *s = &sources[i];
+        if (s->column == 0) continue;
+        char *to = weft__chunk_value(chunk, s->column, span.row);
+        size_t bytes = s->type->value_bytes;
+        if (s->values != NULL)
+            memcpy(to, s->values + done * bytes, span.count * bytes);
+        else if (chunk->is_zero)
+            weft__type_construct_zeroed(s->type, to, span.count);
+        else
+            weft__type_construct(s->type, to, span.count);
+    }
+    for (uint32_t i = 0; i < source_count; i++)
+        weft__rows_stamp(chunk, sources[i].position, span.row, span.count, world->version);
+}
+
+static weft_result filled_create(weft_world *world, weft__tuple *tuple, const source *sources,
+                                 uint32_t source_count, uint32_t count, weft_entity *out)
+{
+    weft__spans spans = {0};
+    weft_result result = rows_prepare(world, tuple, count, &spans);
+    size_t done = 0;
+    for (uint32_t i = 0; i < spans.count && result == WEFT_OK; i++) {
+        weft__span span = spans.items[i];
+        weft__directory_allocate_owner(&world->directory, span.count,
+                                       weft__chunk_entities(span.chunk) + span.row,
+                                       out == NULL ? NULL : out + done,
+                                       weft__location(span.chunk, span.row));
+        span_fill_values(world, sources, source_count, span, done);
+        done += span.count;
+    }
+    weft__spans_fini(world, &spans);
+    return result;
+}
+
+weft_result weft_entity_create_filled(weft_world *world, const weft_component *components,
+                                      const void *const *values, uint32_t component_count,
+                                      uint32_t count, weft_entity *out)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    if (values == NULL && component_count != 0)
+        return weft__error_argument(world, "weft_entity_create_filled");
+    const weft__archetype *archetype =
+        archetype_of(world, components, component_count, "weft_entity_create_filled");
+    if (archetype == NULL) return world->error->code;
+    source inline_sources[16], *sources = inline_sources;
+    if (component_count > 16)
+        sources = weft__alloc(&world->memory, WEFT__MEMORY_OTHER, component_count, sizeof *sources,
+                              _Alignof(source));
+    if (sources == NULL) return weft__error_memory(world, "weft_entity_create_filled");
+    weft_result result = WEFT_OK;
+    for (uint32_t i = 0; i < component_count && result == WEFT_OK; i++)
+        result = source_make(world, archetype, components[i], values[i], &sources[i]);
+    if (result == WEFT_OK)
+        result =
+            filled_create(world, archetype->tuple0, sources, component_count, count, out);
+    if (sources != inline_sources)
+        weft__free(&world->memory, WEFT__MEMORY_OTHER, sources, component_count, sizeof *sources,
+                   _Alignof(source));
+    return result;
+}
+
+/* ---- change of many ---- */
+
+static weft_result entities_add(weft_world *world, weft__batch *batch, const weft_entity *entities,
+                                uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t row;
+        weft__chunk *chunk = weft__entity_chunk(world, entities[i], &row);
+        if (chunk == NULL) return weft__error_stale(world, entities[i]);
+        if (!weft__batch_add(world, batch, chunk, row))
+            return weft__error_memory(world, "weft_entity_change_many");
+    }
+    if (weft__batch_finish(world, batch)) return WEFT_OK;
+    return weft__error_memory(world, "weft_entity_change_many");
+}
+
+/* Sorted, checked lists of components to add and to remove. */
+typedef struct change {
+    uint32_t *add;
+    uint32_t *remove;
+    uint32_t add_count;
+    uint32_t remove_count;
+} change;
+
+static weft_result entry_target(weft_world *world, weft__batch_entry *entry, const change *c)
+{
+    weft__archetype *to = weft__archetype_change(world, entry->chunk->archetype, c->add,
+                                                 c->add_count, c->remove, c->remove_count);
+    if (to == NULL) return world->error->code;
+    if (weft__archetype_is_spent(world, to) && to != entry->chunk->archetype) return WEFT_OK;
+    return weft__batch_target(world, entry, to);
+}
+
+static weft_result change_apply(weft_world *world, const weft_entity *entities, uint32_t count,
+                                const change *c)
+{
+    weft__batch batch = {0};
+    weft_result result = entities_add(world, &batch, entities, count);
+    for (uint32_t i = 0; i < batch.count && result == WEFT_OK; i++)
+        result = entry_target(world, &batch.entries[i], c);
+    if (result == WEFT_OK) result = weft__batch_apply(world, &batch);
+    weft__batch_fini(world, &batch);
+    return result;
+}
+
+weft_result weft_entity_change_many(weft_world *world, const weft_entity *entities, uint32_t count,
+                                    const weft_component *add, uint32_t add_count,
+                                    const weft_component *remove, uint32_t remove_count)
+{
+    const char *what = "weft_entity_change_many";
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__idle(world, what);
+    if (result != WEFT_OK) return result;
+    if (entities == NULL && count != 0) return weft__error_argument(world, what);
+    change c = {.add_count = add_count, .remove_count = remove_count};
+    c.add = weft__components_sort(world, add, add_count, what);
+    if (c.add == NULL) return world->error->code;
+    c.remove = weft__components_sort(world, remove, remove_count, what);
+    result = c.remove == NULL ? world->error->code : change_apply(world, entities, count, &c);
+    weft__components_free(world, c.add, add_count);
+    if (c.remove != NULL) weft__components_free(world, c.remove, remove_count);
+    return result;
+}
+
+/* ---- gather ---- */
+
+weft_result weft_entity_gather(const weft_world *world, const weft_entity *entities, uint32_t count,
+                               weft_component component, void *out)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    const weft__type *type = weft__type_at(world, component);
+    if (type == NULL) return weft__error_component(world, component);
+    if ((entities == NULL || out == NULL) && count != 0)
+        return weft__error_argument(world, "weft_entity_gather");
+    char *to = out;
+    for (uint32_t i = 0; i < count; i++, to += type->desc.size) {
+        const void *value = weft_entity_get(world, entities[i], component);
+        if (value == NULL) return world->error->code;
+        memcpy(to, value, type->desc.size);
+    }
+    return WEFT_OK;
+}

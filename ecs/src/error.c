@@ -1,0 +1,82 @@
+/* error.c: the last error of a world: code, entity, component, and a sentence that says what to do.
+ * Owner only (functions that any thread may call do not set it). */
+#include "world_private.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+weft_result weft__error(const weft_world *world, weft_result code, weft_entity entity,
+                        weft_component component, const char *format, ...)
+{
+    weft_error *error = world->error;
+    error->code = code;
+    error->entity = entity;
+    error->component = component;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->text, sizeof error->text, format, arguments);
+    va_end(arguments);
+    return code;
+}
+
+weft_result weft__error_memory(const weft_world *world, const char *what)
+{
+    return weft__error(world, WEFT_OUT_OF_MEMORY, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "%s: out of memory; nothing changed: free memory and try again", what);
+}
+
+weft_result weft__error_limit(const weft_world *world, weft_result code, const char *what)
+{
+    if (code == WEFT_OUT_OF_MEMORY) return weft__error_memory(world, what);
+    return weft__error(world, WEFT_LIMIT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "%s: a limit of the world \"%s\" is reached (%u blocks of %u entities, %u "
+                       "megachunks); nothing changed: raise it in weft_world_desc",
+                       what, world->desc.name, world->desc.entity_block_limit, WEFT__BLOCK_SLOTS,
+                       world->desc.megachunk_limit);
+}
+
+weft_result weft__error_stale(const weft_world *world, weft_entity entity)
+{
+    return weft__error(world, WEFT_STALE_ENTITY, entity, WEFT__NO_COMPONENT,
+                       "entity %u:%u is not alive in world \"%s\" (null, destroyed, deferred, or "
+                       "of another world): check weft_entity_is_alive before use",
+                       entity.index, entity.version, world->desc.name);
+}
+
+weft_result weft__error_component(const weft_world *world, weft_component component)
+{
+    return weft__error(world, WEFT_BAD_HANDLE, WEFT__NO_ENTITY, component,
+                       "component %u is not registered in world \"%s\": ids are per world, use "
+                       "what weft_component_create of this world returned",
+                       component.id, world->desc.name);
+}
+
+weft_result weft__error_absent(const weft_world *world, weft_entity entity,
+                               weft_component component)
+{
+    return weft__error(world, WEFT_NOT_FOUND, entity, component,
+                       "entity %u:%u has no component \"%s\": add it first, or ask "
+                       "weft_entity_has",
+                       entity.index, entity.version, weft__type_name(world, component.id));
+}
+
+weft_result weft__error_busy(const weft_world *world, const char *what)
+{
+    bool is_stepping = (world->busy & WEFT__BUSY_STEPPING) != 0;
+    return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT, "%s: %s", what,
+                       is_stepping ? "systems are running: record a command (weft_slice_commands)"
+                                   : "a query is being iterated: end the loop (weft_query_end) or "
+                                     "record commands and play them after it");
+}
+
+weft_result weft__error_argument(const weft_world *world, const char *what)
+{
+    return weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "%s: an argument is NULL or out of range", what);
+}
+
+const char *weft__type_name(const weft_world *world, uint32_t component)
+{
+    const weft__type *type = weft__type_at(world, (weft_component){component});
+    return type == NULL ? "(none)" : type->desc.name;
+}

@@ -1,0 +1,279 @@
+/* move.c: whole moves: a run of rows, one row (the fast path of add and remove), and whole chunks
+ * that change archetype or shared values by editing their metadata only. Owner, serial; everything
+ * that can fail comes first. */
+#include "bits.h"
+#include "chunk_memory.h"
+#include "structure.h"
+
+#include <string.h>
+
+/* ---- runs ---- */
+
+weft_result weft__rows_move(weft_world *world, weft__chunk *from, const uint32_t *rows,
+                            uint32_t first, uint32_t count, weft__tuple *to)
+{
+    const weft__plan *plan = weft__plan_obtain(world, from->archetype, to->archetype);
+    if (plan == NULL) return world->error->code;
+    if (from->tuple == to || count == 0) return WEFT_OK;
+    weft__spans spans = {0};
+    weft_result result = weft__rows_reserve(world, to, count, &spans);
+    uint32_t done = 0;
+    for (uint32_t i = 0; i < spans.count; i++) {
+        weft__rows_copy(world, plan, from, rows != NULL ? rows + done : NULL, first + done,
+                        spans.items[i]);
+        done += spans.items[i].count;
+    }
+    weft__spans_fini(world, &spans);
+    if (result != WEFT_OK) return result;
+    weft__rows_discard(world, plan, from, rows, first, count);
+    weft__rows_close(world, from, rows, first, count);
+    weft__chunk_settle(world, from, count);
+    return WEFT_OK;
+}
+
+/* ---- one row ---- */
+
+static inline void value_copy(char *to, const char *from, size_t bytes)
+{
+    if (bytes == 12)
+        memcpy(to, from, 12);
+    else if (bytes == 8)
+        memcpy(to, from, 8);
+    else if (bytes == 4)
+        memcpy(to, from, 4);
+    else
+        memcpy(to, from, bytes);
+}
+
+/* The versions of one row's slice follow it; the owner is alone, so plain stores will do. */
+static void version_follow(weft_a32 *x_to, const weft_a32 *x_from)
+{
+    uint32_t version = at_load_rlx(x_from), now = at_load_rlx(x_to); /* relaxed: idle */
+    if (version != now && version != 0 && (now == 0 || (int32_t)(version - now) > 0))
+        at_store_rlx(x_to, version); /* relaxed: idle */
+}
+
+static void row_copy_types(const weft_world *world, const weft__plan *plan, const weft__chunk *from,
+                           uint32_t row, const weft__chunk *to, uint32_t to_row)
+{
+    uint32_t s = row >> from->layout->slice_shift, t = to_row >> to->layout->slice_shift;
+    for (uint32_t i = 0; i < plan->kept_count; i++) {
+        uint32_t a = plan->kept[2 * i], b = plan->kept[2 * i + 1];
+        version_follow(weft__chunk_versions(to, b) + t, weft__chunk_versions(from, a) + s);
+    }
+    for (uint32_t i = 0; i < plan->new_type_count; i++)
+        weft__stamp(weft__chunk_versions(to, plan->new_types[i]) + t, world->version);
+}
+
+static void row_copy(weft_world *world, const weft__plan *plan, const weft__chunk *from,
+                     uint32_t row, weft__chunk *to, uint32_t to_row)
+{
+    uint64_t bytes = 0;
+    weft_entity entity = weft__chunk_entities(from)[row];
+    weft__chunk_entities(to)[to_row] = entity;
+    for (uint32_t i = 0; i < plan->copy_count; i++) {
+        const weft__column_copy *copy = &plan->copies[i];
+        char *target = to->base + to->layout->columns[copy->to].offset;
+        const char *source = from->base + from->layout->columns[copy->from].offset;
+        value_copy(target + (size_t)to_row * copy->bytes, source + (size_t)row * copy->bytes,
+                   copy->bytes);
+        bytes += copy->bytes;
+    }
+    for (uint32_t i = 0; i < plan->added_count; i++) {
+        const weft__type *type = to->archetype->format->types[plan->added[i]];
+        char *value = weft__chunk_value(to, plan->added[i], to_row);
+        if (!to->is_zero) memset(value, 0, type->value_bytes);
+        weft__type_construct_zeroed(type, value, 1);
+    }
+    row_copy_types(world, plan, from, row, to, to_row);
+    weft__directory_place(&world->directory, entity, weft__location(to, to_row));
+    /* relaxed: statistics, and the owner is alone */
+    at_store_rlx(&world->x_rows_moved, at_load_rlx(&world->x_rows_moved) + 1);
+    at_store_rlx(&world->x_bytes_moved, at_load_rlx(&world->x_bytes_moved) + bytes);
+}
+
+/* Swap-back of one row of a chunk without enableable types. */
+static void row_close(weft_world *world, weft__chunk *chunk, uint32_t row)
+{
+    uint32_t last = --chunk->count;
+    chunk->is_zero = false;
+    if (row == last) return;
+    for (uint32_t column = 0; column < chunk->layout->column_count; column++) {
+        const weft__column *place = &chunk->layout->columns[column];
+        char *values = chunk->base + place->offset;
+        value_copy(values + (size_t)row * place->bytes, values + (size_t)last * place->bytes,
+                   place->bytes);
+    }
+    weft__directory_place(&world->directory, weft__chunk_entities(chunk)[row],
+                          weft__location(chunk, row));
+    uint32_t shift = chunk->layout->slice_shift, s = row >> shift, t = last >> shift;
+    for (uint32_t type = 0; type < chunk->archetype->type_count && s != t; type++)
+        version_follow(weft__chunk_versions(chunk, type) + s,
+                       weft__chunk_versions(chunk, type) + t);
+}
+
+void weft__row_close(weft_world *world, weft__chunk *chunk, uint32_t row)
+{
+    if (chunk->archetype->enableable_count == 0)
+        row_close(world, chunk, row);
+    else
+        weft__rows_close(world, chunk, NULL, row, 1);
+    weft__chunk_settle(world, chunk, 1);
+}
+
+weft_result weft__row_move(weft_world *world, weft__chunk *from, uint32_t row, weft__tuple *to)
+{
+    return weft__rows_move(world, from, NULL, row, 1, to);
+}
+
+weft_result weft__row_move_by(weft_world *world, const weft__plan *plan, weft__chunk *from,
+                              uint32_t row, weft__tuple *to)
+{
+    weft__chunk *target = to->room;
+    uint32_t enableable = plan->from->enableable_count, shared = plan->to->shared_count;
+    if (target == NULL || target == from || (enableable | shared) != 0)
+        return weft__rows_move(world, from, NULL, row, 1, to);
+    uint32_t to_row = target->count++;
+    row_copy(world, plan, from, row, target, to_row);
+    weft__chunk_count_rows(world, target, 1);
+    if (target->count == target->capacity) weft__chunk_room_update(target);
+    weft__rows_discard(world, plan, from, NULL, row, 1);
+    weft__row_close(world, from, row);
+    return WEFT_OK;
+}
+
+/* ---- whole chunks in place ---- */
+
+static void versions_copy(const weft_world *world, const weft__plan *plan, const weft__chunk *chunk,
+                          const weft__side *side)
+{
+    uint32_t slices = chunk->layout->slice_count;
+    for (uint32_t i = 0; i < plan->kept_count; i++)
+        memcpy(side->x_versions + (size_t)plan->kept[2 * i + 1] * slices,
+               chunk->x_versions + (size_t)plan->kept[2 * i] * slices, slices * sizeof(weft_a32));
+    for (uint32_t i = 0; i < plan->new_type_count; i++)
+        for (uint32_t s = 0; s < slices; s++)
+            at_init(&side->x_versions[(size_t)plan->new_types[i] * slices + s], world->version);
+}
+
+static void bits_copy(const weft__plan *plan, const weft__chunk *chunk, const weft__side *side)
+{
+    uint32_t slices = chunk->layout->slice_count, words = chunk->layout->mask_words;
+    for (uint32_t i = 0; i < plan->kept_count; i++) {
+        const weft__type_ref *a = &plan->from->types[plan->kept[2 * i]];
+        const weft__type_ref *b = &plan->to->types[plan->kept[2 * i + 1]];
+        if (a->enableable != WEFT__NONE) {
+            memcpy(side->x_disabled + (size_t)b->enableable * words,
+                   chunk->x_disabled + (size_t)a->enableable * words, words * sizeof(weft_a64));
+            memcpy(side->x_disabled_counts + (size_t)b->enableable * slices,
+                   chunk->x_disabled_counts + (size_t)a->enableable * slices,
+                   slices * sizeof(weft_a32));
+        }
+        if (a->chunk_offset != WEFT__NONE)
+            memcpy(side->chunk_values + b->chunk_offset, chunk->chunk_values + a->chunk_offset,
+                   a->type->chunk_bytes);
+    }
+}
+
+/* Stamps the shared types whose value differs between the tuples (same archetype). */
+static void shared_stamp(const weft_world *world, const weft__chunk *chunk, const weft__tuple *to)
+{
+    const weft__archetype *archetype = chunk->archetype;
+    for (uint32_t type = 0; type < archetype->type_count; type++) {
+        uint32_t shared = archetype->types[type].shared;
+        if (shared == WEFT__NONE || chunk->tuple->values[shared] == to->values[shared]) continue;
+        for (uint32_t s = 0; s < chunk->layout->slice_count; s++)
+            weft__stamp(weft__chunk_versions(chunk, type) + s, world->version);
+    }
+}
+
+static void chunk_retarget(weft_world *world, const weft__plan *plan, weft__chunk *chunk,
+                           weft__tuple *to, const weft__side *side)
+{
+    uint32_t rows = chunk->count;
+    weft__tuple *from = chunk->tuple;
+    weft__chunk_count_rows(world, chunk, -(int64_t)rows);
+    weft__chunk_room_remove(chunk);
+    if (side != NULL) {
+        versions_copy(world, plan, chunk, side);
+        bits_copy(plan, chunk, side);
+        weft__side_free(&world->memory, chunk->archetype, chunk->side, chunk->side_bytes);
+        weft__side_install(chunk, side);
+        weft__chunk_unlist(chunk);
+        chunk->archetype = to->archetype;
+        chunk->list_index = to->archetype->chunk_count;
+        to->archetype->chunks[to->archetype->chunk_count++] = chunk;
+    } else {
+        shared_stamp(world, chunk, to);
+    }
+    chunk->tuple = to;
+    to->chunk_count++;
+    to->holders++;
+    weft__chunk_count_rows(world, chunk, rows);
+    weft__chunk_room_update(chunk);
+    from->chunk_count--;
+    weft__tuple_release(world, from);
+}
+
+/* Room in the chunk lists of all destinations. */
+static bool lists_reserve(weft_world *world, weft__tuple *const *to, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) to[i]->archetype->arriving++;
+    bool is_ready = true;
+    for (uint32_t i = 0; i < count && is_ready; i++)
+        is_ready = weft__chunk_list_reserve(world, to[i]->archetype, to[i]->archetype->arriving);
+    for (uint32_t i = 0; i < count; i++) to[i]->archetype->arriving = 0;
+    return is_ready;
+}
+
+/* One change of archetype, prepared. */
+typedef struct retarget {
+    const weft__plan *plan;
+    weft__side side; /* block NULL: the archetype stays */
+    bool is_new;     /* side is to be installed */
+} retarget;
+
+static void retargets_free(weft_world *world, retarget *list, weft__tuple *const *to,
+                           uint32_t prepared, uint32_t count)
+{
+    for (uint32_t i = 0; i < prepared; i++)
+        weft__side_free(&world->memory, to[i]->archetype, list[i].side.block, list[i].side.bytes);
+    weft__free(&world->memory, WEFT__MEMORY_COMMANDS, list, count, sizeof *list,
+               _Alignof(retarget));
+}
+
+static retarget *retargets_make(weft_world *world, weft__chunk *const *chunks,
+                                weft__tuple *const *to, uint32_t count)
+{
+    retarget *list = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_COMMANDS, count, sizeof *list,
+                                        _Alignof(retarget));
+    if (list == NULL) return NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        weft__archetype *from = chunks[i]->archetype, *target = to[i]->archetype;
+        if (from == target) continue;
+        WEFT_ASSERT(from->format == target->format);
+        list[i].is_new = true;
+        list[i].plan = weft__plan_obtain(world, from, target);
+        if (list[i].plan != NULL &&
+            weft__side_allocate(&world->memory, target, chunks[i]->layout, &list[i].side))
+            continue;
+        retargets_free(world, list, to, i, count);
+        return NULL;
+    }
+    return list;
+}
+
+weft_result weft__chunks_retarget(weft_world *world, weft__chunk *const *chunks,
+                                  weft__tuple *const *to, uint32_t count)
+{
+    if (count == 0) return WEFT_OK;
+    retarget *list =
+        lists_reserve(world, to, count) ? retargets_make(world, chunks, to, count) : NULL;
+    if (list == NULL) return weft__error_memory(world, "change of whole chunks");
+    for (uint32_t i = 0; i < count; i++)
+        if (chunks[i]->tuple != to[i])
+            chunk_retarget(world, list[i].plan, chunks[i], to[i],
+                           list[i].is_new ? &list[i].side : NULL);
+    retargets_free(world, list, to, 0, count);
+    return WEFT_OK;
+}

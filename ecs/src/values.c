@@ -1,0 +1,118 @@
+/* values.c: what happens to runs of component values: construction, destruction, replication, and
+ * visits of entity references, with lifecycle hooks and dynamic buffers taken care of. Pure
+ * dispatch: touches no world. Threads: whoever owns the rows. */
+#include "types.h"
+
+#include <string.h>
+
+static weft_buffer *buffer_at(void *values, const weft__type *type, uint32_t i)
+{
+    return (weft_buffer *)(void *)((char *)values + (size_t)i * type->value_bytes);
+}
+
+static size_t value_bytes(const weft__type *type)
+{
+    return type->value_bytes != 0 ? type->value_bytes : type->desc.size;
+}
+
+void weft__type_construct_zeroed(const weft__type *type, void *values, uint32_t count)
+{
+    if (!type->needs_construct) return;
+    if ((type->desc.flags & WEFT_BUFFER) == 0) {
+        type->desc.hooks.construct(values, count, type->desc.hooks.user);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        buffer_at(values, type, i)->capacity = type->desc.buffer_capacity;
+}
+
+void weft__type_construct(const weft__type *type, void *values, uint32_t count)
+{
+    memset(values, 0, count * value_bytes(type));
+    weft__type_construct_zeroed(type, values, count);
+}
+
+static void buffer_destruct(weft__memory *memory, const weft__type *type, weft_buffer *buffer)
+{
+    const weft_component_hooks *hooks = &type->desc.hooks;
+    if (hooks->destruct != NULL && buffer->count != 0)
+        hooks->destruct(weft_buffer_data(buffer), buffer->count, hooks->user);
+    weft__free(memory, WEFT__MEMORY_BUFFERS, buffer->heap, buffer->capacity, type->desc.size, 16);
+}
+
+void weft__type_destruct(weft__memory *memory, const weft__type *type, void *values, uint32_t count)
+{
+    if (!type->needs_destruct) return;
+    if ((type->desc.flags & WEFT_BUFFER) == 0) {
+        type->desc.hooks.destruct(values, count, type->desc.hooks.user);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) buffer_destruct(memory, type, buffer_at(values, type, i));
+}
+
+static void elements_copy(const weft__type *type, void *to, const void *from, uint32_t count)
+{
+    const weft_component_hooks *hooks = &type->desc.hooks;
+    if (count == 0) return;
+    if (hooks->copy != NULL)
+        hooks->copy(to, from, count, hooks->user);
+    else
+        memcpy(to, from, count * type->desc.size);
+}
+
+static weft_result buffer_replicate(weft__memory *memory, const weft__type *type, weft_buffer *to,
+                                    const weft_buffer *from)
+{
+    *to = (weft_buffer){.capacity = type->desc.buffer_capacity};
+    if (type->desc.size == 0) {
+        to->count = from->count;
+        return WEFT_OK;
+    }
+    if (from->count > to->capacity) {
+        to->heap = weft__alloc(memory, WEFT__MEMORY_BUFFERS, from->count, type->desc.size, 16);
+        if (to->heap == NULL) return WEFT_OUT_OF_MEMORY;
+        to->capacity = from->count;
+    }
+    to->count = from->count;
+    elements_copy(type, weft_buffer_data(to), weft_buffer_data(from), from->count);
+    return WEFT_OK;
+}
+
+weft_result weft__type_replicate(weft__memory *memory, const weft__type *type, void *to,
+                                 const void *from, uint32_t count)
+{
+    bool is_buffer = (type->desc.flags & WEFT_BUFFER) != 0;
+    for (uint32_t i = 0; i < count; i++) {
+        void *value = (char *)to + (size_t)i * type->value_bytes;
+        if (!is_buffer) {
+            elements_copy(type, value, from, 1);
+        } else if (buffer_replicate(memory, type, value, from) != WEFT_OK) {
+            weft__type_destruct(memory, type, to, i);
+            return WEFT_OUT_OF_MEMORY;
+        }
+    }
+    return WEFT_OK;
+}
+
+static void elements_visit(const weft__type *type, char *values, uint32_t count, size_t stride,
+                           void (*visit)(weft_entity *reference, void *user), void *user)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < type->entity_offset_count; k++)
+            visit((weft_entity *)(void *)(values + i * stride + type->entity_offsets[k]), user);
+    }
+}
+
+void weft__type_entities(const weft__type *type, void *values, uint32_t count,
+                         void (*visit)(weft_entity *reference, void *user), void *user)
+{
+    if (type->entity_offset_count == 0) return;
+    if ((type->desc.flags & WEFT_BUFFER) == 0) {
+        elements_visit(type, values, count, value_bytes(type), visit, user);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        weft_buffer *buffer = buffer_at(values, type, i);
+        elements_visit(type, weft_buffer_data(buffer), buffer->count, type->desc.size, visit, user);
+    }
+}

@@ -1,0 +1,235 @@
+/* world.c: creation and destruction of a world, its versions and its statistics. What a world holds
+ * is in world_private.h; every other subject has its own file. */
+#include "world_private.h"
+
+#include "query_registry.h"
+#include "structure.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define COMPONENT_LIMIT 65535u /* ids are 16 bits in look-up tables; 0 is null */
+#define BUILT_IN_COMPONENTS 4u
+
+static uint32_t limit_or(uint32_t value, uint32_t most)
+{
+    return value == 0 || value > most ? most : value;
+}
+
+static const char *desc_problem(const weft_world_desc *desc)
+{
+    if (desc->entity_tag > 15) return "entity_tag is 0 to 15";
+    if (desc->entity_block_limit > WEFT__BLOCK_LIMIT) return "entity_block_limit is above 16,384";
+    if (desc->megachunk_limit > WEFT__MEGACHUNK_LIMIT) return "megachunk_limit is above 16,384";
+    if (desc->component_limit > COMPONENT_LIMIT + 1) return "component_limit is above 65,536";
+    if (desc->workers > 256) return "workers is above 256";
+    return NULL;
+}
+
+/* A world with its memory hook and error record, everything else empty. */
+static weft_result world_allocate(const weft_world_desc *desc, weft_world **out)
+{
+    weft__memory memory;
+    weft_result result = weft__memory_init(&memory, &desc->allocator);
+    if (result != WEFT_OK) return result;
+    const char *name = desc->name == NULL ? "world" : desc->name;
+    size_t name_bytes = strlen(name) + 1;
+    weft_world *world =
+        weft__alloc_zeroed(&memory, WEFT__MEMORY_OTHER, 1, sizeof *world, _Alignof(weft_world));
+    weft_error *error =
+        weft__alloc_zeroed(&memory, WEFT__MEMORY_OTHER, 1, sizeof *error, _Alignof(weft_error));
+    char *copy = weft__alloc(&memory, WEFT__MEMORY_OTHER, name_bytes, 1, 1);
+    if (world == NULL || error == NULL || copy == NULL) {
+        weft__free(&memory, WEFT__MEMORY_OTHER, copy, name_bytes, 1, 1);
+        weft__free(&memory, WEFT__MEMORY_OTHER, error, 1, sizeof *error, _Alignof(weft_error));
+        weft__free(&memory, WEFT__MEMORY_OTHER, world, 1, sizeof *world, _Alignof(weft_world));
+        return WEFT_OUT_OF_MEMORY;
+    }
+    world->memory = memory;
+    world->error = error;
+    world->desc = *desc;
+    world->desc.name = memcpy(copy, name, name_bytes);
+    *out = world;
+    return WEFT_OK;
+}
+
+static void world_free(weft_world *world)
+{
+    weft__memory memory = world->memory;
+    weft__free(&memory, WEFT__MEMORY_OTHER, (char *)(uintptr_t)world->desc.name,
+               strlen(world->desc.name) + 1, 1, 1);
+    weft__free(&memory, WEFT__MEMORY_OTHER, world->error, 1, sizeof *world->error,
+               _Alignof(weft_error));
+    weft__free(&memory, WEFT__MEMORY_OTHER, world, 1, sizeof *world, _Alignof(weft_world));
+}
+
+static weft_result built_ins_create(weft_world *world)
+{
+    static const weft_field reference = {"entity", WEFT_FIELD_ENTITY, 0, 1};
+    world->prefab = weft_component_create_plain(world, "Prefab", 0, 1, 0);
+    world->disabled = weft_component_create_plain(world, "Disabled", 0, 1, 0);
+    world->linked_group = weft_component_create(
+        world, &(weft_component_desc){.name = "LinkedGroup",
+                                      .size = sizeof(weft_entity),
+                                      .alignment = _Alignof(weft_entity),
+                                      .flags = WEFT_BUFFER,
+                                      .buffer_capacity = 1,
+                                      .fields = &reference,
+                                      .field_count = 1});
+    world->residue = weft_component_create_plain(world, "CleanupResidue", 0, 1, 0);
+    return world->residue.id == 0 ? WEFT_OUT_OF_MEMORY : WEFT_OK;
+}
+
+static weft_result pool_obtain(weft_world *world)
+{
+    world->pool = world->desc.pool;
+    if (world->pool != NULL) return WEFT_OK;
+    world->owns_pool = true;
+    return weft_job_pool_create(&(weft_job_pool_desc){.worker_count = world->desc.workers,
+                                                      .allocator = world->memory.hook,
+                                                      .os = world->desc.os},
+                                &world->pool);
+}
+
+static weft_result storage_init(weft_world *world)
+{
+    weft_world_desc *desc = &world->desc;
+    const weft_os *os = desc->os == NULL ? weft__os_default() : desc->os;
+    desc->os = os;
+    desc->entity_block_limit = limit_or(desc->entity_block_limit, WEFT__BLOCK_LIMIT);
+    desc->megachunk_limit = limit_or(desc->megachunk_limit, WEFT__MEGACHUNK_LIMIT);
+    desc->component_limit =
+        limit_or(desc->component_limit == 0 ? 0 : desc->component_limit + BUILT_IN_COMPONENTS,
+                 COMPONENT_LIMIT);
+    weft__directory_init(&world->directory, &world->memory, os, desc);
+    weft__units_init(&world->units, &world->memory, os, desc->megachunk_limit,
+                     !desc->without_huge_pages);
+    weft__shared_init(&world->shared, &world->memory);
+    world->version = 1;
+    world->structure_version = 1;
+    weft_result result = weft__queries_create(world);
+    if (result == WEFT_OK) result = built_ins_create(world);
+    return result == WEFT_OK ? pool_obtain(world) : result;
+}
+
+static void storage_fini(weft_world *world)
+{
+    weft__chunks_fini(world);
+    weft__queries_destroy(world);
+    weft__archetypes_fini(world);
+    weft__shared_fini(&world->shared);
+    weft__types_fini(world);
+    weft__names_fini(world);
+    weft__parts_fini(&world->parts, &world->memory);
+    weft__units_fini(&world->units);
+    weft__directory_fini(&world->directory);
+}
+
+weft_result weft_world_create(const weft_world_desc *desc, weft_world **out)
+{
+    static const weft_world_desc defaults;
+    if (out == NULL) return WEFT_INVALID_ARGUMENT;
+    *out = NULL;
+    if (desc == NULL) desc = &defaults;
+    if (desc_problem(desc) != NULL) return WEFT_INVALID_ARGUMENT;
+    weft_world *world;
+    weft_result result = world_allocate(desc, &world);
+    if (result != WEFT_OK) return result;
+    result = storage_init(world);
+    if (result != WEFT_OK) {
+        storage_fini(world);
+        world_free(world);
+        return result;
+    }
+    *out = world;
+    return WEFT_OK;
+}
+
+weft_result weft_world_destroy(weft_world *world)
+{
+    if (world == NULL) return WEFT_OK;
+    weft_result result = weft__idle(world, "weft_world_destroy");
+    if (result != WEFT_OK) return result;
+    for (uint32_t i = 0; i < WEFT__EXTENSION_COUNT; i++) {
+        weft__extension *extension = &world->extensions[i];
+        if (extension->data != NULL) extension->destroy(extension->data);
+        extension->data = NULL;
+    }
+    if (world->owns_pool) {
+        result = weft_job_pool_destroy(world->pool);
+        if (result != WEFT_OK)
+            return weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                               "weft_world_destroy: the job pool is still in use: wait for its "
+                               "jobs, on the thread that created the world");
+    }
+    storage_fini(world);
+    world_free(world);
+    return WEFT_OK;
+}
+
+const weft_error *weft_world_error(const weft_world *world)
+{
+    static const weft_error none = {.code = WEFT_INVALID_ARGUMENT, .text = "the world is NULL"};
+    return world == NULL ? &none : world->error;
+}
+
+weft_job_pool *weft_world_pool(const weft_world *world)
+{
+    return world == NULL ? NULL : world->pool;
+}
+
+uint32_t weft_world_version(const weft_world *world)
+{
+    return world == NULL ? 0 : world->version;
+}
+
+uint32_t weft_world_advance(weft_world *world)
+{
+    if (world == NULL) return 0;
+    uint32_t old = world->version++;
+    if (world->version == 0) world->version = 1;
+    return old;
+}
+
+/* ---- statistics ---- */
+
+static void stats_memory(const weft_world *world, weft_world_stats *out)
+{
+    const weft__memory *memory = &world->memory;
+    out->bytes_entities = weft__memory_bytes(memory, WEFT__MEMORY_ENTITIES);
+    out->bytes_chunks = weft__memory_bytes(memory, WEFT__MEMORY_CHUNKS);
+    out->bytes_metadata = weft__memory_bytes(memory, WEFT__MEMORY_METADATA);
+    out->bytes_types = weft__memory_bytes(memory, WEFT__MEMORY_TYPES);
+    out->bytes_queries = weft__memory_bytes(memory, WEFT__MEMORY_QUERIES);
+    out->bytes_shared = weft__memory_bytes(memory, WEFT__MEMORY_SHARED);
+    out->bytes_buffers = weft__memory_bytes(memory, WEFT__MEMORY_BUFFERS);
+    out->bytes_commands = weft__memory_bytes(memory, WEFT__MEMORY_COMMANDS);
+    out->bytes_systems = weft__memory_bytes(memory, WEFT__MEMORY_SYSTEMS);
+    for (int i = 0; i < WEFT__MEMORY_CATEGORY_COUNT; i++)
+        out->bytes_total += weft__memory_bytes(memory, (weft__memory_category)i);
+    out->bytes_other = out->bytes_total - out->bytes_entities - out->bytes_chunks -
+                       out->bytes_metadata - out->bytes_types - out->bytes_queries -
+                       out->bytes_shared - out->bytes_buffers - out->bytes_commands -
+                       out->bytes_systems;
+    out->allocations = at_load_rlx(&memory->x_allocations); /* relaxed: a statistic */
+}
+
+void weft_world_stats_get(const weft_world *world, weft_world_stats *out)
+{
+    if (out == NULL) return;
+    *out = (weft_world_stats){0};
+    if (world == NULL) return;
+    out->entities = weft__directory_alive(&world->directory);
+    out->archetypes = world->archetype_count;
+    out->chunks = world->chunk_count;
+    for (uint32_t id = 1; id < world->chunk_end; id++)
+        if (world->chunk_table[id] != NULL)
+            out->slices += weft__chunk_slices(world->chunk_table[id]);
+    out->units_used = weft__units_used(&world->units);
+    out->megachunks_mapped = weft__units_mapped(&world->units);
+    out->component_types = world->type_count;
+    out->queries = world->queries->query_count;
+    out->bytes_moved = at_load_rlx(&world->x_bytes_moved); /* relaxed: a statistic */
+    out->rows_moved = at_load_rlx(&world->x_rows_moved);   /* relaxed: a statistic */
+    stats_memory(world, out);
+}

@@ -1,0 +1,114 @@
+/* world_hash.c: weft_world_hash: one number for the state of a world, with or without the places
+ * of rows. Component types enter by their stable hash, never by id or address, buffers by their
+ * elements, shared values by their bytes. Owner, world idle. */
+#include "structure.h"
+
+static uint64_t buffer_hash(uint64_t hash, const weft__type *type, const weft_buffer *buffer)
+{
+    return hash_bytes(hash_word(hash, buffer->count), weft_buffer_data(buffer),
+                      buffer->count * type->desc.size);
+}
+
+static uint64_t value_hash(uint64_t hash, const weft__type *type, const void *value)
+{
+    if ((type->desc.flags & WEFT_BUFFER) != 0) return buffer_hash(hash, type, value);
+    return hash_bytes(hash, value, type->value_bytes);
+}
+
+static bool is_enabled(const weft__chunk *chunk, uint32_t enableable, uint32_t row)
+{
+    const weft_a64 *x_words = weft__chunk_disabled(chunk, enableable);
+    return (at_load_rlx(&x_words[row / 64]) >> row % 64 & 1) == 0; /* relaxed: the world is idle */
+}
+
+/* One component of one row, with its enable bit. */
+static uint64_t cell_hash(const weft_world *world, const weft__chunk *chunk, uint32_t row,
+                          uint32_t position)
+{
+    const weft__type_ref *ref = &chunk->archetype->types[position];
+    uint64_t hash = ref->type->hash;
+    if (ref->column != 0)
+        hash = value_hash(hash, ref->type, weft__chunk_value(chunk, ref->column, row));
+    if (ref->shared != WEFT__NONE)
+        hash = hash_bytes(hash,
+                          weft__shared_value(&world->shared, ref->component,
+                                             chunk->tuple->values[ref->shared]),
+                          ref->type->desc.size);
+    if (ref->enableable != WEFT__NONE)
+        hash = hash_word(hash, is_enabled(chunk, ref->enableable, row) ? 1 : 0);
+    return hash_word(hash, 1);
+}
+
+/* One entity; types are summed, so that their order (registration) does not matter. */
+static uint64_t row_hash(const weft_world *world, const weft__chunk *chunk, uint32_t row)
+{
+    weft_entity entity = weft__chunk_entities(chunk)[row];
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < chunk->archetype->type_count; i++)
+        sum += cell_hash(world, chunk, row, i);
+    return hash_word(hash_word(HASH_K0, (uint64_t)entity.version << 32 | entity.index), sum);
+}
+
+/* Plain columns of a chunk in whole, everything else row by row. */
+static uint64_t chunk_hash(const weft_world *world, const weft__chunk *chunk, uint64_t hash)
+{
+    hash = hash_word(hash, (uint64_t)chunk->capacity << 32 | chunk->count);
+    for (uint32_t row = 0; row < chunk->count; row++)
+        hash = hash_word(hash, row_hash(world, chunk, row));
+    for (uint32_t i = 0; i < chunk->archetype->type_count; i++) {
+        const weft__type_ref *ref = &chunk->archetype->types[i];
+        if (ref->chunk_offset != WEFT__NONE)
+            hash = hash_bytes(hash, chunk->chunk_values + ref->chunk_offset, ref->type->chunk_bytes);
+    }
+    return hash;
+}
+
+static uint64_t directory_hash(const weft_world *world, uint64_t hash)
+{
+    uint32_t end = weft__directory_end(&world->directory);
+    for (uint32_t index = 0; index < end; index++) {
+        uint32_t version = weft__directory_version(&world->directory, index);
+        if (version != 0) hash = hash_word(hash, (uint64_t)version << 32 | index);
+    }
+    return hash;
+}
+
+static uint64_t singletons_hash(const weft_world *world)
+{
+    uint64_t sum = 0;
+    for (uint32_t id = 1; id <= world->type_count; id++) {
+        const weft__type *type = world->types[id];
+        if (type->singleton != NULL)
+            sum += hash_bytes(type->hash, type->singleton, type->desc.size);
+    }
+    return sum;
+}
+
+static uint64_t layout_hash(const weft_world *world)
+{
+    uint64_t hash = directory_hash(world, HASH_K1);
+    for (uint32_t a = 0; a < world->archetype_count; a++) {
+        const weft__archetype *archetype = world->archetypes[a];
+        if (archetype->chunk_count == 0) continue;
+        for (uint32_t i = 0; i < archetype->chunk_count; i++)
+            hash = chunk_hash(world, archetype->chunks[i], hash);
+    }
+    return hash_word(hash, singletons_hash(world));
+}
+
+static uint64_t content_hash(const weft_world *world)
+{
+    uint64_t sum = singletons_hash(world);
+    for (uint32_t id = 1; id < world->chunk_end; id++) {
+        const weft__chunk *chunk = world->chunk_table[id];
+        for (uint32_t row = 0; chunk != NULL && row < chunk->count; row++)
+            sum += row_hash(world, chunk, row);
+    }
+    return sum;
+}
+
+uint64_t weft_world_hash(weft_world *world, weft_hash_kind kind)
+{
+    if (world == NULL || weft__idle(world, "weft_world_hash") != WEFT_OK) return 0;
+    return kind == WEFT_HASH_LAYOUT ? layout_hash(world) : content_hash(world);
+}
