@@ -82,9 +82,8 @@ static void slot_enter(weft__type_slot *slots, uint32_t mask, uint32_t position,
 {
     uint32_t i = ref->component & mask;
     while (slots[i].component != 0) i = (i + 1) & mask;
-    slots[i] = (weft__type_slot){.component = ref->component,
-                                 .type = (uint16_t)position,
-                                 .column = (uint16_t)ref->column};
+    slots[i] = (weft__type_slot){
+        .component = ref->component, .type = (uint16_t)position, .column = (uint16_t)ref->column};
 }
 
 static weft__archetype *archetype_make(weft_world *world, const uint32_t *components,
@@ -129,10 +128,9 @@ static void archetype_free(weft_world *world, weft__archetype *archetype)
     if (archetype->chunks != &archetype->first_chunk)
         weft__free(&world->memory, WEFT__MEMORY_METADATA, archetype->chunks,
                    archetype->chunk_capacity, sizeof *archetype->chunks, 8);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, archetype, 1,
-               block_bytes(archetype->type_count, archetype->slot_mask + 1,
-                           archetype->shared_count),
-               64);
+    weft__free(
+        &world->memory, WEFT__MEMORY_METADATA, archetype, 1,
+        block_bytes(archetype->type_count, archetype->slot_mask + 1, archetype->shared_count), 64);
 }
 
 /* ---- registry ---- */
@@ -142,8 +140,8 @@ static bool list_grow(weft_world *world)
     uint32_t old = world->archetype_capacity;
     if (world->archetype_count < old) return true;
     uint32_t grown = old == 0 ? 64 : 2 * old;
-    uint64_t *bits = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown / 64,
-                                        sizeof *bits, 8);
+    uint64_t *bits =
+        weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown / 64, sizeof *bits, 8);
     if (bits == NULL) return false;
     void *list = weft__realloc(&world->memory, WEFT__MEMORY_METADATA, world->archetypes, old, grown,
                                sizeof *world->archetypes, 8);
@@ -164,8 +162,8 @@ static bool table_grow(weft_world *world)
     uint32_t size = world->archetype_table == NULL ? 0 : world->archetype_table_mask + 1;
     if (world->archetype_count < size) return true;
     uint32_t grown = size == 0 ? 64 : 2 * size;
-    weft__archetype **table = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown,
-                                                 sizeof *table, 8);
+    weft__archetype **table =
+        weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown, sizeof *table, 8);
     if (table == NULL) return false;
     weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetype_table, size, sizeof *table,
                8);
@@ -285,8 +283,8 @@ weft__archetype *weft__archetype_change(weft_world *world, weft__archetype *arch
                                         const uint32_t *remove, uint32_t remove_count)
 {
     uint32_t capacity = archetype->type_count + add_count + 1, count = 0;
-    uint32_t *list = weft__alloc(&world->memory, WEFT__MEMORY_OTHER, capacity, sizeof *list,
-                                 _Alignof(uint32_t));
+    uint32_t *list =
+        weft__alloc(&world->memory, WEFT__MEMORY_OTHER, capacity, sizeof *list, _Alignof(uint32_t));
     if (list == NULL) {
         weft__error_memory(world, "archetype");
         return NULL;
@@ -309,8 +307,8 @@ static weft__archetype *archetype_filter(weft_world *world, weft__archetype *arc
                                          uint32_t add)
 {
     uint32_t capacity = archetype->type_count + 1, count = 0;
-    uint32_t *list = weft__alloc(&world->memory, WEFT__MEMORY_OTHER, capacity, sizeof *list,
-                                 _Alignof(uint32_t));
+    uint32_t *list =
+        weft__alloc(&world->memory, WEFT__MEMORY_OTHER, capacity, sizeof *list, _Alignof(uint32_t));
     if (list == NULL) {
         weft__error_memory(world, "archetype");
         return NULL;
@@ -339,8 +337,7 @@ weft__archetype *weft__archetype_residue(weft_world *world, weft__archetype *arc
 {
     if ((archetype->flags & WEFT__IS_RESIDUE) != 0) return archetype;
     if (archetype->residue == NULL)
-        archetype->residue =
-            archetype_filter(world, archetype, is_not_cleanup, world->residue.id);
+        archetype->residue = archetype_filter(world, archetype, is_not_cleanup, world->residue.id);
     return archetype->residue;
 }
 
@@ -382,7 +379,8 @@ uint32_t *weft__components_sort(const weft_world *world, const weft_component *c
         } else if ((type->desc.flags & WEFT_SINGLETON) != 0) {
             weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, components[i],
                         "%s: component \"%s\" is a SINGLETON and belongs to no archetype: use "
-                        "weft_singleton_write", what, type->desc.name);
+                        "weft_singleton_write",
+                        what, type->desc.name);
         } else {
             list_insert(list, &sorted, type->id);
             if (sorted == before)

@@ -92,7 +92,7 @@ struct weft__archetype {
     const weft__type_ref *types; /* ascending component id */
     const weft__type_slot *slots;
     uint32_t type_count;
-    uint32_t slot_mask; /* slots: power of two minus one */
+    uint32_t slot_mask;     /* slots: power of two minus one */
     uint32_t order_version; /* world version of the last structural change in it */
     uint32_t id;            /* 1.. in order of creation */
 

@@ -21,8 +21,8 @@ static weft__batch_entry *entry_of(weft_world *world, weft__batch *batch, weft__
                                         chunk->layout->mask_words, sizeof *bits, 8);
     if (bits == NULL) return NULL;
     weft__batch_entry *entry = &batch->entries[batch->count++];
-    *entry = (weft__batch_entry){
-        .chunk = chunk, .bits = bits, .bit_words = chunk->layout->mask_words};
+    *entry =
+        (weft__batch_entry){.chunk = chunk, .bits = bits, .bit_words = chunk->layout->mask_words};
     chunk->mark = batch->count;
     return entry;
 }
@@ -133,8 +133,7 @@ weft_result weft__batch_apply(weft_world *world, weft__batch *batch)
         weft__batch_entry *entry = &batch->entries[i];
         entry->span_first = batch->spans.count;
         if (entry->to == NULL) continue;
-        weft_result result =
-            weft__rows_reserve(world, entry->to, entry->count, &batch->spans);
+        weft_result result = weft__rows_reserve(world, entry->to, entry->count, &batch->spans);
         if (result == WEFT_OK) continue;
         weft__rows_unreserve(world, &batch->spans, 0);
         return result;

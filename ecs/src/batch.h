@@ -12,7 +12,7 @@ typedef struct weft__batch_entry {
     weft__chunk *chunk;
     uint64_t *bits;
     uint32_t bit_words; /* layout->mask_words; the chunk may be gone when the batch ends */
-    uint32_t *rows; /* into batch->rows, ascending; NULL: the run at `first` */
+    uint32_t *rows;     /* into batch->rows, ascending; NULL: the run at `first` */
     uint32_t first;
     uint32_t count;
     const weft__plan *plan; /* NULL: they die */

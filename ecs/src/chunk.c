@@ -41,8 +41,8 @@ bool weft__side_allocate(weft__memory *memory, const weft__archetype *archetype,
     side_map map = side_map_of(archetype, layout);
     *out = (weft__side){0};
     if (map.bytes == 0) return true;
-    char *block = weft__alloc_zeroed(memory, WEFT__MEMORY_METADATA, map.bytes, 1,
-                                     side_alignment(archetype));
+    char *block =
+        weft__alloc_zeroed(memory, WEFT__MEMORY_METADATA, map.bytes, 1, side_alignment(archetype));
     if (block == NULL) return false;
     out->block = block;
     out->bytes = (uint32_t)map.bytes;
@@ -213,8 +213,7 @@ void weft__chunk_room_update(weft__chunk *chunk)
 
 weft__chunk *weft__chunk_create(weft_world *world, weft__tuple *tuple, uint32_t size_class)
 {
-    const weft__layout *layout =
-        weft__layout_obtain(world, tuple->archetype->format, size_class);
+    const weft__layout *layout = weft__layout_obtain(world, tuple->archetype->format, size_class);
     if (layout == NULL) return NULL;
     if (!weft__chunk_link_prepare(world, tuple->archetype)) {
         weft__error_memory(world, "chunk");
@@ -228,8 +227,7 @@ weft__chunk *weft__chunk_create(weft_world *world, weft__tuple *tuple, uint32_t 
     }
     weft__chunk *chunk = weft__chunk_make(&world->memory, tuple, layout, &run);
     if (chunk == NULL) {
-        weft__chunk gone = {
-            .base = run.memory, .first_unit = run.first, .unit_count = run.count};
+        weft__chunk gone = {.base = run.memory, .first_unit = run.first, .unit_count = run.count};
         weft__chunk_memory_free(world, &gone);
         weft__error_memory(world, "chunk");
         return NULL;
@@ -297,5 +295,6 @@ void weft__stamp_newer(weft_a32 *x_version, uint32_t version)
     /* relaxed: read after the next sync point; several moves may raise the same slice */
     uint32_t now = at_load_rlx(x_version);
     while (version != 0 && now != version && (now == 0 || (int32_t)(version - now) > 0) &&
-           !at_cas_ar(x_version, &now, version)) {} /* C1 */
+           !at_cas_ar(x_version, &now, version)) {
+    } /* C1 */
 }

@@ -89,9 +89,9 @@ struct weft__chunk {
     uint32_t unit_count;           /* ... and units; 0: a part of unit `first_unit` */
     struct weft__chunk *room_next; /* list of chunks with room of the tuple; both NULL and not */
     struct weft__chunk *room_prev; /* tuple->room: not in it */
-    uint32_t mark;  /* scratch of one array operation: entry of the chunk + 1; else 0 */
-    bool has_room;                 /* in that list: count < capacity */
-    bool is_zero; /* rows at and beyond `count` were never written and read as zero */
+    uint32_t mark; /* scratch of one array operation: entry of the chunk + 1; else 0 */
+    bool has_room; /* in that list: count < capacity */
+    bool is_zero;  /* rows at and beyond `count` were never written and read as zero */
 };
 typedef struct weft__chunk weft__chunk;
 

@@ -53,8 +53,8 @@ static weft_result no_value(const weft_world *world, weft_entity entity, weft_co
         if (!weft_entity_is_alive(world, entity)) return weft__error_stale(world, entity);
         return weft__error_absent(world, entity, component);
     }
-    return weft__error(world, WEFT_TYPE_MISMATCH, entity, component,
-                       "component \"%s\" %s", type->desc.name,
+    return weft__error(world, WEFT_TYPE_MISMATCH, entity, component, "component \"%s\" %s",
+                       type->desc.name,
                        (type->desc.flags & WEFT_SHARED) != 0
                            ? "is SHARED: use weft_entity_shared and weft_entity_set_shared"
                            : "is a tag and has no value: ask weft_entity_has");
@@ -124,11 +124,13 @@ static weft_result value_check(const weft_world *world, const weft__type *type, 
     if ((type->desc.flags & refused) != 0)
         return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, (weft_component){type->id},
                            "weft_entity_set: component \"%s\" is no plain value: use the functions "
-                           "for shared, buffer or singleton components", type->desc.name);
+                           "for shared, buffer or singleton components",
+                           type->desc.name);
     if (size != type->desc.size)
         return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, (weft_component){type->id},
                            "weft_entity_set: component \"%s\" has %zu bytes, the value %zu: pass "
-                           "the sizeof of its type", type->desc.name, type->desc.size, size);
+                           "the sizeof of its type",
+                           type->desc.name, type->desc.size, size);
     if (value == NULL && size != 0) return weft__error_argument(world, "weft_entity_set");
     return WEFT_OK;
 }
@@ -173,7 +175,8 @@ static weft_result row_follow(weft_world *world, const weft__plan *plan, weft__c
     if (plan->to == plan->from) return WEFT_OK;
     if ((plan->to->flags & WEFT__IS_RESIDUE) != 0 && weft__archetype_is_spent(world, plan->to))
         return weft__rows_die(world, chunk, NULL, row, 1);
-    if (plan->to->shared_count == 0) return weft__row_move_by(world, plan, chunk, row, plan->to->tuple0);
+    if (plan->to->shared_count == 0)
+        return weft__row_move_by(world, plan, chunk, row, plan->to->tuple0);
     weft__tuple *to = weft__tuple_follow(world, chunk->tuple, plan->to);
     if (to == NULL) return world->error->code;
     weft_result result = weft__row_move_by(world, plan, chunk, row, to);
@@ -189,11 +192,12 @@ static weft_result component_check(const weft_world *world, weft_component compo
     if ((type->desc.flags & WEFT_SINGLETON) == 0) return WEFT_OK;
     return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
                        "component \"%s\" is a SINGLETON and belongs to no entity: use "
-                       "weft_singleton_write", type->desc.name);
+                       "weft_singleton_write",
+                       type->desc.name);
 }
 
-static weft_result component_change(weft_world *world, weft_entity entity,
-                                    weft_component component, bool is_remove)
+static weft_result component_change(weft_world *world, weft_entity entity, weft_component component,
+                                    bool is_remove)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__idle(world, is_remove ? "weft_entity_remove" : "weft_entity_add");
@@ -202,8 +206,7 @@ static weft_result component_change(weft_world *world, weft_entity entity,
     uint32_t row;
     weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
     if (chunk == NULL) return weft__error_stale(world, entity);
-    const weft__plan *plan =
-        weft__archetype_edge(world, chunk->archetype, component.id, is_remove);
+    const weft__plan *plan = weft__archetype_edge(world, chunk->archetype, component.id, is_remove);
     return plan == NULL ? world->error->code : row_follow(world, plan, chunk, row);
 }
 

@@ -98,7 +98,8 @@ static weft_result source_make(const weft_world *world, const weft__archetype *a
     if (values == NULL || is_plain) return WEFT_OK;
     return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
                        "weft_entity_create_filled: component \"%s\" has no plain column: pass "
-                       "NULL for its values", type->desc.name);
+                       "NULL for its values",
+                       type->desc.name);
 }
 
 static void span_fill_values(weft_world *world, const source *sources, uint32_t source_count,
@@ -129,10 +130,9 @@ static weft_result filled_create(weft_world *world, weft__tuple *tuple, const so
     size_t done = 0;
     for (uint32_t i = 0; i < spans.count && result == WEFT_OK; i++) {
         weft__span span = spans.items[i];
-        weft__directory_allocate_owner(&world->directory, span.count,
-                                       weft__chunk_entities(span.chunk) + span.row,
-                                       out == NULL ? NULL : out + done,
-                                       weft__location(span.chunk, span.row));
+        weft__directory_allocate_owner(
+            &world->directory, span.count, weft__chunk_entities(span.chunk) + span.row,
+            out == NULL ? NULL : out + done, weft__location(span.chunk, span.row));
         span_fill_values(world, sources, source_count, span, done);
         done += span.count;
     }
@@ -159,8 +159,7 @@ weft_result weft_entity_create_filled(weft_world *world, const weft_component *c
     for (uint32_t i = 0; i < component_count && result == WEFT_OK; i++)
         result = source_make(world, archetype, components[i], values[i], &sources[i]);
     if (result == WEFT_OK)
-        result =
-            filled_create(world, archetype->tuple0, sources, component_count, count, out);
+        result = filled_create(world, archetype->tuple0, sources, component_count, count, out);
     if (sources != inline_sources)
         weft__free(&world->memory, WEFT__MEMORY_OTHER, sources, component_count, sizeof *sources,
                    _Alignof(source));

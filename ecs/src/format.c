@@ -160,7 +160,8 @@ static weft__layout *layout_make(weft_world *world, const weft__format *format, 
     return layout;
 }
 
-const weft__layout *weft__layout_obtain(weft_world *world, weft__format *format, uint32_t size_class)
+const weft__layout *weft__layout_obtain(weft_world *world, weft__format *format,
+                                        uint32_t size_class)
 {
     weft__layout **layout = &format->layouts[size_class];
     if (*layout == NULL) *layout = layout_make(world, format, size_class);

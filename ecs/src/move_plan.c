@@ -132,9 +132,9 @@ static const weft__plan *edge_make(weft_world *world, weft__archetype *archetype
         weft__error_memory(world, "move between archetypes");
         return NULL;
     }
-    weft__archetype *to =
-        is_remove ? weft__archetype_change(world, archetype, NULL, 0, &component, 1)
-                  : weft__archetype_change(world, archetype, &component, 1, NULL, 0);
+    weft__archetype *to = is_remove
+                              ? weft__archetype_change(world, archetype, NULL, 0, &component, 1)
+                              : weft__archetype_change(world, archetype, &component, 1, NULL, 0);
     if (to == NULL) return NULL;
     const weft__plan *plan = weft__plan_obtain(world, archetype, to);
     if (plan == NULL) return NULL;

@@ -132,7 +132,7 @@ void weft__rows_unreserve(weft_world *world, weft__spans *spans, uint32_t from)
 /* ---- fill and copy ---- */
 
 void weft__rows_stamp(const weft__chunk *chunk, uint32_t type, uint32_t row, uint32_t count,
-                       uint32_t version)
+                      uint32_t version)
 {
     uint32_t shift = chunk->layout->slice_shift;
     weft_a32 *x_versions = weft__chunk_versions(chunk, type);
@@ -270,8 +270,8 @@ static void types_copy(weft_world *world, const weft__plan *plan, const weft__ch
         const weft__type_ref *ref = &plan->from->types[a];
         if (ref->enableable != WEFT__NONE)
             bits_copy(from, ref->enableable, rows, first, to, plan->to->types[b].enableable);
-        if (ref->shared != WEFT__NONE && from->tuple->values[ref->shared] !=
-                                             to.chunk->tuple->values[plan->to->types[b].shared])
+        if (ref->shared != WEFT__NONE &&
+            from->tuple->values[ref->shared] != to.chunk->tuple->values[plan->to->types[b].shared])
             weft__rows_stamp(to.chunk, b, to.row, to.count, world->version);
     }
     for (uint32_t i = 0; i < plan->new_type_count; i++)
@@ -295,8 +295,8 @@ void weft__rows_copy(weft_world *world, const weft__plan *plan, const weft__chun
     uint64_t location = weft__location(to.chunk, to.row);
     for (uint32_t i = 0; i < to.count; i++)
         weft__directory_place(&world->directory, entities[i], location + i);
-    at_add_rlx(&world->x_rows_moved, (uint64_t)to.count);  /* relaxed: a statistic */
-    at_add_rlx(&world->x_bytes_moved, bytes * to.count);   /* relaxed: a statistic */
+    at_add_rlx(&world->x_rows_moved, (uint64_t)to.count); /* relaxed: a statistic */
+    at_add_rlx(&world->x_bytes_moved, bytes * to.count);  /* relaxed: a statistic */
 }
 
 /* ---- discard and close ---- */

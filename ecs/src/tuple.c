@@ -107,8 +107,8 @@ weft__tuple *weft__tuple_follow(weft_world *world, const weft__tuple *from, weft
         to->tuple0->holders++;
         return to->tuple0;
     }
-    uint32_t *values = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_OTHER, count,
-                                          sizeof *values, _Alignof(uint32_t));
+    uint32_t *values = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_OTHER, count, sizeof *values,
+                                          _Alignof(uint32_t));
     if (values == NULL) {
         weft__error_memory(world, "shared values");
         return NULL;

@@ -13,9 +13,9 @@
 #define VALUE_BYTES_MAX (WEFT__MEGACHUNK_BYTES - 4096) /* with its entity it must fit a chunk */
 
 static const uint8_t field_bytes[] = {
-    [WEFT_FIELD_BYTES] = 1, [WEFT_FIELD_BOOL] = 1, [WEFT_FIELD_I8] = 1,  [WEFT_FIELD_I16] = 2,
-    [WEFT_FIELD_I32] = 4,   [WEFT_FIELD_I64] = 8,  [WEFT_FIELD_U8] = 1,  [WEFT_FIELD_U16] = 2,
-    [WEFT_FIELD_U32] = 4,   [WEFT_FIELD_U64] = 8,  [WEFT_FIELD_F32] = 4, [WEFT_FIELD_F64] = 8,
+    [WEFT_FIELD_BYTES] = 1,  [WEFT_FIELD_BOOL] = 1, [WEFT_FIELD_I8] = 1,  [WEFT_FIELD_I16] = 2,
+    [WEFT_FIELD_I32] = 4,    [WEFT_FIELD_I64] = 8,  [WEFT_FIELD_U8] = 1,  [WEFT_FIELD_U16] = 2,
+    [WEFT_FIELD_U32] = 4,    [WEFT_FIELD_U64] = 8,  [WEFT_FIELD_F32] = 4, [WEFT_FIELD_F64] = 8,
     [WEFT_FIELD_ENTITY] = 8, [WEFT_FIELD_BLOB] = 8,
 };
 
@@ -77,8 +77,8 @@ static const char *desc_problem(const weft_component_desc *desc)
     if (problem == NULL) problem = size_problem(desc);
     if (problem == NULL) problem = fields_problem(desc);
     if (problem != NULL) return problem;
-    bool has_hooks = desc->hooks.construct != NULL || desc->hooks.destruct != NULL ||
-                     desc->hooks.copy != NULL;
+    bool has_hooks =
+        desc->hooks.construct != NULL || desc->hooks.destruct != NULL || desc->hooks.copy != NULL;
     if ((desc->flags & WEFT_SHARED) != 0 && has_hooks)
         return "SHARED components have no lifecycle hooks (use shared_release)";
     if ((desc->flags & WEFT_CHUNK) != 0 && has_hooks)
@@ -269,8 +269,7 @@ void weft__types_fini(weft_world *world)
 {
     for (uint32_t id = 1; id <= world->type_count; id++) {
         weft__type *type = world->types[id];
-        if (type->singleton != NULL)
-            weft__type_destruct(&world->memory, type, type->singleton, 1);
+        if (type->singleton != NULL) weft__type_destruct(&world->memory, type, type->singleton, 1);
         type_release(world, type);
     }
     weft__free(&world->memory, WEFT__MEMORY_TYPES, world->types, world->type_capacity,
@@ -301,7 +300,8 @@ weft_component weft_component_create(weft_world *world, const weft_component_des
         if (world->types[found]->hash == hash) return (weft_component){found};
         weft__error(world, WEFT_ALREADY_EXISTS, WEFT__NO_ENTITY, (weft_component){found},
                     "component \"%s\" is registered with another size, alignment, kind or fields: "
-                    "use another name, or the same layout", desc->name);
+                    "use another name, or the same layout",
+                    desc->name);
         return WEFT__NO_COMPONENT;
     }
     if (world->type_count >= world->desc.component_limit) {
@@ -320,8 +320,9 @@ weft_component weft_component_create(weft_world *world, const weft_component_des
 weft_component weft_component_create_plain(weft_world *world, const char *name, size_t size,
                                            size_t alignment, uint32_t flags)
 {
-    return weft_component_create(world, &(weft_component_desc){
-        .name = name, .size = size, .alignment = alignment, .flags = flags});
+    return weft_component_create(
+        world,
+        &(weft_component_desc){.name = name, .size = size, .alignment = alignment, .flags = flags});
 }
 
 weft_component weft_component_find(const weft_world *world, const char *name)

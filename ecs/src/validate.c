@@ -1,8 +1,8 @@
 /* validate.c: weft_world_validate: every invariant of the storage, the first broken one in words.
  * Reads everything, changes nothing but the error. Owner, world idle. */
 #include "bits.h"
-#include "query_registry.h"
 #include "query_private.h"
+#include "query_registry.h"
 #include "structure.h"
 
 #include <stdarg.h>
@@ -17,8 +17,8 @@ __attribute__((format(printf, 2, 3))) static bool broken(const weft_world *world
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    weft__error(world, WEFT_CORRUPT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                "weft_world_validate: %s", text);
+    weft__error(world, WEFT_CORRUPT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT, "weft_world_validate: %s",
+                text);
     return false;
 }
 
@@ -79,11 +79,11 @@ static bool chunk_check(const weft_world *world, const weft__archetype *archetyp
     const weft__chunk *chunk = archetype->chunks[index];
     if (chunk->archetype != archetype || chunk->list_index != index)
         return broken(world, "chunk %u is not where its archetype lists it", chunk->id);
-    if (chunk->id == 0 || chunk->id >= world->chunk_end ||
-        world->chunk_table[chunk->id] != chunk)
+    if (chunk->id == 0 || chunk->id >= world->chunk_end || world->chunk_table[chunk->id] != chunk)
         return broken(world, "chunk %u is not in the table of chunks", chunk->id);
     if (chunk->count == 0 || chunk->count > chunk->capacity ||
-        chunk->capacity != chunk->layout->capacity || chunk->capacity > archetype->format->row_limit)
+        chunk->capacity != chunk->layout->capacity ||
+        chunk->capacity > archetype->format->row_limit)
         return broken(world, "chunk %u has %u rows of %u", chunk->id, chunk->count,
                       chunk->capacity);
     if (chunk->has_room != (chunk->count < chunk->capacity))

@@ -68,14 +68,14 @@ static weft_result built_ins_create(weft_world *world)
     static const weft_field reference = {"entity", WEFT_FIELD_ENTITY, 0, 1};
     world->prefab = weft_component_create_plain(world, "Prefab", 0, 1, 0);
     world->disabled = weft_component_create_plain(world, "Disabled", 0, 1, 0);
-    world->linked_group = weft_component_create(
-        world, &(weft_component_desc){.name = "LinkedGroup",
-                                      .size = sizeof(weft_entity),
-                                      .alignment = _Alignof(weft_entity),
-                                      .flags = WEFT_BUFFER,
-                                      .buffer_capacity = 1,
-                                      .fields = &reference,
-                                      .field_count = 1});
+    world->linked_group =
+        weft_component_create(world, &(weft_component_desc){.name = "LinkedGroup",
+                                                            .size = sizeof(weft_entity),
+                                                            .alignment = _Alignof(weft_entity),
+                                                            .flags = WEFT_BUFFER,
+                                                            .buffer_capacity = 1,
+                                                            .fields = &reference,
+                                                            .field_count = 1});
     world->residue = weft_component_create_plain(world, "CleanupResidue", 0, 1, 0);
     return world->residue.id == 0 ? WEFT_OUT_OF_MEMORY : WEFT_OK;
 }

@@ -30,10 +30,10 @@ static uint64_t cell_hash(const weft_world *world, const weft__chunk *chunk, uin
     if (ref->column != 0)
         hash = value_hash(hash, ref->type, weft__chunk_value(chunk, ref->column, row));
     if (ref->shared != WEFT__NONE)
-        hash = hash_bytes(hash,
-                          weft__shared_value(&world->shared, ref->component,
-                                             chunk->tuple->values[ref->shared]),
-                          ref->type->desc.size);
+        hash = hash_bytes(
+            hash,
+            weft__shared_value(&world->shared, ref->component, chunk->tuple->values[ref->shared]),
+            ref->type->desc.size);
     if (ref->enableable != WEFT__NONE)
         hash = hash_word(hash, is_enabled(chunk, ref->enableable, row) ? 1 : 0);
     return hash_word(hash, 1);
@@ -58,7 +58,8 @@ static uint64_t chunk_hash(const weft_world *world, const weft__chunk *chunk, ui
     for (uint32_t i = 0; i < chunk->archetype->type_count; i++) {
         const weft__type_ref *ref = &chunk->archetype->types[i];
         if (ref->chunk_offset != WEFT__NONE)
-            hash = hash_bytes(hash, chunk->chunk_values + ref->chunk_offset, ref->type->chunk_bytes);
+            hash =
+                hash_bytes(hash, chunk->chunk_values + ref->chunk_offset, ref->type->chunk_bytes);
     }
     return hash;
 }
