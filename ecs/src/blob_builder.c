@@ -1,11 +1,13 @@
 /* blob_builder.c: makes one blob: memory that never moves while it is filled, then one block.
  *
- * Allocations are given positions in the final block at once; memory comes in chunks whose
- * addresses are congruent to those positions modulo 64, so the layout does not depend on the
- * chunks. References are written by finish only: until then an array field holds count 0 and a mark
- * (its extent's number), so reading through it finds nothing, and giving it elements twice is
- * noticed. When everything fits into the first chunk (capacity known), that chunk becomes the
- * block; else the chunks are copied. Large copies hash whole blocks of content on the way. */
+ * Allocations are given positions in the final block at once. Memory comes in chunks, each large
+ * enough for the whole blob so far and used from where the last one ended: position p lies at
+ * memory + p of its chunk, so the layout does not depend on the chunks. References are written by
+ * finish only: until then an array field holds count 0 and a mark (its extent's number), so reading
+ * through it finds nothing, and giving it elements twice is noticed. At the end the earlier chunks
+ * are copied into the front of the last one, which becomes the block unless too much of it would be
+ * left over: with a known size, or one large array, nothing large is copied. Large copies hash
+ * whole blocks of content on the way. */
 #include "blob_store.h"
 
 #include "bits.h"
@@ -15,13 +17,12 @@
 #include <string.h>
 
 #define CHUNK_BYTES_MIN ((uint64_t)16 << 10)
-#define CHUNKS_MAX 64u /* each at least as large as all before it: 2^62 bytes need fewer */
+#define CHUNKS_MAX 64u /* each at least twice the blob before it: 2^62 bytes need fewer */
 #define TABLE_SLACK ((uint64_t)4 << 10)
 
-/* Positions [start, end) of the blob live at memory + (position - base). Never moves. */
+/* Positions [start, end) of the blob live at memory + position. Never moves. */
 typedef struct chunk {
     char *memory;
-    uint64_t base; /* multiple of 64 */
     uint64_t start, end;
     uint64_t capacity; /* bytes of memory */
 } chunk;
@@ -100,14 +101,14 @@ static void free_chunk(weft_blob_builder *b, chunk *c)
 static weft_result add_chunk(weft_blob_builder *b, uint64_t end)
 {
     if (b->chunk_count == CHUNKS_MAX) return WEFT_LIMIT;
-    const uint64_t base = b->end & ~(uint64_t)(WEFT_BLOB_ALIGNMENT_MAX - 1);
-    uint64_t capacity = bits_align_up(end - base, WEFT_BLOB_ALIGNMENT_MAX);
+    uint64_t capacity = end + TABLE_SLACK + b->extents.count * sizeof(weft__blob_extent);
     if (capacity < CHUNK_BYTES_MIN) capacity = CHUNK_BYTES_MIN;
-    if (b->chunk_count != 0 && capacity < b->end) capacity = b->end;
+    if (capacity < 2 * b->end) capacity = 2 * b->end;
+    capacity = weft__blob_reserve(capacity);
     char *memory = weft__alloc(&b->store->memory, WEFT__MEMORY_SNAPSHOTS, capacity, 1,
                                WEFT_BLOB_ALIGNMENT_MAX);
     if (memory == NULL) return WEFT_OUT_OF_MEMORY;
-    b->chunks[b->chunk_count++] = (chunk){memory, base, b->end, b->end, capacity};
+    b->chunks[b->chunk_count++] = (chunk){memory, b->end, b->end, capacity};
     return WEFT_OK;
 }
 
@@ -115,7 +116,7 @@ static char *address_of(const weft_blob_builder *b, uint64_t position)
 {
     for (uint32_t i = b->chunk_count; i-- != 0;) {
         const chunk *c = &b->chunks[i];
-        if (position >= c->start) return c->memory + (position - c->base);
+        if (position >= c->start) return c->memory + position;
     }
     return NULL;
 }
@@ -125,7 +126,7 @@ static uint64_t position_of(const weft_blob_builder *b, const void *address)
 {
     for (uint32_t i = b->chunk_count; i-- != 0;) {
         const chunk *c = &b->chunks[i];
-        uintptr_t start = (uintptr_t)c->memory + (c->start - c->base);
+        uintptr_t start = (uintptr_t)c->memory + c->start;
         if ((uintptr_t)address - start < c->end - c->start) {
             return c->start + ((uintptr_t)address - start);
         }
@@ -146,12 +147,12 @@ static char *allocate(weft_blob_builder *b, weft__blob_extent *spare)
     weft__blob_extent *extent = vector_next(b, &b->extents, sizeof *extent);
     if (extent == NULL) return keep_error(b, WEFT_OUT_OF_MEMORY), NULL;
     chunk *c = b->chunk_count == 0 ? NULL : &b->chunks[b->chunk_count - 1];
-    if (c == NULL || start + bytes - c->base > c->capacity) {
+    if (c == NULL || start + bytes > c->capacity) {
         weft_result result = add_chunk(b, start + bytes);
         if (result != WEFT_OK) return keep_error(b, result), NULL;
         c = &b->chunks[b->chunk_count - 1];
     }
-    char *memory = c->memory + (start - c->base);
+    char *memory = c->memory + start;
     memset(memory - (start - b->end), 0, start - b->end);
     b->end = c->end = start + bytes;
     spare->position = start;
@@ -222,12 +223,9 @@ weft_result weft_blob_builder_create(weft_blob_store *store, const weft_blob_typ
     *b = (weft_blob_builder){0};
     b->store = store;
     b->type = root_type;
-    const uint64_t first = capacity_bytes == 0
-                               ? CHUNK_BYTES_MIN
-                               : WEFT_BLOB_HEADER_BYTES + capacity_bytes + TABLE_SLACK;
+    b->end = WEFT_BLOB_HEADER_BYTES;
     weft_result result = weft__blob_plan_init(&b->plan, root_type);
-    if (result == WEFT_OK) result = add_chunk(b, first); /* from 0: with room for the header */
-    b->end = b->chunks[0].start = b->chunks[0].end = WEFT_BLOB_HEADER_BYTES;
+    if (result == WEFT_OK) result = add_chunk(b, WEFT_BLOB_HEADER_BYTES + capacity_bytes);
     weft__blob_extent root = {.count = 1};
     char *memory = result == WEFT_OK ? allocate(b, &root) : NULL;
     if (memory == NULL) {
@@ -357,20 +355,21 @@ weft_result weft_blob_builder_point(weft_blob_builder *b, weft_blob_pointer *poi
 
 /* ---- finish ---- */
 
-/* The block: the first chunk itself when all fits and little is left over, else a copy. */
+/* The block: the last chunk when all fits and little of it is left over, else a new one. */
 static weft_result make_block(weft_blob_builder *b, uint64_t total, weft__blob_block *out)
 {
-    const chunk *first = &b->chunks[0];
-    if (b->chunk_count == 1 && !b->store->protects && total <= first->capacity &&
-        first->capacity - total <= first->capacity / 8) {
-        *out = (weft__blob_block){first->memory, first->capacity, BLOB_HEAP};
-        return WEFT_OK;
+    const chunk *last = &b->chunks[b->chunk_count - 1];
+    if (!b->store->protects && total <= last->capacity &&
+        last->capacity - total <= last->capacity / 8) {
+        *out = (weft__blob_block){last->memory, last->capacity, BLOB_HEAP};
+    } else {
+        weft_result result = weft__blob_block_create(b->store, total, out);
+        if (result != WEFT_OK) return result;
     }
-    weft_result result = weft__blob_block_create(b->store, total, out);
-    if (result != WEFT_OK) return result;
     for (uint32_t i = 0; i < b->chunk_count; i++) {
         const chunk *c = &b->chunks[i];
-        memcpy((char *)out->memory + c->start, c->memory + (c->start - c->base), c->end - c->start);
+        if (c->memory == out->memory) continue;
+        memcpy((char *)out->memory + c->start, c->memory + c->start, c->end - c->start);
     }
     return WEFT_OK;
 }
@@ -435,7 +434,7 @@ weft_result weft_blob_builder_finish(weft_blob_builder *b, weft_blob_ref *out)
     const uint64_t total = bits_align_up(b->end, 8) + b->extents.count * sizeof(weft__blob_extent);
     weft_result result = make_block(b, total, &block);
     if (result != WEFT_OK) return result;
-    const bool is_in_place = block.memory == b->chunks[0].memory;
+    const bool is_in_place = block.memory == b->chunks[b->chunk_count - 1].memory;
     write_references(b, block.memory);
     write_header_and_table(b, block.memory, total);
     WEFT_ASSERT(weft__blob_check(block.memory, total, &b->plan, true, NULL) == WEFT_OK);
@@ -444,7 +443,8 @@ weft_result weft_blob_builder_finish(weft_blob_builder *b, weft_blob_ref *out)
         if (!is_in_place) weft__blob_block_destroy(b->store, &block);
         return result;
     }
-    for (uint32_t i = is_in_place; i < b->chunk_count; i++) free_chunk(b, &b->chunks[i]);
+    for (uint32_t i = is_in_place; i < b->chunk_count; i++)
+        free_chunk(b, &b->chunks[i - is_in_place]);
     b->chunk_count = 0;
     return WEFT_OK;
 }

@@ -76,13 +76,14 @@ static blob_slot *slot_of(const weft_blob_store *store, weft_blob_ref ref, uint6
 
 weft_result weft__blob_block_create(weft_blob_store *store, size_t bytes, weft__blob_block *out)
 {
-    *out = (weft__blob_block){.reserved_bytes = bytes, .backing = BLOB_HEAP};
+    *out = (weft__blob_block){.backing = BLOB_HEAP};
+    if (bytes > BLOB_BYTES_MAX) return WEFT_OUT_OF_MEMORY;
     if (!store->protects) {
-        out->memory =
-            weft__alloc(&store->memory, WEFT__MEMORY_SNAPSHOTS, bytes, 1, WEFT_BLOB_ALIGNMENT_MAX);
+        out->reserved_bytes = weft__blob_reserve(bytes);
+        out->memory = weft__alloc(&store->memory, WEFT__MEMORY_SNAPSHOTS, out->reserved_bytes, 1,
+                                  WEFT_BLOB_ALIGNMENT_MAX);
         return out->memory != NULL ? WEFT_OK : WEFT_OUT_OF_MEMORY;
     }
-    if (bytes > SIZE_MAX - PAGE_BYTES) return WEFT_OUT_OF_MEMORY;
     out->backing = BLOB_PAGES;
     out->reserved_bytes = bits_align_up(bytes, PAGE_BYTES);
     out->memory = store->os->map(store->os->user, out->reserved_bytes, PAGE_BYTES);
