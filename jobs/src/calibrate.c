@@ -1,6 +1,6 @@
-/* calibrate.c: the wake-up time of a worker: a job is submitted while worker 1 sleeps, and stamps the
- * clock when it runs there. The median of a few samples; when the machine is too busy to measure, a
- * default. The whole measurement is bounded, and it leaves no job behind. */
+/* calibrate.c: the wake-up time of a worker: a job is submitted while worker 1 sleeps, and
+ * stamps the clock when it runs there. The median of a few samples; when the machine is too busy
+ * to measure, a default. The whole measurement is bounded, and it leaves no job behind. */
 #include "calibrate.h"
 
 #include "pool.h"
@@ -16,6 +16,7 @@ static uint64_t now_of(weft_job_pool *pool)
     return weft__ticks_now(&pool->ticks);
 }
 
+/* When the sample ran; 0: not yet. Owner: sample(); written by its job. */
 typedef struct stamp {
     weft_a64 x_ticks;
 } stamp;
@@ -23,7 +24,7 @@ typedef struct stamp {
 static int take_stamp(weft_job_context *worker, void *argument)
 {
     stamp *out = argument;
-    at_store_rel(&out->x_ticks, now_of(worker->pool)); /* C4-like: the sample is complete */
+    at_store_rel(&out->x_ticks, now_of(worker->pool)); /* P7 */
     return 0;
 }
 
@@ -58,7 +59,9 @@ static uint64_t sample(weft_job_pool *pool)
     pool->calibration_jobs++;
     uint64_t limit = begun + weft__ticks_from_ns(&pool->ticks, SAMPLE_NS_MAX);
     uint64_t stamped;
-    while ((stamped = at_load_acq(&run.x_ticks)) == 0 && now_of(pool) < limit) at_stall();
+    while ((stamped = at_load_acq(&run.x_ticks)) == 0 && /* P7 */
+           now_of(pool) < limit)
+        at_stall();
     weft_job_wait(owner, handle, NULL);
     return stamped > begun ? stamped - begun : 0;
 }

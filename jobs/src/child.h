@@ -8,11 +8,11 @@
  * leaves the indices behind (top never goes back). `floor` is the oldest index that may still be
  * unjoined: a push needs bottom - floor < capacity, else the parent runs the child at once.
  *
- * Helping while waiting ("leapfrogging", Wagner and Calder 1993) may only take descendants of the
- * awaited child. A worker takes a child only while its own stack has nothing to take, so whatever
- * is in the thief's stack while it runs our child descends from it. steal_from checks in the order
- * top, bottom, "our child is not done", CAS of top: the entry existed before the check, and removing
- * it changes top.
+ * Helping while waiting ("leapfrogging", Wagner and Calder 1993) may only take descendants of
+ * the awaited child. A worker takes a child only while its own stack has nothing to take, so
+ * whatever is in the thief's stack while it runs our child descends from it. steal_from checks
+ * in the order top, bottom, "our child is not done", CAS of top: the entry existed before the
+ * check, and removing it changes top.
  *
  *   who        push  pop  join   steal   finish (the taken child)
  *   owner      yes   yes  yes    never   never

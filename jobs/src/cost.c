@@ -1,4 +1,6 @@
-/* cost.c: the learning side of cost.h. Plain arithmetic on relaxed words. */
+/* cost.c: the learning side of cost.h: the moving average and the penalty of splits that did not
+ * gain. Plain arithmetic on relaxed words: two threads that learn at once lose one sample, which
+ * does no harm. */
 #include "cost.h"
 
 #define PENALTY_MAX 6u         /* 64 times the normal pay-off */

@@ -1,10 +1,11 @@
 /* cost.h: predicts whether a loop is worth splitting.
  *
- * A weft_job_cost keeps a moving average of the cost of one item. A loop whose predicted total is
- * below the pay-off runs inline: waking a sleeping worker costs the waker about 5 us and gains
- * nothing before the sleeper runs; handing a part to a spinning worker costs two cache misses.
- * Small loops are timed only now and then (two clock reads are 20 ns). A loop that was split and did
- * not gain (the other core is busy, the memory bus is full) raises its own pay-off for a while.
+ * A weft_job_cost keeps a moving average of the cost of one item. A loop whose predicted total
+ * is below the pay-off runs inline: waking a sleeping worker costs the waker about 5 us and
+ * gains nothing before the sleeper runs; handing a part to a spinning worker costs two cache
+ * misses. Small loops are timed only now and then (two clock reads are 20 ns). A loop that was
+ * split and did not gain (the other core is busy, the memory bus is full) raises its own pay-off
+ * for a while.
  *
  * A cost belongs to one loop of the caller. Its words are atomic (relaxed: they are estimates) so
  * that the same loop may run from two jobs at once. */

@@ -5,7 +5,8 @@
 
 #include <stdint.h>
 
-/* CPUs of the affinity mask, at most the quota rounded down, at most WEFT__WORKERS_MAX, at least 1. */
+/* CPUs of the affinity mask, at most the quota rounded down, at most WEFT__WORKERS_MAX, at least
+ * 1. */
 uint32_t weft__cpus_usable(void);
 /* Quota of the control group in whole CPUs, rounded down but at least 1; 0: no limit. `root` is put
  * before /proc and /sys (tests), "" for the real ones. */

@@ -2,8 +2,9 @@
  *
  * Compiling sorts the nodes by rank: the longest path from a node to an end, longest first. Rank
  * order is a topological order (so one worker can simply run the nodes in order) and it is
- * critical-path-first (so several workers claim the lowest ready number). Arrival counters are never
- * reset: in run e a node is ready when e * indegree predecessors have arrived, modulo 2^32.
+ * critical-path-first (so several workers claim the lowest ready number). Arrival counters are
+ * never reset: in run e a node is ready when e * indegree predecessors have arrived, modulo
+ * 2^32.
  *
  * A parallel run is an entry of the loop table (loop.h): workers join it, claim ready nodes from a
  * bitmap and go on with the first successor that their node made ready. The opener returns when all
@@ -14,7 +15,7 @@
  *   opener        yes                             yes, one run at a time (x_running)
  *
  * Edges:
- *   G1  node: its writes, add of x_arrived (acq_rel) -> the add that completes the count -> successor
+ *   G1  node: its writes, add of x_arrived (acq_rel) -> the add that completes the count, successor
  *   G2  publish: or of x_ready (release)             -> claim: and of x_ready (acquire)
  *   G3  publish: sc or of x_ready, load of open bits <-> hide: sc and of open bits, load of x_ready
  *   G4  publish: sc or of x_ready, load of x_left    <-> opener: or of WAITING, load of x_ready

@@ -17,8 +17,9 @@
  *   J3  attach: edge, CAS of x_list                -> finish: exchange of x_list (acquire), edges
  *   J4  predecessor: its writes, sub of successor's pending (acq_rel) -> the successor's body: all
  *       predecessors, not only the last, are visible (release sequence of the subs)
- *   J5  collect/cancel: CAS of x_state             one collector; a flag never reaches another job
- *   J6  recycle: slots.h S1                         -> take: new generation, stores to x_list, x_state
+ *   J5  collect/cancel: CAS of x_state -> others' CAS fails: one collector; flags reach
+ *       no other job
+ *   J6  recycle: slots.h S1 -> take: new generation, stores to x_list and x_state
  * A job that failed and has a handle is not recycled by its runner but by who collects the code. */
 #ifndef WEFT_JOB_H
 #define WEFT_JOB_H
@@ -72,7 +73,8 @@ typedef struct weft__job_edge {
 
 #define WEFT__JOB_EDGE_WAITER 0x80000000u
 
-/* Edges [0, worker_count) belong to the workers, to wait with; the others come from `edge_slots`. */
+/* Edges [0, worker_count) belong to the workers, to wait with; the others come from
+ * `edge_slots`. */
 typedef struct weft__job_table {
     /* constant after init */
     weft__job *jobs; /* [capacity] */
@@ -85,6 +87,7 @@ typedef struct weft__job_table {
     weft__slots edge_slots; /* number n is edge worker_count + n */
 } weft__job_table;
 
+/* A worker's private free lists. Owner: the worker. */
 typedef struct weft__job_caches {
     weft__slots_cache jobs;
     weft__slots_cache edges;

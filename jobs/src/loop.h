@@ -1,11 +1,11 @@
 /* loop.h: parallel loops: a table of open loops that workers join, and the ranges they share.
  *
- * The opener claims an entry, splits [begin, end) into one packed range per wanted participant and
- * opens the entry. Each worker has its own range word in each entry, on its own cache line: it
- * claims parts from the front, and steals the upper half of somebody else's when its own is empty
- * (as Unity's job ranges do). Every participant subtracts what it ran from `left` once, when it finds
- * nothing more; the opener waits for zero. Entries are type-stable: a late joiner finds empty ranges
- * and leaves. The last to leave a closed entry recycles it.
+ * The opener claims an entry, splits [begin, end) into one packed range per wanted participant
+ * and opens the entry. Each worker has its own range word in each entry, on its own cache line:
+ * it claims parts from the front, and steals the upper half of somebody else's when its own is
+ * empty (as Unity's job ranges do). Every participant subtracts what it ran from `left` once,
+ * when it finds nothing more; the opener waits for zero. Entries are type-stable: a late joiner
+ * finds empty ranges and leaves. The last to leave a closed entry recycles it.
  *
  *   who            open, close    join, leave    claim             steal into own range
  *   opener         yes            implied        its own range     yes

@@ -259,10 +259,9 @@ weft_result weft_job_pool_destroy(weft_job_pool *pool)
     return WEFT_OK;
 }
 
-/* ---- lent threads
- * Edge P6: x_lent goes up before the thread touches the pool and down after its last touch but the
- * futex wake; destroy waits for 0. */
+/* ---- lent threads (P6) */
 
+/* A thread lent to the pool. Owner: weft_job_worker_run, on its stack. */
 typedef struct lease {
     weft_job_pool *pool;
     bool (*until)(void *);

@@ -5,8 +5,8 @@
  * (structured children), loop.h, graph.h, job.h (handles), wake.h (sleeping), cost.h, trace.h.
  *
  * Depth: 0 while a worker looks for work, else the number of jobs, parts and nodes on its stack.
- * Only at depth 0 does it take work that it did not start itself, so a stack never nests deeper than
- * the program's own nesting plus one, and a wait never runs a stranger. */
+ * Only at depth 0 does it take work that it did not start itself, so a stack never nests deeper
+ * than the program's own nesting plus one, and a wait never runs a stranger. */
 #ifndef WEFT_POOL_H
 #define WEFT_POOL_H
 
@@ -48,6 +48,14 @@ static inline void weft__stat_add(weft_a64 *counter, uint64_t amount)
     at_store_rlx(counter, at_load_rlx(counter) + amount);
 }
 
+/* The failed child of a frame that was started first. Owner: the worker. code 0: none failed. */
+typedef struct weft__first_error {
+    int32_t code;
+    uint64_t index; /* in the child stack; of a child run in place: where it would have been */
+} weft__first_error;
+
+/* Owner: its thread; the groups say who else may touch what. Invariant: depth 0 while it looks for
+ * work; the children of the running body are [frame_base, children.bottom). */
 struct weft_job_context {
     weft__child_stack children;
     /* worker only */
@@ -59,7 +67,7 @@ struct weft_job_context {
     uint32_t next_job;       /* ready continuation to run next, or WEFT__JOB_NONE */
     uint32_t last_victim;    /* where the last steal succeeded */
     uint32_t pick;           /* counts picks, for fairness to the injection lists */
-    int32_t early_code;      /* error of children joined before children_wait was called */
+    weft__first_error error; /* of children that ended before children_wait was called */
     uint32_t overflow_skip;  /* children to run in place before looking for room again */
     bool is_observed;        /* constant: hooks or traces are on */
     bool is_searching;       /* counted in wake.x_searching */
@@ -99,9 +107,9 @@ struct weft_job_pool {
     weft_job_for_desc *loop_descs; /* [job capacity] loops submitted as jobs */
     weft__wake_token *tokens;
     weft__os_thread *threads;
-    uint32_t thread_count; /* threads started */
+    uint32_t thread_count;  /* threads started */
     weft_job_graph *graphs; /* owner only: list of all graphs */
-    weft_a32 *alive;       /* 1 in the process that created the pool, 0 in a forked child */
+    weft_a32 *alive;        /* 1 in the process that created the pool, 0 in a forked child */
     /* shared */
     weft__job_table table;
     weft__loop_table loops;
@@ -120,8 +128,18 @@ struct weft_job_pool {
     weft_a64 x_foreign_submitted;              /* by weft_job_inject */
 };
 
-/* Injection lists (any thread pushes one job, a worker takes all).
- * Edges: P1  push: x_next, sc CAS of the head -> take: exchange of the head; <-> W1 */
+/* Edges of the pool:
+ *   P1  inject: x_next, sc CAS of the list head -> take: sc exchange of the head; also <-> W1
+ *   P2  end of a job: sc store of the waiter's x_is_over, load of its sleeper bit <-> waiter: sc or
+ *       of its bit, sc load of x_is_over; after the store the waiter's edge is the waiter's again
+ *   P3  completed count (release), submitted counts -> quiescence check: completed is read first;
+ *       both only grow, so equal sums mean that nothing was pending at the moment in between
+ *   P4  x_background up before a background job is taken -> down after it ended: never above the
+ *       limit, except for the owner that drains
+ *   P5  workers: or of x_used, found work -> frame begin: exchange of x_used; frame hints
+ *   P6  lent thread: x_lent up before it touches the pool, down after its last touch but the futex
+ *       wake -> destroy: acquire of x_lent == 0
+ *   P7  calibration job: stamp (release) -> owner: acquire of the stamp */
 
 /* ---- worker_job.c: submitted jobs on workers */
 
@@ -198,16 +216,16 @@ weft_result weft__pool_check_owner(const weft_job_context *context);
 static inline int weft__worker_call(weft_job_context *worker, weft_job_fn fn, void *argument)
 {
     uint64_t base = worker->frame_base;
-    int32_t early = worker->early_code;
+    weft__first_error error = worker->error;
     worker->frame_base = worker->children.bottom;
-    worker->early_code = 0;
+    worker->error.code = 0;
     int code = fn(worker, argument);
-    if (worker->children.bottom != worker->frame_base || worker->early_code != 0) {
+    if (worker->children.bottom != worker->frame_base || worker->error.code != 0) {
         int child_code = weft_job_children_wait(worker);
         if (code == 0) code = child_code;
     }
     worker->frame_base = base;
-    worker->early_code = early;
+    worker->error = error;
     return code;
 }
 

@@ -1,4 +1,6 @@
-/* slots.c: the slow side of slots.h: batches and the rising mark. */
+/* slots.c: the slow side of slots.h: batches on the shared stack and the rising mark. Batches move
+ * rarely (one in 32 operations of a worker), so one contended word is enough. The protocol is in
+ * slots.h. */
 #include "slots.h"
 
 static uint64_t head_word(uint64_t old, uint32_t number)

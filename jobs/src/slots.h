@@ -9,7 +9,7 @@
  *
  * Edges:
  *   S1  give_batch: links, CAS of head  -> take_batch: load of head (acquire), links
- *   S2  take_batch: CAS with a new tag     a second taker of the same head fails
+ *   S2  take_batch: CAS with a new tag -> another taker of the same head: its CAS fails
  * Lock-free; take and give of a worker are wait-free except when a batch moves. */
 #ifndef WEFT_SLOTS_H
 #define WEFT_SLOTS_H

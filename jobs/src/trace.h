@@ -1,9 +1,9 @@
 /* trace.h: what can be seen of a worker: hooks, a ring of events, static probes.
  *
- * The ring is Concurrency Kit's single-producer single-consumer ring: the worker writes, one reader
- * takes; when it is full the event is counted as dropped. Everything is behind one flag per worker
- * (is_observed), so that it costs one predicted branch when off. Static probes (provider `weft`) cost
- * a nop each and are compiled in where <sys/sdt.h> exists.
+ * The ring is Concurrency Kit's single-producer single-consumer ring: the worker writes, one
+ * reader takes; when it is full the event is counted as dropped. Everything is behind one flag
+ * per worker (is_observed), so that it costs one predicted branch when off. Static probes
+ * (provider `weft`) cost a nop each and are compiled in where <sys/sdt.h> exists.
  *
  *   who            write       read
  *   worker         own ring    -
@@ -41,7 +41,8 @@ void weft__trace_write(weft__trace_ring *ring, const weft_job_event *event);
 /* Reader: false when empty. */
 bool weft__trace_read(weft__trace_ring *ring, weft_job_event *out);
 
-/* Reports an event of a worker to its ring, to the hooks and to the probes; call only if observed. */
+/* Reports an event of a worker to its ring, to the hooks and to the probes; call only if
+ * observed. */
 void weft__observe(weft_job_context *worker, weft_job_event_kind kind, const char *name,
                    uint32_t value);
 

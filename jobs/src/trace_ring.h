@@ -4,8 +4,10 @@
  * is invisible to ThreadSanitizer and to the schedule explorer, so builds for those use the same
  * algorithm on the atomics door. Include only from trace.c.
  *
- * Edges: T1 write: slot, release of tail -> read: acquire of tail;  T2 read: release of head ->
- * write: acquire of head (the slot is free). Wait-free both ways. */
+ * Edges:
+ *   T1  write: event, release of tail -> read: acquire of tail, event
+ *   T2  read: release of head -> write: acquire of head (the place is free)
+ * Wait-free both ways. */
 #ifndef WEFT_TRACE_RING_H
 #define WEFT_TRACE_RING_H
 

@@ -1,12 +1,8 @@
 /* wait.c: waiting for handles, collecting results, cancelling; who may wait where.
  *
  * Only the owner waits for handles, and only outside of jobs: there it can run anything, so a wait
- * cannot deadlock. The waiter puts an edge of its own into the job's list; whoever ends the job sets
- * x_is_over of the waiter and wakes it (edge P2):
- *   P2  end: sc store of x_is_over, load of the sleeper bitmap <-> waiter: or of the bitmap, load of
- *       x_is_over; after the store the edge belongs to the waiter again
- *   P3  completed and submitted counts: completed is read first, both only grow, so equal sums mean
- *       that nothing was pending at the moment in between */
+ * cannot deadlock. The waiter puts an edge of its own into the job's list; whoever ends the job
+ * sets x_is_over of the waiter and wakes it (edge P2 of pool.h). */
 #include "pool.h"
 
 #include <pthread.h>
@@ -62,7 +58,7 @@ static void join_own_children(weft_job_context *owner)
 {
     if (owner->children.bottom == owner->frame_base) return;
     int code = weft_job_children_wait(owner);
-    if (owner->early_code == 0) owner->early_code = code; /* for the owner's own children_wait */
+    owner->error = (weft__first_error){.code = code}; /* for the owner's own children_wait */
 }
 
 weft_result weft_job_wait(weft_job_context *owner, weft_job_handle handle, int *code)

@@ -207,6 +207,7 @@ void weft__worker_await_token(weft_job_context *worker)
     if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_UNPARK, NULL, 0);
 }
 
+/* One call of weft__worker_serve. Owner: that call, on its stack. */
 typedef struct service {
     weft_job_context *worker;
     weft__scope scope;

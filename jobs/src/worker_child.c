@@ -4,6 +4,13 @@
 
 #define OVERFLOW_SKIP 32u /* children run in place between two looks for room */
 
+/* Keeps the error of the child that was started first. */
+static void note_error(weft__first_error *error, int code, uint64_t index)
+{
+    if (code == 0 || (error->code != 0 && index >= error->index)) return;
+    *error = (weft__first_error){code, index};
+}
+
 /* Runs in place a child for which there is no room. */
 static void run_in_place(weft_job_context *worker, weft_job_fn fn, void *argument)
 {
@@ -11,7 +18,7 @@ static void run_in_place(weft_job_context *worker, weft_job_fn fn, void *argumen
     worker->depth++;
     int code = weft__worker_call(worker, fn, argument);
     worker->depth--;
-    if (worker->early_code == 0) worker->early_code = code;
+    if (worker->error.code == 0) worker->error = (weft__first_error){code, worker->children.bottom};
 }
 
 static __attribute__((noinline)) void start_without_room(weft_job_context *worker, weft_job_fn fn,
@@ -89,12 +96,11 @@ static void await_taken(weft_job_context *worker, weft__child *child)
     }
 }
 
-/* Waits for every child of the frame; all of them are taken. Returns the earliest error. */
-static int join_taken(weft_job_context *worker)
+/* Waits for every child of the frame; all of them are taken. */
+static void join_taken(weft_job_context *worker, weft__first_error *error)
 {
     weft__child_stack *stack = &worker->children;
     uint64_t base = worker->frame_base > stack->floor ? worker->frame_base : stack->floor;
-    int code = 0;
     for (uint64_t i = stack->bottom; i > base;) {
         if (i == stack->joined_high && stack->joined_low < i) { /* joined by a frame above ours */
             i = stack->joined_low;
@@ -102,26 +108,25 @@ static int join_taken(weft_job_context *worker)
         }
         weft__child *child = weft__child_at(stack, --i);
         await_taken(worker, child);
-        if (child->code != 0) code = child->code;
+        note_error(error, child->code, i);
         child->code = 0; /* a frame below must not see it again */
     }
     stack->joined_low = worker->frame_base;
     stack->joined_high = stack->bottom;
     if (stack->floor >= worker->frame_base) stack->floor = stack->bottom;
     worker->frame_base = stack->bottom;
-    return code;
 }
 
 int weft_job_children_wait(weft_job_context *worker)
 {
     weft__child_stack *stack = &worker->children;
-    int code = worker->early_code;
-    worker->early_code = 0;
+    weft__first_error error = worker->error;
+    worker->error.code = 0;
     while (stack->bottom != worker->frame_base) {
         weft__child_pop popped = weft__child_pop_owner(stack);
         if (popped == WEFT__CHILD_TAKEN) {
-            int joined = join_taken(worker);
-            return joined != 0 ? joined : code;
+            join_taken(worker, &error);
+            break;
         }
         /* pop moved bottom to the child, or left it behind the child when it was the last */
         uint64_t index = stack->bottom - (popped == WEFT__CHILD_POPPED_LAST);
@@ -133,9 +138,9 @@ int weft_job_children_wait(weft_job_context *worker)
         else
             weft__worker_notify(worker); /* older ones are left: C2 was a full exchange */
         worker->depth++;
-        int own = weft__worker_call(worker, fn, argument);
+        int code = weft__worker_call(worker, fn, argument);
         worker->depth--;
-        if (own != 0) code = own;
+        note_error(&error, code, index);
     }
-    return code;
+    return error.code;
 }

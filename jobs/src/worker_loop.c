@@ -21,20 +21,20 @@ static int run_part(weft_job_context *worker, const weft_job_for_desc *desc, uin
                     uint32_t end)
 {
     uint64_t base = worker->frame_base;
-    int early = worker->early_code;
+    weft__first_error error = worker->error;
     worker->frame_base = worker->children.bottom;
-    worker->early_code = 0;
+    worker->error.code = 0;
     worker->depth++;
     if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_BEGIN, desc->name, begin);
     int code = desc->fn(worker, desc->argument, begin, end);
-    if (worker->children.bottom != worker->frame_base || worker->early_code != 0) {
+    if (worker->children.bottom != worker->frame_base || worker->error.code != 0) {
         int child_code = weft_job_children_wait(worker);
         if (code == 0) code = child_code;
     }
     if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_END, desc->name, begin);
     worker->depth--;
     worker->frame_base = base;
-    worker->early_code = early;
+    worker->error = error;
     return code;
 }
 

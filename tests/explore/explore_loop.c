@@ -35,7 +35,9 @@ static uint32_t participate(weft__loop *loop, uint32_t worker)
             count += end - begin;
             if (at_load_rlx(&loop->x_stop)) continue;
             int code = loop->fn(NULL, loop->argument, begin, end);
-            if (code) weft__loop_fail(loop, begin, code);
+            if (!code) continue;
+            weft__loop_fail(loop, begin, code);
+            at_store_rlx(&loop->x_stop, 1u);
         }
         if (weft__loop_steal(loop, worker) == UINT32_MAX) return count;
     }
@@ -56,7 +58,7 @@ static void participant(void *argument)
         weft__loop *loop = weft__loop_join(&table, WEFT_JOB_NORMAL);
         if (!loop) continue;
         report(loop, participate(loop, worker));
-        weft__loop_leave(&table, loop);
+        weft__loop_leave(&table, loop, explore_os());
     }
 }
 
