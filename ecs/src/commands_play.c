@@ -8,10 +8,13 @@
  *               moved in parallel (commands_fold.c); the rest goes one by one through the immediate
  *               operations (commands_one.c).
  * Which way is taken depends on the commands only, never on the number of workers. */
-#include "commands_playback.h"
+#include "commands_fold.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define FOLD_LEAST 48u                /* fewer commands go one by one */
+#define FOLD_MOST (UINT64_C(1) << 30) /* references to commands are 32-bit numbers */
 
 static const char *const op_names[WEFT__COMMAND_OP_COUNT] = {
     "create",     "create_rows", "instantiate", "destroy",   "add",          "remove",       "set",
@@ -225,15 +228,44 @@ static weft_result link_rows(weft__playback *playback)
 
 /* ---- 4. play ---- */
 
-static weft_result play_all(weft__playback *playback)
+static weft_result play_one_by_one(weft__playback *playback, uint32_t first, uint32_t end)
 {
-    for (uint32_t i = 0; i < playback->segment_count; i++) {
+    for (uint32_t i = first; i < end; i++) {
         const weft__command_segment *segment = &playback->segments[i];
         weft__command_cursor cursor = weft__command_begin(segment);
         for (weft__command *command; (command = weft__command_next(&cursor)) != NULL;) {
             weft_result result = weft__playback_one(playback, segment, command);
             if (result != WEFT_OK) return result;
         }
+    }
+    return WEFT_OK;
+}
+
+/* One past the last segment that can be folded together with `first`; counts their commands. */
+static uint32_t foldable_end(const weft__playback *playback, uint32_t first, uint64_t *commands)
+{
+    uint32_t end = first;
+    *commands = 0;
+    while (end < playback->segment_count &&
+           (playback->segments[end].traits & WEFT__SEGMENT_HAS_ALONE) == 0 &&
+           *commands + playback->segments[end].count < FOLD_MOST)
+        *commands += playback->segments[end++].count;
+    return end;
+}
+
+static weft_result play_all(weft__playback *playback)
+{
+    for (uint32_t i = 0; i < playback->segment_count;) {
+        uint64_t commands;
+        uint32_t end = foldable_end(playback, i, &commands);
+        bool is_played = false;
+        weft_result result = WEFT_OK;
+        if (commands >= FOLD_LEAST)
+            result = weft__fold_play(playback, &playback->segments[i], end - i, &is_played);
+        if (end == i) end = i + 1;
+        if (result == WEFT_OK && !is_played) result = play_one_by_one(playback, i, end);
+        if (result != WEFT_OK) return result;
+        i = end;
     }
     return WEFT_OK;
 }

@@ -67,6 +67,11 @@ enum {
     WEFT__SEGMENT_HAS_ROWS = 1 << 0,
     WEFT__SEGMENT_HAS_CREATES = 1 << 1,
     WEFT__SEGMENT_HAS_INSTANCES = 1 << 2,
+    WEFT__SEGMENT_HAS_ADDS = 1 << 3,
+    WEFT__SEGMENT_HAS_REMOVES = 1 << 4,
+    WEFT__SEGMENT_HAS_VALUES = 1 << 5,  /* set, append, enable */
+    WEFT__SEGMENT_HAS_ALONE = 1 << 6,   /* commands that are never folded */
+    WEFT__SEGMENT_HAS_ENABLES = 1 << 7, /* enable bits may change */
 };
 
 /* Consecutive commands of one recorder with one key. */

@@ -143,6 +143,37 @@ static bool make_room(weft_commands *commands, size_t bytes)
     return commands->open != NULL || open_segment(commands);
 }
 
+/* What a command means for the way its segment is played. */
+static uint32_t trait_of(weft__command_op op)
+{
+    switch (op) {
+    case WEFT__COMMAND_CREATE:
+        return WEFT__SEGMENT_HAS_CREATES;
+    case WEFT__COMMAND_ROWS:
+        return WEFT__SEGMENT_HAS_ROWS;
+    case WEFT__COMMAND_DESTROY:
+        return 0;
+    case WEFT__COMMAND_ADD:
+        return WEFT__SEGMENT_HAS_ADDS;
+    case WEFT__COMMAND_REMOVE:
+        return WEFT__SEGMENT_HAS_REMOVES;
+    case WEFT__COMMAND_SET:
+    case WEFT__COMMAND_APPEND:
+        return WEFT__SEGMENT_HAS_ADDS | WEFT__SEGMENT_HAS_VALUES;
+    case WEFT__COMMAND_ENABLE:
+        return WEFT__SEGMENT_HAS_VALUES | WEFT__SEGMENT_HAS_ENABLES;
+    case WEFT__COMMAND_INSTANTIATE:
+        return WEFT__SEGMENT_HAS_INSTANCES | WEFT__SEGMENT_HAS_ALONE;
+    case WEFT__COMMAND_SET_SHARED:
+    case WEFT__COMMAND_QUERY_ADD:
+    case WEFT__COMMAND_QUERY_REMOVE:
+    case WEFT__COMMAND_QUERY_DESTROY:
+    case WEFT__COMMAND_OP_COUNT:
+        break;
+    }
+    return WEFT__SEGMENT_HAS_ALONE;
+}
+
 /* A command with `words` words of payload in the page, counted; NULL: out of memory. */
 static inline weft__command *append(weft_commands *commands, weft__command_op op, uint32_t words)
 {
@@ -155,6 +186,7 @@ static inline weft__command *append(weft_commands *commands, weft__command_op op
     commands->at += bytes;
     commands->page->used = (uint32_t)(commands->at - (char *)commands->page->data);
     commands->open->count++;
+    commands->open->traits |= trait_of(op);
     command->op = (uint8_t)op;
     command->flags = 0;
     command->words = (uint16_t)words;
@@ -320,7 +352,6 @@ static weft_result create_rows(weft_commands *commands, weft_archetype handle, u
     command->flags = 0;
     uint64_t *payload = weft__command_payload(command);
     payload[0] = 0;
-    commands->open->traits |= WEFT__SEGMENT_HAS_ROWS;
     bool is_new;
     weft__chunk *chunk = rows_chunk(commands, archetype, count, &is_new);
     if (chunk == NULL)
@@ -372,8 +403,10 @@ weft_result weft_commands_remove(weft_commands *commands, weft_entity entity,
 {
     const weft__type *type;
     weft_result result = check(commands, WEFT__COMMAND_REMOVE, entity, component, &type);
-    return result != WEFT_OK ? result
-                             : record(commands, WEFT__COMMAND_REMOVE, entity, component.id);
+    if (result == WEFT_OK) result = record(commands, WEFT__COMMAND_REMOVE, entity, component.id);
+    if (result == WEFT_OK && (type->desc.flags & WEFT_ENABLEABLE) != 0)
+        commands->open->traits |= WEFT__SEGMENT_HAS_ENABLES;
+    return result;
 }
 
 weft_result weft_commands_set(weft_commands *commands, weft_entity entity, weft_component component,

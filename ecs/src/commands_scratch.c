@@ -3,6 +3,8 @@
  * array only grows. */
 #include "commands_playback.h"
 
+#include <string.h>
+
 /* Owned by the world (its commands extension); used by the owner during playback. */
 typedef struct scratch {
     weft_world *world;
@@ -45,5 +47,15 @@ void *weft__scratch_take(weft_world *world, weft__scratch_slot slot, size_t coun
                s->arrays[slot].bytes, 64);
     s->arrays[slot].memory = fresh;
     s->arrays[slot].bytes = bytes;
+    return fresh;
+}
+
+void *weft__scratch_kept(weft_world *world, weft__scratch_slot slot, size_t bytes)
+{
+    scratch *s = obtain(world);
+    if (s == NULL) return NULL;
+    if (s->arrays[slot].memory != NULL) return s->arrays[slot].memory;
+    void *fresh = weft__scratch_take(world, slot, 1, bytes);
+    if (fresh != NULL) memset(fresh, 0, bytes);
     return fresh;
 }

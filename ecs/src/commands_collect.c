@@ -1,0 +1,219 @@
+/* commands_collect.c: the first half of a fold: where every target is, and the commands of each
+ * chunk as a list of runs in order of effect. See commands_fold.h. Recorded values get their
+ * deferred references replaced on the way, in place. */
+#include "commands_fold.h"
+
+#include <string.h>
+
+#define SEGMENT_GRAIN 1
+
+/* Destroying these takes more than a row: residues, members of a linked group. */
+static bool is_plain_death(const weft__chunk *chunk)
+{
+    return (chunk->archetype->flags &
+            (WEFT__HAS_CLEANUP | WEFT__IS_RESIDUE | WEFT__HAS_LINKED_GROUP)) == 0;
+}
+
+static void place_created(const weft__fold *fold, uint32_t segment, weft_entity handle,
+                          weft__fold_ref *ref)
+{
+    uint32_t number =
+        fold->created_bases[segment] + handle.index - fold->segments[segment].created_first;
+    ref->place = WEFT__FOLD_PLACE_CREATED | number / WEFT__FOLD_BLOCK_ROWS;
+    ref->row = number % WEFT__FOLD_BLOCK_ROWS;
+    if (ref->command->op == WEFT__COMMAND_CREATE)
+        fold->created_ids[number] =
+            weft__playback_resolve(fold->playback, &fold->segments[segment], handle);
+}
+
+/* False: the immediate operations must do it. */
+static bool place_alive(const weft__fold *fold, weft_entity entity, weft__fold_ref *ref)
+{
+    uint32_t row = 0;
+    weft__chunk *chunk = weft__entity_chunk(fold->playback->world, entity, &row);
+    ref->place = chunk == NULL ? WEFT__FOLD_PLACE_DEAD : chunk->id;
+    ref->row = row;
+    if (chunk == NULL) return true;
+    if ((chunk->archetype->flags & WEFT__IS_RESIDUE) != 0) return false;
+    return ref->command->op != WEFT__COMMAND_DESTROY || is_plain_death(chunk);
+}
+
+static void patch(const weft__fold *fold, uint32_t segment, weft__command *command)
+{
+    const weft__type *type = fold->playback->world->types[command->subject];
+    if (type->entity_offset_count == 0) return;
+    uint64_t *payload = weft__command_payload(command);
+    if (command->op == WEFT__COMMAND_SET)
+        weft__playback_patch(fold->playback, &fold->segments[segment], type, payload, 1);
+    else
+        weft__playback_patch_elements(fold->playback, &fold->segments[segment], type, payload + 1,
+                                      (uint32_t)payload[0]);
+}
+
+/* Extends the last run or begins one. */
+static void add_to_runs(weft__fold *fold, uint32_t segment, uint32_t ref)
+{
+    uint32_t *count = &fold->run_counts[segment];
+    weft__fold_run *runs = fold->runs + fold->first_refs[segment];
+    uint32_t place = fold->refs[ref].place;
+    if (*count != 0 && runs[*count - 1].place == place)
+        runs[*count - 1].count++;
+    else
+        runs[(*count)++] = (weft__fold_run){place, ref, 1, WEFT__NONE};
+}
+
+static bool collect_segment(weft__fold *fold, uint32_t segment)
+{
+    const weft__command_segment *from = &fold->segments[segment];
+    weft__command_cursor cursor = weft__command_begin(from);
+    uint32_t at = fold->first_refs[segment];
+    fold->run_counts[segment] = 0;
+    for (weft__command *command; (command = weft__command_next(&cursor)) != NULL; at++) {
+        weft__fold_ref *ref = &fold->refs[at];
+        weft_entity entity = command->entity;
+        ref->command = command;
+        if (command->op == WEFT__COMMAND_SET || command->op == WEFT__COMMAND_APPEND)
+            patch(fold, segment, command);
+        if (weft__entity_is_deferred(entity))
+            place_created(fold, segment, entity, ref);
+        else if (!place_alive(fold, entity, ref))
+            return false;
+        add_to_runs(fold, segment, at);
+    }
+    return true;
+}
+
+static int collect_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    (void)job;
+    weft__fold *fold = argument;
+    for (uint32_t i = begin; i < end; i++)
+        if (!collect_segment(fold, i)) return 1;
+    return 0;
+}
+
+/* ---- group ---- */
+
+static weft__fold_touched *touch(weft__fold *fold, uint32_t *map, uint32_t place)
+{
+    if (*map == 0) {
+        *map = ++fold->touched_count;
+        weft__fold_touched *fresh = &fold->touched[*map - 1];
+        memset(fresh, 0, offsetof(weft__fold_touched, states));
+        fresh->place = place;
+        fresh->run_head = fresh->run_tail = WEFT__NONE;
+        bool is_created = (place & WEFT__FOLD_PLACE_CREATED) != 0;
+        fresh->chunk = is_created ? NULL : fold->playback->world->chunk_table[place];
+        fresh->rows = is_created ? WEFT__FOLD_BLOCK_ROWS : fresh->chunk->count;
+    }
+    return &fold->touched[*map - 1];
+}
+
+static void skip_dead(weft__fold *fold, const weft__fold_run *run)
+{
+    for (uint32_t i = 0; i < run->count; i++) {
+        uint32_t op = fold->refs[run->first + i].command->op;
+        if (op != WEFT__COMMAND_DESTROY && op != WEFT__COMMAND_ROWS)
+            fold->playback->result.skipped++;
+    }
+}
+
+/* Links the runs of every place. `map` is all zero, and again at the end. */
+static void link_runs(weft__fold *fold, uint32_t *map, uint32_t created_map)
+{
+    for (uint32_t segment = 0; segment < fold->segment_count; segment++)
+        for (uint32_t i = 0; i < fold->run_counts[segment]; i++) {
+            uint32_t number = fold->first_refs[segment] + i;
+            weft__fold_run *run = &fold->runs[number];
+            if (run->place == WEFT__FOLD_PLACE_DEAD) {
+                skip_dead(fold, run);
+                continue;
+            }
+            bool is_created = (run->place & WEFT__FOLD_PLACE_CREATED) != 0;
+            uint32_t slot = run->place & ~WEFT__FOLD_PLACE_CREATED;
+            weft__fold_touched *touched =
+                touch(fold, &map[is_created ? created_map + slot : slot], run->place);
+            if (touched->run_tail == WEFT__NONE)
+                touched->run_head = number;
+            else
+                fold->runs[touched->run_tail].next = number;
+            touched->run_tail = number;
+            touched->ref_count += run->count;
+        }
+}
+
+/* Upper bound of the number of places: runs, and chunks plus blocks. */
+static uint32_t place_limit(const weft__fold *fold, uint32_t map_count)
+{
+    uint64_t runs = 0;
+    for (uint32_t i = 0; i < fold->segment_count; i++) runs += fold->run_counts[i];
+    return runs < map_count ? (uint32_t)runs : map_count;
+}
+
+static weft_result group(weft__fold *fold)
+{
+    weft_world *world = fold->playback->world;
+    uint32_t blocks = fold->created_count / WEFT__FOLD_BLOCK_ROWS + 1;
+    uint32_t map_count = world->chunk_end + blocks;
+    uint32_t *map = weft__scratch_take(world, WEFT__SCRATCH_MAP, map_count, sizeof map[0]);
+    fold->touched = weft__scratch_take(world, WEFT__SCRATCH_TOUCHED, place_limit(fold, map_count),
+                                       sizeof fold->touched[0]);
+    if (map == NULL || fold->touched == NULL) return WEFT_OUT_OF_MEMORY;
+    memset(map, 0, map_count * sizeof map[0]);
+    link_runs(fold, map, world->chunk_end);
+    uint32_t row = 0;
+    uint64_t cell = 0;
+    for (uint32_t i = 0; i < fold->touched_count; i++) {
+        weft__fold_touched *touched = &fold->touched[i];
+        touched->first_row = row;
+        touched->first_cell = (uint32_t)cell;
+        row += touched->ref_count;
+        cell += touched->rows;
+    }
+    if (cell > UINT32_MAX) return WEFT_OUT_OF_MEMORY;
+    fold->cell_count = (uint32_t)cell;
+    return WEFT_OK;
+}
+
+/* ---- memory ---- */
+
+static weft_result take_arrays(weft__fold *fold)
+{
+    weft_world *world = fold->playback->world;
+    uint32_t segments = fold->segment_count, refs = fold->ref_count;
+    uint32_t *numbers = weft__scratch_take(world, WEFT__SCRATCH_NUMBERS, 3 * (size_t)segments + 1,
+                                           sizeof numbers[0]);
+    fold->refs = weft__scratch_take(world, WEFT__SCRATCH_REFS, refs, sizeof fold->refs[0]);
+    fold->runs = weft__scratch_take(world, WEFT__SCRATCH_RUNS, refs, sizeof fold->runs[0]);
+    fold->created_ids = weft__scratch_take(world, WEFT__SCRATCH_CREATED, fold->created_count,
+                                           sizeof fold->created_ids[0]);
+    if (numbers == NULL || fold->refs == NULL || fold->runs == NULL || fold->created_ids == NULL)
+        return WEFT_OUT_OF_MEMORY;
+    fold->first_refs = numbers;
+    fold->run_counts = numbers + segments + 1;
+    fold->created_bases = fold->run_counts + segments;
+    return WEFT_OK;
+}
+
+weft_result weft__fold_collect(weft__fold *fold)
+{
+    for (uint32_t i = 0; i < fold->segment_count; i++) {
+        fold->ref_count += fold->segments[i].count;
+        fold->created_count += fold->segments[i].created_count;
+    }
+    weft_result result = take_arrays(fold);
+    if (result != WEFT_OK) return result;
+    uint32_t refs = 0, created = 0;
+    for (uint32_t i = 0; i < fold->segment_count; i++) {
+        fold->first_refs[i] = refs;
+        fold->created_bases[i] = created;
+        refs += fold->segments[i].count;
+        created += fold->segments[i].created_count;
+    }
+    fold->first_refs[fold->segment_count] = refs;
+    if (!weft__fold_for(fold, collect_part, fold->segment_count, SEGMENT_GRAIN)) {
+        fold->is_impossible = true;
+        return WEFT_OK;
+    }
+    return group(fold);
+}

@@ -1,0 +1,316 @@
+/* commands_fold.c: the second half of a fold: per row the archetype it ends in. See
+ * commands_fold.h.
+ *
+ * Every chunk has a small table of states; a command takes its row from one to another. Which
+ * archetype follows from which command is kept in a table of transitions that workers only read:
+ * a worker that misses one leaves its chunk undone, the owner adds it, the chunk is folded
+ * again. After the first frame nothing is missed. */
+#include "commands_fold.h"
+
+#include <string.h>
+
+/* Known transitions, by archetype and component; owned by the world's scratch, written by the owner
+ * between parallel steps. Open addressing; key 0 = free. */
+typedef struct transition {
+    uint64_t key; /* archetype id << 33 | component << 1 | is_remove */
+    weft__archetype *to;
+} transition;
+
+typedef struct transitions {
+    transition *slots;
+    uint32_t mask;
+    uint32_t count;
+    uint32_t is_second; /* which of the two scratch slots holds `slots` */
+} transitions;
+
+#define FIRST_TRANSITIONS 256u
+
+static uint64_t transition_key(const weft__archetype *from, uint32_t component, bool is_remove)
+{
+    return (uint64_t)from->id << 33 | (uint64_t)component << 1 | is_remove;
+}
+
+static weft__archetype *transition_find(const transitions *table, uint64_t key)
+{
+    for (uint32_t i = (uint32_t)hash_word(0, key) & table->mask;; i = (i + 1) & table->mask) {
+        if (table->slots[i].key == key) return table->slots[i].to;
+        if (table->slots[i].key == 0) return NULL;
+    }
+}
+
+static void transition_put(transitions *table, uint64_t key, weft__archetype *to)
+{
+    uint32_t i = (uint32_t)hash_word(0, key) & table->mask;
+    while (table->slots[i].key != 0 && table->slots[i].key != key) i = (i + 1) & table->mask;
+    if (table->slots[i].key == 0) table->count++;
+    table->slots[i] = (transition){key, to};
+}
+
+/* The table, with room for one more. It grows from one scratch slot into the other. */
+static transitions *transitions_obtain(weft_world *world)
+{
+    transitions *table = weft__scratch_kept(world, WEFT__SCRATCH_TRANSITIONS, sizeof *table);
+    if (table == NULL) return NULL;
+    if (table->slots != NULL && table->count * 2 <= table->mask) return table;
+    uint32_t capacity = table->slots == NULL ? FIRST_TRANSITIONS : (table->mask + 1) * 2;
+    transitions grown = {.mask = capacity - 1, .is_second = !table->is_second};
+    grown.slots = weft__scratch_take(
+        world, grown.is_second ? WEFT__SCRATCH_TRANSITION_SECOND : WEFT__SCRATCH_TRANSITION_FIRST,
+        capacity, sizeof grown.slots[0]);
+    if (grown.slots == NULL) return NULL;
+    memset(grown.slots, 0, capacity * sizeof grown.slots[0]);
+    for (uint32_t i = 0; table->slots != NULL && i <= table->mask; i++)
+        if (table->slots[i].key != 0)
+            transition_put(&grown, table->slots[i].key, table->slots[i].to);
+    *table = grown;
+    return table;
+}
+
+/* ---- one chunk ---- */
+
+/* Folding one chunk; lives on a worker's stack. */
+typedef struct folding {
+    weft__fold *fold;
+    weft__fold_touched *touched;
+    const transitions *table;
+    uint8_t *states;
+    uint32_t *heads;
+    uint32_t *tails;
+    /* the last transition: commands come in runs of the same */
+    uint64_t memo_command; /* op and component */
+    uint32_t memo_from;
+    uint32_t memo_to;
+} folding;
+
+enum {
+    STATE_NONE = 0, /* not touched */
+    STATE_DEAD = 1,
+    STATE_HOME = 2, /* the archetype of the chunk; created rows: not yet created */
+    STATE_FIRST = 3,
+};
+
+/* The state of an archetype, new when it must; 0: no room. */
+static uint32_t state_of(weft__fold_touched *touched, weft__archetype *archetype)
+{
+    for (uint32_t i = STATE_HOME; i < touched->state_count; i++)
+        if (touched->states[i] == archetype) return i;
+    if (touched->state_count == WEFT__FOLD_STATES) return 0;
+    touched->states[touched->state_count] = archetype;
+    return touched->state_count++;
+}
+
+/* The state after adding or removing a component; 0: unknown, or no room (touched->missing
+ * says). */
+static uint32_t follow(folding *f, uint32_t state, uint32_t component, bool is_remove)
+{
+    uint64_t command = (uint64_t)component << 1 | is_remove;
+    if (f->memo_command == command && f->memo_from == state) return f->memo_to;
+    uint64_t key = transition_key(f->touched->states[state], component, is_remove);
+    weft__archetype *to = transition_find(f->table, key);
+    if (to == NULL) {
+        f->touched->missing = key;
+        return 0;
+    }
+    f->memo_command = command;
+    f->memo_from = state;
+    return f->memo_to = state_of(f->touched, to);
+}
+
+static void chain(folding *f, uint32_t row, uint32_t ref)
+{
+    f->fold->next_refs[ref] = 0;
+    if (f->heads[row] == 0)
+        f->heads[row] = ref + 1;
+    else
+        f->fold->next_refs[f->tails[row]] = ref + 1;
+    f->tails[row] = ref;
+}
+
+/* Takes one row one command further. False: see follow. */
+static bool fold_command(folding *f, uint32_t number)
+{
+    const weft__fold_ref *ref = &f->fold->refs[number];
+    const weft__command *command = ref->command;
+    uint32_t state = f->states[ref->row], next = state;
+    if (state == STATE_NONE) state = next = STATE_HOME;
+    if (state == STATE_DEAD) {
+        if (command->op != WEFT__COMMAND_DESTROY) f->touched->skipped++;
+        return true;
+    }
+    switch ((weft__command_op)command->op) {
+    case WEFT__COMMAND_CREATE:
+        next = state_of(f->touched, f->fold->playback->world->archetypes[command->subject - 1]);
+        break;
+    case WEFT__COMMAND_DESTROY:
+        next = STATE_DEAD;
+        break;
+    case WEFT__COMMAND_SET:
+    case WEFT__COMMAND_APPEND:
+    case WEFT__COMMAND_ADD:
+        next = follow(f, state, command->subject, false);
+        break;
+    case WEFT__COMMAND_REMOVE:
+        next = follow(f, state, command->subject, true);
+        break;
+    case WEFT__COMMAND_ENABLE:
+    case WEFT__COMMAND_ROWS:
+    case WEFT__COMMAND_INSTANTIATE:
+    case WEFT__COMMAND_SET_SHARED:
+    case WEFT__COMMAND_QUERY_ADD:
+    case WEFT__COMMAND_QUERY_REMOVE:
+    case WEFT__COMMAND_QUERY_DESTROY:
+    case WEFT__COMMAND_OP_COUNT:
+        break;
+    }
+    if (next == STATE_NONE) return false;
+    f->states[ref->row] = (uint8_t)next;
+    bool is_chained = command->op >= WEFT__COMMAND_REMOVE;
+    if (f->heads != NULL && is_chained) chain(f, ref->row, number);
+    return true;
+}
+
+/* Lists the rows of every state, ascending, and those that leave. */
+static void list_rows(const folding *f)
+{
+    weft__fold_touched *touched = f->touched;
+    uint32_t at[WEFT__FOLD_STATES], first = touched->first_row, leaving_groups = 0;
+    memset(touched->counts, 0, sizeof touched->counts);
+    for (uint32_t row = 0; row < touched->rows; row++) touched->counts[f->states[row]]++;
+    touched->counts[STATE_NONE] = 0;
+    touched->removed = 0;
+    for (uint32_t i = STATE_DEAD; i < touched->state_count; i++) {
+        at[i] = first;
+        first += touched->counts[i];
+        if (i == STATE_HOME || touched->counts[i] == 0) continue;
+        touched->removed += touched->counts[i];
+        touched->removed_first = at[i];
+        leaving_groups++;
+    }
+    touched->is_removed_apart = leaving_groups > 1;
+    if (touched->is_removed_apart) touched->removed_first = touched->first_row;
+    uint32_t *removed = f->fold->removed + touched->first_row;
+    for (uint32_t row = 0; row < touched->rows; row++) {
+        uint32_t state = f->states[row];
+        if (state == STATE_NONE) continue;
+        f->fold->rows[at[state]++] = row;
+        if (touched->is_removed_apart && state != STATE_HOME) *removed++ = row;
+    }
+}
+
+static bool fold_touched(folding *f)
+{
+    weft__fold *fold = f->fold;
+    weft__fold_touched *touched = f->touched;
+    f->states = fold->states + touched->first_cell;
+    memset(f->states, 0, touched->rows);
+    if (fold->has_chains) {
+        f->heads = fold->heads + touched->first_cell;
+        f->tails = fold->tails + touched->first_cell;
+        memset(f->heads, 0, touched->rows * sizeof f->heads[0]);
+    }
+    touched->skipped = 0;
+    touched->missing = 0;
+    touched->state_count = STATE_FIRST;
+    touched->states[STATE_HOME] = touched->chunk == NULL ? NULL : touched->chunk->archetype;
+    touched->states[STATE_DEAD] = NULL;
+    for (uint32_t run = touched->run_head; run != WEFT__NONE; run = fold->runs[run].next) {
+        uint32_t end = fold->runs[run].first + fold->runs[run].count;
+        for (uint32_t i = fold->runs[run].first; i < end; i++)
+            if (!fold_command(f, i)) return false;
+    }
+    list_rows(f);
+    touched->is_done = true;
+    return true;
+}
+
+static int fold_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    (void)job;
+    weft__fold *fold = argument;
+    const transitions *table =
+        weft__scratch_kept(fold->playback->world, WEFT__SCRATCH_TRANSITIONS, sizeof *table);
+    for (uint32_t i = begin; i < end; i++) {
+        folding f = {.fold = fold, .touched = &fold->touched[i], .table = table};
+        f.memo_command = UINT64_MAX;
+        if (f.touched->is_done) continue;
+        if (!fold_touched(&f) && f.touched->missing == 0) return 1; /* too many states */
+    }
+    return 0;
+}
+
+/* ---- missing transitions ---- */
+
+/* The segment and command that needed a transition, for the error. */
+static weft_result transition_error(const weft__fold *fold, const weft__fold_touched *touched,
+                                    uint32_t component, bool is_remove, weft_result code)
+{
+    for (uint32_t run = touched->run_head; run != WEFT__NONE; run = fold->runs[run].next)
+        for (uint32_t i = 0; i < fold->runs[run].count; i++) {
+            uint32_t ref = fold->runs[run].first + i, segment = 0;
+            const weft__command *command = fold->refs[ref].command;
+            if (command->subject != component || (command->op == WEFT__COMMAND_REMOVE) != is_remove)
+                continue;
+            while (fold->first_refs[segment + 1] <= ref) segment++;
+            return weft__playback_error(fold->playback, fold->segments[segment].key, command->op,
+                                        command->entity, component, code);
+        }
+    return code;
+}
+
+/* Adds what chunks missed; *is_complete: nothing was missed. */
+static weft_result add_missing(weft__fold *fold, bool *is_complete)
+{
+    weft_world *world = fold->playback->world;
+    *is_complete = true;
+    for (uint32_t i = 0; i < fold->touched_count; i++) {
+        weft__fold_touched *touched = &fold->touched[i];
+        if (touched->missing == 0) continue;
+        *is_complete = false;
+        uint64_t key = touched->missing;
+        touched->missing = 0;
+        uint32_t component = (uint32_t)(key >> 1);
+        transitions *table = transitions_obtain(world);
+        if (table == NULL) return weft__error_memory(world, "playback");
+        if (transition_find(table, key) != NULL) continue;
+        weft__archetype *from = world->archetypes[(key >> 33) - 1];
+        const weft__plan *plan = weft__archetype_edge(world, from, component, (key & 1) != 0);
+        if (plan == NULL)
+            return transition_error(fold, touched, component, (key & 1) != 0, world->error->code);
+        transition_put(table, key, plan->to);
+    }
+    return WEFT_OK;
+}
+
+static weft_result take_cells(weft__fold *fold)
+{
+    weft_world *world = fold->playback->world;
+    uint32_t cells = fold->cell_count, refs = fold->ref_count;
+    fold->states = weft__scratch_take(world, WEFT__SCRATCH_STATES, cells, 1);
+    fold->rows = weft__scratch_take(world, WEFT__SCRATCH_ROWS, refs, sizeof fold->rows[0]);
+    fold->removed = weft__scratch_take(world, WEFT__SCRATCH_REMOVED, refs, sizeof fold->rows[0]);
+    if (fold->states == NULL || fold->rows == NULL || fold->removed == NULL)
+        return weft__error_memory(world, "playback");
+    if (!fold->has_chains) return WEFT_OK;
+    fold->heads = weft__scratch_take(world, WEFT__SCRATCH_HEADS, cells, sizeof fold->heads[0]);
+    fold->tails = weft__scratch_take(world, WEFT__SCRATCH_TAILS, cells, sizeof fold->tails[0]);
+    fold->next_refs =
+        weft__scratch_take(world, WEFT__SCRATCH_NEXT, refs, sizeof fold->next_refs[0]);
+    bool is_complete = fold->heads != NULL && fold->tails != NULL && fold->next_refs != NULL;
+    return is_complete ? WEFT_OK : weft__error_memory(world, "playback");
+}
+
+weft_result weft__fold_rows(weft__fold *fold)
+{
+    weft_result result = take_cells(fold);
+    if (result != WEFT_OK) return result;
+    if (transitions_obtain(fold->playback->world) == NULL)
+        return weft__error_memory(fold->playback->world, "playback");
+    for (bool is_complete = false; !is_complete && result == WEFT_OK;) {
+        if (!weft__fold_for(fold, fold_part, fold->touched_count, 1)) {
+            fold->is_impossible = true;
+            return WEFT_OK;
+        }
+        result = add_missing(fold, &is_complete);
+    }
+    return result;
+}

@@ -1,0 +1,147 @@
+/* commands_fold.h: playback of long runs of commands: fold, then move everything at once.
+ *
+ *   collect  (parallel over segments)  where is each target now: chunk and row;
+ *   group    (owner)                   runs of commands per chunk, in order of effect;
+ *   fold     (parallel over chunks)    per row, the archetype it ends in, or its end; rows that end in
+ *                                      the same archetype become one group, in row order;
+ *   plan     (owner)                   destination rows for every group: everything that can fail;
+ *   copy     (parallel over pieces)    columns, ids, then recorded values;
+ *   close    (parallel over chunks)    holes are filled, ids of the dead given back;
+ *   settle   (owner)                   empty chunks go.
+ * Created entities have no chunk yet: they count as rows of blocks of BLOCK_ROWS in order of
+ * effect. The result is a function of the commands and the layout, never of the number of
+ * workers. */
+#ifndef WEFT_COMMANDS_FOLD_H
+#define WEFT_COMMANDS_FOLD_H
+
+#include "commands_playback.h"
+
+#define WEFT__FOLD_STATES 16u                        /* different ends of the rows of one chunk */
+#define WEFT__FOLD_BLOCK_ROWS 8192u                  /* created entities of one pseudo-chunk */
+#define WEFT__FOLD_PLACE_CREATED (UINT32_C(1) << 31) /* | block number */
+#define WEFT__FOLD_PLACE_DEAD UINT32_MAX
+
+/* A command with the place of its target. */
+typedef struct weft__fold_ref {
+    weft__command *command;
+    uint32_t place; /* chunk id, CREATED | block, or DEAD */
+    uint32_t row;
+} weft__fold_ref;
+
+/* Consecutive refs with the same place. */
+typedef struct weft__fold_run {
+    uint32_t place;
+    uint32_t first;
+    uint32_t count;
+    uint32_t next; /* of the same place, in order of effect; WEFT__NONE ends */
+} weft__fold_run;
+
+typedef enum weft__fold_end {
+    WEFT__FOLD_STAY, /* values only */
+    WEFT__FOLD_MOVE, /* to another archetype; created rows: to their first */
+    WEFT__FOLD_DIE,
+} weft__fold_end;
+
+/* Rows of one place that end the same way: rows[first .. first + count), ascending. */
+typedef struct weft__fold_group {
+    uint32_t touched;
+    uint32_t end; /* weft__fold_end */
+    weft__archetype *to;
+    const weft__plan *plan; /* MOVE from a chunk */
+    weft__tuple *tuple;     /* MOVE; held */
+    uint32_t first;
+    uint32_t count;
+    uint32_t target; /* MOVE: index in targets */
+} weft__fold_group;
+
+/* A chunk (or block of created entities) that commands concern. */
+typedef struct weft__fold_touched {
+    weft__chunk *chunk; /* NULL: created entities */
+    uint32_t place;
+    uint32_t rows;     /* of the chunk when the fold began */
+    uint32_t run_head; /* runs */
+    uint32_t run_tail;
+    uint32_t ref_count;
+    uint32_t first_row;  /* into fold->rows and fold->removed: ref_count places */
+    uint32_t first_cell; /* into fold->states (and heads, tails): `rows` places */
+    uint32_t state_count;
+    uint32_t first_group;
+    uint32_t group_count;
+    uint32_t removed;       /* rows that leave */
+    uint32_t removed_first; /* into fold->rows or fold->removed: ascending list of them */
+    bool is_removed_apart;  /* in fold->removed */
+    bool is_done;
+    uint64_t skipped;
+    uint64_t missing; /* transition that was not known: archetype id << 33 | key; 0 = none */
+    weft__archetype *states[WEFT__FOLD_STATES]; /* [0] unused; NULL: dead, or not yet created */
+    uint32_t counts[WEFT__FOLD_STATES];         /* rows that end in the state */
+} weft__fold_touched;
+
+/* Rows to be made in one tuple. */
+typedef struct weft__fold_target {
+    weft__tuple *tuple;
+    uint64_t rows;
+    uint32_t span; /* next piece to give out */
+    uint32_t used; /* rows of it given out */
+} weft__fold_target;
+
+/* A piece of copying: rows of a group that go to one run of a chunk. */
+typedef struct weft__fold_task {
+    uint32_t group;
+    uint32_t first; /* into fold->rows */
+    weft__span to;  /* STAY: chunk NULL, count only */
+} weft__fold_task;
+
+/* One fold. Lives on the owner's stack; arrays are scratch of the world. While a parallel step
+ * runs, each array element is written by the one task that owns it. */
+typedef struct weft__fold {
+    weft__playback *playback;
+    const weft__command_segment *segments;
+    uint32_t segment_count;
+    uint32_t *first_refs;    /* [segment + 1] */
+    uint32_t *run_counts;    /* [segment] */
+    uint32_t *created_bases; /* [segment] number of the first entity it creates */
+    uint32_t ref_count;
+    uint32_t created_count;
+    bool has_chains;    /* values, or removals mixed with additions: replayed per row in order */
+    bool has_enables;   /* enable bits change: done by the owner, words are shared by rows */
+    bool is_impossible; /* something only the immediate operations can do */
+    weft__fold_ref *refs;
+    weft__fold_run *runs;     /* [ref]; those of a segment begin at first_refs[segment] */
+    uint32_t *next_refs;      /* [ref] chain of a row */
+    weft_entity *created_ids; /* [created] */
+    weft__fold_touched *touched;
+    uint32_t touched_count;
+    uint8_t *states; /* [cell] */
+    uint32_t *heads; /* [cell] first ref of the chain + 1 */
+    uint32_t *tails; /* [cell] */
+    uint32_t cell_count;
+    uint32_t *rows;    /* [ref] rows by group */
+    uint32_t *removed; /* [ref] */
+    weft__fold_group *groups;
+    uint32_t group_count;
+    weft__fold_target *targets;
+    uint32_t target_count;
+    weft__spans spans;
+    weft__fold_task *tasks;
+    uint32_t task_count;
+    weft_a32 x_failed; /* a recorded value could not be applied: out of memory */
+} weft__fold;
+
+/* Runs fn over [0, count) on the pool, or inline when the playback is serial. False: a part failed
+ * (returned not 0) or the pool refused. */
+bool weft__fold_for(weft__fold *fold, weft_job_for_fn fn, uint32_t count, uint32_t grain);
+
+/* commands_collect.c */
+weft_result weft__fold_collect(weft__fold *fold);
+/* commands_fold.c: false: is_impossible, or the error is set. */
+weft_result weft__fold_rows(weft__fold *fold);
+/* commands_move.c */
+weft_result weft__fold_move(weft__fold *fold);
+
+/* Plays segments without commands that must go alone. WEFT_OK with *is_played false: nothing
+ * happened, play them one by one. */
+weft_result weft__fold_play(weft__playback *playback, const weft__command_segment *segments,
+                            uint32_t count, bool *is_played);
+
+#endif

@@ -1,0 +1,392 @@
+/* commands_move.c: a folded batch takes effect: plan, copy, close, settle. See commands_fold.h
+ * and the four steps of structure.h. Whatever can fail happens in plan, which gives everything
+ * back. */
+#include "commands_fold.h"
+
+#include "enable.h"
+
+#include <string.h>
+
+#define TASK_ROWS 4096u /* rows of one copy task at most, so that workers share a large chunk */
+#define FREE_BATCH 256u
+
+/* ---- plan ---- */
+
+static void add_group(weft__fold *fold, uint32_t number, uint32_t state, uint32_t first)
+{
+    weft__fold_touched *touched = &fold->touched[number];
+    weft__fold_group *group = &fold->groups[fold->group_count];
+    *group = (weft__fold_group){.touched = number,
+                                .to = touched->states[state],
+                                .first = first,
+                                .count = touched->counts[state],
+                                .target = WEFT__NONE};
+    bool is_home = touched->chunk != NULL && group->to == touched->chunk->archetype;
+    group->end = WEFT__FOLD_MOVE;
+    if (group->to == NULL) group->end = WEFT__FOLD_DIE;
+    if (is_home) group->end = WEFT__FOLD_STAY;
+    fold->group_count++;
+    touched->group_count++;
+}
+
+static weft_result list_groups(weft__fold *fold)
+{
+    size_t limit = (size_t)fold->touched_count * WEFT__FOLD_STATES;
+    if (limit > fold->ref_count) limit = fold->ref_count;
+    fold->groups = weft__scratch_take(fold->playback->world, WEFT__SCRATCH_GROUPS, limit,
+                                      sizeof fold->groups[0]);
+    fold->targets = weft__scratch_take(fold->playback->world, WEFT__SCRATCH_TARGETS, limit,
+                                       sizeof fold->targets[0]);
+    if (fold->groups == NULL || fold->targets == NULL) return WEFT_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < fold->touched_count; i++) {
+        weft__fold_touched *touched = &fold->touched[i];
+        uint32_t first = touched->first_row;
+        touched->first_group = fold->group_count;
+        touched->group_count = 0;
+        for (uint32_t state = 1; state < touched->state_count; state++) {
+            if (touched->counts[state] == 0) continue;
+            add_group(fold, i, state, first);
+            first += touched->counts[state];
+        }
+    }
+    return WEFT_OK;
+}
+
+/* The tuple a group moves to, held; NULL: error set. */
+static weft__tuple *tuple_of(weft__fold *fold, weft__fold_group *group)
+{
+    weft_world *world = fold->playback->world;
+    const weft__fold_touched *touched = &fold->touched[group->touched];
+    if (touched->chunk == NULL) {
+        group->to->tuple0->holders++;
+        return group->to->tuple0;
+    }
+    group->plan = weft__plan_obtain(world, touched->chunk->archetype, group->to);
+    if (group->plan == NULL) return NULL;
+    return weft__tuple_follow(world, touched->chunk->tuple, group->to);
+}
+
+/* Targets are few; groups of neighbouring chunks have the same one, so the last is tried first. */
+static uint32_t target_of(weft__fold *fold, weft__tuple *tuple)
+{
+    for (uint32_t i = fold->target_count; i-- > 0;)
+        if (fold->targets[i].tuple == tuple) return i;
+    fold->targets[fold->target_count] = (weft__fold_target){.tuple = tuple};
+    return fold->target_count++;
+}
+
+static weft_result find_targets(weft__fold *fold)
+{
+    for (uint32_t i = 0; i < fold->group_count; i++) {
+        weft__fold_group *group = &fold->groups[i];
+        if (group->end != WEFT__FOLD_MOVE) continue;
+        group->tuple = tuple_of(fold, group);
+        if (group->tuple == NULL) return fold->playback->world->error->code;
+        group->target = target_of(fold, group->tuple);
+        fold->targets[group->target].rows += group->count;
+    }
+    return WEFT_OK;
+}
+
+static void release_tuples(weft__fold *fold)
+{
+    for (uint32_t i = 0; i < fold->group_count; i++)
+        if (fold->groups[i].tuple != NULL)
+            weft__tuple_release(fold->playback->world, fold->groups[i].tuple);
+}
+
+static weft_result reserve_targets(weft__fold *fold)
+{
+    for (uint32_t i = 0; i < fold->target_count; i++) {
+        weft__fold_target *target = &fold->targets[i];
+        target->span = fold->spans.count;
+        weft_result result =
+            weft__rows_reserve(fold->playback->world, target->tuple, target->rows, &fold->spans);
+        if (result != WEFT_OK) return result;
+    }
+    return WEFT_OK;
+}
+
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Cuts a group into tasks along the pieces of its target. */
+static void cut_group(weft__fold *fold, uint32_t number)
+{
+    const weft__fold_group *group = &fold->groups[number];
+    if (group->end == WEFT__FOLD_DIE || (group->end == WEFT__FOLD_STAY && !fold->has_chains))
+        return;
+    for (uint32_t done = 0; done < group->count;) {
+        weft__span to = {NULL, 0, smaller(group->count - done, TASK_ROWS)};
+        if (group->end == WEFT__FOLD_MOVE) {
+            weft__fold_target *target = &fold->targets[group->target];
+            const weft__span *span = &fold->spans.items[target->span];
+            to.chunk = span->chunk;
+            to.row = span->row + target->used;
+            to.count = smaller(to.count, span->count - target->used);
+            target->used += to.count;
+            if (target->used == span->count) {
+                target->span++;
+                target->used = 0;
+            }
+        }
+        fold->tasks[fold->task_count++] = (weft__fold_task){number, group->first + done, to};
+        done += to.count;
+    }
+}
+
+static weft_result plan(weft__fold *fold)
+{
+    weft_world *world = fold->playback->world;
+    if (list_groups(fold) != WEFT_OK) return weft__error_memory(world, "playback");
+    weft_result result = find_targets(fold);
+    if (result == WEFT_OK) result = reserve_targets(fold);
+    if (result == WEFT_OK) {
+        size_t limit = (size_t)fold->group_count + fold->spans.count + fold->ref_count / TASK_ROWS;
+        fold->tasks = weft__scratch_take(world, WEFT__SCRATCH_TASKS, limit, sizeof fold->tasks[0]);
+        if (fold->tasks == NULL) result = weft__error_memory(world, "playback");
+    }
+    if (result != WEFT_OK) {
+        weft__rows_unreserve(world, &fold->spans, 0);
+        release_tuples(fold);
+        return result;
+    }
+    for (uint32_t i = 0; i < fold->group_count; i++) cut_group(fold, i);
+    return WEFT_OK;
+}
+
+/* ---- copy ---- */
+
+static bool is_run(const uint32_t *rows, uint32_t count)
+{
+    return rows[count - 1] - rows[0] + 1 == count;
+}
+
+static void place_created(weft__fold *fold, const weft__fold_touched *touched, const uint32_t *rows,
+                          const weft__span *to)
+{
+    weft_world *world = fold->playback->world;
+    uint32_t block = touched->place & ~WEFT__FOLD_PLACE_CREATED;
+    const weft_entity *ids = fold->created_ids + (size_t)block * WEFT__FOLD_BLOCK_ROWS;
+    weft_entity *column = weft__chunk_entities(to->chunk) + to->row;
+    weft__rows_fill(world, to->chunk, to->row, to->count);
+    for (uint32_t i = 0; i < to->count; i++) {
+        column[i] = ids[rows[i]];
+        weft__directory_place(&world->directory, column[i], weft__location(to->chunk, to->row + i));
+    }
+}
+
+static void stamp(const weft_world *world, weft__chunk *chunk, uint32_t type, uint32_t row)
+{
+    weft_a32 *versions = weft__chunk_versions(chunk, type);
+    /* relaxed: tasks of one slice store the same value; read after the barrier */
+    at_store_rlx(&versions[row >> chunk->layout->slice_shift], world->version);
+}
+
+/* Gives a component back its first value: it was removed in between. */
+static void reset_value(weft_world *world, weft__chunk *chunk, const weft__type_ref *ref,
+                        uint32_t type, uint32_t row)
+{
+    if (ref->column == 0) return;
+    void *value = weft__chunk_value(chunk, ref->column, row);
+    weft__type_destruct(&world->memory, ref->type, value, 1);
+    weft__type_construct(ref->type, value, 1);
+    stamp(world, chunk, type, row);
+}
+
+/* Applies one recorded value to a row that is where it belongs. */
+static weft_result apply(weft__fold *fold, const weft__command *command, weft__chunk *chunk,
+                         uint32_t row)
+{
+    weft_world *world = fold->playback->world;
+    uint32_t type = weft__archetype_find(chunk->archetype, command->subject);
+    if (type == WEFT__NONE) return WEFT_OK; /* removed later */
+    const weft__type_ref *ref = &chunk->archetype->types[type];
+    if (command->op == WEFT__COMMAND_REMOVE) {
+        reset_value(world, chunk, ref, type, row);
+        return WEFT_OK;
+    }
+    if (command->op == WEFT__COMMAND_ENABLE) return WEFT_OK; /* see apply_enable */
+    void *value = weft__chunk_value(chunk, ref->column, row);
+    const uint64_t *payload = weft__command_payload(command);
+    stamp(world, chunk, type, row);
+    if (command->op == WEFT__COMMAND_APPEND)
+        return weft_buffer_append(world, (weft_component){command->subject}, value, payload + 1,
+                                  (uint32_t)payload[0]);
+    memcpy(value, payload, ref->type->desc.size);
+    return WEFT_OK;
+}
+
+/* Enable bits of neighbouring rows share words: the owner sets them, after the copies. */
+static weft_result apply_enable(weft__fold *fold, const weft__command *command, weft__chunk *chunk,
+                                uint32_t row)
+{
+    uint32_t type = weft__archetype_find(chunk->archetype, command->subject);
+    bool is_concerned = command->op == WEFT__COMMAND_ENABLE || command->op == WEFT__COMMAND_REMOVE;
+    if (!is_concerned || type == WEFT__NONE) return WEFT_OK;
+    uint32_t enableable = chunk->archetype->types[type].enableable;
+    if (enableable == WEFT__NONE) return WEFT_OK;
+    bool is_enabled = command->op == WEFT__COMMAND_REMOVE || command->flags != 0;
+    weft__chunk_enable(chunk, enableable, row, is_enabled);
+    stamp(fold->playback->world, chunk, type, row);
+    return WEFT_OK;
+}
+
+/* Applies the chains of a task's rows in order of recording. */
+static weft_result apply_chains(weft__fold *fold, const weft__fold_task *task,
+                                weft_result (*apply_one)(weft__fold *fold,
+                                                         const weft__command *command,
+                                                         weft__chunk *chunk, uint32_t row))
+{
+    const weft__fold_group *group = &fold->groups[task->group];
+    const weft__fold_touched *touched = &fold->touched[group->touched];
+    const uint32_t *heads = fold->heads + touched->first_cell;
+    weft_result worst = WEFT_OK;
+    for (uint32_t i = 0; i < task->to.count; i++) {
+        uint32_t row = fold->rows[task->first + i];
+        bool stays = group->end == WEFT__FOLD_STAY;
+        weft__chunk *chunk = stays ? touched->chunk : task->to.chunk;
+        for (uint32_t ref = heads[row]; ref != 0; ref = fold->next_refs[ref - 1]) {
+            weft_result result =
+                apply_one(fold, fold->refs[ref - 1].command, chunk, stays ? row : task->to.row + i);
+            if (result != WEFT_OK) worst = result;
+        }
+    }
+    return worst;
+}
+
+static int copy_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    (void)job;
+    weft__fold *fold = argument;
+    for (uint32_t i = begin; i < end; i++) {
+        const weft__fold_task *task = &fold->tasks[i];
+        const weft__fold_group *group = &fold->groups[task->group];
+        const weft__fold_touched *touched = &fold->touched[group->touched];
+        const uint32_t *rows = fold->rows + task->first;
+        if (group->end == WEFT__FOLD_MOVE && touched->chunk == NULL)
+            place_created(fold, touched, rows, &task->to);
+        else if (group->end == WEFT__FOLD_MOVE)
+            weft__rows_copy(fold->playback->world, group->plan, touched->chunk,
+                            is_run(rows, task->to.count) ? NULL : rows, rows[0], task->to);
+        if (fold->has_chains && apply_chains(fold, task, apply) != WEFT_OK)
+            at_store_rlx(&fold->x_failed, 1); /* relaxed: read after the barrier of the loop */
+    }
+    return 0; /* a loop that stops halfway would leave rows behind */
+}
+
+/* ---- close ---- */
+
+static void free_ids(weft__fold *fold, const weft__fold_touched *touched, const uint32_t *rows,
+                     uint32_t count)
+{
+    weft_entity batch[FREE_BATCH];
+    uint32_t block = touched->place & ~WEFT__FOLD_PLACE_CREATED;
+    const weft_entity *ids = touched->chunk != NULL
+                                 ? weft__chunk_entities(touched->chunk)
+                                 : fold->created_ids + (size_t)block * WEFT__FOLD_BLOCK_ROWS;
+    for (uint32_t done = 0; done < count;) {
+        uint32_t size = smaller(count - done, FREE_BATCH);
+        for (uint32_t i = 0; i < size; i++) batch[i] = ids[rows[done + i]];
+        weft__directory_free_any(&fold->playback->world->directory, batch, size);
+        done += size;
+    }
+}
+
+static void close_groups(weft__fold *fold, const weft__fold_touched *touched)
+{
+    weft_world *world = fold->playback->world;
+    for (uint32_t i = 0; i < touched->group_count; i++) {
+        const weft__fold_group *group = &fold->groups[touched->first_group + i];
+        const uint32_t *rows = fold->rows + group->first;
+        if (group->end == WEFT__FOLD_STAY) continue;
+        if (group->end == WEFT__FOLD_DIE) free_ids(fold, touched, rows, group->count);
+        if (touched->chunk != NULL)
+            weft__rows_discard(world, group->plan, touched->chunk, rows, rows[0], group->count);
+    }
+}
+
+static int close_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    (void)job;
+    weft__fold *fold = argument;
+    for (uint32_t i = begin; i < end; i++) {
+        const weft__fold_touched *touched = &fold->touched[i];
+        if (touched->removed == 0) continue;
+        close_groups(fold, touched);
+        if (touched->chunk == NULL) continue;
+        const uint32_t *rows =
+            (touched->is_removed_apart ? fold->removed : fold->rows) + touched->removed_first;
+        weft__rows_close(fold->playback->world, touched->chunk,
+                         is_run(rows, touched->removed) ? NULL : rows, rows[0], touched->removed);
+    }
+    return 0;
+}
+
+/* ---- all of it ---- */
+
+weft_result weft__fold_move(weft__fold *fold)
+{
+    weft_world *world = fold->playback->world;
+    weft_result result = plan(fold);
+    if (result == WEFT_OK) {
+        weft__fold_for(fold, copy_part, fold->task_count, 1);
+        for (uint32_t i = 0; fold->has_enables && i < fold->task_count; i++)
+            apply_chains(fold, &fold->tasks[i], apply_enable);
+        weft__fold_for(fold, close_part, fold->touched_count, 1);
+        for (uint32_t i = 0; i < fold->touched_count; i++) {
+            const weft__fold_touched *touched = &fold->touched[i];
+            fold->playback->result.skipped += touched->skipped;
+            if (touched->removed != 0 && touched->chunk != NULL)
+                weft__chunk_settle(world, touched->chunk, touched->removed);
+        }
+        release_tuples(fold);
+        if (at_load_rlx(&fold->x_failed) != 0) /* relaxed: the loop has ended */
+            result = weft__error_memory(world, "playback: a buffer could not grow");
+    }
+    weft__spans_fini(world, &fold->spans);
+    return result;
+}
+
+bool weft__fold_for(weft__fold *fold, weft_job_for_fn fn, uint32_t count, uint32_t grain)
+{
+    if (count == 0) return true;
+    if (fold->playback->job == NULL || count == 1) return fn(NULL, fold, 0, count) == 0;
+    weft_job_for_desc desc = {
+        .fn = fn, .argument = fold, .count = count, .grain = grain, .name = "playback"};
+    weft_result result = weft_job_for(fold->playback->job, &desc, NULL);
+    if (result == WEFT_OK || result == WEFT_JOB_FAILED) return result == WEFT_OK;
+    return fn(NULL, fold, 0, count) == 0; /* the pool refused: nothing ran yet */
+}
+
+/* Additions alone, removals alone and deaths need no order within a row; everything else does. */
+static bool needs_chains(uint32_t traits)
+{
+    const uint32_t added = WEFT__SEGMENT_HAS_ADDS | WEFT__SEGMENT_HAS_CREATES;
+    return (traits & WEFT__SEGMENT_HAS_VALUES) != 0 ||
+           ((traits & WEFT__SEGMENT_HAS_REMOVES) != 0 && (traits & added) != 0);
+}
+
+weft_result weft__fold_play(weft__playback *playback, const weft__command_segment *segments,
+                            uint32_t count, bool *is_played)
+{
+    uint32_t traits = 0;
+    for (uint32_t i = 0; i < count; i++) traits |= segments[i].traits;
+    weft__fold fold = {.playback = playback,
+                       .segments = segments,
+                       .segment_count = count,
+                       .has_chains = needs_chains(traits)};
+    fold.has_enables = fold.has_chains && (traits & WEFT__SEGMENT_HAS_ENABLES) != 0;
+    uint64_t skipped = playback->result.skipped;
+    weft_result result = weft__fold_collect(&fold);
+    if (result == WEFT_OUT_OF_MEMORY) weft__error_memory(playback->world, "playback");
+    if (result == WEFT_OK && !fold.is_impossible) result = weft__fold_rows(&fold);
+    *is_played = !fold.is_impossible;
+    if (fold.is_impossible) {
+        playback->result.skipped = skipped;
+        return WEFT_OK;
+    }
+    return result == WEFT_OK ? weft__fold_move(&fold) : result;
+}
