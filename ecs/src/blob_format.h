@@ -96,8 +96,8 @@ weft_result weft__blob_check_header(const weft__blob_header *header, uint64_t by
 weft_result weft__blob_check(const void *block, uint64_t bytes, const weft__blob_plan *plan,
                              bool with_hash, weft_blob_report *report);
 
-/* Bytes to ask the allocator for: a little under whole pages when it is much, so that its own header
- * and the alignment fit in (glibc otherwise maps and unmaps every such block, 25 x the time). */
+/* Bytes to ask the allocator for: a little under whole pages when it is much, so that its own
+ * header and the alignment fit in (else glibc maps and unmaps every such block: 25 x the time). */
 static inline uint64_t weft__blob_reserve(uint64_t bytes)
 {
     const uint64_t page = 4096, spare = 512;
