@@ -180,10 +180,13 @@ weft__format *weft__format_obtain(weft_world *world, const weft__type *const *co
 uint32_t weft__format_capacity(const weft__format *format, uint32_t size_class);
 void weft__formats_fini(weft_world *world);
 /* Layout of a format for a size class, made on first use. NULL: error set. */
+const weft__layout *weft__layout_any(weft_world *world, weft__format *format,
+                                     uint32_t size_class); /* any thread; sets no error */
 const weft__layout *weft__layout_obtain(weft_world *world, weft__format *format,
                                         uint32_t size_class);
 
-/* Ascending ids of a caller's list, checked: valid, no SINGLETON, no duplicates. NULL: error set. */
+/* Ascending ids of a caller's list, checked: valid, no SINGLETON, no duplicates. NULL: error
+ * set. */
 uint32_t *weft__components_sort(const weft_world *world, const weft_component *components,
                                 uint32_t count, const char *what);
 void weft__components_free(const weft_world *world, uint32_t *list, uint32_t count);

@@ -21,6 +21,8 @@ typedef struct weft__batch_entry {
     bool is_kept;           /* nothing happens to them */
 } weft__batch_entry;
 
+/* One array operation. Owner: the stack of the operation; zero-initialise. Always: rows of an entry
+ * are ascending and distinct; no chunk is marked once it is finished. */
 typedef struct weft__batch {
     weft__batch_entry *entries;
     uint32_t count;

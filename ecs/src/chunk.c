@@ -114,10 +114,11 @@ void weft__chunk_free(weft__memory *memory, weft__chunk *chunk)
 
 /* ---- ids and lists ---- */
 
-static bool ids_grow(weft_world *world)
+bool weft__chunk_ids_reserve(weft_world *world, uint32_t count)
 {
-    if (world->free_chunk_count != 0 || world->chunk_end < world->chunk_capacity) return true;
-    uint32_t old = world->chunk_capacity, grown = old == 0 ? 16 : 2 * old;
+    uint32_t old = world->chunk_capacity, grown = old == 0 ? 16 : old;
+    if (world->free_chunk_count + (old - world->chunk_end) >= count) return true;
+    while (grown - world->chunk_end + world->free_chunk_count <= count) grown *= 2;
     weft__memory *memory = &world->memory;
     uint32_t *ids = weft__alloc(memory, WEFT__MEMORY_METADATA, grown, sizeof *ids, 4);
     weft__chunk **table =
@@ -128,9 +129,10 @@ static bool ids_grow(weft_world *world)
         return false;
     }
     if (old != 0) memcpy(table, world->chunk_table, old * sizeof *table);
+    if (old != 0) memcpy(ids, world->free_chunk_ids, world->free_chunk_count * sizeof *ids);
     weft__free(memory, WEFT__MEMORY_METADATA, world->free_chunk_ids, old, sizeof *ids, 4);
     weft__free(memory, WEFT__MEMORY_METADATA, world->chunk_table, old, sizeof *table, 8);
-    world->free_chunk_ids = ids; /* the stack was empty */
+    world->free_chunk_ids = ids;
     world->chunk_table = table;
     world->chunk_capacity = grown;
     if (world->chunk_end == 0) world->chunk_end = 1; /* id 0 is null */
@@ -157,7 +159,7 @@ bool weft__chunk_list_reserve(weft_world *world, weft__archetype *archetype, uin
 
 bool weft__chunk_link_prepare(weft_world *world, weft__archetype *archetype)
 {
-    return ids_grow(world) && weft__chunk_list_reserve(world, archetype, 1);
+    return weft__chunk_ids_reserve(world, 1) && weft__chunk_list_reserve(world, archetype, 1);
 }
 
 void weft__chunk_link(weft_world *world, weft__chunk *chunk)

@@ -60,8 +60,8 @@ typedef struct weft__format {
     uint32_t row_limit;        /* the same, UINT32_MAX when no chunk could hold more anyway */
     uint32_t slice_shift;      /* log2 of rows per slice: 64..1024 rows, about 16 KiB */
     uint32_t smallest_class;   /* the smallest class that holds a row */
-    weft__layout *layouts[WEFT__SIZE_CLASSES]; /* NULL until used */
-    const weft__type *types[];                 /* [column]; [0] is NULL: entities */
+    weft_aptr x_layouts[WEFT__SIZE_CLASSES]; /* weft__layout *, NULL until used (format.c) */
+    const weft__type *types[];               /* [column]; [0] is NULL: entities */
 } weft__format;
 
 /* A chunk. The first cache line is what iteration needs. Owned by the world; changed by the owner

@@ -32,6 +32,8 @@ void weft__chunk_memory_free(weft_world *world, weft__chunk *chunk);
 
 /* Room for `count` more chunks in the archetype's list. Owner. */
 bool weft__chunk_list_reserve(weft_world *world, weft__archetype *archetype, uint32_t count);
+/* Ids for `count` more chunks. Owner. */
+bool weft__chunk_ids_reserve(weft_world *world, uint32_t count);
 /* Makes sure weft__chunk_link cannot fail. Owner. */
 bool weft__chunk_link_prepare(weft_world *world, weft__archetype *archetype);
 /* Gives the chunk its id and puts it into the lists. Owner. */

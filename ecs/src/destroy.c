@@ -1,4 +1,6 @@
-/* destroy.c: death of rows: ids, destructors, cleanup residues, linked groups. Owner, serial. */
+/* destroy.c: death of rows: ids, destructors, holes; rows with cleanup components move to their
+ * residue instead; linked groups are followed one level. Arrays of entities go through a batch, so
+ * that nothing has happened when memory runs out. Owner, serial. */
 #include "batch.h"
 
 /* Rows end for good, whatever cleanup components they have. */

@@ -1,24 +1,25 @@
 /* directory.c: the protocol of the entity directory.
  *
- * The word x_count of a block is its lock: a caller of the _any family takes it by CAS count -> BUSY,
- * changes bits and versions, and lets go by storing the new count. A busy block is passed over, but
- * never taken for full: a round that met one and found nothing is repeated. Nothing is allocated
- * while a block is held. Versions and locations are read by look-ups without the lock; whoever
- * passes a handle on orders its creation before the look-up.
+ * The word x_count of a block is its lock: a caller of the _any family takes it by CAS count ->
+ * BUSY, changes bits and versions, and lets go by storing the new count. A busy block is passed
+ * over, but never taken for full: a round that met one and found nothing is repeated. Nothing is
+ * allocated while a block is held. Versions and locations are read by look-ups without the lock;
+ * whoever passes a handle on orders its creation before the look-up.
  *
- * Edges:
- * D1  let go: store of x_count (release) -> take: CAS of x_count (acquire); covers used, first_word,
+ * Edges: D1  let go: store of x_count (release) -> take: CAS of x_count (acquire); covers used,
+ * first_word,
  *     retired, versions
  * D2  make a page or a slab: filled, then CAS of its pointer (release) -> acquire load
  * D3  make a block: zeroed, then CAS of its pointer (release) -> acquire load of page and block,
  *     also through x_block_end (release CAS -> acquire load)
+ * D4  hints: or and and of x_full -> with itself: no hint of another block is lost
  *
- * The _owner family runs alone (world idle; what others did before is ordered by the sync point) and
- * uses relaxed loads and stores of the same words. x_full and x_lowest_room are hints for them: a
- * stale x_full bit only makes a scan that ignores hints necessary.
+ * The _owner family runs alone (world idle; what others did before is ordered by the sync point)
+ * and uses relaxed loads and stores of the same words. x_full and x_lowest_room are hints for
+ * them: a stale x_full bit only makes a scan that ignores hints necessary.
  *
- * Who may run with whom: _any with _any and look-ups; _owner with nobody but look-ups of entities it
- * does not change. */
+ * Who may run with whom: _any with _any and look-ups; _owner with nobody but look-ups of
+ * entities it does not change. */
 #include "directory.h"
 
 #include "bits.h"
@@ -136,22 +137,25 @@ static weft__block_page *page_obtain(weft__directory *directory, uint32_t index)
     return found;
 }
 
-/* Puts a block at the lowest index that has none, from `index` on. The pages exist up to the limit
- * asked for. False: no index below the limit is left. */
+/* Raises the end past a block that is there; whoever meets it helps. */
+static void end_raise(weft__directory *directory, uint32_t index)
+{
+    uint32_t end = at_load_acq(&directory->x_block_end); /* D3 */
+    while (end <= index && !at_cas_ar(&directory->x_block_end, &end, index + 1)) {
+    } /* D3 */
+}
+
+/* Puts a block at the lowest index that has none, from `index` on. False: others were faster, no
+ * index below the limit (or no page) is left. */
 static bool block_publish(weft__directory *directory, weft__entity_block *block, uint32_t index)
 {
     for (; index < directory->block_limit; index++) {
-        weft__block_page *page =
-            at_load_acq(&directory->x_pages[index / WEFT__BLOCK_PAGE]); /* D2 */
-        if (page == NULL) page = page_obtain(directory, index / WEFT__BLOCK_PAGE);
+        weft__block_page *page = page_obtain(directory, index / WEFT__BLOCK_PAGE);
         if (page == NULL) return false;
-        void *expected = NULL;
-        if (!at_cas_ar(&page->x_blocks[index % WEFT__BLOCK_PAGE], &expected, block))
-            continue;                                        /* D3 */
-        uint32_t end = at_load_acq(&directory->x_block_end); /* D3 */
-        while (end <= index && !at_cas_ar(&directory->x_block_end, &end, index + 1)) {
-        } /* D3 */
-        return true;
+        void *found = NULL;
+        bool is_ours = at_cas_ar(&page->x_blocks[index % WEFT__BLOCK_PAGE], &found, block); /* D3 */
+        end_raise(directory, index);
+        if (is_ours) return true;
     }
     return false;
 }
@@ -163,20 +167,29 @@ static void slab_push(weft__directory *directory, weft__block_slab *slab)
     while (!at_cas_ar(&directory->x_slabs, &head, slab)); /* D2 */
 }
 
-/* Makes `count` blocks, fewer when the limit is near; at least one or an error. */
+/* Makes `count` blocks, fewer when the limit is near; at least one more is there after it, or an
+ * error. A block that another thread has published but not yet counted is counted instead. */
 static weft_result blocks_make(weft__directory *directory, uint32_t count)
 {
     uint32_t end = at_load_acq(&directory->x_block_end); /* D3 */
     if (end >= directory->block_limit) return WEFT_LIMIT;
+    if (weft__directory_block(directory, end * WEFT__BLOCK_SLOTS) != NULL) {
+        end_raise(directory, end);
+        return WEFT_OK;
+    }
     if (count > directory->block_limit - end) count = directory->block_limit - end;
     for (uint32_t page = end / WEFT__BLOCK_PAGE; page <= (end + count - 1) / WEFT__BLOCK_PAGE;
          page++)
         if (page_obtain(directory, page) == NULL) return WEFT_OUT_OF_MEMORY;
     weft__block_slab *slab = slab_create(directory, count);
     if (slab == NULL) return WEFT_OUT_OF_MEMORY;
-    slab_push(directory, slab);
-    for (uint32_t i = 0; i < count; i++)
-        if (!block_publish(directory, &slab->blocks[i], end)) break; /* others made the rest */
+    uint32_t published = 0;
+    while (published < count && block_publish(directory, &slab->blocks[published], end))
+        published++;
+    if (published != 0)
+        slab_push(directory, slab);
+    else
+        slab_release(directory, slab);
     return WEFT_OK;
 }
 
@@ -187,15 +200,26 @@ static void hint_full(weft__directory *directory, uint32_t index, bool is_full)
     weft__block_page *page = at_load_acq(&directory->x_pages[index / WEFT__BLOCK_PAGE]); /* D2 */
     uint64_t bit = UINT64_C(1) << index % WEFT__BLOCK_PAGE;
     if (is_full)
-        at_or_ar(&page->x_full, bit);
+        at_or_ar(&page->x_full, bit); /* D4 */
     else
-        at_and_ar(&page->x_full, ~bit);
+        at_and_ar(&page->x_full, ~bit); /* D4 */
+}
+
+/* How new slots of a block are filled: what makes a handle's index of a slot number, and by how
+ * much the location grows from one to the next. On the stack of one call. */
+typedef struct placing {
+    uint32_t index_bits;
+    uint64_t step;
+} placing;
+
+static placing placing_of(const weft__directory *directory, uint32_t block, uint64_t step)
+{
+    return (placing){block * WEFT__BLOCK_SLOTS ^ directory->tag_bits, step};
 }
 
 /* Brings the free slots [slot, slot + count) to life. The block is held or the world idle. */
 static void slots_fill(weft__entity_block *block, uint32_t slot, uint32_t count,
-                       uint32_t index_bits, uint64_t location, uint64_t location_step,
-                       weft_entity *out)
+                       const placing *place, uint64_t location, weft_entity *out)
 {
     weft__slot_line *line = &block->lines[slot / WEFT__LINE_SLOTS];
     uint32_t position = slot % WEFT__LINE_SLOTS;
@@ -204,16 +228,16 @@ static void slots_fill(weft__entity_block *block, uint32_t slot, uint32_t count,
         uint32_t version = at_load_rlx(&line->x_version[position]) + 1;
         at_store_rlx(&line->x_version[position], version);   /* relaxed: above */
         at_store_rlx(&line->x_location[position], location); /* relaxed: above */
-        out[i] = (weft_entity){(slot + i) ^ index_bits, version};
-        location += location_step;
+        out[i] = (weft_entity){(slot + i) ^ place->index_bits, version};
+        location += place->step;
         if (++position == WEFT__LINE_SLOTS) position = 0, line++;
     }
 }
 
 /* Takes up to `count` lowest free slots of a block with room; returns how many. The block is held
  * or the world idle. */
-static uint32_t block_take(weft__entity_block *block, uint32_t count, uint32_t index_bits,
-                           uint64_t location, uint64_t location_step, weft_entity *out)
+static uint32_t block_take(weft__entity_block *block, uint32_t count, const placing *place,
+                           uint64_t location, weft_entity *out)
 {
     uint32_t taken = 0, word = block->first_word;
     while (taken < count && word < WEFT__BLOCK_WORDS) {
@@ -228,8 +252,8 @@ static uint32_t block_take(weft__entity_block *block, uint32_t count, uint32_t i
         if (length > 64 - first) length = 64 - first;
         if (run > length) run = length;
         block->used[word] |= bits_mask(run) << first;
-        slots_fill(block, word * 64 + first, run, index_bits, location, location_step, out + taken);
-        location += location_step * run;
+        slots_fill(block, word * 64 + first, run, place, location, out + taken);
+        location += place->step * run;
         taken += run;
     }
     block->first_word = word;
@@ -249,7 +273,8 @@ static uint32_t slot_kill(weft__entity_block *block, uint32_t slot, uint32_t ver
     at_store_rlx(&line->x_location[position], 0); /* relaxed: as slots_fill */
     if (version == WEFT__VERSION_LAST) {
         at_store_rlx(x_version, 0); /* relaxed: as slots_fill */
-        block->retired++;
+        /* relaxed: guarded by the block (D1); statistics read it at any time */
+        at_store_rlx(&block->x_retired, at_load_rlx(&block->x_retired) + 1);
         return 0;
     }
     at_store_rlx(x_version, version + 1); /* relaxed: as slots_fill */
@@ -299,8 +324,8 @@ void weft__directory_allocate_owner(weft__directory *directory, uint32_t count, 
             continue;
         }
         uint32_t n = count - done < room ? count - done : room;
-        block_take(block, n, index * WEFT__BLOCK_SLOTS ^ directory->tag_bits, location + done, 1,
-                   out + done);
+        placing place = placing_of(directory, index, 1);
+        block_take(block, n, &place, location + done, out + done);
         at_store_rlx(&block->x_count, used + n); /* relaxed: idle */
         if (n == room) hint_full(directory, index, true);
         if (copy != NULL) memcpy(copy + done, out + done, n * sizeof *copy);
@@ -327,8 +352,8 @@ weft_entity weft__directory_allocate_one_owner(weft__directory *directory, uint6
     block->used[word] |= UINT64_C(1) << bit;
     block->first_word = word;
     weft_entity entity;
-    slots_fill(block, slot, 1, index * WEFT__BLOCK_SLOTS ^ directory->tag_bits, location, 0,
-               &entity);
+    placing place = placing_of(directory, index, 0);
+    slots_fill(block, slot, 1, &place, location, &entity);
     uint32_t used = at_load_rlx(&block->x_count) + 1; /* relaxed: idle */
     at_store_rlx(&block->x_count, used);              /* relaxed: idle */
     if (used == WEFT__BLOCK_SLOTS) {
@@ -374,8 +399,8 @@ static uint32_t block_allocate_any(weft__directory *directory, uint32_t index, u
         return 0;
     }
     uint32_t room = WEFT__BLOCK_SLOTS - used;
-    uint32_t taken = block_take(block, count < room ? count : room,
-                                index * WEFT__BLOCK_SLOTS ^ directory->tag_bits, 0, 0, out);
+    placing place = placing_of(directory, index, 0);
+    uint32_t taken = block_take(block, count < room ? count : room, &place, 0, out);
     WEFT_ASSERT(taken != 0);
     at_store_rel(&block->x_count, used + taken); /* D1 */
     if (used + taken == WEFT__BLOCK_SLOTS) hint_full(directory, index, true);
@@ -488,7 +513,8 @@ uint64_t weft__directory_alive(const weft__directory *directory)
     for (uint32_t index = 0; index < end; index += WEFT__BLOCK_SLOTS) {
         const weft__entity_block *block = weft__directory_block(directory, index);
         uint32_t used = block == NULL ? 0 : at_load_rlx(&block->x_count); /* relaxed: statistic */
-        if (used != WEFT__BLOCK_BUSY && used != 0) alive += used - block->retired;
+        /* relaxed: statistic */
+        if (used != WEFT__BLOCK_BUSY && used != 0) alive += used - at_load_rlx(&block->x_retired);
     }
     return alive;
 }
@@ -544,7 +570,9 @@ static const char *block_check(const weft__entity_block *block)
         if (!is_used && slot / 64 < block->first_word) return "first_word passes over a free slot";
     }
     if (used != at_plain(&block->x_count)) return "x_count is not the number of bits";
-    return alive + block->retired == used ? NULL : "alive + retired is not the number of bits";
+    return alive + at_plain(&block->x_retired) == used
+               ? NULL
+               : "alive + retired is not the number of bits";
 }
 
 bool weft__directory_check(const weft__directory *directory, char *text, size_t text_bytes)

@@ -47,13 +47,13 @@ typedef struct weft__slot_line {
 } weft__slot_line;
 
 /* 8,192 slots. Guarded by x_count among _any callers (BUSY = held), owner only otherwise: `used`,
- * `first_word`, `retired` and changes of versions. Invariants: count == bits set in `used` ==
+ * `first_word`, `x_retired` and changes of versions. Invariants: count == bits set in `used` ==
  * alive slots + retired; a slot's bit is set exactly when it is alive or retired; words below
  * first_word have no free slot. */
 typedef struct weft__entity_block {
     _Alignas(64) weft_a32 x_count;
     uint32_t first_word;
-    uint32_t retired; /* slots whose version came to its end: bit set, never alive again */
+    weft_a32 x_retired; /* slots whose version came to its end: bit set, never alive again */
     uint64_t used[WEFT__BLOCK_WORDS];
     weft__slot_line lines[WEFT__BLOCK_LINES];
 } weft__entity_block;

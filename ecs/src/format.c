@@ -1,5 +1,7 @@
 /* format.c: formats (the sized columns of a row, shared by archetypes) and their layouts per size
- * class of chunk memory. Both live as long as the world; written by the owner. */
+ * class of chunk memory. Both live as long as the world. Formats are made by the owner; layouts by
+ * anyone, so that jobs can open chunks:
+ * L1  layout written, CAS of its pointer (release) -> acquire load of the pointer */
 #include "bits.h"
 #include "world_private.h"
 
@@ -136,11 +138,15 @@ weft__format *weft__format_obtain(weft_world *world, const weft__type *const *co
     return format;
 }
 
+static size_t layout_bytes(const weft__format *format)
+{
+    return sizeof(weft__layout) + format->column_count * sizeof(weft__column);
+}
+
 static weft__layout *layout_make(weft_world *world, const weft__format *format, uint32_t size_class)
 {
-    size_t bytes = sizeof(weft__layout) + format->column_count * sizeof(weft__column);
-    weft__layout *layout =
-        weft__alloc(&world->memory, WEFT__MEMORY_METADATA, 1, bytes, _Alignof(weft__layout));
+    weft__layout *layout = weft__alloc(&world->memory, WEFT__MEMORY_METADATA, 1,
+                                       layout_bytes(format), _Alignof(weft__layout));
     if (layout == NULL) return NULL;
     uint32_t rows = class_capacity(format, size_class), shift = format->slice_shift;
     if (rows > format->row_limit) rows = format->row_limit;
@@ -160,18 +166,32 @@ static weft__layout *layout_make(weft_world *world, const weft__format *format, 
     return layout;
 }
 
+const weft__layout *weft__layout_any(weft_world *world, weft__format *format, uint32_t size_class)
+{
+    weft_aptr *x_layout = &format->x_layouts[size_class];
+    weft__layout *layout = at_load_acq(x_layout); /* L1 */
+    if (layout != NULL) return layout;
+    layout = layout_make(world, format, size_class);
+    if (layout == NULL) return NULL;
+    void *found = NULL;
+    if (at_cas_ar(x_layout, &found, layout)) return layout; /* L1 */
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, layout, 1, layout_bytes(format),
+               _Alignof(weft__layout));
+    return found;
+}
+
 const weft__layout *weft__layout_obtain(weft_world *world, weft__format *format,
                                         uint32_t size_class)
 {
-    weft__layout **layout = &format->layouts[size_class];
-    if (*layout == NULL) *layout = layout_make(world, format, size_class);
-    if (*layout == NULL) weft__error_memory(world, "chunk layout");
-    return *layout;
+    const weft__layout *layout = weft__layout_any(world, format, size_class);
+    if (layout == NULL) weft__error_memory(world, "chunk layout");
+    return layout;
 }
 
 uint32_t weft__format_capacity(const weft__format *format, uint32_t size_class)
 {
-    if (format->layouts[size_class] != NULL) return format->layouts[size_class]->capacity;
+    const weft__layout *layout = at_load_acq(&format->x_layouts[size_class]); /* L1 */
+    if (layout != NULL) return layout->capacity;
     uint32_t rows = class_capacity(format, size_class);
     return rows < format->row_limit ? rows : format->row_limit;
 }
@@ -183,9 +203,8 @@ void weft__formats_fini(weft_world *world)
         for (weft__format *format = world->format_table[i], *next; format != NULL; format = next) {
             next = format->next;
             for (uint32_t k = 0; k < WEFT__SIZE_CLASSES; k++)
-                weft__free(&world->memory, WEFT__MEMORY_METADATA, format->layouts[k], 1,
-                           sizeof(weft__layout) + format->column_count * sizeof(weft__column),
-                           _Alignof(weft__layout));
+                weft__free(&world->memory, WEFT__MEMORY_METADATA, at_plain(&format->x_layouts[k]),
+                           1, layout_bytes(format), _Alignof(weft__layout));
             weft__free(&world->memory, WEFT__MEMORY_METADATA, format, 1,
                        format_bytes(format->column_count), _Alignof(weft__format));
         }

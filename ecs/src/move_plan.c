@@ -1,10 +1,11 @@
-/* move_plan.c: plans between archetypes (which columns a move copies, adds and drops) and the edges that
- * find them by one component. A plan is one block with its lists. Owner only; plans live as long as
- * their source archetype. */
+/* move_plan.c: plans between archetypes (which columns a move copies, adds and drops) and the
+ * edges that find them by one component. A plan is one block with its lists. Owner only; plans
+ * live as long as their source archetype. */
 #include "bits.h"
 #include "world_private.h"
 
-/* Walks the two ascending type lists side by side; `visit` gets positions, WEFT__NONE when absent. */
+/* Walks the two ascending type lists side by side; `visit` gets positions, WEFT__NONE when
+ * absent. */
 typedef struct walk {
     const weft__archetype *from;
     const weft__archetype *to;

@@ -76,8 +76,8 @@ void weft__rows_close(weft_world *world, weft__chunk *chunk, const uint32_t *row
 
 /* ---- 4. settle: owner ---- */
 
-/* After weft__rows_close: `removed` rows leave the totals; the chunk goes to the list of chunks with
- * room, or is released when it is empty. Versions of order are stamped. */
+/* After weft__rows_close: `removed` rows leave the totals; the chunk goes to the list of chunks
+ * with room, or is released when it is empty. Versions of order are stamped. */
 void weft__chunk_settle(weft_world *world, weft__chunk *chunk, uint32_t removed);
 
 /* ---- whole operations: owner, serial ---- */

@@ -1,9 +1,10 @@
 /* units.c: the protocol of the unit allocator.
  *
- * A megachunk's word x_in_use is 0 (empty), FULL (all ones: full, or *busy*: held by one thread that
- * maps, unmaps or does the books) or a mask of used units. Transitions out of 0 and into 0 go through
- * busy; all others are one CAS. Reservation i belongs to megachunks 2i and 2i+1; whoever changes it
- * holds one of them busy to map, both to unmap, so a pointer cannot go while a unit is in use.
+ * A megachunk's word x_in_use is 0 (empty), FULL (all ones: full, or *busy*: held by one thread
+ * that maps, unmaps or does the books) or a mask of used units. Transitions out of 0 and into 0
+ * go through busy; all others are one CAS. Reservation i belongs to megachunks 2i and 2i+1;
+ * whoever changes it holds one of them busy to map, both to unmap, so a pointer cannot go while
+ * a unit is in use.
  *
  * Edges:
  * U1  map, store of the reservation pointer (release) -> store of the mask (release)
@@ -16,11 +17,14 @@
  * U5  busy ends: add of x_settled (release) after the mask's store
  *                                    -> full scan: acquire load of x_settled before and after
  *     so a scan that found nothing while a megachunk was busy runs again: busy is never "full".
+ * U6  hints: or and and of x_full -> with itself: no hint of another megachunk is lost
  *
- * Counts: x_halves of a reservation is the number of its megachunks that are not empty, changed only
- * by the holder of a busy half; x_empty_reservations is the number of mapped ones with x_halves 0.
- * The word x_full is a hint: a set bit may be stale (then a megachunk is overlooked until the scan
- * that ignores hints), a clear one costs a look. */
+ * Counts: x_halves of a reservation is the number of its megachunks that are not empty, changed
+ * only by the holder of a busy half, with the bit MAPPED from its mapping (by a holder, so
+ * halves >= 1) to its unmapping (both held, halves 0). The read-modify-write that meets MAPPED
+ * with 0 <-> 1 halves changes x_empty_reservations, the number of mapped reservations without a
+ * used unit. The word x_full is a hint: a set bit may be stale (then a megachunk is overlooked
+ * until the scan that ignores hints), a clear one costs a look. */
 #include "units.h"
 
 #include "bits.h"
@@ -30,6 +34,7 @@
 
 #define FULL bits_mask(WEFT__MEGACHUNK_UNITS)
 #define PAIRS (WEFT__SEGMENT_MEGACHUNKS / 2)
+#define MAPPED (UINT32_C(1) << 31) /* of x_halves */
 
 struct weft__units_segment {
     weft_a64 x_full; /* hint: bit per megachunk */
@@ -96,9 +101,9 @@ void weft__units_fini(weft__units *units)
  * 0 while one is held. */
 static bool busy_begin(weft__units *units, weft_a64 *x_word, uint64_t *expected)
 {
-    at_add_ar(&units->x_busy, 1u);
+    at_add_ar(&units->x_busy, 1u);                      /* U5 */
     if (at_cas_ar(x_word, expected, FULL)) return true; /* U2 U3: takes over the units */
-    at_sub_ar(&units->x_busy, 1u);
+    at_sub_ar(&units->x_busy, 1u);                      /* U5 */
     return false;
 }
 
@@ -106,7 +111,7 @@ static void busy_end(weft__units *units, weft_a64 *x_word, uint64_t mask)
 {
     at_store_rel(x_word, mask);       /* U1 U3 */
     at_add_ar(&units->x_settled, 1u); /* U5 */
-    at_sub_ar(&units->x_busy, 1u);
+    at_sub_ar(&units->x_busy, 1u);    /* U5 */
 }
 
 /* The reservation of a pair, mapped if need be; the caller holds one half busy. */
@@ -121,21 +126,23 @@ static void *reservation_obtain(weft__units *units, weft__units_segment *segment
     weft__memory_count(units->memory, WEFT__MEMORY_CHUNKS, (int64_t)WEFT__RESERVATION_BYTES);
     at_add_rlx(&units->x_reservations, 1u); /* relaxed: a statistic */
     void *found = NULL;
-    if (at_cas_ar(x_memory, &found, memory)) return memory; /* U1 */
-    unmap_reservation(units, memory);
-    return found;
+    if (!at_cas_ar(x_memory, &found, memory)) { /* U1 */
+        unmap_reservation(units, memory);
+        return found;
+    }
+    at_or_ar(&segment->x_halves[pair], MAPPED); /* U1 */
+    return memory;
 }
 
-/* A half leaves (+1) or enters (-1) emptiness; the caller holds it busy. True when the pair is
- * empty now. */
+/* A half leaves emptiness (is_used) or enters it; the caller holds it busy. True when a mapped pair
+ * is empty now. */
 static bool halves_change(weft__units *units, weft__units_segment *segment, uint32_t pair,
                           bool is_used)
 {
-    /* the order of these counts follows from the busy halves; edges U1 to U3 carry the data */
+    /* relaxed: one word tells all; edges U1 to U3 carry the data */
     uint32_t old = is_used ? at_add_rlx(&segment->x_halves[pair], 1u)
                            : at_sub_rlx(&segment->x_halves[pair], 1u); /* relaxed: above */
-    if (old != (is_used ? 0u : 1u)) return false;
-    if (at_load_acq(&segment->x_memory[pair]) == NULL) return false; /* U1 */
+    if (old != (MAPPED | (is_used ? 0u : 1u))) return false;
     if (is_used)
         at_sub_rlx(&units->x_empty_reservations, 1u); /* relaxed: a threshold, not a protocol */
     else
@@ -152,9 +159,10 @@ static bool reservation_release(weft__units *units, weft__units_segment *segment
     if (!busy_begin(units, &segment->x_in_use[other], &expected)) return false; /* U3 */
     void *memory = at_xchg_ar(&segment->x_memory[own / 2], NULL);               /* U3 */
     if (memory != NULL) {
-        at_sub_rlx(&units->x_empty_reservations, 1u); /* relaxed: a threshold, not a protocol */
-        at_store_rlx(&segment->x_dirty[own], 0);      /* relaxed: published by U3 */
-        at_store_rlx(&segment->x_dirty[other], 0);    /* relaxed: published by U3 */
+        at_and_ar(&segment->x_halves[own / 2], ~MAPPED); /* U3 */
+        at_sub_rlx(&units->x_empty_reservations, 1u);    /* relaxed: a threshold, not a protocol */
+        at_store_rlx(&segment->x_dirty[own], 0);         /* relaxed: published by U3 */
+        at_store_rlx(&segment->x_dirty[other], 0);       /* relaxed: published by U3 */
         unmap_reservation(units, memory);
     }
     busy_end(units, &segment->x_in_use[other], 0);
@@ -190,9 +198,9 @@ static void run_take(scan *s, weft__units_segment *segment, uint32_t megachunk, 
 static void hint_full(weft__units_segment *segment, uint32_t local)
 {
     uint64_t bit = UINT64_C(1) << local;
-    at_or_ar(&segment->x_full, bit);
+    at_or_ar(&segment->x_full, bit); /* U6 */
     /* relaxed: a free between our mask and our hint cleared it too early; look again */
-    if (at_load_rlx(&segment->x_in_use[local]) != FULL) at_and_ar(&segment->x_full, ~bit);
+    if (at_load_rlx(&segment->x_in_use[local]) != FULL) at_and_ar(&segment->x_full, ~bit); /* U6 */
 }
 
 /* Takes the first units of an empty megachunk. False: somebody else has it, or no memory. */
@@ -354,7 +362,7 @@ weft_result weft__units_free(weft__units *units, uint32_t first, uint32_t count)
             break; /* U2 */
         }
     }
-    if (mask == FULL) at_and_ar(&segment->x_full, ~(UINT64_C(1) << local));
+    if (mask == FULL) at_and_ar(&segment->x_full, ~(UINT64_C(1) << local)); /* U6 */
     return WEFT_OK;
 }
 
@@ -411,7 +419,8 @@ static const char *pair_check(const weft__units_segment *segment, uint32_t pair,
     uint32_t used = (low != 0 ? 1u : 0u) + (high != 0 ? 1u : 0u);
     bool is_mapped = at_plain(&segment->x_memory[pair]) != NULL;
     if (used != 0 && !is_mapped) return "units in use without memory";
-    if (at_plain(&segment->x_halves[pair]) != used) return "x_halves is not the used megachunks";
+    if (at_plain(&segment->x_halves[pair]) != (used | (is_mapped ? MAPPED : 0)))
+        return "x_halves is not the used megachunks";
     if ((low & ~at_plain(&segment->x_dirty[2 * pair])) != 0 ||
         (high & ~at_plain(&segment->x_dirty[2 * pair + 1])) != 0)
         return "a unit in use is not marked dirty";

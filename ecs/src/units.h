@@ -74,7 +74,8 @@ weft_result weft__units_allocate(weft__units *units, uint32_t count, uint32_t ho
 weft_result weft__units_allocate_some(weft__units *units, uint32_t count, uint32_t home,
                                       weft__run *out);
 /* Gives a run back, or part of one. Threads: any; the run must be owned by the caller. Errors
- * (checked, nothing changed): INVALID_ARGUMENT for units that are not in use. */
+ * (nothing changed): INVALID_ARGUMENT for units that are not in use; a double free is told for
+ * sure only when no other thread maps or unmaps that megachunk meanwhile. */
 weft_result weft__units_free(weft__units *units, uint32_t first, uint32_t count);
 /* Unmaps empty reservations beyond `kept`; returns how many. Threads: any. */
 uint32_t weft__units_trim(weft__units *units, uint32_t kept);

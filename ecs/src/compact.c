@@ -1,0 +1,91 @@
+/* compact.c: merging of under-filled chunks, within a budget of moved rows, and return of empty
+ * memory. Per tuple the emptiest chunk is moved into the room of the fuller ones as long as it
+ * fits; a budget that ends in the middle is taken up by the next call. Owner, world idle. */
+#include "chunk_memory.h"
+#include "structure.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int fill_compare(const void *a, const void *b)
+{
+    const weft__chunk *x = *(weft__chunk *const *)a, *y = *(weft__chunk *const *)b;
+    if (x->tuple != y->tuple) return x->tuple->hash < y->tuple->hash ? -1 : 1;
+    if (x->count != y->count) return x->count < y->count ? -1 : 1;
+    return x->id < y->id ? -1 : 1;
+}
+
+/* Moves the last `count` rows of a chunk into the room of others of its tuple (there is enough). */
+static bool rows_merge(weft_world *world, weft__chunk *chunk, uint32_t count)
+{
+    const weft__plan *plan = weft__plan_obtain(world, chunk->archetype, chunk->archetype);
+    if (plan == NULL) return false;
+    weft__spans spans = {0};
+    uint32_t first = chunk->count - count, done = 0;
+    weft__chunk_room_remove(chunk);
+    bool is_reserved = weft__rows_reserve(world, chunk->tuple, count, &spans) == WEFT_OK;
+    for (uint32_t i = 0; i < spans.count && is_reserved; i++) {
+        weft__rows_copy(world, plan, chunk, NULL, first + done, spans.items[i]);
+        done += spans.items[i].count;
+    }
+    weft__spans_fini(world, &spans);
+    if (is_reserved) {
+        weft__rows_close(world, chunk, NULL, first, count);
+        weft__chunk_settle(world, chunk, count);
+    } else {
+        weft__chunk_room_update(chunk);
+    }
+    return is_reserved;
+}
+
+/* The chunks of one tuple, emptiest first. Returns rows moved. */
+static uint64_t group_compact(weft_world *world, weft__chunk **chunks, uint32_t count,
+                              uint64_t budget)
+{
+    uint64_t room = 0, moved = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        weft__chunk_room_remove(chunks[i]); /* in again, so that the fullest is used first */
+        weft__chunk_room_update(chunks[i]);
+        room += chunks[i]->capacity - chunks[i]->count;
+    }
+    for (uint32_t i = 0; i + 1 < count && moved < budget; i++) {
+        room -= chunks[i]->capacity - chunks[i]->count;
+        uint32_t rows = chunks[i]->count;
+        if (rows > room) break;
+        if (rows > budget - moved) rows = (uint32_t)(budget - moved);
+        if (!rows_merge(world, chunks[i], rows)) break;
+        moved += rows;
+        room -= rows;
+    }
+    return moved;
+}
+
+static uint64_t archetype_compact(weft_world *world, weft__archetype *archetype, uint64_t budget)
+{
+    uint32_t count = archetype->chunk_count;
+    if (count < 2) return 0;
+    weft__chunk **chunks = weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, count, sizeof *chunks,
+                                       _Alignof(weft__chunk *));
+    if (chunks == NULL) return 0;
+    memcpy(chunks, archetype->chunks, count * sizeof *chunks);
+    qsort(chunks, count, sizeof *chunks, fill_compare);
+    uint64_t moved = 0;
+    for (uint32_t i = 0, end; i < count && moved < budget; i = end) {
+        const weft__tuple *tuple = chunks[i]->tuple;
+        for (end = i + 1; end < count && chunks[end]->tuple == tuple;) end++;
+        moved += group_compact(world, chunks + i, end - i, budget - moved);
+    }
+    weft__free(&world->memory, WEFT__MEMORY_COMMANDS, chunks, count, sizeof *chunks,
+               _Alignof(weft__chunk *));
+    return moved;
+}
+
+uint64_t weft_world_compact(weft_world *world, uint64_t row_budget)
+{
+    if (world == NULL || weft__idle(world, "weft_world_compact") != WEFT_OK) return 0;
+    uint64_t moved = 0;
+    for (uint32_t i = 0; i < world->archetype_count && moved < row_budget; i++)
+        moved += archetype_compact(world, world->archetypes[i], row_budget - moved);
+    weft__units_trim(&world->units, 0);
+    return moved;
+}

@@ -1,0 +1,281 @@
+/* instantiate.c: copies of an entity and of its linked group. Every member's rows are reserved and
+ * their values replicated (deep for buffers) before any id is given, so that a failure leaves
+ * nothing behind; then references inside the group are redirected to the copies of the same
+ * instance. Owner, serial. */
+#include "bits.h"
+#include "enable.h"
+#include "structure.h"
+
+#include <string.h>
+
+/* One member of the group. Lives as long as the operation. */
+typedef struct member {
+    weft_entity entity;
+    const weft__chunk *chunk;
+    uint32_t row;
+    const weft__plan *plan;
+    weft__tuple *to;     /* held */
+    uint32_t span_first; /* its copies: spans from here on, `count` rows in all */
+    uint32_t span_end;
+    weft_entity *copies; /* [instance] */
+} member;
+
+/* One operation. Owner: the calling function's stack. */
+typedef struct instantiation {
+    weft_world *world;
+    member *members;
+    uint32_t member_count;
+    uint32_t member_capacity;
+    uint32_t count;  /* instances */
+    uint32_t *table; /* hash of entity -> member index + 1 */
+    uint32_t table_mask;
+    weft__spans spans;
+    weft_entity *copies; /* [member * count + instance] */
+    uint32_t instance;   /* the one being redirected */
+} instantiation;
+
+static uint32_t *table_slot(const instantiation *op, weft_entity entity)
+{
+    uint32_t i = (uint32_t)hash_fold(entity.index ^ HASH_K0, HASH_K1) & op->table_mask;
+    while (op->table[i] != 0) {
+        weft_entity found = op->members[op->table[i] - 1].entity;
+        if (found.index == entity.index && found.version == entity.version) break;
+        i = (i + 1) & op->table_mask;
+    }
+    return &op->table[i];
+}
+
+/* ---- collection ---- */
+
+static const weft_buffer *group_of(const weft_world *world, const weft__chunk *chunk, uint32_t row)
+{
+    if ((chunk->archetype->flags & WEFT__HAS_LINKED_GROUP) == 0) return NULL;
+    const weft__type_slot *slot = weft__archetype_slot(chunk->archetype, world->linked_group.id);
+    const weft_buffer *group =
+        (const weft_buffer *)(const void *)weft__chunk_value(chunk, slot->column, row);
+    return group->count == 0 ? NULL : group;
+}
+
+static void member_add(instantiation *op, weft_entity entity)
+{
+    uint32_t row;
+    const weft__chunk *chunk = weft__entity_chunk(op->world, entity, &row);
+    if (chunk == NULL || (chunk->archetype->flags & WEFT__IS_RESIDUE) != 0) return;
+    uint32_t *slot = table_slot(op, entity);
+    if (*slot != 0) return;
+    op->members[op->member_count] = (member){.entity = entity, .chunk = chunk, .row = row};
+    *slot = ++op->member_count;
+}
+
+static weft_result members_collect(instantiation *op, weft_entity source)
+{
+    weft_world *world = op->world;
+    uint32_t row;
+    const weft__chunk *chunk = weft__entity_chunk(world, source, &row);
+    const weft_buffer *group = group_of(world, chunk, row);
+    const weft_entity *listed = group == NULL ? &source : weft_buffer_data(group);
+    uint32_t count = group == NULL ? 1 : group->count;
+    if (listed[0].index != source.index || listed[0].version != source.version)
+        return weft__error(world, WEFT_INVALID_ARGUMENT, source, world->linked_group,
+                           "weft_entity_instantiate: element 0 of the linked group of %u:%u is "
+                           "not the entity itself: put the root first",
+                           source.index, source.version);
+    op->table_mask = (uint32_t)bits_round_up_power_of_two(2 * (uint64_t)count) - 1;
+    op->members = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_COMMANDS, count,
+                                     sizeof *op->members, _Alignof(member));
+    op->member_capacity = count;
+    op->table = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_COMMANDS, op->table_mask + 1,
+                                   sizeof *op->table, _Alignof(uint32_t));
+    if (op->members == NULL || op->table == NULL)
+        return weft__error_memory(world, "weft_entity_instantiate");
+    for (uint32_t i = 0; i < count; i++) member_add(op, listed[i]);
+    return WEFT_OK;
+}
+
+/* ---- everything that can fail ---- */
+
+static weft_result member_reserve(instantiation *op, member *m)
+{
+    weft_world *world = op->world;
+    weft__archetype *archetype = m->chunk->archetype;
+    weft__archetype *to = weft__archetype_instance(world, archetype);
+    if (to != NULL) m->plan = weft__plan_obtain(world, archetype, to);
+    if (m->plan != NULL) m->to = weft__tuple_follow(world, m->chunk->tuple, to);
+    if (m->to == NULL) return world->error->code;
+    m->span_first = op->spans.count;
+    weft_result result = weft__rows_reserve(world, m->to, op->count, &op->spans);
+    m->span_end = op->spans.count;
+    return result;
+}
+
+static weft_result values_replicate(weft_world *world, const weft__type *type, char *to,
+                                    const char *from, uint32_t count)
+{
+    if (type->needs_copy) return weft__type_replicate(&world->memory, type, to, from, count);
+    size_t bytes = type->value_bytes;
+    for (uint32_t i = 0; i < count; i++) memcpy(to + i * bytes, from, bytes);
+    return WEFT_OK;
+}
+
+/* Replicates columns [0, *column) of spans [from, to); on failure *column and *span tell how
+ * far. */
+static weft_result member_copy(instantiation *op, const member *m, uint32_t *span, uint32_t *column)
+{
+    for (*span = m->span_first; *span < m->span_end; ++*span) {
+        weft__span s = op->spans.items[*span];
+        for (*column = 0; *column < m->plan->copy_count; ++*column) {
+            const weft__column_copy *copy = &m->plan->copies[*column];
+            weft_result result =
+                values_replicate(op->world, s.chunk->archetype->format->types[copy->to],
+                                 weft__chunk_value(s.chunk, copy->to, s.row),
+                                 weft__chunk_value(m->chunk, copy->from, m->row), s.count);
+            if (result != WEFT_OK) return result;
+        }
+    }
+    *column = 0;
+    return WEFT_OK;
+}
+
+/* Destructs what member_copy made, up to (span, column). */
+static void member_undo(instantiation *op, const member *m, uint32_t span, uint32_t column)
+{
+    for (uint32_t i = m->span_first; i < m->span_end && i <= span; i++) {
+        weft__span s = op->spans.items[i];
+        uint32_t end = i < span ? m->plan->copy_count : column;
+        for (uint32_t c = 0; c < end; c++) {
+            uint32_t to = m->plan->copies[c].to;
+            weft__type_destruct(&op->world->memory, s.chunk->archetype->format->types[to],
+                                weft__chunk_value(s.chunk, to, s.row), s.count);
+        }
+        s.chunk->is_zero = false; /* the rows go back used */
+    }
+}
+
+static weft_result members_copy(instantiation *op)
+{
+    for (uint32_t i = 0; i < op->member_count; i++) {
+        uint32_t span, column;
+        if (member_copy(op, &op->members[i], &span, &column) == WEFT_OK) continue;
+        member_undo(op, &op->members[i], span, column);
+        while (i-- > 0) member_undo(op, &op->members[i], op->members[i].span_end, 0);
+        return weft__error_memory(op->world, "weft_entity_instantiate");
+    }
+    return WEFT_OK;
+}
+
+static weft_result prepare(instantiation *op, weft_entity source)
+{
+    weft_world *world = op->world;
+    weft_result result = members_collect(op, source);
+    if (result != WEFT_OK) return result;
+    uint64_t total = (uint64_t)op->member_count * op->count;
+    result = total > UINT32_MAX ? WEFT_LIMIT
+                                : weft__directory_reserve_owner(&world->directory, (uint32_t)total);
+    if (result != WEFT_OK) return weft__error_limit(world, result, "weft_entity_instantiate");
+    op->copies = weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, total, sizeof *op->copies,
+                             _Alignof(weft_entity));
+    if (op->copies == NULL) return weft__error_memory(world, "weft_entity_instantiate");
+    for (uint32_t i = 0; i < op->member_count && result == WEFT_OK; i++) {
+        op->members[i].copies = op->copies + (size_t)i * op->count;
+        result = member_reserve(op, &op->members[i]);
+    }
+    if (result == WEFT_OK) result = members_copy(op);
+    if (result != WEFT_OK) weft__rows_unreserve(world, &op->spans, 0);
+    return result;
+}
+
+/* ---- what cannot fail ---- */
+
+static void span_bits(const member *m, weft__span span)
+{
+    const weft__plan *plan = m->plan;
+    for (uint32_t i = 0; i < plan->kept_count; i++) {
+        uint32_t from = plan->from->types[plan->kept[2 * i]].enableable;
+        uint32_t to = plan->to->types[plan->kept[2 * i + 1]].enableable;
+        if (from == WEFT__NONE) continue;
+        const weft_a64 *x_words = weft__chunk_disabled(m->chunk, from);
+        /* relaxed: the world is idle */
+        if ((at_load_rlx(&x_words[m->row / 64]) >> m->row % 64 & 1) == 0) continue;
+        for (uint32_t r = 0; r < span.count; r++)
+            weft__chunk_enable(span.chunk, to, span.row + r, false);
+    }
+}
+
+static void member_commit(instantiation *op, const member *m)
+{
+    weft_world *world = op->world;
+    uint32_t done = 0;
+    for (uint32_t i = m->span_first; i < m->span_end; i++) {
+        weft__span span = op->spans.items[i];
+        weft__directory_allocate_owner(&world->directory, span.count,
+                                       weft__chunk_entities(span.chunk) + span.row,
+                                       m->copies + done, weft__location(span.chunk, span.row));
+        for (uint32_t type = 0; type < m->plan->to->type_count; type++)
+            weft__rows_stamp(span.chunk, type, span.row, span.count, world->version);
+        span_bits(m, span);
+        done += span.count;
+    }
+}
+
+static void reference_redirect(weft_entity *reference, void *user)
+{
+    const instantiation *op = user;
+    if (reference->version == 0) return;
+    uint32_t found = *table_slot(op, *reference);
+    if (found != 0) *reference = op->members[found - 1].copies[op->instance];
+}
+
+static void member_redirect(instantiation *op, const member *m)
+{
+    if ((m->plan->to->flags & WEFT__HAS_ENTITY_FIELDS) == 0) return;
+    op->instance = 0;
+    for (uint32_t i = m->span_first; i < m->span_end; i++) {
+        weft__span span = op->spans.items[i];
+        const weft__format *format = span.chunk->archetype->format;
+        for (uint32_t r = 0; r < span.count; r++, op->instance++)
+            for (uint32_t c = 1; c < format->column_count; c++)
+                weft__type_entities(format->types[c],
+                                    weft__chunk_value(span.chunk, c, span.row + r), 1,
+                                    reference_redirect, op);
+    }
+}
+
+static void finish(instantiation *op)
+{
+    weft__memory *memory = &op->world->memory;
+    for (uint32_t i = 0; i < op->member_count; i++)
+        if (op->members[i].to != NULL) weft__tuple_release(op->world, op->members[i].to);
+    weft__free(memory, WEFT__MEMORY_COMMANDS, op->copies, (size_t)op->member_count * op->count,
+               sizeof *op->copies, _Alignof(weft_entity));
+    weft__free(memory, WEFT__MEMORY_COMMANDS, op->members, op->member_capacity, sizeof *op->members,
+               _Alignof(member));
+    weft__free(memory, WEFT__MEMORY_COMMANDS, op->table, op->table_mask + 1, sizeof *op->table,
+               _Alignof(uint32_t));
+    weft__spans_fini(op->world, &op->spans);
+}
+
+weft_result weft_entity_instantiate(weft_world *world, weft_entity source, uint32_t count,
+                                    weft_entity *out)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__idle(world, "weft_entity_instantiate");
+    if (result != WEFT_OK) return result;
+    uint32_t row;
+    const weft__chunk *chunk = weft__entity_chunk(world, source, &row);
+    if (chunk == NULL) return weft__error_stale(world, source);
+    if ((chunk->archetype->flags & WEFT__IS_RESIDUE) != 0)
+        return weft__error(world, WEFT_INVALID_ARGUMENT, source, WEFT__NO_COMPONENT,
+                           "weft_entity_instantiate: %u:%u was destroyed already, only its "
+                           "cleanup components remain: use a living entity",
+                           source.index, source.version);
+    if (count == 0) return WEFT_OK;
+    instantiation op = {.world = world, .count = count};
+    result = prepare(&op, source);
+    for (uint32_t i = 0; i < op.member_count && result == WEFT_OK; i++)
+        member_commit(&op, &op.members[i]);
+    for (uint32_t i = 0; i < op.member_count && result == WEFT_OK; i++)
+        member_redirect(&op, &op.members[i]);
+    if (result == WEFT_OK && out != NULL) memcpy(out, op.members[0].copies, count * sizeof *out);
+    finish(&op);
+    return result;
+}
