@@ -357,6 +357,7 @@ weft_result weft__units_free(weft__units *units, uint32_t first, uint32_t count)
     for (;;) {
         if ((mask & bits) != bits) return WEFT_INVALID_ARGUMENT;
         bool is_last = mask == bits;
+        /* U2 */
         if (is_last ? busy_begin(units, x_word, &mask) : at_cas_ar(x_word, &mask, mask & ~bits)) {
             if (is_last) became_empty(units, segment, local);
             break; /* U2 */
