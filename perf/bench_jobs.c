@@ -1,0 +1,627 @@
+/* bench_jobs.c: the job system against OpenMP, oneTBB and one thread of its own.
+ *
+ * `raw` is the same work in plain C on one thread where that makes sense, a bare futex for the
+ * wake-up, and a pool of one worker for jobs.never_slower and jobs.heavy: there the ratio is what
+ * the second worker gains. Workers other than the owner are pinned, because the kernel may pack two
+ * threads onto one core. What each figure means: docs/jobs.md.
+ */
+#include "bench.h"
+#include "peer.h"
+
+#include <weft/jobs.h>
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "pool.h"
+
+/* A pool and what the work needs. Owner: one benchmark. */
+typedef struct jobs_bench {
+    weft_job_pool *pool;
+    weft_job_context *owner;
+    uint32_t workers;
+    weft_job_cost cost;
+    uint32_t count;   /* items of a loop */
+    uint32_t work;    /* length of one item */
+    uint64_t idle_ns; /* idleness before a call */
+    weft_job_graph *graph;
+    const weft_peer *peer;
+} jobs_bench;
+
+static bool open_pool(weft_bench *bench, jobs_bench *b, uint32_t workers)
+{
+    *b = (jobs_bench){.workers = workers};
+    const weft_job_pool_desc desc = {.worker_count = workers, .is_pinned = true};
+    weft_result result = weft_job_pool_create(&desc, &b->pool);
+    if (result != WEFT_OK) weft_bench_fail(bench, "no pool: %s", weft_result_text(result));
+    b->owner = weft_job_pool_owner(b->pool);
+    return result == WEFT_OK;
+}
+
+static void close_pool(jobs_bench *b)
+{
+    weft_job_pool_destroy(b->pool);
+}
+
+static void add_peers(weft_bench_measure *measure, weft_bench_fn *run, jobs_bench data[2],
+                      const jobs_bench *like)
+{
+    const weft_peer *peers[2] = {weft_peer_openmp(), weft_peer_tbb()};
+    for (uint32_t i = 0, n = 0; i < 2; i++) {
+        if (peers[i] == NULL) continue;
+        data[i] = *like;
+        data[i].peer = peers[i];
+        measure->peers[n++] = (weft_bench_peer){peers[i]->name, run, &data[i]};
+    }
+}
+
+/* ---- spawn, roundtrip, fib */
+
+enum { SPAWNED = 1000000 };
+static char cells[SPAWNED];
+
+static int tick(weft_job_context *job, void *argument)
+{
+    (void)job;
+    ++*(char *)argument;
+    return 0;
+}
+
+static void spawn_run(void *data)
+{
+    jobs_bench *b = data;
+    for (uint32_t i = 0; i < SPAWNED; i++) weft_job_child(b->owner, tick, &cells[i]);
+    weft_job_children_wait(b->owner);
+}
+
+static void peer_tick(void *user)
+{
+    ++*(char *)user;
+}
+
+static void spawn_peer(void *data)
+{
+    jobs_bench *b = data;
+    b->peer->spawn(b->workers, SPAWNED, peer_tick, cells);
+}
+
+static void spawn_case(weft_bench *bench, const char *name, uint32_t workers)
+{
+    jobs_bench b, peers[2];
+    if (!weft_bench_wants(bench, name) || !open_pool(bench, &b, workers)) return;
+    weft_bench_measure measure = {.name = name,
+                                  .unit = "ns/job",
+                                  .items = SPAWNED,
+                                  .workers = workers,
+                                  .run = spawn_run,
+                                  .data = &b};
+    add_peers(&measure, spawn_peer, peers, &b);
+    weft_bench_run(bench, &measure);
+    close_pool(&b);
+}
+
+static void spawn(weft_bench *bench)
+{
+    spawn_case(bench, "1M/1", 1);
+    spawn_case(bench, "1M/2", 2);
+}
+
+static void roundtrip_run(void *data)
+{
+    jobs_bench *b = data;
+    weft_job_handle handle;
+    const weft_job_desc desc = {.fn = tick, .argument = cells};
+    weft_job_submit(b->owner, &desc, &handle);
+    weft_job_wait(b->owner, handle, NULL);
+}
+
+static void roundtrip(weft_bench *bench)
+{
+    jobs_bench b;
+    if (!open_pool(bench, &b, 1)) return;
+    weft_bench_run(bench, &(weft_bench_measure){.name = "submit+wait",
+                                                .unit = "ns/job",
+                                                .workers = 1,
+                                                .run = roundtrip_run,
+                                                .data = &b});
+    close_pool(&b);
+}
+
+/* Owner: the caller's stack frame. */
+typedef struct fib_call {
+    uint32_t n;
+    uint32_t result;
+} fib_call;
+
+static int fib_job(weft_job_context *job, void *argument)
+{
+    fib_call *call = argument;
+    if (call->n < 2) {
+        call->result = call->n;
+        return 0;
+    }
+    fib_call one = {.n = call->n - 1}, two = {.n = call->n - 2};
+    weft_job_child(job, fib_job, &one);
+    fib_job(job, &two);
+    weft_job_children_wait(job);
+    call->result = one.result + two.result;
+    return 0;
+}
+
+enum { FIB_N = 30, FIB_CALLS = 2692537 };
+
+static void fib_run(void *data)
+{
+    jobs_bench *b = data;
+    fib_call call = {.n = FIB_N};
+    fib_job(b->owner, &call);
+    weft_bench_keep(&call);
+}
+
+static void fib_peer(void *data)
+{
+    jobs_bench *b = data;
+    uint64_t result = b->peer->fib(b->workers, FIB_N);
+    weft_bench_keep(&result);
+}
+
+static void fib(weft_bench *bench)
+{
+    jobs_bench b, peers[2];
+    uint32_t workers = weft_bench_workers(bench);
+    if (!open_pool(bench, &b, workers)) return;
+    weft_bench_measure measure = {.name = "fib(30)",
+                                  .unit = "ns/call",
+                                  .items = FIB_CALLS,
+                                  .workers = workers,
+                                  .run = fib_run,
+                                  .data = &b};
+    add_peers(&measure, fib_peer, peers, &b);
+    weft_bench_run(bench, &measure);
+    close_pool(&b);
+}
+
+/* ---- loops */
+
+static int empty_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    (void)job, (void)begin, (void)end;
+    weft_bench_keep(argument);
+    return 0;
+}
+
+static void empty_loop(void *data)
+{
+    jobs_bench *b = data;
+    const weft_job_for_desc desc = {
+        .fn = empty_part, .argument = cells, .count = b->count, .cost = &b->cost};
+    weft_job_for(b->owner, &desc, NULL);
+}
+
+static void empty_body(uint64_t begin, uint64_t end, void *user)
+{
+    (void)begin, (void)end;
+    weft_bench_keep(user);
+}
+
+static void empty_peer(void *data)
+{
+    jobs_bench *b = data;
+    b->peer->loop(b->workers, b->count, 0, empty_body, cells);
+}
+
+/* Lets everybody fall asleep. Data of the peers is copied from the bench's: the same idleness. */
+static void be_idle(void *data)
+{
+    jobs_bench *b = data;
+    struct timespec pause = {.tv_nsec = (long)b->idle_ns};
+    nanosleep(&pause, NULL);
+}
+
+static void loop_case(weft_bench *bench, const char *name, uint32_t count, uint64_t idle_ns)
+{
+    jobs_bench b, peers[2];
+    uint32_t workers = weft_bench_workers(bench);
+    if (!weft_bench_wants(bench, name) || !open_pool(bench, &b, workers)) return;
+    b.count = count;
+    b.idle_ns = idle_ns;
+    weft_bench_measure measure = {
+        .name = name, .unit = "us/loop", .workers = workers, .run = empty_loop, .data = &b};
+    if (idle_ns != 0) measure.prepare = be_idle;
+    add_peers(&measure, empty_peer, peers, &b);
+    for (uint32_t i = 0; i < 100; i++) empty_loop(&b); /* the cost is known */
+    weft_bench_run(bench, &measure);
+    close_pool(&b);
+}
+
+static void loop_awake(weft_bench *bench)
+{
+    loop_case(bench, "1000", 1000, 0);
+    loop_case(bench, "10000", 10000, 0);
+}
+
+static void loop_idle(weft_bench *bench)
+{
+    loop_case(bench, "1ms", 1000, 1000000);
+    loop_case(bench, "20ms", 1000, 20000000);
+}
+
+/* `work` steps of a dependent chain: about 1 ns each. */
+static uint64_t grind(uint64_t value, uint32_t work)
+{
+    for (uint32_t i = 0; i < work; i++) value = value * 6364136223846793005u + 1442695040888963407u;
+    return value;
+}
+
+static int grind_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    jobs_bench *b = argument;
+    (void)job;
+    uint64_t sum = 0;
+    for (uint32_t i = begin; i < end; i++) sum += grind(i, b->work);
+    weft_bench_keep(&sum);
+    return 0;
+}
+
+static void grind_loop(void *data)
+{
+    jobs_bench *b = data;
+    const weft_job_for_desc desc = {
+        .fn = grind_part, .argument = b, .count = b->count, .cost = &b->cost};
+    weft_job_for(b->owner, &desc, NULL);
+}
+
+static void grind_body(uint64_t begin, uint64_t end, void *user)
+{
+    grind_part(NULL, user, (uint32_t)begin, (uint32_t)end);
+}
+
+static void grind_peer(void *data)
+{
+    jobs_bench *b = data;
+    b->peer->loop(b->workers, b->count, 0, grind_body, b);
+}
+
+static jobs_bench *alone; /* the pool of one worker that `raw` uses; owner: the benchmark */
+
+static void grind_alone(void *data)
+{
+    jobs_bench *b = data;
+    alone->count = b->count;
+    alone->work = b->work;
+    grind_loop(alone);
+}
+
+static int triangle_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    (void)job, (void)argument;
+    uint64_t sum = 0;
+    for (uint32_t i = begin; i < end; i++) sum += grind(i, i);
+    weft_bench_keep(&sum);
+    return 0;
+}
+
+static void triangle_run(void *data)
+{
+    jobs_bench *b = data;
+    const weft_job_for_desc desc = {.fn = triangle_part, .count = b->count, .cost = &b->cost};
+    weft_job_for(b->owner, &desc, NULL);
+}
+
+static void triangle_raw(void *data)
+{
+    jobs_bench *b = data;
+    triangle_part(NULL, NULL, 0, b->count);
+}
+
+static void triangle_body(uint64_t begin, uint64_t end, void *user)
+{
+    (void)user;
+    triangle_part(NULL, NULL, (uint32_t)begin, (uint32_t)end);
+}
+
+static void triangle_peer(void *data)
+{
+    jobs_bench *b = data;
+    b->peer->loop(b->workers, b->count, 16, triangle_body, b);
+}
+
+static void uneven(weft_bench *bench)
+{
+    jobs_bench b, peers[2];
+    if (!open_pool(bench, &b, 2)) return;
+    b.count = 3000;
+    weft_bench_measure measure = {.name = "triangle",
+                                  .unit = "us/loop",
+                                  .workers = 2,
+                                  .run = triangle_run,
+                                  .raw = triangle_raw,
+                                  .data = &b};
+    add_peers(&measure, triangle_peer, peers, &b);
+    for (uint32_t i = 0; i < 20; i++) triangle_run(&b);
+    weft_bench_result result = weft_bench_run(bench, &measure);
+    if (result.ratio > 0)
+        weft_bench_value(bench, "efficiency", "of 2 workers", 2, 0.5 / result.ratio);
+    close_pool(&b);
+}
+
+static void heavy_case(weft_bench *bench, const char *name, uint32_t count)
+{
+    jobs_bench b, one, peers[2];
+    if (!weft_bench_wants(bench, name)) return;
+    if (!open_pool(bench, &b, 2)) return;
+    if (open_pool(bench, &one, 1)) {
+        alone = &one;
+        b.count = count;
+        b.work = 30;
+        weft_bench_measure measure = {.name = name,
+                                      .unit = "us/loop",
+                                      .workers = 2,
+                                      .run = grind_loop,
+                                      .raw = grind_alone,
+                                      .data = &b};
+        add_peers(&measure, grind_peer, peers, &b);
+        for (uint32_t i = 0; i < 20; i++) grind_loop(&b), grind_alone(&b);
+        weft_bench_run(bench, &measure);
+        close_pool(&one);
+    }
+    close_pool(&b);
+}
+
+static void heavy(weft_bench *bench)
+{
+    heavy_case(bench, "10k", 10000);
+    heavy_case(bench, "1M", 1000000);
+}
+
+static double slower_case(weft_bench *bench, jobs_bench *b, uint32_t count, uint32_t item_ns)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%ux%uns", count, item_ns);
+    b->count = count;
+    b->work = item_ns;
+    b->cost = alone->cost = (weft_job_cost){0};
+    for (uint32_t i = 0; i < 40; i++) grind_loop(b), grind_alone(b);
+    const weft_bench_measure measure = {.name = name,
+                                        .unit = "us/loop",
+                                        .workers = 2,
+                                        .run = grind_loop,
+                                        .raw = grind_alone,
+                                        .data = b};
+    return weft_bench_run(bench, &measure).ratio;
+}
+
+static void never_slower(weft_bench *bench)
+{
+    static const uint32_t counts[] = {1, 3, 10, 30, 100, 300, 1000, 3000, 10000};
+    static const uint32_t items[] = {50, 200, 1000, 10000};
+    jobs_bench b, one;
+    double worst = 0;
+    if (!open_pool(bench, &b, 2)) return;
+    if (open_pool(bench, &one, 1)) {
+        alone = &one;
+        for (uint32_t i = 0; i < sizeof counts / sizeof *counts; i++)
+            for (uint32_t k = 0; k < sizeof items / sizeof *items; k++) {
+                double ratio = slower_case(bench, &b, counts[i], items[k]);
+                if (ratio > worst) worst = ratio;
+            }
+        weft_bench_value(bench, "worst", "ratio 2:1", 2, worst);
+        close_pool(&one);
+    }
+    close_pool(&b);
+}
+
+/* ---- wake-up */
+
+/* A thread on a bare futex, and the stamp of a job. Owner: wake(). */
+typedef struct sleeper {
+    weft_job_pool *pool;
+    pthread_t thread;
+    weft_a32 x_word;    /* 1: run, 2: end */
+    weft_a32 x_asleep;  /* it is about to sleep */
+    weft_a32 x_stamped; /* it ran */
+} sleeper;
+
+static void *sleep_loop(void *argument)
+{
+    sleeper *s = argument;
+    for (;;) {
+        at_store_rel(&s->x_asleep, 1u);
+        while (at_load_acq(&s->x_word) == 0)
+            syscall(SYS_futex, &s->x_word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+        if (at_load_acq(&s->x_word) == 2) return NULL;
+        at_store_rel(&s->x_word, 0u);
+        at_store_rel(&s->x_stamped, 1u);
+    }
+}
+
+static void wake_bare(void *data)
+{
+    sleeper *s = data;
+    at_store_rel(&s->x_word, 1u);
+    syscall(SYS_futex, &s->x_word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    while (at_load_acq(&s->x_stamped) == 0) at_stall();
+    at_store_rel(&s->x_stamped, 0u);
+}
+
+static int stamp(weft_job_context *job, void *argument)
+{
+    sleeper *s = argument;
+    (void)job;
+    at_store_rel(&s->x_stamped, 1u);
+    return 0;
+}
+
+static void wake_job(void *data)
+{
+    sleeper *s = data;
+    const weft_job_desc desc = {.fn = stamp, .argument = s};
+    weft_job_submit(weft_job_pool_owner(s->pool), &desc, NULL);
+    while (at_load_acq(&s->x_stamped) == 0) at_stall();
+    at_store_rel(&s->x_stamped, 0u);
+}
+
+/* Both sleepers sleep, and have slept for a moment. */
+static void wake_prepare(void *data)
+{
+    sleeper *s = data;
+    while (weft__wake_nobody_sleeps(&s->pool->wake) || at_load_acq(&s->x_asleep) == 0) at_stall();
+    struct timespec moment = {.tv_nsec = 200000};
+    nanosleep(&moment, NULL);
+}
+
+static void wake(weft_bench *bench)
+{
+    jobs_bench b;
+    if (!open_pool(bench, &b, 2)) return;
+    sleeper s = {.pool = b.pool};
+    cpu_set_t second;
+    if (pthread_create(&s.thread, NULL, sleep_loop, &s) == 0) {
+        CPU_ZERO(&second);
+        CPU_SET(1, &second);
+        pthread_setaffinity_np(s.thread, sizeof second, &second); /* as worker 1 is */
+        weft_bench_run(bench, &(weft_bench_measure){.name = "parked",
+                                                    .unit = "us/wake",
+                                                    .workers = 2,
+                                                    .run = wake_job,
+                                                    .raw = wake_bare,
+                                                    .prepare = wake_prepare,
+                                                    .data = &s});
+        at_store_rel(&s.x_word, 2u);
+        syscall(SYS_futex, &s.x_word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+        pthread_join(s.thread, NULL);
+    }
+    weft_job_wait_all(b.owner, NULL);
+    close_pool(&b);
+}
+
+/* ---- graphs */
+
+enum { LAYERS = 32, WIDTH = 32, NODES = LAYERS * WIDTH };
+
+static void graph_run(void *data)
+{
+    jobs_bench *b = data;
+    weft_job_graph_run(b->owner, b->graph, NULL);
+}
+
+static void graph_case(weft_bench *bench, const weft_job_graph_desc *desc, bool is_shared,
+                       const char *name)
+{
+    jobs_bench b = {.workers = weft_bench_workers(bench)};
+    if (!weft_bench_wants(bench, name)) return;
+    const weft_job_pool_desc pool = {
+        .worker_count = b.workers, .is_pinned = true, .is_always_parallel = is_shared};
+    if (weft_job_pool_create(&pool, &b.pool) != WEFT_OK) {
+        weft_bench_fail(bench, "no pool");
+        return;
+    }
+    b.owner = weft_job_pool_owner(b.pool);
+    if (weft_job_graph_create(b.pool, desc, &b.graph) != WEFT_OK)
+        weft_bench_fail(bench, "no graph");
+    else
+        weft_bench_run(bench, &(weft_bench_measure){.name = name,
+                                                    .unit = "ns/node",
+                                                    .items = desc->node_count,
+                                                    .workers = b.workers,
+                                                    .run = graph_run,
+                                                    .data = &b});
+    close_pool(&b);
+}
+
+static void fill_nodes(weft_job_graph_node *nodes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        nodes[i] = (weft_job_graph_node){.fn = tick, .argument = &cells[i * 64]};
+}
+
+static void chain(weft_bench *bench)
+{
+    enum { COUNT = 1000 };
+    static weft_job_graph_node nodes[COUNT];
+    static uint32_t edges[COUNT - 1][2];
+    fill_nodes(nodes, COUNT);
+    for (uint32_t i = 0; i + 1 < COUNT; i++) edges[i][0] = i, edges[i][1] = i + 1;
+    const weft_job_graph_desc desc = {nodes, COUNT, COUNT - 1, (const uint32_t(*)[2])edges};
+    graph_case(bench, &desc, false, "1000");
+}
+
+static void layers(weft_bench *bench)
+{
+    static weft_job_graph_node nodes[NODES];
+    static uint32_t edges[(LAYERS - 1) * WIDTH * 3][2];
+    uint32_t count = 0;
+    fill_nodes(nodes, NODES);
+    for (uint32_t i = WIDTH; i < NODES; i++)
+        for (uint32_t k = 0; k < 3; k++, count++) {
+            edges[count][0] = (i / WIDTH - 1) * WIDTH + (i + k) % WIDTH;
+            edges[count][1] = i;
+        }
+    const weft_job_graph_desc desc = {nodes, NODES, count, (const uint32_t(*)[2])edges};
+    graph_case(bench, &desc, false, "32x32");
+    graph_case(bench, &desc, true, "32x32 shared"); /* what it costs when it is not run in order */
+}
+
+/* ---- idleness */
+
+static long cpu_ticks(void)
+{
+    FILE *file = fopen("/proc/self/stat", "re");
+    long user = -1, system = -1;
+    if (file == NULL) return -1;
+    if (fscanf(file, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld", &user,
+               &system) != 2)
+        user = system = -1;
+    fclose(file);
+    return user + system;
+}
+
+/* Sum over all threads of the process. */
+static long voluntary_switches(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_nvcsw;
+}
+
+static void idle(weft_bench *bench)
+{
+    jobs_bench b;
+    if (!open_pool(bench, &b, weft_bench_workers(bench))) return;
+    fib_run(&b);
+    b.count = 100000;
+    b.work = 30;
+    grind_loop(&b);
+    struct timespec settle = {.tv_nsec = 100000000}, rest = {.tv_sec = 10};
+    nanosleep(&settle, NULL);
+    long ticks = cpu_ticks(), switches = voluntary_switches();
+    nanosleep(&rest, NULL);
+    switches = voluntary_switches() - switches - 1; /* our own sleep is one */
+    ticks = cpu_ticks() - ticks;
+    weft_bench_value(bench, "cpu in 10 s", "ticks", b.workers, (double)ticks);
+    weft_bench_value(bench, "switches in 10 s", "switches", b.workers, (double)switches);
+    close_pool(&b);
+}
+
+const weft_bench_entry weft_bench_jobs[] = {
+    {"jobs.spawn", "1 M tiny jobs started by one thread, and waited for", spawn, false},
+    {"jobs.roundtrip", "submit, run and collect one job, one worker", roundtrip, false},
+    {"jobs.fib", "fib(30) by structured children", fib, false},
+    {"jobs.loop_awake", "empty loop, again and again", loop_awake, false},
+    {"jobs.loop_idle", "empty loop after idleness", loop_idle, false},
+    {"jobs.wake", "first start on a parked worker, against a bare futex", wake, false},
+    {"jobs.uneven", "triangular loop, against one thread", uneven, false},
+    {"jobs.chain", "graph of 1,000 nodes in a row", chain, false},
+    {"jobs.layers", "graph of 32 x 32 nodes, 3 predecessors each", layers, false},
+    {"jobs.heavy", "compute-heavy loop on 2 workers, against one", heavy, false},
+    {"jobs.never_slower", "loops of all sizes on 2 workers, against one", never_slower, false},
+    {"jobs.idle", "CPU time and wake-ups of an idle pool in 10 s", idle, true},
+    {0},
+};
