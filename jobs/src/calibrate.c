@@ -8,6 +8,7 @@
 #define SAMPLES 15u
 #define DEFAULT_WAKE_NS 8000u
 #define SETTLE_NS_MAX 300000u /* how long to wait for worker 1 to fall asleep */
+#define DOZE_NS 30000u /* from the announcement in the bitmap into the futex */
 #define SAMPLE_NS_MAX 300000u
 #define AWAKE_PAY_OFF_NS 4000u
 
@@ -34,7 +35,7 @@ static bool sleeps(weft_job_pool *pool, uint32_t worker)
     return (at_load_sc(&pool->wake.x_sleepers[worker / 64]) & bit) != 0; /* W2 */
 }
 
-/* Waits a moment for every worker to sleep. */
+/* Waits a moment until every worker sleeps. */
 static bool settle(weft_job_pool *pool)
 {
     uint64_t limit = now_of(pool) + weft__ticks_from_ns(&pool->ticks, SETTLE_NS_MAX);
@@ -43,6 +44,8 @@ static bool settle(weft_job_pool *pool)
             if (now_of(pool) > limit) return false;
             at_stall();
         }
+    uint64_t asleep = now_of(pool) + weft__ticks_from_ns(&pool->ticks, DOZE_NS);
+    while (now_of(pool) < asleep) at_stall();
     return true;
 }
 

@@ -4,7 +4,7 @@
 #include "cost.h"
 
 #define PENALTY_MAX 6u         /* 64 times the normal pay-off */
-#define PENALTY_DECAY_RUNS 64u /* splits between two steps down */
+#define PENALTY_RUNS 32u /* runs, times the penalty, between two steps down */
 
 void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count)
 {
@@ -22,12 +22,24 @@ void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count)
     at_store_rlx(&cost->x_item, next); /* relaxed: an estimate */
 }
 
+bool weft__cost_pays(weft__cost_state *cost, uint64_t predicted, uint64_t pay_off)
+{
+    if (predicted < pay_off) return false;
+    uint64_t history = at_load_rlx(&cost->x_history); /* relaxed: an estimate */
+    uint32_t runs = (uint32_t)history, penalty = (uint32_t)(history >> 32);
+    if (penalty == 0) return true;
+    runs++;
+    if (runs % (PENALTY_RUNS << penalty) == 0) penalty--;
+    at_store_rlx(&cost->x_history, (uint64_t)penalty << 32 | runs); /* relaxed: an estimate */
+    return predicted >> penalty >= pay_off;
+}
+
 void weft__cost_judge_split(weft__cost_state *cost, uint64_t work, uint64_t wall)
 {
     uint64_t history = at_load_rlx(&cost->x_history); /* relaxed: an estimate */
     uint32_t runs = (uint32_t)history + 1, penalty = (uint32_t)(history >> 32);
     bool has_gained = wall < work - work / 16;
     if (!has_gained && penalty < PENALTY_MAX) penalty++;
-    if (has_gained && penalty > 0 && runs % PENALTY_DECAY_RUNS == 0) penalty--;
+    if (has_gained && penalty > 0) penalty--;
     at_store_rlx(&cost->x_history, (uint64_t)penalty << 32 | runs); /* relaxed: an estimate */
 }

@@ -32,7 +32,7 @@ typedef struct weft__cost_limits {
 /* How weft_job_cost.opaque is used. Shared atomic, relaxed. */
 typedef struct weft__cost_state {
     weft_a64 x_item;    /* ticks of one item << 10; 0: unknown */
-    weft_a64 x_history; /* runs in the low half; shift of the pay-off in the high half */
+    weft_a64 x_history; /* runs in the low half; penalty: the shift of the pay-off, above */
 } weft__cost_state;
 
 static_assert(sizeof(weft__cost_state) == sizeof(weft_job_cost), "it lives in weft_job_cost");
@@ -58,11 +58,9 @@ static inline bool weft__cost_is_timed(weft__cost_state *cost, uint64_t predicte
     return predicted * 4 > limits->awake_ticks || (history & 15) == 0;
 }
 
-/* How many binary orders the pay-off of this loop is raised. */
-static inline uint32_t weft__cost_penalty(weft__cost_state *cost)
-{
-    return (uint32_t)(at_load_rlx(&cost->x_history) >> 32); /* relaxed: an estimate */
-}
+/* Whether splitting `predicted` ticks of work pays, given the normal pay-off. A loop that did not
+ * gain lately must promise more; every so often the penalty drops by one order, to try again. */
+bool weft__cost_pays(weft__cost_state *cost, uint64_t predicted, uint64_t pay_off);
 
 /* Feeds a measurement: `ticks` of work for `count` items. */
 void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count);

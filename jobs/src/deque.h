@@ -48,6 +48,7 @@ typedef struct weft__deque {
     /* constant after init */
     weft_a32 *slots; /* x_ content: written by the owner, read by thieves */
     uint64_t mask;
+    bool is_alone; /* set after init: no thief exists, plain stores do */
 } weft__deque;
 
 static_assert(offsetof(weft__deque, x_bottom) == 64, "thieves' line and owner's line are apart");
@@ -60,6 +61,7 @@ static inline void weft__deque_init(weft__deque *deque, weft_a32 *slots, uint32_
     deque->bottom = deque->top_cache = 1;
     deque->slots = slots;
     deque->mask = capacity - 1u;
+    deque->is_alone = false;
 }
 
 /* False when full. Wait-free. */
@@ -72,7 +74,10 @@ static inline bool weft__deque_push_owner(weft__deque *deque, uint32_t item)
     }
     at_store_rlx(&deque->slots[bottom & deque->mask], item); /* relaxed: published by D1 */
     deque->bottom = bottom + 1;
-    at_store_sc(&deque->x_bottom, bottom + 1); /* D1, D4 */
+    if (deque->is_alone)
+        at_store_rlx(&deque->x_bottom, bottom + 1); /* relaxed: nobody else exists */
+    else
+        at_store_sc(&deque->x_bottom, bottom + 1); /* D1, D4 */
     return true;
 }
 
@@ -82,6 +87,11 @@ static inline uint32_t weft__deque_pop_owner(weft__deque *deque)
     uint64_t last = deque->bottom - 1;
     /* relaxed: only a hint that avoids the exchange; top never goes back, so empty is final */
     if ((int64_t)(last - at_load_rlx(&deque->x_top)) < 0) return WEFT__DEQUE_NONE;
+    if (deque->is_alone) {
+        deque->bottom = last;
+        at_store_rlx(&deque->x_bottom, last);                  /* relaxed: nobody else exists */
+        return at_load_rlx(&deque->slots[last & deque->mask]); /* relaxed: own store */
+    }
     at_store_sc(&deque->x_bottom, last);      /* D2 */
     uint64_t top = at_load_sc(&deque->x_top); /* D2 */
     int64_t left = (int64_t)(last - top);
@@ -94,6 +104,15 @@ static inline uint32_t weft__deque_pop_owner(weft__deque *deque)
     if (left < 0 || !at_cas_sc(&deque->x_top, &top, last + 1)) item = WEFT__DEQUE_NONE; /* D3 */
     at_store_rel(&deque->x_bottom, last + 1); /* D1: thieves may read older slots through it */
     return item;
+}
+
+/* The item a pop would try first, or WEFT__DEQUE_NONE: a hint, a thief may have it. */
+static inline uint32_t weft__deque_youngest_owner(weft__deque *deque)
+{
+    uint64_t last = deque->bottom - 1;
+    /* relaxed: a hint, and the owner's own store */
+    if ((int64_t)(last - at_load_rlx(&deque->x_top)) < 0) return WEFT__DEQUE_NONE;
+    return at_load_rlx(&deque->slots[last & deque->mask]); /* relaxed: as above */
 }
 
 /* One attempt to take the oldest item. Wait-free. */

@@ -4,11 +4,6 @@
 
 #include "invariant.h"
 
-static uint64_t word(uint32_t generation, uint32_t low)
-{
-    return (uint64_t)generation << 32 | low;
-}
-
 weft_result weft__job_table_init(weft__job_table *table, weft__memory *memory, uint32_t capacity,
                                  uint32_t edge_capacity, uint32_t worker_count)
 {
@@ -23,7 +18,7 @@ weft_result weft__job_table_init(weft__job_table *table, weft__memory *memory, u
                                sizeof *table->edges, 64);
     if (result == WEFT_OK && table->jobs != NULL && table->edges != NULL) {
         for (uint32_t i = 0; i < capacity; i++)
-            at_init(&table->jobs[i].x_list, word(0, WEFT__JOB_LIST_CLOSED));
+            at_init(&table->jobs[i].x_list, weft__job_word(0, WEFT__JOB_LIST_CLOSED));
         return WEFT_OK;
     }
     weft__job_table_fini(table);
@@ -42,35 +37,6 @@ void weft__job_table_fini(weft__job_table *table)
     *table = (weft__job_table){0};
 }
 
-weft_job_handle weft__job_start(weft__job_table *table, uint32_t slot, uint32_t flags)
-{
-    weft__job *job = &table->jobs[slot];
-    /* relaxed: the slot is ours since slots.h S1, which made its last generation visible */
-    uint32_t generation = (uint32_t)(at_load_rlx(&job->x_list) >> 32) + 1;
-    if (generation == 0) generation = 1;                  /* 0 is the null handle */
-    at_store_rlx(&job->x_code, 0u);                       /* relaxed: published by J2 */
-    at_store_rlx(&job->x_pending, 1u);                    /* relaxed: published by J1 */
-    at_store_rel(&job->x_state, word(generation, flags)); /* J6 */
-    at_store_rel(&job->x_list, word(generation, WEFT__JOB_LIST_EMPTY)); /* J6 */
-    return (weft_job_handle){slot, generation};
-}
-
-bool weft__job_is_valid(const weft__job_table *table, weft_job_handle handle)
-{
-    if (handle.generation == 0) return handle.index == 0; /* null: a job that has ended */
-    if (handle.index >= table->capacity) return false;
-    /* relaxed: who holds a handle of this generation has seen it issued */
-    uint32_t generation = (uint32_t)(at_load_rlx(&table->jobs[handle.index].x_list) >> 32);
-    return (int32_t)(generation - handle.generation) >= 0;
-}
-
-bool weft__job_is_done(const weft__job_table *table, weft_job_handle handle)
-{
-    if (handle.generation == 0) return true;
-    uint64_t list = at_load_acq(&table->jobs[handle.index].x_list); /* J2 */
-    return (uint32_t)(list >> 32) != handle.generation || (uint32_t)list == WEFT__JOB_LIST_CLOSED;
-}
-
 weft__attach weft__job_attach(weft__job_table *table, weft_job_handle handle, uint32_t edge)
 {
     if (!weft__job_is_valid(table, handle)) return WEFT__ATTACH_INVALID;
@@ -81,16 +47,10 @@ weft__attach weft__job_attach(weft__job_table *table, weft_job_handle handle, ui
         bool is_closed = (uint32_t)old == WEFT__JOB_LIST_CLOSED;
         if ((uint32_t)(old >> 32) != handle.generation || is_closed) return WEFT__ATTACH_ENDED;
         table->edges[edge].next = (uint32_t)old;
-        if (at_cas_ar(list, &old, word(handle.generation, edge))) return WEFT__ATTACHED; /* J3 */
+        if (at_cas_ar(list, &old, weft__job_word(handle.generation, edge)))
+            return WEFT__ATTACHED; /* J3 */
         at_stall();
     }
-}
-
-bool weft__job_remove_pending(weft__job *job)
-{
-    uint32_t old = at_sub_ar(&job->x_pending, 1u); /* J1, J4 */
-    WEFT_ASSERT(old != 0);
-    return old == 1;
 }
 
 void weft__job_mark(weft__job *job, uint32_t flag)
@@ -98,16 +58,8 @@ void weft__job_mark(weft__job *job, uint32_t flag)
     at_or_ar(&job->x_state, (uint64_t)flag); /* J5 */
 }
 
-uint32_t weft__job_finish(weft__job_table *table, uint32_t slot, int code, uint32_t flags)
+uint32_t weft__job_order_edges(weft__job_table *table, uint32_t edge)
 {
-    weft__job *job = &table->jobs[slot];
-    at_store_rlx(&job->x_code, (uint32_t)code); /* relaxed: published by J2 */
-    if (flags != 0) weft__job_mark(job, flags);
-    /* relaxed: the generation changes only when the slot is recycled, by us */
-    uint32_t generation = (uint32_t)(at_load_rlx(&job->x_list) >> 32);
-    uint64_t closed = word(generation, WEFT__JOB_LIST_CLOSED);
-    uint32_t edge = (uint32_t)at_xchg_ar(&job->x_list, closed); /* J2, J3 */
-    WEFT_ASSERT(edge != WEFT__JOB_LIST_CLOSED);
     uint32_t first = WEFT__JOB_LIST_EMPTY;
     while (edge != WEFT__JOB_LIST_EMPTY) { /* youngest first: turn it round */
         uint32_t next = table->edges[edge].next;

@@ -29,6 +29,7 @@
 #include <weft/jobs.h>
 
 #include "atomic.h"
+#include "invariant.h"
 #include "slots.h"
 
 #define WEFT__JOB_NONE UINT32_MAX
@@ -103,20 +104,11 @@ weft_result weft__job_table_init(weft__job_table *table, weft__memory *memory, u
                                  uint32_t edge_capacity, uint32_t worker_count);
 void weft__job_table_fini(weft__job_table *table);
 
-/* Makes a taken slot a new job with one guard in `pending`; returns its handle. */
-weft_job_handle weft__job_start(weft__job_table *table, uint32_t slot, uint32_t flags);
-
 /* Puts `edge`, whose successor is set, into the list of the job `handle` names. */
 weft__attach weft__job_attach(weft__job_table *table, weft_job_handle handle, uint32_t edge);
-/* Removes one from pending: true when the job is ready and belongs to the caller. */
-bool weft__job_remove_pending(weft__job *job);
+/* Turns a closed list round: in order of attachment. */
+uint32_t weft__job_order_edges(weft__job_table *table, uint32_t edge);
 
-/* Ends a job: stores code and flags, closes the list and returns its first edge in order of
- * attachment (EMPTY when none). The caller walks the edges, then recycles unless it is kept. */
-uint32_t weft__job_finish(weft__job_table *table, uint32_t slot, int code, uint32_t flags);
-
-bool weft__job_is_valid(const weft__job_table *table, weft_job_handle handle);
-bool weft__job_is_done(const weft__job_table *table, weft_job_handle handle);
 /* Sets a flag of the job `handle` names; false when it has ended. */
 bool weft__job_flag(weft__job_table *table, weft_job_handle handle, uint32_t flag);
 /* Sets a flag of a job that is known to be alive. */
@@ -130,6 +122,73 @@ bool weft__job_unhold(weft__job_table *table, weft_job_handle handle);
 /* Takes the result of an ended job; *is_recyclable: the caller must give the slot back. */
 weft_result weft__job_collect(weft__job_table *table, weft_job_handle handle, int *code,
                               bool *is_recyclable);
+
+static inline uint64_t weft__job_word(uint32_t generation, uint32_t low)
+{
+    return (uint64_t)generation << 32 | low;
+}
+
+/* Makes a taken slot a new job with `guards` (0 or 1) in `pending`; returns its handle. */
+static inline weft_job_handle weft__job_start_with(weft__job_table *table, uint32_t slot,
+                                                   uint32_t flags, uint32_t guards)
+{
+    weft__job *job = &table->jobs[slot];
+    /* relaxed: the slot is ours since slots.h S1, which made its last generation visible */
+    uint32_t generation = (uint32_t)(at_load_rlx(&job->x_list) >> 32) + 1;
+    if (generation == 0) generation = 1;                            /* 0 is the null handle */
+    at_store_rlx(&job->x_pending, guards);                          /* relaxed: published by J1 */
+    at_store_rel(&job->x_state, weft__job_word(generation, flags)); /* J6 */
+    at_store_rel(&job->x_list, weft__job_word(generation, WEFT__JOB_LIST_EMPTY)); /* J6 */
+    return (weft_job_handle){slot, generation};
+}
+
+/* Ends a job: stores code and flags, closes the list and returns its first edge in order of
+ * attachment (EMPTY when none). The caller walks the edges, then recycles unless it is kept. */
+static inline uint32_t weft__job_finish(weft__job_table *table, uint32_t slot, int code,
+                                        uint32_t flags)
+{
+    weft__job *job = &table->jobs[slot];
+    if (flags != 0) {
+        at_store_rlx(&job->x_code, (uint32_t)code); /* relaxed: published by J2 */
+        weft__job_mark(job, flags);
+    }
+    /* relaxed: the generation changes only when the slot is recycled, by us */
+    uint32_t generation = (uint32_t)(at_load_rlx(&job->x_list) >> 32);
+    uint64_t closed = weft__job_word(generation, WEFT__JOB_LIST_CLOSED);
+    uint32_t edge = (uint32_t)at_xchg_ar(&job->x_list, closed); /* J2, J3 */
+    WEFT_ASSERT(edge != WEFT__JOB_LIST_CLOSED);
+    return edge == WEFT__JOB_LIST_EMPTY ? edge : weft__job_order_edges(table, edge);
+}
+
+/* The same with one guard. */
+static inline weft_job_handle weft__job_start(weft__job_table *table, uint32_t slot, uint32_t flags)
+{
+    return weft__job_start_with(table, slot, flags, 1);
+}
+
+/* Removes one from pending: true when the job is ready and belongs to the caller. */
+static inline bool weft__job_remove_pending(weft__job *job)
+{
+    uint32_t old = at_sub_ar(&job->x_pending, 1u); /* J1, J4 */
+    WEFT_ASSERT(old != 0);
+    return old == 1;
+}
+
+static inline bool weft__job_is_valid(const weft__job_table *table, weft_job_handle handle)
+{
+    if (handle.generation == 0) return handle.index == 0; /* null: a job that has ended */
+    if (handle.index >= table->capacity) return false;
+    /* relaxed: who holds a handle of this generation has seen it issued */
+    uint32_t generation = (uint32_t)(at_load_rlx(&table->jobs[handle.index].x_list) >> 32);
+    return (int32_t)(generation - handle.generation) >= 0;
+}
+
+static inline bool weft__job_is_done(const weft__job_table *table, weft_job_handle handle)
+{
+    if (handle.generation == 0) return true;
+    uint64_t list = at_load_acq(&table->jobs[handle.index].x_list); /* J2 */
+    return (uint32_t)(list >> 32) != handle.generation || (uint32_t)list == WEFT__JOB_LIST_CLOSED;
+}
 
 static inline uint32_t weft__job_flags(const weft__job *job)
 {

@@ -2,7 +2,6 @@
  * statistics. How workers look for work is in worker.c. */
 #include "pool.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,7 +51,7 @@ static bool complete_desc(weft_job_pool_desc *desc)
 
 static bool is_observed(const weft_job_pool_desc *desc)
 {
-    return WEFT_HAS_PROBES || desc->trace_capacity != 0 || desc->hooks != NULL;
+    return desc->trace_capacity != 0 || desc->hooks != NULL;
 }
 
 static void copy_desc(weft_job_pool *pool, const weft_job_pool_desc *desc)
@@ -152,9 +151,11 @@ static weft_result init_worker(weft_job_pool *pool, uint32_t index, uint32_t tra
     weft__slots_cache_init(&worker->caches.jobs);
     weft__slots_cache_init(&worker->caches.edges);
     size_t deque = (size_t)index * WEFT_JOB_CLASS_COUNT;
-    for (uint32_t c = 0; c < WEFT_JOB_CLASS_COUNT; c++)
-        weft__deque_init(&worker->deques[c], pool->deque_slots + (deque + c) * pool->deque_capacity,
-                         pool->deque_capacity);
+    for (uint32_t c = 0; c < WEFT_JOB_CLASS_COUNT; c++) {
+        weft_a32 *slots = pool->deque_slots + (deque + c) * pool->deque_capacity;
+        weft__deque_init(&worker->deques[c], slots, pool->deque_capacity);
+        worker->deques[c].is_alone = is_alone;
+    }
     return weft__trace_init(&worker->trace, &pool->memory, trace_capacity);
 }
 
@@ -167,7 +168,7 @@ static weft_result init_pool(weft_job_pool *pool, const weft_job_pool_desc *desc
     for (uint32_t c = 0; c < WEFT_JOB_CLASS_COUNT; c++)
         at_init(&pool->x_injected[c], WEFT__JOB_NONE);
     weft__wake_init(&pool->wake, pool->os, pool->tokens, pool->worker_count);
-    pool->workers[0].thread = (uintptr_t)pthread_self();
+    pool->workers[0].thread = weft__thread_self();
     weft__os_wipe_on_fork(pool->alive, PAGE_BYTES);
     at_init(pool->alive, 1);
     weft__ticks_init(&pool->ticks, pool->os);

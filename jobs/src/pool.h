@@ -12,6 +12,8 @@
 
 #include <weft/jobs.h>
 
+#include <pthread.h>
+
 #include "child.h"
 #include "cost.h"
 #include "deque.h"
@@ -150,7 +152,6 @@ void weft__pool_inject(weft_job_pool *pool, uint32_t slot);
 bool weft__worker_take_injected(weft_job_context *worker, weft_job_class class_);
 /* Runs one submitted job and ends it. */
 void weft__worker_run_job(weft_job_context *worker, uint32_t slot);
-
 /* ---- worker_child.c */
 
 /* Runs a child taken from `victim`'s stack. */
@@ -203,6 +204,18 @@ static inline void weft__worker_notify(weft_job_context *worker)
 
 /* ---- wait.c: who may call what */
 
+/* Names the calling thread: a register read on x86-64. */
+static inline uintptr_t weft__thread_self(void)
+{
+#if defined(__x86_64__) && !defined(__clang__)
+    return (uintptr_t)__builtin_thread_pointer();
+#else
+    return (uintptr_t)pthread_self();
+#endif
+}
+
+/* weft_job_wait in full. */
+weft_result weft__wait_any(weft_job_context *owner, weft_job_handle handle, int *code);
 /* Nothing submitted is pending. */
 bool weft__pool_is_quiescent(weft_job_pool *pool);
 static inline bool weft__pool_is_forked(const weft_job_pool *pool)
@@ -211,6 +224,14 @@ static inline bool weft__pool_is_forked(const weft_job_pool *pool)
 }
 /* OK, or WOULD_NEST, WRONG_THREAD, FORKED: for calls of the owner outside of jobs. */
 weft_result weft__pool_check_owner(const weft_job_context *context);
+
+/* Reports an event: a nop for the probe and one predicted branch when nothing observes the pool. */
+static inline __attribute__((always_inline)) void
+weft__note(weft_job_context *worker, weft_job_event_kind kind, const char *name, uint32_t value)
+{
+    weft__fire_probe(kind, worker->index, name, value);
+    if (__builtin_expect(worker->is_observed, 0)) weft__observe(worker, kind, name, value);
+}
 
 /* Runs a body on top of the stack with its own frame of children; joins them. */
 static inline int weft__worker_call(weft_job_context *worker, weft_job_fn fn, void *argument)

@@ -79,42 +79,9 @@ static void call_hook(weft_job_context *worker, weft_job_event_kind kind, const 
     }
 }
 
-static void fire_probe(weft_job_context *worker, weft_job_event_kind kind, const char *name,
-                       uint32_t value)
-{
-    uint32_t index = worker->index;
-    switch (kind) {
-    case WEFT_JOB_EVENT_BEGIN:
-        WEFT_PROBE2(job_begin, index, name);
-        break;
-    case WEFT_JOB_EVENT_END:
-        WEFT_PROBE2(job_end, index, name);
-        break;
-    case WEFT_JOB_EVENT_STEAL:
-        WEFT_PROBE2(steal, index, value);
-        break;
-    case WEFT_JOB_EVENT_PARK:
-        WEFT_PROBE2(park, index, value);
-        break;
-    case WEFT_JOB_EVENT_UNPARK:
-        WEFT_PROBE2(unpark, index, value);
-        break;
-    case WEFT_JOB_EVENT_WAIT_BEGIN:
-        WEFT_PROBE2(wait_begin, index, value);
-        break;
-    case WEFT_JOB_EVENT_WAIT_END:
-        WEFT_PROBE2(wait_end, index, value);
-        break;
-    case WEFT_JOB_EVENT_MARK:
-        WEFT_PROBE2(mark, index, name);
-        break;
-    }
-}
-
 void weft__observe(weft_job_context *worker, weft_job_event_kind kind, const char *name,
                    uint32_t value)
 {
-    fire_probe(worker, kind, name, value);
     call_hook(worker, kind, name, value);
     if (worker->trace.buffer == NULL) return;
     const weft__ticks *ticks = &worker->pool->ticks;
@@ -140,5 +107,5 @@ uint32_t weft_job_trace_read(weft_job_pool *pool, uint32_t worker, weft_job_even
 
 void weft_job_trace_mark(weft_job_context *worker, const char *name, uint32_t value)
 {
-    if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_MARK, name, value);
+    weft__note(worker, WEFT_JOB_EVENT_MARK, name, value);
 }

@@ -20,12 +20,10 @@
 #if __has_include(<sys/sdt.h>) && !defined(WEFT_ATOMICS_HOOKED)
 #include <sys/sdt.h>
 #define WEFT_PROBE2(name, a, b) DTRACE_PROBE2(weft, name, a, b)
-#define WEFT_HAS_PROBES 1
 #endif
 #endif
 #ifndef WEFT_PROBE2
 #define WEFT_PROBE2(name, a, b) ((void)(a), (void)(b))
-#define WEFT_HAS_PROBES 0
 #endif
 
 /* Owner: the worker writes, the reader takes. */
@@ -41,9 +39,41 @@ void weft__trace_write(weft__trace_ring *ring, const weft_job_event *event);
 /* Reader: false when empty. */
 bool weft__trace_read(weft__trace_ring *ring, weft_job_event *out);
 
-/* Reports an event of a worker to its ring, to the hooks and to the probes; call only if
- * observed. */
+/* Reports an event of a worker to its ring and to the hooks; call through weft__note (pool.h). */
 void weft__observe(weft_job_context *worker, weft_job_event_kind kind, const char *name,
                    uint32_t value);
+
+/* Fires the static probe of an event; `kind` is a constant, so one nop is left. */
+static inline __attribute__((always_inline)) void
+weft__fire_probe(weft_job_event_kind kind, uint32_t worker, const char *name, uint32_t value)
+{
+    switch (kind) {
+    case WEFT_JOB_EVENT_BEGIN:
+        WEFT_PROBE2(job_begin, worker, name);
+        break;
+    case WEFT_JOB_EVENT_END:
+        WEFT_PROBE2(job_end, worker, name);
+        break;
+    case WEFT_JOB_EVENT_STEAL:
+        WEFT_PROBE2(steal, worker, value);
+        break;
+    case WEFT_JOB_EVENT_PARK:
+        WEFT_PROBE2(park, worker, value);
+        break;
+    case WEFT_JOB_EVENT_UNPARK:
+        WEFT_PROBE2(unpark, worker, value);
+        break;
+    case WEFT_JOB_EVENT_WAIT_BEGIN:
+        WEFT_PROBE2(wait_begin, worker, value);
+        break;
+    case WEFT_JOB_EVENT_WAIT_END:
+        WEFT_PROBE2(wait_end, worker, value);
+        break;
+    case WEFT_JOB_EVENT_MARK:
+        WEFT_PROBE2(mark, worker, name);
+        break;
+    }
+    (void)name, (void)value, (void)worker;
+}
 
 #endif

@@ -5,16 +5,13 @@
  * sets x_is_over of the waiter and wakes it (edge P2 of pool.h). */
 #include "pool.h"
 
-#include <pthread.h>
-
 weft_result weft__pool_check_owner(const weft_job_context *context)
 {
     if (context == NULL) return WEFT_INVALID_ARGUMENT;
     if (weft__pool_is_forked(context->pool)) return WEFT_FORKED;
     if (context->depth != 0) return WEFT_WOULD_NEST;
-    if (context->index != 0 || context->thread != (uintptr_t)pthread_self())
-        return WEFT_WRONG_THREAD;
-    return WEFT_OK;
+    bool is_owner = context->index == 0 && context->thread == weft__thread_self();
+    return is_owner ? WEFT_OK : WEFT_WRONG_THREAD;
 }
 
 static bool is_wait_over(void *argument)
@@ -27,13 +24,16 @@ static bool is_wait_over(void *argument)
 static void wait_handle(weft_job_context *owner, weft_job_handle handle, weft__scope scope)
 {
     weft_job_pool *pool = owner->pool;
-    while (!weft__job_is_done(&pool->table, handle))
+    bool is_done;
+    while (!(is_done = weft__job_is_done(&pool->table, handle)))
         if (!weft__worker_run_one(owner, scope)) break;
+    if (is_done && owner->next_job == WEFT__JOB_NONE) return;
     uint32_t edge = owner->index;
     pool->table.edges[edge].successor = WEFT__JOB_EDGE_WAITER | owner->index;
     at_store_rlx(&owner->x_is_over, 0u); /* relaxed: published with the edge (J3) */
-    if (weft__job_attach(&pool->table, handle, edge) == WEFT__ATTACHED)
-        weft__worker_serve(owner, scope, is_wait_over, owner);
+    if (weft__job_attach(&pool->table, handle, edge) != WEFT__ATTACHED)
+        at_store_rlx(&owner->x_is_over, 1u); /* relaxed: own word, nobody else has the edge */
+    weft__worker_serve(owner, scope, is_wait_over, owner);
 }
 
 /* A waiter leaves background work to the others, if there are others. */
@@ -61,18 +61,18 @@ static void join_own_children(weft_job_context *owner)
     owner->error = (weft__first_error){.code = code}; /* for the owner's own children_wait */
 }
 
-weft_result weft_job_wait(weft_job_context *owner, weft_job_handle handle, int *code)
+weft_result weft__wait_any(weft_job_context *owner, weft_job_handle handle, int *code)
 {
     weft_result result = weft__pool_check_owner(owner);
     if (result != WEFT_OK) return result;
     weft__job_table *table = &owner->pool->table;
     if (!weft__job_is_valid(table, handle)) return WEFT_BAD_HANDLE;
     if (weft__job_is_held(table, handle)) return WEFT_WRONG_PHASE;
-    if (!weft__job_is_done(table, handle)) {
+    if (!weft__job_is_done(table, handle) || owner->next_job != WEFT__JOB_NONE) {
         join_own_children(owner);
-        if (owner->is_observed) weft__observe(owner, WEFT_JOB_EVENT_WAIT_BEGIN, NULL, handle.index);
+        weft__note(owner, WEFT_JOB_EVENT_WAIT_BEGIN, NULL, handle.index);
         wait_handle(owner, handle, scope_of_waiter(owner->pool));
-        if (owner->is_observed) weft__observe(owner, WEFT_JOB_EVENT_WAIT_END, NULL, handle.index);
+        weft__note(owner, WEFT_JOB_EVENT_WAIT_END, NULL, handle.index);
     }
     return collect(owner, handle, code);
 }

@@ -75,7 +75,7 @@ static bool steal_job(weft_job_context *worker, uint32_t victim, weft_job_class 
     if (result == WEFT__STEAL_LOST) weft__stat_add(&worker->stats.x_steals_failed, 1);
     if (result != WEFT__STEAL_GOT) return false;
     weft__stat_add(&worker->stats.x_stolen, 1);
-    if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_STEAL, NULL, victim);
+    weft__note(worker, WEFT_JOB_EVENT_STEAL, NULL, victim);
     return run_slot(worker, slot);
 }
 
@@ -197,14 +197,14 @@ bool weft__worker_spin(weft_job_context *worker, weft__spin *spin)
 static void note_park(weft_job_context *worker)
 {
     weft__stat_add(&worker->stats.x_parked, 1);
-    if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_PARK, NULL, 0);
+    weft__note(worker, WEFT_JOB_EVENT_PARK, NULL, 0);
 }
 
 void weft__worker_await_token(weft_job_context *worker)
 {
     note_park(worker);
     weft__wake_token_wait(&worker->pool->wake, worker->index);
-    if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_UNPARK, NULL, 0);
+    weft__note(worker, WEFT_JOB_EVENT_UNPARK, NULL, 0);
 }
 
 /* One call of weft__worker_serve. Owner: that call, on its stack. */
@@ -239,7 +239,7 @@ void weft__worker_serve(weft_job_context *worker, weft__scope scope, bool (*is_o
         weft__wake_sleep(&worker->pool->wake, worker->index, worker->is_searching,
                          has_reason_to_stay, &self);
         worker->is_searching = true;
-        if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_UNPARK, NULL, 0);
+        weft__note(worker, WEFT_JOB_EVENT_UNPARK, NULL, 0);
         spin = (weft__spin){0};
     }
     if (worker->next_job != WEFT__JOB_NONE) {

@@ -56,12 +56,10 @@ void weft__worker_run_taken(weft_job_context *worker, weft__child *child, uint32
     worker->job = child->job;
     worker->depth++;
     weft__stat_add(&worker->stats.x_stolen, 1);
-    if (worker->is_observed) {
-        weft__observe(worker, WEFT_JOB_EVENT_STEAL, NULL, victim);
-        weft__observe(worker, WEFT_JOB_EVENT_BEGIN, NULL, victim);
-    }
+    weft__note(worker, WEFT_JOB_EVENT_STEAL, NULL, victim);
+    weft__note(worker, WEFT_JOB_EVENT_BEGIN, NULL, victim);
     int code = weft__worker_call(worker, child->fn, child->argument);
-    if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_END, NULL, victim);
+    weft__note(worker, WEFT_JOB_EVENT_END, NULL, victim);
     worker->depth--;
     worker->job = job;
     if (weft__child_finish(child, code)) weft__wake_token_set(&worker->pool->wake, victim);

@@ -16,9 +16,9 @@ typedef struct graph_run {
 static int run_body(weft_job_context *worker, const weft_job_graph_node *node, uint32_t number)
 {
     worker->depth++;
-    if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_BEGIN, node->name, number);
+    weft__note(worker, WEFT_JOB_EVENT_BEGIN, node->name, number);
     int code = weft__worker_call(worker, node->fn, node->argument);
-    if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_END, node->name, number);
+    weft__note(worker, WEFT_JOB_EVENT_END, node->name, number);
     worker->depth--;
     return code;
 }

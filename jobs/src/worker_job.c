@@ -156,53 +156,110 @@ static void release_edges(weft_job_context *worker, uint32_t edge, bool is_faile
     }
 }
 
-static void end_job(weft_job_context *worker, uint32_t slot, int code, uint32_t flags)
+/* The rare half of ending a job: somebody waits for it, or it failed. */
+static __attribute__((noinline)) void end_noticed(weft_job_context *worker, uint32_t slot,
+                                                  uint32_t edge, uint32_t flags)
 {
-    weft_job_pool *pool = worker->pool;
-    weft__job *job = &pool->table.jobs[slot];
-    bool has_handle = (weft__job_flags(job) & WEFT__JOB_HAS_HANDLE) != 0;
-    if (code != 0) flags |= WEFT__JOB_FAILED;
-    bool is_failed = flags != 0;
-    if (is_failed && has_handle) flags |= WEFT__JOB_KEPT;
-    if (is_failed && !has_handle && code != 0) keep_first_error(pool, code);
-    uint32_t edge = weft__job_finish(&pool->table, slot, code, flags);
     worker->is_ending = worker->depth == 0;
-    release_edges(worker, edge, is_failed);
+    release_edges(worker, edge, flags != 0);
     worker->is_ending = false;
     /* from here the slot belongs to the next job, or to who collects the error */
-    if ((flags & WEFT__JOB_KEPT) == 0) give_job_slot((submitter){pool, worker}, slot);
-    /* release: whoever reads the new count sees everything the job did (P3) */
-    at_store_rel(&worker->stats.x_completed, at_load_rlx(&worker->stats.x_completed) + 1);
+    if ((flags & WEFT__JOB_KEPT) == 0) give_job_slot((submitter){worker->pool, worker}, slot);
 }
 
-static int run_body(weft_job_context *worker, uint32_t slot, weft__job *job)
+/* The flags of a job that ended with this code. */
+static uint32_t end_flags(weft_job_context *worker, weft__job *job, int code, uint32_t flags)
 {
-    if (!job->is_loop) return weft__worker_call(worker, job->fn, job->argument);
+    if (code != 0) flags |= WEFT__JOB_FAILED;
+    bool has_handle = (weft__job_flags(job) & WEFT__JOB_HAS_HANDLE) != 0;
+    if (has_handle) return flags | WEFT__JOB_KEPT;
+    if (code != 0) keep_first_error(worker->pool, code);
+    return flags;
+}
+
+/* True when it succeeded and nobody waited for it. */
+static inline bool end_job(weft_job_context *worker, uint32_t slot, int code, uint32_t flags)
+{
+    weft__job_table *table = &worker->pool->table;
+    if (__builtin_expect(code != 0 || flags != 0, 0))
+        flags = end_flags(worker, &table->jobs[slot], code, flags);
+    uint32_t edge = weft__job_finish(table, slot, code, flags);
+    bool is_plain = edge == WEFT__JOB_LIST_EMPTY && flags == 0;
+    if (__builtin_expect(is_plain, 1))
+        weft__slots_give(&table->slots, &worker->caches.jobs, slot);
+    else
+        end_noticed(worker, slot, edge, flags);
+    /* release: whoever reads the new count sees everything the job did (P3) */
+    at_store_rel(&worker->stats.x_completed, at_load_rlx(&worker->stats.x_completed) + 1);
+    return is_plain;
+}
+
+static int run_loop(weft_job_context *worker, uint32_t slot)
+{
     int code = 0;
     weft_job_for(worker, &worker->pool->loop_descs[slot], &code);
     return code;
 }
 
+/* True when it succeeded and nobody waited for it. */
+static inline bool run_job(weft_job_context *worker, uint32_t slot)
+{
+    weft__job *job = &worker->pool->table.jobs[slot];
+    WEFT_ASSERT(worker->depth == 0);
+    bool is_cancelled = (weft__job_flags(job) & WEFT__JOB_CANCELLED) != 0;
+    if (__builtin_expect(is_cancelled && !job->is_run_on_error, 0))
+        return end_job(worker, slot, 0, WEFT__JOB_SKIPPED);
+    worker->depth = 1;
+    worker->job = slot;
+    weft__note(worker, WEFT_JOB_EVENT_BEGIN, job->name, slot);
+    int code = __builtin_expect(job->is_loop, 0)
+                   ? run_loop(worker, slot)
+                   : weft__worker_call(worker, job->fn, job->argument);
+    weft__note(worker, WEFT_JOB_EVENT_END, job->name, slot);
+    worker->job = WEFT__JOB_NONE;
+    worker->depth = 0;
+    return end_job(worker, slot, code, 0);
+}
+
 void weft__worker_run_job(weft_job_context *worker, uint32_t slot)
 {
     weft_job_pool *pool = worker->pool;
-    weft__job *job = &pool->table.jobs[slot];
-    WEFT_ASSERT(worker->depth == 0);
-    bool is_background = job->class_ == WEFT_JOB_BACKGROUND;
-    if ((weft__job_flags(job) & WEFT__JOB_CANCELLED) != 0 && !job->is_run_on_error) {
-        end_job(worker, slot, 0, WEFT__JOB_SKIPPED);
-    } else {
-        const char *name = job->name;
-        worker->depth = 1;
-        worker->job = slot;
-        if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_BEGIN, name, slot);
-        int code = run_body(worker, slot, job);
-        if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_END, name, slot);
-        worker->job = WEFT__JOB_NONE;
-        worker->depth = 0;
-        end_job(worker, slot, code, 0);
-    }
-    if (is_background) at_sub_ar(&pool->x_background, 1u); /* P4 */
+    bool is_background = pool->table.jobs[slot].class_ == WEFT_JOB_BACKGROUND;
+    run_job(worker, slot);
+    if (!is_background) return;
+    at_sub_ar(&pool->x_background, 1u); /* P4 */
+    weft__worker_notify(worker);        /* somebody may have passed over another one */
+}
+
+/* ---- waiting, the short way: the job lies on top of the owner's own deque. Everything else, and
+ * every error, is weft__wait_any in wait.c. */
+
+/* True when the job was there, ran and left nothing to collect. */
+static inline bool run_youngest(weft_job_context *worker, weft_job_handle handle)
+{
+    weft__deque *deque = &worker->deques[WEFT_JOB_NORMAL];
+    uint32_t slot = handle.index;
+    if (weft__deque_youngest_owner(deque) != slot) return false;
+    uint64_t list = at_load_acq(&worker->pool->table.jobs[slot].x_list); /* J2 */
+    if ((uint32_t)(list >> 32) != handle.generation) return false;
+    uint32_t popped = weft__deque_pop_owner(deque);
+    if (popped == WEFT__DEQUE_NONE) return false;
+    WEFT_ASSERT(popped == slot);
+    return run_job(worker, popped);
+}
+
+static inline bool is_idle_owner(const weft_job_context *owner)
+{
+    return owner != NULL && owner->depth == 0 && owner->thread == weft__thread_self() &&
+           owner->next_job == WEFT__JOB_NONE && owner->children.bottom == owner->frame_base &&
+           !weft__pool_is_forked(owner->pool);
+}
+
+weft_result weft_job_wait(weft_job_context *owner, weft_job_handle handle, int *code)
+{
+    if (is_idle_owner(owner) && handle.generation != 0 && run_youngest(owner, handle))
+        return WEFT_OK;
+    return weft__wait_any(owner, handle, code);
 }
 
 /* ---- submission */
@@ -238,8 +295,8 @@ typedef struct submission {
     weft_job_handle extra;         /* one more predecessor; null: none */
 } submission;
 
-static uint32_t fill_slot(submitter by, const submission *what, bool has_handle,
-                          weft_job_handle *handle)
+static inline uint32_t fill_slot(submitter by, const submission *what, uint32_t flags,
+                                 weft_job_handle *handle)
 {
     uint32_t slot = take_job_slot(by);
     if (slot == WEFT__SLOTS_NONE) return slot;
@@ -251,13 +308,23 @@ static uint32_t fill_slot(submitter by, const submission *what, bool has_handle,
     job->is_run_on_error = what->desc->is_run_on_error;
     job->is_loop = what->loop != NULL;
     if (job->is_loop) by.pool->loop_descs[slot] = *what->loop;
-    uint32_t flags =
-        (what->desc->is_held ? WEFT__JOB_HELD : 0u) | (has_handle ? WEFT__JOB_HAS_HANDLE : 0u);
-    *handle = weft__job_start(&by.pool->table, slot, flags);
+    if (what->desc->is_held) flags |= WEFT__JOB_HELD;
+    bool is_free =
+        !what->desc->is_held && what->desc->after_count == 0 && what->extra.generation == 0;
+    *handle = weft__job_start_with(&by.pool->table, slot, flags, is_free ? 0 : 1);
     return slot;
 }
 
-static weft_result submit(submitter by, const submission *what, weft_job_handle *out)
+static void count_submitted(submitter by)
+{
+    if (by.worker != NULL)
+        weft__stat_add(&by.worker->stats.x_submitted, 1);
+    else
+        at_add_sc(&by.pool->x_foreign_submitted, (uint64_t)1); /* P3 */
+}
+
+/* Submits a job with predecessors, or a held one. */
+static weft_result submit_dependent(submitter by, const submission *what, weft_job_handle *out)
 {
     const weft_job_desc *desc = what->desc;
     weft__job_edge *edges = by.pool->table.edges;
@@ -265,7 +332,7 @@ static weft_result submit(submitter by, const submission *what, weft_job_handle 
     uint32_t edge = take_edges(by, desc->after_count + has_extra, &is_full);
     if (is_full) return WEFT_POOL_FULL;
     weft_job_handle handle;
-    uint32_t slot = fill_slot(by, what, out != NULL, &handle);
+    uint32_t slot = fill_slot(by, what, out != NULL ? WEFT__JOB_HAS_HANDLE : 0, &handle);
     bool is_refused = slot == WEFT__SLOTS_NONE;
     for (uint32_t i = 0; edge != WEFT__JOB_LIST_EMPTY; i++) {
         uint32_t next = edges[edge].next;
@@ -277,11 +344,22 @@ static weft_result submit(submitter by, const submission *what, weft_job_handle 
     }
     if (is_refused) return WEFT_POOL_FULL;
     if (out != NULL) *out = handle;
-    if (by.worker != NULL)
-        weft__stat_add(&by.worker->stats.x_submitted, 1);
-    else
-        at_add_sc(&by.pool->x_foreign_submitted, (uint64_t)1); /* P3 */
+    count_submitted(by);
     if (!desc->is_held && weft__job_remove_pending(&by.pool->table.jobs[slot])) offer(by, slot);
+    return WEFT_OK;
+}
+
+static weft_result submit(submitter by, const submission *what, weft_job_handle *out)
+{
+    const weft_job_desc *desc = what->desc;
+    if (desc->is_held || desc->after_count != 0 || what->extra.generation != 0)
+        return submit_dependent(by, what, out);
+    weft_job_handle handle;
+    uint32_t slot = fill_slot(by, what, out != NULL ? WEFT__JOB_HAS_HANDLE : 0, &handle);
+    if (slot == WEFT__SLOTS_NONE) return WEFT_POOL_FULL;
+    if (out != NULL) *out = handle;
+    count_submitted(by);
+    offer(by, slot);
     return WEFT_OK;
 }
 
@@ -295,9 +373,37 @@ static weft_result submit_from(weft_job_context *worker, const submission *what,
     return submit((submitter){worker->pool, worker}, what, out);
 }
 
+/* A plain normal job, from a worker: no predecessors, not held. */
+static inline weft_result submit_plain(weft_job_context *worker, const weft_job_desc *desc,
+                                       weft_job_handle *out)
+{
+    weft__job_table *table = &worker->pool->table;
+    uint32_t slot = weft__slots_take(&table->slots, &worker->caches.jobs);
+    if (slot == WEFT__SLOTS_NONE) return WEFT_POOL_FULL;
+    weft__job *job = &table->jobs[slot];
+    job->fn = desc->fn;
+    job->argument = desc->argument;
+    job->name = desc->name;
+    job->class_ = WEFT_JOB_NORMAL;
+    job->is_run_on_error = desc->is_run_on_error;
+    job->is_loop = false;
+    uint32_t flags = out != NULL ? WEFT__JOB_HAS_HANDLE : 0;
+    weft_job_handle handle = weft__job_start_with(table, slot, flags, 0);
+    if (out != NULL) *out = handle;
+    weft__stat_add(&worker->stats.x_submitted, 1);
+    if (__builtin_expect(!weft__deque_push_owner(&worker->deques[WEFT_JOB_NORMAL], slot), 0))
+        weft__worker_push_job(worker, slot); /* full: it goes to the injection list */
+    weft__worker_notify(worker);
+    return WEFT_OK;
+}
+
 weft_result weft_job_submit(weft_job_context *worker, const weft_job_desc *desc,
                             weft_job_handle *out)
 {
+    bool is_plain = worker != NULL && desc != NULL && desc->fn != NULL && desc->after_count == 0 &&
+                    !desc->is_held && desc->class_ == WEFT_JOB_NORMAL;
+    if (__builtin_expect(is_plain && !weft__pool_is_forked(worker->pool), 1))
+        return submit_plain(worker, desc, out);
     return submit_from(worker, &(submission){.desc = desc}, out);
 }
 

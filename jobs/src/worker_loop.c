@@ -25,13 +25,13 @@ static int run_part(weft_job_context *worker, const weft_job_for_desc *desc, uin
     worker->frame_base = worker->children.bottom;
     worker->error.code = 0;
     worker->depth++;
-    if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_BEGIN, desc->name, begin);
+    weft__note(worker, WEFT_JOB_EVENT_BEGIN, desc->name, begin);
     int code = desc->fn(worker, desc->argument, begin, end);
     if (worker->children.bottom != worker->frame_base || worker->error.code != 0) {
         int child_code = weft_job_children_wait(worker);
         if (code == 0) code = child_code;
     }
-    if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_END, desc->name, begin);
+    weft__note(worker, WEFT_JOB_EVENT_END, desc->name, begin);
     worker->depth--;
     worker->frame_base = base;
     worker->error = error;
@@ -78,7 +78,7 @@ static void participate(weft_job_context *worker, weft__loop *loop)
         uint32_t victim = weft__loop_steal(loop, worker->index);
         if (victim == UINT32_MAX) break;
         weft__stat_add(&worker->stats.x_stolen, 1);
-        if (worker->is_observed) weft__observe(worker, WEFT_JOB_EVENT_STEAL, desc.name, victim);
+        weft__note(worker, WEFT_JOB_EVENT_STEAL, desc.name, victim);
     }
     weft__loop_hide(&worker->pool->loops, loop);
     if (count == 0) return;
@@ -180,10 +180,10 @@ static bool run_parallel(weft_job_context *worker, loop_run *run, uint32_t begin
 bool weft__worker_pays_off(weft_job_context *worker, weft__cost_state *cost, uint64_t predicted)
 {
     weft_job_pool *pool = worker->pool;
-    uint32_t shift = weft__cost_penalty(cost);
-    if (predicted >> shift < pool->limits.awake_ticks) return false;
-    if (predicted >> shift >= pool->limits.asleep_ticks) return true;
-    return at_load_rlx(&pool->wake.x_searching) != 0; /* relaxed: a guess about the next moment */
+    /* relaxed: a guess about the next moment */
+    bool is_awake = at_load_rlx(&pool->wake.x_searching) != 0;
+    uint64_t pay_off = is_awake ? pool->limits.awake_ticks : pool->limits.asleep_ticks;
+    return weft__cost_pays(cost, predicted, pay_off);
 }
 
 /* Runs growing parts from 0, timed, until the rest is predicted to pay; returns where the rest
