@@ -8,7 +8,7 @@
 #define SAMPLES 15u
 #define DEFAULT_WAKE_NS 8000u
 #define SETTLE_NS_MAX 300000u /* how long to wait for worker 1 to fall asleep */
-#define DOZE_NS 30000u /* from the announcement in the bitmap into the futex */
+#define DOZE_NS 30000u        /* from the announcement in the bitmap into the futex */
 #define SAMPLE_NS_MAX 300000u
 #define AWAKE_PAY_OFF_NS 4000u
 

@@ -3,7 +3,7 @@
  * does no harm. */
 #include "cost.h"
 
-#define PENALTY_MAX 6u         /* 64 times the normal pay-off */
+#define PENALTY_MAX 6u   /* 64 times the normal pay-off */
 #define PENALTY_RUNS 32u /* runs, times the penalty, between two steps down */
 
 void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count)
