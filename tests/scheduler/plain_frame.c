@@ -1,5 +1,5 @@
-/* plain_frame.c: steps of small worlds: order, access, commands, conditions, rates. Every test runs on one
- * and on three workers, with every stage forced onto the pool. */
+/* plain_frame.c: steps of small worlds: order, access, commands, conditions, rates. Every test
+ * runs on one and on three workers, with every stage forced onto the pool. */
 #include <weft/weft.h>
 
 #include "plain.h"
@@ -49,8 +49,8 @@ static void end(fixture *f)
 
 static void make_movers(fixture *f, uint32_t count, weft_entity *out)
 {
-    CHECK_OK(weft_entity_create_many(f->world, (weft_component[]){f->position, f->velocity}, 2, count,
-                                     out));
+    CHECK_OK(weft_entity_create_many(f->world, (weft_component[]){f->position, f->velocity}, 2,
+                                     count, out));
 }
 
 static void on_workers(void (*test)(uint32_t workers))
@@ -84,19 +84,19 @@ static void move(weft_slice *s, void *user)
 
 static weft_system add_move(fixture *f)
 {
-    return weft_system_create(
-        f->world, &(weft_system_desc){
-                      .name = "move",
-                      .run = move,
-                      .query.terms = {{f->position, WEFT_WRITE, 0, 0}, {f->velocity, 0, 0, 0}}});
+    return weft_system_create(f->world,
+                              &(weft_system_desc){.name = "move",
+                                                  .run = move,
+                                                  .query.terms = {{f->position, WEFT_WRITE, 0, 0},
+                                                                  {f->velocity, 0, 0, 0}}});
 }
 
 static weft_system add_set_velocity(fixture *f)
 {
-    return weft_system_create(f->world,
-                              &(weft_system_desc){.name = "set_velocity",
-                                                  .run = set_velocity,
-                                                  .query.terms = {{f->velocity, WEFT_WRITE, 0, 0}}});
+    return weft_system_create(
+        f->world, &(weft_system_desc){.name = "set_velocity",
+                                      .run = set_velocity,
+                                      .query.terms = {{f->velocity, WEFT_WRITE, 0, 0}}});
 }
 
 static void rows_move(uint32_t workers)
@@ -254,7 +254,8 @@ static void spawn_rows(weft_slice *s, void *user)
         CHECK_OK(weft_commands_create_rows(commands, *archetype, left, &rows));
         CHECK(rows.count > 0 && rows.count <= left);
         position *p = rows.columns[0];
-        for (uint32_t i = 0; i < rows.count; i++) p[i].x = (float)(s->index * 1000 + 300 - left + i);
+        for (uint32_t i = 0; i < rows.count; i++)
+            p[i].x = (float)(s->index * 1000 + 300 - left + i);
         left -= rows.count;
     }
 }
@@ -277,11 +278,11 @@ static void storm(uint32_t workers)
     CHECK_U64(stats.entities, 6000);
     CHECK_OK(weft_world_validate(f.world));
     CHECK_OK(weft_system_destroy(f.world, spawner));
-    weft_system destroyer = weft_system_create(
-        f.world, &(weft_system_desc){.name = "destroy",
-                                     .run = destroy_all,
-                                     .effects = WEFT_RECORDS_DESTROY,
-                                     .query.terms = {{f.position, 0, 0, 0}}});
+    weft_system destroyer =
+        weft_system_create(f.world, &(weft_system_desc){.name = "destroy",
+                                                        .run = destroy_all,
+                                                        .effects = WEFT_RECORDS_DESTROY,
+                                                        .query.terms = {{f.position, 0, 0, 0}}});
     CHECK(destroyer.id != 0);
     CHECK_OK(weft_world_step(f.world, 0));
     weft_world_stats_get(f.world, &stats);
