@@ -87,10 +87,6 @@ typedef struct engine_globals {
     uint32_t idle_rounds, switch_shift;
     uint64_t change_points[16];
     uint64_t live_bytes;
-    struct {
-        const char *begin, *end;
-    } ignored[16];
-    uint32_t ignored_count;
 } engine_globals;
 
 extern engine_globals engine;

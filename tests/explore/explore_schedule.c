@@ -304,7 +304,6 @@ void engine_reset(void)
     engine.clock_ns = 1000;
     engine.idle_rounds = 0;
     engine.live_bytes = 0;
-    engine.ignored_count = 0;
     engine.threads[0].pending_count = 0;
     engine_choices_start();
     engine_memory_reset();

@@ -1,0 +1,86 @@
+#!/usr/bin/python3
+"""Everything that can be wrong with the input of `weft screen`: the exit status, and that the message says what to do.
+
+usage: bad_input.py WEFT
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+weft = os.path.abspath(sys.argv[1])
+root = os.environ.get("WEFT_SOURCE_DIR", ".")
+catalogue = os.path.join(root, "tools/screen/catalogue.tle")
+ISS = ("ISS (ZARYA)\n"
+       "1 25544U 98067A   08264.51782528 -.00002182  00000-0 -11606-4 0  2927\n"
+       "2 25544  51.6416 247.4627 0006703 130.5360 325.0288 15.72125391563537\n")
+failures = []
+folder = tempfile.mkdtemp(prefix="weft_bad_input_")
+
+
+def file_of(name, content):
+    path = os.path.join(folder, name)
+    with open(path, "wb") as f:
+        f.write(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def case(title, arguments, status, *texts):
+    done = subprocess.run([weft, "screen", "--out", os.path.join(folder, "out"), "--hours", "0.1", *arguments],
+                          capture_output=True, text=True, errors="replace")
+    said = done.stdout + done.stderr
+    missing = [t for t in texts if t not in said]
+    if done.returncode != status or missing:
+        failures.append(title)
+        print("FAILED %s: status %d, expected %d; missing %s\n%s" % (title, done.returncode, status, missing, said))
+    else:
+        print("ok     %s" % title)
+
+
+# the file
+case("empty file", [file_of("empty", "")], 1, "no readable object", "TLE")
+case("directory", [folder], 1, "is a directory", "name a file")
+case("missing file", [os.path.join(folder, "missing")], 1, "cannot open", "No such file")
+case("binary file", [file_of("binary", bytes((i * 37 + i // 13) % 256 for i in range(100000)))], 1,
+     "not text", "no readable object")
+case("truncated second line", [file_of("truncated", ISS[:-30] + "\n" + ISS)], 0, ":3:", "truncated: 40 of 69")
+case("wrong checksum", [file_of("checksum", ISS.replace("563537", "563538") + ISS)], 0, ":3:69: checksum is '8'")
+case("only wrong checksums", [file_of("checksums", ISS.replace("563537", "563538"))], 1, "checksum", "no readable object")
+case("strict refuses", ["--strict", file_of("strict", ISS.replace("563537", "563538") + ISS)], 1, "checksum", "--strict")
+case("duplicate ids", [file_of("duplicates", ISS + ISS)], 0, "appears again", "1 duplicates")
+case("strict refuses duplicates", ["--strict", file_of("duplicates", ISS + ISS)], 1, "appears again", "--strict")
+case("a good file", ["--strict", file_of("good", ISS)], 0, "1 objects")
+huge = os.path.join(folder, "huge")
+with open(huge, "wb") as f:
+    f.truncate(1 << 30)  # a gigabyte of zeroes without a line end, taking no room on the disk
+case("line of one gigabyte", [huge], 1, "line of 1073741824 characters", "no readable object")
+
+# the output
+read_only = file_of("not_a_folder", "")
+case("output below a file", [catalogue, "--out", os.path.join(read_only, "out")], 1, "cannot write", "--out")
+case("output is a file", [catalogue, "--out", read_only], 1, "cannot write", "--out")
+if os.path.exists("/dev/full"):
+    os.makedirs(os.path.join(folder, "full"), exist_ok=True)
+    os.symlink("/dev/full", os.path.join(folder, "full", "conjunctions.csv.part"))
+
+# the options
+case("negative step", [catalogue, "--step", "-10"], 2, "--step needs a number")
+case("step of zero", [catalogue, "--step", "0"], 2, "--step needs a number")
+case("step is not a number", [catalogue, "--step", "nan"], 2, "--step needs a number")
+case("threshold larger than the cell", [catalogue, "--threshold-km", "79"], 2, "larger than a cell", "use --step")
+case("threshold of zero", [catalogue, "--threshold-km", "0"], 2, "--threshold-km needs a number")
+case("no workers", [catalogue, "--workers", "0"], 2, "--workers needs a whole number from 1 to 256")
+case("1,000 workers", [catalogue, "--workers", "1000"], 2, "--workers needs a whole number from 1 to 256")
+case("window shorter than a step", [catalogue, "--hours", "0.001"], 2, "shorter than one --step")
+case("start is not a time", [catalogue, "--start", "yesterday"], 2, "--start 'yesterday' is not a time")
+case("two catalogues", [catalogue, catalogue], 2, "one catalogue only")
+case("unknown option", [catalogue, "--treshold-km", "5"], 2, "did you mean --threshold-km?")
+case("help", ["--help"], 0, "usage: weft screen", "not collision warnings")
+
+usage = __import__("resource").getrusage(__import__("resource").RUSAGE_CHILDREN)
+print("largest process: %d MiB" % (usage.ru_maxrss // 1024))
+if os.environ.get("WEFT_PLAIN_BUILD") and usage.ru_maxrss > 400 * 1024:
+    failures.append("memory: %d KiB" % usage.ru_maxrss)
+subprocess.run(["rm", "-rf", folder])
+print("%d failed" % len(failures))
+sys.exit(1 if failures else 0)

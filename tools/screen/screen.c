@@ -1,0 +1,252 @@
+/* screen.c: the job from beginning to end. Each stage says on stderr what went wrong, cleans up
+ * nothing that is not its own, and the job stops at the first that fails.
+ */
+#include "screen.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli.h"
+#include "screen_check.h"
+#include "screen_report.h"
+#include "screen_world.h"
+
+enum { problems_shown = 20 };
+
+static double seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* ---- the catalogue ---- */
+
+static void show_problem(void *user, const struct tle_problem *problem)
+{
+    uint32_t *shown = user;
+    if ((*shown)++ >= problems_shown) return;
+    if (problem->line == 0) {
+        fprintf(stderr, "%s: %s\n", problem->path, problem->reason);
+    } else {
+        fprintf(stderr, "%s:%llu:%u: %s\n", problem->path, (unsigned long long)problem->line,
+                (unsigned)problem->column, problem->reason);
+    }
+}
+
+static int read_catalogue(const struct screen_options *o, struct screen_result *r)
+{
+    uint32_t problems = 0;
+    const enum tle_result result = tle_read(o->path, show_problem, &problems, &r->catalogue);
+    if (problems > problems_shown) {
+        fprintf(stderr, "%s: %u more problems\n", o->path, (unsigned)(problems - problems_shown));
+    }
+    if (result == TLE_NO_MEMORY) return weft_cli_fail("screen", "out of memory");
+    if (result == TLE_FILE) {
+        return weft_cli_fail("screen", "no catalogue: name a file of two-line elements");
+    }
+    if (o->is_strict && problems > 0) {
+        return weft_cli_fail("screen",
+                             "%s has %u bad lines and %u duplicates: correct them, or "
+                             "leave out --strict to skip them",
+                             o->path, (unsigned)r->catalogue.bad_lines,
+                             (unsigned)r->catalogue.duplicates);
+    }
+    if (r->catalogue.count == 0) {
+        return weft_cli_fail("screen",
+                             "%s has no readable object: it must be two-line elements "
+                             "(TLE text), such as celestrak.org offers",
+                             o->path);
+    }
+    return constellations_init(&r->groups, &r->catalogue) == 0
+               ? WEFT_CLI_OK
+               : weft_cli_fail("screen", "out of memory");
+}
+
+static int compare_days(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* Default start: the midnight after the middle one of the epochs, where elements are best. */
+static int choose_window(const struct screen_options *o, struct screen_result *r)
+{
+    r->window.step_s = o->step_s;
+    r->window.threshold_km = o->threshold_km;
+    r->window.step_count = (uint32_t)(o->hours * 3600.0 / o->step_s + 0.5);
+    r->window.start = o->start;
+    if (o->has_start) return WEFT_CLI_OK;
+    double *days = malloc(r->catalogue.count * sizeof *days);
+    if (!days) return weft_cli_fail("screen", "out of memory");
+    for (uint32_t i = 0; i < r->catalogue.count; i++) {
+        days[i] = r->catalogue.objects[i].elements.epoch_day;
+    }
+    qsort(days, r->catalogue.count, sizeof *days, compare_days);
+    r->window.start = (struct moment){.day = days[r->catalogue.count / 2] + 1.0};
+    free(days);
+    return WEFT_CLI_OK;
+}
+
+/* ---- frames ---- */
+
+/* What changes from batch to batch, set before the frame: constants for the systems. */
+static void begin_batch(struct screen_world *w, uint32_t first_step)
+{
+    const uint32_t left = w->window.step_count - first_step;
+    const uint32_t near = (uint32_t)weft_query_count(w->world, w->near_query);
+    const uint32_t deep = (uint32_t)weft_query_count(w->world, w->deep_query);
+    w->ephemeris.first_step = first_step;
+    w->ephemeris.step_count = left < w->ephemeris.step_capacity ? left : w->ephemeris.step_capacity;
+    w->ephemeris.object_count = near + deep;
+    struct screen_places *places = weft_singleton_write(w->world, w->types.deep_places);
+    places->first = near;
+    for (uint32_t i = 0; i < w->bounds.worker_count; i++) {
+        w->bounds.of_worker[i].fastest_km_s = 0.0f;
+    }
+}
+
+static int end_batch(const struct screen_world *w, struct screen_counts *counts)
+{
+    counts->propagations += (uint64_t)w->ephemeris.object_count * w->ephemeris.step_count;
+    for (uint32_t k = 0; k < w->ephemeris.step_count; k++) {
+        if (w->suspects.is_failed[k]) return -1;
+        counts->suspects += w->suspects.of_step[k].count;
+    }
+    return 0;
+}
+
+static void show_progress(const struct screen_options *o, uint32_t done, uint32_t all)
+{
+    static const char bar[] = "########################################";
+    const uint32_t percent = (uint32_t)(100.0 * done / all);
+    if (!o->is_quiet) weft_cli_progress("[%-40.*s] %u%%", (int)(percent * 40 / 100), bar, percent);
+}
+
+static int step_world(struct screen_world *w, struct screen_counts *counts)
+{
+    for (uint32_t step = 0; step < w->window.step_count;) {
+        begin_batch(w, step);
+        const float dt = (float)(w->ephemeris.step_count * w->window.step_s);
+        if (weft_world_step(w->world, dt) != WEFT_OK) {
+            return weft_cli_fail("screen", "%s", weft_world_error(w->world)->text);
+        }
+        if (end_batch(w, counts)) return weft_cli_fail("screen", "out of memory");
+        step += w->ephemeris.step_count;
+        show_progress(w->options, step, w->window.step_count);
+    }
+    for (uint32_t k = 0; k < w->ephemeris.step_capacity; k++) {
+        counts->pairs_compared += w->suspects.of_step[k].tested;
+    }
+    if (!w->options->is_quiet) weft_cli_progress_clear();
+    return WEFT_CLI_OK;
+}
+
+/* ---- the result ---- */
+
+static int compare_approaches(const void *left, const void *right)
+{
+    const struct screen_approach *a = left, *b = right;
+    if (a->tca_s != b->tca_s) return a->tca_s < b->tca_s ? -1 : 1;
+    if (a->object_a != b->object_a) return a->object_a < b->object_a ? -1 : 1;
+    return a->object_b < b->object_b ? -1 : a->object_b > b->object_b;
+}
+
+static int compare_losses(const void *left, const void *right)
+{
+    const struct screen_loss *a = left, *b = right;
+    return a->object < b->object ? -1 : a->object > b->object;
+}
+
+void screen_result_sort(struct screen_result *r)
+{
+    qsort(r->approaches, r->approach_count, sizeof *r->approaches, compare_approaches);
+    qsort(r->losses, r->loss_count, sizeof *r->losses, compare_losses);
+}
+
+/* Copies a component of all entities that have it. NULL without memory. */
+static void *collect(const struct screen_world *w, weft_query query, weft_component component,
+                     size_t size, uint32_t *count)
+{
+    const uint64_t rows = weft_query_count(w->world, query);
+    void *values = malloc((size_t)rows * size + 1);
+    *count = (uint32_t)rows;
+    if (values) weft_query_gather(w->world, query, component, values, rows);
+    return values;
+}
+
+static int collect_results(const struct screen_world *w, struct screen_result *r)
+{
+    r->approaches =
+        collect(w, w->approach_query, w->types.approach, sizeof *r->approaches, &r->approach_count);
+    r->losses = collect(w, w->loss_query, w->types.loss, sizeof *r->losses, &r->loss_count);
+    if (!r->approaches || !r->losses) return weft_cli_fail("screen", "out of memory");
+    screen_result_sort(r);
+    return WEFT_CLI_OK;
+}
+
+static int check(const struct screen_world *w, struct screen_result *r)
+{
+    if (w->options->verify == 0) return WEFT_CLI_OK;
+    if (screen_check_run(weft_world_pool(w->world), w->options, r)) {
+        return weft_cli_fail("screen", "out of memory");
+    }
+    return WEFT_CLI_OK;
+}
+
+int screen_search(const struct screen_options *o, struct screen_result *r)
+{
+    struct screen_world w;
+    int status = screen_world_create(&w, o, r) == 0 ? WEFT_CLI_OK : WEFT_CLI_FAILED;
+    const double begin = seconds_now();
+    if (status == WEFT_CLI_OK) status = step_world(&w, &r->counts);
+    if (status == WEFT_CLI_OK) status = collect_results(&w, r);
+    const double middle = seconds_now();
+    if (status == WEFT_CLI_OK) {
+        r->counts.workers = weft_job_pool_worker_count(weft_world_pool(w.world));
+        r->counts.kernels = w.ephemeris.kernels->name;
+        status = check(&w, r);
+    }
+    r->counts.screen_s = middle - begin;
+    r->counts.check_s = seconds_now() - middle;
+    screen_world_destroy(&w);
+    return status;
+}
+
+void screen_result_fini(struct screen_result *r)
+{
+    tle_catalogue_fini(&r->catalogue);
+    constellations_fini(&r->groups);
+    free(r->approaches);
+    free(r->losses);
+}
+
+int screen_load(const struct screen_options *o, struct screen_result *r)
+{
+    const double begin = seconds_now();
+    int status = read_catalogue(o, r);
+    if (status == WEFT_CLI_OK) status = choose_window(o, r);
+    r->counts.load_s = seconds_now() - begin;
+    return status;
+}
+
+static int run(const struct screen_options *o, struct screen_result *r)
+{
+    if (screen_report_prepare(o)) return WEFT_CLI_FAILED;
+    int status = screen_load(o, r);
+    if (status == WEFT_CLI_OK) status = screen_search(o, r);
+    if (status != WEFT_CLI_OK) return status;
+    if (screen_report_csv(o, r)) return WEFT_CLI_FAILED;
+    screen_report_summary(o, r);
+    return r->check.steps == 0 || r->check.is_identical ? WEFT_CLI_OK : WEFT_CLI_FAILED;
+}
+
+int screen_run(const struct screen_options *options)
+{
+    struct screen_result result = {.approaches = NULL};
+    const int status = run(options, &result);
+    screen_result_fini(&result);
+    return status;
+}

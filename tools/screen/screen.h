@@ -1,0 +1,96 @@
+/* screen.h: the job of `weft screen`: what goes in, what comes out, and its stages.
+ *
+ *   read the catalogue (tle.h) -> make the world (screen_world.h) -> step it, one batch of time
+ *   steps per frame (screen_systems.h) -> collect the approaches -> check some steps by brute force
+ *   (screen_check.c) -> conjunctions.csv and the summary (screen_report.c)
+ *
+ * docs/screen.md defines the result; this is also the example of how a program embeds weft.
+ */
+#ifndef WEFT_SCREEN_SCREEN_H
+#define WEFT_SCREEN_SCREEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "approach.h"
+#include "constellation.h"
+#include "tle.h"
+
+/* What the command line asks for. Text belongs to the caller. */
+struct screen_options {
+    const char *path;
+    const char *out; /* directory; NULL: write no file */
+    double hours, step_s, threshold_km;
+    bool has_start;
+    struct moment start;
+    uint32_t workers;
+    uint32_t verify; /* steps to check by brute force */
+    uint64_t seed;   /* which steps */
+    bool is_strict, is_json, is_quiet;
+};
+
+/* A reported approach: a component, and a line of the result. Objects are places in the catalogue,
+ * which is sorted by number: a < b in both. */
+struct screen_approach {
+    double tca_s; /* from the start of the window */
+    double miss_km;
+    double vrel_km_s;
+    uint32_t object_a, object_b;
+    uint32_t step;
+    uint32_t padding; /* always 0: components are hashed byte by byte */
+};
+
+/* An object that ended in the window: below ground, or elements that make no sense any more. */
+struct screen_loss {
+    uint32_t object;
+    uint32_t step;  /* the first without a valid state */
+    uint32_t error; /* enum sgp4_error */
+};
+
+/* Work done, for the summary. */
+struct screen_counts {
+    uint64_t propagations, pairs_compared, suspects;
+    double load_s, screen_s, check_s; /* wall time */
+    uint32_t workers;                 /* threads that were used */
+    const char *kernels;              /* the build of the kernels */
+};
+
+/* What the brute force found. */
+struct screen_check {
+    uint32_t steps;
+    uint64_t pairs;             /* compared by brute force */
+    uint32_t expected, matched; /* approaches of these steps; brute force; equal in both */
+    uint32_t found;             /* by the search */
+    bool is_identical;
+};
+
+/* Everything a run leaves. Owns its arrays. */
+struct screen_result {
+    struct tle_catalogue catalogue;
+    struct constellations groups;
+    uint32_t near_count, deep_count;
+    struct approach_window window;
+    struct screen_approach *approaches; /* by time, then by numbers */
+    uint32_t approach_count;
+    struct screen_loss *losses;
+    uint32_t loss_count;
+    struct screen_counts counts;
+    struct screen_check check;
+};
+
+/* Runs the whole job, file and summary included. Returns the exit status of the command; what is
+ * wrong was said on stderr. Threads: the caller's becomes worker 0 of a world that lives during the
+ * call. */
+int screen_run(const struct screen_options *options);
+
+/* The parts of it. They return WEFT_CLI_OK or the exit status after saying what is wrong;
+ * screen_result_fini in any case. screen_load reads the catalogue and sets the window;
+ * screen_search makes a world, steps it through the window and, if asked, checks by brute force. */
+int screen_load(const struct screen_options *options, struct screen_result *result);
+int screen_search(const struct screen_options *options, struct screen_result *result);
+void screen_result_fini(struct screen_result *result);
+
+/* Puts approaches and losses into the order of the result. */
+void screen_result_sort(struct screen_result *result);
+
+#endif

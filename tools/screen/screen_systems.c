@@ -1,0 +1,244 @@
+/* screen_systems.c: the systems of the job. One frame of the world is one batch of time steps.
+ *
+ *   propagate near   rows     NearOrbit -> states of all steps of the batch, Fate
+ *   propagate deep   rows     DeepOrbit -> the same, at the places after the near ones
+ *   bounds           rows     Fate -> the fastest speed of each slice, for the size of the cells
+ *   hash             steps    states -> the step's grid
+ *   pairs            steps    grid -> pairs that may come close
+ *   refine           steps    pairs -> exact closest approach; creates Approach entities
+ *   reap             rows     Fate -> destroys satellites that ended, leaves a Loss entity
+ *
+ * Each declares what it touches; the scheduler makes order and parallelism out of that. "rows" are
+ * systems over slices of a query, "steps" run once per index of a range.
+ */
+#include "screen_world.h"
+
+/* What the systems need to know; given to all of them as their user pointer. */
+static const struct screen_types *types_of(void *user)
+{
+    return &((const struct screen_world *)user)->types;
+}
+
+/* A slice's rows have places of their own: nobody else writes there. */
+static uint32_t places_begin(const weft_slice *slice, const struct screen_places *places)
+{
+    const uint32_t first = places->first + (uint32_t)slice->first;
+    for (uint32_t i = 0; i < slice->count; i++) places->who[first + i] = slice->entities[i];
+    return first;
+}
+
+static void propagate_near(weft_slice *slice, void *user)
+{
+    const struct screen_places *places =
+        weft_slice_resource(slice, types_of(user)->near_places, WEFT_WRITE);
+    const struct sgp4_near *orbits = weft_slice_read(slice, 0);
+    struct ephemeris_fate *fates = weft_slice_write(slice, 1);
+    ephemeris_near(places->ephemeris, orbits, slice->count, places_begin(slice, places), fates);
+}
+
+static void propagate_deep(weft_slice *slice, void *user)
+{
+    const struct screen_places *places =
+        weft_slice_resource(slice, types_of(user)->deep_places, WEFT_WRITE);
+    struct sgp4_deep *orbits = weft_slice_write(slice, 0);
+    struct ephemeris_fate *fates = weft_slice_write(slice, 1);
+    ephemeris_deep(places->ephemeris, orbits, slice->count, places_begin(slice, places), fates);
+}
+
+static void bounds(weft_slice *slice, void *user)
+{
+    const struct screen_bounds *all =
+        weft_slice_resource(slice, types_of(user)->bounds, WEFT_WRITE);
+    const struct ephemeris_fate *fates = weft_slice_read(slice, 0);
+    float fastest = all->of_worker[slice->worker].fastest_km_s;
+    for (uint32_t i = 0; i < slice->count; i++) {
+        fastest = fates[i].fastest_km_s > fastest ? fates[i].fastest_km_s : fastest;
+    }
+    all->of_worker[slice->worker].fastest_km_s = fastest;
+}
+
+/* The maximum over all workers does not depend on who did which slice. */
+static double fastest_of(const struct screen_bounds *all)
+{
+    float fastest = 0.0f;
+    for (uint32_t i = 0; i < all->worker_count; i++) {
+        const float mine = all->of_worker[i].fastest_km_s;
+        fastest = mine > fastest ? mine : fastest;
+    }
+    return (double)fastest;
+}
+
+static void hash(weft_slice *slice, void *user)
+{
+    const struct screen_world *w = user;
+    const struct screen_types *types = types_of(user);
+    const struct screen_places *places = weft_slice_resource(slice, types->near_places, WEFT_READ);
+    const struct screen_bounds *all = weft_slice_resource(slice, types->bounds, WEFT_READ);
+    const struct screen_grids *grids = weft_slice_resource(slice, types->grids, WEFT_WRITE);
+    const uint32_t step = slice->index;
+    const struct sky sky = ephemeris_sky(places->ephemeris, step);
+    grids->rules[step] = sky_rules_of(w->window.step_s, w->window.threshold_km, fastest_of(all));
+    places->ephemeris->sky_kernels->hash(&sky, &grids->rules[step], &grids->of_step[step]);
+}
+
+static void pairs(weft_slice *slice, void *user)
+{
+    const struct screen_world *w = user;
+    const struct screen_grids *grids = weft_slice_resource(slice, types_of(user)->grids, WEFT_READ);
+    const struct screen_suspects *suspects =
+        weft_slice_resource(slice, types_of(user)->suspects, WEFT_WRITE);
+    const uint32_t step = slice->index;
+    suspects->of_step[step].count = 0;
+    suspects->is_failed[step] =
+        w->ephemeris.sky_kernels->find_pairs(&grids->of_step[step], &grids->rules[step],
+                                             &suspects->of_step[step]) != 0;
+}
+
+/* Elements and name of a satellite by its place in the batch. */
+static struct approach_object object_at(const weft_slice *slice, const struct screen_types *types,
+                                        weft_entity entity, uint32_t *object)
+{
+    const struct screen_satellite *s = weft_slice_get(slice, entity, types->satellite);
+    *object = s->object;
+    return (struct approach_object){.near = weft_slice_get(slice, entity, types->near),
+                                    .deep = weft_slice_get(slice, entity, types->deep)};
+}
+
+static void record_approach(const weft_slice *slice, const struct screen_world *w,
+                            const struct screen_approach *found)
+{
+    weft_commands *commands = weft_slice_commands(slice);
+    const weft_entity entity = weft_commands_create_entity(commands, w->approach_archetype);
+    weft_commands_set(commands, entity, w->types.approach, found, sizeof *found);
+}
+
+/* Up to a block of suspects: all are refined in lockstep, those below the threshold recorded. */
+static void refine_some(const weft_slice *slice, const struct screen_world *w,
+                        const weft_entity *who, const struct sky_pair *pair, uint32_t count)
+{
+    struct approach_suspect suspects[SGP4_LANES];
+    struct approach approaches[SGP4_LANES];
+    uint32_t object[SGP4_LANES][2];
+    const uint32_t step = w->ephemeris.first_step + slice->index;
+    for (uint32_t i = 0; i < count; i++) {
+        suspects[i].a = object_at(slice, &w->types, who[pair[i].a], &object[i][0]);
+        suspects[i].b = object_at(slice, &w->types, who[pair[i].b], &object[i][1]);
+        suspects[i].step = step;
+    }
+    approach_refine(w->ephemeris.kernels, &w->window, suspects, count, approaches);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!approaches[i].is_below_threshold) continue;
+        const uint32_t a = object[i][0], b = object[i][1];
+        const struct screen_approach found = {
+            .tca_s = approaches[i].tca_s,
+            .miss_km = approaches[i].miss_km,
+            .vrel_km_s = approaches[i].vrel_km_s,
+            .object_a = a < b ? a : b,
+            .object_b = a < b ? b : a,
+            .step = step,
+        };
+        record_approach(slice, w, &found);
+    }
+}
+
+static void refine(weft_slice *slice, void *user)
+{
+    const struct screen_world *w = user;
+    const struct screen_places *places =
+        weft_slice_resource(slice, types_of(user)->near_places, WEFT_READ);
+    const struct screen_suspects *suspects =
+        weft_slice_resource(slice, types_of(user)->suspects, WEFT_READ);
+    const struct sky_pairs *list = &suspects->of_step[slice->index];
+    for (uint32_t begin = 0; begin < list->count; begin += SGP4_LANES) {
+        const uint32_t left = list->count - begin;
+        refine_some(slice, w, places->who, list->pairs + begin,
+                    left < SGP4_LANES ? left : SGP4_LANES);
+    }
+}
+
+static void reap(weft_slice *slice, void *user)
+{
+    const struct screen_world *w = user;
+    const struct ephemeris_fate *fates = weft_slice_read(slice, 0);
+    const struct screen_satellite *satellites = weft_slice_read(slice, 1);
+    for (uint32_t i = 0; i < slice->count; i++) {
+        if (fates[i].error == 0) continue;
+        weft_commands *commands = weft_slice_commands(slice);
+        const struct screen_loss loss = {
+            .object = satellites[i].object, .step = fates[i].step, .error = fates[i].error};
+        const weft_entity entity = weft_commands_create_entity(commands, w->loss_archetype);
+        weft_commands_set(commands, entity, w->types.loss, &loss, sizeof loss);
+        weft_commands_destroy_entity(commands, slice->entities[i]);
+    }
+}
+
+static uint32_t steps_of_batch(weft_world *world, void *user)
+{
+    (void)world;
+    return ((const struct screen_world *)user)->ephemeris.step_count;
+}
+
+int screen_systems_create(struct screen_world *w)
+{
+    const struct screen_types *t = &w->types;
+    const weft_system_desc systems[] = {
+        {
+            .name = "propagate near",
+            .run = propagate_near,
+            .query.terms = {{.component = t->near}, {.component = t->fate, .access = WEFT_WRITE}},
+            .resources = {{t->near_places, WEFT_WRITE}},
+        },
+        {
+            .name = "propagate deep",
+            .run = propagate_deep,
+            .query.terms = {{.component = t->deep, .access = WEFT_WRITE},
+                            {.component = t->fate, .access = WEFT_WRITE}},
+            .resources = {{t->deep_places, WEFT_WRITE}},
+        },
+        {
+            .name = "bounds",
+            .run = bounds,
+            .query.terms = {{.component = t->fate}},
+            .resources = {{t->bounds, WEFT_WRITE}},
+        },
+        {
+            .name = "hash",
+            .run = hash,
+            .range = steps_of_batch,
+            .resources = {{t->near_places, WEFT_READ},
+                          {t->deep_places, WEFT_READ},
+                          {t->bounds, WEFT_READ},
+                          {t->grids, WEFT_WRITE}},
+        },
+        {
+            .name = "pairs",
+            .run = pairs,
+            .range = steps_of_batch,
+            .resources = {{t->grids, WEFT_READ}, {t->suspects, WEFT_WRITE}},
+        },
+        {
+            .name = "refine",
+            .run = refine,
+            .range = steps_of_batch,
+            .resources = {{t->near_places, WEFT_READ},
+                          {t->deep_places, WEFT_READ},
+                          {t->suspects, WEFT_READ}},
+            .lookups = {{t->near, WEFT_READ}, {t->deep, WEFT_READ}, {t->satellite, WEFT_READ}},
+            .effects = WEFT_RECORDS_CREATE,
+            .records = {t->approach},
+        },
+        {
+            .name = "reap",
+            .run = reap,
+            .query.terms = {{.component = t->fate}, {.component = t->satellite}},
+            .effects = WEFT_RECORDS_CREATE | WEFT_RECORDS_DESTROY,
+            .after = {"refine"},
+        },
+    };
+    for (size_t i = 0; i < sizeof systems / sizeof *systems; i++) {
+        weft_system_desc desc = systems[i];
+        desc.user = w;
+        if (weft_system_create(w->world, &desc).id == 0) return -1;
+    }
+    return 0;
+}
