@@ -11,7 +11,7 @@
 struct weft__chunk;
 struct weft__place;
 
-/* One condition on a shared component. */
+/* One condition on a shared component, of the filter that lists it. */
 typedef struct weft__filter_shared {
     uint32_t component;
     uint32_t term; /* of the query */
@@ -20,6 +20,7 @@ typedef struct weft__filter_shared {
     uint32_t *values; /* [count] value indices, each referenced */
 } weft__filter_shared;
 
+/* One change condition, of the filter that lists it: the term's column changed after `since`. */
 typedef struct weft__filter_changed {
     uint32_t term;
     uint32_t since;

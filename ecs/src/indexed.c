@@ -14,7 +14,8 @@ typedef struct indexed_span {
     char *base;     /* biased by -begin * stride; NULL: no column here */
 } indexed_span;
 
-/* Behind weft_indexed.spans; constant after open. The last span is a sentinel with begin = count. */
+/* Behind weft_indexed.spans, freed by its close; constant after open. The last span is a sentinel
+ * with begin = count. */
 typedef struct indexed_table {
     indexed_span *spans;
     uint32_t span_count; /* without the sentinel */
@@ -147,7 +148,8 @@ weft_result weft_indexed_open(weft_world *world, weft_query query, uint32_t term
     weft_indexed indexed = {.term = term,
                             .world = world,
                             .stride =
-                                world->types[handle->query->terms[term].component]->value_bytes};
+                                world->types[handle->query->terms[term].component]->value_bytes,
+                            .span_position = UINT64_MAX}; /* the first span is the next one */
     result = open_table(&indexed, handle);
     if (result == WEFT_OK) *out = indexed;
     return result;

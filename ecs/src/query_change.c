@@ -1,4 +1,7 @@
-/* query_change.c: the engine of query-wide structural changes: see query_change.h. */
+/* query_change.c: the engine of query-wide structural changes: select, prepare, apply.
+ *
+ * What it promises and how it is used: query_change.h. It knows nothing of the kinds of changes
+ * (query_structure.c does); it only brings selected rows to their destinations. */
 #include "query_change.h"
 
 #include "query_match.h"
@@ -128,7 +131,7 @@ weft__tuple *weft__tuple_with_value(weft_world *world, const weft__tuple *from, 
 
 static bool moves(const weft__change_part *part)
 {
-    return part->plan != NULL && !part->is_header;
+    return part->plan != NULL && !part->is_header && !part->dies;
 }
 
 /* Destination rows of every part that moves. */
@@ -156,7 +159,7 @@ static weft_result retarget(weft__change *change)
     if (chunks == NULL) return weft__error_memory(world, "a change of chunks");
     weft__tuple **tuples = (weft__tuple **)(void *)(chunks + capacity);
     for (uint32_t i = 0; i < change->part_count; i++) {
-        if (!change->parts[i].is_header) continue;
+        if (!change->parts[i].is_header || change->parts[i].dies) continue;
         chunks[count] = change->parts[i].chunk;
         tuples[count++] = change->parts[i].to;
     }
@@ -196,8 +199,13 @@ void weft__change_apply(weft__change *change)
         if (moves(&change->parts[i])) copy_part(change, &change->parts[i]);
     for (uint32_t i = 0; i < change->part_count; i++) {
         const weft__change_part *part = &change->parts[i];
-        if (!moves(part)) continue;
         const uint32_t *rows = weft__change_rows(change, part);
+        if (part->dies) {
+            weft_result result = weft__rows_die(world, part->chunk, rows, part->first, part->count);
+            WEFT_ASSERT(result == WEFT_OK);
+            (void)result;
+        }
+        if (!moves(part)) continue;
         weft__rows_discard(world, part->plan, part->chunk, rows, part->first, part->count);
         weft__rows_close(world, part->chunk, rows, part->first, part->count);
         weft__chunk_settle(world, part->chunk, part->count);

@@ -17,10 +17,11 @@ typedef struct weft__change_part {
     uint32_t count;         /* rows */
     uint32_t rows;          /* index of the first row number in the list, or WEFT__NONE: a run */
     uint32_t pieces;        /* first piece of the destination of rows that move */
-    const weft__plan *plan; /* NULL: the part stays (or, in a destruction, ends) */
+    const weft__plan *plan; /* NULL: the rows stay, or die */
     weft__tuple *to;
     bool owns_hold; /* holds `to` */
     bool is_header; /* the whole chunk changes in place */
+    bool dies;      /* the rows end for good */
 } weft__change_part;
 
 /* A change in progress. Owner only; zero-initialise but world. */
@@ -41,7 +42,7 @@ weft_result weft__change_select(weft__change *change, weft_query query, const ch
 void weft__change_route(weft__change_part *part, const weft__plan *plan, weft__tuple *to);
 /* Reserves and retargets; on failure nothing has changed. Then weft__change_apply. */
 weft_result weft__change_prepare(weft__change *change);
-/* Moves the rows of routed parts and stamps order versions. Cannot fail. */
+/* Moves the rows of routed parts and ends those that die. Cannot fail. */
 void weft__change_apply(weft__change *change);
 /* Frees what the change holds. */
 void weft__change_fini(weft__change *change);

@@ -163,8 +163,8 @@ static inline const weft__query *weft__slice_query(const weft_slice *slice)
  * run_slices, slice.dt and slice.worker if wanted, then begin a range; begin another when it is
  * done. It must not move in memory between begin and the end of the range. */
 
-/* `columns` gets the pointers: [term_count]. `context` must outlive the cursor. Default: everything merged that can be, filter's own
- * versions. Any thread; allocates nothing. */
+/* `columns` gets the pointers: [term_count]. `context` must outlive the cursor. Default: everything
+ * merged that can be, filter's own versions. Any thread; allocates nothing. */
 void weft__source_init(weft_cursor *cursor, const weft_slice_context *context,
                        const weft__filter *filter, void **columns);
 /* The same for who only wants to know the rows: no columns are filled; with `ignores_masks` the

@@ -46,6 +46,9 @@ static weft_result route_all(weft__change *change, const change_request *request
         if (plan == NULL) continue;
         weft__change_route(part, plan, to);
         part->owns_hold = is_new;
+        /* a residue that loses its last CLEANUP component has nothing left and ends */
+        part->dies = request->is_remove && weft__archetype_is_spent(world, plan->to) &&
+                     plan->to != plan->from;
     }
     return WEFT_OK;
 }
@@ -89,21 +92,6 @@ static weft_result check_component(weft_world *world, weft_component component, 
 
 /* ---- add, remove, shared values ---- */
 
-/* Rows that lost their last CLEANUP component after they were destroyed: they have nothing left and
- * really die. Archetypes of such rows are empty but for them. */
-static weft_result destroy_spent(weft__change *change)
-{
-    weft_result result = WEFT_OK;
-    for (uint32_t i = 0; i < change->part_count && result == WEFT_OK; i++) {
-        const weft__plan *plan = change->parts[i].plan;
-        if (plan == NULL || !weft__archetype_is_spent(change->world, plan->to)) continue;
-        while (plan->to->chunk_count != 0 && result == WEFT_OK)
-            result = weft__chunk_destroy_rows(change->world,
-                                              plan->to->chunks[plan->to->chunk_count - 1]);
-    }
-    return result;
-}
-
 static weft_result change_all(weft_world *world, weft_query query, const change_request *request,
                               const char *what)
 {
@@ -114,7 +102,6 @@ static weft_result change_all(weft_world *world, weft_query query, const change_
     if (result == WEFT_OK) {
         weft__change_apply(&change);
         if (request->has_value) stamp_destinations(&change, request->component);
-        if (request->is_remove) result = destroy_spent(&change);
     }
     weft__change_fini(&change);
     return result;
@@ -242,34 +229,17 @@ static weft_result route_to_residue(weft__change *change, weft__change_part *par
     return WEFT_OK;
 }
 
-static bool dies(const weft__change_part *part)
-{
-    return (part->chunk->archetype->flags & (WEFT__HAS_CLEANUP | WEFT__IS_RESIDUE)) == 0;
-}
-
 static weft_result route_destroyed(weft__change *change)
 {
     weft_result result = WEFT_OK;
     for (uint32_t i = 0; i < change->part_count && result == WEFT_OK; i++) {
         weft__change_part *part = &change->parts[i];
-        if (!dies(part) && (part->chunk->archetype->flags & WEFT__IS_RESIDUE) == 0)
+        uint32_t flags = part->chunk->archetype->flags;
+        if ((flags & WEFT__IS_RESIDUE) != 0) continue;
+        if ((flags & WEFT__HAS_CLEANUP) != 0)
             result = route_to_residue(change, part);
-    }
-    return result;
-}
-
-/* Ends the rows of parts without a destination. Nothing of it can fail: no row moves away. */
-static weft_result destroy_parts(weft__change *change)
-{
-    weft_result result = WEFT_OK;
-    for (uint32_t i = 0; i < change->part_count && result == WEFT_OK; i++) {
-        const weft__change_part *part = &change->parts[i];
-        if (part->plan != NULL || !dies(part)) continue;
-        result =
-            part->count == part->chunk->count
-                ? weft__chunk_destroy_rows(change->world, part->chunk)
-                : weft__rows_destroy(change->world, part->chunk, weft__change_rows(change, part),
-                                     part->first, part->count);
+        else
+            part->dies = true;
     }
     return result;
 }
@@ -281,10 +251,7 @@ weft_result weft_query_destroy_entities(weft_world *world, weft_query query)
     weft_result result = weft__change_select(&change, query, "weft_query_destroy_entities");
     if (result == WEFT_OK) result = route_destroyed(&change);
     if (result == WEFT_OK) result = weft__change_prepare(&change);
-    if (result == WEFT_OK) {
-        result = destroy_parts(&change); /* before chunks of other parts are released */
-        weft__change_apply(&change);
-    }
+    if (result == WEFT_OK) weft__change_apply(&change);
     weft__change_fini(&change);
     return result;
 }
