@@ -162,11 +162,12 @@ weft_result weft__private_link(weft_world *world, weft__chunk *const *chunks, ui
                              ? WEFT_LIMIT
                              : weft__directory_reserve_owner(&world->directory, (uint32_t)missing);
     if (result != WEFT_OK) return weft__error_limit(world, result, "creation from jobs");
-    if (!links_reserve(world, chunks, count))
-        return weft__error_memory(world, "creation from jobs");
     weft__spans spans = {0};
     uint32_t next = 0;
     result = spans_reserve(world, chunks, count, &spans);
+    /* after the spans: making their chunks takes places in the lists, too */
+    if (result == WEFT_OK && !links_reserve(world, chunks, count))
+        result = weft__error_memory(world, "creation from jobs");
     if (result != WEFT_OK) weft__rows_unreserve(world, &spans, 0);
     for (uint32_t i = 0; i < count && result == WEFT_OK; i++) {
         if (is_emptied(chunks[i]))
