@@ -4,7 +4,7 @@
  * (insert, the end of the last release) happens under one lock; taking and giving references and
  * resolving a handle do not need it.
  *
- * S1  add_segment: slots zeroed, release of x_segments -> slot_at: acquire of it
+ * S1  add_segment: slots initialised, release of x_segments -> slot_at: acquire of it
  * S2  publish: block and type, release of x_state -> slot_of: acquire of x_state, then the block
  *     (the generation in the word proves that it is this block)
  * S3  release: CAS references - 1 -> last release: CAS to 0, which frees: every reader is over
@@ -114,14 +114,17 @@ static weft_result add_segment_locked(weft_blob_store *store, uint32_t segment)
 {
     if (segment >= BLOB_SEGMENTS) return WEFT_LIMIT;
     if (at_plain(&store->x_segments[segment]) != NULL) return WEFT_OK;
-    blob_slot *slots = weft__alloc_zeroed(&store->memory, WEFT__MEMORY_SNAPSHOTS,
-                                          (size_t)BLOB_SEGMENT_FIRST << segment, sizeof *slots, 8);
+    const size_t count = (size_t)BLOB_SEGMENT_FIRST << segment;
+    blob_slot *slots =
+        weft__alloc_zeroed(&store->memory, WEFT__MEMORY_SNAPSHOTS, count, sizeof *slots, 8);
     if (slots == NULL) return WEFT_OUT_OF_MEMORY;
+    /* All of them now: from S1 on an invented handle may look at any. */
+    for (size_t i = 0; i < count; i++) at_init(&slots[i].x_state, STATE(1, 0));
     at_store_rel(&store->x_segments[segment], (void *)slots); /* S1 */
     return WEFT_OK;
 }
 
-/* A slot that nobody refers to, its generation set. */
+/* A slot that nobody refers to. */
 static weft_result take_slot_locked(weft_blob_store *store, uint32_t *out)
 {
     if (store->free_first != BLOB_NO_SLOT) {
@@ -133,7 +136,6 @@ static weft_result take_slot_locked(weft_blob_store *store, uint32_t *out)
     weft_result result = add_segment_locked(store, segment_of(store->slot_count, &place));
     if (result != WEFT_OK) return result;
     *out = store->slot_count++;
-    at_init(&slot_at(store, *out)->x_state, STATE(1, 0)); /* no handle to it exists yet */
     return WEFT_OK;
 }
 
@@ -165,10 +167,11 @@ static weft_result grow_buckets_locked(weft_blob_store *store)
     return WEFT_OK;
 }
 
-/* One more reference unless there are none (or 2^32 - 1) left. */
+/* One more reference unless there are none (or 2^32 - 1) left. Readers go through slot_of, which
+ * acquires S2 once more: a relaxed CAS would do, but the door has none. */
 static weft_result add_reference(blob_slot *slot, uint32_t generation)
 {
-    uint64_t state = at_load_acq(&slot->x_state); /* S2 */
+    uint64_t state = at_load_rlx(&slot->x_state); /* rlx: the CAS decides */
     do {
         if (GENERATION(state) != generation || REFERENCES(state) == 0) return WEFT_BAD_HANDLE;
         if (REFERENCES(state) == UINT32_MAX) return WEFT_LIMIT;
@@ -188,7 +191,7 @@ static uint32_t share_locked(weft_blob_store *store, const weft__blob_header *he
     uint32_t index = store->buckets[header->content_hash & (store->bucket_count - 1)];
     while (index != BLOB_NO_SLOT) {
         blob_slot *slot = slot_at(store, index);
-        uint64_t state = at_load_acq(&slot->x_state); /* S2 */
+        uint64_t state = at_load_rlx(&slot->x_state); /* rlx: publish held the lock, too */
         /* The block is ours to read: who brought it to 0 references still needs the lock to free
          * it. */
         if (blocks_are_equal(slot->block.memory, header) &&
@@ -210,8 +213,8 @@ static void publish_locked(weft_blob_store *store, uint32_t index, const weft__b
     slot->next = *head, *head = index;
     store->stats.blob_count++;
     store->stats.block_bytes += ((const weft__blob_header *)block->memory)->total_bytes;
-    uint32_t generation = GENERATION(at_plain(&slot->x_state)); /* only we can reach a free slot */
-    at_store_rel(&slot->x_state, STATE(generation, 1));         /* S2 */
+    uint32_t generation = GENERATION(at_load_rlx(&slot->x_state)); /* rlx: set under the lock */
+    at_store_rel(&slot->x_state, STATE(generation, 1));            /* S2 */
 }
 
 weft_result weft__blob_store_insert(weft_blob_store *store, weft__blob_block *block,
@@ -252,7 +255,8 @@ static void remove_locked(weft_blob_store *store, uint32_t index, uint32_t gener
     store->stats.blob_count--;
     store->stats.block_bytes -= ((const weft__blob_header *)slot->block.memory)->total_bytes;
     weft__blob_block_destroy(store, &slot->block);
-    at_store_rel(&slot->x_state, STATE(generation + 1, 0)); /* S2: to a stale reader */
+    /* rlx: tells stale handles that they are; publishes nothing */
+    at_store_rlx(&slot->x_state, STATE(generation + 1, 0));
     if (generation + 1 == UINT32_MAX) return;
     slot->next = store->free_first;
     store->free_first = index;

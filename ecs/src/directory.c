@@ -296,6 +296,7 @@ static void lowest_room_merge(weft__directory *directory)
 weft_result weft__directory_reserve_owner(weft__directory *directory, uint32_t count)
 {
     lowest_room_merge(directory);
+    if (count == 0) return WEFT_OK;
     uint64_t room = 0;
     for (uint32_t i = directory->first_room;; i++) {
         weft__entity_block *block = weft__directory_block(directory, i * WEFT__BLOCK_SLOTS);

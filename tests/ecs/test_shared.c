@@ -1,5 +1,6 @@
 /* test_shared.c: the store of shared values alone: content, references, indices, versions, memory.
  *
+ * No world: what chunks and filters do with the store is tested in test_shared_world.c. */
 #include "shared.h"
 
 #include "check.h"

@@ -193,8 +193,9 @@ static void print_text(const struct screen_options *o, const struct screen_resul
     char start[MOMENT_TEXT_BYTES];
     moment_format(r->window.start, start);
     print_catalogue(o, r);
-    printf("window     %s + %g h, step %g s, threshold %g km, %u workers, %s\n", start, o->hours,
-           r->window.step_s, r->window.threshold_km, r->counts.workers, r->counts.kernels);
+    printf("window     %s + %g h, step %g s, threshold %g km, %u worker%s, %s\n", start, o->hours,
+           r->window.step_s, r->window.threshold_km, r->counts.workers,
+           r->counts.workers == 1 ? "" : "s", r->counts.kernels);
     print_done(r);
     print_closest(r);
     print_check(r);

@@ -1,0 +1,74 @@
+/* test_screen_report.c: the text of conjunctions.csv: format, rounding, names that need quotes, and
+ * what happens when it cannot be written.
+ */
+#include "screen_report.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+
+static struct screen_result one_approach(struct tle_object objects[2],
+                                         struct screen_approach *approach)
+{
+    objects[0] = (struct tle_object){.number = 5, .name = "VANGUARD 1"};
+    objects[1] = (struct tle_object){.number = 270002, .name = "A \"B\", C"};
+    *approach = (struct screen_approach){.tca_s = 3600.0004,
+                                         .miss_km = 1.2345674,
+                                         .vrel_km_s = 14.0000006,
+                                         .object_a = 0,
+                                         .object_b = 1};
+    struct screen_result r = {.approaches = approach, .approach_count = 1};
+    r.catalogue.objects = objects;
+    r.catalogue.count = 2;
+    r.window.start = moment_of_date(2026, 8, 11);
+    return r;
+}
+
+Test(screen_report, the_file_has_rounded_figures_and_quoted_names)
+{
+    char folder[] = "/tmp/weft_test_report_XXXXXX", path[80], text[400];
+    struct tle_object objects[2];
+    struct screen_approach approach;
+    const struct screen_result r = one_approach(objects, &approach);
+    CHECK(mkdtemp(folder) != NULL);
+    const struct screen_options o = {.out = folder};
+    CHECK(screen_report_prepare(&o) == 0);
+    CHECK(screen_report_csv(&o, &r) == 0);
+    snprintf(path, sizeof path, "%s/conjunctions.csv", folder);
+    FILE *file = fopen(path, "r");
+    CHECK(file != NULL);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    CHECK_TEXT(text, "norad_a,norad_b,tca_utc,miss_km,vrel_km_s,name_a,name_b\n"
+                     "5,270002,2026-08-11T01:00:00.000Z,1.234567,14.000001,VANGUARD 1,"
+                     "\"A \"\"B\"\", C\"\n");
+    remove(path);
+    CHECK(rmdir(folder) == 0); /* nothing else was left */
+}
+
+Test(screen_report, a_full_disk_is_an_error_and_leaves_no_file)
+{
+    char folder[] = "/tmp/weft_test_report_XXXXXX", path[80];
+    struct tle_object objects[2];
+    struct screen_approach approach;
+    const struct screen_result r = one_approach(objects, &approach);
+    CHECK(mkdtemp(folder) != NULL);
+    const struct screen_options o = {.out = folder};
+    snprintf(path, sizeof path, "%s/conjunctions.csv.part", folder);
+    if (symlink("/dev/full", path) == 0 && access("/dev/full", W_OK) == 0) {
+        CHECK(screen_report_csv(&o, &r) != 0);
+    }
+    unlink(path);
+    CHECK(rmdir(folder) == 0);
+}
+
+Test(screen_report, a_folder_that_cannot_be_made_is_an_error_before_the_work)
+{
+    const struct screen_options o = {.out = "/dev/null/out"};
+    CHECK(screen_report_prepare(&o) != 0);
+}
