@@ -252,7 +252,7 @@ weft_result weft_job_pool_destroy(weft_job_pool *pool)
     if (result == WEFT_WRONG_THREAD) return result;
     if (result == WEFT_OK) {
         weft_job_children_wait(owner);
-        if (!weft__pool_is_quiescent(pool)) return WEFT_BUSY;
+        if (weft__pool_has_pending(pool)) return WEFT_BUSY;
         stop_threads(pool);
     }
     weft__graph_free_all(pool);

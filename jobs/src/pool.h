@@ -216,8 +216,10 @@ static inline uintptr_t weft__thread_self(void)
 
 /* weft_job_wait in full. */
 weft_result weft__wait_any(weft_job_context *owner, weft_job_handle handle, int *code);
-/* Nothing submitted is pending. */
+/* Nothing submitted is pending, and every ended job has been counted. */
 bool weft__pool_is_quiescent(weft_job_pool *pool);
+/* Something submitted has not ended. */
+bool weft__pool_has_pending(weft_job_pool *pool);
 static inline bool weft__pool_is_forked(const weft_job_pool *pool)
 {
     return at_load_rlx(pool->alive) == 0; /* relaxed: changes only by fork */

@@ -43,6 +43,10 @@ bool weft__trace_read(weft__trace_ring *ring, weft_job_event *out);
 void weft__observe(weft_job_context *worker, weft_job_event_kind kind, const char *name,
                    uint32_t value);
 
+#if defined(__clang__) /* sdt.h passes empty variadic arguments */
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
+#endif
 /* Fires the static probe of an event; `kind` is a constant, so one nop is left. */
 static inline __attribute__((always_inline)) void
 weft__fire_probe(weft_job_event_kind kind, uint32_t worker, const char *name, uint32_t value)
@@ -75,5 +79,8 @@ weft__fire_probe(weft_job_event_kind kind, uint32_t worker, const char *name, ui
     }
     (void)name, (void)value, (void)worker;
 }
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
 
 #endif

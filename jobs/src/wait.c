@@ -99,6 +99,16 @@ static weft_job_handle handle_of_slot(weft_job_pool *pool, uint32_t slot)
     return (weft_job_handle){slot, (uint32_t)(list >> 32)};
 }
 
+bool weft__pool_has_pending(weft_job_pool *pool)
+{
+    if (weft__pool_is_quiescent(pool)) return false;
+    for (uint32_t slot = 0; slot < slot_mark(pool); slot++)
+        if (!weft__job_is_done(&pool->table, handle_of_slot(pool, slot))) return true;
+    /* every job has ended: a worker that ended the last one has yet to count it */
+    while (!weft__pool_is_quiescent(pool)) at_stall();
+    return false;
+}
+
 static void drain(weft_job_context *owner)
 {
     weft_job_pool *pool = owner->pool;

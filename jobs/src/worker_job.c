@@ -443,6 +443,8 @@ weft_result weft_job_depend(weft_job_context *worker, weft_job_handle held,
         !weft__job_is_valid(table, predecessor))
         return WEFT_BAD_HANDLE;
     if (!weft__job_is_held(table, held)) return WEFT_WRONG_PHASE;
+    bool is_itself = held.index == predecessor.index && held.generation == predecessor.generation;
+    if (is_itself) return WEFT_CYCLE;
     if (predecessor.generation == 0) return WEFT_OK;
     submitter by = {worker->pool, worker};
     uint32_t edge = take_edge(by);

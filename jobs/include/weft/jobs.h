@@ -181,8 +181,9 @@ WEFT_API weft_result weft_job_then(weft_job_context *job, weft_job_handle predec
 WEFT_API weft_result weft_job_for_submit(weft_job_context *context, const weft_job_for_desc *loop,
                                          const weft_job_desc *job, weft_job_handle *out);
 /* Adds a predecessor to a held job; a predecessor that has ended, or is ending, counts as met.
- * Errors: BAD_HANDLE, WRONG_PHASE (not held), POOL_FULL (edges), FORKED. Threads: owner, job; one
- * thread at a time for one held job. */
+ * Errors: BAD_HANDLE, WRONG_PHASE (not held), CYCLE (after itself; longer circles of held jobs
+ * are not found: they never start), POOL_FULL (edges), FORKED. Threads: owner, job; one thread
+ * at a time for one held job. */
 WEFT_API weft_result weft_job_depend(weft_job_context *job, weft_job_handle held,
                                      weft_job_handle predecessor);
 /* Lets a held job start once its predecessors are done. Errors: BAD_HANDLE, WRONG_PHASE (not held),

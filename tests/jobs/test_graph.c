@@ -1,0 +1,194 @@
+/* test_graph.c: compiling and running static graphs through the public interface. */
+#include "check.h"
+#include "memory_fault.h"
+
+#include <weft/jobs.h>
+
+#include <criterion/criterion.h>
+
+#include "atomic.h"
+
+enum { COUNT = 64 };
+static weft_job_pool *pool;
+static weft_job_context *owner;
+static uint32_t when[COUNT]; /* the how-many-th node ran */
+static weft_a32 clock_;      /* nodes run so far */
+static weft_job_graph_node nodes[COUNT];
+
+static int tick(weft_job_context *job, void *argument)
+{
+    (void)job;
+    when[(uintptr_t)argument] = at_add_ar(&clock_, 1u) + 1;
+    return 0;
+}
+
+static int fail(weft_job_context *job, void *argument)
+{
+    tick(job, argument);
+    return 100 + (int)(uintptr_t)argument;
+}
+
+static void start_with(const weft_job_pool_desc *desc)
+{
+    CHECK_OK(weft_job_pool_create(desc, &pool));
+    owner = weft_job_pool_owner(pool);
+    for (uintptr_t i = 0; i < COUNT; i++) {
+        nodes[i] = (weft_job_graph_node){.fn = tick, .argument = (void *)i};
+        when[i] = 0;
+    }
+    at_init(&clock_, 0);
+}
+
+static void stop(void)
+{
+    CHECK_OK(weft_job_pool_destroy(pool));
+}
+
+TestSuite(graph, .fini = stop);
+
+static weft_job_graph *compile(uint32_t count, const uint32_t (*edges)[2], uint32_t edge_count)
+{
+    const weft_job_graph_desc desc = {nodes, count, edge_count, edges};
+    weft_job_graph *graph;
+    CHECK_OK(weft_job_graph_create(pool, &desc, &graph));
+    return graph;
+}
+
+static void forget(void)
+{
+    for (uint32_t i = 0; i < COUNT; i++) when[i] = 0;
+    at_init(&clock_, 0);
+}
+
+/* Twice: measured, then known. */
+static void check_diamond(void)
+{
+    static const uint32_t edges[][2] = {{3, 1}, {3, 2}, {1, 0}, {2, 0}};
+    weft_job_graph *graph = compile(4, edges, 4);
+    for (uint32_t run = 0; run < 20; run++) {
+        CHECK_OK(weft_job_graph_run(owner, graph, NULL));
+        CHECK_U64(when[3], 1);
+        CHECK_U64(when[0], 4);
+        CHECK_U64(when[1] + when[2], 5);
+        forget();
+    }
+    CHECK_OK(weft_job_graph_destroy(graph));
+}
+
+Test(graph, nodes_run_after_their_predecessors_in_order)
+{
+    start_with(&(weft_job_pool_desc){.worker_count = 1});
+    check_diamond();
+}
+
+Test(graph, nodes_run_after_their_predecessors_when_shared)
+{
+    start_with(&(weft_job_pool_desc){.worker_count = 4, .is_always_parallel = true});
+    check_diamond();
+    weft_job_stats stats;
+    weft_job_stats_get(pool, &stats);
+    CHECK_U64(stats.graph_runs, 20);
+    CHECK_U64(stats.graph_inlined, 0);
+}
+
+Test(graph, a_cycle_is_refused)
+{
+    static const uint32_t edges[][2] = {{0, 1}, {1, 2}, {2, 1}}, self[][2] = {{0, 0}};
+    weft_job_graph *graph = (weft_job_graph *)1;
+    start_with(&(weft_job_pool_desc){.worker_count = 1});
+    const weft_job_graph_desc cycle = {nodes, 3, 3, edges}, loop = {nodes, 1, 1, self};
+    CHECK_RESULT(weft_job_graph_create(pool, &cycle, &graph), WEFT_CYCLE);
+    CHECK_POINTER(graph, NULL);
+    CHECK_RESULT(weft_job_graph_create(pool, &loop, &graph), WEFT_CYCLE);
+}
+
+Test(graph, wrong_descriptors_are_refused)
+{
+    static const uint32_t edges[][2] = {{0, 9}};
+    weft_job_graph *graph;
+    start_with(&(weft_job_pool_desc){.worker_count = 1});
+    weft_job_graph_node bad = {0};
+    const weft_job_graph_desc wrong[] = {{nodes, 3, 1, edges},
+                                         {nodes, 0, 0, NULL},
+                                         {NULL, 3, 0, NULL},
+                                         {nodes, 3, 1, NULL},
+                                         {&bad, 1, 0, NULL}};
+    for (uint32_t i = 0; i < 5; i++)
+        CHECK_RESULT(weft_job_graph_create(pool, &wrong[i], &graph), WEFT_INVALID_ARGUMENT);
+    const weft_job_graph_desc huge = {nodes, (1u << 20) + 1, 0, NULL};
+    CHECK_RESULT(weft_job_graph_create(pool, &huge, &graph), WEFT_LIMIT);
+    CHECK_RESULT(weft_job_graph_create(pool, NULL, &graph), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_job_graph_create(NULL, &wrong[0], &graph), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_job_graph_run(owner, NULL, NULL), WEFT_INVALID_ARGUMENT);
+    CHECK_OK(weft_job_graph_destroy(NULL));
+}
+
+static void check_failure(void)
+{
+    /* 0 -> 1 -> 2, 3 -> 4, 5 alone; 1 and 3 fail */
+    static const uint32_t edges[][2] = {{0, 1}, {1, 2}, {3, 4}};
+    nodes[1].fn = nodes[3].fn = fail;
+    weft_job_graph *graph = compile(6, edges, 3);
+    for (uint32_t run = 0; run < 3; run++) {
+        int code = 0;
+        CHECK_RESULT(weft_job_graph_run(owner, graph, &code), WEFT_JOB_FAILED);
+        CHECK_I64(code, 101);
+        CHECK(when[0] != 0 && when[1] != 0 && when[3] != 0 && when[5] != 0);
+        CHECK(when[2] == 0 && when[4] == 0);
+        forget();
+    }
+    CHECK_OK(weft_job_graph_destroy(graph));
+}
+
+Test(graph, nodes_after_a_failed_one_are_skipped_in_order)
+{
+    start_with(&(weft_job_pool_desc){.worker_count = 1});
+    check_failure();
+}
+
+Test(graph, nodes_after_a_failed_one_are_skipped_when_shared)
+{
+    start_with(&(weft_job_pool_desc){.worker_count = 3, .is_always_parallel = true});
+    check_failure();
+}
+
+/* Runs the graph it belongs to. Owner: the test. */
+static weft_job_graph *own;
+
+static int run_again(weft_job_context *job, void *argument)
+{
+    (void)argument;
+    CHECK_RESULT(weft_job_graph_run(job, own, NULL), WEFT_BUSY);
+    CHECK_RESULT(weft_job_graph_destroy(own), WEFT_BUSY);
+    return 0;
+}
+
+Test(graph, a_running_graph_is_busy)
+{
+    start_with(&(weft_job_pool_desc){.worker_count = 1});
+    nodes[0].fn = run_again;
+    own = compile(1, NULL, 0);
+    CHECK_OK(weft_job_graph_run(owner, own, NULL));
+}
+
+Test(graph, graphs_left_over_die_with_the_pool_and_refused_memory_is_reported)
+{
+    static const uint32_t edges[][2] = {{0, 1}};
+    test_memory memory;
+    test_memory_init(&memory);
+    start_with(&(weft_job_pool_desc){.worker_count = 1, .allocator = test_memory_hook(&memory)});
+    compile(2, edges, 1);
+    const weft_job_graph_desc desc = {nodes, 2, 1, edges};
+    weft_result result = WEFT_OUT_OF_MEMORY;
+    weft_job_graph *graph;
+    for (uint64_t at = 1; result == WEFT_OUT_OF_MEMORY; at++) {
+        uint64_t live = memory.live_blocks;
+        test_memory_fail(&memory, at, false);
+        result = weft_job_graph_create(pool, &desc, &graph);
+        if (result != WEFT_OK) CHECK_U64(memory.live_blocks, live);
+    }
+    CHECK_OK(result);
+    CHECK_OK(weft_job_pool_destroy(pool));
+    test_memory_fini(&memory);
+    start_with(&(weft_job_pool_desc){.worker_count = 1});
+}
