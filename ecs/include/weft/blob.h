@@ -217,7 +217,7 @@ WEFT_API weft_result weft_blob_acquire(weft_blob_store *store, weft_blob_ref ref
  * Threads: any. Readers must hold a reference of their own, or be over. */
 WEFT_API weft_result weft_blob_release(weft_blob_store *store, weft_blob_ref ref);
 /* The root, or NULL: null, released or invented reference, or another type than `type` (NULL: any).
- * Threads: any; 2 ns: resolve once per slice or entity, not per element. */
+ * Threads: any; 4 ns: resolve once per slice or entity, not per element. */
 WEFT_API const void *weft_blob_get(const weft_blob_store *store, weft_blob_ref ref,
                                    const weft_blob_type *type);
 /* BAD_HANDLE when stale. Threads: any that holds a reference. */
