@@ -89,7 +89,8 @@ static void check_sky(const struct random_sky *s, double step, double threshold)
         kernels[k]->hash(&s->sky, &rules, &grid);
         CHECK(kernels[k]->find_pairs(&grid, &rules, &found) == 0);
         sky_grid_fini(&grid);
-        if (found.count) qsort(found.pairs, found.count, sizeof *found.pairs, compare_pairs);
+        CHECK(sky_pairs_reserve(&found, 1) == 0); /* an array even when it is empty */
+        qsort(found.pairs, found.count, sizeof *found.pairs, compare_pairs);
         uint64_t near = 0;
         for (uint32_t i = 0; i < found.count; i++) {
             const struct sky_pair *p = &found.pairs[i];
