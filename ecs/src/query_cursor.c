@@ -8,10 +8,8 @@
 
 #include "bits.h"
 
-/* Chunk structs are fetched this many entries ahead, their first rows a bit later: measured over
- * 10,000 archetypes of one chunk each. */
-#define PREFETCH_CHUNK 8
-#define PREFETCH_ROWS 4
+/* The first rows of a small chunk are fetched this many entries ahead. */
+#define PREFETCH_ENTRIES 12
 
 /* ---- the flat list ---- */
 
@@ -23,10 +21,14 @@ static bool is_populated(const weft_world *world, uint32_t number)
 static bool flat_reserve(weft__query *query, uint32_t count)
 {
     weft__query_flat *flat = &query->flat;
+    if (count <= flat->capacity) return true;
+    uint32_t capacity = count < 4 ? 4 : count + count / 2;
     weft__flat_entry *entries =
-        weft__query_grow(query->world, flat->entries, &flat->capacity, count, sizeof *entries);
+        weft__realloc(&query->world->memory, WEFT__MEMORY_QUERIES, flat->entries, flat->capacity,
+                      capacity, sizeof *entries, WEFT__FLAT_ALIGNMENT);
     if (entries == NULL) return false;
     flat->entries = entries;
+    flat->capacity = capacity;
     return true;
 }
 
@@ -38,7 +40,11 @@ static void flat_append(weft__query *query, uint32_t match, weft__flat_entry *ne
     for (uint32_t c = 0; c < archetype->chunk_count; c++) {
         weft__chunk *chunk = archetype->chunks[c];
         next->chunk = chunk;
+        next->base = chunk->base;
+        next->layout = chunk->layout;
+        next->x_versions = chunk->x_versions;
         next->match = match;
+        next->count = chunk->count;
         flat->entries[flat->count++] = *next;
         next->first_row += chunk->count;
         next->first_slice += weft__chunk_slices(chunk);
@@ -54,8 +60,8 @@ weft_result weft__query_flat_prepare(weft__query *query)
     flat->count = 0;
     weft__flat_entry next = {0};
     for (uint32_t m = 0; m < query->match_count; m++) {
-        if (m + PREFETCH_CHUNK < query->match_count)
-            __builtin_prefetch(query->matches[m + PREFETCH_CHUNK].archetype);
+        if (m + PREFETCH_ENTRIES < query->match_count)
+            __builtin_prefetch(query->matches[m + PREFETCH_ENTRIES].archetype);
         if (!is_populated(world, query->matches[m].number)) continue;
         uint32_t chunks = query->matches[m].archetype->chunk_count;
         if (!flat_reserve(query, flat->count + chunks + 1))
@@ -64,9 +70,8 @@ weft_result weft__query_flat_prepare(weft__query *query)
     }
     if (!flat_reserve(query, flat->count + 1))
         return weft__error_memory(world, "the list of chunks of a query");
-    next.chunk = NULL;
-    next.match = 0;
-    flat->entries[flat->count] = next;
+    flat->entries[flat->count] =
+        (weft__flat_entry){.first_row = next.first_row, .first_slice = next.first_slice};
     flat->version = world->structure_version;
     return WEFT_OK;
 }
@@ -86,29 +91,42 @@ uint32_t weft__query_flat_find(const weft__query *query, uint32_t slice)
 
 /* ---- columns and stamps ---- */
 
-void weft__query_columns(const weft__query *query, uint32_t match, const weft__chunk *chunk,
-                         uint32_t row, void **columns)
+static inline void fill_columns(const weft__place *places, uint32_t term_count, char *base,
+                                const weft__column *layout, uint32_t row, void **columns)
 {
-    const weft__place *places = weft__match_places(query, match);
-    const weft__column *layout = chunk->layout->columns;
-    for (uint32_t t = 0; t < query->term_count; t++) {
+    for (uint32_t t = 0; t < term_count; t++) {
         uint32_t column = places[t].column;
         columns[t] = column == WEFT__NO_PLACE
                          ? NULL
-                         : chunk->base + layout[column].offset + (size_t)row * layout[column].bytes;
+                         : base + layout[column].offset + (size_t)row * layout[column].bytes;
+    }
+}
+
+void weft__query_columns(const weft__query *query, uint32_t match, const weft__chunk *chunk,
+                         uint32_t row, void **columns)
+{
+    fill_columns(weft__match_places(query, match), query->term_count, chunk->base,
+                 chunk->layout->columns, row, columns);
+}
+
+/* Stamps the written terms of slices [first, end). */
+static inline void stamp_writes(const weft__query *query, const weft__place *places,
+                                weft_a32 *x_versions, uint32_t slice_count, uint32_t first,
+                                uint32_t end, uint32_t stamp)
+{
+    for (uint32_t w = 0; w < query->write_count; w++) {
+        uint32_t type = places[query->writes[w]].type;
+        if (type == WEFT__NO_PLACE) continue;
+        weft_a32 *x_first = x_versions + (size_t)type * slice_count;
+        for (uint32_t slice = first; slice < end; slice++) weft__stamp(&x_first[slice], stamp);
     }
 }
 
 void weft__query_stamp(const weft__query *query, uint32_t match, const weft__chunk *chunk,
                        uint32_t first, uint32_t end, uint32_t stamp)
 {
-    const weft__place *places = weft__match_places(query, match);
-    for (uint32_t w = 0; w < query->write_count; w++) {
-        uint32_t type = places[query->writes[w]].type;
-        if (type == WEFT__NO_PLACE) continue;
-        weft_a32 *x_versions = weft__chunk_versions(chunk, type);
-        for (uint32_t slice = first; slice < end; slice++) weft__stamp(&x_versions[slice], stamp);
-    }
+    stamp_writes(query, weft__match_places(query, match), chunk->x_versions,
+                 chunk->layout->slice_count, first, end, stamp);
 }
 
 /* ---- the walk ---- */
@@ -148,6 +166,7 @@ void weft__source_init(weft_cursor *cursor, const weft_slice_context *context,
     cursor->since = 0;
     cursor->has_since = false;
     cursor->is_open = false;
+    cursor->is_plain = false;
     cursor->skips_columns = false;
     cursor->ignores_masks = !query->has_masking_terms;
     cursor->position = 0;
@@ -226,45 +245,48 @@ static bool narrow(weft_cursor *cursor, const weft__query *query, const weft__fl
 }
 
 /* Makes the run the current slice. */
-static void emit(weft_cursor *cursor, const weft__query *query, const weft__flat_entry *entry,
-                 const slice_run *run)
+static inline void emit(weft_cursor *cursor, const weft__query *query,
+                        const weft__flat_entry *entry, const slice_run *run)
 {
-    weft__chunk *chunk = entry->chunk;
-    uint32_t shift = chunk->layout->slice_shift, row = run->begin << shift;
-    uint32_t end_row = run->end << shift;
+    const weft__layout *layout = entry->layout;
+    const weft__place *places = weft__match_places(query, entry->match);
+    uint32_t row = run->begin << layout->slice_shift, end_row = run->end << layout->slice_shift;
     weft_slice *slice = &cursor->slice;
-    slice->count = (end_row < chunk->count ? end_row : chunk->count) - row;
+    slice->count = (end_row < entry->count ? end_row : entry->count) - row;
     slice->columns = cursor->columns;
-    slice->entities = weft__chunk_entities(chunk) + row;
+    slice->entities = (const weft_entity *)(const void *)entry->base + row;
     slice->enabled = run->mask;
     slice->first = entry->first_row + row;
     slice->index = entry->first_slice + run->begin;
-    slice->chunk = chunk;
-    slice->places = weft__match_places(query, entry->match);
+    slice->chunk = entry->chunk;
+    slice->places = places;
     if (!cursor->skips_columns)
-        weft__query_columns(query, entry->match, chunk, row, cursor->columns);
+        fill_columns(places, query->term_count, entry->base, layout->columns, row, cursor->columns);
     if (cursor->context->stamp != 0 && query->write_count != 0)
-        weft__query_stamp(query, entry->match, chunk, run->begin, run->end, cursor->context->stamp);
+        stamp_writes(query, places, entry->x_versions, layout->slice_count, run->begin, run->end,
+                     cursor->context->stamp);
 }
 
-static void prefetch(const weft__query *query, uint32_t entry)
+/* Fetches what a loop will read of a chunk some entries ahead. */
+static inline void prefetch(const weft__query *query, uint32_t entry)
 {
-    if (entry + PREFETCH_CHUNK >= query->flat.count) return;
-    const weft__flat_entry *entries = query->flat.entries + entry;
-    __builtin_prefetch(entries[PREFETCH_CHUNK].chunk);
-    __builtin_prefetch(entries[PREFETCH_ROWS].chunk->base);
+    if (entry + PREFETCH_ENTRIES >= query->flat.count || query->term_count == 0) return;
+    const weft__flat_entry *ahead = &query->flat.entries[entry + PREFETCH_ENTRIES];
+    uint32_t column = weft__match_places(query, ahead->match)[0].column;
+    if (column != WEFT__NO_PLACE)
+        __builtin_prefetch(ahead->base + ahead->layout->columns[column].offset);
 }
 
-bool weft__source_next(weft_cursor *cursor)
+static inline bool next_run(weft_cursor *cursor)
 {
     const weft__query *query = cursor->context->query;
     while (cursor->position < cursor->end) {
         const weft__flat_entry *entry = &query->flat.entries[cursor->entry];
         if (cursor->position >= entry[1].first_slice) {
+            entry++;
             cursor->entry++;
             prefetch(query, cursor->entry);
-            judge_entry(cursor, query);
-            continue;
+            if (cursor->filter != NULL) judge_entry(cursor, query);
         }
         uint32_t end = entry[1].first_slice < cursor->end ? entry[1].first_slice : cursor->end;
         slice_run run = {.begin = cursor->position - entry->first_slice,
@@ -278,6 +300,11 @@ bool weft__source_next(weft_cursor *cursor)
         return true;
     }
     return false;
+}
+
+bool weft__source_next(weft_cursor *cursor)
+{
+    return next_run(cursor);
 }
 
 /* ---- cursors of the owner ---- */
@@ -303,6 +330,7 @@ static void settle(weft_cursor *cursor)
     cursor->context = &cursor->own_context;
     cursor->slice.context = &cursor->own_context;
     cursor->columns = cursor->owned != NULL ? (void **)cursor->owned : cursor->columns_inline;
+    cursor->slice.columns = cursor->columns;
 }
 
 weft_cursor weft_query_begin(weft_world *world, weft_query query)
@@ -323,17 +351,46 @@ weft_cursor weft_query_begin(weft_world *world, weft_query query)
     if (!own_columns(&cursor, handle->query)) return empty_cursor();
     cursor.own_context = context;
     settle(&cursor);
-    weft__source_begin(&cursor, 0, weft__query_slice_count(handle->query));
+    cursor.is_plain = cursor.filter == NULL && cursor.ignores_masks;
+    if (cursor.is_plain)
+        cursor.end = handle->query->flat.count;
+    else
+        weft__source_begin(&cursor, 0, weft__query_slice_count(handle->query));
     cursor.is_open = true;
     world->busy++;
     return cursor;
 }
 
+/* The whole next chunk: a cursor without filter and masks counts entries, not slices. */
+static inline bool next_chunk(weft_cursor *cursor)
+{
+    const weft__query *query = cursor->context->query;
+    uint32_t position = cursor->position;
+    if (position >= cursor->end) return false;
+    const weft__flat_entry *entry = &query->flat.entries[position];
+    const weft__place *places = weft__match_places(query, entry->match);
+    weft_slice *slice = &cursor->slice;
+    cursor->position = position + 1;
+    slice->count = entry->count;
+    slice->entities = (const weft_entity *)(const void *)entry->base;
+    slice->first = entry->first_row;
+    slice->index = entry->first_slice;
+    slice->chunk = entry->chunk;
+    slice->places = places;
+    fill_columns(places, query->term_count, entry->base, entry->layout->columns, 0,
+                 cursor->columns);
+    if (query->write_count != 0)
+        stamp_writes(query, places, entry->x_versions, entry->layout->slice_count, 0,
+                     entry[1].first_slice - entry->first_slice, cursor->own_context.stamp);
+    prefetch(query, position);
+    return true;
+}
+
 bool weft_query_next(weft_cursor *cursor)
 {
     if (!cursor->is_open) return false;
-    settle(cursor);
-    if (weft__source_next(cursor)) return true;
+    if (__builtin_expect(cursor->context != &cursor->own_context, 0)) settle(cursor);
+    if (cursor->is_plain ? next_chunk(cursor) : next_run(cursor)) return true;
     weft_query_end(cursor);
     return false;
 }

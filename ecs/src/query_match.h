@@ -6,6 +6,7 @@
 #include "query_private.h"
 
 #define WEFT__QUERY_ALIGNMENT ((size_t)16)
+#define WEFT__FLAT_ALIGNMENT ((size_t)64) /* an entry is a line */
 
 /* Makes an array of the query part hold `needed` items: the array (moved perhaps) with *capacity
  * changed, or NULL and everything as it was. */

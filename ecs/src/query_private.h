@@ -40,12 +40,18 @@ typedef struct weft__match {
     bool has_masks;        /* some term's enable bits decide about its rows */
 } weft__match;
 
-/* A chunk of the flat list: slice positions [first_slice, next entry's first_slice). */
+/* A chunk of the flat list: slice positions [first_slice, next entry's first_slice). It repeats what
+ * a walk needs of the chunk (which cannot change while the list is valid), so that loops without
+ * filters read one line per chunk, in order. */
 typedef struct weft__flat_entry {
-    weft__chunk *chunk;
+    _Alignas(64) weft__chunk *chunk; /* NULL: the sentinel */
+    char *base;
+    const weft__layout *layout;
+    weft_a32 *x_versions;
     uint64_t first_row;   /* rows of the query before it */
     uint32_t first_slice; /* slices of the query before it */
     uint32_t match;       /* index in matches */
+    uint32_t count;       /* rows */
 } weft__flat_entry;
 
 /* All chunks of a query in order; valid while `version` is the world's structure

@@ -116,6 +116,7 @@ typedef struct weft_cursor {
     uint32_t verdict; /* of the filter on the current chunk */
     bool has_since;
     bool is_open;       /* counts as an iteration of the owner */
+    bool is_plain;      /* no filter, no masks: position and end count chunks */
     bool skips_columns; /* pointers are not wanted */
     bool ignores_masks; /* enable bits do not count */
     weft_slice_context own_context;
