@@ -10,20 +10,6 @@
 
 #include "bits.h"
 
-bool weft__chunk_enable(weft__chunk *chunk, uint32_t enableable, uint32_t row, bool is_enabled)
-{
-    weft_a64 *x_word = &weft__chunk_disabled(chunk, enableable)[row >> 6];
-    uint64_t bit = UINT64_C(1) << (row & 63);
-    uint64_t old = at_load_rlx(x_word); /* relaxed: one thread per slice */
-    if (((old & bit) == 0) == is_enabled) return false;
-    at_store_rlx(x_word, old ^ bit); /* relaxed: one thread per slice */
-    uint32_t slice = row >> chunk->layout->slice_shift;
-    weft_a32 *x_count = &weft__chunk_disabled_counts(chunk, enableable)[slice];
-    uint32_t count = at_load_rlx(x_count);                     /* relaxed: one thread per slice */
-    at_store_rlx(x_count, is_enabled ? count - 1 : count + 1); /* relaxed: one thread per slice */
-    return true;
-}
-
 bool weft__chunk_is_enabled(const weft__chunk *chunk, uint32_t enableable, uint32_t row)
 {
     /* relaxed: bits are read by the owner, or by systems ordered after their writers */

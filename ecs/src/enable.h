@@ -11,7 +11,20 @@
 
 /* Sets the bit of a row and keeps the count of its slice exact; true when it changed. `enableable`:
  * position among the archetype's enableable types. One thread per slice. */
-bool weft__chunk_enable(weft__chunk *chunk, uint32_t enableable, uint32_t row, bool is_enabled);
+static inline bool weft__chunk_enable(const weft__chunk *chunk, uint32_t enableable, uint32_t row,
+                                      bool is_enabled)
+{
+    const weft__layout *layout = chunk->layout;
+    weft_a64 *x_word = &chunk->x_disabled[(size_t)enableable * layout->mask_words + (row >> 6)];
+    uint64_t old = at_load_rlx(x_word); /* relaxed: one thread per slice */
+    if ((old >> (row & 63) & 1) != is_enabled) return false;
+    at_store_rlx(x_word, old ^ UINT64_C(1) << (row & 63)); /* relaxed: one thread per slice */
+    weft_a32 *x_count = &chunk->x_disabled_counts[(size_t)enableable * layout->slice_count +
+                                                  (row >> layout->slice_shift)];
+    uint32_t change = is_enabled ? UINT32_MAX : 1;        /* minus or plus one */
+    at_store_rlx(x_count, at_load_rlx(x_count) + change); /* relaxed: one thread per slice */
+    return true;
+}
 bool weft__chunk_is_enabled(const weft__chunk *chunk, uint32_t enableable, uint32_t row);
 
 /* What the disabled counts alone say about a slice; ROWS_SOME: look at the bits. */

@@ -35,8 +35,9 @@ static inline size_t weft__query_place_bytes(const weft__query *query)
 bool weft__query_match_reserve(weft__query *query);
 /* True for prefabs and disabled entities, unless the query wants them. */
 bool weft__query_excludes(const weft__query *query, const weft__archetype *archetype);
-/* Appends the archetype if it matches. `places` is the tail of query->places, after reserve. */
-void weft__query_match_append(weft__query *query, weft__archetype *archetype,
+/* Appends the archetype (not read) if it matches. `places` is the tail of query->places, after
+ * reserve. */
+void weft__query_match_append(weft__query *query, weft__archetype *archetype, uint32_t number,
                               const weft__place *places);
 
 /* Frees a handle with its share of the query. NULL is fine. */

@@ -133,7 +133,7 @@ static void query_offer(weft__query *query, weft__archetype *archetype)
     weft__place *places = query->places + (size_t)query->match_count * query->term_count;
     for (uint32_t t = 0; t < query->term_count; t++)
         places[t] = weft__place_find(archetype, query->terms[t].component);
-    weft__query_match_append(query, archetype, places);
+    weft__query_match_append(query, archetype, number, places);
 }
 
 void weft__query_archetype_commit(weft_world *world, weft__archetype *archetype)
