@@ -30,7 +30,7 @@ static bool is_name_ok(const char *name)
 static bool complete_desc(weft_job_pool_desc *desc)
 {
     const uint32_t most = UINT32_C(1) << 20;
-    desc->worker_count = or_default(desc->worker_count, weft__cpus_usable());
+    if (desc->worker_count == 0) desc->worker_count = weft__cpus_usable(); /* reads files */
     desc->job_capacity = or_default(desc->job_capacity, 4096);
     desc->child_capacity = or_default(desc->child_capacity, 4096);
     desc->edge_capacity = or_default(desc->edge_capacity, 4 * desc->job_capacity);

@@ -8,7 +8,9 @@
 #include "invariant.h"
 
 #define FAIRNESS_TURNS 61u
-#define SPIN_PAUSES 4u
+#ifndef WEFT__SPIN_PAUSES
+#define WEFT__SPIN_PAUSES 4u /* models use 1 */
+#endif
 
 /* ---- searching */
 
@@ -183,7 +185,7 @@ bool weft__worker_spin(weft_job_context *worker, weft__spin *spin)
 {
     weft_job_pool *pool = worker->pool;
     if (pool->worker_count == 1) return false;
-    for (uint32_t i = 0; i < SPIN_PAUSES; i++) at_stall();
+    for (uint32_t i = 0; i < WEFT__SPIN_PAUSES; i++) at_stall();
     uint64_t now = weft__ticks_now(&pool->ticks);
     if (spin->begun == 0) spin->begun = spin->last = now;
     weft__stat_add(&worker->stats.x_spin_ticks, now - spin->last);

@@ -96,6 +96,10 @@ const weft_allocator *explore_allocator(void);
 /* Memory from the same arena without fault injection, zeroed, released with the execution. */
 void *explore_scratch(size_t bytes, size_t alignment);
 
+/* Atomics in this range are no scheduling points: for statistics that nothing depends on. At
+ * most 16 ranges, until the end of the execution. */
+void explore_ignore(const void *address, size_t bytes);
+
 /* Ends the execution as a failure and prints what replays it. */
 _Noreturn void explore_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 #define EXPLORE_CHECK(condition, ...) ((condition) ? (void)0 : explore_fail(__VA_ARGS__))

@@ -133,7 +133,9 @@ static void helper(void *argument)
 {
     weft__child *child;
     (void)argument;
+    bool was_done = at_load_acq(&awaited.x_state) == WEFT__CHILD_DONE;
     if (weft__child_steal_any(&stack, &awaited, explore_self(), &child) != WEFT__STEAL_GOT) return;
+    EXPLORE_CHECK(!was_done, "helped although the awaited child was done");
     child->fn(NULL, child->argument);
     weft__child_finish(child, 1);
 }

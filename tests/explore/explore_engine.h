@@ -44,8 +44,9 @@ typedef struct engine_thread {
     uint64_t priority;               /* PCT: larger runs first */
     uint32_t pending_count;
     engine_pending pending[ENGINE_BUFFER];
-    const char *site; /* last operation */
-    bool is_body;     /* started by explore_thread */
+    const char *site;    /* last operation */
+    bool is_body;        /* started by explore_thread */
+    uint32_t impatience; /* random strategies: spins that it ends at once */
 } engine_thread;
 
 typedef struct engine_choice {
@@ -83,10 +84,14 @@ typedef struct engine_globals {
     bool is_quiet, is_failed, is_over;
     char message[512];
     uint32_t preemptions_left, weak_left, faults_left;
-    uint64_t steps, writes, clock_ns;
+    uint64_t steps, writes, clock_ns, yield_priority;
     uint32_t idle_rounds, switch_shift;
     uint64_t change_points[16];
     uint64_t live_bytes;
+    struct {
+        const char *begin, *end;
+    } ignored[16];
+    uint32_t ignored_count;
 } engine_globals;
 
 extern engine_globals engine;

@@ -130,6 +130,10 @@ static void run_twice(void *argument)
     EXPLORE_CHECK(second.index == first.index, "slot %u, not %u", second.index, first.index);
     EXPLORE_CHECK(second.generation != first.generation, "the handle repeats");
     end_job(second, 0, 0);
+    weft_job_handle again = new_job(0);
+    EXPLORE_CHECK(again.generation == second.generation + 1, "generation %u after %u",
+                  again.generation, second.generation);
+    end_job(again, 0, 0);
 }
 
 static void done_and_reused(void)

@@ -8,6 +8,7 @@
 
 #define WORKERS 3u
 #define ITEMS 6u
+#define FAIL_ALL (UINT32_MAX - 1)
 
 static weft__memory memory;
 static weft__loop_table table;
@@ -23,6 +24,7 @@ static int part(weft_job_context *job, void *argument, uint32_t begin, uint32_t 
         EXPLORE_CHECK(i < ITEMS && items[i] == 0, "item %u ran twice", i);
         items[i] = 1;
     }
+    if (fail_at == FAIL_ALL) return (int)begin + 1;
     return begin <= fail_at && fail_at < end ? 42 : 0;
 }
 
@@ -91,8 +93,12 @@ static void run_loop(uint32_t round, uint32_t count, uint32_t limit)
     weft__loop_finish(loop, mine);
     await(loop);
     uint64_t error = at_load_rlx(&loop->x_error);
-    bool is_failed = fail_at < count;
+    bool is_failed = fail_at < count || fail_at == FAIL_ALL;
     EXPLORE_CHECK((error != UINT64_MAX) == is_failed, "error %#llx", (unsigned long long)error);
+    uint32_t lowest = 0;
+    while (lowest < count && !ran[round][lowest]) lowest++;
+    EXPLORE_CHECK(fail_at != FAIL_ALL || error >> 32 == lowest,
+                  "not the error of the first part that ran: %#llx", (unsigned long long)error);
     weft__loop_close(&table, loop);
     for (uint32_t i = 0; i < count && !is_failed; i++) {
         EXPLORE_CHECK(ran[round][i] == 1, "item %u did not run", i);
@@ -159,14 +165,25 @@ static void busy(void)
     finish();
 }
 
-static void failing(void)
+static void failing_at(uint32_t item)
 {
     start();
-    fail_at = 1;
+    fail_at = item;
     explore_thread(participant, (void *)1);
     explore_begin();
     run_loop(0, 3, 1);
     finish();
+}
+
+static void failing(void)
+{
+    failing_at(1);
+}
+
+/* All parts fail: the error of the first one is kept. */
+static void failing_all(void)
+{
+    failing_at(FAIL_ALL);
 }
 
 static const explore_scenario scenarios[] = {
@@ -188,6 +205,10 @@ static const explore_scenario scenarios[] = {
      NULL},
     {"loop_busy", busy, {PLAN_PCT(EXPLORE_C11, 5, 20000, 5000000)}, NULL},
     {"loop_failing", failing, {PLAN_ALL(EXPLORE_SC, 4, 0), PLAN_ALL(EXPLORE_C11, 2, 1)}, NULL},
+    {"loop_failing_all",
+     failing_all,
+     {PLAN_ALL(EXPLORE_SC, 3, 0), PLAN_ALL(EXPLORE_C11, 2, 1)},
+     NULL},
     {NULL, NULL, {{0}}, NULL},
 };
 

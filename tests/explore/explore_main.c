@@ -12,7 +12,7 @@ typedef struct options {
     const char *replay, *mutants, *plan_text;
     const char *names[32];
     uint32_t name_count;
-    bool is_deep, is_list, is_brief;
+    bool is_deep, is_list, is_brief, stops_at_failure;
     explore_plan plan;
 } options;
 
@@ -27,7 +27,8 @@ static void usage(void)
          "  --seed N              for random strategies (default 1)\n"
          "  --mutant SITE=ORDER   weakens one atomic site\n"
          "  --mutants FILE        weakens every ordered site in turn; FILE lists survivors\n"
-         "  --brief               no trace after a failure");
+         "  --brief               no trace after a failure\n"
+         "  --first               stop at the first failure");
 }
 
 static uint32_t find_name(const char *text, const char *const *names, uint32_t count)
@@ -89,6 +90,8 @@ static bool parse(options *o, int argc, char **argv)
             o->is_list = true;
         else if (strcmp(a, "--brief") == 0)
             o->is_brief = true;
+        else if (strcmp(a, "--first") == 0)
+            o->stops_at_failure = true;
         else if (a[0] != '-' && o->name_count < 32)
             o->names[o->name_count++] = a;
         else if (i + 1 == argc || !parse_valued(o, a, argv[++i]))
@@ -166,6 +169,7 @@ static bool run_scenario(const explore_scenario *s, const options *o)
         engine_run_plan(s, &plans[i], o->is_deep, &verdict);
         print_plan(s, &plans[i], &verdict);
         is_good &= judge(s, &plans[i], &verdict, o->is_brief);
+        if (!is_good && o->stops_at_failure) break;
     }
     return is_good;
 }

@@ -352,9 +352,25 @@ static weft__hook_order site_order(const char *site, weft__hook_order order, uin
     return order;
 }
 
+void explore_ignore(const void *address, size_t bytes)
+{
+    if (engine.ignored_count == 16) explore_fail("more than 16 ignored ranges");
+    engine.ignored[engine.ignored_count].begin = address;
+    engine.ignored[engine.ignored_count++].end = (const char *)address + bytes;
+}
+
+static bool is_ignored(const void *p)
+{
+    const char *at = p;
+    for (uint32_t i = 0; i < engine.ignored_count; i++) {
+        if (at >= engine.ignored[i].begin && at < engine.ignored[i].end) return true;
+    }
+    return false;
+}
+
 static void enter(const void *p, const char *site)
 {
-    engine_point(site);
+    if (!engine.ignored_count || !is_ignored(p)) engine_point(site);
     engine_arena_check(p, site);
 }
 

@@ -9,6 +9,11 @@
 #include <string.h>
 
 #define STEPS_MAX 200000u
+#define IMPATIENCE 12u
+/* PCT: fresh threads before changed ones before those that yielded. */
+#define PRIORITY_FRESH (UINT64_C(1) << 40)
+#define PRIORITY_CHANGED (UINT64_C(1) << 36)
+#define PRIORITY_YIELDED (UINT64_C(1) << 32)
 #define QUANTUM_NS 1000000u /* what a spin that ends for lack of others has cost */
 
 engine_globals engine;
@@ -47,7 +52,7 @@ static uint32_t by_priority(const uint32_t *list, uint32_t count)
 {
     for (uint32_t i = 0; i + 1 < engine.bound && i < 16; i++) {
         if (engine.change_points[i] == engine.steps) {
-            engine.threads[engine.current].priority = 16 - i;
+            engine.threads[engine.current].priority = PRIORITY_CHANGED - i;
         }
     }
     uint32_t best = 0;
@@ -201,6 +206,14 @@ void engine_wrote(uint32_t writer)
     }
 }
 
+/* In random strategies some threads end their spins at once, a few times. */
+static bool gives_up(engine_thread *self)
+{
+    if (!self->impatience) return engine_odds(8);
+    self->impatience--;
+    return true;
+}
+
 void weft__hook_stall(const char *site)
 {
     engine_thread *self = &engine.threads[engine.current];
@@ -210,13 +223,13 @@ void weft__hook_stall(const char *site)
     uint64_t seen = engine.writes - self->own_writes;
     is_new |= seen != self->stall_seen;
     self->stall_seen = seen;
-    if (engine.strategy == EXPLORE_PCT) self->priority = engine.random & 0xf; /* yields */
+    self->priority = --engine.yield_priority; /* PCT: behind all others */
     if (is_new) {
         run_others(); /* still ready: the last candidate */
         return;
     }
     /* A bounded spin may end before anybody writes. */
-    if (!engine.is_quiet && engine_choose(2, &engine.preemptions_left, engine_odds(8))) {
+    if (!engine.is_quiet && engine_choose(2, &engine.preemptions_left, gives_up(self))) {
         engine.clock_ns += QUANTUM_NS;
         return;
     }
@@ -259,7 +272,8 @@ uint32_t engine_thread_create(void (*run)(void *argument), void *argument)
     thread->run = run;
     thread->argument = argument;
     thread->state = ENGINE_READY;
-    thread->priority = 100 + engine_random() % 1000000;
+    thread->priority = PRIORITY_FRESH + engine_random() % 1000000;
+    thread->impatience = engine_odds(2) ? IMPATIENCE : 0;
     explore_fibre_prepare(&thread->fibre, thread_main);
     if (index == engine.thread_count) engine.thread_count++;
     if (index) engine_memory_inherit(index, engine.current);
@@ -303,7 +317,9 @@ void engine_reset(void)
     engine.steps = engine.writes = 0;
     engine.clock_ns = 1000;
     engine.idle_rounds = 0;
+    engine.yield_priority = PRIORITY_YIELDED;
     engine.live_bytes = 0;
+    engine.ignored_count = 0;
     engine.threads[0].pending_count = 0;
     engine_choices_start();
     engine_memory_reset();

@@ -1,0 +1,279 @@
+/* explore_pool.c: the whole job layer: pools of two and three workers that submit, wait, split
+ * loops, join children, run graphs and shut down. Too many steps to be exhaustive beyond a low
+ * bound; most plans are PCT. The cost model is switched off (is_always_parallel), statistics are
+ * ignored. */
+#include <weft/jobs.h>
+
+#include "explore_plans.h"
+#include "pool.h"
+
+static weft_job_pool *pool;
+static weft_job_context *owner;
+static uint32_t output[8];
+
+static void start(uint32_t workers)
+{
+    weft_job_pool_desc desc = {.worker_count = workers,
+                               .job_capacity = 4,
+                               .child_capacity = 4,
+                               .edge_capacity = 8,
+                               .spin_ns = 1,
+                               .frame_spin_ns = 1,
+                               .is_always_parallel = true,
+                               .allocator = *explore_allocator(),
+                               .os = explore_os()};
+    EXPLORE_CHECK(weft_job_pool_create(&desc, &pool) == WEFT_OK, "create");
+    owner = weft_job_pool_owner(pool);
+    for (uint32_t i = 0; i < workers; i++) {
+        explore_ignore(&pool->workers[i].stats, sizeof pool->workers[i].stats);
+    }
+    explore_ignore(pool->alive, sizeof *pool->alive);
+    for (uint32_t i = 0; i < 8; i++) output[i] = 0;
+}
+
+/* Shutting down is explored, too. */
+static void finish(void)
+{
+    explore_join_all();
+    EXPLORE_CHECK(weft_job_pool_destroy(pool) == WEFT_OK, "destroy");
+    explore_end();
+}
+
+static int write_output(weft_job_context *job, void *argument)
+{
+    uint32_t *out = argument;
+    (void)job;
+    EXPLORE_CHECK(*out == 0, "ran twice");
+    *out = 1;
+    return 0;
+}
+
+static weft_job_handle submit(uint32_t index, weft_job_handle after)
+{
+    weft_job_handle handle;
+    weft_job_desc desc = {.fn = write_output,
+                          .argument = &output[index],
+                          .after = &after,
+                          .after_count = after.generation ? 1 : 0};
+    weft_result result = weft_job_submit(owner, &desc, &handle);
+    EXPLORE_CHECK(result == WEFT_OK, "submit: %s", weft_result_name(result));
+    return handle;
+}
+
+static void wait_for(weft_job_handle handle, uint32_t index)
+{
+    weft_result result = weft_job_wait(owner, handle, NULL);
+    EXPLORE_CHECK(result == WEFT_OK, "wait: %s", weft_result_name(result));
+    EXPLORE_CHECK(output[index] == 1, "waited, but %u has no output", index);
+}
+
+static void create_destroy(void)
+{
+    start(3);
+    explore_begin();
+    finish();
+}
+
+static void submit_wait(uint32_t workers)
+{
+    start(workers);
+    explore_begin();
+    weft_job_handle none = {0, 0}, a = submit(0, none), b = submit(1, a);
+    wait_for(b, 1);
+    EXPLORE_CHECK(output[0] == 1, "the predecessor has no output");
+    wait_for(submit(2, b), 2);
+    finish();
+}
+
+static void submit_two(void)
+{
+    submit_wait(2);
+}
+
+static void submit_three(void)
+{
+    submit_wait(3);
+}
+
+static int check_first(weft_job_context *job, void *argument)
+{
+    (void)job, (void)argument;
+    EXPLORE_CHECK(output[0] == 1 && output[1] == 1, "a predecessor has not run");
+    output[2] = 1;
+    return 0;
+}
+
+/* A held job gets its predecessors while they end. */
+static void depend(void)
+{
+    weft_job_handle none = {0, 0}, last;
+    start(2);
+    explore_begin();
+    weft_job_handle a = submit(0, none), b = submit(1, none);
+    weft_job_desc desc = {.fn = check_first, .is_held = true};
+    EXPLORE_CHECK(weft_job_submit(owner, &desc, &last) == WEFT_OK, "submit");
+    EXPLORE_CHECK(weft_job_depend(owner, last, a) == WEFT_OK, "depend");
+    EXPLORE_CHECK(weft_job_depend(owner, last, b) == WEFT_OK, "depend");
+    EXPLORE_CHECK(weft_job_release(owner, last) == WEFT_OK, "release");
+    wait_for(last, 2);
+    finish();
+}
+
+static int parent(weft_job_context *job, void *argument)
+{
+    uint32_t *out = argument;
+    weft_job_child(job, write_output, out + 1);
+    weft_job_child(job, write_output, out + 2);
+    int code = weft_job_children_wait(job);
+    EXPLORE_CHECK(out[1] == 1 && out[2] == 1, "joined, but a child has not run");
+    return code;
+}
+
+static void children(void)
+{
+    start(2);
+    explore_begin();
+    weft_job_child(owner, parent, &output[0]);
+    weft_job_child(owner, parent, &output[3]);
+    EXPLORE_CHECK(weft_job_children_wait(owner) == 0, "a child failed");
+    finish();
+    for (uint32_t i = 0; i < 6; i++) {
+        EXPLORE_CHECK(output[i] == (i % 3 ? 1u : 0u), "child %u", i);
+    }
+}
+
+static int part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    (void)argument;
+    for (uint32_t i = begin; i < end; i++) write_output(job, &output[i]);
+    return 0;
+}
+
+static void run_loops(uint32_t workers, uint32_t rounds)
+{
+    start(workers);
+    explore_begin();
+    for (uint32_t r = 0; r < rounds; r++) {
+        weft_job_for_desc loop = {.fn = part, .count = 4, .grain = 1};
+        for (uint32_t i = 0; i < 4; i++) output[i] = 0;
+        EXPLORE_CHECK(weft_job_for(owner, &loop, NULL) == WEFT_OK, "loop");
+        for (uint32_t i = 0; i < 4; i++) EXPLORE_CHECK(output[i] == 1, "item %u", i);
+    }
+    finish();
+}
+
+static void loop_two(void)
+{
+    run_loops(2, 2);
+}
+
+static void loop_three(void)
+{
+    run_loops(3, 1);
+}
+
+static int node(weft_job_context *job, void *argument)
+{
+    uint32_t n = (uint32_t)(uintptr_t)argument;
+    (void)job;
+    EXPLORE_CHECK(n == 0 || output[0] == 1, "node %u before node 0", n);
+    EXPLORE_CHECK(n != 3 || (output[1] == 1 && output[2] == 1), "node 3 before 1 and 2");
+    return write_output(job, &output[n]);
+}
+
+static void run_graph(uint32_t workers, uint32_t rounds)
+{
+    weft_job_graph *graph;
+    weft_job_graph_node nodes[4] = {{node, (void *)0, NULL},
+                                    {node, (void *)1, NULL},
+                                    {node, (void *)2, NULL},
+                                    {node, (void *)3, NULL}};
+    const uint32_t edges[4][2] = {{0, 1}, {0, 2}, {1, 3}, {2, 3}};
+    weft_job_graph_desc desc = {nodes, 4, 4, edges};
+    start(workers);
+    EXPLORE_CHECK(weft_job_graph_create(pool, &desc, &graph) == WEFT_OK, "graph");
+    explore_begin();
+    for (uint32_t r = 0; r < rounds; r++) {
+        for (uint32_t i = 0; i < 4; i++) output[i] = 0;
+        EXPLORE_CHECK(weft_job_graph_run(owner, graph, NULL) == WEFT_OK, "run");
+        for (uint32_t i = 0; i < 4; i++) EXPLORE_CHECK(output[i] == 1, "node %u", i);
+    }
+    finish();
+}
+
+static void graph_two(void)
+{
+    run_graph(2, 2);
+}
+
+static void graph_three(void)
+{
+    run_graph(3, 2);
+}
+
+/* A thread that is no worker injects a job while the owner may be asleep or leaving. */
+static void inject(void *argument)
+{
+    weft_job_desc desc = {.fn = write_output, .argument = argument};
+    weft_job_handle handle;
+    EXPLORE_CHECK(weft_job_inject(pool, &desc, &handle) == WEFT_OK, "inject");
+    while (!weft_job_is_done(pool, handle)) at_stall(); /* a sleeping worker must be woken for it */
+}
+
+static void injected(void)
+{
+    start(2);
+    explore_thread(inject, &output[0]);
+    explore_begin();
+    weft_job_handle none = {0, 0};
+    wait_for(submit(1, none), 1);
+    explore_join_all();
+    EXPLORE_CHECK(weft_job_wait_all(owner, NULL) == WEFT_OK, "wait_all");
+    EXPLORE_CHECK(output[0] == 1, "the injected job did not run");
+    finish();
+}
+
+/* Creation fails at a thread or an allocation: everything is undone. */
+static void failing_create(void)
+{
+    weft_job_pool_desc desc = {.worker_count = 3,
+                               .job_capacity = 4,
+                               .child_capacity = 4,
+                               .spin_ns = 1,
+                               .allocator = *explore_allocator(),
+                               .os = explore_os()};
+    explore_begin();
+    weft_result result = weft_job_pool_create(&desc, &pool);
+    if (result == WEFT_OK)
+        EXPLORE_CHECK(weft_job_pool_destroy(pool) == WEFT_OK, "destroy");
+    else
+        EXPLORE_CHECK(!pool, "failed, but there is a pool");
+    explore_end();
+}
+
+#define MOST(runs)                                                                                 \
+    PLAN_PCT(EXPLORE_TSO, 4, runs, 3000000), PLAN_PCT_FAULTS(EXPLORE_C11, 4, 1, runs, 3000000),    \
+        PLAN_RANDOM(EXPLORE_TSO, runs, 1000000)
+
+static const explore_scenario scenarios[] = {
+    {"pool_create_destroy", create_destroy, {MOST(8000)}, NULL},
+    {"pool_failing_create",
+     failing_create,
+     {PLAN_ALL_FAULTS(EXPLORE_SC, 0, 1), PLAN_PCT_FAULTS(EXPLORE_C11, 4, 1, 3000, 1000000)},
+     NULL},
+    {"pool_submit_two", submit_two, {PLAN_ALL(EXPLORE_SC, 1, 0), MOST(12000)}, NULL},
+    {"pool_submit_three", submit_three, {MOST(8000)}, NULL},
+    {"pool_depend", depend, {MOST(12000)}, NULL},
+    {"pool_children", children, {MOST(12000)}, NULL},
+    {"pool_loop_two", loop_two, {MOST(10000)}, NULL},
+    {"pool_loop_three", loop_three, {MOST(8000)}, NULL},
+    {"pool_graph_two", graph_two, {MOST(10000)}, NULL},
+    {"pool_graph_three", graph_three, {MOST(8000)}, NULL},
+    {"pool_injected", injected, {MOST(10000)}, NULL},
+    {NULL, NULL, {{0}}, NULL},
+};
+
+int main(int argc, char **argv)
+{
+    return explore_main(argc, argv, scenarios);
+}
