@@ -1,0 +1,308 @@
+/* bench_storage.c: creation, destruction, moves between archetypes, access by entity and memory,
+ * over 1 M entities of two 12-byte components, one thread. "raw" is the same work on plain arrays:
+ * for creation and destruction it writes the same bytes, for access it indexes an array.
+ */
+#include "storage_bed.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MILLION = 1000000, SMALL = 10000 };
+
+static void clear_world(void *data)
+{
+    storage_bed *bed = data;
+    weft_query_destroy_entities(bed->world, bed->query);
+}
+
+static void fresh_world(void *data)
+{
+    storage_bed *bed = data;
+    weft_world_destroy(bed->world);
+    bed_world_open(bed, 1);
+}
+
+static void full_world(void *data)
+{
+    storage_bed *bed = data;
+    clear_world(bed);
+    bed_populate(bed);
+}
+
+static void full_shuffled(void *data)
+{
+    storage_bed *bed = data;
+    full_world(bed);
+    bed_shuffle(bed);
+}
+
+/* ---- create ---- */
+
+static void create_single(void *data)
+{
+    storage_bed *bed = data;
+    for (uint32_t i = 0; i < bed->count; i++)
+        bed->entities[i] = weft_entity_create(bed->world, bed->moving);
+}
+
+static void create_single_raw(void *data)
+{
+    storage_bed *bed = data;
+    for (uint32_t i = 0; i < bed->count; i++) {
+        bed->ids[i] = (weft_entity){i, 1};
+        bed->positions[i] = (bed_vector){0, 0, 0};
+        bed->velocities[i] = (bed_vector){0, 0, 0};
+        weft_bench_keep(bed->ids);
+    }
+}
+
+static void create_bulk(void *data)
+{
+    storage_bed *bed = data;
+    weft_component both[] = {bed->position, bed->velocity};
+    const void *values[] = {bed->positions, bed->velocities};
+    if (weft_entity_create_filled(bed->world, both, values, 2, bed->count, NULL) != WEFT_OK)
+        weft_bench_fail(bed->bench, "%s", weft_world_error(bed->world)->text);
+}
+
+static void create_bulk_raw(void *data)
+{
+    storage_bed *bed = data;
+    for (uint32_t i = 0; i < bed->count; i++) bed->ids[i] = (weft_entity){i, 1};
+    memcpy(bed->gathered, bed->positions, bed->count * sizeof *bed->positions);
+    memcpy(bed->gathered, bed->velocities, bed->count * sizeof *bed->velocities);
+    weft_bench_keep(bed->gathered);
+}
+
+static void bench_create_case(weft_bench *bench, const char *name, weft_bench_fn *run,
+                              weft_bench_fn *raw, weft_bench_fn *prepare)
+{
+    if (!weft_bench_wants(bench, name)) return;
+    storage_bed bed = bed_open(bench, MILLION);
+    weft_bench_run(bench, &(weft_bench_measure){.name = name,
+                                                .unit = "ns/entity",
+                                                .items = MILLION,
+                                                .workers = 1,
+                                                .run = run,
+                                                .raw = raw,
+                                                .prepare = prepare,
+                                                .data = &bed});
+    bed_close(&bed);
+}
+
+static void bench_create_single(weft_bench *bench)
+{
+    bench_create_case(bench, "warm", create_single, create_single_raw, clear_world);
+    bench_create_case(bench, "cold", create_single, create_single_raw, fresh_world);
+}
+
+static void bench_create_bulk(weft_bench *bench)
+{
+    bench_create_case(bench, "warm", create_bulk, create_bulk_raw, clear_world);
+    bench_create_case(bench, "cold", create_bulk, create_bulk_raw, fresh_world);
+}
+
+/* ---- destroy ---- */
+
+static void destroy_in_order(void *data)
+{
+    storage_bed *bed = data;
+    for (uint32_t i = 0; i < bed->count; i++) weft_entity_destroy(bed->world, bed->entities[i]);
+}
+
+static void destroy_random(void *data)
+{
+    storage_bed *bed = data;
+    for (uint32_t i = 0; i < bed->count; i++) weft_entity_destroy(bed->world, bed->shuffled[i]);
+}
+
+static void bench_destroy(weft_bench *bench)
+{
+    bench_create_case(bench, "order", destroy_in_order, NULL, full_world);
+    bench_create_case(bench, "random", destroy_random, NULL, full_shuffled);
+    bench_create_case(bench, "query", clear_world, NULL, full_world);
+}
+
+/* ---- move ---- */
+
+static void add_single(void *data)
+{
+    storage_bed *bed = data;
+    for (uint32_t i = 0; i < bed->count; i++)
+        weft_entity_add(bed->world, bed->entities[i], bed->extra);
+}
+
+static void remove_single(void *data)
+{
+    storage_bed *bed = data;
+    for (uint32_t i = 0; i < bed->count; i++)
+        weft_entity_remove(bed->world, bed->entities[i], bed->extra);
+}
+
+static void add_array(void *data)
+{
+    storage_bed *bed = data;
+    weft_entity_change_many(bed->world, bed->entities, bed->count, &bed->extra, 1, NULL, 0);
+}
+
+static void remove_array(void *data)
+{
+    storage_bed *bed = data;
+    weft_entity_change_many(bed->world, bed->entities, bed->count, NULL, 0, &bed->extra, 1);
+}
+
+static void full_extra(void *data)
+{
+    storage_bed *bed = data;
+    full_world(bed);
+    add_array(bed);
+}
+
+static void tag_add(void *data)
+{
+    storage_bed *bed = data;
+    weft_query_add(bed->world, bed->query, bed->tag);
+}
+
+static void tag_remove(void *data)
+{
+    storage_bed *bed = data;
+    weft_query_remove(bed->world, bed->query, bed->tag);
+}
+
+static void bench_move_add(weft_bench *bench)
+{
+    bench_create_case(bench, "single", add_single, NULL, full_world);
+    bench_create_case(bench, "array", add_array, NULL, full_world);
+    bench_create_case(bench, "tag_query", tag_add, NULL, full_world);
+}
+
+static void bench_move_remove(weft_bench *bench)
+{
+    bench_create_case(bench, "single", remove_single, NULL, full_extra);
+    bench_create_case(bench, "array", remove_array, NULL, full_extra);
+    bench_create_case(bench, "tag_query", tag_remove, NULL, full_world);
+}
+
+/* ---- get ---- */
+
+static void get_shuffled(void *data)
+{
+    storage_bed *bed = data;
+    float sum = 0;
+    for (uint32_t i = 0; i < bed->count; i++) {
+        const bed_vector *v = weft_entity_get(bed->world, bed->shuffled[i], bed->position);
+        if (v != NULL) sum += v->x;
+    }
+    bed->sum += (uint64_t)sum;
+}
+
+static void get_shuffled_raw(void *data)
+{
+    storage_bed *bed = data;
+    float sum = 0;
+    for (uint32_t i = 0; i < bed->count; i++) sum += bed->positions[bed->shuffled[i].index].x;
+    bed->sum += (uint64_t)sum;
+}
+
+static void gather_shuffled(void *data)
+{
+    storage_bed *bed = data;
+    if (weft_entity_gather(bed->world, bed->shuffled, bed->count, bed->position, bed->gathered) !=
+        WEFT_OK)
+        weft_bench_fail(bed->bench, "%s", weft_world_error(bed->world)->text);
+}
+
+static void gather_shuffled_raw(void *data)
+{
+    storage_bed *bed = data;
+    for (uint32_t i = 0; i < bed->count; i++)
+        bed->gathered[i] = bed->positions[bed->shuffled[i].index];
+    weft_bench_keep(bed->gathered);
+}
+
+static void bench_access(weft_bench *bench, const char *name, uint32_t count, weft_bench_fn *run,
+                         weft_bench_fn *raw)
+{
+    if (!weft_bench_wants(bench, name)) return;
+    storage_bed bed = bed_open(bench, count);
+    full_shuffled(&bed);
+    weft_bench_run(bench, &(weft_bench_measure){.name = name,
+                                                .unit = "ns/entity",
+                                                .items = count,
+                                                .workers = 1,
+                                                .run = run,
+                                                .raw = raw,
+                                                .data = &bed});
+    bed_close(&bed);
+}
+
+static void bench_get(weft_bench *bench)
+{
+    bench_access(bench, "1M", MILLION, get_shuffled, get_shuffled_raw);
+    bench_access(bench, "10k", SMALL, get_shuffled, get_shuffled_raw);
+}
+
+static void bench_gather(weft_bench *bench)
+{
+    bench_access(bench, "1M", MILLION, gather_shuffled, gather_shuffled_raw);
+    bench_access(bench, "10k", SMALL, gather_shuffled, gather_shuffled_raw);
+}
+
+/* ---- memory ---- */
+
+static void bench_memory_entity(weft_bench *bench)
+{
+    if (!weft_bench_wants(bench, "1M")) return;
+    storage_bed bed = {.bench = bench};
+    bed_world_open(&bed, 1);
+    weft_world_stats before, after;
+    weft_world_stats_get(bed.world, &before);
+    weft_component both[] = {bed.position, bed.velocity};
+    weft_entity_create_many(bed.world, both, 2, MILLION, NULL);
+    weft_world_stats_get(bed.world, &after);
+    weft_bench_value(bench, "1M", "bytes/entity", 1,
+                     (double)(after.bytes_total - before.bytes_total) / MILLION);
+    weft_world_destroy(bed.world);
+}
+
+static void bench_memory_archetype(weft_bench *bench)
+{
+    if (!weft_bench_wants(bench, "10k")) return;
+    storage_bed bed = {.bench = bench};
+    bed_world_open(&bed, 1);
+    weft_component tags[14], set[16];
+    char name[16];
+    for (uint32_t i = 0; i < 14; i++) {
+        snprintf(name, sizeof name, "tag%u", i);
+        tags[i] = weft_component_create_plain(bed.world, name, i < 7 ? 4 : 0, i < 7 ? 4 : 1, 0);
+    }
+    weft_world_stats before, after;
+    weft_world_stats_get(bed.world, &before);
+    for (uint32_t a = 1; a <= SMALL; a++) {
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < 14; i++)
+            if ((a >> i & 1) != 0) set[n++] = tags[i];
+        weft_entity_create_many(bed.world, set, n, 1, NULL);
+    }
+    weft_world_stats_get(bed.world, &after);
+    weft_bench_value(bench, "10k", "bytes/archetype", 1,
+                     (double)(after.bytes_total - before.bytes_total) / SMALL);
+    weft_world_destroy(bed.world);
+}
+
+const weft_bench_entry weft_bench_storage[] = {
+    {"create.single", "one weft_entity_create per entity, two 12-byte components",
+     bench_create_single, false},
+    {"create.bulk", "weft_entity_create_filled: 1 M entities with data", bench_create_bulk, false},
+    {"destroy", "weft_entity_destroy in order, at random; all by query", bench_destroy, false},
+    {"move.add", "add a 4-byte component: one by one, as array; a tag by query", bench_move_add,
+     false},
+    {"move.remove", "remove it again", bench_move_remove, false},
+    {"get", "weft_entity_get in random order, with alive check", bench_get, false},
+    {"get.gather", "weft_entity_gather over a shuffled array of entities", bench_gather, false},
+    {"memory.entity", "all memory of a world per entity of 24 bytes of data", bench_memory_entity,
+     false},
+    {"memory.archetype", "all memory of a world per archetype of one entity",
+     bench_memory_archetype, false},
+    {0}};
