@@ -38,8 +38,8 @@ static inline void bed_world_open(storage_bed *bed, uint32_t workers)
     bed->velocity = weft_component_create_plain(bed->world, "velocity", sizeof(bed_vector), 4, 0);
     bed->extra = weft_component_create_plain(bed->world, "extra", 4, 4, 0);
     bed->tag = weft_component_create_plain(bed->world, "tag", 0, 1, 0);
-    bed->moving = weft_archetype_create(
-        bed->world, (weft_component[]){bed->position, bed->velocity}, 2);
+    bed->moving =
+        weft_archetype_create(bed->world, (weft_component[]){bed->position, bed->velocity}, 2);
     bed->query = weft_query_create(
         bed->world, &(weft_query_desc){.terms = {{bed->position, WEFT_WRITE, WEFT_ALL, 0},
                                                  {bed->velocity, WEFT_READ, WEFT_ALL, 0}}});

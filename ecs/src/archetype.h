@@ -54,6 +54,7 @@ typedef struct weft__plan {
     uint32_t dropped_count;  /* columns only in `from` */
     uint32_t kept_count;     /* types in both */
     uint32_t new_type_count; /* types only in `to` */
+    uint32_t copy_bytes;     /* sum over the copies, per row */
     bool is_in_place;        /* same format: whole chunks can change header only */
     const weft__column_copy *copies;
     const uint32_t *added;     /* columns of `to` */
@@ -146,8 +147,19 @@ weft__archetype *weft__archetype_obtain(weft_world *world, const uint32_t *compo
                                         uint32_t count);
 /* Way by one component, cached. Adding a present or removing an absent one: a plan from the
  * archetype to itself. NULL: error set. */
-const weft__plan *weft__archetype_edge(weft_world *world, weft__archetype *archetype,
-                                       uint32_t component, bool is_remove);
+const weft__plan *weft__archetype_edge_make(weft_world *world, weft__archetype *archetype,
+                                            uint32_t component, bool is_remove);
+static inline const weft__plan *weft__archetype_edge(weft_world *world, weft__archetype *archetype,
+                                                     uint32_t component, bool is_remove)
+{
+    uint32_t key = component << 1 | (is_remove ? 1u : 0u), mask = archetype->edge_capacity - 1;
+    for (uint32_t i = key & mask; archetype->edges != NULL; i = (i + 1) & mask) {
+        const weft__edge *edge = &archetype->edges[i];
+        if (edge->key == key) return edge->plan;
+        if (edge->key == 0) break;
+    }
+    return weft__archetype_edge_make(world, archetype, component, is_remove);
+}
 /* Plan between any two archetypes, cached. NULL: error set. */
 const weft__plan *weft__plan_obtain(weft_world *world, weft__archetype *from, weft__archetype *to);
 /* The archetype with `add` put in and `remove` taken out (any order, duplicates fine). */

@@ -254,20 +254,6 @@ void weft__chunk_release(weft_world *world, weft__chunk *chunk)
     weft__tuple_release(world, tuple);
 }
 
-void weft__chunk_count_rows(weft_world *world, weft__chunk *chunk, int64_t count)
-{
-    weft__archetype *archetype = chunk->archetype;
-    weft__tuple *tuple = chunk->tuple;
-    uint64_t before = archetype->entity_count;
-    archetype->entity_count += (uint64_t)count;
-    tuple->rows += (uint64_t)count;
-    chunk->order_version = archetype->order_version = world->version;
-    world->structure_version++;
-    if (__builtin_expect((before == 0) != (archetype->entity_count == 0), 0))
-        world->nonempty[(archetype->id - 1) / 64] ^= UINT64_C(1) << (archetype->id - 1) % 64;
-    if (__builtin_expect(archetype->shared_count != 0, 0)) weft__tuple_touch(world, tuple);
-}
-
 void weft__tuple_touch(weft_world *world, const weft__tuple *tuple)
 {
     const weft__archetype *archetype = tuple->archetype;

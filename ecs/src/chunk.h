@@ -46,8 +46,29 @@ typedef struct weft__layout {
     uint32_t mask_words;  /* 64-bit words of a row bit map: (capacity + 63) / 64 */
     uint32_t slice_shift;
     uint32_t column_count;
-    weft__column columns[]; /* [column] */
+    uint32_t place_mask;                 /* places: power of two minus one */
+    const struct weft__place_of *places; /* component -> column, hashed by id; behind columns */
+    weft__column columns[];              /* [column] */
 } weft__layout;
+
+/* Where the column of a component is: one step from a chunk to a value. component 0: free. */
+typedef struct weft__place_of {
+    uint32_t component;
+    uint32_t offset;
+    uint32_t bytes;
+} weft__place_of;
+
+/* The value of a sized component in a row, or NULL when the component has no column here. */
+static inline char *weft__layout_value(const weft__layout *layout, char *base, uint32_t component,
+                                       uint32_t row)
+{
+    uint32_t i = component & layout->place_mask;
+    for (;; i = (i + 1) & layout->place_mask) {
+        const weft__place_of *place = &layout->places[i];
+        if (place->component == component) return base + place->offset + (size_t)row * place->bytes;
+        if (place->component == 0) return NULL;
+    }
+}
 
 /* The columns of a row: shared by all archetypes whose sized components are the same, so that a
  * chunk can change between them in place. Owned by the world, never freed before it. */

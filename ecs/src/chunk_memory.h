@@ -41,7 +41,5 @@ void weft__chunk_link(weft_world *world, weft__chunk *chunk);
 /* Takes it out of its archetype's list; out of its tuple's list of chunks with room. Owner. */
 void weft__chunk_unlist(weft__chunk *chunk);
 void weft__chunk_room_remove(weft__chunk *chunk);
-/* New order version for every value of a tuple. Owner. */
-void weft__tuple_touch(weft_world *world, const weft__tuple *tuple);
 
 #endif

@@ -34,7 +34,8 @@ static_assert(WEFT__BLOCK_PAGE <= 64 && WEFT__BLOCK_LIMIT % WEFT__BLOCK_PAGE == 
 static_assert(sizeof(weft__slot_line) == 64, "five slots share one cache line");
 
 #define SLAB_MAPPED_BYTES ((size_t)2 << 20) /* slabs of this size on are mapped (huge pages) */
-#define SLAB_BLOCKS_MAX 64u                 /* blocks made ahead at most */
+#define SLAB_BLOCKS_MAPPED (SLAB_MAPPED_BYTES / sizeof(weft__entity_block) + 1)
+#define SLAB_BLOCKS_MAX 64u /* blocks made ahead at most */
 
 /* Memory of some blocks. Constant after it was pushed. */
 struct weft__block_slab {
@@ -55,6 +56,8 @@ void weft__directory_init(weft__directory *directory, weft__memory *memory, cons
     directory->tag_bits = (desc->entity_tag & 15u) << WEFT__ENTITY_TAG_SHIFT;
     directory->with_huge_pages = !desc->without_huge_pages;
     directory->first_room = 0;
+    directory->room_index = 0;
+    directory->room_block = NULL;
     at_init(&directory->x_block_end, 0);
     at_init(&directory->x_lowest_room, WEFT__BLOCK_LIMIT);
     at_init(&directory->x_slabs, NULL);
@@ -308,6 +311,8 @@ weft_result weft__directory_reserve_owner(weft__directory *directory, uint32_t c
     uint64_t needed = (count - room + WEFT__BLOCK_SLOTS - 1) / WEFT__BLOCK_SLOTS;
     if (needed > directory->block_limit - end) return WEFT_LIMIT;
     uint64_t ahead = end / 8 < SLAB_BLOCKS_MAX ? end / 8 : SLAB_BLOCKS_MAX;
+    if (end >= SLAB_BLOCKS_MAPPED && ahead < SLAB_BLOCKS_MAPPED) ahead = SLAB_BLOCKS_MAPPED;
+    if (ahead > directory->block_limit - end) ahead = directory->block_limit - end;
     return blocks_make(directory, (uint32_t)(needed > ahead ? needed : ahead));
 }
 
@@ -334,34 +339,18 @@ void weft__directory_allocate_owner(weft__directory *directory, uint32_t count, 
     }
 }
 
-bool weft__directory_reserve_one_owner(weft__directory *directory)
+bool weft__directory_room_find(weft__directory *directory)
 {
     lowest_room_merge(directory);
-    const weft__entity_block *block =
+    directory->room_index = directory->first_room;
+    directory->room_block =
         weft__directory_block(directory, directory->first_room * WEFT__BLOCK_SLOTS);
-    /* relaxed: idle */
-    return block != NULL && at_load_rlx(&block->x_count) != WEFT__BLOCK_SLOTS;
+    return directory->room_block != NULL;
 }
 
-weft_entity weft__directory_allocate_one_owner(weft__directory *directory, uint64_t location)
+void weft__directory_hint(weft__directory *directory, uint32_t block, bool is_full)
 {
-    uint32_t index = directory->first_room;
-    weft__entity_block *block = weft__directory_block(directory, index * WEFT__BLOCK_SLOTS);
-    uint32_t word = block->first_word;
-    while (~block->used[word] == 0) word++; /* the last word of a tiny block is never all ones */
-    uint32_t bit = bits_lowest(~block->used[word]), slot = word * 64 + bit;
-    block->used[word] |= UINT64_C(1) << bit;
-    block->first_word = word;
-    weft_entity entity;
-    placing place = placing_of(directory, index, 0);
-    slots_fill(block, slot, 1, &place, location, &entity);
-    uint32_t used = at_load_rlx(&block->x_count) + 1; /* relaxed: idle */
-    at_store_rlx(&block->x_count, used);              /* relaxed: idle */
-    if (used == WEFT__BLOCK_SLOTS) {
-        hint_full(directory, index, true);
-        directory->first_room++;
-    }
-    return entity;
+    hint_full(directory, block, is_full);
 }
 
 void weft__directory_free_owner(weft__directory *directory, weft_entity entity)

@@ -74,6 +74,8 @@ typedef struct weft__directory {
     bool with_huge_pages;
     /* owner only */
     uint32_t first_room; /* no block below it has room, but for those x_lowest_room tells */
+    uint32_t room_index; /* block that room_block points to */
+    weft__entity_block *room_block; /* cache for single allocations; NULL until made */
     /* shared atomic: see directory.c */
     weft_a32 x_block_end;   /* one past the highest block made; only grows */
     weft_a32 x_lowest_room; /* lowest block _any gave slots back to since the owner looked */
@@ -95,9 +97,10 @@ weft_result weft__directory_reserve_owner(weft__directory *directory, uint32_t c
  * NULL) gets the handles too. Cannot fail after a reserve of as many. */
 void weft__directory_allocate_owner(weft__directory *directory, uint32_t count, weft_entity *out,
                                     weft_entity *copy, uint64_t location);
-/* One id: reserve (false: use the functions above), then allocate. */
-bool weft__directory_reserve_one_owner(weft__directory *directory);
-weft_entity weft__directory_allocate_one_owner(weft__directory *directory, uint64_t location);
+/* One id, when the lowest block with room has a free slot in its current word; false: use the
+ * functions above. */
+static inline bool weft__directory_allocate_one_owner(weft__directory *directory, uint64_t location,
+                                                      weft_entity *out);
 /* Kills an entity known to be alive. */
 void weft__directory_free_owner(weft__directory *directory, weft_entity entity);
 void weft__directory_free_many_owner(weft__directory *directory, const weft_entity *entities,
@@ -157,6 +160,61 @@ static inline void weft__directory_place(weft__directory *directory, weft_entity
     uint32_t position;
     weft__slot_line *line = weft__directory_slot(directory, entity.index, &position);
     at_store_rlx(&line->x_location[position], location); /* relaxed: as weft__directory_find */
+}
+
+/* ---- the hot single operations of the owner ---- */
+
+/* The block of `first_room` becomes the cached one; false: there is none. */
+bool weft__directory_room_find(weft__directory *directory);
+/* Tells the hint of a block that became full, or is not full any more. */
+void weft__directory_hint(weft__directory *directory, uint32_t block, bool is_full);
+
+static inline bool weft__directory_allocate_one_owner(weft__directory *directory, uint64_t location,
+                                                      weft_entity *out)
+{
+    /* relaxed: the world is idle; so are all below */
+    if (at_load_rlx(&directory->x_lowest_room) != WEFT__BLOCK_LIMIT ||
+        directory->room_index != directory->first_room || directory->room_block == NULL)
+        if (!weft__directory_room_find(directory)) return false;
+    weft__entity_block *block = directory->room_block;
+    uint32_t word = block->first_word, count = at_load_rlx(&block->x_count); /* relaxed: idle */
+    if (word >= WEFT__BLOCK_WORDS || count == WEFT__BLOCK_SLOTS) return false;
+    uint64_t used = block->used[word];
+    if (~used == 0) return false;
+    uint32_t slot = word * 64 + (uint32_t)__builtin_ctzll(~used);
+    if (slot >= WEFT__BLOCK_SLOTS) return false;
+    block->used[word] = used | (used + 1); /* sets the lowest zero */
+    weft__slot_line *line = &block->lines[slot / WEFT__LINE_SLOTS];
+    uint32_t position = slot % WEFT__LINE_SLOTS;
+    uint32_t version = at_load_rlx(&line->x_version[position]) + 1; /* relaxed: idle */
+    at_store_rlx(&line->x_version[position], version);              /* relaxed: idle */
+    at_store_rlx(&line->x_location[position], location);            /* relaxed: idle */
+    at_store_rlx(&block->x_count, count + 1);                       /* relaxed: idle */
+    out->index = (directory->first_room * WEFT__BLOCK_SLOTS + slot) ^ directory->tag_bits;
+    out->version = version;
+    if (count + 1 == WEFT__BLOCK_SLOTS)
+        weft__directory_hint(directory, directory->first_room, true);
+    return true;
+}
+
+/* Kills the entity whose slot was found; false: its version is the last one, or the block was full
+ * (then use weft__directory_free_owner, nothing was done). */
+static inline bool weft__directory_kill_owner(weft__directory *directory, weft_entity entity)
+{
+    uint32_t index = entity.index ^ directory->tag_bits, home = index / WEFT__BLOCK_SLOTS;
+    weft__entity_block *block = weft__directory_block(directory, index);
+    uint32_t slot = index % WEFT__BLOCK_SLOTS,
+             count = at_load_rlx(&block->x_count); /* relaxed: idle */
+    if (entity.version == WEFT__VERSION_LAST || count == WEFT__BLOCK_SLOTS) return false;
+    weft__slot_line *line = &block->lines[slot / WEFT__LINE_SLOTS];
+    uint32_t position = slot % WEFT__LINE_SLOTS;
+    at_store_rlx(&line->x_location[position], 0);                 /* relaxed: idle */
+    at_store_rlx(&line->x_version[position], entity.version + 1); /* relaxed: idle */
+    at_store_rlx(&block->x_count, count - 1);                     /* relaxed: idle */
+    block->used[slot / 64] &= ~(UINT64_C(1) << slot % 64);
+    if (slot / 64 < block->first_word) block->first_word = slot / 64;
+    if (home < directory->first_room) directory->first_room = home;
+    return true;
 }
 
 /* ---- the rest: owner ---- */

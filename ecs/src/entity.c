@@ -1,7 +1,7 @@
 /* entity.c: operations on single entities: look-up, values, add, remove, destroy, set archetype,
  * swap. The moves themselves are in move.c; arrays are in entity_many.c. */
 #include "batch.h"
-#include "structure.h"
+#include "row.h"
 
 #include <string.h>
 
@@ -74,15 +74,28 @@ static const weft__type_slot *slot_find(const weft__chunk *chunk, weft_component
     return weft__archetype_slot(chunk->archetype, component.id);
 }
 
+/* The rest of weft_entity_get: values of chunks, and errors. */
+static __attribute__((noinline, cold)) const void *
+get_slowly(const weft_world *world, weft_entity entity, weft_component component)
+{
+    uint32_t row;
+    const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
+    const weft__type_slot *slot = chunk == NULL ? NULL : slot_find(chunk, component);
+    const void *value = slot == NULL ? NULL : value_of(chunk, row, slot);
+    if (value == NULL) no_value(world, entity, component);
+    return value;
+}
+
 const void *weft_entity_get(const weft_world *world, weft_entity entity, weft_component component)
 {
     if (world == NULL) return NULL;
     uint32_t row;
     const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
-    const weft__type_slot *slot = chunk == NULL ? NULL : slot_find(chunk, component);
-    const void *value = slot == NULL ? NULL : value_of(chunk, row, slot);
-    if (__builtin_expect(value == NULL, 0)) no_value(world, entity, component);
-    return value;
+    if (__builtin_expect(chunk != NULL && component.id != 0, 1)) {
+        const char *value = weft__layout_value(chunk->layout, chunk->base, component.id, row);
+        if (__builtin_expect(value != NULL, 1)) return value;
+    }
+    return get_slowly(world, entity, component);
 }
 
 static void slot_stamp(const weft_world *world, const weft__chunk *chunk, uint32_t row,
@@ -257,9 +270,11 @@ weft_result weft_entity_destroy(weft_world *world, weft_entity entity)
     uint32_t slow = WEFT__HAS_CLEANUP | WEFT__HAS_LINKED_GROUP | WEFT__IS_RESIDUE;
     if (__builtin_expect((chunk->archetype->flags & slow) != 0, 0))
         return weft__destroy_all(world, &entity, 1);
-    weft__directory_free_owner(&world->directory, entity);
-    weft__rows_discard(world, NULL, chunk, NULL, row, 1);
-    weft__row_close(world, chunk, row);
+    if (!weft__directory_kill_owner(&world->directory, entity))
+        weft__directory_free_owner(&world->directory, entity);
+    if ((chunk->archetype->flags & WEFT__NEEDS_DESTRUCT) != 0)
+        weft__rows_discard(world, NULL, chunk, NULL, row, 1);
+    weft__row_end(world, chunk, row);
     return WEFT_OK;
 }
 

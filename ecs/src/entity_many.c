@@ -1,7 +1,7 @@
 /* entity_many.c: creation of entities (one, many, with data), changes of many entities at once, and
  * gathering of values. All or none: room is reserved before anything is written. */
 #include "batch.h"
-#include "structure.h"
+#include "row.h"
 
 #include <string.h>
 
@@ -38,23 +38,41 @@ weft_result weft__rows_create(weft_world *world, weft__tuple *tuple, uint32_t co
     return result;
 }
 
+/* One row in the columns and versions of a chunk. */
+static inline void row_fill(const weft_world *world, const weft__chunk *chunk, uint32_t row)
+{
+    const weft__layout *layout = chunk->layout;
+    for (uint32_t column = 1; column < layout->column_count && !chunk->is_zero; column++) {
+        size_t bytes = layout->columns[column].bytes;
+        weft__value_zero(chunk->base + layout->columns[column].offset + row * bytes, bytes);
+    }
+    uint32_t types = chunk->archetype->type_count, slices = layout->slice_count;
+    weft_a32 *x_version = chunk->x_versions + (row >> layout->slice_shift);
+    for (uint32_t type = 0; type < types; type++, x_version += slices)
+        weft__stamp(x_version, world->version);
+}
+
 weft_entity weft_entity_create(weft_world *world, weft_archetype handle)
 {
     weft_entity entity = {0, 0};
     if (world == NULL || weft__idle(world, "weft_entity_create") != WEFT_OK) return entity;
-    weft__archetype *archetype = weft__archetype_at(world, handle);
-    if (archetype == NULL) return entity;
+    if (handle.id - 1 >= world->archetype_count) {
+        weft__archetype_at(world, handle);
+        return entity;
+    }
+    weft__archetype *archetype = world->archetypes[handle.id - 1];
     weft__chunk *chunk = archetype->tuple0->room;
-    if (chunk == NULL || !weft__directory_reserve_one_owner(&world->directory)) {
+    if (chunk == NULL || (archetype->flags & WEFT__NEEDS_CONSTRUCT) != 0 ||
+        !weft__directory_allocate_one_owner(&world->directory, weft__location(chunk, chunk->count),
+                                            &entity)) {
         weft__rows_create(world, archetype->tuple0, 1, &entity);
         return entity;
     }
     uint32_t row = chunk->count++;
-    entity = weft__directory_allocate_one_owner(&world->directory, weft__location(chunk, row));
     weft__chunk_entities(chunk)[row] = entity;
+    row_fill(world, chunk, row);
     weft__chunk_count_rows(world, chunk, 1);
-    if (chunk->count == chunk->capacity) weft__chunk_room_update(chunk);
-    weft__rows_fill(world, chunk, row, 1);
+    if (__builtin_expect(chunk->count == chunk->capacity, 0)) weft__chunk_room_update(chunk);
     return entity;
 }
 
@@ -232,6 +250,29 @@ weft_result weft_entity_change_many(weft_world *world, const weft_entity *entiti
 
 /* ---- gather ---- */
 
+enum { GATHER_BATCH = 32 };
+
+/* Looks up to GATHER_BATCH entities up in three passes, so that their cache misses overlap: slots,
+ * then places of the values, then copies. Returns how many were copied. */
+static uint32_t gather_batch(const weft_world *world, const weft_entity *entities, uint32_t count,
+                             const weft__type *type, char *out)
+{
+    const char *values[GATHER_BATCH];
+    uint32_t position, row, n = 0;
+    for (uint32_t i = 0; i < count; i++)
+        __builtin_prefetch(weft__directory_slot(&world->directory, entities[i].index, &position));
+    for (; n < count; n++) {
+        const weft__chunk *chunk = weft__entity_chunk(world, entities[n], &row);
+        if (chunk == NULL) break;
+        values[n] = weft__layout_value(chunk->layout, chunk->base, type->id, row);
+        if (values[n] == NULL) break;
+        __builtin_prefetch(values[n]);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        weft__value_copy(out + i * (size_t)type->value_bytes, values[i], type->value_bytes);
+    return n;
+}
+
 weft_result weft_entity_gather(const weft_world *world, const weft_entity *entities, uint32_t count,
                                weft_component component, void *out)
 {
@@ -240,11 +281,21 @@ weft_result weft_entity_gather(const weft_world *world, const weft_entity *entit
     if (type == NULL) return weft__error_component(world, component);
     if ((entities == NULL || out == NULL) && count != 0)
         return weft__error_argument(world, "weft_entity_gather");
+    if (type->value_bytes == 0 || (type->desc.flags & WEFT_BUFFER) != 0)
+        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
+                           "weft_entity_gather: component \"%s\" has no plain column",
+                           type->desc.name);
     char *to = out;
-    for (uint32_t i = 0; i < count; i++, to += type->desc.size) {
-        const void *value = weft_entity_get(world, entities[i], component);
-        if (value == NULL) return world->error->code;
-        memcpy(to, value, type->desc.size);
+    for (uint32_t i = 0; i < count;) {
+        uint32_t n = count - i < GATHER_BATCH ? count - i : GATHER_BATCH;
+        uint32_t copied = gather_batch(world, entities + i, n, type, to);
+        if (copied < n) {
+            if (!weft_entity_is_alive(world, entities[i + copied]))
+                return weft__error_stale(world, entities[i + copied]);
+            return weft__error_absent(world, entities[i + copied], component);
+        }
+        to += (size_t)n * type->value_bytes;
+        i += n;
     }
     return WEFT_OK;
 }

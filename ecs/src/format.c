@@ -138,9 +138,29 @@ weft__format *weft__format_obtain(weft_world *world, const weft__type *const *co
     return format;
 }
 
+static uint32_t place_count(const weft__format *format)
+{
+    return (uint32_t)bits_round_up_power_of_two(2 * (uint64_t)format->column_count);
+}
+
 static size_t layout_bytes(const weft__format *format)
 {
-    return sizeof(weft__layout) + format->column_count * sizeof(weft__column);
+    return sizeof(weft__layout) + format->column_count * sizeof(weft__column) +
+           place_count(format) * sizeof(weft__place_of);
+}
+
+static void places_fill(weft__layout *layout, const weft__format *format)
+{
+    weft__place_of *places = (weft__place_of *)(void *)(layout->columns + layout->column_count);
+    layout->places = places;
+    layout->place_mask = place_count(format) - 1;
+    for (uint32_t i = 0; i <= layout->place_mask; i++) places[i] = (weft__place_of){0};
+    for (uint32_t column = 1; column < layout->column_count; column++) {
+        uint32_t component = format->types[column]->id, k = component & layout->place_mask;
+        while (places[k].component != 0) k = (k + 1) & layout->place_mask;
+        places[k] = (weft__place_of){component, layout->columns[column].offset,
+                                     layout->columns[column].bytes};
+    }
 }
 
 static weft__layout *layout_make(weft_world *world, const weft__format *format, uint32_t size_class)
@@ -163,6 +183,7 @@ static weft__layout *layout_make(weft_world *world, const weft__format *format, 
         offset += (uint32_t)bits_align_up((size_t)rows * value, WEFT__COLUMN_ALIGNMENT);
     }
     WEFT_ASSERT(offset <= weft__class_bytes(size_class) && rows != 0);
+    places_fill(layout, format);
     return layout;
 }
 

@@ -3,7 +3,7 @@
  * that can fail comes first. */
 #include "bits.h"
 #include "chunk_memory.h"
-#include "structure.h"
+#include "row.h"
 
 #include <string.h>
 
@@ -33,92 +33,48 @@ weft_result weft__rows_move(weft_world *world, weft__chunk *from, const uint32_t
 
 /* ---- one row ---- */
 
-static inline void value_copy(char *to, const char *from, size_t bytes)
-{
-    if (bytes == 12)
-        memcpy(to, from, 12);
-    else if (bytes == 8)
-        memcpy(to, from, 8);
-    else if (bytes == 4)
-        memcpy(to, from, 4);
-    else
-        memcpy(to, from, bytes);
-}
-
-/* The versions of one row's slice follow it; the owner is alone, so plain stores will do. */
-static void version_follow(weft_a32 *x_to, const weft_a32 *x_from)
-{
-    uint32_t version = at_load_rlx(x_from), now = at_load_rlx(x_to); /* relaxed: idle */
-    if (version != now && version != 0 && (now == 0 || (int32_t)(version - now) > 0))
-        at_store_rlx(x_to, version); /* relaxed: idle */
-}
-
-static void row_copy_types(const weft_world *world, const weft__plan *plan, const weft__chunk *from,
-                           uint32_t row, const weft__chunk *to, uint32_t to_row)
+static inline void row_copy_types(const weft_world *world, const weft__plan *plan,
+                                  const weft__chunk *from, uint32_t row, const weft__chunk *to,
+                                  uint32_t to_row)
 {
     uint32_t s = row >> from->layout->slice_shift, t = to_row >> to->layout->slice_shift;
-    for (uint32_t i = 0; i < plan->kept_count; i++) {
-        uint32_t a = plan->kept[2 * i], b = plan->kept[2 * i + 1];
-        version_follow(weft__chunk_versions(to, b) + t, weft__chunk_versions(from, a) + s);
-    }
+    uint32_t from_slices = from->layout->slice_count, to_slices = to->layout->slice_count;
+    for (uint32_t i = 0; i < plan->kept_count; i++)
+        weft__version_follow(to->x_versions + plan->kept[2 * i + 1] * to_slices + t,
+                             from->x_versions + plan->kept[2 * i] * from_slices + s);
     for (uint32_t i = 0; i < plan->new_type_count; i++)
-        weft__stamp(weft__chunk_versions(to, plan->new_types[i]) + t, world->version);
+        weft__stamp(to->x_versions + plan->new_types[i] * to_slices + t, world->version);
 }
 
-static void row_copy(weft_world *world, const weft__plan *plan, const weft__chunk *from,
-                     uint32_t row, weft__chunk *to, uint32_t to_row)
+static inline void row_copy(weft_world *world, const weft__plan *plan, const weft__chunk *from,
+                            uint32_t row, const weft__chunk *to, uint32_t to_row)
 {
-    uint64_t bytes = 0;
     weft_entity entity = weft__chunk_entities(from)[row];
     weft__chunk_entities(to)[to_row] = entity;
+    weft__directory_place(&world->directory, entity, weft__location(to, to_row));
+    const weft__column *from_columns = from->layout->columns, *to_columns = to->layout->columns;
     for (uint32_t i = 0; i < plan->copy_count; i++) {
         const weft__column_copy *copy = &plan->copies[i];
-        char *target = to->base + to->layout->columns[copy->to].offset;
-        const char *source = from->base + from->layout->columns[copy->from].offset;
-        value_copy(target + (size_t)to_row * copy->bytes, source + (size_t)row * copy->bytes,
-                   copy->bytes);
-        bytes += copy->bytes;
+        weft__value_copy(to->base + to_columns[copy->to].offset + (size_t)to_row * copy->bytes,
+                         from->base + from_columns[copy->from].offset + (size_t)row * copy->bytes,
+                         copy->bytes);
     }
     for (uint32_t i = 0; i < plan->added_count; i++) {
-        const weft__type *type = to->archetype->format->types[plan->added[i]];
-        char *value = weft__chunk_value(to, plan->added[i], to_row);
-        if (!to->is_zero) memset(value, 0, type->value_bytes);
-        weft__type_construct_zeroed(type, value, 1);
+        const weft__column *place = &to_columns[plan->added[i]];
+        char *value = to->base + place->offset + (size_t)to_row * place->bytes;
+        if (!to->is_zero) weft__value_zero(value, place->bytes);
+        if (__builtin_expect((plan->to->flags & WEFT__NEEDS_CONSTRUCT) != 0, 0))
+            weft__type_construct_zeroed(plan->to->format->types[plan->added[i]], value, 1);
     }
     row_copy_types(world, plan, from, row, to, to_row);
-    weft__directory_place(&world->directory, entity, weft__location(to, to_row));
     /* relaxed: statistics, and the owner is alone */
     at_store_rlx(&world->x_rows_moved, at_load_rlx(&world->x_rows_moved) + 1);
-    at_store_rlx(&world->x_bytes_moved, at_load_rlx(&world->x_bytes_moved) + bytes);
-}
-
-/* Swap-back of one row of a chunk without enableable types. */
-static void row_close(weft_world *world, weft__chunk *chunk, uint32_t row)
-{
-    uint32_t last = --chunk->count;
-    chunk->is_zero = false;
-    if (row == last) return;
-    for (uint32_t column = 0; column < chunk->layout->column_count; column++) {
-        const weft__column *place = &chunk->layout->columns[column];
-        char *values = chunk->base + place->offset;
-        value_copy(values + (size_t)row * place->bytes, values + (size_t)last * place->bytes,
-                   place->bytes);
-    }
-    weft__directory_place(&world->directory, weft__chunk_entities(chunk)[row],
-                          weft__location(chunk, row));
-    uint32_t shift = chunk->layout->slice_shift, s = row >> shift, t = last >> shift;
-    for (uint32_t type = 0; type < chunk->archetype->type_count && s != t; type++)
-        version_follow(weft__chunk_versions(chunk, type) + s,
-                       weft__chunk_versions(chunk, type) + t);
+    at_store_rlx(&world->x_bytes_moved, at_load_rlx(&world->x_bytes_moved) + plan->copy_bytes);
 }
 
 void weft__row_close(weft_world *world, weft__chunk *chunk, uint32_t row)
 {
-    if (chunk->archetype->enableable_count == 0)
-        row_close(world, chunk, row);
-    else
-        weft__rows_close(world, chunk, NULL, row, 1);
-    weft__chunk_settle(world, chunk, 1);
+    weft__row_end(world, chunk, row);
 }
 
 weft_result weft__row_move(weft_world *world, weft__chunk *from, uint32_t row, weft__tuple *to)
@@ -130,15 +86,16 @@ weft_result weft__row_move_by(weft_world *world, const weft__plan *plan, weft__c
                               uint32_t row, weft__tuple *to)
 {
     weft__chunk *target = to->room;
-    uint32_t enableable = plan->from->enableable_count, shared = plan->to->shared_count;
-    if (target == NULL || target == from || (enableable | shared) != 0)
+    uint32_t slow = plan->from->enableable_count | plan->to->shared_count;
+    if (__builtin_expect(target == NULL || target == from || slow != 0, 0))
         return weft__rows_move(world, from, NULL, row, 1, to);
     uint32_t to_row = target->count++;
     row_copy(world, plan, from, row, target, to_row);
     weft__chunk_count_rows(world, target, 1);
-    if (target->count == target->capacity) weft__chunk_room_update(target);
-    weft__rows_discard(world, plan, from, NULL, row, 1);
-    weft__row_close(world, from, row);
+    if (__builtin_expect(target->count == target->capacity, 0)) weft__chunk_room_update(target);
+    if (__builtin_expect((plan->from->flags & WEFT__NEEDS_DESTRUCT) != 0, 0))
+        weft__rows_discard(world, plan, from, NULL, row, 1);
+    weft__row_end(world, from, row);
     return WEFT_OK;
 }
 

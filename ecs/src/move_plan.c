@@ -33,6 +33,8 @@ static void plan_count(weft__plan *plan)
         plan->kept_count += from != WEFT__NONE && to != WEFT__NONE ? 1 : 0;
         plan->new_type_count += from == WEFT__NONE ? 1 : 0;
         plan->copy_count += has_from_column && has_to_column ? 1 : 0;
+        if (has_from_column && has_to_column)
+            plan->copy_bytes += plan->from->types[from].type->value_bytes;
         plan->added_count += !has_from_column && has_to_column ? 1 : 0;
         plan->dropped_count += has_from_column && !has_to_column ? 1 : 0;
     }
@@ -126,8 +128,8 @@ static bool edges_grow(weft_world *world, weft__archetype *archetype)
     return true;
 }
 
-static const weft__plan *edge_make(weft_world *world, weft__archetype *archetype,
-                                   uint32_t component, bool is_remove)
+const weft__plan *weft__archetype_edge_make(weft_world *world, weft__archetype *archetype,
+                                            uint32_t component, bool is_remove)
 {
     if (!edges_grow(world, archetype)) {
         weft__error_memory(world, "move between archetypes");
@@ -143,16 +145,6 @@ static const weft__plan *edge_make(weft_world *world, weft__archetype *archetype
     *edge_slot(archetype, key) = (weft__edge){.key = key, .plan = (weft__plan *)(uintptr_t)plan};
     archetype->edge_count++;
     return plan;
-}
-
-const weft__plan *weft__archetype_edge(weft_world *world, weft__archetype *archetype,
-                                       uint32_t component, bool is_remove)
-{
-    if (archetype->edges != NULL) {
-        const weft__edge *edge = edge_slot(archetype, component << 1 | (is_remove ? 1u : 0u));
-        if (edge->key != 0) return edge->plan;
-    }
-    return edge_make(world, archetype, component, is_remove);
 }
 
 void weft__plans_fini(weft_world *world, weft__archetype *archetype)

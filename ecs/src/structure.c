@@ -396,12 +396,3 @@ void weft__rows_close(weft_world *world, weft__chunk *chunk, const uint32_t *row
     chunk->count -= count;
     chunk->is_zero = false;
 }
-
-void weft__chunk_settle(weft_world *world, weft__chunk *chunk, uint32_t removed)
-{
-    weft__chunk_count_rows(world, chunk, -(int64_t)removed);
-    if (chunk->count == 0)
-        weft__chunk_release(world, chunk);
-    else
-        weft__chunk_room_update(chunk);
-}

@@ -33,8 +33,21 @@ weft__chunk *weft__chunk_create(weft_world *world, weft__tuple *tuple, uint32_t 
 void weft__chunk_release(weft_world *world, weft__chunk *chunk);
 /* Puts the chunk in or out of its tuple's list of chunks with room, as its count says. */
 void weft__chunk_room_update(weft__chunk *chunk);
+/* New order version for every value of a tuple. */
+void weft__tuple_touch(weft_world *world, const weft__tuple *tuple);
 /* `count` rows came (or, negative, went): totals, nonempty, order versions, shared values. */
-void weft__chunk_count_rows(weft_world *world, weft__chunk *chunk, int64_t count);
+static inline void weft__chunk_count_rows(weft_world *world, weft__chunk *chunk, int64_t count)
+{
+    weft__archetype *archetype = chunk->archetype;
+    uint64_t before = archetype->entity_count, after = before + (uint64_t)count;
+    archetype->entity_count = after;
+    chunk->tuple->rows += (uint64_t)count;
+    chunk->order_version = archetype->order_version = world->version;
+    world->structure_version++;
+    if (__builtin_expect(before == 0 || after == 0, 0) && (before == 0) != (after == 0))
+        world->nonempty[(archetype->id - 1) / 64] ^= UINT64_C(1) << (archetype->id - 1) % 64;
+    if (__builtin_expect(archetype->shared_count != 0, 0)) weft__tuple_touch(world, chunk->tuple);
+}
 /* World end: destructs every row and frees all chunks. */
 void weft__chunks_fini(weft_world *world);
 
@@ -78,7 +91,14 @@ void weft__rows_close(weft_world *world, weft__chunk *chunk, const uint32_t *row
 
 /* After weft__rows_close: `removed` rows leave the totals; the chunk goes to the list of chunks
  * with room, or is released when it is empty. Versions of order are stamped. */
-void weft__chunk_settle(weft_world *world, weft__chunk *chunk, uint32_t removed);
+static inline void weft__chunk_settle(weft_world *world, weft__chunk *chunk, uint32_t removed)
+{
+    weft__chunk_count_rows(world, chunk, -(int64_t)removed);
+    if (__builtin_expect(chunk->count == 0, 0))
+        weft__chunk_release(world, chunk);
+    else if (!chunk->has_room)
+        weft__chunk_room_update(chunk);
+}
 
 /* ---- whole operations: owner, serial ---- */
 

@@ -28,7 +28,7 @@
 #define WEFT__SEGMENT_LIMIT 256
 #endif
 #ifndef WEFT__RESERVATIONS_KEPT
-#define WEFT__RESERVATIONS_KEPT 4u /* empty reservations that stay mapped */
+#define WEFT__RESERVATIONS_KEPT 32u /* empty reservations that stay mapped */
 #endif
 
 #define WEFT__MEGACHUNK_BYTES (WEFT__MEGACHUNK_UNITS * WEFT__UNIT_BYTES)

@@ -1,0 +1,77 @@
+/* row.h: the steps of moving or removing one row, inline: what single add, remove, create and
+ * destroy are made of. Owner, world idle, so every load and store of a shared word is relaxed. */
+#ifndef WEFT_ROW_H
+#define WEFT_ROW_H
+
+#include "structure.h"
+
+#include <string.h>
+
+/* Copies one value; the common sizes without a call. */
+static inline void weft__value_copy(char *to, const char *from, size_t bytes)
+{
+    if (bytes == 12)
+        memcpy(to, from, 12);
+    else if (bytes == 8)
+        memcpy(to, from, 8);
+    else if (bytes == 4)
+        memcpy(to, from, 4);
+    else
+        memcpy(to, from, bytes);
+}
+
+/* Zeroes one value. */
+static inline void weft__value_zero(char *to, size_t bytes)
+{
+    if (bytes == 12)
+        memset(to, 0, 12);
+    else if (bytes == 8)
+        memset(to, 0, 8);
+    else if (bytes == 4)
+        memset(to, 0, 4);
+    else
+        memset(to, 0, bytes);
+}
+
+/* A slice takes over the version of another one when that is newer (wrap-safe, 0 is oldest). */
+static inline void weft__version_follow(weft_a32 *x_to, const weft_a32 *x_from)
+{
+    uint32_t version = at_load_rlx(x_from), now = at_load_rlx(x_to); /* relaxed: idle */
+    if (__builtin_expect(version == now, 1)) return;
+    if (version != 0 && (now == 0 || (int32_t)(version - now) > 0))
+        at_store_rlx(x_to, version); /* relaxed: idle */
+}
+
+/* Fills the hole of a removed row with the last row; no enableable types. */
+static inline void weft__row_swap_back(weft_world *world, weft__chunk *chunk, uint32_t row)
+{
+    uint32_t last = --chunk->count;
+    const weft__layout *layout = chunk->layout;
+    chunk->is_zero = false;
+    if (row == last) return;
+    char *base = chunk->base;
+    weft_entity moved = ((weft_entity *)(void *)base)[last];
+    ((weft_entity *)(void *)base)[row] = moved;
+    weft__directory_place(&world->directory, moved, weft__location(chunk, row));
+    for (uint32_t column = 1; column < layout->column_count; column++) {
+        size_t bytes = layout->columns[column].bytes;
+        char *values = base + layout->columns[column].offset;
+        weft__value_copy(values + row * bytes, values + last * bytes, bytes);
+    }
+    uint32_t s = row >> layout->slice_shift, t = last >> layout->slice_shift;
+    for (uint32_t type = 0; type < chunk->archetype->type_count && s != t; type++)
+        weft__version_follow(weft__chunk_versions(chunk, type) + s,
+                             weft__chunk_versions(chunk, type) + t);
+}
+
+/* Removes one row whose id or new place is settled already. */
+static inline void weft__row_end(weft_world *world, weft__chunk *chunk, uint32_t row)
+{
+    if (__builtin_expect(chunk->archetype->enableable_count == 0, 1))
+        weft__row_swap_back(world, chunk, row);
+    else
+        weft__rows_close(world, chunk, NULL, row, 1);
+    weft__chunk_settle(world, chunk, 1);
+}
+
+#endif
