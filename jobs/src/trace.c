@@ -5,10 +5,6 @@
 #include "pool.h"
 #include "trace_ring.h"
 
-#if defined(__clang__) /* the probes of sys/sdt.h end in an empty variadic part */
-#pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
-#endif
-
 /* Ring and events in one block. Owner: the worker's ring; constant but for the ring's content. */
 struct weft__trace_buffer {
     trace_ring ring;

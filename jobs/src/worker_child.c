@@ -78,11 +78,22 @@ static bool help(weft_job_context *worker, weft__child *child)
     return true;
 }
 
-/* Waits until a taken child is done: helps, spins, then sleeps. */
-static void await_taken(weft_job_context *worker, weft__child *child)
+/* Whether a taken child has been joined. Helping may start children of its own, and make room for
+ * them by passing over children that are done: those are joined, and their slots may be in use
+ * again. */
+static bool is_joined(const weft__child_stack *stack, uint64_t index)
 {
+    return index < stack->floor ||
+           at_load_acq(&weft__child_at(stack, index)->x_state) == WEFT__CHILD_DONE; /* C4 */
+}
+
+/* Waits until a taken child is done: helps, spins, then sleeps. */
+static void await_taken(weft_job_context *worker, uint64_t index)
+{
+    weft__child_stack *stack = &worker->children;
+    weft__child *child = weft__child_at(stack, index);
     weft__spin spin = {0};
-    while (at_load_acq(&child->x_state) != WEFT__CHILD_DONE) { /* C4 */
+    while (!is_joined(stack, index)) {
         if (help(worker, child)) {
             spin = (weft__spin){0};
             continue;
@@ -98,14 +109,14 @@ static void await_taken(weft_job_context *worker, weft__child *child)
 static void join_taken(weft_job_context *worker, weft__first_error *error)
 {
     weft__child_stack *stack = &worker->children;
-    uint64_t base = worker->frame_base > stack->floor ? worker->frame_base : stack->floor;
-    for (uint64_t i = stack->bottom; i > base;) {
+    for (uint64_t i = stack->bottom; i > worker->frame_base && i > stack->floor;) {
         if (i == stack->joined_high && stack->joined_low < i) { /* joined by a frame above ours */
             i = stack->joined_low;
             continue;
         }
-        weft__child *child = weft__child_at(stack, --i);
-        await_taken(worker, child);
+        await_taken(worker, --i);
+        if (i < stack->floor) break; /* passed over: done, without an error */
+        weft__child *child = weft__child_at(stack, i);
         note_error(error, child->code, i);
         child->code = 0; /* a frame below must not see it again */
     }
