@@ -9,13 +9,14 @@
 
 #include <string.h>
 
-/* Known transitions, by archetype and component; owned by the world's scratch, written by the owner
- * between parallel steps. Open addressing; key 0 = free. */
+/* A known transition; key 0 = free slot. A value. */
 typedef struct transition {
     uint64_t key; /* archetype id << 33 | component << 1 | is_remove */
     weft__archetype *to;
 } transition;
 
+/* Known transitions by open addressing; owned by the world's scratch, written by the owner between
+ * parallel steps, read by workers in them. */
 typedef struct transitions {
     transition *slots;
     uint32_t mask;

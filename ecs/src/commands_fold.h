@@ -2,8 +2,8 @@
  *
  *   collect  (parallel over segments)  where is each target now: chunk and row;
  *   group    (owner)                   runs of commands per chunk, in order of effect;
- *   fold     (parallel over chunks)    per row, the archetype it ends in, or its end; rows that end in
- *                                      the same archetype become one group, in row order;
+ *   fold     (parallel over chunks)    per row, the archetype it ends in, or its end; rows that end
+ *                                      in the same archetype become one group, in row order;
  *   plan     (owner)                   destination rows for every group: everything that can fail;
  *   copy     (parallel over pieces)    columns, ids, then recorded values;
  *   close    (parallel over chunks)    holes are filled, ids of the dead given back;

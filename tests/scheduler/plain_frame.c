@@ -1,0 +1,299 @@
+/* plain_frame.c: steps of small worlds: order, access, commands, conditions, rates. Every test
+ * runs on one and on three workers, with every stage forced onto the pool. */
+#include <weft/weft.h>
+
+#include "plain.h"
+
+#include <string.h>
+
+typedef struct position {
+    float x, y;
+} position;
+typedef struct velocity {
+    float x, y;
+} velocity;
+typedef struct link {
+    weft_entity other;
+    uint32_t value, padding;
+} link;
+
+/* A world with three plain components and a tag. */
+typedef struct fixture {
+    weft_world *world;
+    weft_component position, velocity, link, marked;
+} fixture;
+
+static const weft_field link_fields[] = {{"other", WEFT_FIELD_ENTITY, offsetof(link, other), 0}};
+
+static fixture begin(uint32_t workers)
+{
+    fixture f;
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = workers}, &f.world));
+    f.position = WEFT_COMPONENT(f.world, position);
+    f.velocity = WEFT_COMPONENT(f.world, velocity);
+    f.link = weft_component_create(f.world, &(weft_component_desc){.name = "link",
+                                                                   .size = sizeof(link),
+                                                                   .fields = link_fields,
+                                                                   .field_count = 1});
+    f.marked = WEFT_TAG(f.world, marked);
+    CHECK(f.link.id != 0 && f.marked.id != 0);
+    CHECK_OK(weft_schedule_set(f.world, &(weft_schedule_options){.always_parallel = workers > 1}));
+    return f;
+}
+
+static void end(fixture *f)
+{
+    CHECK_OK(weft_world_validate(f->world));
+    CHECK_OK(weft_world_destroy(f->world));
+}
+
+static void make_movers(fixture *f, uint32_t count, weft_entity *out)
+{
+    CHECK_OK(weft_entity_create_many(f->world, (weft_component[]){f->position, f->velocity}, 2,
+                                     count, out));
+}
+
+static void on_workers(void (*test)(uint32_t workers))
+{
+    test(1);
+    test(3);
+}
+
+/* ---- rows ---- */
+
+static void set_velocity(weft_slice *s, void *user)
+{
+    (void)user;
+    velocity *v = weft_slice_write(s, 0);
+    for (uint32_t i = 0; i < weft_slice_count(s); i++) {
+        v[i].x = (float)(s->first + i);
+        v[i].y = 1;
+    }
+}
+
+static void move(weft_slice *s, void *user)
+{
+    (void)user;
+    position *p = weft_slice_write(s, 0);
+    const velocity *v = weft_slice_read(s, 1);
+    for (uint32_t i = 0; i < weft_slice_count(s); i++) {
+        p[i].x += v[i].x * weft_slice_dt(s);
+        p[i].y += v[i].y * weft_slice_dt(s);
+    }
+}
+
+static weft_system add_move(fixture *f)
+{
+    return weft_system_create(f->world,
+                              &(weft_system_desc){.name = "move",
+                                                  .run = move,
+                                                  .query.terms = {{f->position, WEFT_WRITE, 0, 0},
+                                                                  {f->velocity, 0, 0, 0}}});
+}
+
+static weft_system add_set_velocity(fixture *f)
+{
+    return weft_system_create(
+        f->world, &(weft_system_desc){.name = "set_velocity",
+                                      .run = set_velocity,
+                                      .query.terms = {{f->velocity, WEFT_WRITE, 0, 0}}});
+}
+
+static void rows_move(uint32_t workers)
+{
+    fixture f = begin(workers);
+    static weft_entity entities[5000];
+    make_movers(&f, 5000, entities);
+    weft_system set = add_set_velocity(&f), mover = add_move(&f);
+    CHECK(set.id != 0 && mover.id != 0);
+    for (uint32_t i = 0; i < 4; i++) CHECK_OK(weft_world_step(f.world, 0.5f));
+    for (uint32_t i = 0; i < 5000; i++) {
+        const position *p = weft_entity_get(f.world, entities[i], f.position);
+        CHECK_F64((double)p->x, 2.0 * i, 1e-3);
+        CHECK_F64((double)p->y, 2.0, 1e-6);
+    }
+    weft_system_stats stats;
+    CHECK_OK(weft_system_stats_get(f.world, mover, &stats));
+    CHECK_U64(stats.rows, 5000);
+    CHECK_U64(stats.runs, 4);
+    CHECK_U64(stats.is_fused, 1);
+    weft_frame_stats frame;
+    weft_frame_stats_get(f.world, &frame);
+    CHECK_U64(frame.stages, 1);
+    CHECK_U64(frame.frames, 4);
+    end(&f);
+}
+
+PLAIN_TEST(fused_systems_run_in_order_on_every_row)
+{
+    on_workers(rows_move);
+}
+
+/* ---- commands ---- */
+
+static void mark_all(weft_slice *s, void *user)
+{
+    fixture *f = user;
+    const weft_entity *entities = weft_slice_entities(s);
+    weft_commands *commands = weft_slice_commands(s);
+    for (uint32_t i = 0; i < weft_slice_count(s); i++)
+        CHECK_OK(weft_commands_add(commands, entities[i], f->marked));
+}
+
+static void count_rows(weft_slice *s, void *user)
+{
+    uint64_t *rows = user;
+    *rows += weft_slice_count(s);
+}
+
+static void sync_before_observer(uint32_t workers)
+{
+    fixture f = begin(workers);
+    make_movers(&f, 3000, NULL);
+    uint64_t rows = 0;
+    weft_system marker = weft_system_create(
+        f.world, &(weft_system_desc){.name = "mark",
+                                     .run = mark_all,
+                                     .user = &f,
+                                     .effects = WEFT_RECORDS_ADD,
+                                     .records = {f.marked},
+                                     .query.terms = {{f.position, 0, 0, 0},
+                                                     {f.marked, WEFT_NO_ACCESS, WEFT_ABSENT, 0}}});
+    weft_system counter = weft_system_create(
+        f.world, &(weft_system_desc){.name = "count",
+                                     .run = count_rows,
+                                     .user = &rows,
+                                     .flags = WEFT_SYSTEM_SINGLE,
+                                     .query.terms = {{f.marked, WEFT_NO_ACCESS, 0, 0}}});
+    CHECK(marker.id != 0 && counter.id != 0);
+    CHECK_OK(weft_world_step(f.world, 0));
+    CHECK_U64(rows, 3000);
+    weft_frame_stats stats;
+    weft_frame_stats_get(f.world, &stats);
+    CHECK_U64(stats.sync_points, 2);
+    CHECK_U64(stats.commands, 3000);
+    CHECK_OK(weft_world_step(f.world, 0));
+    CHECK_U64(rows, 6000);
+    char text[200];
+    weft_schedule_sync_points(f.world, text, sizeof text);
+    CHECK_TEXT(text, "before stage 1: 'count' could see commands of 'mark'\nend of the step\n");
+    end(&f);
+}
+
+PLAIN_TEST(a_later_system_sees_commands_after_the_sync_point_between)
+{
+    on_workers(sync_before_observer);
+}
+
+static void spawn_linked(weft_slice *s, void *user)
+{
+    fixture *f = user;
+    weft_commands *commands = weft_slice_commands(s);
+    const weft_entity *entities = weft_slice_entities(s);
+    weft_archetype archetype = weft_entity_archetype(weft_slice_world(s), entities[0]);
+    for (uint32_t i = 0; i < weft_slice_count(s); i++) {
+        weft_entity made = weft_commands_create_entity(commands, archetype);
+        link there = {entities[i], 7, 0}, back = {made, 9, 0};
+        CHECK_OK(weft_commands_set(commands, made, f->link, &there, sizeof there));
+        CHECK_OK(weft_commands_set(commands, entities[i], f->link, &back, sizeof back));
+    }
+}
+
+static void deferred_handles(uint32_t workers)
+{
+    fixture f = begin(workers);
+    static weft_entity entities[700];
+    make_movers(&f, 700, entities);
+    weft_system spawner = weft_system_create(
+        f.world, &(weft_system_desc){.name = "spawn",
+                                     .run = spawn_linked,
+                                     .user = &f,
+                                     .effects = WEFT_RECORDS_ANY,
+                                     .query.terms = {{f.position, 0, 0, 0},
+                                                     {f.link, WEFT_NO_ACCESS, WEFT_ABSENT, 0}}});
+    CHECK(spawner.id != 0);
+    CHECK_OK(weft_world_step(f.world, 0));
+    for (uint32_t i = 0; i < 700; i++) {
+        const link *back = weft_entity_get(f.world, entities[i], f.link);
+        CHECK(back != NULL);
+        CHECK_U64(back->value, 9);
+        CHECK(weft_entity_is_alive(f.world, back->other));
+        const link *there = weft_entity_get(f.world, back->other, f.link);
+        CHECK(there != NULL);
+        CHECK_U64(there->value, 7);
+        CHECK_U64(there->other.index, entities[i].index);
+        CHECK_U64(there->other.version, entities[i].version);
+    }
+    weft_world_stats stats;
+    weft_world_stats_get(f.world, &stats);
+    CHECK_U64(stats.entities, 1400);
+    end(&f);
+}
+
+PLAIN_TEST(deferred_entities_become_real_in_targets_and_values)
+{
+    on_workers(deferred_handles);
+}
+
+static void destroy_all(weft_slice *s, void *user)
+{
+    (void)user;
+    weft_commands *commands = weft_slice_commands(s);
+    for (uint32_t i = 0; i < weft_slice_count(s); i++) {
+        CHECK_OK(weft_commands_destroy_entity(commands, weft_slice_entities(s)[i]));
+        CHECK_OK(weft_commands_destroy_entity(commands, weft_slice_entities(s)[i]));
+    }
+}
+
+static void spawn_rows(weft_slice *s, void *user)
+{
+    const weft_archetype *archetype = user;
+    weft_commands *commands = weft_slice_commands(s);
+    for (uint32_t left = 300; left > 0;) {
+        weft_slice rows;
+        CHECK_OK(weft_commands_create_rows(commands, *archetype, left, &rows));
+        CHECK(rows.count > 0 && rows.count <= left);
+        position *p = rows.columns[0];
+        for (uint32_t i = 0; i < rows.count; i++)
+            p[i].x = (float)(s->index * 1000 + 300 - left + i);
+        left -= rows.count;
+    }
+}
+
+static void storm(uint32_t workers)
+{
+    fixture f = begin(workers);
+    weft_archetype archetype =
+        weft_archetype_create(f.world, (weft_component[]){f.position, f.velocity}, 2);
+    weft_system spawner =
+        weft_system_create(f.world, &(weft_system_desc){.name = "spawn",
+                                                        .run = spawn_rows,
+                                                        .user = &archetype,
+                                                        .range_count = 20,
+                                                        .effects = WEFT_RECORDS_CREATE});
+    CHECK(spawner.id != 0);
+    CHECK_OK(weft_world_step(f.world, 0));
+    weft_world_stats stats;
+    weft_world_stats_get(f.world, &stats);
+    CHECK_U64(stats.entities, 6000);
+    CHECK_OK(weft_world_validate(f.world));
+    CHECK_OK(weft_system_destroy(f.world, spawner));
+    weft_system destroyer =
+        weft_system_create(f.world, &(weft_system_desc){.name = "destroy",
+                                                        .run = destroy_all,
+                                                        .effects = WEFT_RECORDS_DESTROY,
+                                                        .query.terms = {{f.position, 0, 0, 0}}});
+    CHECK(destroyer.id != 0);
+    CHECK_OK(weft_world_step(f.world, 0));
+    weft_world_stats_get(f.world, &stats);
+    CHECK_U64(stats.entities, 0);
+    weft_frame_stats frame;
+    weft_frame_stats_get(f.world, &frame);
+    CHECK_U64(frame.commands_skipped, 0);
+    end(&f);
+}
+
+PLAIN_TEST(rows_made_in_jobs_are_linked_and_destroying_twice_is_fine)
+{
+    on_workers(storm);
+}
