@@ -1,9 +1,9 @@
-/* stress_jobs.c: everything the job system can do at once, on pools of 1 to 32 workers, with exact
+/* jobs_storm.c: everything the job system can do at once, on pools of 1 to 32 workers, with exact
  * counts: every child, item, node and job runs exactly once and after what it depends on.
  *
  * A plain program, built under every sanitizer. Rounds are seeded; a failure prints the seed.
  *
- *     stress_jobs [--seconds N] [--workers P] [--seed S]
+ *     jobs_storm [--seconds N] [--workers P] [--seed S]
  *
  * Without --seconds it makes one round per pool. Plain fields written by jobs are the point: an
  * order that the job system promises but does not keep is a data race that ThreadSanitizer reports.
@@ -452,6 +452,6 @@ int main(int count, char **arguments)
             seed++;
         }
     } while (now_s() < until);
-    printf("stress_jobs: %llu rounds, all counts exact\n", (unsigned long long)rounds);
+    printf("jobs_storm: %llu rounds, all counts exact\n", (unsigned long long)rounds);
     return 0;
 }
