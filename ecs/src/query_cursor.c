@@ -109,24 +109,32 @@ void weft__query_columns(const weft__query *query, uint32_t match, const weft__c
                  chunk->layout->columns, row, columns);
 }
 
-/* Stamps the written terms of slices [first, end). */
+/* Slices [first, end) of a chunk, as far as stamping goes. */
+typedef struct stamp_range {
+    weft_a32 *x_versions; /* of the chunk */
+    uint32_t slice_count; /* of its layout: the stride from type to type */
+    uint32_t first;
+    uint32_t end;
+} stamp_range;
+
+/* Stamps the written terms. */
 static inline void stamp_writes(const weft__query *query, const weft__place *places,
-                                weft_a32 *x_versions, uint32_t slice_count, uint32_t first,
-                                uint32_t end, uint32_t stamp)
+                                stamp_range range, uint32_t stamp)
 {
     for (uint32_t w = 0; w < query->write_count; w++) {
         uint32_t type = places[query->writes[w]].type;
         if (type == WEFT__NO_PLACE) continue;
-        weft_a32 *x_first = x_versions + (size_t)type * slice_count;
-        for (uint32_t slice = first; slice < end; slice++) weft__stamp(&x_first[slice], stamp);
+        weft_a32 *x_first = range.x_versions + (size_t)type * range.slice_count;
+        for (uint32_t slice = range.first; slice < range.end; slice++)
+            weft__stamp(&x_first[slice], stamp);
     }
 }
 
 void weft__query_stamp(const weft__query *query, uint32_t match, const weft__chunk *chunk,
                        uint32_t first, uint32_t end, uint32_t stamp)
 {
-    stamp_writes(query, weft__match_places(query, match), chunk->x_versions,
-                 chunk->layout->slice_count, first, end, stamp);
+    stamp_range range = {chunk->x_versions, chunk->layout->slice_count, first, end};
+    stamp_writes(query, weft__match_places(query, match), range, stamp);
 }
 
 /* ---- the walk ---- */
@@ -263,7 +271,8 @@ static inline void emit(weft_cursor *cursor, const weft__query *query,
     if (!cursor->skips_columns)
         fill_columns(places, query->term_count, entry->base, layout->columns, row, cursor->columns);
     if (cursor->context->stamp != 0 && query->write_count != 0)
-        stamp_writes(query, places, entry->x_versions, layout->slice_count, run->begin, run->end,
+        stamp_writes(query, places,
+                     (stamp_range){entry->x_versions, layout->slice_count, run->begin, run->end},
                      cursor->context->stamp);
 }
 
@@ -380,8 +389,10 @@ static inline bool next_chunk(weft_cursor *cursor)
     fill_columns(places, query->term_count, entry->base, entry->layout->columns, 0,
                  cursor->columns);
     if (query->write_count != 0)
-        stamp_writes(query, places, entry->x_versions, entry->layout->slice_count, 0,
-                     entry[1].first_slice - entry->first_slice, cursor->own_context.stamp);
+        stamp_writes(query, places,
+                     (stamp_range){entry->x_versions, entry->layout->slice_count, 0,
+                                   entry[1].first_slice - entry->first_slice},
+                     cursor->own_context.stamp);
     prefetch(query, position);
     return true;
 }

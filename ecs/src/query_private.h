@@ -40,9 +40,9 @@ typedef struct weft__match {
     bool has_masks;        /* some term's enable bits decide about its rows */
 } weft__match;
 
-/* A chunk of the flat list: slice positions [first_slice, next entry's first_slice). It repeats what
- * a walk needs of the chunk (which cannot change while the list is valid), so that loops without
- * filters read one line per chunk, in order. */
+/* A chunk of the flat list: slice positions [first_slice, next entry's first_slice). It repeats
+ * what a walk needs of the chunk (which cannot change while the list is valid), so that loops
+ * without filters read one line per chunk, in order. */
 typedef struct weft__flat_entry {
     _Alignas(64) weft__chunk *chunk; /* NULL: the sentinel */
     char *base;
