@@ -9,21 +9,7 @@
 
 #include "bits.h"
 
-#define HANDLE_INDEX_BITS 20
-#define HANDLE_INDEX_MASK ((1u << HANDLE_INDEX_BITS) - 1)
-#define HANDLE_GENERATIONS (1u << (32 - HANDLE_INDEX_BITS))
-
 /* ---- handles ---- */
-
-weft__query_handle *weft__query_find(const weft_world *world, weft_query query)
-{
-    const weft__queries *queries = world->queries;
-    uint32_t index = query.id & HANDLE_INDEX_MASK;
-    if (index == 0 || index >= queries->handle_end) return NULL;
-    weft__query_handle *handle = queries->handles[index];
-    if (handle->query == NULL || handle->generation != query.id >> HANDLE_INDEX_BITS) return NULL;
-    return handle;
-}
 
 weft__query_handle *weft__query_find_checked(const weft_world *world, weft_query query)
 {
@@ -56,7 +42,7 @@ static uint32_t handle_reserve(weft_world *world)
     weft__queries *queries = world->queries;
     if (queries->free_handle != 0) return queries->free_handle;
     uint32_t index = queries->handle_end;
-    if (index > HANDLE_INDEX_MASK) {
+    if (index > WEFT__QUERY_INDEX_MASK) {
         weft__error(world, WEFT_LIMIT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                     "%u query handles exist: destroy those no longer needed", index - 1);
         return 0;
@@ -87,7 +73,7 @@ static weft_query handle_take(weft_world *world, uint32_t index, weft__query *qu
     queries->handle_count++;
     handle->query = query;
     query->references++;
-    return (weft_query){handle->generation << HANDLE_INDEX_BITS | index};
+    return (weft_query){handle->generation << WEFT__QUERY_INDEX_BITS | index};
 }
 
 /* ---- the shared part ---- */
@@ -394,9 +380,9 @@ weft_result weft_query_destroy(weft_world *world, weft_query query)
     weft__filter_reset(world, &handle->filter);
     query_drop(handle->query);
     handle->query = NULL;
-    handle->generation = (handle->generation + 1) % HANDLE_GENERATIONS;
+    handle->generation = (handle->generation + 1) % (1u << (32 - WEFT__QUERY_INDEX_BITS));
     handle->next_free = world->queries->free_handle;
-    world->queries->free_handle = query.id & HANDLE_INDEX_MASK;
+    world->queries->free_handle = query.id & WEFT__QUERY_INDEX_MASK;
     world->queries->handle_count--;
     return WEFT_OK;
 }

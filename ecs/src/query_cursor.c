@@ -162,8 +162,8 @@ static void judge_entry(weft_cursor *cursor, const weft__query *query)
                                  entry->chunk, override_since(cursor));
 }
 
-void weft__source_init(weft_cursor *cursor, const weft_slice_context *context,
-                       const weft__filter *filter, void **columns)
+static inline void source_init(weft_cursor *cursor, const weft_slice_context *context,
+                               const weft__filter *filter, void **columns)
 {
     const weft__query *query = context->query;
     cursor->context = context;
@@ -182,6 +182,12 @@ void weft__source_init(weft_cursor *cursor, const weft_slice_context *context,
     cursor->slice = (weft_slice){.term_count = query->term_count,
                                  .is_checked = WEFT_IS_CHECKED,
                                  .context = (void *)(uintptr_t)context};
+}
+
+void weft__source_init(weft_cursor *cursor, const weft_slice_context *context,
+                       const weft__filter *filter, void **columns)
+{
+    source_init(cursor, context, filter, columns);
 }
 
 void weft__source_init_rows(weft_cursor *cursor, const weft_slice_context *context,
@@ -318,11 +324,6 @@ bool weft__source_next(weft_cursor *cursor)
 
 /* ---- cursors of the owner ---- */
 
-static weft_cursor empty_cursor(void)
-{
-    return (weft_cursor){.is_open = false};
-}
-
 /* Columns of a query with many terms; true also when none are needed. */
 static bool own_columns(weft_cursor *cursor, const weft__query *query)
 {
@@ -342,44 +343,53 @@ static void settle(weft_cursor *cursor)
     cursor->slice.columns = cursor->columns;
 }
 
+/* Binds a closed cursor to a query; on failure it stays closed and the error is set. */
+static inline void cursor_open(weft_cursor *cursor, weft_world *world, weft_query name)
+{
+    weft__query_handle *handle = weft__query_find(world, name);
+    if (__builtin_expect(handle == NULL, 0)) {
+        weft__query_find_checked(world, name);
+        return;
+    }
+    weft__query *query = handle->query;
+    if (query->flat.version != world->structure_version &&
+        weft__query_flat_prepare(query) != WEFT_OK)
+        return;
+    cursor->own_context = (weft_slice_context){
+        .ops = &weft__slice_ops_owner, .world = world, .query = query, .stamp = world->version};
+    source_init(cursor, &cursor->own_context, &handle->filter, NULL); /* columns: see settle */
+    if (!own_columns(cursor, query)) return;
+    settle(cursor);
+    cursor->is_plain = cursor->filter == NULL && cursor->ignores_masks;
+    if (cursor->is_plain)
+        cursor->end = query->flat.count;
+    else
+        weft__source_begin(cursor, 0, weft__query_slice_count(query));
+    cursor->is_open = true;
+    world->busy++;
+}
+
 weft_cursor weft_query_begin(weft_world *world, weft_query query)
 {
-    if (world == NULL) return empty_cursor();
-    if ((world->busy & ~(uint32_t)WEFT__BUSY_CURSORS) != 0) {
+    weft_cursor cursor; /* one variable, so that it is built in the caller's place */
+    cursor.is_open = false;
+    cursor.is_plain = false;
+    cursor.position = cursor.end = 0;
+    if (world == NULL) return cursor;
+    if ((world->busy & ~(uint32_t)WEFT__BUSY_CURSORS) != 0)
         weft__error_busy(world, "weft_query_begin");
-        return empty_cursor();
-    }
-    weft__query_handle *handle = weft__query_find_checked(world, query);
-    if (handle == NULL || weft__query_flat_prepare(handle->query) != WEFT_OK) return empty_cursor();
-    weft_slice_context context = {.ops = &weft__slice_ops_owner,
-                                  .world = world,
-                                  .query = handle->query,
-                                  .stamp = world->version};
-    weft_cursor cursor;
-    weft__source_init(&cursor, &context, &handle->filter, NULL); /* columns: see settle */
-    if (!own_columns(&cursor, handle->query)) return empty_cursor();
-    cursor.own_context = context;
-    settle(&cursor);
-    cursor.is_plain = cursor.filter == NULL && cursor.ignores_masks;
-    if (cursor.is_plain)
-        cursor.end = handle->query->flat.count;
     else
-        weft__source_begin(&cursor, 0, weft__query_slice_count(handle->query));
-    cursor.is_open = true;
-    world->busy++;
+        cursor_open(&cursor, world, query);
     return cursor;
 }
 
 /* The whole next chunk: a cursor without filter and masks counts entries, not slices. */
-static inline bool next_chunk(weft_cursor *cursor)
+static inline void next_chunk(weft_cursor *cursor, uint32_t position)
 {
     const weft__query *query = cursor->context->query;
-    uint32_t position = cursor->position;
-    if (position >= cursor->end) return false;
     const weft__flat_entry *entry = &query->flat.entries[position];
     const weft__place *places = weft__match_places(query, entry->match);
     weft_slice *slice = &cursor->slice;
-    cursor->position = position + 1;
     slice->count = entry->count;
     slice->entities = (const weft_entity *)(const void *)entry->base;
     slice->first = entry->first_row;
@@ -393,17 +403,31 @@ static inline bool next_chunk(weft_cursor *cursor)
                      (stamp_range){entry->x_versions, entry->layout->slice_count, 0,
                                    entry[1].first_slice - entry->first_slice},
                      cursor->own_context.stamp);
-    prefetch(query, position);
-    return true;
+}
+
+/* Every other case; apart, so that the plain one saves no registers. */
+static __attribute__((noinline)) bool next_otherwise(weft_cursor *cursor)
+{
+    if (!cursor->is_open) return false;
+    if (cursor->context != &cursor->own_context) {
+        settle(cursor);
+        return weft_query_next(cursor);
+    }
+    if (!cursor->is_plain && next_run(cursor)) return true;
+    weft_query_end(cursor);
+    return false;
 }
 
 bool weft_query_next(weft_cursor *cursor)
 {
-    if (!cursor->is_open) return false;
-    if (__builtin_expect(cursor->context != &cursor->own_context, 0)) settle(cursor);
-    if (cursor->is_plain ? next_chunk(cursor) : next_run(cursor)) return true;
-    weft_query_end(cursor);
-    return false;
+    uint32_t position = cursor->position;
+    if (__builtin_expect(!cursor->is_plain || position >= cursor->end ||
+                             cursor->context != &cursor->own_context,
+                         0))
+        return next_otherwise(cursor);
+    cursor->position = position + 1;
+    next_chunk(cursor, position);
+    return true;
 }
 
 void weft_query_end(weft_cursor *cursor)
@@ -413,6 +437,7 @@ void weft_query_end(weft_cursor *cursor)
     weft__query_free(query->world, cursor->owned, query->term_count, sizeof(void *));
     cursor->owned = NULL;
     cursor->is_open = false;
+    cursor->is_plain = false;
     WEFT_ASSERT((query->world->busy & WEFT__BUSY_CURSORS) != 0);
     query->world->busy--;
 }

@@ -100,8 +100,21 @@ struct weft__query_handle {
 
 /* ---- handles ---- */
 
+/* A weft_query is {generation, index}. */
+#define WEFT__QUERY_INDEX_BITS 20
+#define WEFT__QUERY_INDEX_MASK ((1u << WEFT__QUERY_INDEX_BITS) - 1)
+
 /* The handle's state, or NULL (and BAD_HANDLE set in the world's error by _checked). */
-weft__query_handle *weft__query_find(const weft_world *world, weft_query query);
+static inline weft__query_handle *weft__query_find(const weft_world *world, weft_query query)
+{
+    const weft__queries *queries = world->queries;
+    uint32_t index = query.id & WEFT__QUERY_INDEX_MASK;
+    if (index == 0 || index >= queries->handle_end) return NULL;
+    weft__query_handle *handle = queries->handles[index];
+    bool is_alive =
+        handle->query != NULL && handle->generation == query.id >> WEFT__QUERY_INDEX_BITS;
+    return is_alive ? handle : NULL;
+}
 weft__query_handle *weft__query_find_checked(const weft_world *world, weft_query query);
 /* A system holds / drops the handle. `query` is valid. */
 void weft__query_acquire(weft_world *world, weft_query query);
