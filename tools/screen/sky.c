@@ -43,7 +43,7 @@ int sky_grid_init(struct sky_grid *grid, uint32_t capacity)
     const uint32_t bits = bits_for(capacity);
     *grid = (struct sky_grid){.capacity = capacity, .bits = bits};
     grid->cell_of = malloc((size_t)(capacity + 1) * sizeof *grid->cell_of);
-    grid->cell_end = malloc((((size_t)1 << (2 * bits)) + 1) * sizeof *grid->cell_end);
+    grid->cell_end = malloc((((size_t)1 << (2 * bits)) + 2) * sizeof *grid->cell_end);
     grid->bodies = aligned_alloc(64, ((size_t)capacity + 2) / 2 * 2 * sizeof *grid->bodies);
     if (grid->cell_of && grid->cell_end && grid->bodies) return 0;
     sky_grid_fini(grid);

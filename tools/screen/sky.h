@@ -58,7 +58,7 @@ struct sky_grid {
     uint32_t capacity;       /* objects */
     uint32_t bits;           /* 2^bits cells each way */
     uint32_t *cell_of;       /* [capacity], by object */
-    uint32_t *cell_end;      /* [cells + 1]: bodies of cell c are [cell_end[c - 1], cell_end[c]) */
+    uint32_t *cell_end;      /* [cells + 2]: bodies of cell c are [cell_end[c - 1], cell_end[c]) */
     struct sky_body *bodies; /* [capacity]: slow objects in cell order, then the fast ones */
     uint32_t slow_count, body_count;
 };
