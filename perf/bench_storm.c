@@ -1,14 +1,12 @@
 /* bench_storm.c: structural change at scale, from jobs: spawn storm, playback, many archetypes.
  *
- * storm.spawn       64 jobs create 1 M entities of three components with values inside a frame; the
- *                   next frame destroys them all by a query command. raw: three arrays made, filled and
- *                   freed.
- * storm.playback    1 M entities: each row's system call records one add, the sync point plays
- * all back;
- *                   the next frame removes them the same way. raw: rows moved between two plain tables.
+ * storm.spawn       64 jobs create 1 M entities of three components with values inside a frame;
+ *                   the next frame destroys them all by a query command. raw: three arrays made,
+ *                   filled and freed.
+ * storm.playback    1 M entities: each row records one add, the sync point plays all back; the next
+ *                   frame removes them the same way. raw: rows copied between two plain tables.
  * storm.archetypes  4,096 entities, each in an archetype of its own (a subset of 12 tags): world
- * made,
- *                   filled, destroyed. No raw.
+ *                   made, filled, destroyed. No raw.
  */
 #include "bench.h"
 
