@@ -114,6 +114,15 @@ void weft__chunk_free(weft__memory *memory, weft__chunk *chunk)
 
 /* ---- ids and lists ---- */
 
+void weft__chunks_init(weft_world *world)
+{
+    weft__layout *layout = (weft__layout *)(void *)world->layout_none;
+    layout->places[0].component = WEFT__NONE;
+    world->chunk_none.layout = layout;
+    world->table_none[0] = &world->chunk_none;
+    world->chunk_table = world->table_none;
+}
+
 bool weft__chunk_ids_reserve(weft_world *world, uint32_t count)
 {
     uint32_t old = world->chunk_capacity, grown = old == 0 ? 16 : old;
@@ -129,9 +138,11 @@ bool weft__chunk_ids_reserve(weft_world *world, uint32_t count)
         return false;
     }
     if (old != 0) memcpy(table, world->chunk_table, old * sizeof *table);
+    table[0] = &world->chunk_none;
     if (old != 0) memcpy(ids, world->free_chunk_ids, world->free_chunk_count * sizeof *ids);
     weft__free(memory, WEFT__MEMORY_METADATA, world->free_chunk_ids, old, sizeof *ids, 4);
-    weft__free(memory, WEFT__MEMORY_METADATA, world->chunk_table, old, sizeof *table, 8);
+    if (old != 0)
+        weft__free(memory, WEFT__MEMORY_METADATA, world->chunk_table, old, sizeof *table, 8);
     world->free_chunk_ids = ids;
     world->chunk_table = table;
     world->chunk_capacity = grown;
@@ -272,8 +283,9 @@ void weft__chunks_fini(weft_world *world)
 {
     for (uint32_t id = 1; id < world->chunk_end; id++)
         if (world->chunk_table[id] != NULL) chunk_end(world, world->chunk_table[id]);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->chunk_table, world->chunk_capacity,
-               sizeof *world->chunk_table, 8);
+    if (world->chunk_capacity != 0)
+        weft__free(&world->memory, WEFT__MEMORY_METADATA, world->chunk_table, world->chunk_capacity,
+                   sizeof *world->chunk_table, 8);
     weft__free(&world->memory, WEFT__MEMORY_METADATA, world->free_chunk_ids, world->chunk_capacity,
                sizeof(uint32_t), 4);
 }

@@ -37,6 +37,13 @@ typedef struct weft__column {
     uint32_t bytes;  /* bytes per row */
 } weft__column;
 
+/* Where the column of a component is: one step from a chunk to a value. */
+typedef struct weft__place_of {
+    _Alignas(16) uint32_t component; /* WEFT__NONE: free */
+    uint32_t offset;
+    uint32_t bytes;
+} weft__place_of;
+
 /* Where the columns of a format lie in chunks of one size class. Made on first use, constant then.
  * Column 0 is the entity column, at offset 0. */
 typedef struct weft__layout {
@@ -46,17 +53,10 @@ typedef struct weft__layout {
     uint32_t mask_words;  /* 64-bit words of a row bit map: (capacity + 63) / 64 */
     uint32_t slice_shift;
     uint32_t column_count;
-    uint32_t place_mask;                 /* places: power of two minus one */
-    const struct weft__place_of *places; /* component -> column, hashed by id; behind columns */
-    weft__column columns[];              /* [column] */
+    uint32_t place_mask;         /* places: power of two minus one */
+    const weft__column *columns; /* [column], behind the places */
+    weft__place_of places[];     /* component -> column, hashed by id */
 } weft__layout;
-
-/* Where the column of a component is: one step from a chunk to a value. component 0: free. */
-typedef struct weft__place_of {
-    uint32_t component;
-    uint32_t offset;
-    uint32_t bytes;
-} weft__place_of;
 
 /* The value of a sized component in a row, or NULL when the component has no column here. */
 static inline char *weft__layout_value(const weft__layout *layout, char *base, uint32_t component,
@@ -66,7 +66,7 @@ static inline char *weft__layout_value(const weft__layout *layout, char *base, u
     for (;; i = (i + 1) & layout->place_mask) {
         const weft__place_of *place = &layout->places[i];
         if (place->component == component) return base + place->offset + (size_t)row * place->bytes;
-        if (place->component == 0) return NULL;
+        if (place->component == WEFT__NONE) return NULL;
     }
 }
 
@@ -105,6 +105,8 @@ struct weft__chunk {
     char *chunk_values;          /* + type_ref.chunk_offset; NULL when there are none */
     void *side;                  /* the block */
     uint32_t side_bytes;
+    uint32_t stamped_slice; /* all types of it were stamped at stamped_version by a creation */
+    uint32_t stamped_version;
     uint32_t list_index;           /* position in archetype->chunks */
     uint32_t first_unit;           /* where the memory is: unit index ... */
     uint32_t unit_count;           /* ... and units; 0: a part of unit `first_unit` */

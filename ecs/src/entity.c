@@ -88,11 +88,17 @@ get_slowly(const weft_world *world, weft_entity entity, weft_component component
 
 const void *weft_entity_get(const weft_world *world, weft_entity entity, weft_component component)
 {
-    if (world == NULL) return NULL;
-    uint32_t row;
-    const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
-    if (__builtin_expect(chunk != NULL && component.id != 0, 1)) {
-        const char *value = weft__layout_value(chunk->layout, chunk->base, component.id, row);
+    uint32_t position;
+    if (__builtin_expect(world == NULL, 0)) return NULL;
+    const weft__slot_line *line = weft__directory_slot(&world->directory, entity.index, &position);
+    /* relaxed: as weft__directory_find. A dead slot has location 0, the chunk without columns, so
+     * that an even version needs no look */
+    if (__builtin_expect(line != NULL && at_load_rlx(&line->x_version[position]) == entity.version,
+                         1)) {
+        uint64_t location = at_load_rlx(&line->x_location[position]); /* relaxed: above */
+        const weft__chunk *chunk = world->chunk_table[location >> 32];
+        const char *value =
+            weft__layout_value(chunk->layout, chunk->base, component.id, (uint32_t)location);
         if (__builtin_expect(value != NULL, 1)) return value;
     }
     return get_slowly(world, entity, component);

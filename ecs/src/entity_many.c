@@ -39,17 +39,19 @@ weft_result weft__rows_create(weft_world *world, weft__tuple *tuple, uint32_t co
 }
 
 /* One row in the columns and versions of a chunk. */
-static inline void row_fill(const weft_world *world, const weft__chunk *chunk, uint32_t row)
+static inline void row_fill(const weft_world *world, weft__chunk *chunk, uint32_t row)
 {
     const weft__layout *layout = chunk->layout;
     for (uint32_t column = 1; column < layout->column_count && !chunk->is_zero; column++) {
         size_t bytes = layout->columns[column].bytes;
         weft__value_zero(chunk->base + layout->columns[column].offset + row * bytes, bytes);
     }
-    uint32_t types = chunk->archetype->type_count, slices = layout->slice_count;
-    weft_a32 *x_version = chunk->x_versions + (row >> layout->slice_shift);
-    for (uint32_t type = 0; type < types; type++, x_version += slices)
-        weft__stamp(x_version, world->version);
+    uint32_t slice = row >> layout->slice_shift;
+    if (slice == chunk->stamped_slice && world->version == chunk->stamped_version) return;
+    chunk->stamped_slice = slice;
+    chunk->stamped_version = world->version;
+    for (uint32_t type = 0; type < chunk->archetype->type_count; type++)
+        weft__stamp(weft__chunk_versions(chunk, type) + slice, world->version);
 }
 
 weft_entity weft_entity_create(weft_world *world, weft_archetype handle)

@@ -151,13 +151,12 @@ static size_t layout_bytes(const weft__format *format)
 
 static void places_fill(weft__layout *layout, const weft__format *format)
 {
-    weft__place_of *places = (weft__place_of *)(void *)(layout->columns + layout->column_count);
-    layout->places = places;
-    layout->place_mask = place_count(format) - 1;
-    for (uint32_t i = 0; i <= layout->place_mask; i++) places[i] = (weft__place_of){0};
+    weft__place_of *places = layout->places;
+    for (uint32_t i = 0; i <= layout->place_mask; i++)
+        places[i] = (weft__place_of){.component = WEFT__NONE};
     for (uint32_t column = 1; column < layout->column_count; column++) {
         uint32_t component = format->types[column]->id, k = component & layout->place_mask;
-        while (places[k].component != 0) k = (k + 1) & layout->place_mask;
+        while (places[k].component != WEFT__NONE) k = (k + 1) & layout->place_mask;
         places[k] = (weft__place_of){component, layout->columns[column].offset,
                                      layout->columns[column].bytes};
     }
@@ -175,11 +174,14 @@ static weft__layout *layout_make(weft_world *world, const weft__format *format, 
                              .slice_count = (rows + (1u << shift) - 1) >> shift,
                              .mask_words = (rows + 63) / 64,
                              .slice_shift = shift,
-                             .column_count = format->column_count};
+                             .column_count = format->column_count,
+                             .place_mask = place_count(format) - 1};
+    weft__column *columns = (weft__column *)(void *)(layout->places + place_count(format));
+    layout->columns = columns;
     uint32_t offset = 0;
     for (uint32_t i = 0; i < format->column_count; i++) {
         uint32_t value = i == 0 ? (uint32_t)sizeof(weft_entity) : format->types[i]->value_bytes;
-        layout->columns[i] = (weft__column){.offset = offset, .bytes = value};
+        columns[i] = (weft__column){.offset = offset, .bytes = value};
         offset += (uint32_t)bits_align_up((size_t)rows * value, WEFT__COLUMN_ALIGNMENT);
     }
     WEFT_ASSERT(offset <= weft__class_bytes(size_class) && rows != 0);

@@ -48,6 +48,8 @@ static inline void weft__chunk_count_rows(weft_world *world, weft__chunk *chunk,
         world->nonempty[(archetype->id - 1) / 64] ^= UINT64_C(1) << (archetype->id - 1) % 64;
     if (__builtin_expect(archetype->shared_count != 0, 0)) weft__tuple_touch(world, chunk->tuple);
 }
+/* World begin: the table of chunks has chunk 0. */
+void weft__chunks_init(weft_world *world);
 /* World end: destructs every row and frees all chunks. */
 void weft__chunks_fini(weft_world *world);
 

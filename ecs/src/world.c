@@ -105,6 +105,7 @@ static weft_result storage_init(weft_world *world)
     weft__units_init(&world->units, &world->memory, os, desc->megachunk_limit,
                      !desc->without_huge_pages);
     weft__shared_init(&world->shared, &world->memory);
+    weft__chunks_init(world);
     world->version = 1;
     world->structure_version = 1;
     weft_result result = weft__queries_create(world);

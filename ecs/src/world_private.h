@@ -41,13 +41,19 @@ struct weft_world {
     /* hot: one line */
     uint32_t busy;                /* 0: structure may change */
     uint32_t version;             /* change version, never 0 */
-    weft__chunk **chunk_table;    /* [chunk id]; [0] is NULL */
+    weft__chunk **chunk_table;    /* [chunk id]; [0] has no columns and no rows */
     weft__archetype **archetypes; /* [id - 1] */
     uint32_t archetype_count;
     uint32_t type_count;        /* ids 1..type_count */
     weft__type **types;         /* [id]; [0] is NULL */
     uint64_t structure_version; /* +1 on every change of a row count, chunk list or tuple */
     uint64_t *nonempty;         /* bit per archetype id - 1: it has rows */
+
+    /* chunk 0: without columns and rows, never changed; entities without a place are there, so that
+     * look-ups need no branch */
+    _Alignas(16) char layout_none[sizeof(weft__layout) + sizeof(weft__place_of)];
+    weft__chunk chunk_none;
+    weft__chunk *table_none[1];
 
     uint32_t archetype_capacity;
     uint32_t type_capacity;
@@ -132,7 +138,7 @@ static inline weft__chunk *weft__entity_chunk(const weft_world *world, weft_enti
     uint64_t location = 0;
     bool is_alive = weft__directory_find(&world->directory, entity, &location);
     *row = (uint32_t)location;
-    if (!is_alive) return NULL;
+    if (!is_alive || location == 0) return NULL;
     return world->chunk_table[location >> 32];
 }
 
