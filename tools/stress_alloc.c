@@ -144,8 +144,7 @@ static int part_give(weft_job_context *job, void *argument, uint32_t begin, uint
     (void)job;
     for (uint32_t part = begin; part < end; part++) {
         const leftover *left = &s->parts[part % PARTS];
-        uint32_t died =
-            weft__directory_free_any(&s->world->directory, left->ids, left->id_count);
+        uint32_t died = weft__directory_free_any(&s->world->directory, left->ids, left->id_count);
         /* relaxed: a sum read after the loop */
         at_add_rlx(&s->parts[part % PARTS].x_killed, died);
         for (uint32_t i = 0; i < left->run_count && part < PARTS; i++) give_run(s, left->runs[i]);

@@ -1,0 +1,188 @@
+/* test_component.c: registration of types and what it refuses; singletons; dynamic buffers. */
+#include "storage_fixture.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+static weft_result refused(weft_world *world, const weft_component_desc *desc)
+{
+    CHECK_U64(weft_component_create(world, desc).id, 0);
+    CHECK(weft_world_error(world)->text[0] != '\0');
+    return weft_world_error(world)->code;
+}
+
+Test(component, the_same_name_and_layout_give_the_same_type_another_layout_is_refused)
+{
+    storage_fixture f = storage_open();
+    weft_component again = weft_component_create_plain(f.world, "position", 12, 4, 0);
+    CHECK_U64(again.id, f.position.id);
+    CHECK_RESULT(refused(f.world, &(weft_component_desc){.name = "position", .size = 16}),
+                 WEFT_ALREADY_EXISTS);
+    CHECK_U64(weft_component_find(f.world, "position").id, f.position.id);
+    CHECK_U64(weft_component_find(f.world, "nothing").id, 0);
+    CHECK_TEXT(weft_component_info(f.world, f.position)->name, "position");
+    CHECK(weft_component_info(f.world, (weft_component){9999}) == NULL);
+    storage_close(&f);
+}
+
+Test(component, impossible_descriptions_are_refused_with_a_reason)
+{
+    storage_fixture f = storage_open();
+    weft_field outside = {"far", WEFT_FIELD_U32, 6, 1};
+    const weft_component_desc bad[] = {
+        {.name = NULL, .size = 4},
+        {.name = "", .size = 4},
+        {.name = "three", .size = 3, .alignment = 3},
+        {.name = "wide", .size = 128, .alignment = 128},
+        {.name = "page", .size = 4096, .alignment = 4096},
+        {.name = "odd", .size = 12, .alignment = 8},
+        {.name = "huge", .size = SIZE_MAX - 7},
+        {.name = "megachunk", .size = 1 << 20},
+        {.name = "kinds", .size = 4, .flags = WEFT_SHARED | WEFT_BUFFER},
+        {.name = "resource", .size = 4, .flags = WEFT_SINGLETON | WEFT_ENABLEABLE},
+        {.name = "flags", .size = 4, .flags = 1u << 30},
+        {.name = "list", .size = 1 << 10, .flags = WEFT_BUFFER, .buffer_capacity = 1 << 20},
+        {.name = "field", .size = 8, .fields = &outside, .field_count = 1},
+        {.name = "no_fields", .size = 8, .field_count = 1},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK_RESULT(refused(f.world, &bad[i]), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(refused(f.world, NULL), WEFT_INVALID_ARGUMENT);
+    storage_close(&f);
+}
+
+Test(component, alignment_up_to_64_is_kept_in_every_row)
+{
+    storage_fixture f = storage_open();
+    weft_component wide = weft_component_create_plain(f.world, "wide", 64, 64, 0);
+    for (int i = 0; i < 300; i++) {
+        weft_entity e[1];
+        CHECK_OK(weft_entity_create_many(f.world, (weft_component[]){wide, f.health}, 2, 1, e));
+        CHECK_U64((uintptr_t)weft_entity_get(f.world, e[0], wide) % 64, 0);
+    }
+    storage_close(&f);
+}
+
+Test(component, rows_larger_than_a_unit_work_and_larger_than_a_chunk_are_refused)
+{
+    storage_fixture f = storage_open();
+    weft_component big = weft_component_create_plain(f.world, "big", 300000, 4, 0);
+    weft_component big2 = weft_component_create_plain(f.world, "big2", 900000, 4, 0);
+    CHECK(big.id != 0 && big2.id != 0);
+    weft_entity e[5];
+    CHECK_OK(weft_entity_create_many(f.world, &big, 1, 5, e));
+    for (int i = 0; i < 5; i++) memset(weft_entity_write(f.world, e[i], big), i, 300000);
+    CHECK_RESULT(weft_entity_add(f.world, e[2], big2), WEFT_LIMIT);
+    for (int i = 0; i < 5; i++)
+        CHECK_U64(((const unsigned char *)weft_entity_get(f.world, e[i], big))[299999], i);
+    storage_close(&f);
+}
+
+Test(component, a_thousand_components_on_one_entity)
+{
+    storage_fixture f = storage_open();
+    weft_component list[1000];
+    char name[16];
+    for (uint32_t i = 0; i < 1000; i++) {
+        snprintf(name, sizeof name, "c%u", i);
+        list[i] = weft_component_create_plain(f.world, name, 4, 4, 0);
+    }
+    weft_entity e;
+    CHECK_OK(weft_entity_create_many(f.world, list, 1000, 1, &e));
+    for (uint32_t i = 0; i < 1000; i++) CHECK_OK(weft_entity_set(f.world, e, list[i], &i, 4));
+    CHECK_OK(weft_entity_remove(f.world, e, list[500]));
+    for (uint32_t i = 0; i < 1000; i++) {
+        const uint32_t *value = weft_entity_get(f.world, e, list[i]);
+        CHECK(i == 500 ? value == NULL : *value == i);
+    }
+    storage_close(&f);
+}
+
+Test(component, the_limit_of_types_is_exact)
+{
+    storage_fixture f = storage_open_with(&(weft_world_desc){.component_limit = 7});
+    CHECK(weft_component_create_plain(f.world, "six", 4, 4, 0).id != 0);
+    CHECK(weft_component_create_plain(f.world, "seven", 4, 4, 0).id != 0);
+    CHECK_RESULT(refused(f.world, &(weft_component_desc){.name = "eight", .size = 4}), WEFT_LIMIT);
+    storage_close(&f);
+}
+
+Test(component, stable_hashes_do_not_depend_on_the_order_of_registration)
+{
+    storage_fixture a = storage_open(), b = storage_open();
+    weft_component first = weft_component_create_plain(a.world, "x", 8, 8, 0);
+    weft_component_create_plain(b.world, "y", 8, 8, 0);
+    weft_component second = weft_component_create_plain(b.world, "x", 8, 8, 0);
+    CHECK_U64(weft_component_hash(a.world, first), weft_component_hash(b.world, second));
+    CHECK(weft_component_hash(a.world, first) != weft_component_hash(a.world, a.position));
+    storage_close(&a);
+    storage_close(&b);
+}
+
+Test(component, a_singleton_is_zero_until_written_and_belongs_to_no_entity)
+{
+    storage_fixture f = storage_open();
+    weft_component clock = weft_component_create_plain(f.world, "clock", 8, 8, WEFT_SINGLETON);
+    CHECK_U64(*(const uint64_t *)weft_singleton_read(f.world, clock), 0);
+    *(uint64_t *)weft_singleton_write(f.world, clock) = 5;
+    CHECK_U64(*(const uint64_t *)weft_singleton_read(f.world, clock), 5);
+    CHECK(weft_singleton_write(f.world, f.position) == NULL);
+    CHECK_RESULT(weft_world_error(f.world)->code, WEFT_TYPE_MISMATCH);
+    weft_entity e = weft_entity_create(f.world, storage_moving(&f));
+    CHECK_RESULT(weft_entity_add(f.world, e, clock), WEFT_TYPE_MISMATCH);
+    CHECK_U64(weft_archetype_create(f.world, &clock, 1).id, 0);
+    storage_close(&f);
+}
+
+Test(component, wrong_sizes_kinds_and_handles_are_named)
+{
+    storage_fixture f = storage_open();
+    weft_component list = weft_component_create_plain(f.world, "list", 4, 4, WEFT_BUFFER);
+    weft_entity e = weft_entity_create(f.world, storage_moving(&f));
+    uint64_t value = 1;
+    CHECK_RESULT(weft_entity_set(f.world, e, f.health, &value, 8), WEFT_TYPE_MISMATCH);
+    CHECK_RESULT(weft_entity_set(f.world, e, f.health, NULL, 4), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_entity_set(f.world, e, list, &value, 4), WEFT_TYPE_MISMATCH);
+    CHECK_RESULT(weft_entity_add(f.world, e, (weft_component){0}), WEFT_BAD_HANDLE);
+    CHECK_RESULT(weft_entity_add(f.world, e, (weft_component){777}), WEFT_BAD_HANDLE);
+    CHECK(weft_entity_get(f.world, e, (weft_component){777}) == NULL);
+    CHECK_RESULT(weft_world_error(f.world)->code, WEFT_BAD_HANDLE);
+    CHECK(weft_entity_get(f.world, e, f.health) == NULL);
+    CHECK_RESULT(weft_world_error(f.world)->code, WEFT_NOT_FOUND);
+    CHECK_OK(weft_entity_add(f.world, e, f.tag));
+    CHECK(weft_entity_get(f.world, e, f.tag) == NULL);
+    CHECK_RESULT(weft_world_error(f.world)->code, WEFT_TYPE_MISMATCH);
+    weft_component twice[] = {f.tag, f.position, f.tag};
+    CHECK_U64(weft_archetype_create(f.world, twice, 3).id, 0);
+    CHECK_RESULT(weft_world_error(f.world)->code, WEFT_INVALID_ARGUMENT);
+    CHECK_U64(weft_entity_create(f.world, (weft_archetype){0}).version, 0);
+    CHECK_U64(weft_entity_create(f.world, (weft_archetype){4000}).version, 0);
+    CHECK_RESULT(weft_world_error(f.world)->code, WEFT_BAD_HANDLE);
+    storage_close(&f);
+}
+
+Test(component, buffers_grow_to_the_heap_keep_their_elements_and_trim_back)
+{
+    storage_fixture f = storage_open();
+    weft_component list = weft_component_create_plain(f.world, "list", 4, 4, WEFT_BUFFER);
+    weft_entity e = weft_entity_create(f.world, storage_moving(&f));
+    CHECK_OK(weft_entity_add(f.world, e, list));
+    for (uint32_t i = 0; i < 1000; i++)
+        CHECK_OK(weft_buffer_append(f.world, list, weft_entity_write(f.world, e, list), &i, 1));
+    CHECK_OK(weft_entity_add(f.world, e, f.tag));
+    CHECK_OK(weft_entity_add(f.world, e, f.health)); /* the row moves, the elements stay */
+    weft_buffer *buffer = weft_entity_write(f.world, e, list);
+    CHECK(buffer->heap != NULL);
+    for (uint32_t i = 0; i < 1000; i++) CHECK_U64(((uint32_t *)weft_buffer_data(buffer))[i], i);
+    CHECK_OK(weft_buffer_resize(f.world, list, buffer, 5));
+    CHECK_OK(weft_buffer_reserve(f.world, list, buffer, 0));
+    CHECK(buffer->heap == NULL);
+    CHECK_U64(buffer->count, 5);
+    CHECK_U64(((uint32_t *)weft_buffer_data(buffer))[4], 4);
+    CHECK_OK(weft_buffer_resize(f.world, list, buffer, 8));
+    CHECK_U64(((uint32_t *)weft_buffer_data(buffer))[7], 0);
+    CHECK_RESULT(weft_buffer_resize(f.world, list, buffer, UINT32_MAX), WEFT_LIMIT);
+    CHECK_RESULT(weft_buffer_resize(f.world, f.position, buffer, 1), WEFT_TYPE_MISMATCH);
+    storage_close(&f);
+}
