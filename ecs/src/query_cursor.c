@@ -37,12 +37,14 @@ static void flat_append(weft__query *query, uint32_t match, weft__flat_entry *ne
 {
     const weft__archetype *archetype = query->matches[match].archetype;
     weft__query_flat *flat = &query->flat;
+    uint32_t written = WEFT__NO_PLACE; /* type position of the first written term */
+    if (query->write_count != 0) written = weft__match_places(query, match)[query->writes[0]].type;
     for (uint32_t c = 0; c < archetype->chunk_count; c++) {
         weft__chunk *chunk = archetype->chunks[c];
         next->chunk = chunk;
         next->base = chunk->base;
         next->layout = chunk->layout;
-        next->x_versions = chunk->x_versions;
+        next->x_written = written == WEFT__NO_PLACE ? NULL : weft__chunk_versions(chunk, written);
         next->match = match;
         next->count = chunk->count;
         flat->entries[flat->count++] = *next;
@@ -109,32 +111,43 @@ void weft__query_columns(const weft__query *query, uint32_t match, const weft__c
                  chunk->layout->columns, row, columns);
 }
 
-/* Slices [first, end) of a chunk, as far as stamping goes. */
+/* Slices [first, end) get the version `stamp`. */
 typedef struct stamp_range {
-    weft_a32 *x_versions; /* of the chunk */
-    uint32_t slice_count; /* of its layout: the stride from type to type */
     uint32_t first;
     uint32_t end;
+    uint32_t stamp;
 } stamp_range;
 
-/* Stamps the written terms. */
-static inline void stamp_writes(const weft__query *query, const weft__place *places,
-                                stamp_range range, uint32_t stamp)
+/* Stamps the written terms from number `from` on, of slices [first, end) of a chunk. */
+static void stamp_terms(const weft__query *query, const weft__place *places,
+                        const weft__chunk *chunk, uint32_t from, const stamp_range *range)
 {
-    for (uint32_t w = 0; w < query->write_count; w++) {
+    for (uint32_t w = from; w < query->write_count; w++) {
         uint32_t type = places[query->writes[w]].type;
         if (type == WEFT__NO_PLACE) continue;
-        weft_a32 *x_first = range.x_versions + (size_t)type * range.slice_count;
-        for (uint32_t slice = range.first; slice < range.end; slice++)
-            weft__stamp(&x_first[slice], stamp);
+        weft_a32 *x_versions = weft__chunk_versions(chunk, type);
+        for (uint32_t slice = range->first; slice < range->end; slice++)
+            weft__stamp(&x_versions[slice], range->stamp);
     }
+}
+
+/* The same for all written terms of an entry; queries write one component more often than not. */
+static inline void stamp_entry(const weft__query *query, const weft__flat_entry *entry,
+                               uint32_t first, uint32_t end, uint32_t stamp)
+{
+    weft_a32 *x_written = entry->x_written;
+    for (uint32_t slice = first; slice < end && x_written != NULL; slice++)
+        weft__stamp(&x_written[slice], stamp);
+    if (query->write_count > 1)
+        stamp_terms(query, weft__match_places(query, entry->match), entry->chunk, 1,
+                    &(stamp_range){first, end, stamp});
 }
 
 void weft__query_stamp(const weft__query *query, uint32_t match, const weft__chunk *chunk,
                        uint32_t first, uint32_t end, uint32_t stamp)
 {
-    stamp_range range = {chunk->x_versions, chunk->layout->slice_count, first, end};
-    stamp_writes(query, weft__match_places(query, match), range, stamp);
+    stamp_terms(query, weft__match_places(query, match), chunk, 0,
+                &(stamp_range){first, end, stamp});
 }
 
 /* ---- the walk ---- */
@@ -276,20 +289,8 @@ static inline void emit(weft_cursor *cursor, const weft__query *query,
     slice->places = places;
     if (!cursor->skips_columns)
         fill_columns(places, query->term_count, entry->base, layout->columns, row, cursor->columns);
-    if (cursor->context->stamp != 0 && query->write_count != 0)
-        stamp_writes(query, places,
-                     (stamp_range){entry->x_versions, layout->slice_count, run->begin, run->end},
-                     cursor->context->stamp);
-}
-
-/* Fetches what a loop will read of a chunk some entries ahead. */
-static inline void prefetch(const weft__query *query, uint32_t entry)
-{
-    if (entry + PREFETCH_ENTRIES >= query->flat.count || query->term_count == 0) return;
-    const weft__flat_entry *ahead = &query->flat.entries[entry + PREFETCH_ENTRIES];
-    uint32_t column = weft__match_places(query, ahead->match)[0].column;
-    if (column != WEFT__NO_PLACE)
-        __builtin_prefetch(ahead->base + ahead->layout->columns[column].offset);
+    if (cursor->context->stamp != 0)
+        stamp_entry(query, entry, run->begin, run->end, cursor->context->stamp);
 }
 
 static inline bool next_run(weft_cursor *cursor)
@@ -300,7 +301,6 @@ static inline bool next_run(weft_cursor *cursor)
         if (cursor->position >= entry[1].first_slice) {
             entry++;
             cursor->entry++;
-            prefetch(query, cursor->entry);
             if (cursor->filter != NULL) judge_entry(cursor, query);
         }
         uint32_t end = entry[1].first_slice < cursor->end ? entry[1].first_slice : cursor->end;
@@ -398,11 +398,8 @@ static inline void next_chunk(weft_cursor *cursor, uint32_t position)
     slice->places = places;
     fill_columns(places, query->term_count, entry->base, entry->layout->columns, 0,
                  cursor->columns);
-    if (query->write_count != 0)
-        stamp_writes(query, places,
-                     (stamp_range){entry->x_versions, entry->layout->slice_count, 0,
-                                   entry[1].first_slice - entry->first_slice},
-                     cursor->own_context.stamp);
+    stamp_entry(query, entry, 0, entry[1].first_slice - entry->first_slice,
+                cursor->own_context.stamp);
 }
 
 /* Every other case; apart, so that the plain one saves no registers. */

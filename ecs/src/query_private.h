@@ -47,7 +47,7 @@ typedef struct weft__flat_entry {
     _Alignas(64) weft__chunk *chunk; /* NULL: the sentinel */
     char *base;
     const weft__layout *layout;
-    weft_a32 *x_versions;
+    weft_a32 *x_written;  /* versions of the first written term; NULL: none here */
     uint64_t first_row;   /* rows of the query before it */
     uint32_t first_slice; /* slices of the query before it */
     uint32_t match;       /* index in matches */
