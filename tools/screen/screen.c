@@ -115,7 +115,7 @@ static int end_batch(const struct screen_world *w, struct screen_counts *counts)
         if (w->suspects.is_failed[k]) return -1;
         counts->suspects += w->suspects.of_step[k].count;
     }
-    return 0;
+    return w->events.is_failed ? -1 : 0;
 }
 
 static void show_progress(const struct screen_options *o, uint32_t done, uint32_t all)
@@ -162,8 +162,10 @@ static int compare_losses(const void *left, const void *right)
 
 void screen_result_sort(struct screen_result *r)
 {
-    qsort(r->approaches, r->approach_count, sizeof *r->approaches, compare_approaches);
-    qsort(r->losses, r->loss_count, sizeof *r->losses, compare_losses);
+    if (r->approach_count > 0) {
+        qsort(r->approaches, r->approach_count, sizeof *r->approaches, compare_approaches);
+    }
+    if (r->loss_count > 0) qsort(r->losses, r->loss_count, sizeof *r->losses, compare_losses);
 }
 
 /* Copies a component of all entities that have it. NULL without memory. */
@@ -177,12 +179,14 @@ static void *collect(const struct screen_world *w, weft_query query, weft_compon
     return values;
 }
 
-static int collect_results(const struct screen_world *w, struct screen_result *r)
+/* The list of approaches changes hands; losses are still entities. */
+static int collect_results(struct screen_world *w, struct screen_result *r)
 {
-    r->approaches =
-        collect(w, w->approach_query, w->types.approach, sizeof *r->approaches, &r->approach_count);
+    r->approaches = w->events.items;
+    r->approach_count = w->events.count;
+    w->events = (struct screen_event_list){.items = NULL};
     r->losses = collect(w, w->loss_query, w->types.loss, sizeof *r->losses, &r->loss_count);
-    if (!r->approaches || !r->losses) return weft_cli_fail("screen", "out of memory");
+    if (!r->losses) return weft_cli_fail("screen", "out of memory");
     screen_result_sort(r);
     return WEFT_CLI_OK;
 }

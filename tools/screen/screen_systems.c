@@ -6,12 +6,16 @@
  *   hash             steps    states -> the step's grid
  *   pairs            steps    grid -> pairs that may come close
  *   refine           steps    pairs -> exact closest approach; creates Approach entities
+ *   write events     rows     Approach -> the list of the result; destroys them (main thread)
  *   reap             rows     Fate -> destroys satellites that ended, leaves a Loss entity
  *
  * Each declares what it touches; the scheduler makes order and parallelism out of that. "rows" are
  * systems over slices of a query, "steps" run once per index of a range.
  */
 #include "screen_world.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 /* What the systems need to know; given to all of them as their user pointer. */
 static const struct screen_types *types_of(void *user)
@@ -156,6 +160,36 @@ static void refine(weft_slice *slice, void *user)
     }
 }
 
+static int reserve_events(struct screen_event_list *list, uint32_t more)
+{
+    if (list->count + more <= list->capacity) return 0;
+    const uint32_t capacity = 2 * (list->count + more);
+    struct screen_approach *grown = realloc(list->items, capacity * sizeof *grown);
+    if (!grown) return -1;
+    list->items = grown;
+    list->capacity = capacity;
+    return 0;
+}
+
+/* Runs on one thread, slice after slice, so that it may grow the list. */
+static void write_events(weft_slice *slice, void *user)
+{
+    const struct screen_events *events =
+        weft_slice_resource(slice, types_of(user)->events, WEFT_WRITE);
+    const struct screen_approach *approaches = weft_slice_read(slice, 0);
+    struct screen_event_list *list = events->list;
+    if (reserve_events(list, slice->count)) {
+        list->is_failed = true;
+        return;
+    }
+    memcpy(list->items + list->count, approaches, slice->count * sizeof *approaches);
+    list->count += slice->count;
+    weft_commands *commands = weft_slice_commands(slice);
+    for (uint32_t i = 0; i < slice->count; i++) {
+        weft_commands_destroy_entity(commands, slice->entities[i]);
+    }
+}
+
 static void reap(weft_slice *slice, void *user)
 {
     const struct screen_world *w = user;
@@ -176,6 +210,16 @@ static uint32_t steps_of_batch(weft_world *world, void *user)
 {
     (void)world;
     return ((const struct screen_world *)user)->ephemeris.step_count;
+}
+
+static int create_all(struct screen_world *w, const weft_system_desc *systems, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        weft_system_desc desc = systems[i];
+        desc.user = w;
+        if (weft_system_create(w->world, &desc).id == 0) return -1;
+    }
+    return 0;
 }
 
 int screen_systems_create(struct screen_world *w)
@@ -228,6 +272,14 @@ int screen_systems_create(struct screen_world *w)
             .records = {t->approach},
         },
         {
+            .name = "write events",
+            .run = write_events,
+            .query.terms = {{.component = t->approach}},
+            .resources = {{t->events, WEFT_WRITE}},
+            .flags = WEFT_SYSTEM_MAIN_THREAD,
+            .effects = WEFT_RECORDS_DESTROY,
+        },
+        {
             .name = "reap",
             .run = reap,
             .query.terms = {{.component = t->fate}, {.component = t->satellite}},
@@ -235,10 +287,5 @@ int screen_systems_create(struct screen_world *w)
             .after = {"refine"},
         },
     };
-    for (size_t i = 0; i < sizeof systems / sizeof *systems; i++) {
-        weft_system_desc desc = systems[i];
-        desc.user = w;
-        if (weft_system_create(w->world, &desc).id == 0) return -1;
-    }
-    return 0;
+    return create_all(w, systems, sizeof systems / sizeof *systems);
 }

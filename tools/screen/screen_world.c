@@ -31,6 +31,7 @@ static int register_types(struct screen_world *w)
     t->bounds = WEFT_COMPONENT_FLAGS(w->world, struct screen_bounds, WEFT_SINGLETON);
     t->grids = WEFT_COMPONENT_FLAGS(w->world, struct screen_grids, WEFT_SINGLETON);
     t->suspects = WEFT_COMPONENT_FLAGS(w->world, struct screen_suspects, WEFT_SINGLETON);
+    t->events = WEFT_COMPONENT_FLAGS(w->world, struct screen_events, WEFT_SINGLETON);
     return weft_world_error(w->world)->code == WEFT_OK ? 0 : -1;
 }
 
@@ -76,6 +77,7 @@ static int allocate(struct screen_world *w, uint32_t objects)
 /* The resources hold pointers; their memory stays with the screen_world. */
 static int publish(struct screen_world *w)
 {
+    const struct screen_events events = {.list = &w->events};
     const struct {
         weft_component type;
         const void *value;
@@ -86,6 +88,7 @@ static int publish(struct screen_world *w)
         {w->types.bounds, &w->bounds, sizeof w->bounds},
         {w->types.grids, &w->grids, sizeof w->grids},
         {w->types.suspects, &w->suspects, sizeof w->suspects},
+        {w->types.events, &events, sizeof events},
     };
     for (size_t i = 0; i < sizeof resources / sizeof *resources; i++) {
         void *value = weft_singleton_write(w->world, resources[i].type);
@@ -176,12 +179,11 @@ static int create_queries(struct screen_world *w)
 {
     w->near_query = query_of(w, w->types.near);
     w->deep_query = query_of(w, w->types.deep);
-    w->approach_query = query_of(w, w->types.approach);
     w->loss_query = query_of(w, w->types.loss);
     w->approach_archetype = weft_archetype_create(w->world, &w->types.approach, 1);
     w->loss_archetype = weft_archetype_create(w->world, &w->types.loss, 1);
-    return w->near_query.id && w->deep_query.id && w->approach_query.id && w->loss_query.id &&
-                   w->approach_archetype.id && w->loss_archetype.id
+    return w->near_query.id && w->deep_query.id && w->loss_query.id && w->approach_archetype.id &&
+                   w->loss_archetype.id
                ? 0
                : -1;
 }
@@ -226,5 +228,6 @@ void screen_world_destroy(struct screen_world *w)
     free(w->grids.rules);
     free(w->suspects.of_step);
     free(w->suspects.is_failed);
+    free(w->events.items);
     *w = (struct screen_world){.world = NULL};
 }

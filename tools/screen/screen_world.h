@@ -1,8 +1,9 @@
 /* screen_world.h: the world of the job: its component types, resources and entities.
  *
  * Entities: a satellite is {NearOrbit or DeepOrbit, Satellite, Fate, Constellation (shared)}; an
- * approach is {Approach}; a satellite that ended leaves a {Loss}. Near-earth and deep-space
- * satellites are two archetypes because they need different data and different loops.
+ * approach is {Approach}, created by a job and gone when it is written; a satellite that ended
+ * leaves a {Loss}. Near-earth and deep-space satellites are two archetypes because they need
+ * different data and different loops.
  *
  * Resources (singletons) carry what belongs to no entity: places of the ephemeris, grids, suspects.
  * Their memory is owned by struct screen_world; who may touch which part when follows from the
@@ -28,6 +29,7 @@ struct screen_types {
     weft_component bounds;                   /* resource: struct screen_bounds */
     weft_component grids;                    /* resource: struct screen_grids */
     weft_component suspects;                 /* resource: struct screen_suspects */
+    weft_component events;                   /* resource: struct screen_events */
 };
 
 struct screen_satellite {
@@ -66,19 +68,31 @@ struct screen_suspects {
     uint8_t *is_failed;
 };
 
+/* The approaches written so far; grows on the main thread. `is_failed`: no memory. */
+struct screen_event_list {
+    struct screen_approach *items;
+    uint32_t count, capacity;
+    bool is_failed;
+};
+
+struct screen_events {
+    struct screen_event_list *list;
+};
+
 /* The world and the memory behind its resources. Owner: the thread that runs the job. */
 struct screen_world {
     weft_world *world;
     struct screen_types types;
     const struct screen_options *options;
     struct approach_window window;
-    weft_query near_query, deep_query, approach_query, loss_query;
+    weft_query near_query, deep_query, loss_query;
     weft_archetype approach_archetype, loss_archetype;
     struct ephemeris ephemeris;
     struct screen_places near_places, deep_places;
     struct screen_bounds bounds;
     struct screen_grids grids;
     struct screen_suspects suspects;
+    struct screen_event_list events;
 };
 
 /* Makes the world, its types, resources and satellites. Returns 0, or -1 after saying what is wrong
