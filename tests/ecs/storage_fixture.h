@@ -6,13 +6,9 @@
 
 #include <weft/ecs.h>
 
-typedef struct position {
+typedef struct vector3 {
     float x, y, z;
-} position;
-
-typedef struct velocity {
-    float x, y, z;
-} velocity;
+} vector3;
 
 /* Owner: one test. */
 typedef struct storage_fixture {
@@ -26,8 +22,8 @@ static inline storage_fixture storage_open_with(const weft_world_desc *desc)
     weft_world_desc one = *desc;
     one.workers = 1;
     CHECK_OK(weft_world_create(&one, &f.world));
-    f.position = weft_component_create_plain(f.world, "position", sizeof(position), 4, 0);
-    f.velocity = weft_component_create_plain(f.world, "velocity", sizeof(velocity), 4, 0);
+    f.position = weft_component_create_plain(f.world, "position", sizeof(vector3), 4, 0);
+    f.velocity = weft_component_create_plain(f.world, "velocity", sizeof(vector3), 4, 0);
     f.health = weft_component_create_plain(f.world, "health", sizeof(uint32_t), 4, 0);
     f.tag = weft_component_create_plain(f.world, "tag", 0, 1, 0);
     f.other_tag = weft_component_create_plain(f.world, "other_tag", 0, 1, 0);

@@ -13,7 +13,7 @@ Test(entity, created_entities_are_alive_distinct_and_zeroed)
         entities[i] = weft_entity_create(f.world, moving);
         CHECK_U64(entities[i].version, 1);
         CHECK_U64(entities[i].index, (unsigned)i);
-        const position *p = weft_entity_get(f.world, entities[i], f.position);
+        const vector3 *p = weft_entity_get(f.world, entities[i], f.position);
         CHECK(p != NULL && p->x == 0 && p->y == 0 && p->z == 0);
     }
     CHECK_OK(weft_world_validate(f.world));
@@ -27,7 +27,7 @@ Test(entity, add_and_remove_keep_the_other_values)
     weft_entity entities[500];
     for (uint32_t i = 0; i < 500; i++) {
         entities[i] = weft_entity_create(f.world, moving);
-        CHECK_OK(WEFT_SET(f.world, entities[i], f.position, position, {(float)i, 1, 2}));
+        CHECK_OK(WEFT_SET(f.world, entities[i], f.position, vector3, {(float)i, 1, 2}));
     }
     for (uint32_t i = 0; i < 500; i += 2) {
         CHECK_OK(weft_entity_add(f.world, entities[i], f.health));
@@ -35,7 +35,7 @@ Test(entity, add_and_remove_keep_the_other_values)
     }
     CHECK_OK(weft_world_validate(f.world));
     for (uint32_t i = 0; i < 500; i++) {
-        const position *p = weft_entity_get(f.world, entities[i], f.position);
+        const vector3 *p = weft_entity_get(f.world, entities[i], f.position);
         CHECK_F64((double)p->x, (double)i, 0);
         CHECK(weft_entity_has(f.world, entities[i], f.health) == (i % 2 == 0));
     }
@@ -46,7 +46,7 @@ Test(entity, add_and_remove_keep_the_other_values)
         CHECK(!weft_entity_has(f.world, entities[i], f.health));
     }
     for (uint32_t i = 0; i < 500; i++) {
-        const position *p = weft_entity_get(f.world, entities[i], f.position);
+        const vector3 *p = weft_entity_get(f.world, entities[i], f.position);
         CHECK_F64((double)p->x, (double)i, 0);
     }
     storage_close(&f);
@@ -61,7 +61,7 @@ Test(entity, destroyed_handles_are_refused_everywhere)
     CHECK_RESULT(weft_entity_destroy(f.world, e), WEFT_STALE_ENTITY);
     CHECK_RESULT(weft_entity_add(f.world, e, f.health), WEFT_STALE_ENTITY);
     CHECK_RESULT(weft_entity_remove(f.world, e, f.position), WEFT_STALE_ENTITY);
-    CHECK_RESULT(WEFT_SET(f.world, e, f.position, position, {1, 2, 3}), WEFT_STALE_ENTITY);
+    CHECK_RESULT(WEFT_SET(f.world, e, f.position, vector3, {1, 2, 3}), WEFT_STALE_ENTITY);
     CHECK(weft_entity_get(f.world, e, f.position) == NULL);
     CHECK_RESULT(weft_world_error(f.world)->code, WEFT_STALE_ENTITY);
     CHECK(!weft_entity_has(f.world, e, f.position));
@@ -81,14 +81,14 @@ Test(entity, destroying_from_start_middle_and_end_leaves_the_table_exact)
     weft_entity entities[200];
     for (uint32_t i = 0; i < 200; i++) {
         entities[i] = weft_entity_create(f.world, moving);
-        CHECK_OK(WEFT_SET(f.world, entities[i], f.velocity, velocity, {(float)i, 0, 0}));
+        CHECK_OK(WEFT_SET(f.world, entities[i], f.velocity, vector3, {(float)i, 0, 0}));
     }
     for (uint32_t i = 0; i < 200; i += 3) {
         CHECK_OK(weft_entity_destroy(f.world, entities[i]));
         CHECK_OK(weft_world_validate(f.world));
     }
     for (uint32_t i = 0; i < 200; i++) {
-        const velocity *v = weft_entity_get(f.world, entities[i], f.velocity);
+        const vector3 *v = weft_entity_get(f.world, entities[i], f.velocity);
         CHECK((v == NULL) == (i % 3 == 0));
         if (v != NULL) CHECK_F64((double)v->x, (double)i, 0);
     }
