@@ -8,9 +8,9 @@
 
 #include "cli.h"
 
-/* A batch is as many steps as fit this much memory with their states, grids and pairs: more steps
- * in a batch mean fewer frames, memory in the last-level cache means faster ones. */
-static const size_t batch_bytes = (size_t)48 << 20;
+/* A batch is as many steps as fit this much memory with their states, grids and pairs: the ends of
+ * its loops, where workers wait for each other, weigh less the more steps there are. */
+static const size_t batch_bytes = (size_t)96 << 20;
 static const size_t bytes_per_object = 6 * sizeof(float) + sizeof(struct sky_body) + 40;
 enum { batch_steps_min = 8, batch_steps_max = 64 };
 
