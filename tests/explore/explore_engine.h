@@ -179,6 +179,8 @@ void engine_replay(const explore_scenario *scenario, const char *token, uint64_t
 extern const char *const engine_strategy_names[];
 
 /* ---- explore_mutants.c: weakens each ordered site in turn ---- */
-int engine_mutants(const explore_scenario *scenarios, const char *allowed_path, bool is_deep);
+/* `program` names its entries in the list of allowed survivors. */
+int engine_mutants(const explore_scenario *scenarios, const char *program, const char *allowed_path,
+                   bool is_deep);
 
 #endif

@@ -187,6 +187,13 @@ static int replay(const explore_scenario *scenarios, const char *token)
     return 2;
 }
 
+/* "deque" of ".../explore_deque". */
+static const char *program_name(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    return strncmp(name, "explore_", 8) == 0 ? name + 8 : name;
+}
+
 int explore_main(int argc, char **argv, const explore_scenario *scenarios)
 {
     options o;
@@ -199,7 +206,7 @@ int explore_main(int argc, char **argv, const explore_scenario *scenarios)
         return 0;
     }
     if (o.replay) return replay(scenarios, o.replay);
-    if (o.mutants) return engine_mutants(scenarios, o.mutants, o.is_deep);
+    if (o.mutants) return engine_mutants(scenarios, program_name(argv[0]), o.mutants, o.is_deep);
     bool is_good = true;
     uint32_t ran = 0;
     for (const explore_scenario *s = scenarios; s->name; s++) {

@@ -3,7 +3,7 @@
  * child process, until a plan of a scenario that executes it fails. A survivor is an error unless
  * the list of allowed survivors names it with a reason:
  *
- *     file.c | text of the source line | order -> weaker | reason
+ *     program | file.c | text of the source line | order -> weaker | reason
  *
  * An entry that no longer survives, or names no site, is an error too, so that the list stays true.
  */
@@ -27,7 +27,7 @@ typedef struct mutant {
 } mutant;
 
 typedef struct allowed {
-    char file[64], line[160], change[24];
+    char program[24], file[64], line[160], change[24];
     uint32_t uses;
 } allowed;
 
@@ -59,6 +59,7 @@ static void list_mutants(void)
     uint32_t count = engine_sites(&sites);
     for (uint32_t i = 0; i < count; i++) {
         const engine_site *site = &sites[i];
+        if (strncmp(site->name, "tests/", 6) == 0) continue;
         bool is_store = strstr(site->name, " store_") != NULL;
         uint32_t half = site->is_rmw ? HOOK_AR : is_store ? HOOK_REL : HOOK_ACQ;
         if (site->order == HOOK_SC) add_mutant(site, half);
@@ -112,7 +113,8 @@ static void run_mutants(const explore_scenario *scenarios, bool is_deep)
 
 /* ---- allowed survivors ---- */
 
-static bool read_allowances(const char *path)
+/* Reads the entries of one program. */
+static bool read_allowances(const char *path, const char *program)
 {
     char text[1024];
     FILE *file = fopen(path, "r");
@@ -120,12 +122,13 @@ static bool read_allowances(const char *path)
     while (fgets(text, sizeof text, file)) {
         allowed *a = &allowances[allowance_count];
         if (text[0] == '#' || text[0] == '\n') continue;
-        if (allowance_count == 128 ||
-            sscanf(text, "%63[^ |] | %159[^|] | %23[^|] |", a->file, a->line, a->change) != 3) {
+        if (allowance_count == 128 || sscanf(text, "%23[^ |] | %63[^ |] | %159[^|] | %23[^|] |",
+                                             a->program, a->file, a->line, a->change) != 4) {
             printf("FAILED %s: cannot read: %s", path, text);
             fclose(file);
             return false;
         }
+        if (strcmp(a->program, program) != 0) continue;
         for (size_t n = strlen(a->line); n && a->line[n - 1] == ' '; n--) a->line[n - 1] = 0;
         for (size_t n = strlen(a->change); n && a->change[n - 1] == ' '; n--) a->change[n - 1] = 0;
         allowance_count++;
@@ -201,9 +204,10 @@ static bool report(const explore_scenario *scenarios)
     return is_good;
 }
 
-int engine_mutants(const explore_scenario *scenarios, const char *allowed_path, bool is_deep)
+int engine_mutants(const explore_scenario *scenarios, const char *program, const char *allowed_path,
+                   bool is_deep)
 {
-    if (!read_allowances(allowed_path)) {
+    if (!read_allowances(allowed_path, program)) {
         printf("FAILED: cannot read %s\n", allowed_path);
         return 1;
     }

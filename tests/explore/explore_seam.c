@@ -14,6 +14,16 @@ static bool fault(void)
     return engine_choose(2, &engine.faults_left, engine_odds(6)) != 0;
 }
 
+/* Fresh memory was written (cleared) by its allocator: who finds it through a pointer must acquire. */
+static void *written(void *memory, size_t bytes)
+{
+    if (engine.model == EXPLORE_C11 && !engine.is_quiet) {
+        engine_race_check(memory, bytes < 4096 ? (uint32_t)bytes : 4096, ENGINE_WRITE);
+    }
+    engine.live_bytes += bytes;
+    return memory;
+}
+
 static void *seam_map(void *user, size_t bytes, size_t alignment)
 {
     (void)user;
@@ -21,8 +31,7 @@ static void *seam_map(void *user, size_t bytes, size_t alignment)
     if (fault()) return NULL;
     void *memory = engine_arena_take(bytes, alignment < 4096 ? alignment : 4096);
     memset(memory, 0, bytes);
-    engine.live_bytes += bytes;
-    return memory;
+    return written(memory, bytes);
 }
 
 static void seam_unmap(void *user, void *memory, size_t bytes)
@@ -114,8 +123,7 @@ static void *heap_allocate(void *user, size_t bytes, size_t alignment)
     if (fault()) return NULL;
     void *memory = engine_arena_take(bytes, alignment);
     memset(memory, 0xA5, bytes);
-    engine.live_bytes += bytes;
-    return memory;
+    return written(memory, bytes);
 }
 
 static void heap_release(void *user, void *memory, size_t bytes, size_t alignment)

@@ -27,10 +27,18 @@ static void publish(uint32_t n, uint32_t near)
     weft__wake_notify(&wake, near);
 }
 
+/* With a barrier a piece of work ends only when all have begun: each must get a worker. */
+static bool has_barrier;
+static weft_a32 begun;
+
 static void run(uint32_t n)
 {
     EXPLORE_CHECK(payload[n] == n + 1, "work %u seen before its payload", n);
     EXPLORE_CHECK(ran[n]++ == 0, "work %u ran twice", n);
+    if (has_barrier) {
+        at_add_ar(&begun, 1u);
+        while (at_load_acq(&begun) < work_count) at_stall();
+    }
     at_add_ar(&done, 1u);
 }
 
@@ -78,6 +86,8 @@ static void start(void)
     at_init(&work, 0);
     at_init(&done, 0);
     at_init(&stopping, 0);
+    at_init(&begun, 0);
+    has_barrier = false;
     for (uint32_t i = 0; i < WORKS; i++) payload[i] = ran[i] = 0;
 }
 
@@ -116,6 +126,19 @@ static void two_workers(void)
 static void three_workers(void)
 {
     with_workers(3, 3);
+}
+
+static void barrier(void)
+{
+    start();
+    has_barrier = true;
+    work_count = 2;
+    explore_thread(serve, (void *)0);
+    explore_thread(serve, (void *)1);
+    explore_begin();
+    publish(0, 0);
+    publish(1, 1);
+    stop_when_done();
 }
 
 /* Work that publishes work: the tree of wake-ups. Two publishers besides. */
@@ -174,6 +197,11 @@ static const explore_scenario scenarios[] = {
      {PLAN_ALL(EXPLORE_SC, 2, 0), PLAN_ALL(EXPLORE_TSO, 2, 2), PLAN_ALL(EXPLORE_C11, 1, 1),
       PLAN_PCT_FAULTS(EXPLORE_C11, 4, 1, 20000, 3000000), PLAN_ALL_DEEP(EXPLORE_SC, 4, 0),
       PLAN_ALL_DEEP(EXPLORE_TSO, 3, 2), PLAN_ALL_DEEP(EXPLORE_C11, 3, 1)},
+     NULL},
+    {"wake_barrier",
+     barrier,
+     {PLAN_ALL(EXPLORE_SC, 2, 0), PLAN_ALL(EXPLORE_C11, 1, 1),
+      PLAN_PCT(EXPLORE_C11, 5, 20000, 3000000), PLAN_ALL_DEEP(EXPLORE_SC, 3, 0)},
      NULL},
     {"wake_three_workers",
      three_workers,
