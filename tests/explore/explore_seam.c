@@ -14,7 +14,8 @@ static bool fault(void)
     return engine_choose(2, &engine.faults_left, engine_odds(6)) != 0;
 }
 
-/* Fresh memory was written (cleared) by its allocator: who finds it through a pointer must acquire. */
+/* Fresh memory was written (cleared) by its allocator: who finds it through a pointer must
+ * acquire. */
 static void *written(void *memory, size_t bytes)
 {
     if (engine.model == EXPLORE_C11 && !engine.is_quiet) {

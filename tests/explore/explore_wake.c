@@ -2,6 +2,7 @@
  * down to the wake-up protocol; work is a bit in one word, published and looked for with sequential
  * consistency (edge W1), and carries a plain payload. A lost wake-up ends as a deadlock: the worker
  * sleeps, nobody is left to wake it, and the work or the shutdown waits for ever. */
+#include "deque.h"
 #include "explore_plans.h"
 #include "wake.h"
 
@@ -14,16 +15,25 @@ static weft_a32 work, done, stopping;
 static uint32_t payload[WORKS], ran[WORKS];
 static uint32_t work_count;
 
+/* Or the work is in a real deque that the publisher owns (edge D4). */
+static bool uses_deque;
+static weft__deque deque;
+static weft_a32 deque_slots[4];
+
 static bool has_work(void *argument)
 {
     (void)argument;
+    if (uses_deque) return weft__deque_has_items_any(&deque) || at_load_sc(&stopping) != 0;
     return at_load_sc(&work) != 0 || at_load_sc(&stopping) != 0; /* W1 */
 }
 
 static void publish(uint32_t n, uint32_t near)
 {
     payload[n] = n + 1;
-    at_or_sc(&work, 1u << n); /* W1 */
+    if (uses_deque)
+        EXPLORE_CHECK(weft__deque_push_owner(&deque, n), "full");
+    else
+        at_or_sc(&work, 1u << n); /* W1 */
     weft__wake_notify(&wake, near);
 }
 
@@ -44,6 +54,7 @@ static void run(uint32_t n)
 
 static bool take(uint32_t *n)
 {
+    if (uses_deque) return weft__deque_steal_any(&deque, n) == WEFT__STEAL_GOT;
     uint32_t bits = at_load_acq(&work);
     while (bits) {
         *n = (uint32_t)__builtin_ctz(bits);
@@ -87,7 +98,8 @@ static void start(void)
     at_init(&done, 0);
     at_init(&stopping, 0);
     at_init(&begun, 0);
-    has_barrier = false;
+    has_barrier = uses_deque = false;
+    weft__deque_init(&deque, deque_slots, 4);
     for (uint32_t i = 0; i < WORKS; i++) payload[i] = ran[i] = 0;
 }
 
@@ -126,6 +138,18 @@ static void two_workers(void)
 static void three_workers(void)
 {
     with_workers(3, 3);
+}
+
+static void from_deque(void)
+{
+    start();
+    uses_deque = true;
+    work_count = 2;
+    explore_thread(serve, (void *)0);
+    explore_begin();
+    publish(0, 0);
+    publish(1, 1);
+    stop_when_done();
 }
 
 static void barrier(void)
@@ -197,6 +221,11 @@ static const explore_scenario scenarios[] = {
      {PLAN_ALL(EXPLORE_SC, 2, 0), PLAN_ALL(EXPLORE_TSO, 2, 2), PLAN_ALL(EXPLORE_C11, 1, 1),
       PLAN_PCT_FAULTS(EXPLORE_C11, 4, 1, 20000, 3000000), PLAN_ALL_DEEP(EXPLORE_SC, 4, 0),
       PLAN_ALL_DEEP(EXPLORE_TSO, 3, 2), PLAN_ALL_DEEP(EXPLORE_C11, 3, 1)},
+     NULL},
+    {"wake_deque",
+     from_deque,
+     {PLAN_ALL(EXPLORE_SC, 3, 0), PLAN_ALL(EXPLORE_TSO, 3, 2), PLAN_ALL(EXPLORE_C11, 2, 1),
+      PLAN_PCT(EXPLORE_C11, 4, 20000, 3000000)},
      NULL},
     {"wake_barrier",
      barrier,
