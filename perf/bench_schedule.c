@@ -291,7 +291,7 @@ static void measure_small(weft_bench *bench, const char *name, uint64_t rows)
     if (!weft_bench_wants(bench, name)) return;
     seven one, two;
     bool is_made = seven_begin(&one, rows, 1, 1, true);
-    is_made = seven_begin(&two, rows, 1, 2, false) && is_made;
+    is_made = seven_begin(&two, rows, 1, 2, true) && is_made;
     if (is_made) /* two workers against one, in turn */
         weft_bench_run(bench, &(weft_bench_measure){.name = name,
                                                     .unit = "ns/frame",

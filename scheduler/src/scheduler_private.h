@@ -143,8 +143,8 @@ typedef struct weft__stage {
     weft_job_handle background; /* running; null when not */
     /* cost */
     weft_job_cost cost;
-    uint64_t measured_ns;    /* of the last measured run on one worker */
-    uint32_t measured_items; /* item_count then */
+    uint64_t measured_ns;    /* of the last probe on one worker */
+    uint32_t measured_items; /* items in it; 0: never probed */
     uint32_t frames_to_measure;
     uint64_t time_ns; /* of the last run, when measured */
 } weft__stage;

@@ -11,7 +11,7 @@
 
 #define INLINE_NS 6000u
 #define REMEASURE 64u
-#define UNKNOWN_ITEMS 4u /* a stage of unknown cost with so few items is measured inline */
+#define PROBE_NS 1500u /* a probe that took so long decides */
 
 uint64_t weft__scheduler_now(const weft__scheduler *scheduler)
 {
@@ -31,12 +31,13 @@ typedef struct loop {
     weft__scheduler *scheduler;
     weft__entry *entries;
     uint32_t entry_count;
+    uint32_t first; /* item that is number 0 of the loop */
 } loop;
 
 static int run_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
 {
     const loop *l = argument;
-    weft__dispatch(l->scheduler, l->entries, l->entry_count, begin, end,
+    weft__dispatch(l->scheduler, l->entries, l->entry_count, l->first + begin, l->first + end,
                    weft_job_worker_index(job));
     return 0;
 }
@@ -46,71 +47,70 @@ static weft_job_context *owner_context(const weft__scheduler *scheduler)
     return weft_job_pool_owner(scheduler->world->pool);
 }
 
-static void run_inline(weft__scheduler *scheduler, weft__stage *stage)
+static void run_inline(weft__scheduler *scheduler, weft__stage *stage, uint32_t begin, uint32_t end)
 {
-    weft__dispatch(scheduler, stage->entries, stage->entry_count, 0, stage->item_count, 0);
+    weft__dispatch(scheduler, stage->entries, stage->entry_count, begin, end, 0);
 }
 
-/* ---- cost ---- */
-
-static bool is_known(const weft__stage *stage)
-{
-    return stage->measured_items != 0;
-}
-
-static bool is_small(const weft__scheduler *scheduler, const weft__stage *stage)
-{
-    if (scheduler->options.always_parallel) return false;
-    if (!is_known(stage)) return stage->item_count <= UNKNOWN_ITEMS;
-    return stage->measured_ns * stage->item_count < (uint64_t)INLINE_NS * stage->measured_items;
-}
-
-static void note_cost(weft__stage *stage, uint64_t ns)
-{
-    stage->measured_ns = ns;
-    stage->measured_items = stage->item_count;
-    stage->frames_to_measure = REMEASURE;
-}
-
-static void run_measured(weft__scheduler *scheduler, weft__stage *stage)
-{
-    uint64_t begin = weft__scheduler_now(scheduler);
-    run_inline(scheduler, stage);
-    note_cost(stage, weft__scheduler_now(scheduler) - begin);
-}
-
-static void run_small(weft__scheduler *scheduler, weft__stage *stage)
-{
-    if (__builtin_expect(is_known(stage) && stage->frames_to_measure > 0, 1)) {
-        stage->frames_to_measure--;
-        run_inline(scheduler, stage);
-    } else {
-        run_measured(scheduler, stage);
-    }
-}
-
-static void run_loop(weft__scheduler *scheduler, weft__stage *stage)
+/* Items [first, end of the stage) on the pool. */
+static void run_loop(weft__scheduler *scheduler, weft__stage *stage, uint32_t first)
 {
     if (!scheduler->has_frame_hint) {
         weft_job_frame_begin(scheduler->world->pool);
         scheduler->has_frame_hint = true;
     }
-    loop l = {scheduler, stage->entries, stage->entry_count};
+    loop l = {scheduler, stage->entries, stage->entry_count, first};
     weft_job_for_desc desc = {.fn = run_part,
                               .argument = &l,
-                              .count = stage->item_count,
+                              .count = stage->item_count - first,
                               .cost = &stage->cost,
                               .name = stage->systems[0]->name};
-    uint64_t begin = weft__scheduler_now(scheduler);
     weft_result result = weft_job_for(owner_context(scheduler), &desc, NULL);
-    uint64_t ns = weft__scheduler_now(scheduler) - begin;
-    if (result != WEFT_OK) {
-        weft__error(scheduler->world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                    "the stage of system '%s' could not run on the pool: %s",
-                    stage->systems[0]->name, weft_result_text(result));
-        weft__scheduler_fail(scheduler, result);
+    if (result == WEFT_OK) return;
+    weft__error(scheduler->world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                "the stage of system '%s' could not run on the pool: %s", stage->systems[0]->name,
+                weft_result_text(result));
+    weft__scheduler_fail(scheduler, result);
+}
+
+/* ---- cost ---- */
+
+static bool is_small_at(const weft__stage *stage, uint64_t ns, uint32_t items)
+{
+    return ns * stage->item_count < (uint64_t)INLINE_NS * items;
+}
+
+static void run_probed(weft__scheduler *scheduler, weft__stage *stage)
+{
+    uint32_t count = stage->item_count, done = 0;
+    uint64_t begin = weft__scheduler_now(scheduler), ns = 0;
+    for (uint32_t burst = 1; done < count && ns < PROBE_NS; burst *= 2) {
+        uint32_t end = burst < count - done ? done + burst : count;
+        run_inline(scheduler, stage, done, end);
+        done = end;
+        ns = weft__scheduler_now(scheduler) - begin;
     }
-    if (ns < INLINE_NS / 2) note_cost(stage, ns); /* it would be small for one worker, too */
+    stage->measured_ns = ns;
+    stage->measured_items = done;
+    stage->frames_to_measure = REMEASURE;
+    if (done == count) return;
+    if (is_small_at(stage, ns, done))
+        run_inline(scheduler, stage, done, count);
+    else
+        run_loop(scheduler, stage, done);
+}
+
+static void run_shared(weft__scheduler *scheduler, weft__stage *stage)
+{
+    if (__builtin_expect(stage->frames_to_measure == 0, 0)) {
+        run_probed(scheduler, stage);
+        return;
+    }
+    stage->frames_to_measure--;
+    if (is_small_at(stage, stage->measured_ns, stage->measured_items))
+        run_inline(scheduler, stage, 0, stage->item_count);
+    else
+        run_loop(scheduler, stage, 0);
 }
 
 /* ---- background ---- */
@@ -122,7 +122,7 @@ static void start_background(weft__scheduler *scheduler, weft__stage *stage)
     loop *l = weft__arena_take(scheduler->memory, &stage->arena, sizeof *l);
     bool is_started = false;
     if (l != NULL && scheduler->worker_count > 1 && !scheduler->options.without_parallel) {
-        *l = (loop){scheduler, stage->background_entries, count};
+        *l = (loop){scheduler, stage->background_entries, count, 0};
         weft_job_for_desc desc = {.fn = run_part,
                                   .argument = l,
                                   .count = items,
@@ -212,11 +212,11 @@ void weft__stage_run(weft__scheduler *scheduler, weft__stage *stage)
         bool is_serial = scheduler->worker_count == 1 || scheduler->options.without_parallel ||
                          stage->item_count == 1;
         if (is_serial)
-            run_inline(scheduler, stage);
-        else if (is_small(scheduler, stage))
-            run_small(scheduler, stage);
+            run_inline(scheduler, stage, 0, stage->item_count);
+        else if (scheduler->options.always_parallel)
+            run_loop(scheduler, stage, 0);
         else
-            run_loop(scheduler, stage);
+            run_shared(scheduler, stage);
     }
     if (stage->main_entry_count != 0) run_main(scheduler, stage);
 }
