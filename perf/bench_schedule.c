@@ -220,27 +220,21 @@ static void seven_raw(void *data)
         body_flag(s->flags[i], s->health[i], s->counts[i]);
 }
 
-/* Each byte once: one loop that reads what is only read and rewrites what is written. */
+static void body_count(uint32_t *restrict flags, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) flags[i] += 1u;
+}
+
+/* Each byte once: every column is read, and rewritten if some system writes it. */
 static void seven_touch(void *data)
 {
     seven *s = data;
-    for (uint32_t k = 0; k < s->archetypes; k++) {
-        vec3 *restrict p = s->p[k], *restrict v = s->v[k];
-        const vec3 *restrict a = s->a[k];
-        float *restrict health = s->health[k], *restrict timer = s->timer[k];
-        const float *restrict damage = s->damage[k];
-        uint32_t *restrict flags = s->flags[k];
-        for (uint32_t i = 0; i < s->counts[k]; i++) {
-            v[i].x += a[i].x;
-            v[i].y += a[i].y;
-            v[i].z += a[i].z;
-            p[i].x += 1.0f;
-            p[i].y += 1.0f;
-            p[i].z += 1.0f;
-            health[i] += damage[i];
-            timer[i] += 1.0f;
-            flags[i] += 1u;
-        }
+    for (uint32_t i = 0; i < s->archetypes; i++) {
+        body_accelerate(s->v[i], s->a[i], s->counts[i], 0.01f);
+        body_bound(s->p[i], s->counts[i]);
+        body_hurt(s->health[i], s->damage[i], s->counts[i], 0.01f);
+        body_tick(s->timer[i], s->counts[i], 0.01f);
+        body_count(s->flags[i], s->counts[i]);
     }
 }
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define SLICE_BYTES 16384u
+#define SLICE_BYTES 8192u
 #define SLICE_ROWS_MIN_SHIFT 6
 #define SLICE_ROWS_MAX_SHIFT 10
 

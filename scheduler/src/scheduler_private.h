@@ -107,13 +107,23 @@ typedef enum weft__entry_kind {
     WEFT__ENTRY_SERIES, /* one item: all bindings of `series`, slice after slice */
 } weft__entry_kind;
 
-/* Items [first_item, next entry's first_item) of a stage. */
+/* A column that some system of an entry touches. A value. */
+typedef struct weft__stream {
+    const char *base; /* row 0 */
+    uint32_t bytes;   /* per row */
+} weft__stream;
+
+/* Items [first_item, next entry's first_item) of a stage. Made by runs.c, read by workers. */
 typedef struct weft__entry {
     uint32_t first_item;
     uint32_t kind; /* weft__entry_kind */
     weft__binding *bindings;
     uint32_t binding_count;
     weft__system *system; /* ONCE, RANGE, SERIES */
+    /* several systems over a large chunk: columns of the next slice are asked for early */
+    const weft__stream *streams;
+    uint32_t stream_count;
+    bool is_plain; /* CHUNK: all bindings are */
 } weft__entry;
 
 /* A stage with its runs: valid for one structure version of the world. */
@@ -174,6 +184,8 @@ typedef struct weft__worker {
     uint64_t *mask;              /* of a slice, or of a whole chunk */
     void **columns;              /* of a slice that is not the first of its chunk */
     weft_slice slice;
+    weft_slice *parts;   /* [most systems of a stage] slices that move on over one chunk */
+    void **part_columns; /* [terms of all systems of a stage] */
     weft__violation violation; /* the first one of this step */
 } weft__worker;
 
