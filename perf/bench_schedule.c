@@ -1,9 +1,9 @@
-/* bench_schedule.c: what a frame costs: dispatch of small systems, fused sweeps over memory, compiling
- * a schedule. Playback and rollback are in bench_playback.c.
+/* bench_schedule.c: what a frame costs: dispatch of small systems, fused sweeps over memory,
+ * compiling a schedule. Playback and rollback are in bench_playback.c.
  *
- * The seven systems and 16 archetypes of `frame.seven` are those of the peer comparison: position,
- * velocity, acceleration (12 bytes each), health, damage, timer, flags (4 bytes each); every archetype
- * has all of them and a different set of four tags. */
+ * The seven systems and 16 archetypes of `frame.seven` are those of the peer comparison:
+ * position, velocity, acceleration (12 bytes each), health, damage, timer, flags (4 bytes each);
+ * every archetype has all of them and a different set of four tags. */
 #include "bench.h"
 
 #include <weft/weft.h>
@@ -216,8 +216,7 @@ static void seven_raw(void *data)
     for (uint32_t i = 0; i < s->archetypes; i++)
         body_hurt(s->health[i], s->damage[i], s->counts[i], 0.01f);
     for (uint32_t i = 0; i < s->archetypes; i++) body_tick(s->timer[i], s->counts[i], 0.01f);
-    for (uint32_t i = 0; i < s->archetypes; i++)
-        body_flag(s->flags[i], s->health[i], s->counts[i]);
+    for (uint32_t i = 0; i < s->archetypes; i++) body_flag(s->flags[i], s->health[i], s->counts[i]);
 }
 
 static void body_count(uint32_t *restrict flags, uint32_t n)
@@ -451,8 +450,8 @@ static void pairs_step(void *data)
 static void pairs_make(pairs *p, uint32_t workers)
 {
     static const char *const names[5] = {"A", "B", "C", "D", "E"};
-    static const uint32_t sets[4][5] = {{1, 1, 0, 0, 0}, {1, 1, 1, 0, 0}, {1, 1, 1, 1, 0},
-                                        {1, 1, 1, 0, 1}};
+    static const uint32_t sets[4][5] = {
+        {1, 1, 0, 0, 0}, {1, 1, 1, 0, 0}, {1, 1, 1, 1, 0}, {1, 1, 1, 0, 1}};
     static const uint32_t swaps[3][2] = {{0, 1}, {2, 3}, {2, 4}};
     memset(p, 0, sizeof *p);
     weft_component c[5];
@@ -473,11 +472,11 @@ static void pairs_make(pairs *p, uint32_t workers)
     for (uint32_t i = 0; i < 3; i++) {
         char name[8];
         snprintf(name, sizeof name, "swap%u", i);
-        weft_system_create(p->world, &(weft_system_desc){
-                                         .name = name,
-                                         .run = swap_two,
-                                         .query.terms = {{c[swaps[i][0]], WEFT_WRITE, 0, 0},
-                                                         {c[swaps[i][1]], WEFT_WRITE, 0, 0}}});
+        weft_system_create(
+            p->world, &(weft_system_desc){.name = name,
+                                          .run = swap_two,
+                                          .query.terms = {{c[swaps[i][0]], WEFT_WRITE, 0, 0},
+                                                          {c[swaps[i][1]], WEFT_WRITE, 0, 0}}});
     }
 }
 
@@ -536,18 +535,16 @@ static void schedule_compile(weft_bench *bench)
         snprintf(name, sizeof name, "s%u", i);
         random = random * 6364136223846793005u + 1442695040888963407u;
         uint32_t a = (uint32_t)(random >> 33) % 20, b = 20 + (uint32_t)(random >> 40) % 20;
-        weft_system_create(world, &(weft_system_desc){
-                                      .name = name,
-                                      .run = idle,
-                                      .query.terms = {{c[a], WEFT_WRITE, 0, 0},
-                                                      {c[b], WEFT_READ, 0, 0},
-                                                      {c[40 + i % 20], WEFT_READ, 0, 0}}});
+        weft_system_create(world,
+                           &(weft_system_desc){.name = name,
+                                               .run = idle,
+                                               .query.terms = {{c[a], WEFT_WRITE, 0, 0},
+                                                               {c[b], WEFT_READ, 0, 0},
+                                                               {c[40 + i % 20], WEFT_READ, 0, 0}}});
     }
-    weft_bench_run(bench, &(weft_bench_measure){.name = "1k",
-                                                .unit = "ms",
-                                                .workers = 1,
-                                                .run = recompile,
-                                                .data = world});
+    weft_bench_run(bench,
+                   &(weft_bench_measure){
+                       .name = "1k", .unit = "ms", .workers = 1, .run = recompile, .data = world});
     weft_world_destroy(world);
 }
 

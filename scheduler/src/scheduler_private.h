@@ -184,8 +184,8 @@ typedef struct weft__worker {
     uint64_t *mask;              /* of a slice, or of a whole chunk */
     void **columns;              /* of a slice that is not the first of its chunk */
     weft_slice slice;
-    weft_slice *parts;   /* [most systems of a stage] slices that move on over one chunk */
-    void **part_columns; /* [terms of all systems of a stage] */
+    weft_slice *parts;         /* [most systems of a stage] slices that move on over one chunk */
+    void **part_columns;       /* [terms of all systems of a stage] */
     weft__violation violation; /* the first one of this step */
 } weft__worker;
 
