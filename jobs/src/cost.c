@@ -34,11 +34,11 @@ bool weft__cost_pays(weft__cost_state *cost, uint64_t predicted, uint64_t pay_of
     return predicted >> penalty >= pay_off;
 }
 
-void weft__cost_judge_split(weft__cost_state *cost, uint64_t work, uint64_t wall)
+void weft__cost_judge_split(weft__cost_state *cost, uint64_t alone, uint64_t wall)
 {
     uint64_t history = at_load_rlx(&cost->x_history); /* relaxed: an estimate */
     uint32_t runs = (uint32_t)history + 1, penalty = (uint32_t)(history >> 32);
-    bool has_gained = wall < work - work / 16;
+    bool has_gained = wall < alone - alone / 16;
     if (!has_gained && penalty < PENALTY_MAX) penalty++;
     if (has_gained && penalty > 0) penalty--;
     at_store_rlx(&cost->x_history, (uint64_t)penalty << 32 | runs); /* relaxed: an estimate */

@@ -64,7 +64,8 @@ bool weft__cost_pays(weft__cost_state *cost, uint64_t predicted, uint64_t pay_of
 
 /* Feeds a measurement: `ticks` of work for `count` items. */
 void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count);
-/* Feeds the outcome of a split: `work` ticks done by all workers in `wall` ticks. */
-void weft__cost_judge_split(weft__cost_state *cost, uint64_t work, uint64_t wall);
+/* Feeds the outcome of a split: it took `wall` ticks where one worker was predicted to take `alone`.
+ * (Not the ticks the workers were busy: a worker that lost its CPU in the middle looks busy.) */
+void weft__cost_judge_split(weft__cost_state *cost, uint64_t alone, uint64_t wall);
 
 #endif

@@ -181,6 +181,7 @@ static bool run_shared(weft_job_context *worker, graph_run *run, uint32_t done)
     loop->limit = pool->worker_count - 1;
     loop->opener = worker->index;
     loop->job = worker->job;
+    uint64_t predicted = weft__cost_predict(&graph->cost, count);
     uint64_t opened = weft__ticks_now(&pool->ticks);
     weft__graph_begin(graph, done);
     weft__loop_open_graph(&pool->loops, loop, count);
@@ -199,7 +200,7 @@ static bool run_shared(weft_job_context *worker, graph_run *run, uint32_t done)
     }
     if (run->is_cancelled || run->failed != WEFT__GRAPH_NONE) return true;
     weft__cost_learn(&graph->cost, busy, count);
-    weft__cost_judge_split(&graph->cost, busy, wall);
+    if (predicted != 0) weft__cost_judge_split(&graph->cost, predicted, wall);
     return true;
 }
 

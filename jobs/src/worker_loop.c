@@ -169,7 +169,7 @@ static bool run_parallel(weft_job_context *worker, loop_run *run, uint32_t begin
     run->is_cancelled = error == UINT64_MAX && at_load_rlx(&loop->x_stop) != 0; /* as above */
     if (run->code == 0 && !run->is_cancelled) {
         weft__cost_learn(run->cost, busy, count);
-        weft__cost_judge_split(run->cost, busy, wall);
+        if (predicted != 0) weft__cost_judge_split(run->cost, predicted, wall);
     }
     weft__stat_add(&worker->stats.x_loops_parallel, 1);
     return true;
