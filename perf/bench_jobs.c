@@ -166,6 +166,12 @@ static void empty_loop(void *data)
     weft_job_for(b->owner, &desc, NULL);
 }
 
+static void empty_raw(void *data)
+{
+    jobs_bench *b = data;
+    empty_part(b->owner, cells, 0, b->count);
+}
+
 static void empty_body(uint64_t begin, uint64_t end, void *user)
 {
     (void)begin, (void)end;
@@ -193,8 +199,12 @@ static void loop_case(weft_bench *bench, const char *name, uint32_t count, uint6
     if (!weft_bench_wants(bench, name) || !open_pool(bench, &b, workers)) return;
     b.count = count;
     b.idle_ns = idle_ns;
-    weft_bench_measure measure = {
-        .name = name, .unit = "us/loop", .workers = workers, .run = empty_loop, .data = &b};
+    weft_bench_measure measure = {.name = name,
+                                  .unit = "us/loop",
+                                  .workers = workers,
+                                  .run = empty_loop,
+                                  .raw = empty_raw,
+                                  .data = &b};
     if (idle_ns != 0) measure.prepare = be_idle;
     add_peers(&measure, empty_peer, peers, &b);
     for (uint32_t i = 0; i < 100; i++) empty_loop(&b); /* the cost is known */

@@ -11,6 +11,8 @@
 
 #include <weft/jobs.h>
 
+#include <sched.h>
+
 /* A pool and what the work needs. Owner: one benchmark. */
 typedef struct jobs_bench {
     weft_job_pool *pool;
@@ -22,7 +24,28 @@ typedef struct jobs_bench {
     uint64_t idle_ns; /* idleness before a call */
     weft_job_graph *graph;
     const weft_peer *peer;
+    cpu_set_t mask; /* of the owner before the benchmark */
 } jobs_bench;
+
+static inline void no_items(uint64_t begin, uint64_t end, void *user)
+{
+    (void)begin, (void)end, (void)user;
+}
+
+/* Binds the owner to the first CPU, so that it never shares one with worker 1, which is pinned to
+ * the second. The peers' threads inherit the mask of their creator: they are made before. */
+static inline void pin_owner(jobs_bench *b)
+{
+    const weft_peer *peers[2] = {weft_peer_openmp(), weft_peer_tbb()};
+    for (uint32_t i = 0; i < 2; i++)
+        if (peers[i] != NULL) peers[i]->loop(b->workers, 1000, 1, no_items, b);
+    sched_getaffinity(0, sizeof b->mask, &b->mask);
+    cpu_set_t first;
+    CPU_ZERO(&first);
+    for (size_t cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&first) == 0; cpu++)
+        if (CPU_ISSET(cpu, &b->mask)) CPU_SET(cpu, &first);
+    sched_setaffinity(0, sizeof first, &first);
+}
 
 static inline bool open_pool(weft_bench *bench, jobs_bench *b, uint32_t workers)
 {
@@ -31,12 +54,14 @@ static inline bool open_pool(weft_bench *bench, jobs_bench *b, uint32_t workers)
     weft_result result = weft_job_pool_create(&desc, &b->pool);
     if (result != WEFT_OK) weft_bench_fail(bench, "no pool: %s", weft_result_text(result));
     b->owner = weft_job_pool_owner(b->pool);
+    pin_owner(b);
     return result == WEFT_OK;
 }
 
 static inline void close_pool(jobs_bench *b)
 {
     weft_job_pool_destroy(b->pool);
+    sched_setaffinity(0, sizeof b->mask, &b->mask);
 }
 
 #endif

@@ -3,8 +3,9 @@
  * does no harm. */
 #include "cost.h"
 
-#define PENALTY_MAX 6u   /* 64 times the normal pay-off */
-#define PENALTY_RUNS 32u /* runs, times the penalty, between two steps down */
+#define PENALTY_MAX 6u      /* 64 times the normal pay-off */
+#define RETRY_UNIT_BITS 20u /* retry times count 2^20 ticks, about 0.3 ms */
+#define RETRY_UNITS 32u     /* pause after the first failure */
 
 void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count)
 {
@@ -22,24 +23,28 @@ void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count)
     at_store_rlx(&cost->x_item, next); /* relaxed: an estimate */
 }
 
-bool weft__cost_pays(weft__cost_state *cost, uint64_t predicted, uint64_t pay_off)
+static void set_penalty(weft__cost_state *cost, uint32_t penalty, uint64_t now)
+{
+    uint64_t retry = (now >> RETRY_UNIT_BITS) + ((uint64_t)RETRY_UNITS << penalty);
+    uint64_t runs = at_load_rlx(&cost->x_history) & 0xFFFF; /* relaxed: an estimate */
+    at_store_rlx(&cost->x_history, retry << 24 | (uint64_t)penalty << 16 | runs); /* relaxed: so */
+}
+
+bool weft__cost_pays(weft__cost_state *cost, uint64_t predicted, uint64_t pay_off, uint64_t now)
 {
     if (predicted < pay_off) return false;
-    uint64_t history = at_load_rlx(&cost->x_history); /* relaxed: an estimate */
-    uint32_t runs = (uint32_t)history, penalty = (uint32_t)(history >> 32);
+    uint32_t penalty = weft__cost_penalty(cost);
     if (penalty == 0) return true;
-    runs++;
-    if (runs % (PENALTY_RUNS << penalty) == 0) penalty--;
-    at_store_rlx(&cost->x_history, (uint64_t)penalty << 32 | runs); /* relaxed: an estimate */
+    uint64_t retry = at_load_rlx(&cost->x_history) >> 24; /* relaxed: an estimate */
+    if (now >> RETRY_UNIT_BITS >= retry) set_penalty(cost, --penalty, now);
     return predicted >> penalty >= pay_off;
 }
 
-void weft__cost_judge_split(weft__cost_state *cost, uint64_t alone, uint64_t wall)
+void weft__cost_judge_split(weft__cost_state *cost, uint64_t alone, uint64_t wall, uint64_t now)
 {
-    uint64_t history = at_load_rlx(&cost->x_history); /* relaxed: an estimate */
-    uint32_t runs = (uint32_t)history + 1, penalty = (uint32_t)(history >> 32);
     bool has_gained = wall < alone - alone / 16;
+    uint32_t penalty = weft__cost_penalty(cost);
     if (!has_gained && penalty < PENALTY_MAX) penalty++;
-    if (has_gained && penalty > 0) penalty--;
-    at_store_rlx(&cost->x_history, (uint64_t)penalty << 32 | runs); /* relaxed: an estimate */
+    if (has_gained && penalty == 0) return;
+    set_penalty(cost, has_gained ? penalty - 1 : penalty, now);
 }

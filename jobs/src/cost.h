@@ -32,7 +32,7 @@ typedef struct weft__cost_limits {
 /* How weft_job_cost.opaque is used. Shared atomic, relaxed. */
 typedef struct weft__cost_state {
     weft_a64 x_item;    /* ticks of one item << 10; 0: unknown */
-    weft_a64 x_history; /* runs in the low half; penalty: the shift of the pay-off, above */
+    weft_a64 x_history; /* {retry time:40 | penalty:8 | runs:16}; penalty: shift of the pay-off */
 } weft__cost_state;
 
 static_assert(sizeof(weft__cost_state) == sizeof(weft_job_cost), "it lives in weft_job_cost");
@@ -54,18 +54,25 @@ static inline bool weft__cost_is_timed(weft__cost_state *cost, uint64_t predicte
                                        const weft__cost_limits *limits)
 {
     uint64_t history = at_load_rlx(&cost->x_history); /* relaxed: an estimate */
-    at_store_rlx(&cost->x_history, (history & ~(uint64_t)UINT32_MAX) | (uint32_t)(history + 1));
+    at_store_rlx(&cost->x_history, (history & ~(uint64_t)0xFFFF) | (uint16_t)(history + 1));
     return predicted * 4 > limits->awake_ticks || (history & 15) == 0;
 }
 
-/* Whether splitting `predicted` ticks of work pays, given the normal pay-off. A loop that did not
- * gain lately must promise more; every so often the penalty drops by one order, to try again. */
-bool weft__cost_pays(weft__cost_state *cost, uint64_t predicted, uint64_t pay_off);
-
 /* Feeds a measurement: `ticks` of work for `count` items. */
 void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count);
-/* Feeds the outcome of a split: it took `wall` ticks where one worker was predicted to take `alone`.
+
+/* How many binary orders the pay-off of this loop is raised. */
+static inline uint32_t weft__cost_penalty(weft__cost_state *cost)
+{
+    return (uint32_t)(at_load_rlx(&cost->x_history) >> 16) & 0xFF; /* relaxed: an estimate */
+}
+
+/* Whether splitting `predicted` ticks of work pays, given the normal pay-off. A loop that did not
+ * gain lately must promise more; after a while (about 10 ms, doubled for each failure in a row) the
+ * penalty drops by one order, to try again. `now` counts only when there is a penalty. */
+bool weft__cost_pays(weft__cost_state *cost, uint64_t predicted, uint64_t pay_off, uint64_t now);
+/* Feeds the outcome of a split: it took `wall` ticks, one worker was predicted to take `alone`.
  * (Not the ticks the workers were busy: a worker that lost its CPU in the middle looks busy.) */
-void weft__cost_judge_split(weft__cost_state *cost, uint64_t alone, uint64_t wall);
+void weft__cost_judge_split(weft__cost_state *cost, uint64_t alone, uint64_t wall, uint64_t now);
 
 #endif

@@ -86,8 +86,10 @@ struct weft_job_context {
 
 /* Owner: the thread that created it. */
 struct weft_job_pool {
-    /* constant after create */
+    /* constant after create; the first line is what every call reads, also after long idleness */
     weft_job_context *workers; /* [worker_count] */
+    weft_a32 *alive;           /* 1 in the process that created the pool, 0 in a forked child */
+    weft__cost_limits limits;
     uint32_t worker_count;
     uint32_t background_limit;
     bool is_host_driven;
@@ -97,7 +99,6 @@ struct weft_job_pool {
     const weft_os *os;
     weft__memory memory;
     weft__ticks ticks;
-    weft__cost_limits limits;
     uint32_t wake_ns;          /* measured by create; 0: not measured */
     uint32_t calibration_jobs; /* submitted by create */
     weft_job_hooks hooks;
@@ -111,7 +112,6 @@ struct weft_job_pool {
     weft__os_thread *threads;
     uint32_t thread_count;  /* threads started */
     weft_job_graph *graphs; /* owner only: list of all graphs */
-    weft_a32 *alive;        /* 1 in the process that created the pool, 0 in a forked child */
     /* shared */
     weft__job_table table;
     weft__loop_table loops;

@@ -189,7 +189,7 @@ static bool run_shared(weft_job_context *worker, graph_run *run, uint32_t done)
     weft__worker_notify(worker);
     weft__worker_run_nodes(worker, loop);
     await_graph(worker, loop);
-    uint64_t wall = weft__ticks_now(&pool->ticks) - opened;
+    uint64_t closed = weft__ticks_now(&pool->ticks);
     uint64_t busy = at_load_rlx(&loop->x_busy);          /* relaxed: L4 made it visible */
     uint64_t error = at_load_rlx(&loop->x_error);        /* relaxed: L4 made it visible */
     run->is_cancelled = at_load_rlx(&loop->x_stop) != 0; /* relaxed: L4 made it visible */
@@ -200,7 +200,7 @@ static bool run_shared(weft_job_context *worker, graph_run *run, uint32_t done)
     }
     if (run->is_cancelled || run->failed != WEFT__GRAPH_NONE) return true;
     weft__cost_learn(&graph->cost, busy, count);
-    if (predicted != 0) weft__cost_judge_split(&graph->cost, predicted, wall);
+    if (predicted != 0) weft__cost_judge_split(&graph->cost, predicted, closed - opened, closed);
     return true;
 }
 

@@ -161,7 +161,7 @@ static bool run_parallel(weft_job_context *worker, loop_run *run, uint32_t begin
     weft__worker_notify(worker);
     participate(worker, loop);
     await_loop(worker, loop);
-    uint64_t wall = weft__ticks_now(&pool->ticks) - opened;
+    uint64_t closed = weft__ticks_now(&pool->ticks);
     weft__loop_close(&pool->loops, loop);
     uint64_t busy = at_load_rlx(&loop->x_busy);   /* relaxed: L4 made it visible */
     uint64_t error = at_load_rlx(&loop->x_error); /* relaxed: L4 made it visible */
@@ -169,7 +169,7 @@ static bool run_parallel(weft_job_context *worker, loop_run *run, uint32_t begin
     run->is_cancelled = error == UINT64_MAX && at_load_rlx(&loop->x_stop) != 0; /* as above */
     if (run->code == 0 && !run->is_cancelled) {
         weft__cost_learn(run->cost, busy, count);
-        if (predicted != 0) weft__cost_judge_split(run->cost, predicted, wall);
+        if (predicted != 0) weft__cost_judge_split(run->cost, predicted, closed - opened, closed);
     }
     weft__stat_add(&worker->stats.x_loops_parallel, 1);
     return true;
@@ -183,7 +183,8 @@ bool weft__worker_pays_off(weft_job_context *worker, weft__cost_state *cost, uin
     /* relaxed: a guess about the next moment */
     bool is_awake = at_load_rlx(&pool->wake.x_searching) != 0;
     uint64_t pay_off = is_awake ? pool->limits.awake_ticks : pool->limits.asleep_ticks;
-    return weft__cost_pays(cost, predicted, pay_off);
+    uint64_t now = weft__cost_penalty(cost) != 0 ? weft__ticks_now(&pool->ticks) : 0;
+    return weft__cost_pays(cost, predicted, pay_off, now);
 }
 
 /* Runs growing parts from 0, timed, until the rest is predicted to pay; returns where the rest

@@ -60,21 +60,33 @@ Test(cost, tiny_loops_are_timed_once_in_sixteen_runs)
 
 Test(cost, a_split_that_does_not_gain_raises_the_pay_off_for_a_while)
 {
-    CHECK(weft__cost_pays(state(), 1000, 1000));
-    CHECK(!weft__cost_pays(state(), 999, 1000));
-    weft__cost_judge_split(state(), 1000, 990);
-    CHECK(!weft__cost_pays(state(), 1900, 1000));
-    CHECK(weft__cost_pays(state(), 2000, 1000));
-    uint32_t tries = 0;
-    while (!weft__cost_pays(state(), 1000, 1000)) tries++;
-    CHECK(tries > 10 && tries < 100);
+    CHECK(weft__cost_pays(state(), 1000, 1000, 0));
+    CHECK(!weft__cost_pays(state(), 999, 1000, 0));
+    weft__cost_judge_split(state(), 1000, 990, 0);
+    CHECK(!weft__cost_pays(state(), 1900, 1000, 1000000));
+    CHECK(weft__cost_pays(state(), 2000, 1000, 1000000));
+    CHECK(weft__cost_pays(state(), 1000, 1000, 1000000000)); /* later: it is tried again */
 }
 
-Test(cost, a_split_that_gains_clears_the_penalty)
+Test(cost, each_failure_in_a_row_doubles_the_pause)
 {
-    for (uint32_t i = 0; i < 20; i++) weft__cost_judge_split(state(), 1000, 1000);
-    CHECK(!weft__cost_pays(state(), 63999, 1000));
-    CHECK(weft__cost_pays(state(), 64000, 1000));
-    for (uint32_t i = 0; i < 6; i++) weft__cost_judge_split(state(), 1000, 500);
-    CHECK(weft__cost_pays(state(), 1000, 1000));
+    uint64_t now = 0, pause = 0;
+    for (uint32_t failures = 1; failures <= 3; failures++) {
+        uint64_t begun = now;
+        weft__cost_judge_split(state(), 1000, 2000, now);
+        while (!weft__cost_pays(state(), (uint64_t)1000 << (failures - 1), 1000, now))
+            now += 1 << 20;
+        CHECK(now - begun > pause);
+        pause = now - begun;
+        weft__cost_judge_split(state(), 1000, 2000, now); /* the try fails, too */
+    }
+}
+
+Test(cost, splits_that_gain_clear_the_penalty)
+{
+    for (uint32_t i = 0; i < 20; i++) weft__cost_judge_split(state(), 1000, 1000, 0);
+    CHECK(!weft__cost_pays(state(), 63999, 1000, 0));
+    CHECK(weft__cost_pays(state(), 64000, 1000, 0));
+    for (uint32_t i = 0; i < 6; i++) weft__cost_judge_split(state(), 1000, 500, 0);
+    CHECK(weft__cost_pays(state(), 1000, 1000, 0));
 }
