@@ -1,9 +1,12 @@
 /* stress_world.c: stress scenarios over a whole world, through the public headers only.
  *
- * churn     the owner creates, destroys, changes and shares, one by one and in arrays commands
- * systems record creation, destruction and changes from all workers; played back each step
- * schedule  a random set of systems over random archetypes: order, fusion and stages everything
- * all of it in one world
+ * churn: the owner creates, destroys, changes and shares, one by one and in arrays.
+ *
+ * births: systems record creation, destruction and changes from all workers; played back each step.
+ *
+ * systems: a random set of systems over random archetypes: order, fusion and stages.
+ *
+ * everything: all of it in one world.
  *
  * What a row does follows from its own Seed component, which every step stirs, never from the
  * worker: so the world hash, layout included, is the same for every number of workers. After
@@ -201,7 +204,7 @@ static uint64_t churn_round(weft_stress *stress, void *state)
     return check_world(stress, s);
 }
 
-/* commands */
+/* births */
 
 /* Births, deaths and changes of the rows of a slice, recorded from whatever worker runs it. */
 static void live(weft_slice *slice, void *user)
@@ -258,7 +261,7 @@ static uint64_t step_round(weft_stress *stress, void *state)
     return check_world(stress, s);
 }
 
-/* schedule */
+/* systems */
 
 /* Adds what it reads to what it writes: any change of order changes the sums. */
 static void mix_columns(weft_slice *slice, void *user)
@@ -347,10 +350,10 @@ static uint64_t everything_round(weft_stress *stress, void *state)
 const weft_stress_scenario weft_stress_scenarios_world[] = {
     {"churn", "the owner creates, destroys, adds, removes, shares", create_state, churn_round,
      destroy_state, 0},
-    {"commands", "births, deaths and changes recorded by all workers", commands_create, step_round,
+    {"births", "births, deaths and changes recorded by all workers", commands_create, step_round,
      destroy_state, 0},
-    {"schedule", "random systems over random archetypes", schedule_create, step_round,
-     destroy_state, 0},
+    {"systems", "random systems over random archetypes", schedule_create, step_round, destroy_state,
+     0},
     {"everything", "churn, commands, schedule and compaction in one world", everything_create,
      everything_round, destroy_state, 0},
     {0},

@@ -64,6 +64,14 @@ expect 2 'from 1 to 1024' bench --workers 0
 expect 2 'needs a whole number' bench --reps three
 expect 2 'needs a value' bench --reps
 expect 2 'name a scenario' stress
+for list in bench stress; do
+    count=$((count + 1))
+    twice=$("$weft" $list --list | awk '{print $1}' | sort | uniq -d)
+    if [ -n "$twice" ]; then
+        failed=$((failed + 1))
+        echo "FAILED: weft $list --list names something twice: $twice"
+    fi
+done
 expect 2 'no scenario' stress no-such-scenario
 expect 0 'E0005 WEFT_STALE_ENTITY' explain E0005
 expect 0 'E0005 WEFT_STALE_ENTITY' explain 5
