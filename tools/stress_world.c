@@ -18,6 +18,7 @@
 
 #include <weft/weft.h>
 
+#include <pthread.h>
 #include <stdlib.h>
 
 enum { TAGS = 6, POPULATION = 20000, STEPS = 12, OPERATIONS = 4000, SYSTEMS = 14, SHARES = 24 };
@@ -35,14 +36,18 @@ typedef struct world_state {
     weft_archetype plain;
     weft_entity *entities; /* scratch of churn: POPULATION * 2 handles */
     uint64_t death;        /* per 1024: raised when the world is too full; constant during a step */
-    uint64_t fault_state;  /* seeded; 0 = no faults */
-    uint64_t bytes_first;  /* memory after the first round: the bound of the others */
+    uint64_t fault_state;  /* seeded; 0 = no faults; guarded by fault_lock while a world works */
+    pthread_mutex_t fault_lock;
+    uint64_t bytes_first; /* memory after the first round: the bound of the others */
 } world_state;
 
 static void *allocate(void *user, size_t bytes, size_t alignment)
 {
     world_state *s = user;
-    if (s->fault_state && weft_stress_random(&s->fault_state) % 256 == 0) return NULL;
+    pthread_mutex_lock(&s->fault_lock);
+    const bool is_refused = s->fault_state && weft_stress_random(&s->fault_state) % 256 == 0;
+    pthread_mutex_unlock(&s->fault_lock);
+    if (is_refused) return NULL;
     return alignment <= 16 ? malloc(bytes) : aligned_alloc(alignment, (bytes + 63) / 64 * 64);
 }
 
@@ -104,6 +109,7 @@ static void destroy_state(void *state)
 static void *create_state(weft_stress *stress)
 {
     world_state *s = calloc(1, sizeof *s);
+    if (s) pthread_mutex_init(&s->fault_lock, NULL);
     if (s) s->entities = calloc(POPULATION * 2, sizeof *s->entities);
     if (!s || !s->entities || !open_world(stress, s)) {
         if (s) free(s->entities);
@@ -252,6 +258,7 @@ static void *commands_create(weft_stress *stress)
 static uint64_t step_round(weft_stress *stress, void *state)
 {
     world_state *s = state;
+    if (stress->with_faults) s->fault_state = stress->seed | 1;
     for (int i = 0; i < STEPS; i++) {
         weft_world_stats stats;
         weft_world_stats_get(s->world, &stats);
