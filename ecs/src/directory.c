@@ -422,7 +422,10 @@ weft_result weft__directory_allocate_any(weft__directory *directory, uint32_t *h
                                          weft_entity *out)
 {
     uint32_t done = 0;
-    bool ignores_hints = false;
+    bool ignores_hints = false, met_home_busy = false;
+    if (count != 0) /* mostly the home block serves all */
+        done = block_allocate_any(directory, *home, count, out, &met_home_busy);
+    if (done == count) return WEFT_OK;
     for (;;) {
         bool met_busy = false;
         uint32_t end = at_load_acq(&directory->x_block_end); /* D3 */

@@ -14,6 +14,9 @@
 
 #include <weft/world.h>
 
+#include <assert.h>
+#include <string.h>
+
 #include "atomic.h"
 #include "heap.h"
 #include "os.h"
@@ -190,8 +193,11 @@ static inline bool weft__directory_allocate_one_owner(weft__directory *directory
     at_store_rlx(&line->x_version[position], version);              /* relaxed: idle */
     at_store_rlx(&line->x_location[position], location);            /* relaxed: idle */
     at_store_rlx(&block->x_count, count + 1);                       /* relaxed: idle */
-    out->index = (directory->first_room * WEFT__BLOCK_SLOTS + slot) ^ directory->tag_bits;
-    out->version = version;
+    /* one store of eight bytes: two of four would stall the next load of the handle */
+    uint64_t handle = (uint64_t)version << 32 |
+                      ((directory->first_room * WEFT__BLOCK_SLOTS + slot) ^ directory->tag_bits);
+    static_assert(offsetof(weft_entity, version) == 4 && sizeof handle == sizeof *out, "packed");
+    memcpy(out, &handle, sizeof handle);
     if (count + 1 == WEFT__BLOCK_SLOTS)
         weft__directory_hint(directory, directory->first_room, true);
     return true;

@@ -33,38 +33,47 @@ weft_result weft__rows_move(weft_world *world, weft__chunk *from, const uint32_t
 
 /* ---- one row ---- */
 
+/* The columns and types of one row. Fields are read into locals first: the stores of values may
+ * alias anything, and would have them read again after every column. */
 static inline void row_copy_types(const weft_world *world, const weft__plan *plan,
                                   const weft__chunk *from, uint32_t row, const weft__chunk *to,
                                   uint32_t to_row)
 {
-    uint32_t s = row >> from->layout->slice_shift, t = to_row >> to->layout->slice_shift;
-    uint32_t from_slices = from->layout->slice_count, to_slices = to->layout->slice_count;
-    for (uint32_t i = 0; i < plan->kept_count; i++)
-        weft__version_follow(to->x_versions + plan->kept[2 * i + 1] * to_slices + t,
-                             from->x_versions + plan->kept[2 * i] * from_slices + s);
-    for (uint32_t i = 0; i < plan->new_type_count; i++)
-        weft__stamp(to->x_versions + plan->new_types[i] * to_slices + t, world->version);
+    const weft__layout *from_layout = from->layout, *to_layout = to->layout;
+    const weft_a32 *x_from = from->x_versions + (row >> from_layout->slice_shift);
+    weft_a32 *x_to = to->x_versions + (to_row >> to_layout->slice_shift);
+    uint32_t from_slices = from_layout->slice_count, to_slices = to_layout->slice_count;
+    const uint32_t *kept = plan->kept, *kept_end = kept + 2 * (size_t)plan->kept_count;
+    for (; kept != kept_end; kept += 2)
+        weft__version_follow(x_to + kept[1] * to_slices, x_from + kept[0] * from_slices);
+    const uint32_t *new_types = plan->new_types;
+    for (uint32_t i = 0, n = plan->new_type_count; i < n; i++)
+        weft__stamp(x_to + new_types[i] * to_slices, world->version);
 }
 
 static inline void row_copy(weft_world *world, const weft__plan *plan, const weft__chunk *from,
                             uint32_t row, const weft__chunk *to, uint32_t to_row)
 {
-    weft_entity entity = weft__chunk_entities(from)[row];
-    weft__chunk_entities(to)[to_row] = entity;
+    char *from_base = from->base, *to_base = to->base;
+    weft_entity entity = ((const weft_entity *)(const void *)from_base)[row];
+    ((weft_entity *)(void *)to_base)[to_row] = entity;
     weft__directory_place(&world->directory, entity, weft__location(to, to_row));
     const weft__column *from_columns = from->layout->columns, *to_columns = to->layout->columns;
-    for (uint32_t i = 0; i < plan->copy_count; i++) {
-        const weft__column_copy *copy = &plan->copies[i];
-        weft__value_copy(to->base + to_columns[copy->to].offset + (size_t)to_row * copy->bytes,
-                         from->base + from_columns[copy->from].offset + (size_t)row * copy->bytes,
-                         copy->bytes);
+    const weft__column_copy *copy = plan->copies, *end = copy + plan->copy_count;
+    uint32_t added_count = plan->added_count;
+    const uint32_t *added = plan->added;
+    bool is_dirty = !to->is_zero, constructs = (plan->to->flags & WEFT__NEEDS_CONSTRUCT) != 0;
+    for (; copy != end; copy++) {
+        size_t bytes = copy->bytes;
+        weft__value_copy(to_base + to_columns[copy->to].offset + to_row * bytes,
+                         from_base + from_columns[copy->from].offset + row * bytes, bytes);
     }
-    for (uint32_t i = 0; i < plan->added_count; i++) {
-        const weft__column *place = &to_columns[plan->added[i]];
-        char *value = to->base + place->offset + (size_t)to_row * place->bytes;
-        if (!to->is_zero) weft__value_zero(value, place->bytes);
-        if (__builtin_expect((plan->to->flags & WEFT__NEEDS_CONSTRUCT) != 0, 0))
-            weft__type_construct_zeroed(plan->to->format->types[plan->added[i]], value, 1);
+    for (uint32_t i = 0; i < added_count; i++) {
+        const weft__column *place = &to_columns[added[i]];
+        char *value = to_base + place->offset + (size_t)to_row * place->bytes;
+        if (is_dirty) weft__value_zero(value, place->bytes);
+        if (__builtin_expect(constructs, 0))
+            weft__type_construct_zeroed(plan->to->format->types[added[i]], value, 1);
     }
     row_copy_types(world, plan, from, row, to, to_row);
     /* relaxed: statistics, and the owner is alone */

@@ -10,7 +10,7 @@
 /* Copies one value; the common sizes without a call. */
 static inline void weft__value_copy(char *to, const char *from, size_t bytes)
 {
-    if (bytes == 12)
+    if (__builtin_expect(bytes == 12, 1))
         memcpy(to, from, 12);
     else if (bytes == 8)
         memcpy(to, from, 8);
@@ -50,18 +50,21 @@ static inline void weft__row_swap_back(weft_world *world, weft__chunk *chunk, ui
     chunk->is_zero = false;
     if (row == last) return;
     char *base = chunk->base;
+    const weft__column *column = layout->columns + 1, *end = layout->columns + layout->column_count;
+    uint32_t s = row >> layout->slice_shift, t = last >> layout->slice_shift;
     weft_entity moved = ((weft_entity *)(void *)base)[last];
     ((weft_entity *)(void *)base)[row] = moved;
     weft__directory_place(&world->directory, moved, weft__location(chunk, row));
-    for (uint32_t column = 1; column < layout->column_count; column++) {
-        size_t bytes = layout->columns[column].bytes;
-        char *values = base + layout->columns[column].offset;
+    for (; column < end; column++) {
+        size_t bytes = column->bytes;
+        char *values = base + column->offset;
         weft__value_copy(values + row * bytes, values + last * bytes, bytes);
     }
-    uint32_t s = row >> layout->slice_shift, t = last >> layout->slice_shift;
-    for (uint32_t type = 0; type < chunk->archetype->type_count && s != t; type++)
-        weft__version_follow(weft__chunk_versions(chunk, type) + s,
-                             weft__chunk_versions(chunk, type) + t);
+    if (s == t) return;
+    weft_a32 *x_version = chunk->x_versions;
+    uint32_t slices = layout->slice_count, types = chunk->archetype->type_count;
+    for (uint32_t type = 0; type < types; type++, x_version += slices)
+        weft__version_follow(x_version + s, x_version + t);
 }
 
 /* Removes one row whose id or new place is settled already. */
