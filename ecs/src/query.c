@@ -390,6 +390,7 @@ weft_result weft_query_destroy(weft_world *world, weft_query query)
 uint32_t weft_query_archetypes(const weft_world *world, weft_query query, weft_archetype *out,
                                uint32_t capacity)
 {
+    if (world == NULL) return 0;
     const weft__query_handle *handle = weft__query_find_checked(world, query);
     if (handle == NULL) return 0;
     const weft__query *shared = handle->query;

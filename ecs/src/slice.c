@@ -31,12 +31,17 @@ static const weft__place *place_of(const weft_slice *slice, uint32_t term, weft_
 
 /* ---- checks ---- */
 
-void weft_slice_check(const weft_slice *slice, uint32_t term, weft_access access)
+void *weft_slice_check(const weft_slice *slice, uint32_t term, weft_access access)
 {
     const weft__query *query = weft__slice_query(slice);
-    bool is_declared = term < query->term_count && query->terms[term].access != WEFT_NO_ACCESS &&
-                       (access != WEFT_WRITE || query->terms[term].access == WEFT_WRITE);
-    if (!is_declared) ops_of(slice)->report(slice, term, access);
+    if (term >= slice->term_count) {
+        ops_of(slice)->report(slice, term, access);
+        return NULL;
+    }
+    uint8_t declared = query->terms[term].access;
+    if (declared == WEFT_NO_ACCESS || (access == WEFT_WRITE && declared != WEFT_WRITE))
+        ops_of(slice)->report(slice, term, access);
+    return slice->columns[term];
 }
 
 /* ---- values of the chunk ---- */

@@ -500,3 +500,46 @@ Test(query, a_loop_over_the_pool_visits_every_row_once)
     CHECK_RESULT(weft_query_each(f.world, query, NULL, NULL), WEFT_INVALID_ARGUMENT);
     fixture_close(&f);
 }
+
+Test(query, checked_builds_name_access_that_is_not_declared)
+{
+    fixture f;
+    fixture_open(&f, 0);
+    FIXTURE_CREATE(&f, 1, NULL, f.a, f.b);
+    weft_query query = FIXTURE_QUERY(&f, {f.a}, {f.b, WEFT_NO_ACCESS});
+    weft_cursor cursor = weft_query_begin(f.world, query);
+    CHECK(weft_query_next(&cursor));
+    CHECK(weft_slice_read(&cursor.slice, 0) != NULL);
+    CHECK_RESULT(weft_world_error(f.world)->code, WEFT_OK);
+    if (cursor.slice.is_checked != 0) {
+        weft_slice_write(&cursor.slice, 0); /* declared for reading */
+        CHECK_RESULT(weft_world_error(f.world)->code, WEFT_UNDECLARED_ACCESS);
+        CHECK_U64(weft_world_error(f.world)->component.id, f.a.id);
+        weft_slice_read(&cursor.slice, 1);
+        CHECK_U64(weft_world_error(f.world)->component.id, f.b.id);
+        CHECK_POINTER(weft_slice_read(&cursor.slice, 2), NULL); /* no such term */
+    }
+    CHECK_POINTER(weft_slice_commands(&cursor.slice), NULL);
+    CHECK_POINTER(weft_slice_world(&cursor.slice), f.world);
+    weft_query_end(&cursor);
+    fixture_close(&f);
+}
+
+Test(query, slices_of_a_cursor_reach_other_entities_and_resources)
+{
+    fixture f;
+    fixture_open(&f, 0);
+    weft_component resource = fixture_component(&f, "gravity", 4, WEFT_SINGLETON);
+    weft_entity e[2];
+    FIXTURE_CREATE(&f, 1, &e[0], f.a);
+    FIXTURE_CREATE(&f, 1, &e[1], f.b);
+    weft_cursor cursor = weft_query_begin(f.world, FIXTURE_QUERY(&f, {f.a}));
+    CHECK(weft_query_next(&cursor));
+    *(int32_t *)weft_slice_get_write(&cursor.slice, e[1], f.b) = 12;
+    CHECK_I64(*(const int32_t *)weft_slice_get(&cursor.slice, e[1], f.b), 12);
+    CHECK_POINTER(weft_slice_get(&cursor.slice, e[1], f.a), NULL);
+    *(int32_t *)weft_slice_resource(&cursor.slice, resource, WEFT_WRITE) = 9;
+    CHECK_I64(*(const int32_t *)weft_slice_resource(&cursor.slice, resource, WEFT_READ), 9);
+    weft_query_end(&cursor);
+    fixture_close(&f);
+}

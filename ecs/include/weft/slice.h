@@ -47,8 +47,9 @@ typedef struct weft_slice_context {
     uint32_t stamp; /* change version that writes get */
 } weft_slice_context;
 
-/* Private: reports a wrong term or undeclared access of a checked build. */
-WEFT_API void weft_slice_check(const weft_slice *slice, uint32_t term, weft_access access);
+/* Private, checked builds: the column of a term, reporting an access that is not declared; NULL (and
+ * a report) when there is no such term. */
+WEFT_API void *weft_slice_check(const weft_slice *slice, uint32_t term, weft_access access);
 
 static inline uint32_t weft_slice_count(const weft_slice *slice)
 {
@@ -75,14 +76,16 @@ static inline const weft_entity *weft_slice_entities(const weft_slice *slice)
  * optional. */
 static inline void *weft_slice_write(const weft_slice *slice, uint32_t term)
 {
-    if (__builtin_expect(slice->is_checked != 0, 0)) weft_slice_check(slice, term, WEFT_WRITE);
+    if (__builtin_expect(slice->is_checked != 0, 0))
+        return weft_slice_check(slice, term, WEFT_WRITE);
     return slice->columns[term];
 }
 
 /* The column of a term for reading. */
 static inline const void *weft_slice_read(const weft_slice *slice, uint32_t term)
 {
-    if (__builtin_expect(slice->is_checked != 0, 0)) weft_slice_check(slice, term, WEFT_READ);
+    if (__builtin_expect(slice->is_checked != 0, 0))
+        return weft_slice_check(slice, term, WEFT_READ);
     return slice->columns[term];
 }
 
