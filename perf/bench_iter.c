@@ -1,11 +1,9 @@
-/* bench_iter.c: walking over rows: position += velocity from cache-sized to memory-sized worlds,
- * and the scaling of memory-bound and compute-bound loops over workers.
+/* bench_iter.c: the scaling of loops over workers, from cache-sized to memory-sized worlds.
  *
- * iter.move3     one thread, by a cursor; Position and Velocity are three floats; raw: two plain
- * arrays iter.parallel  the same by weft_query_each on all workers; raw: one thread; peers: weft
- * on one worker
- *                ("1worker"), OpenMP on as many threads
- * iter.compute   64 rounds of a dependent multiply-add chain per row: compute-bound; the same peers
+ * iter.parallel: position += velocity by weft_query_each on all workers, memory-bound at 10 M; raw:
+ * two plain arrays on one thread; peers: weft on one worker ("1worker"), OpenMP on as many threads.
+ *
+ * iter.compute: 64 rounds of a dependent multiply-add chain per row: compute-bound; same peers.
  */
 #include "bench.h"
 #include "peer.h"
@@ -62,13 +60,6 @@ static void chain_slice(weft_slice *s, void *user)
 {
     (void)user;
     chain_rows(weft_slice_count(s), weft_slice_write(s, 0), weft_slice_read(s, 1));
-}
-
-static void move_cursor(void *data)
-{
-    const rows *r = data;
-    weft_cursor c = weft_query_begin(r->worlds[0], r->queries[0]);
-    while (weft_query_next(&c)) move_slice(&c.slice, NULL);
 }
 
 static void move_each(void *data)
@@ -161,7 +152,7 @@ static void close_rows(rows *r)
     free(r->velocity);
 }
 
-static bool open_rows(weft_bench *bench, rows *r, uint64_t count, bool is_parallel)
+static bool open_rows(weft_bench *bench, rows *r, uint64_t count)
 {
     *r = (rows){.count = count, .workers = weft_bench_workers(bench)};
     r->position = calloc(count, sizeof(vec3));
@@ -171,8 +162,7 @@ static bool open_rows(weft_bench *bench, rows *r, uint64_t count, bool is_parall
         r->position[i] = (vec3){(float)i, 0, 1};
         r->velocity[i] = (vec3){0.001f, 0.002f, 0.003f};
     }
-    is_ready = is_ready && open_world(bench, r, 0, 1);
-    return is_ready && (!is_parallel || open_world(bench, r, 1, r->workers));
+    return is_ready && open_world(bench, r, 0, 1) && open_world(bench, r, 1, r->workers);
 }
 
 static const struct size_case {
@@ -180,31 +170,13 @@ static const struct size_case {
     uint64_t count;
 } size_cases[] = {{"10k", 10000}, {"100k", 100000}, {"1M", 1000000}, {"10M", 10000000}};
 
-static void move3(weft_bench *bench)
-{
-    for (size_t i = 0; i < sizeof size_cases / sizeof size_cases[0]; i++) {
-        rows r;
-        if (!weft_bench_wants(bench, size_cases[i].name)) continue;
-        if (open_rows(bench, &r, size_cases[i].count, false)) {
-            weft_bench_run(bench, &(weft_bench_measure){.name = size_cases[i].name,
-                                                        .unit = "ns/entity",
-                                                        .items = (double)r.count,
-                                                        .workers = 1,
-                                                        .run = move_cursor,
-                                                        .raw = move_raw,
-                                                        .data = &r});
-        }
-        close_rows(&r);
-    }
-}
-
 static void scaling(weft_bench *bench, weft_bench_measure m, weft_bench_fn *alone,
                     weft_bench_fn *openmp)
 {
     for (size_t i = 0; i < sizeof size_cases / sizeof size_cases[0]; i++) {
         rows r;
         if (!weft_bench_wants(bench, size_cases[i].name)) continue;
-        if (open_rows(bench, &r, size_cases[i].count, true)) {
+        if (open_rows(bench, &r, size_cases[i].count)) {
             m.name = size_cases[i].name;
             m.unit = "ns/entity";
             m.items = (double)r.count;
@@ -230,8 +202,7 @@ static void compute(weft_bench *bench)
 }
 
 const weft_bench_entry weft_bench_iter[] = {
-    {"iter.move3", "position += velocity, one thread, by a cursor", move3, 0},
-    {"iter.parallel", "the same on all workers: memory-bound scaling", parallel, 0},
+    {"iter.parallel", "position += velocity on all workers: memory-bound scaling", parallel, 0},
     {"iter.compute", "64 dependent multiply-adds per row, all workers", compute, 1},
     {0},
 };
