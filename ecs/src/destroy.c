@@ -8,8 +8,9 @@ weft_result weft__rows_die(weft_world *world, weft__chunk *chunk, const uint32_t
                            uint32_t first, uint32_t count)
 {
     const weft_entity *entities = weft__chunk_entities(chunk);
-    for (uint32_t i = 0; i < count; i++)
-        weft__directory_free_owner(&world->directory, entities[rows != NULL ? rows[i] : first + i]);
+    if (rows == NULL) weft__directory_free_many_owner(&world->directory, entities + first, count);
+    for (uint32_t i = 0; i < count && rows != NULL; i++)
+        weft__directory_free_owner(&world->directory, entities[rows[i]]);
     weft__rows_discard(world, NULL, chunk, rows, first, count);
     weft__rows_close(world, chunk, rows, first, count);
     weft__chunk_settle(world, chunk, count);

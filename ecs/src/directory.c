@@ -371,7 +371,21 @@ void weft__directory_free_owner(weft__directory *directory, weft_entity entity)
 void weft__directory_free_many_owner(weft__directory *directory, const weft_entity *entities,
                                      uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++) weft__directory_free_owner(directory, entities[i]);
+    for (uint32_t i = 0; i < count;) {
+        uint32_t index = entities[i].index ^ directory->tag_bits, home = index / WEFT__BLOCK_SLOTS;
+        weft__entity_block *block = weft__directory_block(directory, index);
+        uint32_t used = at_load_rlx(&block->x_count), freed = 0; /* relaxed: idle */
+        do {
+            bool died;
+            freed += slot_kill(block, index % WEFT__BLOCK_SLOTS, entities[i].version, &died);
+            WEFT_ASSERT(died);
+            if (++i == count) break;
+            index = entities[i].index ^ directory->tag_bits;
+        } while (index / WEFT__BLOCK_SLOTS == home);
+        at_store_rlx(&block->x_count, used - freed); /* relaxed: idle */
+        if (freed != 0 && home < directory->first_room) directory->first_room = home;
+        if (freed != 0 && used == WEFT__BLOCK_SLOTS) hint_full(directory, home, false);
+    }
 }
 
 /* ---- any thread ---- */
