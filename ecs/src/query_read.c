@@ -17,13 +17,25 @@ typedef struct row_walk {
     weft_cursor cursor;
 } row_walk;
 
+/* Makes the list of chunks current; systems that ask may only find it so. False: error set. */
+static bool is_ready(const weft_world *world, weft__query *query)
+{
+    bool is_current = query->flat.version == world->structure_version;
+    if (!is_current && (world->busy & WEFT__BUSY_STEPPING) != 0) {
+        weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                    "a query is asked while systems run, and structure has changed since it was "
+                    "last used: ask it once before the step (weft_query_count will do)");
+        return false;
+    }
+    return is_current || weft__query_flat_prepare(query) == WEFT_OK;
+}
+
 /* Starts a walk. False: error set. */
 static bool walk_begin(row_walk *walk, const weft_world *world, weft_query query)
 {
     if (world == NULL) return false;
     walk->handle = weft__query_find_checked(world, query);
-    if (walk->handle == NULL || weft__query_flat_prepare(walk->handle->query) != WEFT_OK)
-        return false;
+    if (walk->handle == NULL || !is_ready(world, walk->handle->query)) return false;
     walk->context = (weft_slice_context){.ops = &weft__slice_ops_owner,
                                          .world = walk->handle->query->world,
                                          .query = walk->handle->query};
