@@ -9,7 +9,7 @@
  *
  *   determinism  all ways, workers 1, 2, 3, 4, 8, 16 and 64
  *   scheduler    the given workers against one worker, larger worlds
- *   commands     systems that do little but record commands
+ *   playback     systems that do little but record commands
  */
 #include "stress.h"
 
@@ -443,7 +443,7 @@ static uint64_t scheduler_round(weft_stress *stress, void *state)
     return against_serial(stress, &(recipe){stress->seed, 3000, false});
 }
 
-static uint64_t commands_round(weft_stress *stress, void *state)
+static uint64_t playback_round(weft_stress *stress, void *state)
 {
     (void)state;
     return against_serial(stress, &(recipe){stress->seed, 500, true});
@@ -454,7 +454,7 @@ const weft_stress_scenario weft_stress_scenarios_schedule[] = {
      determinism_round, NULL, 8},
     {"scheduler", "random systems over larger worlds: parallel against serial", NULL,
      scheduler_round, NULL, 8},
-    {"commands", "random systems that record commands: parallel against serial", NULL,
-     commands_round, NULL, 16},
+    {"playback", "random systems that record commands: parallel against serial", NULL,
+     playback_round, NULL, 16},
     {0},
 };

@@ -158,6 +158,7 @@ static weft_result name_all(weft__playback *playback)
     if (result != WEFT_OK)
         return weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                            "playback: no room for %u created entities", created);
+    playback->is_named = true;
     for (uint32_t i = 0; i < playback->segment_count; i++) {
         const weft__command_segment *segment = &playback->segments[i];
         if ((segment->traits & WEFT__SEGMENT_HAS_CREATES) != 0)
@@ -176,6 +177,7 @@ static void forget_unplaced(weft__playback *playback)
         for (uint32_t k = 0; k < recorder->created && k < recorder->resolved_capacity; k++) {
             uint64_t location;
             weft_entity id = recorder->resolved[k];
+            /* chunk 0 is none, whatever the row: ids came with consecutive locations */
             if (weft__directory_find(&world->directory, id, &location) && location >> 32 == 0)
                 weft__directory_free_owner(&world->directory, id);
         }
@@ -303,7 +305,7 @@ weft_result weft__commands_playback(const weft__playback_desc *desc, weft__playb
         if (result == WEFT_OK) result = link_rows(&playback);
         is_linked = result == WEFT_OK;
         if (result == WEFT_OK) result = play_all(&playback);
-        if (result != WEFT_OK) forget_unplaced(&playback);
+        if (result != WEFT_OK && playback.is_named) forget_unplaced(&playback);
     }
     if (result == WEFT_OK) result = report_failures(&playback);
     for (uint32_t i = 0; i < desc->count; i++) weft__commands_reset(desc->recorders[i], !is_linked);

@@ -49,6 +49,7 @@ typedef struct weft__playback {
     const void *user;
     weft__command_segment *segments; /* all, in key order */
     uint32_t segment_count;
+    bool is_named; /* created entities have ids, and no rows yet */
     weft__playback_result result;
 } weft__playback;
 

@@ -32,6 +32,16 @@ static void free_blocks(weft_commands *commands)
     commands->blocks = NULL;
 }
 
+/* Rows that were never linked end, and so do ids given to them at once. */
+static void drop_private_chunk(weft_world *world, weft__chunk *chunk)
+{
+    const weft_entity *entities = weft__chunk_entities(chunk);
+    for (uint32_t row = 0; row < chunk->count; row++)
+        if (entities[row].version != 0)
+            weft__directory_free_any(&world->directory, &entities[row], 1);
+    weft__private_drop(world, chunk);
+}
+
 static void drop_private_chunks(weft_commands *commands)
 {
     for (uint32_t i = 0; i < commands->segment_count; i++) {
@@ -40,7 +50,7 @@ static void drop_private_chunks(weft_commands *commands)
         weft__command_cursor cursor = weft__command_begin(segment);
         for (weft__command *command; (command = weft__command_next(&cursor)) != NULL;)
             if (command->op == WEFT__COMMAND_ROWS && weft__command_chunk(command) != NULL)
-                weft__private_drop(commands->world, weft__command_chunk(command));
+                drop_private_chunk(commands->world, weft__command_chunk(command));
     }
 }
 
