@@ -1,0 +1,189 @@
+/* bench_playback.c: structural changes recorded by jobs and played back at sync points.
+ *
+ *   playback.add    a system adds a 4-byte component to each of 1 M entities (two 12-byte components);
+ *                   measured from the first recorded command to the end of the step
+ *   playback.storm  1 M entities of three 12-byte components created in jobs in one step, destroyed
+ *                   one by one in the next; per entity, both steps together
+ */
+#include "bench.h"
+
+#include <weft/weft.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ENTITIES = 1000000, STORM_PART = 20000 };
+
+/* Owner: the benchmark. */
+typedef struct changes {
+    weft_world *world;
+    weft_component a, b, c, added;
+    weft_archetype spawned;
+    weft_query all;
+    weft_system recorder;
+} changes;
+
+static void record_add(weft_slice *s, void *user)
+{
+    const changes *data = user;
+    weft_commands *commands = weft_slice_commands(s);
+    const weft_entity *entities = weft_slice_entities(s);
+    for (uint32_t i = 0; i < s->count; i++) weft_commands_add(commands, entities[i], data->added);
+}
+
+static bool changes_make(changes *data, uint32_t workers)
+{
+    memset(data, 0, sizeof *data);
+    if (weft_world_create(&(weft_world_desc){.workers = workers}, &data->world) != WEFT_OK)
+        return false;
+    data->a = weft_component_create_plain(data->world, "a", 12, 4, 0);
+    data->b = weft_component_create_plain(data->world, "b", 12, 4, 0);
+    data->c = weft_component_create_plain(data->world, "c", 12, 4, 0);
+    data->added = weft_component_create_plain(data->world, "added", 4, 4, 0);
+    return data->added.id != 0;
+}
+
+static bool adds_make(changes *data, uint32_t workers)
+{
+    if (!changes_make(data, workers)) return false;
+    data->recorder = weft_system_create(
+        data->world,
+        &(weft_system_desc){.name = "add",
+                            .run = record_add,
+                            .user = data,
+                            .effects = WEFT_RECORDS_ADD,
+                            .records = {data->added},
+                            .query.terms = {{data->a, WEFT_READ, WEFT_ALL, 0},
+                                            {data->added, WEFT_NO_ACCESS, WEFT_ABSENT, 0}}});
+    return weft_entity_create_many(data->world, (weft_component[]){data->a, data->b}, 2, ENTITIES,
+                                   NULL) == WEFT_OK &&
+           data->recorder.id != 0;
+}
+
+/* Back to entities without the component, in fresh chunks of the first archetype. */
+static void adds_prepare(void *user)
+{
+    changes *data = user;
+    weft_query with = weft_query_create(
+        data->world, &(weft_query_desc){.terms = {{data->added, WEFT_READ, WEFT_ALL, 0}}});
+    weft_query_remove(data->world, with, data->added);
+    weft_query_destroy(data->world, with);
+}
+
+static void step(void *user)
+{
+    changes *data = user;
+    weft_world_step(data->world, 0.01f);
+}
+
+static void playback_add(weft_bench *bench)
+{
+    changes one, two;
+    if (adds_make(&one, 1) && adds_make(&two, 2))
+        weft_bench_run(bench, &(weft_bench_measure){.name = "1M",
+                                                    .unit = "ns/command",
+                                                    .items = ENTITIES,
+                                                    .workers = 1,
+                                                    .run = step,
+                                                    .prepare = adds_prepare,
+                                                    .data = &one});
+    if (one.world != NULL && two.world != NULL)
+        weft_bench_run(bench, &(weft_bench_measure){.name = "1M-2",
+                                                    .unit = "ns/command",
+                                                    .items = ENTITIES,
+                                                    .workers = 2,
+                                                    .run = step,
+                                                    .prepare = adds_prepare,
+                                                    .data = &two});
+    weft_world_destroy(one.world);
+    weft_world_destroy(two.world);
+}
+
+/* ---- storm ---- */
+
+static void spawn(weft_slice *s, void *user)
+{
+    const changes *data = user;
+    weft_commands *commands = weft_slice_commands(s);
+    for (uint32_t left = STORM_PART; left > 0;) {
+        weft_slice rows;
+        if (weft_commands_create_rows(commands, data->spawned, left, &rows) != WEFT_OK) return;
+        for (uint32_t t = 0; t < 3; t++) {
+            float *values = rows.columns[t];
+            for (uint32_t i = 0; i < rows.count * 3; i++) values[i] = (float)i;
+        }
+        left -= rows.count;
+    }
+}
+
+static void destroy_each(weft_slice *s, void *user)
+{
+    (void)user;
+    weft_commands *commands = weft_slice_commands(s);
+    const weft_entity *entities = weft_slice_entities(s);
+    for (uint32_t i = 0; i < s->count; i++) weft_commands_destroy_entity(commands, entities[i]);
+}
+
+/* Two steps: entities appear at the end of the first and go in the second. */
+static void storm(void *user)
+{
+    changes *data = user;
+    weft_world_step(data->world, 0.01f);
+    weft_world_step(data->world, 0.01f);
+}
+
+/* Spawns in every other step: while nothing is alive. */
+static bool is_empty(weft_world *world, void *user)
+{
+    const changes *data = user;
+    return weft_query_is_empty(world, data->all);
+}
+
+static bool storm_make(changes *data, uint32_t workers)
+{
+    if (!changes_make(data, workers)) return false;
+    weft_component set[3] = {data->a, data->b, data->c};
+    data->spawned = weft_archetype_create(data->world, set, 3);
+    data->all = weft_query_create(data->world,
+                                  &(weft_query_desc){.terms = {{data->a, WEFT_READ, WEFT_ALL, 0}}});
+    weft_system spawner = weft_system_create(
+        data->world, &(weft_system_desc){.name = "spawn",
+                                         .run = spawn,
+                                         .user = data,
+                                         .range_count = ENTITIES / STORM_PART,
+                                         .run_if = is_empty,
+                                         .effects = WEFT_RECORDS_CREATE,
+                                         .after = {"destroy"}});
+    weft_system destroyer = weft_system_create(
+        data->world, &(weft_system_desc){.name = "destroy",
+                                         .run = destroy_each,
+                                         .effects = WEFT_RECORDS_DESTROY,
+                                         .query.terms = {{data->a, WEFT_READ, WEFT_ALL, 0}}});
+    return spawner.id != 0 && destroyer.id != 0;
+}
+
+static void measure_storm(weft_bench *bench, const char *name, uint32_t workers)
+{
+    changes data;
+    if (storm_make(&data, workers))
+        weft_bench_run(bench, &(weft_bench_measure){.name = name,
+                                                    .unit = "ns/entity",
+                                                    .items = ENTITIES,
+                                                    .workers = workers,
+                                                    .run = storm,
+                                                    .data = &data});
+    weft_world_destroy(data.world);
+}
+
+static void playback_storm(weft_bench *bench)
+{
+    measure_storm(bench, "1M", 1);
+    measure_storm(bench, "1M-2", 2);
+}
+
+const weft_bench_entry weft_bench_playback[] = {
+    {"playback.add", "1 M single-component adds recorded by jobs", playback_add, false},
+    {"playback.storm", "1 M entities created by jobs in a step, destroyed in the next",
+     playback_storm, false},
+    {0},
+};
