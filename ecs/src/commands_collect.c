@@ -14,28 +14,61 @@ static bool is_plain_death(const weft__chunk *chunk)
             (WEFT__HAS_CLEANUP | WEFT__IS_RESIDUE | WEFT__HAS_LINKED_GROUP)) == 0;
 }
 
-static void place_created(const weft__fold *fold, uint32_t segment, weft_entity handle,
-                          weft__fold_ref *ref)
+/* Collecting one segment; lives on a worker's stack. */
+typedef struct collecting {
+    weft__fold *fold;
+    uint32_t segment;
+    uint32_t run_count;
+    weft__fold_run *run; /* the last one, NULL before the first */
+    weft__chunk *chunk;  /* where the last target was ... */
+    uint32_t row;        /* ... and its row: the next one is often its neighbour */
+} collecting;
+
+static weft__fold_ref place_created(const collecting *c, weft__command *command)
 {
+    const weft__fold *fold = c->fold;
+    const weft__command_segment *segment = &fold->segments[c->segment];
     uint32_t number =
-        fold->created_bases[segment] + handle.index - fold->segments[segment].created_first;
-    ref->place = WEFT__FOLD_PLACE_CREATED | number / WEFT__FOLD_BLOCK_ROWS;
-    ref->row = number % WEFT__FOLD_BLOCK_ROWS;
-    if (ref->command->op == WEFT__COMMAND_CREATE)
+        fold->created_bases[c->segment] + command->entity.index - segment->created_first;
+    if (command->op == WEFT__COMMAND_CREATE)
         fold->created_ids[number] =
-            weft__playback_resolve(fold->playback, &fold->segments[segment], handle);
+            weft__playback_resolve(fold->playback, segment, command->entity);
+    return (weft__fold_ref){command, WEFT__FOLD_PLACE_CREATED | number / WEFT__FOLD_BLOCK_ROWS,
+                            number % WEFT__FOLD_BLOCK_ROWS};
+}
+
+static bool is_at(const weft__chunk *chunk, uint32_t row, weft_entity entity)
+{
+    if (row >= chunk->count) return false;
+    weft_entity there = weft__chunk_entities(chunk)[row];
+    return there.index == entity.index && there.version == entity.version;
+}
+
+/* Finds a target: a row that holds the handle is its place, so neighbours need no look-up. */
+static bool find_row(collecting *c, weft_entity entity)
+{
+    if (c->chunk != NULL && is_at(c->chunk, c->row + 1, entity)) {
+        c->row++;
+        return true;
+    }
+    if (c->chunk != NULL && is_at(c->chunk, c->row, entity)) return true;
+    uint32_t row = 0;
+    weft__chunk *chunk = weft__entity_chunk(c->fold->playback->world, entity, &row);
+    if (chunk == NULL) return false;
+    c->chunk = chunk;
+    c->row = row;
+    return true;
 }
 
 /* False: the immediate operations must do it. */
-static bool place_alive(const weft__fold *fold, weft_entity entity, weft__fold_ref *ref)
+static bool place_alive(collecting *c, weft__command *command, weft__fold_ref *ref)
 {
-    uint32_t row = 0;
-    weft__chunk *chunk = weft__entity_chunk(fold->playback->world, entity, &row);
-    ref->place = chunk == NULL ? WEFT__FOLD_PLACE_DEAD : chunk->id;
-    ref->row = row;
-    if (chunk == NULL) return true;
-    if ((chunk->archetype->flags & WEFT__IS_RESIDUE) != 0) return false;
-    return ref->command->op != WEFT__COMMAND_DESTROY || is_plain_death(chunk);
+    *ref = (weft__fold_ref){command, WEFT__FOLD_PLACE_DEAD, 0};
+    if (!find_row(c, command->entity)) return true;
+    ref->place = c->chunk->id;
+    ref->row = c->row;
+    if ((c->chunk->archetype->flags & WEFT__IS_RESIDUE) != 0) return false;
+    return command->op != WEFT__COMMAND_DESTROY || is_plain_death(c->chunk);
 }
 
 static void patch(const weft__fold *fold, uint32_t segment, weft__command *command)
@@ -51,35 +84,40 @@ static void patch(const weft__fold *fold, uint32_t segment, weft__command *comma
 }
 
 /* Extends the last run or begins one. */
-static void add_to_runs(weft__fold *fold, uint32_t segment, uint32_t ref)
+static void add_to_runs(collecting *c, const weft__fold_ref *ref, uint32_t number)
 {
-    uint32_t *count = &fold->run_counts[segment];
-    weft__fold_run *runs = fold->runs + fold->first_refs[segment];
-    uint32_t place = fold->refs[ref].place;
-    if (*count != 0 && runs[*count - 1].place == place)
-        runs[*count - 1].count++;
-    else
-        runs[(*count)++] = (weft__fold_run){place, ref, 1, WEFT__NONE};
+    const weft__command *command = ref->command;
+    weft__fold_run *run = c->run;
+    bool is_next = run != NULL && run->place == ref->place;
+    if (is_next && !c->fold->has_chains)
+        is_next = run->row + run->count == ref->row && run->subject == command->subject &&
+                  run->op == command->op;
+    if (is_next) {
+        run->count++;
+        return;
+    }
+    c->run = &c->fold->runs[c->fold->first_refs[c->segment] + c->run_count++];
+    *c->run = (weft__fold_run){ref->place, number,           1,          WEFT__NONE,
+                               ref->row,   command->subject, command->op};
 }
 
 static bool collect_segment(weft__fold *fold, uint32_t segment)
 {
-    const weft__command_segment *from = &fold->segments[segment];
-    weft__command_cursor cursor = weft__command_begin(from);
+    collecting c = {.fold = fold, .segment = segment};
+    weft__command_cursor cursor = weft__command_begin(&fold->segments[segment]);
     uint32_t at = fold->first_refs[segment];
-    fold->run_counts[segment] = 0;
     for (weft__command *command; (command = weft__command_next(&cursor)) != NULL; at++) {
-        weft__fold_ref *ref = &fold->refs[at];
-        weft_entity entity = command->entity;
-        ref->command = command;
+        weft__fold_ref ref;
         if (command->op == WEFT__COMMAND_SET || command->op == WEFT__COMMAND_APPEND)
             patch(fold, segment, command);
-        if (weft__entity_is_deferred(entity))
-            place_created(fold, segment, entity, ref);
-        else if (!place_alive(fold, entity, ref))
+        if (weft__entity_is_deferred(command->entity))
+            ref = place_created(&c, command);
+        else if (!place_alive(&c, command, &ref))
             return false;
-        add_to_runs(fold, segment, at);
+        if (fold->has_chains) fold->refs[at] = ref;
+        add_to_runs(&c, &ref, at);
     }
+    fold->run_counts[segment] = c.run_count;
     return true;
 }
 
@@ -109,13 +147,17 @@ static weft__fold_touched *touch(weft__fold *fold, uint32_t *map, uint32_t place
     return &fold->touched[*map - 1];
 }
 
+static bool counts_as_skipped(uint32_t op)
+{
+    return op != WEFT__COMMAND_DESTROY && op != WEFT__COMMAND_ROWS;
+}
+
 static void skip_dead(weft__fold *fold, const weft__fold_run *run)
 {
-    for (uint32_t i = 0; i < run->count; i++) {
-        uint32_t op = fold->refs[run->first + i].command->op;
-        if (op != WEFT__COMMAND_DESTROY && op != WEFT__COMMAND_ROWS)
-            fold->playback->result.skipped++;
-    }
+    uint64_t *skipped = &fold->playback->result.skipped;
+    if (!fold->has_chains) *skipped += counts_as_skipped(run->op) ? run->count : 0;
+    for (uint32_t i = 0; fold->has_chains && i < run->count; i++)
+        *skipped += counts_as_skipped(fold->refs[run->first + i].command->op);
 }
 
 /* Links the runs of every place. `map` is all zero, and again at the end. */
@@ -183,11 +225,13 @@ static weft_result take_arrays(weft__fold *fold)
     uint32_t segments = fold->segment_count, refs = fold->ref_count;
     uint32_t *numbers = weft__scratch_take(world, WEFT__SCRATCH_NUMBERS, 3 * (size_t)segments + 1,
                                            sizeof numbers[0]);
-    fold->refs = weft__scratch_take(world, WEFT__SCRATCH_REFS, refs, sizeof fold->refs[0]);
+    if (fold->has_chains)
+        fold->refs = weft__scratch_take(world, WEFT__SCRATCH_REFS, refs, sizeof fold->refs[0]);
     fold->runs = weft__scratch_take(world, WEFT__SCRATCH_RUNS, refs, sizeof fold->runs[0]);
     fold->created_ids = weft__scratch_take(world, WEFT__SCRATCH_CREATED, fold->created_count,
                                            sizeof fold->created_ids[0]);
-    if (numbers == NULL || fold->refs == NULL || fold->runs == NULL || fold->created_ids == NULL)
+    if (numbers == NULL || (fold->has_chains && fold->refs == NULL) || fold->runs == NULL ||
+        fold->created_ids == NULL)
         return WEFT_OUT_OF_MEMORY;
     fold->first_refs = numbers;
     fold->run_counts = numbers + segments + 1;

@@ -127,32 +127,20 @@ static void chain(folding *f, uint32_t row, uint32_t ref)
     f->tails[row] = ref;
 }
 
-/* Takes one row one command further. False: see follow. */
-static bool fold_command(folding *f, uint32_t number)
+/* The state after a command; STATE_NONE: see follow. */
+static uint32_t next_state(folding *f, uint32_t state, uint32_t op, uint32_t subject)
 {
-    const weft__fold_ref *ref = &f->fold->refs[number];
-    const weft__command *command = ref->command;
-    uint32_t state = f->states[ref->row], next = state;
-    if (state == STATE_NONE) state = next = STATE_HOME;
-    if (state == STATE_DEAD) {
-        if (command->op != WEFT__COMMAND_DESTROY) f->touched->skipped++;
-        return true;
-    }
-    switch ((weft__command_op)command->op) {
+    switch ((weft__command_op)op) {
     case WEFT__COMMAND_CREATE:
-        next = state_of(f->touched, f->fold->playback->world->archetypes[command->subject - 1]);
-        break;
+        return state_of(f->touched, f->fold->playback->world->archetypes[subject - 1]);
     case WEFT__COMMAND_DESTROY:
-        next = STATE_DEAD;
-        break;
+        return STATE_DEAD;
     case WEFT__COMMAND_SET:
     case WEFT__COMMAND_APPEND:
     case WEFT__COMMAND_ADD:
-        next = follow(f, state, command->subject, false);
-        break;
+        return follow(f, state, subject, false);
     case WEFT__COMMAND_REMOVE:
-        next = follow(f, state, command->subject, true);
-        break;
+        return follow(f, state, subject, true);
     case WEFT__COMMAND_ENABLE:
     case WEFT__COMMAND_ROWS:
     case WEFT__COMMAND_INSTANTIATE:
@@ -163,10 +151,51 @@ static bool fold_command(folding *f, uint32_t number)
     case WEFT__COMMAND_OP_COUNT:
         break;
     }
+    return state;
+}
+
+/* Takes one row one command further. False: see follow. */
+static bool fold_row(folding *f, uint32_t row, uint32_t op, uint32_t subject)
+{
+    uint32_t state = f->states[row];
+    if (state == STATE_DEAD) {
+        if (op != WEFT__COMMAND_DESTROY) f->touched->skipped++;
+        return true;
+    }
+    uint32_t next = next_state(f, state == STATE_NONE ? STATE_HOME : state, op, subject);
     if (next == STATE_NONE) return false;
-    f->states[ref->row] = (uint8_t)next;
-    bool is_chained = command->op >= WEFT__COMMAND_REMOVE;
-    if (f->heads != NULL && is_chained) chain(f, ref->row, number);
+    f->states[row] = (uint8_t)next;
+    return true;
+}
+
+static bool is_untouched(const uint8_t *states, uint32_t count)
+{
+    uint8_t any = 0;
+    for (uint32_t i = 0; i < count; i++) any |= states[i];
+    return any == 0;
+}
+
+/* One operation on consecutive rows. */
+static bool fold_uniform(folding *f, const weft__fold_run *run)
+{
+    if (is_untouched(f->states + run->row, run->count)) {
+        uint32_t next = next_state(f, STATE_HOME, run->op, run->subject);
+        if (next != STATE_NONE) memset(f->states + run->row, (int)next, run->count);
+        return next != STATE_NONE;
+    }
+    for (uint32_t i = 0; i < run->count; i++)
+        if (!fold_row(f, run->row + i, run->op, run->subject)) return false;
+    return true;
+}
+
+static bool fold_chained(folding *f, const weft__fold_run *run)
+{
+    for (uint32_t i = run->first; i < run->first + run->count; i++) {
+        const weft__fold_ref *ref = &f->fold->refs[i];
+        bool was_dead = f->states[ref->row] == STATE_DEAD;
+        if (!fold_row(f, ref->row, ref->command->op, ref->command->subject)) return false;
+        if (!was_dead && ref->command->op >= WEFT__COMMAND_REMOVE) chain(f, ref->row, i);
+    }
     return true;
 }
 
@@ -215,9 +244,9 @@ static bool fold_touched(folding *f)
     touched->states[STATE_HOME] = touched->chunk == NULL ? NULL : touched->chunk->archetype;
     touched->states[STATE_DEAD] = NULL;
     for (uint32_t run = touched->run_head; run != WEFT__NONE; run = fold->runs[run].next) {
-        uint32_t end = fold->runs[run].first + fold->runs[run].count;
-        for (uint32_t i = fold->runs[run].first; i < end; i++)
-            if (!fold_command(f, i)) return false;
+        const weft__fold_run *commands = &fold->runs[run];
+        if (!(fold->has_chains ? fold_chained(f, commands) : fold_uniform(f, commands)))
+            return false;
     }
     list_rows(f);
     touched->is_done = true;
@@ -245,16 +274,21 @@ static int fold_part(weft_job_context *job, void *argument, uint32_t begin, uint
 static weft_result transition_error(const weft__fold *fold, const weft__fold_touched *touched,
                                     uint32_t component, bool is_remove, weft_result code)
 {
-    for (uint32_t run = touched->run_head; run != WEFT__NONE; run = fold->runs[run].next)
-        for (uint32_t i = 0; i < fold->runs[run].count; i++) {
-            uint32_t ref = fold->runs[run].first + i, segment = 0;
-            const weft__command *command = fold->refs[ref].command;
-            if (command->subject != component || (command->op == WEFT__COMMAND_REMOVE) != is_remove)
-                continue;
-            while (fold->first_refs[segment + 1] <= ref) segment++;
-            return weft__playback_error(fold->playback, fold->segments[segment].key, command->op,
-                                        command->entity, component, code);
+    for (uint32_t number = touched->run_head; number != WEFT__NONE;
+         number = fold->runs[number].next) {
+        const weft__fold_run *run = &fold->runs[number];
+        for (uint32_t i = 0; i < (fold->has_chains ? run->count : 1); i++) {
+            const weft__command *command =
+                fold->has_chains ? fold->refs[run->first + i].command : NULL;
+            uint32_t op = command == NULL ? run->op : command->op, segment = 0;
+            uint32_t subject = command == NULL ? run->subject : command->subject;
+            if (subject != component || (op == WEFT__COMMAND_REMOVE) != is_remove) continue;
+            while (fold->first_refs[segment + 1] <= run->first) segment++;
+            weft_entity entity = command == NULL ? WEFT__NO_ENTITY : command->entity;
+            return weft__playback_error(fold->playback, fold->segments[segment].key, op, entity,
+                                        component, code);
         }
+    }
     return code;
 }
 

@@ -28,12 +28,16 @@ typedef struct weft__fold_ref {
     uint32_t row;
 } weft__fold_ref;
 
-/* Consecutive refs with the same place. */
+/* Consecutive commands with the same place. Without chains also with the same operation on
+ * consecutive rows: then the commands need not be looked at again, and there are no refs. */
 typedef struct weft__fold_run {
     uint32_t place;
-    uint32_t first;
+    uint32_t first; /* command number */
     uint32_t count;
     uint32_t next; /* of the same place, in order of effect; WEFT__NONE ends */
+    uint32_t row;  /* without chains: of the first command ... */
+    uint32_t subject;
+    uint32_t op;
 } weft__fold_run;
 
 typedef enum weft__fold_end {
@@ -103,12 +107,12 @@ typedef struct weft__fold {
     uint32_t *created_bases; /* [segment] number of the first entity it creates */
     uint32_t ref_count;
     uint32_t created_count;
-    bool has_chains;    /* values, or removals mixed with additions: replayed per row in order */
-    bool has_enables;   /* enable bits change: done by the owner, words are shared by rows */
-    bool is_impossible; /* something only the immediate operations can do */
-    weft__fold_ref *refs;
-    weft__fold_run *runs;     /* [ref]; those of a segment begin at first_refs[segment] */
-    uint32_t *next_refs;      /* [ref] chain of a row */
+    bool has_chains;      /* values, or removals mixed with additions: replayed per row in order */
+    bool has_enables;     /* enable bits change: done by the owner, words are shared by rows */
+    bool is_impossible;   /* something only the immediate operations can do */
+    weft__fold_ref *refs; /* [command]; NULL without chains */
+    weft__fold_run *runs; /* [command]; those of a segment begin at first_refs[segment] */
+    uint32_t *next_refs;  /* [ref] chain of a row */
     weft_entity *created_ids; /* [created] */
     weft__fold_touched *touched;
     uint32_t touched_count;
