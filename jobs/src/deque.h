@@ -64,6 +64,12 @@ static inline void weft__deque_init(weft__deque *deque, weft_a32 *slots, uint32_
     deque->is_alone = false;
 }
 
+/* Whether a push is sure to succeed; may say no when a thief has made room meanwhile. */
+static inline bool weft__deque_has_room_owner(const weft__deque *deque)
+{
+    return deque->bottom - deque->top_cache <= deque->mask;
+}
+
 /* False when full. Wait-free. */
 static inline bool weft__deque_push_owner(weft__deque *deque, uint32_t item)
 {

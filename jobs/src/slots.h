@@ -54,14 +54,20 @@ void weft__slots_spill(weft__slots *slots, weft__slots_cache *cache);
 uint32_t weft__slots_take_any(weft__slots *slots);
 void weft__slots_give_any(weft__slots *slots, uint32_t number);
 
-/* A number nobody else has, or WEFT__SLOTS_NONE. */
-static inline uint32_t weft__slots_take(weft__slots *slots, weft__slots_cache *cache)
+/* A number nobody else has, out of a cache that is not empty. */
+static inline uint32_t weft__slots_take_cached(weft__slots *slots, weft__slots_cache *cache)
 {
-    if (cache->count == 0 && !weft__slots_refill(slots, cache)) return WEFT__SLOTS_NONE;
     uint32_t number = cache->head;
     cache->head = at_load_rlx(&slots->next[number]); /* relaxed: ours, or acquired by S1 */
     cache->count--;
     return number;
+}
+
+/* A number nobody else has, or WEFT__SLOTS_NONE. */
+static inline uint32_t weft__slots_take(weft__slots *slots, weft__slots_cache *cache)
+{
+    if (cache->count == 0 && !weft__slots_refill(slots, cache)) return WEFT__SLOTS_NONE;
+    return weft__slots_take_cached(slots, cache);
 }
 
 /* Gives a number back; the caller must not touch its object afterwards. */

@@ -201,8 +201,22 @@ static int run_loop(weft_job_context *worker, uint32_t slot)
     return code;
 }
 
+/* weft__worker_call at depth 0, where the frame is usually empty and nothing has to be kept. */
+static inline int call_at_depth_0(weft_job_context *worker, weft_job_fn fn, void *argument)
+{
+    bool is_empty = worker->children.bottom == worker->frame_base && worker->error.code == 0;
+    if (__builtin_expect(!is_empty, 0)) return weft__worker_call(worker, fn, argument);
+    int code = fn(worker, argument);
+    if (__builtin_expect(worker->children.bottom == worker->frame_base, 1) &&
+        worker->error.code == 0)
+        return code;
+    int child_code = weft_job_children_wait(worker);
+    worker->frame_base = worker->children.bottom;
+    return code != 0 ? code : child_code;
+}
+
 /* True when it succeeded and nobody waited for it. */
-static inline bool run_job(weft_job_context *worker, uint32_t slot)
+static inline __attribute__((always_inline)) bool run_job(weft_job_context *worker, uint32_t slot)
 {
     weft__job *job = &worker->pool->table.jobs[slot];
     WEFT_ASSERT(worker->depth == 0);
@@ -212,9 +226,8 @@ static inline bool run_job(weft_job_context *worker, uint32_t slot)
     worker->depth = 1;
     worker->job = slot;
     weft__note(worker, WEFT_JOB_EVENT_BEGIN, job->name, slot);
-    int code = __builtin_expect(job->is_loop, 0)
-                   ? run_loop(worker, slot)
-                   : weft__worker_call(worker, job->fn, job->argument);
+    int code = __builtin_expect(job->is_loop, 0) ? run_loop(worker, slot)
+                                                 : call_at_depth_0(worker, job->fn, job->argument);
     weft__note(worker, WEFT_JOB_EVENT_END, job->name, slot);
     worker->job = WEFT__JOB_NONE;
     worker->depth = 0;
@@ -373,13 +386,29 @@ static weft_result submit_from(weft_job_context *worker, const submission *what,
     return submit((submitter){worker->pool, worker}, what, out);
 }
 
-/* A plain normal job, from a worker: no predecessors, not held. */
-static inline weft_result submit_plain(weft_job_context *worker, const weft_job_desc *desc,
-                                       weft_job_handle *out)
+static __attribute__((noinline)) weft_result
+submit_slowly(weft_job_context *worker, const weft_job_desc *desc, weft_job_handle *out)
 {
+    return submit_from(worker, &(submission){.desc = desc}, out);
+}
+
+static __attribute__((noinline)) weft_result notify_slowly(weft_job_context *worker)
+{
+    weft__worker_notify(worker);
+    return WEFT_OK;
+}
+
+/* The short way, without a call: a plain normal job from a worker with a free slot and room. */
+weft_result weft_job_submit(weft_job_context *worker, const weft_job_desc *desc,
+                            weft_job_handle *out)
+{
+    bool is_plain = worker != NULL && desc != NULL && desc->fn != NULL && desc->after_count == 0 &&
+                    !desc->is_held && desc->class_ == WEFT_JOB_NORMAL &&
+                    worker->caches.jobs.count != 0 && !weft__pool_is_forked(worker->pool) &&
+                    weft__deque_has_room_owner(&worker->deques[WEFT_JOB_NORMAL]);
+    if (__builtin_expect(!is_plain, 0)) return submit_slowly(worker, desc, out);
     weft__job_table *table = &worker->pool->table;
-    uint32_t slot = weft__slots_take(&table->slots, &worker->caches.jobs);
-    if (slot == WEFT__SLOTS_NONE) return WEFT_POOL_FULL;
+    uint32_t slot = weft__slots_take_cached(&table->slots, &worker->caches.jobs);
     weft__job *job = &table->jobs[slot];
     job->fn = desc->fn;
     job->argument = desc->argument;
@@ -391,20 +420,11 @@ static inline weft_result submit_plain(weft_job_context *worker, const weft_job_
     weft_job_handle handle = weft__job_start_with(table, slot, flags, 0);
     if (out != NULL) *out = handle;
     weft__stat_add(&worker->stats.x_submitted, 1);
-    if (__builtin_expect(!weft__deque_push_owner(&worker->deques[WEFT_JOB_NORMAL], slot), 0))
-        weft__worker_push_job(worker, slot); /* full: it goes to the injection list */
-    weft__worker_notify(worker);
-    return WEFT_OK;
-}
-
-weft_result weft_job_submit(weft_job_context *worker, const weft_job_desc *desc,
-                            weft_job_handle *out)
-{
-    bool is_plain = worker != NULL && desc != NULL && desc->fn != NULL && desc->after_count == 0 &&
-                    !desc->is_held && desc->class_ == WEFT_JOB_NORMAL;
-    if (__builtin_expect(is_plain && !weft__pool_is_forked(worker->pool), 1))
-        return submit_plain(worker, desc, out);
-    return submit_from(worker, &(submission){.desc = desc}, out);
+    bool is_pushed = weft__deque_push_owner(&worker->deques[WEFT_JOB_NORMAL], slot);
+    WEFT_ASSERT(is_pushed);
+    (void)is_pushed;
+    if (__builtin_expect(weft__wake_nobody_sleeps(&worker->pool->wake), 1)) return WEFT_OK;
+    return notify_slowly(worker);
 }
 
 weft_result weft_job_then(weft_job_context *worker, weft_job_handle predecessor,
