@@ -47,8 +47,8 @@ typedef struct weft_slice_context {
     uint32_t stamp; /* change version that writes get */
 } weft_slice_context;
 
-/* Private, checked builds: the column of a term, reporting an access that is not declared; NULL (and
- * a report) when there is no such term. */
+/* Private, checked builds: the column of a term, reporting an access that is not declared; NULL
+ * (and a report) when there is no such term. */
 WEFT_API void *weft_slice_check(const weft_slice *slice, uint32_t term, weft_access access);
 
 static inline uint32_t weft_slice_count(const weft_slice *slice)
