@@ -142,7 +142,7 @@ WEFT_API weft_result weft_job_for(weft_job_context *job, const weft_job_for_desc
 
 /* Starts fn(job', argument) as a child of the running job (or of the owner). It runs at the latest
  * in weft_job_children_wait, which the end of the job implies. `argument` must live until then.
- * When child_capacity is reached it runs in place, at once. Threads: owner, job. About 3 ns. */
+ * When child_capacity is reached it runs in place, at once. Threads: owner, job. About 5 ns. */
 WEFT_API void weft_job_child(weft_job_context *job, weft_job_fn fn, void *argument);
 /* Runs and waits for all children started so far; helps only them. Returns 0 or the code of the
  * earliest started child that failed. Threads: owner, job. */
