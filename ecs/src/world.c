@@ -87,7 +87,8 @@ static weft_result pool_obtain(weft_world *world)
     world->owns_pool = true;
     return weft_job_pool_create(&(weft_job_pool_desc){.worker_count = world->desc.workers,
                                                       .allocator = world->memory.hook,
-                                                      .os = world->desc.os},
+                                                      .os = world->desc.os,
+                                                      .trace_file = world->desc.trace_file},
                                 &world->pool);
 }
 

@@ -3,6 +3,7 @@
 #include "pool.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bits.h"
@@ -40,6 +41,8 @@ static bool complete_desc(weft_job_pool_desc *desc)
     if (desc->os == NULL) desc->os = weft__os_default();
     if (!is_name_ok(desc->thread_name)) return false;
     if (desc->thread_name == NULL) desc->thread_name = "weft-w";
+    if (desc->trace_file[0] != '\0' && desc->trace_capacity == 0)
+        desc->trace_capacity = weft__trace_file_capacity(desc->worker_count);
     bool is_traced_well = desc->trace_capacity == 0 ||
                           (bits_is_power_of_two(desc->trace_capacity) &&
                            desc->trace_capacity >= 2 && desc->trace_capacity <= most * 16);
@@ -222,19 +225,43 @@ static weft_result start_threads(weft_job_pool *pool)
     return WEFT_OK;
 }
 
+/* The user of a program asks for a trace without the program's help; not in set-uid programs. */
+static const char *trace_file_of_environment(void)
+{
+    const char *path = secure_getenv("WEFT_TRACE");
+    return path == NULL ? "" : path;
+}
+
+/* A trace that only the environment asks for must not make the program fail. */
+static weft_result open_trace(weft_job_pool *pool, const weft_job_pool_desc *desc,
+                              bool is_by_environment)
+{
+    if (desc->trace_file[0] == '\0') return WEFT_OK;
+    weft_result result = weft__trace_file_open(pool, desc->trace_file);
+    if (result == WEFT_OK || !is_by_environment) return result;
+    fprintf(stderr, "weft: WEFT_TRACE=%s: no trace is written: %s\n", desc->trace_file,
+            result == WEFT_INVALID_ARGUMENT ? "the name must end in .json, .pftrace or .slices"
+                                            : weft_result_text(result));
+    return WEFT_OK;
+}
+
 weft_result weft_job_pool_create(const weft_job_pool_desc *desc, weft_job_pool **out)
 {
     if (out == NULL) return WEFT_INVALID_ARGUMENT;
     *out = NULL;
     weft_job_pool_desc full = desc != NULL ? *desc : (weft_job_pool_desc){0};
+    bool is_by_environment = full.trace_file == NULL;
+    if (is_by_environment) full.trace_file = trace_file_of_environment();
     if (!complete_desc(&full)) return WEFT_INVALID_ARGUMENT;
     weft_result result;
     weft_job_pool *pool = alloc_pool(&full, &result);
     if (pool == NULL) return result;
     copy_desc(pool, &full);
     result = init_pool(pool, &full);
+    if (result == WEFT_OK) result = open_trace(pool, &full, is_by_environment);
     if (result == WEFT_OK) result = start_threads(pool);
     if (result != WEFT_OK) {
+        weft__trace_file_close(pool, false);
         free_pool(pool);
         return result;
     }
@@ -255,6 +282,7 @@ weft_result weft_job_pool_destroy(weft_job_pool *pool)
         if (weft__pool_has_pending(pool)) return WEFT_BUSY;
         stop_threads(pool);
     }
+    weft__trace_file_close(pool, result == WEFT_OK);
     weft__graph_free_all(pool);
     free_pool(pool);
     return WEFT_OK;
@@ -324,14 +352,16 @@ void weft_job_frame_begin(weft_job_pool *pool)
     at_store_sc(&pool->x_in_frame, 1u);            /* P5 */
     uint32_t wanted = bits_count(used);
     for (uint32_t i = 1; i < pool->worker_count && wanted > 0; i++) {
-        if (weft__wake_one(&pool->wake, i)) weft__stat_add(&pool->workers[0].stats.x_wakes, 1);
+        if (weft__wake_one(&pool->wake, i)) weft__worker_count_wake(&pool->workers[0], i);
         wanted--;
     }
 }
 
 void weft_job_frame_end(weft_job_pool *pool)
 {
-    if (pool != NULL) at_store_sc(&pool->x_in_frame, 0u); /* P5: spinners see it and sleep */
+    if (pool == NULL) return;
+    at_store_sc(&pool->x_in_frame, 0u); /* P5: spinners see it and sleep */
+    weft__trace_file_drain(pool);
 }
 
 /* ---- statistics */

@@ -23,6 +23,7 @@
 #include "loop.h"
 #include "ticks.h"
 #include "trace.h"
+#include "trace_file.h"
 #include "wake.h"
 
 /* Written by one worker, read by anyone: relaxed. */
@@ -110,8 +111,9 @@ struct weft_job_pool {
     weft_job_for_desc *loop_descs; /* [job capacity] loops submitted as jobs */
     weft__wake_token *tokens;
     weft__os_thread *threads;
-    uint32_t thread_count;  /* threads started */
-    weft_job_graph *graphs; /* owner only: list of all graphs */
+    weft__trace_file *trace_file; /* NULL: none; used by the owner only */
+    uint32_t thread_count;        /* threads started */
+    weft_job_graph *graphs;       /* owner only: list of all graphs */
     /* shared */
     weft__job_table table;
     weft__loop_table loops;
@@ -195,11 +197,13 @@ typedef struct weft__spin {
 bool weft__worker_spin(weft_job_context *worker, weft__spin *spin);
 /* Sleeps until somebody sets the worker's token: for one awaited event, at any depth. */
 void weft__worker_await_token(weft_job_context *worker);
+/* A wake-up was sent to `sleeper`; UINT32_MAX: to whoever slept. */
+void weft__worker_count_wake(weft_job_context *worker, uint32_t sleeper);
 /* After publishing work: wakes a sleeper unless somebody searches. */
 static inline void weft__worker_notify(weft_job_context *worker)
 {
     if (weft__wake_notify(&worker->pool->wake, worker->index + 1))
-        weft__stat_add(&worker->stats.x_wakes, 1);
+        weft__worker_count_wake(worker, UINT32_MAX);
 }
 
 /* ---- wait.c: who may call what */

@@ -3,6 +3,7 @@
 #include "trace.h"
 
 #include "pool.h"
+#include "trace_file.h"
 #include "trace_ring.h"
 
 /* Ring and events in one block. Owner: the worker's ring; constant but for the ring's content. */
@@ -47,6 +48,11 @@ bool weft__trace_read(weft__trace_ring *ring, weft_job_event *out)
     return ring->buffer != NULL && trace_ring_read(&ring->buffer->ring, ring->buffer->events, out);
 }
 
+uint32_t weft__trace_capacity(const weft__trace_ring *ring)
+{
+    return ring->buffer == NULL ? 0 : ring->buffer->capacity;
+}
+
 static void call_hook(weft_job_context *worker, weft_job_event_kind kind, const char *name,
                       uint32_t value)
 {
@@ -71,6 +77,10 @@ static void call_hook(weft_job_context *worker, weft_job_event_kind kind, const 
     case WEFT_JOB_EVENT_WAIT_BEGIN:
     case WEFT_JOB_EVENT_WAIT_END:
     case WEFT_JOB_EVENT_MARK:
+    case WEFT_JOB_EVENT_WAKE:
+    case WEFT_JOB_EVENT_SPAN_BEGIN:
+    case WEFT_JOB_EVENT_SPAN_END:
+    case WEFT_JOB_EVENT_COUNTER:
         break;
     }
 }
@@ -87,6 +97,7 @@ void weft__observe(weft_job_context *worker, weft_job_event_kind kind, const cha
                             .kind = (uint16_t)kind,
                             .worker = (uint16_t)worker->index};
     weft__trace_write(&worker->trace, &event);
+    if (worker->index == 0) weft__trace_file_count(worker->pool);
 }
 
 uint32_t weft_job_trace_read(weft_job_pool *pool, uint32_t worker, weft_job_event *out,
@@ -94,6 +105,7 @@ uint32_t weft_job_trace_read(weft_job_pool *pool, uint32_t worker, weft_job_even
 {
     if (dropped != NULL) *dropped = 0;
     if (pool == NULL || worker >= pool->worker_count || out == NULL) return 0;
+    if (pool->trace_file != NULL) return 0; /* it is the one reader */
     weft__trace_ring *ring = &pool->workers[worker].trace;
     uint32_t count = 0;
     while (count < capacity && weft__trace_read(ring, &out[count])) count++;

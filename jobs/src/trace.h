@@ -39,6 +39,9 @@ void weft__trace_write(weft__trace_ring *ring, const weft_job_event *event);
 /* Reader: false when empty. */
 bool weft__trace_read(weft__trace_ring *ring, weft_job_event *out);
 
+/* Events the ring was made for; 0: none. */
+uint32_t weft__trace_capacity(const weft__trace_ring *ring);
+
 /* Reports an event of a worker to its ring and to the hooks; call through weft__note (pool.h). */
 void weft__observe(weft_job_context *worker, weft_job_event_kind kind, const char *name,
                    uint32_t value);
@@ -76,8 +79,26 @@ weft__fire_probe(weft_job_event_kind kind, uint32_t worker, const char *name, ui
     case WEFT_JOB_EVENT_MARK:
         WEFT_PROBE2(mark, worker, name);
         break;
+    case WEFT_JOB_EVENT_WAKE:
+        WEFT_PROBE2(wake, worker, value);
+        break;
+    case WEFT_JOB_EVENT_SPAN_BEGIN:
+        WEFT_PROBE2(span_begin, worker, name);
+        break;
+    case WEFT_JOB_EVENT_SPAN_END:
+        WEFT_PROBE2(span_end, worker, name);
+        break;
+    case WEFT_JOB_EVENT_COUNTER:
+        WEFT_PROBE2(counter, name, value);
+        break;
     }
     (void)name, (void)value, (void)worker;
+}
+/* A system is called for one slice: a nop unless somebody traces the probe. */
+static inline __attribute__((always_inline)) void weft__fire_system(uint32_t worker,
+                                                                    const char *name)
+{
+    WEFT_PROBE2(system, worker, name);
 }
 #if defined(__clang__)
 #pragma clang diagnostic pop

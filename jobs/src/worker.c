@@ -196,6 +196,12 @@ bool weft__worker_spin(weft_job_context *worker, weft__spin *spin)
     return now - spin->begun < at_load_rlx(budget); /* relaxed: as above */
 }
 
+void weft__worker_count_wake(weft_job_context *worker, uint32_t sleeper)
+{
+    weft__stat_add(&worker->stats.x_wakes, 1);
+    weft__note(worker, WEFT_JOB_EVENT_WAKE, NULL, sleeper);
+}
+
 static void note_park(weft_job_context *worker)
 {
     weft__stat_add(&worker->stats.x_parked, 1);

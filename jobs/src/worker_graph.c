@@ -64,7 +64,7 @@ static void wake_opener(weft_job_context *worker, weft__loop *loop)
     if ((at_load_sc(&loop->x_left) & WEFT__LOOP_WAITING) == 0) return; /* G4 */
     if (!weft__loop_retract_wait(loop)) return;
     weft__wake_token_set(&worker->pool->wake, loop->opener);
-    weft__stat_add(&worker->stats.x_wakes, 1);
+    weft__worker_count_wake(worker, loop->opener);
 }
 
 /* After publishing nodes: offers the graph, wakes a sleeper or the opener. */
@@ -145,7 +145,7 @@ void weft__worker_run_nodes(weft_job_context *worker, weft__loop *loop)
     at_add_rlx(&loop->x_busy, busy); /* relaxed: read after L4 */
     if (weft__loop_finish(loop, count)) {
         weft__wake_token_set(&pool->wake, loop->opener);
-        weft__stat_add(&worker->stats.x_wakes, 1);
+        weft__worker_count_wake(worker, loop->opener);
     }
 }
 

@@ -145,7 +145,7 @@ static void release_edges(weft_job_context *worker, uint32_t edge, bool is_faile
             uint32_t waiter = successor & ~WEFT__JOB_EDGE_WAITER;
             at_store_sc(&pool->workers[waiter].x_is_over,
                         1u); /* P2: the edge is the waiter's again */
-            if (weft__wake_one(&pool->wake, waiter)) weft__stat_add(&worker->stats.x_wakes, 1);
+            if (weft__wake_one(&pool->wake, waiter)) weft__worker_count_wake(worker, waiter);
         } else {
             give_edge(by, edge);
             weft__job *job = &pool->table.jobs[successor];

@@ -86,7 +86,7 @@ static void participate(weft_job_context *worker, weft__loop *loop)
     at_add_rlx(&loop->x_busy, busy); /* relaxed: read after L4 */
     if (weft__loop_finish(loop, count)) {
         weft__wake_token_set(&worker->pool->wake, loop->opener);
-        weft__stat_add(&worker->stats.x_wakes, 1);
+        weft__worker_count_wake(worker, loop->opener);
     }
 }
 

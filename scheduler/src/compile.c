@@ -373,6 +373,7 @@ static void free_stages(weft__scheduler *scheduler)
 
 void weft__schedule_free(weft__scheduler *scheduler)
 {
+    weft__trace_file_drain(scheduler->world->pool); /* events point to labels of stages */
     free_stages(scheduler);
     weft__staging_free(&scheduler->staging, scheduler->memory);
     weft__arena_free(scheduler->memory, &scheduler->plan_arena);
@@ -408,6 +409,18 @@ static weft_result compile(weft__scheduler *scheduler)
     return result;
 }
 
+/* The name of a stage in traces: its systems, as many as fit. */
+static void label(weft__stage *stage)
+{
+    size_t used = 0;
+    for (uint32_t i = 0; i < stage->system_count && used < sizeof stage->label - 8; i++) {
+        int written = snprintf(stage->label + used, sizeof stage->label - used, "%s%s",
+                               i == 0 ? "" : " + ", stage->systems[i]->name);
+        used += written > 0 ? (size_t)written : 0;
+    }
+    if (used >= sizeof stage->label) memcpy(stage->label + sizeof stage->label - 4, "...", 4);
+}
+
 weft_result weft__schedule_prepare(weft__scheduler *scheduler)
 {
     uint32_t archetypes = scheduler->world->archetype_count;
@@ -422,6 +435,7 @@ weft_result weft__schedule_prepare(weft__scheduler *scheduler)
         weft__schedule_free(scheduler);
         return result;
     }
+    for (uint32_t i = 0; i < scheduler->stage_count; i++) label(&scheduler->stages[i]);
     scheduler->compiled_archetypes = archetypes;
     scheduler->is_dirty = false;
     return WEFT_OK;

@@ -24,6 +24,7 @@ static inline weft__system_tally *tally_of(weft__scheduler *scheduler, uint32_t 
 /* Out of line, and never a tail call: profiles are split by system at this frame. */
 __attribute__((noinline)) void weft__system_call(const weft__system *system, weft_slice *slice)
 {
+    weft__fire_system(slice->worker, system->name);
     system->run(slice, system->user);
     __asm__("");
 }
@@ -350,8 +351,8 @@ static void run_slices(weft__scheduler *scheduler, weft__worker *worker, uint32_
     }
 }
 
-static void run_entry(weft__scheduler *scheduler, weft__worker *worker, uint32_t index,
-                      const weft__entry *entry, uint32_t begin, uint32_t end)
+static void run_untraced(weft__scheduler *scheduler, weft__worker *worker, uint32_t index,
+                         const weft__entry *entry, uint32_t begin, uint32_t end)
 {
     switch ((weft__entry_kind)entry->kind) {
     case WEFT__ENTRY_CHUNK:
@@ -370,6 +371,15 @@ static void run_entry(weft__scheduler *scheduler, weft__worker *worker, uint32_t
         for (uint32_t i = begin; i < end; i++) run_bare(scheduler, worker, index, entry->system, i);
         break;
     }
+}
+
+static void run_entry(weft__scheduler *scheduler, weft__worker *worker, uint32_t index,
+                      const weft__entry *entry, uint32_t begin, uint32_t end)
+{
+    if (__builtin_expect(scheduler->is_traced, 0))
+        weft__dispatch_traced(scheduler, entry, begin, end, index, run_untraced);
+    else
+        run_untraced(scheduler, worker, index, entry, begin, end);
 }
 
 void weft__dispatch(weft__scheduler *scheduler, weft__entry *entries, uint32_t entry_count,

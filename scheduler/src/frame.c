@@ -55,7 +55,10 @@ static void tally_commands(weft__scheduler *scheduler)
 static void sync(weft__scheduler *scheduler, uint32_t version)
 {
     weft_world *world = scheduler->world;
+    weft_job_context *owner = weft_job_pool_owner(world->pool);
+    weft__note(owner, WEFT_JOB_EVENT_MARK, "sync point", UINT32_MAX);
     if (!has_commands(scheduler)) return;
+    weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "playback", UINT32_MAX);
     tally_commands(scheduler);
     uint64_t begin = weft__scheduler_now(scheduler);
     uint32_t busy = world->busy;
@@ -75,6 +78,7 @@ static void sync(weft__scheduler *scheduler, uint32_t version)
     scheduler->stats.commands += played.commands;
     scheduler->stats.commands_skipped += played.skipped;
     scheduler->stats.playback_ns += weft__scheduler_now(scheduler) - begin;
+    weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "playback", 0);
 }
 
 /* ---- who runs, how often, with what dt ---- */
@@ -171,13 +175,12 @@ static weft_result run_stage(weft__scheduler *scheduler, weft__stage *stage)
         weft_result result = weft__runs_prepare(scheduler, stage);
         if (result != WEFT_OK) return result;
     }
-    if (!scheduler->options.measure) {
-        weft__stage_run(scheduler, stage);
-        return WEFT_OK;
-    }
-    uint64_t begin = weft__scheduler_now(scheduler);
+    weft_job_context *owner = weft_job_pool_owner(scheduler->world->pool);
+    weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "stage", (uint32_t)(stage - scheduler->stages));
+    uint64_t begin = scheduler->options.measure ? weft__scheduler_now(scheduler) : 0;
     weft__stage_run(scheduler, stage);
-    stage->time_ns = weft__scheduler_now(scheduler) - begin;
+    if (scheduler->options.measure) stage->time_ns = weft__scheduler_now(scheduler) - begin;
+    weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "stage", 0);
     return WEFT_OK;
 }
 
@@ -265,9 +268,28 @@ static void report_violations(weft__scheduler *scheduler)
 
 static void begin_step(weft__scheduler *scheduler)
 {
+    const weft_job_pool *pool = scheduler->world->pool;
+    scheduler->is_traced = weft__trace_capacity(&pool->workers[0].trace) != 0;
+    scheduler->is_traced_in_detail = weft__trace_file_is_detailed(pool->trace_file);
+    weft__note(weft_job_pool_owner(scheduler->world->pool), WEFT_JOB_EVENT_SPAN_BEGIN, "frame",
+               (uint32_t)scheduler->stats.frames);
     scheduler->error.code = WEFT_OK;
     scheduler->stats.commands = scheduler->stats.commands_skipped = 0;
     scheduler->stats.playback_ns = 0;
+}
+
+/* The end of the frame in the trace, with the counters of the world. */
+static void trace_end(weft__scheduler *scheduler)
+{
+    weft_job_context *owner = weft_job_pool_owner(scheduler->world->pool);
+    weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "frame", 0);
+    if (!scheduler->is_traced) return;
+    const weft_world *world = scheduler->world;
+    uint64_t alive = weft__directory_alive(&world->directory);
+    weft__note(owner, WEFT_JOB_EVENT_COUNTER, "entities", (uint32_t)alive);
+    weft__note(owner, WEFT_JOB_EVENT_COUNTER, "chunks", world->chunk_count);
+    weft__note(owner, WEFT_JOB_EVENT_COUNTER, "commands", (uint32_t)scheduler->stats.commands);
+    weft__trace_file_drain(scheduler->world->pool);
 }
 
 static weft_result end_step(weft__scheduler *scheduler, weft_result result)
@@ -276,6 +298,7 @@ static weft_result end_step(weft__scheduler *scheduler, weft_result result)
         weft_job_frame_end(scheduler->world->pool);
         scheduler->has_frame_hint = false;
     }
+    trace_end(scheduler);
     weft__scheduler_fail(scheduler, result);
     if (WEFT_IS_CHECKED) report_violations(scheduler);
     if (scheduler->error.code != WEFT_OK) *scheduler->world->error = scheduler->error;

@@ -11,6 +11,7 @@
 #include <weft/schedule.h>
 
 #include "commands_private.h"
+#include "pool.h"
 #include "query_private.h"
 #include "staging.h"
 
@@ -129,6 +130,7 @@ typedef struct weft__entry {
 /* A stage with its runs: valid for one structure version of the world. */
 typedef struct weft__stage {
     weft__system **systems; /* into scheduler->ordered_by_stage */
+    char label[128];        /* their names, for traces */
     uint32_t system_count;
     uint32_t active_count; /* in this pass */
     uint32_t segment;      /* sync points and exclusive systems lie between segments */
@@ -255,6 +257,8 @@ struct weft__scheduler {
     bool has_frame_hint;       /* weft_job_frame_begin was called in this frame */
     weft_error error;          /* the first one of this step */
     weft_frame_stats stats;
+    bool is_traced;           /* events of this step are kept: begin_step asks the pool */
+    bool is_traced_in_detail; /* the cost of each slice, too */
 };
 
 /* ---- registry: system.c ---- */
@@ -310,6 +314,16 @@ extern const weft__slice_ops weft__slice_ops_system;
 /* Runs items [begin, end) of the entries. Any worker. */
 void weft__dispatch(weft__scheduler *scheduler, weft__entry *entries, uint32_t entry_count,
                     uint32_t begin, uint32_t end, uint32_t worker);
+/* ---- dispatch_trace.c */
+
+typedef void (*weft__run_entry_fn)(weft__scheduler *scheduler, weft__worker *worker, uint32_t index,
+                                   const weft__entry *entry, uint32_t begin, uint32_t end);
+/* Runs items [begin, end) of an entry by `run`, with spans around systems. Any worker. */
+void weft__dispatch_traced(weft__scheduler *scheduler, const weft__entry *entry, uint32_t begin,
+                           uint32_t end, uint32_t index, weft__run_entry_fn run);
+
+/* ---- dispatch.c, again ---- */
+
 /* The frame in stacks between the engine and a system. */
 void weft__system_call(const weft__system *system, weft_slice *slice);
 /* Keeps a broken declaration for the report at the end of the step. */

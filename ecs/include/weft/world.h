@@ -53,6 +53,8 @@ typedef struct weft_world_desc {
                                 tags refuse each other's entities (0: no such check) */
     bool without_huge_pages; /* do not ask the OS for 2 MiB pages */
     const weft_os *os;       /* NULL; tests inject faults here */
+    const char *trace_file;  /* of an own pool: see weft_job_pool_desc; NULL: as the variable
+                                WEFT_TRACE of the environment says, "": never */
 } weft_world_desc;
 
 /* The last error of a world. `text` names things and says what to do; it is valid until the next
@@ -65,7 +67,7 @@ typedef struct weft_error {
 } weft_error;
 
 /* Makes a world. `desc` may be NULL (all defaults). On failure *out is NULL.
- * Threads: any. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, THREAD_FAILED.
+ * Threads: any. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, THREAD_FAILED, IO (trace_file).
  * Cost: an empty world without a pool of its own takes some kilobytes. */
 WEFT_API weft_result weft_world_create(const weft_world_desc *desc, weft_world **out);
 

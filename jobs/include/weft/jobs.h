@@ -76,7 +76,7 @@ typedef struct weft_job_pool_desc {
     uint32_t background_workers; /* workers that may run background jobs at once; default: half,
                                     at least 1 */
     uint32_t trace_capacity;     /* events per worker kept for weft_job_trace_read, a power of two;
-                                    0: no tracing */
+                                    0: no tracing, or 2^15 with a trace file */
     bool is_host_driven;     /* create no threads: the host calls weft_job_worker_run for 1..N-1 */
     bool is_pinned;          /* pin worker i (not the owner) to the i-th CPU of the mask */
     bool is_always_parallel; /* ignore the cost model: split every loop and graph (tests) */
@@ -84,11 +84,15 @@ typedef struct weft_job_pool_desc {
     const weft_job_hooks *hooks; /* copied; NULL: none */
     weft_allocator allocator;    /* zero: malloc and free */
     const weft_os *os;           /* NULL: the real one */
+    const char *trace_file;      /* written until destroy: .json Chrome, .pftrace Perfetto, .slices
+                                    for `weft simulate`; NULL: as the variable WEFT_TRACE of the
+                                    environment says, "": never */
 } weft_job_pool_desc;
 
 /* Creates a pool; the calling thread becomes its owner and worker 0. `desc` may be NULL.
  * Costs about 1 ms when it measures the wake-up time (spin_ns == 0 and more than one worker).
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, THREAD_FAILED; then *out is NULL and nothing is left.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, THREAD_FAILED, IO (trace_file); then *out is NULL and
+ * nothing is left. A file named by WEFT_TRACE that cannot be created is reported on stderr only.
  * Threads: any. */
 WEFT_API weft_result weft_job_pool_create(const weft_job_pool_desc *desc, weft_job_pool **out);
 /* Joins the workers (host-driven: waits until the lent threads have come back) and frees
@@ -278,7 +282,11 @@ typedef enum weft_job_event_kind {
     WEFT_JOB_EVENT_UNPARK = 5,
     WEFT_JOB_EVENT_WAIT_BEGIN = 6, /* a wait that found nothing ready */
     WEFT_JOB_EVENT_WAIT_END = 7,
-    WEFT_JOB_EVENT_MARK = 8 /* weft_job_trace_mark */
+    WEFT_JOB_EVENT_MARK = 8, /* weft_job_trace_mark */
+    WEFT_JOB_EVENT_WAKE = 9, /* sent a wake-up; value: the worker, UINT32_MAX: whoever slept */
+    WEFT_JOB_EVENT_SPAN_BEGIN = 10, /* of a layer above: frame, stage, system, playback */
+    WEFT_JOB_EVENT_SPAN_END = 11,
+    WEFT_JOB_EVENT_COUNTER = 12 /* value: its new value */
 } weft_job_event_kind;
 
 typedef struct weft_job_event {
@@ -290,7 +298,8 @@ typedef struct weft_job_event {
 } weft_job_event;
 
 /* Takes up to `capacity` events of one worker out of its ring, oldest first; returns how many.
- * *dropped (may be NULL) is the number lost since creation because the ring was full.
+ * *dropped (may be NULL) is the number lost since creation because the ring was full. Nothing when
+ * the pool writes a trace file: the events go there.
  * Threads: any, one reader per worker at a time; the worker may be running. */
 WEFT_API uint32_t weft_job_trace_read(weft_job_pool *pool, uint32_t worker, weft_job_event *out,
                                       uint32_t capacity, uint64_t *dropped);

@@ -1,0 +1,341 @@
+/* trace_file.c: from the rings to the spool while the pool runs, from the spool to the file when it
+ * ends (trace_file.h). Draining copies a record and looks its name up; everything that costs more,
+ * the repair of spans whose other half was dropped and the text or protobuf, waits for the end. */
+#include "trace_file.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "pool.h"
+#include "trace_format.h"
+
+#define PATH_BYTES_MAX 4000
+#define CAPACITY (UINT32_C(1) << 15)
+#define RING_BYTES_MAX (UINT64_C(64) << 20)
+#define POOLS_MAX 64
+#define NESTING_MAX 64
+#define READ_RECORDS 2048u
+
+/* A name, copied when its first event was drained. Owner: the file. */
+typedef struct trace_name {
+    const char *pointer; /* as in the events; NULL: free place */
+    uint32_t name;
+} trace_name;
+
+/* Owner only. Invariant: names[0] is "", name_count <= place_count / 2. */
+struct weft__trace_file {
+    const weft__trace_format *format;
+    const weft__os_files *files;
+    weft__memory *memory;
+    char path[PATH_BYTES_MAX + 32];
+    char spool_path[PATH_BYTES_MAX + 40];
+    uint32_t worker_count;
+    uint32_t capacity;  /* of the owner's ring */
+    uint32_t undrained; /* events of the owner */
+    uint64_t begin_ns, boot_ns, record_count;
+    char **names;
+    uint32_t name_count;
+    trace_name *places; /* [place_count] hashed by pointer */
+    uint32_t place_count;
+    uint64_t *lost;        /* [worker_count] */
+    weft__trace_out spool; /* records */
+    weft__trace_out out;   /* the file */
+};
+
+uint32_t weft__trace_file_capacity(uint32_t worker_count)
+{
+    uint32_t capacity = CAPACITY;
+    while (sizeof(weft_job_event) * capacity * worker_count > RING_BYTES_MAX) capacity /= 2;
+    return capacity;
+}
+
+bool weft__trace_file_is_detailed(const weft__trace_file *file)
+{
+    return file != NULL && file->format->is_detailed;
+}
+
+/* ---- names */
+
+static uint32_t place_of(const weft__trace_file *file, const char *pointer)
+{
+    uint64_t hash = (uint64_t)(uintptr_t)pointer * UINT64_C(0x9E3779B97F4A7C15);
+    uint32_t place = (uint32_t)(hash >> 32) & (file->place_count - 1);
+    while (file->places[place].pointer != NULL && file->places[place].pointer != pointer)
+        place = (place + 1) & (file->place_count - 1);
+    return place;
+}
+
+static bool grow_names(weft__trace_file *file)
+{
+    const weft__memory_category jobs = WEFT__MEMORY_JOBS;
+    uint32_t old_count = file->place_count, count = old_count == 0 ? 256 : 2 * old_count;
+    char **names =
+        weft__realloc(file->memory, jobs, file->names, old_count / 2, count / 2, sizeof *names, 8);
+    if (names == NULL) return false;
+    file->names = names;
+    trace_name *old = file->places;
+    trace_name *places = weft__alloc_zeroed(file->memory, jobs, count, sizeof *places, 8);
+    if (places == NULL) { /* keep the sizes of both arrays in step */
+        names =
+            weft__realloc(file->memory, jobs, names, count / 2, old_count / 2, sizeof *names, 8);
+        if (names != NULL) file->names = names;
+        return false;
+    }
+    file->places = places;
+    file->place_count = count;
+    for (uint32_t i = 0; i < old_count; i++)
+        if (old[i].pointer != NULL) places[place_of(file, old[i].pointer)] = old[i];
+    weft__free(file->memory, jobs, old, old_count, sizeof *old, 8);
+    return true;
+}
+
+/* The number of a name; 0 when there is none, or no memory. The same address may carry another text
+ * later (a system destroyed, another made): then the place moves on to a new number. */
+static uint32_t intern(weft__trace_file *file, const char *text)
+{
+    if (text == NULL || text[0] == '\0') return 0;
+    trace_name *place = &file->places[place_of(file, text)];
+    if (place->pointer != NULL && strcmp(file->names[place->name], text) == 0) return place->name;
+    if (file->name_count == file->place_count / 2) {
+        if (!grow_names(file)) return 0;
+        place = &file->places[place_of(file, text)];
+    }
+    size_t bytes = strlen(text) + 1;
+    char *copy = weft__alloc(file->memory, WEFT__MEMORY_JOBS, bytes, 1, 1);
+    if (copy == NULL) return 0;
+    memcpy(copy, text, bytes);
+    file->names[file->name_count] = copy;
+    *place = (trace_name){text, file->name_count};
+    return file->name_count++;
+}
+
+static void free_names(weft__trace_file *file)
+{
+    const weft__memory_category jobs = WEFT__MEMORY_JOBS;
+    for (uint32_t i = 1; i < file->name_count; i++)
+        weft__free(file->memory, jobs, file->names[i], strlen(file->names[i]) + 1, 1, 1);
+    weft__free(file->memory, jobs, file->names, file->place_count / 2, sizeof *file->names, 8);
+    weft__free(file->memory, jobs, file->places, file->place_count, sizeof *file->places, 8);
+}
+
+/* ---- opening */
+
+static const weft__trace_format *format_of(const char *path)
+{
+    static const weft__trace_format *const formats[] = {&weft__trace_chrome, &weft__trace_perfetto,
+                                                        &weft__trace_slices};
+    const char *ending = strrchr(path, '.');
+    for (size_t i = 0; ending != NULL && i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(ending, formats[i]->ending) == 0) return formats[i];
+    return NULL;
+}
+
+/* Opens the first of FILE, FILE-2, ... that no other pool writes. */
+static weft_result open_output(weft__trace_file *file, const char *path)
+{
+    int stem = (int)(strrchr(path, '.') - path);
+    weft_result result = WEFT_BUSY;
+    for (uint32_t i = 1; i <= POOLS_MAX && result == WEFT_BUSY; i++) {
+        if (i == 1)
+            snprintf(file->path, sizeof file->path, "%s", path);
+        else
+            snprintf(file->path, sizeof file->path, "%.*s-%u%s", stem, path, i, path + stem);
+        result = file->files->open_write(file->files->user, file->path, &file->out.file);
+    }
+    return result;
+}
+
+static weft_result open_files(weft__trace_file *file, const char *path)
+{
+    weft_result result = open_output(file, path);
+    if (result != WEFT_OK) return result;
+    snprintf(file->spool_path, sizeof file->spool_path, "%s.raw", file->path);
+    result = file->files->open_write(file->files->user, file->spool_path, &file->spool.file);
+    if (result != WEFT_OK) file->files->close(file->files->user, file->out.file);
+    return result;
+}
+
+static void free_file(weft__trace_file *file)
+{
+    weft__memory *memory = file->memory;
+    free_names(file);
+    weft__free(memory, WEFT__MEMORY_JOBS, file->lost, file->worker_count, sizeof *file->lost, 8);
+    weft__free(memory, WEFT__MEMORY_JOBS, file, 1, sizeof *file, 64);
+}
+
+static uint64_t boot_time_ns(void)
+{
+    struct timespec now = {0};
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+weft_result weft__trace_file_open(weft_job_pool *pool, const char *path)
+{
+    const weft__trace_format *format = format_of(path);
+    if (format == NULL || strlen(path) > PATH_BYTES_MAX) return WEFT_INVALID_ARGUMENT;
+    const weft__memory_category jobs = WEFT__MEMORY_JOBS;
+    weft__trace_file *file = weft__alloc_zeroed(&pool->memory, jobs, 1, sizeof *file, 64);
+    if (file == NULL) return WEFT_OUT_OF_MEMORY;
+    file->memory = &pool->memory;
+    file->format = format;
+    file->files = file->out.files = file->spool.files = weft__os_files_of(pool->os);
+    file->worker_count = pool->worker_count;
+    file->capacity = weft__trace_capacity(&pool->workers[0].trace);
+    file->lost = weft__alloc_zeroed(&pool->memory, jobs, file->worker_count, sizeof *file->lost, 8);
+    weft_result result = WEFT_OUT_OF_MEMORY;
+    if (file->lost != NULL && grow_names(file)) {
+        file->name_count = 1;
+        result = open_files(file, path);
+    }
+    if (result != WEFT_OK) {
+        free_file(file);
+        return result;
+    }
+    file->begin_ns = pool->os->clock_ns(pool->os->user);
+    file->boot_ns = boot_time_ns();
+    pool->trace_file = file;
+    return WEFT_OK;
+}
+
+/* ---- draining */
+
+static void drain_worker(weft__trace_file *file, weft_job_context *worker)
+{
+    weft_job_event event;
+    /* At most what the ring holds: a worker that writes as fast as we read must not keep us. */
+    for (uint32_t i = 0; i < file->capacity && weft__trace_read(&worker->trace, &event); i++) {
+        weft__trace_record record = {.time_ns = event.time_ns,
+                                     .name = intern(file, event.name),
+                                     .value = event.value,
+                                     .kind = event.kind,
+                                     .worker = event.worker};
+        weft__trace_out_bytes(&file->spool, &record, sizeof record);
+        file->record_count++;
+    }
+    file->lost[worker->index] = at_load_rlx(&worker->trace.x_dropped); /* relaxed: a statistic */
+}
+
+void weft__trace_file_drain(weft_job_pool *pool)
+{
+    weft__trace_file *file = pool->trace_file;
+    if (file == NULL) return;
+    file->undrained = 0;
+    for (uint32_t i = 0; i < pool->worker_count; i++) drain_worker(file, &pool->workers[i]);
+}
+
+void weft__trace_file_count(weft_job_pool *pool)
+{
+    weft__trace_file *file = pool->trace_file;
+    if (file != NULL && ++file->undrained > file->capacity / 2) weft__trace_file_drain(pool);
+}
+
+/* ---- writing */
+
+/* Spans open on one worker. Owner: write_file. */
+typedef struct trace_stack {
+    uint32_t depth;
+    uint64_t last_ns;
+    weft__trace_record open[NESTING_MAX];
+} trace_stack;
+
+static bool is_same_span(const weft__trace_record *begin, const weft__trace_record *end)
+{
+    return begin->kind + 1 == end->kind && begin->name == end->name;
+}
+
+static void end_span(weft__trace_file *file, const weft__trace_info *info, trace_stack *stack,
+                     uint64_t time_ns)
+{
+    weft__trace_record record = stack->open[--stack->depth];
+    record.kind++; /* each end follows its begin in weft_job_event_kind */
+    record.time_ns = time_ns;
+    file->format->event(&file->out, info, &record);
+}
+
+/* Passes a record on so that spans nest although some events were dropped. */
+static void repair(weft__trace_file *file, const weft__trace_info *info, trace_stack *stack,
+                   const weft__trace_record *record)
+{
+    weft__trace_shape shape = weft__trace_kind_of(record)->shape;
+    stack->last_ns = record->time_ns;
+    if (shape == WEFT__TRACE_BEGIN) {
+        if (stack->depth == NESTING_MAX) return;
+        stack->open[stack->depth++] = *record;
+    }
+    if (shape == WEFT__TRACE_END) {
+        uint32_t depth = stack->depth;
+        while (depth > 0 && !is_same_span(&stack->open[depth - 1], record)) depth--;
+        if (depth == 0) return; /* its begin was dropped */
+        while (stack->depth >= depth) end_span(file, info, stack, record->time_ns);
+        return;
+    }
+    file->format->event(&file->out, info, record);
+}
+
+static weft_result write_records(weft__trace_file *file, const weft__trace_info *info,
+                                 trace_stack *stacks, weft__trace_record *records)
+{
+    weft__os_file spool;
+    uint64_t bytes;
+    const weft__os_files *files = file->files;
+    weft_result result = files->open_read(files->user, file->spool_path, &spool, &bytes);
+    if (result != WEFT_OK) return result;
+    for (uint64_t at = 0; at < file->record_count && result == WEFT_OK; at += READ_RECORDS) {
+        uint64_t left = file->record_count - at;
+        uint32_t count = left < READ_RECORDS ? (uint32_t)left : READ_RECORDS;
+        result =
+            files->read(files->user, spool, records, count * sizeof *records, at * sizeof *records);
+        for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
+            repair(file, info, &stacks[records[i].worker], &records[i]);
+    }
+    files->close(files->user, spool);
+    for (uint32_t i = 0; i < info->worker_count; i++)
+        while (stacks[i].depth > 0) end_span(file, info, &stacks[i], stacks[i].last_ns);
+    return result;
+}
+
+static void write_file(weft__trace_file *file)
+{
+    const weft__memory_category jobs = WEFT__MEMORY_JOBS;
+    uint32_t workers = file->worker_count;
+    const weft__trace_info info = {.names = file->names,
+                                   .name_count = file->name_count,
+                                   .worker_count = workers,
+                                   .process = weft__os_process(),
+                                   .begin_ns = file->begin_ns,
+                                   .boot_ns = file->boot_ns,
+                                   .lost = file->lost};
+    trace_stack *stacks = weft__alloc_zeroed(file->memory, jobs, workers, sizeof *stacks, 8);
+    weft__trace_record *records = weft__alloc(file->memory, jobs, READ_RECORDS, sizeof *records, 8);
+    weft_result result = WEFT_OUT_OF_MEMORY;
+    if (stacks != NULL && records != NULL && file->spool.result == WEFT_OK) {
+        file->format->begin(&file->out, &info);
+        result = write_records(file, &info, stacks, records);
+        file->format->end(&file->out, &info);
+        weft__trace_out_flush(&file->out);
+    }
+    weft__free(file->memory, jobs, records, READ_RECORDS, sizeof *records, 8);
+    weft__free(file->memory, jobs, stacks, workers, sizeof *stacks, 8);
+    if (result == WEFT_OK && file->out.result == WEFT_OK)
+        file->files->remove(file->files->user, file->spool_path);
+    else
+        fprintf(stderr, "weft: the trace %s is incomplete (out of memory, or the disk is full)\n",
+                file->path);
+}
+
+void weft__trace_file_close(weft_job_pool *pool, bool is_ours)
+{
+    weft__trace_file *file = pool->trace_file;
+    if (file == NULL) return;
+    if (is_ours) {
+        weft__trace_file_drain(pool);
+        weft__trace_out_flush(&file->spool);
+        write_file(file);
+    }
+    file->files->close(file->files->user, file->spool.file);
+    file->files->close(file->files->user, file->out.file);
+    pool->trace_file = NULL;
+    free_file(file);
+}

@@ -1,0 +1,34 @@
+/* trace_file.h: the events of a pool in a file that a viewer opens.
+ *
+ * The owner takes the events out of the rings at the end of each frame, whenever its own ring is
+ * half full, and when the pool is destroyed, and appends them as records to a spool (FILE.raw);
+ * names are copied then, so that they may go away with their system. Only destroying the pool turns
+ * the spool into FILE: a running program pays 24 bytes per event. The formats are in
+ * trace_format.h. Two pools that write at the same time get FILE and FILE with -2 before the
+ * ending.
+ *
+ *   who            write a ring      drain, open, close
+ *   worker w       its own           never
+ *   owner          its own           yes */
+#ifndef WEFT_TRACE_FILE_H
+#define WEFT_TRACE_FILE_H
+
+#include <weft/jobs.h>
+
+typedef struct weft__trace_file weft__trace_file;
+
+/* Events per worker: 2^15, less for many workers (64 MiB of rings in all). */
+uint32_t weft__trace_file_capacity(uint32_t worker_count);
+/* Begins a trace. INVALID_ARGUMENT (unknown ending, too long), OUT_OF_MEMORY, IO. Owner. */
+weft_result weft__trace_file_open(weft_job_pool *pool, const char *path);
+/* Takes what the rings hold; nothing without a file. Owner. */
+void weft__trace_file_drain(weft_job_pool *pool);
+/* The owner wrote an event: drains when its ring is half full. */
+void weft__trace_file_count(weft_job_pool *pool);
+/* Writes the file, workers stopped; `is_ours` false (a forked child, a failed create): only frees.
+ */
+void weft__trace_file_close(weft_job_pool *pool, bool is_ours);
+/* Whether the file wants the cost of each slice (.slices). Threads: any. */
+bool weft__trace_file_is_detailed(const weft__trace_file *file);
+
+#endif

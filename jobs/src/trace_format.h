@@ -1,0 +1,86 @@
+/* trace_format.h: the formats of a trace file: Chrome JSON, Perfetto TrackEvent, slice costs.
+ *
+ * A format gets records one after the other, per worker in the order of time, and appends bytes to
+ * a weft__trace_out. Records of spans are repaired before: an end without a begin (its begin was
+ * dropped) is left out, an open span is ended with the trace, so every format sees proper nesting.
+ * Threads: the owner of the pool, at its end. */
+#ifndef WEFT_TRACE_FORMAT_H
+#define WEFT_TRACE_FORMAT_H
+
+#include <weft/jobs.h>
+
+#include "os_file.h"
+
+/* One event in the spool. */
+typedef struct weft__trace_record {
+    uint64_t time_ns;
+    uint32_t name; /* index of names; 0: none */
+    uint32_t value;
+    uint16_t kind; /* weft_job_event_kind */
+    uint16_t worker;
+    uint32_t spare; /* 0 */
+} weft__trace_record;
+
+/* Buffered output. Owner: the one writer; the first failure is kept and ends writing. */
+typedef struct weft__trace_out {
+    const weft__os_files *files;
+    weft__os_file file;
+    weft_result result;
+    size_t used;
+    char bytes[1 << 16];
+} weft__trace_out;
+
+void weft__trace_out_bytes(weft__trace_out *out, const void *bytes, size_t count);
+void weft__trace_out_text(weft__trace_out *out, const char *text);
+/* At most 200 bytes. */
+void weft__trace_out_format(weft__trace_out *out, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Decimal, with leading zeros up to `digits`. */
+void weft__trace_out_number(weft__trace_out *out, uint64_t value, uint32_t digits);
+void weft__trace_out_flush(weft__trace_out *out);
+
+/* What a format knows of the whole trace. Constant while it writes. */
+typedef struct weft__trace_info {
+    char *const *names; /* [name of a record] */
+    uint32_t name_count;
+    uint32_t worker_count;
+    uint32_t process;     /* its id */
+    uint64_t begin_ns;    /* CLOCK_MONOTONIC when the trace began */
+    uint64_t boot_ns;     /* CLOCK_BOOTTIME at the same moment */
+    const uint64_t *lost; /* [worker] events dropped because a ring was full */
+} weft__trace_info;
+
+/* How a record is drawn. */
+typedef enum weft__trace_shape {
+    WEFT__TRACE_BEGIN,
+    WEFT__TRACE_END,
+    WEFT__TRACE_INSTANT,
+    WEFT__TRACE_VALUE
+} weft__trace_shape;
+
+/* A kind of event as the formats show it. */
+typedef struct weft__trace_kind {
+    weft__trace_shape shape;
+    const char *category;
+    const char *fallback; /* the name of an event that has none */
+    const char *argument; /* what `value` means; NULL: nothing worth showing */
+} weft__trace_kind;
+
+const weft__trace_kind *weft__trace_kind_of(const weft__trace_record *record);
+const char *weft__trace_name_of(const weft__trace_info *info, const weft__trace_record *record);
+
+/* A format of the file. Constant, stateless: all it keeps is in `out`. */
+typedef struct weft__trace_format {
+    const char *ending;
+    bool is_detailed; /* wants a span per slice */
+    void (*begin)(weft__trace_out *out, const weft__trace_info *info);
+    void (*event)(weft__trace_out *out, const weft__trace_info *info,
+                  const weft__trace_record *record);
+    void (*end)(weft__trace_out *out, const weft__trace_info *info);
+} weft__trace_format;
+
+extern const weft__trace_format weft__trace_chrome;
+extern const weft__trace_format weft__trace_perfetto;
+extern const weft__trace_format weft__trace_slices;
+
+#endif

@@ -1,0 +1,42 @@
+/* trace_slices.c: the trace as a list of costs, input of `weft simulate`: text, one line per event.
+ *
+ *   weft-slices 1
+ *   workers N             of the recording; costs are undisturbed with one
+ *   begin frame NS N      and end frame NS N: what lies in no stage, the owner does alone
+ *   begin stage NS N      and end stage NS N: its slices lie between
+ *   begin slice NS BYTES  and end slice NS BYTES: all systems of the stage over one slice
+ *   lost N                events dropped
+ *
+ * NS counts from the begin of the trace; BYTES is what the slice touches, written columns twice. */
+#include "trace_format.h"
+
+#include <string.h>
+
+static void begin(weft__trace_out *out, const weft__trace_info *info)
+{
+    weft__trace_out_text(out, "weft-slices 1\n");
+    weft__trace_out_format(out, "workers %u\n", info->worker_count);
+}
+
+/* One line per event of interest; the reader computes durations. */
+static void event(weft__trace_out *out, const weft__trace_info *info,
+                  const weft__trace_record *record)
+{
+    bool is_begin = record->kind == WEFT_JOB_EVENT_SPAN_BEGIN;
+    if (!is_begin && record->kind != WEFT_JOB_EVENT_SPAN_END) return;
+    const char *name = weft__trace_name_of(info, record);
+    bool is_known =
+        strcmp(name, "frame") == 0 || strcmp(name, "stage") == 0 || strcmp(name, "slice") == 0;
+    if (!is_known) return;
+    weft__trace_out_format(out, "%s %s %llu %u\n", is_begin ? "begin" : "end", name,
+                           (unsigned long long)(record->time_ns - info->begin_ns), record->value);
+}
+
+static void end(weft__trace_out *out, const weft__trace_info *info)
+{
+    uint64_t lost = 0;
+    for (uint32_t i = 0; i < info->worker_count; i++) lost += info->lost[i];
+    weft__trace_out_format(out, "lost %llu\n", (unsigned long long)lost);
+}
+
+const weft__trace_format weft__trace_slices = {".slices", true, begin, event, end};
