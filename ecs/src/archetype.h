@@ -149,16 +149,23 @@ weft__archetype *weft__archetype_obtain(weft_world *world, const uint32_t *compo
  * archetype to itself. NULL: error set. */
 const weft__plan *weft__archetype_edge_make(weft_world *world, weft__archetype *archetype,
                                             uint32_t component, bool is_remove);
+/* The edge if it is known, else NULL. */
+static inline const weft__plan *weft__archetype_edge_find(const weft__archetype *archetype,
+                                                          uint32_t component, bool is_remove)
+{
+    uint32_t key = component << 1 | (is_remove ? 1u : 0u), mask = archetype->edge_capacity - 1;
+    if (archetype->edges == NULL) return NULL;
+    for (uint32_t i = key & mask;; i = (i + 1) & mask) {
+        const weft__edge *edge = &archetype->edges[i];
+        if (edge->key == key || edge->key == 0) return edge->plan;
+    }
+}
+
 static inline const weft__plan *weft__archetype_edge(weft_world *world, weft__archetype *archetype,
                                                      uint32_t component, bool is_remove)
 {
-    uint32_t key = component << 1 | (is_remove ? 1u : 0u), mask = archetype->edge_capacity - 1;
-    for (uint32_t i = key & mask; archetype->edges != NULL; i = (i + 1) & mask) {
-        const weft__edge *edge = &archetype->edges[i];
-        if (edge->key == key) return edge->plan;
-        if (edge->key == 0) break;
-    }
-    return weft__archetype_edge_make(world, archetype, component, is_remove);
+    const weft__plan *plan = weft__archetype_edge_find(archetype, component, is_remove);
+    return plan != NULL ? plan : weft__archetype_edge_make(world, archetype, component, is_remove);
 }
 /* Plan between any two archetypes, cached. NULL: error set. */
 const weft__plan *weft__plan_obtain(weft_world *world, weft__archetype *from, weft__archetype *to);

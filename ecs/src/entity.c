@@ -188,8 +188,8 @@ weft_result weft_entity_set(weft_world *world, weft_entity entity, weft_componen
 /* ---- add and remove ---- */
 
 /* Follows a plan with one row; a residue without anything left dies. */
-static weft_result row_follow(weft_world *world, const weft__plan *plan, weft__chunk *chunk,
-                              uint32_t row)
+static inline weft_result row_follow(weft_world *world, const weft__plan *plan, weft__chunk *chunk,
+                                     uint32_t row)
 {
     if (plan->to == plan->from) return WEFT_OK;
     if ((plan->to->flags & WEFT__IS_RESIDUE) != 0 && weft__archetype_is_spent(world, plan->to))
@@ -215,18 +215,34 @@ static weft_result component_check(const weft_world *world, weft_component compo
                        type->desc.name);
 }
 
-static weft_result component_change(weft_world *world, weft_entity entity, weft_component component,
-                                    bool is_remove)
+/* The way by one component when it is not known yet: checks the handle, makes the edge. */
+static __attribute__((noinline, cold)) weft_result change_slowly(weft_world *world,
+                                                                 weft__chunk *chunk, uint32_t row,
+                                                                 weft_component component,
+                                                                 bool is_remove)
+{
+    weft_result result = component_check(world, component);
+    if (result != WEFT_OK) return result;
+    const weft__plan *plan = weft__archetype_edge(world, chunk->archetype, component.id, is_remove);
+    return plan == NULL ? world->error->code : row_follow(world, plan, chunk, row);
+}
+
+static inline weft_result component_change(weft_world *world, weft_entity entity,
+                                           weft_component component, bool is_remove)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__idle(world, is_remove ? "weft_entity_remove" : "weft_entity_add");
-    if (result == WEFT_OK) result = component_check(world, component);
     if (result != WEFT_OK) return result;
     uint32_t row;
     weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
-    if (chunk == NULL) return weft__error_stale(world, entity);
-    const weft__plan *plan = weft__archetype_edge(world, chunk->archetype, component.id, is_remove);
-    return plan == NULL ? world->error->code : row_follow(world, plan, chunk, row);
+    if (__builtin_expect(chunk == NULL, 0)) {
+        result = component_check(world, component);
+        return result != WEFT_OK ? result : weft__error_stale(world, entity);
+    }
+    const weft__plan *plan = weft__archetype_edge_find(chunk->archetype, component.id, is_remove);
+    if (__builtin_expect(plan == NULL, 0))
+        return change_slowly(world, chunk, row, component, is_remove);
+    return row_follow(world, plan, chunk, row);
 }
 
 weft_result weft_entity_add(weft_world *world, weft_entity entity, weft_component component)
