@@ -142,6 +142,52 @@ static void children(void)
     }
 }
 
+/* Helping with room for four children: the owner starts A and B, both are taken; while it waits for
+ * B it helps with D, whose third child makes room by passing over A, so A's record is used again
+ * before the owner has looked at it. */
+static weft_a32 leaves;
+
+static int leaf(weft_job_context *job, void *argument)
+{
+    (void)job, (void)argument;
+    at_add_rlx(&leaves, 1u);
+    return 0;
+}
+
+static int node_d(weft_job_context *job, void *argument)
+{
+    for (int i = 0; i < 3; i++) weft_job_child(job, leaf, argument);
+    return weft_job_children_wait(job);
+}
+
+static int node_b(weft_job_context *job, void *argument)
+{
+    weft_job_child(job, node_d, argument);
+    return weft_job_children_wait(job);
+}
+
+static void help_overflow(uint32_t workers)
+{
+    start(workers);
+    at_init(&leaves, 0);
+    explore_begin();
+    weft_job_child(owner, leaf, NULL);
+    weft_job_child(owner, node_b, NULL);
+    EXPLORE_CHECK(weft_job_children_wait(owner) == 0, "a child failed");
+    finish();
+    EXPLORE_CHECK(at_plain(&leaves) == 4, "%u leaves", at_plain(&leaves));
+}
+
+static void help_two(void)
+{
+    help_overflow(2);
+}
+
+static void help_three(void)
+{
+    help_overflow(3);
+}
+
 static int part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
 {
     (void)argument;
@@ -265,6 +311,8 @@ static const explore_scenario scenarios[] = {
     {"pool_submit_three", submit_three, {MOST(8000)}, NULL},
     {"pool_depend", depend, {MOST(12000)}, NULL},
     {"pool_children", children, {MOST(12000)}, NULL},
+    {"pool_help_two", help_two, {PLAN_ALL(EXPLORE_SC, 2, 0), MOST(10000)}, NULL},
+    {"pool_help_three", help_three, {MOST(10000)}, NULL},
     {"pool_loop_two", loop_two, {MOST(10000)}, NULL},
     {"pool_loop_three", loop_three, {MOST(8000)}, NULL},
     {"pool_graph_two", graph_two, {MOST(10000)}, NULL},
