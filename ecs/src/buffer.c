@@ -101,8 +101,12 @@ weft_result weft_buffer_append(weft_world *world, weft_component component, weft
     if (type == NULL) return result;
     if (count == 0) return WEFT_OK;
     if (elements == NULL && type->desc.size != 0) return WEFT_INVALID_ARGUMENT;
+    /* elements of the buffer itself move with it */
+    uintptr_t inside = (uintptr_t)elements - (uintptr_t)weft_buffer_data(buffer);
+    bool is_own = inside < buffer->count * type->desc.size;
     result = grow(world, type, buffer, (uint64_t)buffer->count + count);
     if (result != WEFT_OK) return result;
+    if (is_own) elements = (const char *)weft_buffer_data(buffer) + inside;
     if (type->desc.size != 0)
         memcpy(element_at(type, buffer, buffer->count), elements, count * type->desc.size);
     buffer->count += count;

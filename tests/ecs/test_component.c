@@ -175,6 +175,9 @@ Test(component, buffers_grow_to_the_heap_keep_their_elements_and_trim_back)
     weft_buffer *buffer = weft_entity_write(f.world, e, list);
     CHECK(buffer->heap != NULL);
     for (uint32_t i = 0; i < 1000; i++) CHECK_U64(((uint32_t *)weft_buffer_data(buffer))[i], i);
+    CHECK_OK(weft_buffer_reserve(f.world, list, buffer, 0)); /* full: the next one moves it */
+    CHECK_OK(weft_buffer_append(f.world, list, buffer, weft_buffer_data(buffer), 500));
+    CHECK_U64(((uint32_t *)weft_buffer_data(buffer))[1499], 499);
     CHECK_OK(weft_buffer_resize(f.world, list, buffer, 5));
     CHECK_OK(weft_buffer_reserve(f.world, list, buffer, 0));
     CHECK(buffer->heap == NULL);
