@@ -1,9 +1,11 @@
-/* bench_playback.c: structural changes recorded by jobs and played back at sync points.
+/* bench_playback.c: structural changes recorded by jobs, and snapshots.
  *
- *   playback.add    a system adds a 4-byte component to each of 1 M entities (two 12-byte components);
- *                   measured from the first recorded command to the end of the step
+ *   playback.add    a system adds a 4-byte component to each of 1 M entities (two 12-byte
+ *                   components); the whole step
  *   playback.storm  1 M entities of three 12-byte components created in jobs in one step, destroyed
  *                   one by one in the next; per entity, both steps together
+ *   rollback        a snapshot of 1 M such entities after 1 % of the slices changed; the peer is a
+ *                   full copy
  */
 #include "bench.h"
 
@@ -181,9 +183,72 @@ static void playback_storm(weft_bench *bench)
     measure_storm(bench, "1M-2", 2);
 }
 
+/* ---- rollback ---- */
+
+/* Owner: the benchmark. */
+typedef struct rolling {
+    changes base;
+    weft_entity touched[100]; /* spread over the rows: one slice each */
+    uint32_t touched_count;
+    weft_snapshot *last;
+} rolling;
+
+static void touch_some(void *user)
+{
+    rolling *r = user;
+    for (uint32_t i = 0; i < r->touched_count; i++)
+        weft_bench_keep(weft_entity_write(r->base.world, r->touched[i], r->base.a));
+}
+
+static void snapshot_changed(void *user)
+{
+    rolling *r = user;
+    weft_snapshot *next;
+    if (weft_snapshot_take(r->base.world, r->last, &next) != WEFT_OK) return;
+    weft_snapshot_destroy(r->last);
+    r->last = next;
+}
+
+static void snapshot_full(void *user)
+{
+    rolling *r = user;
+    weft_snapshot *whole;
+    if (weft_snapshot_take(r->base.world, NULL, &whole) == WEFT_OK) weft_snapshot_destroy(whole);
+}
+
+static void rollback(weft_bench *bench)
+{
+    rolling r = {.touched_count = 66}; /* 1 % of the slices of 152 rows or so */
+    weft_entity *all = malloc(ENTITIES * sizeof *all);
+    if (all == NULL || !changes_make(&r.base, 1) ||
+        weft_entity_create_many(r.base.world, (weft_component[]){r.base.a, r.base.b, r.base.c}, 3,
+                                ENTITIES, all) != WEFT_OK) {
+        free(all);
+        weft_bench_fail(bench, "no memory");
+        return;
+    }
+    weft_world_stats stats;
+    weft_world_stats_get(r.base.world, &stats);
+    r.touched_count = (uint32_t)(stats.slices / 100 < 100 ? stats.slices / 100 : 100);
+    for (uint32_t i = 0; i < r.touched_count; i++)
+        r.touched[i] = all[(size_t)i * (ENTITIES / r.touched_count)];
+    free(all);
+    weft_snapshot_take(r.base.world, NULL, &r.last);
+    weft_bench_run(bench, &(weft_bench_measure){.name = "1M",
+                                                .unit = "us",
+                                                .workers = 1,
+                                                .run = snapshot_changed,
+                                                .prepare = touch_some,
+                                                .data = &r,
+                                                .peers = {{"full-copy", snapshot_full, NULL}}});
+    weft_snapshot_destroy(r.last);
+    weft_world_destroy(r.base.world);
+}
+
 const weft_bench_entry weft_bench_playback[] = {
     {"playback.add", "1 M single-component adds recorded by jobs", playback_add, false},
     {"playback.storm", "1 M entities created by jobs in a step, destroyed in the next",
      playback_storm, false},
+    {"rollback", "snapshot of 1 M entities with 1 % of the slices changed", rollback, false},
     {0},
 };

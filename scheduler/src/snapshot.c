@@ -1,0 +1,360 @@
+/* snapshot.c: taking and destroying snapshots. See snapshot.h. Cost: the metadata of all chunks
+ * (one pointer per column and slice), and the bytes of what changed since `previous`. */
+#include "snapshot.h"
+
+#include <string.h>
+
+#define CATEGORY WEFT__MEMORY_SNAPSHOTS
+
+static void timelines_destroy(void *data)
+{
+    weft__timelines *timelines = data;
+    weft__free(&timelines->world->memory, CATEGORY, timelines, 1, sizeof *timelines, 8);
+}
+
+weft__timelines *weft__timelines_obtain(weft_world *world)
+{
+    weft__extension *extension = &world->extensions[WEFT__EXTENSION_SNAPSHOTS];
+    if (extension->data != NULL) return extension->data;
+    weft__timelines *timelines =
+        weft__alloc_zeroed(&world->memory, CATEGORY, 1, sizeof *timelines, 8);
+    if (timelines == NULL) return NULL;
+    timelines->world = world;
+    timelines->current = timelines->last = 1;
+    *extension = (weft__extension){timelines, timelines_destroy};
+    return timelines;
+}
+
+bool weft__snapshot_is_comparable(const weft_snapshot *snapshot)
+{
+    const weft__timelines *timelines = snapshot->world->extensions[WEFT__EXTENSION_SNAPSHOTS].data;
+    return snapshot->timeline == timelines->current || timelines->origin == snapshot;
+}
+
+/* ---- blocks ---- */
+
+static void block_drop(weft_world *world, weft__snapshot_block *block)
+{
+    if (block == NULL || --block->references != 0) return;
+    if (block->type != NULL && block->type->needs_destruct)
+        weft__type_destruct(&world->memory, block->type, block->data, block->count);
+    weft__free(&world->memory, CATEGORY, block, 1, sizeof *block + block->bytes, 16);
+}
+
+/* Copies rows of a column; NULL: out of memory. */
+static weft__snapshot_block *block_make(weft_world *world, const weft__chunk *chunk,
+                                        uint32_t column, uint32_t row, uint32_t count)
+{
+    uint32_t row_bytes = chunk->layout->columns[column].bytes, bytes = row_bytes * count;
+    const weft__type *type = chunk->archetype->format->types[column];
+    weft__snapshot_block *block =
+        weft__alloc(&world->memory, CATEGORY, 1, sizeof *block + bytes, 16);
+    if (block == NULL) return NULL;
+    *block = (weft__snapshot_block){1, bytes, count, type};
+    const char *from = weft__chunk_value(chunk, column, row);
+    if (type == NULL || !type->needs_copy) {
+        memcpy(block->data, from, bytes);
+        return block;
+    }
+    for (block->count = 0; block->count < count; block->count++)
+        if (weft__type_replicate(&world->memory, type,
+                                 block->data + (size_t)block->count * row_bytes,
+                                 from + (size_t)block->count * row_bytes, 1) != WEFT_OK) {
+            block_drop(world, block);
+            return NULL;
+        }
+    return block;
+}
+
+/* ---- chunks ---- */
+
+/* Type position of a column; column 0 has none. */
+static uint32_t type_of_column(const weft__archetype *archetype, uint32_t column)
+{
+    for (uint32_t i = 0; i < archetype->type_count; i++)
+        if (archetype->types[i].column == column) return i;
+    return WEFT__NONE;
+}
+
+/* Versions of a type position in saved side memory. */
+static const weft_a32 *saved_versions(const weft__snapshot_chunk *saved, const weft__chunk *chunk,
+                                      uint32_t type)
+{
+    size_t offset = (size_t)((const char *)chunk->x_versions - (const char *)chunk->side);
+    const weft_a32 *versions = (const weft_a32 *)(const void *)((const char *)saved->side + offset);
+    return versions + (size_t)type * chunk->layout->slice_count;
+}
+
+static bool chunk_copy_side(weft_world *world, weft__snapshot_chunk *saved,
+                            const weft__chunk *chunk)
+{
+    const weft__tuple *tuple = chunk->tuple;
+    uint32_t shared = chunk->archetype->shared_count;
+    *saved = (weft__snapshot_chunk){.chunk = (weft__chunk *)(uintptr_t)chunk,
+                                    .id = chunk->id,
+                                    .size_class = chunk->layout->size_class,
+                                    .count = chunk->count,
+                                    .slice_count = weft__chunk_slices(chunk),
+                                    .order_version = chunk->order_version};
+    size_t blocks = (size_t)chunk->layout->column_count * saved->slice_count;
+    saved->blocks =
+        weft__alloc_zeroed(&world->memory, CATEGORY, blocks, sizeof saved->blocks[0], 8);
+    if (saved->blocks == NULL) return false;
+    if (chunk->side_bytes != 0) {
+        saved->side = weft__alloc(&world->memory, CATEGORY, 1, chunk->side_bytes, 64);
+        if (saved->side == NULL) return false;
+        saved->side_bytes = chunk->side_bytes;
+        memcpy(saved->side, chunk->side, chunk->side_bytes);
+    }
+    if (shared == 0) return true;
+    saved->values = weft__alloc(&world->memory, CATEGORY, shared, sizeof(uint32_t), 4);
+    if (saved->values == NULL) return false;
+    saved->value_count = shared;
+    for (uint32_t i = 0; i < shared; i++) {
+        saved->values[i] = tuple->values[i];
+        weft__shared_acquire(&world->shared, chunk->archetype->shared_components[i],
+                             saved->values[i], 1);
+    }
+    return true;
+}
+
+/* `old`: the same chunk in the previous snapshot with the same rows, or NULL. */
+static bool chunk_copy_column(weft_world *world, weft__snapshot_chunk *saved,
+                              const weft__chunk *chunk, const weft__snapshot_chunk *old,
+                              uint32_t column)
+{
+    uint32_t type = column == 0 ? WEFT__NONE : type_of_column(chunk->archetype, column);
+    const weft_a32 *now = column == 0 ? NULL : saved_versions(saved, chunk, type);
+    const weft_a32 *before = column == 0 || old == NULL ? NULL : saved_versions(old, chunk, type);
+    uint32_t shift = chunk->layout->slice_shift;
+    for (uint32_t slice = 0; slice < saved->slice_count; slice++) {
+        size_t at = (size_t)column * saved->slice_count + slice;
+        bool is_same =
+            old != NULL && (column == 0 || at_plain(&now[slice]) == at_plain(&before[slice]));
+        if (is_same) {
+            saved->blocks[at] = old->blocks[at];
+            saved->blocks[at]->references++;
+            continue;
+        }
+        uint32_t row = slice << shift, left = chunk->count - row;
+        saved->blocks[at] =
+            block_make(world, chunk, column, row, left < 1u << shift ? left : 1u << shift);
+        if (saved->blocks[at] == NULL) return false;
+    }
+    return true;
+}
+
+static const weft__snapshot_chunk *find_previous(const weft_snapshot *previous, uint32_t archetype,
+                                                 uint32_t position, const weft__chunk *chunk)
+{
+    if (previous == NULL || archetype >= previous->archetype_count) return NULL;
+    const weft__snapshot_archetype *list = &previous->archetypes[archetype];
+    for (uint32_t i = 0; i < list->chunk_count; i++) { /* nearly always at the same position */
+        uint32_t at = (position + i) % list->chunk_count;
+        const weft__snapshot_chunk *old = &previous->chunks[list->first_chunk + at];
+        if (old->chunk != chunk || old->id != chunk->id) continue;
+        bool has_same_rows = old->order_version == chunk->order_version &&
+                             old->count == chunk->count && old->side_bytes == chunk->side_bytes;
+        return has_same_rows ? old : NULL;
+    }
+    return NULL;
+}
+
+/* Room lists: their order decides where later rows go. */
+static void rank_rooms(weft_snapshot *snapshot, const weft__archetype *archetype, uint32_t first)
+{
+    for (uint32_t i = 0; i < archetype->chunk_count; i++) {
+        const weft__chunk *chunk = archetype->chunks[i];
+        if (chunk->room_prev != NULL || !chunk->has_room) continue;
+        uint32_t rank = 0; /* a head: number its list */
+        for (; chunk != NULL; chunk = chunk->room_next)
+            snapshot->chunks[first + chunk->list_index].room_rank = ++rank;
+    }
+}
+
+static bool copy_archetype(weft_snapshot *snapshot, const weft_snapshot *previous, uint32_t number)
+{
+    weft_world *world = snapshot->world;
+    const weft__archetype *archetype = world->archetypes[number];
+    weft__snapshot_archetype *list = &snapshot->archetypes[number];
+    *list = (weft__snapshot_archetype){archetype->chunk_count, snapshot->chunk_count,
+                                       archetype->order_version};
+    for (uint32_t i = 0; i < archetype->chunk_count; i++) {
+        const weft__chunk *chunk = archetype->chunks[i];
+        weft__snapshot_chunk *saved = &snapshot->chunks[snapshot->chunk_count++];
+        const weft__snapshot_chunk *old = find_previous(previous, number, i, chunk);
+        if (!chunk_copy_side(world, saved, chunk)) return false;
+        for (uint32_t column = 0; column < chunk->layout->column_count; column++)
+            if (!chunk_copy_column(world, saved, chunk, old, column)) return false;
+    }
+    rank_rooms(snapshot, archetype, list->first_chunk);
+    return true;
+}
+
+/* ---- the rest ---- */
+
+static bool add_dead(weft_snapshot *snapshot, uint32_t index, uint32_t version)
+{
+    if (snapshot->dead_count == snapshot->dead_capacity) {
+        uint32_t capacity = snapshot->dead_capacity == 0 ? 64 : snapshot->dead_capacity * 2;
+        void *grown = weft__realloc(&snapshot->world->memory, CATEGORY, snapshot->dead,
+                                    snapshot->dead_capacity, capacity, sizeof snapshot->dead[0], 8);
+        if (grown == NULL) return false;
+        snapshot->dead = grown;
+        snapshot->dead_capacity = capacity;
+    }
+    snapshot->dead[snapshot->dead_count++] = (weft__snapshot_dead){index, version};
+    return true;
+}
+
+/* Words full of alive entities are skipped: their rows know them. */
+static bool copy_dead(weft_snapshot *snapshot)
+{
+    weft__directory *directory = &snapshot->world->directory;
+    uint32_t end = snapshot->directory_end = weft__directory_end(directory);
+    for (uint32_t first = 0; first < end; first += 64) {
+        const weft__entity_block *block = weft__directory_block(directory, first);
+        uint32_t word = first % WEFT__BLOCK_SLOTS / 64;
+        for (uint64_t free = ~block->used[word]; free != 0; free &= free - 1) {
+            uint32_t index = first + bits_lowest(free);
+            uint32_t version = weft__directory_version(directory, index);
+            if (version != 0 && !add_dead(snapshot, index, version)) return false;
+        }
+    }
+    return true;
+}
+
+static bool copy_singletons(weft_snapshot *snapshot)
+{
+    const weft_world *world = snapshot->world;
+    snapshot->type_count = world->type_count;
+    snapshot->singletons = weft__alloc_zeroed(&snapshot->world->memory, CATEGORY,
+                                              (size_t)world->type_count + 1, sizeof(void *), 8);
+    if (snapshot->singletons == NULL) return false;
+    for (uint32_t i = 1; i <= world->type_count; i++) {
+        const weft__type *type = world->types[i];
+        if (type->singleton == NULL || type->desc.size == 0) continue;
+        snapshot->singletons[i] =
+            weft__alloc(&snapshot->world->memory, CATEGORY, 1, type->desc.size, 64);
+        if (snapshot->singletons[i] == NULL) return false;
+        memcpy(snapshot->singletons[i], type->singleton, type->desc.size);
+    }
+    return true;
+}
+
+/* What filters of systems compare with, so that the same future sees the same changes. */
+static bool copy_systems(weft_snapshot *snapshot)
+{
+    const weft__scheduler *scheduler = weft__scheduler_of(snapshot->world);
+    if (scheduler == NULL || scheduler->system_count == 0) return true;
+    snapshot->system_limit = scheduler->system_count;
+    snapshot->systems = weft__alloc_zeroed(&snapshot->world->memory, CATEGORY,
+                                           scheduler->system_count, sizeof snapshot->systems[0], 8);
+    if (snapshot->systems == NULL) return false;
+    for (uint32_t i = 0; i < scheduler->system_capacity; i++) {
+        const weft__system *system = scheduler->systems[i];
+        if (system == NULL) continue;
+        snapshot->systems[snapshot->system_count++] =
+            (weft__snapshot_system){system->handle, system->since, system->context.stamp,
+                                    system->was_active, system->elapsed};
+    }
+    return true;
+}
+
+static bool copy_world(weft_snapshot *snapshot, const weft_snapshot *previous)
+{
+    weft_world *world = snapshot->world;
+    weft__memory *memory = &world->memory;
+    uint32_t archetypes = world->archetype_count;
+    snapshot->archetype_limit = archetypes;
+    snapshot->chunk_limit = world->chunk_count;
+    snapshot->archetypes =
+        weft__alloc_zeroed(memory, CATEGORY, archetypes + 1, sizeof snapshot->archetypes[0], 8);
+    snapshot->chunks =
+        weft__alloc_zeroed(memory, CATEGORY, world->chunk_count + 1, sizeof snapshot->chunks[0], 8);
+    if (snapshot->archetypes == NULL || snapshot->chunks == NULL) return false;
+    snapshot->archetype_count = archetypes;
+    for (uint32_t i = 0; i < archetypes; i++)
+        if (!copy_archetype(snapshot, previous, i)) return false;
+    return copy_dead(snapshot) && copy_singletons(snapshot) && copy_systems(snapshot);
+}
+
+weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
+                               weft_snapshot **out)
+{
+    if (out != NULL) *out = NULL;
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    if (out == NULL || (previous != NULL && previous->world != world))
+        return weft__error_argument(world, "weft_snapshot_take: out is NULL, or `previous` is of "
+                                           "another world");
+    weft_result result = weft__idle(world, "weft_snapshot_take");
+    if (result != WEFT_OK) return result;
+    const weft__timelines *timelines = weft__timelines_obtain(world);
+    weft_snapshot *snapshot =
+        timelines == NULL ? NULL
+                          : weft__alloc_zeroed(&world->memory, CATEGORY, 1, sizeof *snapshot, 8);
+    if (snapshot == NULL) return weft__error_memory(world, "weft_snapshot_take");
+    snapshot->world = world;
+    snapshot->timeline = timelines->current;
+    if (previous != NULL && !weft__snapshot_is_comparable(previous)) previous = NULL;
+    if (!copy_world(snapshot, previous)) {
+        weft_snapshot_destroy(snapshot);
+        return weft__error_memory(world, "weft_snapshot_take");
+    }
+    weft_world_advance(world); /* later writes get newer versions than any copied */
+    snapshot->version = world->version;
+    *out = snapshot;
+    return WEFT_OK;
+}
+
+/* ---- destruction ---- */
+
+static void chunk_free(weft_snapshot *snapshot, const weft__archetype *archetype,
+                       weft__snapshot_chunk *saved)
+{
+    weft_world *world = snapshot->world;
+    weft__memory *memory = &world->memory;
+    size_t blocks = (size_t)archetype->format->column_count * saved->slice_count;
+    for (size_t i = 0; saved->blocks != NULL && i < blocks; i++)
+        block_drop(world, saved->blocks[i]);
+    for (uint32_t i = 0; i < saved->value_count; i++)
+        weft__shared_release(&world->shared, archetype->shared_components[i], saved->values[i], 1);
+    weft__free(memory, CATEGORY, saved->blocks, blocks, sizeof saved->blocks[0], 8);
+    weft__free(memory, CATEGORY, saved->side, 1, saved->side_bytes, 64);
+    weft__free(memory, CATEGORY, saved->values, saved->value_count, sizeof(uint32_t), 4);
+}
+
+static void free_chunks(weft_snapshot *snapshot)
+{
+    for (uint32_t i = 0; i < snapshot->archetype_count; i++) {
+        const weft__snapshot_archetype *list = &snapshot->archetypes[i];
+        for (uint32_t k = 0; k < list->chunk_count; k++)
+            if (list->first_chunk + k < snapshot->chunk_count)
+                chunk_free(snapshot, snapshot->world->archetypes[i],
+                           &snapshot->chunks[list->first_chunk + k]);
+    }
+}
+
+/* Sizes of arrays are those of the moment of taking: kept where they cannot be derived. */
+void weft_snapshot_destroy(weft_snapshot *snapshot)
+{
+    if (snapshot == NULL) return;
+    weft_world *world = snapshot->world;
+    weft__memory *memory = &world->memory;
+    weft__timelines *timelines = world->extensions[WEFT__EXTENSION_SNAPSHOTS].data;
+    if (timelines->origin == snapshot) timelines->origin = NULL;
+    if (snapshot->chunks != NULL) free_chunks(snapshot);
+    weft__free(memory, CATEGORY, snapshot->archetypes, snapshot->archetype_limit + 1,
+               sizeof snapshot->archetypes[0], 8);
+    weft__free(memory, CATEGORY, snapshot->chunks, snapshot->chunk_limit + 1,
+               sizeof snapshot->chunks[0], 8);
+    weft__free(memory, CATEGORY, snapshot->dead, snapshot->dead_capacity, sizeof snapshot->dead[0],
+               8);
+    for (uint32_t i = 1; snapshot->singletons != NULL && i <= snapshot->type_count; i++)
+        weft__free(memory, CATEGORY, snapshot->singletons[i], 1, world->types[i]->desc.size, 64);
+    weft__free(memory, CATEGORY, snapshot->singletons, (size_t)snapshot->type_count + 1,
+               sizeof(void *), 8);
+    weft__free(memory, CATEGORY, snapshot->systems, snapshot->system_limit,
+               sizeof snapshot->systems[0], 8);
+    weft__free(memory, CATEGORY, snapshot, 1, sizeof *snapshot, 8);
+}

@@ -1,0 +1,157 @@
+/* plain_snapshot.c: a restored world has the same past and the same future, shares what did not
+ * change, and gives all its memory back. */
+#include "snapshot.h"
+
+#include <weft/weft.h>
+
+#include "plain.h"
+
+#include <string.h>
+
+/* A world whose population changes with every step. */
+typedef struct fixture {
+    weft_world *world;
+    weft_component value, name, list, mode, counter;
+    weft_archetype spawned;
+} fixture;
+
+static void advance(weft_slice *s, void *user)
+{
+    const fixture *f = user;
+    uint64_t *values = weft_slice_write(s, 0);
+    weft_commands *commands = weft_slice_commands(s);
+    for (uint32_t i = 0; i < weft_slice_count(s); i++) {
+        values[i] = values[i] * 6364136223846793005u + weft_slice_entities(s)[i].index + 1;
+        weft_entity self = weft_slice_entities(s)[i];
+        uint32_t roll = (uint32_t)(values[i] >> 40) % 64;
+        if (roll == 0) weft_commands_destroy_entity(commands, self);
+        if (roll == 1) weft_commands_create_entity(commands, f->spawned);
+        if (roll == 2) weft_commands_append(commands, self, f->list, &values[i], 1);
+        if (roll == 3) weft_commands_add(commands, self, f->name);
+        if (roll == 4) weft_commands_set_shared(commands, self, f->mode, &(uint32_t){roll + 3});
+    }
+}
+
+static void count_changes(weft_slice *s, void *user)
+{
+    const fixture *f = user;
+    uint64_t *total = weft_slice_resource(s, f->counter, WEFT_WRITE);
+    *total += weft_slice_count(s);
+}
+
+static fixture begin(uint32_t entities)
+{
+    fixture f;
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 2}, &f.world));
+    f.value = weft_component_create_plain(f.world, "value", 8, 8, 0);
+    f.name = weft_component_create_plain(f.world, "name", 16, 8, 0);
+    f.list = weft_component_create(
+        f.world, &(weft_component_desc){
+                     .name = "list", .size = 8, .flags = WEFT_BUFFER, .buffer_capacity = 2});
+    f.mode = weft_component_create_plain(f.world, "mode", 4, 4, WEFT_SHARED);
+    f.counter = weft_component_create_plain(f.world, "counter", 8, 8, WEFT_SINGLETON);
+    f.spawned = weft_archetype_create(f.world, &f.value, 1);
+    CHECK_OK(weft_entity_create_many(f.world, &f.value, 1, entities, NULL));
+    return f;
+}
+
+static void add_systems(fixture *f)
+{
+    weft_system a = weft_system_create(
+        f->world, &(weft_system_desc){.name = "advance",
+                                      .run = advance,
+                                      .user = f,
+                                      .effects = WEFT_RECORDS_ANY,
+                                      .query.terms = {{f->value, WEFT_WRITE, 0, 0}}});
+    weft_system b = weft_system_create(
+        f->world, &(weft_system_desc){.name = "count",
+                                      .run = count_changes,
+                                      .user = f,
+                                      .flags = WEFT_SYSTEM_SINGLE,
+                                      .only_changed = true,
+                                      .resources = {{f->counter, WEFT_WRITE}},
+                                      .query.terms = {{f->name, WEFT_READ, 0, 0}}});
+    CHECK(a.id != 0 && b.id != 0);
+}
+
+static uint64_t state(const fixture *f)
+{
+    CHECK_OK(weft_world_validate(f->world));
+    const uint64_t *counted = weft_singleton_read(f->world, f->counter);
+    return weft_world_hash(f->world, WEFT_HASH_LAYOUT) ^ *counted;
+}
+
+static void steps(const fixture *f, uint64_t *states, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        CHECK_OK(weft_world_step(f->world, 0));
+        states[i] = state(f);
+    }
+}
+
+PLAIN_TEST(a_restored_world_has_the_same_future)
+{
+    fixture f = begin(3000);
+    add_systems(&f);
+    uint64_t warm[3], first[6], again[6], before;
+    steps(&f, warm, 3);
+    weft_snapshot *snapshot;
+    CHECK_OK(weft_snapshot_take(f.world, NULL, &snapshot));
+    before = state(&f);
+    steps(&f, first, 6);
+    for (uint32_t round = 0; round < 3; round++) {
+        CHECK_OK(weft_snapshot_restore(f.world, snapshot));
+        CHECK_U64(state(&f), before);
+        steps(&f, again, 6);
+        for (uint32_t i = 0; i < 6; i++) CHECK_U64(again[i], first[i]);
+    }
+    weft_snapshot_destroy(snapshot);
+    CHECK_OK(weft_world_destroy(f.world));
+}
+
+PLAIN_TEST(snapshots_of_several_moments_and_futures_do_not_mix)
+{
+    fixture f = begin(2000);
+    add_systems(&f);
+    weft_snapshot *chain[6];
+    uint64_t states[6], next;
+    for (uint32_t i = 0; i < 6; i++) { /* restore 1 in between: another timeline */
+        CHECK_OK(weft_snapshot_take(f.world, i == 0 ? NULL : chain[i - 1], &chain[i]));
+        states[i] = state(&f);
+        steps(&f, &next, 1);
+        if (i == 3) CHECK_OK(weft_snapshot_restore(f.world, chain[1]));
+        if (i == 3) CHECK(weft_entity_create(f.world, f.spawned).version != 0);
+    }
+    static const uint32_t order[] = {5, 0, 3, 4, 1, 2, 5};
+    for (uint32_t i = 0; i < 7; i++) {
+        CHECK_OK(weft_snapshot_restore(f.world, chain[order[i]]));
+        CHECK_U64(state(&f), states[order[i]]);
+    }
+    for (uint32_t i = 0; i < 6; i++) weft_snapshot_destroy(chain[i]);
+    CHECK_U64(weft__memory_bytes(&f.world->memory, WEFT__MEMORY_SNAPSHOTS),
+              sizeof(weft__timelines));
+    CHECK_OK(weft_world_destroy(f.world));
+}
+
+PLAIN_TEST(only_changed_slices_are_copied)
+{
+    fixture f = begin(100000);
+    weft_snapshot *first, *second;
+    CHECK_OK(weft_snapshot_take(f.world, NULL, &first));
+    uint64_t all = weft__memory_bytes(&f.world->memory, WEFT__MEMORY_SNAPSHOTS);
+    weft_query query =
+        weft_query_create(f.world, &(weft_query_desc){.terms = {{f.value, WEFT_READ, 0, 0}}});
+    weft_entity some;
+    CHECK(weft_query_entities(f.world, query, &some, 1) == 100000);
+    CHECK_OK(weft_entity_set(f.world, some, f.value, &(uint64_t){7}, 8));
+    CHECK_OK(weft_snapshot_take(f.world, first, &second));
+    uint64_t more = weft__memory_bytes(&f.world->memory, WEFT__MEMORY_SNAPSHOTS) - all;
+    CHECK(more < all / 10); /* metadata and one slice */
+    CHECK_OK(weft_snapshot_restore(f.world, first));
+    CHECK_U64(*(const uint64_t *)weft_entity_get(f.world, some, f.value), 0);
+    CHECK_OK(weft_snapshot_restore(f.world, second));
+    CHECK_U64(*(const uint64_t *)weft_entity_get(f.world, some, f.value), 7);
+    weft_snapshot_destroy(first);
+    weft_snapshot_destroy(second);
+    CHECK_OK(weft_world_destroy(f.world));
+}
