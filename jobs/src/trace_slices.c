@@ -5,6 +5,7 @@
  *   begin frame NS N      and end frame NS N: what lies in no stage, the owner does alone
  *   begin stage NS N      and end stage NS N: its slices lie between
  *   begin slice NS BYTES  and end slice NS BYTES: all systems of the stage over one slice
+ *   begin serial NS N     and end serial NS N: a system of the owner, in a stage
  *   lost N                events dropped
  *
  * NS counts from the begin of the trace; BYTES is what the slice touches, written columns twice. */
@@ -25,8 +26,8 @@ static void event(weft__trace_out *out, const weft__trace_info *info,
     bool is_begin = record->kind == WEFT_JOB_EVENT_SPAN_BEGIN;
     if (!is_begin && record->kind != WEFT_JOB_EVENT_SPAN_END) return;
     const char *name = weft__trace_name_of(info, record);
-    bool is_known =
-        strcmp(name, "frame") == 0 || strcmp(name, "stage") == 0 || strcmp(name, "slice") == 0;
+    bool is_known = strcmp(name, "frame") == 0 || strcmp(name, "stage") == 0 ||
+                    strcmp(name, "slice") == 0 || strcmp(name, "serial") == 0;
     if (!is_known) return;
     weft__trace_out_format(out, "%s %s %llu %u\n", is_begin ? "begin" : "end", name,
                            (unsigned long long)(record->time_ns - info->begin_ns), record->value);

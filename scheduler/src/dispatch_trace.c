@@ -69,6 +69,13 @@ static void run_detailed(const traced *t, const weft__entry *entry, uint32_t beg
     }
 }
 
+static bool is_of_owner(const weft__entry *entry)
+{
+    bool has_system = entry->kind != WEFT__ENTRY_CHUNK && entry->kind != WEFT__ENTRY_WHOLE;
+    const weft__system *system = has_system ? entry->system : entry->bindings[0].system;
+    return (system->flags & (WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0;
+}
+
 /* ---- fused slices */
 
 /* Some system of the entry has not run on this worker in this pass. */
@@ -101,7 +108,9 @@ void weft__dispatch_traced(weft__scheduler *scheduler, const weft__entry *entry,
 {
     const traced t = {scheduler, &scheduler->workers[index],
                       &scheduler->world->pool->workers[index], index, run};
-    if (scheduler->is_traced_in_detail)
+    if (scheduler->is_traced_in_detail && is_of_owner(entry))
+        run_span(&t, entry, "serial", begin, end);
+    else if (scheduler->is_traced_in_detail)
         run_detailed(&t, entry, begin, end);
     else if (entry->binding_count > 1 && entry->kind == WEFT__ENTRY_CHUNK)
         run_fused(&t, entry, begin, end);

@@ -144,18 +144,20 @@ def check_slices(path):
     with open(path) as f:
         lines = [line.split() for line in f]
     check(lines[0] == ["weft-slices", "1"] and lines[-1] == ["lost", "0"], "slices: frame of the file")
-    depth, last, count = [], 0, 0
+    depth, last, count = [], 0, {"frame": 0, "stage": 0, "slice": 0, "serial": 0}
+    parents = {"frame": [], "stage": ["frame"], "slice": ["frame", "stage"],
+               "serial": ["frame", "stage"]}
     for what, name, *numbers in lines[2:-1]:
         check(int(numbers[0]) >= last, "slices: time goes back")
         last = int(numbers[0])
         if what == "begin":
-            check(depth == {"frame": [], "stage": ["frame"], "slice": ["frame", "stage"]}[name],
-                  f"slices: {name} inside of {depth}")
+            check(depth == parents.get(name), f"slices: {name} inside of {depth}")
             depth.append(name)
-            count += name == "slice"
+            count[name] += 1
         else:
             check(depth and depth.pop() == name, f"slices: end of {name}")
-    check(count >= 5 * 42, f"slices: only {count}")
+    check(count["frame"] == count["serial"] == 5, f"slices: {count}") # serial: spawn
+    check(count["slice"] >= 5 * 42, f"slices: only {count}")
 
 
 def check_probes():

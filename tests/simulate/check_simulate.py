@@ -1,0 +1,102 @@
+"""Checks weft simulate: the same result twice; Brent's bounds for every number of workers (never
+faster than work / P, nor than the longest slice chain); no steal and no loss on one worker; the
+memory bus limits; every line is labelled simulated; broken recordings are refused with their line.
+
+usage: check_simulate.py WEFT TRACE_PROGRAM
+"""
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+WEFT, PROGRAM = sys.argv[1:]
+COUNTS = (1, 2, 3, 8, 64, 128)
+failures = []
+
+
+def check(condition, text):
+    if not condition:
+        failures.append(text)
+        print("failed: " + text)
+
+
+def run(*arguments, code=0):
+    done = subprocess.run([WEFT, "simulate", *arguments], capture_output=True, text=True)
+    check(done.returncode == code, f"{arguments}: status {done.returncode}: {done.stderr}")
+    return done
+
+
+def rows(*arguments):
+    text = run(*arguments, "--json", "--workers", ",".join(map(str, COUNTS))).stdout
+    found = [json.loads(line) for line in text.splitlines()]
+    check([r["workers"] for r in found] == list(COUNTS), f"{arguments}: workers")
+    check(all(r["kind"] == "simulated" for r in found), f"{arguments}: a line without its label")
+    return found, text
+
+
+def check_bounds(label, found, work_us, span_us):
+    for r in found:
+        least = max(work_us / r["workers"], span_us)
+        check(r["frame_us"] >= least * 0.99999, f"{label}: {r} is below {least}")
+        check(r["utilisation"] <= 1.00001, f"{label}: {r} is used more than fully")
+    one = found[0]
+    check(abs(one["frame_us"] / work_us - 1) < 0.01, f"{label}: one worker needs {one}, not {work_us}")
+    check(one["steals_per_frame"] == 0 and abs(one["speedup"] - 1) < 1e-9, f"{label}: one worker {one}")
+
+
+def recording(stages, seed):
+    """A .slices text: serial time, stages of (count, longest) slices; with its work and span."""
+    dice, lines, now, work, span = random.Random(seed), ["weft-slices 1", "workers 1"], 0, 0, 0
+    lines.append(f"begin frame {now} 0")
+    for number, (count, longest) in enumerate(stages):
+        now += 700
+        costs = [dice.randint(1, longest) for _ in range(count)]
+        work, span = work + 700 + sum(costs), span + 700 + max(costs)
+        lines.append(f"begin stage {now} {number}")
+        for cost in costs:
+            lines += [f"begin slice {now} 64", f"end slice {now + cost} 64"]
+            now += cost
+        lines.append(f"end stage {now} 0")
+    return "\n".join(lines + [f"end frame {now} 0", "lost 0"]) + "\n", work / 1000, span / 1000
+
+
+with tempfile.TemporaryDirectory() as folder:
+    path = os.path.join(folder, "x.slices")
+    found, text = rows("--artificial", "2048x2000")
+    check(text == rows("--artificial", "2048x2000")[1], "two runs differ")
+    check_bounds("artificial", found, 4096.0, 2.0)
+    check(found[3]["speedup"] > 7, f"8 workers: {found[3]}")
+    # 2048 slices of 20 KB at 1 GB/s: the bus needs 40.96 ms, however many workers
+    bus, _ = rows("--artificial", "2048x2000x20000", "--bandwidth", "1")
+    check(all(abs(r["frame_us"] / 40960 - 1) < 0.01 for r in bus), f"bandwidth: {bus}")
+    # random frames with serial parts, small and large stages
+    for seed in range(2):
+        text, work, span = recording([(1, 9000), (900, 5000), (3, 500), (400, 20000)], seed)
+        with open(path, "w") as f:
+            f.write(text)
+        check_bounds(f"seed {seed}", rows(path)[0], work, span)
+    # a real recording
+    subprocess.run([PROGRAM, "1", "0", "10", path], check=True)
+    real, first = rows(path)
+    check(first == rows(path)[1], "two runs of a recording differ")
+    check(real[0]["frame_us"] > 0, "the recording has no cost")
+    # every way in which a recording can be broken
+    good = recording([(3, 900)], 1)[0].splitlines()
+    for line, bad in ((0, "weft-slices 2"), (2, "begin stage 0 0"), (3, "begin stage 5 99999"),
+                      (4, "end slice 900 0"), (5, "nonsense"), (5, "end slice 1 0")):
+        broken = list(good)
+        broken[line] = bad
+        with open(path, "w") as f:
+            f.write("\n".join(broken) + "\n")
+        text = run(path, code=1).stderr
+        check(f":{line + 1}: " in text or line == 0, f"line {line + 1}, {bad!r}: said {text!r}")
+    with open(path, "w") as f:
+        f.write("\n".join(good[:6]) + "\n")
+    run(path, code=1)
+    run(os.path.join(folder, "missing"), code=1)
+    run("--artificial", "8x100", "--workers", "0", code=2)
+    run("--artificial", "8x100", "--workers", "257", code=2)
+    run(code=2)
+sys.exit(1 if failures else 0)

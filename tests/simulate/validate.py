@@ -1,0 +1,74 @@
+"""Compares simulated with real frames of the main job on 1 and 2 workers. Not part of ctest: the
+real times need a quiet machine. Takes for each frame the shortest of RUNS runs on both sides.
+
+usage: validate.py WEFT [RUNS] [OPTIONS of weft screen ...]
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+WEFT = sys.argv[1]
+RUNS = int(sys.argv[2]) if len(sys.argv) > 2 else 10
+SCREEN = [WEFT, "screen", *(sys.argv[3:] or ["--hours", "6"])]
+
+
+def screen(workers, trace, folder):
+    subprocess.run([*SCREEN, "--workers", str(workers), "--out", folder], check=True,
+                   stdout=subprocess.DEVNULL, env={**os.environ, "WEFT_TRACE": trace})
+
+
+def real_frames(path):
+    """Length of each frame in microseconds."""
+    frames, begun = [], 0
+    with open(path) as f:
+        for event in json.load(f)["traceEvents"]:
+            if event["name"] == "frame" and event["ph"] == "B":
+                begun = event["ts"]
+            elif event["name"] == "frame" and event["ph"] == "E":
+                frames.append(event["ts"] - begun)
+    return frames
+
+
+def recorded_frames(path):
+    """(length, lines with times from the frame's begin) of each frame."""
+    frames, lines, begun = [], [], 0
+    with open(path) as f:
+        for what, name, ns, value in (line.split() for line in f if line.count(" ") == 3):
+            if (what, name) == ("begin", "frame"):
+                begun, lines = int(ns), []
+            lines.append((what, name, int(ns) - begun, value))
+            if (what, name) == ("end", "frame"):
+                frames.append((int(ns) - begun, lines))
+    return frames
+
+
+def write_recording(path, frames):
+    offset = 0
+    with open(path, "w") as f:
+        f.write("weft-slices 1\nworkers 1\n")
+        for length, lines in frames:
+            f.writelines(f"{what} {name} {offset + ns} {value}\n" for what, name, ns, value in lines)
+            offset += length
+        f.write("lost 0\n")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    trace, slices = os.path.join(folder, "t.json"), os.path.join(folder, "t.slices")
+    best, real = None, {}
+    for run in range(RUNS):
+        screen(1, slices, folder)
+        frames = recorded_frames(slices)
+        best = [min(a, b, key=lambda x: x[0]) for a, b in zip(best or frames, frames)]
+        for workers in (1, 2):
+            screen(workers, trace, folder)
+            frames = real_frames(trace)
+            real[workers] = [min(a, b) for a, b in zip(real.get(workers, frames), frames)]
+    write_recording(slices, best)
+    lines = subprocess.run([WEFT, "simulate", slices, "--workers", "1,2", "--json"], check=True,
+                           capture_output=True, text=True).stdout.splitlines()
+    for row in map(json.loads, lines):
+        mean = sum(real[row["workers"]]) / len(real[row["workers"]])
+        print(f"{row['workers']} workers: real {mean:.1f} us, simulated {row['frame_us']:.1f} us, "
+              f"difference {100 * (row['frame_us'] / mean - 1):+.1f} %")
