@@ -70,18 +70,16 @@ static bool grow_names(weft__trace_file *file)
 {
     const weft__memory_category jobs = WEFT__MEMORY_JOBS;
     uint32_t old_count = file->place_count, count = old_count == 0 ? 256 : 2 * old_count;
-    char **names =
-        weft__realloc(file->memory, jobs, file->names, old_count / 2, count / 2, sizeof *names, 8);
-    if (names == NULL) return false;
-    file->names = names;
     trace_name *old = file->places;
     trace_name *places = weft__alloc_zeroed(file->memory, jobs, count, sizeof *places, 8);
-    if (places == NULL) { /* keep the sizes of both arrays in step */
-        names =
-            weft__realloc(file->memory, jobs, names, count / 2, old_count / 2, sizeof *names, 8);
-        if (names != NULL) file->names = names;
+    if (places == NULL) return false;
+    char **names =
+        weft__realloc(file->memory, jobs, file->names, old_count / 2, count / 2, sizeof *names, 8);
+    if (names == NULL) {
+        weft__free(file->memory, jobs, places, count, sizeof *places, 8);
         return false;
     }
+    file->names = names;
     file->places = places;
     file->place_count = count;
     for (uint32_t i = 0; i < old_count; i++)

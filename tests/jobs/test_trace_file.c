@@ -1,0 +1,63 @@
+/* test_trace_file.c: a trace file when memory or the file system refuses; formats are checked by
+ * tests/trace. */
+#include "check.h"
+#include "memory_fault.h"
+
+#include <weft/jobs.h>
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* Creates a tracing pool, marks 300 names (the table of names grows), destroys it. */
+static weft_result run(test_memory *memory, const char *path)
+{
+    static char names[300][8];
+    weft_job_pool *pool;
+    const weft_job_pool_desc desc = {.worker_count = 1,
+                                     .job_capacity = 4,
+                                     .child_capacity = 4,
+                                     .trace_file = path,
+                                     .allocator = test_memory_hook(memory)};
+    weft_result result = weft_job_pool_create(&desc, &pool);
+    if (result != WEFT_OK) return result;
+    for (uint32_t i = 0; i < 300; i++) {
+        snprintf(names[i], sizeof names[i], "m%u", i);
+        weft_job_trace_mark(weft_job_pool_owner(pool), names[i], i);
+    }
+    return weft_job_pool_destroy(pool);
+}
+
+Test(trace_file, every_refused_allocation_leaves_nothing_behind)
+{
+    char path[64], spool[80];
+    test_memory memory;
+    test_memory_init(&memory);
+    snprintf(path, sizeof path, "trace_file_test_%d.json", (int)getpid());
+    snprintf(spool, sizeof spool, "%s.raw", path);
+    uint64_t k = 1, created = 0;
+    for (;; k++) {
+        test_memory_fail(&memory, k, false);
+        uint64_t failures = memory.failures;
+        weft_result result = run(&memory, path);
+        CHECK(result == WEFT_OK || result == WEFT_OUT_OF_MEMORY);
+        created += result == WEFT_OK;
+        CHECK_U64(memory.live_blocks, 0);
+        if (memory.failures == failures) break; /* k is beyond the last allocation */
+    }
+    CHECK(k > 300); /* each name is one allocation */
+    CHECK(created > 300);
+    test_memory_fini(&memory);
+    unlink(path);
+    unlink(spool);
+}
+
+Test(trace_file, a_bad_name_or_place_is_an_error_and_an_empty_name_is_no_trace)
+{
+    test_memory memory;
+    test_memory_init(&memory);
+    CHECK_U64(run(&memory, "trace.txt"), WEFT_INVALID_ARGUMENT);
+    CHECK_U64(run(&memory, "no_such_folder/trace.json"), WEFT_IO);
+    CHECK_OK(run(&memory, ""));
+    test_memory_fini(&memory);
+}
