@@ -222,6 +222,20 @@ static weft_result run_stages(weft__scheduler *scheduler)
     return result;
 }
 
+/* After a pass that was timed: its part of weft_system_stats.total_ns. */
+static void add_total(weft__scheduler *scheduler, weft__system *system)
+{
+    weft__system_tally tally;
+    weft__system_tally_get(scheduler, system, &tally);
+    if (tally.frame == scheduler->pass) system->total_ns += tally.time_ns;
+}
+
+static void add_totals(weft__scheduler *scheduler)
+{
+    for (uint32_t i = 0; i < scheduler->ordered_count; i++)
+        add_total(scheduler, scheduler->ordered[i]);
+}
+
 static weft_result run_pass(weft__scheduler *scheduler, float dt, uint32_t left)
 {
     weft_world *world = scheduler->world;
@@ -235,6 +249,7 @@ static weft_result run_pass(weft__scheduler *scheduler, float dt, uint32_t left)
     uint32_t last = world->version + scheduler->version_count;
     world->busy = WEFT__BUSY_STEPPING;
     weft_result result = run_stages(scheduler);
+    if (scheduler->options.measure) add_totals(scheduler);
     world->busy = 0;
     world->version = last;
     return result;
@@ -350,6 +365,7 @@ static weft_result run_alone(weft__scheduler *scheduler, weft__system *system, f
         scheduler->background_count--;
     }
     sync(scheduler, scheduler->pass_base + 1);
+    if (scheduler->options.measure) add_total(scheduler, system);
     world->busy = 0;
     world->version = scheduler->pass_base + 1;
     weft__runs_free(scheduler, &stage);

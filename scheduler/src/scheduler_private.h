@@ -79,8 +79,8 @@ typedef struct weft__system {
     uint32_t version_offset;
     uint32_t filter_version; /* of the filter the runs were made with */
     uint64_t runs;
-    uint64_t last_frame; /* pass number of its last run */
-    uint64_t total_ns;
+    uint64_t last_frame;  /* pass number of its last run */
+    uint64_t total_ns;    /* of the runs that were measured */
     uint64_t smoothed_ns; /* moving average of the measured time of a run */
 } weft__system;
 

@@ -297,3 +297,56 @@ PLAIN_TEST(rows_made_in_jobs_are_linked_and_destroying_twice_is_fine)
 {
     on_workers(storm);
 }
+
+/* ---- measuring ---- */
+
+static void take_a_while(weft_slice *s, void *user)
+{
+    volatile uint64_t *sum = user;
+    for (uint32_t i = 0; i < 20000; i++) *sum = *sum + s->count;
+}
+
+static weft_system_stats stats_of(const fixture *f, weft_system system)
+{
+    weft_system_stats stats;
+    CHECK_OK(weft_system_stats_get(f->world, system, &stats));
+    return stats;
+}
+
+static void total_time_on(uint32_t workers)
+{
+    fixture f = begin(workers);
+    uint64_t sum = 0, total = 0;
+    make_movers(&f, 10, NULL);
+    weft_system system = weft_system_create(
+        f.world, &(weft_system_desc){.name = "slow",
+                                     .run = take_a_while,
+                                     .user = &sum,
+                                     .query.terms = {{f.position, WEFT_READ, WEFT_ALL, 0}}});
+    CHECK_OK(weft_world_step(f.world, 0));
+    CHECK_U64(stats_of(&f, system).total_ns, 0); /* not measured */
+    CHECK_OK(weft_schedule_set(f.world, &(weft_schedule_options){.measure = true}));
+    for (uint32_t i = 0; i < 4; i++) {
+        if (i % 2 == 0)
+            CHECK_OK(weft_world_step(f.world, 0));
+        else
+            CHECK_OK(weft_system_run(f.world, system, 0));
+        weft_system_stats stats = stats_of(&f, system);
+        CHECK(stats.time_ns != 0);
+        total += stats.time_ns;
+        CHECK_U64(stats.total_ns, total);
+    }
+    CHECK_OK(weft_system_enable(f.world, system, false));
+    CHECK_OK(weft_world_step(f.world, 0));
+    CHECK_U64(stats_of(&f, system).total_ns, total);
+    CHECK_OK(weft_schedule_set(f.world, &(weft_schedule_options){0}));
+    CHECK_OK(weft_system_enable(f.world, system, true));
+    CHECK_OK(weft_world_step(f.world, 0));
+    CHECK_U64(stats_of(&f, system).total_ns, total); /* the run was not timed */
+    end(&f);
+}
+
+PLAIN_TEST(the_total_time_of_a_system_is_the_sum_of_its_measured_runs)
+{
+    on_workers(total_time_on);
+}

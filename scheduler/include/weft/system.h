@@ -112,8 +112,8 @@ typedef struct weft_system_stats {
     uint64_t slices;   /* of the last run */
     uint64_t rows;     /* of the last run */
     uint64_t commands; /* recorded in the last run */
-    uint64_t time_ns;  /* work of the last run, summed over workers */
-    uint64_t total_ns; /* since creation */
+    uint64_t time_ns;  /* work of the last run, summed over workers; needs options.measure */
+    uint64_t total_ns; /* the same over all measured runs since creation */
     uint32_t stage;    /* position of its stage in the schedule */
     uint32_t is_fused; /* runs together with others */
 } weft_system_stats;
