@@ -6,9 +6,9 @@
  * allocated while a block is held. Versions and locations are read by look-ups without the lock;
  * whoever passes a handle on orders its creation before the look-up.
  *
- * Edges: D1  let go: store of x_count (release) -> take: CAS of x_count (acquire); covers used,
- * first_word,
- *     retired, versions
+ * Edges:
+ * D1  let go: store of x_count (release) -> take: CAS of x_count (acquire); covers used,
+ *     first_word, retired, versions
  * D2  make a page or a slab: filled, then CAS of its pointer (release) -> acquire load
  * D3  make a block: zeroed, then CAS of its pointer (release) -> acquire load of page and block,
  *     also through x_block_end (release CAS -> acquire load)
@@ -26,7 +26,6 @@
 #include "invariant.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 static_assert(WEFT__BLOCK_PAGE <= 64 && WEFT__BLOCK_LIMIT % WEFT__BLOCK_PAGE == 0,
@@ -170,9 +169,7 @@ static void slab_push(weft__directory *directory, weft__block_slab *slab)
     while (!at_cas_ar(&directory->x_slabs, &head, slab)); /* D2 */
 }
 
-/* Makes `count` blocks, fewer when the limit is near; at least one more is there after it, or an
- * error. A block that another thread has published but not yet counted is counted instead. */
-static weft_result blocks_make(weft__directory *directory, uint32_t count)
+weft_result weft__directory_grow(weft__directory *directory, uint32_t count)
 {
     uint32_t end = at_load_acq(&directory->x_block_end); /* D3 */
     if (end >= directory->block_limit) return WEFT_LIMIT;
@@ -181,8 +178,8 @@ static weft_result blocks_make(weft__directory *directory, uint32_t count)
         return WEFT_OK;
     }
     if (count > directory->block_limit - end) count = directory->block_limit - end;
-    for (uint32_t page = end / WEFT__BLOCK_PAGE; page <= (end + count - 1) / WEFT__BLOCK_PAGE;
-         page++)
+    uint32_t last = (end + count - 1) / WEFT__BLOCK_PAGE;
+    for (uint32_t page = end / WEFT__BLOCK_PAGE; page <= last; page++)
         if (page_obtain(directory, page) == NULL) return WEFT_OUT_OF_MEMORY;
     weft__block_slab *slab = slab_create(directory, count);
     if (slab == NULL) return WEFT_OUT_OF_MEMORY;
@@ -220,21 +217,64 @@ static placing placing_of(const weft__directory *directory, uint32_t block, uint
     return (placing){block * WEFT__BLOCK_SLOTS ^ directory->tag_bits, step};
 }
 
-/* Brings the free slots [slot, slot + count) to life. The block is held or the world idle. */
+/* Brings one free slot to life. The handle is made whole: two stores of four bytes would stall the
+ * next load of it. */
+static inline __attribute__((always_inline)) void slot_fill(weft__slot_line *line,
+                                                            uint32_t position, uint64_t location,
+                                                            uint32_t index, weft_entity *out)
+{
+    /* relaxed: guarded by the block (D1); look-ups follow whoever passes the handle on */
+    uint32_t version = at_load_rlx(&line->x_version[position]) + 1;
+    at_store_rlx(&line->x_version[position], version);   /* relaxed: above */
+    at_store_rlx(&line->x_location[position], location); /* relaxed: above */
+    uint64_t handle = (uint64_t)version << 32 | index;
+    memcpy(out, &handle, sizeof handle);
+}
+
+/* Brings the free slots [slot, slot + count) to life, whole lines at a time. The block is held or
+ * the world idle. */
 static void slots_fill(weft__entity_block *block, uint32_t slot, uint32_t count,
                        const placing *place, uint64_t location, weft_entity *out)
 {
     weft__slot_line *line = &block->lines[slot / WEFT__LINE_SLOTS];
-    uint32_t position = slot % WEFT__LINE_SLOTS;
-    for (uint32_t i = 0; i < count; i++) {
-        /* relaxed: guarded by the block (D1); look-ups follow whoever passes the handle on */
-        uint32_t version = at_load_rlx(&line->x_version[position]) + 1;
-        at_store_rlx(&line->x_version[position], version);   /* relaxed: above */
-        at_store_rlx(&line->x_location[position], location); /* relaxed: above */
-        out[i] = (weft_entity){(slot + i) ^ place->index_bits, version};
-        location += place->step;
+    uint32_t position = slot % WEFT__LINE_SLOTS, index = slot ^ place->index_bits;
+    uint64_t step = place->step;
+    for (const weft_entity *end = out + count; out != end;) {
+        if (position == 0 && end - out >= WEFT__LINE_SLOTS) {
+#pragma GCC unroll 5
+            for (uint32_t i = 0; i < WEFT__LINE_SLOTS; i++)
+                slot_fill(line, i, location + i * step, index + i, out + i);
+            out += WEFT__LINE_SLOTS, index += WEFT__LINE_SLOTS, line++;
+            location += WEFT__LINE_SLOTS * step;
+            continue;
+        }
+        slot_fill(line, position, location, index++, out++);
+        location += step;
         if (++position == WEFT__LINE_SLOTS) position = 0, line++;
     }
+}
+
+/* Marks a run of free slots from the lowest one of `*word` on as used, at most `count`; it goes on
+ * through words without a used slot. Returns its length; *word is where it ends. */
+static inline uint32_t run_mark(weft__entity_block *block, uint32_t *word, uint64_t free,
+                                uint32_t count)
+{
+    uint32_t first = bits_lowest(free);
+    uint64_t rest = ~(free >> first);
+    uint32_t part = rest != 0 ? bits_lowest(rest) : 64;
+    if (part > 64 - first) part = 64 - first;
+    if (part > count) part = count;
+    block->used[*word] |= bits_mask(part) << first;
+    uint32_t run = part, w = *word;
+    bool is_open = first + part == 64;
+    while (is_open && run < count && w + 1 < WEFT__BLOCK_WORDS && block->used[w + 1] == 0) {
+        part = count - run < 64 ? count - run : 64;
+        block->used[++w] = bits_mask(part);
+        is_open = part == 64;
+        run += part;
+    }
+    *word = w;
+    return run;
 }
 
 /* Takes up to `count` lowest free slots of a block with room; returns how many. The block is held
@@ -249,13 +289,9 @@ static uint32_t block_take(weft__entity_block *block, uint32_t count, const plac
             word++;
             continue;
         }
-        uint32_t first = bits_lowest(free), run = count - taken;
-        uint64_t rest = ~(free >> first);
-        uint32_t length = rest != 0 ? bits_lowest(rest) : 64;
-        if (length > 64 - first) length = 64 - first;
-        if (run > length) run = length;
-        block->used[word] |= bits_mask(run) << first;
-        slots_fill(block, word * 64 + first, run, place, location, out + taken);
+        uint32_t slot = word * 64 + bits_lowest(free);
+        uint32_t run = run_mark(block, &word, free, count - taken);
+        slots_fill(block, slot, run, place, location, out + taken);
         location += place->step * run;
         taken += run;
     }
@@ -263,27 +299,84 @@ static uint32_t block_take(weft__entity_block *block, uint32_t count, const plac
     return taken;
 }
 
-/* Kills a slot when it is alive with this version. The block is held or the world idle. Returns the
- * change of the block's count: 0 or -1; *died tells a retired one too. */
-static uint32_t slot_kill(weft__entity_block *block, uint32_t slot, uint32_t version, bool *died)
+/* The lowest free slot of a block with room, which is held. */
+static inline uint32_t slot_take(weft__entity_block *block, const placing *place, weft_entity *out)
+{
+    uint32_t word = block->first_word % WEFT__BLOCK_WORDS;
+    while (~block->used[word] == 0) word = (word + 1) % WEFT__BLOCK_WORDS;
+    uint32_t slot = word * 64 + bits_lowest(~block->used[word]);
+    block->used[word] |= block->used[word] + 1; /* sets the lowest zero */
+    block->first_word = word;
+    slot_fill(&block->lines[slot / WEFT__LINE_SLOTS], slot % WEFT__LINE_SLOTS, 0,
+              slot ^ place->index_bits, out);
+    return 1;
+}
+
+/* Bits of one word of a block that are to be cleared: gathered over a run of kills, so that the
+ * word is written once. On the stack of one call, which holds the block. */
+typedef struct clearing {
+    uint64_t bits;
+    uint32_t word;
+    uint32_t freed;   /* slots free again */
+    uint32_t retired; /* slots that died for ever */
+} clearing;
+
+static inline void clearing_end(weft__entity_block *block, const clearing *cleared)
+{
+    if (cleared->bits == 0) return;
+    block->used[cleared->word % WEFT__BLOCK_WORDS] &= ~cleared->bits;
+    if (cleared->word < block->first_word) block->first_word = cleared->word;
+}
+
+static inline void clearing_add(weft__entity_block *block, clearing *cleared, uint32_t slot)
+{
+    if (slot / 64 != cleared->word) {
+        clearing_end(block, cleared);
+        cleared->word = slot / 64;
+        cleared->bits = 0;
+    }
+    cleared->bits |= UINT64_C(1) << slot % 64;
+    cleared->freed++;
+}
+
+/* Kills a slot when it is alive with this version. The block is held or the world idle; the caller
+ * ends the clearing before it lets go. */
+static inline __attribute__((always_inline)) void
+slot_kill(weft__entity_block *block, uint32_t slot, uint32_t version, clearing *cleared)
 {
     weft__slot_line *line = &block->lines[slot / WEFT__LINE_SLOTS];
     uint32_t position = slot % WEFT__LINE_SLOTS;
     weft_a32 *x_version = &line->x_version[position];
     /* relaxed: guarded by the block (D1) */
-    *died = at_load_rlx(x_version) == version && (version & 1) != 0;
-    if (!*died) return 0;
-    at_store_rlx(&line->x_location[position], 0); /* relaxed: as slots_fill */
-    if (version == WEFT__VERSION_LAST) {
-        at_store_rlx(x_version, 0); /* relaxed: as slots_fill */
+    bool is_match = at_load_rlx(x_version) == version && (version & 1) != 0;
+    if (__builtin_expect(!is_match, 0)) return;
+    at_store_rlx(&line->x_location[position], 0); /* relaxed: as slot_fill */
+    if (__builtin_expect(version == WEFT__VERSION_LAST, 0)) {
+        at_store_rlx(x_version, 0); /* relaxed: as slot_fill */
         /* relaxed: guarded by the block (D1); statistics read it at any time */
         at_store_rlx(&block->x_retired, at_load_rlx(&block->x_retired) + 1);
-        return 0;
+        cleared->retired++;
+        return;
     }
-    at_store_rlx(x_version, version + 1); /* relaxed: as slots_fill */
-    block->used[slot / 64] &= ~(UINT64_C(1) << slot % 64);
-    if (slot / 64 < block->first_word) block->first_word = slot / 64;
-    return 1;
+    at_store_rlx(x_version, version + 1); /* relaxed: as slot_fill */
+    clearing_add(block, cleared, slot);
+}
+
+/* Kills entities[0..] as long as they are in the block of the first; returns how many were looked
+ * at. The block is held or the world idle. Apart, so that its loop runs in registers. */
+static __attribute__((noinline)) uint32_t
+run_kill(weft__entity_block *block, const weft_entity *entities, uint32_t count, clearing *out)
+{
+    clearing cleared = {0};
+    uint32_t first = entities[0].index;
+    const weft_entity *at = entities, *end = entities + count;
+    do { /* the tag of the world and the block are in the bits above a slot */
+        slot_kill(block, at->index % WEFT__BLOCK_SLOTS, at->version, &cleared);
+        at++;
+    } while (at != end && (at->index ^ first) < WEFT__BLOCK_SLOTS);
+    clearing_end(block, &cleared);
+    *out = cleared;
+    return (uint32_t)(at - entities);
 }
 
 /* ---- owner ---- */
@@ -313,7 +406,7 @@ weft_result weft__directory_reserve_owner(weft__directory *directory, uint32_t c
     uint64_t ahead = end / 8 < SLAB_BLOCKS_MAX ? end / 8 : SLAB_BLOCKS_MAX;
     if (end >= SLAB_BLOCKS_MAPPED && ahead < SLAB_BLOCKS_MAPPED) ahead = SLAB_BLOCKS_MAPPED;
     if (ahead > directory->block_limit - end) ahead = directory->block_limit - end;
-    return blocks_make(directory, (uint32_t)(needed > ahead ? needed : ahead));
+    return weft__directory_grow(directory, (uint32_t)(needed > ahead ? needed : ahead));
 }
 
 void weft__directory_allocate_owner(weft__directory *directory, uint32_t count, weft_entity *out,
@@ -342,9 +435,9 @@ void weft__directory_allocate_owner(weft__directory *directory, uint32_t count, 
 bool weft__directory_room_find(weft__directory *directory)
 {
     lowest_room_merge(directory);
-    directory->room_index = directory->first_room;
-    directory->room_block =
-        weft__directory_block(directory, directory->first_room * WEFT__BLOCK_SLOTS);
+    uint32_t first = directory->first_room;
+    directory->room_index = first;
+    directory->room_block = weft__directory_block(directory, first * WEFT__BLOCK_SLOTS);
     return directory->room_block != NULL;
 }
 
@@ -355,17 +448,7 @@ void weft__directory_hint(weft__directory *directory, uint32_t block, bool is_fu
 
 void weft__directory_free_owner(weft__directory *directory, weft_entity entity)
 {
-    uint32_t index = entity.index ^ directory->tag_bits;
-    weft__entity_block *block = weft__directory_block(directory, index);
-    bool died;
-    uint32_t freed = slot_kill(block, index % WEFT__BLOCK_SLOTS, entity.version, &died);
-    WEFT_ASSERT(died);
-    if (freed == 0) return;
-    uint32_t used = at_load_rlx(&block->x_count); /* relaxed: idle */
-    at_store_rlx(&block->x_count, used - 1);      /* relaxed: idle */
-    index /= WEFT__BLOCK_SLOTS;
-    if (index < directory->first_room) directory->first_room = index;
-    if (used == WEFT__BLOCK_SLOTS) hint_full(directory, index, false);
+    weft__directory_free_many_owner(directory, &entity, 1);
 }
 
 void weft__directory_free_many_owner(weft__directory *directory, const weft_entity *entities,
@@ -374,17 +457,14 @@ void weft__directory_free_many_owner(weft__directory *directory, const weft_enti
     for (uint32_t i = 0; i < count;) {
         uint32_t index = entities[i].index ^ directory->tag_bits, home = index / WEFT__BLOCK_SLOTS;
         weft__entity_block *block = weft__directory_block(directory, index);
-        uint32_t used = at_load_rlx(&block->x_count), freed = 0; /* relaxed: idle */
-        do {
-            bool died;
-            freed += slot_kill(block, index % WEFT__BLOCK_SLOTS, entities[i].version, &died);
-            WEFT_ASSERT(died);
-            if (++i == count) break;
-            index = entities[i].index ^ directory->tag_bits;
-        } while (index / WEFT__BLOCK_SLOTS == home);
-        at_store_rlx(&block->x_count, used - freed); /* relaxed: idle */
-        if (freed != 0 && home < directory->first_room) directory->first_room = home;
-        if (freed != 0 && used == WEFT__BLOCK_SLOTS) hint_full(directory, home, false);
+        uint32_t used = at_load_rlx(&block->x_count); /* relaxed: idle */
+        clearing cleared;
+        uint32_t n = run_kill(block, entities + i, count - i, &cleared);
+        WEFT_ASSERT(cleared.freed + cleared.retired == n);
+        i += n;
+        at_store_rlx(&block->x_count, used - cleared.freed); /* relaxed: idle */
+        if (cleared.freed != 0 && home < directory->first_room) directory->first_room = home;
+        if (cleared.freed != 0 && used == WEFT__BLOCK_SLOTS) hint_full(directory, home, false);
     }
 }
 
@@ -404,7 +484,8 @@ static uint32_t block_allocate_any(weft__directory *directory, uint32_t index, u
     }
     uint32_t room = WEFT__BLOCK_SLOTS - used;
     placing place = placing_of(directory, index, 0);
-    uint32_t taken = block_take(block, count < room ? count : room, &place, 0, out);
+    uint32_t taken = count == 1 ? slot_take(block, &place, out)
+                                : block_take(block, count < room ? count : room, &place, 0, out);
     WEFT_ASSERT(taken != 0);
     at_store_rel(&block->x_count, used + taken); /* D1 */
     if (used + taken == WEFT__BLOCK_SLOTS) hint_full(directory, index, true);
@@ -452,7 +533,7 @@ weft_result weft__directory_allocate_any(weft__directory *directory, uint32_t *h
         } else if (at_limit && !ignores_hints) {
             ignores_hints = true;
         } else {
-            weft_result result = at_limit ? WEFT_LIMIT : blocks_make(directory, 1);
+            weft_result result = at_limit ? WEFT_LIMIT : weft__directory_grow(directory, 1);
             if (result == WEFT_OK || (result == WEFT_LIMIT && !at_limit)) continue;
             weft__directory_free_any(directory, out, done);
             return result;
@@ -460,7 +541,7 @@ weft_result weft__directory_allocate_any(weft__directory *directory, uint32_t *h
     }
 }
 
-/* Waits for the block's lock. 0: nobody lives in it. */
+/* Waits for the block's lock; 0: nobody lives there. */
 static uint32_t block_hold(weft__entity_block *block)
 {
     for (;;) {
@@ -472,29 +553,23 @@ static uint32_t block_hold(weft__entity_block *block)
     }
 }
 
-/* Kills entities[0..] as long as they are in one block; returns how many were looked at. */
-static uint32_t run_free_any(weft__directory *directory, const weft_entity *entities,
-                             uint32_t count, uint32_t *died)
+/* Lets go of a block in which slots became free, and tells: it has room, it may be the lowest. */
+static inline void block_let_go(weft__directory *directory, weft__entity_block *block,
+                                uint32_t home, uint32_t used, uint32_t freed)
 {
-    uint32_t index = entities[0].index ^ directory->tag_bits;
-    weft__entity_block *block = weft__directory_block(directory, index);
-    uint32_t home = index / WEFT__BLOCK_SLOTS, used = block == NULL ? 0 : block_hold(block);
-    uint32_t i = 0, freed = 0;
-    for (; i < count; i++) {
-        index = entities[i].index ^ directory->tag_bits;
-        if (index / WEFT__BLOCK_SLOTS != home) break;
-        bool is_dead = false;
-        if (used != 0)
-            freed += slot_kill(block, index % WEFT__BLOCK_SLOTS, entities[i].version, &is_dead);
-        *died += is_dead ? 1 : 0;
-    }
-    if (used == 0) return i;
     at_store_rel(&block->x_count, used - freed); /* D1 */
-    if (freed == 0) return i;
-    if (used == WEFT__BLOCK_SLOTS) hint_full(directory, home, false);
+    if (freed == 0) return;
+    if (__builtin_expect(used == WEFT__BLOCK_SLOTS, 0)) hint_full(directory, home, false);
     uint32_t lowest = at_load_rlx(&directory->x_lowest_room); /* relaxed: read when idle */
     while (home < lowest && !at_cas_ar(&directory->x_lowest_room, &lowest, home)) {
     } /* D1 */
+}
+
+/* Entities at the front whose index is in the block of the first one. */
+static uint32_t run_length(const weft_entity *entities, uint32_t count)
+{
+    uint32_t i = 1;
+    while (i < count && (entities[i].index ^ entities[0].index) < WEFT__BLOCK_SLOTS) i++;
     return i;
 }
 
@@ -502,99 +577,24 @@ uint32_t weft__directory_free_any(weft__directory *directory, const weft_entity 
                                   uint32_t count)
 {
     uint32_t died = 0;
-    for (uint32_t i = 0; i < count;) i += run_free_any(directory, entities + i, count - i, &died);
+    for (uint32_t i = 0; i < count;) {
+        uint32_t index = entities[i].index ^ directory->tag_bits;
+        weft__entity_block *block = weft__directory_block(directory, index);
+        uint32_t used = block == NULL ? 0 : block_hold(block);
+        if (used == 0) {
+            i += run_length(entities + i, count - i);
+            continue;
+        }
+        clearing cleared = {0};
+        if (count == 1) {
+            slot_kill(block, index % WEFT__BLOCK_SLOTS, entities[0].version, &cleared);
+            clearing_end(block, &cleared);
+            i++;
+        } else {
+            i += run_kill(block, entities + i, count - i, &cleared);
+        }
+        block_let_go(directory, block, index / WEFT__BLOCK_SLOTS, used, cleared.freed);
+        died += cleared.freed + cleared.retired;
+    }
     return died;
-}
-
-/* ---- the rest: owner ---- */
-
-uint32_t weft__directory_end(const weft__directory *directory)
-{
-    return at_load_acq(&directory->x_block_end) * WEFT__BLOCK_SLOTS; /* D3 */
-}
-
-uint64_t weft__directory_alive(const weft__directory *directory)
-{
-    uint64_t alive = 0;
-    uint32_t end = weft__directory_end(directory);
-    for (uint32_t index = 0; index < end; index += WEFT__BLOCK_SLOTS) {
-        const weft__entity_block *block = weft__directory_block(directory, index);
-        uint32_t used = block == NULL ? 0 : at_load_rlx(&block->x_count); /* relaxed: statistic */
-        /* relaxed: statistic */
-        if (used != WEFT__BLOCK_BUSY && used != 0) alive += used - at_load_rlx(&block->x_retired);
-    }
-    return alive;
-}
-
-uint32_t weft__directory_version(const weft__directory *directory, uint32_t index)
-{
-    uint32_t position;
-    const weft__slot_line *line =
-        weft__directory_slot(directory, index ^ directory->tag_bits, &position);
-    return line == NULL ? 0 : at_load_rlx(&line->x_version[position]); /* relaxed: idle */
-}
-
-weft_result weft__directory_force(weft__directory *directory, uint32_t index, uint32_t version,
-                                  uint64_t location)
-{
-    uint32_t home = index / WEFT__BLOCK_SLOTS;
-    while (home >= at_load_rlx(&directory->x_block_end)) { /* relaxed: idle */
-        weft_result result = blocks_make(directory, 1);
-        if (result != WEFT_OK) return result;
-    }
-    weft__entity_block *block = weft__directory_block(directory, index);
-    uint32_t slot = index % WEFT__BLOCK_SLOTS,
-             used = at_load_rlx(&block->x_count); /* relaxed: idle */
-    uint64_t bit = UINT64_C(1) << slot % 64;
-    weft__slot_line *line = &block->lines[slot / WEFT__LINE_SLOTS];
-    at_store_rlx(&line->x_version[slot % WEFT__LINE_SLOTS], version);   /* relaxed: idle */
-    at_store_rlx(&line->x_location[slot % WEFT__LINE_SLOTS], location); /* relaxed: idle */
-    if (((block->used[slot / 64] & bit) != 0) == ((version & 1) != 0)) return WEFT_OK;
-    block->used[slot / 64] ^= bit;
-    uint32_t now = (version & 1) != 0 ? used + 1 : used - 1;
-    at_store_rlx(&block->x_count, now); /* relaxed: idle */
-    hint_full(directory, home, now == WEFT__BLOCK_SLOTS);
-    if ((version & 1) == 0) {
-        if (slot / 64 < block->first_word) block->first_word = slot / 64;
-        if (home < directory->first_room) directory->first_room = home;
-    }
-    return WEFT_OK;
-}
-
-/* NULL when the books of a block are right. */
-static const char *block_check(const weft__entity_block *block)
-{
-    uint32_t used = 0, alive = 0;
-    for (uint32_t slot = 0; slot < WEFT__BLOCK_SLOTS; slot++) {
-        bool is_used = (block->used[slot / 64] >> slot % 64 & 1) != 0;
-        const weft_a32 *x_version =
-            &block->lines[slot / WEFT__LINE_SLOTS].x_version[slot % WEFT__LINE_SLOTS];
-        uint32_t version = at_plain(x_version);
-        used += is_used ? 1 : 0;
-        alive += version & 1;
-        if ((version & 1) != 0 && !is_used) return "an alive slot has no bit";
-        if (is_used && (version & 1) == 0 && version != 0) return "a dead slot has its bit set";
-        if (!is_used && slot / 64 < block->first_word) return "first_word passes over a free slot";
-    }
-    if (used != at_plain(&block->x_count)) return "x_count is not the number of bits";
-    return alive + at_plain(&block->x_retired) == used
-               ? NULL
-               : "alive + retired is not the number of bits";
-}
-
-bool weft__directory_check(const weft__directory *directory, char *text, size_t text_bytes)
-{
-    uint32_t end = at_plain(&directory->x_block_end);
-    uint32_t lowest = at_plain(&directory->x_lowest_room);
-    for (uint32_t i = 0; i < end; i++) {
-        const weft__entity_block *block = weft__directory_block(directory, i * WEFT__BLOCK_SLOTS);
-        const char *broken = block == NULL ? "a block is missing" : block_check(block);
-        if (broken == NULL && i < directory->first_room && i < lowest &&
-            at_plain(&block->x_count) != WEFT__BLOCK_SLOTS)
-            broken = "first_room passes over a block with room";
-        if (broken == NULL) continue;
-        snprintf(text, text_bytes, "entity block %u: %s", i, broken);
-        return false;
-    }
-    return true;
 }

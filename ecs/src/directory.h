@@ -223,7 +223,12 @@ static inline bool weft__directory_kill_owner(weft__directory *directory, weft_e
     return true;
 }
 
-/* ---- the rest: owner ---- */
+/* ---- the rest ---- */
+
+/* Makes `count` blocks, fewer when the limit is near; at least one more is there after it, or an
+ * error: LIMIT, OUT_OF_MEMORY. A block that another thread has published but not yet counted is
+ * counted instead. Threads: any. */
+weft_result weft__directory_grow(weft__directory *directory, uint32_t count);
 
 /* Alive entities. Threads: any; exact when nobody allocates. */
 uint64_t weft__directory_alive(const weft__directory *directory);

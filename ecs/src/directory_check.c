@@ -1,0 +1,97 @@
+/* directory_check.c: the entity directory outside the hot paths: counts, versions set by snapshots
+ * and tests, and the check of every invariant. The protocol and its edges (D1 to D4) are at the top
+ * of directory.c. */
+#include "directory.h"
+
+#include <stdio.h>
+
+uint32_t weft__directory_end(const weft__directory *directory)
+{
+    return at_load_acq(&directory->x_block_end) * WEFT__BLOCK_SLOTS; /* D3 */
+}
+
+uint64_t weft__directory_alive(const weft__directory *directory)
+{
+    uint64_t alive = 0;
+    uint32_t end = weft__directory_end(directory);
+    for (uint32_t index = 0; index < end; index += WEFT__BLOCK_SLOTS) {
+        const weft__entity_block *block = weft__directory_block(directory, index);
+        uint32_t used = block == NULL ? 0 : at_load_rlx(&block->x_count); /* relaxed: statistic */
+        /* relaxed: statistic */
+        if (used != WEFT__BLOCK_BUSY && used != 0) alive += used - at_load_rlx(&block->x_retired);
+    }
+    return alive;
+}
+
+uint32_t weft__directory_version(const weft__directory *directory, uint32_t index)
+{
+    uint32_t position;
+    const weft__slot_line *line =
+        weft__directory_slot(directory, index ^ directory->tag_bits, &position);
+    return line == NULL ? 0 : at_load_rlx(&line->x_version[position]); /* relaxed: idle */
+}
+
+weft_result weft__directory_force(weft__directory *directory, uint32_t index, uint32_t version,
+                                  uint64_t location)
+{
+    uint32_t home = index / WEFT__BLOCK_SLOTS;
+    while (home >= at_load_rlx(&directory->x_block_end)) { /* relaxed: idle */
+        weft_result result = weft__directory_grow(directory, 1);
+        if (result != WEFT_OK) return result;
+    }
+    weft__entity_block *block = weft__directory_block(directory, index);
+    uint32_t slot = index % WEFT__BLOCK_SLOTS,
+             used = at_load_rlx(&block->x_count); /* relaxed: idle */
+    uint64_t bit = UINT64_C(1) << slot % 64;
+    weft__slot_line *line = &block->lines[slot / WEFT__LINE_SLOTS];
+    at_store_rlx(&line->x_version[slot % WEFT__LINE_SLOTS], version);   /* relaxed: idle */
+    at_store_rlx(&line->x_location[slot % WEFT__LINE_SLOTS], location); /* relaxed: idle */
+    if (((block->used[slot / 64] & bit) != 0) == ((version & 1) != 0)) return WEFT_OK;
+    block->used[slot / 64] ^= bit;
+    uint32_t now = (version & 1) != 0 ? used + 1 : used - 1;
+    at_store_rlx(&block->x_count, now); /* relaxed: idle */
+    weft__directory_hint(directory, home, now == WEFT__BLOCK_SLOTS);
+    if ((version & 1) == 0) {
+        if (slot / 64 < block->first_word) block->first_word = slot / 64;
+        if (home < directory->first_room) directory->first_room = home;
+    }
+    return WEFT_OK;
+}
+
+/* NULL when the books of a block are right. */
+static const char *block_check(const weft__entity_block *block)
+{
+    uint32_t used = 0, alive = 0;
+    for (uint32_t slot = 0; slot < WEFT__BLOCK_SLOTS; slot++) {
+        bool is_used = (block->used[slot / 64] >> slot % 64 & 1) != 0;
+        const weft_a32 *x_version =
+            &block->lines[slot / WEFT__LINE_SLOTS].x_version[slot % WEFT__LINE_SLOTS];
+        uint32_t version = at_plain(x_version);
+        used += is_used ? 1 : 0;
+        alive += version & 1;
+        if ((version & 1) != 0 && !is_used) return "an alive slot has no bit";
+        if (is_used && (version & 1) == 0 && version != 0) return "a dead slot has its bit set";
+        if (!is_used && slot / 64 < block->first_word) return "first_word passes over a free slot";
+    }
+    if (used != at_plain(&block->x_count)) return "x_count is not the number of bits";
+    return alive + at_plain(&block->x_retired) == used
+               ? NULL
+               : "alive + retired is not the number of bits";
+}
+
+bool weft__directory_check(const weft__directory *directory, char *text, size_t text_bytes)
+{
+    uint32_t end = at_plain(&directory->x_block_end);
+    uint32_t lowest = at_plain(&directory->x_lowest_room);
+    for (uint32_t i = 0; i < end; i++) {
+        const weft__entity_block *block = weft__directory_block(directory, i * WEFT__BLOCK_SLOTS);
+        const char *broken = block == NULL ? "a block is missing" : block_check(block);
+        if (broken == NULL && i < directory->first_room && i < lowest &&
+            at_plain(&block->x_count) != WEFT__BLOCK_SLOTS)
+            broken = "first_room passes over a block with room";
+        if (broken == NULL) continue;
+        snprintf(text, text_bytes, "entity block %u: %s", i, broken);
+        return false;
+    }
+    return true;
+}
