@@ -72,6 +72,7 @@ static weft_query handle_take(weft_world *world, uint32_t index, weft__query *qu
     queries->free_handle = handle->next_free;
     queries->handle_count++;
     handle->query = query;
+    handle->each_run = NULL;
     query->references++;
     return (weft_query){handle->generation << WEFT__QUERY_INDEX_BITS | index};
 }

@@ -475,6 +475,16 @@ static int each_part(weft_job_context *job, void *argument, uint32_t begin, uint
     return 0;
 }
 
+/* The cost of a loop of this query with this function; another function starts anew. A loop that
+ * did not know its cost would measure itself slice by slice each time, and never learn that a split
+ * does not gain. */
+static weft_job_cost *each_cost(weft__query_handle *handle, void (*run)(weft_slice *, void *))
+{
+    if (handle->each_run != run) handle->each_cost = (weft_job_cost){0};
+    handle->each_run = run;
+    return &handle->each_cost;
+}
+
 weft_result weft_query_each(weft_world *world, weft_query query,
                             void (*run)(weft_slice *slice, void *user), void *user)
 {
@@ -495,6 +505,7 @@ weft_result weft_query_each(weft_world *world, weft_query query,
     weft_job_for_desc desc = {.fn = each_part,
                               .argument = &loop,
                               .count = weft__query_slice_count(handle->query),
+                              .cost = each_cost(handle, run),
                               .name = "weft_query_each"};
     int code = 0;
     world->busy |= WEFT__BUSY_STEPPING;

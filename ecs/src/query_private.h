@@ -96,6 +96,9 @@ struct weft__query_handle {
     uint32_t generation;
     uint32_t next_free;
     uint32_t users; /* systems that hold it: destroying it is BUSY */
+    /* What the last function given to weft_query_each costs a slice: a short loop stays inline. */
+    void (*each_run)(weft_slice *slice, void *user);
+    weft_job_cost each_cost;
 };
 
 /* ---- handles ---- */
