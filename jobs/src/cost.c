@@ -40,11 +40,12 @@ bool weft__cost_pays(weft__cost_state *cost, uint64_t predicted, uint64_t pay_of
     return predicted >> penalty >= pay_off;
 }
 
-void weft__cost_judge_split(weft__cost_state *cost, uint64_t alone, uint64_t wall, uint64_t now)
+bool weft__cost_judge_split(weft__cost_state *cost, uint64_t alone, uint64_t wall, uint64_t now)
 {
     bool has_gained = wall < alone - alone / 16;
     uint32_t penalty = weft__cost_penalty(cost);
     if (!has_gained && penalty < PENALTY_MAX) penalty++;
-    if (has_gained && penalty == 0) return;
+    if (has_gained && penalty == 0) return true;
     set_penalty(cost, has_gained ? penalty - 1 : penalty, now);
+    return has_gained;
 }

@@ -71,8 +71,8 @@ static inline uint32_t weft__cost_penalty(weft__cost_state *cost)
  * gain lately must promise more; after a while (about 10 ms, doubled for each failure in a row) the
  * penalty drops by one order, to try again. `now` counts only when there is a penalty. */
 bool weft__cost_pays(weft__cost_state *cost, uint64_t predicted, uint64_t pay_off, uint64_t now);
-/* Feeds the outcome of a split: it took `wall` ticks, one worker was predicted to take `alone`.
- * (Not the ticks the workers were busy: a worker that lost its CPU in the middle looks busy.) */
-void weft__cost_judge_split(weft__cost_state *cost, uint64_t alone, uint64_t wall, uint64_t now);
+/* Feeds the outcome of a split: it took `wall` ticks, one worker was predicted to take `alone`;
+ * whether it gained. (Not the ticks the workers were busy: a worker that lost its CPU in the middle looks busy.) */
+bool weft__cost_judge_split(weft__cost_state *cost, uint64_t alone, uint64_t wall, uint64_t now);
 
 #endif

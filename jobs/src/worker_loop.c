@@ -168,8 +168,13 @@ static bool run_parallel(weft_job_context *worker, loop_run *run, uint32_t begin
     if (error != UINT64_MAX) run->code = (int)(uint32_t)error;
     run->is_cancelled = error == UINT64_MAX && at_load_rlx(&loop->x_stop) != 0; /* as above */
     if (run->code == 0 && !run->is_cancelled) {
-        weft__cost_learn(run->cost, busy, count);
-        if (predicted != 0) weft__cost_judge_split(run->cost, predicted, closed - opened, closed);
+        bool has_gained =
+            predicted == 0 || weft__cost_judge_split(run->cost, predicted, closed - opened, closed);
+        /* A worker that lost its CPU looks busy. Taken for work, that would make the loop look
+         * huge, and the next split that is as slow look like a gain: only splits that gain may
+         * raise the estimate by much. */
+        uint64_t most = predicted + predicted / 4;
+        weft__cost_learn(run->cost, has_gained || busy < most ? busy : most, count);
     }
     weft__stat_add(&worker->stats.x_loops_parallel, 1);
     return true;

@@ -62,7 +62,7 @@ Test(cost, a_split_that_does_not_gain_raises_the_pay_off_for_a_while)
 {
     CHECK(weft__cost_pays(state(), 1000, 1000, 0));
     CHECK(!weft__cost_pays(state(), 999, 1000, 0));
-    weft__cost_judge_split(state(), 1000, 990, 0);
+    CHECK(!weft__cost_judge_split(state(), 1000, 990, 0));
     CHECK(!weft__cost_pays(state(), 1900, 1000, 1000000));
     CHECK(weft__cost_pays(state(), 2000, 1000, 1000000));
     CHECK(weft__cost_pays(state(), 1000, 1000, 1000000000)); /* later: it is tried again */
@@ -87,6 +87,6 @@ Test(cost, splits_that_gain_clear_the_penalty)
     for (uint32_t i = 0; i < 20; i++) weft__cost_judge_split(state(), 1000, 1000, 0);
     CHECK(!weft__cost_pays(state(), 63999, 1000, 0));
     CHECK(weft__cost_pays(state(), 64000, 1000, 0));
-    for (uint32_t i = 0; i < 6; i++) weft__cost_judge_split(state(), 1000, 500, 0);
+    for (uint32_t i = 0; i < 6; i++) CHECK(weft__cost_judge_split(state(), 1000, 500, 0));
     CHECK(weft__cost_pays(state(), 1000, 1000, 0));
 }
