@@ -1,24 +1,42 @@
 #!/bin/sh
 # determinism_builds.sh: the hash of `weft stress determinism` must be the same for gcc and clang,
-# without and with optimisation. Builds four times in a temporary folder: minutes, so it is not part
-# of ctest. Usage: tests/scheduler/determinism_builds.sh [rounds] [jobs]
+# without and with optimisation. Builds in a temporary folder, the program only.
+# Usage: determinism_builds.sh [rounds] [jobs]        gcc and clang, each at -O0 and -O3
+#        determinism_builds.sh [rounds] [jobs] WEFT   the short way, part of ctest in the release
+#            preset: gcc -O0 and clang -O3 against the program given
 set -eu
 source_dir=$(cd "$(dirname "$0")/../.." && pwd)
 rounds=${1:-4}
 jobs=${2:-2}
+given=${3:-}
+builds="gcc:-O0 gcc:-O3 clang:-O0 clang:-O3"
+[ -z "$given" ] || builds="gcc:-O0 clang:-O3"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-for compiler in gcc clang; do
+
+# hash_of NAME PROGRAM: runs it, notes its hash.
+hash_of() {
+    "$2" stress determinism --seed 0x15 --rounds "$rounds" > "$folder/out" || { cat "$folder/out"; exit 1; }
+    hash=$(sed -n 's/.*world hash \(0x[0-9a-f]*\).*/\1/p' "$folder/out")
+    [ -n "$hash" ] || { echo "$1: no hash in the output"; cat "$folder/out"; exit 1; }
+    echo "$1 $hash"
+    echo "$hash" >> "$folder/hashes"
+}
+
+# build COMPILER LEVEL: leaves the program in $folder/COMPILERLEVEL/weft.
+build() {
+    cmake -G Ninja -S "$source_dir" -B "$folder/$1$2" -DCMAKE_C_COMPILER="$1" \
+        -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS="$2" -DWEFT_BUILD_TESTS=OFF > "$folder/log" 2>&1 &&
+        cmake --build "$folder/$1$2" -j "$jobs" --target weft_cli >> "$folder/log" 2>&1 ||
+        { tail -20 "$folder/log"; exit 1; }
+}
+
+[ -z "$given" ] || hash_of "$given" "$given"
+for each in $builds; do
+    compiler=${each%%:*} level=${each#*:}
     command -v "$compiler" > /dev/null || { echo "$compiler: not installed, left out"; continue; }
-    for level in -O0 -O3; do
-        build="$folder/$compiler$level"
-        cmake -S "$source_dir" -B "$build" -DCMAKE_C_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=None \
-            -DCMAKE_C_FLAGS="$level" -DWEFT_BUILD_TESTS=OFF > "$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
-        cmake --build "$build" -j "$jobs" > "$folder/log" 2>&1 || { tail -20 "$folder/log"; exit 1; }
-        "$build/weft" stress determinism --seed 0x15 --rounds "$rounds" > "$folder/out"
-        hash=$(sed -n 's/.*world hash \(0x[0-9a-f]*\).*/\1/p' "$folder/out")
-        echo "$compiler $level $hash"
-        echo "$hash" >> "$folder/hashes"
-    done
+    build "$compiler" "$level"
+    hash_of "$compiler $level" "$folder/$compiler$level/weft"
 done
+[ "$(wc -l < "$folder/hashes")" -gt 1 ] || { echo "only one build: nothing to compare"; exit 1; }
 [ "$(sort -u "$folder/hashes" | wc -l)" = 1 ] || { echo "the builds differ"; exit 1; }
