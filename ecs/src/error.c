@@ -63,6 +63,8 @@ weft_result weft__error_absent(const weft_world *world, weft_entity entity,
 weft_result weft__error_busy(const weft_world *world, const char *what)
 {
     bool is_stepping = (world->busy & WEFT__BUSY_STEPPING) != 0;
+    if (is_stepping && world->keep_refusal != NULL && world->keep_refusal(world, what))
+        return WEFT_WRONG_PHASE;
     return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT, "%s: %s", what,
                        is_stepping ? "systems are running: record a command (weft_slice_commands)"
                                    : "a query is being iterated: end the loop (weft_query_end) or "

@@ -55,6 +55,10 @@ struct weft_world {
     weft__chunk chunk_none;
     weft__chunk *table_none[1];
 
+    /* Set by the scheduler of checked builds, else NULL: told of a refused call while systems run;
+     * true: it keeps the report, and the world's error stays the owner's. Any thread. */
+    bool (*keep_refusal)(const weft_world *world, const char *what);
+
     uint32_t archetype_capacity;
     uint32_t type_capacity;
     uint32_t chunk_end;      /* ids below were used */

@@ -25,8 +25,10 @@ static inline weft__system_tally *tally_of(weft__scheduler *scheduler, uint32_t 
 __attribute__((noinline)) void weft__system_call(const weft__system *system, weft_slice *slice)
 {
     weft__fire_system(slice->worker, system->name);
+    const weft_slice *before = WEFT_IS_CHECKED ? weft__diagnose_enter(slice) : NULL;
     system->run(slice, system->user);
     __asm__("");
+    if (WEFT_IS_CHECKED) weft__diagnose_leave(before);
 }
 
 /* Calls the system; the only place that does. */
@@ -405,14 +407,6 @@ static const weft__system *system_of(const weft_slice *slice)
     return (const weft__system *)slice->context;
 }
 
-void weft__violate(weft__worker *worker, const weft__violation *violation)
-{
-    const weft__violation *first = &worker->violation;
-    bool is_earlier = violation->position < first->position ||
-                      (violation->position == first->position && violation->slice < first->slice);
-    if (first->code == WEFT_OK || is_earlier) worker->violation = *violation;
-}
-
 static void violate(const weft_slice *slice, uint32_t component, weft_access access,
                     const char *what)
 {
@@ -473,6 +467,7 @@ static void *slice_get_write(const weft_slice *slice, weft_entity entity, weft_c
     if (!may_look_up(slice, component.id, WEFT_WRITE)) return NULL;
     const weft__chunk *chunk = find_value(system->context.world, entity, component, &row, &slot);
     if (chunk == NULL) return NULL;
+    if (WEFT_IS_CHECKED) weft__diagnose_write(slice, entity, component);
     weft_a32 *versions = weft__chunk_versions(chunk, slot->type);
     /* relaxed: read in later stages only */
     at_store_rlx(&versions[row >> chunk->layout->slice_shift], system->context.stamp);

@@ -248,7 +248,9 @@ static weft_result run_pass(weft__scheduler *scheduler, float dt, uint32_t left)
         begin_pass_unconditional(scheduler, dt);
     uint32_t last = world->version + scheduler->version_count;
     world->busy = WEFT__BUSY_STEPPING;
+    if (WEFT_IS_CHECKED) weft__diagnose_begin(scheduler);
     weft_result result = run_stages(scheduler);
+    if (WEFT_IS_CHECKED) weft__diagnose_end(scheduler);
     if (scheduler->options.measure) add_totals(scheduler);
     world->busy = 0;
     world->version = last;
@@ -256,30 +258,6 @@ static weft_result run_pass(weft__scheduler *scheduler, float dt, uint32_t left)
 }
 
 /* ---- the step ---- */
-
-static void report_violations(weft__scheduler *scheduler)
-{
-    const weft__violation *first = NULL;
-    for (uint32_t i = 0; i < scheduler->worker_count; i++) {
-        const weft__violation *violation = &scheduler->workers[i].violation;
-        if (violation->code == WEFT_OK) continue;
-        if (first == NULL || violation->position < first->position ||
-            (violation->position == first->position && violation->slice < first->slice))
-            first = violation;
-    }
-    if (first == NULL) return;
-    const weft_world *world = scheduler->world;
-    const char *action = first->access == WEFT_WRITE ? " (write)" : " (read)";
-    weft_result result =
-        weft__error(world, first->code, WEFT__NO_ENTITY, (weft_component){first->component},
-                    "system '%s', slice %u%s%s%s: %s", scheduler->ordered[first->position]->name,
-                    first->slice, first->component == 0 ? "" : ": component ",
-                    first->component == 0 ? "" : weft__type_name(world, first->component),
-                    first->access == WEFT_NO_ACCESS ? "" : action, first->what);
-    weft__scheduler_fail(scheduler, result);
-    for (uint32_t i = 0; i < scheduler->worker_count; i++)
-        scheduler->workers[i].violation = (weft__violation){0};
-}
 
 static void begin_step(weft__scheduler *scheduler)
 {
@@ -315,7 +293,7 @@ static weft_result end_step(weft__scheduler *scheduler, weft_result result)
     }
     trace_end(scheduler);
     weft__scheduler_fail(scheduler, result);
-    if (WEFT_IS_CHECKED) report_violations(scheduler);
+    if (WEFT_IS_CHECKED) weft__diagnose_report(scheduler);
     if (scheduler->error.code != WEFT_OK) *scheduler->world->error = scheduler->error;
     return scheduler->error.code;
 }
@@ -359,12 +337,14 @@ static weft_result run_alone(weft__scheduler *scheduler, weft__system *system, f
     begin_system(system, scheduler->pass_base, true, dt_of(scheduler, system, dt));
     system->context.stamp = scheduler->pass_base;
     world->busy = WEFT__BUSY_STEPPING;
+    if (WEFT_IS_CHECKED) weft__diagnose_begin(scheduler);
     weft__stage_run(scheduler, &stage);
     if (stage.background.generation != 0) {
         result = weft_job_wait(weft_job_pool_owner(world->pool), stage.background, NULL);
         scheduler->background_count--;
     }
     sync(scheduler, scheduler->pass_base + 1);
+    if (WEFT_IS_CHECKED) weft__diagnose_end(scheduler);
     if (scheduler->options.measure) add_total(scheduler, system);
     world->busy = 0;
     world->version = scheduler->pass_base + 1;

@@ -177,8 +177,17 @@ typedef struct weft__violation {
     uint32_t slice;
     uint32_t component;
     weft_access access;
+    const char *function; /* that was called, or NULL */
     const char *what;
 } weft__violation;
+
+/* A value a slice asked to write by look-up. Kept in checked builds until the end of the pass. */
+typedef struct weft__far_write {
+    uint32_t position; /* of the system */
+    uint32_t component;
+    weft_entity entity;
+    uint32_t slice;
+} weft__far_write;
 
 typedef struct weft__worker {
     _Alignas(64) weft_commands commands;
@@ -186,9 +195,11 @@ typedef struct weft__worker {
     uint64_t *mask;              /* of a slice, or of a whole chunk */
     void **columns;              /* of a slice that is not the first of its chunk */
     weft_slice slice;
-    weft_slice *parts;         /* [most systems of a stage] slices that move on over one chunk */
-    void **part_columns;       /* [terms of all systems of a stage] */
-    weft__violation violation; /* the first one of this step */
+    weft_slice *parts;           /* [most systems of a stage] slices that move on over one chunk */
+    void **part_columns;         /* [terms of all systems of a stage] */
+    weft__violation violation;   /* the first one of this step */
+    weft__far_write *far_writes; /* checked builds, see diagnose.c */
+    uint32_t far_write_count, far_write_capacity;
 } weft__worker;
 
 /* A block of the arena of runs: everything in it goes when structure changes. */
@@ -256,6 +267,8 @@ struct weft__scheduler {
     uint32_t background_count; /* stages whose background loop was not joined yet */
     bool has_frame_hint;       /* weft_job_frame_begin was called in this frame */
     weft_error error;          /* the first one of this step */
+    weft_a64
+        x_stranger; /* name of a function called by a thread that runs no system, see diagnose.c */
     weft_frame_stats stats;
     bool is_traced;           /* events of this step are kept: begin_step asks the pool */
     bool is_traced_in_detail; /* the cost of each slice, too */
@@ -326,8 +339,22 @@ void weft__dispatch_traced(weft__scheduler *scheduler, const weft__entry *entry,
 
 /* The frame in stacks between the engine and a system. */
 void weft__system_call(const weft__system *system, weft_slice *slice);
-/* Keeps a broken declaration for the report at the end of the step. */
+
+/* ---- diagnose.c: what checked builds find ---- */
+
+/* Keeps a broken declaration for the report at the end of the step. Its worker only. */
 void weft__violate(weft__worker *worker, const weft__violation *violation);
+/* Around the call of a system: what this thread runs; returns what it ran before. */
+const weft_slice *weft__diagnose_enter(const weft_slice *slice);
+void weft__diagnose_leave(const weft_slice *before);
+/* A look-up for writing. Its worker only. */
+void weft__diagnose_write(const weft_slice *slice, weft_entity entity, weft_component component);
+/* The owner, around the stages of a pass. */
+void weft__diagnose_begin(weft__scheduler *scheduler);
+void weft__diagnose_end(weft__scheduler *scheduler);
+/* Makes the first violation the error of the step. */
+void weft__diagnose_report(weft__scheduler *scheduler);
+void weft__diagnose_free(weft__scheduler *scheduler);
 
 /* ---- arena.c ---- */
 

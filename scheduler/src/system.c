@@ -384,6 +384,7 @@ static void scheduler_destroy(void *data)
         weft__free(memory, WEFT__MEMORY_SYSTEMS, worker->mask, scheduler->mask_words,
                    sizeof worker->mask[0], 64);
     }
+    weft__diagnose_free(scheduler);
     weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler->workers, scheduler->worker_count,
                sizeof scheduler->workers[0], 64);
     weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler->recorders, scheduler->worker_count,

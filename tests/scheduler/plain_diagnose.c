@@ -6,6 +6,7 @@
 
 #include "plain.h"
 
+#include <pthread.h>
 #include <string.h>
 
 static weft_world *world;
@@ -239,5 +240,94 @@ PLAIN_TEST(rates_conditions_and_switches_decide_who_runs)
     CHECK_OK(weft_system_enable(world, fixed, false));
     CHECK_OK(weft_world_step(world, 1));
     CHECK_U64(run_count, 12);
+    end();
+}
+
+/* ---- calls on the world, and two writers ---- */
+
+static void write_through_world(weft_slice *s, void *user)
+{
+    (void)user;
+    if (WEFT_IS_CHECKED) CHECK(weft_entity_write(weft_slice_world(s), first, b) == NULL);
+}
+
+static void remove_through_world(weft_slice *s, void *user)
+{
+    (void)user;
+    if (!WEFT_IS_CHECKED) return; /* there it is an error text written by two threads */
+    CHECK_RESULT(weft_entity_remove(weft_slice_world(s), first, b), WEFT_WRONG_PHASE);
+}
+
+PLAIN_TEST(calls_on_the_world_in_a_job_name_the_system_and_the_function)
+{
+    begin();
+    CHECK_OK(weft_schedule_set(world, &(weft_schedule_options){.always_parallel = true}));
+    weft_system system = add("remover", remove_through_world, 0);
+    expect(WEFT_WRONG_PHASE,
+           (const char *const[]){"'remover'", "slice 0", "weft_entity_remove", NULL});
+    CHECK(weft_entity_has(world, first, b));
+    CHECK_OK(weft_system_destroy(world, system));
+    CHECK(add("scribbler", write_through_world, 0).id != 0);
+    expect(WEFT_WRONG_PHASE, (const char *const[]){"'scribbler'", "weft_entity_write", NULL});
+    end();
+}
+
+static void *call_from_a_thread(void *user)
+{
+    (void)user;
+    CHECK_RESULT(weft_entity_destroy(world, first), WEFT_WRONG_PHASE);
+    return NULL;
+}
+
+static void start_a_thread(weft_slice *s, void *user)
+{
+    (void)s;
+    (void)user;
+    pthread_t thread;
+    CHECK_U64(pthread_create(&thread, NULL, call_from_a_thread, NULL), 0);
+    CHECK_U64(pthread_join(thread, NULL), 0);
+}
+
+PLAIN_TEST(calls_from_a_thread_that_runs_no_system_are_named)
+{
+    begin();
+    weft_system system = add("starter", start_a_thread, 0);
+    expect(WEFT_WRONG_PHASE, (const char *const[]){"weft_entity_destroy", "thread", NULL});
+    CHECK(weft_entity_is_alive(world, first));
+    CHECK_OK(weft_system_destroy(world, system));
+    CHECK_OK(weft_world_step(world, 0));
+    end();
+}
+
+static void write_one(weft_slice *s, void *user)
+{
+    const bool *is_shared = user;
+    weft_entity target = *is_shared ? first : weft_slice_entities(s)[0];
+    CHECK(!WEFT_IS_CHECKED || weft_slice_get_write(s, target, b) != NULL);
+}
+
+static void add_writer(const char *name, uint32_t flags, const bool *is_shared)
+{
+    weft_system_desc desc = {.name = name,
+                             .run = write_one,
+                             .user = (void *)(uintptr_t)is_shared,
+                             .flags = flags,
+                             .lookups = {{b, WEFT_WRITE}},
+                             .query.terms = {{a, WEFT_READ, 0, 0}}};
+    CHECK(weft_system_create(world, &desc).id != 0);
+}
+
+PLAIN_TEST(two_slices_that_write_the_same_entity_are_named)
+{
+    begin();
+    CHECK_OK(weft_entity_create_many(world, (weft_component[]){a, b}, 2, 3000, NULL));
+    static const bool yes = true, no = false;
+    add_writer("apart", 0, &no);
+    add_writer("serial", WEFT_SYSTEM_SINGLE, &yes);
+    CHECK_OK(weft_world_step(world, 0));
+    add_writer("crowd", 0, &yes);
+    for (uint32_t i = 0; i < 3; i++) /* the same report every time */
+        expect(WEFT_UNDECLARED_ACCESS,
+               (const char *const[]){"'crowd'", "slice 1:", "component b", "another slice", NULL});
     end();
 }

@@ -1,0 +1,211 @@
+/* diagnose.c: what checked builds find out about systems while they run. Unchecked builds call
+ * nothing here.
+ *
+ * Every worker keeps the first violation it meets, by order of effect, and the owner reports the
+ * first of all at the end of the step: the same one on any number of workers. Look-ups for writing
+ * are listed per worker and compared when the pass is over: two slices of a system that may run at
+ * once and ask for the same value are named, whether or not they met this time. When a list cannot
+ * grow, the rest of the pass goes unwatched.
+ *
+ * Calls on the world from a thread that runs no system leave their name in `x_stranger`:
+ *   G1  stranger: exchange of x_stranger  -> report: exchange of x_stranger */
+#include "scheduler_private.h"
+
+#include <stdlib.h>
+
+/* What this thread is doing; its thread only. */
+static _Thread_local const weft_slice *current;
+static _Thread_local const weft__scheduler *stepping;
+
+static const weft__system *system_of(const weft_slice *slice)
+{
+    return (const weft__system *)slice->context;
+}
+
+void weft__violate(weft__worker *worker, const weft__violation *violation)
+{
+    const weft__violation *first = &worker->violation;
+    bool is_earlier = violation->position < first->position ||
+                      (violation->position == first->position && violation->slice < first->slice);
+    if (first->code == WEFT_OK || is_earlier) worker->violation = *violation;
+}
+
+/* ---- calls on the world ---- */
+
+const weft_slice *weft__diagnose_enter(const weft_slice *slice)
+{
+    const weft_slice *before = current;
+    current = slice;
+    return before;
+}
+
+void weft__diagnose_leave(const weft_slice *before)
+{
+    current = before;
+}
+
+static bool is_serial(const weft__system *system)
+{
+    return (system->flags &
+            (WEFT_SYSTEM_SINGLE | WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0;
+}
+
+static bool is_on_owner(const weft__system *system)
+{
+    return (system->flags & (WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0;
+}
+
+/* The world refused a call. The owner's own systems get the error where they are. */
+static bool keep_refusal(const weft_world *world, const char *what)
+{
+    weft__scheduler *scheduler = weft__scheduler_of(world);
+    if (current == NULL || current->context == NULL || system_of(current)->scheduler != scheduler) {
+        if (stepping == scheduler) return false;
+        at_xchg_ar(&scheduler->x_stranger, (uintptr_t)what); /* G1 */
+        return true;
+    }
+    const weft__system *system = system_of(current);
+    if (is_on_owner(system)) return false;
+    weft__violation violation = {.code = WEFT_WRONG_PHASE,
+                                 .position = system->position,
+                                 .slice = current->index,
+                                 .function = what,
+                                 .what = " was called on the world, on which systems run: record "
+                                         "a command (weft_slice_commands), or use the slice"};
+    weft__violate(&scheduler->workers[current->worker], &violation);
+    return true;
+}
+
+/* ---- two writers ---- */
+
+void weft__diagnose_write(const weft_slice *slice, weft_entity entity, weft_component component)
+{
+    const weft__system *system = system_of(slice);
+    weft__scheduler *scheduler = system->scheduler;
+    weft__worker *worker = &scheduler->workers[slice->worker];
+    if (is_serial(system)) return;
+    if (worker->far_write_count == worker->far_write_capacity) {
+        uint32_t old = worker->far_write_capacity, capacity = old == 0 ? 64 : old * 2;
+        weft__far_write *grown = weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS,
+                                               worker->far_writes, old, capacity, sizeof *grown, 8);
+        if (grown == NULL) return;
+        worker->far_writes = grown;
+        worker->far_write_capacity = capacity;
+    }
+    worker->far_writes[worker->far_write_count++] =
+        (weft__far_write){system->position, component.id, entity, slice->index};
+}
+
+static int compare_writes(const void *left, const void *right)
+{
+    const weft__far_write *a = left, *b = right;
+    if (a->position != b->position) return a->position < b->position ? -1 : 1;
+    if (a->component != b->component) return a->component < b->component ? -1 : 1;
+    if (a->entity.index != b->entity.index) return a->entity.index < b->entity.index ? -1 : 1;
+    if (a->entity.version != b->entity.version)
+        return a->entity.version < b->entity.version ? -1 : 1;
+    return a->slice < b->slice ? -1 : a->slice > b->slice;
+}
+
+static bool is_same_value(const weft__far_write *a, const weft__far_write *b)
+{
+    return a->position == b->position && a->component == b->component &&
+           a->entity.index == b->entity.index && a->entity.version == b->entity.version;
+}
+
+static void compare_all(weft__scheduler *scheduler, weft__far_write *writes, uint32_t count)
+{
+    qsort(writes, count, sizeof writes[0], compare_writes);
+    for (uint32_t i = 1; i < count; i++) {
+        const weft__far_write *write = &writes[i];
+        if (!is_same_value(write - 1, write) || write[-1].slice == write->slice) continue;
+        weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
+                                     .position = write->position,
+                                     .slice = write->slice,
+                                     .component = write->component,
+                                     .access = WEFT_WRITE,
+                                     .what = "another slice of the system writes the same entity: "
+                                             "slices may run at once; make it SINGLE, or record "
+                                             "commands"};
+        weft__violate(&scheduler->workers[0], &violation);
+    }
+}
+
+void weft__diagnose_begin(weft__scheduler *scheduler)
+{
+    stepping = scheduler;
+    scheduler->world->keep_refusal = keep_refusal;
+}
+
+void weft__diagnose_end(weft__scheduler *scheduler)
+{
+    uint32_t count = 0, at = 0;
+    stepping = NULL;
+    for (uint32_t i = 0; i < scheduler->worker_count; i++)
+        count += scheduler->workers[i].far_write_count;
+    if (count == 0) return;
+    weft__far_write *all =
+        weft__alloc(scheduler->memory, WEFT__MEMORY_SYSTEMS, count, sizeof *all, 8);
+    for (uint32_t i = 0; i < scheduler->worker_count; i++) {
+        weft__worker *worker = &scheduler->workers[i];
+        for (uint32_t k = 0; all != NULL && k < worker->far_write_count; k++)
+            all[at++] = worker->far_writes[k];
+        worker->far_write_count = 0;
+    }
+    if (all == NULL) return;
+    compare_all(scheduler, all, count);
+    weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, all, count, sizeof *all, 8);
+}
+
+void weft__diagnose_free(weft__scheduler *scheduler)
+{
+    for (uint32_t i = 0; i < scheduler->worker_count; i++)
+        weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, scheduler->workers[i].far_writes,
+                   scheduler->workers[i].far_write_capacity, sizeof(weft__far_write), 8);
+}
+
+/* ---- the report ---- */
+
+static void report_violations(weft__scheduler *scheduler)
+{
+    const weft__violation *first = NULL;
+    for (uint32_t i = 0; i < scheduler->worker_count; i++) {
+        const weft__violation *violation = &scheduler->workers[i].violation;
+        if (violation->code == WEFT_OK) continue;
+        if (first == NULL || violation->position < first->position ||
+            (violation->position == first->position && violation->slice < first->slice))
+            first = violation;
+    }
+    if (first == NULL) return;
+    const weft_world *world = scheduler->world;
+    const char *action = first->access == WEFT_WRITE ? " (write)" : " (read)";
+    weft_result result =
+        weft__error(world, first->code, WEFT__NO_ENTITY, (weft_component){first->component},
+                    "system '%s', slice %u%s%s%s: %s%s", scheduler->ordered[first->position]->name,
+                    first->slice, first->component == 0 ? "" : ": component ",
+                    first->component == 0 ? "" : weft__type_name(world, first->component),
+                    first->access == WEFT_NO_ACCESS ? "" : action,
+                    first->function == NULL ? "" : first->function, first->what);
+    weft__scheduler_fail(scheduler, result);
+    for (uint32_t i = 0; i < scheduler->worker_count; i++)
+        scheduler->workers[i].violation = (weft__violation){0};
+}
+
+static void report_stranger(weft__scheduler *scheduler)
+{
+    /* G1 */
+    const char *function = (const char *)(uintptr_t)at_xchg_ar(&scheduler->x_stranger, 0);
+    if (function == NULL) return;
+    weft__scheduler_fail(scheduler,
+                         weft__error(scheduler->world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY,
+                                     WEFT__NO_COMPONENT,
+                                     "%s was called while systems run, by a thread that runs none "
+                                     "of them: call it on the owner, between steps",
+                                     function));
+}
+
+void weft__diagnose_report(weft__scheduler *scheduler)
+{
+    report_violations(scheduler);
+    report_stranger(scheduler);
+}
