@@ -58,6 +58,20 @@ static inline bool weft__cost_is_timed(weft__cost_state *cost, uint64_t predicte
     return predicted * 4 > limits->awake_ticks || (history & 15) == 0;
 }
 
+/* Counts a run that is to be split; whether it stays inline instead, to measure what one worker
+ * takes: the ticks of a split hold the caches' traffic too, and an estimate fed by them alone may
+ * call a loss a gain for ever. One in 64, and only of loops that a wrong estimate could split. */
+static inline bool weft__cost_is_remeasured(weft__cost_state *cost, uint64_t predicted,
+                                            const weft__cost_limits *limits)
+{
+    if (predicted / 64 > limits->awake_ticks) return false;
+    uint64_t history = at_load_rlx(&cost->x_history); /* relaxed: an estimate */
+    at_store_rlx(&cost->x_history, (history & ~(uint64_t)0xFFFF) | (uint16_t)(history + 1));
+    if ((history & 63) != 63) return false;
+    at_store_rlx(&cost->x_item, (uint64_t)0); /* relaxed: an estimate; the old one is void */
+    return true;
+}
+
 /* Feeds a measurement: `ticks` of work for `count` items. */
 void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count);
 

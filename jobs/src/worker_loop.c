@@ -248,7 +248,8 @@ static void run_loop(weft_job_context *worker, loop_run *run)
     } else if (predicted != 0 && predicted < pool->limits.awake_ticks) {
         run_small(worker, run, predicted);
         return;
-    } else if (may_split && predicted != 0 && weft__worker_pays_off(worker, run->cost, predicted)) {
+    } else if (may_split && predicted != 0 && weft__worker_pays_off(worker, run->cost, predicted) &&
+               !weft__cost_is_remeasured(run->cost, predicted, &pool->limits)) {
         if (run_parallel(worker, run, 0)) return;
     }
     uint32_t begin = run_inline(worker, run, may_split && predicted == 0);
