@@ -41,6 +41,18 @@ static void block_drop(weft_world *world, weft__snapshot_block *block)
     weft__free(&world->memory, CATEGORY, block, 1, sizeof *block + block->bytes, 16);
 }
 
+static size_t column_bytes(uint32_t slice_count)
+{
+    return sizeof(weft__snapshot_column) + slice_count * sizeof(weft__snapshot_block *);
+}
+
+static void column_drop(weft_world *world, weft__snapshot_column *column)
+{
+    if (column == NULL || --column->references != 0) return;
+    for (uint32_t i = 0; i < column->slice_count; i++) block_drop(world, column->blocks[i]);
+    weft__free(&world->memory, CATEGORY, column, 1, column_bytes(column->slice_count), 8);
+}
+
 /* Copies rows of a column; NULL: out of memory. */
 static weft__snapshot_block *block_make(weft_world *world, const weft__chunk *chunk,
                                         uint32_t column, uint32_t row, uint32_t count)
@@ -96,10 +108,9 @@ static bool chunk_copy_side(weft_world *world, weft__snapshot_chunk *saved,
                                     .count = chunk->count,
                                     .slice_count = weft__chunk_slices(chunk),
                                     .order_version = chunk->order_version};
-    size_t blocks = (size_t)chunk->layout->column_count * saved->slice_count;
-    saved->blocks =
-        weft__alloc_zeroed(&world->memory, CATEGORY, blocks, sizeof saved->blocks[0], 8);
-    if (saved->blocks == NULL) return false;
+    saved->columns = weft__alloc_zeroed(&world->memory, CATEGORY, chunk->layout->column_count,
+                                        sizeof saved->columns[0], 8);
+    if (saved->columns == NULL) return false;
     if (chunk->side_bytes != 0) {
         saved->side = weft__alloc(&world->memory, CATEGORY, 1, chunk->side_bytes, 64);
         if (saved->side == NULL) return false;
@@ -126,20 +137,28 @@ static bool chunk_copy_column(weft_world *world, weft__snapshot_chunk *saved,
     uint32_t type = column == 0 ? WEFT__NONE : type_of_column(chunk->archetype, column);
     const weft_a32 *now = column == 0 ? NULL : saved_versions(saved, chunk, type);
     const weft_a32 *before = column == 0 || old == NULL ? NULL : saved_versions(old, chunk, type);
-    uint32_t shift = chunk->layout->slice_shift;
-    for (uint32_t slice = 0; slice < saved->slice_count; slice++) {
-        size_t at = (size_t)column * saved->slice_count + slice;
-        bool is_same =
-            old != NULL && (column == 0 || at_plain(&now[slice]) == at_plain(&before[slice]));
-        if (is_same) {
-            saved->blocks[at] = old->blocks[at];
-            saved->blocks[at]->references++;
+    uint32_t shift = chunk->layout->slice_shift, count = saved->slice_count;
+    if (old != NULL && (column == 0 || memcmp(now, before, count * sizeof now[0]) == 0)) {
+        saved->columns[column] = old->columns[column];
+        saved->columns[column]->references++;
+        return true;
+    }
+    weft__snapshot_column *fresh =
+        weft__alloc_zeroed(&world->memory, CATEGORY, 1, column_bytes(count), 8);
+    if (fresh == NULL) return false;
+    fresh->references = 1;
+    fresh->slice_count = count;
+    saved->columns[column] = fresh;
+    for (uint32_t slice = 0; slice < count; slice++) {
+        uint32_t row = slice << shift, left = chunk->count - row;
+        if (old != NULL && at_plain(&now[slice]) == at_plain(&before[slice])) {
+            fresh->blocks[slice] = old->columns[column]->blocks[slice];
+            fresh->blocks[slice]->references++;
             continue;
         }
-        uint32_t row = slice << shift, left = chunk->count - row;
-        saved->blocks[at] =
+        fresh->blocks[slice] =
             block_make(world, chunk, column, row, left < 1u << shift ? left : 1u << shift);
-        if (saved->blocks[at] == NULL) return false;
+        if (fresh->blocks[slice] == NULL) return false;
     }
     return true;
 }
@@ -314,12 +333,12 @@ static void chunk_free(weft_snapshot *snapshot, const weft__archetype *archetype
 {
     weft_world *world = snapshot->world;
     weft__memory *memory = &world->memory;
-    size_t blocks = (size_t)archetype->format->column_count * saved->slice_count;
-    for (size_t i = 0; saved->blocks != NULL && i < blocks; i++)
-        block_drop(world, saved->blocks[i]);
+    uint32_t columns = archetype->format->column_count;
+    for (uint32_t i = 0; saved->columns != NULL && i < columns; i++)
+        column_drop(world, saved->columns[i]);
     for (uint32_t i = 0; i < saved->value_count; i++)
         weft__shared_release(&world->shared, archetype->shared_components[i], saved->values[i], 1);
-    weft__free(memory, CATEGORY, saved->blocks, blocks, sizeof saved->blocks[0], 8);
+    weft__free(memory, CATEGORY, saved->columns, columns, sizeof saved->columns[0], 8);
     weft__free(memory, CATEGORY, saved->side, 1, saved->side_bytes, 64);
     weft__free(memory, CATEGORY, saved->values, saved->value_count, sizeof(uint32_t), 4);
 }

@@ -20,6 +20,14 @@ typedef struct weft__snapshot_block {
     _Alignas(16) char data[];
 } weft__snapshot_block;
 
+/* The blocks of a column of a chunk. Reference counted by the owner: a column in which no slice
+ * changed is shared as a whole, so its blocks are not touched. */
+typedef struct weft__snapshot_column {
+    uint32_t references;
+    uint32_t slice_count;
+    weft__snapshot_block *blocks[]; /* [slice]; a reference on each */
+} weft__snapshot_column;
+
 /* A chunk as it was. `side` is its side memory: versions, disabled bits and counts, chunk
  * values. */
 typedef struct weft__snapshot_chunk {
@@ -34,7 +42,7 @@ typedef struct weft__snapshot_chunk {
     uint32_t value_count;
     uint32_t *values; /* of the tuple; a reference on each is held */
     void *side;
-    weft__snapshot_block **blocks; /* [column * slice_count + slice] */
+    weft__snapshot_column **columns; /* [column]; a reference on each */
 } weft__snapshot_chunk;
 
 /* The chunks of an archetype in list order. A value. */

@@ -137,8 +137,7 @@ static void put_column(restoring *r, const weft__snapshot_chunk *saved, weft__ch
     const weft__type *value = chunk->archetype->format->types[column];
     for (uint32_t slice = 0; slice < saved->slice_count; slice++) {
         if (is_current(r, saved, chunk, type, slice)) continue;
-        const weft__snapshot_block *block =
-            saved->blocks[(size_t)column * saved->slice_count + slice];
+        const weft__snapshot_block *block = saved->columns[column]->blocks[slice];
         bool has_rows = chunk->count != 0; /* then as many as saved: see put_chunk */
         if (has_rows && value != NULL && value->needs_destruct)
             weft__type_destruct(&r->world->memory, value,

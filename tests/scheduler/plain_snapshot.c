@@ -136,7 +136,10 @@ PLAIN_TEST(snapshots_of_several_moments_and_futures_do_not_mix)
 PLAIN_TEST(only_changed_slices_are_copied)
 {
     fixture f = begin(100000);
-    weft_snapshot *first, *second;
+    weft_snapshot *first, *second, *third;
+    CHECK_OK(weft_snapshot_take(f.world, NULL, &first));
+    weft_snapshot_destroy(first);
+    uint64_t none = weft__memory_bytes(&f.world->memory, WEFT__MEMORY_SNAPSHOTS);
     CHECK_OK(weft_snapshot_take(f.world, NULL, &first));
     uint64_t all = weft__memory_bytes(&f.world->memory, WEFT__MEMORY_SNAPSHOTS);
     weft_query query =
@@ -147,11 +150,20 @@ PLAIN_TEST(only_changed_slices_are_copied)
     CHECK_OK(weft_snapshot_take(f.world, first, &second));
     uint64_t more = weft__memory_bytes(&f.world->memory, WEFT__MEMORY_SNAPSHOTS) - all;
     CHECK(more < all / 10); /* metadata and one slice */
+    CHECK_OK(weft_snapshot_take(f.world, second, &third));
+    uint64_t still = weft__memory_bytes(&f.world->memory, WEFT__MEMORY_SNAPSHOTS) - all - more;
+    CHECK(still + 512 < more); /* neither a slice nor the list of a column's slices */
     CHECK_OK(weft_snapshot_restore(f.world, first));
     CHECK_U64(*(const uint64_t *)weft_entity_get(f.world, some, f.value), 0);
     CHECK_OK(weft_snapshot_restore(f.world, second));
     CHECK_U64(*(const uint64_t *)weft_entity_get(f.world, some, f.value), 7);
+    CHECK_OK(weft_entity_set(f.world, some, f.value, &(uint64_t){9}, 8));
     weft_snapshot_destroy(first);
     weft_snapshot_destroy(second);
+    CHECK_OK(weft_snapshot_restore(f.world, third)); /* what it shared lives on */
+    CHECK_U64(*(const uint64_t *)weft_entity_get(f.world, some, f.value), 7);
+    weft_snapshot_destroy(third);
+    CHECK_U64(weft__memory_bytes(&f.world->memory, WEFT__MEMORY_SNAPSHOTS), none);
+    CHECK_OK(weft_world_validate(f.world));
     CHECK_OK(weft_world_destroy(f.world));
 }
