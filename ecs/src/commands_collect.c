@@ -101,6 +101,19 @@ static void add_to_runs(collecting *c, const weft__fold_ref *ref, uint32_t numbe
                                ref->row,   command->subject, command->op};
 }
 
+/* The same operation without a value on the next row: the usual case, taken without a look-up. */
+static bool extend_run(collecting *c, const weft__command *command)
+{
+    weft__fold_run *run = c->run;
+    if (run == NULL || c->chunk == NULL || run->op != command->op ||
+        run->subject != command->subject || command->words != 0 || run->place != c->chunk->id ||
+        run->row + run->count != c->row + 1 || !is_at(c->chunk, c->row + 1, command->entity))
+        return false;
+    c->row++;
+    run->count++;
+    return true;
+}
+
 static bool collect_segment(weft__fold *fold, uint32_t segment)
 {
     collecting c = {.fold = fold, .segment = segment};
@@ -108,6 +121,7 @@ static bool collect_segment(weft__fold *fold, uint32_t segment)
     uint32_t at = fold->first_refs[segment];
     for (weft__command *command; (command = weft__command_next(&cursor)) != NULL; at++) {
         weft__fold_ref ref;
+        if (!fold->has_chains && extend_run(&c, command)) continue;
         if (command->op == WEFT__COMMAND_SET || command->op == WEFT__COMMAND_APPEND)
             patch(fold, segment, command);
         if (weft__entity_is_deferred(command->entity))

@@ -350,3 +350,27 @@ PLAIN_TEST(the_total_time_of_a_system_is_the_sum_of_its_measured_runs)
 {
     on_workers(total_time_on);
 }
+
+/* ---- runs of rows ---- */
+
+PLAIN_TEST(runs_of_rows_with_gaps_and_repeats_play_as_recorded)
+{
+    fixture f = begin(1);
+    weft_entity rows[200];
+    weft_commands *commands;
+    make_movers(&f, 200, rows);
+    CHECK_OK(weft_commands_create(f.world, &commands));
+    for (uint32_t i = 0; i < 60; i++) CHECK_OK(weft_commands_destroy_entity(commands, rows[i]));
+    for (uint32_t i = 40; i < 80; i++) CHECK_OK(weft_commands_destroy_entity(commands, rows[i]));
+    for (uint32_t i = 70; i < 120; i++) CHECK_OK(weft_commands_add(commands, rows[i], f.marked));
+    for (uint32_t i = 120; i < 200; i += 2)
+        CHECK_OK(weft_commands_destroy_entity(commands, rows[i]));
+    CHECK_OK(weft_commands_play(commands));
+    for (uint32_t i = 0; i < 200; i++) {
+        bool is_alive = i >= 80 && (i < 120 || i % 2 == 1);
+        CHECK_U64(weft_entity_is_alive(f.world, rows[i]), is_alive);
+        if (is_alive) CHECK_U64(weft_entity_has(f.world, rows[i], f.marked), i < 120);
+    }
+    weft_commands_destroy(commands);
+    end(&f);
+}
