@@ -86,7 +86,8 @@ static inline uint32_t weft__cost_penalty(weft__cost_state *cost)
  * penalty drops by one order, to try again. `now` counts only when there is a penalty. */
 bool weft__cost_pays(weft__cost_state *cost, uint64_t predicted, uint64_t pay_off, uint64_t now);
 /* Feeds the outcome of a split: it took `wall` ticks, one worker was predicted to take `alone`;
- * whether it gained. (Not the ticks the workers were busy: a worker that lost its CPU in the middle looks busy.) */
+ * whether it gained. (Not the ticks the workers were busy: a worker that lost its CPU in the
+ * middle looks busy.) */
 bool weft__cost_judge_split(weft__cost_state *cost, uint64_t alone, uint64_t wall, uint64_t now);
 
 #endif
