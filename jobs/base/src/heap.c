@@ -1,22 +1,43 @@
 /* heap.c: allocation through the user's hook, with relaxed counters per category. The hook must be
- * told the size again on release, so callers keep counts, and no header is stored with a block. */
+ * told the size again on release, so callers keep counts, and the counters need no header. */
 #include "heap.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* glibc before 2.38 never gives a freed aligned block to the next aligned_alloc of the same size
+ * (it looks for one that is larger by the alignment), so a program that makes and frees large
+ * blocks gets fresh pages again and again: 1.8 ms instead of 0.1 for 4 MiB. From this size on the
+ * library aligns by itself, with malloc's pointer in front of the block. */
+#define OWN_ALIGNMENT_BYTES ((size_t)64 << 10)
+
+static bool aligns_by_itself(size_t bytes, size_t alignment)
+{
+    return alignment > _Alignof(max_align_t) && bytes >= OWN_ALIGNMENT_BYTES;
+}
+
 static void *allocate_libc(void *user, size_t bytes, size_t alignment)
 {
     (void)user;
     if (alignment <= _Alignof(max_align_t)) return malloc(bytes);
-    size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-    return rounded < bytes ? NULL : aligned_alloc(alignment, rounded);
+    if (bytes > SIZE_MAX - alignment) return NULL;
+    if (!aligns_by_itself(bytes, alignment))
+        return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    char *whole = malloc(bytes + alignment);
+    if (whole == NULL) return NULL;
+    /* malloc's blocks lie at multiples of 16, so at least a pointer fits in between */
+    char *block = whole + (alignment - (uintptr_t)whole % alignment);
+    memcpy(block - sizeof whole, &whole, sizeof whole);
+    return block;
 }
 
 static void release_libc(void *user, void *memory, size_t bytes, size_t alignment)
 {
-    (void)user, (void)bytes, (void)alignment;
-    free(memory);
+    (void)user;
+    char *whole = memory;
+    if (aligns_by_itself(bytes, alignment))
+        memcpy(&whole, (char *)memory - sizeof whole, sizeof whole);
+    free(whole);
 }
 
 weft_result weft__memory_init(weft__memory *memory, const weft_allocator *hook)
