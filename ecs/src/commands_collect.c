@@ -37,11 +37,15 @@ static weft__fold_ref place_created(const collecting *c, weft__command *command)
                             number % WEFT__FOLD_BLOCK_ROWS};
 }
 
+static bool is_same(weft_entity a, weft_entity b)
+{
+    return memcmp(&a, &b, sizeof a) == 0; /* one comparison of 8 bytes */
+}
+
 static bool is_at(const weft__chunk *chunk, uint32_t row, weft_entity entity)
 {
     if (row >= chunk->count) return false;
-    weft_entity there = weft__chunk_entities(chunk)[row];
-    return there.index == entity.index && there.version == entity.version;
+    return is_same(weft__chunk_entities(chunk)[row], entity);
 }
 
 /* Finds a target: a row that holds the handle is its place, so neighbours need no look-up. */
@@ -101,17 +105,39 @@ static void add_to_runs(collecting *c, const weft__fold_ref *ref, uint32_t numbe
                                ref->row,   command->subject, command->op};
 }
 
-/* The same operation without a value on the next row: the usual case, taken without a look-up. */
-static bool extend_run(collecting *c, const weft__command *command)
+/* What follows the target in a command: component, payload size, operation and flags in one
+ * word. */
+static uint64_t kind_of(const weft__command *command)
 {
-    weft__fold_run *run = c->run;
-    if (run == NULL || c->chunk == NULL || run->op != command->op ||
-        run->subject != command->subject || command->words != 0 || run->place != c->chunk->id ||
-        run->row + run->count != c->row + 1 || !is_at(c->chunk, c->row + 1, command->entity))
-        return false;
-    c->row++;
-    run->count++;
-    return true;
+    uint64_t kind;
+    static_assert(offsetof(weft__command, subject) == 8, "the rest of a command is one word");
+    memcpy(&kind, &command->subject, sizeof kind);
+    return kind;
+}
+
+/* After a command without a value on a row of a chunk: takes those that follow as long as each is
+ * the same operation on the next row, which is the usual case. Returns how many. */
+static uint32_t extend_run(collecting *c, const weft__command *command,
+                           weft__command_cursor *cursor)
+{
+    if (c->chunk == NULL || command->words != 0 || c->run->place != c->chunk->id ||
+        c->run->row + c->run->count != c->row + 1)
+        return 0;
+    const weft_entity *there = weft__chunk_entities(c->chunk) + c->row + 1;
+    const uint64_t kind = kind_of(command);
+    uint32_t most = (cursor->page->used - cursor->offset) / (uint32_t)sizeof *command, count = 0;
+    uint32_t rows = c->chunk->count - (c->row + 1);
+    if (most > cursor->left) most = cursor->left;
+    if (most > rows) most = rows;
+    const weft__command *next = command + 1; /* in the page, when there is one */
+    while (count < most && kind_of(&next[count]) == kind &&
+           is_same(next[count].entity, there[count]))
+        count++;
+    cursor->offset += count * (uint32_t)sizeof *command;
+    cursor->left -= count;
+    c->row += count;
+    c->run->count += count;
+    return count;
 }
 
 static bool collect_segment(weft__fold *fold, uint32_t segment)
@@ -121,7 +147,6 @@ static bool collect_segment(weft__fold *fold, uint32_t segment)
     uint32_t at = fold->first_refs[segment];
     for (weft__command *command; (command = weft__command_next(&cursor)) != NULL; at++) {
         weft__fold_ref ref;
-        if (!fold->has_chains && extend_run(&c, command)) continue;
         if (command->op == WEFT__COMMAND_SET || command->op == WEFT__COMMAND_APPEND)
             patch(fold, segment, command);
         if (weft__entity_is_deferred(command->entity))
@@ -130,6 +155,7 @@ static bool collect_segment(weft__fold *fold, uint32_t segment)
             return false;
         if (fold->has_chains) fold->refs[at] = ref;
         add_to_runs(&c, &ref, at);
+        if (!fold->has_chains) at += extend_run(&c, command, &cursor);
     }
     fold->run_counts[segment] = c.run_count;
     return true;

@@ -199,13 +199,35 @@ static bool fold_chained(folding *f, const weft__fold_run *run)
     return true;
 }
 
+/* One past the last of the rows from `row` on that are in the same state. */
+static uint32_t run_end(const uint8_t *states, uint32_t row, uint32_t rows)
+{
+    const uint64_t same = states[row] * UINT64_C(0x0101010101010101);
+    uint32_t end = row + 1;
+    for (uint64_t eight; end + 8 <= rows; end += 8) {
+        memcpy(&eight, states + end, sizeof eight);
+        if (eight != same) break;
+    }
+    while (end < rows && states[end] == states[row]) end++;
+    return end;
+}
+
+static uint32_t *put_rows(uint32_t *out, uint32_t row, uint32_t end)
+{
+    for (uint32_t i = 0; i < end - row; i++) out[i] = row + i;
+    return out + (end - row);
+}
+
 /* Lists the rows of every state, ascending, and those that leave. */
 static void list_rows(const folding *f)
 {
     weft__fold_touched *touched = f->touched;
     uint32_t at[WEFT__FOLD_STATES], first = touched->first_row, leaving_groups = 0;
     memset(touched->counts, 0, sizeof touched->counts);
-    for (uint32_t row = 0; row < touched->rows; row++) touched->counts[f->states[row]]++;
+    for (uint32_t row = 0, end; row < touched->rows; row = end) {
+        end = run_end(f->states, row, touched->rows);
+        touched->counts[f->states[row]] += end - row;
+    }
     touched->counts[STATE_NONE] = 0;
     touched->removed = 0;
     for (uint32_t i = STATE_DEAD; i < touched->state_count; i++) {
@@ -219,11 +241,13 @@ static void list_rows(const folding *f)
     touched->is_removed_apart = leaving_groups > 1;
     if (touched->is_removed_apart) touched->removed_first = touched->first_row;
     uint32_t *removed = f->fold->removed + touched->first_row;
-    for (uint32_t row = 0; row < touched->rows; row++) {
+    for (uint32_t row = 0, end; row < touched->rows; row = end) {
         uint32_t state = f->states[row];
+        end = run_end(f->states, row, touched->rows);
         if (state == STATE_NONE) continue;
-        f->fold->rows[at[state]++] = row;
-        if (touched->is_removed_apart && state != STATE_HOME) *removed++ = row;
+        put_rows(f->fold->rows + at[state], row, end);
+        at[state] += end - row;
+        if (touched->is_removed_apart && state != STATE_HOME) removed = put_rows(removed, row, end);
     }
 }
 

@@ -287,6 +287,10 @@ static void free_ids(weft__fold *fold, const weft__fold_touched *touched, const 
     const weft_entity *ids = touched->chunk != NULL
                                  ? weft__chunk_entities(touched->chunk)
                                  : fold->created_ids + (size_t)block * WEFT__FOLD_BLOCK_ROWS;
+    if (is_run(rows, count)) {
+        weft__directory_free_any(&fold->playback->world->directory, ids + rows[0], count);
+        return;
+    }
     for (uint32_t done = 0; done < count;) {
         uint32_t size = smaller(count - done, FREE_BATCH);
         for (uint32_t i = 0; i < size; i++) batch[i] = ids[rows[done + i]];

@@ -91,8 +91,10 @@ static bool is_sorted(const weft__command_segment *segments, uint32_t count)
 static weft_result gather(weft__playback *playback)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < playback->recorder_count; i++)
+    for (uint32_t i = 0; i < playback->recorder_count; i++) {
+        weft__commands_seal(playback->recorders[i]);
         count += playback->recorders[i]->segment_count;
+    }
     if (count == 0) return WEFT_OK;
     playback->segments = weft__scratch_take(playback->world, WEFT__SCRATCH_SEGMENTS, count,
                                             sizeof playback->segments[0]);

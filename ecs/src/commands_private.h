@@ -59,7 +59,7 @@ typedef struct weft__command_block {
 typedef struct weft__command_page {
     struct weft__command_page *next; /* later commands; kept for the next frame when unused */
     uint32_t bytes;                  /* of `data` */
-    uint32_t used;
+    uint32_t used;                   /* of the page being filled: see weft__commands_seal */
     uint64_t data[];
 } weft__command_page;
 
@@ -180,6 +180,9 @@ static inline bool weft__entity_is_deferred(weft_entity entity)
  * with. */
 void weft__commands_init(weft_commands *commands, weft_world *world, uint32_t id, uint32_t worker);
 void weft__commands_fini(weft_commands *commands);
+/* Notes how far the page being filled is used, which recording does not: before anybody walks over
+ * the commands. Recording may go on after it. */
+void weft__commands_seal(weft_commands *commands);
 /* Drops everything recorded (private chunks too when `with_rows`) and keeps the memory. */
 void weft__commands_reset(weft_commands *commands, bool with_rows);
 /* Following commands belong to `key`. */

@@ -54,8 +54,15 @@ static void drop_private_chunks(weft_commands *commands)
     }
 }
 
+void weft__commands_seal(weft_commands *commands)
+{
+    weft__command_page *page = commands->page;
+    if (page != NULL) page->used = (uint32_t)(commands->at - (char *)page->data);
+}
+
 void weft__commands_reset(weft_commands *commands, bool with_rows)
 {
+    weft__commands_seal(commands);
     if (with_rows) drop_private_chunks(commands);
     free_blocks(commands);
     for (weft__command_page *page = commands->first; page != NULL; page = page->next)
@@ -106,7 +113,7 @@ static bool next_page(weft_commands *commands)
 {
     weft__command_page *page = commands->page;
     weft__command_page *next = page == NULL ? commands->first : page->next;
-    if (page != NULL) page->used = (uint32_t)(commands->at - (char *)page->data);
+    weft__commands_seal(commands);
     if (next == NULL) {
         uint32_t bytes = page == NULL ? FIRST_PAGE_BYTES : PAGE_BYTES;
         next = weft__alloc(&commands->world->memory, WEFT__MEMORY_COMMANDS, 1, sizeof *next + bytes,
@@ -194,7 +201,6 @@ static inline weft__command *append(weft_commands *commands, weft__command_op op
         return NULL;
     weft__command *command = (weft__command *)(void *)commands->at;
     commands->at += bytes;
-    commands->page->used = (uint32_t)(commands->at - (char *)commands->page->data);
     commands->open->count++;
     commands->open->traits |= trait_of(op);
     command->op = (uint8_t)op;
