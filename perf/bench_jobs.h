@@ -27,18 +27,14 @@ typedef struct jobs_bench {
     cpu_set_t mask; /* of the owner before the benchmark */
 } jobs_bench;
 
-static inline void no_items(uint64_t begin, uint64_t end, void *user)
-{
-    (void)begin, (void)end, (void)user;
-}
-
 /* Binds the owner to the first CPU, so that it never shares one with worker 1, which is pinned to
- * the second. The peers' threads inherit the mask of their creator: they are made before. */
+ * the second, as the second threads of the peers are. Threads inherit the mask of their creator:
+ * those of the peers are made before. */
 static inline void pin_owner(jobs_bench *b)
 {
     const weft_peer *peers[2] = {weft_peer_openmp(), weft_peer_tbb()};
     for (uint32_t i = 0; i < 2; i++)
-        if (peers[i] != NULL) peers[i]->loop(b->workers, 1000, 1, no_items, b);
+        if (peers[i] != NULL) peers[i]->start(b->workers);
     sched_getaffinity(0, sizeof b->mask, &b->mask);
     cpu_set_t first;
     CPU_ZERO(&first);

@@ -1,7 +1,7 @@
 /* peer.h: OpenMP and oneTBB behind one table, for benchmarks that compare jobs with them.
  *
  * A peer that was not found when weft was configured is NULL. Both run on their own threads, which
- * spin for a while after each call; compare with care for `workers` = 1.
+ * spin for a while after each call; the harness lets them fall asleep before others are measured.
  */
 #ifndef WEFT_PERF_PEER_H
 #define WEFT_PERF_PEER_H
@@ -18,6 +18,9 @@ typedef void weft_peer_task(void *user);
 /* One peer. Constant. Every function returns when all its work is done. Threads: one caller. */
 typedef struct weft_peer {
     const char *name;
+    /* Starts the threads for `workers` and binds each but the caller to a CPU of its own, as weft's
+     * are in the benchmarks of jobs: the kernel may pack two threads onto one core. */
+    void (*start)(uint32_t workers);
     /* Covers [0, count) by calls of body. grain 0 = the peer's own choice of pieces (OpenMP:
      * static, one piece per thread; oneTBB: auto_partitioner), else pieces of `grain`, dealt
      * dynamically. */

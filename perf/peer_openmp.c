@@ -2,6 +2,30 @@
  */
 #include "peer.h"
 
+#include <omp.h>
+#include <sched.h>
+
+static size_t nth_cpu(const cpu_set_t *allowed, int n)
+{
+    n %= CPU_COUNT(allowed);
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, allowed) && n-- == 0) return cpu;
+    return 0;
+}
+
+static void start(uint32_t workers)
+{
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+#pragma omp parallel num_threads((int)workers)
+    if (omp_get_thread_num() != 0) {
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(nth_cpu(&allowed, omp_get_thread_num()), &one);
+        sched_setaffinity(0, sizeof one, &one);
+    }
+}
+
 static void loop(uint32_t workers, uint64_t count, uint64_t grain, weft_peer_body *body, void *user)
 {
     if (grain == 0) {
@@ -51,6 +75,6 @@ static uint64_t fib(uint32_t workers, uint32_t n)
 
 const weft_peer *weft_peer_openmp(void)
 {
-    static const weft_peer peer = {"openmp", loop, spawn, fib};
+    static const weft_peer peer = {"openmp", start, loop, spawn, fib};
     return &peer;
 }

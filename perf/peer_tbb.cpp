@@ -4,20 +4,51 @@
 #include "peer.h"
 
 #include <memory>
+#include <sched.h>
 #include <tbb/tbb.h>
 
 namespace
 {
+// Binds the threads that enter an arena, each once; the CPUs are those of who made it.
+class binder : public tbb::task_scheduler_observer
+{
+    cpu_set_t allowed;
+
+  public:
+    explicit binder(tbb::task_arena &of) : tbb::task_scheduler_observer(of)
+    {
+        if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) observe(true);
+    }
+    void on_scheduler_entry(bool is_worker) override
+    {
+        thread_local bool is_bound = false;
+        if (!is_worker || is_bound) return;
+        is_bound = true;
+        int n = tbb::this_task_arena::current_thread_index() % CPU_COUNT(&allowed);
+        for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+            if (!CPU_ISSET(cpu, &allowed) || n-- != 0) continue;
+            cpu_set_t one;
+            CPU_ZERO(&one);
+            CPU_SET(cpu, &one);
+            sched_setaffinity(0, sizeof one, &one);
+        }
+    }
+};
+
 std::unique_ptr<tbb::task_arena> arena;
+std::unique_ptr<binder> bound;
 std::unique_ptr<tbb::global_control> control;
 uint32_t arena_workers = 0;
 
-tbb::task_arena &arena_of(uint32_t workers)
+tbb::task_arena &arena_of(uint32_t workers, bool is_binding = false)
 {
-    if (!arena || arena_workers != workers) {
+    if (!arena || arena_workers != workers || (is_binding && !bound)) {
         control = std::make_unique<tbb::global_control>(
             tbb::global_control::max_allowed_parallelism, workers);
+        bound.reset();
         arena = std::make_unique<tbb::task_arena>(static_cast<int>(workers));
+        arena->initialize();
+        if (is_binding) bound = std::make_unique<binder>(*arena);
         arena_workers = workers;
     }
     return *arena;
@@ -34,6 +65,13 @@ void loop(uint32_t workers, uint64_t count, uint64_t grain, weft_peer_body *body
             tbb::parallel_for(range(0, count, grain), run, tbb::simple_partitioner());
         }
     });
+}
+
+void start(uint32_t workers)
+{
+    arena_of(workers, true);
+    loop(
+        workers, 1000, 1, [](uint64_t, uint64_t, void *) {}, nullptr);
 }
 
 void spawn(uint32_t workers, uint32_t count, weft_peer_task *task, void *user)
@@ -61,7 +99,7 @@ uint64_t fib(uint32_t workers, uint32_t n)
     return arena_of(workers).execute([=] { return fib_task(n); });
 }
 
-const weft_peer peer = {"tbb", loop, spawn, fib};
+const weft_peer peer = {"tbb", start, loop, spawn, fib};
 } // namespace
 
 extern "C" const weft_peer *weft_peer_tbb(void)

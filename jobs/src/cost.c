@@ -1,11 +1,14 @@
-/* cost.c: the learning side of cost.h: the moving average and the penalty of splits that did not
+/* cost.c: the learning side of cost.h: the moving average, and the pause after splits that did not
  * gain. Plain arithmetic on relaxed words: two threads that learn at once lose one sample, which
  * does no harm. */
 #include "cost.h"
 
-#define PENALTY_MAX 6u      /* 64 times the normal pay-off */
-#define RETRY_UNIT_BITS 20u /* retry times count 2^20 ticks, about 0.3 ms */
-#define RETRY_UNITS 32u     /* pause after the first failure */
+#define RETRY_UNIT_BITS 16u /* retry times count 2^16 ticks, about 20 us, modulo 2^40 */
+#define RETRY_MASK ((UINT64_C(1) << 40) - 1)
+#define REGRET_SHARE 64u /* a pause is at least so many times what the try lost: 1.6 % */
+#define FAILURES_MAX 4u  /* the pause doubles with each failure in a row up to this one ... */
+#define PAUSE_GROWN_TICKS (UINT64_C(1) << 26) /* ... and while it is below about 20 ms */
+#define PAUSE_MAX_TICKS (UINT64_C(1) << 32)   /* about 1 s */
 
 void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count)
 {
@@ -23,29 +26,36 @@ void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count)
     at_store_rlx(&cost->x_item, next); /* relaxed: an estimate */
 }
 
-static void set_penalty(weft__cost_state *cost, uint32_t penalty, uint64_t now)
+/* How long to run inline after the `failures`-th try in a row that did not gain. */
+static uint64_t pause_after(uint32_t failures, uint64_t alone, uint64_t wall)
 {
-    uint64_t retry = (now >> RETRY_UNIT_BITS) + ((uint64_t)RETRY_UNITS << penalty);
-    uint64_t runs = at_load_rlx(&cost->x_history) & 0xFFFF; /* relaxed: an estimate */
-    at_store_rlx(&cost->x_history, retry << 24 | (uint64_t)penalty << 16 | runs); /* relaxed: so */
+    uint64_t regret = alone / 64 + (wall > alone ? wall - alone : 0);
+    if (regret > PAUSE_MAX_TICKS / REGRET_SHARE) return PAUSE_MAX_TICKS;
+    uint64_t least = regret * REGRET_SHARE, grown = least << (failures - 1);
+    if (grown > PAUSE_GROWN_TICKS) grown = PAUSE_GROWN_TICKS;
+    return grown > least ? grown : least;
 }
 
 bool weft__cost_pays(weft__cost_state *cost, uint64_t predicted, uint64_t pay_off, uint64_t now)
 {
     if (predicted < pay_off) return false;
-    uint32_t penalty = weft__cost_penalty(cost);
-    if (penalty == 0) return true;
+    if (weft__cost_failures(cost) == 0) return true;
     uint64_t retry = at_load_rlx(&cost->x_history) >> 24; /* relaxed: an estimate */
-    if (now >> RETRY_UNIT_BITS >= retry) set_penalty(cost, --penalty, now);
-    return predicted >> penalty >= pay_off;
+    return (((now >> RETRY_UNIT_BITS) - retry) & RETRY_MASK) <= RETRY_MASK / 2;
 }
 
 bool weft__cost_judge_split(weft__cost_state *cost, uint64_t alone, uint64_t wall, uint64_t now)
 {
     bool has_gained = wall < alone - alone / 16;
-    uint32_t penalty = weft__cost_penalty(cost);
-    if (!has_gained && penalty < PENALTY_MAX) penalty++;
-    if (has_gained && penalty == 0) return true;
-    set_penalty(cost, has_gained ? penalty - 1 : penalty, now);
+    uint32_t failures = weft__cost_failures(cost);
+    if (has_gained && failures == 0) return true;
+    if (has_gained)
+        failures = 0;
+    else if (failures < FAILURES_MAX)
+        failures++;
+    uint64_t retry = has_gained ? 0 : now + pause_after(failures, alone, wall);
+    uint64_t runs = at_load_rlx(&cost->x_history) & 0xFFFF; /* relaxed: an estimate */
+    uint64_t units = (retry >> RETRY_UNIT_BITS) + 1;        /* rounded up */
+    at_store_rlx(&cost->x_history, units << 24 | (uint64_t)failures << 16 | runs); /* relaxed: so */
     return has_gained;
 }

@@ -4,8 +4,9 @@
  * is below the pay-off runs inline: waking a sleeping worker costs the waker about 5 us and
  * gains nothing before the sleeper runs; handing a part to a spinning worker costs two cache
  * misses. Small loops are timed only now and then (two clock reads are 20 ns). A loop that was
- * split and did not gain (the other core is busy, the memory bus is full) raises its own pay-off
- * for a while.
+ * split and did not gain (the other core is busy, the memory bus is full) runs inline for 64 times
+ * what the try lost, longer when it fails again and again: tries that fail cost at most 1.6 % of
+ * the time, and one that loses little comes back soon.
  *
  * A cost belongs to one loop of the caller. Its words are atomic (relaxed: they are estimates) so
  * that the same loop may run from two jobs at once. */
@@ -32,7 +33,8 @@ typedef struct weft__cost_limits {
 /* How weft_job_cost.opaque is used. Shared atomic, relaxed. */
 typedef struct weft__cost_state {
     weft_a64 x_item;    /* ticks of one item << 10; 0: unknown */
-    weft_a64 x_history; /* {retry time:40 | penalty:8 | runs:16}; penalty: shift of the pay-off */
+    weft_a64 x_history; /* {retry time:40 | failures:8 | runs:16}; failures: splits in a row that
+                           did not gain; with none the retry time says nothing */
 } weft__cost_state;
 
 static_assert(sizeof(weft__cost_state) == sizeof(weft_job_cost), "it lives in weft_job_cost");
@@ -75,15 +77,14 @@ static inline bool weft__cost_is_remeasured(weft__cost_state *cost, uint64_t pre
 /* Feeds a measurement: `ticks` of work for `count` items. */
 void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count);
 
-/* How many binary orders the pay-off of this loop is raised. */
-static inline uint32_t weft__cost_penalty(weft__cost_state *cost)
+/* How many splits in a row did not gain. */
+static inline uint32_t weft__cost_failures(weft__cost_state *cost)
 {
     return (uint32_t)(at_load_rlx(&cost->x_history) >> 16) & 0xFF; /* relaxed: an estimate */
 }
 
-/* Whether splitting `predicted` ticks of work pays, given the normal pay-off. A loop that did not
- * gain lately must promise more; after a while (about 10 ms, doubled for each failure in a row) the
- * penalty drops by one order, to try again. `now` counts only when there is a penalty. */
+/* Whether splitting `predicted` ticks of work pays, given the pay-off. A loop that did not gain
+ * lately waits for its retry time. `now` counts only when there are failures. */
 bool weft__cost_pays(weft__cost_state *cost, uint64_t predicted, uint64_t pay_off, uint64_t now);
 /* Feeds the outcome of a split: it took `wall` ticks, one worker was predicted to take `alone`;
  * whether it gained. (Not the ticks the workers were busy: a worker that lost its CPU in the

@@ -188,7 +188,7 @@ bool weft__worker_pays_off(weft_job_context *worker, weft__cost_state *cost, uin
     /* relaxed: a guess about the next moment */
     bool is_awake = at_load_rlx(&pool->wake.x_searching) != 0;
     uint64_t pay_off = is_awake ? pool->limits.awake_ticks : pool->limits.asleep_ticks;
-    uint64_t now = weft__cost_penalty(cost) != 0 ? weft__ticks_now(&pool->ticks) : 0;
+    uint64_t now = weft__cost_failures(cost) != 0 ? weft__ticks_now(&pool->ticks) : 0;
     return weft__cost_pays(cost, predicted, pay_off, now);
 }
 

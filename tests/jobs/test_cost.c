@@ -58,35 +58,81 @@ Test(cost, tiny_loops_are_timed_once_in_sixteen_runs)
     CHECK_U64(large, 160);
 }
 
-Test(cost, a_split_that_does_not_gain_raises_the_pay_off_for_a_while)
+/* Ticks from a judgement at `now` until the loop may be split again. */
+static uint64_t pause_from(uint64_t now)
+{
+    uint64_t begun = now;
+    while (!weft__cost_pays(state(), 1000, 1000, now)) now += 1 << 14;
+    return now - begun;
+}
+
+Test(cost, only_loops_above_the_pay_off_are_split)
 {
     CHECK(weft__cost_pays(state(), 1000, 1000, 0));
     CHECK(!weft__cost_pays(state(), 999, 1000, 0));
-    CHECK(!weft__cost_judge_split(state(), 1000, 990, 0));
-    CHECK(!weft__cost_pays(state(), 1900, 1000, 1000000));
-    CHECK(weft__cost_pays(state(), 2000, 1000, 1000000));
-    CHECK(weft__cost_pays(state(), 1000, 1000, 1000000000)); /* later: it is tried again */
 }
 
-Test(cost, each_failure_in_a_row_doubles_the_pause)
+Test(cost, a_split_that_does_not_gain_pauses_for_64_times_its_loss)
 {
-    uint64_t now = 0, pause = 0;
-    for (uint32_t failures = 1; failures <= 3; failures++) {
-        uint64_t begun = now;
-        weft__cost_judge_split(state(), 1000, 2000, now);
-        while (!weft__cost_pays(state(), (uint64_t)1000 << (failures - 1), 1000, now))
-            now += 1 << 20;
-        CHECK(now - begun > pause);
-        pause = now - begun;
-        weft__cost_judge_split(state(), 1000, 2000, now); /* the try fails, too */
+    const uint64_t now = UINT64_C(1) << 50;
+    CHECK(!weft__cost_judge_split(state(), 640000, 1640000, now));
+    CHECK(!weft__cost_pays(state(), 1u << 30, 1000, now)); /* however much it promises */
+    uint64_t pause = pause_from(now);
+    CHECK(pause >= 64 * (10000 + 1000000));
+    CHECK(pause <= 64 * (10000 + 1000000) + (2 << 16));
+}
+
+Test(cost, tries_that_fail_cost_a_sixtieth_of_the_time_at_most)
+{
+    static const uint64_t losses[] = {0, 1000, 100000, 10000000, 60000000};
+    for (uint32_t i = 0; i < sizeof losses / sizeof *losses; i++) {
+        cost = (weft_job_cost){0};
+        uint64_t now = 1000, lost = 0;
+        for (uint32_t k = 0; k < 20; k++) {
+            CHECK(!weft__cost_judge_split(state(), 600000, 600000 + losses[i], now));
+            lost += losses[i];
+            now += pause_from(now);
+        }
+        CHECK(lost * 60 <= now);
+        CHECK(now <= 20 * (losses[i] * 64 + (1 << 26) + (2 << 16))); /* and it does come back */
     }
 }
 
-Test(cost, splits_that_gain_clear_the_penalty)
+Test(cost, each_failure_in_a_row_doubles_the_pause_up_to_a_bound)
 {
-    for (uint32_t i = 0; i < 20; i++) weft__cost_judge_split(state(), 1000, 1000, 0);
-    CHECK(!weft__cost_pays(state(), 63999, 1000, 0));
-    CHECK(weft__cost_pays(state(), 64000, 1000, 0));
-    for (uint32_t i = 0; i < 6; i++) CHECK(weft__cost_judge_split(state(), 1000, 500, 0));
+    uint64_t now = 0, pause = 0;
+    for (uint32_t failures = 1; failures <= 4; failures++) {
+        weft__cost_judge_split(state(), 640000, 690000, now);
+        uint64_t next = pause_from(now);
+        CHECK(next > pause + pause / 2);
+        now += pause = next;
+    }
+    weft__cost_judge_split(state(), 640000, 690000, now);
+    CHECK(pause_from(now) <= pause + (2 << 16));
+}
+
+Test(cost, a_try_interrupted_for_long_is_repeated_after_about_a_second)
+{
+    weft__cost_judge_split(state(), 640000, UINT64_C(1) << 60, 0);
+    uint64_t pause = pause_from(0);
+    CHECK(pause > UINT64_C(1) << 31 && pause < UINT64_C(1) << 33);
+}
+
+Test(cost, the_retry_time_outlives_the_wrap_of_its_field)
+{
+    const uint64_t now = (UINT64_C(1) << 56) - 1000; /* the field wraps during the pause */
+    weft__cost_judge_split(state(), 640000, 740000, now);
+    CHECK(!weft__cost_pays(state(), 1000, 1000, now));
+    CHECK(!weft__cost_pays(state(), 1000, 1000, now + 2000));
+    CHECK(weft__cost_pays(state(), 1000, 1000, now + 100000000));
+}
+
+Test(cost, a_split_that_gains_ends_the_pauses)
+{
+    for (uint32_t i = 0; i < 20; i++) CHECK(!weft__cost_judge_split(state(), 640000, 640000, 0));
+    CHECK(!weft__cost_pays(state(), 1000000, 1000, 0));
+    CHECK(weft__cost_judge_split(state(), 640000, 320000, 0));
     CHECK(weft__cost_pays(state(), 1000, 1000, 0));
+    CHECK(!weft__cost_judge_split(state(), 640000, 640000, 0)); /* counts as the first again */
+    CHECK(pause_from(0) <= 64 * 10000 + (2 << 16));
 }
