@@ -75,8 +75,8 @@ static void *vector_next(weft_blob_builder *b, vector *v, size_t item_bytes)
 {
     if (v->count == v->capacity) {
         uint64_t capacity = v->capacity == 0 ? 32 : v->capacity * 2;
-        void *items = weft__realloc(&b->store->memory, WEFT__MEMORY_SNAPSHOTS, v->items,
-                                    v->capacity, capacity, item_bytes, 8);
+        void *items = weft__realloc(b->store->memory, WEFT__MEMORY_BLOBS, v->items, v->capacity,
+                                    capacity, item_bytes, 8);
         if (items == NULL) return NULL;
         v->items = items;
         v->capacity = capacity;
@@ -86,13 +86,13 @@ static void *vector_next(weft_blob_builder *b, vector *v, size_t item_bytes)
 
 static void vector_free(weft_blob_builder *b, vector *v, size_t item_bytes)
 {
-    weft__free(&b->store->memory, WEFT__MEMORY_SNAPSHOTS, v->items, v->capacity, item_bytes, 8);
+    weft__free(b->store->memory, WEFT__MEMORY_BLOBS, v->items, v->capacity, item_bytes, 8);
     *v = (vector){0};
 }
 
 static void free_chunk(weft_blob_builder *b, chunk *c)
 {
-    weft__free(&b->store->memory, WEFT__MEMORY_SNAPSHOTS, c->memory, c->capacity, 1,
+    weft__free(b->store->memory, WEFT__MEMORY_BLOBS, c->memory, c->capacity, 1,
                WEFT_BLOB_ALIGNMENT_MAX);
     c->memory = NULL;
 }
@@ -105,8 +105,8 @@ static weft_result add_chunk(weft_blob_builder *b, uint64_t end)
     if (capacity < CHUNK_BYTES_MIN) capacity = CHUNK_BYTES_MIN;
     if (capacity < 2 * b->end) capacity = 2 * b->end;
     capacity = weft__blob_reserve(capacity);
-    char *memory = weft__alloc(&b->store->memory, WEFT__MEMORY_SNAPSHOTS, capacity, 1,
-                               WEFT_BLOB_ALIGNMENT_MAX);
+    char *memory =
+        weft__alloc(b->store->memory, WEFT__MEMORY_BLOBS, capacity, 1, WEFT_BLOB_ALIGNMENT_MAX);
     if (memory == NULL) return WEFT_OUT_OF_MEMORY;
     b->chunks[b->chunk_count++] = (chunk){memory, b->end, b->end, capacity};
     return WEFT_OK;
@@ -218,7 +218,7 @@ weft_result weft_blob_builder_create(weft_blob_store *store, const weft_blob_typ
         return WEFT_INVALID_ARGUMENT;
     }
     *out = NULL;
-    weft_blob_builder *b = weft__alloc(&store->memory, WEFT__MEMORY_SNAPSHOTS, 1, sizeof *b, 8);
+    weft_blob_builder *b = weft__alloc(store->memory, WEFT__MEMORY_BLOBS, 1, sizeof *b, 8);
     if (b == NULL) return WEFT_OUT_OF_MEMORY;
     *b = (weft_blob_builder){0};
     b->store = store;
@@ -245,7 +245,7 @@ void weft_blob_builder_destroy(weft_blob_builder *b)
     vector_free(b, &b->extents, sizeof(weft__blob_extent));
     vector_free(b, &b->pointers, sizeof(pointer_patch));
     vector_free(b, &b->known, sizeof(weft__blob_hash_block));
-    weft__free(&b->store->memory, WEFT__MEMORY_SNAPSHOTS, b, 1, sizeof *b, 8);
+    weft__free(b->store->memory, WEFT__MEMORY_BLOBS, b, 1, sizeof *b, 8);
 }
 
 void *weft_blob_builder_root(weft_blob_builder *b)

@@ -80,7 +80,7 @@ weft_result weft__blob_block_create(weft_blob_store *store, size_t bytes, weft__
     if (bytes > BLOB_BYTES_MAX) return WEFT_OUT_OF_MEMORY;
     if (!store->protects) {
         out->reserved_bytes = weft__blob_reserve(bytes);
-        out->memory = weft__alloc(&store->memory, WEFT__MEMORY_SNAPSHOTS, out->reserved_bytes, 1,
+        out->memory = weft__alloc(store->memory, WEFT__MEMORY_BLOBS, out->reserved_bytes, 1,
                                   WEFT_BLOB_ALIGNMENT_MAX);
         return out->memory != NULL ? WEFT_OK : WEFT_OUT_OF_MEMORY;
     }
@@ -88,7 +88,7 @@ weft_result weft__blob_block_create(weft_blob_store *store, size_t bytes, weft__
     out->reserved_bytes = bits_align_up(bytes, PAGE_BYTES);
     out->memory = store->os->map(store->os->user, out->reserved_bytes, PAGE_BYTES);
     if (out->memory == NULL) return WEFT_OUT_OF_MEMORY;
-    weft__memory_count(&store->memory, WEFT__MEMORY_SNAPSHOTS, (int64_t)out->reserved_bytes);
+    weft__memory_count(store->memory, WEFT__MEMORY_BLOBS, (int64_t)out->reserved_bytes);
     return WEFT_OK;
 }
 
@@ -96,13 +96,12 @@ void weft__blob_block_destroy(weft_blob_store *store, weft__blob_block *block)
 {
     if (block->memory == NULL) return;
     if (block->backing == BLOB_HEAP) {
-        weft__free(&store->memory, WEFT__MEMORY_SNAPSHOTS, block->memory, block->reserved_bytes, 1,
+        weft__free(store->memory, WEFT__MEMORY_BLOBS, block->memory, block->reserved_bytes, 1,
                    WEFT_BLOB_ALIGNMENT_MAX);
     } else {
         store->os->unmap(store->os->user, block->memory, block->reserved_bytes);
         if (block->backing == BLOB_PAGES) {
-            weft__memory_count(&store->memory, WEFT__MEMORY_SNAPSHOTS,
-                               -(int64_t)block->reserved_bytes);
+            weft__memory_count(store->memory, WEFT__MEMORY_BLOBS, -(int64_t)block->reserved_bytes);
         }
     }
     block->memory = NULL;
@@ -116,7 +115,7 @@ static weft_result add_segment_locked(weft_blob_store *store, uint32_t segment)
     if (at_plain(&store->x_segments[segment]) != NULL) return WEFT_OK;
     const size_t count = (size_t)BLOB_SEGMENT_FIRST << segment;
     blob_slot *slots =
-        weft__alloc_zeroed(&store->memory, WEFT__MEMORY_SNAPSHOTS, count, sizeof *slots, 8);
+        weft__alloc_zeroed(store->memory, WEFT__MEMORY_BLOBS, count, sizeof *slots, 8);
     if (slots == NULL) return WEFT_OUT_OF_MEMORY;
     /* All of them now: from S1 on an invented handle may look at any. */
     for (size_t i = 0; i < count; i++) at_init(&slots[i].x_state, STATE(1, 0));
@@ -149,8 +148,7 @@ static weft_result grow_buckets_locked(weft_blob_store *store)
 {
     if (store->stats.blob_count < store->bucket_count) return WEFT_OK;
     uint32_t count = store->bucket_count * 2;
-    uint32_t *buckets =
-        weft__alloc(&store->memory, WEFT__MEMORY_SNAPSHOTS, count, sizeof *buckets, 8);
+    uint32_t *buckets = weft__alloc(store->memory, WEFT__MEMORY_BLOBS, count, sizeof *buckets, 8);
     if (buckets == NULL) return WEFT_OUT_OF_MEMORY;
     memset(buckets, 0xff, count * sizeof *buckets);
     for (uint32_t i = 0; i < store->bucket_count; i++) {
@@ -160,7 +158,7 @@ static weft_result grow_buckets_locked(weft_blob_store *store)
             next = slot->next, slot->next = *head, *head = index;
         }
     }
-    weft__free(&store->memory, WEFT__MEMORY_SNAPSHOTS, store->buckets, store->bucket_count,
+    weft__free(store->memory, WEFT__MEMORY_BLOBS, store->buckets, store->bucket_count,
                sizeof *buckets, 8);
     store->buckets = buckets;
     store->bucket_count = count;
@@ -264,26 +262,23 @@ static void remove_locked(weft_blob_store *store, uint32_t index, uint32_t gener
 
 /* ---- public ---- */
 
-weft_result weft_blob_store_create(const weft_blob_store_desc *desc, weft_blob_store **out)
+weft_result weft__blob_store_make(weft__memory *memory, const weft__memory *own, const weft_os *os,
+                                  uint32_t protection, weft_blob_store **out)
 {
-    if (desc == NULL || out == NULL || desc->protection > WEFT_BLOB_PROTECT_NEVER) {
-        return WEFT_INVALID_ARGUMENT;
-    }
-    *out = NULL;
-    weft__memory memory;
-    weft_result result = weft__memory_init(&memory, &desc->allocator);
-    if (result != WEFT_OK) return result;
-    weft_blob_store *store =
-        weft__alloc_zeroed(&memory, WEFT__MEMORY_SNAPSHOTS, 1, sizeof *store, 8);
+    weft__memory copy;
+    if (memory == NULL) copy = *own;
+    weft_blob_store *store = weft__alloc_zeroed(memory != NULL ? memory : &copy, WEFT__MEMORY_BLOBS,
+                                                1, sizeof *store, _Alignof(weft_blob_store));
     if (store == NULL) return WEFT_OUT_OF_MEMORY;
-    store->memory = memory;
-    store->os = desc->os != NULL ? desc->os : weft__os_default();
-    store->protects = desc->protection == WEFT_BLOB_PROTECT_ALWAYS ||
-                      (desc->protection == WEFT_BLOB_PROTECT_CHECKED && WEFT_IS_CHECKED);
+    if (memory == NULL) store->own_memory = copy;
+    store->memory = memory != NULL ? memory : &store->own_memory;
+    store->os = os != NULL ? os : weft__os_default();
+    store->protects = protection == WEFT_BLOB_PROTECT_ALWAYS ||
+                      (protection == WEFT_BLOB_PROTECT_CHECKED && WEFT_IS_CHECKED);
     store->free_first = BLOB_NO_SLOT;
     store->bucket_count = BUCKETS_FIRST;
-    store->buckets = weft__alloc(&store->memory, WEFT__MEMORY_SNAPSHOTS, BUCKETS_FIRST,
-                                 sizeof *store->buckets, 8);
+    store->buckets =
+        weft__alloc(store->memory, WEFT__MEMORY_BLOBS, BUCKETS_FIRST, sizeof *store->buckets, 8);
     if (store->buckets == NULL) {
         weft_blob_store_destroy(store);
         return WEFT_OUT_OF_MEMORY;
@@ -293,6 +288,18 @@ weft_result weft_blob_store_create(const weft_blob_store_desc *desc, weft_blob_s
     return WEFT_OK;
 }
 
+weft_result weft_blob_store_create(const weft_blob_store_desc *desc, weft_blob_store **out)
+{
+    if (desc == NULL || out == NULL || desc->protection > WEFT_BLOB_PROTECT_NEVER) {
+        return WEFT_INVALID_ARGUMENT;
+    }
+    *out = NULL;
+    weft__memory memory;
+    weft_result result = weft__memory_init(&memory, &desc->allocator);
+    if (result != WEFT_OK) return result;
+    return weft__blob_store_make(NULL, &memory, desc->os, desc->protection, out);
+}
+
 void weft_blob_store_destroy(weft_blob_store *store)
 {
     if (store == NULL) return;
@@ -300,13 +307,14 @@ void weft_blob_store_destroy(weft_blob_store *store)
         weft__blob_block_destroy(store, &slot_at(store, i)->block);
     }
     for (uint32_t i = 0; i < BLOB_SEGMENTS; i++) {
-        weft__free(&store->memory, WEFT__MEMORY_SNAPSHOTS, at_plain(&store->x_segments[i]),
+        weft__free(store->memory, WEFT__MEMORY_BLOBS, at_plain(&store->x_segments[i]),
                    (size_t)BLOB_SEGMENT_FIRST << i, sizeof(blob_slot), 8);
     }
-    weft__free(&store->memory, WEFT__MEMORY_SNAPSHOTS, store->buckets, store->bucket_count,
+    weft__free(store->memory, WEFT__MEMORY_BLOBS, store->buckets, store->bucket_count,
                sizeof *store->buckets, 8);
-    weft__memory memory = store->memory; /* the hook outlives the store that it frees */
-    weft__free(&memory, WEFT__MEMORY_SNAPSHOTS, store, 1, sizeof *store, 8);
+    weft__memory own = store->own_memory; /* the hook outlives the store that it frees */
+    weft__memory *memory = store->memory == &store->own_memory ? &own : store->memory;
+    weft__free(memory, WEFT__MEMORY_BLOBS, store, 1, sizeof *store, _Alignof(weft_blob_store));
 }
 
 weft_result weft_blob_store_stats_get(weft_blob_store *store, weft_blob_store_stats *out)

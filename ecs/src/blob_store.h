@@ -40,7 +40,8 @@ typedef struct blob_slot {
 /* Owner: the caller of weft_blob_store_create. Any thread may use it. */
 struct weft_blob_store {
     /* constant after create */
-    weft__memory memory;
+    weft__memory *memory; /* of the world, or own_memory */
+    weft__memory own_memory;
     const weft_os *os;
     bool protects;
     /* shared atomic */
@@ -53,6 +54,10 @@ struct weft_blob_store {
     uint32_t bucket_count;
     weft_blob_store_stats stats;
 };
+
+/* A store that takes its memory from `memory`, which outlives it; NULL: from a copy of `own`. */
+weft_result weft__blob_store_make(weft__memory *memory, const weft__memory *own, const weft_os *os,
+                                  uint32_t protection, weft_blob_store **out);
 
 /* A block of `bytes` bytes, not zeroed, for a blob that will be protected if the store does so. */
 weft_result weft__blob_block_create(weft_blob_store *store, size_t bytes, weft__blob_block *out);

@@ -2,6 +2,7 @@
  * is in world_private.h; every other subject has its own file. */
 #include "world_private.h"
 
+#include "blob_store.h"
 #include "query_registry.h"
 #include "structure.h"
 
@@ -125,6 +126,7 @@ static void storage_fini(weft_world *world)
     weft__parts_fini(&world->parts, &world->memory);
     weft__units_fini(&world->units);
     weft__directory_fini(&world->directory);
+    weft_blob_store_destroy(world->blobs); /* last: destructors of components may release blobs */
 }
 
 weft_result weft_world_create(const weft_world_desc *desc, weft_world **out)
@@ -180,6 +182,15 @@ weft_job_pool *weft_world_pool(const weft_world *world)
     return world == NULL ? NULL : world->pool;
 }
 
+weft_blob_store *weft_world_blobs(weft_world *world)
+{
+    if (world == NULL || world->blobs != NULL) return world == NULL ? NULL : world->blobs;
+    weft_result result = weft__blob_store_make(&world->memory, NULL, world->desc.os,
+                                               WEFT_BLOB_PROTECT_CHECKED, &world->blobs);
+    if (result != WEFT_OK) weft__error_memory(world, "weft_world_blobs");
+    return world->blobs;
+}
+
 uint32_t weft_world_version(const weft_world *world)
 {
     return world == NULL ? 0 : world->version;
@@ -207,12 +218,13 @@ static void stats_memory(const weft_world *world, weft_world_stats *out)
     out->bytes_buffers = weft__memory_bytes(memory, WEFT__MEMORY_BUFFERS);
     out->bytes_commands = weft__memory_bytes(memory, WEFT__MEMORY_COMMANDS);
     out->bytes_systems = weft__memory_bytes(memory, WEFT__MEMORY_SYSTEMS);
+    out->bytes_blobs = weft__memory_bytes(memory, WEFT__MEMORY_BLOBS);
     for (int i = 0; i < WEFT__MEMORY_CATEGORY_COUNT; i++)
         out->bytes_total += weft__memory_bytes(memory, (weft__memory_category)i);
     out->bytes_other = out->bytes_total - out->bytes_entities - out->bytes_chunks -
                        out->bytes_metadata - out->bytes_types - out->bytes_queries -
                        out->bytes_shared - out->bytes_buffers - out->bytes_commands -
-                       out->bytes_systems;
+                       out->bytes_systems - out->bytes_blobs;
     out->allocations = at_load_rlx(&memory->x_allocations); /* relaxed: a statistic */
 }
 

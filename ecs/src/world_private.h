@@ -21,7 +21,6 @@ typedef enum weft__extension_slot {
     WEFT__EXTENSION_SCHEDULER,
     WEFT__EXTENSION_COMMANDS,
     WEFT__EXTENSION_SNAPSHOTS,
-    WEFT__EXTENSION_BLOBS,
     WEFT__EXTENSION_OTHER,
     WEFT__EXTENSION_COUNT
 } weft__extension_slot;
@@ -74,6 +73,7 @@ struct weft_world {
     weft__shared shared;           /* shared values */
     struct weft__queries *queries; /* query_registry.h */
     struct weft__names *names;     /* debug names of entities; NULL until used */
+    weft_blob_store *blobs;        /* NULL until asked for */
 
     uint32_t *type_names; /* hash table of type ids by name */
     uint32_t type_name_mask;

@@ -16,6 +16,7 @@ extern "C" {
 #endif
 
 typedef struct weft_world weft_world;
+typedef struct weft_blob_store weft_blob_store; /* <weft/blob.h> */
 
 /* An entity: 32-bit index and 32-bit version; {0, 0} is null. A version is odd while the entity
  * lives and never comes back for an index. Compare both fields; never order versions. */
@@ -83,6 +84,11 @@ WEFT_API const weft_error *weft_world_error(const weft_world *world);
 /* The pool the world runs on; owned by the world unless it was lent. Threads: any. */
 WEFT_API weft_job_pool *weft_world_pool(const weft_world *world);
 
+/* The blob store of the world (<weft/blob.h>): made on first use with the world's memory hook, gone
+ * with the world, after the last destructor of a component. NULL when memory ends
+ * (weft_world_error). Threads: owner; the store itself is safe from any thread. */
+WEFT_API weft_blob_store *weft_world_blobs(weft_world *world);
+
 /* Checks every invariant of the storage (reads everything). WEFT_OK, or WEFT_CORRUPT with the first
  * broken invariant in weft_world_error. Threads: owner, world idle. Cost: O(entities + metadata).
  */
@@ -122,6 +128,7 @@ typedef struct weft_world_stats {
     uint64_t bytes_other;
     uint64_t bytes_total;
     uint64_t allocations; /* successful calls of the allocator hook since creation */
+    uint64_t bytes_blobs; /* the world's blob store; mapped files are not counted */
 } weft_world_stats;
 
 /* Threads: owner. Cost: O(archetypes). */

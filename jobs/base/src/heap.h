@@ -22,7 +22,8 @@ typedef enum weft__memory_category {
     WEFT__MEMORY_BUFFERS,   /* spilled dynamic buffers */
     WEFT__MEMORY_COMMANDS,  /* command buffers and playback scratch */
     WEFT__MEMORY_SYSTEMS,   /* systems, schedule */
-    WEFT__MEMORY_SNAPSHOTS, /* snapshots, blobs */
+    WEFT__MEMORY_SNAPSHOTS, /* snapshots */
+    WEFT__MEMORY_BLOBS,     /* blob stores and their blobs, mapped files not counted */
     WEFT__MEMORY_OTHER,
     WEFT__MEMORY_CATEGORY_COUNT
 } weft__memory_category;
