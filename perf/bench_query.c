@@ -1,5 +1,5 @@
-/* bench_query.c: queries: walking many archetypes, making queries, filters, enable bits, shared
- * values, indexed access.
+/* bench_query.c: queries: walking many archetypes, making queries, filters, shared values, indexed
+ * access. Enable bits: bench_enable.c.
  *
  * Every case runs on one thread. Worlds are made outside the timed part; `raw` is the same work on
  * plain arrays.
@@ -221,165 +221,6 @@ static void filter_by_change(weft_bench *bench)
     weft_world_destroy(f.world);
 }
 
-/* ---- enable bits ---- */
-
-enum { BIT_ROWS = 100000 };
-
-/* Rows with an enableable vector, half of them off at random; small enough for the caches. */
-typedef struct enable_world {
-    weft_world *world;
-    weft_component value;
-    weft_query query, everything;
-    weft_entity *entities;
-} enable_world;
-
-static bool enable_open(weft_bench *bench, enable_world *w)
-{
-    memset(w, 0, sizeof *w);
-    w->world = make_world(bench);
-    w->entities = malloc(BIT_ROWS * sizeof *w->entities);
-    if (w->world == NULL || w->entities == NULL) return false;
-    w->value = make_component(w->world, "value", sizeof(vector3), WEFT_ENABLEABLE);
-    if (weft_entity_create_many(w->world, &w->value, 1, BIT_ROWS, w->entities) != WEFT_OK)
-        return false;
-    weft_query_desc desc = {.terms = {{w->value, WEFT_WRITE}}};
-    w->query = weft_query_create(w->world, &desc);
-    desc.ignore_enabled = true;
-    w->everything = weft_query_create(w->world, &desc);
-    const vector3 start = {1, 2, 3};
-    return weft_query_set(w->world, w->everything, w->value, &start, sizeof start) == WEFT_OK;
-}
-
-static void enable_close(enable_world *w)
-{
-    weft_world_destroy(w->world);
-    free(w->entities);
-}
-
-static void enable_half(enable_world *w)
-{
-    uint64_t state = 88172645463325252u;
-    for (uint32_t i = 0; i < BIT_ROWS; i++) {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        weft_entity_enable(w->world, w->entities[i], w->value, (state >> 20 & 1) != 0);
-    }
-}
-
-/* About 4 ns: the length of a vector, and three divisions. */
-static inline void normalise(vector3 *v)
-{
-    float length = __builtin_sqrtf(v->x * v->x + v->y * v->y + v->z * v->z);
-    v->x = v->x / length + 0.5f;
-    v->y = v->y / length + 0.5f;
-    v->z = v->z / length + 0.5f;
-    __asm__("" : : "r"(v) : "memory"); /* one row at a time, in the dense loop too */
-}
-
-/* Under 1 ns. */
-static inline void halve(vector3 *v)
-{
-    v->x = v->x * 0.5f + 1.0f;
-    __asm__("" : : "r"(v) : "memory");
-}
-
-/* Calls `body` for every enabled row of a slice; inlined, the body too. */
-static inline __attribute__((always_inline)) void for_enabled(const weft_slice *slice,
-                                                              void (*body)(vector3 *))
-{
-    vector3 *v = weft_slice_write(slice, 0);
-    const uint64_t *enabled = slice->enabled;
-    uint32_t count = weft_slice_count(slice);
-    for (uint32_t i = 0; i < count && enabled == NULL; i++) body(&v[i]);
-    for (uint32_t word = 0; word < (count + 63) / 64 && enabled != NULL; word++)
-        for (uint64_t left = enabled[word]; left != 0; left &= left - 1)
-            body(&v[word * 64 + (uint32_t)__builtin_ctzll(left)]);
-}
-
-static void normalise_all(void *data)
-{
-    const enable_world *w = data;
-    weft_cursor cursor = weft_query_begin(w->world, w->everything);
-    while (weft_query_next(&cursor)) for_enabled(&cursor.slice, normalise);
-}
-
-static void normalise_half(void *data)
-{
-    const enable_world *w = data;
-    weft_cursor cursor = weft_query_begin(w->world, w->query);
-    while (weft_query_next(&cursor)) for_enabled(&cursor.slice, normalise);
-}
-
-static void halve_all(void *data)
-{
-    const enable_world *w = data;
-    weft_cursor cursor = weft_query_begin(w->world, w->everything);
-    while (weft_query_next(&cursor)) for_enabled(&cursor.slice, halve);
-}
-
-static void halve_half(void *data)
-{
-    const enable_world *w = data;
-    weft_cursor cursor = weft_query_begin(w->world, w->query);
-    while (weft_query_next(&cursor)) for_enabled(&cursor.slice, halve);
-}
-
-/* `all` and `half` per visited row, and their ratio. */
-static void enable_pair(weft_bench *bench, enable_world *w, const char *name, weft_bench_fn *all,
-                        weft_bench_fn *half)
-{
-    char label[48];
-    double visited = (double)weft_query_count(w->world, w->query);
-    weft_bench_measure measure = {
-        .name = label, .unit = "ns/row", .items = BIT_ROWS, .workers = 1, .run = all, .data = w};
-    snprintf(label, sizeof label, "%s-all", name);
-    weft_bench_result dense = weft_bench_run(bench, &measure);
-    measure.run = half;
-    measure.items = visited;
-    snprintf(label, sizeof label, "%s-half", name);
-    weft_bench_result masked = weft_bench_run(bench, &measure);
-    if (dense.min <= 0 || masked.min <= 0) return;
-    snprintf(label, sizeof label, "%s-half-to-all", name);
-    weft_bench_value(bench, label, "ratio", 1, masked.min / dense.min);
-}
-
-static void enable_iterate(weft_bench *bench)
-{
-    enable_world w;
-    if (enable_open(bench, &w)) {
-        enable_half(&w);
-        enable_pair(bench, &w, "normalise", normalise_all, normalise_half);
-        enable_pair(bench, &w, "light", halve_all, halve_half);
-    }
-    enable_close(&w);
-}
-
-/* Flips the bit of every row of every slice. */
-static void enable_flip(void *data)
-{
-    enable_world *w = data;
-    static bool is_on;
-    weft_cursor cursor = weft_query_begin(w->world, w->everything);
-    while (weft_query_next(&cursor))
-        for (uint32_t i = 0, n = cursor.slice.count; i < n; i++)
-            weft_slice_enable(&cursor.slice, 0, i, is_on);
-    is_on = !is_on;
-}
-
-static void enable_toggle(weft_bench *bench)
-{
-    enable_world w;
-    if (enable_open(bench, &w))
-        weft_bench_run(bench, &(weft_bench_measure){.name = "slice",
-                                                    .unit = "ns/row",
-                                                    .items = BIT_ROWS,
-                                                    .workers = 1,
-                                                    .run = enable_flip,
-                                                    .data = &w});
-    enable_close(&w);
-}
-
 /* ---- shared values ---- */
 
 typedef struct shared_world {
@@ -576,11 +417,6 @@ const weft_bench_entry weft_bench_query[] = {
     {"filter.shared", "4 M rows, a shared value that no chunk has, per slice skipped",
      filter_by_shared, false},
     {"filter.changed", "4 M rows, none changed, per slice skipped", filter_by_change, false},
-    {"enable.iter",
-     "100 k rows, half of them disabled at random, per row visited; against all rows",
-     enable_iterate, false},
-    {"enable.toggle", "flips the enable bit of each of 100 k rows through its slice", enable_toggle,
-     false},
     {"shared.set_query", "sets a shared value on 1 M entities by query: headers only",
      shared_set_query, false},
     {"shared.intern", "looks a value of 8 bytes up among 65,536", shared_intern, false},

@@ -132,20 +132,57 @@ static void match_mask(const weft__query *query, uint32_t match, word_range rang
     }
 }
 
+/* Clears the bits beyond the rows, and says what is left. */
+static weft__rows close_mask(uint64_t *mask, uint32_t rows)
+{
+    uint64_t some = 0, all = ~UINT64_C(0);
+    uint32_t whole = rows / 64;
+    for (uint32_t w = 0; w < whole; w++) {
+        some |= mask[w];
+        all &= mask[w];
+    }
+    bool is_all = all == ~UINT64_C(0);
+    if ((rows & 63) != 0) {
+        mask[whole] &= bits_mask(rows & 63);
+        some |= mask[whole];
+        is_all = is_all && mask[whole] == bits_mask(rows & 63);
+    }
+    if (some == 0) return WEFT__ROWS_NONE;
+    return is_all ? WEFT__ROWS_ALL : WEFT__ROWS_SOME;
+}
+
+/* The mask of a slice that some but not all rows pass, of a match with one masking term: its
+ * words, as they are or flipped; the count of disabled rows has told the rest. */
+static void sole_mask(const weft__query_term *term, const weft__place *place, word_range range,
+                      uint32_t rows, uint64_t *mask)
+{
+    const weft_a64 *x_words = weft__chunk_disabled(range.chunk, place->enableable) + range.first;
+    uint64_t flip = term->match == WEFT_ALL ? ~UINT64_C(0) : 0;
+    for (uint32_t w = 0; w < range.count; w++) /* relaxed: as weft__chunk_is_enabled */
+        mask[w] = at_load_rlx(&x_words[w]) ^ flip;
+    if ((rows & 63) != 0) mask[range.count - 1] &= bits_mask(rows & 63);
+}
+
 weft__rows weft__query_mask(const weft__query *query, uint32_t match, const weft__chunk *chunk,
                             uint32_t slice, uint64_t *mask)
 {
-    weft__rows guess = weft__query_mask_guess(query, match, chunk, slice);
+    uint32_t sole = query->matches[match].sole_mask;
+    const weft__place *places = weft__match_places(query, match);
+    weft__rows guess = sole != WEFT__NONE
+                           ? guess_term(&query->terms[sole], &places[sole], chunk, slice)
+                           : weft__query_mask_guess(query, match, chunk, slice);
     if (guess != WEFT__ROWS_SOME) return guess;
-    uint32_t rows = slice_rows(chunk, slice), words = (rows + 63) / 64, enabled = 0;
-    WEFT_ASSERT(words <= WEFT__MASK_WORDS);
-    word_range range = {
-        .chunk = chunk, .first = slice << (chunk->layout->slice_shift - 6), .count = words};
+    uint32_t rows = slice_rows(chunk, slice);
+    word_range range = {.chunk = chunk,
+                        .first = slice << (chunk->layout->slice_shift - 6),
+                        .count = (rows + 63) / 64};
+    WEFT_ASSERT(range.count <= WEFT__MASK_WORDS);
+    if (sole != WEFT__NONE) {
+        sole_mask(&query->terms[sole], &places[sole], range, rows, mask);
+        return WEFT__ROWS_SOME;
+    }
     match_mask(query, match, range, mask);
-    if ((rows & 63) != 0) mask[words - 1] &= bits_mask(rows & 63);
-    for (uint32_t w = 0; w < words; w++) enabled += bits_count(mask[w]);
-    if (enabled == 0) return WEFT__ROWS_NONE;
-    return enabled == rows ? WEFT__ROWS_ALL : WEFT__ROWS_SOME;
+    return close_mask(mask, rows);
 }
 
 bool weft__query_row_is_enabled(const weft__query *query, uint32_t match, const weft__chunk *chunk,

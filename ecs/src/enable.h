@@ -16,13 +16,18 @@ static inline bool weft__chunk_enable(const weft__chunk *chunk, uint32_t enablea
 {
     const weft__layout *layout = chunk->layout;
     weft_a64 *x_word = &chunk->x_disabled[(size_t)enableable * layout->mask_words + (row >> 6)];
-    uint64_t old = at_load_rlx(x_word); /* relaxed: one thread per slice */
-    if ((old >> (row & 63) & 1) != is_enabled) return false;
-    at_store_rlx(x_word, old ^ UINT64_C(1) << (row & 63)); /* relaxed: one thread per slice */
     weft_a32 *x_count = &chunk->x_disabled_counts[(size_t)enableable * layout->slice_count +
                                                   (row >> layout->slice_shift)];
-    uint32_t change = is_enabled ? UINT32_MAX : 1;        /* minus or plus one */
-    at_store_rlx(x_count, at_load_rlx(x_count) + change); /* relaxed: one thread per slice */
+    uint64_t old = at_load_rlx(x_word); /* relaxed: one thread per slice */
+    if (is_enabled) { /* two ways: each tests, flips and counts with one instruction */
+        if ((old >> (row & 63) & 1) == 0) return false;
+        at_store_rlx(x_word, old & ~(UINT64_C(1) << (row & 63))); /* relaxed: as above */
+        at_store_rlx(x_count, at_load_rlx(x_count) - 1);          /* relaxed: as above */
+    } else {
+        if ((old >> (row & 63) & 1) != 0) return false;
+        at_store_rlx(x_word, old | UINT64_C(1) << (row & 63)); /* relaxed: as above */
+        at_store_rlx(x_count, at_load_rlx(x_count) + 1);       /* relaxed: as above */
+    }
     return true;
 }
 bool weft__chunk_is_enabled(const weft__chunk *chunk, uint32_t enableable, uint32_t row);

@@ -134,15 +134,20 @@ static uint64_t evaluate(const weft__query *query, const weft__place *places)
     return bits_mask(query->alternative_count) & ~failed;
 }
 
-/* An archetype has the component of an ALTERNATIVE's masking term: rows must be looked at. */
-static bool has_masks(const weft__query *query, const weft__place *places, uint64_t alternatives)
+/* How many masking terms of these descriptions the archetype has; *last is one of them. */
+static uint32_t count_masks(const weft__query *query, const weft__place *places,
+                            uint64_t alternatives, uint32_t *last)
 {
-    if (!query->has_masking_terms) return false;
-    for (uint32_t t = 0; t < query->term_count; t++)
-        if (query->terms[t].is_masking && places[t].type != WEFT__NO_PLACE &&
-            (alternatives >> query->terms[t].alternative & 1) != 0)
-            return true;
-    return false;
+    uint32_t count = 0;
+    for (uint32_t t = 0; t < query->term_count && query->has_masking_terms; t++) {
+        const weft__query_term *term = &query->terms[t];
+        if (!term->is_masking || places[t].type == WEFT__NO_PLACE ||
+            (alternatives >> term->alternative & 1) == 0)
+            continue;
+        *last = t;
+        count++;
+    }
+    return count;
 }
 
 void weft__query_match_append(weft__query *query, weft__archetype *archetype, uint32_t number,
@@ -150,11 +155,15 @@ void weft__query_match_append(weft__query *query, weft__archetype *archetype, ui
 {
     uint64_t alternatives = evaluate(query, places);
     if (alternatives == 0) return;
-    query->matches[query->match_count++] =
-        (weft__match){.archetype = archetype,
-                      .alternatives = alternatives,
-                      .number = number,
-                      .has_masks = has_masks(query, places, alternatives)};
+    uint32_t last = WEFT__NONE;
+    uint32_t masks = count_masks(query, places, alternatives, &last);
+    bool is_sole =
+        masks == 1 && bits_is_power_of_two(alternatives) && query->terms[last].match != WEFT_ANY;
+    query->matches[query->match_count++] = (weft__match){.archetype = archetype,
+                                                         .alternatives = alternatives,
+                                                         .number = number,
+                                                         .sole_mask = is_sole ? last : WEFT__NONE,
+                                                         .has_masks = masks != 0};
     query->world->queries->match_version++;
 }
 

@@ -37,6 +37,8 @@ typedef struct weft__match {
     weft__archetype *archetype;
     uint64_t alternatives; /* descriptions that match it; rows must satisfy one of them */
     uint32_t number;       /* archetype id - 1 */
+    uint32_t sole_mask;    /* the only term whose enable bits decide about its rows; WEFT__NONE:
+                              several, or none */
     bool has_masks;        /* some term's enable bits decide about its rows */
 } weft__match;
 

@@ -79,12 +79,12 @@ void *weft_slice_chunk_value(const weft_slice *slice, uint32_t term, weft_access
     return chunk->chunk_values + offset;
 }
 
-static inline void enable_row(const weft_slice *slice, const weft__place *place, uint32_t row,
+static inline void enable_row(const weft_slice *slice, uint32_t enableable, uint32_t row,
                               bool enabled)
 {
     const weft__chunk *chunk = chunk_of(slice);
     uint32_t first = (uint32_t)(slice->entities - weft__chunk_entities(chunk));
-    weft__chunk_enable(chunk, place->enableable, first + row, enabled); /* the run is stamped */
+    weft__chunk_enable(chunk, enableable, first + row, enabled); /* the run is stamped */
 }
 
 /* Apart, so that the quick way saves no registers: 4.2 ns a row before, 3.5 after. */
@@ -98,18 +98,18 @@ static __attribute__((noinline)) void enable_checked(const weft_slice *slice, ui
         query->terms[term].access != WEFT_WRITE)
         ops_of(slice)->report(slice, term, WEFT_WRITE);
     else
-        enable_row(slice, place, row, enabled);
+        enable_row(slice, place->enableable, row, enabled);
 }
 
 void weft_slice_enable(const weft_slice *slice, uint32_t term, uint32_t row, bool enabled)
 {
-    const weft__place *place = (const weft__place *)slice->places + term;
-    if (__builtin_expect(slice->is_checked != 0 || term >= slice->term_count ||
-                             row >= slice->count || place->enableable == WEFT__NO_PLACE,
-                         0))
+    uint32_t enableable = WEFT__NO_PLACE;
+    if (__builtin_expect(!WEFT_IS_CHECKED && term < slice->term_count && row < slice->count, 1))
+        enableable = ((const weft__place *)slice->places)[term].enableable;
+    if (__builtin_expect(enableable == WEFT__NO_PLACE, 0))
         enable_checked(slice, term, row, enabled);
     else
-        enable_row(slice, place, row, enabled);
+        enable_row(slice, enableable, row, enabled);
 }
 
 /* ---- through the context ---- */

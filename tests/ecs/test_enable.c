@@ -237,3 +237,31 @@ Test(enable, run_iteration_finds_the_runs_of_any_pattern)
     CHECK_U64(end, 3);
     CHECK(!weft_slice_next_run(&full, &begin, &end));
 }
+
+Test(enable, row_iteration_finds_the_rows_of_any_pattern)
+{
+    const uint64_t patterns[][3] = {
+        {0, 0, 0}, {~UINT64_C(0), ~UINT64_C(0), 3}, {1, 0, 0},         {UINT64_C(1) << 63, 1, 2},
+        {0, 0, 2}, {0xAAAAAAAAAAAAAAAA, 0, 1},      {0xFF00FF, 0xF, 0}};
+    for (size_t p = 0; p < sizeof patterns / sizeof patterns[0]; p++) {
+        weft_slice slice = {.count = 130, .enabled = patterns[p]};
+        weft_slice_walk walk = {0};
+        uint32_t row = 0;
+        while (weft_slice_next_row(&slice, &walk)) {
+            CHECK(walk.row >= row && walk.row < 130);
+            for (; row < walk.row; row++) CHECK_U64(patterns[p][row >> 6] >> (row & 63) & 1, 0);
+            CHECK_U64(patterns[p][row >> 6] >> (row & 63) & 1, 1);
+            row++;
+        }
+        for (; row < 130; row++) CHECK_U64(patterns[p][row >> 6] >> (row & 63) & 1, 0);
+        CHECK(!weft_slice_next_row(&slice, &walk)); /* and stays at its end */
+    }
+    const uint32_t counts[] = {0, 1, 63, 64, 65, 128, 200};
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+        weft_slice full = {.count = counts[c]}; /* no mask: every row */
+        weft_slice_walk walk = {0};
+        uint32_t rows = 0;
+        for (; weft_slice_next_row(&full, &walk); rows++) CHECK_U64(walk.row, rows);
+        CHECK_U64(rows, counts[c]);
+    }
+}
