@@ -366,6 +366,13 @@ const weft__blob_header *weft__blob_store_block(const weft_blob_store *store, we
     return slot == NULL ? NULL : slot->block.memory;
 }
 
+const weft_blob_type *weft__blob_store_type(const weft_blob_store *store, weft_blob_ref ref)
+{
+    uint64_t state;
+    const blob_slot *slot = slot_of(store, ref, &state);
+    return slot == NULL ? NULL : slot->type;
+}
+
 /* Types declared in two files are two descriptions with one hash. */
 static bool is_type(const blob_slot *slot, const weft_blob_type *type)
 {

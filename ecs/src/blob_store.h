@@ -70,5 +70,7 @@ weft_result weft__blob_store_insert(weft_blob_store *store, weft__blob_block *bl
 void weft__blob_store_note(weft_blob_store *store, const weft_blob_report *report);
 /* The block of a live reference, or NULL. */
 const weft__blob_header *weft__blob_store_block(const weft_blob_store *store, weft_blob_ref ref);
+/* Its type, or NULL. */
+const weft_blob_type *weft__blob_store_type(const weft_blob_store *store, weft_blob_ref ref);
 
 #endif

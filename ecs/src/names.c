@@ -35,12 +35,14 @@ static bool is_kept(const weft_world *world, const name_entry *entry)
            weft__directory_find(&world->directory, entry->entity, &location);
 }
 
-static weft_result table_resize(weft_world *world, struct weft__names *names)
+/* Room for `extra` more names. */
+static weft_result table_resize(weft_world *world, struct weft__names *names, uint32_t extra)
 {
     uint32_t live = 0;
     for (uint32_t i = 0; i < names->capacity; i++)
         live += is_kept(world, &names->entries[i]) ? 1 : 0;
-    struct weft__names grown = {.capacity = (uint32_t)bits_round_up_power_of_two(4 * live + 16)};
+    struct weft__names grown = {.capacity = (uint32_t)bits_round_up_power_of_two(
+                                    4 * (uint64_t)live + 2 * (uint64_t)extra + 14)};
     grown.entries = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_ENTITIES, grown.capacity,
                                        sizeof(name_entry), _Alignof(name_entry));
     if (grown.entries == NULL) return WEFT_OUT_OF_MEMORY;
@@ -55,14 +57,14 @@ static weft_result table_resize(weft_world *world, struct weft__names *names)
     return WEFT_OK;
 }
 
-static weft_result names_prepare(weft_world *world)
+weft_result weft__names_reserve(weft_world *world, uint32_t extra)
 {
     if (world->names == NULL)
         world->names = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_ENTITIES, 1,
                                           sizeof *world->names, _Alignof(struct weft__names));
     if (world->names == NULL) return WEFT_OUT_OF_MEMORY;
-    if (2 * (world->names->count + 1) <= world->names->capacity) return WEFT_OK;
-    return table_resize(world, world->names);
+    uint64_t needed = 2 * ((uint64_t)world->names->count + extra);
+    return needed <= world->names->capacity ? WEFT_OK : table_resize(world, world->names, extra);
 }
 
 weft_result weft_entity_set_name(weft_world *world, weft_entity entity, const char *name)
@@ -70,7 +72,8 @@ weft_result weft_entity_set_name(weft_world *world, weft_entity entity, const ch
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if (!weft_entity_is_alive(world, entity)) return weft__error_stale(world, entity);
     if (name == NULL && world->names == NULL) return WEFT_OK;
-    if (names_prepare(world) != WEFT_OK) return weft__error_memory(world, "weft_entity_set_name");
+    if (weft__names_reserve(world, 1) != WEFT_OK)
+        return weft__error_memory(world, "weft_entity_set_name");
     name_entry *entry = slot_of(world->names, entity.index);
     if (entry->entity.version == 0) world->names->count++;
     entry->entity = entity;

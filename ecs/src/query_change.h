@@ -38,6 +38,8 @@ typedef struct weft__change {
 
 /* Collects the rows of a query. Errors: BAD_HANDLE, WRONG_PHASE, OUT_OF_MEMORY (error set). */
 weft_result weft__change_select(weft__change *change, weft_query query, const char *what);
+/* Collects every row of the world: a part per chunk. Errors: WRONG_PHASE, OUT_OF_MEMORY. */
+weft_result weft__change_select_all(weft__change *change, const char *what);
 /* Gives a part a destination; the part keeps a hold on `to` (which is passed with one). */
 void weft__change_route(weft__change_part *part, const weft__plan *plan, weft__tuple *to);
 /* Reserves and retargets; on failure nothing has changed. Then weft__change_apply. */

@@ -16,7 +16,10 @@
 #define PAGE_LIMIT 28
 #define TABLE_FIRST 16
 
-/* In front of each value. `references` 0 = free, then `next_free` continues the free list. */
+#define SLOT_DISOWNED UINT32_MAX
+
+/* In front of each value. `references` 0 = free, then `next_free` continues the free list; of a
+ * live value it is 0 or SLOT_DISOWNED. */
 typedef struct shared_slot {
     uint32_t references;
     uint32_t next_free; /* index, 0 = end of list */
@@ -349,6 +352,13 @@ void weft__shared_acquire(weft__shared *shared, uint32_t component, uint32_t ind
     slot->references += count;
 }
 
+/* Runs the release hook on a value whose bytes are this store's. */
+static void value_end(const weft__shared_type *type, shared_slot *slot)
+{
+    if (type->desc->shared_release != NULL && slot->next_free != SLOT_DISOWNED)
+        type->desc->shared_release(slot_value(type, slot), hook_user(type));
+}
+
 void weft__shared_release(weft__shared *shared, uint32_t component, uint32_t index, uint32_t count)
 {
     if (index == 0) return;
@@ -358,11 +368,18 @@ void weft__shared_release(weft__shared *shared, uint32_t component, uint32_t ind
     slot->references -= count;
     if (slot->references != 0) return;
     table_remove(type, slot->hash, index);
-    if (type->desc->shared_release != NULL)
-        type->desc->shared_release(slot_value(type, slot), hook_user(type));
+    value_end(type, slot);
     slot->next_free = type->free_head;
     type->free_head = index;
     type->default_version = next_version(shared); /* asking for a value that went shows a change */
+}
+
+void weft__shared_disown(weft__shared *shared, uint32_t component, uint32_t index, bool is_disowned)
+{
+    if (index == 0) return;
+    shared_slot *slot = slot_at(type_at(shared, component), index);
+    WEFT_ASSERT(slot->references != 0);
+    slot->next_free = is_disowned ? SLOT_DISOWNED : 0;
 }
 
 void weft__shared_touch(weft__shared *shared, uint32_t component, uint32_t index)
@@ -507,8 +524,7 @@ void weft__shared_fini(weft__shared *shared)
         weft__shared_type *type = shared->types[id];
         if (type == NULL) continue;
         for (uint32_t index = 1; index <= type->slot_count; index++)
-            if (slot_at(type, index)->references != 0 && type->desc->shared_release != NULL)
-                type->desc->shared_release(slot_value(type, slot_at(type, index)), hook_user(type));
+            if (slot_at(type, index)->references != 0) value_end(type, slot_at(type, index));
         type_free(shared, type);
     }
     weft__free(shared->memory, WEFT__MEMORY_SHARED, shared->types, shared->type_capacity,

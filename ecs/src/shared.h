@@ -48,6 +48,10 @@ bool weft__shared_find(const weft__shared *shared, uint32_t component, const voi
 void weft__shared_acquire(weft__shared *shared, uint32_t component, uint32_t index, uint32_t count);
 /* Drops `count` references; at zero the value is released. Index 0 is fine. */
 void weft__shared_release(weft__shared *shared, uint32_t component, uint32_t index, uint32_t count);
+/* The bytes of a live value belong to another store: its release hook will not run here, until they
+ * are owned again. Index 0 is fine. */
+void weft__shared_disown(weft__shared *shared, uint32_t component, uint32_t index,
+                         bool is_disowned);
 /* Rows entered or left a chunk with this value: gives it a new order version. */
 void weft__shared_touch(weft__shared *shared, uint32_t component, uint32_t index);
 

@@ -162,8 +162,6 @@ static void sizes_resolve(weft__type *type)
     weft_component_desc *desc = &type->desc;
     uint32_t flags = desc->flags;
     if ((flags & WEFT_BUFFER) != 0) {
-        if (desc->buffer_capacity == 0 && desc->size != 0)
-            desc->buffer_capacity = (uint32_t)(WEFT__BUFFER_INLINE_BYTES / desc->size);
         type->value_alignment = desc->alignment > 8 ? (uint32_t)desc->alignment : 8;
         size_t bytes = sizeof(weft_buffer) + desc->buffer_capacity * desc->size;
         type->value_bytes = (uint32_t)bits_align_up(bytes, type->value_alignment);
@@ -294,6 +292,8 @@ weft_component weft_component_create(weft_world *world, const weft_component_des
     }
     weft_component_desc resolved = *desc;
     if (resolved.alignment == 0) resolved.alignment = natural_alignment(desc->size);
+    if ((desc->flags & WEFT_BUFFER) != 0 && desc->buffer_capacity == 0 && desc->size != 0)
+        resolved.buffer_capacity = (uint32_t)(WEFT__BUFFER_INLINE_BYTES / desc->size);
     uint64_t hash = desc_hash(&resolved);
     uint32_t found = world->type_names == NULL ? 0 : *name_slot(world, desc->name);
     if (found != 0) {

@@ -115,6 +115,8 @@ weft_result weft__error_absent(const weft_world *world, weft_entity entity,
                                weft_component component);
 
 void weft__names_fini(weft_world *world);
+/* After it, `extra` calls of weft_entity_set_name cannot fail. OUT_OF_MEMORY (no text). */
+weft_result weft__names_reserve(weft_world *world, uint32_t extra);
 
 #define WEFT__NO_ENTITY ((weft_entity){0, 0})
 #define WEFT__NO_COMPONENT ((weft_component){0})

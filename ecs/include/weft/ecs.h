@@ -11,6 +11,7 @@
 #include <weft/entity.h>
 #include <weft/query.h>
 #include <weft/slice.h>
+#include <weft/transfer.h>
 #include <weft/world.h>
 
 #endif
