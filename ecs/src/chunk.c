@@ -117,16 +117,18 @@ void weft__chunk_free(weft__memory *memory, weft__chunk *chunk)
 void weft__chunks_init(weft_world *world)
 {
     weft__layout *layout = (weft__layout *)(void *)world->layout_none;
-    layout->places[0].component = WEFT__NONE;
+    layout->place_mask = 1;
+    for (uint32_t i = 0; i <= layout->place_mask; i++) layout->places[i] = weft__place_free(i);
     world->chunk_none.layout = layout;
-    world->table_none[0] = &world->chunk_none;
-    world->chunk_table = world->table_none;
+    world->berth_none.chunk = &world->chunk_none;
+    world->berths = &world->berth_none;
+    world->berth_end = 1;
 }
 
-bool weft__chunk_ids_reserve(weft_world *world, uint32_t count)
+weft_result weft__chunk_ids_reserve(weft_world *world, uint32_t count)
 {
     uint32_t old = world->chunk_capacity, grown = old == 0 ? 16 : old;
-    if (world->free_chunk_count + (old - world->chunk_end) >= count) return true;
+    if (world->free_chunk_count + (old - world->chunk_end) >= count) return WEFT_OK;
     while (grown - world->chunk_end + world->free_chunk_count <= count) grown *= 2;
     weft__memory *memory = &world->memory;
     uint32_t *ids = weft__alloc(memory, WEFT__MEMORY_METADATA, grown, sizeof *ids, 4);
@@ -135,19 +137,68 @@ bool weft__chunk_ids_reserve(weft_world *world, uint32_t count)
     if (ids == NULL || table == NULL) {
         weft__free(memory, WEFT__MEMORY_METADATA, ids, grown, sizeof *ids, 4);
         weft__free(memory, WEFT__MEMORY_METADATA, table, grown, sizeof *table, 8);
-        return false;
+        return WEFT_OUT_OF_MEMORY;
     }
     if (old != 0) memcpy(table, world->chunk_table, old * sizeof *table);
-    table[0] = &world->chunk_none;
     if (old != 0) memcpy(ids, world->free_chunk_ids, world->free_chunk_count * sizeof *ids);
     weft__free(memory, WEFT__MEMORY_METADATA, world->free_chunk_ids, old, sizeof *ids, 4);
-    if (old != 0)
-        weft__free(memory, WEFT__MEMORY_METADATA, world->chunk_table, old, sizeof *table, 8);
+    weft__free(memory, WEFT__MEMORY_METADATA, world->chunk_table, old, sizeof *table, 8);
     world->free_chunk_ids = ids;
     world->chunk_table = table;
     world->chunk_capacity = grown;
     if (world->chunk_end == 0) world->chunk_end = 1; /* id 0 is null */
-    return true;
+    return WEFT_OK;
+}
+
+/* A chunk's berths: a run of 2^class of them. */
+static uint32_t berth_class(uint32_t capacity)
+{
+    uint32_t berths = (capacity + (1u << WEFT__BERTH_SHIFT) - 1) >> WEFT__BERTH_SHIFT;
+    return berths <= 1 ? 0 : bits_highest(berths - 1) + 1;
+}
+
+uint32_t weft__berths_of(uint32_t capacity)
+{
+    return 1u << berth_class(capacity);
+}
+
+weft_result weft__berths_reserve(weft_world *world, uint64_t berths)
+{
+    uint32_t old = world->berth_capacity;
+    uint64_t end = (uint64_t)world->berth_end + berths, grown = old == 0 ? 16 : old;
+    if (end <= old) return WEFT_OK;
+    if (end > WEFT__BERTH_LIMIT) return WEFT_LIMIT;
+    while (grown < end) grown *= 2;
+    weft__berth *table =
+        weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown, sizeof *table, 8);
+    if (table == NULL) return WEFT_OUT_OF_MEMORY;
+    memcpy(table, world->berths, world->berth_end * sizeof *table);
+    if (old != 0)
+        weft__free(&world->memory, WEFT__MEMORY_METADATA, world->berths, old, sizeof *table, 8);
+    world->berths = table;
+    world->berth_capacity = (uint32_t)grown;
+    return WEFT_OK;
+}
+
+static void berths_take(weft_world *world, weft__chunk *chunk)
+{
+    uint32_t class = berth_class(chunk->capacity), first = world->free_berths[class];
+    if (first != 0) {
+        world->free_berths[class] = (uint32_t)world->berths[first].next_free;
+    } else {
+        first = world->berth_end;
+        world->berth_end += 1u << class;
+    }
+    WEFT_ASSERT(world->berth_end <= world->berth_capacity);
+    for (uint32_t i = 0; i < 1u << class; i++) world->berths[first + i].chunk = chunk;
+    chunk->location = first << WEFT__BERTH_SHIFT;
+}
+
+static void berths_return(weft_world *world, const weft__chunk *chunk)
+{
+    uint32_t class = berth_class(chunk->capacity), first = chunk->location >> WEFT__BERTH_SHIFT;
+    world->berths[first].next_free = world->free_berths[class];
+    world->free_berths[class] = first;
 }
 
 bool weft__chunk_list_reserve(weft_world *world, weft__archetype *archetype, uint32_t count)
@@ -168,9 +219,14 @@ bool weft__chunk_list_reserve(weft_world *world, weft__archetype *archetype, uin
     return true;
 }
 
-bool weft__chunk_link_prepare(weft_world *world, weft__archetype *archetype)
+/* Makes sure weft__chunk_link cannot fail. */
+static weft_result link_prepare(weft_world *world, weft__archetype *archetype, uint32_t capacity)
 {
-    return weft__chunk_ids_reserve(world, 1) && weft__chunk_list_reserve(world, archetype, 1);
+    weft_result result = weft__chunk_ids_reserve(world, 1);
+    if (result == WEFT_OK && world->free_berths[berth_class(capacity)] == 0)
+        result = weft__berths_reserve(world, weft__berths_of(capacity));
+    if (result != WEFT_OK) return result;
+    return weft__chunk_list_reserve(world, archetype, 1) ? WEFT_OK : WEFT_OUT_OF_MEMORY;
 }
 
 void weft__chunk_link(weft_world *world, weft__chunk *chunk)
@@ -179,6 +235,7 @@ void weft__chunk_link(weft_world *world, weft__chunk *chunk)
     chunk->id = world->free_chunk_count != 0 ? world->free_chunk_ids[--world->free_chunk_count]
                                              : world->chunk_end++;
     world->chunk_table[chunk->id] = chunk;
+    berths_take(world, chunk);
     world->chunk_count++;
     chunk->list_index = archetype->chunk_count;
     archetype->chunks[archetype->chunk_count++] = chunk;
@@ -228,12 +285,9 @@ weft__chunk *weft__chunk_create(weft_world *world, weft__tuple *tuple, uint32_t 
 {
     const weft__layout *layout = weft__layout_obtain(world, tuple->archetype->format, size_class);
     if (layout == NULL) return NULL;
-    if (!weft__chunk_link_prepare(world, tuple->archetype)) {
-        weft__error_memory(world, "chunk");
-        return NULL;
-    }
     weft__run run;
-    weft_result result = memory_allocate(world, size_class, &run);
+    weft_result result = link_prepare(world, tuple->archetype, layout->capacity);
+    if (result == WEFT_OK) result = memory_allocate(world, size_class, &run);
     if (result != WEFT_OK) {
         weft__error_limit(world, result, "chunk");
         return NULL;
@@ -257,6 +311,7 @@ void weft__chunk_release(weft_world *world, weft__chunk *chunk)
     weft__chunk_unlist(chunk);
     world->chunk_table[chunk->id] = NULL;
     world->free_chunk_ids[world->free_chunk_count++] = chunk->id;
+    berths_return(world, chunk);
     world->chunk_count--;
     tuple->chunk_count--;
     world->structure_version++;
@@ -283,9 +338,11 @@ void weft__chunks_fini(weft_world *world)
 {
     for (uint32_t id = 1; id < world->chunk_end; id++)
         if (world->chunk_table[id] != NULL) chunk_end(world, world->chunk_table[id]);
-    if (world->chunk_capacity != 0)
-        weft__free(&world->memory, WEFT__MEMORY_METADATA, world->chunk_table, world->chunk_capacity,
-                   sizeof *world->chunk_table, 8);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->chunk_table, world->chunk_capacity,
+               sizeof *world->chunk_table, 8);
+    if (world->berth_capacity != 0)
+        weft__free(&world->memory, WEFT__MEMORY_METADATA, world->berths, world->berth_capacity,
+                   sizeof *world->berths, 8);
     weft__free(&world->memory, WEFT__MEMORY_METADATA, world->free_chunk_ids, world->chunk_capacity,
                sizeof(uint32_t), 4);
 }

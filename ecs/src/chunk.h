@@ -37,12 +37,12 @@ typedef struct weft__column {
     uint32_t bytes;  /* bytes per row */
 } weft__column;
 
-/* Where the column of a component is: one step from a chunk to a value. */
-typedef struct weft__place_of {
-    _Alignas(16) uint32_t component; /* WEFT__NONE: free */
-    uint32_t offset;
-    uint32_t bytes;
-} weft__place_of;
+/* Where the column of a component is, in one word: one step from a chunk to a value. Bits 0 to 31:
+ * the component; 32 to 45: its offset / 64; 46 to 63: bytes per row. A free place has ~(its own
+ * position) in the place of the component, which no search begins at. Components of
+ * WEFT__PLACE_BYTES_END bytes and more have no place. */
+typedef uint64_t weft__place_of;
+#define WEFT__PLACE_BYTES_END (1u << 18)
 
 /* Where the columns of a format lie in chunks of one size class. Made on first use, constant then.
  * Column 0 is the entity column, at offset 0. */
@@ -53,21 +53,34 @@ typedef struct weft__layout {
     uint32_t mask_words;  /* 64-bit words of a row bit map: (capacity + 63) / 64 */
     uint32_t slice_shift;
     uint32_t column_count;
-    uint32_t place_mask;         /* places: power of two minus one */
+    uint32_t place_mask;         /* places: power of two minus one, at least 1 */
     const weft__column *columns; /* [column], behind the places */
     weft__place_of places[];     /* component -> column, hashed by id */
 } weft__layout;
 
-/* The value of a sized component in a row, or NULL when the component has no column here. */
-static inline char *weft__layout_value(const weft__layout *layout, char *base, uint32_t component,
-                                       uint32_t row)
+static inline weft__place_of weft__place_free(uint32_t position)
+{
+    return ~position;
+}
+
+/* The place of a component, or 0 when it has none here. */
+static inline weft__place_of weft__layout_place(const weft__layout *layout, uint32_t component)
 {
     uint32_t i = component & layout->place_mask;
-    for (;; i = (i + 1) & layout->place_mask) {
-        const weft__place_of *place = &layout->places[i];
-        if (place->component == component) return base + place->offset + (size_t)row * place->bytes;
-        if (place->component == WEFT__NONE) return NULL;
+    weft__place_of place = layout->places[i];
+    if (__builtin_expect((uint32_t)place == component, 1)) return place;
+    while (place != weft__place_free(i)) {
+        i = (i + 1) & layout->place_mask;
+        place = layout->places[i];
+        if ((uint32_t)place == component && place != weft__place_free(i)) return place;
     }
+    return 0;
+}
+
+/* The value in a row, by the place of its component. */
+static inline char *weft__place_value(weft__place_of place, char *base, uint32_t row)
+{
+    return base + (place >> 26 & 0xfffc0) + (place >> 46) * row;
 }
 
 /* The columns of a row: shared by all archetypes whose sized components are the same, so that a
@@ -85,8 +98,16 @@ typedef struct weft__format {
     const weft__type *types[];               /* [column]; [0] is NULL: entities */
 } weft__format;
 
-/* A chunk. The first cache line is what iteration needs. Owned by the world; changed by the owner
- * while the world is idle, or in playback by the one task that owns the chunk. */
+/* Where rows are, as the directory keeps it: a location is the location of the chunk's first row
+ * plus the row, and never 0. Locations come in berths of 1,024: berth b belongs to the chunk
+ * world->berths[b]. A chunk has as many berths in a row as its capacity needs. Berth 0 is that of
+ * the chunk without columns and rows, where entities without a place are. */
+#define WEFT__BERTH_SHIFT 10
+#define WEFT__BERTH_LIMIT (UINT32_C(1) << (32 - WEFT__BERTH_SHIFT))
+#define WEFT__BERTH_CLASSES 8 /* runs of 1, 2, 4 ... 128 berths: the rows a megachunk can hold */
+
+/* A chunk. The first cache line is what iteration and look-ups need. Owned by the world; changed by
+ * the owner while the world is idle, or in playback by the one task that owns the chunk. */
 struct weft__chunk {
     char *base; /* memory of the rows */
     const weft__layout *layout;
@@ -94,7 +115,7 @@ struct weft__chunk {
     uint32_t count;         /* rows; 1..capacity while it is in a list */
     uint32_t capacity;      /* layout->capacity */
     uint32_t order_version; /* world version at which rows last came, went or moved */
-    uint32_t id;            /* in world->chunk_table; 0: private chunk of a job, not linked */
+    uint32_t location;      /* of row 0; 0: private chunk of a job, not linked */
     /* side memory, one block: versions, disabled bits, disabled counts, chunk values */
     weft_a32 *x_versions; /* [type position * slice_count + slice]; stores of equal values race */
     weft_a64 *x_disabled; /* [enableable * mask_words + word]; bit set = row disabled; 0 beyond
@@ -112,6 +133,7 @@ struct weft__chunk {
     uint32_t unit_count;           /* ... and units; 0: a part of unit `first_unit` */
     struct weft__chunk *room_next; /* list of chunks with room of the tuple; both NULL and not */
     struct weft__chunk *room_prev; /* tuple->room: not in it */
+    uint32_t id;   /* in world->chunk_table; 0: private chunk of a job, not linked */
     uint32_t mark; /* scratch of one array operation: entry of the chunk + 1; else 0 */
     bool has_room; /* in that list: count < capacity */
     bool is_zero;  /* rows at and beyond `count` were never written and read as zero */
@@ -167,9 +189,9 @@ static inline uint32_t weft__chunk_slices(const weft__chunk *chunk)
     return (chunk->count + (1u << shift) - 1) >> shift;
 }
 
-static inline uint64_t weft__location(const weft__chunk *chunk, uint32_t row)
+static inline uint32_t weft__location(const weft__chunk *chunk, uint32_t row)
 {
-    return (uint64_t)chunk->id << 32 | row;
+    return chunk->location + row;
 }
 
 /* Stamps a slice. relaxed: the value is read after the next sync point; racing writers of one

@@ -32,11 +32,13 @@ void weft__chunk_memory_free(weft_world *world, weft__chunk *chunk);
 
 /* Room for `count` more chunks in the archetype's list. Owner. */
 bool weft__chunk_list_reserve(weft_world *world, weft__archetype *archetype, uint32_t count);
-/* Ids for `count` more chunks. Owner. */
-bool weft__chunk_ids_reserve(weft_world *world, uint32_t count);
-/* Makes sure weft__chunk_link cannot fail. Owner. */
-bool weft__chunk_link_prepare(weft_world *world, weft__archetype *archetype);
-/* Gives the chunk its id and puts it into the lists. Owner. */
+/* Ids for `count` more chunks, berths for as many rows in them. Owner. Errors: LIMIT,
+ * OUT_OF_MEMORY; none is set. */
+weft_result weft__chunk_ids_reserve(weft_world *world, uint32_t count);
+weft_result weft__berths_reserve(weft_world *world, uint64_t berths);
+/* Berths that a chunk of this capacity takes. */
+uint32_t weft__berths_of(uint32_t capacity);
+/* Gives the chunk its id and berths and puts it into the lists; all reserved. Owner. */
 void weft__chunk_link(weft_world *world, weft__chunk *chunk);
 /* Takes it out of its archetype's list; out of its tuple's list of chunks with room. Owner. */
 void weft__chunk_unlist(weft__chunk *chunk);

@@ -169,18 +169,17 @@ static weft_result name_all(weft__playback *playback)
     return WEFT_OK;
 }
 
-/* After a failure: ids given to entities that were never placed die. Such a place has chunk 0 (rows
- * count up from 0 as the ids were given). A recorder whose list could not grow has given no ids. */
+/* After a failure: ids given to entities that were never placed die. A recorder whose list
+ * could not grow has given no ids. */
 static void forget_unplaced(weft__playback *playback)
 {
     weft_world *world = playback->world;
     for (uint32_t i = 0; i < playback->recorder_count; i++) {
         const weft_commands *recorder = playback->recorders[i];
         for (uint32_t k = 0; k < recorder->created && k < recorder->resolved_capacity; k++) {
-            uint64_t location;
+            uint32_t location;
             weft_entity id = recorder->resolved[k];
-            /* chunk 0 is none, whatever the row: ids came with consecutive locations */
-            if (weft__directory_find(&world->directory, id, &location) && location >> 32 == 0)
+            if (weft__directory_find(&world->directory, id, &location) && location == 0)
                 weft__directory_free_owner(&world->directory, id);
         }
     }

@@ -3,15 +3,21 @@
  * The word x_count of a block is its lock: a caller of the _any family takes it by CAS count ->
  * BUSY, changes bits and versions, and lets go by storing the new count. A busy block is passed
  * over, but never taken for full: a round that met one and found nothing is repeated. Nothing is
- * allocated while a block is held. Versions and locations are read by look-ups without the lock;
- * whoever passes a handle on orders its creation before the look-up.
+ * allocated while a block is held. Slots are read by look-ups without the lock; whoever passes a
+ * handle on orders its creation before the look-up.
+ *
+ * Blocks are found through a table, which never loses one: blocks are published at ascending
+ * indices (who finds an entry taken goes on to the next one), and a table is followed by a larger
+ * one only by a thread that came past its last entry; so all of its entries are made, and the copy
+ * in the larger table is complete and never changes.
  *
  * Edges:
  * D1  let go: store of x_count (release) -> take: CAS of x_count (acquire); covers used,
- *     first_word, retired, versions
- * D2  make a page or a slab: filled, then CAS of its pointer (release) -> acquire load
- * D3  make a block: zeroed, then CAS of its pointer (release) -> acquire load of page and block,
- *     also through x_block_end (release CAS -> acquire load)
+ *     first_word, retired, slots
+ * D2  make a table or a slab: filled, then CAS of its pointer (release) -> acquire load
+ * D3  make a block: zeroed, then CAS of its pointer (release) -> CAS that finds it taken, or load
+ *     (acquire); then CAS of x_block_end past it (release) -> acquire load, which makes the block
+ *     and a table with it visible
  * D4  hints: or and and of x_full -> with itself: no hint of another block is lost
  *
  * The _owner family runs alone (world idle; what others did before is ordered by the sync point)
@@ -28,230 +34,57 @@
 #include <assert.h>
 #include <string.h>
 
-static_assert(WEFT__BLOCK_PAGE <= 64 && WEFT__BLOCK_LIMIT % WEFT__BLOCK_PAGE == 0,
-              "a page has one word of hints");
-static_assert(sizeof(weft__slot_line) == 64, "five slots share one cache line");
-
-#define SLAB_MAPPED_BYTES ((size_t)2 << 20) /* slabs of this size on are mapped (huge pages) */
-#define SLAB_BLOCKS_MAPPED (SLAB_MAPPED_BYTES / sizeof(weft__entity_block) + 1)
-#define SLAB_BLOCKS_MAX 64u /* blocks made ahead at most */
-
-/* Memory of some blocks. Constant after it was pushed. */
-struct weft__block_slab {
-    weft__block_slab *next;
-    weft__entity_block *blocks;
-    uint32_t count;
-    bool is_mapped;
-};
-
-void weft__directory_init(weft__directory *directory, weft__memory *memory, const weft_os *os,
-                          const weft_world_desc *desc)
-{
-    uint32_t limit = desc->entity_block_limit;
-    if (limit == 0 || limit > WEFT__BLOCK_LIMIT) limit = WEFT__BLOCK_LIMIT;
-    directory->memory = memory;
-    directory->os = os;
-    directory->block_limit = limit;
-    directory->tag_bits = (desc->entity_tag & 15u) << WEFT__ENTITY_TAG_SHIFT;
-    directory->with_huge_pages = !desc->without_huge_pages;
-    directory->first_room = 0;
-    directory->room_index = 0;
-    directory->room_block = NULL;
-    at_init(&directory->x_block_end, 0);
-    at_init(&directory->x_lowest_room, WEFT__BLOCK_LIMIT);
-    at_init(&directory->x_slabs, NULL);
-    for (uint32_t i = 0; i < WEFT__BLOCK_PAGES; i++) at_init(&directory->x_pages[i], NULL);
-}
-
-static size_t slab_bytes(uint32_t count)
-{
-    return bits_align_up(count * sizeof(weft__entity_block), 4096);
-}
-
-static void slab_release(weft__directory *directory, weft__block_slab *slab)
-{
-    if (slab->is_mapped) {
-        directory->os->unmap(directory->os->user, slab->blocks, slab_bytes(slab->count));
-        weft__memory_count(directory->memory, WEFT__MEMORY_ENTITIES,
-                           -(int64_t)slab_bytes(slab->count));
-    } else {
-        weft__free(directory->memory, WEFT__MEMORY_ENTITIES, slab->blocks, slab->count,
-                   sizeof *slab->blocks, 64);
-    }
-    weft__free(directory->memory, WEFT__MEMORY_ENTITIES, slab, 1, sizeof *slab,
-               _Alignof(weft__block_slab));
-}
-
-void weft__directory_fini(weft__directory *directory)
-{
-    for (weft__block_slab *slab = at_plain(&directory->x_slabs), *next; slab != NULL; slab = next) {
-        next = slab->next;
-        slab_release(directory, slab);
-    }
-    for (uint32_t i = 0; i < WEFT__BLOCK_PAGES; i++)
-        weft__free(directory->memory, WEFT__MEMORY_ENTITIES, at_plain(&directory->x_pages[i]), 1,
-                   sizeof(weft__block_page), _Alignof(weft__block_page));
-}
-
-/* ---- making blocks ---- */
-
-static weft__entity_block *slab_memory(weft__directory *directory, uint32_t count, bool *is_mapped)
-{
-    *is_mapped = slab_bytes(count) >= SLAB_MAPPED_BYTES;
-    if (!*is_mapped)
-        return weft__alloc_zeroed(directory->memory, WEFT__MEMORY_ENTITIES, count,
-                                  sizeof(weft__entity_block), 64);
-    size_t alignment = directory->with_huge_pages ? SLAB_MAPPED_BYTES : 4096;
-    void *memory = directory->os->map(directory->os->user, slab_bytes(count), alignment);
-    if (memory != NULL)
-        weft__memory_count(directory->memory, WEFT__MEMORY_ENTITIES, (int64_t)slab_bytes(count));
-    return memory;
-}
-
-static weft__block_slab *slab_create(weft__directory *directory, uint32_t count)
-{
-    weft__block_slab *slab = weft__alloc(directory->memory, WEFT__MEMORY_ENTITIES, 1, sizeof *slab,
-                                         _Alignof(weft__block_slab));
-    if (slab == NULL) return NULL;
-    bool is_mapped;
-    weft__entity_block *blocks = slab_memory(directory, count, &is_mapped);
-    if (blocks == NULL) {
-        weft__free(directory->memory, WEFT__MEMORY_ENTITIES, slab, 1, sizeof *slab,
-                   _Alignof(weft__block_slab));
-        return NULL;
-    }
-    *slab = (weft__block_slab){.blocks = blocks, .count = count, .is_mapped = is_mapped};
-    return slab;
-}
-
-static weft__block_page *page_obtain(weft__directory *directory, uint32_t index)
-{
-    weft_aptr *x_page = &directory->x_pages[index];
-    weft__block_page *page = at_load_acq(x_page); /* D2 */
-    if (page != NULL) return page;
-    page = weft__alloc_zeroed(directory->memory, WEFT__MEMORY_ENTITIES, 1, sizeof *page,
-                              _Alignof(weft__block_page));
-    if (page == NULL) return NULL;
-    void *found = NULL;
-    if (at_cas_ar(x_page, &found, page)) return page; /* D2 */
-    weft__free(directory->memory, WEFT__MEMORY_ENTITIES, page, 1, sizeof *page,
-               _Alignof(weft__block_page));
-    return found;
-}
-
-/* Raises the end past a block that is there; whoever meets it helps. */
-static void end_raise(weft__directory *directory, uint32_t index)
-{
-    uint32_t end = at_load_acq(&directory->x_block_end); /* D3 */
-    while (end <= index && !at_cas_ar(&directory->x_block_end, &end, index + 1)) {
-    } /* D3 */
-}
-
-/* Puts a block at the lowest index that has none, from `index` on. False: others were faster, no
- * index below the limit (or no page) is left. */
-static bool block_publish(weft__directory *directory, weft__entity_block *block, uint32_t index)
-{
-    for (; index < directory->block_limit; index++) {
-        weft__block_page *page = page_obtain(directory, index / WEFT__BLOCK_PAGE);
-        if (page == NULL) return false;
-        void *found = NULL;
-        bool is_ours = at_cas_ar(&page->x_blocks[index % WEFT__BLOCK_PAGE], &found, block); /* D3 */
-        end_raise(directory, index);
-        if (is_ours) return true;
-    }
-    return false;
-}
-
-static void slab_push(weft__directory *directory, weft__block_slab *slab)
-{
-    void *head = at_load_acq(&directory->x_slabs); /* D2 */
-    do slab->next = head;
-    while (!at_cas_ar(&directory->x_slabs, &head, slab)); /* D2 */
-}
-
-weft_result weft__directory_grow(weft__directory *directory, uint32_t count)
-{
-    uint32_t end = at_load_acq(&directory->x_block_end); /* D3 */
-    if (end >= directory->block_limit) return WEFT_LIMIT;
-    if (weft__directory_block(directory, end * WEFT__BLOCK_SLOTS) != NULL) {
-        end_raise(directory, end);
-        return WEFT_OK;
-    }
-    if (count > directory->block_limit - end) count = directory->block_limit - end;
-    uint32_t last = (end + count - 1) / WEFT__BLOCK_PAGE;
-    for (uint32_t page = end / WEFT__BLOCK_PAGE; page <= last; page++)
-        if (page_obtain(directory, page) == NULL) return WEFT_OUT_OF_MEMORY;
-    weft__block_slab *slab = slab_create(directory, count);
-    if (slab == NULL) return WEFT_OUT_OF_MEMORY;
-    uint32_t published = 0;
-    while (published < count && block_publish(directory, &slab->blocks[published], end))
-        published++;
-    if (published != 0)
-        slab_push(directory, slab);
-    else
-        slab_release(directory, slab);
-    return WEFT_OK;
-}
-
 /* ---- slots ---- */
 
 static void hint_full(weft__directory *directory, uint32_t index, bool is_full)
 {
-    weft__block_page *page = at_load_acq(&directory->x_pages[index / WEFT__BLOCK_PAGE]); /* D2 */
-    uint64_t bit = UINT64_C(1) << index % WEFT__BLOCK_PAGE;
+    weft_a64 *x_full = &directory->x_full[index / 64];
+    uint64_t bit = UINT64_C(1) << index % 64;
     if (is_full)
-        at_or_ar(&page->x_full, bit); /* D4 */
+        at_or_ar(x_full, bit); /* D4 */
     else
-        at_and_ar(&page->x_full, ~bit); /* D4 */
+        at_and_ar(x_full, ~bit); /* D4 */
 }
 
 /* How new slots of a block are filled: what makes a handle's index of a slot number, and by how
  * much the location grows from one to the next. On the stack of one call. */
 typedef struct placing {
     uint32_t index_bits;
-    uint64_t step;
+    uint32_t step;
 } placing;
 
-static placing placing_of(const weft__directory *directory, uint32_t block, uint64_t step)
+static placing placing_of(const weft__directory *directory, uint32_t block, uint32_t step)
 {
     return (placing){block * WEFT__BLOCK_SLOTS ^ directory->tag_bits, step};
 }
 
 /* Brings one free slot to life. The handle is made whole: two stores of four bytes would stall the
  * next load of it. */
-static inline __attribute__((always_inline)) void slot_fill(weft__slot_line *line,
-                                                            uint32_t position, uint64_t location,
+static inline __attribute__((always_inline)) void slot_fill(weft_a64 *x_slot, uint32_t location,
                                                             uint32_t index, weft_entity *out)
 {
-    /* relaxed: guarded by the block (D1); look-ups follow whoever passes the handle on */
-    uint32_t version = at_load_rlx(&line->x_version[position]) + 1;
-    at_store_rlx(&line->x_version[position], version);   /* relaxed: above */
-    at_store_rlx(&line->x_location[position], location); /* relaxed: above */
-    uint64_t handle = (uint64_t)version << 32 | index;
+    /* relaxed: guarded by the block (D1); look-ups follow whoever passes the handle on. The
+     * location of a free slot is 0 */
+    uint64_t born = at_load_rlx(x_slot) + WEFT__VERSION_ONE;
+    at_store_rlx(x_slot, born | location); /* relaxed: above */
+    uint64_t handle = born | index;
     memcpy(out, &handle, sizeof handle);
 }
 
-/* Brings the free slots [slot, slot + count) to life, whole lines at a time. The block is held or
- * the world idle. */
+/* Brings the free slots [slot, slot + count) to life. The block is held or the world idle. */
 static void slots_fill(weft__entity_block *block, uint32_t slot, uint32_t count,
-                       const placing *place, uint64_t location, weft_entity *out)
+                       const placing *place, uint32_t location, weft_entity *out)
 {
-    weft__slot_line *line = &block->lines[slot / WEFT__LINE_SLOTS];
-    uint32_t position = slot % WEFT__LINE_SLOTS, index = slot ^ place->index_bits;
-    uint64_t step = place->step;
-    for (const weft_entity *end = out + count; out != end;) {
-        if (position == 0 && end - out >= WEFT__LINE_SLOTS) {
-#pragma GCC unroll 5
-            for (uint32_t i = 0; i < WEFT__LINE_SLOTS; i++)
-                slot_fill(line, i, location + i * step, index + i, out + i);
-            out += WEFT__LINE_SLOTS, index += WEFT__LINE_SLOTS, line++;
-            location += WEFT__LINE_SLOTS * step;
-            continue;
-        }
-        slot_fill(line, position, location, index++, out++);
-        location += step;
-        if (++position == WEFT__LINE_SLOTS) position = 0, line++;
+    weft_a64 *x_slots = &block->x_slots[slot];
+    uint32_t index = slot ^ place->index_bits, step = place->step, i = 0;
+    for (; count - i >= 4; i += 4) { /* unrolled: these are most of what a batch costs */
+        slot_fill(&x_slots[i], location, index + i, out + i);
+        slot_fill(&x_slots[i + 1], location + step, index + i + 1, out + i + 1);
+        slot_fill(&x_slots[i + 2], location + 2 * step, index + i + 2, out + i + 2);
+        slot_fill(&x_slots[i + 3], location + 3 * step, index + i + 3, out + i + 3);
+        location += 4 * step;
     }
+    for (; i < count; i++, location += step) slot_fill(&x_slots[i], location, index + i, out + i);
 }
 
 /* Marks a run of free slots from the lowest one of `*word` on as used, at most `count`; it goes on
@@ -280,7 +113,7 @@ static inline uint32_t run_mark(weft__entity_block *block, uint32_t *word, uint6
 /* Takes up to `count` lowest free slots of a block with room; returns how many. The block is held
  * or the world idle. */
 static uint32_t block_take(weft__entity_block *block, uint32_t count, const placing *place,
-                           uint64_t location, weft_entity *out)
+                           uint32_t location, weft_entity *out)
 {
     uint32_t taken = 0, word = block->first_word;
     while (taken < count && word < WEFT__BLOCK_WORDS) {
@@ -307,8 +140,7 @@ static inline uint32_t slot_take(weft__entity_block *block, const placing *place
     uint32_t slot = word * 64 + bits_lowest(~block->used[word]);
     block->used[word] |= block->used[word] + 1; /* sets the lowest zero */
     block->first_word = word;
-    slot_fill(&block->lines[slot / WEFT__LINE_SLOTS], slot % WEFT__LINE_SLOTS, 0,
-              slot ^ place->index_bits, out);
+    slot_fill(&block->x_slots[slot], 0, slot ^ place->index_bits, out);
     return 1;
 }
 
@@ -344,21 +176,18 @@ static inline void clearing_add(weft__entity_block *block, clearing *cleared, ui
 static inline __attribute__((always_inline)) void
 slot_kill(weft__entity_block *block, uint32_t slot, uint32_t version, clearing *cleared)
 {
-    weft__slot_line *line = &block->lines[slot / WEFT__LINE_SLOTS];
-    uint32_t position = slot % WEFT__LINE_SLOTS;
-    weft_a32 *x_version = &line->x_version[position];
+    weft_a64 *x_slot = &block->x_slots[slot];
     /* relaxed: guarded by the block (D1) */
-    bool is_match = at_load_rlx(x_version) == version && (version & 1) != 0;
+    bool is_match = at_load_rlx(x_slot) >> 32 == version && (version & 1) != 0;
     if (__builtin_expect(!is_match, 0)) return;
-    at_store_rlx(&line->x_location[position], 0); /* relaxed: as slot_fill */
     if (__builtin_expect(version == WEFT__VERSION_LAST, 0)) {
-        at_store_rlx(x_version, 0); /* relaxed: as slot_fill */
+        at_store_rlx(x_slot, 0); /* relaxed: as slot_fill */
         /* relaxed: guarded by the block (D1); statistics read it at any time */
         at_store_rlx(&block->x_retired, at_load_rlx(&block->x_retired) + 1);
         cleared->retired++;
         return;
     }
-    at_store_rlx(x_version, version + 1); /* relaxed: as slot_fill */
+    at_store_rlx(x_slot, (uint64_t)(version + 1) << 32); /* relaxed: as slot_fill */
     clearing_add(block, cleared, slot);
 }
 
@@ -403,15 +232,13 @@ weft_result weft__directory_reserve_owner(weft__directory *directory, uint32_t c
     uint64_t end = at_load_rlx(&directory->x_block_end); /* relaxed: idle */
     uint64_t needed = (count - room + WEFT__BLOCK_SLOTS - 1) / WEFT__BLOCK_SLOTS;
     if (needed > directory->block_limit - end) return WEFT_LIMIT;
-    uint64_t ahead = end / 8 < SLAB_BLOCKS_MAX ? end / 8 : SLAB_BLOCKS_MAX;
-    if (end >= SLAB_BLOCKS_MAPPED && ahead < SLAB_BLOCKS_MAPPED) ahead = SLAB_BLOCKS_MAPPED;
-    if (ahead > directory->block_limit - end) ahead = directory->block_limit - end;
-    return weft__directory_grow(directory, (uint32_t)(needed > ahead ? needed : ahead));
+    return weft__directory_grow(directory, weft__directory_ahead(directory, (uint32_t)needed));
 }
 
 void weft__directory_allocate_owner(weft__directory *directory, uint32_t count, weft_entity *out,
-                                    weft_entity *copy, uint64_t location)
+                                    weft_entity *copy, uint32_t location)
 {
+    uint32_t step = location == 0 ? 0 : 1;
     for (uint32_t done = 0; done < count;) {
         uint32_t index = directory->first_room;
         weft__entity_block *block = weft__directory_block(directory, index * WEFT__BLOCK_SLOTS);
@@ -423,8 +250,8 @@ void weft__directory_allocate_owner(weft__directory *directory, uint32_t count, 
             continue;
         }
         uint32_t n = count - done < room ? count - done : room;
-        placing place = placing_of(directory, index, 1);
-        block_take(block, n, &place, location + done, out + done);
+        placing place = placing_of(directory, index, step);
+        block_take(block, n, &place, location + step * done, out + done);
         at_store_rlx(&block->x_count, used + n); /* relaxed: idle */
         if (n == room) hint_full(directory, index, true);
         if (copy != NULL) memcpy(copy + done, out + done, n * sizeof *copy);
@@ -501,10 +328,8 @@ static uint32_t round_any(weft__directory *directory, uint32_t *home, uint32_t c
     for (uint32_t i = 0; i < end && done < count; i++) {
         uint32_t index = start + i < end ? start + i : start + i - end;
         if (!ignores_hints && i != 0) {
-            const weft__block_page *page =
-                at_load_acq(&directory->x_pages[index / WEFT__BLOCK_PAGE]); /* D2 */
             /* relaxed: a hint */
-            if ((at_load_rlx(&page->x_full) >> index % WEFT__BLOCK_PAGE & 1) != 0) continue;
+            if ((at_load_rlx(&directory->x_full[index / 64]) >> index % 64 & 1) != 0) continue;
         }
         uint32_t taken = block_allocate_any(directory, index, count - done, out + done, met_busy);
         if (taken != 0) *home = index;

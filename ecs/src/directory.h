@@ -1,10 +1,11 @@
 /* directory.h: the entity directory: who lives at which index, with which version, and where.
  *
- * Indices come in blocks of 8,192 slots. A slot has a 32-bit version (odd = alive) and a 64-bit
- * location (chunk id << 32 | row; 0 = not placed); five slots share a cache line, so that a look-up
- * touches one. The count word of a block is its lock: CAS count -> BUSY, then bits and versions are
- * changed, then the new count is stored. No allocation happens while a block is held. Blocks are
- * never given back before the world dies: versions must survive.
+ * Indices come in blocks of 8,192 slots. A slot is one 64-bit word: version << 32 | location; the
+ * version is odd when the entity is alive, the location (chunk.h) 0 when it is not placed or dead.
+ * Eight slots share a cache line, and a look-up touches one. The count word of a block is its lock:
+ * CAS count -> BUSY, then bits and slots are changed, then the new count is stored. No allocation
+ * happens while a block is held. Blocks are never given back before the world dies: versions must
+ * survive.
  *
  * Two families: the functions ending in _any may run on any number of threads at once; those ending
  * in _owner need the world idle, take no locked instruction, and always use the lowest free index,
@@ -28,62 +29,62 @@
 #ifndef WEFT__BLOCK_LIMIT
 #define WEFT__BLOCK_LIMIT 16384u
 #endif
-#ifndef WEFT__BLOCK_PAGE
-#define WEFT__BLOCK_PAGE 64u /* blocks per page of the table, at most 64: one word of hints */
+#ifndef WEFT__BLOCK_TABLE
+#define WEFT__BLOCK_TABLE 64u /* blocks in the first table; each next one has twice as many */
 #endif
 #ifndef WEFT__VERSION_LAST
 #define WEFT__VERSION_LAST UINT32_MAX /* odd; a slot that dies with this version is retired */
 #endif
 
 #define WEFT__BLOCK_WORDS ((WEFT__BLOCK_SLOTS + 63) / 64)
-#define WEFT__LINE_SLOTS 5u
-#define WEFT__BLOCK_LINES ((WEFT__BLOCK_SLOTS + WEFT__LINE_SLOTS - 1) / WEFT__LINE_SLOTS)
-#define WEFT__BLOCK_PAGES (WEFT__BLOCK_LIMIT / WEFT__BLOCK_PAGE)
+#define WEFT__BLOCK_HINTS ((WEFT__BLOCK_LIMIT + 63) / 64)
 #define WEFT__BLOCK_BUSY UINT32_MAX
+#define WEFT__VERSION_ONE (UINT64_C(1) << 32) /* of a slot */
 #define WEFT__ENTITY_INDEX_BITS 27 /* the 4 bits above bit 28 of a handle hold the world's tag */
 #define WEFT__ENTITY_TAG_SHIFT 28
 
-/* Five slots in one cache line. Location before version: both are loaded together. */
-typedef struct weft__slot_line {
-    _Alignas(64) weft_a64 x_location[WEFT__LINE_SLOTS];
-    weft_a32 x_version[WEFT__LINE_SLOTS];
-} weft__slot_line;
-
 /* 8,192 slots. Guarded by x_count among _any callers (BUSY = held), owner only otherwise: `used`,
  * `first_word`, `x_retired` and changes of versions. Invariants: count == bits set in `used` ==
- * alive slots + retired; a slot's bit is set exactly when it is alive or retired; words below
- * first_word have no free slot. */
+ * alive slots + retired; a slot's bit is set exactly when it is alive or retired; the location of a
+ * slot whose version is even is 0; words below first_word have no free slot. */
 typedef struct weft__entity_block {
     _Alignas(64) weft_a32 x_count;
     uint32_t first_word;
     weft_a32 x_retired; /* slots whose version came to its end: bit set, never alive again */
     uint64_t used[WEFT__BLOCK_WORDS];
-    weft__slot_line lines[WEFT__BLOCK_LINES];
+    _Alignas(64) weft_a64 x_slots[WEFT__BLOCK_SLOTS]; /* version << 32 | location */
 } weft__entity_block;
 
-typedef struct weft__block_page {
-    weft_a64 x_full;                      /* hint: bit per block without room */
-    weft_aptr x_blocks[WEFT__BLOCK_PAGE]; /* weft__entity_block *, NULL until made */
-} weft__block_page;
+/* Where the blocks are. A full table is followed by one twice as large that starts with the same
+ * blocks; it stays readable until the directory ends. Constant after it was published, but for
+ * entries that go from NULL to a block. */
+typedef struct weft__block_table {
+    struct weft__block_table *previous;
+    uint32_t capacity;
+    weft_aptr x_blocks[]; /* weft__entity_block *, NULL until made */
+} weft__block_table;
 
 typedef struct weft__block_slab weft__block_slab;
 
 typedef struct weft__directory {
+    /* what look-ups read: one line, which changes only when a block is made; see directory.c */
+    _Alignas(64) weft_a32 x_block_end; /* one past the highest block made; only grows */
+    uint32_t tag_bits; /* entity_tag << WEFT__ENTITY_TAG_SHIFT, xor-ed into indices */
+    weft_aptr x_table; /* weft__block_table *, NULL until the first block */
     /* constant after init */
     weft__memory *memory;
     const weft_os *os;
     uint32_t block_limit;
-    uint32_t tag_bits; /* entity_tag << WEFT__ENTITY_TAG_SHIFT, xor-ed into indices */
     bool with_huge_pages;
-    /* owner only */
-    uint32_t first_room; /* no block below it has room, but for those x_lowest_room tells */
-    uint32_t room_index; /* block that room_block points to */
-    weft__entity_block *room_block; /* cache for single allocations; NULL until made */
     /* shared atomic: see directory.c */
-    weft_a32 x_block_end;   /* one past the highest block made; only grows */
+    weft_aptr x_slabs; /* stack of weft__block_slab, freed at the end */
+    /* owner only */
+    _Alignas(64) uint32_t first_room; /* no block below it has room, but for x_lowest_room's */
+    uint32_t room_index;              /* block that room_block points to */
+    weft__entity_block *room_block;   /* cache for single allocations; NULL until made */
+    /* shared atomic */
     weft_a32 x_lowest_room; /* lowest block _any gave slots back to since the owner looked */
-    weft_aptr x_slabs;      /* stack of weft__block_slab, freed at the end */
-    weft_aptr x_pages[WEFT__BLOCK_PAGES]; /* weft__block_page * */
+    weft_a64 x_full[WEFT__BLOCK_HINTS]; /* hint: bit per block without room */
 } weft__directory;
 
 /* Block limit 0 means the maximum. Allocates nothing. */
@@ -96,13 +97,13 @@ void weft__directory_fini(weft__directory *directory);
 /* Makes sure `count` more entities can be allocated without failing. Errors: LIMIT, OUT_OF_MEMORY.
  */
 weft_result weft__directory_reserve_owner(weft__directory *directory, uint32_t count);
-/* `count` new ids with ascending index at locations location, location + 1, ... `copy` (may be
- * NULL) gets the handles too. Cannot fail after a reserve of as many. */
+/* `count` new ids with ascending index at locations location, location + 1, ... (0: none of them is
+ * placed). `copy` (may be NULL) gets the handles too. Cannot fail after a reserve of as many. */
 void weft__directory_allocate_owner(weft__directory *directory, uint32_t count, weft_entity *out,
-                                    weft_entity *copy, uint64_t location);
+                                    weft_entity *copy, uint32_t location);
 /* One id, when the lowest block with room has a free slot in its current word; false: use the
  * functions above. */
-static inline bool weft__directory_allocate_one_owner(weft__directory *directory, uint64_t location,
+static inline bool weft__directory_allocate_one_owner(weft__directory *directory, uint32_t location,
                                                       weft_entity *out);
 /* Kills an entity known to be alive. */
 void weft__directory_free_owner(weft__directory *directory, weft_entity entity);
@@ -126,43 +127,40 @@ static inline weft__entity_block *weft__directory_block(const weft__directory *d
                                                         uint32_t index)
 {
     uint32_t block = index / WEFT__BLOCK_SLOTS;
-    if (block >= WEFT__BLOCK_LIMIT) return NULL;
-    /* D3: the page and the block were filled before their pointers were published */
-    const weft__block_page *page = at_load_acq(&directory->x_pages[block / WEFT__BLOCK_PAGE]);
-    if (page == NULL) return NULL;
-    return at_load_acq(&page->x_blocks[block % WEFT__BLOCK_PAGE]); /* D3 */
+    /* D3: the block was made, and is in the table, before the end passed it */
+    if (__builtin_expect(block >= at_load_acq(&directory->x_block_end), 0)) return NULL;
+    const weft__block_table *table = at_load_acq(&directory->x_table); /* D2 */
+    return at_load_rlx(&table->x_blocks[block]); /* relaxed: the end was acquired after it */
 }
 
-/* The line and position of a slot, or NULL for an index that was never made or another world's. */
-static inline weft__slot_line *weft__directory_slot(const weft__directory *directory,
-                                                    uint32_t handle_index, uint32_t *position)
+/* The slot of an index, or NULL for one that was never made or is another world's. */
+static inline weft_a64 *weft__directory_slot(const weft__directory *directory,
+                                             uint32_t handle_index)
 {
     uint32_t index = handle_index ^ directory->tag_bits;
     weft__entity_block *block = weft__directory_block(directory, index);
-    uint32_t slot = index % WEFT__BLOCK_SLOTS;
-    *position = slot % WEFT__LINE_SLOTS;
-    return block == NULL ? NULL : &block->lines[slot / WEFT__LINE_SLOTS];
+    return __builtin_expect(block == NULL, 0) ? NULL : &block->x_slots[index % WEFT__BLOCK_SLOTS];
 }
 
 /* True when alive; *location is then its place. relaxed: whoever passed the handle on ordered the
  * creation before this look-up (a sync point, or the same thread). */
 static inline bool weft__directory_find(const weft__directory *directory, weft_entity entity,
-                                        uint64_t *location)
+                                        uint32_t *location)
 {
-    uint32_t position;
-    const weft__slot_line *line = weft__directory_slot(directory, entity.index, &position);
-    if (line == NULL) return false;
-    *location = at_load_rlx(&line->x_location[position]); /* relaxed: see above */
-    return at_load_rlx(&line->x_version[position]) == entity.version && (entity.version & 1) != 0;
+    const weft_a64 *x_slot = weft__directory_slot(directory, entity.index);
+    if (x_slot == NULL) return false;
+    uint64_t slot = at_load_rlx(x_slot); /* relaxed: see above */
+    *location = (uint32_t)slot;
+    return slot >> 32 == entity.version && (entity.version & 1) != 0;
 }
 
 /* Moves an entity known to be alive. Threads: the one that moves its row. */
 static inline void weft__directory_place(weft__directory *directory, weft_entity entity,
-                                         uint64_t location)
+                                         uint32_t location)
 {
-    uint32_t position;
-    weft__slot_line *line = weft__directory_slot(directory, entity.index, &position);
-    at_store_rlx(&line->x_location[position], location); /* relaxed: as weft__directory_find */
+    weft_a64 *x_slot = weft__directory_slot(directory, entity.index);
+    /* relaxed: as weft__directory_find */
+    at_store_rlx(x_slot, (uint64_t)entity.version << 32 | location);
 }
 
 /* ---- the hot single operations of the owner ---- */
@@ -172,7 +170,7 @@ bool weft__directory_room_find(weft__directory *directory);
 /* Tells the hint of a block that became full, or is not full any more. */
 void weft__directory_hint(weft__directory *directory, uint32_t block, bool is_full);
 
-static inline bool weft__directory_allocate_one_owner(weft__directory *directory, uint64_t location,
+static inline bool weft__directory_allocate_one_owner(weft__directory *directory, uint32_t location,
                                                       weft_entity *out)
 {
     /* relaxed: the world is idle; so are all below */
@@ -187,15 +185,13 @@ static inline bool weft__directory_allocate_one_owner(weft__directory *directory
     uint32_t slot = word * 64 + (uint32_t)__builtin_ctzll(~used);
     if (slot >= WEFT__BLOCK_SLOTS) return false;
     block->used[word] = used | (used + 1); /* sets the lowest zero */
-    weft__slot_line *line = &block->lines[slot / WEFT__LINE_SLOTS];
-    uint32_t position = slot % WEFT__LINE_SLOTS;
-    uint32_t version = at_load_rlx(&line->x_version[position]) + 1; /* relaxed: idle */
-    at_store_rlx(&line->x_version[position], version);              /* relaxed: idle */
-    at_store_rlx(&line->x_location[position], location);            /* relaxed: idle */
-    at_store_rlx(&block->x_count, count + 1);                       /* relaxed: idle */
+    weft_a64 *x_slot = &block->x_slots[slot];
+    uint64_t born = at_load_rlx(x_slot) + WEFT__VERSION_ONE; /* relaxed: idle; dead: location 0 */
+    at_store_rlx(x_slot, born | location);                   /* relaxed: idle */
+    at_store_rlx(&block->x_count, count + 1);                /* relaxed: idle */
     /* one store of eight bytes: two of four would stall the next load of the handle */
-    uint64_t handle = (uint64_t)version << 32 |
-                      ((directory->first_room * WEFT__BLOCK_SLOTS + slot) ^ directory->tag_bits);
+    uint64_t handle =
+        born | ((directory->first_room * WEFT__BLOCK_SLOTS + slot) ^ directory->tag_bits);
     static_assert(offsetof(weft_entity, version) == 4 && sizeof handle == sizeof *out, "packed");
     memcpy(out, &handle, sizeof handle);
     if (count + 1 == WEFT__BLOCK_SLOTS)
@@ -212,11 +208,8 @@ static inline bool weft__directory_kill_owner(weft__directory *directory, weft_e
     uint32_t slot = index % WEFT__BLOCK_SLOTS,
              count = at_load_rlx(&block->x_count); /* relaxed: idle */
     if (entity.version == WEFT__VERSION_LAST || count == WEFT__BLOCK_SLOTS) return false;
-    weft__slot_line *line = &block->lines[slot / WEFT__LINE_SLOTS];
-    uint32_t position = slot % WEFT__LINE_SLOTS;
-    at_store_rlx(&line->x_location[position], 0);                 /* relaxed: idle */
-    at_store_rlx(&line->x_version[position], entity.version + 1); /* relaxed: idle */
-    at_store_rlx(&block->x_count, count - 1);                     /* relaxed: idle */
+    at_store_rlx(&block->x_slots[slot], (uint64_t)(entity.version + 1) << 32); /* relaxed: idle */
+    at_store_rlx(&block->x_count, count - 1);                                  /* relaxed: idle */
     block->used[slot / 64] &= ~(UINT64_C(1) << slot % 64);
     if (slot / 64 < block->first_word) block->first_word = slot / 64;
     if (home < directory->first_room) directory->first_room = home;
@@ -229,13 +222,16 @@ static inline bool weft__directory_kill_owner(weft__directory *directory, weft_e
  * error: LIMIT, OUT_OF_MEMORY. A block that another thread has published but not yet counted is
  * counted instead. Threads: any. */
 weft_result weft__directory_grow(weft__directory *directory, uint32_t count);
+/* How many blocks a growing world makes when it needs some: as many, or an eighth more than it has.
+ * Owner. */
+uint32_t weft__directory_ahead(const weft__directory *directory, uint32_t needed);
 
 /* Alive entities. Threads: any; exact when nobody allocates. */
 uint64_t weft__directory_alive(const weft__directory *directory);
 /* Sets the version of an index (both parities): snapshots, and tests of the wrap. World idle. The
  * bit and count follow the parity. */
 weft_result weft__directory_force(weft__directory *directory, uint32_t index, uint32_t version,
-                                  uint64_t location);
+                                  uint32_t location);
 /* Indices made so far: 0..end-1. */
 uint32_t weft__directory_end(const weft__directory *directory);
 /* Version of an index below the end. */

@@ -25,14 +25,12 @@ uint64_t weft__directory_alive(const weft__directory *directory)
 
 uint32_t weft__directory_version(const weft__directory *directory, uint32_t index)
 {
-    uint32_t position;
-    const weft__slot_line *line =
-        weft__directory_slot(directory, index ^ directory->tag_bits, &position);
-    return line == NULL ? 0 : at_load_rlx(&line->x_version[position]); /* relaxed: idle */
+    const weft_a64 *x_slot = weft__directory_slot(directory, index ^ directory->tag_bits);
+    return x_slot == NULL ? 0 : (uint32_t)(at_load_rlx(x_slot) >> 32); /* relaxed: idle */
 }
 
 weft_result weft__directory_force(weft__directory *directory, uint32_t index, uint32_t version,
-                                  uint64_t location)
+                                  uint32_t location)
 {
     uint32_t home = index / WEFT__BLOCK_SLOTS;
     while (home >= at_load_rlx(&directory->x_block_end)) { /* relaxed: idle */
@@ -43,9 +41,7 @@ weft_result weft__directory_force(weft__directory *directory, uint32_t index, ui
     uint32_t slot = index % WEFT__BLOCK_SLOTS,
              used = at_load_rlx(&block->x_count); /* relaxed: idle */
     uint64_t bit = UINT64_C(1) << slot % 64;
-    weft__slot_line *line = &block->lines[slot / WEFT__LINE_SLOTS];
-    at_store_rlx(&line->x_version[slot % WEFT__LINE_SLOTS], version);   /* relaxed: idle */
-    at_store_rlx(&line->x_location[slot % WEFT__LINE_SLOTS], location); /* relaxed: idle */
+    at_store_rlx(&block->x_slots[slot], (uint64_t)version << 32 | location); /* relaxed: idle */
     if (((block->used[slot / 64] & bit) != 0) == ((version & 1) != 0)) return WEFT_OK;
     block->used[slot / 64] ^= bit;
     uint32_t now = (version & 1) != 0 ? used + 1 : used - 1;
@@ -64,13 +60,13 @@ static const char *block_check(const weft__entity_block *block)
     uint32_t used = 0, alive = 0;
     for (uint32_t slot = 0; slot < WEFT__BLOCK_SLOTS; slot++) {
         bool is_used = (block->used[slot / 64] >> slot % 64 & 1) != 0;
-        const weft_a32 *x_version =
-            &block->lines[slot / WEFT__LINE_SLOTS].x_version[slot % WEFT__LINE_SLOTS];
-        uint32_t version = at_plain(x_version);
+        uint32_t version = (uint32_t)(at_plain(&block->x_slots[slot]) >> 32);
         used += is_used ? 1 : 0;
         alive += version & 1;
         if ((version & 1) != 0 && !is_used) return "an alive slot has no bit";
         if (is_used && (version & 1) == 0 && version != 0) return "a dead slot has its bit set";
+        if ((version & 1) == 0 && (uint32_t)at_plain(&block->x_slots[slot]) != 0)
+            return "a dead slot has a location";
         if (!is_used && slot / 64 < block->first_word) return "first_word passes over a free slot";
     }
     if (used != at_plain(&block->x_count)) return "x_count is not the number of bits";

@@ -24,7 +24,7 @@ weft_component weft_component_linked_group(const weft_world *world)
 
 bool weft_entity_is_alive(const weft_world *world, weft_entity entity)
 {
-    uint64_t location;
+    uint32_t location;
     return world != NULL && weft__directory_find(&world->directory, entity, &location);
 }
 
@@ -88,20 +88,18 @@ get_slowly(const weft_world *world, weft_entity entity, weft_component component
 
 const void *weft_entity_get(const weft_world *world, weft_entity entity, weft_component component)
 {
-    uint32_t position;
     if (__builtin_expect(world == NULL, 0)) return NULL;
-    const weft__slot_line *line = weft__directory_slot(&world->directory, entity.index, &position);
-    /* relaxed: as weft__directory_find. A dead slot has location 0, the chunk without columns, so
-     * that an even version needs no look */
-    if (__builtin_expect(line != NULL && at_load_rlx(&line->x_version[position]) == entity.version,
-                         1)) {
-        uint64_t location = at_load_rlx(&line->x_location[position]); /* relaxed: above */
-        const weft__chunk *chunk = world->chunk_table[location >> 32];
-        const char *value =
-            weft__layout_value(chunk->layout, chunk->base, component.id, (uint32_t)location);
-        if (__builtin_expect(value != NULL, 1)) return value;
-    }
-    return get_slowly(world, entity, component);
+    const weft_a64 *x_slot = weft__directory_slot(&world->directory, entity.index);
+    uint64_t slot = x_slot == NULL ? 0 : at_load_rlx(x_slot); /* relaxed: as weft__directory_find */
+    if (__builtin_expect(slot >> 32 != entity.version, 0))
+        return get_slowly(world, entity, component);
+    /* a dead slot has location 0, the chunk without columns, so that an even version needs no
+     * look */
+    uint32_t location = (uint32_t)slot;
+    const weft__chunk *chunk = world->berths[location >> WEFT__BERTH_SHIFT].chunk;
+    weft__place_of place = weft__layout_place(chunk->layout, component.id);
+    if (__builtin_expect(place == 0, 0)) return get_slowly(world, entity, component);
+    return weft__place_value(place, chunk->base, location - chunk->location);
 }
 
 static void slot_stamp(const weft_world *world, const weft__chunk *chunk, uint32_t row,

@@ -252,7 +252,7 @@ weft_result weft_entity_change_many(weft_world *world, const weft_entity *entiti
 
 /* ---- gather ---- */
 
-enum { GATHER_BATCH = 32 };
+enum { GATHER_BATCH = 64 };
 
 /* Looks up to GATHER_BATCH entities up in three passes, so that their cache misses overlap: slots,
  * then places of the values, then copies. Returns how many were copied. */
@@ -260,14 +260,26 @@ static uint32_t gather_batch(const weft_world *world, const weft_entity *entitie
                              const weft__type *type, char *out)
 {
     const char *values[GATHER_BATCH];
-    uint32_t position, row, n = 0;
+    uint32_t row, n = 0;
     for (uint32_t i = 0; i < count; i++)
-        __builtin_prefetch(weft__directory_slot(&world->directory, entities[i].index, &position));
+        __builtin_prefetch(weft__directory_slot(&world->directory, entities[i].index));
+    const weft__layout *layout = NULL;
+    weft__place_of place = 0;
     for (; n < count; n++) {
         const weft__chunk *chunk = weft__entity_chunk(world, entities[n], &row);
         if (chunk == NULL) break;
-        values[n] = weft__layout_value(chunk->layout, chunk->base, type->id, row);
-        if (values[n] == NULL) break;
+        if (chunk->layout != layout) {
+            layout = chunk->layout;
+            place = weft__layout_place(layout, type->id);
+        }
+        if (__builtin_expect(place == 0, 0)) {
+            uint32_t type_position = weft__archetype_find(chunk->archetype, type->id);
+            if (type_position == WEFT__NONE) break;
+            values[n] =
+                weft__chunk_value(chunk, chunk->archetype->types[type_position].column, row);
+        } else {
+            values[n] = weft__place_value(place, chunk->base, row);
+        }
         __builtin_prefetch(values[n]);
     }
     for (uint32_t i = 0; i < n; i++)

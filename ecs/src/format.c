@@ -152,13 +152,13 @@ static size_t layout_bytes(const weft__format *format)
 static void places_fill(weft__layout *layout, const weft__format *format)
 {
     weft__place_of *places = layout->places;
-    for (uint32_t i = 0; i <= layout->place_mask; i++)
-        places[i] = (weft__place_of){.component = WEFT__NONE};
+    for (uint32_t i = 0; i <= layout->place_mask; i++) places[i] = weft__place_free(i);
     for (uint32_t column = 1; column < layout->column_count; column++) {
         uint32_t component = format->types[column]->id, k = component & layout->place_mask;
-        while (places[k].component != WEFT__NONE) k = (k + 1) & layout->place_mask;
-        places[k] = (weft__place_of){component, layout->columns[column].offset,
-                                     layout->columns[column].bytes};
+        uint64_t offset = layout->columns[column].offset, bytes = layout->columns[column].bytes;
+        if (bytes >= WEFT__PLACE_BYTES_END) continue;
+        while (places[k] != weft__place_free(k)) k = (k + 1) & layout->place_mask;
+        places[k] = component | offset / WEFT__COLUMN_ALIGNMENT << 32 | bytes << 46;
     }
 }
 

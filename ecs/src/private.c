@@ -62,18 +62,18 @@ static bool is_emptied(const weft__chunk *chunk)
     return chunk->count * 2 < chunk->capacity;
 }
 
-/* Ids for the rows without one, in row order; places those that have one. */
+/* Ids for the rows without one, in row order; places those that have one, if the chunk is linked.
+ */
 static void ids_give(weft_world *world, weft__chunk *chunk)
 {
     weft_entity *entities = weft__chunk_entities(chunk);
     for (uint32_t row = 0; row < chunk->count;) {
-        uint32_t run = 0;
+        uint32_t run = 0, location = chunk->location == 0 ? 0 : weft__location(chunk, row);
         while (row + run < chunk->count && entities[row + run].version == 0) run++;
         if (run != 0) {
-            weft__directory_allocate_owner(&world->directory, run, entities + row, NULL,
-                                           weft__location(chunk, row));
+            weft__directory_allocate_owner(&world->directory, run, entities + row, NULL, location);
         } else {
-            weft__directory_place(&world->directory, entities[row], weft__location(chunk, row));
+            weft__directory_place(&world->directory, entities[row], location);
             run = 1;
         }
         row += run;
@@ -98,21 +98,25 @@ static uint64_t ids_missing(weft__chunk *const *chunks, uint32_t count)
 }
 
 /* Everything that can fail for the chunks that are linked as they are. */
-static bool links_reserve(weft_world *world, weft__chunk *const *chunks, uint32_t count)
+static weft_result links_reserve(weft_world *world, weft__chunk *const *chunks, uint32_t count)
 {
     uint32_t linked = 0;
+    uint64_t berths = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (is_emptied(chunks[i])) continue;
         linked++;
+        berths += weft__berths_of(chunks[i]->capacity);
         chunks[i]->archetype->arriving++;
     }
-    bool is_ready = weft__chunk_ids_reserve(world, linked);
+    weft_result result = weft__chunk_ids_reserve(world, linked);
+    if (result == WEFT_OK) result = weft__berths_reserve(world, berths);
     for (uint32_t i = 0; i < count; i++) {
         weft__archetype *archetype = chunks[i]->archetype;
-        is_ready = is_ready && weft__chunk_list_reserve(world, archetype, archetype->arriving);
+        if (result == WEFT_OK && !weft__chunk_list_reserve(world, archetype, archetype->arriving))
+            result = WEFT_OUT_OF_MEMORY;
         archetype->arriving = 0;
     }
-    return is_ready;
+    return result;
 }
 
 /* Room for the rows of the chunks that are emptied, in their order. */
@@ -166,8 +170,10 @@ weft_result weft__private_link(weft_world *world, weft__chunk *const *chunks, ui
     uint32_t next = 0;
     result = spans_reserve(world, chunks, count, &spans);
     /* after the spans: making their chunks takes places in the lists, too */
-    if (result == WEFT_OK && !links_reserve(world, chunks, count))
-        result = weft__error_memory(world, "creation from jobs");
+    if (result == WEFT_OK) {
+        result = links_reserve(world, chunks, count);
+        if (result != WEFT_OK) weft__error_limit(world, result, "creation from jobs");
+    }
     if (result != WEFT_OK) weft__rows_unreserve(world, &spans, 0);
     for (uint32_t i = 0; i < count && result == WEFT_OK; i++) {
         if (is_emptied(chunks[i]))

@@ -292,7 +292,7 @@ void weft__rows_copy(weft_world *world, const weft__plan *plan, const weft__chun
         column_fill(to.chunk, plan->added[i], to.row, to.count);
     types_copy(world, plan, from, rows, first, to);
     const weft_entity *entities = weft__chunk_entities(to.chunk) + to.row;
-    uint64_t location = weft__location(to.chunk, to.row);
+    uint32_t location = weft__location(to.chunk, to.row);
     for (uint32_t i = 0; i < to.count; i++)
         weft__directory_place(&world->directory, entities[i], location + i);
     at_add_rlx(&world->x_rows_moved, (uint64_t)to.count); /* relaxed: a statistic */

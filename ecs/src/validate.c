@@ -26,14 +26,15 @@ static bool rows_check(const weft_world *world, const weft__chunk *chunk)
 {
     const weft_entity *entities = weft__chunk_entities(chunk);
     for (uint32_t row = 0; row < chunk->count; row++) {
-        uint64_t location = 0;
+        uint32_t location = 0;
         if (!weft__directory_find(&world->directory, entities[row], &location))
             return broken(world, "chunk %u row %u holds dead entity %u:%u", chunk->id, row,
                           entities[row].index, entities[row].version);
         if (location != weft__location(chunk, row))
-            return broken(world, "entity %u:%u is in chunk %u row %u, the directory says %u row %u",
-                          entities[row].index, entities[row].version, chunk->id, row,
-                          (uint32_t)(location >> 32), (uint32_t)location);
+            return broken(world,
+                          "entity %u:%u is in chunk %u row %u, the directory says %u, not %u",
+                          entities[row].index, entities[row].version, chunk->id, row, location,
+                          weft__location(chunk, row));
     }
     return true;
 }
@@ -81,6 +82,11 @@ static bool chunk_check(const weft_world *world, const weft__archetype *archetyp
         return broken(world, "chunk %u is not where its archetype lists it", chunk->id);
     if (chunk->id == 0 || chunk->id >= world->chunk_end || world->chunk_table[chunk->id] != chunk)
         return broken(world, "chunk %u is not in the table of chunks", chunk->id);
+    for (uint32_t row = 0; row < chunk->capacity; row += 1u << WEFT__BERTH_SHIFT) {
+        uint32_t berth = weft__location(chunk, row) >> WEFT__BERTH_SHIFT;
+        if (berth == 0 || berth >= world->berth_end || world->berths[berth].chunk != chunk)
+            return broken(world, "chunk %u does not own berth %u", chunk->id, berth);
+    }
     if (chunk->count == 0 || chunk->count > chunk->capacity ||
         chunk->capacity != chunk->layout->capacity ||
         chunk->capacity > archetype->format->row_limit)

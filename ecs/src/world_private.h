@@ -36,23 +36,31 @@ enum {
     WEFT__BUSY_CURSORS = (1 << 29) - 1, /* the low bits count open cursors */
 };
 
+/* 1,024 locations: of a chunk, or free; the first berth of a free run links to the next run
+ * of its size (0: none). */
+typedef union weft__berth {
+    weft__chunk *chunk;
+    uintptr_t next_free;
+} weft__berth;
+
 struct weft_world {
     /* hot: one line */
     uint32_t busy;                /* 0: structure may change */
     uint32_t version;             /* change version, never 0 */
-    weft__chunk **chunk_table;    /* [chunk id]; [0] has no columns and no rows */
+    weft__berth *berths;          /* [location >> WEFT__BERTH_SHIFT] */
     weft__archetype **archetypes; /* [id - 1] */
     uint32_t archetype_count;
     uint32_t type_count;        /* ids 1..type_count */
     weft__type **types;         /* [id]; [0] is NULL */
     uint64_t structure_version; /* +1 on every change of a row count, chunk list or tuple */
     uint64_t *nonempty;         /* bit per archetype id - 1: it has rows */
+    weft__chunk **chunk_table;  /* [chunk id]; [0] is NULL; NULL until the first chunk */
 
     /* chunk 0: without columns and rows, never changed; entities without a place are there, so that
      * look-ups need no branch */
-    _Alignas(16) char layout_none[sizeof(weft__layout) + sizeof(weft__place_of)];
+    _Alignas(16) char layout_none[sizeof(weft__layout) + 2 * sizeof(weft__place_of)];
     weft__chunk chunk_none;
-    weft__chunk *table_none[1];
+    weft__berth berth_none; /* `berths` until the first chunk */
 
     /* Set by the scheduler of checked builds, else NULL: told of a refused call while systems run;
      * true: it keeps the report, and the world's error stays the owner's. Any thread. */
@@ -64,7 +72,10 @@ struct weft_world {
     uint32_t chunk_capacity; /* of chunk_table */
     uint32_t chunk_count;
     uint32_t free_chunk_count;
-    uint32_t *free_chunk_ids; /* stack, chunk_capacity entries */
+    uint32_t *free_chunk_ids;                  /* stack, chunk_capacity entries */
+    uint32_t berth_end;                        /* berths below were used */
+    uint32_t berth_capacity;                   /* of berths; 0: berth_none */
+    uint32_t free_berths[WEFT__BERTH_CLASSES]; /* first berth of a free run of 2^k, 0: none */
 
     weft__directory directory;
     weft__units units;
@@ -141,11 +152,13 @@ const char *weft__type_name(const weft_world *world, uint32_t component);
 static inline weft__chunk *weft__entity_chunk(const weft_world *world, weft_entity entity,
                                               uint32_t *row)
 {
-    uint64_t location = 0;
+    uint32_t location = 0;
     bool is_alive = weft__directory_find(&world->directory, entity, &location);
-    *row = (uint32_t)location;
+    *row = 0;
     if (!is_alive || location == 0) return NULL;
-    return world->chunk_table[location >> 32];
+    weft__chunk *chunk = world->berths[location >> WEFT__BERTH_SHIFT].chunk;
+    *row = location - chunk->location;
+    return chunk;
 }
 
 #endif

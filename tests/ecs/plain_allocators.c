@@ -68,13 +68,13 @@ static void *ids_visit(void *argument)
         count = 1 + (uint32_t)test_random_below(&v->random, BATCH);
         CHECK_OK(weft__directory_allocate_any(directory, &home, count, ids));
         for (uint32_t i = 0; i < count; i++) {
-            uint64_t location;
+            uint32_t location;
             CHECK(weft__directory_find(directory, ids[i], &location));
             CHECK_U64(location, 0); /* nobody else placed it */
             weft__directory_place(directory, ids[i], v->index + 1);
         }
         for (uint32_t i = 0; i < count; i++) {
-            uint64_t location;
+            uint32_t location;
             CHECK(weft__directory_find(directory, ids[i], &location));
             CHECK_U64(location, v->index + 1);
         }

@@ -36,7 +36,7 @@ Test(directory, batches_cross_block_boundaries_with_ascending_indices)
     CHECK_OK(weft__directory_reserve_owner(&b.directory, count));
     weft__directory_allocate_owner(&b.directory, count, ids, NULL, 1000);
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t location;
+        uint32_t location;
         CHECK_U64(ids[i].index, i);
         CHECK(weft__directory_find(&b.directory, ids[i], &location));
         CHECK_U64(location, 1000 + i);
@@ -69,7 +69,7 @@ Test(directory, an_index_whose_version_ends_is_retired_and_never_given_out_again
     directory_bed b;
     directory_open(&b, 0);
     weft_entity id, next;
-    uint64_t location;
+    uint32_t location;
     CHECK_OK(weft__directory_force(&b.directory, 0, WEFT__VERSION_LAST - 1, 0));
     CHECK_OK(weft__directory_reserve_owner(&b.directory, 2));
     weft__directory_allocate_owner(&b.directory, 1, &id, NULL, 7);

@@ -38,7 +38,7 @@ static bool create(uint32_t home, uint32_t count, weft_entity *out)
     if (result != WEFT_OK) return false;
     at_add_rlx(&births, count);
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t location;
+        uint32_t location;
         EXPLORE_CHECK(out[i].index < capacity && (out[i].version & 1), "entity %u:%u", out[i].index,
                       out[i].version);
         EXPLORE_CHECK(owner[out[i].index] == 0, "slot %u has an owner", out[i].index);
@@ -53,11 +53,10 @@ static bool create(uint32_t home, uint32_t count, weft_entity *out)
 static void destroy(const weft_entity *entities, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t location;
+        uint32_t location;
         EXPLORE_CHECK(owner[entities[i].index] == explore_self() + 1, "taken by somebody else");
         EXPLORE_CHECK(weft__directory_find(directory, entities[i], &location), "died early");
-        EXPLORE_CHECK(location == entities[i].version, "moved to %llu",
-                      (unsigned long long)location);
+        EXPLORE_CHECK(location == entities[i].version, "moved to %u", location);
         owner[entities[i].index] = 0;
     }
     uint32_t h = explore_history_begin(&history, DESTROY, count);
@@ -65,7 +64,7 @@ static void destroy(const weft_entity *entities, uint32_t count)
     explore_history_end(&history, h, died);
     EXPLORE_CHECK(died == count, "%u of %u died", died, count);
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t location;
+        uint32_t location;
         EXPLORE_CHECK(!weft__directory_find(directory, entities[i], &location), "alive after");
     }
 }
@@ -188,7 +187,7 @@ static void create_over(void *argument)
         EXPLORE_CHECK(e.index != shared[i].index || e.version != shared[i].version,
                       "a handle repeats");
     }
-    uint64_t location;
+    uint32_t location;
     EXPLORE_CHECK(weft__directory_find(directory, e, &location), "died by a stale handle");
     EXPLORE_CHECK(weft__directory_free_any(directory, &e, 1) == 1, "died by a stale handle");
 }
@@ -231,7 +230,7 @@ static void retirement(void)
 /* The books of others may be read while they change. */
 static void look(void *argument)
 {
-    uint64_t location;
+    uint32_t location;
     (void)argument;
     EXPLORE_CHECK(weft__directory_alive(directory) <= 2, "more alive than slots");
     for (uint32_t i = 0; i < 2; i++) {
