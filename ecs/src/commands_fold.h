@@ -16,8 +16,18 @@
 
 #include "commands_playback.h"
 
+/* Build-time parameters, so that the explorer can be tiny. */
+#ifndef WEFT__FOLD_LEAST
+#define WEFT__FOLD_LEAST 48u /* fewer commands go one by one */
+#endif
+#ifndef WEFT__FOLD_BLOCK_ROWS
+#define WEFT__FOLD_BLOCK_ROWS 8192u /* created entities of one pseudo-chunk */
+#endif
+#ifndef WEFT__FOLD_TASK_ROWS
+#define WEFT__FOLD_TASK_ROWS 4096u /* rows of one copy task at most: workers share a large chunk */
+#endif
+
 #define WEFT__FOLD_STATES 16u                        /* different ends of the rows of one chunk */
-#define WEFT__FOLD_BLOCK_ROWS 8192u                  /* created entities of one pseudo-chunk */
 #define WEFT__FOLD_PLACE_CREATED (UINT32_C(1) << 31) /* | block number */
 #define WEFT__FOLD_PLACE_DEAD UINT32_MAX
 

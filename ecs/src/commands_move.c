@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#define TASK_ROWS 4096u /* rows of one copy task at most, so that workers share a large chunk */
 #define FREE_BATCH 256u
 
 /* ---- plan ---- */
@@ -119,7 +118,7 @@ static void cut_group(weft__fold *fold, uint32_t number)
     if (group->end == WEFT__FOLD_DIE || (group->end == WEFT__FOLD_STAY && !fold->has_chains))
         return;
     for (uint32_t done = 0; done < group->count;) {
-        weft__span to = {NULL, 0, smaller(group->count - done, TASK_ROWS)};
+        weft__span to = {NULL, 0, smaller(group->count - done, WEFT__FOLD_TASK_ROWS)};
         if (group->end == WEFT__FOLD_MOVE) {
             weft__fold_target *target = &fold->targets[group->target];
             const weft__span *span = &fold->spans.items[target->span];
@@ -144,7 +143,8 @@ static weft_result plan(weft__fold *fold)
     weft_result result = find_targets(fold);
     if (result == WEFT_OK) result = reserve_targets(fold);
     if (result == WEFT_OK) {
-        size_t limit = (size_t)fold->group_count + fold->spans.count + fold->ref_count / TASK_ROWS;
+        size_t limit =
+            (size_t)fold->group_count + fold->spans.count + fold->ref_count / WEFT__FOLD_TASK_ROWS;
         fold->tasks = weft__scratch_take(world, WEFT__SCRATCH_TASKS, limit, sizeof fold->tasks[0]);
         if (fold->tasks == NULL) result = weft__error_memory(world, "playback");
     }

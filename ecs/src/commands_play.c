@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FOLD_LEAST 48u                /* fewer commands go one by one */
 #define FOLD_MOST (UINT64_C(1) << 30) /* references to commands are 32-bit numbers */
 
 static const char *const op_names[WEFT__COMMAND_OP_COUNT] = {
@@ -264,7 +263,7 @@ static weft_result play_all(weft__playback *playback)
         uint32_t end = foldable_end(playback, i, &commands);
         bool is_played = false;
         weft_result result = WEFT_OK;
-        if (commands >= FOLD_LEAST)
+        if (commands >= WEFT__FOLD_LEAST)
             result = weft__fold_play(playback, &playback->segments[i], end - i, &is_played);
         if (end == i) end = i + 1;
         if (result == WEFT_OK && !is_played) result = play_one_by_one(playback, i, end);

@@ -13,9 +13,22 @@
 
 #include <stdlib.h>
 
-/* What this thread is doing; its thread only. */
-static _Thread_local const weft_slice *current;
-static _Thread_local const weft__scheduler *stepping;
+/* What a thread is doing; that thread only. */
+typedef struct doing {
+    const weft_slice *slice;
+    const weft__scheduler *stepping;
+} doing;
+
+static doing *mine(void)
+{
+#ifdef WEFT_ATOMICS_HOOKED /* threads are fibres of one */
+    static doing fibres[HOOK_THREADS];
+    return &fibres[weft__hook_thread()];
+#else
+    static _Thread_local doing self;
+    return &self;
+#endif
+}
 
 static const weft__system *system_of(const weft_slice *slice)
 {
@@ -34,14 +47,15 @@ void weft__violate(weft__worker *worker, const weft__violation *violation)
 
 const weft_slice *weft__diagnose_enter(const weft_slice *slice)
 {
-    const weft_slice *before = current;
-    current = slice;
+    doing *self = mine();
+    const weft_slice *before = self->slice;
+    self->slice = slice;
     return before;
 }
 
 void weft__diagnose_leave(const weft_slice *before)
 {
-    current = before;
+    mine()->slice = before;
 }
 
 static bool is_serial(const weft__system *system)
@@ -59,8 +73,9 @@ static bool is_on_owner(const weft__system *system)
 static bool keep_refusal(const weft_world *world, const char *what)
 {
     weft__scheduler *scheduler = weft__scheduler_of(world);
+    const weft_slice *current = mine()->slice;
     if (current == NULL || current->context == NULL || system_of(current)->scheduler != scheduler) {
-        if (stepping == scheduler) return false;
+        if (mine()->stepping == scheduler) return false;
         at_xchg_ar(&scheduler->x_stranger, (uintptr_t)what); /* G1 */
         return true;
     }
@@ -133,14 +148,14 @@ static void compare_all(weft__scheduler *scheduler, weft__far_write *writes, uin
 
 void weft__diagnose_begin(weft__scheduler *scheduler)
 {
-    stepping = scheduler;
+    mine()->stepping = scheduler;
     scheduler->world->keep_refusal = keep_refusal;
 }
 
 void weft__diagnose_end(weft__scheduler *scheduler)
 {
     uint32_t count = 0, at = 0;
-    stepping = NULL;
+    mine()->stepping = NULL;
     for (uint32_t i = 0; i < scheduler->worker_count; i++)
         count += scheduler->workers[i].far_write_count;
     if (count == 0) return;

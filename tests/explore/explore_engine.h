@@ -10,7 +10,7 @@
 #include "explore.h"
 #include "explore_fibre.h"
 
-#define ENGINE_THREADS 10
+#define ENGINE_THREADS 10 /* at most HOOK_THREADS */
 #define ENGINE_CHOICES 65536
 #define ENGINE_BUFFER 6
 #define ENGINE_IDLE_ROUNDS 300
@@ -84,7 +84,7 @@ typedef struct engine_globals {
     bool is_quiet, is_failed, is_over;
     char message[512];
     uint32_t preemptions_left, weak_left, faults_left;
-    uint64_t steps, writes, clock_ns, yield_priority;
+    uint64_t steps, quiet_steps, writes, clock_ns, yield_priority;
     uint32_t idle_rounds, switch_shift;
     uint64_t change_points[16];
     uint64_t live_bytes;
@@ -127,6 +127,8 @@ size_t engine_token_parse(const char *token);
 void engine_memory_reset(void);
 /* Makes all pending stores of a thread visible (futex calls, joins, locked operations). */
 void engine_drain(uint32_t thread);
+/* A plain access of the running thread: its own stores to the same place come first. */
+void engine_meet(const void *p, uint32_t bytes);
 /* The running thread is about to stop running: which of its stores stay pending? */
 void engine_hold(uint32_t thread);
 /* Makes the oldest pending store of some thread visible; false when there is none. */

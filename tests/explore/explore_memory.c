@@ -12,8 +12,9 @@
 
 #include <string.h>
 
-#define WORDS 512u
-#define WORD_HASH 2048u
+#define WORDS 2048u
+#define WORD_HASH_BITS 13
+#define WORD_HASH (1u << WORD_HASH_BITS)
 #define VALUES 6u
 
 const char *const engine_order_names[] = {"rlx", "acq", "rel", "ar", "sc"};
@@ -104,6 +105,17 @@ void engine_drain(uint32_t thread)
     }
 }
 
+void engine_meet(const void *p, uint32_t bytes)
+{
+    const engine_thread *self = &engine.threads[engine.current];
+    for (uint32_t i = 0; i < self->pending_count; i++) {
+        const char *begin = self->pending[i].address, *at = p;
+        if (at >= begin + self->pending[i].width || begin >= at + bytes) continue;
+        engine_drain(engine.current);
+        return;
+    }
+}
+
 void engine_hold(uint32_t thread)
 {
     engine_thread *owner = &engine.threads[thread];
@@ -138,10 +150,19 @@ static uint64_t buffered_load(const void *p, uint32_t width)
     return raw_read(p, width);
 }
 
+/* Words on the thread's own stack are never delayed: their place may serve something else, which no
+ * hook sees, before they leave. */
+static bool is_on_own_stack(const engine_thread *self, const void *p)
+{
+    const char *begin = self->fibre.stack, *at = p;
+    return begin != NULL && at >= begin && at < begin + FIBRE_STACK_BYTES;
+}
+
 static void buffered_store(void *p, uint32_t width, uint64_t v, weft__hook_order order)
 {
     engine_thread *self = &engine.threads[engine.current];
-    bool is_direct = order == HOOK_SC || engine.is_quiet || !engine.weak_left;
+    bool is_direct =
+        order == HOOK_SC || engine.is_quiet || !engine.weak_left || is_on_own_stack(self, p);
     if (is_direct) {
         engine_drain(engine.current);
         raw_write(p, width, v);
@@ -156,7 +177,7 @@ static void buffered_store(void *p, uint32_t width, uint64_t v, weft__hook_order
 
 static uint32_t hash_address(const void *p)
 {
-    return (uint32_t)(((uintptr_t)p * UINT64_C(0x9E3779B97F4A7C15)) >> 53);
+    return (uint32_t)(((uintptr_t)p * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - WORD_HASH_BITS));
 }
 
 static word *word_of(const void *p, uint32_t width)
@@ -425,20 +446,8 @@ uint64_t weft__hook_rmw_do(void *p, uint32_t width, uint32_t kind_and_order, uin
     weft__hook_order order = site_order(site, (weft__hook_order)(kind_and_order & 0xff), 1);
     engine_drain(engine.current);
     if (engine.model == EXPLORE_C11) resync(word_of(p, width));
-    uint64_t old = raw_read(p, width), next = v;
-    switch ((weft__hook_rmw)(kind_and_order >> 8)) {
-    case HOOK_XCHG:
-        break;
-    case HOOK_ADD:
-        next = old + v;
-        break;
-    case HOOK_OR:
-        next = old | v;
-        break;
-    case HOOK_AND:
-        next = old & v;
-        break;
-    }
+    uint64_t old = raw_read(p, width);
+    uint64_t next = hook_rmw_apply((weft__hook_rmw)(kind_and_order >> 8), old, v);
     if (width == 4) next = (uint32_t)next;
     replace(p, width, next, order);
     engine_trace(site, p, "reads", old);

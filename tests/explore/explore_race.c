@@ -12,7 +12,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define CELLS 65536u
+#define CELL_BITS 18
+#define CELLS (1u << CELL_BITS)
 #define RECORDS 6u
 #define ARENA_BYTES (64u << 20)
 #define GRAIN 16u
@@ -92,7 +93,7 @@ void engine_race_reset(void)
 
 static access_cell *cell_of(uint64_t address)
 {
-    uint32_t h = (uint32_t)((address * UINT64_C(0x9E3779B97F4A7C15)) >> 48);
+    uint32_t h = (uint32_t)((address * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - CELL_BITS));
     while (cells[h].generation == generation && cells[h].address != address) h = (h + 1) % CELLS;
     if (cells[h].generation != generation) {
         if (++cell_count > CELLS / 2) explore_fail("more than %u plain cells", CELLS / 2);
@@ -175,6 +176,7 @@ static void plain(const void *p, uint32_t bytes, engine_access access)
 {
     if (!engine.thread_count) return; /* not inside an execution */
     engine_arena_check(p, NULL);
+    engine_meet(p, bytes);
     if (engine.model == EXPLORE_C11) engine_race_check(p, bytes, access);
 }
 

@@ -82,7 +82,9 @@ static void flush_at_random(const uint32_t *list, uint32_t count)
 static void note_step(const char *site)
 {
     engine.threads[engine.current].site = site;
-    if (++engine.steps > STEPS_MAX) {
+    /* what is not explored is not counted: change points of PCT would be lost in it */
+    uint64_t *steps = engine.is_quiet ? &engine.quiet_steps : &engine.steps;
+    if (++*steps > STEPS_MAX) {
         explore_fail("livelock: more than %u steps in one execution", STEPS_MAX);
     }
 }
@@ -314,7 +316,7 @@ void engine_reset(void)
     engine.current = 0;
     engine.is_quiet = true;
     engine.is_failed = engine.is_over = false;
-    engine.steps = engine.writes = 0;
+    engine.steps = engine.quiet_steps = engine.writes = 0;
     engine.clock_ns = 1000;
     engine.idle_rounds = 0;
     engine.yield_priority = PRIORITY_YIELDED;

@@ -186,6 +186,11 @@ uint32_t explore_self(void)
     return engine.current;
 }
 
+uint32_t weft__hook_thread(void)
+{
+    return engine.current;
+}
+
 bool explore_is_weak(void)
 {
     return engine.model == EXPLORE_C11;

@@ -259,21 +259,8 @@ uint64_t weft__hook_rmw_do(void *p, uint32_t width, uint32_t kind_and_order, uin
 {
     (void)site;
     cost_rmw(p);
-    uint64_t old = get(p, width), next = v;
-    switch ((weft__hook_rmw)(kind_and_order >> 8)) {
-    case HOOK_XCHG:
-        break;
-    case HOOK_ADD:
-        next = old + v;
-        break;
-    case HOOK_OR:
-        next = old | v;
-        break;
-    case HOOK_AND:
-        next = old & v;
-        break;
-    }
-    put(p, width, next);
+    uint64_t old = get(p, width);
+    put(p, width, hook_rmw_apply((weft__hook_rmw)(kind_and_order >> 8), old, v));
     return old;
 }
 

@@ -28,6 +28,26 @@ void weft__hook_stall(const char *site);
 /* at_init and at_plain: no scheduling point; the caller is alone with the word. */
 void weft__hook_init(void *p, uint32_t width, uint64_t v, const char *site);
 uint64_t weft__hook_plain(const void *p, uint32_t width, const char *site);
+/* The running thread, below HOOK_THREADS: what stands in for storage of threads, which are fibres
+ * of one. */
+uint32_t weft__hook_thread(void);
+#define HOOK_THREADS 16
+
+/* The value after a read-modify-write; of 4-byte words the caller keeps the lower half. */
+static inline uint64_t hook_rmw_apply(weft__hook_rmw kind, uint64_t old, uint64_t v)
+{
+    switch (kind) {
+    case HOOK_XCHG:
+        return v;
+    case HOOK_ADD:
+        return old + v;
+    case HOOK_OR:
+        return old | v;
+    case HOOK_AND:
+        return old & v;
+    }
+    return v;
+}
 
 #define HOOK_KIND_(kind, order) ((uint32_t)(kind) << 8 | (uint32_t)(order))
 

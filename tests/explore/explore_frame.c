@@ -1,0 +1,351 @@
+/* explore_frame.c: whole frames on the real job layer, storage, scheduler and playback: three
+ * systems with structural change on three workers, two frames. Whatever the interleaving, the
+ * layout hash after each frame must be that of the same frames run serially and without fusion,
+ * and the world must be valid. Folding is made tiny (two rows a task), so that a handful of
+ * entities makes many parts.
+ *
+ *   frame_births   rows made in jobs, deferred entities with references and values, deaths
+ *   frame_changes  additions and removals of the same components, enable bits, a look-up in a
+ *                  later stage
+ *   frame_deaths   additions and deaths only: folding without an order within a row
+ *   frame_fused    three conflicting row systems in one stage, the last of which records
+ *
+ * Too many steps to be exhaustive: PCT and random switches. Under `c11` every plain access of the
+ * engine and of the systems is checked for data races as well. */
+#include <weft/weft.h>
+
+#include "explore_plans.h"
+#include "pool.h"
+#include "world_private.h"
+
+enum { WORKERS = 3, FRAMES = 2, GROUPS = 3, GROUP_ROWS = 3, SCENARIOS = 4 };
+
+/* A component that refers to an entity. */
+typedef struct link {
+    weft_entity other;
+    uint32_t value;
+    uint32_t padding;
+} link;
+
+/* One world of one execution. */
+typedef struct frame_world {
+    weft_job_pool *pool;
+    weft_world *world;
+    weft_component value, speed, mark, link;
+    weft_archetype spawned, born;
+} frame_world;
+
+static frame_world f;
+
+static uint32_t mix(uint32_t a, uint32_t b)
+{
+    uint32_t x = (a ^ (b * 0x9e3779b9u)) * 0x85ebca6bu;
+    return x ^ x >> 15;
+}
+
+/* ---- systems ---- */
+
+/* Writes its rows; makes entities that refer back, and rows that refer to them. */
+static void breed(weft_slice *s, void *user)
+{
+    (void)user;
+    weft_commands *commands = weft_slice_commands(s);
+    const weft_entity *entities = weft_slice_entities(s);
+    uint32_t *values = weft_slice_write(s, 0);
+    for (uint32_t i = 0; i < s->count; i++) {
+        values[i] = mix(values[i], entities[i].index);
+        if (values[i] % 2 == 0) continue;
+        weft_entity made = weft_commands_create_entity(commands, f.born);
+        link back = {entities[i], values[i], 0}, there = {made, 1, 0};
+        weft_commands_set(commands, made, f.link, &back, sizeof back);
+        weft_commands_set(commands, entities[i], f.link, &there, sizeof there);
+    }
+}
+
+static void spawn(weft_slice *s, void *user)
+{
+    (void)user;
+    weft_slice rows;
+    if (weft_commands_create_rows(weft_slice_commands(s), f.spawned, 2, &rows) != WEFT_OK) return;
+    for (uint32_t i = 0; i < rows.count; i++)
+        ((uint32_t *)rows.columns[0])[i] = mix(s->index + 7, i);
+}
+
+/* Destroys some rows of what it reads. */
+static void cull(weft_slice *s, void *user)
+{
+    (void)user;
+    const weft_entity *entities = weft_slice_entities(s);
+    const uint32_t *speeds = weft_slice_read(s, 0);
+    for (uint32_t i = 0; i < s->count; i++)
+        if (mix(speeds[i], entities[i].index) % 3 == 0)
+            weft_commands_destroy_entity(weft_slice_commands(s), entities[i]);
+}
+
+/* Adds or removes the mark, and switches it off. */
+static void toggle(weft_slice *s, void *user)
+{
+    (void)user;
+    weft_commands *commands = weft_slice_commands(s);
+    const weft_entity *entities = weft_slice_entities(s);
+    uint32_t *values = weft_slice_write(s, 0);
+    for (uint32_t i = 0; i < s->count; i++) {
+        values[i] = mix(values[i], 5);
+        if (values[i] % 3 == 0)
+            weft_commands_remove(commands, entities[i], f.mark);
+        else
+            weft_commands_add(commands, entities[i], f.mark);
+        if (values[i] % 3 == 1) weft_commands_enable(commands, entities[i], f.mark, false);
+    }
+}
+
+static void add_mark(weft_slice *s, void *user)
+{
+    (void)user;
+    const weft_entity *entities = weft_slice_entities(s);
+    for (uint32_t i = 0; i < s->count; i++)
+        weft_commands_add(weft_slice_commands(s), entities[i], f.mark);
+}
+
+/* Adds what it reads of the entity that its link refers to. */
+static void follow(weft_slice *s, void *user)
+{
+    (void)user;
+    uint32_t *speeds = weft_slice_write(s, 0);
+    const link *links = weft_slice_read(s, 1);
+    for (uint32_t i = 0; i < s->count; i++) {
+        const uint32_t *value = weft_slice_get(s, links[i].other, f.value);
+        if (value != NULL) speeds[i] = mix(speeds[i], *value);
+    }
+}
+
+static void accelerate(weft_slice *s, void *user)
+{
+    (void)user;
+    const uint32_t *values = weft_slice_read(s, 0);
+    uint32_t *speeds = weft_slice_write(s, 1);
+    for (uint32_t i = 0; i < s->count; i++) speeds[i] = mix(speeds[i], values[i]);
+}
+
+static void move_rows(weft_slice *s, void *user)
+{
+    (void)user;
+    uint32_t *values = weft_slice_write(s, 0);
+    const uint32_t *speeds = weft_slice_read(s, 1);
+    for (uint32_t i = 0; i < s->count; i++) values[i] = mix(values[i], speeds[i]);
+}
+
+static void add(const weft_system_desc *desc)
+{
+    EXPLORE_CHECK(weft_system_create(f.world, desc).id != 0, "system %s: %s", desc->name,
+                  weft_world_error(f.world)->text);
+}
+
+static void add_births(void)
+{
+    add(&(weft_system_desc){.name = "breed",
+                            .run = breed,
+                            .effects = WEFT_RECORDS_ANY,
+                            .query.terms = {{f.value, WEFT_WRITE, WEFT_ALL, 0}}});
+    add(&(weft_system_desc){
+        .name = "spawn", .run = spawn, .effects = WEFT_RECORDS_CREATE, .range_count = 2});
+    add(&(weft_system_desc){.name = "cull",
+                            .run = cull,
+                            .effects = WEFT_RECORDS_DESTROY,
+                            .query.terms = {{f.speed, WEFT_READ, WEFT_ALL, 0}}});
+}
+
+static void add_changes(void)
+{
+    add(&(weft_system_desc){.name = "toggle",
+                            .run = toggle,
+                            .effects = WEFT_RECORDS_ANY,
+                            .query.terms = {{f.value, WEFT_WRITE, WEFT_ALL, 0}}});
+    add(&(weft_system_desc){
+        .name = "follow",
+        .run = follow,
+        .lookups = {{f.value, WEFT_READ}},
+        .query.terms = {{f.speed, WEFT_WRITE, WEFT_ALL, 0}, {f.link, WEFT_READ, WEFT_ALL, 0}}});
+    add(&(weft_system_desc){.name = "mark",
+                            .run = add_mark,
+                            .effects = WEFT_RECORDS_ADD,
+                            .records = {f.mark},
+                            .query.terms = {{f.speed, WEFT_READ, WEFT_ALL, 0}}});
+}
+
+static void add_deaths(void)
+{
+    add(&(weft_system_desc){.name = "mark",
+                            .run = add_mark,
+                            .effects = WEFT_RECORDS_ADD,
+                            .records = {f.mark},
+                            .query.terms = {{f.value, WEFT_READ, WEFT_ALL, 0}}});
+    add(&(weft_system_desc){.name = "cull",
+                            .run = cull,
+                            .effects = WEFT_RECORDS_DESTROY,
+                            .query.terms = {{f.speed, WEFT_READ, WEFT_ALL, 0}}});
+    add(&(weft_system_desc){
+        .name = "spawn", .run = spawn, .effects = WEFT_RECORDS_CREATE, .range_count = 3});
+}
+
+static void add_fused(void)
+{
+    const weft_term value = {f.value, WEFT_WRITE, WEFT_ALL, 0};
+    const weft_term speed = {f.speed, WEFT_READ, WEFT_ALL, 0};
+    add(&(weft_system_desc){
+        .name = "accelerate",
+        .run = accelerate,
+        .query.terms = {{f.value, WEFT_READ, WEFT_ALL, 0}, {f.speed, WEFT_WRITE, WEFT_ALL, 0}}});
+    add(&(weft_system_desc){.name = "move", .run = move_rows, .query.terms = {value, speed}});
+    add(&(weft_system_desc){
+        .name = "toggle", .run = toggle, .effects = WEFT_RECORDS_ANY, .query.terms = {value}});
+}
+
+/* ---- worlds ---- */
+
+static void make_kinds(void)
+{
+    static const weft_field field = {"other", WEFT_FIELD_ENTITY, offsetof(link, other), 0};
+    f.value = weft_component_create_plain(f.world, "value", 4, 4, 0);
+    f.speed = weft_component_create_plain(f.world, "speed", 4, 4, 0);
+    f.mark = weft_component_create_plain(f.world, "mark", 4, 4, WEFT_ENABLEABLE);
+    f.link = weft_component_create(f.world, &(weft_component_desc){.name = "link",
+                                                                   .size = sizeof(link),
+                                                                   .alignment = 4,
+                                                                   .fields = &field,
+                                                                   .field_count = 1});
+    f.spawned = weft_archetype_create(f.world, (weft_component[]){f.speed}, 1);
+    f.born = weft_archetype_create(f.world, (weft_component[]){f.value, f.link}, 2);
+    EXPLORE_CHECK(f.mark.id != 0 && f.link.id != 0 && f.born.id != 0, "no components");
+}
+
+/* Three archetypes of a few rows: three slices. Links form a ring. */
+static void populate(void)
+{
+    const weft_component sets[GROUPS][4] = {
+        {f.value}, {f.value, f.speed, f.link}, {f.value, f.speed, f.mark, f.link}};
+    static const uint32_t counts[GROUPS] = {1, 3, 4};
+    weft_entity made[GROUPS * GROUP_ROWS];
+    for (uint32_t g = 0; g < GROUPS; g++)
+        EXPLORE_CHECK(weft_entity_create_many(f.world, sets[g], counts[g], GROUP_ROWS,
+                                              made + g * GROUP_ROWS) == WEFT_OK,
+                      "no entities");
+    for (uint32_t i = 0; i < GROUPS * GROUP_ROWS; i++) {
+        uint32_t number = mix(i, 3);
+        link next = {made[(i + 2) % (GROUPS * GROUP_ROWS)], i, 0};
+        weft_entity_set(f.world, made[i], f.value, &number, sizeof number);
+        if (i < GROUP_ROWS) continue;
+        weft_entity_set(f.world, made[i], f.speed, &number, sizeof number);
+        weft_entity_set(f.world, made[i], f.link, &next, sizeof next);
+    }
+}
+
+static void make_world(void (*add_systems)(void), uint32_t workers)
+{
+    weft_job_pool_desc pool = {.worker_count = workers,
+                               .job_capacity = 4,
+                               .child_capacity = 4,
+                               .edge_capacity = 8,
+                               .spin_ns = 1,
+                               .frame_spin_ns = 1,
+                               .is_always_parallel = true,
+                               .allocator = *explore_allocator(),
+                               .os = explore_os()};
+    f = (frame_world){0};
+    EXPLORE_CHECK(weft_job_pool_create(&pool, &f.pool) == WEFT_OK, "no pool");
+    weft_world_desc desc = {.pool = f.pool, .allocator = *explore_allocator(), .os = explore_os()};
+    EXPLORE_CHECK(weft_world_create(&desc, &f.world) == WEFT_OK, "no world");
+    make_kinds();
+    populate();
+    add_systems();
+    weft_schedule_options options = {.without_parallel = workers == 1,
+                                     .without_fusion = workers == 1,
+                                     .always_parallel = workers != 1};
+    EXPLORE_CHECK(weft_schedule_set(f.world, &options) == WEFT_OK, "options");
+}
+
+static void end_world(void)
+{
+    EXPLORE_CHECK(weft_world_validate(f.world) == WEFT_OK, "%s", weft_world_error(f.world)->text);
+    EXPLORE_CHECK(weft_world_destroy(f.world) == WEFT_OK, "the world is in use");
+    EXPLORE_CHECK(weft_job_pool_destroy(f.pool) == WEFT_OK, "the pool is in use");
+}
+
+static void run_frames(uint64_t hashes[FRAMES])
+{
+    for (uint32_t i = 0; i < FRAMES; i++) {
+        EXPLORE_CHECK(weft_world_step(f.world, 0.5f) == WEFT_OK, "frame %u: %s", i,
+                      weft_world_error(f.world)->text);
+        hashes[i] = weft_world_hash(f.world, WEFT_HASH_LAYOUT);
+    }
+}
+
+/* Statistics that nothing depends on. */
+static void ignore_statistics(void)
+{
+    for (uint32_t i = 0; i < WORKERS; i++)
+        explore_ignore(&f.pool->workers[i].stats, sizeof f.pool->workers[i].stats);
+    explore_ignore(f.pool->alive, sizeof *f.pool->alive);
+    explore_ignore(&f.world->x_rows_moved, sizeof f.world->x_rows_moved);
+    explore_ignore(&f.world->x_bytes_moved, sizeof f.world->x_bytes_moved);
+}
+
+/* The serial hashes are worked out once for a scenario, before anything is explored. */
+static void check_frames(uint32_t scenario, void (*add_systems)(void))
+{
+    static uint64_t serial[SCENARIOS][FRAMES];
+    static bool is_known[SCENARIOS];
+    uint64_t hashes[FRAMES];
+    if (!is_known[scenario]) {
+        make_world(add_systems, 1);
+        run_frames(serial[scenario]);
+        end_world();
+        is_known[scenario] = true;
+    }
+    make_world(add_systems, WORKERS);
+    ignore_statistics();
+    explore_begin();
+    run_frames(hashes);
+    explore_end();
+    for (uint32_t i = 0; i < FRAMES; i++)
+        EXPLORE_CHECK(hashes[i] == serial[scenario][i],
+                      "frame %u: the hash differs from that of the serial run", i);
+    end_world();
+}
+
+static void births(void)
+{
+    check_frames(0, add_births);
+}
+
+static void changes(void)
+{
+    check_frames(1, add_changes);
+}
+
+static void deaths(void)
+{
+    check_frames(2, add_deaths);
+}
+
+static void fused(void)
+{
+    check_frames(3, add_fused);
+}
+
+#define MOST(runs)                                                                                 \
+    PLAN_ALL_DEEP(EXPLORE_SC, 1, 0), PLAN_PCT(EXPLORE_TSO, 4, runs, 200000),                       \
+        PLAN_PCT(EXPLORE_C11, 4, runs, 200000), PLAN_RANDOM(EXPLORE_TSO, runs, 200000)
+
+static const explore_scenario scenarios[] = {
+    {"frame_births", births, {MOST(500)}, NULL},
+    {"frame_changes", changes, {MOST(500)}, NULL},
+    {"frame_deaths", deaths, {MOST(500)}, NULL},
+    {"frame_fused", fused, {MOST(500)}, NULL},
+    {NULL, NULL, {{0}}, NULL},
+};
+
+int main(int argc, char **argv)
+{
+    return explore_main(argc, argv, scenarios);
+}
