@@ -27,17 +27,38 @@ static uint32_t slice_rows(const weft__chunk *chunk, uint32_t slice)
     return left < 1u << shift ? left : 1u << shift;
 }
 
-/* How many rows of a slice a term lets pass, by the counts. */
+/* How many rows of a slice are disabled, and how many a term lets pass, by the counts. */
+static weft__rows guess_disabled(uint32_t enableable, const weft__chunk *chunk, uint32_t slice)
+{
+    /* relaxed: written by the owner, or by systems ordered before this one */
+    uint32_t disabled = at_load_rlx(&weft__chunk_disabled_counts(chunk, enableable)[slice]);
+    if (disabled == 0) return WEFT__ROWS_NONE;
+    return disabled == slice_rows(chunk, slice) ? WEFT__ROWS_ALL : WEFT__ROWS_SOME;
+}
+
 static weft__rows guess_term(const weft__query_term *term, const weft__place *place,
                              const weft__chunk *chunk, uint32_t slice)
 {
     if (!term->is_masking) return WEFT__ROWS_ALL;
-    /* relaxed: written by the owner, or by systems ordered before this one */
-    uint32_t disabled = at_load_rlx(&weft__chunk_disabled_counts(chunk, place->enableable)[slice]);
+    weft__rows disabled = guess_disabled(place->enableable, chunk, slice);
     bool wants_enabled = term->match == WEFT_ALL || term->match == WEFT_ANY;
-    if (disabled == 0) return wants_enabled ? WEFT__ROWS_ALL : WEFT__ROWS_NONE;
-    if (disabled != slice_rows(chunk, slice)) return WEFT__ROWS_SOME;
-    return wants_enabled ? WEFT__ROWS_NONE : WEFT__ROWS_ALL;
+    if (!wants_enabled || disabled == WEFT__ROWS_SOME) return disabled;
+    return disabled == WEFT__ROWS_ALL ? WEFT__ROWS_NONE : WEFT__ROWS_ALL;
+}
+
+/* How many rows of a slice the overrides of a description leave to it, by the counts. */
+static weft__rows guess_overrides(const weft__query *query, const weft__match *match,
+                                  const weft__chunk *chunk, uint32_t slice, uint32_t alternative)
+{
+    weft__rows rows = WEFT__ROWS_ALL;
+    for (uint32_t i = 0; i < match->override_count; i++) {
+        const weft__override *override = &query->overrides[match->override_first + i];
+        if ((override->alternatives >> alternative & 1) == 0) continue;
+        weft__rows guess = guess_disabled(override->enableable, chunk, slice);
+        if (guess == WEFT__ROWS_NONE) return WEFT__ROWS_NONE;
+        if (guess == WEFT__ROWS_SOME) rows = WEFT__ROWS_SOME;
+    }
+    return rows;
 }
 
 static weft__rows guess_alternative(const weft__query *query, const weft__place *places,
@@ -61,6 +82,13 @@ static weft__rows guess_alternative(const weft__query *query, const weft__place 
     return any;
 }
 
+/* Of two conditions that must both hold. */
+static weft__rows both(weft__rows a, weft__rows b)
+{
+    if (a == WEFT__ROWS_NONE || b == WEFT__ROWS_NONE) return WEFT__ROWS_NONE;
+    return a == WEFT__ROWS_SOME ? a : b;
+}
+
 weft__rows weft__query_mask_guess(const weft__query *query, uint32_t match,
                                   const weft__chunk *chunk, uint32_t slice)
 {
@@ -68,6 +96,8 @@ weft__rows weft__query_mask_guess(const weft__query *query, uint32_t match,
     weft__rows rows = WEFT__ROWS_NONE;
     for (uint64_t left = query->matches[match].alternatives; left != 0; left &= left - 1) {
         weft__rows guess = guess_alternative(query, places, chunk, slice, bits_lowest(left));
+        guess = both(
+            guess, guess_overrides(query, &query->matches[match], chunk, slice, bits_lowest(left)));
         if (guess == WEFT__ROWS_ALL) return WEFT__ROWS_ALL;
         if (guess == WEFT__ROWS_SOME) rows = WEFT__ROWS_SOME;
     }
@@ -119,15 +149,27 @@ static void alternative_mask(const weft__query *query, const weft__place *places
     for (uint32_t w = 0; w < range.count && needs_any; w++) mask[w] &= any[w];
 }
 
+/* Rows of a match that one description takes, what other components take over left out. */
+static void description_mask(const weft__query *query, uint32_t match, word_range range,
+                             uint32_t alternative, uint64_t *mask)
+{
+    const weft__match *entry = &query->matches[match];
+    alternative_mask(query, weft__match_places(query, match), range, alternative, mask);
+    for (uint32_t i = 0; i < entry->override_count; i++) {
+        const weft__override *override = &query->overrides[entry->override_first + i];
+        if ((override->alternatives >> alternative & 1) != 0)
+            and_words(mask, range, override->enableable, false);
+    }
+}
+
 /* All descriptions; bits beyond the words' rows are not cleared. */
 static void match_mask(const weft__query *query, uint32_t match, word_range range, uint64_t *mask)
 {
-    const weft__place *places = weft__match_places(query, match);
     uint64_t left = query->matches[match].alternatives;
-    alternative_mask(query, places, range, bits_lowest(left), mask);
+    description_mask(query, match, range, bits_lowest(left), mask);
     while ((left &= left - 1) != 0) {
         uint64_t other[WEFT__MASK_WORDS];
-        alternative_mask(query, places, range, bits_lowest(left), other);
+        description_mask(query, match, range, bits_lowest(left), other);
         for (uint32_t w = 0; w < range.count; w++) mask[w] |= other[w];
     }
 }

@@ -103,6 +103,7 @@ static void query_free(weft__query *query)
 {
     weft_world *world = query->world;
     weft__query_free(world, query->matches, query->match_capacity, sizeof *query->matches);
+    weft__query_free(world, query->overrides, query->override_capacity, sizeof *query->overrides);
     weft__query_free(world, query->places, query->place_capacity, weft__query_place_bytes(query));
     weft__free(&world->memory, WEFT__MEMORY_QUERIES, query->flat.entries, query->flat.capacity,
                sizeof *query->flat.entries, WEFT__FLAT_ALIGNMENT);
@@ -114,6 +115,7 @@ static bool queries_are_equal(const weft__query *a, const weft__query *b)
     return a->hash == b->hash && a->term_count == b->term_count &&
            a->with_prefabs == b->with_prefabs && a->with_disabled == b->with_disabled &&
            a->ignore_enabled == b->ignore_enabled &&
+           a->filter_write_groups == b->filter_write_groups &&
            memcmp(a->terms, b->terms, a->term_count * sizeof *a->terms) == 0;
 }
 
@@ -304,7 +306,8 @@ static weft_result fill_terms(weft__query *query, const weft_query_desc *desc,
 static void hash_query(weft__query *query)
 {
     uint64_t options = (uint64_t)query->with_prefabs | (uint64_t)query->with_disabled << 1 |
-                       (uint64_t)query->ignore_enabled << 2;
+                       (uint64_t)query->ignore_enabled << 2 |
+                       (uint64_t)query->filter_write_groups << 3;
     query->hash = hash_bytes(options, query->terms, query->term_count * sizeof *query->terms);
 }
 
@@ -329,6 +332,8 @@ static weft__query *query_from(weft_world *world, const weft_query_desc *desc)
     query->with_prefabs = desc->with_prefabs;
     query->with_disabled = desc->with_disabled;
     query->ignore_enabled = desc->ignore_enabled;
+    query->filter_write_groups = desc->filter_write_groups;
+    query->has_masking_terms = desc->filter_write_groups && !desc->ignore_enabled;
     if (fill_terms(query, desc, inline_count) != WEFT_OK) {
         query_free(query);
         return NULL;

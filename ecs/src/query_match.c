@@ -70,8 +70,15 @@ static bool reserve_matches(weft__query *query, uint32_t count)
     return true;
 }
 
-bool weft__query_match_reserve(weft__query *query)
+bool weft__query_match_reserve(weft__query *query, uint32_t type_count)
 {
+    if (query->filter_write_groups) {
+        weft__override *overrides =
+            weft__query_grow(query->world, query->overrides, &query->override_capacity,
+                             query->override_count + type_count, sizeof *overrides);
+        if (overrides == NULL) return false;
+        query->overrides = overrides;
+    }
     return reserve_matches(query, query->match_count + 1);
 }
 
@@ -154,16 +161,25 @@ void weft__query_match_append(weft__query *query, weft__archetype *archetype, ui
                               const weft__place *places)
 {
     uint64_t alternatives = evaluate(query, places);
-    if (alternatives == 0) return;
-    uint32_t last = WEFT__NONE;
+    uint32_t override_first = query->override_count, last = WEFT__NONE;
+    if (query->filter_write_groups)
+        alternatives = weft__query_filter_groups(query, archetype, places, alternatives);
+    if (alternatives == 0) {
+        query->override_count = override_first;
+        return;
+    }
+    uint32_t override_count = query->override_count - override_first;
     uint32_t masks = count_masks(query, places, alternatives, &last);
-    bool is_sole =
-        masks == 1 && bits_is_power_of_two(alternatives) && query->terms[last].match != WEFT_ANY;
-    query->matches[query->match_count++] = (weft__match){.archetype = archetype,
-                                                         .alternatives = alternatives,
-                                                         .number = number,
-                                                         .sole_mask = is_sole ? last : WEFT__NONE,
-                                                         .has_masks = masks != 0};
+    bool is_sole = masks == 1 && override_count == 0 && bits_is_power_of_two(alternatives) &&
+                   query->terms[last].match != WEFT_ANY;
+    query->matches[query->match_count++] =
+        (weft__match){.archetype = archetype,
+                      .alternatives = alternatives,
+                      .number = number,
+                      .sole_mask = is_sole ? last : WEFT__NONE,
+                      .has_masks = masks != 0 || override_count != 0,
+                      .override_first = override_first,
+                      .override_count = override_count};
     query->world->queries->match_version++;
 }
 
@@ -272,10 +288,13 @@ static bool match_candidates(matching *m)
     weft__query *query = m->query;
     for (uint32_t number; (number = next_candidate(m)) != WEFT__NONE; m->number = number + 1) {
         if (is_excluded(m, number)) continue;
-        if (!weft__query_match_reserve(query)) return false;
+        weft__archetype *archetype = query->world->archetypes[number];
+        if (!weft__query_match_reserve(query,
+                                       query->filter_write_groups ? archetype->type_count : 0))
+            return false;
         weft__place *places = query->places + (size_t)query->match_count * query->term_count;
         place_candidate(m, number, places);
-        weft__query_match_append(query, query->world->archetypes[number], number, places);
+        weft__query_match_append(query, archetype, number, places);
     }
     return true;
 }

@@ -31,12 +31,17 @@ static inline size_t weft__query_place_bytes(const weft__query *query)
 {
     return (query->term_count == 0 ? 1 : query->term_count) * sizeof(weft__place);
 }
-/* Room for one more match. */
-bool weft__query_match_reserve(weft__query *query);
+/* Room for one more match, an archetype of `type_count` types. */
+bool weft__query_match_reserve(weft__query *query, uint32_t type_count);
+/* Of the descriptions that match an archetype with the terms at these places, those whose rows its
+ * components do not take over; overrides by enable bits are appended to query->overrides, which has
+ * room for them. */
+uint64_t weft__query_filter_groups(weft__query *query, const weft__archetype *archetype,
+                                   const weft__place *places, uint64_t alternatives);
 /* True for prefabs and disabled entities, unless the query wants them. */
 bool weft__query_excludes(const weft__query *query, const weft__archetype *archetype);
-/* Appends the archetype (not read) if it matches. `places` is the tail of query->places, after
- * reserve. */
+/* Appends the archetype (read only if the query filters write groups) if it matches. `places` is
+ * the tail of query->places, after reserve. */
 void weft__query_match_append(weft__query *query, weft__archetype *archetype, uint32_t number,
                               const weft__place *places);
 

@@ -35,12 +35,21 @@ typedef struct weft__query_term {
 /* One archetype that matches. */
 typedef struct weft__match {
     weft__archetype *archetype;
-    uint64_t alternatives; /* descriptions that match it; rows must satisfy one of them */
-    uint32_t number;       /* archetype id - 1 */
-    uint32_t sole_mask;    /* the only term whose enable bits decide about its rows; WEFT__NONE:
+    uint64_t alternatives;   /* descriptions that match it; rows must satisfy one of them */
+    uint32_t number;         /* archetype id - 1 */
+    uint32_t sole_mask;      /* the only term whose enable bits decide about its rows; WEFT__NONE:
                               several, or none */
-    bool has_masks;        /* some term's enable bits decide about its rows */
+    bool has_masks;          /* some term's or override's enable bits decide about its rows */
+    uint32_t override_first; /* in query->overrides */
+    uint32_t override_count;
 } weft__match;
+
+/* An ENABLEABLE component of a match that takes over what some of its descriptions write: their
+ * rows are those where it is disabled. */
+typedef struct weft__override {
+    uint64_t alternatives;
+    uint32_t enableable; /* position among the archetype's enableable types */
+} weft__override;
 
 /* A chunk of the flat list: slice positions [first_slice, next entry's first_slice). It repeats
  * what a walk needs of the chunk (which cannot change while the list is valid), so that loops
@@ -74,8 +83,8 @@ struct weft__query {
     uint32_t alternative_count;
     uint64_t any_alternatives; /* descriptions that have ANY terms */
     uint64_t hash;
-    bool with_prefabs, with_disabled, ignore_enabled;
-    bool has_masking_terms;
+    bool with_prefabs, with_disabled, ignore_enabled, filter_write_groups;
+    bool has_masking_terms; /* or may have overrides */
     uint32_t key_count;
     uint32_t *keys; /* component ids the query is filed under; none = unkeyed */
     uint32_t write_count;
@@ -87,7 +96,10 @@ struct weft__query {
     weft__place *places; /* [match * term_count + term] */
     uint32_t match_count;
     uint32_t match_capacity;
-    uint32_t place_capacity; /* in matches */
+    uint32_t place_capacity;   /* in matches */
+    weft__override *overrides; /* of all matches, one after the other */
+    uint32_t override_count;
+    uint32_t override_capacity;
     weft__query_flat flat;
 };
 
@@ -135,6 +147,9 @@ static inline const weft__place *weft__match_places(const weft__query *query, ui
 uint32_t weft__query_match_find(const weft__query *query, uint32_t number);
 /* Index of the first term on this component that is not ABSENT, or WEFT__NONE. */
 uint32_t weft__query_term_find(const weft__query *query, uint32_t component);
+/* Components that may take over what the query writes: writes up to `capacity` ids, returns how
+ * many there are. 0 unless the query filters write groups. O(types). */
+uint32_t weft__query_overriding(const weft__query *query, uint32_t *out, uint32_t capacity);
 /* Matches a new query against the archetypes that exist and files it. Errors: OUT_OF_MEMORY. */
 weft_result weft__query_match_all(weft__query *query);
 /* Takes a query out of the lists it is filed under. */

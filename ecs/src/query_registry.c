@@ -74,15 +74,15 @@ void weft__query_unfile(weft__query *query)
 
 /* ---- new archetypes ---- */
 
-static bool list_reserve_matches(const weft__query_list *list)
+static bool list_reserve_matches(const weft__query_list *list, uint32_t type_count)
 {
     for (uint32_t i = 0; i < list->count; i++)
-        if (!weft__query_match_reserve(list->items[i])) return false;
+        if (!weft__query_match_reserve(list->items[i], type_count)) return false;
     return true;
 }
 
 /* Room in a component's list and in all queries filed under it. */
-static bool component_reserve(weft_world *world, uint32_t component)
+static bool component_reserve(weft_world *world, uint32_t component, uint32_t type_count)
 {
     weft__component_list *list = weft__component_list_make(world, component);
     if (list == NULL) return false;
@@ -90,15 +90,15 @@ static bool component_reserve(weft_world *world, uint32_t component)
         weft__query_grow(world, list->entries, &list->capacity, list->count + 1, sizeof *entries);
     if (entries == NULL) return false;
     list->entries = entries;
-    return list_reserve_matches(&list->keyed);
+    return list_reserve_matches(&list->keyed, type_count);
 }
 
 weft_result weft__query_archetype_reserve(weft_world *world, const uint32_t *components,
                                           uint32_t count)
 {
-    bool is_done = list_reserve_matches(&world->queries->unkeyed);
+    bool is_done = list_reserve_matches(&world->queries->unkeyed, count);
     for (uint32_t i = 0; i < count && is_done; i++)
-        is_done = component_reserve(world, components[i]);
+        is_done = component_reserve(world, components[i], count);
     return is_done ? WEFT_OK : weft__error_memory(world, "the component index");
 }
 

@@ -68,7 +68,23 @@ static const char *size_problem(const weft_component_desc *desc)
     return NULL;
 }
 
-static const char *desc_problem(const weft_component_desc *desc)
+static const char *groups_problem(const weft_world *world, const weft_component_desc *desc)
+{
+    if (desc->write_group_count == 0) return NULL;
+    if (desc->write_groups == NULL) return "write_group_count without write_groups";
+    if ((desc->flags & WEFT_SINGLETON) != 0)
+        return "a SINGLETON takes nothing over: it is not part of entities";
+    for (uint32_t i = 0; i < desc->write_group_count; i++) {
+        const weft__type *type = weft__type_at(world, desc->write_groups[i]);
+        if (type == NULL)
+            return "a component of write_groups does not exist in this world: register it before";
+        if ((type->desc.flags & WEFT_SINGLETON) != 0)
+            return "write_groups names a SINGLETON, which is not part of entities";
+    }
+    return NULL;
+}
+
+static const char *desc_problem(const weft_world *world, const weft_component_desc *desc)
 {
     if (desc == NULL) return "the description is NULL";
     if (desc->name == NULL || desc->name[0] == '\0' || strlen(desc->name) > 255)
@@ -76,6 +92,7 @@ static const char *desc_problem(const weft_component_desc *desc)
     const char *problem = kind_problem(desc->flags);
     if (problem == NULL) problem = size_problem(desc);
     if (problem == NULL) problem = fields_problem(desc);
+    if (problem == NULL) problem = groups_problem(world, desc);
     if (problem != NULL) return problem;
     bool has_hooks =
         desc->hooks.construct != NULL || desc->hooks.destruct != NULL || desc->hooks.copy != NULL;
@@ -126,7 +143,8 @@ static uint32_t entity_field_count(const weft_component_desc *desc)
 static size_t block_bytes(const weft_component_desc *desc)
 {
     size_t bytes = sizeof(weft__type) + desc->field_count * sizeof(weft_field) +
-                   entity_field_count(desc) * sizeof(uint32_t) + strlen(desc->name) + 1;
+                   entity_field_count(desc) * sizeof(uint32_t) +
+                   desc->write_group_count * sizeof(weft_component) + strlen(desc->name) + 1;
     for (uint32_t i = 0; i < desc->field_count; i++) bytes += strlen(desc->fields[i].name) + 1;
     return bytes;
 }
@@ -144,7 +162,11 @@ static void fields_copy(weft__type *type, const weft_component_desc *desc)
 {
     weft_field *fields = (weft_field *)(void *)(type + 1);
     type->entity_offsets = (uint32_t *)(void *)(fields + desc->field_count);
-    char *text = (char *)(type->entity_offsets + entity_field_count(desc));
+    weft_component *groups =
+        (weft_component *)(void *)(type->entity_offsets + entity_field_count(desc));
+    char *text = (char *)(groups + desc->write_group_count);
+    type->desc.write_groups = desc->write_group_count != 0 ? groups : NULL;
+    for (uint32_t i = 0; i < desc->write_group_count; i++) groups[i] = desc->write_groups[i];
     type->desc.name = text_copy(&text, desc->name);
     type->desc.fields = desc->field_count != 0 ? fields : NULL;
     for (uint32_t i = 0; i < desc->field_count; i++) {
@@ -245,6 +267,26 @@ static bool names_grow(weft_world *world)
     return true;
 }
 
+/* Every component of the first list is in the second. */
+static bool groups_contain(const weft_component_desc *inner, const weft_component_desc *outer)
+{
+    for (uint32_t i = 0; i < inner->write_group_count; i++) {
+        bool is_found = false;
+        for (uint32_t k = 0; k < outer->write_group_count; k++)
+            is_found = is_found || outer->write_groups[k].id == inner->write_groups[i].id;
+        if (!is_found) return false;
+    }
+    return true;
+}
+
+/* A type registered again has the same layout, and the same write groups or none named. */
+static bool is_same_type(const weft__type *type, const weft_component_desc *desc, uint64_t hash)
+{
+    return type->hash == hash &&
+           (desc->write_group_count == 0 ||
+            (groups_contain(desc, &type->desc) && groups_contain(&type->desc, desc)));
+}
+
 static weft_result type_add(weft_world *world, const weft_component_desc *desc, uint64_t hash)
 {
     if (!types_grow(world) || !names_grow(world)) return WEFT_OUT_OF_MEMORY;
@@ -283,7 +325,7 @@ weft_component weft_component_create(weft_world *world, const weft_component_des
 {
     if (world == NULL) return WEFT__NO_COMPONENT;
     if (weft__idle(world, "weft_component_create") != WEFT_OK) return WEFT__NO_COMPONENT;
-    const char *problem = desc_problem(desc);
+    const char *problem = desc_problem(world, desc);
     if (problem != NULL) {
         weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                     "component \"%s\": %s", desc != NULL && desc->name != NULL ? desc->name : "",
@@ -297,10 +339,10 @@ weft_component weft_component_create(weft_world *world, const weft_component_des
     uint64_t hash = desc_hash(&resolved);
     uint32_t found = world->type_names == NULL ? 0 : *name_slot(world, desc->name);
     if (found != 0) {
-        if (world->types[found]->hash == hash) return (weft_component){found};
+        if (is_same_type(world->types[found], desc, hash)) return (weft_component){found};
         weft__error(world, WEFT_ALREADY_EXISTS, WEFT__NO_ENTITY, (weft_component){found},
-                    "component \"%s\" is registered with another size, alignment, kind or fields: "
-                    "use another name, or the same layout",
+                    "component \"%s\" is registered with another size, alignment, kind, fields or "
+                    "write groups: use another name, or the same layout",
                     desc->name);
         return WEFT__NO_COMPONENT;
     }

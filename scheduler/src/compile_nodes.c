@@ -82,6 +82,17 @@ static void add_query(sets *s, weft__access_set *access, const weft__query *quer
         if (!is_write && !is_read && !term->is_masking) continue;
         add_item(s, access, term->component, flags | (is_write ? WEFT__ACCESS_WRITE : 0u), match);
     }
+    uint32_t overriding = weft__query_overriding(query, NULL, 0);
+    uint32_t *ids = overriding == 0 ? NULL : take(s, overriding * sizeof ids[0]);
+    if (ids == NULL) return;
+    weft__query_overriding(query, ids, overriding); /* their enable bits are read */
+    for (uint32_t i = 0; i < overriding; i++) add_item(s, access, ids[i], flags, match);
+}
+
+/* Terms, and components that may take over what they write. */
+static uint32_t query_item_limit(const weft__query *query)
+{
+    return query->term_count + weft__query_overriding(query, NULL, 0);
 }
 
 static void add_filter(sets *s, weft__access_set *access, const weft__query_handle *handle)
@@ -113,9 +124,9 @@ static uint32_t item_limit(const weft__scheduler *scheduler, const weft__system 
 {
     uint32_t limit = system->lookup_count + system->resource_count;
     const weft__query_handle *handle = handle_of(scheduler, system->query);
-    if (handle != NULL) limit += handle->query->term_count + handle->filter.changed_count;
+    if (handle != NULL) limit += query_item_limit(handle->query) + handle->filter.changed_count;
     for (uint32_t i = 0; i < system->reads_query_count; i++)
-        limit += handle_of(scheduler, system->reads_queries[i])->query->term_count;
+        limit += query_item_limit(handle_of(scheduler, system->reads_queries[i])->query);
     return limit;
 }
 
@@ -149,6 +160,9 @@ static int compare_ids(const void *left, const void *right)
 static void mention_query(const weft__query *query, uint32_t *out, uint32_t *count)
 {
     for (uint32_t i = 0; i < query->term_count; i++) out[(*count)++] = query->terms[i].component;
+    uint32_t overriding = weft__query_overriding(query, NULL, 0);
+    weft__query_overriding(query, out + *count, overriding);
+    *count += overriding;
 }
 
 static void make_mentions(sets *s, const weft__system *system, weft__staging_node *node)

@@ -9,7 +9,7 @@
 typedef struct fault_world {
     fixture f;
     weft_entity e[40];
-    weft_query all, masked, unused;
+    weft_query all, masked, unused, grouped;
 } fault_world;
 
 static void fault_open(fault_world *w)
@@ -27,6 +27,8 @@ static void fault_open(fault_world *w)
     w->all = FIXTURE_QUERY(f, {f->a});
     w->masked = FIXTURE_QUERY(f, {f->x});
     w->unused = FIXTURE_QUERY(f, {f->a}, {f->s});
+    w->grouped = fixture_query(
+        f, &(weft_query_desc){.terms = {{f->x, WEFT_WRITE}}, .filter_write_groups = true});
 }
 
 static weft_result make_query(fault_world *w)
@@ -36,11 +38,21 @@ static weft_result make_query(fault_world *w)
     return query.id != 0 ? WEFT_OK : weft_world_error(w->f.world)->code;
 }
 
+static weft_result make_grouped_query(fault_world *w)
+{
+    weft_query_desc desc = {.terms = {{w->f.a, WEFT_WRITE}}, .filter_write_groups = true};
+    weft_query query = weft_query_create(w->f.world, &desc);
+    return query.id != 0 ? WEFT_OK : weft_world_error(w->f.world)->code;
+}
+
+/* `y` and `w` take over x: the query of x notes both. */
 static weft_result make_archetype(fault_world *w)
 {
-    weft_component list[3] = {w->f.a, w->f.c, w->f.x};
-    weft_archetype archetype = weft_archetype_create(w->f.world, list, 3);
+    weft_component list[5] = {w->f.a, w->f.c, w->f.x, w->f.y, w->f.w};
+    weft_archetype archetype = weft_archetype_create(w->f.world, list, 5);
     if (archetype.id == 0) return weft_world_error(w->f.world)->code;
+    CHECK_U64(weft_query_archetypes(w->f.world, w->grouped, NULL, 0),
+              weft_query_archetypes(w->f.world, w->masked, NULL, 0));
     CHECK_U64(weft_query_archetypes(w->f.world, w->all, NULL, 0),
               weft_query_archetypes(w->f.world, w->masked, NULL, 0));
     return WEFT_OK;
@@ -140,6 +152,7 @@ static void sweep_both(weft_result (*operation)(fault_world *))
 Test(query_fault, making_queries_and_archetypes)
 {
     sweep_both(make_query);
+    sweep_both(make_grouped_query);
     sweep_both(make_archetype);
 }
 

@@ -73,6 +73,9 @@ typedef struct weft_component_desc {
     uint64_t (*shared_hash)(const void *value, void *user);         /* SHARED, both or none; */
     bool (*shared_equal)(const void *a, const void *b, void *user); /* default: bytes, fields, */
     void (*shared_release)(void *value, void *user); /* when the last reference to a value goes */
+    const weft_component *write_groups; /* optional: components that this one takes over from
+                                           queries that filter write groups (query.h) */
+    uint32_t write_group_count;
 } weft_component_desc;
 
 /* Registers a component type, or returns the existing one when name and layout are the same.

@@ -41,6 +41,11 @@ typedef struct weft_query_desc {
     bool with_prefabs;   /* also match the Prefab tag (implied when a term names it) */
     bool with_disabled;  /* also match the Disabled tag (implied when a term names it) */
     bool ignore_enabled; /* treat every enable bit as set */
+    /* Leave out entities with a component that takes over (weft_component_desc.write_groups) one
+     * that the description writes there, unless the description names that component, or reads
+     * another one of its write groups. Where its enable bits count, only rows where it is enabled
+     * are left out. Components registered later are obeyed, too. */
+    bool filter_write_groups;
 } weft_query_desc;
 
 /* Makes a query (cached and shared by content). Null on failure: BAD_HANDLE, INVALID_ARGUMENT (the
