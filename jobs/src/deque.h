@@ -43,12 +43,12 @@ typedef struct weft__deque {
     /* shared atomic: written by the owner only */
     _Alignas(64) weft_a64 x_bottom;
     /* owner only */
-    uint64_t bottom;    /* == x_bottom outside pop */
+    uint64_t bottom;    /* == x_bottom outside pop, unless is_alone */
     uint64_t top_cache; /* <= x_top: saves reading the thieves' line */
     /* constant after init */
     weft_a32 *slots; /* x_ content: written by the owner, read by thieves */
     uint64_t mask;
-    bool is_alone; /* set after init: no thief exists, plain stores do */
+    bool is_alone; /* set after init: no thief exists; x_bottom is not kept */
 } weft__deque;
 
 static_assert(offsetof(weft__deque, x_bottom) == 64, "thieves' line and owner's line are apart");
@@ -70,20 +70,25 @@ static inline bool weft__deque_has_room_owner(const weft__deque *deque)
     return deque->bottom - deque->top_cache <= deque->mask;
 }
 
+/* Pushes where has_room said yes. Wait-free. */
+static inline void weft__deque_push_room_owner(weft__deque *deque, uint32_t item)
+{
+    uint64_t bottom = deque->bottom;
+    WEFT_ASSERT(bottom - deque->top_cache <= deque->mask);
+    at_store_rlx(&deque->slots[bottom & deque->mask], item); /* relaxed: published by D1 */
+    deque->bottom = bottom + 1;
+    if (deque->is_alone) return;               /* nobody reads x_bottom */
+    at_store_sc(&deque->x_bottom, bottom + 1); /* D1, D4 */
+}
+
 /* False when full. Wait-free. */
 static inline bool weft__deque_push_owner(weft__deque *deque, uint32_t item)
 {
-    uint64_t bottom = deque->bottom;
-    if (bottom - deque->top_cache > deque->mask) {
+    if (!weft__deque_has_room_owner(deque)) {
         deque->top_cache = at_load_acq(&deque->x_top); /* D3 */
-        if (bottom - deque->top_cache > deque->mask) return false;
+        if (!weft__deque_has_room_owner(deque)) return false;
     }
-    at_store_rlx(&deque->slots[bottom & deque->mask], item); /* relaxed: published by D1 */
-    deque->bottom = bottom + 1;
-    if (deque->is_alone)
-        at_store_rlx(&deque->x_bottom, bottom + 1); /* relaxed: nobody else exists */
-    else
-        at_store_sc(&deque->x_bottom, bottom + 1); /* D1, D4 */
+    weft__deque_push_room_owner(deque, item);
     return true;
 }
 
@@ -95,7 +100,6 @@ static inline uint32_t weft__deque_pop_owner(weft__deque *deque)
     if ((int64_t)(last - at_load_rlx(&deque->x_top)) < 0) return WEFT__DEQUE_NONE;
     if (deque->is_alone) {
         deque->bottom = last;
-        at_store_rlx(&deque->x_bottom, last);                  /* relaxed: nobody else exists */
         return at_load_rlx(&deque->slots[last & deque->mask]); /* relaxed: own store */
     }
     at_store_sc(&deque->x_bottom, last);      /* D2 */
@@ -112,13 +116,21 @@ static inline uint32_t weft__deque_pop_owner(weft__deque *deque)
     return item;
 }
 
-/* The item a pop would try first, or WEFT__DEQUE_NONE: a hint, a thief may have it. */
-static inline uint32_t weft__deque_youngest_owner(weft__deque *deque)
+/* Whether a pop would try this item first: a hint, a thief may have it. */
+static inline bool weft__deque_is_youngest_owner(const weft__deque *deque, uint32_t item)
 {
     uint64_t last = deque->bottom - 1;
     /* relaxed: a hint, and the owner's own store */
-    if ((int64_t)(last - at_load_rlx(&deque->x_top)) < 0) return WEFT__DEQUE_NONE;
-    return at_load_rlx(&deque->slots[last & deque->mask]); /* relaxed: as above */
+    if ((int64_t)(last - at_load_rlx(&deque->x_top)) < 0) return false;
+    return at_load_rlx(&deque->slots[last & deque->mask]) == item; /* relaxed: as above */
+}
+
+/* Pops the item that is_youngest_owner has just confirmed; false when a thief has it. Wait-free. */
+static inline bool weft__deque_pop_youngest_owner(weft__deque *deque)
+{
+    if (!deque->is_alone) return weft__deque_pop_owner(deque) != WEFT__DEQUE_NONE;
+    deque->bottom--;
+    return true;
 }
 
 /* One attempt to take the oldest item. Wait-free. */
@@ -137,8 +149,9 @@ static inline weft__steal weft__deque_steal_any(weft__deque *deque, uint32_t *it
 /* Whether a steal could succeed now; sequentially consistent, for the check before sleeping. */
 static inline bool weft__deque_has_items_any(weft__deque *deque)
 {
-    uint64_t top = at_load_sc(&deque->x_top);                 /* D4 */
-    return (int64_t)(at_load_sc(&deque->x_bottom) - top) > 0; /* D4 */
+    if (deque->is_alone) return deque->bottom != at_load_rlx(&deque->x_top); /* relaxed: constant */
+    uint64_t top = at_load_sc(&deque->x_top);                                /* D4 */
+    return (int64_t)(at_load_sc(&deque->x_bottom) - top) > 0;                /* D4 */
 }
 
 #endif

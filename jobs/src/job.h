@@ -47,15 +47,16 @@ enum {
     WEFT__JOB_HAS_HANDLE = 32
 };
 
+/* traits */
+enum { WEFT__JOB_CLASS = 0xFF, WEFT__JOB_RUN_ON_ERROR = 0x100 };
+
 /* Owner: see the table above. */
 typedef struct weft__job {
     /* constant from submit to finish */
     _Alignas(64) weft_job_fn fn;
     void *argument;
     const char *name;
-    uint8_t class_;
-    bool is_run_on_error;
-    bool is_loop; /* argument is ignored: the loop is in the pool's loop descriptions */
+    uint32_t traits; /* class | RUN_ON_ERROR: one store */
     /* shared atomic */
     weft_a64 x_list;
     weft_a64 x_state;
@@ -128,7 +129,18 @@ static inline uint64_t weft__job_word(uint32_t generation, uint32_t low)
     return (uint64_t)generation << 32 | low;
 }
 
-/* Makes a taken slot a new job with `guards` (0 or 1) in `pending`; returns its handle. */
+static inline weft_job_class weft__job_class(const weft__job *job)
+{
+    return (weft_job_class)(job->traits & WEFT__JOB_CLASS);
+}
+
+static inline uint32_t weft__job_traits(weft_job_class class_, bool is_run_on_error)
+{
+    return (uint32_t)class_ | (is_run_on_error ? WEFT__JOB_RUN_ON_ERROR : 0u);
+}
+
+/* Makes a taken slot a new job with `guards` (0 or 1) in `pending`, which nobody looks at when it
+ * is 0; returns its handle. */
 static inline weft_job_handle weft__job_start_with(weft__job_table *table, uint32_t slot,
                                                    uint32_t flags, uint32_t guards)
 {
@@ -136,28 +148,26 @@ static inline weft_job_handle weft__job_start_with(weft__job_table *table, uint3
     /* relaxed: the slot is ours since slots.h S1, which made its last generation visible */
     uint32_t generation = (uint32_t)(at_load_rlx(&job->x_list) >> 32) + 1;
     if (generation == 0) generation = 1;                            /* 0 is the null handle */
-    at_store_rlx(&job->x_pending, guards);                          /* relaxed: published by J1 */
+    if (guards != 0) at_store_rlx(&job->x_pending, guards);         /* relaxed: published by J1 */
     at_store_rel(&job->x_state, weft__job_word(generation, flags)); /* J6 */
     at_store_rel(&job->x_list, weft__job_word(generation, WEFT__JOB_LIST_EMPTY)); /* J6 */
     return (weft_job_handle){slot, generation};
 }
 
-/* Ends a job: stores code and flags, closes the list and returns its first edge in order of
- * attachment (EMPTY when none). The caller walks the edges, then recycles unless it is kept. */
-static inline uint32_t weft__job_finish(weft__job_table *table, uint32_t slot, int code,
-                                        uint32_t flags)
+/* Ends a job: stores code and flags, closes the list and returns its youngest edge (EMPTY when
+ * none). The caller orders and walks the edges, then recycles unless it is kept. */
+static inline uint32_t weft__job_finish(weft__job *job, int code, uint32_t flags)
 {
-    weft__job *job = &table->jobs[slot];
     if (flags != 0) {
         at_store_rlx(&job->x_code, (uint32_t)code); /* relaxed: published by J2 */
         weft__job_mark(job, flags);
     }
     /* relaxed: the generation changes only when the slot is recycled, by us */
-    uint32_t generation = (uint32_t)(at_load_rlx(&job->x_list) >> 32);
-    uint64_t closed = weft__job_word(generation, WEFT__JOB_LIST_CLOSED);
+    uint64_t closed = (at_load_rlx(&job->x_list) | UINT32_MAX) - 1;
+    static_assert(WEFT__JOB_LIST_CLOSED == UINT32_MAX - 1, "the generation stays");
     uint32_t edge = (uint32_t)at_xchg_ar(&job->x_list, closed); /* J2, J3 */
     WEFT_ASSERT(edge != WEFT__JOB_LIST_CLOSED);
-    return edge == WEFT__JOB_LIST_EMPTY ? edge : weft__job_order_edges(table, edge);
+    return edge;
 }
 
 /* The same with one guard. */

@@ -144,6 +144,7 @@ static weft_result init_worker(weft_job_pool *pool, uint32_t index, uint32_t tra
     weft_job_context *worker = &pool->workers[index];
     worker->pool = pool;
     worker->index = index;
+    worker->alive = pool->alive;
     worker->job = worker->next_job = WEFT__JOB_NONE;
     worker->is_observed = pool->is_observed;
     worker->last_victim = index;

@@ -76,6 +76,7 @@ struct weft_job_context {
     bool is_searching;       /* counted in wake.x_searching */
     bool is_ending;          /* a job is ending here: its first ready successor runs next */
     uintptr_t thread;        /* of the owner; 0 for other workers */
+    const weft_a32 *alive;   /* constant: the pool's */
     weft__job_caches caches; /* free slots */
     /* deques: worker pushes and pops, others steal */
     weft__deque deques[WEFT_JOB_CLASS_COUNT];
@@ -227,6 +228,11 @@ bool weft__pool_has_pending(weft_job_pool *pool);
 static inline bool weft__pool_is_forked(const weft_job_pool *pool)
 {
     return at_load_rlx(pool->alive) == 0; /* relaxed: changes only by fork */
+}
+/* The same, one load nearer. */
+static inline bool weft__worker_is_forked(const weft_job_context *worker)
+{
+    return at_load_rlx(worker->alive) == 0; /* relaxed: as above */
 }
 /* OK, or WOULD_NEST, WRONG_THREAD, FORKED: for calls of the owner outside of jobs. */
 weft_result weft__pool_check_owner(const weft_job_context *context);

@@ -73,9 +73,10 @@ static inline uint32_t weft__slots_take(weft__slots *slots, weft__slots_cache *c
 /* Gives a number back; the caller must not touch its object afterwards. */
 static inline void weft__slots_give(weft__slots *slots, weft__slots_cache *cache, uint32_t number)
 {
+    uint32_t count = ++cache->count; /* before the link: apart, or two words become one vector */
     at_store_rlx(&slots->next[number], cache->head); /* relaxed: published by S1 when it moves */
     cache->head = number;
-    if (++cache->count >= 2 * WEFT__SLOTS_BATCH) weft__slots_spill(slots, cache);
+    if (count >= 2 * WEFT__SLOTS_BATCH) weft__slots_spill(slots, cache);
 }
 
 #endif

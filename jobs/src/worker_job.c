@@ -74,7 +74,7 @@ static uint32_t take_edges(submitter by, uint32_t count, bool *is_full)
 void weft__pool_inject(weft_job_pool *pool, uint32_t slot)
 {
     weft__job *job = &pool->table.jobs[slot];
-    weft_a32 *head = &pool->x_injected[job->class_];
+    weft_a32 *head = &pool->x_injected[weft__job_class(job)];
     uint32_t old = at_load_acq(head); /* P1 */
     for (;;) {
         at_store_rlx(&job->x_next, old);        /* relaxed: published by P1 */
@@ -86,7 +86,8 @@ void weft__pool_inject(weft_job_pool *pool, uint32_t slot)
 void weft__worker_push_job(weft_job_context *worker, uint32_t slot)
 {
     weft_job_pool *pool = worker->pool;
-    if (!weft__deque_push_owner(&worker->deques[pool->table.jobs[slot].class_], slot)) {
+    weft_job_class class_ = weft__job_class(&pool->table.jobs[slot]);
+    if (!weft__deque_push_owner(&worker->deques[class_], slot)) {
         weft__stat_add(&worker->stats.x_overflowed, 1);
         weft__pool_inject(pool, slot);
     }
@@ -116,7 +117,7 @@ static void offer(submitter by, uint32_t slot)
         weft__wake_notify(&by.pool->wake, 0);
         return;
     }
-    bool is_background = by.pool->table.jobs[slot].class_ == WEFT_JOB_BACKGROUND;
+    bool is_background = weft__job_class(&by.pool->table.jobs[slot]) == WEFT_JOB_BACKGROUND;
     if (worker->is_ending && worker->next_job == WEFT__JOB_NONE && !is_background) {
         worker->next_job = slot;
         return;
@@ -131,6 +132,12 @@ static void keep_first_error(weft_job_pool *pool, int code)
 {
     uint64_t none = 0;
     at_cas_ar(&pool->x_first_error, &none, UINT64_C(1) << 63 | (uint32_t)code); /* J2 */
+}
+
+static inline void count_completed(weft_job_context *worker)
+{
+    /* release: whoever reads the new count sees everything the job did (P3) */
+    at_store_rel(&worker->stats.x_completed, at_load_rlx(&worker->stats.x_completed) + 1);
 }
 
 /* Tells those who wait for an ended job. */
@@ -156,89 +163,92 @@ static void release_edges(weft_job_context *worker, uint32_t edge, bool is_faile
     }
 }
 
-/* The rare half of ending a job: somebody waits for it, or it failed. */
-static __attribute__((noinline)) void end_noticed(weft_job_context *worker, uint32_t slot,
+/* The rare half of ending a job: somebody waits for it, or it failed. False, as end_job says. */
+static __attribute__((noinline)) bool end_noticed(weft_job_context *worker, uint32_t slot,
                                                   uint32_t edge, uint32_t flags)
 {
+    weft__job_table *table = &worker->pool->table;
+    if (edge != WEFT__JOB_LIST_EMPTY) edge = weft__job_order_edges(table, edge);
     worker->is_ending = worker->depth == 0;
     release_edges(worker, edge, flags != 0);
     worker->is_ending = false;
     /* from here the slot belongs to the next job, or to who collects the error */
     if ((flags & WEFT__JOB_KEPT) == 0) give_job_slot((submitter){worker->pool, worker}, slot);
+    count_completed(worker);
+    return false;
 }
 
-/* The flags of a job that ended with this code. */
-static uint32_t end_flags(weft_job_context *worker, weft__job *job, int code, uint32_t flags)
+/* The end of a job that failed or was cancelled. */
+static __attribute__((noinline)) bool end_failed(weft_job_context *worker, uint32_t slot, int code,
+                                                 uint32_t flags)
 {
+    weft__job *job = &worker->pool->table.jobs[slot];
     if (code != 0) flags |= WEFT__JOB_FAILED;
-    bool has_handle = (weft__job_flags(job) & WEFT__JOB_HAS_HANDLE) != 0;
-    if (has_handle) return flags | WEFT__JOB_KEPT;
-    if (code != 0) keep_first_error(worker->pool, code);
-    return flags;
+    if ((weft__job_flags(job) & WEFT__JOB_HAS_HANDLE) != 0)
+        flags |= WEFT__JOB_KEPT;
+    else if (code != 0)
+        keep_first_error(worker->pool, code);
+    return end_noticed(worker, slot, weft__job_finish(job, code, flags), flags);
 }
 
 /* True when it succeeded and nobody waited for it. */
-static inline bool end_job(weft_job_context *worker, uint32_t slot, int code, uint32_t flags)
+static inline bool end_job(weft_job_context *worker, weft__job *job, uint32_t slot, int code)
 {
-    weft__job_table *table = &worker->pool->table;
-    if (__builtin_expect(code != 0 || flags != 0, 0))
-        flags = end_flags(worker, &table->jobs[slot], code, flags);
-    uint32_t edge = weft__job_finish(table, slot, code, flags);
-    bool is_plain = edge == WEFT__JOB_LIST_EMPTY && flags == 0;
-    if (__builtin_expect(is_plain, 1))
-        weft__slots_give(&table->slots, &worker->caches.jobs, slot);
-    else
-        end_noticed(worker, slot, edge, flags);
-    /* release: whoever reads the new count sees everything the job did (P3) */
-    at_store_rel(&worker->stats.x_completed, at_load_rlx(&worker->stats.x_completed) + 1);
-    return is_plain;
-}
-
-static int run_loop(weft_job_context *worker, uint32_t slot)
-{
-    int code = 0;
-    weft_job_for(worker, &worker->pool->loop_descs[slot], &code);
-    return code;
+    if (__builtin_expect(code != 0, 0)) return end_failed(worker, slot, code, 0);
+    uint32_t edge = weft__job_finish(job, 0, 0);
+    if (__builtin_expect(edge != WEFT__JOB_LIST_EMPTY, 0))
+        return end_noticed(worker, slot, edge, 0);
+    weft__slots_give(&worker->pool->table.slots, &worker->caches.jobs, slot);
+    count_completed(worker);
+    return true;
 }
 
 /* weft__worker_call at depth 0, where the frame is usually empty and nothing has to be kept. */
-static inline int call_at_depth_0(weft_job_context *worker, weft_job_fn fn, void *argument)
+static __attribute__((noinline)) int call_on_children(weft_job_context *worker, weft_job_fn fn,
+                                                      void *argument)
 {
-    bool is_empty = worker->children.bottom == worker->frame_base && worker->error.code == 0;
-    if (__builtin_expect(!is_empty, 0)) return weft__worker_call(worker, fn, argument);
-    int code = fn(worker, argument);
-    if (__builtin_expect(worker->children.bottom == worker->frame_base, 1) &&
-        worker->error.code == 0)
-        return code;
+    return weft__worker_call(worker, fn, argument);
+}
+
+static __attribute__((noinline)) int join_at_depth_0(weft_job_context *worker, int code)
+{
     int child_code = weft_job_children_wait(worker);
     worker->frame_base = worker->children.bottom;
     return code != 0 ? code : child_code;
 }
 
-/* True when it succeeded and nobody waited for it. */
-static inline __attribute__((always_inline)) bool run_job(weft_job_context *worker, uint32_t slot)
+static inline bool is_frame_empty(const weft_job_context *worker)
 {
-    weft__job *job = &worker->pool->table.jobs[slot];
+    return worker->children.bottom == worker->frame_base && worker->error.code == 0;
+}
+
+/* True when it succeeded and nobody waited for it. `is_empty`: the worker's frame is. */
+static inline __attribute__((always_inline)) bool run_job(weft_job_context *worker, weft__job *job,
+                                                          uint32_t slot, bool is_empty)
+{
     WEFT_ASSERT(worker->depth == 0);
     bool is_cancelled = (weft__job_flags(job) & WEFT__JOB_CANCELLED) != 0;
-    if (__builtin_expect(is_cancelled && !job->is_run_on_error, 0))
-        return end_job(worker, slot, 0, WEFT__JOB_SKIPPED);
+    if (__builtin_expect(is_cancelled && (job->traits & WEFT__JOB_RUN_ON_ERROR) == 0, 0))
+        return end_failed(worker, slot, 0, WEFT__JOB_SKIPPED);
     worker->depth = 1;
     worker->job = slot;
     weft__note(worker, WEFT_JOB_EVENT_BEGIN, job->name, slot);
-    int code = __builtin_expect(job->is_loop, 0) ? run_loop(worker, slot)
-                                                 : call_at_depth_0(worker, job->fn, job->argument);
+    int code = __builtin_expect(is_empty, 1) ? job->fn(worker, job->argument)
+                                             : call_on_children(worker, job->fn, job->argument);
+    if (__builtin_expect(is_empty && !is_frame_empty(worker), 0))
+        code = join_at_depth_0(worker, code);
     weft__note(worker, WEFT_JOB_EVENT_END, job->name, slot);
     worker->job = WEFT__JOB_NONE;
     worker->depth = 0;
-    return end_job(worker, slot, code, 0);
+    return end_job(worker, job, slot, code);
 }
 
 void weft__worker_run_job(weft_job_context *worker, uint32_t slot)
 {
     weft_job_pool *pool = worker->pool;
-    bool is_background = pool->table.jobs[slot].class_ == WEFT_JOB_BACKGROUND;
-    run_job(worker, slot);
+    weft__job *job = &pool->table.jobs[slot];
+    bool is_background = weft__job_class(job) == WEFT_JOB_BACKGROUND;
+    run_job(worker, job, slot, is_frame_empty(worker));
     if (!is_background) return;
     at_sub_ar(&pool->x_background, 1u); /* P4 */
     weft__worker_notify(worker);        /* somebody may have passed over another one */
@@ -251,27 +261,24 @@ void weft__worker_run_job(weft_job_context *worker, uint32_t slot)
 static inline bool run_youngest(weft_job_context *worker, weft_job_handle handle)
 {
     weft__deque *deque = &worker->deques[WEFT_JOB_NORMAL];
-    uint32_t slot = handle.index;
-    if (weft__deque_youngest_owner(deque) != slot) return false;
-    uint64_t list = at_load_acq(&worker->pool->table.jobs[slot].x_list); /* J2 */
+    if (!weft__deque_is_youngest_owner(deque, handle.index)) return false;
+    weft__job *job = &worker->pool->table.jobs[handle.index];
+    uint64_t list = at_load_acq(&job->x_list); /* J2 */
     if ((uint32_t)(list >> 32) != handle.generation) return false;
-    uint32_t popped = weft__deque_pop_owner(deque);
-    if (popped == WEFT__DEQUE_NONE) return false;
-    WEFT_ASSERT(popped == slot);
-    return run_job(worker, popped);
+    if (!weft__deque_pop_youngest_owner(deque)) return false;
+    return run_job(worker, job, handle.index, true);
 }
 
 static inline bool is_idle_owner(const weft_job_context *owner)
 {
-    return owner != NULL && owner->depth == 0 && owner->thread == weft__thread_self() &&
-           owner->next_job == WEFT__JOB_NONE && owner->children.bottom == owner->frame_base &&
-           !weft__pool_is_forked(owner->pool);
+    return owner != NULL && (owner->depth | ~owner->next_job | (uint32_t)owner->error.code) == 0 &&
+           owner->thread == weft__thread_self() && owner->children.bottom == owner->frame_base &&
+           !weft__worker_is_forked(owner);
 }
 
 weft_result weft_job_wait(weft_job_context *owner, weft_job_handle handle, int *code)
 {
-    if (is_idle_owner(owner) && handle.generation != 0 && run_youngest(owner, handle))
-        return WEFT_OK;
+    if (is_idle_owner(owner) && run_youngest(owner, handle)) return WEFT_OK;
     return weft__wait_any(owner, handle, code);
 }
 
@@ -308,6 +315,14 @@ typedef struct submission {
     weft_job_handle extra;         /* one more predecessor; null: none */
 } submission;
 
+/* The body of a loop submitted as a job; `argument` is its copy in the pool's loop_descs. */
+static int run_loop(weft_job_context *worker, void *argument)
+{
+    int code = 0;
+    weft_job_for(worker, argument, &code);
+    return code;
+}
+
 static inline uint32_t fill_slot(submitter by, const submission *what, uint32_t flags,
                                  weft_job_handle *handle)
 {
@@ -317,10 +332,12 @@ static inline uint32_t fill_slot(submitter by, const submission *what, uint32_t 
     job->fn = what->desc->fn;
     job->argument = what->desc->argument;
     job->name = what->loop != NULL ? what->loop->name : what->desc->name;
-    job->class_ = (uint8_t)what->desc->class_;
-    job->is_run_on_error = what->desc->is_run_on_error;
-    job->is_loop = what->loop != NULL;
-    if (job->is_loop) by.pool->loop_descs[slot] = *what->loop;
+    job->traits = weft__job_traits(what->desc->class_, what->desc->is_run_on_error);
+    if (what->loop != NULL) {
+        by.pool->loop_descs[slot] = *what->loop;
+        job->fn = run_loop;
+        job->argument = &by.pool->loop_descs[slot];
+    }
     if (what->desc->is_held) flags |= WEFT__JOB_HELD;
     bool is_free =
         !what->desc->is_held && what->desc->after_count == 0 && what->extra.generation == 0;
@@ -402,9 +419,9 @@ static __attribute__((noinline)) weft_result notify_slowly(weft_job_context *wor
 weft_result weft_job_submit(weft_job_context *worker, const weft_job_desc *desc,
                             weft_job_handle *out)
 {
-    bool is_plain = worker != NULL && desc != NULL && desc->fn != NULL && desc->after_count == 0 &&
-                    !desc->is_held && desc->class_ == WEFT_JOB_NORMAL &&
-                    worker->caches.jobs.count != 0 && !weft__pool_is_forked(worker->pool) &&
+    bool is_plain = worker != NULL && desc != NULL && desc->fn != NULL &&
+                    (desc->after_count | (uint32_t)desc->class_ | desc->is_held) == 0 &&
+                    worker->caches.jobs.count != 0 && !weft__worker_is_forked(worker) &&
                     weft__deque_has_room_owner(&worker->deques[WEFT_JOB_NORMAL]);
     if (__builtin_expect(!is_plain, 0)) return submit_slowly(worker, desc, out);
     weft__job_table *table = &worker->pool->table;
@@ -413,16 +430,13 @@ weft_result weft_job_submit(weft_job_context *worker, const weft_job_desc *desc,
     job->fn = desc->fn;
     job->argument = desc->argument;
     job->name = desc->name;
-    job->class_ = WEFT_JOB_NORMAL;
-    job->is_run_on_error = desc->is_run_on_error;
-    job->is_loop = false;
+    job->traits = weft__job_traits(WEFT_JOB_NORMAL, desc->is_run_on_error);
     uint32_t flags = out != NULL ? WEFT__JOB_HAS_HANDLE : 0;
     weft_job_handle handle = weft__job_start_with(table, slot, flags, 0);
     if (out != NULL) *out = handle;
     weft__stat_add(&worker->stats.x_submitted, 1);
-    bool is_pushed = weft__deque_push_owner(&worker->deques[WEFT_JOB_NORMAL], slot);
-    WEFT_ASSERT(is_pushed);
-    (void)is_pushed;
+    weft__deque_push_room_owner(&worker->deques[WEFT_JOB_NORMAL], slot);
+    if (worker->deques[WEFT_JOB_NORMAL].is_alone) return WEFT_OK; /* nobody to wake */
     if (__builtin_expect(weft__wake_nobody_sleeps(&worker->pool->wake), 1)) return WEFT_OK;
     return notify_slowly(worker);
 }

@@ -264,7 +264,7 @@ weft_result weft_job_for(weft_job_context *worker, const weft_job_for_desc *desc
 {
     if (worker == NULL || desc == NULL || desc->fn == NULL) return WEFT_INVALID_ARGUMENT;
     if ((unsigned)desc->class_ >= WEFT_JOB_CLASS_COUNT) return WEFT_INVALID_ARGUMENT;
-    if (weft__pool_is_forked(worker->pool)) return WEFT_FORKED;
+    if (weft__worker_is_forked(worker)) return WEFT_FORKED;
     if (desc->count == 0) return WEFT_OK;
     if (weft_job_is_cancelled(worker)) return WEFT_CANCELLED;
     loop_run run = {.desc = desc, .grain_ticks = worker->pool->limits.grain_ticks};

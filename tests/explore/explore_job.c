@@ -48,7 +48,8 @@ static void run_successor(uint32_t slot)
 
 static void end_job(weft_job_handle job, int code, uint32_t flags)
 {
-    uint32_t edge = weft__job_finish(&table, job.index, code, flags);
+    uint32_t edge = weft__job_finish(&table.jobs[job.index], code, flags);
+    if (edge != WEFT__JOB_LIST_EMPTY) edge = weft__job_order_edges(&table, edge);
     while (edge != WEFT__JOB_LIST_EMPTY) {
         uint32_t next = table.edges[edge].next, successor = table.edges[edge].successor;
         weft__slots_give(&table.edge_slots, &caches[explore_self()].edges,

@@ -19,11 +19,26 @@ TestSuite(deque, .init = start);
 Test(deque, pop_returns_the_youngest_item)
 {
     for (uint32_t i = 1; i <= 3; i++) CHECK(weft__deque_push_owner(&deque, i));
-    CHECK_U64(weft__deque_youngest_owner(&deque), 3);
+    CHECK(weft__deque_is_youngest_owner(&deque, 3));
+    CHECK(!weft__deque_is_youngest_owner(&deque, 2));
     CHECK_U64(weft__deque_pop_owner(&deque), 3);
     CHECK_U64(weft__deque_pop_owner(&deque), 2);
     CHECK_U64(weft__deque_pop_owner(&deque), 1);
     CHECK_U64(weft__deque_pop_owner(&deque), WEFT__DEQUE_NONE);
+}
+
+Test(deque, the_youngest_item_is_popped_by_name)
+{
+    for (uint32_t alone = 0; alone < 2; alone++) {
+        deque.is_alone = alone != 0;
+        CHECK(!weft__deque_is_youngest_owner(&deque, WEFT__DEQUE_NONE)); /* empty: no item at all */
+        for (uint32_t i = 1; i <= 2; i++) CHECK(weft__deque_push_owner(&deque, i));
+        CHECK(weft__deque_is_youngest_owner(&deque, 2));
+        CHECK(weft__deque_pop_youngest_owner(&deque));
+        CHECK(weft__deque_is_youngest_owner(&deque, 1));
+        CHECK_U64(weft__deque_pop_owner(&deque), 1);
+        CHECK(!weft__deque_is_youngest_owner(&deque, 1));
+    }
 }
 
 Test(deque, steal_returns_the_oldest_item)

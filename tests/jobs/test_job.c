@@ -83,10 +83,10 @@ Test(job, the_null_handle_is_done)
 
 Test(job, handles_that_were_never_issued_are_refused)
 {
-    const weft_job_handle forged[] = {{0, 1}, {5, 3}, {1u << 30, 1}, {3, 0}};
+    const weft_job_handle forged[] = {{0, 1}, {5, 3}, {1u << 30, 1}, {UINT32_MAX, 1}, {3, 0}};
     weft_job_desc desc = noting(1);
     weft_job_handle handle = submit(&(weft_job_desc){.fn = note, .is_held = true});
-    for (uint32_t i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < sizeof forged / sizeof *forged; i++) {
         weft_job_handle bad = forged[i];
         if (i == 0) bad = (weft_job_handle){handle.index, handle.generation + 1};
         desc.after = &bad;
