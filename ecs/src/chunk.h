@@ -101,9 +101,9 @@ typedef struct weft__format {
 /* Where rows are, as the directory keeps it: a location is the location of the chunk's first row
  * plus the row, and never 0. Locations come in berths of 1,024: berth b belongs to the chunk
  * world->berths[b]. A chunk has as many berths in a row as its capacity needs. Berth 0 is that of
- * the chunk without columns and rows, where entities without a place are. */
+ * the chunk without columns and rows, where entities without a place are. Bit 31 is always 0. */
 #define WEFT__BERTH_SHIFT 10
-#define WEFT__BERTH_LIMIT (UINT32_C(1) << (32 - WEFT__BERTH_SHIFT))
+#define WEFT__BERTH_LIMIT (UINT32_C(1) << (31 - WEFT__BERTH_SHIFT))
 #define WEFT__BERTH_CLASSES 8 /* runs of 1, 2, 4 ... 128 berths: the rows a megachunk can hold */
 
 /* A chunk. The first cache line is what iteration and look-ups need. Owned by the world; changed by

@@ -203,7 +203,7 @@ static void ids_give(weft__transfer *t)
 /* The locations of the source lead to numbers now, so that references find their new handle. */
 static void sources_mark(weft__transfer *t)
 {
-    uint64_t number = 0;
+    uint32_t number = 0;
     for (uint32_t p = 0; p < t->change.part_count; p++)
         for (uint32_t i = 0; i < t->change.parts[p].count; i++)
             weft__directory_place(&t->from->directory, entity_at(t, &t->change.parts[p], i),
@@ -226,7 +226,7 @@ static void names_move(weft__transfer *t)
 static void tracked_follow(const weft__transfer *t, weft_entity *entities, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t location;
+        uint32_t location;
         bool moves = weft__directory_find(&t->from->directory, entities[i], &location) &&
                      (location & WEFT__TRANSFER_MOVES) != 0;
         entities[i] = moves ? t->ids[location & ~WEFT__TRANSFER_MOVES] : WEFT__NO_ENTITY;

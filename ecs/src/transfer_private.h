@@ -12,7 +12,7 @@
 #include "query_change.h"
 
 /* Marks a location of a source entity that moves: below it is its number in the order of moving. */
-#define WEFT__TRANSFER_MOVES (UINT64_C(1) << 63)
+#define WEFT__TRANSFER_MOVES (UINT32_C(1) << 31)
 
 /* Shared values of one SHARED type of the source. */
 typedef struct weft__transfer_shared {

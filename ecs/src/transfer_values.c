@@ -147,7 +147,7 @@ static void heaps_settle(weft__transfer *t, const weft__change_part *part,
 static void reference_follow(weft_entity *reference, void *user)
 {
     weft__transfer *t = user;
-    uint64_t location;
+    uint32_t location;
     if (reference->version == 0 && reference->index == 0) return;
     bool moves = weft__directory_find(&t->from->directory, *reference, &location) &&
                  (location & WEFT__TRANSFER_MOVES) != 0;
