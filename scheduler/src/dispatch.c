@@ -31,19 +31,27 @@ __attribute__((noinline)) void weft__system_call(const weft__system *system, wef
     if (WEFT_IS_CHECKED) weft__diagnose_leave(before);
 }
 
+static __attribute__((noinline)) void call_measured(weft__scheduler *scheduler,
+                                                    const weft__system *system, weft_slice *slice,
+                                                    weft__system_tally *tally)
+{
+    uint32_t worker = slice->worker;
+    uint64_t begin = scheduler->options.measure ? weft__scheduler_now(scheduler) : 0;
+    weft__system_call(system, slice);
+    if (scheduler->options.measure) tally->time_ns += weft__scheduler_now(scheduler) - begin;
+    if (scheduler->is_counted) weft__counters_take(scheduler, worker, system);
+}
+
 /* Calls the system; the only place that does. */
 static inline void call(weft__scheduler *scheduler, weft__system *system, weft_slice *slice)
 {
     weft__system_tally *tally = tally_of(scheduler, slice->worker, system);
     tally->slices++;
     tally->rows += slice->count;
-    if (__builtin_expect(!scheduler->options.measure, 1)) {
+    if (__builtin_expect(scheduler->is_measured, 0))
+        call_measured(scheduler, system, slice, tally);
+    else
         weft__system_call(system, slice);
-        return;
-    }
-    uint64_t begin = weft__scheduler_now(scheduler);
-    weft__system_call(system, slice);
-    tally->time_ns += weft__scheduler_now(scheduler) - begin;
 }
 
 /* After the callback a slice must not be used: checked builds see it by the missing chunk. */
@@ -342,7 +350,7 @@ static void run_parts(weft__scheduler *scheduler, weft__worker *worker, uint32_t
 static void run_slices(weft__scheduler *scheduler, weft__worker *worker, uint32_t index,
                        const weft__entry *entry, uint32_t begin, uint32_t end)
 {
-    if (entry->is_plain && end - begin > 1 && !WEFT_IS_CHECKED && !scheduler->options.measure) {
+    if (entry->is_plain && end - begin > 1 && !WEFT_IS_CHECKED && !scheduler->is_measured) {
         run_parts(scheduler, worker, index, entry, begin, end);
         return;
     }
@@ -389,6 +397,7 @@ void weft__dispatch(weft__scheduler *scheduler, weft__entry *entries, uint32_t e
 {
     weft__worker *worker = &scheduler->workers[worker_index];
     if (begin >= end) return;
+    if (__builtin_expect(scheduler->is_counted, 0)) weft__counters_begin(scheduler, worker_index);
     uint32_t at = begin == 0 ? 0 : find_entry(entries, entry_count, begin);
     for (uint32_t item = begin; item < end; at++) {
         const weft__entry *entry = &entries[at];

@@ -264,6 +264,8 @@ static void begin_step(weft__scheduler *scheduler)
     const weft_job_pool *pool = scheduler->world->pool;
     scheduler->is_traced = weft__trace_capacity(&pool->workers[0].trace) != 0;
     scheduler->is_traced_in_detail = weft__trace_file_is_detailed(pool->trace_file);
+    scheduler->is_counted = weft__counters_prepare(scheduler);
+    scheduler->is_measured = scheduler->is_counted || scheduler->options.measure;
     weft__note(weft_job_pool_owner(scheduler->world->pool), WEFT_JOB_EVENT_SPAN_BEGIN, "frame",
                (uint32_t)scheduler->stats.frames);
     scheduler->error.code = WEFT_OK;
@@ -282,6 +284,7 @@ static void trace_end(weft__scheduler *scheduler)
     weft__note(owner, WEFT_JOB_EVENT_COUNTER, "entities", (uint32_t)alive);
     weft__note(owner, WEFT_JOB_EVENT_COUNTER, "chunks", world->chunk_count);
     weft__note(owner, WEFT_JOB_EVENT_COUNTER, "commands", (uint32_t)scheduler->stats.commands);
+    if (scheduler->is_counted) weft__counters_trace(scheduler);
     weft__trace_file_drain(scheduler->world->pool);
 }
 

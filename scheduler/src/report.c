@@ -3,57 +3,25 @@
  * frame. */
 #include "scheduler_private.h"
 
-#include <stdarg.h>
-#include <stdio.h>
+#include "counters.h"
+#include "text.h"
+
 #include <string.h>
 
-/* Text that goes on beyond the buffer: like snprintf, it counts all of it. */
-typedef struct text {
-    char *at;
-    size_t capacity;
-    size_t length;
-} text;
-
-__attribute__((format(printf, 2, 3))) static void add(text *t, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    size_t left = t->length < t->capacity ? t->capacity - t->length : 0;
-    int added = vsnprintf(left == 0 ? NULL : t->at + t->length, left, format, arguments);
-    va_end(arguments);
-    if (added > 0) t->length += (size_t)added;
-}
-
-/* Quotes for DOT and JSON. */
-static void add_quoted(text *t, const char *string)
-{
-    add(t, "\"");
-    for (; *string != 0; string++) {
-        unsigned char c = (unsigned char)*string;
-        if (c == '"' || c == '\\')
-            add(t, "\\%c", c);
-        else if (c < 0x20)
-            add(t, "\\u%04x", c);
-        else
-            add(t, "%c", c);
-    }
-    add(t, "\"");
-}
-
 /* The scheduler, compiled; NULL with the reason as text. */
-static weft__scheduler *begin(weft_world *world, text *t)
+static weft__scheduler *begin(weft_world *world, weft__text *t)
 {
     weft__scheduler *scheduler = world == NULL ? NULL : weft__scheduler_of(world);
     if (t->capacity > 0 && t->at != NULL) t->at[0] = 0;
     if (t->at == NULL) t->capacity = 0;
     if (scheduler == NULL) {
-        add(t, "no systems\n");
+        weft__text_add(t, "no systems\n");
         return NULL;
     }
     weft_result result = weft__idle(world, "weft_schedule");
     if (result == WEFT_OK) result = weft__schedule_prepare(scheduler);
     if (result == WEFT_OK) return scheduler;
-    add(t, "%s\n", world->error->text);
+    weft__text_add(t, "%s\n", world->error->text);
     return NULL;
 }
 
@@ -79,15 +47,16 @@ static uint32_t common_archetype(const weft__staging_node *a, const weft__stagin
     return WEFT__NONE;
 }
 
-static void add_archetype(text *t, const weft__scheduler *scheduler, uint32_t number)
+static void add_archetype(weft__text *t, const weft__scheduler *scheduler, uint32_t number)
 {
     const weft_world *world = scheduler->world;
     if (number == WEFT__NONE || number >= world->archetype_count) return;
     const weft__archetype *archetype = world->archetypes[number];
-    add(t, ", e.g. in archetype %u (", archetype->id);
+    weft__text_add(t, ", e.g. in archetype %u (", archetype->id);
     for (uint32_t i = 0; i < archetype->type_count; i++)
-        add(t, "%s%s", i == 0 ? "" : " ", component_name(scheduler, archetype->types[i].component));
-    add(t, ")");
+        weft__text_add(t, "%s%s", i == 0 ? "" : " ",
+                       component_name(scheduler, archetype->types[i].component));
+    weft__text_add(t, ")");
 }
 
 static bool has_barrier(const weft__scheduler *scheduler, uint32_t before, uint32_t after)
@@ -106,13 +75,14 @@ static const char *kind_of_order(const weft__scheduler *scheduler, const weft__s
     return a->rank < b->rank ? "by registration" : "by name or group of others";
 }
 
-static void add_sync_between(text *t, const weft__scheduler *scheduler, const weft__system *a,
+static void add_sync_between(weft__text *t, const weft__scheduler *scheduler, const weft__system *a,
                              const weft__system *b)
 {
     for (uint32_t i = 0; i < scheduler->staging.sync_count; i++) {
         const weft__sync_point *point = &scheduler->staging.syncs[i];
         if (point->before_stage <= a->stage || point->before_stage > b->stage) continue;
-        add(t, "a sync point before stage %u lies between them: '%s' could see commands of '%s'\n",
+        weft__text_add(
+            t, "a sync point before stage %u lies between them: '%s' could see commands of '%s'\n",
             point->before_stage, scheduler->ordered[point->observer]->name,
             scheduler->ordered[point->recorder]->name);
     }
@@ -121,12 +91,12 @@ static void add_sync_between(text *t, const weft__scheduler *scheduler, const we
 size_t weft_schedule_explain(weft_world *world, weft_system first, weft_system second, char *out,
                              size_t capacity)
 {
-    text t = {out, capacity, 0};
+    weft__text t = {out, capacity, 0};
     weft__scheduler *scheduler = begin(world, &t);
     if (scheduler == NULL) return t.length;
     const weft__system *a = weft__system_at(world, first), *b = weft__system_at(world, second);
     if (a == NULL || b == NULL) {
-        add(&t, "%s\n", world->error->text);
+        weft__text_add(&t, "%s\n", world->error->text);
         return t.length;
     }
     bool is_reversed = a->position > b->position;
@@ -138,23 +108,25 @@ size_t weft_schedule_explain(weft_world *world, weft_system first, weft_system s
     bool is_explicit = has_barrier(scheduler, before->position, after->position);
     if (before == after ||
         (conflict == WEFT__CONFLICT_NONE && !is_explicit && before->stage == after->stage)) {
-        add(&t, "nothing orders '%s' and '%s': they may run at the same time\n", a->name, b->name);
+        weft__text_add(&t, "nothing orders '%s' and '%s': they may run at the same time\n", a->name,
+                       b->name);
         return t.length;
     }
-    add(&t, "'%s' runs before '%s'\n", before->name, after->name);
+    weft__text_add(&t, "'%s' runs before '%s'\n", before->name, after->name);
     if (conflict != WEFT__CONFLICT_NONE) {
-        add(&t, "both touch %s and one writes it", component_name(scheduler, component));
+        weft__text_add(&t, "both touch %s and one writes it", component_name(scheduler, component));
         add_archetype(&t, scheduler, common_archetype(from, to, component));
-        add(&t, "; who is first is decided %s\n", kind_of_order(scheduler, before, after));
+        weft__text_add(&t, "; who is first is decided %s\n",
+                       kind_of_order(scheduler, before, after));
     } else if (is_explicit) {
-        add(&t, "by name; their data do not collide\n");
+        weft__text_add(&t, "by name; their data do not collide\n");
     }
     if (before->stage == after->stage && conflict == WEFT__CONFLICT_NEAR)
-        add(&t, "fused in stage %u: each slice runs '%s', then '%s'\n", before->stage, before->name,
-            after->name);
+        weft__text_add(&t, "fused in stage %u: each slice runs '%s', then '%s'\n", before->stage,
+                       before->name, after->name);
     else
-        add(&t, "'%s' is in stage %u, '%s' in stage %u\n", before->name, before->stage, after->name,
-            after->stage);
+        weft__text_add(&t, "'%s' is in stage %u, '%s' in stage %u\n", before->name, before->stage,
+                       after->name, after->stage);
     add_sync_between(&t, scheduler, before, after);
     return t.length;
 }
@@ -187,7 +159,7 @@ static bool is_ordered_by_groups(const weft__scheduler *scheduler, const weft__s
 
 size_t weft_schedule_ambiguities(weft_world *world, char *out, size_t capacity)
 {
-    text t = {out, capacity, 0};
+    weft__text t = {out, capacity, 0};
     weft__scheduler *scheduler = begin(world, &t);
     if (scheduler == NULL) return t.length;
     uint8_t *reached =
@@ -201,22 +173,24 @@ size_t weft_schedule_ambiguities(weft_world *world, char *out, size_t capacity)
                 is_ordered_by_names(scheduler, i, k, reached) ||
                 is_ordered_by_groups(scheduler, a, b))
                 continue;
-            add(&t, "%s %s %s\n", a->name, b->name, component_name(scheduler, component));
+            weft__text_add(&t, "%s %s %s\n", a->name, b->name,
+                           component_name(scheduler, component));
         }
     return t.length;
 }
 
 size_t weft_schedule_sync_points(weft_world *world, char *out, size_t capacity)
 {
-    text t = {out, capacity, 0};
+    weft__text t = {out, capacity, 0};
     weft__scheduler *scheduler = begin(world, &t);
     if (scheduler == NULL) return t.length;
     for (uint32_t i = 0; i < scheduler->staging.sync_count; i++) {
         const weft__sync_point *point = &scheduler->staging.syncs[i];
-        add(&t, "before stage %u: '%s' could see commands of '%s'\n", point->before_stage,
-            scheduler->ordered[point->observer]->name, scheduler->ordered[point->recorder]->name);
+        weft__text_add(&t, "before stage %u: '%s' could see commands of '%s'\n",
+                       point->before_stage, scheduler->ordered[point->observer]->name,
+                       scheduler->ordered[point->recorder]->name);
     }
-    add(&t, "end of the step\n");
+    weft__text_add(&t, "end of the step\n");
     return t.length;
 }
 
@@ -230,8 +204,8 @@ static uint64_t time_of(const weft__scheduler *scheduler, const weft__system *sy
 }
 
 /* Calls for every ordered pair that collides or is ordered by name. */
-static void each_edge(text *t, const weft__scheduler *scheduler,
-                      void (*visit)(text *t, const weft__scheduler *scheduler, uint32_t from,
+static void each_edge(weft__text *t, const weft__scheduler *scheduler,
+                      void (*visit)(weft__text *t, const weft__scheduler *scheduler, uint32_t from,
                                     uint32_t to, const char *label, uint32_t number))
 {
     uint32_t number = 0;
@@ -247,94 +221,109 @@ static void each_edge(text *t, const weft__scheduler *scheduler,
         }
 }
 
-static void dot_edge(text *t, const weft__scheduler *scheduler, uint32_t from, uint32_t to,
+static void dot_edge(weft__text *t, const weft__scheduler *scheduler, uint32_t from, uint32_t to,
                      const char *label, uint32_t number)
 {
     (void)scheduler;
     (void)number;
-    add(t, "  s%u -> s%u [label=", from, to);
-    add_quoted(t, label);
-    add(t, "];\n");
+    weft__text_add(t, "  s%u -> s%u [label=", from, to);
+    weft__text_add_quoted(t, label);
+    weft__text_add(t, "];\n");
 }
 
 size_t weft_schedule_dot(weft_world *world, char *out, size_t capacity)
 {
-    text t = {out, capacity, 0};
+    weft__text t = {out, capacity, 0};
     weft__scheduler *scheduler = begin(world, &t);
     if (scheduler == NULL) return t.length;
-    add(&t, "digraph schedule {\n  rankdir=LR;\n  node [shape=box];\n");
+    weft__text_add(&t, "digraph schedule {\n  rankdir=LR;\n  node [shape=box];\n");
     for (uint32_t i = 0; i < scheduler->stage_count; i++) {
         const weft__stage *stage = &scheduler->stages[i];
-        add(&t, "  subgraph cluster_%u {\n    label=\"stage %u%s\";\n", i, i,
-            stage->is_sync ? " (after a sync point)" : "");
+        weft__text_add(&t, "  subgraph cluster_%u {\n    label=\"stage %u%s\";\n", i, i,
+                       stage->is_sync ? " (after a sync point)" : "");
         for (uint32_t k = 0; k < stage->system_count; k++) {
             const weft__system *system = stage->systems[k];
-            add(&t, "    s%u [label=", system->position);
-            add_quoted(&t, system->name);
+            weft__text_add(&t, "    s%u [label=", system->position);
+            weft__text_add_quoted(&t, system->name);
             uint64_t time = time_of(scheduler, system);
-            if (time != 0) add(&t, ", xlabel=\"%.1f us\"", (double)time / 1e3);
-            add(&t, "];\n");
+            if (time != 0) weft__text_add(&t, ", xlabel=\"%.1f us\"", (double)time / 1e3);
+            weft__text_add(&t, "];\n");
         }
-        add(&t, "  }\n");
+        weft__text_add(&t, "  }\n");
     }
     each_edge(&t, scheduler, dot_edge);
-    add(&t, "}\n");
+    weft__text_add(&t, "}\n");
     return t.length;
 }
 
-static void json_edge(text *t, const weft__scheduler *scheduler, uint32_t from, uint32_t to,
+static void json_edge(weft__text *t, const weft__scheduler *scheduler, uint32_t from, uint32_t to,
                       const char *label, uint32_t number)
 {
-    add(t, "%s\n    {\"from\": ", number == 0 ? "" : ",");
-    add_quoted(t, scheduler->ordered[from]->name);
-    add(t, ", \"to\": ");
-    add_quoted(t, scheduler->ordered[to]->name);
-    add(t, ", \"component\": ");
-    add_quoted(t, label);
-    add(t, "}");
+    weft__text_add(t, "%s\n    {\"from\": ", number == 0 ? "" : ",");
+    weft__text_add_quoted(t, scheduler->ordered[from]->name);
+    weft__text_add(t, ", \"to\": ");
+    weft__text_add_quoted(t, scheduler->ordered[to]->name);
+    weft__text_add(t, ", \"component\": ");
+    weft__text_add_quoted(t, label);
+    weft__text_add(t, "}");
 }
 
-static void json_systems(text *t, const weft__scheduler *scheduler)
+static void json_systems(weft__text *t, const weft__scheduler *scheduler)
 {
     for (uint32_t i = 0; i < scheduler->ordered_count; i++) {
         const weft__system *system = scheduler->ordered[i];
         weft__system_tally tally;
         weft__system_tally_get(scheduler, system, &tally);
-        add(t, "%s\n    {\"name\": ", i == 0 ? "" : ",");
-        add_quoted(t, system->name);
-        add(t, ", \"group\": ");
-        add_quoted(t, scheduler->groups[system->group].name);
-        add(t,
+        weft__text_add(t, "%s\n    {\"name\": ", i == 0 ? "" : ",");
+        weft__text_add_quoted(t, system->name);
+        weft__text_add(t, ", \"group\": ");
+        weft__text_add_quoted(t, scheduler->groups[system->group].name);
+        weft__text_add(
+            t,
             ", \"stage\": %u, \"runs\": %llu, \"slices\": %llu, \"rows\": %llu, \"commands\": "
             "%llu, "
-            "\"time_ns\": %llu}",
+            "\"time_ns\": %llu",
             system->stage, (unsigned long long)system->runs, (unsigned long long)tally.slices,
             (unsigned long long)tally.rows, (unsigned long long)tally.commands,
             (unsigned long long)tally.time_ns);
+        if (scheduler->counters != NULL) {
+            weft__text_add(t, ", \"counters\": ");
+            weft__counters_json(scheduler, system, t);
+        }
+        weft__text_add(t, "}");
     }
 }
 
 size_t weft_schedule_json(weft_world *world, char *out, size_t capacity)
 {
-    text t = {out, capacity, 0};
+    weft__text t = {out, capacity, 0};
     weft__scheduler *scheduler = begin(world, &t);
     if (scheduler == NULL) return t.length;
-    add(&t, "{\n  \"stages\": %u,\n  \"critical_path_ns\": %llu,\n  \"systems\": [",
-        scheduler->stage_count, (unsigned long long)weft__schedule_critical_path(scheduler));
+    weft__text_add(&t, "{\n  \"stages\": %u,\n  \"critical_path_ns\": %llu,\n  \"systems\": [",
+                   scheduler->stage_count,
+                   (unsigned long long)weft__schedule_critical_path(scheduler));
     json_systems(&t, scheduler);
-    add(&t, "\n  ],\n  \"edges\": [");
+    weft__text_add(&t, "\n  ],\n  \"edges\": [");
     each_edge(&t, scheduler, json_edge);
-    add(&t, "\n  ],\n  \"sync_points\": [");
+    weft__text_add(&t, "\n  ],\n  \"sync_points\": [");
     for (uint32_t i = 0; i < scheduler->staging.sync_count; i++) {
         const weft__sync_point *point = &scheduler->staging.syncs[i];
-        add(&t, "%s\n    {\"before_stage\": %u, \"recorder\": ", i == 0 ? "" : ",",
-            point->before_stage);
-        add_quoted(&t, scheduler->ordered[point->recorder]->name);
-        add(&t, ", \"observer\": ");
-        add_quoted(&t, scheduler->ordered[point->observer]->name);
-        add(&t, "}");
+        weft__text_add(&t, "%s\n    {\"before_stage\": %u, \"recorder\": ", i == 0 ? "" : ",",
+                       point->before_stage);
+        weft__text_add_quoted(&t, scheduler->ordered[point->recorder]->name);
+        weft__text_add(&t, ", \"observer\": ");
+        weft__text_add_quoted(&t, scheduler->ordered[point->observer]->name);
+        weft__text_add(&t, "}");
     }
-    add(&t, "\n  ]\n}\n");
+    weft__text_add(&t, "\n  ]\n}\n");
+    return t.length;
+}
+
+size_t weft_schedule_counters(weft_world *world, char *out, size_t capacity)
+{
+    weft__text t = {out, capacity, 0};
+    const weft__scheduler *scheduler = begin(world, &t);
+    if (scheduler != NULL) weft__counters_text(scheduler, &t);
     return t.length;
 }
 

@@ -11,6 +11,7 @@
 #include <weft/schedule.h>
 
 #include "commands_private.h"
+#include "counters.h"
 #include "pool.h"
 #include "query_private.h"
 #include "staging.h"
@@ -270,6 +271,10 @@ struct weft__scheduler {
     weft_a64
         x_stranger; /* name of a function called by a thread that runs no system, see diagnose.c */
     weft_frame_stats stats;
+    weft__counters *counters; /* NULL: never counted */
+    weft__counter_wish counter_wish;
+    bool is_counted;          /* in this step; begin_step decides */
+    bool is_measured;         /* in this step: is_counted, or options.measure */
     bool is_traced;           /* events of this step are kept: begin_step asks the pool */
     bool is_traced_in_detail; /* the cost of each slice, too */
 };

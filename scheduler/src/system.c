@@ -48,6 +48,7 @@ weft__scheduler *weft__scheduler_obtain(weft_world *world)
         scheduler->world = world;
         scheduler->memory = &world->memory;
         scheduler->is_dirty = true;
+        scheduler->counter_wish = weft__counters_asked();
         if (make_workers(scheduler) == WEFT_OK) {
             world->extensions[WEFT__EXTENSION_SCHEDULER] =
                 (weft__extension){scheduler, scheduler_destroy};
@@ -368,6 +369,8 @@ static void scheduler_destroy(void *data)
 {
     weft__scheduler *scheduler = data;
     weft__memory *memory = scheduler->memory;
+    weft__counters_print(scheduler);
+    weft__counters_free(scheduler);
     weft__schedule_free(scheduler);
     for (uint32_t i = 0; i < scheduler->system_capacity; i++)
         if (scheduler->systems[i] != NULL) {

@@ -18,10 +18,13 @@ typedef struct weft__os_thread {
 
 /* File operations and page protection: os_file.h. */
 typedef struct weft__os_files weft__os_files;
+/* Event counters: os_perf.h. */
+typedef struct weft__os_perf weft__os_perf;
 
 struct weft_os {
     void *user;
     const weft__os_files *files; /* NULL: the real ones */
+    const weft__os_perf *perf;   /* NULL: the real ones */
     /* Zeroed, readable and writable memory; `bytes` is a multiple of the page size, `alignment` a
      * power of two (asks for huge pages when it is at least 2 MiB). NULL when the OS refuses. */
     void *(*map)(void *user, size_t bytes, size_t alignment);

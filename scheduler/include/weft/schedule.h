@@ -20,6 +20,7 @@ typedef struct weft_schedule_options {
     uint64_t shuffle_seed; /* not 0: run a random legal order (for tests of determinism) */
     bool measure;          /* time each system and the frame (two clock reads per slice) */
     bool always_parallel;  /* no stage runs inline because it is small (tests) */
+    bool count_events;     /* event counters per system (below); WEFT_COUNTERS=1 does the same */
 } weft_schedule_options;
 WEFT_API weft_result weft_schedule_set(weft_world *world, const weft_schedule_options *options);
 
@@ -51,6 +52,33 @@ typedef struct weft_frame_stats {
     uint64_t commands_skipped; /* their entity had died */
 } weft_frame_stats;
 WEFT_API void weft_frame_stats_get(const weft_world *world, weft_frame_stats *out);
+
+/* What the processor and the kernel count. */
+typedef enum weft_counter {
+    WEFT_COUNTER_CYCLES,
+    WEFT_COUNTER_INSTRUCTIONS,
+    WEFT_COUNTER_CACHE_MISSES, /* of the last level */
+    WEFT_COUNTER_BRANCH_MISSES,
+    WEFT_COUNTER_TASK_CLOCK, /* ns of processor time */
+    WEFT_COUNTER_PAGE_FAULTS,
+    WEFT_COUNTER_CONTEXT_SWITCHES,
+    WEFT_COUNTER_CPU_MIGRATIONS,
+    WEFT_COUNTER_COUNT
+} weft_counter;
+
+/* Sums over all workers since the system was created, of the steps with count_events. */
+typedef struct weft_system_counters {
+    const char *name;
+    uint64_t calls;     /* slices, chunks or indices */
+    uint32_t available; /* bit set 1 << weft_counter: the others could not be counted */
+    uint64_t values[WEFT_COUNTER_COUNT];
+} weft_system_counters;
+/* Errors: BAD_HANDLE. Without counters, `calls` and `available` are 0. Cost: a system call per
+ * slice, or about 60 ns where the processor's registers may be read (docs/profiling.md). */
+WEFT_API weft_result weft_system_counters_get(const weft_world *world, weft_system system,
+                                              weft_system_counters *out);
+/* Which counters there are, with the reason when some are missing, and a line per system. */
+WEFT_API size_t weft_schedule_counters(weft_world *world, char *text, size_t capacity);
 
 /* ---- rollback: a copy of the state in memory ---- */
 

@@ -1,0 +1,19 @@
+/* text.h: text made piece by piece into a buffer of the caller, counted beyond its end like
+ * snprintf does. For reports: nothing here is on the path of a frame. */
+#ifndef WEFT_TEXT_H
+#define WEFT_TEXT_H
+
+#include <stddef.h>
+
+/* Owner: the caller, on its stack. `length` counts all text, also what did not fit. */
+typedef struct weft__text {
+    char *at; /* NULL only with capacity 0 */
+    size_t capacity;
+    size_t length;
+} weft__text;
+
+__attribute__((format(printf, 2, 3))) void weft__text_add(weft__text *t, const char *format, ...);
+/* In quotes, escaped for DOT and JSON. */
+void weft__text_add_quoted(weft__text *t, const char *string);
+
+#endif
