@@ -232,6 +232,10 @@ uint64_t weft__directory_alive(const weft__directory *directory);
  * bit and count follow the parity. */
 weft_result weft__directory_force(weft__directory *directory, uint32_t index, uint32_t version,
                                   uint32_t location);
+/* Back to the beginning: no index was ever alive. World idle and without rows. */
+void weft__directory_forget(weft__directory *directory);
+/* Whether no index was ever alive. O(indices made). */
+bool weft__directory_is_new(const weft__directory *directory);
 /* Indices made so far: 0..end-1. */
 uint32_t weft__directory_end(const weft__directory *directory);
 /* Version of an index below the end. */

@@ -54,6 +54,29 @@ weft_result weft__directory_force(weft__directory *directory, uint32_t index, ui
     return WEFT_OK;
 }
 
+void weft__directory_forget(weft__directory *directory)
+{
+    uint32_t end = at_load_rlx(&directory->x_block_end); /* relaxed: idle */
+    for (uint32_t home = 0; home < end; home++) {
+        weft__entity_block *block = weft__directory_block(directory, home * WEFT__BLOCK_SLOTS);
+        *block = (weft__entity_block){0};
+        weft__directory_hint(directory, home, false);
+    }
+    directory->first_room = 0;
+}
+
+bool weft__directory_is_new(const weft__directory *directory)
+{
+    uint32_t end = weft__directory_end(directory);
+    for (uint32_t index = 0; index < end; index++) {
+        const weft__entity_block *block = weft__directory_block(directory, index);
+        uint32_t slot = index % WEFT__BLOCK_SLOTS;
+        bool is_used = (block->used[slot / 64] >> slot % 64 & 1) != 0;
+        if (is_used || weft__directory_version(directory, index) != 0) return false;
+    }
+    return true;
+}
+
 /* NULL when the books of a block are right. */
 static const char *block_check(const weft__entity_block *block)
 {

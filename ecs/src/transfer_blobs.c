@@ -7,54 +7,29 @@
 
 #define CATEGORY WEFT__MEMORY_COMMANDS
 
-/* Called for every BLOB field. */
-typedef weft_result field_visit(weft__transfer *t, const weft__type *type, weft_blob_ref *field);
+/* One walk over BLOB fields. */
+typedef struct walk {
+    weft__transfer *t;
+    const weft__type *type;
+    weft_result result;
+} walk;
 
-static bool has_blobs(const weft__type *type)
+static bool values_visit(walk *w, char *values, uint32_t count, weft__blob_field_visit *visit)
 {
-    for (uint32_t i = 0; i < type->desc.field_count; i++)
-        if (type->desc.fields[i].kind == WEFT_FIELD_BLOB) return true;
-    return false;
-}
-
-/* Fields of one struct; `values` may be unaligned for the reference. */
-static weft_result struct_visit(weft__transfer *t, const weft__type *type, char *value,
-                                field_visit *visit)
-{
-    for (uint32_t i = 0; i < type->desc.field_count; i++) {
-        const weft_field *field = &type->desc.fields[i];
-        uint32_t count = field->count == 0 ? 1 : field->count;
-        for (uint32_t k = 0; k < count && field->kind == WEFT_FIELD_BLOB; k++) {
-            weft_blob_ref ref;
-            char *at = value + field->offset + k * sizeof ref;
-            memcpy(&ref, at, sizeof ref);
-            weft_result result = ref.id == 0 ? WEFT_OK : visit(t, type, &ref);
-            if (result != WEFT_OK) return result;
-            memcpy(at, &ref, sizeof ref);
-        }
-    }
-    return WEFT_OK;
-}
-
-static weft_result values_visit(weft__transfer *t, const weft__type *type, char *values,
-                                uint32_t count, field_visit *visit)
-{
-    bool is_buffer = (type->desc.flags & WEFT_BUFFER) != 0;
+    const weft__type *type = w->type;
     size_t stride = type->value_bytes != 0 ? type->value_bytes : type->desc.size;
     for (uint32_t i = 0; i < count; i++) {
         char *value = values + i * stride;
         uint32_t elements = 1;
-        if (is_buffer) {
+        if ((type->desc.flags & WEFT_BUFFER) != 0) {
             weft_buffer *buffer = (weft_buffer *)(void *)value;
             elements = buffer->count;
             value = weft_buffer_data(buffer);
         }
-        for (uint32_t k = 0; k < elements; k++) {
-            weft_result result = struct_visit(t, type, value + k * type->desc.size, visit);
-            if (result != WEFT_OK) return result;
-        }
+        for (uint32_t k = 0; k < elements; k++)
+            if (!weft__type_blobs(type, value + k * type->desc.size, visit, w)) return false;
     }
-    return WEFT_OK;
+    return true;
 }
 
 /* ---- the table ---- */
@@ -100,39 +75,42 @@ static weft_result blob_copy(weft__transfer *t, weft_blob_ref from, weft_blob_re
     return result;
 }
 
-static weft_result field_collect(weft__transfer *t, const weft__type *type, weft_blob_ref *field)
+static bool field_collect(void *user, weft_blob_ref *field)
 {
+    walk *w = user;
+    weft__transfer *t = w->t;
     weft_blob_ref copy;
-    if (!table_reserve(t)) return WEFT_OUT_OF_MEMORY;
+    if (field->id == 0) return true;
+    w->result = table_reserve(t) ? WEFT_OK : WEFT_OUT_OF_MEMORY;
+    if (w->result != WEFT_OK) return false;
     weft__transfer_blob *entry = slot_of(t, field->id);
     if (entry->from == 0) {
-        weft_result result = blob_copy(t, *field, &copy);
-        if (result != WEFT_OK) return result;
+        w->result = blob_copy(t, *field, &copy);
+        if (w->result != WEFT_OK) return false;
         *entry = (weft__transfer_blob){.from = field->id, .to = copy.id};
         t->blob_count++;
     }
-    entry->is_kept = entry->is_kept || type->desc.hooks.destruct == NULL;
-    return WEFT_OK;
+    entry->is_kept = entry->is_kept || w->type->desc.hooks.destruct == NULL;
+    return true;
 }
 
 static weft_result part_collect(weft__transfer *t, const weft__change_part *part)
 {
     const weft__chunk *chunk = part->chunk;
     const uint32_t *rows = weft__change_rows(&t->change, part);
-    weft_result result = WEFT_OK;
-    for (uint32_t i = 0; i < chunk->archetype->type_count && result == WEFT_OK; i++) {
+    walk w = {.t = t};
+    for (uint32_t i = 0; i < chunk->archetype->type_count && w.result == WEFT_OK; i++) {
         const weft__type_ref *ref = &chunk->archetype->types[i];
-        if (!has_blobs(ref->type)) continue;
+        if (!ref->type->has_blobs) continue;
+        w.type = ref->type;
         if (ref->chunk_offset != WEFT__NONE && part->is_header)
-            result = values_visit(t, ref->type, chunk->chunk_values + ref->chunk_offset, 1,
-                                  field_collect);
-        for (uint32_t r = 0; r < part->count && ref->column != 0 && result == WEFT_OK; r++) {
+            values_visit(&w, chunk->chunk_values + ref->chunk_offset, 1, field_collect);
+        for (uint32_t r = 0; r < part->count && ref->column != 0 && w.result == WEFT_OK; r++) {
             uint32_t row = rows != NULL ? rows[r] : part->first + r;
-            result = values_visit(t, ref->type, weft__chunk_value(chunk, ref->column, row), 1,
-                                  field_collect);
+            values_visit(&w, weft__chunk_value(chunk, ref->column, row), 1, field_collect);
         }
     }
-    return result;
+    return w.result;
 }
 
 weft_result weft__transfer_blobs_collect(weft__transfer *t)
@@ -146,22 +124,25 @@ weft_result weft__transfer_blobs_collect(weft__transfer *t)
 
 /* ---- after the commit ---- */
 
-static weft_result field_rewrite(weft__transfer *t, const weft__type *type, weft_blob_ref *field)
+static bool field_rewrite(void *user, weft_blob_ref *field)
 {
-    weft_blob_ref copy = {slot_of(t, field->id)->to};
-    if (type->desc.hooks.destruct != NULL && copy.id != 0) { /* the field owns a reference */
-        weft_blob_acquire(t->to->blobs, copy);
-        weft_blob_release(t->from->blobs, *field);
+    const walk *w = user;
+    if (field->id == 0) return true;
+    weft_blob_ref copy = {slot_of(w->t, field->id)->to};
+    if (w->type->desc.hooks.destruct != NULL && copy.id != 0) { /* the field owns a reference */
+        weft_blob_acquire(w->t->to->blobs, copy);
+        weft_blob_release(w->t->from->blobs, *field);
     }
     *field = copy;
-    return WEFT_OK;
+    return true;
 }
 
 void weft__transfer_blobs_rewrite(weft__transfer *t, const weft__type *type, void *values,
                                   uint32_t count)
 {
-    if (t->blob_count == 0 || !has_blobs(type)) return;
-    values_visit(t, type, values, count, field_rewrite);
+    if (t->blob_count == 0 || !type->has_blobs) return;
+    walk w = {.t = t, .type = type};
+    values_visit(&w, values, count, field_rewrite);
 }
 
 void weft__transfer_blobs_fini(weft__transfer *t, bool is_done)

@@ -94,12 +94,14 @@ static const char *desc_problem(const weft_world *world, const weft_component_de
     if (problem == NULL) problem = fields_problem(desc);
     if (problem == NULL) problem = groups_problem(world, desc);
     if (problem != NULL) return problem;
-    bool has_hooks =
-        desc->hooks.construct != NULL || desc->hooks.destruct != NULL || desc->hooks.copy != NULL;
+    bool has_hooks = desc->hooks.construct != NULL || desc->hooks.destruct != NULL ||
+                     desc->hooks.copy != NULL || desc->hooks.save != NULL;
     if ((desc->flags & WEFT_SHARED) != 0 && has_hooks)
         return "SHARED components have no lifecycle hooks (use shared_release)";
     if ((desc->flags & WEFT_CHUNK) != 0 && has_hooks)
         return "CHUNK components have no lifecycle hooks: they are bytes of a chunk";
+    if ((desc->hooks.save == NULL) != (desc->hooks.load == NULL))
+        return "save and load come together";
     if ((desc->shared_hash == NULL) != (desc->shared_equal == NULL))
         return "shared_hash and shared_equal come together";
     return NULL;
@@ -172,6 +174,7 @@ static void fields_copy(weft__type *type, const weft_component_desc *desc)
     for (uint32_t i = 0; i < desc->field_count; i++) {
         fields[i] = desc->fields[i];
         fields[i].name = text_copy(&text, desc->fields[i].name);
+        type->has_blobs = type->has_blobs || fields[i].kind == WEFT_FIELD_BLOB;
         uint32_t count = fields[i].count == 0 ? 1 : fields[i].count;
         for (uint32_t k = 0; k < count && fields[i].kind == WEFT_FIELD_ENTITY; k++)
             type->entity_offsets[type->entity_offset_count++] =

@@ -6,6 +6,7 @@
 #ifndef WEFT_TYPES_H
 #define WEFT_TYPES_H
 
+#include <weft/blob.h>
 #include <weft/component.h>
 
 #include "heap.h"
@@ -26,6 +27,7 @@ typedef struct weft__type {
     bool needs_destruct;          /* BUFFER, or a destruct hook */
     bool needs_construct;         /* BUFFER, or a construct hook (after zeroing) */
     bool needs_copy;              /* BUFFER, or a copy hook (else memcpy) */
+    bool has_blobs;               /* some field is described as BLOB */
     uint64_t hash;                /* stable: name, layout, kind, fields */
     void *singleton;              /* SINGLETON: the value */
     uint32_t singleton_version;   /* world version of its last write access */
@@ -47,6 +49,12 @@ weft_result weft__type_replicate(weft__memory *memory, const weft__type *type, v
 /* Calls `visit` for every entity reference in `count` values, buffers' elements included. */
 void weft__type_entities(const weft__type *type, void *values, uint32_t count,
                          void (*visit)(weft_entity *reference, void *user), void *user);
+
+/* Calls `visit` for every described BLOB field of one value (of a buffer: element), which may be
+ * unaligned, and stores what it made of it. False when `visit` ended it. */
+typedef bool weft__blob_field_visit(void *user, weft_blob_ref *field);
+bool weft__type_blobs(const weft__type *type, char *value, weft__blob_field_visit *visit,
+                      void *user);
 
 /* Destructs singletons and frees the table. */
 void weft__types_fini(weft_world *world);

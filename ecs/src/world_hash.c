@@ -1,18 +1,67 @@
 /* world_hash.c: weft_world_hash: one number for the state of a world, with or without the places
  * of rows. Component types enter by their stable hash, never by id or address, buffers by their
- * elements, shared values by their bytes. Owner, world idle. */
+ * elements, shared values by their bytes, described blob references by content. Owner,
+ * world idle. */
+#include "blob_store.h"
 #include "structure.h"
 
-static uint64_t buffer_hash(uint64_t hash, const weft__type *type, const weft_buffer *buffer)
+#include <string.h>
+
+/* The next described BLOB field at or behind `from`, or `end`. */
+static size_t next_blob(const weft__type *type, size_t from, size_t end)
 {
-    return hash_bytes(hash_word(hash, buffer->count), weft_buffer_data(buffer),
-                      buffer->count * type->desc.size);
+    size_t next = end;
+    for (uint32_t i = 0; i < type->desc.field_count; i++) {
+        const weft_field *field = &type->desc.fields[i];
+        uint32_t count = field->count == 0 ? 1 : field->count;
+        for (uint32_t k = 0; k < count && field->kind == WEFT_FIELD_BLOB; k++) {
+            size_t at = field->offset + k * sizeof(weft_blob_ref);
+            if (at >= from && at < next) next = at;
+        }
+    }
+    return next;
 }
 
-static uint64_t value_hash(uint64_t hash, const weft__type *type, const void *value)
+/* BLOB fields count by the content of the blob: its reference is a slot of some store. */
+static uint64_t blobs_hash(const weft_world *world, uint64_t hash, const weft__type *type,
+                           const char *value, size_t bytes)
 {
-    if ((type->desc.flags & WEFT_BUFFER) != 0) return buffer_hash(hash, type, value);
-    return hash_bytes(hash, value, type->value_bytes);
+    for (size_t at = 0, next; at < bytes; at = next + sizeof(weft_blob_ref)) {
+        next = next_blob(type, at, bytes);
+        hash = hash_bytes(hash, value + at, next - at);
+        if (next >= bytes) break;
+        weft_blob_ref ref;
+        memcpy(&ref, value + next, sizeof ref);
+        const weft__blob_header *header =
+            world->blobs == NULL ? NULL : weft__blob_store_block(world->blobs, ref);
+        hash = hash_word(hash, header == NULL ? 0 : header->content_hash);
+    }
+    return hash;
+}
+
+static uint64_t bytes_hash(const weft_world *world, uint64_t hash, const weft__type *type,
+                           const void *value, size_t bytes)
+{
+    return type->has_blobs ? blobs_hash(world, hash, type, value, bytes)
+                           : hash_bytes(hash, value, bytes);
+}
+
+static uint64_t buffer_hash(const weft_world *world, uint64_t hash, const weft__type *type,
+                            const weft_buffer *buffer)
+{
+    const char *elements = weft_buffer_data(buffer);
+    hash = hash_word(hash, buffer->count);
+    if (!type->has_blobs) return hash_bytes(hash, elements, buffer->count * type->desc.size);
+    for (uint32_t i = 0; i < buffer->count; i++)
+        hash = blobs_hash(world, hash, type, elements + i * type->desc.size, type->desc.size);
+    return hash;
+}
+
+static uint64_t value_hash(const weft_world *world, uint64_t hash, const weft__type *type,
+                           const void *value)
+{
+    if ((type->desc.flags & WEFT_BUFFER) != 0) return buffer_hash(world, hash, type, value);
+    return bytes_hash(world, hash, type, value, type->value_bytes);
 }
 
 static bool is_enabled(const weft__chunk *chunk, uint32_t enableable, uint32_t row)
@@ -28,10 +77,10 @@ static uint64_t cell_hash(const weft_world *world, const weft__chunk *chunk, uin
     const weft__type_ref *ref = &chunk->archetype->types[position];
     uint64_t hash = ref->type->hash;
     if (ref->column != 0)
-        hash = value_hash(hash, ref->type, weft__chunk_value(chunk, ref->column, row));
+        hash = value_hash(world, hash, ref->type, weft__chunk_value(chunk, ref->column, row));
     if (ref->shared != WEFT__NONE)
-        hash = hash_bytes(
-            hash,
+        hash = bytes_hash(
+            world, hash, ref->type,
             weft__shared_value(&world->shared, ref->component, chunk->tuple->values[ref->shared]),
             ref->type->desc.size);
     if (ref->enableable != WEFT__NONE)
@@ -58,8 +107,8 @@ static uint64_t chunk_hash(const weft_world *world, const weft__chunk *chunk, ui
     for (uint32_t i = 0; i < chunk->archetype->type_count; i++) {
         const weft__type_ref *ref = &chunk->archetype->types[i];
         if (ref->chunk_offset != WEFT__NONE)
-            hash =
-                hash_bytes(hash, chunk->chunk_values + ref->chunk_offset, ref->type->chunk_bytes);
+            hash = bytes_hash(world, hash, ref->type, chunk->chunk_values + ref->chunk_offset,
+                              ref->type->chunk_bytes);
     }
     return hash;
 }
@@ -80,7 +129,7 @@ static uint64_t singletons_hash(const weft_world *world)
     for (uint32_t id = 1; id <= world->type_count; id++) {
         const weft__type *type = world->types[id];
         if (type->singleton != NULL)
-            sum += hash_bytes(type->hash, type->singleton, type->desc.size);
+            sum += bytes_hash(world, type->hash, type, type->singleton, type->desc.size);
     }
     return sum;
 }

@@ -56,6 +56,11 @@ typedef struct weft_component_hooks {
     void (*copy)(void *to, const void *from, uint32_t count,
                  void *user); /* instantiate; default memcpy */
     void *user;
+    /* World files (world_file.h), both or none. `save` returns the bytes that one value takes, and
+     * has written them when they fit `capacity`: it is called again with more room if not. `load`
+     * makes a constructed value out of them; false: they are malformed (untrusted input). */
+    size_t (*save)(const void *value, void *out, size_t capacity, void *user);
+    bool (*load)(void *value, const void *bytes, size_t count, void *user);
 } weft_component_hooks;
 
 /* Zero means default. Everything is copied. */

@@ -13,5 +13,6 @@
 #include <weft/slice.h>
 #include <weft/transfer.h>
 #include <weft/world.h>
+#include <weft/world_file.h>
 
 #endif

@@ -1,0 +1,412 @@
+/* world_file_read.c: a world out of bytes: header, types, blobs, names, singletons; rows are in
+ * world_file_rows.c. Untrusted input. Rows and blobs are made while reading and taken back when
+ * something is wrong; names and singletons, which cannot be, come when all else is right. */
+#include "blob_store.h"
+#include "hash_lanes.h"
+#include "world_file_reader.h"
+
+#include <string.h>
+
+#define CATEGORY WEFT__MEMORY_COMMANDS
+#define TYPE_BYTES_MIN 37u /* of a record */
+
+/* ---- bytes ---- */
+
+bool weft__world_reader_fail(weft__world_reader *r, weft_result result, const char *check)
+{
+    if (r->result != WEFT_OK) return false;
+    r->result = result;
+    weft__error(r->world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                "weft_world_load: %s, before byte %zu", check, (size_t)(r->at - r->start));
+    return false;
+}
+
+bool weft__world_reader_failed(weft__world_reader *r)
+{
+    if (r->result == WEFT_OK) r->result = r->world->error->code;
+    return false;
+}
+
+const char *weft__world_reader_take(weft__world_reader *r, size_t count)
+{
+    if (r->result != WEFT_OK) return NULL;
+    if (count > (size_t)(r->end - r->at)) {
+        weft__world_reader_fail(r, WEFT_CORRUPT, "the file ends within a record");
+        return NULL;
+    }
+    const char *bytes = r->at;
+    r->at += count;
+    return bytes;
+}
+
+static void get(weft__world_reader *r, void *value, size_t count)
+{
+    const char *bytes = weft__world_reader_take(r, count);
+    if (bytes != NULL) memcpy(value, bytes, count);
+}
+
+uint8_t weft__world_reader_u8(weft__world_reader *r)
+{
+    uint8_t value = 0;
+    get(r, &value, sizeof value);
+    return value;
+}
+
+uint32_t weft__world_reader_u32(weft__world_reader *r)
+{
+    uint32_t value = 0;
+    get(r, &value, sizeof value);
+    return value;
+}
+
+uint64_t weft__world_reader_u64(weft__world_reader *r)
+{
+    uint64_t value = 0;
+    get(r, &value, sizeof value);
+    return value;
+}
+
+uint32_t weft__world_reader_count(weft__world_reader *r, size_t bytes)
+{
+    uint32_t count = weft__world_reader_u32(r);
+    if (r->result == WEFT_OK && (uint64_t)count * bytes > (uint64_t)(r->end - r->at)) {
+        weft__world_reader_fail(r, WEFT_CORRUPT, "a count larger than the file");
+        return 0;
+    }
+    return r->result == WEFT_OK ? count : 0;
+}
+
+/* A text of 1 to 255 bytes without NUL into `out` (256 bytes). */
+static void text_read(weft__world_reader *r, char *out)
+{
+    uint32_t count = weft__world_reader_u32(r);
+    const char *bytes = count > 255 ? NULL : weft__world_reader_take(r, count);
+    out[0] = '\0';
+    if (bytes == NULL || count == 0 || memchr(bytes, '\0', count) != NULL) {
+        weft__world_reader_fail(r, WEFT_CORRUPT, "a name that cannot be one");
+        return;
+    }
+    memcpy(out, bytes, count);
+    out[count] = '\0';
+}
+
+static void *allocate(weft__world_reader *r, size_t count, size_t size)
+{
+    void *items = weft__alloc_zeroed(&r->world->memory, CATEGORY, count, size, 16);
+    if (items != NULL) return items;
+    weft__error_memory(r->world, "weft_world_load");
+    weft__world_reader_failed(r);
+    return NULL;
+}
+
+static void release(weft__world_reader *r, void *items, size_t count, size_t size)
+{
+    weft__free(&r->world->memory, CATEGORY, items, count, size, 16);
+}
+
+/* ---- values ---- */
+
+/* The number of a blob becomes a reference. */
+static bool resolve_blob(void *user, weft_blob_ref *field)
+{
+    weft__world_reader *r = user;
+    if (field->id == 0) return true;
+    if (field->id > r->blob_count)
+        return weft__world_reader_fail(r, WEFT_CORRUPT, "a blob that is not there");
+    uint64_t number = field->id - 1;
+    *field = r->blobs[number];
+    if (r->type->desc.hooks.destruct == NULL)
+        r->is_kept[number] = true;
+    else
+        weft_blob_acquire(r->world->blobs, *field);
+    return true;
+}
+
+bool weft__world_reader_value(weft__world_reader *r, const weft__type *type, char *value,
+                              size_t bytes)
+{
+    if (weft__type_is_hooked(type)) {
+        uint32_t count = weft__world_reader_u32(r);
+        const char *from = weft__world_reader_take(r, count);
+        if (from == NULL) return false;
+        if (type->desc.hooks.load(value, from, count, type->desc.hooks.user)) return true;
+        return weft__world_reader_fail(r, WEFT_CORRUPT, "a value that its load hook refuses");
+    }
+    const char *from = weft__world_reader_take(r, bytes);
+    if (from == NULL) return false;
+    if (bytes != 0) memcpy(value, from, bytes);
+    r->type = type;
+    if (!type->has_blobs || weft__type_blobs(type, value, resolve_blob, r)) return true;
+    memset(value, 0, bytes); /* no number may be taken for a reference */
+    return false;
+}
+
+/* ---- header ---- */
+
+static bool header_read(weft__world_reader *r, size_t count, bool with_hash)
+{
+    const size_t behind = offsetof(weft__world_header, version);
+    if (count < sizeof r->header)
+        return weft__world_reader_fail(r, WEFT_CORRUPT, "shorter than a header");
+    memcpy(&r->header, r->start, sizeof r->header);
+    const weft__world_header *header = &r->header;
+    if (header->magic != WORLD_FILE_MAGIC)
+        return weft__world_reader_fail(r, WEFT_CORRUPT, "not a world file");
+    if (header->byte_order != WORLD_FILE_BYTE_ORDER || header->version != WORLD_FILE_VERSION)
+        return weft__world_reader_fail(r, WEFT_UNSUPPORTED,
+                                       "a file of another version or byte order: save it again "
+                                       "with this version");
+    if (header->total_bytes != count || header->blobs_at < sizeof *header ||
+        header->blobs_at > count || header->reserved != 0 || header->reserved_too != 0)
+        return weft__world_reader_fail(r, WEFT_CORRUPT, "a size in the header is wrong");
+    if (with_hash && weft__hash_lanes(WORLD_FILE_SEED, r->start + behind, count - behind) !=
+                         header->content_hash)
+        return weft__world_reader_fail(r, WEFT_CORRUPT, "the content hash differs: damaged");
+    if (header->entity_tag != r->world->desc.entity_tag)
+        return weft__world_reader_fail(r, WEFT_INVALID_ARGUMENT,
+                                       "the saved world had another entity_tag: give the same in "
+                                       "weft_world_desc");
+    r->at = r->start + sizeof *header;
+    r->end = r->start + header->blobs_at;
+    return true;
+}
+
+/* ---- types ---- */
+
+static bool type_differs(weft__world_reader *r, const char *name, const char *why)
+{
+    if (r->result != WEFT_OK) return false;
+    r->result = weft__error(r->world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY,
+                            weft_component_find(r->world, name),
+                            "weft_world_load: component \"%s\" %s", name, why);
+    return false;
+}
+
+static void fields_free(weft__world_reader *r, weft_field *fields, char *names, uint32_t count)
+{
+    release(r, fields, count, sizeof *fields);
+    release(r, names, count, 256);
+}
+
+/* The fields of a record; a description cannot ask for more than its component has bytes. */
+static bool fields_read(weft__world_reader *r, weft_component_desc *desc, weft_field *fields,
+                        char *names)
+{
+    uint64_t entities = 0;
+    for (uint32_t i = 0; i < desc->field_count; i++) {
+        fields[i].name = names + (size_t)i * 256;
+        text_read(r, names + (size_t)i * 256);
+        uint32_t kind = weft__world_reader_u32(r);
+        fields[i].offset = weft__world_reader_u32(r);
+        fields[i].count = weft__world_reader_u32(r);
+        if (kind > WEFT_FIELD_BLOB) return weft__world_reader_fail(r, WEFT_CORRUPT, "a field kind");
+        fields[i].kind = (weft_field_kind)kind;
+        entities += kind < WEFT_FIELD_ENTITY ? 0 : fields[i].count;
+    }
+    if (entities > desc->size)
+        return weft__world_reader_fail(r, WEFT_CORRUPT, "fields that overlap: register the type");
+    desc->fields = fields;
+    return r->result == WEFT_OK;
+}
+
+/* The type of the world for a record, registered when it is missing. */
+static bool type_settle(weft__world_reader *r, const weft_component_desc *desc, uint64_t hash,
+                        bool is_hooked)
+{
+    weft_world *world = r->world;
+    weft_component found = weft_component_find(world, desc->name);
+    if (found.id == 0 && is_hooked)
+        return type_differs(r, desc->name,
+                            "was saved by a hook: register it with save and load before loading");
+    if (found.id == 0) {
+        found = weft_component_create(world, desc);
+        weft_result code = world->error->code;
+        if (found.id == 0 && (code == WEFT_LIMIT || code == WEFT_OUT_OF_MEMORY))
+            return weft__world_reader_failed(r);
+        if (found.id == 0 || world->types[found.id]->hash != hash)
+            return weft__world_reader_fail(r, WEFT_CORRUPT, "a component that cannot be");
+    }
+    const weft__type *type = world->types[found.id];
+    if (type->hash != hash)
+        return type_differs(r, desc->name,
+                            "has another size, alignment, kind or fields in the file: register "
+                            "the layout that was saved, or use another name");
+    if (weft__type_is_hooked(type) != is_hooked)
+        return type_differs(r, desc->name,
+                            is_hooked ? "was saved by a hook: register it with save and load"
+                                      : "was saved as bytes, but is registered with a load hook");
+    if (weft__type_save_problem(type) != NULL)
+        return type_differs(r, desc->name, weft__type_save_problem(type));
+    r->types[r->type_count++] = type;
+    return true;
+}
+
+static bool type_read(weft__world_reader *r)
+{
+    char name[256];
+    weft_component_desc desc = {.name = name};
+    text_read(r, name);
+    uint64_t hash = weft__world_reader_u64(r);
+    desc.flags = weft__world_reader_u32(r);
+    desc.size = weft__world_reader_u32(r);
+    desc.alignment = weft__world_reader_u32(r);
+    desc.buffer_capacity = weft__world_reader_u32(r);
+    desc.chunk_row_limit = weft__world_reader_u32(r);
+    uint8_t is_hooked = weft__world_reader_u8(r);
+    uint32_t count = desc.field_count = weft__world_reader_count(r, 17);
+    if (r->result != WEFT_OK || is_hooked > 1)
+        return weft__world_reader_fail(r, WEFT_CORRUPT, "a flag above 1");
+    weft_field *fields = count == 0 ? NULL : allocate(r, count, sizeof *fields);
+    char *names = count == 0 ? NULL : allocate(r, count, 256);
+    if (r->result == WEFT_OK && fields_read(r, &desc, fields, names))
+        type_settle(r, &desc, hash, is_hooked != 0);
+    fields_free(r, fields, names, count);
+    return r->result == WEFT_OK;
+}
+
+static void types_read(weft__world_reader *r)
+{
+    r->type_limit = weft__world_reader_count(r, TYPE_BYTES_MIN);
+    if (r->type_limit == 0 || r->result != WEFT_OK) return;
+    r->types = allocate(r, r->type_limit, sizeof *r->types);
+    for (uint32_t i = 0; i < r->type_limit && r->result == WEFT_OK; i++) type_read(r);
+}
+
+/* ---- blobs ---- */
+
+static const weft_blob_type *blob_type_find(const weft__world_reader *r, uint64_t hash)
+{
+    for (uint32_t i = 0; i < r->desc->blob_type_count; i++) {
+        weft__blob_plan plan;
+        if (weft__blob_plan_init(&plan, r->desc->blob_types[i]) == WEFT_OK &&
+            plan.type_hash == hash)
+            return r->desc->blob_types[i];
+    }
+    return NULL;
+}
+
+static bool blob_read(weft__world_reader *r)
+{
+    uint64_t hash = weft__world_reader_u64(r), bytes = weft__world_reader_u64(r);
+    const char *block = weft__world_reader_take(r, bytes);
+    if (block == NULL) return false;
+    const weft_blob_type *type = blob_type_find(r, hash);
+    if (type == NULL)
+        return weft__world_reader_fail(r, WEFT_TYPE_MISMATCH,
+                                       "a blob of a type that is not among blob_types: add it to "
+                                       "weft_load_desc");
+    weft_result result =
+        weft_blob_adopt(r->world->blobs, block, bytes, type, &r->blobs[r->blob_count]);
+    if (result != WEFT_OK)
+        return weft__world_reader_fail(r, result, "a blob that is damaged or too large");
+    r->blob_count++;
+    return true;
+}
+
+/* They lie at the end, and come before what refers to them. */
+static void blobs_read(weft__world_reader *r)
+{
+    const char *at = r->at, *end = r->end;
+    r->at = end;
+    r->end = r->start + r->header.total_bytes;
+    r->blob_limit = weft__world_reader_count(r, 16);
+    if (r->blob_limit != 0) {
+        r->blobs = allocate(r, r->blob_limit, sizeof *r->blobs);
+        r->is_kept = allocate(r, r->blob_limit, sizeof *r->is_kept);
+        if (r->result == WEFT_OK && weft_world_blobs(r->world) == NULL)
+            weft__world_reader_failed(r);
+    }
+    for (uint32_t i = 0; i < r->blob_limit && r->result == WEFT_OK; i++) blob_read(r);
+    if (r->at != r->end) weft__world_reader_fail(r, WEFT_CORRUPT, "bytes behind the end");
+    r->at = at;
+    r->end = end;
+}
+
+static void blobs_release(weft__world_reader *r)
+{
+    for (uint32_t i = 0; i < r->blob_count; i++)
+        if (r->result != WEFT_OK || !r->is_kept[i]) weft_blob_release(r->world->blobs, r->blobs[i]);
+    release(r, r->blobs, r->blob_limit, sizeof *r->blobs);
+    release(r, r->is_kept, r->blob_limit, sizeof *r->is_kept);
+}
+
+/* ---- names and singletons: looked at first, then applied ---- */
+
+static void names_read(weft__world_reader *r, bool is_applied)
+{
+    uint32_t count = weft__world_reader_count(r, 13);
+    if (!is_applied && count != 0 && weft__names_reserve(r->world, count) != WEFT_OK) {
+        weft__error_memory(r->world, "weft_world_load");
+        weft__world_reader_failed(r);
+    }
+    for (uint32_t i = 0; i < count && r->result == WEFT_OK; i++) {
+        char name[256];
+        weft_entity entity = {0};
+        get(r, &entity, sizeof entity);
+        text_read(r, name);
+        if (!weft_entity_is_alive(r->world, entity))
+            weft__world_reader_fail(r, WEFT_CORRUPT, "the name of nobody");
+        if (is_applied) weft_entity_set_name(r->world, entity, name);
+    }
+}
+
+/* Reads into a value of its own first, so that a failure changes nothing. */
+static void singleton_read(weft__world_reader *r, const weft__type *type, bool is_applied)
+{
+    size_t size = type->desc.size;
+    weft_world *world = r->world;
+    if (!weft__type_is_hooked(type) && weft__world_reader_u32(r) != size) {
+        weft__world_reader_fail(r, WEFT_CORRUPT, "a singleton of another size");
+        return;
+    }
+    char *value = weft__alloc_zeroed(&world->memory, CATEGORY, size + 1, 1, 64);
+    if (value == NULL) {
+        weft__error_memory(world, "weft_world_load");
+        weft__world_reader_failed(r);
+        return;
+    }
+    if (weft__type_is_hooked(type)) weft__type_construct_zeroed(type, value, 1);
+    bool is_read = weft__world_reader_value(r, type, value, size);
+    if (is_read && is_applied) {
+        weft__type_destruct(&world->memory, type, type->singleton, 1);
+        memcpy(type->singleton, value, size);
+        world->types[type->id]->singleton_version = world->version;
+    } else {
+        weft__type_destruct(&world->memory, type, value, 1);
+    }
+    weft__free(&world->memory, CATEGORY, value, size + 1, 1, 64);
+}
+
+static void tail_read(weft__world_reader *r, bool is_applied)
+{
+    names_read(r, is_applied);
+    for (uint32_t i = 0; i < r->type_count && r->result == WEFT_OK; i++)
+        if (r->types[i]->singleton != NULL) singleton_read(r, r->types[i], is_applied);
+    if (r->at != r->end) weft__world_reader_fail(r, WEFT_CORRUPT, "bytes between the sections");
+}
+
+weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
+                             const weft_load_desc *desc, bool with_hash)
+{
+    weft__world_reader r = {.world = world, .start = bytes, .at = bytes, .desc = desc};
+    if (world->chunk_count != 0 || !weft__directory_is_new(&world->directory))
+        return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                           "weft_world_load: entities were created in world \"%s\" before: load "
+                           "into a new world, then weft_world_transfer into this one",
+                           world->desc.name);
+    if (header_read(&r, count, with_hash)) {
+        types_read(&r);
+        blobs_read(&r);
+        weft__world_reader_rows(&r);
+        const char *tail = r.at;
+        tail_read(&r, false);
+        if (r.result == WEFT_OK) {
+            r.at = tail;
+            tail_read(&r, true);
+        }
+    }
+    if (r.result != WEFT_OK) weft__world_reader_wipe(&r);
+    blobs_release(&r);
+    release(&r, (void *)(uintptr_t)r.types, r.type_limit, sizeof *r.types);
+    return r.result;
+}

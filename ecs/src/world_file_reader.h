@@ -1,0 +1,50 @@
+/* world_file_reader.h: one load of a world file: what world_file_read.c (bytes, header, types,
+ * blobs, names, singletons) and world_file_rows.c (archetypes, chunks, rows, dead indices) share.
+ * The bytes are untrusted: nothing is read but through weft__world_reader_take, which knows where
+ * they end. */
+#ifndef WEFT_WORLD_FILE_READER_H
+#define WEFT_WORLD_FILE_READER_H
+
+#include "structure.h"
+#include "world_file_format.h"
+
+/* On the stack of weft__world_read; owner of the world, which is new. The first failure is kept:
+ * everything after it reads zeroes. */
+typedef struct weft__world_reader {
+    weft_world *world;
+    const char *start, *at, *end; /* end: of what may be read now */
+    const weft_load_desc *desc;
+    weft__world_header header;
+    weft_result result;
+    const weft__type **types; /* [number in the file] */
+    uint32_t type_count, type_limit;
+    weft_blob_ref *blobs; /* [number in the file] */
+    bool *is_kept;        /* [number in the file]: the store keeps the reference */
+    uint32_t blob_count, blob_limit;
+    const weft__type *type; /* of the value whose BLOB fields are visited */
+} weft__world_reader;
+
+/* Keeps the first failure: `check` says which. Returns false. */
+bool weft__world_reader_fail(weft__world_reader *r, weft_result result, const char *check);
+/* The same when the world's error is set already. */
+bool weft__world_reader_failed(weft__world_reader *r);
+/* The next bytes in place; NULL (failure kept) when there are fewer. */
+const char *weft__world_reader_take(weft__world_reader *r, size_t count);
+uint8_t weft__world_reader_u8(weft__world_reader *r);
+uint32_t weft__world_reader_u32(weft__world_reader *r);
+uint64_t weft__world_reader_u64(weft__world_reader *r);
+/* A count of things that take at least `bytes` each; 0 when there is no room for them. */
+uint32_t weft__world_reader_count(weft__world_reader *r, size_t bytes);
+/* One value (of a buffer: element) of zeroed, or with hooks constructed, memory. */
+bool weft__world_reader_value(weft__world_reader *r, const weft__type *type, char *value,
+                              size_t bytes);
+
+/* ---- world_file_rows.c ---- */
+
+/* Archetypes with their chunks and rows, then indices that are dead. On failure what was made is
+ * still there: weft__world_reader_wipe. */
+void weft__world_reader_rows(weft__world_reader *r);
+/* Empties the world, which was new. */
+void weft__world_reader_wipe(weft__world_reader *r);
+
+#endif

@@ -1,0 +1,313 @@
+/* world_file_rows.c: the rows of a world file: chunks are made in the shape they had, values put in
+ * place, handles entered into the directory. Untrusted input: every count is compared with the
+ * bytes that are left before anything is made for it. Owner of a new world. */
+#include "world_file_reader.h"
+
+#include "bits.h"
+
+#include <string.h>
+
+/* Most blocks of entities without a mention, so that few bytes cannot ask for much memory. */
+#define BLOCKS_WITHOUT_MENTION 512u
+#define MENTIONS_PER_BLOCK 64u
+
+/* ---- entities ---- */
+
+/* Enters a handle that nobody has had; `location` 0: dead. */
+static bool entity_enter(weft__world_reader *r, uint32_t index, uint32_t version, uint32_t location)
+{
+    weft__directory *directory = &r->world->directory;
+    uint64_t blocks = BLOCKS_WITHOUT_MENTION + r->header.entity_count / MENTIONS_PER_BLOCK;
+    if (index / WEFT__BLOCK_SLOTS >= blocks)
+        return weft__world_reader_fail(r, WEFT_CORRUPT, "an entity index far beyond all others");
+    if (index < weft__directory_end(directory) && weft__directory_version(directory, index) != 0)
+        return weft__world_reader_fail(r, WEFT_CORRUPT, "an entity is there twice");
+    weft_result result = weft__directory_force(directory, index, version, location);
+    if (result == WEFT_OK) return true;
+    weft__error_limit(r->world, result, "weft_world_load");
+    return weft__world_reader_failed(r);
+}
+
+static bool entities_read(weft__world_reader *r, weft__chunk *chunk, uint32_t count)
+{
+    const char *bytes = weft__world_reader_take(r, (size_t)count * sizeof(weft_entity));
+    if (bytes == NULL) return false;
+    weft_entity *entities = weft__chunk_entities(chunk);
+    memcpy(entities, bytes, count * sizeof *entities);
+    for (uint32_t row = 0; row < count; row++) {
+        uint32_t index = entities[row].index ^ r->world->directory.tag_bits;
+        if ((entities[row].version & 1) == 0)
+            return weft__world_reader_fail(r, WEFT_CORRUPT, "an entity that is not alive");
+        if (!entity_enter(r, index, entities[row].version, weft__location(chunk, row)))
+            return false;
+    }
+    return true;
+}
+
+/* ---- columns ---- */
+
+static bool buffer_read(weft__world_reader *r, const weft__type *type, weft_buffer *buffer)
+{
+    uint32_t count = weft__world_reader_count(r, weft__type_is_hooked(type) ? 4 : type->desc.size);
+    if (r->result != WEFT_OK) return false;
+    if (count > buffer->capacity && type->desc.size != 0) {
+        void *heap =
+            weft__alloc(&r->world->memory, WEFT__MEMORY_BUFFERS, count, type->desc.size, 16);
+        if (heap == NULL) {
+            weft__error_memory(r->world, "weft_world_load");
+            return weft__world_reader_failed(r);
+        }
+        buffer->heap = heap;
+        buffer->capacity = count;
+    }
+    for (; buffer->count < count && type->desc.size != 0; buffer->count++) {
+        char *element = (char *)weft_buffer_data(buffer) + buffer->count * type->desc.size;
+        memset(element, 0, type->desc.size);
+        if (weft__type_is_hooked(type) && type->desc.hooks.construct != NULL)
+            type->desc.hooks.construct(element, 1, type->desc.hooks.user);
+        if (weft__world_reader_value(r, type, element, type->desc.size)) continue;
+        buffer->count++; /* it is constructed */
+        return false;
+    }
+    buffer->count = count;
+    return true;
+}
+
+static bool column_read(weft__world_reader *r, const weft__chunk *chunk, const weft__type_ref *ref)
+{
+    const weft__type *type = ref->type;
+    bool is_whole = !weft__type_is_hooked(type) && !type->has_blobs;
+    if ((type->desc.flags & WEFT_BUFFER) == 0 && is_whole)
+        return weft__world_reader_value(r, type, weft__chunk_column(chunk, ref->column),
+                                        (size_t)chunk->count * type->value_bytes);
+    for (uint32_t row = 0; row < chunk->count; row++) {
+        char *value = weft__chunk_value(chunk, ref->column, row);
+        bool is_read = (type->desc.flags & WEFT_BUFFER) != 0
+                           ? buffer_read(r, type, (weft_buffer *)(void *)value)
+                           : weft__world_reader_value(r, type, value, type->value_bytes);
+        if (!is_read) return false;
+    }
+    return true;
+}
+
+static bool disabled_read(weft__world_reader *r, const weft__chunk *chunk, uint32_t enableable)
+{
+    uint8_t has_some = weft__world_reader_u8(r);
+    if (has_some > 1) return weft__world_reader_fail(r, WEFT_CORRUPT, "a flag above 1");
+    weft_a64 *x_words = weft__chunk_disabled(chunk, enableable);
+    weft_a32 *x_counts = weft__chunk_disabled_counts(chunk, enableable);
+    uint32_t words = (chunk->count + 63) / 64, shift = chunk->layout->slice_shift - 6;
+    for (uint32_t i = 0; i < words && has_some != 0; i++) {
+        uint64_t word = weft__world_reader_u64(r);
+        uint32_t left = chunk->count - i * 64;
+        if ((word & ~bits_mask(left > 64 ? 64 : left)) != 0)
+            return weft__world_reader_fail(r, WEFT_CORRUPT, "an enable bit beyond the rows");
+        at_init(&x_words[i], word);
+        at_init(&x_counts[i >> shift], at_plain(&x_counts[i >> shift]) + bits_count(word));
+    }
+    return r->result == WEFT_OK;
+}
+
+/* ---- chunks ---- */
+
+/* Types of one archetype, in the order of the file. */
+typedef struct shape {
+    const weft__type **types;
+    uint32_t count;
+    weft__archetype *archetype;
+    uint32_t *values; /* [shared position] index of the value; a reference on each */
+} shape;
+
+static const weft__type_ref *ref_of(const weft__archetype *archetype, const weft__type *type)
+{
+    return &archetype->types[weft__archetype_find(archetype, type->id)];
+}
+
+/* Bytes of a value that a chunk record starts with; they lie behind the entities, among others. */
+static bool shared_read(weft__world_reader *r, const shape *s, const weft__type *type)
+{
+    uint32_t *index = &s->values[ref_of(s->archetype, type)->shared];
+    uint8_t has_value = weft__world_reader_u8(r);
+    if (has_value > 1) return weft__world_reader_fail(r, WEFT_CORRUPT, "a flag above 1");
+    if (has_value == 0 || r->result != WEFT_OK) return r->result == WEFT_OK;
+    size_t bytes = type->desc.size;
+    char *value = weft__alloc_zeroed(&r->world->memory, WEFT__MEMORY_COMMANDS, bytes + 1, 1, 64);
+    bool is_read = value != NULL && weft__world_reader_value(r, type, value, bytes);
+    if (value == NULL ||
+        (is_read && weft__shared_intern(&r->world->shared, type->id, value, index) != WEFT_OK)) {
+        weft__error_memory(r->world, "weft_world_load");
+        is_read = weft__world_reader_failed(r);
+    }
+    weft__free(&r->world->memory, WEFT__MEMORY_COMMANDS, value, bytes + 1, 1, 64);
+    return is_read;
+}
+
+/* Rows that exist, all zero, with what has hooks constructed. */
+static void rows_prepare(weft_world *world, weft__chunk *chunk, uint32_t count)
+{
+    for (uint32_t column = 1; column < chunk->layout->column_count; column++) {
+        const weft__type *type = chunk->archetype->format->types[column];
+        char *values = weft__chunk_column(chunk, column);
+        if (weft__type_is_hooked(type) || (type->desc.flags & WEFT_BUFFER) != 0) {
+            size_t bytes = (size_t)count * type->value_bytes;
+            memset(values, 0, bytes);
+            for (uint32_t row = 0; row < count && (type->desc.flags & WEFT_BUFFER) != 0; row++)
+                ((weft_buffer *)(void *)(values + (size_t)row * type->value_bytes))->capacity =
+                    type->desc.buffer_capacity;
+            if ((type->desc.flags & WEFT_BUFFER) == 0)
+                weft__type_construct_zeroed(type, values, count);
+        } else if (!chunk->is_zero) {
+            memset(values, 0, (size_t)count * type->value_bytes);
+        }
+    }
+    chunk->count = count;
+    weft__chunk_count_rows(world, chunk, count);
+    weft__chunk_room_update(chunk);
+    for (uint32_t type = 0; type < chunk->archetype->type_count; type++)
+        weft__rows_stamp(chunk, type, 0, count, world->version);
+}
+
+static weft__chunk *chunk_make(weft__world_reader *r, const shape *s, uint32_t size_class,
+                               uint32_t count)
+{
+    const weft__format *format = s->archetype->format;
+    bool is_possible = size_class < WEFT__SIZE_CLASSES && size_class >= format->smallest_class &&
+                       count != 0 && count <= weft__format_capacity(format, size_class);
+    if (!is_possible) {
+        weft__world_reader_fail(r, WEFT_CORRUPT, "a chunk of an impossible size");
+        return NULL;
+    }
+    weft__tuple *tuple = weft__tuple_obtain(r->world, s->archetype, s->values);
+    weft__chunk *chunk = tuple == NULL ? NULL : weft__chunk_create(r->world, tuple, size_class);
+    if (tuple != NULL) weft__tuple_release(r->world, tuple);
+    if (chunk == NULL) {
+        weft__world_reader_failed(r);
+        return NULL;
+    }
+    rows_prepare(r->world, chunk, count);
+    return chunk;
+}
+
+static bool parts_read(weft__world_reader *r, const shape *s, weft__chunk *chunk)
+{
+    for (uint32_t i = 0; i < s->count; i++) {
+        const weft__type_ref *ref = ref_of(s->archetype, s->types[i]);
+        if (ref->chunk_offset != WEFT__NONE &&
+            !weft__world_reader_value(r, ref->type, chunk->chunk_values + ref->chunk_offset,
+                                      ref->type->chunk_bytes))
+            return false;
+        if (ref->enableable != WEFT__NONE && !disabled_read(r, chunk, ref->enableable))
+            return false;
+        if (ref->column != 0 && !column_read(r, chunk, ref)) return false;
+    }
+    return true;
+}
+
+/* One chunk; its shared values come first. */
+static bool chunk_read(weft__world_reader *r, const shape *s)
+{
+    uint32_t size_class = weft__world_reader_u32(r), count = weft__world_reader_u32(r);
+    bool is_read = r->result == WEFT_OK;
+    for (uint32_t i = 0; i < s->count && is_read; i++)
+        if ((s->types[i]->desc.flags & WEFT_SHARED) != 0) is_read = shared_read(r, s, s->types[i]);
+    weft__chunk *chunk = is_read ? chunk_make(r, s, size_class, count) : NULL;
+    for (uint32_t i = 0; i < s->archetype->shared_count; i++) {
+        weft__shared_release(&r->world->shared, s->archetype->shared_components[i], s->values[i],
+                             1);
+        s->values[i] = 0;
+    }
+    return chunk != NULL && entities_read(r, chunk, count) && parts_read(r, s, chunk);
+}
+
+/* ---- archetypes ---- */
+
+static bool shape_read(weft__world_reader *r, shape *s)
+{
+    uint32_t ids[1 + 1]; /* of an archetype without types */
+    weft_world *world = r->world;
+    uint32_t *list = s->count == 0 ? ids
+                                   : weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, s->count,
+                                                 sizeof *list, 4);
+    if (list == NULL) {
+        weft__error_memory(world, "weft_world_load");
+        return weft__world_reader_failed(r);
+    }
+    bool is_right = true;
+    for (uint32_t i = 0; i < s->count && is_right; i++) {
+        uint32_t number = weft__world_reader_u32(r), k = i;
+        is_right = r->result == WEFT_OK && number < r->type_count &&
+                   (r->types[number]->desc.flags & WEFT_SINGLETON) == 0;
+        if (!is_right) break;
+        s->types[i] = r->types[number];
+        for (; k > 0 && list[k - 1] > s->types[i]->id; k--) list[k] = list[k - 1];
+        list[k] = s->types[i]->id;
+        for (uint32_t n = 1; n <= i; n++) is_right = is_right && list[n - 1] != list[n];
+    }
+    if (!is_right)
+        weft__world_reader_fail(r, WEFT_CORRUPT, "an archetype with a wrong type");
+    else if ((s->archetype = weft__archetype_obtain(world, list, s->count)) == NULL)
+        weft__world_reader_failed(r);
+    if (s->count != 0)
+        weft__free(&world->memory, WEFT__MEMORY_COMMANDS, list, s->count, sizeof *list, 4);
+    return r->result == WEFT_OK;
+}
+
+static bool archetype_read(weft__world_reader *r)
+{
+    weft__memory *memory = &r->world->memory;
+    shape s = {.count = weft__world_reader_count(r, 4)};
+    if (s.count > r->type_count)
+        return weft__world_reader_fail(r, WEFT_CORRUPT, "more types than there are");
+    uint32_t room = s.count + 1; /* of both lists */
+    s.types = weft__alloc_zeroed(memory, WEFT__MEMORY_COMMANDS, room, sizeof *s.types, 8);
+    s.values = weft__alloc_zeroed(memory, WEFT__MEMORY_COMMANDS, room, sizeof *s.values, 4);
+    if (s.types == NULL || s.values == NULL) {
+        weft__error_memory(r->world, "weft_world_load");
+        weft__world_reader_failed(r);
+    }
+    if (r->result == WEFT_OK && shape_read(r, &s)) {
+        uint32_t chunks = weft__world_reader_count(r, 16);
+        for (uint32_t i = 0; i < chunks && r->result == WEFT_OK; i++) chunk_read(r, &s);
+    }
+    weft__free(memory, WEFT__MEMORY_COMMANDS, s.types, room, sizeof *s.types, 8);
+    weft__free(memory, WEFT__MEMORY_COMMANDS, s.values, room, sizeof *s.values, 4);
+    return r->result == WEFT_OK;
+}
+
+static void dead_read(weft__world_reader *r)
+{
+    weft__directory *directory = &r->world->directory;
+    uint32_t count = weft__world_reader_count(r, 8);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t index = weft__world_reader_u32(r), version = weft__world_reader_u32(r);
+        if (version == 0 || ((version & 1) != 0 && version != WEFT__VERSION_LAST)) {
+            weft__world_reader_fail(r, WEFT_CORRUPT, "a dead entity with a wrong version");
+            return;
+        }
+        if (!entity_enter(r, index, version, 0)) return;
+        if (version != WEFT__VERSION_LAST) continue;
+        weft_entity last = {index ^ directory->tag_bits, version};
+        weft__directory_free_owner(directory, last); /* retires it */
+    }
+}
+
+void weft__world_reader_rows(weft__world_reader *r)
+{
+    uint32_t count = weft__world_reader_count(r, 8);
+    for (uint32_t i = 0; i < count && r->result == WEFT_OK; i++) archetype_read(r);
+    if (r->result == WEFT_OK) dead_read(r);
+}
+
+void weft__world_reader_wipe(weft__world_reader *r)
+{
+    weft_world *world = r->world;
+    for (uint32_t id = 1; id < world->chunk_end; id++) {
+        weft__chunk *chunk = world->chunk_table[id];
+        if (chunk == NULL) continue;
+        weft__rows_discard(world, NULL, chunk, NULL, 0, chunk->count);
+        weft__chunk_count_rows(world, chunk, -(int64_t)chunk->count);
+        chunk->count = 0;
+        weft__chunk_release(world, chunk);
+    }
+    weft__directory_forget(&world->directory);
+}

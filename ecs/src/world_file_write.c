@@ -1,0 +1,448 @@
+/* world_file_write.c: a world as bytes (world_file_format.h says which). Values that hold blob
+ * references are written with the numbers of the blobs instead. Owner, world idle; reads only. */
+#include "blob_store.h"
+#include "hash_lanes.h"
+#include "structure.h"
+#include "world_file_format.h"
+
+#include <string.h>
+
+#define CATEGORY WEFT__MEMORY_COMMANDS
+
+/* A blob that was mentioned. */
+typedef struct mention {
+    uint64_t id; /* 0: free */
+    uint32_t number;
+} mention;
+
+/* One save; on the stack of weft__world_write. The first failure is kept. */
+typedef struct writer {
+    weft_world *world;
+    weft__world_bytes out;
+    bool is_out_of_memory;
+    uint32_t *numbers; /* [type id]: number in the file + 1; 0: not in it */
+    uint32_t type_count;
+    mention *mentions; /* hash table by id */
+    uint64_t *blobs;   /* [number]: id */
+    uint32_t blob_count, blob_capacity;
+    weft__world_header header;
+} writer;
+
+/* ---- bytes ---- */
+
+/* Room for `count` bytes at the end; NULL: out of memory. */
+static char *room(writer *w, size_t count)
+{
+    weft__world_bytes *out = &w->out;
+    size_t needed = out->count + count;
+    if (w->is_out_of_memory) return NULL;
+    if (needed > out->capacity) {
+        size_t capacity = needed < 4096 ? 4096 : needed + needed / 2;
+        void *bytes =
+            weft__realloc(&w->world->memory, CATEGORY, out->bytes, out->capacity, capacity, 1, 16);
+        w->is_out_of_memory = bytes == NULL;
+        if (bytes == NULL) return NULL;
+        out->bytes = bytes;
+        out->capacity = capacity;
+    }
+    return out->bytes + out->count;
+}
+
+static void put(writer *w, const void *bytes, size_t count)
+{
+    if (count == 0) return;
+    char *to = room(w, count);
+    if (to == NULL) return;
+    memcpy(to, bytes, count);
+    w->out.count += count;
+}
+
+static void put_u8(writer *w, uint8_t value)
+{
+    put(w, &value, sizeof value);
+}
+
+static void put_u32(writer *w, uint32_t value)
+{
+    put(w, &value, sizeof value);
+}
+
+static void put_u64(writer *w, uint64_t value)
+{
+    put(w, &value, sizeof value);
+}
+
+static void put_text(writer *w, const char *text)
+{
+    size_t count = strlen(text);
+    put_u32(w, (uint32_t)count);
+    put(w, text, count);
+}
+
+/* A place for a number that is known later. */
+static size_t put_later(writer *w)
+{
+    size_t at = w->out.count;
+    put_u32(w, 0);
+    return at;
+}
+
+static void put_now(writer *w, size_t at, uint32_t value)
+{
+    if (!w->is_out_of_memory) memcpy(w->out.bytes + at, &value, sizeof value);
+}
+
+/* ---- blobs ---- */
+
+static mention *mention_of(const writer *w, uint64_t id)
+{
+    uint32_t mask = 2 * w->blob_capacity - 1;
+    uint32_t i = (uint32_t)hash_fold(id ^ HASH_K0, HASH_K1) & mask;
+    while (w->mentions[i].id != 0 && w->mentions[i].id != id) i = (i + 1) & mask;
+    return &w->mentions[i];
+}
+
+static bool mentions_grow(writer *w)
+{
+    weft__memory *memory = &w->world->memory;
+    uint32_t old = w->blob_capacity, capacity = old == 0 ? 16 : 2 * old;
+    if (w->blob_count < old) return true;
+    mention *table = weft__alloc_zeroed(memory, CATEGORY, 2 * (size_t)capacity, sizeof *table, 8);
+    uint64_t *blobs = table == NULL ? NULL
+                                    : weft__realloc(memory, CATEGORY, w->blobs, old, capacity,
+                                                    sizeof *w->blobs, 8);
+    if (blobs == NULL) {
+        weft__free(memory, CATEGORY, table, 2 * (size_t)capacity, sizeof *table, 8);
+        return false;
+    }
+    weft__free(memory, CATEGORY, w->mentions, 2 * (size_t)old, sizeof *table, 8);
+    w->mentions = table;
+    w->blobs = blobs;
+    w->blob_capacity = capacity;
+    for (uint32_t i = 0; i < w->blob_count; i++) *mention_of(w, blobs[i]) = (mention){blobs[i], i};
+    return true;
+}
+
+/* A reference becomes the number of its blob from 1, or 0 when it is null or stale. */
+static bool number_blob(void *user, weft_blob_ref *field)
+{
+    writer *w = user;
+    const weft_blob_store *store = w->world->blobs;
+    if (store == NULL || field->id == 0 || weft__blob_store_block(store, *field) == NULL) {
+        field->id = 0;
+        return true;
+    }
+    if (!mentions_grow(w)) {
+        w->is_out_of_memory = true;
+        return false;
+    }
+    mention *m = mention_of(w, field->id);
+    if (m->id == 0) {
+        *m = (mention){field->id, w->blob_count};
+        w->blobs[w->blob_count++] = field->id;
+    }
+    field->id = (uint64_t)m->number + 1;
+    return true;
+}
+
+static void put_blobs(writer *w)
+{
+    w->header.blobs_at = w->out.count;
+    put_u32(w, w->blob_count);
+    for (uint32_t i = 0; i < w->blob_count; i++) {
+        const weft__blob_header *header =
+            weft__blob_store_block(w->world->blobs, (weft_blob_ref){w->blobs[i]});
+        put_u64(w, header->type_hash);
+        put_u64(w, header->total_bytes);
+        put(w, header, header->total_bytes);
+    }
+}
+
+/* ---- values ---- */
+
+static void put_hooked(writer *w, const weft__type *type, const void *value)
+{
+    const weft_component_hooks *hooks = &type->desc.hooks;
+    size_t at = put_later(w), free = w->out.capacity - w->out.count;
+    if (w->is_out_of_memory) return;
+    size_t count = hooks->save(value, w->out.bytes + w->out.count, free, hooks->user);
+    if (count > free) {
+        char *to = room(w, count);
+        if (to == NULL) return;
+        if (hooks->save(value, to, count, hooks->user) != count) memset(to, 0, count);
+    }
+    w->is_out_of_memory = w->is_out_of_memory || count > UINT32_MAX;
+    put_now(w, at, (uint32_t)count);
+    w->out.count += count;
+}
+
+/* Values of one type side by side: column values, elements, a chunk value. */
+static void put_values(writer *w, const weft__type *type, const char *values, uint32_t count,
+                       size_t stride)
+{
+    size_t at = w->out.count;
+    for (uint32_t i = 0; i < count && weft__type_is_hooked(type); i++)
+        put_hooked(w, type, values + i * stride);
+    if (weft__type_is_hooked(type)) return;
+    put(w, values, count * stride);
+    for (uint32_t i = 0; i < count && type->has_blobs && !w->is_out_of_memory; i++)
+        weft__type_blobs(type, w->out.bytes + at + i * stride, number_blob, w);
+}
+
+static void put_column(writer *w, const weft__chunk *chunk, const weft__type_ref *ref)
+{
+    const weft__type *type = ref->type;
+    const char *values = weft__chunk_column(chunk, ref->column);
+    if ((type->desc.flags & WEFT_BUFFER) == 0) {
+        put_values(w, type, values, chunk->count, type->value_bytes);
+        return;
+    }
+    for (uint32_t row = 0; row < chunk->count; row++) {
+        const weft_buffer *buffer =
+            (const weft_buffer *)(const void *)(values + (size_t)row * type->value_bytes);
+        put_u32(w, buffer->count);
+        put_values(w, type, weft_buffer_data(buffer), buffer->count, type->desc.size);
+    }
+}
+
+/* ---- rows ---- */
+
+static void put_shared(writer *w, const weft__chunk *chunk, const weft__type_ref *ref)
+{
+    uint32_t index = chunk->tuple->values[ref->shared];
+    put_u8(w, index != 0);
+    if (index == 0) return;
+    size_t at = w->out.count;
+    put(w, weft__shared_value(&w->world->shared, ref->component, index), ref->type->desc.size);
+    if (!w->is_out_of_memory && ref->type->has_blobs)
+        weft__type_blobs(ref->type, w->out.bytes + at, number_blob, w);
+}
+
+static void put_disabled(writer *w, const weft__chunk *chunk, const weft__type_ref *ref)
+{
+    const weft_a64 *x_words = weft__chunk_disabled(chunk, ref->enableable);
+    uint32_t words = (chunk->count + 63) / 64;
+    uint64_t any = 0;
+    for (uint32_t i = 0; i < words; i++) any |= at_plain(&x_words[i]);
+    put_u8(w, any != 0);
+    for (uint32_t i = 0; i < words && any != 0; i++) put_u64(w, at_plain(&x_words[i]));
+}
+
+static void put_chunk(writer *w, const weft__chunk *chunk)
+{
+    const weft__archetype *archetype = chunk->archetype;
+    put_u32(w, chunk->layout->size_class);
+    put_u32(w, chunk->count);
+    for (uint32_t i = 0; i < archetype->type_count; i++) {
+        const weft__type_ref *ref = &archetype->types[i];
+        if (w->numbers[ref->component] != 0 && ref->shared != WEFT__NONE) put_shared(w, chunk, ref);
+    }
+    put(w, weft__chunk_entities(chunk), chunk->count * sizeof(weft_entity));
+    for (uint32_t i = 0; i < archetype->type_count; i++) {
+        const weft__type_ref *ref = &archetype->types[i];
+        if (w->numbers[ref->component] == 0) continue;
+        if (ref->chunk_offset != WEFT__NONE)
+            put_values(w, ref->type, chunk->chunk_values + ref->chunk_offset, 1,
+                       ref->type->chunk_bytes);
+        if (ref->enableable != WEFT__NONE) put_disabled(w, chunk, ref);
+        if (ref->column != 0) put_column(w, chunk, ref);
+    }
+    w->header.entity_count += chunk->count;
+}
+
+static void put_archetypes(writer *w)
+{
+    size_t at = put_later(w);
+    uint32_t count = 0;
+    for (uint32_t a = 0; a < w->world->archetype_count; a++) {
+        const weft__archetype *archetype = w->world->archetypes[a];
+        if (archetype->chunk_count == 0) continue;
+        count++;
+        size_t types_at = put_later(w);
+        uint32_t types = 0;
+        for (uint32_t i = 0; i < archetype->type_count; i++) {
+            uint32_t number = w->numbers[archetype->types[i].component];
+            if (number == 0) continue;
+            put_u32(w, number - 1);
+            types++;
+        }
+        put_now(w, types_at, types);
+        put_u32(w, archetype->chunk_count);
+        for (uint32_t i = 0; i < archetype->chunk_count; i++) put_chunk(w, archetype->chunks[i]);
+    }
+    put_now(w, at, count);
+}
+
+static void put_dead(writer *w)
+{
+    const weft__directory *directory = &w->world->directory;
+    size_t at = put_later(w);
+    uint32_t count = 0, end = weft__directory_end(directory);
+    for (uint32_t index = 0; index < end; index++) {
+        const weft__entity_block *block = weft__directory_block(directory, index);
+        uint32_t slot = index % WEFT__BLOCK_SLOTS,
+                 version = weft__directory_version(directory, index);
+        bool is_used = (block->used[slot / 64] >> slot % 64 & 1) != 0;
+        if ((version & 1) != 0 || (version == 0 && !is_used)) continue;
+        put_u32(w, index);
+        put_u32(w, is_used ? WEFT__VERSION_LAST : version); /* used and not alive: retired */
+        count++;
+    }
+    put_now(w, at, count);
+    w->header.entity_count += count;
+}
+
+static void put_names(writer *w)
+{
+    size_t at = put_later(w);
+    uint32_t count = 0;
+    for (uint32_t a = 0; a < w->world->archetype_count && w->world->names != NULL; a++) {
+        const weft__archetype *archetype = w->world->archetypes[a];
+        for (uint32_t i = 0; i < archetype->chunk_count; i++) {
+            const weft_entity *entities = weft__chunk_entities(archetype->chunks[i]);
+            for (uint32_t row = 0; row < archetype->chunks[i]->count; row++) {
+                const char *name = weft_entity_name(w->world, entities[row]);
+                if (name[0] == '\0') continue;
+                put(w, &entities[row], sizeof entities[row]);
+                put_text(w, name);
+                count++;
+            }
+        }
+    }
+    put_now(w, at, count);
+}
+
+static void put_singletons(writer *w)
+{
+    for (uint32_t id = 1; id <= w->type_count; id++) {
+        const weft__type *type = w->world->types[id];
+        if (type->singleton == NULL || w->numbers[id] == 0) continue;
+        if (!weft__type_is_hooked(type)) put_u32(w, (uint32_t)type->desc.size);
+        put_values(w, type, type->singleton, 1, type->desc.size);
+    }
+}
+
+/* ---- types ---- */
+
+const char *weft__type_save_problem(const weft__type *type)
+{
+    const weft_component_hooks *hooks = &type->desc.hooks;
+    if (weft__type_is_hooked(type)) return NULL;
+    if (type->desc.shared_release != NULL)
+        return "has a shared_release hook, so its values are more than bytes";
+    bool has_hooks = hooks->destruct != NULL || hooks->copy != NULL;
+    if (!has_hooks || (type->has_blobs && hooks->construct == NULL)) return NULL;
+    return "has hooks that copy or destruct, so its values are more than bytes: give it the hooks "
+           "save and load";
+}
+
+static bool is_left_out(const weft_save_desc *desc, uint32_t id)
+{
+    for (uint32_t i = 0; i < desc->without_count; i++)
+        if (desc->without[i].id == id) return true;
+    return false;
+}
+
+/* Numbers the types in use, but for those left out. */
+static weft_result number_types(writer *w, const weft_save_desc *desc)
+{
+    weft_world *world = w->world;
+    for (uint32_t i = 0; i < desc->without_count; i++)
+        if (weft__type_at(world, desc->without[i]) == NULL)
+            return weft__error_component(world, desc->without[i]);
+    w->type_count = world->type_count;
+    w->numbers =
+        weft__alloc_zeroed(&world->memory, CATEGORY, w->type_count + 1, sizeof *w->numbers, 4);
+    if (w->numbers == NULL) return weft__error_memory(world, "weft_world_save");
+    for (uint32_t a = 0; a < world->archetype_count; a++) {
+        const weft__archetype *archetype = world->archetypes[a];
+        for (uint32_t i = 0; i < archetype->type_count && archetype->chunk_count != 0; i++)
+            w->numbers[archetype->types[i].component] = 1;
+    }
+    uint32_t count = 0;
+    for (uint32_t id = 1; id <= w->type_count; id++) {
+        const weft__type *type = world->types[id];
+        bool is_used = w->numbers[id] != 0 || type->singleton != NULL;
+        w->numbers[id] = is_used && !is_left_out(desc, id) ? ++count : 0;
+        if (w->numbers[id] == 0 || weft__type_save_problem(type) == NULL) continue;
+        return weft__error(world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY, (weft_component){id},
+                           "weft_world_save: component \"%s\" %s; or leave it out (without)",
+                           type->desc.name, weft__type_save_problem(type));
+    }
+    return WEFT_OK;
+}
+
+static void put_types(writer *w)
+{
+    size_t at = put_later(w);
+    uint32_t count = 0;
+    for (uint32_t id = 1; id <= w->type_count; id++) {
+        if (w->numbers[id] == 0) continue;
+        const weft__type *type = w->world->types[id];
+        const weft_component_desc *desc = &type->desc;
+        count++;
+        put_text(w, desc->name);
+        put_u64(w, type->hash);
+        put_u32(w, desc->flags);
+        put_u32(w, (uint32_t)desc->size);
+        put_u32(w, (uint32_t)desc->alignment);
+        put_u32(w, desc->buffer_capacity);
+        put_u32(w, desc->chunk_row_limit);
+        put_u8(w, weft__type_is_hooked(type));
+        put_u32(w, desc->field_count);
+        for (uint32_t i = 0; i < desc->field_count; i++) {
+            put_text(w, desc->fields[i].name);
+            put_u32(w, (uint32_t)desc->fields[i].kind);
+            put_u32(w, desc->fields[i].offset);
+            put_u32(w, desc->fields[i].count);
+        }
+    }
+    put_now(w, at, count);
+}
+
+/* ---- the whole ---- */
+
+static void finish(writer *w)
+{
+    weft__world_header *header = &w->header;
+    header->magic = WORLD_FILE_MAGIC;
+    header->version = WORLD_FILE_VERSION;
+    header->byte_order = WORLD_FILE_BYTE_ORDER;
+    header->total_bytes = w->out.count;
+    header->entity_tag = w->world->desc.entity_tag;
+    memcpy(w->out.bytes, header, sizeof *header);
+    const size_t behind = offsetof(weft__world_header, version);
+    header->content_hash =
+        weft__hash_lanes(WORLD_FILE_SEED, w->out.bytes + behind, w->out.count - behind);
+    memcpy(w->out.bytes, header, sizeof *header);
+}
+
+weft_result weft__world_write(weft_world *world, const weft_save_desc *desc, weft__world_bytes *out)
+{
+    writer w = {.world = world};
+    weft_result result = number_types(&w, desc);
+    if (result == WEFT_OK) {
+        put(&w, &w.header, sizeof w.header);
+        put_types(&w);
+        put_archetypes(&w);
+        put_dead(&w);
+        put_names(&w);
+        put_singletons(&w);
+        put_blobs(&w);
+        if (w.is_out_of_memory) result = weft__error_memory(world, "weft_world_save");
+    }
+    if (result == WEFT_OK) finish(&w);
+    weft__memory *memory = &world->memory;
+    weft__free(memory, CATEGORY, w.numbers, w.type_count + 1, sizeof *w.numbers, 4);
+    weft__free(memory, CATEGORY, w.mentions, 2 * (size_t)w.blob_capacity, sizeof *w.mentions, 8);
+    weft__free(memory, CATEGORY, w.blobs, w.blob_capacity, sizeof *w.blobs, 8);
+    *out = w.out;
+    if (result != WEFT_OK) weft__world_bytes_free(world, out);
+    return result;
+}
+
+void weft__world_bytes_free(weft_world *world, weft__world_bytes *bytes)
+{
+    weft__free(&world->memory, CATEGORY, bytes->bytes, bytes->capacity, 1, 16);
+    *bytes = (weft__world_bytes){0};
+}
