@@ -107,6 +107,8 @@ static void query_free(weft__query *query)
     weft__query_free(world, query->places, query->place_capacity, weft__query_place_bytes(query));
     weft__free(&world->memory, WEFT__MEMORY_QUERIES, query->flat.entries, query->flat.capacity,
                sizeof *query->flat.entries, WEFT__FLAT_ALIGNMENT);
+    weft__free(&world->memory, WEFT__MEMORY_QUERIES, query->flat.views, query->flat.view_capacity,
+               weft__query_view_bytes(query), WEFT__FLAT_ALIGNMENT);
     weft__query_free(world, query, 1, query_bytes(query->term_count));
 }
 

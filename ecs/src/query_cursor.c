@@ -8,6 +8,8 @@
 
 #include "bits.h"
 
+#include <string.h>
+
 /* The first rows of a small chunk are fetched this many entries ahead. */
 #define PREFETCH_ENTRIES 12
 
@@ -188,6 +190,7 @@ void weft__source_init(weft_cursor *cursor, const weft_slice_context *context,
     cursor->has_since = false;
     cursor->is_open = false;
     cursor->is_plain = false;
+    cursor->view = cursor->view_end = NULL;
     cursor->skips_columns = false;
     cursor->ignores_masks = !query->has_masking_terms;
     cursor->position = 0;
@@ -329,6 +332,51 @@ static void settle(weft_cursor *cursor)
     if (is_first && !cursor->is_plain) weft__source_begin(cursor, 0, cursor->end);
 }
 
+static bool views_reserve(weft__query *query)
+{
+    weft__query_flat *flat = &query->flat;
+    if (flat->view_capacity >= flat->capacity) return true;
+    weft__memory *memory = &query->world->memory;
+    size_t bytes = weft__query_view_bytes(query);
+    weft__view *views =
+        weft__alloc(memory, WEFT__MEMORY_QUERIES, flat->capacity, bytes, WEFT__FLAT_ALIGNMENT);
+    if (views == NULL) return false;
+    weft__free(memory, WEFT__MEMORY_QUERIES, flat->views, flat->view_capacity, bytes,
+               WEFT__FLAT_ALIGNMENT);
+    flat->views = views;
+    flat->view_capacity = flat->capacity;
+    return true;
+}
+
+/* Makes the flat list and its views current. */
+static weft_result views_prepare(weft__query *query)
+{
+    weft__query_flat *flat = &query->flat;
+    weft_result result = weft__query_flat_prepare(query);
+    if (result != WEFT_OK) return result;
+    if (!views_reserve(query))
+        return weft__error_memory(query->world, "the list of chunks of a query");
+    void **columns = (void **)(void *)(flat->views + flat->view_capacity);
+    for (uint32_t i = 0; i < flat->count; i++, columns += query->term_count) {
+        const weft__flat_entry *entry = &flat->entries[i];
+        uint32_t slices = entry[1].first_slice - entry->first_slice;
+        uint32_t stamps = entry->x_written != NULL && slices != 0 ? 1 : 0;
+        weft__query_columns(query, entry->match, entry->chunk, 0, columns);
+        flat->views[i] = (weft__view){
+            .columns = columns,
+            .entities = weft__chunk_entities(entry->chunk),
+            .first = entry->first_row,
+            .index = entry->first_slice,
+            .chunk = entry->chunk,
+            .places = weft__match_places(query, entry->match),
+            .x_written = entry->x_written,
+            .count = entry->count,
+            .stamps = query->write_count > 1 || (stamps != 0 && slices > 1) ? 2 : stamps};
+    }
+    flat->view_version = flat->version;
+    return WEFT_OK;
+}
+
 /* The query of a loop that may begin now, its list of chunks current. NULL: error set. */
 static inline weft__query_handle *find_iterable(weft_world *world, weft_query name)
 {
@@ -339,8 +387,8 @@ static inline weft__query_handle *find_iterable(weft_world *world, weft_query na
     weft__query_handle *handle = weft__query_find(world, name);
     if (__builtin_expect(handle == NULL, 0)) return weft__query_find_checked(world, name);
     weft__query *query = handle->query;
-    bool is_current = query->flat.version == world->structure_version;
-    return is_current || weft__query_flat_prepare(query) == WEFT_OK ? handle : NULL;
+    bool is_current = query->flat.view_version == world->structure_version;
+    return is_current || views_prepare(query) == WEFT_OK ? handle : NULL;
 }
 
 /* Columns of a query with many terms. NULL: error set. */
@@ -360,6 +408,7 @@ weft_cursor weft_query_begin(weft_world *world, weft_query name)
     cursor.is_open = false;
     cursor.is_plain = false;
     cursor.context = NULL;
+    cursor.view = cursor.view_end = NULL;
     cursor.position = cursor.end = 0;
     weft__query_handle *handle = world == NULL ? NULL : find_iterable(world, name);
     if (handle == NULL) return cursor;
@@ -372,7 +421,12 @@ weft_cursor weft_query_begin(weft_world *world, weft_query name)
     cursor.filter = weft__filter_is_empty(&handle->filter) ? NULL : &handle->filter;
     cursor.ignores_masks = !query->has_masking_terms;
     cursor.is_plain = cursor.filter == NULL && cursor.ignores_masks;
-    cursor.end = cursor.is_plain ? query->flat.count : weft__query_slice_count(query);
+    if (cursor.is_plain) {
+        cursor.view = query->flat.views;
+        cursor.view_end = query->flat.views + query->flat.count;
+    } else {
+        cursor.end = weft__query_slice_count(query);
+    }
     cursor.run_slices = UINT32_MAX;
     cursor.has_since = false;
     cursor.skips_columns = false;
@@ -390,23 +444,38 @@ weft_cursor weft_query_begin(weft_world *world, weft_query name)
     return cursor;
 }
 
-/* The whole next chunk: a cursor without filter and masks counts entries, not slices. */
-static inline void next_chunk(weft_cursor *cursor, uint32_t position)
+/* The stamps of a chunk with several slices, or of several terms; apart, so that small chunks save
+ * no registers. */
+static __attribute__((noinline)) void stamp_chunk(const weft__query *query, const weft__view *view,
+                                                  uint32_t stamp)
 {
-    const weft__query *query = cursor->context->query;
-    const weft__flat_entry *entry = &query->flat.entries[position];
-    const weft__place *places = weft__match_places(query, entry->match);
-    weft_slice *slice = &cursor->slice;
-    slice->count = entry->count;
-    slice->entities = (const weft_entity *)(const void *)entry->base;
-    slice->first = entry->first_row;
-    slice->index = entry->first_slice;
-    slice->chunk = entry->chunk;
-    slice->places = places;
-    fill_columns(places, query->term_count, entry->base, entry->layout->columns, 0,
-                 cursor->columns);
-    stamp_entry(query, entry, 0, entry[1].first_slice - entry->first_slice,
-                cursor->own_context.stamp);
+    const weft__flat_entry *entry = &query->flat.entries[view - query->flat.views];
+    stamp_entry(query, entry, 0, entry[1].first_slice - entry->first_slice, stamp);
+}
+
+static_assert(offsetof(weft_slice, entities) == offsetof(weft_slice, columns) + 8 &&
+                  offsetof(weft_slice, index) == offsetof(weft_slice, first) + 8 &&
+                  offsetof(weft_slice, worker) == offsetof(weft_slice, first) + 12 &&
+                  offsetof(weft_slice, places) == offsetof(weft_slice, chunk) + 8 &&
+                  offsetof(weft__view, entities) == offsetof(weft__view, columns) + 8 &&
+                  offsetof(weft__view, worker) == offsetof(weft__view, first) + 12 &&
+                  offsetof(weft__view, places) == offsetof(weft__view, chunk) + 8,
+              "a view is copied in pairs");
+
+/* The whole next chunk: a cursor without filter and masks counts entries, not slices. */
+static inline void next_chunk(weft_cursor *cursor, const weft__view *view)
+{
+    char *slice = (char *)&cursor->slice;
+    const char *from = (const char *)view;
+    cursor->slice.count = view->count;
+    memcpy(slice + offsetof(weft_slice, columns), from + offsetof(weft__view, columns), 16);
+    memcpy(slice + offsetof(weft_slice, first), from + offsetof(weft__view, first), 16);
+    memcpy(slice + offsetof(weft_slice, chunk), from + offsetof(weft__view, chunk), 16);
+    uint32_t stamp = cursor->own_context.stamp;
+    if (__builtin_expect(view->stamps == 1, 1))
+        weft__stamp(view->x_written, stamp);
+    else if (view->stamps != 0)
+        stamp_chunk(cursor->own_context.query, view, stamp);
 }
 
 /* Every other case; apart, so that the plain one saves no registers. */
@@ -424,13 +493,11 @@ static __attribute__((noinline)) bool next_otherwise(weft_cursor *cursor)
 
 bool weft_query_next(weft_cursor *cursor)
 {
-    uint32_t position = cursor->position;
-    if (__builtin_expect(!cursor->is_plain || position >= cursor->end ||
-                             cursor->context != &cursor->own_context,
-                         0))
+    const weft__view *view = cursor->view;
+    if (__builtin_expect(view == cursor->view_end || cursor->context != &cursor->own_context, 0))
         return next_otherwise(cursor);
-    cursor->position = position + 1;
-    next_chunk(cursor, position);
+    cursor->view = view + 1;
+    next_chunk(cursor, view);
     return true;
 }
 
@@ -442,6 +509,7 @@ void weft_query_end(weft_cursor *cursor)
     cursor->owned = NULL;
     cursor->is_open = false;
     cursor->is_plain = false;
+    cursor->view = cursor->view_end = NULL;
     WEFT_ASSERT((query->world->busy & WEFT__BUSY_CURSORS) != 0);
     query->world->busy--;
 }

@@ -65,6 +65,23 @@ typedef struct weft__flat_entry {
     uint32_t count;       /* rows */
 } weft__flat_entry;
 
+/* A chunk as a cursor shows it: pairs of fields in the order of weft_slice, copied two at a time.
+ * The pointers to the columns are ready, so that a loop body has them as soon as its position is
+ * known: with 20 rows a chunk, a body that waits for them costs as much again as the walk
+ * (docs/storage.md, very small chunks). */
+typedef struct weft__view {
+    _Alignas(64) void *const *columns; /* [term]: first row, or NULL */
+    const weft_entity *entities;
+    uint64_t first; /* rows of the query before it */
+    uint32_t index; /* slices of the query before it */
+    uint32_t worker;
+    weft__chunk *chunk;
+    const weft__place *places;
+    weft_a32 *x_written; /* version to stamp if there is one; else entry and terms tell */
+    uint32_t count;
+    uint32_t stamps; /* 0, 1: *x_written, 2: more */
+} weft__view;
+
 /* All chunks of a query in order; valid while `version` is the world's structure
  * version. The last entry
  * is a sentinel (chunk NULL) that holds the totals. */
@@ -73,6 +90,10 @@ typedef struct weft__query_flat {
     uint32_t count; /* without the sentinel */
     uint32_t capacity;
     uint64_t version; /* world->structure_version it was made for; 0 = never */
+    /* for cursors without filter and masks */
+    weft__view *views;      /* [entry], and columns behind: NULL until needed */
+    uint32_t view_capacity; /* in entries */
+    uint64_t view_version;  /* as `version` */
 } weft__query_flat;
 
 struct weft__query {
@@ -156,6 +177,12 @@ weft_result weft__query_match_all(weft__query *query);
 void weft__query_unfile(weft__query *query);
 
 /* ---- the flat list ---- */
+
+/* Of a view with its column pointers. */
+static inline size_t weft__query_view_bytes(const weft__query *query)
+{
+    return sizeof(weft__view) + query->term_count * sizeof(void *);
+}
 
 /* Makes the flat list current. Owner, world idle. Errors: OUT_OF_MEMORY. O(1) when nothing changed
  * structure since, else O(matches + chunks). */

@@ -110,6 +110,9 @@ typedef struct weft_cursor {
     weft_slice slice; /* the current run of rows */
     /* private from here on */
     const weft_slice_context *context;
+    const void *view; /* the next chunk, when there is no filter and no mask; then position and end
+                         do not count */
+    const void *view_end;
     const void *filter;
     void **columns;    /* [term]: given, or columns_inline */
     void *owned;       /* columns of a query with more terms, freed at the end */
@@ -121,7 +124,7 @@ typedef struct weft_cursor {
     uint32_t verdict; /* of the filter on the current chunk */
     bool has_since;
     bool is_open;       /* counts as an iteration of the owner */
-    bool is_plain;      /* no filter, no masks: position and end count chunks */
+    bool is_plain;      /* no filter, no masks: view counts */
     bool skips_columns; /* pointers are not wanted */
     bool ignores_masks; /* enable bits do not count */
     weft_slice_context own_context;
