@@ -134,8 +134,10 @@ static inline weft__child_pop weft__child_pop_owner(weft__child_stack *stack)
         stack->bottom = last;
         return WEFT__CHILD_POPPED;
     }
+    /* any order would do, as in deque.h: C2 is carried by the sc store above */
     bool is_ours = left == 0 && at_cas_sc(&stack->x_top, &top, last + 1); /* C3 */
-    at_store_rel(&stack->x_bottom, last + 1); /* C1: thieves may read older children through it */
+    /* everything below is taken: relaxed would do, a release costs nothing more on x86-64 */
+    at_store_rel(&stack->x_bottom, last + 1); /* C1 */
     return is_ours ? WEFT__CHILD_POPPED_LAST : WEFT__CHILD_TAKEN;
 }
 
@@ -144,13 +146,17 @@ static inline weft__child_pop weft__child_pop_owner(weft__child_stack *stack)
 static inline weft__steal weft__child_steal_any(weft__child_stack *stack, weft__child *awaited,
                                                 uint32_t thief, weft__child **out)
 {
+    /* a stale top fails the CAS; what counts is that it is loaded first, as in deque.h */
     uint64_t top = at_load_sc(&stack->x_top);       /* C2 */
     uint64_t bottom = at_load_sc(&stack->x_bottom); /* C1, C2 */
     if ((int64_t)(bottom - top) <= 0) return WEFT__STEAL_EMPTY;
+    /* only whether it is done matters here, no result is read: acquire keeps the order of the
+     * checks before the CAS, which orders them anyhow */
     if (awaited != NULL && at_load_acq(&awaited->x_state) == WEFT__CHILD_DONE) /* C4 */
         return WEFT__STEAL_EMPTY;
     if (!at_cas_sc(&stack->x_top, &top, top + 1)) return WEFT__STEAL_LOST; /* C3 */
     weft__child *child = weft__child_at(stack, top);
+    /* names a worker, whose stack is constant memory: no data travels with it */
     at_store_rel(&child->x_thief, thief); /* C6 */
     *out = child;
     return WEFT__STEAL_GOT;
@@ -165,6 +171,8 @@ static inline bool weft__child_finish(weft__child *child, int code)
            WEFT__CHILD_WAITED; /* C4, C5 */
 }
 
+/* Whether a steal could succeed: the look before sleeping. Weaker orders would do: a miss loses a
+ * helper, never the child, which its parent runs. */
 static inline bool weft__child_has_items_any(weft__child_stack *stack)
 {
     uint64_t top = at_load_sc(&stack->x_top);                 /* C2 */

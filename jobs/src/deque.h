@@ -85,6 +85,7 @@ static inline void weft__deque_push_room_owner(weft__deque *deque, uint32_t item
 static inline bool weft__deque_push_owner(weft__deque *deque, uint32_t item)
 {
     if (!weft__deque_has_room_owner(deque)) {
+        /* the order is needed against load buffering only, which the explorer does not model */
         deque->top_cache = at_load_acq(&deque->x_top); /* D3 */
         if (!weft__deque_has_room_owner(deque)) return false;
     }
@@ -111,8 +112,12 @@ static inline uint32_t weft__deque_pop_owner(weft__deque *deque)
         deque->bottom = last;
         return item;
     }
+    /* any order would do: the sc store of bottom above carries D2, and D3 is read by the owner
+     * itself; sc is what a locked operation is anyhow */
     if (left < 0 || !at_cas_sc(&deque->x_top, &top, last + 1)) item = WEFT__DEQUE_NONE; /* D3 */
-    at_store_rel(&deque->x_bottom, last + 1); /* D1: thieves may read older slots through it */
+    /* the deque is empty now, so nothing is read through this store: relaxed would do, and a
+     * release costs nothing more on x86-64 */
+    at_store_rel(&deque->x_bottom, last + 1); /* D1 */
     return item;
 }
 
@@ -136,6 +141,8 @@ static inline bool weft__deque_pop_youngest_owner(weft__deque *deque)
 /* One attempt to take the oldest item. Wait-free. */
 static inline weft__steal weft__deque_steal_any(weft__deque *deque, uint32_t *item)
 {
+    /* a stale top fails the CAS, so acquire would do; it must stay before the load of bottom
+     * (steal_order in deque.pml), which only an order of loads guarantees */
     uint64_t top = at_load_sc(&deque->x_top);       /* D2 */
     uint64_t bottom = at_load_sc(&deque->x_bottom); /* D1, D2 */
     if ((int64_t)(bottom - top) <= 0) return WEFT__STEAL_EMPTY;
@@ -150,8 +157,9 @@ static inline weft__steal weft__deque_steal_any(weft__deque *deque, uint32_t *it
 static inline bool weft__deque_has_items_any(weft__deque *deque)
 {
     if (deque->is_alone) return deque->bottom != at_load_rlx(&deque->x_top); /* relaxed: constant */
-    uint64_t top = at_load_sc(&deque->x_top);                                /* D4 */
-    return (int64_t)(at_load_sc(&deque->x_bottom) - top) > 0;                /* D4 */
+    /* a stale top shows items that are gone, never hides one; the order is that of steal */
+    uint64_t top = at_load_sc(&deque->x_top);                 /* D4 */
+    return (int64_t)(at_load_sc(&deque->x_bottom) - top) > 0; /* D4 */
 }
 
 #endif

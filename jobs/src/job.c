@@ -55,7 +55,7 @@ weft__attach weft__job_attach(weft__job_table *table, weft_job_handle handle, ui
 
 void weft__job_mark(weft__job *job, uint32_t flag)
 {
-    at_or_ar(&job->x_state, (uint64_t)flag); /* J5 */
+    at_or_ar(&job->x_state, (uint64_t)flag); /* J5: any order; J2 publishes, flags carry no data */
 }
 
 uint32_t weft__job_order_edges(weft__job_table *table, uint32_t edge)
@@ -73,6 +73,7 @@ uint32_t weft__job_order_edges(weft__job_table *table, uint32_t edge)
 static uint32_t flags_of(const weft__job_table *table, weft_job_handle handle)
 {
     if (handle.generation == 0) return 0;
+    /* here and below any order would do: flags carry no data, and a stale state fails the CAS */
     uint64_t state = at_load_acq(&table->jobs[handle.index].x_state); /* J5 */
     return (uint32_t)(state >> 32) == handle.generation ? (uint32_t)state : 0;
 }
@@ -123,6 +124,7 @@ weft_result weft__job_collect(weft__job_table *table, weft_job_handle handle, in
             (uint32_t)(state >> 32) == handle.generation && (state & WEFT__JOB_KEPT) != 0;
         if (!is_kept) return WEFT_OK; /* it succeeded, or its error was collected before */
         uint32_t own_code = at_load_rlx(&job->x_code); /* relaxed: counts only if the CAS wins */
+        /* any order would do: who asks has seen the end by an acquire of x_list (J2) */
         if (at_cas_ar(&job->x_state, &state, state & ~(uint64_t)WEFT__JOB_KEPT)) { /* J5 */
             *is_recyclable = true;
             if (code != NULL) *code = (int)own_code;

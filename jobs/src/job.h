@@ -147,9 +147,10 @@ static inline weft_job_handle weft__job_start_with(weft__job_table *table, uint3
     weft__job *job = &table->jobs[slot];
     /* relaxed: the slot is ours since slots.h S1, which made its last generation visible */
     uint32_t generation = (uint32_t)(at_load_rlx(&job->x_list) >> 32) + 1;
-    if (generation == 0) generation = 1;                            /* 0 is the null handle */
-    if (guards != 0) at_store_rlx(&job->x_pending, guards);         /* relaxed: published by J1 */
-    at_store_rel(&job->x_state, weft__job_word(generation, flags)); /* J6 */
+    if (generation == 0) generation = 1;                    /* 0 is the null handle */
+    if (guards != 0) at_store_rlx(&job->x_pending, guards); /* relaxed: published by J1 */
+    /* any order would do: the release of x_list that follows publishes it */
+    at_store_rel(&job->x_state, weft__job_word(generation, flags));               /* J6 */
     at_store_rel(&job->x_list, weft__job_word(generation, WEFT__JOB_LIST_EMPTY)); /* J6 */
     return (weft_job_handle){slot, generation};
 }
@@ -202,7 +203,7 @@ static inline bool weft__job_is_done(const weft__job_table *table, weft_job_hand
 
 static inline uint32_t weft__job_flags(const weft__job *job)
 {
-    return (uint32_t)at_load_acq(&job->x_state); /* J5 */
+    return (uint32_t)at_load_acq(&job->x_state); /* J5: any order, flags carry no data */
 }
 
 #endif

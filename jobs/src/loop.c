@@ -50,6 +50,8 @@ static uint64_t bit_of(const weft__loop_table *table, const weft__loop *loop)
 
 weft__loop *weft__loop_acquire(weft__loop_table *table)
 {
+    /* the load and the CAS each acquire what L7 needs: one would do, but a CAS that fails loads
+     * again */
     uint64_t vacant = at_load_acq(&table->x_free); /* L7 */
     while (vacant != 0) {
         uint32_t index = bits_lowest(vacant);
@@ -103,7 +105,7 @@ void weft__loop_hide(weft__loop_table *table, weft__loop *loop)
     uint64_t bit = bit_of(table, loop);
     /* relaxed: only a hint; joining an empty entry does no harm */
     if ((at_load_rlx(&table->x_open[loop->class_]) & bit) == 0) return;
-    at_and_sc(&table->x_open[loop->class_], ~bit); /* L2 */
+    at_and_sc(&table->x_open[loop->class_], ~bit); /* L2: any order, hiding is a hint */
 }
 
 static void recycle(weft__loop_table *table, weft__loop *loop)
@@ -157,7 +159,7 @@ weft__loop *weft__loop_join(weft__loop_table *table, weft_job_class class_)
     uint64_t open = at_load_rlx(&table->x_open[class_]);
     for (; open != 0; open &= open - 1) {
         weft__loop *loop = &table->loops[bits_lowest(open)];
-        uint32_t ctl = at_load_acq(&loop->x_ctl); /* L1 */
+        uint32_t ctl = at_load_acq(&loop->x_ctl); /* L1: any order, the CAS that joins acquires */
         while (has_room(ctl)) {
             if (at_cas_ar(&loop->x_ctl, &ctl, ctl + 1)) return loop; /* L1 */
             at_stall();
@@ -180,6 +182,8 @@ bool weft__loop_claim(weft__loop *loop, uint32_t worker, uint32_t wanted, uint32
                       uint32_t *end)
 {
     weft_a64 *range = &loop->ranges[worker].x_items;
+    /* here and below any order would do: the word says all there is to know about its items, and L1
+     * and L4 carry the data */
     uint64_t items = at_load_acq(range); /* L3 */
     for (;;) {
         uint32_t first = (uint32_t)items, last = (uint32_t)(items >> 32);
@@ -218,7 +222,8 @@ uint32_t weft__loop_steal(weft__loop *loop, uint32_t worker)
         uint32_t victim = (worker + i) % loop->worker_count;
         uint64_t stolen;
         if (!split_range(loop, victim, &stolen)) continue;
-        at_store_rel(&loop->ranges[worker].x_items, stolen); /* L3: ours was empty: no CAS on it */
+        /* ours was empty: no CAS on it; any order would do, as in claim */
+        at_store_rel(&loop->ranges[worker].x_items, stolen); /* L3 */
         return victim;
     }
     return UINT32_MAX;
@@ -227,7 +232,8 @@ uint32_t weft__loop_steal(weft__loop *loop, uint32_t worker)
 void weft__loop_fail(weft__loop *loop, uint32_t begin, int code)
 {
     uint64_t mine = (uint64_t)begin << 32 | (uint32_t)code;
-    uint64_t error = at_load_acq(&loop->x_error); /* L4: read by the opener after the loop */
+    /* any order would do: only compared here; x_left (L4) makes it visible to the opener */
+    uint64_t error = at_load_acq(&loop->x_error); /* L4 */
     while (error == NO_ERROR || begin < (uint32_t)(error >> 32)) {
         if (at_cas_ar(&loop->x_error, &error, mine)) break; /* L4 */
         at_stall();
@@ -249,6 +255,7 @@ bool weft__loop_is_finished(weft__loop *loop)
 
 bool weft__loop_announce_wait(weft__loop *loop)
 {
+    /* any order would do: the opener goes on through is_finished, which acquires */
     return (at_or_ar(&loop->x_left, WEFT__LOOP_WAITING) & ~WEFT__LOOP_WAITING) != 0; /* L5, L4 */
 }
 

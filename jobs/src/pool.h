@@ -245,6 +245,13 @@ weft__note(weft_job_context *worker, weft_job_event_kind kind, const char *name,
     if (__builtin_expect(worker->is_observed, 0)) weft__observe(worker, kind, name, value);
 }
 
+/* Counts what was not split; `name` may be NULL. */
+static inline void weft__note_inlined(weft_job_context *worker, weft_a64 *counter, const char *name)
+{
+    weft__stat_add(counter, 1);
+    if (__builtin_expect(worker->is_observed, 0)) weft__observe_inlined(worker, name);
+}
+
 /* Runs a body on top of the stack with its own frame of children; joins them. */
 static inline int weft__worker_call(weft_job_context *worker, weft_job_fn fn, void *argument)
 {

@@ -37,6 +37,7 @@ void weft__slots_cache_init(weft__slots_cache *cache)
 /* The first number of a batch taken off the stack, or NONE. A batch is a list that ends in NONE. */
 static uint32_t take_batch(weft__slots *slots)
 {
+    /* acquire is for the link below; a stale head fails the CAS, which acquires itself */
     uint64_t head = at_load_acq(&slots->x_head); /* S1 */
     for (;;) {
         uint32_t first = (uint32_t)head;
@@ -50,7 +51,7 @@ static uint32_t take_batch(weft__slots *slots)
 
 static void give_batch(weft__slots *slots, uint32_t first)
 {
-    uint64_t head = at_load_acq(&slots->x_head); /* S1 */
+    uint64_t head = at_load_acq(&slots->x_head); /* S1: any order would do, the CAS decides */
     for (;;) {
         at_store_rlx(&slots->next_batch[first], (uint32_t)head); /* relaxed: published by S1 */
         if (at_cas_ar(&slots->x_head, &head, head_word(head, first))) return; /* S1 */
@@ -67,6 +68,7 @@ static uint32_t take_fresh(weft__slots *slots, uint32_t wanted, uint32_t *count)
         uint32_t left = slots->capacity - mark;
         taken = left < wanted ? left : wanted;
         if (taken == 0) return WEFT__SLOTS_NONE;
+        /* any order would do: numbers above the mark carry no data */
         if (at_cas_ar(&slots->x_mark, &mark, mark + taken)) break; /* S2: each number once */
         at_stall();
     }

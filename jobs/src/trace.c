@@ -85,6 +85,18 @@ static void call_hook(weft_job_context *worker, weft_job_event_kind kind, const 
     }
 }
 
+void weft__observe_spawned(weft_job_context *worker, const char *name)
+{
+    const weft_job_hooks *hooks = &worker->pool->hooks;
+    if (hooks->spawned != NULL) hooks->spawned(hooks->user, worker->index, name);
+}
+
+void weft__observe_inlined(weft_job_context *worker, const char *name)
+{
+    const weft_job_hooks *hooks = &worker->pool->hooks;
+    if (hooks->inlined != NULL) hooks->inlined(hooks->user, worker->index, name);
+}
+
 void weft__observe(weft_job_context *worker, weft_job_event_kind kind, const char *name,
                    uint32_t value)
 {

@@ -46,6 +46,10 @@ uint32_t weft__trace_capacity(const weft__trace_ring *ring);
 void weft__observe(weft_job_context *worker, weft_job_event_kind kind, const char *name,
                    uint32_t value);
 
+/* Two hooks without an event: there would be too many. Call when is_observed. */
+void weft__observe_spawned(weft_job_context *worker, const char *name);
+void weft__observe_inlined(weft_job_context *worker, const char *name);
+
 #if defined(__clang__) /* sdt.h passes empty variadic arguments */
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"

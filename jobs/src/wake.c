@@ -46,6 +46,8 @@ void weft__wake_token_wait(weft__wake *wake, uint32_t worker)
 static bool take_bit(weft__wake *wake, uint32_t worker)
 {
     uint64_t bit = UINT64_C(1) << (worker % 64);
+    /* any order would do: one RMW gets the bit, and the token (W5) carries the data; a set bit that
+     * is seen late makes a second waker try and fail */
     return (at_and_sc(&wake->x_sleepers[worker / 64], ~bit) & bit) != 0; /* W4 */
 }
 
@@ -55,7 +57,8 @@ bool weft__wake_sleep(weft__wake *wake, uint32_t worker, bool is_searching,
     at_or_sc(&wake->x_sleepers[worker / 64], UINT64_C(1) << (worker % 64)); /* W2 */
     if (is_searching) at_sub_sc(&wake->x_searching, 1u);                    /* W3 */
     if (has_work(argument) && take_bit(wake, worker)) {                     /* W1, W4 */
-        at_add_sc(&wake->x_searching, 1u);                                  /* W3 */
+        /* any order would do: counted late, a publisher wakes one more, never one less */
+        at_add_sc(&wake->x_searching, 1u); /* W3 */
         return false;
     }
     weft__wake_token_wait(wake, worker);
@@ -67,7 +70,8 @@ bool weft__wake_one(weft__wake *wake, uint32_t worker)
     uint64_t bit = UINT64_C(1) << (worker % 64);
     if ((at_load_sc(&wake->x_sleepers[worker / 64]) & bit) == 0) return false; /* W2 */
     if (!take_bit(wake, worker)) return false;
-    at_add_sc(&wake->x_searching, 1u); /* W3: on behalf of the woken worker */
+    /* on behalf of the woken worker; any order would do, as in weft__wake_sleep */
+    at_add_sc(&wake->x_searching, 1u); /* W3 */
     weft__wake_token_set(wake, worker);
     return true;
 }
@@ -77,6 +81,7 @@ static uint32_t find_sleeper(weft__wake *wake, uint32_t near)
 {
     for (uint32_t i = 0; i <= wake->word_count; i++) {
         uint32_t word = (near / 64 + i) % wake->word_count;
+        /* the sc load in weft__wake_notify came before; here it only chooses whom: any order */
         uint64_t sleepers = at_load_sc(&wake->x_sleepers[word]); /* W2 */
         if (i == 0) sleepers &= ~bits_mask(near % 64);
         if (sleepers != 0) return word * 64 + bits_lowest(sleepers);

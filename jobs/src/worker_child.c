@@ -14,7 +14,7 @@ static void note_error(weft__first_error *error, int code, uint64_t index)
 /* Runs in place a child for which there is no room. */
 static void run_in_place(weft_job_context *worker, weft_job_fn fn, void *argument)
 {
-    weft__stat_add(&worker->stats.x_children_inlined, 1);
+    weft__note_inlined(worker, &worker->stats.x_children_inlined, NULL);
     worker->depth++;
     int code = weft__worker_call(worker, fn, argument);
     worker->depth--;
@@ -41,6 +41,7 @@ static __attribute__((noinline)) void start_without_room(weft_job_context *worke
 void weft_job_child(weft_job_context *worker, weft_job_fn fn, void *argument)
 {
     weft__stat_add(&worker->stats.x_children, 1);
+    if (__builtin_expect(worker->is_observed, 0)) weft__observe_spawned(worker, NULL);
     if (!weft__child_push_owner(&worker->children, fn, argument, worker->job)) {
         start_without_room(worker, fn, argument);
         return;

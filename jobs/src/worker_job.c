@@ -345,12 +345,14 @@ static inline uint32_t fill_slot(submitter by, const submission *what, uint32_t 
     return slot;
 }
 
-static void count_submitted(submitter by)
+static void count_submitted(submitter by, const char *name)
 {
-    if (by.worker != NULL)
-        weft__stat_add(&by.worker->stats.x_submitted, 1);
-    else
+    if (by.worker == NULL) {
         at_add_sc(&by.pool->x_foreign_submitted, (uint64_t)1); /* P3 */
+        return;
+    }
+    weft__stat_add(&by.worker->stats.x_submitted, 1);
+    if (by.worker->is_observed) weft__observe_spawned(by.worker, name);
 }
 
 /* Submits a job with predecessors, or a held one. */
@@ -374,7 +376,7 @@ static weft_result submit_dependent(submitter by, const submission *what, weft_j
     }
     if (is_refused) return WEFT_POOL_FULL;
     if (out != NULL) *out = handle;
-    count_submitted(by);
+    count_submitted(by, by.pool->table.jobs[slot].name);
     if (!desc->is_held && weft__job_remove_pending(&by.pool->table.jobs[slot])) offer(by, slot);
     return WEFT_OK;
 }
@@ -388,7 +390,7 @@ static weft_result submit(submitter by, const submission *what, weft_job_handle 
     uint32_t slot = fill_slot(by, what, out != NULL ? WEFT__JOB_HAS_HANDLE : 0, &handle);
     if (slot == WEFT__SLOTS_NONE) return WEFT_POOL_FULL;
     if (out != NULL) *out = handle;
-    count_submitted(by);
+    count_submitted(by, by.pool->table.jobs[slot].name);
     offer(by, slot);
     return WEFT_OK;
 }
@@ -419,10 +421,11 @@ static __attribute__((noinline)) weft_result notify_slowly(weft_job_context *wor
 weft_result weft_job_submit(weft_job_context *worker, const weft_job_desc *desc,
                             weft_job_handle *out)
 {
-    bool is_plain = worker != NULL && desc != NULL && desc->fn != NULL &&
-                    (desc->after_count | (uint32_t)desc->class_ | desc->is_held) == 0 &&
-                    worker->caches.jobs.count != 0 && !weft__worker_is_forked(worker) &&
-                    weft__deque_has_room_owner(&worker->deques[WEFT_JOB_NORMAL]);
+    bool is_plain =
+        worker != NULL && desc != NULL && desc->fn != NULL &&
+        (desc->after_count | (uint32_t)desc->class_ | desc->is_held | worker->is_observed) == 0 &&
+        worker->caches.jobs.count != 0 && !weft__worker_is_forked(worker) &&
+        weft__deque_has_room_owner(&worker->deques[WEFT_JOB_NORMAL]);
     if (__builtin_expect(!is_plain, 0)) return submit_slowly(worker, desc, out);
     weft__job_table *table = &worker->pool->table;
     uint32_t slot = weft__slots_take_cached(&table->slots, &worker->caches.jobs);

@@ -234,7 +234,7 @@ static void run_small(weft_job_context *worker, loop_run *run, uint64_t predicte
     run->code = run_part(worker, desc, 0, desc->count);
     if (is_timed && run->code == 0)
         weft__cost_learn(run->cost, weft__ticks_now(&worker->pool->ticks) - begun, desc->count);
-    weft__stat_add(&worker->stats.x_loops_inlined, 1);
+    weft__note_inlined(worker, &worker->stats.x_loops_inlined, desc->name);
 }
 
 static void run_loop(weft_job_context *worker, loop_run *run)
@@ -257,7 +257,7 @@ static void run_loop(weft_job_context *worker, loop_run *run)
         if (run_parallel(worker, run, begin)) return;
         run->code = run_part(worker, desc, begin, desc->count);
     }
-    weft__stat_add(&worker->stats.x_loops_inlined, 1);
+    weft__note_inlined(worker, &worker->stats.x_loops_inlined, desc->name);
 }
 
 weft_result weft_job_for(weft_job_context *worker, const weft_job_for_desc *desc, int *code)

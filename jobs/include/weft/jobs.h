@@ -52,7 +52,8 @@ typedef int (*weft_job_for_fn)(weft_job_context *job, void *argument, uint32_t b
 /* ---- pool ---------------------------------------------------------------------------------- */
 
 /* Called by workers, on their threads, when set; must not call back into the pool. `name` is the
- * name of the job, loop or graph node, or NULL. `worker` is 0..N-1. */
+ * name of the job, loop or graph node, or NULL. `worker` is 0..N-1. A child that its own parent
+ * runs is part of the parent: job_begin and job_end see those that another worker took. */
 typedef struct weft_job_hooks {
     void (*job_begin)(void *user, uint32_t worker, const char *name);
     void (*job_end)(void *user, uint32_t worker, const char *name);
@@ -60,6 +61,10 @@ typedef struct weft_job_hooks {
     void (*parked)(void *user, uint32_t worker);
     void (*woken)(void *user, uint32_t worker);
     void *user;
+    /* a job was submitted (not those of weft_job_inject) or a child started */
+    void (*spawned)(void *user, uint32_t worker, const char *name);
+    /* a loop, a graph (no name) or a child stays on this worker: too small to gain, or no room */
+    void (*inlined)(void *user, uint32_t worker, const char *name);
 } weft_job_hooks;
 
 /* All fields: 0 means the default. Copied. */
@@ -246,7 +251,8 @@ WEFT_API weft_result weft_job_graph_run(weft_job_context *job, weft_job_graph *g
 /* ---- frames, statistics, traces ------------------------------------------------------------ */
 
 /* Hint: work is coming. Wakes as many workers as the last frame used and keeps idle ones looking
- * for work (frame_spin_ns) until weft_job_frame_end, after which they sleep at once.
+ * for work (frame_spin_ns) until weft_job_frame_end, after which spin_ns counts again: who has
+ * looked for longer sleeps at once.
  * Threads: owner. */
 WEFT_API void weft_job_frame_begin(weft_job_pool *pool);
 WEFT_API void weft_job_frame_end(weft_job_pool *pool);
@@ -275,7 +281,7 @@ typedef struct weft_job_stats {
 WEFT_API void weft_job_stats_get(const weft_job_pool *pool, weft_job_stats *out);
 
 typedef enum weft_job_event_kind {
-    WEFT_JOB_EVENT_BEGIN = 1, /* a job, child, loop part or node begins; id: see name */
+    WEFT_JOB_EVENT_BEGIN = 1, /* a job, loop part, node or taken child begins */
     WEFT_JOB_EVENT_END = 2,
     WEFT_JOB_EVENT_STEAL = 3, /* value: victim */
     WEFT_JOB_EVENT_PARK = 4,
