@@ -118,7 +118,7 @@ static void slot_stamp(const weft_world *world, const weft__chunk *chunk, uint32
 void *weft_entity_write(weft_world *world, weft_entity entity, weft_component component)
 {
     if (world == NULL) return NULL;
-    if ((world->busy & WEFT__BUSY_STEPPING) != 0) {
+    if ((world->busy & WEFT__BUSY_WRITING) != 0) {
         weft__error_busy(world, "weft_entity_write");
         return NULL;
     }
@@ -167,7 +167,7 @@ weft_result weft_entity_set(weft_world *world, weft_entity entity, weft_componen
     if (type == NULL) return weft__error_component(world, component);
     weft_result result = value_check(world, type, value, size);
     if (result != WEFT_OK) return result;
-    if ((world->busy & WEFT__BUSY_STEPPING) != 0) return weft__idle(world, "weft_entity_set");
+    if ((world->busy & WEFT__BUSY_WRITING) != 0) return weft__idle(world, "weft_entity_set");
     uint32_t row;
     const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
     if (chunk == NULL) return weft__error_stale(world, entity);

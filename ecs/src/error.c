@@ -65,10 +65,14 @@ weft_result weft__error_busy(const weft_world *world, const char *what)
     bool is_stepping = (world->busy & WEFT__BUSY_STEPPING) != 0;
     if (is_stepping && world->keep_refusal != NULL && world->keep_refusal(world, what))
         return WEFT_WRONG_PHASE;
+    const char *why = "a query is being iterated: end the loop (weft_query_end) or record commands "
+                      "and play them after it";
+    if (is_stepping)
+        why = "systems are running: record a command (weft_slice_commands)";
+    else if ((world->busy & WEFT__BUSY_GATHERS) != 0)
+        why = "a gather is open, until then the world is only read: weft_gather_end comes first";
     return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT, "%s: %s", what,
-                       is_stepping ? "systems are running: record a command (weft_slice_commands)"
-                                   : "a query is being iterated: end the loop (weft_query_end) or "
-                                     "record commands and play them after it");
+                       why);
 }
 
 weft_result weft__error_argument(const weft_world *world, const char *what)

@@ -143,7 +143,10 @@ weft_result weft_indexed_open(weft_world *world, weft_query query, uint32_t term
     weft__query_handle *handle = weft__query_find_checked(world, query);
     if (handle == NULL) return WEFT_BAD_HANDLE;
     weft_result result = check_term(world, handle->query, term);
-    if (result == WEFT_OK) result = weft__query_flat_prepare(handle->query);
+    if (result != WEFT_OK) return result;
+    if (handle->query->terms[term].access == WEFT_WRITE && (world->busy & WEFT__BUSY_GATHERS) != 0)
+        return weft__error_busy(world, "weft_indexed_open");
+    result = weft__query_ready(world, handle->query);
     if (result != WEFT_OK) return result;
     weft_indexed indexed = {.term = term,
                             .world = world,

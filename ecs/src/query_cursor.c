@@ -380,13 +380,15 @@ static weft_result views_prepare(weft__query *query)
 /* The query of a loop that may begin now, its list of chunks current. NULL: error set. */
 static inline weft__query_handle *find_iterable(weft_world *world, weft_query name)
 {
-    if (__builtin_expect((world->busy & ~(uint32_t)WEFT__BUSY_CURSORS) != 0, 0)) {
-        weft__error_busy(world, "weft_query_begin");
-        return NULL;
-    }
     weft__query_handle *handle = weft__query_find(world, name);
     if (__builtin_expect(handle == NULL, 0)) return weft__query_find_checked(world, name);
     weft__query *query = handle->query;
+    const uint32_t never = (uint32_t)(WEFT__BUSY_STEPPING | WEFT__BUSY_PLAYBACK);
+    if (__builtin_expect((world->busy & ~(uint32_t)WEFT__BUSY_CURSORS) != 0, 0) &&
+        (query->write_count != 0 || (world->busy & never) != 0)) {
+        weft__error_busy(world, "weft_query_begin");
+        return NULL;
+    }
     bool is_current = query->flat.view_version == world->structure_version;
     return is_current || views_prepare(query) == WEFT_OK ? handle : NULL;
 }

@@ -45,6 +45,12 @@ bool weft__query_excludes(const weft__query *query, const weft__archetype *arche
 void weft__query_match_append(weft__query *query, weft__archetype *archetype, uint32_t number,
                               const weft__place *places);
 
+/* Makes the list of chunks current; systems that ask may only find it so. On failure: error set. */
+weft_result weft__query_ready(const weft_world *world, weft__query *query);
+/* The term whose plain values are to be copied; WEFT__NONE: error set, code in *result. */
+uint32_t weft__query_copied_term(const weft_world *world, const weft__query *query,
+                                 weft_component component, const char *what, weft_result *result);
+
 /* Frees a handle with its share of the query. NULL is fine. */
 void weft__query_handle_free(weft_world *world, weft__query_handle *handle);
 

@@ -17,17 +17,14 @@ typedef struct row_walk {
     weft_cursor cursor;
 } row_walk;
 
-/* Makes the list of chunks current; systems that ask may only find it so. False: error set. */
-static bool is_ready(const weft_world *world, weft__query *query)
+weft_result weft__query_ready(const weft_world *world, weft__query *query)
 {
     bool is_current = query->flat.version == world->structure_version;
-    if (!is_current && (world->busy & WEFT__BUSY_STEPPING) != 0) {
-        weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                    "a query is asked while systems run, and structure has changed since it was "
-                    "last used: ask it once before the step (weft_query_count will do)");
-        return false;
-    }
-    return is_current || weft__query_flat_prepare(query) == WEFT_OK;
+    if (is_current) return WEFT_OK;
+    if ((world->busy & WEFT__BUSY_STEPPING) == 0) return weft__query_flat_prepare(query);
+    return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "a query is asked while systems run, and structure has changed since it was "
+                       "last used: ask it once before the step (weft_query_count will do)");
 }
 
 /* Starts a walk. False: error set. */
@@ -35,7 +32,8 @@ static bool walk_begin(row_walk *walk, const weft_world *world, weft_query query
 {
     if (world == NULL) return false;
     walk->handle = weft__query_find_checked(world, query);
-    if (walk->handle == NULL || !is_ready(world, walk->handle->query)) return false;
+    if (walk->handle == NULL || weft__query_ready(world, walk->handle->query) != WEFT_OK)
+        return false;
     walk->context = (weft_slice_context){.ops = &weft__slice_ops_owner,
                                          .world = walk->handle->query->world,
                                          .query = walk->handle->query};
@@ -154,9 +152,8 @@ static char *column_of(const weft_slice *slice, uint32_t term)
                              (uint32_t)(slice->entities - weft__chunk_entities(chunk)));
 }
 
-/* The term whose values are copied; WEFT__NONE: error set, code in *result. */
-static uint32_t copied_term(const weft_world *world, const weft__query *query,
-                            weft_component component, const char *what, weft_result *result)
+uint32_t weft__query_copied_term(const weft_world *world, const weft__query *query,
+                                 weft_component component, const char *what, weft_result *result)
 {
     const weft__type *type = weft__type_at(world, component);
     *result = WEFT_INVALID_ARGUMENT;
@@ -184,7 +181,8 @@ uint64_t weft_query_gather(const weft_world *world, weft_query query, weft_compo
     row_walk walk;
     weft_result result;
     if (!walk_begin(&walk, world, query)) return 0;
-    uint32_t term = copied_term(world, walk.handle->query, component, "weft_query_gather", &result);
+    uint32_t term =
+        weft__query_copied_term(world, walk.handle->query, component, "weft_query_gather", &result);
     if (term == WEFT__NONE) return 0;
     row_copy copy = {.flat = out,
                      .capacity = out == NULL ? 0 : capacity,
@@ -200,9 +198,11 @@ weft_result weft_query_scatter(weft_world *world, weft_query query, weft_compone
     row_walk walk;
     weft_result result;
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    if ((world->busy & WEFT__BUSY_WRITING) != 0)
+        return weft__error_busy(world, "weft_query_scatter");
     if (!walk_begin(&walk, world, query)) return weft_world_error(world)->code;
-    uint32_t term =
-        copied_term(world, walk.handle->query, component, "weft_query_scatter", &result);
+    uint32_t term = weft__query_copied_term(world, walk.handle->query, component,
+                                            "weft_query_scatter", &result);
     if (term == WEFT__NONE) return result;
     uint64_t rows = weft_query_count(world, query);
     if (rows != count || (values == NULL && count != 0))

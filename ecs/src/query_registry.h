@@ -61,6 +61,7 @@ typedef struct weft__queries {
     uint32_t free_handle;   /* head of the list of free handles, 0 = none */
     uint32_t handle_count;  /* alive */
     uint64_t match_version; /* +1 whenever a query gains a match */
+    void *gathers;          /* open ones (gather.c); owner */
 } weft__queries;
 
 /* Makes world->queries. Before the first archetype. Errors: OUT_OF_MEMORY. */

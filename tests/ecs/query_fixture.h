@@ -44,11 +44,11 @@ static inline weft_component fixture_taker(fixture *f, const char *name, size_t 
 }
 
 /* A world with all components; chunks with `l` hold `row_limit` rows at most (0: 4). */
-static inline void fixture_open(fixture *f, uint32_t row_limit)
+static inline void fixture_open_on(fixture *f, uint32_t row_limit, weft_job_pool *pool)
 {
     *f = (fixture){0};
     test_memory_init(&f->memory);
-    weft_world_desc desc = {.workers = 1, .allocator = test_memory_hook(&f->memory)};
+    weft_world_desc desc = {.workers = 1, .pool = pool, .allocator = test_memory_hook(&f->memory)};
     CHECK_OK(weft_world_create(&desc, &f->world));
     f->a = fixture_component(f, "a", 4, 0);
     f->b = fixture_component(f, "b", 4, 0);
@@ -66,6 +66,11 @@ static inline void fixture_open(fixture *f, uint32_t row_limit)
     weft_component_desc limit = {.name = "l", .chunk_row_limit = row_limit == 0 ? 4 : row_limit};
     f->l = weft_component_create(f->world, &limit);
     CHECK(f->l.id != 0);
+}
+
+static inline void fixture_open(fixture *f, uint32_t row_limit)
+{
+    fixture_open_on(f, row_limit, NULL);
 }
 
 static inline void fixture_validate(const fixture *f)
