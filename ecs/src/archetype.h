@@ -43,6 +43,25 @@ typedef struct weft__column_copy {
     uint32_t bytes; /* per row */
 } weft__column_copy;
 
+/* What a plain move does to one column, all of them in one list for one loop. */
+typedef enum weft__step_kind {
+    WEFT__STEP_END,
+    WEFT__STEP_MOVE12, /* in both: the value goes, the last row's fills its place; these first */
+    WEFT__STEP_MOVE,   /* the same for any other size */
+    WEFT__STEP_ZERO4,  /* only in the destination */
+    WEFT__STEP_ZERO,
+    WEFT__STEP_DROP, /* only in the source: the last row's value fills the place */
+} weft__step_kind;
+
+typedef struct weft__step {
+    uint32_t kind;
+    uint32_t bytes;       /* per row */
+    uint32_t from_offset; /* of the columns, in plan->from_layout and to_layout */
+    uint32_t to_offset;
+    uint32_t from; /* columns; 0 where there is none */
+    uint32_t to;
+} weft__step;
+
 /* How rows go from one archetype to another: made once per pair and kept. The three lists of
  * columns are in `lists`. Types present in both keep their change versions and enable bits. */
 typedef struct weft__plan {
@@ -56,16 +75,34 @@ typedef struct weft__plan {
     uint32_t new_type_count; /* types only in `to` */
     uint32_t copy_bytes;     /* sum over the copies, per row */
     bool is_in_place;        /* same format: whole chunks can change header only */
+    bool is_plain;           /* the move of a row copies bytes and no more: nothing is enableable,
+                                shared, constructed or destructed, `to` is no residue */
     const weft__column_copy *copies;
     const uint32_t *added;     /* columns of `to` */
     const uint32_t *dropped;   /* columns of `from` */
     const uint32_t *kept;      /* pairs: type position in from, in to */
     const uint32_t *new_types; /* type positions of `to` */
+    /* change.c */
+    weft__step *steps; /* copies, added and dropped once more, for a plain move; to STEP_END */
+    const weft__layout *from_layout, *to_layout; /* that the offsets of the steps are for */
+    uint64_t rows_moved;                         /* by plain moves */
 } weft__plan;
+
+/* The way that the last lean change of one entity took: while entities of the same chunk change the
+ * same way, nothing is looked up again, and where a row goes is known before where it comes from.
+ * Forgotten when a chunk is linked, released or changes archetype; used only while `to` is the
+ * first chunk with room. */
+typedef struct weft__quick {
+    const weft__chunk *from; /* NULL: nothing is known */
+    uint64_t key;            /* component << 1 | is_remove */
+    weft__plan *plan;        /* plain; its steps are placed for the layouts of `from` and `to` */
+    weft__tuple *tuple;      /* of `to` */
+    weft__chunk *to;
+} weft__quick;
 
 /* Cached way from an archetype by adding or removing one component. */
 typedef struct weft__edge {
-    uint32_t key; /* component << 1 | is_remove; 0: free */
+    uint64_t key; /* component << 1 | is_remove; 0: free */
     weft__plan *plan;
 } weft__edge;
 
@@ -111,10 +148,11 @@ struct weft__archetype {
     uint32_t tuple_count;
     uint32_t tuple_mask;
 
-    weft__edge *edges; /* open addressing; NULL until used */
+    weft__edge *edges; /* open addressing; first_edge until used */
     uint32_t edge_count;
-    uint32_t edge_capacity;
-    weft__plan *plans; /* plans from here */
+    uint32_t edge_mask;    /* power of two minus one */
+    weft__edge first_edge; /* always free */
+    weft__plan *plans;     /* plans from here */
 
     weft__archetype *residue;   /* where destroyed rows go; NULL until needed or without CLEANUP */
     weft__archetype *instance;  /* what instantiate makes; NULL until needed */
@@ -150,12 +188,12 @@ weft__archetype *weft__archetype_obtain(weft_world *world, const uint32_t *compo
 const weft__plan *weft__archetype_edge_make(weft_world *world, weft__archetype *archetype,
                                             uint32_t component, bool is_remove);
 /* The edge if it is known, else NULL. */
-static inline const weft__plan *weft__archetype_edge_find(const weft__archetype *archetype,
-                                                          uint32_t component, bool is_remove)
+static inline weft__plan *weft__archetype_edge_find(const weft__archetype *archetype,
+                                                    uint32_t component, bool is_remove)
 {
-    uint32_t key = component << 1 | (is_remove ? 1u : 0u), mask = archetype->edge_capacity - 1;
-    if (archetype->edges == NULL) return NULL;
-    for (uint32_t i = key & mask;; i = (i + 1) & mask) {
+    uint64_t key = (uint64_t)component << 1 | (is_remove ? 1 : 0);
+    uint32_t mask = archetype->edge_mask;
+    for (uint32_t i = (uint32_t)key & mask;; i = (i + 1) & mask) {
         const weft__edge *edge = &archetype->edges[i];
         if (edge->key == key || edge->key == 0) return edge->plan;
     }

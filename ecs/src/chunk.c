@@ -232,6 +232,7 @@ static weft_result link_prepare(weft_world *world, weft__archetype *archetype, u
 void weft__chunk_link(weft_world *world, weft__chunk *chunk)
 {
     weft__archetype *archetype = chunk->archetype;
+    world->quick.from = NULL;
     chunk->id = world->free_chunk_count != 0 ? world->free_chunk_ids[--world->free_chunk_count]
                                              : world->chunk_end++;
     world->chunk_table[chunk->id] = chunk;
@@ -307,6 +308,7 @@ void weft__chunk_release(weft_world *world, weft__chunk *chunk)
 {
     weft__tuple *tuple = chunk->tuple;
     WEFT_ASSERT(chunk->count == 0);
+    world->quick.from = NULL;
     weft__chunk_room_remove(chunk);
     weft__chunk_unlist(chunk);
     world->chunk_table[chunk->id] = NULL;

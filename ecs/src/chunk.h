@@ -126,7 +126,7 @@ struct weft__chunk {
     char *chunk_values;          /* + type_ref.chunk_offset; NULL when there are none */
     void *side;                  /* the block */
     uint32_t side_bytes;
-    uint32_t stamped_slice; /* all types of it were stamped at stamped_version by a creation */
+    uint32_t stamped_slice; /* all types of it are known to have stamped_version */
     uint32_t stamped_version;
     uint32_t list_index;           /* position in archetype->chunks */
     uint32_t first_unit;           /* where the memory is: unit index ... */

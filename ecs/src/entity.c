@@ -1,5 +1,5 @@
-/* entity.c: operations on single entities: look-up, values, add, remove, destroy, set archetype,
- * swap. The moves themselves are in move.c; arrays are in entity_many.c. */
+/* entity.c: operations on single entities: look-up, values, destroy, swap. Add, remove and set
+ * archetype are in change.c; arrays are in entity_many.c. */
 #include "batch.h"
 #include "row.h"
 
@@ -181,100 +181,6 @@ weft_result weft_entity_set(weft_world *world, weft_entity entity, weft_componen
     slot_stamp(world, chunk, row, slot);
     value_set(world, type, value_of(chunk, row, slot), value);
     return WEFT_OK;
-}
-
-/* ---- add and remove ---- */
-
-/* Follows a plan with one row; a residue without anything left dies. */
-static inline weft_result row_follow(weft_world *world, const weft__plan *plan, weft__chunk *chunk,
-                                     uint32_t row)
-{
-    if (plan->to == plan->from) return WEFT_OK;
-    if ((plan->to->flags & WEFT__IS_RESIDUE) != 0 && weft__archetype_is_spent(world, plan->to))
-        return weft__rows_die(world, chunk, NULL, row, 1);
-    if (plan->to->shared_count == 0)
-        return weft__row_move_by(world, plan, chunk, row, plan->to->tuple0);
-    weft__tuple *to = weft__tuple_follow(world, chunk->tuple, plan->to);
-    if (to == NULL) return world->error->code;
-    weft_result result = weft__row_move_by(world, plan, chunk, row, to);
-    weft__tuple_release(world, to);
-    return result;
-}
-
-/* OK when a component may be added to and removed from archetypes. */
-static weft_result component_check(const weft_world *world, weft_component component)
-{
-    const weft__type *type = weft__type_at(world, component);
-    if (type == NULL) return weft__error_component(world, component);
-    if ((type->desc.flags & WEFT_SINGLETON) == 0) return WEFT_OK;
-    return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
-                       "component \"%s\" is a SINGLETON and belongs to no entity: use "
-                       "weft_singleton_write",
-                       type->desc.name);
-}
-
-/* The way by one component when it is not known yet: checks the handle, makes the edge. */
-static __attribute__((noinline, cold)) weft_result change_slowly(weft_world *world,
-                                                                 weft__chunk *chunk, uint32_t row,
-                                                                 weft_component component,
-                                                                 bool is_remove)
-{
-    weft_result result = component_check(world, component);
-    if (result != WEFT_OK) return result;
-    const weft__plan *plan = weft__archetype_edge(world, chunk->archetype, component.id, is_remove);
-    return plan == NULL ? world->error->code : row_follow(world, plan, chunk, row);
-}
-
-static inline weft_result component_change(weft_world *world, weft_entity entity,
-                                           weft_component component, bool is_remove)
-{
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    weft_result result = weft__idle(world, is_remove ? "weft_entity_remove" : "weft_entity_add");
-    if (result != WEFT_OK) return result;
-    uint32_t row;
-    weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
-    if (__builtin_expect(chunk == NULL, 0)) {
-        result = component_check(world, component);
-        return result != WEFT_OK ? result : weft__error_stale(world, entity);
-    }
-    const weft__plan *plan = weft__archetype_edge_find(chunk->archetype, component.id, is_remove);
-    if (__builtin_expect(plan == NULL, 0))
-        return change_slowly(world, chunk, row, component, is_remove);
-    return row_follow(world, plan, chunk, row);
-}
-
-weft_result weft_entity_add(weft_world *world, weft_entity entity, weft_component component)
-{
-    return component_change(world, entity, component, false);
-}
-
-weft_result weft_entity_remove(weft_world *world, weft_entity entity, weft_component component)
-{
-    return component_change(world, entity, component, true);
-}
-
-weft_result weft_entity_set_archetype(weft_world *world, weft_entity entity, weft_archetype handle)
-{
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    weft_result result = weft__idle(world, "weft_entity_set_archetype");
-    if (result != WEFT_OK) return result;
-    weft__archetype *to = weft__archetype_at(world, handle);
-    if (to == NULL) return WEFT_BAD_HANDLE;
-    uint32_t row;
-    weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
-    if (chunk == NULL) return weft__error_stale(world, entity);
-    const weft__archetype *from = chunk->archetype;
-    for (uint32_t i = 0; i < from->type_count; i++) {
-        const weft__type *type = from->types[i].type;
-        bool is_bound = (type->desc.flags & WEFT_CLEANUP) != 0 || type->id == world->residue.id;
-        if (is_bound && weft__archetype_find(to, type->id) == WEFT__NONE)
-            return weft__error(world, WEFT_INVALID_ARGUMENT, entity, (weft_component){type->id},
-                               "weft_entity_set_archetype: the archetype lacks the cleanup "
-                               "component \"%s\": remove it with weft_entity_remove first",
-                               type->desc.name);
-    }
-    const weft__plan *plan = weft__plan_obtain(world, chunk->archetype, to);
-    return plan == NULL ? world->error->code : row_follow(world, plan, chunk, row);
 }
 
 /* ---- destroy ---- */

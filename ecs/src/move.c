@@ -161,6 +161,7 @@ static void chunk_retarget(weft_world *world, const weft__plan *plan, weft__chun
     weft__chunk_count_rows(world, chunk, -(int64_t)rows);
     weft__chunk_room_remove(chunk);
     chunk->stamped_version = 0;
+    world->quick.from = NULL;
     if (side != NULL) {
         versions_copy(world, plan, chunk, side);
         bits_copy(plan, chunk, side);

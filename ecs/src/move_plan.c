@@ -42,7 +42,9 @@ static void plan_count(weft__plan *plan)
 
 static size_t plan_bytes(const weft__plan *plan)
 {
+    uint32_t step_count = plan->copy_count + plan->added_count + plan->dropped_count + 1;
     return sizeof *plan + plan->copy_count * sizeof(weft__column_copy) +
+           step_count * sizeof(weft__step) +
            (plan->added_count + plan->dropped_count + 2 * plan->kept_count + plan->new_type_count) *
                sizeof(uint32_t);
 }
@@ -50,10 +52,13 @@ static size_t plan_bytes(const weft__plan *plan)
 static void plan_fill(weft__plan *plan)
 {
     weft__column_copy *copies = (weft__column_copy *)(void *)(plan + 1);
-    uint32_t *added = (uint32_t *)(void *)(copies + plan->copy_count);
+    weft__step *steps = (weft__step *)(void *)(copies + plan->copy_count);
+    uint32_t step_count = plan->copy_count + plan->added_count + plan->dropped_count + 1;
+    uint32_t *added = (uint32_t *)(void *)(steps + step_count);
     uint32_t *dropped = added + plan->added_count, *kept = dropped + plan->dropped_count;
     uint32_t *new_types = kept + 2 * (size_t)plan->kept_count;
     plan->copies = copies;
+    plan->steps = steps;
     plan->added = added;
     plan->dropped = dropped;
     plan->kept = kept;
@@ -74,6 +79,48 @@ static void plan_fill(weft__plan *plan)
     }
 }
 
+static weft__step step_make(const weft__type *type, uint32_t from, uint32_t to)
+{
+    uint32_t bytes = type->value_bytes;
+    weft__step_kind kind = from == 0 ? WEFT__STEP_ZERO
+                           : to == 0 ? WEFT__STEP_DROP
+                                     : WEFT__STEP_MOVE;
+    if (kind == WEFT__STEP_ZERO && bytes == 4) kind = WEFT__STEP_ZERO4;
+    if (kind == WEFT__STEP_MOVE && bytes == 12) kind = WEFT__STEP_MOVE12;
+    return (weft__step){.kind = kind, .from = from, .to = to, .bytes = bytes};
+}
+
+/* After plan_fill: the steps of a plain move. */
+static void plan_steps(weft__plan *plan)
+{
+    weft__step *step = plan->steps;
+    const weft__type *const *from = plan->from->format->types, *const *to = plan->to->format->types;
+    for (uint32_t pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < plan->copy_count; i++)
+            if ((plan->copies[i].bytes != 12) == (pass != 0))
+                *step++ =
+                    step_make(from[plan->copies[i].from], plan->copies[i].from, plan->copies[i].to);
+    for (uint32_t i = 0; i < plan->added_count; i++)
+        *step++ = step_make(to[plan->added[i]], 0, plan->added[i]);
+    for (uint32_t i = 0; i < plan->dropped_count; i++)
+        *step++ = step_make(from[plan->dropped[i]], plan->dropped[i], 0);
+    *step = (weft__step){.kind = WEFT__STEP_END};
+}
+
+/* After plan_fill. */
+static bool plan_is_plain(const weft__plan *plan)
+{
+    const weft__archetype *from = plan->from, *to = plan->to;
+    uint32_t special = from->enableable_count | from->shared_count | to->shared_count |
+                       (to->flags & (uint32_t)WEFT__IS_RESIDUE);
+    if (special != 0 || from == to) return false;
+    for (uint32_t i = 0; i < plan->added_count; i++)
+        if (to->format->types[plan->added[i]]->needs_construct) return false;
+    for (uint32_t i = 0; i < plan->dropped_count; i++)
+        if (from->format->types[plan->dropped[i]]->needs_destruct) return false;
+    return true;
+}
+
 static weft__plan *plan_make(weft_world *world, weft__archetype *from, weft__archetype *to)
 {
     weft__plan counted = {.from = from, .to = to, .is_in_place = from->format == to->format};
@@ -86,6 +133,8 @@ static weft__plan *plan_make(weft_world *world, weft__archetype *from, weft__arc
     }
     *plan = counted;
     plan_fill(plan);
+    plan_steps(plan);
+    plan->is_plain = plan_is_plain(plan);
     plan->next = from->plans;
     from->plans = plan;
     return plan;
@@ -104,16 +153,22 @@ const weft__plan *weft__plan_obtain(weft_world *world, weft__archetype *from, we
     return plan_make(world, from, to);
 }
 
-static weft__edge *edge_slot(const weft__archetype *archetype, uint32_t key)
+/* 0: no table yet, `edges` is the free edge in the archetype. */
+static uint32_t edge_capacity(const weft__archetype *archetype)
 {
-    uint32_t mask = archetype->edge_capacity - 1, i = key & mask;
+    return archetype->edges == &archetype->first_edge ? 0 : archetype->edge_mask + 1;
+}
+
+static weft__edge *edge_slot(const weft__archetype *archetype, uint64_t key)
+{
+    uint32_t mask = archetype->edge_mask, i = (uint32_t)key & mask;
     while (archetype->edges[i].key != 0 && archetype->edges[i].key != key) i = (i + 1) & mask;
     return &archetype->edges[i];
 }
 
 static bool edges_grow(weft_world *world, weft__archetype *archetype)
 {
-    uint32_t old_capacity = archetype->edge_capacity;
+    uint32_t old_capacity = edge_capacity(archetype);
     if (2 * (archetype->edge_count + 1) <= old_capacity) return true;
     uint32_t grown = old_capacity == 0 ? 4 : 2 * old_capacity;
     weft__edge *old = archetype->edges;
@@ -121,10 +176,11 @@ static bool edges_grow(weft_world *world, weft__archetype *archetype)
         weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown, sizeof *edges, 8);
     if (edges == NULL) return false;
     archetype->edges = edges;
-    archetype->edge_capacity = grown;
+    archetype->edge_mask = grown - 1;
     for (uint32_t i = 0; i < old_capacity; i++)
         if (old[i].key != 0) *edge_slot(archetype, old[i].key) = old[i];
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, old, old_capacity, sizeof *edges, 8);
+    if (old_capacity != 0)
+        weft__free(&world->memory, WEFT__MEMORY_METADATA, old, old_capacity, sizeof *edges, 8);
     return true;
 }
 
@@ -141,7 +197,7 @@ const weft__plan *weft__archetype_edge_make(weft_world *world, weft__archetype *
     if (to == NULL) return NULL;
     const weft__plan *plan = weft__plan_obtain(world, archetype, to);
     if (plan == NULL) return NULL;
-    uint32_t key = component << 1 | (is_remove ? 1u : 0u);
+    uint64_t key = (uint64_t)component << 1 | (is_remove ? 1 : 0);
     *edge_slot(archetype, key) = (weft__edge){.key = key, .plan = (weft__plan *)(uintptr_t)plan};
     archetype->edge_count++;
     return plan;
@@ -154,6 +210,7 @@ void weft__plans_fini(weft_world *world, weft__archetype *archetype)
         weft__free(&world->memory, WEFT__MEMORY_METADATA, plan, 1, plan_bytes(plan),
                    _Alignof(weft__plan));
     }
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, archetype->edges, archetype->edge_capacity,
-               sizeof *archetype->edges, 8);
+    if (edge_capacity(archetype) != 0)
+        weft__free(&world->memory, WEFT__MEMORY_METADATA, archetype->edges,
+                   edge_capacity(archetype), sizeof *archetype->edges, 8);
 }

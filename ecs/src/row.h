@@ -20,6 +20,14 @@ static inline void weft__value_copy(char *to, const char *from, size_t bytes)
         memcpy(to, from, bytes);
 }
 
+/* Copies a handle in one piece: two stores of four bytes would stall its next load. */
+static inline void weft__value_copy8(void *to, const void *from)
+{
+    uint64_t value;
+    memcpy(&value, from, 8);
+    memcpy(to, &value, 8);
+}
+
 /* Zeroes one value. */
 static inline void weft__value_zero(char *to, size_t bytes)
 {

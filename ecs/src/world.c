@@ -228,6 +228,17 @@ static void stats_memory(const weft_world *world, weft_world_stats *out)
     out->allocations = at_load_rlx(&memory->x_allocations); /* relaxed: a statistic */
 }
 
+static void stats_moves(const weft_world *world, weft_world_stats *out)
+{
+    out->bytes_moved = at_load_rlx(&world->x_bytes_moved); /* relaxed: a statistic */
+    out->rows_moved = at_load_rlx(&world->x_rows_moved);   /* relaxed: a statistic */
+    for (uint32_t i = 0; i < world->archetype_count; i++)
+        for (const weft__plan *plan = world->archetypes[i]->plans; plan; plan = plan->next) {
+            out->bytes_moved += plan->rows_moved * plan->copy_bytes;
+            out->rows_moved += plan->rows_moved;
+        }
+}
+
 void weft_world_stats_get(const weft_world *world, weft_world_stats *out)
 {
     if (out == NULL) return;
@@ -243,7 +254,6 @@ void weft_world_stats_get(const weft_world *world, weft_world_stats *out)
     out->megachunks_mapped = weft__units_mapped(&world->units);
     out->component_types = world->type_count;
     out->queries = world->queries->query_count;
-    out->bytes_moved = at_load_rlx(&world->x_bytes_moved); /* relaxed: a statistic */
-    out->rows_moved = at_load_rlx(&world->x_rows_moved);   /* relaxed: a statistic */
+    stats_moves(world, out);
     stats_memory(world, out);
 }

@@ -57,8 +57,9 @@ struct weft_world {
     uint32_t type_count;        /* ids 1..type_count */
     weft__type **types;         /* [id]; [0] is NULL */
     uint64_t structure_version; /* +1 on every change of a row count, chunk list or tuple */
-    uint64_t *nonempty;         /* bit per archetype id - 1: it has rows */
-    weft__chunk **chunk_table;  /* [chunk id]; [0] is NULL; NULL until the first chunk */
+    weft__quick quick;
+    uint64_t *nonempty;        /* bit per archetype id - 1: it has rows */
+    weft__chunk **chunk_table; /* [chunk id]; [0] is NULL; NULL until the first chunk */
 
     /* chunk 0: without columns and rows, never changed; entities without a place are there, so that
      * look-ups need no branch */

@@ -131,7 +131,7 @@ typedef struct weft_world_stats {
     uint64_t bytes_blobs; /* the world's blob store; mapped files are not counted */
 } weft_world_stats;
 
-/* Threads: owner. Cost: O(archetypes). */
+/* Threads: owner. Cost: O(archetypes and ways taken between them). */
 WEFT_API void weft_world_stats_get(const weft_world *world, weft_world_stats *out);
 
 /* Merges under-filled chunks and returns empty megachunks to the OS, moving at most `row_budget`
