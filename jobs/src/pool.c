@@ -27,18 +27,23 @@ static bool is_name_ok(const char *name)
     return name == NULL || (name[0] != '\0' && strlen(name) <= 10);
 }
 
+static uint32_t cpu_count(const weft_os *os)
+{
+    return os->cpu_count != NULL ? os->cpu_count(os->user) : weft__cpus_usable(); /* reads files */
+}
+
 /* Fills in defaults; false when a field is out of range. */
 static bool complete_desc(weft_job_pool_desc *desc)
 {
     const uint32_t most = UINT32_C(1) << 20;
-    if (desc->worker_count == 0) desc->worker_count = weft__cpus_usable(); /* reads files */
+    if (desc->os == NULL) desc->os = weft__os_default();
+    if (desc->worker_count == 0) desc->worker_count = cpu_count(desc->os);
     desc->job_capacity = or_default(desc->job_capacity, 4096);
     desc->child_capacity = or_default(desc->child_capacity, 4096);
     desc->edge_capacity = or_default(desc->edge_capacity, 4 * desc->job_capacity);
     desc->frame_spin_ns = or_default(desc->frame_spin_ns, FRAME_SPIN_NS);
     uint32_t half = desc->worker_count / 2;
     desc->background_workers = or_default(desc->background_workers, half > 1 ? half : 1);
-    if (desc->os == NULL) desc->os = weft__os_default();
     if (!is_name_ok(desc->thread_name)) return false;
     if (desc->thread_name == NULL) desc->thread_name = "weft-w";
     if (desc->trace_file[0] != '\0' && desc->trace_capacity == 0)
@@ -172,6 +177,9 @@ static weft_result init_pool(weft_job_pool *pool, const weft_job_pool_desc *desc
     for (uint32_t c = 0; c < WEFT_JOB_CLASS_COUNT; c++)
         at_init(&pool->x_injected[c], WEFT__JOB_NONE);
     weft__wake_init(&pool->wake, pool->os, pool->tokens, pool->worker_count);
+    /* Where everybody has a CPU, a worker that searches takes it from nobody. */
+    if (pool->worker_count > 2 && pool->worker_count <= cpu_count(pool->os))
+        pool->wake.search_limit = pool->worker_count - 1;
     pool->workers[0].thread = weft__thread_self();
     weft__os_wipe_on_fork(pool->alive, PAGE_BYTES);
     at_init(pool->alive, 1);
@@ -349,19 +357,21 @@ weft_job_pool *weft_job_context_pool(const weft_job_context *worker)
 void weft_job_frame_begin(weft_job_pool *pool)
 {
     if (pool == NULL || weft__pool_is_forked(pool)) return;
-    uint32_t used = at_xchg_ar(&pool->x_used, 0u); /* P5: hints from workers */
-    at_store_sc(&pool->x_in_frame, 1u);            /* P5 */
-    uint32_t wanted = bits_count(used);
-    for (uint32_t i = 1; i < pool->worker_count && wanted > 0; i++) {
-        if (weft__wake_one(&pool->wake, i)) weft__worker_count_wake(&pool->workers[0], i);
-        wanted--;
-    }
+    uint32_t used = bits_count(at_xchg_ar(&pool->x_used, 0u)); /* P5: hints from workers */
+    at_store_sc(&pool->x_in_frame, 1u);                        /* P5 */
+    /* A bit of x_used may stand for several workers of a large pool. */
+    uint32_t others = pool->worker_count - 1, wanted = used < 32 ? used : others;
+    uint32_t asleep = weft__wake_sleeper_count(&pool->wake);
+    if (asleep == 0 || wanted + asleep <= others) return;
+    at_store_rel(&pool->x_to_wake, wanted + asleep - others); /* P5 */
+    weft__worker_pass_on(&pool->workers[0]);
 }
 
 void weft_job_frame_end(weft_job_pool *pool)
 {
     if (pool == NULL) return;
     at_store_sc(&pool->x_in_frame, 0u); /* P5: spinners see it and sleep */
+    at_store_rel(&pool->x_to_wake, 0u); /* P5 */
     weft__trace_file_drain(pool);
 }
 

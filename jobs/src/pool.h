@@ -125,8 +125,9 @@ struct weft_job_pool {
     weft_a64 x_spin_ticks;       /* spin budget; set once, by create, while workers run */
     weft_a64 x_frame_spin_ticks; /* the same in a frame */
     weft_a32 x_in_frame;
-    weft_a32 x_used; /* workers that ran something since frame begin: a bit set, modulo 32 */
-    weft_a32 x_lent; /* host threads inside worker_run */
+    weft_a32 x_to_wake; /* sleepers that woken workers are still to wake for the frame */
+    weft_a32 x_used;    /* workers that ran something since frame begin: a bit set, modulo 32 */
+    weft_a32 x_lent;    /* host threads inside worker_run */
     weft_a64
         x_first_error; /* {1 | class of result:31 | code:32} of jobs without a handle; 0: none */
     weft_a64 x_lent_workers[WEFT__WAKE_WORDS]; /* which workers are lent */
@@ -142,6 +143,7 @@ struct weft_job_pool {
  *   P4  x_background up before a background job is taken -> down after it ended: never above the
  *       limit, except for the owner that drains
  *   P5  workers: or of x_used, found work -> frame begin: exchange of x_used; frame hints
+ *       (x_in_frame, x_to_wake: counted down by one CAS per wake-up, so never more than wanted)
  *   P6  lent thread: x_lent up before it touches the pool, down after its last touch but the futex
  *       wake -> destroy: acquire of x_lent == 0
  *   P7  calibration job: stamp (release) -> owner: acquire of the stamp */
@@ -198,6 +200,8 @@ typedef struct weft__spin {
 bool weft__worker_spin(weft_job_context *worker, weft__spin *spin);
 /* Sleeps until somebody sets the worker's token: for one awaited event, at any depth. */
 void weft__worker_await_token(weft_job_context *worker);
+/* Wakes up to two of the sleepers that the frame wants. */
+void weft__worker_pass_on(weft_job_context *worker);
 /* A wake-up was sent to `sleeper`; UINT32_MAX: to whoever slept. */
 void weft__worker_count_wake(weft_job_context *worker, uint32_t sleeper);
 /* After publishing work: wakes a sleeper unless somebody searches. */

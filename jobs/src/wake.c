@@ -12,6 +12,7 @@ void weft__wake_init(weft__wake *wake, const weft_os *os, weft__wake_token *toke
     *wake = (weft__wake){.os = os,
                          .tokens = tokens,
                          .worker_count = worker_count,
+                         .search_limit = (worker_count + 1) / 2,
                          .word_count = (worker_count + 63) / 64};
     for (uint32_t i = 0; i < worker_count; i++) at_init(&tokens[i].x_set, 0);
 }
@@ -19,7 +20,7 @@ void weft__wake_init(weft__wake *wake, const weft_os *os, weft__wake_token *toke
 bool weft__wake_begin_search(weft__wake *wake)
 {
     /* relaxed: the limit is a matter of economy; the count itself is exact */
-    if (2 * at_load_rlx(&wake->x_searching) >= wake->worker_count) return false;
+    if (at_load_rlx(&wake->x_searching) >= wake->search_limit) return false;
     at_add_sc(&wake->x_searching, 1u); /* W3 */
     return true;
 }
@@ -98,6 +99,24 @@ bool weft__wake_notify_slow(weft__wake *wake, uint32_t near)
         if (weft__wake_one(wake, sleeper)) return true;
         at_stall();
     }
+}
+
+bool weft__wake_next(weft__wake *wake, uint32_t near)
+{
+    for (;;) {
+        uint32_t sleeper = find_sleeper(wake, near % wake->worker_count);
+        if (sleeper == UINT32_MAX) return false;
+        if (weft__wake_one(wake, sleeper)) return true;
+        at_stall();
+    }
+}
+
+uint32_t weft__wake_sleeper_count(weft__wake *wake)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < wake->word_count; i++)
+        count += bits_count(at_load_sc(&wake->x_sleepers[i])); /* W2 */
+    return count;
 }
 
 void weft__wake_all(weft__wake *wake)

@@ -43,7 +43,8 @@ typedef struct weft__wake {
     const weft_os *os;
     weft__wake_token *tokens; /* [worker_count] */
     uint32_t worker_count;
-    uint32_t word_count; /* words of the bitmap in use */
+    uint32_t word_count;   /* words of the bitmap in use */
+    uint32_t search_limit; /* most workers that search at once; half of them after init */
     /* shared atomic; read on every publish, written when a worker sleeps or wakes */
     _Alignas(64) weft_a64 x_sleepers[WEFT__WAKE_WORDS];
     weft_a32 x_searching;
@@ -52,7 +53,7 @@ typedef struct weft__wake {
 void weft__wake_init(weft__wake *wake, const weft_os *os, weft__wake_token *tokens,
                      uint32_t worker_count);
 
-/* Counts the caller as searching, unless half of the workers search already; false then. */
+/* Counts the caller as searching, unless the limit is reached; false then. */
 bool weft__wake_begin_search(weft__wake *wake);
 /* Ends it; true when the caller was the last searcher: if it found work it looks for more and
  * notifies. */
@@ -68,6 +69,10 @@ bool weft__wake_sleep(weft__wake *wake, uint32_t worker, bool is_searching,
 bool weft__wake_notify_slow(weft__wake *wake, uint32_t near);
 /* Wakes this worker if it sleeps in weft__wake_sleep. */
 bool weft__wake_one(weft__wake *wake, uint32_t worker);
+/* Wakes one sleeper, at or after `near` if there is one; false when nobody sleeps. */
+bool weft__wake_next(weft__wake *wake, uint32_t near);
+/* A moment old. */
+uint32_t weft__wake_sleeper_count(weft__wake *wake);
 /* Wakes every sleeper (shutdown). */
 void weft__wake_all(weft__wake *wake);
 

@@ -215,6 +215,17 @@ void weft__worker_await_token(weft_job_context *worker)
     weft__note(worker, WEFT_JOB_EVENT_UNPARK, NULL, 0);
 }
 
+void weft__worker_pass_on(weft_job_context *worker)
+{
+    weft_job_pool *pool = worker->pool;
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t left = at_load_rlx(&pool->x_to_wake); /* relaxed: a hint; the CAS decides */
+        while (left != 0 && !at_cas_ar(&pool->x_to_wake, &left, left - 1)) at_stall(); /* P5 */
+        if (left == 0 || !weft__wake_next(&pool->wake, worker->index + 1)) return;
+        weft__worker_count_wake(worker, UINT32_MAX);
+    }
+}
+
 /* One call of weft__worker_serve. Owner: that call, on its stack. */
 typedef struct service {
     weft_job_context *worker;
@@ -244,10 +255,11 @@ void weft__worker_serve(weft_job_context *worker, weft__scope scope, bool (*is_o
         bool may_spin = worker->is_searching || scope != WEFT__SCOPE_WORKER;
         if (may_spin && weft__worker_spin(worker, &spin)) continue;
         note_park(worker);
-        weft__wake_sleep(&worker->pool->wake, worker->index, worker->is_searching,
-                         has_reason_to_stay, &self);
+        bool has_slept = weft__wake_sleep(&worker->pool->wake, worker->index, worker->is_searching,
+                                          has_reason_to_stay, &self);
         worker->is_searching = true;
         weft__note(worker, WEFT_JOB_EVENT_UNPARK, NULL, 0);
+        if (has_slept) weft__worker_pass_on(worker);
         spin = (weft__spin){0};
     }
     if (worker->next_job != WEFT__JOB_NONE) {

@@ -102,6 +102,13 @@ static uint64_t seam_clock_ns(void *user)
     return engine.clock_ns;
 }
 
+/* The same on every machine. */
+static uint32_t seam_cpu_count(void *user)
+{
+    (void)user;
+    return 1;
+}
+
 const weft_os *explore_os(void)
 {
     static weft_os os;
@@ -115,6 +122,7 @@ const weft_os *explore_os(void)
     os.futex_wait = seam_futex_wait;
     os.futex_wake = seam_futex_wake;
     os.clock_ns = seam_clock_ns;
+    os.cpu_count = seam_cpu_count;
     return &os;
 }
 

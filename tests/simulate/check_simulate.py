@@ -82,6 +82,18 @@ with tempfile.TemporaryDirectory() as folder:
     real, first = rows(path)
     check(first == rows(path)[1], "two runs of a recording differ")
     check(real[0]["frame_us"] > 0, "the recording has no cost")
+    # one worker needs what the recording took
+    subprocess.run([WEFT, "screen", "--hours", "1", "--workers", "1", "--out", folder], check=True,
+                   stdout=subprocess.DEVNULL, env={**os.environ, "WEFT_TRACE": path})
+    with open(path) as f:
+        marks = [line.split() for line in f if " frame " in line]
+    took = sum(int(m[2]) * (1 if m[0] == "end" else -1) for m in marks) / 1000
+    one, frames = run(path, "--json", "--workers", "1").stdout, len(marks) / 2
+    ratio = json.loads(one)["frame_us"] * frames / took
+    check(abs(ratio - 1) <= 0.05, f"one worker: simulated {ratio:.3f} of the recording")
+    # what the scheduler promises for machines with a core for every worker
+    many = json.loads(run("--artificial", "8192x5000", "--workers", "64", "--json").stdout)
+    check(many["utilisation"] >= 60 / 64, f"64 workers: {many}")
     # every way in which a recording can be broken
     good = recording([(3, 900)], 1)[0].splitlines()
     for line, bad in ((0, "weft-slices 2"), (2, "begin stage 0 0"), (3, "begin stage 5 99999"),

@@ -368,6 +368,13 @@ static uint64_t os_clock_ns(void *user)
     return *my_clock() / 1000;
 }
 
+/* A core for everybody. */
+static uint32_t os_cpu_count(void *user)
+{
+    (void)user;
+    return WORKERS_MAX;
+}
+
 const weft_os *sim_os(void)
 {
     static weft_os os;
@@ -377,6 +384,7 @@ const weft_os *sim_os(void)
     os.futex_wait = os_futex_wait;
     os.futex_wake = os_futex_wake;
     os.clock_ns = os_clock_ns;
+    os.cpu_count = os_cpu_count;
     return &os;
 }
 

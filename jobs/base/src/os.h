@@ -38,6 +38,8 @@ struct weft_os {
     /* Sleeps while *word == expected. May return early (spurious wake-up): callers loop. */
     void (*futex_wait)(void *user, weft_a32 *word, uint32_t expected);
     void (*futex_wake)(void *user, weft_a32 *word, uint32_t count);
+    /* CPUs this process may use; NULL: the affinity mask and the quota say. */
+    uint32_t (*cpu_count)(void *user);
     /* Monotonic nanoseconds. */
     uint64_t (*clock_ns)(void *user);
 };
