@@ -188,11 +188,25 @@ static bool fold_uniform(folding *f, const weft__fold_run *run)
     return true;
 }
 
+/* Switching a component that the row does not have at this point means nothing, whatever is added
+ * later. */
+static bool is_missed(const folding *f, const weft__fold_ref *ref)
+{
+    uint32_t state = f->states[ref->row];
+    if (ref->command->op != WEFT__COMMAND_ENABLE || state == STATE_DEAD) return false;
+    const weft__archetype *archetype = f->touched->states[state == STATE_NONE ? STATE_HOME : state];
+    return weft__archetype_find(archetype, ref->command->subject) == WEFT__NONE;
+}
+
 static bool fold_chained(folding *f, const weft__fold_run *run)
 {
     for (uint32_t i = run->first; i < run->first + run->count; i++) {
         const weft__fold_ref *ref = &f->fold->refs[i];
         bool was_dead = f->states[ref->row] == STATE_DEAD;
+        if (is_missed(f, ref)) {
+            f->touched->skipped++;
+            continue;
+        }
         if (!fold_row(f, ref->row, ref->command->op, ref->command->subject)) return false;
         if (!was_dead && ref->command->op >= WEFT__COMMAND_REMOVE) chain(f, ref->row, i);
     }

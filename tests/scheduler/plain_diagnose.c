@@ -180,6 +180,32 @@ PLAIN_TEST(recorders_refuse_what_cannot_be_right)
     end();
 }
 
+static uint64_t units_used(void)
+{
+    weft_world_stats stats;
+    weft_world_stats_get(world, &stats);
+    return stats.units_used;
+}
+
+PLAIN_TEST(what_a_recorder_holds_that_is_never_played_goes_back)
+{
+    begin();
+    weft_archetype archetype = weft_archetype_create(world, &a, 1);
+    uint64_t before = units_used();
+    weft_commands *commands;
+    weft_slice rows;
+    CHECK_OK(weft_commands_create(world, &commands));
+    for (uint32_t i = 0; i < 20; i++)
+        CHECK_OK(weft_commands_create_rows(commands, archetype, 300, &rows));
+    CHECK_OK(weft_commands_create_rows_unordered(commands, archetype, 10, &rows));
+    weft_entity id = rows.entities[3];
+    CHECK(units_used() > before);
+    weft_commands_destroy(commands);
+    CHECK_U64(units_used(), before);
+    CHECK(!weft_entity_is_alive(world, id));
+    end();
+}
+
 PLAIN_TEST(the_last_of_several_commands_on_an_entity_wins)
 {
     begin();
