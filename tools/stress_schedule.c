@@ -7,7 +7,9 @@
  * give the same layout hash after every step. Systems compute with integers only and from what
  * they declare, so the hash is the same for every compiler and optimisation level, too.
  *
- *   determinism  all ways, workers 1, 2, 3, 4, 8, 16 and 64
+ *   determinism  100 random legal orders on 1, 2, 3, 4, 8, 16 and 64 workers in turn, fused and not;
+ *                with WEFT_DEEP set in the environment every order on every number of workers, both
+ *                ways
  *   scheduler    the given workers against one worker, larger worlds
  *   playback     systems that do little but record commands
  */
@@ -19,10 +21,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DATA = 6, TAGS = 2, KINDS = DATA + TAGS + 3, SYSTEMS_MOST = 14, TERMS = 4 };
+enum { DATA = 6, TAGS = 2, KINDS = DATA + TAGS + 5, SYSTEMS_MOST = 14, TERMS = 4, LIST_INLINE = 2 };
 
-/* Component numbers: 0..5 data, 6..7 tags, then enableable, shared, link. */
-enum { TAG0 = DATA, ENABLEABLE = DATA + TAGS, SHARED, LINK };
+/* Component numbers: 0..5 data, 6..7 tags, then enableable, shared, link, buffer, cleanup. */
+enum { TAG0 = DATA, ENABLEABLE = DATA + TAGS, SHARED, LINK, LIST, CLEANUP };
 
 /* A component that refers to an entity. */
 typedef struct link {
@@ -42,6 +44,8 @@ typedef struct actor {
     weft_match match[TERMS];
     uint32_t term_count;
     uint32_t lookup; /* data component it looks up through links; KINDS: none */
+    bool writes_far; /* it writes what it looks up, too */
+    bool only_changed;
     uint32_t target; /* component that its commands are about */
     uint32_t op;     /* what it records, see record_row */
     uint32_t rarity; /* one row in so many records */
@@ -53,6 +57,7 @@ struct stage_world {
     weft_world *world;
     weft_component kinds[KINDS];
     weft_archetype spawned;
+    weft_query wide; /* of commands that concern a whole query */
     actor actors[SYSTEMS_MOST];
     uint32_t actor_count;
 };
@@ -76,6 +81,36 @@ static uint32_t words_of(uint32_t kind)
     return kind < DATA ? 1 + kind % 4 : 1;
 }
 
+/* What it sees of an entity that a link leads to; it may leave something there. */
+static uint64_t follow(const actor *a, const weft_slice *s, weft_entity other, uint64_t seen)
+{
+    seen = mix(seen, handle_bits(other));
+    if (a->lookup == KINDS || other.version == 0) return seen;
+    const weft_component component = a->owner->kinds[a->lookup];
+    if (a->writes_far) {
+        uint32_t *value = weft_slice_get_write(s, other, component);
+        if (value != NULL) *value = (uint32_t)(seen = mix(seen, *value));
+    } else {
+        const uint32_t *value = weft_slice_get(s, other, component);
+        if (value != NULL) seen = mix(seen, *value);
+    }
+    return seen;
+}
+
+/* Elements of a buffer; a row of the column is a header and the elements that lie inline. */
+static uint64_t read_list(const char *column, uint32_t row, uint64_t seen)
+{
+    const size_t stride = sizeof(weft_buffer) + LIST_INLINE * sizeof(uint32_t);
+    weft_buffer list;
+    memcpy(&list, column + row * stride, sizeof list);
+    const char *items = list.heap != NULL ? list.heap : column + row * stride + sizeof list;
+    for (uint32_t i = 0, item; i < list.count; i++) {
+        memcpy(&item, items + i * sizeof item, sizeof item);
+        seen = mix(seen, item);
+    }
+    return seen;
+}
+
 static uint64_t read_terms(const actor *a, const weft_slice *s, uint32_t row)
 {
     uint64_t seen = a->seed;
@@ -90,11 +125,9 @@ static uint64_t read_terms(const actor *a, const weft_slice *s, uint32_t row)
         } else if (kind == LINK) {
             const link *links = weft_slice_read(s, t);
             seen = mix(seen, links[row].value);
-            uint64_t other = handle_bits(links[row].other);
-            seen = mix(seen, other);
-            if (a->lookup == KINDS || other == 0) continue;
-            const uint32_t *value = weft_slice_get(s, links[row].other, a->owner->kinds[a->lookup]);
-            if (value != NULL) seen = mix(seen, *value);
+            seen = follow(a, s, links[row].other, seen);
+        } else if (kind == LIST) {
+            seen = read_list(weft_slice_read(s, t), row, seen);
         }
     }
     return seen;
@@ -149,8 +182,8 @@ static void record_change(const actor *a, weft_commands *commands, weft_entity s
     if (a->target == SHARED) {
         values[0] %= 4;
         weft_commands_set_shared(commands, self, target, values);
-    } else if (a->target == LINK) {
-        weft_commands_add(commands, self, target);
+    } else if (a->target == LIST) {
+        weft_commands_append(commands, self, target, values, 1 + (uint32_t)(seen % 4));
     } else if (a->target == ENABLEABLE) {
         weft_commands_add(commands, self, target);
         weft_commands_enable(commands, self, target, seen % 2 == 0);
@@ -159,6 +192,17 @@ static void record_change(const actor *a, weft_commands *commands, weft_entity s
     } else {
         weft_commands_add(commands, self, target);
     }
+}
+
+static void record_wide(const actor *a, weft_commands *commands, uint64_t seen)
+{
+    const stage_world *w = a->owner;
+    if (seen % 3 == 0)
+        weft_commands_query_remove(commands, w->wide, w->kinds[a->target]);
+    else if (seen % 31 == 1)
+        weft_commands_query_destroy(commands, w->wide);
+    else
+        weft_commands_query_add(commands, w->wide, w->kinds[a->target]);
 }
 
 static void record_row(const actor *a, const weft_slice *s, weft_entity self, uint64_t seen)
@@ -187,6 +231,9 @@ static void record_row(const actor *a, const weft_slice *s, weft_entity self, ui
         break;
     case 7:
         weft_commands_instantiate(commands, self);
+        break;
+    case 8:
+        record_wide(a, commands, seen);
         break;
     default:
         break;
@@ -221,7 +268,7 @@ static void draw_terms(actor *a, uint64_t *random)
         }
         a->kinds[t] = kind;
         uint64_t roll = weft_stress_random(random) % 8;
-        bool has_value = kind < DATA || kind == LINK;
+        bool has_value = kind < DATA || kind == LINK || kind == LIST;
         a->match[t] = WEFT_ALL;
         a->access[t] = has_value ? WEFT_READ : WEFT_NO_ACCESS;
         if (t > 0 && roll == 0) {
@@ -244,18 +291,25 @@ static actor draw_actor(stage_world *w, uint64_t *random, bool is_recorder)
                                      WEFT_SYSTEM_NOT_FUSED,
                                      WEFT_SYSTEM_SINGLE,
                                      WEFT_SYSTEM_WHOLE_CHUNKS,
-                                     WEFT_SYSTEM_MAIN_THREAD};
+                                     WEFT_SYSTEM_MAIN_THREAD,
+                                     WEFT_SYSTEM_EXCLUSIVE,
+                                     WEFT_SYSTEM_BACKGROUND};
     actor a = {.owner = w, .seed = weft_stress_random(random), .lookup = KINDS};
     draw_terms(&a, random);
-    a.flags = flags[weft_stress_random(random) % 8];
+    a.flags = flags[weft_stress_random(random) % (sizeof flags / sizeof flags[0])];
     a.target = (uint32_t)(weft_stress_random(random) % KINDS);
     a.rarity = 3 + (uint32_t)(weft_stress_random(random) % 40);
     bool records = is_recorder || weft_stress_random(random) % 2 == 0;
-    a.op = records ? 1 + (uint32_t)(weft_stress_random(random) % 7) : 0;
+    a.op = records ? 1 + (uint32_t)(weft_stress_random(random) % 8) : 0;
     if (a.op == 3 || a.op == 4 || a.op == 5 || a.op == 7) a.rarity += 15;
+    if (a.op == 8) a.rarity = 150;
+    a.only_changed = weft_stress_random(random) % 5 == 0;
     for (uint32_t t = 0; t < a.term_count; t++)
         if (a.kinds[t] == LINK && a.access[t] == WEFT_READ && weft_stress_random(random) % 2 == 0)
             a.lookup = (uint32_t)(weft_stress_random(random) % DATA);
+    /* two slices may follow links to the same entity: only one after the other */
+    a.writes_far =
+        (a.flags & (WEFT_SYSTEM_SINGLE | WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0;
     return a;
 }
 
@@ -271,10 +325,12 @@ static bool add_actor(stage_world *w, uint32_t number)
     actor *a = &w->actors[number];
     char name[24];
     snprintf(name, sizeof name, "actor%u", number);
-    weft_system_desc desc = {.name = name, .run = act, .user = a, .flags = a->flags};
+    weft_system_desc desc = {
+        .name = name, .run = act, .user = a, .flags = a->flags, .only_changed = a->only_changed};
     for (uint32_t t = 0; t < a->term_count; t++)
         desc.query.terms[t] = (weft_term){w->kinds[a->kinds[t]], a->access[t], a->match[t], 0};
-    if (a->lookup != KINDS) desc.lookups[0] = (weft_lookup){w->kinds[a->lookup], WEFT_READ};
+    weft_access far = a->writes_far ? WEFT_WRITE : WEFT_READ;
+    if (a->lookup != KINDS) desc.lookups[0] = (weft_lookup){w->kinds[a->lookup], far};
     if (a->op == 1 || a->op == 2) {
         desc.effects = a->op == 1 ? WEFT_RECORDS_ADD : WEFT_RECORDS_REMOVE;
         desc.records[0] = w->kinds[a->target];
@@ -297,6 +353,9 @@ static bool make_kinds(stage_world *w)
         if (i >= TAG0 && i < ENABLEABLE) desc.size = 0;
         if (i == ENABLEABLE) desc.flags = WEFT_ENABLEABLE;
         if (i == SHARED) desc.flags = WEFT_SHARED;
+        if (i == LIST) desc.flags = WEFT_BUFFER;
+        if (i == LIST) desc.buffer_capacity = LIST_INLINE;
+        if (i == CLEANUP) desc.flags = WEFT_CLEANUP;
         if (i == LINK) desc.size = sizeof(link);
         if (i == LINK) desc.alignment = 8;
         if (i == LINK) desc.fields = fields;
@@ -305,7 +364,10 @@ static bool make_kinds(stage_world *w)
         if (w->kinds[i].id == 0) return false;
     }
     w->spawned = weft_archetype_create(w->world, (weft_component[]){w->kinds[0], w->kinds[4]}, 2);
-    return w->spawned.id != 0;
+    w->wide = weft_query_create(
+        w->world, &(weft_query_desc){.terms = {{w->kinds[2], WEFT_NO_ACCESS, WEFT_ALL, 0},
+                                               {w->kinds[3], WEFT_NO_ACCESS, WEFT_NONE, 0}}});
+    return w->spawned.id != 0 && w->wide.id != 0;
 }
 
 /* Groups of entities with random sets of components; some exceed a slice, some do not. */
@@ -360,7 +422,9 @@ static stage_world *world_begin(const recipe *r, uint32_t workers,
 
 /* ---- rounds ---- */
 
-enum { STEPS = 4 };
+enum { STEPS = 4, SHUFFLES = 100, POOLS = 7 };
+
+static const uint32_t pool_workers[POOLS] = {1, 2, 3, 4, 8, 16, 64};
 
 /* One way of execution; hashes after every step. */
 static bool run_way(weft_stress *stress, const recipe *r, uint32_t workers,
@@ -405,25 +469,32 @@ static void compare(weft_stress *stress, const recipe *r, uint32_t workers,
 
 static const weft_schedule_options serial = {.without_parallel = true};
 
+/* The registered order (shuffle_seed 0), or a random legal one: on one number of workers and one
+ * way of fusion, or on all of them both ways. */
+static void compare_order(weft_stress *stress, const recipe *r, uint64_t shuffle_seed,
+                          uint32_t ways, const uint64_t expected[STEPS])
+{
+    for (uint32_t way = 0; way < 2 * POOLS; way++)
+        if ((ways & 1u << way) != 0)
+            compare(stress, r, pool_workers[way % POOLS],
+                    &(weft_schedule_options){.shuffle_seed = shuffle_seed,
+                                             .without_fusion = way >= POOLS,
+                                             .always_parallel = true},
+                    expected);
+}
+
 static uint64_t determinism_round(weft_stress *stress, void *state)
 {
     (void)state;
-    static const uint32_t workers[] = {1, 2, 3, 4, 8, 16, 64};
+    const uint32_t all = (1u << 2 * POOLS) - 1;
+    const bool is_deep = getenv("WEFT_DEEP") != NULL;
     recipe r = {stress->seed, 150, false};
     uint64_t expected[STEPS], random = stress->seed;
     if (!run_way(stress, &r, 1, &serial, expected)) return 0;
-    for (uint32_t i = 0; i < sizeof workers / sizeof workers[0]; i++)
-        for (uint32_t without_fusion = 0; without_fusion < 2; without_fusion++)
-            compare(stress, &r, workers[i],
-                    &(weft_schedule_options){.without_fusion = without_fusion != 0,
-                                             .always_parallel = true},
-                    expected);
-    for (uint32_t i = 0; i < 25; i++)
-        compare(stress, &r, 1 + i % 3,
-                &(weft_schedule_options){.shuffle_seed = weft_stress_random(&random) | 1,
-                                         .without_fusion = i % 4 == 3,
-                                         .always_parallel = true},
-                expected);
+    compare_order(stress, &r, 0, all, expected);
+    for (uint32_t i = 0; i < SHUFFLES; i++)
+        compare_order(stress, &r, weft_stress_random(&random) | 1,
+                      is_deep ? all : 1u << i % (2 * POOLS), expected);
     return expected[STEPS - 1];
 }
 
@@ -450,8 +521,8 @@ static uint64_t playback_round(weft_stress *stress, void *state)
 }
 
 const weft_stress_scenario weft_stress_scenarios_schedule[] = {
-    {"determinism", "random systems: one result for workers 1..64, fusion, shuffled orders", NULL,
-     determinism_round, NULL, 8},
+    {"determinism", "random systems: one result for workers 1..64, fusion, 100 shuffled orders",
+     NULL, determinism_round, NULL, 8},
     {"scheduler", "random systems over larger worlds: parallel against serial", NULL,
      scheduler_round, NULL, 8},
     {"playback", "random systems that record commands: parallel against serial", NULL,
