@@ -1,17 +1,22 @@
 """run_bugs.py SOURCE_DIR BUILD_DIR CATALOGUE.bugs ... [--only NAME]: seeds bugs and demands that the
-explorer catches each by the scenario named in the catalogue.
+check named in the catalogue catches each.
 
-Every entry is applied to a copy of the sources; what depends on the changed file is compiled again
-with hooked atomics and linked with the explorer's other objects; the scenario must fail. An entry
-whose old text is not found exactly once is stale and fails loudly. Two at a time.
+Every entry is applied to a copy of the sources; what depends on the changed file is compiled again.
+`caught PROGRAM SCENARIO`: with hooked atomics, linked with the explorer's other objects; the scenario
+must fail. `caught test FILE`: as the build compiles it, linked with the objects of that test
+(tests/<layer>/test_*.c or plain_*.c); the test must fail or die. An entry whose old text is not found
+exactly once is stale and fails loudly. Two at a time.
 """
 import concurrent.futures
+import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 LIMIT_SECONDS = 240  # only ends what hangs; a hang is not a catch
@@ -54,7 +59,14 @@ class Tree:
     """Where things are."""
 
     def __init__(self, source, build):
-        self.source, self.build = source, os.path.join(build, "tests", "explore")
+        self.source, self.top, self.build = source, build, os.path.join(build, "tests", "explore")
+        self.commands, self.unchanged, self.lock = {}, {}, threading.Lock()
+        path = os.path.join(build, "compile_commands.json")
+        if os.path.exists(path):
+            with open(path) as file:
+                for entry in json.load(file):
+                    if "/explore_" not in entry["command"] and "criterion_" not in entry["command"]:
+                        self.commands.setdefault(entry["file"], entry["command"])
 
     def program(self, name):
         with open(os.path.join(self.build, "explore_%s.txt" % name)) as file:
@@ -93,59 +105,127 @@ def users_of(header, sources, source_dir):
     return [s for s in sources if sees(s)]
 
 
-def check(tree, entry):
-    start = time.time()
+def seeded_text(tree, entry):
+    """The text of the file with the bug in it; None and a reason when the entry is stale."""
     with open(os.path.join(tree.source, entry["file"])) as file:
         text = file.read()
     for old, new in entry["hunks"]:
         found = pattern(old).findall(text)
         if len(found) != 1:
-            return False, "stale: occurs %d times in %s: %s" % (len(found), entry["file"], old[0])
+            return None, "stale: occurs %d times in %s: %s" % (len(found), entry["file"], old[0])
         text = pattern(old).sub(lambda _: "\n".join(new), text)
-    program, scenario = entry["caught"].split()
+    return text, ""
+
+
+def copy_sources(tree, entry, text, copy):
+    for layer in LAYERS:
+        for part in ("src", "include"):
+            shutil.copytree(os.path.join(tree.source, layer, part), os.path.join(copy, layer, part))
+    with open(os.path.join(copy, entry["file"]), "w") as file:
+        file.write(text)
+
+
+def changed_sources(tree, entry, sources):
+    if entry["file"].endswith(".h"):
+        return users_of(entry["file"], sources, tree.source)
+    return [os.path.join(tree.source, entry["file"])]
+
+
+def run(command, limit=LIMIT_SECONDS):
+    return subprocess.run(command, capture_output=True, text=True, timeout=limit)
+
+
+def build_explorer(tree, entry, copy, program):
+    """Returns the program and an error text."""
     sources, defines = tree.program(program)
-    with tempfile.TemporaryDirectory() as copy:
+    changed = changed_sources(tree, entry, sources)
+    includes = ["-I" + os.path.join(copy, l, p) for l in LAYERS for p in ("src", "include")]
+    objects = []
+    for number, source in enumerate(sources):
+        if source not in changed:
+            objects.append(tree.object_of(program, source))
+            continue
+        path = os.path.join(copy, os.path.relpath(source, tree.source))
+        if not os.path.exists(path):
+            path = source
+        objects.append(os.path.join(copy, "%d.o" % number))
+        out = run(["cc", *FLAGS, *defines, *includes, "-I" + os.path.join(tree.source, "tests/explore"),
+                   "-c", path, "-o", objects[-1]])
+        if out.returncode != 0:
+            return None, "does not compile: " + out.stderr[:500]
+    binary = os.path.join(copy, "program")
+    out = run(["cc", "-o", binary, *objects, os.path.join(tree.build, "libweft_explore.a"),
+               os.path.join(tree.build, "libweft_explore_base.a"), "-lpthread"])
+    return (binary, "") if out.returncode == 0 else (None, "does not link: " + out.stderr[:500])
+
+
+def build_test(tree, entry, copy, test):
+    """The same for a test: compile commands of the build, with the copy's folders in them."""
+    sources = [s for s in tree.commands if os.path.relpath(s, tree.source).startswith(tuple(LAYERS))]
+    sources.append(os.path.join(tree.source, test))
+    objects = []
+    for number, source in enumerate(changed_sources(tree, entry, sources)):
+        command = tree.commands[source]
         for layer in LAYERS:
             for part in ("src", "include"):
-                shutil.copytree(os.path.join(tree.source, layer, part),
-                                os.path.join(copy, layer, part))
-        with open(os.path.join(copy, entry["file"]), "w") as file:
-            file.write(text)
-        if entry["file"].endswith(".h"):
-            changed = users_of(entry["file"], sources, tree.source)
-        else:
-            changed = [os.path.join(tree.source, entry["file"])]
-        includes = ["-I" + os.path.join(copy, l, p) for l in LAYERS for p in ("src", "include")]
-        objects = []
-        for number, source in enumerate(sources):
-            if source not in changed:
-                objects.append(tree.object_of(program, source))
-                continue
-            inside = os.path.relpath(source, tree.source)
-            path = os.path.join(copy, inside)
-            if not os.path.exists(path):
-                path = source
-            objects.append(os.path.join(copy, "%d.o" % number))
-            out = subprocess.run(
-                ["cc", *FLAGS, *defines, *includes, "-I" + os.path.join(tree.source, "tests/explore"),
-                 "-c", path, "-o", objects[-1]], capture_output=True, text=True)
-            if out.returncode != 0:
-                return False, "does not compile: " + out.stderr[:500]
-        binary = os.path.join(copy, "program")
-        out = subprocess.run(["cc", "-o", binary, *objects, os.path.join(tree.build, "libweft_explore.a"),
-                              os.path.join(tree.build, "libweft_explore_base.a"), "-lpthread"],
-                             capture_output=True, text=True)
+                inside = os.path.join(layer, part)
+                command = re.sub(re.escape(os.path.join(tree.source, inside)) + r"(?=[/ ])",
+                                 os.path.join(copy, inside), command)
+        words = shlex.split(command)
+        objects.append(os.path.join(copy, "%d.o" % number))
+        words[words.index("-o") + 1] = objects[-1]
+        out = run([w for w in words if w != "-Werror"])
         if out.returncode != 0:
-            return False, "does not link: " + out.stderr[:500]
+            return None, "does not compile: " + out.stderr[:500]
+    name = os.path.splitext(os.path.basename(test))[0]
+    own = os.path.join(tree.top, "tests", "CMakeFiles", name + ".dir")
+    for folder, _, files in os.walk(own):
+        objects += [os.path.join(folder, f) for f in files if f.endswith(".o")]
+    libraries = [os.path.join(tree.top, p) for p in ("tests/libweft_test_support.a", "libweft_testable.a")]
+    binary = os.path.join(copy, "program")
+    criterion = ["-lcriterion"] if name.startswith("test_") else []
+    out = run(["cc", "-o", binary, *objects, *libraries, *criterion, "-lm", "-lpthread"])
+    return (binary, "") if out.returncode == 0 else (None, "does not link: " + out.stderr[:500])
+
+
+def passes_unchanged(tree, test):
+    """Whether the test that the build made, without a bug, passes: asked once for each."""
+    with tree.lock:
+        if test not in tree.unchanged:
+            program = os.path.join(tree.top, os.path.splitext(test)[0])
+            tree.unchanged[test] = os.path.exists(program) and run([program]).returncode == 0
+    return tree.unchanged[test]
+
+
+def check(tree, entry):
+    start = time.time()
+    text, reason = seeded_text(tree, entry)
+    if text is None:
+        return False, reason
+    program, wanted = entry["caught"].split()
+    is_test = program == "test"
+    if is_test and not passes_unchanged(tree, wanted):
+        return False, "%s is not built, or fails without the bug" % wanted
+    with tempfile.TemporaryDirectory() as copy:
+        copy_sources(tree, entry, text, copy)
+        binary, reason = (build_test(tree, entry, copy, wanted) if is_test
+                          else build_explorer(tree, entry, copy, program))
+        if binary is None:
+            return False, reason
         try:
-            out = subprocess.run([binary, "--brief", "--first", scenario], capture_output=True,
-                                 text=True, timeout=LIMIT_SECONDS)
+            out = run([binary] if is_test else [binary, "--brief", "--first", wanted])
         except subprocess.TimeoutExpired:
             return False, "hangs without a failure"
-    failure = re.search(r"^FAILED %s: (.*)$" % scenario, out.stdout, re.M)
-    if out.returncode == 0 or not failure:
-        return False, "NOT CAUGHT by %s" % scenario
-    return True, "%5.2f s  %s: %s" % (time.time() - start, scenario, failure.group(1)[:90])
+    if is_test:
+        failure = out.returncode != 0
+        note = next((line for line in (out.stderr + out.stdout).splitlines() if ".c:" in line),
+                    "ends with status %d" % out.returncode)
+    else:
+        failure = out.returncode != 0 and re.search(r"^FAILED %s: (.*)$" % wanted, out.stdout, re.M)
+        note = failure and failure.group(1)
+    if not failure:
+        return False, "NOT CAUGHT by %s" % wanted
+    return True, "%5.2f s  %s: %s" % (time.time() - start, wanted, note[:90])
 
 
 def main():

@@ -5,8 +5,8 @@
  * entities makes many parts.
  *
  *   frame_births   rows made in jobs, deferred entities with references and values, deaths
- *   frame_changes  additions and removals of the same components, enable bits, a look-up in a
- *                  later stage
+ *   frame_changes  a look-up between two writers, in a stage of its own; additions and removals of
+ *                  the same component, enable bits
  *   frame_deaths   additions and deaths only: folding without an order within a row
  *   frame_fused    three conflicting row systems in one stage, the last of which records
  *
@@ -107,6 +107,13 @@ static void add_mark(weft_slice *s, void *user)
         weft_commands_add(weft_slice_commands(s), entities[i], f.mark);
 }
 
+static void scale(weft_slice *s, void *user)
+{
+    (void)user;
+    uint32_t *values = weft_slice_write(s, 0);
+    for (uint32_t i = 0; i < s->count; i++) values[i] = mix(values[i], 11);
+}
+
 /* Adds what it reads of the entity that its link refers to. */
 static void follow(weft_slice *s, void *user)
 {
@@ -157,20 +164,15 @@ static void add_births(void)
 
 static void add_changes(void)
 {
-    add(&(weft_system_desc){.name = "toggle",
-                            .run = toggle,
-                            .effects = WEFT_RECORDS_ANY,
-                            .query.terms = {{f.value, WEFT_WRITE, WEFT_ALL, 0}}});
+    const weft_term value = {f.value, WEFT_WRITE, WEFT_ALL, 0};
+    add(&(weft_system_desc){.name = "scale", .run = scale, .query.terms = {value}});
     add(&(weft_system_desc){
         .name = "follow",
         .run = follow,
         .lookups = {{f.value, WEFT_READ}},
         .query.terms = {{f.speed, WEFT_WRITE, WEFT_ALL, 0}, {f.link, WEFT_READ, WEFT_ALL, 0}}});
-    add(&(weft_system_desc){.name = "mark",
-                            .run = add_mark,
-                            .effects = WEFT_RECORDS_ADD,
-                            .records = {f.mark},
-                            .query.terms = {{f.speed, WEFT_READ, WEFT_ALL, 0}}});
+    add(&(weft_system_desc){
+        .name = "toggle", .run = toggle, .effects = WEFT_RECORDS_ANY, .query.terms = {value}});
 }
 
 static void add_deaths(void)

@@ -133,6 +133,57 @@ PLAIN_TEST(snapshots_of_several_moments_and_futures_do_not_mix)
     CHECK_OK(weft_world_destroy(f.world));
 }
 
+PLAIN_TEST(a_change_far_from_the_first_slice_is_not_shared)
+{
+    enum { COUNT = 20000 };
+    static weft_entity all[COUNT];
+    fixture f = begin(COUNT);
+    weft_snapshot *first, *second;
+    weft_query query =
+        weft_query_create(f.world, &(weft_query_desc){.terms = {{f.value, WEFT_READ, 0, 0}}});
+    CHECK(weft_query_entities(f.world, query, all, COUNT) == COUNT);
+    CHECK_OK(weft_snapshot_take(f.world, NULL, &first));
+    for (uint32_t i = COUNT / 2; i < COUNT; i += 700)
+        CHECK_OK(weft_entity_set(f.world, all[i], f.value, &(uint64_t){i}, 8));
+    uint64_t changed = state(&f);
+    CHECK_OK(weft_snapshot_take(f.world, first, &second));
+    CHECK_OK(weft_snapshot_restore(f.world, first));
+    CHECK_U64(*(const uint64_t *)weft_entity_get(f.world, all[COUNT / 2], f.value), 0);
+    CHECK_OK(weft_snapshot_restore(f.world, second));
+    CHECK_U64(state(&f), changed);
+    weft_snapshot_destroy(first);
+    weft_snapshot_destroy(second);
+    CHECK_OK(weft_world_destroy(f.world));
+}
+
+PLAIN_TEST(as_many_rows_but_other_entities_are_not_shared)
+{
+    fixture f = begin(1000);
+    weft_snapshot *first, *second;
+    weft_entity some[2], fresh;
+    weft_query query =
+        weft_query_create(f.world, &(weft_query_desc){.terms = {{f.value, WEFT_READ, 0, 0}}});
+    CHECK(weft_query_entities(f.world, query, some, 2) == 1000);
+    CHECK_OK(weft_snapshot_take(f.world, NULL, &first));
+    uint64_t before = state(&f);
+    CHECK_OK(weft_entity_destroy(f.world, some[1]));
+    fresh = weft_entity_create(f.world, f.spawned);
+    uint64_t after = state(&f);
+    CHECK(after != before);
+    CHECK_OK(weft_snapshot_take(f.world, first, &second));
+    for (uint32_t round = 0; round < 2; round++) {
+        CHECK_OK(weft_snapshot_restore(f.world, first));
+        CHECK_U64(state(&f), before);
+        CHECK(weft_entity_is_alive(f.world, some[1]) && !weft_entity_is_alive(f.world, fresh));
+        CHECK_OK(weft_snapshot_restore(f.world, second));
+        CHECK_U64(state(&f), after);
+        CHECK(!weft_entity_is_alive(f.world, some[1]) && weft_entity_is_alive(f.world, fresh));
+    }
+    weft_snapshot_destroy(first);
+    weft_snapshot_destroy(second);
+    CHECK_OK(weft_world_destroy(f.world));
+}
+
 PLAIN_TEST(only_changed_slices_are_copied)
 {
     fixture f = begin(100000);
