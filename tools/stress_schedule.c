@@ -7,9 +7,9 @@
  * give the same layout hash after every step. Systems compute with integers only and from what
  * they declare, so the hash is the same for every compiler and optimisation level, too.
  *
- *   determinism  100 random legal orders on 1, 2, 3, 4, 8, 16 and 64 workers in turn, fused and not;
- *                with WEFT_DEEP set in the environment every order on every number of workers, both
- *                ways
+ *   determinism  100 random legal orders on 1, 2, 3, 4, 8, 16 and 64 workers in turn, fused and
+ *                not; with WEFT_DEEP in the environment every order on every number of workers,
+ *                both ways
  *   scheduler    the given workers against one worker, larger worlds
  *   playback     systems that do little but record commands
  */
