@@ -37,6 +37,10 @@ static void census_type(const weft_world *world, census *c, const weft__type *ty
     if (type->id == world->prefab.id) c->flags |= WEFT__IS_PREFAB;
     if (type->id == world->disabled.id) c->flags |= WEFT__IS_DISABLED;
     if (type->id == world->linked_group.id) c->flags |= WEFT__HAS_LINKED_GROUP;
+    uint32_t special = WEFT__HAS_CLEANUP | WEFT__IS_RESIDUE | WEFT__HAS_LINKED_GROUP |
+                       WEFT__NEEDS_CONSTRUCT | WEFT__NEEDS_DESTRUCT;
+    if ((c->flags & special) != 0 || (type->desc.flags & (WEFT_ENABLEABLE | WEFT_SHARED)) != 0)
+        c->flags |= WEFT__IS_SPECIAL;
 }
 
 static census census_take(const weft_world *world, const uint32_t *components, uint32_t count)

@@ -34,6 +34,9 @@ enum {
     WEFT__NEEDS_DESTRUCT = 1 << 5,   /* some column needs_destruct */
     WEFT__NEEDS_CONSTRUCT = 1 << 6,
     WEFT__HAS_ENTITY_FIELDS = 1 << 7,
+    WEFT__IS_SPECIAL =
+        1 << 8, /* a row's birth or death is more than bytes: one of cleanup, residue,
+                                  linked group, construct, destruct, enableable, shared */
 };
 
 /* What one column copy of a move needs. */

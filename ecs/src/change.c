@@ -155,27 +155,6 @@ static __attribute__((noinline)) void versions_leave(const weft_world *world,
     to->stamped_version = version;
 }
 
-/* The slice whose hole a row of slice `t` fills. */
-static __attribute__((noinline)) void versions_fill(const weft_world *world, weft__chunk *chunk,
-                                                    uint32_t s, uint32_t t)
-{
-    uint32_t slices = chunk->layout->slice_count, old = 0;
-    weft_a32 *x_version = chunk->x_versions;
-    const weft_a32 *x_end = x_version + chunk->archetype->type_count * slices;
-    for (; x_version != x_end; x_version += slices) {
-        weft__version_follow(x_version + s, x_version + t);
-        old |= at_load_rlx(x_version + s) ^ world->version; /* relaxed: idle */
-    }
-    if (old != 0) return;
-    chunk->stamped_slice = s;
-    chunk->stamped_version = world->version;
-}
-
-static INLINE bool is_stamped(const weft__chunk *chunk, uint32_t slice, uint32_t version)
-{
-    return chunk->stamped_slice == slice && chunk->stamped_version == version;
-}
-
 /* Totals: one row less here, one more there. `to` has other rows; neither has shared values. */
 static INLINE void totals_move(weft_world *world, weft__plan *plan, weft__chunk *from,
                                weft__chunk *to)
@@ -221,10 +200,10 @@ static INLINE void row_leave(weft_world *world, weft__plan *plan, weft__chunk *f
     uint32_t from_slice = row >> from_layout->slice_shift;
     uint32_t last_slice = last >> from_layout->slice_shift;
     uint32_t to_slice = to_row >> to_layout->slice_shift;
-    if (!is_stamped(to, to_slice, world->version))
+    if (!weft__slice_is_stamped(to, to_slice, world->version))
         versions_leave(world, plan, from, from_slice, to, to_slice);
-    if (from_slice != last_slice && !is_stamped(from, from_slice, world->version))
-        versions_fill(world, from, from_slice, last_slice);
+    if (from_slice != last_slice && !weft__slice_is_stamped(from, from_slice, world->version))
+        weft__row_hole_versions(world, from, from_slice, last_slice);
     totals_move(world, plan, from, to);
     from->is_zero = false;
     if (__builtin_expect(to_row + 1 == to->capacity || !from->has_room, 0)) room_update(from, to);

@@ -185,7 +185,8 @@ weft_result weft_entity_set(weft_world *world, weft_entity entity, weft_componen
 
 /* ---- destroy ---- */
 
-weft_result weft_entity_destroy(weft_world *world, weft_entity entity)
+static __attribute__((noinline)) weft_result destroy_generally(weft_world *world,
+                                                               weft_entity entity)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__idle(world, "weft_entity_destroy");
@@ -194,14 +195,33 @@ weft_result weft_entity_destroy(weft_world *world, weft_entity entity)
     weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
     if (chunk == NULL) return weft__error_stale(world, entity);
     uint32_t slow = WEFT__HAS_CLEANUP | WEFT__HAS_LINKED_GROUP | WEFT__IS_RESIDUE;
-    if (__builtin_expect((chunk->archetype->flags & slow) != 0, 0))
-        return weft__destroy_all(world, &entity, 1);
-    if (!weft__directory_kill_owner(&world->directory, entity))
-        weft__directory_free_owner(&world->directory, entity);
+    if ((chunk->archetype->flags & slow) != 0) return weft__destroy_all(world, &entity, 1);
+    weft__directory_free_owner(&world->directory, entity);
     if ((chunk->archetype->flags & WEFT__NEEDS_DESTRUCT) != 0)
         weft__rows_discard(world, NULL, chunk, NULL, row, 1);
     weft__row_end(world, chunk, row);
     return WEFT_OK;
+}
+
+/* The whole destruction where nothing is special; false: it is, and nothing was done. */
+static inline __attribute__((always_inline)) bool destroy_leanly(weft_world *world,
+                                                                 weft_entity entity)
+{
+    if (__builtin_expect(world == NULL || world->busy != 0, 0)) return false;
+    uint32_t row;
+    weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
+    if (__builtin_expect(chunk == NULL || chunk->count == 1, 0)) return false;
+    if (__builtin_expect((chunk->archetype->flags & WEFT__IS_SPECIAL) != 0, 0)) return false;
+    if (!weft__directory_kill_owner(&world->directory, entity)) return false;
+    weft__chunk_count_plain(world, chunk, -1);
+    weft__row_swap_back(world, chunk, row);
+    if (__builtin_expect(!chunk->has_room, 0)) weft__chunk_room_update(chunk);
+    return true;
+}
+
+weft_result weft_entity_destroy(weft_world *world, weft_entity entity)
+{
+    return destroy_leanly(world, entity) ? WEFT_OK : destroy_generally(world, entity);
 }
 
 /* ---- swap ---- */

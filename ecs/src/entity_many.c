@@ -38,44 +38,54 @@ weft_result weft__rows_create(weft_world *world, weft__tuple *tuple, uint32_t co
     return result;
 }
 
-/* One row in the columns and versions of a chunk. */
+static __attribute__((noinline)) weft_entity create_generally(weft_world *world,
+                                                              weft_archetype handle)
+{
+    weft_entity entity = {0, 0};
+    if (world == NULL || weft__idle(world, "weft_entity_create") != WEFT_OK) return entity;
+    weft__archetype *archetype = weft__archetype_at(world, handle);
+    if (archetype != NULL) weft__rows_create(world, archetype->tuple0, 1, &entity);
+    return entity;
+}
+
+/* Zeroes a row and stamps its slice. */
 static inline void row_fill(const weft_world *world, weft__chunk *chunk, uint32_t row)
 {
     const weft__layout *layout = chunk->layout;
-    for (uint32_t column = 1; column < layout->column_count && !chunk->is_zero; column++) {
-        size_t bytes = layout->columns[column].bytes;
-        weft__value_zero(chunk->base + layout->columns[column].offset + row * bytes, bytes);
-    }
     uint32_t slice = row >> layout->slice_shift;
-    if (slice == chunk->stamped_slice && world->version == chunk->stamped_version) return;
-    chunk->stamped_slice = slice;
-    chunk->stamped_version = world->version;
-    for (uint32_t type = 0; type < chunk->archetype->type_count; type++)
-        weft__stamp(weft__chunk_versions(chunk, type) + slice, world->version);
+    if (!weft__slice_is_stamped(chunk, slice, world->version)) {
+        for (uint32_t type = 0; type < chunk->archetype->type_count; type++)
+            weft__stamp(weft__chunk_versions(chunk, type) + slice, world->version);
+        chunk->stamped_slice = slice;
+        chunk->stamped_version = world->version;
+    }
+    if (chunk->is_zero) return;
+    char *base = chunk->base;
+    const weft__column *column = layout->columns + 1, *end = layout->columns + layout->column_count;
+    for (; column < end; column++)
+        weft__value_zero(base + column->offset + (size_t)row * column->bytes, column->bytes);
 }
 
 weft_entity weft_entity_create(weft_world *world, weft_archetype handle)
 {
-    weft_entity entity = {0, 0};
-    if (world == NULL || weft__idle(world, "weft_entity_create") != WEFT_OK) return entity;
-    if (handle.id - 1 >= world->archetype_count) {
-        weft__archetype_at(world, handle);
-        return entity;
-    }
-    weft__archetype *archetype = world->archetypes[handle.id - 1];
+    if (__builtin_expect(world == NULL || world->busy != 0, 0) ||
+        __builtin_expect(handle.id - 1 >= world->archetype_count, 0))
+        return create_generally(world, handle);
+    const weft__archetype *archetype = world->archetypes[handle.id - 1];
     weft__chunk *chunk = archetype->tuple0->room;
-    if (chunk == NULL || (archetype->flags & WEFT__NEEDS_CONSTRUCT) != 0 ||
-        !weft__directory_allocate_one_owner(&world->directory, weft__location(chunk, chunk->count),
-                                            &entity)) {
-        weft__rows_create(world, archetype->tuple0, 1, &entity);
-        return entity;
-    }
-    uint32_t row = chunk->count++;
-    weft__chunk_entities(chunk)[row] = entity;
+    if (__builtin_expect(chunk == NULL || (archetype->flags & WEFT__IS_SPECIAL) != 0, 0))
+        return create_generally(world, handle);
+    uint32_t row = chunk->count;
+    weft_entity *entity = weft__chunk_entities(chunk) + row;
+    if (__builtin_expect(!weft__directory_allocate_one_owner(&world->directory,
+                                                             weft__location(chunk, row), entity),
+                         0))
+        return create_generally(world, handle);
+    chunk->count = row + 1;
+    weft__chunk_count_plain(world, chunk, 1);
     row_fill(world, chunk, row);
-    weft__chunk_count_rows(world, chunk, 1);
-    if (__builtin_expect(chunk->count == chunk->capacity, 0)) weft__chunk_room_update(chunk);
-    return entity;
+    if (__builtin_expect(row + 1 == chunk->capacity, 0)) weft__chunk_room_update(chunk);
+    return *entity;
 }
 
 /* The archetype of a caller's list, checked. */

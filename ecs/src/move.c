@@ -81,6 +81,20 @@ static inline void row_copy(weft_world *world, const weft__plan *plan, const wef
     at_store_rlx(&world->x_bytes_moved, at_load_rlx(&world->x_bytes_moved) + plan->copy_bytes);
 }
 
+void weft__row_hole_versions(const weft_world *world, weft__chunk *chunk, uint32_t s, uint32_t t)
+{
+    uint32_t slices = chunk->layout->slice_count, old = 0;
+    weft_a32 *x_version = chunk->x_versions;
+    const weft_a32 *x_end = x_version + chunk->archetype->type_count * slices;
+    for (; x_version != x_end; x_version += slices) {
+        weft__version_follow(x_version + s, x_version + t);
+        old |= at_load_rlx(x_version + s) ^ world->version; /* relaxed: idle */
+    }
+    if (old != 0) return;
+    chunk->stamped_slice = s;
+    chunk->stamped_version = world->version;
+}
+
 void weft__row_close(weft_world *world, weft__chunk *chunk, uint32_t row)
 {
     weft__row_end(world, chunk, row);

@@ -50,6 +50,16 @@ static inline void weft__version_follow(weft_a32 *x_to, const weft_a32 *x_from)
         at_store_rlx(x_to, version); /* relaxed: idle */
 }
 
+/* True when all types of the slice have `version`, the newest there is. */
+static inline bool weft__slice_is_stamped(const weft__chunk *chunk, uint32_t slice,
+                                          uint32_t version)
+{
+    return chunk->stamped_slice == slice && chunk->stamped_version == version;
+}
+
+/* The slice `s` takes in a row of slice `t` of the same chunk. */
+void weft__row_hole_versions(const weft_world *world, weft__chunk *chunk, uint32_t s, uint32_t t);
+
 /* Fills the hole of a removed row with the last row; no enableable types. */
 static inline void weft__row_swap_back(weft_world *world, weft__chunk *chunk, uint32_t row)
 {
@@ -60,19 +70,27 @@ static inline void weft__row_swap_back(weft_world *world, weft__chunk *chunk, ui
     char *base = chunk->base;
     const weft__column *column = layout->columns + 1, *end = layout->columns + layout->column_count;
     uint32_t s = row >> layout->slice_shift, t = last >> layout->slice_shift;
-    weft_entity moved = ((weft_entity *)(void *)base)[last];
-    ((weft_entity *)(void *)base)[row] = moved;
-    weft__directory_place(&world->directory, moved, weft__location(chunk, row));
+    if (s != t && !weft__slice_is_stamped(chunk, s, world->version))
+        weft__row_hole_versions(world, chunk, s, t);
+    weft__directory_place(&world->directory, ((weft_entity *)(void *)base)[last],
+                          weft__location(chunk, row));
+    weft__value_copy8(base + row * sizeof(weft_entity), base + last * sizeof(weft_entity));
     for (; column < end; column++) {
         size_t bytes = column->bytes;
         char *values = base + column->offset;
         weft__value_copy(values + row * bytes, values + last * bytes, bytes);
     }
-    if (s == t) return;
-    weft_a32 *x_version = chunk->x_versions;
-    uint32_t slices = layout->slice_count, types = chunk->archetype->type_count;
-    for (uint32_t type = 0; type < types; type++, x_version += slices)
-        weft__version_follow(x_version + s, x_version + t);
+}
+
+/* One row more or less in a chunk that has others and is of an archetype without shared values:
+ * weft__chunk_count_rows without its questions. */
+static inline void weft__chunk_count_plain(weft_world *world, weft__chunk *chunk, int64_t count)
+{
+    weft__archetype *archetype = chunk->archetype;
+    world->structure_version++;
+    chunk->order_version = archetype->order_version = world->version;
+    archetype->entity_count += (uint64_t)count;
+    chunk->tuple->rows += (uint64_t)count;
 }
 
 /* Removes one row whose id or new place is settled already. */

@@ -1,5 +1,5 @@
-/* test_change.c: single changes of components: the lean way, which moves a row in one straight
- * function, gives the same world as the general way, to the last version of the last slice. */
+/* test_change.c: single changes, births and deaths: the lean ways, each one straight function, give
+ * the same world as the general ways, to the last version of the last slice. */
 #include "check.h"
 #include "random.h"
 #include "world_private.h"
@@ -95,12 +95,29 @@ static uint32_t below(twins *t, uint32_t bound)
     return (uint32_t)test_random_below(&t->random, bound);
 }
 
+/* An entity dies and another is born in its place in the list. */
+static void replace_one(twins *t, uint32_t at)
+{
+    weft_component set[KINDS] = {t->component[0]};
+    uint32_t count = 1, wanted = below(t, 1u << KINDS);
+    for (uint32_t k = 1; k < KINDS; k++)
+        if ((wanted >> k & 1) != 0) set[count++] = t->component[k];
+    CHECK_OK(weft_entity_destroy(t->lean, t->entities[at]));
+    CHECK_OK(weft_entity_destroy_many(t->general, &t->entities[at], 1));
+    weft_archetype archetype = weft_archetype_create(t->lean, set, count);
+    weft_entity same;
+    t->entities[at] = weft_entity_create(t->lean, archetype);
+    CHECK_OK(weft_entity_create_many(t->general, set, count, 1, &same));
+    CHECK(memcmp(&same, &t->entities[at], sizeof same) == 0);
+}
+
 /* A stream visits neighbours, so that the quick way is taken, and now and then jumps. */
 static void change_one(twins *t, uint32_t *at, uint32_t *kind, bool *is_remove)
 {
     if (below(t, 8) == 0) *at = below(t, ENTITIES);
     if (below(t, 8) == 0) *kind = 1 + below(t, KINDS - 1), *is_remove = below(t, 2) == 0;
     *at = (*at + 1) % ENTITIES;
+    if (below(t, 4) == 0) replace_one(t, *at);
     weft_entity entity = t->entities[*at];
     weft_component component = t->component[*kind];
     if (*is_remove) {
@@ -118,7 +135,7 @@ static void change_one(twins *t, uint32_t *at, uint32_t *kind, bool *is_remove)
     }
 }
 
-Test(change, the_lean_way_gives_the_same_world_as_the_general_way)
+Test(change, the_lean_ways_give_the_same_world_as_the_general_ways)
 {
     twins *t = malloc(sizeof *t);
     for (uint64_t seed = 1; seed <= 3; seed++) {
