@@ -116,8 +116,11 @@ static void stamp_spans(const weft_indexed *indexed, const weft__query_handle *h
 static weft_result check_term(const weft_world *world, const weft__query *query, uint32_t term)
 {
     if (term < query->term_count && query->terms[term].has_column) return WEFT_OK;
-    return weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                       "weft_indexed_open: term %u of %u has no column", term, query->term_count);
+    return weft__error(
+        world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+        "weft_indexed_open: term %u of %u has no column: name a term, counted from 0, "
+        "whose component has values of its own in each row",
+        term, query->term_count);
 }
 
 static weft_result open_table(weft_indexed *indexed, const weft__query_handle *handle)
@@ -138,7 +141,8 @@ static weft_result open_table(weft_indexed *indexed, const weft__query_handle *h
 
 weft_result weft_indexed_open(weft_world *world, weft_query query, uint32_t term, weft_indexed *out)
 {
-    if (world == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    if (out == NULL) return weft__error_argument(world, "weft_indexed_open: out");
     *out = (weft_indexed){0};
     weft__query_handle *handle = weft__query_find_checked(world, query);
     if (handle == NULL) return WEFT_BAD_HANDLE;

@@ -36,6 +36,14 @@ void weft__query_release(weft_world *world, weft_query query)
     handle->users--;
 }
 
+/* Generations start at another number in each world, so that a handle of another world is refused
+ * (but for one in 4,096). */
+static uint32_t first_generation(const weft_world *world)
+{
+    uint64_t hash = hash_word(0, (uint64_t)(uintptr_t)world);
+    return (uint32_t)(hash >> (32 + WEFT__QUERY_INDEX_BITS));
+}
+
 /* A free handle slot, made when there is none. 0: error set. */
 static uint32_t handle_reserve(weft_world *world)
 {
@@ -59,6 +67,7 @@ static uint32_t handle_reserve(weft_world *world)
         return 0;
     }
     handles[index] = handle;
+    handle->generation = first_generation(world);
     queries->handle_end = index + 1;
     queries->free_handle = index;
     return index;
@@ -194,6 +203,18 @@ static uint32_t inline_terms(const weft_query_desc *desc)
     return count;
 }
 
+/* True when inline terms follow the first null component: a handle that is null by mistake. */
+static bool has_gap(const weft_query_desc *desc, uint32_t inline_count)
+{
+    for (uint32_t i = inline_count; i < WEFT_INLINE_TERMS; i++) {
+        const weft_term *term = &desc->terms[i];
+        if (term->component.id != 0 || term->access != WEFT_READ || term->match != WEFT_ALL ||
+            term->alternative != 0)
+            return true;
+    }
+    return false;
+}
+
 static const weft_term *term_given(const weft_query_desc *desc, uint32_t inline_count,
                                    uint32_t index)
 {
@@ -317,6 +338,13 @@ static void hash_query(weft__query *query)
 static weft__query *query_from(weft_world *world, const weft_query_desc *desc)
 {
     uint32_t inline_count = inline_terms(desc);
+    if (has_gap(desc, inline_count)) {
+        weft__error(world, WEFT_BAD_HANDLE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                    "weft_query_create: the component of term %u is null, but terms follow: "
+                    "register it first, and look at what weft_component_create returned",
+                    inline_count);
+        return NULL;
+    }
     if (desc->more_term_count != 0 && desc->more_terms == NULL) {
         weft__error_argument(world, "weft_query_create: more_terms is NULL");
         return NULL;

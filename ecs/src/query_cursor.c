@@ -558,7 +558,8 @@ static weft_job_cost *each_cost(weft__query_handle *handle, void (*run)(weft_sli
 weft_result weft_query_each(weft_world *world, weft_query query,
                             void (*run)(weft_slice *slice, void *user), void *user)
 {
-    if (world == NULL || run == NULL) return WEFT_INVALID_ARGUMENT;
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    if (run == NULL) return weft__error_argument(world, "weft_query_each: run");
     weft_result result = weft__idle(world, "weft_query_each");
     if (result != WEFT_OK) return result;
     weft__query_handle *handle = weft__query_find_checked(world, query);

@@ -215,6 +215,9 @@ typedef struct weft__slice_ops {
 
 extern const weft__slice_ops weft__slice_ops_owner; /* of cursors outside systems */
 
+/* What is wrong with an access to a term that was reported, and what to do. */
+const char *weft__slice_problem(const weft__query *query, uint32_t term, weft_access access);
+
 /* Stamps a term's change version for the slices that the rows of `slice` lie in. */
 void weft__slice_stamp(const weft_slice *slice, uint32_t term, uint32_t stamp);
 

@@ -170,7 +170,7 @@ uint32_t weft__query_copied_term(const weft_world *world, const weft__query *que
     uint32_t term = weft__query_term_find(query, component.id);
     if (term == WEFT__NONE)
         *result = weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, component,
-                              "%s: %s is not a component of the query", what,
+                              "%s: %s is not a component of the query: add a term for it", what,
                               weft__type_name(world, component.id));
     return term;
 }
@@ -205,9 +205,12 @@ weft_result weft_query_scatter(weft_world *world, weft_query query, weft_compone
                                             "weft_query_scatter", &result);
     if (term == WEFT__NONE) return result;
     uint64_t rows = weft_query_count(world, query);
-    if (rows != count || (values == NULL && count != 0))
+    if (values == NULL && count != 0)
+        return weft__error_argument(world, "weft_query_scatter: values is NULL");
+    if (rows != count)
         return weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, component,
-                           "weft_query_scatter: %llu values for %llu matching rows",
+                           "weft_query_scatter: %llu values for %llu matching rows: give as many "
+                           "as weft_query_count says",
                            (unsigned long long)count, (unsigned long long)rows);
     row_copy copy = {.flat = (char *)(uintptr_t)values,
                      .capacity = count,
@@ -227,7 +230,8 @@ weft_entity weft_query_single(weft_world *world, weft_query query)
     uint64_t rows = weft_query_entities(world, query, found, 2);
     if (rows == 1) return found[0];
     weft__error(world, rows == 0 ? WEFT_NOT_FOUND : WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY,
-                WEFT__NO_COMPONENT, "weft_query_single: %llu entities match, one was expected",
-                (unsigned long long)rows);
+                WEFT__NO_COMPONENT, "weft_query_single: %llu entities match, one was expected: %s",
+                (unsigned long long)rows,
+                rows == 0 ? "create it first, or ask weft_query_is_empty" : "narrow the query");
     return WEFT__NO_ENTITY;
 }

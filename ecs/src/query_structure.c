@@ -78,6 +78,19 @@ static void stamp_destinations(const weft__change *change, uint32_t component)
                        change->parts[i].chunk->count);
 }
 
+/* What to do instead with a component of a kind that is refused. */
+static const char *kind_advice(uint32_t flags)
+{
+    if ((flags & WEFT_SINGLETON) != 0)
+        return "a SINGLETON, not part of entities: use weft_singleton_write";
+    if ((flags & WEFT_SHARED) != 0) return "SHARED: use weft_query_set_shared";
+    if ((flags & WEFT_BUFFER) != 0)
+        return "a BUFFER: add it, then fill the buffers in a loop (weft_buffer_append)";
+    if ((flags & WEFT_CHUNK) != 0)
+        return "a CHUNK value: add it, then write it in a loop (weft_slice_chunk_value)";
+    return "of a kind that this function does not change";
+}
+
 static weft_result check_component(weft_world *world, weft_component component, uint32_t refused,
                                    const char *what)
 {
@@ -85,9 +98,9 @@ static weft_result check_component(weft_world *world, weft_component component, 
     const weft__type *type = weft__type_at(world, component);
     if (type == NULL) return weft__error_component(world, component);
     if ((type->desc.flags & refused) == 0) return WEFT_OK;
-    return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
-                       "%s: %s is of a kind that cannot be changed this way", what,
-                       weft__type_name(world, component.id));
+    return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component, "%s: %s is %s", what,
+                       weft__type_name(world, component.id),
+                       kind_advice(type->desc.flags & refused));
 }
 
 /* ---- add, remove, shared values ---- */

@@ -49,7 +49,10 @@ void *weft_slice_check(const weft_slice *slice, uint32_t term, weft_access acces
 const void *weft_slice_shared(const weft_slice *slice, uint32_t term)
 {
     const weft__place *place = place_of(slice, term, WEFT_READ);
-    if (place == NULL || place->shared == WEFT__NO_PLACE) return NULL;
+    if (place == NULL) return NULL;
+    if (!weft__slice_query(slice)->terms[term].is_shared)
+        ops_of(slice)->report(slice, term, WEFT_READ);
+    if (place->shared == WEFT__NO_PLACE) return NULL;
     uint32_t component = weft__slice_query(slice)->terms[term].component;
     return weft__shared_value(&context_of(slice)->world->shared, component,
                               chunk_of(slice)->tuple->values[place->shared]);
@@ -70,7 +73,10 @@ void weft__slice_stamp(const weft_slice *slice, uint32_t term, uint32_t stamp)
 void *weft_slice_chunk_value(const weft_slice *slice, uint32_t term, weft_access access)
 {
     const weft__place *place = place_of(slice, term, access);
-    if (place == NULL || place->type == WEFT__NO_PLACE) return NULL;
+    if (place == NULL) return NULL;
+    if (!weft__slice_query(slice)->terms[term].is_chunk_value)
+        ops_of(slice)->report(slice, term, access);
+    if (place->type == WEFT__NO_PLACE) return NULL;
     if (slice->is_checked != 0) weft_slice_check(slice, term, access);
     const weft__chunk *chunk = chunk_of(slice);
     uint32_t offset = chunk->archetype->types[place->type].chunk_offset;
@@ -164,17 +170,26 @@ static weft_commands *owner_commands(const weft_slice *slice)
     return NULL;
 }
 
+const char *weft__slice_problem(const weft__query *query, uint32_t term, weft_access access)
+{
+    if (term >= query->term_count) return "does not exist: terms count from 0 as described";
+    uint8_t declared = query->terms[term].access;
+    if (access == WEFT_WRITE && declared != WEFT_WRITE)
+        return "is written, but not declared so: give it WEFT_WRITE";
+    if (declared == WEFT_NO_ACCESS)
+        return "is read, but declared WEFT_NO_ACCESS: give it WEFT_READ";
+    return "is used in a way that its component has not: enable bits want ENABLEABLE and a row of "
+           "the slice, shared values SHARED, chunk values CHUNK";
+}
+
 static void owner_report(const weft_slice *slice, uint32_t term, weft_access access)
 {
     const weft__query *query = weft__slice_query(slice);
     uint32_t component = term < query->term_count ? query->terms[term].component : 0;
     weft__error(context_of(slice)->world, WEFT_UNDECLARED_ACCESS, WEFT__NO_ENTITY,
-                (weft_component){component},
-                "term %u (%s) of a query was %s, which its terms do not declare: the query has "
-                "%u terms; give the term %s, and the enable bit only to ENABLEABLE components",
-                term, weft__type_name(context_of(slice)->world, component),
-                access == WEFT_WRITE ? "written" : "read", query->term_count,
-                access == WEFT_WRITE ? "WEFT_WRITE" : "WEFT_READ");
+                (weft_component){component}, "term %u of %u (%s) of a query %s", term,
+                query->term_count, weft__type_name(context_of(slice)->world, component),
+                weft__slice_problem(query, term, access));
 }
 
 const weft__slice_ops weft__slice_ops_owner = {

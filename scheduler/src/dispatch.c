@@ -514,7 +514,7 @@ static void slice_report(const weft_slice *slice, uint32_t term, weft_access acc
     }
     bool has_term = query != NULL && term < query->term_count;
     violate(slice, has_term ? query->terms[term].component : 0, access,
-            has_term ? "was accessed against its declaration: declare WEFT_WRITE, or only read"
+            has_term ? weft__slice_problem(query, term, access)
                      : "asked for a term its query does not have");
 }
 

@@ -322,79 +322,6 @@ Test(query, queries_with_more_terms_than_a_cursor_holds_work)
     fixture_close(&f);
 }
 
-Test(query, wrong_descriptions_are_refused_with_the_reason)
-{
-    fixture f;
-    fixture_open(&f, 0);
-    weft_component resource = fixture_component(&f, "resource", 4, WEFT_SINGLETON);
-    const struct {
-        weft_query_desc desc;
-        weft_result code;
-    } cases[] = {
-        {{.terms = {{{.id = 9999}}}}, WEFT_BAD_HANDLE},
-        {{.terms = {{f.a}, {f.a, .match = WEFT_NONE}}}, WEFT_INVALID_ARGUMENT},
-        {{.terms = {{f.a, .match = WEFT_DISABLED}}}, WEFT_INVALID_ARGUMENT},
-        {{.terms = {{f.x, .match = WEFT_DISABLED}}, .ignore_enabled = true}, WEFT_INVALID_ARGUMENT},
-        {{.terms = {{f.s, WEFT_WRITE}}}, WEFT_INVALID_ARGUMENT},
-        {{.terms = {{resource}}}, WEFT_INVALID_ARGUMENT},
-        {{.terms = {{f.a, .match = (weft_match)77}}}, WEFT_INVALID_ARGUMENT},
-        {{.terms = {{f.a, (weft_access)5}}}, WEFT_INVALID_ARGUMENT},
-        {{.more_term_count = 1}, WEFT_INVALID_ARGUMENT},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        CHECK_U64(weft_query_create(f.world, &cases[i].desc).id, 0);
-        CHECK_RESULT(weft_world_error(f.world)->code, cases[i].code);
-        CHECK(weft_world_error(f.world)->text[0] != 0);
-    }
-    CHECK_U64(weft_query_create(f.world, NULL).id, 0);
-    /* the same component in different descriptions is fine */
-    CHECK(FIXTURE_QUERY(&f, {f.a}, {f.a, .match = WEFT_NONE, .alternative = 1}).id != 0);
-    fixture_close(&f);
-}
-
-Test(query, too_many_alternatives_are_refused)
-{
-    fixture f;
-    fixture_open(&f, 0);
-    weft_term terms[65] = {{.access = WEFT_READ}};
-    for (uint32_t i = 0; i < 65; i++)
-        terms[i] = (weft_term){.component = f.a, .alternative = 1000 + i};
-    weft_query_desc desc = {.more_terms = terms, .more_term_count = 64};
-    CHECK(weft_query_create(f.world, &desc).id != 0);
-    desc.more_term_count = 65;
-    CHECK_U64(weft_query_create(f.world, &desc).id, 0);
-    CHECK_RESULT(weft_world_error(f.world)->code, WEFT_LIMIT);
-    fixture_close(&f);
-}
-
-Test(query, null_stale_and_foreign_handles_are_refused_everywhere)
-{
-    fixture f, other;
-    fixture_open(&f, 0);
-    fixture_open(&other, 0);
-    weft_query gone = FIXTURE_QUERY(&f, {f.a}), foreign = FIXTURE_QUERY(&other, {other.a});
-    foreign = FIXTURE_QUERY(&other, {other.b});
-    CHECK_OK(weft_query_destroy(f.world, gone));
-    const weft_query bad[] = {{0}, gone, foreign, {UINT32_MAX}};
-    for (uint32_t i = 0; i < 4; i++) {
-        CHECK_RESULT(weft_query_destroy(f.world, bad[i]), WEFT_BAD_HANDLE);
-        CHECK_U64(weft_query_count(f.world, bad[i]), 0);
-        CHECK_RESULT(weft_world_error(f.world)->code, WEFT_BAD_HANDLE);
-        CHECK(weft_query_is_empty(f.world, bad[i]));
-        CHECK_U64(fixture_iterate(&f, bad[i]).runs, 0);
-        CHECK_RESULT(weft_query_add(f.world, bad[i], f.a), WEFT_BAD_HANDLE);
-        CHECK_RESULT(weft_query_destroy_entities(f.world, bad[i]), WEFT_BAD_HANDLE);
-        CHECK_RESULT(weft_query_filter_order(f.world, bad[i], 0), WEFT_BAD_HANDLE);
-        weft_indexed indexed;
-        CHECK_RESULT(weft_indexed_open(f.world, bad[i], 0, &indexed), WEFT_BAD_HANDLE);
-    }
-    weft_query again = FIXTURE_QUERY(&f, {f.a}); /* takes the slot, not the name */
-    CHECK(again.id != gone.id);
-    CHECK_RESULT(weft_query_destroy(f.world, gone), WEFT_BAD_HANDLE);
-    fixture_close(&other);
-    fixture_close(&f);
-}
-
 Test(query, structure_cannot_change_while_a_loop_runs_and_can_after_it)
 {
     fixture f;
@@ -498,30 +425,6 @@ Test(query, a_loop_over_the_pool_visits_every_row_once)
     CHECK_U64(weft_query_gather(f.world, query, f.a, values, 5070), 5070);
     for (uint32_t i = 0; i < 5070; i++) CHECK_I64(values[i], 1);
     CHECK_RESULT(weft_query_each(f.world, query, NULL, NULL), WEFT_INVALID_ARGUMENT);
-    fixture_close(&f);
-}
-
-Test(query, checked_builds_name_access_that_is_not_declared)
-{
-    fixture f;
-    fixture_open(&f, 0);
-    FIXTURE_CREATE(&f, 1, NULL, f.a, f.b);
-    weft_query query = FIXTURE_QUERY(&f, {f.a}, {f.b, WEFT_NO_ACCESS});
-    weft_cursor cursor = weft_query_begin(f.world, query);
-    CHECK(weft_query_next(&cursor));
-    CHECK(weft_slice_read(&cursor.slice, 0) != NULL);
-    CHECK_RESULT(weft_world_error(f.world)->code, WEFT_OK);
-    if (cursor.slice.is_checked != 0) {
-        weft_slice_write(&cursor.slice, 0); /* declared for reading */
-        CHECK_RESULT(weft_world_error(f.world)->code, WEFT_UNDECLARED_ACCESS);
-        CHECK_U64(weft_world_error(f.world)->component.id, f.a.id);
-        weft_slice_read(&cursor.slice, 1);
-        CHECK_U64(weft_world_error(f.world)->component.id, f.b.id);
-        CHECK_POINTER(weft_slice_read(&cursor.slice, 2), NULL); /* no such term */
-    }
-    CHECK_POINTER(weft_slice_commands(&cursor.slice), NULL);
-    CHECK_POINTER(weft_slice_world(&cursor.slice), f.world);
-    weft_query_end(&cursor);
     fixture_close(&f);
 }
 
