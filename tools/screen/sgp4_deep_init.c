@@ -298,21 +298,7 @@ void sgp4_deep_init(const struct sgp4_elements *e, struct sgp4_deep *deep)
     struct sgp4_init s;
     sgp4_init_common(e, &s);
     *deep = (struct sgp4_deep){
-        .epoch_day = e->epoch_day,
-        .epoch_fraction = e->epoch_fraction,
-        .mo = e->mean_anomaly,
-        .mdot = s.mdot,
-        .argpo = e->perigee,
-        .argpdot = s.argpdot,
-        .nodeo = e->node,
-        .nodedot = s.nodedot,
-        .nodecf = s.nodecf,
-        .ecco = e->eccentricity,
-        .no = s.no,
-        .ao = s.ao,
-        .cc1 = s.cc1,
-        .bcc4 = e->bstar * s.cc4,
-        .t2cof = 1.5 * s.cc1,
+        SGP4_SHARED_FIELDS(e, &s),
         .inclo = e->inclination,
         .gsto = sidereal_angle(e->epoch_day + e->epoch_fraction),
     };

@@ -132,26 +132,8 @@ void sgp4_near_init(const struct sgp4_elements *e, struct sgp4_near *near)
     struct sgp4_init s;
     sgp4_init_common(e, &s);
     *near = (struct sgp4_near){
-        .epoch_day = e->epoch_day,
-        .epoch_fraction = e->epoch_fraction,
-        .mo = e->mean_anomaly,
-        .mdot = s.mdot,
-        .argpo = e->perigee,
-        .argpdot = s.argpdot,
-        .nodeo = e->node,
-        .nodedot = s.nodedot,
-        .nodecf = s.nodecf,
-        .ecco = e->eccentricity,
-        .no = s.no,
-        .ao = s.ao,
-        .cc1 = s.cc1,
-        .bcc4 = e->bstar * s.cc4,
-        .t2cof = 1.5 * s.cc1,
-        .sinio = s.sinio,
-        .cosio = s.cosio,
-        .con41 = s.con41,
-        .x1mth2 = s.x1mth2,
-        .x7thm1 = 7.0 * s.cosio2 - 1.0,
+        SGP4_SHARED_FIELDS(e, &s), .sinio = s.sinio,   .cosio = s.cosio,
+        .con41 = s.con41,          .x1mth2 = s.x1mth2, .x7thm1 = 7.0 * s.cosio2 - 1.0,
     };
     const double polar = fabs(s.cosio + 1.0) > 1.5e-12 ? 1.0 + s.cosio : 1.5e-12;
     near->aycof = -0.5 * j3_over_j2 * s.sinio;

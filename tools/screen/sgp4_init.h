@@ -14,6 +14,13 @@ struct sgp4_init {
     int is_simple;                               /* perigee below 220 km: linear drag only */
 };
 
+/* What struct sgp4_near and struct sgp4_deep have in common, as the beginning of an initialiser. */
+#define SGP4_SHARED_FIELDS(e, s)                                                                   \
+    .epoch_day = (e)->epoch_day, .epoch_fraction = (e)->epoch_fraction, .mo = (e)->mean_anomaly,   \
+    .mdot = (s)->mdot, .argpo = (e)->perigee, .argpdot = (s)->argpdot, .nodeo = (e)->node,         \
+    .nodedot = (s)->nodedot, .nodecf = (s)->nodecf, .ecco = (e)->eccentricity, .no = (s)->no,      \
+    .ao = (s)->ao, .cc1 = (s)->cc1, .bcc4 = (e)->bstar * (s)->cc4, .t2cof = 1.5 * (s)->cc1
+
 void sgp4_init_common(const struct sgp4_elements *elements, struct sgp4_init *init);
 
 #endif
