@@ -203,7 +203,8 @@ bool weft__loop_claim(weft__loop *loop, uint32_t worker, uint32_t wanted, uint32
     for (;;) {
         uint32_t first = (uint32_t)items, last = (uint32_t)(items >> 32);
         if (first >= last) return false;
-        uint32_t taken = last - first < wanted ? last - first : wanted;
+        uint32_t left = last - first, share = left / WEFT__LOOP_SHARE;
+        uint32_t taken = share > wanted ? share : left < wanted ? left : wanted;
         if (at_cas_ar(range, &items, pack(first + taken, last))) { /* L3 */
             *begin = first;
             *end = first + taken;

@@ -350,7 +350,9 @@ static weft_result size_workers(weft__scheduler *scheduler)
                                          parts * sizeof worker->parts[0] + 128);
         worker->part_columns = weft__arena_take(scheduler->memory, &scheduler->plan_arena,
                                                 part_columns * sizeof(void *) + 128);
-        if (worker->parts == NULL || worker->part_columns == NULL)
+        worker->part_steps = weft__arena_take(scheduler->memory, &scheduler->plan_arena,
+                                              part_columns * sizeof(size_t) + 128);
+        if (worker->parts == NULL || worker->part_columns == NULL || worker->part_steps == NULL)
             return weft__error_memory(scheduler->world, "the schedule");
         worker->columns = weft__arena_take(scheduler->memory, &scheduler->plan_arena,
                                            columns * sizeof worker->columns[0] + 128);

@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#define STREAM_SLICES 16u /* chunks of fewer slices are in the cache anyway */
-
 /* Making the runs of one stage. */
 typedef struct making {
     weft__scheduler *scheduler;
@@ -140,26 +138,6 @@ static void list_fused_chunks(making *m, weft__entry *entries, uint32_t *entry_c
     }
 }
 
-/* The columns of a fused chunk, each once. A slice visits one column after the other, which the
- * hardware takes for many short streams: it has to be told of the next ones. */
-static void list_streams(making *m, weft__entry *entry)
-{
-    const weft__chunk *chunk = entry->bindings[0].slice.chunk;
-    if (entry->binding_count < 2 || slices_of(chunk) < STREAM_SLICES) return;
-    weft__stream *streams = take(m, chunk->layout->column_count, sizeof streams[0]);
-    for (uint32_t i = 0; streams != NULL && i < entry->binding_count; i++) {
-        const weft__binding *binding = &entry->bindings[i];
-        for (uint32_t t = 0; t < binding->slice.term_count; t++) {
-            const char *base = binding->slice.columns[t];
-            uint32_t known = 0;
-            while (known < entry->stream_count && streams[known].base != base) known++;
-            if (base == NULL || known < entry->stream_count) continue;
-            streams[entry->stream_count++] = (weft__stream){base, binding->column_bytes[t]};
-        }
-    }
-    entry->streams = streams;
-}
-
 static void bind_fused_chunks(making *m, weft__entry *entries, uint32_t entry_count)
 {
     weft__scheduler *scheduler = m->scheduler;
@@ -185,7 +163,6 @@ static void bind_fused_chunks(making *m, weft__entry *entries, uint32_t entry_co
         entries[i].is_plain = true;
         for (uint32_t k = 0; k < entries[i].binding_count; k++)
             entries[i].is_plain = entries[i].is_plain && entries[i].bindings[k].is_plain;
-        list_streams(m, &entries[i]);
     }
 }
 

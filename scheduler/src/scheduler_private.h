@@ -109,12 +109,6 @@ typedef enum weft__entry_kind {
     WEFT__ENTRY_SERIES, /* one item: all bindings of `series`, slice after slice */
 } weft__entry_kind;
 
-/* A column that some system of an entry touches. A value. */
-typedef struct weft__stream {
-    const char *base; /* row 0 */
-    uint32_t bytes;   /* per row */
-} weft__stream;
-
 /* Items [first_item, next entry's first_item) of a stage. Made by runs.c, read by workers. */
 typedef struct weft__entry {
     uint32_t first_item;
@@ -122,10 +116,7 @@ typedef struct weft__entry {
     weft__binding *bindings;
     uint32_t binding_count;
     weft__system *system; /* ONCE, RANGE, SERIES */
-    /* several systems over a large chunk: columns of the next slice are asked for early */
-    const weft__stream *streams;
-    uint32_t stream_count;
-    bool is_plain; /* CHUNK: all bindings are */
+    bool is_plain;        /* CHUNK: all bindings are */
 } weft__entry;
 
 /* A stage with its runs: valid for one structure version of the world. */
@@ -190,15 +181,24 @@ typedef struct weft__far_write {
     uint32_t slice;
 } weft__far_write;
 
+/* A system that moves over the slices of one chunk: its slice, and whom to call. */
+typedef struct weft__part {
+    weft_slice slice;
+    void (*run)(weft_slice *slice, void *user);
+    void *user;
+    const weft__system *system;
+} weft__part;
+
 typedef struct weft__worker {
     _Alignas(64) weft_commands commands;
     weft__system_tally *tallies; /* [slot of the system]; kept over compilations */
     uint64_t *mask;              /* of a slice, or of a whole chunk */
     void **columns;              /* of a slice that is not the first of its chunk */
     weft_slice slice;
-    weft_slice *parts;           /* [most systems of a stage] slices that move on over one chunk */
-    void **part_columns;         /* [terms of all systems of a stage] */
-    weft__violation violation;   /* the first one of this step */
+    weft__part *parts;         /* [most systems of a stage] */
+    void **part_columns;       /* [terms of all systems of a stage] columns of all parts in a row */
+    size_t *part_steps;        /* the same: bytes from slice to slice */
+    weft__violation violation; /* the first one of this step */
     weft__far_write *far_writes; /* checked builds, see diagnose.c */
     uint32_t far_write_count, far_write_capacity;
 } weft__worker;
@@ -344,6 +344,8 @@ void weft__dispatch_traced(weft__scheduler *scheduler, const weft__entry *entry,
 
 /* The frame in stacks between the engine and a system. */
 void weft__system_call(const weft__system *system, weft_slice *slice);
+/* The same for the systems of [part, end), at least one: one slice of `rows` rows each. */
+void weft__system_calls(weft__part *part, const weft__part *end, uint32_t rows);
 
 /* ---- diagnose.c: what checked builds find ---- */
 
