@@ -107,8 +107,8 @@ void weft__loop_leave(weft__loop_table *table, weft__loop *loop, const weft_os *
 /* Whether a join could succeed; sequentially consistent, for the look before sleeping (L2). */
 bool weft__loop_has_room(weft__loop_table *table, weft_job_class class_);
 
-/* Claims `wanted` items from the front of a participant's own range, or an eighth of what is left of
- * it when that is more; false when empty. Large parts first: a pause between parts makes the
+/* Claims `wanted` items from the front of a participant's own range, or an eighth of what is left
+ * of it when that is more; false when empty. Large parts first: a pause between parts makes the
  * hardware lose the streams of memory it follows (seven fused systems on two workers: 2.4 ns per
  * entity in parts of 3 us, 1.1 so). What is left is small in the end, and can be stolen. */
 bool weft__loop_claim(weft__loop *loop, uint32_t worker, uint32_t wanted, uint32_t *begin,

@@ -274,13 +274,13 @@ static uint32_t find_entry(const weft__entry *entries, uint32_t count, uint32_t 
 
 /* ---- many slices of a chunk ---- */
 
-/* Slices [begin, end) of a large chunk without filters and masks: each active system keeps one slice
- * struct that moves on by additions. What is needed per slice lies close together, and nothing else
- * is touched between slices: the hardware follows a few streams of memory at a time, and lines of
- * five other pages in between made it lose all of them (1.7 us for seven columns, each time). So
- * change versions, which nobody asks for before the stage has ended, are stored once for all slices.
- * Asking for the next slice by prefetch instructions costs more than it gains (1.87 and 2.07 ns per
- * entity, seven systems, 1 M). Returns the number of columns. */
+/* Slices [begin, end) of a large chunk without filters and masks: each active system keeps one
+ * slice struct that moves on by additions. What is needed per slice lies close together, and
+ * nothing else is touched between slices: the hardware follows a few streams of memory at a time,
+ * and lines of five other pages in between made it lose all of them (1.7 us for seven columns, each
+ * time). So change versions, which nobody asks for before the stage has ended, are stored once for
+ * all slices. Asking for the next slice by prefetch instructions costs more than it gains (2.07 and
+ * 1.87 ns per entity, seven systems, 1 M). Returns the number of columns. */
 static uint32_t begin_parts(weft__worker *worker, uint32_t index, const weft__entry *entry,
                             uint32_t begin, uint32_t end, uint32_t *part_count)
 {

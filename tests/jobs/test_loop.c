@@ -57,6 +57,20 @@ Test(loop, items_are_split_among_the_participants_from_the_opener_on)
     close_loop(loop);
 }
 
+Test(loop, a_claim_takes_at_least_an_eighth_of_what_is_left)
+{
+    weft__loop *loop = open_loop(80, 2, 0);
+    uint32_t begin, end;
+    CHECK(weft__loop_claim(loop, 1, 2, &begin, &end));
+    CHECK_U64(end, 10);
+    CHECK(weft__loop_claim(loop, 1, 2, &begin, &end));
+    CHECK_U64(begin, 10);
+    CHECK_U64(end, 18); /* an eighth of 70 */
+    while (end < 70) CHECK(weft__loop_claim(loop, 1, 2, &begin, &end));
+    CHECK_U64(end - begin, 2);
+    close_loop(loop);
+}
+
 Test(loop, a_thief_takes_the_upper_half_or_the_last_part)
 {
     weft__loop *loop = open_loop(8, 2, 0);
