@@ -78,6 +78,7 @@ static weft_result memory_allocate(weft_world *world, uint32_t size_class, weft_
 
 void weft__chunk_memory_free(weft_world *world, weft__chunk *chunk)
 {
+    if (chunk->base == NULL) return; /* another world has it now */
     if (chunk->unit_count == 0)
         weft__parts_free(&world->parts, &world->units, chunk->first_unit, chunk->base);
     else
@@ -298,6 +299,22 @@ weft__chunk *weft__chunk_create(weft_world *world, weft__tuple *tuple, uint32_t 
         weft__chunk gone = {.base = run.memory, .first_unit = run.first, .unit_count = run.count};
         weft__chunk_memory_free(world, &gone);
         weft__error_memory(world, "chunk");
+        return NULL;
+    }
+    weft__chunk_link(world, chunk);
+    return chunk;
+}
+
+weft__chunk *weft__chunk_adopt(weft_world *world, weft__tuple *tuple, uint32_t size_class,
+                               const weft__run *run)
+{
+    const weft__layout *layout = weft__layout_obtain(world, tuple->archetype->format, size_class);
+    if (layout == NULL) return NULL;
+    weft_result result = link_prepare(world, tuple->archetype, layout->capacity);
+    weft__chunk *chunk =
+        result == WEFT_OK ? weft__chunk_make(&world->memory, tuple, layout, run) : NULL;
+    if (chunk == NULL) {
+        weft__error_limit(world, result == WEFT_OK ? WEFT_OUT_OF_MEMORY : result, "chunk");
         return NULL;
     }
     weft__chunk_link(world, chunk);

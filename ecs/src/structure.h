@@ -29,7 +29,10 @@ void weft__spans_fini(weft_world *world, weft__spans *spans);
 
 /* A new, empty chunk of a tuple, linked. NULL: error set. */
 weft__chunk *weft__chunk_create(weft_world *world, weft__tuple *tuple, uint32_t size_class);
-/* Unlinks and frees an empty chunk. */
+/* The same around units that the world has got already: it takes them over. NULL: error set. */
+weft__chunk *weft__chunk_adopt(weft_world *world, weft__tuple *tuple, uint32_t size_class,
+                               const weft__run *run);
+/* Unlinks and frees an empty chunk; its memory, too, unless `base` is NULL. */
 void weft__chunk_release(weft_world *world, weft__chunk *chunk);
 /* Puts the chunk in or out of its tuple's list of chunks with room, as its count says. */
 void weft__chunk_room_update(weft__chunk *chunk);

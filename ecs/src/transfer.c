@@ -39,6 +39,19 @@ static weft_result rows_select(weft__transfer *t, weft_query query)
     return weft__transfer_failed(t, result);
 }
 
+/* The handles of the source: chunks whose memory changes hands lose them before the end. */
+static void sources_note(weft__transfer *t)
+{
+    weft_entity *next = t->sources;
+    for (uint32_t p = 0; p < t->change.part_count; p++) {
+        const weft__change_part *part = &t->change.parts[p];
+        const weft_entity *entities = weft__chunk_entities(part->chunk);
+        const uint32_t *rows = weft__change_rows(&t->change, part);
+        for (uint32_t i = 0; i < part->count; i++)
+            *next++ = entities[rows != NULL ? rows[i] : part->first + i];
+    }
+}
+
 static weft_result tables_make(weft__transfer *t)
 {
     weft__memory *memory = &t->to->memory;
@@ -49,8 +62,12 @@ static weft_result tables_make(weft__transfer *t)
     t->targets =
         weft__alloc_zeroed(memory, CATEGORY, t->archetype_count + 1, sizeof *t->targets, 8);
     t->ids = weft__alloc(memory, CATEGORY, t->row_count + 1, sizeof *t->ids, 8);
-    bool is_made = t->types != NULL && t->shared != NULL && t->targets != NULL && t->ids != NULL;
-    return is_made ? WEFT_OK : weft__error_memory(t->to, "weft_world_transfer");
+    t->sources = weft__alloc(memory, CATEGORY, t->row_count + 1, sizeof *t->sources, 8);
+    if (t->types == NULL || t->shared == NULL || t->targets == NULL || t->ids == NULL ||
+        t->sources == NULL)
+        return weft__error_memory(t->to, "weft_world_transfer");
+    sources_note(t);
+    return WEFT_OK;
 }
 
 /* ---- map ---- */
@@ -74,8 +91,7 @@ uint32_t weft__transfer_type(weft__transfer *t, uint32_t component)
     return found.id;
 }
 
-/* The destination's archetype of a source archetype. NULL: error set. */
-static weft__archetype *target_find(weft__transfer *t, const weft__archetype *from)
+weft__archetype *weft__transfer_target(weft__transfer *t, const weft__archetype *from)
 {
     weft__archetype **target = &t->targets[from->id - 1];
     if (*target != NULL) return *target;
@@ -99,22 +115,27 @@ static weft__archetype *target_find(weft__transfer *t, const weft__archetype *fr
 
 /* ---- reserve ---- */
 
-/* Whether the chunk goes over as a chunk: all of it, in the same shape, and not mostly air. */
-static bool keeps_chunk(const weft__change_part *part, const weft__tuple *to)
+bool weft__transfer_keeps_chunk(const weft__change_part *part, const weft__archetype *to,
+                                bool has_room)
 {
     const weft__chunk *chunk = part->chunk;
-    const weft__format *from_format = chunk->archetype->format, *format = to->archetype->format;
-    if (part->count != chunk->count || from_format->cap != format->cap) return false;
-    bool is_airy = chunk->count * 2 < chunk->capacity && to->room != NULL;
+    if (part->count != chunk->count || chunk->archetype->format->cap != to->format->cap)
+        return false;
+    bool is_airy = chunk->count * 2 < chunk->capacity && has_room;
     return !is_airy || chunk->archetype->chunk_value_bytes != 0;
 }
 
 static weft_result chunk_reserve(weft__transfer *t, const weft__change_part *part,
                                  weft__tuple *tuple)
 {
-    weft__chunk *chunk = weft__chunk_create(t->to, tuple, part->chunk->layout->size_class);
+    weft__run run;
+    bool is_adopted = weft__transfer_memory_run(t, part->chunk, &run);
+    weft__chunk *chunk =
+        is_adopted ? weft__chunk_adopt(t->to, tuple, part->chunk->layout->size_class, &run)
+                   : weft__chunk_create(t->to, tuple, part->chunk->layout->size_class);
     if (chunk == NULL) return t->to->error->code;
     if (!weft__spans_push(t->to, &t->spans, (weft__span){chunk, 0, part->count})) {
+        if (is_adopted) chunk->base = NULL;
         weft__chunk_release(t->to, chunk);
         return weft__error_memory(t->to, "weft_world_transfer");
     }
@@ -123,37 +144,32 @@ static weft_result chunk_reserve(weft__transfer *t, const weft__change_part *par
     weft__chunk_count_rows(t->to, chunk, part->count);
     weft__chunk_room_update(chunk);
     t->report.chunks_kept++;
+    t->report.chunks_adopted += is_adopted ? 1 : 0;
     return WEFT_OK;
 }
 
 static weft_result part_reserve(weft__transfer *t, weft__change_part *part)
 {
-    weft__archetype *archetype = target_find(t, part->chunk->archetype);
+    weft__archetype *archetype = weft__transfer_target(t, part->chunk->archetype);
     weft__tuple *tuple =
         archetype == NULL ? NULL : weft__transfer_tuple(t, part->chunk->tuple, archetype);
     if (tuple == NULL) return t->to->error->code;
     part->pieces = t->spans.count;
-    part->is_header = keeps_chunk(part, tuple);
+    weft__run run;
+    part->is_header = weft__transfer_memory_run(t, part->chunk, &run) ||
+                      weft__transfer_keeps_chunk(part, archetype, tuple->room != NULL);
     weft_result result = part->is_header ? chunk_reserve(t, part, tuple)
                                          : weft__rows_reserve(t->to, tuple, part->count, &t->spans);
     weft__tuple_release(t->to, tuple);
     return result;
 }
 
-static weft_entity entity_at(const weft__transfer *t, const weft__change_part *part, uint32_t i)
-{
-    const uint32_t *rows = weft__change_rows(&t->change, part);
-    return weft__chunk_entities(part->chunk)[rows != NULL ? rows[i] : part->first + i];
-}
-
 /* Room in the table of names. */
 static weft_result names_reserve(weft__transfer *t)
 {
     if (t->from->names == NULL) return WEFT_OK;
-    for (uint32_t p = 0; p < t->change.part_count; p++)
-        for (uint32_t i = 0; i < t->change.parts[p].count; i++)
-            if (weft_entity_name(t->from, entity_at(t, &t->change.parts[p], i))[0] != '\0')
-                t->name_count++;
+    for (uint64_t i = 0; i < t->row_count; i++)
+        if (weft_entity_name(t->from, t->sources[i])[0] != '\0') t->name_count++;
     if (t->name_count == 0) return WEFT_OK;
     weft_result result = weft__names_reserve(t->to, (uint32_t)t->name_count);
     return result == WEFT_OK ? WEFT_OK : weft__error_memory(t->to, "weft_world_transfer: names");
@@ -163,12 +179,15 @@ static weft_result reserve(weft__transfer *t)
 {
     weft_result result = tables_make(t);
     if (result != WEFT_OK) return result;
-    result = t->row_count > UINT32_MAX
+    result = t->row_count >= WEFT__TRANSFER_MOVES
                  ? WEFT_LIMIT
                  : weft__directory_reserve_owner(&t->to->directory, (uint32_t)t->row_count);
     if (result != WEFT_OK) return weft__error_limit(t->to, result, "weft_world_transfer");
-    for (uint32_t i = 0; i < t->change.part_count && result == WEFT_OK; i++)
-        result = part_reserve(t, &t->change.parts[i]);
+    result = weft__transfer_memory_take(t);
+    while (t->reserved < t->change.part_count && result == WEFT_OK) {
+        result = part_reserve(t, &t->change.parts[t->reserved]);
+        t->reserved += result == WEFT_OK ? 1 : 0;
+    }
     if (result == WEFT_OK) result = weft__transfer_shared_check(t);
     if (result == WEFT_OK) result = names_reserve(t);
     if (result == WEFT_OK) result = weft__transfer_blobs_collect(t);
@@ -182,8 +201,15 @@ static weft_result reserve(weft__transfer *t)
 static void undo(weft__transfer *t)
 {
     while (t->copied > 0) weft__transfer_uncopy(t, --t->copied);
+    for (uint32_t i = 0; i < t->reserved; i++) {
+        const weft__change_part *part = &t->change.parts[i];
+        weft__run run;
+        if (weft__transfer_memory_run(t, part->chunk, &run))
+            t->spans.items[part->pieces].chunk->base = NULL; /* the source's again */
+    }
     for (uint32_t i = 0; i < t->spans.count; i++) t->spans.items[i].chunk->is_zero = false;
     weft__rows_unreserve(t->to, &t->spans, 0);
+    weft__transfer_memory_return(t);
 }
 
 /* ---- commit: cannot fail ---- */
@@ -203,24 +229,19 @@ static void ids_give(weft__transfer *t)
 /* The locations of the source lead to numbers now, so that references find their new handle. */
 static void sources_mark(weft__transfer *t)
 {
-    uint32_t number = 0;
-    for (uint32_t p = 0; p < t->change.part_count; p++)
-        for (uint32_t i = 0; i < t->change.parts[p].count; i++)
-            weft__directory_place(&t->from->directory, entity_at(t, &t->change.parts[p], i),
-                                  WEFT__TRANSFER_MOVES | number++);
+    for (uint32_t i = 0; i < (uint32_t)t->row_count; i++)
+        weft__directory_place(&t->from->directory, t->sources[i], WEFT__TRANSFER_MOVES | i);
 }
 
 static void names_move(weft__transfer *t)
 {
-    uint64_t number = 0;
-    for (uint32_t p = 0; p < t->change.part_count && t->name_count != 0; p++)
-        for (uint32_t i = 0; i < t->change.parts[p].count; i++, number++) {
-            const char *name = weft_entity_name(t->from, entity_at(t, &t->change.parts[p], i));
-            if (name[0] == '\0') continue;
-            weft_result result = weft_entity_set_name(t->to, t->ids[number], name);
-            WEFT_ASSERT(result == WEFT_OK); /* reserved */
-            (void)result;
-        }
+    for (uint64_t i = 0; i < t->row_count && t->name_count != 0; i++) {
+        const char *name = weft_entity_name(t->from, t->sources[i]);
+        if (name[0] == '\0') continue;
+        weft_result result = weft_entity_set_name(t->to, t->ids[i], name);
+        WEFT_ASSERT(result == WEFT_OK); /* reserved */
+        (void)result;
+    }
 }
 
 static void tracked_follow(const weft__transfer *t, weft_entity *entities, uint32_t count)
@@ -233,18 +254,14 @@ static void tracked_follow(const weft__transfer *t, weft_entity *entities, uint3
     }
 }
 
-/* The rows of a part leave the source. Their values are somewhere else now. */
+/* The rows of a part leave the source. Their values are somewhere else now, their ids dead. */
 static void source_end(weft__transfer *t, const weft__change_part *part)
 {
-    weft_world *world = t->from;
-    const weft_entity *entities = weft__chunk_entities(part->chunk);
-    const uint32_t *rows = weft__change_rows(&t->change, part);
-    if (rows == NULL)
-        weft__directory_free_many_owner(&world->directory, entities + part->first, part->count);
-    for (uint32_t i = 0; i < part->count && rows != NULL; i++)
-        weft__directory_free_owner(&world->directory, entities[rows[i]]);
-    weft__rows_close(world, part->chunk, rows, part->first, part->count);
-    weft__chunk_settle(world, part->chunk, part->count);
+    weft__run run;
+    if (weft__transfer_memory_run(t, part->chunk, &run)) part->chunk->base = NULL;
+    weft__rows_close(t->from, part->chunk, weft__change_rows(&t->change, part), part->first,
+                     part->count);
+    weft__chunk_settle(t->from, part->chunk, part->count);
 }
 
 static void commit(weft__transfer *t, const weft_transfer_desc *desc)
@@ -255,6 +272,7 @@ static void commit(weft__transfer *t, const weft_transfer_desc *desc)
     for (uint32_t i = 0; i < t->change.part_count; i++) weft__transfer_settle(t, i);
     tracked_follow(t, desc->tracked, desc->tracked_count);
     weft__transfer_shared_commit(t);
+    weft__directory_free_many_owner(&t->from->directory, t->sources, (uint32_t)t->row_count);
     for (uint32_t i = 0; i < t->change.part_count; i++) source_end(t, &t->change.parts[i]);
     t->report.entities = t->row_count;
 }
@@ -267,6 +285,8 @@ static void finish(weft__transfer *t, bool is_done)
     weft__free(memory, CATEGORY, t->types, t->type_count + 1, sizeof *t->types, 4);
     weft__free(memory, CATEGORY, t->shared, t->type_count + 1, sizeof *t->shared, 8);
     weft__free(memory, CATEGORY, t->targets, t->archetype_count + 1, sizeof *t->targets, 8);
+    weft__transfer_memory_fini(t);
+    weft__free(memory, CATEGORY, t->sources, t->row_count + 1, sizeof *t->sources, 8);
     weft__free(memory, CATEGORY, t->ids, t->row_count + 1, sizeof *t->ids, 8);
     weft__spans_fini(t->to, &t->spans);
     weft__change_fini(&t->change);
@@ -275,7 +295,8 @@ static void finish(weft__transfer *t, bool is_done)
 static bool shares_memory(const weft_world *a, const weft_world *b)
 {
     const weft_allocator *x = &a->memory.hook, *y = &b->memory.hook;
-    return x->allocate == y->allocate && x->release == y->release && x->user == y->user;
+    return x->allocate == y->allocate && x->release == y->release && x->user == y->user &&
+           a->desc.os == b->desc.os;
 }
 
 weft_result weft_world_transfer(weft_world *to, weft_world *from, const weft_transfer_desc *desc,

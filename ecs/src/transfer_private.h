@@ -14,6 +14,8 @@
 /* Marks a location of a source entity that moves: below it is its number in the order of moving. */
 #define WEFT__TRANSFER_MOVES (UINT32_C(1) << 31)
 
+#define WEFT__TRANSFER_STAYS UINT32_MAX
+
 /* Shared values of one SHARED type of the source. */
 typedef struct weft__transfer_shared {
     uint32_t end;    /* entries of the maps */
@@ -37,10 +39,15 @@ typedef struct weft__transfer {
     weft__archetype **targets;     /* [source archetype id - 1] */
     weft__transfer_shared *shared; /* [source id] */
     uint32_t type_count, archetype_count; /* of the source when the tables were made */
+    weft_entity *sources;                 /* [number in the order of moving] old handles */
     weft_entity *ids;                     /* [number in the order of moving] new handles */
     uint64_t row_count;
     uint64_t name_count;
-    bool shares_memory;         /* the same hooks: heap blocks change hands */
+    bool shares_memory; /* the same hooks and OS: memory changes hands */
+    uint32_t *pairs;    /* [reservation of the source]: WEFT__TRANSFER_STAYS or what it is in the
+                           destination; NULL: none moves */
+    uint32_t pair_count;
+    uint32_t reserved;          /* parts that have rows in the destination */
     uint32_t copied;            /* parts whose values were copied */
     weft__transfer_blob *blobs; /* hash table by `from` */
     uint32_t blob_count, blob_capacity;
@@ -56,6 +63,22 @@ uint32_t weft__transfer_type(weft__transfer *t, uint32_t component);
 bool weft__transfer_spans(weft__transfer *t, uint32_t part,
                           bool (*visit)(weft__transfer *t, uint32_t part, weft__span span,
                                         uint32_t done));
+
+/* The destination's archetype of a source archetype. NULL: error set. */
+weft__archetype *weft__transfer_target(weft__transfer *t, const weft__archetype *from);
+/* Whether the chunk goes over as a chunk: all of it, in the same shape, and not mostly air. */
+bool weft__transfer_keeps_chunk(const weft__change_part *part, const weft__archetype *to,
+                                bool has_room);
+
+/* ---- transfer_memory.c ---- */
+
+/* Hands reservations over of which every unit moves. Before rows are reserved. */
+weft_result weft__transfer_memory_take(weft__transfer *t);
+/* The run of a chunk whose memory was handed over; false: it stays, and is to be copied. */
+bool weft__transfer_memory_run(const weft__transfer *t, const weft__chunk *chunk, weft__run *run);
+/* Gives everything back. */
+void weft__transfer_memory_return(weft__transfer *t);
+void weft__transfer_memory_fini(weft__transfer *t);
 
 /* ---- transfer_shared.c ---- */
 

@@ -114,6 +114,8 @@ static bool span_uncopy(weft__transfer *t, uint32_t number, weft__span to, uint3
 
 weft_result weft__transfer_copy(weft__transfer *t, uint32_t part)
 {
+    weft__run run;
+    if (weft__transfer_memory_run(t, part_at(t, part)->chunk, &run)) return WEFT_OK;
     weft__transfer_spans(t, part, span_copy);
     if (t->shares_memory || weft__transfer_spans(t, part, span_copy_heaps)) return WEFT_OK;
     weft__transfer_uncopy(t, part);

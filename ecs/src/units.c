@@ -385,6 +385,73 @@ uint32_t weft__units_trim(weft__units *units, uint32_t kept)
     return released;
 }
 
+/* ---- handing over: nobody runs, so plain order is enough ---- */
+
+static weft__units_segment *pair_segment(const weft__units *units, uint32_t pair)
+{
+    return pair / PAIRS < WEFT__SEGMENT_LIMIT ? at_plain(&units->x_segments[pair / PAIRS]) : NULL;
+}
+
+uint32_t weft__units_pair_used(const weft__units *units, uint32_t pair)
+{
+    const weft__units_segment *segment = pair_segment(units, pair);
+    if (segment == NULL) return 0;
+    uint32_t low = 2 * (pair % PAIRS);
+    return bits_count(at_plain(&segment->x_in_use[low])) +
+           bits_count(at_plain(&segment->x_in_use[low + 1]));
+}
+
+/* The lowest pair that is not mapped; WEFT__UNITS_ANY when there is none. */
+static uint32_t pair_free(weft__units *units)
+{
+    for (uint32_t pair = 0; 2 * pair + 1 < units->megachunk_limit; pair++) {
+        if (pair_segment(units, pair) == NULL && segment_add(units, pair / PAIRS) != WEFT_OK)
+            return WEFT__UNITS_ANY;
+        if (at_plain(&pair_segment(units, pair)->x_memory[pair % PAIRS]) == NULL) return pair;
+    }
+    return WEFT__UNITS_ANY;
+}
+
+/* Moves the books of one megachunk. */
+static void half_move(weft__units_segment *from, uint32_t a, weft__units_segment *to, uint32_t b)
+{
+    uint64_t mask = at_plain(&from->x_in_use[a]), bit = UINT64_C(1) << b;
+    at_init(&to->x_in_use[b], mask);
+    at_init(&to->x_dirty[b], at_plain(&from->x_dirty[a]));
+    at_init(&to->x_full, (at_plain(&to->x_full) & ~bit) | (mask == FULL ? bit : 0));
+    at_init(&from->x_in_use[a], 0);
+    at_init(&from->x_dirty[a], 0);
+    at_init(&from->x_full, at_plain(&from->x_full) & ~(UINT64_C(1) << a));
+}
+
+static void mapping_count(weft__units *units, bool is_empty, uint32_t change)
+{
+    int64_t bytes = (int32_t)change * (int64_t)WEFT__RESERVATION_BYTES;
+    at_init(&units->x_reservations, at_plain(&units->x_reservations) + change);
+    if (is_empty)
+        at_init(&units->x_empty_reservations, at_plain(&units->x_empty_reservations) + change);
+    weft__memory_count(units->memory, WEFT__MEMORY_CHUNKS, bytes);
+}
+
+uint32_t weft__units_hand_over(weft__units *from, uint32_t pair, weft__units *to, uint32_t wish)
+{
+    if (wish == WEFT__UNITS_ANY) wish = pair_free(to);
+    if (wish == WEFT__UNITS_ANY) return wish;
+    weft__units_segment *a = pair_segment(from, pair), *b = pair_segment(to, wish);
+    uint32_t i = pair % PAIRS, k = wish % PAIRS;
+    WEFT_ASSERT(at_plain(&a->x_memory[i]) != NULL && at_plain(&b->x_memory[k]) == NULL);
+    half_move(a, 2 * i, b, 2 * k);
+    half_move(a, 2 * i + 1, b, 2 * k + 1);
+    at_init(&b->x_memory[k], at_plain(&a->x_memory[i]));
+    at_init(&b->x_halves[k], at_plain(&a->x_halves[i]));
+    bool is_empty = at_plain(&a->x_halves[i]) == MAPPED;
+    at_init(&a->x_memory[i], NULL);
+    at_init(&a->x_halves[i], 0);
+    mapping_count(from, is_empty, UINT32_MAX); /* minus one */
+    mapping_count(to, is_empty, 1);
+    return wish;
+}
+
 void *weft__units_address(const weft__units *units, uint32_t unit)
 {
     uint32_t megachunk = unit / WEFT__MEGACHUNK_UNITS;

@@ -80,6 +80,15 @@ weft_result weft__units_free(weft__units *units, uint32_t first, uint32_t count)
 /* Unmaps empty reservations beyond `kept`; returns how many. Threads: any. */
 uint32_t weft__units_trim(weft__units *units, uint32_t kept);
 
+/* Hands the mapped reservation of megachunks 2 * `pair` and 2 * `pair` + 1, with every unit in use,
+ * to another allocator with the same OS; nobody may use either. Returns the pair it is there:
+ * `wish` if that is free, the lowest free one for WEFT__UNITS_ANY. WEFT__UNITS_ANY when the limit
+ * is reached or memory ends; nothing changed then. Back to where it came from always works. */
+#define WEFT__UNITS_ANY UINT32_MAX
+uint32_t weft__units_hand_over(weft__units *from, uint32_t pair, weft__units *to, uint32_t wish);
+/* Used units of a pair. Nobody allocates. */
+uint32_t weft__units_pair_used(const weft__units *units, uint32_t pair);
+
 /* Address of a unit in use. Threads: any that owns or reads the run. */
 void *weft__units_address(const weft__units *units, uint32_t unit);
 /* Mapped megachunks, used units. Threads: any; exact when nobody allocates. */

@@ -37,7 +37,7 @@ static char *room(writer *w, size_t count)
     size_t needed = out->count + count;
     if (w->is_out_of_memory) return NULL;
     if (needed > out->capacity) {
-        size_t capacity = needed < 4096 ? 4096 : needed + needed / 2;
+        size_t capacity = out->count == 0 ? needed : needed + needed / 2;
         void *bytes =
             weft__realloc(&w->world->memory, CATEGORY, out->bytes, out->capacity, capacity, 1, 16);
         w->is_out_of_memory = bytes == NULL;
@@ -417,11 +417,24 @@ static void finish(writer *w)
     memcpy(w->out.bytes, header, sizeof *header);
 }
 
+/* About the bytes of the file, so that they need not move while it grows. */
+static size_t estimate(const weft_world *world)
+{
+    size_t bytes = 4096;
+    for (uint32_t a = 0; a < world->archetype_count; a++) {
+        const weft__archetype *archetype = world->archetypes[a];
+        bytes += archetype->entity_count * archetype->format->row_bytes +
+                 archetype->chunk_count * (size_t)(64 + archetype->chunk_value_bytes);
+    }
+    return bytes + bytes / 16;
+}
+
 weft_result weft__world_write(weft_world *world, const weft_save_desc *desc, weft__world_bytes *out)
 {
     writer w = {.world = world};
     weft_result result = number_types(&w, desc);
     if (result == WEFT_OK) {
+        room(&w, estimate(world));
         put(&w, &w.header, sizeof w.header);
         put_types(&w);
         put_archetypes(&w);

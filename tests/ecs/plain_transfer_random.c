@@ -176,3 +176,110 @@ PLAIN_TEST(every_failing_mapping_leaves_both_worlds_as_they_were)
 {
     for (int same = 0; same < 2; same++) fail_every(true, false, same != 0);
 }
+
+/* ---- memory that changes hands ---- */
+
+enum { BULK = 6000 };
+
+/* Entities in few large chunks, nothing small beside them; every third one has a long list. */
+static void build_bulk(side *s, weft_entity *e)
+{
+    weft_component components[] = {s->value, s->lever, s->list, s->link};
+    CHECK_OK(weft_entity_create_many(s->world, components, 4, BULK, e));
+    for (uint32_t i = 0; i < BULK; i++) {
+        Value *value = weft_entity_write(s->world, e[i], s->value);
+        Link *link = weft_entity_write(s->world, e[i], s->link);
+        value->number = i;
+        link->target = e[BULK - 1 - i];
+        CHECK_OK(weft_entity_enable(s->world, e[i], s->lever, i % 5 != 0));
+        if (i % 3 == 0)
+            CHECK_OK(weft_buffer_append(s->world, s->list,
+                                        weft_entity_write(s->world, e[i], s->list), e, 7));
+    }
+}
+
+static void check_bulk(side *s, const weft_entity *e)
+{
+    CHECK_OK(weft_world_validate(s->world));
+    for (uint32_t i = 0; i < BULK; i++) {
+        CHECK_U64(number_of(s, e[i]), i);
+        const Link *link = weft_entity_get(s->world, e[i], s->link);
+        CHECK(memcmp(&link->target, &e[BULK - 1 - i], sizeof e[0]) == 0);
+        CHECK_U64(weft_entity_is_enabled(s->world, e[i], s->lever), i % 5 != 0);
+        const weft_buffer *list = weft_entity_get(s->world, e[i], s->list);
+        CHECK_U64(list->count, i % 3 == 0 ? 7 : 0);
+        if (i % 3 == 0) CHECK(memcmp(weft_buffer_data(list), e, 7 * sizeof e[0]) == 0);
+    }
+}
+
+PLAIN_TEST(item_129_memory_of_which_everything_moves_changes_hands_without_a_copy)
+{
+    static weft_entity e[BULK];
+    for (int apart = 0; apart < 2; apart++) { /* one hook for both, or one each */
+        test_memory memory[2];
+        side a, b;
+        for (int i = 0; i < 2; i++) test_memory_init(&memory[i]);
+        open_side(&a, &(weft_world_desc){.allocator = test_memory_hook(&memory[0])}, false);
+        open_side(&b, &(weft_world_desc){.allocator = test_memory_hook(&memory[apart])}, false);
+        build_bulk(&a, e);
+        for (int i = 0; i < 10; i++) make(&b, 1); /* chunks of its own */
+        const void *place = weft_entity_get(a.world, e[17], a.value);
+        weft_world_stats before, after;
+        weft_world_stats_get(a.world, &before);
+        for (int round = 0; round < 4; round++) { /* back and forth; the last time it stays */
+            side *to = round % 2 == 0 ? &b : &a, *from = round % 2 == 0 ? &a : &b;
+            weft_query query = weft_query_create(
+                from->world, &(weft_query_desc){.terms = {{from->link, WEFT_READ}}});
+            CHECK_OK(weft_query_enable(from->world, query, from->lever, true));
+            for (uint32_t i = 0; i < BULK; i += 5)
+                CHECK_OK(weft_entity_enable(from->world, e[i], from->lever, false));
+            weft_transfer_desc desc = {.query = query, .tracked = e, .tracked_count = BULK};
+            weft_transfer_report report;
+            CHECK_OK(weft_world_transfer(to->world, from->world, &desc, &report));
+            CHECK_U64(report.entities, BULK);
+            CHECK_U64(report.chunks_adopted != 0, apart == 0);
+            check_bulk(to, e);
+            CHECK_OK(weft_world_validate(from->world));
+            const void *now = weft_entity_get(to->world, e[17], to->value);
+            if (apart == 0) CHECK_POINTER(now, place);
+        }
+        weft_world_stats_get(a.world, &after);
+        CHECK_U64(after.bytes_buffers, before.bytes_buffers);
+        CHECK_U64(after.units_used, before.units_used);
+        CHECK_OK(weft_world_destroy(b.world)); /* the memory is a's now */
+        check_bulk(&a, e);
+        close_side(&a);
+        for (int i = 0; i < 2; i++) test_memory_fini(&memory[i]);
+    }
+}
+
+PLAIN_TEST(every_failing_allocation_gives_the_memory_back)
+{
+    static weft_entity e[BULK], now[BULK];
+    for (uint64_t k = 1;; k++) {
+        test_memory memory;
+        side a, b;
+        test_memory_init(&memory);
+        weft_world_desc desc = {.allocator = test_memory_hook(&memory)};
+        open_side(&a, &desc, false);
+        open_side(&b, &desc, false);
+        build_bulk(&a, e);
+        memcpy(now, e, sizeof e);
+        weft_transfer_desc all = {.tracked = now, .tracked_count = BULK};
+        test_memory_fail(&memory, k, true);
+        weft_result result = weft_world_transfer(b.world, a.world, &all, NULL);
+        test_memory_fail(&memory, 0, false);
+        bool was_refused = result != WEFT_OK;
+        if (was_refused) {
+            CHECK_RESULT(result, WEFT_OUT_OF_MEMORY);
+            check_bulk(&a, e);
+            CHECK_U64(entities_of(b.world), 0);
+            CHECK_OK(weft_world_validate(b.world));
+            CHECK_OK(weft_world_transfer(b.world, a.world, &all, NULL));
+        }
+        check_bulk(&b, now);
+        close_pair(&a, &b);
+        test_memory_fini(&memory);
+        if (!was_refused) break;
+    }
+}
