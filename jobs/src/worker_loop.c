@@ -192,14 +192,25 @@ bool weft__worker_pays_off(weft_job_context *worker, weft__cost_state *cost, uin
     return weft__cost_pays(cost, predicted, pay_off, now);
 }
 
+/* Size of the first part of a loop that runs inline in parts of `aim` ticks. */
+static uint32_t first_part(const loop_run *run, bool may_split, uint64_t aim)
+{
+    uint64_t item = at_load_rlx(&run->cost->x_item); /* relaxed: an estimate */
+    uint64_t part = 1;
+    if (!may_split && item != 0) part = (aim << WEFT__COST_FRACTION_BITS) / item + 1;
+    if (part < run->desc->grain) part = run->desc->grain;
+    return part < run->desc->count ? (uint32_t)part : run->desc->count;
+}
+
 /* Runs growing parts from 0, timed, until the rest is predicted to pay; returns where the rest
- * begins. */
+ * begins. Parts of a loop that stays inline end only to see a cancellation: they may be long. */
 static uint32_t run_inline(weft_job_context *worker, loop_run *run, bool may_split)
 {
     const weft_job_for_desc *desc = run->desc;
     const weft__ticks *ticks = &worker->pool->ticks;
     uint64_t now = weft__ticks_now(ticks), worked = 0;
-    uint32_t begin = 0, part = desc->grain > 0 ? desc->grain : 1;
+    uint64_t aim = may_split ? run->grain_ticks : run->grain_ticks * 32;
+    uint32_t begin = 0, part = first_part(run, may_split, aim);
     while (begin < desc->count) {
         if (weft_job_is_cancelled(worker)) {
             run->is_cancelled = true;
@@ -219,7 +230,7 @@ static uint32_t run_inline(weft_job_context *worker, loop_run *run, bool may_spl
             weft__cost_learn(run->cost, worked, begin);
             return begin;
         }
-        if (passed < run->grain_ticks && part <= desc->count / 2) part *= 2;
+        if (passed < aim && part <= desc->count / 2) part *= 2;
     }
     if (run->code == 0 && !run->is_cancelled) weft__cost_learn(run->cost, worked, begin);
     return desc->count;
