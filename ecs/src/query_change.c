@@ -4,6 +4,7 @@
  * (query_structure.c does); it only brings selected rows to their destinations. */
 #include "query_change.h"
 
+#include "batch.h"
 #include "query_match.h"
 
 #include "bits.h"
@@ -105,6 +106,47 @@ weft_result weft__change_select_all(weft__change *change, const char *what)
                 return weft__error_memory(world, what);
     }
     return WEFT_OK;
+}
+
+/* The rows that an array operation has collected in one chunk. */
+static bool select_entry(weft__change *change, const weft__batch_entry *entry)
+{
+    bool is_list = entry->rows != NULL;
+    if (!push_part(change, entry->chunk, entry->first, is_list ? 0 : entry->count)) return false;
+    weft__change_part *part = &change->parts[change->part_count - 1];
+    if (is_list) part->rows = change->row_count;
+    for (uint32_t i = 0; i < entry->count && is_list; i++)
+        if (!push_rows(change, part, entry->rows[i], 1)) return false;
+    return true;
+}
+
+/* Collects rows in a batch, which sorts them and drops duplicates. */
+static weft_result collect_entities(const weft__change *change, weft__batch *batch,
+                                    const weft_entity *entities, uint32_t count, const char *what)
+{
+    weft_world *world = change->world;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t row;
+        weft__chunk *chunk = weft__entity_chunk(world, entities[i], &row);
+        if (chunk == NULL) return weft__error_stale(world, entities[i]);
+        if (!weft__batch_add(world, batch, chunk, row)) return weft__error_memory(world, what);
+    }
+    return weft__batch_finish(world, batch) ? WEFT_OK : weft__error_memory(world, what);
+}
+
+weft_result weft__change_select_entities(weft__change *change, const weft_entity *entities,
+                                         uint32_t count, const char *what)
+{
+    weft_world *world = change->world;
+    weft_result result = weft__idle(world, what);
+    if (result != WEFT_OK) return result;
+    if (entities == NULL && count != 0) return weft__error_argument(world, what);
+    weft__batch batch = {0};
+    result = collect_entities(change, &batch, entities, count, what);
+    for (uint32_t i = 0; i < batch.count && result == WEFT_OK; i++)
+        if (!select_entry(change, &batch.entries[i])) result = weft__error_memory(world, what);
+    weft__batch_fini(world, &batch);
+    return result;
 }
 
 /* ---- route ---- */

@@ -40,6 +40,10 @@ typedef struct weft__change {
 weft_result weft__change_select(weft__change *change, weft_query query, const char *what);
 /* Collects every row of the world: a part per chunk. Errors: WRONG_PHASE, OUT_OF_MEMORY. */
 weft_result weft__change_select_all(weft__change *change, const char *what);
+/* Collects the rows of entities, each once, by ascending chunk id. Errors: WRONG_PHASE,
+ * STALE_ENTITY, OUT_OF_MEMORY (error set). */
+weft_result weft__change_select_entities(weft__change *change, const weft_entity *entities,
+                                         uint32_t count, const char *what);
 /* Gives a part a destination; the part keeps a hold on `to` (which is passed with one). */
 void weft__change_route(weft__change_part *part, const weft__plan *plan, weft__tuple *to);
 /* Reserves and retargets; on failure nothing has changed. Then weft__change_apply. */

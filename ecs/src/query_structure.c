@@ -105,19 +105,25 @@ static weft_result check_component(weft_world *world, weft_component component, 
 
 /* ---- add, remove, shared values ---- */
 
+/* Does a change whose rows are selected (or could not be). */
+static weft_result change_selected(weft__change *change, weft_result result,
+                                   const change_request *request)
+{
+    if (result == WEFT_OK) result = route_all(change, request);
+    if (result == WEFT_OK) result = weft__change_prepare(change);
+    if (result == WEFT_OK) {
+        weft__change_apply(change);
+        if (request->has_value) stamp_destinations(change, request->component);
+    }
+    weft__change_fini(change);
+    return result;
+}
+
 static weft_result change_all(weft_world *world, weft_query query, const change_request *request,
                               const char *what)
 {
     weft__change change = {.world = world};
-    weft_result result = weft__change_select(&change, query, what);
-    if (result == WEFT_OK) result = route_all(&change, request);
-    if (result == WEFT_OK) result = weft__change_prepare(&change);
-    if (result == WEFT_OK) {
-        weft__change_apply(&change);
-        if (request->has_value) stamp_destinations(&change, request->component);
-    }
-    weft__change_fini(&change);
-    return result;
+    return change_selected(&change, weft__change_select(&change, query, what), request);
 }
 
 weft_result weft_query_add(weft_world *world, weft_query query, weft_component component)
@@ -135,25 +141,47 @@ weft_result weft_query_remove(weft_world *world, weft_query query, weft_componen
                       "weft_query_remove");
 }
 
-weft_result weft_query_set_shared(weft_world *world, weft_query query, weft_component component,
-                                  const void *value)
+/* The value of a shared component, held: it cannot go while rows move. */
+static weft_result hold_value(weft_world *world, weft_component component, const void *value,
+                              const char *what, change_request *request)
 {
-    weft_result result = check_component(world, component, 0, "weft_query_set_shared");
+    weft_result result = check_component(world, component, 0, what);
     if (result != WEFT_OK) return result;
     if (!weft__shared_has_type(&world->shared, component.id))
         return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
-                           "weft_query_set_shared: %s is not a SHARED component",
+                           "%s: %s is not a SHARED component", what,
                            weft__type_name(world, component.id));
     if (value == NULL && world->types[component.id]->desc.size != 0)
-        return weft__error_argument(world, "weft_query_set_shared: value is NULL");
-    uint32_t index = 0; /* held while rows move, so that it cannot go in between */
-    result = weft__shared_intern(&world->shared, component.id, value, &index);
-    if (result != WEFT_OK) return weft__error_memory(world, "a shared value");
-    result =
-        change_all(world, query,
-                   &(change_request){.component = component.id, .has_value = true, .value = index},
-                   "weft_query_set_shared");
-    weft__shared_release(&world->shared, component.id, index, 1);
+        return weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, component,
+                           "%s: value is NULL: an argument is NULL or out of range", what);
+    *request = (change_request){.component = component.id, .has_value = true};
+    result = weft__shared_intern(&world->shared, component.id, value, &request->value);
+    return result == WEFT_OK ? WEFT_OK : weft__error_memory(world, "a shared value");
+}
+
+weft_result weft_query_set_shared(weft_world *world, weft_query query, weft_component component,
+                                  const void *value)
+{
+    const char *what = "weft_query_set_shared";
+    change_request request;
+    weft_result result = hold_value(world, component, value, what, &request);
+    if (result != WEFT_OK) return result;
+    result = change_all(world, query, &request, what);
+    weft__shared_release(&world->shared, component.id, request.value, 1);
+    return result;
+}
+
+weft_result weft_entity_set_shared_many(weft_world *world, const weft_entity *entities,
+                                        uint32_t count, weft_component component, const void *value)
+{
+    const char *what = "weft_entity_set_shared_many";
+    change_request request;
+    weft_result result = hold_value(world, component, value, what, &request);
+    if (result != WEFT_OK) return result;
+    weft__change change = {.world = world};
+    result = weft__change_select_entities(&change, entities, count, what);
+    result = change_selected(&change, result, &request);
+    weft__shared_release(&world->shared, component.id, request.value, 1);
     return result;
 }
 

@@ -78,6 +78,13 @@ static weft_result open_index(fault_world *w)
     return result;
 }
 
+static weft_result set_shared_many(fault_world *w)
+{
+    weft_entity some[14];
+    for (uint32_t i = 0; i < 14; i++) some[i] = w->e[i * 2];
+    return weft_entity_set_shared_many(w->f.world, some, 14, w->f.s, &(int32_t){77});
+}
+
 static weft_result gather_by_jobs(fault_world *w)
 {
     weft_gather g;
@@ -194,6 +201,7 @@ Test(query_fault, values_and_shared_values)
     sweep_both(set_shared_some);
     sweep_both(set_values);
     sweep_both(set_shared_one);
+    sweep_both(set_shared_many);
 }
 
 Test(query_fault, destruction_by_query)

@@ -329,3 +329,83 @@ Test(shared_world, wrong_calls_are_refused)
     CHECK_POINTER(weft_entity_shared(f.world, e, f.s), NULL);
     fixture_close(&f);
 }
+
+/* Entity i of the world has what a naive list says. */
+static void check_values(fixture *f, const weft_entity *entities, const int32_t *expected,
+                         uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const int32_t *value = weft_entity_shared(f->world, entities[i], f->s);
+        CHECK_I64(value == NULL ? -1 : *value, expected[i]);
+        CHECK_I64(*(const int32_t *)weft_entity_get(f->world, entities[i], f->a), (int32_t)i);
+    }
+}
+
+Test(shared_world, a_value_is_set_on_an_array_of_entities_each_row_moving_once)
+{
+    enum { COUNT = 60 };
+    fixture f;
+    fixture_open(&f, 10);
+    weft_entity e[COUNT];
+    int32_t expected[COUNT];
+    FIXTURE_CREATE(&f, COUNT / 2, e, f.a, f.s, f.l);
+    FIXTURE_CREATE(&f, COUNT / 2, e + COUNT / 2, f.a, f.l);
+    for (int32_t i = 0; i < COUNT; i++) {
+        CHECK_OK(weft_entity_set(f.world, e[i], f.a, &i, 4));
+        expected[i] = i < COUNT / 2 ? 0 : -1;
+    }
+    /* scattered, one of them twice, of both archetypes: those without it get the component */
+    const int32_t seven = 7, eight = 8;
+    weft_entity some[COUNT];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < COUNT; i += 3) {
+        some[count++] = e[COUNT - 3 - i];
+        expected[COUNT - 3 - i] = seven;
+    }
+    some[count++] = e[0];
+    weft_world_stats before, after;
+    weft_world_stats_get(f.world, &before);
+    CHECK_OK(weft_entity_set_shared_many(f.world, some, count, f.s, &seven));
+    weft_world_stats_get(f.world, &after);
+    CHECK(after.rows_moved - before.rows_moved >= COUNT / 3);
+    check_values(&f, e, expected, COUNT);
+    fixture_validate(&f);
+    /* once more: nothing changes, no version */
+    weft_query changed = FIXTURE_QUERY(&f, {f.s});
+    CHECK_OK(weft_query_filter_order(f.world, changed, weft_world_advance(f.world)));
+    CHECK_OK(weft_entity_set_shared_many(f.world, some, count, f.s, &seven));
+    CHECK_U64(weft_query_count(f.world, changed), 0);
+    CHECK_OK(weft_entity_set_shared_many(f.world, NULL, 0, f.s, &seven));
+    /* a dead one: nothing changes */
+    CHECK_OK(weft_entity_destroy(f.world, e[1]));
+    weft_entity with_dead[] = {e[4], e[1], e[5]};
+    CHECK_RESULT(weft_entity_set_shared_many(f.world, with_dead, 3, f.s, &eight),
+                 WEFT_STALE_ENTITY);
+    CHECK_U64(weft_world_error(f.world)->entity.index, e[1].index);
+    CHECK_I64(*(const int32_t *)weft_entity_shared(f.world, e[4], f.s), expected[4]);
+    CHECK_U64(weft_shared_values(f.world, f.s, NULL, 0), 2); /* eight was let go again */
+    CHECK_RESULT(weft_entity_set_shared_many(f.world, NULL, 1, f.s, &eight), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_entity_set_shared_many(f.world, some, 1, f.a, &eight), WEFT_TYPE_MISMATCH);
+    CHECK_RESULT(weft_entity_set_shared_many(f.world, some, 1, f.s, NULL), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_entity_set_shared_many(NULL, some, 1, f.s, &eight), WEFT_INVALID_ARGUMENT);
+    fixture_close(&f);
+}
+
+Test(shared_world, an_array_with_all_rows_of_a_chunk_edits_its_header_only)
+{
+    fixture f;
+    fixture_open(&f, 10);
+    weft_entity e[40];
+    FIXTURE_CREATE(&f, 40, e, f.a, f.s, f.l);
+    const int32_t seven = 7;
+    weft_world_stats before, after;
+    weft_world_stats_get(f.world, &before);
+    CHECK_OK(weft_entity_set_shared_many(f.world, e + 10, 20, f.s, &seven));
+    weft_world_stats_get(f.world, &after);
+    CHECK_U64(after.bytes_moved - before.bytes_moved, 0);
+    CHECK_U64(after.chunks, 4);
+    for (uint32_t i = 0; i < 40; i++)
+        CHECK_I64(*(const int32_t *)weft_entity_shared(f.world, e[i], f.s),
+                  i >= 10 && i < 30 ? 7 : 0);
+    fixture_close(&f);
+}

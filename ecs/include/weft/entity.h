@@ -120,6 +120,12 @@ WEFT_API const char *weft_entity_name(const weft_world *world, weft_entity entit
  * new tuple of values. Values are de-duplicated by content. */
 WEFT_API weft_result weft_entity_set_shared(weft_world *world, weft_entity entity,
                                             weft_component component, const void *value);
+/* The same for `count` entities (duplicates are fine), all or none: each row moves at most once,
+ * and chunks all of whose rows are named change by their header. Errors: STALE_ENTITY (nothing has
+ * changed). */
+WEFT_API weft_result weft_entity_set_shared_many(weft_world *world, const weft_entity *entities,
+                                                 uint32_t count, weft_component component,
+                                                 const void *value);
 /* The shared value of an entity (the default, all zero, if never set); NULL when dead or absent.
  * Valid until the value is no longer used by anybody. Threads: as weft_entity_is_alive. */
 WEFT_API const void *weft_entity_shared(const weft_world *world, weft_entity entity,
