@@ -43,7 +43,8 @@ typedef struct vector {
 struct weft_blob_builder {
     weft_blob_store *store;
     const weft_blob_type *type;
-    weft_result error; /* the first one, kept */
+    weft_result error;      /* the first one, kept */
+    const char *error_text; /* static; NULL while there is none */
     uint32_t chunk_count;
     uint64_t end;        /* first position not yet given away */
     uint64_t owner_hint; /* see weft__blob_extent_find */
@@ -61,9 +62,12 @@ typedef struct place {
     uint64_t extent; /* number of the extent around it */
 } place;
 
-static weft_result keep_error(weft_blob_builder *b, weft_result result)
+/* `text`: static, says what to do; NULL: that of the result. */
+static weft_result keep_error(weft_blob_builder *b, weft_result result, const char *text)
 {
-    if (b->error == WEFT_OK) b->error = result;
+    if (b->error != WEFT_OK) return result;
+    b->error = result;
+    b->error_text = text != NULL ? text : weft_result_text(result);
     return result;
 }
 
@@ -142,14 +146,14 @@ static char *allocate(weft_blob_builder *b, weft__blob_extent *spare)
     uint64_t bytes, start = bits_align_up(b->end, kind->alignment);
     if (__builtin_mul_overflow(spare->count, kind->bytes, &bytes) ||
         bytes > BLOB_BYTES_MAX - start) {
-        return keep_error(b, WEFT_LIMIT), NULL;
+        return keep_error(b, WEFT_LIMIT, "more than 2^62 bytes: is the count right?"), NULL;
     }
     weft__blob_extent *extent = vector_next(b, &b->extents, sizeof *extent);
-    if (extent == NULL) return keep_error(b, WEFT_OUT_OF_MEMORY), NULL;
+    if (extent == NULL) return keep_error(b, WEFT_OUT_OF_MEMORY, NULL), NULL;
     chunk *c = b->chunk_count == 0 ? NULL : &b->chunks[b->chunk_count - 1];
     if (c == NULL || start + bytes > c->capacity) {
         weft_result result = add_chunk(b, start + bytes);
-        if (result != WEFT_OK) return keep_error(b, result), NULL;
+        if (result != WEFT_OK) return keep_error(b, result, NULL), NULL;
         c = &b->chunks[b->chunk_count - 1];
     }
     char *memory = c->memory + start;
@@ -169,7 +173,10 @@ static weft_result find_field(weft_blob_builder *b, const void *address, uint32_
     if (b->error != WEFT_OK) return b->error;
     if (b->chunk_count == 0) return WEFT_WRONG_PHASE;
     out->at = address == NULL ? 0 : position_of(b, address);
-    if (out->at == 0) return keep_error(b, WEFT_INVALID_ARGUMENT);
+    if (out->at == 0)
+        return keep_error(b, WEFT_INVALID_ARGUMENT,
+                          "the field is not in memory of this builder: pass the address of a field "
+                          "inside what the builder returned, never of a copy");
     const weft__blob_extent *extents = b->extents.items;
     out->extent = weft__blob_extent_find(extents, b->extents.count, out->at, &b->owner_hint);
     const weft__blob_extent *extent = &extents[out->extent];
@@ -178,7 +185,11 @@ static weft_result find_field(weft_blob_builder *b, const void *address, uint32_
     out->field = delta < extent->count * element->bytes
                      ? weft__blob_field_at(element, delta % element->bytes)
                      : NULL;
-    if (out->field == NULL || out->field->kind != kind) return keep_error(b, WEFT_INVALID_ARGUMENT);
+    if (out->field == NULL || out->field->kind != kind)
+        return keep_error(b, WEFT_INVALID_ARGUMENT,
+                          "the type describes no such reference at this address: list the field in "
+                          "its weft_blob_type, and reach nested arrays through the pointer that "
+                          "the builder returned");
     return WEFT_OK;
 }
 
@@ -187,8 +198,15 @@ static char *allocate_owned(weft_blob_builder *b, weft_blob_array *address, cons
                             uint64_t count)
 {
     const weft__blob_extent *owner = (const weft__blob_extent *)b->extents.items + where->extent;
-    if (address->offset != 0) return keep_error(b, WEFT_ALREADY_EXISTS), NULL;
-    if (owner->depth == WEFT_BLOB_DEPTH_MAX) return keep_error(b, WEFT_LIMIT), NULL;
+    if (address->offset != 0)
+        return keep_error(b, WEFT_ALREADY_EXISTS,
+                          "the field was given its elements before: build them once, with the "
+                          "final count"),
+               NULL;
+    if (owner->depth == WEFT_BLOB_DEPTH_MAX)
+        return keep_error(b, WEFT_LIMIT,
+                          "arrays nest deeper than 256: use one array of nodes and pointers"),
+               NULL;
     weft__blob_extent extent = {.count = count,
                                 .owner = where->at,
                                 .kind = weft__blob_plan_kind(&b->plan, where->field),
@@ -203,7 +221,7 @@ static char *allocate_owned(weft_blob_builder *b, weft_blob_array *address, cons
 static weft_result add_pointer(weft_blob_builder *b, uint64_t at, uint64_t target)
 {
     pointer_patch *patch = vector_next(b, &b->pointers, sizeof *patch);
-    if (patch == NULL) return keep_error(b, WEFT_OUT_OF_MEMORY);
+    if (patch == NULL) return keep_error(b, WEFT_OUT_OF_MEMORY, NULL);
     *patch = (pointer_patch){at, target};
     b->pointers.count++;
     return WEFT_OK;
@@ -258,6 +276,12 @@ weft_result weft_blob_builder_error(const weft_blob_builder *b)
     return b == NULL ? WEFT_INVALID_ARGUMENT : b->error;
 }
 
+const char *weft_blob_builder_error_text(const weft_blob_builder *b)
+{
+    if (b == NULL) return "the builder is NULL";
+    return b->error_text == NULL ? "" : b->error_text;
+}
+
 void *weft_blob_builder_array(weft_blob_builder *b, weft_blob_array *array, uint64_t count)
 {
     place where;
@@ -278,7 +302,7 @@ static weft_result copy_hashed(weft_blob_builder *b, char *memory, const char *f
         if (piece > bytes) piece = bytes;
         if (piece == BLOB_HASH_BLOCK) {
             weft__blob_hash_block *known = vector_next(b, &b->known, sizeof *known);
-            if (known == NULL) return keep_error(b, WEFT_OUT_OF_MEMORY);
+            if (known == NULL) return keep_error(b, WEFT_OUT_OF_MEMORY, NULL);
             known->index = index;
             known->hash = weft__hash_lanes_copy(BLOB_BLOCK_SEED(index), memory, from, piece);
             b->known.count++;
@@ -299,7 +323,10 @@ weft_result weft_blob_builder_copy(weft_blob_builder *b, weft_blob_array *array,
     if (result != WEFT_OK || count == 0) return result;
     /* References of other memory would be copied as they are. */
     bool is_plain = where.field->type == NULL || where.field->type->field_count == 0;
-    if (values == NULL || !is_plain) return keep_error(b, WEFT_INVALID_ARGUMENT);
+    if (values == NULL || !is_plain)
+        return keep_error(b, WEFT_INVALID_ARGUMENT,
+                          "there are no values, or they contain references, which cannot be copied "
+                          "as bytes: use weft_blob_builder_array and fill the elements");
     char *memory = allocate_owned(b, array, &where, count);
     return memory == NULL ? b->error : copy_hashed(b, memory, values, count * where.field->bytes);
 }
@@ -312,7 +339,8 @@ weft_result weft_blob_builder_string(weft_blob_builder *b, weft_blob_string *str
     weft_result result = find_field(b, string, WEFT_BLOB_KIND_STRING, &where);
     if (result != WEFT_OK || bytes == 0) return result;
     if (text == NULL || bytes > BLOB_BYTES_MAX || !weft__blob_text_is_utf8(text, bytes)) {
-        return keep_error(b, WEFT_INVALID_ARGUMENT);
+        return keep_error(b, WEFT_INVALID_ARGUMENT,
+                          "the text is NULL or not UTF-8: keep other bytes in an array");
     }
     char *memory = allocate_owned(b, (weft_blob_array *)(void *)string, &where, bytes + 1);
     if (memory == NULL) return b->error;
@@ -341,14 +369,18 @@ weft_result weft_blob_builder_point(weft_blob_builder *b, weft_blob_pointer *poi
     if (result != WEFT_OK) return result;
     if (target == NULL) return add_pointer(b, where.at, 0);
     const uint64_t position = position_of(b, target);
-    if (position == 0) return keep_error(b, WEFT_INVALID_ARGUMENT);
+    if (position == 0)
+        return keep_error(b, WEFT_INVALID_ARGUMENT,
+                          "the target is not in memory of this builder: a blob can point into "
+                          "itself only");
     uint64_t hint = b->extents.count - 1;
     const weft__blob_extent *extents = b->extents.items;
     const weft__blob_extent *extent =
         &extents[weft__blob_extent_find(extents, b->extents.count, position, &hint)];
     const weft__blob_element *element = &b->plan.kinds[extent->kind];
     if (!weft__blob_target_fits(element, extent, position - extent->position, where.field)) {
-        return keep_error(b, WEFT_INVALID_ARGUMENT);
+        return keep_error(b, WEFT_INVALID_ARGUMENT,
+                          "the target is not of the type that the pointer field describes");
     }
     return add_pointer(b, where.at, position);
 }

@@ -189,6 +189,48 @@ Test(blob_builder, fields_outside_the_builder_are_refused)
                  WEFT_INVALID_ARGUMENT);
 }
 
+/* The text of the first error holds `word`, whatever comes after it. */
+static void check_text(const char *word)
+{
+    const char *text = weft_blob_builder_error_text(builder);
+    if (strstr(text, word) == NULL) test_fail(__FILE__, __LINE__, text);
+    weft_blob_ref ref;
+    CHECK(weft_blob_builder_finish(builder, &ref) != WEFT_OK);
+    CHECK_POINTER(weft_blob_builder_error_text(builder), text);
+}
+
+Test(blob_builder, every_error_says_what_to_do)
+{
+    Scene *root = begin(0), copy = *root;
+    CHECK_TEXT(weft_blob_builder_error_text(builder), "");
+    CHECK(strstr(weft_blob_builder_error_text(NULL), "NULL") != NULL);
+    WEFT_BLOB_BUILD_ARRAY(builder, &copy.nodes, 3);
+    check_text("never of a copy");
+    root = begin(0);
+    weft_blob_builder_array(builder, (weft_blob_array *)(void *)&root->title, 3);
+    check_text("list the field in its weft_blob_type");
+    root = begin(0);
+    WEFT_BLOB_BUILD_ARRAY(builder, &root->nodes, 2);
+    WEFT_BLOB_BUILD_ARRAY(builder, &root->nodes, 2);
+    check_text("once, with the final count");
+    root = begin(0);
+    Node node = {0};
+    WEFT_BLOB_BUILD_COPY(builder, &root->nodes, &node, 1);
+    check_text("use weft_blob_builder_array");
+    root = begin(0);
+    weft_blob_builder_string(builder, &root->title, "\xff", 1);
+    check_text("not UTF-8");
+    root = begin(0);
+    WEFT_BLOB_BUILD_POINT(builder, &root->spare, &node);
+    check_text("point into itself only");
+    root = begin(0);
+    weft_blob_builder_point(builder, &root->spare.untyped, &root->nodes);
+    check_text("not of the type");
+    root = begin(0);
+    WEFT_BLOB_BUILD_ARRAY(builder, &root->nodes, UINT64_MAX / 2);
+    check_text("is the count right?");
+}
+
 Test(blob_builder, reaching_through_an_unfinished_array_is_refused_for_every_index)
 {
     for (uint64_t index = 0; index < 64; index++) {

@@ -240,6 +240,9 @@ WEFT_API void weft_blob_builder_destroy(weft_blob_builder *builder);
 WEFT_API void *weft_blob_builder_root(weft_blob_builder *builder);
 /* The error kept so far. Threads: one at a time. */
 WEFT_API weft_result weft_blob_builder_error(const weft_blob_builder *builder);
+/* What was wrong and what to do, in a sentence; "" when nothing was. Static text, never NULL.
+ * Threads: one at a time. */
+WEFT_API const char *weft_blob_builder_error_text(const weft_blob_builder *builder);
 
 /* Gives an array field `count` elements, zeroed, and returns them: the handle through which nested
  * fields are reached until finish (the field itself reads as empty until then). `array` must lie in
