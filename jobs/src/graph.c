@@ -16,6 +16,7 @@
 uint32_t weft__graph_claim(weft_job_graph *graph)
 {
     for (uint32_t word = 0; word < weft__graph_word_count(graph); word++) {
+        /* the load and the CAS each acquire: one would do, but a CAS that fails loads again */
         uint64_t ready = at_load_acq(&graph->x_ready[word]); /* G2 */
         while (ready != 0) {
             uint32_t lowest = bits_lowest(ready);
@@ -31,12 +32,14 @@ uint32_t weft__graph_claim(weft_job_graph *graph)
 bool weft__graph_has_ready(weft_job_graph *graph)
 {
     for (uint32_t word = 0; word < weft__graph_word_count(graph); word++)
+        /* a miss would cost a helper, not a node: see wake_opener in worker_graph.c */
         if (at_load_sc(&graph->x_ready[word]) != 0) return true; /* G3, G4 */
     return false;
 }
 
 void weft__graph_publish(weft_job_graph *graph, uint32_t word, uint64_t mask)
 {
+    /* acq_rel would do for G2; sc for the helpers, as in has_ready */
     uint64_t old = at_or_sc(&graph->x_ready[word], mask); /* G2, G3, G4 */
     WEFT_ASSERT((old & mask) == 0);
     (void)old;

@@ -204,11 +204,13 @@ void weft__worker_await_token(weft_job_context *worker);
 void weft__worker_pass_on(weft_job_context *worker);
 /* A wake-up was sent to `sleeper`; UINT32_MAX: to whoever slept. */
 void weft__worker_count_wake(weft_job_context *worker, uint32_t sleeper);
+/* weft__worker_notify when somebody sleeps: apart, so that its callers need no frame. */
+void weft__worker_notify_slow(weft_job_context *worker);
 /* After publishing work: wakes a sleeper unless somebody searches. */
 static inline void weft__worker_notify(weft_job_context *worker)
 {
-    if (weft__wake_notify(&worker->pool->wake, worker->index + 1))
-        weft__worker_count_wake(worker, UINT32_MAX);
+    if (__builtin_expect(weft__wake_nobody_sleeps(&worker->pool->wake), 1)) return;
+    weft__worker_notify_slow(worker);
 }
 
 /* ---- wait.c: who may call what */

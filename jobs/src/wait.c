@@ -83,18 +83,21 @@ bool weft__pool_is_quiescent(weft_job_pool *pool)
     for (uint32_t i = 0; i < pool->worker_count; i++)
         completed += at_load_acq(&pool->workers[i].stats.x_completed); /* P3 */
     for (uint32_t i = 0; i < pool->worker_count; i++)
-        submitted += at_load_acq(&pool->workers[i].stats.x_submitted);      /* P3 */
+        submitted += at_load_acq(&pool->workers[i].stats.x_submitted); /* P3 */
+    /* any order would do for the submitted counts: the acquires above made visible what was
+     * submitted before the jobs they count ended, and later ones have not ended */
     return completed == submitted + at_load_sc(&pool->x_foreign_submitted); /* P3 */
 }
 
 /* Slots that were ever used. */
 static uint32_t slot_mark(weft_job_pool *pool)
 {
-    return at_load_acq(&pool->table.slots.x_mark); /* S2 */
+    return at_load_acq(&pool->table.slots.x_mark); /* S2: any order, old means one more round */
 }
 
 static weft_job_handle handle_of_slot(weft_job_pool *pool, uint32_t slot)
 {
+    /* any order would do: an old word names a job that has ended */
     uint64_t list = at_load_acq(&pool->table.jobs[slot].x_list); /* J2 */
     return (weft_job_handle){slot, (uint32_t)(list >> 32)};
 }
@@ -136,6 +139,7 @@ weft_result weft_job_wait_all(weft_job_context *owner, int *code)
         drain(owner);
         at_stall();
     }
+    /* any order would do: the counts (P3) made it visible, and it is all there is to read */
     uint64_t error = at_xchg_ar(&pool->x_first_error, (uint64_t)0); /* J2 */
     if (error != 0) {
         result = WEFT_JOB_FAILED;

@@ -36,7 +36,7 @@ static void found(weft_job_context *worker)
     weft_a32 *used = &worker->pool->x_used;
     uint32_t bit = 1u << (worker->index % 32);
     /* relaxed: a hint for the next frame */
-    if ((at_load_rlx(used) & bit) == 0) at_or_ar(used, bit); /* P5 */
+    if ((at_load_rlx(used) & bit) == 0) at_or_ar(used, bit); /* P5: any order, so is this */
     end_search(worker);
 }
 
@@ -200,6 +200,12 @@ void weft__worker_count_wake(weft_job_context *worker, uint32_t sleeper)
 {
     weft__stat_add(&worker->stats.x_wakes, 1);
     weft__note(worker, WEFT_JOB_EVENT_WAKE, NULL, sleeper);
+}
+
+void weft__worker_notify_slow(weft_job_context *worker)
+{
+    if (weft__wake_notify_slow(&worker->pool->wake, worker->index + 1))
+        weft__worker_count_wake(worker, UINT32_MAX);
 }
 
 static void note_park(weft_job_context *worker)

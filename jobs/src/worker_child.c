@@ -38,10 +38,9 @@ static __attribute__((noinline)) void start_without_room(weft_job_context *worke
         run_in_place(worker, fn, argument);
 }
 
-void weft_job_child(weft_job_context *worker, weft_job_fn fn, void *argument)
+static inline void start_child(weft_job_context *worker, weft_job_fn fn, void *argument)
 {
     weft__stat_add(&worker->stats.x_children, 1);
-    if (__builtin_expect(worker->is_observed, 0)) weft__observe_spawned(worker, NULL);
     if (!weft__child_push_owner(&worker->children, fn, argument, worker->job)) {
         start_without_room(worker, fn, argument);
         return;
@@ -49,6 +48,21 @@ void weft_job_child(weft_job_context *worker, weft_job_fn fn, void *argument)
     /* A release store published the child, so this look may miss a worker that falls asleep right
      * now. No child is lost by it: the parent runs it, and looks again after pop's exchange. */
     weft__worker_notify(worker);
+}
+
+static __attribute__((noinline)) void start_observed(weft_job_context *worker, weft_job_fn fn,
+                                                     void *argument)
+{
+    weft__observe_spawned(worker, NULL);
+    start_child(worker, fn, argument);
+}
+
+void weft_job_child(weft_job_context *worker, weft_job_fn fn, void *argument)
+{
+    if (__builtin_expect(worker->is_observed, 0))
+        start_observed(worker, fn, argument);
+    else
+        start_child(worker, fn, argument);
 }
 
 void weft__worker_run_taken(weft_job_context *worker, weft__child *child, uint32_t victim)
@@ -69,6 +83,7 @@ void weft__worker_run_taken(weft_job_context *worker, weft__child *child, uint32
 /* Helps the thief of `child`: takes a descendant of it and runs it. */
 static bool help(weft_job_context *worker, weft__child *child)
 {
+    /* names a worker, whose stack is constant memory: any order would do */
     uint32_t thief = at_load_acq(&child->x_thief); /* C6 */
     if (thief == WEFT__CHILD_NO_THIEF) return false;
     weft__child *descendant;
@@ -101,6 +116,7 @@ static void await_taken(weft_job_context *worker, uint64_t index)
         }
         if (weft__worker_spin(worker, &spin)) continue;
         uint32_t state = WEFT__CHILD_READY;
+        /* any order would do: one word decides between this and finish, and is_joined acquires */
         if (!at_cas_ar(&child->x_state, &state, (uint32_t)WEFT__CHILD_WAITED)) continue; /* C5 */
         weft__worker_await_token(worker);
     }

@@ -61,6 +61,8 @@ static void run_in_order(weft_job_context *worker, graph_run *run, uint32_t begi
 
 static void wake_opener(weft_job_context *worker, weft__loop *loop)
 {
+    /* sc, so that nobody sleeps while nodes are ready; a miss would cost a helper, not a node: who
+     * published it claims it before it leaves. The same holds for all of G3 and G4. */
     if ((at_load_sc(&loop->x_left) & WEFT__LOOP_WAITING) == 0) return; /* G4 */
     if (!weft__loop_retract_wait(loop)) return;
     weft__wake_token_set(&worker->pool->wake, loop->opener);

@@ -75,7 +75,7 @@ void weft__pool_inject(weft_job_pool *pool, uint32_t slot)
 {
     weft__job *job = &pool->table.jobs[slot];
     weft_a32 *head = &pool->x_injected[weft__job_class(job)];
-    uint32_t old = at_load_acq(head); /* P1 */
+    uint32_t old = at_load_acq(head); /* P1: any order, the CAS decides */
     for (;;) {
         at_store_rlx(&job->x_next, old);        /* relaxed: published by P1 */
         if (at_cas_sc(head, &old, slot)) break; /* P1 */
@@ -98,7 +98,8 @@ bool weft__worker_take_injected(weft_job_context *worker, weft_job_class class_)
     weft_job_pool *pool = worker->pool;
     weft_a32 *head = &pool->x_injected[class_];
     if (at_load_rlx(head) == WEFT__JOB_NONE) return false; /* relaxed: a hint */
-    uint32_t slot = at_xchg_sc(head, WEFT__JOB_NONE);      /* P1 */
+    /* taking needs the acquire only: who sleeps has looked with an sc load */
+    uint32_t slot = at_xchg_sc(head, WEFT__JOB_NONE); /* P1 */
     bool is_any = slot != WEFT__JOB_NONE;
     while (slot != WEFT__JOB_NONE) { /* youngest first: popped from the deque oldest first */
         uint32_t next = at_load_rlx(&pool->table.jobs[slot].x_next); /* relaxed: P1 */
@@ -250,7 +251,7 @@ void weft__worker_run_job(weft_job_context *worker, uint32_t slot)
     bool is_background = weft__job_class(job) == WEFT_JOB_BACKGROUND;
     run_job(worker, job, slot, is_frame_empty(worker));
     if (!is_background) return;
-    at_sub_ar(&pool->x_background, 1u); /* P4 */
+    at_sub_sc(&pool->x_background, 1u); /* P4 */
     weft__worker_notify(worker);        /* somebody may have passed over another one */
 }
 
@@ -263,7 +264,7 @@ static inline bool run_youngest(weft_job_context *worker, weft_job_handle handle
     weft__deque *deque = &worker->deques[WEFT_JOB_NORMAL];
     if (!weft__deque_is_youngest_owner(deque, handle.index)) return false;
     weft__job *job = &worker->pool->table.jobs[handle.index];
-    uint64_t list = at_load_acq(&job->x_list); /* J2 */
+    uint64_t list = at_load_acq(&job->x_list); /* J2: any order, only the generation counts here */
     if ((uint32_t)(list >> 32) != handle.generation) return false;
     if (!weft__deque_pop_youngest_owner(deque)) return false;
     return run_job(worker, job, handle.index, true);
@@ -348,6 +349,7 @@ static inline uint32_t fill_slot(submitter by, const submission *what, uint32_t 
 static void count_submitted(submitter by, const char *name)
 {
     if (by.worker == NULL) {
+        /* any order would do: the injection that follows (P1) publishes it */
         at_add_sc(&by.pool->x_foreign_submitted, (uint64_t)1); /* P3 */
         return;
     }
@@ -411,12 +413,6 @@ submit_slowly(weft_job_context *worker, const weft_job_desc *desc, weft_job_hand
     return submit_from(worker, &(submission){.desc = desc}, out);
 }
 
-static __attribute__((noinline)) weft_result notify_slowly(weft_job_context *worker)
-{
-    weft__worker_notify(worker);
-    return WEFT_OK;
-}
-
 /* The short way, without a call: a plain normal job from a worker with a free slot and room. */
 weft_result weft_job_submit(weft_job_context *worker, const weft_job_desc *desc,
                             weft_job_handle *out)
@@ -440,8 +436,8 @@ weft_result weft_job_submit(weft_job_context *worker, const weft_job_desc *desc,
     weft__stat_add(&worker->stats.x_submitted, 1);
     weft__deque_push_room_owner(&worker->deques[WEFT_JOB_NORMAL], slot);
     if (worker->deques[WEFT_JOB_NORMAL].is_alone) return WEFT_OK; /* nobody to wake */
-    if (__builtin_expect(weft__wake_nobody_sleeps(&worker->pool->wake), 1)) return WEFT_OK;
-    return notify_slowly(worker);
+    weft__worker_notify(worker);
+    return WEFT_OK;
 }
 
 weft_result weft_job_then(weft_job_context *worker, weft_job_handle predecessor,

@@ -48,7 +48,8 @@ typedef enum explore_strategy {
  * old values (C11) of one execution; random strategies ignore it unless it is 0, which means none.
  * `faults` bounds the injected faults of one execution (map fails, futex returns early). `runs` is
  * the number of schedules at which a plan stops (DFS may end before; `must_complete` demands it);
- * `deep_runs` replaces it under --deep, 0 = same. */
+ * `deep_runs` replaces it under --deep, 0 = same. Long plans also end after a budget of processor
+ * time (--budget). */
 typedef struct explore_plan {
     explore_model model;
     explore_strategy strategy;

@@ -73,6 +73,7 @@ typedef struct engine_globals {
     const char *mutant_site;
     uint32_t mutant_order;
     uint64_t random, seed;
+    double budget_seconds; /* of processor time, for each long plan */
     uint64_t runs, steps_max, steps_sum;
     explore_fibre host;
     /* choice stack: the first `prefix` entries are imposed */

@@ -6,6 +6,7 @@
  *     program | file.c | text of the source line | order -> weaker | reason
  *
  * An entry that no longer survives, or names no site, is an error too, so that the list stays true.
+ * With `*` for text and change, the sites of the file are left to another program.
  */
 #include "explore_engine.h"
 
@@ -53,13 +54,31 @@ static void add_mutant(const engine_site *site, uint32_t order)
     if (mutant_count < MUTANTS) mutants[mutant_count++] = (mutant){site, order, 0, 0};
 }
 
+/* Is the site in the file that the entry names? */
+static bool is_in_file(const engine_site *site, const allowed *a)
+{
+    const char *colon = strchr(site->name, ':');
+    size_t length = strlen(a->file), path = colon ? (size_t)(colon - site->name) : 0;
+    return path >= length && strncmp(site->name + path - length, a->file, length) == 0;
+}
+
+static bool is_left_to_others(const engine_site *site)
+{
+    for (uint32_t i = 0; i < allowance_count; i++) {
+        if (strcmp(allowances[i].line, "*") != 0 || !is_in_file(site, &allowances[i])) continue;
+        allowances[i].uses++;
+        return true;
+    }
+    return false;
+}
+
 static void list_mutants(void)
 {
     const engine_site *sites;
     uint32_t count = engine_sites(&sites);
     for (uint32_t i = 0; i < count; i++) {
         const engine_site *site = &sites[i];
-        if (strncmp(site->name, "tests/", 6) == 0) continue;
+        if (strncmp(site->name, "tests/", 6) == 0 || is_left_to_others(site)) continue;
         bool is_store = strstr(site->name, " store_") != NULL;
         uint32_t half = site->is_rmw ? HOOK_AR : is_store ? HOOK_REL : HOOK_ACQ;
         if (site->order == HOOK_SC) add_mutant(site, half);
@@ -165,11 +184,8 @@ static bool is_allowed(const mutant *m)
              engine_order_names[m->order]);
     for (uint32_t i = 0; i < allowance_count; i++) {
         allowed *a = &allowances[i];
-        const char *colon = strchr(m->site->name, ':');
-        size_t length = strlen(a->file), path = colon ? (size_t)(colon - m->site->name) : 0;
-        bool is_file =
-            path >= length && strncmp(m->site->name + path - length, a->file, length) == 0;
-        if (!is_file || !strstr(line, a->line) || strcmp(a->change, change) != 0) continue;
+        if (!is_in_file(m->site, a) || !strstr(line, a->line) || strcmp(a->change, change) != 0)
+            continue;
         a->uses++;
         return true;
     }

@@ -11,9 +11,10 @@ static weft_job_pool *pool;
 static weft_job_context *owner;
 static uint32_t output[8];
 
-static void start(uint32_t workers)
+static void start_pool(uint32_t workers, bool is_host_driven)
 {
     weft_job_pool_desc desc = {.worker_count = workers,
+                               .is_host_driven = is_host_driven,
                                .job_capacity = 4,
                                .child_capacity = 4,
                                .edge_capacity = 8,
@@ -29,6 +30,11 @@ static void start(uint32_t workers)
     }
     explore_ignore(pool->alive, sizeof *pool->alive);
     for (uint32_t i = 0; i < 8; i++) output[i] = 0;
+}
+
+static void start(uint32_t workers)
+{
+    start_pool(workers, false);
 }
 
 /* Shutting down is explored, too. */
@@ -257,18 +263,49 @@ static void graph_three(void)
     run_graph(3, 2);
 }
 
+static int run_shared_graph(weft_job_context *job, void *argument)
+{
+    weft_result result = weft_job_graph_run(job, argument, NULL);
+    EXPLORE_CHECK(result == WEFT_OK || result == WEFT_BUSY, "run: %s", weft_result_name(result));
+    return 0;
+}
+
+/* Two jobs run the same graph: one after the other, or one is told that it is busy. */
+static void graph_from_jobs(void)
+{
+    weft_job_graph *graph;
+    weft_job_graph_node nodes[2] = {{leaf, NULL, NULL}, {leaf, NULL, NULL}};
+    weft_job_graph_desc desc = {.nodes = nodes, .node_count = 2};
+    weft_job_handle handles[2];
+    start(2);
+    at_init(&leaves, 0);
+    EXPLORE_CHECK(weft_job_graph_create(pool, &desc, &graph) == WEFT_OK, "graph");
+    explore_begin();
+    weft_job_desc job = {.fn = run_shared_graph, .argument = graph};
+    for (uint32_t i = 0; i < 2; i++)
+        EXPLORE_CHECK(weft_job_submit(owner, &job, &handles[i]) == WEFT_OK, "submit");
+    for (uint32_t i = 0; i < 2; i++)
+        EXPLORE_CHECK(weft_job_wait(owner, handles[i], NULL) == WEFT_OK, "wait");
+    finish();
+    uint32_t count = at_plain(&leaves);
+    EXPLORE_CHECK(count == 2 || count == 4, "%u nodes have run", count);
+}
+
 /* A thread that is no worker injects a job while the owner may be asleep or leaving. */
+static weft_job_class injected_class;
+
 static void inject(void *argument)
 {
-    weft_job_desc desc = {.fn = write_output, .argument = argument};
+    weft_job_desc desc = {.fn = write_output, .argument = argument, .class_ = injected_class};
     weft_job_handle handle;
     EXPLORE_CHECK(weft_job_inject(pool, &desc, &handle) == WEFT_OK, "inject");
     while (!weft_job_is_done(pool, handle)) at_stall(); /* a sleeping worker must be woken for it */
 }
 
-static void injected(void)
+static void inject_as(weft_job_class class_)
 {
     start(2);
+    injected_class = class_;
     explore_thread(inject, &output[0]);
     explore_begin();
     weft_job_handle none = {0, 0};
@@ -277,6 +314,66 @@ static void injected(void)
     EXPLORE_CHECK(weft_job_wait_all(owner, NULL) == WEFT_OK, "wait_all");
     EXPLORE_CHECK(output[0] == 1, "the injected job did not run");
     finish();
+}
+
+static void injected(void)
+{
+    inject_as(WEFT_JOB_NORMAL);
+}
+
+static void injected_background(void)
+{
+    inject_as(WEFT_JOB_BACKGROUND);
+}
+
+static int submit_another(weft_job_context *job, void *argument)
+{
+    weft_job_desc desc = {.fn = write_output, .argument = argument};
+    EXPLORE_CHECK(weft_job_submit(job, &desc, NULL) == WEFT_OK, "submit in a job");
+    return write_output(job, &output[0]);
+}
+
+/* Counts of another worker: a job that ended there has submitted one more. */
+static void wait_all(void)
+{
+    start(2);
+    explore_begin();
+    weft_job_desc desc = {.fn = submit_another, .argument = &output[1]};
+    EXPLORE_CHECK(weft_job_submit(owner, &desc, NULL) == WEFT_OK, "submit");
+    EXPLORE_CHECK(weft_job_wait_all(owner, NULL) == WEFT_OK, "wait_all");
+    EXPLORE_CHECK(output[0] == 1 && output[1] == 1, "wait_all, but a job has not run");
+    finish();
+}
+
+static weft_a32 is_inside;
+
+static bool until_stopped(void *user)
+{
+    (void)user;
+    at_store_rel(&is_inside, 1u);
+    return false;
+}
+
+static void lend(void *argument)
+{
+    (void)argument;
+    weft_result result = weft_job_worker_run(pool, 1, until_stopped, NULL);
+    EXPLORE_CHECK(result == WEFT_OK, "worker_run: %s", weft_result_name(result));
+}
+
+/* A thread of the host works until the pool is destroyed, which waits for it to come back. */
+static void lent(void)
+{
+    start_pool(2, true);
+    at_init(&is_inside, 0);
+    explore_thread(lend, NULL);
+    explore_begin();
+    while (at_load_acq(&is_inside) == 0) at_stall();
+    weft_job_handle none = {0, 0};
+    wait_for(submit(0, none), 0);
+    EXPLORE_CHECK(weft_job_pool_destroy(pool) == WEFT_OK, "destroy");
+    explore_join_all();
+    explore_end();
 }
 
 /* Creation fails at a thread or an allocation: everything is undone. */
@@ -298,7 +395,7 @@ static void failing_create(void)
 }
 
 #define MOST(runs)                                                                                 \
-    PLAN_PCT(EXPLORE_TSO, 4, runs, 3000000), PLAN_PCT_FAULTS(EXPLORE_C11, 4, 1, runs, 3000000),    \
+    PLAN_PCT(EXPLORE_TSO, 4, runs, 1000000), PLAN_PCT_FAULTS(EXPLORE_C11, 4, 1, runs, 1000000),    \
         PLAN_RANDOM(EXPLORE_TSO, runs, 1000000)
 
 static const explore_scenario scenarios[] = {
@@ -318,6 +415,10 @@ static const explore_scenario scenarios[] = {
     {"pool_graph_two", graph_two, {MOST(10000)}, NULL},
     {"pool_graph_three", graph_three, {MOST(8000)}, NULL},
     {"pool_injected", injected, {MOST(10000)}, NULL},
+    {"pool_graph_from_jobs", graph_from_jobs, {MOST(10000)}, NULL},
+    {"pool_background", injected_background, {MOST(10000)}, NULL},
+    {"pool_wait_all", wait_all, {MOST(10000)}, NULL},
+    {"pool_lent", lent, {MOST(8000)}, NULL},
     {NULL, NULL, {{0}}, NULL},
 };
 
