@@ -329,26 +329,34 @@ size_t weft_schedule_counters(weft_world *world, char *out, size_t capacity)
 
 /* ---- critical path ---- */
 
-/* The shortest time the last frame could have taken on these workers with these stages: slices
- * share out evenly, what runs on one worker does not. */
+static bool is_on_owner(const weft__system *system)
+{
+    return (system->flags & (WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0;
+}
+
+/* The least time of a stage: all of its work on all workers, the owner's systems one after the
+ * other, a system that runs on one worker. */
+static uint64_t least_time(const weft__scheduler *scheduler, const weft__stage *stage)
+{
+    uint64_t work = 0, owner = 0, longest = 0;
+    for (uint32_t i = 0; i < stage->system_count; i++) {
+        const weft__system *system = stage->systems[i];
+        uint64_t time = time_of(scheduler, system);
+        work += time;
+        if (is_on_owner(system))
+            owner += time;
+        else if ((system->flags & WEFT_SYSTEM_SINGLE) != 0 && time > longest)
+            longest = time;
+    }
+    work /= scheduler->worker_count;
+    if (owner > longest) longest = owner;
+    return work > longest ? work : longest;
+}
+
 uint64_t weft__schedule_critical_path(const weft__scheduler *scheduler)
 {
     uint64_t total = 0;
-    for (uint32_t i = 0; i < scheduler->stage_count; i++) {
-        const weft__stage *stage = &scheduler->stages[i];
-        uint64_t shared = 0, longest = 0;
-        for (uint32_t k = 0; k < stage->system_count; k++) {
-            const weft__system *system = stage->systems[k];
-            uint64_t time = time_of(scheduler, system);
-            bool is_series = (system->flags & (WEFT_SYSTEM_SINGLE | WEFT_SYSTEM_MAIN_THREAD |
-                                               WEFT_SYSTEM_EXCLUSIVE)) != 0;
-            if (!is_series)
-                shared += time;
-            else if (time > longest)
-                longest = time;
-        }
-        shared /= scheduler->worker_count;
-        total += shared > longest ? shared : longest;
-    }
+    for (uint32_t i = 0; i < scheduler->stage_count; i++)
+        total += least_time(scheduler, &scheduler->stages[i]);
     return total;
 }

@@ -2,8 +2,10 @@
  * runs on one and on three workers, with every stage forced onto the pool. */
 #include <weft/weft.h>
 
+#include "atomic.h"
 #include "plain.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct position {
@@ -349,6 +351,111 @@ static void total_time_on(uint32_t workers)
 PLAIN_TEST(the_total_time_of_a_system_is_the_sum_of_its_measured_runs)
 {
     on_workers(total_time_on);
+}
+
+static void critical_path_on(uint32_t workers)
+{
+    fixture f = begin(workers);
+    uint64_t sums[3] = {0}, total = 0;
+    weft_system systems[3];
+    const uint32_t flags[3] = {WEFT_SYSTEM_MAIN_THREAD, WEFT_SYSTEM_MAIN_THREAD, 0};
+    weft_frame_stats frame;
+    CHECK_OK(weft_schedule_set(f.world, &(weft_schedule_options){.measure = true}));
+    for (uint32_t i = 0; i < 3; i++) {
+        char name[2] = {(char)('a' + i), 0};
+        systems[i] = weft_system_create(
+            f.world, &(weft_system_desc){
+                         .name = name, .run = take_a_while, .user = &sums[i], .flags = flags[i]});
+    }
+    CHECK_OK(weft_world_step(f.world, 0));
+    weft_frame_stats_get(f.world, &frame);
+    CHECK_U64(frame.stages, 1);
+    for (uint32_t i = 0; i < 3; i++) total += stats_of(&f, systems[i]).time_ns;
+    uint64_t owner = total - stats_of(&f, systems[2]).time_ns, shared = total / workers;
+    CHECK_U64(frame.critical_path_ns, owner > shared ? owner : shared);
+    CHECK(workers > 1 || frame.critical_path_ns <= frame.frame_ns);
+    end(&f);
+}
+
+PLAIN_TEST(the_critical_path_counts_the_systems_of_the_owner_one_after_the_other)
+{
+    on_workers(critical_path_on);
+}
+
+/* ---- many slices of a chunk ---- */
+
+enum { CALLERS = 19, MANY_ROWS = 3000 };
+
+/* What one of the fused systems saw. Owner: the test; one slice is one caller's at a time. */
+typedef struct caller {
+    uint32_t number;
+    uint8_t seen[MANY_ROWS]; /* rows by s->first */
+    weft_a32 x_wrong;
+} caller;
+
+/* Rows carry their number in y and count in x which callers came by, in order. */
+static void come_by(weft_slice *s, void *user)
+{
+    caller *c = user;
+    position *p = weft_slice_write(s, 0);
+    const weft_entity *own = weft_slice_read(s, 1), *entities = weft_slice_entities(s);
+    for (uint32_t i = 0; i < weft_slice_count(s); i++) {
+        bool is_right = p[i].y == (float)(s->first + i) &&
+                        memcmp(&own[i], &entities[i], sizeof own[i]) == 0 &&
+                        p[i].x == (float)(c->number > 4 ? c->number - 1 : c->number);
+        if (!is_right) at_add_ar(&c->x_wrong, 1u);
+        p[i].x += 1;
+        c->seen[s->first + i]++;
+    }
+}
+
+/* Rows that know their number and their own handle. */
+static void make_numbered(fixture *f, weft_component self)
+{
+    static weft_entity rows[MANY_ROWS];
+    CHECK_OK(weft_entity_create_many(f->world, (weft_component[]){f->position, self}, 2, MANY_ROWS,
+                                     rows));
+    for (uint32_t i = 0; i < MANY_ROWS; i++) {
+        position *p = weft_entity_write(f->world, rows[i], f->position);
+        weft_entity *own = weft_entity_write(f->world, rows[i], self);
+        CHECK(p != NULL && own != NULL);
+        *p = (position){0, (float)i};
+        *own = rows[i];
+    }
+}
+
+static void many_callers_on(uint32_t workers)
+{
+    static caller callers[CALLERS];
+    fixture f = begin(workers);
+    weft_component self = weft_component_create_plain(f.world, "self", sizeof(weft_entity), 8, 0);
+    memset(callers, 0, sizeof callers);
+    make_numbered(&f, self);
+    for (uint32_t i = 0; i < CALLERS; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "c%u", i);
+        callers[i].number = i;
+        weft_system system = weft_system_create(
+            f.world, &(weft_system_desc){.name = name,
+                                         .run = come_by,
+                                         .user = &callers[i],
+                                         .query.terms = {{f.position, WEFT_WRITE, WEFT_ALL, 0},
+                                                         {self, WEFT_READ, WEFT_ALL, 0}}});
+        if (i == 4) CHECK_OK(weft_system_enable(f.world, system, false));
+    }
+    CHECK_OK(weft_world_step(f.world, 0));
+    for (uint32_t i = 0; i < CALLERS; i++) {
+        CHECK_U64(at_load_rlx(&callers[i].x_wrong), 0); /* relaxed: the step has ended */
+        for (uint32_t row = 0; row < MANY_ROWS; row++) CHECK_U64(callers[i].seen[row], i != 4);
+    }
+    CHECK_U64(stats_of(&f, weft_system_find(f.world, "c18")).rows, MANY_ROWS);
+    CHECK_U64(stats_of(&f, weft_system_find(f.world, "c4")).rows, 0);
+    end(&f);
+}
+
+PLAIN_TEST(nineteen_fused_systems_see_each_row_of_a_large_chunk_once_and_in_order)
+{
+    on_workers(many_callers_on);
 }
 
 /* ---- runs of rows ---- */

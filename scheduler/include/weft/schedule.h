@@ -39,11 +39,14 @@ WEFT_API size_t weft_schedule_sync_points(weft_world *world, char *text, size_t 
 WEFT_API size_t weft_schedule_dot(weft_world *world, char *text, size_t capacity);
 WEFT_API size_t weft_schedule_json(weft_world *world, char *text, size_t capacity);
 
-/* Sums and last values over the steps of a world. */
+/* Sums and last values over the steps of a world. Times need options.measure. The critical path
+ * adds up, over the stages, the largest of: the measured time of all their systems divided by the
+ * workers, the systems of the owner one after the other, the longest SINGLE system. It is a lower
+ * bound from times that were measured, not a measurement: playback and waiting are not in it. */
 typedef struct weft_frame_stats {
     uint64_t frames;
     uint64_t frame_ns;         /* the last step */
-    uint64_t critical_path_ns; /* longest chain of stages in it */
+    uint64_t critical_path_ns; /* the least time its stages can take, see below */
     uint64_t playback_ns;
     uint32_t systems;
     uint32_t stages;
