@@ -163,10 +163,11 @@ static void create_from_jobs(void *data)
 {
     jobs_bed *b = data;
     int code = 0;
+    weft_job_context *owner = weft_job_pool_owner(weft_world_pool(b->bed.world));
     weft_job_for(
-        weft_job_pool_owner(weft_world_pool(b->bed.world)),
-        &(weft_job_for_desc){.fn = chunks_fill, .argument = b, .count = CHUNKS, .grain = 1}, &code);
-    if (code != 0 || weft__private_link(b->bed.world, b->chunks, CHUNKS) != WEFT_OK)
+        owner, &(weft_job_for_desc){.fn = chunks_fill, .argument = b, .count = CHUNKS, .grain = 1},
+        &code);
+    if (code != 0 || weft__private_link(b->bed.world, owner, b->chunks, CHUNKS) != WEFT_OK)
         weft_bench_fail(b->bed.bench, "creation from jobs failed");
 }
 

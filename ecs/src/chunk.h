@@ -136,6 +136,8 @@ struct weft__chunk {
     uint32_t id;   /* in world->chunk_table; 0: private chunk of a job, not linked */
     uint32_t mark; /* scratch of one array operation: entry of the chunk + 1; else 0 */
     bool has_room; /* in that list: count < capacity */
+    bool has_ids;  /* private: rows without an id have the null handle; else no row has an id, and
+                      the entity column is undefined */
     bool is_zero;  /* rows at and beyond `count` were never written and read as zero */
 };
 typedef struct weft__chunk weft__chunk;

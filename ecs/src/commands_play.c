@@ -226,7 +226,7 @@ static weft_result link_rows(weft__playback *playback)
         weft__scratch_take(playback->world, WEFT__SCRATCH_CHUNKS, count, sizeof chunks[0]);
     if (chunks == NULL) return weft__error_memory(playback->world, "playback");
     list_private(playback, chunks);
-    return weft__private_link(playback->world, chunks, count);
+    return weft__private_link(playback->world, playback->job, chunks, count);
 }
 
 /* ---- 4. play ---- */

@@ -36,7 +36,7 @@ static void free_blocks(weft_commands *commands)
 static void drop_private_chunk(weft_world *world, weft__chunk *chunk)
 {
     const weft_entity *entities = weft__chunk_entities(chunk);
-    for (uint32_t row = 0; row < chunk->count; row++)
+    for (uint32_t row = 0; row < chunk->count && chunk->has_ids; row++)
         if (entities[row].version != 0)
             weft__directory_free_any(&world->directory, &entities[row], 1);
     weft__private_drop(world, chunk);
@@ -377,6 +377,7 @@ static weft_result create_rows(weft_commands *commands, weft_archetype handle, u
     uint32_t row, taken = weft__private_rows(world, chunk, count, &row);
     WEFT_ASSERT(taken > 0);
     weft_entity *ids = weft__chunk_entities(chunk) + row;
+    if (with_ids) weft__private_ids(chunk);
     if (with_ids && weft__directory_allocate_any(&world->directory, &commands->home, taken, ids) !=
                         WEFT_OK) /* the rows stay and get ids at playback */
         return fail(commands, WEFT_OUT_OF_MEMORY, WEFT__COMMAND_ROWS, WEFT__NO_ENTITY, 0);

@@ -259,6 +259,45 @@ void weft__directory_allocate_owner(weft__directory *directory, uint32_t count, 
     }
 }
 
+uint32_t weft__directory_shares(const weft__directory *directory, uint32_t count)
+{
+    uint32_t shares = 0;
+    for (uint32_t i = directory->first_room; count != 0; i++) {
+        const weft__entity_block *block = weft__directory_block(directory, i * WEFT__BLOCK_SLOTS);
+        uint32_t room = WEFT__BLOCK_SLOTS - at_load_rlx(&block->x_count); /* relaxed: idle */
+        shares += room != 0 ? 1 : 0;
+        count -= count < room ? count : room;
+    }
+    return shares;
+}
+
+void weft__directory_deal_owner(weft__directory *directory, uint32_t count, weft__id_share *shares)
+{
+    for (uint32_t done = 0; done < count;) {
+        uint32_t index = directory->first_room;
+        weft__entity_block *block = weft__directory_block(directory, index * WEFT__BLOCK_SLOTS);
+        uint32_t used = at_load_rlx(&block->x_count); /* relaxed: idle */
+        uint32_t room = WEFT__BLOCK_SLOTS - used, n = count - done < room ? count - done : room;
+        if (n != 0) *shares++ = (weft__id_share){index, n, done};
+        at_store_rlx(&block->x_count, used + n); /* relaxed: idle */
+        if (n == room) {
+            hint_full(directory, index, true);
+            directory->first_room++;
+        }
+        done += n;
+    }
+}
+
+void weft__directory_fill(weft__directory *directory, const weft__id_share *share, uint32_t count,
+                          weft_entity *out, uint32_t location)
+{
+    weft__entity_block *block = weft__directory_block(directory, share->block * WEFT__BLOCK_SLOTS);
+    placing place = placing_of(directory, share->block, 1);
+    uint32_t taken = block_take(block, count, &place, location, out);
+    WEFT_ASSERT(taken == count);
+    (void)taken;
+}
+
 bool weft__directory_room_find(weft__directory *directory)
 {
     lowest_room_merge(directory);

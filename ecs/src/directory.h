@@ -101,6 +101,22 @@ weft_result weft__directory_reserve_owner(weft__directory *directory, uint32_t c
  * placed). `copy` (may be NULL) gets the handles too. Cannot fail after a reserve of as many. */
 void weft__directory_allocate_owner(weft__directory *directory, uint32_t count, weft_entity *out,
                                     weft_entity *copy, uint32_t location);
+/* The ids of a creation that several threads fill in: slots of one block. */
+typedef struct weft__id_share {
+    uint32_t block;
+    uint32_t count;
+    uint32_t first; /* ids of the shares before it */
+} weft__id_share;
+
+/* How many shares `count` ids will have, after a reserve of as many. */
+uint32_t weft__directory_shares(const weft__directory *directory, uint32_t count);
+/* Deals `count` ids out, the same that weft__directory_allocate_owner would give, in the same
+ * order. They count as alive at once; every share must be filled before anything else is done. */
+void weft__directory_deal_owner(weft__directory *directory, uint32_t count, weft__id_share *shares);
+/* The next `count` ids of a share: out[i] is at location + i. Threads: one per share; any number of
+ * shares at once. */
+void weft__directory_fill(weft__directory *directory, const weft__id_share *share, uint32_t count,
+                          weft_entity *out, uint32_t location);
 /* One id, when the lowest block with room has a free slot in its current word; false: use the
  * functions above. */
 static inline bool weft__directory_allocate_one_owner(weft__directory *directory, uint32_t location,

@@ -7,6 +7,9 @@
 #include "chunk_memory.h"
 #include "structure.h"
 
+#include <assert.h>
+#include <string.h>
+
 /* ---- any thread ---- */
 
 static uint32_t class_for(const weft__format *format, uint32_t rows)
@@ -41,10 +44,16 @@ uint32_t weft__private_rows(weft_world *world, weft__chunk *chunk, uint32_t coun
     *row = chunk->count;
     if (count == 0) return 0;
     chunk->count += count;
-    weft_entity *entities = weft__chunk_entities(chunk);
-    for (uint32_t i = 0; i < count && !chunk->is_zero; i++) entities[*row + i] = WEFT__NO_ENTITY;
+    if (chunk->has_ids) memset(weft__chunk_entities(chunk) + *row, 0, count * sizeof(weft_entity));
     weft__rows_fill(world, chunk, *row, count);
     return count;
+}
+
+void weft__private_ids(weft__chunk *chunk)
+{
+    static_assert(sizeof(weft_entity) == 8, "the null handle is eight zero bytes");
+    if (!chunk->has_ids) memset(chunk->base, 0, chunk->count * sizeof(weft_entity));
+    chunk->has_ids = true;
 }
 
 void weft__private_drop(weft_world *world, weft__chunk *chunk)
@@ -62,39 +71,147 @@ static bool is_emptied(const weft__chunk *chunk)
     return chunk->count * 2 < chunk->capacity;
 }
 
-/* Ids for the rows without one, in row order; places those that have one, if the chunk is linked.
- */
-static void ids_give(weft_world *world, weft__chunk *chunk)
+/* A run of rows without an id. */
+typedef struct run {
+    weft__chunk *chunk;
+    uint32_t row;
+    uint32_t count;
+    uint32_t first; /* rows of the runs before it */
+} run;
+
+/* The ids of one link. Owner: the stack of weft__private_link. */
+typedef struct giving {
+    weft_world *world;
+    run *runs;
+    weft__id_share *shares;
+    uint32_t run_count, run_capacity;
+    uint32_t share_capacity; /* all of them are used */
+} giving;
+
+/* The end of the rows from `row` on that all have an id, or all have none. */
+static uint32_t run_end(const weft__chunk *chunk, uint32_t row)
 {
-    weft_entity *entities = weft__chunk_entities(chunk);
-    for (uint32_t row = 0; row < chunk->count;) {
-        uint32_t run = 0, location = chunk->location == 0 ? 0 : weft__location(chunk, row);
-        while (row + run < chunk->count && entities[row + run].version == 0) run++;
-        if (run != 0) {
-            weft__directory_allocate_owner(&world->directory, run, entities + row, NULL, location);
-        } else {
-            weft__directory_place(&world->directory, entities[row], location);
-            run = 1;
-        }
-        row += run;
+    if (!chunk->has_ids) return chunk->count;
+    const weft_entity *entities = weft__chunk_entities(chunk);
+    bool has_id = entities[row].version != 0;
+    while (++row < chunk->count && (entities[row].version != 0) == has_id) {
     }
+    return row;
+}
+
+static bool has_id_at(const weft__chunk *chunk, uint32_t row)
+{
+    return chunk->has_ids && weft__chunk_entities(chunk)[row].version != 0;
+}
+
+/* Lists the runs of a chunk, or only counts them when there is no list yet. Returns their rows. */
+static uint64_t runs_list(giving *g, weft__chunk *chunk, uint64_t first)
+{
+    uint64_t rows = 0;
+    for (uint32_t row = 0, end; row < chunk->count; row = end) {
+        end = run_end(chunk, row);
+        if (has_id_at(chunk, row)) continue;
+        if (g->runs != NULL)
+            g->runs[g->run_count] = (run){chunk, row, end - row, (uint32_t)(first + rows)};
+        g->run_count++;
+        rows += end - row;
+    }
+    return rows;
+}
+
+static uint64_t runs_list_all(giving *g, weft__chunk *const *chunks, uint32_t count)
+{
+    uint64_t rows = 0;
+    g->run_count = 0;
+    for (uint32_t i = 0; i < count; i++) rows += runs_list(g, chunks[i], rows);
+    return rows;
+}
+
+static void giving_fini(giving *g)
+{
+    weft__memory *memory = &g->world->memory;
+    weft__free(memory, WEFT__MEMORY_COMMANDS, g->runs, g->run_capacity, sizeof *g->runs, 8);
+    weft__free(memory, WEFT__MEMORY_COMMANDS, g->shares, g->share_capacity, sizeof *g->shares, 4);
+}
+
+/* Everything that can fail about the ids. */
+static weft_result giving_prepare(giving *g, weft__chunk *const *chunks, uint32_t count,
+                                  uint32_t *missing)
+{
+    weft__memory *memory = &g->world->memory;
+    uint64_t rows = runs_list_all(g, chunks, count);
+    weft_result result = rows > UINT32_MAX
+                             ? WEFT_LIMIT
+                             : weft__directory_reserve_owner(&g->world->directory, (uint32_t)rows);
+    if (result != WEFT_OK) return weft__error_limit(g->world, result, "creation from jobs");
+    *missing = (uint32_t)rows;
+    if (rows == 0) return WEFT_OK;
+    g->run_capacity = g->run_count;
+    g->share_capacity = weft__directory_shares(&g->world->directory, *missing);
+    g->runs = weft__alloc(memory, WEFT__MEMORY_COMMANDS, g->run_capacity, sizeof *g->runs, 8);
+    g->shares = weft__alloc(memory, WEFT__MEMORY_COMMANDS, g->share_capacity, sizeof *g->shares, 4);
+    if (g->runs == NULL || g->shares == NULL)
+        return weft__error_memory(g->world, "creation from jobs");
+    runs_list_all(g, chunks, count);
+    return WEFT_OK;
+}
+
+/* The ids of one share: all of its block, so that no other thread has its words. */
+static void share_fill(const giving *g, const weft__id_share *share)
+{
+    uint32_t low = 0, high = g->run_count;
+    while (high - low > 1) { /* the last run that begins at or before the share */
+        uint32_t middle = low + (high - low) / 2;
+        if (g->runs[middle].first <= share->first)
+            low = middle;
+        else
+            high = middle;
+    }
+    for (uint32_t done = 0; done < share->count; low++) {
+        const run *r = &g->runs[low];
+        uint32_t skipped = share->first + done - r->first, n = r->count - skipped;
+        if (n > share->count - done) n = share->count - done;
+        uint32_t row = r->row + skipped;
+        weft__directory_fill(&g->world->directory, share, n, weft__chunk_entities(r->chunk) + row,
+                             weft__location(r->chunk, row));
+        done += n;
+    }
+}
+
+static int shares_fill(weft_job_context *job, void *user, uint32_t begin, uint32_t end)
+{
+    (void)job;
+    const giving *g = user;
+    for (uint32_t i = begin; i < end; i++) share_fill(g, &g->shares[i]);
+    return 0;
+}
+
+/* Ids for the rows without one, in the order of the rows. */
+static void ids_give(giving *g, weft_job_context *job, uint32_t missing)
+{
+    if (missing == 0) return;
+    weft__directory_deal_owner(&g->world->directory, missing, g->shares);
+    weft_job_for_desc loop = {.fn = shares_fill,
+                              .argument = g,
+                              .count = g->share_capacity,
+                              .grain = 1,
+                              .name = "ids of creation"};
+    bool is_done = job != NULL && loop.count > 1 && weft_job_for(job, &loop, NULL) == WEFT_OK;
+    if (!is_done) shares_fill(NULL, g, 0, loop.count); /* serial, or refused: nothing ran */
+}
+
+/* Locations of the rows that had an id. */
+static void ids_place(weft_world *world, const weft__chunk *chunk)
+{
+    const weft_entity *entities = weft__chunk_entities(chunk);
+    for (uint32_t row = 0; row < chunk->count && chunk->has_ids; row++)
+        weft__directory_place(&world->directory, entities[row], weft__location(chunk, row));
 }
 
 static void stamp_all(const weft_world *world, const weft__chunk *chunk)
 {
     for (uint32_t type = 0; type < chunk->archetype->type_count; type++)
         weft__rows_stamp(chunk, type, 0, chunk->count, world->version);
-}
-
-static uint64_t ids_missing(weft__chunk *const *chunks, uint32_t count)
-{
-    uint64_t missing = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const weft_entity *entities = weft__chunk_entities(chunks[i]);
-        for (uint32_t row = 0; row < chunks[i]->count; row++)
-            missing += entities[row].version == 0 ? 1 : 0;
-    }
-    return missing;
 }
 
 /* Everything that can fail for the chunks that are linked as they are. */
@@ -139,7 +256,6 @@ static void chunk_link(weft_world *world, weft__chunk *chunk)
 {
     weft__chunk_link(world, chunk);
     weft__chunk_count_rows(world, chunk, chunk->count);
-    ids_give(world, chunk);
     stamp_all(world, chunk);
 }
 
@@ -148,7 +264,6 @@ static void chunk_empty(weft_world *world, weft__chunk *chunk, const weft__spans
                         uint32_t *next)
 {
     const weft__plan *plan = weft__plan_obtain(world, chunk->archetype, chunk->archetype);
-    ids_give(world, chunk);
     stamp_all(world, chunk);
     for (uint32_t done = 0; done < chunk->count;) {
         weft__span span = spans->items[(*next)++];
@@ -159,28 +274,35 @@ static void chunk_empty(weft_world *world, weft__chunk *chunk, const weft__spans
     weft__chunk_free(&world->memory, chunk);
 }
 
-weft_result weft__private_link(weft_world *world, weft__chunk *const *chunks, uint32_t count)
+/* Cannot fail. Linked first: where rows are is known before their ids are filled in. */
+static void chunks_enter(giving *g, weft_job_context *job, weft__chunk *const *chunks,
+                         uint32_t count, const weft__spans *spans, uint32_t missing)
 {
-    uint64_t missing = ids_missing(chunks, count);
-    weft_result result = missing > UINT32_MAX
-                             ? WEFT_LIMIT
-                             : weft__directory_reserve_owner(&world->directory, (uint32_t)missing);
-    if (result != WEFT_OK) return weft__error_limit(world, result, "creation from jobs");
-    weft__spans spans = {0};
     uint32_t next = 0;
-    result = spans_reserve(world, chunks, count, &spans);
+    for (uint32_t i = 0; i < count; i++)
+        if (!is_emptied(chunks[i])) chunk_link(g->world, chunks[i]);
+    ids_give(g, job, missing);
+    for (uint32_t i = 0; i < count; i++) ids_place(g->world, chunks[i]);
+    for (uint32_t i = 0; i < count; i++)
+        if (is_emptied(chunks[i])) chunk_empty(g->world, chunks[i], spans, &next);
+}
+
+weft_result weft__private_link(weft_world *world, weft_job_context *job, weft__chunk *const *chunks,
+                               uint32_t count)
+{
+    giving g = {.world = world};
+    uint32_t missing = 0;
+    weft__spans spans = {0};
+    weft_result result = giving_prepare(&g, chunks, count, &missing);
+    if (result == WEFT_OK) result = spans_reserve(world, chunks, count, &spans);
     /* after the spans: making their chunks takes places in the lists, too */
     if (result == WEFT_OK) {
         result = links_reserve(world, chunks, count);
         if (result != WEFT_OK) weft__error_limit(world, result, "creation from jobs");
     }
     if (result != WEFT_OK) weft__rows_unreserve(world, &spans, 0);
-    for (uint32_t i = 0; i < count && result == WEFT_OK; i++) {
-        if (is_emptied(chunks[i]))
-            chunk_empty(world, chunks[i], &spans, &next);
-        else
-            chunk_link(world, chunks[i]);
-    }
+    if (result == WEFT_OK) chunks_enter(&g, job, chunks, count, &spans, missing);
     weft__spans_fini(world, &spans);
+    giving_fini(&g);
     return result;
 }

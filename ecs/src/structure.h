@@ -145,10 +145,16 @@ weft__chunk *weft__private_open(weft_world *world, uint32_t worker, weft__archet
 /* Takes up to `count` more rows of a private chunk, constructed; returns how many from which row.
  */
 uint32_t weft__private_rows(weft_world *world, weft__chunk *chunk, uint32_t count, uint32_t *row);
+/* Before ids are written into the entity column of rows that were just taken: rows without an id
+ * have the null handle from now on. */
+void weft__private_ids(weft__chunk *chunk);
 /* Puts private chunks into the world in the order given. Entities of rows whose handle is null get
  * ids now; others keep the (unordered) id their entity column holds. Chunks filled less than half
- * are emptied into chunks with room instead (which then depends on counts only). All or none. */
-weft_result weft__private_link(weft_world *world, weft__chunk *const *chunks, uint32_t count);
+ * are emptied into chunks with room instead (which then depends on counts only). The ids are given
+ * in the order of the rows, and filled in by the workers of `job` (NULL: by the caller). All or
+ * none. */
+weft_result weft__private_link(weft_world *world, weft_job_context *job, weft__chunk *const *chunks,
+                               uint32_t count);
 /* Drops a private chunk; its rows are destructed. Ids it holds are the caller's. Threads: any. */
 void weft__private_drop(weft_world *world, weft__chunk *chunk);
 
