@@ -71,20 +71,29 @@ static inline __attribute__((always_inline)) void slot_fill(weft_a64 *x_slot, ui
     memcpy(out, &handle, sizeof handle);
 }
 
-/* Brings the free slots [slot, slot + count) to life. The block is held or the world idle. */
+/* Brings the free slots [slot, slot + count) to life, two at a time: these are most of what a batch
+ * costs. The block is held or the world idle. */
 static void slots_fill(weft__entity_block *block, uint32_t slot, uint32_t count,
                        const placing *place, uint32_t location, weft_entity *out)
 {
-    weft_a64 *x_slots = &block->x_slots[slot];
-    uint32_t index = slot ^ place->index_bits, step = place->step, i = 0;
-    for (; count - i >= 4; i += 4) { /* unrolled: these are most of what a batch costs */
-        slot_fill(&x_slots[i], location, index + i, out + i);
-        slot_fill(&x_slots[i + 1], location + step, index + i + 1, out + i + 1);
-        slot_fill(&x_slots[i + 2], location + 2 * step, index + i + 2, out + i + 2);
-        slot_fill(&x_slots[i + 3], location + 3 * step, index + i + 3, out + i + 3);
-        location += 4 * step;
+    weft_a64 *x_slot = &block->x_slots[slot];
+    uint32_t index = slot ^ place->index_bits, step = place->step;
+    const weft_entity *end = out + count;
+    if (slot % 2 != 0) {
+        slot_fill(x_slot++, location, index++, out++);
+        location += step;
     }
-    for (; i < count; i++, location += step) slot_fill(&x_slots[i], location, index + i, out + i);
+    weft_pair indices = {index, index + 1}, locations = {location, location + step};
+#pragma GCC unroll 4
+    for (; end - out >= 2; out += 2, x_slot += 2) {
+        weft_pair born = at_load_pair_rlx(x_slot) + WEFT__VERSION_ONE; /* relaxed: as slot_fill */
+        at_store_pair_rlx(x_slot, born | locations);                   /* relaxed: as slot_fill */
+        born |= indices;
+        memcpy(out, &born, sizeof born);
+        indices += 2;
+        locations += 2 * (uint64_t)step;
+    }
+    if (out != end) slot_fill(x_slot, (uint32_t)locations[0], (uint32_t)indices[0], out);
 }
 
 /* Marks a run of free slots from the lowest one of `*word` on as used, at most `count`; it goes on
@@ -133,15 +142,14 @@ static uint32_t block_take(weft__entity_block *block, uint32_t count, const plac
 }
 
 /* The lowest free slot of a block with room, which is held. */
-static inline uint32_t slot_take(weft__entity_block *block, const placing *place, weft_entity *out)
+static inline void slot_take(weft__entity_block *block, uint32_t index_bits, weft_entity *out)
 {
     uint32_t word = block->first_word % WEFT__BLOCK_WORDS;
     while (~block->used[word] == 0) word = (word + 1) % WEFT__BLOCK_WORDS;
     uint32_t slot = word * 64 + bits_lowest(~block->used[word]);
     block->used[word] |= block->used[word] + 1; /* sets the lowest zero */
     block->first_word = word;
-    slot_fill(&block->x_slots[slot], 0, slot ^ place->index_bits, out);
-    return 1;
+    slot_fill(&block->x_slots[slot], 0, slot ^ index_bits, out);
 }
 
 /* Bits of one word of a block that are to be cleared: gathered over a run of kills, so that the
@@ -160,15 +168,17 @@ static inline void clearing_end(weft__entity_block *block, const clearing *clear
     if (cleared->word < block->first_word) block->first_word = cleared->word;
 }
 
-static inline void clearing_add(weft__entity_block *block, clearing *cleared, uint32_t slot)
+/* `count` slots of one word of bits are free again. */
+static inline void clearing_add(weft__entity_block *block, clearing *cleared, uint32_t slot,
+                                uint32_t count)
 {
     if (slot / 64 != cleared->word) {
         clearing_end(block, cleared);
         cleared->word = slot / 64;
         cleared->bits = 0;
     }
-    cleared->bits |= UINT64_C(1) << slot % 64;
-    cleared->freed++;
+    cleared->bits |= bits_mask(count) << slot % 64;
+    cleared->freed += count;
 }
 
 /* Kills a slot when it is alive with this version. The block is held or the world idle; the caller
@@ -188,7 +198,53 @@ slot_kill(weft__entity_block *block, uint32_t slot, uint32_t version, clearing *
         return;
     }
     at_store_rlx(x_slot, (uint64_t)(version + 1) << 32); /* relaxed: as slot_fill */
-    clearing_add(block, cleared, slot);
+    clearing_add(block, cleared, slot, 1);
+}
+
+#define GROUP 32u /* kills that are checked, then done, together: at most */
+static_assert(WEFT__BLOCK_SLOTS < 64 || WEFT__VERSION_LAST >> 31 != 0,
+              "versions that may be the last one have their top bit set");
+
+/* How many entities, of `count`, may be neighbours from an even slot on in one word of bits. */
+static inline uint32_t group_size(const weft_entity *entities, ptrdiff_t count)
+{
+    uint32_t index = entities->index, size = 64 - index % 64;
+    if (size > GROUP) size = GROUP;
+    if (size > count) size = (uint32_t)count;
+    size &= ~1u;
+    bool is_group = WEFT__BLOCK_SLOTS >= 64 && index % 2 == 0 && size != 0 &&
+                    entities[size - 1].index == index + size - 1;
+    return is_group ? size : 0;
+}
+
+/* Kills `size` entities when they are alive, neighbours, and far from their last version: what
+ * batches mostly give back. False: nothing was done. The block is held or the world idle. */
+static inline bool group_kill(weft__entity_block *block, const weft_entity *entities, uint32_t size,
+                              clearing *cleared)
+{
+    const weft_pair version_bits = {~UINT64_C(0) << 32, ~UINT64_C(0) << 32};
+    uint32_t index = entities->index, slot = index % WEFT__BLOCK_SLOTS;
+    weft_a64 *x_slots = &block->x_slots[slot];
+    weft_pair handles, indices = {index, index + 1}, odd = ~(weft_pair){0}, high = {0}, other = {0};
+#pragma GCC unroll 4
+    for (uint32_t i = 0; i < size; i += 2, indices += 2) {
+        memcpy(&handles, entities + i, sizeof handles);
+        /* relaxed: guarded by the block (D1) */
+        other |= ((at_load_pair_rlx(&x_slots[i]) & version_bits) | indices) ^ handles;
+        odd &= handles;
+        high |= handles;
+    }
+    if ((other[0] | other[1]) != 0 || (odd[0] & odd[1] & WEFT__VERSION_ONE) == 0 ||
+        (high[0] | high[1]) >> 63 != 0)
+        return false;
+#pragma GCC unroll 4
+    for (uint32_t i = 0; i < size; i += 2) {
+        memcpy(&handles, entities + i, sizeof handles);
+        /* relaxed: as slot_fill */
+        at_store_pair_rlx(&x_slots[i], (handles & version_bits) + WEFT__VERSION_ONE);
+    }
+    clearing_add(block, cleared, slot, size);
+    return true;
 }
 
 /* Kills entities[0..] as long as they are in the block of the first; returns how many were looked
@@ -200,6 +256,11 @@ run_kill(weft__entity_block *block, const weft_entity *entities, uint32_t count,
     uint32_t first = entities[0].index;
     const weft_entity *at = entities, *end = entities + count;
     do { /* the tag of the world and the block are in the bits above a slot */
+        uint32_t size = group_size(at, end - at);
+        if (size != 0 && group_kill(block, at, size, &cleared)) {
+            at += size;
+            continue;
+        }
         slot_kill(block, at->index % WEFT__BLOCK_SLOTS, at->version, &cleared);
         at++;
     } while (at != end && (at->index ^ first) < WEFT__BLOCK_SLOTS);
@@ -336,6 +397,21 @@ void weft__directory_free_many_owner(weft__directory *directory, const weft_enti
 
 /* ---- any thread ---- */
 
+/* Takes the lock of a block whose count was *used a moment ago, if it is not held. */
+static inline bool block_try(weft__entity_block *block, uint32_t *used)
+{
+    /* D1 */
+    return *used != WEFT__BLOCK_BUSY && at_cas_ar(&block->x_count, used, WEFT__BLOCK_BUSY);
+}
+
+/* Lets go of a block of which slots were taken. */
+static inline void block_leave(weft__directory *directory, weft__entity_block *block,
+                               uint32_t index, uint32_t used)
+{
+    at_store_rel(&block->x_count, used); /* D1 */
+    if (__builtin_expect(used == WEFT__BLOCK_SLOTS, 0)) hint_full(directory, index, true);
+}
+
 /* Takes slots of one block if it is neither held nor full. */
 static uint32_t block_allocate_any(weft__directory *directory, uint32_t index, uint32_t count,
                                    weft_entity *out, bool *met_busy)
@@ -344,17 +420,15 @@ static uint32_t block_allocate_any(weft__directory *directory, uint32_t index, u
     if (block == NULL) return 0;
     uint32_t used = at_load_rlx(&block->x_count); /* relaxed: the CAS acquires */
     if (used == WEFT__BLOCK_SLOTS) return 0;
-    if (used == WEFT__BLOCK_BUSY || !at_cas_ar(&block->x_count, &used, WEFT__BLOCK_BUSY)) { /* D1 */
+    if (!block_try(block, &used)) {
         *met_busy = true; /* held, or changed under us: not full as far as we know */
         return 0;
     }
     uint32_t room = WEFT__BLOCK_SLOTS - used;
     placing place = placing_of(directory, index, 0);
-    uint32_t taken = count == 1 ? slot_take(block, &place, out)
-                                : block_take(block, count < room ? count : room, &place, 0, out);
+    uint32_t taken = block_take(block, count < room ? count : room, &place, 0, out);
     WEFT_ASSERT(taken != 0);
-    at_store_rel(&block->x_count, used + taken); /* D1 */
-    if (used + taken == WEFT__BLOCK_SLOTS) hint_full(directory, index, true);
+    block_leave(directory, block, index, used + taken);
     return taken;
 }
 
@@ -377,8 +451,9 @@ static uint32_t round_any(weft__directory *directory, uint32_t *home, uint32_t c
     return done;
 }
 
-weft_result weft__directory_allocate_any(weft__directory *directory, uint32_t *home, uint32_t count,
-                                         weft_entity *out)
+/* Whatever the home block cannot give at once. */
+static __attribute__((noinline)) weft_result
+allocate_slowly(weft__directory *directory, uint32_t *home, uint32_t count, weft_entity *out)
 {
     uint32_t done = 0;
     bool ignores_hints = false, met_home_busy = false;
@@ -405,14 +480,29 @@ weft_result weft__directory_allocate_any(weft__directory *directory, uint32_t *h
     }
 }
 
+weft_result weft__directory_allocate_any(weft__directory *directory, uint32_t *home, uint32_t count,
+                                         weft_entity *out)
+{
+    /* one id of the home block: without a stack frame, whose stores delay the locked CAS */
+    uint32_t index = *home;
+    weft__entity_block *block = weft__directory_block(directory, index * WEFT__BLOCK_SLOTS);
+    if (__builtin_expect(count != 1 || block == NULL, 0))
+        return allocate_slowly(directory, home, count, out);
+    uint32_t used = at_load_rlx(&block->x_count); /* relaxed: the CAS acquires */
+    if (__builtin_expect(used == WEFT__BLOCK_SLOTS || !block_try(block, &used), 0))
+        return allocate_slowly(directory, home, count, out);
+    slot_take(block, index * WEFT__BLOCK_SLOTS ^ directory->tag_bits, out);
+    block_leave(directory, block, index, used + 1);
+    return WEFT_OK;
+}
+
 /* Waits for the block's lock; 0: nobody lives there. */
 static uint32_t block_hold(weft__entity_block *block)
 {
     for (;;) {
         uint32_t used = at_load_rlx(&block->x_count); /* relaxed: the CAS acquires */
         if (used == 0) return 0;
-        if (used != WEFT__BLOCK_BUSY && at_cas_ar(&block->x_count, &used, WEFT__BLOCK_BUSY))
-            return used; /* D1 */
+        if (block_try(block, &used)) return used;
         at_stall();
     }
 }
@@ -437,8 +527,8 @@ static uint32_t run_length(const weft_entity *entities, uint32_t count)
     return i;
 }
 
-uint32_t weft__directory_free_any(weft__directory *directory, const weft_entity *entities,
-                                  uint32_t count)
+static __attribute__((noinline)) uint32_t free_many(weft__directory *directory,
+                                                    const weft_entity *entities, uint32_t count)
 {
     uint32_t died = 0;
     for (uint32_t i = 0; i < count;) {
@@ -449,16 +539,29 @@ uint32_t weft__directory_free_any(weft__directory *directory, const weft_entity 
             i += run_length(entities + i, count - i);
             continue;
         }
-        clearing cleared = {0};
-        if (count == 1) {
-            slot_kill(block, index % WEFT__BLOCK_SLOTS, entities[0].version, &cleared);
-            clearing_end(block, &cleared);
-            i++;
-        } else {
-            i += run_kill(block, entities + i, count - i, &cleared);
-        }
+        clearing cleared;
+        i += run_kill(block, entities + i, count - i, &cleared);
         block_let_go(directory, block, index / WEFT__BLOCK_SLOTS, used, cleared.freed);
         died += cleared.freed + cleared.retired;
     }
     return died;
+}
+
+uint32_t weft__directory_free_any(weft__directory *directory, const weft_entity *entities,
+                                  uint32_t count)
+{
+    /* one id: without a stack frame, as weft__directory_allocate_any */
+    if (__builtin_expect(count != 1, 0)) return free_many(directory, entities, count);
+    weft_entity entity = entities[0];
+    uint32_t index = entity.index ^ directory->tag_bits, slot = index % WEFT__BLOCK_SLOTS;
+    weft__entity_block *block = weft__directory_block(directory, index);
+    if (__builtin_expect(block == NULL, 0)) return 0;
+    uint32_t used = at_load_rlx(&block->x_count); /* relaxed: the CAS acquires */
+    if (used == 0) return 0;
+    if (__builtin_expect(!block_try(block, &used), 0)) return free_many(directory, entities, 1);
+    clearing cleared = {.word = slot / 64};
+    slot_kill(block, slot, entity.version, &cleared);
+    clearing_end(block, &cleared);
+    block_let_go(directory, block, index / WEFT__BLOCK_SLOTS, used, cleared.freed);
+    return cleared.freed + cleared.retired;
 }

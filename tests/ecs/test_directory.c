@@ -113,6 +113,50 @@ Test(directory, of_two_frees_of_one_entity_one_counts)
     directory_close(&b);
 }
 
+Test(directory, a_batch_passes_over_stale_repeated_and_null_handles_among_neighbours)
+{
+    directory_bed b;
+    directory_open(&b, 0);
+    weft_entity ids[200];
+    uint32_t home = 0;
+    for (uint32_t wrong = 1; wrong < 200; wrong += 7) {
+        CHECK_OK(weft__directory_allocate_any(&b.directory, &home, 200, ids));
+        CHECK_U64(weft__directory_free_any(&b.directory, &ids[wrong], 1), 1);
+        CHECK_U64(weft__directory_free_any(&b.directory, ids, 200), 199);
+        CHECK_U64(weft__directory_alive(&b.directory), 0);
+        CHECK_OK(weft__directory_allocate_any(&b.directory, &home, 200, ids));
+        weft_entity kept = ids[wrong];
+        ids[wrong].version = 0;
+        CHECK_U64(weft__directory_free_any(&b.directory, ids + 1, 150),
+                  wrong - 1 < 150 ? 149 : 150);
+        CHECK_U64(weft__directory_free_any(&b.directory, ids, 200), wrong - 1 < 150 ? 50 : 49);
+        CHECK_U64(weft__directory_free_any(&b.directory, &kept, 1), 1);
+        CHECK_U64(weft__directory_free_any(&b.directory, ids, 200), 0);
+    }
+    directory_close(&b);
+}
+
+Test(directory, a_batch_retires_neighbours_whose_version_ends)
+{
+    directory_bed b;
+    directory_open(&b, 0);
+    weft_entity ids[64], next, none[64];
+    uint32_t home = 0;
+    for (uint32_t i = 10; i < 30; i++)
+        CHECK_OK(weft__directory_force(&b.directory, i, WEFT__VERSION_LAST - 1, 0));
+    CHECK_OK(weft__directory_allocate_any(&b.directory, &home, 64, ids));
+    CHECK_U64(ids[10].version, WEFT__VERSION_LAST);
+    CHECK_U64(weft__directory_free_any(&b.directory, ids, 64), 64);
+    for (uint32_t i = 0; i < 64; i++) none[i] = (weft_entity){i, 0};
+    CHECK_U64(weft__directory_free_any(&b.directory, none, 64), 0);
+    CHECK_U64(weft__directory_free_any(&b.directory, ids, 64), 0);
+    CHECK_OK(weft__directory_allocate_any(&b.directory, &home, 11, ids));
+    CHECK_U64(ids[10].index, 30);
+    CHECK_OK(weft__directory_allocate_any(&b.directory, &home, 1, &next));
+    CHECK_U64(next.index, 31);
+    directory_close(&b);
+}
+
 Test(directory, a_batch_beyond_the_limit_creates_nothing)
 {
     directory_bed b;

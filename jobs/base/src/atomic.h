@@ -19,6 +19,8 @@
  *   at_add_rlx/ar/sc(p, v)          fetch-and-add: the old value; at_sub_* likewise
  *   at_or_ar/sc, at_and_ar/sc(p, v) the old value
  *   at_cas_ar/sc(p, &expected, v)   strong; true on success, else `expected` is updated
+ *   at_load_pair_rlx(p), at_store_pair_rlx(p, pair)
+ *                                   two a64 from a multiple of 16 bytes on: long runs, in registers
  *   at_stall()                      one beat of a retry loop (`pause`); the explorer blocks the
  * thread until another thread has written at_init(p, v), at_plain(p)      before the object is
  * shared, or when nobody else can reach it */
@@ -38,6 +40,9 @@ typedef struct {
 typedef struct {
     void *v_;
 } weft_aptr;
+
+/* Two neighbouring words in a register: each is atomic, the two together are not. */
+typedef uint64_t weft_pair __attribute__((vector_size(16)));
 
 #define at_init(p, v) ((void)((p)->v_ = (v)))
 #define at_plain(p) ((p)->v_)
@@ -78,6 +83,18 @@ typedef struct {
 
 #else
 #include "atomic_ck.h"
+#endif
+
+#if defined(WEFT_ATOMICS_HOOKED) || defined(WEFT_ATOMICS_BUILTIN) || !defined(__x86_64__)
+static inline weft_pair at_load_pair_rlx(const weft_a64 *p)
+{
+    return (weft_pair){at_load_rlx(p), at_load_rlx(p + 1)};
+}
+static inline void at_store_pair_rlx(weft_a64 *p, weft_pair pair)
+{
+    at_store_rlx(p, pair[0]);
+    at_store_rlx(p + 1, pair[1]);
+}
 #endif
 
 #endif

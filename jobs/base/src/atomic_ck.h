@@ -140,4 +140,18 @@ static inline void at_store_rlx_64(uint64_t *p, uint64_t v)
 #define at_and_sc(p, v) at_and_ar(p, v)
 #define at_stall() ck_pr_stall()
 
+/* The halves of an aligned 16-byte access are loads and stores of their own. Concurrency Kit has no
+ * vectors. */
+static inline weft_pair at_load_pair_rlx(const weft_a64 *p)
+{
+    weft_pair pair;
+    __asm__ volatile("movdqa %1, %0" : "=x"(pair) : "m"(*(const weft_a64(*)[2])p));
+    return pair;
+}
+
+static inline void at_store_pair_rlx(weft_a64 *p, weft_pair pair)
+{
+    __asm__ volatile("movdqa %1, %0" : "=m"(*(weft_a64(*)[2])p) : "x"(pair));
+}
+
 #endif
