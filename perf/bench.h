@@ -53,6 +53,7 @@ typedef struct weft_bench_measure {
 /* What weft_bench_run found, in the unit of the measure; all 0 when the case was not selected. */
 typedef struct weft_bench_result {
     double median, min, raw, ratio;
+    double peers[WEFT_BENCH_MAX_PEERS]; /* medians, in the order of the measure's peers */
 } weft_bench_result;
 
 /* One benchmark; a list of them ends with a NULL name. Names are "<topic>.<what>". */

@@ -10,6 +10,7 @@
 
 #include <weft/ecs.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { CHAIN = 64 };
@@ -183,7 +184,11 @@ static void scaling(weft_bench *bench, weft_bench_measure m, weft_bench_fn *alon
             m.data = &r;
             m.peers[0] = (weft_bench_peer){"1worker", alone, NULL};
             if (weft_peer_openmp()) m.peers[1] = (weft_bench_peer){"openmp", openmp, NULL};
-            weft_bench_run(bench, &m);
+            const weft_bench_result found = weft_bench_run(bench, &m);
+            char name[32];
+            snprintf(name, sizeof name, "%s speedup", size_cases[i].name);
+            if (found.median > 0)
+                weft_bench_value(bench, name, "ratio", r.workers, found.peers[0] / found.median);
         }
         close_rows(&r);
     }

@@ -303,6 +303,9 @@ weft_bench_result weft_bench_run(weft_bench *bench, const weft_bench_measure *me
     result.min = s.variants[0].min;
     result.raw = m.raw ? s.variants[1].median : 0;
     result.ratio = m.raw ? result.median / result.raw : 0;
+    const uint32_t first_peer = m.raw ? 2 : 1;
+    for (uint32_t i = first_peer; i < s.count; i++)
+        result.peers[i - first_peer] = s.variants[i].median;
     free(block);
     return result;
 }

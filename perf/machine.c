@@ -60,6 +60,21 @@ weft_bench_ticks weft_bench_read_ticks(void)
     return ticks;
 }
 
+/* Of the first CPU, as the kernel sees it; 0: it does not say. */
+static double read_mhz(void)
+{
+    char line[TEXT_BYTES];
+    double mhz = 0;
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    if (file == NULL) return 0;
+    while (mhz == 0 && fgets(line, sizeof line, file) != NULL) {
+        const char *value = strncmp(line, "cpu MHz", 7) == 0 ? strchr(line, ':') : NULL;
+        if (value != NULL) mhz = strtod(value + 1, NULL);
+    }
+    fclose(file);
+    return mhz;
+}
+
 void weft_bench_print_machine(weft_bench_ticks start, bool is_json)
 {
     char cpu[TEXT_BYTES], governor[TEXT_BYTES], kernel[TEXT_BYTES];
@@ -74,8 +89,8 @@ void weft_bench_print_machine(weft_bench_ticks start, bool is_json)
     const double steal = ticks ? 100.0 * (double)(now.steal - start.steal) / (double)ticks : 0;
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (!is_json) {
-        printf("machine: %s, %ld cores, %s, governor %s, steal %.2f %%, compiler %s\n", cpu, cores,
-               kernel, governor, steal, __VERSION__);
+        printf("machine: %s, %ld cores, %.0f MHz, %s, governor %s, steal %.2f %%, compiler %s\n",
+               cpu, cores, read_mhz(), kernel, governor, steal, __VERSION__);
         return;
     }
     weft_json json;
@@ -83,6 +98,7 @@ void weft_bench_print_machine(weft_bench_ticks start, bool is_json)
     weft_json_open(&json, "machine");
     weft_json_text(&json, "cpu", cpu);
     weft_json_count(&json, "cores", (uint64_t)cores);
+    weft_json_number(&json, "mhz", read_mhz());
     weft_json_text(&json, "kernel", kernel);
     weft_json_text(&json, "governor", governor);
     weft_json_number(&json, "steal_percent", steal);

@@ -15,17 +15,21 @@ static uint64_t fresh_seed(void)
 }
 
 /* Finds all the names first, so that a misspelt one costs no minutes of running. */
-static int run_names(const weft_stress_config *config, char **names, int count)
+static int run_names(weft_stress_config *config, char **names, int count)
 {
+    uint32_t scenarios = 0;
     for (int i = 0; i < count; i++) {
         const char *near = NULL;
-        if (strcmp(names[i], "all") == 0 || weft_stress_find(names[i], &near)) continue;
+        bool is_all = strcmp(names[i], "all") == 0;
+        scenarios += is_all ? weft_stress_count() : 1;
+        if (is_all || weft_stress_find(names[i], &near)) continue;
         if (near) {
             return weft_cli_misuse("stress", "no scenario '%s'; did you mean '%s'?", names[i],
                                    near);
         }
         return weft_cli_misuse("stress", "no scenario '%s'; see --list", names[i]);
     }
+    config->seconds /= scenarios;
     uint64_t errors = 0;
     for (int i = 0; i < count; i++) {
         const char *near;
@@ -49,7 +53,7 @@ static int run_stress(int argc, char **argv)
     const weft_cli_option options[] = {
         {"seed", "S", "decides what every round does (default: from the clock)", WEFT_CLI_COUNT,
          &seed, 0, 0},
-        {"seconds", "T", "stop after the round that passes T seconds (default 10)", WEFT_CLI_NUMBER,
+        {"seconds", "T", "how long in all, shared by the scenarios (default 10)", WEFT_CLI_NUMBER,
          &seconds, 0, 1e9},
         {"rounds", "N", "run exactly N rounds instead", WEFT_CLI_COUNT, &rounds, 1, 4e9},
         {"workers", "N", "workers (default: CPUs); the hash does not depend on it", WEFT_CLI_COUNT,
@@ -72,7 +76,7 @@ static int run_stress(int argc, char **argv)
         return WEFT_CLI_OK;
     }
     if (first == argc) return weft_cli_misuse("stress", "name a scenario, or 'all'; see --list");
-    const weft_stress_config config = {
+    weft_stress_config config = {
         .seed = seed,
         .seconds = seconds,
         .workers = (uint32_t)workers,
