@@ -90,6 +90,28 @@ PLAIN_TEST(item_135_a_loaded_world_has_the_hash_of_the_saved_one_and_saves_to_th
     blob_directory_destroy(&directory);
 }
 
+PLAIN_TEST(item_135_an_index_that_was_retired_stays_retired)
+{
+    side a;
+    open_side(&a, &(weft_world_desc){0}, false);
+    for (uint64_t i = 0; i < 3; i++) make(&a, i);
+    weft_entity last = {5, WEFT__VERSION_LAST};
+    CHECK_OK(weft__directory_force(&a.world->directory, last.index, last.version, 0));
+    weft__directory_free_owner(&a.world->directory, last);
+    weft__world_bytes bytes = save(a.world);
+    weft_world *b = new_world();
+    CHECK_OK(weft__world_read(b, bytes.bytes, bytes.count, &(weft_load_desc){0}, true));
+    check_equal(a.world, b);
+    weft_component value = weft_component_find(b, "Value");
+    weft_entity next[4];
+    CHECK_OK(weft_entity_create_many(b, &value, 1, 4, next));
+    CHECK_U64(next[1].index, 4);
+    CHECK_U64(next[2].index, 6);
+    weft__world_bytes_free(a.world, &bytes);
+    CHECK_OK(weft_world_destroy(b));
+    close_side(&a);
+}
+
 PLAIN_TEST(item_135_names_and_order_of_registration_do_not_matter)
 {
     side a, b;
