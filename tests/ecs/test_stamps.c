@@ -1,0 +1,139 @@
+/* test_stamps.c: the writers and readers of the checklist that test_filter.c leaves: what new rows,
+ * scatters, buffers and look-ups do to change versions, and who holds shared values. */
+#include "query_fixture.h"
+
+#include <criterion/criterion.h>
+
+/* Rows that changed in a component since the last call of weft_world_advance. */
+static weft_query changes_of(fixture *f, weft_component component)
+{
+    weft_query query = FIXTURE_QUERY(f, {component});
+    uint32_t since = weft_world_advance(f->world);
+    CHECK_OK(weft_query_filter_changed(f->world, query, component, since));
+    CHECK_U64(weft_query_count(f->world, query), 0);
+    return query;
+}
+
+Test(stamps, item_52_new_rows_are_changed_in_all_their_components)
+{
+    fixture f;
+    fixture_open(&f, 4);
+    weft_entity e[4], copies[4];
+    FIXTURE_CREATE(&f, 4, e, f.a, f.b, f.l);
+    weft_query a = changes_of(&f, f.a), b = FIXTURE_QUERY(&f, {f.b});
+    CHECK_OK(weft_query_filter_changed(f.world, b, f.b, weft_world_version(f.world) - 1));
+    FIXTURE_CREATE(&f, 3, NULL, f.a, f.b, f.l);
+    CHECK_U64(weft_query_count(f.world, a), 3);
+    CHECK_U64(weft_query_count(f.world, b), 3);
+    CHECK_OK(weft_query_filter_reset(f.world, a));
+    CHECK_OK(weft_query_filter_changed(f.world, a, f.a, weft_world_advance(f.world)));
+    CHECK_OK(weft_entity_instantiate(f.world, e[0], 4, copies));
+    for (uint32_t i = 0; i < 4; i++) CHECK(weft_query_matches(f.world, a, copies[i]));
+    CHECK(!weft_query_matches(f.world, a, e[0]));
+    fixture_close(&f);
+}
+
+Test(stamps, item_52_scatters_look_ups_and_loops_stamp_what_they_write)
+{
+    fixture f;
+    fixture_open(&f, 0);
+    weft_entity e, other;
+    FIXTURE_CREATE(&f, 1, &e, f.a);
+    FIXTURE_CREATE(&f, 1, &other, f.a, f.b);
+    weft_query with_b = FIXTURE_QUERY(&f, {f.b}, {f.a});
+    weft_query a = changes_of(&f, f.a);
+    CHECK_OK(weft_query_scatter(f.world, with_b, f.a, &(int32_t){5}, 1));
+    CHECK(weft_query_matches(f.world, a, other) && !weft_query_matches(f.world, a, e));
+    a = changes_of(&f, f.a);
+    weft_cursor cursor = weft_query_begin(f.world, with_b);
+    CHECK(weft_query_next(&cursor));
+    CHECK(weft_slice_get(&cursor.slice, e, f.a) != NULL);
+    CHECK_U64(weft_query_count(f.world, a), 0);
+    CHECK(weft_slice_get_write(&cursor.slice, e, f.a) != NULL);
+    CHECK(weft_query_matches(f.world, a, e) && !weft_query_matches(f.world, a, other));
+    weft_query_end(&cursor);
+    a = changes_of(&f, f.a);
+    CHECK_U64(fixture_iterate(&f, FIXTURE_QUERY(&f, {f.a, WEFT_WRITE}, {f.b})).rows, 1);
+    CHECK(weft_query_matches(f.world, a, other) && !weft_query_matches(f.world, a, e));
+    fixture_close(&f);
+}
+
+Test(stamps, items_52_and_53_buffers_are_stamped_by_writers_and_not_by_readers)
+{
+    fixture f;
+    fixture_open(&f, 0);
+    weft_component list = fixture_component(&f, "list", 4, WEFT_BUFFER);
+    weft_entity e;
+    FIXTURE_CREATE(&f, 1, &e, f.a, list);
+    weft_query changed = changes_of(&f, list);
+    const weft_buffer *read = weft_entity_get(f.world, e, list);
+    CHECK(read != NULL && weft_buffer_data(read) != NULL);
+    CHECK_U64(fixture_iterate(&f, FIXTURE_QUERY(&f, {list}, {f.a, WEFT_WRITE})).rows, 1);
+    CHECK_U64(weft_query_count(f.world, changed), 0);
+    weft_buffer *buffer = weft_entity_write(f.world, e, list);
+    CHECK_OK(weft_buffer_append(f.world, list, buffer, &(int32_t){1}, 1));
+    CHECK_U64(weft_query_count(f.world, changed), 1);
+    fixture_close(&f);
+}
+
+static void count_release(void *value, void *user)
+{
+    (void)value;
+    ++*(uint32_t *)user;
+}
+
+Test(stamps, item_46_recorded_commands_hold_shared_values_until_they_are_played_or_dropped)
+{
+    fixture f;
+    fixture_open(&f, 0);
+    uint32_t released = 0;
+    weft_component counted =
+        weft_component_create(f.world, &(weft_component_desc){.name = "counted",
+                                                              .size = 4,
+                                                              .flags = WEFT_SHARED,
+                                                              .shared_release = count_release,
+                                                              .hooks.user = &released});
+    weft_entity e;
+    FIXTURE_CREATE(&f, 1, &e, f.a);
+    weft_commands *commands;
+    CHECK_OK(weft_commands_create(f.world, &commands));
+    CHECK_OK(weft_commands_set_shared(commands, e, counted, &(int32_t){5}));
+    CHECK_OK(weft_commands_play(commands));
+    CHECK_I64(*(const int32_t *)weft_entity_shared(f.world, e, counted), 5);
+    CHECK_U64(released, 0);
+    CHECK_OK(weft_commands_set_shared(commands, e, counted, &(int32_t){6}));
+    CHECK_OK(weft_commands_play(commands));
+    CHECK_U64(released, 1); /* five went with its last row */
+    CHECK_U64(weft_shared_values(f.world, counted, NULL, 0), 2);
+    CHECK_OK(weft_commands_set_shared(commands, e, counted, &(int32_t){7}));
+    weft_commands_destroy(commands); /* never played */
+    CHECK_U64(weft_shared_values(f.world, counted, NULL, 0), 2);
+    CHECK_OK(weft_entity_destroy(f.world, e));
+    CHECK_U64(weft_shared_values(f.world, counted, NULL, 0), 1);
+    fixture_validate(&f);
+    CHECK_OK(weft_world_destroy(f.world));
+    test_memory_fini(&f.memory);
+}
+
+Test(stamps, item_75_a_singleton_query_may_be_filtered_and_hold_a_buffer)
+{
+    fixture f;
+    fixture_open(&f, 0);
+    weft_component list = fixture_component(&f, "list", 4, WEFT_BUFFER);
+    weft_entity e[2], only;
+    FIXTURE_CREATE(&f, 2, e, f.a, f.s, f.x, list);
+    CHECK_OK(weft_entity_set_shared(f.world, e[1], f.s, &(int32_t){3}));
+    weft_query query = FIXTURE_QUERY(&f, {list}, {f.s}, {f.x});
+    CHECK_U64(weft_query_single(f.world, query).index, 0);
+    CHECK_OK(weft_query_filter_shared(f.world, query, f.s, WEFT_FILTER_EQUAL, &(int32_t){3}, 1));
+    only = weft_query_single(f.world, query);
+    CHECK_U64(only.index, e[1].index);
+    weft_buffer *buffer = weft_entity_write(f.world, only, list);
+    CHECK_OK(weft_buffer_append(f.world, list, buffer, &(int32_t){9}, 1));
+    CHECK_OK(weft_entity_enable(f.world, e[1], f.x, false)); /* disabled rows do not count */
+    CHECK_U64(weft_query_single(f.world, query).index, 0);
+    CHECK_RESULT(weft_world_error(f.world)->code, WEFT_NOT_FOUND);
+    CHECK_OK(weft_query_filter_reset(f.world, query));
+    CHECK_U64(weft_query_single(f.world, query).index, e[0].index); /* the only enabled one */
+    fixture_close(&f);
+}
