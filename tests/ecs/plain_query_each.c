@@ -90,3 +90,30 @@ PLAIN_TEST(a_parallel_loop_stamps_what_it_writes_and_honours_change_filters)
     CHECK_U64(first, 1);
     close_world(&w);
 }
+
+/* Checks that the rows have the value of their chunk. */
+static void compare_value(weft_slice *slice, void *user)
+{
+    const uint32_t *values = weft_slice_read(slice, 0);
+    const uint32_t *shared = weft_slice_shared(slice, 1);
+    (void)user;
+    CHECK(shared != NULL);
+    for (uint32_t i = 0; i < weft_slice_count(slice); i++) CHECK_U64(values[i], *shared);
+}
+
+PLAIN_TEST(the_shared_value_is_read_in_jobs)
+{
+    each_world w;
+    open_world(&w);
+    weft_component group = weft_component_create_plain(w.world, "group", 4, 4, WEFT_SHARED);
+    for (uint32_t k = 0; k < KINDS; k++) {
+        weft_query kind = weft_query_create(w.world, &(weft_query_desc){.terms = {{w.tags[k]}}});
+        CHECK_OK(weft_query_set(w.world, kind, w.value, &k, sizeof k));
+        CHECK_OK(weft_query_set_shared(w.world, kind, group, &k)); /* 0: the default */
+    }
+    weft_query query =
+        weft_query_create(w.world, &(weft_query_desc){.terms = {{w.value}, {group}}});
+    CHECK_U64(weft_query_count(w.world, query), ROWS);
+    CHECK_OK(weft_query_each(w.world, query, compare_value, NULL));
+    close_world(&w);
+}
