@@ -320,11 +320,11 @@ weft_result weft_job_worker_run(weft_job_pool *pool, uint32_t worker, bool (*unt
     if (!pool->is_host_driven) return WEFT_WRONG_PHASE;
     weft_a64 *word = &pool->x_lent_workers[worker / 64];
     uint64_t bit = UINT64_C(1) << (worker % 64);
-    if ((at_or_ar(word, bit) & bit) != 0) return WEFT_BUSY; /* P6 */
-    at_add_sc(&pool->x_lent, 1u);                           /* P6 */
+    if ((at_or_ar(word, bit) & bit) != 0) return WEFT_BUSY; /* P8 */
+    at_add_sc(&pool->x_lent, 1u); /* P6: any order, the host sees to it that destroy comes later */
     lease self = {pool, until, user};
     weft__worker_serve(&pool->workers[worker], WEFT__SCOPE_WORKER, is_lease_over, &self);
-    at_and_ar(word, ~bit); /* P6 */
+    at_and_ar(word, ~bit); /* P8: the worker's fields go to the next thread of that number */
     const weft_os *os = pool->os;
     if (at_sub_sc(&pool->x_lent, 1u) == 1) os->futex_wake(os->user, &pool->x_lent, 1); /* P6 */
     return WEFT_OK;

@@ -146,6 +146,8 @@ struct weft_job_pool {
  *       (x_in_frame, x_to_wake: counted down by one CAS per wake-up, so never more than wanted)
  *   P6  lent thread: x_lent up before it touches the pool, down after its last touch but the futex
  *       wake -> destroy: acquire of x_lent == 0
+ *   P8  lent thread leaves: and of x_lent_workers (release) -> the next one of that number: or
+ *       (acquire); the worker's own fields are handed over
  *   P7  calibration job: stamp (release) -> owner: acquire of the stamp */
 
 /* ---- worker_job.c: submitted jobs on workers */

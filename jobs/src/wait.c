@@ -17,6 +17,8 @@ weft_result weft__pool_check_owner(const weft_job_context *context)
 static bool is_wait_over(void *argument)
 {
     weft_job_context *worker = argument;
+    /* sc for the StoreLoad with the own sleeper bit, as W1 has it; the pools of the explorer are too
+     * deep to show that an acquire here loses a wake-up */
     return at_load_sc(&worker->x_is_over) != 0; /* P2 */
 }
 
@@ -39,6 +41,7 @@ static void wait_handle(weft_job_context *owner, weft_job_handle handle, weft__s
 /* A waiter leaves background work to the others, if there are others. */
 static weft__scope scope_of_waiter(weft_job_pool *pool)
 {
+    /* any order would do: a choice of who runs background jobs */
     bool has_others = pool->is_host_driven ? at_load_acq(&pool->x_lent) != 0 /* P6 */
                                            : pool->worker_count > 1;
     return has_others ? WEFT__SCOPE_WAIT : WEFT__SCOPE_DRAIN;

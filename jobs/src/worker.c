@@ -111,7 +111,7 @@ static bool may_run_background(weft_job_context *worker, weft__scope scope)
 {
     weft_job_pool *pool = worker->pool;
     if (scope == WEFT__SCOPE_WAIT) return false;
-    uint32_t running = at_add_ar(&pool->x_background, 1u); /* P4 */
+    uint32_t running = at_add_ar(&pool->x_background, 1u); /* P4: any order, a count */
     if (scope == WEFT__SCOPE_DRAIN || running < pool->background_limit) return true;
     at_sub_ar(&pool->x_background, 1u); /* P4 */
     return false;
@@ -174,6 +174,7 @@ bool weft__worker_sees_work(weft_job_context *worker, weft__scope scope)
     }
     if (scope == WEFT__SCOPE_WAIT) return false;
     if (weft__loop_has_room(&pool->loops, WEFT_JOB_BACKGROUND)) return true;
+    /* an old count costs nothing: who ends a background job looks for another itself */
     bool is_limited = scope == WEFT__SCOPE_WORKER &&
                       at_load_sc(&pool->x_background) >= pool->background_limit; /* P4 */
     return !is_limited && has_background(worker);

@@ -59,7 +59,8 @@ static bool is_in_file(const engine_site *site, const allowed *a)
 {
     const char *colon = strchr(site->name, ':');
     size_t length = strlen(a->file), path = colon ? (size_t)(colon - site->name) : 0;
-    return path >= length && strncmp(site->name + path - length, a->file, length) == 0;
+    if (path < length || strncmp(site->name + path - length, a->file, length) != 0) return false;
+    return path == length || site->name[path - length - 1] == '/';
 }
 
 static bool is_left_to_others(const engine_site *site)

@@ -376,6 +376,32 @@ static void lent(void)
     explore_end();
 }
 
+static bool until_looked(void *user)
+{
+    return ++*(uint32_t *)user > 1;
+}
+
+static void lend_shortly(void *argument)
+{
+    uint32_t looks = 0;
+    weft_result result;
+    (void)argument;
+    while ((result = weft_job_worker_run(pool, 1, until_looked, &looks)) == WEFT_BUSY) at_stall();
+    EXPLORE_CHECK(result == WEFT_OK, "worker_run: %s", weft_result_name(result));
+}
+
+/* Two threads of the host are the same worker, one after the other. */
+static void lent_in_turn(void)
+{
+    start_pool(2, true);
+    explore_thread(lend_shortly, NULL);
+    explore_thread(lend_shortly, NULL);
+    explore_begin();
+    weft_job_handle none = {0, 0};
+    wait_for(submit(0, none), 0);
+    finish();
+}
+
 /* Creation fails at a thread or an allocation: everything is undone. */
 static void failing_create(void)
 {
@@ -419,6 +445,7 @@ static const explore_scenario scenarios[] = {
     {"pool_background", injected_background, {MOST(10000)}, NULL},
     {"pool_wait_all", wait_all, {MOST(10000)}, NULL},
     {"pool_lent", lent, {MOST(8000)}, NULL},
+    {"pool_lent_in_turn", lent_in_turn, {MOST(8000)}, NULL},
     {NULL, NULL, {{0}}, NULL},
 };
 
