@@ -17,8 +17,8 @@ weft_result weft__pool_check_owner(const weft_job_context *context)
 static bool is_wait_over(void *argument)
 {
     weft_job_context *worker = argument;
-    /* sc for the StoreLoad with the own sleeper bit, as W1 has it; the pools of the explorer are too
-     * deep to show that an acquire here loses a wake-up */
+    /* sc for the StoreLoad with the own sleeper bit, as W1 has it; the plans of the explorer do not
+     * reach deep enough into a whole pool to show that an acquire loses a wake-up */
     return at_load_sc(&worker->x_is_over) != 0; /* P2 */
 }
 
