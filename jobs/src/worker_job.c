@@ -251,7 +251,7 @@ void weft__worker_run_job(weft_job_context *worker, uint32_t slot)
     bool is_background = weft__job_class(job) == WEFT_JOB_BACKGROUND;
     run_job(worker, job, slot, is_frame_empty(worker));
     if (!is_background) return;
-    /* sc before the look at the sleepers; any order would do: this worker looks for another itself */
+    /* sc before the look at sleepers; any order would do: this worker looks for another itself */
     at_sub_sc(&pool->x_background, 1u); /* P4 */
     weft__worker_notify(worker);        /* somebody may have passed over another one */
 }
