@@ -215,17 +215,16 @@ static inline bool weft__directory_allocate_one_owner(weft__directory *directory
     return true;
 }
 
-/* Kills the entity whose slot was found; false: its version is the last one, or the block was full
- * (then use weft__directory_free_owner, nothing was done). */
-static inline bool weft__directory_kill_owner(weft__directory *directory, weft_entity entity)
+/* Kills the entity whose block was found; false: its version is the last one, or the block was full
+ * (then use weft__directory_free_owner, nothing was done). `index` is without the tag. */
+static inline bool weft__directory_kill_owner(weft__directory *directory, weft__entity_block *block,
+                                              uint32_t index, uint32_t version)
 {
-    uint32_t index = entity.index ^ directory->tag_bits, home = index / WEFT__BLOCK_SLOTS;
-    weft__entity_block *block = weft__directory_block(directory, index);
-    uint32_t slot = index % WEFT__BLOCK_SLOTS,
-             count = at_load_rlx(&block->x_count); /* relaxed: idle */
-    if (entity.version == WEFT__VERSION_LAST || count == WEFT__BLOCK_SLOTS) return false;
-    at_store_rlx(&block->x_slots[slot], (uint64_t)(entity.version + 1) << 32); /* relaxed: idle */
-    at_store_rlx(&block->x_count, count - 1);                                  /* relaxed: idle */
+    uint32_t home = index / WEFT__BLOCK_SLOTS, slot = index % WEFT__BLOCK_SLOTS;
+    uint32_t count = at_load_rlx(&block->x_count); /* relaxed: idle */
+    if (version == WEFT__VERSION_LAST || count == WEFT__BLOCK_SLOTS) return false;
+    at_store_rlx(&block->x_slots[slot], (uint64_t)(version + 1) << 32); /* relaxed: idle */
+    at_store_rlx(&block->x_count, count - 1);                           /* relaxed: idle */
     block->used[slot / 64] &= ~(UINT64_C(1) << slot % 64);
     if (slot / 64 < block->first_word) block->first_word = slot / 64;
     if (home < directory->first_room) directory->first_room = home;

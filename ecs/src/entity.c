@@ -208,11 +208,17 @@ static inline __attribute__((always_inline)) bool destroy_leanly(weft_world *wor
                                                                  weft_entity entity)
 {
     if (__builtin_expect(world == NULL || world->busy != 0, 0)) return false;
-    uint32_t row;
-    weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
-    if (__builtin_expect(chunk == NULL || chunk->count == 1, 0)) return false;
+    uint32_t index = entity.index ^ world->directory.tag_bits;
+    weft__entity_block *block = weft__directory_block(&world->directory, index);
+    if (__builtin_expect(block == NULL, 0)) return false;
+    uint64_t slot = at_load_rlx(&block->x_slots[index % WEFT__BLOCK_SLOTS]); /* relaxed: idle */
+    uint32_t location = (uint32_t)slot;
+    if (__builtin_expect(slot >> 32 != entity.version || location == 0, 0)) return false;
+    weft__chunk *chunk = world->berths[location >> WEFT__BERTH_SHIFT].chunk;
+    uint32_t row = location - chunk->location;
+    if (__builtin_expect(chunk->count == 1, 0)) return false;
     if (__builtin_expect((chunk->archetype->flags & WEFT__IS_SPECIAL) != 0, 0)) return false;
-    if (!weft__directory_kill_owner(&world->directory, entity)) return false;
+    if (!weft__directory_kill_owner(&world->directory, block, index, entity.version)) return false;
     weft__chunk_count_plain(world, chunk, -1);
     weft__row_swap_back(world, chunk, row);
     if (__builtin_expect(!chunk->has_room, 0)) weft__chunk_room_update(chunk);
