@@ -222,7 +222,7 @@ PLAIN_TEST(a_storm_of_signals_changes_no_result)
     CHECK_U64(hash, quiet_hash(30));
 }
 
-/* Never goes back, as promised; stands still for 64 readings, and leaps by ten years now and then. */
+/* Never goes back, as promised; stands still for 64 readings, leaps by ten years now and then. */
 static weft_a64 x_readings;
 
 static uint64_t broken_clock(void *user)
