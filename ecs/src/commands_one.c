@@ -23,6 +23,14 @@ static weft_result play_create(weft__playback *playback, weft_entity id,
     return result;
 }
 
+/* Destroyed and kept by its cleanup components only: there is nothing left to copy. */
+static bool is_residue(const weft_world *world, weft_entity entity)
+{
+    uint32_t row;
+    const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
+    return chunk != NULL && (chunk->archetype->flags & WEFT__IS_RESIDUE) != 0;
+}
+
 static weft_result play_instantiate(weft__playback *playback, const weft__command_segment *segment,
                                     const weft__command *command)
 {
@@ -30,7 +38,7 @@ static weft_result play_instantiate(weft__playback *playback, const weft__comman
     weft_entity source;
     memcpy(&source, command + 1, sizeof source);
     source = weft__playback_resolve(playback, segment, source);
-    if (!weft_entity_is_alive(playback->world, source)) {
+    if (!weft_entity_is_alive(playback->world, source) || is_residue(playback->world, source)) {
         playback->result.skipped++;
         return WEFT_OK;
     }

@@ -150,6 +150,28 @@ Test(structure, a_destroyed_entity_lives_on_as_its_cleanup_components)
     storage_close(&f);
 }
 
+/* Its source died between recording and playback: skipped, as for a source without residue. */
+Test(structure, a_recorded_copy_of_what_is_only_cleanup_by_then_is_skipped)
+{
+    storage_fixture f = storage_open();
+    weft_component handle = weft_component_create_plain(f.world, "handle", 8, 8, WEFT_CLEANUP);
+    weft_entity e = weft_entity_create(f.world, storage_moving(&f));
+    weft_commands *commands;
+    CHECK_OK(weft_entity_add(f.world, e, handle));
+    CHECK_OK(weft_commands_create(f.world, &commands));
+    weft_entity copy = weft_commands_instantiate(commands, e);
+    CHECK_OK(weft_commands_add(commands, copy, f.health)); /* skipped with it */
+    weft_commands_instantiate(commands, e);
+    CHECK_OK(weft_entity_destroy(f.world, e));
+    CHECK_OK(weft_commands_play(commands));
+    weft_world_stats stats;
+    weft_world_stats_get(f.world, &stats);
+    CHECK_U64(stats.entities, 1);
+    weft_commands_destroy(commands);
+    CHECK_OK(weft_world_validate(f.world));
+    storage_close(&f);
+}
+
 typedef struct link {
     weft_entity other, self;
 } link;

@@ -22,7 +22,7 @@ enum { SYSTEMS = 3, PARTS = 4, OPS = 160, ENTITIES = 6000, STEPS = 14 };
 /* Components by number. */
 enum { NUMBER, DATA4, DATA12, TAG, SWITCH, LIST, SHARE, LINK, KINDS };
 
-enum { ANYBODY = UINT32_MAX }; /* a reference that is not checked */
+static const uint32_t anybody = UINT32_MAX; /* a reference that is not checked */
 
 static const size_t sizes[KINDS] = {4, 4, 12, 0, 4, 4, 4, 12};
 static const uint32_t flags[KINDS] = {0, 0, 0, 0, WEFT_ENABLEABLE, WEFT_BUFFER, WEFT_SHARED, 0};
@@ -239,7 +239,7 @@ static void model_instantiate(const op *o)
     b->model[o->target] = *source;
     b->model[o->target].handle = (weft_entity){0, 0};
     b->model[o->target].values[NUMBER] = o->target;
-    if (source->values[LINK] == o->other) b->model[o->target].values[LINK] = ANYBODY;
+    if (source->values[LINK] == o->other) b->model[o->target].values[LINK] = anybody;
 }
 
 static void model_apply(const op *o)
@@ -296,7 +296,7 @@ static void value_check(const model_entity *e, uint32_t k)
     if (k == LIST) {
         CHECK_U64(sum(value), e->values[k]);
     } else if (k == LINK) {
-        if (e->values[LINK] == ANYBODY) return;
+        if (e->values[LINK] == anybody) return;
         weft_entity other = b->model[e->values[LINK]].handle; /* of number 0: null */
         const link *there = value;
         if (e->values[LINK] != 0 && other.version == 0) return; /* made and gone at once */

@@ -555,8 +555,12 @@ PLAIN_TEST(the_real_kernel_counts_page_faults_or_says_why_not)
     weft_system_counters c;
     CHECK_OK(weft_system_counters_get(world, system, &c));
     if ((c.available & bit(WEFT_COUNTER_PAGE_FAULTS)) != 0) {
-        CHECK_U64(c.values[WEFT_COUNTER_PAGE_FAULTS], FAULTS);
+        uint64_t first = c.values[WEFT_COUNTER_PAGE_FAULTS];
+        CHECK(first >= FAULTS); /* more where a sanitizer's shadow has pages of its own */
         CHECK(c.values[WEFT_COUNTER_TASK_CLOCK] > 0);
+        CHECK_OK(weft_world_step(world, 1)); /* now the pages are there */
+        CHECK_OK(weft_system_counters_get(world, system, &c));
+        CHECK(c.values[WEFT_COUNTER_PAGE_FAULTS] - first < FAULTS / 2);
     } else if (c.available == 0) {
         check_text(&b, "none: ");
     } else {

@@ -6,7 +6,8 @@
  * copied when recorded. Threads: the thread that runs the slice (or owns the recorder). Recording
  * fails only with OUT_OF_MEMORY or a bad handle; the rest is found at playback, which names the
  * command and its recorder. Playing a command on an entity that died meanwhile is skipped and
- * counted, except that destroying twice is fine. */
+ * counted, except that destroying twice is fine; so is a copy of one of which only cleanup
+ * components are left. */
 #ifndef WEFT_COMMANDS_H
 #define WEFT_COMMANDS_H
 
