@@ -1,7 +1,8 @@
 /* bench_enable.c: enable bits: loops over slices half of whose rows are disabled, and setting bits.
  *
  * One thread. Bodies of three weights are run over all rows and over the enabled half, with the row
- * iteration of slice.h; what counts is the cost of a visited row against a row of the dense loop.
+ * iteration of slice.h where the rows are scattered at random, with its runs where they come in
+ * stretches; what counts is the cost of a visited row against a row of the dense loop.
  */
 #include "bench.h"
 
@@ -88,6 +89,13 @@ static inline void halve(vector3 *v)
     __asm__("" : : "r"(v) : "memory");
 }
 
+/* Disables every second stretch of 128 rows. */
+static void enable_stretches(enable_world *w)
+{
+    for (uint32_t i = 0; i < BIT_ROWS; i++)
+        weft_entity_enable(w->world, w->entities[i], w->value, (i & 128) == 0);
+}
+
 /* Calls `body` for every enabled row of a slice; inlined, the body too. */
 static inline __attribute__((always_inline)) void for_enabled(const weft_slice *slice,
                                                               void (*body)(vector3 *))
@@ -113,6 +121,19 @@ static inline __attribute__((always_inline)) void run_half(const enable_world *w
 {
     weft_cursor cursor = weft_query_begin(w->world, w->query);
     while (weft_query_next(&cursor)) for_enabled(&cursor.slice, body);
+}
+
+/* The same by runs of rows. */
+static inline __attribute__((always_inline)) void run_stretches(const enable_world *w,
+                                                                void (*body)(vector3 *))
+{
+    weft_cursor cursor = weft_query_begin(w->world, w->query);
+    while (weft_query_next(&cursor)) {
+        vector3 *v = weft_slice_write(&cursor.slice, 0);
+        uint32_t begin = 0, end = 0;
+        while (weft_slice_next_run(&cursor.slice, &begin, &end))
+            for (uint32_t i = begin; i < end; i++) body(&v[i]);
+    }
 }
 
 static void normalise_all(void *data)
@@ -145,6 +166,19 @@ static void halve_half(void *data)
     run_half(data, halve);
 }
 
+static void halve_stretches(void *data)
+{
+    run_stretches(data, halve);
+}
+
+#ifdef __x86_64__
+/* With the instruction that clears the lowest bit, which processors since 2013 have. */
+static __attribute__((target("bmi"))) void halve_half_bmi(void *data)
+{
+    run_half(data, halve);
+}
+#endif
+
 /* `all` and `half` per visited row, and their ratio. */
 static void enable_pair(weft_bench *bench, enable_world *w, const char *name, weft_bench_fn *all,
                         weft_bench_fn *half)
@@ -172,6 +206,12 @@ static void enable_iterate(weft_bench *bench)
         enable_pair(bench, &w, "normalise", normalise_all, normalise_half);
         enable_pair(bench, &w, "pull", pull_all, pull_half);
         enable_pair(bench, &w, "light", halve_all, halve_half);
+#ifdef __x86_64__
+        if (__builtin_cpu_supports("bmi"))
+            enable_pair(bench, &w, "light-bmi", halve_all, halve_half_bmi);
+#endif
+        enable_stretches(&w);
+        enable_pair(bench, &w, "light-128-on-128-off", halve_all, halve_stretches);
     }
     enable_close(&w);
 }
@@ -202,8 +242,7 @@ static void enable_toggle(weft_bench *bench)
 }
 
 const weft_bench_entry weft_bench_enable[] = {
-    {"enable.iter",
-     "100 k rows, half of them disabled at random, per row visited; against all rows",
+    {"enable.iter", "100 k rows, half of them disabled, per row visited; against all rows",
      enable_iterate, false},
     {"enable.toggle", "flips the enable bit of each of 100 k rows through its slice", enable_toggle,
      false},

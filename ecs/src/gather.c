@@ -58,7 +58,7 @@ static uint64_t *words_of(const gather_state *g, uint32_t slice)
 
 /* ---- which rows ---- */
 
-/* Notes the rows of a run, which is one slice with a mask, or whole slices without. */
+/* Notes the rows of a run. */
 static void select_run(const gather_state *g, const weft_slice *run)
 {
     const weft__chunk *chunk = run->chunk;
@@ -68,7 +68,7 @@ static void select_run(const gather_state *g, const weft_slice *run)
         uint64_t *words = words_of(g, slice);
         for (uint32_t w = 0; w * 64 < rows; w++) {
             uint64_t all = rows - w * 64 >= 64 ? ~UINT64_C(0) : bits_mask(rows - w * 64);
-            words[w] = run->enabled == NULL ? all : run->enabled[w];
+            words[w] = run->enabled == NULL ? all : run->enabled[row / 64 + w];
         }
     }
 }

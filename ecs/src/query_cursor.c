@@ -1,8 +1,8 @@
 /* query_cursor.c: the flat list of a query's chunks, and the walk over it that yields runs of rows.
  *
  * The same walk serves the owner's loops, jobs (each with a range of slice positions), counts and
- * gathers. Adjacent slices of a chunk are merged into one run as long as filters pass and no enable
- * mask is needed; a run with a mask is one slice. */
+ * gathers. Adjacent slices of a chunk are merged into one run as long as filters pass and all of
+ * their rows are enabled, or only some in each: then as many as the cursor's mask holds. */
 #include "enable.h"
 #include "query_match.h"
 
@@ -237,8 +237,24 @@ static bool narrow_by_filter(weft_cursor *cursor, const weft__flat_entry *entry,
     return true;
 }
 
-/* Narrows a run to slices whose rows are all enabled, or to one slice with a mask; false: the first
- * slice has no enabled row, the cursor moved past it. */
+/* The end of the slices from `begin` on that need a mask, the first one's being there: the masks of
+ * the others follow it as long as there is room. */
+static uint32_t merge_masks(weft_cursor *cursor, const weft__query *query,
+                            const weft__flat_entry *entry, const slice_run *run)
+{
+    uint32_t words = 1u << (entry->layout->slice_shift - 6), most = WEFT_MASK_WORDS / words;
+    if (most > cursor->run_slices) most = cursor->run_slices;
+    if (most > run->end - run->begin) most = run->end - run->begin;
+    uint32_t count = 1;
+    while (count < most &&
+           weft__query_mask(query, entry->match, entry->chunk, run->begin + count,
+                            cursor->mask + (size_t)count * words) == WEFT__ROWS_SOME)
+        count++;
+    return run->begin + count;
+}
+
+/* Narrows a run to slices whose rows are all enabled, or to slices that need a mask; false: the
+ * first slice has no enabled row, the cursor moved past it. */
 static bool narrow_by_mask(weft_cursor *cursor, const weft__query *query,
                            const weft__flat_entry *entry, slice_run *run)
 {
@@ -248,12 +264,14 @@ static bool narrow_by_mask(weft_cursor *cursor, const weft__query *query,
         return false;
     }
     uint32_t end = run->begin + 1;
-    if (rows == WEFT__ROWS_SOME)
+    if (rows == WEFT__ROWS_SOME) {
         run->mask = cursor->mask;
-    else
+        end = merge_masks(cursor, query, entry, run);
+    } else {
         while (end < run->end &&
                weft__query_mask_guess(query, entry->match, entry->chunk, end) == WEFT__ROWS_ALL)
             end++;
+    }
     run->end = end;
     return true;
 }
@@ -514,74 +532,4 @@ void weft_query_end(weft_cursor *cursor)
     cursor->view = cursor->view_end = NULL;
     WEFT_ASSERT((query->world->busy & WEFT__BUSY_CURSORS) != 0);
     query->world->busy--;
-}
-
-/* ---- a loop over all slices on the pool ---- */
-
-/* What the parts of a loop share; constant while it runs. */
-typedef struct each_loop {
-    weft_slice_context context;
-    const weft__filter *filter;
-    void (*run)(weft_slice *slice, void *user);
-    void *user;
-} each_loop;
-
-static int each_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
-{
-    const each_loop *loop = argument;
-    const weft__query *query = loop->context.query;
-    void *few[WEFT_INLINE_TERMS * 4], **columns = few;
-    if (query->term_count > sizeof few / sizeof few[0])
-        columns = weft__alloc(&query->world->memory, WEFT__MEMORY_QUERIES, query->term_count,
-                              sizeof(void *), WEFT__QUERY_ALIGNMENT);
-    if (columns == NULL) return WEFT_OUT_OF_MEMORY;
-    weft_cursor cursor;
-    weft__source_init(&cursor, &loop->context, loop->filter, columns);
-    cursor.run_slices = 1;
-    cursor.slice.worker = weft_job_worker_index(job);
-    weft__source_begin(&cursor, begin, end);
-    while (weft__source_next(&cursor)) loop->run(&cursor.slice, loop->user);
-    if (columns != few) weft__query_free(query->world, columns, query->term_count, sizeof(void *));
-    return 0;
-}
-
-/* The cost of a loop of this query with this function; another function starts anew. A loop that
- * did not know its cost would measure itself slice by slice each time, and never learn that a split
- * does not gain. */
-static weft_job_cost *each_cost(weft__query_handle *handle, void (*run)(weft_slice *, void *))
-{
-    if (handle->each_run != run) handle->each_cost = (weft_job_cost){0};
-    handle->each_run = run;
-    return &handle->each_cost;
-}
-
-weft_result weft_query_each(weft_world *world, weft_query query,
-                            void (*run)(weft_slice *slice, void *user), void *user)
-{
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if (run == NULL) return weft__error_argument(world, "weft_query_each: run");
-    weft_result result = weft__idle(world, "weft_query_each");
-    if (result != WEFT_OK) return result;
-    weft__query_handle *handle = weft__query_find_checked(world, query);
-    if (handle == NULL) return WEFT_BAD_HANDLE;
-    result = weft__query_flat_prepare(handle->query);
-    if (result != WEFT_OK) return result;
-    each_loop loop = {.context = {.ops = &weft__slice_ops_owner,
-                                  .world = world,
-                                  .query = handle->query,
-                                  .stamp = world->version},
-                      .filter = &handle->filter,
-                      .run = run,
-                      .user = user};
-    weft_job_for_desc desc = {.fn = each_part,
-                              .argument = &loop,
-                              .count = weft__query_slice_count(handle->query),
-                              .cost = each_cost(handle, run),
-                              .name = "weft_query_each"};
-    int code = 0;
-    world->busy |= WEFT__BUSY_STEPPING;
-    result = weft_job_for(weft_job_pool_owner(world->pool), &desc, &code);
-    world->busy &= ~(uint32_t)WEFT__BUSY_STEPPING;
-    if (result != WEFT_JOB_FAILED) return result;
-    return weft__error_memory(world, "the columns of a loop");
 }

@@ -244,7 +244,7 @@ void weft__source_init_rows(weft_cursor *cursor, const weft_slice_context *conte
 void weft__source_begin(weft_cursor *cursor, uint32_t begin, uint32_t end);
 /* Fills cursor->slice with the next run whose filters pass and which has an enabled row, and stamps
  * the change versions of written columns. False at the end of the range. A run never leaves its
- * chunk; one with an enable mask is never longer than one slice. */
+ * chunk; one with an enable mask is never longer than WEFT_MASK_WORDS. */
 bool weft__source_next(weft_cursor *cursor);
 
 /* ---- parts of it, for those who cut by themselves ---- */

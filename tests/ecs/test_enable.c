@@ -151,6 +151,64 @@ Test(enable, a_slice_without_enabled_rows_is_skipped_and_a_full_one_has_no_mask)
     fixture_close(&f);
 }
 
+enum { MANY_ROWS = 150000 };
+
+/* Slice 5 is all off, slice 2 all on; else every third row is off. */
+static bool is_off(uint32_t i, uint32_t slice)
+{
+    if (i / slice == 5) return true;
+    return i / slice != 2 && i % 3 == 0;
+}
+
+Test(enable, slices_that_need_masks_come_in_one_run_as_far_as_the_mask_reaches)
+{
+    static weft_entity e[MANY_ROWS], copied[MANY_ROWS];
+    fixture f;
+    fixture_open(&f, 0);
+    FIXTURE_CREATE(&f, MANY_ROWS, e, f.a, f.b, f.c, f.d, f.x, f.y, f.z);
+    weft_query all = FIXTURE_QUERY(&f, {f.x, .match = WEFT_PRESENT}, {f.a, WEFT_NO_ACCESS});
+    weft_world_stats stats;
+    weft_world_stats_get(f.world, &stats);
+    uint32_t slice = 64;
+    while ((MANY_ROWS + slice - 1) / slice > stats.slices) slice *= 2;
+    CHECK(slice <= 512); /* so that runs can be merged */
+    for (uint32_t i = 0; i < MANY_ROWS; i++)
+        CHECK_OK(weft_entity_enable(f.world, e[i], f.x, !is_off(i, slice)));
+    weft_query some = FIXTURE_QUERY(&f, {f.x}, {f.a, WEFT_WRITE});
+    uint32_t since = weft_world_advance(f.world), row = 0, longest = 0;
+    uint64_t rows = 0;
+    weft_cursor cursor = weft_query_begin(f.world, some);
+    while (weft_query_next(&cursor)) {
+        weft_slice_walk walk = {0};
+        CHECK(cursor.slice.first >= row);
+        CHECK(cursor.slice.enabled == NULL || cursor.slice.count <= WEFT_MASK_WORDS * 64);
+        if (cursor.slice.count > longest) longest = cursor.slice.count;
+        while (weft_slice_next_row(&cursor.slice, &walk)) {
+            uint32_t i = (uint32_t)(cursor.slice.first + walk.row);
+            for (; row < i; row++) CHECK(is_off(row, slice));
+            CHECK(!is_off(i, slice));
+            CHECK_U64(cursor.slice.entities[walk.row].index, e[i].index);
+            row = i + 1;
+            rows++;
+        }
+    }
+    CHECK_U64(longest, WEFT_MASK_WORDS * 64);
+    CHECK_U64(weft_query_count(f.world, some), rows);
+    CHECK_U64(weft_query_entities(f.world, some, copied, MANY_ROWS), rows);
+    weft_gather g; /* the copying by jobs cuts runs into slices again */
+    CHECK_OK(weft_gather_begin(f.world, some, &(weft_gather_desc){.entities = true}, &g));
+    CHECK_OK(weft_gather_wait(&g));
+    void *values;
+    uint64_t count;
+    CHECK_OK(weft_gather_values(&g, &values, &count));
+    CHECK_U64(count, rows);
+    CHECK(memcmp(values, copied, rows * sizeof *copied) == 0);
+    CHECK_OK(weft_gather_end(&g));
+    CHECK_OK(weft_query_filter_changed(f.world, all, f.a, since));
+    CHECK_U64(weft_query_count(f.world, all), MANY_ROWS - slice); /* not the one that is all off */
+    fixture_close(&f);
+}
+
 Test(enable, disabled_counts_stay_exact_when_bits_are_set_again_and_again)
 {
     enum { ROWS = 700 };

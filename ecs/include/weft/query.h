@@ -104,7 +104,7 @@ WEFT_API weft_entity weft_query_single(weft_world *world, weft_query query);
  *   while (weft_query_next(&c)) { Position *p = weft_slice_write(&c.slice, 0); ... }
  * Structural changes are refused until the loop ends; leave early with weft_query_end. */
 
-#define WEFT_MASK_WORDS 16 /* enable mask of one slice: at most 1,024 rows */
+#define WEFT_MASK_WORDS 16 /* of the enable mask of one run: at most 1,024 rows */
 
 typedef struct weft_cursor {
     weft_slice slice; /* the current run of rows */

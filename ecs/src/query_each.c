@@ -1,0 +1,73 @@
+/* query_each.c: a loop over all slices of a query on the world's pool.
+ *
+ * A loop job over slice positions; each part walks its range with a source of its own
+ * (query_private.h). What a loop costs is remembered by the query's handle. */
+#include "query_match.h"
+
+/* What the parts of a loop share; constant while it runs. */
+typedef struct each_loop {
+    weft_slice_context context;
+    const weft__filter *filter;
+    void (*run)(weft_slice *slice, void *user);
+    void *user;
+} each_loop;
+
+static int each_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    const each_loop *loop = argument;
+    const weft__query *query = loop->context.query;
+    void *few[WEFT_INLINE_TERMS * 4], **columns = few;
+    if (query->term_count > sizeof few / sizeof few[0])
+        columns = weft__alloc(&query->world->memory, WEFT__MEMORY_QUERIES, query->term_count,
+                              sizeof(void *), WEFT__QUERY_ALIGNMENT);
+    if (columns == NULL) return WEFT_OUT_OF_MEMORY;
+    weft_cursor cursor;
+    weft__source_init(&cursor, &loop->context, loop->filter, columns);
+    cursor.run_slices = 1;
+    cursor.slice.worker = weft_job_worker_index(job);
+    weft__source_begin(&cursor, begin, end);
+    while (weft__source_next(&cursor)) loop->run(&cursor.slice, loop->user);
+    if (columns != few) weft__query_free(query->world, columns, query->term_count, sizeof(void *));
+    return 0;
+}
+
+/* The cost of a loop of this query with this function; another function starts anew. A loop that
+ * did not know its cost would measure itself slice by slice each time, and never learn that a split
+ * does not gain. */
+static weft_job_cost *each_cost(weft__query_handle *handle, void (*run)(weft_slice *, void *))
+{
+    if (handle->each_run != run) handle->each_cost = (weft_job_cost){0};
+    handle->each_run = run;
+    return &handle->each_cost;
+}
+
+weft_result weft_query_each(weft_world *world, weft_query query,
+                            void (*run)(weft_slice *slice, void *user), void *user)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    if (run == NULL) return weft__error_argument(world, "weft_query_each: run");
+    weft_result result = weft__idle(world, "weft_query_each");
+    if (result != WEFT_OK) return result;
+    weft__query_handle *handle = weft__query_find_checked(world, query);
+    if (handle == NULL) return WEFT_BAD_HANDLE;
+    result = weft__query_flat_prepare(handle->query);
+    if (result != WEFT_OK) return result;
+    each_loop loop = {.context = {.ops = &weft__slice_ops_owner,
+                                  .world = world,
+                                  .query = handle->query,
+                                  .stamp = world->version},
+                      .filter = &handle->filter,
+                      .run = run,
+                      .user = user};
+    weft_job_for_desc desc = {.fn = each_part,
+                              .argument = &loop,
+                              .count = weft__query_slice_count(handle->query),
+                              .cost = each_cost(handle, run),
+                              .name = "weft_query_each"};
+    int code = 0;
+    world->busy |= WEFT__BUSY_STEPPING;
+    result = weft_job_for(weft_job_pool_owner(world->pool), &desc, &code);
+    world->busy &= ~(uint32_t)WEFT__BUSY_STEPPING;
+    if (result != WEFT_JOB_FAILED) return result;
+    return weft__error_memory(world, "the columns of a loop");
+}
