@@ -11,6 +11,7 @@
 
 #include "cli.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,12 +102,13 @@ static void free_lines(saved_line *line)
     }
 }
 
-/* All benchmark lines of a file, in order; NULL when there is none or it cannot be read. */
-static saved_line *read_run(const char *path)
+/* All benchmark lines of a file, in order. Returns WEFT_CLI_OK, or the status to end with, already
+ * reported: the file cannot be read, or holds none. */
+static int read_run(const char *path, saved_line **first)
 {
     FILE *file = fopen(path, "re");
-    if (!file) return NULL;
-    saved_line *first = NULL, **last = &first;
+    if (!file) return weft_cli_fail("bench", "%s: %s", path, strerror(errno));
+    saved_line **last = first;
     char *text = NULL;
     size_t bytes = 0;
     while (getline(&text, &bytes, file) > 0) {
@@ -115,7 +117,8 @@ static saved_line *read_run(const char *path)
     }
     free(text);
     fclose(file);
-    return first;
+    if (*first) return WEFT_CLI_OK;
+    return weft_cli_misuse("bench", "%s holds no benchmark lines: save a run with --json", path);
 }
 
 static uint64_t next_random(uint64_t *state)
@@ -185,9 +188,8 @@ static void print_change(const char *key, const saved_line *before, const saved_
     weft_json_end(&json);
 }
 
-int weft_bench_compare(const char *before_path, const char *after_path, bool is_json)
+static int compare_runs(saved_line *before, saved_line *after, bool is_json)
 {
-    saved_line *before = read_run(before_path), *after = read_run(after_path);
     uint32_t compared = 0;
     for (saved_line *a = after; a; a = a->next) {
         for (saved_line *b = before; b; b = b->next) {
@@ -197,13 +199,17 @@ int weft_bench_compare(const char *before_path, const char *after_path, bool is_
             break;
         }
     }
-    const bool has_before = before != NULL, has_after = after != NULL;
-    free_lines(before);
-    free_lines(after);
-    if (!has_before || !has_after) {
-        return weft_cli_misuse("bench", "%s holds no benchmark lines: save a run with --json",
-                               has_before ? after_path : before_path);
-    }
     if (!compared) return weft_cli_misuse("bench", "the two runs have no case in common");
     return WEFT_CLI_OK;
+}
+
+int weft_bench_compare(const char *before_path, const char *after_path, bool is_json)
+{
+    saved_line *before = NULL, *after = NULL;
+    int status = read_run(before_path, &before);
+    if (status == WEFT_CLI_OK) status = read_run(after_path, &after);
+    if (status == WEFT_CLI_OK) status = compare_runs(before, after, is_json);
+    free_lines(before);
+    free_lines(after);
+    return status;
 }

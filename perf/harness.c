@@ -27,11 +27,11 @@ enum {
     MAX_NAMES = 1024,
 };
 
-/* Owner: weft_bench_run_all. Constant inside one benchmark except `failures`. */
+/* Owner: weft_bench_run_all. Constant inside one benchmark except the counts. */
 struct weft_bench {
     const weft_bench_config *config;
     const weft_bench_entry *entry;
-    uint32_t failures;
+    uint32_t failures, lines; /* lines: cases measured */
 };
 
 /* One implementation of the work of a case. Invariant: samples has config->reps values. */
@@ -287,6 +287,7 @@ weft_bench_result weft_bench_run(weft_bench *bench, const weft_bench_measure *me
                         m.name);
         return result;
     }
+    bench->lines++;
     weft_cli_progress("%s %s", bench->entry->name, m.name);
     double *block = open_session(&s);
     if (!block) {
@@ -314,6 +315,7 @@ void weft_bench_value(weft_bench *bench, const char *name, const char *unit, uin
                       double value)
 {
     if (!weft_bench_wants(bench, name)) return;
+    bench->lines++;
     const weft_bench_measure m = {.name = name, .unit = unit, .workers = workers};
     session s = {.bench = bench, .measure = &m, .count = 1};
     weft_bench_config config = *bench->config;
@@ -325,20 +327,28 @@ void weft_bench_value(weft_bench *bench, const char *name, const char *unit, uin
     print_session(&s);
 }
 
-void weft_bench_list(bool is_json)
+static void list_entry(const weft_bench_entry *e, bool is_json)
+{
+    if (!is_json) {
+        printf("%-26s %s%s\n", e->name, e->summary, e->is_slow ? " (slow)" : "");
+        return;
+    }
+    weft_json json;
+    weft_json_begin(&json, stdout);
+    weft_json_text(&json, "bench", e->name);
+    weft_json_text(&json, "summary", e->summary);
+    weft_json_bool(&json, "slow", e->is_slow);
+    weft_json_end(&json);
+}
+
+void weft_bench_list(const weft_bench_config *config)
 {
     for (uint32_t i = 0; weft_bench_table[i]; i++) {
         for (const weft_bench_entry *e = weft_bench_table[i]; e->name; e++) {
-            if (!is_json) {
-                printf("%-26s %s%s\n", e->name, e->summary, e->is_slow ? " (slow)" : "");
-                continue;
-            }
-            weft_json json;
-            weft_json_begin(&json, stdout);
-            weft_json_text(&json, "bench", e->name);
-            weft_json_text(&json, "summary", e->summary);
-            weft_json_bool(&json, "slow", e->is_slow);
-            weft_json_end(&json);
+            bool is_listed = config->name_count == 0;
+            for (uint32_t k = 0; k < config->name_count; k++)
+                is_listed = is_listed || selects(config->names[k], e->name, NULL);
+            if (is_listed) list_entry(e, config->is_json);
         }
     }
 }
@@ -364,9 +374,20 @@ const char *weft_bench_unknown_name(const weft_bench_config *config, const char 
     return NULL;
 }
 
-uint32_t weft_bench_run_all(const weft_bench_config *config)
+/* A case named on the command line that the benchmark does not have, or NULL. */
+static const char *missing_case(const weft_bench *bench)
 {
-    uint32_t failures = 0;
+    const weft_bench_config *config = bench->config;
+    if (bench->lines != 0 || bench->failures != 0) return NULL;
+    for (uint32_t i = 0; i < config->name_count; i++)
+        if (strchr(config->names[i], '/') && selects(config->names[i], bench->entry->name, NULL))
+            return config->names[i];
+    return NULL;
+}
+
+int weft_bench_run_all(const weft_bench_config *config)
+{
+    int status = WEFT_CLI_OK;
     const weft_bench_ticks start = weft_bench_read_ticks();
     for (uint32_t i = 0; weft_bench_table[i]; i++) {
         for (const weft_bench_entry *e = weft_bench_table[i]; e->name; e++) {
@@ -374,10 +395,16 @@ uint32_t weft_bench_run_all(const weft_bench_config *config)
             weft_bench bench = {.config = config, .entry = e};
             weft_cli_progress("%s", e->name);
             e->run(&bench);
-            failures += bench.failures;
+            const char *missing = missing_case(&bench);
+            if (missing)
+                return weft_cli_misuse("bench",
+                                       "no case '%s' with %u workers; `weft bench %s` "
+                                       "has them all",
+                                       missing, config->workers, e->name);
+            if (bench.failures) status = WEFT_CLI_FAILED;
         }
     }
     weft_cli_progress_clear();
     weft_bench_print_machine(start, config->is_json);
-    return failures;
+    return status;
 }

@@ -21,13 +21,13 @@ typedef struct weft_bench_config {
     bool is_pinned;    /* threads of the process are pinned to CPUs before each case */
 } weft_bench_config;
 
-/* Prints name and definition of every benchmark. */
-void weft_bench_list(bool is_json);
+/* Prints name and definition of the benchmarks that the names of the config fit. */
+void weft_bench_list(const weft_bench_config *config);
 /* The first of config->names that fits no benchmark, or NULL; *near gets the nearest name or
  * NULL. */
 const char *weft_bench_unknown_name(const weft_bench_config *config, const char **near);
-/* Runs what the config selects; returns the number of failures. */
-uint32_t weft_bench_run_all(const weft_bench_config *config);
+/* Runs what the config selects; returns an exit status of the command line. */
+int weft_bench_run_all(const weft_bench_config *config);
 
 /* Prints how the cases of two saved runs differ; returns an exit status of the command line. */
 int weft_bench_compare(const char *before_path, const char *after_path, bool is_json);

@@ -30,10 +30,6 @@ static int run_bench(int argc, char **argv)
     int first;
     const int status = weft_cli_parse(&usage, argc, argv, &first);
     if (status != WEFT_CLI_CONTINUE) return status;
-    if (is_list) {
-        weft_bench_list(is_json);
-        return WEFT_CLI_OK;
-    }
     if (is_compare && argc - first != 2) {
         return weft_cli_misuse("bench", "--compare needs two files written by --json --samples");
     }
@@ -53,7 +49,9 @@ static int run_bench(int argc, char **argv)
         return weft_cli_misuse("bench", "no benchmark '%s'; did you mean '%s'?", unknown, near);
     }
     if (unknown) return weft_cli_misuse("bench", "no benchmark '%s'; see --list", unknown);
-    return weft_bench_run_all(&config) ? WEFT_CLI_FAILED : WEFT_CLI_OK;
+    if (!is_list) return weft_bench_run_all(&config);
+    weft_bench_list(&config);
+    return WEFT_CLI_OK;
 }
 
 const weft_cli_command weft_cli_commands_bench[] = {

@@ -21,8 +21,11 @@ static int run_names(weft_stress_config *config, char **names, int count)
     for (int i = 0; i < count; i++) {
         const char *near = NULL;
         bool is_all = strcmp(names[i], "all") == 0;
+        const weft_stress_scenario *one = is_all ? NULL : weft_stress_find(names[i], &near);
         scenarios += is_all ? weft_stress_count() : 1;
-        if (is_all || weft_stress_find(names[i], &near)) continue;
+        if (config->from && (is_all || (one && !weft_stress_is_round_alone(one))))
+            return weft_cli_misuse("stress", "--from: '%s' keeps state between rounds", names[i]);
+        if (is_all || one) continue;
         if (near) {
             return weft_cli_misuse("stress", "no scenario '%s'; did you mean '%s'?", names[i],
                                    near);
@@ -47,7 +50,7 @@ static int run_names(weft_stress_config *config, char **names, int count)
 
 static int run_stress(int argc, char **argv)
 {
-    uint64_t seed = fresh_seed(), workers = weft_cli_cpu_count(), rounds = 0;
+    uint64_t seed = fresh_seed(), workers = weft_cli_cpu_count(), rounds = 0, from = 0;
     double seconds = 10;
     bool is_list = false, is_json = false, with_faults = false;
     const weft_cli_option options[] = {
@@ -58,16 +61,21 @@ static int run_stress(int argc, char **argv)
         {"rounds", "N", "run exactly N rounds instead", WEFT_CLI_COUNT, &rounds, 1, 4e9},
         {"workers", "N", "workers (default: CPUs); the hash does not depend on it", WEFT_CLI_COUNT,
          &workers, 1, 1024},
-        {"faults", NULL, "inject failed allocations, delays and forced steals", WEFT_CLI_FLAG,
+        {"from", "K", "begin with round K (scenarios whose rounds keep no state)", WEFT_CLI_COUNT,
+         &from, 0, 4e9},
+        {"faults", NULL, "inject refused memory, late workers, forced steals", WEFT_CLI_FLAG,
          &with_faults, 0, 0},
         {"list", NULL, "name and summary of every scenario", WEFT_CLI_FLAG, &is_list, 0, 0},
         {"json", NULL, "one JSON object per line", WEFT_CLI_FLAG, &is_json, 0, 0},
         {0},
     };
-    const weft_cli_usage usage = {"stress", "NAME ...|all", "Drives the engine hard and checks it.",
-                                  options,
-                                  "The same scenario and seed print the same world hash for every\n"
-                                  "--workers and --seconds: it covers a fixed number of rounds."};
+    const weft_cli_usage usage = {
+        "stress", "NAME ...|all", "Drives the engine hard and checks it.", options,
+        "The same scenario and seed print the same world hash for every\n"
+        "--workers and --seconds: it covers a fixed number of rounds.\n"
+        "A failure, a crash and Ctrl-C print the command that repeats it.\n"
+        "Each round is checked: invariants, exact counts, hashes, and that\n"
+        "the process stays within twice its first memory and 512 MiB."};
     int first;
     const int status = weft_cli_parse(&usage, argc, argv, &first);
     if (status != WEFT_CLI_CONTINUE) return status;
@@ -81,6 +89,7 @@ static int run_stress(int argc, char **argv)
         .seconds = seconds,
         .workers = (uint32_t)workers,
         .rounds = (uint32_t)rounds,
+        .from = (uint32_t)from,
         .with_faults = with_faults,
         .is_json = is_json,
     };

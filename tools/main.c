@@ -50,12 +50,8 @@ static int unknown(const char *name)
     return WEFT_CLI_USAGE;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    if (argc < 2) {
-        print_help(stderr);
-        return WEFT_CLI_USAGE;
-    }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         print_help(stdout);
         return WEFT_CLI_OK;
@@ -65,10 +61,18 @@ int main(int argc, char **argv)
         return WEFT_CLI_OK;
     }
     const weft_cli_command *command = find(argv[1]);
-    if (!command) return unknown(argv[1]);
-    const int status = command->run(argc - 1, argv + 1);
+    return command ? command->run(argc - 1, argv + 1) : unknown(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr);
+        return WEFT_CLI_USAGE;
+    }
+    const int status = run(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        return weft_cli_fail(command->name, "cannot write to standard output");
+        return weft_cli_fail(argv[1], "cannot write to standard output");
     }
     return status;
 }

@@ -16,6 +16,8 @@
 #ifndef WEFT_TOOLS_STRESS_H
 #define WEFT_TOOLS_STRESS_H
 
+#include <weft/base.h>
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,7 +28,12 @@ typedef struct weft_stress {
     uint64_t seed;    /* of this round: differs between rounds, follows from --seed */
     uint32_t workers; /* --workers: must not change what the round does */
     uint32_t round;   /* 0, 1, 2, ... */
-    bool with_faults; /* --faults: inject failed allocations, delays, forced steals */
+    bool with_faults; /* --faults: refused memory, late workers, forced steals */
+    /* For the descriptors of worlds and pools: with --faults a hook and a system that inject them,
+     * else zero and NULL. Valid until the scenario's `destroy` has returned. */
+    weft_allocator allocator;
+    const weft_os *os;
+    struct weft_stress_faults *faults; /* of the harness; NULL without --faults */
 } weft_stress;
 
 typedef struct weft_stress_scenario {
@@ -38,12 +45,19 @@ typedef struct weft_stress_scenario {
     uint64_t (*round)(weft_stress *stress, void *state);
     void (*destroy)(void *state); /* may be NULL */
     uint32_t rounds;              /* rounds that the hash covers; 0 = 4 */
+    bool is_round_alone; /* despite its state a round does the same without those before it */
 } weft_stress_scenario;
 
 /* Reports one broken promise; the run ends after this round with status 1 and prints the command
  * that repeats it. Threads: any. */
 void weft_stress_error(weft_stress *stress, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* With --faults: from now on memory is refused now and then, which a scenario must survive; or no
+ * longer. Which request is refused follows from the seed of the round and its number in the round;
+ * at the start of a scenario and between its rounds nothing is refused. Threads: calling thread,
+ * while nobody else allocates. */
+void weft_stress_refuse_memory(weft_stress *stress, bool is_allowed);
 
 /* Small seeded generator (splitmix64) for what a round does; give each job its own state, made from
  * the round's seed and the index of the work, not of the worker. Threads: owner of the state. */

@@ -37,12 +37,14 @@ typedef struct alloc_state {
 
 static void *open_state(weft_stress *stress)
 {
+    const weft_world_desc desc = {
+        .workers = stress->workers, .allocator = stress->allocator, .os = stress->os};
     alloc_state *s = calloc(1, sizeof *s);
-    s->x_holders = calloc(ID_TABLE, sizeof *s->x_holders);
-    if (weft_world_create(&(weft_world_desc){.workers = stress->workers}, &s->world) == WEFT_OK)
+    if (s != NULL) s->x_holders = calloc(ID_TABLE, sizeof *s->x_holders);
+    if (s != NULL && s->x_holders != NULL && weft_world_create(&desc, &s->world) == WEFT_OK)
         return s;
     weft_stress_error(stress, "no world");
-    free(s->x_holders);
+    if (s != NULL) free(s->x_holders);
     free(s);
     return NULL;
 }
@@ -73,7 +75,7 @@ static void take_ids(alloc_state *s, leftover *mine, uint64_t *random, uint32_t 
     if (count > IDS_MAX - mine->id_count) count = IDS_MAX - mine->id_count;
     weft_entity *ids = mine->ids + mine->id_count;
     if (weft__directory_allocate_any(&s->world->directory, home, count, ids) != WEFT_OK) {
-        weft_stress_error(s->stress, "no ids");
+        if (!s->stress->with_faults) weft_stress_error(s->stress, "no ids");
         return;
     }
     for (uint32_t i = 0; i < count; i++) hold(s, ids[i]);
@@ -97,7 +99,7 @@ static void take_run(alloc_state *s, leftover *mine, uint64_t *random, uint32_t 
     weft__run *run = &mine->runs[mine->run_count];
     uint32_t count = 1u << weft_stress_random(random) % 7;
     if (weft__units_allocate(&s->world->units, count, 2 * worker, run) != WEFT_OK) {
-        weft_stress_error(s->stress, "no units");
+        if (!s->stress->with_faults) weft_stress_error(s->stress, "no units");
         return;
     }
     mine->run_count++;
@@ -163,7 +165,9 @@ static uint64_t run_round(weft_stress *stress, void *state)
 {
     alloc_state *s = state;
     s->stress = stress;
+    weft_stress_refuse_memory(stress, true);
     run_loop(s, part_take, PARTS);
+    weft_stress_refuse_memory(stress, false);
     memset(s->x_holders, 0, ID_TABLE * sizeof *s->x_holders);
     run_loop(s, part_give, 2 * PARTS);
     uint64_t hash = HASH_K0;
@@ -186,5 +190,5 @@ static uint64_t run_round(weft_stress *stress, void *state)
 
 const weft_stress_scenario weft_stress_scenarios_alloc[] = {
     {"alloc", "entity ids and units from all workers, given back by others and twice", open_state,
-     run_round, close_state, 0},
+     run_round, close_state, 0, true},
     {0}};

@@ -50,7 +50,9 @@ static void *jobs_create(weft_stress *stress)
                                      .job_capacity = JOBS,
                                      .child_capacity = 64,
                                      .is_always_parallel = stress->with_faults,
-                                     .spin_ns = stress->with_faults ? 1 : 0};
+                                     .spin_ns = stress->with_faults ? 1 : 0,
+                                     .allocator = stress->allocator,
+                                     .os = stress->os};
     weft_result result =
         state == NULL ? WEFT_OUT_OF_MEMORY : weft_job_pool_create(&desc, &state->pool);
     if (result == WEFT_OK) {
@@ -209,6 +211,6 @@ static uint64_t jobs_round(weft_stress *stress, void *data)
 
 const weft_stress_scenario weft_stress_scenarios_jobs[] = {
     {"jobs", "children, loops, dependent jobs and graphs at once, exact counts", jobs_create,
-     jobs_round, jobs_destroy, 8},
+     jobs_round, jobs_destroy, 8, true},
     {0},
 };

@@ -1,5 +1,5 @@
-/* stress_runner.c: runs stress scenarios (stress.h): rounds, hash, report, the line that repeats a
- * failure.
+/* stress_runner.c: runs stress scenarios (stress.h): rounds, hash, bound of memory. What is said
+ * about them is in stress_report.c, what is injected in stress_faults.c.
  *
  * The seed of round k is drawn from --seed and k alone, so a failure in round k is repeated by
  * running k + 1 rounds with the same seed. Errors may be reported from any thread; their count is
@@ -8,6 +8,8 @@
 #include "stress_runner.h"
 
 #include "cli.h"
+#include "stress_faults.h"
+#include "stress_report.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -18,6 +20,7 @@
 extern const weft_stress_scenario *const weft_stress_table[];
 
 enum { DEFAULT_ROUNDS = 4, MAX_SCENARIOS = 256, MAX_PRINTED_ERRORS = 20 };
+enum { MEMORY_SLACK_BYTES = 512 << 20 };
 
 /* Guards error_count and the order of lines on stderr: a mutex, because a reporting thread is
  * already in the exceptional case. One run at a time: weft_stress_run resets the count. */
@@ -105,74 +108,80 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return weft_stress_random(&state);
 }
 
-static void report(const weft_stress_config *config, const weft_stress_scenario *scenario,
-                   uint32_t rounds, uint64_t hash, uint64_t errors, double seconds)
+void weft_stress_refuse_memory(weft_stress *stress, bool is_allowed)
 {
-    weft_cli_progress_clear();
-    if (!config->is_json) {
-        printf("%-20s seed 0x%016" PRIx64
-               "  workers %u  rounds %u  %.1f s  world hash 0x%016" PRIx64 "  errors %" PRIu64 "\n",
-               scenario->name, config->seed, config->workers, rounds, seconds, hash, errors);
-        fflush(stdout);
-        return;
-    }
-    weft_json json;
-    weft_json_begin(&json, stdout);
-    weft_json_text(&json, "scenario", scenario->name);
-    weft_json_hash(&json, "seed", config->seed);
-    weft_json_count(&json, "workers", config->workers);
-    weft_json_count(&json, "rounds", rounds);
-    weft_json_number(&json, "seconds", seconds);
-    weft_json_hash(&json, "hash", hash);
-    weft_json_count(&json, "errors", errors);
-    weft_json_end(&json);
+    if (stress->faults) weft_stress_faults_refuse(stress->faults, stress->seed, is_allowed);
+}
+
+/* The process may grow to twice what the hashed rounds needed and some slack (what a sanitizer or
+ * an allocator keeps for itself): more is a leak. */
+static void check_memory(weft_stress *stress, uint64_t *bytes_first, bool is_hashed,
+                         weft_stress_outcome *outcome)
+{
+    const uint64_t bytes = weft_stress_memory();
+    if (bytes > outcome->bytes) outcome->bytes = bytes;
+    if (is_hashed) *bytes_first = outcome->bytes;
+    if (bytes > 2 * *bytes_first + MEMORY_SLACK_BYTES)
+        weft_stress_error(stress, "the process grew from %" PRIu64 " to %" PRIu64 " MiB",
+                          *bytes_first >> 20, bytes >> 20);
+}
+
+static bool is_enough(const weft_stress_config *config, uint32_t done, uint32_t hashed,
+                      double elapsed)
+{
+    if (config->rounds) return done >= config->rounds;
+    return done >= hashed && elapsed >= config->seconds;
 }
 
 /* Runs rounds until enough: the hashed ones always, then by count or by time, until an error. */
-static uint32_t run_rounds(const weft_stress_config *config, const weft_stress_scenario *scenario,
-                           weft_stress *stress, void *state, uint64_t *hash)
+static void run_rounds(const weft_stress_config *config, const weft_stress_scenario *scenario,
+                       weft_stress *stress, void *state, weft_stress_outcome *outcome)
 {
     const double start = seconds_now();
     const uint32_t hashed = scenario->rounds ? scenario->rounds : DEFAULT_ROUNDS;
-    uint32_t round = 0;
-    for (; errors_so_far() == 0; round++) {
+    uint64_t bytes_first = 0;
+    for (uint32_t done = 0; errors_so_far() == 0; done++) {
         const double elapsed = seconds_now() - start;
-        const bool is_enough = config->rounds ? round >= config->rounds
-                                              : round >= hashed && elapsed >= config->seconds;
-        if (is_enough) break;
-        stress->round = round;
-        stress->seed = mix(config->seed, round);
+        if (is_enough(config, done, hashed, elapsed)) break;
+        stress->round = config->from + done;
+        stress->seed = mix(config->seed, stress->round);
+        weft_stress_watch(config, scenario, stress->round);
         const uint64_t world = scenario->round(stress, state);
-        if (round < hashed) *hash = mix(*hash, world);
-        weft_cli_progress("%s: round %u, %.0f of %.0f s", scenario->name, round + 1, elapsed,
-                          config->seconds);
+        weft_stress_refuse_memory(stress, false);
+        if (done < hashed) outcome->hash = mix(outcome->hash, world);
+        check_memory(stress, &bytes_first, done < hashed, outcome);
+        outcome->rounds = done + 1;
+        weft_cli_progress("%s: round %u, %.0f s, %" PRIu64 " MiB", scenario->name, stress->round,
+                          elapsed, outcome->bytes >> 20);
     }
-    return round;
 }
 
 uint64_t weft_stress_run(const weft_stress_config *config, const weft_stress_scenario *scenario)
 {
     const double start = seconds_now();
+    weft_stress_faults faults;
     weft_stress stress = {
         .seed = config->seed, .workers = config->workers, .with_faults = config->with_faults};
-    uint64_t hash = 0;
-    uint32_t rounds = 0;
+    weft_stress_outcome outcome = {0};
+    if (config->with_faults) {
+        weft_stress_faults_init(&faults, config->seed);
+        stress.faults = &faults;
+        stress.allocator = faults.allocator;
+        stress.os = &faults.table;
+    }
     pthread_mutex_lock(&error_lock);
     error_count = 0;
     pthread_mutex_unlock(&error_lock);
+    weft_stress_watch(config, scenario, config->from);
     void *state = scenario->create ? scenario->create(&stress) : NULL;
     if (scenario->create && !state) {
         weft_stress_error(&stress, "%s: cannot create its state", scenario->name);
     } else {
-        rounds = run_rounds(config, scenario, &stress, state, &hash);
+        run_rounds(config, scenario, &stress, state, &outcome);
         if (scenario->destroy) scenario->destroy(state);
     }
-    const uint64_t errors = errors_so_far();
-    report(config, scenario, rounds, hash, errors, seconds_now() - start);
-    if (errors) {
-        fprintf(stderr, "repeat: weft stress %s --seed 0x%" PRIx64 " --workers %u --rounds %u%s\n",
-                scenario->name, config->seed, config->workers, rounds,
-                config->with_faults ? " --faults" : "");
-    }
-    return errors;
+    outcome.errors = errors_so_far();
+    outcome.seconds = seconds_now() - start;
+    weft_stress_report(config, scenario, &outcome);
+    return outcome.errors;
 }

@@ -13,12 +13,19 @@ typedef struct weft_stress_config {
     double seconds; /* per scenario; the hashed rounds run to their end in any case */
     uint32_t workers;
     uint32_t rounds; /* exact number of rounds; 0 = by time */
+    uint32_t from;   /* the first round; not 0 only for scenarios without state between rounds */
     bool with_faults;
     bool is_json;
 } weft_stress_config;
 
 /* Prints name and summary of every scenario. */
 void weft_stress_list(bool is_json);
+/* Whether a round can be run without those before it. */
+static inline bool weft_stress_is_round_alone(const weft_stress_scenario *scenario)
+{
+    return scenario->create == NULL || scenario->is_round_alone;
+}
+
 /* NULL when there is no scenario of that name; *near gets the nearest name or NULL. */
 const weft_stress_scenario *weft_stress_find(const char *name, const char **near);
 /* Number of scenarios, and the one at `index` in the order of --list. */

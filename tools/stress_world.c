@@ -2,7 +2,8 @@
  *
  * churn: the owner creates, destroys, changes and shares, one by one and in arrays.
  *
- * births: systems record creation, destruction and changes from all workers; played back each step.
+ * commands: systems record creation, destruction and changes from all workers; played back each
+ * step.
  *
  * systems: a random set of systems over random archetypes: order, fusion and stages.
  *
@@ -11,14 +12,13 @@
  * What a row does follows from its own Seed component, which every step stirs, never from the
  * worker: so the world hash, layout included, is the same for every number of workers. After
  * each round the world must pass weft_world_validate and stay within its memory bound. With
- * --faults the memory hook refuses now and then: calls may fail then, the world must still be
+ * --faults memory is refused now and then: calls may fail then, the world must still be
  * valid; then the hash repeats for churn only, where the owner alone allocates.
  */
 #include "stress.h"
 
 #include <weft/weft.h>
 
-#include <pthread.h>
 #include <stdlib.h>
 
 enum { TAGS = 6, POPULATION = 20000, STEPS = 12, OPERATIONS = 4000, SYSTEMS = 14, SHARES = 24 };
@@ -36,28 +36,8 @@ typedef struct world_state {
     weft_archetype plain;
     weft_entity *entities; /* scratch of churn: POPULATION * 2 handles */
     uint64_t death;        /* per 1024: raised when the world is too full; constant during a step */
-    uint64_t fault_state;  /* seeded; 0 = no faults; guarded by fault_lock while a world works */
-    pthread_mutex_t fault_lock;
-    uint64_t bytes_first; /* memory after the first round: the bound of the others */
+    uint64_t bytes_first;  /* memory after the first round: the bound of the others */
 } world_state;
-
-static void *allocate(void *user, size_t bytes, size_t alignment)
-{
-    world_state *s = user;
-    pthread_mutex_lock(&s->fault_lock);
-    const bool is_refused = s->fault_state && weft_stress_random(&s->fault_state) % 256 == 0;
-    pthread_mutex_unlock(&s->fault_lock);
-    if (is_refused) return NULL;
-    return alignment <= 16 ? malloc(bytes) : aligned_alloc(alignment, (bytes + 63) / 64 * 64);
-}
-
-static void release(void *user, void *memory, size_t bytes, size_t alignment)
-{
-    (void)user;
-    (void)bytes;
-    (void)alignment;
-    free(memory);
-}
 
 static uint64_t stir(seed_value *seed)
 {
@@ -67,7 +47,8 @@ static uint64_t stir(seed_value *seed)
 static bool open_world(weft_stress *stress, world_state *s)
 {
     static const char *const names[TAGS] = {"T0", "T1", "T2", "T3", "T4", "T5"};
-    const weft_world_desc desc = {.workers = stress->workers, .allocator = {allocate, release, s}};
+    const weft_world_desc desc = {
+        .workers = stress->workers, .allocator = stress->allocator, .os = stress->os};
     const weft_result result = weft_world_create(&desc, &s->world);
     if (result != WEFT_OK) {
         weft_stress_error(stress, "cannot create a world: %s", weft_result_name(result));
@@ -100,7 +81,6 @@ static void populate(world_state *s, uint32_t count, uint64_t *random)
 static void destroy_state(void *state)
 {
     world_state *s = state;
-    s->fault_state = 0;
     weft_world_destroy(s->world);
     free(s->entities);
     free(s);
@@ -109,7 +89,6 @@ static void destroy_state(void *state)
 static void *create_state(weft_stress *stress)
 {
     world_state *s = calloc(1, sizeof *s);
-    if (s) pthread_mutex_init(&s->fault_lock, NULL);
     if (s) s->entities = calloc(POPULATION * 2, sizeof *s->entities);
     if (!s || !s->entities || !open_world(stress, s)) {
         if (s) free(s->entities);
@@ -124,8 +103,7 @@ static void *create_state(weft_stress *stress)
 /* Invariants, memory bound, hash: the end of every round. */
 static uint64_t check_world(weft_stress *stress, world_state *s)
 {
-    const uint64_t faults = s->fault_state;
-    s->fault_state = 0;
+    weft_stress_refuse_memory(stress, false);
     if (weft_world_validate(s->world) != WEFT_OK) {
         weft_stress_error(stress, "the world is not valid: %s", weft_world_error(s->world)->text);
     }
@@ -137,7 +115,6 @@ static uint64_t check_world(weft_stress *stress, world_state *s)
                           (unsigned long long)s->bytes_first, (unsigned long long)stats.bytes_total,
                           (unsigned long long)stats.entities);
     }
-    s->fault_state = faults;
     return weft_world_hash(s->world, WEFT_HASH_LAYOUT);
 }
 
@@ -187,7 +164,7 @@ static uint64_t churn_round(weft_stress *stress, void *state)
 {
     world_state *s = state;
     uint64_t random = stress->seed;
-    if (stress->with_faults) s->fault_state = stress->seed | 1;
+    weft_stress_refuse_memory(stress, true);
     const weft_query all = weft_query_create(
         s->world, &(weft_query_desc){.terms = {{s->seed, WEFT_READ, WEFT_ALL, 0}}});
     for (int i = 0; i < OPERATIONS; i++) {
@@ -210,7 +187,7 @@ static uint64_t churn_round(weft_stress *stress, void *state)
     return check_world(stress, s);
 }
 
-/* births */
+/* commands */
 
 /* Births, deaths and changes of the rows of a slice, recorded from whatever worker runs it. */
 static void live(weft_slice *slice, void *user)
@@ -258,7 +235,7 @@ static void *commands_create(weft_stress *stress)
 static uint64_t step_round(weft_stress *stress, void *state)
 {
     world_state *s = state;
-    if (stress->with_faults) s->fault_state = stress->seed | 1;
+    weft_stress_refuse_memory(stress, true);
     for (int i = 0; i < STEPS; i++) {
         weft_world_stats stats;
         weft_world_stats_get(s->world, &stats);
@@ -356,12 +333,12 @@ static uint64_t everything_round(weft_stress *stress, void *state)
 
 const weft_stress_scenario weft_stress_scenarios_world[] = {
     {"churn", "the owner creates, destroys, adds, removes, shares", create_state, churn_round,
-     destroy_state, 0},
-    {"births", "births, deaths and changes recorded by all workers", commands_create, step_round,
-     destroy_state, 0},
+     destroy_state, 0, false},
+    {"commands", "births, deaths and changes recorded by all workers", commands_create, step_round,
+     destroy_state, 0, false},
     {"systems", "random systems over random archetypes", schedule_create, step_round, destroy_state,
-     0},
+     0, false},
     {"everything", "churn, commands, schedule and compaction in one world", everything_create,
-     everything_round, destroy_state, 0},
+     everything_round, destroy_state, 0, false},
     {0},
 };

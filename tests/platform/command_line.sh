@@ -39,7 +39,8 @@ expect 0 '^weft [0-9]*\.[0-9]*\.[0-9]*$' --version
 expect 2 'commands:'
 expect 2 "did you mean 'bench'" bnech
 expect 2 'no command' zzzzzzzz
-for command in bench stress explain; do
+for command in bench stress explain screen simulate; do
+    [ "$command" = simulate ] && [ ! -x "$(dirname "$weft")/weft-simulate" ] && continue # not with sanitizers
     expect 0 'options:' $command --help
     expect 2 'no option --jsno; did you mean --json' $command --jsno
 done
@@ -73,6 +74,29 @@ for list in bench stress; do
     fi
 done
 expect 2 'no scenario' stress no-such-scenario
+expect 2 "'churn' keeps state between rounds" stress churn --from 3
+expect 0 'rounds 1 .*errors 0' stress jobs --from 7 --rounds 1 --seed 5 --workers 2
+expect 0 '"errors":0}$' stress jobs --rounds 1 --seed 5 --workers 2 --faults --json
+silent
+objects
+expect 0 '^self.copy ' bench self. --list
+expect 2 "no case 'self.clock/nothing'" bench self.clock/nothing
+expect 1 'No such file' bench --compare "$work/missing" "$work/run1"
+expect 1 'cannot open' screen "$work/missing"
+# told to stop, it says how to go on: the last words are there as soon as the scenario is
+count=$((count + 1))
+"$weft" stress jobs --seconds 1000 --seed 5 --workers 2 2>"$work/err" >"$work/out" &
+running=$!
+while ! grep -q '^State:.*[RS]' "/proc/$running/status" || ! grep -q weft-w "/proc/$running"/task/*/comm; do
+    kill -0 $running || break
+done 2>/dev/null
+kill -TERM $running
+wait $running
+got=$?
+if [ $got -ne 143 ] || ! grep -q '^repeat: weft stress jobs --seed 0x5 --workers 2 --from [0-9]* --rounds 1$' "$work/err"; then
+    failed=$((failed + 1))
+    echo "FAILED: status $got, no line that repeats the round:" && cat "$work/err"
+fi
 expect 0 'E0005 WEFT_STALE_ENTITY' explain E0005
 expect 0 'E0005 WEFT_STALE_ENTITY' explain 5
 expect 0 'E0005 WEFT_STALE_ENTITY' explain e0005
@@ -82,11 +106,17 @@ expect 0 '"code":"E0005","name":"WEFT_STALE_ENTITY"' explain --json 5
 objects
 expect 2 'no error code' explain E9999
 if [ -e /dev/full ]; then
-    count=$((count + 1))
-    if "$weft" --version >/dev/null && "$weft" bench --list >/dev/full 2>/dev/null; then
-        failed=$((failed + 1))
-        echo "FAILED: a full disk goes unnoticed"
-    fi
+    for arguments in --help --version 'bench --list' 'bench self.clock --reps 1' 'stress --list' explain \
+        'simulate --artificial 8x1000' 'screen --hours 0.01'; do
+        count=$((count + 1))
+        [ "${arguments%% *}" = simulate ] && [ ! -x "$(dirname "$weft")/weft-simulate" ] && continue
+        # shellcheck disable=SC2086 # words are meant to be split
+        "$weft" $arguments >/dev/full 2>"$work/err"
+        if [ $? -ne 1 ] || ! grep -q 'cannot write' "$work/err"; then
+            failed=$((failed + 1))
+            echo "FAILED: a full disk goes unnoticed: weft $arguments"
+        fi
+    done
 fi
 echo "$count checks, $failed failed"
 [ "$failed" -eq 0 ]

@@ -29,11 +29,20 @@ python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' a.svg || fai
 [ $? -eq 2 ] || fail "an unknown command must be status 2"
 WEFT_PERF=/nonexistent/perf "$tool" flame -i nothing.data 2>/dev/null
 [ $? -eq 2 ] || fail "a missing recording must be status 2"
+"$tool" flame --script "$here/perf_script.txt" -o missing/a.svg >/dev/null 2>log
+[ $? -eq 1 ] && grep -q 'missing/a.svg: No such file' log || { fail "an SVG that cannot be written"; cat log; }
+PATH=/nonexistent "$tool" stat -- /bin/true 2>log
+[ $? -eq 2 ] && grep -q 'apt-get install linux-perf' log || { fail "no hint how to get perf"; cat log; }
 if perf record -e cpu-clock -o probe.data true >/dev/null 2>&1; then
     "$tool" flame -o c.svg -i c.data -- "$weft" bench self.copy --reps 9 >table 2>log || { fail "flame"; cat log; }
     grep -q '^\$ .*perf record' log || fail "the perf command is not shown"
     grep -q 'memcpy\|memmove\|weft_bench' c.svg || fail "no function of the program in the flame graph"
     "$tool" stat --json -- "$weft" bench --list 2>/dev/null | grep -q '"event": "task-clock", "value": [0-9]' || fail "stat"
+    if perf sched record -o probe.data true >/dev/null 2>&1; then
+        "$tool" sched --json -o s.data -- "$weft" stress jobs --seconds 0 --workers 2 2>/dev/null >threads
+        grep -q '"thread": "weft-w1"' threads && [ "$(grep -c '"thread": "weft"' threads)" -eq 1 ] ||
+            { fail "threads of the program and no others:"; cat threads; }
+    fi
     echo "real recording: done"
 else
     echo "real recording: left out, perf may not sample here"

@@ -73,6 +73,8 @@ static int simulate(const sim_costs *costs, const sim_machine *machine, const ch
         if (result == WEFT_OK) (is_json ? print_json : print_row)(&r);
     }
     if (result != WEFT_OK) return weft_cli_fail("simulate", "%s", weft_result_text(result));
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return weft_cli_fail("simulate", "cannot write to standard output");
     return WEFT_CLI_OK;
 }
 
