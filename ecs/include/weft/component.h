@@ -15,7 +15,7 @@ typedef enum weft_component_flags {
     WEFT_DATA = 0,
     WEFT_ENABLEABLE = 1 << 0, /* has an enable bit per row; new rows are enabled */
     WEFT_SHARED = 1 << 1,  /* one value per chunk, stored once per world; rows with the same values
-                              live  together. Not with other kinds except CLEANUP */
+                              live together. Not with other kinds except CLEANUP */
     WEFT_BUFFER = 1 << 2,  /* dynamic array per row; `size` is the element size */
     WEFT_CHUNK = 1 << 3,   /* one value per chunk, initially zero; never moves with entities */
     WEFT_CLEANUP = 1 << 4, /* survives weft_entity_destroy until it is removed */
@@ -50,11 +50,12 @@ typedef struct weft_field {
 /* Lifecycle functions get arrays of `count` values (buffer: elements). They may be called from any
  * worker during playback, never concurrently for the same value, and must not touch the world. */
 typedef struct weft_component_hooks {
-    void (*construct)(void *values, uint32_t count, void *user); /* after zeroing of added values */
-    void (*destruct)(void *values, uint32_t count,
-                     void *user); /* before rows are destroyed or removed */
-    void (*copy)(void *to, const void *from, uint32_t count,
-                 void *user); /* instantiate; default memcpy */
+    /* Added values, already zeroed. */
+    void (*construct)(void *values, uint32_t count, void *user);
+    /* Values that are about to go: removed, or of rows that are destroyed. */
+    void (*destruct)(void *values, uint32_t count, void *user);
+    /* Makes copies in raw memory (instantiate). Default: the bytes. */
+    void (*copy)(void *to, const void *from, uint32_t count, void *user);
     void *user;
     /* World files (world_file.h), both or none. `save` returns the bytes that one value takes, and
      * has written them when they fit `capacity`: it is called again with more room if not. `load`
@@ -88,12 +89,18 @@ typedef struct weft_component_desc {
  * OUT_OF_MEMORY). Threads: owner, world idle. */
 WEFT_API weft_component weft_component_create(weft_world *world, const weft_component_desc *desc);
 
+#ifdef __cplusplus
+#define WEFT_ALIGNOF_(type) alignof(type)
+#else
+#define WEFT_ALIGNOF_(type) _Alignof(type)
+#endif
+
 /* Sugar: a plain component named after its C type. */
 #define WEFT_COMPONENT(world, type)                                                                \
-    weft_component_create_plain((world), #type, sizeof(type), _Alignof(type), 0)
+    weft_component_create_plain((world), #type, sizeof(type), WEFT_ALIGNOF_(type), 0)
 /* Sugar: a plain component with flags. */
 #define WEFT_COMPONENT_FLAGS(world, type, flags)                                                   \
-    weft_component_create_plain((world), #type, sizeof(type), _Alignof(type), (flags))
+    weft_component_create_plain((world), #type, sizeof(type), WEFT_ALIGNOF_(type), (flags))
 /* Sugar: a tag. */
 #define WEFT_TAG(world, name) weft_component_create_plain((world), #name, 0, 1, 0)
 

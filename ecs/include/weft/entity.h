@@ -75,9 +75,15 @@ WEFT_API void *weft_entity_write(weft_world *world, weft_entity entity, weft_com
  * TYPE_MISMATCH. */
 WEFT_API weft_result weft_entity_set(weft_world *world, weft_entity entity,
                                      weft_component component, const void *value, size_t size);
+#ifdef __cplusplus
+#define WEFT_LITERAL_(type, ...) &static_cast<const type &>(type __VA_ARGS__)
+#else
+#define WEFT_LITERAL_(type, ...) &(type)__VA_ARGS__
+#endif
+
 /* Sugar: weft_entity_set with a typed value: WEFT_SET(world, e, position, Position, {1, 2, 3}). */
 #define WEFT_SET(world, entity, component, type, ...)                                              \
-    weft_entity_set((world), (entity), (component), &(type)__VA_ARGS__, sizeof(type))
+    weft_entity_set((world), (entity), (component), WEFT_LITERAL_(type, __VA_ARGS__), sizeof(type))
 /* Copies the values of many entities to `out` (count x size bytes). STALE_ENTITY or NOT_FOUND names
  * the first one that has no value; then `out` is filled up to it. Threads: as weft_entity_get.
  * Cost: overlaps cache misses; several times faster than single gets in random order. */
