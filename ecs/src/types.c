@@ -388,7 +388,7 @@ uint64_t weft_component_hash(const weft_world *world, weft_component component)
     return type == NULL ? 0 : type->hash;
 }
 
-static weft__type *singleton_at(const weft_world *world, weft_component component)
+static const weft__type *singleton_at(const weft_world *world, weft_component component)
 {
     if (world == NULL) return NULL;
     const weft__type *type = weft__type_at(world, component);
@@ -396,7 +396,7 @@ static weft__type *singleton_at(const weft_world *world, weft_component componen
         weft__error_component(world, component);
         return NULL;
     }
-    if (type->singleton != NULL) return world->types[component.id];
+    if (type->singleton != NULL) return type;
     weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
                 "component \"%s\" is no SINGLETON: register it with WEFT_SINGLETON",
                 type->desc.name);
@@ -405,10 +405,8 @@ static weft__type *singleton_at(const weft_world *world, weft_component componen
 
 void *weft_singleton_write(weft_world *world, weft_component component)
 {
-    weft__type *type = singleton_at(world, component);
-    if (type == NULL) return NULL;
-    type->singleton_version = world->version;
-    return type->singleton;
+    const weft__type *type = singleton_at(world, component);
+    return type == NULL ? NULL : type->singleton;
 }
 
 const void *weft_singleton_read(const weft_world *world, weft_component component)

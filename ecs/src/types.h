@@ -30,7 +30,6 @@ typedef struct weft__type {
     bool has_blobs;               /* some field is described as BLOB */
     uint64_t hash;                /* stable: name, layout, kind, fields */
     void *singleton;              /* SINGLETON: the value */
-    uint32_t singleton_version;   /* world version of its last write access */
 } weft__type;
 
 /* Runs over `count` values of a column that starts at `values`. `user`-hooks get elements for

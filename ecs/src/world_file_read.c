@@ -370,7 +370,6 @@ static void singleton_read(weft__world_reader *r, const weft__type *type, bool i
     if (is_read && is_applied) {
         weft__type_destruct(&world->memory, type, type->singleton, 1);
         memcpy(type->singleton, value, size);
-        world->types[type->id]->singleton_version = world->version;
     } else {
         weft__type_destruct(&world->memory, type, value, 1);
     }

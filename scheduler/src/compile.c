@@ -220,8 +220,6 @@ static void set_stage_flags(weft__stage *stage)
         if ((system->flags & (WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0)
             stage->has_main = true;
         if ((system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0) stage->is_exclusive = true;
-        for (uint32_t k = 0; k < system->resource_count; k++)
-            if (system->resources[k].access == WEFT_WRITE) stage->has_resources = true;
         if (system->range != NULL) stage->has_ranges = true;
         if ((system->flags & WEFT_SYSTEM_BACKGROUND) != 0) stage->has_background = true;
     }

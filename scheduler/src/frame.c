@@ -331,7 +331,6 @@ static weft_result run_alone(weft__scheduler *scheduler, weft__system *system, f
         .system_count = 1,
         .has_main = (system->flags & (WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0,
         .has_ranges = system->range != NULL,
-        .has_resources = system->resource_count != 0,
         .has_background = (system->flags & WEFT_SYSTEM_BACKGROUND) != 0};
     weft_result result = weft__runs_prepare(scheduler, &stage);
     if (result != WEFT_OK) return result;

@@ -128,8 +128,7 @@ typedef struct weft__stage {
     uint32_t segment;      /* sync points and exclusive systems lie between segments */
     uint32_t join_stage;   /* its background systems must have ended before this stage */
     bool is_exclusive;
-    bool has_resources; /* some system writes one */
-    bool has_main;      /* some system must run on the owner */
+    bool has_main; /* some system must run on the owner */
     bool has_ranges;
     bool has_background;
     bool is_sync; /* commands are played back before it */

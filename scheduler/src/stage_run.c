@@ -187,17 +187,6 @@ static void ask_ranges(weft__scheduler *scheduler, weft__entry *entries, uint32_
     entries[count].first_item = items;
 }
 
-static void stamp_resources(const weft__stage *stage)
-{
-    for (uint32_t i = 0; i < stage->system_count; i++) {
-        const weft__system *system = stage->systems[i];
-        for (uint32_t k = 0; system->is_active && k < system->resource_count; k++)
-            if (system->resources[k].access == WEFT_WRITE)
-                system->context.world->types[system->resources[k].component]->singleton_version =
-                    system->context.stamp;
-    }
-}
-
 void weft__stage_run(weft__scheduler *scheduler, weft__stage *stage)
 {
     if (stage->has_ranges) {
@@ -206,7 +195,6 @@ void weft__stage_run(weft__scheduler *scheduler, weft__stage *stage)
         ask_ranges(scheduler, stage->main_entries, stage->main_entry_count);
         ask_ranges(scheduler, stage->background_entries, stage->background_entry_count);
     }
-    if (stage->has_resources) stamp_resources(stage);
     if (stage->background_entry_count != 0) start_background(scheduler, stage);
     if (stage->item_count != 0) {
         bool is_serial = scheduler->worker_count == 1 || scheduler->options.without_parallel ||

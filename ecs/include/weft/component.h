@@ -120,8 +120,9 @@ WEFT_API const weft_component_desc *weft_component_info(const weft_world *world,
  * Threads: as weft_component_info. */
 WEFT_API uint64_t weft_component_hash(const weft_world *world, weft_component component);
 
-/* The value of a SINGLETON component, zeroed until first written; NULL for a bad handle or another
- * kind. Write access stamps its change version. Threads: owner; systems use weft_slice_resource. */
+/* The value of a SINGLETON component, zeroed (and constructed) when its type is registered; NULL
+ * for a bad handle or another kind (weft_world_error tells which). The world owns it; the
+ * address stays as long as the world. Threads: owner; systems use weft_slice_resource. */
 WEFT_API void *weft_singleton_write(weft_world *world, weft_component component);
 WEFT_API const void *weft_singleton_read(const weft_world *world, weft_component component);
 
