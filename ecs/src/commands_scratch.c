@@ -30,7 +30,7 @@ static scratch *obtain(weft_world *world)
     scratch *s = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_COMMANDS, 1, sizeof *s, 8);
     if (s == NULL) return NULL;
     s->world = world;
-    *extension = (weft__extension){s, destroy};
+    *extension = (weft__extension){.data = s, .destroy = destroy};
     return s;
 }
 

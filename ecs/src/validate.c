@@ -162,12 +162,24 @@ static bool archetype_check(const weft_world *world, const weft__archetype *arch
     return archetype->arriving == 0 && tuples_check(world, archetype);
 }
 
-/* References on shared values: one per tuple and per filter. */
+static uint32_t extension_references(const weft_world *world, uint32_t component, uint32_t value)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < WEFT__EXTENSION_COUNT; i++) {
+        const weft__extension *extension = &world->extensions[i];
+        if (extension->data != NULL && extension->shared_references != NULL)
+            count += extension->shared_references(extension->data, component, value);
+    }
+    return count;
+}
+
+/* References on shared values: one per tuple and per filter, and those of snapshots. */
 static bool shared_check(const weft_world *world, uint32_t component)
 {
     uint32_t end = weft__shared_end(&world->shared, component);
     for (uint32_t value = 1; value < end; value++) {
-        uint32_t expected = weft__queries_shared_references(world, component, value);
+        uint32_t expected = weft__queries_shared_references(world, component, value) +
+                            extension_references(world, component, value);
         for (uint32_t a = 0; a < world->archetype_count; a++) {
             const weft__archetype *archetype = world->archetypes[a];
             uint32_t type = weft__archetype_find(archetype, component);

@@ -12,6 +12,31 @@ static void timelines_destroy(void *data)
     weft__free(&timelines->world->memory, CATEGORY, timelines, 1, sizeof *timelines, 8);
 }
 
+static uint32_t references_of(const weft_snapshot *snapshot, uint32_t archetype, uint32_t position,
+                              uint32_t value)
+{
+    const weft__snapshot_archetype *list = &snapshot->archetypes[archetype];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < list->chunk_count; i++)
+        count += snapshot->chunks[list->first_chunk + i].values[position] == value ? 1 : 0;
+    return count;
+}
+
+/* For the checker of invariants: every chunk of a snapshot holds a reference on each value. */
+static uint32_t shared_references(const void *data, uint32_t component, uint32_t value)
+{
+    const weft__timelines *timelines = data;
+    uint32_t count = 0;
+    for (const weft_snapshot *s = timelines->snapshots; s != NULL; s = s->next)
+        for (uint32_t a = 0; a < s->archetype_count; a++) {
+            const weft__archetype *archetype = timelines->world->archetypes[a];
+            for (uint32_t i = 0; i < archetype->shared_count; i++)
+                if (archetype->shared_components[i] == component)
+                    count += references_of(s, a, i, value);
+        }
+    return count;
+}
+
 weft__timelines *weft__timelines_obtain(weft_world *world)
 {
     weft__extension *extension = &world->extensions[WEFT__EXTENSION_SNAPSHOTS];
@@ -21,7 +46,7 @@ weft__timelines *weft__timelines_obtain(weft_world *world)
     if (timelines == NULL) return NULL;
     timelines->world = world;
     timelines->current = timelines->last = 1;
-    *extension = (weft__extension){timelines, timelines_destroy};
+    *extension = (weft__extension){timelines, timelines_destroy, shared_references};
     return timelines;
 }
 
@@ -38,7 +63,7 @@ static void block_drop(weft_world *world, weft__snapshot_block *block)
     if (block == NULL || --block->references != 0) return;
     if (block->type != NULL && block->type->needs_destruct)
         weft__type_destruct(&world->memory, block->type, block->data, block->count);
-    weft__free(&world->memory, CATEGORY, block, 1, sizeof *block + block->bytes, 16);
+    weft__free(&world->memory, CATEGORY, block, 1, sizeof *block + block->bytes, 64);
 }
 
 static size_t column_bytes(uint32_t slice_count)
@@ -60,7 +85,7 @@ static weft__snapshot_block *block_make(weft_world *world, const weft__chunk *ch
     uint32_t row_bytes = chunk->layout->columns[column].bytes, bytes = row_bytes * count;
     const weft__type *type = chunk->archetype->format->types[column];
     weft__snapshot_block *block =
-        weft__alloc(&world->memory, CATEGORY, 1, sizeof *block + bytes, 16);
+        weft__alloc(&world->memory, CATEGORY, 1, sizeof *block + bytes, 64);
     if (block == NULL) return NULL;
     *block = (weft__snapshot_block){1, bytes, count, type};
     const char *from = weft__chunk_value(chunk, column, row);
@@ -245,18 +270,17 @@ static bool copy_dead(weft_snapshot *snapshot)
 
 static bool copy_singletons(weft_snapshot *snapshot)
 {
-    const weft_world *world = snapshot->world;
+    weft_world *world = snapshot->world;
     snapshot->type_count = world->type_count;
-    snapshot->singletons = weft__alloc_zeroed(&snapshot->world->memory, CATEGORY,
+    snapshot->singletons = weft__alloc_zeroed(&world->memory, CATEGORY,
                                               (size_t)world->type_count + 1, sizeof(void *), 8);
     if (snapshot->singletons == NULL) return false;
     for (uint32_t i = 1; i <= world->type_count; i++) {
         const weft__type *type = world->types[i];
         if (type->singleton == NULL || type->desc.size == 0) continue;
-        snapshot->singletons[i] =
-            weft__alloc(&snapshot->world->memory, CATEGORY, 1, type->desc.size, 64);
+        snapshot->singletons[i] = weft__alloc(&world->memory, CATEGORY, 1, type->desc.size, 64);
         if (snapshot->singletons[i] == NULL) return false;
-        memcpy(snapshot->singletons[i], type->singleton, type->desc.size);
+        weft__type_replicate(&world->memory, type, snapshot->singletons[i], type->singleton, 1);
     }
     return true;
 }
@@ -280,6 +304,15 @@ static bool copy_systems(weft_snapshot *snapshot)
     return true;
 }
 
+static void unlist(weft_snapshot *snapshot)
+{
+    weft__timelines *timelines = snapshot->world->extensions[WEFT__EXTENSION_SNAPSHOTS].data;
+    if (timelines->origin == snapshot) timelines->origin = NULL;
+    weft_snapshot **link = &timelines->snapshots;
+    while (*link != NULL && *link != snapshot) link = &(*link)->next;
+    if (*link == snapshot) *link = snapshot->next;
+}
+
 static bool copy_world(weft_snapshot *snapshot, const weft_snapshot *previous)
 {
     weft_world *world = snapshot->world;
@@ -298,6 +331,29 @@ static bool copy_world(weft_snapshot *snapshot, const weft_snapshot *previous)
     return copy_dead(snapshot) && copy_singletons(snapshot) && copy_systems(snapshot);
 }
 
+/* A type whose values own something that the bytes of a copy would own as well. */
+static bool is_uncopyable(const weft_world *world, const weft__type *type)
+{
+    if (type->desc.hooks.destruct == NULL || type->desc.hooks.copy != NULL) return false;
+    if (type->singleton != NULL) return true;
+    for (uint32_t i = 0; i < world->archetype_count; i++)
+        if (world->archetypes[i]->entity_count != 0 &&
+            weft__archetype_find(world->archetypes[i], type->id) != WEFT__NONE)
+            return true;
+    return false;
+}
+
+static weft_result check_types(const weft_world *world)
+{
+    for (uint32_t i = 1; i <= world->type_count; i++)
+        if (is_uncopyable(world, world->types[i]))
+            return weft__error(world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY, (weft_component){i},
+                               "weft_snapshot_take: component \"%s\" has a destruct hook but no "
+                               "copy hook, so its values cannot be kept twice: give it one",
+                               world->types[i]->desc.name);
+    return WEFT_OK;
+}
+
 weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
                                weft_snapshot **out)
 {
@@ -307,8 +363,9 @@ weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
         return weft__error_argument(world, "weft_snapshot_take: out is NULL, or `previous` is of "
                                            "another world");
     weft_result result = weft__idle(world, "weft_snapshot_take");
+    if (result == WEFT_OK) result = check_types(world);
     if (result != WEFT_OK) return result;
-    const weft__timelines *timelines = weft__timelines_obtain(world);
+    weft__timelines *timelines = weft__timelines_obtain(world);
     weft_snapshot *snapshot =
         timelines == NULL ? NULL
                           : weft__alloc_zeroed(&world->memory, CATEGORY, 1, sizeof *snapshot, 8);
@@ -322,6 +379,8 @@ weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
     }
     weft_world_advance(world); /* later writes get newer versions than any copied */
     snapshot->version = world->version;
+    snapshot->next = timelines->snapshots;
+    timelines->snapshots = snapshot;
     *out = snapshot;
     return WEFT_OK;
 }
@@ -354,14 +413,26 @@ static void free_chunks(weft_snapshot *snapshot)
     }
 }
 
+static void free_singletons(weft_snapshot *snapshot)
+{
+    weft_world *world = snapshot->world;
+    for (uint32_t i = 1; snapshot->singletons != NULL && i <= snapshot->type_count; i++) {
+        if (snapshot->singletons[i] == NULL) continue;
+        weft__type_destruct(&world->memory, world->types[i], snapshot->singletons[i], 1);
+        weft__free(&world->memory, CATEGORY, snapshot->singletons[i], 1, world->types[i]->desc.size,
+                   64);
+    }
+    weft__free(&world->memory, CATEGORY, snapshot->singletons, (size_t)snapshot->type_count + 1,
+               sizeof(void *), 8);
+}
+
 /* Sizes of arrays are those of the moment of taking: kept where they cannot be derived. */
 void weft_snapshot_destroy(weft_snapshot *snapshot)
 {
     if (snapshot == NULL) return;
     weft_world *world = snapshot->world;
     weft__memory *memory = &world->memory;
-    weft__timelines *timelines = world->extensions[WEFT__EXTENSION_SNAPSHOTS].data;
-    if (timelines->origin == snapshot) timelines->origin = NULL;
+    unlist(snapshot);
     if (snapshot->chunks != NULL) free_chunks(snapshot);
     weft__free(memory, CATEGORY, snapshot->archetypes, snapshot->archetype_limit + 1,
                sizeof snapshot->archetypes[0], 8);
@@ -369,10 +440,7 @@ void weft_snapshot_destroy(weft_snapshot *snapshot)
                sizeof snapshot->chunks[0], 8);
     weft__free(memory, CATEGORY, snapshot->dead, snapshot->dead_capacity, sizeof snapshot->dead[0],
                8);
-    for (uint32_t i = 1; snapshot->singletons != NULL && i <= snapshot->type_count; i++)
-        weft__free(memory, CATEGORY, snapshot->singletons[i], 1, world->types[i]->desc.size, 64);
-    weft__free(memory, CATEGORY, snapshot->singletons, (size_t)snapshot->type_count + 1,
-               sizeof(void *), 8);
+    free_singletons(snapshot);
     weft__free(memory, CATEGORY, snapshot->systems, snapshot->system_limit,
                sizeof snapshot->systems[0], 8);
     weft__free(memory, CATEGORY, snapshot, 1, sizeof *snapshot, 8);

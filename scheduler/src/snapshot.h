@@ -14,10 +14,10 @@
 /* Values of a slice of a column. Reference counted by the owner. */
 typedef struct weft__snapshot_block {
     uint32_t references;
-    uint32_t bytes;         /* of data */
-    uint32_t count;         /* values */
-    const weft__type *type; /* NULL: entities */
-    _Alignas(16) char data[];
+    uint32_t bytes;           /* of data */
+    uint32_t count;           /* values */
+    const weft__type *type;   /* NULL: entities */
+    _Alignas(64) char data[]; /* as aligned as any component: hooks write here */
 } weft__snapshot_block;
 
 /* The blocks of a column of a chunk. Reference counted by the owner: a column in which no slice
@@ -70,6 +70,7 @@ typedef struct weft__snapshot_system {
 /* Owned by whoever took it; constant once taken; used by the owner of the world only. */
 struct weft_snapshot {
     weft_world *world;
+    weft_snapshot *next; /* of the world, see weft__timelines */
     uint64_t timeline;
     uint32_t version; /* the world's, after taking it */
     weft__snapshot_archetype *archetypes;
@@ -93,6 +94,7 @@ typedef struct weft__timelines {
     uint64_t current; /* from 1 */
     uint64_t last;
     const weft_snapshot *origin; /* the snapshot that `current` began from, or NULL */
+    weft_snapshot *snapshots;    /* all there are, by `next` */
 } weft__timelines;
 
 weft__timelines *weft__timelines_obtain(weft_world *world);

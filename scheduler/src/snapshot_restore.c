@@ -228,6 +228,18 @@ static void put_systems(const restoring *r)
     }
 }
 
+static void put_singletons(const restoring *r)
+{
+    weft_world *world = r->world;
+    for (uint32_t i = 1; i <= r->snapshot->type_count; i++) {
+        const void *saved = r->snapshot->singletons[i];
+        const weft__type *type = world->types[i];
+        if (saved == NULL) continue;
+        weft__type_destruct(&world->memory, type, type->singleton, 1);
+        weft__type_replicate(&world->memory, type, type->singleton, saved, 1); /* cannot fail */
+    }
+}
+
 static void put_all(restoring *r, uint8_t *is_kept)
 {
     weft_world *world = r->world;
@@ -237,9 +249,7 @@ static void put_all(restoring *r, uint8_t *is_kept)
         put_chunk(r, &snapshot->chunks[i], r->chunks[i]);
     for (uint32_t i = 0; i < snapshot->archetype_count; i++) order_archetype(r, i);
     put_entities(r);
-    for (uint32_t i = 1; i <= snapshot->type_count; i++)
-        if (snapshot->singletons[i] != NULL)
-            memcpy(world->types[i]->singleton, snapshot->singletons[i], world->types[i]->desc.size);
+    put_singletons(r);
     put_systems(r);
     for (uint32_t i = 0; i < snapshot->chunk_count; i++) /* counting rows stamped them */
         r->chunks[i]->order_version = snapshot->chunks[i].order_version;

@@ -51,7 +51,7 @@ weft__scheduler *weft__scheduler_obtain(weft_world *world)
         scheduler->counter_wish = weft__counters_asked();
         if (make_workers(scheduler) == WEFT_OK) {
             world->extensions[WEFT__EXTENSION_SCHEDULER] =
-                (weft__extension){scheduler, scheduler_destroy};
+                (weft__extension){.data = scheduler, .destroy = scheduler_destroy};
             return scheduler;
         }
         weft__free(&world->memory, WEFT__MEMORY_SYSTEMS, scheduler, 1, sizeof *scheduler, 64);

@@ -4,8 +4,10 @@
 
 #include <weft/weft.h>
 
+#include "memory_fault.h"
 #include "plain.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A world whose population changes with every step. */
@@ -217,4 +219,185 @@ PLAIN_TEST(only_changed_slices_are_copied)
     CHECK_U64(weft__memory_bytes(&f.world->memory, WEFT__MEMORY_SNAPSHOTS), none);
     CHECK_OK(weft_world_validate(f.world));
     CHECK_OK(weft_world_destroy(f.world));
+}
+
+/* ---- values that own something ---- */
+
+/* A number in memory of its own, as aligned as can be. */
+typedef struct owned {
+    _Alignas(64) uint32_t *number; /* of malloc; NULL: none */
+} owned;
+
+static void owned_destruct(void *values, uint32_t count, void *user)
+{
+    int64_t *live = user;
+    owned *o = values;
+    for (uint32_t i = 0; i < count; i++) {
+        *live -= o[i].number != NULL ? 1 : 0;
+        free(o[i].number);
+        o[i].number = NULL;
+    }
+}
+
+static void owned_set(owned *to, uint32_t number, int64_t *live)
+{
+    owned_destruct(to, 1, live);
+    to->number = malloc(sizeof *to->number);
+    CHECK(to->number != NULL);
+    *to->number = number;
+    *live += 1;
+}
+
+static void owned_copy(void *to, const void *from, uint32_t count, void *user)
+{
+    const owned *o = from;
+    CHECK_U64((uintptr_t)to % _Alignof(owned), 0);
+    memset(to, 0, count * sizeof *o);
+    for (uint32_t i = 0; i < count; i++)
+        if (o[i].number != NULL) owned_set((owned *)to + i, *o[i].number, user);
+}
+
+static weft_component register_owned(weft_world *world, const char *name, uint32_t flags,
+                                     bool has_copy, int64_t *live)
+{
+    weft_component c = weft_component_create(
+        world, &(weft_component_desc){.name = name,
+                                      .size = sizeof(owned),
+                                      .alignment = _Alignof(owned),
+                                      .flags = flags,
+                                      .hooks.destruct = owned_destruct,
+                                      .hooks.copy = has_copy ? owned_copy : NULL,
+                                      .hooks.user = live});
+    CHECK(c.id != 0);
+    return c;
+}
+
+PLAIN_TEST(values_and_singletons_with_hooks_are_copied_restored_and_freed)
+{
+    int64_t live = 0;
+    weft_world *world;
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &world));
+    weft_component row = register_owned(world, "row", 0, true, &live);
+    weft_component one = register_owned(world, "one", WEFT_SINGLETON, true, &live);
+    weft_entity some[100];
+    CHECK_OK(weft_entity_create_many(world, &row, 1, 100, some));
+    for (uint32_t i = 0; i < 100; i++) owned_set(weft_entity_write(world, some[i], row), i, &live);
+    owned_set(weft_singleton_write(world, one), 7, &live);
+    weft_snapshot *snapshot;
+    CHECK_OK(weft_snapshot_take(world, NULL, &snapshot));
+    CHECK_I64(live, 202);
+    for (uint32_t round = 0; round < 2; round++) {
+        owned_set(weft_entity_write(world, some[40], row), 1000, &live);
+        CHECK_OK(weft_entity_destroy(world, some[60]));
+        owned_set(weft_singleton_write(world, one), 8, &live);
+        CHECK_OK(weft_snapshot_restore(world, snapshot));
+        for (uint32_t i = 0; i < 100; i++) {
+            const owned *value = weft_entity_get(world, some[i], row);
+            CHECK(value != NULL && value->number != NULL);
+            CHECK_U64(*value->number, i);
+        }
+        CHECK_U64(*((const owned *)weft_singleton_read(world, one))->number, 7);
+        CHECK_I64(live, 202);
+    }
+    weft_snapshot_destroy(snapshot);
+    CHECK_I64(live, 101);
+    CHECK_OK(weft_world_destroy(world));
+    CHECK_I64(live, 0);
+}
+
+PLAIN_TEST(a_type_that_frees_but_cannot_copy_is_refused)
+{
+    int64_t live = 0;
+    weft_world *world;
+    weft_snapshot *snapshot;
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &world));
+    weft_component row = register_owned(world, "row", 0, false, &live);
+    CHECK_OK(weft_snapshot_take(world, NULL, &snapshot)); /* nobody has it yet */
+    weft_snapshot_destroy(snapshot);
+    weft_entity entity;
+    CHECK_OK(weft_entity_create_many(world, &row, 1, 1, &entity));
+    CHECK_RESULT(weft_snapshot_take(world, NULL, &snapshot), WEFT_UNSUPPORTED);
+    CHECK(snapshot == NULL && strstr(weft_world_error(world)->text, "\"row\"") != NULL);
+    CHECK_OK(weft_entity_destroy(world, entity));
+    CHECK_OK(weft_snapshot_take(world, NULL, &snapshot));
+    weft_snapshot_destroy(snapshot);
+    register_owned(world, "one", WEFT_SINGLETON, false, &live);
+    CHECK_RESULT(weft_snapshot_take(world, NULL, &snapshot), WEFT_UNSUPPORTED);
+    CHECK_OK(weft_world_destroy(world));
+}
+
+/* ---- no memory ---- */
+
+PLAIN_TEST(a_snapshot_that_finds_no_memory_leaves_nothing)
+{
+    test_memory memory;
+    test_memory_init(&memory);
+    int64_t live = 0;
+    weft_world *world;
+    CHECK_OK(weft_world_create(
+        &(weft_world_desc){.workers = 1, .allocator = test_memory_hook(&memory)}, &world));
+    weft_component row = register_owned(world, "row", 0, true, &live);
+    register_owned(world, "one", WEFT_SINGLETON, true, &live);
+    weft_component team = weft_component_create_plain(world, "team", 4, 4, WEFT_SHARED);
+    weft_entity some[50];
+    CHECK_OK(weft_entity_create_many(world, (weft_component[]){row, team}, 2, 50, some));
+    for (uint32_t i = 0; i < 50; i++) {
+        owned_set(weft_entity_write(world, some[i], row), i, &live);
+        CHECK_OK(weft_entity_set_shared(world, some[i], team, &(uint32_t){i % 3}));
+    }
+    weft_snapshot *first;
+    CHECK_OK(weft_snapshot_take(world, NULL, &first));
+    CHECK_OK(weft_entity_set_shared(world, some[0], team, &(uint32_t){5}));
+    uint64_t before = memory.live_blocks, refused = 0;
+    weft_snapshot *snapshot = NULL;
+    for (uint64_t k = 1; snapshot == NULL; k++, refused++) {
+        test_memory_fail(&memory, k, false);
+        weft_result result = weft_snapshot_take(world, first, &snapshot);
+        test_memory_fail(&memory, 0, false);
+        if (result == WEFT_OK) break;
+        CHECK_RESULT(result, WEFT_OUT_OF_MEMORY);
+        CHECK_U64(memory.live_blocks, before);
+        CHECK_I64(live, 100);
+    }
+    CHECK(refused > 5);
+    weft_snapshot_destroy(snapshot);
+    weft_snapshot_destroy(first);
+    CHECK_OK(weft_world_validate(world));
+    CHECK_OK(weft_world_destroy(world));
+    test_memory_fini(&memory);
+}
+
+PLAIN_TEST(a_restore_that_finds_no_memory_changes_nothing)
+{
+    test_memory memory;
+    test_memory_init(&memory);
+    weft_world *world;
+    CHECK_OK(weft_world_create(
+        &(weft_world_desc){.workers = 1, .allocator = test_memory_hook(&memory)}, &world));
+    weft_component types[] = {weft_component_create_plain(world, "value", 8, 8, 0),
+                              weft_component_create_plain(world, "team", 4, 4, WEFT_SHARED)};
+    weft_entity some[300];
+    CHECK_OK(weft_entity_create_many(world, types, 2, 300, some));
+    for (uint32_t i = 0; i < 300; i++)
+        CHECK_OK(weft_entity_set_shared(world, some[i], types[1], &(uint32_t){i % 7}));
+    weft_snapshot *snapshot;
+    CHECK_OK(weft_snapshot_take(world, NULL, &snapshot));
+    uint64_t saved = weft_world_hash(world, WEFT_HASH_LAYOUT), refused = 0;
+    CHECK_OK(weft_entity_destroy_many(world, some, 300));
+    weft_result result = WEFT_OUT_OF_MEMORY;
+    uint64_t changed = weft_world_hash(world, WEFT_HASH_LAYOUT);
+    for (uint64_t k = 1; result != WEFT_OK; k++, refused++) {
+        test_memory_fail(&memory, k, false);
+        result = weft_snapshot_restore(world, snapshot);
+        test_memory_fail(&memory, 0, false);
+        if (result == WEFT_OK) break;
+        CHECK_RESULT(result, WEFT_OUT_OF_MEMORY);
+        CHECK_OK(weft_world_validate(world));
+        CHECK_U64(weft_world_hash(world, WEFT_HASH_LAYOUT), changed);
+    }
+    CHECK(refused > 5);
+    CHECK_U64(weft_world_hash(world, WEFT_HASH_LAYOUT), saved);
+    weft_snapshot_destroy(snapshot);
+    CHECK_OK(weft_world_destroy(world));
+    test_memory_fini(&memory);
 }

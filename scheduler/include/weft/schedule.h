@@ -46,7 +46,7 @@ WEFT_API size_t weft_schedule_json(weft_world *world, char *text, size_t capacit
 typedef struct weft_frame_stats {
     uint64_t frames;
     uint64_t frame_ns;         /* the last step */
-    uint64_t critical_path_ns; /* the least time its stages can take, see below */
+    uint64_t critical_path_ns; /* the least time its stages can take, see above */
     uint64_t playback_ns;
     uint32_t systems;
     uint32_t stages;
@@ -88,12 +88,19 @@ WEFT_API size_t weft_schedule_counters(weft_world *world, char *text, size_t cap
 typedef struct weft_snapshot weft_snapshot;
 
 /* Takes a snapshot; with `previous` (of the same world, may be NULL) only slices changed since it
- * are copied, the rest is shared with it. */
+ * are copied, the rest is shared with it (either may be destroyed first). The caller owns *out and
+ * destroys it before the world. Values are copied by their copy hooks. Errors, with *out NULL:
+ * INVALID_ARGUMENT, WRONG_PHASE, UNSUPPORTED (a type in use has a destruct hook and no copy hook:
+ * the text names it), OUT_OF_MEMORY. Cost: O(metadata + bytes changed since `previous`). */
 WEFT_API weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
                                         weft_snapshot **out);
-/* Puts the world back: same ids, same layout, same future. Systems and queries are not part of it.
- */
+/* Puts the world back: same ids, same layout, same future; as often as wanted. Component types,
+ * systems, queries and entity names are not part of it. Errors: INVALID_ARGUMENT, WRONG_PHASE,
+ * OUT_OF_MEMORY, with the world as it was; only when a spilled buffer of the snapshot cannot be
+ * copied the world is put back and that buffer is empty (the text says "a buffer"). Cost: O(metadata
+ * + bytes that differ). */
 WEFT_API weft_result weft_snapshot_restore(weft_world *world, const weft_snapshot *snapshot);
+/* NULL is ignored. */
 WEFT_API void weft_snapshot_destroy(weft_snapshot *snapshot);
 
 #ifdef __cplusplus
