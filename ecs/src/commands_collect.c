@@ -100,7 +100,7 @@ static void add_to_runs(collecting *c, const weft__fold_ref *ref, uint32_t numbe
         run->count++;
         return;
     }
-    c->run = &c->fold->runs[c->fold->first_refs[c->segment] + c->run_count++];
+    c->run = &c->fold->runs[weft__fold_run_place(c->fold, c->segment, c->run_count++)];
     *c->run = (weft__fold_run){ref->place, number,           1,          WEFT__NONE,
                                ref->row,   command->subject, command->op};
 }
@@ -205,7 +205,7 @@ static void link_runs(weft__fold *fold, uint32_t *map, uint32_t created_map)
 {
     for (uint32_t segment = 0; segment < fold->segment_count; segment++)
         for (uint32_t i = 0; i < fold->run_counts[segment]; i++) {
-            uint32_t number = fold->first_refs[segment] + i;
+            uint32_t number = weft__fold_run_place(fold, segment, i);
             weft__fold_run *run = &fold->runs[number];
             if (run->place == WEFT__FOLD_PLACE_DEAD) {
                 skip_dead(fold, run);
@@ -267,7 +267,8 @@ static weft_result take_arrays(weft__fold *fold)
                                            sizeof numbers[0]);
     if (fold->has_chains)
         fold->refs = weft__scratch_take(world, WEFT__SCRATCH_REFS, refs, sizeof fold->refs[0]);
-    fold->runs = weft__scratch_take(world, WEFT__SCRATCH_RUNS, refs, sizeof fold->runs[0]);
+    fold->runs = weft__scratch_take(world, WEFT__SCRATCH_RUNS, (size_t)segments + refs,
+                                    sizeof fold->runs[0]);
     fold->created_ids = weft__scratch_take(world, WEFT__SCRATCH_CREATED, fold->created_count,
                                            sizeof fold->created_ids[0]);
     if (numbers == NULL || (fold->has_chains && fold->refs == NULL) || fold->runs == NULL ||

@@ -121,7 +121,7 @@ typedef struct weft__fold {
     bool has_enables;     /* enable bits change: done by the owner, words are shared by rows */
     bool is_impossible;   /* something only the immediate operations can do */
     weft__fold_ref *refs; /* [command]; NULL without chains */
-    weft__fold_run *runs; /* [command]; those of a segment begin at first_refs[segment] */
+    weft__fold_run *runs; /* [segment] the first one of each, [command] the others: see below */
     uint32_t *next_refs;  /* [ref] chain of a row */
     weft_entity *created_ids; /* [created] */
     weft__fold_touched *touched;
@@ -141,6 +141,13 @@ typedef struct weft__fold {
     uint32_t task_count;
     weft_a32 x_failed; /* a recorded value could not be applied: out of memory */
 } weft__fold;
+
+/* The place of run `i` of a segment. First runs lie close together: most segments have no other,
+ * and the owner links them one after the other, whoever wrote them. */
+static inline uint32_t weft__fold_run_place(const weft__fold *fold, uint32_t segment, uint32_t i)
+{
+    return i == 0 ? segment : fold->segment_count + fold->first_refs[segment] + i;
+}
 
 /* Runs fn over [0, count) on the pool, or inline when the playback is serial. False: a part failed
  * (returned not 0) or the pool refused. */

@@ -14,6 +14,11 @@
 #include <string.h>
 
 #define FOLD_MOST (UINT64_C(1) << 30) /* references to commands are 32-bit numbers */
+/* Build-time parameter, so that tests and the explorer reach both ways. */
+#ifndef WEFT__MERGE_MOST
+#define WEFT__MERGE_MOST 64u
+#endif
+#define MERGE_MOST WEFT__MERGE_MOST /* ascending runs of segments that are merged; above: sorted */
 
 static const char *const op_names[WEFT__COMMAND_OP_COUNT] = {
     "create",     "create_rows", "instantiate", "destroy",   "add",          "remove",       "set",
@@ -80,11 +85,66 @@ static int compare_segments(const void *left, const void *right)
     return a->key < b->key ? -1 : a->key > b->key;
 }
 
-static bool is_sorted(const weft__command_segment *segments, uint32_t count)
+/* Segments of one recorder with ascending keys; lives on the stack of gather. */
+typedef struct ascending {
+    const weft__command_segment *at;
+    const weft__command_segment *end;
+    uint32_t recorder;
+} ascending;
+
+/* Lists the ascending runs of all recorders: one each, and one more for every part of a loop that a
+ * worker stole. Returns their number, above MERGE_MOST when they do not fit. */
+static uint32_t runs_list(const weft__playback *playback, ascending *runs)
 {
-    for (uint32_t i = 1; i < count; i++)
-        if (segments[i - 1].key > segments[i].key) return false;
-    return true;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < playback->recorder_count; i++) {
+        const weft_commands *recorder = playback->recorders[i];
+        for (uint32_t first = 0, end; first < recorder->segment_count; first = end) {
+            const weft__command_segment *segments = recorder->segments;
+            end = first + 1;
+            while (end < recorder->segment_count && segments[end - 1].key <= segments[end].key)
+                end++;
+            if (count == MERGE_MOST) return MERGE_MOST + 1;
+            runs[count++] = (ascending){segments + first, segments + end, i};
+        }
+    }
+    return count;
+}
+
+/* Merges the runs. Keys are unique, and neighbours mostly come from one run: what lies before the
+ * head of every other run is copied without comparing with it. */
+static void runs_merge(ascending *runs, uint32_t count, weft__command_segment *out)
+{
+    while (count != 0) {
+        uint32_t lowest = 0;
+        uint64_t limit = UINT64_MAX;
+        for (uint32_t i = 1; i < count; i++) {
+            uint64_t key = runs[i].at->key, low = runs[lowest].at->key;
+            uint64_t higher = key < low ? low : key;
+            if (key < low) lowest = i;
+            if (higher < limit) limit = higher;
+        }
+        ascending *run = &runs[lowest];
+        do {
+            *out = *run->at++;
+            out++->recorder = run->recorder;
+        } while (run->at != run->end && run->at->key < limit);
+        if (run->at == run->end) *run = runs[--count];
+    }
+}
+
+/* So many runs that sorting is as good. */
+static void gather_shuffled(weft__playback *playback, uint32_t count)
+{
+    weft__command_segment *at = playback->segments;
+    for (uint32_t i = 0; i < playback->recorder_count; i++) {
+        const weft_commands *recorder = playback->recorders[i];
+        for (uint32_t k = 0; k < recorder->segment_count; k++, at++) {
+            *at = recorder->segments[k];
+            at->recorder = i;
+        }
+    }
+    qsort(playback->segments, count, sizeof playback->segments[0], compare_segments);
 }
 
 static weft_result gather(weft__playback *playback)
@@ -98,16 +158,12 @@ static weft_result gather(weft__playback *playback)
     playback->segments = weft__scratch_take(playback->world, WEFT__SCRATCH_SEGMENTS, count,
                                             sizeof playback->segments[0]);
     if (playback->segments == NULL) return weft__error_memory(playback->world, "playback");
-    weft__command_segment *at = playback->segments;
-    for (uint32_t i = 0; i < playback->recorder_count; i++) {
-        const weft_commands *recorder = playback->recorders[i];
-        if (recorder->segment_count != 0)
-            memcpy(at, recorder->segments, recorder->segment_count * sizeof *at);
-        for (uint32_t k = 0; k < recorder->segment_count; k++) at[k].recorder = i;
-        at += recorder->segment_count;
-    }
-    if (!is_sorted(playback->segments, count)) /* one recorder alone is, for systems in order */
-        qsort(playback->segments, count, sizeof playback->segments[0], compare_segments);
+    ascending runs[MERGE_MOST];
+    uint32_t run_count = runs_list(playback, runs);
+    if (run_count <= MERGE_MOST)
+        runs_merge(runs, run_count, playback->segments);
+    else
+        gather_shuffled(playback, count);
     playback->segment_count = count;
     for (uint32_t i = 0; i < count; i++) playback->result.commands += playback->segments[i].count;
     return WEFT_OK;

@@ -47,15 +47,18 @@ bool weft__cost_pays(weft__cost_state *cost, uint64_t predicted, uint64_t pay_of
 bool weft__cost_judge_split(weft__cost_state *cost, uint64_t alone, uint64_t wall, uint64_t now)
 {
     bool has_gained = wall < alone - alone / 16;
-    uint32_t failures = weft__cost_failures(cost);
-    if (has_gained && failures == 0) return true;
-    if (has_gained)
+    uint64_t history = at_load_rlx(&cost->x_history); /* relaxed: an estimate */
+    uint32_t failures = weft__cost_failures(cost), gains = (uint32_t)(history >> 6) & 1023;
+    if (has_gained && failures == 0 && gains >= WEFT__COST_FORGIVEN) return true;
+    bool is_forgiven = !has_gained && failures == 0 && gains >= WEFT__COST_FORGIVEN;
+    if (has_gained || is_forgiven)
         failures = 0;
     else if (failures < FAILURES_MAX)
         failures++;
-    uint64_t retry = has_gained ? 0 : now + pause_after(failures, alone, wall);
-    uint64_t runs = at_load_rlx(&cost->x_history) & 0xFFFF; /* relaxed: an estimate */
-    uint64_t units = (retry >> RETRY_UNIT_BITS) + 1;        /* rounded up */
-    at_store_rlx(&cost->x_history, units << 24 | (uint64_t)failures << 16 | runs); /* relaxed: so */
+    gains = has_gained ? gains + 1 : 0;
+    uint64_t retry = failures == 0 ? 0 : now + pause_after(failures, alone, wall);
+    uint64_t units = (retry >> RETRY_UNIT_BITS) + 1; /* rounded up */
+    uint64_t next = units << 24 | (uint64_t)failures << 16 | (uint64_t)gains << 6;
+    at_store_rlx(&cost->x_history, next | (history & WEFT__COST_RUNS)); /* relaxed: an estimate */
     return has_gained;
 }

@@ -6,7 +6,8 @@
  * misses. Small loops are timed only now and then (two clock reads are 20 ns). A loop that was
  * split and did not gain (the other core is busy, the memory bus is full) runs inline for 64 times
  * what the try lost, longer when it fails again and again: tries that fail cost at most 1.6 % of
- * the time, and one that loses little comes back soon.
+ * the time, and one that loses little comes back soon. One failure after 64 gains is forgiven: a
+ * thread that lost its CPU for 5 ms once would cost the loop its second worker for 300.
  *
  * A cost belongs to one loop of the caller. Its words are atomic (relaxed: they are estimates) so
  * that the same loop may run from two jobs at once. */
@@ -22,6 +23,8 @@
 
 #define WEFT__COST_FRACTION_BITS 10 /* cost of one item: ticks / 1024 */
 #define WEFT__COST_ITEM_MAX (UINT64_C(1) << 40)
+#define WEFT__COST_FORGIVEN 64u /* after so many gains one failure is taken for an accident */
+#define WEFT__COST_RUNS UINT64_C(63)
 
 /* Constant after the pool's create. */
 typedef struct weft__cost_limits {
@@ -33,8 +36,9 @@ typedef struct weft__cost_limits {
 /* How weft_job_cost.opaque is used. Shared atomic, relaxed. */
 typedef struct weft__cost_state {
     weft_a64 x_item;    /* ticks of one item << 10; 0: unknown */
-    weft_a64 x_history; /* {retry time:40 | failures:8 | runs:16}; failures: splits in a row that
-                           did not gain; with none the retry time says nothing */
+    weft_a64 x_history; /* {retry time:40 | failures:8 | gains:10 | runs:6}; failures: splits in a
+                           row that did not gain; with none the retry time says nothing; gains:
+                           since the last failure, up to WEFT__COST_FORGIVEN */
 } weft__cost_state;
 
 static_assert(sizeof(weft__cost_state) == sizeof(weft_job_cost), "it lives in weft_job_cost");
@@ -51,13 +55,25 @@ static inline uint64_t weft__cost_predict(weft__cost_state *cost, uint32_t count
     return (uint64_t)(((weft__ticks_wide)item * count) >> WEFT__COST_FRACTION_BITS);
 }
 
+/* The history with one more run. */
+static inline uint64_t weft__cost_counted(uint64_t history)
+{
+    return (history & ~WEFT__COST_RUNS) | ((history + 1) & WEFT__COST_RUNS);
+}
+
 /* Counts a run; whether this one should be timed although it is small. */
 static inline bool weft__cost_is_timed(weft__cost_state *cost, uint64_t predicted,
                                        const weft__cost_limits *limits)
 {
-    uint64_t history = at_load_rlx(&cost->x_history); /* relaxed: an estimate */
-    at_store_rlx(&cost->x_history, (history & ~(uint64_t)0xFFFF) | (uint16_t)(history + 1));
+    uint64_t history = at_load_rlx(&cost->x_history);            /* relaxed: an estimate */
+    at_store_rlx(&cost->x_history, weft__cost_counted(history)); /* relaxed: an estimate */
     return predicted * 4 > limits->awake_ticks || (history & 15) == 0;
+}
+
+/* Forgets the cost of an item: what comes next is believed as it is. */
+static inline void weft__cost_forget(weft__cost_state *cost)
+{
+    at_store_rlx(&cost->x_item, (uint64_t)0); /* relaxed: an estimate */
 }
 
 /* Counts a run that is to be split; whether it stays inline instead, to measure what one worker
@@ -67,10 +83,10 @@ static inline bool weft__cost_is_remeasured(weft__cost_state *cost, uint64_t pre
                                             const weft__cost_limits *limits)
 {
     if (predicted / 64 > limits->awake_ticks) return false;
-    uint64_t history = at_load_rlx(&cost->x_history); /* relaxed: an estimate */
-    at_store_rlx(&cost->x_history, (history & ~(uint64_t)0xFFFF) | (uint16_t)(history + 1));
-    if ((history & 63) != 63) return false;
-    at_store_rlx(&cost->x_item, (uint64_t)0); /* relaxed: an estimate; the old one is void */
+    uint64_t history = at_load_rlx(&cost->x_history);            /* relaxed: an estimate */
+    at_store_rlx(&cost->x_history, weft__cost_counted(history)); /* relaxed: an estimate */
+    if ((history & WEFT__COST_RUNS) != WEFT__COST_RUNS) return false;
+    weft__cost_forget(cost);
     return true;
 }
 

@@ -168,8 +168,12 @@ static bool run_parallel(weft_job_context *worker, loop_run *run, uint32_t begin
     if (error != UINT64_MAX) run->code = (int)(uint32_t)error;
     run->is_cancelled = error == UINT64_MAX && at_load_rlx(&loop->x_stop) != 0; /* as above */
     if (run->code == 0 && !run->is_cancelled) {
+        /* What this very run began with says too little to judge by: the rest may find its memory
+         * untouched and take three times as long, which is no fault of the split. */
+        bool is_judged = predicted != 0 && begin == 0;
         bool has_gained =
-            predicted == 0 || weft__cost_judge_split(run->cost, predicted, closed - opened, closed);
+            !is_judged || weft__cost_judge_split(run->cost, predicted, closed - opened, closed);
+        if (!is_judged) weft__cost_forget(run->cost);
         /* A worker that lost its CPU looks busy. Taken for work, that would make the loop look
          * huge, and the next split that is as slow look like a gain: only splits that gain may
          * raise the estimate by much. */

@@ -127,6 +127,31 @@ Test(cost, the_retry_time_outlives_the_wrap_of_its_field)
     CHECK(weft__cost_pays(state(), 1000, 1000, now + 100000000));
 }
 
+Test(cost, one_failure_after_64_gains_is_forgiven)
+{
+    const uint64_t now = UINT64_C(1) << 50;
+    for (uint32_t i = 0; i < 64; i++) CHECK(weft__cost_judge_split(state(), 640000, 320000, now));
+    CHECK(!weft__cost_judge_split(state(), 640000, 9640000, now));
+    CHECK_U64(pause_from(now), 0);
+    for (uint32_t i = 0; i < 63; i++) CHECK(weft__cost_judge_split(state(), 640000, 320000, now));
+    CHECK(!weft__cost_judge_split(state(), 640000, 1640000, now)); /* too soon after the last */
+    CHECK(pause_from(now) >= 64 * (10000 + 1000000));
+    CHECK(weft__cost_judge_split(state(), 640000, 320000, now));
+    CHECK(!weft__cost_judge_split(state(), 640000, 1640000, now)); /* counting began again */
+    CHECK(pause_from(now) >= 64 * (10000 + 1000000));
+}
+
+Test(cost, counting_runs_leaves_the_rest_of_the_history_alone)
+{
+    const uint64_t now = UINT64_C(1) << 50;
+    for (uint32_t i = 0; i < 64; i++) weft__cost_judge_split(state(), 640000, 320000, now);
+    for (uint32_t i = 0; i < 200; i++) weft__cost_is_timed(state(), 10, &limits);
+    CHECK(!weft__cost_judge_split(state(), 640000, 9640000, now));
+    CHECK_U64(pause_from(now), 0); /* the gains were still there */
+    for (uint32_t i = 0; i < 200; i++) weft__cost_is_timed(state(), 10, &limits);
+    CHECK_U64(weft__cost_failures(state()), 0);
+}
+
 Test(cost, a_split_that_gains_ends_the_pauses)
 {
     for (uint32_t i = 0; i < 20; i++) CHECK(!weft__cost_judge_split(state(), 640000, 640000, 0));
