@@ -153,7 +153,10 @@ PLAIN_TEST(a_million_commands_on_a_dead_entity_are_skipped_in_bounded_memory)
 
 /* ---- calls from inside ---- */
 
-static weft_result refusals[3];
+static weft_result refusals[8];
+
+static weft_snapshot *before_step;
+static weft_world *other_world;
 
 static void call_from_inside(weft_slice *s, void *user)
 {
@@ -162,12 +165,20 @@ static void call_from_inside(weft_slice *s, void *user)
     refusals[0] = weft_world_step(world, 1);
     refusals[1] = weft_world_destroy(world);
     refusals[2] = weft_schedule_compile(world);
+    weft_snapshot *snapshot;
+    refusals[3] = weft_snapshot_take(world, NULL, &snapshot);
+    refusals[4] = weft_snapshot_restore(world, before_step);
+    refusals[5] = weft_world_save(world, "never written", NULL);
+    refusals[6] = weft_world_validate(world);
+    refusals[7] = weft_world_transfer(world, other_world, NULL, NULL);
 }
 
-PLAIN_TEST(a_step_or_the_end_of_the_world_inside_a_step_is_refused)
+PLAIN_TEST(a_step_a_copy_or_the_end_of_the_world_inside_a_step_is_refused)
 {
     bed b;
     open_world(&b, &(weft_world_desc){.workers = 1});
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &other_world));
+    CHECK_OK(weft_snapshot_take(b.world, NULL, &before_step));
     weft_system inside =
         weft_system_create(b.world, &(weft_system_desc){.name = "inside",
                                                         .run = call_from_inside,
@@ -175,7 +186,9 @@ PLAIN_TEST(a_step_or_the_end_of_the_world_inside_a_step_is_refused)
                                                         .flags = WEFT_SYSTEM_MAIN_THREAD});
     CHECK(inside.id != 0);
     weft_world_step(b.world, 1); /* its result may name the refusals */
-    for (uint32_t i = 0; i < 3; i++) CHECK_RESULT(refusals[i], WEFT_WRONG_PHASE);
+    for (uint32_t i = 0; i < 8; i++) CHECK_RESULT(refusals[i], WEFT_WRONG_PHASE);
+    weft_snapshot_destroy(before_step);
+    CHECK_OK(weft_world_destroy(other_world));
     CHECK_OK(weft_system_destroy(b.world, inside));
     CHECK_U64(run(&b, 2), quiet_hash(3));
     CHECK_OK(weft_world_destroy(b.world));
