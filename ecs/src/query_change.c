@@ -80,17 +80,11 @@ weft_result weft__change_select(weft__change *change, weft_query query, const ch
     weft_world *world = change->world;
     weft_result result = weft__idle(world, what);
     if (result != WEFT_OK) return result;
-    weft__query_handle *handle = weft__query_find_checked(world, query);
-    if (handle == NULL) return WEFT_BAD_HANDLE;
-    result = weft__query_flat_prepare(handle->query);
+    weft__row_walk walk;
+    result = weft__row_walk_begin(&walk, world, query);
     if (result != WEFT_OK) return result;
-    weft_slice_context context = {
-        .ops = &weft__slice_ops_owner, .world = world, .query = handle->query};
-    weft_cursor cursor;
-    weft__source_init_rows(&cursor, &context, &handle->filter, false);
-    weft__source_begin(&cursor, 0, weft__query_slice_count(handle->query));
-    while (weft__source_next(&cursor))
-        if (!select_run(change, &cursor.slice)) return weft__error_memory(world, what);
+    while (weft__source_next(&walk.cursor))
+        if (!select_run(change, &walk.cursor.slice)) return weft__error_memory(world, what);
     return WEFT_OK;
 }
 

@@ -247,6 +247,17 @@ void weft__source_begin(weft_cursor *cursor, uint32_t begin, uint32_t end);
  * chunk; one with an enable mask is never longer than WEFT_MASK_WORDS. */
 bool weft__source_next(weft_cursor *cursor);
 
+/* A walk of the owner over all rows of a handle; must not move in memory. */
+typedef struct weft__row_walk {
+    weft__query_handle *handle;
+    weft_slice_context context;
+    weft_cursor cursor;
+} weft__row_walk;
+
+/* Starts a walk: go on with weft__source_next(&walk->cursor). Errors (set): BAD_HANDLE,
+ * OUT_OF_MEMORY, WRONG_PHASE (structure has changed while systems run). */
+weft_result weft__row_walk_begin(weft__row_walk *walk, const weft_world *world, weft_query query);
+
 /* ---- parts of it, for those who cut by themselves ---- */
 
 /* Fills `columns` with pointers to row `row` of the terms' columns; NULL where there is none. */

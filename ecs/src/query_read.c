@@ -10,13 +10,6 @@
 
 #include "bits.h"
 
-/* A walk over the rows of a handle. */
-typedef struct row_walk {
-    weft__query_handle *handle;
-    weft_slice_context context;
-    weft_cursor cursor;
-} row_walk;
-
 weft_result weft__query_ready(const weft_world *world, weft__query *query)
 {
     bool is_current = query->flat.version == world->structure_version;
@@ -27,19 +20,24 @@ weft_result weft__query_ready(const weft_world *world, weft__query *query)
                        "last used: ask it once before the step (weft_query_count will do)");
 }
 
-/* Starts a walk. False: error set. */
-static bool walk_begin(row_walk *walk, const weft_world *world, weft_query query)
+weft_result weft__row_walk_begin(weft__row_walk *walk, const weft_world *world, weft_query query)
 {
-    if (world == NULL) return false;
     walk->handle = weft__query_find_checked(world, query);
-    if (walk->handle == NULL || weft__query_ready(world, walk->handle->query) != WEFT_OK)
-        return false;
+    if (walk->handle == NULL) return WEFT_BAD_HANDLE;
+    weft_result result = weft__query_ready(world, walk->handle->query);
+    if (result != WEFT_OK) return result;
     walk->context = (weft_slice_context){.ops = &weft__slice_ops_owner,
                                          .world = walk->handle->query->world,
                                          .query = walk->handle->query};
     weft__source_init_rows(&walk->cursor, &walk->context, &walk->handle->filter, false);
     weft__source_begin(&walk->cursor, 0, weft__query_slice_count(walk->handle->query));
-    return true;
+    return WEFT_OK;
+}
+
+/* Starts a walk. False: no world, or the error is set. */
+static bool walk_begin(weft__row_walk *walk, const weft_world *world, weft_query query)
+{
+    return world != NULL && weft__row_walk_begin(walk, world, query) == WEFT_OK;
 }
 
 static uint64_t enabled_rows(const weft_slice *slice)
@@ -52,7 +50,7 @@ static uint64_t enabled_rows(const weft_slice *slice)
 
 uint64_t weft_query_count(const weft_world *world, weft_query query)
 {
-    row_walk walk;
+    weft__row_walk walk;
     if (!walk_begin(&walk, world, query)) return 0;
     if (walk.cursor.filter == NULL && walk.cursor.ignores_masks)
         return weft__query_row_count(walk.handle->query);
@@ -63,7 +61,7 @@ uint64_t weft_query_count(const weft_world *world, weft_query query)
 
 bool weft_query_is_empty(const weft_world *world, weft_query query)
 {
-    row_walk walk;
+    weft__row_walk walk;
     return !walk_begin(&walk, world, query) || !weft__source_next(&walk.cursor);
 }
 
@@ -133,7 +131,7 @@ static void copy_run(row_copy *copy, const weft_slice *slice, char *column)
 uint64_t weft_query_entities(const weft_world *world, weft_query query, weft_entity *out,
                              uint64_t capacity)
 {
-    row_walk walk;
+    weft__row_walk walk;
     if (!walk_begin(&walk, world, query)) return 0;
     row_copy copy = {
         .flat = (char *)out, .capacity = out == NULL ? 0 : capacity, .bytes = sizeof(weft_entity)};
@@ -178,7 +176,7 @@ uint32_t weft__query_copied_term(const weft_world *world, const weft__query *que
 uint64_t weft_query_gather(const weft_world *world, weft_query query, weft_component component,
                            void *out, uint64_t capacity)
 {
-    row_walk walk;
+    weft__row_walk walk;
     weft_result result;
     if (!walk_begin(&walk, world, query)) return 0;
     uint32_t term =
@@ -195,7 +193,7 @@ uint64_t weft_query_gather(const weft_world *world, weft_query query, weft_compo
 weft_result weft_query_scatter(weft_world *world, weft_query query, weft_component component,
                                const void *values, uint64_t count)
 {
-    row_walk walk;
+    weft__row_walk walk;
     weft_result result;
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if ((world->busy & WEFT__BUSY_WRITING) != 0)

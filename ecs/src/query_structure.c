@@ -320,23 +320,17 @@ weft_result weft_query_enable(weft_world *world, weft_query query, weft_componen
                            weft__type_name(world, component.id));
     result = weft__idle(world, "weft_query_enable");
     if (result != WEFT_OK) return result;
-    weft__query_handle *handle = weft__query_find_checked(world, query);
-    if (handle == NULL) return WEFT_BAD_HANDLE;
-    result = weft__query_flat_prepare(handle->query);
+    weft__row_walk walk;
+    result = weft__row_walk_begin(&walk, world, query);
     if (result != WEFT_OK) return result;
-    weft_slice_context context = {
-        .ops = &weft__slice_ops_owner, .world = world, .query = handle->query};
-    weft_cursor cursor;
-    weft__source_init_rows(&cursor, &context, &handle->filter, false);
-    weft__source_begin(&cursor, 0, weft__query_slice_count(handle->query));
-    while (weft__source_next(&cursor)) {
-        const weft__chunk *chunk = cursor.slice.chunk;
+    const weft_slice *slice = &walk.cursor.slice;
+    while (weft__source_next(&walk.cursor)) {
+        const weft__chunk *chunk = slice->chunk;
         uint32_t type = weft__archetype_find(chunk->archetype, component.id);
         if (type == WEFT__NONE) continue; /* an archetype without it: nothing to enable */
-        enable_run(&cursor.slice, chunk->archetype->types[type].enableable, enabled);
+        enable_run(slice, chunk->archetype->types[type].enableable, enabled);
         stamp_rows(world, chunk, component.id,
-                   (uint32_t)(cursor.slice.entities - weft__chunk_entities(chunk)),
-                   cursor.slice.count);
+                   (uint32_t)(slice->entities - weft__chunk_entities(chunk)), slice->count);
     }
     return WEFT_OK;
 }

@@ -3,6 +3,7 @@
 #include "blob_fixture.h"
 #include "memory_fault.h"
 #include "plain.h"
+#include "text_fixture.h"
 #include "transfer_fixture.h"
 #include "world_file_format.h"
 
@@ -214,35 +215,6 @@ PLAIN_TEST(items_46_and_47_shared_values_are_loaded_once_with_exact_references)
 }
 
 /* ---- hooks ---- */
-
-typedef struct Text {
-    char *text; /* of malloc */
-} Text;
-
-static void text_destruct(void *values, uint32_t count, void *user)
-{
-    (void)user;
-    for (uint32_t i = 0; i < count; i++) free(((Text *)values)[i].text);
-}
-
-static size_t text_save(const void *value, void *out, size_t capacity, void *user)
-{
-    const Text *text = value;
-    (void)user;
-    size_t count = text->text == NULL ? 0 : strlen(text->text);
-    if (count <= capacity && count != 0) memcpy(out, text->text, count);
-    return count;
-}
-
-static bool text_load(void *value, const void *bytes, size_t count, void *user)
-{
-    Text *text = value;
-    (void)user;
-    if (count == 0) return true;
-    if (memchr(bytes, '!', count) != NULL) return false;
-    text->text = strndup(bytes, count);
-    return text->text != NULL;
-}
 
 static weft_component register_text(weft_world *world, const char *name, uint32_t flags,
                                     bool has_hooks)

@@ -7,40 +7,12 @@
  * must be valid, save again, and load to the same hash, and all of it must move to another world.
  */
 #include "../ecs/blob_fixture.h"
+#include "../ecs/text_fixture.h"
 #include "check.h"
 #include "fuzz.h"
 #include "world_file_format.h"
 
 #include <weft/ecs.h>
-
-typedef struct Text {
-    char *text; /* of malloc */
-} Text;
-
-static void text_destruct(void *values, uint32_t count, void *user)
-{
-    (void)user;
-    for (uint32_t i = 0; i < count; i++) free(((Text *)values)[i].text);
-}
-
-static size_t text_save(const void *value, void *out, size_t capacity, void *user)
-{
-    const Text *text = value;
-    (void)user;
-    size_t count = text->text == NULL ? 0 : strlen(text->text);
-    if (count <= capacity && count != 0) memcpy(out, text->text, count);
-    return count;
-}
-
-static bool text_load(void *value, const void *bytes, size_t count, void *user)
-{
-    Text *text = value;
-    (void)user;
-    if (count == 0) return true;
-    if (memchr(bytes, '\0', count) != NULL) return false;
-    text->text = strndup(bytes, count);
-    return text->text != NULL;
-}
 
 static const weft_field link_field = {"target", WEFT_FIELD_ENTITY, 0, 1};
 static const weft_field scene_field = {"scene", WEFT_FIELD_BLOB, 0, 1};
