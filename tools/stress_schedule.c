@@ -306,7 +306,9 @@ static actor draw_actor(stage_world *w, uint64_t *random, bool is_recorder)
     a.op = records ? 1 + (uint32_t)(weft_stress_random(random) % 8) : 0;
     if (a.op == 3 || a.op == 4 || a.op == 5 || a.op == 7) a.rarity += 15;
     if (a.op == 8) a.rarity = 150;
-    a.only_changed = weft_stress_random(random) % 5 == 0;
+    bool wants_changes = weft_stress_random(random) % 5 == 0;
+    for (uint32_t t = 0; t < a.term_count; t++)
+        if (a.access[t] == WEFT_READ) a.only_changed = wants_changes;
     for (uint32_t t = 0; t < a.term_count; t++)
         if (a.kinds[t] == LINK && a.access[t] == WEFT_READ && weft_stress_random(random) % 2 == 0)
             a.lookup = (uint32_t)(weft_stress_random(random) % DATA);

@@ -10,9 +10,11 @@
  * Which way is taken depends on the commands only, never on the number of workers. */
 #include "commands_fold.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define RECORDER_BYTES 128            /* bytes of "by system '...' (slice ...)" */
 #define FOLD_MOST (UINT64_C(1) << 30) /* references to commands are 32-bit numbers */
 /* Build-time parameter, so that tests and the explorer reach both ways. */
 #ifndef WEFT__MERGE_MOST
@@ -24,21 +26,67 @@ static const char *const op_names[WEFT__COMMAND_OP_COUNT] = {
     "create",     "create_rows", "instantiate", "destroy",   "add",          "remove",       "set",
     "set_shared", "enable",      "append",      "query_add", "query_remove", "query_destroy"};
 
+/* What a refusal while recording means; found without the world, so that workers can refuse. */
+static const char *refusal_of(uint32_t op, weft_result code)
+{
+    switch ((unsigned)code) {
+    case WEFT_STALE_ENTITY:
+        return "the handle is null, or a deferred one of another recorder, slice or playback: "
+               "these "
+               "are good where they were made, until it is played";
+    case WEFT_BAD_HANDLE:
+        if (op == WEFT__COMMAND_CREATE || op == WEFT__COMMAND_ROWS)
+            return "the archetype is null or of another world: use what weft_archetype_create of "
+                   "this world returned";
+        if (op >= WEFT__COMMAND_QUERY_ADD) return "the query or the component is null";
+        return "the component is null or of another world: use what weft_component_create of this "
+               "world returned";
+    case WEFT_TYPE_MISMATCH:
+        if (op == WEFT__COMMAND_SET_SHARED) return "the component is not SHARED: use set";
+        if (op == WEFT__COMMAND_ENABLE) return "the component is not ENABLEABLE: register it so";
+        if (op == WEFT__COMMAND_APPEND) return "the component is no BUFFER: use set";
+        if (op == WEFT__COMMAND_SET)
+            return "the value is not as large as the component, or that is SHARED, a BUFFER or a "
+                   "CHUNK value: pass the sizeof of its type, or use set_shared or append";
+        return "a SINGLETON belongs to no entity: use weft_slice_resource";
+    case WEFT_INVALID_ARGUMENT:
+        return "the value is NULL: pass one";
+    case WEFT_WRONG_PHASE:
+        return "recorded after the callback of its slice had returned: ask weft_slice_commands in "
+               "each call";
+    default:
+        return "free memory and try again";
+    }
+}
+
+/* Whom a command is about, as words. */
+static void describe_target(char *text, size_t capacity, uint32_t op, weft_entity entity)
+{
+    if (op >= WEFT__COMMAND_QUERY_ADD)
+        snprintf(text, capacity, " on query %#x", entity.index);
+    else if (op == WEFT__COMMAND_CREATE || op == WEFT__COMMAND_ROWS)
+        text[0] = 0;
+    else
+        snprintf(text, capacity, " on %sentity %u:%u",
+                 weft__entity_is_deferred(entity) ? "deferred " : "", entity.index, entity.version);
+}
+
 weft_result weft__playback_error(const weft__playback *playback, uint64_t key, uint32_t op,
                                  weft_entity entity, uint32_t component, weft_result code)
 {
     weft_world *world = playback->world;
     const char *recorder = playback->name == NULL ? NULL : playback->name(playback->user, key);
-    char reason[200] = "";
+    char reason[200] = "", target[64], by[RECORDER_BYTES] = "outside systems";
     if (world->error->code == code && world->error->text[0] != 0)
         memcpy(reason, world->error->text, sizeof reason - 1);
+    if (recorder != NULL)
+        snprintf(by, sizeof by, "by system '%s' (slice %u)", recorder, (uint32_t)key);
+    describe_target(target, sizeof target, op, entity);
     return weft__error(world, code, entity, (weft_component){component},
-                       "command %s recorded by %s%s%s (slice %u)%s%s on entity %u:%u: %s: %s",
-                       op_names[op], recorder == NULL ? "a recorder" : "system '",
-                       recorder == NULL ? "" : recorder, recorder == NULL ? "" : "'", (uint32_t)key,
-                       component == 0 ? "" : " with component ",
-                       component == 0 ? "" : weft__type_name(world, component), entity.index,
-                       entity.version, weft_result_text(code), reason);
+                       "command %s%s%s%s, recorded %s: %s", op_names[op],
+                       component == 0 ? "" : " of component ",
+                       component == 0 ? "" : weft__type_name(world, component), target, by,
+                       reason[0] == 0 ? weft_result_text(code) : reason);
 }
 
 /* ---- deferred handles in values ---- */
@@ -339,7 +387,8 @@ static weft_result report_failures(const weft__playback *playback)
             first = failure;
     }
     if (first == NULL) return WEFT_OK;
-    playback->world->error->text[0] = 0;
+    weft__error(playback->world, first->code, first->entity, (weft_component){first->component},
+                "%s", refusal_of(first->op, first->code));
     return weft__playback_error(playback, first->key, first->op, first->entity, first->component,
                                 first->code);
 }

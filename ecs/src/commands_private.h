@@ -7,9 +7,9 @@
  * ran what.
  *
  * A deferred entity is a handle with an even version, which no look-up accepts: index = number
- * of the creation in its recorder since the last playback, version = recorder and playback
- * epoch. Playback gives ids in key order and replaces deferred handles in targets and in ENTITY
- * fields of values. */
+ * of the creation in its recorder since the last playback, version = epoch: a number that no
+ * other recorder has, and this one only until it is played. Playback gives ids in key order and
+ * replaces deferred handles in targets and in ENTITY fields of values. */
 #ifndef WEFT_COMMANDS_PRIVATE_H
 #define WEFT_COMMANDS_PRIVATE_H
 
@@ -119,7 +119,7 @@ struct weft_commands {
     weft_entity *resolved; /* [created] during playback */
     uint32_t resolved_capacity;
     weft__chunk *private_chunk; /* being filled by the open segment */
-    uint32_t playbacks;
+    bool is_closed;             /* checked builds: of a system whose callback has returned */
     uint32_t in_set; /* belongs to the scheduler: weft_commands_play and _destroy refuse it */
     weft__command_failure failure;
 };
@@ -188,6 +188,7 @@ void weft__commands_reset(weft_commands *commands, bool with_rows);
 /* Following commands belong to `key`. */
 static inline void weft__commands_key(weft_commands *commands, uint64_t key)
 {
+    if (WEFT_IS_CHECKED) commands->is_closed = false;
     if (commands->key == key) return;
     commands->key = key;
     commands->open = NULL;

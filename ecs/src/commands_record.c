@@ -11,13 +11,19 @@
 
 #define FIRST_PAGE_BYTES 4032u
 #define PAGE_BYTES 65472u
-#define EPOCH_RECORDER_BITS 12
+
+/* Even, not 0, and for the next two thousand million rounds not that of any other recorder: so a
+ * deferred handle is good in one recorder and one round only. Owner. */
+static uint32_t next_epoch(weft_world *world)
+{
+    world->recorder_epoch = world->recorder_epoch % (UINT32_MAX / 2) + 1;
+    return world->recorder_epoch << 1;
+}
 
 void weft__commands_init(weft_commands *commands, weft_world *world, uint32_t id, uint32_t worker)
 {
-    WEFT_ASSERT(id < 1u << EPOCH_RECORDER_BITS);
     *commands = (weft_commands){.world = world, .id = id, .worker = worker};
-    commands->epoch = (1u << EPOCH_RECORDER_BITS | id) << 1;
+    commands->epoch = next_epoch(world);
     commands->home = worker;
 }
 
@@ -75,9 +81,8 @@ void weft__commands_reset(weft_commands *commands, bool with_rows)
     commands->private_chunk = NULL;
     commands->created = 0;
     commands->failure = (weft__command_failure){0};
-    commands->playbacks++; /* deferred handles of this round are refused from now on */
-    uint32_t round = commands->playbacks % ((1u << (31 - EPOCH_RECORDER_BITS)) - 1) + 1;
-    commands->epoch = (round << EPOCH_RECORDER_BITS | commands->id) << 1; /* even and not 0 */
+    commands->epoch =
+        next_epoch(commands->world); /* handles of this round are refused from now on */
 }
 
 void weft__commands_fini(weft_commands *commands)
@@ -251,6 +256,8 @@ static weft_result check(weft_commands *commands, weft__command_op op, weft_enti
                          weft_component component, const weft__type **type)
 {
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;
+    if (WEFT_IS_CHECKED && commands->is_closed)
+        return fail(commands, WEFT_WRONG_PHASE, op, entity, component.id);
     if (!is_target(commands, entity))
         return fail(commands, WEFT_STALE_ENTITY, op, entity, component.id);
     *type = weft__type_at(commands->world, component);

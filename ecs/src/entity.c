@@ -89,6 +89,7 @@ get_slowly(const weft_world *world, weft_entity entity, weft_component component
 const void *weft_entity_get(const weft_world *world, weft_entity entity, weft_component component)
 {
     if (__builtin_expect(world == NULL, 0)) return NULL;
+    weft__note_read(world, "weft_entity_get", component);
     const weft_a64 *x_slot = weft__directory_slot(&world->directory, entity.index);
     uint64_t slot = x_slot == NULL ? 0 : at_load_rlx(x_slot); /* relaxed: as weft__directory_find */
     if (__builtin_expect(slot >> 32 != entity.version, 0))

@@ -303,6 +303,7 @@ weft_result weft_entity_gather(const weft_world *world, const weft_entity *entit
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     const weft__type *type = weft__type_at(world, component);
     if (type == NULL) return weft__error_component(world, component);
+    weft__note_read(world, "weft_entity_gather", component);
     if ((entities == NULL || out == NULL) && count != 0)
         return weft__error_argument(world, "weft_entity_gather");
     if (type->value_bytes == 0 || (type->desc.flags & WEFT_BUFFER) != 0)

@@ -69,10 +69,24 @@ weft_result weft__error_busy(const weft_world *world, const char *what)
                       "and play them after it";
     if (is_stepping)
         why = "systems are running: record a command (weft_slice_commands)";
+    else if (world->frame == WEFT__FRAME_ASKS)
+        why = "a run condition or a range is being asked: it may look, not change structure: let a "
+              "system do it";
     else if ((world->busy & WEFT__BUSY_GATHERS) != 0)
         why = "a gather is open, until then the world is only read: weft_gather_end comes first";
     return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT, "%s: %s", what,
                        why);
+}
+
+weft_result weft__error_step(const weft_world *world, const char *what)
+{
+    bool is_between = world->frame == WEFT__FRAME_NONE;
+    if (is_between || (world->busy & WEFT__BUSY_STEPPING) != 0)
+        return weft__error_busy(world, what);
+    return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "%s: a step is going on (an exclusive system, a run condition or a range "
+                       "called): do it when weft_world_step has returned",
+                       what);
 }
 
 weft_result weft__error_argument(const weft_world *world, const char *what)

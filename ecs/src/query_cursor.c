@@ -366,8 +366,7 @@ static bool views_reserve(weft__query *query)
     return true;
 }
 
-/* Makes the flat list and its views current. */
-static weft_result views_prepare(weft__query *query)
+weft_result weft__query_views_prepare(weft__query *query)
 {
     weft__query_flat *flat = &query->flat;
     weft_result result = weft__query_flat_prepare(query);
@@ -408,7 +407,7 @@ static inline weft__query_handle *find_iterable(weft_world *world, weft_query na
         return NULL;
     }
     bool is_current = query->flat.view_version == world->structure_version;
-    return is_current || views_prepare(query) == WEFT_OK ? handle : NULL;
+    return is_current || weft__query_views_prepare(query) == WEFT_OK ? handle : NULL;
 }
 
 /* Columns of a query with many terms. NULL: error set. */
@@ -450,6 +449,7 @@ weft_cursor weft_query_begin(weft_world *world, weft_query name)
     cursor.run_slices = UINT32_MAX;
     cursor.has_since = false;
     cursor.skips_columns = false;
+    cursor.is_further = false;
     cursor.own_context.ops = &weft__slice_ops_owner;
     cursor.own_context.world = world;
     cursor.own_context.query = query;
@@ -530,6 +530,7 @@ void weft_query_end(weft_cursor *cursor)
     cursor->is_open = false;
     cursor->is_plain = false;
     cursor->view = cursor->view_end = NULL;
+    if (cursor->is_further) return;
     WEFT_ASSERT((query->world->busy & WEFT__BUSY_CURSORS) != 0);
     query->world->busy--;
 }

@@ -187,6 +187,8 @@ static inline size_t weft__query_view_bytes(const weft__query *query)
 /* Makes the flat list current. Owner, world idle. Errors: OUT_OF_MEMORY. O(1) when nothing changed
  * structure since, else O(matches + chunks). */
 weft_result weft__query_flat_prepare(weft__query *query);
+/* The same for the list that cursors walk over. */
+weft_result weft__query_views_prepare(weft__query *query);
 /* Slices of the query: positions are [0, count). After prepare. */
 static inline uint32_t weft__query_slice_count(const weft__query *query)
 {

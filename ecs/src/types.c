@@ -406,11 +406,18 @@ static const weft__type *singleton_at(const weft_world *world, weft_component co
 void *weft_singleton_write(weft_world *world, weft_component component)
 {
     const weft__type *type = singleton_at(world, component);
-    return type == NULL ? NULL : type->singleton;
+    if (type == NULL) return NULL;
+    if ((world->busy & WEFT__BUSY_WRITING) != 0) {
+        weft__error_busy(world, "weft_singleton_write");
+        return NULL;
+    }
+    return type->singleton;
 }
 
 const void *weft_singleton_read(const weft_world *world, weft_component component)
 {
     const weft__type *type = singleton_at(world, component);
-    return type == NULL ? NULL : type->singleton;
+    if (type == NULL) return NULL;
+    weft__note_read(world, "weft_singleton_read", component);
+    return type->singleton;
 }

@@ -152,7 +152,7 @@ weft_result weft_world_create(const weft_world_desc *desc, weft_world **out)
 weft_result weft_world_destroy(weft_world *world)
 {
     if (world == NULL) return WEFT_OK;
-    weft_result result = weft__idle(world, "weft_world_destroy");
+    weft_result result = weft__between_steps(world, "weft_world_destroy");
     if (result != WEFT_OK) return result;
     for (uint32_t i = 0; i < WEFT__EXTENSION_COUNT; i++) {
         weft__extension *extension = &world->extensions[i];

@@ -42,6 +42,13 @@ enum {
                          WEFT__BUSY_GATHERS, /* the owner may not write values */
 };
 
+/* What a step is doing, beside `busy`: some of its calls back may change structure. */
+enum {
+    WEFT__FRAME_NONE = 0, /* between steps */
+    WEFT__FRAME_ASKS = 1, /* a run condition or the size of a range: they only look */
+    WEFT__FRAME_RUNS = 2, /* systems and playback */
+};
+
 /* 1,024 locations: of a chunk, or free; the first berth of a free run links to the next run
  * of its size (0: none). */
 typedef union weft__berth {
@@ -72,6 +79,10 @@ struct weft_world {
     /* Set by the scheduler of checked builds, else NULL: told of a refused call while systems run;
      * true: it keeps the report, and the world's error stays the owner's. Any thread. */
     bool (*keep_refusal)(const weft_world *world, const char *what);
+    /* The same for values read through the world. */
+    void (*keep_read)(const weft_world *world, const char *what, uint32_t component);
+    uint32_t frame;          /* WEFT__FRAME_*; set by the scheduler */
+    uint32_t recorder_epoch; /* rounds of all recorders so far */
 
     uint32_t archetype_capacity;
     uint32_t type_capacity;
@@ -116,6 +127,14 @@ struct weft_world {
     weft_error *error;    /* apart, so that const functions can set it */
 };
 
+/* A value is read through the world: checked builds ask whether a system may. Any thread. */
+static inline void weft__note_read(const weft_world *world, const char *what,
+                                   weft_component component)
+{
+    if (!WEFT_IS_CHECKED || (world->busy & WEFT__BUSY_STEPPING) == 0) return;
+    if (world->keep_read != NULL) world->keep_read(world, what, component.id);
+}
+
 /* Sets the last error and returns `code`. Owner only. */
 __attribute__((format(printf, 5, 6))) weft_result weft__error(const weft_world *world,
                                                               weft_result code, weft_entity entity,
@@ -126,6 +145,7 @@ weft_result weft__error_memory(const weft_world *world, const char *what);
 weft_result weft__error_stale(const weft_world *world, weft_entity entity);
 weft_result weft__error_component(const weft_world *world, weft_component component);
 weft_result weft__error_busy(const weft_world *world, const char *what);
+weft_result weft__error_step(const weft_world *world, const char *what);
 weft_result weft__error_argument(const weft_world *world, const char *what);
 /* OUT_OF_MEMORY or LIMIT of an allocator. */
 weft_result weft__error_limit(const weft_world *world, weft_result code, const char *what);
@@ -143,6 +163,14 @@ weft_result weft__names_reserve(weft_world *world, uint32_t extra);
 static inline weft_result weft__idle(const weft_world *world, const char *what)
 {
     return __builtin_expect(world->busy == 0, 1) ? WEFT_OK : weft__error_busy(world, what);
+}
+
+/* WEFT_OK when no step is going on either: an exclusive system may change structure, but neither
+ * systems nor the schedule, and it must not end the world. */
+static inline weft_result weft__between_steps(const weft_world *world, const char *what)
+{
+    return __builtin_expect((world->busy | world->frame) == 0, 1) ? WEFT_OK
+                                                                  : weft__error_step(world, what);
 }
 
 static inline const weft__type *weft__type_at(const weft_world *world, weft_component component)

@@ -95,13 +95,14 @@ static uint32_t query_item_limit(const weft__query *query)
     return query->term_count + weft__query_overriding(query, NULL, 0);
 }
 
-static void add_filter(sets *s, weft__access_set *access, const weft__query_handle *handle)
+static void add_filter(sets *s, weft__access_set *access, const weft__query_handle *handle,
+                       uint32_t flags)
 {
     const weft__query *query = handle->query;
     const weft__archetype_set *match = NULL;
     for (uint32_t i = 0; i < handle->filter.changed_count; i++) {
         if (match == NULL) match = set_matching(s, query);
-        add_item(s, access, query->terms[handle->filter.changed[i].term].component, 0, match);
+        add_item(s, access, query->terms[handle->filter.changed[i].term].component, flags, match);
     }
 }
 
@@ -125,8 +126,10 @@ static uint32_t item_limit(const weft__scheduler *scheduler, const weft__system 
     uint32_t limit = system->lookup_count + system->resource_count;
     const weft__query_handle *handle = handle_of(scheduler, system->query);
     if (handle != NULL) limit += query_item_limit(handle->query) + handle->filter.changed_count;
-    for (uint32_t i = 0; i < system->reads_query_count; i++)
-        limit += query_item_limit(handle_of(scheduler, system->reads_queries[i])->query);
+    for (uint32_t i = 0; i < system->reads_query_count; i++) {
+        handle = handle_of(scheduler, system->reads_queries[i]);
+        limit += query_item_limit(handle->query) + handle->filter.changed_count;
+    }
     return limit;
 }
 
@@ -138,11 +141,13 @@ static void make_access(sets *s, const weft__system *system, weft__access_set *a
     const weft__query_handle *handle = handle_of(scheduler, system->query);
     if (handle != NULL) {
         add_query(s, access, handle->query, 0);
-        add_filter(s, access, handle);
+        add_filter(s, access, handle, 0);
     }
-    for (uint32_t i = 0; i < system->reads_query_count; i++)
-        add_query(s, access, handle_of(scheduler, system->reads_queries[i])->query,
-                  WEFT__ACCESS_FAR);
+    for (uint32_t i = 0; i < system->reads_query_count; i++) {
+        handle = handle_of(scheduler, system->reads_queries[i]);
+        add_query(s, access, handle->query, WEFT__ACCESS_FAR);
+        add_filter(s, access, handle, WEFT__ACCESS_FAR);
+    }
     add_grants(s, access, system->lookups, system->lookup_count, WEFT__ACCESS_FAR);
     add_grants(s, access, system->resources, system->resource_count,
                WEFT__ACCESS_FAR | WEFT__ACCESS_RESOURCE);

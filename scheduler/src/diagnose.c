@@ -58,10 +58,9 @@ void weft__diagnose_leave(const weft_slice *before)
     mine()->slice = before;
 }
 
-static bool is_serial(const weft__system *system)
+const weft_slice *weft__diagnose_current(void)
 {
-    return (system->flags &
-            (WEFT_SYSTEM_SINGLE | WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0;
+    return mine()->slice;
 }
 
 static bool is_on_owner(const weft__system *system)
@@ -91,6 +90,156 @@ static bool keep_refusal(const weft_world *world, const char *what)
     return true;
 }
 
+/* A job read a value through the world instead of its slice. */
+static void keep_read(const weft_world *world, const char *what, uint32_t component)
+{
+    weft__scheduler *scheduler = weft__scheduler_of(world);
+    const weft_slice *current = mine()->slice;
+    if (current == NULL || current->context == NULL || system_of(current)->scheduler != scheduler)
+        return;
+    const weft__system *system = system_of(current);
+    if ((system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0) return;
+    for (uint32_t i = 0; i < system->lookup_count; i++)
+        if (system->lookups[i].component == component) return;
+    for (uint32_t i = 0; i < system->resource_count; i++)
+        if (system->resources[i].component == component) return;
+    weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
+                                 .position = system->position,
+                                 .slice = current->index,
+                                 .component = component,
+                                 .access = WEFT_READ,
+                                 .function = what,
+                                 .what = " reads it, but it is not among its lookups or resources: "
+                                         "declare it and use weft_slice_get"};
+    weft__violate(&scheduler->workers[current->worker], &violation);
+}
+
+/* ---- commands ---- */
+
+static bool lists(const weft__system *system, uint32_t component)
+{
+    if (system->record_count == 0) return true;
+    for (uint32_t i = 0; i < system->record_count; i++)
+        if (system->records[i] == component) return true;
+    return false;
+}
+
+static const char *missing_effect(uint32_t effect)
+{
+    switch (effect) {
+    case WEFT_RECORDS_CREATE:
+        return "recorded a creation: declare WEFT_RECORDS_CREATE among its effects";
+    case WEFT_RECORDS_DESTROY:
+        return "recorded a destruction: declare WEFT_RECORDS_DESTROY among its effects";
+    case WEFT_RECORDS_REMOVE:
+        return "is removed by its commands: declare WEFT_RECORDS_REMOVE among its effects";
+    default:
+        return "is added or set by its commands: declare WEFT_RECORDS_ADD among its effects";
+    }
+}
+
+static uint32_t effects_of(const weft__command *command)
+{
+    switch ((weft__command_op)command->op) {
+    case WEFT__COMMAND_CREATE:
+    case WEFT__COMMAND_ROWS:
+    case WEFT__COMMAND_INSTANTIATE:
+        return WEFT_RECORDS_CREATE;
+    case WEFT__COMMAND_DESTROY:
+    case WEFT__COMMAND_QUERY_DESTROY:
+        return WEFT_RECORDS_DESTROY;
+    case WEFT__COMMAND_REMOVE:
+    case WEFT__COMMAND_QUERY_REMOVE:
+        return WEFT_RECORDS_REMOVE;
+    case WEFT__COMMAND_ADD:
+    case WEFT__COMMAND_SET:
+    case WEFT__COMMAND_SET_SHARED:
+    case WEFT__COMMAND_ENABLE:
+    case WEFT__COMMAND_APPEND:
+    case WEFT__COMMAND_QUERY_ADD:
+    case WEFT__COMMAND_OP_COUNT:
+        break;
+    }
+    return WEFT_RECORDS_ADD;
+}
+
+/* The component a command is about that the system did not declare; 0: none. */
+static uint32_t undeclared_component(const weft__system *system, const weft__command *command,
+                                     uint32_t effect)
+{
+    const weft_world *world = system->context.world;
+    bool has_archetype = command->op == WEFT__COMMAND_CREATE || command->op == WEFT__COMMAND_ROWS;
+    if (effect == WEFT_RECORDS_DESTROY || command->op == WEFT__COMMAND_INSTANTIATE) return 0;
+    if (!has_archetype) return lists(system, command->subject) ? 0 : command->subject;
+    const weft__archetype *archetype = world->archetypes[command->subject - 1];
+    for (uint32_t i = 0; i < archetype->type_count; i++)
+        if (!lists(system, archetype->types[i].component)) return archetype->types[i].component;
+    return 0;
+}
+
+void weft__diagnose_effects(weft__scheduler *scheduler, uint32_t worker,
+                            const weft__command_segment *segment)
+{
+    const weft__system *system = scheduler->ordered[segment->key >> 32];
+    weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
+                                 .position = system->position,
+                                 .slice = (uint32_t)segment->key,
+                                 .access = WEFT_NO_ACCESS};
+    weft__command_cursor cursor = weft__command_begin(segment);
+    for (weft__command *command; (command = weft__command_next(&cursor)) != NULL;) {
+        uint32_t effect = effects_of(command);
+        bool is_own = weft__entity_is_deferred(command->entity) && effect == WEFT_RECORDS_ADD;
+        uint32_t declared = system->effects;
+        if (is_own && (declared & WEFT_RECORDS_CREATE) != 0) declared |= WEFT_RECORDS_ADD;
+        violation.component = undeclared_component(system, command, effect);
+        if (system->effects == WEFT_RECORDS_NOTHING) {
+            violation.component = 0;
+            violation.what = "recorded commands, but declares no effects: set `effects`";
+        } else if ((declared & effect) == 0) {
+            bool is_named = effect == WEFT_RECORDS_ADD || effect == WEFT_RECORDS_REMOVE;
+            violation.component = is_named ? command->subject : 0;
+            violation.what = missing_effect(effect);
+        } else if (violation.component != 0) {
+            violation.what = "is changed by its commands, but is not among its `records`: add it, "
+                             "or leave the list empty for any";
+        }
+        if (violation.what != NULL) break;
+    }
+    if (violation.what != NULL) weft__violate(&scheduler->workers[worker], &violation);
+}
+
+/* ---- look-ups that meet the rows of other slices ---- */
+
+void weft__diagnose_look(const weft_slice *slice, const weft__chunk *chunk, uint32_t row,
+                         weft_component component, weft_access access)
+{
+    const weft__system *system = system_of(slice);
+    const weft__query *query = system->context.query;
+    if (query == NULL || weft__system_is_serial(system)) return;
+    if (slice->chunk == chunk) { /* its own row is its own business */
+        size_t first = (size_t)(slice->entities - weft__chunk_entities(chunk));
+        if (row >= first && row - first < slice->count) return;
+    }
+    uint32_t number = chunk->archetype->id - 1, match = 0;
+    while (match < query->match_count && query->matches[match].number != number) match++;
+    if (match == query->match_count) return;
+    for (uint32_t i = 0; i < query->term_count; i++) {
+        const weft__query_term *term = &query->terms[i];
+        if (term->component != component.id || term->access == WEFT_NO_ACCESS) continue;
+        if (term->access != WEFT_WRITE && access != WEFT_WRITE) continue;
+        weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
+                                     .position = system->position,
+                                     .slice = slice->index,
+                                     .component = component.id,
+                                     .access = access,
+                                     .what = "is looked up in a row that another slice of the "
+                                             "system touches: slices may run at once; make it "
+                                             "SINGLE, or write in a system of its own"};
+        weft__violate(&system->scheduler->workers[slice->worker], &violation);
+        return;
+    }
+}
+
 /* ---- two writers ---- */
 
 void weft__diagnose_write(const weft_slice *slice, weft_entity entity, weft_component component)
@@ -98,7 +247,7 @@ void weft__diagnose_write(const weft_slice *slice, weft_entity entity, weft_comp
     const weft__system *system = system_of(slice);
     weft__scheduler *scheduler = system->scheduler;
     weft__worker *worker = &scheduler->workers[slice->worker];
-    if (is_serial(system)) return;
+    if (weft__system_is_serial(system)) return;
     if (worker->far_write_count == worker->far_write_capacity) {
         uint32_t old = worker->far_write_capacity, capacity = old == 0 ? 64 : old * 2;
         weft__far_write *grown = weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS,
@@ -150,6 +299,7 @@ void weft__diagnose_begin(weft__scheduler *scheduler)
 {
     mine()->stepping = scheduler;
     scheduler->world->keep_refusal = keep_refusal;
+    scheduler->world->keep_read = keep_read;
 }
 
 void weft__diagnose_end(weft__scheduler *scheduler)

@@ -59,6 +59,8 @@ static inline void poison(weft_slice *slice)
 {
     static void *const nothing[WEFT_INLINE_TERMS * 4];
     if (!WEFT_IS_CHECKED) return;
+    const weft__system *system = (const weft__system *)slice->context;
+    system->scheduler->workers[slice->worker].commands.is_closed = true;
     slice->columns = nothing;
     slice->entities = NULL;
     slice->chunk = NULL;
@@ -486,7 +488,9 @@ static const void *slice_get(const weft_slice *slice, weft_entity entity, weft_c
     const weft_world *world = system_of(slice)->context.world;
     if (!may_look_up(slice, component.id, WEFT_READ)) return NULL;
     const weft__chunk *chunk = find_value(world, entity, component, &row, &slot);
-    return chunk == NULL ? NULL : weft__chunk_value(chunk, slot->column, row);
+    if (chunk == NULL) return NULL;
+    if (WEFT_IS_CHECKED) weft__diagnose_look(slice, chunk, row, component, WEFT_READ);
+    return weft__chunk_value(chunk, slot->column, row);
 }
 
 static void *slice_get_write(const weft_slice *slice, weft_entity entity, weft_component component)
@@ -497,7 +501,10 @@ static void *slice_get_write(const weft_slice *slice, weft_entity entity, weft_c
     if (!may_look_up(slice, component.id, WEFT_WRITE)) return NULL;
     const weft__chunk *chunk = find_value(system->context.world, entity, component, &row, &slot);
     if (chunk == NULL) return NULL;
-    if (WEFT_IS_CHECKED) weft__diagnose_write(slice, entity, component);
+    if (WEFT_IS_CHECKED) {
+        weft__diagnose_write(slice, entity, component);
+        weft__diagnose_look(slice, chunk, row, component, WEFT_WRITE);
+    }
     weft_a32 *versions = weft__chunk_versions(chunk, slot->type);
     /* relaxed: read in later stages only */
     at_store_rlx(&versions[row >> chunk->layout->slice_shift], system->context.stamp);

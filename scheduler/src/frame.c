@@ -8,6 +8,7 @@
  * which is the same in both. */
 #include "scheduler_private.h"
 
+#include <float.h>
 #include <string.h>
 
 const char *weft__scheduler_recorder_name(const void *user, uint64_t key)
@@ -32,7 +33,8 @@ static bool has_commands(const weft__scheduler *scheduler)
 static void tally_commands(weft__scheduler *scheduler)
 {
     for (uint32_t i = 0; i < scheduler->worker_count; i++) {
-        const weft_commands *commands = scheduler->recorders[i];
+        weft_commands *commands = scheduler->recorders[i];
+        if (WEFT_IS_CHECKED) weft__commands_seal(commands);
         for (uint32_t k = 0; k < commands->segment_count; k++) {
             const weft__command_segment *segment = &commands->segments[k];
             const weft__system *system = scheduler->ordered[segment->key >> 32];
@@ -40,14 +42,7 @@ static void tally_commands(weft__scheduler *scheduler)
             if (tally->frame != scheduler->pass)
                 *tally = (weft__system_tally){.frame = scheduler->pass};
             tally->commands += segment->count;
-            if (WEFT_IS_CHECKED && system->effects == WEFT_RECORDS_NOTHING)
-                weft__violate(&scheduler->workers[i],
-                              &(weft__violation){.code = WEFT_UNDECLARED_ACCESS,
-                                                 .position = system->position,
-                                                 .slice = (uint32_t)segment->key,
-                                                 .access = WEFT_NO_ACCESS,
-                                                 .what = "recorded commands, but declares no "
-                                                         "effects: set `effects`"});
+            if (WEFT_IS_CHECKED) weft__diagnose_effects(scheduler, i, segment);
         }
     }
 }
@@ -83,14 +78,36 @@ static void sync(weft__scheduler *scheduler, uint32_t version)
 
 /* ---- who runs, how often, with what dt ---- */
 
+static weft_result check_dt(const weft_world *world, const char *what, float dt)
+{
+    if (dt >= 0 && dt <= FLT_MAX) return WEFT_OK;
+    return weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "%s: dt is %g: it must be finite and not negative", what, (double)dt);
+}
+
 static uint32_t runs_due(double *elapsed, double dt, double period)
 {
     *elapsed += dt;
     double runs = *elapsed / period + 1e-9; /* 60 steps of 1/60 s are one second */
-    uint32_t due = runs >= 1 ? (uint32_t)(runs > 1e6 ? 1e6 : runs) : 0;
-    *elapsed -= due * period;
+    if (runs < 1) return 0;
+    if (runs < 1e15) /* else it is a whole number as it is */
+        runs = (double)(uint64_t)runs;
+    *elapsed -= runs * period;
     if (*elapsed < 0) *elapsed = 0;
-    return due > WEFT__CATCH_UP_LIMIT ? WEFT__CATCH_UP_LIMIT : due; /* the rest is given up */
+    return runs > WEFT__CATCH_UP_LIMIT ? WEFT__CATCH_UP_LIMIT : (uint32_t)runs; /* given up */
+}
+
+/* Conditions look at the world: as if the owner iterated a query. */
+static uint32_t ask(const weft__scheduler *scheduler, const weft__system *system, uint32_t due)
+{
+    weft_world *world = scheduler->world;
+    if (due == 0 || system->run_if == NULL) return due;
+    world->frame = WEFT__FRAME_ASKS;
+    world->busy = 1;
+    bool runs = system->run_if(world, system->user);
+    world->busy = 0;
+    world->frame = WEFT__FRAME_RUNS;
+    return runs ? due : 0;
 }
 
 /* Decides how often each system runs in this step; returns the number of passes. */
@@ -110,10 +127,8 @@ static uint32_t decide(weft__scheduler *scheduler, double dt)
         if (system->period > 0 && !group->is_disabled && system->is_enabled)
             due = runs_due(&system->elapsed, dt, (double)system->period);
         if (!system->is_enabled) due = 0;
-        if (due != 0 && system->run_if != NULL && !system->run_if(scheduler->world, system->user))
-            due = 0;
-        system->due = due;
-        if (due > passes) passes = due;
+        system->due = ask(scheduler, system, due);
+        if (system->due > passes) passes = system->due;
     }
     return passes;
 }
@@ -214,7 +229,7 @@ static weft_result run_stages(weft__scheduler *scheduler)
                 stage = &scheduler->stages[i];
             }
         }
-        if (scheduler->has_conditions && stage->active_count == 0) continue;
+        if (scheduler->is_conditional && stage->active_count == 0) continue;
         result = run_stage(scheduler, stage);
     }
     weft__stage_join(scheduler, UINT32_MAX);
@@ -242,7 +257,9 @@ static weft_result run_pass(weft__scheduler *scheduler, float dt, uint32_t left)
     scheduler->pass++;
     if (world->version > UINT32_MAX - scheduler->version_count - 2) world->version = 0; /* wraps */
     scheduler->pass_base = world->version + 1;
-    if (scheduler->has_conditions)
+    scheduler->is_conditional =
+        scheduler->has_conditions; /* which an exclusive system may change */
+    if (scheduler->is_conditional)
         begin_pass(scheduler, dt, left);
     else
         begin_pass_unconditional(scheduler, dt);
@@ -262,6 +279,7 @@ static weft_result run_pass(weft__scheduler *scheduler, float dt, uint32_t left)
 static void begin_step(weft__scheduler *scheduler)
 {
     const weft_job_pool *pool = scheduler->world->pool;
+    scheduler->world->frame = WEFT__FRAME_RUNS;
     scheduler->is_traced = weft__trace_capacity(&pool->workers[0].trace) != 0;
     scheduler->is_traced_in_detail = weft__trace_file_is_detailed(pool->trace_file);
     scheduler->is_counted = weft__counters_prepare(scheduler);
@@ -297,6 +315,7 @@ static weft_result end_step(weft__scheduler *scheduler, weft_result result)
     trace_end(scheduler);
     weft__scheduler_fail(scheduler, result);
     if (WEFT_IS_CHECKED) weft__diagnose_report(scheduler);
+    scheduler->world->frame = WEFT__FRAME_NONE;
     if (scheduler->error.code != WEFT_OK) *scheduler->world->error = scheduler->error;
     return scheduler->error.code;
 }
@@ -304,9 +323,10 @@ static weft_result end_step(weft__scheduler *scheduler, weft_result result)
 weft_result weft_world_step(weft_world *world, float dt)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    weft_result result = weft__idle(world, "weft_world_step");
+    weft_result result = weft__between_steps(world, "weft_world_step");
     if (result != WEFT_OK) return result;
-    if (!(dt >= 0)) return weft__error_argument(world, "weft_world_step: dt must not be negative");
+    result = check_dt(world, "weft_world_step", dt);
+    if (result != WEFT_OK) return result;
     weft__scheduler *scheduler = weft__scheduler_of(world);
     if (scheduler == NULL) return WEFT_OK; /* no systems */
     result = weft__schedule_prepare(scheduler);
@@ -335,7 +355,8 @@ static weft_result run_alone(weft__scheduler *scheduler, weft__system *system, f
     weft_result result = weft__runs_prepare(scheduler, &stage);
     if (result != WEFT_OK) return result;
     scheduler->pass++;
-    scheduler->pass_base = world->version + 1 == 0 ? 1 : world->version + 1;
+    if (world->version > UINT32_MAX - 3) world->version = 0; /* wraps */
+    scheduler->pass_base = world->version + 1;
     begin_system(system, scheduler->pass_base, true, dt_of(scheduler, system, dt));
     system->context.stamp = scheduler->pass_base;
     world->busy = WEFT__BUSY_STEPPING;
@@ -357,7 +378,9 @@ static weft_result run_alone(weft__scheduler *scheduler, weft__system *system, f
 weft_result weft_system_run(weft_world *world, weft_system handle, float dt)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    weft_result result = weft__idle(world, "weft_system_run");
+    weft_result result = weft__between_steps(world, "weft_system_run");
+    if (result != WEFT_OK) return result;
+    result = check_dt(world, "weft_system_run", dt);
     if (result != WEFT_OK) return result;
     weft__system *system = weft__system_at(world, handle);
     if (system == NULL) return WEFT_BAD_HANDLE;
@@ -374,7 +397,7 @@ weft_result weft_schedule_set(weft_world *world, const weft_schedule_options *op
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if (options == NULL) return weft__error_argument(world, "weft_schedule_set: options is NULL");
-    weft_result result = weft__idle(world, "weft_schedule_set");
+    weft_result result = weft__between_steps(world, "weft_schedule_set");
     if (result != WEFT_OK) return result;
     weft__scheduler *scheduler = weft__scheduler_obtain(world);
     if (scheduler == NULL) return WEFT_OUT_OF_MEMORY;
@@ -386,7 +409,7 @@ weft_result weft_schedule_set(weft_world *world, const weft_schedule_options *op
 weft_result weft_schedule_compile(weft_world *world)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    weft_result result = weft__idle(world, "weft_schedule_compile");
+    weft_result result = weft__between_steps(world, "weft_schedule_compile");
     weft__scheduler *scheduler = weft__scheduler_of(world);
     if (result != WEFT_OK || scheduler == NULL) return result;
     return weft__schedule_prepare(scheduler);

@@ -18,7 +18,7 @@ static weft__scheduler *begin(weft_world *world, weft__text *t)
         weft__text_add(t, "no systems\n");
         return NULL;
     }
-    weft_result result = weft__idle(world, "weft_schedule");
+    weft_result result = weft__between_steps(world, "the report of the schedule");
     if (result == WEFT_OK) result = weft__schedule_prepare(scheduler);
     if (result == WEFT_OK) return scheduler;
     weft__text_add(t, "%s\n", world->error->text);

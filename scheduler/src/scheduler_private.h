@@ -218,6 +218,13 @@ static inline uint32_t weft__system_slot(const weft__system *system)
     return (system->handle & WEFT__SLOT_LIMIT) - 1;
 }
 
+/* Its slices run one after the other. */
+static inline bool weft__system_is_serial(const weft__system *system)
+{
+    return (system->flags &
+            (WEFT_SYSTEM_SINGLE | WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0;
+}
+
 struct weft__scheduler {
     weft_world *world;
     weft__memory *memory;
@@ -227,6 +234,7 @@ struct weft__scheduler {
     uint32_t *generations;  /* [slot] */
     uint32_t system_capacity;
     uint32_t system_count;
+    uint32_t retired_count; /* slots whose handles are used up: so none ever comes back */
     uint32_t next_rank;
     weft__group *groups;
     uint32_t group_count, group_capacity;
@@ -265,6 +273,7 @@ struct weft__scheduler {
     uint64_t pass;             /* number of the pass that runs, from 1 */
     uint32_t pass_base;        /* the version at offset 0 of this pass */
     uint32_t background_count; /* stages whose background loop was not joined yet */
+    bool is_conditional;       /* of the pass: has_conditions when it began */
     bool has_frame_hint;       /* weft_job_frame_begin was called in this frame */
     weft_error error;          /* the first one of this step */
     weft_a64
@@ -350,6 +359,15 @@ void weft__system_calls(weft__part *part, const weft__part *end, uint32_t rows);
 
 /* Keeps a broken declaration for the report at the end of the step. Its worker only. */
 void weft__violate(weft__worker *worker, const weft__violation *violation);
+/* Commands of a segment against the effects and components that the system declared. */
+void weft__diagnose_effects(weft__scheduler *scheduler, uint32_t worker,
+                            const weft__command_segment *segment);
+/* A look-up of a value in row `row` of a chunk, which other slices of the system may be writing (or
+ * reading, when it is for writing). */
+void weft__diagnose_look(const weft_slice *slice, const weft__chunk *chunk, uint32_t row,
+                         weft_component component, weft_access access);
+/* What this thread runs, or NULL. */
+const weft_slice *weft__diagnose_current(void);
 /* Around the call of a system: what this thread runs; returns what it ran before. */
 const weft_slice *weft__diagnose_enter(const weft_slice *slice);
 void weft__diagnose_leave(const weft_slice *before);

@@ -285,11 +285,25 @@ static bool copy_singletons(weft_snapshot *snapshot)
     return true;
 }
 
+/* Where their rates are. */
+static bool copy_groups(weft_snapshot *snapshot, const weft__scheduler *scheduler)
+{
+    if (scheduler->group_count == 0) return true;
+    snapshot->group_elapsed = weft__alloc_zeroed(&snapshot->world->memory, CATEGORY,
+                                                 scheduler->group_count, sizeof(double), 8);
+    if (snapshot->group_elapsed == NULL) return false;
+    snapshot->group_count = scheduler->group_count;
+    for (uint32_t i = 0; i < scheduler->group_count; i++)
+        snapshot->group_elapsed[i] = scheduler->groups[i].elapsed;
+    return true;
+}
+
 /* What filters of systems compare with, so that the same future sees the same changes. */
 static bool copy_systems(weft_snapshot *snapshot)
 {
     const weft__scheduler *scheduler = weft__scheduler_of(snapshot->world);
-    if (scheduler == NULL || scheduler->system_count == 0) return true;
+    if (scheduler == NULL || !copy_groups(snapshot, scheduler)) return scheduler == NULL;
+    if (scheduler->system_count == 0) return true;
     snapshot->system_limit = scheduler->system_count;
     snapshot->systems = weft__alloc_zeroed(&snapshot->world->memory, CATEGORY,
                                            scheduler->system_count, sizeof snapshot->systems[0], 8);
@@ -362,7 +376,7 @@ weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
     if (out == NULL || (previous != NULL && previous->world != world))
         return weft__error_argument(world, "weft_snapshot_take: out is NULL, or `previous` is of "
                                            "another world");
-    weft_result result = weft__idle(world, "weft_snapshot_take");
+    weft_result result = weft__between_steps(world, "weft_snapshot_take");
     if (result == WEFT_OK) result = check_types(world);
     if (result != WEFT_OK) return result;
     weft__timelines *timelines = weft__timelines_obtain(world);
@@ -441,6 +455,7 @@ void weft_snapshot_destroy(weft_snapshot *snapshot)
     weft__free(memory, CATEGORY, snapshot->dead, snapshot->dead_capacity, sizeof snapshot->dead[0],
                8);
     free_singletons(snapshot);
+    weft__free(memory, CATEGORY, snapshot->group_elapsed, snapshot->group_count, sizeof(double), 8);
     weft__free(memory, CATEGORY, snapshot->systems, snapshot->system_limit,
                sizeof snapshot->systems[0], 8);
     weft__free(memory, CATEGORY, snapshot, 1, sizeof *snapshot, 8);

@@ -83,6 +83,8 @@ struct weft_snapshot {
     uint32_t directory_end;
     weft__snapshot_system *systems;
     uint32_t system_count;
+    double *group_elapsed; /* [group]; groups are never removed */
+    uint32_t group_count;
     uint32_t archetype_limit, chunk_limit, system_limit; /* elements allocated (less one) */
     void **singletons;                                   /* [type id] copies, NULL */
     uint32_t type_count;

@@ -212,13 +212,30 @@ static void put_entities(restoring *r)
 
 /* ---- the rest ---- */
 
+/* As if they had not run yet: systems that are younger than the snapshot stay so. */
+static void forget_runs(const weft__scheduler *scheduler)
+{
+    for (uint32_t i = 0; i < scheduler->system_capacity; i++) {
+        weft__system *system = scheduler->systems[i];
+        if (system == NULL) continue;
+        system->since = 0;
+        system->was_active = false;
+        system->elapsed = 0;
+    }
+    for (uint32_t i = 0; i < scheduler->group_count; i++) scheduler->groups[i].elapsed = 0;
+}
+
 static void put_systems(const restoring *r)
 {
+    const weft__scheduler *scheduler = weft__scheduler_of(r->world);
+    if (scheduler == NULL) return;
+    forget_runs(scheduler);
+    for (uint32_t i = 0; i < r->snapshot->group_count; i++)
+        scheduler->groups[i].elapsed = r->snapshot->group_elapsed[i];
     for (uint32_t i = 0; i < r->snapshot->system_count; i++) {
         const weft__snapshot_system *saved = &r->snapshot->systems[i];
-        weft__scheduler *scheduler = weft__scheduler_of(r->world);
         uint32_t slot = (saved->handle & WEFT__SLOT_LIMIT) - 1;
-        if (scheduler == NULL || slot >= scheduler->system_capacity) continue;
+        if (slot >= scheduler->system_capacity) continue;
         weft__system *system = scheduler->systems[slot];
         if (system == NULL || system->handle != saved->handle) continue;
         system->since = saved->since;
@@ -263,7 +280,7 @@ weft_result weft_snapshot_restore(weft_world *world, const weft_snapshot *snapsh
     if (snapshot == NULL || snapshot->world != world)
         return weft__error_argument(world, "weft_snapshot_restore: the snapshot is NULL or of "
                                            "another world");
-    weft_result result = weft__idle(world, "weft_snapshot_restore");
+    weft_result result = weft__between_steps(world, "weft_snapshot_restore");
     if (result != WEFT_OK) return result;
     weft__timelines *timelines = weft__timelines_obtain(world);
     restoring r = {.world = world,

@@ -170,8 +170,21 @@ static void run_main(weft__scheduler *scheduler, weft__stage *stage)
 
 /* ---- ranges and resources ---- */
 
+/* Like a run condition, it looks at the world. */
+static uint32_t ask_size(const weft__scheduler *scheduler, const weft__system *system)
+{
+    weft_world *world = scheduler->world;
+    uint32_t busy = world->busy;
+    world->frame = WEFT__FRAME_ASKS;
+    world->busy = 1;
+    uint32_t size = system->range(world, system->user);
+    world->busy = busy;
+    world->frame = WEFT__FRAME_RUNS;
+    return size;
+}
+
 /* Sizes are read before the entry they end at is renumbered. */
-static void ask_ranges(weft__scheduler *scheduler, weft__entry *entries, uint32_t count)
+static void ask_ranges(const weft__scheduler *scheduler, weft__entry *entries, uint32_t count)
 {
     uint32_t items = 0, begin = entries[0].first_item;
     for (uint32_t i = 0; i < count; i++) {
@@ -179,7 +192,7 @@ static void ask_ranges(weft__scheduler *scheduler, weft__entry *entries, uint32_
         uint32_t end = entry[1].first_item, size = end - begin;
         weft__system *system = entry->system;
         if (entry->kind == WEFT__ENTRY_RANGE && system->range != NULL)
-            size = system->is_active ? system->range(scheduler->world, system->user) : 0;
+            size = system->is_active ? ask_size(scheduler, system) : 0;
         entry->first_item = items;
         items += size;
         begin = end;

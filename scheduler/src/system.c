@@ -5,7 +5,11 @@
  * before/after are resolved then, so systems may come in any order. */
 #include "scheduler_private.h"
 
+#include <assert.h>
+#include <float.h>
 #include <string.h>
+
+static_assert(WEFT__SLOT_BITS == 16, "a handle has 16 bits of generation");
 
 static void scheduler_destroy(void *data);
 
@@ -130,8 +134,9 @@ static uint32_t group_obtain(weft__scheduler *scheduler, const char *name)
 
 static bool reserve_slot(weft__scheduler *scheduler, uint32_t *slot)
 {
-    for (uint32_t i = 0; scheduler->system_count < scheduler->system_capacity; i++)
-        if (scheduler->systems[i] == NULL) {
+    uint32_t unusable = scheduler->system_count + scheduler->retired_count;
+    for (uint32_t i = 0; unusable < scheduler->system_capacity; i++)
+        if (scheduler->systems[i] == NULL && scheduler->generations[i] <= UINT16_MAX) {
             *slot = i;
             return true;
         }
@@ -184,34 +189,58 @@ static weft_result check_grants(weft_world *world, const weft_system_desc *desc,
         if (type == NULL)
             return bad(world, WEFT_BAD_HANDLE, desc, grants[i].component,
                        "a lookup or resource names no component of this world");
+        if (grants[i].access != WEFT_READ && grants[i].access != WEFT_WRITE)
+            return bad(world, WEFT_INVALID_ARGUMENT, desc, grants[i].component,
+                       "the access of a lookup or resource must be WEFT_READ or WEFT_WRITE");
         if (((type->desc.flags & WEFT_SINGLETON) != 0) != is_resource)
             return bad(world, WEFT_TYPE_MISMATCH, desc, grants[i].component,
                        is_resource ? "resources must be SINGLETON components"
                                    : "lookups cannot name SINGLETON components: use resources");
+        if (!is_resource &&
+            (type->value_bytes == 0 || (type->desc.flags & (WEFT_SHARED | WEFT_CHUNK)) != 0))
+            return bad(
+                world, WEFT_TYPE_MISMATCH, desc, grants[i].component,
+                "lookups want components with a value per entity: not tags, SHARED or CHUNK");
     }
     return WEFT_OK;
+}
+
+/* What cannot be right whatever the components are; NULL: nothing. */
+static const char *problem_of(const weft_system_desc *desc)
+{
+    const uint32_t all = WEFT_SYSTEM_SINGLE | WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE |
+                         WEFT_SYSTEM_BACKGROUND | WEFT_SYSTEM_NOT_FUSED | WEFT_SYSTEM_WHOLE_CHUNKS;
+    const uint32_t on_owner = WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE;
+    bool has_terms = desc->query.terms[0].component.id != 0 || desc->query.more_term_count != 0;
+    bool has_rows = has_terms || desc->filtered.id != 0;
+    bool has_range = desc->range_count != 0 || desc->range != NULL;
+    if (desc->run == NULL) return "run is NULL";
+    if (desc->name == NULL || desc->name[0] == 0 || strlen(desc->name) >= WEFT__NAME_LIMIT)
+        return "the name must have 1..63 bytes";
+    if (!(desc->period >= 0 && desc->period <= FLT_MAX))
+        return "the period must be finite and not negative";
+    if ((desc->flags & ~all) != 0) return "flags has bits that are no weft_system_flags";
+    if ((desc->effects & ~(uint32_t)WEFT_RECORDS_ANY) != 0)
+        return "effects has bits that are no weft_command_effects";
+    if ((desc->flags & WEFT_SYSTEM_BACKGROUND) != 0 && (desc->flags & on_owner) != 0)
+        return "BACKGROUND excludes MAIN_THREAD and EXCLUSIVE: they run on the owner";
+    if (has_rows && has_range) return "a range and a query exclude each other";
+    if (has_terms && desc->filtered.id != 0) return "give `query` or `filtered`, not both";
+    if (desc->only_changed && !has_rows) return "only_changed wants a query: nothing else changes";
+    if (desc->records[0].id != 0 && desc->effects == 0)
+        return "`records` without `effects`: say what it records, e.g. WEFT_RECORDS_ADD";
+    return NULL;
 }
 
 static weft_result check_desc(weft_world *world, const weft_system_desc *desc)
 {
     const weft_component none = WEFT__NO_COMPONENT;
     const weft__scheduler *scheduler = weft__scheduler_of(world);
-    if (desc->run == NULL) return bad(world, WEFT_INVALID_ARGUMENT, desc, none, "run is NULL");
-    if (desc->name == NULL || desc->name[0] == 0 || strlen(desc->name) >= WEFT__NAME_LIMIT)
-        return bad(world, WEFT_INVALID_ARGUMENT, desc, none, "the name must have 1..63 bytes");
+    const char *problem = problem_of(desc);
+    if (problem != NULL) return bad(world, WEFT_INVALID_ARGUMENT, desc, none, problem);
     if (weft__system_named(scheduler, desc->name) != NULL)
-        return bad(world, WEFT_ALREADY_EXISTS, desc, none, "a system of this name exists");
-    if (!(desc->period >= 0))
-        return bad(world, WEFT_INVALID_ARGUMENT, desc, none, "the period is negative");
-    bool has_rows = desc->query.terms[0].component.id != 0 || desc->filtered.id != 0 ||
-                    desc->query.more_term_count != 0;
-    bool has_range = desc->range_count != 0 || desc->range != NULL;
-    if (has_rows && has_range)
-        return bad(world, WEFT_INVALID_ARGUMENT, desc, none,
-                   "a range and a query exclude each other");
-    if (desc->query.terms[0].component.id != 0 && desc->filtered.id != 0)
-        return bad(world, WEFT_INVALID_ARGUMENT, desc, none,
-                   "give `query` or `filtered`, not both");
+        return bad(world, WEFT_ALREADY_EXISTS, desc, none,
+                   "a system of this name exists: names are unique in a world");
     for (uint32_t i = 0; i < WEFT_SYSTEM_LOOKUPS && desc->records[i].id != 0; i++)
         if (weft__type_at(world, desc->records[i]) == NULL)
             return bad(world, WEFT_BAD_HANDLE, desc, desc->records[i],
@@ -266,6 +295,32 @@ static void copy_records(weft__system *system, const weft_system_desc *desc)
     }
 }
 
+/* What the queries make impossible. */
+static weft_result check_queries(weft_world *world, const weft__system *system,
+                                 const weft_system_desc *desc)
+{
+    const weft__query *query = system->context.query;
+    bool reads = !system->only_changed;
+    for (uint32_t i = 0; query != NULL && i < query->term_count; i++)
+        reads = reads || query->terms[i].access == WEFT_READ;
+    if (!reads)
+        return bad(world, WEFT_INVALID_ARGUMENT, desc, WEFT__NO_COMPONENT,
+                   "only_changed looks at terms with WEFT_READ, and there is none");
+    bool is_parallel = (query != NULL || desc->range_count != 0 || desc->range != NULL) &&
+                       !weft__system_is_serial(system);
+    for (uint32_t i = 0; is_parallel && i < system->reads_query_count; i++) {
+        const weft__query *further = weft__query_find(world, system->reads_queries[i])->query;
+        for (uint32_t k = 0; k < further->term_count; k++)
+            if (further->terms[k].access == WEFT_WRITE)
+                return bad(
+                    world, WEFT_INVALID_ARGUMENT, desc,
+                    (weft_component){further->terms[k].component},
+                    "one of reads_queries writes, and slices that run at once would collide: "
+                    "make the system SINGLE");
+    }
+    return WEFT_OK;
+}
+
 /* A query that writes a CHUNK component must get whole chunks: slices of one chunk would
  * collide. */
 static uint32_t implied_flags(const weft__system *system)
@@ -306,6 +361,7 @@ static weft_result fill_system(weft__scheduler *scheduler, weft__system *system,
     system->resource_count = copy_grants(system->resources, desc->resources);
     copy_records(system, desc);
     weft_result result = take_queries(world, system, desc);
+    if (result == WEFT_OK) result = check_queries(world, system, desc);
     if (result == WEFT_OK) system->flags = implied_flags(system);
     return result;
 }
@@ -318,7 +374,7 @@ weft_system weft_system_create(weft_world *world, const weft_system_desc *desc)
         weft__error_argument(world, "weft_system_create: desc is NULL");
         return none;
     }
-    if (weft__idle(world, "weft_system_create") != WEFT_OK) return none;
+    if (weft__between_steps(world, "weft_system_create") != WEFT_OK) return none;
     weft__scheduler *scheduler = weft__scheduler_obtain(world);
     if (scheduler == NULL || check_desc(world, desc) != WEFT_OK) return none;
     uint32_t slot;
@@ -344,8 +400,11 @@ weft_system weft_system_create(weft_world *world, const weft_system_desc *desc)
 
 static void free_system(weft__scheduler *scheduler, weft__system *system)
 {
-    scheduler->systems[weft__system_slot(system)] = NULL;
+    uint32_t slot = weft__system_slot(system);
+    scheduler->systems[slot] = NULL;
     scheduler->system_count--;
+    if (scheduler->generations[slot] > UINT16_MAX)
+        scheduler->retired_count++; /* handles are used up */
     scheduler->is_dirty = true;
     weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, system, 1, sizeof *system, 64);
 }
@@ -353,7 +412,7 @@ static void free_system(weft__scheduler *scheduler, weft__system *system)
 weft_result weft_system_destroy(weft_world *world, weft_system handle)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    weft_result result = weft__idle(world, "weft_system_destroy");
+    weft_result result = weft__between_steps(world, "weft_system_destroy");
     if (result != WEFT_OK) return result;
     weft__system *system = weft__system_at(world, handle);
     if (system == NULL) return WEFT_BAD_HANDLE;
@@ -411,9 +470,12 @@ weft_system weft_system_find(const weft_world *world, const char *name)
 
 weft_result weft_system_enable(weft_world *world, weft_system handle, bool enabled)
 {
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__idle(world, "weft_system_enable");
+    if (result != WEFT_OK) return result;
     weft__system *system = weft__system_at(world, handle);
-    if (system == NULL) return world == NULL ? WEFT_INVALID_ARGUMENT : WEFT_BAD_HANDLE;
-    system->is_enabled = enabled;
+    if (system == NULL) return WEFT_BAD_HANDLE;
+    system->is_enabled = enabled; /* a pass that is going on has decided who runs */
     if (!enabled) system->scheduler->has_conditions = true;
     return WEFT_OK;
 }
@@ -421,10 +483,13 @@ weft_result weft_system_enable(weft_world *world, weft_system handle, bool enabl
 weft_result weft_group_set(weft_world *world, const weft_group_desc *desc)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if (desc == NULL || desc->name == NULL || desc->name[0] == 0 || !(desc->period >= 0) ||
+    if (desc == NULL || desc->name == NULL || desc->name[0] == 0 ||
         strlen(desc->name) >= WEFT__NAME_LIMIT)
-        return weft__error_argument(world, "weft_group_set: name of 1..63 bytes, period >= 0");
-    weft_result result = weft__idle(world, "weft_group_set");
+        return weft__error_argument(world, "weft_group_set: the name must have 1..63 bytes");
+    if (!(desc->period >= 0 && desc->period <= FLT_MAX))
+        return weft__error_argument(world,
+                                    "weft_group_set: the period must be finite, not negative");
+    weft_result result = weft__between_steps(world, "weft_group_set");
     if (result != WEFT_OK) return result;
     weft__scheduler *scheduler = weft__scheduler_obtain(world);
     if (scheduler == NULL) return WEFT_OUT_OF_MEMORY;

@@ -401,3 +401,70 @@ PLAIN_TEST(a_restore_that_finds_no_memory_changes_nothing)
     CHECK_OK(weft_world_destroy(world));
     test_memory_fini(&memory);
 }
+
+/* ---- systems ---- */
+
+static void count_up(weft_slice *s, void *user)
+{
+    (void)s;
+    ++*(uint32_t *)user;
+}
+
+/* Slices that `watch` sees as changed in a step. */
+static uint32_t seen_in_a_step(const fixture *f, uint32_t *seen)
+{
+    *seen = 0;
+    CHECK_OK(weft_world_step(f->world, 0));
+    return *seen;
+}
+
+PLAIN_TEST(rates_go_on_from_where_they_were)
+{
+    fixture f = begin(10);
+    uint32_t runs[2] = {0};
+    weft_snapshot *snapshot;
+    CHECK_OK(weft_group_set(f.world, &(weft_group_desc){.name = "slow", .period = 1}));
+    CHECK(
+        weft_system_create(
+            f.world,
+            &(weft_system_desc){.name = "tick", .run = count_up, .user = &runs[0], .group = "slow"})
+            .id != 0);
+    CHECK(weft_system_create(
+              f.world,
+              &(weft_system_desc){.name = "tock", .run = count_up, .user = &runs[1], .period = 1})
+              .id != 0);
+    CHECK_OK(weft_world_step(f.world, 0.75f));
+    CHECK_OK(weft_snapshot_take(f.world, NULL, &snapshot));
+    for (uint32_t i = 1; i <= 3; i++) { /* 1.25 seconds: both are due, every time anew */
+        CHECK_OK(weft_world_step(f.world, 0.5f));
+        CHECK_U64(runs[0], i);
+        CHECK_U64(runs[1], i);
+        CHECK_OK(weft_snapshot_restore(f.world, snapshot));
+    }
+    weft_snapshot_destroy(snapshot);
+    CHECK_OK(weft_world_destroy(f.world));
+}
+
+PLAIN_TEST(a_system_younger_than_the_snapshot_sees_everything_after_it_is_restored)
+{
+    fixture f = begin(1000);
+    uint32_t seen = 0;
+    weft_snapshot *snapshot;
+    CHECK_OK(weft_snapshot_take(f.world, NULL, &snapshot));
+    weft_system_desc desc = {.name = "watch",
+                             .run = count_up,
+                             .user = &seen,
+                             .flags = WEFT_SYSTEM_SINGLE,
+                             .only_changed = true,
+                             .query.terms = {{f.value, WEFT_READ, 0, 0}}};
+    CHECK(weft_system_create(f.world, &desc).id != 0);
+    for (uint32_t i = 0; i < 20; i++) weft_world_advance(f.world);
+    uint32_t all = seen_in_a_step(&f, &seen);
+    CHECK(all > 1);
+    CHECK_U64(seen_in_a_step(&f, &seen), 0);
+    CHECK_OK(weft_snapshot_restore(f.world, snapshot));
+    CHECK_U64(seen_in_a_step(&f, &seen), all);
+    CHECK_U64(seen_in_a_step(&f, &seen), 0);
+    weft_snapshot_destroy(snapshot);
+    CHECK_OK(weft_world_destroy(f.world));
+}

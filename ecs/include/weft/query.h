@@ -127,6 +127,7 @@ typedef struct weft_cursor {
     bool is_plain;      /* no filter, no masks: view counts */
     bool skips_columns; /* pointers are not wanted */
     bool ignores_masks; /* enable bits do not count */
+    bool is_further;    /* of a system (weft_slice_query): not counted */
     weft_slice_context own_context;
     void *columns_inline[WEFT_INLINE_TERMS];
     uint64_t mask[WEFT_MASK_WORDS];

@@ -64,8 +64,9 @@ typedef struct weft_system_desc {
     weft_query filtered;           /* instead of `query`: an existing one, with its filters */
     weft_lookup lookups[WEFT_SYSTEM_LOOKUPS];      /* up to the first null component */
     weft_lookup resources[WEFT_SYSTEM_LOOKUPS];    /* singletons, up to the first null component */
-    weft_query reads_queries[WEFT_SYSTEM_LOOKUPS]; /* further queries it iterates itself, with their
-                                                      access */
+    weft_query reads_queries[WEFT_SYSTEM_LOOKUPS]; /* further queries it iterates itself, by
+                                                      weft_slice_query, with their access; one that
+                                                      writes wants SINGLE (or no rows) */
     uint32_t flags;                                /* weft_system_flags */
     uint32_t effects;                              /* weft_command_effects */
     weft_component records[WEFT_SYSTEM_LOOKUPS];   /* components named by effects; empty = any */
@@ -104,6 +105,15 @@ WEFT_API weft_result weft_group_set(weft_world *world, const weft_group_desc *de
 WEFT_API weft_result weft_world_step(weft_world *world, float dt);
 /* Runs one system now, outside the schedule, and plays back its commands. */
 WEFT_API weft_result weft_system_run(weft_world *world, weft_system system, float dt);
+
+/* Inside a system: iterates one of its `reads_queries`, all rows, filters honoured ("changed" means
+ * since the last run of the system); weft_query_count and the like may be asked about them, too.
+ *   weft_cursor c = weft_slice_query(slice, others);
+ *   while (weft_query_next(&c)) { const Position *p = weft_slice_read(&c.slice, 0); ... }
+ * Leave early with weft_query_end. Any other query has no rows here, which checked builds report,
+ * as they do rows that other slices of the system write meanwhile. Outside systems it is
+ * weft_query_begin. Threads: as the slice. */
+WEFT_API weft_cursor weft_slice_query(const weft_slice *slice, weft_query query);
 
 /* Figures of the last run and totals. */
 typedef struct weft_system_stats {
