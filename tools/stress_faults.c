@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { REFUSE_EVERY = 256, REFUSE_MAP_EVERY = 32, DELAY_EVERY = 512, SPURIOUS_EVERY = 8 };
+enum { REFUSE_EVERY = 64, REFUSE_MAP_EVERY = 8, DELAY_EVERY = 512, SPURIOUS_EVERY = 8 };
 enum { DELAY_NS_MOST = 400000 };
 
 static uint64_t draw(uint64_t seed, uint64_t number)

@@ -49,6 +49,10 @@ static void report_json(const weft_stress_config *config, const weft_stress_scen
     weft_json_number(&json, "seconds", outcome->seconds);
     weft_json_count(&json, "bytes", outcome->bytes);
     weft_json_hash(&json, "hash", outcome->hash);
+    if (config->with_faults) {
+        weft_json_count(&json, "refused", outcome->refused);
+        weft_json_count(&json, "delayed", outcome->delayed);
+    }
     weft_json_count(&json, "errors", outcome->errors);
     if (outcome->errors) weft_json_text(&json, "repeat", command);
     weft_json_end(&json);
@@ -66,9 +70,12 @@ void weft_stress_report(const weft_stress_config *config, const weft_stress_scen
         report_json(config, scenario, outcome, command);
     } else {
         printf("%-14s seed 0x%016" PRIx64 "  workers %u  rounds %u  %.1f s  %" PRIu64
-               " MiB  world hash 0x%016" PRIx64 "  errors %" PRIu64 "\n",
+               " MiB  world hash 0x%016" PRIx64 "  errors %" PRIu64,
                scenario->name, config->seed, config->workers, outcome->rounds, outcome->seconds,
                outcome->bytes >> 20, outcome->hash, outcome->errors);
+        if (config->with_faults)
+            printf("  refused %" PRIu64 "  delayed %" PRIu64, outcome->refused, outcome->delayed);
+        putchar('\n');
     }
     fflush(stdout);
     if (outcome->errors) fprintf(stderr, "repeat: %s\n", command);

@@ -180,6 +180,10 @@ uint64_t weft_stress_run(const weft_stress_config *config, const weft_stress_sce
         run_rounds(config, scenario, &stress, state, &outcome);
         if (scenario->destroy) scenario->destroy(state);
     }
+    if (config->with_faults) {
+        outcome.refused = at_plain(&faults.x_refused);
+        outcome.delayed = at_plain(&faults.x_delayed);
+    }
     outcome.errors = errors_so_far();
     outcome.seconds = seconds_now() - start;
     weft_stress_report(config, scenario, &outcome);
