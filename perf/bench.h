@@ -48,6 +48,9 @@ typedef struct weft_bench_measure {
                              * With it every call is timed alone: make calls >= 10 us long. */
     void *data;
     weft_bench_peer peers[WEFT_BENCH_MAX_PEERS];
+    /* Pins the caller and the workers, as the threads of peers are: the kernel may pack two threads
+     * onto one core for milliseconds. Only for cases whose pools exist before weft_bench_run. */
+    bool is_pinned;
 } weft_bench_measure;
 
 /* What weft_bench_run found, in the unit of the measure; all 0 when the case was not selected. */

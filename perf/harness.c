@@ -9,6 +9,7 @@
 #include "harness.h"
 
 #include "cli.h"
+#include "peer.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -169,11 +170,22 @@ double weft_bench_median(double *values, uint32_t count)
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
+/* Threads of peers must be there, each on its CPU, before the caller is pinned: they inherit
+ * its. */
+static void pin(const session *s)
+{
+    const weft_peer *const peers[] = {weft_peer_openmp(), weft_peer_tbb()};
+    for (uint32_t i = 0; i < 2 && s->measure->peers[0].name; i++)
+        if (peers[i]) peers[i]->start(s->measure->workers);
+    weft_bench_pin_threads();
+}
+
 static void take_samples(session *s)
 {
     const uint32_t reps = s->bench->config->reps;
+    const bool is_pinned = s->bench->config->is_pinned || s->measure->is_pinned;
+    if (is_pinned) pin(s);
     for (uint32_t i = 0; i < s->count; i++) calibrate(s, &s->variants[i]);
-    if (s->bench->config->is_pinned) weft_bench_pin_threads();
     for (uint32_t rep = 0; rep < reps + WARM_UP_ROUNDS; rep++) {
         for (uint32_t i = s->count; i-- > 0;) { /* raw before ours: ours is variant 0 */
             variant *v = &s->variants[i];
@@ -182,7 +194,7 @@ static void take_samples(session *s)
             if (rep >= WARM_UP_ROUNDS) v->samples[rep - WARM_UP_ROUNDS] = figure;
         }
     }
-    if (s->bench->config->is_pinned) weft_bench_unpin_threads();
+    if (is_pinned) weft_bench_unpin_threads();
 }
 
 static void print_text(const session *s, const variant *against)

@@ -18,7 +18,7 @@ typedef struct weft_bench_config {
     bool is_json;
     bool with_slow;
     bool with_samples; /* JSON lines carry every sample, for --compare */
-    bool is_pinned;    /* threads of the process are pinned to CPUs before each case */
+    bool is_pinned;    /* threads are pinned to CPUs before each case, not only where it says so */
 } weft_bench_config;
 
 /* Prints name and definition of the benchmarks that the names of the config fit. */
@@ -42,10 +42,10 @@ typedef struct weft_bench_ticks {
 weft_bench_ticks weft_bench_read_ticks(void);
 /* The line {"machine":{...}}; steal is the share of CPU time since `start`, in percent. */
 void weft_bench_print_machine(weft_bench_ticks start, bool is_json);
-/* Pins every thread of the process: the caller to the first allowed CPU, the k-th thread of each
- * group of equal names (digits at the end not counted) to the CPU k + 1, round robin. */
+/* Pins the caller to the first allowed CPU and worker k of every pool ("weft-wk") to the CPU k + 1,
+ * round robin. Threads started later inherit the caller's CPU. */
 void weft_bench_pin_threads(void);
-/* Lets every thread run on all CPUs allowed at the first weft_bench_pin_threads again. */
+/* Lets them run on all CPUs allowed at the first weft_bench_pin_threads again. */
 void weft_bench_unpin_threads(void);
 
 #endif

@@ -106,40 +106,34 @@ void weft_bench_print_machine(weft_bench_ticks start, bool is_json)
     weft_json_end(&json);
 }
 
-/* A thread to pin: its id and the name of its group. */
+/* A thread to pin: its id, and the worker it is: 0 the caller, k of "weft-wk". */
 typedef struct thread_entry {
     int id;
-    char group[NAME_BYTES];
+    uint32_t worker;
 } thread_entry;
 
-static int compare_threads(const void *a, const void *b)
-{
-    const thread_entry *x = a, *y = b;
-    return (x->id > y->id) - (x->id < y->id);
-}
-
+/* The caller and the workers of all pools; threads of peers bind themselves (peer.h). */
 static uint32_t list_threads(thread_entry *threads)
 {
-    uint32_t count = 0;
+    uint32_t count = 1;
+    threads[0] = (thread_entry){(int)getpid(), 0};
     DIR *directory = opendir("/proc/self/task");
-    if (!directory) return 0;
+    if (!directory) return count;
     for (struct dirent *e; (e = readdir(directory)) && count < MAX_THREADS;) {
+        char path[TEXT_BYTES], name[NAME_BYTES];
         if (!isdigit((unsigned char)e->d_name[0])) continue;
-        thread_entry *t = &threads[count++];
-        char path[TEXT_BYTES];
-        t->id = atoi(e->d_name);
-        snprintf(path, sizeof path, "/proc/self/task/%d/comm", t->id);
-        read_line(path, t->group, sizeof t->group);
-        for (size_t n = strlen(t->group); n > 0 && isdigit((unsigned char)t->group[n - 1]);) {
-            t->group[--n] = 0;
-        }
+        const int id = atoi(e->d_name);
+        snprintf(path, sizeof path, "/proc/self/task/%d/comm", id);
+        read_line(path, name, sizeof name);
+        unsigned worker;
+        if (sscanf(name, "weft-w%u", &worker) == 1) threads[count++] = (thread_entry){id, worker};
     }
     closedir(directory);
-    qsort(threads, count, sizeof *threads, compare_threads);
     return count;
 }
 
-/* The CPUs the process had when it was first pinned; the only state that outlives a call here. */
+/* The CPUs the process had when it was first pinned; the only state that outlives a call here. A
+ * benchmark that has bound its caller itself is left alone. */
 static cpu_set_t allowed;
 
 static size_t nth_cpu(uint32_t n)
@@ -154,17 +148,14 @@ static size_t nth_cpu(uint32_t n)
 void weft_bench_pin_threads(void)
 {
     static thread_entry threads[MAX_THREADS];
-    if (CPU_COUNT(&allowed) == 0 && sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+    cpu_set_t now;
+    if (sched_getaffinity(0, sizeof now, &now) != 0 || CPU_COUNT(&now) < 2) return;
+    if (CPU_COUNT(&allowed) == 0) allowed = now;
     const uint32_t count = list_threads(threads);
-    const int self = (int)getpid();
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t rank = threads[i].id == self ? 0 : 1;
-        for (uint32_t k = 0; rank && k < i; k++) {
-            rank += threads[k].id != self && strcmp(threads[k].group, threads[i].group) == 0;
-        }
         cpu_set_t one;
         CPU_ZERO(&one);
-        CPU_SET(nth_cpu(rank), &one);
+        CPU_SET(nth_cpu(threads[i].worker), &one);
         sched_setaffinity(threads[i].id, sizeof one, &one);
     }
 }
