@@ -262,20 +262,14 @@ static __attribute__((noinline)) weft_result component_change(weft_world *world,
                             (weft_component){(uint32_t)(key >> 1)}, (key & 1) != 0);
 }
 
-/* One register: the struct would be taken apart through memory. */
-static inline uint64_t entity_bits(weft_entity entity)
-{
-    return (uint64_t)entity.version << 32 | entity.index;
-}
-
 weft_result weft_entity_add(weft_world *world, weft_entity entity, weft_component component)
 {
-    return component_change(world, entity_bits(entity), (uint64_t)component.id << 1);
+    return component_change(world, weft__entity_bits(entity), (uint64_t)component.id << 1);
 }
 
 weft_result weft_entity_remove(weft_world *world, weft_entity entity, weft_component component)
 {
-    return component_change(world, entity_bits(entity), (uint64_t)component.id << 1 | 1);
+    return component_change(world, weft__entity_bits(entity), (uint64_t)component.id << 1 | 1);
 }
 
 weft_result weft_entity_set_archetype(weft_world *world, weft_entity entity, weft_archetype handle)

@@ -117,13 +117,7 @@ void weft__chunk_free(weft__memory *memory, weft__chunk *chunk)
 
 void weft__chunks_init(weft_world *world)
 {
-    weft__layout *layout = (weft__layout *)(void *)world->layout_none;
-    layout->place_mask = 1;
-    for (uint32_t i = 0; i <= layout->place_mask; i++) layout->places[i] = weft__place_free(i);
-    world->chunk_none.layout = layout;
-    world->berth_none.chunk = &world->chunk_none;
-    world->berths = &world->berth_none;
-    world->berth_end = 1;
+    world->berth_end = 1; /* berth 0 is that of location 0 */
 }
 
 weft_result weft__chunk_ids_reserve(weft_world *world, uint32_t count)
@@ -173,11 +167,11 @@ weft_result weft__berths_reserve(weft_world *world, uint64_t berths)
     weft__berth *table =
         weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown, sizeof *table, 8);
     if (table == NULL) return WEFT_OUT_OF_MEMORY;
-    memcpy(table, world->berths, world->berth_end * sizeof *table);
-    if (old != 0)
-        weft__free(&world->memory, WEFT__MEMORY_METADATA, world->berths, old, sizeof *table, 8);
+    if (old != 0) memcpy(table, world->berths, world->berth_end * sizeof *table);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->berths, old, sizeof *table, 8);
     world->berths = table;
     world->berth_capacity = (uint32_t)grown;
+    weft__column_maps_grow(world);
     return WEFT_OK;
 }
 
@@ -238,6 +232,7 @@ void weft__chunk_link(weft_world *world, weft__chunk *chunk)
                                              : world->chunk_end++;
     world->chunk_table[chunk->id] = chunk;
     berths_take(world, chunk);
+    weft__column_maps_link(world, chunk);
     world->chunk_count++;
     chunk->list_index = archetype->chunk_count;
     archetype->chunks[archetype->chunk_count++] = chunk;
@@ -330,6 +325,7 @@ void weft__chunk_release(weft_world *world, weft__chunk *chunk)
     weft__chunk_unlist(chunk);
     world->chunk_table[chunk->id] = NULL;
     world->free_chunk_ids[world->free_chunk_count++] = chunk->id;
+    weft__column_maps_unlink(world, chunk);
     berths_return(world, chunk);
     world->chunk_count--;
     tuple->chunk_count--;
@@ -359,9 +355,9 @@ void weft__chunks_fini(weft_world *world)
         if (world->chunk_table[id] != NULL) chunk_end(world, world->chunk_table[id]);
     weft__free(&world->memory, WEFT__MEMORY_METADATA, world->chunk_table, world->chunk_capacity,
                sizeof *world->chunk_table, 8);
-    if (world->berth_capacity != 0)
-        weft__free(&world->memory, WEFT__MEMORY_METADATA, world->berths, world->berth_capacity,
-                   sizeof *world->berths, 8);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->berths, world->berth_capacity,
+               sizeof *world->berths, 8);
+    weft__column_maps_fini(world);
     weft__free(&world->memory, WEFT__MEMORY_METADATA, world->free_chunk_ids, world->chunk_capacity,
                sizeof(uint32_t), 4);
 }

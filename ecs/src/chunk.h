@@ -37,13 +37,6 @@ typedef struct weft__column {
     uint32_t bytes;  /* bytes per row */
 } weft__column;
 
-/* Where the column of a component is, in one word: one step from a chunk to a value. Bits 0 to 31:
- * the component; 32 to 45: its offset / 64; 46 to 63: bytes per row. A free place has ~(its own
- * position) in the place of the component, which no search begins at. Components of
- * WEFT__PLACE_BYTES_END bytes and more have no place. */
-typedef uint64_t weft__place_of;
-#define WEFT__PLACE_BYTES_END (1u << 18)
-
 /* Where the columns of a format lie in chunks of one size class. Made on first use, constant then.
  * Column 0 is the entity column, at offset 0. */
 typedef struct weft__layout {
@@ -53,35 +46,8 @@ typedef struct weft__layout {
     uint32_t mask_words;  /* 64-bit words of a row bit map: (capacity + 63) / 64 */
     uint32_t slice_shift;
     uint32_t column_count;
-    uint32_t place_mask;         /* places: power of two minus one, at least 1 */
-    const weft__column *columns; /* [column], behind the places */
-    weft__place_of places[];     /* component -> column, hashed by id */
+    weft__column columns[]; /* [column] */
 } weft__layout;
-
-static inline weft__place_of weft__place_free(uint32_t position)
-{
-    return ~position;
-}
-
-/* The place of a component, or 0 when it has none here. */
-static inline weft__place_of weft__layout_place(const weft__layout *layout, uint32_t component)
-{
-    uint32_t i = component & layout->place_mask;
-    weft__place_of place = layout->places[i];
-    if (__builtin_expect((uint32_t)place == component, 1)) return place;
-    while (place != weft__place_free(i)) {
-        i = (i + 1) & layout->place_mask;
-        place = layout->places[i];
-        if ((uint32_t)place == component && place != weft__place_free(i)) return place;
-    }
-    return 0;
-}
-
-/* The value in a row, by the place of its component. */
-static inline char *weft__place_value(weft__place_of place, char *base, uint32_t row)
-{
-    return base + (place >> 26 & 0xfffc0) + (place >> 46) * row;
-}
 
 /* The columns of a row: shared by all archetypes whose sized components are the same, so that a
  * chunk can change between them in place. Owned by the world, never freed before it. */
@@ -100,8 +66,8 @@ typedef struct weft__format {
 
 /* Where rows are, as the directory keeps it: a location is the location of the chunk's first row
  * plus the row, and never 0. Locations come in berths of 1,024: berth b belongs to the chunk
- * world->berths[b]. A chunk has as many berths in a row as its capacity needs. Berth 0 is that of
- * the chunk without columns and rows, where entities without a place are. Bit 31 is always 0. */
+ * world->berths[b]. A chunk has as many berths in a row as its capacity needs. Berth 0 belongs to
+ * none: entities without a place are there. Bit 31 is always 0. */
 #define WEFT__BERTH_SHIFT 10
 #define WEFT__BERTH_LIMIT (UINT32_C(1) << (31 - WEFT__BERTH_SHIFT))
 #define WEFT__BERTH_CLASSES 8 /* runs of 1, 2, 4 ... 128 berths: the rows a megachunk can hold */

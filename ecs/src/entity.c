@@ -74,15 +74,15 @@ static const weft__type_slot *slot_find(const weft__chunk *chunk, weft_component
     return weft__archetype_slot(chunk->archetype, component.id);
 }
 
-/* The rest of weft_entity_get: values of chunks, and errors. */
+/* The rest of weft_entity_get: components without a map yet, values of chunks, and errors. */
 static __attribute__((noinline, cold)) const void *
 get_slowly(const weft_world *world, weft_entity entity, weft_component component)
 {
-    uint32_t row;
-    const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
-    const weft__type_slot *slot = chunk == NULL ? NULL : slot_find(chunk, component);
-    const void *value = slot == NULL ? NULL : value_of(chunk, row, slot);
-    if (value == NULL) no_value(world, entity, component);
+    const void *value = weft_finder_get_slowly(world, entity, component);
+    if (value == NULL)
+        no_value(world, entity, component);
+    else if ((world->busy & WEFT__BUSY_WRITING) == 0) /* a cache of the owner's, not the world */
+        weft__column_map_miss((weft_world *)(uintptr_t)world, component.id, 1);
     return value;
 }
 
@@ -90,17 +90,8 @@ const void *weft_entity_get(const weft_world *world, weft_entity entity, weft_co
 {
     if (__builtin_expect(world == NULL, 0)) return NULL;
     weft__note_read(world, "weft_entity_get", component);
-    const weft_a64 *x_slot = weft__directory_slot(&world->directory, entity.index);
-    uint64_t slot = x_slot == NULL ? 0 : at_load_rlx(x_slot); /* relaxed: as weft__directory_find */
-    if (__builtin_expect(slot >> 32 != entity.version, 0))
-        return get_slowly(world, entity, component);
-    /* a dead slot has location 0, the chunk without columns, so that an even version needs no
-     * look */
-    uint32_t location = (uint32_t)slot;
-    const weft__chunk *chunk = world->berths[location >> WEFT__BERTH_SHIFT].chunk;
-    weft__place_of place = weft__layout_place(chunk->layout, component.id);
-    if (__builtin_expect(place == 0, 0)) return get_slowly(world, entity, component);
-    return weft__place_value(place, chunk->base, location - chunk->location);
+    const void *value = weft__value_quickly(world, weft__entity_bits(entity), component.id);
+    return __builtin_expect(value != NULL, 1) ? value : get_slowly(world, entity, component);
 }
 
 static void slot_stamp(const weft_world *world, const weft__chunk *chunk, uint32_t row,

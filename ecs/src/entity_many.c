@@ -270,25 +270,15 @@ static uint32_t gather_batch(const weft_world *world, const weft_entity *entitie
                              const weft__type *type, char *out)
 {
     const char *values[GATHER_BATCH];
-    uint32_t row, n = 0;
+    weft_component component = {type->id};
+    uint32_t n = 0;
     for (uint32_t i = 0; i < count; i++)
         __builtin_prefetch(weft__directory_slot(&world->directory, entities[i].index));
-    const weft__layout *layout = NULL;
-    weft__place_of place = 0;
     for (; n < count; n++) {
-        const weft__chunk *chunk = weft__entity_chunk(world, entities[n], &row);
-        if (chunk == NULL) break;
-        if (chunk->layout != layout) {
-            layout = chunk->layout;
-            place = weft__layout_place(layout, type->id);
-        }
-        if (__builtin_expect(place == 0, 0)) {
-            uint32_t type_position = weft__archetype_find(chunk->archetype, type->id);
-            if (type_position == WEFT__NONE) break;
-            values[n] =
-                weft__chunk_value(chunk, chunk->archetype->types[type_position].column, row);
-        } else {
-            values[n] = weft__place_value(place, chunk->base, row);
+        values[n] = weft__value_quickly(world, weft__entity_bits(entities[n]), type->id);
+        if (__builtin_expect(values[n] == NULL, 0)) {
+            values[n] = weft_finder_get_slowly(world, entities[n], component);
+            if (values[n] == NULL) break;
         }
         __builtin_prefetch(values[n]);
     }
@@ -310,6 +300,8 @@ weft_result weft_entity_gather(const weft_world *world, const weft_entity *entit
         return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
                            "weft_entity_gather: component \"%s\" has no plain column",
                            type->desc.name);
+    if ((world->busy & WEFT__BUSY_WRITING) == 0) /* a cache of the owner's, not the world */
+        weft__column_map_miss((weft_world *)(uintptr_t)world, component.id, count);
     char *to = out;
     for (uint32_t i = 0; i < count;) {
         uint32_t n = count - i < GATHER_BATCH ? count - i : GATHER_BATCH;

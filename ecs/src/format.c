@@ -138,28 +138,9 @@ weft__format *weft__format_obtain(weft_world *world, const weft__type *const *co
     return format;
 }
 
-static uint32_t place_count(const weft__format *format)
-{
-    return (uint32_t)bits_round_up_power_of_two(2 * (uint64_t)format->column_count);
-}
-
 static size_t layout_bytes(const weft__format *format)
 {
-    return sizeof(weft__layout) + format->column_count * sizeof(weft__column) +
-           place_count(format) * sizeof(weft__place_of);
-}
-
-static void places_fill(weft__layout *layout, const weft__format *format)
-{
-    weft__place_of *places = layout->places;
-    for (uint32_t i = 0; i <= layout->place_mask; i++) places[i] = weft__place_free(i);
-    for (uint32_t column = 1; column < layout->column_count; column++) {
-        uint32_t component = format->types[column]->id, k = component & layout->place_mask;
-        uint64_t offset = layout->columns[column].offset, bytes = layout->columns[column].bytes;
-        if (bytes >= WEFT__PLACE_BYTES_END) continue;
-        while (places[k] != weft__place_free(k)) k = (k + 1) & layout->place_mask;
-        places[k] = component | offset / WEFT__COLUMN_ALIGNMENT << 32 | bytes << 46;
-    }
+    return sizeof(weft__layout) + format->column_count * sizeof(weft__column);
 }
 
 static weft__layout *layout_make(weft_world *world, const weft__format *format, uint32_t size_class)
@@ -174,18 +155,14 @@ static weft__layout *layout_make(weft_world *world, const weft__format *format, 
                              .slice_count = (rows + (1u << shift) - 1) >> shift,
                              .mask_words = (rows + 63) / 64,
                              .slice_shift = shift,
-                             .column_count = format->column_count,
-                             .place_mask = place_count(format) - 1};
-    weft__column *columns = (weft__column *)(void *)(layout->places + place_count(format));
-    layout->columns = columns;
+                             .column_count = format->column_count};
     uint32_t offset = 0;
     for (uint32_t i = 0; i < format->column_count; i++) {
         uint32_t value = i == 0 ? (uint32_t)sizeof(weft_entity) : format->types[i]->value_bytes;
-        columns[i] = (weft__column){.offset = offset, .bytes = value};
+        layout->columns[i] = (weft__column){.offset = offset, .bytes = value};
         offset += (uint32_t)bits_align_up((size_t)rows * value, WEFT__COLUMN_ALIGNMENT);
     }
     WEFT_ASSERT(offset <= weft__class_bytes(size_class) && rows != 0);
-    places_fill(layout, format);
     return layout;
 }
 

@@ -209,6 +209,8 @@ uint32_t weft__query_flat_find(const weft__query *query, uint32_t slice);
 typedef struct weft__slice_ops {
     const void *(*get)(const weft_slice *slice, weft_entity entity, weft_component component);
     void *(*get_write)(const weft_slice *slice, weft_entity entity, weft_component component);
+    /* whether values of other entities may be read; reports it if not */
+    bool (*may_find)(const weft_slice *slice, weft_component component);
     void *(*resource)(const weft_slice *slice, weft_component component, weft_access access);
     weft_commands *(*commands)(const weft_slice *slice);
     /* a broken declaration, found by checked builds; `term` may be beyond the terms */

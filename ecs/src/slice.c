@@ -157,6 +157,12 @@ static void *owner_get_write(const weft_slice *slice, weft_entity entity, weft_c
     return weft_entity_write(context_of(slice)->world, entity, component);
 }
 
+static bool owner_may_find(const weft_slice *slice, weft_component component)
+{
+    (void)slice, (void)component;
+    return true;
+}
+
 static void *owner_resource(const weft_slice *slice, weft_component component, weft_access access)
 {
     weft_world *world = context_of(slice)->world;
@@ -195,6 +201,7 @@ static void owner_report(const weft_slice *slice, uint32_t term, weft_access acc
 const weft__slice_ops weft__slice_ops_owner = {
     .get = owner_get,
     .get_write = owner_get_write,
+    .may_find = owner_may_find,
     .resource = owner_resource,
     .commands = owner_commands,
     .report = owner_report,

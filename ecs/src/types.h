@@ -30,6 +30,7 @@ typedef struct weft__type {
     bool has_blobs;               /* some field is described as BLOB */
     uint64_t hash;                /* stable: name, layout, kind, fields */
     void *singleton;              /* SINGLETON: the value */
+    uint32_t map_misses;          /* look-ups of the owner that a column map would have served */
 } weft__type;
 
 /* Runs over `count` values of a column that starts at `values`. `user`-hooks get elements for

@@ -87,6 +87,8 @@ static bool chunk_check(const weft_world *world, const weft__archetype *archetyp
         if (berth == 0 || berth >= world->berth_end || world->berths[berth].chunk != chunk)
             return broken(world, "chunk %u does not own berth %u", chunk->id, berth);
     }
+    if (!weft__column_maps_check(world, chunk))
+        return broken(world, "chunk %u: a column map is wrong", chunk->id);
     if (chunk->count == 0 || chunk->count > chunk->capacity ||
         chunk->capacity != chunk->layout->capacity ||
         chunk->capacity > archetype->format->row_limit)

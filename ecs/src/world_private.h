@@ -9,6 +9,7 @@
 #include <weft/ecs.h>
 
 #include "archetype.h"
+#include "column_map.h"
 #include "directory.h"
 #include "hash.h"
 #include "invariant.h"
@@ -60,7 +61,7 @@ struct weft_world {
     /* hot: one line */
     uint32_t busy;                /* 0: structure may change */
     uint32_t version;             /* change version, never 0 */
-    weft__berth *berths;          /* [location >> WEFT__BERTH_SHIFT] */
+    weft__berth *berths;          /* [location >> WEFT__BERTH_SHIFT]; NULL until needed */
     weft__archetype **archetypes; /* [id - 1] */
     uint32_t archetype_count;
     uint32_t type_count;        /* ids 1..type_count */
@@ -68,13 +69,8 @@ struct weft_world {
     uint64_t structure_version; /* +1 on every change of a row count, chunk list or tuple */
     weft__quick quick;
     uint64_t *nonempty;        /* bit per archetype id - 1: it has rows */
+    weft__column_maps maps;    /* column_map.h */
     weft__chunk **chunk_table; /* [chunk id]; [0] is NULL; NULL until the first chunk */
-
-    /* chunk 0: without columns and rows, never changed; entities without a place are there, so that
-     * look-ups need no branch */
-    _Alignas(16) char layout_none[sizeof(weft__layout) + 2 * sizeof(weft__place_of)];
-    weft__chunk chunk_none;
-    weft__berth berth_none; /* `berths` until the first chunk */
 
     /* Set by the scheduler of checked builds, else NULL: told of a refused call while systems run;
      * true: it keeps the report, and the world's error stays the owner's. Any thread. */
@@ -92,7 +88,7 @@ struct weft_world {
     uint32_t free_chunk_count;
     uint32_t *free_chunk_ids;                  /* stack, chunk_capacity entries */
     uint32_t berth_end;                        /* berths below were used */
-    uint32_t berth_capacity;                   /* of berths; 0: berth_none */
+    uint32_t berth_capacity;                   /* of berths */
     uint32_t free_berths[WEFT__BERTH_CLASSES]; /* first berth of a free run of 2^k, 0: none */
 
     weft__directory directory;
@@ -194,6 +190,36 @@ static inline weft__chunk *weft__entity_chunk(const weft_world *world, weft_enti
     weft__chunk *chunk = world->berths[location >> WEFT__BERTH_SHIFT].chunk;
     *row = location - chunk->location;
     return chunk;
+}
+
+/* The value of an entity in the column of a component that has a map; NULL: it has none, or another
+ * way may find it. Threads: as weft__entity_chunk. */
+static inline void *weft__value_quickly(const weft_world *world, uint64_t entity,
+                                        uint32_t component)
+{
+    const weft__column_maps *maps = &world->maps;
+    uint32_t index = (uint32_t)entity;
+    if (__builtin_expect(maps->seen == NULL, 0)) return NULL;
+    const weft__entity_block *block = maps->seen[index / WEFT__BLOCK_SLOTS];
+    if (__builtin_expect(block == NULL, 0)) return NULL;
+    /* relaxed: as weft__directory_find */
+    uint64_t slot = at_load_rlx(&block->x_slots[index % WEFT__BLOCK_SLOTS]);
+    if (__builtin_expect((slot ^ entity) >> 32 != 0, 0)) return NULL;
+    const weft__column_place *map = NULL;
+    if (__builtin_expect(component < WEFT__MAPS_FEW, 1))
+        map = maps->few[component];
+    else if (component < maps->end)
+        map = maps->many[component];
+    if (__builtin_expect(map == NULL, 0)) return NULL;
+    /* a dead slot has location 0, where no map has a column: an even version needs no look */
+    weft__column_place place = map[(uint32_t)slot >> WEFT__BERTH_SHIFT];
+    return __builtin_expect(place == 0, 0) ? NULL : weft__column_value(place, (uint32_t)slot);
+}
+
+/* A handle in one register: the struct would be taken apart through memory. */
+static inline uint64_t weft__entity_bits(weft_entity entity)
+{
+    return (uint64_t)entity.version << 32 | entity.index;
 }
 
 #endif

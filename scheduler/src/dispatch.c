@@ -487,6 +487,8 @@ static const void *slice_get(const weft_slice *slice, weft_entity entity, weft_c
     const weft__type_slot *slot;
     const weft_world *world = system_of(slice)->context.world;
     if (!may_look_up(slice, component.id, WEFT_READ)) return NULL;
+    const void *value = weft__value_quickly(world, weft__entity_bits(entity), component.id);
+    if (value != NULL) return value;
     const weft__chunk *chunk = find_value(world, entity, component, &row, &slot);
     if (chunk == NULL) return NULL;
     if (WEFT_IS_CHECKED) weft__diagnose_look(slice, chunk, row, component, WEFT_READ);
@@ -509,6 +511,11 @@ static void *slice_get_write(const weft_slice *slice, weft_entity entity, weft_c
     /* relaxed: read in later stages only */
     at_store_rlx(&versions[row >> chunk->layout->slice_shift], system->context.stamp);
     return weft__chunk_value(chunk, slot->column, row);
+}
+
+static bool slice_may_find(const weft_slice *slice, weft_component component)
+{
+    return may_look_up(slice, component.id, WEFT_READ);
 }
 
 static void *slice_resource(const weft_slice *slice, weft_component component, weft_access access)
@@ -549,6 +556,7 @@ static void slice_report(const weft_slice *slice, uint32_t term, weft_access acc
 const weft__slice_ops weft__slice_ops_system = {
     .get = slice_get,
     .get_write = slice_get_write,
+    .may_find = slice_may_find,
     .resource = slice_resource,
     .commands = slice_commands,
     .report = slice_report,

@@ -264,6 +264,7 @@ static weft_result run_pass(weft__scheduler *scheduler, float dt, uint32_t left)
     else
         begin_pass_unconditional(scheduler, dt);
     uint32_t last = world->version + scheduler->version_count;
+    weft__column_maps_refresh(world);
     world->busy = WEFT__BUSY_STEPPING;
     if (WEFT_IS_CHECKED) weft__diagnose_begin(scheduler);
     weft_result result = run_stages(scheduler);
@@ -359,6 +360,7 @@ static weft_result run_alone(weft__scheduler *scheduler, weft__system *system, f
     scheduler->pass_base = world->version + 1;
     begin_system(system, scheduler->pass_base, true, dt_of(scheduler, system, dt));
     system->context.stamp = scheduler->pass_base;
+    weft__column_maps_refresh(world);
     world->busy = WEFT__BUSY_STEPPING;
     if (WEFT_IS_CHECKED) weft__diagnose_begin(scheduler);
     weft__stage_run(scheduler, &stage);

@@ -358,6 +358,8 @@ static weft_result fill_system(weft__scheduler *scheduler, weft__system *system,
     system->only_changed = desc->only_changed;
     system->is_enabled = true;
     system->lookup_count = copy_grants(system->lookups, desc->lookups);
+    for (uint32_t i = 0; i < system->lookup_count; i++)
+        weft__column_map_obtain(world, desc->lookups[i].component.id);
     system->resource_count = copy_grants(system->resources, desc->resources);
     copy_records(system, desc);
     weft_result result = take_queries(world, system, desc);

@@ -1,6 +1,7 @@
-/* blob_cpp.cpp: the typed interface of blobs from C++17: types, building, reading, all macros.
- */
+/* blob_cpp.cpp: the public headers from C++17: the typed interface of blobs (types, building,
+ * reading, all macros), and the inline look-up of finders. */
 #include <weft/blob.h>
+#include <weft/weft.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -59,6 +60,21 @@ weft_blob_ref build(weft_blob_store *store)
     return ref;
 }
 
+void find()
+{
+    weft_world *world = nullptr;
+    weft_world_desc desc = {};
+    desc.workers = 1;
+    CHECK(weft_world_create(&desc, &world) == WEFT_OK);
+    const weft_component component = weft_component_create_plain(world, "number", 4, 4, 0);
+    weft_entity entities[2];
+    CHECK(weft_entity_create_many(world, &component, 1, 2, entities) == WEFT_OK);
+    const weft_finder finder = weft_finder_open(world, component);
+    const void *value = weft_finder_get(&finder, entities[1]);
+    CHECK(value != nullptr && value == weft_entity_get(world, entities[1], component));
+    CHECK(weft_world_destroy(world) == WEFT_OK);
+}
+
 } // namespace
 
 int main()
@@ -76,5 +92,6 @@ int main()
     CHECK(WEFT_BLOB_TARGET(&WEFT_BLOB_AT(&track->stations, 0)->track) == nullptr);
     CHECK(WEFT_BLOB_DATA(&track->profile)[2] == 3);
     weft_blob_store_destroy(store);
+    find();
     return 0;
 }

@@ -57,6 +57,12 @@ static void look_up(weft_slice *s, void *user)
     (void)user;
     weft_slice_get(s, first, b);
 }
+static void find(weft_slice *s, void *user)
+{
+    weft_finder finder = weft_slice_finder(s, b);
+    const void **found = user;
+    *found = weft_finder_get(&finder, first);
+}
 static void use_resource(weft_slice *s, void *user)
 {
     (void)user;
@@ -92,6 +98,36 @@ PLAIN_TEST(an_undeclared_look_up_is_named)
     CHECK(add("seeker", look_up, 0).id != 0);
     expect(WEFT_UNDECLARED_ACCESS,
            (const char *const[]){"'seeker'", "component b", "lookups", NULL});
+    end();
+}
+
+PLAIN_TEST(an_undeclared_finder_is_named_and_finds_nothing)
+{
+    begin();
+    static const void *found;
+    CHECK(weft_system_create(world, &(weft_system_desc){.name = "finder",
+                                                        .run = find,
+                                                        .user = &found,
+                                                        .query.terms = {{a, WEFT_READ, 0, 0}}})
+              .id != 0);
+    expect(WEFT_UNDECLARED_ACCESS,
+           (const char *const[]){"'finder'", "component b", "lookups", NULL});
+    CHECK(!WEFT_IS_CHECKED || found == NULL);
+    end();
+}
+
+PLAIN_TEST(a_declared_finder_finds_the_value)
+{
+    begin();
+    static const void *found;
+    CHECK(weft_system_create(world, &(weft_system_desc){.name = "finder",
+                                                        .run = find,
+                                                        .user = &found,
+                                                        .lookups = {{b, WEFT_READ}},
+                                                        .query.terms = {{a, WEFT_READ, 0, 0}}})
+              .id != 0);
+    CHECK_OK(weft_world_step(world, 0));
+    CHECK(found != NULL && found == weft_entity_get(world, first, b));
     end();
 }
 

@@ -9,6 +9,7 @@
 #include <weft/commands.h>
 #include <weft/component.h>
 #include <weft/entity.h>
+#include <weft/finder.h>
 #include <weft/gather.h>
 #include <weft/query.h>
 #include <weft/slice.h>

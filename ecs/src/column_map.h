@@ -1,0 +1,75 @@
+/* column_map.h: the shortest way from a location to a value: per component, where its column is in
+ * every berth.
+ *
+ * A cache beside the chunks, which say the same. A component gets its map when values of it are
+ * asked for often, or when a finder is opened; from then on the map is kept current as chunks are
+ * linked and released. Memory that cannot be had for one is no error: the map is not made, and
+ * look-ups take the way through the chunk.
+ *
+ * What counts in a look-up is the number of loads, far more than that of instructions: the
+ * processor keeps some 88 loads in flight, and those of a look-up wait for its two cache misses
+ * (docs/storage.md). So both tables are reserved as address space for all that could ever be, need
+ * neither bounds nor growth, and never move; an entry holds address and size in one word. */
+#ifndef WEFT_COLUMN_MAP_H
+#define WEFT_COLUMN_MAP_H
+
+#include "chunk.h"
+#include "directory.h"
+
+/* Where a column is in a berth, in one word: bits 16 to 63: the address the value at location 0
+ * would have if the column went back that far, which may be negative; 0 to 15: bytes per value. 0:
+ * no column here. Values of WEFT__MAP_BYTES_END bytes and more have no map. */
+typedef uint64_t weft__column_place;
+#define WEFT__MAP_BYTES_END (UINT32_C(1) << 16)
+
+static inline void *weft__column_value(weft__column_place place, uint32_t location)
+{
+    intptr_t value = ((intptr_t)place >> 16) + (intptr_t)((place & 0xffff) * location);
+    if (value == 0) __builtin_unreachable();
+    return (void *)value;
+}
+
+/* A map is WEFT__BERTH_LIMIT places, [berth]. Written by the owner while the world is idle, read by
+ * anybody otherwise. Invariant: places[b] is 0, or berth b is of a chunk that has a column of the
+ * component, and it says where. */
+#define WEFT__MAP_BYTES (WEFT__BERTH_LIMIT * sizeof(weft__column_place))
+
+/* The blocks of entities by the upper bits of a handle's index, the world's tag among them; what
+ * the owner has seen of the directory. NULL: none, or not seen yet. */
+#define WEFT__SEEN_BLOCKS (UINT64_C(0x100000000) / WEFT__BLOCK_SLOTS)
+#define WEFT__SEEN_BYTES (WEFT__SEEN_BLOCKS * sizeof(void *))
+
+#define WEFT__MAPS_FEW 128
+
+/* All maps of a world. */
+typedef struct weft__column_maps {
+    /* constant while systems run; what look-ups read */
+    const weft__entity_block **seen;         /* NULL until the first map */
+    weft__column_place *few[WEFT__MAPS_FEW]; /* [component]; NULL: none */
+    /* the rest */
+    weft__column_place **many; /* [component], from WEFT__MAPS_FEW on */
+    uint32_t end;              /* entries of `many` */
+    uint32_t count;            /* maps in use */
+    uint32_t seen_end;         /* blocks in `seen` */
+    uint32_t counted;          /* berths that each map counts as memory for */
+} weft__column_maps;
+
+/* The map of a component, made if there is none. NULL: it has no column, or there is no memory.
+ * Owner, world idle or iterated by the owner. Cost when made: O(chunks + berths). */
+const weft__column_place *weft__column_map_obtain(weft_world *world, uint32_t component);
+/* Notes the entity blocks that were made since, so that they are found quickly. Owner, before
+ * systems run. */
+void weft__column_maps_refresh(weft_world *world);
+/* Notes that the owner looked `count` values up without a map; makes one after so many that it
+ * pays. */
+void weft__column_map_miss(weft_world *world, uint32_t component, uint32_t count);
+/* A chunk has got its berths; is about to lose them. Owner. */
+void weft__column_maps_link(const weft_world *world, const weft__chunk *chunk);
+void weft__column_maps_unlink(const weft_world *world, const weft__chunk *chunk);
+/* The world has room for more berths than before: their places count as memory. Owner. */
+void weft__column_maps_grow(weft_world *world);
+void weft__column_maps_fini(weft_world *world);
+/* Whether the maps agree with a chunk (validate.c). */
+bool weft__column_maps_check(const weft_world *world, const weft__chunk *chunk);
+
+#endif
