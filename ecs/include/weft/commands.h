@@ -1,13 +1,14 @@
 /* commands.h: structural changes recorded now and played back at the next sync point.
  *
- * Public. Inside systems weft_slice_commands gives the recorder of the slice; the order of effect
- * is (system, slice, sequence), whatever the number of workers. Outside systems
- * weft_commands_create makes a recorder of one's own, played back by weft_commands_play. Values are
- * copied when recorded. Threads: the thread that runs the slice (or owns the recorder). Recording
- * fails only with OUT_OF_MEMORY or a bad handle; the rest is found at playback, which names the
- * command and its recorder. Playing a command on an entity that died meanwhile is skipped and
- * counted, except that destroying twice is fine; so is a copy of one of which only cleanup
- * components are left. */
+ * Public. Inside systems weft_slice_commands gives the recorder of the slice; the order of
+ * effect is (system, slice, sequence), whatever the number of workers. Outside systems
+ * weft_commands_create makes a recorder of one's own, played back by weft_commands_play. Values
+ * are copied when recorded. Threads: the thread that runs the slice (or owns the recorder).
+ * Recording refuses what can be seen without looking at entities (OUT_OF_MEMORY, BAD_HANDLE,
+ * TYPE_MISMATCH, INVALID_ARGUMENT, STALE_ENTITY for null and foreign deferred handles); playback
+ * says it again, with the command and its recorder, and finds the rest. Playing a command on an
+ * entity that died meanwhile is skipped and counted, except that destroying twice is fine; so is
+ * a copy of one of which only cleanup components are left. */
 #ifndef WEFT_COMMANDS_H
 #define WEFT_COMMANDS_H
 
@@ -21,7 +22,9 @@ extern "C" {
  * thread at a time to record, which need not be the owner. */
 WEFT_API weft_result weft_commands_create(weft_world *world, weft_commands **out);
 WEFT_API void weft_commands_destroy(weft_commands *commands);
-/* Plays everything recorded, then empties the recorder. Threads: owner, world idle. */
+/* Plays everything recorded, then empties the recorder. Errors: the first one, of recording or of
+ * playing; what came before a command that could not be played has taken effect, the rest is
+ * dropped. WRONG_PHASE plays and drops nothing. Threads: owner, world idle. */
 WEFT_API weft_result weft_commands_play(weft_commands *commands);
 
 /* Creates an entity. The handle returned is deferred: usable as a target of later commands of the
@@ -38,7 +41,10 @@ WEFT_API weft_result weft_commands_create_rows(weft_commands *commands, weft_arc
 WEFT_API weft_result weft_commands_create_rows_unordered(weft_commands *commands,
                                                          weft_archetype archetype, uint32_t count,
                                                          weft_slice *rows);
+/* A copy of `source` as it is at playback (weft_entity_instantiate). The handle is deferred,
+ * too. Null on failure. */
 WEFT_API weft_entity weft_commands_instantiate(weft_commands *commands, weft_entity source);
+/* As weft_entity_destroy, add and remove. */
 WEFT_API weft_result weft_commands_destroy_entity(weft_commands *commands, weft_entity entity);
 WEFT_API weft_result weft_commands_add(weft_commands *commands, weft_entity entity,
                                        weft_component component);
@@ -47,6 +53,7 @@ WEFT_API weft_result weft_commands_remove(weft_commands *commands, weft_entity e
 /* Sets a value, adding the component when absent. */
 WEFT_API weft_result weft_commands_set(weft_commands *commands, weft_entity entity,
                                        weft_component component, const void *value, size_t size);
+/* As weft_entity_set_shared and weft_entity_enable. */
 WEFT_API weft_result weft_commands_set_shared(weft_commands *commands, weft_entity entity,
                                               weft_component component, const void *value);
 WEFT_API weft_result weft_commands_enable(weft_commands *commands, weft_entity entity,

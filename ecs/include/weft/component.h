@@ -75,9 +75,11 @@ typedef struct weft_component_desc {
                                  0 = no cap */
     const weft_field *fields; /* optional; ENTITY fields must be listed to be patched */
     uint32_t field_count;
-    weft_component_hooks hooks;                                     /* optional; not for SHARED */
-    uint64_t (*shared_hash)(const void *value, void *user);         /* SHARED, both or none; */
-    bool (*shared_equal)(const void *a, const void *b, void *user); /* default: bytes, fields, */
+    weft_component_hooks hooks; /* optional; not for SHARED */
+    /* SHARED, both or none. Default: the described fields if there are any (whatever lies in the
+     * padding, -0.0 equal to 0.0), else all bytes. `user` is hooks.user. */
+    uint64_t (*shared_hash)(const void *value, void *user);
+    bool (*shared_equal)(const void *a, const void *b, void *user);
     void (*shared_release)(void *value, void *user); /* when the last reference to a value goes */
     const weft_component *write_groups; /* optional: components that this one takes over from
                                            queries that filter write groups (query.h) */
@@ -142,16 +144,18 @@ static inline void *weft_buffer_data(const weft_buffer *buffer)
     return buffer->heap != NULL ? buffer->heap : (void *)(uintptr_t)(buffer + 1);
 }
 
-/* Sets the number of elements; new ones are zero. Growth doubles. Elements never return inline by
- * themselves. Threads: whoever may write the column. Errors: OUT_OF_MEMORY, LIMIT (buffer
- * unchanged). */
+/* Sets the number of elements; new ones are zero (and constructed), those cut off are destructed.
+ * Growth doubles. Elements never return inline by themselves. Threads: whoever may write the
+ * column; so weft_world_error is not set. Errors (buffer unchanged): OUT_OF_MEMORY, LIMIT,
+ * INVALID_ARGUMENT, BAD_HANDLE, TYPE_MISMATCH (not a BUFFER). */
 WEFT_API weft_result weft_buffer_resize(weft_world *world, weft_component component,
                                         weft_buffer *buffer, uint32_t count);
 /* Makes room for `capacity` elements, or trims (back inline when it fits) down to the count.
  * Threads and errors as weft_buffer_resize. */
 WEFT_API weft_result weft_buffer_reserve(weft_world *world, weft_component component,
                                          weft_buffer *buffer, uint32_t capacity);
-/* Appends `count` elements (copied). Threads and errors as weft_buffer_resize. */
+/* Appends copies of the bytes of `count` elements, which may be the buffer's own. Threads and
+ * errors as weft_buffer_resize. */
 WEFT_API weft_result weft_buffer_append(weft_world *world, weft_component component,
                                         weft_buffer *buffer, const void *elements, uint32_t count);
 

@@ -3,10 +3,14 @@
  *
  * Public. Unless a function says otherwise - Threads: owner, while the world is idle (no system
  * runs, no query is being iterated); else WRONG_PHASE. Every failing call leaves the world
- * unchanged. Arrays of components have no limit. A row that moves keeps its values, enable bits and
- * buffers. Rules: adding a present component and removing an absent one is fine and does nothing;
- * destroying a dead entity is STALE_ENTITY; a destroyed entity with CLEANUP components lives on as
- * a residue of these until they are removed. */
+ * unchanged, and the text in weft_world_error says what to do. Errors that need no mention
+ * below: INVALID_ARGUMENT (NULL), BAD_HANDLE (a component or archetype not of this world),
+ * STALE_ENTITY, OUT_OF_MEMORY, LIMIT (of the world's descriptor). Arrays of components have no
+ * limit. Adding, removing and destroying move rows: pointers into columns are valid until then.
+ * A row that moves keeps its values, enable bits and buffers. Rules: adding a present component
+ * and removing an absent one is fine and does nothing; destroying a dead entity is STALE_ENTITY;
+ * a destroyed entity with CLEANUP components lives on as a residue of these until they are
+ * removed. */
 #ifndef WEFT_ENTITY_H
 #define WEFT_ENTITY_H
 
@@ -32,14 +36,17 @@ WEFT_API weft_archetype weft_archetype_create(weft_world *world, const weft_comp
 WEFT_API uint32_t weft_archetype_components(const weft_world *world, weft_archetype archetype,
                                             weft_component *out, uint32_t capacity);
 
-/* One entity with zeroed components; null on failure (LIMIT, OUT_OF_MEMORY). */
+/* One entity with zeroed components; null on failure (see weft_world_error). Its handle is that of
+ * the lowest free index: handles depend on the history of the world only. */
 WEFT_API weft_entity weft_entity_create(weft_world *world, weft_archetype archetype);
-/* `count` entities, all or none. `out` (count handles) may be NULL. Values are zeroed. */
+/* `count` entities, all or none. `out` (count handles) may be NULL. Values are zeroed. Errors:
+ * INVALID_ARGUMENT also for a component named twice, TYPE_MISMATCH for a SINGLETON. */
 WEFT_API weft_result weft_entity_create_many(weft_world *world, const weft_component *components,
                                              uint32_t component_count, uint32_t count,
                                              weft_entity *out);
 /* `count` entities with data: values[i] is an array of `count` values of components[i] of the
- * archetype's list as given, or NULL for zeroes. All or none. */
+ * archetype's list as given, or NULL for zeroes. All or none. Errors: as weft_entity_create_many;
+ * TYPE_MISMATCH also for values of a tag, buffer, shared or chunk component. */
 WEFT_API weft_result weft_entity_create_filled(weft_world *world, const weft_component *components,
                                                const void *const *values, uint32_t component_count,
                                                uint32_t count, weft_entity *out);
@@ -49,7 +56,7 @@ WEFT_API weft_result weft_entity_create_filled(weft_world *world, const weft_com
 WEFT_API weft_result weft_entity_instantiate(weft_world *world, weft_entity source, uint32_t count,
                                              weft_entity *out);
 
-/* Destroys. With a linked group, its members too. Errors: STALE_ENTITY. */
+/* Destroys; the last row of the chunk takes the place. With a linked group, its members too. */
 WEFT_API weft_result weft_entity_destroy(weft_world *world, weft_entity entity);
 /* Destroys all alive ones among `entities` (duplicates and dead ones are skipped). */
 WEFT_API weft_result weft_entity_destroy_many(weft_world *world, const weft_entity *entities,
@@ -71,8 +78,8 @@ WEFT_API const void *weft_entity_get(const weft_world *world, weft_entity entity
                                      weft_component component);
 /* The value for writing: stamps the change version of its slice. Else as weft_entity_get. */
 WEFT_API void *weft_entity_write(weft_world *world, weft_entity entity, weft_component component);
-/* Writes a value of `size` bytes; adds the component when absent. Errors: STALE_ENTITY,
- * TYPE_MISMATCH. */
+/* Writes a value of `size` bytes (the old one is destructed); adds the component when absent.
+ * Errors: TYPE_MISMATCH (wrong size, or a buffer, shared or singleton component). */
 WEFT_API weft_result weft_entity_set(weft_world *world, weft_entity entity,
                                      weft_component component, const void *value, size_t size);
 #ifdef __cplusplus
@@ -90,8 +97,10 @@ WEFT_API weft_result weft_entity_set(weft_world *world, weft_entity entity,
 WEFT_API weft_result weft_entity_gather(const weft_world *world, const weft_entity *entities,
                                         uint32_t count, weft_component component, void *out);
 
+/* Adds a component, zeroed. Errors: TYPE_MISMATCH (SINGLETON). Cost: moves the row. */
 WEFT_API weft_result weft_entity_add(weft_world *world, weft_entity entity,
                                      weft_component component);
+/* Removes one. A residue without its last cleanup component is gone. Errors and cost as add. */
 WEFT_API weft_result weft_entity_remove(weft_world *world, weft_entity entity,
                                         weft_component component);
 /* Adds and removes sets of components of many entities, each row moved at most once. Dead entities
@@ -104,11 +113,13 @@ WEFT_API weft_result weft_entity_change_many(weft_world *world, const weft_entit
  * removed. Cleanup components cannot be dropped this way (INVALID_ARGUMENT). */
 WEFT_API weft_result weft_entity_set_archetype(weft_world *world, weft_entity entity,
                                                weft_archetype archetype);
-/* Exchanges all component values of two entities of the same archetype; ids stay. */
+/* Exchanges all component values of two entities of the same archetype and the same shared values;
+ * ids stay. Errors: TYPE_MISMATCH (they differ). */
 WEFT_API weft_result weft_entity_swap(weft_world *world, weft_entity a, weft_entity b);
 
-/* Sets the enable bit. TYPE_MISMATCH when not ENABLEABLE. Threads: owner, also while iterating (not
- * a structural change); systems that declared the write use weft_slice_enable. */
+/* Sets the enable bit. TYPE_MISMATCH when not ENABLEABLE, NOT_FOUND when absent. Threads: owner,
+ * also while iterating (not a structural change); systems that declared the write use
+ * weft_slice_enable. */
 WEFT_API weft_result weft_entity_enable(weft_world *world, weft_entity entity,
                                         weft_component component, bool enabled);
 /* False when dead, absent or disabled. Threads: as weft_entity_is_alive. */
@@ -116,14 +127,14 @@ WEFT_API bool weft_entity_is_enabled(const weft_world *world, weft_entity entity
                                      weft_component component);
 
 /* Debug name (copied, up to 63 bytes kept); NULL removes it. `weft_entity_name` returns "" when
- * none. */
+ * none, else text valid until the next name is set. Not part of hashes. Threads: owner. */
 WEFT_API weft_result weft_entity_set_name(weft_world *world, weft_entity entity, const char *name);
 WEFT_API const char *weft_entity_name(const weft_world *world, weft_entity entity);
 
 /* ---- shared components ---- */
 
 /* Gives an entity a shared value (adds the component when absent): the row moves to a chunk of the
- * new tuple of values. Values are de-duplicated by content. */
+ * new tuple of values. Values are de-duplicated by content. Errors: TYPE_MISMATCH (not SHARED). */
 WEFT_API weft_result weft_entity_set_shared(weft_world *world, weft_entity entity,
                                             weft_component component, const void *value);
 /* The same for `count` entities (duplicates are fine), all or none: each row moves at most once,
@@ -140,8 +151,8 @@ WEFT_API const void *weft_entity_shared(const weft_world *world, weft_entity ent
  * many there are. Threads: owner. */
 WEFT_API uint32_t weft_shared_values(const weft_world *world, weft_component component,
                                      const void **out, uint32_t capacity);
-/* Order version of a shared value: changes whenever rows enter or leave chunks with this value.
- * Threads: owner. */
+/* Order version of a shared value: changes whenever rows enter or leave chunks with this value;
+ * of a value that nobody has, that of the default (NULL). 0 for a bad handle. Threads: owner. */
 WEFT_API uint32_t weft_shared_version(const weft_world *world, weft_component component,
                                       const void *value);
 

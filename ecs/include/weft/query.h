@@ -54,7 +54,9 @@ WEFT_API weft_query weft_query_create(weft_world *world, const weft_query_desc *
 /* Releases the handle and its filters. Errors: BAD_HANDLE, BUSY while a system uses it. */
 WEFT_API weft_result weft_query_destroy(weft_world *world, weft_query query);
 
-/* ---- filters: shared conditions are AND-ed; (changed OR order-changed) is AND-ed to them ---- */
+/* ---- filters: shared conditions are AND-ed; (changed OR order-changed) is AND-ed to them ----
+ * Errors of all: BAD_HANDLE, INVALID_ARGUMENT (a component that the query does not name, NULL),
+ * TYPE_MISMATCH (not SHARED), WRONG_PHASE, OUT_OF_MEMORY. */
 
 typedef enum weft_filter_op {
     WEFT_FILTER_EQUAL,     /* the shared value is the one given */
@@ -75,7 +77,10 @@ WEFT_API weft_result weft_query_filter_order(weft_world *world, weft_query query
 /* Removes all filters. */
 WEFT_API weft_result weft_query_filter_reset(weft_world *world, weft_query query);
 
-/* ---- questions; all honour filters and enable bits ---- */
+/* ---- questions; all honour filters and enable bits ----
+ * A bad query has no rows and sets the world's error. Threads: owner, also while systems run if the
+ * query was used before the step. Cost: O(chunks) without filters and enable bits, else O(slices);
+ * copies: O(rows). */
 
 WEFT_API uint64_t weft_query_count(const weft_world *world, weft_query query);
 WEFT_API bool weft_query_is_empty(const weft_world *world, weft_query query);
@@ -90,8 +95,9 @@ WEFT_API uint64_t weft_query_entities(const weft_world *world, weft_query query,
                                       uint64_t capacity);
 WEFT_API uint64_t weft_query_gather(const weft_world *world, weft_query query,
                                     weft_component component, void *out, uint64_t capacity);
-/* Writes `count` values to the matching rows in query order; INVALID_ARGUMENT when the count
- * differs. */
+/* Writes `count` values to the matching rows in query order. Errors: INVALID_ARGUMENT (the count
+ * differs, or the query does not name the component), TYPE_MISMATCH (no plain values),
+ * WRONG_PHASE. */
 WEFT_API weft_result weft_query_scatter(weft_world *world, weft_query query,
                                         weft_component component, const void *values,
                                         uint64_t count);
@@ -136,11 +142,15 @@ typedef struct weft_cursor {
 /* A bad query, or no memory for its list of chunks, gives a cursor that has no rows and sets the
  * world's error. */
 WEFT_API weft_cursor weft_query_begin(weft_world *world, weft_query query);
+/* Goes on to the next run of rows; false at the end, which closes the cursor. */
 WEFT_API bool weft_query_next(weft_cursor *cursor);
+/* Closes a cursor that was left early; a closed one is fine. */
 WEFT_API void weft_query_end(weft_cursor *cursor);
 
 /* Runs `run` over all slices on the world's pool and waits. The order of calls is unspecified.
- * Cost: a loop too small to pay off runs on the caller. */
+ * `run` may be called by several workers at once and may only touch its slice. Errors:
+ * BAD_HANDLE, INVALID_ARGUMENT, WRONG_PHASE, OUT_OF_MEMORY. Cost: a loop too small to pay off
+ * runs on the caller. */
 WEFT_API weft_result weft_query_each(weft_world *world, weft_query query,
                                      void (*run)(weft_slice *slice, void *user), void *user);
 
@@ -179,7 +189,10 @@ static inline void *weft_indexed_at(weft_indexed *indexed, uint64_t i)
 }
 
 /* ---- query-wide structural changes (filters and enable bits honoured) ----
- * Tags and shared values of whole chunks are changed by editing chunk headers only. */
+ * Tags and shared values of whole chunks are changed by editing chunk headers only. All or nothing:
+ * room is reserved before the first row moves. Errors: BAD_HANDLE, INVALID_ARGUMENT (NULL),
+ * TYPE_MISMATCH (a component that cannot be changed this way: the text says which call can),
+ * WRONG_PHASE, OUT_OF_MEMORY, LIMIT. */
 
 WEFT_API weft_result weft_query_add(weft_world *world, weft_query query, weft_component component);
 WEFT_API weft_result weft_query_remove(weft_world *world, weft_query query,
@@ -187,10 +200,13 @@ WEFT_API weft_result weft_query_remove(weft_world *world, weft_query query,
 /* Sets a value on all rows, adding the component where absent. */
 WEFT_API weft_result weft_query_set(weft_world *world, weft_query query, weft_component component,
                                     const void *value, size_t size);
+/* Gives all rows a shared value, adding the component where absent. */
 WEFT_API weft_result weft_query_set_shared(weft_world *world, weft_query query,
                                            weft_component component, const void *value);
+/* Sets the enable bits of the rows that the query selects now; not a structural change. */
 WEFT_API weft_result weft_query_enable(weft_world *world, weft_query query,
                                        weft_component component, bool enabled);
+/* Destroys all rows; linked groups are not followed unless selected themselves. */
 WEFT_API weft_result weft_query_destroy_entities(weft_world *world, weft_query query);
 
 #ifdef __cplusplus

@@ -7,10 +7,10 @@
  * thread it belongs to, and only until the job returns.
  *
  * Four ways to run work, cheapest first:
- *   weft_job_for       a loop over an index space; splits itself, or runs inline when that is
- * faster weft_job_child     structured children: joined by weft_job_children_wait or by the job's
- * end weft_job_graph_run a fixed graph, compiled once and run every frame without allocation
- *   weft_job_submit    a job with a handle, dependencies, continuations, a class, cancellation
+ *   weft_job_for         a loop over an index space; splits itself, or runs inline if faster
+ *   weft_job_child       structured children, joined by weft_job_children_wait or the job's end
+ *   weft_job_graph_run   a fixed graph, compiled once, run every frame without allocation
+ *   weft_job_submit      a job with a handle, dependencies, continuations, class, cancellation
  *
  * Words in the `Threads:` lines: setup (owner, no job running), owner (the creating thread, outside
  * of jobs), job (inside a job, with that job's context), any. No function aborts; errors are

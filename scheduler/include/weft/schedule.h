@@ -22,10 +22,12 @@ typedef struct weft_schedule_options {
     bool always_parallel;  /* no stage runs inline because it is small (tests) */
     bool count_events;     /* event counters per system (below); WEFT_COUNTERS=1 does the same */
 } weft_schedule_options;
+/* Replaces all options; the schedule is compiled again. Errors: INVALID_ARGUMENT, WRONG_PHASE,
+ * OUT_OF_MEMORY. */
 WEFT_API weft_result weft_schedule_set(weft_world *world, const weft_schedule_options *options);
 
 /* Compiles now instead of at the next step. Errors: CYCLE (path in the error), NOT_FOUND (unknown
- * name). */
+ * name), WRONG_PHASE, OUT_OF_MEMORY. */
 WEFT_API weft_result weft_schedule_compile(weft_world *world);
 
 /* Why `a` runs before `b` (or that nothing orders them), as text. */
@@ -54,6 +56,7 @@ typedef struct weft_frame_stats {
     uint64_t commands;         /* played back in the last step */
     uint64_t commands_skipped; /* their entity had died */
 } weft_frame_stats;
+/* All zero when the world has no systems. */
 WEFT_API void weft_frame_stats_get(const weft_world *world, weft_frame_stats *out);
 
 /* What the processor and the kernel count. */

@@ -79,17 +79,20 @@ typedef struct weft_system_desc {
     bool only_changed; /* skip slices whose terms read did not change since the last run */
 } weft_system_desc;
 
-/* Registers a system. Null on failure: see weft_world_error (CYCLE prints the path; NOT_FOUND for
- * an unknown name in before/after is reported at the first step, so systems may be registered in
- * any order). */
+/* Registers a system. Null on failure: see weft_world_error (INVALID_ARGUMENT, ALREADY_EXISTS: the
+ * name, BAD_HANDLE, TYPE_MISMATCH, WRONG_PHASE, OUT_OF_MEMORY). A cycle of orders (CYCLE, with its
+ * path) and unknown names in before/after (NOT_FOUND) are reported by the next step, so systems may
+ * be registered in any order. */
 WEFT_API weft_system weft_system_create(weft_world *world, const weft_system_desc *desc);
+/* Removes a system; orders that name it must go, too. Errors: BAD_HANDLE, WRONG_PHASE. */
 WEFT_API weft_result weft_system_destroy(weft_world *world, weft_system system);
+/* The system of this name, or null. Cost: O(systems). */
 WEFT_API weft_system weft_system_find(const weft_world *world, const char *name);
-/* A disabled system is skipped. Not a structural change of the schedule. */
+/* A disabled system is skipped. Does not compile the schedule again. Errors: BAD_HANDLE. */
 WEFT_API weft_result weft_system_enable(weft_world *world, weft_system system, bool enabled);
 
 /* A group of systems with an order of its own: systems of the group come before/after those named.
- * Groups exist by being named; this call gives them an order, a rate or switches them off. */
+ * Groups exist by being named; weft_group_set gives them an order, a rate or switches them off. */
 typedef struct weft_group_desc {
     const char *name;
     const char *before[WEFT_SYSTEM_ORDER];
@@ -97,13 +100,18 @@ typedef struct weft_group_desc {
     float period;     /* as for systems, for the whole group */
     bool is_disabled; /* a disabled group costs nothing */
 } weft_group_desc;
+/* Replaces what was set before. Errors: INVALID_ARGUMENT, WRONG_PHASE, OUT_OF_MEMORY; those of
+ * orders as weft_system_create. */
 WEFT_API weft_result weft_group_set(weft_world *world, const weft_group_desc *desc);
 
-/* Runs every system once, in schedule order, and plays back commands. Errors: the first error of a
- * system's commands, or CYCLE/NOT_FOUND of the schedule (then nothing ran). Threads: owner. Cost:
- * no allocation after warm-up. */
+/* Runs every system that is due, in schedule order, and plays back commands. `dt` is seconds
+ * since the last step, 0 is fine. Systems with a rate run as often as is due, at most 8 times.
+ * Errors: the first error of a system's commands; INVALID_ARGUMENT (dt negative or not finite),
+ * WRONG_PHASE, OUT_OF_MEMORY, CYCLE, NOT_FOUND of the schedule (then nothing ran). Threads:
+ * owner. Cost: no allocation after warm-up. */
 WEFT_API weft_result weft_world_step(weft_world *world, float dt);
-/* Runs one system now, outside the schedule, and plays back its commands. */
+/* Runs one system now, outside the schedule, and plays back its commands. Errors: BAD_HANDLE,
+ * else as weft_world_step. */
 WEFT_API weft_result weft_system_run(weft_world *world, weft_system system, float dt);
 
 /* Inside a system: iterates one of its `reads_queries`, all rows, filters honoured ("changed" means
@@ -127,6 +135,7 @@ typedef struct weft_system_stats {
     uint32_t stage;    /* position of its stage in the schedule */
     uint32_t is_fused; /* runs together with others */
 } weft_system_stats;
+/* Errors: BAD_HANDLE, INVALID_ARGUMENT. */
 WEFT_API weft_result weft_system_stats_get(const weft_world *world, weft_system system,
                                            weft_system_stats *out);
 
