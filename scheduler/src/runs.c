@@ -163,6 +163,7 @@ static void bind_fused_chunks(making *m, weft__entry *entries, uint32_t entry_co
         entries[i].is_plain = true;
         for (uint32_t k = 0; k < entries[i].binding_count; k++)
             entries[i].is_plain = entries[i].is_plain && entries[i].bindings[k].is_plain;
+        entries[i].is_small = entries[i].is_plain && slices_of(chunk) == 1;
     }
 }
 

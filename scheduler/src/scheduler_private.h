@@ -117,6 +117,7 @@ typedef struct weft__entry {
     uint32_t binding_count;
     weft__system *system; /* ONCE, RANGE, SERIES */
     bool is_plain;        /* CHUNK: all bindings are */
+    bool is_small;        /* plain, and one slice is the whole chunk */
 } weft__entry;
 
 /* A stage with its runs: valid for one structure version of the world. */
@@ -352,8 +353,9 @@ void weft__dispatch_traced(weft__scheduler *scheduler, const weft__entry *entry,
 
 /* The frame in stacks between the engine and a system. */
 void weft__system_call(const weft__system *system, weft_slice *slice);
-/* The same for the systems of [part, end), at least one: one slice of `rows` rows each. */
-void weft__system_calls(weft__part *part, const weft__part *end, uint32_t rows);
+/* The same for the worker's parts, at least one: all systems of a slice, then the next slice. */
+void weft__system_calls(weft__worker *worker, uint32_t part_count, uint32_t column_count,
+                        uint32_t rows, uint32_t slice_rows);
 
 /* ---- diagnose.c: what checked builds find ---- */
 
