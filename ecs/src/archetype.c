@@ -365,7 +365,8 @@ uint32_t *weft__components_sort(const weft_world *world, const weft_component *c
                                 uint32_t count, const char *what)
 {
     if (components == NULL && count != 0) {
-        weft__error_argument(world, what);
+        weft__error_argument(world, what,
+                             "the components are NULL, but their count is not 0: give an array");
         return NULL;
     }
     weft_world *owner = (weft_world *)(uintptr_t)world;

@@ -165,13 +165,19 @@ static char *allocate(weft_blob_builder *b, weft__blob_extent *spare)
     return memory;
 }
 
+static weft_result keep_finished(weft_blob_builder *b)
+{
+    return keep_error(b, WEFT_WRONG_PHASE,
+                      "the blob is finished: make another builder for another blob");
+}
+
 /* ---- finding fields ---- */
 
 /* The field at an address; INVALID_ARGUMENT unless it is a `kind` of this builder's memory. */
 static weft_result find_field(weft_blob_builder *b, const void *address, uint32_t kind, place *out)
 {
     if (b->error != WEFT_OK) return b->error;
-    if (b->chunk_count == 0) return WEFT_WRONG_PHASE;
+    if (b->chunk_count == 0) return keep_finished(b);
     out->at = address == NULL ? 0 : position_of(b, address);
     if (out->at == 0)
         return keep_error(b, WEFT_INVALID_ARGUMENT,
@@ -243,6 +249,7 @@ weft_result weft_blob_builder_create(weft_blob_store *store, const weft_blob_typ
     b->type = root_type;
     b->end = WEFT_BLOB_HEADER_BYTES;
     weft_result result = weft__blob_plan_init(&b->plan, root_type);
+    if (result != WEFT_OK) weft__blob_store_note(store, &b->plan.problem);
     if (result == WEFT_OK) result = add_chunk(b, WEFT_BLOB_HEADER_BYTES + capacity_bytes);
     weft__blob_extent root = {.count = 1};
     char *memory = result == WEFT_OK ? allocate(b, &root) : NULL;
@@ -461,7 +468,7 @@ weft_result weft_blob_builder_finish(weft_blob_builder *b, weft_blob_ref *out)
     if (b == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
     out->id = 0;
     if (b->error != WEFT_OK) return b->error;
-    if (b->chunk_count == 0) return WEFT_WRONG_PHASE;
+    if (b->chunk_count == 0) return keep_finished(b);
     weft__blob_block block;
     const uint64_t total = bits_align_up(b->end, 8) + b->extents.count * sizeof(weft__blob_extent);
     weft_result result = make_block(b, total, &block);

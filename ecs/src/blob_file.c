@@ -76,7 +76,10 @@ weft_result weft_blob_load(weft_blob_store *store, const char *path, const weft_
     out->id = 0;
     loading l = {.store = store};
     weft_result result = weft__blob_plan_init(&l.plan, type);
-    if (result != WEFT_OK) return result;
+    if (result != WEFT_OK) {
+        weft__blob_store_note(store, &l.plan.problem);
+        return result;
+    }
     const weft__os_files *files = weft__os_files_of(store->os);
     result = files->open_read(files->user, path, &l.file, &l.bytes);
     if (result != WEFT_OK) return result;
@@ -95,7 +98,10 @@ weft_result weft_blob_adopt(weft_blob_store *store, const void *block, uint64_t 
     weft__blob_block copy = {0};
     weft_blob_report report = {"shorter than a header", 0};
     weft_result result = weft__blob_plan_init(&plan, type);
-    if (result != WEFT_OK) return result;
+    if (result != WEFT_OK) {
+        weft__blob_store_note(store, &plan.problem);
+        return result;
+    }
     if (bytes < sizeof(weft__blob_header)) {
         weft__blob_store_note(store, &report);
         return WEFT_CORRUPT;

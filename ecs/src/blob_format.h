@@ -61,6 +61,7 @@ typedef struct weft__blob_element {
 typedef struct weft__blob_plan {
     uint32_t kind_count;
     uint64_t type_hash;
+    weft_blob_report problem; /* what is wrong with the description, in which field */
     weft__blob_element kinds[BLOB_KINDS_MAX];
 } weft__blob_plan;
 
@@ -69,7 +70,8 @@ typedef struct weft__blob_hash_block {
     uint64_t index, hash;
 } weft__blob_hash_block;
 
-/* INVALID_ARGUMENT when the description contradicts itself; LIMIT for more than 256 kinds. */
+/* INVALID_ARGUMENT when the description contradicts itself; LIMIT for more than 256 kinds; then
+ * plan->problem tells. */
 weft_result weft__blob_plan_init(weft__blob_plan *plan, const weft_blob_type *root);
 /* Kind of what a field refers to; the plan contains it. */
 uint32_t weft__blob_plan_kind(const weft__blob_plan *plan, const weft_blob_field *field);

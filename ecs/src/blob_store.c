@@ -290,9 +290,9 @@ weft_result weft__blob_store_make(weft__memory *memory, const weft__memory *own,
 
 weft_result weft_blob_store_create(const weft_blob_store_desc *desc, weft_blob_store **out)
 {
-    if (desc == NULL || out == NULL || desc->protection > WEFT_BLOB_PROTECT_NEVER) {
-        return WEFT_INVALID_ARGUMENT;
-    }
+    static const weft_blob_store_desc defaults;
+    if (desc == NULL) desc = &defaults;
+    if (out == NULL || desc->protection > WEFT_BLOB_PROTECT_NEVER) return WEFT_INVALID_ARGUMENT;
     *out = NULL;
     weft__memory memory;
     weft_result result = weft__memory_init(&memory, &desc->allocator);

@@ -22,30 +22,45 @@ static bool layout_is_possible(uint32_t bytes, uint32_t alignment)
            bytes % alignment == 0;
 }
 
-static bool field_is_possible(const weft_blob_field *field)
+/* What is wrong with a field; NULL: nothing. `end`: of the field before it. */
+static const char *field_problem(const weft_blob_field *field, uint64_t end)
 {
-    if (field->kind < WEFT_BLOB_KIND_ARRAY || field->kind > WEFT_BLOB_KIND_POINTER) return false;
-    if (!layout_is_possible(field->bytes, field->alignment)) return false;
-    if (field->kind == WEFT_BLOB_KIND_STRING && (field->bytes != 1 || field->type != NULL)) {
-        return false;
-    }
-    return field->type == NULL ||
-           (field->type->bytes == field->bytes && field->type->alignment == field->alignment);
+    if (field->kind < WEFT_BLOB_KIND_ARRAY || field->kind > WEFT_BLOB_KIND_POINTER)
+        return "type: the kind of a field is none of weft_blob_kind";
+    if (!layout_is_possible(field->bytes, field->alignment))
+        return "type: a field's elements need bytes, a multiple of their alignment, a power of two "
+               "up to 64";
+    if (field->kind == WEFT_BLOB_KIND_STRING && (field->bytes != 1 || field->type != NULL))
+        return "type: a string has elements of 1 byte without a type";
+    if (field->type != NULL &&
+        (field->type->bytes != field->bytes || field->type->alignment != field->alignment))
+        return "type: the type of a field's elements has another size or alignment than the field "
+               "says";
+    if (field->offset % 8 != 0) return "type: the offset of a field is no multiple of 8";
+    if (field->offset < end) return "type: fields overlap or are not in order of offset";
+    return NULL;
 }
 
-static bool type_is_possible(const weft_blob_type *type)
+/* What is wrong with a description, and the offset of the field; NULL: nothing. */
+static const char *type_problem(const weft_blob_type *type, uint64_t *offset)
 {
-    if (type->name == NULL || !layout_is_possible(type->bytes, type->alignment)) return false;
-    if (type->field_count > BLOB_FIELDS_MAX) return false;
-    if (type->field_count != 0 && (type->fields == NULL || type->alignment < 8)) return false;
+    *offset = 0;
+    if (type->name == NULL) return "type: it has no name";
+    if (!layout_is_possible(type->bytes, type->alignment))
+        return "type: it needs bytes, a multiple of its alignment, a power of two up to 64";
+    if (type->field_count > BLOB_FIELDS_MAX) return "type: more than 4,096 fields";
+    if (type->field_count != 0 && type->fields == NULL) return "type: field_count without fields";
+    if (type->field_count != 0 && type->alignment < 8)
+        return "type: a struct with references is aligned to 8 at least";
     uint64_t end = 0;
     for (uint32_t i = 0; i < type->field_count; i++) {
         const weft_blob_field *field = &type->fields[i];
-        if (!field_is_possible(field) || field->offset % 8 != 0 || field->offset < end)
-            return false;
+        *offset = field->offset;
+        const char *problem = field_problem(field, end);
+        if (problem != NULL) return problem;
         end = (uint64_t)field->offset + reference_bytes(field->kind);
     }
-    return end <= type->bytes;
+    return end <= type->bytes ? NULL : "type: a field reaches beyond the struct";
 }
 
 uint32_t weft__blob_plan_kind(const weft__blob_plan *plan, const weft_blob_field *field)
@@ -63,14 +78,18 @@ uint32_t weft__blob_plan_kind(const weft__blob_plan *plan, const weft_blob_field
 /* Adds the kinds that `type` refers to, and the description of `type` to the hash. */
 static weft_result plan_type(weft__blob_plan *plan, const weft_blob_type *type)
 {
-    if (!type_is_possible(type)) return WEFT_INVALID_ARGUMENT;
+    plan->problem.failed_check = type_problem(type, &plan->problem.failed_offset);
+    if (plan->problem.failed_check != NULL) return WEFT_INVALID_ARGUMENT;
     uint64_t hash = hash_bytes(plan->type_hash, type->name, strlen(type->name));
     hash = hash_word(hash, (uint64_t)type->bytes << 32 | type->alignment);
     hash = hash_word(hash, type->field_count);
     for (uint32_t i = 0; i < type->field_count; i++) {
         const weft_blob_field *field = &type->fields[i];
         uint32_t kind = weft__blob_plan_kind(plan, field);
-        if (kind == BLOB_KINDS_MAX) return WEFT_LIMIT;
+        if (kind == BLOB_KINDS_MAX) {
+            plan->problem.failed_check = "type: it reaches more than 256 different kinds of things";
+            return WEFT_LIMIT;
+        }
         if (kind == plan->kind_count) {
             plan->kinds[plan->kind_count++] =
                 (weft__blob_element){field->type, field->bytes, field->alignment};
@@ -85,7 +104,9 @@ static weft_result plan_type(weft__blob_plan *plan, const weft_blob_type *type)
 
 weft_result weft__blob_plan_init(weft__blob_plan *plan, const weft_blob_type *root)
 {
+    plan->problem = (weft_blob_report){.failed_check = "type: it is NULL"};
     if (root == NULL) return WEFT_INVALID_ARGUMENT;
+    plan->problem.failed_check = NULL;
     plan->kind_count = 1;
     plan->type_hash = BLOB_VERSION;
     plan->kinds[0] = (weft__blob_element){root, root->bytes, root->alignment};

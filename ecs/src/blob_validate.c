@@ -268,6 +268,7 @@ weft_result weft_blob_validate(const void *block, uint64_t bytes, const weft_blo
     }
     weft__blob_plan plan;
     weft_result result = weft__blob_plan_init(&plan, type);
-    if (result != WEFT_OK) return refuse(report, result, "description of the type", 0);
+    if (result != WEFT_OK)
+        return refuse(report, result, plan.problem.failed_check, plan.problem.failed_offset);
     return weft__blob_check(block, bytes, &plan, true, report);
 }

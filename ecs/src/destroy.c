@@ -86,6 +86,7 @@ weft_result weft_entity_destroy_many(weft_world *world, const weft_entity *entit
     weft_result result = weft__idle(world, "weft_entity_destroy_many");
     if (result != WEFT_OK) return result;
     if (entities == NULL && count != 0)
-        return weft__error_argument(world, "weft_entity_destroy_many");
+        return weft__error_argument(world, "weft_entity_destroy_many",
+                                    "entities is NULL: give an array of `count`");
     return weft__destroy_all(world, entities, count);
 }

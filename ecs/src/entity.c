@@ -140,7 +140,8 @@ static weft_result value_check(const weft_world *world, const weft__type *type, 
                            "weft_entity_set: component \"%s\" has %zu bytes, the value %zu: pass "
                            "the sizeof of its type",
                            type->desc.name, type->desc.size, size);
-    if (value == NULL && size != 0) return weft__error_argument(world, "weft_entity_set");
+    if (value == NULL && size != 0)
+        return weft__error_argument(world, "weft_entity_set", "value is NULL: give its address");
     return WEFT_OK;
 }
 

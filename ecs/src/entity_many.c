@@ -176,7 +176,8 @@ weft_result weft_entity_create_filled(weft_world *world, const weft_component *c
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if (values == NULL && component_count != 0)
-        return weft__error_argument(world, "weft_entity_create_filled");
+        return weft__error_argument(world, "weft_entity_create_filled",
+                                    "values is NULL: give an array, or weft_entity_create_many");
     const weft__archetype *archetype =
         archetype_of(world, components, component_count, "weft_entity_create_filled");
     if (archetype == NULL) return world->error->code;
@@ -249,7 +250,8 @@ weft_result weft_entity_change_many(weft_world *world, const weft_entity *entiti
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__idle(world, what);
     if (result != WEFT_OK) return result;
-    if (entities == NULL && count != 0) return weft__error_argument(world, what);
+    if (entities == NULL && count != 0)
+        return weft__error_argument(world, what, "entities is NULL: give an array of `count`");
     change c = {.add_count = add_count, .remove_count = remove_count};
     c.add = weft__components_sort(world, add, add_count, what);
     if (c.add == NULL) return world->error->code;
@@ -295,7 +297,8 @@ weft_result weft_entity_gather(const weft_world *world, const weft_entity *entit
     if (type == NULL) return weft__error_component(world, component);
     weft__note_read(world, "weft_entity_gather", component);
     if ((entities == NULL || out == NULL) && count != 0)
-        return weft__error_argument(world, "weft_entity_gather");
+        return weft__error_argument(world, "weft_entity_gather",
+                                    "entities or out is NULL: give arrays of `count`");
     if (type->value_bytes == 0 || (type->desc.flags & WEFT_BUFFER) != 0)
         return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
                            "weft_entity_gather: component \"%s\" has no plain column",

@@ -89,10 +89,10 @@ weft_result weft__error_step(const weft_world *world, const char *what)
                        what);
 }
 
-weft_result weft__error_argument(const weft_world *world, const char *what)
+weft_result weft__error_argument(const weft_world *world, const char *what, const char *problem)
 {
     return weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                       "%s: an argument is NULL or out of range", what);
+                       "%s: %s; nothing changed", what, problem);
 }
 
 const char *weft__type_name(const weft_world *world, uint32_t component)

@@ -225,12 +225,14 @@ weft_result weft_query_filter_shared(weft_world *world, weft_query query, weft_c
     if (result != WEFT_OK) return result;
     if (!handle->query->terms[term].is_shared)
         return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
-                           "weft_query_filter_shared: %s is not a SHARED component",
+                           "weft_query_filter_shared: %s is not a SHARED component: name one that "
+                           "was registered with WEFT_SHARED",
                            weft__type_name(world, component.id));
     if (values == NULL || count == 0 || (unsigned)op > WEFT_FILTER_ONE_OF ||
         (op != WEFT_FILTER_ONE_OF && count != 1))
-        return weft__error_argument(world, "weft_query_filter_shared: one value for EQUAL and "
-                                           "NOT_EQUAL, one or more for ONE_OF");
+        return weft__error_argument(world, "weft_query_filter_shared",
+                                    "give one value for EQUAL and NOT_EQUAL, one or more for "
+                                    "ONE_OF, and no other operation");
     weft__filter_shared condition = {
         .component = component.id, .term = term, .op = op, .count = count};
     result = add_shared(world, &handle->filter, condition, values);

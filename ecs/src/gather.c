@@ -319,7 +319,9 @@ weft_result weft_gather_begin(weft_world *world, weft_query query, const weft_ga
 {
     if (out != NULL) *out = (weft_gather){0};
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if (desc == NULL || out == NULL) return weft__error_argument(world, "weft_gather_begin");
+    if (desc == NULL || out == NULL)
+        return weft__error_argument(world, "weft_gather_begin",
+                                    "desc or out is NULL: give the address of one of yours");
     weft_result result = check_phase(world);
     if (result != WEFT_OK) return result;
     weft__query_handle *handle = weft__query_find_checked(world, query);

@@ -17,6 +17,7 @@ typedef struct indexed_span {
 /* Behind weft_indexed.spans, freed by its close; constant after open. The last span is a sentinel
  * with begin = count. */
 typedef struct indexed_table {
+    uint64_t version; /* world->structure_version it was made for */
     indexed_span *spans;
     uint32_t span_count; /* without the sentinel */
     uint32_t span_capacity;
@@ -134,6 +135,7 @@ static weft_result open_table(weft_indexed *indexed, const weft__query_handle *h
         return weft__error_memory(world, "indexed access");
     }
     if (query->terms[indexed->term].access == WEFT_WRITE) stamp_spans(indexed, handle);
+    table->version = world->structure_version;
     indexed->spans = table;
     indexed->span_count = table->span_count;
     return WEFT_OK;
@@ -142,7 +144,9 @@ static weft_result open_table(weft_indexed *indexed, const weft__query_handle *h
 weft_result weft_indexed_open(weft_world *world, weft_query query, uint32_t term, weft_indexed *out)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if (out == NULL) return weft__error_argument(world, "weft_indexed_open: out");
+    if (out == NULL)
+        return weft__error_argument(world, "weft_indexed_open",
+                                    "out is NULL: give the address of a weft_indexed");
     *out = (weft_indexed){0};
     weft__query_handle *handle = weft__query_find_checked(world, query);
     if (handle == NULL) return WEFT_BAD_HANDLE;
@@ -193,6 +197,7 @@ void *weft_indexed_seek(weft_indexed *indexed, uint64_t i)
 {
     if (i >= indexed->count) return NULL;
     const indexed_table *table = indexed->spans;
+    if (table->version != indexed->world->structure_version) return NULL;
     uint32_t span = find_span(indexed, table, i);
     const indexed_span *found = &table->spans[span];
     if (found->base == NULL) return NULL; /* an optional component that is not there */

@@ -237,9 +237,11 @@ static weft_result check_term(const weft_world *world, const weft_query_desc *de
     if (type == NULL) return weft__error_component(world, term->component);
     uint32_t flags = type->desc.flags;
     if ((unsigned)term->match > WEFT_DISABLED)
-        return bad_term(world, term->component, index, "has an unknown match kind");
+        return bad_term(world, term->component, index,
+                        "has an unknown match kind: use one of weft_match");
     if ((unsigned)term->access > WEFT_NO_ACCESS)
-        return bad_term(world, term->component, index, "has an unknown access");
+        return bad_term(world, term->component, index,
+                        "has an unknown access: use one of weft_access");
     if ((flags & WEFT_SINGLETON) != 0)
         return bad_term(world, term->component, index,
                         "is a resource, not part of entities: declare it as a resource");
@@ -276,7 +278,8 @@ static weft_result check_contradiction(const weft__query *query, uint32_t index)
             other->match == term->match)
             continue;
         return bad_term(query->world, (weft_component){term->component}, index,
-                        "is named before with another match kind in the same description");
+                        "is named before with another match kind in the same description: name it "
+                        "once, or give one of the terms another alternative");
     }
     return WEFT_OK;
 }
@@ -346,7 +349,8 @@ static weft__query *query_from(weft_world *world, const weft_query_desc *desc)
         return NULL;
     }
     if (desc->more_term_count != 0 && desc->more_terms == NULL) {
-        weft__error_argument(world, "weft_query_create: more_terms is NULL");
+        weft__error_argument(world, "weft_query_create",
+                             "more_terms is NULL, but more_term_count is not 0: set both");
         return NULL;
     }
     if (desc->more_term_count > WEFT__NO_PLACE) {
@@ -379,7 +383,8 @@ weft_query weft_query_create(weft_world *world, const weft_query_desc *desc)
     const weft_query null = {0};
     if (world == NULL) return null;
     if (desc == NULL) {
-        weft__error_argument(world, "weft_query_create: desc is NULL");
+        weft__error_argument(world, "weft_query_create",
+                             "desc is NULL: an empty description matches everything");
         return null;
     }
     if ((world->busy & WEFT__BUSY_STEPPING) != 0) {

@@ -134,7 +134,8 @@ weft_result weft__change_select_entities(weft__change *change, const weft_entity
     weft_world *world = change->world;
     weft_result result = weft__idle(world, what);
     if (result != WEFT_OK) return result;
-    if (entities == NULL && count != 0) return weft__error_argument(world, what);
+    if (entities == NULL && count != 0)
+        return weft__error_argument(world, what, "entities is NULL: give an array of `count`");
     weft__batch batch = {0};
     result = collect_entities(change, &batch, entities, count, what);
     for (uint32_t i = 0; i < batch.count && result == WEFT_OK; i++)

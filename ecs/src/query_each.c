@@ -45,7 +45,8 @@ weft_result weft_query_each(weft_world *world, weft_query query,
                             void (*run)(weft_slice *slice, void *user), void *user)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if (run == NULL) return weft__error_argument(world, "weft_query_each: run");
+    if (run == NULL)
+        return weft__error_argument(world, "weft_query_each", "run is NULL: give a function");
     weft_result result = weft__idle(world, "weft_query_each");
     if (result != WEFT_OK) return result;
     weft__query_handle *handle = weft__query_find_checked(world, query);

@@ -161,7 +161,8 @@ uint32_t weft__query_copied_term(const weft_world *world, const weft__query *que
     }
     if ((type->desc.flags & WEFT_BUFFER) != 0 || type->value_bytes == 0) {
         *result = weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
-                              "%s: %s has no plain values (tag, shared, buffer or chunk value)",
+                              "%s: %s has no plain values (tag, shared, buffer or chunk value): "
+                              "loop over the slices",
                               what, weft__type_name(world, component.id));
         return WEFT__NONE;
     }
@@ -204,7 +205,8 @@ weft_result weft_query_scatter(weft_world *world, weft_query query, weft_compone
     if (term == WEFT__NONE) return result;
     uint64_t rows = weft_query_count(world, query);
     if (values == NULL && count != 0)
-        return weft__error_argument(world, "weft_query_scatter: values is NULL");
+        return weft__error_argument(world, "weft_query_scatter",
+                                    "values is NULL: give an array of `count` values");
     if (rows != count)
         return weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, component,
                            "weft_query_scatter: %llu values for %llu matching rows: give as many "

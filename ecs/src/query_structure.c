@@ -149,8 +149,9 @@ static weft_result hold_value(weft_world *world, weft_component component, const
     if (result != WEFT_OK) return result;
     if (!weft__shared_has_type(&world->shared, component.id))
         return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
-                           "%s: %s is not a SHARED component", what,
-                           weft__type_name(world, component.id));
+                           "%s: %s is not a SHARED component: register it with WEFT_SHARED, or set "
+                           "the rows' own values (weft_query_set)",
+                           what, weft__type_name(world, component.id));
     if (value == NULL && world->types[component.id]->desc.size != 0)
         return weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, component,
                            "%s: value is NULL: an argument is NULL or out of range", what);
@@ -229,11 +230,13 @@ static weft_result check_value(weft_world *world, weft_component component, cons
     if (result != WEFT_OK) return result;
     size_t expected = world->types[component.id]->desc.size;
     if (size != expected)
-        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
-                           "weft_query_set: %s has %zu bytes, not %zu",
-                           weft__type_name(world, component.id), expected, size);
+        return weft__error(
+            world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
+            "weft_query_set: %s has %zu bytes, the value %zu: pass the sizeof of its "
+            "type",
+            weft__type_name(world, component.id), expected, size);
     if (value == NULL && size != 0)
-        return weft__error_argument(world, "weft_query_set: value is NULL");
+        return weft__error_argument(world, "weft_query_set", "value is NULL: give its address");
     return WEFT_OK;
 }
 
@@ -315,9 +318,10 @@ weft_result weft_query_enable(weft_world *world, weft_query query, weft_componen
     weft_result result = check_component(world, component, 0, "weft_query_enable");
     if (result != WEFT_OK) return result;
     if ((world->types[component.id]->desc.flags & WEFT_ENABLEABLE) == 0)
-        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
-                           "weft_query_enable: %s is not ENABLEABLE",
-                           weft__type_name(world, component.id));
+        return weft__error(
+            world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
+            "weft_query_enable: %s is not ENABLEABLE: register it with WEFT_ENABLEABLE",
+            weft__type_name(world, component.id));
     result = weft__idle(world, "weft_query_enable");
     if (result != WEFT_OK) return result;
     weft__row_walk walk;

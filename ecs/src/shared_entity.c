@@ -19,7 +19,7 @@ static weft_result check_shared(const weft_world *world, weft_component componen
     if (weft__type_at(world, component) == NULL) return weft__error_component(world, component);
     if (weft__shared_has_type(&world->shared, component.id)) return WEFT_OK;
     return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
-                       "%s: %s is not a SHARED component", what,
+                       "%s: %s is not a SHARED component: register it with WEFT_SHARED", what,
                        weft__type_name(world, component.id));
 }
 
@@ -52,7 +52,8 @@ weft_result weft_entity_set_shared(weft_world *world, weft_entity entity, weft_c
     if (result == WEFT_OK) result = weft__idle(world, "weft_entity_set_shared");
     if (result != WEFT_OK) return result;
     if (value == NULL && world->types[component.id]->desc.size != 0)
-        return weft__error_argument(world, "weft_entity_set_shared: value is NULL");
+        return weft__error_argument(world, "weft_entity_set_shared",
+                                    "value is NULL: give its address");
     uint32_t row = 0, index = 0;
     weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
     if (chunk == NULL) return weft__error_stale(world, entity);
@@ -104,9 +105,10 @@ weft_result weft_entity_enable(weft_world *world, weft_entity entity, weft_compo
     const weft__type *known = weft__type_at(world, component);
     if (known == NULL) return weft__error_component(world, component);
     if ((known->desc.flags & WEFT_ENABLEABLE) == 0)
-        return weft__error(world, WEFT_TYPE_MISMATCH, entity, component,
-                           "weft_entity_enable: %s is not ENABLEABLE",
-                           weft__type_name(world, component.id));
+        return weft__error(
+            world, WEFT_TYPE_MISMATCH, entity, component,
+            "weft_entity_enable: %s is not ENABLEABLE: register it with WEFT_ENABLEABLE",
+            weft__type_name(world, component.id));
     uint32_t type = weft__archetype_find(chunk->archetype, component.id);
     if (type == WEFT__NONE)
         return weft__error(world, WEFT_NOT_FOUND, entity, component,

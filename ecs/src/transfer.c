@@ -311,7 +311,8 @@ weft_result weft_world_transfer(weft_world *to, weft_world *from, const weft_tra
                            "give two worlds");
     if (desc == NULL) desc = &everything;
     if (desc->tracked_count != 0 && desc->tracked == NULL)
-        return weft__error_argument(to, "weft_world_transfer: tracked");
+        return weft__error_argument(to, "weft_world_transfer",
+                                    "tracked is NULL, but tracked_count is not 0: set both");
     weft_result result = weft__idle(to, "weft_world_transfer");
     if (result != WEFT_OK) return result;
     weft__transfer t = {.from = from, .to = to, .shares_memory = shares_memory(from, to)};

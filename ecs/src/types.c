@@ -41,13 +41,14 @@ static const char *fields_problem(const weft_component_desc *desc)
 
 static const char *kind_problem(uint32_t flags)
 {
-    if ((flags & ~(uint32_t)KIND_FLAGS) != 0) return "unknown flags";
+    if ((flags & ~(uint32_t)KIND_FLAGS) != 0)
+        return "unknown flags: use those of weft_component_flags";
     if ((flags & WEFT_SINGLETON) != 0 && flags != WEFT_SINGLETON)
-        return "a SINGLETON has no other kind";
+        return "a SINGLETON has no other kind: leave the other flags out";
     if ((flags & WEFT_SHARED) != 0 && (flags & ~(uint32_t)(WEFT_SHARED | WEFT_CLEANUP)) != 0)
-        return "SHARED goes with CLEANUP only";
+        return "SHARED goes with CLEANUP only: leave the other flags out";
     if ((flags & WEFT_CHUNK) != 0 && (flags & ~(uint32_t)(WEFT_CHUNK | WEFT_CLEANUP)) != 0)
-        return "CHUNK goes with CLEANUP only";
+        return "CHUNK goes with CLEANUP only: leave the other flags out";
     if ((flags & WEFT_ENABLEABLE) != 0 && (flags & WEFT_CLEANUP) != 0)
         return "CLEANUP components cannot be ENABLEABLE";
     return NULL;
@@ -101,9 +102,9 @@ static const char *desc_problem(const weft_world *world, const weft_component_de
     if ((desc->flags & WEFT_CHUNK) != 0 && has_hooks)
         return "CHUNK components have no lifecycle hooks: they are bytes of a chunk";
     if ((desc->hooks.save == NULL) != (desc->hooks.load == NULL))
-        return "save and load come together";
+        return "save and load come together: give both or none";
     if ((desc->shared_hash == NULL) != (desc->shared_equal == NULL))
-        return "shared_hash and shared_equal come together";
+        return "shared_hash and shared_equal come together: give both or none";
     return NULL;
 }
 

@@ -16,7 +16,8 @@ weft_result weft_world_save(weft_world *world, const char *path, const weft_save
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if (desc == NULL) desc = &everything;
     if (path == NULL || (desc->without_count != 0 && desc->without == NULL))
-        return weft__error_argument(world, "weft_world_save");
+        return weft__error_argument(world, "weft_world_save",
+                                    "path is NULL, or desc->without, but its count is not 0");
     weft_result result = weft__idle(world, "weft_world_save");
     if (result != WEFT_OK) return result;
     weft__world_bytes bytes;
@@ -34,7 +35,8 @@ weft_result weft_world_load(weft_world *world, const char *path, const weft_load
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if (desc == NULL) desc = &no_blobs;
     if (path == NULL || (desc->blob_type_count != 0 && desc->blob_types == NULL))
-        return weft__error_argument(world, "weft_world_load");
+        return weft__error_argument(world, "weft_world_load",
+                                    "path is NULL, or desc->blob_types, but its count is not 0");
     weft_result result = weft__idle(world, "weft_world_load");
     if (result != WEFT_OK) return result;
     const weft__os_files *files = weft__os_files_of(world->desc.os);

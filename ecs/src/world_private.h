@@ -142,7 +142,8 @@ weft_result weft__error_stale(const weft_world *world, weft_entity entity);
 weft_result weft__error_component(const weft_world *world, weft_component component);
 weft_result weft__error_busy(const weft_world *world, const char *what);
 weft_result weft__error_step(const weft_world *world, const char *what);
-weft_result weft__error_argument(const weft_world *world, const char *what);
+/* `problem` says which argument and what to give instead. */
+weft_result weft__error_argument(const weft_world *world, const char *what, const char *problem);
 /* OUT_OF_MEMORY or LIMIT of an allocator. */
 weft_result weft__error_limit(const weft_world *world, weft_result code, const char *what);
 weft_result weft__error_absent(const weft_world *world, weft_entity entity,

@@ -398,7 +398,9 @@ weft_result weft_system_run(weft_world *world, weft_system handle, float dt)
 weft_result weft_schedule_set(weft_world *world, const weft_schedule_options *options)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if (options == NULL) return weft__error_argument(world, "weft_schedule_set: options is NULL");
+    if (options == NULL)
+        return weft__error_argument(world, "weft_schedule_set",
+                                    "options is NULL: all zero are the defaults");
     weft_result result = weft__between_steps(world, "weft_schedule_set");
     if (result != WEFT_OK) return result;
     weft__scheduler *scheduler = weft__scheduler_obtain(world);

@@ -374,8 +374,8 @@ weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
     if (out != NULL) *out = NULL;
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if (out == NULL || (previous != NULL && previous->world != world))
-        return weft__error_argument(world, "weft_snapshot_take: out is NULL, or `previous` is of "
-                                           "another world");
+        return weft__error_argument(world, "weft_snapshot_take",
+                                    "out is NULL, or `previous` is of another world: give none");
     weft_result result = weft__between_steps(world, "weft_snapshot_take");
     if (result == WEFT_OK) result = check_types(world);
     if (result != WEFT_OK) return result;

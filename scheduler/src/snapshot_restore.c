@@ -278,8 +278,9 @@ weft_result weft_snapshot_restore(weft_world *world, const weft_snapshot *snapsh
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if (snapshot == NULL || snapshot->world != world)
-        return weft__error_argument(world, "weft_snapshot_restore: the snapshot is NULL or of "
-                                           "another world");
+        return weft__error_argument(world, "weft_snapshot_restore",
+                                    "the snapshot is NULL or of another world: give one that "
+                                    "weft_snapshot_take made of this world");
     weft_result result = weft__between_steps(world, "weft_snapshot_restore");
     if (result != WEFT_OK) return result;
     weft__timelines *timelines = weft__timelines_obtain(world);

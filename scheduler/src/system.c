@@ -373,7 +373,7 @@ weft_system weft_system_create(weft_world *world, const weft_system_desc *desc)
     const weft_system none = {0};
     if (world == NULL) return none;
     if (desc == NULL) {
-        weft__error_argument(world, "weft_system_create: desc is NULL");
+        weft__error_argument(world, "weft_system_create", "desc is NULL: describe the system");
         return none;
     }
     if (weft__between_steps(world, "weft_system_create") != WEFT_OK) return none;
@@ -487,10 +487,10 @@ weft_result weft_group_set(weft_world *world, const weft_group_desc *desc)
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if (desc == NULL || desc->name == NULL || desc->name[0] == 0 ||
         strlen(desc->name) >= WEFT__NAME_LIMIT)
-        return weft__error_argument(world, "weft_group_set: the name must have 1..63 bytes");
+        return weft__error_argument(world, "weft_group_set", "the name must have 1..63 bytes");
     if (!(desc->period >= 0 && desc->period <= FLT_MAX))
-        return weft__error_argument(world,
-                                    "weft_group_set: the period must be finite, not negative");
+        return weft__error_argument(world, "weft_group_set",
+                                    "the period must be finite, not negative");
     weft_result result = weft__between_steps(world, "weft_group_set");
     if (result != WEFT_OK) return result;
     weft__scheduler *scheduler = weft__scheduler_obtain(world);
@@ -498,7 +498,8 @@ weft_result weft_group_set(weft_world *world, const weft_group_desc *desc)
     weft__group changed = {.period = desc->period, .is_disabled = desc->is_disabled};
     copy_name(changed.name, desc->name);
     if (!copy_names(changed.before, desc->before) || !copy_names(changed.after, desc->after))
-        return weft__error_argument(world, "weft_group_set: names must have 1..63 bytes");
+        return weft__error_argument(world, "weft_group_set",
+                                    "names in before and after must have 1..63 bytes");
     uint32_t group = group_obtain(scheduler, desc->name);
     if (group == WEFT__NONE) return weft__error_memory(world, "weft_group_set");
     scheduler->groups[group] = changed;

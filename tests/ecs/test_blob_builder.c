@@ -389,10 +389,21 @@ Test(blob_builder, descriptions_that_contradict_themselves_are_refused)
         {"x", 32, 8, kind, 1},    {"x", 32, 8, size, 1},    {"x", 32, 3, NULL, 0},
         {"x", 0, 8, NULL, 0},     {"x", 12, 8, NULL, 0},    {"x", 128, 128, NULL, 0},
         {NULL, 8, 8, NULL, 0},    {"x", 32, 4, overlap, 1}, {"x", 32, 8, NULL, 1}};
+    static const struct {
+        const char *text;
+        uint64_t offset;
+    } why[] = {{"overlap", 8}, {"beyond", 24},      {"multiple of 8", 4},
+               {"kind", 0},    {"another size", 0}, {"power of two", 0},
+               {"bytes", 0},   {"multiple", 0},     {"up to 64", 0},
+               {"name", 0},    {"aligned to 8", 0}, {"without fields", 0}};
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        weft_blob_store_stats stats;
         CHECK_RESULT(weft_blob_builder_create(store, &types[i], 0, &builder),
                      WEFT_INVALID_ARGUMENT);
         CHECK_POINTER(builder, NULL);
+        CHECK_OK(weft_blob_store_stats_get(store, &stats));
+        CHECK(strstr(stats.failed_check, why[i].text) != NULL);
+        CHECK_U64(stats.failed_offset, why[i].offset);
     }
 }
 
@@ -427,6 +438,7 @@ Test(blob_builder, a_finished_builder_makes_nothing_more)
     weft_blob_ref ref;
     CHECK_RESULT(weft_blob_builder_finish(builder, &ref), WEFT_WRONG_PHASE);
     CHECK_POINTER(weft_blob_builder_array(builder, &root->nodes.untyped, 1), NULL);
+    CHECK(strstr(weft_blob_builder_error_text(builder), "another builder") != NULL);
 }
 
 Test(blob_builder, any_failing_allocation_is_an_error_and_leaks_nothing)

@@ -164,7 +164,9 @@ Test(blob_store, arguments_are_checked)
     weft_blob_info info;
     weft_blob_store_desc half = {.allocator = {.user = store}};
     weft_blob_store_desc bad = {.protection = 3};
-    CHECK_RESULT(weft_blob_store_create(NULL, &none), WEFT_INVALID_ARGUMENT);
+    CHECK_OK(weft_blob_store_create(NULL, &none)); /* all defaults */
+    weft_blob_store_destroy(none);
+    CHECK_RESULT(weft_blob_store_create(NULL, NULL), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_blob_store_create(&half, NULL), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_blob_store_create(&bad, &none), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_blob_acquire(NULL, (weft_blob_ref){1}), WEFT_INVALID_ARGUMENT);

@@ -151,6 +151,27 @@ Test(indexed, an_optional_component_gives_null_where_it_is_absent)
     fixture_close(&f);
 }
 
+Test(indexed, seeks_after_a_structural_change_give_null)
+{
+    fixture f;
+    fixture_open(&f, 2);
+    weft_entity e[6];
+    FIXTURE_CREATE(&f, 6, e, f.a, f.l); /* three chunks of two */
+    weft_query query = FIXTURE_QUERY(&f, {f.a});
+    weft_indexed x;
+    CHECK_OK(weft_indexed_open(f.world, query, 0, &x));
+    CHECK(weft_indexed_at(&x, 0) != NULL);
+    CHECK_OK(weft_entity_destroy(f.world, e[5]));
+    CHECK(weft_indexed_at(&x, 4) == NULL);
+    CHECK(weft_indexed_at(&x, 2) == NULL);
+    weft_indexed_close(&x);
+    CHECK_OK(weft_indexed_open(f.world, query, 0, &x));
+    CHECK_U64(x.count, 5);
+    CHECK(weft_indexed_at(&x, 4) != NULL);
+    weft_indexed_close(&x);
+    fixture_close(&f);
+}
+
 Test(indexed, one_large_and_many_tiny_chunks_are_all_found)
 {
     enum { TINY = 300, LARGE = 40000, ALL = TINY + LARGE };

@@ -190,7 +190,7 @@ typedef struct weft_blob_store_stats {
     uint64_t blob_count, block_bytes; /* alive now */
     uint64_t shared_count;            /* insertions that found equal content already there */
     const char *failed_check;         /* of the last WEFT_CORRUPT or alike; static text, or NULL */
-    uint64_t failed_offset;           /* where in the file or block */
+    uint64_t failed_offset;           /* where in the file or block; "type: ...": in the struct */
 } weft_blob_store_stats;
 
 typedef struct weft_blob_info {
@@ -202,7 +202,8 @@ typedef struct weft_blob_info {
     bool is_mapped; /* lies in a mapped file */
 } weft_blob_info;
 
-/* A store. INVALID_ARGUMENT, OUT_OF_MEMORY. Threads: setup; the owner destroys. */
+/* A store; `desc` may be NULL (all defaults). INVALID_ARGUMENT, OUT_OF_MEMORY. Threads: setup; the
+ * owner destroys. */
 WEFT_API weft_result weft_blob_store_create(const weft_blob_store_desc *desc,
                                             weft_blob_store **out);
 /* Frees the store and every blob in it, referenced or not. Builders must be gone. NULL is ignored.
@@ -229,8 +230,9 @@ WEFT_API weft_result weft_blob_info_get(const weft_blob_store *store, weft_blob_
  * after it. ---- */
 
 /* `root_type` must outlive the store. With `capacity_bytes` (0: unknown) at least the final size
- * the blob is made in place, without a copy. INVALID_ARGUMENT (also a type that cannot be),
- * OUT_OF_MEMORY. Threads: any; the builder belongs to one thread at a time. */
+ * the blob is made in place, without a copy. INVALID_ARGUMENT (also a type that cannot be:
+ * weft_blob_store_stats_get tells what is wrong with which field), LIMIT, OUT_OF_MEMORY. Threads:
+ * any; the builder belongs to one thread at a time. */
 WEFT_API weft_result weft_blob_builder_create(weft_blob_store *store,
                                               const weft_blob_type *root_type,
                                               uint64_t capacity_bytes, weft_blob_builder **out);

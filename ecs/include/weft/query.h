@@ -170,21 +170,25 @@ typedef struct weft_indexed {
     uint64_t span_position;
 } weft_indexed;
 
-/* Opens element access to a term's column. Valid until the next structural change. Close with
+/* Opens element access to a term's column. Valid until the next structural change: then every seek
+ * gives NULL (and every access, in code compiled with WEFT_CHECKED). Close with
  * weft_indexed_close. Errors: BAD_HANDLE, INVALID_ARGUMENT (no column), OUT_OF_MEMORY. */
 WEFT_API weft_result weft_indexed_open(weft_world *world, weft_query query, uint32_t term,
                                        weft_indexed *out);
 WEFT_API void weft_indexed_close(weft_indexed *indexed);
-/* Private: moves the cached span so that it contains `i` (O(log chunks)); NULL when out of range.
- */
+/* Private: moves the cached span so that it contains `i` (O(log chunks)); NULL when out of range
+ * or when the structure changed. */
 WEFT_API void *weft_indexed_seek(weft_indexed *indexed, uint64_t i);
 
-/* Element i, or NULL when i >= count. Sequential access is O(1). Threads: one per weft_indexed;
- * copies of an open one may be used by other threads as long as only the original is closed. */
+/* Element i, or NULL when i >= count or the term's component is absent there. Sequential access is
+ * O(1). Threads: one per weft_indexed; copies of an open one may be used by other threads as long
+ * as only the original is closed. */
 static inline void *weft_indexed_at(weft_indexed *indexed, uint64_t i)
 {
+#ifndef WEFT_CHECKED
     if (i - indexed->span_begin < indexed->span_end - indexed->span_begin)
         return (char *)indexed->span_base + i * indexed->stride;
+#endif
     return weft_indexed_seek(indexed, i);
 }
 
