@@ -115,6 +115,69 @@ Test(stamps, item_46_recorded_commands_hold_shared_values_until_they_are_played_
     test_memory_fini(&f.memory);
 }
 
+/* A component of 8 bytes, one reference, with a field for it. */
+static weft_component reference_component(fixture *f, const char *name, uint32_t flags)
+{
+    const weft_field field = {.name = "target", .kind = WEFT_FIELD_ENTITY};
+    return weft_component_create(f->world, &(weft_component_desc){.name = name,
+                                                                  .size = sizeof(weft_entity),
+                                                                  .flags = flags,
+                                                                  .fields = &field,
+                                                                  .field_count = 1});
+}
+
+Test(stamps, item_58_clearing_references_to_the_dead_changes_what_had_one_only)
+{
+    fixture f;
+    fixture_open(&f, 2);
+    weft_component target = reference_component(&f, "target", 0);
+    weft_component list = reference_component(&f, "list", WEFT_BUFFER);
+    weft_component common = reference_component(&f, "common", WEFT_CHUNK);
+    weft_component leader = reference_component(&f, "leader", WEFT_SINGLETON);
+    weft_entity alive, dead, e[4];
+    FIXTURE_CREATE(&f, 1, &alive, f.b);
+    FIXTURE_CREATE(&f, 1, &dead, f.b);
+    FIXTURE_CREATE(&f, 4, e, target, list, common, f.a, f.l); /* two chunks of two */
+    for (uint32_t i = 0; i < 4; i++) {
+        const weft_entity *of = i == 2 ? &dead : &alive;
+        CHECK_OK(weft_entity_set(f.world, e[i], target, of, sizeof *of));
+        weft_buffer *buffer = weft_entity_write(f.world, e[i], list);
+        CHECK_OK(weft_buffer_append(f.world, list, buffer, of, 1));
+        CHECK_OK(weft_buffer_append(f.world, list, buffer, &alive, 1));
+    }
+    weft_cursor cursor = weft_query_begin(f.world, FIXTURE_QUERY(&f, {common, WEFT_WRITE}));
+    CHECK(weft_query_next(&cursor)); /* the first chunk's value is to a dead one, too */
+    *(weft_entity *)weft_slice_chunk_value(&cursor.slice, 0, WEFT_WRITE) = dead;
+    weft_query_end(&cursor);
+    *(weft_entity *)weft_singleton_write(f.world, leader) = dead;
+    CHECK_OK(weft_entity_destroy(f.world, dead));
+    weft_query changed[] = {changes_of(&f, f.a), changes_of(&f, list), changes_of(&f, common),
+                            changes_of(&f, target)};
+    uint64_t cleared = 7;
+    CHECK_OK(weft_world_clear_references(f.world, &cleared));
+    CHECK_U64(cleared, 4);
+    CHECK_U64(weft_query_count(f.world, changed[0]), 0);
+    for (uint32_t i = 0; i < 4; i++) {
+        const weft_entity *value = weft_entity_get(f.world, e[i], target);
+        const weft_buffer *buffer = weft_entity_get(f.world, e[i], list);
+        const weft_entity *items = weft_buffer_data(buffer);
+        CHECK_U64(value->index, i == 2 ? 0 : alive.index);
+        CHECK_U64(items[0].index, i == 2 ? 0 : alive.index);
+        CHECK_U64(items[1].index, alive.index);
+        CHECK_U64(weft_query_matches(f.world, changed[1], e[i]), i >= 2);
+        CHECK_U64(weft_query_matches(f.world, changed[2], e[i]), i < 2);
+        CHECK_U64(weft_query_matches(f.world, changed[3], e[i]), i >= 2);
+    }
+    CHECK_U64(((const weft_entity *)weft_singleton_read(f.world, leader))->version, 0);
+    CHECK_OK(weft_world_clear_references(f.world, &cleared)); /* nothing is left */
+    CHECK_U64(cleared, 0);
+    CHECK_RESULT(weft_world_clear_references(NULL, NULL), WEFT_INVALID_ARGUMENT);
+    cursor = weft_query_begin(f.world, changed[0]);
+    CHECK_RESULT(weft_world_clear_references(f.world, NULL), WEFT_WRONG_PHASE);
+    weft_query_end(&cursor);
+    fixture_close(&f);
+}
+
 Test(stamps, item_75_a_singleton_query_may_be_filtered_and_hold_a_buffer)
 {
     fixture f;

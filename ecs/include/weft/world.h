@@ -139,6 +139,13 @@ WEFT_API void weft_world_stats_get(const weft_world *world, weft_world_stats *ou
  * owner, world idle. Errors: none; out of memory stops early. Entity ids do not change. */
 WEFT_API uint64_t weft_world_compact(weft_world *world, uint64_t row_budget);
 
+/* Makes every described ENTITY field that leads to a dead entity null: in values, buffers (linked
+ * groups, too), chunk values and resources, not in SHARED values, which cannot change in place.
+ * Slices in which something was cleared count as changed, others do not. `cleared` may be NULL.
+ * Threads: owner. Errors: INVALID_ARGUMENT, WRONG_PHASE. Cost: O(values of types with such fields),
+ * a look-up each. */
+WEFT_API weft_result weft_world_clear_references(weft_world *world, uint64_t *cleared);
+
 /* The change version of the world (wraps, never 0): pass it later to weft_query_filter_changed.
  * Threads: any. */
 WEFT_API uint32_t weft_world_version(const weft_world *world);

@@ -1,0 +1,73 @@
+/* references.c: weft_world_clear_references: described ENTITY fields that lead to nobody become
+ * null.
+ *
+ * Goes slice by slice, so that only slices in which something was cleared count as changed. Types
+ * without such fields are not looked at. Owner, world idle; cannot fail. */
+#include "structure.h"
+
+/* What is being cleared. */
+typedef struct clearing {
+    const weft_world *world;
+    uint64_t count;
+} clearing;
+
+static void reference_clear(weft_entity *reference, void *user)
+{
+    clearing *c = user;
+    bool is_null = reference->index == 0 && reference->version == 0;
+    if (is_null || weft_entity_is_alive(c->world, *reference)) return;
+    *reference = WEFT__NO_ENTITY;
+    c->count++;
+}
+
+/* True when one of the values had a reference that was cleared. */
+static bool values_clear(clearing *c, const weft__type *type, void *values, uint32_t count)
+{
+    uint64_t before = c->count;
+    weft__type_entities(type, values, count, reference_clear, c);
+    return c->count != before;
+}
+
+static void column_clear(clearing *c, const weft__chunk *chunk, uint32_t number)
+{
+    const weft__type_ref *ref = &chunk->archetype->types[number];
+    uint32_t most = 1u << chunk->layout->slice_shift;
+    for (uint32_t row = 0; row < chunk->count; row += most) {
+        uint32_t count = chunk->count - row < most ? chunk->count - row : most;
+        if (values_clear(c, ref->type, weft__chunk_value(chunk, ref->column, row), count))
+            weft__rows_stamp(chunk, number, row, count, c->world->version);
+    }
+}
+
+static void chunk_clear(clearing *c, const weft__chunk *chunk)
+{
+    for (uint32_t i = 0; i < chunk->archetype->type_count; i++) {
+        const weft__type_ref *ref = &chunk->archetype->types[i];
+        if (ref->type->entity_offset_count == 0 || chunk->count == 0) continue;
+        if (ref->chunk_offset != WEFT__NONE) {
+            if (values_clear(c, ref->type, chunk->chunk_values + ref->chunk_offset, 1))
+                weft__rows_stamp(chunk, i, 0, chunk->count, c->world->version);
+        } else if (ref->column != 0) {
+            column_clear(c, chunk, i);
+        }
+    }
+}
+
+weft_result weft_world_clear_references(weft_world *world, uint64_t *cleared)
+{
+    if (cleared != NULL) *cleared = 0;
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__idle(world, "weft_world_clear_references");
+    if (result != WEFT_OK) return result;
+    clearing c = {.world = world};
+    for (uint32_t a = 0; a < world->archetype_count; a++)
+        for (uint32_t i = 0; i < world->archetypes[a]->chunk_count; i++)
+            chunk_clear(&c, world->archetypes[a]->chunks[i]);
+    for (uint32_t t = 1; t <= world->type_count; t++) {
+        weft__type *type = world->types[t];
+        if (type->singleton != NULL && values_clear(&c, type, type->singleton, 1))
+            type->singleton_version = world->version;
+    }
+    if (cleared != NULL) *cleared = c.count;
+    return WEFT_OK;
+}
