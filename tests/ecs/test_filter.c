@@ -5,6 +5,7 @@
 
 #include <criterion/criterion.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* A query over `a` and `b` that passes what changed in `a` since `since`. */
 static weft_query changed_a(fixture *f, uint32_t since)
@@ -148,6 +149,49 @@ Test(filter, only_slices_that_changed_pass_and_neighbours_are_merged)
     CHECK(!weft_query_next(&cursor));
     for (uint32_t i = 0; i < ROWS; i++) weft_entity_write(f.world, e[i], f.a);
     CHECK_U64(fixture_iterate(&f, query).runs, runs_all);
+    fixture_close(&f);
+}
+
+/* All rows of a chunk, which begins with the handles; its last column ends at `last`. */
+static void protect_rows(const weft_entity *first, const char *last, int protection)
+{
+    uintptr_t page = 4096, begin = (uintptr_t)first, end = (uintptr_t)last;
+    CHECK_U64(begin % page, 0);
+    CHECK_U64(mprotect((void *)begin, (end - begin + page - 1) / page * page, protection), 0);
+}
+
+Test(filter, slices_are_judged_and_counted_without_touching_the_memory_of_chunks)
+{
+    enum { ROWS = 16000 }; /* one chunk */
+    static weft_entity e[ROWS];
+    fixture f;
+    fixture_open(&f, 0);
+    FIXTURE_CREATE(&f, ROWS, e, f.a, f.x, f.s);
+    weft_query red = FIXTURE_QUERY(&f, {f.a, WEFT_WRITE}, {f.x}, {f.s});
+    weft_query same = FIXTURE_QUERY(&f, {f.a, WEFT_WRITE}, {f.x}, {f.s});
+    CHECK_OK(weft_query_filter_shared(f.world, red, f.s, WEFT_FILTER_EQUAL, &(int32_t){5}, 1));
+    CHECK_OK(weft_query_filter_changed(f.world, same, f.a, weft_world_advance(f.world)));
+    weft_query changed = FIXTURE_QUERY(&f, {f.x});
+    CHECK_OK(weft_query_filter_changed(f.world, changed, f.x, weft_world_advance(f.world)));
+    CHECK_OK(weft_entity_enable(f.world, e[7], f.x, false));
+    weft_cursor cursor =
+        weft_query_begin(f.world, FIXTURE_QUERY(&f, {f.a}, {f.x, .match = WEFT_PRESENT}));
+    CHECK(weft_query_next(&cursor));
+    const weft_entity *first = weft_slice_entities(&cursor.slice);
+    const int32_t *a = weft_slice_read(&cursor.slice, 0), *x = weft_slice_read(&cursor.slice, 1);
+    const char *last = (const char *)((a > x ? a : x) + cursor.slice.count);
+    CHECK_U64(cursor.slice.count, ROWS);
+    weft_query_end(&cursor);
+    protect_rows(first, last, PROT_NONE); /* from here on, a look at a row is a SIGSEGV */
+    uint64_t none = weft_query_count(f.world, red) + weft_query_count(f.world, same);
+    uint32_t runs = fixture_iterate(&f, red).runs + fixture_iterate(&f, same).runs;
+    fixture_loop some = fixture_iterate(&f, changed);
+    bool is_empty = weft_query_is_empty(f.world, red);
+    protect_rows(first, last, PROT_READ | PROT_WRITE);
+    CHECK_U64(none, 0);
+    CHECK_U64(runs, 0);
+    CHECK(is_empty);
+    CHECK(some.rows > 0 && some.rows < ROWS && some.masked_runs == 1);
     fixture_close(&f);
 }
 
