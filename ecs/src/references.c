@@ -64,9 +64,8 @@ weft_result weft_world_clear_references(weft_world *world, uint64_t *cleared)
         for (uint32_t i = 0; i < world->archetypes[a]->chunk_count; i++)
             chunk_clear(&c, world->archetypes[a]->chunks[i]);
     for (uint32_t t = 1; t <= world->type_count; t++) {
-        weft__type *type = world->types[t];
-        if (type->singleton != NULL && values_clear(&c, type, type->singleton, 1))
-            type->singleton_version = world->version;
+        const weft__type *type = world->types[t];
+        if (type->singleton != NULL) values_clear(&c, type, type->singleton, 1);
     }
     if (cleared != NULL) *cleared = c.count;
     return WEFT_OK;
