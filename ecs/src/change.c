@@ -205,7 +205,7 @@ static INLINE void row_leave(weft_world *world, weft__plan *plan, weft__chunk *f
     if (from_slice != last_slice && !weft__slice_is_stamped(from, from_slice, world->version))
         weft__row_hole_versions(world, from, from_slice, last_slice);
     totals_move(world, plan, from, to);
-    from->is_zero = false;
+    weft__chunk_soil(from);
     if (__builtin_expect(to_row + 1 == to->capacity || !from->has_room, 0)) room_update(from, to);
     if (__builtin_expect(row != last, 1))
         weft__directory_place(&world->directory, weft__chunk_entities(from)[last],

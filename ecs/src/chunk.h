@@ -94,9 +94,14 @@ struct weft__chunk {
     uint32_t side_bytes;
     uint32_t stamped_slice; /* all types of it are known to have stamped_version */
     uint32_t stamped_version;
-    uint32_t list_index;           /* position in archetype->chunks */
-    uint32_t first_unit;           /* where the memory is: unit index ... */
-    uint32_t unit_count;           /* ... and units; 0: a part of unit `first_unit` */
+    uint32_t ready_version; /* of the slices of the ready rows, all types */
+    uint32_t ready_end;     /* rows count..ready_end-1 are ready for single creation: they read as
+                               zero, their slices have ready_version, and none is the last one that
+                               fits; never above 0 where a birth is more than bytes */
+    uint32_t is_zero;       /* rows at and beyond `count` were never written and read as zero */
+    uint32_t list_index;    /* position in archetype->chunks */
+    uint32_t first_unit;    /* where the memory is: unit index ... */
+    uint32_t unit_count;    /* ... and units; 0: a part of unit `first_unit` */
     struct weft__chunk *room_next; /* list of chunks with room of the tuple; both NULL and not */
     struct weft__chunk *room_prev; /* tuple->room: not in it */
     uint32_t id;   /* in world->chunk_table; 0: private chunk of a job, not linked */
@@ -104,7 +109,6 @@ struct weft__chunk {
     bool has_room; /* in that list: count < capacity */
     bool has_ids;  /* private: rows without an id have the null handle; else no row has an id, and
                       the entity column is undefined */
-    bool is_zero;  /* rows at and beyond `count` were never written and read as zero */
 };
 typedef struct weft__chunk weft__chunk;
 
@@ -155,6 +159,13 @@ static inline uint32_t weft__chunk_slices(const weft__chunk *chunk)
 {
     uint32_t shift = chunk->layout->slice_shift;
     return (chunk->count + (1u << shift) - 1) >> shift;
+}
+
+/* A row that was used is beyond the rows now. */
+static inline void weft__chunk_soil(weft__chunk *chunk)
+{
+    chunk->ready_end = 0;
+    chunk->is_zero = false;
 }
 
 static inline uint32_t weft__location(const weft__chunk *chunk, uint32_t row)

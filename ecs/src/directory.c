@@ -362,10 +362,20 @@ void weft__directory_fill(weft__directory *directory, const weft__id_share *shar
 bool weft__directory_room_find(weft__directory *directory)
 {
     lowest_room_merge(directory);
-    uint32_t first = directory->first_room;
-    directory->room_index = first;
-    directory->room_block = weft__directory_block(directory, first * WEFT__BLOCK_SLOTS);
-    return directory->room_block != NULL;
+    for (;; directory->first_room++) {
+        uint32_t home = directory->first_room;
+        weft__entity_block *block = weft__directory_block(directory, home * WEFT__BLOCK_SLOTS);
+        if (block == NULL) return false;
+        uint32_t count = at_load_rlx(&block->x_count); /* relaxed: idle */
+        if (count == WEFT__BLOCK_SLOTS) continue;
+        if (count + 1 == WEFT__BLOCK_SLOTS) return false;
+        uint32_t word = block->first_word;
+        while (~block->used[word] == 0) word++;
+        block->first_word = word;
+        directory->room_index = home;
+        directory->room_block = block;
+        return true;
+    }
 }
 
 void weft__directory_hint(weft__directory *directory, uint32_t block, bool is_full)

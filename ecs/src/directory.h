@@ -80,8 +80,8 @@ typedef struct weft__directory {
     weft_aptr x_slabs; /* stack of weft__block_slab, freed at the end */
     /* owner only */
     _Alignas(64) uint32_t first_room; /* no block below it has room, but for x_lowest_room's */
-    uint32_t room_index;              /* block that room_block points to */
-    weft__entity_block *room_block;   /* cache for single allocations; NULL until made */
+    uint32_t room_index;              /* block that room_block points to; UINT32_MAX: none yet */
+    weft__entity_block *room_block;   /* cache for single allocations */
     /* shared atomic */
     weft_a32 x_lowest_room; /* lowest block _any gave slots back to since the owner looked */
     weft_a64 x_full[WEFT__BLOCK_HINTS]; /* hint: bit per block without room */
@@ -117,10 +117,11 @@ void weft__directory_deal_owner(weft__directory *directory, uint32_t count, weft
  * shares at once. */
 void weft__directory_fill(weft__directory *directory, const weft__id_share *share, uint32_t count,
                           weft_entity *out, uint32_t location);
-/* One id, when the lowest block with room has a free slot in its current word; false: use the
+/* One id as bits (version << 32 | index), when the lowest block with room is the cached one and has
+ * a free slot in its current word and two in all; 0: ask weft__directory_room_find, or use the
  * functions above. */
-static inline bool weft__directory_allocate_one_owner(weft__directory *directory, uint32_t location,
-                                                      weft_entity *out);
+static inline uint64_t weft__directory_allocate_one_owner(weft__directory *directory,
+                                                          uint32_t location);
 /* Kills an entity known to be alive. */
 void weft__directory_free_owner(weft__directory *directory, weft_entity entity);
 void weft__directory_free_many_owner(weft__directory *directory, const weft_entity *entities,
@@ -146,7 +147,10 @@ static inline weft__entity_block *weft__directory_block(const weft__directory *d
     /* D3: the block was made, and is in the table, before the end passed it */
     if (__builtin_expect(block >= at_load_acq(&directory->x_block_end), 0)) return NULL;
     const weft__block_table *table = at_load_acq(&directory->x_table); /* D2 */
-    return at_load_rlx(&table->x_blocks[block]); /* relaxed: the end was acquired after it */
+    weft__entity_block *found =
+        at_load_rlx(&table->x_blocks[block]); /* relaxed: the end was acquired after it */
+    if (found == NULL) __builtin_unreachable();
+    return found;
 }
 
 /* The slot of an index, or NULL for one that was never made or is another world's. */
@@ -170,49 +174,55 @@ static inline bool weft__directory_find(const weft__directory *directory, weft_e
     return slot >> 32 == entity.version && (entity.version & 1) != 0;
 }
 
-/* Moves an entity known to be alive. Threads: the one that moves its row. */
+/* Moves an entity (version << 32 | index) known to be alive, so that its block is there. Threads:
+ * the one that moves its row. */
+static inline void weft__directory_place_bits(weft__directory *directory, uint64_t entity,
+                                              uint32_t location)
+{
+    uint32_t index = (uint32_t)entity ^ directory->tag_bits;
+    const weft__block_table *table = at_load_acq(&directory->x_table); /* D2 */
+    /* relaxed: whoever passed the handle on ordered the making of its block before this */
+    weft__entity_block *block = at_load_rlx(&table->x_blocks[index / WEFT__BLOCK_SLOTS]);
+    /* relaxed: as weft__directory_find */
+    at_store_rlx(&block->x_slots[index % WEFT__BLOCK_SLOTS], entity >> 32 << 32 | location);
+}
+
 static inline void weft__directory_place(weft__directory *directory, weft_entity entity,
                                          uint32_t location)
 {
-    weft_a64 *x_slot = weft__directory_slot(directory, entity.index);
-    /* relaxed: as weft__directory_find */
-    at_store_rlx(x_slot, (uint64_t)entity.version << 32 | location);
+    weft__directory_place_bits(directory, (uint64_t)entity.version << 32 | entity.index, location);
 }
 
 /* ---- the hot single operations of the owner ---- */
 
-/* The block of `first_room` becomes the cached one; false: there is none. */
+/* After it one id can be had the short way; false: the lowest block with room has one slot left, or
+ * no block has. */
 bool weft__directory_room_find(weft__directory *directory);
 /* Tells the hint of a block that became full, or is not full any more. */
 void weft__directory_hint(weft__directory *directory, uint32_t block, bool is_full);
 
-static inline bool weft__directory_allocate_one_owner(weft__directory *directory, uint32_t location,
-                                                      weft_entity *out)
+static inline uint64_t weft__directory_allocate_one_owner(weft__directory *directory,
+                                                          uint32_t location)
 {
     /* relaxed: the world is idle; so are all below */
-    if (at_load_rlx(&directory->x_lowest_room) != WEFT__BLOCK_LIMIT ||
-        directory->room_index != directory->first_room || directory->room_block == NULL)
-        if (!weft__directory_room_find(directory)) return false;
+    if (__builtin_expect(at_load_rlx(&directory->x_lowest_room) != WEFT__BLOCK_LIMIT ||
+                             directory->room_index != directory->first_room,
+                         0))
+        return 0;
     weft__entity_block *block = directory->room_block;
     uint32_t word = block->first_word, count = at_load_rlx(&block->x_count); /* relaxed: idle */
-    if (word >= WEFT__BLOCK_WORDS || count == WEFT__BLOCK_SLOTS) return false;
+    if (__builtin_expect(word >= WEFT__BLOCK_WORDS || count + 1 == WEFT__BLOCK_SLOTS, 0)) return 0;
     uint64_t used = block->used[word];
-    if (~used == 0) return false;
+    if (__builtin_expect(~used == 0, 0)) return 0;
     uint32_t slot = word * 64 + (uint32_t)__builtin_ctzll(~used);
-    if (slot >= WEFT__BLOCK_SLOTS) return false;
+    if (slot >= WEFT__BLOCK_SLOTS) return 0;
     block->used[word] = used | (used + 1); /* sets the lowest zero */
     weft_a64 *x_slot = &block->x_slots[slot];
     uint64_t born = at_load_rlx(x_slot) + WEFT__VERSION_ONE; /* relaxed: idle; dead: location 0 */
     at_store_rlx(x_slot, born | location);                   /* relaxed: idle */
     at_store_rlx(&block->x_count, count + 1);                /* relaxed: idle */
-    /* one store of eight bytes: two of four would stall the next load of the handle */
-    uint64_t handle =
-        born | ((directory->first_room * WEFT__BLOCK_SLOTS + slot) ^ directory->tag_bits);
-    static_assert(offsetof(weft_entity, version) == 4 && sizeof handle == sizeof *out, "packed");
-    memcpy(out, &handle, sizeof handle);
-    if (count + 1 == WEFT__BLOCK_SLOTS)
-        weft__directory_hint(directory, directory->first_room, true);
-    return true;
+    static_assert(offsetof(weft_entity, version) == 4 && sizeof(weft_entity) == 8, "packed");
+    return born | ((directory->room_index * WEFT__BLOCK_SLOTS + slot) ^ directory->tag_bits);
 }
 
 /* Kills the entity whose block was found; false: its version is the last one, or the block was full

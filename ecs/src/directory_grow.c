@@ -31,7 +31,7 @@ void weft__directory_init(weft__directory *directory, weft__memory *memory, cons
     directory->tag_bits = (desc->entity_tag & 15u) << WEFT__ENTITY_TAG_SHIFT;
     directory->with_huge_pages = !desc->without_huge_pages;
     directory->first_room = 0;
-    directory->room_index = 0;
+    directory->room_index = UINT32_MAX;
     directory->room_block = NULL;
     at_init(&directory->x_block_end, 0);
     at_init(&directory->x_lowest_room, WEFT__BLOCK_LIMIT);

@@ -48,44 +48,97 @@ static __attribute__((noinline)) weft_entity create_generally(weft_world *world,
     return entity;
 }
 
-/* Zeroes a row and stamps its slice. */
-static inline void row_fill(const weft_world *world, weft__chunk *chunk, uint32_t row)
+/* Zeroes the rows [row, end). */
+static void rows_zero(const weft__chunk *chunk, uint32_t row, uint32_t end)
+{
+    for (uint32_t column = 1; column < chunk->layout->column_count; column++)
+        memset(weft__chunk_value(chunk, column, row), 0,
+               (size_t)(end - row) * chunk->layout->columns[column].bytes);
+}
+
+/* Rows to zero at once, up to the next multiple of a power of two: 16, but at most READY_BYTES. */
+enum { READY_ROWS = 16, READY_BYTES = 512 };
+
+/* Makes the next row of a chunk ready, which is not the last one that fits, and the rows behind it
+ * with it where that is cheap: to the end of the slice when the chunk is fresh. */
+static inline void rows_ready(const weft_world *world, weft__chunk *chunk)
 {
     const weft__layout *layout = chunk->layout;
-    uint32_t slice = row >> layout->slice_shift;
+    uint32_t row = chunk->count, slice = row >> layout->slice_shift;
+    uint32_t end = (slice + 1) << layout->slice_shift;
+    if (end > chunk->capacity - 1) end = chunk->capacity - 1;
     if (!weft__slice_is_stamped(chunk, slice, world->version)) {
         for (uint32_t type = 0; type < chunk->archetype->type_count; type++)
             weft__stamp(weft__chunk_versions(chunk, type) + slice, world->version);
         chunk->stamped_slice = slice;
         chunk->stamped_version = world->version;
     }
-    if (chunk->is_zero) return;
-    char *base = chunk->base;
-    const weft__column *column = layout->columns + 1, *end = layout->columns + layout->column_count;
-    for (; column < end; column++)
-        weft__value_zero(base + column->offset + (size_t)row * column->bytes, column->bytes);
+    if (!chunk->is_zero) {
+        uint32_t run = READY_ROWS;
+        while (run > 1 && run * chunk->archetype->format->row_bytes > READY_BYTES) run /= 2;
+        uint32_t run_end = (row | (run - 1)) + 1;
+        if (end > run_end) end = run_end;
+        if (row < chunk->ready_end) row = chunk->ready_end;
+        if (row < end) rows_zero(chunk, row, end);
+    }
+    chunk->ready_end = end;
+    chunk->ready_version = world->version;
 }
 
-weft_entity weft_entity_create(weft_world *world, weft_archetype handle)
+/* The row behind the last one becomes an entity. */
+static inline void row_born(weft_world *world, weft__chunk *chunk, uint64_t entity)
+{
+    /* one store of eight bytes: two of four would stall the next load of the handle */
+    memcpy(weft__chunk_entities(chunk) + chunk->count, &entity, sizeof entity);
+    chunk->count++;
+    weft__chunk_count_plain(world, chunk, 1);
+}
+
+static inline weft_entity entity_of(uint64_t bits)
+{
+    return (weft_entity){(uint32_t)bits, (uint32_t)(bits >> 32)};
+}
+
+/* The first chunk with room of the archetype; NULL: none, or it must not be used. */
+static inline weft__chunk *chunk_for_one(const weft_world *world, weft_archetype handle)
 {
     if (__builtin_expect(world == NULL || world->busy != 0, 0) ||
         __builtin_expect(handle.id - 1 >= world->archetype_count, 0))
+        return NULL;
+    return world->archetypes[handle.id - 1]->tuple0->room;
+}
+
+/* The row is made ready first, or the id is in another word. */
+static __attribute__((noinline)) weft_entity create_slowly(weft_world *world, weft_archetype handle)
+{
+    weft__chunk *chunk = chunk_for_one(world, handle);
+    if (chunk == NULL || chunk->count + 1 == chunk->capacity ||
+        (chunk->archetype->flags & WEFT__IS_SPECIAL) != 0)
         return create_generally(world, handle);
-    const weft__archetype *archetype = world->archetypes[handle.id - 1];
-    weft__chunk *chunk = archetype->tuple0->room;
-    if (__builtin_expect(chunk == NULL || (archetype->flags & WEFT__IS_SPECIAL) != 0, 0))
-        return create_generally(world, handle);
-    uint32_t row = chunk->count;
-    weft_entity *entity = weft__chunk_entities(chunk) + row;
-    if (__builtin_expect(!weft__directory_allocate_one_owner(&world->directory,
-                                                             weft__location(chunk, row), entity),
+    uint32_t location = weft__location(chunk, chunk->count);
+    uint64_t entity = weft__directory_allocate_one_owner(&world->directory, location);
+    if (entity == 0 && weft__directory_room_find(&world->directory))
+        entity = weft__directory_allocate_one_owner(&world->directory, location);
+    if (entity == 0) return create_generally(world, handle);
+    if (chunk->count >= chunk->ready_end || chunk->ready_version != world->version)
+        rows_ready(world, chunk);
+    row_born(world, chunk, entity);
+    return entity_of(entity);
+}
+
+/* Where the next row is ready. Nothing is called but at the end, so that no registers are saved. */
+weft_entity weft_entity_create(weft_world *world, weft_archetype handle)
+{
+    weft__chunk *chunk = chunk_for_one(world, handle);
+    if (__builtin_expect(chunk == NULL || chunk->count >= chunk->ready_end ||
+                             chunk->ready_version != world->version,
                          0))
-        return create_generally(world, handle);
-    chunk->count = row + 1;
-    weft__chunk_count_plain(world, chunk, 1);
-    row_fill(world, chunk, row);
-    if (__builtin_expect(row + 1 == chunk->capacity, 0)) weft__chunk_room_update(chunk);
-    return *entity;
+        return create_slowly(world, handle);
+    uint64_t entity =
+        weft__directory_allocate_one_owner(&world->directory, weft__location(chunk, chunk->count));
+    if (__builtin_expect(entity == 0, 0)) return create_slowly(world, handle);
+    row_born(world, chunk, entity);
+    return entity_of(entity);
 }
 
 /* The archetype of a caller's list, checked. */

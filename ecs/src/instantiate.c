@@ -147,7 +147,7 @@ static void member_undo(instantiation *op, const member *m, uint32_t span, uint3
             weft__type_destruct(&op->world->memory, s.chunk->archetype->format->types[to],
                                 weft__chunk_value(s.chunk, to, s.row), s.count);
         }
-        s.chunk->is_zero = false; /* the rows go back used */
+        weft__chunk_soil(s.chunk); /* the rows go back used */
     }
 }
 

@@ -95,6 +95,24 @@ void weft__row_hole_versions(const weft_world *world, weft__chunk *chunk, uint32
     chunk->stamped_version = world->version;
 }
 
+enum { NEAR_ROWS = 32 };
+
+void weft__row_last_ends(weft__chunk *chunk)
+{
+    uint32_t row = chunk->count, shift = chunk->layout->slice_shift;
+    bool is_near = row < chunk->ready_end && chunk->ready_end - row <= NEAR_ROWS &&
+                   row >> shift == (chunk->ready_end - 1) >> shift;
+    if (!is_near) {
+        weft__chunk_soil(chunk);
+        return;
+    }
+    const weft__column *column = chunk->layout->columns + 1;
+    const weft__column *end = chunk->layout->columns + chunk->layout->column_count;
+    if (chunk->is_zero) memset(chunk->base + row * sizeof(weft_entity), 0, sizeof(weft_entity));
+    for (; column < end; column++)
+        weft__value_zero(chunk->base + column->offset + row * (size_t)column->bytes, column->bytes);
+}
+
 void weft__row_close(weft_world *world, weft__chunk *chunk, uint32_t row)
 {
     weft__row_end(world, chunk, row);
@@ -175,6 +193,7 @@ static void chunk_retarget(weft_world *world, const weft__plan *plan, weft__chun
     weft__chunk_count_rows(world, chunk, -(int64_t)rows);
     weft__chunk_room_remove(chunk);
     chunk->stamped_version = 0;
+    chunk->ready_end = 0;
     world->quick.from = NULL;
     if (side != NULL) {
         versions_copy(world, plan, chunk, side);

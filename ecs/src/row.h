@@ -60,21 +60,29 @@ static inline bool weft__slice_is_stamped(const weft__chunk *chunk, uint32_t sli
 /* The slice `s` takes in a row of slice `t` of the same chunk. */
 void weft__row_hole_versions(const weft_world *world, weft__chunk *chunk, uint32_t s, uint32_t t);
 
+/* The last row of a chunk goes, whose count is lower already. Near the ready rows it is zeroed and
+ * joins them: who creates and destroys in turn does not make a run of rows ready each time. */
+void weft__row_last_ends(weft__chunk *chunk);
+
 /* Fills the hole of a removed row with the last row; no enableable types. */
 static inline void weft__row_swap_back(weft_world *world, weft__chunk *chunk, uint32_t row)
 {
     uint32_t last = --chunk->count;
     const weft__layout *layout = chunk->layout;
-    chunk->is_zero = false;
-    if (row == last) return;
+    if (row == last) {
+        weft__row_last_ends(chunk);
+        return;
+    }
+    weft__chunk_soil(chunk);
     char *base = chunk->base;
     const weft__column *column = layout->columns + 1, *end = layout->columns + layout->column_count;
     uint32_t s = row >> layout->slice_shift, t = last >> layout->slice_shift;
     if (s != t && !weft__slice_is_stamped(chunk, s, world->version))
         weft__row_hole_versions(world, chunk, s, t);
-    weft__directory_place(&world->directory, ((weft_entity *)(void *)base)[last],
-                          weft__location(chunk, row));
-    weft__value_copy8(base + row * sizeof(weft_entity), base + last * sizeof(weft_entity));
+    uint64_t entity; /* as one word */
+    memcpy(&entity, base + last * sizeof entity, sizeof entity);
+    memcpy(base + row * sizeof entity, &entity, sizeof entity);
+    weft__directory_place_bits(&world->directory, entity, weft__location(chunk, row));
     for (; column < end; column++) {
         size_t bytes = column->bytes;
         char *values = base + column->offset;

@@ -394,5 +394,5 @@ void weft__rows_close(weft_world *world, weft__chunk *chunk, const uint32_t *row
     else
         run_fill(world, chunk, first, count);
     chunk->count -= count;
-    chunk->is_zero = false;
+    weft__chunk_soil(chunk);
 }

@@ -207,7 +207,7 @@ static void undo(weft__transfer *t)
         if (weft__transfer_memory_run(t, part->chunk, &run))
             t->spans.items[part->pieces].chunk->base = NULL; /* the source's again */
     }
-    for (uint32_t i = 0; i < t->spans.count; i++) t->spans.items[i].chunk->is_zero = false;
+    for (uint32_t i = 0; i < t->spans.count; i++) weft__chunk_soil(t->spans.items[i].chunk);
     weft__rows_unreserve(t->to, &t->spans, 0);
     weft__transfer_memory_return(t);
 }

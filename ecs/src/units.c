@@ -195,18 +195,25 @@ static uint32_t find_run(uint64_t mask, uint32_t count)
     return starts != 0 ? bits_lowest(starts) : 64;
 }
 
-static void run_take(scan *s, weft__units_segment *segment, uint32_t megachunk, uint32_t position,
-                     void *memory)
+static inline void run_describe(weft__run *out, uint32_t count, uint32_t megachunk,
+                                uint32_t position, void *memory, bool is_zero)
+{
+    char *base = (char *)memory + (megachunk % 2) * WEFT__MEGACHUNK_BYTES;
+    *out = (weft__run){.memory = base + position * WEFT__UNIT_BYTES,
+                       .first = megachunk * WEFT__MEGACHUNK_UNITS + position,
+                       .count = count,
+                       .is_zero = is_zero};
+}
+
+/* The books of `count` units that are ours now. */
+static void run_take(weft__run *out, uint32_t count, weft__units_segment *segment,
+                     uint32_t megachunk, uint32_t position, void *memory)
 {
     uint32_t local = megachunk % WEFT__SEGMENT_MEGACHUNKS;
-    uint64_t bits = bits_mask(s->count) << position;
+    uint64_t bits = bits_mask(count) << position;
     uint64_t dirty = at_load_rlx(dirty_of(segment, local)); /* relaxed: our bits are ours by U2 */
     if ((dirty & bits) != bits) dirty = at_or_ar(dirty_of(segment, local), bits); /* U2 U3 */
-    char *base = (char *)memory + (megachunk % 2) * WEFT__MEGACHUNK_BYTES;
-    *s->out = (weft__run){.memory = base + position * WEFT__UNIT_BYTES,
-                          .first = megachunk * WEFT__MEGACHUNK_UNITS + position,
-                          .count = s->count,
-                          .is_zero = (dirty & bits) == 0};
+    run_describe(out, count, megachunk, position, memory, (dirty & bits) == 0);
 }
 
 static void hint_full(weft__units_segment *segment, uint32_t local)
@@ -234,7 +241,7 @@ static bool claim_empty(scan *s, weft__units_segment *segment, uint32_t megachun
         busy_end(s->units, x_word, 0);
         return false;
     }
-    run_take(s, segment, megachunk, 0, memory);
+    run_take(s->out, s->count, segment, megachunk, 0, memory);
     busy_end(s->units, x_word, bits_mask(s->count));
     if (s->count == WEFT__MEGACHUNK_UNITS) hint_full(segment, local);
     return true;
@@ -256,7 +263,7 @@ static bool claim_run(scan *s, weft__units_segment *segment, uint32_t megachunk)
         if (position == 64) return false;
         uint64_t taken = mask | bits_mask(s->count) << position;
         if (!at_cas_ar(x_word, &mask, taken)) continue; /* U1 U2; the word moved: look again */
-        run_take(s, segment, megachunk, position,
+        run_take(s->out, s->count, segment, megachunk, position,
                  at_load_acq(&segment->pairs[local / 2].x_memory)); /* U1 */
         if (taken == FULL) hint_full(segment, local);
         return true;
@@ -313,7 +320,9 @@ static weft_result segment_add(weft__units *units, uint32_t end)
     return WEFT_OK;
 }
 
-weft_result weft__units_allocate(weft__units *units, uint32_t count, uint32_t home, weft__run *out)
+/* The whole search. */
+static __attribute__((noinline)) weft_result allocate_slowly(weft__units *units, uint32_t count,
+                                                             uint32_t home, weft__run *out)
 {
     *out = (weft__run){0};
     if (count == 0 || count > WEFT__MEGACHUNK_UNITS) return WEFT_INVALID_ARGUMENT;
@@ -334,6 +343,42 @@ weft_result weft__units_allocate(weft__units *units, uint32_t count, uint32_t ho
         if (!was_busy && at_load_acq(&units->x_settled) == settled) return result; /* U5 */
         at_stall();
     }
+}
+
+/* Books of the short way that are not just a description. */
+static __attribute__((noinline)) weft_result one_end(weft__units_segment *segment,
+                                                     uint32_t megachunk, uint64_t taken,
+                                                     uint32_t position, weft__run *out)
+{
+    uint32_t local = megachunk % WEFT__SEGMENT_MEGACHUNKS;
+    run_take(out, 1, segment, megachunk, position,
+             at_load_acq(&segment->pairs[local / 2].x_memory)); /* U1 */
+    if (taken == FULL) hint_full(segment, local);
+    return WEFT_OK;
+}
+
+/* The short way is for one unit of a home megachunk in use. It saves no registers: a locked
+ * instruction waits for the stores before it. */
+weft_result weft__units_allocate(weft__units *units, uint32_t count, uint32_t home, weft__run *out)
+{
+    if (__builtin_expect(count != 1 || home >= units->megachunk_limit, 0))
+        return allocate_slowly(units, count, home, out);
+    weft__units_segment *segment = segment_at(units, home / WEFT__SEGMENT_MEGACHUNKS);
+    if (__builtin_expect(segment == NULL, 0)) return allocate_slowly(units, count, home, out);
+    uint32_t local = home % WEFT__SEGMENT_MEGACHUNKS;
+    uint64_t mask = at_load_acq(in_use_of(segment, local)); /* U1 */
+    if (__builtin_expect(mask == 0 || mask == FULL, 0))
+        return allocate_slowly(units, count, home, out);
+    uint32_t position = bits_lowest(~mask);
+    uint64_t taken = mask | (mask + 1); /* sets the lowest zero */
+    if (__builtin_expect(!at_cas_ar(in_use_of(segment, local), &mask, taken), 0)) /* U1 U2 */
+        return allocate_slowly(units, count, home, out);
+    uint64_t dirty = at_load_rlx(dirty_of(segment, local)); /* relaxed: our bit is ours by U2 */
+    if (__builtin_expect((dirty >> position & 1) == 0 || taken == FULL, 0))
+        return one_end(segment, home, taken, position, out);
+    run_describe(out, 1, home, position, at_load_acq(&segment->pairs[local / 2].x_memory), /* U1 */
+                 false);
+    return WEFT_OK;
 }
 
 weft_result weft__units_allocate_some(weft__units *units, uint32_t count, uint32_t home,
@@ -357,17 +402,11 @@ static void became_empty(weft__units *units, weft__units_segment *segment, uint3
     busy_end(units, in_use_of(segment, local), 0);
 }
 
-weft_result weft__units_free(weft__units *units, uint32_t first, uint32_t count)
+/* The last units of a megachunk, a full one, a word that moved, and refusals. */
+static __attribute__((noinline)) weft_result
+free_slowly(weft__units *units, weft__units_segment *segment, uint32_t local, uint64_t bits)
 {
-    uint32_t megachunk = first / WEFT__MEGACHUNK_UNITS, position = first % WEFT__MEGACHUNK_UNITS;
-    uint32_t index = megachunk / WEFT__SEGMENT_MEGACHUNKS;
-    if (count == 0 || position + count > WEFT__MEGACHUNK_UNITS || index >= WEFT__SEGMENT_LIMIT)
-        return WEFT_INVALID_ARGUMENT;
-    weft__units_segment *segment = segment_at(units, index);
-    if (segment == NULL) return WEFT_INVALID_ARGUMENT;
-    uint32_t local = megachunk % WEFT__SEGMENT_MEGACHUNKS;
     weft_a64 *x_word = in_use_of(segment, local);
-    uint64_t bits = bits_mask(count) << position;
     uint64_t mask = at_load_acq(x_word); /* U2: ours since our allocation */
     for (;;) {
         if ((mask & bits) != bits) return WEFT_INVALID_ARGUMENT;
@@ -379,6 +418,26 @@ weft_result weft__units_free(weft__units *units, uint32_t first, uint32_t count)
         }
     }
     if (mask == FULL) at_and_ar(&segment->x_full, ~(UINT64_C(1) << local)); /* U6 */
+    return WEFT_OK;
+}
+
+/* The short way saves no registers, as that of weft__units_allocate. */
+weft_result weft__units_free(weft__units *units, uint32_t first, uint32_t count)
+{
+    uint32_t megachunk = first / WEFT__MEGACHUNK_UNITS, position = first % WEFT__MEGACHUNK_UNITS;
+    uint32_t index = megachunk / WEFT__SEGMENT_MEGACHUNKS;
+    if (__builtin_expect(count == 0 || position + count > WEFT__MEGACHUNK_UNITS ||
+                             index >= WEFT__SEGMENT_LIMIT,
+                         0))
+        return WEFT_INVALID_ARGUMENT;
+    weft__units_segment *segment = segment_at(units, index);
+    if (__builtin_expect(segment == NULL, 0)) return WEFT_INVALID_ARGUMENT;
+    uint32_t local = megachunk % WEFT__SEGMENT_MEGACHUNKS;
+    uint64_t bits = bits_mask(count) << position;
+    uint64_t mask = at_load_acq(in_use_of(segment, local)); /* U2: ours since our allocation */
+    if (__builtin_expect((mask & bits) != bits || mask == bits || mask == FULL, 0) ||
+        __builtin_expect(!at_cas_ar(in_use_of(segment, local), &mask, mask & ~bits), 0)) /* U2 */
+        return free_slowly(units, segment, local, bits);
     return WEFT_OK;
 }
 

@@ -61,16 +61,36 @@ static bool disabled_check(const weft_world *world, const weft__chunk *chunk, ui
     return true;
 }
 
-/* Rows at and beyond the count read as zero when the chunk says so. */
+/* Rows at and beyond the count read as zero when the chunk says so: all, or the ready ones. */
 static bool zero_check(const weft_world *world, const weft__chunk *chunk)
 {
-    for (uint32_t column = 0; column < chunk->layout->column_count && chunk->is_zero; column++) {
+    uint32_t end = chunk->is_zero ? chunk->capacity : chunk->ready_end;
+    for (uint32_t column = chunk->is_zero ? 0 : 1; column < chunk->layout->column_count; column++) {
         size_t bytes = chunk->layout->columns[column].bytes;
         const char *values = weft__chunk_column(chunk, column);
-        for (size_t i = chunk->count * bytes; i < chunk->capacity * bytes; i++)
+        for (size_t i = chunk->count * bytes; i < end * bytes; i++)
             if (values[i] != 0)
-                return broken(world, "chunk %u column %u: bytes beyond the rows of a fresh chunk",
-                              chunk->id, column);
+                return broken(world, "chunk %u column %u: bytes beyond the rows of a %s chunk",
+                              chunk->id, column, chunk->is_zero ? "fresh" : "ready");
+    }
+    return true;
+}
+
+/* The next row is one that single creation may take as it is. */
+static bool ready_check(const weft_world *world, const weft__chunk *chunk)
+{
+    if (chunk->count >= chunk->ready_end) return true;
+    uint32_t shift = chunk->layout->slice_shift;
+    if (chunk->ready_end >= chunk->capacity ||
+        chunk->count >> shift != (chunk->ready_end - 1) >> shift ||
+        (chunk->archetype->flags & WEFT__IS_SPECIAL) != 0)
+        return broken(world, "chunk %u: wrong about ready rows", chunk->id);
+    for (uint32_t type = 0; type < chunk->archetype->type_count; type++) {
+        const weft_a32 *x_version = weft__chunk_versions(chunk, type) + (chunk->count >> shift);
+        uint32_t version = at_load_rlx(x_version); /* relaxed: the world is idle */
+        if (chunk->ready_version == world->version && version != world->version)
+            return broken(world, "chunk %u type %u: the slice of a ready row is old", chunk->id,
+                          type);
     }
     return true;
 }
@@ -101,7 +121,7 @@ static bool chunk_check(const weft_world *world, const weft__archetype *archetyp
         return broken(world, "chunk %u: its tuple is of another archetype", chunk->id);
     for (uint32_t e = 0; e < archetype->enableable_count; e++)
         if (!disabled_check(world, chunk, e)) return false;
-    return zero_check(world, chunk) && rows_check(world, chunk);
+    return zero_check(world, chunk) && ready_check(world, chunk) && rows_check(world, chunk);
 }
 
 /* The list of chunks with room and the totals of a tuple. */

@@ -160,7 +160,7 @@ static void put_chunk(restoring *r, const weft__snapshot_chunk *saved, weft__chu
     if (saved->side_bytes != 0) memcpy(chunk->side, saved->side, saved->side_bytes);
     chunk->order_version = saved->order_version;
     chunk->stamped_version = 0; /* the world comes to these versions once more */
-    chunk->is_zero = false;
+    weft__chunk_soil(chunk);
 }
 
 /* The order of chunks, and of the lists of chunks with room. */

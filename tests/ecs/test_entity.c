@@ -94,3 +94,76 @@ Test(entity, destroying_from_start_middle_and_end_leaves_the_table_exact)
     }
     storage_close(&f);
 }
+
+/* Fills the values of an entity, after seeing that they were zero. */
+static weft_entity create_and_use(storage_fixture *f, weft_archetype moving)
+{
+    weft_entity e = weft_entity_create(f->world, moving);
+    const vector3 *p = weft_entity_get(f->world, e, f->position);
+    const vector3 *v = weft_entity_get(f->world, e, f->velocity);
+    CHECK(p != NULL && p->x == 0 && p->y == 0 && p->z == 0);
+    CHECK(v != NULL && v->x == 0 && v->y == 0 && v->z == 0);
+    CHECK_OK(WEFT_SET(f->world, e, f->position, vector3, {1, 2, 3}));
+    CHECK_OK(WEFT_SET(f->world, e, f->velocity, vector3, {4, 5, 6}));
+    return e;
+}
+
+/* Rows are made ready for creation some at a time: whatever goes in between, the next is zero. */
+Test(entity, rows_are_zero_again_whoever_had_them_and_in_whatever_order_they_went)
+{
+    storage_fixture f = storage_open();
+    weft_archetype moving = storage_moving(&f);
+    weft_entity entities[700];
+    uint32_t count = 0, state = 7;
+    for (uint32_t round = 0; round < 3000; round++) {
+        state = state * 1664525 + 1013904223;
+        uint32_t choice = state >> 24;
+        if (count < 20 || (choice < 140 && count < 700)) {
+            entities[count++] = create_and_use(&f, moving);
+        } else {
+            uint32_t gone = choice < 200 ? count - 1 : state % count; /* last or any */
+            CHECK_OK(weft_entity_destroy(f.world, entities[gone]));
+            entities[gone] = entities[--count];
+        }
+        if (round % 16 == 0) CHECK_OK(weft_world_validate(f.world));
+        if (round % 1000 == 500) weft_world_advance(f.world);
+    }
+    storage_close(&f);
+}
+
+static uint64_t changed_rows(storage_fixture *f, weft_query query, uint32_t since)
+{
+    CHECK_OK(weft_query_filter_reset(f->world, query));
+    CHECK_OK(weft_query_filter_changed(f->world, query, f->position, since));
+    return weft_query_count(f->world, query);
+}
+
+/* The rows made ready earlier are of an older version, and those behind a slice's end of a newer
+ * one: a created entity is changed all the same. */
+Test(entity, each_created_entity_is_changed_since_the_version_before)
+{
+    storage_fixture f = storage_open();
+    weft_archetype moving = storage_moving(&f);
+    weft_query query = weft_query_create(
+        f.world, &(weft_query_desc){.terms = {{f.position, WEFT_READ, WEFT_ALL, 0}}});
+    weft_entity entities[600];
+    for (uint32_t i = 0; i < 600; i++) {
+        uint32_t since = weft_world_advance(f.world);
+        CHECK_U64(changed_rows(&f, query, since), 0);
+        entities[i] = weft_entity_create(f.world, moving);
+        CHECK(weft_query_matches(f.world, query, entities[i]));
+    }
+    uint32_t since = weft_world_advance(f.world);
+    weft_entity extra[600]; /* over a slice's end and back, in one version */
+    for (uint32_t i = 0; i < 600; i++) extra[i] = weft_entity_create(f.world, moving);
+    for (uint32_t i = 600; i-- > 0;) {
+        CHECK_OK(weft_entity_destroy(f.world, extra[i]));
+        CHECK_OK(weft_world_validate(f.world));
+    }
+    CHECK_OK(weft_entity_destroy(f.world, entities[599]));
+    since = weft_world_advance(f.world);
+    entities[599] = weft_entity_create(f.world, moving);
+    CHECK(changed_rows(&f, query, since) != 0);
+    CHECK(weft_query_matches(f.world, query, entities[599]));
+    storage_close(&f);
+}
