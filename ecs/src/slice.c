@@ -34,7 +34,7 @@ static const weft__place *place_of(const weft_slice *slice, uint32_t term, weft_
 void *weft_slice_check(const weft_slice *slice, uint32_t term, weft_access access)
 {
     const weft__query *query = weft__slice_query(slice);
-    if (term >= slice->term_count) {
+    if (term >= slice->term_count || slice->chunk == NULL) { /* none: its callback has returned */
         ops_of(slice)->report(slice, term, access);
         return NULL;
     }

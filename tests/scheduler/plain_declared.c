@@ -152,6 +152,29 @@ PLAIN_TEST(a_recorder_used_after_its_callback_is_named)
     end();
 }
 
+static weft_slice *kept_slice;
+
+static void keep_slice(weft_slice *s, void *user)
+{
+    (void)user;
+    kept_slice = s;
+}
+
+PLAIN_TEST(a_slice_used_after_its_callback_is_named)
+{
+    begin();
+    weft_system_desc desc = {.name = "keeper",
+                             .run = keep_slice,
+                             .flags = WEFT_SYSTEM_SINGLE,
+                             .query.terms = {{a, WEFT_WRITE, 0, 0}}};
+    CHECK(weft_system_create(world, &desc).id != 0);
+    CHECK_OK(weft_world_step(world, 0));
+    if (WEFT_IS_CHECKED) CHECK_POINTER(weft_slice_write(kept_slice, 0), NULL);
+    expect(WEFT_UNDECLARED_ACCESS, (const char *const[]){"'keeper'", "callback", NULL});
+    CHECK_OK(weft_world_step(world, 0));
+    end();
+}
+
 /* ---- reads ---- */
 
 static void read_through_world(weft_slice *s, void *user)

@@ -292,3 +292,48 @@ PLAIN_TEST(a_singleton_is_not_written_through_the_world_while_systems_run)
     CHECK_RESULT(got, WEFT_WRONG_PHASE);
     end();
 }
+
+/* ---- errors of commands ---- */
+
+static void record_wrong(weft_slice *s, void *user)
+{
+    const uint32_t *number = user;
+    weft_commands *commands = weft_slice_commands(s);
+    CHECK_OK(weft_commands_add(commands, t.rows[*number], t.tag));
+    if (*number == 1) CHECK_OK(weft_commands_query_add(commands, t.all, (weft_component){999}));
+    CHECK_OK(weft_commands_add(commands, t.rows[*number + 10], t.tag));
+}
+
+static void failing_playback(void)
+{
+    static const uint32_t numbers[] = {0, 1, 2};
+    static const char *const names[] = {"first", "wrong", "last"};
+    weft_a32 x_slices = {0};
+    for (uint32_t i = 0; i < 3; i++)
+        make(&(weft_system_desc){.name = names[i],
+                                 .run = record_wrong,
+                                 .user = (void *)(uintptr_t)&numbers[i],
+                                 .effects = WEFT_RECORDS_ANY});
+    make(&(weft_system_desc){.name = "after",
+                             .run = add_one,
+                             .user = &x_slices,
+                             .query.terms = {{t.a, WEFT_WRITE, 0, 0}}});
+    for (uint32_t step = 1; step <= 2; step++) {
+        CHECK_RESULT(weft_world_step(t.world, 0), WEFT_BAD_HANDLE);
+        check_error(WEFT_BAD_HANDLE, "command query_add");
+        check_error(WEFT_BAD_HANDLE, "by system 'wrong'");
+        check_values(step); /* later systems run */
+        for (uint32_t i = 0; i < 3; i++) {
+            CHECK_U64(weft_entity_has(t.world, t.rows[i], t.tag), i < 2);
+            CHECK_U64(weft_entity_has(t.world, t.rows[i + 10], t.tag), i < 1);
+        }
+    }
+    CHECK_OK(weft_system_destroy(t.world, weft_system_find(t.world, "wrong")));
+    CHECK_OK(weft_world_step(t.world, 0));
+    CHECK(weft_entity_has(t.world, t.rows[12], t.tag));
+}
+
+PLAIN_TEST(a_command_that_fails_drops_those_after_it_and_nothing_else)
+{
+    on_workers(failing_playback);
+}

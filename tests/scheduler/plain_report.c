@@ -91,6 +91,27 @@ PLAIN_TEST(systems_are_ordered_only_where_some_archetype_matches_both)
     end();
 }
 
+PLAIN_TEST(a_change_filter_reads_what_it_asks_about)
+{
+    begin();
+    weft_query_desc desc = {.terms = {{b, WEFT_READ, 0, 0}, {a, WEFT_NO_ACCESS, 0, 0}}};
+    weft_query query = weft_query_create(world, &desc);
+    weft_system x = add("x", a, WEFT_WRITE, NULL);
+    weft_system_desc watch = {.name = "y", .run = nothing, .filtered = query};
+    weft_system_desc tour = {.name = "z", .run = nothing, .reads_queries = {query}};
+    weft_system y = weft_system_create(world, &watch), z = weft_system_create(world, &tour);
+    explain(x, y, "nothing orders");
+    explain(x, z, "nothing orders");
+    CHECK_OK(weft_system_destroy(world, y));
+    CHECK_OK(weft_system_destroy(world, z));
+    CHECK_OK(weft_query_filter_changed(world, query, a, 0));
+    y = weft_system_create(world, &watch);
+    z = weft_system_create(world, &tour);
+    explain(x, y, "both touch a");
+    explain(x, z, "both touch a");
+    end();
+}
+
 PLAIN_TEST(ambiguities_are_the_conflicts_that_only_registration_orders)
 {
     begin();

@@ -18,18 +18,23 @@
 extern "C" {
 #endif
 
-/* A recorder outside systems. Null on failure. Threads: owner to create, destroy and play; one
- * thread at a time to record, which need not be the owner. */
+/* A recorder outside systems; *out is the caller's, to be destroyed before the world. Threads:
+ * owner to create, destroy and play; one thread at a time to record, which need not be the
+ * owner. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. */
 WEFT_API weft_result weft_commands_create(weft_world *world, weft_commands **out);
+/* Drops what was not played. NULL, and recorders of systems, are ignored. */
 WEFT_API void weft_commands_destroy(weft_commands *commands);
-/* Plays everything recorded, then empties the recorder. Errors: the first one, of recording or of
- * playing; what came before a command that could not be played has taken effect, the rest is
- * dropped. WRONG_PHASE plays and drops nothing. Threads: owner, world idle. */
+/* Plays everything recorded, then empties the recorder, so that it can be used again; an empty
+ * one changes nothing. Errors: the first one, which names the command, whom it is about and what to
+ * do. Commands refused when recorded are reported after the others were played; one that fails at
+ * playback drops those after it; WRONG_PHASE (also for recorders of systems: the step plays them)
+ * plays and drops nothing. Threads: owner, world idle. */
 WEFT_API weft_result weft_commands_play(weft_commands *commands);
 
-/* Creates an entity. The handle returned is deferred: usable as a target of later commands of the
- * same recorder and as a value inside components whose ENTITY fields are described; it becomes a
- * real one at playback. Null on failure. */
+/* Creates an entity. The handle returned is deferred: usable as a target of later commands of
+ * the same recorder (in systems: of the same slice) and as a value inside components whose
+ * ENTITY fields are described; it becomes a real one at playback, and the handle is refused from
+ * then on. Null on failure. */
 WEFT_API weft_entity weft_commands_create_entity(weft_commands *commands, weft_archetype archetype);
 /* `count` entities of an archetype, written in place: `rows` gets columns (indexed by the position
  * of the component in weft_archetype_components) that stay valid until playback; values start

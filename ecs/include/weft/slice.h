@@ -172,8 +172,8 @@ WEFT_API void *weft_slice_get_write(const weft_slice *slice, weft_entity entity,
 /* A declared resource (SINGLETON component). */
 WEFT_API void *weft_slice_resource(const weft_slice *slice, weft_component component,
                                    weft_access access);
-/* The recorder of commands of this slice; its order is (system, slice, sequence). NULL outside
- * systems. */
+/* The recorder of commands of this slice, good until the callback returns (checked builds report
+ * later use); its order is (system, slice, sequence). NULL outside systems. */
 WEFT_API weft_commands *weft_slice_commands(const weft_slice *slice);
 /* The world, for const functions only while systems run. */
 WEFT_API weft_world *weft_slice_world(const weft_slice *slice);

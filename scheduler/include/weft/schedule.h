@@ -98,10 +98,11 @@ typedef struct weft_snapshot weft_snapshot;
 WEFT_API weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
                                         weft_snapshot **out);
 /* Puts the world back: same ids, same layout, same future; as often as wanted. Component types,
- * systems, queries and entity names are not part of it. Errors: INVALID_ARGUMENT, WRONG_PHASE,
- * OUT_OF_MEMORY, with the world as it was; only when a spilled buffer of the snapshot cannot be
- * copied the world is put back and that buffer is empty (the text says "a buffer"). Cost:
- * O(metadata + bytes that differ). */
+ * systems, queries and entity names are not part of it; what systems have seen as changed and
+ * how far their rates are is (systems younger than the snapshot start anew). Errors:
+ * INVALID_ARGUMENT, WRONG_PHASE, OUT_OF_MEMORY, with the world as it was; only when a spilled
+ * buffer of the snapshot cannot be copied the world is put back and that buffer is empty (the
+ * text says "a buffer"). Cost: O(metadata + bytes that differ). */
 WEFT_API weft_result weft_snapshot_restore(weft_world *world, const weft_snapshot *snapshot);
 /* NULL is ignored. */
 WEFT_API void weft_snapshot_destroy(weft_snapshot *snapshot);

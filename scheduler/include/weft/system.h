@@ -36,22 +36,25 @@ typedef enum weft_system_flags {
 } weft_system_flags;
 
 /* What commands a system may record; a sync point is placed only before systems that could see the
- * effect. */
+ * effect. Commands of other kinds are played, too, but maybe later than somebody looks: checked
+ * builds report them. */
 typedef enum weft_command_effects {
     WEFT_RECORDS_NOTHING = 0,
-    WEFT_RECORDS_CREATE = 1 << 0,
+    WEFT_RECORDS_CREATE = 1 << 0, /* and fill what it created */
     WEFT_RECORDS_DESTROY = 1 << 1,
-    WEFT_RECORDS_ADD = 1 << 2,    /* add, set, set_shared, append of the components in `records` */
+    WEFT_RECORDS_ADD = 1 << 2,    /* add, set, set_shared, enable, append: of those in `records` */
     WEFT_RECORDS_REMOVE = 1 << 3, /* of the components in `records` */
     WEFT_RECORDS_ANY = 0xff,
 } weft_command_effects;
 
+/* Most lookups, resources, further queries, and components in `records` of a system (a further
+ * query has as many terms as it likes), and most names in each of before and after. */
 #define WEFT_SYSTEM_LOOKUPS 8
 #define WEFT_SYSTEM_ORDER 8
 
 /* Zero means default. Everything is copied. */
 typedef struct weft_system_desc {
-    const char *name; /* unique in the world */
+    const char *name; /* 1..63 bytes, unique in the world; hides a group of the same name */
     void (*run)(weft_slice *slice,
                 void *user); /* once per slice; with no terms: once per step, empty slice */
     void *user;              /* the caller's; must outlive the system */
@@ -60,7 +63,8 @@ typedef struct weft_system_desc {
      * slice->index set and no rows; the order of its commands is (system, index, sequence). */
     uint32_t range_count;
     uint32_t (*range)(weft_world *world,
-                      void *user); /* asked once per step instead of range_count */
+                      void *user); /* asked once per run instead of range_count, on the owner, when
+                                      what it follows is done; may look at the world (queries too) */
     weft_query filtered;           /* instead of `query`: an existing one, with its filters */
     weft_lookup lookups[WEFT_SYSTEM_LOOKUPS];      /* up to the first null component */
     weft_lookup resources[WEFT_SYSTEM_LOOKUPS];    /* singletons, up to the first null component */
@@ -69,30 +73,40 @@ typedef struct weft_system_desc {
                                                       writes wants SINGLE (or no rows) */
     uint32_t flags;                                /* weft_system_flags */
     uint32_t effects;                              /* weft_command_effects */
-    weft_component records[WEFT_SYSTEM_LOOKUPS];   /* components named by effects; empty = any */
+    weft_component records[WEFT_SYSTEM_LOOKUPS];   /* components named by effects, all of those of
+                                                      created archetypes included; empty = any */
     const char *before[WEFT_SYSTEM_ORDER]; /* names of systems or groups that must come later */
     const char *after[WEFT_SYSTEM_ORDER];  /* names of systems or groups that must come earlier */
     const char *group;                     /* the group it belongs to; NULL = "default" */
-    bool (*run_if)(weft_world *world, void *user); /* asked once per step, on the owner */
-    float period;      /* seconds; 0 = every step. Fixed rate: run as often as
-                          the time that passed demands, dt = period */
+    bool (*run_if)(weft_world *world, void *user); /* asked once per step, on the owner, before the
+                                                      first stage; may look at the world (queries
+                                                      too), not change structure or systems */
+    float period; /* seconds; 0 = every step, or the rate of the group. Fixed rate: run as often
+                          as the time that passed demands, at most 8 times a step (the rest is given
+                          up), dt = period */
     bool only_changed; /* skip slices whose terms read did not change since the last run */
 } weft_system_desc;
 
-/* Registers a system. Null on failure: see weft_world_error (INVALID_ARGUMENT, ALREADY_EXISTS: the
- * name, BAD_HANDLE, TYPE_MISMATCH, WRONG_PHASE, OUT_OF_MEMORY). A cycle of orders (CYCLE, with its
- * path) and unknown names in before/after (NOT_FOUND) are reported by the next step, so systems may
- * be registered in any order. */
+/* Registers a system. Null on failure: see weft_world_error (INVALID_ARGUMENT, BAD_HANDLE,
+ * TYPE_MISMATCH, ALREADY_EXISTS, OUT_OF_MEMORY). CYCLE (with its path) and NOT_FOUND (an unknown
+ * name in before/after) are reported by the next step, so systems may be registered in any order.
+ * Not during a step, nor from an exclusive system: WRONG_PHASE. */
 WEFT_API weft_system weft_system_create(weft_world *world, const weft_system_desc *desc);
-/* Removes a system; orders that name it must go, too. Errors: BAD_HANDLE, WRONG_PHASE. */
+/* Removes a system at once. Names in before/after of others that meant it are NOT_FOUND at the next
+ * step. Handles never come back. Errors: BAD_HANDLE, WRONG_PHASE (as weft_system_create). */
 WEFT_API weft_result weft_system_destroy(weft_world *world, weft_system system);
-/* The system of this name, or null. Cost: O(systems). */
+/* The system of this name, or null. Threads: any while no system is made or
+ * destroyed. Cost: O(systems). */
 WEFT_API weft_system weft_system_find(const weft_world *world, const char *name);
-/* A disabled system is skipped. Does not compile the schedule again. Errors: BAD_HANDLE. */
+/* A disabled system is skipped; its schedule stays as it is. An exclusive system without terms may
+ * call it, too: it takes effect with the next step. Errors: BAD_HANDLE, WRONG_PHASE. */
 WEFT_API weft_result weft_system_enable(weft_world *world, weft_system system, bool enabled);
 
-/* A group of systems with an order of its own: systems of the group come before/after those named.
- * Groups exist by being named; weft_group_set gives them an order, a rate or switches them off. */
+/* A group of systems with an order of its own: systems of the group come before/after those named,
+ * where they conflict (an order between groups costs nothing otherwise; one between two systems by
+ * name always holds). So groups are phases, and empty or disabled ones cost nothing. Groups exist
+ * by being named; this call gives them an order, a rate or switches them off: all of it anew. A
+ * system with a period of its own keeps it. */
 typedef struct weft_group_desc {
     const char *name;
     const char *before[WEFT_SYSTEM_ORDER];
@@ -104,14 +118,15 @@ typedef struct weft_group_desc {
  * orders as weft_system_create. */
 WEFT_API weft_result weft_group_set(weft_world *world, const weft_group_desc *desc);
 
-/* Runs every system that is due, in schedule order, and plays back commands. `dt` is seconds
- * since the last step, 0 is fine. Systems with a rate run as often as is due, at most 8 times.
- * Errors: the first error of a system's commands; INVALID_ARGUMENT (dt negative or not finite),
- * WRONG_PHASE, OUT_OF_MEMORY, CYCLE, NOT_FOUND of the schedule (then nothing ran). Threads:
- * owner. Cost: no allocation after warm-up. */
+/* Runs every system that is due, in schedule order, and plays back commands. `dt`: seconds since
+ * the last step, finite, 0 is fine. Errors: the first error of a system's commands (what came before
+ * it has happened, the rest of that playback is dropped, later systems run); INVALID_ARGUMENT (dt),
+ * WRONG_PHASE, OUT_OF_MEMORY, CYCLE, NOT_FOUND of the schedule (then nothing ran). Threads: owner.
+ * Cost: no allocation after warm-up. */
 WEFT_API weft_result weft_world_step(weft_world *world, float dt);
-/* Runs one system now, outside the schedule, and plays back its commands. Errors: BAD_HANDLE,
- * else as weft_world_step. */
+/* Runs one system now, outside the schedule, and plays back its commands: whether or not it is
+ * enabled, due or wanted by its condition. dt is the period of a system that has one. Errors as
+ * weft_world_step, and BAD_HANDLE. */
 WEFT_API weft_result weft_system_run(weft_world *world, weft_system system, float dt);
 
 /* Inside a system: iterates one of its `reads_queries`, all rows, filters honoured ("changed" means
