@@ -62,28 +62,28 @@ typedef struct weft_system_desc {
     /* Instead of rows: an index range. `run` is called once per index 0..count-1, in parallel, with
      * slice->index set and no rows; the order of its commands is (system, index, sequence). */
     uint32_t range_count;
-    uint32_t (*range)(weft_world *world,
-                      void *user); /* asked once per run instead of range_count, on the owner, when
-                                      what it follows is done; may look at the world (queries too) */
-    weft_query filtered;           /* instead of `query`: an existing one, with its filters */
-    weft_lookup lookups[WEFT_SYSTEM_LOOKUPS];      /* up to the first null component */
-    weft_lookup resources[WEFT_SYSTEM_LOOKUPS];    /* singletons, up to the first null component */
-    weft_query reads_queries[WEFT_SYSTEM_LOOKUPS]; /* further queries it iterates itself, by
-                                                      weft_slice_query, with their access; one that
-                                                      writes wants SINGLE (or no rows) */
-    uint32_t flags;                                /* weft_system_flags */
-    uint32_t effects;                              /* weft_command_effects */
-    weft_component records[WEFT_SYSTEM_LOOKUPS];   /* components named by effects, all of those of
-                                                      created archetypes included; empty = any */
+    /* Instead of range_count: asked in each run, on the owner, when what it follows is done. It may
+     * look at the world (queries, too), not change it. */
+    uint32_t (*range)(weft_world *world, void *user);
+    weft_query filtered; /* instead of `query`: an existing one, with its filters */
+    weft_lookup lookups[WEFT_SYSTEM_LOOKUPS];   /* up to the first null component */
+    weft_lookup resources[WEFT_SYSTEM_LOOKUPS]; /* singletons, up to the first null component */
+    /* Further queries it iterates itself (weft_slice_query), with their access. One that writes
+     * wants SINGLE, or a system without rows. */
+    weft_query reads_queries[WEFT_SYSTEM_LOOKUPS];
+    uint32_t flags;   /* weft_system_flags */
+    uint32_t effects; /* weft_command_effects */
+    /* Components named by effects, those of created archetypes included; empty = any. */
+    weft_component records[WEFT_SYSTEM_LOOKUPS];
     const char *before[WEFT_SYSTEM_ORDER]; /* names of systems or groups that must come later */
     const char *after[WEFT_SYSTEM_ORDER];  /* names of systems or groups that must come earlier */
     const char *group;                     /* the group it belongs to; NULL = "default" */
-    bool (*run_if)(weft_world *world, void *user); /* asked once per step, on the owner, before the
-                                                      first stage; may look at the world (queries
-                                                      too), not change structure or systems */
-    float period; /* seconds; 0 = every step, or the rate of the group. Fixed rate: run as often
-                          as the time that passed demands, at most 8 times a step (the rest is given
-                          up), dt = period */
+    /* Asked once per step, on the owner, before the first stage. It may look at the world, as
+     * `range`. */
+    bool (*run_if)(weft_world *world, void *user);
+    /* Seconds; 0 = every step, or the rate of the group. Fixed rate: run as often as the time that
+     * passed demands, at most 8 times a step (the rest is given up), dt = period. */
+    float period;
     bool only_changed; /* skip slices whose terms read did not change since the last run */
 } weft_system_desc;
 
