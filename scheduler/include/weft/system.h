@@ -119,10 +119,10 @@ typedef struct weft_group_desc {
 WEFT_API weft_result weft_group_set(weft_world *world, const weft_group_desc *desc);
 
 /* Runs every system that is due, in schedule order, and plays back commands. `dt`: seconds since
- * the last step, finite, 0 is fine. Errors: the first error of a system's commands (what came before
- * it has happened, the rest of that playback is dropped, later systems run); INVALID_ARGUMENT (dt),
- * WRONG_PHASE, OUT_OF_MEMORY, CYCLE, NOT_FOUND of the schedule (then nothing ran). Threads: owner.
- * Cost: no allocation after warm-up. */
+ * the last step, finite, 0 is fine. Errors: the first error of a system's commands (what came
+ * before it has happened, the rest of that playback is dropped, later systems run);
+ * INVALID_ARGUMENT (dt), WRONG_PHASE, OUT_OF_MEMORY, CYCLE, NOT_FOUND of the schedule (then
+ * nothing ran). Threads: owner. Cost: no allocation after warm-up. */
 WEFT_API weft_result weft_world_step(weft_world *world, float dt);
 /* Runs one system now, outside the schedule, and plays back its commands: whether or not it is
  * enabled, due or wanted by its condition. dt is the period of a system that has one. Errors as
