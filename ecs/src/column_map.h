@@ -44,7 +44,7 @@ static inline void *weft__column_value(weft__column_place place, uint32_t locati
 /* All maps of a world. */
 typedef struct weft__column_maps {
     /* constant while systems run; what look-ups read */
-    const weft__entity_block **seen;         /* NULL until the first map */
+    const weft__entity_block **seen;         /* NULL: no component has a map */
     weft__column_place *few[WEFT__MAPS_FEW]; /* [component]; NULL: none */
     /* the rest */
     weft__column_place **many; /* [component], from WEFT__MAPS_FEW on */

@@ -317,29 +317,88 @@ weft_result weft_entity_change_many(weft_world *world, const weft_entity *entiti
 
 /* ---- gather ---- */
 
-enum { GATHER_BATCH = 64 };
+enum { GATHER_BATCH = 32 };
 
-/* Looks up to GATHER_BATCH entities up in three passes, so that their cache misses overlap: slots,
- * then places of the values, then copies. Returns how many were copied. */
-static uint32_t gather_batch(const weft_world *world, const weft_entity *entities, uint32_t count,
-                             const weft__type *type, char *out)
+/* A gather in progress, in batches that overlap: while the values of one are looked up (the slots
+ * were prefetched a batch ago), those of the batch before, prefetched meanwhile, are copied. */
+typedef struct gather {
+    const weft_world *world;
+    const weft__type *type;
+    const weft__column_place *map; /* NULL: none */
+    const weft_entity *entities;
+    uint32_t count;
+    char *out;
+} gather;
+
+static uint32_t batch_size(const gather *g, uint32_t first)
 {
-    const char *values[GATHER_BATCH];
-    weft_component component = {type->id};
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < count; i++)
-        __builtin_prefetch(weft__directory_slot(&world->directory, entities[i].index));
-    for (; n < count; n++) {
-        values[n] = weft__value_quickly(world, weft__entity_bits(entities[n]), type->id);
-        if (__builtin_expect(values[n] == NULL, 0)) {
-            values[n] = weft_finder_get_slowly(world, entities[n], component);
-            if (values[n] == NULL) break;
-        }
-        __builtin_prefetch(values[n]);
+    return g->count - first < GATHER_BATCH ? g->count - first : GATHER_BATCH;
+}
+
+/* Inlined early: gcc takes a function that only prefetches for one that does nothing. */
+static inline __attribute__((always_inline)) void prefetch_slots(const gather *g, uint32_t first)
+{
+    if (g->map == NULL || first >= g->count) return;
+    const weft__entity_block *const *seen = g->world->maps.seen;
+    const weft_entity *entity = g->entities + first, *end = entity + batch_size(g, first);
+    for (; entity < end; entity++) {
+        const weft__entity_block *block = seen[entity->index / WEFT__BLOCK_SLOTS];
+        if (block != NULL) __builtin_prefetch(&block->x_slots[entity->index % WEFT__BLOCK_SLOTS]);
     }
-    for (uint32_t i = 0; i < n; i++)
-        weft__value_copy(out + i * (size_t)type->value_bytes, values[i], type->value_bytes);
+}
+
+/* Where the values of a batch are; returns how many there are before the first that has none. */
+static uint32_t find_values(const gather *g, uint32_t first, const char **values)
+{
+    const weft__entity_block *const *seen = g->world->maps.seen;
+    const weft__column_place *map = g->map;
+    const weft_entity *entities = g->entities + first;
+    uint32_t count = batch_size(g, first), n = 0;
+    for (; n < count; n++) {
+        const char *value = NULL;
+        if (__builtin_expect(map != NULL, 1))
+            value = weft__value_mapped(seen, map, weft__entity_bits(entities[n]));
+        if (__builtin_expect(value == NULL, 0)) {
+            value = weft_finder_get_slowly(g->world, entities[n], (weft_component){g->type->id});
+            if (value == NULL) break;
+        }
+        __builtin_prefetch(value);
+        values[n] = value;
+    }
     return n;
+}
+
+static void copy_values(const gather *g, uint32_t first, const char *const *values, uint32_t count)
+{
+    size_t bytes = g->type->value_bytes;
+    char *out = g->out + first * bytes;
+    if (bytes == 12)
+        for (uint32_t i = 0; i < count; i++) memcpy(out + (size_t)i * 12, values[i], 12);
+    else
+        for (uint32_t i = 0; i < count; i++) weft__value_copy(out + i * bytes, values[i], bytes);
+}
+
+/* Returns how many values were copied, all before the first that there is not. */
+static uint32_t gather_run(const gather *g)
+{
+    const char *values[2][GATHER_BATCH];
+    uint32_t before = 0; /* values of the batch before that are not copied yet */
+    prefetch_slots(g, 0);
+    for (uint32_t first = 0; first < g->count; first += GATHER_BATCH) {
+        const char **now = values[first / GATHER_BATCH % 2];
+        const char **last = values[1 - first / GATHER_BATCH % 2];
+        prefetch_slots(g, first + GATHER_BATCH);
+        uint32_t n = find_values(g, first, now);
+        copy_values(g, first - before, last, before);
+        before = n;
+        if (n < batch_size(g, first)) {
+            copy_values(g, first, now, n);
+            return first + n;
+        }
+    }
+    uint32_t done = g->count - before;
+    copy_values(g, done, values[done / GATHER_BATCH % 2], before);
+    return g->count;
 }
 
 weft_result weft_entity_gather(const weft_world *world, const weft_entity *entities, uint32_t count,
@@ -358,17 +417,10 @@ weft_result weft_entity_gather(const weft_world *world, const weft_entity *entit
                            type->desc.name);
     if ((world->busy & WEFT__BUSY_WRITING) == 0) /* a cache of the owner's, not the world */
         weft__column_map_miss((weft_world *)(uintptr_t)world, component.id, count);
-    char *to = out;
-    for (uint32_t i = 0; i < count;) {
-        uint32_t n = count - i < GATHER_BATCH ? count - i : GATHER_BATCH;
-        uint32_t copied = gather_batch(world, entities + i, n, type, to);
-        if (copied < n) {
-            if (!weft_entity_is_alive(world, entities[i + copied]))
-                return weft__error_stale(world, entities[i + copied]);
-            return weft__error_absent(world, entities[i + copied], component);
-        }
-        to += (size_t)n * type->value_bytes;
-        i += n;
-    }
-    return WEFT_OK;
+    gather g = {world, type, weft__column_map(world, component.id), entities, count, out};
+    uint32_t copied = gather_run(&g);
+    if (copied == count) return WEFT_OK;
+    if (!weft_entity_is_alive(world, entities[copied]))
+        return weft__error_stale(world, entities[copied]);
+    return weft__error_absent(world, entities[copied], component);
 }

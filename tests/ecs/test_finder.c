@@ -212,3 +212,29 @@ Test(finder, a_slice_of_a_cursor_gives_a_finder)
     weft_query_end(&cursor);
     storage_close(&f);
 }
+
+/* Batches overlap: one that ends early must not lose the batch before it. */
+Test(finder, a_gather_is_filled_up_to_the_first_entity_without_a_value)
+{
+    enum { COUNT = 200 };
+    storage_fixture f = storage_open();
+    weft_entity e[COUNT];
+    static uint32_t values[COUNT], out[COUNT];
+    for (uint32_t i = 0; i < COUNT; i++) values[i] = i + 1;
+    CHECK_OK(weft_entity_create_filled(f.world, &f.health, (const void *[]){values}, 1, COUNT, e));
+    for (uint32_t gone = 0; gone < COUNT; gone += 9) {
+        weft_entity kept = e[gone];
+        e[gone].version += 2;
+        for (uint32_t i = 0; i < COUNT; i++) out[i] = 0;
+        CHECK_RESULT(weft_entity_gather(f.world, e, COUNT, f.health, out), WEFT_STALE_ENTITY);
+        CHECK_U64(weft_world_error(f.world)->entity.index, kept.index);
+        for (uint32_t i = 0; i < COUNT; i++) CHECK_U64(out[i], i < gone ? i + 1 : 0);
+        e[gone] = kept;
+    }
+    for (uint32_t count = 0; count <= COUNT; count++) {
+        for (uint32_t i = 0; i < COUNT; i++) out[i] = 0;
+        CHECK_OK(weft_entity_gather(f.world, e, count, f.health, out));
+        for (uint32_t i = 0; i < COUNT; i++) CHECK_U64(out[i], i < count ? i + 1 : 0);
+    }
+    storage_close(&f);
+}
