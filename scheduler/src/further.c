@@ -14,19 +14,6 @@ static const weft__system *system_of(const weft_slice *slice)
     return (const weft__system *)slice->context;
 }
 
-static void violate(const weft_slice *slice, uint32_t component, weft_access access,
-                    const char *what)
-{
-    const weft__system *system = system_of(slice);
-    weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
-                                 .position = system->position,
-                                 .slice = slice->index,
-                                 .component = component,
-                                 .access = access,
-                                 .what = what};
-    weft__violate(&system->scheduler->workers[slice->worker], &violation);
-}
-
 /* ---- what slices of a further query can reach ---- */
 
 static const void *further_get(const weft_slice *slice, weft_entity entity,
@@ -64,8 +51,8 @@ static void further_report(const weft_slice *slice, uint32_t term, weft_access a
     const weft__query *query = weft__slice_query(slice);
     const weft_slice *own = weft__diagnose_current();
     if (own == NULL || own->context == NULL) return;
-    violate(own, term < query->term_count ? query->terms[term].component : 0, access,
-            weft__slice_problem(query, term, access));
+    weft__violate_in(own, term < query->term_count ? query->terms[term].component : 0, access,
+                     weft__slice_problem(query, term, access));
 }
 
 static const weft__slice_ops further_ops = {
@@ -106,9 +93,10 @@ static void check_rows(const weft_slice *slice, const weft__query *further)
             uint32_t component =
                 common_write(own, further, world->archetypes[own->matches[i].number]);
             if (component == 0) continue;
-            violate(slice, component, WEFT_READ,
-                    "of a further query is written by other slices of the system: slices may run "
-                    "at once; make it SINGLE, or write in a system of its own");
+            weft__violate_in(
+                slice, component, WEFT_READ,
+                "of a further query is written by other slices of the system: slices may run "
+                "at once; make it SINGLE, or write in a system of its own");
             return;
         }
 }
@@ -130,8 +118,8 @@ weft_cursor weft_slice_query(const weft_slice *slice, weft_query name)
     const weft__system *system = system_of(slice);
     if (!is_declared(system, name)) {
         if (WEFT_IS_CHECKED)
-            violate(slice, 0, WEFT_READ,
-                    "iterates a query that is not among its reads_queries: declare it");
+            weft__violate_in(slice, 0, WEFT_READ,
+                             "iterates a query that is not among its reads_queries: declare it");
         return cursor;
     }
     const weft__query_handle *handle = weft__query_find(context->world, name);

@@ -335,9 +335,15 @@ void weft__system_tally_get(const weft__scheduler *scheduler, const weft__system
 /* Shortest time the stages of the last frame could have taken; 0 when not measured. */
 uint64_t weft__schedule_critical_path(const weft__scheduler *scheduler);
 
-/* ---- dispatch.c ---- */
+/* ---- reach.c ---- */
 
 extern const weft__slice_ops weft__slice_ops_system;
+/* What this slice did that its system did not declare. The slice's thread. */
+void weft__violate_in(const weft_slice *slice, uint32_t component, weft_access access,
+                      const char *what);
+
+/* ---- dispatch.c ---- */
+
 /* Runs items [begin, end) of the entries. Any worker. */
 void weft__dispatch(weft__scheduler *scheduler, weft__entry *entries, uint32_t entry_count,
                     uint32_t begin, uint32_t end, uint32_t worker);
