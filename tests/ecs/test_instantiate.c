@@ -1,0 +1,126 @@
+/* test_instantiate.c: copies of entities, and what goes with them when they are destroyed: buffers,
+ * shared values, linked groups that are met whole, in part, or with dead members. */
+#include "storage_fixture.h"
+
+#include <criterion/criterion.h>
+
+enum { COPIES = 3000 };
+
+/* An entity with more elements in a buffer than fit inline. */
+static weft_entity with_list(storage_fixture *f, weft_component list)
+{
+    weft_entity e = weft_entity_create(f->world, storage_moving(f));
+    CHECK_OK(weft_entity_add(f->world, e, list));
+    for (uint32_t i = 0; i < 100; i++)
+        CHECK_OK(weft_buffer_append(f->world, list, weft_entity_write(f->world, e, list), &i, 1));
+    return e;
+}
+
+Test(instantiate, item_35_none_one_and_more_copies_than_a_chunk_holds)
+{
+    storage_fixture f = storage_open();
+    weft_entity source = weft_entity_create(f.world, storage_moving(&f));
+    static weft_entity copies[COPIES];
+    CHECK_OK(WEFT_SET(f.world, source, f.velocity, vector3, {7, 8, 9}));
+    uint64_t before = weft_world_hash(f.world, WEFT_HASH_LAYOUT);
+    CHECK_OK(weft_entity_instantiate(f.world, source, 0, NULL));
+    CHECK_U64(weft_world_hash(f.world, WEFT_HASH_LAYOUT), before);
+    CHECK_OK(weft_entity_instantiate(f.world, source, 1, copies));
+    CHECK_OK(weft_entity_instantiate(f.world, source, COPIES, copies));
+    for (uint32_t i = 0; i < COPIES; i++) {
+        const vector3 *v = weft_entity_get(f.world, copies[i], f.velocity);
+        CHECK(v != NULL && v->x == 7 && v->y == 8 && v->z == 9);
+    }
+    CHECK_RESULT(weft_entity_instantiate(f.world, source, UINT32_MAX, NULL), WEFT_LIMIT);
+    CHECK_OK(weft_entity_destroy(f.world, source));
+    CHECK_RESULT(weft_entity_instantiate(f.world, source, 1, copies), WEFT_STALE_ENTITY);
+    CHECK_RESULT(weft_entity_instantiate(f.world, (weft_entity){0, 0}, 1, copies),
+                 WEFT_STALE_ENTITY);
+    storage_close(&f);
+}
+
+Test(instantiate, items_35_and_89_a_copied_buffer_is_its_own)
+{
+    storage_fixture f = storage_open();
+    weft_component list = weft_component_create_plain(f.world, "list", 4, 4, WEFT_BUFFER);
+    weft_entity source = with_list(&f, list), copies[2];
+    CHECK_OK(weft_entity_instantiate(f.world, source, 2, copies));
+    weft_buffer *first = weft_entity_write(f.world, copies[0], list);
+    const weft_buffer *second = weft_entity_get(f.world, copies[1], list);
+    CHECK(weft_buffer_data(first) != weft_buffer_data(second));
+    ((uint32_t *)weft_buffer_data(first))[5] = 1234;
+    CHECK_U64(((const uint32_t *)weft_buffer_data(second))[5], 5);
+    CHECK_OK(weft_entity_destroy(f.world, source));
+    CHECK_OK(weft_entity_destroy(f.world, copies[0]));
+    second = weft_entity_get(f.world, copies[1], list);
+    CHECK_U64(second->count, 100);
+    for (uint32_t i = 0; i < 100; i++)
+        CHECK_U64(((const uint32_t *)weft_buffer_data(second))[i], i);
+    storage_close(&f);
+}
+
+/* Root 0 and members 1 to 3, each with health; the group lists the root, too. */
+static weft_component group_make(storage_fixture *f, weft_entity e[4])
+{
+    weft_component group = weft_component_linked_group(f->world);
+    CHECK_OK(weft_entity_create_many(f->world, &f->health, 1, 4, e));
+    CHECK_OK(weft_entity_add(f->world, e[0], group));
+    CHECK_OK(weft_buffer_append(f->world, group, weft_entity_write(f->world, e[0], group), e, 4));
+    return group;
+}
+
+Test(instantiate, item_34_a_group_dies_with_its_root_but_a_query_destroys_what_it_selects_only)
+{
+    storage_fixture f = storage_open();
+    weft_entity e[4], other[4];
+    weft_component group = group_make(&f, e);
+    group_make(&f, other);
+    CHECK_OK(weft_entity_destroy(f.world, e[2]));
+    CHECK_OK(weft_entity_destroy(f.world, e[0])); /* the dead member is passed over */
+    for (uint32_t i = 0; i < 4; i++) CHECK(!weft_entity_is_alive(f.world, e[i]));
+    weft_query roots =
+        weft_query_create(f.world, &(weft_query_desc){.terms = {{group, WEFT_READ, WEFT_ALL, 0}}});
+    CHECK_OK(weft_query_destroy_entities(f.world, roots));
+    for (uint32_t i = 0; i < 4; i++) CHECK(weft_entity_is_alive(f.world, other[i]) == (i != 0));
+    CHECK_OK(weft_query_destroy_entities(f.world, roots)); /* nothing is left */
+    storage_close(&f);
+}
+
+Test(instantiate, item_34_a_query_that_covers_members_only_leaves_the_root)
+{
+    storage_fixture f = storage_open();
+    weft_entity e[4];
+    weft_component group = group_make(&f, e);
+    weft_query members = weft_query_create(
+        f.world, &(weft_query_desc){.terms = {{f.health, WEFT_READ, WEFT_ALL, 0},
+                                              {group, WEFT_NO_ACCESS, WEFT_NONE, 0}}});
+    CHECK_OK(weft_query_destroy_entities(f.world, members));
+    CHECK(weft_entity_is_alive(f.world, e[0]) && !weft_entity_is_alive(f.world, e[3]));
+    weft_entity copy;
+    CHECK_OK(weft_world_validate(f.world));
+    CHECK_OK(weft_entity_instantiate(f.world, e[0], 1, &copy)); /* the dead are passed over */
+    CHECK_U64(weft_query_count(f.world, members), 0);
+    storage_close(&f);
+}
+
+Test(instantiate, item_9_archetypes_that_are_null_unknown_or_another_worlds_create_nothing)
+{
+    storage_fixture f = storage_open(), other = storage_open();
+    weft_archetype foreign = {0};
+    for (uint32_t i = 0; i < 20; i++) { /* more archetypes there than here */
+        char name[16];
+        name[0] = (char)('a' + i), name[1] = 0;
+        weft_component c = weft_component_create_plain(other.world, name, 4, 4, 0);
+        foreign = weft_archetype_create(other.world, &c, 1);
+    }
+    CHECK_U64(weft_entity_create(f.world, foreign).version, 0);
+    CHECK_U64(weft_entity_create(f.world, (weft_archetype){0}).version, 0);
+    CHECK_RESULT(weft_world_error(f.world)->code, WEFT_BAD_HANDLE);
+    CHECK_U64(weft_entity_create(f.world, (weft_archetype){UINT32_MAX}).version, 0);
+    CHECK_U64(weft_entity_create(NULL, foreign).version, 0);
+    weft_world_stats stats;
+    weft_world_stats_get(f.world, &stats);
+    CHECK_U64(stats.entities, 0);
+    storage_close(&other);
+    storage_close(&f);
+}
