@@ -109,6 +109,9 @@ void weft__pool_calibrate(weft_job_pool *pool, uint32_t spin_ns, uint32_t frame_
     uint64_t wake_ns = pool->wake_ns != 0 ? pool->wake_ns : DEFAULT_WAKE_NS;
     uint64_t budget = spin_ns != 0 ? spin_ns : clamp(2 * wake_ns, 5000, 50000);
     pool->limits.awake_ticks = weft__ticks_from_ns(ticks, AWAKE_PAY_OFF_NS);
+    bool must_split = pool->is_always_parallel && pool->worker_count > 1;
+    for (uint32_t i = 0; i < pool->worker_count; i++)
+        pool->workers[i].small_ticks = must_split ? 0 : pool->limits.awake_ticks;
     pool->limits.asleep_ticks = weft__ticks_from_ns(ticks, clamp(4 * wake_ns, 20000, 100000));
     pool->limits.grain_ticks = weft__ticks_from_ns(ticks, 3000);
     at_store_rlx(&pool->x_spin_ticks, weft__ticks_from_ns(ticks, budget)); /* relaxed: a hint */

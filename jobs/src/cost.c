@@ -3,6 +3,7 @@
  * does no harm. */
 #include "cost.h"
 
+#define TICKS_MAX (UINT64_C(1) << (64 - WEFT__COST_FRACTION_BITS - 1)) /* of a run: months */
 #define RETRY_UNIT_BITS 16u /* retry times count 2^16 ticks, about 20 us, modulo 2^40 */
 #define RETRY_MASK ((UINT64_C(1) << 40) - 1)
 #define REGRET_SHARE 64u /* a pause is at least so many times what the try lost: 1.6 % */
@@ -13,7 +14,8 @@
 void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count)
 {
     if (count == 0) return;
-    uint64_t item = (uint64_t)(((weft__ticks_wide)ticks << WEFT__COST_FRACTION_BITS) / count);
+    if (ticks > TICKS_MAX) ticks = TICKS_MAX;
+    uint64_t item = (ticks << WEFT__COST_FRACTION_BITS) / count;
     if (item == 0) item = 1;
     uint64_t known = at_load_rlx(&cost->x_item); /* relaxed: an estimate */
     /* One interrupted run must not make the loop look huge: rise at most fourfold at a time. */

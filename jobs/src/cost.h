@@ -63,11 +63,12 @@ static inline uint64_t weft__cost_counted(uint64_t history)
 
 /* Counts a run; whether this one should be timed although it is small. */
 static inline bool weft__cost_is_timed(weft__cost_state *cost, uint64_t predicted,
-                                       const weft__cost_limits *limits)
+                                       uint64_t awake_ticks)
 {
     uint64_t history = at_load_rlx(&cost->x_history);            /* relaxed: an estimate */
     at_store_rlx(&cost->x_history, weft__cost_counted(history)); /* relaxed: an estimate */
-    return predicted * 4 > limits->awake_ticks || (history & 15) == 0;
+    bool is_large = predicted * 4 > awake_ticks, is_due = (history & 15) == 0;
+    return is_large | is_due; /* not ||: one branch for the caller */
 }
 
 /* Forgets the cost of an item: what comes next is believed as it is. */

@@ -141,10 +141,9 @@ static inline uint32_t weft__job_traits(weft_job_class class_, bool is_run_on_er
 
 /* Makes a taken slot a new job with `guards` (0 or 1) in `pending`, which nobody looks at when it
  * is 0; returns its handle. */
-static inline weft_job_handle weft__job_start_with(weft__job_table *table, uint32_t slot,
-                                                   uint32_t flags, uint32_t guards)
+static inline weft_job_handle weft__job_start_with(weft__job *job, uint32_t slot, uint32_t flags,
+                                                   uint32_t guards)
 {
-    weft__job *job = &table->jobs[slot];
     /* relaxed: the slot is ours since slots.h S1, which made its last generation visible */
     uint32_t generation = (uint32_t)(at_load_rlx(&job->x_list) >> 32) + 1;
     if (generation == 0) generation = 1;                    /* 0 is the null handle */
@@ -174,7 +173,7 @@ static inline uint32_t weft__job_finish(weft__job *job, int code, uint32_t flags
 /* The same with one guard. */
 static inline weft_job_handle weft__job_start(weft__job_table *table, uint32_t slot, uint32_t flags)
 {
-    return weft__job_start_with(table, slot, flags, 1);
+    return weft__job_start_with(&table->jobs[slot], slot, flags, 1);
 }
 
 /* Removes one from pending: true when the job is ready and belongs to the caller. */

@@ -11,7 +11,6 @@
 #include "cpus.h"
 #include "invariant.h"
 
-#define PAGE_BYTES 4096u
 #define DEQUE_CAPACITY_MAX 4096u
 #define FRAME_SPIN_NS 200000u
 
@@ -93,12 +92,26 @@ static weft_job_pool *alloc_pool(const weft_job_pool_desc *desc, weft_result *re
     return pool;
 }
 
+/* One mapping: the page that a forked child finds wiped, then the workers (WEFT__ALIVE_BYTES). */
+static size_t workers_bytes(const weft_job_pool *pool)
+{
+    size_t bytes = WEFT__ALIVE_BYTES + pool->worker_count * sizeof *pool->workers;
+    return (bytes + WEFT__ALIVE_BYTES - 1) / WEFT__ALIVE_BYTES * WEFT__ALIVE_BYTES;
+}
+
+static bool map_workers(weft_job_pool *pool)
+{
+    pool->alive = pool->os->map(pool->os->user, workers_bytes(pool), WEFT__ALIVE_BYTES);
+    if (pool->alive == NULL) return false;
+    pool->workers = (weft_job_context *)(void *)((char *)pool->alive + WEFT__ALIVE_BYTES);
+    return true;
+}
+
 static weft_result alloc_arrays(weft_job_pool *pool, const weft_job_pool_desc *desc)
 {
     weft__memory *memory = &pool->memory;
     size_t workers = pool->worker_count;
     const weft__memory_category jobs = WEFT__MEMORY_JOBS;
-    pool->workers = weft__alloc_zeroed(memory, jobs, workers, sizeof *pool->workers, 64);
     pool->tokens = weft__alloc_zeroed(memory, jobs, workers, sizeof *pool->tokens, 64);
     pool->threads = weft__alloc_zeroed(memory, jobs, workers, sizeof *pool->threads, 64);
     pool->deque_slots =
@@ -106,7 +119,7 @@ static weft_result alloc_arrays(weft_job_pool *pool, const weft_job_pool_desc *d
                     sizeof *pool->deque_slots, 64);
     pool->children =
         weft__alloc(memory, jobs, workers * pool->child_capacity, sizeof *pool->children, 64);
-    if (pool->workers == NULL || pool->tokens == NULL || pool->threads == NULL ||
+    if (!map_workers(pool) || pool->tokens == NULL || pool->threads == NULL ||
         pool->deque_slots == NULL || pool->children == NULL)
         return WEFT_OUT_OF_MEMORY;
     /* free slots may hide in the caches of workers: the capacity holds whatever they keep */
@@ -117,9 +130,7 @@ static weft_result alloc_arrays(weft_job_pool *pool, const weft_job_pool_desc *d
     if (result != WEFT_OK) return result;
     pool->loop_descs =
         weft__alloc(memory, jobs, pool->table.capacity, sizeof *pool->loop_descs, 64);
-    pool->alive = pool->os->map(pool->os->user, PAGE_BYTES, PAGE_BYTES);
-    bool is_complete = pool->loop_descs != NULL && pool->alive != NULL;
-    return is_complete ? WEFT_OK : WEFT_OUT_OF_MEMORY;
+    return pool->loop_descs != NULL ? WEFT_OK : WEFT_OUT_OF_MEMORY;
 }
 
 static void free_pool(weft_job_pool *pool)
@@ -129,7 +140,7 @@ static void free_pool(weft_job_pool *pool)
     const weft__memory_category jobs = WEFT__MEMORY_JOBS;
     if (pool->workers != NULL)
         for (size_t i = 0; i < workers; i++) weft__trace_fini(&pool->workers[i].trace, &memory);
-    if (pool->alive != NULL) pool->os->unmap(pool->os->user, pool->alive, PAGE_BYTES);
+    if (pool->alive != NULL) pool->os->unmap(pool->os->user, pool->alive, workers_bytes(pool));
     weft__free(&memory, jobs, pool->loop_descs, pool->table.capacity, sizeof *pool->loop_descs, 64);
     if (pool->loops.loops != NULL) weft__loop_table_fini(&pool->loops, &memory);
     weft__job_table_fini(&pool->table);
@@ -140,7 +151,6 @@ static void free_pool(weft_job_pool *pool)
                64);
     weft__free(&memory, jobs, pool->threads, workers, sizeof *pool->threads, 64);
     weft__free(&memory, jobs, pool->tokens, workers, sizeof *pool->tokens, 64);
-    weft__free(&memory, jobs, pool->workers, workers, sizeof *pool->workers, 64);
     weft__free(&memory, jobs, pool, 1, sizeof *pool, 64);
 }
 
@@ -150,6 +160,7 @@ static weft_result init_worker(weft_job_pool *pool, uint32_t index, uint32_t tra
     worker->pool = pool;
     worker->index = index;
     worker->alive = pool->alive;
+    worker->jobs = pool->table.jobs;
     worker->job = worker->next_job = WEFT__JOB_NONE;
     worker->is_observed = pool->is_observed;
     worker->last_victim = index;
@@ -157,8 +168,8 @@ static weft_result init_worker(weft_job_pool *pool, uint32_t index, uint32_t tra
     weft__child_init(&worker->children, pool->children + (size_t)index * pool->child_capacity,
                      pool->child_capacity, is_alone);
     worker->frame_base = worker->children.bottom;
-    weft__slots_cache_init(&worker->caches.jobs);
-    weft__slots_cache_init(&worker->caches.edges);
+    weft__slots_cache_init(&worker->caches.jobs, &pool->table.slots);
+    weft__slots_cache_init(&worker->caches.edges, &pool->table.edge_slots);
     size_t deque = (size_t)index * WEFT_JOB_CLASS_COUNT;
     for (uint32_t c = 0; c < WEFT_JOB_CLASS_COUNT; c++) {
         weft_a32 *slots = pool->deque_slots + (deque + c) * pool->deque_capacity;
@@ -181,7 +192,7 @@ static weft_result init_pool(weft_job_pool *pool, const weft_job_pool_desc *desc
     if (pool->worker_count > 2 && pool->worker_count <= cpu_count(pool->os))
         pool->wake.search_limit = pool->worker_count - 1;
     pool->workers[0].thread = weft__thread_self();
-    weft__os_wipe_on_fork(pool->alive, PAGE_BYTES);
+    weft__os_wipe_on_fork(pool->alive, WEFT__ALIVE_BYTES);
     at_init(pool->alive, 1);
     /* One worker shares nothing and needs no good clock; it was 43 % of a short world's life. */
     const bool is_clock_good = pool->worker_count > 1 || desc->trace_capacity != 0;

@@ -61,22 +61,24 @@ typedef struct weft__first_error {
  * work; the children of the running body are [frame_base, children.bottom). */
 struct weft_job_context {
     weft__child_stack children;
-    /* worker only */
+    /* worker only; the first line is all that a loop needs to decide that it stays here */
     _Alignas(64) uint64_t frame_base; /* children of the running job have indices from here on */
     weft_job_pool *pool;              /* constant */
-    uint32_t index;                   /* constant */
+    uint64_t small_ticks;    /* constant after create: loops predicted below this run at once */
+    weft__first_error error; /* of children that ended before children_wait was called */
     uint32_t depth;
     uint32_t job;            /* slot of the submitted job being run, or WEFT__JOB_NONE */
     uint32_t next_job;       /* ready continuation to run next, or WEFT__JOB_NONE */
-    uint32_t last_victim;    /* where the last steal succeeded */
-    uint32_t pick;           /* counts picks, for fairness to the injection lists */
-    weft__first_error error; /* of children that ended before children_wait was called */
-    uint32_t overflow_skip;  /* children to run in place before looking for room again */
+    uint32_t index;          /* constant */
     bool is_observed;        /* constant: hooks or traces are on */
     bool is_searching;       /* counted in wake.x_searching */
     bool is_ending;          /* a job is ending here: its first ready successor runs next */
-    uintptr_t thread;        /* of the owner; 0 for other workers */
+    uint32_t pick;           /* counts picks, for fairness to the injection lists */
     const weft_a32 *alive;   /* constant: the pool's */
+    weft__job *jobs;         /* constant: of the pool's table */
+    uintptr_t thread;        /* of the owner; 0 for other workers */
+    uint32_t last_victim;    /* where the last steal succeeded */
+    uint32_t overflow_skip;  /* children to run in place before looking for room again */
     weft__job_caches caches; /* free slots */
     /* deques: worker pushes and pops, others steal */
     weft__deque deques[WEFT_JOB_CLASS_COUNT];
@@ -85,6 +87,11 @@ struct weft_job_context {
     _Alignas(64) weft_a32 x_is_over; /* the awaited job has ended (P2 of wait.c) */
     weft__worker_stats stats;
 };
+
+/* The workers follow the page with `alive` in memory, so that a call of the owner after a long rest
+ * can ask for both pages at once, before it has read where `alive` is: after 20 ms of idleness each
+ * page that waits for the one before costs 330 ns, a walk through cold tables. */
+#define WEFT__ALIVE_BYTES 4096u
 
 /* Owner: the thread that created it. */
 struct weft_job_pool {
@@ -236,6 +243,13 @@ bool weft__pool_has_pending(weft_job_pool *pool);
 static inline bool weft__pool_is_forked(const weft_job_pool *pool)
 {
     return at_load_rlx(pool->alive) == 0; /* relaxed: changes only by fork */
+}
+/* Asks for what the next calls on the owner will read; harmless on any other worker. */
+static inline void weft__worker_prefetch(const weft_job_context *worker)
+{
+    __builtin_prefetch((const char *)worker - WEFT__ALIVE_BYTES);
+    __builtin_prefetch(&worker->children.bottom);
+    __builtin_prefetch(&worker->stats.x_loops_inlined);
 }
 /* The same, one load nearer. */
 static inline bool weft__worker_is_forked(const weft_job_context *worker)

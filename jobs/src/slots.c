@@ -29,9 +29,9 @@ void weft__slots_fini(weft__slots *slots)
     *slots = (weft__slots){0};
 }
 
-void weft__slots_cache_init(weft__slots_cache *cache)
+void weft__slots_cache_init(weft__slots_cache *cache, const weft__slots *slots)
 {
-    *cache = (weft__slots_cache){.head = WEFT__SLOTS_NONE};
+    *cache = (weft__slots_cache){.head = WEFT__SLOTS_NONE, .next = slots->next};
 }
 
 /* The first number of a batch taken off the stack, or NONE. A batch is a list that ends in NONE. */

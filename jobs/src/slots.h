@@ -29,6 +29,7 @@
 typedef struct weft__slots_cache {
     uint32_t head;
     uint32_t count;
+    weft_a32 *next; /* constant: that of the slots, one load nearer */
 } weft__slots_cache;
 
 typedef struct weft__slots {
@@ -44,7 +45,7 @@ typedef struct weft__slots {
 
 weft_result weft__slots_init(weft__slots *slots, weft__memory *memory, uint32_t capacity);
 void weft__slots_fini(weft__slots *slots);
-void weft__slots_cache_init(weft__slots_cache *cache);
+void weft__slots_cache_init(weft__slots_cache *cache, const weft__slots *slots);
 
 /* Refills an empty cache with up to a batch; false when nothing is left. */
 bool weft__slots_refill(weft__slots *slots, weft__slots_cache *cache);
@@ -55,10 +56,10 @@ uint32_t weft__slots_take_any(weft__slots *slots);
 void weft__slots_give_any(weft__slots *slots, uint32_t number);
 
 /* A number nobody else has, out of a cache that is not empty. */
-static inline uint32_t weft__slots_take_cached(weft__slots *slots, weft__slots_cache *cache)
+static inline uint32_t weft__slots_take_cached(weft__slots_cache *cache)
 {
     uint32_t number = cache->head;
-    cache->head = at_load_rlx(&slots->next[number]); /* relaxed: ours, or acquired by S1 */
+    cache->head = at_load_rlx(&cache->next[number]); /* relaxed: ours, or acquired by S1 */
     cache->count--;
     return number;
 }
@@ -67,14 +68,14 @@ static inline uint32_t weft__slots_take_cached(weft__slots *slots, weft__slots_c
 static inline uint32_t weft__slots_take(weft__slots *slots, weft__slots_cache *cache)
 {
     if (cache->count == 0 && !weft__slots_refill(slots, cache)) return WEFT__SLOTS_NONE;
-    return weft__slots_take_cached(slots, cache);
+    return weft__slots_take_cached(cache);
 }
 
 /* Gives a number back; the caller must not touch its object afterwards. */
 static inline void weft__slots_give(weft__slots *slots, weft__slots_cache *cache, uint32_t number)
 {
     uint32_t count = ++cache->count; /* before the link: apart, or two words become one vector */
-    at_store_rlx(&slots->next[number], cache->head); /* relaxed: published by S1 when it moves */
+    at_store_rlx(&cache->next[number], cache->head); /* relaxed: published by S1 when it moves */
     cache->head = number;
     if (count >= 2 * WEFT__SLOTS_BATCH) weft__slots_spill(slots, cache);
 }

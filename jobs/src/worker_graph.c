@@ -238,7 +238,7 @@ static void run_small(weft_job_context *worker, graph_run *run, uint64_t predict
 {
     weft_job_graph *graph = run->graph;
     weft_job_pool *pool = worker->pool;
-    bool is_timed = weft__cost_is_timed(&graph->cost, predicted, &pool->limits);
+    bool is_timed = weft__cost_is_timed(&graph->cost, predicted, pool->limits.awake_ticks);
     uint64_t begun = is_timed ? weft__ticks_now(&pool->ticks) : 0;
     run_in_order(worker, run, 0, graph->node_count);
     if (is_timed && run->failed == WEFT__GRAPH_NONE)

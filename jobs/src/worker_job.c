@@ -220,7 +220,9 @@ static __attribute__((noinline)) int join_at_depth_0(weft_job_context *worker, i
 
 static inline bool is_frame_empty(const weft_job_context *worker)
 {
-    return worker->children.bottom == worker->frame_base && worker->error.code == 0;
+    /* one branch for both */
+    uint64_t to_join = worker->children.bottom - worker->frame_base;
+    return __builtin_expect((to_join | (uint32_t)worker->error.code) == 0, 1);
 }
 
 /* True when it succeeded and nobody waited for it. `is_empty`: the worker's frame is. */
@@ -263,24 +265,27 @@ void weft__worker_run_job(weft_job_context *worker, uint32_t slot)
 static inline bool run_youngest(weft_job_context *worker, weft_job_handle handle)
 {
     weft__deque *deque = &worker->deques[WEFT_JOB_NORMAL];
-    if (!weft__deque_is_youngest_owner(deque, handle.index)) return false;
-    weft__job *job = &worker->pool->table.jobs[handle.index];
+    if (__builtin_expect(!weft__deque_is_youngest_owner(deque, handle.index), 0)) return false;
+    weft__job *job = &worker->jobs[handle.index];
     uint64_t list = at_load_acq(&job->x_list); /* J2: any order, only the generation counts here */
-    if ((uint32_t)(list >> 32) != handle.generation) return false;
+    if (__builtin_expect((uint32_t)(list >> 32) != handle.generation, 0)) return false;
     if (!weft__deque_pop_youngest_owner(deque)) return false;
     return run_job(worker, job, handle.index, true);
 }
 
 static inline bool is_idle_owner(const weft_job_context *owner)
 {
-    return owner != NULL && (owner->depth | ~owner->next_job | (uint32_t)owner->error.code) == 0 &&
-           owner->thread == weft__thread_self() && owner->children.bottom == owner->frame_base &&
-           !weft__worker_is_forked(owner);
+    if (__builtin_expect(owner == NULL, 0)) return false;
+    /* one branch for what all must be zero */
+    uint64_t elsewhere = owner->thread ^ weft__thread_self();
+    uint64_t to_join = owner->children.bottom - owner->frame_base;
+    uint32_t busy = owner->depth | ~owner->next_job | (uint32_t)owner->error.code;
+    return (elsewhere | to_join | busy) == 0 && !weft__worker_is_forked(owner);
 }
 
 weft_result weft_job_wait(weft_job_context *owner, weft_job_handle handle, int *code)
 {
-    if (is_idle_owner(owner) && run_youngest(owner, handle)) return WEFT_OK;
+    if (__builtin_expect(is_idle_owner(owner), 1) && run_youngest(owner, handle)) return WEFT_OK;
     return weft__wait_any(owner, handle, code);
 }
 
@@ -343,7 +348,7 @@ static inline uint32_t fill_slot(submitter by, const submission *what, uint32_t 
     if (what->desc->is_held) flags |= WEFT__JOB_HELD;
     bool is_free =
         !what->desc->is_held && what->desc->after_count == 0 && what->extra.generation == 0;
-    *handle = weft__job_start_with(&by.pool->table, slot, flags, is_free ? 0 : 1);
+    *handle = weft__job_start_with(job, slot, flags, is_free ? 0 : 1);
     return slot;
 }
 
@@ -424,15 +429,14 @@ weft_result weft_job_submit(weft_job_context *worker, const weft_job_desc *desc,
         worker->caches.jobs.count != 0 && !weft__worker_is_forked(worker) &&
         weft__deque_has_room_owner(&worker->deques[WEFT_JOB_NORMAL]);
     if (__builtin_expect(!is_plain, 0)) return submit_slowly(worker, desc, out);
-    weft__job_table *table = &worker->pool->table;
-    uint32_t slot = weft__slots_take_cached(&table->slots, &worker->caches.jobs);
-    weft__job *job = &table->jobs[slot];
+    uint32_t slot = weft__slots_take_cached(&worker->caches.jobs);
+    weft__job *job = &worker->jobs[slot];
     job->fn = desc->fn;
     job->argument = desc->argument;
     job->name = desc->name;
     job->traits = weft__job_traits(WEFT_JOB_NORMAL, desc->is_run_on_error);
     uint32_t flags = out != NULL ? WEFT__JOB_HAS_HANDLE : 0;
-    weft_job_handle handle = weft__job_start_with(table, slot, flags, 0);
+    weft_job_handle handle = weft__job_start_with(job, slot, flags, 0);
     if (out != NULL) *out = handle;
     weft__stat_add(&worker->stats.x_submitted, 1);
     weft__deque_push_room_owner(&worker->deques[WEFT_JOB_NORMAL], slot);

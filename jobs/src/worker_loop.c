@@ -17,8 +17,8 @@ typedef struct loop_run {
     bool is_cancelled; /* by the surrounding job */
 } loop_run;
 
-static int run_part(weft_job_context *worker, const weft_job_for_desc *desc, uint32_t begin,
-                    uint32_t end)
+static inline __attribute__((always_inline)) int
+run_part_here(weft_job_context *worker, const weft_job_for_desc *desc, uint32_t begin, uint32_t end)
 {
     uint64_t base = worker->frame_base;
     weft__first_error error = worker->error;
@@ -27,7 +27,9 @@ static int run_part(weft_job_context *worker, const weft_job_for_desc *desc, uin
     worker->depth++;
     weft__note(worker, WEFT_JOB_EVENT_BEGIN, desc->name, begin);
     int code = desc->fn(worker, desc->argument, begin, end);
-    if (worker->children.bottom != worker->frame_base || worker->error.code != 0) {
+    /* one branch for both, not taken: see weft_job_for */
+    uint64_t to_join = worker->children.bottom - worker->frame_base;
+    if (__builtin_expect((to_join | (uint32_t)worker->error.code) != 0, 0)) {
         int child_code = weft_job_children_wait(worker);
         if (code == 0) code = child_code;
     }
@@ -36,6 +38,12 @@ static int run_part(weft_job_context *worker, const weft_job_for_desc *desc, uin
     worker->frame_base = base;
     worker->error = error;
     return code;
+}
+
+static __attribute__((noinline)) int
+run_part(weft_job_context *worker, const weft_job_for_desc *desc, uint32_t begin, uint32_t end)
+{
+    return run_part_here(worker, desc, begin, end);
 }
 
 /* ---- parallel */
@@ -240,18 +248,6 @@ static uint32_t run_inline(weft_job_context *worker, loop_run *run, bool may_spl
     return desc->count;
 }
 
-/* A loop known to be small: one part, timed now and then. */
-static void run_small(weft_job_context *worker, loop_run *run, uint64_t predicted)
-{
-    const weft_job_for_desc *desc = run->desc;
-    bool is_timed = weft__cost_is_timed(run->cost, predicted, &worker->pool->limits);
-    uint64_t begun = is_timed ? weft__ticks_now(&worker->pool->ticks) : 0;
-    run->code = run_part(worker, desc, 0, desc->count);
-    if (is_timed && run->code == 0)
-        weft__cost_learn(run->cost, weft__ticks_now(&worker->pool->ticks) - begun, desc->count);
-    weft__note_inlined(worker, &worker->stats.x_loops_inlined, desc->name);
-}
-
 static void run_loop(weft_job_context *worker, loop_run *run)
 {
     weft_job_pool *pool = worker->pool;
@@ -260,9 +256,6 @@ static void run_loop(weft_job_context *worker, loop_run *run)
     bool may_split = pool->worker_count > 1 && desc->count > 1;
     if (may_split && pool->is_always_parallel) {
         if (run_parallel(worker, run, 0)) return;
-    } else if (predicted != 0 && predicted < pool->limits.awake_ticks) {
-        run_small(worker, run, predicted);
-        return;
     } else if (may_split && predicted != 0 && weft__worker_pays_off(worker, run->cost, predicted) &&
                !weft__cost_is_remeasured(run->cost, predicted, &pool->limits)) {
         if (run_parallel(worker, run, 0)) return;
@@ -275,11 +268,10 @@ static void run_loop(weft_job_context *worker, loop_run *run)
     weft__note_inlined(worker, &worker->stats.x_loops_inlined, desc->name);
 }
 
-weft_result weft_job_for(weft_job_context *worker, const weft_job_for_desc *desc, int *code)
+/* Everything but small loops whose cost is known: parts are timed, or the loop is split. */
+static __attribute__((noinline)) weft_result run_any(weft_job_context *worker,
+                                                     const weft_job_for_desc *desc, int *code)
 {
-    if (worker == NULL || desc == NULL || desc->fn == NULL) return WEFT_INVALID_ARGUMENT;
-    if ((unsigned)desc->class_ >= WEFT_JOB_CLASS_COUNT) return WEFT_INVALID_ARGUMENT;
-    if (weft__worker_is_forked(worker)) return WEFT_FORKED;
     if (desc->count == 0) return WEFT_OK;
     if (weft_job_is_cancelled(worker)) return WEFT_CANCELLED;
     loop_run run = {.desc = desc, .grain_ticks = worker->pool->limits.grain_ticks};
@@ -290,4 +282,48 @@ weft_result weft_job_for(weft_job_context *worker, const weft_job_for_desc *desc
     if (code != NULL && run.code != 0) *code = run.code;
     if (run.code != 0) return WEFT_JOB_FAILED;
     return run.is_cancelled ? WEFT_CANCELLED : WEFT_OK;
+}
+
+/* A loop known to be small: one part, timed now and then. */
+static inline __attribute__((always_inline)) int
+run_small(weft_job_context *worker, const weft_job_for_desc *desc, uint64_t predicted)
+{
+    weft__cost_state *cost = weft__cost_state_of(desc->cost);
+    bool is_timed = weft__cost_is_timed(cost, predicted, worker->small_ticks);
+    uint64_t begun = 0;
+    if (__builtin_expect(is_timed, 0)) begun = weft__ticks_now(&worker->pool->ticks);
+    int code = run_part_here(worker, desc, 0, desc->count);
+    if (__builtin_expect(is_timed, 0) && code == 0)
+        weft__cost_learn(cost, weft__ticks_now(&worker->pool->ticks) - begun, desc->count);
+    weft__note_inlined(worker, &worker->stats.x_loops_inlined, desc->name);
+    return code;
+}
+
+static __attribute__((noinline, cold)) weft_result failed_small(int own_code, int *code)
+{
+    if (code != NULL) *code = own_code;
+    return WEFT_JOB_FAILED;
+}
+
+/* The way of a small loop is a straight line in one page: after 20 ms of idleness the processor
+ * has forgotten code, data, translations and branches. Each new page costs 330 ns (docs/jobs.md),
+ * and a jump that was not expected waits for the memory it depends on before the code behind it is
+ * fetched. */
+__attribute__((aligned(1024))) weft_result weft_job_for(weft_job_context *worker,
+                                                        const weft_job_for_desc *desc, int *code)
+{
+    if (__builtin_expect(worker == NULL, 0)) return WEFT_INVALID_ARGUMENT;
+    weft__worker_prefetch(worker);
+    bool is_wrong =
+        desc == NULL || desc->fn == NULL || (unsigned)desc->class_ >= WEFT_JOB_CLASS_COUNT;
+    if (__builtin_expect(is_wrong, 0)) return WEFT_INVALID_ARGUMENT;
+    if (__builtin_expect(weft__worker_is_forked(worker), 0)) return WEFT_FORKED;
+    if (__builtin_expect(desc->cost == NULL, 0)) return run_any(worker, desc, code);
+    uint64_t predicted = weft__cost_predict(weft__cost_state_of(desc->cost), desc->count);
+    bool is_small = predicted - 1 < worker->small_ticks; /* 0: unknown */
+    if (__builtin_expect(!is_small, 0)) return run_any(worker, desc, code);
+    bool is_in_job = worker->job != WEFT__JOB_NONE;
+    if (__builtin_expect(is_in_job, 0) && weft_job_is_cancelled(worker)) return WEFT_CANCELLED;
+    int own_code = run_small(worker, desc, predicted);
+    return __builtin_expect(own_code == 0, 1) ? WEFT_OK : failed_small(own_code, code);
 }

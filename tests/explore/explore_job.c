@@ -21,8 +21,8 @@ static void start(void)
     weft__memory_init(&memory, explore_allocator());
     EXPLORE_CHECK(weft__job_table_init(&table, &memory, CAPACITY, 4, 2) == WEFT_OK, "init");
     for (uint32_t i = 0; i < 4; i++) {
-        weft__slots_cache_init(&caches[i].jobs);
-        weft__slots_cache_init(&caches[i].edges);
+        weft__slots_cache_init(&caches[i].jobs, &table.slots);
+        weft__slots_cache_init(&caches[i].edges, &table.edge_slots);
     }
     for (uint32_t i = 0; i < CAPACITY + 4; i++) output[i] = 0;
     at_init(&ready_count, 0);

@@ -57,7 +57,7 @@ static void start(void)
     weft__memory_init(&memory, explore_allocator());
     EXPLORE_CHECK(weft__slots_init(&slots, &memory, NUMBERS) == WEFT_OK, "init");
     for (uint32_t i = 0; i < NUMBERS; i++) holder[i] = 0;
-    for (uint32_t i = 0; i < 4; i++) weft__slots_cache_init(&caches[i]);
+    for (uint32_t i = 0; i < 4; i++) weft__slots_cache_init(&caches[i], &slots);
 }
 
 /* At rest every number can be had exactly once more. */

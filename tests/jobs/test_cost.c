@@ -52,8 +52,9 @@ Test(cost, huge_costs_saturate_instead_of_wrapping)
 Test(cost, tiny_loops_are_timed_once_in_sixteen_runs)
 {
     uint32_t tiny = 0, large = 0;
-    for (uint32_t i = 0; i < 160; i++) tiny += weft__cost_is_timed(state(), 10, &limits);
-    for (uint32_t i = 0; i < 160; i++) large += weft__cost_is_timed(state(), 900, &limits);
+    for (uint32_t i = 0; i < 160; i++) tiny += weft__cost_is_timed(state(), 10, limits.awake_ticks);
+    for (uint32_t i = 0; i < 160; i++)
+        large += weft__cost_is_timed(state(), 900, limits.awake_ticks);
     CHECK_U64(tiny, 10);
     CHECK_U64(large, 160);
 }

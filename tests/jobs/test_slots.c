@@ -18,8 +18,8 @@ static void start(void)
     weft_allocator allocator = test_memory_hook(&hook);
     CHECK_OK(weft__memory_init(&memory, &allocator));
     CHECK_OK(weft__slots_init(&slots, &memory, CAPACITY));
-    weft__slots_cache_init(&caches[0]);
-    weft__slots_cache_init(&caches[1]);
+    weft__slots_cache_init(&caches[0], &slots);
+    weft__slots_cache_init(&caches[1], &slots);
     for (uint32_t i = 0; i < CAPACITY; i++) is_out[i] = false;
 }
 

@@ -59,10 +59,11 @@ WEFT_API const char *weft_result_text(weft_result result);
  * Threads: any. Never NULL; static storage. */
 WEFT_API const char *weft_result_explain(weft_result result);
 
-/* The memory hook. All memory of a world or a pool, except mapped component storage, goes through
- * it. Both functions are called from any thread. `allocate` returns `bytes` bytes aligned to
- * `alignment` (a power of two, at most 64) or NULL; `release` gets the same bytes and alignment
- * back. A zero-initialised hook means malloc and free. */
+/* The memory hook. All memory of a world or a pool goes through it, except what is mapped:
+ * component storage, and the workers of a pool (a page, and about 1 KiB for each). Both functions
+ * are called from any thread. `allocate` returns `bytes` bytes aligned to `alignment` (a power of
+ * two, at most 64) or NULL; `release` gets the same bytes and alignment back. A zero-initialised
+ * hook means malloc and free. */
 typedef struct weft_allocator {
     void *(*allocate)(void *user, size_t bytes, size_t alignment);
     void (*release)(void *user, void *memory, size_t bytes, size_t alignment);
