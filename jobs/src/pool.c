@@ -357,12 +357,12 @@ uint32_t weft_job_pool_worker_count(const weft_job_pool *pool)
 
 uint32_t weft_job_worker_index(const weft_job_context *worker)
 {
-    return worker->index;
+    return worker == NULL ? 0 : worker->index;
 }
 
 weft_job_pool *weft_job_context_pool(const weft_job_context *worker)
 {
-    return worker->pool;
+    return worker == NULL ? NULL : worker->pool;
 }
 
 /* ---- frames */
@@ -410,6 +410,7 @@ static void add_stats(weft_job_stats *out, const weft__worker_stats *stats)
 
 void weft_job_stats_get(const weft_job_pool *pool, weft_job_stats *out)
 {
+    if (out == NULL) return;
     *out = (weft_job_stats){0};
     if (pool == NULL) return;
     for (uint32_t i = 0; i < pool->worker_count; i++) add_stats(out, &pool->workers[i].stats);

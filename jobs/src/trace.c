@@ -127,5 +127,6 @@ uint32_t weft_job_trace_read(weft_job_pool *pool, uint32_t worker, weft_job_even
 
 void weft_job_trace_mark(weft_job_context *worker, const char *name, uint32_t value)
 {
+    if (worker == NULL) return;
     weft__note(worker, WEFT_JOB_EVENT_MARK, name, value);
 }

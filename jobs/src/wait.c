@@ -185,7 +185,7 @@ weft_result weft_job_cancel(weft_job_pool *pool, weft_job_handle handle)
 
 bool weft_job_is_cancelled(const weft_job_context *job)
 {
-    if (job->job == WEFT__JOB_NONE) return false;
+    if (job == NULL || job->job == WEFT__JOB_NONE) return false;
     const weft__job *slot = &job->pool->table.jobs[job->job];
     return (weft__job_flags(slot) & WEFT__JOB_CANCELLED) != 0 &&
            (slot->traits & WEFT__JOB_RUN_ON_ERROR) == 0;

@@ -59,6 +59,7 @@ static __attribute__((noinline)) void start_observed(weft_job_context *worker, w
 
 void weft_job_child(weft_job_context *worker, weft_job_fn fn, void *argument)
 {
+    if (__builtin_expect(worker == NULL || fn == NULL, 0)) return;
     if (__builtin_expect(worker->is_observed, 0))
         start_observed(worker, fn, argument);
     else
@@ -145,6 +146,7 @@ static void join_taken(weft_job_context *worker, weft__first_error *error)
 
 int weft_job_children_wait(weft_job_context *worker)
 {
+    if (__builtin_expect(worker == NULL, 0)) return 0;
     weft__child_stack *stack = &worker->children;
     weft__first_error error = worker->error;
     worker->error.code = 0;

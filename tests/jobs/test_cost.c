@@ -146,10 +146,10 @@ Test(cost, counting_runs_leaves_the_rest_of_the_history_alone)
 {
     const uint64_t now = UINT64_C(1) << 50;
     for (uint32_t i = 0; i < 64; i++) weft__cost_judge_split(state(), 640000, 320000, now);
-    for (uint32_t i = 0; i < 200; i++) weft__cost_is_timed(state(), 10, &limits);
+    for (uint32_t i = 0; i < 200; i++) weft__cost_is_timed(state(), 10, limits.awake_ticks);
     CHECK(!weft__cost_judge_split(state(), 640000, 9640000, now));
     CHECK_U64(pause_from(now), 0); /* the gains were still there */
-    for (uint32_t i = 0; i < 200; i++) weft__cost_is_timed(state(), 10, &limits);
+    for (uint32_t i = 0; i < 200; i++) weft__cost_is_timed(state(), 10, limits.awake_ticks);
     CHECK_U64(weft__cost_failures(state()), 0);
 }
 

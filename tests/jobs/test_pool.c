@@ -345,3 +345,23 @@ Test(pool, statistics_count_what_was_done)
     CHECK_U64(stats.children, 0);
     CHECK_OK(weft_job_pool_destroy(pool));
 }
+
+Test(pool, null_is_ignored_where_no_error_can_be_returned)
+{
+    weft_job_pool *pool;
+    CHECK_OK(weft_job_pool_create(&(weft_job_pool_desc){.worker_count = 2}, &pool));
+    weft_job_context *owner = weft_job_pool_owner(pool);
+    weft_a32 counted;
+    at_init(&counted, 0);
+    weft_job_child(NULL, count, &counted);
+    weft_job_child(owner, NULL, &counted);
+    CHECK_I64(weft_job_children_wait(NULL), 0);
+    CHECK_I64(weft_job_children_wait(owner), 0);
+    CHECK_U64(at_load_acq(&counted), 0);
+    CHECK_U64(weft_job_worker_index(NULL), 0);
+    CHECK_POINTER(weft_job_context_pool(NULL), NULL);
+    CHECK(!weft_job_is_cancelled(NULL));
+    weft_job_trace_mark(NULL, "mark", 1);
+    weft_job_stats_get(pool, NULL);
+    CHECK_OK(weft_job_pool_destroy(pool));
+}

@@ -39,7 +39,7 @@ static const result_page pages[WEFT_RESULT_COUNT] = {
          "index\n"
          "has a version; a handle is alive only while both match.\n"
          "Do: test with weft_entity_is_alive, and drop handles when you destroy their entities."),
-    PAGE(WEFT_BAD_HANDLE, "the handle is null, stale or of another world",
+    PAGE(WEFT_BAD_HANDLE, "the handle is null, stale or of another world or pool",
          "Component, query, system, job and blob handles are valid only in the world or pool that "
          "made\n"
          "them, and only until the thing is destroyed.\n"
@@ -60,10 +60,14 @@ static const result_page pages[WEFT_RESULT_COUNT] = {
          "its owner;\n"
          "jobs use the functions that take a weft_slice or a weft_commands.\n"
          "Do: move the call to the owner, or record a command."),
-    PAGE(WEFT_WRONG_PHASE, "not allowed while systems run or a query is being iterated",
-         "Rows would move under somebody's feet. Nothing was changed.\n"
+    PAGE(WEFT_WRONG_PHASE, "not allowed at this moment: something runs or is being iterated",
+         "Of worlds: systems run or a query is iterated, and rows would move under somebody's "
+         "feet. Of jobs:\n"
+         "the pool cannot end inside a job, a held job cannot be waited for before it is "
+         "released, and only\n"
+         "held jobs can be released or get predecessors. Nothing was changed.\n"
          "Do: record it with weft_commands (played back at the next sync point), or do it after "
-         "the loop."),
+         "the loop or job."),
     PAGE(WEFT_UNDECLARED_ACCESS, "a system touched something it did not declare",
          "The scheduler orders systems by what they declare, so an undeclared access is a data "
          "race.\n"

@@ -14,8 +14,8 @@
  *
  * Words in the `Threads:` lines: setup (owner, no job running), owner (the creating thread, outside
  * of jobs), job (inside a job, with that job's context), any. No function aborts; errors are
- * returned. After creation nothing allocates except weft_job_graph_create. Protocols and figures:
- * docs/jobs.md. */
+ * returned; those that return none ignore NULL (weft_job_child: a NULL fn, too). After creation
+ * nothing allocates except weft_job_graph_create. Protocols and figures: docs/jobs.md. */
 #ifndef WEFT_JOBS_H
 #define WEFT_JOBS_H
 
@@ -31,7 +31,8 @@ typedef struct weft_job_graph weft_job_graph;
 typedef struct weft_job_context weft_job_context;
 
 /* Names a submitted job. {0, 0} is null and counts as done. A handle stays valid for ever: once the
- * job has ended it means "done", also after its slot was reused. */
+ * job has ended it means "done", also after its slot was reused. One that this pool never
+ * issued is refused, or counts as done when its slot is past its generation. */
 typedef struct weft_job_handle {
     uint32_t index;
     uint32_t generation; /* never 0 for a real job */
