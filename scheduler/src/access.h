@@ -17,7 +17,8 @@
 typedef struct weft__archetype_set {
     uint64_t *words;
     uint32_t word_count;
-    uint32_t first_word; /* no bit below this word */
+    uint32_t first_word;             /* no bit below this word */
+    const struct weft__query *query; /* whose matches they are; NULL: those with a component */
 } weft__archetype_set;
 
 typedef enum weft__access_flags {

@@ -377,6 +377,7 @@ void weft__schedule_free(weft__scheduler *scheduler)
     free_stages(scheduler);
     weft__staging_free(&scheduler->staging, scheduler->memory);
     weft__arena_free(scheduler->memory, &scheduler->plan_arena);
+    weft__arena_free(scheduler->memory, &scheduler->growth.arena);
     weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, scheduler->stages,
                scheduler->stage_capacity, sizeof scheduler->stages[0], 64);
     scheduler->stages = NULL;
@@ -425,6 +426,7 @@ weft_result weft__schedule_prepare(weft__scheduler *scheduler)
 {
     uint32_t archetypes = scheduler->world->archetype_count;
     if (!scheduler->is_dirty && scheduler->compiled_archetypes == archetypes) return WEFT_OK;
+    if (weft__schedule_extend(scheduler)) return WEFT_OK;
     free_stages(scheduler);
     weft__staging_free(&scheduler->staging, scheduler->memory);
     weft__arena_empty(scheduler->memory, &scheduler->plan_arena);
@@ -437,6 +439,8 @@ weft_result weft__schedule_prepare(weft__scheduler *scheduler)
     }
     for (uint32_t i = 0; i < scheduler->stage_count; i++) label(&scheduler->stages[i]);
     scheduler->compiled_archetypes = archetypes;
+    scheduler->growth.types = scheduler->world->type_count;
+    scheduler->growth.compilations++;
     scheduler->is_dirty = false;
     return WEFT_OK;
 }

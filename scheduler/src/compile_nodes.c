@@ -12,7 +12,7 @@
 typedef struct sets {
     weft__scheduler *scheduler;
     weft__archetype_set **with; /* [component] */
-    uint32_t word_count;
+    uint32_t word_count;        /* in use; there is room for scheduler->growth.set_words */
     bool is_failed;
 } sets;
 
@@ -27,7 +27,7 @@ static weft__archetype_set *set_make(sets *s)
 {
     weft__archetype_set *set = take(s, sizeof *set);
     if (set == NULL) return NULL;
-    set->words = take(s, s->word_count * sizeof(uint64_t));
+    set->words = take(s, s->scheduler->growth.set_words * sizeof(uint64_t));
     set->word_count = set->words == NULL ? 0 : s->word_count;
     return set;
 }
@@ -55,6 +55,7 @@ static const weft__archetype_set *set_matching(sets *s, const weft__query *query
 {
     weft__archetype_set *set = set_make(s);
     if (set == NULL || set->words == NULL) return set;
+    set->query = query;
     for (uint32_t i = 0; i < query->match_count; i++)
         set->words[query->matches[i].number / 64] |= UINT64_C(1) << (query->matches[i].number % 64);
     set_close(set);
@@ -212,6 +213,7 @@ weft_result weft__schedule_nodes(weft__scheduler *scheduler)
 {
     const weft_world *world = scheduler->world;
     sets s = {.scheduler = scheduler, .word_count = world->archetype_count / 64 + 1};
+    scheduler->growth.set_words = s.word_count + s.word_count / 4 + 1;
     s.with = take(&s, (world->type_count + 1) * sizeof s.with[0]);
     scheduler->nodes = take(&s, scheduler->ordered_count * sizeof scheduler->nodes[0]);
     for (uint32_t i = 0; i < scheduler->ordered_count && !s.is_failed; i++) {

@@ -13,10 +13,10 @@
 
 /* ---- tallies ---- */
 
-static inline weft__system_tally *tally_of(weft__scheduler *scheduler, uint32_t worker,
-                                           const weft__system *system)
+static inline weft__system_tally *tally_of(const weft__scheduler *scheduler,
+                                           const weft__worker *worker, const weft__system *system)
 {
-    weft__system_tally *tally = &scheduler->workers[worker].tallies[weft__system_slot(system)];
+    weft__system_tally *tally = &worker->tallies[weft__system_slot(system)];
     if (tally->frame != scheduler->pass) *tally = (weft__system_tally){.frame = scheduler->pass};
     return tally;
 }
@@ -45,7 +45,7 @@ static __attribute__((noinline)) void call_measured(weft__scheduler *scheduler,
 /* Calls the system; the only place that does. */
 static inline void call(weft__scheduler *scheduler, weft__system *system, weft_slice *slice)
 {
-    weft__system_tally *tally = tally_of(scheduler, slice->worker, system);
+    weft__system_tally *tally = tally_of(scheduler, &scheduler->workers[slice->worker], system);
     tally->slices++;
     tally->rows += slice->count;
     if (__builtin_expect(scheduler->is_measured, 0))
@@ -364,11 +364,11 @@ __attribute__((noinline)) void weft__system_calls(weft__worker *worker, uint32_t
     call_parts(first, end, rows);
 }
 
-static void tally_parts(weft__scheduler *scheduler, const weft__worker *worker, uint32_t index,
+static void tally_parts(const weft__scheduler *scheduler, const weft__worker *worker,
                         uint32_t part_count, const weft__system_tally *done)
 {
     for (uint32_t i = 0; i < part_count; i++) {
-        weft__system_tally *tally = tally_of(scheduler, index, worker->parts[i].system);
+        weft__system_tally *tally = tally_of(scheduler, worker, worker->parts[i].system);
         tally->slices += done->slices;
         tally->rows += done->rows;
     }
@@ -383,7 +383,7 @@ static void run_parts(weft__scheduler *scheduler, weft__worker *worker, uint32_t
     uint32_t end_row = end << shift < rows ? end << shift : rows;
     if (part_count == 0) return;
     weft__system_calls(worker, part_count, columns, end_row - first_row, 1u << shift);
-    tally_parts(scheduler, worker, index, part_count,
+    tally_parts(scheduler, worker, part_count,
                 &(weft__system_tally){.slices = end - begin, .rows = end_row - first_row});
 }
 
@@ -444,14 +444,9 @@ static inline void run_alone(weft__scheduler *scheduler, weft__worker *worker, u
         for (uint32_t k = 0; k < binding->stamp_count; k++)
             at_store_rlx(&binding->x_stamps[k][0],
                          system->context.stamp); /* relaxed: see has_changed */
-        weft__system_tally *tally = &worker->tallies[weft__system_slot(system)];
-        if (__builtin_expect(tally->frame != scheduler->pass, 1)) {
-            *tally = (weft__system_tally){
-                .frame = scheduler->pass, .slices = 1, .rows = binding->slice.count};
-        } else {
-            tally->slices++;
-            tally->rows += binding->slice.count;
-        }
+        weft__system_tally *tally = tally_of(scheduler, worker, system);
+        tally->slices++;
+        tally->rows += binding->slice.count;
         weft__system_call(system, &binding->slice);
     }
 }

@@ -11,6 +11,7 @@
 #include <weft/schedule.h>
 
 #include "commands_private.h"
+#include "compile_extend.h"
 #include "counters.h"
 #include "pool.h"
 #include "query_private.h"
@@ -242,7 +243,7 @@ struct weft__scheduler {
 
     /* compiled */
     bool is_dirty;                /* systems, groups or options changed */
-    uint32_t compiled_archetypes; /* archetype count it was compiled for */
+    uint32_t compiled_archetypes; /* archetype count it was compiled for, or extended to */
     weft__system **ordered;       /* [position] order of effect */
     weft__system **stage_systems;
     uint32_t ordered_count;
@@ -258,6 +259,7 @@ struct weft__scheduler {
     bool has_conditions;           /* a run condition, a rate, a disabled system or group */
     bool has_filters;              /* a system with a filter: its version is checked every pass */
     weft__arena_block *plan_arena; /* access sets, archetype sets */
+    weft__growth growth;
 
     /* scratch for making runs */
     uint32_t *entry_of_chunk; /* [chunk id] entry index + 1; all 0 between uses */
@@ -348,7 +350,6 @@ void weft__violate_in(const weft_slice *slice, uint32_t component, weft_access a
 void weft__dispatch(weft__scheduler *scheduler, weft__entry *entries, uint32_t entry_count,
                     uint32_t begin, uint32_t end, uint32_t worker);
 /* ---- dispatch_trace.c */
-
 typedef void (*weft__run_entry_fn)(weft__scheduler *scheduler, weft__worker *worker, uint32_t index,
                                    const weft__entry *entry, uint32_t begin, uint32_t end);
 /* Runs items [begin, end) of an entry by `run`, with spans around systems. Any worker. */
