@@ -6,34 +6,22 @@
 
 #include <stdlib.h>
 
-static weft__batch_entry *entry_of(weft_world *world, weft__batch *batch, weft__chunk *chunk)
+bool weft__batch_open(weft_world *world, weft__batch *batch, weft__chunk *chunk)
 {
-    if (chunk->mark != 0) return &batch->entries[chunk->mark - 1];
     if (batch->count == batch->capacity) {
         uint32_t grown = batch->capacity == 0 ? 8 : 2 * batch->capacity;
         void *entries = weft__realloc(&world->memory, WEFT__MEMORY_COMMANDS, batch->entries,
                                       batch->capacity, grown, sizeof *batch->entries, 8);
-        if (entries == NULL) return NULL;
+        if (entries == NULL) return false;
         batch->entries = entries;
         batch->capacity = grown;
     }
     uint64_t *bits = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_COMMANDS,
                                         chunk->layout->mask_words, sizeof *bits, 8);
-    if (bits == NULL) return NULL;
-    weft__batch_entry *entry = &batch->entries[batch->count++];
-    *entry =
+    if (bits == NULL) return false;
+    batch->entries[batch->count++] =
         (weft__batch_entry){.chunk = chunk, .bits = bits, .bit_words = chunk->layout->mask_words};
     chunk->mark = batch->count;
-    return entry;
-}
-
-bool weft__batch_add(weft_world *world, weft__batch *batch, weft__chunk *chunk, uint32_t row)
-{
-    weft__batch_entry *entry = entry_of(world, batch, chunk);
-    if (entry == NULL) return false;
-    uint64_t bit = UINT64_C(1) << row % 64;
-    entry->count += (entry->bits[row / 64] & bit) == 0 ? 1 : 0;
-    entry->bits[row / 64] |= bit;
     return true;
 }
 
@@ -60,8 +48,10 @@ bool weft__batch_finish(weft_world *world, weft__batch *batch)
 {
     uint64_t total = 0;
     for (uint32_t i = 0; i < batch->count; i++) {
-        total += batch->entries[i].count;
-        batch->entries[i].chunk->mark = 0;
+        weft__batch_entry *entry = &batch->entries[i];
+        for (uint32_t w = 0; w < entry->bit_words; w++) entry->count += bits_count(entry->bits[w]);
+        total += entry->count;
+        entry->chunk->mark = 0;
     }
     batch->is_finished = true;
     if (total == 0) return true;

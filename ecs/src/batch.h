@@ -14,7 +14,7 @@ typedef struct weft__batch_entry {
     uint32_t bit_words; /* layout->mask_words; the chunk may be gone when the batch ends */
     uint32_t *rows;     /* into batch->rows, ascending; NULL: the run at `first` */
     uint32_t first;
-    uint32_t count;
+    uint32_t count;         /* of the rows, when the batch is finished */
     const weft__plan *plan; /* NULL: they die */
     weft__tuple *to;        /* held; NULL: they die, or stay (is_kept) */
     uint32_t span_first;    /* reserved destination */
@@ -34,8 +34,18 @@ typedef struct weft__batch {
     bool is_finished;
 } weft__batch;
 
+/* Makes the entry of a chunk without one. False: memory. */
+bool weft__batch_open(weft_world *world, weft__batch *batch, weft__chunk *chunk);
 /* Adds the row of an entity known to be at (chunk, row); a second time is fine. False: memory. */
-bool weft__batch_add(weft_world *world, weft__batch *batch, weft__chunk *chunk, uint32_t row);
+static inline bool weft__batch_add(weft_world *world, weft__batch *batch, weft__chunk *chunk,
+                                   uint32_t row)
+{
+    if (__builtin_expect(chunk->mark == 0, 0) && !weft__batch_open(world, batch, chunk))
+        return false;
+    batch->entries[chunk->mark - 1].bits[row / 64] |= UINT64_C(1) << row % 64;
+    return true;
+}
+
 /* After the last add: sorts entries by chunk id and lists their rows. False: memory. */
 bool weft__batch_finish(weft_world *world, weft__batch *batch);
 /* Sends an entry to an archetype (NULL: the rows die; its own: nothing happens). */
