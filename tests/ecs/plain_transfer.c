@@ -8,7 +8,7 @@
 
 /* ---- item 129: move all, by query, append ---- */
 
-PLAIN_TEST(item_129_all_entities_move_with_their_values_and_the_source_is_empty)
+PLAIN_TEST(all_entities_move_with_their_values_and_the_source_is_empty)
 {
     enum { COUNT = 5000 };
     side a, b;
@@ -37,7 +37,7 @@ PLAIN_TEST(item_129_all_entities_move_with_their_values_and_the_source_is_empty)
     close_pair(&a, &b);
 }
 
-PLAIN_TEST(item_129_a_query_moves_exactly_the_rows_it_selects)
+PLAIN_TEST(a_query_moves_exactly_the_rows_it_selects)
 {
     enum { COUNT = 1000 };
     side a, b;
@@ -64,7 +64,7 @@ PLAIN_TEST(item_129_a_query_moves_exactly_the_rows_it_selects)
     close_pair(&a, &b);
 }
 
-PLAIN_TEST(item_129_many_small_transfers_append_to_chunks_with_room)
+PLAIN_TEST(many_small_transfers_append_to_chunks_with_room)
 {
     side a, b;
     open_pair(&a, &b);
@@ -79,7 +79,7 @@ PLAIN_TEST(item_129_many_small_transfers_append_to_chunks_with_room)
     close_pair(&a, &b);
 }
 
-PLAIN_TEST(item_129_chunk_values_and_names_and_residues_move)
+PLAIN_TEST(chunk_values_and_names_and_residues_move)
 {
     side a, b;
     open_pair(&a, &b);
@@ -104,7 +104,7 @@ PLAIN_TEST(item_129_chunk_values_and_names_and_residues_move)
 
 /* ---- item 131: references ---- */
 
-PLAIN_TEST(item_131_references_follow_and_those_to_others_become_null)
+PLAIN_TEST(references_follow_and_those_to_others_become_null)
 {
     side a, b;
     open_pair(&a, &b);
@@ -142,7 +142,7 @@ PLAIN_TEST(item_131_references_follow_and_those_to_others_become_null)
     close_pair(&a, &b);
 }
 
-PLAIN_TEST(item_131_a_linked_group_works_in_its_new_world)
+PLAIN_TEST(a_linked_group_works_in_its_new_world)
 {
     side a, b;
     open_pair(&a, &b);
@@ -165,7 +165,7 @@ PLAIN_TEST(item_131_a_linked_group_works_in_its_new_world)
 
 /* ---- items 46 and 47: shared values ---- */
 
-PLAIN_TEST(item_46_shared_values_are_found_by_content_with_exact_references)
+PLAIN_TEST(shared_values_are_found_by_content_with_exact_references)
 {
     side a, b;
     open_pair(&a, &b);
@@ -188,7 +188,7 @@ PLAIN_TEST(item_46_shared_values_are_found_by_content_with_exact_references)
     close_pair(&a, &b);
 }
 
-PLAIN_TEST(item_47_a_release_hook_runs_once_in_the_world_that_has_the_value_last)
+PLAIN_TEST(a_release_hook_runs_once_in_the_world_that_has_the_value_last)
 {
     side a, b;
     open_pair(&a, &b);
@@ -208,7 +208,7 @@ PLAIN_TEST(item_47_a_release_hook_runs_once_in_the_world_that_has_the_value_last
     CHECK_U64(b.released, 2);
 }
 
-PLAIN_TEST(item_47_a_value_with_a_release_hook_cannot_live_in_two_worlds)
+PLAIN_TEST(a_value_with_a_release_hook_cannot_live_in_two_worlds)
 {
     side a, b;
     open_pair(&a, &b);
@@ -239,7 +239,7 @@ PLAIN_TEST(item_47_a_value_with_a_release_hook_cannot_live_in_two_worlds)
 
 /* ---- item 59: versions; item 82: enable bits ---- */
 
-PLAIN_TEST(item_59_moved_values_count_as_changed_exactly_once)
+PLAIN_TEST(moved_values_count_as_changed_exactly_once)
 {
     side a, b;
     open_pair(&a, &b);
@@ -258,7 +258,7 @@ PLAIN_TEST(item_59_moved_values_count_as_changed_exactly_once)
     close_pair(&a, &b);
 }
 
-PLAIN_TEST(item_82_enable_bits_move_with_whole_chunks_and_with_single_rows)
+PLAIN_TEST(enable_bits_move_with_whole_chunks_and_with_single_rows)
 {
     enum { COUNT = 3000 };
     side a, b;

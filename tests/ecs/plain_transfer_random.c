@@ -212,7 +212,7 @@ static void check_bulk(side *s, const weft_entity *e)
     }
 }
 
-PLAIN_TEST(item_129_memory_of_which_everything_moves_changes_hands_without_a_copy)
+PLAIN_TEST(memory_of_which_everything_moves_changes_hands_without_a_copy)
 {
     static weft_entity e[BULK];
     for (int apart = 0; apart < 2; apart++) { /* one hook for both, or one each */

@@ -63,7 +63,7 @@ static void check_equal(weft_world *a, weft_world *b)
     CHECK_U64(weft_world_hash(b, WEFT_HASH_LAYOUT), weft_world_hash(a, WEFT_HASH_LAYOUT));
 }
 
-PLAIN_TEST(item_135_a_loaded_world_has_the_hash_of_the_saved_one_and_saves_to_the_same_bytes)
+PLAIN_TEST(a_loaded_world_has_the_hash_of_the_saved_one_and_saves_to_the_same_bytes)
 {
     side a;
     blob_directory directory;
@@ -91,7 +91,7 @@ PLAIN_TEST(item_135_a_loaded_world_has_the_hash_of_the_saved_one_and_saves_to_th
     blob_directory_destroy(&directory);
 }
 
-PLAIN_TEST(item_135_an_index_that_was_retired_stays_retired)
+PLAIN_TEST(an_index_that_was_retired_stays_retired)
 {
     side a;
     open_side(&a, &(weft_world_desc){0}, false);
@@ -113,7 +113,7 @@ PLAIN_TEST(item_135_an_index_that_was_retired_stays_retired)
     close_side(&a);
 }
 
-PLAIN_TEST(item_135_names_and_order_of_registration_do_not_matter)
+PLAIN_TEST(names_and_order_of_registration_do_not_matter)
 {
     side a, b;
     open_side(&a, &(weft_world_desc){0}, false);
@@ -141,7 +141,7 @@ PLAIN_TEST(item_135_names_and_order_of_registration_do_not_matter)
     close_side(&b);
 }
 
-PLAIN_TEST(item_59_loaded_values_count_as_changed_exactly_once)
+PLAIN_TEST(loaded_values_count_as_changed_exactly_once)
 {
     side a, b;
     open_side(&a, &(weft_world_desc){0}, false);
@@ -163,7 +163,7 @@ PLAIN_TEST(item_59_loaded_values_count_as_changed_exactly_once)
     close_side(&b);
 }
 
-PLAIN_TEST(item_82_enable_bits_of_large_and_small_chunks_are_kept)
+PLAIN_TEST(enable_bits_of_large_and_small_chunks_are_kept)
 {
     enum { COUNT = 5000 };
     static weft_entity e[COUNT];
@@ -188,7 +188,7 @@ PLAIN_TEST(item_82_enable_bits_of_large_and_small_chunks_are_kept)
     close_side(&a);
 }
 
-PLAIN_TEST(items_46_and_47_shared_values_are_loaded_once_with_exact_references)
+PLAIN_TEST(shared_values_are_loaded_once_with_exact_references)
 {
     side a;
     open_side(&a, &(weft_world_desc){0}, false);
@@ -228,7 +228,7 @@ static weft_component register_text(weft_world *world, const char *name, uint32_
                                                 .load = has_hooks ? text_load : NULL}});
 }
 
-PLAIN_TEST(item_135_values_with_hooks_are_saved_and_loaded_by_them)
+PLAIN_TEST(values_with_hooks_are_saved_and_loaded_by_them)
 {
     weft_world *a = new_world(), *b = new_world(), *c = new_world();
     weft_component text = register_text(a, "Text", 0, true);
@@ -300,7 +300,7 @@ static weft_component register_model(weft_world *world)
                    .name = "Model", .size = sizeof(Model), .fields = &field, .field_count = 1});
 }
 
-PLAIN_TEST(item_135_blobs_are_in_the_file_once_and_shared_again_after_loading)
+PLAIN_TEST(blobs_are_in_the_file_once_and_shared_again_after_loading)
 {
     weft_world *a = new_world(), *b = new_world();
     weft_component model = register_model(a);
@@ -339,7 +339,7 @@ PLAIN_TEST(item_135_blobs_are_in_the_file_once_and_shared_again_after_loading)
 
 /* ---- errors ---- */
 
-PLAIN_TEST(item_136_only_a_new_world_can_be_loaded_into)
+PLAIN_TEST(only_a_new_world_can_be_loaded_into)
 {
     side a;
     blob_directory directory;

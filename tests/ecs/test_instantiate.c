@@ -16,7 +16,7 @@ static weft_entity with_list(storage_fixture *f, weft_component list)
     return e;
 }
 
-Test(instantiate, item_35_none_one_and_more_copies_than_a_chunk_holds)
+Test(instantiate, none_one_and_more_copies_than_a_chunk_holds)
 {
     storage_fixture f = storage_open();
     weft_entity source = weft_entity_create(f.world, storage_moving(&f));
@@ -39,7 +39,7 @@ Test(instantiate, item_35_none_one_and_more_copies_than_a_chunk_holds)
     storage_close(&f);
 }
 
-Test(instantiate, items_35_and_89_a_copied_buffer_is_its_own)
+Test(instantiate, a_copied_buffer_is_its_own)
 {
     storage_fixture f = storage_open();
     weft_component list = weft_component_create_plain(f.world, "list", 4, 4, WEFT_BUFFER);
@@ -69,7 +69,7 @@ static weft_component group_make(storage_fixture *f, weft_entity e[4])
     return group;
 }
 
-Test(instantiate, item_34_a_group_dies_with_its_root_but_a_query_destroys_what_it_selects_only)
+Test(instantiate, a_group_dies_with_its_root_but_a_query_destroys_what_it_selects_only)
 {
     storage_fixture f = storage_open();
     weft_entity e[4], other[4];
@@ -86,7 +86,7 @@ Test(instantiate, item_34_a_group_dies_with_its_root_but_a_query_destroys_what_i
     storage_close(&f);
 }
 
-Test(instantiate, item_34_a_query_that_covers_members_only_leaves_the_root)
+Test(instantiate, a_query_that_covers_members_only_leaves_the_root)
 {
     storage_fixture f = storage_open();
     weft_entity e[4];
@@ -103,7 +103,7 @@ Test(instantiate, item_34_a_query_that_covers_members_only_leaves_the_root)
     storage_close(&f);
 }
 
-Test(instantiate, item_9_archetypes_that_are_null_unknown_or_another_worlds_create_nothing)
+Test(instantiate, archetypes_that_are_null_unknown_or_another_worlds_create_nothing)
 {
     storage_fixture f = storage_open(), other = storage_open();
     weft_archetype foreign = {0};

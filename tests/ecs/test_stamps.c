@@ -14,7 +14,7 @@ static weft_query changes_of(fixture *f, weft_component component)
     return query;
 }
 
-Test(stamps, item_52_new_rows_are_changed_in_all_their_components)
+Test(stamps, new_rows_are_changed_in_all_their_components)
 {
     fixture f;
     fixture_open(&f, 4);
@@ -33,7 +33,7 @@ Test(stamps, item_52_new_rows_are_changed_in_all_their_components)
     fixture_close(&f);
 }
 
-Test(stamps, item_52_scatters_look_ups_and_loops_stamp_what_they_write)
+Test(stamps, scatters_look_ups_and_loops_stamp_what_they_write)
 {
     fixture f;
     fixture_open(&f, 0);
@@ -58,7 +58,7 @@ Test(stamps, item_52_scatters_look_ups_and_loops_stamp_what_they_write)
     fixture_close(&f);
 }
 
-Test(stamps, items_52_and_53_buffers_are_stamped_by_writers_and_not_by_readers)
+Test(stamps, buffers_are_stamped_by_writers_and_not_by_readers)
 {
     fixture f;
     fixture_open(&f, 0);
@@ -82,7 +82,7 @@ static void count_release(void *value, void *user)
     ++*(uint32_t *)user;
 }
 
-Test(stamps, item_46_recorded_commands_hold_shared_values_until_they_are_played_or_dropped)
+Test(stamps, recorded_commands_hold_shared_values_until_they_are_played_or_dropped)
 {
     fixture f;
     fixture_open(&f, 0);
@@ -126,7 +126,7 @@ static weft_component reference_component(fixture *f, const char *name, uint32_t
                                                                   .field_count = 1});
 }
 
-Test(stamps, item_58_clearing_references_to_the_dead_changes_what_had_one_only)
+Test(stamps, clearing_references_to_the_dead_changes_what_had_one_only)
 {
     fixture f;
     fixture_open(&f, 2);
@@ -178,7 +178,7 @@ Test(stamps, item_58_clearing_references_to_the_dead_changes_what_had_one_only)
     fixture_close(&f);
 }
 
-Test(stamps, item_75_a_singleton_query_may_be_filtered_and_hold_a_buffer)
+Test(stamps, a_singleton_query_may_be_filtered_and_hold_a_buffer)
 {
     fixture f;
     fixture_open(&f, 0);

@@ -76,7 +76,7 @@ static void enable(fixture *f, weft_system system, bool enabled)
     CHECK_OK(weft_system_enable(f->world, system, enabled));
 }
 
-Test(changes, item_55_the_first_run_sees_everything_later_ones_what_others_wrote_not_their_own)
+Test(changes, the_first_run_sees_everything_later_ones_what_others_wrote_not_their_own)
 {
     static fixture f;
     uint64_t watched, read;
@@ -99,7 +99,7 @@ Test(changes, item_55_the_first_run_sees_everything_later_ones_what_others_wrote
     CHECK_OK(weft_world_destroy(f.world));
 }
 
-Test(changes, item_55_a_system_that_did_not_run_sees_all_since_its_last_run)
+Test(changes, a_system_that_did_not_run_sees_all_since_its_last_run)
 {
     static fixture f;
     uint64_t watched, read;
@@ -122,7 +122,7 @@ Test(changes, item_55_a_system_that_did_not_run_sees_all_since_its_last_run)
     CHECK_OK(weft_world_destroy(f.world));
 }
 
-Test(changes, item_56_writes_have_the_version_of_the_system_run_not_of_the_moment)
+Test(changes, writes_have_the_version_of_the_system_run_not_of_the_moment)
 {
     static fixture f;
     uint64_t watched, read;
