@@ -41,16 +41,14 @@ typedef struct weft_bench_measure {
     const char *name;       /* case, unique within the benchmark: "10M" */
     const char *unit;       /* "ns/entity": must start with ns, us, ms or s */
     double items;           /* items one call handles; the figure is time / items; 0 = 1 */
-    uint32_t workers;       /* printed on the line; 0 = weft_bench_workers(bench) */
+    uint32_t workers;       /* printed on the line; 0 = weft_bench_workers(bench); more than one:
+                             * caller and workers are pinned if the workers exist by now */
     weft_bench_fn *run;     /* the work on weft */
     weft_bench_fn *raw;     /* the same work in plain C; NULL when there is none */
     weft_bench_fn *prepare; /* before each call of `run`, `raw` and every peer, not timed; or NULL.
                              * With it every call is timed alone: make calls >= 10 us long. */
     void *data;
     weft_bench_peer peers[WEFT_BENCH_MAX_PEERS];
-    /* Pins the caller and the workers, as the threads of peers are: the kernel may pack two threads
-     * onto one core for milliseconds. Only for cases whose pools exist before weft_bench_run. */
-    bool is_pinned;
 } weft_bench_measure;
 
 /* What weft_bench_run found, in the unit of the measure; all 0 when the case was not selected. */

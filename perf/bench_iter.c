@@ -219,13 +219,13 @@ static void scaling(weft_bench *bench, weft_bench_measure m, weft_bench_fn *alon
 
 static void parallel(weft_bench *bench)
 {
-    const weft_bench_measure m = {.run = move_each, .raw = move_raw, .is_pinned = true};
+    const weft_bench_measure m = {.run = move_each, .raw = move_raw};
     scaling(bench, m, move_each_alone, move_openmp);
 }
 
 static void compute(weft_bench *bench)
 {
-    const weft_bench_measure m = {.run = chain_each, .raw = chain_raw, .is_pinned = true};
+    const weft_bench_measure m = {.run = chain_each, .raw = chain_raw};
     scaling(bench, m, chain_each_alone, chain_openmp);
 }
 

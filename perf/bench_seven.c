@@ -394,7 +394,6 @@ static void measure(weft_bench *bench, const char *name, uint32_t n, bool is_mix
                                                     .workers = workers,
                                                     .run = step_weft,
                                                     .raw = step_raw,
-                                                    .is_pinned = true,
                                                     .data = &g});
     } else {
         weft_bench_fail(bench, "%s: %s", name, weft_world_error(g.world)->text);

@@ -194,7 +194,6 @@ static void spawn_with(weft_bench *bench, const char *name, uint32_t workers)
                                                 .workers = workers,
                                                 .run = two_steps,
                                                 .raw = spawn_raw,
-                                                .is_pinned = true,
                                                 .data = &s});
     close_storm(&s);
 }
@@ -237,7 +236,6 @@ static void playback_with(weft_bench *bench, const char *name, uint32_t workers)
                                                     .workers = workers,
                                                     .run = two_steps,
                                                     .raw = playback_raw,
-                                                    .is_pinned = true,
                                                     .data = &s});
     } else {
         weft_bench_fail(bench, "no memory for 1 M rows");

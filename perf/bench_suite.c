@@ -278,7 +278,6 @@ static void schedule_with(weft_bench *bench, const char *name, uint32_t workers)
                                                 .workers = workers,
                                                 .run = step_world,
                                                 .raw = swap_raw,
-                                                .is_pinned = true,
                                                 .data = &s});
     close_world(bench, &s);
 }
@@ -393,7 +392,6 @@ static void heavy_with(weft_bench *bench, const char *name, uint32_t workers)
                                   .workers = workers,
                                   .run = step_world,
                                   .raw = heavy_raw,
-                                  .is_pinned = true,
                                   .data = &s};
     uint32_t peers = 0;
     if (workers > 1 && weft_peer_openmp()) {

@@ -18,7 +18,7 @@ typedef struct weft_bench_config {
     bool is_json;
     bool with_slow;
     bool with_samples; /* JSON lines carry every sample, for --compare */
-    bool is_pinned;    /* threads are pinned to CPUs before each case, not only where it says so */
+    bool is_pinned;    /* pin threads in cases of one worker, too: in all others they are */
 } weft_bench_config;
 
 /* Prints name and definition of the benchmarks that the names of the config fit. */
@@ -42,6 +42,8 @@ typedef struct weft_bench_ticks {
 weft_bench_ticks weft_bench_read_ticks(void);
 /* The line {"machine":{...}}; steal is the share of CPU time since `start`, in percent. */
 void weft_bench_print_machine(weft_bench_ticks start, bool is_json);
+/* Whether a pool with more than one worker exists now. */
+bool weft_bench_has_workers(void);
 /* Pins the caller to the first allowed CPU and worker k of every pool ("weft-wk") to the CPU k + 1,
  * round robin. Threads started later inherit the caller's CPU. */
 void weft_bench_pin_threads(void);

@@ -145,6 +145,12 @@ static size_t nth_cpu(uint32_t n)
     return 0;
 }
 
+bool weft_bench_has_workers(void)
+{
+    static thread_entry threads[MAX_THREADS];
+    return list_threads(threads) > 1;
+}
+
 void weft_bench_pin_threads(void)
 {
     static thread_entry threads[MAX_THREADS];
