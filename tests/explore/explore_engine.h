@@ -159,6 +159,11 @@ void engine_race_check(const void *address, uint32_t bytes, engine_access access
 /* The happens-before clock of the running thread (explore_memory.c). */
 const uint32_t *engine_clock(uint32_t thread);
 void engine_clock_tick(uint32_t thread);
+/* Address space of which little is touched, outside the arena: mappings of so many bytes or more.
+ * What is released is unmapped. */
+#define ENGINE_RESERVE_BYTES ((size_t)32 << 20)
+void *engine_reserve_take(size_t bytes);
+void engine_reserve_give(void *memory, size_t bytes);
 void *engine_arena_take(size_t bytes, size_t alignment);
 void engine_arena_give(void *memory, size_t bytes);
 void engine_arena_reset(void);

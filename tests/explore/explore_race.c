@@ -17,6 +17,7 @@
 #define RECORDS 6u
 #define ARENA_BYTES (64u << 20)
 #define GRAIN 16u
+#define MAX_RESERVES 64u
 
 typedef struct access_record {
     uint32_t clock;
@@ -34,21 +35,52 @@ static uint32_t cell_count, generation;
 static unsigned char *arena;
 static size_t arena_used;
 static unsigned char arena_state[ARENA_BYTES / GRAIN]; /* 0 never given out, 1 live, 2 released */
+static struct {
+    void *memory;
+    size_t bytes;
+} reserves[MAX_RESERVES]; /* address space of which a scenario touches little, outside the arena */
+static uint32_t reserve_count;
 
 /* ---- arena ---- */
 
+static void *map_pages(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory != MAP_FAILED) return memory;
+    perror("explore: address space");
+    exit(2);
+}
+
 void engine_arena_reset(void)
 {
-    if (!arena) {
-        arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (arena == MAP_FAILED) {
-            perror("explore: arena");
-            exit(2);
-        }
+    while (reserve_count > 0) {
+        reserve_count--;
+        munmap(reserves[reserve_count].memory, reserves[reserve_count].bytes);
     }
+    if (!arena) arena = map_pages(ARENA_BYTES);
     memset(arena_state, 0, arena_used / GRAIN);
     arena_used = 0;
+}
+
+void *engine_reserve_take(size_t bytes)
+{
+    if (reserve_count == MAX_RESERVES) explore_fail("more than %u reserves", MAX_RESERVES);
+    void *memory = map_pages(bytes);
+    reserves[reserve_count].memory = memory;
+    reserves[reserve_count++].bytes = bytes;
+    return memory;
+}
+
+void engine_reserve_give(void *memory, size_t bytes)
+{
+    for (uint32_t i = 0; i < reserve_count; i++) {
+        if (reserves[i].memory != memory || reserves[i].bytes != bytes) continue;
+        munmap(memory, bytes);
+        reserves[i] = reserves[--reserve_count];
+        return;
+    }
+    explore_fail("released address space that was never given out, or twice");
 }
 
 void *engine_arena_take(size_t bytes, size_t alignment)

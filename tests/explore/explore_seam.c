@@ -30,8 +30,10 @@ static void *seam_map(void *user, size_t bytes, size_t alignment)
     (void)user;
     engine_point("os map");
     if (fault()) return NULL;
-    void *memory = engine_arena_take(bytes, alignment < 4096 ? alignment : 4096);
-    memset(memory, 0, bytes);
+    const bool is_reserve = bytes >= ENGINE_RESERVE_BYTES;
+    void *memory = is_reserve ? engine_reserve_take(bytes)
+                              : engine_arena_take(bytes, alignment < 4096 ? alignment : 4096);
+    if (!is_reserve) memset(memory, 0, bytes);
     return written(memory, bytes);
 }
 
@@ -39,7 +41,10 @@ static void seam_unmap(void *user, void *memory, size_t bytes)
 {
     (void)user;
     engine_point("os unmap");
-    engine_arena_give(memory, bytes);
+    if (bytes >= ENGINE_RESERVE_BYTES)
+        engine_reserve_give(memory, bytes);
+    else
+        engine_arena_give(memory, bytes);
     engine.live_bytes -= bytes;
 }
 
