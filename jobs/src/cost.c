@@ -10,6 +10,8 @@
 #define FAILURES_MAX 4u  /* the pause doubles with each failure in a row up to this one ... */
 #define PAUSE_GROWN_TICKS (UINT64_C(1) << 26) /* ... and while it is below about 20 ms */
 #define PAUSE_MAX_TICKS (UINT64_C(1) << 32)   /* about 1 s */
+#define DEBT_UNITS 16u                        /* of a loop's predicted time */
+#define DEBT_MAX 1023u
 
 void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count)
 {
@@ -46,21 +48,41 @@ bool weft__cost_pays(weft__cost_state *cost, uint64_t predicted, uint64_t pay_of
     return (((now >> RETRY_UNIT_BITS) - retry) & RETRY_MASK) <= RETRY_MASK / 2;
 }
 
+/* The debt after a split that did not gain and is followed by no pause, in sixteenths. */
+static uint32_t debt_of(uint64_t alone, uint64_t wall)
+{
+    uint64_t lost = wall > alone ? (wall - alone) / (alone / DEBT_UNITS + 1) : 0;
+    return lost < DEBT_MAX ? (uint32_t)lost + 1 : DEBT_MAX;
+}
+
 bool weft__cost_judge_split(weft__cost_state *cost, uint64_t alone, uint64_t wall, uint64_t now)
 {
     bool has_gained = wall < alone - alone / 16;
     uint64_t history = at_load_rlx(&cost->x_history); /* relaxed: an estimate */
-    uint32_t failures = weft__cost_failures(cost), gains = (uint32_t)(history >> 6) & 1023;
-    if (has_gained && failures == 0 && gains >= WEFT__COST_FORGIVEN) return true;
-    bool is_forgiven = !has_gained && failures == 0 && gains >= WEFT__COST_FORGIVEN;
-    if (has_gained || is_forgiven)
+    uint32_t failures = weft__cost_failures(cost), debt = (uint32_t)(history >> 6) & DEBT_MAX;
+    if (has_gained && failures == 0 && debt == 0) return true;
+    uint64_t retry = history >> 24;
+    if (has_gained) {
+        uint64_t gain = (alone - wall) / (alone / DEBT_UNITS + 1);
+        debt = gain < debt ? debt - (uint32_t)gain : 0;
         failures = 0;
-    else if (failures < FAILURES_MAX)
-        failures++;
-    gains = has_gained ? gains + 1 : 0;
-    uint64_t retry = failures == 0 ? 0 : now + pause_after(failures, alone, wall);
-    uint64_t units = (retry >> RETRY_UNIT_BITS) + 1; /* rounded up */
-    uint64_t next = units << 24 | (uint64_t)failures << 16 | (uint64_t)gains << 6;
+    } else if (debt == 0) {
+        debt = debt_of(alone, wall);
+    } else {
+        if (failures < FAILURES_MAX) failures++;
+        uint64_t lost = wall + alone / DEBT_UNITS * (debt - 1);
+        retry = ((now + pause_after(failures, alone, lost)) >> RETRY_UNIT_BITS) + 1; /* up */
+        debt = 0;
+    }
+    uint64_t next = retry << 24 | (uint64_t)failures << 16 | (uint64_t)debt << 6;
     at_store_rlx(&cost->x_history, next | (history & WEFT__COST_RUNS)); /* relaxed: an estimate */
     return has_gained;
+}
+
+void weft__cost_learn_split(weft__cost_state *cost, const weft__cost_split *split)
+{
+    uint64_t busy = split->busy, most = split->predicted + split->predicted / 4;
+    bool is_trusted = split->predicted == 0 ||
+                      weft__cost_judge_split(cost, split->predicted, split->wall, split->now);
+    weft__cost_learn(cost, is_trusted || busy < most ? busy : most, split->count);
 }

@@ -4,10 +4,11 @@
  * is below the pay-off runs inline: waking a sleeping worker costs the waker about 5 us and
  * gains nothing before the sleeper runs; handing a part to a spinning worker costs two cache
  * misses. Small loops are timed only now and then (two clock reads are 20 ns). A loop that was
- * split and did not gain (the other core is busy, the memory bus is full) runs inline for 64 times
- * what the try lost, longer when it fails again and again: tries that fail cost at most 1.6 % of
- * the time, and one that loses little comes back soon. One failure after 64 gains is forgiven: a
- * thread that lost its CPU for 5 ms once would cost the loop its second worker for 300.
+ * split twice and did not gain (the other core is busy, the memory bus is full) runs inline for 64
+ * times what the two tries lost, longer when it fails again and again: tries that fail cost at most
+ * 1.6 % of the time, and one that loses little comes back soon. The first failure is repeated at
+ * once: a split that found its memory cold, or whose worker lost its CPU, says nothing about the
+ * next one. What it lost is a debt, which later gains pay off; with a debt there is no such chance.
  *
  * A cost belongs to one loop of the caller. Its words are atomic (relaxed: they are estimates) so
  * that the same loop may run from two jobs at once. */
@@ -23,7 +24,6 @@
 
 #define WEFT__COST_FRACTION_BITS 10 /* cost of one item: ticks / 1024 */
 #define WEFT__COST_ITEM_MAX (UINT64_C(1) << 40)
-#define WEFT__COST_FORGIVEN 64u /* after so many gains one failure is taken for an accident */
 #define WEFT__COST_RUNS UINT64_C(63)
 
 /* Constant after the pool's create. */
@@ -36,9 +36,10 @@ typedef struct weft__cost_limits {
 /* How weft_job_cost.opaque is used. Shared atomic, relaxed. */
 typedef struct weft__cost_state {
     weft_a64 x_item;    /* ticks of one item << 10; 0: unknown */
-    weft_a64 x_history; /* {retry time:40 | failures:8 | gains:10 | runs:6}; failures: splits in a
-                           row that did not gain; with none the retry time says nothing; gains:
-                           since the last failure, up to WEFT__COST_FORGIVEN */
+    weft_a64 x_history; /* {retry time:40 | failures:8 | debt:10 | runs:6}; failures: pauses in a
+                           row; with none the retry time says nothing; debt: what a failure that
+                           was followed by no pause lost, less what was gained since, in
+                           sixteenths of the loop; 0: the next failure is such a one */
 } weft__cost_state;
 
 static_assert(sizeof(weft__cost_state) == sizeof(weft_job_cost), "it lives in weft_job_cost");
@@ -94,18 +95,32 @@ static inline bool weft__cost_is_remeasured(weft__cost_state *cost, uint64_t pre
 /* Feeds a measurement: `ticks` of work for `count` items. */
 void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count);
 
-/* How many splits in a row did not gain. */
+/* How many pauses in a row ended without a gain. */
 static inline uint32_t weft__cost_failures(weft__cost_state *cost)
 {
     return (uint32_t)(at_load_rlx(&cost->x_history) >> 16) & 0xFF; /* relaxed: an estimate */
 }
 
-/* Whether splitting `predicted` ticks of work pays, given the pay-off. A loop that did not gain
- * lately waits for its retry time. `now` counts only when there are failures. */
+/* Whether splitting `predicted` ticks of work pays, given the pay-off. A loop in a pause waits for
+ * its retry time. `now` counts only when there are failures. */
 bool weft__cost_pays(weft__cost_state *cost, uint64_t predicted, uint64_t pay_off, uint64_t now);
 /* Feeds the outcome of a split: it took `wall` ticks, one worker was predicted to take `alone`;
  * whether it gained. (Not the ticks the workers were busy: a worker that lost its CPU in the
  * middle looks busy.) */
 bool weft__cost_judge_split(weft__cost_state *cost, uint64_t alone, uint64_t wall, uint64_t now);
+
+/* One run that was split. */
+typedef struct weft__cost_split {
+    uint64_t predicted; /* ticks one worker was predicted to take; 0: not known, not judged */
+    uint64_t wall;      /* ticks it took */
+    uint64_t busy;      /* sum over its workers */
+    uint64_t now;       /* when it ended */
+    uint32_t count;     /* items */
+} weft__cost_split;
+
+/* Judges it and learns from it. A worker that lost its CPU looks busy. Taken for work, that would
+ * make the loop look huge, and the next split that is as slow look like a gain: only splits that
+ * gain may raise the estimate by much. */
+void weft__cost_learn_split(weft__cost_state *cost, const weft__cost_split *split);
 
 #endif

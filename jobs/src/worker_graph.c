@@ -201,8 +201,13 @@ static bool run_shared(weft_job_context *worker, graph_run *run, uint32_t done)
         run->code = (int)(uint32_t)error;
     }
     if (run->is_cancelled || run->failed != WEFT__GRAPH_NONE) return true;
-    weft__cost_learn(&graph->cost, busy, count);
-    if (predicted != 0) weft__cost_judge_split(&graph->cost, predicted, closed - opened, closed);
+    /* what this very run began with says too little to judge by */
+    const weft__cost_split split = {.predicted = done == 0 ? predicted : 0,
+                                    .wall = closed - opened,
+                                    .busy = busy,
+                                    .now = closed,
+                                    .count = count};
+    weft__cost_learn_split(&graph->cost, &split);
     return true;
 }
 

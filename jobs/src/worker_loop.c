@@ -178,15 +178,14 @@ static bool run_parallel(weft_job_context *worker, loop_run *run, uint32_t begin
     if (run->code == 0 && !run->is_cancelled) {
         /* What this very run began with says too little to judge by: the rest may find its memory
          * untouched and take three times as long, which is no fault of the split. */
-        bool is_judged = predicted != 0 && begin == 0;
-        bool has_gained =
-            !is_judged || weft__cost_judge_split(run->cost, predicted, closed - opened, closed);
+        bool is_judged = begin == 0;
         if (!is_judged) weft__cost_forget(run->cost);
-        /* A worker that lost its CPU looks busy. Taken for work, that would make the loop look
-         * huge, and the next split that is as slow look like a gain: only splits that gain may
-         * raise the estimate by much. */
-        uint64_t most = predicted + predicted / 4;
-        weft__cost_learn(run->cost, has_gained || busy < most ? busy : most, count);
+        const weft__cost_split split = {.predicted = is_judged ? predicted : 0,
+                                        .wall = closed - opened,
+                                        .busy = busy,
+                                        .now = closed,
+                                        .count = count};
+        weft__cost_learn_split(run->cost, &split);
     }
     weft__stat_add(&worker->stats.x_loops_parallel, 1);
     return true;

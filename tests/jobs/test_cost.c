@@ -73,14 +73,58 @@ Test(cost, only_loops_above_the_pay_off_are_split)
     CHECK(!weft__cost_pays(state(), 999, 1000, 0));
 }
 
-Test(cost, a_split_that_does_not_gain_pauses_for_64_times_its_loss)
+/* A split of 640,000 ticks that lost `lost`, twice: as often as it takes until a pause begins. */
+static void fail_twice(uint64_t lost, uint64_t now)
+{
+    CHECK(!weft__cost_judge_split(state(), 640000, 640000 + lost, now));
+    CHECK_U64(pause_from(now), 0);
+    CHECK(!weft__cost_judge_split(state(), 640000, 640000 + lost, now));
+}
+
+Test(cost, the_first_failure_is_repeated_at_once)
 {
     const uint64_t now = UINT64_C(1) << 50;
-    CHECK(!weft__cost_judge_split(state(), 640000, 1640000, now));
+    CHECK(!weft__cost_judge_split(state(), 640000, 9640000, now));
+    CHECK(weft__cost_pays(state(), 1000, 1000, now));
+    CHECK(weft__cost_judge_split(state(), 640000, 320000, now));
+    CHECK(weft__cost_pays(state(), 1000, 1000, now));
+}
+
+Test(cost, two_splits_that_do_not_gain_pause_for_64_times_their_loss)
+{
+    const uint64_t now = UINT64_C(1) << 50;
+    fail_twice(1000000, now);
     CHECK(!weft__cost_pays(state(), 1u << 30, 1000, now)); /* however much it promises */
     uint64_t pause = pause_from(now);
-    CHECK(pause >= 64 * (10000 + 1000000));
-    CHECK(pause <= 64 * (10000 + 1000000) + (2 << 16));
+    CHECK(pause >= 64 * (10000 + 2 * 1000000 - 40000)); /* the first is kept in sixteenths */
+    CHECK(pause <= 64 * (10000 + 2 * 1000000) + (2 << 16));
+}
+
+Test(cost, a_debt_is_paid_by_gains_before_a_failure_is_repeated_again)
+{
+    const uint64_t now = UINT64_C(1) << 50;
+    CHECK(!weft__cost_judge_split(state(), 640000, 640000 * 3, now)); /* lost 32 sixteenths */
+    for (uint32_t i = 0; i < 3; i++)                                  /* gained 8 each */
+        CHECK(weft__cost_judge_split(state(), 640000, 320000, now));
+    CHECK(!weft__cost_judge_split(state(), 640000, 640000, now)); /* too soon after the last */
+    CHECK(pause_from(now) >= 64 * 10000);
+    CHECK(weft__cost_judge_split(state(), 640000, 320000, now)); /* the pause has paid for all */
+    CHECK(!weft__cost_judge_split(state(), 640000, 640000 * 3, now));
+    for (uint32_t i = 0; i < 6; i++) CHECK(weft__cost_judge_split(state(), 640000, 320000, now));
+    CHECK(!weft__cost_judge_split(state(), 640000, 640000 * 3, now));
+    CHECK_U64(pause_from(now), 0);
+}
+
+Test(cost, gains_and_losses_in_turn_pause_when_they_lose_more_than_they_gain)
+{
+    uint64_t now = 1000, lost = 0, gained = 0;
+    for (uint32_t k = 0; k < 200; k++) {
+        bool has_failed = k % 2 == 0;
+        weft__cost_judge_split(state(), 640000, has_failed ? 640000 * 3 : 320000, now);
+        *(has_failed ? &lost : &gained) += has_failed ? 640000 * 2 : 320000;
+        now += 640000 + pause_from(now);
+    }
+    CHECK((lost - gained) * 50 <= now);
 }
 
 Test(cost, tries_that_fail_cost_a_sixtieth_of_the_time_at_most)
@@ -89,32 +133,33 @@ Test(cost, tries_that_fail_cost_a_sixtieth_of_the_time_at_most)
     for (uint32_t i = 0; i < sizeof losses / sizeof *losses; i++) {
         cost = (weft_job_cost){0};
         uint64_t now = 1000, lost = 0;
-        for (uint32_t k = 0; k < 20; k++) {
+        for (uint32_t k = 0; k < 40; k++) {
             CHECK(!weft__cost_judge_split(state(), 600000, 600000 + losses[i], now));
             lost += losses[i];
             now += pause_from(now);
         }
-        CHECK(lost * 60 <= now);
-        CHECK(now <= 20 * (losses[i] * 64 + (1 << 26) + (2 << 16))); /* and it does come back */
+        bool is_huge = losses[i] > 64 * UINT64_C(600000); /* debts are bounded: 64 loops */
+        CHECK(lost * (is_huge ? 30 : 60) <= now);
+        CHECK(now <= 40 * (losses[i] * 64 + (1 << 26) + (2 << 16))); /* and it does come back */
     }
 }
 
-Test(cost, each_failure_in_a_row_doubles_the_pause_up_to_a_bound)
+Test(cost, each_pause_in_a_row_is_twice_the_one_before_up_to_a_bound)
 {
     uint64_t now = 0, pause = 0;
     for (uint32_t failures = 1; failures <= 4; failures++) {
-        weft__cost_judge_split(state(), 640000, 690000, now);
+        fail_twice(25000, now);
         uint64_t next = pause_from(now);
         CHECK(next > pause + pause / 2);
         now += pause = next;
     }
-    weft__cost_judge_split(state(), 640000, 690000, now);
+    fail_twice(25000, now);
     CHECK(pause_from(now) <= pause + (2 << 16));
 }
 
 Test(cost, a_try_interrupted_for_long_is_repeated_after_about_a_second)
 {
-    weft__cost_judge_split(state(), 640000, UINT64_C(1) << 60, 0);
+    fail_twice(UINT64_C(1) << 60, 0);
     uint64_t pause = pause_from(0);
     CHECK(pause > UINT64_C(1) << 31 && pause < UINT64_C(1) << 33);
 }
@@ -122,35 +167,22 @@ Test(cost, a_try_interrupted_for_long_is_repeated_after_about_a_second)
 Test(cost, the_retry_time_outlives_the_wrap_of_its_field)
 {
     const uint64_t now = (UINT64_C(1) << 56) - 1000; /* the field wraps during the pause */
-    weft__cost_judge_split(state(), 640000, 740000, now);
+    fail_twice(50000, now);
     CHECK(!weft__cost_pays(state(), 1000, 1000, now));
     CHECK(!weft__cost_pays(state(), 1000, 1000, now + 2000));
     CHECK(weft__cost_pays(state(), 1000, 1000, now + 100000000));
 }
 
-Test(cost, one_failure_after_64_gains_is_forgiven)
-{
-    const uint64_t now = UINT64_C(1) << 50;
-    for (uint32_t i = 0; i < 64; i++) CHECK(weft__cost_judge_split(state(), 640000, 320000, now));
-    CHECK(!weft__cost_judge_split(state(), 640000, 9640000, now));
-    CHECK_U64(pause_from(now), 0);
-    for (uint32_t i = 0; i < 63; i++) CHECK(weft__cost_judge_split(state(), 640000, 320000, now));
-    CHECK(!weft__cost_judge_split(state(), 640000, 1640000, now)); /* too soon after the last */
-    CHECK(pause_from(now) >= 64 * (10000 + 1000000));
-    CHECK(weft__cost_judge_split(state(), 640000, 320000, now));
-    CHECK(!weft__cost_judge_split(state(), 640000, 1640000, now)); /* counting began again */
-    CHECK(pause_from(now) >= 64 * (10000 + 1000000));
-}
-
 Test(cost, counting_runs_leaves_the_rest_of_the_history_alone)
 {
     const uint64_t now = UINT64_C(1) << 50;
-    for (uint32_t i = 0; i < 64; i++) weft__cost_judge_split(state(), 640000, 320000, now);
-    for (uint32_t i = 0; i < 200; i++) weft__cost_is_timed(state(), 10, limits.awake_ticks);
     CHECK(!weft__cost_judge_split(state(), 640000, 9640000, now));
-    CHECK_U64(pause_from(now), 0); /* the gains were still there */
     for (uint32_t i = 0; i < 200; i++) weft__cost_is_timed(state(), 10, limits.awake_ticks);
-    CHECK_U64(weft__cost_failures(state()), 0);
+    CHECK_U64(pause_from(now), 0);
+    CHECK(!weft__cost_judge_split(state(), 640000, 640000, now));
+    CHECK(pause_from(now) >= 64 * (10000 + 8900000)); /* the debt was still there */
+    for (uint32_t i = 0; i < 200; i++) weft__cost_is_timed(state(), 10, limits.awake_ticks);
+    CHECK_U64(weft__cost_failures(state()), 1);
 }
 
 Test(cost, a_split_that_gains_ends_the_pauses)
@@ -159,6 +191,24 @@ Test(cost, a_split_that_gains_ends_the_pauses)
     CHECK(!weft__cost_pays(state(), 1000000, 1000, 0));
     CHECK(weft__cost_judge_split(state(), 640000, 320000, 0));
     CHECK(weft__cost_pays(state(), 1000, 1000, 0));
-    CHECK(!weft__cost_judge_split(state(), 640000, 640000, 0)); /* counts as the first again */
-    CHECK(pause_from(0) <= 64 * 10000 + (2 << 16));
+    fail_twice(0, 0);
+    CHECK(pause_from(0) <= 64 * 10000 + (2 << 16)); /* counts as the first again */
+}
+
+Test(cost, only_a_split_that_gains_raises_the_estimate_by_much)
+{
+    weft__cost_learn(state(), 640000, 100);
+    const weft__cost_split slow = {
+        .predicted = 640000, .wall = 5000000, .busy = 9000000, .count = 100};
+    for (uint32_t i = 0; i < 3; i++) weft__cost_learn_split(state(), &slow);
+    CHECK(weft__cost_predict(state(), 100) < 640000 + 3 * 20001);
+    const weft__cost_split gain = {
+        .predicted = 640000, .wall = 500000, .busy = 960000, .count = 100};
+    uint64_t before = weft__cost_predict(state(), 100);
+    weft__cost_learn_split(state(), &gain);
+    CHECK(weft__cost_predict(state(), 100) > before + (960000 - before) / 9);
+    const weft__cost_split unknown = {.wall = 1, .busy = 2560000, .count = 100};
+    before = weft__cost_predict(state(), 100);
+    weft__cost_learn_split(state(), &unknown); /* not judged: believed */
+    CHECK(weft__cost_predict(state(), 100) > before + (2560000 - before) / 9);
 }
