@@ -3,7 +3,7 @@
 # and draws the chart. usage: weft_figures.sh WEFT_FIGURES WEFT
 figures=$1
 export WEFT=$2
-command -v gnuplot > /dev/null || { echo "no gnuplot: skipped"; exit 0; }
+command -v gnuplot > /dev/null || { echo "no gnuplot: skipped"; exit 77; }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export WEFT_DOCS=$folder
@@ -25,6 +25,13 @@ printf '%s\n' 'before' '' '| Benchmark | workers | median | ratio | peers | bar 
 cmp -s "$folder/expected" "$folder/performance.md" || fail "the table"
 grep -q 'dropped: b.gone y 1' "$folder/log" || fail "the row that is gone is not named"
 grep -q 'simulated' "$folder/scaling.svg" || fail "the chart"
+cp "$folder/expected" "$folder/other.md"
+rm "$folder/scaling.svg"
+sed -i 's/"median":7/"median":8/' "$folder/run.json"
+"$figures" --page "$folder/other.md" "$folder/run.json" || fail "the status of another page"
+grep -q '^| `a.first` x | 1 | 8 ns |' "$folder/other.md" || fail "another page"
+cmp -s "$folder/expected" "$folder/performance.md" || fail "another page was meant"
+test ! -e "$folder/scaling.svg" || fail "a chart of another page"
 echo 'no table' > "$folder/performance.md"
 "$figures" "$folder/run.json" 2> /dev/null
 test $? = 1 || fail "a page without a table must be refused"
