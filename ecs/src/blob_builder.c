@@ -463,6 +463,22 @@ static void write_header_and_table(const weft_blob_builder *b, char *block, uint
     header->content_hash = weft__blob_content_hash(block, b->known.items, b->known.count);
 }
 
+/* The caller can write anything into memory that was handed out, references too: what he put there
+ * himself must not become a blob that reads elsewhere. */
+static weft_result check_references_are_ours(weft_blob_builder *b, const char *block,
+                                             uint64_t total)
+{
+    WEFT_ASSERT(weft__blob_content_hash(block, NULL, 0) ==
+                ((const weft__blob_header *)(const void *)block)->content_hash);
+    weft_blob_report problem;
+    if (weft__blob_check(block, total, &b->plan, false, &problem) == WEFT_OK) return WEFT_OK;
+    weft__blob_store_note(b->store, &problem);
+    return keep_error(b, WEFT_INVALID_ARGUMENT,
+                      "a reference was written by hand, copied with its struct, or overwritten and "
+                      "given again (weft_blob_store_stats_get: which): leave references to the "
+                      "builder's functions");
+}
+
 weft_result weft_blob_builder_finish(weft_blob_builder *b, weft_blob_ref *out)
 {
     if (b == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
@@ -476,8 +492,8 @@ weft_result weft_blob_builder_finish(weft_blob_builder *b, weft_blob_ref *out)
     const bool is_in_place = block.memory == b->chunks[b->chunk_count - 1].memory;
     write_references(b, block.memory);
     write_header_and_table(b, block.memory, total);
-    WEFT_ASSERT(weft__blob_check(block.memory, total, &b->plan, true, NULL) == WEFT_OK);
-    result = weft__blob_store_insert(b->store, &block, b->type, out);
+    result = check_references_are_ours(b, block.memory, total);
+    if (result == WEFT_OK) result = weft__blob_store_insert(b->store, &block, b->type, out);
     if (result != WEFT_OK) {
         if (!is_in_place) weft__blob_block_destroy(b->store, &block);
         return result;

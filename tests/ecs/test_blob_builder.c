@@ -265,6 +265,49 @@ Test(blob_builder, references_cannot_be_copied_in)
     CHECK_RESULT(WEFT_BLOB_BUILD_COPY(builder, &root->nodes, values, 2), WEFT_INVALID_ARGUMENT);
 }
 
+/* Three nodes, of which the first has two children. */
+static Node *begin_nodes(uint64_t capacity)
+{
+    Scene *root = begin(capacity);
+    Node *nodes = WEFT_BLOB_BUILD_ARRAY(builder, &root->nodes, 3);
+    CHECK(WEFT_BLOB_BUILD_ARRAY(builder, &nodes[0].children, 2) != NULL);
+    return nodes;
+}
+
+static void check_no_blob(const char *failed_check)
+{
+    weft_blob_ref ref = {1};
+    weft_blob_store_stats stats;
+    CHECK_RESULT(weft_blob_builder_finish(builder, &ref), WEFT_INVALID_ARGUMENT);
+    CHECK_U64(ref.id, 0);
+    CHECK_OK(weft_blob_store_stats_get(store, &stats));
+    CHECK_U64(stats.blob_count, 0);
+    CHECK_TEXT(stats.failed_check, failed_check);
+    check_text("leave references to the builder");
+}
+
+Test(blob_builder, references_written_by_hand_make_no_blob)
+{
+    for (uint64_t capacity = 0; capacity <= 4096; capacity += 4096) { /* in place, too */
+        Node *nodes = begin_nodes(capacity);
+        nodes[1] = nodes[0];
+        check_no_blob("offset of an empty array");
+        nodes = begin_nodes(capacity);
+        nodes[0] = (Node){0};
+        CHECK(WEFT_BLOB_BUILD_ARRAY(builder, &nodes[0].children, 7) != NULL);
+        check_no_blob("extent without owner");
+        nodes = begin_nodes(capacity);
+        nodes[2].weights.untyped = (weft_blob_array){.offset = 4711, .count = 99};
+        check_no_blob("array leads to what is not its own");
+        nodes = begin_nodes(capacity);
+        nodes[2].parent.typed = nodes; /* an address is no reference */
+        check_no_blob("pointer leads to nothing of its type");
+        nodes = begin_nodes(capacity);
+        nodes[2].name.bytes = 5;
+        check_no_blob("array leads to what is not its own");
+    }
+}
+
 Test(blob_builder, nesting_ends_at_the_documented_depth)
 {
     Scene *root = begin(0);

@@ -272,8 +272,10 @@ WEFT_API weft_result weft_blob_builder_point(weft_blob_builder *builder, weft_bl
                                              const void *target);
 /* Ends building: `out` gets a reference (to the equal blob that exists already, if there is one).
  * Memory handed out is gone. Equal calls make equal bytes, whatever the capacity or the addresses;
- * padding is zero unless you wrote it. On failure nothing changes and it can be called again (kept
- * errors: no). Cost: the bytes once (hash), twice without capacity. Threads: one at a time. */
+ * padding is zero unless you wrote it. INVALID_ARGUMENT also when a reference holds what the caller
+ * wrote there (weft_blob_store_stats_get tells the check and the offset). On failure nothing
+ * changes and it can be called again (kept errors: no). Cost: the bytes once (hash), twice without
+ * capacity, and every reference once. Threads: one at a time. */
 WEFT_API weft_result weft_blob_builder_finish(weft_blob_builder *builder, weft_blob_ref *out);
 
 #define WEFT_BLOB_BUILD_ARRAY(builder, array, count)                                               \
