@@ -2,8 +2,8 @@
  * and on all workers, beside the same job in plain C on one thread.
  *
  * The catalogue is ../shared/data/satellites/active-2026-08-11.tle (16,089 objects) where it
- * exists, looked for from the working folder, else the shipped one; the line of the case names
- * it. `screen.day` is the bar: 24 hours in steps of 10 s.
+ * exists, looked for from the working folder, else the shipped one of 979: then the names of the
+ * cases begin with that number. `screen.day` is the bar: 24 hours in steps of 10 s.
  */
 #include "bench.h"
 
@@ -16,21 +16,22 @@
 #include <unistd.h>
 
 static const char large_catalogue[] = "../shared/data/satellites/active-2026-08-11.tle";
-static const char small_catalogue[] = "tools/screen/catalogue.tle";
 
 /* A job to run again and again. */
 typedef struct job {
     struct screen_options options;
     uint32_t approaches; /* of the last run */
     int status;
+    char shipped[4096]; /* room for the name of the shipped catalogue */
 } job;
 
-static job job_of(weft_bench *bench, double hours, uint32_t workers)
+static void job_init(job *j, weft_bench *bench, double hours, uint32_t workers)
 {
-    job j = {.options = {.hours = hours, .step_s = 10.0, .threshold_km = 5.0, .is_quiet = true}};
-    j.options.path = access(large_catalogue, R_OK) == 0 ? large_catalogue : small_catalogue;
-    j.options.workers = workers ? workers : weft_bench_workers(bench);
-    return j;
+    *j = (job){.options = {.hours = hours, .step_s = 10.0, .threshold_km = 5.0, .is_quiet = true}};
+    j->options.path = access(large_catalogue, R_OK) == 0
+                          ? large_catalogue
+                          : screen_default_catalogue(j->shipped, sizeof j->shipped);
+    j->options.workers = workers ? workers : weft_bench_workers(bench);
 }
 
 static void run_engine(void *data)
@@ -63,8 +64,9 @@ static void hour(weft_bench *bench)
 {
     const uint32_t all = weft_bench_workers(bench);
     for (uint32_t workers = 1; workers <= all; workers += all > 1 ? all - 1 : 1) {
-        job j = job_of(bench, 1.0, workers);
+        job j;
         char name[40];
+        job_init(&j, bench, 1.0, workers);
         snprintf(name, sizeof name, "%s/%u", size_name(&j), workers);
         if (!weft_bench_wants(bench, name)) continue;
         weft_bench_run(bench, &(weft_bench_measure){.name = name,
@@ -77,24 +79,36 @@ static void hour(weft_bench *bench)
     }
 }
 
+/* One figure of a day; of the shipped catalogue under a name of its own. */
+static void day_value(weft_bench *bench, const job *j, const char *what, const char *unit,
+                      double value)
+{
+    char name[40];
+    const bool is_shipped = j->options.path != large_catalogue;
+    snprintf(name, sizeof name, "%s%s%s", is_shipped ? size_name(j) : "", is_shipped ? "-" : "",
+             what);
+    weft_bench_value(bench, name, unit, j->options.workers, value);
+}
+
 /* The whole day, once per number of workers: seconds, states per second, speed-up. */
 static void day(weft_bench *bench)
 {
     const uint32_t all = weft_bench_workers(bench);
     double alone = 0.0;
     for (uint32_t workers = 1; workers <= all; workers += all > 1 ? all - 1 : 1) {
-        job j = job_of(bench, 24.0, workers);
+        job j;
         struct screen_result result = {0};
+        job_init(&j, bench, 24.0, workers);
         if (screen_load(&j.options, &result) || screen_search(&j.options, &result)) {
             weft_bench_fail(bench, "the job failed");
         } else {
             const double seconds = result.counts.screen_s;
-            weft_bench_value(bench, "wall", "s", workers, seconds);
-            weft_bench_value(bench, "states", "M/s", workers,
-                             (double)result.counts.propagations / 1e6 / seconds);
-            weft_bench_value(bench, "approaches", "count", workers, result.approach_count);
+            day_value(bench, &j, "wall", "s", seconds);
+            day_value(bench, &j, "states", "M/s",
+                      (double)result.counts.propagations / 1e6 / seconds);
+            day_value(bench, &j, "approaches", "count", result.approach_count);
             if (workers == 1) alone = seconds;
-            if (workers > 1) weft_bench_value(bench, "speedup", "ratio", workers, alone / seconds);
+            if (workers > 1) day_value(bench, &j, "speedup", "ratio", alone / seconds);
         }
         screen_result_fini(&result);
     }
@@ -118,7 +132,8 @@ enum { stage_steps = 16 };
 
 static bool stage_init(weft_bench *bench, stage *s)
 {
-    const job j = job_of(bench, 1.0, 1);
+    job j;
+    job_init(&j, bench, 1.0, 1);
     *s = (stage){0};
     if (screen_load(&j.options, &s->result)) return false;
     const uint32_t all = s->result.catalogue.count;

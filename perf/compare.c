@@ -199,7 +199,9 @@ static int compare_runs(saved_line *before, saved_line *after, bool is_json)
             break;
         }
     }
-    if (!compared) return weft_cli_misuse("bench", "the two runs have no case in common");
+    if (!compared)
+        return weft_cli_misuse("bench", "the two runs have no case in common: save both with the "
+                                        "same names, workers and --samples");
     return WEFT_CLI_OK;
 }
 

@@ -6,6 +6,7 @@
  */
 #include "cli.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -65,9 +66,11 @@ static bool in_range(const weft_cli_option *o, double value)
 static bool parse_count(const weft_cli_option *o, const char *text)
 {
     char *end;
+    const bool is_hexadecimal = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    if (!isdigit((unsigned char)text[0])) return false; /* strtoull takes blanks and signs */
     errno = 0;
-    const uint64_t value = strtoull(text, &end, 0);
-    if (errno || end == text || *end || text[0] == '-' || !in_range(o, (double)value)) return false;
+    const uint64_t value = strtoull(text, &end, is_hexadecimal ? 16 : 10);
+    if (errno || *end || !in_range(o, (double)value)) return false;
     *(uint64_t *)o->value = value;
     return true;
 }

@@ -11,7 +11,7 @@ static int run_bench(int argc, char **argv)
          is_pinned = false;
     const weft_cli_option options[] = {
         {"workers", "N", "workers of worlds and pools (default: CPUs)", WEFT_CLI_COUNT, &workers, 1,
-         1024},
+         256},
         {"reps", "N", "samples per case (default 11)", WEFT_CLI_COUNT, &reps, 1, 10000},
         {"list", NULL, "name and definition of every benchmark", WEFT_CLI_FLAG, &is_list, 0, 0},
         {"all", NULL, "slow ones too", WEFT_CLI_FLAG, &with_slow, 0, 0},

@@ -3,9 +3,7 @@
 #include "cli.h"
 #include "screen/screen.h"
 
-#include <libgen.h>
 #include <stdio.h>
-#include <unistd.h>
 
 static const char notes[] =
     "CATALOGUE is a file of two-line elements (TLE), with or without names; without it the "
@@ -14,26 +12,6 @@ static const char notes[] =
     "default: the\n"
     "midnight after the middle one of the elements' epochs. docs/screen.md defines the result.\n"
     "Screening candidates from public elements, not collision warnings.";
-
-/* The shipped catalogue: in the source tree, beside an installed program, or above a build folder.
- * `path` is returned when one of them can be read. */
-static const char *default_catalogue(char *path, size_t capacity)
-{
-    static const char *const places[] = {"tools/screen/catalogue.tle",
-                                         "../share/weft/catalogue.tle",
-                                         "../../tools/screen/catalogue.tle"};
-    char program[4096];
-    if (access(places[0], R_OK) == 0) return places[0];
-    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length <= 0) return places[0];
-    program[length] = '\0';
-    const char *folder = dirname(program);
-    for (size_t i = 1; i < sizeof places / sizeof *places; i++) {
-        const int written = snprintf(path, capacity, "%s/%s", folder, places[i]);
-        if (written > 0 && (size_t)written < capacity && access(path, R_OK) == 0) return path;
-    }
-    return places[0];
-}
 
 /* A pair is looked for within what two satellites travel in half a step; a threshold beyond that is
  * cheaper with a longer step. */
@@ -60,7 +38,7 @@ static int check_limits(const struct screen_options *o)
 static int run_screen(int argc, char **argv)
 {
     char path[4096];
-    struct screen_options o = {.path = default_catalogue(path, sizeof path),
+    struct screen_options o = {.path = screen_default_catalogue(path, sizeof path),
                                .out = "out",
                                .hours = 24.0,
                                .step_s = 10.0,

@@ -60,7 +60,7 @@ static int run_stress(int argc, char **argv)
          &seconds, 0, 1e9},
         {"rounds", "N", "run exactly N rounds instead", WEFT_CLI_COUNT, &rounds, 1, 4e9},
         {"workers", "N", "workers (default: CPUs); the hash does not depend on it", WEFT_CLI_COUNT,
-         &workers, 1, 1024},
+         &workers, 1, 256},
         {"from", "K", "begin with round K (scenarios whose rounds keep no state)", WEFT_CLI_COUNT,
          &from, 0, 4e9},
         {"faults", NULL, "inject refused memory, late workers, forced steals", WEFT_CLI_FLAG,

@@ -5,20 +5,18 @@
  */
 #include "json.h"
 
+#include "utf8.h"
+
 #include <inttypes.h>
 #include <math.h>
 
 static void write_text(FILE *out, const char *text)
 {
+    char piece[WEFT__JSON_PIECE_BYTES];
     fputc('"', out);
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        if (*c == '"' || *c == '\\') {
-            fprintf(out, "\\%c", *c);
-        } else if (*c < 0x20 || *c == 0x7f) {
-            fprintf(out, "\\u%04x", *c);
-        } else {
-            fputc(*c, out);
-        }
+    while (*text) {
+        text = weft__json_piece(text, piece);
+        fputs(piece, out);
     }
     fputc('"', out);
 }

@@ -4,6 +4,7 @@
 
 #include "bits.h"
 #include "hash.h"
+#include "utf8.h"
 
 #include <string.h>
 
@@ -155,30 +156,6 @@ bool weft__blob_target_fits(const weft__blob_element *element, const weft__blob_
     return element_contains(element, delta % element->bytes, field->type);
 }
 
-/* Bytes of the UTF-8 sequence at `p`, or 0 when it is none (RFC 3629: shortest form, no surrogates,
- * up to U+10FFFF). */
-static uint64_t utf8_sequence(const unsigned char *p, uint64_t left)
-{
-    static const struct {
-        unsigned char first, last, second_min, second_max, bytes;
-    } forms[] = {{0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE1, 0xEC, 0x80, 0xBF, 3},
-                 {0xE0, 0xE0, 0xA0, 0xBF, 3}, {0xED, 0xED, 0x80, 0x9F, 3},
-                 {0xEE, 0xEF, 0x80, 0xBF, 3}, {0xF0, 0xF0, 0x90, 0xBF, 4},
-                 {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4}};
-    if (*p < 0x80) return 1;
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-        if (*p < forms[i].first || *p > forms[i].last) continue;
-        if (left < forms[i].bytes || p[1] < forms[i].second_min || p[1] > forms[i].second_max) {
-            return 0;
-        }
-        for (unsigned k = 2; k < forms[i].bytes; k++) {
-            if ((p[k] & 0xC0) != 0x80) return 0;
-        }
-        return forms[i].bytes;
-    }
-    return 0;
-}
-
 /* How many bytes of ASCII `p` starts with, in steps of 8. */
 static uint64_t ascii_run(const unsigned char *p, uint64_t left)
 {
@@ -195,7 +172,7 @@ bool weft__blob_text_is_utf8(const char *text, uint64_t bytes)
     const unsigned char *p = (const unsigned char *)text;
     for (uint64_t done = ascii_run(p, bytes); done < bytes;
          done += ascii_run(p + done, bytes - done)) {
-        uint64_t length = utf8_sequence(p + done, bytes - done);
+        uint64_t length = weft__utf8_sequence(p + done, bytes - done);
         if (length == 0) return false;
         done += length;
     }

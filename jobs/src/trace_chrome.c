@@ -2,19 +2,17 @@
  * object per event, times in microseconds, one row per worker. */
 #include "trace_format.h"
 
+#include "utf8.h"
+
 #include <stdio.h>
 
 static void put_text(weft__trace_out *out, const char *text)
 {
+    char piece[WEFT__JSON_PIECE_BYTES];
     weft__trace_out_text(out, "\"");
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            weft__trace_out_format(out, "\\%c", c);
-        else if (c < 0x20)
-            weft__trace_out_format(out, "\\u%04x", c);
-        else
-            weft__trace_out_bytes(out, &c, 1);
+    while (*text != '\0') {
+        text = weft__json_piece(text, piece);
+        weft__trace_out_text(out, piece);
     }
     weft__trace_out_text(out, "\"");
 }

@@ -2,6 +2,8 @@
  * long as there is room for one. */
 #include "text.h"
 
+#include "utf8.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -17,15 +19,11 @@ void weft__text_add(weft__text *t, const char *format, ...)
 
 void weft__text_add_quoted(weft__text *t, const char *string)
 {
+    char piece[WEFT__JSON_PIECE_BYTES];
     weft__text_add(t, "\"");
-    for (; *string != 0; string++) {
-        unsigned char c = (unsigned char)*string;
-        if (c == '"' || c == '\\')
-            weft__text_add(t, "\\%c", c);
-        else if (c < 0x20)
-            weft__text_add(t, "\\u%04x", c);
-        else
-            weft__text_add(t, "%c", c);
+    while (*string != '\0') {
+        string = weft__json_piece(string, piece);
+        weft__text_add(t, "%s", piece);
     }
     weft__text_add(t, "\"");
 }

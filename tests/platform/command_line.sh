@@ -61,10 +61,19 @@ expect 0 '"verdict":"slower"' bench --compare --json "$work/run1" "$work/slower"
 expect 2 'needs two files' bench --compare "$work/run1"
 expect 2 'holds no benchmark lines' bench --compare "$work/run1" /dev/null
 expect 2 "did you mean 'self.copy'" bench self.cpoy
-expect 2 'from 1 to 1024' bench --workers 0
+expect 2 'from 1 to 256' bench --workers 0
+expect 2 'from 1 to 256' stress all --workers 257
 expect 2 'needs a whole number' bench --reps three
 expect 2 'needs a value' bench --reps
 expect 2 'name a scenario' stress
+if [ -x "$(dirname "$weft")/weft-simulate" ]; then # not with sanitizers
+    expect 0 '"kind":"simulated","workers":2' simulate --artificial 8x1000x64 --workers 1,2 --json
+    objects
+    for wrong in 8 8x 0x1 8x-1 8x1000junk 8x1000x 8x1x1x1 2000000x1 8x9999999999; do
+        expect 2 'is not SLICESxNS' simulate --artificial $wrong
+    done
+    expect 2 'is not a list' simulate --artificial 8x1000 --workers 1,
+fi
 for list in bench stress; do
     count=$((count + 1))
     twice=$("$weft" $list --list | awk '{print $1}' | sort | uniq -d)
@@ -83,6 +92,18 @@ expect 0 '^self.copy ' bench self. --list
 expect 2 "no case 'self.clock/nothing'" bench self.clock/nothing
 expect 1 'No such file' bench --compare "$work/missing" "$work/run1"
 expect 1 'cannot open' screen "$work/missing"
+# the shipped catalogue is found from any folder
+count=$((count + 1))
+case $weft in /*) program=$weft ;; *) program=$PWD/$weft ;; esac
+(cd "$work" && "$program" bench screen.stage/pairs --reps 1) >"$work/out" 2>&1 || {
+    failed=$((failed + 1))
+    echo "FAILED: no catalogue in another folder:" && cat "$work/out"
+}
+# names that are not UTF-8 make no broken JSON
+odd=$(printf '%s/n\377.tle' "$work")
+printf '1 00005U 58002B   00179.78495062  .00000023  00000-0  28098-4 0  4753\n2 00005  34.2682 348.7242 1859667 331.7664  19.3264 10.82419157413667\n' >"$odd"
+expect 0 'n\\ufffd.tle"' screen "$odd" --hours 0.1 --out "$work" --json
+objects
 # told to stop, it says how to go on: the last words are there as soon as the scenario is
 count=$((count + 1))
 "$weft" stress jobs --seconds 1000 --seed 5 --workers 2 2>"$work/err" >"$work/out" &

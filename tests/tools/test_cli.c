@@ -67,11 +67,19 @@ Test(cli, numbers_out_of_range_or_malformed_are_bad_usage)
     CHECK_I64(PARSE("--workers", "-1").status, WEFT_CLI_USAGE);
     CHECK_I64(PARSE("--workers", "4x").status, WEFT_CLI_USAGE);
     CHECK_I64(PARSE("--workers", "").status, WEFT_CLI_USAGE);
+    CHECK_I64(PARSE("--workers", " -5").status, WEFT_CLI_USAGE);
+    CHECK_I64(PARSE("--workers", "0x").status, WEFT_CLI_USAGE);
     CHECK_I64(PARSE("--workers", "99999999999999999999").status, WEFT_CLI_USAGE);
     CHECK_I64(PARSE("--step", "nan").status, WEFT_CLI_USAGE);
     CHECK_I64(PARSE("--step", "inf").status, WEFT_CLI_USAGE);
     CHECK_I64(PARSE("--step").status, WEFT_CLI_USAGE);
     CHECK_I64(PARSE("--stpe", "1").status, WEFT_CLI_USAGE);
+}
+
+Test(cli, a_leading_zero_is_no_other_number)
+{
+    CHECK_U64(PARSE("--workers", "010").workers, 10);
+    CHECK_U64(PARSE("--workers", "0X1f").workers, 31);
 }
 
 Test(cli, nearest_name_is_found_within_two_letters_only)
@@ -89,7 +97,7 @@ Test(cli, json_line_escapes_nests_and_never_writes_nan)
     FILE *out = fmemopen(text, sizeof text, "w");
     weft_json json;
     weft_json_begin(&json, out);
-    weft_json_text(&json, "name", "a\"b\\c\n\x01");
+    weft_json_text(&json, "name", "a\"b\\c\n\x01\xff");
     weft_json_number(&json, "bad", (double)NAN);
     weft_json_open(&json, "inner");
     weft_json_count(&json, "n", UINT64_MAX);
@@ -99,7 +107,7 @@ Test(cli, json_line_escapes_nests_and_never_writes_nan)
     weft_json_bool(&json, "ok", true);
     weft_json_end(&json);
     fclose(out);
-    CHECK_TEXT(text, "{\"name\":\"a\\\"b\\\\c\\u000a\\u0001\",\"bad\":null,"
+    CHECK_TEXT(text, "{\"name\":\"a\\\"b\\\\c\\u000a\\u0001\\ufffd\",\"bad\":null,"
                      "\"inner\":{\"n\":18446744073709551615},\"hash\":\"0x0000000000000abc\","
                      "\"list\":[1,2.5],\"ok\":true}\n");
 }

@@ -3,10 +3,12 @@
  */
 #include "screen.h"
 
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "screen_check.h"
@@ -23,6 +25,24 @@ static double seconds_now(void)
 }
 
 /* ---- the catalogue ---- */
+
+const char *screen_default_catalogue(char *path, size_t capacity)
+{
+    static const char *const places[] = {"tools/screen/catalogue.tle",
+                                         "../share/weft/catalogue.tle",
+                                         "../../tools/screen/catalogue.tle"};
+    char program[4096];
+    if (access(places[0], R_OK) == 0) return places[0];
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length <= 0) return places[0];
+    program[length] = '\0';
+    const char *folder = dirname(program);
+    for (size_t i = 1; i < sizeof places / sizeof *places; i++) {
+        const int written = snprintf(path, capacity, "%s/%s", folder, places[i]);
+        if (written > 0 && (size_t)written < capacity && access(path, R_OK) == 0) return path;
+    }
+    return places[0];
+}
 
 static void show_problem(void *user, const struct tle_problem *problem)
 {

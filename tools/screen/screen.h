@@ -10,6 +10,7 @@
 #define WEFT_SCREEN_SCREEN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "approach.h"
@@ -89,6 +90,10 @@ int screen_run(const struct screen_options *options);
 int screen_load(const struct screen_options *options, struct screen_result *result);
 int screen_search(const struct screen_options *options, struct screen_result *result);
 void screen_result_fini(struct screen_result *result);
+
+/* The shipped catalogue: in the source tree, beside an installed program, or above a build folder.
+ * `path` is returned when one of the last two can be read. */
+const char *screen_default_catalogue(char *path, size_t capacity);
 
 /* Puts approaches and losses into the order of the result. */
 void screen_result_sort(struct screen_result *result);

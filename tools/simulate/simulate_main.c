@@ -3,6 +3,7 @@
  * compiled with other atomics. */
 #include "simulate.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +20,10 @@ static uint32_t parse_counts(const char *text, uint32_t *counts)
         unsigned long value = strtoul(text, &end, 10);
         if (end == text || value < 1 || value > 256 || (*end != '\0' && *end != ',')) return 0;
         counts[count++] = (uint32_t)value;
-        text = *end == ',' ? end + 1 : end;
+        if (*end == '\0') return count;
+        text = end + 1;
     }
-    return *text == '\0' ? count : 0;
+    return 0;
 }
 
 static void print_json(const sim_result *r)
@@ -78,16 +80,36 @@ static int simulate(const sim_costs *costs, const sim_machine *machine, const ch
     return WEFT_CLI_OK;
 }
 
-/* Reads the file, or makes the artificial frame "COUNTxNS" or "COUNTxNSxBYTES". */
+enum { ARTIFICIAL_SLICES_MAX = 1000000, ARTIFICIAL_NS_MAX = 1000000000 };
+
+/* The numbers of "COUNTxNS" or "COUNTxNSxBYTES"; 0 where there is none. */
+static bool parse_artificial(const char *text, unsigned long numbers[3])
+{
+    for (int i = 0; i < 3; i++) {
+        char *end;
+        if (!isdigit((unsigned char)*text)) return false;
+        numbers[i] = strtoul(text, &end, 10);
+        if (*end == '\0') return i > 0 && numbers[0] > 0;
+        if (*end != 'x') return false;
+        text = end + 1;
+    }
+    return false;
+}
+
+/* Reads the file, or makes the artificial frame. */
 static int load(const char *path, const char *artificial, sim_costs *costs)
 {
-    unsigned count, ns, bytes = 0;
     if (artificial != NULL) {
-        int read = sscanf(artificial, "%ux%ux%u", &count, &ns, &bytes);
-        if (read < 2 || count == 0 || count > 1000000)
-            return weft_cli_misuse("simulate", "--artificial '%s' is not SLICESxNS[xBYTES]",
+        unsigned long n[3] = {0};
+        if (!parse_artificial(artificial, n) || n[0] > ARTIFICIAL_SLICES_MAX ||
+            n[1] > ARTIFICIAL_NS_MAX || n[2] > UINT32_MAX)
+            return weft_cli_misuse("simulate",
+                                   "--artificial '%s' is not SLICESxNS[xBYTES] with up to a "
+                                   "million slices of up to a second",
                                    artificial);
-        return sim_costs_make(costs, 5, count, ns, bytes) ? WEFT_CLI_CONTINUE : WEFT_CLI_FAILED;
+        if (sim_costs_make(costs, 5, (uint32_t)n[0], (uint32_t)n[1], (uint32_t)n[2]))
+            return WEFT_CLI_CONTINUE;
+        return weft_cli_fail("simulate", "out of memory");
     }
     FILE *file = fopen(path, "r");
     if (file == NULL) return weft_cli_fail("simulate", "%s: %s", path, strerror(errno));

@@ -1,0 +1,44 @@
+/* utf8.c: UTF-8 by the table of its well-formed sequences (Unicode, table 3-7), and JSON escapes.
+ * No state, no locale, no memory: the writers of JSON may be in the middle of anything.
+ */
+#include "utf8.h"
+
+#include <stdio.h>
+#include <string.h>
+
+uint64_t weft__utf8_sequence(const unsigned char *p, uint64_t left)
+{
+    static const struct {
+        unsigned char first, last, second_min, second_max, bytes;
+    } forms[] = {{0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE1, 0xEC, 0x80, 0xBF, 3},
+                 {0xE0, 0xE0, 0xA0, 0xBF, 3}, {0xED, 0xED, 0x80, 0x9F, 3},
+                 {0xEE, 0xEF, 0x80, 0xBF, 3}, {0xF0, 0xF0, 0x90, 0xBF, 4},
+                 {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4}};
+    if (*p < 0x80) return 1;
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        if (*p < forms[i].first || *p > forms[i].last) continue;
+        if (left < forms[i].bytes || p[1] < forms[i].second_min || p[1] > forms[i].second_max) {
+            return 0;
+        }
+        for (unsigned k = 2; k < forms[i].bytes; k++) {
+            if ((p[k] & 0xC0) != 0x80) return 0;
+        }
+        return forms[i].bytes;
+    }
+    return 0;
+}
+
+const char *weft__json_piece(const char *text, char piece[WEFT__JSON_PIECE_BYTES])
+{
+    const unsigned char c = (unsigned char)*text;
+    const uint64_t bytes = weft__utf8_sequence((const unsigned char *)text, strnlen(text, 4));
+    if (c == '"' || c == '\\') {
+        snprintf(piece, WEFT__JSON_PIECE_BYTES, "\\%c", c);
+    } else if (c < 0x20 || c == 0x7f || bytes == 0) {
+        snprintf(piece, WEFT__JSON_PIECE_BYTES, "\\u%04x", bytes == 0 ? 0xFFFDu : c);
+    } else {
+        memcpy(piece, text, bytes);
+        piece[bytes] = '\0';
+    }
+    return text + (bytes == 0 ? 1 : bytes);
+}

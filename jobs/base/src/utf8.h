@@ -1,0 +1,18 @@
+/* utf8.h: UTF-8 (RFC 3629: shortest form, no surrogates, up to U+10FFFF), and text as JSON wants
+ * it. Pure functions. */
+#ifndef WEFT_UTF8_H
+#define WEFT_UTF8_H
+
+#include <stdint.h>
+
+enum { WEFT__JSON_PIECE_BYTES = 8 };
+
+/* Bytes of the sequence that `p` begins with, or 0 when it is none. `left`: bytes at `p`, at least
+ * 1. */
+uint64_t weft__utf8_sequence(const unsigned char *p, uint64_t left);
+
+/* The first character of a text that is not empty, as it stands inside a JSON string: `piece` gets
+ * it, NUL-terminated; a byte that is not UTF-8 becomes U+FFFD. Returns where the text goes on. */
+const char *weft__json_piece(const char *text, char piece[WEFT__JSON_PIECE_BYTES]);
+
+#endif
