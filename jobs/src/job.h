@@ -41,7 +41,7 @@
 enum {
     WEFT__JOB_CANCELLED = 1, /* asked to stop, or a predecessor failed */
     WEFT__JOB_FAILED = 2,    /* ended with a code */
-    WEFT__JOB_SKIPPED = 4,   /* ended without having run: cancelled */
+    WEFT__JOB_SKIPPED = 4,   /* ended without having run, or as a loop stopped in the middle */
     WEFT__JOB_HELD = 8,
     WEFT__JOB_KEPT = 16, /* ended, and the slot waits for a collector */
     WEFT__JOB_HAS_HANDLE = 32

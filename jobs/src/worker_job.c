@@ -184,8 +184,13 @@ static __attribute__((noinline)) bool end_failed(weft_job_context *worker, uint3
                                                  uint32_t flags)
 {
     weft__job *job = &worker->pool->table.jobs[slot];
+    uint32_t own_flags = weft__job_flags(job);
+    if ((own_flags & WEFT__JOB_SKIPPED) != 0) { /* a loop, see run_loop */
+        flags |= WEFT__JOB_SKIPPED;
+        code = 0;
+    }
     if (code != 0) flags |= WEFT__JOB_FAILED;
-    if ((weft__job_flags(job) & WEFT__JOB_HAS_HANDLE) != 0)
+    if ((own_flags & WEFT__JOB_HAS_HANDLE) != 0)
         flags |= WEFT__JOB_KEPT;
     else if (code != 0)
         keep_first_error(worker->pool, code);
@@ -322,12 +327,15 @@ typedef struct submission {
     weft_job_handle extra;         /* one more predecessor; null: none */
 } submission;
 
-/* The body of a loop submitted as a job; `argument` is its copy in the pool's loop_descs. */
+/* The body of a loop submitted as a job; `argument` is its copy in the pool's loop_descs. A loop
+ * that was stopped in the middle must not end as if it had succeeded: the mark makes of any code a
+ * cancellation. */
 static int run_loop(weft_job_context *worker, void *argument)
 {
     int code = 0;
-    weft_job_for(worker, argument, &code);
-    return code;
+    if (weft_job_for(worker, argument, &code) != WEFT_CANCELLED) return code;
+    weft__job_mark(&worker->jobs[worker->job], WEFT__JOB_SKIPPED);
+    return 1;
 }
 
 static inline uint32_t fill_slot(submitter by, const submission *what, uint32_t flags,

@@ -365,6 +365,43 @@ Test(job, a_loop_can_be_submitted_as_a_job)
     CHECK_U64(items[0], 2);
 }
 
+/* A loop whose first part cancels the job it belongs to. Owner: the test. */
+typedef struct stopped_loop {
+    weft_job_handle self;
+    uint32_t parts;
+} stopped_loop;
+
+static int cancel_in_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    stopped_loop *loop = argument;
+    (void)begin, (void)end;
+    loop->parts++;
+    CHECK_OK(weft_job_cancel(weft_job_context_pool(job), loop->self));
+    return 0;
+}
+
+Test(job, a_loop_stopped_in_the_middle_ends_as_cancelled_and_so_do_the_jobs_after_it)
+{
+    static stopped_loop state;
+    weft_job_desc second = noting(2);
+    weft_job_handle next, done;
+    int code = 5;
+    const weft_job_for_desc loop = {
+        .fn = cancel_in_part, .argument = &state, .count = 100, .grain = 1};
+    CHECK_OK(weft_job_for_submit(owner, &loop, NULL, &state.self));
+    CHECK_OK(weft_job_then(owner, state.self, &second, &next));
+    CHECK_RESULT(weft_job_wait(owner, state.self, &code), WEFT_CANCELLED);
+    CHECK_RESULT(weft_job_wait(owner, next, NULL), WEFT_CANCELLED);
+    CHECK(state.parts >= 1 && state.parts < 100);
+    CHECK_U64(order_count, 0);
+    const weft_job_for_desc whole = {.fn = cancel_in_part, .argument = &state, .count = 1};
+    CHECK_OK(weft_job_for_submit(owner, &whole, NULL, &state.self));
+    CHECK_OK(weft_job_then(owner, state.self, &second, &done));
+    CHECK_OK(weft_job_wait(owner, state.self, NULL)); /* nothing was left out */
+    CHECK_OK(weft_job_wait(owner, done, NULL));
+    CHECK_U64(order_count, 1);
+}
+
 Test(job, injected_jobs_run_in_the_order_they_came)
 {
     for (uintptr_t i = 0; i < 20; i++) {

@@ -72,7 +72,8 @@ typedef struct weft_job_hooks {
 typedef struct weft_job_pool_desc {
     uint32_t worker_count;   /* 1..256, with the owner; default: CPUs of the affinity mask, at most
                                 the cgroup quota rounded down, at least 1 */
-    uint32_t job_capacity;   /* submitted jobs alive at once, 1..2^20; default 4096 */
+    uint32_t job_capacity;   /* submitted jobs alive at once, 1..2^20; default 4096; up to 64 more
+                                for each worker fit */
     uint32_t child_capacity; /* unjoined children per worker, a power of two 2..2^20; default 4096;
                                 more children run at once, in place */
     uint32_t edge_capacity;  /* dependencies alive at once, 1..2^20; default 4 * job_capacity */
@@ -216,7 +217,9 @@ WEFT_API bool weft_job_is_done(const weft_job_pool *pool, weft_job_handle handle
 WEFT_API weft_result weft_job_result(weft_job_pool *pool, weft_job_handle handle, int *code);
 
 /* Asks a job to stop: it does not start if it has not, its loops stop between parts, its body sees
- * weft_job_is_cancelled. Jobs after it are cancelled, too. Errors: BAD_HANDLE. Threads: any. */
+ * weft_job_is_cancelled. A job that did not start, or a loop submitted as a job that was stopped,
+ * ends as CANCELLED, and so do the jobs after it; a body that was begun says by what it returns
+ * whether it failed (then the jobs after it are cancelled, too). Errors: BAD_HANDLE. Threads: any. */
 WEFT_API weft_result weft_job_cancel(weft_job_pool *pool, weft_job_handle handle);
 /* Whether the running job (children and loop parts: the job they belong to) was asked to stop.
  * Threads: owner (always false), job. */
