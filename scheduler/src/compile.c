@@ -193,6 +193,14 @@ static void add_barriers(weft__scheduler *scheduler, const weft__system *system,
     }
 }
 
+bool weft__schedule_has_barrier(const weft__scheduler *scheduler, uint32_t before, uint32_t after)
+{
+    for (uint32_t i = 0; i < scheduler->barrier_count; i++)
+        if (scheduler->barriers[i].before == before && scheduler->barriers[i].after == after)
+            return true;
+    return false;
+}
+
 static weft_result list_barriers(weft__scheduler *scheduler)
 {
     size_t limit = (size_t)scheduler->ordered_count * 2 * WEFT_SYSTEM_ORDER;

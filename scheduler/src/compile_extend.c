@@ -36,14 +36,6 @@ static bool is_in(const weft__archetype_set *set, uint32_t number)
     return set == NULL || weft__query_match_find(set->query, number) != WEFT__NONE;
 }
 
-static bool has_order(const weft__scheduler *scheduler, uint32_t before, uint32_t after)
-{
-    for (uint32_t i = 0; i < scheduler->barrier_count; i++)
-        if (scheduler->barriers[i].before == before && scheduler->barriers[i].after == after)
-            return true;
-    return false;
-}
-
 /* Whether the stages of two systems that begin to collide respect that. An explicit order counts
  * for less when the two collide, a shuffled order and background systems ask for all collisions. */
 static bool is_respected(const weft__scheduler *scheduler, const concerned *before,
@@ -52,7 +44,7 @@ static bool is_respected(const weft__scheduler *scheduler, const concerned *befo
     uint32_t either = scheduler->nodes[before->node].traits | scheduler->nodes[after->node].traits;
     uint32_t both = scheduler->nodes[before->node].traits & scheduler->nodes[after->node].traits;
     if (scheduler->options.shuffle_seed != 0 || (either & WEFT__STAGING_BACKGROUND) != 0 ||
-        has_order(scheduler, before->node, after->node))
+        weft__schedule_has_barrier(scheduler, before->node, after->node))
         return false;
     bool is_near = ((before->item->flags | after->item->flags) & WEFT__ACCESS_FAR) == 0 &&
                    (both & WEFT__STAGING_FUSABLE) != 0;

@@ -59,18 +59,10 @@ static void add_archetype(weft__text *t, const weft__scheduler *scheduler, uint3
     weft__text_add(t, ")");
 }
 
-static bool has_barrier(const weft__scheduler *scheduler, uint32_t before, uint32_t after)
-{
-    for (uint32_t i = 0; i < scheduler->barrier_count; i++)
-        if (scheduler->barriers[i].before == before && scheduler->barriers[i].after == after)
-            return true;
-    return false;
-}
-
 static const char *kind_of_order(const weft__scheduler *scheduler, const weft__system *a,
                                  const weft__system *b)
 {
-    if (has_barrier(scheduler, a->position, b->position)) return "by name";
+    if (weft__schedule_has_barrier(scheduler, a->position, b->position)) return "by name";
     if (a->group != b->group && a->rank > b->rank) return "by group";
     return a->rank < b->rank ? "by registration" : "by name or group of others";
 }
@@ -105,7 +97,7 @@ size_t weft_schedule_explain(weft_world *world, weft_system first, weft_system s
     const weft__staging_node *to = &scheduler->nodes[after->position];
     uint32_t component = 0;
     weft__conflict conflict = weft__staging_conflict(from, to, &component);
-    bool is_explicit = has_barrier(scheduler, before->position, after->position);
+    bool is_explicit = weft__schedule_has_barrier(scheduler, before->position, after->position);
     if (before == after ||
         (conflict == WEFT__CONFLICT_NONE && !is_explicit && before->stage == after->stage)) {
         weft__text_add(&t, "nothing orders '%s' and '%s': they may run at the same time\n", a->name,
@@ -214,7 +206,8 @@ static void each_edge(weft__text *t, const weft__scheduler *scheduler,
             uint32_t component = 0;
             weft__conflict conflict =
                 weft__staging_conflict(&scheduler->nodes[from], &scheduler->nodes[to], &component);
-            if (conflict == WEFT__CONFLICT_NONE && !has_barrier(scheduler, from, to)) continue;
+            if (conflict == WEFT__CONFLICT_NONE && !weft__schedule_has_barrier(scheduler, from, to))
+                continue;
             const char *label =
                 conflict == WEFT__CONFLICT_NONE ? "by name" : component_name(scheduler, component);
             visit(t, scheduler, from, to, label, number++);

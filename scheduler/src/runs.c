@@ -167,12 +167,6 @@ static void bind_fused_chunks(making *m, weft__entry *entries, uint32_t entry_co
     }
 }
 
-static bool is_series(const weft__system *system)
-{
-    return (system->flags &
-            (WEFT_SYSTEM_SINGLE | WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0;
-}
-
 /* Entries of a system that is not fused, at `entries`; returns how many. */
 static uint32_t list_alone(making *m, weft__system *system, weft__entry *entries)
 {
@@ -185,7 +179,7 @@ static uint32_t list_alone(making *m, weft__system *system, weft__entry *entries
     uint32_t count;
     weft__binding *bindings = bind_all(m, system, &count);
     if (m->is_failed || count == 0) return 0;
-    if (is_series(system)) {
+    if (weft__system_is_serial(system)) {
         entries[0] = (weft__entry){.kind = WEFT__ENTRY_SERIES,
                                    .system = system,
                                    .bindings = bindings,

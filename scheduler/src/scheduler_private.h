@@ -305,6 +305,8 @@ weft_result weft__schedule_prepare(weft__scheduler *scheduler);
 void weft__schedule_free(weft__scheduler *scheduler);
 /* Fills scheduler->nodes from the ordered systems. */
 weft_result weft__schedule_nodes(weft__scheduler *scheduler);
+/* Whether a system must run before another by name. */
+bool weft__schedule_has_barrier(const weft__scheduler *scheduler, uint32_t before, uint32_t after);
 
 /* ---- runs.c ---- */
 
@@ -327,7 +329,6 @@ void weft__scheduler_fail(weft__scheduler *scheduler, weft_result result);
 
 /* The name behind the key of a command, for errors. `user`: the scheduler. */
 const char *weft__scheduler_recorder_name(const void *user, uint64_t key);
-
 /* Figures of the last run, summed over workers. */
 void weft__system_tally_get(const weft__scheduler *scheduler, const weft__system *system,
                             weft__system_tally *out);
@@ -349,20 +350,19 @@ void weft__violate_in(const weft_slice *slice, uint32_t component, weft_access a
 /* Runs items [begin, end) of the entries. Any worker. */
 void weft__dispatch(weft__scheduler *scheduler, weft__entry *entries, uint32_t entry_count,
                     uint32_t begin, uint32_t end, uint32_t worker);
-/* ---- dispatch_trace.c */
-typedef void (*weft__run_entry_fn)(weft__scheduler *scheduler, weft__worker *worker, uint32_t index,
-                                   const weft__entry *entry, uint32_t begin, uint32_t end);
-/* Runs items [begin, end) of an entry by `run`, with spans around systems. Any worker. */
-void weft__dispatch_traced(weft__scheduler *scheduler, const weft__entry *entry, uint32_t begin,
-                           uint32_t end, uint32_t index, weft__run_entry_fn run);
-
-/* ---- dispatch.c, again ---- */
-
 /* The frame in stacks between the engine and a system. */
 void weft__system_call(const weft__system *system, weft_slice *slice);
 /* The same for the worker's parts, at least one: all systems of a slice, then the next slice. */
 void weft__system_calls(weft__worker *worker, uint32_t part_count, uint32_t column_count,
                         uint32_t rows, uint32_t slice_rows);
+
+/* ---- dispatch_trace.c ---- */
+
+typedef void (*weft__run_entry_fn)(weft__scheduler *scheduler, weft__worker *worker, uint32_t index,
+                                   const weft__entry *entry, uint32_t begin, uint32_t end);
+/* Runs items [begin, end) of an entry by `run`, with spans around systems. Any worker. */
+void weft__dispatch_traced(weft__scheduler *scheduler, const weft__entry *entry, uint32_t begin,
+                           uint32_t end, uint32_t index, weft__run_entry_fn run);
 
 /* ---- diagnose.c: what checked builds find ---- */
 
