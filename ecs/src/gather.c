@@ -377,9 +377,13 @@ weft_result weft_gather_values(const weft_gather *gather, void **values, uint64_
 }
 
 /* Values may not change under a gather that still copies them. */
-static void wait_for_others(const weft_world *world)
+static weft_result wait_for_others(const weft_world *world)
 {
-    for (const gather_state *g = world->queries->gathers; g != NULL; g = g->next) wait_for(g);
+    for (const gather_state *g = world->queries->gathers; g != NULL; g = g->next) {
+        weft_result result = wait_for(g);
+        if (!weft_job_is_done(world->pool, g->job)) return result;
+    }
+    return WEFT_OK;
 }
 
 weft_result weft_gather_scatter(const weft_gather *gather)
@@ -395,7 +399,8 @@ weft_result weft_gather_scatter(const weft_gather *gather)
     if (g->term == WEFT__NONE)
         return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                            "weft_gather_scatter: entity handles cannot be written back");
-    wait_for_others(world);
+    result = wait_for_others(world);
+    if (result != WEFT_OK) return result;
     weft_job_for_desc loop = {.fn = scatter_blocks,
                               .argument = g,
                               .count = g->block_count,

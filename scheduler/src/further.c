@@ -32,6 +32,13 @@ static void *further_get_write(const weft_slice *slice, weft_entity entity,
     return NULL;
 }
 
+static bool further_may_find(const weft_slice *slice, weft_component component)
+{
+    const weft_slice_context *context = slice->context;
+    weft__note_read(context->world, "weft_slice_finder", component);
+    return true;
+}
+
 static void *further_resource(const weft_slice *slice, weft_component component, weft_access access)
 {
     const weft_slice_context *context = slice->context;
@@ -58,6 +65,7 @@ static void further_report(const weft_slice *slice, uint32_t term, weft_access a
 static const weft__slice_ops further_ops = {
     .get = further_get,
     .get_write = further_get_write,
+    .may_find = further_may_find,
     .resource = further_resource,
     .commands = further_commands,
     .report = further_report,

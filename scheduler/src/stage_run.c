@@ -121,7 +121,10 @@ static void start_background(weft__scheduler *scheduler, weft__stage *stage)
     uint32_t items = stage->background_entries[count].first_item;
     loop *l = weft__arena_take(scheduler->memory, &stage->arena, sizeof *l);
     bool is_started = false;
-    if (l != NULL && scheduler->worker_count > 1 && !scheduler->options.without_parallel) {
+    /* on a thread that may not wait for it, it would outlive the step */
+    bool may_wait = weft__pool_check_owner(owner_context(scheduler)) == WEFT_OK;
+    if (l != NULL && may_wait && scheduler->worker_count > 1 &&
+        !scheduler->options.without_parallel) {
         *l = (loop){scheduler, stage->background_entries, count, 0};
         weft_job_for_desc desc = {.fn = run_part,
                                   .argument = l,

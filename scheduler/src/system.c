@@ -205,6 +205,23 @@ static weft_result check_grants(weft_world *world, const weft_system_desc *desc,
     return WEFT_OK;
 }
 
+/* A null handle by mistake, with others behind it. */
+static bool has_gap(const weft_system_desc *desc)
+{
+    bool is_terms_end = desc->query.terms[0].component.id == 0, has_gap = false;
+    for (uint32_t i = 1; i < WEFT_INLINE_TERMS && is_terms_end; i++)
+        has_gap = has_gap || desc->query.terms[i].component.id != 0;
+    for (uint32_t i = 1; i < WEFT_SYSTEM_LOOKUPS; i++) {
+        has_gap =
+            has_gap ||
+            (desc->lookups[i].component.id != 0 && desc->lookups[i - 1].component.id == 0) ||
+            (desc->resources[i].component.id != 0 && desc->resources[i - 1].component.id == 0) ||
+            (desc->records[i].id != 0 && desc->records[i - 1].id == 0) ||
+            (desc->reads_queries[i].id != 0 && desc->reads_queries[i - 1].id == 0);
+    }
+    return has_gap;
+}
+
 /* What cannot be right whatever the components are; NULL: nothing. */
 static const char *problem_of(const weft_system_desc *desc)
 {
@@ -224,6 +241,10 @@ static const char *problem_of(const weft_system_desc *desc)
         return "effects has bits that are no weft_command_effects";
     if ((desc->flags & WEFT_SYSTEM_BACKGROUND) != 0 && (desc->flags & on_owner) != 0)
         return "BACKGROUND excludes MAIN_THREAD and EXCLUSIVE: they run on the owner";
+    if (has_gap(desc))
+        return "a handle in a list (terms, lookups, resources, records, reads_queries) is null, "
+               "but "
+               "others follow: look at what made it";
     if (has_rows && has_range) return "a range and a query exclude each other";
     if (has_terms && desc->filtered.id != 0) return "give `query` or `filtered`, not both";
     if (desc->only_changed && !has_rows) return "only_changed wants a query: nothing else changes";

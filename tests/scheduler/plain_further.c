@@ -106,6 +106,37 @@ PLAIN_TEST(a_system_iterates_its_further_queries_on_every_worker_after_structure
     on_workers(further);
 }
 
+static void find_others(weft_slice *s, void *user)
+{
+    tourist *u = user;
+    weft_cursor c = weft_slice_query(s, u->others);
+    while (weft_query_next(&c)) {
+        weft_finder find = weft_slice_finder(&c.slice, t.b);
+        for (uint32_t i = 0; i < c.slice.count; i++)
+            if (weft_finder_get(&find, c.slice.entities[i]) != NULL)
+                at_add_rlx(&u->x_rows, (uint64_t)1); /* relaxed: counts */
+    }
+}
+
+static void find_from_further(void)
+{
+    static tourist u;
+    u.others = t.all;
+    make(&(weft_system_desc){.name = "find",
+                             .run = find_others,
+                             .user = &u,
+                             .lookups = {{t.b, WEFT_READ}},
+                             .reads_queries = {t.all}});
+    CHECK_OK(weft_world_step(t.world, 0));
+    CHECK_U64(at_load_rlx(&u.x_rows), ROWS); /* relaxed: nobody runs */
+    at_store_rlx(&u.x_rows, UINT64_C(0));    /* relaxed: nobody runs */
+}
+
+PLAIN_TEST(slices_of_a_further_query_have_finders_too)
+{
+    on_workers(find_from_further);
+}
+
 PLAIN_TEST(a_query_that_is_not_declared_has_no_rows_in_a_system)
 {
     static tourist u;

@@ -34,6 +34,11 @@ static void bad_descriptions(void)
     refuse(bad, "effects", SYSTEM(.records = {t.a}));
     refuse(bad, "access", SYSTEM(.lookups = {{t.a, WEFT_NO_ACCESS}}));
     refuse(bad, "SINGLE", SYSTEM(.reads_queries = {writer}, .range_count = 2));
+    refuse(bad, "terms", SYSTEM(.query.terms = {{.access = WEFT_READ}, {t.a, WEFT_READ, 0, 0}}));
+    refuse(bad, "lookups", SYSTEM(.lookups = {{.access = WEFT_READ}, {t.a, WEFT_READ}}));
+    refuse(bad, "resources", SYSTEM(.resources = {{.access = WEFT_READ}, {t.resource, WEFT_READ}}));
+    refuse(bad, "records", SYSTEM(.records = {{0}, t.a}, .effects = WEFT_RECORDS_ADD));
+    refuse(bad, "reads_queries", SYSTEM(.reads_queries = {{0}, t.all}));
     refuse(bad, "63 bytes", SYSTEM(.before = {""}));
     refuse(bad, "63 bytes", SYSTEM(.group = ""));
     refuse(WEFT_TYPE_MISMATCH, "SHARED", SYSTEM(.lookups = {{t.shared, WEFT_READ}}));
@@ -289,6 +294,38 @@ static void count_index(weft_slice *s, void *user)
     weft_a64 *x_sum = user;
     at_add_rlx(x_sum, (uint64_t)s->index + 1); /* relaxed: counts */
 }
+
+/* ---- steps on other threads ---- */
+
+static void *step_here(void *unused)
+{
+    CHECK_OK(weft_world_step(t.world, 0));
+    return unused;
+}
+
+static void step_elsewhere(void)
+{
+    enum { COUNT = 2000 };
+    weft_a64 x_sum = {0};
+    pthread_t thread;
+    make(&(weft_system_desc){.name = "x",
+                             .run = count_index,
+                             .user = &x_sum,
+                             .range_count = COUNT,
+                             .flags = WEFT_SYSTEM_BACKGROUND});
+    for (uint32_t i = 1; i <= 20; i++) {
+        CHECK(pthread_create(&thread, NULL, step_here, NULL) == 0);
+        CHECK(pthread_join(thread, NULL) == 0);
+        CHECK_U64(at_load_rlx(&x_sum), i * UINT64_C(2001000)); /* relaxed: nobody runs */
+    }
+}
+
+PLAIN_TEST(a_step_on_a_thread_that_cannot_wait_leaves_no_background_work)
+{
+    on_workers(step_elsewhere);
+}
+
+/* ---- ranges ---- */
 
 static void ranges(void)
 {
