@@ -197,8 +197,7 @@ static void reset_value(weft_world *world, weft__chunk *chunk, const weft__type_
 }
 
 /* Applies one recorded value to a row that is where it belongs. */
-static weft_result apply(weft__fold *fold, const weft__command *command, weft__chunk *chunk,
-                         uint32_t row)
+static weft_result apply(weft__fold *fold, weft__command *command, weft__chunk *chunk, uint32_t row)
 {
     weft_world *world = fold->playback->world;
     uint32_t type = weft__archetype_find(chunk->archetype, command->subject);
@@ -212,15 +211,20 @@ static weft_result apply(weft__fold *fold, const weft__command *command, weft__c
     void *value = weft__chunk_value(chunk, ref->column, row);
     const uint64_t *payload = weft__command_payload(command);
     stamp(world, chunk, type, row);
-    if (command->op == WEFT__COMMAND_APPEND)
-        return weft_buffer_append(world, (weft_component){command->subject}, value, payload + 1,
-                                  (uint32_t)payload[0]);
-    memcpy(value, payload, ref->type->desc.size);
-    return WEFT_OK;
+    weft_result result = WEFT_OK;
+    if (command->op == WEFT__COMMAND_APPEND) {
+        result = weft_buffer_append(world, (weft_component){command->subject}, value, payload + 1,
+                                    (uint32_t)payload[0]);
+    } else {
+        if (ref->type->needs_destruct) weft__type_destruct(&world->memory, ref->type, value, 1);
+        memcpy(value, payload, ref->type->desc.size);
+    }
+    if (result == WEFT_OK) command->flags = WEFT__VALUE_IS_TAKEN;
+    return result;
 }
 
 /* Enable bits of neighbouring rows share words: the owner sets them, after the copies. */
-static weft_result apply_enable(weft__fold *fold, const weft__command *command, weft__chunk *chunk,
+static weft_result apply_enable(weft__fold *fold, weft__command *command, weft__chunk *chunk,
                                 uint32_t row)
 {
     uint32_t type = weft__archetype_find(chunk->archetype, command->subject);
@@ -236,8 +240,7 @@ static weft_result apply_enable(weft__fold *fold, const weft__command *command, 
 
 /* Applies the chains of a task's rows in order of recording. */
 static weft_result apply_chains(weft__fold *fold, const weft__fold_task *task,
-                                weft_result (*apply_one)(weft__fold *fold,
-                                                         const weft__command *command,
+                                weft_result (*apply_one)(weft__fold *fold, weft__command *command,
                                                          weft__chunk *chunk, uint32_t row))
 {
     const weft__fold_group *group = &fold->groups[task->group];

@@ -67,6 +67,13 @@ static weft_result play_query(weft_world *world, const weft__command *command)
     return weft_query_destroy_entities(world, query);
 }
 
+/* The values of a command that succeeded are the entity's. */
+static weft_result note_taken(weft__command *command, weft_result result)
+{
+    if (result == WEFT_OK) command->flags = WEFT__VALUE_IS_TAKEN;
+    return result;
+}
+
 static weft_result play_change(weft__playback *playback, const weft__command_segment *segment,
                                weft_entity entity, weft__command *command)
 {
@@ -83,7 +90,8 @@ static weft_result play_change(weft__playback *playback, const weft__command_seg
         return weft_entity_remove(world, entity, component);
     case WEFT__COMMAND_SET:
         weft__playback_patch(playback, segment, type, payload, 1);
-        return weft_entity_set(world, entity, component, payload, type->desc.size);
+        return note_taken(command,
+                          weft_entity_set(world, entity, component, payload, type->desc.size));
     case WEFT__COMMAND_SET_SHARED:
         return weft_entity_set_shared(world, entity, component, payload);
     case WEFT__COMMAND_ENABLE:
@@ -91,7 +99,7 @@ static weft_result play_change(weft__playback *playback, const weft__command_seg
     case WEFT__COMMAND_APPEND:
         weft__playback_patch_elements(playback, segment, type, (uint64_t *)payload + 1,
                                       (uint32_t)((uint64_t *)payload)[0]);
-        return play_append(world, entity, type, payload);
+        return note_taken(command, play_append(world, entity, type, payload));
     case WEFT__COMMAND_CREATE:
     case WEFT__COMMAND_ROWS:
     case WEFT__COMMAND_INSTANTIATE:

@@ -6,6 +6,9 @@
  * lies in one recorder, and sorting segments by key gives the order of effect whatever thread
  * ran what.
  *
+ * Recorded values with a destruct hook are the recorder's until an entity takes them; those that
+ * none took (skipped, removed again, dropped) are destructed when the recorder is emptied.
+ *
  * A deferred entity is a handle with an even version, which no look-up accepts: index = number
  * of the creation in its recorder since the last playback, version = epoch: a number that no
  * other recorder has, and this one only until it is played. Playback gives ids in key order and
@@ -38,6 +41,7 @@ typedef enum weft__command_op {
 } weft__command_op;
 
 #define WEFT__PAYLOAD_APART UINT16_MAX /* the payload is one word: a weft__command_block pointer */
+#define WEFT__VALUE_IS_TAKEN 1 /* flag of SET and APPEND: the values belong to an entity now */
 
 /* Header of a command; `words` 8-byte words of payload follow. */
 typedef struct weft__command {
@@ -72,6 +76,7 @@ enum {
     WEFT__SEGMENT_HAS_VALUES = 1 << 5,  /* set, append, enable */
     WEFT__SEGMENT_HAS_ALONE = 1 << 6,   /* commands that are never folded */
     WEFT__SEGMENT_HAS_ENABLES = 1 << 7, /* enable bits may change */
+    WEFT__SEGMENT_HAS_OWNED = 1 << 8,   /* values with a destruct hook */
 };
 
 /* Consecutive commands of one recorder with one key. */

@@ -60,6 +60,39 @@ static void drop_private_chunks(weft_commands *commands)
     }
 }
 
+/* Bytes behind values that are the recorder's, so that they can be aligned where they are. */
+static size_t slack_of(const weft__type *type)
+{
+    return type->desc.hooks.destruct != NULL && type->desc.alignment > 8 ? type->desc.alignment - 8
+                                                                         : 0;
+}
+
+/* Destructs values that no entity took. */
+static void drop_value(const weft__type *type, const weft__command *command)
+{
+    const weft_component_hooks *hooks = &type->desc.hooks;
+    if (hooks->destruct == NULL || (command->flags & WEFT__VALUE_IS_TAKEN) != 0) return;
+    uint64_t *payload = weft__command_payload(command);
+    bool is_append = command->op == WEFT__COMMAND_APPEND;
+    uint32_t count = is_append ? (uint32_t)payload[0] : 1;
+    char *values = (char *)(payload + (is_append ? 1 : 0));
+    size_t step = bits_align_up((uintptr_t)values, type->desc.alignment) - (uintptr_t)values;
+    if (count == 0) return;
+    if (step != 0) memmove(values + step, values, count * type->desc.size);
+    hooks->destruct(values + step, count, hooks->user);
+}
+
+static void drop_values(const weft_commands *commands)
+{
+    for (uint32_t i = 0; i < commands->segment_count; i++) {
+        if ((commands->segments[i].traits & WEFT__SEGMENT_HAS_OWNED) == 0) continue;
+        weft__command_cursor cursor = weft__command_begin(&commands->segments[i]);
+        for (const weft__command *command; (command = weft__command_next(&cursor)) != NULL;)
+            if (command->op == WEFT__COMMAND_SET || command->op == WEFT__COMMAND_APPEND)
+                drop_value(commands->world->types[command->subject], command);
+    }
+}
+
 void weft__commands_seal(weft_commands *commands)
 {
     weft__command_page *page = commands->page;
@@ -70,6 +103,7 @@ void weft__commands_reset(weft_commands *commands, bool with_rows)
 {
     weft__commands_seal(commands);
     if (with_rows) drop_private_chunks(commands);
+    drop_values(commands);
     free_blocks(commands);
     for (weft__command_page *page = commands->first; page != NULL; page = page->next)
         page->used = 0;
@@ -252,12 +286,19 @@ static bool is_target(const weft_commands *commands, weft_entity entity)
            entity.index < commands->created;
 }
 
+/* Checked builds: a recorder of a system is not used after its callback has returned. */
+static weft_result check_open(weft_commands *commands, weft__command_op op, weft_entity entity,
+                              uint32_t component)
+{
+    if (!WEFT_IS_CHECKED || !commands->is_closed) return WEFT_OK;
+    return fail(commands, WEFT_WRONG_PHASE, op, entity, component);
+}
+
 static weft_result check(weft_commands *commands, weft__command_op op, weft_entity entity,
                          weft_component component, const weft__type **type)
 {
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;
-    if (WEFT_IS_CHECKED && commands->is_closed)
-        return fail(commands, WEFT_WRONG_PHASE, op, entity, component.id);
+    if (check_open(commands, op, entity, component.id) != WEFT_OK) return WEFT_WRONG_PHASE;
     if (!is_target(commands, entity))
         return fail(commands, WEFT_STALE_ENTITY, op, entity, component.id);
     *type = weft__type_at(commands->world, component);
@@ -277,14 +318,28 @@ static weft_result record(weft_commands *commands, weft__command_op op, weft_ent
     return WEFT_OK;
 }
 
-static weft_result record_value(weft_commands *commands, weft__command_op op, weft_entity entity,
-                                uint32_t subject, const void *value, size_t bytes)
+/* A command with values of a type, `bytes` of payload in all, which the caller fills; NULL: no
+ * memory, and the failure is noted. */
+static weft__command *record_values(weft_commands *commands, weft__command_op op,
+                                    weft_entity entity, const weft__type *type, size_t bytes)
 {
-    weft__command *command = append_payload(commands, op, bytes);
-    if (command == NULL) return fail(commands, WEFT_OUT_OF_MEMORY, op, entity, subject);
+    weft__command *command = append_payload(commands, op, bytes + slack_of(type));
+    if (command == NULL) {
+        fail(commands, WEFT_OUT_OF_MEMORY, op, entity, type->id);
+        return NULL;
+    }
     command->entity = entity;
-    command->subject = subject;
-    memcpy(weft__command_payload(command), value, bytes);
+    command->subject = type->id;
+    if (type->desc.hooks.destruct != NULL) commands->open->traits |= WEFT__SEGMENT_HAS_OWNED;
+    return command;
+}
+
+static weft_result record_value(weft_commands *commands, weft__command_op op, weft_entity entity,
+                                const weft__type *type, const void *value)
+{
+    weft__command *command = record_values(commands, op, entity, type, type->desc.size);
+    if (command == NULL) return WEFT_OUT_OF_MEMORY;
+    if (type->desc.size != 0) memcpy(weft__command_payload(command), value, type->desc.size);
     return WEFT_OK;
 }
 
@@ -314,7 +369,9 @@ static bool is_archetype(const weft_commands *commands, weft_archetype archetype
 
 weft_entity weft_commands_create_entity(weft_commands *commands, weft_archetype archetype)
 {
-    if (commands == NULL) return WEFT__NO_ENTITY;
+    if (commands == NULL ||
+        check_open(commands, WEFT__COMMAND_CREATE, WEFT__NO_ENTITY, 0) != WEFT_OK)
+        return WEFT__NO_ENTITY;
     if (!is_archetype(commands, archetype)) {
         fail(commands, WEFT_BAD_HANDLE, WEFT__COMMAND_CREATE, WEFT__NO_ENTITY, 0);
         return WEFT__NO_ENTITY;
@@ -324,7 +381,8 @@ weft_entity weft_commands_create_entity(weft_commands *commands, weft_archetype 
 
 weft_entity weft_commands_instantiate(weft_commands *commands, weft_entity source)
 {
-    if (commands == NULL) return WEFT__NO_ENTITY;
+    if (commands == NULL || check_open(commands, WEFT__COMMAND_INSTANTIATE, source, 0) != WEFT_OK)
+        return WEFT__NO_ENTITY;
     if (!is_target(commands, source)) {
         fail(commands, WEFT_STALE_ENTITY, WEFT__COMMAND_INSTANTIATE, source, 0);
         return WEFT__NO_ENTITY;
@@ -361,6 +419,8 @@ static weft_result create_rows(weft_commands *commands, weft_archetype handle, u
 {
     if (commands == NULL || rows == NULL || count == 0) return WEFT_INVALID_ARGUMENT;
     *rows = (weft_slice){0};
+    if (check_open(commands, WEFT__COMMAND_ROWS, WEFT__NO_ENTITY, 0) != WEFT_OK)
+        return WEFT_WRONG_PHASE;
     if (!is_archetype(commands, handle))
         return fail(commands, WEFT_BAD_HANDLE, WEFT__COMMAND_ROWS, WEFT__NO_ENTITY, 0);
     weft_world *world = commands->world;
@@ -410,6 +470,7 @@ weft_result weft_commands_create_rows_unordered(weft_commands *commands, weft_ar
 weft_result weft_commands_destroy_entity(weft_commands *commands, weft_entity entity)
 {
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;
+    if (check_open(commands, WEFT__COMMAND_DESTROY, entity, 0) != WEFT_OK) return WEFT_WRONG_PHASE;
     if (!is_target(commands, entity))
         return fail(commands, WEFT_STALE_ENTITY, WEFT__COMMAND_DESTROY, entity, 0);
     return record(commands, WEFT__COMMAND_DESTROY, entity, 0);
@@ -445,7 +506,7 @@ weft_result weft_commands_set(weft_commands *commands, weft_entity entity, weft_
     if (value == NULL && size != 0)
         return fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_SET, entity, component.id);
     if (size == 0) return record(commands, WEFT__COMMAND_ADD, entity, component.id);
-    return record_value(commands, WEFT__COMMAND_SET, entity, component.id, value, size);
+    return record_value(commands, WEFT__COMMAND_SET, entity, type, value);
 }
 
 weft_result weft_commands_set_shared(weft_commands *commands, weft_entity entity,
@@ -456,11 +517,10 @@ weft_result weft_commands_set_shared(weft_commands *commands, weft_entity entity
     if (result != WEFT_OK) return result;
     if ((type->desc.flags & WEFT_SHARED) == 0)
         return fail(commands, WEFT_TYPE_MISMATCH, WEFT__COMMAND_SET_SHARED, entity, component.id);
-    if (value == NULL)
+    if (value == NULL && type->desc.size != 0)
         return fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_SET_SHARED, entity,
                     component.id);
-    return record_value(commands, WEFT__COMMAND_SET_SHARED, entity, component.id, value,
-                        type->desc.size);
+    return record_value(commands, WEFT__COMMAND_SET_SHARED, entity, type, value);
 }
 
 weft_result weft_commands_enable(weft_commands *commands, weft_entity entity,
@@ -491,11 +551,8 @@ weft_result weft_commands_append(weft_commands *commands, weft_entity entity,
     if (elements == NULL && count != 0)
         return fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_APPEND, entity, component.id);
     size_t bytes = (size_t)count * type->desc.size;
-    weft__command *command = append_payload(commands, WEFT__COMMAND_APPEND, 8 + bytes);
-    if (command == NULL)
-        return fail(commands, WEFT_OUT_OF_MEMORY, WEFT__COMMAND_APPEND, entity, component.id);
-    command->entity = entity;
-    command->subject = component.id;
+    weft__command *command = record_values(commands, WEFT__COMMAND_APPEND, entity, type, 8 + bytes);
+    if (command == NULL) return WEFT_OUT_OF_MEMORY;
     uint64_t *payload = weft__command_payload(command);
     payload[0] = count;
     if (bytes != 0) memcpy(payload + 1, elements, bytes);
@@ -508,6 +565,7 @@ static weft_result record_query(weft_commands *commands, weft__command_op op, we
                                 uint32_t component)
 {
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;
+    if (check_open(commands, op, WEFT__NO_ENTITY, component) != WEFT_OK) return WEFT_WRONG_PHASE;
     if (query.id == 0 || (op != WEFT__COMMAND_QUERY_DESTROY && component == 0))
         return fail(commands, WEFT_BAD_HANDLE, op, WEFT__NO_ENTITY, component);
     return record(commands, op, (weft_entity){query.id, 0}, component);

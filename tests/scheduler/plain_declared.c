@@ -134,6 +134,22 @@ static void keep_recorder(weft_slice *s, void *user)
     kept = weft_slice_commands(s);
 }
 
+static void check_all_late(void)
+{
+    weft_slice rows;
+    weft_archetype archetype = weft_archetype_create(world, &a, 1);
+    weft_query query = weft_query_create(world, &(weft_query_desc){.terms = {{a, 0, 0, 0}}});
+    CHECK_U64(weft_commands_create_entity(kept, archetype).version, 0);
+    CHECK_U64(weft_commands_instantiate(kept, first).version, 0);
+    CHECK_RESULT(weft_commands_create_rows(kept, archetype, 1, &rows), WEFT_WRONG_PHASE);
+    CHECK_RESULT(weft_commands_destroy_entity(kept, first), WEFT_WRONG_PHASE);
+    CHECK_RESULT(weft_commands_add(kept, first, b), WEFT_WRONG_PHASE);
+    CHECK_RESULT(weft_commands_query_add(kept, query, b), WEFT_WRONG_PHASE);
+    CHECK_RESULT(weft_commands_query_destroy(kept, query), WEFT_WRONG_PHASE);
+    expect(WEFT_WRONG_PHASE, (const char *const[]){"'keeper'", "create", "returned", NULL});
+    CHECK(weft_entity_is_alive(world, first));
+}
+
 PLAIN_TEST(a_recorder_used_after_its_callback_is_named)
 {
     begin();
@@ -149,6 +165,7 @@ PLAIN_TEST(a_recorder_used_after_its_callback_is_named)
     weft_result result = weft_commands_remove(kept, first, b);
     CHECK_RESULT(result, WEFT_IS_CHECKED ? WEFT_WRONG_PHASE : WEFT_OK);
     expect(WEFT_WRONG_PHASE, (const char *const[]){"'keeper'", "remove", "returned", NULL});
+    if (WEFT_IS_CHECKED) check_all_late();
     end();
 }
 
