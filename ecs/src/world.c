@@ -3,6 +3,7 @@
 #include "world_private.h"
 
 #include "blob_store.h"
+#include "pool.h"
 #include "query_registry.h"
 #include "structure.h"
 
@@ -17,14 +18,11 @@ static uint32_t limit_or(uint32_t value, uint32_t most)
     return value == 0 || value > most ? most : value;
 }
 
-static const char *desc_problem(const weft_world_desc *desc)
+static bool is_possible(const weft_world_desc *desc)
 {
-    if (desc->entity_tag > 15) return "entity_tag is 0 to 15";
-    if (desc->entity_block_limit > WEFT__BLOCK_LIMIT) return "entity_block_limit is above 16,384";
-    if (desc->megachunk_limit > WEFT__MEGACHUNK_LIMIT) return "megachunk_limit is above 16,384";
-    if (desc->component_limit > COMPONENT_LIMIT + 1) return "component_limit is above 65,536";
-    if (desc->workers > 256) return "workers is above 256";
-    return NULL;
+    return desc->entity_tag <= 15 && desc->entity_block_limit <= WEFT__BLOCK_LIMIT &&
+           desc->megachunk_limit <= WEFT__MEGACHUNK_LIMIT &&
+           desc->component_limit <= COMPONENT_LIMIT - BUILT_IN_COMPONENTS && desc->workers <= 256;
 }
 
 /* A world with its memory hook and error record, everything else empty. */
@@ -135,7 +133,7 @@ weft_result weft_world_create(const weft_world_desc *desc, weft_world **out)
     if (out == NULL) return WEFT_INVALID_ARGUMENT;
     *out = NULL;
     if (desc == NULL) desc = &defaults;
-    if (desc_problem(desc) != NULL) return WEFT_INVALID_ARGUMENT;
+    if (!is_possible(desc)) return WEFT_INVALID_ARGUMENT;
     weft_world *world;
     weft_result result = world_allocate(desc, &world);
     if (result != WEFT_OK) return result;
@@ -149,23 +147,28 @@ weft_result weft_world_create(const weft_world_desc *desc, weft_world **out)
     return WEFT_OK;
 }
 
+/* Asked before anything is destroyed. */
+static weft_result pool_check_end(weft_world *world)
+{
+    weft_result result = weft__pool_check_end(world->pool);
+    if (result == WEFT_OK) return WEFT_OK;
+    return weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "weft_world_destroy: the job pool is still in use: wait for its jobs, on "
+                       "the thread that created the world");
+}
+
 weft_result weft_world_destroy(weft_world *world)
 {
     if (world == NULL) return WEFT_OK;
     weft_result result = weft__between_steps(world, "weft_world_destroy");
+    if (result == WEFT_OK && world->owns_pool) result = pool_check_end(world);
     if (result != WEFT_OK) return result;
     for (uint32_t i = 0; i < WEFT__EXTENSION_COUNT; i++) {
         weft__extension *extension = &world->extensions[i];
         if (extension->data != NULL) extension->destroy(extension->data);
         extension->data = NULL;
     }
-    if (world->owns_pool) {
-        result = weft_job_pool_destroy(world->pool);
-        if (result != WEFT_OK)
-            return weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                               "weft_world_destroy: the job pool is still in use: wait for its "
-                               "jobs, on the thread that created the world");
-    }
+    if (world->owns_pool) weft_job_pool_destroy(world->pool);
     storage_fini(world);
     world_free(world);
     return WEFT_OK;

@@ -292,19 +292,25 @@ weft_result weft_job_pool_create(const weft_job_pool_desc *desc, weft_job_pool *
     return WEFT_OK;
 }
 
+weft_result weft__pool_check_end(weft_job_pool *pool)
+{
+    weft_job_context *owner = &pool->workers[0];
+    weft_result result = weft__pool_check_owner(owner);
+    if (result == WEFT_FORKED) return WEFT_OK;
+    if (result == WEFT_WOULD_NEST) return WEFT_WRONG_PHASE;
+    if (result != WEFT_OK) return result;
+    weft_job_children_wait(owner);
+    return weft__pool_has_pending(pool) ? WEFT_BUSY : WEFT_OK;
+}
+
 weft_result weft_job_pool_destroy(weft_job_pool *pool)
 {
     if (pool == NULL) return WEFT_OK;
-    weft_job_context *owner = &pool->workers[0];
-    weft_result result = weft__pool_check_owner(owner);
-    if (result == WEFT_WOULD_NEST) return WEFT_WRONG_PHASE;
-    if (result == WEFT_WRONG_THREAD) return result;
-    if (result == WEFT_OK) {
-        weft_job_children_wait(owner);
-        if (weft__pool_has_pending(pool)) return WEFT_BUSY;
-        stop_threads(pool);
-    }
-    weft__trace_file_close(pool, result == WEFT_OK);
+    weft_result result = weft__pool_check_end(pool);
+    if (result != WEFT_OK) return result;
+    bool is_forked = weft__pool_is_forked(pool);
+    if (!is_forked) stop_threads(pool);
+    weft__trace_file_close(pool, !is_forked);
     weft__graph_free_all(pool);
     free_pool(pool);
     return WEFT_OK;

@@ -240,6 +240,9 @@ weft_result weft__wait_any(weft_job_context *owner, weft_job_handle handle, int 
 bool weft__pool_is_quiescent(weft_job_pool *pool);
 /* Something submitted has not ended. */
 bool weft__pool_has_pending(weft_job_pool *pool);
+/* Whether the pool may be destroyed now: the errors of weft_job_pool_destroy. Joins the children of
+ * the owner. */
+weft_result weft__pool_check_end(weft_job_pool *pool);
 static inline bool weft__pool_is_forked(const weft_job_pool *pool)
 {
     return at_load_rlx(pool->alive) == 0; /* relaxed: changes only by fork */

@@ -6,6 +6,7 @@
 
 #include <weft/weft.h>
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -213,6 +214,37 @@ PLAIN_TEST(two_worlds_on_one_pool_do_not_feel_each_other)
     CHECK_U64(run(&two, 1), quiet_hash(11));
     CHECK_OK(weft_world_destroy(two.world));
     CHECK_OK(weft_job_pool_destroy(pool));
+}
+
+static int do_nothing(weft_job_context *job, void *argument)
+{
+    (void)job;
+    (void)argument;
+    return 0;
+}
+
+static void *destroy_here(void *world)
+{
+    CHECK_RESULT(weft_world_destroy(world), WEFT_WRONG_THREAD);
+    return NULL;
+}
+
+PLAIN_TEST(a_world_whose_pool_cannot_end_here_and_now_keeps_its_systems)
+{
+    bed b;
+    pthread_t thread;
+    weft_job_handle held;
+    open_world(&b, &(weft_world_desc){.workers = 2});
+    CHECK(pthread_create(&thread, NULL, destroy_here, b.world) == 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+    weft_job_context *owner = weft_job_pool_owner(weft_world_pool(b.world));
+    weft_job_desc job = {.fn = do_nothing, .is_held = true};
+    CHECK_OK(weft_job_submit(owner, &job, &held));
+    CHECK_RESULT(weft_world_destroy(b.world), WEFT_BUSY);
+    CHECK_OK(weft_job_release(owner, held));
+    CHECK_OK(weft_job_wait_all(owner, NULL));
+    CHECK_U64(run(&b, 3), quiet_hash(3));
+    CHECK_OK(weft_world_destroy(b.world));
 }
 
 static void ignore(int signal)

@@ -3,8 +3,10 @@
  * Public. A world owns entities, components, archetypes, chunks, queries, shared values and (when
  * the scheduler is used) systems. It owns its job pool unless one is lent to it. Several worlds may
  * live side by side and share a pool. The thread that calls is the world's owner while it calls:
- * one thread at a time; handing a world from thread to thread is fine when the hand-over
- * synchronises. */
+ * one thread at a time for a world, and for all worlds of a pool; handing them from thread to
+ * thread is fine when the hand-over synchronises. But only the thread that created the pool can
+ * wait for its jobs: on others weft_gather_wait and weft_gather_end are refused (WRONG_THREAD), and
+ * BACKGROUND systems are no faster than others. */
 #ifndef WEFT_WORLD_H
 #define WEFT_WORLD_H
 
@@ -49,7 +51,7 @@ typedef struct weft_world_desc {
     weft_allocator allocator;    /* heap memory; default malloc */
     uint32_t entity_block_limit; /* blocks of 8,192 entities; default and maximum 16,384 */
     uint32_t megachunk_limit;    /* 1 MiB each; default and maximum 16,384 */
-    uint32_t component_limit;    /* component types; default and maximum 65,536 */
+    uint32_t component_limit;    /* component types; default and maximum 65,531 */
     uint32_t entity_tag;     /* 0..15, stored in the handles of this world: worlds with different
                                 tags refuse each other's entities (0: no such check) */
     bool without_huge_pages; /* do not ask the OS for 2 MiB pages */
@@ -73,8 +75,9 @@ typedef struct weft_error {
 WEFT_API weft_result weft_world_create(const weft_world_desc *desc, weft_world **out);
 
 /* Destroys the world with everything in it, running destructors of components; joins an own pool.
- * NULL is ignored. Threads: owner. Errors: WRONG_PHASE while the world steps or is iterated
- * (nothing is destroyed). */
+ * NULL is ignored. Threads: owner; with a pool of its own, the thread that created the world.
+ * Errors (nothing is destroyed): WRONG_PHASE while the world steps or is iterated; of an own pool:
+ * WRONG_THREAD, BUSY (jobs pending). */
 WEFT_API weft_result weft_world_destroy(weft_world *world);
 
 /* The last error, never NULL; code WEFT_OK when there was none. Threads: owner. Valid until the
@@ -90,7 +93,8 @@ WEFT_API weft_job_pool *weft_world_pool(const weft_world *world);
 WEFT_API weft_blob_store *weft_world_blobs(weft_world *world);
 
 /* Checks every invariant of the storage (reads everything). WEFT_OK, or WEFT_CORRUPT with the first
- * broken invariant in weft_world_error. Threads: owner, world idle. Cost: O(entities + metadata).
+ * broken invariant in weft_world_error; so do rows of a recorder (weft_commands_create_rows) that
+ * are still to be played. Threads: owner, world idle. Cost: O(entities + metadata).
  */
 WEFT_API weft_result weft_world_validate(weft_world *world);
 
