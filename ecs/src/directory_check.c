@@ -41,13 +41,17 @@ weft_result weft__directory_force(weft__directory *directory, uint32_t index, ui
     uint32_t slot = index % WEFT__BLOCK_SLOTS,
              used = at_load_rlx(&block->x_count); /* relaxed: idle */
     uint64_t bit = UINT64_C(1) << slot % 64;
+    bool is_used = (block->used[slot / 64] & bit) != 0, is_alive = (version & 1) != 0;
+    bool was_alive = (at_load_rlx(&block->x_slots[slot]) >> 32 & 1) != 0;    /* relaxed: idle */
     at_store_rlx(&block->x_slots[slot], (uint64_t)version << 32 | location); /* relaxed: idle */
-    if (((block->used[slot / 64] & bit) != 0) == ((version & 1) != 0)) return WEFT_OK;
+    if (is_used && !was_alive && is_alive) /* it was retired: a snapshot brings it back */
+        at_store_rlx(&block->x_retired, at_load_rlx(&block->x_retired) - 1); /* relaxed: idle */
+    if (is_used == is_alive) return WEFT_OK;
     block->used[slot / 64] ^= bit;
-    uint32_t now = (version & 1) != 0 ? used + 1 : used - 1;
+    uint32_t now = is_alive ? used + 1 : used - 1;
     at_store_rlx(&block->x_count, now); /* relaxed: idle */
     weft__directory_hint(directory, home, now == WEFT__BLOCK_SLOTS);
-    if ((version & 1) == 0) {
+    if (!is_alive) {
         if (slot / 64 < block->first_word) block->first_word = slot / 64;
         if (home < directory->first_room) directory->first_room = home;
     }

@@ -72,13 +72,33 @@ static weft_result tables_make(weft__transfer *t)
 
 /* ---- map ---- */
 
+/* Registers a type that the destination lacks; the components it takes over come before it, and
+ * have other ids there. Null: error set. */
+static weft_component type_register(weft__transfer *t, const weft__type *type)
+{
+    weft_component_desc desc = type->desc;
+    uint32_t count = desc.write_group_count;
+    weft_component *groups = weft__alloc(&t->to->memory, CATEGORY, count + 1, sizeof *groups, 4);
+    weft_component made = WEFT__NO_COMPONENT;
+    bool is_known = groups != NULL;
+    if (groups == NULL) weft__error_memory(t->to, "weft_world_transfer");
+    for (uint32_t i = 0; i < count && is_known; i++) {
+        groups[i].id = weft__transfer_type(t, type->desc.write_groups[i].id);
+        is_known = groups[i].id != 0;
+    }
+    desc.write_groups = groups;
+    if (is_known) made = weft_component_create(t->to, &desc);
+    weft__free(&t->to->memory, CATEGORY, groups, count + 1, sizeof *groups, 4);
+    return made;
+}
+
 uint32_t weft__transfer_type(weft__transfer *t, uint32_t component)
 {
     if (t->types[component] != 0) return t->types[component];
     const weft__type *type = t->from->types[component];
     weft_component found = weft_component_find(t->to, type->desc.name);
     if (found.id == 0) {
-        found = weft_component_create(t->to, &type->desc);
+        found = type_register(t, type);
     } else if (t->to->types[found.id]->hash != type->hash) {
         weft__error(t->to, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, found,
                     "weft_world_transfer: component \"%s\" of world \"%s\" has another size, "

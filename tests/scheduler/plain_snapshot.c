@@ -418,6 +418,31 @@ static uint32_t seen_in_a_step(const fixture *f, uint32_t *seen)
     return *seen;
 }
 
+PLAIN_TEST(an_entity_whose_index_was_retired_since_comes_back)
+{
+    fixture f = begin(5);
+    weft_entity last = weft_entity_create(f.world, f.spawned);
+    CHECK_OK(weft_entity_destroy(f.world, last));
+    CHECK_OK(weft__directory_force(&f.world->directory, last.index, WEFT__VERSION_LAST - 1, 0));
+    last = weft_entity_create(f.world, f.spawned);
+    CHECK_U64(last.version, WEFT__VERSION_LAST);
+    weft_snapshot *snapshot;
+    weft_world_stats stats;
+    CHECK_OK(weft_snapshot_take(f.world, NULL, &snapshot));
+    for (uint32_t round = 0; round < 2; round++) {
+        CHECK_OK(weft_entity_destroy(f.world, last));
+        weft_world_stats_get(f.world, &stats);
+        CHECK_U64(stats.entities, 5);
+        CHECK_OK(weft_snapshot_restore(f.world, snapshot));
+        CHECK(weft_entity_is_alive(f.world, last));
+        weft_world_stats_get(f.world, &stats);
+        CHECK_U64(stats.entities, 6);
+        CHECK_OK(weft_world_validate(f.world));
+    }
+    weft_snapshot_destroy(snapshot);
+    CHECK_OK(weft_world_destroy(f.world));
+}
+
 PLAIN_TEST(rates_go_on_from_where_they_were)
 {
     fixture f = begin(10);
