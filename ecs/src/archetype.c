@@ -8,6 +8,9 @@
 
 #include <string.h>
 
+/* Bytes of the CHUNK values of one chunk, so that the sizes of its side memory fit 32 bits. */
+#define CHUNK_VALUES_MAX (UINT32_C(1) << 30)
+
 /* Sizes of the parts of an archetype's block. */
 typedef struct census {
     uint32_t slot_count;
@@ -15,7 +18,7 @@ typedef struct census {
     uint32_t enableable_count;
     uint32_t column_count; /* with the entity column */
     uint32_t row_limit;
-    uint32_t chunk_value_bytes;
+    uint64_t chunk_value_bytes;
     uint32_t flags;
 } census;
 
@@ -27,8 +30,7 @@ static void census_type(const weft_world *world, census *c, const weft__type *ty
     uint32_t limit = type->desc.chunk_row_limit;
     if (limit != 0 && limit < c->row_limit) c->row_limit = limit;
     if (type->chunk_bytes != 0)
-        c->chunk_value_bytes =
-            (uint32_t)bits_align_up(c->chunk_value_bytes, 64) + type->chunk_bytes;
+        c->chunk_value_bytes = bits_align_up(c->chunk_value_bytes, 64) + type->chunk_bytes;
     if ((type->desc.flags & WEFT_CLEANUP) != 0) c->flags |= WEFT__HAS_CLEANUP;
     if (type->needs_destruct) c->flags |= WEFT__NEEDS_DESTRUCT;
     if (type->needs_construct) c->flags |= WEFT__NEEDS_CONSTRUCT;
@@ -94,6 +96,14 @@ static weft__archetype *archetype_make(weft_world *world, const uint32_t *compon
                                        uint32_t count, const weft__type **columns)
 {
     census c = census_take(world, components, count);
+    if (c.chunk_value_bytes > CHUNK_VALUES_MAX) {
+        weft__error(
+            world, WEFT_LIMIT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+            "the CHUNK components of an archetype take %llu bytes, at most %u are possible: "
+            "use fewer or smaller ones",
+            (unsigned long long)c.chunk_value_bytes, CHUNK_VALUES_MAX);
+        return NULL;
+    }
     weft__archetype *archetype =
         weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, 1,
                            block_bytes(count, c.slot_count, c.shared_count), 64);
@@ -360,7 +370,6 @@ bool weft__archetype_is_spent(const weft_world *world, const weft__archetype *ar
 
 /* ---- public ---- */
 
-/* Ascending copy of a caller's list; NULL with the error set. Free it with list_free. */
 uint32_t *weft__components_sort(const weft_world *world, const weft_component *components,
                                 uint32_t count, const char *what)
 {

@@ -206,10 +206,10 @@ static inline __attribute__((always_inline)) bool destroy_leanly(weft_world *wor
     if (__builtin_expect(block == NULL, 0)) return false;
     uint64_t slot = at_load_rlx(&block->x_slots[index % WEFT__BLOCK_SLOTS]); /* relaxed: idle */
     uint32_t location = (uint32_t)slot;
-    if (__builtin_expect(slot >> 32 != entity.version, 0)) return false;
+    if (__builtin_expect(slot >> 32 != entity.version || location == 0, 0)) return false;
     weft__chunk *chunk = world->berths[location >> WEFT__BERTH_SHIFT].chunk;
     uint32_t row = location - chunk->location;
-    /* a full chunk, one row, or none, as in the chunk of those without a place */
+    /* a full chunk, or one row */
     if (__builtin_expect(chunk->count - 2 >= chunk->capacity - 2, 0)) return false;
     if (__builtin_expect((chunk->archetype->flags & WEFT__IS_SPECIAL) != 0, 0)) return false;
     if (!weft__directory_kill_owner(&world->directory, block, index, entity.version)) return false;

@@ -435,7 +435,7 @@ uint32_t weft_query_archetypes(const weft_world *world, weft_query query, weft_a
     const weft__query_handle *handle = weft__query_find_checked(world, query);
     if (handle == NULL) return 0;
     const weft__query *shared = handle->query;
-    for (uint32_t m = 0; m < shared->match_count && m < capacity; m++)
+    for (uint32_t m = 0; m < shared->match_count && m < capacity && out != NULL; m++)
         out[m] = (weft_archetype){shared->matches[m].number + 1};
     return shared->match_count;
 }

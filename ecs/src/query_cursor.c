@@ -523,7 +523,7 @@ bool weft_query_next(weft_cursor *cursor)
 
 void weft_query_end(weft_cursor *cursor)
 {
-    if (!cursor->is_open) return;
+    if (cursor == NULL || !cursor->is_open) return;
     const weft__query *query = cursor->own_context.query;
     weft__query_free(query->world, cursor->owned, query->term_count, sizeof(void *));
     cursor->owned = NULL;

@@ -418,7 +418,8 @@ uint32_t weft__shared_list(const weft__shared *shared, uint32_t component, const
     uint32_t count = 0;
     for (uint32_t index = 0; index <= type->slot_count; index++) {
         if (index != 0 && slot_at(type, index)->references == 0) continue;
-        if (count < capacity) out[count] = weft__shared_value(shared, component, index);
+        if (count < capacity && out != NULL)
+            out[count] = weft__shared_value(shared, component, index);
         count++;
     }
     return count;

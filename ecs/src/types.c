@@ -26,8 +26,11 @@ static uint64_t field_total(const weft_field *field)
 
 /* ---- checks: each returns the sentence that says what is wrong, or NULL ---- */
 
+/* Described references are visited each, so they may not overlap, as other fields may: there are
+ * never more than the component has bytes for. */
 static const char *fields_problem(const weft_component_desc *desc)
 {
+    uint64_t reference_bytes = 0;
     if (desc->field_count != 0 && desc->fields == NULL) return "field_count without fields";
     for (uint32_t i = 0; i < desc->field_count; i++) {
         const weft_field *field = &desc->fields[i];
@@ -35,6 +38,9 @@ static const char *fields_problem(const weft_component_desc *desc)
         if ((uint32_t)field->kind >= sizeof field_bytes) return "a field has an unknown kind";
         if (field->offset > desc->size || field_total(field) > desc->size - field->offset)
             return "a field reaches beyond the component";
+        bool is_reference = field->kind == WEFT_FIELD_ENTITY || field->kind == WEFT_FIELD_BLOB;
+        reference_bytes += is_reference ? field_total(field) : 0;
+        if (reference_bytes > desc->size) return "ENTITY and BLOB fields overlap";
     }
     return NULL;
 }

@@ -46,7 +46,8 @@ void weft__type_destruct(weft__memory *memory, const weft__type *type, void *val
  * the copies made so far are destructed again. */
 weft_result weft__type_replicate(weft__memory *memory, const weft__type *type, void *to,
                                  const void *from, uint32_t count);
-/* Calls `visit` for every entity reference in `count` values, buffers' elements included. */
+/* Calls `visit` for every entity reference in `count` values, buffers' elements included, and
+ * stores what it made of it. */
 void weft__type_entities(const weft__type *type, void *values, uint32_t count,
                          void (*visit)(weft_entity *reference, void *user), void *user);
 

@@ -98,8 +98,13 @@ static void elements_visit(const weft__type *type, char *values, uint32_t count,
                            void (*visit)(weft_entity *reference, void *user), void *user)
 {
     for (uint32_t i = 0; i < count; i++) {
-        for (uint32_t k = 0; k < type->entity_offset_count; k++)
-            visit((weft_entity *)(void *)(values + i * stride + type->entity_offsets[k]), user);
+        for (uint32_t k = 0; k < type->entity_offset_count; k++) {
+            weft_entity reference; /* a field of a packed struct is not aligned */
+            char *field = values + i * stride + type->entity_offsets[k];
+            memcpy(&reference, field, sizeof reference);
+            visit(&reference, user);
+            memcpy(field, &reference, sizeof reference);
+        }
     }
 }
 

@@ -188,11 +188,10 @@ static void fields_free(weft__world_reader *r, weft_field *fields, char *names, 
     release(r, names, count, 256);
 }
 
-/* The fields of a record; a description cannot ask for more than its component has bytes. */
+/* The fields of a record; whether they are possible is asked when the type is registered. */
 static bool fields_read(weft__world_reader *r, weft_component_desc *desc, weft_field *fields,
                         char *names)
 {
-    uint64_t entities = 0;
     for (uint32_t i = 0; i < desc->field_count; i++) {
         fields[i].name = names + (size_t)i * 256;
         text_read(r, names + (size_t)i * 256);
@@ -201,10 +200,7 @@ static bool fields_read(weft__world_reader *r, weft_component_desc *desc, weft_f
         fields[i].count = weft__world_reader_u32(r);
         if (kind > WEFT_FIELD_BLOB) return weft__world_reader_fail(r, WEFT_CORRUPT, "a field kind");
         fields[i].kind = (weft_field_kind)kind;
-        entities += kind < WEFT_FIELD_ENTITY ? 0 : fields[i].count;
     }
-    if (entities > desc->size)
-        return weft__world_reader_fail(r, WEFT_CORRUPT, "fields that overlap: register the type");
     desc->fields = fields;
     return r->result == WEFT_OK;
 }

@@ -30,6 +30,9 @@ Test(component, impossible_descriptions_are_refused_with_a_reason)
 {
     storage_fixture f = storage_open();
     weft_field outside = {"far", WEFT_FIELD_U32, 6, 1};
+    weft_field twice[] = {{"a", WEFT_FIELD_ENTITY, 0, 2}, {"b", WEFT_FIELD_BLOB, 8, 1}};
+    static weft_field many[70000]; /* so many references that 32 bits do not count them */
+    for (uint32_t i = 0; i < 70000; i++) many[i] = (weft_field){"all", WEFT_FIELD_ENTITY, 0, 65536};
     const weft_component_desc bad[] = {
         {.name = NULL, .size = 4},
         {.name = "", .size = 4},
@@ -45,6 +48,8 @@ Test(component, impossible_descriptions_are_refused_with_a_reason)
         {.name = "list", .size = 1 << 10, .flags = WEFT_BUFFER, .buffer_capacity = 1 << 20},
         {.name = "field", .size = 8, .fields = &outside, .field_count = 1},
         {.name = "no_fields", .size = 8, .field_count = 1},
+        {.name = "twice", .size = 16, .fields = twice, .field_count = 2},
+        {.name = "many", .size = 65536 * 8, .fields = many, .field_count = 70000},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         CHECK_RESULT(refused(f.world, &bad[i]), WEFT_INVALID_ARGUMENT);
@@ -96,6 +101,28 @@ Test(component, a_thousand_components_on_one_entity)
         const uint32_t *value = weft_entity_get(f.world, e, list[i]);
         CHECK(i == 500 ? value == NULL : *value == i);
     }
+    storage_close(&f);
+}
+
+Test(component, chunk_values_of_an_archetype_above_a_gibibyte_are_refused)
+{
+    enum { COUNT = 4200, BYTES = 1000000 }; /* 32 bits do not count their bytes */
+    storage_fixture f = storage_open();
+    static weft_component list[COUNT];
+    char name[16];
+    for (uint32_t i = 0; i < COUNT; i++) {
+        snprintf(name, sizeof name, "c%u", i);
+        list[i] = weft_component_create_plain(f.world, name, BYTES, 1, WEFT_CHUNK);
+        CHECK(list[i].id != 0);
+    }
+    static const uint32_t counts[] = {COUNT, COUNT / 2, 1074};
+    for (uint32_t i = 0; i < 3; i++) {
+        CHECK_U64(weft_archetype_create(f.world, list, counts[i]).id, 0);
+        CHECK_RESULT(weft_world_error(f.world)->code, WEFT_LIMIT);
+    }
+    weft_entity e;
+    CHECK_OK(weft_entity_create_many(f.world, list, 3, 1, &e));
+    for (uint32_t i = 0; i < 3; i++) memset(weft_entity_write(f.world, e, list[i]), 1, BYTES);
     storage_close(&f);
 }
 

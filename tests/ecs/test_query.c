@@ -64,6 +64,8 @@ Test(query, descriptions_are_or_ed_and_an_archetype_in_two_of_them_counts_once)
     weft_query query = FIXTURE_QUERY(&f, {f.a}, {f.b, .alternative = 7});
     CHECK_U64(weft_query_count(f.world, query), 7);
     CHECK_U64(weft_query_archetypes(f.world, query, NULL, 0), 3);
+    CHECK_U64(weft_query_archetypes(f.world, query, NULL, 4), 3);
+    weft_query_end(NULL);
     query = FIXTURE_QUERY(&f, {f.a}, {f.b, .match = WEFT_NONE}, {f.c, .alternative = 1});
     CHECK_U64(weft_query_count(f.world, query), 9);
     FIXTURE_CREATE(&f, 16, NULL, f.a, f.c); /* appears later, in both */

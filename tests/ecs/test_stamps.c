@@ -110,6 +110,7 @@ Test(stamps, recorded_commands_hold_shared_values_until_they_are_played_or_dropp
     CHECK_U64(weft_shared_values(f.world, counted, NULL, 0), 2);
     CHECK_OK(weft_entity_destroy(f.world, e));
     CHECK_U64(weft_shared_values(f.world, counted, NULL, 0), 1);
+    CHECK_U64(weft_shared_values(f.world, counted, NULL, 8), 1);
     fixture_validate(&f);
     CHECK_OK(weft_world_destroy(f.world));
     test_memory_fini(&f.memory);
@@ -175,6 +176,34 @@ Test(stamps, clearing_references_to_the_dead_changes_what_had_one_only)
     cursor = weft_query_begin(f.world, changed[0]);
     CHECK_RESULT(weft_world_clear_references(f.world, NULL), WEFT_WRONG_PHASE);
     weft_query_end(&cursor);
+    fixture_close(&f);
+}
+
+Test(stamps, references_in_packed_structs_are_found_where_they_are)
+{
+    fixture f;
+    fixture_open(&f, 0);
+    const weft_field field = {.name = "two", .kind = WEFT_FIELD_ENTITY, .offset = 1, .count = 2};
+    weft_component packed = weft_component_create(
+        f.world,
+        &(weft_component_desc){
+            .name = "packed", .size = 17, .alignment = 1, .fields = &field, .field_count = 1});
+    weft_entity e[3], two[2], dead;
+    FIXTURE_CREATE(&f, 3, e, packed);
+    FIXTURE_CREATE(&f, 1, &dead, f.b);
+    for (uint32_t i = 0; i < 3; i++) {
+        memcpy(two, (weft_entity[]){e[i], dead}, sizeof two);
+        memcpy((char *)weft_entity_write(f.world, e[i], packed) + 1, two, sizeof two);
+    }
+    CHECK_OK(weft_entity_destroy(f.world, dead));
+    uint64_t cleared;
+    CHECK_OK(weft_world_clear_references(f.world, &cleared));
+    CHECK_U64(cleared, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        memcpy(two, (const char *)weft_entity_get(f.world, e[i], packed) + 1, sizeof two);
+        CHECK(two[0].index == e[i].index && two[0].version == e[i].version);
+        CHECK(two[1].index == 0 && two[1].version == 0);
+    }
     fixture_close(&f);
 }
 

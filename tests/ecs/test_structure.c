@@ -384,6 +384,28 @@ Test(structure, null_arguments_are_refused_by_every_function)
     storage_close(&f);
 }
 
+Test(structure, an_entity_that_has_an_id_but_no_place_yet_is_no_target)
+{
+    storage_fixture f = storage_open();
+    weft_commands *commands;
+    weft_slice rows;
+    CHECK_OK(weft_commands_create(f.world, &commands));
+    for (uint32_t round = 0; round < 2; round++) { /* without any chunk, and with one */
+        CHECK_OK(weft_commands_create_rows_unordered(commands, storage_moving(&f), 3, &rows));
+        weft_entity e = rows.entities[1];
+        CHECK(weft_entity_is_alive(f.world, e));
+        CHECK_RESULT(weft_entity_destroy(f.world, e), WEFT_STALE_ENTITY);
+        CHECK_RESULT(weft_entity_add(f.world, e, f.tag), WEFT_STALE_ENTITY);
+        CHECK_RESULT(weft_entity_set(f.world, e, f.health, &round, 4), WEFT_STALE_ENTITY);
+        CHECK(weft_entity_get(f.world, e, f.position) == NULL);
+        CHECK_OK(weft_entity_destroy_many(f.world, &e, 1));
+        CHECK_OK(weft_commands_play(commands));
+        CHECK_OK(weft_entity_add(f.world, e, f.tag));
+    }
+    weft_commands_destroy(commands);
+    storage_close(&f);
+}
+
 Test(structure, a_world_full_of_entities_refuses_the_next_and_a_batch_creates_none)
 {
     storage_fixture f = storage_open_with(&(weft_world_desc){.entity_block_limit = 1});

@@ -144,7 +144,7 @@ typedef struct weft_cursor {
 WEFT_API weft_cursor weft_query_begin(weft_world *world, weft_query query);
 /* Goes on to the next run of rows; false at the end, which closes the cursor. */
 WEFT_API bool weft_query_next(weft_cursor *cursor);
-/* Closes a cursor that was left early; a closed one is fine. */
+/* Closes a cursor that was left early; a closed one and NULL are fine. */
 WEFT_API void weft_query_end(weft_cursor *cursor);
 
 /* Runs `run` over all slices on the world's pool and waits. The order of calls is unspecified.
