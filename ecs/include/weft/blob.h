@@ -306,7 +306,8 @@ typedef struct weft_blob_report {
 } weft_blob_report;
 
 /* Writes the blob to a new file, syncs it and renames it over `path`: after a crash there is the
- * old file or the new one. BAD_HANDLE, IO, NOT_FOUND. Threads: any that holds a reference. */
+ * old file or the new one. INVALID_ARGUMENT, BAD_HANDLE, IO, BUSY (16 others write to this path
+ * now). Threads: any that holds a reference. */
 WEFT_API weft_result weft_blob_save(weft_blob_store *store, weft_blob_ref ref, const char *path);
 /* A blob of the type out of a file (mode: weft_blob_load_mode). NOT_FOUND, IO, CORRUPT, UNSUPPORTED
  * (other version or byte order), TYPE_MISMATCH, OUT_OF_MEMORY; weft_blob_store_stats_get tells the

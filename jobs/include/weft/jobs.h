@@ -76,7 +76,7 @@ typedef struct weft_job_pool_desc {
                                 for each worker fit */
     uint32_t child_capacity; /* unjoined children per worker, a power of two 2..2^20; default 4096;
                                 more children run at once, in place */
-    uint32_t edge_capacity;  /* dependencies alive at once, 1..2^20; default 4 * job_capacity */
+    uint32_t edge_capacity;  /* dependencies alive at once, 1..2^22; default 4 * job_capacity */
     uint32_t spin_ns;        /* how long an idle worker looks for work before it sleeps; default:
                                 twice the wake-up time measured by create, 5..50 us */
     uint32_t frame_spin_ns;  /* the same between frame begin and end; default 200 us */
