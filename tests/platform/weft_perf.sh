@@ -33,6 +33,21 @@ WEFT_PERF=/nonexistent/perf "$tool" flame -i nothing.data 2>/dev/null
 [ $? -eq 1 ] && grep -q 'missing/a.svg: No such file' log || { fail "an SVG that cannot be written"; cat log; }
 PATH=/nonexistent "$tool" stat -- /bin/true 2>log
 [ $? -eq 2 ] && grep -q 'apt-get install linux-perf' log || { fail "no hint how to get perf"; cat log; }
+python3 - "$tool" <<'PY' || fail "rows of other programs in sched"
+import importlib.machinery, importlib.util, sys
+loader = importlib.machinery.SourceFileLoader("weft_perf", sys.argv[1])
+module = importlib.util.module_from_spec(importlib.util.spec_from_loader("weft_perf", loader))
+sys.dont_write_bytecode = True
+loader.exec_module(module)
+rows, left_out = module.sched_rows("""
+    weft[20]       10    30  53.304  0.005  1.776  4.021  16.89  0
+    weft-w1[21/20] 20    31  38.566  0.006  1.244  4.041  20.53  0
+    sleeper[30]    1     9   3.445   0.007  0.382  2.449  68.45  0
+    :-1[-1/30]     -1    9   3.445   0.007  0.382  2.449  68.45  0
+""", 10)
+kept = [(thread, tid) for _, thread, tid, _ in rows if thread]
+sys.exit(kept != [("weft", 20), ("weft-w1", 21)] or left_out != 2)
+PY
 if perf record -e cpu-clock -o probe.data true >/dev/null 2>&1; then
     "$tool" flame -o c.svg -i c.data -- "$weft" bench self.copy --reps 9 >table 2>log || { fail "flame"; cat log; }
     grep -q '^\$ .*perf record' log || fail "the perf command is not shown"
