@@ -85,15 +85,19 @@ void *weft_slice_chunk_value(const weft_slice *slice, uint32_t term, weft_access
     return chunk->chunk_values + offset;
 }
 
-static inline void enable_row(const weft_slice *slice, uint32_t enableable, uint32_t row,
-                              bool enabled)
+static uint32_t first_row_of(const weft_slice *slice)
 {
-    const weft__chunk *chunk = chunk_of(slice);
-    uint32_t first = (uint32_t)(slice->entities - weft__chunk_entities(chunk));
-    weft__chunk_enable(chunk, enableable, first + row, enabled); /* the run is stamped */
+    return (uint32_t)(slice->entities - weft__chunk_entities(chunk_of(slice)));
 }
 
-/* Apart, so that the quick way saves no registers: 4.2 ns a row before, 3.5 after. */
+/* Apart, as all that follows, so that the quick way saves no registers: 4.2 ns a row before, 3.5
+ * after. */
+static __attribute__((noinline)) void enable_later(const weft_slice *slice, uint32_t enableable,
+                                                   uint32_t row, bool enabled)
+{
+    weft__chunk_enable(chunk_of(slice), enableable, first_row_of(slice) + row, enabled);
+}
+
 static __attribute__((noinline)) void enable_checked(const weft_slice *slice, uint32_t term,
                                                      uint32_t row, bool enabled)
 {
@@ -104,18 +108,21 @@ static __attribute__((noinline)) void enable_checked(const weft_slice *slice, ui
         query->terms[term].access != WEFT_WRITE)
         ops_of(slice)->report(slice, term, WEFT_WRITE);
     else
-        enable_row(slice, place->enableable, row, enabled);
+        enable_later(slice, place->enableable, row, enabled);
 }
 
+/* The bits of the first enableable type of an archetype are found without multiplications. */
 void weft_slice_enable(const weft_slice *slice, uint32_t term, uint32_t row, bool enabled)
 {
     uint32_t enableable = WEFT__NO_PLACE;
     if (__builtin_expect(!WEFT_IS_CHECKED && term < slice->term_count && row < slice->count, 1))
         enableable = ((const weft__place *)slice->places)[term].enableable;
-    if (__builtin_expect(enableable == WEFT__NO_PLACE, 0))
-        enable_checked(slice, term, row, enabled);
+    if (__builtin_expect(enableable == 0, 1)) /* the run is stamped */
+        weft__chunk_enable(chunk_of(slice), 0, first_row_of(slice) + row, enabled);
+    else if (enableable != WEFT__NO_PLACE)
+        enable_later(slice, enableable, row, enabled);
     else
-        enable_row(slice, enableable, row, enabled);
+        enable_checked(slice, term, row, enabled);
 }
 
 /* ---- through the context ---- */
