@@ -71,6 +71,31 @@ PLAIN_TEST(an_explanation_names_the_component_the_archetype_and_who_decided)
     end();
 }
 
+PLAIN_TEST(an_explanation_of_systems_that_do_not_collide_names_what_lies_between_them)
+{
+    begin();
+    weft_system x = add("x", a, WEFT_WRITE, NULL), late = add("late", tag, WEFT_NO_ACCESS, "x");
+    weft_system free_one = add("free", b, WEFT_WRITE, NULL);
+    weft_system_desc desc = {.name = "y",
+                             .run = nothing,
+                             .lookups = {{a, WEFT_READ}},
+                             .query.terms = {{b, WEFT_READ, 0, 0}}};
+    weft_system y = weft_system_create(world, &desc), z = add("z", b, WEFT_WRITE, NULL);
+    explain(x, z,
+            "'x' runs before 'z'\ntheir own data do not collide, but 'z' waits for 'y' (b), "
+            "which waits for 'x' (a)\n'x' is in stage 0, 'z' in stage 1\n");
+    explain(late, free_one,
+            "nothing orders 'late' and 'free'; what else they wait for puts 'late' "
+            "into stage 1, 'free' into stage 0\n");
+    explain(free_one, late, "nothing orders 'free' and 'late'; what");
+    explain(x, x, "nothing orders");
+    desc = (weft_system_desc){.name = "e", .run = nothing, .flags = WEFT_SYSTEM_EXCLUSIVE};
+    weft_system e = weft_system_create(world, &desc), last = add("last", tag, WEFT_READ, NULL);
+    explain(x, e, "'e' is exclusive: nothing runs beside it\n");
+    explain(y, last, "'last' waits for 'e' (exclusive), which waits for 'y' (exclusive)\n");
+    end();
+}
+
 PLAIN_TEST(systems_are_ordered_only_where_some_archetype_matches_both)
 {
     begin();
@@ -159,6 +184,22 @@ PLAIN_TEST(dot_and_json_have_every_system_and_edge_with_its_component)
         CHECK_U64((unsigned char)text[capacity], '#');
     }
     CHECK_U64(weft_schedule_json(world, NULL, 0), length);
+    end();
+}
+
+PLAIN_TEST(dot_draws_a_sync_point_from_who_records_to_who_could_see_it)
+{
+    begin();
+    weft_system_desc desc = {.name = "records",
+                             .run = nothing,
+                             .effects = WEFT_RECORDS_DESTROY,
+                             .query.terms = {{a, WEFT_READ, 0, 0}}};
+    CHECK(weft_system_create(world, &desc).id != 0);
+    weft_schedule_dot(world, text, sizeof text);
+    CHECK(strstr(text, "dashed") == NULL); /* nobody looks before the end of the step */
+    add("looks", b, WEFT_READ, NULL);
+    weft_schedule_dot(world, text, sizeof text);
+    check_part("s0 -> s1 [style=dashed, label=\"commands\"];");
     end();
 }
 
