@@ -19,6 +19,7 @@
 #define WEFT_PERF_BENCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* The running benchmark. Owner: the harness, valid inside the entry's function only, one thread. */
@@ -85,6 +86,11 @@ uint32_t weft_bench_reps(const weft_bench *bench);
  * goes on, `weft bench` ends with status 1. */
 void weft_bench_fail(weft_bench *bench, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* `count` zeroed elements, written once, for the raw side of a comparison; free() them. Large
+ * memory of calloc is one page of zeros seen everywhere until it is written, and reading it costs
+ * nothing. NULL when there is none. */
+void *weft_bench_zeroed(size_t count, size_t bytes);
 
 /* Monotonic time in ns (24 ns a call). */
 uint64_t weft_bench_now(void);

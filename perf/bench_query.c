@@ -357,7 +357,7 @@ static bool indexed_open(weft_bench *bench, indexed_data *d, uint32_t rows, uint
 {
     memset(d, 0, sizeof *d);
     d->world = make_world(bench);
-    d->plain = calloc(rows, sizeof *d->plain);
+    d->plain = weft_bench_zeroed(rows, sizeof *d->plain);
     d->order = malloc(rows * sizeof *d->order);
     if (d->world == NULL || d->plain == NULL || d->order == NULL) return false;
     d->count = rows;

@@ -142,17 +142,16 @@ static void seven_components(weft_world *world, weft_component *c)
 
 static bool arrays_make(seven *s, uint32_t number, uint32_t rows)
 {
-    s->p[number] = calloc(rows, sizeof(vec3));
-    s->v[number] = calloc(rows, sizeof(vec3));
-    s->a[number] = calloc(rows, sizeof(vec3));
-    s->health[number] = calloc(rows, sizeof(float));
-    s->damage[number] = calloc(rows, sizeof(float));
-    s->timer[number] = calloc(rows, sizeof(float));
-    s->flags[number] = calloc(rows, sizeof(uint32_t));
+    s->p[number] = weft_bench_zeroed(rows, sizeof(vec3));
+    s->v[number] = weft_bench_zeroed(rows, sizeof(vec3));
+    s->a[number] = weft_bench_zeroed(rows, sizeof(vec3));
+    s->health[number] = weft_bench_zeroed(rows, sizeof(float));
+    s->damage[number] = weft_bench_zeroed(rows, sizeof(float));
+    s->timer[number] = weft_bench_zeroed(rows, sizeof(float));
+    s->flags[number] = weft_bench_zeroed(rows, sizeof(uint32_t));
     bool is_made = s->p[number] && s->v[number] && s->a[number] && s->health[number] &&
                    s->damage[number] && s->timer[number] && s->flags[number];
-    for (uint32_t i = 0; is_made && i < rows; i++) s->health[number][i] = 1; /* touch */
-    if (is_made) memset(s->p[number], 0, rows * sizeof(vec3));
+    for (uint32_t i = 0; is_made && i < rows; i++) s->health[number][i] = 1;
     return is_made;
 }
 
@@ -464,7 +463,7 @@ static void pairs_make(pairs *p, uint32_t workers)
         for (uint32_t k = 0; k < 5; k++)
             if (sets[i][k] != 0) {
                 set[count++] = c[k];
-                p->columns[i][k] = calloc(10000, sizeof(float));
+                p->columns[i][k] = weft_bench_zeroed(10000, sizeof(float));
             }
         p->counts[i] = 10000;
         weft_entity_create_many(p->world, set, count, 10000, NULL);

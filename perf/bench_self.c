@@ -44,8 +44,8 @@ static void copy_twice(weft_bench *bench)
 {
     if (!weft_bench_wants(bench, "64MiB")) return;
     buffers b = {.bytes = (size_t)64 << 20};
-    b.from = calloc(1, b.bytes);
-    b.to = calloc(1, b.bytes);
+    b.from = weft_bench_zeroed(1, b.bytes);
+    b.to = weft_bench_zeroed(1, b.bytes);
     if (b.from && b.to) {
         memset(b.from, 1, b.bytes);
         weft_bench_run(bench, &(weft_bench_measure){.name = "64MiB",

@@ -187,7 +187,7 @@ static void spawn_with(weft_bench *bench, const char *name, uint32_t workers)
                                                     .effects = WEFT_RECORDS_DESTROY,
                                                     .run_if = is_odd});
     check_steps(&s, ROWS, 0);
-    for (int i = 0; i < 3; i++) s.tables[0][i] = calloc(ROWS, sizeof(vec3));
+    for (int i = 0; i < 3; i++) s.tables[0][i] = weft_bench_zeroed(ROWS, sizeof(vec3));
     weft_bench_run(bench, &(weft_bench_measure){.name = name,
                                                 .unit = "ns/entity",
                                                 .items = ROWS,
@@ -202,10 +202,10 @@ static bool fill_playback(storm *s)
 {
     const void *values[3];
     for (int i = 0; i < 6; i++) {
-        s->tables[i / 3][i % 3] = calloc(ROWS, sizeof(vec3));
+        s->tables[i / 3][i % 3] = weft_bench_zeroed(ROWS, sizeof(vec3));
         if (!s->tables[i / 3][i % 3]) return false;
     }
-    s->raw_extra = calloc(ROWS, sizeof(float));
+    s->raw_extra = weft_bench_zeroed(ROWS, sizeof(float));
     for (int i = 0; i < 3; i++) values[i] = s->tables[0][i];
     return s->raw_extra &&
            weft_entity_create_filled(s->world, s->components, values, 3, ROWS, NULL) == WEFT_OK;

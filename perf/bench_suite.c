@@ -146,8 +146,17 @@ static void simple_iter(weft_bench *bench)
     s.query = weft_query_create(
         s.world,
         &(weft_query_desc){.terms = {{s.position, WEFT_WRITE, 0, 0}, {s.velocity, 0, 0, 0}}});
-    s.raw_position = calloc(ENTITIES, sizeof(vec3));
-    s.raw_velocity = calloc(ENTITIES, sizeof(vec3));
+    s.raw_position = weft_bench_zeroed(ENTITIES, sizeof(vec3));
+    s.raw_velocity = weft_bench_zeroed(ENTITIES, sizeof(vec3));
+    if (!s.raw_position || !s.raw_velocity) {
+        weft_bench_fail(bench, "no memory");
+        close_world(bench, &s);
+        return;
+    }
+    const vec3 unit = {1, 0, 0};
+    weft_query_set(s.world, s.query, s.position, &unit, sizeof unit);
+    weft_query_set(s.world, s.query, s.velocity, &unit, sizeof unit);
+    for (int i = 0; i < ENTITIES; i++) s.raw_position[i] = s.raw_velocity[i] = unit;
     weft_bench_run(bench, &(weft_bench_measure){.name = "10k",
                                                 .unit = "us/pass",
                                                 .workers = 1,
@@ -257,7 +266,8 @@ static void schedule_with(weft_bench *bench, const char *name, uint32_t workers)
         uint32_t count = 0;
         for (int k = 0; k < 5; k++) {
             free(swap_columns[t][k]);
-            swap_columns[t][k] = sets[t] >> k & 1 ? calloc(ENTITIES, sizeof(float)) : NULL;
+            swap_columns[t][k] =
+                sets[t] >> k & 1 ? weft_bench_zeroed(ENTITIES, sizeof(float)) : NULL;
             if (sets[t] >> k & 1) set[count++] = all[k];
         }
         weft_entity_create_many(s.world, set, count, ENTITIES, NULL);
@@ -367,8 +377,8 @@ static void heavy_fill(setup *s)
     const mat4 turn = {{1, 0, 0, 0, 0, cosine, -sine, 0, 0, sine, cosine, 0, 0, 0, 0, 1}};
     weft_query_set(s->world, s->query, s->transform, &turn, sizeof turn);
     weft_query_set(s->world, s->query, s->position, &(vec3){1, 0, 0}, sizeof(vec3));
-    s->raw_position = calloc(HEAVY, sizeof(vec3));
-    s->raw_transform = calloc(HEAVY, sizeof(mat4));
+    s->raw_position = weft_bench_zeroed(HEAVY, sizeof(vec3));
+    s->raw_transform = weft_bench_zeroed(HEAVY, sizeof(mat4));
     for (int i = 0; s->raw_position && s->raw_transform && i < HEAVY; i++) {
         s->raw_position[i] = (vec3){1, 0, 0};
         s->raw_transform[i] = turn;

@@ -85,8 +85,8 @@ static void copy_raw(void *data)
 static bool raw_open(weft_bench *bench, moving *m, size_t bytes)
 {
     m->raw_bytes = bytes;
-    m->raw_from = calloc(1, bytes);
-    m->raw_to = calloc(1, bytes);
+    m->raw_from = weft_bench_zeroed(1, bytes);
+    m->raw_to = weft_bench_zeroed(1, bytes);
     if (m->raw_from != NULL && m->raw_to != NULL) return true;
     weft_bench_fail(bench, "no memory");
     return false;

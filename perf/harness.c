@@ -54,6 +54,13 @@ typedef struct session {
     variant variants[MAX_VARIANTS];
 } session;
 
+void *weft_bench_zeroed(size_t count, size_t bytes)
+{
+    void *memory = reallocarray(NULL, count, bytes);
+    if (memory) explicit_bzero(memory, count * bytes); /* memset would become calloc again */
+    return memory;
+}
+
 uint64_t weft_bench_now(void)
 {
     struct timespec t;

@@ -219,7 +219,8 @@ WEFT_API weft_result weft_job_result(weft_job_pool *pool, weft_job_handle handle
 /* Asks a job to stop: it does not start if it has not, its loops stop between parts, its body sees
  * weft_job_is_cancelled. A job that did not start, or a loop submitted as a job that was stopped,
  * ends as CANCELLED, and so do the jobs after it; a body that was begun says by what it returns
- * whether it failed (then the jobs after it are cancelled, too). Errors: BAD_HANDLE. Threads: any. */
+ * whether it failed (then the jobs after it are cancelled, too). Errors: BAD_HANDLE.
+ * Threads: any. */
 WEFT_API weft_result weft_job_cancel(weft_job_pool *pool, weft_job_handle handle);
 /* Whether the running job (children and loop parts: the job they belong to) was asked to stop.
  * Threads: owner (always false), job. */
