@@ -29,6 +29,11 @@ if command -v gnuplot >/dev/null 2>&1; then
     echo 'no json' >bad.json
     "$tool" -o b.svg bad.json 2>/dev/null
     [ $? -eq 2 ] || fail "a bad file must be status 2"
+    for line in '[1]' '7' '{"bench":"x","median":1}'; do
+        echo "$line" >bad.json
+        "$tool" -o b.svg bad.json 2>log
+        [ $? -eq 2 ] && grep -q 'not a line of' log || { fail "status of a file with $line"; cat log; }
+    done
 else
     "$tool" -o a.svg run.json 2>&1 | grep -q 'apt-get install gnuplot' || fail "no hint how to get gnuplot"
 fi

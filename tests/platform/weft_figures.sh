@@ -32,6 +32,13 @@ sed -i 's/"median":7/"median":8/' "$folder/run.json"
 grep -q '^| `a.first` x | 1 | 8 ns |' "$folder/other.md" || fail "another page"
 cmp -s "$folder/expected" "$folder/performance.md" || fail "another page was meant"
 test ! -e "$folder/scaling.svg" || fail "a chart of another page"
+cp "$folder/expected" "$folder/performance.md"
+echo '{"machine":{}}' > "$folder/empty.json"
+for wrong in "$folder/missing.json" "$folder/empty.json" "$0"; do
+    "$figures" "$wrong" 2> "$folder/log"
+    test $? = 2 && grep -q '^weft-figures: ' "$folder/log" || fail "a run without figures: $wrong"
+    cmp -s "$folder/expected" "$folder/performance.md" || fail "a run without figures changed the page"
+done
 echo 'no table' > "$folder/performance.md"
 "$figures" "$folder/run.json" 2> /dev/null
 test $? = 1 || fail "a page without a table must be refused"
