@@ -6,6 +6,7 @@
  * CLOCK_BOOTTIME, so that recordings of `perf record -k mono` lie on the same time line. Numbers of
  * fields: https://perfetto.dev/docs/reference/trace-packet-proto */
 #include "trace_format.h"
+#include "utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +30,8 @@ enum {
     CLOCK_ID = 58,
     TRACK_DESCRIPTOR = 60
 }; /* of TracePacket */
+
+enum { TEXT_BYTES_MAX = 200 };
 
 /* A message being built; too long a text is cut, so it never overflows. Owner: the stack. */
 typedef struct message {
@@ -56,10 +59,21 @@ static void put_bytes(message *m, uint32_t field, const void *bytes, size_t coun
     m->count += count;
 }
 
+/* Strings of a message are UTF-8: a byte that is not becomes U+FFFD, and no character is cut. */
 static void put_text(message *m, uint32_t field, const char *text)
 {
-    size_t count = strlen(text);
-    put_bytes(m, field, text, count > 200 ? 200 : count);
+    char clean[TEXT_BYTES_MAX];
+    size_t count = 0;
+    while (*text != '\0') {
+        const size_t bytes = weft__utf8_sequence((const unsigned char *)text, strnlen(text, 4));
+        const char *from = bytes != 0 ? text : "\xEF\xBF\xBD";
+        const size_t length = bytes != 0 ? bytes : 3;
+        if (count + length > sizeof clean) break;
+        memcpy(clean + count, from, length);
+        count += length;
+        text += bytes != 0 ? bytes : 1;
+    }
+    put_bytes(m, field, clean, count);
 }
 
 static void put_message(message *m, uint32_t field, const message *inner)

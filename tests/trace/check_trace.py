@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 PROGRAM = sys.argv[1]
-SYSTEMS = {'move "quoted"', "slow", "indices", "spawn"}
+SYSTEMS = {'move "quoted"', "slow \ufffd", "indices", "spawn"} # of "slow \xff": not UTF-8
 failures = []
 
 
@@ -84,7 +84,7 @@ def perfetto(path):
 
 
 def chrome(path):
-    with open(path) as f:
+    with open(path, encoding="utf-8") as f:
         data = json.load(f)
     rows = {e["tid"]: e["args"]["name"] for e in data["traceEvents"] if e["name"] == "thread_name"}
     events = []

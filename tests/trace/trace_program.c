@@ -55,9 +55,9 @@ static int run(weft_job_pool *pool, const weft_world_desc *desc, int frames)
         world, &(weft_system_desc){.name = "move \"quoted\"",
                                    .run = move,
                                    .query.terms = {{place, WEFT_WRITE}, {speed, WEFT_READ}}});
-    weft_system_create(
-        world,
-        &(weft_system_desc){.name = "slow", .run = slow, .query.terms = {{speed, WEFT_WRITE}}});
+    weft_system_create(world, &(weft_system_desc){.name = "slow \xff",
+                                                  .run = slow,
+                                                  .query.terms = {{speed, WEFT_WRITE}}});
     weft_system_create(world,
                        &(weft_system_desc){.name = "indices", .run = nothing, .range_count = 40});
     weft_system_create(world, &(weft_system_desc){.name = "spawn",
