@@ -29,13 +29,25 @@ static bool is_granted(const weft__grant *grants, uint32_t count, uint32_t compo
     return false;
 }
 
+/* What is wrong with an access that is_granted refused; `missing`: nothing of the kind is
+ * declared. */
+static const char *refusal(const weft__grant *grants, uint32_t count, uint32_t component,
+                           const char *missing)
+{
+    return is_granted(grants, count, component, WEFT_READ)
+               ? "is written, but declared for reading only: give it WEFT_WRITE"
+               : missing;
+}
+
 static bool may_look_up(const weft_slice *slice, uint32_t component, weft_access access)
 {
     const weft__system *system = system_of(slice);
     if (!WEFT_IS_CHECKED || (system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0 ||
         is_granted(system->lookups, system->lookup_count, component, access))
         return true;
-    weft__violate_in(slice, component, access, "is not among its lookups: declare it");
+    weft__violate_in(slice, component, access,
+                     refusal(system->lookups, system->lookup_count, component,
+                             "is not among its lookups: declare it"));
     return false;
 }
 
@@ -95,7 +107,9 @@ static void *slice_resource(const weft_slice *slice, weft_component component, w
     if (type == NULL || type->singleton == NULL) return NULL;
     if (WEFT_IS_CHECKED && (system->flags & WEFT_SYSTEM_EXCLUSIVE) == 0 &&
         !is_granted(system->resources, system->resource_count, component.id, access)) {
-        weft__violate_in(slice, component.id, access, "is not among its resources: declare it");
+        weft__violate_in(slice, component.id, access,
+                         refusal(system->resources, system->resource_count, component.id,
+                                 "is not among its resources: declare it"));
         return NULL;
     }
     return type->singleton; /* its version was stamped before the stage */

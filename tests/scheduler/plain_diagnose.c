@@ -68,6 +68,12 @@ static void use_resource(weft_slice *s, void *user)
     (void)user;
     weft_slice_resource(s, resource, WEFT_WRITE);
 }
+static void write_both(weft_slice *s, void *user)
+{
+    (void)user;
+    CHECK(!WEFT_IS_CHECKED || weft_slice_get_write(s, first, b) == NULL);
+    weft_slice_resource(s, resource, WEFT_WRITE);
+}
 static void record(weft_slice *s, void *user)
 {
     (void)user;
@@ -98,6 +104,25 @@ PLAIN_TEST(an_undeclared_look_up_is_named)
     CHECK(add("seeker", look_up, 0).id != 0);
     expect(WEFT_UNDECLARED_ACCESS,
            (const char *const[]){"'seeker'", "component b", "lookups", NULL});
+    end();
+}
+
+PLAIN_TEST(a_write_of_what_is_declared_for_reading_says_so)
+{
+    static const char *const parts[] = {"'both'", "declared for reading only", "WEFT_WRITE", NULL};
+    begin();
+    weft_system_desc desc = {.name = "both",
+                             .run = write_both,
+                             .lookups = {{b, WEFT_READ}},
+                             .resources = {{resource, WEFT_WRITE}}};
+    CHECK(weft_system_create(world, &desc).id != 0);
+    expect(WEFT_UNDECLARED_ACCESS, parts);
+    CHECK_OK(weft_system_destroy(world, weft_system_find(world, "both")));
+    desc.lookups[0].access = WEFT_WRITE;
+    desc.resources[0].access = WEFT_READ;
+    desc.run = use_resource;
+    CHECK(weft_system_create(world, &desc).id != 0);
+    expect(WEFT_UNDECLARED_ACCESS, parts);
     end();
 }
 
