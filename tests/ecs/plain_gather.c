@@ -360,6 +360,30 @@ PLAIN_TEST(changed_values_go_back_to_their_rows_and_stamp_their_slices)
     on_workers(scatter);
 }
 
+/* Rows of one slice pass: the others of its chunk are not written, so they have not changed. */
+static void scatter_filtered(gather_world *w)
+{
+    weft_world *world = w->f.world;
+    weft_query few = FIXTURE_QUERY(&w->f, {w->f.a});
+    weft_query written = FIXTURE_QUERY(&w->f, {w->f.a});
+    CHECK_OK(weft_query_filter_changed(world, few, w->f.a, weft_world_advance(world)));
+    CHECK(weft_entity_write(world, w->entities[0], w->f.a) != NULL);
+    CHECK_OK(weft_query_filter_changed(world, written, w->f.a, weft_world_advance(world)));
+    uint64_t rows = weft_query_count(world, few);
+    CHECK(rows != 0 && rows < ROWS / 4);
+    weft_gather g;
+    CHECK_OK(weft_gather_begin(world, few, &(weft_gather_desc){.component = w->f.a}, &g));
+    CHECK_OK(weft_gather_wait(&g));
+    CHECK_OK(weft_gather_scatter(&g));
+    CHECK_OK(weft_gather_end(&g));
+    CHECK_U64(weft_query_count(world, written), rows);
+}
+
+PLAIN_TEST(slices_without_a_gathered_row_are_not_stamped)
+{
+    on_workers(scatter_filtered);
+}
+
 static void scatter_optional(gather_world *w)
 {
     weft_world *world = w->f.world;

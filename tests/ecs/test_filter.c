@@ -239,6 +239,22 @@ Test(filter, versions_compare_across_the_wrap)
     fixture_close(&f);
 }
 
+Test(filter, a_slice_that_takes_rows_in_has_the_newer_version_across_the_wrap)
+{
+    fixture f;
+    fixture_open(&f, 0);
+    weft_entity old, young;
+    f.world->version = UINT32_MAX - 1;
+    FIXTURE_CREATE(&f, 1, &old, f.a, f.b);
+    weft_query query = changed_a(&f, UINT32_MAX - 1);
+    f.world->version = 1;
+    FIXTURE_CREATE(&f, 1, &young, f.a);
+    weft_query alone = FIXTURE_QUERY(&f, {f.a}, {f.b, .match = WEFT_NONE});
+    CHECK_OK(weft_query_add(f.world, alone, f.b));
+    CHECK_U64(weft_query_count(f.world, query), 2);
+    fixture_close(&f);
+}
+
 Test(filter, shared_conditions_are_and_ed_in_any_number)
 {
     fixture f;

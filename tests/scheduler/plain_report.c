@@ -66,6 +66,16 @@ PLAIN_TEST(an_explanation_names_the_component_the_archetype_and_who_decided)
     explain(x, z, "nothing orders 'x' and 'z'");
     explain(x, n, "by name; their data do not collide\n'x' is in stage 0, 'n' in stage 1\n");
     explain(x, (weft_system){0}, "names no system");
+    CHECK_OK(weft_group_set(world, &(weft_group_desc){.name = "early", .before = {"default"}}));
+    weft_system e = weft_system_create(
+        world,
+        &(weft_system_desc){.name = "e", .run = nothing, .group = "early", .query.terms = {{a}}});
+    explain(x, e, "'e' runs before 'x'");
+    check_part("decided by group");
+    weft_system l = weft_system_create(
+        world, &(weft_system_desc){
+                   .name = "l", .run = nothing, .lookups = {{b, WEFT_READ}, {b, WEFT_WRITE}}});
+    explain(add("r", b, WEFT_READ, NULL), l, "both touch b and one writes it"); /* named twice */
     CHECK_OK(weft_system_destroy(world, y));
     explain(x, y, "was destroyed");
     end();

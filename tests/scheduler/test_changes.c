@@ -3,6 +3,7 @@
 #include <weft/weft.h>
 
 #include "check.h"
+#include "world_private.h"
 
 #include <criterion/criterion.h>
 
@@ -119,6 +120,27 @@ Test(changes, a_system_that_did_not_run_sees_all_since_its_last_run)
     CHECK_U64(read, ROWS);
     step(&f, &watched, &read);
     CHECK_U64(watched + read, 0);
+    CHECK_OK(weft_world_destroy(f.world));
+}
+
+Test(changes, frames_across_the_wrap_of_versions_see_what_others_do)
+{
+    static fixture f;
+    uint64_t watched, read;
+    open_world(&f);
+    step(&f, &watched, &read);
+    for (uint32_t before = 2; before < 40; before++) { /* the wrap falls between any two systems */
+        f.world->version = UINT32_MAX / 2; /* so that half of the versions is not exceeded */
+        step(&f, &watched, &read);
+        f.world->version = UINT32_MAX - before;
+        step(&f, &watched, &read);
+        for (int i = 0; i < 12; i++) {
+            step(&f, &watched, &read);
+            CHECK_U64(watched, ROWS);
+            CHECK_U64(read, ROWS);
+        }
+        CHECK(weft_world_version(f.world) < 100); /* it has wrapped */
+    }
     CHECK_OK(weft_world_destroy(f.world));
 }
 
