@@ -60,6 +60,7 @@ sed 's/"samples":\[[^]]*/"samples":[9,9,9,9,9,9,9,9,9/' "$work/run1" >"$work/slo
 expect 0 '"verdict":"slower"' bench --compare --json "$work/run1" "$work/slower"
 expect 2 'needs two files' bench --compare "$work/run1"
 expect 2 'holds no benchmark lines' bench --compare "$work/run1" /dev/null
+expect 2 'holds no benchmark lines' bench --compare /dev/zero "$work/run1"
 expect 2 "did you mean 'self.copy'" bench self.cpoy
 expect 2 'from 1 to 256' bench --workers 0
 expect 2 'from 1 to 256' stress all --workers 257

@@ -54,6 +54,18 @@ static void expect(const char *text, uint32_t objects, uint32_t problems, struct
     tle_catalogue_fini(&catalogue);
 }
 
+Test(tle, an_endless_file_without_objects_is_given_up)
+{
+    struct tle_catalogue catalogue;
+    struct log log = {0};
+    CHECK(tle_read("/dev/zero", note, &log, &catalogue) == TLE_FILE);
+    CHECK(strstr(log.reason, "no object in 64 MiB") != NULL);
+    CHECK_U64(catalogue.count, 0);
+    log = (struct log){0};
+    CHECK(tle_read("/dev/urandom", note, &log, &catalogue) == TLE_FILE); /* many lines */
+    CHECK(strstr(log.reason, "no object in 64 MiB") != NULL);
+}
+
 Test(tle, two_lines_are_an_object_with_the_figures_of_its_columns)
 {
     struct tle_catalogue c;

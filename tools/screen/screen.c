@@ -47,7 +47,7 @@ const char *screen_default_catalogue(char *path, size_t capacity)
 static void show_problem(void *user, const struct tle_problem *problem)
 {
     uint32_t *shown = user;
-    if ((*shown)++ >= problems_shown) return;
+    if (problem->line != 0 && (*shown)++ >= problems_shown) return; /* line 0: why it ended */
     if (problem->line == 0) {
         fprintf(stderr, "%s: %s\n", problem->path, problem->reason);
     } else {

@@ -35,9 +35,13 @@ struct reader {
     struct line line;
     struct tle_object pending;
     char name[TLE_NAME_BYTES];
-    int has_first;    /* a good line 1 is pending */
-    int is_first_bad; /* the last line 1 was bad: its line 2 goes with it */
+    uint64_t barren_bytes; /* read since the last object */
+    int has_first;         /* a good line 1 is pending */
+    int is_first_bad;      /* the last line 1 was bad: its line 2 goes with it */
 };
+
+/* Files may be endless (/dev/zero): no catalogue has this much text that is no element. */
+enum { BARREN_BYTES_MAX = 64 << 20 };
 
 /* ---- problems ---- */
 
@@ -357,7 +361,7 @@ static int next_line(struct reader *r)
     if (c == EOF) return 0;
     line->number++;
     line->length = 0;
-    for (; c != EOF && c != '\n'; c = getc_unlocked(r->file)) {
+    for (; c != EOF && c != '\n' && line->length < BARREN_BYTES_MAX; c = getc_unlocked(r->file)) {
         if (line->length < line_capacity) line->text[line->length] = (char)c;
         line->length++;
     }
@@ -429,6 +433,18 @@ static enum tle_result open_file(struct reader *r)
     return TLE_OK;
 }
 
+/* One line; gives up a file in which no more objects come. */
+static enum tle_result take_next(struct reader *r)
+{
+    const uint32_t count = r->catalogue->count;
+    const enum tle_result result = take_line(r);
+    r->barren_bytes = r->catalogue->count > count ? 0 : r->barren_bytes + r->line.length + 1;
+    if (result != TLE_OK || r->barren_bytes < BARREN_BYTES_MAX) return result;
+    problem_at(r, 0, 0, "no object in %d MiB: is this a file of two-line elements?",
+               BARREN_BYTES_MAX >> 20);
+    return TLE_FILE;
+}
+
 enum tle_result tle_read(const char *path, tle_report_fn *report, void *user,
                          struct tle_catalogue *catalogue)
 {
@@ -436,7 +452,7 @@ enum tle_result tle_read(const char *path, tle_report_fn *report, void *user,
     struct reader r = {.path = path, .report = report, .user = user, .catalogue = catalogue};
     enum tle_result result = open_file(&r);
     if (result != TLE_OK) return result;
-    while (result == TLE_OK && next_line(&r)) result = take_line(&r);
+    while (result == TLE_OK && next_line(&r)) result = take_next(&r);
     drop_pending(&r);
     if (result == TLE_OK && ferror(r.file)) {
         problem_at(&r, 0, 0, "cannot read: %s", strerror(errno));

@@ -45,7 +45,8 @@ struct tle_problem {
 
 typedef void tle_report_fn(void *user, const struct tle_problem *problem);
 
-/* TLE_FILE: cannot be opened or read; the reason was reported as a problem on line 0. */
+/* TLE_FILE: cannot be opened or read, or 64 MiB without an object; the reason was reported as a
+ * problem on line 0. */
 enum tle_result { TLE_OK, TLE_FILE, TLE_NO_MEMORY };
 
 /* Reads a whole file. On success the caller owns the catalogue and ends it with
