@@ -8,8 +8,9 @@
 
 static_assert(sizeof(weft_a64) == 8, "eight slots share one cache line");
 
-#define SLAB_MAPPED_BYTES ((size_t)2 << 20) /* slabs of this size on are mapped (huge pages) */
-#define SLAB_BLOCKS_MAPPED (SLAB_MAPPED_BYTES / sizeof(weft__entity_block) + 1)
+#define HUGE_PAGE_BYTES ((size_t)2 << 20)
+/* Slabs from this on are mapped: as many blocks as a huge page holds. */
+#define SLAB_BLOCKS_MAPPED (HUGE_PAGE_BYTES / sizeof(weft__entity_block))
 #define SLAB_BLOCKS_MAX 64u /* blocks made ahead at most */
 
 /* Memory of some blocks. Constant after it was pushed. */
@@ -40,17 +41,20 @@ void weft__directory_init(weft__directory *directory, weft__memory *memory, cons
     for (uint32_t i = 0; i < WEFT__BLOCK_HINTS; i++) at_init(&directory->x_full[i], 0);
 }
 
-static size_t slab_bytes(uint32_t count)
+/* Bytes of a mapped slab. The last huge page is a whole one: look-ups of what lies on small pages
+ * behind it would each cost a walk. */
+static size_t slab_bytes(const weft__directory *directory, uint32_t count)
 {
-    return bits_align_up(count * sizeof(weft__entity_block), 4096);
+    return bits_align_up(count * sizeof(weft__entity_block),
+                         directory->with_huge_pages ? HUGE_PAGE_BYTES : 4096);
 }
 
 static void slab_release(weft__directory *directory, weft__block_slab *slab)
 {
     if (slab->is_mapped) {
-        directory->os->unmap(directory->os->user, slab->blocks, slab_bytes(slab->count));
+        directory->os->unmap(directory->os->user, slab->blocks, slab_bytes(directory, slab->count));
         weft__memory_count(directory->memory, WEFT__MEMORY_ENTITIES,
-                           -(int64_t)slab_bytes(slab->count));
+                           -(int64_t)slab_bytes(directory, slab->count));
     } else {
         weft__free(directory->memory, WEFT__MEMORY_ENTITIES, slab->blocks, slab->count,
                    sizeof *slab->blocks, 64);
@@ -84,14 +88,15 @@ void weft__directory_fini(weft__directory *directory)
 
 static weft__entity_block *slab_memory(weft__directory *directory, uint32_t count, bool *is_mapped)
 {
-    *is_mapped = slab_bytes(count) >= SLAB_MAPPED_BYTES;
+    *is_mapped = count >= SLAB_BLOCKS_MAPPED;
     if (!*is_mapped)
         return weft__alloc_zeroed(directory->memory, WEFT__MEMORY_ENTITIES, count,
                                   sizeof(weft__entity_block), 64);
-    size_t alignment = directory->with_huge_pages ? SLAB_MAPPED_BYTES : 4096;
-    void *memory = directory->os->map(directory->os->user, slab_bytes(count), alignment);
+    size_t bytes = slab_bytes(directory, count);
+    size_t alignment = directory->with_huge_pages ? HUGE_PAGE_BYTES : 4096;
+    void *memory = directory->os->map(directory->os->user, bytes, alignment);
     if (memory != NULL)
-        weft__memory_count(directory->memory, WEFT__MEMORY_ENTITIES, (int64_t)slab_bytes(count));
+        weft__memory_count(directory->memory, WEFT__MEMORY_ENTITIES, (int64_t)bytes);
     return memory;
 }
 
@@ -200,6 +205,9 @@ uint32_t weft__directory_ahead(const weft__directory *directory, uint32_t needed
     uint64_t end = at_load_rlx(&directory->x_block_end); /* relaxed: the world is idle */
     uint64_t ahead = end / 8 < SLAB_BLOCKS_MAX ? end / 8 : SLAB_BLOCKS_MAX;
     if (end >= SLAB_BLOCKS_MAPPED && ahead < SLAB_BLOCKS_MAPPED) ahead = SLAB_BLOCKS_MAPPED;
+    if (ahead < needed) ahead = needed;
+    if (ahead >= SLAB_BLOCKS_MAPPED) /* as many as the last page has room for */
+        ahead = slab_bytes(directory, (uint32_t)ahead) / sizeof(weft__entity_block);
     if (ahead > directory->block_limit - end) ahead = directory->block_limit - end;
     return needed > ahead ? needed : (uint32_t)ahead;
 }
