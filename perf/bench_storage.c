@@ -116,10 +116,45 @@ static void destroy_random(void *data)
     for (uint32_t i = 0; i < bed->count; i++) weft_entity_destroy(bed->world, bed->shuffled[i]);
 }
 
+static void destroy_array(void *data)
+{
+    storage_bed *bed = data;
+    weft_entity_destroy_many(bed->world, bed->entities, bed->count);
+}
+
+/* In arrays of `length`: victims of one frame of a world with many others. */
+static void destroy_arrays(storage_bed *bed, uint32_t length)
+{
+    for (uint32_t i = 0; i < bed->count; i += length) {
+        uint32_t rest = bed->count - i;
+        weft_entity_destroy_many(bed->world, bed->shuffled + i, rest < length ? rest : length);
+    }
+}
+
+static void destroy_array_random(void *data)
+{
+    storage_bed *bed = data;
+    destroy_arrays(bed, bed->count);
+}
+
+static void destroy_arrays_of_1000(void *data)
+{
+    destroy_arrays(data, 1000);
+}
+
+static void destroy_arrays_of_10(void *data)
+{
+    destroy_arrays(data, 10);
+}
+
 static void bench_destroy(weft_bench *bench)
 {
     bench_create_case(bench, "order", destroy_in_order, NULL, full_world);
     bench_create_case(bench, "random", destroy_random, NULL, full_shuffled);
+    bench_create_case(bench, "array", destroy_array, NULL, full_world);
+    bench_create_case(bench, "array-random", destroy_array_random, NULL, full_shuffled);
+    bench_create_case(bench, "array-random-1000", destroy_arrays_of_1000, NULL, full_shuffled);
+    bench_create_case(bench, "array-random-10", destroy_arrays_of_10, NULL, full_shuffled);
     bench_create_case(bench, "query", clear_world, NULL, full_world);
 }
 
@@ -323,7 +358,8 @@ const weft_bench_entry weft_bench_storage[] = {
     {"create.single", "one weft_entity_create per entity, two 12-byte components",
      bench_create_single, false},
     {"create.bulk", "weft_entity_create_filled: 1 M entities with data", bench_create_bulk, false},
-    {"destroy", "weft_entity_destroy in order, at random; all by query", bench_destroy, false},
+    {"destroy", "weft_entity_destroy in order, at random; in arrays; all by query", bench_destroy,
+     false},
     {"move.add", "add a 4-byte component: one by one, as array; a tag by query", bench_move_add,
      false},
     {"move.remove", "remove it again", bench_move_remove, false},

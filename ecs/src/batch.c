@@ -5,8 +5,10 @@
 #include "bits.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-bool weft__batch_open(weft_world *world, weft__batch *batch, weft__chunk *chunk)
+/* Makes the entry of a chunk without one. False: memory. */
+static bool entry_open(weft_world *world, weft__batch *batch, weft__chunk *chunk)
 {
     if (batch->count == batch->capacity) {
         uint32_t grown = batch->capacity == 0 ? 8 : 2 * batch->capacity;
@@ -16,12 +18,26 @@ bool weft__batch_open(weft_world *world, weft__batch *batch, weft__chunk *chunk)
         batch->entries = entries;
         batch->capacity = grown;
     }
-    uint64_t *bits = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_COMMANDS,
-                                        chunk->layout->mask_words, sizeof *bits, 8);
+    uint32_t words = chunk->layout->mask_words, bit_words = words + (words + 63) / 64;
+    uint64_t *bits = weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, bit_words, sizeof *bits, 8);
     if (bits == NULL) return false;
-    batch->entries[batch->count++] =
-        (weft__batch_entry){.chunk = chunk, .bits = bits, .bit_words = chunk->layout->mask_words};
+    memset(bits + words, 0, (bit_words - words) * sizeof *bits);
+    batch->entries[batch->count++] = (weft__batch_entry){
+        .chunk = chunk, .bits = bits, .summary = bits + words, .bit_words = bit_words};
     chunk->mark = batch->count;
+    return true;
+}
+
+bool weft__batch_add(weft_world *world, weft__batch *batch, weft__row_run run)
+{
+    if (run.chunk == NULL) return true;
+    if (run.chunk->mark == 0 && !entry_open(world, batch, run.chunk)) return false;
+    const weft__batch_entry *entry = &batch->entries[run.chunk->mark - 1];
+    for (uint32_t row = run.first; row < run.end;) {
+        uint32_t part = 64 - row % 64 < run.end - row ? 64 - row % 64 : run.end - row;
+        weft__batch_entry_add(entry, row / 64, bits_mask(part) << row % 64);
+        row += part;
+    }
     return true;
 }
 
@@ -31,13 +47,28 @@ static int entry_compare(const void *a, const void *b)
     return x->chunk->id < y->chunk->id ? -1 : 1;
 }
 
+/* Counts the rows of an entry. Words without any are not looked at: there are many where a short
+ * array is spread over large chunks. */
+static uint32_t entry_count(const weft__batch_entry *entry)
+{
+    uint32_t count = 0, words = (uint32_t)(entry->summary - entry->bits);
+    for (uint32_t s = 0; s * 64 < words; s++)
+        for (uint64_t some = entry->summary[s]; some != 0; some &= some - 1)
+            count += bits_count(entry->bits[s * 64 + bits_lowest(some)]);
+    return count;
+}
+
 /* Lists the rows of an entry at `rows`; a run needs no list. */
 static bool entry_list(weft__batch_entry *entry, uint32_t *rows)
 {
     uint32_t n = 0;
-    for (uint32_t w = 0; n < entry->count; w++)
-        for (uint64_t word = entry->bits[w]; word != 0; word &= word - 1)
-            rows[n++] = w * 64 + bits_lowest(word);
+    for (uint32_t s = 0; n < entry->count; s++) {
+        for (uint64_t some = entry->summary[s]; some != 0; some &= some - 1) {
+            uint32_t w = s * 64 + bits_lowest(some);
+            for (uint64_t word = entry->bits[w]; word != 0; word &= word - 1)
+                rows[n++] = w * 64 + bits_lowest(word);
+        }
+    }
     entry->first = rows[0];
     if (rows[n - 1] - rows[0] == n - 1) return false;
     entry->rows = rows;
@@ -49,7 +80,7 @@ bool weft__batch_finish(weft_world *world, weft__batch *batch)
     uint64_t total = 0;
     for (uint32_t i = 0; i < batch->count; i++) {
         weft__batch_entry *entry = &batch->entries[i];
-        for (uint32_t w = 0; w < entry->bit_words; w++) entry->count += bits_count(entry->bits[w]);
+        entry->count = entry_count(entry);
         total += entry->count;
         entry->chunk->mark = 0;
     }
@@ -106,8 +137,7 @@ static void ids_free(weft_world *world, const weft__batch_entry *entry)
         weft__directory_free_many_owner(&world->directory, entities + entry->first, entry->count);
         return;
     }
-    for (uint32_t i = 0; i < entry->count; i++)
-        weft__directory_free_owner(&world->directory, entities[entry->rows[i]]);
+    weft__directory_free_rows_owner(&world->directory, entities, entry->rows, entry->count);
 }
 
 static void entry_close(weft_world *world, const weft__batch_entry *entry)

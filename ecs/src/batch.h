@@ -10,8 +10,9 @@
 /* The rows of one chunk and what becomes of them. */
 typedef struct weft__batch_entry {
     weft__chunk *chunk;
-    uint64_t *bits;
-    uint32_t bit_words; /* layout->mask_words; the chunk may be gone when the batch ends */
+    uint64_t *bits;     /* a word is undefined while its bit of the summary is clear */
+    uint64_t *summary;  /* bit per word of `bits` that has any; behind them, in the same block */
+    uint32_t bit_words; /* of both; the chunk may be gone when the batch ends */
     uint32_t *rows;     /* into batch->rows, ascending; NULL: the run at `first` */
     uint32_t first;
     uint32_t count;         /* of the rows, when the batch is finished */
@@ -20,6 +21,13 @@ typedef struct weft__batch_entry {
     uint32_t span_first;    /* reserved destination */
     bool is_kept;           /* nothing happens to them */
 } weft__batch_entry;
+
+/* Neighbouring rows of entities that follow each other in an array. A value. */
+typedef struct weft__row_run {
+    weft__chunk *chunk;
+    uint32_t first;
+    uint32_t end;
+} weft__row_run;
 
 /* One array operation. Owner: the stack of the operation; zero-initialise. Always: rows of an entry
  * are ascending and distinct; no chunk is marked once it is finished. */
@@ -34,15 +42,39 @@ typedef struct weft__batch {
     bool is_finished;
 } weft__batch;
 
-/* Makes the entry of a chunk without one. False: memory. */
-bool weft__batch_open(weft_world *world, weft__batch *batch, weft__chunk *chunk);
-/* Adds the row of an entity known to be at (chunk, row); a second time is fine. False: memory. */
-static inline bool weft__batch_add(weft_world *world, weft__batch *batch, weft__chunk *chunk,
-                                   uint32_t row)
+/* Adds rows that are in one word of bits. */
+static inline void weft__batch_entry_add(const weft__batch_entry *entry, uint32_t word_index,
+                                         uint64_t rows)
 {
-    if (__builtin_expect(chunk->mark == 0, 0) && !weft__batch_open(world, batch, chunk))
-        return false;
-    batch->entries[chunk->mark - 1].bits[row / 64] |= UINT64_C(1) << row % 64;
+    uint64_t *word = &entry->bits[word_index], *some = &entry->summary[word_index / 64];
+    uint64_t word_bit = UINT64_C(1) << word_index % 64;
+    if (__builtin_expect((*some & word_bit) == 0, 0)) {
+        *some |= word_bit;
+        *word = rows;
+    } else {
+        *word |= rows;
+    }
+}
+
+/* Adds the rows [run.first, run.end) of run.chunk (NULL: none); a second time is fine. False:
+ * memory. */
+bool weft__batch_add(weft_world *world, weft__batch *batch, weft__row_run run);
+/* Adds the row of an entity known to be at (chunk, row), but not before it is clear that `run` ends
+ * with it: then `run` begins with the row, else it grows by it. Begin with {0}, and add the last
+ * one. False: memory. */
+static inline bool weft__batch_join(weft_world *world, weft__batch *batch, weft__row_run *run,
+                                    weft__chunk *chunk, uint32_t row)
+{
+    if (row == run->end && chunk == run->chunk) {
+        run->end++;
+        return true;
+    }
+    weft__row_run ended = *run;
+    *run = (weft__row_run){chunk, row, row + 1};
+    if (ended.end - ended.first != 1 || ended.chunk->mark == 0)
+        return weft__batch_add(world, batch, ended);
+    weft__batch_entry_add(&batch->entries[ended.chunk->mark - 1], ended.first / 64,
+                          UINT64_C(1) << ended.first % 64);
     return true;
 }
 

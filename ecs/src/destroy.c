@@ -8,9 +8,10 @@ weft_result weft__rows_die(weft_world *world, weft__chunk *chunk, const uint32_t
                            uint32_t first, uint32_t count)
 {
     const weft_entity *entities = weft__chunk_entities(chunk);
-    if (rows == NULL) weft__directory_free_many_owner(&world->directory, entities + first, count);
-    for (uint32_t i = 0; i < count && rows != NULL; i++)
-        weft__directory_free_owner(&world->directory, entities[rows[i]]);
+    if (rows == NULL)
+        weft__directory_free_many_owner(&world->directory, entities + first, count);
+    else
+        weft__directory_free_rows_owner(&world->directory, entities, rows, count);
     weft__rows_discard(world, NULL, chunk, rows, first, count);
     weft__rows_close(world, chunk, rows, first, count);
     weft__chunk_settle(world, chunk, count);
@@ -46,7 +47,8 @@ static bool group_add(weft_world *world, weft__batch *batch, const weft__chunk *
     for (uint32_t i = 0; i < group->count; i++) {
         uint32_t member_row;
         weft__chunk *member = weft__entity_chunk(world, members[i], &member_row);
-        if (member != NULL && !weft__batch_add(world, batch, member, member_row)) return false;
+        weft__row_run one = {member, member_row, member_row + 1};
+        if (member != NULL && !weft__batch_add(world, batch, one)) return false;
     }
     return true;
 }
@@ -54,17 +56,19 @@ static bool group_add(weft_world *world, weft__batch *batch, const weft__chunk *
 static bool roots_add(weft_world *world, weft__batch *batch, const weft_entity *entities,
                       uint32_t count)
 {
+    weft__row_run run = {0};
     for (uint32_t i = 0; i < count; i++) {
         uint32_t row;
+        weft__directory_prefetch(&world->directory, entities, count, i);
         weft__chunk *chunk = weft__entity_chunk(world, entities[i], &row);
         if (chunk == NULL) continue;
-        if (!weft__batch_add(world, batch, chunk, row)) return false;
+        if (!weft__batch_join(world, batch, &run, chunk, row)) return false;
         if ((chunk->archetype->flags & WEFT__HAS_LINKED_GROUP) != 0 &&
             (chunk->archetype->flags & WEFT__IS_RESIDUE) == 0 &&
             !group_add(world, batch, chunk, row))
             return false;
     }
-    return true;
+    return weft__batch_add(world, batch, run);
 }
 
 weft_result weft__destroy_all(weft_world *world, const weft_entity *entities, uint32_t count)

@@ -405,6 +405,22 @@ void weft__directory_free_many_owner(weft__directory *directory, const weft_enti
     }
 }
 
+void weft__directory_free_rows_owner(weft__directory *directory, const weft_entity *entities,
+                                     const uint32_t *rows, uint32_t count)
+{
+    const uint32_t ahead = WEFT__PREFETCH_AHEAD;
+    for (uint32_t i = 0; i < count; i++) {
+        if (count - i > 2 * ahead) __builtin_prefetch(&entities[rows[i + 2 * ahead]]);
+        if (count - i > ahead)
+            __builtin_prefetch(weft__directory_slot(directory, entities[rows[i + ahead]].index));
+        weft_entity entity = entities[rows[i]];
+        uint32_t index = entity.index ^ directory->tag_bits;
+        weft__entity_block *block = weft__directory_block(directory, index);
+        if (!weft__directory_kill_owner(directory, block, index, entity.version))
+            weft__directory_free_owner(directory, entity);
+    }
+}
+
 /* ---- any thread ---- */
 
 /* Takes the lock of a block whose count was *used a moment ago, if it is not held. */

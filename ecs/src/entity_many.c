@@ -255,14 +255,16 @@ weft_result weft_entity_create_filled(weft_world *world, const weft_component *c
 static weft_result entities_add(weft_world *world, weft__batch *batch, const weft_entity *entities,
                                 uint32_t count)
 {
+    weft__row_run run = {0};
     for (uint32_t i = 0; i < count; i++) {
         uint32_t row;
+        weft__directory_prefetch(&world->directory, entities, count, i);
         weft__chunk *chunk = weft__entity_chunk(world, entities[i], &row);
         if (chunk == NULL) return weft__error_stale(world, entities[i]);
-        if (!weft__batch_add(world, batch, chunk, row))
+        if (!weft__batch_join(world, batch, &run, chunk, row))
             return weft__error_memory(world, "weft_entity_change_many");
     }
-    if (weft__batch_finish(world, batch)) return WEFT_OK;
+    if (weft__batch_add(world, batch, run) && weft__batch_finish(world, batch)) return WEFT_OK;
     return weft__error_memory(world, "weft_entity_change_many");
 }
 

@@ -119,13 +119,17 @@ static weft_result collect_entities(const weft__change *change, weft__batch *bat
                                     const weft_entity *entities, uint32_t count, const char *what)
 {
     weft_world *world = change->world;
+    weft__row_run run = {0};
     for (uint32_t i = 0; i < count; i++) {
         uint32_t row;
+        weft__directory_prefetch(&world->directory, entities, count, i);
         weft__chunk *chunk = weft__entity_chunk(world, entities[i], &row);
         if (chunk == NULL) return weft__error_stale(world, entities[i]);
-        if (!weft__batch_add(world, batch, chunk, row)) return weft__error_memory(world, what);
+        if (!weft__batch_join(world, batch, &run, chunk, row))
+            return weft__error_memory(world, what);
     }
-    return weft__batch_finish(world, batch) ? WEFT_OK : weft__error_memory(world, what);
+    bool is_done = weft__batch_add(world, batch, run) && weft__batch_finish(world, batch);
+    return is_done ? WEFT_OK : weft__error_memory(world, what);
 }
 
 weft_result weft__change_select_entities(weft__change *change, const weft_entity *entities,

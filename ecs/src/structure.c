@@ -359,22 +359,120 @@ static void bits_clear(const weft__chunk *chunk, const uint32_t *rows, uint32_t 
     }
 }
 
+enum { PAIRS = 64, AHEAD = 8 };
+
+/* Rows of one chunk that fill holes of it, one by one. Owner: the stack of one call. Always: no row
+ * is in both lists. */
+typedef struct row_pairs {
+    uint32_t count;
+    uint32_t from[PAIRS];
+    uint32_t to[PAIRS];
+} row_pairs;
+
+static inline __attribute__((always_inline)) void values_shift(char *values, size_t bytes,
+                                                               const row_pairs *pairs)
+{
+    for (uint32_t i = 0; i < pairs->count; i++) {
+        if (i + AHEAD < pairs->count) __builtin_prefetch(values + pairs->to[i + AHEAD] * bytes, 1);
+        memcpy(values + pairs->to[i] * bytes, values + pairs->from[i] * bytes, bytes);
+    }
+}
+
+/* Column by column: loops so short that the cache misses of many rows overlap. */
+static void column_shift(const weft__chunk *chunk, uint32_t column, const row_pairs *pairs)
+{
+    size_t bytes = chunk->layout->columns[column].bytes;
+    char *values = weft__chunk_column(chunk, column);
+    switch (bytes) {
+    case 4:
+        values_shift(values, 4, pairs);
+        break;
+    case 8:
+        values_shift(values, 8, pairs);
+        break;
+    case 12:
+        values_shift(values, 12, pairs);
+        break;
+    case 16:
+        values_shift(values, 16, pairs);
+        break;
+    default:
+        values_shift(values, bytes, pairs);
+    }
+}
+
+static void bits_shift(const weft__chunk *chunk, uint32_t enableable, const row_pairs *pairs)
+{
+    if (!has_disabled(chunk, enableable)) return;
+    for (uint32_t i = 0; i < pairs->count; i++)
+        if (row_enable(chunk, enableable, pairs->from[i]))
+            row_disable(chunk, enableable, pairs->to[i]);
+}
+
+/* The slices of holes take over the versions of the slices that fill them. */
+static void versions_shift(const weft__chunk *chunk, const row_pairs *pairs)
+{
+    uint32_t shift = chunk->layout->slice_shift, s = WEFT__NONE, t = WEFT__NONE;
+    for (uint32_t i = 0; i < pairs->count; i++) {
+        uint32_t from = pairs->from[i] >> shift, to = pairs->to[i] >> shift;
+        if (from == s && to == t) continue;
+        s = from, t = to;
+        for (uint32_t type = 0; type < chunk->archetype->type_count && s != t; type++)
+            rows_newer(chunk, type, pairs->to[i], 1,
+                       rows_version(chunk, type, NULL, pairs->from[i], 1));
+    }
+}
+
+/* As rows_shift, of rows that do not follow each other; there are none after it. */
+static void pairs_shift(weft_world *world, weft__chunk *chunk, row_pairs *pairs)
+{
+    for (uint32_t column = 0; column < chunk->layout->column_count; column++)
+        column_shift(chunk, column, pairs);
+    const weft_entity *entities = weft__chunk_entities(chunk);
+    for (uint32_t i = 0; i < pairs->count; i++) {
+        if (i + AHEAD < pairs->count)
+            __builtin_prefetch(
+                weft__directory_slot(&world->directory, entities[pairs->to[i + AHEAD]].index), 1);
+        weft__directory_place(&world->directory, entities[pairs->to[i]],
+                              weft__location(chunk, pairs->to[i]));
+    }
+    versions_shift(chunk, pairs);
+    for (uint32_t e = 0; e < chunk->archetype->enableable_count; e++) bits_shift(chunk, e, pairs);
+    pairs->count = 0;
+}
+
+static void pairs_add(weft_world *world, weft__chunk *chunk, row_pairs *pairs, uint32_t from,
+                      uint32_t to)
+{
+    if (pairs->count == PAIRS) pairs_shift(world, chunk, pairs);
+    pairs->from[pairs->count] = from;
+    pairs->to[pairs->count++] = to;
+}
+
+enum { RUN_LONG = 16 }; /* rows from which on a run is copied as one */
+
 /* Holes in ascending `rows` are filled from the end: the i-th lowest hole gets the i-th surviving
- * row of the tail, which keeps the order of the tail. Adjacent pairs go in one copy. */
+ * row of the tail, which keeps the order of the tail. */
 static void holes_fill(weft_world *world, weft__chunk *chunk, const uint32_t *rows, uint32_t count)
 {
     uint32_t kept = chunk->count - count; /* rows that stay; the tail is [kept, chunk->count) */
     uint32_t low = 0, high = 0;           /* next hole to fill; next hole in the tail */
     while (high < count && rows[high] < kept) high++;
     uint32_t end = high, row = kept;
+    row_pairs pairs = {.count = 0};
     while (low < end) {
         while (high < count && rows[high] == row) high++, row++;
         uint32_t stop = high < count ? rows[high] : chunk->count, run = 1;
         while (low + run < end && rows[low + run] == rows[low] + run && row + run < stop) run++;
-        rows_shift(world, chunk, row, rows[low], run);
+        if (run >= RUN_LONG)
+            rows_shift(world, chunk, row, rows[low], run);
+        else
+            for (uint32_t i = 0; i < run; i++)
+                pairs_add(world, chunk, &pairs, row + i, rows[low] + i);
         low += run;
         row += run;
     }
+    if (pairs.count != 0) pairs_shift(world, chunk, &pairs);
 }
 
 static void run_fill(weft_world *world, weft__chunk *chunk, uint32_t first, uint32_t count)
