@@ -204,16 +204,17 @@ static const weft__snapshot_chunk *find_previous(const weft_snapshot *previous, 
     return NULL;
 }
 
-/* Room lists: their order decides where later rows go. */
-static void rank_rooms(weft_snapshot *snapshot, const weft__archetype *archetype, uint32_t first)
+/* Room lists: their order decides where later rows go. Each from its end, as they are made. */
+static void note_rooms(weft_snapshot *snapshot, const weft__archetype *archetype, uint32_t first)
 {
+    uint32_t noted = 0;
     for (uint32_t i = 0; i < archetype->chunk_count; i++) {
         const weft__chunk *chunk = archetype->chunks[i];
-        if (chunk->room_prev != NULL || !chunk->has_room) continue;
-        uint32_t rank = 0; /* a head: number its list */
-        for (; chunk != NULL; chunk = chunk->room_next)
-            snapshot->chunks[first + chunk->list_index].room_rank = ++rank;
+        if (chunk->room_next != NULL || !chunk->has_room) continue;
+        for (; chunk != NULL; chunk = chunk->room_prev)
+            snapshot->chunks[first + noted++].room = chunk->list_index;
     }
+    if (noted < archetype->chunk_count) snapshot->chunks[first + noted].room = WEFT__NONE;
 }
 
 static bool copy_archetype(weft_snapshot *snapshot, const weft_snapshot *previous, uint32_t number)
@@ -231,7 +232,7 @@ static bool copy_archetype(weft_snapshot *snapshot, const weft_snapshot *previou
         for (uint32_t column = 0; column < chunk->layout->column_count; column++)
             if (!chunk_copy_column(world, saved, chunk, old, column)) return false;
     }
-    rank_rooms(snapshot, archetype, list->first_chunk);
+    note_rooms(snapshot, archetype, list->first_chunk);
     return true;
 }
 

@@ -38,7 +38,8 @@ typedef struct weft__snapshot_chunk {
     uint32_t slice_count; /* that hold rows */
     uint32_t order_version;
     uint32_t side_bytes;
-    uint32_t room_rank; /* place in its tuple's list of chunks with room, from 1; 0: not in it */
+    uint32_t room; /* of the archetype's list: which chunk goes to the head of its tuple's list of
+                      chunks with room as the n-th; WEFT__NONE: no further one */
     uint32_t value_count;
     uint32_t *values; /* of the tuple; a reference on each is held */
     void *side;

@@ -169,19 +169,15 @@ static void order_archetype(restoring *r, uint32_t number)
     const weft__snapshot_archetype *list = &r->snapshot->archetypes[number];
     weft__archetype *archetype = r->world->archetypes[number];
     WEFT_ASSERT(archetype->chunk_count == list->chunk_count);
-    uint32_t longest = 0;
+    const weft__snapshot_chunk *saved = &r->snapshot->chunks[list->first_chunk];
     for (uint32_t i = 0; i < list->chunk_count; i++) {
         weft__chunk *chunk = r->chunks[list->first_chunk + i];
         archetype->chunks[i] = chunk;
         chunk->list_index = i;
         weft__chunk_room_remove(chunk);
-        uint32_t rank = r->snapshot->chunks[list->first_chunk + i].room_rank;
-        if (rank > longest) longest = rank;
     }
-    for (uint32_t rank = longest; rank > 0; rank--) /* each goes to the head of its list */
-        for (uint32_t i = 0; i < list->chunk_count; i++)
-            if (r->snapshot->chunks[list->first_chunk + i].room_rank == rank)
-                weft__chunk_room_update(r->chunks[list->first_chunk + i]);
+    for (uint32_t i = 0; i < list->chunk_count && saved[i].room != WEFT__NONE; i++)
+        weft__chunk_room_update(r->chunks[list->first_chunk + saved[i].room]); /* to the head */
     archetype->order_version = list->order_version;
 }
 
