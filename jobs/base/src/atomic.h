@@ -9,9 +9,10 @@
  * Three back ends of the same source:
  *   Concurrency Kit (default)       what ships: ck_pr_* on x86-64 (atomic_ck.h);
  *   builtin (WEFT_ATOMICS_BUILTIN)  __atomic_*: for ThreadSanitizer, which sees neither assembly
- * nor fences, and for targets other than x86-64; hooked (WEFT_ATOMICS_HOOKED)    every operation is
- * a call (atomic_hook.h): the schedule explorer with its store buffers and order mutants, and the
- * virtual-time simulator.
+ *                                   nor fences, and for targets other than x86-64;
+ *   hooked (WEFT_ATOMICS_HOOKED)    every operation is a call (atomic_hook.h): the schedule
+ *                                   explorer with its store buffers and order mutants, and the
+ *                                   virtual-time simulator.
  *
  * Vocabulary; `p` points to a wrapper, and a32, a64 and aptr read the same:
  *   at_load_rlx/acq/sc(p)           at_store_rlx/rel/sc(p, v)
@@ -22,8 +23,8 @@
  *   at_load_pair_rlx(p), at_store_pair_rlx(p, pair)
  *                                   two a64 from a multiple of 16 bytes on: long runs, in registers
  *   at_stall()                      one beat of a retry loop (`pause`); the explorer blocks the
- * thread until another thread has written at_init(p, v), at_plain(p)      before the object is
- * shared, or when nobody else can reach it */
+ *                                   thread until another thread has written
+ *   at_init(p, v), at_plain(p)      before the object is shared, or when nobody else reaches it */
 #ifndef WEFT_ATOMIC_H
 #define WEFT_ATOMIC_H
 
