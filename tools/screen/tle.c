@@ -334,8 +334,9 @@ static enum tle_result take_line(struct reader *r)
     if (r->line.length > line_capacity) {
         r->catalogue->bad_lines++;
         problem_at(r, r->line.number, line_capacity + 1,
-                   "line of %llu characters: two-line elements have 69",
-                   (unsigned long long)r->line.length);
+                   "line of %llu characters%s: two-line elements have 69",
+                   (unsigned long long)r->line.length,
+                   r->line.length == BARREN_BYTES_MAX ? " or more" : "");
         r->has_first = 0;
         return TLE_OK;
     }
