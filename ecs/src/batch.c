@@ -96,6 +96,22 @@ bool weft__batch_finish(weft_world *world, weft__batch *batch)
     return true;
 }
 
+weft_result weft__batch_select(weft_world *world, weft__batch *batch, const weft_entity *entities,
+                               uint32_t count, const char *what)
+{
+    weft__row_run run = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t row;
+        weft__directory_prefetch(&world->directory, entities, count, i);
+        weft__chunk *chunk = weft__entity_chunk(world, entities[i], &row);
+        if (chunk == NULL) return weft__error_stale(world, entities[i]);
+        if (!weft__batch_join(world, batch, &run, chunk, row))
+            return weft__error_memory(world, what);
+    }
+    if (weft__batch_add(world, batch, run) && weft__batch_finish(world, batch)) return WEFT_OK;
+    return weft__error_memory(world, what);
+}
+
 weft_result weft__batch_target(weft_world *world, weft__batch_entry *entry, weft__archetype *to)
 {
     if (to == NULL) return WEFT_OK;

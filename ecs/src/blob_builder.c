@@ -463,8 +463,8 @@ static void write_header_and_table(const weft_blob_builder *b, char *block, uint
     header->content_hash = weft__blob_content_hash(block, b->known.items, b->known.count);
 }
 
-/* The caller can write anything into memory that was handed out, references too: what he put there
- * himself must not become a blob that reads elsewhere. */
+/* The caller can write anything into memory that was handed out, references too: what did not come
+ * from the builder must not become a blob that reads elsewhere. */
 static weft_result check_references_are_ours(weft_blob_builder *b, const char *block,
                                              uint64_t total)
 {

@@ -252,22 +252,6 @@ weft_result weft_entity_create_filled(weft_world *world, const weft_component *c
 
 /* ---- change of many ---- */
 
-static weft_result entities_add(weft_world *world, weft__batch *batch, const weft_entity *entities,
-                                uint32_t count)
-{
-    weft__row_run run = {0};
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t row;
-        weft__directory_prefetch(&world->directory, entities, count, i);
-        weft__chunk *chunk = weft__entity_chunk(world, entities[i], &row);
-        if (chunk == NULL) return weft__error_stale(world, entities[i]);
-        if (!weft__batch_join(world, batch, &run, chunk, row))
-            return weft__error_memory(world, "weft_entity_change_many");
-    }
-    if (weft__batch_add(world, batch, run) && weft__batch_finish(world, batch)) return WEFT_OK;
-    return weft__error_memory(world, "weft_entity_change_many");
-}
-
 /* Sorted, checked lists of components to add and to remove. */
 typedef struct change {
     uint32_t *add;
@@ -289,7 +273,8 @@ static weft_result change_apply(weft_world *world, const weft_entity *entities, 
                                 const change *c)
 {
     weft__batch batch = {0};
-    weft_result result = entities_add(world, &batch, entities, count);
+    weft_result result =
+        weft__batch_select(world, &batch, entities, count, "weft_entity_change_many");
     for (uint32_t i = 0; i < batch.count && result == WEFT_OK; i++)
         result = entry_target(world, &batch.entries[i], c);
     if (result == WEFT_OK) result = weft__batch_apply(world, &batch);

@@ -114,24 +114,6 @@ static bool select_entry(weft__change *change, const weft__batch_entry *entry)
     return true;
 }
 
-/* Collects rows in a batch, which sorts them and drops duplicates. */
-static weft_result collect_entities(const weft__change *change, weft__batch *batch,
-                                    const weft_entity *entities, uint32_t count, const char *what)
-{
-    weft_world *world = change->world;
-    weft__row_run run = {0};
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t row;
-        weft__directory_prefetch(&world->directory, entities, count, i);
-        weft__chunk *chunk = weft__entity_chunk(world, entities[i], &row);
-        if (chunk == NULL) return weft__error_stale(world, entities[i]);
-        if (!weft__batch_join(world, batch, &run, chunk, row))
-            return weft__error_memory(world, what);
-    }
-    bool is_done = weft__batch_add(world, batch, run) && weft__batch_finish(world, batch);
-    return is_done ? WEFT_OK : weft__error_memory(world, what);
-}
-
 weft_result weft__change_select_entities(weft__change *change, const weft_entity *entities,
                                          uint32_t count, const char *what)
 {
@@ -141,7 +123,7 @@ weft_result weft__change_select_entities(weft__change *change, const weft_entity
     if (entities == NULL && count != 0)
         return weft__error_argument(world, what, "entities is NULL: give an array of `count`");
     weft__batch batch = {0};
-    result = collect_entities(change, &batch, entities, count, what);
+    result = weft__batch_select(world, &batch, entities, count, what);
     for (uint32_t i = 0; i < batch.count && result == WEFT_OK; i++)
         if (!select_entry(change, &batch.entries[i])) result = weft__error_memory(world, what);
     weft__batch_fini(world, &batch);

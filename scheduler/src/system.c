@@ -242,9 +242,8 @@ static const char *problem_of(const weft_system_desc *desc)
     if ((desc->flags & WEFT_SYSTEM_BACKGROUND) != 0 && (desc->flags & on_owner) != 0)
         return "BACKGROUND excludes MAIN_THREAD and EXCLUSIVE: they run on the owner";
     if (has_gap(desc))
-        return "a handle in a list (terms, lookups, resources, records, reads_queries) is null, "
-               "but "
-               "others follow: look at what made it";
+        return "a null handle stands before others in a list (terms, lookups, resources, records, "
+               "reads_queries): look at what made it";
     if (has_rows && has_range) return "a range and a query exclude each other";
     if (has_terms && desc->filtered.id != 0) return "give `query` or `filtered`, not both";
     if (desc->only_changed && !has_rows) return "only_changed wants a query: nothing else changes";
