@@ -80,8 +80,8 @@ static inline bool weft__batch_join(weft_world *world, weft__batch *batch, weft_
 
 /* After the last add: sorts entries by chunk id and lists their rows. False: memory. */
 bool weft__batch_finish(weft_world *world, weft__batch *batch);
-/* Adds the rows of all the entities and finishes. `what`: the operation, for errors: a stale handle,
- * memory. */
+/* Adds the rows of all the entities and finishes. `what`: the operation, for errors (a stale
+ * handle, memory). */
 weft_result weft__batch_select(weft_world *world, weft__batch *batch, const weft_entity *entities,
                                uint32_t count, const char *what);
 /* Sends an entry to an archetype (NULL: the rows die; its own: nothing happens). */

@@ -41,7 +41,8 @@ typedef enum weft__command_op {
 } weft__command_op;
 
 #define WEFT__PAYLOAD_APART UINT16_MAX /* the payload is one word: a weft__command_block pointer */
-/* Flag of SET and APPEND with a destruct hook: the values belong to an entity now. */
+/* Flag of SET and APPEND, at least where there is a destruct hook: the values belong to an entity
+ * now. */
 #define WEFT__VALUE_IS_TAKEN 1
 
 /* Header of a command; `words` 8-byte words of payload follow. */
