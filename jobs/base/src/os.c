@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -77,6 +78,25 @@ static void *thread_main(void *argument)
     return NULL;
 }
 
+/* What is not left to the host's threads: signals that a thread's own instructions raise (blocked,
+ * they would end the process without asking its handlers), and the one that profilers count by. */
+static const int own_signals[] = {SIGSEGV, SIGBUS, SIGFPE,  SIGILL,
+                                  SIGTRAP, SIGSYS, SIGABRT, SIGPROF};
+
+/* pthread_create with all other signals blocked: the thread inherits the mask before it runs, so
+ * the host's handlers for the others never run on it. The caller's mask is given back as it was. */
+static int create_without_signals(pthread_t *out, thread_start *start)
+{
+    sigset_t others, before;
+    sigfillset(&others);
+    for (size_t i = 0; i < sizeof own_signals / sizeof own_signals[0]; i++)
+        sigdelset(&others, own_signals[i]);
+    if (pthread_sigmask(SIG_BLOCK, &others, &before) != 0) return -1; /* cannot fail on Linux */
+    int result = pthread_create(out, NULL, thread_main, start);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return result;
+}
+
 static weft_result thread_start_real(void *user, weft__os_thread *out, const char *name,
                                      void (*run)(void *argument), void *argument)
 {
@@ -86,7 +106,7 @@ static weft_result thread_start_real(void *user, weft__os_thread *out, const cha
     *start = (thread_start){.run = run, .argument = argument};
     for (size_t i = 0; i + 1 < sizeof start->name && name[i] != '\0'; i++) start->name[i] = name[i];
     pthread_t thread;
-    if (pthread_create(&thread, NULL, thread_main, start) != 0) {
+    if (create_without_signals(&thread, start) != 0) {
         free(start);
         return WEFT_THREAD_FAILED;
     }

@@ -31,7 +31,9 @@ struct weft_os {
     void (*unmap)(void *user, void *memory, size_t bytes);
     /* Gives the physical pages of a range back; the range stays mapped and reads as zero. */
     void (*discard)(void *user, void *memory, size_t bytes);
-    /* WEFT_OK, WEFT_THREAD_FAILED or WEFT_OUT_OF_MEMORY. `name` has at most 15 characters. */
+    /* WEFT_OK, WEFT_THREAD_FAILED or WEFT_OUT_OF_MEMORY. `name` has at most 15 characters. The real
+     * one blocks on the new thread all signals but SEGV, BUS, FPE, ILL, TRAP, SYS, ABRT and PROF,
+     * for which the caller's mask holds; the caller's mask stays as it is. */
     weft_result (*thread_start)(void *user, weft__os_thread *out, const char *name,
                                 void (*run)(void *argument), void *argument);
     void (*thread_join)(void *user, weft__os_thread thread);

@@ -100,6 +100,8 @@ typedef struct weft_job_pool_desc {
  * Costs about 1 ms when it measures the wake-up time (spin_ns == 0 and more than one worker).
  * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, THREAD_FAILED, IO (trace_file); then *out is NULL and
  * nothing is left. A file named by WEFT_TRACE that cannot be created is reported on stderr only.
+ * The threads it creates block all signals but SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS,
+ * SIGABRT and SIGPROF: the host's handlers run on the host's threads. The caller's mask is kept.
  * Threads: any. */
 WEFT_API weft_result weft_job_pool_create(const weft_job_pool_desc *desc, weft_job_pool **out);
 /* Joins the workers (host-driven: waits until the lent threads have come back) and frees
