@@ -87,6 +87,14 @@ uint32_t weft_bench_reps(const weft_bench *bench);
 void weft_bench_fail(weft_bench *bench, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Pins the caller to the first allowed CPU and worker k of every pool ("weft-wk") to the CPU k + 1,
+ * round robin; nothing with a single CPU. Threads started later inherit the caller's CPU.
+ * weft_bench_run does it for its samples: call it for what must be so before, a loop that learns
+ * its cost. */
+void weft_bench_pin_threads(void);
+/* Lets them run on all CPUs allowed at the first weft_bench_pin_threads again. */
+void weft_bench_unpin_threads(void);
+
 /* `count` zeroed elements, written once, for the raw side of a comparison; free() them. Large
  * memory of calloc is one page of zeros seen everywhere until it is written, and reading it costs
  * nothing. NULL when there is none. */

@@ -11,8 +11,6 @@
 
 #include <weft/jobs.h>
 
-#include <sched.h>
-
 /* A pool and what the work needs. Owner: one benchmark. */
 typedef struct jobs_bench {
     weft_job_pool *pool;
@@ -24,24 +22,7 @@ typedef struct jobs_bench {
     uint64_t idle_ns; /* idleness before a call */
     weft_job_graph *graph;
     const weft_peer *peer;
-    cpu_set_t mask; /* of the owner before the benchmark */
 } jobs_bench;
-
-/* Binds the owner to the first CPU, so that it never shares one with worker 1, which is pinned to
- * the second, as the second threads of the peers are. Threads inherit the mask of their creator:
- * those of the peers are made before. */
-static inline void pin_owner(jobs_bench *b)
-{
-    const weft_peer *peers[2] = {weft_peer_openmp(), weft_peer_tbb()};
-    for (uint32_t i = 0; i < 2; i++)
-        if (peers[i] != NULL) peers[i]->start(b->workers);
-    sched_getaffinity(0, sizeof b->mask, &b->mask);
-    cpu_set_t first;
-    CPU_ZERO(&first);
-    for (size_t cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&first) == 0; cpu++)
-        if (CPU_ISSET(cpu, &b->mask)) CPU_SET(cpu, &first);
-    sched_setaffinity(0, sizeof first, &first);
-}
 
 static inline bool open_pool(weft_bench *bench, jobs_bench *b, uint32_t workers)
 {
@@ -50,14 +31,14 @@ static inline bool open_pool(weft_bench *bench, jobs_bench *b, uint32_t workers)
     weft_result result = weft_job_pool_create(&desc, &b->pool);
     if (result != WEFT_OK) weft_bench_fail(bench, "no pool: %s", weft_result_text(result));
     b->owner = weft_job_pool_owner(b->pool);
-    pin_owner(b);
+    weft_bench_pin_threads(); /* loops learn their cost before the samples are taken */
     return result == WEFT_OK;
 }
 
 static inline void close_pool(jobs_bench *b)
 {
     weft_job_pool_destroy(b->pool);
-    sched_setaffinity(0, sizeof b->mask, &b->mask);
+    weft_bench_unpin_threads();
 }
 
 #endif

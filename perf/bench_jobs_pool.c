@@ -130,7 +130,7 @@ static void graph_case(weft_bench *bench, const weft_job_graph_desc *desc, bool 
         return;
     }
     b.owner = weft_job_pool_owner(b.pool);
-    pin_owner(&b);
+    weft_bench_pin_threads();
     if (weft_job_graph_create(b.pool, desc, &b.graph) != WEFT_OK)
         weft_bench_fail(bench, "no graph");
     else

@@ -90,9 +90,37 @@ void weft_bench_fail(weft_bench *bench, const char *format, ...)
     bench->failures++;
 }
 
+/* Names for all the benchmarks of a layer whose names begin otherwise. */
+static const struct {
+    const char *name;
+    const char *beginnings[8];
+} groups[] = {
+    {"storage",
+     {"create.", "destroy", "iter.move3", "iter.frag", "move.", "get", "alloc.", "memory."}},
+    {"query", {"query.", "filter.", "shared.", "enable."}},
+    {"schedule", {"schedule.", "frame.", "playback.", "rollback", "storm."}},
+};
+enum {
+    GROUPS = sizeof groups / sizeof *groups,
+    BEGINNINGS = sizeof groups->beginnings / sizeof(char *)
+};
+
+static bool is_in_group(const char *name, const char *bench)
+{
+    for (uint32_t i = 0; i < GROUPS; i++) {
+        if (strcmp(name, groups[i].name) != 0) continue;
+        for (uint32_t k = 0; k < BEGINNINGS && groups[i].beginnings[k]; k++) {
+            const char *beginning = groups[i].beginnings[k];
+            if (strncmp(bench, beginning, strlen(beginning)) == 0) return true;
+        }
+    }
+    return false;
+}
+
 /* Does the command-line name select the benchmark (and, if `label`, the case)? */
 static bool selects(const char *name, const char *bench, const char *label)
 {
+    if (is_in_group(name, bench)) return true;
     const char *slash = strchr(name, '/');
     const size_t length = slash ? (size_t)(slash - name) : strlen(name);
     if (strncmp(name, bench, length) != 0) return false;
@@ -177,10 +205,11 @@ double weft_bench_median(double *values, uint32_t count)
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* Threads of peers must be there, each on its CPU, before the caller is pinned: they inherit
- * its. */
+/* Threads of peers must be there, each on its CPU, before the caller is pinned: they inherit its
+ * mask, and choose their CPU out of it. */
 static void pin(const session *s)
 {
+    weft_bench_unpin_threads();
     const weft_peer *const peers[] = {weft_peer_openmp(), weft_peer_tbb()};
     for (uint32_t i = 0; i < 2 && s->measure->peers[0].name; i++)
         if (peers[i]) peers[i]->start(s->measure->workers);
@@ -192,6 +221,7 @@ static void take_samples(session *s)
     const uint32_t reps = s->bench->config->reps;
     const bool is_parallel = s->measure->workers > 1 && weft_bench_has_workers();
     const bool is_pinned = s->bench->config->is_pinned || is_parallel;
+    const bool was_pinned = weft_bench_is_pinned();
     if (is_pinned) pin(s);
     for (uint32_t i = 0; i < s->count; i++) calibrate(s, &s->variants[i]);
     for (uint32_t rep = 0; rep < reps + WARM_UP_ROUNDS; rep++) {
@@ -202,7 +232,7 @@ static void take_samples(session *s)
             if (rep >= WARM_UP_ROUNDS) v->samples[rep - WARM_UP_ROUNDS] = figure;
         }
     }
-    if (is_pinned) weft_bench_unpin_threads();
+    if (is_pinned && !was_pinned) weft_bench_unpin_threads();
 }
 
 static void print_text(const session *s, const variant *against)
@@ -375,7 +405,7 @@ void weft_bench_list(const weft_bench_config *config)
 
 const char *weft_bench_unknown_name(const weft_bench_config *config, const char **near)
 {
-    const char *names[MAX_NAMES + 1] = {0};
+    const char *names[MAX_NAMES + GROUPS + 1] = {0};
     uint32_t count = 0;
     for (uint32_t i = 0; weft_bench_table[i]; i++) {
         for (const weft_bench_entry *e = weft_bench_table[i]; e->name && count < MAX_NAMES; e++) {
@@ -388,6 +418,7 @@ const char *weft_bench_unknown_name(const weft_bench_config *config, const char 
             is_known = selects(config->names[i], names[k], NULL);
         }
         if (is_known) continue;
+        for (uint32_t k = 0; k < GROUPS; k++) names[count + k] = groups[k].name;
         *near = weft_cli_nearest(config->names[i], names);
         return config->names[i];
     }

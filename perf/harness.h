@@ -11,7 +11,7 @@
 
 /* What `weft bench` was asked to do; constant during a run. */
 typedef struct weft_bench_config {
-    char **names; /* "topic", "topic.what" or "topic.what/case"; empty: all that are not slow */
+    char **names; /* "topic", "topic.what", "topic.what/case" or a group; empty: all not slow */
     uint32_t name_count;
     uint32_t workers;
     uint32_t reps;
@@ -44,10 +44,7 @@ weft_bench_ticks weft_bench_read_ticks(void);
 void weft_bench_print_machine(weft_bench_ticks start, bool is_json);
 /* Whether a pool with more than one worker exists now. */
 bool weft_bench_has_workers(void);
-/* Pins the caller to the first allowed CPU and worker k of every pool ("weft-wk") to the CPU k + 1,
- * round robin. Threads started later inherit the caller's CPU. */
-void weft_bench_pin_threads(void);
-/* Lets them run on all CPUs allowed at the first weft_bench_pin_threads again. */
-void weft_bench_unpin_threads(void);
+/* Whether weft_bench_pin_threads was called after the last weft_bench_unpin_threads. */
+bool weft_bench_is_pinned(void);
 
 #endif

@@ -132,9 +132,10 @@ static uint32_t list_threads(thread_entry *threads)
     return count;
 }
 
-/* The CPUs the process had when it was first pinned; the only state that outlives a call here. A
- * benchmark that has bound its caller itself is left alone. */
+/* The only state that outlives a call here: the CPUs the process had when it was first pinned, and
+ * whether it is now. */
 static cpu_set_t allowed;
+static bool is_pinned;
 
 static size_t nth_cpu(uint32_t n)
 {
@@ -151,12 +152,17 @@ bool weft_bench_has_workers(void)
     return list_threads(threads) > 1;
 }
 
+bool weft_bench_is_pinned(void)
+{
+    return is_pinned;
+}
+
 void weft_bench_pin_threads(void)
 {
     static thread_entry threads[MAX_THREADS];
-    cpu_set_t now;
-    if (sched_getaffinity(0, sizeof now, &now) != 0 || CPU_COUNT(&now) < 2) return;
-    if (CPU_COUNT(&allowed) == 0) allowed = now;
+    if (CPU_COUNT(&allowed) == 0 && sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+    if (CPU_COUNT(&allowed) < 2) return;
+    is_pinned = true;
     const uint32_t count = list_threads(threads);
     for (uint32_t i = 0; i < count; i++) {
         cpu_set_t one;
@@ -169,7 +175,8 @@ void weft_bench_pin_threads(void)
 void weft_bench_unpin_threads(void)
 {
     static thread_entry threads[MAX_THREADS];
-    if (CPU_COUNT(&allowed) == 0) return;
+    if (!is_pinned) return;
+    is_pinned = false;
     const uint32_t count = list_threads(threads);
     for (uint32_t i = 0; i < count; i++) {
         sched_setaffinity(threads[i].id, sizeof allowed, &allowed);

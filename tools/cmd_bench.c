@@ -27,7 +27,8 @@ static int run_bench(int argc, char **argv)
     const weft_cli_usage usage = {
         "bench", "[NAME ...]", "Measures weft beside raw C (and peers) in the same process.",
         options,
-        "NAME is the beginning of a benchmark's name, or name/case; none = all that are not slow."};
+        "NAME is the beginning of a benchmark's name, name/case, or a group: storage, query, "
+        "schedule;\nnone = all that are not slow."};
     int first;
     const int status = weft_cli_parse(&usage, argc, argv, &first);
     if (status != WEFT_CLI_CONTINUE) return status;

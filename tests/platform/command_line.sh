@@ -47,6 +47,10 @@ done
 expect 0 '^self.clock ' bench --list
 expect 0 '"bench":"self.clock"' bench --list --json
 objects
+expect 0 '^create.single ' bench storage --list
+expect 0 '^filter.shared ' bench query --list
+expect 0 '^frame.seven ' bench schedule --list
+expect 2 "did you mean 'storage'" bench storag
 expect 0 '"machine":{"cpu":' bench self.clock --reps 1 --json
 silent
 objects
