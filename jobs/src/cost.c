@@ -6,12 +6,15 @@
 #define TICKS_MAX (UINT64_C(1) << (64 - WEFT__COST_FRACTION_BITS - 1)) /* of a run: months */
 #define RETRY_UNIT_BITS 16u /* retry times count 2^16 ticks, about 20 us, modulo 2^40 */
 #define RETRY_MASK ((UINT64_C(1) << 40) - 1)
-#define REGRET_SHARE 64u /* a pause is at least so many times what the try lost: 1.6 % */
-#define FAILURES_MAX 4u  /* the pause doubles with each failure in a row up to this one ... */
-#define PAUSE_GROWN_TICKS (UINT64_C(1) << 26) /* ... and while it is below about 20 ms */
+#define REGRET_SHARE 64u /* a pause that pays is so many times what the tries lost: 1.6 % ... */
+#define FIRST_SHARE 8u   /* ... the first in a row is shorter, and leaves the rest owed */
+#define FAILURES_MAX 7u  /* each is twice the one before up to this one ... */
+#define PAUSE_GROWN_TICKS (UINT64_C(1) << 26) /* ... and, once it pays, while below about 20 ms */
 #define PAUSE_MAX_TICKS (UINT64_C(1) << 32)   /* about 1 s */
-#define DEBT_UNITS 16u                        /* of a loop's predicted time */
-#define DEBT_MAX 1023u
+#define ACCOUNT_UNITS 16u                     /* of a loop's predicted time */
+#define ACCOUNT_MAX 16383                     /* 1,024 loops: what its field holds */
+#define CREDIT_MAX_TICKS (UINT64_C(1) << 26)  /* about 20 ms, ... */
+#define CREDIT_LEAST 64                       /* ... but four loops at least */
 
 void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count)
 {
@@ -30,14 +33,21 @@ void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count)
     at_store_rlx(&cost->x_item, next); /* relaxed: an estimate */
 }
 
-/* How long to run inline after the `failures`-th try in a row that did not gain. */
-static uint64_t pause_after(uint32_t failures, uint64_t alone, uint64_t wall)
+/* How long to run inline: the `failures`-th pause in a row, with `lost` ticks to pay for. */
+static uint64_t pause_after(uint32_t failures, uint64_t alone, uint64_t lost)
 {
-    uint64_t regret = alone / 64 + (wall > alone ? wall - alone : 0);
-    if (regret > PAUSE_MAX_TICKS / REGRET_SHARE) return PAUSE_MAX_TICKS;
-    uint64_t least = regret * REGRET_SHARE, grown = least << (failures - 1);
-    if (grown > PAUSE_GROWN_TICKS) grown = PAUSE_GROWN_TICKS;
-    return grown > least ? grown : least;
+    uint64_t regret = alone / 64 + lost;
+    if (regret > PAUSE_MAX_TICKS / REGRET_SHARE) regret = PAUSE_MAX_TICKS / REGRET_SHARE;
+    uint64_t pays = regret * REGRET_SHARE, grown = regret * FIRST_SHARE << (failures - 1);
+    uint64_t most = pays > PAUSE_GROWN_TICKS ? pays : PAUSE_GROWN_TICKS;
+    return grown < most ? grown : most;
+}
+
+/* What a pause of that length leaves unpaid. */
+static uint64_t owed_after(uint32_t failures, uint64_t lost)
+{
+    uint64_t share = (uint64_t)FIRST_SHARE << (failures - 1);
+    return share < REGRET_SHARE ? lost - lost / REGRET_SHARE * share : 0;
 }
 
 bool weft__cost_pays(weft__cost_state *cost, uint64_t predicted, uint64_t pay_off, uint64_t now)
@@ -48,33 +58,48 @@ bool weft__cost_pays(weft__cost_state *cost, uint64_t predicted, uint64_t pay_of
     return (((now >> RETRY_UNIT_BITS) - retry) & RETRY_MASK) <= RETRY_MASK / 2;
 }
 
-/* The debt after a split that did not gain and is followed by no pause, in sixteenths. */
-static uint32_t debt_of(uint64_t alone, uint64_t wall)
+/* A difference of ticks in the account's units. */
+static int in_units(uint64_t ticks, uint64_t alone)
 {
-    uint64_t lost = wall > alone ? (wall - alone) / (alone / DEBT_UNITS + 1) : 0;
-    return lost < DEBT_MAX ? (uint32_t)lost + 1 : DEBT_MAX;
+    uint64_t units = ticks / (alone / ACCOUNT_UNITS + 1);
+    return units < ACCOUNT_MAX ? (int)units : ACCOUNT_MAX;
+}
+
+static int credit_max(uint64_t alone)
+{
+    int most = in_units(CREDIT_MAX_TICKS, alone);
+    return most > CREDIT_LEAST ? most : CREDIT_LEAST;
+}
+
+/* The account in a history: 15 bits with sign. */
+static int account_of(uint64_t history)
+{
+    return (int16_t)(uint16_t)(history >> 6 << 1) / 2;
 }
 
 bool weft__cost_judge_split(weft__cost_state *cost, uint64_t alone, uint64_t wall, uint64_t now)
 {
     bool has_gained = wall < alone - alone / 16;
     uint64_t history = at_load_rlx(&cost->x_history); /* relaxed: an estimate */
-    uint32_t failures = weft__cost_failures(cost), debt = (uint32_t)(history >> 6) & DEBT_MAX;
-    if (has_gained && failures == 0 && debt == 0) return true;
     uint64_t retry = history >> 24;
+    uint32_t failures = weft__cost_failures(cost);
+    int account = account_of(history);
     if (has_gained) {
-        uint64_t gain = (alone - wall) / (alone / DEBT_UNITS + 1);
-        debt = gain < debt ? debt - (uint32_t)gain : 0;
-        failures = 0;
-    } else if (debt == 0) {
-        debt = debt_of(alone, wall);
+        int most = credit_max(alone);
+        account += in_units(alone - wall, alone);
+        if (account > most) account = most;
+        if (account >= 0) failures = 0;
+    } else if (account >= 0) {
+        account -= in_units(wall > alone ? wall - alone : 0, alone) + 1;
     } else {
         if (failures < FAILURES_MAX) failures++;
-        uint64_t lost = wall + alone / DEBT_UNITS * (debt - 1);
+        uint64_t lost =
+            (wall > alone ? wall - alone : 0) + alone / ACCOUNT_UNITS * (uint64_t)(-account - 1);
         retry = ((now + pause_after(failures, alone, lost)) >> RETRY_UNIT_BITS) + 1; /* up */
-        debt = 0;
+        uint64_t owed = owed_after(failures, lost);
+        account = owed == 0 ? 0 : -in_units(owed, alone) - 1;
     }
-    uint64_t next = retry << 24 | (uint64_t)failures << 16 | (uint64_t)debt << 6;
+    uint64_t next = retry << 24 | (uint64_t)failures << 21 | ((uint64_t)account & 0x7FFF) << 6;
     at_store_rlx(&cost->x_history, next | (history & WEFT__COST_RUNS)); /* relaxed: an estimate */
     return has_gained;
 }

@@ -3,12 +3,18 @@
  * A weft_job_cost keeps a moving average of the cost of one item. A loop whose predicted total
  * is below the pay-off runs inline: waking a sleeping worker costs the waker about 5 us and
  * gains nothing before the sleeper runs; handing a part to a spinning worker costs two cache
- * misses. Small loops are timed only now and then (two clock reads are 20 ns). A loop that was
- * split twice and did not gain (the other core is busy, the memory bus is full) runs inline for 64
- * times what the two tries lost, longer when it fails again and again: tries that fail cost at most
- * 1.6 % of the time, and one that loses little comes back soon. The first failure is repeated at
- * once: a split that found its memory cold, or whose worker lost its CPU, says nothing about the
- * next one. What it lost is a debt, which later gains pay off; with a debt there is no such chance.
+ * misses. Small loops are timed only now and then (two clock reads are 20 ns).
+ *
+ * Splits keep an account: what they gain against one worker is credit, what they lose is taken from
+ * it. A loop whose splits lost more than they had gained (the other core is busy, the memory bus is
+ * full) pauses: it runs inline for 8 times what it then owes, and for 16, 32, 64 times and longer
+ * when that happens again and again. Each pause pays for 1/64 of its length: beyond what was
+ * gained, tries that fail cost at most 1.6 % of the time, and a loop that lost little comes back
+ * soon. While the account is in credit there is no pause: a host that takes a CPU away now and then
+ * costs single calls, and splitting gains all the same. Credit is bounded, so that a core that
+ * becomes busy for good is noticed soon; and the first failure without credit is repeated at once:
+ * a split that found its memory cold, or whose worker lost its CPU, says nothing about the next.
+ * With a debt there is no such chance.
  *
  * A cost belongs to one loop of the caller. Its words are atomic (relaxed: they are estimates) so
  * that the same loop may run from two jobs at once. */
@@ -36,10 +42,10 @@ typedef struct weft__cost_limits {
 /* How weft_job_cost.opaque is used. Shared atomic, relaxed. */
 typedef struct weft__cost_state {
     weft_a64 x_item;    /* ticks of one item << 10; 0: unknown */
-    weft_a64 x_history; /* {retry time:40 | failures:8 | debt:10 | runs:6}; failures: pauses in a
-                           row; with none the retry time says nothing; debt: what a failure that
-                           was followed by no pause lost, less what was gained since, in
-                           sixteenths of the loop; 0: the next failure is such a one */
+    weft_a64 x_history; /* {retry time:40 | failures:3 | account:15 | runs:6}; failures: pauses in a
+                           row; with none the retry time says nothing; account: what splits gained
+                           less what they lost and no pause paid for, signed, in sixteenths of
+                           the loop */
 } weft__cost_state;
 
 static_assert(sizeof(weft__cost_state) == sizeof(weft_job_cost), "it lives in weft_job_cost");
@@ -98,7 +104,7 @@ void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count);
 /* How many pauses in a row ended without a gain. */
 static inline uint32_t weft__cost_failures(weft__cost_state *cost)
 {
-    return (uint32_t)(at_load_rlx(&cost->x_history) >> 16) & 0xFF; /* relaxed: an estimate */
+    return (uint32_t)(at_load_rlx(&cost->x_history) >> 21) & 7; /* relaxed: an estimate */
 }
 
 /* Whether splitting `predicted` ticks of work pays, given the pay-off. A loop in a pause waits for
