@@ -41,7 +41,7 @@ static void hint_full(weft__directory *directory, uint32_t index, bool is_full)
     weft_a64 *x_full = &directory->x_full[index / 64];
     uint64_t bit = UINT64_C(1) << index % 64;
     if (is_full)
-        at_or_ar(x_full, bit); /* D4 */
+        at_or_ar(x_full, bit); /* D4: any order would do, also below: a hint */
     else
         at_and_ar(x_full, ~bit); /* D4 */
 }
@@ -462,6 +462,7 @@ static uint32_t block_allocate_any(weft__directory *directory, uint32_t index, u
 static uint32_t round_any(weft__directory *directory, uint32_t *home, uint32_t count,
                           weft_entity *out, bool ignores_hints, bool *met_busy)
 {
+    /* relaxed would do: a look-up acquires the end again */
     uint32_t done = 0, end = at_load_acq(&directory->x_block_end); /* D3 */
     uint32_t start = *home < end ? *home : 0;
     for (uint32_t i = 0; i < end && done < count; i++) {
@@ -488,6 +489,7 @@ allocate_slowly(weft__directory *directory, uint32_t *home, uint32_t count, weft
     if (done == count) return WEFT_OK;
     for (;;) {
         bool met_busy = false;
+        /* relaxed would do, also below: a look-up acquires the end again */
         uint32_t end = at_load_acq(&directory->x_block_end); /* D3 */
         done += round_any(directory, home, count - done, out + done, ignores_hints, &met_busy);
         if (done == count) return WEFT_OK;
@@ -541,6 +543,7 @@ static inline void block_let_go(weft__directory *directory, weft__entity_block *
     if (freed == 0) return;
     if (__builtin_expect(used == WEFT__BLOCK_SLOTS, 0)) hint_full(directory, home, false);
     uint32_t lowest = at_load_rlx(&directory->x_lowest_room); /* relaxed: read when idle */
+    /* any order would do: a hint, which the owner reads when nobody else runs */
     while (home < lowest && !at_cas_ar(&directory->x_lowest_room, &lowest, home)) {
     } /* D1 */
 }

@@ -7,6 +7,7 @@
 
 uint32_t weft__directory_end(const weft__directory *directory)
 {
+    /* relaxed would do: a look-up acquires the end again */
     return at_load_acq(&directory->x_block_end) * WEFT__BLOCK_SLOTS; /* D3 */
 }
 

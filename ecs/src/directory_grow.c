@@ -162,6 +162,7 @@ static weft__block_table *table_obtain(weft__directory *directory, uint32_t inde
 /* Raises the end past a block that is there; whoever meets it helps. */
 static void end_raise(weft__directory *directory, uint32_t index)
 {
+    /* relaxed would do: the CAS that raises it, or a look-up, acquires it again */
     uint32_t end = at_load_acq(&directory->x_block_end); /* D3 */
     while (end <= index && !at_cas_ar(&directory->x_block_end, &end, index + 1)) {
     } /* D3 */
@@ -185,6 +186,7 @@ static bool block_publish(weft__directory *directory, weft__entity_block *block,
 
 static void slab_push(weft__directory *directory, weft__block_slab *slab)
 {
+    /* any order would do: a stale head fails the CAS, and the list is read when nobody else runs */
     void *head = at_load_acq(&directory->x_slabs); /* D2 */
     do slab->next = head;
     while (!at_cas_ar(&directory->x_slabs, &head, slab)); /* D2 */

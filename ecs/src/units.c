@@ -115,9 +115,10 @@ void weft__units_fini(weft__units *units)
  * 0 while one is held. */
 static bool busy_begin(weft__units *units, weft_a64 *x_word, uint64_t *expected)
 {
+    /* relaxed would do for x_busy: the CAS releases it, and one that failed did nothing */
     at_add_ar(&units->x_busy, 1u);                      /* U5 */
     if (at_cas_ar(x_word, expected, FULL)) return true; /* U2 U3: takes over the units */
-    at_sub_ar(&units->x_busy, 1u);                      /* U5 */
+    at_sub_ar(&units->x_busy, 1u);                      /* U5: claimed nothing */
     return false;
 }
 
@@ -132,6 +133,7 @@ static void busy_end(weft__units *units, weft_a64 *x_word, uint64_t mask)
 static void *reservation_obtain(weft__units *units, weft__units_segment *segment, uint32_t pair)
 {
     weft_aptr *x_memory = &segment->pairs[pair].x_memory;
+    /* relaxed would do: nothing was written behind the pointer, the system made it zero */
     void *memory = at_load_acq(x_memory); /* U1: the other half may have mapped it */
     if (memory != NULL) return memory;
     size_t alignment = units->with_huge_pages ? WEFT__RESERVATION_BYTES : WEFT__UNIT_BYTES;
@@ -144,6 +146,7 @@ static void *reservation_obtain(weft__units *units, weft__units_segment *segment
         unmap_reservation(units, memory);
         return found;
     }
+    /* any order would do: a count, the pointer carries the data */
     at_or_ar(&segment->pairs[pair].x_halves, MAPPED); /* U1 */
     return memory;
 }
@@ -171,7 +174,8 @@ static bool reservation_release(weft__units *units, weft__units_segment *segment
     uint32_t other = own ^ 1u;
     uint64_t expected = 0;
     if (!busy_begin(units, in_use_of(segment, other), &expected)) return false; /* U3 */
-    void *memory = at_xchg_ar(&segment->pairs[own / 2].x_memory, NULL);         /* U3 */
+    /* any order would do below: both halves are held, by CAS before and by stores after */
+    void *memory = at_xchg_ar(&segment->pairs[own / 2].x_memory, NULL); /* U3 */
     if (memory != NULL) {
         at_and_ar(&segment->pairs[own / 2].x_halves, ~MAPPED); /* U3 */
         at_sub_rlx(&units->x_empty_reservations, 1u); /* relaxed: a threshold, not a protocol */
@@ -212,6 +216,7 @@ static void run_take(weft__run *out, uint32_t count, weft__units_segment *segmen
     uint32_t local = megachunk % WEFT__SEGMENT_MEGACHUNKS;
     uint64_t bits = bits_mask(count) << position;
     uint64_t dirty = at_load_rlx(dirty_of(segment, local)); /* relaxed: our bits are ours by U2 */
+    /* any order would do: as above */
     if ((dirty & bits) != bits) dirty = at_or_ar(dirty_of(segment, local), bits); /* U2 U3 */
     run_describe(out, count, megachunk, position, memory, (dirty & bits) == 0);
 }
@@ -219,7 +224,7 @@ static void run_take(weft__run *out, uint32_t count, weft__units_segment *segmen
 static void hint_full(weft__units_segment *segment, uint32_t local)
 {
     uint64_t bit = UINT64_C(1) << local;
-    at_or_ar(&segment->x_full, bit); /* U6 */
+    at_or_ar(&segment->x_full, bit); /* U6: any order would do, also below: a hint */
     /* relaxed: a free between our mask and our hint cleared it too early; look again */
     if (at_load_rlx(in_use_of(segment, local)) != FULL) at_and_ar(&segment->x_full, ~bit); /* U6 */
 }
@@ -255,7 +260,7 @@ static bool claim_run(scan *s, weft__units_segment *segment, uint32_t megachunk)
     for (;;) {
         if (mask == 0) {
             if (claim_empty(s, segment, megachunk)) return true;
-            mask = at_load_acq(x_word); /* U1 */
+            mask = at_load_acq(x_word); /* U1: relaxed would do, the CAS acquires */
             if (mask == 0) return false;
             continue;
         }
@@ -264,7 +269,7 @@ static bool claim_run(scan *s, weft__units_segment *segment, uint32_t megachunk)
         uint64_t taken = mask | bits_mask(s->count) << position;
         if (!at_cas_ar(x_word, &mask, taken)) continue; /* U1 U2; the word moved: look again */
         run_take(s->out, s->count, segment, megachunk, position,
-                 at_load_acq(&segment->pairs[local / 2].x_memory)); /* U1 */
+                 at_load_acq(&segment->pairs[local / 2].x_memory)); /* U1: by the CAS already */
         if (taken == FULL) hint_full(segment, local);
         return true;
     }
@@ -290,6 +295,7 @@ static bool scan_segment(scan *s, uint32_t index, uint32_t begin, uint32_t end)
 
 static bool scan_all(scan *s, uint32_t home)
 {
+    /* relaxed would do: the segment's pointer is acquired itself */
     uint32_t end = at_load_acq(&s->units->x_segment_end); /* U4 */
     if (end == 0) return false;
     uint32_t start = home / WEFT__SEGMENT_MEGACHUNKS;
@@ -339,6 +345,7 @@ static __attribute__((noinline)) weft_result allocate_slowly(weft__units *units,
         weft_result result = segment_add(units, end);
         if (result == WEFT_OK) continue;
         if (result == WEFT_OUT_OF_MEMORY) return result;
+        /* relaxed would do for x_settled: the acquire of x_busy has made it visible */
         bool was_busy = at_load_acq(&units->x_busy) != 0;                          /* U5 */
         if (!was_busy && at_load_acq(&units->x_settled) == settled) return result; /* U5 */
         at_stall();
@@ -352,7 +359,7 @@ static __attribute__((noinline)) weft_result one_end(weft__units_segment *segmen
 {
     uint32_t local = megachunk % WEFT__SEGMENT_MEGACHUNKS;
     run_take(out, 1, segment, megachunk, position,
-             at_load_acq(&segment->pairs[local / 2].x_memory)); /* U1 */
+             at_load_acq(&segment->pairs[local / 2].x_memory)); /* U1: by the CAS already */
     if (taken == FULL) hint_full(segment, local);
     return WEFT_OK;
 }
@@ -366,6 +373,7 @@ weft_result weft__units_allocate(weft__units *units, uint32_t count, uint32_t ho
     weft__units_segment *segment = segment_at(units, home / WEFT__SEGMENT_MEGACHUNKS);
     if (__builtin_expect(segment == NULL, 0)) return allocate_slowly(units, count, home, out);
     uint32_t local = home % WEFT__SEGMENT_MEGACHUNKS;
+    /* relaxed would do: the CAS acquires */
     uint64_t mask = at_load_acq(in_use_of(segment, local)); /* U1 */
     if (__builtin_expect(mask == 0 || mask == FULL, 0))
         return allocate_slowly(units, count, home, out);
@@ -376,6 +384,7 @@ weft_result weft__units_allocate(weft__units *units, uint32_t count, uint32_t ho
     uint64_t dirty = at_load_rlx(dirty_of(segment, local)); /* relaxed: our bit is ours by U2 */
     if (__builtin_expect((dirty >> position & 1) == 0 || taken == FULL, 0))
         return one_end(segment, home, taken, position, out);
+    /* relaxed would do: acquired by the CAS already */
     run_describe(out, 1, home, position, at_load_acq(&segment->pairs[local / 2].x_memory), /* U1 */
                  false);
     return WEFT_OK;
@@ -407,7 +416,7 @@ static __attribute__((noinline)) weft_result
 free_slowly(weft__units *units, weft__units_segment *segment, uint32_t local, uint64_t bits)
 {
     weft_a64 *x_word = in_use_of(segment, local);
-    uint64_t mask = at_load_acq(x_word); /* U2: ours since our allocation */
+    uint64_t mask = at_load_acq(x_word); /* U2: ours since our allocation, relaxed would do */
     for (;;) {
         if ((mask & bits) != bits) return WEFT_INVALID_ARGUMENT;
         bool is_last = mask == bits;
@@ -417,7 +426,7 @@ free_slowly(weft__units *units, weft__units_segment *segment, uint32_t local, ui
             break; /* U2 */
         }
     }
-    if (mask == FULL) at_and_ar(&segment->x_full, ~(UINT64_C(1) << local)); /* U6 */
+    if (mask == FULL) at_and_ar(&segment->x_full, ~(UINT64_C(1) << local)); /* U6: a hint */
     return WEFT_OK;
 }
 
@@ -434,6 +443,7 @@ weft_result weft__units_free(weft__units *units, uint32_t first, uint32_t count)
     if (__builtin_expect(segment == NULL, 0)) return WEFT_INVALID_ARGUMENT;
     uint32_t local = megachunk % WEFT__SEGMENT_MEGACHUNKS;
     uint64_t bits = bits_mask(count) << position;
+    /* relaxed would do: the CAS acquires */
     uint64_t mask = at_load_acq(in_use_of(segment, local)); /* U2: ours since our allocation */
     if (__builtin_expect((mask & bits) != bits || mask == bits || mask == FULL, 0) ||
         __builtin_expect(!at_cas_ar(in_use_of(segment, local), &mask, mask & ~bits), 0)) /* U2 */
@@ -449,6 +459,7 @@ uint32_t weft__units_trim(weft__units *units, uint32_t kept)
         for (uint32_t pair = PAIRS; pair-- > 0;) {
             /* relaxed: a threshold, not a protocol */
             if (at_load_rlx(&units->x_empty_reservations) <= kept) return released;
+            /* relaxed would do: what follows holds both halves */
             if (at_load_acq(&segment->pairs[pair].x_memory) == NULL) continue; /* U1 */
             uint64_t expected = 0;
             if (!busy_begin(units, in_use_of(segment, 2 * pair), &expected)) continue; /* U3 */
@@ -531,7 +542,7 @@ void *weft__units_address(const weft__units *units, uint32_t unit)
     uint32_t megachunk = unit / WEFT__MEGACHUNK_UNITS;
     weft__units_segment *segment = segment_at(units, megachunk / WEFT__SEGMENT_MEGACHUNKS);
     uint32_t local = megachunk % WEFT__SEGMENT_MEGACHUNKS;
-    char *memory = at_load_acq(&segment->pairs[local / 2].x_memory); /* U1 */
+    char *memory = at_load_acq(&segment->pairs[local / 2].x_memory); /* U1: the caller's by then */
     return memory + (megachunk % 2) * WEFT__MEGACHUNK_BYTES +
            unit % WEFT__MEGACHUNK_UNITS * WEFT__UNIT_BYTES;
 }
@@ -544,7 +555,7 @@ uint32_t weft__units_mapped(const weft__units *units)
 uint64_t weft__units_used(const weft__units *units)
 {
     uint64_t used = 0;
-    for (uint32_t s = 0; s < at_load_acq(&units->x_segment_end); s++) { /* U4 */
+    for (uint32_t s = 0; s < at_load_acq(&units->x_segment_end); s++) { /* U4: as in scan_all */
         weft__units_segment *segment = segment_at(units, s);
         for (uint32_t i = 0; i < WEFT__SEGMENT_MEGACHUNKS; i++)
             used += bits_count(at_load_rlx(in_use_of(segment, i))); /* relaxed: a statistic */

@@ -376,6 +376,7 @@ weft_job_pool *weft_job_context_pool(const weft_job_context *worker)
 void weft_job_frame_begin(weft_job_pool *pool)
 {
     if (pool == NULL || weft__pool_is_forked(pool)) return;
+    /* any order would do for all words of P5: hints, and a count that carries no data */
     uint32_t used = bits_count(at_xchg_ar(&pool->x_used, 0u)); /* P5: hints from workers */
     at_store_sc(&pool->x_in_frame, 1u);                        /* P5 */
     /* A bit of x_used may stand for several workers of a large pool. */

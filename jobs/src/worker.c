@@ -227,6 +227,7 @@ void weft__worker_pass_on(weft_job_context *worker)
     weft_job_pool *pool = worker->pool;
     for (uint32_t i = 0; i < 2; i++) {
         uint32_t left = at_load_rlx(&pool->x_to_wake); /* relaxed: a hint; the CAS decides */
+        /* any order would do: a count */
         while (left != 0 && !at_cas_ar(&pool->x_to_wake, &left, left - 1)) at_stall(); /* P5 */
         if (left == 0 || !weft__wake_next(&pool->wake, worker->index + 1)) return;
         weft__worker_count_wake(worker, UINT32_MAX);

@@ -101,6 +101,23 @@ static void submit_three(void)
     submit_wait(3);
 }
 
+/* The second frame wakes as many sleepers as the first one used, each of them others; frames end
+ * while they are still waking. */
+static void frames(void)
+{
+    const weft_job_handle none = {0, 0};
+    start(3);
+    explore_begin();
+    for (uint32_t first = 0; first < 4; first += 2) {
+        weft_job_frame_begin(pool);
+        weft_job_handle a = submit(first, none), b = submit(first + 1, none);
+        wait_for(a, first);
+        wait_for(b, first + 1);
+        weft_job_frame_end(pool);
+    }
+    finish();
+}
+
 static int check_first(weft_job_context *job, void *argument)
 {
     (void)job, (void)argument;
@@ -432,6 +449,7 @@ static const explore_scenario scenarios[] = {
      NULL},
     {"pool_submit_two", submit_two, {PLAN_ALL(EXPLORE_SC, 1, 0), MOST(12000)}, NULL},
     {"pool_submit_three", submit_three, {MOST(8000)}, NULL},
+    {"pool_frames", frames, {MOST(8000)}, NULL},
     {"pool_depend", depend, {MOST(12000)}, NULL},
     {"pool_children", children, {MOST(12000)}, NULL},
     {"pool_help_two", help_two, {PLAN_ALL(EXPLORE_SC, 2, 0), MOST(10000)}, NULL},
