@@ -7,6 +7,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+weft__batch weft__batch_begin(weft_world *world, weft__batch_room *room, uint32_t count)
+{
+    weft__batch batch = {.room = room, .key_capacity = WEFT__BATCH_FEW};
+    if (count <= WEFT__BATCH_FEW) {
+        batch.keys = room->keys;
+    } else if (count <= WEFT__BATCH_SHORT) {
+        batch.keys = weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, 2 * (size_t)count,
+                                 sizeof(uint64_t), 8);
+        batch.key_capacity = count;
+    }
+    return batch; /* without memory for keys there may be some for bit maps */
+}
+
+static void keys_fini(weft_world *world, weft__batch *batch)
+{
+    if (batch->key_capacity != WEFT__BATCH_FEW)
+        weft__free(&world->memory, WEFT__MEMORY_COMMANDS, batch->keys,
+                   2 * (size_t)batch->key_capacity, sizeof *batch->keys, 8);
+    batch->keys = NULL;
+}
+
+/* ---- bit maps ---- */
+
 /* Makes the entry of a chunk without one. False: memory. */
 static bool entry_open(weft_world *world, weft__batch *batch, weft__chunk *chunk)
 {
@@ -28,9 +51,26 @@ static bool entry_open(weft_world *world, weft__batch *batch, weft__chunk *chunk
     return true;
 }
 
+/* More rows come than the array has entities: from now on with bit maps. False: memory. */
+static bool keys_to_bits(weft_world *world, weft__batch *batch)
+{
+    const uint64_t *keys = batch->keys;
+    batch->keys = NULL;
+    bool is_done = true;
+    for (uint32_t i = 0; i < batch->key_count && is_done; i++) {
+        uint32_t row = (uint32_t)keys[i];
+        weft__row_run one = {world->chunk_table[keys[i] >> 32], row, row + 1};
+        is_done = weft__batch_add(world, batch, one);
+    }
+    batch->keys = (uint64_t *)(uintptr_t)keys;
+    keys_fini(world, batch);
+    return is_done;
+}
+
 bool weft__batch_add(weft_world *world, weft__batch *batch, weft__row_run run)
 {
     if (run.chunk == NULL) return true;
+    if (batch->keys != NULL && !keys_to_bits(world, batch)) return false;
     if (run.chunk->mark == 0 && !entry_open(world, batch, run.chunk)) return false;
     const weft__batch_entry *entry = &batch->entries[run.chunk->mark - 1];
     for (uint32_t row = run.first; row < run.end;) {
@@ -75,7 +115,7 @@ static bool entry_list(weft__batch_entry *entry, uint32_t *rows)
     return true;
 }
 
-bool weft__batch_finish(weft_world *world, weft__batch *batch)
+static bool bits_finish(weft_world *world, weft__batch *batch)
 {
     uint64_t total = 0;
     for (uint32_t i = 0; i < batch->count; i++) {
@@ -96,10 +136,125 @@ bool weft__batch_finish(weft_world *world, weft__batch *batch)
     return true;
 }
 
+/* ---- keys ---- */
+
+static void insertion_sort(uint64_t *keys, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        uint64_t key = keys[i];
+        uint32_t at = i;
+        for (; at > 0 && keys[at - 1] > key; at--) keys[at] = keys[at - 1];
+        keys[at] = key;
+    }
+}
+
+/* Sorts by the byte at `shift`, into `out`; keys that have it in common stay in order. */
+static void digit_sort(const uint64_t *keys, uint32_t count, uint32_t shift, uint64_t *out)
+{
+    uint32_t starts[256] = {0}, start = 0;
+    for (uint32_t i = 0; i < count; i++) starts[keys[i] >> shift & 255]++;
+    for (uint32_t d = 0; d < 256; d++) {
+        uint32_t n = starts[d];
+        starts[d] = start;
+        start += n;
+    }
+    for (uint32_t i = 0; i < count; i++) out[starts[keys[i] >> shift & 255]++] = keys[i];
+}
+
+/* Sorts keys; `other` is room for as many. Returns where they are. */
+static uint64_t *keys_sort(uint64_t *keys, uint64_t *other, uint32_t count)
+{
+    if (count <= WEFT__BATCH_FEW) {
+        insertion_sort(keys, count);
+        return keys;
+    }
+    uint64_t differ = 0;
+    for (uint32_t i = 1; i < count; i++) differ |= keys[i] ^ keys[0];
+    for (uint32_t shift = 0; shift < 64; shift += 8) {
+        if ((differ >> shift & 255) == 0) continue;
+        digit_sort(keys, count, shift, other);
+        uint64_t *sorted = other;
+        other = keys;
+        keys = sorted;
+    }
+    return keys;
+}
+
+/* Drops keys that stand twice in sorted ones; returns how many there are. */
+static uint32_t keys_unique(uint64_t *keys, uint32_t count)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (n == 0 || keys[i] != keys[n - 1]) keys[n++] = keys[i];
+    return n;
+}
+
+bool weft__batch_sort(weft_world *world, weft__batch *batch)
+{
+    uint64_t *keys = keys_sort(batch->keys, batch->keys + batch->key_capacity, batch->key_count);
+    batch->sorted = keys;
+    batch->key_count = keys_unique(keys, batch->key_count);
+    batch->rows = batch->room->rows;
+    if (batch->key_count <= WEFT__BATCH_FEW) return true;
+    batch->rows = weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, batch->key_count,
+                              sizeof *batch->rows, 4);
+    if (batch->rows == NULL) return false;
+    batch->row_capacity = batch->key_count;
+    return true;
+}
+
+weft__batch_entry weft__batch_next(const weft_world *world, weft__batch *batch)
+{
+    uint32_t i = (uint32_t)batch->row_count, n = 0;
+    uint64_t chunk = batch->sorted[i] >> 32;
+    uint32_t *rows = batch->rows + i;
+    for (; i + n < batch->key_count && batch->sorted[i + n] >> 32 == chunk; n++)
+        rows[n] = (uint32_t)batch->sorted[i + n];
+    batch->row_count += n;
+    bool is_run = rows[n - 1] - rows[0] == n - 1;
+    return (weft__batch_entry){.chunk = world->chunk_table[chunk],
+                               .rows = is_run ? NULL : rows,
+                               .first = rows[0],
+                               .count = n};
+}
+
+static uint32_t keys_chunks(const weft__batch *batch)
+{
+    uint32_t chunks = 0;
+    for (uint32_t i = 0; i < batch->key_count; i++)
+        chunks += i == 0 || batch->sorted[i] >> 32 != batch->sorted[i - 1] >> 32;
+    return chunks;
+}
+
+static bool keys_finish(weft_world *world, weft__batch *batch)
+{
+    if (!weft__batch_sort(world, batch)) return false;
+    batch->entries = batch->room->entries;
+    uint32_t chunks = batch->key_count > WEFT__BATCH_FEW ? keys_chunks(batch) : 0;
+    if (chunks > WEFT__BATCH_FEW) {
+        batch->entries =
+            weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, chunks, sizeof *batch->entries, 8);
+        if (batch->entries == NULL) return false;
+        batch->capacity = chunks;
+    }
+    while (batch->row_count < batch->key_count)
+        batch->entries[batch->count++] = weft__batch_next(world, batch);
+    batch->is_finished = true;
+    return true;
+}
+
+/* ---- both ---- */
+
+bool weft__batch_finish(weft_world *world, weft__batch *batch)
+{
+    return batch->keys != NULL ? keys_finish(world, batch) : bits_finish(world, batch);
+}
+
 weft_result weft__batch_select(weft_world *world, weft__batch *batch, const weft_entity *entities,
                                uint32_t count, const char *what)
 {
     weft__row_run run = {0};
+    weft__directory_prefetch_first(&world->directory, entities, count);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t row;
         weft__directory_prefetch(&world->directory, entities, count, i);
@@ -149,11 +304,12 @@ static void entry_copy(weft_world *world, const weft__batch *batch, const weft__
 static void ids_free(weft_world *world, const weft__batch_entry *entry)
 {
     const weft_entity *entities = weft__chunk_entities(entry->chunk);
-    if (entry->rows == NULL) {
+    if (entry->rows == NULL && entry->count > 1)
         weft__directory_free_many_owner(&world->directory, entities + entry->first, entry->count);
-        return;
-    }
-    weft__directory_free_rows_owner(&world->directory, entities, entry->rows, entry->count);
+    else
+        weft__directory_free_rows_owner(&world->directory, entities,
+                                        entry->rows != NULL ? entry->rows : &entry->first,
+                                        entry->count);
 }
 
 static void entry_close(weft_world *world, const weft__batch_entry *entry)
@@ -192,10 +348,13 @@ void weft__batch_fini(weft_world *world, weft__batch *batch)
         weft__free(&world->memory, WEFT__MEMORY_COMMANDS, entry->bits, entry->bit_words,
                    sizeof *entry->bits, 8);
     }
-    weft__free(&world->memory, WEFT__MEMORY_COMMANDS, batch->entries, batch->capacity,
-               sizeof *batch->entries, 8);
-    weft__free(&world->memory, WEFT__MEMORY_COMMANDS, batch->rows, batch->row_capacity,
-               sizeof *batch->rows, 4);
+    if (batch->capacity != 0)
+        weft__free(&world->memory, WEFT__MEMORY_COMMANDS, batch->entries, batch->capacity,
+                   sizeof *batch->entries, 8);
+    if (batch->row_capacity != 0)
+        weft__free(&world->memory, WEFT__MEMORY_COMMANDS, batch->rows, batch->row_capacity,
+                   sizeof *batch->rows, 4);
     weft__spans_fini(world, &batch->spans);
+    keys_fini(world, batch);
     *batch = (weft__batch){0};
 }

@@ -2,6 +2,7 @@
  * residue instead; linked groups are followed one level. Arrays of entities go through a batch, so
  * that nothing has happened when memory runs out. Owner, serial. */
 #include "batch.h"
+#include "row.h"
 
 /* Rows end for good, whatever cleanup components they have. */
 weft_result weft__rows_die(weft_world *world, weft__chunk *chunk, const uint32_t *rows,
@@ -53,33 +54,77 @@ static bool group_add(weft_world *world, weft__batch *batch, const weft__chunk *
     return true;
 }
 
+/* *flags: all those of the roots' archetypes. */
 static bool roots_add(weft_world *world, weft__batch *batch, const weft_entity *entities,
-                      uint32_t count)
+                      uint32_t count, uint32_t *flags)
 {
     weft__row_run run = {0};
+    weft__directory_prefetch_first(&world->directory, entities, count);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t row;
         weft__directory_prefetch(&world->directory, entities, count, i);
         weft__chunk *chunk = weft__entity_chunk(world, entities[i], &row);
         if (chunk == NULL) continue;
         if (!weft__batch_join(world, batch, &run, chunk, row)) return false;
-        if ((chunk->archetype->flags & WEFT__HAS_LINKED_GROUP) != 0 &&
-            (chunk->archetype->flags & WEFT__IS_RESIDUE) == 0 &&
+        uint32_t own = chunk->archetype->flags;
+        *flags |= own;
+        if ((own & WEFT__HAS_LINKED_GROUP) != 0 && (own & WEFT__IS_RESIDUE) == 0 &&
             !group_add(world, batch, chunk, row))
             return false;
     }
     return weft__batch_add(world, batch, run);
 }
 
+static bool row_die_plainly(weft_world *world, weft__chunk *chunk, uint32_t row)
+{
+    weft_entity entity = weft__chunk_entities(chunk)[row];
+    uint32_t index = entity.index ^ world->directory.tag_bits;
+    weft__entity_block *block = weft__directory_block(&world->directory, index);
+    return weft__row_die_plainly(world, chunk, row, block, index, entity.version);
+}
+
+/* The rows of a short array that all end for good: chunk by chunk, without entries. */
+static weft_result keys_die(weft_world *world, weft__batch *batch)
+{
+    if (!weft__batch_sort(world, batch))
+        return weft__error_memory(world, "destruction of entities");
+    const uint64_t *keys = batch->sorted;
+    while (batch->row_count < batch->key_count) {
+        uint64_t key = keys[batch->row_count];
+        bool is_last = batch->row_count + 1 == batch->key_count;
+        if ((is_last || (keys[batch->row_count + 1] ^ key) >> 32 != 0) &&
+            row_die_plainly(world, world->chunk_table[key >> 32], (uint32_t)key)) {
+            batch->row_count++;
+            continue;
+        }
+        weft__batch_entry entry = weft__batch_next(world, batch);
+        weft__rows_die(world, entry.chunk, entry.rows, entry.first, entry.count);
+    }
+    return WEFT_OK;
+}
+
+static weft_result entries_die(weft_world *world, weft__batch *batch)
+{
+    weft_result result = WEFT_OK;
+    if (!weft__batch_finish(world, batch))
+        return weft__error_memory(world, "destruction of entities");
+    for (uint32_t i = 0; i < batch->count && result == WEFT_OK; i++)
+        result = weft__batch_target_death(world, &batch->entries[i]);
+    return result == WEFT_OK ? weft__batch_apply(world, batch) : result;
+}
+
 weft_result weft__destroy_all(weft_world *world, const weft_entity *entities, uint32_t count)
 {
-    weft__batch batch = {0};
-    weft_result result = WEFT_OK;
-    if (!roots_add(world, &batch, entities, count) || !weft__batch_finish(world, &batch))
+    weft__batch_room room;
+    weft__batch batch = weft__batch_begin(world, &room, count);
+    weft_result result;
+    uint32_t flags = 0;
+    if (!roots_add(world, &batch, entities, count, &flags))
         result = weft__error_memory(world, "destruction of entities");
-    for (uint32_t i = 0; i < batch.count && result == WEFT_OK; i++)
-        result = weft__batch_target_death(world, &batch.entries[i]);
-    if (result == WEFT_OK) result = weft__batch_apply(world, &batch);
+    else if (batch.keys != NULL && (flags & (WEFT__HAS_CLEANUP | WEFT__IS_RESIDUE)) == 0)
+        result = keys_die(world, &batch);
+    else
+        result = entries_die(world, &batch);
     weft__batch_fini(world, &batch);
     return result;
 }

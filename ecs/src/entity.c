@@ -208,14 +208,8 @@ static inline __attribute__((always_inline)) bool destroy_leanly(weft_world *wor
     uint32_t location = (uint32_t)slot;
     if (__builtin_expect(slot >> 32 != entity.version || location == 0, 0)) return false;
     weft__chunk *chunk = world->berths[location >> WEFT__BERTH_SHIFT].chunk;
-    uint32_t row = location - chunk->location;
-    /* a full chunk, or one row */
-    if (__builtin_expect(chunk->count - 2 >= chunk->capacity - 2, 0)) return false;
-    if (__builtin_expect((chunk->archetype->flags & WEFT__IS_SPECIAL) != 0, 0)) return false;
-    if (!weft__directory_kill_owner(&world->directory, block, index, entity.version)) return false;
-    weft__chunk_count_plain(world, chunk, -1);
-    weft__row_swap_back(world, chunk, row);
-    return true;
+    return weft__row_die_plainly(world, chunk, location - chunk->location, block, index,
+                                 entity.version);
 }
 
 weft_result weft_entity_destroy(weft_world *world, weft_entity entity)

@@ -272,7 +272,8 @@ static weft_result entry_target(weft_world *world, weft__batch_entry *entry, con
 static weft_result change_apply(weft_world *world, const weft_entity *entities, uint32_t count,
                                 const change *c)
 {
-    weft__batch batch = {0};
+    weft__batch_room room;
+    weft__batch batch = weft__batch_begin(world, &room, count);
     weft_result result =
         weft__batch_select(world, &batch, entities, count, "weft_entity_change_many");
     for (uint32_t i = 0; i < batch.count && result == WEFT_OK; i++)

@@ -64,30 +64,37 @@ void weft__row_hole_versions(const weft_world *world, weft__chunk *chunk, uint32
  * joins them: who creates and destroys in turn does not make a run of rows ready each time. */
 void weft__row_last_ends(weft__chunk *chunk);
 
+/* Copies row `from` to the hole `to` of the same chunk; no enableable types. */
+static inline void weft__row_fill_hole(weft_world *world, weft__chunk *chunk, uint32_t from,
+                                       uint32_t to)
+{
+    const weft__layout *layout = chunk->layout;
+    char *base = chunk->base;
+    const weft__column *column = layout->columns + 1, *end = layout->columns + layout->column_count;
+    uint32_t s = to >> layout->slice_shift, t = from >> layout->slice_shift;
+    if (s != t && !weft__slice_is_stamped(chunk, s, world->version))
+        weft__row_hole_versions(world, chunk, s, t);
+    uint64_t entity; /* as one word */
+    memcpy(&entity, base + from * sizeof entity, sizeof entity);
+    memcpy(base + to * sizeof entity, &entity, sizeof entity);
+    weft__directory_place_bits(&world->directory, entity, weft__location(chunk, to));
+    for (; column < end; column++) {
+        size_t bytes = column->bytes;
+        char *values = base + column->offset;
+        weft__value_copy(values + to * bytes, values + from * bytes, bytes);
+    }
+}
+
 /* Fills the hole of a removed row with the last row; no enableable types. */
 static inline void weft__row_swap_back(weft_world *world, weft__chunk *chunk, uint32_t row)
 {
     uint32_t last = --chunk->count;
-    const weft__layout *layout = chunk->layout;
     if (row == last) {
         weft__row_last_ends(chunk);
         return;
     }
     weft__chunk_soil(chunk);
-    char *base = chunk->base;
-    const weft__column *column = layout->columns + 1, *end = layout->columns + layout->column_count;
-    uint32_t s = row >> layout->slice_shift, t = last >> layout->slice_shift;
-    if (s != t && !weft__slice_is_stamped(chunk, s, world->version))
-        weft__row_hole_versions(world, chunk, s, t);
-    uint64_t entity; /* as one word */
-    memcpy(&entity, base + last * sizeof entity, sizeof entity);
-    memcpy(base + row * sizeof entity, &entity, sizeof entity);
-    weft__directory_place_bits(&world->directory, entity, weft__location(chunk, row));
-    for (; column < end; column++) {
-        size_t bytes = column->bytes;
-        char *values = base + column->offset;
-        weft__value_copy(values + row * bytes, values + last * bytes, bytes);
-    }
+    weft__row_fill_hole(world, chunk, last, row);
 }
 
 /* One row more or less in a chunk that has others and is of an archetype without shared values:
@@ -99,6 +106,22 @@ static inline void weft__chunk_count_plain(weft_world *world, weft__chunk *chunk
     chunk->order_version = archetype->order_version = world->version;
     archetype->entity_count += (uint64_t)count;
     chunk->tuple->rows += (uint64_t)count;
+}
+
+/* The whole death of an entity whose block and row were found, where nothing is special and its
+ * chunk stays and was not full; false: it is otherwise, and nothing was done. `index` is without
+ * the tag. */
+static inline __attribute__((always_inline)) bool
+weft__row_die_plainly(weft_world *world, weft__chunk *chunk, uint32_t row,
+                      weft__entity_block *block, uint32_t index, uint32_t version)
+{
+    /* a full chunk, or one row */
+    if (__builtin_expect(chunk->count - 2 >= chunk->capacity - 2, 0)) return false;
+    if (__builtin_expect((chunk->archetype->flags & WEFT__IS_SPECIAL) != 0, 0)) return false;
+    if (!weft__directory_kill_owner(&world->directory, block, index, version)) return false;
+    weft__chunk_count_plain(world, chunk, -1);
+    weft__row_swap_back(world, chunk, row);
+    return true;
 }
 
 /* Removes one row whose id or new place is settled already. */

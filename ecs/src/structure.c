@@ -7,6 +7,7 @@
 #include "structure.h"
 
 #include "bits.h"
+#include "row.h"
 
 #include <string.h>
 
@@ -451,6 +452,20 @@ static void pairs_add(weft_world *world, weft__chunk *chunk, row_pairs *pairs, u
 
 enum { RUN_LONG = 16 }; /* rows from which on a run is copied as one */
 
+enum { HOLES_FEW = 16 }; /* up to which holes are filled row by row */
+
+/* As holes_fill, without the lists: few rows, no enableable types. */
+static void holes_fill_few(weft_world *world, weft__chunk *chunk, const uint32_t *rows,
+                           uint32_t count)
+{
+    uint32_t row = chunk->count - count, high = 0; /* the tail begins there; next hole in it */
+    while (high < count && rows[high] < row) high++;
+    for (uint32_t low = 0, end = high; low < end; low++, row++) {
+        while (high < count && rows[high] == row) high++, row++;
+        weft__row_fill_hole(world, chunk, row, rows[low]);
+    }
+}
+
 /* Holes in ascending `rows` are filled from the end: the i-th lowest hole gets the i-th surviving
  * row of the tail, which keeps the order of the tail. */
 static void holes_fill(weft_world *world, weft__chunk *chunk, const uint32_t *rows, uint32_t count)
@@ -486,8 +501,14 @@ void weft__rows_close(weft_world *world, weft__chunk *chunk, const uint32_t *row
                       uint32_t count)
 {
     if (count == 0) return;
+    if (count == 1 && chunk->archetype->enableable_count == 0) {
+        weft__row_swap_back(world, chunk, rows != NULL ? rows[0] : first);
+        return;
+    }
     if (chunk->archetype->enableable_count != 0) bits_clear(chunk, rows, first, count);
-    if (rows != NULL)
+    if (rows != NULL && count <= HOLES_FEW && chunk->archetype->enableable_count == 0)
+        holes_fill_few(world, chunk, rows, count);
+    else if (rows != NULL)
         holes_fill(world, chunk, rows, count);
     else
         run_fill(world, chunk, first, count);

@@ -16,7 +16,9 @@ static const uint32_t value_sizes[KINDS] = {4, 8, 12, 16, 40, 4};
 /* Owner: one test. */
 typedef struct bed {
     weft_world *world;
+    const weft__archetype *archetype; /* of all of them */
     weft_component kinds[KINDS];
+    uint32_t kind_count; /* that they have */
     weft_entity entities[COUNT];
     uint32_t versions[COUNT][KINDS]; /* of the slices they were in before */
     bool is_gone[COUNT];
@@ -28,8 +30,17 @@ static unsigned char byte_of(uint32_t entity, uint32_t kind)
     return (unsigned char)(entity * 7 + entity / 256 + kind * 31 + 1);
 }
 
-static bed *bed_open(void)
+static weft__chunk *place_of(const bed *b, uint32_t i, uint32_t *row)
 {
+    weft__chunk *chunk = weft__entity_chunk(b->world, b->entities[i], row);
+    CHECK(chunk != NULL);
+    return chunk;
+}
+
+/* With the first `kinds` kinds; the last one is enableable. */
+static bed *bed_open(uint32_t kinds)
+{
+    uint32_t row;
     bed *b = calloc(1, sizeof *b);
     CHECK(b != NULL);
     CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &b->world));
@@ -39,10 +50,12 @@ static bed *bed_open(void)
         b->kinds[k] = weft_component_create_plain(b->world, name, value_sizes[k], 4,
                                                   k == KINDS - 1 ? WEFT_ENABLEABLE : 0);
     }
-    CHECK_OK(weft_entity_create_many(b->world, b->kinds, KINDS, COUNT, b->entities));
+    b->kind_count = kinds;
+    CHECK_OK(weft_entity_create_many(b->world, b->kinds, kinds, COUNT, b->entities));
+    b->archetype = place_of(b, 0, &row)->archetype;
     for (uint32_t i = 0; i < COUNT; i++) {
         if (i % 2000 == 0) weft_world_advance(b->world);
-        for (uint32_t k = 0; k < KINDS; k++)
+        for (uint32_t k = 0; k < kinds; k++)
             memset(weft_entity_write(b->world, b->entities[i], b->kinds[k]), byte_of(i, k),
                    value_sizes[k]);
     }
@@ -56,13 +69,6 @@ static void bed_close(bed *b)
     free(b);
 }
 
-static weft__chunk *place_of(const bed *b, uint32_t i, uint32_t *row)
-{
-    weft__chunk *chunk = weft__entity_chunk(b->world, b->entities[i], row);
-    CHECK(chunk != NULL);
-    return chunk;
-}
-
 static uint32_t version_of(const bed *b, uint32_t i, uint32_t kind)
 {
     uint32_t row;
@@ -74,7 +80,7 @@ static uint32_t version_of(const bed *b, uint32_t i, uint32_t kind)
 static void versions_note(bed *b)
 {
     for (uint32_t i = 0; i < COUNT; i++)
-        for (uint32_t k = 0; k < KINDS; k++) b->versions[i][k] = version_of(b, i, k);
+        for (uint32_t k = 0; k < b->kind_count; k++) b->versions[i][k] = version_of(b, i, k);
 }
 
 /* Survivors have their values, bits and versions that are not older than before. */
@@ -82,14 +88,14 @@ static void survivors_check(const bed *b)
 {
     for (uint32_t i = 0; i < COUNT; i++) {
         CHECK(weft_entity_is_alive(b->world, b->entities[i]) == !b->is_gone[i]);
-        for (uint32_t k = 0; k < KINDS && !b->is_gone[i]; k++) {
+        for (uint32_t k = 0; k < b->kind_count && !b->is_gone[i]; k++) {
             const unsigned char *value = weft_entity_get(b->world, b->entities[i], b->kinds[k]);
             CHECK(value != NULL);
             CHECK_U64(value[0], byte_of(i, k));
             CHECK_U64(value[value_sizes[k] - 1], byte_of(i, k));
             CHECK((int32_t)(version_of(b, i, k) - b->versions[i][k]) >= 0);
         }
-        if (!b->is_gone[i])
+        if (!b->is_gone[i] && b->kind_count == KINDS)
             CHECK(weft_entity_is_enabled(b->world, b->entities[i], b->kinds[KINDS - 1]) !=
                   b->is_off[i]);
     }
@@ -138,31 +144,38 @@ static void shuffle(test_random *random, weft_entity *entities, uint32_t count)
     }
 }
 
-static void holes_test(uint32_t one_in, bool is_shuffled, uint64_t seed)
+/* Destroys the victims, which are marked already, and looks where the survivors are. */
+static void destroy_many(const bed *b, const weft_entity *victims, uint32_t count)
 {
-    bed *b = bed_open();
-    test_random random = test_random_init(seed);
-    static weft_entity victims[COUNT];
     static uint32_t rows[64][COUNT];
-    uint32_t kept[64];
-    for (uint32_t i = 0; i < COUNT; i += 3) {
-        b->is_off[i] = true;
-        CHECK_OK(weft_entity_enable(b->world, b->entities[i], b->kinds[KINDS - 1], false));
-    }
-    uint32_t count = victims_choose(b, &random, one_in, victims), row;
-    if (is_shuffled) shuffle(&random, victims, count);
-    const weft__archetype *archetype = place_of(b, 0, &row)->archetype;
-    CHECK(archetype->chunk_count < 64 && count > 64);
-    versions_note(b);
-    for (uint32_t c = 0; c < archetype->chunk_count; c++)
-        kept[c] = rows_expect(b, archetype->chunks[c], rows[c]);
+    uint32_t kept[64], chunk_count = b->archetype->chunk_count;
+    CHECK(chunk_count < 64);
+    for (uint32_t c = 0; c < chunk_count; c++)
+        kept[c] = rows_expect(b, b->archetype->chunks[c], rows[c]);
     CHECK_OK(weft_entity_destroy_many(b->world, victims, count));
-    for (uint32_t c = 0; c < archetype->chunk_count; c++) {
-        const weft__chunk *chunk = archetype->chunks[c];
+    CHECK_U64(b->archetype->chunk_count, chunk_count);
+    for (uint32_t c = 0; c < chunk_count; c++) {
+        const weft__chunk *chunk = b->archetype->chunks[c];
         CHECK_U64(chunk->count, kept[c]);
         for (uint32_t r = 0; r < kept[c]; r++)
             CHECK_U64(weft__chunk_entities(chunk)[r].index, b->entities[0].index + rows[c][r]);
     }
+}
+
+static void holes_test(uint32_t one_in, bool is_shuffled, uint64_t seed)
+{
+    bed *b = bed_open(KINDS);
+    test_random random = test_random_init(seed);
+    static weft_entity victims[COUNT];
+    for (uint32_t i = 0; i < COUNT; i += 3) {
+        b->is_off[i] = true;
+        CHECK_OK(weft_entity_enable(b->world, b->entities[i], b->kinds[KINDS - 1], false));
+    }
+    uint32_t count = victims_choose(b, &random, one_in, victims);
+    if (is_shuffled) shuffle(&random, victims, count);
+    CHECK(count > 64);
+    versions_note(b);
+    destroy_many(b, victims, count);
     survivors_check(b);
     bed_close(b);
 }
@@ -182,28 +195,68 @@ Test(batch, holes_of_an_array_in_order_are_filled_by_the_tail_in_order)
     holes_test(3, false, 5);
 }
 
-Test(batch, arrays_of_a_few_entities_end_these_and_no_others)
+/* Arrays of up to `most` entities, each twice. */
+static void few_test(uint32_t kinds, uint32_t most, uint32_t rounds, uint64_t seed)
 {
-    bed *b = bed_open();
-    test_random random = test_random_init(3);
+    bed *b = bed_open(kinds);
+    test_random random = test_random_init(seed);
     versions_note(b);
-    for (uint32_t round = 0; round < 300; round++) {
-        weft_entity victims[24];
-        uint32_t count = 1 + (uint32_t)test_random_below(&random, 12);
-        for (uint32_t i = 0; i < count; i++) { /* each twice; dead ones among them */
+    for (uint32_t round = 0; round < rounds; round++) {
+        static weft_entity victims[2 * COUNT];
+        uint32_t count = 1 + (uint32_t)test_random_below(&random, most);
+        for (uint32_t i = 0; i < count; i++) { /* dead ones among them */
             uint32_t entity = (uint32_t)test_random_below(&random, COUNT);
             victims[i] = victims[2 * count - 1 - i] = b->entities[entity];
             b->is_gone[entity] = true;
         }
-        CHECK_OK(weft_entity_destroy_many(b->world, victims, 2 * count));
+        destroy_many(b, victims, 2 * count);
     }
     survivors_check(b);
     bed_close(b);
 }
 
+Test(batch, arrays_of_a_few_entities_end_these_and_no_others)
+{
+    few_test(KINDS - 1, 16, 100, 3);
+}
+
+Test(batch, arrays_of_some_entities_end_these_and_no_others)
+{
+    few_test(KINDS - 1, 900, 40, 6);
+}
+
+Test(batch, arrays_of_a_few_enableable_entities_end_these_and_no_others)
+{
+    few_test(KINDS, 40, 100, 7);
+}
+
+/* A root's members are more than the array has entities. */
+Test(batch, a_short_array_of_roots_ends_their_groups)
+{
+    enum { MEMBERS = 40 };
+    weft_world *world;
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &world));
+    weft_component kind = weft_component_create_plain(world, "kind", 4, 4, 0);
+    weft_component root_set[] = {kind, weft_component_linked_group(world)};
+    weft_entity root, others[2], members[MEMBERS];
+    CHECK_OK(weft_entity_create_many(world, root_set, 2, 1, &root));
+    CHECK_OK(weft_entity_create_many(world, &kind, 1, MEMBERS, members));
+    CHECK_OK(weft_entity_create_many(world, &kind, 1, 2, others));
+    weft_buffer *group = weft_entity_write(world, root, root_set[1]);
+    CHECK_OK(weft_buffer_append(world, root_set[1], group, &root, 1));
+    CHECK_OK(weft_buffer_append(world, root_set[1], group, members, MEMBERS));
+    weft_entity victims[] = {others[0], members[3], root, root};
+    CHECK_OK(weft_entity_destroy_many(world, victims, 4));
+    CHECK(!weft_entity_is_alive(world, root) && !weft_entity_is_alive(world, others[0]));
+    CHECK(weft_entity_is_alive(world, others[1]));
+    for (uint32_t i = 0; i < MEMBERS; i++) CHECK(!weft_entity_is_alive(world, members[i]));
+    CHECK_OK(weft_world_validate(world));
+    weft_world_destroy(world);
+}
+
 Test(batch, a_change_of_a_few_entities_moves_these_and_no_others)
 {
-    bed *b = bed_open();
+    bed *b = bed_open(KINDS);
     test_random random = test_random_init(4);
     weft_component more = weft_component_create_plain(b->world, "more", 4, 4, 0);
     static bool has[COUNT];
