@@ -201,6 +201,15 @@ bool weft__column_maps_check(const weft_world *world, const weft__chunk *chunk)
      WEFT__BERTH_SHIFT == WEFT_FINDER_BERTH_SHIFT && sizeof(weft_aptr) == sizeof(void *) &&        \
      sizeof(weft_a64) == sizeof(uint64_t))
 static_assert(IS_AS_KNOWN || WEFT__BLOCK_SLOTS < 8192u, "finder.h");
+#if WEFT__HIDES_TABLES
+#define TABLES offsetof(weft_world, no_tables)
+#else
+#define TABLES offsetof(weft_world, maps)
+#endif
+static_assert(TABLES == WEFT_FINDER_TABLES &&
+                  offsetof(weft__column_maps, seen) == offsetof(weft_finder_tables, blocks) &&
+                  offsetof(weft__column_maps, few) == offsetof(weft_finder_tables, places),
+              "weft_entity_get of finder.h");
 
 /* Without a map, `blocks` is NULL and every look-up takes the slow way. */
 static weft_finder finder_make(const weft_world *world, weft_component component)

@@ -13,6 +13,8 @@
 #ifndef WEFT_COLUMN_MAP_H
 #define WEFT_COLUMN_MAP_H
 
+#include <weft/finder.h>
+
 #include "chunk.h"
 #include "directory.h"
 
@@ -39,11 +41,11 @@ static inline void *weft__column_value(weft__column_place place, uint32_t locati
 #define WEFT__SEEN_BLOCKS (UINT64_C(0x100000000) / WEFT__BLOCK_SLOTS)
 #define WEFT__SEEN_BYTES (WEFT__SEEN_BLOCKS * sizeof(void *))
 
-#define WEFT__MAPS_FEW 128
+#define WEFT__MAPS_FEW WEFT_FINDER_FEW
 
 /* All maps of a world. */
 typedef struct weft__column_maps {
-    /* constant while systems run; what look-ups read */
+    /* constant while systems run; what look-ups read: as weft_finder_tables of finder.h */
     const weft__entity_block **seen;         /* NULL: no component has a map */
     weft__column_place *few[WEFT__MAPS_FEW]; /* [component]; NULL: none */
     /* the rest */

@@ -74,7 +74,7 @@ static const weft__type_slot *slot_find(const weft__chunk *chunk, weft_component
     return weft__archetype_slot(chunk->archetype, component.id);
 }
 
-/* The rest of weft_entity_get: components without a map yet, values of chunks, and errors. */
+/* The rest of it: components without a map yet, values of chunks, and errors. */
 static __attribute__((noinline, cold)) const void *
 get_slowly(const weft_world *world, weft_entity entity, weft_component component)
 {
@@ -86,12 +86,19 @@ get_slowly(const weft_world *world, weft_entity entity, weft_component component
     return value;
 }
 
-const void *weft_entity_get(const weft_world *world, weft_entity entity, weft_component component)
+const void *weft_entity_get_slowly(const weft_world *world, weft_entity entity,
+                                   weft_component component)
 {
     if (__builtin_expect(world == NULL, 0)) return NULL;
     weft__note_read(world, "weft_entity_get", component);
     const void *value = weft__value_quickly(world, weft__entity_bits(entity), component.id);
     return __builtin_expect(value != NULL, 1) ? value : get_slowly(world, entity, component);
+}
+
+/* For callers that do not take the definition of finder.h. */
+const void *weft_entity_get(const weft_world *world, weft_entity entity, weft_component component)
+{
+    return weft_entity_get_slowly(world, entity, component);
 }
 
 static void slot_stamp(const weft_world *world, const weft__chunk *chunk, uint32_t row,

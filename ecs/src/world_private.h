@@ -57,6 +57,9 @@ typedef union weft__berth {
     uintptr_t next_free;
 } weft__berth;
 
+/* Look-ups inline are calls where calls are checked, and where tests make blocks tiny. */
+#define WEFT__HIDES_TABLES (WEFT_IS_CHECKED || WEFT__BLOCK_SLOTS != 8192u)
+
 struct weft_world {
     /* hot: one line */
     uint32_t busy;                /* 0: structure may change */
@@ -68,7 +71,10 @@ struct weft_world {
     weft__type **types;         /* [id]; [0] is NULL */
     uint64_t structure_version; /* +1 on every change of a row count, chunk list or tuple */
     weft__quick quick;
-    uint64_t *nonempty;        /* bit per archetype id - 1: it has rows */
+    uint64_t *nonempty; /* bit per archetype id - 1: it has rows */
+#if WEFT__HIDES_TABLES
+    weft_finder_tables no_tables; /* where inline look-ups expect those of `maps` */
+#endif
     weft__column_maps maps;    /* column_map.h */
     weft__chunk **chunk_table; /* [chunk id]; [0] is NULL; NULL until the first chunk */
 

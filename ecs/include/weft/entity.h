@@ -73,7 +73,7 @@ WEFT_API bool weft_entity_has(const weft_world *world, weft_entity entity,
 
 /* The value for reading, NULL when dead, absent or a tag (weft_world_error tells which). Valid
  * until the next structural change. Does not stamp versions. Threads: owner; in systems use
- * weft_slice_get. */
+ * weft_slice_get. Cost: inline with <weft/finder.h>, which <weft/ecs.h> includes. */
 WEFT_API const void *weft_entity_get(const weft_world *world, weft_entity entity,
                                      weft_component component);
 /* The value for writing: stamps the change version of its slice. Else as weft_entity_get. */

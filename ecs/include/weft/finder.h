@@ -7,12 +7,13 @@
  *       if (p != NULL) ...
  *   }
  *
- * Public. weft_entity_get says why there is no value, and needs no preparation; a finder costs half
- * as much, for its parts stay in registers: keep it in a local variable. It is never wrong: values
+ * Public. weft_entity_get says why there is no value, and needs no preparation; a finder costs a
+ * bit less, for its parts stay in registers: keep it in a local variable. It is never wrong: values
  * that came, went or moved after it was opened are found as they are. */
 #ifndef WEFT_FINDER_H
 #define WEFT_FINDER_H
 
+#include <weft/entity.h>
 #include <weft/slice.h>
 
 #ifdef __cplusplus
@@ -22,6 +23,8 @@ extern "C" {
 #define WEFT_FINDER_BLOCK_SHIFT 13   /* private: slots per block of entities */
 #define WEFT_FINDER_BLOCK_SLOTS 1088 /* private: bytes before the slots of a block */
 #define WEFT_FINDER_BERTH_SHIFT 10   /* private: locations per berth */
+#define WEFT_FINDER_TABLES 96        /* private: bytes before the tables of a world */
+#define WEFT_FINDER_FEW 128          /* private: components that have tables there */
 
 /* Under ThreadSanitizer every look-up is a call: a slot is an atomic word, which a header cannot
  * say for both languages. */
@@ -35,6 +38,9 @@ extern "C" {
 #ifndef WEFT_FINDER_IS_CALL
 #define WEFT_FINDER_IS_CALL 0
 #endif
+
+/* Always part of the caller: inline functions that are not static may use it. */
+#define WEFT_FINDER_INLINE extern inline __attribute__((gnu_inline, always_inline))
 
 /* Filled by the engine, read only; copies are fine. Valid until the world is destroyed. {0}: finds
  * nothing. */
@@ -57,11 +63,28 @@ WEFT_API __attribute__((cold)) const void *
 weft_finder_get_slowly(const weft_world *world, weft_entity entity, weft_component component);
 
 /* Private: a place is the address of the value at location 0 << 16 | bytes per value. */
-static inline const void *weft_finder_value(uint64_t place, uint32_t location)
+WEFT_FINDER_INLINE const void *weft_finder_value(uint64_t place, uint32_t location)
 {
     intptr_t value = ((intptr_t)place >> 16) + (intptr_t)((place & 0xffff) * location);
     if (value == 0) __builtin_unreachable();
     return (const void *)value;
+}
+
+/* Private: the value of an entity by these tables; NULL: they do not say. */
+WEFT_FINDER_INLINE const void *weft_finder_look(const void *const *blocks, const uint64_t *places,
+                                                weft_entity entity)
+{
+    uint64_t handle = (uint64_t)entity.version << 32 | entity.index;
+    __asm__("" : "+r"(handle)); /* one load, not one for each half */
+    uint32_t index = (uint32_t)handle;
+    const char *block = (const char *)blocks[index >> WEFT_FINDER_BLOCK_SHIFT];
+    if (__builtin_expect(block == NULL, 0)) return NULL;
+    const void *slots = block + WEFT_FINDER_BLOCK_SLOTS;
+    index &= (1u << WEFT_FINDER_BLOCK_SHIFT) - 1;
+    uint64_t slot = ((const uint64_t *)slots)[index];
+    uint64_t place = places[(uint32_t)slot >> WEFT_FINDER_BERTH_SHIFT];
+    if (__builtin_expect((slot ^ handle) >> 32 != 0 || place == 0, 0)) return NULL;
+    return weft_finder_value(place, (uint32_t)slot);
 }
 
 /* The value of an entity for reading; NULL when it is dead or has none. Valid until the next
@@ -69,22 +92,41 @@ static inline const void *weft_finder_value(uint64_t place, uint32_t location)
  * may miss the cache, and 15 other instructions. */
 static inline const void *weft_finder_get(const weft_finder *finder, weft_entity entity)
 {
-    uint64_t handle = (uint64_t)entity.version << 32 | entity.index;
-    __asm__("" : "+r"(handle)); /* one load, not one for each half */
     if (__builtin_expect(!WEFT_FINDER_IS_CALL && finder->blocks != NULL, 1)) {
-        uint32_t index = (uint32_t)handle;
-        const char *block = (const char *)finder->blocks[index >> WEFT_FINDER_BLOCK_SHIFT];
-        if (__builtin_expect(block != NULL, 1)) {
-            const void *slots = block + WEFT_FINDER_BLOCK_SLOTS;
-            index &= (1u << WEFT_FINDER_BLOCK_SHIFT) - 1;
-            uint64_t slot = ((const uint64_t *)slots)[index];
-            uint64_t place = finder->places[(uint32_t)slot >> WEFT_FINDER_BERTH_SHIFT];
-            if (__builtin_expect((slot ^ handle) >> 32 == 0 && place != 0, 1))
-                return weft_finder_value(place, (uint32_t)slot);
-        }
+        const void *value = weft_finder_look(finder->blocks, finder->places, entity);
+        if (__builtin_expect(value != NULL, 1)) return value;
     }
     return weft_finder_get_slowly(finder->world, entity, finder->component);
 }
+
+/* Private: the tables of the first components, in the world itself. */
+typedef struct weft_finder_tables {
+    const void *const *blocks;
+    const uint64_t *places[WEFT_FINDER_FEW]; /* [component]; NULL: none */
+} weft_finder_tables;
+
+/* Private: what weft_entity_get calls where the tables are not enough. Threads: as it. */
+WEFT_API const void *weft_entity_get_slowly(const weft_world *world, weft_entity entity,
+                                            weft_component component);
+
+/* weft_entity_get of entity.h, which is a function as well: two loads more than by a finder. In a
+ * checked library there are no tables here, so that every look-up is a call. */
+#if !WEFT_FINDER_IS_CALL
+extern inline __attribute__((gnu_inline)) const void *
+weft_entity_get(const weft_world *world, weft_entity entity, weft_component component)
+{
+    if (__builtin_expect(world != NULL && component.id < WEFT_FINDER_FEW, 1)) {
+        const void *head = (const char *)world + WEFT_FINDER_TABLES;
+        const weft_finder_tables *tables = (const weft_finder_tables *)head;
+        const uint64_t *places = tables->places[component.id];
+        const void *value = __builtin_expect(places == NULL, 0)
+                                ? NULL
+                                : weft_finder_look(tables->blocks, places, entity);
+        if (__builtin_expect(value != NULL, 1)) return value;
+    }
+    return weft_entity_get_slowly(world, entity, component);
+}
+#endif
 
 #ifdef __cplusplus
 }
