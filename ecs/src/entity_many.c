@@ -335,6 +335,18 @@ static inline __attribute__((always_inline)) void prefetch_slots(const gather *g
     }
 }
 
+/* The value of an entity; NULL: it has none. */
+static inline __attribute__((always_inline)) const char *
+find_value(const gather *g, const weft__entity_block *const *seen, const weft__column_place *map,
+           weft_entity entity)
+{
+    const char *value = NULL;
+    if (__builtin_expect(map != NULL, 1))
+        value = weft__value_mapped(seen, map, weft__entity_bits(entity));
+    if (__builtin_expect(value != NULL, 1)) return value;
+    return weft_finder_get_slowly(g->world, entity, (weft_component){g->type->id});
+}
+
 /* Where the values of a batch are; returns how many there are before the first that has none. */
 static uint32_t find_values(const gather *g, uint32_t first, const char **values)
 {
@@ -343,13 +355,8 @@ static uint32_t find_values(const gather *g, uint32_t first, const char **values
     const weft_entity *entities = g->entities + first;
     uint32_t count = batch_size(g, first), n = 0;
     for (; n < count; n++) {
-        const char *value = NULL;
-        if (__builtin_expect(map != NULL, 1))
-            value = weft__value_mapped(seen, map, weft__entity_bits(entities[n]));
-        if (__builtin_expect(value == NULL, 0)) {
-            value = weft_finder_get_slowly(g->world, entities[n], (weft_component){g->type->id});
-            if (value == NULL) break;
-        }
+        const char *value = find_value(g, seen, map, entities[n]);
+        if (__builtin_expect(value == NULL, 0)) break;
         __builtin_prefetch(value);
         values[n] = value;
     }
@@ -389,6 +396,40 @@ static uint32_t gather_run(const gather *g)
     return g->count;
 }
 
+static inline __attribute__((always_inline)) uint32_t gather_values(const gather *g, size_t bytes)
+{
+    const weft__entity_block *const *seen = g->world->maps.seen;
+    const weft__column_place *map = g->map;
+    const weft_entity *entities = g->entities; /* in locals: the copies may alias the struct */
+    uint32_t i = 0, count = g->count;
+    char *out = g->out;
+    for (; i < count; i++, out += bytes) {
+        const char *value = find_value(g, seen, map, entities[i]);
+        if (__builtin_expect(value == NULL, 0)) break;
+        memcpy(out, value, bytes);
+    }
+    return i;
+}
+
+/* The same one by one: quicker where the slots are in the cache, for the processor looks far enough
+ * ahead by itself. */
+static uint32_t gather_near(const gather *g)
+{
+    size_t bytes = g->type->value_bytes;
+    switch (bytes) {
+    case 4:
+        return gather_values(g, 4);
+    case 8:
+        return gather_values(g, 8);
+    case 12:
+        return gather_values(g, 12);
+    case 16:
+        return gather_values(g, 16);
+    default:
+        return gather_values(g, bytes);
+    }
+}
+
 weft_result weft_entity_gather(const weft_world *world, const weft_entity *entities, uint32_t count,
                                weft_component component, void *out)
 {
@@ -406,7 +447,9 @@ weft_result weft_entity_gather(const weft_world *world, const weft_entity *entit
     if ((world->busy & WEFT__BUSY_WRITING) == 0) /* a cache of the owner's, not the world */
         weft__column_map_miss((weft_world *)(uintptr_t)world, component.id, count);
     gather g = {world, type, weft__column_map(world, component.id), entities, count, out};
-    uint32_t copied = gather_run(&g);
+    /* relaxed: a hint */
+    bool is_near = at_load_rlx(&world->directory.x_block_end) < WEFT__BLOCKS_CACHED;
+    uint32_t copied = is_near ? gather_near(&g) : gather_run(&g);
     if (copied == count) return WEFT_OK;
     if (!weft_entity_is_alive(world, entities[copied]))
         return weft__error_stale(world, entities[copied]);

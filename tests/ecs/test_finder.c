@@ -223,13 +223,17 @@ Test(finder, a_slice_of_a_cursor_gives_a_finder)
 }
 
 /* Batches overlap: one that ends early must not lose the batch before it. */
-Test(finder, a_gather_is_filled_up_to_the_first_entity_without_a_value)
+enum { FAR = 70000 }; /* entities whose slots are more than what counts as near */
+
+/* In a world of `others` more entities. */
+static void gather_until_test(uint32_t others)
 {
     enum { COUNT = 200 };
     storage_fixture f = storage_open();
     weft_entity e[COUNT];
     static uint32_t values[COUNT], out[COUNT];
     for (uint32_t i = 0; i < COUNT; i++) values[i] = i + 1;
+    CHECK_OK(weft_entity_create_many(f.world, &f.velocity, 1, others, NULL));
     CHECK_OK(weft_entity_create_filled(f.world, &f.health, (const void *[]){values}, 1, COUNT, e));
     for (uint32_t gone = 0; gone < COUNT; gone += 9) {
         weft_entity kept = e[gone];
@@ -246,4 +250,42 @@ Test(finder, a_gather_is_filled_up_to_the_first_entity_without_a_value)
         for (uint32_t i = 0; i < COUNT; i++) CHECK_U64(out[i], i < count ? i + 1 : 0);
     }
     storage_close(&f);
+}
+
+Test(finder, a_gather_is_filled_up_to_the_first_entity_without_a_value)
+{
+    gather_until_test(1);
+}
+
+Test(finder, a_gather_in_a_large_world_is_filled_up_to_the_first_entity_without_a_value)
+{
+    gather_until_test(FAR);
+}
+
+/* Values of every size that has its own loop, and one that has none. */
+static void gather_sizes_test(uint32_t others)
+{
+    enum { COUNT = 300, MOST = 40 };
+    storage_fixture f = storage_open();
+    CHECK_OK(weft_entity_create_many(f.world, &f.velocity, 1, others, NULL));
+    for (uint32_t size = 4; size <= MOST; size += size < 16 ? 4 : 24) {
+        char name[] = "size00";
+        name[4] = (char)('0' + size / 10), name[5] = (char)('0' + size % 10);
+        weft_component component = weft_component_create_plain(f.world, name, size, 4, 0);
+        static unsigned char values[COUNT * MOST], out[COUNT * MOST];
+        weft_entity e[COUNT];
+        for (uint32_t i = 0; i < COUNT * size; i++) values[i] = (unsigned char)(i * 7 + i / 251);
+        const void *const columns[] = {values};
+        CHECK_OK(weft_entity_create_filled(f.world, &component, columns, 1, COUNT, e));
+        weft_finder_open(f.world, component); /* makes its map */
+        CHECK_OK(weft_entity_gather(f.world, e, COUNT, component, out));
+        for (uint32_t i = 0; i < COUNT * size; i++) CHECK_U64(out[i], values[i]);
+    }
+    storage_close(&f);
+}
+
+Test(finder, values_of_all_sizes_are_gathered)
+{
+    gather_sizes_test(1);
+    gather_sizes_test(FAR);
 }
