@@ -57,6 +57,19 @@ static inline bool weft__slice_is_stamped(const weft__chunk *chunk, uint32_t sli
     return chunk->stamped_slice == slice && chunk->stamped_version == version;
 }
 
+/* True when the slices have the same versions: a row may go from one to the other as it is. */
+static inline bool weft__slices_agree(const weft__chunk *chunk, uint32_t s, uint32_t t)
+{
+    uint32_t slices = chunk->layout->slice_count;
+    const weft_a32 *x_version = chunk->x_versions;
+    const weft_a32 *x_end = x_version + chunk->archetype->type_count * slices;
+    for (; x_version != x_end; x_version += slices) {
+        /* relaxed: idle */
+        if (at_load_rlx(x_version + s) != at_load_rlx(x_version + t)) return false;
+    }
+    return true;
+}
+
 /* The slice `s` takes in a row of slice `t` of the same chunk. */
 void weft__row_hole_versions(const weft_world *world, weft__chunk *chunk, uint32_t s, uint32_t t);
 
@@ -72,8 +85,7 @@ static inline void weft__row_fill_hole(weft_world *world, weft__chunk *chunk, ui
     char *base = chunk->base;
     const weft__column *column = layout->columns + 1, *end = layout->columns + layout->column_count;
     uint32_t s = to >> layout->slice_shift, t = from >> layout->slice_shift;
-    if (s != t && !weft__slice_is_stamped(chunk, s, world->version))
-        weft__row_hole_versions(world, chunk, s, t);
+    if (s != t && !weft__slices_agree(chunk, s, t)) weft__row_hole_versions(world, chunk, s, t);
     uint64_t entity; /* as one word */
     memcpy(&entity, base + from * sizeof entity, sizeof entity);
     memcpy(base + to * sizeof entity, &entity, sizeof entity);
