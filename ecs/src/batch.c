@@ -7,12 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-weft__batch weft__batch_begin(weft_world *world, weft__batch_room *room, uint32_t count)
+/* Whether the first entities, more than SAMPLE, follow each other for the most part: then so may
+ * their rows, and bit maps take them by the word. */
+static bool is_in_order(const weft_entity *entities)
+{
+    enum { SAMPLE = 16 };
+    static_assert(SAMPLE < WEFT__BATCH_FEW, "there are so many");
+    uint32_t neighbours = 0;
+    for (uint32_t i = 0; i < SAMPLE; i++)
+        neighbours += entities[i].index + 1 == entities[i + 1].index;
+    return neighbours > SAMPLE / 2;
+}
+
+weft__batch weft__batch_begin(weft_world *world, weft__batch_room *room,
+                              const weft_entity *entities, uint32_t count)
 {
     weft__batch batch = {.room = room, .key_capacity = WEFT__BATCH_FEW};
     if (count <= WEFT__BATCH_FEW) {
         batch.keys = room->keys;
-    } else if (count <= WEFT__BATCH_SHORT) {
+    } else if (count <= WEFT__BATCH_SHORT && !is_in_order(entities)) {
         batch.keys = weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, 2 * (size_t)count,
                                  sizeof(uint64_t), 8);
         batch.key_capacity = count;

@@ -66,7 +66,8 @@ typedef struct weft__batch {
 } weft__batch;
 
 /* Begins an operation on `count` entities; `room` need not be initialised and must outlive it. */
-weft__batch weft__batch_begin(weft_world *world, weft__batch_room *room, uint32_t count);
+weft__batch weft__batch_begin(weft_world *world, weft__batch_room *room,
+                              const weft_entity *entities, uint32_t count);
 
 /* Adds rows that are in one word of bits. */
 static inline void weft__batch_entry_add(const weft__batch_entry *entry, uint32_t word_index,

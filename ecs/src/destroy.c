@@ -116,7 +116,7 @@ static weft_result entries_die(weft_world *world, weft__batch *batch)
 weft_result weft__destroy_all(weft_world *world, const weft_entity *entities, uint32_t count)
 {
     weft__batch_room room;
-    weft__batch batch = weft__batch_begin(world, &room, count);
+    weft__batch batch = weft__batch_begin(world, &room, entities, count);
     weft_result result;
     uint32_t flags = 0;
     if (!roots_add(world, &batch, entities, count, &flags))

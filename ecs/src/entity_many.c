@@ -273,7 +273,7 @@ static weft_result change_apply(weft_world *world, const weft_entity *entities, 
                                 const change *c)
 {
     weft__batch_room room;
-    weft__batch batch = weft__batch_begin(world, &room, count);
+    weft__batch batch = weft__batch_begin(world, &room, entities, count);
     weft_result result =
         weft__batch_select(world, &batch, entities, count, "weft_entity_change_many");
     for (uint32_t i = 0; i < batch.count && result == WEFT_OK; i++)

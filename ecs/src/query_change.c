@@ -123,7 +123,7 @@ weft_result weft__change_select_entities(weft__change *change, const weft_entity
     if (entities == NULL && count != 0)
         return weft__error_argument(world, what, "entities is NULL: give an array of `count`");
     weft__batch_room room;
-    weft__batch batch = weft__batch_begin(world, &room, count);
+    weft__batch batch = weft__batch_begin(world, &room, entities, count);
     result = weft__batch_select(world, &batch, entities, count, what);
     for (uint32_t i = 0; i < batch.count && result == WEFT_OK; i++)
         if (!select_entry(change, &batch.entries[i])) result = weft__error_memory(world, what);
