@@ -13,8 +13,7 @@
 #define PAUSE_MAX_TICKS (UINT64_C(1) << 32)   /* about 1 s */
 #define ACCOUNT_UNITS 16u                     /* of a loop's predicted time */
 #define ACCOUNT_MAX 16383                     /* 1,024 loops: what its field holds */
-#define CREDIT_MAX_TICKS (UINT64_C(1) << 26)  /* about 20 ms, ... */
-#define CREDIT_LEAST 64                       /* ... but four loops at least */
+#define CREDIT_MAX 64                         /* four loops */
 
 void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count)
 {
@@ -65,12 +64,6 @@ static int in_units(uint64_t ticks, uint64_t alone)
     return units < ACCOUNT_MAX ? (int)units : ACCOUNT_MAX;
 }
 
-static int credit_max(uint64_t alone)
-{
-    int most = in_units(CREDIT_MAX_TICKS, alone);
-    return most > CREDIT_LEAST ? most : CREDIT_LEAST;
-}
-
 /* The account in a history: 15 bits with sign. */
 static int account_of(uint64_t history)
 {
@@ -85,9 +78,8 @@ bool weft__cost_judge_split(weft__cost_state *cost, uint64_t alone, uint64_t wal
     uint32_t failures = weft__cost_failures(cost);
     int account = account_of(history);
     if (has_gained) {
-        int most = credit_max(alone);
         account += in_units(alone - wall, alone);
-        if (account > most) account = most;
+        if (account > CREDIT_MAX) account = CREDIT_MAX;
         if (account >= 0) failures = 0;
     } else if (account >= 0) {
         account -= in_units(wall > alone ? wall - alone : 0, alone) + 1;

@@ -264,7 +264,8 @@ static void run_graph(weft_job_context *worker, graph_run *run)
         run_small(worker, run, predicted);
         return;
     } else if (may_share && predicted != 0 &&
-               weft__worker_pays_off(worker, &graph->cost, predicted)) {
+               weft__worker_pays_off(worker, &graph->cost, predicted) &&
+               !weft__cost_is_remeasured(&graph->cost, predicted, &pool->limits)) {
         if (run_shared(worker, run, 0)) return;
     }
     run_measured(worker, run, may_share && predicted == 0);

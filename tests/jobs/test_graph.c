@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 
 #include "atomic.h"
+#include "pool.h"
 
 enum { COUNT = 64 };
 static weft_job_pool *pool;
@@ -191,4 +192,19 @@ Test(graph, graphs_left_over_die_with_the_pool_and_refused_memory_is_reported)
     CHECK_OK(weft_job_pool_destroy(pool));
     test_memory_fini(&memory);
     start_with(&(weft_job_pool_desc){.worker_count = 1});
+}
+
+/* A graph that looks huge seems to gain by every split, whatever it takes. */
+Test(graph, a_shared_graph_is_measured_in_order_now_and_then)
+{
+    start_with(&(weft_job_pool_desc){.worker_count = 2});
+    weft_job_graph *graph = compile(COUNT, NULL, 0);
+    weft_job_stats stats;
+    for (uint32_t i = 0; i < 130; i++) {
+        weft__cost_forget(&graph->cost);
+        weft__cost_learn(&graph->cost, pool->limits.awake_ticks * 60, COUNT);
+        CHECK_OK(weft_job_graph_run(owner, graph, NULL));
+    }
+    weft_job_stats_get(pool, &stats);
+    CHECK(stats.graph_inlined > 0);
 }
