@@ -67,15 +67,15 @@ static bool entry_open(weft_world *world, weft__batch *batch, weft__chunk *chunk
 /* More rows come than the array has entities: from now on with bit maps. False: memory. */
 static bool keys_to_bits(weft_world *world, weft__batch *batch)
 {
-    const uint64_t *keys = batch->keys;
-    batch->keys = NULL;
+    uint64_t *keys = batch->keys;
+    batch->keys = NULL; /* for weft__batch_add */
     bool is_done = true;
     for (uint32_t i = 0; i < batch->key_count && is_done; i++) {
         uint32_t row = (uint32_t)keys[i];
         weft__row_run one = {world->chunk_table[keys[i] >> 32], row, row + 1};
         is_done = weft__batch_add(world, batch, one);
     }
-    batch->keys = (uint64_t *)(uintptr_t)keys;
+    batch->keys = keys;
     keys_fini(world, batch);
     return is_done;
 }
