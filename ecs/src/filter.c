@@ -239,6 +239,25 @@ weft_result weft_query_filter_shared(weft_world *world, weft_query query, weft_c
     return result == WEFT_OK ? WEFT_OK : weft__error_memory(world, "a filter");
 }
 
+/* The change condition of a term, made when there is none. NULL: no memory. */
+static weft__filter_changed *changed_at(weft_world *world, weft__filter *filter, uint32_t term)
+{
+    for (uint32_t i = 0; i < filter->changed_count; i++)
+        if (filter->changed[i].term == term) return &filter->changed[i];
+    uint32_t needed = filter->changed_count + 1;
+    if (needed > filter->changed_capacity) {
+        void *items =
+            weft__realloc(&world->memory, WEFT__MEMORY_QUERIES, filter->changed,
+                          filter->changed_capacity, needed * 2, sizeof *filter->changed, 8);
+        if (items == NULL) return NULL;
+        filter->changed = items;
+        filter->changed_capacity = needed * 2;
+    }
+    weft__filter_changed *condition = &filter->changed[filter->changed_count++];
+    *condition = (weft__filter_changed){.term = term};
+    return condition;
+}
+
 weft_result weft_query_filter_changed(weft_world *world, weft_query query, weft_component component,
                                       uint32_t since)
 {
@@ -247,18 +266,10 @@ weft_result weft_query_filter_changed(weft_world *world, weft_query query, weft_
     weft_result result =
         find_term(world, query, component, "weft_query_filter_changed", &handle, &term);
     if (result != WEFT_OK) return result;
-    weft__filter *filter = &handle->filter;
-    uint32_t needed = filter->changed_count + 1;
-    if (needed > filter->changed_capacity) {
-        void *items =
-            weft__realloc(&world->memory, WEFT__MEMORY_QUERIES, filter->changed,
-                          filter->changed_capacity, needed * 2, sizeof *filter->changed, 8);
-        if (items == NULL) return weft__error_memory(world, "a filter");
-        filter->changed = items;
-        filter->changed_capacity = needed * 2;
-    }
-    filter->changed[filter->changed_count++] = (weft__filter_changed){.term = term, .since = since};
-    filter->version++;
+    weft__filter_changed *condition = changed_at(world, &handle->filter, term);
+    if (condition == NULL) return weft__error_memory(world, "a filter");
+    condition->since = since;
+    handle->filter.version++;
     return WEFT_OK;
 }
 

@@ -20,7 +20,8 @@ typedef struct weft__filter_shared {
     uint32_t *values; /* [count] value indices, each referenced */
 } weft__filter_shared;
 
-/* One change condition, of the filter that lists it: the term's column changed after `since`. */
+/* One change condition, of the filter that lists it: the term's column changed after `since`. One
+ * per term at most. */
 typedef struct weft__filter_changed {
     uint32_t term;
     uint32_t since;

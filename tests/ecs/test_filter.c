@@ -131,6 +131,28 @@ Test(filter, several_change_conditions_pass_when_any_component_changed)
     fixture_close(&f);
 }
 
+Test(filter, a_change_condition_set_again_replaces_the_one_before)
+{
+    fixture f;
+    fixture_open(&f, 0);
+    weft_entity e;
+    FIXTURE_CREATE(&f, 1, &e, f.a, f.b);
+    weft_query query = FIXTURE_QUERY(&f, {f.a}, {f.b});
+    CHECK_OK(weft_query_filter_changed(f.world, query, f.a, 0));
+    CHECK_U64(weft_query_count(f.world, query), 1);
+    uint32_t since = weft_world_advance(f.world);
+    CHECK_OK(weft_query_filter_changed(f.world, query, f.a, since));
+    CHECK_U64(weft_query_count(f.world, query), 0);
+    CHECK_OK(weft_query_filter_changed(f.world, query, f.b, since - 1)); /* of b: one more */
+    CHECK_U64(weft_query_count(f.world, query), 1);
+    CHECK_OK(weft_query_filter_changed(f.world, query, f.b, since));
+    CHECK_U64(weft_query_count(f.world, query), 0);
+    uint64_t bytes = weft__memory_bytes(&f.world->memory, WEFT__MEMORY_QUERIES);
+    for (uint32_t i = 0; i < 1000; i++) CHECK_OK(weft_query_filter_changed(f.world, query, f.a, i));
+    CHECK_U64(weft__memory_bytes(&f.world->memory, WEFT__MEMORY_QUERIES), bytes);
+    fixture_close(&f);
+}
+
 Test(filter, only_slices_that_changed_pass_and_neighbours_are_merged)
 {
     enum { ROWS = 8192 };

@@ -69,10 +69,11 @@ WEFT_API weft_result weft_query_filter_shared(weft_world *world, weft_query quer
                                               weft_component component, weft_filter_op op,
                                               const void *values, uint32_t count);
 /* Passes slices in which any of the components given by these calls changed after `since` (0: all
- * pass). In systems `since` is replaced by the version of the system's last run. */
+ * pass). Another call with the same component replaces its `since`. In systems `since` is replaced
+ * by the version of the system's last run. */
 WEFT_API weft_result weft_query_filter_changed(weft_world *world, weft_query query,
                                                weft_component component, uint32_t since);
-/* Passes chunks whose rows came, went or moved after `since`. */
+/* Passes chunks whose rows came, went or moved after `since`, which another call replaces. */
 WEFT_API weft_result weft_query_filter_order(weft_world *world, weft_query query, uint32_t since);
 /* Removes all filters. */
 WEFT_API weft_result weft_query_filter_reset(weft_world *world, weft_query query);
