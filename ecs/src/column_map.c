@@ -257,8 +257,5 @@ const void *weft_finder_get_slowly(const weft_world *world, weft_entity entity,
     const weft__chunk *chunk = world == NULL ? NULL : weft__entity_chunk(world, entity, &row);
     if (chunk == NULL || component.id == 0) return NULL;
     const weft__type_slot *slot = weft__archetype_slot(chunk->archetype, component.id);
-    if (slot == NULL) return NULL;
-    if (slot->column != 0) return weft__chunk_value(chunk, slot->column, row);
-    uint32_t offset = chunk->archetype->types[slot->type].chunk_offset;
-    return offset == WEFT__NONE ? NULL : chunk->chunk_values + offset;
+    return slot == NULL || slot->column == 0 ? NULL : weft__chunk_value(chunk, slot->column, row);
 }

@@ -53,19 +53,20 @@ static weft_result no_value(const weft_world *world, weft_entity entity, weft_co
         if (!weft_entity_is_alive(world, entity)) return weft__error_stale(world, entity);
         return weft__error_absent(world, entity, component);
     }
+    const char *why = "is a tag and has no value: ask weft_entity_has";
+    if ((type->desc.flags & WEFT_SHARED) != 0)
+        why = "is SHARED: use weft_entity_shared and weft_entity_set_shared";
+    else if ((type->desc.flags & WEFT_CHUNK) != 0)
+        why = "is a CHUNK value, which no entity owns: use weft_slice_chunk_value in a loop over a "
+              "query with a term for it";
     return weft__error(world, WEFT_TYPE_MISMATCH, entity, component, "component \"%s\" %s",
-                       type->desc.name,
-                       (type->desc.flags & WEFT_SHARED) != 0
-                           ? "is SHARED: use weft_entity_shared and weft_entity_set_shared"
-                           : "is a tag and has no value: ask weft_entity_has");
+                       type->desc.name, why);
 }
 
-/* Where a present component's value is; NULL for tags and shared components. */
+/* Where a present component's value is; NULL where a row has none of its own. */
 static void *value_of(const weft__chunk *chunk, uint32_t row, const weft__type_slot *slot)
 {
-    if (slot->column != 0) return weft__chunk_value(chunk, slot->column, row);
-    uint32_t offset = chunk->archetype->types[slot->type].chunk_offset;
-    return offset != WEFT__NONE ? chunk->chunk_values + offset : NULL;
+    return slot->column != 0 ? weft__chunk_value(chunk, slot->column, row) : NULL;
 }
 
 static const weft__type_slot *slot_find(const weft__chunk *chunk, weft_component component)
@@ -74,7 +75,7 @@ static const weft__type_slot *slot_find(const weft__chunk *chunk, weft_component
     return weft__archetype_slot(chunk->archetype, component.id);
 }
 
-/* The rest of it: components without a map yet, values of chunks, and errors. */
+/* The rest of it: components without a map yet, and errors. */
 static __attribute__((noinline, cold)) const void *
 get_slowly(const weft_world *world, weft_entity entity, weft_component component)
 {
@@ -104,14 +105,8 @@ const void *weft_entity_get(const weft_world *world, weft_entity entity, weft_co
 static void slot_stamp(const weft_world *world, const weft__chunk *chunk, uint32_t row,
                        const weft__type_slot *slot)
 {
-    uint32_t shift = chunk->layout->slice_shift;
     weft_a32 *x_versions = weft__chunk_versions(chunk, slot->type);
-    if (slot->column != 0) {
-        weft__stamp(&x_versions[row >> shift], world->version);
-        return;
-    }
-    for (uint32_t s = 0; s < chunk->layout->slice_count; s++) /* one value for all slices */
-        weft__stamp(&x_versions[s], world->version);
+    weft__stamp(&x_versions[row >> chunk->layout->slice_shift], world->version);
 }
 
 void *weft_entity_write(weft_world *world, weft_entity entity, weft_component component)
@@ -132,29 +127,45 @@ void *weft_entity_write(weft_world *world, weft_entity entity, weft_component co
     return value;
 }
 
+/* What to call instead for a kind that has no plain value of its own. */
+static const char *plain_advice(uint32_t flags)
+{
+    if ((flags & WEFT_SHARED) != 0) return "SHARED: use weft_entity_set_shared";
+    if ((flags & WEFT_BUFFER) != 0)
+        return "a BUFFER: add it, then fill what weft_entity_write gives (weft_buffer_append)";
+    if ((flags & WEFT_CHUNK) != 0)
+        return "a CHUNK value, which no entity owns: add it, then write it in a loop over a query "
+               "(weft_slice_chunk_value)";
+    return "a SINGLETON, not part of entities: use weft_singleton_write";
+}
+
 /* OK when `size` bytes are a value of this type; tags take size 0. */
 static weft_result value_check(const weft_world *world, const weft__type *type, const void *value,
-                               size_t size)
+                               size_t size, const char *what)
 {
-    uint32_t refused = WEFT_SHARED | WEFT_BUFFER | WEFT_SINGLETON;
-    if ((type->desc.flags & refused) != 0)
-        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, (weft_component){type->id},
-                           "weft_entity_set: component \"%s\" is no plain value: use the functions "
-                           "for shared, buffer or singleton components",
-                           type->desc.name);
+    const weft_component component = {type->id};
+    uint32_t refused = type->desc.flags & (WEFT_SHARED | WEFT_BUFFER | WEFT_SINGLETON | WEFT_CHUNK);
+    if (refused != 0)
+        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
+                           "%s: component \"%s\" is %s", what, type->desc.name,
+                           plain_advice(refused));
     if (size != type->desc.size)
-        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, (weft_component){type->id},
-                           "weft_entity_set: component \"%s\" has %zu bytes, the value %zu: pass "
-                           "the sizeof of its type",
-                           type->desc.name, type->desc.size, size);
+        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
+                           "%s: component \"%s\" has %zu bytes, the value %zu: pass the sizeof of "
+                           "its type",
+                           what, type->desc.name, type->desc.size, size);
     if (value == NULL && size != 0)
-        return weft__error_argument(world, "weft_entity_set", "value is NULL: give its address");
+        return weft__error_argument(world, what, "value is NULL: give its address");
     return WEFT_OK;
 }
 
-static void value_set(weft_world *world, const weft__type *type, void *to, const void *value)
+static void value_set(weft_world *world, const weft__chunk *chunk, uint32_t row,
+                      const weft__type_slot *slot, const void *value)
 {
-    if (to == NULL) return;
+    const weft__type *type = chunk->archetype->types[slot->type].type;
+    slot_stamp(world, chunk, row, slot);
+    void *to = value_of(chunk, row, slot);
+    if (to == NULL) return; /* a tag */
     if (type->needs_destruct) weft__type_destruct(&world->memory, type, to, 1);
     memcpy(to, value, type->desc.size);
 }
@@ -165,7 +176,7 @@ weft_result weft_entity_set(weft_world *world, weft_entity entity, weft_componen
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     const weft__type *type = weft__type_at(world, component);
     if (type == NULL) return weft__error_component(world, component);
-    weft_result result = value_check(world, type, value, size);
+    weft_result result = value_check(world, type, value, size, "weft_entity_set");
     if (result != WEFT_OK) return result;
     if ((world->busy & WEFT__BUSY_WRITING) != 0) return weft__idle(world, "weft_entity_set");
     uint32_t row;
@@ -178,9 +189,44 @@ weft_result weft_entity_set(weft_world *world, weft_entity entity, weft_componen
         chunk = weft__entity_chunk(world, entity, &row);
         slot = slot_find(chunk, component);
     }
-    slot_stamp(world, chunk, row, slot);
-    value_set(world, type, value_of(chunk, row, slot), value);
+    value_set(world, chunk, row, slot, value);
     return WEFT_OK;
+}
+
+/* All entities are alive and have the component afterwards. */
+static weft_result all_have(weft_world *world, const weft_entity *entities, uint32_t count,
+                            weft_component component, const char *what)
+{
+    bool is_absent = false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t row;
+        const weft__chunk *chunk = weft__entity_chunk(world, entities[i], &row);
+        if (chunk == NULL) return weft__error_stale(world, entities[i]);
+        is_absent = is_absent || slot_find(chunk, component) == NULL;
+    }
+    return is_absent ? weft__entities_add(world, entities, count, component.id, what) : WEFT_OK;
+}
+
+weft_result weft_entity_set_many(weft_world *world, const weft_entity *entities, uint32_t count,
+                                 weft_component component, const void *values, size_t size)
+{
+    const char *what = "weft_entity_set_many";
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    const weft__type *type = weft__type_at(world, component);
+    if (type == NULL) return weft__error_component(world, component);
+    if (entities == NULL && count != 0)
+        return weft__error_argument(world, what, "entities is NULL: give an array of `count`");
+    weft_result result = value_check(world, type, count == 0 ? what : values, size, what);
+    if (result != WEFT_OK) return result;
+    if ((world->busy & WEFT__BUSY_WRITING) != 0) return weft__idle(world, what);
+    result = all_have(world, entities, count, component, what);
+    for (uint32_t i = 0; i < count && result == WEFT_OK; i++) {
+        uint32_t row;
+        const weft__chunk *chunk = weft__entity_chunk(world, entities[i], &row);
+        value_set(world, chunk, row, slot_find(chunk, component),
+                  size == 0 ? NULL : (const char *)values + i * size);
+    }
+    return result;
 }
 
 /* ---- destroy ---- */

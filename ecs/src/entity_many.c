@@ -270,12 +270,11 @@ static weft_result entry_target(weft_world *world, weft__batch_entry *entry, con
 }
 
 static weft_result change_apply(weft_world *world, const weft_entity *entities, uint32_t count,
-                                const change *c)
+                                const change *c, const char *what)
 {
     weft__batch_room room;
     weft__batch batch = weft__batch_begin(world, &room, entities, count);
-    weft_result result =
-        weft__batch_select(world, &batch, entities, count, "weft_entity_change_many");
+    weft_result result = weft__batch_select(world, &batch, entities, count, what);
     for (uint32_t i = 0; i < batch.count && result == WEFT_OK; i++)
         result = entry_target(world, &batch.entries[i], c);
     if (result == WEFT_OK) result = weft__batch_apply(world, &batch);
@@ -297,10 +296,18 @@ weft_result weft_entity_change_many(weft_world *world, const weft_entity *entiti
     c.add = weft__components_sort(world, add, add_count, what);
     if (c.add == NULL) return world->error->code;
     c.remove = weft__components_sort(world, remove, remove_count, what);
-    result = c.remove == NULL ? world->error->code : change_apply(world, entities, count, &c);
+    result = c.remove == NULL ? world->error->code : change_apply(world, entities, count, &c, what);
     weft__components_free(world, c.add, add_count);
     if (c.remove != NULL) weft__components_free(world, c.remove, remove_count);
     return result;
+}
+
+weft_result weft__entities_add(weft_world *world, const weft_entity *entities, uint32_t count,
+                               uint32_t component, const char *what)
+{
+    weft_result result = weft__idle(world, what);
+    change c = {.add = &component, .add_count = 1};
+    return result == WEFT_OK ? change_apply(world, entities, count, &c, what) : result;
 }
 
 /* ---- gather ---- */

@@ -8,10 +8,11 @@
 
 #include "bits.h"
 
-/* Element i of the span is at base + i * stride. */
+/* Element i of the span is at base + i * stride, its entity at entities[i - begin]. */
 typedef struct indexed_span {
     uint64_t begin; /* of element numbers; the next span's begin is its end */
     char *base;     /* biased by -begin * stride; NULL: no column here */
+    const weft_entity *entities;
 } indexed_span;
 
 /* Behind weft_indexed.spans, freed by its close; constant after open. The last span is a sentinel
@@ -57,7 +58,7 @@ static bool collect_spans(weft_indexed *indexed, indexed_table *table, weft_curs
         const weft__place *place = (const weft__place *)slice->places + indexed->term;
         const weft__chunk *chunk = slice->chunk;
         uint32_t row = (uint32_t)(slice->entities - weft__chunk_entities(chunk));
-        indexed_span span = {.begin = indexed->count};
+        indexed_span span = {.begin = indexed->count, .entities = slice->entities};
         if (place->column != WEFT__NO_PLACE)
             span.base =
                 biased(weft__chunk_value(chunk, place->column, row), span.begin, indexed->stride);
@@ -206,4 +207,13 @@ void *weft_indexed_seek(weft_indexed *indexed, uint64_t i)
     indexed->span_end = found[1].begin;
     indexed->span_position = span;
     return found->base + i * indexed->stride;
+}
+
+weft_entity weft_indexed_entity(weft_indexed *indexed, uint64_t i)
+{
+    if (indexed == NULL || i >= indexed->count) return WEFT__NO_ENTITY;
+    const indexed_table *table = indexed->spans;
+    if (table->version != indexed->world->structure_version) return WEFT__NO_ENTITY;
+    const indexed_span *span = &table->spans[find_span(indexed, table, i)];
+    return span->entities[i - span->begin];
 }

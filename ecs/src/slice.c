@@ -81,7 +81,10 @@ void *weft_slice_chunk_value(const weft_slice *slice, uint32_t term, weft_access
     const weft__chunk *chunk = chunk_of(slice);
     uint32_t offset = chunk->archetype->types[place->type].chunk_offset;
     if (offset == WEFT__NONE) return NULL;
-    if (access == WEFT_WRITE) weft__slice_stamp(slice, term, context_of(slice)->stamp);
+    uint32_t stamp = context_of(slice)->stamp;
+    if (access == WEFT_WRITE && stamp != 0) /* one value for all slices */
+        for (uint32_t s = 0; s < chunk->layout->slice_count; s++)
+            weft__stamp(&weft__chunk_versions(chunk, place->type)[s], stamp);
     return chunk->chunk_values + offset;
 }
 

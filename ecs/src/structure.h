@@ -131,6 +131,10 @@ weft_result weft__chunk_destroy_rows(weft_world *world, weft__chunk *chunk);
  * new ones are zero and stamped. All or none. */
 weft_result weft__chunks_retarget(weft_world *world, weft__chunk *const *chunks,
                                   weft__tuple *const *to, uint32_t count);
+/* Adds a component to those of the entities that lack it: weft_entity_change_many, reported as
+ * `what`. */
+weft_result weft__entities_add(weft_world *world, const weft_entity *entities, uint32_t count,
+                               uint32_t component, const char *what);
 /* Entities of a new tuple, zeroed and constructed, placed; `out` may be NULL. */
 weft_result weft__rows_create(weft_world *world, weft__tuple *tuple, uint32_t count,
                               weft_entity *out);

@@ -86,14 +86,14 @@ PLAIN_TEST(chunk_values_and_names_and_residues_move)
     weft_entity e[3] = {make(&a, 0), make(&a, 1), make(&a, 2)};
     CHECK_OK(weft_entity_add(a.world, e[0], a.per_chunk));
     uint64_t chunk_value = 4711;
-    CHECK_OK(weft_entity_set(a.world, e[0], a.per_chunk, &chunk_value, sizeof chunk_value));
+    *chunk_value_of(&a) = chunk_value;
     CHECK_OK(weft_entity_set_name(a.world, e[1], "Ada \xC3\xA9"));
     uint32_t clean = 9;
     CHECK_OK(weft_entity_set(a.world, e[2], a.clean, &clean, sizeof clean));
     CHECK_OK(weft_entity_destroy(a.world, e[2]));
     move_all(&b, &a, e, 3);
-    const uint64_t *moved = weft_entity_get(b.world, e[0], b.per_chunk);
-    CHECK(moved != NULL && *moved == chunk_value);
+    CHECK(weft_entity_has(b.world, e[0], b.per_chunk));
+    CHECK_U64(*chunk_value_of(&b), chunk_value);
     CHECK_TEXT(weft_entity_name(b.world, e[1]), "Ada \xC3\xA9");
     CHECK(weft_entity_is_alive(b.world, e[2]) && !weft_entity_has(b.world, e[2], b.value));
     CHECK_U64(*(const uint32_t *)weft_entity_get(b.world, e[2], b.clean), 9);

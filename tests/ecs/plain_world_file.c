@@ -30,8 +30,8 @@ static void fill(side *s)
         CHECK_OK(weft_buffer_append(s->world, s->list, weft_entity_write(s->world, e[i], s->list),
                                     e, i % 9));
     }
-    uint64_t chunk_value = 99;
-    CHECK_OK(weft_entity_set(s->world, e[1], s->per_chunk, &chunk_value, sizeof chunk_value));
+    CHECK_OK(weft_entity_add(s->world, e[1], s->per_chunk));
+    *chunk_value_of(s) = 99;
     CHECK_OK(weft_entity_set_name(s->world, e[5], "N\xC3\xA4me"));
     CHECK_OK(weft_entity_set_name(s->world, e[8], "another"));
     uint32_t clean = 3;

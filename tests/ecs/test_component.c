@@ -144,7 +144,13 @@ Test(component, chunk_values_of_an_archetype_above_a_gibibyte_are_refused)
     }
     weft_entity e;
     CHECK_OK(weft_entity_create_many(f.world, list, 3, 1, &e));
-    for (uint32_t i = 0; i < 3; i++) memset(weft_entity_write(f.world, e, list[i]), 1, BYTES);
+    weft_query_desc desc = {
+        .terms = {{list[0], WEFT_WRITE}, {list[1], WEFT_WRITE}, {list[2], WEFT_WRITE}}};
+    weft_cursor cursor = weft_query_begin(f.world, weft_query_create(f.world, &desc));
+    CHECK(weft_query_next(&cursor));
+    for (uint32_t i = 0; i < 3; i++)
+        memset(weft_slice_chunk_value(&cursor.slice, i, WEFT_WRITE), 1, BYTES);
+    weft_query_end(&cursor);
     storage_close(&f);
 }
 

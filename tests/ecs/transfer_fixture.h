@@ -121,6 +121,19 @@ static inline void close_pair(side *a, side *b)
     close_side(b);
 }
 
+/* The chunk value of the only chunk that has one. */
+static inline uint64_t *chunk_value_of(side *s)
+{
+    weft_query query =
+        weft_query_create(s->world, &(weft_query_desc){.terms = {{s->per_chunk, WEFT_WRITE}}});
+    weft_cursor cursor = weft_query_begin(s->world, query);
+    CHECK(weft_query_next(&cursor));
+    uint64_t *value = weft_slice_chunk_value(&cursor.slice, 0, WEFT_WRITE);
+    CHECK(value != NULL && !weft_query_next(&cursor));
+    CHECK_OK(weft_query_destroy(s->world, query));
+    return value;
+}
+
 static inline weft_entity make(side *s, uint64_t number)
 {
     weft_entity e;

@@ -17,7 +17,10 @@ typedef enum weft_component_flags {
     WEFT_SHARED = 1 << 1,  /* one value per chunk, stored once per world; rows with the same values
                               live together. Not with other kinds except CLEANUP */
     WEFT_BUFFER = 1 << 2,  /* dynamic array per row; `size` is the element size */
-    WEFT_CHUNK = 1 << 3,   /* one value per chunk, initially zero; never moves with entities */
+    WEFT_CHUNK = 1 << 3,   /* one value per chunk, zero in a new one; it stays when entities leave
+                              and is not touched when they come. Entities get it like others
+                              (create, add); it is read and written through the slices of a query
+                              with a term for it only: weft_slice_chunk_value */
     WEFT_CLEANUP = 1 << 4, /* survives weft_entity_destroy until it is removed */
     WEFT_SINGLETON = 1 << 5, /* one value per world, a resource; not part of archetypes */
 } weft_component_flags;

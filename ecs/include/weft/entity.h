@@ -67,11 +67,42 @@ WEFT_API weft_result weft_entity_destroy_many(weft_world *world, const weft_enti
 WEFT_API bool weft_entity_is_alive(const weft_world *world, weft_entity entity);
 /* The archetype, or null for a dead entity. Threads: as weft_entity_is_alive. */
 WEFT_API weft_archetype weft_entity_archetype(const weft_world *world, weft_entity entity);
+/* Where an entity is stored: its row in which chunk of its archetype. For tools; the next
+ * structural change may move it. */
+typedef struct weft_entity_place {
+    weft_archetype archetype;
+    uint32_t chunk;          /* position among the chunks of the archetype */
+    uint32_t row;            /* in the chunk, below chunk_rows */
+    uint32_t chunk_rows;     /* rows there are in the chunk */
+    uint32_t chunk_capacity; /* rows that fit it */
+} weft_entity_place;
+/* Errors (*out is zeroed): INVALID_ARGUMENT, STALE_ENTITY. Threads: owner. */
+WEFT_API weft_result weft_entity_place_get(const weft_world *world, weft_entity entity,
+                                           weft_entity_place *out);
+
+/* What the entities of an archetype take. A row is their values with the handle, buffers' inline
+ * elements included; bytes = bytes_used + bytes_wasted. */
+typedef struct weft_archetype_stats {
+    uint64_t entities;
+    uint64_t capacity;       /* entities that fit its chunks */
+    uint64_t bytes;          /* mapped for its chunks */
+    uint64_t bytes_used;     /* by the rows of its entities */
+    uint64_t bytes_wasted;   /* by rows that are free, padding and alignment of columns */
+    uint64_t bytes_metadata; /* of its chunks, on the heap: versions, enable bits, chunk values */
+    uint32_t chunks;
+    uint32_t tuples;    /* combinations of shared values that its chunks have; 1 without SHARED */
+    uint32_t row_bytes; /* per entity */
+} weft_archetype_stats;
+/* Archetypes have the ids 1 to weft_world_stats.archetypes. Errors (*out is zeroed):
+ * INVALID_ARGUMENT, BAD_HANDLE. Threads: owner. Cost: O(chunks). */
+WEFT_API weft_result weft_archetype_stats_get(const weft_world *world, weft_archetype archetype,
+                                              weft_archetype_stats *out);
 /* True when alive and with the component. Threads: as weft_entity_is_alive. */
 WEFT_API bool weft_entity_has(const weft_world *world, weft_entity entity,
                               weft_component component);
 
-/* The value for reading, NULL when dead, absent or a tag (weft_world_error tells which). Valid
+/* The value for reading, NULL when dead, absent, or without a value of its own: a tag, SHARED or
+ * CHUNK (weft_world_error tells which). Valid
  * until the next structural change. Does not stamp versions. Threads: owner; in systems use
  * weft_slice_get. Cost: inline with <weft/finder.h>, which <weft/ecs.h> includes. */
 WEFT_API const void *weft_entity_get(const weft_world *world, weft_entity entity,
@@ -79,9 +110,17 @@ WEFT_API const void *weft_entity_get(const weft_world *world, weft_entity entity
 /* The value for writing: stamps the change version of its slice. Else as weft_entity_get. */
 WEFT_API void *weft_entity_write(weft_world *world, weft_entity entity, weft_component component);
 /* Writes a value of `size` bytes (the old one is destructed); adds the component when absent.
- * Errors: TYPE_MISMATCH (wrong size, or a buffer, shared or singleton component). */
+ * Errors: TYPE_MISMATCH (wrong size, or a BUFFER, SHARED, CHUNK or SINGLETON component: the text
+ * says which call sets it). */
 WEFT_API weft_result weft_entity_set(weft_world *world, weft_entity entity,
                                      weft_component component, const void *value, size_t size);
+/* Sets the component of `count` entities, adding it where it is absent: entities[i] gets the
+ * `size` bytes at values + i * size, and of an entity named twice the last one stands. All or
+ * none; all rows that have to move do so together. `values` may be NULL for a tag. Errors: as
+ * weft_entity_set. */
+WEFT_API weft_result weft_entity_set_many(weft_world *world, const weft_entity *entities,
+                                          uint32_t count, weft_component component,
+                                          const void *values, size_t size);
 #ifdef __cplusplus
 #define WEFT_LITERAL_(type, ...) &static_cast<const type &>(type __VA_ARGS__)
 #else

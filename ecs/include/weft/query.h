@@ -102,6 +102,9 @@ WEFT_API uint64_t weft_query_gather(const weft_world *world, weft_query query,
 WEFT_API weft_result weft_query_scatter(weft_world *world, weft_query query,
                                         weft_component component, const void *values,
                                         uint64_t count);
+/* The entity at position `index` of weft_query_entities, counted from 0; null with NOT_FOUND when
+ * fewer rows match. */
+WEFT_API weft_entity weft_query_entity(const weft_world *world, weft_query query, uint64_t index);
 /* The only matching entity; null with NOT_FOUND (none) or INVALID_ARGUMENT (several) in the world's
  * error. */
 WEFT_API weft_entity weft_query_single(weft_world *world, weft_query query);
@@ -192,6 +195,10 @@ static inline void *weft_indexed_at(weft_indexed *indexed, uint64_t i)
 #endif
     return weft_indexed_seek(indexed, i);
 }
+
+/* The entity of element i: the handle for what weft_indexed_at gives. Null when i >= count, or when
+ * the structure changed. Threads: as weft_indexed_at. Cost: as a seek. */
+WEFT_API weft_entity weft_indexed_entity(weft_indexed *indexed, uint64_t i);
 
 /* ---- query-wide structural changes (filters and enable bits honoured) ----
  * Tags and shared values of whole chunks are changed by editing chunk headers only. All or nothing:

@@ -151,8 +151,10 @@ static inline bool weft_slice_next_row(const weft_slice *slice, weft_slice_walk 
 
 /* Shared value of the chunk for a term on a SHARED component (the default when never set). */
 WEFT_API const void *weft_slice_shared(const weft_slice *slice, uint32_t term);
-/* Chunk value of a term on a CHUNK component; writing stamps its version. Systems that write it are
- * dispatched with whole chunks. NULL when absent. */
+/* The value of the chunk for a term on a CHUNK component: the way to read and write it, in systems
+ * and in loops of the owner (weft_query_begin). Every slice of a chunk sees the same one;
+ * WEFT_WRITE stamps the version of all of them. Systems that write it are dispatched with whole
+ * chunks. NULL when absent. */
 WEFT_API void *weft_slice_chunk_value(const weft_slice *slice, uint32_t term, weft_access access);
 /* Sets the enable bit of a row for a term declared WEFT_WRITE. Safe for several slices of one chunk
  * at once. Takes effect at once, also for later systems; not for the mask of this slice. */

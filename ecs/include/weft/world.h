@@ -27,6 +27,18 @@ typedef struct weft_entity {
     uint32_t version;
 } weft_entity;
 
+/* The same handle: both fields. Threads: any. */
+static inline bool weft_entity_equal(weft_entity a, weft_entity b)
+{
+    return a.index == b.index && a.version == b.version;
+}
+
+/* The null handle, which no entity ever has. Threads: any. */
+static inline bool weft_entity_is_null(weft_entity entity)
+{
+    return (entity.index | entity.version) == 0;
+}
+
 /* Component type of one world; 0 is null. The same name and layout give the same handle. */
 typedef struct weft_component {
     uint32_t id;
