@@ -337,10 +337,9 @@ static weft__archetype *archetype_filter(weft_world *world, weft__archetype *arc
     return result;
 }
 
-static bool is_not_cleanup(const weft_world *world, const weft__type *type)
+static bool is_not_left(const weft_world *world, const weft__type *type)
 {
-    (void)world;
-    return (type->desc.flags & WEFT_CLEANUP) == 0;
+    return (type->desc.flags & WEFT_CLEANUP) == 0 && type->id != world->residue.id;
 }
 
 static bool is_not_instantiated(const weft_world *world, const weft__type *type)
@@ -350,9 +349,11 @@ static bool is_not_instantiated(const weft_world *world, const weft__type *type)
 
 weft__archetype *weft__archetype_residue(weft_world *world, weft__archetype *archetype)
 {
-    if ((archetype->flags & WEFT__IS_RESIDUE) != 0) return archetype;
+    bool is_tagged = (archetype->flags & WEFT__IS_RESIDUE) != 0;
+    WEFT_ASSERT((archetype->flags & WEFT__HAS_CLEANUP) != 0);
     if (archetype->residue == NULL)
-        archetype->residue = archetype_filter(world, archetype, is_not_cleanup, world->residue.id);
+        archetype->residue =
+            archetype_filter(world, archetype, is_not_left, is_tagged ? 0 : world->residue.id);
     return archetype->residue;
 }
 

@@ -214,7 +214,8 @@ const weft__plan *weft__plan_obtain(weft_world *world, weft__archetype *from, we
 weft__archetype *weft__archetype_change(weft_world *world, weft__archetype *archetype,
                                         const uint32_t *add, uint32_t add_count,
                                         const uint32_t *remove, uint32_t remove_count);
-/* Where destroyed rows go (types with CLEANUP plus the residue tag); itself for a residue. */
+/* Where destroyed rows of an archetype with CLEANUP types go: these and the residue tag. Itself
+ * when it has nothing else. */
 weft__archetype *weft__archetype_residue(weft_world *world, weft__archetype *archetype);
 /* A residue with nothing left but its tag: rows that come to this archetype die
  * (weft__rows_die). */

@@ -293,10 +293,6 @@ weft_result weft__batch_target(weft_world *world, weft__batch_entry *entry, weft
 weft_result weft__batch_target_death(weft_world *world, weft__batch_entry *entry)
 {
     weft__archetype *archetype = entry->chunk->archetype;
-    if ((archetype->flags & WEFT__IS_RESIDUE) != 0) {
-        entry->is_kept = true;
-        return WEFT_OK;
-    }
     if ((archetype->flags & WEFT__HAS_CLEANUP) == 0) return WEFT_OK;
     weft__archetype *residue = weft__archetype_residue(world, archetype);
     return residue != NULL ? weft__batch_target(world, entry, residue) : world->error->code;

@@ -7,13 +7,6 @@
 
 #define SEGMENT_GRAIN 1
 
-/* Destroying these takes more than a row: residues, members of a linked group. */
-static bool is_plain_death(const weft__chunk *chunk)
-{
-    return (chunk->archetype->flags &
-            (WEFT__HAS_CLEANUP | WEFT__IS_RESIDUE | WEFT__HAS_LINKED_GROUP)) == 0;
-}
-
 /* Collecting one segment; lives on a worker's stack. */
 typedef struct collecting {
     weft__fold *fold;
@@ -72,7 +65,7 @@ static bool place_alive(collecting *c, weft__command *command, weft__fold_ref *r
     ref->place = c->chunk->id;
     ref->row = c->row;
     if ((c->chunk->archetype->flags & WEFT__IS_RESIDUE) != 0) return false;
-    return command->op != WEFT__COMMAND_DESTROY || is_plain_death(c->chunk);
+    return command->op != WEFT__COMMAND_DESTROY || weft__fold_dies_plainly(c->chunk->archetype);
 }
 
 static void patch(const weft__fold *fold, uint32_t segment, weft__command *command)

@@ -127,6 +127,13 @@ static void chain(folding *f, uint32_t row, uint32_t ref)
     f->tails[row] = ref;
 }
 
+/* Destroyed where commands have brought the row to; STATE_NONE: not by a fold. */
+static uint32_t destroyed(const folding *f, uint32_t state)
+{
+    const weft__archetype *archetype = f->touched->states[state];
+    return archetype == NULL || weft__fold_dies_plainly(archetype) ? STATE_DEAD : STATE_NONE;
+}
+
 /* The state after a command; STATE_NONE: see follow. */
 static uint32_t next_state(folding *f, uint32_t state, uint32_t op, uint32_t subject)
 {
@@ -134,7 +141,7 @@ static uint32_t next_state(folding *f, uint32_t state, uint32_t op, uint32_t sub
     case WEFT__COMMAND_CREATE:
         return state_of(f->touched, f->fold->playback->world->archetypes[subject - 1]);
     case WEFT__COMMAND_DESTROY:
-        return STATE_DEAD;
+        return destroyed(f, state);
     case WEFT__COMMAND_SET:
     case WEFT__COMMAND_APPEND:
     case WEFT__COMMAND_ADD:

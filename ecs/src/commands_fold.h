@@ -142,6 +142,13 @@ typedef struct weft__fold {
     weft_a32 x_failed; /* a recorded value could not be applied: out of memory */
 } weft__fold;
 
+/* Destroying rows of other archetypes takes more than a row: residues, members of a linked
+ * group. */
+static inline bool weft__fold_dies_plainly(const weft__archetype *archetype)
+{
+    return (archetype->flags & (WEFT__HAS_CLEANUP | WEFT__HAS_LINKED_GROUP)) == 0;
+}
+
 /* The place of run `i` of a segment. First runs lie close together: most segments have no other,
  * and the owner links them one after the other, whoever wrote them. */
 static inline uint32_t weft__fold_run_place(const weft__fold *fold, uint32_t segment, uint32_t i)

@@ -23,7 +23,7 @@ static weft_result play_create(weft__playback *playback, weft_entity id,
     return result;
 }
 
-/* Destroyed and kept by its cleanup components only: there is nothing left to copy. */
+/* Destroyed already: what is left is not copied. */
 static bool is_residue(const weft_world *world, weft_entity entity)
 {
     uint32_t row;

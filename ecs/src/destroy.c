@@ -19,25 +19,6 @@ weft_result weft__rows_die(weft_world *world, weft__chunk *chunk, const uint32_t
     return WEFT_OK;
 }
 
-weft_result weft__rows_destroy(weft_world *world, weft__chunk *chunk, const uint32_t *rows,
-                               uint32_t first, uint32_t count)
-{
-    if (count == 0 || (chunk->archetype->flags & WEFT__IS_RESIDUE) != 0) return WEFT_OK;
-    if ((chunk->archetype->flags & WEFT__HAS_CLEANUP) == 0)
-        return weft__rows_die(world, chunk, rows, first, count);
-    weft__archetype *residue = weft__archetype_residue(world, chunk->archetype);
-    weft__tuple *to = residue == NULL ? NULL : weft__tuple_follow(world, chunk->tuple, residue);
-    if (to == NULL) return world->error->code;
-    weft_result result = weft__rows_move(world, chunk, rows, first, count, to);
-    weft__tuple_release(world, to);
-    return result;
-}
-
-weft_result weft__chunk_destroy_rows(weft_world *world, weft__chunk *chunk)
-{
-    return weft__rows_destroy(world, chunk, NULL, 0, chunk->count);
-}
-
 /* Adds the members of a root's linked group; dead ones are skipped. */
 static bool group_add(weft_world *world, weft__batch *batch, const weft__chunk *chunk, uint32_t row)
 {
@@ -68,8 +49,7 @@ static bool roots_add(weft_world *world, weft__batch *batch, const weft_entity *
         if (!weft__batch_join(world, batch, &run, chunk, row)) return false;
         uint32_t own = chunk->archetype->flags;
         *flags |= own;
-        if ((own & WEFT__HAS_LINKED_GROUP) != 0 && (own & WEFT__IS_RESIDUE) == 0 &&
-            !group_add(world, batch, chunk, row))
+        if ((own & WEFT__HAS_LINKED_GROUP) != 0 && !group_add(world, batch, chunk, row))
             return false;
     }
     return weft__batch_add(world, batch, run);
@@ -121,7 +101,7 @@ weft_result weft__destroy_all(weft_world *world, const weft_entity *entities, ui
     uint32_t flags = 0;
     if (!roots_add(world, &batch, entities, count, &flags))
         result = weft__error_memory(world, "destruction of entities");
-    else if (batch.keys != NULL && (flags & (WEFT__HAS_CLEANUP | WEFT__IS_RESIDUE)) == 0)
+    else if (batch.keys != NULL && (flags & WEFT__HAS_CLEANUP) == 0)
         result = keys_die(world, &batch);
     else
         result = entries_die(world, &batch);

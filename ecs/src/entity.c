@@ -240,7 +240,7 @@ static __attribute__((noinline)) weft_result destroy_generally(weft_world *world
     uint32_t row;
     weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
     if (chunk == NULL) return weft__error_stale(world, entity);
-    uint32_t slow = WEFT__HAS_CLEANUP | WEFT__HAS_LINKED_GROUP | WEFT__IS_RESIDUE;
+    uint32_t slow = WEFT__HAS_CLEANUP | WEFT__HAS_LINKED_GROUP;
     if ((chunk->archetype->flags & slow) != 0) return weft__destroy_all(world, &entity, 1);
     weft__directory_free_owner(&world->directory, entity);
     if ((chunk->archetype->flags & WEFT__NEEDS_DESTRUCT) != 0)

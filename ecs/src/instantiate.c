@@ -265,8 +265,8 @@ weft_result weft_entity_instantiate(weft_world *world, weft_entity source, uint3
     if (chunk == NULL) return weft__error_stale(world, source);
     if ((chunk->archetype->flags & WEFT__IS_RESIDUE) != 0)
         return weft__error(world, WEFT_INVALID_ARGUMENT, source, WEFT__NO_COMPONENT,
-                           "weft_entity_instantiate: %u:%u was destroyed already, only its "
-                           "cleanup components remain: use a living entity",
+                           "weft_entity_instantiate: %u:%u was destroyed already and is a "
+                           "residue: use a living entity",
                            source.index, source.version);
     if (count == 0) return WEFT_OK;
     instantiation op = {.world = world, .count = count};

@@ -260,12 +260,13 @@ weft_result weft_query_set(weft_world *world, weft_query query, weft_component c
 
 /* ---- destroy ---- */
 
-/* Routes rows with CLEANUP components to their residue; residues stay, others end. */
+/* Routes rows with CLEANUP components to their residue; those that have nothing else stay. */
 static weft_result route_to_residue(weft__change *change, weft__change_part *part)
 {
     weft_world *world = change->world;
     weft__archetype *from = part->chunk->archetype;
     weft__archetype *residue = weft__archetype_residue(world, from);
+    if (residue == from) return WEFT_OK;
     const weft__plan *plan = residue == NULL ? NULL : weft__plan_obtain(world, from, residue);
     weft__tuple *to = plan == NULL ? NULL : weft__tuple_follow(world, part->chunk->tuple, residue);
     if (to == NULL) return weft_world_error(world)->code;
@@ -279,7 +280,6 @@ static weft_result route_destroyed(weft__change *change)
     for (uint32_t i = 0; i < change->part_count && result == WEFT_OK; i++) {
         weft__change_part *part = &change->parts[i];
         uint32_t flags = part->chunk->archetype->flags;
-        if ((flags & WEFT__IS_RESIDUE) != 0) continue;
         if ((flags & WEFT__HAS_CLEANUP) != 0)
             result = route_to_residue(change, part);
         else

@@ -121,11 +121,6 @@ weft_result weft__rows_die(weft_world *world, weft__chunk *chunk, const uint32_t
                            uint32_t first, uint32_t count);
 /* Alive ones among the entities, with their linked groups. All or none. */
 weft_result weft__destroy_all(weft_world *world, const weft_entity *entities, uint32_t count);
-/* Destroys rows: cleanup residues, destructors, ids. Linked groups are not followed. */
-weft_result weft__rows_destroy(weft_world *world, weft__chunk *chunk, const uint32_t *rows,
-                               uint32_t first, uint32_t count);
-/* All rows of a chunk; the chunk is gone when its archetype has no CLEANUP component. */
-weft_result weft__chunk_destroy_rows(weft_world *world, weft__chunk *chunk);
 /* Whole chunks change: chunks[i] to tuple to[i], of an archetype with the same format
  * (plan->is_in_place) or of its own: no row moves. Tags and chunk components that go are dropped,
  * new ones are zero and stamped. All or none. */

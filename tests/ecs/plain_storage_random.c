@@ -348,8 +348,7 @@ static void model_kill(model *m, uint32_t index)
 /* True when the entity is gone. */
 static bool model_destroy(model_entity *e)
 {
-    if (e->is_residue) return false; /* a second time does nothing */
-    if ((e->set >> CLEAN & 1) == 0) return true;
+    if ((e->set >> CLEAN & 1) == 0) return true; /* of a residue, too */
     e->is_residue = true;
     e->set = 1u << CLEAN;
     return false;

@@ -10,7 +10,8 @@
  * A row that moves keeps its values, enable bits and buffers. Rules: adding a present component
  * and removing an absent one is fine and does nothing; destroying a dead entity is STALE_ENTITY;
  * a destroyed entity with CLEANUP components lives on as a residue of these until they are
- * removed. */
+ * removed. A residue may get components; destroyed again it loses all but its CLEANUP ones, and
+ * ends when it has none of these. */
 #ifndef WEFT_ENTITY_H
 #define WEFT_ENTITY_H
 

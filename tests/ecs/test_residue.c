@@ -1,0 +1,226 @@
+/* test_residue.c: what a destroyed entity with cleanup components goes through: it gets plain
+ * components again, is destroyed again, by every call that destroys, and dies with its last cleanup
+ * component. Larger streams: plain_storage_random.c and plain_commands_random.c. */
+#include "storage_fixture.h"
+
+#include <criterion/criterion.h>
+
+enum { FEW = 3, MANY = 60 }; /* commands: played one by one, folded */
+
+/* The ways to destroy entities. */
+typedef enum way {
+    WAY_SINGLE,
+    WAY_MANY,
+    WAY_QUERY,
+    WAY_COMMANDS,
+    WAY_COMMAND_QUERY,
+    WAY_LINKED,
+    WAY_COUNT
+} way;
+
+/* Owner: one test. */
+typedef struct bed {
+    storage_fixture f;
+    weft_component handle, second; /* cleanup */
+    weft_query positions;
+    weft_entity e[MANY];
+    uint32_t count;
+} bed;
+
+static bed bed_open(uint32_t count)
+{
+    bed b = {.f = storage_open(), .count = count};
+    b.handle = weft_component_create_plain(b.f.world, "handle", 8, 8, WEFT_CLEANUP);
+    b.second = weft_component_create_plain(b.f.world, "second", 4, 4, WEFT_CLEANUP);
+    b.positions = weft_query_create(
+        b.f.world, &(weft_query_desc){.terms = {{b.f.position, WEFT_READ, WEFT_ALL, 0}}});
+    weft_component list[] = {b.f.position, b.handle};
+    CHECK_OK(weft_entity_create_many(b.f.world, list, 2, count, b.e));
+    for (uint64_t i = 0; i < count; i++)
+        CHECK_OK(weft_entity_set(b.f.world, b.e[i], b.handle, &i, sizeof i));
+    return b;
+}
+
+static void destroy_by_commands(bed *b, bool by_query)
+{
+    weft_commands *commands;
+    CHECK_OK(weft_commands_create(b->f.world, &commands));
+    if (by_query) CHECK_OK(weft_commands_query_destroy(commands, b->positions));
+    for (uint32_t i = 0; i < b->count && !by_query; i++)
+        CHECK_OK(weft_commands_destroy_entity(commands, b->e[i]));
+    CHECK_OK(weft_commands_play(commands));
+    weft_commands_destroy(commands);
+}
+
+/* All of them are members of the group of a root without cleanup components. */
+static void destroy_linked(bed *b)
+{
+    weft_component group = weft_component_linked_group(b->f.world);
+    weft_entity root;
+    CHECK_OK(weft_entity_create_many(b->f.world, &group, 1, 1, &root));
+    weft_buffer *members = weft_entity_write(b->f.world, root, group);
+    CHECK_OK(weft_buffer_append(b->f.world, group, members, &root, 1));
+    CHECK_OK(weft_buffer_append(b->f.world, group, members, b->e, b->count));
+    CHECK_OK(weft_entity_destroy(b->f.world, root));
+    CHECK(!weft_entity_is_alive(b->f.world, root));
+}
+
+static void destroy_all(bed *b, way by)
+{
+    if (by == WAY_QUERY) CHECK_OK(weft_query_destroy_entities(b->f.world, b->positions));
+    if (by == WAY_MANY) CHECK_OK(weft_entity_destroy_many(b->f.world, b->e, b->count));
+    if (by == WAY_COMMANDS || by == WAY_COMMAND_QUERY)
+        destroy_by_commands(b, by == WAY_COMMAND_QUERY);
+    if (by == WAY_LINKED) destroy_linked(b);
+    for (uint32_t i = 0; i < b->count && by == WAY_SINGLE; i++)
+        CHECK_OK(weft_entity_destroy(b->f.world, b->e[i]));
+}
+
+static void add_all(bed *b, weft_component component)
+{
+    for (uint32_t i = 0; i < b->count; i++)
+        CHECK_OK(weft_entity_add(b->f.world, b->e[i], component));
+}
+
+static void remove_all(bed *b, weft_component component)
+{
+    for (uint32_t i = 0; i < b->count; i++)
+        CHECK_OK(weft_entity_remove(b->f.world, b->e[i], component));
+}
+
+/* Every entity is a residue of `handle` with its value, and of nothing else. */
+static void residues_check(const bed *b)
+{
+    for (uint64_t i = 0; i < b->count; i++) {
+        CHECK(weft_entity_is_alive(b->f.world, b->e[i]));
+        CHECK(!weft_entity_has(b->f.world, b->e[i], b->f.position));
+        CHECK(!weft_entity_has(b->f.world, b->e[i], b->f.tag));
+        CHECK_U64(*(const uint64_t *)weft_entity_get(b->f.world, b->e[i], b->handle), i);
+    }
+    CHECK_OK(weft_world_validate(b->f.world));
+}
+
+static void all_dead(const bed *b)
+{
+    for (uint32_t i = 0; i < b->count; i++) CHECK(!weft_entity_is_alive(b->f.world, b->e[i]));
+    weft_world_stats stats;
+    weft_world_stats_get(b->f.world, &stats);
+    CHECK_U64(stats.entities, 0);
+    CHECK_OK(weft_world_validate(b->f.world));
+}
+
+/* Destroyed by one way, given plain components, destroyed by another: a residue again. */
+static void twice(way first, way second, uint32_t count)
+{
+    bed b = bed_open(count);
+    destroy_all(&b, first);
+    residues_check(&b);
+    add_all(&b, b.f.position);
+    add_all(&b, b.f.tag);
+    destroy_all(&b, second);
+    residues_check(&b);
+    remove_all(&b, b.handle);
+    all_dead(&b);
+    storage_close(&b.f);
+}
+
+/* The last cleanup component goes while there are plain ones: then it dies when destroyed. */
+static void spent_while_plain(way first, way second, uint32_t count)
+{
+    bed b = bed_open(count);
+    destroy_all(&b, first);
+    add_all(&b, b.f.position);
+    remove_all(&b, b.handle);
+    for (uint32_t i = 0; i < count; i++) CHECK(weft_entity_is_alive(b.f.world, b.e[i]));
+    destroy_all(&b, second);
+    all_dead(&b);
+    storage_close(&b.f);
+}
+
+Test(residue, one_with_plain_components_again_is_destroyed_again_by_every_way)
+{
+    for (int first = 0; first < WAY_COUNT; first++)
+        for (int second = 0; second < WAY_COUNT; second++) {
+            twice((way)first, (way)second, FEW);
+            twice((way)first, (way)second, MANY);
+        }
+}
+
+Test(residue, one_without_cleanup_components_dies_by_every_way)
+{
+    for (int first = 0; first < WAY_COUNT; first++)
+        for (int second = 0; second < WAY_COUNT; second++) {
+            spent_while_plain((way)first, (way)second, FEW);
+            spent_while_plain((way)first, (way)second, MANY);
+        }
+}
+
+Test(residue, one_with_several_cleanup_components_dies_with_the_last)
+{
+    bed b = bed_open(FEW);
+    add_all(&b, b.second);
+    destroy_all(&b, WAY_MANY);
+    remove_all(&b, b.second);
+    residues_check(&b);
+    add_all(&b, b.second); /* a residue may get cleanup components, too */
+    add_all(&b, b.f.tag);
+    destroy_all(&b, WAY_SINGLE);
+    residues_check(&b);
+    remove_all(&b, b.handle);
+    for (uint32_t i = 0; i < FEW; i++) CHECK(weft_entity_is_alive(b.f.world, b.e[i]));
+    remove_all(&b, b.second);
+    all_dead(&b);
+    storage_close(&b.f);
+}
+
+Test(residue, one_whose_last_plain_component_goes_after_its_cleanup_components_dies)
+{
+    bed b = bed_open(FEW);
+    destroy_all(&b, WAY_QUERY);
+    add_all(&b, b.f.position);
+    remove_all(&b, b.handle);
+    remove_all(&b, b.f.position);
+    all_dead(&b);
+    storage_close(&b.f);
+}
+
+Test(residue, a_linked_group_that_a_residue_got_is_followed)
+{
+    bed b = bed_open(FEW);
+    weft_component group = weft_component_linked_group(b.f.world);
+    CHECK_OK(weft_entity_destroy(b.f.world, b.e[0]));
+    CHECK_OK(weft_entity_add(b.f.world, b.e[0], group));
+    weft_buffer *members = weft_entity_write(b.f.world, b.e[0], group);
+    CHECK_OK(weft_buffer_append(b.f.world, group, members, b.e, FEW));
+    CHECK_OK(weft_entity_destroy(b.f.world, b.e[0]));
+    CHECK(!weft_entity_has(b.f.world, b.e[0], group));
+    residues_check(&b);
+    storage_close(&b.f);
+}
+
+/* Recorded together, so that a fold sees the components come before the destruction. */
+Test(residue, a_cleanup_component_added_by_the_same_playback_leaves_a_residue)
+{
+    for (uint32_t count = FEW; count <= MANY; count += MANY - FEW) {
+        bed b = bed_open(0);
+        weft_commands *commands;
+        weft_archetype with_handle =
+            weft_archetype_create(b.f.world, (weft_component[]){b.f.position, b.handle}, 2);
+        CHECK_OK(weft_commands_create(b.f.world, &commands));
+        CHECK_OK(weft_entity_create_many(b.f.world, &b.f.position, 1, count, b.e));
+        b.count = count;
+        for (uint64_t i = 0; i < count; i++) {
+            CHECK_OK(weft_commands_set(commands, b.e[i], b.handle, &i, sizeof i));
+            CHECK_OK(weft_commands_destroy_entity(commands, b.e[i]));
+            weft_entity made = weft_commands_create_entity(commands, with_handle);
+            CHECK_OK(weft_commands_destroy_entity(commands, made));
+        }
+        CHECK_OK(weft_commands_play(commands));
+        residues_check(&b);
+        weft_world_stats stats;
+        weft_world_stats_get(b.f.world, &stats);
+        CHECK_U64(stats.entities, 2 * (uint64_t)count);
+        weft_commands_destroy(commands);
+        storage_close(&b.f);
+    }
+}

@@ -1,0 +1,203 @@
+/* commands_model.h: the naive model of plain_commands_random.c: entities by number, and what every
+ * command does to one of them, applied one by one in order of effect. */
+#ifndef WEFT_TESTS_COMMANDS_MODEL_H
+#define WEFT_TESTS_COMMANDS_MODEL_H
+
+#include "memory_fault.h"
+#include "os_fault.h"
+#include "plain.h"
+
+#include <weft/weft.h>
+
+enum { SYSTEMS = 3, PARTS = 4, OPS = 160, ENTITIES = 6000, STEPS = 14 };
+
+/* Components by number. */
+enum { NUMBER, DATA4, DATA12, TAG, SWITCH, CLEAN, LIST, SHARE, LINK, KINDS };
+
+enum { DRAWN = CLEAN }; /* components 1..DRAWN are added, removed and set */
+
+static const uint32_t anybody = UINT32_MAX; /* a reference that is not checked */
+
+static const size_t sizes[KINDS] = {4, 4, 12, 0, 4, 4, 4, 4, 12};
+static const uint32_t flags[KINDS] = {0,           0,           0, 0, WEFT_ENABLEABLE, WEFT_CLEANUP,
+                                      WEFT_BUFFER, WEFT_SHARED, 0};
+
+typedef struct link {
+    weft_entity other;
+    uint32_t value;
+} link;
+
+typedef enum op_kind {
+    OP_DESTROY,
+    OP_ADD,
+    OP_REMOVE,
+    OP_SET,
+    OP_ENABLE,
+    OP_APPEND,
+    OP_LINK,
+    OP_CREATE,
+    OP_ROWS,
+    OP_INSTANTIATE,
+    OP_SHARE,
+    OP_QUERY_ADD,
+    OP_QUERY_REMOVE,
+    OP_QUERY_DESTROY,
+    OP_COUNT
+} op_kind;
+
+/* One command; entities by number, 0 = none. */
+typedef struct op {
+    op_kind kind;
+    uint32_t component;
+    uint32_t value;
+    uint32_t target;
+    uint32_t other; /* OP_LINK: whom; OP_INSTANTIATE: of whom */
+} op;
+
+/* What one part of one system records. Constant while the step runs. */
+typedef struct part {
+    op ops[OPS];
+    uint32_t count;
+} part;
+
+typedef struct model_entity {
+    weft_entity handle; /* null: made and gone in one step */
+    bool is_alive;
+    bool is_residue;  /* destroyed, and alive by CLEAN */
+    bool is_disabled; /* SWITCH */
+    uint32_t set;
+    uint32_t values[KINDS]; /* LIST: the sum of its elements; LINK: a number */
+} model_entity;
+
+typedef struct bed {
+    weft_world *world;
+    weft_component component[KINDS];
+    weft_archetype made, rows;
+    weft_query wide, all;
+    part parts[SYSTEMS][PARTS];
+    model_entity model[ENTITIES]; /* by number */
+    uint32_t numbers;             /* the next one */
+    test_random random;
+    test_memory memory;
+    test_os os;
+    bool may_fail;
+} bed;
+
+static bed *b; /* one at a time; systems read it */
+
+static uint32_t below(uint32_t bound)
+{
+    return (uint32_t)test_random_below(&b->random, bound);
+}
+
+/* ---- the model ---- */
+
+static model_entity *model_make(uint32_t number, uint32_t set)
+{
+    model_entity *e = &b->model[number];
+    *e = (model_entity){.is_alive = true, .set = set};
+    e->values[NUMBER] = number;
+    return e;
+}
+
+static void model_add(model_entity *e, uint32_t component)
+{
+    if ((e->set >> component & 1) != 0) return;
+    e->set |= 1u << component;
+    e->values[component] = 0;
+    if (component == SWITCH) e->is_disabled = false;
+}
+
+static void model_remove(model_entity *e, uint32_t component)
+{
+    e->set &= ~(1u << component);
+    if (e->is_residue && e->set == 0) e->is_alive = false;
+}
+
+static void model_destroy(model_entity *e)
+{
+    e->is_alive = e->is_residue = (e->set >> CLEAN & 1) != 0;
+    e->set &= 1u << CLEAN;
+}
+
+static bool is_wide(const model_entity *e)
+{
+    return e->is_alive && (e->set >> DATA12 & 1) != 0 && (e->set >> TAG & 1) == 0;
+}
+
+static void model_wide(const op *o)
+{
+    for (uint32_t i = 1; i < b->numbers; i++) {
+        model_entity *e = &b->model[i];
+        if (!is_wide(e)) continue;
+        if (o->kind == OP_QUERY_ADD) model_add(e, o->component);
+        if (o->kind == OP_QUERY_REMOVE) model_remove(e, o->component);
+        if (o->kind == OP_QUERY_DESTROY) model_destroy(e);
+    }
+}
+
+static void model_value(model_entity *e, const op *o)
+{
+    if (o->kind == OP_ENABLE) {
+        if ((e->set >> SWITCH & 1) != 0) e->is_disabled = o->value % 2 != 0;
+        return;
+    }
+    uint32_t component = o->kind == OP_APPEND  ? LIST
+                         : o->kind == OP_LINK  ? LINK
+                         : o->kind == OP_SHARE ? SHARE
+                                               : o->component;
+    model_add(e, component);
+    if (o->kind == OP_APPEND)
+        e->values[LIST] += o->value * (1 + o->value % 3);
+    else
+        e->values[component] = o->kind == OP_LINK ? o->other : o->value;
+}
+
+static void model_instantiate(const op *o)
+{
+    const model_entity *source = &b->model[o->other];
+    if (!source->is_alive || source->is_residue) return;
+    b->model[o->target] = *source;
+    b->model[o->target].set &= ~(1u << CLEAN);
+    b->model[o->target].handle = (weft_entity){0, 0};
+    b->model[o->target].values[NUMBER] = o->target;
+    if (source->values[LINK] == o->other) b->model[o->target].values[LINK] = anybody;
+}
+
+static void model_apply(const op *o)
+{
+    model_entity *e = &b->model[o->target];
+    if (o->kind == OP_ROWS) return; /* before all others */
+    if (o->kind >= OP_QUERY_ADD) {
+        model_wide(o);
+    } else if (o->kind == OP_CREATE) {
+        model_make(o->target, 1u << NUMBER | 1u << DATA4);
+    } else if (o->kind == OP_INSTANTIATE) {
+        model_instantiate(o);
+    } else if (e->is_alive) {
+        if (o->kind == OP_DESTROY)
+            model_destroy(e);
+        else if (o->kind == OP_ADD)
+            model_add(e, o->component);
+        else if (o->kind == OP_REMOVE)
+            model_remove(e, o->component);
+        else
+            model_value(e, o);
+    }
+}
+
+static void model_step(void)
+{
+    for (uint32_t i = 0; i < SYSTEMS * PARTS; i++) {
+        const part *p = &b->parts[i / PARTS][i % PARTS];
+        for (uint32_t k = 0; k < p->count; k++)
+            for (uint32_t n = 0; p->ops[k].kind == OP_ROWS && n < p->ops[k].value; n++)
+                model_make(p->ops[k].target + n, 1u << NUMBER | 1u << DATA12);
+    }
+    for (uint32_t i = 0; i < SYSTEMS * PARTS; i++) {
+        const part *p = &b->parts[i / PARTS][i % PARTS];
+        for (uint32_t k = 0; k < p->count; k++) model_apply(&p->ops[k]);
+    }
+}
+
+#endif
