@@ -85,6 +85,10 @@ struct weft_world {
     void (*keep_read)(const weft_world *world, const char *what, uint32_t component);
     uint32_t frame;          /* WEFT__FRAME_*; set by the scheduler */
     uint32_t recorder_epoch; /* rounds of all recorders so far */
+    /* the clock of the scheduler: changed when a step begins, read by all */
+    uint64_t steps; /* begun so far */
+    double time;    /* seconds: the sum of their dt */
+    float dt;       /* of the last one */
 
     uint32_t archetype_capacity;
     uint32_t type_capacity;

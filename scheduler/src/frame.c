@@ -97,6 +97,29 @@ static uint32_t runs_due(double *elapsed, double dt, double period)
     return runs > WEFT__CATCH_UP_LIMIT ? WEFT__CATCH_UP_LIMIT : (uint32_t)runs; /* given up */
 }
 
+/* Which tick of this step, counted from 1, sees the timer run out; 0: none. `ticks` of `period`
+ * seconds pass for the system. A timer that has run out stays at 0 until its system has run. */
+static uint32_t timer_tick(double *timer, uint32_t ticks, double period)
+{
+    if (*timer < 0) return 0;
+    for (uint32_t tick = 1; tick <= ticks; tick++) {
+        *timer -= period;
+        if (*timer > 1e-9) continue; /* 60 steps of 1/60 s are one second */
+        *timer = 0;
+        return tick;
+    }
+    return 0;
+}
+
+/* The number of the pass that a timer's system runs in, counted from the last one; 0: none. */
+static uint32_t timer_due(weft__system *system, const weft__group *group, double dt)
+{
+    if (!system->is_enabled) return 0; /* its time stands still; a paused group has no ticks */
+    uint32_t tick =
+        timer_tick(&system->timer, group->due, group->period > 0 ? (double)group->period : dt);
+    return tick == 0 ? 0 : group->due - tick + 1;
+}
+
 /* Conditions look at the world: as if the owner iterated a query. */
 static uint32_t ask(const weft__scheduler *scheduler, const weft__system *system, uint32_t due)
 {
@@ -127,7 +150,9 @@ static uint32_t decide(weft__scheduler *scheduler, double dt)
         if (system->period > 0 && !group->is_disabled && system->is_enabled)
             due = runs_due(&system->elapsed, dt, (double)system->period);
         if (!system->is_enabled) due = 0;
+        if (weft__system_is_timer(system)) due = timer_due(system, group, dt);
         system->due = ask(scheduler, system, due);
+        if (weft__system_is_timer(system) && system->due != 0) system->timer = -1;
         if (system->due > passes) passes = system->due;
     }
     return passes;
@@ -163,7 +188,7 @@ static void begin_pass(weft__scheduler *scheduler, float dt, uint32_t left)
     for (uint32_t i = 0; i < scheduler->stage_count; i++) scheduler->stages[i].active_count = 0;
     for (uint32_t i = 0; i < scheduler->ordered_count; i++) {
         weft__system *system = scheduler->ordered[i];
-        bool is_active = system->due >= left;
+        bool is_active = weft__system_is_timer(system) ? system->due == left : system->due >= left;
         begin_system(system, scheduler->pass_base, is_active, dt_of(scheduler, system, dt));
         scheduler->stages[system->stage].active_count += is_active;
     }
@@ -255,6 +280,7 @@ static weft_result run_pass(weft__scheduler *scheduler, float dt, uint32_t left)
 {
     weft_world *world = scheduler->world;
     scheduler->pass++;
+    scheduler->passes_left = left;
     if (world->version > UINT32_MAX - scheduler->version_count - 2) world->version = 0; /* wraps */
     scheduler->pass_base = world->version + 1;
     scheduler->is_conditional =
@@ -276,6 +302,13 @@ static weft_result run_pass(weft__scheduler *scheduler, float dt, uint32_t left)
 }
 
 /* ---- the step ---- */
+
+static void clock_advance(weft_world *world, float dt)
+{
+    world->steps++;
+    world->time += (double)dt;
+    world->dt = dt;
+}
 
 static void begin_step(weft__scheduler *scheduler)
 {
@@ -329,9 +362,10 @@ weft_result weft_world_step(weft_world *world, float dt)
     result = check_dt(world, "weft_world_step", dt);
     if (result != WEFT_OK) return result;
     weft__scheduler *scheduler = weft__scheduler_of(world);
-    if (scheduler == NULL) return WEFT_OK; /* no systems */
-    result = weft__schedule_prepare(scheduler);
+    if (scheduler != NULL) result = weft__schedule_prepare(scheduler);
     if (result != WEFT_OK) return result;
+    clock_advance(world, dt);
+    if (scheduler == NULL) return WEFT_OK; /* no systems */
     begin_step(scheduler);
     uint64_t begin = scheduler->options.measure ? weft__scheduler_now(scheduler) : 0;
     uint32_t passes = scheduler->has_conditions ? decide(scheduler, (double)dt) : 1;
@@ -356,6 +390,7 @@ static weft_result run_alone(weft__scheduler *scheduler, weft__system *system, f
     weft_result result = weft__runs_prepare(scheduler, &stage);
     if (result != WEFT_OK) return result;
     scheduler->pass++;
+    scheduler->passes_left = 0;
     if (world->version > UINT32_MAX - 3) world->version = 0; /* wraps */
     scheduler->pass_base = world->version + 1;
     begin_system(system, scheduler->pass_base, true, dt_of(scheduler, system, dt));

@@ -10,6 +10,7 @@
 
 #include <weft/schedule.h>
 
+#include "arena.h"
 #include "commands_private.h"
 #include "compile_extend.h"
 #include "counters.h"
@@ -21,7 +22,6 @@
 #define WEFT__CATCH_UP_LIMIT 8 /* runs of a fixed-rate system per step at most */
 
 typedef struct weft__scheduler weft__scheduler;
-typedef struct weft__arena_block weft__arena_block;
 
 /* A group: named by systems or by weft_group_set. Owned by the scheduler; owner only. */
 typedef struct weft__group {
@@ -76,6 +76,7 @@ typedef struct weft__system {
     uint32_t stage;
     uint32_t due; /* runs in this step */
     double elapsed;
+    double timer;   /* TIMER: seconds until it runs; negative: not set */
     float dt;       /* of this pass */
     uint32_t since; /* version of its last run; 0 = never ran */
     uint32_t version_offset;
@@ -204,14 +205,6 @@ typedef struct weft__worker {
     uint32_t far_write_count, far_write_capacity;
 } weft__worker;
 
-/* A block of the arena of runs: everything in it goes when structure changes. */
-struct weft__arena_block {
-    weft__arena_block *next;
-    size_t bytes;
-    size_t used;
-    _Alignas(16) char data[];
-};
-
 #define WEFT__SLOT_BITS 16
 #define WEFT__SLOT_LIMIT ((1u << WEFT__SLOT_BITS) - 1)
 
@@ -225,6 +218,12 @@ static inline bool weft__system_is_serial(const weft__system *system)
 {
     return (system->flags &
             (WEFT_SYSTEM_SINGLE | WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0;
+}
+
+/* It runs when its timer has run out. */
+static inline bool weft__system_is_timer(const weft__system *system)
+{
+    return (system->flags & WEFT_SYSTEM_TIMER) != 0;
 }
 
 struct weft__scheduler {
@@ -274,6 +273,7 @@ struct weft__scheduler {
 
     /* frames */
     uint64_t pass;             /* number of the pass that runs, from 1 */
+    uint32_t passes_left;      /* of this step, with the one that runs; 0: a system runs alone */
     uint32_t pass_base;        /* the version at offset 0 of this pass */
     uint32_t background_count; /* stages whose background loop was not joined yet */
     bool is_conditional;       /* of the pass: has_conditions when it began */
@@ -388,13 +388,5 @@ void weft__diagnose_end(weft__scheduler *scheduler);
 /* Makes the first violation the error of the step. */
 void weft__diagnose_report(weft__scheduler *scheduler);
 void weft__diagnose_free(weft__scheduler *scheduler);
-
-/* ---- arena.c ---- */
-
-/* `bytes` zeroed bytes that live until the arena is emptied; NULL: out of memory. */
-void *weft__arena_take(weft__memory *memory, weft__arena_block **arena, size_t bytes);
-/* Forgets everything, keeps the largest block. */
-void weft__arena_empty(weft__memory *memory, weft__arena_block **arena);
-void weft__arena_free(weft__memory *memory, weft__arena_block **arena);
 
 #endif

@@ -313,8 +313,8 @@ static bool copy_systems(weft_snapshot *snapshot)
         const weft__system *system = scheduler->systems[i];
         if (system == NULL) continue;
         snapshot->systems[snapshot->system_count++] =
-            (weft__snapshot_system){system->handle, system->since, system->context.stamp,
-                                    system->was_active, system->elapsed};
+            (weft__snapshot_system){system->handle,     system->since,   system->context.stamp,
+                                    system->was_active, system->elapsed, system->timer};
     }
     return true;
 }
@@ -387,6 +387,9 @@ weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
     if (snapshot == NULL) return weft__error_memory(world, "weft_snapshot_take");
     snapshot->world = world;
     snapshot->timeline = timelines->current;
+    snapshot->steps = world->steps;
+    snapshot->time = world->time;
+    snapshot->dt = world->dt;
     if (previous != NULL && !weft__snapshot_is_comparable(previous)) previous = NULL;
     if (!copy_world(snapshot, previous)) {
         weft_snapshot_destroy(snapshot);

@@ -66,6 +66,7 @@ typedef struct weft__snapshot_system {
     uint32_t stamp;
     bool was_active;
     double elapsed;
+    double timer;
 } weft__snapshot_system;
 
 /* Owned by whoever took it; constant once taken; used by the owner of the world only. */
@@ -74,6 +75,9 @@ struct weft_snapshot {
     weft_snapshot *next; /* of the world, see weft__timelines */
     uint64_t timeline;
     uint32_t version; /* the world's, after taking it */
+    uint64_t steps;   /* the world's clock */
+    double time;
+    float dt;
     weft__snapshot_archetype *archetypes;
     uint32_t archetype_count;
     weft__snapshot_chunk *chunks; /* by archetype, in list order */

@@ -217,6 +217,7 @@ static void forget_runs(const weft__scheduler *scheduler)
         system->since = 0;
         system->was_active = false;
         system->elapsed = 0;
+        system->timer = -1;
     }
     for (uint32_t i = 0; i < scheduler->group_count; i++) scheduler->groups[i].elapsed = 0;
 }
@@ -238,6 +239,7 @@ static void put_systems(const restoring *r)
         system->context.stamp = saved->stamp;
         system->was_active = saved->was_active;
         system->elapsed = saved->elapsed;
+        system->timer = saved->timer;
     }
 }
 
@@ -267,6 +269,9 @@ static void put_all(restoring *r, uint8_t *is_kept)
     for (uint32_t i = 0; i < snapshot->chunk_count; i++) /* counting rows stamped them */
         r->chunks[i]->order_version = snapshot->chunks[i].order_version;
     world->version = snapshot->version;
+    world->steps = snapshot->steps;
+    world->time = snapshot->time;
+    world->dt = snapshot->dt;
     world->structure_version++;
 }
 

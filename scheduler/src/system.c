@@ -226,7 +226,8 @@ static bool has_gap(const weft_system_desc *desc)
 static const char *problem_of(const weft_system_desc *desc)
 {
     const uint32_t all = WEFT_SYSTEM_SINGLE | WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE |
-                         WEFT_SYSTEM_BACKGROUND | WEFT_SYSTEM_NOT_FUSED | WEFT_SYSTEM_WHOLE_CHUNKS;
+                         WEFT_SYSTEM_BACKGROUND | WEFT_SYSTEM_NOT_FUSED | WEFT_SYSTEM_WHOLE_CHUNKS |
+                         WEFT_SYSTEM_TIMER;
     const uint32_t on_owner = WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE;
     bool has_terms = desc->query.terms[0].component.id != 0 || desc->query.more_term_count != 0;
     bool has_rows = has_terms || desc->filtered.id != 0;
@@ -241,6 +242,8 @@ static const char *problem_of(const weft_system_desc *desc)
         return "effects has bits that are no weft_command_effects";
     if ((desc->flags & WEFT_SYSTEM_BACKGROUND) != 0 && (desc->flags & on_owner) != 0)
         return "BACKGROUND excludes MAIN_THREAD and EXCLUSIVE: they run on the owner";
+    if ((desc->flags & WEFT_SYSTEM_TIMER) != 0 && desc->period > 0)
+        return "a TIMER has no period: it runs once for each weft_timer_set";
     if (has_gap(desc))
         return "a null handle stands before others in a list (terms, lookups, resources, records, "
                "reads_queries): look at what made it";
@@ -377,6 +380,7 @@ static weft_result fill_system(weft__scheduler *scheduler, weft__system *system,
     system->period = desc->period;
     system->only_changed = desc->only_changed;
     system->is_enabled = true;
+    system->timer = -1;
     system->lookup_count = copy_grants(system->lookups, desc->lookups);
     for (uint32_t i = 0; i < system->lookup_count; i++)
         weft__column_map_obtain(world, desc->lookups[i].component.id);
@@ -499,6 +503,25 @@ weft_result weft_system_enable(weft_world *world, weft_system handle, bool enabl
     if (system == NULL) return WEFT_BAD_HANDLE;
     system->is_enabled = enabled; /* a pass that is going on has decided who runs */
     if (!enabled) system->scheduler->has_conditions = true;
+    return WEFT_OK;
+}
+
+weft_result weft_group_enable(weft_world *world, const char *name, bool enabled)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    if (name == NULL)
+        return weft__error_argument(world, "weft_group_enable", "name is NULL: name a group");
+    weft_result result = weft__idle(world, "weft_group_enable");
+    if (result != WEFT_OK) return result;
+    weft__scheduler *scheduler = weft__scheduler_of(world);
+    uint32_t group = scheduler == NULL ? WEFT__NONE : weft__group_named(scheduler, name);
+    if (group == WEFT__NONE)
+        return weft__error(world, WEFT_NOT_FOUND, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                           "weft_group_enable: there is no group '%s': name it in a system's "
+                           "description or in weft_group_set first",
+                           name);
+    scheduler->groups[group].is_disabled = !enabled; /* a pass that is going on has decided */
+    if (!enabled) scheduler->has_conditions = true;
     return WEFT_OK;
 }
 

@@ -98,8 +98,9 @@ typedef struct weft_snapshot weft_snapshot;
 WEFT_API weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
                                         weft_snapshot **out);
 /* Puts the world back: same ids, same layout, same future; as often as wanted. Component types,
- * systems, queries and entity names are not part of it; what systems have seen as changed and
- * how far their rates are is (systems younger than the snapshot start anew). Errors:
+ * systems, queries and entity names are not part of it; the number and time of the step
+ * (weft_world_frame), what systems have seen as changed, and how far their rates and timers are is
+ * (systems younger than the snapshot start again, with no timer set). Errors:
  * INVALID_ARGUMENT, WRONG_PHASE, OUT_OF_MEMORY, with the world as it was; only when a spilled
  * buffer of the snapshot cannot be copied the world is put back and that buffer is empty (the
  * text says "a buffer"). Cost: O(metadata + bytes that differ). */

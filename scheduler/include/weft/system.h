@@ -33,6 +33,7 @@ typedef enum weft_system_flags {
     WEFT_SYSTEM_BACKGROUND = 1 << 3,   /* low class: never picked up by a waiting thread */
     WEFT_SYSTEM_NOT_FUSED = 1 << 4,    /* its own loop, e.g. to profile it */
     WEFT_SYSTEM_WHOLE_CHUNKS = 1 << 5, /* called once per chunk, never with part of one */
+    WEFT_SYSTEM_TIMER = 1 << 6,        /* runs once for each weft_timer_set, see there */
 } weft_system_flags;
 
 /* What commands a system may record; a sync point is placed only before systems that could see the
@@ -102,6 +103,21 @@ WEFT_API weft_system weft_system_find(const weft_world *world, const char *name)
  * call it, too: it takes effect with the next step. Errors: BAD_HANDLE, WRONG_PHASE. */
 WEFT_API weft_result weft_system_enable(weft_world *world, weft_system system, bool enabled);
 
+/* Sets the timer of a TIMER system: it runs once, in the first step of which `seconds` have passed
+ * with dt of the steps (0: the next step), then waits for the next call. Setting it again before
+ * that replaces the time. In a group with a period the group's ticks count, and the system runs
+ * with the tick that is due. While the system or its group is disabled its time stands still; a
+ * run condition that says no puts the run off to the next step. Snapshots hold the time left. An
+ * exclusive system without terms may call it, too: it counts from the next step on. Errors:
+ * BAD_HANDLE, INVALID_ARGUMENT (no TIMER system; seconds negative or not finite), WRONG_PHASE. */
+WEFT_API weft_result weft_timer_set(weft_world *world, weft_system system, double seconds);
+/* Stops the timer: the system does not run. Fine when it is not set. Errors and phase as
+ * weft_timer_set. */
+WEFT_API weft_result weft_timer_stop(weft_world *world, weft_system system);
+/* Seconds until the system runs; negative when the timer is not set, or for a bad handle or
+ * another system (error set). Threads: owner. */
+WEFT_API double weft_timer_left(const weft_world *world, weft_system system);
+
 /* A group of systems with an order of its own: systems of the group come before/after those named,
  * where they conflict (an order between groups costs nothing otherwise; one between two systems by
  * name always holds). So groups are phases, and empty or disabled ones cost nothing. Groups exist
@@ -117,6 +133,11 @@ typedef struct weft_group_desc {
 /* Replaces what was set before. Errors: INVALID_ARGUMENT, WRONG_PHASE, OUT_OF_MEMORY; those of
  * orders as weft_system_create. */
 WEFT_API weft_result weft_group_set(weft_world *world, const weft_group_desc *desc);
+/* Pauses a group, or lets it go on where it was: order and rate stay, and the time of a pause does
+ * not count for its rates and timers. An exclusive system without terms may call it, too: it takes
+ * effect with the next step. Errors: NOT_FOUND (neither a system nor weft_group_set has named it),
+ * INVALID_ARGUMENT, WRONG_PHASE. */
+WEFT_API weft_result weft_group_enable(weft_world *world, const char *name, bool enabled);
 
 /* Runs every system that is due, in schedule order, and plays back commands. `dt`: seconds since
  * the last step, finite, 0 is fine. Errors: the first error of a system's commands (what came
@@ -137,6 +158,29 @@ WEFT_API weft_result weft_system_run(weft_world *world, weft_system system, floa
  * as they do rows that other slices of the system write meanwhile. Outside systems it is
  * weft_query_begin. Threads: as the slice. */
 WEFT_API weft_cursor weft_slice_query(const weft_slice *slice, weft_query query);
+
+/* ---- time ---- */
+
+/* Which step it is, and when. */
+typedef struct weft_frame {
+    uint64_t number; /* of the step, from 1; 0 before the first one */
+    double time;     /* seconds: the sum of the dt of all steps, this one included */
+    float dt;        /* seconds of the step */
+} weft_frame;
+/* The step that runs, or the last one. Worlds without systems count their steps, too; a step that
+ * was refused, and weft_system_run, do not count. Snapshots put it back. Threads: any. */
+WEFT_API weft_frame weft_world_frame(const weft_world *world);
+/* The same as the system of the slice sees it: at a fixed rate `dt` is its period and `time` that
+ * of its tick, which lies behind the world's by what is left over (weft_world_alpha) and by the
+ * ticks still to come in this step. In loops of the owner, and over further queries, it is that of
+ * the world. Threads: the slice's. */
+WEFT_API weft_frame weft_slice_frame(const weft_slice *slice);
+/* How far the time is between the last tick of a fixed rate and the next, [0, 1): what a system
+ * that draws every step interpolates with. `name`: a system or group with a period (a system hides
+ * a group of its name, and has the rate of its group if it has none of its own). 0 for one without
+ * a rate. NOT_FOUND for an unknown name: 0, and outside systems the error is set. Threads: any
+ * while systems run (weft_slice_world), else owner. Cost: O(systems). */
+WEFT_API float weft_world_alpha(const weft_world *world, const char *name);
 
 /* Figures of the last run and totals. */
 typedef struct weft_system_stats {

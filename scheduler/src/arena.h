@@ -1,0 +1,22 @@
+/* arena.h: memory of which everything goes at once: the runs of a stage, the access sets of a
+ * schedule. A list of blocks, owned by what holds its head; owner of the world only. */
+#ifndef WEFT_ARENA_H
+#define WEFT_ARENA_H
+
+#include "heap.h"
+
+/* A block; NULL is an empty arena. */
+typedef struct weft__arena_block {
+    struct weft__arena_block *next;
+    size_t bytes;
+    size_t used;
+    _Alignas(16) char data[];
+} weft__arena_block;
+
+/* `bytes` zeroed bytes that live until the arena is emptied; NULL: out of memory. */
+void *weft__arena_take(weft__memory *memory, weft__arena_block **arena, size_t bytes);
+/* Forgets everything, keeps the largest block. */
+void weft__arena_empty(weft__memory *memory, weft__arena_block **arena);
+void weft__arena_free(weft__memory *memory, weft__arena_block **arena);
+
+#endif
