@@ -204,7 +204,7 @@ PLAIN_TEST(wrong_timers_are_refused)
     check_error(WEFT_INVALID_ARGUMENT, "WEFT_SYSTEM_TIMER");
     CHECK_RESULT(weft_timer_stop(t.world, other), WEFT_INVALID_ARGUMENT);
     CHECK(weft_timer_left(t.world, other) < 0);
-    static const double bad[] = {-1, NAN, INFINITY, -INFINITY};
+    static const double bad[] = {-1, (double)NAN, (double)INFINITY, -(double)INFINITY};
     for (uint32_t i = 0; i < 4; i++)
         CHECK_RESULT(weft_timer_set(t.world, system, bad[i]), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_timer_set(t.world, (weft_system){77}, 1), WEFT_BAD_HANDLE);
