@@ -250,8 +250,7 @@ weft__archetype *weft__archetype_obtain(weft_world *world, const uint32_t *compo
 
 weft__archetype *weft__archetype_at(const weft_world *world, weft_archetype handle)
 {
-    if (handle.id != 0 && handle.id <= world->archetype_count)
-        return world->archetypes[handle.id - 1];
+    if (weft__archetype_is(world, handle)) return world->archetypes[handle.id - 1];
     weft__error(world, WEFT_BAD_HANDLE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                 "archetype %u does not exist in world \"%s\": use a handle that "
                 "weft_archetype_create of this world returned",
@@ -419,13 +418,13 @@ void weft__components_free(const weft_world *world, uint32_t *list, uint32_t cou
 weft_archetype weft_archetype_create(weft_world *world, const weft_component *components,
                                      uint32_t count)
 {
-    if (world == NULL || weft__idle(world, "weft_archetype_create") != WEFT_OK)
-        return (weft_archetype){0};
+    const weft_archetype none = {0};
+    if (world == NULL || weft__idle(world, "weft_archetype_create") != WEFT_OK) return none;
     uint32_t *list = weft__components_sort(world, components, count, "weft_archetype_create");
-    if (list == NULL) return (weft_archetype){0};
+    if (list == NULL) return none;
     const weft__archetype *archetype = weft__archetype_obtain(world, list, count);
     weft__components_free(world, list, count);
-    return (weft_archetype){archetype == NULL ? 0 : archetype->id};
+    return weft__archetype_handle(world, archetype == NULL ? 0 : archetype->id);
 }
 
 uint32_t weft_archetype_components(const weft_world *world, weft_archetype handle,
@@ -434,6 +433,6 @@ uint32_t weft_archetype_components(const weft_world *world, weft_archetype handl
     const weft__archetype *archetype = world == NULL ? NULL : weft__archetype_at(world, handle);
     if (archetype == NULL) return 0;
     for (uint32_t i = 0; i < archetype->type_count && i < capacity && out != NULL; i++)
-        out[i].id = archetype->types[i].component;
+        out[i] = weft__component(world, archetype->types[i].component);
     return archetype->type_count;
 }

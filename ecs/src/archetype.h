@@ -97,7 +97,7 @@ typedef struct weft__plan {
  * first chunk with room. */
 typedef struct weft__quick {
     const weft__chunk *from; /* NULL: nothing is known */
-    uint64_t key;            /* component << 1 | is_remove */
+    uint64_t key;            /* number of the world << 33 | component << 1 | is_remove */
     weft__plan *plan;        /* plain; its steps are placed for the layouts of `from` and `to` */
     weft__tuple *tuple;      /* of `to` */
     weft__chunk *to;

@@ -26,6 +26,10 @@
 #define GENERATION(state) ((uint32_t)((state) >> 32))
 #define STATE(generation, references) ((uint64_t)(generation) << 32 | (references))
 #define BUCKETS_FIRST 64u
+/* A generation is the number of the store and a count from 1: a reference of another store differs
+ * in the word that is compared anyway. A slot whose count is used up is retired. */
+#define STORE_SHIFT 16
+#define COUNT_MASK ((1u << STORE_SHIFT) - 1)
 #define PAGE_BYTES ((size_t)4096)
 
 static void lock(weft_blob_store *store)
@@ -118,7 +122,8 @@ static weft_result add_segment_locked(weft_blob_store *store, uint32_t segment)
         weft__alloc_zeroed(store->memory, WEFT__MEMORY_BLOBS, count, sizeof *slots, 8);
     if (slots == NULL) return WEFT_OUT_OF_MEMORY;
     /* All of them now: from S1 on an invented handle may look at any. */
-    for (size_t i = 0; i < count; i++) at_init(&slots[i].x_state, STATE(1, 0));
+    const uint32_t first = store->number << STORE_SHIFT | 1;
+    for (size_t i = 0; i < count; i++) at_init(&slots[i].x_state, STATE(first, 0));
     at_store_rel(&store->x_segments[segment], (void *)slots); /* S1 */
     return WEFT_OK;
 }
@@ -243,7 +248,8 @@ weft_result weft__blob_store_insert(weft_blob_store *store, weft__blob_block *bl
     return result;
 }
 
-/* The last reference is gone: takes the blob out. A generation that would wrap retires the slot. */
+/* The last reference is gone: takes the blob out. A count that would wrap retires the slot: 0 is
+ * no count of a reference. */
 static void remove_locked(weft_blob_store *store, uint32_t index, uint32_t generation)
 {
     blob_slot *slot = slot_at(store, index);
@@ -255,12 +261,19 @@ static void remove_locked(weft_blob_store *store, uint32_t index, uint32_t gener
     weft__blob_block_destroy(store, &slot->block);
     /* rlx: tells stale handles that they are; publishes nothing */
     at_store_rlx(&slot->x_state, STATE(generation + 1, 0));
-    if (generation + 1 == UINT32_MAX) return;
+    if (((generation + 1) & COUNT_MASK) == 0) return;
     slot->next = store->free_first;
     store->free_first = index;
 }
 
 /* ---- public ---- */
+
+/* Numbers of stores: 1..65,535, then from the beginning. */
+static uint32_t next_number(void)
+{
+    static weft_a32 x_given;
+    return at_add_rlx(&x_given, 1) % UINT16_MAX + 1; /* relaxed: only that they differ matters */
+}
 
 weft_result weft__blob_store_make(weft__memory *memory, const weft__memory *own, const weft_os *os,
                                   uint32_t protection, weft_blob_store **out)
@@ -272,6 +285,7 @@ weft_result weft__blob_store_make(weft__memory *memory, const weft__memory *own,
     if (store == NULL) return WEFT_OUT_OF_MEMORY;
     if (memory == NULL) store->own_memory = copy;
     store->memory = memory != NULL ? memory : &store->own_memory;
+    store->number = next_number();
     store->os = os != NULL ? os : weft__os_default();
     store->protects = protection == WEFT_BLOB_PROTECT_ALWAYS ||
                       (protection == WEFT_BLOB_PROTECT_CHECKED && WEFT_IS_CHECKED);

@@ -30,7 +30,7 @@ typedef struct weft__blob_block {
 
 /* One blob. Written by the thread that fills or frees it; readers check x_state first. */
 typedef struct blob_slot {
-    weft_a64 x_state; /* generation << 32 | references */
+    weft_a64 x_state; /* generation (number of the store, count) << 32 | references */
     weft__blob_block block;
     const weft_blob_type *type;
     /* guarded by the store's lock */
@@ -43,6 +43,7 @@ struct weft_blob_store {
     weft__memory *memory; /* of the world, or own_memory */
     weft__memory own_memory;
     const weft_os *os;
+    uint32_t number; /* in its references: 1..65,535 */
     bool protects;
     /* shared atomic */
     weft_a32 x_lock;                     /* 0 free, 1 held, 2 held and waited for */

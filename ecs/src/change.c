@@ -223,6 +223,7 @@ static INLINE void row_leave(weft_world *world, weft__plan *plan, weft__chunk *f
 static __attribute__((noinline)) bool quick_find(weft_world *world, const weft__chunk *from,
                                                  uint64_t key)
 {
+    if (key >> 33 != world->number) return false;
     weft__plan *plan =
         weft__archetype_edge_find(from->archetype, (uint32_t)(key >> 1), (key & 1) != 0);
     if (plan == NULL || !plan->is_plain) return false;
@@ -259,17 +260,24 @@ static __attribute__((noinline)) weft_result component_change(weft_world *world,
 {
     if (__builtin_expect(change_leanly(world, entity, key), 1)) return WEFT_OK;
     return change_generally(world, (weft_entity){(uint32_t)entity, (uint32_t)(entity >> 32)},
-                            (weft_component){(uint32_t)(key >> 1)}, (key & 1) != 0);
+                            (weft_component){(uint32_t)(key >> 1), (uint32_t)(key >> 33)},
+                            (key & 1) != 0);
+}
+
+/* A change of weft__quick: the component with its world, and a bit for removing. */
+static INLINE uint64_t change_key(weft_component component)
+{
+    return (uint64_t)component.world << 33 | (uint64_t)component.id << 1;
 }
 
 weft_result weft_entity_add(weft_world *world, weft_entity entity, weft_component component)
 {
-    return component_change(world, weft__entity_bits(entity), (uint64_t)component.id << 1);
+    return component_change(world, weft__entity_bits(entity), change_key(component));
 }
 
 weft_result weft_entity_remove(weft_world *world, weft_entity entity, weft_component component)
 {
-    return component_change(world, weft__entity_bits(entity), (uint64_t)component.id << 1 | 1);
+    return component_change(world, weft__entity_bits(entity), change_key(component) | 1);
 }
 
 weft_result weft_entity_set_archetype(weft_world *world, weft_entity entity, weft_archetype handle)
@@ -287,7 +295,8 @@ weft_result weft_entity_set_archetype(weft_world *world, weft_entity entity, wef
         const weft__type *type = from->types[i].type;
         bool is_bound = (type->desc.flags & WEFT_CLEANUP) != 0 || type->id == world->residue.id;
         if (is_bound && weft__archetype_find(to, type->id) == WEFT__NONE)
-            return weft__error(world, WEFT_INVALID_ARGUMENT, entity, (weft_component){type->id},
+            return weft__error(world, WEFT_INVALID_ARGUMENT, entity,
+                               weft__component(world, type->id),
                                "weft_entity_set_archetype: the archetype lacks the cleanup "
                                "component \"%s\": remove it with weft_entity_remove first",
                                type->desc.name);

@@ -105,7 +105,7 @@ static bool blocks_see(weft_world *world)
 
 const weft__column_place *weft__column_map_obtain(weft_world *world, uint32_t component)
 {
-    const weft__type *type = weft__type_at(world, (weft_component){component});
+    const weft__type *type = component <= world->type_count ? world->types[component] : NULL;
     if (type == NULL || !has_map(type) || !blocks_see(world)) return NULL;
     if (map_of(world, component) != NULL) return map_of(world, component);
     if (!maps_reserve(world, component)) return NULL;
@@ -208,7 +208,8 @@ static_assert(IS_AS_KNOWN || WEFT__BLOCK_SLOTS < 8192u, "finder.h");
 #endif
 static_assert(TABLES == WEFT_FINDER_TABLES &&
                   offsetof(weft__column_maps, seen) == offsetof(weft_finder_tables, blocks) &&
-                  offsetof(weft__column_maps, few) == offsetof(weft_finder_tables, places),
+                  offsetof(weft__column_maps, few) == offsetof(weft_finder_tables, places) &&
+                  offsetof(weft_world, number) == WEFT_FINDER_WORLD,
               "weft_entity_get of finder.h");
 
 /* Without a map, `blocks` is NULL and every look-up takes the slow way. */
@@ -255,7 +256,8 @@ const void *weft_finder_get_slowly(const weft_world *world, weft_entity entity,
 {
     uint32_t row;
     const weft__chunk *chunk = world == NULL ? NULL : weft__entity_chunk(world, entity, &row);
-    if (chunk == NULL || component.id == 0) return NULL;
-    const weft__type_slot *slot = weft__archetype_slot(chunk->archetype, component.id);
+    if (chunk == NULL) return NULL;
+    const weft__type_slot *slot =
+        weft__archetype_slot(chunk->archetype, weft__component_id(world, component));
     return slot == NULL || slot->column == 0 ? NULL : weft__chunk_value(chunk, slot->column, row);
 }

@@ -213,8 +213,8 @@ static weft_result apply(weft__fold *fold, weft__command *command, weft__chunk *
     stamp(world, chunk, type, row);
     weft_result result = WEFT_OK;
     if (command->op == WEFT__COMMAND_APPEND) {
-        result = weft_buffer_append(world, (weft_component){command->subject}, value, payload + 1,
-                                    (uint32_t)payload[0]);
+        result = weft_buffer_append(world, weft__component(world, command->subject), value,
+                                    payload + 1, (uint32_t)payload[0]);
     } else {
         if (ref->type->needs_destruct) weft__type_destruct(&world->memory, ref->type, value, 1);
         memcpy(value, payload, ref->type->desc.size);

@@ -49,7 +49,7 @@ static weft_result play_instantiate(weft__playback *playback, const weft__comman
 static weft_result play_append(weft_world *world, weft_entity entity, const weft__type *type,
                                const uint64_t *payload)
 {
-    weft_component component = {type->id};
+    weft_component component = weft__component(world, type->id);
     weft_result result = weft_entity_add(world, entity, component);
     if (result != WEFT_OK) return result;
     weft_buffer *buffer = weft_entity_write(world, entity, component);
@@ -59,8 +59,8 @@ static weft_result play_append(weft_world *world, weft_entity entity, const weft
 
 static weft_result play_query(weft_world *world, const weft__command *command)
 {
-    weft_query query = {command->entity.index};
-    weft_component component = {command->subject};
+    weft_query query = weft__query_handle_of(world, command->entity.index);
+    weft_component component = weft__component(world, command->subject);
     if (command->op == WEFT__COMMAND_QUERY_ADD) return weft_query_add(world, query, component);
     if (command->op == WEFT__COMMAND_QUERY_REMOVE)
         return weft_query_remove(world, query, component);
@@ -78,7 +78,7 @@ static weft_result play_change(weft__playback *playback, const weft__command_seg
                                weft_entity entity, weft__command *command)
 {
     weft_world *world = playback->world;
-    weft_component component = {command->subject};
+    weft_component component = weft__component(world, command->subject);
     const weft__type *type = weft__type_at(world, component);
     void *payload = weft__command_payload(command);
     switch ((weft__command_op)command->op) {
@@ -116,7 +116,7 @@ static weft_result play_change(weft__playback *playback, const weft__command_seg
 static bool is_missed(const weft_world *world, weft_entity entity, const weft__command *command)
 {
     return command->op == WEFT__COMMAND_ENABLE &&
-           !weft_entity_has(world, entity, (weft_component){command->subject});
+           !weft_entity_has(world, entity, weft__component(world, command->subject));
 }
 
 static weft_result play(weft__playback *playback, const weft__command_segment *segment,

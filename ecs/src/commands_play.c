@@ -82,7 +82,7 @@ weft_result weft__playback_error(const weft__playback *playback, uint64_t key, u
     if (recorder != NULL)
         snprintf(by, sizeof by, "by system '%s' (slice %u)", recorder, (uint32_t)key);
     describe_target(target, sizeof target, op, entity);
-    return weft__error(world, code, entity, (weft_component){component},
+    return weft__error(world, code, entity, weft__component(world, component),
                        "command %s%s%s%s, recorded %s: %s", op_names[op],
                        component == 0 ? "" : " of component ",
                        component == 0 ? "" : weft__type_name(world, component), target, by,
@@ -387,8 +387,9 @@ static weft_result report_failures(const weft__playback *playback)
             first = failure;
     }
     if (first == NULL) return WEFT_OK;
-    weft__error(playback->world, first->code, first->entity, (weft_component){first->component},
-                "%s", refusal_of(first->op, first->code));
+    weft__error(playback->world, first->code, first->entity,
+                weft__component(playback->world, first->component), "%s",
+                refusal_of(first->op, first->code));
     return weft__playback_error(playback, first->key, first->op, first->entity, first->component,
                                 first->code);
 }

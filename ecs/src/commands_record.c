@@ -364,7 +364,7 @@ static weft_entity record_creation(weft_commands *commands, weft__command_op op,
 
 static bool is_archetype(const weft_commands *commands, weft_archetype archetype)
 {
-    return archetype.id != 0 && archetype.id <= commands->world->archetype_count;
+    return weft__archetype_is(commands->world, archetype);
 }
 
 weft_entity weft_commands_create_entity(weft_commands *commands, weft_archetype archetype)
@@ -562,28 +562,30 @@ weft_result weft_commands_append(weft_commands *commands, weft_entity entity,
 /* ---- public: queries ---- */
 
 static weft_result record_query(weft_commands *commands, weft__command_op op, weft_query query,
-                                uint32_t component)
+                                weft_component component)
 {
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;
-    if (check_open(commands, op, WEFT__NO_ENTITY, component) != WEFT_OK) return WEFT_WRONG_PHASE;
-    if (query.id == 0 || (op != WEFT__COMMAND_QUERY_DESTROY && component == 0))
-        return fail(commands, WEFT_BAD_HANDLE, op, WEFT__NO_ENTITY, component);
-    return record(commands, op, (weft_entity){query.id, 0}, component);
+    if (check_open(commands, op, WEFT__NO_ENTITY, component.id) != WEFT_OK) return WEFT_WRONG_PHASE;
+    uint32_t number = commands->world->number;
+    bool is_component = component.world == number || op == WEFT__COMMAND_QUERY_DESTROY;
+    if (query.world != number || !is_component)
+        return fail(commands, WEFT_BAD_HANDLE, op, WEFT__NO_ENTITY, component.id);
+    return record(commands, op, (weft_entity){query.id, 0}, component.id);
 }
 
 weft_result weft_commands_query_add(weft_commands *commands, weft_query query,
                                     weft_component component)
 {
-    return record_query(commands, WEFT__COMMAND_QUERY_ADD, query, component.id);
+    return record_query(commands, WEFT__COMMAND_QUERY_ADD, query, component);
 }
 
 weft_result weft_commands_query_remove(weft_commands *commands, weft_query query,
                                        weft_component component)
 {
-    return record_query(commands, WEFT__COMMAND_QUERY_REMOVE, query, component.id);
+    return record_query(commands, WEFT__COMMAND_QUERY_REMOVE, query, component);
 }
 
 weft_result weft_commands_query_destroy(weft_commands *commands, weft_query query)
 {
-    return record_query(commands, WEFT__COMMAND_QUERY_DESTROY, query, 0);
+    return record_query(commands, WEFT__COMMAND_QUERY_DESTROY, query, WEFT__NO_COMPONENT);
 }

@@ -32,14 +32,16 @@ weft_archetype weft_entity_archetype(const weft_world *world, weft_entity entity
 {
     uint32_t row;
     const weft__chunk *chunk = world == NULL ? NULL : weft__entity_chunk(world, entity, &row);
-    return (weft_archetype){chunk == NULL ? 0 : chunk->archetype->id};
+    return weft__archetype_handle(world, chunk == NULL ? 0 : chunk->archetype->id);
 }
 
 bool weft_entity_has(const weft_world *world, weft_entity entity, weft_component component)
 {
     uint32_t row;
     const weft__chunk *chunk = world == NULL ? NULL : weft__entity_chunk(world, entity, &row);
-    return chunk != NULL && weft__archetype_find(chunk->archetype, component.id) != WEFT__NONE;
+    return chunk != NULL &&
+           weft__archetype_find(chunk->archetype, weft__component_id(world, component)) !=
+               WEFT__NONE;
 }
 
 /* ---- values ---- */
@@ -69,10 +71,10 @@ static void *value_of(const weft__chunk *chunk, uint32_t row, const weft__type_s
     return slot->column != 0 ? weft__chunk_value(chunk, slot->column, row) : NULL;
 }
 
-static const weft__type_slot *slot_find(const weft__chunk *chunk, weft_component component)
+static const weft__type_slot *slot_find(const weft_world *world, const weft__chunk *chunk,
+                                        weft_component component)
 {
-    if (component.id == 0) return NULL;
-    return weft__archetype_slot(chunk->archetype, component.id);
+    return weft__archetype_slot(chunk->archetype, weft__component_id(world, component));
 }
 
 /* The rest of it: components without a map yet, and errors. */
@@ -92,7 +94,8 @@ const void *weft_entity_get_slowly(const weft_world *world, weft_entity entity,
 {
     if (__builtin_expect(world == NULL, 0)) return NULL;
     weft__note_read(world, "weft_entity_get", component);
-    const void *value = weft__value_quickly(world, weft__entity_bits(entity), component.id);
+    const void *value =
+        weft__value_quickly(world, weft__entity_bits(entity), weft__component_id(world, component));
     return __builtin_expect(value != NULL, 1) ? value : get_slowly(world, entity, component);
 }
 
@@ -118,7 +121,7 @@ void *weft_entity_write(weft_world *world, weft_entity entity, weft_component co
     }
     uint32_t row;
     const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
-    const weft__type_slot *slot = chunk == NULL ? NULL : slot_find(chunk, component);
+    const weft__type_slot *slot = chunk == NULL ? NULL : slot_find(world, chunk, component);
     void *value = slot == NULL ? NULL : value_of(chunk, row, slot);
     if (value == NULL)
         no_value(world, entity, component);
@@ -143,7 +146,7 @@ static const char *plain_advice(uint32_t flags)
 static weft_result value_check(const weft_world *world, const weft__type *type, const void *value,
                                size_t size, const char *what)
 {
-    const weft_component component = {type->id};
+    const weft_component component = weft__component(world, type->id);
     uint32_t refused = type->desc.flags & (WEFT_SHARED | WEFT_BUFFER | WEFT_SINGLETON | WEFT_CHUNK);
     if (refused != 0)
         return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
@@ -182,12 +185,12 @@ weft_result weft_entity_set(weft_world *world, weft_entity entity, weft_componen
     uint32_t row;
     const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
     if (chunk == NULL) return weft__error_stale(world, entity);
-    const weft__type_slot *slot = slot_find(chunk, component);
+    const weft__type_slot *slot = slot_find(world, chunk, component);
     if (slot == NULL) {
         result = weft_entity_add(world, entity, component);
         if (result != WEFT_OK) return result;
         chunk = weft__entity_chunk(world, entity, &row);
-        slot = slot_find(chunk, component);
+        slot = slot_find(world, chunk, component);
     }
     value_set(world, chunk, row, slot, value);
     return WEFT_OK;
@@ -202,7 +205,7 @@ static weft_result all_have(weft_world *world, const weft_entity *entities, uint
         uint32_t row;
         const weft__chunk *chunk = weft__entity_chunk(world, entities[i], &row);
         if (chunk == NULL) return weft__error_stale(world, entities[i]);
-        is_absent = is_absent || slot_find(chunk, component) == NULL;
+        is_absent = is_absent || slot_find(world, chunk, component) == NULL;
     }
     return is_absent ? weft__entities_add(world, entities, count, component.id, what) : WEFT_OK;
 }
@@ -223,7 +226,7 @@ weft_result weft_entity_set_many(weft_world *world, const weft_entity *entities,
     for (uint32_t i = 0; i < count && result == WEFT_OK; i++) {
         uint32_t row;
         const weft__chunk *chunk = weft__entity_chunk(world, entities[i], &row);
-        value_set(world, chunk, row, slot_find(chunk, component),
+        value_set(world, chunk, row, slot_find(world, chunk, component),
                   size == 0 ? NULL : (const char *)values + i * size);
     }
     return result;

@@ -103,7 +103,7 @@ static inline weft_entity entity_of(uint64_t bits)
 static inline weft__chunk *chunk_for_one(const weft_world *world, weft_archetype handle)
 {
     if (__builtin_expect(world == NULL || world->busy != 0, 0) ||
-        __builtin_expect(handle.id - 1 >= world->archetype_count, 0))
+        __builtin_expect(!weft__archetype_is(world, handle), 0))
         return NULL;
     return world->archetypes[handle.id - 1]->tuple0->room;
 }
@@ -351,7 +351,7 @@ find_value(const gather *g, const weft__entity_block *const *seen, const weft__c
     if (__builtin_expect(map != NULL, 1))
         value = weft__value_mapped(seen, map, weft__entity_bits(entity));
     if (__builtin_expect(value != NULL, 1)) return value;
-    return weft_finder_get_slowly(g->world, entity, (weft_component){g->type->id});
+    return weft_finder_get_slowly(g->world, entity, weft__component(g->world, g->type->id));
 }
 
 /* Where the values of a batch are; returns how many there are before the first that has none. */

@@ -46,9 +46,12 @@ weft_result weft__error_stale(const weft_world *world, weft_entity entity)
 weft_result weft__error_component(const weft_world *world, weft_component component)
 {
     return weft__error(world, WEFT_BAD_HANDLE, WEFT__NO_ENTITY, component,
-                       "component %u is not registered in world \"%s\": ids are per world, use "
-                       "what weft_component_create of this world returned",
-                       component.id, world->desc.name);
+                       "component %u is not registered in world \"%s\"%s: use what "
+                       "weft_component_create of this world returned",
+                       component.id, world->desc.name,
+                       component.id == 0                  ? " (it is null)"
+                       : component.world != world->number ? " (it is another world's)"
+                                                          : "");
 }
 
 weft_result weft__error_absent(const weft_world *world, weft_entity entity,
@@ -97,6 +100,6 @@ weft_result weft__error_argument(const weft_world *world, const char *what, cons
 
 const char *weft__type_name(const weft_world *world, uint32_t component)
 {
-    const weft__type *type = weft__type_at(world, (weft_component){component});
+    const weft__type *type = component <= world->type_count ? world->types[component] : NULL;
     return type == NULL ? "(none)" : type->desc.name;
 }

@@ -36,14 +36,6 @@ void weft__query_release(weft_world *world, weft_query query)
     handle->users--;
 }
 
-/* Generations start at another number in each world, so that a handle of another world is refused
- * (but for one in 4,096). */
-static uint32_t first_generation(const weft_world *world)
-{
-    uint64_t hash = hash_word(0, (uint64_t)(uintptr_t)world);
-    return (uint32_t)(hash >> (32 + WEFT__QUERY_INDEX_BITS));
-}
-
 /* A free handle slot, made when there is none. 0: error set. */
 static uint32_t handle_reserve(weft_world *world)
 {
@@ -67,7 +59,6 @@ static uint32_t handle_reserve(weft_world *world)
         return 0;
     }
     handles[index] = handle;
-    handle->generation = first_generation(world);
     queries->handle_end = index + 1;
     queries->free_handle = index;
     return index;
@@ -83,7 +74,7 @@ static weft_query handle_take(weft_world *world, uint32_t index, weft__query *qu
     handle->query = query;
     handle->each_run = NULL;
     query->references++;
-    return (weft_query){handle->generation << WEFT__QUERY_INDEX_BITS | index};
+    return weft__query_handle_of(world, handle->generation << WEFT__QUERY_INDEX_BITS | index);
 }
 
 /* ---- the shared part ---- */
@@ -277,7 +268,7 @@ static weft_result check_contradiction(const weft__query *query, uint32_t index)
         if (other->component != term->component || other->alternative != term->alternative ||
             other->match == term->match)
             continue;
-        return bad_term(query->world, (weft_component){term->component}, index,
+        return bad_term(query->world, weft__component(query->world, term->component), index,
                         "is named before with another match kind in the same description: name it "
                         "once, or give one of the terms another alternative");
     }
@@ -436,6 +427,6 @@ uint32_t weft_query_archetypes(const weft_world *world, weft_query query, weft_a
     if (handle == NULL) return 0;
     const weft__query *shared = handle->query;
     for (uint32_t m = 0; m < shared->match_count && m < capacity && out != NULL; m++)
-        out[m] = (weft_archetype){shared->matches[m].number + 1};
+        out[m] = weft__archetype_handle(world, shared->matches[m].number + 1);
     return shared->match_count;
 }

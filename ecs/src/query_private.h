@@ -138,7 +138,7 @@ struct weft__query_handle {
 
 /* ---- handles ---- */
 
-/* A weft_query is {generation, index}. */
+/* The id of a weft_query is {generation, index}. */
 #define WEFT__QUERY_INDEX_BITS 20
 #define WEFT__QUERY_INDEX_MASK ((1u << WEFT__QUERY_INDEX_BITS) - 1)
 
@@ -147,7 +147,7 @@ static inline weft__query_handle *weft__query_find(const weft_world *world, weft
 {
     const weft__queries *queries = world->queries;
     uint32_t index = query.id & WEFT__QUERY_INDEX_MASK;
-    if (index == 0 || index >= queries->handle_end) return NULL;
+    if (query.world != world->number || index == 0 || index >= queries->handle_end) return NULL;
     weft__query_handle *handle = queries->handles[index];
     bool is_alive =
         handle->query != NULL && handle->generation == query.id >> WEFT__QUERY_INDEX_BITS;

@@ -8,7 +8,9 @@ static uint32_t locate(const weft_world *world, weft_entity entity, weft_compone
                        weft__chunk **chunk, uint32_t *row)
 {
     *chunk = weft__entity_chunk(world, entity, row);
-    return *chunk == NULL ? WEFT__NONE : weft__archetype_find((*chunk)->archetype, component.id);
+    return *chunk == NULL
+               ? WEFT__NONE
+               : weft__archetype_find((*chunk)->archetype, weft__component_id(world, component));
 }
 
 /* ---- shared values ---- */
@@ -36,7 +38,7 @@ static weft_result move_to_value(weft_world *world, weft__chunk *chunk, uint32_t
     if (to != chunk->tuple) {
         result = weft__row_move(world, chunk, row, to);
         if (result == WEFT_OK) {
-            uint32_t type = locate(world, entity, (weft_component){component}, &chunk, &row);
+            uint32_t type = locate(world, entity, weft__component(world, component), &chunk, &row);
             weft__stamp(&weft__chunk_versions(chunk, type)[row >> chunk->layout->slice_shift],
                         world->version);
         }
@@ -67,7 +69,9 @@ weft_result weft_entity_set_shared(weft_world *world, weft_entity entity, weft_c
 const void *weft_entity_shared(const weft_world *world, weft_entity entity,
                                weft_component component)
 {
-    if (world == NULL || !weft__shared_has_type(&world->shared, component.id)) return NULL;
+    if (world == NULL ||
+        !weft__shared_has_type(&world->shared, weft__component_id(world, component)))
+        return NULL;
     weft__chunk *chunk;
     uint32_t row = 0;
     uint32_t type = locate(world, entity, component, &chunk, &row);

@@ -203,8 +203,9 @@ static void owner_report(const weft_slice *slice, uint32_t term, weft_access acc
     const weft__query *query = weft__slice_query(slice);
     uint32_t component = term < query->term_count ? query->terms[term].component : 0;
     weft__error(context_of(slice)->world, WEFT_UNDECLARED_ACCESS, WEFT__NO_ENTITY,
-                (weft_component){component}, "term %u of %u (%s) of a query %s", term,
-                query->term_count, weft__type_name(context_of(slice)->world, component),
+                weft__component(context_of(slice)->world, component),
+                "term %u of %u (%s) of a query %s", term, query->term_count,
+                weft__type_name(context_of(slice)->world, component),
                 weft__slice_problem(query, term, access));
 }
 

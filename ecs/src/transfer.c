@@ -83,7 +83,7 @@ static weft_component type_register(weft__transfer *t, const weft__type *type)
     bool is_known = groups != NULL;
     if (groups == NULL) weft__error_memory(t->to, "weft_world_transfer");
     for (uint32_t i = 0; i < count && is_known; i++) {
-        groups[i].id = weft__transfer_type(t, type->desc.write_groups[i].id);
+        groups[i] = weft__component(t->to, weft__transfer_type(t, type->desc.write_groups[i].id));
         is_known = groups[i].id != 0;
     }
     desc.write_groups = groups;

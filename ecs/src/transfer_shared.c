@@ -120,7 +120,8 @@ weft_result weft__transfer_shared_check(weft__transfer *t)
             bool is_left = rows_left(t, id, index, &tuples) != 0 ||
                            weft__shared_references(&t->from->shared, id, index) != tuples;
             if (!is_left) continue;
-            return weft__error(t->to, WEFT_BUSY, WEFT__NO_ENTITY, (weft_component){t->types[id]},
+            return weft__error(t->to, WEFT_BUSY, WEFT__NO_ENTITY,
+                               weft__component(t->to, t->types[id]),
                                "weft_world_transfer: a value of \"%s\" has a shared_release hook "
                                "and would live in both worlds: move all entities that have it, "
                                "and reset filters and destroy snapshots of \"%s\" that name it",

@@ -349,8 +349,8 @@ weft_component weft_component_create(weft_world *world, const weft_component_des
     uint64_t hash = desc_hash(&resolved);
     uint32_t found = world->type_names == NULL ? 0 : *name_slot(world, desc->name);
     if (found != 0) {
-        if (is_same_type(world->types[found], desc, hash)) return (weft_component){found};
-        weft__error(world, WEFT_ALREADY_EXISTS, WEFT__NO_ENTITY, (weft_component){found},
+        if (is_same_type(world->types[found], desc, hash)) return weft__component(world, found);
+        weft__error(world, WEFT_ALREADY_EXISTS, WEFT__NO_ENTITY, weft__component(world, found),
                     "component \"%s\" is registered with another size, alignment, kind, fields or "
                     "write groups: use another name, or the same layout",
                     desc->name);
@@ -366,7 +366,7 @@ weft_component weft_component_create(weft_world *world, const weft_component_des
         weft__error_memory(world, "weft_component_create");
         return WEFT__NO_COMPONENT;
     }
-    return (weft_component){world->type_count};
+    return weft__component(world, world->type_count);
 }
 
 weft_component weft_component_create_plain(weft_world *world, const char *name, size_t size,
@@ -380,7 +380,7 @@ weft_component weft_component_create_plain(weft_world *world, const char *name, 
 weft_component weft_component_find(const weft_world *world, const char *name)
 {
     if (world == NULL || name == NULL || world->type_names == NULL) return WEFT__NO_COMPONENT;
-    return (weft_component){*name_slot(world, name)};
+    return weft__component(world, *name_slot(world, name));
 }
 
 const weft_component_desc *weft_component_info(const weft_world *world, weft_component component)

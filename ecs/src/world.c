@@ -2,6 +2,7 @@
  * is in world_private.h; every other subject has its own file. */
 #include "world_private.h"
 
+#include "atomic.h"
 #include "blob_store.h"
 #include "pool.h"
 #include "query_registry.h"
@@ -25,6 +26,13 @@ static bool is_possible(const weft_world_desc *desc)
            desc->component_limit <= COMPONENT_LIMIT - BUILT_IN_COMPONENTS && desc->workers <= 256;
 }
 
+/* Numbers of worlds: 1..2^31 - 1, then from the beginning. */
+static uint32_t next_number(void)
+{
+    static weft_a32 x_given;
+    return at_add_rlx(&x_given, 1) % INT32_MAX + 1; /* relaxed: only that they differ matters */
+}
+
 /* A world with its memory hook and error record, everything else empty. */
 static weft_result world_allocate(const weft_world_desc *desc, weft_world **out)
 {
@@ -45,6 +53,7 @@ static weft_result world_allocate(const weft_world_desc *desc, weft_world **out)
         return WEFT_OUT_OF_MEMORY;
     }
     world->memory = memory;
+    world->number = next_number();
     world->error = error;
     world->desc = *desc;
     world->desc.name = memcpy(copy, name, name_bytes);

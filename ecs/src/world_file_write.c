@@ -365,7 +365,7 @@ static weft_result number_types(writer *w, const weft_save_desc *desc)
         bool is_used = w->numbers[id] != 0 || type->singleton != NULL;
         w->numbers[id] = is_used && !is_left_out(desc, id) ? ++count : 0;
         if (w->numbers[id] == 0 || weft__type_save_problem(type) == NULL) continue;
-        return weft__error(world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY, (weft_component){id},
+        return weft__error(world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY, weft__component(world, id),
                            "weft_world_save: component \"%s\" %s; or leave it out (without)",
                            type->desc.name, weft__type_save_problem(type));
     }

@@ -72,6 +72,8 @@ struct weft_world {
     uint64_t structure_version; /* +1 on every change of a row count, chunk list or tuple */
     weft__quick quick;
     uint64_t *nonempty; /* bit per archetype id - 1: it has rows */
+    uint32_t number;    /* in the handles of this world; 1..2^31 - 1, constant */
+    uint32_t frame;     /* WEFT__FRAME_*; set by the scheduler */
 #if WEFT__HIDES_TABLES
     weft_finder_tables no_tables; /* where inline look-ups expect those of `maps` */
 #endif
@@ -83,7 +85,6 @@ struct weft_world {
     bool (*keep_refusal)(const weft_world *world, const char *what);
     /* The same for values read through the world. */
     void (*keep_read)(const weft_world *world, const char *what, uint32_t component);
-    uint32_t frame;          /* WEFT__FRAME_*; set by the scheduler */
     uint32_t recorder_epoch; /* rounds of all recorders so far */
     /* the clock of the scheduler: changed when a step begins, read by all */
     uint64_t steps; /* begun so far */
@@ -182,8 +183,36 @@ static inline weft_result weft__between_steps(const weft_world *world, const cha
 
 static inline const weft__type *weft__type_at(const weft_world *world, weft_component component)
 {
-    return component.id != 0 && component.id <= world->type_count ? world->types[component.id]
-                                                                  : NULL;
+    bool is_known = component.world == world->number && component.id <= world->type_count;
+    return is_known ? world->types[component.id] : NULL; /* types[0] is NULL */
+}
+
+/* The id of a component of this world; WEFT__NONE, which no archetype has, for any other handle. */
+static inline uint32_t weft__component_id(const weft_world *world, weft_component component)
+{
+    bool is_ours = component.world == world->number && component.id != 0;
+    return __builtin_expect(is_ours, 1) ? component.id : WEFT__NONE;
+}
+
+/* Handles from ids; id 0 gives null. */
+static inline weft_component weft__component(const weft_world *world, uint32_t id)
+{
+    return (weft_component){id, id == 0 ? 0 : world->number};
+}
+
+static inline weft_archetype weft__archetype_handle(const weft_world *world, uint32_t id)
+{
+    return (weft_archetype){id, id == 0 ? 0 : world->number};
+}
+
+static inline weft_query weft__query_handle_of(const weft_world *world, uint32_t id)
+{
+    return (weft_query){id, id == 0 ? 0 : world->number};
+}
+
+static inline bool weft__archetype_is(const weft_world *world, weft_archetype handle)
+{
+    return handle.world == world->number && handle.id - 1 < world->archetype_count;
 }
 
 /* Name for error texts, never NULL. */

@@ -345,7 +345,7 @@ static void report_violations(weft__scheduler *scheduler)
     const weft_world *world = scheduler->world;
     const char *action = first->access == WEFT_WRITE ? " (write)" : " (read)";
     weft_result result =
-        weft__error(world, first->code, WEFT__NO_ENTITY, (weft_component){first->component},
+        weft__error(world, first->code, WEFT__NO_ENTITY, weft__component(world, first->component),
                     "system '%s', slice %u%s%s%s: %s%s", scheduler->ordered[first->position]->name,
                     first->slice, first->component == 0 ? "" : ": component ",
                     first->component == 0 ? "" : weft__type_name(world, first->component),

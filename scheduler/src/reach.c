@@ -14,7 +14,7 @@ void weft__violate_in(const weft_slice *slice, uint32_t component, weft_access a
     weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
                                  .position = system->position,
                                  .slice = slice->index,
-                                 .component = component,
+                                 .component = component == WEFT__NONE ? 0 : component,
                                  .access = access,
                                  .what = what};
     weft__violate(&system->scheduler->workers[slice->worker], &violation);
@@ -56,8 +56,8 @@ static weft__chunk *find_value(const weft_world *world, weft_entity entity,
                                const weft__type_slot **slot)
 {
     weft__chunk *chunk = weft__entity_chunk(world, entity, row);
-    if (chunk == NULL || component.id == 0) return NULL;
-    *slot = weft__archetype_slot(chunk->archetype, component.id);
+    if (chunk == NULL) return NULL;
+    *slot = weft__archetype_slot(chunk->archetype, weft__component_id(world, component));
     return *slot == NULL || (*slot)->column == 0 ? NULL : chunk;
 }
 
@@ -66,10 +66,10 @@ static const void *slice_get(const weft_slice *slice, weft_entity entity, weft_c
     uint32_t row;
     const weft__type_slot *slot;
     const weft_world *world = system_of(slice)->context.world;
-    if (!may_look_up(slice, component.id, WEFT_READ)) return NULL;
+    uint32_t id = weft__component_id(world, component);
+    if (!may_look_up(slice, id, WEFT_READ)) return NULL;
     const void *value = /* checked builds want to know where it is */
-        WEFT_IS_CHECKED ? NULL
-                        : weft__value_quickly(world, weft__entity_bits(entity), component.id);
+        WEFT_IS_CHECKED ? NULL : weft__value_quickly(world, weft__entity_bits(entity), id);
     if (value != NULL) return value;
     const weft__chunk *chunk = find_value(world, entity, component, &row, &slot);
     if (chunk == NULL) return NULL;
@@ -82,7 +82,8 @@ static void *slice_get_write(const weft_slice *slice, weft_entity entity, weft_c
     uint32_t row;
     const weft__type_slot *slot;
     const weft__system *system = system_of(slice);
-    if (!may_look_up(slice, component.id, WEFT_WRITE)) return NULL;
+    if (!may_look_up(slice, weft__component_id(system->context.world, component), WEFT_WRITE))
+        return NULL;
     const weft__chunk *chunk = find_value(system->context.world, entity, component, &row, &slot);
     if (chunk == NULL) return NULL;
     if (WEFT_IS_CHECKED) {

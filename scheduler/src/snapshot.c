@@ -362,7 +362,7 @@ static weft_result check_types(const weft_world *world)
 {
     for (uint32_t i = 1; i <= world->type_count; i++)
         if (is_uncopyable(world, world->types[i]))
-            return weft__error(world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY, (weft_component){i},
+            return weft__error(world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY, weft__component(world, i),
                                "weft_snapshot_take: component \"%s\" has a destruct hook but no "
                                "copy hook, so its values cannot be kept twice: give it one",
                                world->types[i]->desc.name);

@@ -70,7 +70,7 @@ weft__system *weft__system_at(const weft_world *world, weft_system handle)
 {
     const weft__scheduler *scheduler = world == NULL ? NULL : weft__scheduler_of(world);
     uint32_t slot = (handle.id & WEFT__SLOT_LIMIT) - 1;
-    if (scheduler != NULL && handle.id != 0 && slot < scheduler->system_capacity &&
+    if (scheduler != NULL && handle.world == world->number && slot < scheduler->system_capacity &&
         scheduler->systems[slot] != NULL && scheduler->systems[slot]->handle == handle.id)
         return scheduler->systems[slot];
     if (world != NULL)
@@ -337,7 +337,7 @@ static weft_result check_queries(weft_world *world, const weft__system *system,
             if (further->terms[k].access == WEFT_WRITE)
                 return bad(
                     world, WEFT_INVALID_ARGUMENT, desc,
-                    (weft_component){further->terms[k].component},
+                    weft__component(world, further->terms[k].component),
                     "one of reads_queries writes, and slices that run at once would collide: "
                     "make the system SINGLE");
     }
@@ -421,7 +421,7 @@ weft_system weft_system_create(weft_world *world, const weft_system_desc *desc)
     scheduler->systems[slot] = system;
     scheduler->system_count++;
     scheduler->is_dirty = true;
-    return (weft_system){system->handle};
+    return (weft_system){system->handle, world->number};
 }
 
 static void free_system(weft__scheduler *scheduler, weft__system *system)
@@ -491,7 +491,8 @@ weft_system weft_system_find(const weft_world *world, const char *name)
     const weft__scheduler *scheduler = world == NULL ? NULL : weft__scheduler_of(world);
     const weft__system *system =
         scheduler == NULL || name == NULL ? NULL : weft__system_named(scheduler, name);
-    return (weft_system){system == NULL ? 0 : system->handle};
+    if (system == NULL) return (weft_system){0};
+    return (weft_system){system->handle, world->number};
 }
 
 weft_result weft_system_enable(weft_world *world, weft_system handle, bool enabled)

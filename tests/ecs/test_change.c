@@ -15,7 +15,7 @@ static const size_t sizes[KINDS] = {12, 4, 8, 16, 20, 0, 12};
 /* The same entities in two worlds: one changes them one by one, the other as arrays of one. */
 typedef struct twins {
     weft_world *lean, *general;
-    weft_component component[KINDS];
+    weft_component component[KINDS]; /* of `lean`; those of `general` have the same ids */
     weft_entity entities[ENTITIES];
     uint32_t count;
     test_random random;
@@ -34,19 +34,25 @@ static weft_world *world_open(twins *t)
     return world;
 }
 
+static weft_component general(const twins *t, weft_component component)
+{
+    return weft__component(t->general, component.id);
+}
+
 static void twins_open(twins *t, uint64_t seed)
 {
     memset(t, 0, sizeof *t);
     test_note_seed(seed);
     t->random = test_random_init(seed);
-    t->lean = world_open(t);
     t->general = world_open(t);
+    t->lean = world_open(t);
     static uint32_t values[ENTITIES][3];
     for (uint32_t i = 0; i < ENTITIES; i++) values[i][0] = values[i][1] = values[i][2] = i;
     const void *columns[] = {values};
     weft_entity same[ENTITIES];
     CHECK_OK(weft_entity_create_filled(t->lean, t->component, columns, 1, ENTITIES, t->entities));
-    CHECK_OK(weft_entity_create_filled(t->general, t->component, columns, 1, ENTITIES, same));
+    weft_component first = general(t, t->component[0]);
+    CHECK_OK(weft_entity_create_filled(t->general, &first, columns, 1, ENTITIES, same));
     CHECK(memcmp(same, t->entities, sizeof same) == 0);
     t->count = ENTITIES;
 }
@@ -98,7 +104,7 @@ static uint32_t below(twins *t, uint32_t bound)
 /* An entity dies and another is born in its place in the list. */
 static void replace_one(twins *t, uint32_t at)
 {
-    weft_component set[KINDS] = {t->component[0]};
+    weft_component set[KINDS] = {t->component[0]}, other[KINDS];
     uint32_t count = 1, wanted = below(t, 1u << KINDS);
     for (uint32_t k = 1; k < KINDS; k++)
         if ((wanted >> k & 1) != 0) set[count++] = t->component[k];
@@ -107,7 +113,8 @@ static void replace_one(twins *t, uint32_t at)
     weft_archetype archetype = weft_archetype_create(t->lean, set, count);
     weft_entity same;
     t->entities[at] = weft_entity_create(t->lean, archetype);
-    CHECK_OK(weft_entity_create_many(t->general, set, count, 1, &same));
+    for (uint32_t i = 0; i < count; i++) other[i] = general(t, set[i]);
+    CHECK_OK(weft_entity_create_many(t->general, other, count, 1, &same));
     CHECK(memcmp(&same, &t->entities[at], sizeof same) == 0);
 }
 
@@ -119,18 +126,18 @@ static void change_one(twins *t, uint32_t *at, uint32_t *kind, bool *is_remove)
     *at = (*at + 1) % ENTITIES;
     if (below(t, 4) == 0) replace_one(t, *at);
     weft_entity entity = t->entities[*at];
-    weft_component component = t->component[*kind];
+    weft_component component = t->component[*kind], other = general(t, component);
     if (*is_remove) {
         CHECK_OK(weft_entity_remove(t->lean, entity, component));
-        CHECK_OK(weft_entity_change_many(t->general, &entity, 1, NULL, 0, &component, 1));
+        CHECK_OK(weft_entity_change_many(t->general, &entity, 1, NULL, 0, &other, 1));
     } else {
         CHECK_OK(weft_entity_add(t->lean, entity, component));
-        CHECK_OK(weft_entity_change_many(t->general, &entity, 1, &component, 1, NULL, 0));
+        CHECK_OK(weft_entity_change_many(t->general, &entity, 1, &other, 1, NULL, 0));
     }
     if (below(t, 50) == 0) t->general->version = ++t->lean->version;
     if (below(t, 100) == 0) {
         float *x = weft_entity_write(t->lean, entity, t->component[0]);
-        float *y = weft_entity_write(t->general, entity, t->component[0]);
+        float *y = weft_entity_write(t->general, entity, general(t, t->component[0]));
         *x = *y = (float)*at;
     }
 }
@@ -166,7 +173,7 @@ Test(change, refusals_are_the_same_on_a_way_that_was_taken_before)
     CHECK_RESULT(weft_entity_add(world, (weft_entity){0, 0}, t->component[1]), WEFT_STALE_ENTITY);
     weft_entity far = {.index = UINT32_MAX >> 4, .version = 1};
     CHECK_RESULT(weft_entity_add(world, far, t->component[1]), WEFT_STALE_ENTITY);
-    weft_component none = {0}, strange = {t->component[1].id | UINT32_C(1) << 31};
+    weft_component none = {0}, strange = {t->component[1].id | UINT32_C(1) << 31, world->number};
     CHECK_RESULT(weft_entity_add(world, t->entities[20], none), WEFT_BAD_HANDLE);
     CHECK_RESULT(weft_entity_add(world, t->entities[20], strange), WEFT_BAD_HANDLE);
     CHECK_RESULT(weft_entity_add(NULL, t->entities[20], t->component[1]), WEFT_INVALID_ARGUMENT);

@@ -453,7 +453,7 @@ Test(query, slices_of_a_cursor_reach_other_entities_and_resources)
 static void count_inside(weft_slice *slice, void *user)
 {
     uint64_t *query_and_count = user;
-    weft_query query = {(uint32_t)query_and_count[0]};
+    weft_query query = {(uint32_t)query_and_count[0], (uint32_t)(query_and_count[0] >> 32)};
     query_and_count[1] = weft_query_count(weft_slice_world(slice), query);
 }
 
@@ -463,7 +463,7 @@ Test(query, questions_inside_a_parallel_loop_never_rebuild_a_list)
     fixture_open(&f, 0);
     FIXTURE_CREATE(&f, 5, NULL, f.a);
     weft_query loop = FIXTURE_QUERY(&f, {f.a}), asked = FIXTURE_QUERY(&f, {f.a, WEFT_WRITE});
-    uint64_t query_and_count[2] = {asked.id, 99};
+    uint64_t query_and_count[2] = {(uint64_t)asked.world << 32 | asked.id, 99};
     CHECK_OK(weft_query_each(f.world, loop, count_inside, query_and_count));
     CHECK_U64(query_and_count[1], 0); /* its list was never made: refused */
     CHECK_RESULT(weft_world_error(f.world)->code, WEFT_WRONG_PHASE);

@@ -331,7 +331,8 @@ static void record_wrong(weft_slice *s, void *user)
     const uint32_t *number = user;
     weft_commands *commands = weft_slice_commands(s);
     CHECK_OK(weft_commands_add(commands, t.rows[*number], t.tag));
-    if (*number == 1) CHECK_OK(weft_commands_query_add(commands, t.all, (weft_component){999}));
+    if (*number == 1)
+        CHECK_OK(weft_commands_query_add(commands, t.all, (weft_component){999, t.all.world}));
     CHECK_OK(weft_commands_add(commands, t.rows[*number + 10], t.tag));
 }
 

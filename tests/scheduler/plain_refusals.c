@@ -160,7 +160,7 @@ PLAIN_TEST(a_query_destroyed_or_changed_between_recording_and_playback)
     weft_entity late = weft_entity_create(world, archetype); /* matches at playback */
     CHECK_OK(weft_commands_play(one));
     CHECK(weft_entity_has(world, first, tag) && weft_entity_has(world, late, tag));
-    const weft_component others[] = {single, {999}};
+    const weft_component others[] = {single, {999, single.world}};
     for (uint32_t i = 0; i < 2; i++) {
         CHECK_OK(weft_commands_query_add(one, query, others[i]));
         CHECK(weft_commands_play(one) != WEFT_OK);

@@ -167,8 +167,9 @@ typedef struct weft_blob_store weft_blob_store;
 typedef struct weft_blob_builder weft_blob_builder;
 
 /* A counted reference, fit for components (8 bytes, zero is null, copying it counts nothing). It is
- * a slot and its generation rather than an address: a stale one is noticed, and saves of a world
- * stay valid. */
+ * a slot, its generation and the number of its store rather than an address: one that is stale, or
+ * of another store (of 65,535 made one after the other), is noticed. Its bits differ from store to
+ * store: describe the field (WEFT_FIELD_BLOB), and hashes and files take the blob instead. */
 typedef struct weft_blob_ref {
     uint64_t id;
 } weft_blob_ref;
@@ -217,7 +218,8 @@ WEFT_API weft_result weft_blob_acquire(weft_blob_store *store, weft_blob_ref ref
 /* One reference less; the last one frees the blob (unmaps its file). BAD_HANDLE when already gone.
  * Threads: any. Readers must hold a reference of their own, or be over. */
 WEFT_API weft_result weft_blob_release(weft_blob_store *store, weft_blob_ref ref);
-/* The root, or NULL: null, released or invented reference, or another type than `type` (NULL: any).
+/* The root, or NULL: null, released or invented reference, one of another store, or another type
+ * than `type` (NULL: any).
  * Threads: any; 4 ns: resolve once per slice or entity, not per element. */
 WEFT_API const void *weft_blob_get(const weft_blob_store *store, weft_blob_ref ref,
                                    const weft_blob_type *type);

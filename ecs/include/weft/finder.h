@@ -23,7 +23,8 @@ extern "C" {
 #define WEFT_FINDER_BLOCK_SHIFT 13   /* private: slots per block of entities */
 #define WEFT_FINDER_BLOCK_SLOTS 1088 /* private: bytes before the slots of a block */
 #define WEFT_FINDER_BERTH_SHIFT 10   /* private: locations per berth */
-#define WEFT_FINDER_TABLES 96        /* private: bytes before the tables of a world */
+#define WEFT_FINDER_WORLD 96         /* private: bytes before the number of a world */
+#define WEFT_FINDER_TABLES 104       /* private: bytes before its tables */
 #define WEFT_FINDER_FEW 128          /* private: components that have tables there */
 
 /* Under ThreadSanitizer every look-up is a call: a slot is an atomic word, which a header cannot
@@ -105,6 +106,13 @@ typedef struct weft_finder_tables {
     const uint64_t *places[WEFT_FINDER_FEW]; /* [component]; NULL: none */
 } weft_finder_tables;
 
+/* Private: the number in the handles of a world. */
+WEFT_FINDER_INLINE uint32_t weft_finder_world(const weft_world *world)
+{
+    const void *number = (const char *)world + WEFT_FINDER_WORLD;
+    return *(const uint32_t *)number;
+}
+
 /* Private: what weft_entity_get calls where the tables are not enough. Threads: as it. */
 WEFT_API const void *weft_entity_get_slowly(const weft_world *world, weft_entity entity,
                                             weft_component component);
@@ -115,7 +123,9 @@ WEFT_API const void *weft_entity_get_slowly(const weft_world *world, weft_entity
 extern inline __attribute__((gnu_inline)) const void *
 weft_entity_get(const weft_world *world, weft_entity entity, weft_component component)
 {
-    if (__builtin_expect(world != NULL && component.id < WEFT_FINDER_FEW, 1)) {
+    if (__builtin_expect(world != NULL && component.id < WEFT_FINDER_FEW &&
+                             component.world == weft_finder_world(world),
+                         1)) {
         const void *head = (const char *)world + WEFT_FINDER_TABLES;
         const weft_finder_tables *tables = (const weft_finder_tables *)head;
         const uint64_t *places = tables->places[component.id];

@@ -39,20 +39,28 @@ static inline bool weft_entity_is_null(weft_entity entity)
     return (entity.index | entity.version) == 0;
 }
 
-/* Component type of one world; 0 is null. The same name and layout give the same handle. */
+/* Handles of what belongs to a world: an id, which depends on the history of the world only, and
+ * the number of the world, by which every build refuses handles of another one. {0, 0} is null.
+ * Numbers are given in each process as worlds are created: no hash, file or result depends on them,
+ * but for values in which handles are kept. Keep names there, or ids. */
+
+/* Component type of one world; ids count from 1. The same name and layout give the same handle. */
 typedef struct weft_component {
     uint32_t id;
+    uint32_t world; /* private: number of the world */
 } weft_component;
 
-/* Archetype of one world: a set of component types; 0 is null. Archetypes live as long as the
- * world. */
+/* Archetype of one world: a set of component types; ids count from 1. Archetypes live as long as
+ * the world. */
 typedef struct weft_archetype {
     uint32_t id;
+    uint32_t world; /* private */
 } weft_archetype;
 
-/* Query of one world; 0 is null. Index and generation are checked. */
+/* Query of one world. Index and generation, which are its id, are checked. */
 typedef struct weft_query {
     uint32_t id;
+    uint32_t world; /* private */
 } weft_query;
 
 /* Zero means default for every field. Everything is copied. New fields are added at the end. */

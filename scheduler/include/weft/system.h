@@ -14,9 +14,10 @@
 extern "C" {
 #endif
 
-/* 0 is null. Index and generation are checked. */
+/* System of one world; {0, 0} is null. Index and generation, which are its id, are checked. */
 typedef struct weft_system {
     uint32_t id;
+    uint32_t world; /* private: number of the world */
 } weft_system;
 
 /* Random access to other entities, or to a resource (SINGLETON component). */
