@@ -119,6 +119,9 @@ struct weft__tuple {
     uint32_t holders; /* weft__tuple_obtain minus weft__tuple_release */
     uint64_t hash;
     struct weft__tuple *next; /* hash chain */
+    /* scratch of weft_world_validate: what it found in the chunks of the tuple */
+    uint64_t seen_rows;
+    uint32_t seen_chunks, seen_with_room;
     uint32_t values[]; /* [shared position]: index of the value, 0 = default; this tuple holds
                                  one reference on each */
 };

@@ -189,22 +189,13 @@ uint32_t weft__queries_count(const weft_world *world)
     return world->queries->query_count;
 }
 
-static uint32_t filter_references(const weft__filter *filter, uint32_t component, uint32_t index)
+void weft__queries_shared_visit(const weft_world *world, weft__shared_visit_fn visit, void *user)
 {
-    uint32_t references = 0;
-    for (uint32_t i = 0; i < filter->shared_count; i++)
-        for (uint32_t v = 0; v < filter->shared[i].count; v++)
-            if (filter->shared[i].component == component && filter->shared[i].values[v] == index)
-                references++;
-    return references;
-}
-
-uint32_t weft__queries_shared_references(const weft_world *world, uint32_t component,
-                                         uint32_t index)
-{
-    uint32_t references = 0;
-    for (uint32_t i = 1; i < world->queries->handle_end; i++)
-        if (world->queries->handles[i]->query != NULL)
-            references += filter_references(&world->queries->handles[i]->filter, component, index);
-    return references;
+    for (uint32_t i = 1; i < world->queries->handle_end; i++) {
+        if (world->queries->handles[i]->query == NULL) continue;
+        const weft__filter *filter = &world->queries->handles[i]->filter;
+        for (uint32_t k = 0; k < filter->shared_count; k++)
+            for (uint32_t v = 0; v < filter->shared[k].count; v++)
+                visit(user, filter->shared[k].component, filter->shared[k].values[v]);
+    }
 }

@@ -11,6 +11,8 @@
 
 #include <weft/query.h>
 
+#include "shared.h"
+
 struct weft__archetype;
 typedef struct weft__query weft__query;
 typedef struct weft__query_handle weft__query_handle;
@@ -82,9 +84,8 @@ void weft__query_archetype_commit(weft_world *world, struct weft__archetype *arc
 const weft__component_list *weft__component_list_at(const weft__queries *queries,
                                                     uint32_t component);
 
-/* References that filters hold on a shared value. O(handles). For the invariant checker. */
-uint32_t weft__queries_shared_references(const weft_world *world, uint32_t component,
-                                         uint32_t index);
+/* Visits the references that filters hold on shared values. For the invariant checker. */
+void weft__queries_shared_visit(const weft_world *world, weft__shared_visit_fn visit, void *user);
 /* Distinct queries alive. */
 uint32_t weft__queries_count(const weft_world *world);
 

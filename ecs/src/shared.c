@@ -411,6 +411,11 @@ uint32_t weft__shared_references(const weft__shared *shared, uint32_t component,
     return index == 0 ? 0 : slot_at(type_at(shared, component), index)->references;
 }
 
+void weft__shared_adjust(weft__shared *shared, uint32_t component, uint32_t index, uint32_t delta)
+{
+    if (index != 0) slot_at(type_at(shared, component), index)->references += delta;
+}
+
 uint32_t weft__shared_list(const weft__shared *shared, uint32_t component, const void **out,
                            uint32_t capacity)
 {

@@ -61,6 +61,11 @@ const void *weft__shared_value(const weft__shared *shared, uint32_t component, u
 uint32_t weft__shared_order(const weft__shared *shared, uint32_t component, uint32_t index);
 /* References of a live index (0 for the default). */
 uint32_t weft__shared_references(const weft__shared *shared, uint32_t component, uint32_t index);
+/* Adds to the count of references alone: nothing is released at 0. For the invariant checker, which
+ * gives back what it took. Index 0 is fine. */
+void weft__shared_adjust(weft__shared *shared, uint32_t component, uint32_t index, uint32_t delta);
+/* Called with each reference that a holder has (index 0: the default, not counted). */
+typedef void (*weft__shared_visit_fn)(void *user, uint32_t component, uint32_t index);
 /* Live values, the default first, then by index: writes up to `capacity` pointers, returns how many
  * there are. */
 uint32_t weft__shared_list(const weft__shared *shared, uint32_t component, const void **out,

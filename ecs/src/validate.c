@@ -1,5 +1,6 @@
 /* validate.c: weft_world_validate: every invariant of the storage, the first broken one in words.
- * Reads everything, changes nothing but the error. Owner, world idle. */
+ * Leaves everything as it was but the error, needs no memory, and looks at each thing a fixed
+ * number of times, so that its cost is that of reading the world. Owner, world idle. */
 #include "bits.h"
 #include "query_private.h"
 #include "query_registry.h"
@@ -124,45 +125,62 @@ static bool chunk_check(const weft_world *world, const weft__archetype *archetyp
     return zero_check(world, chunk) && ready_check(world, chunk) && rows_check(world, chunk);
 }
 
-/* The list of chunks with room and the totals of a tuple. */
-static bool tuple_check(const weft_world *world, const weft__archetype *archetype,
-                        const weft__tuple *tuple)
+typedef bool (*tuple_fn)(const weft_world *world, weft__tuple *tuple);
+
+/* Visits tuple0, then those of the table, until `visit` returns false. */
+static bool tuples_each(const weft_world *world, const weft__archetype *archetype, tuple_fn visit)
 {
-    uint64_t rows = 0;
-    uint32_t chunks = 0, with_room = 0;
-    for (uint32_t i = 0; i < archetype->chunk_count; i++) {
-        const weft__chunk *chunk = archetype->chunks[i];
-        if (chunk->tuple != tuple) continue;
-        rows += chunk->count;
-        chunks++;
-        with_room += chunk->has_room ? 1 : 0;
+    uint32_t count = 0;
+    if (!visit(world, archetype->tuple0)) return false;
+    for (uint32_t i = 0; archetype->tuples != NULL && i <= archetype->tuple_mask; i++) {
+        for (weft__tuple *tuple = archetype->tuples[i]; tuple != NULL; tuple = tuple->next) {
+            count++;
+            if (!visit(world, tuple)) return false;
+        }
     }
+    return count == archetype->tuple_count ||
+           broken(world, "archetype %u: wrong number of tuples", archetype->id);
+}
+
+static bool tuple_clear(const weft_world *world, weft__tuple *tuple)
+{
+    (void)world;
+    tuple->seen_rows = 0;
+    tuple->seen_chunks = tuple->seen_with_room = 0;
+    return true;
+}
+
+/* The list of chunks with room and the totals of a tuple. */
+static bool tuple_check(const weft_world *world, weft__tuple *tuple)
+{
+    const weft__archetype *archetype = tuple->archetype;
+    uint32_t with_room = tuple->seen_with_room;
     for (const weft__chunk *chunk = tuple->room; chunk != NULL; chunk = chunk->room_next) {
         if (chunk->tuple != tuple || !chunk->has_room || with_room-- == 0)
             return broken(world, "archetype %u: its list of chunks with room is wrong",
                           archetype->id);
     }
-    if (with_room != 0 || rows != tuple->rows || chunks != tuple->chunk_count)
+    if (with_room != 0 || tuple->seen_rows != tuple->rows ||
+        tuple->seen_chunks != tuple->chunk_count)
         return broken(world, "archetype %u: the totals of a tuple are wrong", archetype->id);
-    uint32_t holders = chunks + (tuple == archetype->tuple0 ? 1 : 0);
+    uint32_t holders = tuple->seen_chunks + (tuple == archetype->tuple0 ? 1 : 0);
     if (tuple->holders != holders)
         return broken(world, "archetype %u: a tuple has %u holders instead of %u", archetype->id,
                       tuple->holders, holders);
     return true;
 }
 
+/* One pass over the chunks for all tuples together. */
 static bool tuples_check(const weft_world *world, const weft__archetype *archetype)
 {
-    uint32_t count = 0;
-    if (!tuple_check(world, archetype, archetype->tuple0)) return false;
-    for (uint32_t i = 0; archetype->tuples != NULL && i <= archetype->tuple_mask; i++) {
-        for (const weft__tuple *tuple = archetype->tuples[i]; tuple != NULL; tuple = tuple->next) {
-            count++;
-            if (!tuple_check(world, archetype, tuple)) return false;
-        }
+    if (!tuples_each(world, archetype, tuple_clear)) return false;
+    for (uint32_t i = 0; i < archetype->chunk_count; i++) {
+        const weft__chunk *chunk = archetype->chunks[i];
+        chunk->tuple->seen_rows += chunk->count;
+        chunk->tuple->seen_chunks++;
+        chunk->tuple->seen_with_room += chunk->has_room ? 1 : 0;
     }
-    return count == archetype->tuple_count ||
-           broken(world, "archetype %u: wrong number of tuples", archetype->id);
+    return tuples_each(world, archetype, tuple_check);
 }
 
 static bool archetype_check(const weft_world *world, const weft__archetype *archetype)
@@ -184,38 +202,58 @@ static bool archetype_check(const weft_world *world, const weft__archetype *arch
     return archetype->arriving == 0 && tuples_check(world, archetype);
 }
 
-static uint32_t extension_references(const weft_world *world, uint32_t component, uint32_t value)
+/* ---- references on shared values: one per tuple and per filter, and those of snapshots ---- */
+
+/* Visits every reference that is held. */
+static void references_visit(const weft_world *world, weft__shared_visit_fn visit, void *user)
 {
-    uint32_t count = 0;
+    weft__queries_shared_visit(world, visit, user);
     for (uint32_t i = 0; i < WEFT__EXTENSION_COUNT; i++) {
         const weft__extension *extension = &world->extensions[i];
-        if (extension->data != NULL && extension->shared_references != NULL)
-            count += extension->shared_references(extension->data, component, value);
+        if (extension->data != NULL && extension->shared_visit != NULL)
+            extension->shared_visit(extension->data, visit, user);
     }
-    return count;
+    for (uint32_t a = 0; a < world->archetype_count; a++) {
+        const weft__archetype *archetype = world->archetypes[a];
+        for (uint32_t i = 0; archetype->tuples != NULL && i <= archetype->tuple_mask; i++)
+            for (const weft__tuple *tuple = archetype->tuples[i]; tuple; tuple = tuple->next)
+                for (uint32_t s = 0; s < archetype->shared_count; s++)
+                    visit(user, archetype->shared_components[s], tuple->values[s]);
+    }
 }
 
-/* References on shared values: one per tuple and per filter, and those of snapshots. */
-static bool shared_check(const weft_world *world, uint32_t component)
+static void reference_take(void *user, uint32_t component, uint32_t value)
 {
-    uint32_t end = weft__shared_end(&world->shared, component);
-    for (uint32_t value = 1; value < end; value++) {
-        uint32_t expected = weft__queries_shared_references(world, component, value) +
-                            extension_references(world, component, value);
-        for (uint32_t a = 0; a < world->archetype_count; a++) {
-            const weft__archetype *archetype = world->archetypes[a];
-            uint32_t type = weft__archetype_find(archetype, component);
-            if (type == WEFT__NONE || archetype->tuples == NULL) continue;
-            for (uint32_t i = 0; i <= archetype->tuple_mask; i++)
-                for (const weft__tuple *t = archetype->tuples[i]; t != NULL; t = t->next)
-                    expected += t->values[archetype->types[type].shared] == value ? 1 : 0;
-        }
-        uint32_t counted = weft__shared_references(&world->shared, component, value);
-        if (counted != expected)
-            return broken(world, "shared value %u of \"%s\" has %u references instead of %u", value,
-                          weft__type_name(world, component), counted, expected);
+    weft_world *world = user;
+    if (value < weft__shared_end(&world->shared, component))
+        weft__shared_adjust(&world->shared, component, value, UINT32_MAX); /* -1 */
+}
+
+static void reference_give(void *user, uint32_t component, uint32_t value)
+{
+    weft_world *world = user;
+    if (value < weft__shared_end(&world->shared, component))
+        weft__shared_adjust(&world->shared, component, value, 1);
+}
+
+/* Takes every reference that is held off the counts, which must come to zero, and gives them back:
+ * one pass over the references, whatever the number of values, and no memory. */
+static bool shared_check(weft_world *world)
+{
+    uint32_t component = 0, value = 0, rest = 0;
+    references_visit(world, reference_take, world);
+    for (uint32_t id = 1; id <= world->type_count && rest == 0; id++) {
+        if ((world->types[id]->desc.flags & WEFT_SHARED) == 0) continue;
+        component = id;
+        uint32_t end = weft__shared_end(&world->shared, id);
+        for (value = 0; value + 1 < end && rest == 0;)
+            rest = weft__shared_references(&world->shared, id, ++value);
     }
-    return true;
+    references_visit(world, reference_give, world);
+    if (rest == 0) return true;
+    uint32_t counted = weft__shared_references(&world->shared, component, value);
+    return broken(world, "shared value %u of \"%s\" has %u references instead of %u", value,
+                  weft__type_name(world, component), counted, counted - rest);
 }
 
 static bool totals_check(const weft_world *world)
@@ -258,8 +296,6 @@ weft_result weft_world_validate(weft_world *world)
     }
     for (uint32_t i = 0; i < world->archetype_count; i++)
         if (!archetype_check(world, world->archetypes[i])) return WEFT_CORRUPT;
-    for (uint32_t id = 1; id <= world->type_count; id++)
-        if ((world->types[id]->desc.flags & WEFT_SHARED) != 0 && !shared_check(world, id))
-            return WEFT_CORRUPT;
-    return totals_check(world) && units_check(world) ? WEFT_OK : WEFT_CORRUPT;
+    return shared_check(world) && totals_check(world) && units_check(world) ? WEFT_OK
+                                                                            : WEFT_CORRUPT;
 }

@@ -5,6 +5,7 @@
 
 #include "bits.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Most blocks of entities without a mention, so that few bytes cannot ask for much memory. */
@@ -221,6 +222,34 @@ static bool chunk_read(weft__world_reader *r, const shape *s)
 
 /* ---- archetypes ---- */
 
+static int id_compare(const void *a, const void *b)
+{
+    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+/* The types in the order of the file, and their ids in order; they differ where the world
+ * registered types in another order than the saved one. False: not a set of types that entities can
+ * have. */
+static bool types_list(weft__world_reader *r, shape *s, uint32_t *ids)
+{
+    bool is_sorted = true;
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint32_t number = weft__world_reader_u32(r);
+        if (r->result != WEFT_OK || number >= r->type_count ||
+            (r->types[number]->desc.flags & WEFT_SINGLETON) != 0)
+            return false;
+        s->types[i] = r->types[number];
+        ids[i] = s->types[i]->id;
+        is_sorted = is_sorted && (i == 0 || ids[i - 1] < ids[i]);
+    }
+    if (is_sorted) return true;
+    qsort(ids, s->count, sizeof *ids, id_compare);
+    for (uint32_t i = 1; i < s->count; i++)
+        if (ids[i - 1] == ids[i]) return false;
+    return true;
+}
+
 static bool shape_read(weft__world_reader *r, shape *s)
 {
     uint32_t ids[1 + 1]; /* of an archetype without types */
@@ -232,18 +261,7 @@ static bool shape_read(weft__world_reader *r, shape *s)
         weft__error_memory(world, "weft_world_load");
         return weft__world_reader_failed(r);
     }
-    bool is_right = true;
-    for (uint32_t i = 0; i < s->count && is_right; i++) {
-        uint32_t number = weft__world_reader_u32(r), k = i;
-        is_right = r->result == WEFT_OK && number < r->type_count &&
-                   (r->types[number]->desc.flags & WEFT_SINGLETON) == 0;
-        if (!is_right) break;
-        s->types[i] = r->types[number];
-        for (; k > 0 && list[k - 1] > s->types[i]->id; k--) list[k] = list[k - 1];
-        list[k] = s->types[i]->id;
-        for (uint32_t n = 1; n <= i; n++) is_right = is_right && list[n - 1] != list[n];
-    }
-    if (!is_right)
+    if (!types_list(r, s, list))
         weft__world_reader_fail(r, WEFT_CORRUPT, "an archetype with a wrong type");
     else if ((s->archetype = weft__archetype_obtain(world, list, s->count)) == NULL)
         weft__world_reader_failed(r);

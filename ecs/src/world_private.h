@@ -29,8 +29,9 @@ typedef enum weft__extension_slot {
 typedef struct weft__extension {
     void *data;
     void (*destroy)(void *data); /* called when data is not NULL */
-    /* How many references `data` holds on a shared value; NULL: never any. For the checker. */
-    uint32_t (*shared_references)(const void *data, uint32_t component, uint32_t value);
+    /* Visits the references that `data` holds on shared values; NULL: never any. For the checker.
+     */
+    void (*shared_visit)(const void *data, weft__shared_visit_fn visit, void *user);
 } weft__extension;
 
 enum {

@@ -12,29 +12,19 @@ static void timelines_destroy(void *data)
     weft__free(&timelines->world->memory, CATEGORY, timelines, 1, sizeof *timelines, 8);
 }
 
-static uint32_t references_of(const weft_snapshot *snapshot, uint32_t archetype, uint32_t position,
-                              uint32_t value)
-{
-    const weft__snapshot_archetype *list = &snapshot->archetypes[archetype];
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < list->chunk_count; i++)
-        count += snapshot->chunks[list->first_chunk + i].values[position] == value ? 1 : 0;
-    return count;
-}
-
 /* For the checker of invariants: every chunk of a snapshot holds a reference on each value. */
-static uint32_t shared_references(const void *data, uint32_t component, uint32_t value)
+static void shared_visit(const void *data, weft__shared_visit_fn visit, void *user)
 {
     const weft__timelines *timelines = data;
-    uint32_t count = 0;
     for (const weft_snapshot *s = timelines->snapshots; s != NULL; s = s->next)
         for (uint32_t a = 0; a < s->archetype_count; a++) {
             const weft__archetype *archetype = timelines->world->archetypes[a];
-            for (uint32_t i = 0; i < archetype->shared_count; i++)
-                if (archetype->shared_components[i] == component)
-                    count += references_of(s, a, i, value);
+            const weft__snapshot_archetype *list = &s->archetypes[a];
+            for (uint32_t c = 0; c < list->chunk_count; c++)
+                for (uint32_t i = 0; i < archetype->shared_count; i++)
+                    visit(user, archetype->shared_components[i],
+                          s->chunks[list->first_chunk + c].values[i]);
         }
-    return count;
 }
 
 weft__timelines *weft__timelines_obtain(weft_world *world)
@@ -46,7 +36,7 @@ weft__timelines *weft__timelines_obtain(weft_world *world)
     if (timelines == NULL) return NULL;
     timelines->world = world;
     timelines->current = timelines->last = 1;
-    *extension = (weft__extension){timelines, timelines_destroy, shared_references};
+    *extension = (weft__extension){timelines, timelines_destroy, shared_visit};
     return timelines;
 }
 
