@@ -27,7 +27,11 @@ typedef struct job {
 
 static void job_init(job *j, weft_bench *bench, double hours, uint32_t workers)
 {
-    *j = (job){.options = {.hours = hours, .step_s = 10.0, .threshold_km = 5.0, .is_quiet = true}};
+    *j = (job){.options = {.hours = hours,
+                           .step_s = 10.0,
+                           .threshold_km = 5.0,
+                           .max_age_days = 30.0,
+                           .is_quiet = true}};
     j->options.path = access(large_catalogue, R_OK) == 0
                           ? large_catalogue
                           : screen_default_catalogue(j->shipped, sizeof j->shipped);

@@ -123,7 +123,7 @@ static bool selects(const char *name, const char *bench, const char *label)
     if (is_in_group(name, bench)) return true;
     const char *slash = strchr(name, '/');
     const size_t length = slash ? (size_t)(slash - name) : strlen(name);
-    if (strncmp(name, bench, length) != 0) return false;
+    if (length == 0 || strncmp(name, bench, length) != 0) return false;
     return !slash || !label || strcmp(slash + 1, label) == 0;
 }
 

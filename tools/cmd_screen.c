@@ -42,7 +42,8 @@ static int run_screen(int argc, char **argv)
                                .out = "out",
                                .hours = 24.0,
                                .step_s = 10.0,
-                               .threshold_km = 5.0};
+                               .threshold_km = 5.0,
+                               .max_age_days = 30.0};
     uint64_t workers = weft_cli_cpu_count(), verify = 0, seed = 1;
     const char *start = NULL;
     const weft_cli_option options[] = {
@@ -54,6 +55,8 @@ static int run_screen(int argc, char **argv)
          &o.threshold_km, 0.001, 400},
         {"workers", "N", "threads (default: CPUs)", WEFT_CLI_COUNT, &workers, 1, 256},
         {"start", "ISO", "begin of the window, UTC", WEFT_CLI_TEXT, &start, 0, 0},
+        {"max-age", "DAYS", "leave out elements farther from the window (default 30)",
+         WEFT_CLI_NUMBER, &o.max_age_days, 0.01, 36525},
         {"out", "DIR", "where conjunctions.csv goes (default out)", WEFT_CLI_TEXT, &o.out, 0, 0},
         {"verify", "K", "check K random steps by brute force", WEFT_CLI_COUNT, &verify, 0, 1000000},
         {"seed", "N", "which steps --verify takes (default 1)", WEFT_CLI_COUNT, &seed, 0, 0},

@@ -51,6 +51,9 @@ expect 0 '^create.single ' bench storage --list
 expect 0 '^filter.shared ' bench query --list
 expect 0 '^frame.seven ' bench schedule --list
 expect 2 "did you mean 'storage'" bench storag
+expect 2 "no benchmark ''; see --list" bench ''
+expect 2 "no benchmark '/clock'; see --list" bench /clock
+expect 2 "no benchmark 'zzzzzzzz'; see --list" bench self.clock zzzzzzzz
 expect 0 '"machine":{"cpu":' bench self.clock --reps 1 --json
 silent
 objects

@@ -15,8 +15,12 @@
 static struct screen_options options_of(char *path, size_t size, const char *start)
 {
     const char *root = getenv("WEFT_SOURCE_DIR");
-    struct screen_options o = {
-        .hours = 3.0, .step_s = 10.0, .threshold_km = 20.0, .has_start = true, .is_quiet = true};
+    struct screen_options o = {.hours = 3.0,
+                               .step_s = 10.0,
+                               .threshold_km = 20.0,
+                               .max_age_days = 36525.0, /* losses come late */
+                               .has_start = true,
+                               .is_quiet = true};
     snprintf(path, size, "%s/tools/screen/catalogue.tle", root ? root : ".");
     o.path = path;
     CHECK(moment_parse(start, &o.start) == 0);

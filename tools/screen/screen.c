@@ -4,6 +4,7 @@
 #include "screen.h"
 
 #include <libgen.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,9 +81,7 @@ static int read_catalogue(const struct screen_options *o, struct screen_result *
                              "(TLE text), such as celestrak.org offers",
                              o->path);
     }
-    return constellations_init(&r->groups, &r->catalogue) == 0
-               ? WEFT_CLI_OK
-               : weft_cli_fail("screen", "out of memory");
+    return WEFT_CLI_OK;
 }
 
 static int compare_days(const void *left, const void *right)
@@ -108,6 +107,47 @@ static int choose_window(const struct screen_options *o, struct screen_result *r
     r->window.start = (struct moment){.day = days[r->catalogue.count / 2] + 1.0};
     free(days);
     return WEFT_CLI_OK;
+}
+
+/* Days from an epoch to the nearest moment of the window. */
+static double age_days(const struct screen_options *o, const struct screen_result *r,
+                       const struct sgp4_elements *elements)
+{
+    const struct moment epoch = {.day = elements->epoch_day, .fraction = elements->epoch_fraction};
+    const double from_start = moment_seconds_between(epoch, r->window.start) / 86400.0;
+    if (from_start >= 0.0) return from_start;
+    return fmax(0.0, -from_start - o->hours / 24.0);
+}
+
+/* Leaves out objects whose elements are too far from the window to mean anything: their places
+ * would be off by more than an orbit, and deep-space ones are integrated all the way. */
+static int drop_stale(const struct screen_options *o, struct screen_result *r)
+{
+    struct tle_catalogue *c = &r->catalogue;
+    uint32_t kept = 0;
+    double nearest = HUGE_VAL;
+    for (uint32_t i = 0; i < c->count; i++) {
+        const double age = age_days(o, r, &c->objects[i].elements);
+        nearest = fmin(nearest, age);
+        if (age <= o->max_age_days) c->objects[kept++] = c->objects[i];
+    }
+    r->stale_count = c->count - kept;
+    c->count = kept;
+    if (kept > 0) return WEFT_CLI_OK;
+    char start[MOMENT_TEXT_BYTES];
+    moment_format(r->window.start, start);
+    return weft_cli_fail("screen",
+                         "all elements of %s are too far from the window at %s (the nearest by "
+                         "%.0f days, the limit is %g): take a newer catalogue or another --start, "
+                         "or raise --max-age",
+                         o->path, start, nearest, o->max_age_days);
+}
+
+static int find_groups(struct screen_result *r)
+{
+    return constellations_init(&r->groups, &r->catalogue) == 0
+               ? WEFT_CLI_OK
+               : weft_cli_fail("screen", "out of memory");
 }
 
 /* ---- frames ---- */
@@ -252,6 +292,8 @@ int screen_load(const struct screen_options *o, struct screen_result *r)
     const double begin = seconds_now();
     int status = read_catalogue(o, r);
     if (status == WEFT_CLI_OK) status = choose_window(o, r);
+    if (status == WEFT_CLI_OK) status = drop_stale(o, r);
+    if (status == WEFT_CLI_OK) status = find_groups(r);
     r->counts.load_s = seconds_now() - begin;
     return status;
 }

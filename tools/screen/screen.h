@@ -22,6 +22,7 @@ struct screen_options {
     const char *path;
     const char *out; /* directory; NULL: write no file */
     double hours, step_s, threshold_km;
+    double max_age_days; /* elements farther from the window are left out */
     bool has_start;
     struct moment start;
     uint32_t workers;
@@ -70,6 +71,7 @@ struct screen_result {
     struct tle_catalogue catalogue;
     struct constellations groups;
     uint32_t near_count, deep_count;
+    uint32_t stale_count; /* left out: their elements are too far from the window */
     struct approach_window window;
     struct screen_approach *approaches; /* by time, then by numbers */
     uint32_t approach_count;

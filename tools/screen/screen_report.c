@@ -145,6 +145,9 @@ static void print_catalogue(const struct screen_options *o, const struct screen_
         "catalogue  %s   %s objects (%s near-earth, %s deep-space), %u bad lines, %u duplicates\n",
         slash ? slash + 1 : o->path, grouped(r->catalogue.count, all), grouped(r->near_count, near),
         grouped(r->deep_count, deep), r->catalogue.bad_lines, r->catalogue.duplicates);
+    if (r->stale_count != 0)
+        printf("left out   %s objects: elements more than %g days from the window (--max-age)\n",
+               grouped(r->stale_count, all), o->max_age_days);
     printf("groups     ");
     for (uint32_t g = 1; g < r->groups.count && g <= 4; g++) {
         printf("%s %s, ", r->groups.groups[g].name, grouped(r->groups.groups[g].count, members));
@@ -244,6 +247,7 @@ static void print_json(const struct screen_options *o, const struct screen_resul
     weft_json_count(&json, "deep_space", r->deep_count);
     weft_json_count(&json, "bad_lines", r->catalogue.bad_lines);
     weft_json_count(&json, "duplicates", r->catalogue.duplicates);
+    weft_json_count(&json, "left_out", r->stale_count);
     weft_json_text(&json, "start_utc", start);
     weft_json_number(&json, "hours", o->hours);
     weft_json_number(&json, "step_s", r->window.step_s);
