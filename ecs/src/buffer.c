@@ -1,7 +1,7 @@
 /* buffer.c: the public operations on dynamic buffers: resize, reserve, append. Elements are inline
  * until they outgrow the column's capacity, then on the heap through the world's memory hook.
  * Threads: whoever may write the column; the memory counters are atomic. */
-#include "world_private.h"
+#include "guard.h"
 
 #include <string.h>
 
@@ -10,7 +10,8 @@
 /* The type of a good call; sets the error otherwise. Any thread may be the caller, so the error
  * text is left alone unless the world is idle. */
 static const weft__type *buffer_type(const weft_world *world, weft_component component,
-                                     const weft_buffer *buffer, weft_result *result)
+                                     const weft_buffer *buffer, const char *what,
+                                     weft_result *result)
 {
     *result = WEFT_INVALID_ARGUMENT;
     if (world == NULL || buffer == NULL) return NULL;
@@ -18,7 +19,10 @@ static const weft__type *buffer_type(const weft_world *world, weft_component com
     *result = type == NULL ? WEFT_BAD_HANDLE : WEFT_TYPE_MISMATCH;
     if (type == NULL || (type->desc.flags & WEFT_BUFFER) == 0) return NULL;
     *result = WEFT_OK;
-    return type;
+    if (!WEFT_IS_CHECKED || buffer->capacity != WEFT__BUFFER_READ_ONLY) return type;
+    if (world->keep_write != NULL) world->keep_write(world, what, component.id);
+    *result = WEFT_UNDECLARED_ACCESS;
+    return NULL;
 }
 
 /* Moves the elements to a place with exactly `capacity` (>= count) elements. */
@@ -64,7 +68,7 @@ weft_result weft_buffer_resize(weft_world *world, weft_component component, weft
                                uint32_t count)
 {
     weft_result result;
-    const weft__type *type = buffer_type(world, component, buffer, &result);
+    const weft__type *type = buffer_type(world, component, buffer, "weft_buffer_resize", &result);
     if (type == NULL) return result;
     result = grow(world, type, buffer, count);
     if (result != WEFT_OK) return result;
@@ -84,7 +88,7 @@ weft_result weft_buffer_reserve(weft_world *world, weft_component component, wef
                                 uint32_t capacity)
 {
     weft_result result;
-    const weft__type *type = buffer_type(world, component, buffer, &result);
+    const weft__type *type = buffer_type(world, component, buffer, "weft_buffer_reserve", &result);
     if (type == NULL) return result;
     if (type->desc.size == 0) return WEFT_OK;
     if (capacity < buffer->count) capacity = buffer->count;
@@ -97,7 +101,7 @@ weft_result weft_buffer_append(weft_world *world, weft_component component, weft
                                const void *elements, uint32_t count)
 {
     weft_result result;
-    const weft__type *type = buffer_type(world, component, buffer, &result);
+    const weft__type *type = buffer_type(world, component, buffer, "weft_buffer_append", &result);
     if (type == NULL) return result;
     if (count == 0) return WEFT_OK;
     if (elements == NULL && type->desc.size != 0) return WEFT_INVALID_ARGUMENT;

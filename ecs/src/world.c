@@ -4,6 +4,7 @@
 
 #include "atomic.h"
 #include "blob_store.h"
+#include "guard.h"
 #include "pool.h"
 #include "query_registry.h"
 #include "structure.h"
@@ -130,6 +131,7 @@ static void storage_fini(weft_world *world)
     weft__shared_fini(&world->shared);
     weft__types_fini(world);
     weft__names_fini(world);
+    weft__guards_free(world);
     weft__parts_fini(&world->parts, &world->memory);
     weft__units_fini(&world->units);
     weft__directory_fini(&world->directory);

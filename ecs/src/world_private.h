@@ -86,6 +86,8 @@ struct weft_world {
     bool (*keep_refusal)(const weft_world *world, const char *what);
     /* The same for values read through the world. */
     void (*keep_read)(const weft_world *world, const char *what, uint32_t component);
+    /* The same for a refused change of a buffer that may only be read. */
+    void (*keep_write)(const weft_world *world, const char *what, uint32_t component);
     uint32_t recorder_epoch; /* rounds of all recorders so far */
     /* the clock of the scheduler: changed when a step begins, read by all */
     uint64_t steps; /* begun so far */
@@ -110,6 +112,7 @@ struct weft_world {
     weft__shared shared;           /* shared values */
     struct weft__queries *queries; /* query_registry.h */
     struct weft__names *names;     /* debug names of entities; NULL until used */
+    struct weft__guards *guards;   /* guard.h; NULL until used, and in unchecked builds */
     weft_blob_store *blobs;        /* NULL until asked for */
 
     uint32_t *type_names; /* hash table of type ids by name */

@@ -1,16 +1,18 @@
 /* diagnose.c: what checked builds find out about systems while they run. Unchecked builds call
  * nothing here.
  *
- * Every worker keeps the first violation it meets, by order of effect, and the owner reports the
- * first of all at the end of the step: the same one on any number of workers. Look-ups for writing
+ * Every worker keeps the violations it meets, one of a kind, and the owner joins the lists at the
+ * end of the step and reports them by order of effect: the same ones on any number of workers.
+ * Copies of columns, which find writes that no call announces: watch.c. Look-ups for writing
  * are listed per worker and compared when the pass is over: two slices of a system that may run at
  * once and ask for the same value are named, whether or not they met this time. When a list cannot
  * grow, the rest of the pass goes unwatched.
  *
  * Calls on the world from a thread that runs no system leave their name in `x_stranger`:
  *   G1  stranger: exchange of x_stranger  -> report: exchange of x_stranger */
-#include "scheduler_private.h"
+#include "diagnose.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* What a thread is doing; that thread only. */
@@ -35,12 +37,42 @@ static const weft__system *system_of(const weft_slice *slice)
     return (const weft__system *)slice->context;
 }
 
-void weft__violate(weft__worker *worker, const weft__violation *violation)
+static bool is_same_kind(const weft__violation *a, const weft__violation *b)
 {
-    const weft__violation *first = &worker->violation;
-    bool is_earlier = violation->position < first->position ||
-                      (violation->position == first->position && violation->slice < first->slice);
-    if (first->code == WEFT_OK || is_earlier) worker->violation = *violation;
+    return a->position == b->position && a->component == b->component && a->code == b->code &&
+           a->access == b->access && a->what == b->what && a->function == b->function;
+}
+
+static bool is_earlier(const weft__violation *a, const weft__violation *b)
+{
+    if (a->slice != b->slice) return a->slice < b->slice;
+    return a->has_row && b->has_row && a->row < b->row;
+}
+
+/* Without memory it is lost. */
+void weft__violate(weft__worker *worker, const weft__violation *found)
+{
+    weft__violation violation = *found;
+    if (violation.places == 0) violation.places = 1;
+    violation.sequence = worker->violation_sequence++;
+    for (uint32_t i = 0; i < worker->violation_count; i++) {
+        weft__violation *known = &worker->violations[i];
+        if (!is_same_kind(known, &violation)) continue;
+        uint32_t places = known->places + violation.places;
+        if (is_earlier(&violation, known)) *known = violation;
+        known->places = places;
+        return;
+    }
+    if (worker->violation_count == worker->violation_capacity) {
+        uint32_t old = worker->violation_capacity, capacity = old == 0 ? 8 : old * 2;
+        weft__violation *grown =
+            weft__realloc(&worker->commands.world->memory, WEFT__MEMORY_SYSTEMS, worker->violations,
+                          old, capacity, sizeof *grown, 8);
+        if (grown == NULL) return;
+        worker->violations = grown;
+        worker->violation_capacity = capacity;
+    }
+    worker->violations[worker->violation_count++] = violation;
 }
 
 /* ---- calls on the world ---- */
@@ -51,11 +83,6 @@ const weft_slice *weft__diagnose_enter(const weft_slice *slice)
     const weft_slice *before = self->slice;
     self->slice = slice;
     return before;
-}
-
-void weft__diagnose_leave(const weft_slice *before)
-{
-    mine()->slice = before;
 }
 
 const weft_slice *weft__diagnose_current(void)
@@ -111,6 +138,24 @@ static void keep_read(const weft_world *world, const char *what, uint32_t compon
                                  .function = what,
                                  .what = " reads it, but it is not among its lookups or resources: "
                                          "declare it and use weft_slice_get"};
+    weft__violate(&scheduler->workers[current->worker], &violation);
+}
+
+/* A buffer that its slice may only read was to be changed. */
+static void keep_write(const weft_world *world, const char *what, uint32_t component)
+{
+    const weft__scheduler *scheduler = weft__scheduler_of(world);
+    const weft_slice *current = mine()->slice;
+    if (current == NULL || current->context == NULL || system_of(current)->scheduler != scheduler)
+        return;
+    weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
+                                 .position = system_of(current)->position,
+                                 .slice = current->index,
+                                 .component = component,
+                                 .access = WEFT_WRITE,
+                                 .function = what,
+                                 .what = " was given a buffer declared for reading (nothing was "
+                                         "changed): give its term WEFT_WRITE"};
     weft__violate(&scheduler->workers[current->worker], &violation);
 }
 
@@ -288,6 +333,8 @@ static void compare_all(weft__scheduler *scheduler, weft__far_write *writes, uin
                                      .slice = write->slice,
                                      .component = write->component,
                                      .access = WEFT_WRITE,
+                                     .entity = write->entity,
+                                     .phase = WEFT__VIOLATION_COMPARED,
                                      .what = "another slice of the system writes the same entity: "
                                              "slices may run at once; make it SINGLE, or record "
                                              "commands"};
@@ -300,6 +347,7 @@ void weft__diagnose_begin(weft__scheduler *scheduler)
     mine()->stepping = scheduler;
     scheduler->world->keep_refusal = keep_refusal;
     scheduler->world->keep_read = keep_read;
+    scheduler->world->keep_write = keep_write;
 }
 
 void weft__diagnose_end(weft__scheduler *scheduler)
@@ -324,36 +372,88 @@ void weft__diagnose_end(weft__scheduler *scheduler)
 
 void weft__diagnose_free(weft__scheduler *scheduler)
 {
-    for (uint32_t i = 0; i < scheduler->worker_count; i++)
-        weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, scheduler->workers[i].far_writes,
-                   scheduler->workers[i].far_write_capacity, sizeof(weft__far_write), 8);
+    weft__memory *memory = scheduler->memory;
+    for (uint32_t i = 0; i < scheduler->worker_count; i++) {
+        const weft__worker *worker = &scheduler->workers[i];
+        weft__free(memory, WEFT__MEMORY_SYSTEMS, worker->far_writes, worker->far_write_capacity,
+                   sizeof(weft__far_write), 8);
+        weft__free(memory, WEFT__MEMORY_SYSTEMS, worker->violations, worker->violation_capacity,
+                   sizeof(weft__violation), 8);
+    }
+    weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler->mistakes, scheduler->mistake_capacity,
+               sizeof scheduler->mistakes[0], 8);
 }
 
 /* ---- the report ---- */
 
+static int compare_violations(const void *left, const void *right)
+{
+    const weft__violation *a = left, *b = right;
+    if (a->position != b->position) return a->position < b->position ? -1 : 1;
+    if (a->slice != b->slice) return a->slice < b->slice ? -1 : 1;
+    if (a->phase != b->phase) return a->phase < b->phase ? -1 : 1;
+    if (a->phase == WEFT__VIOLATION_STRAYED && a->row != b->row) return a->row < b->row ? -1 : 1;
+    return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
+}
+
+static weft_result report_violation(weft__scheduler *scheduler, const weft__violation *violation)
+{
+    const weft_world *world = scheduler->world;
+    const char *action = violation->access == WEFT_WRITE ? " (write)" : " (read)";
+    char row[64] = "", more[32] = "";
+    if (violation->has_row && violation->entity.version == 0)
+        snprintf(row, sizeof row, ", row %u", violation->row);
+    else if (violation->has_row)
+        snprintf(row, sizeof row, ", row %u (entity %u:%u)", violation->row,
+                 violation->entity.index, violation->entity.version);
+    if (violation->places > 1)
+        snprintf(more, sizeof more, " (%u times more)", violation->places - 1);
+    return weft__error(
+        world, violation->code, violation->entity, weft__component(world, violation->component),
+        "system '%s', slice %u%s%s%s%s: %s%s%s", scheduler->ordered[violation->position]->name,
+        violation->slice, row, violation->component == 0 ? "" : ": component ",
+        violation->component == 0 ? "" : weft__type_name(world, violation->component),
+        violation->access == WEFT_NO_ACCESS ? "" : action,
+        violation->function == NULL ? "" : violation->function, violation->what, more);
+}
+
+/* Adds the world's error to the list. Without memory it is lost. */
+static void list_error(weft__scheduler *scheduler)
+{
+    if (scheduler->mistake_count == scheduler->mistake_capacity) {
+        uint32_t old = scheduler->mistake_capacity, capacity = old == 0 ? 4 : old * 2;
+        weft_error *grown = weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS,
+                                          scheduler->mistakes, old, capacity, sizeof *grown, 8);
+        if (grown == NULL) return;
+        scheduler->mistakes = grown;
+        scheduler->mistake_capacity = capacity;
+    }
+    scheduler->mistakes[scheduler->mistake_count++] = *scheduler->world->error;
+}
+
+/* Joins the lists of all workers in that of the first. */
+static void join_violations(weft__scheduler *scheduler)
+{
+    weft__worker *first = &scheduler->workers[0];
+    for (uint32_t i = 1; i < scheduler->worker_count; i++) {
+        weft__worker *worker = &scheduler->workers[i];
+        for (uint32_t k = 0; k < worker->violation_count; k++)
+            weft__violate(first, &worker->violations[k]);
+        worker->violation_count = 0;
+    }
+}
+
 static void report_violations(weft__scheduler *scheduler)
 {
-    const weft__violation *first = NULL;
-    for (uint32_t i = 0; i < scheduler->worker_count; i++) {
-        const weft__violation *violation = &scheduler->workers[i].violation;
-        if (violation->code == WEFT_OK) continue;
-        if (first == NULL || violation->position < first->position ||
-            (violation->position == first->position && violation->slice < first->slice))
-            first = violation;
+    weft__worker *all = &scheduler->workers[0];
+    join_violations(scheduler);
+    if (all->violation_count == 0) return;
+    qsort(all->violations, all->violation_count, sizeof all->violations[0], compare_violations);
+    for (uint32_t i = 0; i < all->violation_count; i++) {
+        weft__scheduler_fail(scheduler, report_violation(scheduler, &all->violations[i]));
+        list_error(scheduler);
     }
-    if (first == NULL) return;
-    const weft_world *world = scheduler->world;
-    const char *action = first->access == WEFT_WRITE ? " (write)" : " (read)";
-    weft_result result =
-        weft__error(world, first->code, WEFT__NO_ENTITY, weft__component(world, first->component),
-                    "system '%s', slice %u%s%s%s: %s%s", scheduler->ordered[first->position]->name,
-                    first->slice, first->component == 0 ? "" : ": component ",
-                    first->component == 0 ? "" : weft__type_name(world, first->component),
-                    first->access == WEFT_NO_ACCESS ? "" : action,
-                    first->function == NULL ? "" : first->function, first->what);
-    weft__scheduler_fail(scheduler, result);
-    for (uint32_t i = 0; i < scheduler->worker_count; i++)
-        scheduler->workers[i].violation = (weft__violation){0};
+    all->violation_count = 0;
 }
 
 static void report_stranger(weft__scheduler *scheduler)
@@ -367,10 +467,21 @@ static void report_stranger(weft__scheduler *scheduler)
                                      "%s was called while systems run, by a thread that runs none "
                                      "of them: call it on the owner, between steps",
                                      function));
+    list_error(scheduler);
+}
+
+uint32_t weft_schedule_mistakes(const weft_world *world, weft_error *out, uint32_t capacity)
+{
+    const weft__scheduler *scheduler = world == NULL ? NULL : weft__scheduler_of(world);
+    if (scheduler == NULL) return 0;
+    for (uint32_t i = 0; i < scheduler->mistake_count && i < capacity; i++)
+        out[i] = scheduler->mistakes[i];
+    return scheduler->mistake_count;
 }
 
 void weft__diagnose_report(weft__scheduler *scheduler)
 {
+    weft__watch_report(scheduler);
     report_violations(scheduler);
     report_stranger(scheduler);
 }

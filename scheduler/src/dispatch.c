@@ -5,7 +5,7 @@
  * declared as written, call. A chunk with one slice uses the slice struct prepared in the
  * binding: nothing is copied. Stamps happen before the call, so that they are there when a later
  * system of the stage asks. */
-#include "scheduler_private.h"
+#include "diagnose.h"
 
 #include "filter.h"
 
@@ -25,10 +25,11 @@ static inline weft__system_tally *tally_of(const weft__scheduler *scheduler,
 __attribute__((noinline)) void weft__system_call(const weft__system *system, weft_slice *slice)
 {
     weft__fire_system(slice->worker, system->name);
-    const weft_slice *before = WEFT_IS_CHECKED ? weft__diagnose_enter(slice) : NULL;
+    weft__watch watch;
+    if (WEFT_IS_CHECKED) weft__watch_begin(&watch, system, slice);
     system->run(slice, system->user);
     __asm__("");
-    if (WEFT_IS_CHECKED) weft__diagnose_leave(before);
+    if (WEFT_IS_CHECKED) weft__watch_end(&watch, system, slice);
 }
 
 static __attribute__((noinline)) void call_measured(weft__scheduler *scheduler,

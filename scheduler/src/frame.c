@@ -6,7 +6,7 @@
  * of execution is, so fusion and workers do not show in them. After a sync point new archetypes
  * may exist: then the schedule is compiled again and the pass goes on with the next segment,
  * which is the same in both. */
-#include "scheduler_private.h"
+#include "diagnose.h"
 
 #include <float.h>
 #include <string.h>
@@ -321,6 +321,7 @@ static void begin_step(weft__scheduler *scheduler)
     weft__note(weft_job_pool_owner(scheduler->world->pool), WEFT_JOB_EVENT_SPAN_BEGIN, "frame",
                (uint32_t)scheduler->stats.frames);
     scheduler->error.code = WEFT_OK;
+    scheduler->mistake_count = 0;
     scheduler->stats.commands = scheduler->stats.commands_skipped = 0;
     scheduler->stats.playback_ns = 0;
 }

@@ -5,7 +5,7 @@
  * far: no other system writes meanwhile what they read. Slices of the same system may: what its
  * own query writes must not be read through a further one unless slices run one after the other,
  * which checked builds find by the archetypes both match. */
-#include "scheduler_private.h"
+#include "diagnose.h"
 
 #include "query_match.h"
 

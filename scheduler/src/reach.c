@@ -1,6 +1,6 @@
 /* reach.c: what a slice of a system can reach beyond its columns: other entities, resources, its
  * recorder. Checked builds compare each with what the system declared. */
-#include "scheduler_private.h"
+#include "diagnose.h"
 
 static const weft__system *system_of(const weft_slice *slice)
 {

@@ -3,7 +3,7 @@
  * Made when structure has changed since (O(chunks x systems)), kept otherwise, so that a frame
  * without structural change looks nothing up. All fusable systems of a stage share one entry per
  * chunk; others have entries of their own. */
-#include "scheduler_private.h"
+#include "diagnose.h"
 
 #include <string.h>
 
@@ -325,6 +325,11 @@ weft_result weft__runs_prepare(weft__scheduler *scheduler, weft__stage *stage)
             memset(scheduler->entry_of_chunk, 0,
                    scheduler->entry_of_chunk_capacity * sizeof scheduler->entry_of_chunk[0]);
         return weft__error_memory(world, "the runs of a stage");
+    }
+    if (WEFT_IS_CHECKED) {
+        weft__watch_reserve(scheduler, stage->entries, stage->entry_count);
+        weft__watch_reserve(scheduler, stage->main_entries, stage->main_entry_count);
+        weft__watch_reserve(scheduler, stage->background_entries, stage->background_entry_count);
     }
     stage->runs_version = world->structure_version;
     return WEFT_OK;

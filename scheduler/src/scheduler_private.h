@@ -53,6 +53,7 @@ typedef struct weft__system {
     weft_query query; /* 0: no rows */
     bool owns_query;
     bool only_changed;
+    uint8_t *guard_modes; /* [terms of the query] weft__guard_mode; NULL: nothing is copied */
     weft__grant lookups[WEFT_SYSTEM_LOOKUPS];
     weft__grant resources[WEFT_SYSTEM_LOOKUPS];
     weft_query reads_queries[WEFT_SYSTEM_LOOKUPS];
@@ -164,24 +165,8 @@ typedef struct weft__system_tally {
     uint64_t time_ns;
 } weft__system_tally;
 
-/* A broken declaration, kept by the worker that met it until the end of the step. */
-typedef struct weft__violation {
-    weft_result code;
-    uint32_t position; /* of the system */
-    uint32_t slice;
-    uint32_t component;
-    weft_access access;
-    const char *function; /* that was called, or NULL */
-    const char *what;
-} weft__violation;
-
-/* A value a slice asked to write by look-up. Kept in checked builds until the end of the pass. */
-typedef struct weft__far_write {
-    uint32_t position; /* of the system */
-    uint32_t component;
-    weft_entity entity;
-    uint32_t slice;
-} weft__far_write;
+typedef struct weft__violation weft__violation; /* diagnose.h */
+typedef struct weft__far_write weft__far_write; /* diagnose.h */
 
 /* A system that moves over the slices of one chunk: its slice, and whom to call. */
 typedef struct weft__part {
@@ -197,10 +182,12 @@ typedef struct weft__worker {
     uint64_t *mask;              /* of a slice, or of a whole chunk */
     void **columns;              /* of a slice that is not the first of its chunk */
     weft_slice slice;
-    weft__part *parts;         /* [most systems of a stage] */
-    void **part_columns;       /* [terms of all systems of a stage] columns of all parts in a row */
-    size_t *part_steps;        /* the same: bytes from slice to slice */
-    weft__violation violation; /* the first one of this step */
+    weft__part *parts;   /* [most systems of a stage] */
+    void **part_columns; /* [terms of all systems of a stage] columns of all parts in a row */
+    size_t *part_steps;  /* the same: bytes from slice to slice */
+    weft__violation *violations; /* checked builds, of this step */
+    uint32_t violation_count, violation_capacity;
+    uint64_t violation_sequence;
     weft__far_write *far_writes; /* checked builds, see diagnose.c */
     uint32_t far_write_count, far_write_capacity;
 } weft__worker;
@@ -279,6 +266,8 @@ struct weft__scheduler {
     bool is_conditional;       /* of the pass: has_conditions when it began */
     bool has_frame_hint;       /* weft_job_frame_begin was called in this frame */
     weft_error error;          /* the first one of this step */
+    weft_error *mistakes;      /* checked builds: all that the last step found */
+    uint32_t mistake_count, mistake_capacity;
     weft_a64
         x_stranger; /* name of a function called by a thread that runs no system, see diagnose.c */
     weft_frame_stats stats;
@@ -363,30 +352,5 @@ typedef void (*weft__run_entry_fn)(weft__scheduler *scheduler, weft__worker *wor
 /* Runs items [begin, end) of an entry by `run`, with spans around systems. Any worker. */
 void weft__dispatch_traced(weft__scheduler *scheduler, const weft__entry *entry, uint32_t begin,
                            uint32_t end, uint32_t index, weft__run_entry_fn run);
-
-/* ---- diagnose.c: what checked builds find ---- */
-
-/* Keeps a broken declaration for the report at the end of the step. Its worker only. */
-void weft__violate(weft__worker *worker, const weft__violation *violation);
-/* Commands of a segment against the effects and components that the system declared. */
-void weft__diagnose_effects(weft__scheduler *scheduler, uint32_t worker,
-                            const weft__command_segment *segment);
-/* A look-up of a value in row `row` of a chunk, which other slices of the system may be writing (or
- * reading, when it is for writing). */
-void weft__diagnose_look(const weft_slice *slice, const weft__chunk *chunk, uint32_t row,
-                         weft_component component, weft_access access);
-/* What this thread runs, or NULL. */
-const weft_slice *weft__diagnose_current(void);
-/* Around the call of a system: what this thread runs; returns what it ran before. */
-const weft_slice *weft__diagnose_enter(const weft_slice *slice);
-void weft__diagnose_leave(const weft_slice *before);
-/* A look-up for writing. Its worker only. */
-void weft__diagnose_write(const weft_slice *slice, weft_entity entity, weft_component component);
-/* The owner, around the stages of a pass. */
-void weft__diagnose_begin(weft__scheduler *scheduler);
-void weft__diagnose_end(weft__scheduler *scheduler);
-/* Makes the first violation the error of the step. */
-void weft__diagnose_report(weft__scheduler *scheduler);
-void weft__diagnose_free(weft__scheduler *scheduler);
 
 #endif

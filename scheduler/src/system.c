@@ -3,7 +3,7 @@
  * A handle is slot | generation << 16. Systems keep their address while they live. Registering
  * or destroying one marks the schedule dirty; it is compiled again at the next step. Names in
  * before/after are resolved then, so systems may come in any order. */
-#include "scheduler_private.h"
+#include "diagnose.h"
 
 #include <assert.h>
 #include <float.h>
@@ -418,6 +418,7 @@ weft_system weft_system_create(weft_world *world, const weft_system_desc *desc)
     }
     system->handle = (scheduler->generations[slot]++ << WEFT__SLOT_BITS) | (slot + 1);
     system->rank = scheduler->next_rank++;
+    weft__watch_init(system);
     scheduler->systems[slot] = system;
     scheduler->system_count++;
     scheduler->is_dirty = true;
@@ -444,6 +445,7 @@ weft_result weft_system_destroy(weft_world *world, weft_system handle)
     if (system == NULL) return WEFT_BAD_HANDLE;
     weft__scheduler *scheduler = system->scheduler;
     weft__schedule_free(scheduler); /* it names the system */
+    weft__watch_fini(system);
     drop_queries(world, system);
     free_system(scheduler, system);
     return WEFT_OK;
@@ -459,6 +461,7 @@ static void scheduler_destroy(void *data)
     weft__schedule_free(scheduler);
     for (uint32_t i = 0; i < scheduler->system_capacity; i++)
         if (scheduler->systems[i] != NULL) {
+            weft__watch_fini(scheduler->systems[i]);
             drop_queries(scheduler->world, scheduler->systems[i]);
             free_system(scheduler, scheduler->systems[i]);
         }

@@ -41,6 +41,13 @@ WEFT_API size_t weft_schedule_sync_points(weft_world *world, char *text, size_t 
 WEFT_API size_t weft_schedule_dot(weft_world *world, char *text, size_t capacity);
 WEFT_API size_t weft_schedule_json(weft_world *world, char *text, size_t capacity);
 
+/* What checked builds of the library found in the last step (or weft_system_run): all mistakes of
+ * systems against their declarations, one of a kind, by order of effect, each with system, slice,
+ * row where there is one, component and what to do. The first is the error of the step, unless that
+ * had another. Writes up to `capacity`, returns how many there are; 0 in unchecked builds. */
+WEFT_API uint32_t weft_schedule_mistakes(const weft_world *world, weft_error *out,
+                                         uint32_t capacity);
+
 /* Sums and last values over the steps of a world. Times need options.measure. The critical path
  * adds up, over the stages, the largest of: the measured time of all their systems divided by the
  * workers, the systems of the owner one after the other, the longest SINGLE system. It is a lower

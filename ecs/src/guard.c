@@ -1,0 +1,455 @@
+/* guard.c: copies of columns between margins of a known pattern.
+ *
+ * What is copied, compared and reported, and who may call what: guard.h. A ring is used from its
+ * beginning to its end and over again; parts in it are numbered, and the oldest ones are looked at
+ * a last time before their place is used. */
+#include "guard.h"
+
+#include "bits.h"
+
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_POISON 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_POISON 1
+#endif
+#endif
+#ifdef HAS_POISON
+#include <sanitizer/asan_interface.h>
+#else
+#define HAS_POISON 0
+#define ASAN_POISON_MEMORY_REGION(at, bytes) ((void)(at), (void)(bytes))
+#define ASAN_UNPOISON_MEMORY_REGION(at, bytes) ((void)(at), (void)(bytes))
+#endif
+
+#define PATTERN 0xDB      /* as a float -1.2e17, as a count 3.7 milliards, no address */
+#define ALIGNMENT 64u     /* of the first row, at least that of any component */
+#define MARGIN_BYTES 128u /* at least, and one row: every field of the row behind the end */
+#define RING_SLICES 4u    /* slices that a ring holds at least */
+#define RING_BYTES ((size_t)256 << 10)
+
+/* ---- the pattern ---- */
+
+/* The first byte that is not the pattern, or `bytes`. */
+static size_t first_odd(const char *at, size_t bytes)
+{
+    if (bytes == 0) return 0;
+    if ((unsigned char)at[0] == PATTERN && memcmp(at, at + 1, bytes - 1) == 0) return bytes;
+    size_t i = 0;
+    while ((unsigned char)at[i] == PATTERN) i++;
+    return i;
+}
+
+/* ---- strays ---- */
+
+/* Keeps what was found, one of a kind: the first by slice and row. Without memory it is lost. */
+static void keep_stray(weft__guard *guard, const weft__stray *found)
+{
+    for (uint32_t i = 0; i < guard->stray_count; i++) {
+        weft__stray *known = &guard->strays[i];
+        if (known->kind != found->kind || known->owner != found->owner ||
+            known->component != found->component)
+            continue;
+        uint32_t places = known->places + 1;
+        bool is_earlier = found->slice < known->slice ||
+                          (found->slice == known->slice && found->row < known->row);
+        if (is_earlier) *known = *found;
+        known->places = places;
+        return;
+    }
+    if (guard->stray_count == guard->stray_capacity) {
+        uint32_t old = guard->stray_capacity, capacity = old == 0 ? 8 : 2 * old;
+        weft__stray *grown = weft__realloc(guard->memory, WEFT__MEMORY_SYSTEMS, guard->strays, old,
+                                           capacity, sizeof *grown, 8);
+        if (grown == NULL) return;
+        guard->strays = grown;
+        guard->stray_capacity = capacity;
+    }
+    guard->strays[guard->stray_count++] = *found;
+}
+
+static void stray_at(weft__guard *guard, const weft__guard_part *part, weft__stray_kind kind,
+                     uint32_t row)
+{
+    weft__stray stray = {.kind = kind,
+                         .owner = part->owner,
+                         .slice = part->slice,
+                         .component = part->component,
+                         .row = row,
+                         .places = 1};
+    bool is_row = row != WEFT__STRAY_NO_ROW && part->entities != NULL;
+    if (is_row) stray.entity = part->entities[row];
+    keep_stray(guard, &stray);
+}
+
+const char *weft__stray_text(weft__stray_kind kind)
+{
+    switch (kind) {
+    case WEFT__STRAY_READ_WRITTEN:
+        return "was written through a pointer for reading (nothing was changed): declare "
+               "WEFT_WRITE and use weft_slice_write, or do not cast the const away";
+    case WEFT__STRAY_BEFORE:
+        return "was written in front of row 0 of the slice (nothing was changed): rows are 0 to "
+               "weft_slice_count - 1";
+    case WEFT__STRAY_BEHIND:
+        return "was written behind the last row of the slice (nothing was changed): rows are 0 to "
+               "weft_slice_count - 1";
+    case WEFT__STRAY_LATE:
+        break;
+    }
+    return "was written through a pointer kept past its callback (nothing was changed): ask "
+           "weft_slice_write in each call";
+}
+
+/* ---- the ring ---- */
+
+static weft__guard_part *part_at(const weft__guard *guard, uint64_t number)
+{
+    return &guard->parts[number % WEFT__GUARD_PARTS];
+}
+
+static size_t part_size(const weft__guard_part *part)
+{
+    return (size_t)(part->end - part->begin);
+}
+
+/* A closed copy still holds the pattern, or was written. */
+static void part_look(weft__guard *guard, weft__guard_part *part)
+{
+    if (HAS_POISON) return; /* the access was reported */
+    size_t odd = first_odd(part->values, part->bytes);
+    if (odd == part->bytes) return;
+    stray_at(guard, part, WEFT__STRAY_LATE,
+             part->has_rows ? (uint32_t)(odd / part->row_bytes) : WEFT__STRAY_NO_ROW);
+    memset(part->values, PATTERN, part->bytes);
+}
+
+/* Gives up the oldest part; false: it is open. */
+static bool retire(weft__guard *guard)
+{
+    weft__guard_part *part = part_at(guard, guard->first);
+    if (part->is_open) return false;
+    part_look(guard, part);
+    ASAN_UNPOISON_MEMORY_REGION(part->begin, part_size(part));
+    guard->first++;
+    return true;
+}
+
+/* The oldest part lies in [from, to) of the ring. */
+static bool is_in_way(const weft__guard *guard, size_t from, size_t to)
+{
+    if (guard->first == guard->end) return false;
+    const weft__guard_part *part = part_at(guard, guard->first);
+    return part->begin < guard->ring + to && guard->ring + from < part->end;
+}
+
+/* A new part with its margins filled, or NULL: no room. Parts lie in the ring in the order of their
+ * age, so those in the way are the oldest. */
+static weft__guard_part *take(weft__guard *guard, size_t bytes, uint32_t row_bytes)
+{
+    size_t margin = bits_align_up(row_bytes < MARGIN_BYTES ? MARGIN_BYTES : row_bytes, ALIGNMENT);
+    size_t whole = bits_align_up(bytes, ALIGNMENT) + 2 * margin;
+    if (whole > guard->size) return NULL;
+    size_t at = guard->next;
+    if (at + whole > guard->size) {
+        while (is_in_way(guard, at, guard->size))
+            if (!retire(guard)) return NULL;
+        at = 0;
+    }
+    while (is_in_way(guard, at, at + whole) || guard->end - guard->first == WEFT__GUARD_PARTS)
+        if (!retire(guard)) return NULL;
+    guard->next = at + whole;
+    weft__guard_part *part = part_at(guard, guard->end++);
+    *part = (weft__guard_part){.begin = guard->ring + at,
+                               .end = guard->ring + at + whole,
+                               .values = guard->ring + at + margin,
+                               .bytes = bytes,
+                               .row_bytes = row_bytes,
+                               .is_open = true};
+    memset(part->begin, PATTERN, margin);
+    memset(part->values + bytes, PATTERN, (size_t)(part->end - part->values) - bytes);
+    return part;
+}
+
+/* The margins, then nothing but the pattern. */
+static void part_close(weft__guard *guard, weft__guard_part *part)
+{
+    size_t front = (size_t)(part->values - part->begin);
+    char *behind = part->values + part->bytes;
+    if (first_odd(part->begin, front) != front)
+        stray_at(guard, part, WEFT__STRAY_BEFORE, WEFT__STRAY_NO_ROW);
+    if (first_odd(behind, (size_t)(part->end - behind)) != (size_t)(part->end - behind))
+        stray_at(guard, part, WEFT__STRAY_BEHIND, WEFT__STRAY_NO_ROW);
+    memset(part->values, PATTERN, part->bytes);
+    ASAN_POISON_MEMORY_REGION(part->begin, part_size(part));
+    part->is_open = false;
+    part->real = NULL;
+    part->entities = NULL;
+}
+
+/* ---- buffers that may only be read ---- */
+
+static size_t elements_bytes(const weft__guard_part *part, const weft_buffer *real)
+{
+    size_t bytes = (size_t)real->count * part->element_bytes;
+    return real->heap == NULL ? 0 : bits_align_up(bytes, 16);
+}
+
+static const weft_buffer *buffer_at(const char *rows, const weft__guard_part *part, uint32_t row)
+{
+    return (const weft_buffer *)(const void *)(rows + (size_t)row * part->row_bytes);
+}
+
+/* Copies the elements that lie outside the column, and marks the headers. */
+static void buffers_open(weft__guard *guard, weft__guard_part *part, uint32_t rows)
+{
+    size_t bytes = 0;
+    for (uint32_t row = 0; row < rows; row++)
+        bytes += elements_bytes(part, buffer_at(part->real, part, row));
+    weft__guard_part *elements = bytes == 0 ? NULL : take(guard, bytes, ALIGNMENT);
+    if (elements != NULL) {
+        elements->component = part->component;
+        elements->owner = part->owner;
+        elements->slice = part->slice;
+        part->elements = elements->values;
+    }
+    char *to = part->elements;
+    for (uint32_t row = 0; row < rows; row++) {
+        const weft_buffer *real = buffer_at(part->real, part, row);
+        weft_buffer *copy = (weft_buffer *)(void *)(part->values + (size_t)row * part->row_bytes);
+        copy->capacity = WEFT__BUFFER_READ_ONLY;
+        if (to == NULL || real->heap == NULL) continue;
+        memcpy(to, real->heap, (size_t)real->count * part->element_bytes);
+        copy->heap = to;
+        to += elements_bytes(part, real);
+    }
+}
+
+/* The first row that differs from the column, or `rows`. */
+static uint32_t buffers_compare(const weft__guard_part *part, uint32_t rows)
+{
+    const char *elements = part->elements;
+    for (uint32_t row = 0; row < rows; row++) {
+        const weft_buffer *real = buffer_at(part->real, part, row);
+        const weft_buffer *copy = buffer_at(part->values, part, row);
+        bool is_copied = elements != NULL && real->heap != NULL;
+        const void *heap = is_copied ? elements : real->heap;
+        if (copy->heap != heap || copy->count != real->count ||
+            copy->capacity != WEFT__BUFFER_READ_ONLY ||
+            memcmp(real + 1, copy + 1, part->row_bytes - sizeof *real) != 0)
+            return row;
+        if (!is_copied) continue;
+        if (memcmp(elements, real->heap, (size_t)real->count * part->element_bytes) != 0)
+            return row;
+        elements += elements_bytes(part, real);
+    }
+    return rows;
+}
+
+/* ---- columns ---- */
+
+static const weft__type *type_of(const weft_slice *slice, uint32_t term)
+{
+    const weft__chunk *chunk = slice->chunk;
+    return chunk->archetype->types[((const weft__place *)slice->places)[term].type].type;
+}
+
+static uint8_t mode_of(const weft_slice *slice, const uint8_t *modes, uint32_t term)
+{
+    if (slice->columns[term] == NULL) return WEFT__GUARD_NOT;
+    if (modes != NULL) return modes[term];
+    uint8_t access = weft__slice_query(slice)->terms[term].access;
+    if (access == WEFT_NO_ACCESS) return WEFT__GUARD_NOT;
+    return access == WEFT_WRITE ? WEFT__GUARD_WRITE : WEFT__GUARD_READ;
+}
+
+static uint32_t row_bytes_of(const weft_slice *slice, uint32_t term)
+{
+    const weft__chunk *chunk = slice->chunk;
+    uint32_t column = ((const weft__place *)slice->places)[term].column;
+    return chunk->layout->columns[column].bytes;
+}
+
+/* The copy of a column. NULL: no room. */
+static weft__guard_part *copy_column(weft__guard *guard, const weft_slice *slice, uint32_t term,
+                                     bool is_written)
+{
+    uint32_t row_bytes = row_bytes_of(slice, term);
+    size_t bytes = (size_t)slice->count * row_bytes;
+    weft__guard_part *part = take(guard, bytes, row_bytes);
+    if (part == NULL) return NULL;
+    const weft__type *type = type_of(slice, term);
+    part->real = slice->columns[term];
+    part->entities = slice->entities;
+    part->component = type->id;
+    part->is_written = is_written;
+    part->has_rows = true;
+    memcpy(part->values, part->real, bytes);
+    if (is_written || (type->desc.flags & WEFT_BUFFER) == 0) return part;
+    part->element_bytes = (uint32_t)type->desc.size;
+    return part;
+}
+
+/* The term of the same column that comes first (descriptions may name it twice); whether one of
+ * them writes. */
+static uint32_t first_of_column(const weft_slice *slice, const uint8_t *modes, uint32_t term,
+                                bool *is_written)
+{
+    uint32_t first = term;
+    *is_written = false;
+    for (uint32_t i = slice->term_count; i-- > 0;) {
+        if (slice->columns[i] != slice->columns[term]) continue;
+        first = i;
+        *is_written = *is_written || mode_of(slice, modes, i) == WEFT__GUARD_WRITE;
+    }
+    return first;
+}
+
+void weft__guard_open(weft__guard *guard, weft_slice *slice, const uint8_t *modes, uint32_t owner,
+                      weft__guard_frame *frame)
+{
+    *frame = (weft__guard_frame){.columns = slice->columns};
+    if (guard == NULL || guard->ring == NULL || slice->term_count == 0 || slice->count == 0) return;
+    frame->first = frame->end = guard->end;
+    weft__guard_part *list = take(guard, slice->term_count * sizeof(void *), sizeof(void *));
+    if (list == NULL) return;
+    void **columns = (void **)(void *)list->values;
+    for (uint32_t i = 0; i < slice->term_count; i++) {
+        bool is_written;
+        columns[i] = slice->columns[i];
+        if (mode_of(slice, modes, i) == WEFT__GUARD_NOT) continue;
+        uint32_t first = first_of_column(slice, modes, i, &is_written);
+        if (first < i && mode_of(slice, modes, first) != WEFT__GUARD_NOT) {
+            columns[i] = columns[first];
+            continue;
+        }
+        weft__guard_part *part = copy_column(guard, slice, i, is_written);
+        if (part == NULL) continue;
+        part->owner = owner;
+        part->slice = slice->index;
+        columns[i] = part->values;
+        if (part->element_bytes != 0) buffers_open(guard, part, slice->count);
+    }
+    frame->end = guard->end;
+    slice->columns = columns;
+}
+
+void weft__guard_close(weft__guard *guard, weft_slice *slice, const weft__guard_frame *frame)
+{
+    slice->columns = frame->columns;
+    for (uint64_t i = frame->first; i < frame->end; i++) {
+        weft__guard_part *part = part_at(guard, i);
+        uint32_t rows = (uint32_t)(part->bytes / part->row_bytes), row = rows;
+        if (part->real == NULL) continue;
+        if (part->is_written)
+            memcpy(part->real, part->values, part->bytes);
+        else if (part->element_bytes != 0)
+            row = buffers_compare(part, rows);
+        else if (memcmp(part->real, part->values, part->bytes) != 0)
+            for (row = 0;
+                 memcmp(part->real + (size_t)row * part->row_bytes,
+                        part->values + (size_t)row * part->row_bytes, part->row_bytes) == 0;)
+                row++;
+        if (row != rows) stray_at(guard, part, WEFT__STRAY_READ_WRITTEN, row);
+    }
+    for (uint64_t i = frame->first; i < frame->end; i++) part_close(guard, part_at(guard, i));
+}
+
+void weft__guard_sweep(weft__guard *guard)
+{
+    for (uint64_t i = guard->first; i < guard->end; i++)
+        if (!part_at(guard, i)->is_open) part_look(guard, part_at(guard, i));
+}
+
+/* ---- of a world ---- */
+
+size_t weft__guard_bytes(const weft_slice *slice, uint32_t rows)
+{
+    size_t bytes = slice->term_count * sizeof(void *) + 3 * MARGIN_BYTES;
+    for (uint32_t i = 0; i < slice->term_count; i++) {
+        if (slice->columns[i] == NULL) continue;
+        size_t row_bytes = row_bytes_of(slice, i);
+        bytes += (rows + 2) * row_bytes + 2 * MARGIN_BYTES + 3 * (size_t)ALIGNMENT;
+    }
+    return bytes;
+}
+
+weft__guard *weft__guard_of(const weft_world *world, uint32_t worker)
+{
+    weft__guards *guards = world->guards;
+    return guards == NULL || worker >= guards->count ? NULL : &guards->guards[worker];
+}
+
+/* What stands at the beginning of a ring that was outgrown. */
+typedef struct outgrown {
+    void *next;
+    size_t size;
+} outgrown;
+
+static void ring_grow(weft__guard *guard, size_t size)
+{
+    if (guard->parts == NULL)
+        guard->parts = weft__alloc(guard->memory, WEFT__MEMORY_SYSTEMS, WEFT__GUARD_PARTS,
+                                   sizeof *guard->parts, ALIGNMENT);
+    char *ring = weft__alloc(guard->memory, WEFT__MEMORY_SYSTEMS, size, 1, ALIGNMENT);
+    if (guard->parts == NULL || ring == NULL) {
+        weft__free(guard->memory, WEFT__MEMORY_SYSTEMS, ring, size, 1, ALIGNMENT);
+        return;
+    }
+    while (guard->first != guard->end) retire(guard);
+    if (guard->ring != NULL) {
+        *(outgrown *)(void *)guard->ring = (outgrown){guard->outgrown, guard->size};
+        guard->outgrown = guard->ring;
+    }
+    guard->ring = ring;
+    guard->size = size;
+    guard->next = 0;
+}
+
+static weft__guards *guards_make(weft_world *world)
+{
+    uint32_t count = weft_job_pool_worker_count(world->pool);
+    weft__guards *guards = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_SYSTEMS, 1,
+                                              sizeof *guards + count * sizeof guards->guards[0],
+                                              _Alignof(weft__guards));
+    if (guards == NULL) return NULL;
+    guards->count = count;
+    for (uint32_t i = 0; i < count; i++) guards->guards[i].memory = &world->memory;
+    return guards;
+}
+
+void weft__guards_reserve(weft_world *world, size_t bytes)
+{
+    if (world->guards == NULL) world->guards = guards_make(world);
+    weft__guards *guards = world->guards;
+    for (uint32_t i = 0; guards != NULL && i < guards->count; i++) {
+        size_t size = guards->guards[i].size == 0 ? RING_BYTES : guards->guards[i].size;
+        while (size < RING_SLICES * bytes) size *= 2;
+        if (size != guards->guards[i].size) ring_grow(&guards->guards[i], size);
+    }
+}
+
+void weft__guards_free(weft_world *world)
+{
+    weft__guards *guards = world->guards;
+    if (guards == NULL) return;
+    for (uint32_t i = 0; i < guards->count; i++) {
+        weft__guard *guard = &guards->guards[i];
+        ASAN_UNPOISON_MEMORY_REGION(guard->ring, guard->size);
+        weft__free(guard->memory, WEFT__MEMORY_SYSTEMS, guard->ring, guard->size, 1, ALIGNMENT);
+        for (void *old = guard->outgrown; old != NULL;) {
+            outgrown at = *(outgrown *)old;
+            weft__free(guard->memory, WEFT__MEMORY_SYSTEMS, old, at.size, 1, ALIGNMENT);
+            old = at.next;
+        }
+        weft__free(guard->memory, WEFT__MEMORY_SYSTEMS, guard->parts, WEFT__GUARD_PARTS,
+                   sizeof *guard->parts, ALIGNMENT);
+        weft__free(guard->memory, WEFT__MEMORY_SYSTEMS, guard->strays, guard->stray_capacity,
+                   sizeof *guard->strays, 8);
+    }
+    weft__free(&world->memory, WEFT__MEMORY_SYSTEMS, guards, 1,
+               sizeof *guards + guards->count * sizeof guards->guards[0], _Alignof(weft__guards));
+    world->guards = NULL;
+}
