@@ -49,6 +49,13 @@ change_generally(weft_world *world, weft_entity entity, weft_component component
     uint32_t row;
     weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
     if (chunk == NULL) return weft__error_stale(world, entity);
+    if (weft__prefab_follows(world, chunk->archetype, component.id))
+        return weft__prefab_change(world, &entity, 1,
+                                   &(weft__prefab_request){.add = &component.id,
+                                                           .remove = &component.id,
+                                                           .add_count = !is_remove,
+                                                           .remove_count = is_remove},
+                                   is_remove ? "weft_entity_remove" : "weft_entity_add");
     const weft__plan *plan = weft__archetype_edge(world, chunk->archetype, component.id, is_remove);
     return plan == NULL ? world->error->code : row_follow(world, plan, chunk, row);
 }
@@ -301,6 +308,10 @@ weft_result weft_entity_set_archetype(weft_world *world, weft_entity entity, wef
                                "component \"%s\": remove it with weft_entity_remove first",
                                type->desc.name);
     }
+    if ((from->flags & WEFT__HAS_LINKED_GROUP) != 0 &&
+        ((from->flags ^ to->flags) & WEFT__IS_PREFAB) != 0)
+        return weft__prefab_change(world, &entity, 1, &(weft__prefab_request){.to = to},
+                                   "weft_entity_set_archetype");
     const weft__plan *plan = weft__plan_obtain(world, chunk->archetype, to);
     return plan == NULL ? world->error->code : row_follow(world, plan, chunk, row);
 }

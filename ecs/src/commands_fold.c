@@ -106,6 +106,8 @@ static uint32_t follow(folding *f, uint32_t state, uint32_t component, bool is_r
 {
     uint64_t command = (uint64_t)component << 1 | is_remove;
     if (f->memo_command == command && f->memo_from == state) return f->memo_to;
+    if (weft__prefab_follows(f->fold->playback->world, f->touched->states[state], component))
+        return 0; /* other rows change, too: not by a fold */
     uint64_t key = transition_key(f->touched->states[state], component, is_remove);
     weft__archetype *to = transition_find(f->table, key);
     if (to == NULL) {

@@ -260,6 +260,13 @@ typedef struct change {
     uint32_t remove_count;
 } change;
 
+static bool is_listed(const uint32_t *list, uint32_t count, uint32_t component)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (list[i] == component) return true;
+    return false;
+}
+
 static weft_result entry_target(weft_world *world, weft__batch_entry *entry, const change *c)
 {
     weft__archetype *to = weft__archetype_change(world, entry->chunk->archetype, c->add,
@@ -272,6 +279,14 @@ static weft_result entry_target(weft_world *world, weft__batch_entry *entry, con
 static weft_result change_apply(weft_world *world, const weft_entity *entities, uint32_t count,
                                 const change *c, const char *what)
 {
+    if (is_listed(c->add, c->add_count, world->prefab.id) ||
+        is_listed(c->remove, c->remove_count, world->prefab.id))
+        return weft__prefab_change(world, entities, count,
+                                   &(weft__prefab_request){.add = c->add,
+                                                           .remove = c->remove,
+                                                           .add_count = c->add_count,
+                                                           .remove_count = c->remove_count},
+                                   what);
     weft__batch_room room;
     weft__batch batch = weft__batch_begin(world, &room, entities, count);
     weft_result result = weft__batch_select(world, &batch, entities, count, what);

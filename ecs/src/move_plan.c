@@ -113,7 +113,9 @@ static bool plan_is_plain(const weft__plan *plan)
     const weft__archetype *from = plan->from, *to = plan->to;
     uint32_t special = from->enableable_count | from->shared_count | to->shared_count |
                        (to->flags & (uint32_t)WEFT__IS_RESIDUE);
-    if (special != 0 || from == to) return false;
+    bool is_followed = (from->flags & WEFT__HAS_LINKED_GROUP) != 0 &&
+                       ((from->flags ^ to->flags) & WEFT__IS_PREFAB) != 0; /* prefab.c */
+    if (special != 0 || from == to || is_followed) return false;
     for (uint32_t i = 0; i < plan->added_count; i++)
         if (to->format->types[plan->added[i]]->needs_construct) return false;
     for (uint32_t i = 0; i < plan->dropped_count; i++)

@@ -11,7 +11,7 @@
 
 /* ---- select ---- */
 
-static bool push_row(weft__change *change, uint32_t row)
+bool weft__change_push_row(weft__change *change, uint32_t row)
 {
     uint32_t *rows = weft__query_grow(change->world, change->rows, &change->row_capacity,
                                       change->row_count + 1, sizeof *rows);
@@ -24,7 +24,7 @@ static bool push_row(weft__change *change, uint32_t row)
 static bool push_rows(weft__change *change, weft__change_part *part, uint32_t first, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (!push_row(change, first + i)) return false;
+        if (!weft__change_push_row(change, first + i)) return false;
     part->count += count;
     return true;
 }
@@ -53,8 +53,15 @@ static bool push_part(weft__change *change, weft__chunk *chunk, uint32_t first, 
                          change->part_count + 1, sizeof *parts);
     if (parts == NULL) return false;
     change->parts = parts;
-    parts[change->part_count++] =
-        (weft__change_part){.chunk = chunk, .first = first, .count = count, .rows = WEFT__NONE};
+    parts[change->part_count++] = (weft__change_part){
+        .chunk = chunk, .first = first, .count = count, .rows = WEFT__NONE, .twin = WEFT__NONE};
+    return true;
+}
+
+bool weft__change_push_part(weft__change *change, weft__chunk *chunk)
+{
+    if (!push_part(change, chunk, 0, 0)) return false;
+    change->parts[change->part_count - 1].rows = change->row_count;
     return true;
 }
 
@@ -230,6 +237,24 @@ static void copy_part(const weft__change *change, const weft__change_part *part)
     WEFT_ASSERT(done == part->count);
 }
 
+/* Rows that were copied leave; of a chunk with two parts all at once, or the holes of the first
+ * would move the rows of the second. */
+static void close_part(weft__change *change, uint32_t number)
+{
+    weft_world *world = change->world;
+    const weft__change_part *part = &change->parts[number];
+    const uint32_t *rows = weft__change_rows(change, part);
+    uint32_t first = part->first, count = part->count;
+    weft__rows_discard(world, part->plan, part->chunk, rows, first, count);
+    if (part->twin != WEFT__NONE && moves(&change->parts[part->twin])) {
+        if (part->twin > number) return;
+        rows = change->rows + part->twin_rows;
+        count = part->twin_count;
+    }
+    weft__rows_close(world, part->chunk, rows, first, count);
+    weft__chunk_settle(world, part->chunk, count);
+}
+
 void weft__change_apply(weft__change *change)
 {
     weft_world *world = change->world;
@@ -243,10 +268,7 @@ void weft__change_apply(weft__change *change)
             WEFT_ASSERT(result == WEFT_OK);
             (void)result;
         }
-        if (!moves(part)) continue;
-        weft__rows_discard(world, part->plan, part->chunk, rows, part->first, part->count);
-        weft__rows_close(world, part->chunk, rows, part->first, part->count);
-        weft__chunk_settle(world, part->chunk, part->count);
+        if (moves(part)) close_part(change, i);
     }
 }
 

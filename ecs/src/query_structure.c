@@ -34,6 +34,10 @@ static bool find_route(weft_world *world, const weft__tuple *from, const change_
 static weft_result route_all(weft__change *change, const change_request *request)
 {
     weft_world *world = change->world;
+    if (request->component == world->prefab.id) {
+        weft_result result = weft__change_follow_groups(change, "a change of the Prefab tag");
+        if (result != WEFT_OK) return result;
+    }
     const weft__tuple *known = NULL;
     const weft__plan *plan = NULL;
     weft__tuple *to = NULL;

@@ -126,6 +126,29 @@ weft_result weft__destroy_all(weft_world *world, const weft_entity *entities, ui
  * new ones are zero and stamped. All or none. */
 weft_result weft__chunks_retarget(weft_world *world, weft__chunk *const *chunks,
                                   weft__tuple *const *to, uint32_t count);
+/* ---- the Prefab tag and linked groups: prefab.c ---- */
+
+/* How named entities change: lists of components, or to one archetype. */
+typedef struct weft__prefab_request {
+    weft__archetype *to; /* NULL: the lists count */
+    const uint32_t *add;
+    const uint32_t *remove;
+    uint32_t add_count;
+    uint32_t remove_count;
+} weft__prefab_request;
+
+/* Changes the entities as asked, and the tag of the members of their linked groups with them: it
+ * is added where they get it or have it, else removed. All or none; `what` for errors. */
+weft_result weft__prefab_change(weft_world *world, const weft_entity *entities, uint32_t count,
+                                const weft__prefab_request *request, const char *what);
+
+/* Whether a component that is added to or removed from rows of an archetype takes members along. */
+static inline bool weft__prefab_follows(const weft_world *world, const weft__archetype *archetype,
+                                        uint32_t component)
+{
+    return component == world->prefab.id && (archetype->flags & WEFT__HAS_LINKED_GROUP) != 0;
+}
+
 /* Adds a component to those of the entities that lack it: weft_entity_change_many, reported as
  * `what`. */
 weft_result weft__entities_add(weft_world *world, const weft_entity *entities, uint32_t count,

@@ -22,8 +22,11 @@ extern "C" {
 #endif
 
 /* Built-in components of every world: Prefab and Disabled exclude an entity from queries that do
- * not name them; LinkedGroup is a buffer of weft_entity whose element 0 is its root (destroy and
- * instantiate follow it; groups of members are not expanded further). */
+ * not name them; LinkedGroup is a buffer of weft_entity whose element 0 is its root (destroy,
+ * instantiate, and the Prefab tag follow it; groups of members are not expanded further). Adding
+ * Prefab to an entity, or removing it, does the same to the living members that its group has at
+ * that moment, in every form: single, array, query-wide, set archetype, recorded. A member that is
+ * put into the group later gets the tag when it is added to the root once more. */
 WEFT_API weft_component weft_component_prefab(const weft_world *world);
 WEFT_API weft_component weft_component_disabled(const weft_world *world);
 WEFT_API weft_component weft_component_linked_group(const weft_world *world);

@@ -1,0 +1,198 @@
+/* prefab.c: the Prefab tag goes with linked groups: what adds or removes it where there is a group
+ * does so for the members as well, in one change, all or none. Queries therefore need not know of
+ * groups. Here is the search for the members; the rest is a change like others (query_change.h).
+ * Owner, world idle. */
+#include "query_change.h"
+#include "query_match.h"
+
+#include <stdlib.h>
+
+/* Rows of members: chunk id << 32 | row. Lives on the stack of one search. */
+typedef struct member_keys {
+    uint64_t *items;
+    uint32_t count;
+    uint32_t capacity;
+} member_keys;
+
+static bool key_push(weft_world *world, member_keys *keys, uint64_t key)
+{
+    uint64_t *items =
+        weft__query_grow(world, keys->items, &keys->capacity, keys->count + 1, sizeof *items);
+    if (items == NULL) return false;
+    keys->items = items;
+    items[keys->count++] = key;
+    return true;
+}
+
+/* Members of the group of one row, alive and no residues. */
+static bool group_collect(weft_world *world, member_keys *keys, const weft__chunk *chunk,
+                          uint32_t row)
+{
+    const weft__type_slot *slot = weft__archetype_slot(chunk->archetype, world->linked_group.id);
+    const weft_buffer *group =
+        (const weft_buffer *)(const void *)weft__chunk_value(chunk, slot->column, row);
+    const weft_entity *members = weft_buffer_data(group);
+    for (uint32_t i = 0; i < group->count; i++) {
+        uint32_t member_row;
+        const weft__chunk *found = weft__entity_chunk(world, members[i], &member_row);
+        if (found == NULL || (found->archetype->flags & WEFT__IS_RESIDUE) != 0) continue;
+        if (!key_push(world, keys, (uint64_t)found->id << 32 | member_row)) return false;
+    }
+    return true;
+}
+
+static bool part_collect(const weft__change *change, member_keys *keys,
+                         const weft__change_part *part)
+{
+    if ((part->chunk->archetype->flags & WEFT__HAS_LINKED_GROUP) == 0) return true;
+    const uint32_t *rows = weft__change_rows(change, part);
+    for (uint32_t i = 0; i < part->count; i++)
+        if (!group_collect(change->world, keys, part->chunk,
+                           rows != NULL ? rows[i] : part->first + i))
+            return false;
+    return true;
+}
+
+static int key_compare(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Row i of a part, or WEFT__NONE behind the last. */
+static uint32_t part_row(const weft__change *change, const weft__change_part *part, uint32_t i)
+{
+    if (i >= part->count) return WEFT__NONE;
+    const uint32_t *rows = weft__change_rows(change, part);
+    return rows != NULL ? rows[i] : part->first + i;
+}
+
+/* The ascending rows of two parts of a chunk, in one list. */
+static bool twins_join(weft__change *change, uint32_t first, uint32_t second)
+{
+    uint32_t at = change->row_count, i = 0, k = 0;
+    for (;;) {
+        uint32_t a = part_row(change, &change->parts[first], i);
+        uint32_t b = part_row(change, &change->parts[second], k);
+        if (a == WEFT__NONE && b == WEFT__NONE) break;
+        i += a < b;
+        k += b < a;
+        if (!weft__change_push_row(change, a < b ? a : b)) return false;
+    }
+    weft__change_part *parts = change->parts;
+    parts[first].twin = second;
+    parts[second].twin = first;
+    parts[second].twin_rows = at;
+    parts[second].twin_count = change->row_count - at;
+    return true;
+}
+
+/* A part for the members in one chunk, keys[0..count), that are not in its part `named` (or
+ * WEFT__NONE). */
+static bool members_add(weft__change *change, uint32_t named, const uint64_t *keys, uint32_t count)
+{
+    uint32_t number = change->part_count, i = 0;
+    if (!weft__change_push_part(change, change->world->chunk_table[keys[0] >> 32])) return false;
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t row = (uint32_t)keys[k];
+        if (k != 0 && keys[k] == keys[k - 1]) continue;
+        while (named != WEFT__NONE && part_row(change, &change->parts[named], i) < row) i++;
+        if (named != WEFT__NONE && part_row(change, &change->parts[named], i) == row) continue;
+        if (!weft__change_push_row(change, row)) return false;
+        change->parts[number].count++;
+    }
+    if (change->parts[number].count == 0)
+        change->part_count--;
+    else if (named != WEFT__NONE)
+        return twins_join(change, named, number);
+    return true;
+}
+
+static bool keys_add(weft__change *change, const member_keys *keys)
+{
+    const weft_world *world = change->world;
+    for (uint32_t first = 0, end; first < keys->count; first = end) {
+        end = first + 1;
+        while (end < keys->count && (keys->items[end] ^ keys->items[first]) >> 32 == 0) end++;
+        uint32_t mark = world->chunk_table[keys->items[first] >> 32]->mark;
+        if (!members_add(change, mark == 0 ? WEFT__NONE : mark - 1, keys->items + first,
+                         end - first))
+            return false;
+    }
+    return true;
+}
+
+weft_result weft__change_follow_groups(weft__change *change, const char *what)
+{
+    weft_world *world = change->world;
+    member_keys keys = {0};
+    uint32_t named_count = change->part_count;
+    bool is_done = true;
+    for (uint32_t i = 0; i < named_count && is_done; i++)
+        is_done = part_collect(change, &keys, &change->parts[i]);
+    if (is_done && keys.count != 0) {
+        qsort(keys.items, keys.count, sizeof *keys.items, key_compare);
+        for (uint32_t i = 0; i < named_count; i++) change->parts[i].chunk->mark = i + 1;
+        is_done = keys_add(change, &keys);
+        for (uint32_t i = 0; i < named_count; i++) change->parts[i].chunk->mark = 0;
+    }
+    weft__query_free(world, keys.items, keys.capacity, sizeof *keys.items);
+    return is_done ? WEFT_OK : weft__error_memory(world, what);
+}
+
+/* ---- entities ---- */
+
+static bool is_listed(const uint32_t *list, uint32_t count, uint32_t component)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (list[i] == component) return true;
+    return false;
+}
+
+/* Where rows of an archetype go that were named, or that are members of their groups. The former
+ * may leave an archetype that the latter come to. */
+static weft__archetype *target_of(weft_world *world, weft__archetype *from,
+                                  const weft__prefab_request *request, bool is_named)
+{
+    uint32_t prefab = world->prefab.id;
+    bool is_removed = request->to != NULL
+                          ? (request->to->flags & WEFT__IS_PREFAB) == 0
+                          : is_listed(request->remove, request->remove_count, prefab);
+    if (is_named && request->to != NULL) return request->to;
+    if (!is_named)
+        return weft__archetype_change(world, from, &prefab, !is_removed, &prefab, is_removed);
+    return weft__archetype_change(world, from, request->add, request->add_count, request->remove,
+                                  request->remove_count);
+}
+
+static weft_result part_route(weft_world *world, weft__change_part *part,
+                              const weft__prefab_request *request, bool is_named)
+{
+    weft__archetype *from = part->chunk->archetype;
+    weft__archetype *to = target_of(world, from, request, is_named);
+    if (to == from) return WEFT_OK;
+    const weft__plan *plan = to == NULL ? NULL : weft__plan_obtain(world, from, to);
+    weft__tuple *tuple = plan == NULL ? NULL : weft__tuple_follow(world, part->chunk->tuple, to);
+    if (tuple == NULL) return world->error->code;
+    weft__change_route(part, plan, tuple);
+    part->dies = weft__archetype_is_spent(world, to);
+    return WEFT_OK;
+}
+
+weft_result weft__prefab_change(weft_world *world, const weft_entity *entities, uint32_t count,
+                                const weft__prefab_request *request, const char *what)
+{
+    weft__change change = {.world = world};
+    weft_result result = weft__change_select_entities(&change, entities, count, what);
+    uint32_t named_count = change.part_count;
+    if (result == WEFT_OK) result = weft__change_follow_groups(&change, what);
+    for (uint32_t i = 0; i < change.part_count && result == WEFT_OK; i++) {
+        result = part_route(world, &change.parts[i], request, i < named_count);
+        /* rows may have been reserved in a chunk that all of its rows leave: none changes whole */
+        if (named_count < change.part_count) change.parts[i].is_header = false;
+    }
+    if (result == WEFT_OK) result = weft__change_prepare(&change);
+    if (result == WEFT_OK) weft__change_apply(&change);
+    weft__change_fini(&change);
+    return result;
+}
