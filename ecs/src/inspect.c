@@ -13,12 +13,18 @@ weft_result weft_entity_place_get(const weft_world *world, weft_entity entity,
     uint32_t row;
     const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
     if (chunk == NULL) return weft__error_stale(world, entity);
-    *out = (weft_entity_place){.archetype = {chunk->archetype->id},
+    *out = (weft_entity_place){.archetype = weft__archetype_handle(world, chunk->archetype->id),
                                .chunk = chunk->list_index,
                                .row = row,
                                .chunk_rows = chunk->count,
                                .chunk_capacity = chunk->capacity};
     return WEFT_OK;
+}
+
+weft_archetype weft_archetype_at(const weft_world *world, uint32_t index)
+{
+    bool is_there = world != NULL && index < world->archetype_count;
+    return is_there ? weft__archetype_handle(world, index + 1) : (weft_archetype){0};
 }
 
 /* Tuples with chunks. */

@@ -113,6 +113,11 @@ Test(inspect, figures_of_archetypes_add_up)
     CHECK_U64(stats.entities + stats.capacity + stats.bytes + stats.chunks + stats.tuples, 0);
     CHECK_RESULT(weft_archetype_stats_get(f.world, (weft_archetype){999}, &stats), WEFT_BAD_HANDLE);
     CHECK_RESULT(weft_archetype_stats_get(f.world, archetype, NULL), WEFT_INVALID_ARGUMENT);
+    weft_world_stats all;
+    weft_world_stats_get(f.world, &all);
+    for (uint32_t i = 0; i < all.archetypes; i++)
+        CHECK_OK(weft_archetype_stats_get(f.world, weft_archetype_at(f.world, i), &stats));
+    CHECK_U64(weft_archetype_at(f.world, (uint32_t)all.archetypes).id, 0);
     fixture_close(&f);
 }
 

@@ -84,6 +84,10 @@ typedef struct weft_entity_place {
 WEFT_API weft_result weft_entity_place_get(const weft_world *world, weft_entity entity,
                                            weft_entity_place *out);
 
+/* The archetypes of a world in the order in which they were made, from 0 to
+ * weft_world_stats.archetypes - 1; null beyond. Threads: owner. */
+WEFT_API weft_archetype weft_archetype_at(const weft_world *world, uint32_t index);
+
 /* What the entities of an archetype take. A row is their values with the handle, buffers' inline
  * elements included; bytes = bytes_used + bytes_wasted. */
 typedef struct weft_archetype_stats {
@@ -97,8 +101,7 @@ typedef struct weft_archetype_stats {
     uint32_t tuples;    /* combinations of shared values that its chunks have; 1 without SHARED */
     uint32_t row_bytes; /* per entity */
 } weft_archetype_stats;
-/* Archetypes have the ids 1 to weft_world_stats.archetypes. Errors (*out is zeroed):
- * INVALID_ARGUMENT, BAD_HANDLE. Threads: owner. Cost: O(chunks). */
+/* Errors (*out is zeroed): INVALID_ARGUMENT, BAD_HANDLE. Threads: owner. Cost: O(chunks). */
 WEFT_API weft_result weft_archetype_stats_get(const weft_world *world, weft_archetype archetype,
                                               weft_archetype_stats *out);
 /* True when alive and with the component. Threads: as weft_entity_is_alive. */
