@@ -144,11 +144,12 @@ static int chunks_fill(weft_job_context *job, void *user, uint32_t begin, uint32
     jobs_bed *b = user;
     weft__archetype *archetype = b->bed.world->archetypes[b->bed.moving.id - 1];
     for (uint32_t i = begin; i < end; i++) {
-        uint32_t row;
-        b->chunks[i] =
-            weft__private_open(b->bed.world, weft_job_worker_index(job), archetype, CHUNK_ROWS);
-        if (b->chunks[i] == NULL) return 1;
-        uint32_t rows = weft__private_rows(b->bed.world, b->chunks[i], CHUNK_ROWS, &row);
+        uint32_t rows = CHUNK_ROWS;
+        if (weft__private_open(b->bed.world, weft_job_worker_index(job), archetype, rows,
+                               &b->chunks[i]) != WEFT_OK)
+            return 1;
+        if (rows > b->chunks[i]->capacity) rows = b->chunks[i]->capacity;
+        weft__private_rows(b->bed.world, b->chunks[i], rows, false);
         bed_vector *positions = (bed_vector *)(void *)weft__chunk_column(b->chunks[i], 1);
         bed_vector *velocities = (bed_vector *)(void *)weft__chunk_column(b->chunks[i], 2);
         for (uint32_t r = 0; r < rows; r++) {
@@ -167,7 +168,9 @@ static void create_from_jobs(void *data)
     weft_job_for(
         owner, &(weft_job_for_desc){.fn = chunks_fill, .argument = b, .count = CHUNKS, .grain = 1},
         &code);
-    if (code != 0 || weft__private_link(b->bed.world, owner, b->chunks, CHUNKS) != WEFT_OK)
+    weft__private_desc link = {
+        .world = b->bed.world, .job = owner, .chunks = b->chunks, .count = CHUNKS};
+    if (code != 0 || weft__private_link(&link) != WEFT_OK)
         weft_bench_fail(b->bed.bench, "creation from jobs failed");
 }
 

@@ -30,6 +30,11 @@ static weft__fold_ref place_created(const collecting *c, weft__command *command)
                             number % WEFT__FOLD_BLOCK_ROWS};
 }
 
+static bool is_row(weft_entity entity)
+{
+    return weft__entity_is_deferred(entity) && (entity.index & WEFT__ROW_HANDLE) != 0;
+}
+
 static bool is_same(weft_entity a, weft_entity b)
 {
     return memcmp(&a, &b, sizeof a) == 0; /* one comparison of 8 bytes */
@@ -142,6 +147,9 @@ static bool collect_segment(weft__fold *fold, uint32_t segment)
         weft__fold_ref ref;
         if (command->op == WEFT__COMMAND_SET || command->op == WEFT__COMMAND_APPEND)
             patch(fold, segment, command);
+        if (is_row(command->entity)) /* in the world by now */
+            command->entity =
+                weft__playback_resolve(fold->playback, &fold->segments[segment], command->entity);
         if (weft__entity_is_deferred(command->entity))
             ref = place_created(&c, command);
         else if (!place_alive(&c, command, &ref))

@@ -3,7 +3,7 @@
  *   1. gather   segments of all recorders, sorted by key (unique: a slice has one recorder);
  *   2. name     entities created by commands get their ids, in key order, before anything happens,
  *               so that every deferred handle can be replaced wherever it stands;
- *   3. link     private chunks filled by jobs join the world, in key order;
+ *   3. link     private chunks filled by jobs join the world, in key order (commands_link.c);
  *   4. play     long runs of creations, destructions and changes of single entities are folded and
  *               moved in parallel (commands_fold.c); the rest goes one by one through the immediate
  *               operations (commands_one.c).
@@ -27,7 +27,7 @@ static const char *const op_names[WEFT__COMMAND_OP_COUNT] = {
     "set_shared", "enable",      "append",      "query_add", "query_remove", "query_destroy"};
 
 /* What a refusal while recording means; found without the world, so that workers can refuse. */
-static const char *refusal_of(uint32_t op, weft_result code)
+static const char *refusal_of(uint32_t op, weft_result code, uint32_t component)
 {
     switch ((unsigned)code) {
     case WEFT_STALE_ENTITY:
@@ -35,7 +35,7 @@ static const char *refusal_of(uint32_t op, weft_result code)
                "these "
                "are good where they were made, until it is played";
     case WEFT_BAD_HANDLE:
-        if (op == WEFT__COMMAND_CREATE || op == WEFT__COMMAND_ROWS)
+        if (op == WEFT__COMMAND_CREATE || (op == WEFT__COMMAND_ROWS && component == 0))
             return "the archetype is null or of another world: use what weft_archetype_create of "
                    "this world returned";
         if (op >= WEFT__COMMAND_QUERY_ADD) return "the query or the component is null";
@@ -43,13 +43,20 @@ static const char *refusal_of(uint32_t op, weft_result code)
                "world returned";
     case WEFT_TYPE_MISMATCH:
         if (op == WEFT__COMMAND_SET_SHARED) return "the component is not SHARED: use set";
+        if (op == WEFT__COMMAND_ROWS)
+            return "the component is not SHARED: rows have values of their own, write these";
         if (op == WEFT__COMMAND_ENABLE) return "the component is not ENABLEABLE: register it so";
         if (op == WEFT__COMMAND_APPEND) return "the component is no BUFFER: use set";
         if (op == WEFT__COMMAND_SET)
             return "the value is not as large as the component, or that is SHARED, a BUFFER or a "
                    "CHUNK value: pass the sizeof of its type, or use set_shared or append";
         return "a SINGLETON belongs to no entity: use weft_slice_resource";
+    case WEFT_NOT_FOUND:
+        return "there is no such row: ask for rows that a call of this recorder has given";
     case WEFT_INVALID_ARGUMENT:
+        if (op == WEFT__COMMAND_ROWS)
+            return "a shared component has no value, or the archetype lacks it: give both, or "
+                   "leave it out";
         return "the value is NULL: pass one";
     case WEFT_WRONG_PHASE:
         return "recorded after the callback of its slice had returned: ask weft_slice_commands in "
@@ -66,6 +73,8 @@ static void describe_target(char *text, size_t capacity, uint32_t op, weft_entit
         snprintf(text, capacity, " on query %#x", entity.index);
     else if (op == WEFT__COMMAND_CREATE || op == WEFT__COMMAND_ROWS)
         text[0] = 0;
+    else if (weft__entity_is_deferred(entity) && (entity.index & WEFT__ROW_HANDLE) != 0)
+        snprintf(text, capacity, " on row %u made in place", entity.index & ~WEFT__ROW_HANDLE);
     else
         snprintf(text, capacity, " on %sentity %u:%u",
                  weft__entity_is_deferred(entity) ? "deferred " : "", entity.index, entity.version);
@@ -288,51 +297,6 @@ static void forget_unplaced(weft__playback *playback)
     }
 }
 
-/* ---- 3. link ---- */
-
-static void patch_rows(const weft__playback *playback, const weft__command_segment *segment,
-                       const weft__chunk *chunk)
-{
-    const weft__archetype *archetype = chunk->archetype;
-    if ((archetype->flags & WEFT__HAS_ENTITY_FIELDS) == 0) return;
-    for (uint32_t i = 0; i < archetype->type_count; i++)
-        if (archetype->types[i].column != 0)
-            weft__playback_patch(playback, segment, archetype->types[i].type,
-                                 weft__chunk_column(chunk, archetype->types[i].column),
-                                 chunk->count);
-}
-
-/* Calls for every private chunk of the playback in order; `chunks` NULL: only counts. */
-static uint32_t list_private(const weft__playback *playback, weft__chunk **chunks)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < playback->segment_count; i++) {
-        const weft__command_segment *segment = &playback->segments[i];
-        if ((segment->traits & WEFT__SEGMENT_HAS_ROWS) == 0) continue;
-        weft__command_cursor cursor = weft__command_begin(segment);
-        for (weft__command *command; (command = weft__command_next(&cursor)) != NULL;) {
-            if (command->op != WEFT__COMMAND_ROWS || weft__command_chunk(command) == NULL) continue;
-            if (chunks != NULL) {
-                chunks[count] = weft__command_chunk(command);
-                patch_rows(playback, segment, chunks[count]);
-            }
-            count++;
-        }
-    }
-    return count;
-}
-
-static weft_result link_rows(weft__playback *playback)
-{
-    uint32_t count = list_private(playback, NULL);
-    if (count == 0) return WEFT_OK;
-    weft__chunk **chunks =
-        weft__scratch_take(playback->world, WEFT__SCRATCH_CHUNKS, count, sizeof chunks[0]);
-    if (chunks == NULL) return weft__error_memory(playback->world, "playback");
-    list_private(playback, chunks);
-    return weft__private_link(playback->world, playback->job, chunks, count);
-}
-
 /* ---- 4. play ---- */
 
 static weft_result play_one_by_one(weft__playback *playback, uint32_t first, uint32_t end)
@@ -387,9 +351,12 @@ static weft_result report_failures(const weft__playback *playback)
             first = failure;
     }
     if (first == NULL) return WEFT_OK;
-    weft__error(playback->world, first->code, first->entity,
-                weft__component(playback->world, first->component), "%s",
-                refusal_of(first->op, first->code));
+    if (first->code == WEFT_LIMIT)
+        weft__error_limit(playback->world, WEFT_LIMIT, "creation from jobs");
+    else
+        weft__error(playback->world, first->code, first->entity,
+                    weft__component(playback->world, first->component), "%s",
+                    refusal_of(first->op, first->code, first->component));
     return weft__playback_error(playback, first->key, first->op, first->entity, first->component,
                                 first->code);
 }
@@ -408,7 +375,7 @@ weft_result weft__commands_playback(const weft__playback_desc *desc, weft__playb
     weft_result result = gather(&playback);
     if (result == WEFT_OK && playback.segment_count != 0) {
         result = name_all(&playback);
-        if (result == WEFT_OK) result = link_rows(&playback);
+        if (result == WEFT_OK) result = weft__playback_link(&playback);
         is_linked = result == WEFT_OK;
         if (result == WEFT_OK) result = play_all(&playback);
         if (result != WEFT_OK && playback.is_named) forget_unplaced(&playback);

@@ -12,6 +12,7 @@
 typedef enum weft__scratch_slot {
     WEFT__SCRATCH_SEGMENTS,
     WEFT__SCRATCH_CHUNKS,
+    WEFT__SCRATCH_LINKS,
     WEFT__SCRATCH_NUMBERS,
     WEFT__SCRATCH_REFS,
     WEFT__SCRATCH_RUNS,
@@ -60,8 +61,13 @@ static inline weft_entity weft__playback_resolve(const weft__playback *playback,
 {
     if (!weft__entity_is_deferred(entity)) return entity;
     const weft_commands *recorder = playback->recorders[segment->recorder];
-    if (entity.version != recorder->epoch || entity.index >= recorder->created)
-        return WEFT__NO_ENTITY;
+    if (entity.version != recorder->epoch) return WEFT__NO_ENTITY;
+    if ((entity.index & WEFT__ROW_HANDLE) != 0) {
+        uint32_t row = entity.index & ~WEFT__ROW_HANDLE;
+        return row < recorder->rows && recorder->rows_asked ? recorder->row_entities[row]
+                                                            : WEFT__NO_ENTITY;
+    }
+    if (entity.index >= recorder->created) return WEFT__NO_ENTITY;
     return recorder->resolved[entity.index];
 }
 
@@ -73,6 +79,9 @@ void weft__playback_patch(const weft__playback *playback, const weft__command_se
 void weft__playback_patch_elements(const weft__playback *playback,
                                    const weft__command_segment *segment, const weft__type *type,
                                    void *elements, uint32_t count);
+
+/* Puts the rows made in place into the world (commands_link.c). Owner. */
+weft_result weft__playback_link(weft__playback *playback);
 
 /* Plays one command by the immediate operations. Owner. */
 weft_result weft__playback_one(weft__playback *playback, const weft__command_segment *segment,

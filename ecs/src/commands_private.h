@@ -12,7 +12,9 @@
  * A deferred entity is a handle with an even version, which no look-up accepts: index = number
  * of the creation in its recorder since the last playback, version = epoch: a number that no
  * other recorder has, and this one only until it is played. Playback gives ids in key order and
- * replaces deferred handles in targets and in ENTITY fields of values. */
+ * replaces deferred handles in targets and in ENTITY fields of values. Rows made in place are
+ * numbered apart (WEFT__ROW_HANDLE in the index): they are in the world before the first command is
+ * played, and their handles are kept only where somebody asked for one. */
 #ifndef WEFT_COMMANDS_PRIVATE_H
 #define WEFT_COMMANDS_PRIVATE_H
 
@@ -25,7 +27,7 @@
 
 typedef enum weft__command_op {
     WEFT__COMMAND_CREATE, /* subject: archetype */
-    WEFT__COMMAND_ROWS,   /* payload: private chunk or NULL, column pointers; subject: archetype */
+    WEFT__COMMAND_ROWS,   /* payload: weft__command_rows; subject: archetype */
     WEFT__COMMAND_INSTANTIATE,
     WEFT__COMMAND_DESTROY,
     WEFT__COMMAND_ADD,
@@ -54,6 +56,31 @@ typedef struct weft__command {
     uint8_t flags;
 } weft__command;
 static_assert(sizeof(weft__command) == 16, "commands are multiples of 8 bytes");
+
+/* In the index of a deferred handle: of a row made in place. */
+#define WEFT__ROW_HANDLE (UINT32_C(1) << 31)
+
+/* Rows made in place by one call: the payload of a ROWS command. Behind the columns, when
+ * `shared_bytes` is not 0: the shared values of the chunk (weft__command_shared one after the
+ * other). */
+typedef struct weft__command_rows {
+    weft__chunk *chunk;
+    uint32_t first; /* rows [first, first + count) of it */
+    uint32_t count;
+    uint32_t number; /* of the first one among the rows of the recorder, for its handle */
+    uint32_t epoch;  /* of the recorder, then */
+    uint32_t shared_bytes;
+    bool brings_chunk; /* the chunk's first rows */
+    bool is_asked;     /* handles were asked for */
+    void *columns[];   /* [type of the archetype] */
+} weft__command_rows;
+
+/* A shared value of rows: `bytes` in all, a multiple of 8. */
+typedef struct weft__command_shared {
+    uint32_t component;
+    uint32_t bytes;
+    uint64_t value[];
+} weft__command_shared;
 
 /* A payload too large for a page. */
 typedef struct weft__command_block {
@@ -111,9 +138,11 @@ struct weft_commands {
     char *end;                   /* its end */
     weft__command_segment *open; /* segment of `key`, NULL until its first command */
     uint64_t key;
-    uint32_t created; /* deferred handles since the last playback */
-    uint32_t epoch;   /* even version of the deferred handles of this recorder, now */
-    uint32_t id;      /* number of the recorder in its set */
+    uint32_t created;    /* deferred handles since the last playback */
+    uint32_t rows;       /* rows made in place since then ... */
+    uint32_t rows_first; /* ... before the open segment */
+    uint32_t epoch;      /* even version of the deferred handles of this recorder, now */
+    uint32_t id;         /* number of the recorder in its set */
     uint32_t worker;
     uint32_t home; /* block hint for ids given at once */
     /* cold */
@@ -125,8 +154,12 @@ struct weft_commands {
     weft__command_block *blocks;
     weft_entity *resolved; /* [created] during playback */
     uint32_t resolved_capacity;
+    uint32_t row_capacity;
+    weft_entity *row_entities;  /* [rows] during playback, when handles were asked for */
     weft__chunk *private_chunk; /* being filled by the open segment */
-    bool is_closed;             /* checked builds: of a system whose callback has returned */
+    const weft__command_rows *private_rows; /* what brought it */
+    bool rows_asked;                        /* handles of some rows were asked for */
+    bool is_closed;  /* checked builds: of a system whose callback has returned */
     uint32_t in_set; /* belongs to the scheduler: weft_commands_play and _destroy refuse it */
     weft__command_failure failure;
 };
@@ -172,10 +205,11 @@ static inline void *weft__command_payload(const weft__command *command)
     return block->data;
 }
 
-/* Of a ROWS command: the private chunk it brings, or NULL (more rows of one brought before). */
-static inline weft__chunk *weft__command_chunk(const weft__command *command)
+/* Of a ROWS command that brings a private chunk: its rows, else NULL. */
+static inline weft__command_rows *weft__command_chunk(const weft__command *command)
 {
-    return (weft__chunk *)(uintptr_t)((const uint64_t *)(command + 1))[0];
+    weft__command_rows *rows = weft__command_payload(command);
+    return rows->brings_chunk ? rows : NULL;
 }
 
 static inline bool weft__entity_is_deferred(weft_entity entity)
@@ -187,6 +221,18 @@ static inline bool weft__entity_is_deferred(weft_entity entity)
  * with. */
 void weft__commands_init(weft_commands *commands, weft_world *world, uint32_t id, uint32_t worker);
 void weft__commands_fini(weft_commands *commands);
+/* A command with `bytes` of payload, counted; NULL: out of memory (nothing was recorded). */
+weft__command *weft__commands_append(weft_commands *commands, weft__command_op op, size_t bytes);
+/* Notes a refusal, to be reported by playback, and returns its code. */
+weft_result weft__commands_fail(weft_commands *commands, weft_result code, weft__command_op op,
+                                weft_entity entity, uint32_t component);
+/* Checked builds: WRONG_PHASE, noted, for a recorder of a system whose callback has returned. */
+static inline weft_result weft__commands_check_open(weft_commands *commands, weft__command_op op,
+                                                    weft_entity entity, uint32_t component)
+{
+    if (!WEFT_IS_CHECKED || !commands->is_closed) return WEFT_OK;
+    return weft__commands_fail(commands, WEFT_WRONG_PHASE, op, entity, component);
+}
 /* Notes how far the page being filled is used, which recording does not: before anybody walks over
  * the commands. Recording may go on after it. */
 void weft__commands_seal(weft_commands *commands);

@@ -56,7 +56,7 @@ static void drop_private_chunks(weft_commands *commands)
         weft__command_cursor cursor = weft__command_begin(segment);
         for (weft__command *command; (command = weft__command_next(&cursor)) != NULL;)
             if (command->op == WEFT__COMMAND_ROWS && weft__command_chunk(command) != NULL)
-                drop_private_chunk(commands->world, weft__command_chunk(command));
+                drop_private_chunk(commands->world, weft__command_chunk(command)->chunk);
     }
 }
 
@@ -114,6 +114,8 @@ void weft__commands_reset(weft_commands *commands, bool with_rows)
     commands->open = NULL;
     commands->private_chunk = NULL;
     commands->created = 0;
+    commands->rows = 0;
+    commands->rows_asked = false;
     commands->failure = (weft__command_failure){0};
     commands->epoch =
         next_epoch(commands->world); /* handles of this round are refused from now on */
@@ -133,13 +135,15 @@ void weft__commands_fini(weft_commands *commands)
                sizeof commands->segments[0], 8);
     weft__free(memory, WEFT__MEMORY_COMMANDS, commands->resolved, commands->resolved_capacity,
                sizeof commands->resolved[0], 8);
+    weft__free(memory, WEFT__MEMORY_COMMANDS, commands->row_entities, commands->row_capacity,
+               sizeof commands->row_entities[0], 8);
     *commands = (weft_commands){.world = commands->world};
 }
 
 /* ---- room ---- */
 
-static weft_result fail(weft_commands *commands, weft_result code, weft__command_op op,
-                        weft_entity entity, uint32_t component)
+weft_result weft__commands_fail(weft_commands *commands, weft_result code, weft__command_op op,
+                                weft_entity entity, uint32_t component)
 {
     if (commands->failure.code == WEFT_OK)
         commands->failure =
@@ -182,6 +186,7 @@ static bool open_segment(weft_commands *commands)
         commands->segment_capacity = capacity;
     }
     commands->open = &commands->segments[commands->segment_count++];
+    commands->rows_first = commands->rows;
     *commands->open = (weft__command_segment){
         .key = commands->key,
         .page = commands->page,
@@ -267,7 +272,7 @@ static weft__command *append_apart(weft_commands *commands, weft__command_op op,
     return command;
 }
 
-static weft__command *append_payload(weft_commands *commands, weft__command_op op, size_t bytes)
+weft__command *weft__commands_append(weft_commands *commands, weft__command_op op, size_t bytes)
 {
     size_t words = (bytes + 7) / 8;
     if (words > FIRST_PAGE_BYTES / 16) return append_apart(commands, op, bytes);
@@ -281,30 +286,27 @@ static weft__command *append_payload(weft_commands *commands, weft__command_op o
 static bool is_target(const weft_commands *commands, weft_entity entity)
 {
     if ((entity.version & 1) != 0) return true;
-    uint32_t first = commands->open == NULL ? commands->created : commands->open->created_first;
-    return entity.version == commands->epoch && entity.index >= first &&
-           entity.index < commands->created;
-}
-
-/* Checked builds: a recorder of a system is not used after its callback has returned. */
-static weft_result check_open(weft_commands *commands, weft__command_op op, weft_entity entity,
-                              uint32_t component)
-{
-    if (!WEFT_IS_CHECKED || !commands->is_closed) return WEFT_OK;
-    return fail(commands, WEFT_WRONG_PHASE, op, entity, component);
+    if (entity.version != commands->epoch || commands->open == NULL) return false;
+    if ((entity.index & WEFT__ROW_HANDLE) != 0) {
+        uint32_t row = entity.index & ~WEFT__ROW_HANDLE;
+        return row >= commands->rows_first && row < commands->rows;
+    }
+    return entity.index >= commands->open->created_first && entity.index < commands->created;
 }
 
 static weft_result check(weft_commands *commands, weft__command_op op, weft_entity entity,
                          weft_component component, const weft__type **type)
 {
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;
-    if (check_open(commands, op, entity, component.id) != WEFT_OK) return WEFT_WRONG_PHASE;
+    if (weft__commands_check_open(commands, op, entity, component.id) != WEFT_OK)
+        return WEFT_WRONG_PHASE;
     if (!is_target(commands, entity))
-        return fail(commands, WEFT_STALE_ENTITY, op, entity, component.id);
+        return weft__commands_fail(commands, WEFT_STALE_ENTITY, op, entity, component.id);
     *type = weft__type_at(commands->world, component);
-    if (*type == NULL) return fail(commands, WEFT_BAD_HANDLE, op, entity, component.id);
+    if (*type == NULL)
+        return weft__commands_fail(commands, WEFT_BAD_HANDLE, op, entity, component.id);
     if (((*type)->desc.flags & WEFT_SINGLETON) != 0)
-        return fail(commands, WEFT_TYPE_MISMATCH, op, entity, component.id);
+        return weft__commands_fail(commands, WEFT_TYPE_MISMATCH, op, entity, component.id);
     return WEFT_OK;
 }
 
@@ -312,7 +314,8 @@ static weft_result record(weft_commands *commands, weft__command_op op, weft_ent
                           uint32_t subject)
 {
     weft__command *command = append(commands, op, 0);
-    if (command == NULL) return fail(commands, WEFT_OUT_OF_MEMORY, op, entity, subject);
+    if (command == NULL)
+        return weft__commands_fail(commands, WEFT_OUT_OF_MEMORY, op, entity, subject);
     command->entity = entity;
     command->subject = subject;
     return WEFT_OK;
@@ -323,9 +326,9 @@ static weft_result record(weft_commands *commands, weft__command_op op, weft_ent
 static weft__command *record_values(weft_commands *commands, weft__command_op op,
                                     weft_entity entity, const weft__type *type, size_t bytes)
 {
-    weft__command *command = append_payload(commands, op, bytes + slack_of(type));
+    weft__command *command = weft__commands_append(commands, op, bytes + slack_of(type));
     if (command == NULL) {
-        fail(commands, WEFT_OUT_OF_MEMORY, op, entity, type->id);
+        weft__commands_fail(commands, WEFT_OUT_OF_MEMORY, op, entity, type->id);
         return NULL;
     }
     command->entity = entity;
@@ -350,7 +353,7 @@ static weft_entity record_creation(weft_commands *commands, weft__command_op op,
 {
     weft__command *command = append(commands, op, op == WEFT__COMMAND_INSTANTIATE ? 1 : 0);
     if (command == NULL) {
-        fail(commands, WEFT_OUT_OF_MEMORY, op, source, 0);
+        weft__commands_fail(commands, WEFT_OUT_OF_MEMORY, op, source, 0);
         return WEFT__NO_ENTITY;
     }
     command->entity = (weft_entity){commands->created++, commands->epoch};
@@ -370,10 +373,10 @@ static bool is_archetype(const weft_commands *commands, weft_archetype archetype
 weft_entity weft_commands_create_entity(weft_commands *commands, weft_archetype archetype)
 {
     if (commands == NULL ||
-        check_open(commands, WEFT__COMMAND_CREATE, WEFT__NO_ENTITY, 0) != WEFT_OK)
+        weft__commands_check_open(commands, WEFT__COMMAND_CREATE, WEFT__NO_ENTITY, 0) != WEFT_OK)
         return WEFT__NO_ENTITY;
     if (!is_archetype(commands, archetype)) {
-        fail(commands, WEFT_BAD_HANDLE, WEFT__COMMAND_CREATE, WEFT__NO_ENTITY, 0);
+        weft__commands_fail(commands, WEFT_BAD_HANDLE, WEFT__COMMAND_CREATE, WEFT__NO_ENTITY, 0);
         return WEFT__NO_ENTITY;
     }
     return record_creation(commands, WEFT__COMMAND_CREATE, archetype.id, WEFT__NO_ENTITY);
@@ -381,88 +384,14 @@ weft_entity weft_commands_create_entity(weft_commands *commands, weft_archetype 
 
 weft_entity weft_commands_instantiate(weft_commands *commands, weft_entity source)
 {
-    if (commands == NULL || check_open(commands, WEFT__COMMAND_INSTANTIATE, source, 0) != WEFT_OK)
+    if (commands == NULL ||
+        weft__commands_check_open(commands, WEFT__COMMAND_INSTANTIATE, source, 0) != WEFT_OK)
         return WEFT__NO_ENTITY;
     if (!is_target(commands, source)) {
-        fail(commands, WEFT_STALE_ENTITY, WEFT__COMMAND_INSTANTIATE, source, 0);
+        weft__commands_fail(commands, WEFT_STALE_ENTITY, WEFT__COMMAND_INSTANTIATE, source, 0);
         return WEFT__NO_ENTITY;
     }
     return record_creation(commands, WEFT__COMMAND_INSTANTIATE, 0, source);
-}
-
-/* The chunk that takes the next rows: the open one of this slice and archetype, or a new one. */
-static weft__chunk *rows_chunk(weft_commands *commands, weft__archetype *archetype, uint32_t count,
-                               bool *is_new)
-{
-    weft__chunk *chunk = commands->private_chunk;
-    *is_new = chunk == NULL || chunk->archetype != archetype || chunk->count == chunk->capacity;
-    if (!*is_new) return chunk;
-    return weft__private_open(commands->world, commands->worker, archetype, count);
-}
-
-/* Describes rows [row, row + count) of a private chunk; column pointers live in the command. */
-static void describe_rows(weft__command *command, const weft__chunk *chunk, uint32_t row,
-                          uint32_t count, weft_slice *rows)
-{
-    const weft__archetype *archetype = chunk->archetype;
-    void **columns = (void **)(void *)((uint64_t *)weft__command_payload(command) + 1);
-    for (uint32_t i = 0; i < archetype->type_count; i++) {
-        uint32_t column = archetype->types[i].column;
-        columns[i] = column == 0 ? NULL : weft__chunk_value(chunk, column, row);
-    }
-    *rows = (weft_slice){
-        .count = count, .term_count = archetype->type_count, .columns = columns, .chunk = chunk};
-}
-
-static weft_result create_rows(weft_commands *commands, weft_archetype handle, uint32_t count,
-                               bool with_ids, weft_slice *rows)
-{
-    if (commands == NULL || rows == NULL || count == 0) return WEFT_INVALID_ARGUMENT;
-    *rows = (weft_slice){0};
-    if (check_open(commands, WEFT__COMMAND_ROWS, WEFT__NO_ENTITY, 0) != WEFT_OK)
-        return WEFT_WRONG_PHASE;
-    if (!is_archetype(commands, handle))
-        return fail(commands, WEFT_BAD_HANDLE, WEFT__COMMAND_ROWS, WEFT__NO_ENTITY, 0);
-    weft_world *world = commands->world;
-    weft__archetype *archetype = world->archetypes[handle.id - 1];
-    size_t words = 1 + (size_t)archetype->type_count;
-    if (commands->open == NULL) commands->private_chunk = NULL;
-    weft__command *command = append_payload(commands, WEFT__COMMAND_ROWS, words * 8);
-    if (command == NULL)
-        return fail(commands, WEFT_OUT_OF_MEMORY, WEFT__COMMAND_ROWS, WEFT__NO_ENTITY, 0);
-    command->entity = WEFT__NO_ENTITY;
-    command->subject = handle.id;
-    command->flags = 0;
-    uint64_t *payload = weft__command_payload(command);
-    payload[0] = 0;
-    bool is_new;
-    weft__chunk *chunk = rows_chunk(commands, archetype, count, &is_new);
-    if (chunk == NULL)
-        return fail(commands, WEFT_OUT_OF_MEMORY, WEFT__COMMAND_ROWS, WEFT__NO_ENTITY, 0);
-    if (is_new) payload[0] = (uint64_t)(uintptr_t)chunk;
-    commands->private_chunk = chunk;
-    uint32_t row, taken = weft__private_rows(world, chunk, count, &row);
-    WEFT_ASSERT(taken > 0);
-    weft_entity *ids = weft__chunk_entities(chunk) + row;
-    if (with_ids) weft__private_ids(chunk);
-    if (with_ids && weft__directory_allocate_any(&world->directory, &commands->home, taken, ids) !=
-                        WEFT_OK) /* the rows stay and get ids at playback */
-        return fail(commands, WEFT_OUT_OF_MEMORY, WEFT__COMMAND_ROWS, WEFT__NO_ENTITY, 0);
-    describe_rows(command, chunk, row, taken, rows);
-    rows->entities = with_ids ? ids : NULL;
-    return WEFT_OK;
-}
-
-weft_result weft_commands_create_rows(weft_commands *commands, weft_archetype archetype,
-                                      uint32_t count, weft_slice *rows)
-{
-    return create_rows(commands, archetype, count, false, rows);
-}
-
-weft_result weft_commands_create_rows_unordered(weft_commands *commands, weft_archetype archetype,
-                                                uint32_t count, weft_slice *rows)
-{
-    return create_rows(commands, archetype, count, true, rows);
 }
 
 /* ---- public: changes ---- */
@@ -470,9 +399,10 @@ weft_result weft_commands_create_rows_unordered(weft_commands *commands, weft_ar
 weft_result weft_commands_destroy_entity(weft_commands *commands, weft_entity entity)
 {
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;
-    if (check_open(commands, WEFT__COMMAND_DESTROY, entity, 0) != WEFT_OK) return WEFT_WRONG_PHASE;
+    if (weft__commands_check_open(commands, WEFT__COMMAND_DESTROY, entity, 0) != WEFT_OK)
+        return WEFT_WRONG_PHASE;
     if (!is_target(commands, entity))
-        return fail(commands, WEFT_STALE_ENTITY, WEFT__COMMAND_DESTROY, entity, 0);
+        return weft__commands_fail(commands, WEFT_STALE_ENTITY, WEFT__COMMAND_DESTROY, entity, 0);
     return record(commands, WEFT__COMMAND_DESTROY, entity, 0);
 }
 
@@ -502,9 +432,11 @@ weft_result weft_commands_set(weft_commands *commands, weft_entity entity, weft_
     if (result != WEFT_OK) return result;
     bool is_plain = (type->desc.flags & (WEFT_BUFFER | WEFT_SHARED | WEFT_CHUNK)) == 0;
     if (!is_plain || size != type->desc.size)
-        return fail(commands, WEFT_TYPE_MISMATCH, WEFT__COMMAND_SET, entity, component.id);
+        return weft__commands_fail(commands, WEFT_TYPE_MISMATCH, WEFT__COMMAND_SET, entity,
+                                   component.id);
     if (value == NULL && size != 0)
-        return fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_SET, entity, component.id);
+        return weft__commands_fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_SET, entity,
+                                   component.id);
     if (size == 0) return record(commands, WEFT__COMMAND_ADD, entity, component.id);
     return record_value(commands, WEFT__COMMAND_SET, entity, type, value);
 }
@@ -516,10 +448,11 @@ weft_result weft_commands_set_shared(weft_commands *commands, weft_entity entity
     weft_result result = check(commands, WEFT__COMMAND_SET_SHARED, entity, component, &type);
     if (result != WEFT_OK) return result;
     if ((type->desc.flags & WEFT_SHARED) == 0)
-        return fail(commands, WEFT_TYPE_MISMATCH, WEFT__COMMAND_SET_SHARED, entity, component.id);
+        return weft__commands_fail(commands, WEFT_TYPE_MISMATCH, WEFT__COMMAND_SET_SHARED, entity,
+                                   component.id);
     if (value == NULL && type->desc.size != 0)
-        return fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_SET_SHARED, entity,
-                    component.id);
+        return weft__commands_fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_SET_SHARED,
+                                   entity, component.id);
     return record_value(commands, WEFT__COMMAND_SET_SHARED, entity, type, value);
 }
 
@@ -530,10 +463,12 @@ weft_result weft_commands_enable(weft_commands *commands, weft_entity entity,
     weft_result result = check(commands, WEFT__COMMAND_ENABLE, entity, component, &type);
     if (result != WEFT_OK) return result;
     if ((type->desc.flags & WEFT_ENABLEABLE) == 0)
-        return fail(commands, WEFT_TYPE_MISMATCH, WEFT__COMMAND_ENABLE, entity, component.id);
+        return weft__commands_fail(commands, WEFT_TYPE_MISMATCH, WEFT__COMMAND_ENABLE, entity,
+                                   component.id);
     weft__command *command = append(commands, WEFT__COMMAND_ENABLE, 0);
     if (command == NULL)
-        return fail(commands, WEFT_OUT_OF_MEMORY, WEFT__COMMAND_ENABLE, entity, component.id);
+        return weft__commands_fail(commands, WEFT_OUT_OF_MEMORY, WEFT__COMMAND_ENABLE, entity,
+                                   component.id);
     command->entity = entity;
     command->subject = component.id;
     command->flags = enabled;
@@ -547,9 +482,11 @@ weft_result weft_commands_append(weft_commands *commands, weft_entity entity,
     weft_result result = check(commands, WEFT__COMMAND_APPEND, entity, component, &type);
     if (result != WEFT_OK) return result;
     if ((type->desc.flags & WEFT_BUFFER) == 0)
-        return fail(commands, WEFT_TYPE_MISMATCH, WEFT__COMMAND_APPEND, entity, component.id);
+        return weft__commands_fail(commands, WEFT_TYPE_MISMATCH, WEFT__COMMAND_APPEND, entity,
+                                   component.id);
     if (elements == NULL && count != 0)
-        return fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_APPEND, entity, component.id);
+        return weft__commands_fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_APPEND, entity,
+                                   component.id);
     size_t bytes = (size_t)count * type->desc.size;
     weft__command *command = record_values(commands, WEFT__COMMAND_APPEND, entity, type, 8 + bytes);
     if (command == NULL) return WEFT_OUT_OF_MEMORY;
@@ -565,11 +502,12 @@ static weft_result record_query(weft_commands *commands, weft__command_op op, we
                                 weft_component component)
 {
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;
-    if (check_open(commands, op, WEFT__NO_ENTITY, component.id) != WEFT_OK) return WEFT_WRONG_PHASE;
+    if (weft__commands_check_open(commands, op, WEFT__NO_ENTITY, component.id) != WEFT_OK)
+        return WEFT_WRONG_PHASE;
     uint32_t number = commands->world->number;
     bool is_component = component.world == number || op == WEFT__COMMAND_QUERY_DESTROY;
     if (query.world != number || !is_component)
-        return fail(commands, WEFT_BAD_HANDLE, op, WEFT__NO_ENTITY, component.id);
+        return weft__commands_fail(commands, WEFT_BAD_HANDLE, op, WEFT__NO_ENTITY, component.id);
     return record(commands, op, (weft_entity){query.id, 0}, component.id);
 }
 

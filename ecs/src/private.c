@@ -33,31 +33,35 @@ static uint32_t home_of(const weft_world *world, uint32_t worker)
     return worker * (apart < 2 ? 2 : apart);
 }
 
-weft__chunk *weft__private_open(weft_world *world, uint32_t worker, weft__archetype *archetype,
-                                uint32_t rows)
+weft_result weft__private_open(weft_world *world, uint32_t worker, weft__archetype *archetype,
+                               uint32_t rows, weft__chunk **out)
 {
     uint32_t size_class = class_for(archetype->format, rows);
     const weft__layout *layout = weft__layout_any(world, archetype->format, size_class);
-    if (layout == NULL) return NULL;
+    *out = NULL;
+    if (layout == NULL) return WEFT_OUT_OF_MEMORY;
     weft__run run;
-    if (weft__units_allocate(&world->units, 1u << (size_class - WEFT__UNIT_CLASS),
-                             home_of(world, worker), &run) != WEFT_OK)
-        return NULL;
-    weft__chunk *chunk = weft__chunk_make(&world->memory, archetype->tuple0, layout, &run);
-    if (chunk == NULL) weft__units_free(&world->units, run.first, run.count);
-    return chunk;
+    weft_result result = weft__units_allocate(&world->units, 1u << (size_class - WEFT__UNIT_CLASS),
+                                              home_of(world, worker), &run);
+    if (result != WEFT_OK) return result;
+    *out = weft__chunk_make(&world->memory, archetype->tuple0, layout, &run);
+    if (*out != NULL) return WEFT_OK;
+    weft__units_free(&world->units, run.first, run.count);
+    return WEFT_OUT_OF_MEMORY;
 }
 
-uint32_t weft__private_rows(weft_world *world, weft__chunk *chunk, uint32_t count, uint32_t *row)
+uint32_t weft__private_rows(weft_world *world, weft__chunk *chunk, uint32_t count, bool with_ids)
 {
-    uint32_t room = chunk->capacity - chunk->count;
-    if (count > room) count = room;
-    *row = chunk->count;
-    if (count == 0) return 0;
+    uint32_t row = chunk->count;
+    WEFT_ASSERT(count <= chunk->capacity - row);
+    if (count == 0) return row;
+    if (with_ids)
+        weft__private_ids(chunk);
+    else if (chunk->has_ids)
+        memset(weft__chunk_entities(chunk) + row, 0, count * sizeof(weft_entity));
     chunk->count += count;
-    if (chunk->has_ids) memset(weft__chunk_entities(chunk) + *row, 0, count * sizeof(weft_entity));
-    weft__rows_fill(world, chunk, *row, count);
-    return count;
+    weft__rows_fill(world, chunk, row, count);
+    return row;
 }
 
 void weft__private_ids(weft__chunk *chunk)
@@ -286,33 +290,35 @@ static void chunk_empty(weft_world *world, weft__chunk *chunk, const weft__spans
 }
 
 /* Cannot fail. Linked first: where rows are is known before their ids are filled in. */
-static void chunks_enter(giving *g, weft_job_context *job, weft__chunk *const *chunks,
-                         uint32_t count, const weft__spans *spans, uint32_t missing)
+static void chunks_enter(giving *g, const weft__private_desc *desc, const weft__spans *spans,
+                         uint32_t missing)
 {
-    uint32_t next = 0;
+    weft__chunk *const *chunks = desc->chunks;
+    uint32_t next = 0, count = desc->count;
     for (uint32_t i = 0; i < count; i++)
         if (!is_emptied(chunks[i])) chunk_link(g->world, chunks[i]);
-    ids_give(g, job, missing);
+    ids_give(g, desc->job, missing);
     for (uint32_t i = 0; i < count; i++) ids_place(g->world, chunks[i]);
+    if (desc->named != NULL) desc->named(desc->user);
     for (uint32_t i = 0; i < count; i++)
         if (is_emptied(chunks[i])) chunk_empty(g->world, chunks[i], spans, &next);
 }
 
-weft_result weft__private_link(weft_world *world, weft_job_context *job, weft__chunk *const *chunks,
-                               uint32_t count)
+weft_result weft__private_link(const weft__private_desc *desc)
 {
+    weft_world *world = desc->world;
     giving g = {.world = world};
     uint32_t missing = 0;
     weft__spans spans = {0};
-    weft_result result = giving_prepare(&g, chunks, count, &missing);
-    if (result == WEFT_OK) result = spans_reserve(world, chunks, count, &spans);
+    weft_result result = giving_prepare(&g, desc->chunks, desc->count, &missing);
+    if (result == WEFT_OK) result = spans_reserve(world, desc->chunks, desc->count, &spans);
     /* after the spans: making their chunks takes places in the lists, too */
     if (result == WEFT_OK) {
-        result = links_reserve(world, chunks, count);
+        result = links_reserve(world, desc->chunks, desc->count);
         if (result != WEFT_OK) weft__error_limit(world, result, "creation from jobs");
     }
     if (result != WEFT_OK) weft__rows_unreserve(world, &spans, 0);
-    if (result == WEFT_OK) chunks_enter(&g, job, chunks, count, &spans, missing);
+    if (result == WEFT_OK) chunks_enter(&g, desc, &spans, missing);
     weft__spans_fini(world, &spans);
     giving_fini(&g);
     return result;

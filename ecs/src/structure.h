@@ -161,22 +161,31 @@ weft_result weft__rows_create(weft_world *world, weft__tuple *tuple, uint32_t co
 
 /* A private chunk for about `rows` rows of an archetype (all shared values default), from the
  * concurrent allocators; count is 0, memory beyond `count` reads as zero. `worker` says where to
- * look first. Threads: any. NULL: out of memory or LIMIT (no error text is set). */
-weft__chunk *weft__private_open(weft_world *world, uint32_t worker, weft__archetype *archetype,
-                                uint32_t rows);
-/* Takes up to `count` more rows of a private chunk, constructed; returns how many from which row.
- */
-uint32_t weft__private_rows(weft_world *world, weft__chunk *chunk, uint32_t count, uint32_t *row);
+ * look first. Threads: any. Errors: OUT_OF_MEMORY, LIMIT (no text is set). */
+weft_result weft__private_open(weft_world *world, uint32_t worker, weft__archetype *archetype,
+                               uint32_t rows, weft__chunk **out);
+/* Takes `count` more rows of a private chunk that has room for them, constructed; returns the
+ * first. `with_ids`: their ids stand in the entity column already. */
+uint32_t weft__private_rows(weft_world *world, weft__chunk *chunk, uint32_t count, bool with_ids);
 /* Before ids are written into the entity column of rows that were just taken: rows without an id
  * have the null handle from now on. */
 void weft__private_ids(weft__chunk *chunk);
-/* Puts private chunks into the world in the order given. Entities of rows whose handle is null get
- * ids now; others keep the (unordered) id their entity column holds. Chunks filled less than half
- * are emptied into chunks with room instead (which then depends on counts only). The ids are given
- * in the order of the rows, and filled in by the workers of `job` (NULL: by the caller). All or
- * none. */
-weft_result weft__private_link(weft_world *world, weft_job_context *job, weft__chunk *const *chunks,
-                               uint32_t count);
+/* What to link. Borrowed for the call. */
+typedef struct weft__private_desc {
+    weft_world *world;
+    weft_job_context *job; /* its workers fill the ids in; NULL: the caller does */
+    weft__chunk *const *chunks;
+    uint32_t count;
+    void (*named)(void *user); /* called when all rows have ids and stand in `chunks`, for the last
+                                  time; may be NULL */
+    void *user;
+} weft__private_desc;
+
+/* Puts private chunks into the world in the order given, each into its chunk->tuple. Entities of
+ * rows whose handle is null get ids now; others keep the (unordered) id their entity column holds.
+ * Chunks filled less than half are emptied into chunks with room instead (which then depends on
+ * counts only). The ids are given in the order of the rows. All or none. */
+weft_result weft__private_link(const weft__private_desc *desc);
 /* Drops a private chunk; its rows are destructed. Ids it holds are the caller's. Threads: any. */
 void weft__private_drop(weft_world *world, weft__chunk *chunk);
 

@@ -42,14 +42,12 @@ static void bed_open(bed *b, uint32_t workers)
     for (uint32_t i = 0; i < OLD; i += 3) CHECK_OK(weft_entity_destroy(b->world, old[i]));
     weft_archetype archetype = weft_archetype_create(b->world, &b->value, 1);
     for (uint32_t c = 0; c < CHUNKS; c++) {
-        uint32_t row, half = rows_of[c] / 2;
-        b->chunks[c] = weft__private_open(b->world, c, b->world->archetypes[archetype.id - 1],
-                                          rows_of[c] > 600 ? rows_of[c] : 600);
-        CHECK(b->chunks[c] != NULL);
-        CHECK_U64(weft__private_rows(b->world, b->chunks[c], half, &row), half);
+        uint32_t half = rows_of[c] / 2;
+        CHECK_OK(weft__private_open(b->world, c, b->world->archetypes[archetype.id - 1],
+                                    rows_of[c] > 600 ? rows_of[c] : 600, &b->chunks[c]));
+        CHECK_U64(weft__private_rows(b->world, b->chunks[c], half, false), 0);
         if (c == 5) ids_take(b, c, 0, half);
-        weft__private_rows(b->world, b->chunks[c], rows_of[c] - half, &row);
-        CHECK_U64(row, half);
+        CHECK_U64(weft__private_rows(b->world, b->chunks[c], rows_of[c] - half, false), half);
         if (c == 2) ids_take(b, c, 100, rows_of[c] - 100);
         uint32_t *values = (uint32_t *)(void *)weft__chunk_column(b->chunks[c], 1);
         for (uint32_t r = 0; r < rows_of[c]; r++) values[r] = c * 100000 + r;
@@ -64,6 +62,12 @@ static void bed_close(bed *b)
     test_memory_fini(&b->memory);
 }
 
+static weft_result link(const bed *b, weft_job_context *job)
+{
+    return weft__private_link(
+        &(weft__private_desc){.world = b->world, .job = job, .chunks = b->chunks, .count = CHUNKS});
+}
+
 PLAIN_TEST(chunks_of_jobs_are_linked_alike_by_one_thread_and_by_several)
 {
     bed *alone = malloc(sizeof *alone), *together = malloc(sizeof *together);
@@ -71,8 +75,8 @@ PLAIN_TEST(chunks_of_jobs_are_linked_alike_by_one_thread_and_by_several)
         bed_open(alone, 1);
         bed_open(together, workers);
         weft_job_context *owner = weft_job_pool_owner(weft_world_pool(together->world));
-        CHECK_OK(weft__private_link(alone->world, NULL, alone->chunks, CHUNKS));
-        CHECK_OK(weft__private_link(together->world, owner, together->chunks, CHUNKS));
+        CHECK_OK(link(alone, NULL));
+        CHECK_OK(link(together, owner));
         CHECK_U64(weft_world_hash(together->world, WEFT_HASH_LAYOUT),
                   weft_world_hash(alone->world, WEFT_HASH_LAYOUT));
         weft_world_stats stats;
@@ -94,7 +98,7 @@ PLAIN_TEST(chunks_of_jobs_stay_private_when_memory_runs_out)
     for (uint32_t k = 1;; k++) {
         CHECK(k < 100);
         test_memory_fail(&b->memory, k, false);
-        weft_result result = weft__private_link(b->world, owner, b->chunks, CHUNKS);
+        weft_result result = link(b, owner);
         test_memory_fail(&b->memory, 0, false);
         if (result == WEFT_OK) break;
         CHECK_RESULT(result, WEFT_OUT_OF_MEMORY);

@@ -245,16 +245,14 @@ Test(structure, chunks_made_by_jobs_are_linked_in_order_and_nearly_empty_ones_me
     weft__chunk *chunks[3];
     const uint32_t rows[3] = {400, 3, 300};
     for (uint32_t i = 0; i < 3; i++) {
-        uint32_t row;
-        chunks[i] =
-            weft__private_open(f.world, i, (weft__archetype *)(uintptr_t)archetype, rows[i]);
-        CHECK(chunks[i] != NULL);
-        CHECK_U64(weft__private_rows(f.world, chunks[i], rows[i], &row), rows[i]);
-        CHECK_U64(row, 0);
+        CHECK_OK(weft__private_open(f.world, i, (weft__archetype *)(uintptr_t)archetype, rows[i],
+                                    &chunks[i]));
+        CHECK_U64(weft__private_rows(f.world, chunks[i], rows[i], false), 0);
         for (uint32_t r = 0; r < rows[i]; r++)
             ((vector3 *)(void *)weft__chunk_value(chunks[i], 1, r))->x = (float)(i * 1000 + r);
     }
-    CHECK_OK(weft__private_link(f.world, NULL, chunks, 3));
+    CHECK_OK(
+        weft__private_link(&(weft__private_desc){.world = f.world, .chunks = chunks, .count = 3}));
     CHECK_OK(weft_world_validate(f.world));
     CHECK_U64(archetype->entity_count, 703);
     for (uint32_t i = 0; i < 703; i++) {

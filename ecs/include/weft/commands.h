@@ -38,16 +38,41 @@ WEFT_API weft_result weft_commands_play(weft_commands *commands);
  * ENTITY fields are described; it becomes a real one at playback, and the handle is refused from
  * then on. Null on failure. */
 WEFT_API weft_entity weft_commands_create_entity(weft_commands *commands, weft_archetype archetype);
-/* `count` entities of an archetype, written in place: `rows` gets columns (indexed by the position
- * of the component in weft_archetype_components) that stay valid until playback; values start
- * zeroed. At most the rows of one chunk are given: `rows->count` may be less than `count`; call
- * again for the rest. Ids are given at playback, in deterministic order. No later copy is made. */
+
+/* What rows to make in place. */
+typedef struct weft_rows_desc {
+    weft_archetype archetype;
+    uint32_t count; /* at most the rows of one chunk are given at once */
+    /* Real ids at once, in rows->entities. Which ids depends on timing. Otherwise ids are given at
+     * playback, in deterministic order (weft_commands_row_entity). */
+    bool unordered;
+    uint32_t shared_count;            /* 0: shared components have their default */
+    const weft_component *shared;     /* SHARED components of the archetype */
+    const void *const *shared_values; /* [i]: the value of shared[i]; copied */
+} weft_rows_desc;
+
+/* Entities of an archetype, written in place: `rows` gets columns (indexed by the position of
+ * the component in weft_archetype_components; NULL for tags and shared components) that stay
+ * valid until playback; values start zeroed. rows->count may be less than `count`; call again
+ * for the rest. No later copy is made. They are in the world before the first command is played,
+ * and count from then on. A refused call leaves nothing behind. Errors: BAD_HANDLE,
+ * TYPE_MISMATCH (not SHARED), INVALID_ARGUMENT (NULL, 0, a component that the archetype lacks),
+ * OUT_OF_MEMORY, LIMIT. */
+WEFT_API weft_result weft_commands_create_rows_with(weft_commands *commands,
+                                                    const weft_rows_desc *desc, weft_slice *rows);
+/* The same without shared values: ids at playback, */
 WEFT_API weft_result weft_commands_create_rows(weft_commands *commands, weft_archetype archetype,
                                                uint32_t count, weft_slice *rows);
-/* The same with real ids at once in rows->entities. Which ids depends on timing. */
+/* or at once, in rows->entities. Which ids depends on timing. */
 WEFT_API weft_result weft_commands_create_rows_unordered(weft_commands *commands,
                                                          weft_archetype archetype, uint32_t count,
                                                          weft_slice *rows);
+/* The handle of a row of one of these calls, as that of weft_commands_create_entity: deferred (or
+ * real, when it has an id), usable as a target and in ENTITY fields, also of the rows. Null on
+ * failure: NOT_FOUND (no such row), STALE_ENTITY (of another recorder, or played already). Cost:
+ * none for rows that are not asked for; else 8 bytes a row of the recorder at playback. */
+WEFT_API weft_entity weft_commands_row_entity(weft_commands *commands, const weft_slice *rows,
+                                              uint32_t row);
 /* A copy of `source` as it is at playback (weft_entity_instantiate). The handle is deferred,
  * too. Null on failure. */
 WEFT_API weft_entity weft_commands_instantiate(weft_commands *commands, weft_entity source);
