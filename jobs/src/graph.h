@@ -19,7 +19,10 @@
  *   G2  publish: or of x_ready (release)             -> claim: and of x_ready (acquire)
  *   G3  publish: sc or of x_ready, load of open bits <-> hide: sc and of open bits, load of x_ready
  *   G4  publish: sc or of x_ready, load of x_left    <-> opener: or of WAITING, load of x_ready
- *   G5  run: CAS of x_running 0 -> 1                  -> end: release of x_running 0 */
+ *   G5  run: CAS of x_running 0 -> 1                  -> end: release of x_running 0
+ * G3 and G4 lose no node (who published one claims it before it leaves): they see to it that nobody
+ * sleeps while a node is ready. A participant that hid the graph and finds nodes shows it again and
+ * notifies: workers may have looked in between. */
 #ifndef WEFT_GRAPH_H
 #define WEFT_GRAPH_H
 

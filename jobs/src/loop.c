@@ -273,8 +273,9 @@ bool weft__loop_is_finished(weft__loop *loop)
 
 bool weft__loop_announce_wait(weft__loop *loop)
 {
-    /* any order would do: the opener goes on through is_finished, which acquires */
-    return (at_or_ar(&loop->x_left, WEFT__LOOP_WAITING) & ~WEFT__LOOP_WAITING) != 0; /* L5, L4 */
+    /* sc for graphs, whose opener looks for ready nodes next (G4). L5 needs no order: the opener
+     * goes on through is_finished, which acquires */
+    return (at_or_sc(&loop->x_left, WEFT__LOOP_WAITING) & ~WEFT__LOOP_WAITING) != 0; /* L5 */
 }
 
 bool weft__loop_retract_wait(weft__loop *loop)

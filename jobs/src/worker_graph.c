@@ -69,7 +69,7 @@ static void wake_opener(weft_job_context *worker, weft__loop *loop)
     weft__worker_count_wake(worker, loop->opener);
 }
 
-/* After publishing nodes: offers the graph, wakes a sleeper or the opener. */
+/* After publishing nodes, or hiding ones: offers the graph, wakes a sleeper or the opener. */
 static void announce(weft_job_context *worker, weft__loop *loop)
 {
     weft__loop_show(&worker->pool->loops, loop); /* G3 */
@@ -139,8 +139,10 @@ void weft__worker_run_nodes(weft_job_context *worker, weft__loop *loop)
     for (;;) {
         count += run_ready(worker, loop);
         weft__loop_hide(&pool->loops, loop); /* G3 */
+        /* Who looked for work while the graph was hidden may sleep by now, and who published the
+         * nodes took that worker for a searcher that would find them: so show, and wake again. */
         if (!weft__graph_has_ready(loop->graph)) break;
-        weft__loop_show(&pool->loops, loop); /* G3 */
+        announce(worker, loop);
     }
     if (count == 0) return;
     uint64_t busy = weft__ticks_now(&pool->ticks) - begun;

@@ -173,7 +173,9 @@ static __attribute__((noinline)) bool end_noticed(weft_job_context *worker, uint
     worker->is_ending = worker->depth == 0;
     release_edges(worker, edge, flags != 0);
     worker->is_ending = false;
-    /* from here the slot belongs to the next job, or to who collects the error */
+    /* From here the slot belongs to the next job, or to who collects the error. It could be given
+     * back before the edges are walked: finish has closed the list, the edges lie outside the slot,
+     * and nothing above reads the job. */
     if ((flags & WEFT__JOB_KEPT) == 0) give_job_slot((submitter){worker->pool, worker}, slot);
     count_completed(worker);
     return false;

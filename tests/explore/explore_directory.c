@@ -251,6 +251,32 @@ static void look_ups(void)
     weft__directory_fini(directory);
 }
 
+/* Two full blocks get room at once: the owner's next search begins at the lower one. */
+static weft_entity lodgers[CAPACITY];
+
+static void evict(void *argument)
+{
+    const weft_entity *entity = argument;
+    EXPLORE_CHECK(weft__directory_free_any(directory, entity, 1) == 1, "did not die");
+}
+
+static void lowest_room(void)
+{
+    start(2);
+    EXPLORE_CHECK(weft__directory_reserve_owner(directory, CAPACITY) == WEFT_OK, "reserve");
+    weft__directory_allocate_owner(directory, CAPACITY, lodgers, NULL, 0);
+    EXPLORE_CHECK(weft__directory_reserve_owner(directory, 1) == WEFT_LIMIT, "more than capacity");
+    explore_thread(evict, &lodgers[0]);
+    explore_thread(evict, &lodgers[CAPACITY - 1]);
+    explore_begin();
+    check_books();
+    EXPLORE_CHECK(weft__directory_reserve_owner(directory, 2) == WEFT_OK, "room is not found");
+    weft_entity again[2];
+    weft__directory_allocate_owner(directory, 2, again, NULL, 0);
+    EXPLORE_CHECK(again[0].index == lodgers[0].index, "not the lowest: %u", again[0].index);
+    weft__directory_fini(directory);
+}
+
 #define DEEP                                                                                       \
     PLAN_ALL_DEEP(EXPLORE_SC, 4, 0), PLAN_ALL_DEEP(EXPLORE_TSO, 3, 2),                             \
         PLAN_ALL_DEEP(EXPLORE_C11, 2, 1)
@@ -281,6 +307,10 @@ static const explore_scenario scenarios[] = {
      retirement,
      {PLAN_ALL(EXPLORE_SC, 2, 0), PLAN_ALL(EXPLORE_C11, 1, 1),
       PLAN_PCT(EXPLORE_C11, 4, 10000, 2000000)},
+     NULL},
+    {"directory_lowest_room",
+     lowest_room,
+     {PLAN_ALL(EXPLORE_SC, 4, 0), PLAN_ALL(EXPLORE_C11, 2, 1)},
      NULL},
     {"directory_look_ups",
      look_ups,

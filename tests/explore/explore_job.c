@@ -173,7 +173,7 @@ static void fail_first(void *argument)
     end_job(first, 7, WEFT__JOB_FAILED | WEFT__JOB_KEPT);
 }
 
-static weft_a32 collectors;
+static weft_a32 collectors, asked;
 
 static void collect(void *argument)
 {
@@ -181,6 +181,7 @@ static void collect(void *argument)
     int code = 0;
     bool is_recyclable = false;
     if (!weft__job_is_done(&table, first)) return;
+    at_store_rlx(&asked, 1u);
     weft_result result = weft__job_collect(&table, first, &code, &is_recyclable);
     if (!is_recyclable) {
         EXPLORE_CHECK(result == WEFT_OK, "an error, but not ours to recycle");
@@ -197,12 +198,16 @@ static void two_collectors(void)
 {
     start();
     at_init(&collectors, 0);
+    at_init(&asked, 0);
+    explore_ignore(&asked, sizeof asked);
     first = new_job(WEFT__JOB_HAS_HANDLE);
     explore_thread(fail_first, NULL);
     explore_thread(collect, NULL);
     explore_begin();
     collect(NULL);
     explore_join_all();
+    /* done means that the failure is there to be collected */
+    EXPLORE_CHECK(!at_load_acq(&asked) || at_load_acq(&collectors) == 1, "a failure was missed");
     if (!at_load_acq(&collectors)) collect(NULL);
     EXPLORE_CHECK(at_load_acq(&collectors) == 1, "nobody could collect");
     finish();

@@ -25,16 +25,26 @@ static void start_pool(uint32_t workers, bool is_host_driven)
                                .os = explore_os()};
     EXPLORE_CHECK(weft_job_pool_create(&desc, &pool) == WEFT_OK, "create");
     owner = weft_job_pool_owner(pool);
-    for (uint32_t i = 0; i < workers; i++) {
-        explore_ignore(&pool->workers[i].stats, sizeof pool->workers[i].stats);
-    }
     explore_ignore(pool->alive, sizeof *pool->alive);
     for (uint32_t i = 0; i < 8; i++) output[i] = 0;
+}
+
+static void ignore_statistics(void)
+{
+    for (uint32_t i = 0; i < pool->worker_count; i++)
+        explore_ignore(&pool->workers[i].stats, sizeof pool->workers[i].stats);
+}
+
+/* With the counts of submitted and completed jobs, which are no mere statistics (P3). */
+static void start_counted(uint32_t workers)
+{
+    start_pool(workers, false);
 }
 
 static void start(uint32_t workers)
 {
     start_pool(workers, false);
+    ignore_statistics();
 }
 
 /* Shutting down is explored, too. */
@@ -362,6 +372,64 @@ static void wait_all(void)
     finish();
 }
 
+/* The same with the counts as points of interest: nothing may end between two of them unseen. */
+static void wait_all_counts(void)
+{
+    start_counted(2);
+    explore_begin();
+    weft_job_desc desc = {.fn = submit_another, .argument = &output[1]};
+    EXPLORE_CHECK(weft_job_submit(owner, &desc, NULL) == WEFT_OK, "submit");
+    while (!weft__pool_is_quiescent(pool)) at_stall();
+    EXPLORE_CHECK(output[0] == 1 && output[1] == 1, "quiescent, but a job has not run");
+    finish();
+}
+
+static int fail(weft_job_context *job, void *argument)
+{
+    (void)job, (void)argument;
+    return 7;
+}
+
+static int must_not_run(weft_job_context *job, void *argument)
+{
+    (void)job, (void)argument;
+    explore_fail("a job ran although its predecessor had failed");
+}
+
+/* Jobs are put behind one that fails while it ends: none of them runs, and its code is collected
+ * by whoever asks first. */
+static void failing(void)
+{
+    weft_job_handle first, behind[2];
+    int code = 0;
+    start(2);
+    explore_begin();
+    weft_job_desc desc = {.fn = fail}, after = {.fn = must_not_run};
+    EXPLORE_CHECK(weft_job_submit(owner, &desc, &first) == WEFT_OK, "submit");
+    after.after = &first;
+    after.after_count = 1;
+    for (uint32_t i = 0; i < 2; i++)
+        EXPLORE_CHECK(weft_job_submit(owner, &after, &behind[i]) == WEFT_OK, "submit");
+    for (uint32_t i = 0; i < 2; i++)
+        EXPLORE_CHECK(weft_job_wait(owner, behind[i], NULL) == WEFT_CANCELLED, "not cancelled");
+    EXPLORE_CHECK(weft_job_wait(owner, first, &code) == WEFT_JOB_FAILED && code == 7, "code %d",
+                  code);
+    finish();
+}
+
+/* The error of a job without a handle is there when wait_all returns. */
+static void failing_unnamed(void)
+{
+    int code = 0;
+    start_counted(2);
+    explore_begin();
+    weft_job_desc desc = {.fn = fail};
+    EXPLORE_CHECK(weft_job_submit(owner, &desc, NULL) == WEFT_OK, "submit");
+    EXPLORE_CHECK(weft_job_wait_all(owner, &code) == WEFT_JOB_FAILED && code == 7, "code %d", code);
+    EXPLORE_CHECK(weft_job_wait_all(owner, &code) == WEFT_OK, "the error was kept twice");
+    finish();
+}
+
 static weft_a32 is_inside;
 
 static bool until_stopped(void *user)
@@ -382,6 +450,7 @@ static void lend(void *argument)
 static void lent(void)
 {
     start_pool(2, true);
+    ignore_statistics();
     at_init(&is_inside, 0);
     explore_thread(lend, NULL);
     explore_begin();
@@ -411,6 +480,7 @@ static void lend_shortly(void *argument)
 static void lent_in_turn(void)
 {
     start_pool(2, true);
+    ignore_statistics();
     explore_thread(lend_shortly, NULL);
     explore_thread(lend_shortly, NULL);
     explore_begin();
@@ -462,6 +532,15 @@ static const explore_scenario scenarios[] = {
     {"pool_graph_from_jobs", graph_from_jobs, {MOST(10000)}, NULL},
     {"pool_background", injected_background, {MOST(10000)}, NULL},
     {"pool_wait_all", wait_all, {MOST(10000)}, NULL},
+    {"pool_wait_all_counts",
+     wait_all_counts,
+     {PLAN_ALL(EXPLORE_SC, 1, 0), PLAN_PCT(EXPLORE_C11, 4, 4000, 1000000)},
+     NULL},
+    {"pool_failing", failing, {PLAN_ALL(EXPLORE_SC, 1, 0), MOST(6000)}, NULL},
+    {"pool_failing_unnamed",
+     failing_unnamed,
+     {PLAN_ALL(EXPLORE_SC, 1, 0), PLAN_PCT(EXPLORE_C11, 4, 4000, 1000000)},
+     NULL},
     {"pool_lent", lent, {MOST(8000)}, NULL},
     {"pool_lent_in_turn", lent_in_turn, {MOST(8000)}, NULL},
     {NULL, NULL, {{0}}, NULL},

@@ -1,6 +1,6 @@
-/* explore_slots.c: jobs/src/slots.* under every schedule, with batches of one: threads take and
- * give the numbers of a small table. Each number guards a plain word, so handing it out twice,
- * or without edge S1, is a data race. */
+/* explore_slots.c: jobs/src/slots.* under every schedule, with batches of one (explore_slots) and
+ * of two (explore_batches): threads take and give the numbers of a small table. Each number guards
+ * a plain word, so handing it out twice, or without edge S1, is a data race. */
 #include "explore_plans.h"
 #include "slots.h"
 
@@ -90,8 +90,10 @@ static void fresh(void)
 static void shared_stack(void)
 {
     start();
-    for (uint32_t i = 0; i < NUMBERS; i++) weft__slots_refill(&slots, &caches[i]);
-    for (uint32_t i = 0; i < NUMBERS; i++) weft__slots_spill(&slots, &caches[i]);
+    for (uint32_t i = 0; i < NUMBERS / WEFT__SLOTS_BATCH; i++)
+        weft__slots_refill(&slots, &caches[i]);
+    for (uint32_t i = 0; i < NUMBERS / WEFT__SLOTS_BATCH; i++)
+        weft__slots_spill(&slots, &caches[i]);
     explore_thread(worker, (void *)1);
     explore_thread(worker, (void *)1);
     explore_thread(stranger, NULL);

@@ -242,6 +242,50 @@ static void busy_must_wait(void)
     empty();
 }
 
+/* A megachunk becomes empty, is unmapped and mapped again, and looks as it did before: a claim that
+ * begins before and ends after must find the memory of now. */
+static weft__run kept;
+
+static void give_and_take(void *argument)
+{
+    give(argument);
+    EXPLORE_CHECK(take(0, 1, &kept) == WEFT_OK, "no unit");
+    take_and_give((void *)0); /* its neighbour is no fresh unit then, as it was not before */
+}
+
+static void remapped(void)
+{
+    start();
+    hold(1);
+    take_and_give((void *)0);
+    explore_history_init(&history);
+    explore_thread(give_and_take, &held[0]);
+    explore_begin();
+    take_and_give((void *)0);
+    finish(1);
+    give(&kept);
+    empty();
+}
+
+/* The same through the scan, which runs of several units take. */
+static void take_two(uint32_t home)
+{
+    weft__run run;
+    if (take(home, 2, &run) == WEFT_OK) give(&run);
+}
+
+static void remapped_run(void)
+{
+    start();
+    hold(1);
+    explore_thread(give_and_take, &held[0]);
+    explore_begin();
+    take_two(0);
+    finish(1);
+    give(&kept);
+    empty();
+}
+
 static void trim(void *argument)
 {
     (void)argument;
@@ -314,6 +358,11 @@ static const explore_scenario scenarios[] = {
     {"units_busy_must_wait",
      busy_must_wait,
      {PLAN_ALL(EXPLORE_SC, 3, 0), PLAN_ALL(EXPLORE_C11, 1, 1), LONG},
+     NULL},
+    {"units_remapped", remapped, {PLAN_ALL(EXPLORE_SC, 2, 0), PLAN_ALL(EXPLORE_C11, 1, 1)}, NULL},
+    {"units_remapped_run",
+     remapped_run,
+     {PLAN_ALL(EXPLORE_SC, 2, 0), PLAN_ALL(EXPLORE_C11, 1, 1)},
      NULL},
     {"units_trim_against_map", trim_against_map, {SHORT, LONG}, NULL},
     {"units_double_free",
