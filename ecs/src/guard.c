@@ -311,8 +311,10 @@ void weft__guard_open(weft__guard *guard, weft_slice *slice, const uint8_t *mode
                       weft__guard_frame *frame)
 {
     *frame = (weft__guard_frame){.columns = slice->columns};
-    if (guard == NULL || guard->ring == NULL || slice->term_count == 0 || slice->count == 0) return;
-    frame->first = frame->end = guard->end;
+    if (guard == NULL || guard->ring == NULL) return;
+    frame->first = guard->end;
+    guard->depth++;
+    if (slice->term_count == 0 || slice->count == 0) return;
     weft__guard_part *list = take(guard, slice->term_count * sizeof(void *), sizeof(void *));
     if (list == NULL) return;
     void **columns = (void **)(void *)list->values;
@@ -332,14 +334,22 @@ void weft__guard_open(weft__guard *guard, weft_slice *slice, const uint8_t *mode
         columns[i] = part->values;
         if (part->element_bytes != 0) buffers_open(guard, part, slice->count);
     }
-    frame->end = guard->end;
     slice->columns = columns;
+}
+
+void *weft__guard_scratch(weft__guard *guard, size_t bytes)
+{
+    if (guard == NULL || guard->depth == 0) return NULL;
+    weft__guard_part *part = take(guard, bytes, ALIGNMENT);
+    return part == NULL ? NULL : memset(part->values, 0, bytes);
 }
 
 void weft__guard_close(weft__guard *guard, weft_slice *slice, const weft__guard_frame *frame)
 {
     slice->columns = frame->columns;
-    for (uint64_t i = frame->first; i < frame->end; i++) {
+    if (guard == NULL || guard->ring == NULL) return;
+    guard->depth--;
+    for (uint64_t i = frame->first; i < guard->end; i++) {
         weft__guard_part *part = part_at(guard, i);
         uint32_t rows = (uint32_t)(part->bytes / part->row_bytes), row = rows;
         if (part->real == NULL) continue;
@@ -354,7 +364,7 @@ void weft__guard_close(weft__guard *guard, weft_slice *slice, const weft__guard_
                 row++;
         if (row != rows) stray_at(guard, part, WEFT__STRAY_READ_WRITTEN, row);
     }
-    for (uint64_t i = frame->first; i < frame->end; i++) part_close(guard, part_at(guard, i));
+    for (uint64_t i = frame->first; i < guard->end; i++) part_close(guard, part_at(guard, i));
 }
 
 void weft__guard_sweep(weft__guard *guard)

@@ -72,6 +72,7 @@ typedef struct weft__guard {
     weft__guard_part *parts;
     weft__stray *strays; /* found and not yet reported, one of a kind */
     uint32_t stray_count, stray_capacity;
+    uint32_t depth; /* frames that are open */
     weft__memory *memory;
     void *outgrown; /* smaller rings: kept, because pointers into them may have been */
 } weft__guard;
@@ -84,7 +85,7 @@ typedef struct weft__guards {
 
 /* The copies of one call; on the stack of who calls. */
 typedef struct weft__guard_frame {
-    uint64_t first, end;  /* parts */
+    uint64_t first;       /* part; all from it on are closed with the frame */
     void *const *columns; /* of the slice before it was opened */
 } weft__guard_frame;
 
@@ -111,6 +112,9 @@ void weft__guard_open(weft__guard *guard, weft_slice *slice, const uint8_t *mode
 /* Compares, writes back, and points slice->columns to the columns. Frames of a worker are closed in
  * the reverse order. */
 void weft__guard_close(weft__guard *guard, weft_slice *slice, const weft__guard_frame *frame);
+/* Zeroed memory between margins that is given up with the innermost open frame; NULL: no frame is
+ * open, or no room. `guard` may be NULL. */
+void *weft__guard_scratch(weft__guard *guard, size_t bytes);
 /* Looks at all closed copies. */
 void weft__guard_sweep(weft__guard *guard);
 /* What to tell of a stray. */

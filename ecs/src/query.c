@@ -117,7 +117,7 @@ static bool queries_are_equal(const weft__query *a, const weft__query *b)
     return a->hash == b->hash && a->term_count == b->term_count &&
            a->with_prefabs == b->with_prefabs && a->with_disabled == b->with_disabled &&
            a->ignore_enabled == b->ignore_enabled &&
-           a->filter_write_groups == b->filter_write_groups &&
+           a->filter_write_groups == b->filter_write_groups && a->stamps_asked == b->stamps_asked &&
            memcmp(a->terms, b->terms, a->term_count * sizeof *a->terms) == 0;
 }
 
@@ -291,8 +291,10 @@ static void fill_term(weft__query *query, uint32_t index, const weft_term *given
                        (given->match == WEFT_ALL || given->match == WEFT_ANY ||
                         given->match == WEFT_NONE || given->match == WEFT_DISABLED);
     query->has_masking_terms = query->has_masking_terms || term->is_masking;
-    if (given->access == WEFT_WRITE && given->match != WEFT_ABSENT)
+    if (given->access == WEFT_WRITE && given->match != WEFT_ABSENT) {
         query->writes[query->write_count++] = index;
+        if (!query->stamps_asked) query->stamp_count++;
+    }
     if (given->match == WEFT_ANY) query->any_alternatives |= UINT64_C(1) << term->alternative;
     if (term->component == query->world->prefab.id) query->with_prefabs = true;
     if (term->component == query->world->disabled.id) query->with_disabled = true;
@@ -324,7 +326,8 @@ static void hash_query(weft__query *query)
 {
     uint64_t options = (uint64_t)query->with_prefabs | (uint64_t)query->with_disabled << 1 |
                        (uint64_t)query->ignore_enabled << 2 |
-                       (uint64_t)query->filter_write_groups << 3;
+                       (uint64_t)query->filter_write_groups << 3 |
+                       (uint64_t)query->stamps_asked << 4;
     query->hash = hash_bytes(options, query->terms, query->term_count * sizeof *query->terms);
 }
 
@@ -358,6 +361,7 @@ static weft__query *query_from(weft_world *world, const weft_query_desc *desc)
     query->with_disabled = desc->with_disabled;
     query->ignore_enabled = desc->ignore_enabled;
     query->filter_write_groups = desc->filter_write_groups;
+    query->stamps_asked = desc->stamp_asked;
     query->has_masking_terms = desc->filter_write_groups && !desc->ignore_enabled;
     if (fill_terms(query, desc, inline_count) != WEFT_OK) {
         query_free(query);

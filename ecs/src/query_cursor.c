@@ -40,7 +40,7 @@ static void flat_append(weft__query *query, uint32_t match, weft__flat_entry *ne
     const weft__archetype *archetype = query->matches[match].archetype;
     weft__query_flat *flat = &query->flat;
     uint32_t written = WEFT__NO_PLACE; /* type position of the first written term */
-    if (query->write_count != 0) written = weft__match_places(query, match)[query->writes[0]].type;
+    if (query->stamp_count != 0) written = weft__match_places(query, match)[query->writes[0]].type;
     for (uint32_t c = 0; c < archetype->chunk_count; c++) {
         weft__chunk *chunk = archetype->chunks[c];
         next->chunk = chunk;
@@ -124,7 +124,7 @@ typedef struct stamp_range {
 static void stamp_terms(const weft__query *query, const weft__place *places,
                         const weft__chunk *chunk, uint32_t from, const stamp_range *range)
 {
-    for (uint32_t w = from; w < query->write_count; w++) {
+    for (uint32_t w = from; w < query->stamp_count; w++) {
         uint32_t type = places[query->writes[w]].type;
         if (type == WEFT__NO_PLACE) continue;
         weft_a32 *x_versions = weft__chunk_versions(chunk, type);
@@ -140,7 +140,7 @@ static inline void stamp_entry(const weft__query *query, const weft__flat_entry 
     weft_a32 *x_written = entry->x_written;
     for (uint32_t slice = first; slice < end && x_written != NULL; slice++)
         weft__stamp(&x_written[slice], stamp);
-    if (query->write_count > 1)
+    if (query->stamp_count > 1)
         stamp_terms(query, weft__match_places(query, entry->match), entry->chunk, 1,
                     &(stamp_range){first, end, stamp});
 }
@@ -196,7 +196,7 @@ void weft__source_init(weft_cursor *cursor, const weft_slice_context *context,
     cursor->position = 0;
     cursor->end = 0;
     cursor->slice = (weft_slice){.term_count = query->term_count,
-                                 .is_checked = WEFT_IS_CHECKED,
+                                 .calls = weft__query_calls(query),
                                  .context = (void *)(uintptr_t)context};
 }
 
@@ -388,7 +388,7 @@ weft_result weft__query_views_prepare(weft__query *query)
             .places = weft__match_places(query, entry->match),
             .x_written = entry->x_written,
             .count = entry->count,
-            .stamps = query->write_count > 1 || (stamps != 0 && slices > 1) ? 2 : stamps};
+            .stamps = query->stamp_count > 1 || (stamps != 0 && slices > 1) ? 2 : stamps};
     }
     flat->view_version = flat->version;
     return WEFT_OK;
@@ -454,11 +454,12 @@ weft_cursor weft_query_begin(weft_world *world, weft_query name)
     cursor.own_context.world = world;
     cursor.own_context.query = query;
     cursor.own_context.stamp = world->version;
+    cursor.own_context.since = 0;
     cursor.slice.term_count = query->term_count;
     cursor.slice.enabled = NULL;
     cursor.slice.worker = 0;
     cursor.slice.dt = 0;
-    cursor.slice.is_checked = WEFT_IS_CHECKED;
+    cursor.slice.calls = weft__query_calls(query);
     cursor.is_open = true;
     world->busy++;
     return cursor;

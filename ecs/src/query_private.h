@@ -104,12 +104,13 @@ struct weft__query {
     uint32_t alternative_count;
     uint64_t any_alternatives; /* descriptions that have ANY terms */
     uint64_t hash;
-    bool with_prefabs, with_disabled, ignore_enabled, filter_write_groups;
+    bool with_prefabs, with_disabled, ignore_enabled, filter_write_groups, stamps_asked;
     bool has_masking_terms; /* or may have overrides */
     uint32_t key_count;
     uint32_t *keys; /* component ids the query is filed under; none = unkeyed */
     uint32_t write_count;
-    uint32_t *writes; /* term indices with WRITE access */
+    uint32_t *writes;     /* term indices with WRITE access */
+    uint32_t stamp_count; /* of them, stamped when a slice is visited: all, or none */
     /* owner */
     uint32_t references; /* handles */
     weft__query *next;   /* of the same hash bucket */
@@ -215,9 +216,24 @@ typedef struct weft__slice_ops {
     weft_commands *(*commands)(const weft_slice *slice);
     /* a broken declaration, found by checked builds; `term` may be beyond the terms */
     void (*report)(const weft_slice *slice, uint32_t term, weft_access access);
+    /* the same: the term, which exists, is asked for as another C type than it holds */
+    void (*mistype)(const weft_slice *slice, uint32_t term, weft_access access, const char *type);
+    /* whether change versions of the term can be asked for; reports it if not */
+    bool (*asks)(const weft_slice *slice, uint32_t term);
 } weft__slice_ops;
 
 extern const weft__slice_ops weft__slice_ops_owner; /* of cursors outside systems */
+
+#define WEFT__MISTYPED                                                                             \
+    " is not the C type it was registered with, or has another size: name the type of this term, " \
+    "or the term you mean"
+
+/* Why asking for a column of the query's slices is a call: weft_slice.calls. */
+static inline uint32_t weft__query_calls(const weft__query *query)
+{
+    return (WEFT_IS_CHECKED ? (uint32_t)WEFT_SLICE_CHECKED : 0u) |
+           (query->stamps_asked ? (uint32_t)WEFT_SLICE_STAMPS : 0u);
+}
 
 /* What is wrong with an access to a term that was reported, and what to do. */
 const char *weft__slice_problem(const weft__query *query, uint32_t term, weft_access access);

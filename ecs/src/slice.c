@@ -3,6 +3,9 @@
  * Everything that depends on who dispatched the slice (a cursor of the owner, or the scheduler with
  * its declarations) goes through the table of functions in the slice's context. */
 #include "enable.h"
+#include "guard.h"
+
+#include <string.h>
 
 static const weft_slice_context *context_of(const weft_slice *slice)
 {
@@ -29,19 +32,56 @@ static const weft__place *place_of(const weft_slice *slice, uint32_t term, weft_
     return (const weft__place *)slice->places + term;
 }
 
-/* ---- checks ---- */
+/* ---- columns that are asked for by a call ---- */
 
-void *weft_slice_check(const weft_slice *slice, uint32_t term, weft_access access)
+/* False, and reported: there is no such term (or no chunk: its callback has returned). */
+static bool check_term(const weft_slice *slice, uint32_t term, weft_access access)
 {
-    const weft__query *query = weft__slice_query(slice);
-    if (term >= slice->term_count || slice->chunk == NULL) { /* none: its callback has returned */
+    if (term >= slice->term_count || slice->chunk == NULL) {
         ops_of(slice)->report(slice, term, access);
-        return NULL;
+        return false;
     }
-    uint8_t declared = query->terms[term].access;
+    uint8_t declared = weft__slice_query(slice)->terms[term].access;
     if (declared == WEFT_NO_ACCESS || (access == WEFT_WRITE && declared != WEFT_WRITE))
         ops_of(slice)->report(slice, term, access);
+    return true;
+}
+
+void *weft_slice_ask(const weft_slice *slice, uint32_t term, weft_access access)
+{
+    if (WEFT_IS_CHECKED && !check_term(slice, term, access)) return NULL;
+    bool stamps = access == WEFT_WRITE && (slice->calls & WEFT_SLICE_STAMPS) != 0;
+    if (stamps && weft__slice_query(slice)->terms[term].access == WEFT_WRITE)
+        weft__slice_stamp(slice, term, context_of(slice)->stamp);
     return slice->columns[term];
+}
+
+/* The name of a C type without what stands in front of it: struct, const, namespaces. */
+static const char *bare_name(const char *type)
+{
+    const char *name = type;
+    for (; *type != 0; type++)
+        if ((*type == ' ' || *type == ':') && type[1] != 0) name = type + 1;
+    return name;
+}
+
+static bool is_type_of(const weft__type *held, size_t size, const char *type)
+{
+    if ((held->desc.flags & WEFT_BUFFER) != 0 || held->value_bytes != size) return false;
+    return !held->is_typed || strcmp(bare_name(held->desc.name), bare_name(type)) == 0;
+}
+
+void *weft_slice_ask_as(const weft_slice *slice, uint32_t term, weft_access access, size_t size,
+                        const char *type)
+{
+    if (!WEFT_IS_CHECKED) return weft_slice_ask(slice, term, access);
+    if (!check_term(slice, term, access)) return NULL;
+    const weft_world *world = context_of(slice)->world;
+    if (is_type_of(world->types[weft__slice_query(slice)->terms[term].component], size, type))
+        return weft_slice_ask(slice, term, access);
+    ops_of(slice)->mistype(slice, term, access, type);
+    if (slice->columns[term] == NULL) return NULL;
+    return weft__guard_scratch(weft__guard_of(world, slice->worker), slice->count * size);
 }
 
 /* ---- values of the chunk ---- */
@@ -77,7 +117,7 @@ void *weft_slice_chunk_value(const weft_slice *slice, uint32_t term, weft_access
     if (!weft__slice_query(slice)->terms[term].is_chunk_value)
         ops_of(slice)->report(slice, term, access);
     if (place->type == WEFT__NO_PLACE) return NULL;
-    if (slice->is_checked != 0) weft_slice_check(slice, term, access);
+    if (WEFT_IS_CHECKED) check_term(slice, term, access);
     const weft__chunk *chunk = chunk_of(slice);
     uint32_t offset = chunk->archetype->types[place->type].chunk_offset;
     if (offset == WEFT__NONE) return NULL;
@@ -209,6 +249,22 @@ static void owner_report(const weft_slice *slice, uint32_t term, weft_access acc
                 weft__slice_problem(query, term, access));
 }
 
+static void owner_mistype(const weft_slice *slice, uint32_t term, weft_access access,
+                          const char *type)
+{
+    const weft_world *world = context_of(slice)->world;
+    uint32_t component = weft__slice_query(slice)->terms[term].component;
+    weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, weft__component(world, component),
+                "term %u (%s) of a query is %s as %s, which" WEFT__MISTYPED, term,
+                weft__type_name(world, component), access == WEFT_WRITE ? "written" : "read", type);
+}
+
+static bool owner_asks(const weft_slice *slice, uint32_t term)
+{
+    (void)slice, (void)term;
+    return true;
+}
+
 const weft__slice_ops weft__slice_ops_owner = {
     .get = owner_get,
     .get_write = owner_get_write,
@@ -216,4 +272,6 @@ const weft__slice_ops weft__slice_ops_owner = {
     .resource = owner_resource,
     .commands = owner_commands,
     .report = owner_report,
+    .mistype = owner_mistype,
+    .asks = owner_asks,
 };

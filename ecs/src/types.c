@@ -377,6 +377,14 @@ weft_component weft_component_create_plain(weft_world *world, const char *name, 
         &(weft_component_desc){.name = name, .size = size, .alignment = alignment, .flags = flags});
 }
 
+weft_component weft_component_create_typed(weft_world *world, const char *type, size_t size,
+                                           size_t alignment, uint32_t flags)
+{
+    weft_component component = weft_component_create_plain(world, type, size, alignment, flags);
+    if (component.id != 0) world->types[component.id]->is_typed = true;
+    return component;
+}
+
 weft_component weft_component_find(const weft_world *world, const char *name)
 {
     if (world == NULL || name == NULL || world->type_names == NULL) return WEFT__NO_COMPONENT;

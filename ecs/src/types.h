@@ -27,6 +27,7 @@ typedef struct weft__type {
     bool needs_destruct;          /* BUFFER, or a destruct hook */
     bool needs_construct;         /* BUFFER, or a construct hook (after zeroing) */
     bool needs_copy;              /* BUFFER, or a copy hook (else memcpy) */
+    bool is_typed;                /* its name is that of its C type */
     bool has_blobs;               /* some field is described as BLOB */
     uint64_t hash;                /* stable: name, layout, kind, fields */
     void *singleton;              /* SINGLETON: the value */

@@ -77,7 +77,7 @@ static bool has_changed(const weft__binding *binding, uint32_t slice)
     const weft__query *query = binding->query;
     const weft__place *places = weft__match_places(query, binding->match);
     const weft__chunk *chunk = binding->slice.chunk;
-    uint32_t since = binding->system->since;
+    uint32_t since = binding->system->context.since;
     if (since == 0) return true;
     for (uint32_t i = 0; i < query->term_count; i++) {
         if (query->terms[i].access != WEFT_READ || places[i].type == WEFT__NO_PLACE) continue;
@@ -96,10 +96,10 @@ static bool passes(const weft__binding *binding, uint32_t slice)
     const weft__place *places = weft__match_places(binding->query, binding->match);
     const weft__chunk *chunk = binding->slice.chunk;
     weft__filter_verdict verdict =
-        weft__filter_chunk(binding->filter, places, chunk, &system->since);
+        weft__filter_chunk(binding->filter, places, chunk, &system->context.since);
     if (verdict != WEFT__FILTER_SLICES) return verdict == WEFT__FILTER_PASS;
-    return weft__filter_next(binding->filter, places, chunk, slice, slice + 1, &system->since) ==
-           slice;
+    return weft__filter_next(binding->filter, places, chunk, slice, slice + 1,
+                             &system->context.since) == slice;
 }
 
 /* The enable mask of a slice; false: no row is enabled. */
@@ -254,7 +254,7 @@ static void run_bare(weft__scheduler *scheduler, weft__worker *worker, uint32_t 
                           .first = number,
                           .worker = index,
                           .dt = system->dt,
-                          .is_checked = WEFT_IS_CHECKED,
+                          .calls = WEFT_IS_CHECKED ? WEFT_SLICE_CHECKED : 0,
                           .chunk = worker, /* not NULL: alive */
                           .context = &system->context};
     call(scheduler, system, slice);

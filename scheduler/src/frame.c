@@ -168,7 +168,7 @@ static float dt_of(const weft__scheduler *scheduler, const weft__system *system,
 /* The version a system's own last run had becomes what its filters compare with. */
 static inline void begin_system(weft__system *system, uint32_t base, bool is_active, float dt)
 {
-    if (system->was_active) system->since = system->context.stamp;
+    if (system->was_active) system->context.since = system->context.stamp;
     system->was_active = system->is_active = is_active;
     system->context.stamp = base + system->version_offset;
     system->dt = dt;

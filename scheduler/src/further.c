@@ -62,6 +62,22 @@ static void further_report(const weft_slice *slice, uint32_t term, weft_access a
                      weft__slice_problem(query, term, access));
 }
 
+static void further_mistype(const weft_slice *slice, uint32_t term, weft_access access,
+                            const char *type)
+{
+    const weft_slice *own = weft__diagnose_current();
+    if (own != NULL && own->context != NULL)
+        weft__mistyped_in(own, weft__slice_query(slice)->terms[term].component, access, type);
+}
+
+/* Nobody stamps what it reads while it runs. */
+static bool further_asks(const weft_slice *slice, uint32_t term)
+{
+    (void)slice;
+    (void)term;
+    return true;
+}
+
 static const weft__slice_ops further_ops = {
     .get = further_get,
     .get_write = further_get_write,
@@ -69,6 +85,8 @@ static const weft__slice_ops further_ops = {
     .resource = further_resource,
     .commands = further_commands,
     .report = further_report,
+    .mistype = further_mistype,
+    .asks = further_asks,
 };
 
 /* ---- what checked builds find ---- */
@@ -146,15 +164,16 @@ weft_cursor weft_slice_query(const weft_slice *slice, weft_query name)
     cursor.view = cursor.is_plain ? query->flat.views : NULL;
     cursor.view_end = cursor.is_plain ? query->flat.views + query->flat.count : NULL;
     cursor.end = cursor.is_plain ? 0 : weft__query_slice_count(query);
-    cursor.since = system->since;
+    cursor.since = system->context.since;
     cursor.own_context = (weft_slice_context){.ops = &further_ops,
                                               .world = context->world,
                                               .query = query,
-                                              .stamp = system->context.stamp};
+                                              .stamp = system->context.stamp,
+                                              .since = system->context.since};
     cursor.slice.term_count = query->term_count;
     cursor.slice.worker = slice->worker;
     cursor.slice.dt = slice->dt;
-    cursor.slice.is_checked = WEFT_IS_CHECKED;
+    cursor.slice.calls = weft__query_calls(query);
     cursor.is_open = true;
     return cursor;
 }

@@ -138,6 +138,44 @@ static void slice_report(const weft_slice *slice, uint32_t term, weft_access acc
                               : "asked for a term its query does not have");
 }
 
+void weft__mistyped_in(const weft_slice *slice, uint32_t component, weft_access access,
+                       const char *type)
+{
+    const weft__system *system = system_of(slice);
+    weft__violation violation = {.code = WEFT_TYPE_MISMATCH,
+                                 .position = system->position,
+                                 .slice = slice->index,
+                                 .component = component,
+                                 .access = access,
+                                 .function = type,
+                                 .what = WEFT__MISTYPED};
+    weft__violate(&system->scheduler->workers[slice->worker], &violation);
+}
+
+static void slice_mistype(const weft_slice *slice, uint32_t term, weft_access access,
+                          const char *type)
+{
+    weft__mistyped_in(slice, weft__slice_query(slice)->terms[term].component, access, type);
+}
+
+/* Slices of large chunks are stamped for all systems of the stage at once, unless one of them asks:
+ * then each is stamped when its system comes to it. */
+static bool slice_asks(const weft_slice *slice, uint32_t term)
+{
+    const weft__system *system = system_of(slice);
+    const weft__query_term *asked = &weft__slice_query(slice)->terms[term];
+    bool is_declared = (system->flags & WEFT_SYSTEM_ASKS_CHANGES) != 0;
+    if (is_declared && asked->access != WEFT_NO_ACCESS) return true;
+    if (WEFT_IS_CHECKED)
+        weft__violate_in(slice, asked->component, WEFT_READ,
+                         is_declared
+                             ? "is asked for its version, but declared WEFT_NO_ACCESS: give it "
+                               "WEFT_READ"
+                             : "is asked for its version: give the system "
+                               "WEFT_SYSTEM_ASKS_CHANGES");
+    return false;
+}
+
 const weft__slice_ops weft__slice_ops_system = {
     .get = slice_get,
     .get_write = slice_get_write,
@@ -145,4 +183,6 @@ const weft__slice_ops weft__slice_ops_system = {
     .resource = slice_resource,
     .commands = slice_commands,
     .report = slice_report,
+    .mistype = slice_mistype,
+    .asks = slice_asks,
 };

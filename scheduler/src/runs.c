@@ -46,12 +46,12 @@ static void bind_columns(making *m, weft__binding *binding, const weft__flat_ent
     const weft__chunk *chunk = flat->chunk;
     void **columns = take(m, query->term_count, sizeof columns[0]);
     uint32_t *bytes = take(m, query->term_count, sizeof bytes[0]);
-    weft_a32 **stamps = take(m, query->write_count, sizeof stamps[0]);
+    weft_a32 **stamps = take(m, query->stamp_count, sizeof stamps[0]);
     if (columns == NULL || bytes == NULL || stamps == NULL) return;
     weft__query_columns(query, flat->match, chunk, 0, columns);
     for (uint32_t i = 0; i < query->term_count; i++)
         if (columns[i] != NULL) bytes[i] = chunk->layout->columns[places[i].column].bytes;
-    for (uint32_t i = 0; i < query->write_count; i++) {
+    for (uint32_t i = 0; i < query->stamp_count; i++) {
         const weft__place *place = &places[query->writes[i]];
         if (place->type == WEFT__NO_PLACE) continue;
         stamps[binding->stamp_count++] = weft__chunk_versions(chunk, place->type);
@@ -75,7 +75,7 @@ static void bind(making *m, weft__binding *binding, weft__system *system,
                   .entities = weft__chunk_entities(chunk),
                   .first = flat->first_row,
                   .index = flat->first_slice,
-                  .is_checked = WEFT_IS_CHECKED,
+                  .calls = weft__query_calls(query),
                   .chunk = chunk,
                   .places = weft__match_places(query, flat->match),
                   .context = &system->context},
@@ -87,7 +87,8 @@ static void bind(making *m, weft__binding *binding, weft__system *system,
         .slice_shift = shift,
         .has_masks = query->matches[flat->match].has_masks,
     };
-    binding->is_plain = binding->filter == NULL && !binding->has_masks && !system->only_changed;
+    binding->is_plain = binding->filter == NULL && !binding->has_masks && !system->only_changed &&
+                        (system->flags & WEFT_SYSTEM_ASKS_CHANGES) == 0;
     bind_columns(m, binding, flat);
 }
 

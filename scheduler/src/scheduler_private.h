@@ -77,9 +77,8 @@ typedef struct weft__system {
     uint32_t stage;
     uint32_t due; /* runs in this step */
     double elapsed;
-    double timer;   /* TIMER: seconds until it runs; negative: not set */
-    float dt;       /* of this pass */
-    uint32_t since; /* version of its last run; 0 = never ran */
+    double timer; /* TIMER: seconds until it runs; negative: not set */
+    float dt;     /* of this pass */
     uint32_t version_offset;
     uint32_t filter_version; /* of the filter the runs were made with */
     uint64_t runs;
@@ -333,6 +332,9 @@ extern const weft__slice_ops weft__slice_ops_system;
 /* What this slice did that its system did not declare. The slice's thread. */
 void weft__violate_in(const weft_slice *slice, uint32_t component, weft_access access,
                       const char *what);
+/* The same: it asked for a term as another C type than that of its component. */
+void weft__mistyped_in(const weft_slice *slice, uint32_t component, weft_access access,
+                       const char *type);
 
 /* ---- dispatch.c ---- */
 

@@ -302,9 +302,9 @@ static bool copy_systems(weft_snapshot *snapshot)
     for (uint32_t i = 0; i < scheduler->system_capacity; i++) {
         const weft__system *system = scheduler->systems[i];
         if (system == NULL) continue;
-        snapshot->systems[snapshot->system_count++] =
-            (weft__snapshot_system){system->handle,     system->since,   system->context.stamp,
-                                    system->was_active, system->elapsed, system->timer};
+        snapshot->systems[snapshot->system_count++] = (weft__snapshot_system){
+            system->handle,     system->context.since, system->context.stamp,
+            system->was_active, system->elapsed,       system->timer};
     }
     return true;
 }

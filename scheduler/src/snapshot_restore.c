@@ -214,7 +214,7 @@ static void forget_runs(const weft__scheduler *scheduler)
     for (uint32_t i = 0; i < scheduler->system_capacity; i++) {
         weft__system *system = scheduler->systems[i];
         if (system == NULL) continue;
-        system->since = 0;
+        system->context.since = 0;
         system->was_active = false;
         system->elapsed = 0;
         system->timer = -1;
@@ -235,7 +235,7 @@ static void put_systems(const restoring *r)
         if (slot >= scheduler->system_capacity) continue;
         weft__system *system = scheduler->systems[slot];
         if (system == NULL || system->handle != saved->handle) continue;
-        system->since = saved->since;
+        system->context.since = saved->since;
         system->context.stamp = saved->stamp;
         system->was_active = saved->was_active;
         system->elapsed = saved->elapsed;

@@ -227,7 +227,7 @@ static const char *problem_of(const weft_system_desc *desc)
 {
     const uint32_t all = WEFT_SYSTEM_SINGLE | WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE |
                          WEFT_SYSTEM_BACKGROUND | WEFT_SYSTEM_NOT_FUSED | WEFT_SYSTEM_WHOLE_CHUNKS |
-                         WEFT_SYSTEM_TIMER;
+                         WEFT_SYSTEM_TIMER | WEFT_SYSTEM_ASKS_CHANGES;
     const uint32_t on_owner = WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE;
     bool has_terms = desc->query.terms[0].component.id != 0 || desc->query.more_term_count != 0;
     bool has_rows = has_terms || desc->filtered.id != 0;

@@ -30,6 +30,7 @@ static weft_access other_access(const weft__system *system, uint32_t component)
 static weft__guard_mode mode_of(const weft__system *system, const weft__query_term *term)
 {
     weft_access other = other_access(system, term->component);
+    if ((system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0) return WEFT__GUARD_NOT;
     if (term->access == WEFT_NO_ACCESS || other == WEFT_WRITE) return WEFT__GUARD_NOT;
     if (term->access == WEFT_READ) return WEFT__GUARD_READ;
     return other == WEFT_NO_ACCESS ? WEFT__GUARD_WRITE : WEFT__GUARD_NOT;
@@ -38,7 +39,7 @@ static weft__guard_mode mode_of(const weft__system *system, const weft__query_te
 void weft__watch_init(weft__system *system)
 {
     const weft__query *query = system->context.query;
-    if (!WEFT_IS_CHECKED || query == NULL || (system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0) return;
+    if (!WEFT_IS_CHECKED || query == NULL) return;
     system->guard_modes = weft__alloc(system->scheduler->memory, WEFT__MEMORY_SYSTEMS,
                                       query->term_count, sizeof system->guard_modes[0], 8);
     for (uint32_t i = 0; i < query->term_count && system->guard_modes != NULL; i++)
@@ -69,18 +70,22 @@ void weft__watch_reserve(weft__scheduler *scheduler, const weft__entry *entries,
 
 /* ---- a call ---- */
 
+static weft__guard *guard_of(const weft__system *system, const weft_slice *slice)
+{
+    if (system->context.query != NULL && system->guard_modes == NULL) return NULL;
+    return weft__guard_of(system->context.world, slice->worker);
+}
+
 void weft__watch_begin(weft__watch *watch, const weft__system *system, weft_slice *slice)
 {
-    weft__guard *guard =
-        system->guard_modes == NULL ? NULL : weft__guard_of(system->context.world, slice->worker);
     watch->before = weft__diagnose_enter(slice);
-    weft__guard_open(guard, slice, system->guard_modes, system->handle, &watch->frame);
+    weft__guard_open(guard_of(system, slice), slice, system->guard_modes, system->handle,
+                     &watch->frame);
 }
 
 void weft__watch_end(const weft__watch *watch, const weft__system *system, weft_slice *slice)
 {
-    weft__guard *guard = weft__guard_of(system->context.world, slice->worker);
-    weft__guard_close(guard, slice, &watch->frame);
+    weft__guard_close(guard_of(system, slice), slice, &watch->frame);
     weft__diagnose_enter(watch->before);
 }
 

@@ -13,8 +13,8 @@ typedef struct Velocity {
 
 static void move(weft_slice *s, void *user)
 {
-    Position *p = weft_slice_write(s, 0);
-    const Velocity *v = weft_slice_read(s, 1);
+    Position *p = WEFT_WRITE_COLUMN(s, 0, Position);
+    const Velocity *v = WEFT_READ_COLUMN(s, 1, Velocity);
     for (uint32_t i = 0; i < weft_slice_count(s); i++) p[i].x += v[i].x * weft_slice_dt(s);
     (void)user;
 }

@@ -21,8 +21,8 @@ const weft_blob_type curve_type = WEFT_BLOB_TYPE(Curve, curve_fields);
 
 void move(weft_slice *s, void *)
 {
-    auto *p = static_cast<Position *>(weft_slice_write(s, 0));
-    auto *v = static_cast<const Velocity *>(weft_slice_read(s, 1));
+    auto *p = WEFT_WRITE_COLUMN(s, 0, Position);
+    auto *v = WEFT_READ_COLUMN(s, 1, Velocity);
     for (uint32_t i = 0; i < weft_slice_count(s); i++) p[i].x += v[i].x * weft_slice_dt(s);
 }
 

@@ -248,7 +248,7 @@ Test(enable, a_slice_sets_bits_of_rows_and_terms_that_have_them)
     CHECK_RESULT(weft_world_error(f.world)->code, WEFT_UNDECLARED_ACCESS);
     weft_slice_enable(&cursor.slice, 0, 3, false); /* no such row */
     weft_slice_enable(&cursor.slice, 9, 0, false); /* no such term */
-    if (cursor.slice.is_checked != 0) {
+    if ((cursor.slice.calls & WEFT_SLICE_CHECKED) != 0) {
         weft_slice_enable(&cursor.slice, 1, 1, false); /* read only */
         CHECK(weft_entity_is_enabled(f.world, e[1], f.y));
     }

@@ -182,7 +182,7 @@ Test(query_errors, checked_builds_name_access_that_is_not_declared)
     CHECK(weft_query_next(&cursor));
     CHECK(weft_slice_read(&cursor.slice, 0) != NULL);
     CHECK_RESULT(weft_world_error(f.world)->code, WEFT_OK);
-    if (cursor.slice.is_checked != 0) {
+    if ((cursor.slice.calls & WEFT_SLICE_CHECKED) != 0) {
         weft_slice_write(&cursor.slice, 0); /* declared for reading */
         CHECK_RESULT(weft_world_error(f.world)->code, WEFT_UNDECLARED_ACCESS);
         CHECK_U64(weft_world_error(f.world)->component.id, f.a.id);

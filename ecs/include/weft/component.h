@@ -102,16 +102,25 @@ WEFT_API weft_component weft_component_create(weft_world *world, const weft_comp
 
 /* Sugar: a plain component named after its C type. */
 #define WEFT_COMPONENT(world, type)                                                                \
-    weft_component_create_plain((world), #type, sizeof(type), WEFT_ALIGNOF_(type), 0)
+    weft_component_create_typed((world), #type, sizeof(type), WEFT_ALIGNOF_(type), 0)
 /* Sugar: a plain component with flags. */
 #define WEFT_COMPONENT_FLAGS(world, type, flags)                                                   \
-    weft_component_create_plain((world), #type, sizeof(type), WEFT_ALIGNOF_(type), (flags))
+    weft_component_create_typed((world), #type, sizeof(type), WEFT_ALIGNOF_(type), (flags))
 /* Sugar: a tag. */
 #define WEFT_TAG(world, name) weft_component_create_plain((world), #name, 0, 1, 0)
 
 /* weft_component_create with name, size, alignment and flags only. Threads: owner, world idle. */
 WEFT_API weft_component weft_component_create_plain(weft_world *world, const char *name,
                                                     size_t size, size_t alignment, uint32_t flags);
+
+/* The same for a component whose name is that of its C type, which checked builds compare with the
+ * type that WEFT_READ_COLUMN and WEFT_WRITE_COLUMN name. Threads: owner, world idle. */
+WEFT_API weft_component weft_component_create_typed(weft_world *world, const char *type,
+                                                    size_t size, size_t alignment, uint32_t flags);
+
+/* The newest change version of any value of the component; 0 when there is none, or for a bad
+ * handle. Threads: owner, world idle. Cost: O(slices that have it). */
+WEFT_API uint32_t weft_component_version(const weft_world *world, weft_component component);
 
 /* The type with this name, or null. Threads: owner. Cost: O(1). */
 WEFT_API weft_component weft_component_find(const weft_world *world, const char *name);

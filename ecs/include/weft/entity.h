@@ -116,6 +116,10 @@ WEFT_API const void *weft_entity_get(const weft_world *world, weft_entity entity
                                      weft_component component);
 /* The value for writing: stamps the change version of its slice. Else as weft_entity_get. */
 WEFT_API void *weft_entity_write(weft_world *world, weft_entity entity, weft_component component);
+/* The change version of the slice that holds the value; 0 when dead or absent. Threads: as
+ * weft_entity_get. */
+WEFT_API uint32_t weft_entity_version(const weft_world *world, weft_entity entity,
+                                      weft_component component);
 /* Writes a value of `size` bytes (the old one is destructed); adds the component when absent.
  * Errors: TYPE_MISMATCH (wrong size, or a BUFFER, SHARED, CHUNK or SINGLETON component: the text
  * says which call sets it). */

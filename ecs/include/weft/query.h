@@ -46,6 +46,10 @@ typedef struct weft_query_desc {
      * another one of its write groups. Where its enable bits count, only rows where it is enabled
      * are left out. Components registered later are obeyed, too. */
     bool filter_write_groups;
+    /* A WRITE term stamps the change version of a slice when its column is asked for
+     * (weft_slice_write), not when the slice is visited: for loops that change few of the slices
+     * they look at. Asking is a call then. */
+    bool stamp_asked;
 } weft_query_desc;
 
 /* Makes a query (cached and shared by content). Null on failure: BAD_HANDLE, INVALID_ARGUMENT (the

@@ -18,7 +18,8 @@ typedef struct weft_commands weft_commands; /* commands.h */
 /* What a term does with its component. */
 typedef enum weft_access {
     WEFT_READ = 0,
-    WEFT_WRITE = 1,     /* stamps the change version of the slices visited */
+    WEFT_WRITE = 1,     /* stamps the change version of the slices visited, or of those whose column
+                           is asked for (weft_query_desc.stamp_asked) */
     WEFT_NO_ACCESS = 2, /* only matches */
 } weft_access;
 
@@ -33,11 +34,17 @@ typedef struct weft_slice {
     uint32_t index;          /* position in the query: stable for a layout, for any worker count */
     uint32_t worker;         /* 0..workers-1: index of per-worker scratch, never of results */
     float dt;                /* seconds of this step; 0 outside systems */
-    uint32_t is_checked;     /* not 0 in checked builds of the library */
+    uint32_t calls;          /* private: not 0: asking for a column is a call (weft_slice_calls) */
     const void *chunk;       /* private */
     const void *places;      /* private: where the terms are in the chunk's archetype */
     const void *context;     /* private: weft_slice_context */
 } weft_slice;
+
+/* Private: why asking for a column is a call. */
+typedef enum weft_slice_calls {
+    WEFT_SLICE_CHECKED = 1 << 0, /* checked builds of the library */
+    WEFT_SLICE_STAMPS = 1 << 1,  /* the query stamps what is asked for */
+} weft_slice_calls;
 
 /* Private: what stands behind a slice. */
 typedef struct weft_slice_context {
@@ -45,11 +52,16 @@ typedef struct weft_slice_context {
     weft_world *world;
     const void *query;
     uint32_t stamp; /* change version that writes get */
+    uint32_t since; /* change version of the last run of the system; 0: none */
 } weft_slice_context;
 
-/* Private, checked builds: the column of a term, reporting an access that is not declared; NULL
- * (and a report) when there is no such term. */
-WEFT_API void *weft_slice_check(const weft_slice *slice, uint32_t term, weft_access access);
+/* Private: the column of a term, stamped if its query wants that. Checked builds report an access
+ * that is not declared; NULL (and a report) when there is no such term. */
+WEFT_API void *weft_slice_ask(const weft_slice *slice, uint32_t term, weft_access access);
+/* Private: the same for values of C type `type` of `size` bytes. When the term holds another one,
+ * checked builds report it and give memory of which nothing is kept, or NULL outside of systems. */
+WEFT_API void *weft_slice_ask_as(const weft_slice *slice, uint32_t term, weft_access access,
+                                 size_t size, const char *type);
 
 static inline uint32_t weft_slice_count(const weft_slice *slice)
 {
@@ -76,18 +88,40 @@ static inline const weft_entity *weft_slice_entities(const weft_slice *slice)
  * optional. */
 static inline void *weft_slice_write(const weft_slice *slice, uint32_t term)
 {
-    if (__builtin_expect(slice->is_checked != 0, 0))
-        return weft_slice_check(slice, term, WEFT_WRITE);
+    if (__builtin_expect(slice->calls != 0, 0)) return weft_slice_ask(slice, term, WEFT_WRITE);
     return slice->columns[term];
 }
 
 /* The column of a term for reading. */
 static inline const void *weft_slice_read(const weft_slice *slice, uint32_t term)
 {
-    if (__builtin_expect(slice->is_checked != 0, 0))
-        return weft_slice_check(slice, term, WEFT_READ);
+    if (__builtin_expect(slice->calls != 0, 0)) return weft_slice_ask(slice, term, WEFT_READ);
     return slice->columns[term];
 }
+
+/* Private: what the macros below call. */
+static inline void *weft_slice_write_as(const weft_slice *slice, uint32_t term, size_t size,
+                                        const char *type)
+{
+    if (__builtin_expect(slice->calls != 0, 0))
+        return weft_slice_ask_as(slice, term, WEFT_WRITE, size, type);
+    return slice->columns[term];
+}
+static inline const void *weft_slice_read_as(const weft_slice *slice, uint32_t term, size_t size,
+                                             const char *type)
+{
+    if (__builtin_expect(slice->calls != 0, 0))
+        return weft_slice_ask_as(slice, term, WEFT_READ, size, type);
+    return slice->columns[term];
+}
+
+/* The columns as arrays of a C type: Position *p = WEFT_WRITE_COLUMN(slice, 0, Position). Checked
+ * builds compare the type with the component of the term: its size, and its name when it was
+ * registered with WEFT_COMPONENT. */
+#define WEFT_WRITE_COLUMN(slice, term, type)                                                       \
+    ((type *)weft_slice_write_as((slice), (term), sizeof(type), #type))
+#define WEFT_READ_COLUMN(slice, term, type)                                                        \
+    ((const type *)weft_slice_read_as((slice), (term), sizeof(type), #type))
 
 /* Visits runs of enabled rows: uint32_t begin = 0, end = 0; while (weft_slice_next_run(s, &begin,
  * &end)) for (i = begin; i < end; i++) ... With no mask there is one run. */
@@ -159,6 +193,24 @@ WEFT_API void *weft_slice_chunk_value(const weft_slice *slice, uint32_t term, we
 /* Sets the enable bit of a row for a term declared WEFT_WRITE. Safe for several slices of one chunk
  * at once. Takes effect at once, also for later systems; not for the mask of this slice. */
 WEFT_API void weft_slice_enable(const weft_slice *slice, uint32_t term, uint32_t row, bool enabled);
+
+/* ---- change versions (query.h, filters: what stamps them) ---- */
+
+/* True when values of the term changed, in a slice that these rows lie in, after `version`: it was
+ * written by somebody who stamps; 0: true. False when the component is absent. In a system a change
+ * is one since its last run with weft_slice_since; a term that the system itself writes always
+ * changed, unless the query has stamp_asked and the column was not asked for yet. The system must
+ * have WEFT_SYSTEM_ASKS_CHANGES, else the answer is true (and checked builds report it).
+ * Cost: O(slices in the run). */
+WEFT_API bool weft_slice_changed_since(const weft_slice *slice, uint32_t term, uint32_t version);
+/* True when rows of the chunk came, went or moved after `version`; 0: true. O(1). */
+WEFT_API bool weft_slice_order_changed_since(const weft_slice *slice, uint32_t version);
+/* The newest change version of the term in these rows; 0 when absent. Systems: as
+ * weft_slice_changed_since; without the flag the version that its own writes get. */
+WEFT_API uint32_t weft_slice_version(const weft_slice *slice, uint32_t term);
+/* The version of the last run of the system: what it has seen; 0 in its first one, and outside
+ * systems (there remember weft_world_version). */
+WEFT_API uint32_t weft_slice_since(const weft_slice *slice);
 
 /* ---- inside systems: other entities and resources, as declared ---- */
 
