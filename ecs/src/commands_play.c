@@ -67,7 +67,8 @@ static const char *refusal_of(uint32_t op, weft_result code, uint32_t component)
 }
 
 /* Whom a command is about, as words. */
-static void describe_target(char *text, size_t capacity, uint32_t op, weft_entity entity)
+static void describe_target(const weft_world *world, char *text, size_t capacity, uint32_t op,
+                            weft_entity entity)
 {
     if (op >= WEFT__COMMAND_QUERY_ADD)
         snprintf(text, capacity, " on query %#x", entity.index);
@@ -76,8 +77,9 @@ static void describe_target(char *text, size_t capacity, uint32_t op, weft_entit
     else if (weft__entity_is_deferred(entity) && (entity.index & WEFT__ROW_HANDLE) != 0)
         snprintf(text, capacity, " on row %u made in place", entity.index & ~WEFT__ROW_HANDLE);
     else
-        snprintf(text, capacity, " on %sentity %u:%u",
-                 weft__entity_is_deferred(entity) ? "deferred " : "", entity.index, entity.version);
+        snprintf(text, capacity, " on %sentity %s",
+                 weft__entity_is_deferred(entity) ? "deferred " : "",
+                 weft__entity_say(world, entity).text);
 }
 
 weft_result weft__playback_error(const weft__playback *playback, uint64_t key, uint32_t op,
@@ -85,12 +87,12 @@ weft_result weft__playback_error(const weft__playback *playback, uint64_t key, u
 {
     weft_world *world = playback->world;
     const char *recorder = playback->name == NULL ? NULL : playback->name(playback->user, key);
-    char reason[200] = "", target[64], by[RECORDER_BYTES] = "outside systems";
+    char reason[200] = "", target[128], by[RECORDER_BYTES] = "outside systems";
     if (world->error->code == code && world->error->text[0] != 0)
         memcpy(reason, world->error->text, sizeof reason - 1);
     if (recorder != NULL)
         snprintf(by, sizeof by, "by system '%s' (slice %u)", recorder, (uint32_t)key);
-    describe_target(target, sizeof target, op, entity);
+    describe_target(world, target, sizeof target, op, entity);
     return weft__error(world, code, entity, weft__component(world, component),
                        "command %s%s%s%s, recorded %s: %s", op_names[op],
                        component == 0 ? "" : " of component ",

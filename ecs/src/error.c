@@ -38,9 +38,9 @@ weft_result weft__error_limit(const weft_world *world, weft_result code, const c
 weft_result weft__error_stale(const weft_world *world, weft_entity entity)
 {
     return weft__error(world, WEFT_STALE_ENTITY, entity, WEFT__NO_COMPONENT,
-                       "entity %u:%u is not alive in world \"%s\" (null, destroyed, deferred, or "
+                       "entity %s is not alive in world \"%s\" (null, destroyed, deferred, or "
                        "of another world): check weft_entity_is_alive before use",
-                       entity.index, entity.version, world->desc.name);
+                       weft__entity_say(world, entity).text, world->desc.name);
 }
 
 weft_result weft__error_component(const weft_world *world, weft_component component)
@@ -58,9 +58,8 @@ weft_result weft__error_absent(const weft_world *world, weft_entity entity,
                                weft_component component)
 {
     return weft__error(world, WEFT_NOT_FOUND, entity, component,
-                       "entity %u:%u has no component \"%s\": add it first, or ask "
-                       "weft_entity_has",
-                       entity.index, entity.version, weft__type_name(world, component.id));
+                       "entity %s has no component \"%s\": add it first, or ask weft_entity_has",
+                       weft__entity_say(world, entity).text, weft__type_name(world, component.id));
 }
 
 weft_result weft__error_busy(const weft_world *world, const char *what)

@@ -77,9 +77,9 @@ static weft_result members_collect(instantiation *op, weft_entity source)
     uint32_t count = group == NULL ? 1 : group->count;
     if (listed[0].index != source.index || listed[0].version != source.version)
         return weft__error(world, WEFT_INVALID_ARGUMENT, source, world->linked_group,
-                           "weft_entity_instantiate: element 0 of the linked group of %u:%u is "
+                           "weft_entity_instantiate: element 0 of the linked group of %s is "
                            "not the entity itself: put the root first",
-                           source.index, source.version);
+                           weft__entity_say(world, source).text);
     op->table_mask = (uint32_t)bits_round_up_power_of_two(2 * (uint64_t)count) - 1;
     op->members = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_COMMANDS, count,
                                      sizeof *op->members, _Alignof(member));
@@ -163,6 +163,17 @@ static weft_result members_copy(instantiation *op)
     return WEFT_OK;
 }
 
+/* Copies have the names of their originals: room for them. */
+static weft_result names_reserve(const instantiation *op)
+{
+    weft_world *world = op->world;
+    uint64_t named = 0;
+    for (uint32_t i = 0; i < op->member_count; i++)
+        named += weft_entity_name(world, op->members[i].entity)[0] != '\0';
+    if (named == 0) return WEFT_OK;
+    return weft__names_reserve(world, (uint32_t)(named * op->count), 0); /* no more than entities */
+}
+
 static weft_result prepare(instantiation *op, weft_entity source)
 {
     weft_world *world = op->world;
@@ -174,7 +185,8 @@ static weft_result prepare(instantiation *op, weft_entity source)
     if (result != WEFT_OK) return weft__error_limit(world, result, "weft_entity_instantiate");
     op->copies = weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, total, sizeof *op->copies,
                              _Alignof(weft_entity));
-    if (op->copies == NULL) return weft__error_memory(world, "weft_entity_instantiate");
+    if (op->copies == NULL || names_reserve(op) != WEFT_OK)
+        return weft__error_memory(world, "weft_entity_instantiate");
     for (uint32_t i = 0; i < op->member_count && result == WEFT_OK; i++) {
         op->members[i].copies = op->copies + (size_t)i * op->count;
         result = member_reserve(op, &op->members[i]);
@@ -214,6 +226,18 @@ static void member_commit(instantiation *op, const member *m)
             weft__rows_stamp(span.chunk, type, span.row, span.count, world->version);
         span_bits(m, span);
         done += span.count;
+    }
+}
+
+/* After all members have their ids. */
+static void member_name(const instantiation *op, const member *m)
+{
+    if (weft_entity_name(op->world, m->entity)[0] == '\0') return;
+    for (uint32_t i = 0; i < op->count; i++) {
+        const char *name = weft_entity_name(op->world, m->entity);
+        weft_result result = weft_entity_set_name(op->world, m->copies[i], name);
+        WEFT_ASSERT(result == WEFT_OK); /* reserved */
+        (void)result;
     }
 }
 
@@ -265,9 +289,9 @@ weft_result weft_entity_instantiate(weft_world *world, weft_entity source, uint3
     if (chunk == NULL) return weft__error_stale(world, source);
     if ((chunk->archetype->flags & WEFT__IS_RESIDUE) != 0)
         return weft__error(world, WEFT_INVALID_ARGUMENT, source, WEFT__NO_COMPONENT,
-                           "weft_entity_instantiate: %u:%u was destroyed already and is a "
-                           "residue: use a living entity",
-                           source.index, source.version);
+                           "weft_entity_instantiate: %s was destroyed already and is a residue: "
+                           "use a living entity",
+                           weft__entity_say(world, source).text);
     if (count == 0) return WEFT_OK;
     instantiation op = {.world = world, .count = count};
     result = prepare(&op, source);
@@ -275,6 +299,8 @@ weft_result weft_entity_instantiate(weft_world *world, weft_entity source, uint3
         member_commit(&op, &op.members[i]);
     for (uint32_t i = 0; i < op.member_count && result == WEFT_OK; i++)
         member_redirect(&op, &op.members[i]);
+    for (uint32_t i = 0; i < op.member_count && result == WEFT_OK; i++)
+        member_name(&op, &op.members[i]);
     if (result == WEFT_OK && out != NULL) memcpy(out, op.members[0].copies, count * sizeof *out);
     finish(&op);
     return result;

@@ -191,7 +191,8 @@ static weft_result names_reserve(weft__transfer *t)
     for (uint64_t i = 0; i < t->row_count; i++)
         if (weft_entity_name(t->from, t->sources[i])[0] != '\0') t->name_count++;
     if (t->name_count == 0) return WEFT_OK;
-    weft_result result = weft__names_reserve(t->to, (uint32_t)t->name_count);
+    uint32_t names = (uint32_t)t->name_count, texts = weft__names_texts(t->from);
+    weft_result result = weft__names_reserve(t->to, names, texts < names ? texts : names);
     return result == WEFT_OK ? WEFT_OK : weft__error_memory(t->to, "weft_world_transfer: names");
 }
 

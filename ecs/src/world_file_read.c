@@ -331,7 +331,7 @@ static void blobs_release(weft__world_reader *r)
 static void names_read(weft__world_reader *r, bool is_applied)
 {
     uint32_t count = weft__world_reader_count(r, 13);
-    if (!is_applied && count != 0 && weft__names_reserve(r->world, count) != WEFT_OK) {
+    if (!is_applied && count != 0 && weft__names_reserve(r->world, count, count) != WEFT_OK) {
         weft__error_memory(r->world, "weft_world_load");
         weft__world_reader_failed(r);
     }

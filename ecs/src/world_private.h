@@ -165,8 +165,16 @@ weft_result weft__error_absent(const weft_world *world, weft_entity entity,
                                weft_component component);
 
 void weft__names_fini(weft_world *world);
-/* After it, `extra` calls of weft_entity_set_name cannot fail. OUT_OF_MEMORY (no text). */
-weft_result weft__names_reserve(weft_world *world, uint32_t extra);
+/* After it, `names` entities can be named without failing, with `texts` names not used yet.
+ * OUT_OF_MEMORY (no text). */
+weft_result weft__names_reserve(weft_world *world, uint32_t names, uint32_t texts);
+/* How many different names there are. */
+uint32_t weft__names_texts(const weft_world *world);
+/* An entity for error texts: index:version, and the name that this handle had last, if any. */
+typedef struct weft__entity_words {
+    char text[96];
+} weft__entity_words;
+weft__entity_words weft__entity_say(const weft_world *world, weft_entity entity);
 
 #define WEFT__NO_ENTITY ((weft_entity){0, 0})
 #define WEFT__NO_COMPONENT ((weft_component){0})

@@ -400,12 +400,12 @@ static weft_result report_violation(weft__scheduler *scheduler, const weft__viol
 {
     const weft_world *world = scheduler->world;
     const char *action = violation->access == WEFT_WRITE ? " (write)" : " (read)";
-    char row[64] = "", more[32] = "";
+    char row[128] = "", more[32] = "";
     if (violation->has_row && violation->entity.version == 0)
         snprintf(row, sizeof row, ", row %u", violation->row);
     else if (violation->has_row)
-        snprintf(row, sizeof row, ", row %u (entity %u:%u)", violation->row,
-                 violation->entity.index, violation->entity.version);
+        snprintf(row, sizeof row, ", row %u (entity %s)", violation->row,
+                 weft__entity_say(world, violation->entity).text);
     if (violation->places > 1)
         snprintf(more, sizeof more, " (%u times more)", violation->places - 1);
     return weft__error(

@@ -55,8 +55,8 @@ WEFT_API weft_result weft_entity_create_filled(weft_world *world, const weft_com
                                                const void *const *values, uint32_t component_count,
                                                uint32_t count, weft_entity *out);
 /* `count` copies of `source` (its linked group included, references inside the group remapped to
- * the copy; the Prefab tag and cleanup components are not copied). `out` gets the roots; may be
- * NULL. */
+ * the copy; names are copied, the Prefab tag and cleanup components are not). `out` gets the
+ * roots; may be NULL. */
 WEFT_API weft_result weft_entity_instantiate(weft_world *world, weft_entity source, uint32_t count,
                                              weft_entity *out);
 
@@ -176,10 +176,19 @@ WEFT_API weft_result weft_entity_enable(weft_world *world, weft_entity entity,
 WEFT_API bool weft_entity_is_enabled(const weft_world *world, weft_entity entity,
                                      weft_component component);
 
-/* Debug name (copied, up to 63 bytes kept); NULL removes it. `weft_entity_name` returns "" when
- * none, else text valid until the next name is set. Not part of hashes. Threads: owner. */
+/* Name of an entity (copied, up to 63 bytes kept); NULL and "" remove it. Several entities may have
+ * the same name; instances have those of their originals. Error texts say it beside the handle.
+ * Not part of hashes and snapshots. Refused while systems run: WRONG_PHASE. Threads: owner. */
 WEFT_API weft_result weft_entity_set_name(weft_world *world, weft_entity entity, const char *name);
+/* The same where no other living entity has the name now. Errors: ALREADY_EXISTS (nothing changed;
+ * weft_error.entity is the one that has it). Cost: as weft_entity_find. */
+WEFT_API weft_result weft_entity_set_name_unique(weft_world *world, weft_entity entity,
+                                                 const char *name);
+/* "" when it has none or is dead, else text valid until the next name is set. Threads: owner. */
 WEFT_API const char *weft_entity_name(const weft_world *world, weft_entity entity);
+/* The living entity with this name, of several the one with the lowest index; null with NOT_FOUND
+ * when there is none. Threads: owner. Cost: O(entities with the name). */
+WEFT_API weft_entity weft_entity_find(const weft_world *world, const char *name);
 
 /* ---- shared components ---- */
 
