@@ -6,6 +6,8 @@
  *                   one by one in the next; per entity, both steps together
  *   rollback        a snapshot of 1 M such entities after 1 % of the slices changed; the peer is a
  *                   full copy
+ *   snapshot.restore  such a world put back after nothing, 1 % of its slices, or all changed, or
+ *                   100 entities went and came; the peer copies the bytes of all values
  */
 #include "bench.h"
 
@@ -216,24 +218,33 @@ static void snapshot_full(void *user)
     if (weft_snapshot_take(r->base.world, NULL, &whole) == WEFT_OK) weft_snapshot_destroy(whole);
 }
 
+/* 1 M entities, some of which will be touched, and a snapshot. */
+static bool rolling_make(rolling *r)
+{
+    weft_entity *all = malloc(ENTITIES * sizeof *all);
+    memset(r, 0, sizeof *r);
+    if (all == NULL || !changes_make(&r->base, 1) ||
+        weft_entity_create_many(r->base.world, (weft_component[]){r->base.a, r->base.b, r->base.c},
+                                3, ENTITIES, all) != WEFT_OK) {
+        free(all);
+        return false;
+    }
+    weft_world_stats stats;
+    weft_world_stats_get(r->base.world, &stats); /* 1 % of the slices of 152 rows or so */
+    r->touched_count = (uint32_t)(stats.slices / 100 < 100 ? stats.slices / 100 : 100);
+    for (uint32_t i = 0; i < r->touched_count; i++)
+        r->touched[i] = all[(size_t)i * (ENTITIES / r->touched_count)];
+    free(all);
+    return weft_snapshot_take(r->base.world, NULL, &r->last) == WEFT_OK;
+}
+
 static void rollback(weft_bench *bench)
 {
-    rolling r = {.touched_count = 66}; /* 1 % of the slices of 152 rows or so */
-    weft_entity *all = malloc(ENTITIES * sizeof *all);
-    if (all == NULL || !changes_make(&r.base, 1) ||
-        weft_entity_create_many(r.base.world, (weft_component[]){r.base.a, r.base.b, r.base.c}, 3,
-                                ENTITIES, all) != WEFT_OK) {
-        free(all);
+    rolling r;
+    if (!rolling_make(&r)) {
         weft_bench_fail(bench, "no memory");
         return;
     }
-    weft_world_stats stats;
-    weft_world_stats_get(r.base.world, &stats);
-    r.touched_count = (uint32_t)(stats.slices / 100 < 100 ? stats.slices / 100 : 100);
-    for (uint32_t i = 0; i < r.touched_count; i++)
-        r.touched[i] = all[(size_t)i * (ENTITIES / r.touched_count)];
-    free(all);
-    weft_snapshot_take(r.base.world, NULL, &r.last);
     weft_bench_run(bench, &(weft_bench_measure){.name = "1M",
                                                 .unit = "us",
                                                 .workers = 1,
@@ -245,10 +256,73 @@ static void rollback(weft_bench *bench)
     weft_world_destroy(r.base.world);
 }
 
+static void touch_all(void *user)
+{
+    const rolling *r = user;
+    weft_cursor cursor = weft_query_begin(r->base.world, r->base.all);
+    while (weft_query_next(&cursor)) weft_bench_keep(weft_slice_write(&cursor.slice, 0));
+}
+
+static void replace_some(void *user)
+{
+    rolling *r = user;
+    weft_entity_destroy_many(r->base.world, r->touched, r->touched_count);
+    weft_entity_create_many(r->base.world, (weft_component[]){r->base.a, r->base.b, r->base.c}, 3,
+                            r->touched_count, NULL);
+}
+
+static void snapshot_restored(void *user)
+{
+    const rolling *r = user;
+    weft_snapshot_restore(r->base.world, r->last);
+}
+
+/* Values and handles of 1 M entities. */
+static void copy_bytes(void *user)
+{
+    enum { BYTES = ENTITIES * (3 * 12 + 8) };
+    static char from[BYTES], to[BYTES];
+    (void)user;
+    memcpy(to, from, BYTES);
+    weft_bench_keep(to);
+}
+
+static void restore(weft_bench *bench)
+{
+    static const struct {
+        const char *name;
+        void (*prepare)(void *user);
+    } cases[] = {{"nothing", NULL},
+                 {"1percent", touch_some},
+                 {"all", touch_all},
+                 {"replaced", replace_some}};
+    rolling r;
+    if (!rolling_make(&r)) {
+        weft_bench_fail(bench, "no memory");
+        return;
+    }
+    r.base.all = weft_query_create(r.base.world,
+                                   &(weft_query_desc){.terms = {{r.base.a, WEFT_WRITE, 0, 0},
+                                                                {r.base.b, WEFT_WRITE, 0, 0},
+                                                                {r.base.c, WEFT_WRITE, 0, 0}}});
+    for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        weft_bench_run(bench, &(weft_bench_measure){.name = cases[i].name,
+                                                    .unit = "us",
+                                                    .workers = 1,
+                                                    .run = snapshot_restored,
+                                                    .prepare = cases[i].prepare,
+                                                    .data = &r,
+                                                    .peers = {{"copy", copy_bytes, NULL}}});
+    weft_snapshot_destroy(r.last);
+    weft_world_destroy(r.base.world);
+}
+
 const weft_bench_entry weft_bench_playback[] = {
     {"playback.add", "1 M single-component adds recorded by jobs", playback_add, false},
     {"playback.storm", "1 M entities created by jobs in a step, destroyed in the next",
      playback_storm, false},
     {"rollback", "snapshot of 1 M entities with 1 % of the slices changed", rollback, false},
+    {"snapshot.restore", "1 M entities put back after nothing, a part, or all changed", restore,
+     false},
     {0},
 };

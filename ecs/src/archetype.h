@@ -117,6 +117,7 @@ struct weft__tuple {
     uint64_t rows;     /* rows in all chunks of the tuple */
     uint32_t chunk_count;
     uint32_t holders; /* weft__tuple_obtain minus weft__tuple_release */
+    uint32_t first;   /* scratch of compaction: position of its first chunk in the list */
     uint64_t hash;
     struct weft__tuple *next; /* hash chain */
     /* scratch of weft_world_validate: what it found in the chunks of the tuple */

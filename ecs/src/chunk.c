@@ -120,29 +120,72 @@ void weft__chunks_init(weft_world *world)
     world->berth_end = 1; /* berth 0 is that of location 0 */
 }
 
-weft_result weft__chunk_ids_reserve(weft_world *world, uint32_t count)
+static size_t id_words(uint32_t capacity)
 {
-    uint32_t old = world->chunk_capacity, grown = old == 0 ? 16 : old;
-    if (world->free_chunk_count + (old - world->chunk_end) >= count) return WEFT_OK;
-    while (grown - world->chunk_end + world->free_chunk_count <= count) grown *= 2;
+    return ((size_t)capacity + 63) / 64;
+}
+
+/* Tables with ids below `grown`. */
+static weft_result ids_grow(weft_world *world, uint32_t grown)
+{
+    uint32_t old = world->chunk_capacity;
     weft__memory *memory = &world->memory;
-    uint32_t *ids = weft__alloc(memory, WEFT__MEMORY_METADATA, grown, sizeof *ids, 4);
+    uint64_t *ids =
+        weft__alloc_zeroed(memory, WEFT__MEMORY_METADATA, id_words(grown), sizeof *ids, 8);
     weft__chunk **table =
         weft__alloc_zeroed(memory, WEFT__MEMORY_METADATA, grown, sizeof *table, 8);
     if (ids == NULL || table == NULL) {
-        weft__free(memory, WEFT__MEMORY_METADATA, ids, grown, sizeof *ids, 4);
+        weft__free(memory, WEFT__MEMORY_METADATA, ids, id_words(grown), sizeof *ids, 8);
         weft__free(memory, WEFT__MEMORY_METADATA, table, grown, sizeof *table, 8);
         return WEFT_OUT_OF_MEMORY;
     }
+    ids[0] = 1; /* id 0 is null */
     if (old != 0) memcpy(table, world->chunk_table, old * sizeof *table);
-    if (old != 0) memcpy(ids, world->free_chunk_ids, world->free_chunk_count * sizeof *ids);
-    weft__free(memory, WEFT__MEMORY_METADATA, world->free_chunk_ids, old, sizeof *ids, 4);
+    if (old != 0) memcpy(ids, world->chunk_ids, id_words(old) * sizeof *ids);
+    weft__free(memory, WEFT__MEMORY_METADATA, world->chunk_ids, id_words(old), sizeof *ids, 8);
     weft__free(memory, WEFT__MEMORY_METADATA, world->chunk_table, old, sizeof *table, 8);
-    world->free_chunk_ids = ids;
+    world->chunk_ids = ids;
     world->chunk_table = table;
     world->chunk_capacity = grown;
-    if (world->chunk_end == 0) world->chunk_end = 1; /* id 0 is null */
+    if (world->chunk_end == 0) world->chunk_end = 1;
     return WEFT_OK;
+}
+
+weft_result weft__chunk_ids_reserve(weft_world *world, uint32_t count)
+{
+    uint32_t old = world->chunk_capacity;
+    uint64_t needed = (uint64_t)world->chunk_count + 1 + count, grown = old == 0 ? 16 : old;
+    if (needed <= old) return WEFT_OK;
+    if (needed > UINT32_MAX / 2) return WEFT_LIMIT;
+    while (grown < needed) grown *= 2;
+    return ids_grow(world, (uint32_t)grown);
+}
+
+/* The lowest one, so that which id comes next follows from those in use. */
+static uint32_t id_lowest(weft_world *world)
+{
+    uint32_t word = world->chunk_id_word;
+    while (~world->chunk_ids[word] == 0) word++;
+    world->chunk_id_word = word;
+    return word * 64 + bits_lowest(~world->chunk_ids[word]);
+}
+
+void weft__chunk_id_take(weft_world *world, weft__chunk *chunk, uint32_t id)
+{
+    uint64_t bit = UINT64_C(1) << id % 64;
+    WEFT_ASSERT(id < world->chunk_capacity && (world->chunk_ids[id / 64] & bit) == 0);
+    chunk->id = id;
+    world->chunk_ids[id / 64] |= bit;
+    world->chunk_table[id] = chunk;
+    if (id >= world->chunk_end) world->chunk_end = id + 1;
+}
+
+void weft__chunk_id_return(weft_world *world, const weft__chunk *chunk)
+{
+    uint32_t word = chunk->id / 64;
+    world->chunk_table[chunk->id] = NULL;
+    world->chunk_ids[word] &= ~(UINT64_C(1) << chunk->id % 64);
+    if (word < world->chunk_id_word) world->chunk_id_word = word;
 }
 
 /* A chunk's berths: a run of 2^class of them. */
@@ -228,9 +271,8 @@ void weft__chunk_link(weft_world *world, weft__chunk *chunk)
 {
     weft__archetype *archetype = chunk->archetype;
     world->quick.from = NULL;
-    chunk->id = world->free_chunk_count != 0 ? world->free_chunk_ids[--world->free_chunk_count]
-                                             : world->chunk_end++;
-    world->chunk_table[chunk->id] = chunk;
+    chunk->serial = ++world->chunk_serial;
+    weft__chunk_id_take(world, chunk, id_lowest(world));
     berths_take(world, chunk);
     weft__column_maps_link(world, chunk);
     world->chunk_count++;
@@ -323,8 +365,7 @@ void weft__chunk_release(weft_world *world, weft__chunk *chunk)
     world->quick.from = NULL;
     weft__chunk_room_remove(chunk);
     weft__chunk_unlist(chunk);
-    world->chunk_table[chunk->id] = NULL;
-    world->free_chunk_ids[world->free_chunk_count++] = chunk->id;
+    weft__chunk_id_return(world, chunk);
     weft__column_maps_unlink(world, chunk);
     berths_return(world, chunk);
     world->chunk_count--;
@@ -358,8 +399,8 @@ void weft__chunks_fini(weft_world *world)
     weft__free(&world->memory, WEFT__MEMORY_METADATA, world->berths, world->berth_capacity,
                sizeof *world->berths, 8);
     weft__column_maps_fini(world);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->free_chunk_ids, world->chunk_capacity,
-               sizeof(uint32_t), 4);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->chunk_ids,
+               id_words(world->chunk_capacity), sizeof *world->chunk_ids, 8);
 }
 
 void weft__stamp_newer(weft_a32 *x_version, uint32_t version)

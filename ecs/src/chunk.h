@@ -1,10 +1,11 @@
 /* chunk.h: a chunk: a run of memory that holds rows of one archetype and one tuple of shared
  * values, column after column; its metadata; and the layouts that say where the columns are.
  *
- * The metadata (this struct and its side memory) is apart from the chunk memory, so that filters,
- * versions and enable bits are read without touching data. A chunk struct keeps its address and id
- * while it lives. Rows are cut into slices of `1 << slice_shift` rows: each slice has a change
- * version per component type and, per enableable type, a part of the disabled bits and a count. */
+ * The metadata (this struct and its side memory) is apart from the chunk memory, so that
+ * filters, versions and enable bits are read without touching data. A chunk struct keeps its
+ * address and id while it lives; afterwards both may be another one's. Rows are cut into slices
+ * of `1 << slice_shift` rows: each slice has a change version per component type and, per
+ * enableable type, a part of the disabled bits and a count. */
 #ifndef WEFT_CHUNK_H
 #define WEFT_CHUNK_H
 
@@ -104,7 +105,10 @@ struct weft__chunk {
     uint32_t unit_count;    /* ... and units; 0: a part of unit `first_unit` */
     struct weft__chunk *room_next; /* list of chunks with room of the tuple; both NULL and not */
     struct weft__chunk *room_prev; /* tuple->room: not in it */
-    uint32_t id;   /* in world->chunk_table; 0: private chunk of a job, not linked */
+    uint64_t serial; /* what it is known by over time: never given twice in a world, unlike its
+                        address and id; a snapshot that makes it again gives it its own back */
+    uint32_t id; /* in world->chunk_table, the lowest that was free; 0: private chunk of a job, not
+                    linked. Array operations take chunks in this order */
     uint32_t mark; /* scratch of one array operation: entry of the chunk + 1; else 0 */
     bool has_room; /* in that list: count < capacity */
     bool has_ids;  /* private: rows without an id have the null handle; else no row has an id, and

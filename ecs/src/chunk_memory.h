@@ -35,6 +35,10 @@ bool weft__chunk_list_reserve(weft_world *world, weft__archetype *archetype, uin
 /* Ids for `count` more chunks, berths for as many rows in them. Owner. Errors: LIMIT,
  * OUT_OF_MEMORY; none is set. */
 weft_result weft__chunk_ids_reserve(weft_world *world, uint32_t count);
+/* Gives back the id of a chunk that lives on, and gives it a free one below chunk_capacity.
+ * Owner. */
+void weft__chunk_id_return(weft_world *world, const weft__chunk *chunk);
+void weft__chunk_id_take(weft_world *world, weft__chunk *chunk, uint32_t id);
 weft_result weft__berths_reserve(weft_world *world, uint64_t berths);
 /* Berths that a chunk of this capacity takes. */
 uint32_t weft__berths_of(uint32_t capacity);

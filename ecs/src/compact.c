@@ -10,7 +10,7 @@
 static int fill_compare(const void *a, const void *b)
 {
     const weft__chunk *x = *(weft__chunk *const *)a, *y = *(weft__chunk *const *)b;
-    if (x->tuple != y->tuple) return x->tuple->hash < y->tuple->hash ? -1 : 1;
+    if (x->tuple != y->tuple) return x->tuple->first < y->tuple->first ? -1 : 1;
     if (x->count != y->count) return x->count < y->count ? -1 : 1;
     return x->id < y->id ? -1 : 1;
 }
@@ -68,6 +68,7 @@ static uint64_t archetype_compact(weft_world *world, weft__archetype *archetype,
                                        _Alignof(weft__chunk *));
     if (chunks == NULL) return 0;
     memcpy(chunks, archetype->chunks, count * sizeof *chunks);
+    for (uint32_t i = count; i-- > 0;) chunks[i]->tuple->first = i;
     qsort(chunks, count, sizeof *chunks, fill_compare);
     uint64_t moved = 0;
     for (uint32_t i = 0, end; i < count && moved < budget; i = end) {

@@ -290,10 +290,22 @@ uint32_t weft__directory_ahead(const weft__directory *directory, uint32_t needed
 
 /* Alive entities. Threads: any; exact when nobody allocates. */
 uint64_t weft__directory_alive(const weft__directory *directory);
-/* Sets the version of an index (both parities): snapshots, and tests of the wrap. World idle. The
- * bit and count follow the parity. */
+/* Sets the version of an index (both parities; one that is retired comes back): snapshots,
+ * files, and tests of the wrap. World idle. The bit and count follow the parity. */
 weft_result weft__directory_force(weft__directory *directory, uint32_t index, uint32_t version,
                                   uint32_t location);
+/* An index that is not alive. A value. */
+typedef struct weft__dead {
+    uint32_t index;
+    uint32_t version; /* even, not 0; WEFT__VERSION_LAST: retired */
+} weft__dead;
+
+/* The first index from *from on that is not alive, but was; false: there is none. *from is where to
+ * go on. World idle. Cost of all: a word per 64 alive or new indices, a slot per dead one. */
+bool weft__directory_dead_next(const weft__directory *directory, uint32_t *from, weft__dead *out);
+/* Makes every index that is not alive as `dead` lists it, ascending; those not in it become new
+ * again. World idle. Cost: as above. */
+void weft__directory_dead_put(weft__directory *directory, const weft__dead *dead, uint32_t count);
 /* Back to the beginning: no index was ever alive. World idle and without rows. */
 void weft__directory_forget(weft__directory *directory);
 /* Whether no index was ever alive. O(indices made). */

@@ -11,20 +11,23 @@
 #include "bits.h"
 #include "hash.h"
 #include "invariant.h"
+#include "value_order.h"
 
 #define PAGE_SHIFT 4 /* slots of the first page: 16; page p holds 16 << p */
 #define PAGE_LIMIT 28
 #define TABLE_FIRST 16
 
-#define SLOT_DISOWNED UINT32_MAX
+#define SLOT_DISOWNED (UINT32_C(1) << 31)
 
-/* In front of each value. `references` 0 = free, then `next_free` continues the free list; of a
- * live value it is 0 or SLOT_DISOWNED. */
+/* In front of each value. `references` 0 = free. */
 typedef struct shared_slot {
     uint32_t references;
-    uint32_t next_free; /* index, 0 = end of list */
-    uint32_t version;   /* order version */
-    uint32_t hash;      /* of the table entry, so that deletion need not hash again */
+    union {
+        uint32_t next_free; /* free: index, 0 = end of list */
+        uint32_t kept; /* live: references of snapshots, part of all; SLOT_DISOWNED or-ed to it */
+    };
+    uint32_t version; /* order version */
+    uint32_t hash;    /* of the table entry, so that deletion need not hash again */
 } shared_slot;
 
 /* index 0 = empty entry */
@@ -355,7 +358,7 @@ void weft__shared_acquire(weft__shared *shared, uint32_t component, uint32_t ind
 /* Runs the release hook on a value whose bytes are this store's. */
 static void value_end(const weft__shared_type *type, shared_slot *slot)
 {
-    if (type->desc->shared_release != NULL && slot->next_free != SLOT_DISOWNED)
+    if (type->desc->shared_release != NULL && (slot->kept & SLOT_DISOWNED) == 0)
         type->desc->shared_release(slot_value(type, slot), hook_user(type));
 }
 
@@ -379,7 +382,23 @@ void weft__shared_disown(weft__shared *shared, uint32_t component, uint32_t inde
     if (index == 0) return;
     shared_slot *slot = slot_at(type_at(shared, component), index);
     WEFT_ASSERT(slot->references != 0);
-    slot->next_free = is_disowned ? SLOT_DISOWNED : 0;
+    slot->kept = (slot->kept & ~SLOT_DISOWNED) | (is_disowned ? SLOT_DISOWNED : 0);
+}
+
+void weft__shared_keep(weft__shared *shared, uint32_t component, uint32_t index)
+{
+    if (index == 0) return;
+    weft__shared_acquire(shared, component, index, 1);
+    slot_at(type_at(shared, component), index)->kept++;
+}
+
+void weft__shared_let_go(weft__shared *shared, uint32_t component, uint32_t index)
+{
+    if (index == 0) return;
+    shared_slot *slot = slot_at(type_at(shared, component), index);
+    WEFT_ASSERT((slot->kept & ~SLOT_DISOWNED) != 0);
+    slot->kept--;
+    weft__shared_release(shared, component, index, 1);
 }
 
 void weft__shared_touch(weft__shared *shared, uint32_t component, uint32_t index)
@@ -420,13 +439,19 @@ uint32_t weft__shared_list(const weft__shared *shared, uint32_t component, const
                            uint32_t capacity)
 {
     const weft__shared_type *type = type_at(shared, component);
-    uint32_t count = 0;
-    for (uint32_t index = 0; index <= type->slot_count; index++) {
-        if (index != 0 && slot_at(type, index)->references == 0) continue;
-        if (count < capacity && out != NULL)
-            out[count] = weft__shared_value(shared, component, index);
+    if (out == NULL) capacity = 0;
+    if (capacity != 0) out[0] = type->zero;
+    weft__value_order order = {.size = type->size,
+                               .items = capacity == 0 ? NULL : out + 1,
+                               .capacity = capacity == 0 ? 0 : capacity - 1};
+    uint32_t count = 1;
+    for (uint32_t index = 1; index <= type->slot_count; index++) {
+        shared_slot *slot = slot_at(type, index);
+        if (slot->references == 0 || slot->references == (slot->kept & ~SLOT_DISOWNED)) continue;
+        weft__value_order_add(&order, slot_value(type, slot));
         count++;
     }
+    weft__value_order_finish(&order);
     return count;
 }
 

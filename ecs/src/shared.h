@@ -3,8 +3,9 @@
  *
  * A value is known by its index; chunks hold tuples of indices, so that comparing values is
  * comparing numbers. Index 0 is the default (all zero): it is never stored and never counted. A
- * value lives while a chunk or a filter refers to it; then its release hook runs, its slot goes to
- * a free list and the index may name another value later. Values never move while they live.
+ * value lives while a chunk, a filter or a snapshot refers to it; then its release hook runs,
+ * its slot goes to a free list and the index may name another value later. Values never move
+ * while they live.
  *
  * Content means: the type's own hash and equality when it has them; else its described fields,
  * whatever lies in the padding, with -0.0 equal to 0.0; else all its bytes. */
@@ -48,6 +49,9 @@ bool weft__shared_find(const weft__shared *shared, uint32_t component, const voi
 void weft__shared_acquire(weft__shared *shared, uint32_t component, uint32_t index, uint32_t count);
 /* Drops `count` references; at zero the value is released. Index 0 is fine. */
 void weft__shared_release(weft__shared *shared, uint32_t component, uint32_t index, uint32_t count);
+/* One more reference, of a snapshot; one less. Index 0 is fine. */
+void weft__shared_keep(weft__shared *shared, uint32_t component, uint32_t index);
+void weft__shared_let_go(weft__shared *shared, uint32_t component, uint32_t index);
 /* The bytes of a live value belong to another store: its release hook will not run here, until they
  * are owned again. Index 0 is fine. */
 void weft__shared_disown(weft__shared *shared, uint32_t component, uint32_t index,
@@ -66,8 +70,8 @@ uint32_t weft__shared_references(const weft__shared *shared, uint32_t component,
 void weft__shared_adjust(weft__shared *shared, uint32_t component, uint32_t index, uint32_t delta);
 /* Called with each reference that a holder has (index 0: the default, not counted). */
 typedef void (*weft__shared_visit_fn)(void *user, uint32_t component, uint32_t index);
-/* Live values, the default first, then by index: writes up to `capacity` pointers, returns how many
- * there are. */
+/* Values that somebody but snapshots refers to, the default first, then in the order of their
+ * bytes: writes up to `capacity` pointers, returns how many there are. O(n log n). */
 uint32_t weft__shared_list(const weft__shared *shared, uint32_t component, const void **out,
                            uint32_t capacity);
 /* Every index in use is below this. */

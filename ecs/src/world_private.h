@@ -99,8 +99,9 @@ struct weft_world {
     uint32_t chunk_end;      /* ids below were used */
     uint32_t chunk_capacity; /* of chunk_table */
     uint32_t chunk_count;
-    uint32_t free_chunk_count;
-    uint32_t *free_chunk_ids;                  /* stack, chunk_capacity entries */
+    uint32_t chunk_id_word;                    /* words of chunk_ids below have no free id */
+    uint64_t *chunk_ids;                       /* bit per id below chunk_capacity: in use */
+    uint64_t chunk_serial;                     /* the last one given */
     uint32_t berth_end;                        /* berths below were used */
     uint32_t berth_capacity;                   /* of berths */
     uint32_t free_berths[WEFT__BERTH_CLASSES]; /* first berth of a free run of 2^k, 0: none */

@@ -1,19 +1,13 @@
 /* snapshot.c: taking and destroying snapshots. See snapshot.h. Cost: the metadata of all chunks
- * (one pointer per column and slice), and the bytes of what changed since `previous`. */
+ * (one pointer per column and slice), and the bytes of what changed since `previous`. Where rows
+ * came, went or moved in a chunk, its entities are compared slice by slice. */
 #include "snapshot.h"
 
 #include <string.h>
 
 #define CATEGORY WEFT__MEMORY_SNAPSHOTS
 
-static void timelines_destroy(void *data)
-{
-    weft__timelines *timelines = data;
-    weft__free(&timelines->world->memory, CATEGORY, timelines, 1, sizeof *timelines, 8);
-}
-
-/* For the checker of invariants: every chunk of a snapshot holds a reference on each value. */
-static void shared_visit(const void *data, weft__shared_visit_fn visit, void *user)
+void weft__snapshots_shared_visit(const void *data, weft__shared_visit_fn visit, void *user)
 {
     const weft__timelines *timelines = data;
     for (const weft_snapshot *s = timelines->snapshots; s != NULL; s = s->next)
@@ -27,23 +21,45 @@ static void shared_visit(const void *data, weft__shared_visit_fn visit, void *us
         }
 }
 
-weft__timelines *weft__timelines_obtain(weft_world *world)
+/* ---- comparing ---- */
+
+weft__chunk_pair weft__chunk_pair_make(const weft__chunk *chunk, const weft__snapshot_chunk *saved,
+                                       const weft_snapshot *snapshot, uint32_t common)
 {
-    weft__extension *extension = &world->extensions[WEFT__EXTENSION_SNAPSHOTS];
-    if (extension->data != NULL) return extension->data;
-    weft__timelines *timelines =
-        weft__alloc_zeroed(&world->memory, CATEGORY, 1, sizeof *timelines, 8);
-    if (timelines == NULL) return NULL;
-    timelines->world = world;
-    timelines->current = timelines->last = 1;
-    *extension = (weft__extension){timelines, timelines_destroy, shared_visit};
-    return timelines;
+    if (saved != NULL &&
+        (saved->serial != chunk->serial || saved->side_bytes != chunk->side_bytes ||
+         saved->size_class != chunk->layout->size_class))
+        saved = NULL;
+    weft__chunk_pair pair = {.chunk = chunk, .saved = saved, .common = common};
+    if (saved == NULL) return pair;
+    pair.is_all_common = snapshot->version == common;
+    pair.has_same_rows = saved->count == chunk->count &&
+                         saved->order_version == chunk->order_version &&
+                         weft__version_is_before(saved->order_version, common);
+    return pair;
 }
 
-bool weft__snapshot_is_comparable(const weft_snapshot *snapshot)
+bool weft__slice_has_same_rows(const weft__chunk_pair *pair, uint32_t slice)
 {
-    const weft__timelines *timelines = snapshot->world->extensions[WEFT__EXTENSION_SNAPSHOTS].data;
-    return snapshot->timeline == timelines->current || timelines->origin == snapshot;
+    if (pair->has_same_rows) return true;
+    const weft__chunk *chunk = pair->chunk;
+    uint32_t rows = weft__slice_rows(chunk, chunk->count, slice);
+    if (rows == 0 || rows != weft__slice_rows(chunk, pair->saved->count, slice)) return false;
+    const weft_entity *entities =
+        weft__chunk_entities(chunk) + ((size_t)slice << chunk->layout->slice_shift);
+    return memcmp(entities, pair->saved->columns[0]->blocks[slice]->data,
+                  rows * sizeof *entities) == 0;
+}
+
+bool weft__chunk_has_same_values(const weft__chunk_pair *pair, uint32_t type)
+{
+    uint32_t count = pair->saved->slice_count;
+    const weft_a32 *x_versions = weft__chunk_versions(pair->chunk, type);
+    bool is_same =
+        memcmp(x_versions, weft__saved_versions(pair, type), count * sizeof x_versions[0]) == 0;
+    for (uint32_t i = 0; i < count && is_same && !pair->is_all_common; i++)
+        is_same = weft__version_is_before(at_plain(&x_versions[i]), pair->common);
+    return is_same;
 }
 
 /* ---- blocks ---- */
@@ -95,29 +111,12 @@ static weft__snapshot_block *block_make(weft_world *world, const weft__chunk *ch
 
 /* ---- chunks ---- */
 
-/* Type position of a column; column 0 has none. */
-static uint32_t type_of_column(const weft__archetype *archetype, uint32_t column)
-{
-    for (uint32_t i = 0; i < archetype->type_count; i++)
-        if (archetype->types[i].column == column) return i;
-    return WEFT__NONE;
-}
-
-/* Versions of a type position in saved side memory. */
-static const weft_a32 *saved_versions(const weft__snapshot_chunk *saved, const weft__chunk *chunk,
-                                      uint32_t type)
-{
-    size_t offset = (size_t)((const char *)chunk->x_versions - (const char *)chunk->side);
-    const weft_a32 *versions = (const weft_a32 *)(const void *)((const char *)saved->side + offset);
-    return versions + (size_t)type * chunk->layout->slice_count;
-}
-
 static bool chunk_copy_side(weft_world *world, weft__snapshot_chunk *saved,
                             const weft__chunk *chunk)
 {
     const weft__tuple *tuple = chunk->tuple;
     uint32_t shared = chunk->archetype->shared_count;
-    *saved = (weft__snapshot_chunk){.chunk = (weft__chunk *)(uintptr_t)chunk,
+    *saved = (weft__snapshot_chunk){.serial = chunk->serial,
                                     .id = chunk->id,
                                     .size_class = chunk->layout->size_class,
                                     .count = chunk->count,
@@ -138,23 +137,32 @@ static bool chunk_copy_side(weft_world *world, weft__snapshot_chunk *saved,
     saved->value_count = shared;
     for (uint32_t i = 0; i < shared; i++) {
         saved->values[i] = tuple->values[i];
-        weft__shared_acquire(&world->shared, chunk->archetype->shared_components[i],
-                             saved->values[i], 1);
+        weft__shared_keep(&world->shared, chunk->archetype->shared_components[i], saved->values[i]);
     }
     return true;
 }
 
-/* `old`: the same chunk in the previous snapshot with the same rows, or NULL. */
-static bool chunk_copy_column(weft_world *world, weft__snapshot_chunk *saved,
-                              const weft__chunk *chunk, const weft__snapshot_chunk *old,
-                              uint32_t column)
+/* Whether a slice of a column is shared with the previous snapshot; its entities come first, and
+ * are shared when they are the same. */
+static bool is_shared(const weft__chunk_pair *pair, const weft__snapshot_chunk *saved,
+                      uint32_t column, uint32_t type, uint32_t slice)
 {
-    uint32_t type = column == 0 ? WEFT__NONE : type_of_column(chunk->archetype, column);
-    const weft_a32 *now = column == 0 ? NULL : saved_versions(saved, chunk, type);
-    const weft_a32 *before = column == 0 || old == NULL ? NULL : saved_versions(old, chunk, type);
+    const weft__snapshot_chunk *old = pair->saved;
+    if (old == NULL) return false;
+    if (column == 0) return weft__slice_has_same_rows(pair, slice);
+    if (pair->has_same_rows) return weft__slice_has_same_values(pair, type, slice);
+    return slice < old->slice_count &&
+           saved->columns[0]->blocks[slice] == old->columns[0]->blocks[slice] &&
+           weft__slice_has_same_values(pair, type, slice);
+}
+
+static bool chunk_copy_column(weft_world *world, weft__snapshot_chunk *saved,
+                              const weft__chunk_pair *pair, uint32_t column, uint32_t type)
+{
+    const weft__chunk *chunk = pair->chunk;
     uint32_t shift = chunk->layout->slice_shift, count = saved->slice_count;
-    if (old != NULL && (column == 0 || memcmp(now, before, count * sizeof now[0]) == 0)) {
-        saved->columns[column] = old->columns[column];
+    if (pair->has_same_rows && (column == 0 || weft__chunk_has_same_values(pair, type))) {
+        saved->columns[column] = pair->saved->columns[column];
         saved->columns[column]->references++;
         return true;
     }
@@ -165,33 +173,72 @@ static bool chunk_copy_column(weft_world *world, weft__snapshot_chunk *saved,
     fresh->slice_count = count;
     saved->columns[column] = fresh;
     for (uint32_t slice = 0; slice < count; slice++) {
-        uint32_t row = slice << shift, left = chunk->count - row;
-        if (old != NULL && at_plain(&now[slice]) == at_plain(&before[slice])) {
-            fresh->blocks[slice] = old->columns[column]->blocks[slice];
+        if (is_shared(pair, saved, column, type, slice)) {
+            fresh->blocks[slice] = pair->saved->columns[column]->blocks[slice];
             fresh->blocks[slice]->references++;
             continue;
         }
-        fresh->blocks[slice] =
-            block_make(world, chunk, column, row, left < 1u << shift ? left : 1u << shift);
+        fresh->blocks[slice] = block_make(world, chunk, column, slice << shift,
+                                          weft__slice_rows(chunk, chunk->count, slice));
         if (fresh->blocks[slice] == NULL) return false;
     }
     return true;
 }
 
-static const weft__snapshot_chunk *find_previous(const weft_snapshot *previous, uint32_t archetype,
-                                                 uint32_t position, const weft__chunk *chunk)
+static bool chunk_copy(weft_world *world, weft__snapshot_chunk *saved, const weft__chunk_pair *pair)
 {
-    if (previous == NULL || archetype >= previous->archetype_count) return NULL;
-    const weft__snapshot_archetype *list = &previous->archetypes[archetype];
-    for (uint32_t i = 0; i < list->chunk_count; i++) { /* nearly always at the same position */
-        uint32_t at = (position + i) % list->chunk_count;
-        const weft__snapshot_chunk *old = &previous->chunks[list->first_chunk + at];
-        if (old->chunk != chunk || old->id != chunk->id) continue;
-        bool has_same_rows = old->order_version == chunk->order_version &&
-                             old->count == chunk->count && old->side_bytes == chunk->side_bytes;
-        return has_same_rows ? old : NULL;
+    const weft__archetype *archetype = pair->chunk->archetype;
+    if (!chunk_copy_side(world, saved, pair->chunk)) return false;
+    if (!chunk_copy_column(world, saved, pair, 0, WEFT__NONE)) return false;
+    for (uint32_t type = 0; type < archetype->type_count; type++) {
+        uint32_t column = archetype->types[type].column;
+        if (column != 0 && !chunk_copy_column(world, saved, pair, column, type)) return false;
     }
-    return NULL;
+    return true;
+}
+
+/* One snapshot being taken; on the stack of weft_snapshot_take. */
+typedef struct taking {
+    weft_snapshot *snapshot;
+    const weft_snapshot *previous; /* or NULL */
+    uint32_t common;               /* see weft__timeline_common */
+    uint32_t *places; /* [chunk id] of a chunk of `previous`: its number there + 1; NULL until the
+                         first one is looked for */
+    uint32_t id_end;  /* of places */
+} taking;
+
+/* Where the chunks of the previous snapshot are. */
+static bool list_places(taking *t)
+{
+    const weft_snapshot *previous = t->previous;
+    for (uint32_t i = 0; i < previous->chunk_count; i++)
+        if (previous->chunks[i].id >= t->id_end) t->id_end = previous->chunks[i].id + 1;
+    t->places = weft__alloc_zeroed(&previous->world->memory, CATEGORY, (size_t)t->id_end + 1,
+                                   sizeof t->places[0], 4);
+    if (t->places == NULL) return false;
+    for (uint32_t i = 0; i < previous->chunk_count; i++) t->places[previous->chunks[i].id] = i + 1;
+    return true;
+}
+
+/* The record of a chunk in the previous snapshot, or of another one, or NULL: nearly always at the
+ * same position. False: no memory. */
+static bool find_previous(taking *t, uint32_t archetype, uint32_t position,
+                          const weft__chunk *chunk, const weft__snapshot_chunk **found)
+{
+    const weft_snapshot *previous = t->previous;
+    *found = NULL;
+    if (previous == NULL || archetype >= previous->archetype_count) return true;
+    const weft__snapshot_archetype *list = &previous->archetypes[archetype];
+    uint32_t place = list->first_chunk + position;
+    bool is_there = position < list->chunk_count && previous->chunks[place].serial == chunk->serial;
+    if (!is_there) {
+        if (t->places == NULL && !list_places(t)) return false;
+        if (chunk->id >= t->id_end || t->places[chunk->id] == 0) return true;
+        place = t->places[chunk->id] - 1;
+        if (place - list->first_chunk >= list->chunk_count) return true; /* of another archetype */
+    }
+    *found = &previous->chunks[place];
+    return true;
 }
 
 /* Room lists: their order decides where later rows go. Each from its end, as they are made. */
@@ -207,8 +254,9 @@ static void note_rooms(weft_snapshot *snapshot, const weft__archetype *archetype
     if (noted < archetype->chunk_count) snapshot->chunks[first + noted].room = WEFT__NONE;
 }
 
-static bool copy_archetype(weft_snapshot *snapshot, const weft_snapshot *previous, uint32_t number)
+static bool copy_archetype(taking *t, uint32_t number)
 {
+    weft_snapshot *snapshot = t->snapshot;
     weft_world *world = snapshot->world;
     const weft__archetype *archetype = world->archetypes[number];
     weft__snapshot_archetype *list = &snapshot->archetypes[number];
@@ -216,11 +264,11 @@ static bool copy_archetype(weft_snapshot *snapshot, const weft_snapshot *previou
                                        archetype->order_version};
     for (uint32_t i = 0; i < archetype->chunk_count; i++) {
         const weft__chunk *chunk = archetype->chunks[i];
+        const weft__snapshot_chunk *old;
         weft__snapshot_chunk *saved = &snapshot->chunks[snapshot->chunk_count++];
-        const weft__snapshot_chunk *old = find_previous(previous, number, i, chunk);
-        if (!chunk_copy_side(world, saved, chunk)) return false;
-        for (uint32_t column = 0; column < chunk->layout->column_count; column++)
-            if (!chunk_copy_column(world, saved, chunk, old, column)) return false;
+        if (!find_previous(t, number, i, chunk, &old)) return false;
+        weft__chunk_pair pair = weft__chunk_pair_make(chunk, old, t->previous, t->common);
+        if (!chunk_copy(world, saved, &pair)) return false;
     }
     note_rooms(snapshot, archetype, list->first_chunk);
     return true;
@@ -228,33 +276,21 @@ static bool copy_archetype(weft_snapshot *snapshot, const weft_snapshot *previou
 
 /* ---- the rest ---- */
 
-static bool add_dead(weft_snapshot *snapshot, uint32_t index, uint32_t version)
-{
-    if (snapshot->dead_count == snapshot->dead_capacity) {
-        uint32_t capacity = snapshot->dead_capacity == 0 ? 64 : snapshot->dead_capacity * 2;
-        void *grown = weft__realloc(&snapshot->world->memory, CATEGORY, snapshot->dead,
-                                    snapshot->dead_capacity, capacity, sizeof snapshot->dead[0], 8);
-        if (grown == NULL) return false;
-        snapshot->dead = grown;
-        snapshot->dead_capacity = capacity;
-    }
-    snapshot->dead[snapshot->dead_count++] = (weft__snapshot_dead){index, version};
-    return true;
-}
-
-/* Words full of alive entities are skipped: their rows know them. */
 static bool copy_dead(weft_snapshot *snapshot)
 {
-    weft__directory *directory = &snapshot->world->directory;
-    uint32_t end = snapshot->directory_end = weft__directory_end(directory);
-    for (uint32_t first = 0; first < end; first += 64) {
-        const weft__entity_block *block = weft__directory_block(directory, first);
-        uint32_t word = first % WEFT__BLOCK_SLOTS / 64;
-        for (uint64_t free = ~block->used[word]; free != 0; free &= free - 1) {
-            uint32_t index = first + bits_lowest(free);
-            uint32_t version = weft__directory_version(directory, index);
-            if (version != 0 && !add_dead(snapshot, index, version)) return false;
+    const weft__directory *directory = &snapshot->world->directory;
+    weft__dead dead;
+    for (uint32_t from = 0; weft__directory_dead_next(directory, &from, &dead);) {
+        if (snapshot->dead_count == snapshot->dead_capacity) {
+            uint32_t capacity = snapshot->dead_capacity == 0 ? 64 : snapshot->dead_capacity * 2;
+            void *grown =
+                weft__realloc(&snapshot->world->memory, CATEGORY, snapshot->dead,
+                              snapshot->dead_capacity, capacity, sizeof snapshot->dead[0], 8);
+            if (grown == NULL) return false;
+            snapshot->dead = grown;
+            snapshot->dead_capacity = capacity;
         }
+        snapshot->dead[snapshot->dead_count++] = dead;
     }
     return true;
 }
@@ -312,14 +348,14 @@ static bool copy_systems(weft_snapshot *snapshot)
 static void unlist(weft_snapshot *snapshot)
 {
     weft__timelines *timelines = snapshot->world->extensions[WEFT__EXTENSION_SNAPSHOTS].data;
-    if (timelines->origin == snapshot) timelines->origin = NULL;
     weft_snapshot **link = &timelines->snapshots;
     while (*link != NULL && *link != snapshot) link = &(*link)->next;
     if (*link == snapshot) *link = snapshot->next;
 }
 
-static bool copy_world(weft_snapshot *snapshot, const weft_snapshot *previous)
+static bool copy_world(taking *t)
 {
+    weft_snapshot *snapshot = t->snapshot;
     weft_world *world = snapshot->world;
     weft__memory *memory = &world->memory;
     uint32_t archetypes = world->archetype_count;
@@ -332,7 +368,7 @@ static bool copy_world(weft_snapshot *snapshot, const weft_snapshot *previous)
     if (snapshot->archetypes == NULL || snapshot->chunks == NULL) return false;
     snapshot->archetype_count = archetypes;
     for (uint32_t i = 0; i < archetypes; i++)
-        if (!copy_archetype(snapshot, previous, i)) return false;
+        if (!copy_archetype(t, i)) return false;
     return copy_dead(snapshot) && copy_singletons(snapshot) && copy_systems(snapshot);
 }
 
@@ -359,6 +395,37 @@ static weft_result check_types(const weft_world *world)
     return WEFT_OK;
 }
 
+weft_result weft__snapshot_check_ids(const weft_world *world, const char *what)
+{
+    uint64_t rows = 0;
+    for (uint32_t i = 0; i < world->archetype_count; i++)
+        rows += world->archetypes[i]->entity_count;
+    if (weft__directory_alive(&world->directory) == rows) return WEFT_OK;
+    return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "%s: a recorder holds entities that weft_commands_create_rows_unordered "
+                       "gave: play or destroy it first",
+                       what);
+}
+
+static weft_result take(taking *t, weft__timelines *timelines)
+{
+    weft_world *world = timelines->world;
+    weft_snapshot *snapshot = t->snapshot;
+    snapshot->world = world;
+    snapshot->timeline = timelines->current;
+    snapshot->timeline->holders++;
+    snapshot->steps = world->steps;
+    snapshot->time = world->time;
+    snapshot->dt = world->dt;
+    if (t->previous != NULL)
+        t->common = weft__timeline_common(timelines, t->previous->timeline, t->previous->version);
+    bool is_done = copy_world(t);
+    weft__free(&world->memory, CATEGORY, t->places, (size_t)t->id_end + 1, sizeof t->places[0], 4);
+    if (is_done) return WEFT_OK;
+    weft_snapshot_destroy(snapshot);
+    return weft__error_memory(world, "weft_snapshot_take");
+}
+
 weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
                                weft_snapshot **out)
 {
@@ -369,22 +436,16 @@ weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
                                     "out is NULL, or `previous` is of another world: give none");
     weft_result result = weft__between_steps(world, "weft_snapshot_take");
     if (result == WEFT_OK) result = check_types(world);
+    if (result == WEFT_OK) result = weft__snapshot_check_ids(world, "weft_snapshot_take");
     if (result != WEFT_OK) return result;
     weft__timelines *timelines = weft__timelines_obtain(world);
     weft_snapshot *snapshot =
         timelines == NULL ? NULL
                           : weft__alloc_zeroed(&world->memory, CATEGORY, 1, sizeof *snapshot, 8);
     if (snapshot == NULL) return weft__error_memory(world, "weft_snapshot_take");
-    snapshot->world = world;
-    snapshot->timeline = timelines->current;
-    snapshot->steps = world->steps;
-    snapshot->time = world->time;
-    snapshot->dt = world->dt;
-    if (previous != NULL && !weft__snapshot_is_comparable(previous)) previous = NULL;
-    if (!copy_world(snapshot, previous)) {
-        weft_snapshot_destroy(snapshot);
-        return weft__error_memory(world, "weft_snapshot_take");
-    }
+    taking t = {.snapshot = snapshot, .previous = previous};
+    result = take(&t, timelines);
+    if (result != WEFT_OK) return result;
     weft_world_advance(world); /* later writes get newer versions than any copied */
     snapshot->version = world->version;
     snapshot->next = timelines->snapshots;
@@ -404,7 +465,7 @@ static void chunk_free(weft_snapshot *snapshot, const weft__archetype *archetype
     for (uint32_t i = 0; saved->columns != NULL && i < columns; i++)
         column_drop(world, saved->columns[i]);
     for (uint32_t i = 0; i < saved->value_count; i++)
-        weft__shared_release(&world->shared, archetype->shared_components[i], saved->values[i], 1);
+        weft__shared_let_go(&world->shared, archetype->shared_components[i], saved->values[i]);
     weft__free(memory, CATEGORY, saved->columns, columns, sizeof saved->columns[0], 8);
     weft__free(memory, CATEGORY, saved->side, 1, saved->side_bytes, 64);
     weft__free(memory, CATEGORY, saved->values, saved->value_count, sizeof(uint32_t), 4);
@@ -441,6 +502,7 @@ void weft_snapshot_destroy(weft_snapshot *snapshot)
     weft_world *world = snapshot->world;
     weft__memory *memory = &world->memory;
     unlist(snapshot);
+    weft__timeline_drop(world->extensions[WEFT__EXTENSION_SNAPSHOTS].data, snapshot->timeline);
     if (snapshot->chunks != NULL) free_chunks(snapshot);
     weft__free(memory, CATEGORY, snapshot->archetypes, snapshot->archetype_limit + 1,
                sizeof snapshot->archetypes[0], 8);

@@ -1,15 +1,15 @@
 /* snapshot.h: what a snapshot holds. Private to snapshot.c and snapshot_restore.c.
  *
  * Rows are kept in blocks: the values of one column in one slice of one chunk. A block is shared
- * by all snapshots between which the slice did not change, which is seen by its change version
- * and the chunk's order version, never by looking at data. Versions tell times apart only along
- * one line of events, so every restore begins a new *timeline*; blocks are shared only within
- * one, or with the snapshot it began from. */
+ * by all snapshots between which the slice did not change. That is seen by the chunk's serial
+ * number, its entities, and the change version, as far as versions mean the same (timeline.h):
+ * never by an address, and by looking at entities only where rows came, went or moved. */
 #ifndef WEFT_SNAPSHOT_H
 #define WEFT_SNAPSHOT_H
 
 #include "scheduler_private.h"
 #include "structure.h"
+#include "timeline.h"
 
 /* Values of a slice of a column. Reference counted by the owner. */
 typedef struct weft__snapshot_block {
@@ -31,7 +31,7 @@ typedef struct weft__snapshot_column {
 /* A chunk as it was. `side` is its side memory: versions, disabled bits and counts, chunk
  * values. */
 typedef struct weft__snapshot_chunk {
-    weft__chunk *chunk; /* only compared, never followed before its id is found in the world */
+    uint64_t serial;
     uint32_t id;
     uint32_t size_class;
     uint32_t count;
@@ -53,12 +53,6 @@ typedef struct weft__snapshot_archetype {
     uint32_t order_version;
 } weft__snapshot_archetype;
 
-/* An index that is not alive; alive ones are known from the rows. */
-typedef struct weft__snapshot_dead {
-    uint32_t index;
-    uint32_t version;
-} weft__snapshot_dead;
-
 /* What the filters of a system compare with. A value. */
 typedef struct weft__snapshot_system {
     uint32_t handle;
@@ -72,20 +66,19 @@ typedef struct weft__snapshot_system {
 /* Owned by whoever took it; constant once taken; used by the owner of the world only. */
 struct weft_snapshot {
     weft_world *world;
-    weft_snapshot *next; /* of the world, see weft__timelines */
-    uint64_t timeline;
-    uint32_t version; /* the world's, after taking it */
-    uint64_t steps;   /* the world's clock */
+    weft_snapshot *next;      /* of the world, see weft__timelines */
+    weft__timeline *timeline; /* held */
+    uint32_t version;         /* the world's, after taking it */
+    uint64_t steps;           /* the world's clock */
     double time;
     float dt;
     weft__snapshot_archetype *archetypes;
     uint32_t archetype_count;
     weft__snapshot_chunk *chunks; /* by archetype, in list order */
     uint32_t chunk_count;
-    weft__snapshot_dead *dead;
+    weft__dead *dead; /* indices that are not alive; alive ones are known from the rows */
     uint32_t dead_count;
     uint32_t dead_capacity;
-    uint32_t directory_end;
     weft__snapshot_system *systems;
     uint32_t system_count;
     double *group_elapsed; /* [group]; groups are never removed */
@@ -95,17 +88,50 @@ struct weft_snapshot {
     uint32_t type_count;
 };
 
-/* Timelines of a world; in its snapshots extension. */
-typedef struct weft__timelines {
-    weft_world *world;
-    uint64_t current; /* from 1 */
-    uint64_t last;
-    const weft_snapshot *origin; /* the snapshot that `current` began from, or NULL */
-    weft_snapshot *snapshots;    /* all there are, by `next` */
-} weft__timelines;
+/* A chunk of the world and what a snapshot says of one. A value; of the stack. */
+typedef struct weft__chunk_pair {
+    const weft__chunk *chunk;
+    const weft__snapshot_chunk *saved; /* of the same serial, archetype, size class; or NULL */
+    uint32_t common;                   /* equal versions before this one mean the same ... */
+    bool is_all_common;                /* ... and all that the snapshot has are before it */
+    bool has_same_rows;                /* no row came, went or moved */
+} weft__chunk_pair;
 
-weft__timelines *weft__timelines_obtain(weft_world *world);
-/* Whether equal versions in the snapshot and the world mean equal data. */
-bool weft__snapshot_is_comparable(const weft_snapshot *snapshot);
+/* `saved`: of `snapshot`; another chunk and NULL are fine. */
+weft__chunk_pair weft__chunk_pair_make(const weft__chunk *chunk, const weft__snapshot_chunk *saved,
+                                       const weft_snapshot *snapshot, uint32_t common);
+/* Rows of a slice of a chunk that has `count`. */
+static inline uint32_t weft__slice_rows(const weft__chunk *chunk, uint32_t count, uint32_t slice)
+{
+    uint32_t shift = chunk->layout->slice_shift, first = slice << shift;
+    if (count <= first) return 0;
+    return count - first < 1u << shift ? count - first : 1u << shift;
+}
+/* Whether the rows of a slice are of the same entities, in order. */
+bool weft__slice_has_same_rows(const weft__chunk_pair *pair, uint32_t slice);
+/* Versions of a type position in saved side memory. */
+static inline const weft_a32 *weft__saved_versions(const weft__chunk_pair *pair, uint32_t type)
+{
+    const weft__chunk *chunk = pair->chunk;
+    size_t offset = (size_t)((const char *)chunk->x_versions - (const char *)chunk->side);
+    const char *versions = (const char *)pair->saved->side + offset;
+    return (const weft_a32 *)(const void *)versions + (size_t)type * chunk->layout->slice_count;
+}
+/* Whether the values of a type in a slice with the same rows are the same. */
+static inline bool weft__slice_has_same_values(const weft__chunk_pair *pair, uint32_t type,
+                                               uint32_t slice)
+{
+    uint32_t version = at_plain(&weft__chunk_versions(pair->chunk, type)[slice]);
+    return at_plain(&weft__saved_versions(pair, type)[slice]) == version &&
+           weft__version_is_before(version, pair->common);
+}
+/* The same of all slices of a chunk with the same rows. */
+bool weft__chunk_has_same_values(const weft__chunk_pair *pair, uint32_t type);
+
+/* WRONG_PHASE (error set) while entities exist that are in no row. */
+weft_result weft__snapshot_check_ids(const weft_world *world, const char *what);
+
+/* For the checker of invariants: every chunk of a snapshot holds a reference on each value. */
+void weft__snapshots_shared_visit(const void *data, weft__shared_visit_fn visit, void *user);
 
 #endif

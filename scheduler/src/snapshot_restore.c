@@ -1,9 +1,11 @@
 /* snapshot_restore.c: putting a world back. See snapshot.h.
  *
- * Chunks that still exist with the same memory and shared values are used again, and only the
- * slices whose versions differ are copied; others are made first, so that running out of memory
- * leaves the world as it was. After that nothing can fail, except deep copies of buffers: a
- * value that cannot be copied becomes empty, and the result says so. */
+ * Chunks that still exist with the same shared values are used again: only slices whose rows or
+ * versions differ are copied, and only their entities are entered into the directory. Others are
+ * made first, so that running out of memory leaves the world as it was. After that nothing can
+ * fail, except deep copies of buffers: a value that cannot be copied becomes empty, and the result
+ * says so. Whatever decides what comes next is put back, too: ids and order of chunks, the lists of
+ * those with room, the versions of indices that are not alive. */
 #include "snapshot.h"
 
 #include "chunk_memory.h"
@@ -14,8 +16,8 @@
 typedef struct restoring {
     weft_world *world;
     const weft_snapshot *snapshot;
-    weft__chunk **chunks; /* [snapshot chunk] where it goes */
-    bool is_comparable;   /* equal versions mean equal rows */
+    weft__chunk **chunks; /* [snapshot chunk] where it goes; one without rows was made for it */
+    uint32_t common;      /* see weft__timeline_common */
     bool is_lossy;
 } restoring;
 
@@ -31,9 +33,9 @@ static weft__chunk *find_chunk(const weft_world *world, const weft__archetype *a
                                const weft__snapshot_chunk *saved)
 {
     weft__chunk *chunk = saved->id < world->chunk_end ? world->chunk_table[saved->id] : NULL;
-    bool is_same = chunk != NULL && chunk == saved->chunk && chunk->archetype == archetype &&
-                   chunk->layout->size_class == saved->size_class &&
-                   chunk->side_bytes == saved->side_bytes && has_values(chunk, saved);
+    bool is_same = chunk != NULL && chunk->serial == saved->serial &&
+                   chunk->archetype == archetype && has_values(chunk, saved);
+    WEFT_ASSERT(!is_same || chunk->layout->size_class == saved->size_class);
     return is_same ? chunk : NULL;
 }
 
@@ -49,22 +51,32 @@ static weft__chunk *make_chunk(weft_world *world, weft__archetype *archetype,
     return chunk;
 }
 
-/* Everything that can fail. On failure the chunks made go again. */
+/* Releases the chunks that were made. */
+static void drop_made(const restoring *r)
+{
+    for (uint32_t i = 0; i < r->snapshot->chunk_count; i++)
+        if (r->chunks[i] != NULL && r->chunks[i]->count == 0)
+            weft__chunk_release(r->world, r->chunks[i]);
+}
+
+/* Everything that can fail. On failure the chunks made go again. What is there is found before
+ * anything is made: new chunks get ids that records may name. */
 static weft_result find_or_make(restoring *r)
 {
     const weft_snapshot *snapshot = r->snapshot;
-    uint32_t done = 0;
+    weft__archetype **archetypes = r->world->archetypes;
+    uint32_t n = 0;
     for (uint32_t i = 0; i < snapshot->archetype_count; i++)
-        for (uint32_t k = 0; k < snapshot->archetypes[i].chunk_count; k++, done++) {
-            const weft__snapshot_chunk *saved = &snapshot->chunks[done];
-            weft__archetype *archetype = r->world->archetypes[i];
-            weft__chunk *chunk = find_chunk(r->world, archetype, saved);
-            if (chunk == NULL) chunk = make_chunk(r->world, archetype, saved);
-            r->chunks[done] = chunk;
-            if (chunk != NULL) continue;
+        for (uint32_t k = 0; k < snapshot->archetypes[i].chunk_count; k++, n++)
+            r->chunks[n] = find_chunk(r->world, archetypes[i], &snapshot->chunks[n]);
+    n = 0;
+    for (uint32_t i = 0; i < snapshot->archetype_count; i++)
+        for (uint32_t k = 0; k < snapshot->archetypes[i].chunk_count; k++, n++) {
+            if (r->chunks[n] != NULL) continue;
+            r->chunks[n] = make_chunk(r->world, archetypes[i], &snapshot->chunks[n]);
+            if (r->chunks[n] != NULL) continue;
             weft_result result = r->world->error->code;
-            while (done-- > 0)
-                if (r->chunks[done]->count == 0) weft__chunk_release(r->world, r->chunks[done]);
+            drop_made(r);
             return result;
         }
     return WEFT_OK;
@@ -72,41 +84,51 @@ static weft_result find_or_make(restoring *r)
 
 /* ---- removing what is not in the snapshot ---- */
 
-static void end_rows(weft_world *world, weft__chunk *chunk)
+/* Ends rows: their ids become new, until the dead ones and the rows of the snapshot are put. */
+static void end_rows(weft_world *world, weft__chunk *chunk, uint32_t first, uint32_t count)
 {
-    if (chunk->count == 0) return;
-    weft__rows_discard(world, NULL, chunk, NULL, 0, chunk->count);
-    weft__chunk_count_rows(world, chunk, -(int64_t)chunk->count);
-    chunk->count = 0;
+    weft__directory *directory = &world->directory;
+    const weft_entity *entities = weft__chunk_entities(chunk) + first;
+    for (uint32_t i = 0; i < count; i++)
+        weft__directory_force(directory, entities[i].index ^ directory->tag_bits, 0, 0);
+    weft__rows_discard(world, NULL, chunk, NULL, first, count);
 }
 
-static void drop_others(restoring *r, uint8_t *is_kept)
+static void drop_others(const restoring *r)
 {
     weft_world *world = r->world;
-    for (uint32_t i = 0; i < r->snapshot->chunk_count; i++) is_kept[r->chunks[i]->id] = 1;
+    for (uint32_t i = 0; i < r->snapshot->chunk_count; i++) r->chunks[i]->mark = 1;
     for (uint32_t id = 1; id < world->chunk_end; id++) {
         weft__chunk *chunk = world->chunk_table[id];
-        if (chunk == NULL || is_kept[id]) continue;
-        end_rows(world, chunk);
+        if (chunk == NULL || chunk->mark != 0) continue;
+        end_rows(world, chunk, 0, chunk->count);
+        weft__chunk_count_rows(world, chunk, -(int64_t)chunk->count);
+        chunk->count = 0;
         weft__chunk_release(world, chunk);
+    }
+    for (uint32_t i = 0; i < r->snapshot->chunk_count; i++) r->chunks[i]->mark = 0;
+}
+
+static weft__chunk_pair pair_of(const restoring *r, uint32_t i)
+{
+    return weft__chunk_pair_make(r->chunks[i], &r->snapshot->chunks[i], r->snapshot, r->common);
+}
+
+/* The rows of all slices that will not stay as they are. Of a chunk that was made there are
+ * none. */
+static void drop_rows(const restoring *r)
+{
+    for (uint32_t i = 0; i < r->snapshot->chunk_count; i++) {
+        weft__chunk_pair pair = pair_of(r, i);
+        weft__chunk *chunk = r->chunks[i];
+        for (uint32_t s = 0, end = weft__chunk_slices(chunk); s < end && !pair.has_same_rows; s++)
+            if (!weft__slice_has_same_rows(&pair, s))
+                end_rows(r->world, chunk, s << chunk->layout->slice_shift,
+                         weft__slice_rows(chunk, chunk->count, s));
     }
 }
 
 /* ---- rows ---- */
-
-/* Whether a slice of a column is as saved. Column 0: only the order counts. */
-static bool is_current(const restoring *r, const weft__snapshot_chunk *saved,
-                       const weft__chunk *chunk, uint32_t type, uint32_t slice)
-{
-    if (!r->is_comparable || chunk->order_version != saved->order_version ||
-        chunk->count != saved->count)
-        return false;
-    if (type == WEFT__NONE) return true;
-    size_t at = (size_t)type * chunk->layout->slice_count + slice;
-    size_t offset = (size_t)((const char *)chunk->x_versions - (const char *)chunk->side);
-    const weft_a32 *versions = (const weft_a32 *)(const void *)((const char *)saved->side + offset);
-    return at_plain(&chunk->x_versions[at]) == at_plain(&versions[at]);
-}
 
 static void put_block(restoring *r, weft__chunk *chunk, uint32_t column, uint32_t row,
                       const weft__snapshot_block *block)
@@ -128,39 +150,89 @@ static void put_block(restoring *r, weft__chunk *chunk, uint32_t column, uint32_
     }
 }
 
-static void put_column(restoring *r, const weft__snapshot_chunk *saved, weft__chunk *chunk,
-                       uint32_t column)
+/* The values of a type in a slice whose rows stay. */
+static void put_values(restoring *r, const weft__chunk_pair *pair, weft__chunk *chunk,
+                       uint32_t type, uint32_t slice)
 {
-    uint32_t type = WEFT__NONE, shift = chunk->layout->slice_shift;
-    for (uint32_t i = 0; column != 0 && i < chunk->archetype->type_count; i++)
-        if (chunk->archetype->types[i].column == column) type = i;
-    const weft__type *value = chunk->archetype->format->types[column];
-    for (uint32_t slice = 0; slice < saved->slice_count; slice++) {
-        if (is_current(r, saved, chunk, type, slice)) continue;
-        const weft__snapshot_block *block = saved->columns[column]->blocks[slice];
-        bool has_rows = chunk->count != 0; /* then as many as saved: see put_chunk */
-        if (has_rows && value != NULL && value->needs_destruct)
-            weft__type_destruct(&r->world->memory, value,
-                                weft__chunk_value(chunk, column, slice << shift), block->count);
-        put_block(r, chunk, column, slice << shift, block);
+    uint32_t column = chunk->archetype->types[type].column;
+    uint32_t row = slice << chunk->layout->slice_shift;
+    const weft__type *value = chunk->archetype->types[type].type;
+    const weft__snapshot_block *block = pair->saved->columns[column]->blocks[slice];
+    if (value->needs_destruct)
+        weft__type_destruct(&r->world->memory, value, weft__chunk_value(chunk, column, row),
+                            block->count);
+    put_block(r, chunk, column, row, block);
+}
+
+/* All rows of a slice, entered into the directory. */
+static void put_rows(restoring *r, const weft__snapshot_chunk *saved, weft__chunk *chunk,
+                     uint32_t slice)
+{
+    weft__directory *directory = &r->world->directory;
+    uint32_t row = slice << chunk->layout->slice_shift;
+    for (uint32_t column = 0; column < chunk->layout->column_count; column++)
+        put_block(r, chunk, column, row, saved->columns[column]->blocks[slice]);
+    const weft_entity *entities = weft__chunk_entities(chunk) + row;
+    for (uint32_t i = 0; i < saved->columns[0]->blocks[slice]->count; i++)
+        weft__directory_force(directory, entities[i].index ^ directory->tag_bits,
+                              entities[i].version, weft__location(chunk, row + i));
+}
+
+static void put_slices(restoring *r, const weft__chunk_pair *pair, weft__chunk *chunk)
+{
+    const weft__archetype *archetype = chunk->archetype;
+    for (uint32_t s = 0; s < pair->saved->slice_count; s++) {
+        if (!weft__slice_has_same_rows(pair, s)) {
+            put_rows(r, pair->saved, chunk, s);
+            continue;
+        }
+        for (uint32_t type = 0; type < archetype->type_count; type++)
+            if (archetype->types[type].column != 0 && !weft__slice_has_same_values(pair, type, s))
+                put_values(r, pair, chunk, type, s);
     }
 }
 
-static void put_chunk(restoring *r, const weft__snapshot_chunk *saved, weft__chunk *chunk)
+/* A chunk in which no row came, went or moved: mostly no slice changed, either. */
+static void put_changed(restoring *r, const weft__chunk_pair *pair, weft__chunk *chunk)
 {
-    bool has_same_rows = chunk->count == saved->count &&
-                         chunk->order_version == saved->order_version && r->is_comparable;
-    if (!has_same_rows) end_rows(r->world, chunk);
-    for (uint32_t column = 0; column < chunk->layout->column_count; column++)
-        put_column(r, saved, chunk, column);
-    if (chunk->count == 0) {
+    const weft__archetype *archetype = chunk->archetype;
+    for (uint32_t type = 0; type < archetype->type_count; type++) {
+        if (archetype->types[type].column == 0 || weft__chunk_has_same_values(pair, type)) continue;
+        for (uint32_t s = 0; s < pair->saved->slice_count; s++)
+            if (!weft__slice_has_same_values(pair, type, s)) put_values(r, pair, chunk, type, s);
+    }
+}
+
+static void put_chunk(restoring *r, uint32_t number)
+{
+    const weft__snapshot_chunk *saved = &r->snapshot->chunks[number];
+    weft__chunk *chunk = r->chunks[number];
+    bool is_made = chunk->count == 0;
+    if (is_made) chunk->serial = saved->serial;
+    weft__chunk_pair pair = pair_of(r, number);
+    if (pair.has_same_rows) {
+        put_changed(r, &pair, chunk);
+        chunk->ready_end = 0; /* their slices have other versions now */
+    } else {
+        put_slices(r, &pair, chunk);
+        weft__chunk_count_rows(r->world, chunk, (int64_t)saved->count - chunk->count);
         chunk->count = saved->count;
-        weft__chunk_count_rows(r->world, chunk, saved->count);
+        weft__chunk_soil(chunk);
     }
     if (saved->side_bytes != 0) memcpy(chunk->side, saved->side, saved->side_bytes);
-    chunk->order_version = saved->order_version;
     chunk->stamped_version = 0; /* the world comes to these versions once more */
-    weft__chunk_soil(chunk);
+}
+
+/* Chunks that were made get the ids that they had. */
+static void put_ids(const restoring *r)
+{
+    weft_world *world = r->world;
+    for (uint32_t i = 0; i < r->snapshot->chunk_count; i++)
+        if (r->chunks[i]->id != r->snapshot->chunks[i].id)
+            weft__chunk_id_return(world, r->chunks[i]);
+    for (uint32_t i = 0; i < r->snapshot->chunk_count; i++)
+        if (r->chunks[i]->id != r->snapshot->chunks[i].id)
+            weft__chunk_id_take(world, r->chunks[i], r->snapshot->chunks[i].id);
 }
 
 /* The order of chunks, and of the lists of chunks with room. */
@@ -179,31 +251,6 @@ static void order_archetype(restoring *r, uint32_t number)
     for (uint32_t i = 0; i < list->chunk_count && saved[i].room != WEFT__NONE; i++)
         weft__chunk_room_update(r->chunks[list->first_chunk + saved[i].room]); /* to the head */
     archetype->order_version = list->order_version;
-}
-
-/* ---- entities ---- */
-
-static void put_entities(restoring *r)
-{
-    weft__directory *directory = &r->world->directory;
-    const weft_snapshot *snapshot = r->snapshot;
-    uint32_t end = weft__directory_end(directory), dead = 0;
-    for (uint32_t index = 0; index < end; index++) { /* free indices; later ones are new again */
-        const weft__entity_block *block = weft__directory_block(directory, index);
-        uint32_t slot = index % WEFT__BLOCK_SLOTS;
-        bool is_used = (block->used[slot / 64] >> (slot % 64) & 1) != 0;
-        if (is_used && (weft__directory_version(directory, index) & 1) == 0) continue; /* retired */
-        bool is_saved = dead < snapshot->dead_count && snapshot->dead[dead].index == index;
-        uint32_t version = is_saved ? snapshot->dead[dead++].version : 0;
-        weft__directory_force(directory, index, version, 0);
-    }
-    for (uint32_t i = 0; i < snapshot->chunk_count; i++) {
-        const weft__chunk *chunk = r->chunks[i];
-        const weft_entity *entities = weft__chunk_entities(chunk);
-        for (uint32_t row = 0; row < chunk->count; row++)
-            weft__directory_force(directory, entities[row].index ^ directory->tag_bits,
-                                  entities[row].version, weft__location(chunk, row));
-    }
 }
 
 /* ---- the rest ---- */
@@ -255,15 +302,16 @@ static void put_singletons(const restoring *r)
     }
 }
 
-static void put_all(restoring *r, uint8_t *is_kept)
+static void put_all(restoring *r)
 {
     weft_world *world = r->world;
     const weft_snapshot *snapshot = r->snapshot;
-    drop_others(r, is_kept);
-    for (uint32_t i = 0; i < snapshot->chunk_count; i++)
-        put_chunk(r, &snapshot->chunks[i], r->chunks[i]);
+    drop_others(r);
+    drop_rows(r);
+    weft__directory_dead_put(&world->directory, snapshot->dead, snapshot->dead_count);
+    for (uint32_t i = 0; i < snapshot->chunk_count; i++) put_chunk(r, i);
+    put_ids(r);
     for (uint32_t i = 0; i < snapshot->archetype_count; i++) order_archetype(r, i);
-    put_entities(r);
     put_singletons(r);
     put_systems(r);
     for (uint32_t i = 0; i < snapshot->chunk_count; i++) /* counting rows stamped them */
@@ -275,6 +323,24 @@ static void put_all(restoring *r, uint8_t *is_kept)
     world->structure_version++;
 }
 
+static weft_result restore(restoring *r, weft__timelines *timelines)
+{
+    weft_world *world = r->world;
+    const weft_snapshot *snapshot = r->snapshot;
+    r->common = weft__timeline_common(timelines, snapshot->timeline, snapshot->version);
+    weft__timeline *timeline =
+        weft__timeline_begin(timelines, snapshot->timeline, snapshot->version);
+    if (timeline == NULL) return weft__error_memory(world, "weft_snapshot_restore");
+    weft_result result = find_or_make(r);
+    if (result != WEFT_OK) {
+        weft__timeline_drop(timelines, timeline);
+        return result;
+    }
+    put_all(r);
+    weft__timeline_enter(timelines, timeline);
+    return r->is_lossy ? weft__error_memory(world, "weft_snapshot_restore: a buffer") : WEFT_OK;
+}
+
 weft_result weft_snapshot_restore(weft_world *world, const weft_snapshot *snapshot)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
@@ -283,31 +349,14 @@ weft_result weft_snapshot_restore(weft_world *world, const weft_snapshot *snapsh
                                     "the snapshot is NULL or of another world: give one that "
                                     "weft_snapshot_take made of this world");
     weft_result result = weft__between_steps(world, "weft_snapshot_restore");
+    if (result == WEFT_OK) result = weft__snapshot_check_ids(world, "weft_snapshot_restore");
     if (result != WEFT_OK) return result;
-    weft__timelines *timelines = weft__timelines_obtain(world);
-    restoring r = {.world = world,
-                   .snapshot = snapshot,
-                   .is_comparable = weft__snapshot_is_comparable(snapshot)};
+    restoring r = {.world = world, .snapshot = snapshot};
     weft__memory *memory = &world->memory;
     size_t count = (size_t)snapshot->chunk_count + 1;
     r.chunks = weft__alloc_zeroed(memory, WEFT__MEMORY_SNAPSHOTS, count, sizeof r.chunks[0], 8);
     if (r.chunks == NULL) return weft__error_memory(world, "weft_snapshot_restore");
-    result = find_or_make(&r);
-    size_t ids = world->chunk_end + 1u;
-    uint8_t *is_kept =
-        result != WEFT_OK ? NULL : weft__alloc_zeroed(memory, WEFT__MEMORY_SNAPSHOTS, ids, 1, 8);
-    if (result == WEFT_OK && is_kept == NULL) {
-        for (uint32_t i = 0; i < snapshot->chunk_count; i++)
-            if (r.chunks[i]->count == 0) weft__chunk_release(world, r.chunks[i]);
-        result = weft__error_memory(world, "weft_snapshot_restore");
-    }
-    if (result == WEFT_OK) {
-        put_all(&r, is_kept);
-        timelines->current = ++timelines->last;
-        timelines->origin = snapshot;
-        if (r.is_lossy) result = weft__error_memory(world, "weft_snapshot_restore: a buffer");
-    }
-    weft__free(memory, WEFT__MEMORY_SNAPSHOTS, is_kept, ids, 1, 8);
+    result = restore(&r, weft__timelines_obtain(world)); /* it is there: so is a snapshot */
     weft__free(memory, WEFT__MEMORY_SNAPSHOTS, r.chunks, count, sizeof r.chunks[0], 8);
     return result;
 }

@@ -201,7 +201,36 @@ Test(shared, freed_indices_are_used_again_last_first_and_values_stay_right)
     const void *values[5];
     CHECK_U64(weft__shared_list(&s.shared, NUMBER, values, 5), 4);
     CHECK_U64(*(const uint64_t *)values[0], 0); /* the default comes first */
-    CHECK_U64(*(const uint64_t *)values[1], 5);
+    for (uint32_t i = 1; i < 4; i++)            /* then 2, 4, 5: whatever their indices are */
+        CHECK_U64(*(const uint64_t *)values[i], i == 1 ? 2 : i + 2);
+    store_close(&s);
+}
+
+Test(shared, the_first_values_in_order_are_listed_and_none_that_is_only_kept)
+{
+    enum { COUNT = 200 };
+    store s;
+    store_open(&s);
+    const void *values[COUNT + 1];
+    uint32_t kept = 0;
+    for (uint64_t i = 0; i < COUNT; i++) {
+        uint32_t index = intern_number(&s, 1 + i * 77 % COUNT);
+        if (i * 77 % COUNT == 2) kept = index; /* the value 3 */
+    }
+    for (uint32_t capacity = 0; capacity <= COUNT + 1; capacity++) {
+        CHECK_U64(weft__shared_list(&s.shared, NUMBER, values, capacity), COUNT + 1);
+        for (uint32_t i = 0; i < capacity; i++) CHECK_U64(*(const uint64_t *)values[i], i);
+    }
+    weft__shared_keep(&s.shared, NUMBER, kept);
+    CHECK_U64(weft__shared_list(&s.shared, NUMBER, values, 4), COUNT + 1);
+    CHECK_U64(*(const uint64_t *)values[3], 3);
+    weft__shared_release(&s.shared, NUMBER, kept, 1);
+    CHECK_U64(weft__shared_list(&s.shared, NUMBER, values, 4), COUNT);
+    CHECK_U64(*(const uint64_t *)values[3], 4);
+    CHECK_U64(*(const uint64_t *)weft__shared_value(&s.shared, NUMBER, kept), 3);
+    CHECK_U64(s.released, 0);
+    weft__shared_let_go(&s.shared, NUMBER, kept);
+    CHECK(!weft__shared_find(&s.shared, NUMBER, &(uint64_t){3}, &kept));
     store_close(&s);
 }
 

@@ -131,7 +131,7 @@ PLAIN_TEST(snapshots_of_several_moments_and_futures_do_not_mix)
     }
     for (uint32_t i = 0; i < 6; i++) weft_snapshot_destroy(chain[i]);
     CHECK_U64(weft__memory_bytes(&f.world->memory, WEFT__MEMORY_SNAPSHOTS),
-              sizeof(weft__timelines));
+              sizeof(weft__timelines) + sizeof(weft__timeline)); /* the others were cut out */
     CHECK_OK(weft_world_destroy(f.world));
 }
 
@@ -324,6 +324,27 @@ PLAIN_TEST(a_type_that_frees_but_cannot_copy_is_refused)
     register_owned(world, "one", WEFT_SINGLETON, false, &live);
     CHECK_RESULT(weft_snapshot_take(world, NULL, &snapshot), WEFT_UNSUPPORTED);
     CHECK_OK(weft_world_destroy(world));
+}
+
+PLAIN_TEST(entities_that_a_recorder_holds_are_in_the_way)
+{
+    fixture f = begin(100);
+    weft_snapshot *snapshot, *refused;
+    weft_commands *commands;
+    weft_slice rows;
+    CHECK_OK(weft_snapshot_take(f.world, NULL, &snapshot));
+    CHECK_OK(weft_commands_create(f.world, &commands));
+    CHECK_OK(weft_commands_create_rows_unordered(commands, f.spawned, 3, &rows));
+    CHECK_RESULT(weft_snapshot_take(f.world, NULL, &refused), WEFT_WRONG_PHASE);
+    CHECK(refused == NULL);
+    CHECK_RESULT(weft_snapshot_restore(f.world, snapshot), WEFT_WRONG_PHASE);
+    CHECK(strstr(weft_world_error(f.world)->text, "play or destroy it first") != NULL);
+    CHECK_OK(weft_commands_play(commands));
+    CHECK_OK(weft_snapshot_restore(f.world, snapshot));
+    CHECK_OK(weft_world_validate(f.world));
+    weft_commands_destroy(commands);
+    weft_snapshot_destroy(snapshot);
+    CHECK_OK(weft_world_destroy(f.world));
 }
 
 /* ---- no memory ---- */

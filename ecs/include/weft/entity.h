@@ -206,8 +206,9 @@ WEFT_API weft_result weft_entity_set_shared_many(weft_world *world, const weft_e
  * Valid until the value is no longer used by anybody. Threads: as weft_entity_is_alive. */
 WEFT_API const void *weft_entity_shared(const weft_world *world, weft_entity entity,
                                         weft_component component);
-/* Values in use of a shared type, the default first: writes up to `capacity` pointers, returns how
- * many there are. Threads: owner. */
+/* Values of a shared type that entities or filters use: the default first, the others in the
+ * order of their bytes. Writes up to `capacity` pointers, returns how many there are. Threads:
+ * owner. Cost: O(n log n). */
 WEFT_API uint32_t weft_shared_values(const weft_world *world, weft_component component,
                                      const void **out, uint32_t capacity);
 /* Order version of a shared value: changes whenever rows enter or leave chunks with this value;

@@ -97,20 +97,25 @@ WEFT_API size_t weft_schedule_counters(weft_world *world, char *text, size_t cap
 
 typedef struct weft_snapshot weft_snapshot;
 
-/* Takes a snapshot; with `previous` (of the same world, may be NULL) only slices changed since it
- * are copied, the rest is shared with it (either may be destroyed first). The caller owns *out and
- * destroys it before the world. Values are copied by their copy hooks. Errors, with *out NULL:
- * INVALID_ARGUMENT, WRONG_PHASE, UNSUPPORTED (a type in use has a destruct hook and no copy hook:
- * the text names it), OUT_OF_MEMORY. Cost: O(metadata + bytes changed since `previous`). */
+/* Takes a snapshot; with `previous` (of the same world, may be NULL) only slices changed since
+ * it are copied, the rest is shared with it (either may be destroyed first). The caller owns
+ * *out and destroys it before the world. Values are copied by their copy hooks. Errors, with
+ * *out NULL: INVALID_ARGUMENT, WRONG_PHASE (also while a recorder holds entities that have ids
+ * but no place yet), UNSUPPORTED (a type in use has a destruct hook and no copy hook: the text
+ * names it), OUT_OF_MEMORY. Cost: O(metadata + bytes of the slices that changed since
+ * `previous`); metadata are a version per type and slice, a word per 64 indices, and the indices
+ * that are dead. */
 WEFT_API weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
                                         weft_snapshot **out);
 /* Puts the world back: same ids, same layout, same future; as often as wanted. Component types,
  * systems, queries and entity names are not part of it; the number and time of the step
- * (weft_world_frame), what systems have seen as changed, and how far their rates and timers are is
- * (systems younger than the snapshot start again, with no timer set). Errors:
- * INVALID_ARGUMENT, WRONG_PHASE, OUT_OF_MEMORY, with the world as it was; only when a spilled
- * buffer of the snapshot cannot be copied the world is put back and that buffer is empty (the
- * text says "a buffer"). Cost: O(metadata + bytes that differ). */
+ * (weft_world_frame), what systems have seen as changed, and how far their rates and timers are
+ * is (systems younger than the snapshot start again, with no timer set). Errors:
+ * INVALID_ARGUMENT, WRONG_PHASE (as above), OUT_OF_MEMORY, with the world as it was; only when a
+ * spilled buffer of the snapshot cannot be copied the world is put back and that buffer is empty
+ * (the text says "a buffer"). Cost: O(metadata + bytes of the slices that differ, as far as
+ * versions tell: between two snapshots that were taken after different restores only what was
+ * written before their ways parted is known to be the same). */
 WEFT_API weft_result weft_snapshot_restore(weft_world *world, const weft_snapshot *snapshot);
 /* NULL is ignored. */
 WEFT_API void weft_snapshot_destroy(weft_snapshot *snapshot);

@@ -1,0 +1,102 @@
+/* timeline.c: the tree of timelines of a world. See timeline.h. Lines that are only on the way
+ * from the current one to the first are cut out, so that a world that goes back once a frame for
+ * ever has as many as it has snapshots. Owner only. */
+#include "timeline.h"
+
+#include "snapshot.h"
+
+#define CATEGORY WEFT__MEMORY_SNAPSHOTS
+
+static void drop(weft_world *world, weft__timeline *timeline)
+{
+    while (timeline != NULL && --timeline->holders == 0) {
+        weft__timeline *parent = timeline->parent;
+        weft__free(&world->memory, CATEGORY, timeline, 1, sizeof *timeline, 8);
+        timeline = parent;
+    }
+}
+
+static weft__timeline *begin(weft_world *world, weft__timeline *parent, uint32_t version)
+{
+    weft__timeline *timeline = weft__alloc_zeroed(&world->memory, CATEGORY, 1, sizeof *timeline, 8);
+    if (timeline == NULL) return NULL;
+    *timeline = (weft__timeline){parent, version, 1};
+    if (parent != NULL) parent->holders++;
+    return timeline;
+}
+
+weft__timeline *weft__timeline_begin(const weft__timelines *timelines, weft__timeline *parent,
+                                     uint32_t version)
+{
+    return begin(timelines->world, parent, version);
+}
+
+/* Cuts out the parents that only lead to their child. */
+static void cut_parents(weft_world *world, weft__timeline *child)
+{
+    for (weft__timeline *parent; (parent = child->parent) != NULL;) {
+        if (parent->holders != 1) {
+            child = parent;
+            continue;
+        }
+        child->parent = parent->parent;
+        child->fork = parent->fork;
+        weft__free(&world->memory, CATEGORY, parent, 1, sizeof *parent, 8);
+    }
+}
+
+void weft__timeline_drop(const weft__timelines *timelines, weft__timeline *timeline)
+{
+    drop(timelines->world, timeline);
+    cut_parents(timelines->world, timelines->current);
+}
+
+void weft__timeline_enter(weft__timelines *timelines, weft__timeline *timeline)
+{
+    weft__timeline *old = timelines->current;
+    timelines->current = timeline;
+    weft__timeline_drop(timelines, old);
+}
+
+static uint32_t earlier(uint32_t a, uint32_t b)
+{
+    return weft__version_is_before(a, b) ? a : b;
+}
+
+uint32_t weft__timeline_common(const weft__timelines *timelines, const weft__timeline *timeline,
+                               uint32_t version)
+{
+    for (; timeline != NULL; version = timeline->fork, timeline = timeline->parent) {
+        const weft__timeline *line = timelines->current;
+        if (line == timeline) return version;
+        for (; line->parent != NULL; line = line->parent)
+            if (line->parent == timeline) return earlier(version, line->fork);
+    }
+    return version; /* not reached: all lines begin in one */
+}
+
+/* ---- of a world ---- */
+
+static void timelines_destroy(void *data)
+{
+    weft__timelines *timelines = data;
+    drop(timelines->world, timelines->current);
+    weft__free(&timelines->world->memory, CATEGORY, timelines, 1, sizeof *timelines, 8);
+}
+
+weft__timelines *weft__timelines_obtain(weft_world *world)
+{
+    weft__extension *extension = &world->extensions[WEFT__EXTENSION_SNAPSHOTS];
+    if (extension->data != NULL) return extension->data;
+    weft__timelines *timelines =
+        weft__alloc_zeroed(&world->memory, CATEGORY, 1, sizeof *timelines, 8);
+    weft__timeline *first = timelines == NULL ? NULL : begin(world, NULL, 0);
+    if (first == NULL) {
+        weft__free(&world->memory, CATEGORY, timelines, 1, sizeof *timelines, 8);
+        return NULL;
+    }
+    timelines->world = world;
+    timelines->current = first;
+    *extension = (weft__extension){timelines, timelines_destroy, weft__snapshots_shared_visit};
+    return timelines;
+}

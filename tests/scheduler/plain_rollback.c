@@ -1,0 +1,142 @@
+/* plain_rollback.c: random worlds go back in time, again and again: whatever happened between,
+ * the same operations lead to the same layout and content.
+ *
+ * Every world runs with one of three allocators (memory_reuse.h), so that a thing that is known by
+ * its address, which comes back, is found out. WEFT_TEST_SEED repeats one world,
+ * WEFT_TEST_ROLLBACKS=n runs n worlds per test. */
+#include "rollback_operations.h"
+
+#include "invariant.h"
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) || WEFT_IS_CHECKED
+enum { WORLDS = 60 };
+#else
+enum { WORLDS = 1200 };
+#endif
+
+enum { MOMENTS = 4, RESTORES = 7 };
+
+static bed one; /* large, one at a time */
+static bed_state states[MOMENTS];
+
+/* How many worlds, and the first seed. */
+static uint64_t worlds_of(uint64_t *seed)
+{
+    const char *text = getenv("WEFT_TEST_SEED"), *count = getenv("WEFT_TEST_ROLLBACKS");
+    if (text != NULL) {
+        *seed = strtoull(text, NULL, 0);
+        return 1;
+    }
+    return count != NULL ? strtoull(count, NULL, 0) : WORLDS;
+}
+
+/* ---- small ones ---- */
+
+/* Chunks of four rows that go and come between: with an allocator that gives the block freed last
+ * again, chunks that are made anew have the addresses of chunks that are looked for. */
+PLAIN_TEST(chunks_are_not_taken_for_others_that_had_their_address)
+{
+    enum { ROWS = 200 };
+    for (int reuse = 0; reuse < TEST_REUSE_COUNT; reuse++) {
+        weft_entity e[ROWS];
+        weft_world *world;
+        weft_snapshot *snapshot;
+        test_reuse_memory *memory = test_reuse_begin((test_reuse)reuse);
+        CHECK_OK(weft_world_create(
+            &(weft_world_desc){.workers = 1, .allocator = test_reuse_hook(memory)}, &world));
+        weft_component small = weft_component_create(
+            world, &(weft_component_desc){.name = "small", .size = 4, .chunk_row_limit = 4});
+        CHECK_OK(weft_entity_create_many(world, &small, 1, ROWS, e));
+        for (uint32_t i = 0; i < ROWS; i++) CHECK_OK(weft_entity_set(world, e[i], small, &i, 4));
+        uint64_t before = weft_world_hash(world, WEFT_HASH_LAYOUT);
+        CHECK_OK(weft_snapshot_take(world, NULL, &snapshot));
+        for (uint32_t round = 0; round < 3; round++) {
+            CHECK_OK(weft_entity_destroy_many(world, e + 20 * round, 100));
+            CHECK_OK(weft_entity_create_many(world, &small, 1, 30, NULL));
+            CHECK_OK(weft_snapshot_restore(world, snapshot));
+            CHECK_OK(weft_world_validate(world));
+            CHECK_U64(weft_world_hash(world, WEFT_HASH_LAYOUT), before);
+        }
+        weft_snapshot_destroy(snapshot);
+        CHECK_OK(weft_world_destroy(world));
+        test_reuse_end(memory);
+    }
+}
+
+/* ---- random worlds ---- */
+
+/* Moments of one world: snapshot i, the state then, and what the operations until i + 1 lead to. */
+typedef struct moments {
+    weft_snapshot *snapshots[MOMENTS];
+    uint64_t hashes[MOMENTS + 1];
+    uint64_t digests[MOMENTS + 1];
+    uint32_t operations[MOMENTS];
+} moments;
+
+static void moments_make(moments *m, bool is_chain)
+{
+    for (uint32_t i = 0; i < MOMENTS; i++) {
+        CHECK_OK(weft_snapshot_take(one.world, is_chain && i != 0 ? m->snapshots[i - 1] : NULL,
+                                    &m->snapshots[i]));
+        m->hashes[i] = bed_hash(&one);
+        m->operations[i] = 1 + below(&one, 10);
+        states[i] = one.state;
+        m->digests[i] = one.state.digest;
+        operate(&one, m->operations[i]);
+    }
+    m->hashes[MOMENTS] = bed_hash(&one);
+    m->digests[MOMENTS] = one.state.digest;
+}
+
+/* The operations after moment i once more: the same moments come. Sometimes they are snapshots of
+ * this time then. */
+static void moments_replay(moments *m, uint32_t i, test_random *random)
+{
+    CHECK_OK(weft_snapshot_restore(one.world, m->snapshots[i]));
+    one.state = states[i];
+    CHECK_U64(bed_hash(&one), m->hashes[i]);
+    for (uint32_t last = i + (uint32_t)test_random_below(random, MOMENTS - i); i <= last; i++) {
+        uint64_t roll = test_random_below(random, 4);
+        if (roll == 0) {
+            weft_snapshot *fresh;
+            CHECK_OK(weft_snapshot_take(one.world, m->snapshots[i], &fresh));
+            weft_snapshot_destroy(m->snapshots[i]);
+            m->snapshots[i] = fresh;
+        }
+        one.state = states[i];
+        operate(&one, m->operations[i]);
+        CHECK_U64(bed_hash(&one), m->hashes[i + 1]);
+        CHECK_U64(one.state.digest, m->digests[i + 1]);
+        if (i + 1 < MOMENTS) /* operations are drawn in between */
+            one.state = states[i + 1];
+    }
+}
+
+static void rollback_world(uint64_t seed, weft_job_pool *pool)
+{
+    moments m;
+    test_random random = test_random_init(seed), other = test_random_fork(&random, 1);
+    bed_begin(&one, (test_reuse)(seed % TEST_REUSE_COUNT), seed / 3 % 4 == 0 ? pool : NULL, &random,
+              seed % 2 == 0);
+    operate(&one, 5 + below(&one, 25));
+    moments_make(&m, seed / 2 % 3 != 0);
+    for (uint32_t i = 0; i < RESTORES; i++) {
+        if (test_random_below(&other, 3) == 0) { /* another future, with entities of this one */
+            one.state.random = test_random_fork(&random, 2 + i);
+            operate(&one, 1 + below(&one, 8));
+        }
+        moments_replay(&m, (uint32_t)test_random_below(&other, MOMENTS), &other);
+    }
+    for (uint32_t i = 0; i < MOMENTS; i++) weft_snapshot_destroy(m.snapshots[(i + seed) % MOMENTS]);
+    CHECK_OK(weft_world_validate(one.world));
+    bed_end(&one);
+}
+
+PLAIN_TEST(the_same_operations_after_a_restore_lead_to_the_same_world)
+{
+    uint64_t seed = UINT64_C(0xA0000), count = worlds_of(&seed);
+    weft_job_pool *pool;
+    CHECK_OK(weft_job_pool_create(&(weft_job_pool_desc){.worker_count = 2}, &pool));
+    for (uint64_t i = 0; i < count; i++) rollback_world(seed + i, pool);
+    weft_job_pool_destroy(pool);
+}
