@@ -24,7 +24,7 @@ typedef struct vec3 {
 typedef struct moving {
     weft_world *from, *to;
     weft_result result;
-    weft__world_bytes bytes;
+    weft_world_bytes bytes;
     char *raw_from, *raw_to;
     size_t raw_bytes;
 } moving;
@@ -95,7 +95,7 @@ static bool raw_open(weft_bench *bench, moving *m, size_t bytes)
 static void moving_close(weft_bench *bench, moving *m)
 {
     if (m->result != WEFT_OK) weft_bench_fail(bench, "%s", weft_result_name(m->result));
-    if (m->bytes.bytes != NULL) weft__world_bytes_free(m->from, &m->bytes);
+    if (m->bytes.bytes != NULL) weft_world_bytes_free(m->from, &m->bytes);
     weft_world_destroy(m->from);
     weft_world_destroy(m->to);
     free(m->raw_from);
@@ -125,7 +125,7 @@ static void transfers(weft_bench *bench)
 static void write_file(void *data)
 {
     moving *m = data;
-    weft__world_bytes_free(m->from, &m->bytes);
+    weft_world_bytes_free(m->from, &m->bytes);
     m->result = weft__world_write(m->from, &(weft_save_desc){0}, &m->bytes);
 }
 

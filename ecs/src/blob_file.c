@@ -3,15 +3,15 @@
  * taken. */
 #include "blob_store.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* Type, and the file it is read from. On the stack of weft_blob_load. */
 typedef struct loading {
     weft_blob_store *store;
+    weft__file_source source;
     weft__blob_plan plan;
     weft_blob_report report;
-    weft__os_file file;
-    uint64_t bytes;
 } loading;
 
 weft_result weft_blob_save(weft_blob_store *store, weft_blob_ref ref, const char *path)
@@ -20,33 +20,39 @@ weft_result weft_blob_save(weft_blob_store *store, weft_blob_ref ref, const char
     const weft__blob_header *header = weft__blob_store_block(store, ref);
     if (header == NULL) return WEFT_BAD_HANDLE;
     weft__file_piece piece = {header, header->total_bytes};
-    return weft__file_replace(store->os, path, &piece, 1);
+    weft__file_problem problem;
+    weft_result result = weft__file_replace(store->os, path, &piece, 1, &problem);
+    if (result != WEFT_OK) weft__blob_store_note_file(store, &problem);
+    return result;
 }
 
 /* Header and size, before anything is allocated. */
 static weft_result check_start(loading *l)
 {
-    const weft__os_files *files = weft__os_files_of(l->store->os);
     weft__blob_header header;
-    if (l->bytes < sizeof header) {
+    if (l->source.bytes < sizeof header) {
         l->report = (weft_blob_report){"shorter than a header", 0};
         return WEFT_CORRUPT;
     }
-    weft_result result = files->read(files->user, l->file, &header, sizeof header, 0);
+    weft_result result = weft__file_read(&l->source, &header, sizeof header, 0);
     if (result != WEFT_OK) return result;
-    return weft__blob_check_header(&header, l->bytes, &l->plan, &l->report);
+    return weft__blob_check_header(&header, l->source.bytes, &l->plan, &l->report);
 }
 
 static weft_result fetch(loading *l, uint32_t mode, weft__blob_block *block)
 {
-    const weft__os_files *files = weft__os_files_of(l->store->os);
     if (mode != WEFT_BLOB_LOAD) {
-        *block = (weft__blob_block){.reserved_bytes = l->bytes, .backing = BLOB_MAPPED};
-        return files->map(files->user, l->file, l->bytes, &block->memory);
+        *block = (weft__blob_block){.reserved_bytes = l->source.bytes, .backing = BLOB_MAPPED};
+        errno = 0;
+        weft_result mapped = l->source.files->map(l->source.files->user, l->source.file,
+                                                  l->source.bytes, &block->memory);
+        return mapped == WEFT_OK
+                   ? WEFT_OK
+                   : weft__file_failed(&l->source.problem, mapped, "map", l->source.path);
     }
-    weft_result result = weft__blob_block_create(l->store, l->bytes, block);
+    weft_result result = weft__blob_block_create(l->store, l->source.bytes, block);
     if (result != WEFT_OK) return result;
-    return files->read(files->user, l->file, block->memory, l->bytes, 0);
+    return weft__file_read(&l->source, block->memory, l->source.bytes, 0);
 }
 
 static weft_result load_open_file(loading *l, const weft_blob_type *type, uint32_t mode,
@@ -58,9 +64,9 @@ static weft_result load_open_file(loading *l, const weft_blob_type *type, uint32
     /* The file may have changed since check_start: what was fetched is checked, not what was seen.
      */
     if (result == WEFT_OK && mode == WEFT_BLOB_MAP_TRUSTED) {
-        result = weft__blob_check_header(block.memory, l->bytes, &l->plan, &l->report);
+        result = weft__blob_check_header(block.memory, l->source.bytes, &l->plan, &l->report);
     } else if (result == WEFT_OK) {
-        result = weft__blob_check(block.memory, l->bytes, &l->plan, true, &l->report);
+        result = weft__blob_check(block.memory, l->source.bytes, &l->plan, true, &l->report);
     }
     if (result == WEFT_OK) result = weft__blob_store_insert(l->store, &block, type, out);
     if (result != WEFT_OK) weft__blob_block_destroy(l->store, &block);
@@ -80,12 +86,16 @@ weft_result weft_blob_load(weft_blob_store *store, const char *path, const weft_
         weft__blob_store_note(store, &l.plan.problem);
         return result;
     }
-    const weft__os_files *files = weft__os_files_of(store->os);
-    result = files->open_read(files->user, path, &l.file, &l.bytes);
-    if (result != WEFT_OK) return result;
-    result = load_open_file(&l, type, mode, out);
-    files->close(files->user, l.file);
-    if (result != WEFT_OK) weft__blob_store_note(store, &l.report);
+    result = weft__file_open(store->os, path, &l.source);
+    if (result == WEFT_OK) {
+        result = load_open_file(&l, type, mode, out);
+        weft__file_close(&l.source);
+    }
+    if (l.source.problem.text[0] != '\0') {
+        weft__blob_store_note_file(store, &l.source.problem);
+    } else if (result != WEFT_OK) {
+        weft__blob_store_note(store, &l.report);
+    }
     return result;
 }
 

@@ -348,6 +348,14 @@ void weft__blob_store_note(weft_blob_store *store, const weft_blob_report *repor
     unlock(store);
 }
 
+void weft__blob_store_note_file(weft_blob_store *store, const weft__file_problem *problem)
+{
+    lock(store);
+    static_assert(sizeof store->stats.failed_file == sizeof problem->text, "copied whole");
+    memcpy(store->stats.failed_file, problem->text, sizeof problem->text);
+    unlock(store);
+}
+
 weft_result weft_blob_acquire(weft_blob_store *store, weft_blob_ref ref)
 {
     if (store == NULL) return WEFT_INVALID_ARGUMENT;

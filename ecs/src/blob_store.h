@@ -69,6 +69,8 @@ weft_result weft__blob_store_insert(weft_blob_store *store, weft__blob_block *bl
                                     const weft_blob_type *type, weft_blob_ref *out);
 /* Notes why something was refused, for weft_blob_store_stats_get. */
 void weft__blob_store_note(weft_blob_store *store, const weft_blob_report *report);
+/* The same for a file that could not be used. */
+void weft__blob_store_note_file(weft_blob_store *store, const weft__file_problem *problem);
 /* The block of a live reference, or NULL. */
 const weft__blob_header *weft__blob_store_block(const weft_blob_store *store, weft_blob_ref ref);
 /* Its type, or NULL. */

@@ -143,6 +143,31 @@ bool weft__world_reader_value(weft__world_reader *r, const weft__type *type, cha
 
 /* ---- header ---- */
 
+/* What marks a world file that this version reads; NULL, or what is wrong. */
+static const char *header_problem(const weft__world_header *header, weft_result *result)
+{
+    *result = WEFT_CORRUPT;
+    if (header->magic != WORLD_FILE_MAGIC) return "not a world file";
+    *result = WEFT_UNSUPPORTED;
+    if (header->byte_order != WORLD_FILE_BYTE_ORDER || header->version != WORLD_FILE_VERSION)
+        return "a file of another version or byte order: save it again with this version";
+    *result = WEFT_CORRUPT;
+    if (header->blobs_at < sizeof *header || header->blobs_at > header->total_bytes)
+        return "a size in the header is wrong";
+    return NULL;
+}
+
+weft_result weft__world_size(const weft_world *world, const weft__world_header *header,
+                             uint64_t *bytes)
+{
+    weft_result result;
+    const char *problem = header_problem(header, &result);
+    *bytes = header->total_bytes;
+    return problem == NULL ? WEFT_OK
+                           : weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                                         "weft_world_load: %s, before byte 0", problem);
+}
+
 static bool header_read(weft__world_reader *r, size_t count, bool with_hash)
 {
     const size_t behind = offsetof(weft__world_header, version);
@@ -150,14 +175,10 @@ static bool header_read(weft__world_reader *r, size_t count, bool with_hash)
         return weft__world_reader_fail(r, WEFT_CORRUPT, "shorter than a header");
     memcpy(&r->header, r->start, sizeof r->header);
     const weft__world_header *header = &r->header;
-    if (header->magic != WORLD_FILE_MAGIC)
-        return weft__world_reader_fail(r, WEFT_CORRUPT, "not a world file");
-    if (header->byte_order != WORLD_FILE_BYTE_ORDER || header->version != WORLD_FILE_VERSION)
-        return weft__world_reader_fail(r, WEFT_UNSUPPORTED,
-                                       "a file of another version or byte order: save it again "
-                                       "with this version");
-    if (header->total_bytes != count || header->blobs_at < sizeof *header ||
-        header->blobs_at > count || header->reserved != 0 || header->reserved_too != 0)
+    weft_result result;
+    const char *problem = header_problem(header, &result);
+    if (problem != NULL) return weft__world_reader_fail(r, result, problem);
+    if (header->total_bytes != count || header->reserved != 0 || header->reserved_too != 0)
         return weft__world_reader_fail(r, WEFT_CORRUPT, "a size in the header is wrong");
     if (with_hash && weft__hash_lanes(WORLD_FILE_SEED, r->start + behind, count - behind) !=
                          header->content_hash)

@@ -18,7 +18,7 @@ typedef struct mention {
 /* One save; on the stack of weft__world_write. The first failure is kept. */
 typedef struct writer {
     weft_world *world;
-    weft__world_bytes out;
+    weft_world_bytes out;
     bool is_out_of_memory;
     uint32_t *numbers; /* [type id]: number in the file + 1; 0: not in it */
     uint32_t type_count;
@@ -33,7 +33,7 @@ typedef struct writer {
 /* Room for `count` bytes at the end; NULL: out of memory. */
 static char *room(writer *w, size_t count)
 {
-    weft__world_bytes *out = &w->out;
+    weft_world_bytes *out = &w->out;
     size_t needed = out->count + count;
     if (w->is_out_of_memory) return NULL;
     if (needed > out->capacity) {
@@ -429,7 +429,7 @@ static size_t estimate(const weft_world *world)
     return bytes + bytes / 16;
 }
 
-weft_result weft__world_write(weft_world *world, const weft_save_desc *desc, weft__world_bytes *out)
+weft_result weft__world_write(weft_world *world, const weft_save_desc *desc, weft_world_bytes *out)
 {
     writer w = {.world = world};
     weft_result result = number_types(&w, desc);
@@ -450,12 +450,13 @@ weft_result weft__world_write(weft_world *world, const weft_save_desc *desc, wef
     weft__free(memory, CATEGORY, w.mentions, 2 * (size_t)w.blob_capacity, sizeof *w.mentions, 8);
     weft__free(memory, CATEGORY, w.blobs, w.blob_capacity, sizeof *w.blobs, 8);
     *out = w.out;
-    if (result != WEFT_OK) weft__world_bytes_free(world, out);
+    if (result != WEFT_OK) weft_world_bytes_free(world, out);
     return result;
 }
 
-void weft__world_bytes_free(weft_world *world, weft__world_bytes *bytes)
+void weft_world_bytes_free(weft_world *world, weft_world_bytes *bytes)
 {
+    if (world == NULL || bytes == NULL) return;
     weft__free(&world->memory, CATEGORY, bytes->bytes, bytes->capacity, 1, 16);
-    *bytes = (weft__world_bytes){0};
+    *bytes = (weft_world_bytes){0};
 }

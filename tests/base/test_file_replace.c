@@ -116,7 +116,7 @@ static void check_content(const char *expected)
 static weft_result replace(const weft_os *os, const char *a, const char *b)
 {
     weft__file_piece pieces[] = {{a, strlen(a)}, {"", 0}, {b, strlen(b)}};
-    return weft__file_replace(os, path, pieces, 3);
+    return weft__file_replace(os, path, pieces, 3, NULL);
 }
 
 Test(file_replace, writes_all_pieces_in_the_order_that_survives_a_power_cut)
@@ -179,10 +179,10 @@ Test(file_replace, bad_paths_are_errors)
     const weft_os *os = weft__os_default();
     static char longest[5000];
     memset(longest, 'a', sizeof longest - 1);
-    CHECK_RESULT(weft__file_replace(os, "", NULL, 0), WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft__file_replace(os, longest, NULL, 0), WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft__file_replace(os, "/nonexistent-weft/file", NULL, 0), WEFT_IO);
-    CHECK_RESULT(weft__file_replace(os, directory, NULL, 0), WEFT_IO);
+    CHECK_RESULT(weft__file_replace(os, "", NULL, 0, NULL), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft__file_replace(os, longest, NULL, 0, NULL), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft__file_replace(os, "/nonexistent-weft/file", NULL, 0, NULL), WEFT_IO);
+    CHECK_RESULT(weft__file_replace(os, directory, NULL, 0, NULL), WEFT_IO);
 }
 
 Test(file_replace, only_regular_files_are_opened_for_reading)

@@ -154,7 +154,7 @@ PLAIN_TEST(checking_a_world_takes_time_in_proportion_to_what_is_in_it)
 /* Saves, and loads into a world that registered the types the other way round. */
 static void save_and_load(weft_world *world, uint32_t count)
 {
-    weft__world_bytes bytes;
+    weft_world_bytes bytes;
     weft_world *other;
     CHECK_OK(weft__world_write(world, &(weft_save_desc){0}, &bytes));
     CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &other));
@@ -166,7 +166,7 @@ static void save_and_load(weft_world *world, uint32_t count)
     }
     CHECK_OK(weft__world_read(other, bytes.bytes, bytes.count, &(weft_load_desc){0}, true));
     CHECK_OK(weft_world_destroy(other));
-    weft__world_bytes_free(world, &bytes);
+    weft_world_bytes_free(world, &bytes);
 }
 
 PLAIN_TEST(files_take_time_in_proportion_to_their_bytes)

@@ -42,9 +42,9 @@ static void fill(side *s)
 }
 
 /* Saves into memory. */
-static weft__world_bytes save(weft_world *world)
+static weft_world_bytes save(weft_world *world)
 {
-    weft__world_bytes bytes;
+    weft_world_bytes bytes;
     CHECK_OK(weft__world_write(world, &(weft_save_desc){0}, &bytes));
     return bytes;
 }
@@ -74,11 +74,11 @@ PLAIN_TEST(a_loaded_world_has_the_hash_of_the_saved_one_and_saves_to_the_same_by
     weft_world *b = new_world(); /* knows no type of it */
     CHECK_OK(weft_world_load(b, directory.path, NULL));
     check_equal(a.world, b);
-    weft__world_bytes first = save(a.world), second = save(b);
+    weft_world_bytes first = save(a.world), second = save(b);
     CHECK_U64(second.count, first.count);
     CHECK(memcmp(first.bytes, second.bytes, first.count) == 0);
-    weft__world_bytes_free(a.world, &first);
-    weft__world_bytes_free(b, &second);
+    weft_world_bytes_free(a.world, &first);
+    weft_world_bytes_free(b, &second);
     /* both go on alike */
     weft_component value = weft_component_find(b, "Value");
     for (int i = 0; i < 50; i++) {
@@ -99,7 +99,7 @@ PLAIN_TEST(an_index_that_was_retired_stays_retired)
     weft_entity last = {5, WEFT__VERSION_LAST};
     CHECK_OK(weft__directory_force(&a.world->directory, last.index, last.version, 0));
     weft__directory_free_owner(&a.world->directory, last);
-    weft__world_bytes bytes = save(a.world);
+    weft_world_bytes bytes = save(a.world);
     weft_world *b = new_world();
     CHECK_OK(weft__world_read(b, bytes.bytes, bytes.count, &(weft_load_desc){0}, true));
     check_equal(a.world, b);
@@ -108,7 +108,7 @@ PLAIN_TEST(an_index_that_was_retired_stays_retired)
     CHECK_OK(weft_entity_create_many(b, &value, 1, 4, next));
     CHECK_U64(next[1].index, 4);
     CHECK_U64(next[2].index, 6);
-    weft__world_bytes_free(a.world, &bytes);
+    weft_world_bytes_free(a.world, &bytes);
     CHECK_OK(weft_world_destroy(b));
     close_side(&a);
 }
@@ -119,7 +119,7 @@ PLAIN_TEST(names_and_order_of_registration_do_not_matter)
     open_side(&a, &(weft_world_desc){0}, false);
     open_side(&b, &(weft_world_desc){0}, true);
     fill(&a);
-    weft__world_bytes bytes = save(a.world);
+    weft_world_bytes bytes = save(a.world);
     CHECK_OK(weft__world_read(b.world, bytes.bytes, bytes.count, &(weft_load_desc){0}, true));
     CHECK_OK(weft_world_validate(b.world));
     CHECK_U64(weft_world_hash(b.world, WEFT_HASH_CONTENT),
@@ -136,7 +136,7 @@ PLAIN_TEST(names_and_order_of_registration_do_not_matter)
         }
     weft_query_end(&cursor);
     CHECK_U64(names, 2);
-    weft__world_bytes_free(a.world, &bytes);
+    weft_world_bytes_free(a.world, &bytes);
     close_side(&a);
     close_side(&b);
 }
@@ -147,7 +147,7 @@ PLAIN_TEST(loaded_values_count_as_changed_exactly_once)
     open_side(&a, &(weft_world_desc){0}, false);
     open_side(&b, &(weft_world_desc){0}, false);
     for (uint32_t i = 0; i < 500; i++) make(&a, i);
-    weft__world_bytes bytes = save(a.world);
+    weft_world_bytes bytes = save(a.world);
     weft_query query =
         weft_query_create(b.world, &(weft_query_desc){.terms = {{b.value, WEFT_READ}}});
     uint32_t since = weft_world_advance(b.world);
@@ -158,7 +158,7 @@ PLAIN_TEST(loaded_values_count_as_changed_exactly_once)
     CHECK_OK(weft_query_filter_reset(b.world, query));
     CHECK_OK(weft_query_filter_changed(b.world, query, b.value, since));
     CHECK_U64(weft_query_count(b.world, query), 0);
-    weft__world_bytes_free(a.world, &bytes);
+    weft_world_bytes_free(a.world, &bytes);
     close_side(&a);
     close_side(&b);
 }
@@ -174,7 +174,7 @@ PLAIN_TEST(enable_bits_of_large_and_small_chunks_are_kept)
         CHECK_OK(weft_entity_enable(a.world, e[i], a.lever, i % 3 != 0));
         CHECK_OK(weft_entity_enable(a.world, e[i], a.mark, i < 4990));
     }
-    weft__world_bytes bytes = save(a.world);
+    weft_world_bytes bytes = save(a.world);
     weft_world *b = new_world();
     CHECK_OK(weft__world_read(b, bytes.bytes, bytes.count, &(weft_load_desc){0}, true));
     check_equal(a.world, b);
@@ -183,7 +183,7 @@ PLAIN_TEST(enable_bits_of_large_and_small_chunks_are_kept)
         CHECK_U64(weft_entity_is_enabled(b, e[i], lever), i % 3 != 0);
         CHECK_U64(weft_entity_is_enabled(b, e[i], mark), i < 4990);
     }
-    weft__world_bytes_free(a.world, &bytes);
+    weft_world_bytes_free(a.world, &bytes);
     CHECK_OK(weft_world_destroy(b));
     close_side(&a);
 }
@@ -193,12 +193,12 @@ PLAIN_TEST(shared_values_are_loaded_once_with_exact_references)
     side a;
     open_side(&a, &(weft_world_desc){0}, false);
     for (int32_t i = 0; i < 100; i++) set_team(&a, make(&a, 0), a.team, i % 4);
-    weft__world_bytes bytes = save(a.world);
+    weft_world_bytes bytes = save(a.world);
     weft_world *b = new_world();
     CHECK_OK(weft__world_read(b, bytes.bytes, bytes.count, &(weft_load_desc){0}, true));
     check_equal(a.world, b); /* validation counts references */
     CHECK_U64(weft_shared_values(b, weft_component_find(b, "Team"), NULL, 0), 4);
-    weft__world_bytes_free(a.world, &bytes);
+    weft_world_bytes_free(a.world, &bytes);
     set_team(&a, make(&a, 0), a.owned, 1); /* has a release hook: more than bytes */
     CHECK_RESULT(weft__world_write(a.world, &(weft_save_desc){0}, &bytes), WEFT_UNSUPPORTED);
     CHECK(strstr(weft_world_error(a.world)->text, "\"Owned\"") != NULL);
@@ -208,7 +208,7 @@ PLAIN_TEST(shared_values_are_loaded_once_with_exact_references)
     CHECK_OK(weft__world_read(c, bytes.bytes, bytes.count, &(weft_load_desc){0}, true));
     CHECK_U64(entities_of(c), 101);
     CHECK_U64(weft_component_find(c, "Owned").id, 0);
-    weft__world_bytes_free(a.world, &bytes);
+    weft_world_bytes_free(a.world, &bytes);
     CHECK_OK(weft_world_destroy(b));
     CHECK_OK(weft_world_destroy(c));
     close_side(&a);
@@ -247,7 +247,7 @@ PLAIN_TEST(values_with_hooks_are_saved_and_loaded_by_them)
             CHECK_OK(weft_buffer_append(a, texts, weft_entity_write(a, e[i], texts), &copy, 1));
         }
     }
-    weft__world_bytes bytes = save(a);
+    weft_world_bytes bytes = save(a);
     weft_load_desc none = {0};
     CHECK_RESULT(weft__world_read(b, bytes.bytes, bytes.count, &none, true), WEFT_TYPE_MISMATCH);
     CHECK(strstr(weft_world_error(b)->text, "save and load") != NULL);
@@ -266,10 +266,10 @@ PLAIN_TEST(values_with_hooks_are_saved_and_loaded_by_them)
             CHECK_U64(strlen(((const Text *)weft_buffer_data(buffer))[k].text), 50u * (unsigned)i);
     }
     CHECK_TEXT(((const Text *)weft_singleton_read(b, title_there))->text, "the title");
-    weft__world_bytes again = save(b);
+    weft_world_bytes again = save(b);
     CHECK_U64(again.count, bytes.count);
-    weft__world_bytes_free(b, &again);
-    weft__world_bytes_free(a, &bytes);
+    weft_world_bytes_free(b, &again);
+    weft_world_bytes_free(a, &bytes);
     /* a hook that refuses, and a type that has none */
     ((Text *)weft_entity_write(a, e[7], text))->text[3] = '!';
     bytes = save(a);
@@ -277,7 +277,7 @@ PLAIN_TEST(values_with_hooks_are_saved_and_loaded_by_them)
     register_text(c, "Title", WEFT_SINGLETON, true);
     CHECK_RESULT(weft__world_read(c, bytes.bytes, bytes.count, &none, true), WEFT_CORRUPT);
     CHECK_U64(entities_of(c), 0);
-    weft__world_bytes_free(a, &bytes);
+    weft_world_bytes_free(a, &bytes);
     weft_component bad = register_text(c, "Bad", 0, false);
     CHECK_OK(weft_entity_create_many(c, &bad, 1, 1, NULL));
     CHECK_RESULT(weft__world_write(c, &(weft_save_desc){0}, &bytes), WEFT_UNSUPPORTED);
@@ -311,7 +311,7 @@ PLAIN_TEST(blobs_are_in_the_file_once_and_shared_again_after_loading)
         CHECK_OK(blob_build_scene(weft_world_blobs(a), 1 + i % 3, 0, &value.scene));
         CHECK_OK(weft_entity_set(a, e[i], model, &value, sizeof value));
     }
-    weft__world_bytes bytes = save(a);
+    weft_world_bytes bytes = save(a);
     weft_load_desc none = {0};
     CHECK_RESULT(weft__world_read(b, bytes.bytes, bytes.count, &none, true), WEFT_TYPE_MISMATCH);
     CHECK(strstr(weft_world_error(b)->text, "blob_types") != NULL);
@@ -328,11 +328,11 @@ PLAIN_TEST(blobs_are_in_the_file_once_and_shared_again_after_loading)
     weft_blob_store_stats stats;
     CHECK_OK(weft_blob_store_stats_get(weft_world_blobs(b), &stats));
     CHECK_U64(stats.blob_count, 3);
-    weft__world_bytes again = save(b);
+    weft_world_bytes again = save(b);
     CHECK_U64(again.count, bytes.count);
     CHECK(memcmp(again.bytes, bytes.bytes, bytes.count) == 0);
-    weft__world_bytes_free(a, &bytes);
-    weft__world_bytes_free(b, &again);
+    weft_world_bytes_free(a, &bytes);
+    weft_world_bytes_free(b, &again);
     CHECK_OK(weft_world_destroy(a));
     CHECK_OK(weft_world_destroy(b));
 }
@@ -409,7 +409,7 @@ static weft_result try_bytes(const char *bytes, size_t count, bool with_hash)
     return result;
 }
 
-static weft__world_bytes small_file(side *a)
+static weft_world_bytes small_file(side *a)
 {
     open_side(a, &(weft_world_desc){0}, false);
     weft_entity e[12];
@@ -432,7 +432,7 @@ static weft__world_bytes small_file(side *a)
 PLAIN_TEST(every_truncated_file_is_an_error)
 {
     side a;
-    weft__world_bytes bytes = small_file(&a);
+    weft_world_bytes bytes = small_file(&a);
     CHECK_OK(try_bytes(bytes.bytes, bytes.count, true));
     for (size_t count = 0; count < bytes.count; count++) {
         CHECK_RESULT(try_bytes(bytes.bytes, count, true), WEFT_CORRUPT);
@@ -447,14 +447,14 @@ PLAIN_TEST(every_truncated_file_is_an_error)
         CHECK(try_bytes(copy, count, false) != WEFT_OK);
         free(copy);
     }
-    weft__world_bytes_free(a.world, &bytes);
+    weft_world_bytes_free(a.world, &bytes);
     close_side(&a);
 }
 
 PLAIN_TEST(every_flipped_bit_is_an_error_and_without_the_hash_at_most_another_world)
 {
     side a;
-    weft__world_bytes bytes = small_file(&a);
+    weft_world_bytes bytes = small_file(&a);
     uint32_t accepted = 0;
     for (size_t bit = 0; bit < bytes.count * 8; bit++) {
         bytes.bytes[bit / 8] = (char)(bytes.bytes[bit / 8] ^ (1 << bit % 8));
@@ -463,7 +463,7 @@ PLAIN_TEST(every_flipped_bit_is_an_error_and_without_the_hash_at_most_another_wo
         bytes.bytes[bit / 8] = (char)(bytes.bytes[bit / 8] ^ (1 << bit % 8));
     }
     CHECK(accepted != 0); /* bits of values are free */
-    weft__world_bytes_free(a.world, &bytes);
+    weft_world_bytes_free(a.world, &bytes);
     close_side(&a);
 }
 
@@ -476,7 +476,7 @@ PLAIN_TEST(every_failing_allocation_of_saving_and_loading_leaves_the_world_as_it
     Model value;
     CHECK_OK(blob_build_scene(weft_world_blobs(a.world), 2, 0, &value.scene));
     CHECK_OK(weft_entity_set(a.world, make(&a, 0), model, &value, sizeof value));
-    weft__world_bytes bytes = save(a.world);
+    weft_world_bytes bytes = save(a.world);
     const weft_blob_type *const types[] = {&scene_type};
     weft_load_desc desc = {.blob_types = types, .blob_type_count = 1};
     for (int forever = 0; forever < 2; forever++) {
@@ -497,11 +497,11 @@ PLAIN_TEST(every_failing_allocation_of_saving_and_loading_leaves_the_world_as_it
                 CHECK_OK(weft__world_read(world, bytes.bytes, bytes.count, &desc, true));
             }
             CHECK_OK(weft_world_validate(world));
-            weft__world_bytes out;
+            weft_world_bytes out;
             test_memory_fail(&memory, k, forever != 0);
             if (weft__world_write(world, &(weft_save_desc){0}, &out) == WEFT_OK) {
                 CHECK_U64(out.count, bytes.count);
-                weft__world_bytes_free(world, &out);
+                weft_world_bytes_free(world, &out);
             } else {
                 CHECK_RESULT(weft_world_error(world)->code, WEFT_OUT_OF_MEMORY);
             }
@@ -513,6 +513,6 @@ PLAIN_TEST(every_failing_allocation_of_saving_and_loading_leaves_the_world_as_it
             if (!was_refused) break;
         }
     }
-    weft__world_bytes_free(a.world, &bytes);
+    weft_world_bytes_free(a.world, &bytes);
     close_side(&a);
 }

@@ -212,6 +212,13 @@ static bool is_due(faulty *f)
     return ++f->step == f->fail_at;
 }
 
+static weft_result locate(void *user, const char *path, char *place, size_t place_bytes,
+                          weft__os_kind *kind)
+{
+    faulty *f = user;
+    return f->real->locate(NULL, path, place, place_bytes, kind);
+}
+
 static weft_result open_read(void *user, const char *path, weft__os_file *out, uint64_t *bytes)
 {
     faulty *f = user;
@@ -247,11 +254,11 @@ static weft_result sync_file(void *user, weft__os_file file)
     return is_due(f) ? WEFT_IO : f->real->sync(NULL, file);
 }
 
-static void close_file(void *user, weft__os_file file)
+static weft_result close_file(void *user, weft__os_file file)
 {
     faulty *f = user;
     f->open_count--;
-    f->real->close(NULL, file);
+    return f->real->close(NULL, file);
 }
 
 static weft_result map_file(void *user, weft__os_file file, size_t bytes, void **out)
@@ -288,6 +295,7 @@ static void faulty_init(faulty *f)
 {
     *f = (faulty){.real = weft__os_files_of(weft__os_default()), .os = *weft__os_default()};
     f->files = (weft__os_files){.user = f,
+                                .locate = locate,
                                 .open_read = open_read,
                                 .open_write = open_write,
                                 .read = read_bytes,

@@ -57,7 +57,7 @@ static const weft_load_desc load_desc = {.blob_types = blob_types, .blob_type_co
 /* An accepted world saves, loads again to the same, and moves. */
 static void check_accepted(weft_world *world, bool knows)
 {
-    weft__world_bytes bytes;
+    weft_world_bytes bytes;
     CHECK_OK(weft__world_write(world, &(weft_save_desc){0}, &bytes));
     weft_world *again = make_world(knows), *target = make_world(false);
     CHECK_OK(weft__world_read(again, bytes.bytes, bytes.count, &load_desc, true));
@@ -73,7 +73,7 @@ static void check_accepted(weft_world *world, bool knows)
     CHECK_U64(after.entities, result == WEFT_OK ? before.entities : 0);
     CHECK_OK(weft_world_validate(target));
     CHECK_OK(weft_world_validate(world));
-    weft__world_bytes_free(world, &bytes);
+    weft_world_bytes_free(world, &bytes);
     CHECK_OK(weft_world_destroy(target));
     CHECK_OK(weft_world_destroy(again));
 }
@@ -168,13 +168,13 @@ size_t fuzz_seed(uint32_t index, uint8_t *out, size_t capacity)
         if (i % 7 == 6) CHECK_OK(weft_entity_destroy(world, last));
         last = entity;
     }
-    weft__world_bytes bytes;
+    weft_world_bytes bytes;
     CHECK_OK(weft__world_write(world, &(weft_save_desc){0}, &bytes));
     size_t size = bytes.count + 1;
     CHECK(size <= capacity);
     out[0] = (uint8_t)(index % 2);
     memcpy(out + 1, bytes.bytes, bytes.count);
-    weft__world_bytes_free(world, &bytes);
+    weft_world_bytes_free(world, &bytes);
     CHECK_OK(weft_world_destroy(world));
     return size;
 }

@@ -192,6 +192,8 @@ typedef struct weft_blob_store_stats {
     uint64_t shared_count;            /* insertions that found equal content already there */
     const char *failed_check;         /* of the last WEFT_CORRUPT or alike; static text, or NULL */
     uint64_t failed_offset;           /* where in the file or block; "type: ...": in the struct */
+    char failed_file[384]; /* of the last file that could not be used: the operation, the path and
+                              the system's reason; "" when none */
 } weft_blob_store_stats;
 
 typedef struct weft_blob_info {
@@ -307,13 +309,17 @@ typedef struct weft_blob_report {
     uint64_t failed_offset;   /* bytes from the start of the block */
 } weft_blob_report;
 
-/* Writes the blob to a new file, syncs it and renames it over `path`: after a crash there is the
- * old file or the new one. INVALID_ARGUMENT, BAD_HANDLE, IO, BUSY (16 others write to this path
- * now). Threads: any that holds a reference. */
+/* Writes the blob to a new file, syncs it and renames it over `path`: after a crash or an error
+ * there is the old file or the new one, whole. Only regular files are replaced, anything else is
+ * refused with IO; a symbolic link stays, the file it leads to is replaced. (The bytes of
+ * weft_blob_info_get can be written anywhere, and come back by weft_blob_adopt.) Errors:
+ * INVALID_ARGUMENT, BAD_HANDLE, IO, BUSY (16 others write to this path now);
+ * weft_blob_store_stats_get tells the reason. Threads: any that holds a reference. */
 WEFT_API weft_result weft_blob_save(weft_blob_store *store, weft_blob_ref ref, const char *path);
 /* A blob of the type out of a file (mode: weft_blob_load_mode). NOT_FOUND, IO, CORRUPT, UNSUPPORTED
  * (other version or byte order), TYPE_MISMATCH, OUT_OF_MEMORY; weft_blob_store_stats_get tells the
- * check and the offset. Threads: any. `type` must outlive the store. */
+ * check and the offset, or what was wrong with the file. Threads: any. `type` must outlive the
+ * store. */
 WEFT_API weft_result weft_blob_load(weft_blob_store *store, const char *path,
                                     const weft_blob_type *type, uint32_t mode, weft_blob_ref *out);
 /* A blob out of a copy of `bytes` untrusted bytes at any address. Errors as weft_blob_load. */

@@ -2,12 +2,15 @@
  *
  * Reads open with O_NONBLOCK so that a FIFO without a writer cannot hang us, then insist on a
  * regular file. Writers hold an flock: it dies with the process, so what a crash left behind can be
- * told from what is being written. Stateless. */
+ * told from what is being written. Calls that a signal interrupts are made again, and transfers go
+ * on where they stopped. Stateless. */
 #include "os_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -23,14 +26,73 @@ static weft_result result_of_errno(void)
     return errno == ENOMEM ? WEFT_OUT_OF_MEMORY : WEFT_IO;
 }
 
+static int open_again(const char *path, int flags)
+{
+    int descriptor;
+    do descriptor = open(path, flags | O_CLOEXEC, 0644);
+    while (descriptor < 0 && errno == EINTR);
+    return descriptor;
+}
+
+static int sync_again(int descriptor)
+{
+    int status;
+    do status = fsync(descriptor);
+    while (status != 0 && errno == EINTR);
+    return status;
+}
+
+/* Closes after a failure, whose errno stays; `reason` replaces it unless it is negative. */
+static void close_failed(int descriptor, int reason)
+{
+    if (reason < 0) reason = errno;
+    close(descriptor);
+    errno = reason;
+}
+
+static weft__os_kind kind_of(mode_t mode)
+{
+    if (S_ISREG(mode)) return WEFT__OS_REGULAR_FILE;
+    if (S_ISDIR(mode)) return WEFT__OS_DIRECTORY;
+    if (S_ISCHR(mode)) return WEFT__OS_CHARACTER_DEVICE;
+    if (S_ISBLK(mode)) return WEFT__OS_BLOCK_DEVICE;
+    if (S_ISFIFO(mode)) return WEFT__OS_FIFO;
+    return S_ISSOCK(mode) ? WEFT__OS_SOCKET : WEFT__OS_OTHER;
+}
+
+static weft_result locate_real(void *user, const char *path, char *place, size_t place_bytes,
+                               weft__os_kind *kind)
+{
+    (void)user;
+    char followed[PATH_MAX];
+    struct stat status, link;
+    const char *from = path;
+    *kind = WEFT__OS_NOTHING;
+    bool is_there = stat(path, &status) == 0;
+    if (!is_there && errno != ENOENT) return result_of_errno();
+    bool is_link = lstat(path, &link) == 0 && S_ISLNK(link.st_mode);
+    if (is_there) *kind = kind_of(status.st_mode);
+    if (!is_there && is_link) *kind = WEFT__OS_BROKEN_LINK;
+    if (*kind == WEFT__OS_REGULAR_FILE && is_link) from = realpath(path, followed);
+    if (from == NULL) return WEFT_IO;
+    size_t bytes = strlen(from) + 1;
+    if (bytes > place_bytes) {
+        errno = ENAMETOOLONG;
+        return WEFT_IO;
+    }
+    memcpy(place, from, bytes);
+    return WEFT_OK;
+}
+
 static weft_result open_read_real(void *user, const char *path, weft__os_file *out, uint64_t *bytes)
 {
     (void)user;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int descriptor = open_again(path, O_RDONLY | O_NONBLOCK);
     if (descriptor < 0) return result_of_errno();
     struct stat status;
-    if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
-        close(descriptor);
+    bool has_status = fstat(descriptor, &status) == 0;
+    if (!has_status || !S_ISREG(status.st_mode)) {
+        close_failed(descriptor, has_status ? 0 : -1);
         return WEFT_IO;
     }
     out->handle = descriptor;
@@ -49,16 +111,23 @@ static bool is_still_at(int descriptor, const char *path)
 static weft_result open_write_real(void *user, const char *path, weft__os_file *out)
 {
     (void)user;
-    int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+    int descriptor = open_again(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK);
     if (descriptor < 0) return errno == ENOMEM ? WEFT_OUT_OF_MEMORY : WEFT_IO;
+    struct stat status;
     weft_result result = WEFT_OK;
-    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 || !is_still_at(descriptor, path)) {
+    int reason = -1;
+    if (fstat(descriptor, &status) != 0) {
+        result = WEFT_IO;
+    } else if (!S_ISREG(status.st_mode)) {
+        result = WEFT_IO;
+        reason = 0;
+    } else if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 || !is_still_at(descriptor, path)) {
         result = WEFT_BUSY;
     } else if (ftruncate(descriptor, 0) != 0) {
         result = WEFT_IO;
     }
     if (result != WEFT_OK) {
-        close(descriptor);
+        close_failed(descriptor, reason);
         return result;
     }
     out->handle = descriptor;
@@ -74,6 +143,7 @@ static weft_result read_real(void *user, weft__os_file file, void *to, size_t by
         size_t wanted = bytes < TRANSFER_BYTES_MAX ? bytes : TRANSFER_BYTES_MAX;
         ssize_t count = pread((int)file.handle, next, wanted, (off_t)offset);
         if (count < 0 && errno == EINTR) continue;
+        if (count == 0) errno = 0; /* the file ends */
         if (count <= 0) return WEFT_IO;
         next += count, offset += (uint64_t)count, bytes -= (size_t)count;
     }
@@ -97,13 +167,14 @@ static weft_result write_real(void *user, weft__os_file file, const void *from, 
 static weft_result sync_real(void *user, weft__os_file file)
 {
     (void)user;
-    return fsync((int)file.handle) == 0 ? WEFT_OK : WEFT_IO;
+    return sync_again((int)file.handle) == 0 ? WEFT_OK : WEFT_IO;
 }
 
-static void close_real(void *user, weft__os_file file)
+static weft_result close_real(void *user, weft__os_file file)
 {
     (void)user;
-    close((int)file.handle);
+    /* interrupted, it is closed all the same */
+    return close((int)file.handle) == 0 || errno == EINTR ? WEFT_OK : WEFT_IO;
 }
 
 static weft_result map_real(void *user, weft__os_file file, size_t bytes, void **out)
@@ -138,10 +209,10 @@ static weft_result sync_directory_real(void *user, const char *path)
         memcpy(directory, path, length);
         directory[length] = '\0';
     }
-    int descriptor = open(directory, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+    int descriptor = open_again(directory, O_RDONLY | O_DIRECTORY);
     if (descriptor < 0) return WEFT_IO;
-    weft_result result = fsync(descriptor) == 0 ? WEFT_OK : WEFT_IO;
-    close(descriptor);
+    weft_result result = sync_again(descriptor) == 0 ? WEFT_OK : WEFT_IO;
+    close_failed(descriptor, -1);
     return result;
 }
 
@@ -153,6 +224,7 @@ static weft_result protect_real(void *user, void *memory, size_t bytes, bool is_
 }
 
 static const weft__os_files files_real = {
+    .locate = locate_real,
     .open_read = open_read_real,
     .open_write = open_write_real,
     .read = read_real,

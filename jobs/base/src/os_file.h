@@ -4,7 +4,8 @@
  * Reached through weft_os.files (NULL: the real one), so that tests refuse the k-th write, fsync or
  * rename, or end the process between two of them. Paths are NUL-terminated bytes as the kernel
  * takes them. Functions return WEFT_OK, WEFT_NOT_FOUND (no such file), WEFT_BUSY (locked by another
- * writer) or WEFT_IO; on failure nothing stays open. All may be called from any thread. */
+ * writer) or WEFT_IO, and leave the reason in errno (callers set it to 0 before, so 0 means that
+ * the system gave none); on failure nothing stays open. All may be called from any thread. */
 #ifndef WEFT_OS_FILE_H
 #define WEFT_OS_FILE_H
 
@@ -15,20 +16,39 @@ typedef struct weft__os_file {
     intptr_t handle;
 } weft__os_file;
 
+/* What a path leads to. */
+typedef enum weft__os_kind {
+    WEFT__OS_NOTHING,
+    WEFT__OS_REGULAR_FILE,
+    WEFT__OS_DIRECTORY,
+    WEFT__OS_CHARACTER_DEVICE,
+    WEFT__OS_BLOCK_DEVICE,
+    WEFT__OS_FIFO,
+    WEFT__OS_SOCKET,
+    WEFT__OS_BROKEN_LINK, /* a symbolic link to nothing */
+    WEFT__OS_OTHER,
+} weft__os_kind;
+
 /* Constant table. */
 struct weft__os_files {
     void *user;
+    /* What `path` leads to, symbolic links followed. A regular file: `place` gets its path without
+     * a link at the end; nothing: `place` is the path. */
+    weft_result (*locate)(void *user, const char *path, char *place, size_t place_bytes,
+                          weft__os_kind *kind);
     /* Opens a regular file (not a directory, device or FIFO: WEFT_IO) and tells its size. */
     weft_result (*open_read)(void *user, const char *path, weft__os_file *out, uint64_t *bytes);
     /* Creates `path`, or takes over what a dead writer left there; the file is locked until it is
-     * closed, and empty. WEFT_BUSY when a live writer holds it. Does not follow a symbolic link. */
+     * closed, and empty. WEFT_BUSY when a live writer holds it. Regular files only; does not follow
+     * a symbolic link. */
     weft_result (*open_write)(void *user, const char *path, weft__os_file *out);
     /* Exactly `bytes` bytes from `offset`; WEFT_IO when the file is shorter. */
     weft_result (*read)(void *user, weft__os_file file, void *to, size_t bytes, uint64_t offset);
     /* Appends exactly `bytes` bytes. */
     weft_result (*write)(void *user, weft__os_file file, const void *from, size_t bytes);
     weft_result (*sync)(void *user, weft__os_file file);
-    void (*close)(void *user, weft__os_file file);
+    /* The file is closed whatever it returns. */
+    weft_result (*close)(void *user, weft__os_file file);
     /* Maps the first `bytes` bytes read-only; give them back with weft_os.unmap. */
     weft_result (*map)(void *user, weft__os_file file, size_t bytes, void **out);
     weft_result (*rename)(void *user, const char *from, const char *to);
@@ -42,6 +62,37 @@ struct weft__os_files {
 /* The file table of a seam; never NULL. */
 const weft__os_files *weft__os_files_of(const weft_os *os);
 
+/* Why a file operation failed, in a sentence: the operation, the path and the system's reason; ""
+ * when nothing failed. Owner: the caller's stack. */
+typedef struct weft__file_problem {
+    char text[384];
+} weft__file_problem;
+
+/* Writes the sentence and returns `result`; to be called before anything changes errno. `operation`
+ * reads after "cannot": "open", "read". `problem` may be NULL. */
+weft_result weft__file_failed(weft__file_problem *problem, weft_result result,
+                              const char *operation, const char *path);
+
+/* The same for a file of a kind that cannot be used. Returns WEFT_IO. */
+weft_result weft__file_refused(weft__file_problem *problem, weft__os_kind kind,
+                               const char *operation, const char *path);
+
+/* A regular file that is read. Owner: one thread, between open and close. */
+typedef struct weft__file_source {
+    const weft__os_files *files;
+    const char *path; /* the caller's */
+    weft__os_file file;
+    uint64_t bytes;             /* its size when it was opened */
+    weft__file_problem problem; /* of the last call that failed */
+} weft__file_source;
+
+/* Opens a regular file; another kind of file is WEFT_IO and named. On failure only `problem` holds
+ * anything. */
+weft_result weft__file_open(const weft_os *os, const char *path, weft__file_source *out);
+/* Exactly `bytes` bytes from `offset`. */
+weft_result weft__file_read(weft__file_source *source, void *to, size_t bytes, uint64_t offset);
+void weft__file_close(weft__file_source *source);
+
 /* A run of bytes to be written. */
 typedef struct weft__file_piece {
     const void *bytes;
@@ -51,11 +102,13 @@ typedef struct weft__file_piece {
 /* Replaces `path` by the pieces in order: writes `path`.new0 (.new1, ... when other writers hold
  * that), syncs it, renames it over `path`, syncs the directory. After a crash at any point `path`
  * is the old or the new file, complete; a left-over .new file is reused by the next save. Two
- * processes that save at once: the last complete one wins. On failure before the rename `path` is
- * untouched and the temporary file removed; WEFT_IO after it means that the new content is visible,
- * yet perhaps not durable. Threads: any. WEFT_INVALID_ARGUMENT for a path that is empty or longer
- * than 4000 bytes. */
+ * processes that save at once: the last complete one wins. Replaces regular files only, anything
+ * else is WEFT_IO and named; a symbolic link stays, the file that it leads to is replaced. On
+ * failure before the rename `path` is untouched and the temporary file removed; WEFT_IO after it
+ * means that the new content is visible, yet perhaps not durable, and `problem` says so. `problem`
+ * may be NULL. Threads: any. WEFT_INVALID_ARGUMENT for a path that is empty or longer than 4000
+ * bytes. */
 weft_result weft__file_replace(const weft_os *os, const char *path, const weft__file_piece *pieces,
-                               size_t piece_count);
+                               size_t piece_count, weft__file_problem *problem);
 
 #endif
