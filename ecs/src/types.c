@@ -9,7 +9,8 @@
 #include <string.h>
 
 #define KIND_FLAGS                                                                                 \
-    (WEFT_ENABLEABLE | WEFT_SHARED | WEFT_BUFFER | WEFT_CHUNK | WEFT_CLEANUP | WEFT_SINGLETON)
+    (WEFT_ENABLEABLE | WEFT_SHARED | WEFT_BUFFER | WEFT_CHUNK | WEFT_CLEANUP | WEFT_SINGLETON |    \
+     WEFT_NOT_HASHED)
 #define VALUE_BYTES_MAX (WEFT__MEGACHUNK_BYTES - 4096) /* with its entity it must fit a chunk */
 
 static const uint8_t field_bytes[] = {
@@ -49,6 +50,7 @@ static const char *kind_problem(uint32_t flags)
 {
     if ((flags & ~(uint32_t)KIND_FLAGS) != 0)
         return "unknown flags: use those of weft_component_flags";
+    flags &= ~(uint32_t)WEFT_NOT_HASHED; /* goes with everything */
     if ((flags & WEFT_SINGLETON) != 0 && flags != WEFT_SINGLETON)
         return "a SINGLETON has no other kind: leave the other flags out";
     if ((flags & WEFT_SHARED) != 0 && (flags & ~(uint32_t)(WEFT_SHARED | WEFT_CLEANUP)) != 0)
@@ -65,7 +67,11 @@ static const char *size_problem(const weft_component_desc *desc)
     if (desc->alignment > 64 ||
         (desc->alignment != 0 && !bits_is_power_of_two((uint64_t)desc->alignment)))
         return "the alignment must be a power of two up to 64, or 0";
-    if (desc->size > VALUE_BYTES_MAX) return "the component is larger than a chunk (about 1 MiB)";
+    bool is_resource = (desc->flags & WEFT_SINGLETON) != 0;
+    if (is_resource && desc->size > PTRDIFF_MAX - 4096)
+        return "the resource is larger than the address space";
+    if (!is_resource && desc->size > VALUE_BYTES_MAX)
+        return "the component is larger than a chunk (about 1 MiB)";
     if (desc->alignment != 0 && desc->size % desc->alignment != 0)
         return "the size must be a multiple of the alignment";
     if ((desc->flags & WEFT_BUFFER) == 0) return NULL;

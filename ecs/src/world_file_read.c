@@ -235,6 +235,9 @@ static bool type_settle(weft__world_reader *r, const weft_component_desc *desc, 
     if (found.id == 0 && is_hooked)
         return type_differs(r, desc->name,
                             "was saved by a hook: register it with save and load before loading");
+    bool is_resource = (desc->flags & WEFT_SINGLETON) != 0; /* of any size, but it follows */
+    if (found.id == 0 && is_resource && desc->size > (size_t)(r->end - r->at))
+        return weft__world_reader_fail(r, WEFT_CORRUPT, "a singleton longer than the file");
     if (found.id == 0) {
         found = weft_component_create(world, desc);
         weft_result code = world->error->code;

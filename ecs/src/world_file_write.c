@@ -328,6 +328,7 @@ const char *weft__type_save_problem(const weft__type *type)
 {
     const weft_component_hooks *hooks = &type->desc.hooks;
     if (weft__type_is_hooked(type)) return NULL;
+    if (type->desc.size > UINT32_MAX) return "is a resource of more than 4 GiB: give it the hooks";
     if (type->desc.shared_release != NULL)
         return "has a shared_release hook, so its values are more than bytes";
     bool has_hooks = hooks->destruct != NULL || hooks->copy != NULL;

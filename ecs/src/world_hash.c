@@ -70,15 +70,20 @@ static bool is_enabled(const weft__chunk *chunk, uint32_t enableable, uint32_t r
     return (at_load_rlx(&x_words[row / 64]) >> row % 64 & 1) == 0; /* relaxed: the world is idle */
 }
 
+static bool is_hashed(const weft__type *type)
+{
+    return (type->desc.flags & WEFT_NOT_HASHED) == 0;
+}
+
 /* One component of one row, with its enable bit. */
 static uint64_t cell_hash(const weft_world *world, const weft__chunk *chunk, uint32_t row,
                           uint32_t position)
 {
     const weft__type_ref *ref = &chunk->archetype->types[position];
     uint64_t hash = ref->type->hash;
-    if (ref->column != 0)
+    if (ref->column != 0 && is_hashed(ref->type))
         hash = value_hash(world, hash, ref->type, weft__chunk_value(chunk, ref->column, row));
-    if (ref->shared != WEFT__NONE)
+    if (ref->shared != WEFT__NONE && is_hashed(ref->type))
         hash = bytes_hash(
             world, hash, ref->type,
             weft__shared_value(&world->shared, ref->component, chunk->tuple->values[ref->shared]),
@@ -106,7 +111,7 @@ static uint64_t chunk_hash(const weft_world *world, const weft__chunk *chunk, ui
         hash = hash_word(hash, row_hash(world, chunk, row));
     for (uint32_t i = 0; i < chunk->archetype->type_count; i++) {
         const weft__type_ref *ref = &chunk->archetype->types[i];
-        if (ref->chunk_offset != WEFT__NONE)
+        if (ref->chunk_offset != WEFT__NONE && is_hashed(ref->type))
             hash = bytes_hash(world, hash, ref->type, chunk->chunk_values + ref->chunk_offset,
                               ref->type->chunk_bytes);
     }
@@ -128,7 +133,7 @@ static uint64_t singletons_hash(const weft_world *world)
     uint64_t sum = 0;
     for (uint32_t id = 1; id <= world->type_count; id++) {
         const weft__type *type = world->types[id];
-        if (type->singleton != NULL)
+        if (type->singleton != NULL && is_hashed(type))
             sum += bytes_hash(world, type->hash, type, type->singleton, type->desc.size);
     }
     return sum;

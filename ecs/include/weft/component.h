@@ -22,7 +22,11 @@ typedef enum weft_component_flags {
                               (create, add); it is read and written through the slices of a query
                               with a term for it only: weft_slice_chunk_value */
     WEFT_CLEANUP = 1 << 4, /* survives weft_entity_destroy until it is removed */
-    WEFT_SINGLETON = 1 << 5, /* one value per world, a resource; not part of archetypes */
+    WEFT_SINGLETON = 1 << 5,  /* one value per world, a resource; not part of archetypes; of any
+                                size, where a value of the other kinds must fit a chunk (1 MiB) */
+    WEFT_NOT_HASHED = 1 << 6, /* with any kind: weft_world_hash leaves the values out (pointers,
+                                caches, times measured). Which entities have the component, and its
+                                enable bits, still count */
 } weft_component_flags;
 
 /* A described field, for inspection and text output (optional). */

@@ -124,7 +124,8 @@ typedef enum weft_hash_kind {
     WEFT_HASH_CONTENT, /* ids and component values only: independent of where rows are stored */
 } weft_hash_kind;
 
-/* Hash of the state of the world. Padding bytes inside components count: zero your structs.
+/* Hash of the state of the world. Padding bytes inside components count: zero your structs. Values
+ * of WEFT_NOT_HASHED components do not; such a resource might as well not be there.
  * Threads: owner, world idle. Cost: O(bytes). */
 WEFT_API uint64_t weft_world_hash(weft_world *world, weft_hash_kind kind);
 
