@@ -525,14 +525,14 @@ PLAIN_TEST(a_large_resource_is_read_back_and_one_larger_than_the_file_is_refused
     weft_world *a = new_world(), *b = new_world(), *c = new_world();
     weft_component large = weft_component_create_plain(a, "large", BYTES, 8, WEFT_SINGLETON);
     memset(weft_singleton_write(a, large), 0x5a, BYTES);
-    weft__world_bytes bytes = save(a);
+    weft_world_bytes bytes = save(a);
     CHECK_OK(weft__world_read(b, bytes.bytes, bytes.count, &(weft_load_desc){0}, true));
     check_equal(a, b);
     weft_result result =
         weft__world_read(c, bytes.bytes, bytes.count - BYTES, &(weft_load_desc){0}, false);
     CHECK_RESULT(result, WEFT_CORRUPT);
     CHECK_U64(weft_component_find(c, "large").id, 0); /* not even registered */
-    weft__world_bytes_free(a, &bytes);
+    weft_world_bytes_free(a, &bytes);
     CHECK_OK(weft_world_destroy(a));
     CHECK_OK(weft_world_destroy(b));
     CHECK_OK(weft_world_destroy(c));
