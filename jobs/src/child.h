@@ -25,7 +25,11 @@
  *   C4  finish: code, exchange of x_state DONE  -> join: acquire of x_state (results visible; the
  *       slot belongs to the owner again: the thief does not touch it after C4)
  *   C5  join: CAS x_state READY -> WAITED      <-> finish: exchange of x_state sees WAITED, wakes
- *   C6  thief: release of x_thief               -> owner: acquire of x_thief (whom to help) */
+ *   C6  thief: release of x_thief               -> owner: acquire of x_thief (whom to help)
+ *   C7  x_hosted set before a push (C1), cleared (release) after the last join -> worker 0's steal:
+ *       acquire of x_hosted between top and the CAS of top. The children of a stack belong to one
+ *       guest or to none (guest.h), and the last of them leaves it by a change of top: so who reads
+ *       "not hosted" and then takes the entry took none of a guest's */
 #ifndef WEFT_CHILD_H
 #define WEFT_CHILD_H
 
@@ -65,7 +69,8 @@ typedef struct weft__child_stack {
     /* constant after init */
     weft__child *children;
     uint64_t mask;
-    bool is_alone; /* no other worker exists: plain stores do */
+    bool is_alone;     /* nobody else takes from it: plain stores do */
+    weft_a32 x_hosted; /* written by the owner: what lies here is part of what a guest runs */
 } weft__child_stack;
 
 static inline void weft__child_init(weft__child_stack *stack, weft__child *children,
@@ -75,6 +80,7 @@ static inline void weft__child_init(weft__child_stack *stack, weft__child *child
         .bottom = 1, .floor = 1, .children = children, .mask = capacity - 1u, .is_alone = is_alone};
     at_init(&stack->x_top, 1);
     at_init(&stack->x_bottom, 1);
+    at_init(&stack->x_hosted, 0);
 }
 
 static inline weft__child *weft__child_at(const weft__child_stack *stack, uint64_t index)
@@ -154,7 +160,8 @@ static inline weft__steal weft__child_steal_any(weft__child_stack *stack, weft__
      * checks before the CAS, which orders them anyhow */
     if (awaited != NULL && at_load_acq(&awaited->x_state) == WEFT__CHILD_DONE) /* C4 */
         return WEFT__STEAL_EMPTY;
-    if (!at_cas_sc(&stack->x_top, &top, top + 1)) return WEFT__STEAL_LOST; /* C3 */
+    if (thief == 0 && at_load_acq(&stack->x_hosted) != 0) return WEFT__STEAL_EMPTY; /* C7 */
+    if (!at_cas_sc(&stack->x_top, &top, top + 1)) return WEFT__STEAL_LOST;          /* C3 */
     weft__child *child = weft__child_at(stack, top);
     /* names a worker, whose stack is constant memory: no data travels with it */
     at_store_rel(&child->x_thief, thief); /* C6 */
@@ -169,6 +176,18 @@ static inline bool weft__child_finish(weft__child *child, int code)
     child->code = code;
     return at_xchg_ar(&child->x_state, (uint32_t)WEFT__CHILD_DONE) ==
            WEFT__CHILD_WAITED; /* C4, C5 */
+}
+
+/* The owner begins (its stack is empty) or has ended a piece of what a guest runs. */
+static inline void weft__child_set_hosted_owner(weft__child_stack *stack, bool is_hosted)
+{
+    at_store_rel(&stack->x_hosted, (uint32_t)is_hosted); /* C7 */
+}
+
+/* Whether worker 0 must leave alone what lies here. Weaker orders would do, as below. */
+static inline bool weft__child_is_hosted_any(weft__child_stack *stack)
+{
+    return at_load_acq(&stack->x_hosted) != 0; /* C7 */
 }
 
 /* Whether a steal could succeed: the look before sleeping. Weaker orders would do: a miss loses a

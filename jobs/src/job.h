@@ -33,6 +33,7 @@
 #include "slots.h"
 
 #define WEFT__JOB_NONE UINT32_MAX
+#define WEFT__JOB_HOSTED (UINT32_MAX - 1) /* none either: part of what a guest runs (guest.h) */
 /* x_list: {generation:32 | head:32}; the head is an edge number or one of these. */
 #define WEFT__JOB_LIST_EMPTY UINT32_MAX
 #define WEFT__JOB_LIST_CLOSED (UINT32_MAX - 1)

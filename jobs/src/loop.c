@@ -69,7 +69,8 @@ static void publish(weft__loop_table *table, weft__loop *loop, uint64_t left)
     at_store_rlx(&loop->x_busy, (uint64_t)0); /* relaxed: published by L1 */
     at_store_rlx(&loop->x_error, NO_ERROR);   /* relaxed: published by L1 */
     at_store_rlx(&loop->x_stop, 0u);          /* relaxed: published by L1 */
-    at_store_rel(&loop->x_ctl, loop->limit << WEFT__LOOP_LIMIT_SHIFT); /* L1 */
+    uint32_t hosted = loop->is_hosted ? WEFT__LOOP_HOSTED : 0;
+    at_store_rel(&loop->x_ctl, loop->limit << WEFT__LOOP_LIMIT_SHIFT | hosted); /* L1 */
     /* sc, so that nobody sleeps while there is room; a miss would cost a helper, not an item: the
      * opener runs what nobody takes, and x_ctl carries the data (L1) */
     at_or_sc(&table->x_open[loop->class_], bit_of(table, loop)); /* L2 */
@@ -150,10 +151,11 @@ void weft__loop_leave(weft__loop_table *table, weft__loop *loop, const weft_os *
         recycle(table, loop);
 }
 
-static bool has_room(uint32_t ctl)
+static bool has_room(uint32_t ctl, uint32_t worker)
 {
-    return (ctl & WEFT__LOOP_CLOSED) == 0 &&
-           (ctl & WEFT__LOOP_INSIDE) < (ctl & ~WEFT__LOOP_CLOSED) >> WEFT__LOOP_LIMIT_SHIFT;
+    uint32_t refused = worker == 0 ? WEFT__LOOP_CLOSED | WEFT__LOOP_HOSTED : WEFT__LOOP_CLOSED;
+    return (ctl & refused) == 0 &&
+           (ctl & WEFT__LOOP_INSIDE) < (ctl >> WEFT__LOOP_LIMIT_SHIFT & WEFT__LOOP_LIMIT);
 }
 
 /* A lost race for the entry: few workers try again at once; of many, each attempt takes the word
@@ -168,7 +170,7 @@ static uint32_t back_off(uint32_t pauses, uint32_t worker_count)
     return pauses;
 }
 
-weft__loop *weft__loop_join(weft__loop_table *table, weft_job_class class_)
+weft__loop *weft__loop_join(weft__loop_table *table, weft_job_class class_, uint32_t worker)
 {
     uint32_t pauses = 0;
     /* relaxed: a hint; the CAS below decides */
@@ -176,7 +178,7 @@ weft__loop *weft__loop_join(weft__loop_table *table, weft_job_class class_)
     for (; open != 0; open &= open - 1) {
         weft__loop *loop = &table->loops[bits_lowest(open)];
         uint32_t ctl = at_load_acq(&loop->x_ctl); /* L1: any order, the CAS that joins acquires */
-        while (has_room(ctl)) {
+        while (has_room(ctl, worker)) {
             if (at_cas_ar(&loop->x_ctl, &ctl, ctl + 1)) return loop; /* L1 */
             pauses = back_off(pauses, table->worker_count);
             ctl = at_load_rlx(&loop->x_ctl); /* relaxed: the CAS that joins acquires */
@@ -185,12 +187,12 @@ weft__loop *weft__loop_join(weft__loop_table *table, weft_job_class class_)
     return NULL;
 }
 
-bool weft__loop_has_room(weft__loop_table *table, weft_job_class class_)
+bool weft__loop_has_room(weft__loop_table *table, weft_job_class class_, uint32_t worker)
 {
-    uint64_t open = at_load_sc(&table->x_open[class_]); /* L2 */
+    uint64_t open = at_load_sc(&table->x_open[class_]); /* L2, H3 */
     for (; open != 0; open &= open - 1) {
         weft__loop *loop = &table->loops[bits_lowest(open)];
-        if (has_room(at_load_acq(&loop->x_ctl))) return true; /* L1 */
+        if (has_room(at_load_acq(&loop->x_ctl), worker)) return true; /* L1 */
     }
     return false;
 }

@@ -11,6 +11,10 @@
  *   opener         yes            implied        its own range     yes
  *   participant    never          yes            its own range     yes
  *   others         never          may join       never             never
+ *   worker 0       yes            not hosted     its own range     yes
+ *
+ * A loop that a guest opened, and every loop inside its parts, is *hosted* (guest.h): the guest
+ * stands where worker 0 would, and has its range, so worker 0 does not join.
  *
  * Edges:
  *   L1  open: fields, ranges, release of x_ctl OPEN  -> join: CAS of x_ctl (acquire)
@@ -30,6 +34,7 @@
 #include "atomic.h"
 #include "heap.h"
 #include "os.h"
+#include "wake.h"
 
 /* A participant claims at least this part of what is left of its range. */
 #define WEFT__LOOP_SHARE 8u
@@ -38,7 +43,9 @@
 #define WEFT__LOOPS_MAX 64u /* loops open at once; more run inline */
 #endif
 #define WEFT__LOOP_CLOSED 0x80000000u          /* in x_ctl */
+#define WEFT__LOOP_HOSTED 0x40000000u          /* in x_ctl: not for worker 0 */
 #define WEFT__LOOP_LIMIT_SHIFT 16              /* in x_ctl: most participants besides the opener */
+#define WEFT__LOOP_LIMIT 0x3FFFu               /* in x_ctl, shifted down */
 #define WEFT__LOOP_INSIDE 0xFFFFu              /* in x_ctl: participants inside */
 #define WEFT__LOOP_WAITING (UINT64_C(1) << 63) /* in x_left */
 
@@ -55,14 +62,16 @@ typedef struct weft__loop {
     const char *name;
     uint32_t grain;  /* items of one part, >= 1 */
     uint32_t limit;  /* participants besides the opener; others read it in x_ctl */
-    uint32_t opener; /* worker */
-    uint32_t job;    /* slot of the submitted job above, for cancellation; or NONE */
+    uint32_t opener; /* worker whose range the opener has */
+    uint32_t job;    /* slot of the submitted job above, for cancellation; or NONE, HOSTED */
+    bool is_hosted;  /* not for worker 0; others read it in x_ctl */
     weft_job_class class_;
     struct weft_job_graph *graph; /* not NULL: the items are the nodes of a graph (graph.h) */
+    weft__wake_token *token;      /* of the opener (L5) */
     uint32_t worker_count;        /* constant after init */
     weft__loop_range *ranges;     /* [worker_count]; constant after init */
     /* shared atomic */
-    _Alignas(64) weft_a32 x_ctl; /* CLOSED | limit | participants inside */
+    _Alignas(64) weft_a32 x_ctl; /* CLOSED | HOSTED | limit | participants inside */
     /* shared atomic; written once per participant */
     _Alignas(64) weft_a64 x_left; /* WAITING | items not yet run */
     weft_a64 x_busy;              /* ticks spent in parts */
@@ -101,11 +110,11 @@ void weft__loop_hide(weft__loop_table *table, weft__loop *loop);
 /* Offers it again (graphs: new nodes are ready). */
 void weft__loop_show(weft__loop_table *table, weft__loop *loop);
 
-/* An open entry of the class with room, joined; or NULL. */
-weft__loop *weft__loop_join(weft__loop_table *table, weft_job_class class_);
+/* An open entry of the class with room for the worker, joined; or NULL. */
+weft__loop *weft__loop_join(weft__loop_table *table, weft_job_class class_, uint32_t worker);
 void weft__loop_leave(weft__loop_table *table, weft__loop *loop, const weft_os *os);
 /* Whether a join could succeed; sequentially consistent, for the look before sleeping (L2). */
-bool weft__loop_has_room(weft__loop_table *table, weft_job_class class_);
+bool weft__loop_has_room(weft__loop_table *table, weft_job_class class_, uint32_t worker);
 
 /* Claims `wanted` items from the front of a participant's own range, or an eighth of what is left
  * of it when that is more; false when empty. Large parts first: a pause between parts makes the

@@ -1,5 +1,5 @@
-/* pool.c: creation and destruction of a pool, its threads, lent threads of the host, frames and
- * statistics. How workers look for work is in worker.c. */
+/* pool.c: creation and destruction of a pool, its threads, frames and statistics. Lent threads of
+ * the host are in lease.c, how workers look for work is in worker.c. */
 #include "pool.h"
 
 #include <stdio.h>
@@ -135,6 +135,7 @@ static weft_result alloc_arrays(weft_job_pool *pool, const weft_job_pool_desc *d
 
 static void free_pool(weft_job_pool *pool)
 {
+    weft__guests_free(pool);
     weft__memory memory = pool->memory;
     size_t workers = pool->worker_count;
     const weft__memory_category jobs = WEFT__MEMORY_JOBS;
@@ -162,6 +163,7 @@ static weft_result init_worker(weft_job_pool *pool, uint32_t index, uint32_t tra
     worker->alive = pool->alive;
     worker->jobs = pool->table.jobs;
     worker->job = worker->next_job = WEFT__JOB_NONE;
+    worker->token = &pool->tokens[index];
     worker->is_observed = pool->is_observed;
     worker->last_victim = index;
     bool is_alone = pool->worker_count == 1;
@@ -192,6 +194,7 @@ static weft_result init_pool(weft_job_pool *pool, const weft_job_pool_desc *desc
     if (pool->worker_count > 2 && pool->worker_count <= cpu_count(pool->os))
         pool->wake.search_limit = pool->worker_count - 1;
     pool->workers[0].thread = weft__thread_self();
+    pool->users.os = pool->os;
     weft__os_wipe_on_fork(pool->alive, WEFT__ALIVE_BYTES);
     at_init(pool->alive, 1);
     /* One worker shares nothing and needs no good clock; it was 43 % of a short world's life. */
@@ -292,6 +295,29 @@ weft_result weft_job_pool_create(const weft_job_pool_desc *desc, weft_job_pool *
     return WEFT_OK;
 }
 
+/* ---- the end */
+
+/* What the destruction of the pool waits for, as an error; its text goes into pool->error. */
+static weft_result find_user(weft_job_pool *pool)
+{
+    char names[sizeof pool->error - 100];
+    uint32_t count = weft__users_describe(&pool->users, names, sizeof names);
+    const char *text = NULL;
+    if (count != 0)
+        snprintf(pool->error, sizeof pool->error,
+                 "weft_job_pool_destroy: %u world%s on this pool: destroy %s first: %s", count,
+                 count == 1 ? " lives" : "s live", count == 1 ? "it" : "them", names);
+    else if (weft__guests_are_inside(pool))
+        text = "weft_job_pool_destroy: a thread that entered the pool is still inside: let it call "
+               "weft_job_pool_leave first";
+    else if (weft__pool_has_pending(pool))
+        text = "weft_job_pool_destroy: jobs are pending: call weft_job_wait_all first";
+    else
+        return WEFT_OK;
+    if (text != NULL) strcpy(pool->error, text);
+    return WEFT_BUSY;
+}
+
 weft_result weft__pool_check_end(weft_job_pool *pool)
 {
     weft_job_context *owner = &pool->workers[0];
@@ -300,7 +326,7 @@ weft_result weft__pool_check_end(weft_job_pool *pool)
     if (result == WEFT_WOULD_NEST) return WEFT_WRONG_PHASE;
     if (result != WEFT_OK) return result;
     weft_job_children_wait(owner);
-    return weft__pool_has_pending(pool) ? WEFT_BUSY : WEFT_OK;
+    return find_user(pool);
 }
 
 weft_result weft_job_pool_destroy(weft_job_pool *pool)
@@ -316,37 +342,9 @@ weft_result weft_job_pool_destroy(weft_job_pool *pool)
     return WEFT_OK;
 }
 
-/* ---- lent threads (P6) */
-
-/* A thread lent to the pool. Owner: weft_job_worker_run, on its stack. */
-typedef struct lease {
-    weft_job_pool *pool;
-    bool (*until)(void *);
-    void *user;
-} lease;
-
-static bool is_lease_over(void *argument)
+const char *weft_job_pool_error(const weft_job_pool *pool)
 {
-    const lease *self = argument;
-    return is_stopping(self->pool) || (self->until != NULL && self->until(self->user));
-}
-
-weft_result weft_job_worker_run(weft_job_pool *pool, uint32_t worker, bool (*until)(void *user),
-                                void *user)
-{
-    if (pool == NULL || worker == 0 || worker >= pool->worker_count) return WEFT_INVALID_ARGUMENT;
-    if (weft__pool_is_forked(pool)) return WEFT_FORKED;
-    if (!pool->is_host_driven) return WEFT_WRONG_PHASE;
-    weft_a64 *word = &pool->x_lent_workers[worker / 64];
-    uint64_t bit = UINT64_C(1) << (worker % 64);
-    if ((at_or_ar(word, bit) & bit) != 0) return WEFT_BUSY; /* P8 */
-    at_add_sc(&pool->x_lent, 1u); /* P6: any order, the host sees to it that destroy comes later */
-    lease self = {pool, until, user};
-    weft__worker_serve(&pool->workers[worker], WEFT__SCOPE_WORKER, is_lease_over, &self);
-    at_and_ar(word, ~bit); /* P8: the worker's fields go to the next thread of that number */
-    const weft_os *os = pool->os;
-    if (at_sub_sc(&pool->x_lent, 1u) == 1) os->futex_wake(os->user, &pool->x_lent, 1); /* P6 */
-    return WEFT_OK;
+    return pool == NULL ? "" : pool->error;
 }
 
 /* ---- small functions */
@@ -421,6 +419,10 @@ void weft_job_stats_get(const weft_job_pool *pool, weft_job_stats *out)
     *out = (weft_job_stats){0};
     if (pool == NULL) return;
     for (uint32_t i = 0; i < pool->worker_count; i++) add_stats(out, &pool->workers[i].stats);
+    for (uint32_t i = 0; i < WEFT__GUESTS_MAX; i++) {
+        const weft_job_context *guest = weft__guest_at(pool, i);
+        if (guest != NULL) add_stats(out, &guest->stats);
+    }
     out->submitted += at_load_rlx(&pool->x_foreign_submitted); /* relaxed: a statistic */
     out->submitted -= pool->calibration_jobs;
     out->spin_ns = weft__ticks_to_ns(&pool->ticks, out->spin_ns);

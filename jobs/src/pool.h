@@ -1,8 +1,9 @@
 /* pool.h: the pool and its workers: what the parts share.
  *
- * A weft_job_context is a worker: its thread, and only that thread, touches the fields marked
- * "worker only". The parts have their own headers and protocols: deque.h (submitted jobs), child.h
- * (structured children), loop.h, graph.h, job.h (handles), wake.h (sleeping), cost.h, trace.h.
+ * A weft_job_context is a worker, or a guest: its thread, and only that thread, touches the fields
+ * marked "worker only". The parts have their own headers and protocols: deque.h (submitted jobs),
+ * child.h (structured children), loop.h, graph.h, job.h (handles), wake.h (sleeping), guest.h
+ * (threads that are no workers), users.h, cost.h, trace.h.
  *
  * Depth: 0 while a worker looks for work, else the number of jobs, parts and nodes on its stack.
  * Only at depth 0 does it take work that it did not start itself, so a stack never nests deeper
@@ -18,12 +19,14 @@
 #include "cost.h"
 #include "deque.h"
 #include "graph.h"
+#include "guest.h"
 #include "heap.h"
 #include "job.h"
 #include "loop.h"
 #include "ticks.h"
 #include "trace.h"
 #include "trace_file.h"
+#include "users.h"
 #include "wake.h"
 
 /* Written by one worker, read by anyone: relaxed. */
@@ -57,6 +60,13 @@ typedef struct weft__first_error {
     uint64_t index; /* in the child stack; of a child run in place: where it would have been */
 } weft__first_error;
 
+/* Of a worker of a host-driven pool. */
+enum {
+    WEFT__LEASE_NONE,    /* no thread runs it */
+    WEFT__LEASE_RUNS,    /* a thread of the host does */
+    WEFT__LEASE_RECALLED /* and shall return */
+};
+
 /* Owner: its thread; the groups say who else may touch what. Invariant: depth 0 while it looks for
  * work; the children of the running body are [frame_base, children.bottom). */
 struct weft_job_context {
@@ -67,7 +77,7 @@ struct weft_job_context {
     uint64_t small_ticks;    /* constant after create: loops predicted below this run at once */
     weft__first_error error; /* of children that ended before children_wait was called */
     uint32_t depth;
-    uint32_t job;            /* slot of the submitted job being run, or WEFT__JOB_NONE */
+    uint32_t job;            /* slot of the submitted job being run, or WEFT__JOB_NONE, _HOSTED */
     uint32_t next_job;       /* ready continuation to run next, or WEFT__JOB_NONE */
     uint32_t index;          /* constant */
     bool is_observed;        /* constant: hooks or traces are on */
@@ -83,8 +93,12 @@ struct weft_job_context {
     /* deques: worker pushes and pops, others steal */
     weft__deque deques[WEFT_JOB_CLASS_COUNT];
     weft__trace_ring trace; /* worker writes, one reader */
+    /* constant after create; far from what every job reads */
+    weft__wake_token *token; /* what it sleeps on */
+    uint32_t guest;          /* number + 1 of a guest; 0: a worker */
     /* shared atomic */
     _Alignas(64) weft_a32 x_is_over; /* the awaited job has ended (P2 of wait.c) */
+    weft_a32 x_lease;                /* WEFT__LEASE_*, host-driven pools: P8 */
     weft__worker_stats stats;
 };
 
@@ -134,11 +148,15 @@ struct weft_job_pool {
     weft_a32 x_in_frame;
     weft_a32 x_to_wake; /* sleepers that woken workers are still to wake for the frame */
     weft_a32 x_used;    /* workers that ran something since frame begin: a bit set, modulo 32 */
-    weft_a32 x_lent;    /* host threads inside worker_run */
+    weft_a32 x_lent;    /* host threads inside worker_run: P6 */
+    weft_a32 x_serving; /* of these, those that look for work: P9 */
     weft_a64
         x_first_error; /* {1 | class of result:31 | code:32} of jobs without a handle; 0: none */
-    weft_a64 x_lent_workers[WEFT__WAKE_WORDS]; /* which workers are lent */
-    weft_a64 x_foreign_submitted;              /* by weft_job_inject */
+    weft_a64 x_foreign_submitted; /* by weft_job_inject and guests */
+    weft__guests guests;
+    weft__pool_users users;
+    /* owner only */
+    char error[400]; /* why destroy was refused the last time */
 };
 
 /* Edges of the pool:
@@ -153,8 +171,12 @@ struct weft_job_pool {
  *       (x_in_frame, x_to_wake: counted down by one CAS per wake-up, so never more than wanted)
  *   P6  lent thread: x_lent up before it touches the pool, down after its last touch but the futex
  *       wake -> destroy: acquire of x_lent == 0
- *   P8  lent thread leaves: and of x_lent_workers (release) -> the next one of that number: or
- *       (acquire); the worker's own fields are handed over
+ *   P8  lent thread leaves: exchange of x_lease NONE -> the next one of that number: CAS of x_lease
+ *       RUNS; the worker's own fields are handed over. Recall: CAS RUNS -> RECALLED, then wake all
+ *       (W6) -> the lent thread's look at x_lease after announcing
+ *   P9  lent thread stops serving: sc sub of x_serving, wakes the owner if it sleeps <-> the owner:
+ *       announces itself (W2), sc load of x_serving: when nobody else serves, it runs background
+ *       jobs itself while it waits
  *   P7  calibration job: stamp (release) -> owner: acquire of the stamp */
 
 /* ---- worker_job.c: submitted jobs on workers */
@@ -188,7 +210,7 @@ void weft__worker_run_nodes(weft_job_context *worker, weft__loop *loop);
 
 typedef enum weft__scope {
     WEFT__SCOPE_WORKER, /* everything */
-    WEFT__SCOPE_WAIT,   /* no background work */
+    WEFT__SCOPE_WAIT,   /* no background work while others could do it */
     WEFT__SCOPE_DRAIN   /* everything, background without limit */
 } weft__scope;
 
@@ -207,7 +229,9 @@ typedef struct weft__spin {
 } weft__spin;
 /* One turn of spinning (about 100 ns); false when the spin budget is used up. */
 bool weft__worker_spin(weft_job_context *worker, weft__spin *spin);
-/* Sleeps until somebody sets the worker's token: for one awaited event, at any depth. */
+/* Whether a thread besides the owner serves the pool (P9). */
+bool weft__pool_has_others(weft_job_pool *pool);
+/* Sleeps until the worker's token is set: for one awaited event, at any depth. */
 void weft__worker_await_token(weft_job_context *worker);
 /* Wakes up to two of the sleepers that the frame wants. */
 void weft__worker_pass_on(weft_job_context *worker);
@@ -227,7 +251,9 @@ static inline void weft__worker_notify(weft_job_context *worker)
 /* Names the calling thread: a register read on x86-64. */
 static inline uintptr_t weft__thread_self(void)
 {
-#if defined(__x86_64__) && !defined(__clang__)
+#if defined(WEFT_ATOMICS_HOOKED)
+    return weft__hook_thread() + (uintptr_t)1; /* threads are fibres of one */
+#elif defined(__x86_64__) && !defined(__clang__)
     return (uintptr_t)__builtin_thread_pointer();
 #else
     return (uintptr_t)pthread_self();
@@ -261,6 +287,32 @@ static inline bool weft__worker_is_forked(const weft_job_context *worker)
 }
 /* OK, or WOULD_NEST, WRONG_THREAD, FORKED: for calls of the owner outside of jobs. */
 weft_result weft__pool_check_owner(const weft_job_context *context);
+
+/* From here on the worker runs a piece of what `job` names; returns what it worked on before. */
+static inline uint32_t weft__worker_begin_piece(weft_job_context *worker, uint32_t job)
+{
+    uint32_t before = worker->job;
+    worker->job = job;
+    if (__builtin_expect(job == WEFT__JOB_HOSTED, 0) && before != WEFT__JOB_HOSTED)
+        weft__child_set_hosted_owner(&worker->children, true); /* C7 */
+    return before;
+}
+
+static inline void weft__worker_end_piece(weft_job_context *worker, uint32_t before)
+{
+    if (__builtin_expect(worker->job == WEFT__JOB_HOSTED, 0) && before != WEFT__JOB_HOSTED)
+        weft__child_set_hosted_owner(&worker->children, false); /* C7 */
+    worker->job = before;
+}
+
+/* The fields of a loop that say who opens it. */
+static inline void weft__worker_fill_opener(const weft_job_context *worker, weft__loop *loop)
+{
+    loop->opener = worker->index;
+    loop->token = worker->token;
+    loop->job = worker->job;
+    loop->is_hosted = worker->job == WEFT__JOB_HOSTED;
+}
 
 /* Reports an event: a nop for the probe and one predicted branch when nothing observes the pool. */
 static inline __attribute__((always_inline)) void

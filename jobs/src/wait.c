@@ -38,15 +38,6 @@ static void wait_handle(weft_job_context *owner, weft_job_handle handle, weft__s
     weft__worker_serve(owner, scope, is_wait_over, owner);
 }
 
-/* A waiter leaves background work to the others, if there are others. */
-static weft__scope scope_of_waiter(weft_job_pool *pool)
-{
-    /* any order would do: a choice of who runs background jobs */
-    bool has_others = pool->is_host_driven ? at_load_acq(&pool->x_lent) != 0 /* P6 */
-                                           : pool->worker_count > 1;
-    return has_others ? WEFT__SCOPE_WAIT : WEFT__SCOPE_DRAIN;
-}
-
 static weft_result collect(weft_job_context *owner, weft_job_handle handle, int *code)
 {
     bool is_recyclable;
@@ -74,7 +65,7 @@ weft_result weft__wait_any(weft_job_context *owner, weft_job_handle handle, int 
     if (!weft__job_is_done(table, handle) || owner->next_job != WEFT__JOB_NONE) {
         join_own_children(owner);
         weft__note(owner, WEFT_JOB_EVENT_WAIT_BEGIN, NULL, handle.index);
-        wait_handle(owner, handle, scope_of_waiter(owner->pool));
+        wait_handle(owner, handle, WEFT__SCOPE_WAIT);
         weft__note(owner, WEFT_JOB_EVENT_WAIT_END, NULL, handle.index);
     }
     return collect(owner, handle, code);
@@ -185,7 +176,7 @@ weft_result weft_job_cancel(weft_job_pool *pool, weft_job_handle handle)
 
 bool weft_job_is_cancelled(const weft_job_context *job)
 {
-    if (job == NULL || job->job == WEFT__JOB_NONE) return false;
+    if (job == NULL || job->job >= WEFT__JOB_HOSTED) return false; /* no job */
     const weft__job *slot = &job->pool->table.jobs[job->job];
     return (weft__job_flags(slot) & WEFT__JOB_CANCELLED) != 0 &&
            (slot->traits & WEFT__JOB_RUN_ON_ERROR) == 0;

@@ -18,6 +18,9 @@
  *   W3  searcher: sc sub of searching   <-> publisher: sc load of searching
  *   W4  taker of a bit: sc and of the bitmap -> the one and only waker of that sleep
  *   W5  waker: release of the token, futex wake -> sleeper: acquire of the token
+ *   W6  wake all: exchange of the bitmap <-> sleeper: or of its bit (W2): both change one word, so
+ *       the later of the two sees what was written before the earlier: the bit is taken, or the
+ *       last look sees the reason of the call
  * Lost wake-up is impossible: either the publisher sees the searcher (who looks after W3), or sees
  * the bit (and wakes), or neither, and then the sleeper's last look (W1) sees the work. */
 #ifndef WEFT_WAKE_H
@@ -33,7 +36,7 @@
 #endif
 #define WEFT__WAKE_WORDS ((WEFT__WORKERS_MAX + 63u) / 64u)
 
-/* One worker's token. Set by the one waker, cleared by the worker. */
+/* The token of a worker, or of a guest (guest.h). Set by the one waker, cleared by its owner. */
 typedef struct weft__wake_token {
     _Alignas(64) weft_a32 x_set;
 } weft__wake_token;
@@ -65,20 +68,23 @@ bool weft__wake_end_search(weft__wake *wake);
 bool weft__wake_sleep(weft__wake *wake, uint32_t worker, bool is_searching,
                       bool (*has_work)(void *), void *argument);
 
-/* Wakes one sleeper if nobody searches; true if it did. `near` is the preferred worker. */
-bool weft__wake_notify_slow(weft__wake *wake, uint32_t near);
+/* Wakes one sleeper if nobody searches; true if it did. `near` is the preferred worker; with
+ * `for_host` the work is none for worker 0 (guest.h), which is left asleep. */
+bool weft__wake_notify_slow(weft__wake *wake, uint32_t near, bool for_host);
 /* Wakes this worker if it sleeps in weft__wake_sleep. */
 bool weft__wake_one(weft__wake *wake, uint32_t worker);
-/* Wakes one sleeper, at or after `near` if there is one; false when nobody sleeps. */
-bool weft__wake_next(weft__wake *wake, uint32_t near);
+/* Wakes one sleeper, at or after `near` if there is one; false when nobody sleeps. `for_host`: as
+ * above. */
+bool weft__wake_next(weft__wake *wake, uint32_t near, bool for_host);
 /* A moment old. */
 uint32_t weft__wake_sleeper_count(weft__wake *wake);
-/* Wakes every sleeper (shutdown). */
+/* Wakes every sleeper. Whatever the caller wrote before, in any order, a worker that is woken sees,
+ * and so does one that announces itself later (W6). */
 void weft__wake_all(weft__wake *wake);
 
 /* Sleeps on the own token until weft__wake_token_set: for one awaited event. */
-void weft__wake_token_wait(weft__wake *wake, uint32_t worker);
-void weft__wake_token_set(weft__wake *wake, uint32_t worker);
+void weft__wake_token_wait(weft__wake *wake, weft__wake_token *token);
+void weft__wake_token_set(weft__wake *wake, weft__wake_token *token);
 
 /* Whether nobody sleeps; a hint unless the caller published with an sc operation before (W2). */
 static inline bool weft__wake_nobody_sleeps(weft__wake *wake)
@@ -93,7 +99,7 @@ static inline bool weft__wake_nobody_sleeps(weft__wake *wake)
 static inline bool weft__wake_notify(weft__wake *wake, uint32_t near)
 {
     if (__builtin_expect(weft__wake_nobody_sleeps(wake), 1)) return false;
-    return weft__wake_notify_slow(wake, near);
+    return weft__wake_notify_slow(wake, near, false);
 }
 
 #endif

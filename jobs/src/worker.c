@@ -19,6 +19,19 @@ static void begin_search(weft_job_context *worker)
     if (!worker->is_searching) worker->is_searching = weft__wake_begin_search(&worker->pool->wake);
 }
 
+/* Worker 0 leaves hosted work to others; those who published it may have taken it for a searcher
+ * that would help, and woken nobody. */
+static void pass_on_hosted(weft_job_context *worker)
+{
+    weft_job_pool *pool = worker->pool;
+    if (worker->index != 0) return;
+    for (uint32_t c = 0; c < WEFT_JOB_CLASS_COUNT; c++) {
+        if (!weft__loop_has_room(&pool->loops, (weft_job_class)c, 1)) continue;
+        if (weft__wake_next(&pool->wake, 1, true)) weft__worker_count_wake(worker, UINT32_MAX);
+        return;
+    }
+}
+
 /* Leaves the count of searchers; the last one passes a wake-up on if there is more to do. */
 static void end_search(weft_job_context *worker)
 {
@@ -27,6 +40,7 @@ static void end_search(weft_job_context *worker)
     if (!weft__wake_end_search(&worker->pool->wake)) return;
     if (weft__wake_nobody_sleeps(&worker->pool->wake)) return;
     if (weft__worker_sees_work(worker, WEFT__SCOPE_WORKER)) weft__worker_notify(worker);
+    pass_on_hosted(worker);
 }
 
 /* Called when something to run was found, before it runs. */
@@ -62,7 +76,7 @@ static bool run_injected(weft_job_context *worker, weft_job_class class_)
 
 static bool run_loop(weft_job_context *worker, weft_job_class class_)
 {
-    weft__loop *loop = weft__loop_join(&worker->pool->loops, class_);
+    weft__loop *loop = weft__loop_join(&worker->pool->loops, class_, worker->index);
     if (loop == NULL) return false;
     found(worker);
     weft__worker_join_loop(worker, loop);
@@ -110,9 +124,8 @@ static bool run_stolen(weft_job_context *worker)
 static bool may_run_background(weft_job_context *worker, weft__scope scope)
 {
     weft_job_pool *pool = worker->pool;
-    if (scope == WEFT__SCOPE_WAIT) return false;
     uint32_t running = at_add_ar(&pool->x_background, 1u); /* P4: any order, a count */
-    if (scope == WEFT__SCOPE_DRAIN || running < pool->background_limit) return true;
+    if (scope != WEFT__SCOPE_WORKER || running < pool->background_limit) return true;
     at_sub_ar(&pool->x_background, 1u); /* P4 */
     return false;
 }
@@ -128,7 +141,7 @@ static bool has_background(weft_job_context *worker)
 
 static bool run_background(weft_job_context *worker, weft__scope scope)
 {
-    if (scope == WEFT__SCOPE_WAIT) return false;
+    if (scope == WEFT__SCOPE_WAIT && weft__pool_has_others(worker->pool)) return false;
     if (run_loop(worker, WEFT_JOB_BACKGROUND)) return true;
     if (!has_background(worker) || !may_run_background(worker, scope)) return false;
     if (run_own(worker, WEFT_JOB_BACKGROUND)) return true;
@@ -164,16 +177,18 @@ bool weft__worker_sees_work(weft_job_context *worker, weft__scope scope)
     weft_job_pool *pool = worker->pool;
     for (uint32_t c = 0; c < WEFT_JOB_BACKGROUND; c++) {
         if (at_load_sc(&pool->x_injected[c]) != WEFT__JOB_NONE) return true; /* P1, W1 */
-        if (weft__loop_has_room(&pool->loops, (weft_job_class)c)) return true;
+        if (weft__loop_has_room(&pool->loops, (weft_job_class)c, worker->index)) return true;
     }
     for (uint32_t i = 0; i < pool->worker_count; i++) {
         weft_job_context *other = &pool->workers[i];
         if (weft__deque_has_items_any(&other->deques[WEFT_JOB_CRITICAL])) return true;
         if (weft__deque_has_items_any(&other->deques[WEFT_JOB_NORMAL])) return true;
-        if (i != worker->index && weft__child_has_items_any(&other->children)) return true;
+        if (i == worker->index) continue;
+        if (worker->index == 0 && weft__child_is_hosted_any(&other->children)) continue;
+        if (weft__child_has_items_any(&other->children)) return true;
     }
-    if (scope == WEFT__SCOPE_WAIT) return false;
-    if (weft__loop_has_room(&pool->loops, WEFT_JOB_BACKGROUND)) return true;
+    if (scope == WEFT__SCOPE_WAIT && weft__pool_has_others(pool)) return false; /* P9 */
+    if (weft__loop_has_room(&pool->loops, WEFT_JOB_BACKGROUND, worker->index)) return true;
     /* an old count costs nothing: who ends a background job looks for another itself */
     bool is_limited = scope == WEFT__SCOPE_WORKER &&
                       at_load_sc(&pool->x_background) >= pool->background_limit; /* P4 */
@@ -205,7 +220,8 @@ void weft__worker_count_wake(weft_job_context *worker, uint32_t sleeper)
 
 void weft__worker_notify_slow(weft_job_context *worker)
 {
-    if (weft__wake_notify_slow(&worker->pool->wake, worker->index + 1))
+    bool for_host = worker->job == WEFT__JOB_HOSTED;
+    if (weft__wake_notify_slow(&worker->pool->wake, worker->index + 1, for_host))
         weft__worker_count_wake(worker, UINT32_MAX);
 }
 
@@ -218,7 +234,7 @@ static void note_park(weft_job_context *worker)
 void weft__worker_await_token(weft_job_context *worker)
 {
     note_park(worker);
-    weft__wake_token_wait(&worker->pool->wake, worker->index);
+    weft__wake_token_wait(&worker->pool->wake, worker->token);
     weft__note(worker, WEFT_JOB_EVENT_UNPARK, NULL, 0);
 }
 
@@ -229,7 +245,7 @@ void weft__worker_pass_on(weft_job_context *worker)
         uint32_t left = at_load_rlx(&pool->x_to_wake); /* relaxed: a hint; the CAS decides */
         /* any order would do: a count */
         while (left != 0 && !at_cas_ar(&pool->x_to_wake, &left, left - 1)) at_stall(); /* P5 */
-        if (left == 0 || !weft__wake_next(&pool->wake, worker->index + 1)) return;
+        if (left == 0 || !weft__wake_next(&pool->wake, worker->index + 1, false)) return;
         weft__worker_count_wake(worker, UINT32_MAX);
     }
 }
@@ -246,7 +262,10 @@ typedef struct service {
 static bool has_reason_to_stay(void *argument)
 {
     const service *self = argument;
-    return self->is_over(self->argument) || weft__worker_sees_work(self->worker, self->scope);
+    if (self->is_over(self->argument) || weft__worker_sees_work(self->worker, self->scope))
+        return true;
+    pass_on_hosted(self->worker);
+    return false;
 }
 
 void weft__worker_serve(weft_job_context *worker, weft__scope scope, bool (*is_over)(void *),

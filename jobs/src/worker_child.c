@@ -68,8 +68,7 @@ void weft_job_child(weft_job_context *worker, weft_job_fn fn, void *argument)
 
 void weft__worker_run_taken(weft_job_context *worker, weft__child *child, uint32_t victim)
 {
-    uint32_t job = worker->job;
-    worker->job = child->job;
+    uint32_t job = weft__worker_begin_piece(worker, child->job);
     worker->depth++;
     weft__stat_add(&worker->stats.x_stolen, 1);
     weft__note(worker, WEFT_JOB_EVENT_STEAL, NULL, victim);
@@ -77,8 +76,9 @@ void weft__worker_run_taken(weft_job_context *worker, weft__child *child, uint32
     int code = weft__worker_call(worker, child->fn, child->argument);
     weft__note(worker, WEFT_JOB_EVENT_END, NULL, victim);
     worker->depth--;
-    worker->job = job;
-    if (weft__child_finish(child, code)) weft__wake_token_set(&worker->pool->wake, victim);
+    weft__worker_end_piece(worker, job);
+    if (weft__child_finish(child, code))
+        weft__wake_token_set(&worker->pool->wake, worker->pool->workers[victim].token);
 }
 
 /* Helps the thief of `child`: takes a descendant of it and runs it. */

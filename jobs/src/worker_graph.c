@@ -65,7 +65,7 @@ static void wake_opener(weft_job_context *worker, weft__loop *loop)
      * published it claims it before it leaves. The same holds for all of G3 and G4. */
     if ((at_load_sc(&loop->x_left) & WEFT__LOOP_WAITING) == 0) return; /* G4 */
     if (!weft__loop_retract_wait(loop)) return;
-    weft__wake_token_set(&worker->pool->wake, loop->opener);
+    weft__wake_token_set(&worker->pool->wake, loop->token);
     weft__worker_count_wake(worker, loop->opener);
 }
 
@@ -74,7 +74,7 @@ static void announce(weft_job_context *worker, weft__loop *loop)
 {
     weft__loop_show(&worker->pool->loops, loop); /* G3 */
     weft__worker_notify(worker);
-    if (worker->index != loop->opener) wake_opener(worker, loop);
+    if (worker->token != loop->token) wake_opener(worker, loop);
 }
 
 /* Tells the successors; returns the ready one of the lowest rank, publishes the others. */
@@ -148,7 +148,7 @@ void weft__worker_run_nodes(weft_job_context *worker, weft__loop *loop)
     uint64_t busy = weft__ticks_now(&pool->ticks) - begun;
     at_add_rlx(&loop->x_busy, busy); /* relaxed: read after L4 */
     if (weft__loop_finish(loop, count)) {
-        weft__wake_token_set(&pool->wake, loop->opener);
+        weft__wake_token_set(&pool->wake, loop->token);
         weft__worker_count_wake(worker, loop->opener);
     }
 }
@@ -183,8 +183,7 @@ static bool run_shared(weft_job_context *worker, graph_run *run, uint32_t done)
     loop->graph = graph;
     loop->class_ = WEFT_JOB_NORMAL;
     loop->limit = pool->worker_count - 1;
-    loop->opener = worker->index;
-    loop->job = worker->job;
+    weft__worker_fill_opener(worker, loop);
     uint64_t predicted = weft__cost_predict(&graph->cost, count);
     uint64_t opened = weft__ticks_now(&pool->ticks);
     weft__graph_begin(graph, done);

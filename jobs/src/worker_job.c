@@ -4,11 +4,17 @@
 
 #include "invariant.h"
 
-/* Who submits: a worker, or a thread without a context (worker == NULL). */
+/* Who submits: a worker, or a thread that is none (worker == NULL). */
 typedef struct submitter {
     weft_job_pool *pool;
     weft_job_context *worker;
 } submitter;
+
+/* A guest has neither slots nor a deque that others look into: its jobs are injected. */
+static submitter submitter_of(weft_job_context *context)
+{
+    return (submitter){context->pool, context->guest == 0 ? context : NULL};
+}
 
 /* ---- slots and edges */
 
@@ -420,7 +426,7 @@ static weft_result submit_from(weft_job_context *worker, const submission *what,
     weft_result result = check_desc(worker->pool, what->desc);
     if (result != WEFT_OK) return result;
     if (what->loop == NULL && what->desc->fn == NULL) return WEFT_INVALID_ARGUMENT;
-    return submit((submitter){worker->pool, worker}, what, out);
+    return submit(submitter_of(worker), what, out);
 }
 
 static __attribute__((noinline)) weft_result
@@ -494,7 +500,7 @@ weft_result weft_job_depend(weft_job_context *worker, weft_job_handle held,
     bool is_itself = held.index == predecessor.index && held.generation == predecessor.generation;
     if (is_itself) return WEFT_CYCLE;
     if (predecessor.generation == 0) return WEFT_OK;
-    submitter by = {worker->pool, worker};
+    submitter by = submitter_of(worker);
     uint32_t edge = take_edge(by);
     if (edge == WEFT__SLOTS_NONE) return WEFT_POOL_FULL;
     attach(by, held.index, predecessor, edge);
@@ -508,7 +514,6 @@ weft_result weft_job_release(weft_job_context *worker, weft_job_handle held)
     if (weft__pool_is_forked(worker->pool)) return WEFT_FORKED;
     if (held.generation == 0 || !weft__job_is_valid(table, held)) return WEFT_BAD_HANDLE;
     if (!weft__job_unhold(table, held)) return WEFT_WRONG_PHASE;
-    if (weft__job_remove_pending(&table->jobs[held.index]))
-        offer((submitter){worker->pool, worker}, held.index);
+    if (weft__job_remove_pending(&table->jobs[held.index])) offer(submitter_of(worker), held.index);
     return WEFT_OK;
 }

@@ -93,20 +93,19 @@ static void participate(weft_job_context *worker, weft__loop *loop)
     uint64_t busy = weft__ticks_now(&worker->pool->ticks) - begun;
     at_add_rlx(&loop->x_busy, busy); /* relaxed: read after L4 */
     if (weft__loop_finish(loop, count)) {
-        weft__wake_token_set(&worker->pool->wake, loop->opener);
+        weft__wake_token_set(&worker->pool->wake, loop->token);
         weft__worker_count_wake(worker, loop->opener);
     }
 }
 
 void weft__worker_join_loop(weft_job_context *worker, weft__loop *loop)
 {
-    uint32_t job = worker->job;
-    worker->job = loop->job;
+    uint32_t job = weft__worker_begin_piece(worker, loop->job);
     if (loop->graph != NULL)
         weft__worker_run_nodes(worker, loop);
     else
         participate(worker, loop);
-    worker->job = job;
+    weft__worker_end_piece(worker, job);
     weft__loop_leave(&worker->pool->loops, loop, worker->pool->os);
 }
 
@@ -162,8 +161,7 @@ static bool run_parallel(weft_job_context *worker, loop_run *run, uint32_t begin
     loop->class_ = desc->class_;
     loop->grain = grain_of(run, count, participants);
     loop->limit = participants - 1;
-    loop->opener = worker->index;
-    loop->job = worker->job;
+    weft__worker_fill_opener(worker, loop);
     uint64_t opened = weft__ticks_now(&pool->ticks);
     weft__loop_open(&pool->loops, loop, begin, desc->count);
     weft__worker_notify(worker);

@@ -57,7 +57,7 @@ static void participant(void *argument)
 {
     uint32_t worker = explore_self();
     for (uintptr_t i = 0; i < (uintptr_t)argument; i++) {
-        weft__loop *loop = weft__loop_join(&table, WEFT_JOB_NORMAL);
+        weft__loop *loop = weft__loop_join(&table, WEFT_JOB_NORMAL, 1);
         if (!loop) continue;
         report(loop, participate(loop, worker));
         weft__loop_leave(&table, loop, explore_os());

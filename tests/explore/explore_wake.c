@@ -187,9 +187,9 @@ static void two_publishers(void)
 static void wait_event(void *argument)
 {
     (void)argument;
-    weft__wake_token_wait(&wake, 0);
+    weft__wake_token_wait(&wake, &tokens[0]);
     EXPLORE_CHECK(payload[0] == 5, "the event's data is not visible");
-    weft__wake_token_wait(&wake, 0);
+    weft__wake_token_wait(&wake, &tokens[0]);
     EXPLORE_CHECK(payload[1] == 6, "the second event's data is not visible");
 }
 
@@ -202,10 +202,10 @@ static void targeted(void)
     explore_thread(wait_event, NULL);
     explore_begin();
     payload[0] = 5;
-    weft__wake_token_set(&wake, 0);
+    weft__wake_token_set(&wake, &tokens[0]);
     while (at_load_acq(&tokens[0].x_set)) at_stall();
     payload[1] = 6;
-    weft__wake_token_set(&wake, 0);
+    weft__wake_token_set(&wake, &tokens[0]);
     explore_join_all();
     explore_end();
 }

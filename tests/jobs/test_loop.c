@@ -91,15 +91,15 @@ Test(loop, a_thief_takes_the_upper_half_or_the_last_part)
 Test(loop, no_more_workers_join_than_are_wanted)
 {
     weft__loop *loop = open_loop(8, 1, 1);
-    CHECK(weft__loop_has_room(&table, WEFT_JOB_NORMAL));
-    CHECK(!weft__loop_has_room(&table, WEFT_JOB_CRITICAL));
-    CHECK_POINTER(weft__loop_join(&table, WEFT_JOB_NORMAL), loop);
-    CHECK(!weft__loop_has_room(&table, WEFT_JOB_NORMAL));
-    CHECK_POINTER(weft__loop_join(&table, WEFT_JOB_NORMAL), NULL);
+    CHECK(weft__loop_has_room(&table, WEFT_JOB_NORMAL, 1));
+    CHECK(!weft__loop_has_room(&table, WEFT_JOB_CRITICAL, 1));
+    CHECK_POINTER(weft__loop_join(&table, WEFT_JOB_NORMAL, 1), loop);
+    CHECK(!weft__loop_has_room(&table, WEFT_JOB_NORMAL, 1));
+    CHECK_POINTER(weft__loop_join(&table, WEFT_JOB_NORMAL, 1), NULL);
     weft__loop_leave(&table, loop, weft__os_default());
-    CHECK(weft__loop_has_room(&table, WEFT_JOB_NORMAL));
+    CHECK(weft__loop_has_room(&table, WEFT_JOB_NORMAL, 1));
     close_loop(loop);
-    CHECK(!weft__loop_has_room(&table, WEFT_JOB_NORMAL));
+    CHECK(!weft__loop_has_room(&table, WEFT_JOB_NORMAL, 1));
 }
 
 Test(loop, an_entry_is_recycled_by_the_last_to_leave)
@@ -107,7 +107,7 @@ Test(loop, an_entry_is_recycled_by_the_last_to_leave)
     weft__loop *loops[WEFT__LOOPS_MAX];
     for (uint32_t i = 0; i < WEFT__LOOPS_MAX; i++) loops[i] = open_loop(4, 1, 2);
     CHECK_POINTER(weft__loop_acquire(&table), NULL);
-    weft__loop *joined = weft__loop_join(&table, WEFT_JOB_NORMAL);
+    weft__loop *joined = weft__loop_join(&table, WEFT_JOB_NORMAL, 1);
     close_loop(joined);
     CHECK_POINTER(weft__loop_acquire(&table), NULL); /* somebody is still inside */
     weft__loop_leave(&table, joined, weft__os_default());

@@ -89,12 +89,12 @@ Test(wake, the_next_sleepers_are_woken_one_by_one_while_others_search)
     at_store_rlx(&wake.x_sleepers[0], (uint64_t)0x28); /* workers 3 and 5 */
     CHECK(weft__wake_begin_search(&wake));
     CHECK_U64(weft__wake_sleeper_count(&wake), 2);
-    CHECK(weft__wake_next(&wake, 4));
+    CHECK(weft__wake_next(&wake, 4, false));
     CHECK_U64(at_load_acq(&tokens[5].x_set), 1);
     CHECK_U64(weft__wake_sleeper_count(&wake), 1);
-    CHECK(weft__wake_next(&wake, 4));
+    CHECK(weft__wake_next(&wake, 4, false));
     CHECK_U64(at_load_acq(&tokens[3].x_set), 1);
-    CHECK(!weft__wake_next(&wake, 4)); /* nobody sleeps any more */
+    CHECK(!weft__wake_next(&wake, 4, false)); /* nobody sleeps any more */
     CHECK_U64(at_load_sc(&wake.x_searching), 3);
 }
 

@@ -283,6 +283,11 @@ void weft__hook_stall(const char *site)
     settle();
 }
 
+uint32_t weft__hook_thread(void)
+{
+    return machine.current;
+}
+
 void weft__hook_init(void *p, uint32_t width, uint64_t v, const char *site)
 {
     (void)site;

@@ -28,8 +28,8 @@ void weft__hook_stall(const char *site);
 /* at_init and at_plain: no scheduling point; the caller is alone with the word. */
 void weft__hook_init(void *p, uint32_t width, uint64_t v, const char *site);
 uint64_t weft__hook_plain(const void *p, uint32_t width, const char *site);
-/* The running thread, below HOOK_THREADS: what stands in for storage of threads, which are fibres
- * of one. */
+/* The running thread: what stands in for its name, and for storage of threads, which are fibres of
+ * one. In the explorer below HOOK_THREADS. */
 uint32_t weft__hook_thread(void);
 #define HOOK_THREADS 16
 

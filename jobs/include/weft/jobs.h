@@ -1,10 +1,12 @@
 /* jobs.h: the work-stealing job system. Usable alone: nothing here knows of entities or systems.
  *
  * A pool owns N workers. Worker 0 is the thread that created the pool (the *owner*); the others are
- * threads of the pool, or threads of the host in host-driven mode. Every function that runs on
- * behalf of a worker takes its `weft_job_context`: the owner gets its own from
- * weft_job_pool_owner(), a job receives one as its first argument. A context is valid only on the
- * thread it belongs to, and only until the job returns.
+ * threads of the pool, or threads of the host in host-driven mode. Any other thread may enter the
+ * pool as a *guest*: it runs loops, graphs and children, several guests at once and beside the
+ * owner, and helps with its own work only. Every function that runs on behalf of a worker or guest
+ * takes its `weft_job_context`: the owner gets its own from weft_job_pool_owner(), a guest from
+ * weft_job_pool_enter(), a job receives one as its first argument. A context is valid only on the
+ * thread it belongs to, and only until the job returns or the guest leaves.
  *
  * Four ways to run work, cheapest first:
  *   weft_job_for         a loop over an index space; splits itself, or runs inline if faster
@@ -13,9 +15,11 @@
  *   weft_job_submit      a job with a handle, dependencies, continuations, class, cancellation
  *
  * Words in the `Threads:` lines: setup (owner, no job running), owner (the creating thread, outside
- * of jobs), job (inside a job, with that job's context), any. No function aborts; errors are
- * returned; those that return none ignore NULL (weft_job_child: a NULL fn, too). After creation
- * nothing allocates except weft_job_graph_create. Protocols and figures: docs/jobs.md. */
+ * of jobs), job (inside a job, with that job's context), guest (inside the pool, with its context),
+ * any. No function aborts; errors are returned; those that return none ignore NULL (weft_job_child:
+ * a NULL fn, too). After creation nothing allocates except weft_job_graph_create, and
+ * weft_job_pool_enter when more guests are inside than ever before. Protocols and figures:
+ * docs/jobs.md. */
 #ifndef WEFT_JOBS_H
 #define WEFT_JOBS_H
 
@@ -27,7 +31,7 @@ extern "C" {
 
 typedef struct weft_job_pool weft_job_pool;
 typedef struct weft_job_graph weft_job_graph;
-/* One worker as its thread sees it. Never shared between threads. */
+/* One worker or guest as its thread sees it. Never shared between threads. */
 typedef struct weft_job_context weft_job_context;
 
 /* Names a submitted job. {0, 0} is null and counts as done. A handle stays valid for ever: once the
@@ -54,7 +58,8 @@ typedef int (*weft_job_for_fn)(weft_job_context *job, void *argument, uint32_t b
 
 /* Called by workers, on their threads, when set; must not call back into the pool. `name` is the
  * name of the job, loop or graph node, or NULL. `worker` is 0..N-1. A child that its own parent
- * runs is part of the parent: job_begin and job_end see those that another worker took. */
+ * runs is part of the parent: job_begin and job_end see those that another worker took. What a
+ * guest runs itself is not reported. */
 typedef struct weft_job_hooks {
     void (*job_begin)(void *user, uint32_t worker, const char *name);
     void (*job_end)(void *user, uint32_t worker, const char *name);
@@ -106,22 +111,47 @@ typedef struct weft_job_pool_desc {
 WEFT_API weft_result weft_job_pool_create(const weft_job_pool_desc *desc, weft_job_pool **out);
 /* Joins the workers (host-driven: waits until the lent threads have come back) and frees
  * everything, graphs too. Errors, and then the pool lives on: WRONG_THREAD, WRONG_PHASE (inside a
- * job), BUSY (jobs pending: call weft_job_wait_all first). In a forked child it frees what is the
- * child's and returns OK. NULL is fine. Threads: owner. */
+ * job), BUSY (worlds live on it, guests are inside, or jobs are pending: weft_job_pool_error says
+ * which). In a forked child it frees what is the child's and returns OK. NULL is fine. Threads:
+ * owner. */
 WEFT_API weft_result weft_job_pool_destroy(weft_job_pool *pool);
+/* What the last BUSY of weft_job_pool_destroy waited for, with the names of the worlds, and what to
+ * do; "" when there was none. Valid until the next. Threads: owner. */
+WEFT_API const char *weft_job_pool_error(const weft_job_pool *pool);
 /* The owner's context, valid until the pool is destroyed. Threads: any may ask; owner may use. */
 WEFT_API weft_job_context *weft_job_pool_owner(weft_job_pool *pool);
 /* Number of workers with the owner, 1..256. Threads: any. */
 WEFT_API uint32_t weft_job_pool_worker_count(const weft_job_pool *pool);
 /* Host-driven mode: lends the calling thread to the pool as worker `worker` (1..N-1) until
- * `until(user)` returns true (asked between jobs and before sleeping; NULL: never) or the pool is
- * being destroyed, which waits for these threads to come back. Errors: INVALID_ARGUMENT,
+ * `until(user)` returns true (NULL: never), the thread is recalled, or the pool is being destroyed,
+ * which waits for these threads to come back. `until` is asked between jobs, before sleeping, and
+ * when weft_job_pool_wake wakes the sleeper; a job that was begun ends first. Jobs that the thread
+ * had taken but not begun go to other workers, or wait for them. Errors: INVALID_ARGUMENT,
  * WRONG_PHASE (not host-driven), BUSY (that worker is taken), FORKED. Threads: any. */
 WEFT_API weft_result weft_job_worker_run(weft_job_pool *pool, uint32_t worker,
                                          bool (*until)(void *user), void *user);
-/* 0..N-1. Threads: owner, job. */
+/* Wakes the workers that sleep: lent threads ask `until` again, and see what the caller wrote
+ * before this call. Threads: any. Cost: a system call for each sleeper. */
+WEFT_API void weft_job_pool_wake(weft_job_pool *pool);
+/* Takes a lent thread back: its weft_job_worker_run returns as if `until` had said so, asleep or
+ * not, once the job it runs has ended. Does not wait for it; the worker can then be lent again.
+ * Errors: INVALID_ARGUMENT, WRONG_PHASE (not host-driven), NOT_FOUND (no thread is lent as that
+ * worker), FORKED. Threads: any. */
+WEFT_API weft_result weft_job_worker_recall(weft_job_pool *pool, uint32_t worker);
+/* Makes the calling thread a guest of the pool until weft_job_pool_leave: *out is its context for
+ * weft_job_for, _child, _children_wait, _graph_run, _submit, _then, _for_submit, _depend and
+ * _release. Workers 1..N-1 help with its loops and graphs; children it runs itself. It has worker
+ * index 0: beside it worker 0 takes no part in what it began. The owner's thread gets the owner's
+ * context. Worlds do this for themselves. Errors, *out is NULL: INVALID_ARGUMENT, LIMIT (256 guests
+ * are inside), OUT_OF_MEMORY, FORKED. Threads: any. Cost: about 10 ns. */
+WEFT_API weft_result weft_job_pool_enter(weft_job_pool *pool, weft_job_context **out);
+/* Joins the guest's children and ends its context; nothing for the owner's. Errors:
+ * INVALID_ARGUMENT, WRONG_PHASE (inside a job). Threads: guest. */
+WEFT_API weft_result weft_job_pool_leave(weft_job_context *guest);
+/* 0..N-1. Two threads with the same index never work on one loop, graph or tree of children at the
+ * same time. Threads: owner, job, guest (0). */
 WEFT_API uint32_t weft_job_worker_index(const weft_job_context *job);
-/* Threads: owner, job. */
+/* Threads: owner, job, guest. */
 WEFT_API weft_job_pool *weft_job_context_pool(const weft_job_context *job);
 
 /* ---- loops --------------------------------------------------------------------------------- */
@@ -148,17 +178,19 @@ typedef struct weft_job_for_desc {
  * worker gets it depends on timing. Errors: INVALID_ARGUMENT, FORKED; JOB_FAILED: a part returned
  * non-zero, no further parts were begun, *code (may be NULL) is the code of the failed part with
  * the lowest begin of those that ran; CANCELLED: the surrounding job was cancelled.
- * Threads: owner, job. While it waits for parts taken by others it runs only parts of this loop. */
+ * Threads: owner, job, guest. While it waits for parts taken by others it runs only parts of this
+ * loop. */
 WEFT_API weft_result weft_job_for(weft_job_context *job, const weft_job_for_desc *desc, int *code);
 
 /* ---- children ------------------------------------------------------------------------------ */
 
 /* Starts fn(job', argument) as a child of the running job (or of the owner). It runs at the latest
  * in weft_job_children_wait, which the end of the job implies. `argument` must live until then.
- * When child_capacity is reached it runs in place, at once. Threads: owner, job. About 5 ns. */
+ * When child_capacity is reached it runs in place, at once. Threads: owner, job, guest. Cost:
+ * about 5 ns. */
 WEFT_API void weft_job_child(weft_job_context *job, weft_job_fn fn, void *argument);
 /* Runs and waits for all children started so far; helps only them. Returns 0 or the code of the
- * earliest started child that failed. Threads: owner, job. */
+ * earliest started child that failed. Threads: owner, job, guest. */
 WEFT_API int weft_job_children_wait(weft_job_context *job);
 
 /* ---- jobs with handles --------------------------------------------------------------------- */
@@ -179,28 +211,28 @@ typedef struct weft_job_desc {
  * cancelled is cancelled. A job that failed with a handle keeps its slot until its error was
  * collected by weft_job_wait, weft_job_result or weft_job_wait_all.
  * Errors (nothing submitted): INVALID_ARGUMENT, BAD_HANDLE (a predecessor was never issued),
- * POOL_FULL (slots or edges), FORKED. Threads: owner, job. */
+ * POOL_FULL (slots or edges), FORKED. Threads: owner, job, guest. */
 WEFT_API weft_result weft_job_submit(weft_job_context *job, const weft_job_desc *desc,
                                      weft_job_handle *out);
 /* The same from any thread, without a context. A little dearer. Threads: any. */
 WEFT_API weft_result weft_job_inject(weft_job_pool *pool, const weft_job_desc *desc,
                                      weft_job_handle *out);
 /* Submits `desc` to run after `predecessor` (added to desc->after): a continuation, usually run in
- * place by the worker that ended the predecessor. Errors: as submit. Threads: owner, job. */
+ * place by the worker that ended the predecessor. Errors: as submit. Threads: owner, job, guest. */
 WEFT_API weft_result weft_job_then(weft_job_context *job, weft_job_handle predecessor,
                                    const weft_job_desc *desc, weft_job_handle *out);
 /* Submits a loop as a job; `job` gives predecessors, class and flags (fn and argument are ignored).
- * Everything is copied. Errors: as submit. Threads: owner, job. */
+ * Everything is copied. Errors: as submit. Threads: owner, job, guest. */
 WEFT_API weft_result weft_job_for_submit(weft_job_context *context, const weft_job_for_desc *loop,
                                          const weft_job_desc *job, weft_job_handle *out);
 /* Adds a predecessor to a held job; a predecessor that has ended, or is ending, counts as met.
  * Errors: BAD_HANDLE, WRONG_PHASE (not held), CYCLE (after itself; longer circles of held jobs
- * are not found: they never start), POOL_FULL (edges), FORKED. Threads: owner, job; one thread
- * at a time for one held job. */
+ * are not found: they never start), POOL_FULL (edges), FORKED. Threads: owner, job, guest; one
+ * thread at a time for one held job. */
 WEFT_API weft_result weft_job_depend(weft_job_context *job, weft_job_handle held,
                                      weft_job_handle predecessor);
 /* Lets a held job start once its predecessors are done. Errors: BAD_HANDLE, WRONG_PHASE (not held),
- * FORKED. Threads: owner, job. */
+ * FORKED. Threads: owner, job, guest. */
 WEFT_API weft_result weft_job_release(weft_job_context *job, weft_job_handle held);
 
 /* Runs other jobs (not background ones) until the job has ended; sleeps when there are none.
@@ -252,7 +284,7 @@ WEFT_API weft_result weft_job_graph_destroy(weft_job_graph *graph);
 /* Runs every node once, each after its predecessors, and returns when all are done; the caller
  * takes part. No allocation. JOB_FAILED: the code of the failed node with the lowest number; the
  * nodes after a failed one, directly or not, are skipped. Also BUSY (already running), CANCELLED,
- * FORKED. Threads: owner, job; one run at a time. */
+ * FORKED. Threads: owner, job, guest; one run at a time. */
 WEFT_API weft_result weft_job_graph_run(weft_job_context *job, weft_job_graph *graph, int *code);
 
 /* ---- frames, statistics, traces ------------------------------------------------------------ */

@@ -1,0 +1,111 @@
+/* guest.c: entering and leaving of guests: numbers from a bitmap, the contexts behind them, which
+ * are made when a number is used for the first time. Loops and children know nothing of it but the
+ * job WEFT__JOB_HOSTED. The protocol is in guest.h. */
+#include "pool.h"
+
+#include "bits.h"
+
+/* A guest with what a worker has in arrays of the pool. Owner: who holds its number. */
+typedef struct guest {
+    weft_job_context context;
+    weft__wake_token token;
+    _Alignas(64) weft__child children[WEFT__GUEST_CHILDREN];
+} guest;
+
+/* A free number, taken; UINT32_MAX: all are in use. */
+static uint32_t take_number(weft__guests *guests)
+{
+    for (uint32_t word = 0; word < WEFT__GUEST_WORDS; word++) {
+        uint32_t left = WEFT__GUESTS_MAX - word * 64;
+        uint64_t all = bits_mask(left < 64 ? left : 64);
+        /* relaxed: a hint; the or decides */
+        uint64_t vacant = all & ~at_load_rlx(&guests->x_inside[word]);
+        while (vacant != 0) {
+            uint64_t bit = vacant & (0 - vacant);
+            uint64_t before = at_or_ar(&guests->x_inside[word], bit); /* H1 */
+            if ((before & bit) == 0) return word * 64 + bits_lowest(bit);
+            vacant = all & ~before;
+        }
+    }
+    return UINT32_MAX;
+}
+
+static void give_number(weft__guests *guests, uint32_t number)
+{
+    at_and_ar(&guests->x_inside[number / 64], ~(UINT64_C(1) << (number % 64))); /* H1, H4 */
+}
+
+static guest *make(weft_job_pool *pool, uint32_t number)
+{
+    guest *made = weft__alloc_zeroed(&pool->memory, WEFT__MEMORY_JOBS, 1, sizeof *made, 64);
+    if (made == NULL) return NULL;
+    weft_job_context *context = &made->context;
+    context->pool = pool;
+    context->alive = pool->alive;
+    context->jobs = pool->table.jobs;
+    context->small_ticks = pool->workers[0].small_ticks;
+    context->guest = number + 1;
+    context->job = WEFT__JOB_HOSTED;
+    context->next_job = WEFT__JOB_NONE;
+    context->token = &made->token;
+    weft__child_init(&context->children, made->children, WEFT__GUEST_CHILDREN, true);
+    context->frame_base = context->children.bottom;
+    at_store_rel(&pool->guests.x_guests[number], (void *)made); /* H2 */
+    return made;
+}
+
+weft_job_context *weft__guest_at(const weft_job_pool *pool, uint32_t number)
+{
+    guest *found = at_load_acq(&pool->guests.x_guests[number]); /* H2 */
+    return found != NULL ? &found->context : NULL;
+}
+
+weft_result weft_job_pool_enter(weft_job_pool *pool, weft_job_context **out)
+{
+    if (out != NULL) *out = NULL;
+    if (pool == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
+    if (weft__pool_is_forked(pool)) return WEFT_FORKED;
+    if (pool->workers[0].thread == weft__thread_self()) {
+        *out = &pool->workers[0];
+        return WEFT_OK;
+    }
+    uint32_t number = take_number(&pool->guests);
+    if (number == UINT32_MAX) return WEFT_LIMIT;
+    weft_job_context *context = weft__guest_at(pool, number);
+    if (context == NULL) {
+        guest *made = make(pool, number);
+        if (made == NULL) {
+            give_number(&pool->guests, number);
+            return WEFT_OUT_OF_MEMORY;
+        }
+        context = &made->context;
+    }
+    *out = context;
+    return WEFT_OK;
+}
+
+weft_result weft_job_pool_leave(weft_job_context *context)
+{
+    if (context == NULL) return WEFT_INVALID_ARGUMENT;
+    if (context->guest == 0) return context->index == 0 ? WEFT_OK : WEFT_WRONG_PHASE;
+    if (context->depth != 0) return WEFT_WRONG_PHASE;
+    weft_job_children_wait(context);
+    give_number(&context->pool->guests, context->guest - 1);
+    return WEFT_OK;
+}
+
+bool weft__guests_are_inside(weft_job_pool *pool)
+{
+    uint64_t inside = 0;
+    for (uint32_t word = 0; word < WEFT__GUEST_WORDS; word++)
+        inside |= at_load_acq(&pool->guests.x_inside[word]); /* H4 */
+    return inside != 0;
+}
+
+void weft__guests_free(weft_job_pool *pool)
+{
+    for (uint32_t i = 0; i < WEFT__GUESTS_MAX; i++) {
+        guest *old = at_plain(&pool->guests.x_guests[i]);
+        weft__free(&pool->memory, WEFT__MEMORY_JOBS, old, 1, sizeof *old, 64);
+    }
+}

@@ -1,0 +1,39 @@
+/* users.h: who runs on a pool and must end before it: the worlds it was lent to. A list of names
+ * under a lock, so that weft_job_pool_destroy can refuse and say whom it waits for. Rarely touched:
+ * when a world is created or destroyed, and when the pool is.
+ *
+ *   add, remove, describe: any thread
+ *
+ * Edges:
+ *   U1  unlock: exchange of x_lock -> lock: CAS or exchange of x_lock (list and names) */
+#ifndef WEFT_USERS_H
+#define WEFT_USERS_H
+
+#include <weft/base.h>
+
+#include "atomic.h"
+#include "os.h"
+
+/* One user. Owner: the user, from add to remove; linked into the list meanwhile. */
+typedef struct weft__pool_user {
+    const char *name; /* constant while it is in the list */
+    struct weft__pool_user *next;
+    struct weft__pool_user *previous;
+} weft__pool_user;
+
+/* Owner: the pool. */
+typedef struct weft__pool_users {
+    const weft_os *os; /* constant after init */
+    /* guarded by x_lock */
+    weft__pool_user *first; /* youngest first */
+    uint32_t count;
+    /* shared atomic */
+    weft_a32 x_lock; /* 0 free, 1 held, 2 held and awaited */
+} weft__pool_users;
+
+void weft__users_add(weft__pool_users *users, weft__pool_user *user, const char *name);
+void weft__users_remove(weft__pool_users *users, weft__pool_user *user);
+/* How many there are; the names of as many as fit go into `text`: 'a', 'b', ... */
+uint32_t weft__users_describe(weft__pool_users *users, char *text, size_t capacity);
+
+#endif

@@ -1,0 +1,339 @@
+/* explore_guest.c: threads that are no workers run loops, children and graphs over one pool, beside
+ * each other, the workers and the owner (guest.h). Whole pools: most plans are PCT. Each guest's
+ * work keeps count of who is inside by worker index: the same index twice, or the owner's thread in
+ * the work of a guest, is a mistake. */
+#include <weft/jobs.h>
+
+#include "explore_plans.h"
+#include "pool.h"
+
+enum { OWNER = 0 }; /* the explorer's number of the thread that creates the pool */
+
+/* The work of one guest. Owner: the scenario. */
+typedef struct host {
+    weft_job_graph *graph;
+    weft_a32 x_inside[4]; /* [worker index] */
+    uint32_t items[4];    /* plain: results must be visible to the guest */
+} host;
+
+static weft_job_pool *pool;
+static weft_job_context *owner;
+static host hosts[2];
+static weft_a32 x_flag, x_second;
+
+static void start(uint32_t workers)
+{
+    weft_job_pool_desc desc = {.worker_count = workers,
+                               .job_capacity = 4,
+                               .child_capacity = 4,
+                               .edge_capacity = 8,
+                               .spin_ns = 1,
+                               .frame_spin_ns = 1,
+                               .is_always_parallel = true,
+                               .allocator = *explore_allocator(),
+                               .os = explore_os()};
+    EXPLORE_CHECK(weft_job_pool_create(&desc, &pool) == WEFT_OK, "create");
+    owner = weft_job_pool_owner(pool);
+    for (uint32_t i = 0; i < workers; i++)
+        explore_ignore(&pool->workers[i].stats, sizeof pool->workers[i].stats);
+    explore_ignore(pool->alive, sizeof *pool->alive);
+    for (uint32_t i = 0; i < 2; i++) hosts[i] = (host){0};
+    at_init(&x_flag, 0);
+    at_init(&x_second, 0);
+}
+
+static void finish(void)
+{
+    explore_join_all();
+    EXPLORE_CHECK(weft_job_pool_destroy(pool) == WEFT_OK, "destroy");
+    explore_end();
+}
+
+static weft_job_context *enter(void)
+{
+    weft_job_context *job;
+    weft_result result = weft_job_pool_enter(pool, &job);
+    EXPLORE_CHECK(result == WEFT_OK, "enter: %s", weft_result_name(result));
+    explore_ignore(&job->stats, sizeof job->stats);
+    return job;
+}
+
+static void come_in(host *self, weft_job_context *job)
+{
+    uint32_t index = weft_job_worker_index(job);
+    EXPLORE_CHECK(explore_self() != OWNER, "the owner works for a guest");
+    EXPLORE_CHECK(at_xchg_ar(&self->x_inside[index], 1u) == 0, "index %u twice", index);
+}
+
+static void go_out(host *self, weft_job_context *job)
+{
+    at_store_rel(&self->x_inside[weft_job_worker_index(job)], 0u);
+}
+
+static void leave(weft_job_context *job)
+{
+    EXPLORE_CHECK(weft_job_pool_leave(job) == WEFT_OK, "leave");
+}
+
+/* ---- loops */
+
+static int part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    host *self = argument;
+    come_in(self, job);
+    for (uint32_t i = begin; i < end; i++) self->items[i]++;
+    go_out(self, job);
+    return 0;
+}
+
+static void run_loop(void *argument)
+{
+    host *self = argument;
+    weft_job_context *job = enter();
+    weft_job_for_desc loop = {.fn = part, .argument = self, .count = 3, .grain = 1};
+    EXPLORE_CHECK(weft_job_for(job, &loop, NULL) == WEFT_OK, "loop");
+    for (uint32_t i = 0; i < 3; i++) EXPLORE_CHECK(self->items[i] == 1, "item %u", i);
+    leave(job);
+}
+
+static int nothing(weft_job_context *job, void *argument)
+{
+    (void)job, (void)argument;
+    return 0;
+}
+
+static void submit_and_wait(weft_job_fn fn)
+{
+    weft_job_handle handle;
+    EXPLORE_CHECK(weft_job_submit(owner, &(weft_job_desc){.fn = fn}, &handle) == WEFT_OK, "submit");
+    EXPLORE_CHECK(weft_job_wait(owner, handle, NULL) == WEFT_OK, "wait");
+}
+
+/* Two hosts over one pool; the owner waits for jobs, where it looks for any work. */
+static void two_hosts(void)
+{
+    start(2);
+    explore_thread(run_loop, &hosts[0]);
+    explore_thread(run_loop, &hosts[1]);
+    explore_begin();
+    submit_and_wait(nothing);
+    finish();
+}
+
+/* ---- children of workers inside the loop of a guest */
+
+static int leaf(weft_job_context *job, void *argument)
+{
+    host *self = argument;
+    come_in(self, job);
+    go_out(self, job);
+    return 0;
+}
+
+static int parent(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    host *self = argument;
+    for (uint32_t i = begin; i < end; i++) self->items[i]++;
+    weft_job_child(job, leaf, self);
+    weft_job_child(job, leaf, self);
+    return weft_job_children_wait(job);
+}
+
+static void run_parents(void *argument)
+{
+    host *self = argument;
+    weft_job_context *job = enter();
+    weft_job_for_desc loop = {.fn = parent, .argument = self, .count = 2, .grain = 1};
+    EXPLORE_CHECK(weft_job_for(job, &loop, NULL) == WEFT_OK, "loop");
+    EXPLORE_CHECK(self->items[0] == 1 && self->items[1] == 1, "items");
+    leave(job);
+}
+
+static int own_parent(weft_job_context *job, void *argument)
+{
+    (void)argument;
+    weft_job_child(job, nothing, NULL);
+    return weft_job_children_wait(job);
+}
+
+static void hosted_children(void)
+{
+    start(3);
+    explore_thread(run_parents, &hosts[0]);
+    explore_begin();
+    submit_and_wait(own_parent);
+    finish();
+}
+
+/* ---- loops of workers inside the loop of a guest */
+
+static int until_met(weft_job_context *job, void *argument)
+{
+    (void)job, (void)argument;
+    while (at_load_acq(&x_flag) == 0) at_stall();
+    return 0;
+}
+
+static int outer_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    host *self = argument;
+    weft_job_for_desc inner = {.fn = part, .argument = self, .count = 2, .grain = 1};
+    if (begin > 0 || end == begin || weft_job_worker_index(job) == 0) return 0;
+    return (int)weft_job_for(job, &inner, NULL);
+}
+
+static void run_outer(void *argument)
+{
+    weft_job_context *job = enter();
+    weft_job_for_desc loop = {.fn = outer_part, .argument = argument, .count = 2, .grain = 1};
+    EXPLORE_CHECK(weft_job_for(job, &loop, NULL) == WEFT_OK, "loop");
+    at_store_rel(&x_flag, 1u);
+    leave(job);
+}
+
+/* The owner waits for a job on a worker that lasts as long as the loops. */
+static void hosted_loops(void)
+{
+    start(3);
+    explore_thread(run_outer, &hosts[0]);
+    explore_begin();
+    submit_and_wait(until_met);
+    finish();
+}
+
+/* ---- graphs */
+
+static int node(weft_job_context *job, void *argument)
+{
+    return leaf(job, argument);
+}
+
+static int last_node(weft_job_context *job, void *argument)
+{
+    host *self = argument;
+    come_in(self, job);
+    self->items[0]++;
+    go_out(self, job);
+    return 0;
+}
+
+static void run_graph(void *argument)
+{
+    host *self = argument;
+    weft_job_context *job = enter();
+    EXPLORE_CHECK(weft_job_graph_run(job, self->graph, NULL) == WEFT_OK, "graph");
+    EXPLORE_CHECK(self->items[0] == 1, "the last node has not run");
+    leave(job);
+}
+
+static void graphs(void)
+{
+    const uint32_t edges[2][2] = {{0, 2}, {1, 2}};
+    start(2);
+    for (uint32_t i = 0; i < 2; i++) {
+        weft_job_graph_node nodes[3] = {
+            {node, &hosts[i], NULL}, {node, &hosts[i], NULL}, {last_node, &hosts[i], NULL}};
+        weft_job_graph_desc desc = {nodes, 3, 2, edges};
+        EXPLORE_CHECK(weft_job_graph_create(pool, &desc, &hosts[i].graph) == WEFT_OK, "create");
+        explore_thread(run_graph, &hosts[i]);
+    }
+    explore_begin();
+    finish();
+}
+
+/* ---- numbers */
+
+static void enter_and_leave(void *argument)
+{
+    (void)argument;
+    for (uint32_t i = 0; i < 2; i++) {
+        weft_job_context *job = enter();
+        weft_job_child(job, nothing, NULL); /* writes the guest's plain fields */
+        leave(job);
+    }
+}
+
+/* Numbers go from guest to guest while the owner tries to destroy the pool. */
+static void numbers(void)
+{
+    start(1);
+    explore_thread(enter_and_leave, NULL);
+    explore_thread(enter_and_leave, NULL);
+    explore_begin();
+    explore_join_all();
+    explore_end();
+    EXPLORE_CHECK(weft_job_pool_destroy(pool) == WEFT_OK, "destroy");
+}
+
+static void enter_once(void *argument)
+{
+    (void)argument;
+    weft_job_context *job = enter();
+    at_store_rel(&x_flag, 1u);
+    leave(job);
+}
+
+static void leave_and_destroy(void)
+{
+    weft_result result;
+    start(1);
+    explore_thread(enter_once, NULL);
+    explore_begin();
+    while (at_load_acq(&x_flag) == 0) at_stall();
+    while ((result = weft_job_pool_destroy(pool)) == WEFT_BUSY) at_stall();
+    EXPLORE_CHECK(result == WEFT_OK, "destroy: %s", weft_result_name(result));
+    explore_join_all();
+    explore_end();
+}
+
+/* ---- wake-ups: both items of a loop must run at the same time */
+
+static int meet(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    host *self = argument;
+    EXPLORE_CHECK(end == begin + 1, "parts of one item");
+    come_in(self, job);
+    at_add_ar(&x_second, 1u);
+    while (at_load_acq(&x_second) < 2) at_stall();
+    go_out(self, job);
+    return 0;
+}
+
+static void run_meeting(void *argument)
+{
+    weft_job_context *job = enter();
+    weft_job_for_desc loop = {.fn = meet, .argument = argument, .count = 2, .grain = 1};
+    EXPLORE_CHECK(weft_job_for(job, &loop, NULL) == WEFT_OK, "loop");
+    at_store_rel(&x_flag, 1u);
+    leave(job);
+}
+
+/* While the owner, which may not help, searches or sleeps in a wait, a worker is woken. */
+static void woken_for_a_guest(void)
+{
+    start(3);
+    explore_thread(run_meeting, &hosts[0]);
+    explore_begin();
+    submit_and_wait(until_met);
+    finish();
+}
+
+#define MOST(runs)                                                                                 \
+    PLAN_PCT(EXPLORE_TSO, 4, runs, 1000000), PLAN_PCT(EXPLORE_C11, 4, runs, 1000000),              \
+        PLAN_RANDOM(EXPLORE_TSO, runs, 1000000)
+
+static const explore_scenario scenarios[] = {
+    {"guest_two_hosts", two_hosts, {PLAN_ALL(EXPLORE_SC, 1, 0), MOST(8000)}, NULL},
+    {"guest_hosted_children", hosted_children, {MOST(10000)}, NULL},
+    {"guest_hosted_loops", hosted_loops, {MOST(10000)}, NULL},
+    {"guest_graphs", graphs, {MOST(6000)}, NULL},
+    {"guest_numbers", numbers, {PLAN_ALL(EXPLORE_SC, 2, 0), MOST(6000)}, NULL},
+    {"guest_leave_and_destroy", leave_and_destroy, {PLAN_ALL(EXPLORE_SC, 2, 0), MOST(3000)}, NULL},
+    {"guest_woken_for", woken_for_a_guest, {MOST(10000)}, NULL},
+    {NULL, NULL, {{0}}, NULL},
+};
+
+int main(int argc, char **argv)
+{
+    return explore_main(argc, argv, scenarios);
+}
