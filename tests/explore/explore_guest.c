@@ -1,7 +1,8 @@
-/* explore_guest.c: threads that are no workers run loops, children and graphs over one pool, beside
- * each other, the workers and the owner (guest.h). Whole pools: most plans are PCT. Each guest's
- * work keeps count of who is inside by worker index: the same index twice, or the owner's thread in
- * the work of a guest, is a mistake. */
+/* explore_guest.c: threads of the host. Those that are no workers run loops, children and graphs
+ * over one pool, beside each other, the workers and the owner (guest.h); those that are lent are
+ * woken and taken back (lease.c). Whole pools: most plans are PCT. Each guest's work keeps count of
+ * who is inside by worker index: the same index twice, or the owner's thread in the work of a
+ * guest, is a mistake. */
 #include <weft/jobs.h>
 
 #include "explore_plans.h"
@@ -21,9 +22,10 @@ static weft_job_context *owner;
 static host hosts[2];
 static weft_a32 x_flag, x_second;
 
-static void start(uint32_t workers)
+static void start_pool(uint32_t workers, bool is_host_driven)
 {
     weft_job_pool_desc desc = {.worker_count = workers,
+                               .is_host_driven = is_host_driven,
                                .job_capacity = 4,
                                .child_capacity = 4,
                                .edge_capacity = 8,
@@ -40,6 +42,11 @@ static void start(uint32_t workers)
     for (uint32_t i = 0; i < 2; i++) hosts[i] = (host){0};
     at_init(&x_flag, 0);
     at_init(&x_second, 0);
+}
+
+static void start(uint32_t workers)
+{
+    start_pool(workers, false);
 }
 
 static void finish(void)
@@ -318,6 +325,77 @@ static void woken_for_a_guest(void)
     finish();
 }
 
+/* ---- lent threads */
+
+/* A thread of the host that only asks what the scenario says. */
+static weft_a32 is_inside, may_go;
+
+static bool until_may_go(void *user)
+{
+    (void)user;
+    at_store_rel(&is_inside, 1u);
+    return at_load_rlx(&may_go) != 0; /* relaxed: weft_job_pool_wake orders it */
+}
+
+static void lend_until_may_go(void *argument)
+{
+    (void)argument;
+    weft_result result = weft_job_worker_run(pool, 1, until_may_go, NULL);
+    EXPLORE_CHECK(result == WEFT_OK, "worker_run: %s", weft_result_name(result));
+}
+
+static void start_lending(void)
+{
+    start_pool(2, true);
+    at_init(&is_inside, 0);
+    at_init(&may_go, 0);
+    explore_thread(lend_until_may_go, NULL);
+    explore_begin();
+    while (at_load_acq(&is_inside) == 0) at_stall();
+}
+
+/* It may sleep, or be about to: the wake-up makes it ask again. */
+static void lent_woken(void)
+{
+    start_lending();
+    at_store_rlx(&may_go, 1u); /* relaxed: the wake orders it */
+    weft_job_pool_wake(pool);
+    finish();
+}
+
+/* The same for a recall, with a job that it may have taken, run or left. */
+static void lent_recalled(void)
+{
+    start_lending();
+    weft_job_handle last;
+    weft_job_desc desc = {.fn = nothing};
+    EXPLORE_CHECK(weft_job_submit(owner, &desc, &last) == WEFT_OK, "submit");
+    EXPLORE_CHECK(weft_job_worker_recall(pool, 1) == WEFT_OK, "recall");
+    explore_join_all();
+    EXPLORE_CHECK(weft_job_worker_recall(pool, 1) == WEFT_NOT_FOUND, "recall again");
+    EXPLORE_CHECK(weft_job_wait(owner, last, NULL) == WEFT_OK, "wait");
+    finish();
+}
+
+static void recall_it(void *argument)
+{
+    (void)argument;
+    weft_result result = weft_job_worker_recall(pool, 1);
+    EXPLORE_CHECK(result == WEFT_OK, "recall: %s", weft_result_name(result));
+}
+
+/* The owner waits for a background job, which it leaves to the lent thread until that has left. */
+static void lent_leaves_background(void)
+{
+    start_lending();
+    explore_thread(recall_it, NULL);
+    weft_job_desc desc = {.fn = nothing, .class_ = WEFT_JOB_BACKGROUND};
+    weft_job_handle handle;
+    EXPLORE_CHECK(weft_job_submit(owner, &desc, &handle) == WEFT_OK, "submit");
+    EXPLORE_CHECK(weft_job_wait(owner, handle, NULL) == WEFT_OK, "wait");
+    finish();
+}
+
 #define MOST(runs)                                                                                 \
     PLAN_PCT(EXPLORE_TSO, 4, runs, 1000000), PLAN_PCT(EXPLORE_C11, 4, runs, 1000000),              \
         PLAN_RANDOM(EXPLORE_TSO, runs, 1000000)
@@ -330,6 +408,9 @@ static const explore_scenario scenarios[] = {
     {"guest_numbers", numbers, {PLAN_ALL(EXPLORE_SC, 2, 0), MOST(6000)}, NULL},
     {"guest_leave_and_destroy", leave_and_destroy, {PLAN_ALL(EXPLORE_SC, 2, 0), MOST(3000)}, NULL},
     {"guest_woken_for", woken_for_a_guest, {MOST(10000)}, NULL},
+    {"lent_woken", lent_woken, {PLAN_ALL(EXPLORE_SC, 2, 0), MOST(8000)}, NULL},
+    {"lent_recalled", lent_recalled, {PLAN_ALL(EXPLORE_SC, 1, 0), MOST(8000)}, NULL},
+    {"lent_leaves_background", lent_leaves_background, {MOST(10000)}, NULL},
     {NULL, NULL, {{0}}, NULL},
 };
 

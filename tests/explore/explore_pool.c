@@ -489,74 +489,6 @@ static void lent_in_turn(void)
     finish();
 }
 
-/* A thread of the host that only asks what the scenario says. */
-static weft_a32 may_go;
-
-static bool until_may_go(void *user)
-{
-    (void)user;
-    at_store_rel(&is_inside, 1u);
-    return at_load_rlx(&may_go) != 0; /* relaxed: weft_job_pool_wake orders it */
-}
-
-static void lend_until_may_go(void *argument)
-{
-    (void)argument;
-    weft_result result = weft_job_worker_run(pool, 1, until_may_go, NULL);
-    EXPLORE_CHECK(result == WEFT_OK, "worker_run: %s", weft_result_name(result));
-}
-
-static void start_lending(void)
-{
-    start_pool(2, true);
-    at_init(&is_inside, 0);
-    at_init(&may_go, 0);
-    explore_thread(lend_until_may_go, NULL);
-    explore_begin();
-    while (at_load_acq(&is_inside) == 0) at_stall();
-}
-
-/* It may sleep, or be about to: the wake-up makes it ask again. */
-static void lent_woken(void)
-{
-    start_lending();
-    at_store_rlx(&may_go, 1u); /* relaxed: the wake orders it */
-    weft_job_pool_wake(pool);
-    finish();
-}
-
-/* The same for a recall, with a job that it may have taken, run or left. */
-static void lent_recalled(void)
-{
-    start_lending();
-    weft_job_handle none = {0, 0}, last = submit(0, none);
-    EXPLORE_CHECK(weft_job_worker_recall(pool, 1) == WEFT_OK, "recall");
-    explore_join_all();
-    EXPLORE_CHECK(weft_job_worker_recall(pool, 1) == WEFT_NOT_FOUND, "recall again");
-    wait_for(last, 0);
-    finish();
-}
-
-static void recall_it(void *argument)
-{
-    (void)argument;
-    weft_result result = weft_job_worker_recall(pool, 1);
-    EXPLORE_CHECK(result == WEFT_OK, "recall: %s", weft_result_name(result));
-}
-
-/* The owner waits for a background job, which it leaves to the lent thread until that has left. */
-static void lent_leaves_background(void)
-{
-    start_lending();
-    explore_thread(recall_it, NULL);
-    weft_job_desc desc = {
-        .fn = write_output, .argument = &output[0], .class_ = WEFT_JOB_BACKGROUND};
-    weft_job_handle handle;
-    EXPLORE_CHECK(weft_job_submit(owner, &desc, &handle) == WEFT_OK, "submit");
-    wait_for(handle, 0);
-    finish();
-}
-
 /* Creation fails at a thread or an allocation: everything is undone. */
 static void failing_create(void)
 {
@@ -611,9 +543,6 @@ static const explore_scenario scenarios[] = {
      NULL},
     {"pool_lent", lent, {MOST(8000)}, NULL},
     {"pool_lent_in_turn", lent_in_turn, {MOST(8000)}, NULL},
-    {"pool_lent_woken", lent_woken, {PLAN_ALL(EXPLORE_SC, 2, 0), MOST(8000)}, NULL},
-    {"pool_lent_recalled", lent_recalled, {PLAN_ALL(EXPLORE_SC, 1, 0), MOST(8000)}, NULL},
-    {"pool_lent_leaves_background", lent_leaves_background, {MOST(10000)}, NULL},
     {NULL, NULL, {{0}}, NULL},
 };
 
