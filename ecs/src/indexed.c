@@ -3,7 +3,8 @@
  * Opening takes a snapshot: the spans (chunks, or runs of slices that the filter lets pass) with
  * their first element and biased base, and a guide that says for each block of 2^k elements in
  * which span it begins. Sequential access stays in the cached span; a seek looks into the next
- * span, then into the guide, and ends with a binary search among the few spans of the block. */
+ * span, then into the guide, and ends with a binary search among the few spans of the block. In
+ * checked builds no span is cached: every access is looked at. */
 #include "query_match.h"
 
 #include "bits.h"
@@ -19,6 +20,8 @@ typedef struct indexed_span {
  * with begin = count. */
 typedef struct indexed_table {
     uint64_t version; /* world->structure_version it was made for */
+    uint32_t component;
+    weft_access access; /* of the term */
     indexed_span *spans;
     uint32_t span_count; /* without the sentinel */
     uint32_t span_capacity;
@@ -137,6 +140,8 @@ static weft_result open_table(weft_indexed *indexed, const weft__query_handle *h
     }
     if (query->terms[indexed->term].access == WEFT_WRITE) stamp_spans(indexed, handle);
     table->version = world->structure_version;
+    table->component = query->terms[indexed->term].component;
+    table->access = query->terms[indexed->term].access;
     indexed->spans = table;
     indexed->span_count = table->span_count;
     return WEFT_OK;
@@ -178,7 +183,8 @@ void weft_indexed_close(weft_indexed *indexed)
 static uint32_t find_span(const weft_indexed *indexed, const indexed_table *table, uint64_t i)
 {
     uint64_t next = indexed->span_position + 1;
-    if (i >= indexed->span_end && next < table->span_count && i < table->spans[next + 1].begin)
+    if (!WEFT_IS_CHECKED && i >= indexed->span_end && next < table->span_count &&
+        i < table->spans[next + 1].begin)
         return (uint32_t)next; /* walking forwards */
     uint64_t block = i >> table->guide_shift;
     uint32_t low = table->guide[block]; /* the span is in [low, high] */
@@ -199,9 +205,12 @@ void *weft_indexed_seek(weft_indexed *indexed, uint64_t i)
     if (i >= indexed->count) return NULL;
     const indexed_table *table = indexed->spans;
     if (table->version != indexed->world->structure_version) return NULL;
+    weft__note_use(indexed->world, "weft_indexed_at",
+                   weft__component(indexed->world, table->component), table->access);
     uint32_t span = find_span(indexed, table, i);
     const indexed_span *found = &table->spans[span];
     if (found->base == NULL) return NULL; /* an optional component that is not there */
+    if (WEFT_IS_CHECKED) return found->base + i * indexed->stride; /* every access is a call */
     indexed->span_base = found->base;
     indexed->span_begin = found[0].begin;
     indexed->span_end = found[1].begin;

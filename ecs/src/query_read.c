@@ -183,6 +183,7 @@ uint64_t weft_query_gather(const weft_world *world, weft_query query, weft_compo
     uint32_t term =
         weft__query_copied_term(world, walk.handle->query, component, "weft_query_gather", &result);
     if (term == WEFT__NONE) return 0;
+    weft__note_read(world, "weft_query_gather", component);
     row_copy copy = {.flat = out,
                      .capacity = out == NULL ? 0 : capacity,
                      .bytes = world->types[component.id]->value_bytes};

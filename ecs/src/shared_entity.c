@@ -131,6 +131,7 @@ bool weft_entity_is_enabled(const weft_world *world, weft_entity entity, weft_co
     uint32_t row = 0;
     uint32_t type = locate(world, entity, component, &chunk, &row);
     if (type == WEFT__NONE) return false;
+    weft__note_read(world, "weft_entity_is_enabled", component);
     uint32_t enableable = chunk->archetype->types[type].enableable;
     return enableable == WEFT__NONE || weft__chunk_is_enabled(chunk, enableable, row);
 }

@@ -84,8 +84,9 @@ struct weft_world {
     /* Set by the scheduler of checked builds, else NULL: told of a refused call while systems run;
      * true: it keeps the report, and the world's error stays the owner's. Any thread. */
     bool (*keep_refusal)(const weft_world *world, const char *what);
-    /* The same for values read through the world. */
-    void (*keep_read)(const weft_world *world, const char *what, uint32_t component);
+    /* The same for values read or written through the world. */
+    void (*keep_use)(const weft_world *world, const char *what, uint32_t component,
+                     weft_access access);
     /* The same for a refused change of a buffer that may only be read. */
     void (*keep_write)(const weft_world *world, const char *what, uint32_t component);
     uint32_t recorder_epoch; /* rounds of all recorders so far */
@@ -139,12 +140,18 @@ struct weft_world {
     weft_error *error;    /* apart, so that const functions can set it */
 };
 
-/* A value is read through the world: checked builds ask whether a system may. Any thread. */
+/* A value is used through the world: checked builds ask whether a system may. Any thread. */
+static inline void weft__note_use(const weft_world *world, const char *what,
+                                  weft_component component, weft_access access)
+{
+    if (!WEFT_IS_CHECKED || (world->busy & WEFT__BUSY_STEPPING) == 0) return;
+    if (world->keep_use != NULL) world->keep_use(world, what, component.id, access);
+}
+
 static inline void weft__note_read(const weft_world *world, const char *what,
                                    weft_component component)
 {
-    if (!WEFT_IS_CHECKED || (world->busy & WEFT__BUSY_STEPPING) == 0) return;
-    if (world->keep_read != NULL) world->keep_read(world, what, component.id);
+    weft__note_use(world, what, component, WEFT_READ);
 }
 
 /* Sets the last error and returns `code`. Owner only. */

@@ -117,8 +117,30 @@ static bool keep_refusal(const weft_world *world, const char *what)
     return true;
 }
 
-/* A job read a value through the world instead of its slice. */
-static void keep_read(const weft_world *world, const char *what, uint32_t component)
+/* Whether the system declared an access to a component beyond its own rows. */
+static bool declares(const weft__system *system, uint32_t component, weft_access access)
+{
+    for (uint32_t i = 0; i < system->lookup_count; i++)
+        if (system->lookups[i].component == component &&
+            (access == WEFT_READ || system->lookups[i].access == access))
+            return true;
+    for (uint32_t i = 0; i < system->resource_count && access == WEFT_READ; i++)
+        if (system->resources[i].component == component) return true;
+    for (uint32_t i = 0; i < system->reads_query_count; i++) {
+        const weft__query *query =
+            weft__query_find(system->context.world, system->reads_queries[i])->query;
+        for (uint32_t k = 0; k < query->term_count; k++)
+            if (query->terms[k].component == component &&
+                query->terms[k].access != WEFT_NO_ACCESS &&
+                (access == WEFT_READ || query->terms[k].access == access))
+                return true;
+    }
+    return false;
+}
+
+/* A job used a value through the world instead of its slice. */
+static void keep_use(const weft_world *world, const char *what, uint32_t component,
+                     weft_access access)
 {
     weft__scheduler *scheduler = weft__scheduler_of(world);
     const weft_slice *current = mine()->slice;
@@ -126,18 +148,19 @@ static void keep_read(const weft_world *world, const char *what, uint32_t compon
         return;
     const weft__system *system = system_of(current);
     if ((system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0) return;
-    for (uint32_t i = 0; i < system->lookup_count; i++)
-        if (system->lookups[i].component == component) return;
-    for (uint32_t i = 0; i < system->resource_count; i++)
-        if (system->resources[i].component == component) return;
+    if (declares(system, component, access)) return;
+    const char *problem = access == WEFT_WRITE
+                              ? " gives it for writing, but it is not so among its lookups: "
+                                "declare it with WEFT_WRITE"
+                              : " reads it, but it is not among its lookups, resources or further "
+                                "queries: declare it and use weft_slice_get";
     weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
                                  .position = system->position,
                                  .slice = current->index,
                                  .component = component,
-                                 .access = WEFT_READ,
+                                 .access = access,
                                  .function = what,
-                                 .what = " reads it, but it is not among its lookups or resources: "
-                                         "declare it and use weft_slice_get"};
+                                 .what = problem};
     weft__violate(&scheduler->workers[current->worker], &violation);
 }
 
@@ -346,7 +369,7 @@ void weft__diagnose_begin(weft__scheduler *scheduler)
 {
     mine()->stepping = scheduler;
     scheduler->world->keep_refusal = keep_refusal;
-    scheduler->world->keep_read = keep_read;
+    scheduler->world->keep_use = keep_use;
     scheduler->world->keep_write = keep_write;
 }
 

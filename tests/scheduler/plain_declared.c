@@ -228,6 +228,80 @@ PLAIN_TEST(values_read_through_the_world_are_named_unless_declared)
     end();
 }
 
+static weft_query all_b;
+static weft_indexed indexed_b;
+
+static void gather_values(weft_slice *s, void *user)
+{
+    uint32_t value;
+    (void)user;
+    CHECK_U64(weft_query_gather(weft_slice_world(s), all_b, b, &value, 1), 1);
+}
+
+static void ask_whether_enabled(weft_slice *s, void *user)
+{
+    (void)user;
+    CHECK(weft_entity_is_enabled(weft_slice_world(s), first, b));
+}
+
+static void read_by_index(weft_slice *s, void *user)
+{
+    (void)s;
+    (void)user;
+    for (uint32_t i = 0; i < 3; i++) CHECK(weft_indexed_at(&indexed_b, 0) != NULL);
+}
+
+PLAIN_TEST(values_read_by_query_index_and_bit_are_named_unless_declared)
+{
+    static void (*const runs[])(weft_slice *, void *) = {gather_values, ask_whether_enabled,
+                                                         read_by_index};
+    static const char *const names[] = {"weft_query_gather", "weft_entity_is_enabled",
+                                        "weft_indexed_at"};
+    begin();
+    all_b = weft_query_create(world, &(weft_query_desc){.terms = {{b, WEFT_READ, 0, 0}}});
+    for (uint32_t i = 0; i < 3; i++) {
+        CHECK_OK(weft_indexed_open(world, all_b, 0, &indexed_b));
+        weft_system system = add("reader", runs[i], 0);
+        expect(WEFT_UNDECLARED_ACCESS,
+               (const char *const[]){"'reader'", "component b", names[i], "lookups", NULL});
+        CHECK_OK(weft_system_destroy(world, system));
+        weft_system_desc desc = {.name = "reader",
+                                 .run = runs[i],
+                                 .lookups = {{b, WEFT_READ}},
+                                 .query.terms = {{a, WEFT_READ, 0, 0}}};
+        system = weft_system_create(world, &desc);
+        CHECK_OK(weft_world_step(world, 0));
+        CHECK_OK(weft_system_destroy(world, system));
+        desc.lookups[0].component = (weft_component){0};
+        desc.reads_queries[0] = all_b;
+        system = weft_system_create(world, &desc);
+        CHECK_OK(weft_world_step(world, 0));
+        CHECK_OK(weft_system_destroy(world, system));
+        weft_indexed_close(&indexed_b);
+    }
+    end();
+}
+
+PLAIN_TEST(an_index_for_writing_wants_a_look_up_for_writing)
+{
+    begin();
+    all_b = weft_query_create(world, &(weft_query_desc){.terms = {{b, WEFT_WRITE, 0, 0}}});
+    CHECK_OK(weft_indexed_open(world, all_b, 0, &indexed_b));
+    weft_system_desc desc = {.name = "writer",
+                             .run = read_by_index,
+                             .lookups = {{b, WEFT_READ}},
+                             .query.terms = {{a, WEFT_READ, 0, 0}}};
+    weft_system system = weft_system_create(world, &desc);
+    expect(WEFT_UNDECLARED_ACCESS,
+           (const char *const[]){"'writer'", "component b", "weft_indexed_at", "WEFT_WRITE", NULL});
+    CHECK_OK(weft_system_destroy(world, system));
+    desc.lookups[0].access = WEFT_WRITE;
+    CHECK(weft_system_create(world, &desc).id != 0);
+    CHECK_OK(weft_world_step(world, 0));
+    weft_indexed_close(&indexed_b);
+    end();
+}
+
 static void look_at_first(weft_slice *s, void *user)
 {
     const bool *is_own = user;

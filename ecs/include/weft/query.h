@@ -179,8 +179,9 @@ typedef struct weft_indexed {
 } weft_indexed;
 
 /* Opens element access to a term's column. Valid until the next structural change: then every seek
- * gives NULL (and every access, in code compiled with WEFT_CHECKED). Close with
- * weft_indexed_close. Errors: BAD_HANDLE, INVALID_ARGUMENT (no column), OUT_OF_MEMORY. */
+ * gives NULL (and every access, in checked builds of the library). A system uses it only for a
+ * component among its lookups or in a further query. Close with weft_indexed_close. Errors:
+ * BAD_HANDLE, INVALID_ARGUMENT (no column), OUT_OF_MEMORY. */
 WEFT_API weft_result weft_indexed_open(weft_world *world, weft_query query, uint32_t term,
                                        weft_indexed *out);
 WEFT_API void weft_indexed_close(weft_indexed *indexed);
@@ -193,10 +194,8 @@ WEFT_API void *weft_indexed_seek(weft_indexed *indexed, uint64_t i);
  * as only the original is closed. */
 static inline void *weft_indexed_at(weft_indexed *indexed, uint64_t i)
 {
-#ifndef WEFT_CHECKED
     if (i - indexed->span_begin < indexed->span_end - indexed->span_begin)
         return (char *)indexed->span_base + i * indexed->stride;
-#endif
     return weft_indexed_seek(indexed, i);
 }
 
