@@ -145,7 +145,7 @@ static bool collect_segment(weft__fold *fold, uint32_t segment)
     uint32_t at = fold->first_refs[segment];
     for (weft__command *command; (command = weft__command_next(&cursor)) != NULL; at++) {
         weft__fold_ref ref;
-        if (command->op == WEFT__COMMAND_SET || command->op == WEFT__COMMAND_APPEND)
+        if (command->op == WEFT__COMMAND_SET || weft__command_has_elements(command->op))
             patch(fold, segment, command);
         if (is_row(command->entity)) /* in the world by now */
             command->entity =

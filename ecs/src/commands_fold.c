@@ -146,6 +146,7 @@ static uint32_t next_state(folding *f, uint32_t state, uint32_t op, uint32_t sub
         return destroyed(f, state);
     case WEFT__COMMAND_SET:
     case WEFT__COMMAND_APPEND:
+    case WEFT__COMMAND_SET_BUFFER:
     case WEFT__COMMAND_ADD:
         return follow(f, state, subject, false);
     case WEFT__COMMAND_REMOVE:
@@ -154,8 +155,11 @@ static uint32_t next_state(folding *f, uint32_t state, uint32_t op, uint32_t sub
     case WEFT__COMMAND_ROWS:
     case WEFT__COMMAND_INSTANTIATE:
     case WEFT__COMMAND_SET_SHARED:
+    case WEFT__COMMAND_SET_NAME:
     case WEFT__COMMAND_QUERY_ADD:
     case WEFT__COMMAND_QUERY_REMOVE:
+    case WEFT__COMMAND_QUERY_SET_SHARED:
+    case WEFT__COMMAND_QUERY_ENABLE:
     case WEFT__COMMAND_QUERY_DESTROY:
     case WEFT__COMMAND_OP_COUNT:
         break;

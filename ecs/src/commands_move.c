@@ -212,9 +212,8 @@ static weft_result apply(weft__fold *fold, weft__command *command, weft__chunk *
     const uint64_t *payload = weft__command_payload(command);
     stamp(world, chunk, type, row);
     weft_result result = WEFT_OK;
-    if (command->op == WEFT__COMMAND_APPEND) {
-        result = weft_buffer_append(world, weft__component(world, command->subject), value,
-                                    payload + 1, (uint32_t)payload[0]);
+    if (weft__command_has_elements(command->op)) {
+        result = weft__playback_elements(world, command, value);
     } else {
         if (ref->type->needs_destruct) weft__type_destruct(&world->memory, ref->type, value, 1);
         memcpy(value, payload, ref->type->desc.size);

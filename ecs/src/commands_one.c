@@ -46,15 +46,31 @@ static weft_result play_instantiate(weft__playback *playback, const weft__comman
                                    &recorder->resolved[command->entity.index]);
 }
 
-static weft_result play_append(weft_world *world, weft_entity entity, const weft__type *type,
-                               const uint64_t *payload)
+weft_result weft__playback_elements(weft_world *world, const weft__command *command,
+                                    weft_buffer *buffer)
 {
-    weft_component component = weft__component(world, type->id);
+    weft_component component = weft__component(world, command->subject);
+    const uint64_t *payload = weft__command_payload(command);
+    uint32_t count = (uint32_t)payload[0];
+    weft_result result = WEFT_OK;
+    if (command->op == WEFT__COMMAND_SET_BUFFER) {
+        if (count > buffer->capacity) /* before the old ones end */
+            result = weft_buffer_reserve(world, component, buffer, count);
+        if (result == WEFT_OK) result = weft_buffer_resize(world, component, buffer, 0);
+    }
+    return result == WEFT_OK ? weft_buffer_append(world, component, buffer, payload + 1, count)
+                             : result;
+}
+
+static weft_result play_elements(weft_world *world, weft_entity entity,
+                                 const weft__command *command)
+{
+    weft_component component = weft__component(world, command->subject);
     weft_result result = weft_entity_add(world, entity, component);
     if (result != WEFT_OK) return result;
     weft_buffer *buffer = weft_entity_write(world, entity, component);
     if (buffer == NULL) return world->error->code;
-    return weft_buffer_append(world, component, buffer, payload + 1, (uint32_t)payload[0]);
+    return weft__playback_elements(world, command, buffer);
 }
 
 static weft_result play_query(weft_world *world, const weft__command *command)
@@ -64,6 +80,10 @@ static weft_result play_query(weft_world *world, const weft__command *command)
     if (command->op == WEFT__COMMAND_QUERY_ADD) return weft_query_add(world, query, component);
     if (command->op == WEFT__COMMAND_QUERY_REMOVE)
         return weft_query_remove(world, query, component);
+    if (command->op == WEFT__COMMAND_QUERY_SET_SHARED)
+        return weft_query_set_shared(world, query, component, weft__command_payload(command));
+    if (command->op == WEFT__COMMAND_QUERY_ENABLE)
+        return weft_query_enable(world, query, component, command->flags != 0);
     return weft_query_destroy_entities(world, query);
 }
 
@@ -96,15 +116,20 @@ static weft_result play_change(weft__playback *playback, const weft__command_seg
         return weft_entity_set_shared(world, entity, component, payload);
     case WEFT__COMMAND_ENABLE:
         return weft_entity_enable(world, entity, component, command->flags != 0);
+    case WEFT__COMMAND_SET_NAME:
+        return weft_entity_set_name(world, entity, command->words == 0 ? NULL : payload);
     case WEFT__COMMAND_APPEND:
+    case WEFT__COMMAND_SET_BUFFER:
         weft__playback_patch_elements(playback, segment, type, (uint64_t *)payload + 1,
                                       (uint32_t)((uint64_t *)payload)[0]);
-        return note_taken(command, play_append(world, entity, type, payload));
+        return note_taken(command, play_elements(world, entity, command));
     case WEFT__COMMAND_CREATE:
     case WEFT__COMMAND_ROWS:
     case WEFT__COMMAND_INSTANTIATE:
     case WEFT__COMMAND_QUERY_ADD:
     case WEFT__COMMAND_QUERY_REMOVE:
+    case WEFT__COMMAND_QUERY_SET_SHARED:
+    case WEFT__COMMAND_QUERY_ENABLE:
     case WEFT__COMMAND_QUERY_DESTROY:
     case WEFT__COMMAND_OP_COUNT:
         break;

@@ -23,8 +23,26 @@
 #define MERGE_MOST WEFT__MERGE_MOST /* ascending runs of segments that are merged; above: sorted */
 
 static const char *const op_names[WEFT__COMMAND_OP_COUNT] = {
-    "create",     "create_rows", "instantiate", "destroy",   "add",          "remove",       "set",
-    "set_shared", "enable",      "append",      "query_add", "query_remove", "query_destroy"};
+    "create",    "create_rows",  "instantiate",      "destroy",      "add",          "remove",
+    "set",       "set_shared",   "enable",           "append",       "set_buffer",   "set_name",
+    "query_add", "query_remove", "query_set_shared", "query_enable", "query_destroy"};
+
+/* What a component must be for a command. */
+static const char *mismatch_of(uint32_t op)
+{
+    if (op == WEFT__COMMAND_SET_SHARED) return "the component is not SHARED: use set";
+    if (op == WEFT__COMMAND_QUERY_SET_SHARED)
+        return "the component is not SHARED: set the values of single entities";
+    if (op == WEFT__COMMAND_ROWS)
+        return "the component is not SHARED: rows have values of their own, write these";
+    if (op == WEFT__COMMAND_ENABLE || op == WEFT__COMMAND_QUERY_ENABLE)
+        return "the component is not ENABLEABLE: register it so";
+    if (weft__command_has_elements(op)) return "the component is no BUFFER: use set";
+    if (op == WEFT__COMMAND_SET)
+        return "the value is not as large as the component, or that is SHARED, a BUFFER or a CHUNK "
+               "value: pass the sizeof of its type, or use set_shared or append";
+    return "a SINGLETON belongs to no entity: use weft_slice_resource";
+}
 
 /* What a refusal while recording means; found without the world, so that workers can refuse. */
 static const char *refusal_of(uint32_t op, weft_result code, uint32_t component)
@@ -38,19 +56,12 @@ static const char *refusal_of(uint32_t op, weft_result code, uint32_t component)
         if (op == WEFT__COMMAND_CREATE || (op == WEFT__COMMAND_ROWS && component == 0))
             return "the archetype is null or of another world: use what weft_archetype_create of "
                    "this world returned";
-        if (op >= WEFT__COMMAND_QUERY_ADD) return "the query or the component is null";
+        if (op >= WEFT__COMMAND_QUERY_ADD)
+            return "the query or the component is null or of another world";
         return "the component is null or of another world: use what weft_component_create of this "
                "world returned";
     case WEFT_TYPE_MISMATCH:
-        if (op == WEFT__COMMAND_SET_SHARED) return "the component is not SHARED: use set";
-        if (op == WEFT__COMMAND_ROWS)
-            return "the component is not SHARED: rows have values of their own, write these";
-        if (op == WEFT__COMMAND_ENABLE) return "the component is not ENABLEABLE: register it so";
-        if (op == WEFT__COMMAND_APPEND) return "the component is no BUFFER: use set";
-        if (op == WEFT__COMMAND_SET)
-            return "the value is not as large as the component, or that is SHARED, a BUFFER or a "
-                   "CHUNK value: pass the sizeof of its type, or use set_shared or append";
-        return "a SINGLETON belongs to no entity: use weft_slice_resource";
+        return mismatch_of(op);
     case WEFT_NOT_FOUND:
         return "there is no such row: ask for rows that a call of this recorder has given";
     case WEFT_INVALID_ARGUMENT:
@@ -393,6 +404,12 @@ weft_result weft__commands_playback(const weft__playback_desc *desc, weft__playb
 weft_result weft_commands_create(weft_world *world, weft_commands **out)
 {
     if (world == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
+    *out = NULL;
+    weft_result result =
+        weft__refuse_systems(world, "weft_commands_create",
+                             "record with the recorder of the slice (weft_slice_commands), or make "
+                             "one of your own before the step");
+    if (result != WEFT_OK) return result;
     *out = weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, 1, sizeof **out, 64);
     if (*out == NULL) return weft__error_memory(world, "weft_commands_create");
     weft__commands_init(*out, world, 0, 0);
@@ -403,6 +420,8 @@ void weft_commands_destroy(weft_commands *commands)
 {
     if (commands == NULL || commands->in_set) return;
     weft_world *world = commands->world;
+    const char *advice = "destroy it when the step is over";
+    if (weft__refuse_systems(world, "weft_commands_destroy", advice) != WEFT_OK) return;
     weft__commands_fini(commands);
     weft__free(&world->memory, WEFT__MEMORY_COMMANDS, commands, 1, sizeof *commands, 64);
 }

@@ -83,6 +83,11 @@ void weft__playback_patch_elements(const weft__playback *playback,
 /* Puts the rows made in place into the world (commands_link.c). Owner. */
 weft_result weft__playback_link(weft__playback *playback);
 
+/* Appends the elements of a command to a buffer, or replaces what it holds. Any worker, own rows;
+ * when memory ends the buffer is as it was. */
+weft_result weft__playback_elements(weft_world *world, const weft__command *command,
+                                    weft_buffer *buffer);
+
 /* Plays one command by the immediate operations. Owner. */
 weft_result weft__playback_one(weft__playback *playback, const weft__command_segment *segment,
                                weft__command *command);

@@ -36,15 +36,19 @@ typedef enum weft__command_op {
     WEFT__COMMAND_SET_SHARED, /* payload: value */
     WEFT__COMMAND_ENABLE,     /* flags: new state */
     WEFT__COMMAND_APPEND,     /* payload: count (one word), elements */
+    WEFT__COMMAND_SET_BUFFER, /* the same; what the buffer held ends */
+    WEFT__COMMAND_SET_NAME,   /* payload: text with its NUL; none: no name */
     WEFT__COMMAND_QUERY_ADD,  /* subject: component, entity.index: query */
     WEFT__COMMAND_QUERY_REMOVE,
+    WEFT__COMMAND_QUERY_SET_SHARED, /* payload: value */
+    WEFT__COMMAND_QUERY_ENABLE,     /* flags: new state */
     WEFT__COMMAND_QUERY_DESTROY,
     WEFT__COMMAND_OP_COUNT
 } weft__command_op;
 
 #define WEFT__PAYLOAD_APART UINT16_MAX /* the payload is one word: a weft__command_block pointer */
-/* Flag of SET and APPEND, at least where there is a destruct hook: the values belong to an entity
- * now. */
+/* Flag of SET, APPEND and SET_BUFFER, at least where there is a destruct hook: the values belong
+ * to an entity now. */
 #define WEFT__VALUE_IS_TAKEN 1
 
 /* Header of a command; `words` 8-byte words of payload follow. */
@@ -210,6 +214,12 @@ static inline weft__command_rows *weft__command_chunk(const weft__command *comma
 {
     weft__command_rows *rows = weft__command_payload(command);
     return rows->brings_chunk ? rows : NULL;
+}
+
+/* Commands with elements of a buffer. */
+static inline bool weft__command_has_elements(uint32_t op)
+{
+    return op == WEFT__COMMAND_APPEND || op == WEFT__COMMAND_SET_BUFFER;
 }
 
 static inline bool weft__entity_is_deferred(weft_entity entity)

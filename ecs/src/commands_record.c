@@ -73,9 +73,9 @@ static void drop_value(const weft__type *type, const weft__command *command)
     const weft_component_hooks *hooks = &type->desc.hooks;
     if (hooks->destruct == NULL || (command->flags & WEFT__VALUE_IS_TAKEN) != 0) return;
     uint64_t *payload = weft__command_payload(command);
-    bool is_append = command->op == WEFT__COMMAND_APPEND;
-    uint32_t count = is_append ? (uint32_t)payload[0] : 1;
-    char *values = (char *)(payload + (is_append ? 1 : 0));
+    bool has_elements = weft__command_has_elements(command->op);
+    uint32_t count = has_elements ? (uint32_t)payload[0] : 1;
+    char *values = (char *)(payload + (has_elements ? 1 : 0));
     size_t step = bits_align_up((uintptr_t)values, type->desc.alignment) - (uintptr_t)values;
     if (count == 0) return;
     if (step != 0) memmove(values + step, values, count * type->desc.size);
@@ -88,7 +88,7 @@ static void drop_values(const weft_commands *commands)
         if ((commands->segments[i].traits & WEFT__SEGMENT_HAS_OWNED) == 0) continue;
         weft__command_cursor cursor = weft__command_begin(&commands->segments[i]);
         for (const weft__command *command; (command = weft__command_next(&cursor)) != NULL;)
-            if (command->op == WEFT__COMMAND_SET || command->op == WEFT__COMMAND_APPEND)
+            if (command->op == WEFT__COMMAND_SET || weft__command_has_elements(command->op))
                 drop_value(commands->world->types[command->subject], command);
     }
 }
@@ -220,14 +220,18 @@ static uint32_t trait_of(weft__command_op op)
         return WEFT__SEGMENT_HAS_REMOVES;
     case WEFT__COMMAND_SET:
     case WEFT__COMMAND_APPEND:
+    case WEFT__COMMAND_SET_BUFFER:
         return WEFT__SEGMENT_HAS_ADDS | WEFT__SEGMENT_HAS_VALUES;
     case WEFT__COMMAND_ENABLE:
         return WEFT__SEGMENT_HAS_VALUES | WEFT__SEGMENT_HAS_ENABLES;
     case WEFT__COMMAND_INSTANTIATE:
         return WEFT__SEGMENT_HAS_INSTANCES | WEFT__SEGMENT_HAS_ALONE;
     case WEFT__COMMAND_SET_SHARED:
+    case WEFT__COMMAND_SET_NAME:
     case WEFT__COMMAND_QUERY_ADD:
     case WEFT__COMMAND_QUERY_REMOVE:
+    case WEFT__COMMAND_QUERY_SET_SHARED:
+    case WEFT__COMMAND_QUERY_ENABLE:
     case WEFT__COMMAND_QUERY_DESTROY:
     case WEFT__COMMAND_OP_COUNT:
         break;
@@ -475,20 +479,18 @@ weft_result weft_commands_enable(weft_commands *commands, weft_entity entity,
     return WEFT_OK;
 }
 
-weft_result weft_commands_append(weft_commands *commands, weft_entity entity,
-                                 weft_component component, const void *elements, uint32_t count)
+static weft_result record_elements(weft_commands *commands, weft__command_op op, weft_entity entity,
+                                   weft_component component, const void *elements, uint32_t count)
 {
     const weft__type *type;
-    weft_result result = check(commands, WEFT__COMMAND_APPEND, entity, component, &type);
+    weft_result result = check(commands, op, entity, component, &type);
     if (result != WEFT_OK) return result;
     if ((type->desc.flags & WEFT_BUFFER) == 0)
-        return weft__commands_fail(commands, WEFT_TYPE_MISMATCH, WEFT__COMMAND_APPEND, entity,
-                                   component.id);
+        return weft__commands_fail(commands, WEFT_TYPE_MISMATCH, op, entity, component.id);
     if (elements == NULL && count != 0)
-        return weft__commands_fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_APPEND, entity,
-                                   component.id);
+        return weft__commands_fail(commands, WEFT_INVALID_ARGUMENT, op, entity, component.id);
     size_t bytes = (size_t)count * type->desc.size;
-    weft__command *command = record_values(commands, WEFT__COMMAND_APPEND, entity, type, 8 + bytes);
+    weft__command *command = record_values(commands, op, entity, type, 8 + bytes);
     if (command == NULL) return WEFT_OUT_OF_MEMORY;
     uint64_t *payload = weft__command_payload(command);
     payload[0] = count;
@@ -496,34 +498,34 @@ weft_result weft_commands_append(weft_commands *commands, weft_entity entity,
     return WEFT_OK;
 }
 
-/* ---- public: queries ---- */
-
-static weft_result record_query(weft_commands *commands, weft__command_op op, weft_query query,
-                                weft_component component)
+weft_result weft_commands_append(weft_commands *commands, weft_entity entity,
+                                 weft_component component, const void *elements, uint32_t count)
 {
+    return record_elements(commands, WEFT__COMMAND_APPEND, entity, component, elements, count);
+}
+
+weft_result weft_commands_set_buffer(weft_commands *commands, weft_entity entity,
+                                     weft_component component, const void *elements, uint32_t count)
+{
+    return record_elements(commands, WEFT__COMMAND_SET_BUFFER, entity, component, elements, count);
+}
+
+weft_result weft_commands_set_name(weft_commands *commands, weft_entity entity, const char *name)
+{
+    const weft__command_op op = WEFT__COMMAND_SET_NAME;
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;
-    if (weft__commands_check_open(commands, op, WEFT__NO_ENTITY, component.id) != WEFT_OK)
-        return WEFT_WRONG_PHASE;
-    uint32_t number = commands->world->number;
-    bool is_component = component.world == number || op == WEFT__COMMAND_QUERY_DESTROY;
-    if (query.world != number || !is_component)
-        return weft__commands_fail(commands, WEFT_BAD_HANDLE, op, WEFT__NO_ENTITY, component.id);
-    return record(commands, op, (weft_entity){query.id, 0}, component.id);
-}
-
-weft_result weft_commands_query_add(weft_commands *commands, weft_query query,
-                                    weft_component component)
-{
-    return record_query(commands, WEFT__COMMAND_QUERY_ADD, query, component);
-}
-
-weft_result weft_commands_query_remove(weft_commands *commands, weft_query query,
-                                       weft_component component)
-{
-    return record_query(commands, WEFT__COMMAND_QUERY_REMOVE, query, component);
-}
-
-weft_result weft_commands_query_destroy(weft_commands *commands, weft_query query)
-{
-    return record_query(commands, WEFT__COMMAND_QUERY_DESTROY, query, WEFT__NO_COMPONENT);
+    if (weft__commands_check_open(commands, op, entity, 0) != WEFT_OK) return WEFT_WRONG_PHASE;
+    if (!is_target(commands, entity))
+        return weft__commands_fail(commands, WEFT_STALE_ENTITY, op, entity, 0);
+    /* one byte more than is kept tells playback that the text was cut */
+    size_t length = name == NULL ? 0 : strnlen(name, WEFT__NAME_BYTES);
+    weft__command *command = weft__commands_append(commands, op, name == NULL ? 0 : length + 1);
+    if (command == NULL) return weft__commands_fail(commands, WEFT_OUT_OF_MEMORY, op, entity, 0);
+    command->entity = entity;
+    command->subject = 0;
+    if (name == NULL) return WEFT_OK;
+    char *text = weft__command_payload(command);
+    memcpy(text, name, length);
+    text[length] = 0;
+    return WEFT_OK;
 }

@@ -145,7 +145,6 @@ weft_entity weft_entity_create(weft_world *world, weft_archetype handle)
 static weft__archetype *archetype_of(weft_world *world, const weft_component *components,
                                      uint32_t count, const char *what)
 {
-    if (weft__idle(world, what) != WEFT_OK) return NULL;
     uint32_t *list = weft__components_sort(world, components, count, what);
     if (list == NULL) return NULL;
     weft__archetype *archetype = weft__archetype_obtain(world, list, count);
@@ -157,6 +156,8 @@ weft_result weft_entity_create_many(weft_world *world, const weft_component *com
                                     uint32_t component_count, uint32_t count, weft_entity *out)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__idle(world, "weft_entity_create_many");
+    if (result != WEFT_OK) return result;
     const weft__archetype *archetype =
         archetype_of(world, components, component_count, "weft_entity_create_many");
     if (archetype == NULL) return world->error->code;
@@ -231,6 +232,8 @@ weft_result weft_entity_create_filled(weft_world *world, const weft_component *c
     if (values == NULL && component_count != 0)
         return weft__error_argument(world, "weft_entity_create_filled",
                                     "values is NULL: give an array, or weft_entity_create_many");
+    weft_result result = weft__idle(world, "weft_entity_create_filled");
+    if (result != WEFT_OK) return result;
     const weft__archetype *archetype =
         archetype_of(world, components, component_count, "weft_entity_create_filled");
     if (archetype == NULL) return world->error->code;
@@ -239,7 +242,6 @@ weft_result weft_entity_create_filled(weft_world *world, const weft_component *c
         sources = weft__alloc(&world->memory, WEFT__MEMORY_OTHER, component_count, sizeof *sources,
                               _Alignof(source));
     if (sources == NULL) return weft__error_memory(world, "weft_entity_create_filled");
-    weft_result result = WEFT_OK;
     for (uint32_t i = 0; i < component_count && result == WEFT_OK; i++)
         result = source_make(world, archetype, components[i], values[i], &sources[i]);
     if (result == WEFT_OK)

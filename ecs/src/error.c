@@ -80,6 +80,14 @@ weft_result weft__error_busy(const weft_world *world, const char *what)
                        why);
 }
 
+weft_result weft__refuse_systems(const weft_world *world, const char *what, const char *advice)
+{
+    if (__builtin_expect((world->busy & WEFT__BUSY_STEPPING) == 0, 1)) return WEFT_OK;
+    if (world->keep_refusal != NULL && world->keep_refusal(world, what)) return WEFT_WRONG_PHASE;
+    return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "%s: systems are running: %s", what, advice);
+}
+
 weft_result weft__error_step(const weft_world *world, const char *what)
 {
     bool is_between = world->frame == WEFT__FRAME_NONE;

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NAME_BYTES 64
 #define CATEGORY WEFT__MEMORY_ENTITIES
 
 /* Positions and text numbers count from 1; 0: none. */
@@ -20,7 +19,7 @@ typedef struct name_entry {
 } name_entry;
 
 typedef struct name_text {
-    char text[NAME_BYTES];
+    char text[WEFT__NAME_BYTES];
     uint32_t hash;
     uint32_t next;  /* in the bucket, or of the free ones */
     uint32_t first; /* entry; 0: the text is free */
@@ -41,7 +40,7 @@ struct weft__names {
 
 /* A name as it is kept; lives on the stack. */
 typedef struct name_key {
-    char text[NAME_BYTES];
+    char text[WEFT__NAME_BYTES];
     uint32_t hash;
 } name_key;
 
@@ -49,7 +48,7 @@ typedef struct name_key {
 static name_key key_of(const char *name)
 {
     name_key key = {.text = ""};
-    size_t length = name == NULL ? 0 : strnlen(name, NAME_BYTES - 1);
+    size_t length = name == NULL ? 0 : strnlen(name, WEFT__NAME_BYTES - 1);
     if (length != 0 && name[length] != '\0')
         while (length > 0 && ((unsigned char)name[length] & 0xC0) == 0x80) length--;
     if (length != 0) memcpy(key.text, name, length);
@@ -134,7 +133,7 @@ static uint32_t text_obtain(struct weft__names *names, const name_key *key)
     WEFT_ASSERT(number <= names->text_capacity);
     name_text *text = &names->texts[number - 1];
     uint32_t *bucket = &names->buckets[key->hash & (names->text_capacity - 1)];
-    memcpy(text->text, key->text, NAME_BYTES);
+    memcpy(text->text, key->text, WEFT__NAME_BYTES);
     text->hash = key->hash;
     text->first = 0;
     text->next = *bucket;
@@ -272,11 +271,19 @@ static weft_result name_set(weft_world *world, weft_entity entity, const name_ke
     return WEFT_OK;
 }
 
+static weft_result check_phase(const weft_world *world, const char *what)
+{
+    weft_result result =
+        weft__refuse_systems(world, what, "record a command (weft_commands_set_name)");
+    if (result != WEFT_OK || (world->busy & WEFT__BUSY_WRITING) == 0) return result;
+    return weft__error_busy(world, what);
+}
+
 weft_result weft_entity_set_name(weft_world *world, weft_entity entity, const char *name)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if ((world->busy & WEFT__BUSY_WRITING) != 0)
-        return weft__error_busy(world, "weft_entity_set_name");
+    weft_result result = check_phase(world, "weft_entity_set_name");
+    if (result != WEFT_OK) return result;
     if (!weft_entity_is_alive(world, entity)) return weft__error_stale(world, entity);
     name_key key = key_of(name); /* a copy: `name` may be one that is kept here */
     return name_set(world, entity, &key, "weft_entity_set_name");
@@ -286,7 +293,8 @@ weft_result weft_entity_set_name_unique(weft_world *world, weft_entity entity, c
 {
     const char *what = "weft_entity_set_name_unique";
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if ((world->busy & WEFT__BUSY_WRITING) != 0) return weft__error_busy(world, what);
+    weft_result result = check_phase(world, what);
+    if (result != WEFT_OK) return result;
     if (!weft_entity_is_alive(world, entity)) return weft__error_stale(world, entity);
     name_key key = key_of(name);
     weft_entity other = find_but(world, &key, entity);

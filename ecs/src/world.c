@@ -199,8 +199,11 @@ weft_job_pool *weft_world_pool(const weft_world *world)
 weft_blob_store *weft_world_blobs(weft_world *world)
 {
     if (world == NULL || world->blobs != NULL) return world == NULL ? NULL : world->blobs;
-    weft_result result = weft__blob_store_make(&world->memory, NULL, world->desc.os,
-                                               WEFT_BLOB_PROTECT_CHECKED, &world->blobs);
+    const char *advice = "call it once before the step, which makes the store";
+    weft_result result = weft__refuse_systems(world, "weft_world_blobs", advice);
+    if (result != WEFT_OK) return NULL;
+    result = weft__blob_store_make(&world->memory, NULL, world->desc.os, WEFT_BLOB_PROTECT_CHECKED,
+                                   &world->blobs);
     if (result != WEFT_OK) weft__error_memory(world, "weft_world_blobs");
     return world->blobs;
 }
@@ -213,6 +216,8 @@ uint32_t weft_world_version(const weft_world *world)
 uint32_t weft_world_advance(weft_world *world)
 {
     if (world == NULL) return 0;
+    const char *advice = "the scheduler gives every system its version; call it between steps";
+    if (weft__refuse_systems(world, "weft_world_advance", advice) != WEFT_OK) return 0;
     uint32_t old = world->version++;
     if (world->version == 0) world->version = 1;
     return old;

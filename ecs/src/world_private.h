@@ -165,6 +165,9 @@ weft_result weft__error_stale(const weft_world *world, weft_entity entity);
 weft_result weft__error_component(const weft_world *world, weft_component component);
 weft_result weft__error_busy(const weft_world *world, const char *what);
 weft_result weft__error_step(const weft_world *world, const char *what);
+/* OK while no systems run; else WRONG_PHASE, and `advice` says what to do instead. For calls that
+ * an open cursor or gather does not mind. */
+weft_result weft__refuse_systems(const weft_world *world, const char *what, const char *advice);
 /* `problem` says which argument and what to give instead. */
 weft_result weft__error_argument(const weft_world *world, const char *what, const char *problem);
 /* OUT_OF_MEMORY or LIMIT of an allocator. */
@@ -172,6 +175,7 @@ weft_result weft__error_limit(const weft_world *world, weft_result code, const c
 weft_result weft__error_absent(const weft_world *world, weft_entity entity,
                                weft_component component);
 
+#define WEFT__NAME_BYTES 64 /* of a debug name, with its NUL */
 void weft__names_fini(weft_world *world);
 /* After it, `names` entities can be named without failing, with `texts` names not used yet.
  * OUT_OF_MEMORY (no text). */

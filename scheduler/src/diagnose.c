@@ -224,7 +224,11 @@ static uint32_t effects_of(const weft__command *command)
     case WEFT__COMMAND_SET_SHARED:
     case WEFT__COMMAND_ENABLE:
     case WEFT__COMMAND_APPEND:
+    case WEFT__COMMAND_SET_BUFFER:
+    case WEFT__COMMAND_SET_NAME:
     case WEFT__COMMAND_QUERY_ADD:
+    case WEFT__COMMAND_QUERY_SET_SHARED:
+    case WEFT__COMMAND_QUERY_ENABLE:
     case WEFT__COMMAND_OP_COUNT:
         break;
     }
@@ -237,7 +241,9 @@ static uint32_t undeclared_component(const weft__system *system, const weft__com
 {
     const weft_world *world = system->context.world;
     bool has_archetype = command->op == WEFT__COMMAND_CREATE || command->op == WEFT__COMMAND_ROWS;
-    if (effect == WEFT_RECORDS_DESTROY || command->op == WEFT__COMMAND_INSTANTIATE) return 0;
+    bool is_of_none =
+        command->op == WEFT__COMMAND_INSTANTIATE || command->op == WEFT__COMMAND_SET_NAME;
+    if (effect == WEFT_RECORDS_DESTROY || is_of_none) return 0;
     if (!has_archetype) return lists(system, command->subject) ? 0 : command->subject;
     const weft__archetype *archetype = world->archetypes[command->subject - 1];
     for (uint32_t i = 0; i < archetype->type_count; i++)
@@ -266,7 +272,9 @@ void weft__diagnose_effects(weft__scheduler *scheduler, uint32_t worker,
         } else if ((declared & effect) == 0) {
             bool is_named = effect == WEFT_RECORDS_ADD || effect == WEFT_RECORDS_REMOVE;
             violation.component = is_named ? command->subject : 0;
-            violation.what = missing_effect(effect);
+            violation.what = command->op == WEFT__COMMAND_SET_NAME
+                                 ? "named an entity: declare WEFT_RECORDS_ADD among its effects"
+                                 : missing_effect(effect);
         } else if (violation.component != 0) {
             violation.what = "is changed by its commands, but is not among its `records`: add it, "
                              "or leave the list empty for any";

@@ -34,13 +34,17 @@ typedef enum op_kind {
     OP_SET,
     OP_ENABLE,
     OP_APPEND,
+    OP_REPLACE,
     OP_LINK,
     OP_CREATE,
     OP_ROWS,
     OP_INSTANTIATE,
     OP_SHARE,
+    OP_NAME,
     OP_QUERY_ADD,
     OP_QUERY_REMOVE,
+    OP_QUERY_SHARE,
+    OP_QUERY_ENABLE,
     OP_QUERY_DESTROY,
     OP_COUNT
 } op_kind;
@@ -51,7 +55,7 @@ typedef struct op {
     uint32_t component;
     uint32_t value;
     uint32_t target;
-    uint32_t other; /* OP_LINK: whom; OP_INSTANTIATE: of whom */
+    uint32_t other; /* OP_LINK: whom; OP_INSTANTIATE: of whom; OP_ROWS: shared_of */
 } op;
 
 /* What one part of one system records. Constant while the step runs. */
@@ -66,13 +70,14 @@ typedef struct model_entity {
     bool is_residue;  /* destroyed, and alive by CLEAN */
     bool is_disabled; /* SWITCH */
     uint32_t set;
+    uint32_t name;          /* 0: none */
     uint32_t values[KINDS]; /* LIST: the sum of its elements; LINK: a number */
 } model_entity;
 
 typedef struct bed {
     weft_world *world;
     weft_component component[KINDS];
-    weft_archetype made, rows;
+    weft_archetype made, rows, grouped; /* `grouped`: rows with SHARE */
     weft_query wide, all;
     part parts[SYSTEMS][PARTS];
     model_entity model[ENTITIES]; /* by number */
@@ -91,6 +96,12 @@ static uint32_t below(uint32_t bound)
 }
 
 /* ---- the model ---- */
+
+/* The shared value of rows made in place; 0: the archetype without it. */
+static uint32_t shared_of(const op *o)
+{
+    return o->other % 4;
+}
 
 static model_entity *model_make(uint32_t number, uint32_t set)
 {
@@ -133,6 +144,10 @@ static void model_wide(const op *o)
         if (o->kind == OP_QUERY_ADD) model_add(e, o->component);
         if (o->kind == OP_QUERY_REMOVE) model_remove(e, o->component);
         if (o->kind == OP_QUERY_DESTROY) model_destroy(e);
+        if (o->kind == OP_QUERY_ENABLE) e->is_disabled = o->value % 2 != 0;
+        if (o->kind != OP_QUERY_SHARE) continue;
+        model_add(e, SHARE);
+        e->values[SHARE] = o->value;
     }
 }
 
@@ -142,12 +157,18 @@ static void model_value(model_entity *e, const op *o)
         if ((e->set >> SWITCH & 1) != 0) e->is_disabled = o->value % 2 != 0;
         return;
     }
-    uint32_t component = o->kind == OP_APPEND  ? LIST
+    if (o->kind == OP_NAME) {
+        e->name = o->value;
+        return;
+    }
+    bool is_list = o->kind == OP_APPEND || o->kind == OP_REPLACE;
+    uint32_t component = is_list               ? LIST
                          : o->kind == OP_LINK  ? LINK
                          : o->kind == OP_SHARE ? SHARE
                                                : o->component;
     model_add(e, component);
-    if (o->kind == OP_APPEND)
+    if (o->kind == OP_REPLACE) e->values[LIST] = 0;
+    if (is_list)
         e->values[LIST] += o->value * (1 + o->value % 3);
     else
         e->values[component] = o->kind == OP_LINK ? o->other : o->value;
@@ -186,13 +207,21 @@ static void model_apply(const op *o)
     }
 }
 
+static void model_row(const op *o, uint32_t n)
+{
+    uint32_t share = shared_of(o);
+    model_entity *e = model_make(o->target + n, 1u << NUMBER | 1u << DATA12);
+    if (share != 0) e->set |= 1u << SHARE;
+    e->values[SHARE] = share;
+}
+
 static void model_step(void)
 {
     for (uint32_t i = 0; i < SYSTEMS * PARTS; i++) {
         const part *p = &b->parts[i / PARTS][i % PARTS];
         for (uint32_t k = 0; k < p->count; k++)
             for (uint32_t n = 0; p->ops[k].kind == OP_ROWS && n < p->ops[k].value; n++)
-                model_make(p->ops[k].target + n, 1u << NUMBER | 1u << DATA12);
+                model_row(&p->ops[k], n);
     }
     for (uint32_t i = 0; i < SYSTEMS * PARTS; i++) {
         const part *p = &b->parts[i / PARTS][i % PARTS];

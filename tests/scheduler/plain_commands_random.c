@@ -23,6 +23,8 @@ enum { STREAMS = 24, FAILING_STREAMS = 3 };
 
 /* ---- the systems ---- */
 
+static const char *const labels[] = {"", "one", "two", "three", "four", "five", "six"};
+
 /* Handles of entities made by the part that is being recorded, by number. */
 typedef struct fresh {
     uint32_t first;
@@ -37,16 +39,26 @@ static weft_entity handle_of(const fresh *f, uint32_t number)
     return b->model[number].handle;
 }
 
-static weft_result record_rows(weft_commands *commands, const op *o)
+static weft_result record_rows(weft_commands *commands, const op *o, fresh *f)
 {
+    uint32_t share = shared_of(o);
+    const void *value = &share;
+    weft_rows_desc desc = {.archetype = share == 0 ? b->rows : b->grouped,
+                           .shared_count = share == 0 ? 0 : 1,
+                           .shared = &b->component[SHARE],
+                           .shared_values = &value};
     weft_slice rows;
-    weft_result result = WEFT_OK;
-    for (uint32_t done = 0; done < o->value && result == WEFT_OK;) {
-        result = weft_commands_create_rows(commands, b->rows, o->value - done, &rows);
-        for (uint32_t i = 0; result == WEFT_OK && i < rows.count; i++)
-            ((uint32_t *)rows.columns[0])[i] = o->target + done++;
+    for (uint32_t done = 0; done < o->value;) {
+        desc.count = o->value - done;
+        weft_result result = weft_commands_create_rows_with(commands, &desc, &rows);
+        if (result != WEFT_OK) return result;
+        for (uint32_t i = 0; i < rows.count; i++, done++) {
+            ((uint32_t *)rows.columns[0])[i] = o->target + done;
+            if (o->component % 2 == 0) continue; /* of some nobody asks the handle */
+            f->handles[o->target + done - f->first] = weft_commands_row_entity(commands, &rows, i);
+        }
     }
-    return result;
+    return WEFT_OK;
 }
 
 static weft_result record_made(weft_commands *commands, const op *o, fresh *f)
@@ -69,6 +81,11 @@ static weft_result record_value(weft_commands *commands, const op *o, const fres
         return weft_commands_set(commands, entity, component, words, sizes[o->component]);
     if (o->kind == OP_APPEND)
         return weft_commands_append(commands, entity, b->component[LIST], words, 1 + o->value % 3);
+    if (o->kind == OP_REPLACE)
+        return weft_commands_set_buffer(commands, entity, b->component[LIST], words,
+                                        1 + o->value % 3);
+    if (o->kind == OP_NAME)
+        return weft_commands_set_name(commands, entity, o->value == 0 ? NULL : labels[o->value]);
     if (o->kind == OP_SHARE)
         return weft_commands_set_shared(commands, entity, b->component[SHARE], words);
     if (o->kind == OP_ENABLE)
@@ -80,10 +97,15 @@ static weft_result record_value(weft_commands *commands, const op *o, const fres
 static weft_result record(weft_commands *commands, const op *o, fresh *f)
 {
     weft_component component = b->component[o->component];
-    if (o->kind == OP_ROWS) return record_rows(commands, o);
+    if (o->kind == OP_ROWS) return record_rows(commands, o, f);
     if (o->kind == OP_CREATE || o->kind == OP_INSTANTIATE) return record_made(commands, o, f);
     if (o->kind == OP_QUERY_ADD) return weft_commands_query_add(commands, b->wide, component);
     if (o->kind == OP_QUERY_REMOVE) return weft_commands_query_remove(commands, b->wide, component);
+    if (o->kind == OP_QUERY_SHARE)
+        return weft_commands_query_set_shared(commands, b->wide, b->component[SHARE], &o->value);
+    if (o->kind == OP_QUERY_ENABLE)
+        return weft_commands_query_enable(commands, b->wide, b->component[SWITCH],
+                                          o->value % 2 == 0);
     if (o->kind == OP_QUERY_DESTROY) return weft_commands_query_destroy(commands, b->wide);
     weft_entity entity = handle_of(f, o->target);
     if (o->kind == OP_DESTROY) return weft_commands_destroy_entity(commands, entity);
@@ -98,7 +120,7 @@ static void record_part(weft_slice *s, void *user)
     weft_commands *commands = weft_slice_commands(s);
     fresh f = {0};
     for (uint32_t i = 0; i < p->count && f.first == 0; i++)
-        if (p->ops[i].kind == OP_CREATE || p->ops[i].kind == OP_INSTANTIATE)
+        if (p->ops[i].kind >= OP_CREATE && p->ops[i].kind <= OP_INSTANTIATE)
             f.first = p->ops[i].target;
     for (uint32_t i = 0; i < p->count; i++) {
         weft_result result = record(commands, &p->ops[i], &f);
@@ -141,6 +163,7 @@ static void value_check(const model_entity *e, uint32_t k)
 static void entity_check(const model_entity *e)
 {
     CHECK(weft_entity_is_alive(b->world, e->handle) == e->is_alive);
+    if (e->is_alive) CHECK_TEXT(weft_entity_name(b->world, e->handle), labels[e->name]);
     for (uint32_t k = 0; k < KINDS && e->is_alive; k++) {
         bool has = (e->set >> k & 1) != 0;
         CHECK(weft_entity_has(b->world, e->handle, b->component[k]) == has);
@@ -224,7 +247,8 @@ static uint32_t made_in(const part *p)
 {
     uint32_t made = 0;
     for (uint32_t i = 0; i < p->count; i++)
-        if (p->ops[i].kind == OP_CREATE || p->ops[i].kind == OP_INSTANTIATE)
+        if (p->ops[i].kind == OP_CREATE || p->ops[i].kind == OP_INSTANTIATE ||
+            (p->ops[i].kind == OP_ROWS && p->ops[i].component % 2 != 0))
             if (below(3) == 0 || made == 0) made = p->ops[i].target;
     return made;
 }
@@ -286,13 +310,17 @@ static void make_kinds(void)
         b->world, (weft_component[]){b->component[NUMBER], b->component[DATA4]}, 2);
     b->rows = weft_archetype_create(
         b->world, (weft_component[]){b->component[NUMBER], b->component[DATA12]}, 2);
+    b->grouped = weft_archetype_create(
+        b->world,
+        (weft_component[]){b->component[NUMBER], b->component[DATA12], b->component[SHARE]}, 3);
     b->all = weft_query_create(
         b->world, &(weft_query_desc){.terms = {{b->component[NUMBER], WEFT_READ, WEFT_ALL, 0}}});
     b->wide = weft_query_create(
         b->world,
         &(weft_query_desc){.terms = {{b->component[DATA12], WEFT_NO_ACCESS, WEFT_ALL, 0},
                                      {b->component[TAG], WEFT_NO_ACCESS, WEFT_ABSENT, 0}}});
-    CHECK(b->made.id != 0 && b->rows.id != 0 && b->all.id != 0 && b->wide.id != 0);
+    CHECK(b->made.id != 0 && b->rows.id != 0 && b->grouped.id != 0 && b->all.id != 0 &&
+          b->wide.id != 0);
 }
 
 static void bed_open(uint64_t seed, uint32_t workers)

@@ -57,14 +57,18 @@ typedef struct recording {
     const char *word; /* of the report; NULL: nothing is wrong */
 } recording;
 
-static weft_archetype only_a;
+static weft_archetype only_a, grouped;
+static weft_component list, shared, bit;
+static weft_query all;
 
 static void record_kind(weft_slice *s, void *user)
 {
     const recording *r = user;
     weft_commands *commands = weft_slice_commands(s);
     const weft_entity self = weft_slice_entities(s)[0];
+    const void *const one = &(uint32_t){1};
     weft_entity made;
+    weft_slice rows;
     switch (r->kind) {
     case 0:
         CHECK_OK(weft_commands_destroy_entity(commands, self));
@@ -81,6 +85,29 @@ static void record_kind(weft_slice *s, void *user)
         break;
     case 4:
         CHECK(weft_commands_instantiate(commands, self).version != 0);
+        break;
+    case 6:
+        CHECK_OK(weft_commands_set_buffer(commands, self, list, &(uint32_t){1}, 1));
+        break;
+    case 7:
+        CHECK_OK(weft_commands_set_name(commands, self, "self"));
+        break;
+    case 8:
+        CHECK_OK(weft_commands_query_set_shared(commands, all, shared, &(uint32_t){1}));
+        break;
+    case 9:
+        CHECK_OK(weft_commands_query_enable(commands, all, bit, false));
+        break;
+    case 10:
+        CHECK_OK(weft_commands_create_rows_with(commands,
+                                                &(weft_rows_desc){.archetype = grouped,
+                                                                  .count = 1,
+                                                                  .shared_count = 1,
+                                                                  .shared = &shared,
+                                                                  .shared_values = &one},
+                                                &rows));
+        made = weft_commands_row_entity(commands, &rows, 0);
+        CHECK_OK(weft_commands_set(commands, made, a, &(uint32_t){1}, 4));
         break;
     default:
         made = weft_commands_create_entity(commands, only_a);
@@ -106,11 +133,29 @@ PLAIN_TEST(commands_of_kinds_and_components_that_are_not_declared_are_named)
         {4, WEFT_RECORDS_CREATE, false, NULL},
         {5, WEFT_RECORDS_CREATE, true, NULL},
         {5, WEFT_RECORDS_ANY, true, NULL},
+        {6, WEFT_RECORDS_REMOVE, false, "component list"},
+        {6, WEFT_RECORDS_ADD, true, "component list"},
+        {6, WEFT_RECORDS_ADD, false, NULL},
+        {7, WEFT_RECORDS_DESTROY, false, "named an entity"},
+        {7, WEFT_RECORDS_ADD, true, NULL},
+        {8, WEFT_RECORDS_DESTROY, false, "WEFT_RECORDS_ADD"},
+        {8, WEFT_RECORDS_ADD, true, "component shared"},
+        {8, WEFT_RECORDS_ADD, false, NULL},
+        {9, WEFT_RECORDS_ADD, true, "component bit"},
+        {9, WEFT_RECORDS_ADD, false, NULL},
+        {10, WEFT_RECORDS_CREATE, true, "component shared"},
+        {10, WEFT_RECORDS_ADD, false, "WEFT_RECORDS_CREATE"},
+        {10, WEFT_RECORDS_CREATE, false, NULL},
     };
     for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const recording *r = &cases[i];
         begin();
+        list = weft_component_create_plain(world, "list", 4, 4, WEFT_BUFFER);
+        shared = weft_component_create_plain(world, "shared", 4, 4, WEFT_SHARED);
+        bit = weft_component_create_plain(world, "bit", 0, 1, WEFT_ENABLEABLE);
         only_a = weft_archetype_create(world, &a, 1);
+        grouped = weft_archetype_create(world, (weft_component[]){a, shared}, 2);
+        all = weft_query_create(world, &(weft_query_desc){.terms = {{a, WEFT_READ, WEFT_ALL, 0}}});
         weft_system_desc desc = {.name = "recorder",
                                  .run = record_kind,
                                  .user = (void *)(uintptr_t)r,

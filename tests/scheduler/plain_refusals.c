@@ -61,6 +61,8 @@ PLAIN_TEST(every_command_that_cannot_be_right_is_refused_with_what_to_do)
     const weft_component none = {0}, unknown = {999};
     const weft_result stale = WEFT_STALE_ENTITY, bad = WEFT_BAD_HANDLE, type = WEFT_TYPE_MISMATCH;
     begin();
+    weft_query everything =
+        weft_query_create(world, &(weft_query_desc){.terms = {{plain, WEFT_READ, WEFT_ALL, 0}}});
     check_refused(weft_commands_add(one, null, tag), stale, "component tag on entity 0:0");
     check_refused(weft_commands_destroy_entity(one, null), stale, "null");
     check_refused(weft_commands_add(one, first, none), bad, "weft_component_create");
@@ -77,6 +79,17 @@ PLAIN_TEST(every_command_that_cannot_be_right_is_refused_with_what_to_do)
     check_refused(weft_commands_append(one, first, plain, &value, 1), type, "no BUFFER");
     check_refused(weft_commands_append(one, first, list, NULL, 1), WEFT_INVALID_ARGUMENT, "NULL");
     check_refused(weft_commands_query_add(one, (weft_query){0}, tag), bad, "the query");
+    check_refused(weft_commands_query_destroy(one, (weft_query){0}), bad, "the query");
+    check_refused(weft_commands_query_set_shared(one, everything, plain, &value), type,
+                  "not SHARED");
+    check_refused(weft_commands_query_set_shared(one, everything, shared, NULL),
+                  WEFT_INVALID_ARGUMENT, "NULL");
+    check_refused(weft_commands_query_enable(one, everything, plain, true), type, "ENABLEABLE");
+    check_refused(weft_commands_query_add(one, everything, single), type, "weft_slice_resource");
+    check_refused(weft_commands_set_buffer(one, first, plain, &value, 1), type, "no BUFFER");
+    check_refused(weft_commands_set_buffer(one, first, list, NULL, 1), WEFT_INVALID_ARGUMENT,
+                  "NULL");
+    check_refused(weft_commands_set_name(one, null, "name"), stale, "null");
     end();
 }
 
@@ -162,8 +175,9 @@ PLAIN_TEST(a_query_destroyed_or_changed_between_recording_and_playback)
     CHECK(weft_entity_has(world, first, tag) && weft_entity_has(world, late, tag));
     const weft_component others[] = {single, {999, single.world}};
     for (uint32_t i = 0; i < 2; i++) {
-        CHECK_OK(weft_commands_query_add(one, query, others[i]));
-        CHECK(weft_commands_play(one) != WEFT_OK);
+        weft_result expected = i == 0 ? WEFT_TYPE_MISMATCH : WEFT_BAD_HANDLE;
+        CHECK_RESULT(weft_commands_query_add(one, query, others[i]), expected);
+        CHECK_RESULT(weft_commands_play(one), expected);
     }
     end();
 }

@@ -21,10 +21,11 @@ extern "C" {
 #endif
 
 /* A recorder outside systems; *out is the caller's, to be destroyed before the world. Threads:
- * owner to create, destroy and play; one thread at a time to record, which need not be the
- * owner. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. */
+ * owner to create, destroy and play, while no systems run; one thread at a time to record, which
+ * need not be the owner. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, WRONG_PHASE (systems run). */
 WEFT_API weft_result weft_commands_create(weft_world *world, weft_commands **out);
-/* Drops what was not played. NULL, and recorders of systems, are ignored. */
+/* Drops what was not played. NULL, recorders of systems, and calls while systems run (WRONG_PHASE
+ * in the world's error) are ignored. */
 WEFT_API void weft_commands_destroy(weft_commands *commands);
 /* Plays everything recorded, then empties the recorder, so that it can be used again; an empty
  * one changes nothing. Errors: the first one, which names the command, whom it is about and what to
@@ -90,15 +91,31 @@ WEFT_API weft_result weft_commands_set_shared(weft_commands *commands, weft_enti
                                               weft_component component, const void *value);
 WEFT_API weft_result weft_commands_enable(weft_commands *commands, weft_entity entity,
                                           weft_component component, bool enabled);
+/* Sets the name as weft_entity_set_name does; NULL and "" remove it. The text is copied. */
+WEFT_API weft_result weft_commands_set_name(weft_commands *commands, weft_entity entity,
+                                            const char *name);
 /* Appends `count` elements to a dynamic buffer (adding the component when absent). */
 WEFT_API weft_result weft_commands_append(weft_commands *commands, weft_entity entity,
                                           weft_component component, const void *elements,
                                           uint32_t count);
-/* Query-wide commands; the query is evaluated at playback. */
+/* Gives a dynamic buffer these elements (adding the component when absent); those it had end. */
+WEFT_API weft_result weft_commands_set_buffer(weft_commands *commands, weft_entity entity,
+                                              weft_component component, const void *elements,
+                                              uint32_t count);
+
+/* ---- for all rows of a query ----
+ * As weft_query_add, remove, set_shared, enable and destroy_entities. What the query matches is
+ * asked when the command is played: rows that earlier commands brought there count, and so do
+ * filters and enable bits as they are then; a change filter looks back to its own `since`, not to
+ * the last run of the system. A query destroyed by then is BAD_HANDLE. */
 WEFT_API weft_result weft_commands_query_add(weft_commands *commands, weft_query query,
                                              weft_component component);
 WEFT_API weft_result weft_commands_query_remove(weft_commands *commands, weft_query query,
                                                 weft_component component);
+WEFT_API weft_result weft_commands_query_set_shared(weft_commands *commands, weft_query query,
+                                                    weft_component component, const void *value);
+WEFT_API weft_result weft_commands_query_enable(weft_commands *commands, weft_query query,
+                                                weft_component component, bool enabled);
 WEFT_API weft_result weft_commands_query_destroy(weft_commands *commands, weft_query query);
 
 #ifdef __cplusplus

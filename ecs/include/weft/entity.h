@@ -176,9 +176,10 @@ WEFT_API weft_result weft_entity_enable(weft_world *world, weft_entity entity,
 WEFT_API bool weft_entity_is_enabled(const weft_world *world, weft_entity entity,
                                      weft_component component);
 
-/* Name of an entity (copied, up to 63 bytes kept); NULL and "" remove it. Several entities may have
- * the same name; instances have those of their originals. Error texts say it beside the handle.
- * Not part of hashes and snapshots. Refused while systems run: WRONG_PHASE. Threads: owner. */
+/* Name of an entity (copied, up to 63 bytes kept); NULL and "" remove it. Several entities may
+ * have the same name; instances have those of their originals. Error texts say it beside the
+ * handle. Not part of hashes and snapshots. Refused while systems run: WRONG_PHASE
+ * (weft_commands_set_name). Threads: owner. */
 WEFT_API weft_result weft_entity_set_name(weft_world *world, weft_entity entity, const char *name);
 /* The same where no other living entity has the name now. Errors: ALREADY_EXISTS (nothing changed;
  * weft_error.entity is the one that has it). Cost: as weft_entity_find. */

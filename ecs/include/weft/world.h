@@ -108,8 +108,9 @@ WEFT_API const weft_error *weft_world_error(const weft_world *world);
 WEFT_API weft_job_pool *weft_world_pool(const weft_world *world);
 
 /* The blob store of the world (<weft/blob.h>): made on first use with the world's memory hook, gone
- * with the world, after the last destructor of a component. NULL when memory ends
- * (weft_world_error). Threads: owner; the store itself is safe from any thread. */
+ * with the world, after the last destructor of a component. NULL when memory ends, and when the
+ * first use is in a system (weft_world_error). Threads: owner, the first time; the store itself is
+ * safe from any thread. */
 WEFT_API weft_blob_store *weft_world_blobs(weft_world *world);
 
 /* Checks every invariant of the storage (reads everything). WEFT_OK, or WEFT_CORRUPT with the first
@@ -176,7 +177,8 @@ WEFT_API weft_result weft_world_clear_references(weft_world *world, uint64_t *cl
 WEFT_API uint32_t weft_world_version(const weft_world *world);
 
 /* Starts a new version, so that later writes are seen as changes since the old one. Returns the old
- * version. The scheduler does this around every system. Threads: owner. */
+ * version; 0 while systems run (WRONG_PHASE): the scheduler does this around every system. Threads:
+ * owner. */
 WEFT_API uint32_t weft_world_advance(weft_world *world);
 
 #ifdef __cplusplus

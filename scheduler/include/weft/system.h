@@ -46,7 +46,8 @@ typedef enum weft_command_effects {
     WEFT_RECORDS_NOTHING = 0,
     WEFT_RECORDS_CREATE = 1 << 0, /* and fill what it created */
     WEFT_RECORDS_DESTROY = 1 << 1,
-    WEFT_RECORDS_ADD = 1 << 2,    /* add, set, set_shared, enable, append: of those in `records` */
+    WEFT_RECORDS_ADD = 1 << 2,    /* add, set, set_shared, enable, append, set_buffer, also for all
+                                     rows of a query: of those in `records`; names: of any */
     WEFT_RECORDS_REMOVE = 1 << 3, /* of the components in `records` */
     WEFT_RECORDS_ANY = 0xff,
 } weft_command_effects;
