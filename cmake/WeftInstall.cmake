@@ -1,5 +1,6 @@
 # Install rules: headers of all layers under include/weft, libweft.a and libweft.so, the pkg-config file
-# weft.pc, the CMake package (find_package(weft) -> weft::weft, weft::weft_shared), the weft binary.
+# weft.pc, the CMake package (find_package(weft) -> weft::weft, weft::weft_shared, weft::weft_static),
+# the weft binary; of Release builds the debug information in .debug folders, where debuggers look.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 install(TARGETS ${weft_libraries} EXPORT weftTargets
@@ -15,10 +16,38 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/weftConfigVersion.cmake
 install(FILES ${PROJECT_BINARY_DIR}/weftConfig.cmake ${PROJECT_BINARY_DIR}/weftConfigVersion.cmake
     DESTINATION ${package_dir})
 
-# weft.pc finds its prefix from where it lies, so that an installed tree can be moved.
+# weft.pc finds its prefix from where it lies, so that an installed tree can be moved. It links the
+# shared library where there is one, as weft::weft does; weft-static.pc links the archive.
 file(RELATIVE_PATH WEFT_PC_TO_PREFIX /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
-configure_file(${CMAKE_CURRENT_LIST_DIR}/weft.pc.in ${PROJECT_BINARY_DIR}/weft.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/weft.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+function(weft_install_pc name libs libs_private)
+    set(WEFT_PC_NAME ${name})
+    set(WEFT_PC_LIBS ${libs})
+    set(WEFT_PC_LIBS_PRIVATE ${libs_private})
+    configure_file(${CMAKE_CURRENT_FUNCTION_LIST_DIR}/weft.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+if(TARGET weft::weft_shared)
+    weft_install_pc(weft "-L\${libdir} -lweft" "-pthread -lm")
+else()
+    weft_install_pc(weft "-L\${libdir} -lweft -pthread -lm" "")
+endif()
+if(TARGET weft::weft_static)
+    weft_install_pc(weft-static "\${libdir}/libweft.a -pthread -lm" "")
+endif()
 if(TARGET weft_cli)
     install(TARGETS weft_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+
+foreach(target ${weft_libraries} weft_cli)
+    if(NOT TARGET ${target})
+        continue()
+    endif()
+    get_target_property(debug_file ${target} WEFT_DEBUG_FILE)
+    if(debug_file)
+        set(dir ${CMAKE_INSTALL_LIBDIR})
+        if(target STREQUAL "weft_cli")
+            set(dir ${CMAKE_INSTALL_BINDIR})
+        endif()
+        install(FILES ${debug_file} DESTINATION ${dir}/.debug)
+    endif()
+endforeach()

@@ -1,7 +1,11 @@
 # libweft: all layers in one library, with one public include path.
 #
-#   weft           static (or shared, when BUILD_SHARED_LIBS asks for it): what users link
+#   weft           static (or shared, when BUILD_SHARED_LIBS asks for it): what hosts link that build
+#                  weft as a part of themselves, by its alias weft::weft
 #   weft_shared    libweft.so beside the static one, so that both are installed and tested
+#
+# Installed, they are weft::weft_static and weft::weft_shared; weft::weft is the shared one where there
+# is one, as for pkg-config (weftConfig.cmake.in).
 #   weft_testable  the same objects for tests and benchmarks, hidden symbols reachable
 get_property(layers GLOBAL PROPERTY WEFT_LAYERS)
 get_property(dirs GLOBAL PROPERTY WEFT_LAYER_DIRS)
@@ -31,8 +35,16 @@ if(WEFT_BUILD_SHARED AND NOT BUILD_SHARED_LIBS)
     list(APPEND weft_libraries weft_shared)
 endif()
 foreach(target ${weft_libraries})
+    get_target_property(kind ${target} TYPE)
+    string(REPLACE "_LIBRARY" "" kind ${kind})
+    string(TOLOWER weft_${kind} name)
     set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION}
-                                               SOVERSION ${PROJECT_VERSION_MAJOR})
+                                               SOVERSION ${PROJECT_VERSION_MAJOR}
+                                               EXPORT_NAME ${name})
+    if(NOT TARGET weft::${name})
+        add_library(weft::${name} ALIAS ${target})
+    endif()
+    weft_split_debug(${target})
 endforeach()
 add_library(weft_testable STATIC EXCLUDE_FROM_ALL)
 weft_fill_library(weft_testable)

@@ -7,11 +7,22 @@ set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+# Without a build type CMake does not optimise at all. As a part of another build only weft's own files
+# are optimised then, and only when the host did not choose otherwise in its flags.
+get_property(is_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
+set(WEFT_OPTIMISE "")
+if(NOT CMAKE_BUILD_TYPE AND NOT is_multi_config)
+    if(PROJECT_IS_TOP_LEVEL)
+        message(NOTICE "weft: no CMAKE_BUILD_TYPE was given: Release is taken")
+        set(CMAKE_BUILD_TYPE Release)
+    elseif(NOT CMAKE_C_FLAGS MATCHES "(^| )-O")
+        message(NOTICE "weft: no CMAKE_BUILD_TYPE was given: weft itself is built with -O3; "
+                       "give a build type to choose")
+        set(WEFT_OPTIMISE -O3 -DNDEBUG)
+    endif()
+endif()
 if(PROJECT_IS_TOP_LEVEL)
     set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
-    if(NOT CMAKE_BUILD_TYPE)
-        set(CMAKE_BUILD_TYPE Release)
-    endif()
     set(CMAKE_C_FLAGS_RELEASE "-O3 -DNDEBUG")
     set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
     set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g")
@@ -27,7 +38,7 @@ endif()
 add_library(weft_flags INTERFACE)
 # Descriptors say what differs from the default, which is zero: missing initialisers are meant.
 target_compile_options(weft_flags INTERFACE
-    -ffp-contract=off -fno-omit-frame-pointer -g -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=
+    ${WEFT_OPTIMISE} -ffp-contract=off -fno-omit-frame-pointer -g -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=
     $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wundef -Wstrict-prototypes
         -Wmissing-prototypes -Wvla -Wdouble-promotion -Wswitch-enum -Wwrite-strings
         -Wno-missing-field-initializers>
@@ -42,6 +53,38 @@ if(WEFT_SANITIZE)
     target_compile_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE} -fno-sanitize-recover=all)
     target_link_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE})
 endif()
+
+# weft_split_debug(target)
+# In Release builds the debug information of what is installed lies beside it, not in it: in
+# <file>.debug, which debuggers find by the link in the file; of an archive, whose objects can have no
+# such link, in a whole copy debug/<archive>. Symbols stay, so profiles and stacks have names.
+function(weft_split_debug target)
+    if(NOT WEFT_INSTALL OR NOT CMAKE_BUILD_TYPE STREQUAL "Release" OR WEFT_SANITIZE)
+        return()
+    endif()
+    if(NOT CMAKE_OBJCOPY)
+        message(NOTICE "weft: objcopy was not found: ${target} keeps its debug information")
+        return()
+    endif()
+    get_target_property(type ${target} TYPE)
+    set(file $<TARGET_FILE:${target}>)
+    if(type STREQUAL "STATIC_LIBRARY")
+        set(copy $<TARGET_FILE_DIR:${target}>/debug)
+        add_custom_command(TARGET ${target} POST_BUILD VERBATIM
+            COMMAND ${CMAKE_COMMAND} -E make_directory ${copy}
+            COMMAND ${CMAKE_COMMAND} -E copy ${file} ${copy}
+            COMMAND ${CMAKE_OBJCOPY} --strip-debug ${file})
+        set_target_properties(${target} PROPERTIES
+            WEFT_DEBUG_FILE ${copy}/$<TARGET_FILE_NAME:${target}>)
+    else()
+        add_custom_command(TARGET ${target} POST_BUILD VERBATIM
+            WORKING_DIRECTORY $<TARGET_FILE_DIR:${target}>
+            COMMAND ${CMAKE_OBJCOPY} --only-keep-debug ${file} ${file}.debug
+            COMMAND ${CMAKE_OBJCOPY} --strip-debug ${file}
+            COMMAND ${CMAKE_OBJCOPY} --add-gnu-debuglink=${file}.debug ${file})
+        set_target_properties(${target} PROPERTIES WEFT_DEBUG_FILE ${file}.debug)
+    endif()
+endfunction()
 
 # weft_add_layer(NAME layer SOURCES ... LINKS lower layers ...)
 # Declares weft_<layer>: OBJECT library, public headers in include/, private headers in src/;

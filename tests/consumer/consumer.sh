@@ -44,6 +44,57 @@ if [ -n "$cxx" ]; then
     expect "$work/cpp"
 fi
 
+step "weft::weft and pkg-config mean the same kind of library; the other one is there by name"
+# kind PROGRAM: whether it needs libweft.so.
+kind() { if ldd "$1" | grep -q libweft; then echo shared; else echo static; fi; }
+is() { # want program
+    got=$(kind "$2")
+    [ "$got" = "$1" ] || { echo "FAILED: $2 is linked $got, not $1"; exit 1; }
+}
+is shared "$work/shared"
+# shellcheck disable=SC2046
+"$cc" -std=c11 "$here/consumer.c" -o "$work/archive" $(pkg-config --cflags --libs weft-static)
+expect "$work/archive"
+is static "$work/archive"
+cmake -G Ninja -S "$here" -B "$work/archived" -DHOW=package -DPROGRAM="$here/consumer.c" \
+    -DCMAKE_PREFIX_PATH="$prefix" -DWEFT_VERSION="$version" -DCMAKE_C_COMPILER="$cc" \
+    -Dweft_USE_STATIC_LIBS=ON -DCMAKE_BUILD_TYPE=Release >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+cmake --build "$work/archived" --target consumer >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+expect "$work/archived/consumer"
+is static "$work/archived/consumer"
+
+step "optimised without a build type, as the host says with one"
+# options FLAG...: the compiler options of one file of weft as a part of a host that is configured so.
+options() {
+    rm -rf "$work/typed"
+    cmake -G Ninja -S "$here" -B "$work/typed" -DHOW=source -DPROGRAM="$here/consumer.c" \
+        -DWEFT_SOURCE_DIR="$source" -DCMAKE_C_COMPILER="$cc" "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+    ninja -C "$work/typed" -t commands | grep 'src/world\.c\.o' | grep -c -- "$pattern" || true
+}
+pattern=' -O3 -DNDEBUG '
+[ "$(options)" = 1 ] || { echo "FAILED: no -O3 without a build type"; exit 1; }
+grep -q 'no CMAKE_BUILD_TYPE was given' "$work/log" || { echo "FAILED: no notice"; exit 1; }
+pattern=' -O[0-9]'
+[ "$(options -DCMAKE_BUILD_TYPE=Debug)" = 0 ] || { echo "FAILED: Debug was optimised"; exit 1; }
+! grep -q 'no CMAKE_BUILD_TYPE was given' "$work/log" || { echo "FAILED: a notice with a type"; exit 1; }
+pattern=' -O3'
+[ "$(options -DCMAKE_C_FLAGS=-O1)" = 0 ] || { echo "FAILED: the host's -O1 was overridden"; exit 1; }
+
+if [ -d "$libdir/.debug" ]; then
+    step "debug information lies apart"
+    # has FILE: how many of its parts hold debug information.
+    has() { objdump -h "$1" | grep -c '\.debug_info' || true; }
+    for file in "$libdir/libweft.a" "$libdir/libweft.so" "$prefix/bin/weft"; do
+        [ "$(has "$file")" = 0 ] || { echo "FAILED: $file holds debug information"; exit 1; }
+    done
+    for file in "$libdir/.debug/libweft.a" "$libdir"/.debug/libweft.so.*.debug "$prefix/bin/.debug/weft.debug"; do
+        [ "$(has "$file")" != 0 ] || { echo "FAILED: $file holds no debug information"; exit 1; }
+    done
+else
+    ! grep -q '^CMAKE_BUILD_TYPE:STRING=Release$' "$build/CMakeCache.txt" ||
+        { echo "FAILED: a Release build installs no debug information"; exit 1; }
+fi
+
 for how in package source; do
     step "CMake, $how"
     cmake -G Ninja -S "$here" -B "$work/$how" -DHOW=$how -DPROGRAM="$here/consumer.c" \
@@ -51,6 +102,8 @@ for how in package source; do
         -DCMAKE_C_COMPILER="$cc" ${cxx:+-DCMAKE_CXX_COMPILER="$cxx"} -DCMAKE_BUILD_TYPE=Release >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
     cmake --build "$work/$how" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
     expect "$work/$how/consumer"
+    if [ "$how" = package ]; then is shared "$work/$how/consumer"; else is static "$work/$how/consumer"; fi
+    [ "$how" = source ] || is static "$work/$how/consumer_static"
     [ "$how" = source ] || expect "$work/$how/consumer_shared"
     [ -z "$cxx" ] || expect "$work/$how/consumer_cpp"
     # A sub-project must not build tests, tools or warnings-as-errors into the host.
