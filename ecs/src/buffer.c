@@ -1,29 +1,10 @@
-/* buffer.c: the public operations on dynamic buffers: resize, reserve, append. Elements are inline
- * until they outgrow the column's capacity, then on the heap through the world's memory hook.
- * Threads: whoever may write the column; the memory counters are atomic. */
-#include "guard.h"
+/* buffer.c: resize, reserve and append of one dynamic buffer. Elements are inline until they outgrow
+ * the column's capacity, then on the heap through the world's memory hook. */
+#include "buffer.h"
 
 #include <string.h>
 
 #define ELEMENTS_MAX (UINT32_MAX - 1)
-
-/* The type of a good call; sets the error otherwise. Any thread may be the caller, so the error
- * text is left alone unless the world is idle. */
-static const weft__type *buffer_type(const weft_world *world, weft_component component,
-                                     const weft_buffer *buffer, const char *what,
-                                     weft_result *result)
-{
-    *result = WEFT_INVALID_ARGUMENT;
-    if (world == NULL || buffer == NULL) return NULL;
-    const weft__type *type = weft__type_at(world, component);
-    *result = type == NULL ? WEFT_BAD_HANDLE : WEFT_TYPE_MISMATCH;
-    if (type == NULL || (type->desc.flags & WEFT_BUFFER) == 0) return NULL;
-    *result = WEFT_OK;
-    if (!WEFT_IS_CHECKED || buffer->capacity != WEFT__BUFFER_READ_ONLY) return type;
-    if (world->keep_write != NULL) world->keep_write(world, what, component.id);
-    *result = WEFT_UNDECLARED_ACCESS;
-    return NULL;
-}
 
 /* Moves the elements to a place with exactly `capacity` (>= count) elements. */
 static weft_result place_change(weft_world *world, const weft__type *type, weft_buffer *buffer,
@@ -64,13 +45,10 @@ static char *element_at(const weft__type *type, const weft_buffer *buffer, uint3
     return (char *)weft_buffer_data(buffer) + (size_t)i * type->desc.size;
 }
 
-weft_result weft_buffer_resize(weft_world *world, weft_component component, weft_buffer *buffer,
-                               uint32_t count)
+weft_result weft__buffer_resize(weft_world *world, const weft__type *type, weft_buffer *buffer,
+                                uint32_t count)
 {
-    weft_result result;
-    const weft__type *type = buffer_type(world, component, buffer, "weft_buffer_resize", &result);
-    if (type == NULL) return result;
-    result = grow(world, type, buffer, count);
+    weft_result result = grow(world, type, buffer, count);
     if (result != WEFT_OK) return result;
     const weft_component_hooks *hooks = &type->desc.hooks;
     uint32_t old = buffer->count;
@@ -84,12 +62,9 @@ weft_result weft_buffer_resize(weft_world *world, weft_component component, weft
     return WEFT_OK;
 }
 
-weft_result weft_buffer_reserve(weft_world *world, weft_component component, weft_buffer *buffer,
-                                uint32_t capacity)
+weft_result weft__buffer_reserve(weft_world *world, const weft__type *type, weft_buffer *buffer,
+                                 uint32_t capacity)
 {
-    weft_result result;
-    const weft__type *type = buffer_type(world, component, buffer, "weft_buffer_reserve", &result);
-    if (type == NULL) return result;
     if (type->desc.size == 0) return WEFT_OK;
     if (capacity < buffer->count) capacity = buffer->count;
     if (capacity > ELEMENTS_MAX) return WEFT_LIMIT;
@@ -97,18 +72,15 @@ weft_result weft_buffer_reserve(weft_world *world, weft_component component, wef
     return capacity == buffer->capacity ? WEFT_OK : place_change(world, type, buffer, capacity);
 }
 
-weft_result weft_buffer_append(weft_world *world, weft_component component, weft_buffer *buffer,
-                               const void *elements, uint32_t count)
+weft_result weft__buffer_append(weft_world *world, const weft__type *type, weft_buffer *buffer,
+                                const void *elements, uint32_t count)
 {
-    weft_result result;
-    const weft__type *type = buffer_type(world, component, buffer, "weft_buffer_append", &result);
-    if (type == NULL) return result;
     if (count == 0) return WEFT_OK;
     if (elements == NULL && type->desc.size != 0) return WEFT_INVALID_ARGUMENT;
     /* elements of the buffer itself move with it */
     uintptr_t inside = (uintptr_t)elements - (uintptr_t)weft_buffer_data(buffer);
     bool is_own = inside < buffer->count * type->desc.size;
-    result = grow(world, type, buffer, (uint64_t)buffer->count + count);
+    weft_result result = grow(world, type, buffer, (uint64_t)buffer->count + count);
     if (result != WEFT_OK) return result;
     if (is_own) elements = (const char *)weft_buffer_data(buffer) + inside;
     if (type->desc.size != 0)

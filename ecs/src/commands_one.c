@@ -1,6 +1,7 @@
 /* commands_one.c: one command by the immediate operations. See commands_play.c.
  *
  * Dead targets are skipped and counted (destroying twice is fine and not counted). */
+#include "buffer.h"
 #include "commands_playback.h"
 
 #include <string.h>
@@ -49,16 +50,16 @@ static weft_result play_instantiate(weft__playback *playback, const weft__comman
 weft_result weft__playback_elements(weft_world *world, const weft__command *command,
                                     weft_buffer *buffer)
 {
-    weft_component component = weft__component(world, command->subject);
+    const weft__type *type = world->types[command->subject];
     const uint64_t *payload = weft__command_payload(command);
     uint32_t count = (uint32_t)payload[0];
     weft_result result = WEFT_OK;
     if (command->op == WEFT__COMMAND_SET_BUFFER) {
         if (count > buffer->capacity) /* before the old ones end */
-            result = weft_buffer_reserve(world, component, buffer, count);
-        if (result == WEFT_OK) result = weft_buffer_resize(world, component, buffer, 0);
+            result = weft__buffer_reserve(world, type, buffer, count);
+        if (result == WEFT_OK) result = weft__buffer_resize(world, type, buffer, 0);
     }
-    return result == WEFT_OK ? weft_buffer_append(world, component, buffer, payload + 1, count)
+    return result == WEFT_OK ? weft__buffer_append(world, type, buffer, payload + 1, count)
                              : result;
 }
 

@@ -166,6 +166,7 @@ struct weft_commands {
     bool is_closed;  /* checked builds: of a system whose callback has returned */
     uint32_t in_set; /* belongs to the scheduler: weft_commands_play and _destroy refuse it */
     weft__command_failure failure;
+    weft_slice_context rows_context; /* of the rows it gives; constant */
 };
 
 /* Cursor over the commands of a segment. */

@@ -5,6 +5,7 @@
  * failures are kept in the recorder and reported by whoever plays it. */
 #include "commands_private.h"
 
+#include "query_private.h"
 #include "structure.h"
 
 #include <string.h>
@@ -22,7 +23,10 @@ static uint32_t next_epoch(weft_world *world)
 
 void weft__commands_init(weft_commands *commands, weft_world *world, uint32_t id, uint32_t worker)
 {
-    *commands = (weft_commands){.world = world, .id = id, .worker = worker};
+    *commands = (weft_commands){.world = world,
+                                .id = id,
+                                .worker = worker,
+                                .rows_context = {.ops = &weft__slice_ops_rows, .world = world}};
     commands->epoch = next_epoch(world);
     commands->home = worker;
 }

@@ -200,6 +200,7 @@ weft_result weft_commands_create_rows_with(weft_commands *commands, const weft_r
     commands->private_chunk = m.chunk;
     if (m.is_new) commands->private_rows = made;
     describe_rows(made, desc->unordered, rows);
+    rows->context = &commands->rows_context;
     return WEFT_OK;
 }
 

@@ -135,7 +135,7 @@ static const char *plain_advice(uint32_t flags)
 {
     if ((flags & WEFT_SHARED) != 0) return "SHARED: use weft_entity_set_shared";
     if ((flags & WEFT_BUFFER) != 0)
-        return "a BUFFER: add it, then fill what weft_entity_write gives (weft_buffer_append)";
+        return "a BUFFER: add it, then fill it (weft_entity_buffer, weft_buffers_append)";
     if ((flags & WEFT_CHUNK) != 0)
         return "a CHUNK value, which no entity owns: add it, then write it in a loop over a query "
                "(weft_slice_chunk_value)";

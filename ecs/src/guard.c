@@ -202,7 +202,7 @@ static const weft_buffer *buffer_at(const char *rows, const weft__guard_part *pa
     return (const weft_buffer *)(const void *)(rows + (size_t)row * part->row_bytes);
 }
 
-/* Copies the elements that lie outside the column, and marks the headers. */
+/* Copies the elements that lie outside the column. */
 static void buffers_open(weft__guard *guard, weft__guard_part *part, uint32_t rows)
 {
     size_t bytes = 0;
@@ -219,7 +219,6 @@ static void buffers_open(weft__guard *guard, weft__guard_part *part, uint32_t ro
     for (uint32_t row = 0; row < rows; row++) {
         const weft_buffer *real = buffer_at(part->real, part, row);
         weft_buffer *copy = (weft_buffer *)(void *)(part->values + (size_t)row * part->row_bytes);
-        copy->capacity = WEFT__BUFFER_READ_ONLY;
         if (to == NULL || real->heap == NULL) continue;
         memcpy(to, real->heap, (size_t)real->count * part->element_bytes);
         copy->heap = to;
@@ -236,8 +235,7 @@ static uint32_t buffers_compare(const weft__guard_part *part, uint32_t rows)
         const weft_buffer *copy = buffer_at(part->values, part, row);
         bool is_copied = elements != NULL && real->heap != NULL;
         const void *heap = is_copied ? elements : real->heap;
-        if (copy->heap != heap || copy->count != real->count ||
-            copy->capacity != WEFT__BUFFER_READ_ONLY ||
+        if (copy->heap != heap || copy->count != real->count || copy->capacity != real->capacity ||
             memcmp(real + 1, copy + 1, part->row_bytes - sizeof *real) != 0)
             return row;
         if (!is_copied) continue;

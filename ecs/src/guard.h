@@ -9,9 +9,7 @@
  * is found when its place is looked at again). Under AddressSanitizer a closed copy is poisoned
  * instead, so that the access itself is reported.
  *
- * A buffer that may only be read has its elements copied as well, and the capacity
- * WEFT__BUFFER_READ_ONLY, by which the functions on buffers know it on any thread. What is not
- * copied: entity handles, values of chunks, shared values, and columns for which there is no room.
+ * A buffer that may only be read has its elements copied as well. What is not copied: entity handles, values of chunks, shared values, and columns for which there is no room.
  *
  * Threads: a guard belongs to one worker; reserve, sweep and reading the list of strays are the
  * owner's, while no worker has copies open. Opening nests (a callback may run jobs). */
@@ -19,9 +17,6 @@
 #define WEFT_GUARD_H
 
 #include "query_private.h"
-
-/* Capacity of a copied buffer that may only be read; no real one has it. */
-#define WEFT__BUFFER_READ_ONLY UINT32_MAX
 
 /* What was found. */
 typedef enum weft__stray_kind {

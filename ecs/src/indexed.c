@@ -120,11 +120,12 @@ static void stamp_spans(const weft_indexed *indexed, const weft__query_handle *h
 
 static weft_result check_term(const weft_world *world, const weft__query *query, uint32_t term)
 {
-    if (term < query->term_count && query->terms[term].has_column) return WEFT_OK;
+    if (term < query->term_count && query->terms[term].has_column && !query->terms[term].is_buffer)
+        return WEFT_OK;
     return weft__error(
         world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
         "weft_indexed_open: term %u of %u has no column: name a term, counted from 0, "
-        "whose component has values of its own in each row",
+        "whose component has plain values in each row (buffers: weft_slice_buffers)",
         term, query->term_count);
 }
 

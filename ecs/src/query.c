@@ -284,6 +284,7 @@ static void fill_term(weft__query *query, uint32_t index, const weft_term *given
     term->access = (uint8_t)given->access;
     term->match = (uint8_t)given->match;
     term->is_shared = (flags & WEFT_SHARED) != 0;
+    term->is_buffer = (flags & WEFT_BUFFER) != 0;
     term->is_chunk_value = (flags & WEFT_CHUNK) != 0;
     term->is_enableable = (flags & WEFT_ENABLEABLE) != 0;
     term->has_column = type->value_bytes != 0 && given->match != WEFT_ABSENT;

@@ -30,6 +30,7 @@ typedef struct weft__query_term {
                           not ignored) */
     bool is_enableable;
     bool has_column; /* a column where the archetype has it */
+    bool is_buffer;  /* whose rows only weft_buffers can tell apart */
 } weft__query_term;
 
 /* One archetype that matches. */
@@ -223,6 +224,7 @@ typedef struct weft__slice_ops {
 } weft__slice_ops;
 
 extern const weft__slice_ops weft__slice_ops_owner; /* of cursors outside systems */
+extern const weft__slice_ops weft__slice_ops_rows;  /* of rows that a recorder gave: nothing */
 
 #define WEFT__MISTYPED                                                                             \
     " is not the C type it was registered with, or has another size: name the type of this term, " \

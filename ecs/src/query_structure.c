@@ -89,7 +89,8 @@ static const char *kind_advice(uint32_t flags)
         return "a SINGLETON, not part of entities: use weft_singleton_write";
     if ((flags & WEFT_SHARED) != 0) return "SHARED: use weft_query_set_shared";
     if ((flags & WEFT_BUFFER) != 0)
-        return "a BUFFER: add it, then fill the buffers in a loop (weft_buffer_append)";
+        return "a BUFFER: add it, then fill the buffers in a loop (weft_slice_buffers, "
+               "weft_buffers_append)";
     if ((flags & WEFT_CHUNK) != 0)
         return "a CHUNK value: add it, then write it in a loop (weft_slice_chunk_value)";
     return "of a kind that this function does not change";

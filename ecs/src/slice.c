@@ -34,17 +34,19 @@ static const weft__place *place_of(const weft_slice *slice, uint32_t term, weft_
 
 /* ---- columns that are asked for by a call ---- */
 
-/* False, and reported: there is no such term (or no chunk: its callback has returned). */
+/* False, and reported: there is no such term (or no chunk: its callback has returned), or its
+ * column is for weft_slice_buffers. */
 static bool check_term(const weft_slice *slice, uint32_t term, weft_access access)
 {
     if (term >= slice->term_count || slice->chunk == NULL) {
         ops_of(slice)->report(slice, term, access);
         return false;
     }
-    uint8_t declared = weft__slice_query(slice)->terms[term].access;
-    if (declared == WEFT_NO_ACCESS || (access == WEFT_WRITE && declared != WEFT_WRITE))
+    const weft__query_term *asked = &weft__slice_query(slice)->terms[term];
+    if (asked->access == WEFT_NO_ACCESS || asked->is_buffer ||
+        (access == WEFT_WRITE && asked->access != WEFT_WRITE))
         ops_of(slice)->report(slice, term, access);
-    return true;
+    return !asked->is_buffer;
 }
 
 void *weft_slice_ask(const weft_slice *slice, uint32_t term, weft_access access)
@@ -234,8 +236,11 @@ const char *weft__slice_problem(const weft__query *query, uint32_t term, weft_ac
         return "is written, but not declared so: give it WEFT_WRITE";
     if (declared == WEFT_NO_ACCESS)
         return "is read, but declared WEFT_NO_ACCESS: give it WEFT_READ";
+    if (query->terms[term].is_buffer)
+        return "is a BUFFER, of which slices have no column: open it by weft_slice_buffers, with "
+               "WEFT_WRITE where it changes";
     return "is used in a way that its component has not: enable bits want ENABLEABLE and a row of "
-           "the slice, shared values SHARED, chunk values CHUNK";
+           "the slice, shared values SHARED, chunk values CHUNK, buffers BUFFER";
 }
 
 static void owner_report(const weft_slice *slice, uint32_t term, weft_access access)
@@ -273,5 +278,46 @@ const weft__slice_ops weft__slice_ops_owner = {
     .commands = owner_commands,
     .report = owner_report,
     .mistype = owner_mistype,
+    .asks = owner_asks,
+};
+
+/* ---- rows that a recorder gave: they reach nothing but their buffers ---- */
+
+static const void *rows_get(const weft_slice *slice, weft_entity entity, weft_component component)
+{
+    (void)slice, (void)entity, (void)component;
+    return NULL;
+}
+
+static void *rows_get_write(const weft_slice *slice, weft_entity entity, weft_component component)
+{
+    (void)slice, (void)entity, (void)component;
+    return NULL;
+}
+
+static bool rows_may_find(const weft_slice *slice, weft_component component)
+{
+    (void)slice, (void)component;
+    return false;
+}
+
+static void *rows_resource(const weft_slice *slice, weft_component component, weft_access access)
+{
+    (void)slice, (void)component, (void)access;
+    return NULL;
+}
+
+static void rows_report(const weft_slice *slice, uint32_t term, weft_access access)
+{
+    (void)slice, (void)term, (void)access;
+}
+
+const weft__slice_ops weft__slice_ops_rows = {
+    .get = rows_get,
+    .get_write = rows_get_write,
+    .may_find = rows_may_find,
+    .resource = rows_resource,
+    .commands = owner_commands,
+    .report = rows_report,
     .asks = owner_asks,
 };

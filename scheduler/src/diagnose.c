@@ -164,7 +164,7 @@ static void keep_use(const weft_world *world, const char *what, uint32_t compone
     weft__violate(&scheduler->workers[current->worker], &violation);
 }
 
-/* A buffer that its slice may only read was to be changed. */
+/* A buffer that was opened for reading was to be changed. */
 static void keep_write(const weft_world *world, const char *what, uint32_t component)
 {
     const weft__scheduler *scheduler = weft__scheduler_of(world);
@@ -177,8 +177,8 @@ static void keep_write(const weft_world *world, const char *what, uint32_t compo
                                  .component = component,
                                  .access = WEFT_WRITE,
                                  .function = what,
-                                 .what = " was given a buffer declared for reading (nothing was "
-                                         "changed): give its term WEFT_WRITE"};
+                                 .what = " was given a buffer opened for reading (nothing was "
+                                         "changed): declare and open it with WEFT_WRITE"};
     weft__violate(&scheduler->workers[current->worker], &violation);
 }
 

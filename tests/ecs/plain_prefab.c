@@ -1,5 +1,6 @@
 /* plain_prefab.c: the Prefab tag goes with linked groups in every form of change, and instances
  * come without it. In random order against a naive model, and with every allocation refused. */
+#include "buffer_append.h"
 #include "memory_fault.h"
 #include "plain.h"
 
@@ -20,10 +21,8 @@ typedef struct bed {
 
 static void group_fill(const bed *t, weft_entity root, const weft_entity *members, uint32_t count)
 {
-    weft_buffer *buffer = weft_entity_write(t->world, root, t->group);
-    CHECK_OK(weft_buffer_append(t->world, t->group, buffer, &root, 1));
-    buffer = weft_entity_write(t->world, root, t->group);
-    CHECK_OK(weft_buffer_append(t->world, t->group, buffer, members, count));
+    CHECK_OK(test_buffer_append(t->world, t->group, root, &root, 1));
+    CHECK_OK(test_buffer_append(t->world, t->group, root, members, count));
 }
 
 static void begin(bed *t, uint32_t groups)
@@ -93,8 +92,7 @@ PLAIN_TEST(a_member_that_comes_late_gets_the_tag_when_it_is_added_again)
     begin(&t, 1);
     CHECK_OK(weft_entity_add(t.world, t.root[0], t.prefab));
     CHECK_OK(weft_entity_create_many(t.world, &t.a, 1, 1, &late));
-    CHECK_OK(weft_buffer_append(t.world, t.group, weft_entity_write(t.world, t.root[0], t.group),
-                                &late, 1));
+    CHECK_OK(test_buffer_append(t.world, t.group, t.root[0], &late, 1));
     CHECK(!weft_entity_has(t.world, late, t.prefab));
     CHECK_OK(weft_entity_add(t.world, t.root[0], t.prefab));
     CHECK(weft_entity_has(t.world, late, t.prefab));
@@ -247,8 +245,7 @@ static void model_open(bed *t, model *m, test_random *random)
         m->group_count[e] = (uint32_t)test_random_below(random, 8);
         for (uint32_t i = 0; i < m->group_count[e]; i++) {
             m->group[e][i] = i == 0 ? e : (uint32_t)test_random_below(random, POOL);
-            CHECK_OK(weft_buffer_append(t->world, t->group,
-                                        weft_entity_write(t->world, m->entity[e], t->group),
+            CHECK_OK(test_buffer_append(t->world, t->group, m->entity[e],
                                         &m->entity[m->group[e][i]], 1));
         }
     }

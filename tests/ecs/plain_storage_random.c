@@ -239,9 +239,9 @@ static weft_result list_append(bed *b, const op *o, weft_entity handle)
 {
     const model_entity *m = &b->model.entities[o->victims[0]];
     if ((m->set >> LIST & 1) == 0) return WEFT_OK;
-    weft_buffer *list = weft_entity_write(b->world, handle, b->component[LIST]);
-    weft_result result = weft_buffer_resize(b->world, b->component[LIST], list, o->value);
-    uint32_t *elements = weft_buffer_data(list);
+    weft_buffers lists = weft_entity_buffer(b->world, handle, b->component[LIST], WEFT_WRITE);
+    weft_result result = weft_buffers_resize(&lists, 0, o->value);
+    uint32_t *elements = weft_buffers_write(&lists, 0);
     for (uint32_t i = 0; i < o->value && result == WEFT_OK; i++) elements[i] = o->value;
     return result;
 }

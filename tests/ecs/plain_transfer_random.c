@@ -1,6 +1,7 @@
 /* plain_transfer_random.c: random worlds whose entities move back and forth, against a list of what
  * they must be; and transfers in which the k-th allocation or mapping fails, for every k: both
  * worlds are then as before. */
+#include "buffer_append.h"
 #include "memory_fault.h"
 #include "os_fault.h"
 #include "plain.h"
@@ -34,10 +35,8 @@ static void build(side *s, test_random *random, expected *model, uint32_t count)
         }
         if (number % 11 == 0) {
             CHECK_OK(weft_entity_add(s->world, e, s->list));
-            weft_buffer *list = weft_entity_write(s->world, e, s->list);
             for (uint32_t k = 0; k < number % 13; k++)
-                CHECK_OK(
-                    weft_buffer_append(s->world, s->list, list, &model[k % (i + 1)].handle, 1));
+                CHECK_OK(test_buffer_append(s->world, s->list, e, &model[k % (i + 1)].handle, 1));
         }
         if (number % 17 == 0) CHECK_OK(weft_entity_set_name(s->world, e, "seventeen"));
     }
@@ -192,9 +191,7 @@ static void build_bulk(side *s, weft_entity *e)
         value->number = i;
         link->target = e[BULK - 1 - i];
         CHECK_OK(weft_entity_enable(s->world, e[i], s->lever, i % 5 != 0));
-        if (i % 3 == 0)
-            CHECK_OK(weft_buffer_append(s->world, s->list,
-                                        weft_entity_write(s->world, e[i], s->list), e, 7));
+        if (i % 3 == 0) CHECK_OK(test_buffer_append(s->world, s->list, e[i], e, 7));
     }
 }
 

@@ -1,6 +1,7 @@
 /* plain_world_file.c: worlds that are saved and loaded: the same hash, the same bytes, and an error
  * for everything that cannot be. */
 #include "blob_fixture.h"
+#include "buffer_append.h"
 #include "memory_fault.h"
 #include "plain.h"
 #include "text_fixture.h"
@@ -27,8 +28,7 @@ static void fill(side *s)
         }
         if (i % 11 != 0) continue;
         CHECK_OK(weft_entity_add(s->world, e[i], s->list));
-        CHECK_OK(weft_buffer_append(s->world, s->list, weft_entity_write(s->world, e[i], s->list),
-                                    e, i % 9));
+        CHECK_OK(test_buffer_append(s->world, s->list, e[i], e, i % 9));
     }
     CHECK_OK(weft_entity_add(s->world, e[1], s->per_chunk));
     *chunk_value_of(s) = 99;
@@ -244,7 +244,7 @@ PLAIN_TEST(values_with_hooks_are_saved_and_loaded_by_them)
         ((Text *)weft_entity_write(a, e[i], text))->text = strdup(words);
         for (int k = 0; k < i; k++) {
             Text copy = {strdup(words + i * 100)};
-            CHECK_OK(weft_buffer_append(a, texts, weft_entity_write(a, e[i], texts), &copy, 1));
+            CHECK_OK(test_buffer_append(a, texts, e[i], &copy, 1));
         }
     }
     weft_world_bytes bytes = save(a);
@@ -422,8 +422,7 @@ static weft_world_bytes small_file(side *a)
     Link link = {.target = e[1]};
     CHECK_OK(weft_entity_set(a->world, e[2], a->link, &link, sizeof link));
     CHECK_OK(weft_entity_add(a->world, e[2], a->list));
-    CHECK_OK(
-        weft_buffer_append(a->world, a->list, weft_entity_write(a->world, e[2], a->list), e, 5));
+    CHECK_OK(test_buffer_append(a->world, a->list, e[2], e, 5));
     CHECK_OK(weft_entity_set_name(a->world, e[3], "three"));
     CHECK_OK(weft_entity_destroy(a->world, e[11]));
     return save(a->world);

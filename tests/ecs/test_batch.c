@@ -1,5 +1,6 @@
 /* test_batch.c: operations on arrays of entities: which rows fill which holes, what follows them,
  * and short arrays spread over large chunks. */
+#include "buffer_append.h"
 #include "random.h"
 #include "storage_fixture.h"
 #include "world_private.h"
@@ -242,9 +243,8 @@ Test(batch, a_short_array_of_roots_ends_their_groups)
     CHECK_OK(weft_entity_create_many(world, root_set, 2, 1, &root));
     CHECK_OK(weft_entity_create_many(world, &kind, 1, MEMBERS, members));
     CHECK_OK(weft_entity_create_many(world, &kind, 1, 2, others));
-    weft_buffer *group = weft_entity_write(world, root, root_set[1]);
-    CHECK_OK(weft_buffer_append(world, root_set[1], group, &root, 1));
-    CHECK_OK(weft_buffer_append(world, root_set[1], group, members, MEMBERS));
+    CHECK_OK(test_buffer_append(world, root_set[1], root, &root, 1));
+    CHECK_OK(test_buffer_append(world, root_set[1], root, members, MEMBERS));
     weft_entity victims[] = {others[0], members[3], root, root};
     CHECK_OK(weft_entity_destroy_many(world, victims, 4));
     CHECK(!weft_entity_is_alive(world, root) && !weft_entity_is_alive(world, others[0]));

@@ -1,4 +1,5 @@
 /* test_component.c: registration of types and what it refuses; singletons; dynamic buffers. */
+#include "buffer_append.h"
 #include "storage_fixture.h"
 
 #include <criterion/criterion.h>
@@ -223,24 +224,23 @@ Test(component, buffers_grow_to_the_heap_keep_their_elements_and_trim_back)
     weft_component list = weft_component_create_plain(f.world, "list", 4, 4, WEFT_BUFFER);
     weft_entity e = weft_entity_create(f.world, storage_moving(&f));
     CHECK_OK(weft_entity_add(f.world, e, list));
-    for (uint32_t i = 0; i < 1000; i++)
-        CHECK_OK(weft_buffer_append(f.world, list, weft_entity_write(f.world, e, list), &i, 1));
+    for (uint32_t i = 0; i < 1000; i++) CHECK_OK(test_buffer_append(f.world, list, e, &i, 1));
     CHECK_OK(weft_entity_add(f.world, e, f.tag));
     CHECK_OK(weft_entity_add(f.world, e, f.health)); /* the row moves, the elements stay */
-    weft_buffer *buffer = weft_entity_write(f.world, e, list);
+    const weft_buffer *buffer = weft_entity_get(f.world, e, list);
+    weft_buffers rows = weft_entity_buffer(f.world, e, list, WEFT_WRITE);
     CHECK(buffer->heap != NULL);
-    CHECK_OK(weft_buffer_reserve(f.world, list, buffer, 0)); /* full: the next one moves it */
-    CHECK_OK(weft_buffer_append(f.world, list, buffer, weft_buffer_data(buffer), 500));
+    CHECK_OK(weft_buffers_reserve(&rows, 0, 0)); /* full: the next one moves it */
+    CHECK_OK(weft_buffers_append(&rows, 0, weft_buffer_data(buffer), 500));
     for (uint32_t i = 0; i < 1500; i++)
         CHECK_U64(((uint32_t *)weft_buffer_data(buffer))[i], i % 1000);
-    CHECK_OK(weft_buffer_resize(f.world, list, buffer, 5));
-    CHECK_OK(weft_buffer_reserve(f.world, list, buffer, 0));
+    CHECK_OK(weft_buffers_resize(&rows, 0, 5));
+    CHECK_OK(weft_buffers_reserve(&rows, 0, 0));
     CHECK(buffer->heap == NULL);
     CHECK_U64(buffer->count, 5);
     CHECK_U64(((uint32_t *)weft_buffer_data(buffer))[4], 4);
-    CHECK_OK(weft_buffer_resize(f.world, list, buffer, 8));
+    CHECK_OK(weft_buffers_resize(&rows, 0, 8));
     CHECK_U64(((uint32_t *)weft_buffer_data(buffer))[7], 0);
-    CHECK_RESULT(weft_buffer_resize(f.world, list, buffer, UINT32_MAX), WEFT_LIMIT);
-    CHECK_RESULT(weft_buffer_resize(f.world, f.position, buffer, 1), WEFT_TYPE_MISMATCH);
+    CHECK_RESULT(weft_buffers_resize(&rows, 0, UINT32_MAX), WEFT_LIMIT);
     storage_close(&f);
 }

@@ -1,5 +1,6 @@
 /* test_instantiate.c: copies of entities, and what goes with them when they are destroyed: buffers,
  * shared values, linked groups that are met whole, in part, or with dead members. */
+#include "buffer_append.h"
 #include "storage_fixture.h"
 
 #include <criterion/criterion.h>
@@ -11,8 +12,7 @@ static weft_entity with_list(storage_fixture *f, weft_component list)
 {
     weft_entity e = weft_entity_create(f->world, storage_moving(f));
     CHECK_OK(weft_entity_add(f->world, e, list));
-    for (uint32_t i = 0; i < 100; i++)
-        CHECK_OK(weft_buffer_append(f->world, list, weft_entity_write(f->world, e, list), &i, 1));
+    for (uint32_t i = 0; i < 100; i++) CHECK_OK(test_buffer_append(f->world, list, e, &i, 1));
     return e;
 }
 
@@ -65,7 +65,7 @@ static weft_component group_make(storage_fixture *f, weft_entity e[4])
     weft_component group = weft_component_linked_group(f->world);
     CHECK_OK(weft_entity_create_many(f->world, &f->health, 1, 4, e));
     CHECK_OK(weft_entity_add(f->world, e[0], group));
-    CHECK_OK(weft_buffer_append(f->world, group, weft_entity_write(f->world, e[0], group), e, 4));
+    CHECK_OK(test_buffer_append(f->world, group, e[0], e, 4));
     return group;
 }
 

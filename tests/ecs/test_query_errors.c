@@ -155,7 +155,7 @@ Test(query_errors, wrong_calls_say_what_to_do)
     CHECK_RESULT(weft_query_set(f.world, query, f.h, values, 4), WEFT_TYPE_MISMATCH);
     check_text(&f, "weft_slice_chunk_value");
     CHECK_RESULT(weft_query_set(f.world, query, buffer, values, 4), WEFT_TYPE_MISMATCH);
-    check_text(&f, "weft_buffer_append");
+    check_text(&f, "weft_buffers_append");
     CHECK_RESULT(weft_query_add(f.world, query, single), WEFT_TYPE_MISMATCH);
     check_text(&f, "weft_singleton_write");
     weft_cursor cursor = weft_query_begin(f.world, query);

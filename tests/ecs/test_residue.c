@@ -1,6 +1,7 @@
 /* test_residue.c: what a destroyed entity with cleanup components goes through: it gets plain
  * components again, is destroyed again, by every call that destroys, and dies with its last cleanup
  * component. Larger streams: plain_storage_random.c and plain_commands_random.c. */
+#include "buffer_append.h"
 #include "storage_fixture.h"
 
 #include <criterion/criterion.h>
@@ -58,9 +59,8 @@ static void destroy_linked(bed *b)
     weft_component group = weft_component_linked_group(b->f.world);
     weft_entity root;
     CHECK_OK(weft_entity_create_many(b->f.world, &group, 1, 1, &root));
-    weft_buffer *members = weft_entity_write(b->f.world, root, group);
-    CHECK_OK(weft_buffer_append(b->f.world, group, members, &root, 1));
-    CHECK_OK(weft_buffer_append(b->f.world, group, members, b->e, b->count));
+    CHECK_OK(test_buffer_append(b->f.world, group, root, &root, 1));
+    CHECK_OK(test_buffer_append(b->f.world, group, root, b->e, b->count));
     CHECK_OK(weft_entity_destroy(b->f.world, root));
     CHECK(!weft_entity_is_alive(b->f.world, root));
 }
@@ -190,8 +190,7 @@ Test(residue, a_linked_group_that_a_residue_got_is_followed)
     weft_component group = weft_component_linked_group(b.f.world);
     CHECK_OK(weft_entity_destroy(b.f.world, b.e[0]));
     CHECK_OK(weft_entity_add(b.f.world, b.e[0], group));
-    weft_buffer *members = weft_entity_write(b.f.world, b.e[0], group);
-    CHECK_OK(weft_buffer_append(b.f.world, group, members, b.e, FEW));
+    CHECK_OK(test_buffer_append(b.f.world, group, b.e[0], b.e, FEW));
     CHECK_OK(weft_entity_destroy(b.f.world, b.e[0]));
     CHECK(!weft_entity_has(b.f.world, b.e[0], group));
     residues_check(&b);

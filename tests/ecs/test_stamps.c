@@ -1,5 +1,6 @@
 /* test_stamps.c: the writers and readers of the checklist that test_filter.c leaves: what new rows,
  * scatters, buffers and look-ups do to change versions, and who holds shared values. */
+#include "buffer_append.h"
 #include "query_fixture.h"
 
 #include <criterion/criterion.h>
@@ -70,8 +71,7 @@ Test(stamps, buffers_are_stamped_by_writers_and_not_by_readers)
     CHECK(read != NULL && weft_buffer_data(read) != NULL);
     CHECK_U64(fixture_iterate(&f, FIXTURE_QUERY(&f, {list}, {f.a, WEFT_WRITE})).rows, 1);
     CHECK_U64(weft_query_count(f.world, changed), 0);
-    weft_buffer *buffer = weft_entity_write(f.world, e, list);
-    CHECK_OK(weft_buffer_append(f.world, list, buffer, &(int32_t){1}, 1));
+    CHECK_OK(test_buffer_append(f.world, list, e, &(int32_t){1}, 1));
     CHECK_U64(weft_query_count(f.world, changed), 1);
     fixture_close(&f);
 }
@@ -142,9 +142,8 @@ Test(stamps, clearing_references_to_the_dead_changes_what_had_one_only)
     for (uint32_t i = 0; i < 4; i++) {
         const weft_entity *of = i == 2 ? &dead : &alive;
         CHECK_OK(weft_entity_set(f.world, e[i], target, of, sizeof *of));
-        weft_buffer *buffer = weft_entity_write(f.world, e[i], list);
-        CHECK_OK(weft_buffer_append(f.world, list, buffer, of, 1));
-        CHECK_OK(weft_buffer_append(f.world, list, buffer, &alive, 1));
+        CHECK_OK(test_buffer_append(f.world, list, e[i], of, 1));
+        CHECK_OK(test_buffer_append(f.world, list, e[i], &alive, 1));
     }
     weft_cursor cursor = weft_query_begin(f.world, FIXTURE_QUERY(&f, {common, WEFT_WRITE}));
     CHECK(weft_query_next(&cursor)); /* the first chunk's value is to a dead one, too */
@@ -220,8 +219,7 @@ Test(stamps, a_singleton_query_may_be_filtered_and_hold_a_buffer)
     CHECK_OK(weft_query_filter_shared(f.world, query, f.s, WEFT_FILTER_EQUAL, &(int32_t){3}, 1));
     only = weft_query_single(f.world, query);
     CHECK_U64(only.index, e[1].index);
-    weft_buffer *buffer = weft_entity_write(f.world, only, list);
-    CHECK_OK(weft_buffer_append(f.world, list, buffer, &(int32_t){9}, 1));
+    CHECK_OK(test_buffer_append(f.world, list, only, &(int32_t){9}, 1));
     CHECK_OK(weft_entity_enable(f.world, e[1], f.x, false)); /* disabled rows do not count */
     CHECK_U64(weft_query_single(f.world, query).index, 0);
     CHECK_RESULT(weft_world_error(f.world)->code, WEFT_NOT_FOUND);

@@ -1,5 +1,6 @@
 /* test_structure.c: structural operations beyond the single entity: arrays, versions, cleanup,
  * linked groups, instances, compaction, chunks made by jobs, phases, layout. */
+#include "buffer_append.h"
 #include "storage_fixture.h"
 #include "structure.h"
 
@@ -191,7 +192,7 @@ Test(structure, instances_of_a_group_refer_to_each_other_and_still_to_strangers)
     CHECK_OK(weft_entity_create_many(f.world, &link_id, 1, 3, e));
     CHECK_OK(weft_entity_add(f.world, e[0], group));
     CHECK_OK(weft_entity_add(f.world, e[0], weft_component_prefab(f.world)));
-    CHECK_OK(weft_buffer_append(f.world, group, weft_entity_write(f.world, e[0], group), e, 2));
+    CHECK_OK(test_buffer_append(f.world, group, e[0], e, 2));
     CHECK_OK(WEFT_SET(f.world, e[0], link_id, link, {e[1], e[0]}));
     CHECK_OK(WEFT_SET(f.world, e[1], link_id, link, {e[2], e[0]})); /* e[2] is a stranger */
     CHECK_OK(weft_entity_instantiate(f.world, e[0], 50, roots));

@@ -8,6 +8,7 @@
  */
 #include "../ecs/blob_fixture.h"
 #include "../ecs/text_fixture.h"
+#include "buffer_append.h"
 #include "check.h"
 #include "fuzz.h"
 #include "world_file_format.h"
@@ -122,8 +123,7 @@ static void add_hooked(weft_world *world, weft_entity entity, uint32_t i)
     CHECK_OK(weft_entity_add(world, entity, texts));
     for (uint32_t k = 0; k < i % 4; k++) {
         Text element = {strdup("more")};
-        weft_buffer *buffer = weft_entity_write(world, entity, texts);
-        CHECK_OK(weft_buffer_append(world, texts, buffer, &element, 1));
+        CHECK_OK(test_buffer_append(world, texts, entity, &element, 1));
     }
     weft_component scene = weft_component_find(world, "scene");
     weft_blob_ref ref;
@@ -147,9 +147,8 @@ static void add_some(weft_world *world, weft_entity entity, weft_entity other, u
     }
     if (i % 4 == 0) {
         CHECK_OK(weft_entity_add(world, entity, list));
-        weft_buffer *buffer = weft_entity_write(world, entity, list);
         for (uint32_t k = 0; k < i; k++)
-            CHECK_OK(weft_buffer_append(world, list, buffer, &other, 1));
+            CHECK_OK(test_buffer_append(world, list, entity, &other, 1));
     }
     if (i % 5 == 0) CHECK_OK(weft_entity_set_name(world, entity, "name"));
 }

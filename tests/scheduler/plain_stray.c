@@ -61,9 +61,9 @@ static void begin(const setting *how)
     for (uint32_t i = 0; i < ROWS; i++) {
         WEFT_SET(world, entities[i], a, triple, {(float)i, 1, 2});
         WEFT_SET(world, entities[i], b, uint32_t, {i});
-        weft_buffer *buffer = weft_entity_write(world, entities[i], list);
+        weft_buffers buffers = weft_entity_buffer(world, entities[i], list, WEFT_WRITE);
         for (uint32_t k = 0; k < i % 5; k++) /* up to 2 inline, 3 and 4 spilled */
-            CHECK_OK(weft_buffer_append(world, list, buffer, &i, 1));
+            CHECK_OK(weft_buffers_append(&buffers, 0, &i, 1));
     }
     if (how->with_mask) CHECK_OK(weft_entity_enable(world, entities[3], a, false));
     CHECK_OK(
@@ -163,11 +163,10 @@ PLAIN_TEST(a_write_through_a_pointer_for_reading_is_named_and_undone)
 static void write_spilled(weft_slice *s, void *user)
 {
     (void)user;
-    const weft_buffer *lists = weft_slice_read(s, 2);
-    const char *at = (const char *)lists + 4 * 24; /* row 4: 4 elements, outside the column */
+    weft_buffers lists = weft_slice_buffers(s, 2, WEFT_READ);
     if (!has_entity(s, entities[4])) return;
-    uint32_t *elements = weft_buffer_data((const weft_buffer *)(const void *)at);
-    elements[3]++;
+    uint32_t *elements = (uint32_t *)(uintptr_t)weft_buffers_read(&lists, 4);
+    elements[3]++; /* 4 elements, outside the column */
 }
 
 static void add_write_spilled(const setting *how)
@@ -184,20 +183,17 @@ PLAIN_TEST(elements_of_a_buffer_for_reading_are_not_changed)
 static void change_buffers(weft_slice *s, void *user)
 {
     (void)user;
-    char *lists = (char *)(uintptr_t)weft_slice_read(s, 2);
+    weft_buffers lists = weft_slice_buffers(s, 2, WEFT_READ);
     for (uint32_t row = 0; row < 5; row++) {
-        weft_buffer *buffer = (weft_buffer *)(void *)(lists + 24 * (size_t)row);
-        const weft_buffer before = *buffer;
-        uint32_t *elements = weft_buffer_data(buffer);
-        CHECK_U64(buffer->count == 0 ? 0 : elements[0],
-                  buffer->count == 0 ? 0 : weft_slice_entities(s)[row].index - entities[0].index);
-        CHECK_RESULT(weft_buffer_append(weft_slice_world(s), list, buffer, &row, 1),
-                     WEFT_UNDECLARED_ACCESS);
-        CHECK_RESULT(weft_buffer_resize(weft_slice_world(s), list, buffer, 0),
-                     WEFT_UNDECLARED_ACCESS);
-        CHECK_RESULT(weft_buffer_reserve(weft_slice_world(s), list, buffer, 99),
-                     WEFT_UNDECLARED_ACCESS);
-        CHECK(memcmp(&before, buffer, sizeof before) == 0);
+        const uint32_t *elements = weft_buffers_read(&lists, row);
+        uint32_t length = weft_buffers_length(&lists, row);
+        CHECK_U64(length == 0 ? 0 : elements[0],
+                  length == 0 ? 0 : weft_slice_entities(s)[row].index - entities[0].index);
+        CHECK_RESULT(weft_buffers_append(&lists, row, &row, 1), WEFT_UNDECLARED_ACCESS);
+        CHECK_RESULT(weft_buffers_resize(&lists, row, 0), WEFT_UNDECLARED_ACCESS);
+        CHECK_RESULT(weft_buffers_reserve(&lists, row, 99), WEFT_UNDECLARED_ACCESS);
+        CHECK_U64(weft_buffers_length(&lists, row), length);
+        CHECK(weft_buffers_read(&lists, row) == elements);
     }
 }
 
@@ -209,9 +205,9 @@ static void add_change_buffers(const setting *how)
 PLAIN_TEST(changes_of_a_buffer_for_reading_are_refused)
 {
     expect(add_change_buffers, (const char *const[]){"'bad'", "component list",
-                                                     "weft_buffer_append", "WEFT_WRITE", NULL});
+                                                     "weft_buffers_append", "WEFT_WRITE", NULL});
     expect(add_change_buffers,
-           (const char *const[]){"'bad'", "component list", "weft_buffer_reserve", NULL});
+           (const char *const[]){"'bad'", "component list", "weft_buffers_reserve", NULL});
 }
 
 /* ---- around the slice ---- */
@@ -358,15 +354,14 @@ static void mix(weft_slice *s, void *user)
 {
     const uint32_t *numbers = weft_slice_read(s, 1);
     triple *values = weft_slice_write(s, 0);
-    char *lists = weft_slice_write(s, 2);
+    weft_buffers lists = weft_slice_buffers(s, 2, WEFT_WRITE);
     (void)user;
     for (uint32_t i = 0; i < weft_slice_count(s); i++) {
-        weft_buffer *buffer = (weft_buffer *)(void *)(lists + 24 * (size_t)i);
         values[i].x += (float)numbers[i];
         if (numbers[i] % 3 == 0)
-            CHECK_OK(weft_buffer_append(weft_slice_world(s), list, buffer, &numbers[i], 1));
+            CHECK_OK(weft_buffers_append(&lists, i, &numbers[i], 1));
         else if (numbers[i] % 7 == 0)
-            CHECK_OK(weft_buffer_resize(weft_slice_world(s), list, buffer, 0));
+            CHECK_OK(weft_buffers_resize(&lists, i, 0));
     }
 }
 

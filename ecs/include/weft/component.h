@@ -16,7 +16,7 @@ typedef enum weft_component_flags {
     WEFT_ENABLEABLE = 1 << 0, /* has an enable bit per row; new rows are enabled */
     WEFT_SHARED = 1 << 1,  /* one value per chunk, stored once per world; rows with the same values
                               live together. Not with other kinds except CLEANUP */
-    WEFT_BUFFER = 1 << 2,  /* dynamic array per row; `size` is the element size */
+    WEFT_BUFFER = 1 << 2,  /* dynamic array per row (buffers.h); `size` is the element size */
     WEFT_CHUNK = 1 << 3,   /* one value per chunk, zero in a new one; it stays when entities leave
                               and is not touched when they come. Entities get it like others
                               (create, add); it is read and written through the slices of a query
@@ -144,9 +144,10 @@ WEFT_API uint64_t weft_component_hash(const weft_world *world, weft_component co
 WEFT_API void *weft_singleton_write(weft_world *world, weft_component component);
 WEFT_API const void *weft_singleton_read(const weft_world *world, weft_component component);
 
-/* ---- dynamic buffers: the column of a BUFFER component holds weft_buffer headers ---- */
+/* ---- dynamic buffers: rows of a BUFFER component begin with a weft_buffer (buffers.h) ---- */
 
-/* Header in the column; the elements follow inline or live on the heap. Use the functions. */
+/* What weft_entity_get gives for a BUFFER; the elements follow inline or live on the heap. It is
+ * read only: weft_buffers_append and its like change it. */
 typedef struct weft_buffer {
     void *heap;        /* NULL while the elements are inline */
     uint32_t count;    /* elements */
@@ -159,21 +160,6 @@ static inline void *weft_buffer_data(const weft_buffer *buffer)
 {
     return buffer->heap != NULL ? buffer->heap : (void *)(uintptr_t)(buffer + 1);
 }
-
-/* Sets the number of elements; new ones are zero (and constructed), those cut off are destructed.
- * Growth doubles. Elements never return inline by themselves. Threads: whoever may write the
- * column; so weft_world_error is not set. Errors (buffer unchanged): OUT_OF_MEMORY, LIMIT,
- * INVALID_ARGUMENT, BAD_HANDLE, TYPE_MISMATCH (not a BUFFER). */
-WEFT_API weft_result weft_buffer_resize(weft_world *world, weft_component component,
-                                        weft_buffer *buffer, uint32_t count);
-/* Makes room for `capacity` elements, or trims (back inline when it fits) down to the count.
- * Threads and errors as weft_buffer_resize. */
-WEFT_API weft_result weft_buffer_reserve(weft_world *world, weft_component component,
-                                         weft_buffer *buffer, uint32_t capacity);
-/* Appends copies of the bytes of `count` elements, which may be the buffer's own. Threads and
- * errors as weft_buffer_resize. */
-WEFT_API weft_result weft_buffer_append(weft_world *world, weft_component component,
-                                        weft_buffer *buffer, const void *elements, uint32_t count);
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,7 @@
 #define WEFT_ECS_H
 
 #include <weft/blob.h>
+#include <weft/buffers.h>
 #include <weft/commands.h>
 #include <weft/component.h>
 #include <weft/entity.h>

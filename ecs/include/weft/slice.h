@@ -24,9 +24,11 @@ typedef enum weft_access {
 } weft_access;
 
 typedef struct weft_slice {
-    uint32_t count;       /* rows */
-    uint32_t term_count;  /* terms of the query */
-    void *const *columns; /* [term]: first row, or NULL (tag, absent optional, shared, none) */
+    uint32_t count;      /* rows */
+    uint32_t term_count; /* terms of the query */
+    void *const
+        *columns; /* [term]: first row, or NULL (tag, absent optional, shared, none); of a BUFFER
+                             for weft_slice_buffers only */
     const weft_entity *entities; /* [row] */
     const uint64_t *enabled; /* bit per row (bits >= count are 0), NULL when every row is enabled */
     uint64_t first;          /* rows before it in the query (filters and enable bits not counted):

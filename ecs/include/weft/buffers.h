@@ -1,0 +1,107 @@
+/* buffers.h: dynamic buffers: an array per row that grows.
+ *
+ *   weft_buffers links = weft_slice_buffers(slice, 0, WEFT_WRITE);
+ *   for (uint32_t row = 0; row < links.count; row++) {
+ *       Link *link = weft_buffers_write(&links, row);
+ *       for (uint32_t i = 0; i < weft_buffers_length(&links, row); i++) link[i].age++;
+ *       weft_buffers_append(&links, row, &(Link){0}, 1); // `link` may have moved
+ *   }
+ *
+ * Public. A row of a BUFFER component is a header (weft_buffer) and the elements that fit inline;
+ * more go to the heap. The distance from row to row is known to the world only, so what
+ * weft_slice_write gives for such a term is of no use (checked builds report it and give NULL):
+ * weft_buffers stands for the column. It knows type, access and rows, so no other component, row or
+ * world can be changed through it.
+ * Threads: who may access the rows: the slice's, or the owner. */
+#ifndef WEFT_BUFFERS_H
+#define WEFT_BUFFERS_H
+
+#include <weft/slice.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The buffers of some rows. {0}: none. Good until the slice ends or structure changes, whichever is
+ * first; growing and trimming are no structural changes. */
+typedef struct weft_buffers {
+    uint32_t count;          /* rows; 0: the component is absent, or the call was refused */
+    uint32_t stride;         /* private from here on: bytes from row to row */
+    void *rows;              /* header of the first row */
+    uint32_t writable_count; /* rows that may be changed: count, or 0 */
+    weft_world *world;
+    const void *type;
+    uint64_t
+        structure; /* version of the structure that the rows belong to; all ones: of no matter */
+} weft_buffers;
+
+/* The buffers of a term on a BUFFER component: of a system, a cursor, or rows that a recorder gave
+ * (weft_commands_create_rows; `term` is then the position in the archetype). `access`: WEFT_READ,
+ * or WEFT_WRITE where the term was declared so. Refused in every build, with count 0: another kind
+ * of component, access that is not declared (UNDECLARED_ACCESS in the world's error: of a cursor at
+ * once, of a system in checked builds after the step). An absent optional has count 0, too. */
+WEFT_API weft_buffers weft_slice_buffers(const weft_slice *slice, uint32_t term,
+                                         weft_access access);
+/* The buffer of another entity, as one row: as weft_slice_get and weft_slice_get_write, with their
+ * declarations. count 0 when dead or absent, or no BUFFER. */
+WEFT_API weft_buffers weft_slice_buffer_of(const weft_slice *slice, weft_entity entity,
+                                           weft_component component, weft_access access);
+/* The buffer of an entity, as one row: as weft_entity_get and weft_entity_write. count 0, with the
+ * world's error set: BAD_HANDLE, STALE_ENTITY, NOT_FOUND, TYPE_MISMATCH (no BUFFER), WRONG_PHASE,
+ * INVALID_ARGUMENT (access). Threads: owner. */
+WEFT_API weft_buffers weft_entity_buffer(weft_world *world, weft_entity entity,
+                                         weft_component component, weft_access access);
+
+/* Private: the header of a row, or NULL. */
+static inline const weft_buffer *weft_buffers_row(const weft_buffers *buffers, uint32_t row)
+{
+    if (__builtin_expect(row >= buffers->count, 0)) return NULL;
+    const void *header = (const char *)buffers->rows + (size_t)row * buffers->stride;
+    return (const weft_buffer *)header;
+}
+
+/* Private: NULL, and the report of a row that may not be written. */
+WEFT_API __attribute__((cold)) void *weft_buffers_refuse(const weft_buffers *buffers, uint32_t row);
+
+/* Elements of a row; 0 for a row that is not there. */
+static inline uint32_t weft_buffers_length(const weft_buffers *buffers, uint32_t row)
+{
+    const weft_buffer *header = weft_buffers_row(buffers, row);
+    return header == NULL ? 0 : header->count;
+}
+
+/* The elements of a row: an array of weft_buffers_length values; NULL for a row that is not there.
+ * Valid until the buffer grows. */
+static inline const void *weft_buffers_read(const weft_buffers *buffers, uint32_t row)
+{
+    const weft_buffer *header = weft_buffers_row(buffers, row);
+    return header == NULL ? NULL : weft_buffer_data(header);
+}
+
+/* The same for writing; NULL also when opened with WEFT_READ (reported as weft_buffers_append). */
+static inline void *weft_buffers_write(const weft_buffers *buffers, uint32_t row)
+{
+    if (__builtin_expect(row >= buffers->writable_count, 0))
+        return weft_buffers_refuse(buffers, row);
+    return weft_buffer_data(weft_buffers_row(buffers, row));
+}
+
+/* Appends copies of the bytes of `count` elements, which may be the buffer's own. Growth doubles.
+ * Errors (buffer unchanged): INVALID_ARGUMENT (NULL, no such row), UNDECLARED_ACCESS (opened with
+ * WEFT_READ: also reported as by weft_slice_buffers), WRONG_PHASE (structure changed since it was
+ * opened), OUT_OF_MEMORY, LIMIT (2^32 - 2 elements). The world's error is set for the owner's
+ * weft_entity_buffer only. Cost: amortised O(count). */
+WEFT_API weft_result weft_buffers_append(const weft_buffers *buffers, uint32_t row,
+                                         const void *elements, uint32_t count);
+/* Sets the number of elements; new ones are zero (and constructed), those cut off are destructed.
+ * Elements never return inline by themselves. Errors as weft_buffers_append. */
+WEFT_API weft_result weft_buffers_resize(const weft_buffers *buffers, uint32_t row, uint32_t count);
+/* Makes room for `capacity` elements, or trims (back inline when it fits) down to the count. Errors
+ * as weft_buffers_append. */
+WEFT_API weft_result weft_buffers_reserve(const weft_buffers *buffers, uint32_t row,
+                                          uint32_t capacity);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
