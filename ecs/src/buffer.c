@@ -1,5 +1,5 @@
-/* buffer.c: resize, reserve and append of one dynamic buffer. Elements are inline until they outgrow
- * the column's capacity, then on the heap through the world's memory hook. */
+/* buffer.c: resize, reserve and append of one dynamic buffer. Elements are inline until they
+ * outgrow the column's capacity, then on the heap through the world's memory hook. */
 #include "buffer.h"
 
 #include <string.h>

@@ -9,7 +9,8 @@
  * is found when its place is looked at again). Under AddressSanitizer a closed copy is poisoned
  * instead, so that the access itself is reported.
  *
- * A buffer that may only be read has its elements copied as well. What is not copied: entity handles, values of chunks, shared values, and columns for which there is no room.
+ * A buffer that may only be read has its elements copied as well. What is not copied: entity
+ * handles, values of chunks, shared values, and columns for which there is no room.
  *
  * Threads: a guard belongs to one worker; reserve, sweep and reading the list of strays are the
  * owner's, while no worker has copies open. Opening nests (a callback may run jobs). */
