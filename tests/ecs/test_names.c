@@ -1,5 +1,6 @@
 /* test_names.c: names of entities: both ways, unique on request, copied to instances, in error
  * texts, in random order against a naive model, with refused allocations. */
+#include "buffer_append.h"
 #include "query_fixture.h"
 #include "random.h"
 
@@ -67,8 +68,7 @@ Test(names, instances_have_the_names_of_their_originals)
     weft_component linked = weft_component_linked_group(f.world);
     FIXTURE_CREATE(&f, 3, group, f.a);
     CHECK_OK(weft_entity_add(f.world, group[0], linked));
-    CHECK_OK(weft_buffer_append(f.world, linked, weft_entity_write(f.world, group[0], linked),
-                                group, 3));
+    CHECK_OK(test_buffer_append(f.world, linked, group[0], group, 3));
     CHECK_OK(weft_entity_set_name(f.world, group[0], "tank"));
     CHECK_OK(weft_entity_set_name(f.world, group[2], "barrel"));
     CHECK_OK(weft_entity_instantiate(f.world, group[0], 50, copies));

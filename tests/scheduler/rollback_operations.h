@@ -103,11 +103,11 @@ static inline void op_shared(bed *b)
 static inline void op_buffer(bed *b)
 {
     uint32_t elements[5] = {1, 2, 3, 4, below(b, 100)};
-    weft_buffer *buffer = weft_entity_write(b->world, pick(b), b->component[LIST]);
-    if (buffer == NULL) return;
+    weft_buffers buffer = weft_entity_buffer(b->world, pick(b), b->component[LIST], WEFT_WRITE);
+    if (buffer.count == 0) return;
     uint32_t count = 1 + below(b, 5);
-    CHECK_OK(weft_buffer_append(b->world, b->component[LIST], buffer, elements, count));
-    if (below(b, 4) == 0) CHECK_OK(weft_buffer_resize(b->world, b->component[LIST], buffer, 1));
+    CHECK_OK(weft_buffers_append(&buffer, 0, elements, count));
+    if (below(b, 4) == 0) CHECK_OK(weft_buffers_resize(&buffer, 0, 1));
 }
 
 static inline void op_instantiate(bed *b)
