@@ -188,6 +188,20 @@ void weft__chunk_id_return(weft_world *world, const weft__chunk *chunk)
     if (word < world->chunk_id_word) world->chunk_id_word = word;
 }
 
+weft_result weft__chunk_renumber(weft_world *world, weft__chunk *chunk, uint32_t id)
+{
+    if (chunk->id == id) return WEFT_OK;
+    if (id == 0 || id >= WEFT__BERTH_LIMIT) return WEFT_INVALID_ARGUMENT;
+    uint32_t grown = world->chunk_capacity;
+    while (grown <= id) grown *= 2;
+    if (grown != world->chunk_capacity && ids_grow(world, grown) != WEFT_OK)
+        return WEFT_OUT_OF_MEMORY;
+    if (world->chunk_table[id] != NULL) return WEFT_INVALID_ARGUMENT;
+    weft__chunk_id_return(world, chunk);
+    weft__chunk_id_take(world, chunk, id);
+    return WEFT_OK;
+}
+
 /* A chunk's berths: a run of 2^class of them. */
 static uint32_t berth_class(uint32_t capacity)
 {

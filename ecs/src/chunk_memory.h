@@ -39,6 +39,9 @@ weft_result weft__chunk_ids_reserve(weft_world *world, uint32_t count);
  * Owner. */
 void weft__chunk_id_return(weft_world *world, const weft__chunk *chunk);
 void weft__chunk_id_take(weft_world *world, weft__chunk *chunk, uint32_t id);
+/* Gives a chunk the id that it had in another world. Owner. Errors: INVALID_ARGUMENT (0, taken, or
+ * above all possible), OUT_OF_MEMORY; none is set. */
+weft_result weft__chunk_renumber(weft_world *world, weft__chunk *chunk, uint32_t id);
 weft_result weft__berths_reserve(weft_world *world, uint64_t berths);
 /* Berths that a chunk of this capacity takes. */
 uint32_t weft__berths_of(uint32_t capacity);

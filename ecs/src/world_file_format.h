@@ -5,15 +5,18 @@
  *     types       u32 count, then each: text name, u64 hash, u32 flags, size, alignment, inline
  *                 elements, chunk row limit, u8 has hooks, u32 fields, each: text name, u32 kind,
  *                 offset, count. In order of registration; used ones only
- *     archetypes  u32 count, then each: u32 types, u32 type[], u32 chunks, then each chunk:
- *                 u32 size class, u32 rows, per SHARED type u8 0 (default) or 1 and the value,
- *                 entities, then per type in this order:
+ *     archetypes  u32 count, then each (those without rows, too, as far as their types can be
+ *                 written: their order is that of iteration): u32 types, u32 type[], u32 chunks,
+ *                 then each chunk: u32 id, u32 size class, u32 rows, per SHARED type u8 0
+ *                 (default) or 1 and the value, entities, then per type in this order:
  *                   CHUNK       the value
  *                   ENABLEABLE  u8 0 (all enabled) or 1 and u64 disabled bits[]
  *                   column      rows x value
  *                 A value is its bytes; with hooks u32 bytes and what `save` made; a buffer is u32
  *                 elements, then each as a value. BLOB fields hold 0 or the number of the blob
  *                 from 1 in the order of first mention
+ *                 Behind the chunks those with room, as each goes to the head of the list of its
+ *                 tuple: u32 count, u32 position[]
  *     dead        u32 count, then each: u32 index, u32 version (of an index that is not alive; the
  *                 last version of all: retired)
  *     names       u32 count, then each: entity, text; in order of rows
@@ -32,7 +35,7 @@
 
 #define WORLD_FILE_MAGIC                                                                           \
     UINT64_C(0x0A1A646C726F5774) /* "tWorld", then two bytes text mode changes */
-#define WORLD_FILE_VERSION 1u
+#define WORLD_FILE_VERSION 2u
 #define WORLD_FILE_BYTE_ORDER 0x01020304u
 #define WORLD_FILE_SEED UINT64_C(0x5EED0FA3B0F17E55)
 

@@ -4,6 +4,7 @@
 #include "world_file_reader.h"
 
 #include "bits.h"
+#include "chunk_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -204,9 +205,21 @@ static bool parts_read(weft__world_reader *r, const shape *s, weft__chunk *chunk
     return true;
 }
 
+/* Chunks keep their ids: array operations take them in this order. */
+static bool id_read(weft__world_reader *r, weft__chunk *chunk, uint32_t id)
+{
+    weft_result result = weft__chunk_renumber(r->world, chunk, id);
+    if (result == WEFT_OK) return true;
+    if (result == WEFT_INVALID_ARGUMENT)
+        return weft__world_reader_fail(r, WEFT_CORRUPT, "a chunk with a wrong number");
+    weft__error_memory(r->world, "weft_world_load");
+    return weft__world_reader_failed(r);
+}
+
 /* One chunk; its shared values come first. */
 static bool chunk_read(weft__world_reader *r, const shape *s)
 {
+    uint32_t id = weft__world_reader_u32(r);
     uint32_t size_class = weft__world_reader_u32(r), count = weft__world_reader_u32(r);
     bool is_read = r->result == WEFT_OK;
     for (uint32_t i = 0; i < s->count && is_read; i++)
@@ -217,7 +230,27 @@ static bool chunk_read(weft__world_reader *r, const shape *s)
                              1);
         s->values[i] = 0;
     }
-    return chunk != NULL && entities_read(r, chunk, count) && parts_read(r, s, chunk);
+    return chunk != NULL && id_read(r, chunk, id) && entities_read(r, chunk, count) &&
+           parts_read(r, s, chunk);
+}
+
+/* Chunks with room, of the last `chunks` of an archetype. */
+static bool rooms_read(weft__world_reader *r, const weft__archetype *archetype, uint32_t chunks)
+{
+    weft__chunk **list = archetype->chunks + (archetype->chunk_count - chunks);
+    uint32_t count = weft__world_reader_count(r, 4), with_room = 0;
+    for (uint32_t i = 0; i < chunks; i++) {
+        with_room += list[i]->has_room ? 1 : 0;
+        weft__chunk_room_remove(list[i]);
+    }
+    bool is_right = r->result == WEFT_OK && count == with_room;
+    for (uint32_t i = 0; i < count && is_right; i++) {
+        uint32_t position = weft__world_reader_u32(r);
+        is_right = r->result == WEFT_OK && position < chunks && !list[position]->has_room;
+        if (is_right) weft__chunk_room_update(list[position]);
+        is_right = is_right && list[position]->has_room;
+    }
+    return is_right || weft__world_reader_fail(r, WEFT_CORRUPT, "a wrong list of chunks with room");
 }
 
 /* ---- archetypes ---- */
@@ -284,8 +317,9 @@ static bool archetype_read(weft__world_reader *r)
         weft__world_reader_failed(r);
     }
     if (r->result == WEFT_OK && shape_read(r, &s)) {
-        uint32_t chunks = weft__world_reader_count(r, 16);
+        uint32_t chunks = weft__world_reader_count(r, 20);
         for (uint32_t i = 0; i < chunks && r->result == WEFT_OK; i++) chunk_read(r, &s);
+        if (r->result == WEFT_OK) rooms_read(r, s.archetype, chunks);
     }
     weft__free(memory, WEFT__MEMORY_COMMANDS, s.types, room, sizeof *s.types, 8);
     weft__free(memory, WEFT__MEMORY_COMMANDS, s.values, room, sizeof *s.values, 4);

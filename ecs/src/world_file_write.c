@@ -21,6 +21,7 @@ typedef struct writer {
     weft_world_bytes out;
     bool is_out_of_memory;
     uint32_t *numbers; /* [type id]: number in the file + 1; 0: not in it */
+    uint8_t *left_out; /* [type id]: not 0: the caller does not want it */
     uint32_t type_count;
     mention *mentions; /* hash table by id */
     uint64_t *blobs;   /* [number]: id */
@@ -231,6 +232,7 @@ static void put_disabled(writer *w, const weft__chunk *chunk, const weft__type_r
 static void put_chunk(writer *w, const weft__chunk *chunk)
 {
     const weft__archetype *archetype = chunk->archetype;
+    put_u32(w, chunk->id);
     put_u32(w, chunk->layout->size_class);
     put_u32(w, chunk->count);
     for (uint32_t i = 0; i < archetype->type_count; i++) {
@@ -250,13 +252,36 @@ static void put_chunk(writer *w, const weft__chunk *chunk)
     w->header.entity_count += chunk->count;
 }
 
+/* Room lists, each from its end, as they are made again: their order decides where rows go. */
+static void put_rooms(writer *w, const weft__archetype *archetype)
+{
+    size_t at = put_later(w);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < archetype->chunk_count; i++) {
+        const weft__chunk *chunk = archetype->chunks[i];
+        if (chunk->room_next != NULL || !chunk->has_room) continue;
+        for (; chunk != NULL; chunk = chunk->room_prev, count++) put_u32(w, chunk->list_index);
+    }
+    put_now(w, at, count);
+}
+
+/* Archetypes without rows are written for their place in the order. */
+static bool is_written(const writer *w, const weft__archetype *archetype)
+{
+    for (uint32_t i = 0; i < archetype->type_count && archetype->chunk_count == 0; i++)
+        if (w->left_out[archetype->types[i].component] == 0 &&
+            weft__type_save_problem(archetype->types[i].type) != NULL)
+            return false;
+    return true;
+}
+
 static void put_archetypes(writer *w)
 {
     size_t at = put_later(w);
     uint32_t count = 0;
     for (uint32_t a = 0; a < w->world->archetype_count; a++) {
         const weft__archetype *archetype = w->world->archetypes[a];
-        if (archetype->chunk_count == 0) continue;
+        if (!is_written(w, archetype)) continue;
         count++;
         size_t types_at = put_later(w);
         uint32_t types = 0;
@@ -269,23 +294,19 @@ static void put_archetypes(writer *w)
         put_now(w, types_at, types);
         put_u32(w, archetype->chunk_count);
         for (uint32_t i = 0; i < archetype->chunk_count; i++) put_chunk(w, archetype->chunks[i]);
+        put_rooms(w, archetype);
     }
     put_now(w, at, count);
 }
 
 static void put_dead(writer *w)
 {
-    const weft__directory *directory = &w->world->directory;
     size_t at = put_later(w);
-    uint32_t count = 0, end = weft__directory_end(directory);
-    for (uint32_t index = 0; index < end; index++) {
-        const weft__entity_block *block = weft__directory_block(directory, index);
-        uint32_t slot = index % WEFT__BLOCK_SLOTS,
-                 version = weft__directory_version(directory, index);
-        bool is_used = (block->used[slot / 64] >> slot % 64 & 1) != 0;
-        if ((version & 1) != 0 || (version == 0 && !is_used)) continue;
-        put_u32(w, index);
-        put_u32(w, is_used ? WEFT__VERSION_LAST : version); /* used and not alive: retired */
+    uint32_t count = 0;
+    weft__dead dead;
+    for (uint32_t from = 0; weft__directory_dead_next(&w->world->directory, &from, &dead);) {
+        put_u32(w, dead.index);
+        put_u32(w, dead.version);
         count++;
     }
     put_now(w, at, count);
@@ -337,36 +358,38 @@ const char *weft__type_save_problem(const weft__type *type)
            "save and load";
 }
 
-static bool is_left_out(const weft_save_desc *desc, uint32_t id)
-{
-    for (uint32_t i = 0; i < desc->without_count; i++)
-        if (desc->without[i].id == id) return true;
-    return false;
-}
-
-/* Numbers the types in use, but for those left out. */
-static weft_result number_types(writer *w, const weft_save_desc *desc)
+static weft_result leave_out(writer *w, const weft_save_desc *desc)
 {
     weft_world *world = w->world;
     for (uint32_t i = 0; i < desc->without_count; i++)
         if (weft__type_at(world, desc->without[i]) == NULL)
             return weft__error_component(world, desc->without[i]);
     w->type_count = world->type_count;
-    w->numbers =
-        weft__alloc_zeroed(&world->memory, CATEGORY, w->type_count + 1, sizeof *w->numbers, 4);
-    if (w->numbers == NULL) return weft__error_memory(world, "weft_world_save");
+    size_t count = (size_t)w->type_count + 1;
+    w->numbers = weft__alloc_zeroed(&world->memory, CATEGORY, count, sizeof *w->numbers, 4);
+    w->left_out = weft__alloc_zeroed(&world->memory, CATEGORY, count, 1, 1);
+    if (w->numbers == NULL || w->left_out == NULL)
+        return weft__error_memory(world, "weft_world_save");
+    for (uint32_t i = 0; i < desc->without_count; i++) w->left_out[desc->without[i].id] = 1;
+    return WEFT_OK;
+}
+
+/* Numbers the types in use, but for those left out. */
+static weft_result number_types(writer *w)
+{
+    weft_world *world = w->world;
     for (uint32_t a = 0; a < world->archetype_count; a++) {
         const weft__archetype *archetype = world->archetypes[a];
-        for (uint32_t i = 0; i < archetype->type_count && archetype->chunk_count != 0; i++)
+        for (uint32_t i = 0; i < archetype->type_count && is_written(w, archetype); i++)
             w->numbers[archetype->types[i].component] = 1;
     }
     uint32_t count = 0;
     for (uint32_t id = 1; id <= w->type_count; id++) {
         const weft__type *type = world->types[id];
         bool is_used = w->numbers[id] != 0 || type->singleton != NULL;
-        w->numbers[id] = is_used && !is_left_out(desc, id) ? ++count : 0;
+        w->numbers[id] = is_used && w->left_out[id] == 0 ? ++count : 0;
         if (w->numbers[id] == 0 || weft__type_save_problem(type) == NULL) continue;
-        return weft__error(world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY, weft__component(world, id),
+        return weft__error(world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY, (weft_component){id},
                            "weft_world_save: component \"%s\" %s; or leave it out (without)",
                            type->desc.name, weft__type_save_problem(type));
     }
@@ -433,7 +456,8 @@ static size_t estimate(const weft_world *world)
 weft_result weft__world_write(weft_world *world, const weft_save_desc *desc, weft_world_bytes *out)
 {
     writer w = {.world = world};
-    weft_result result = number_types(&w, desc);
+    weft_result result = leave_out(&w, desc);
+    if (result == WEFT_OK) result = number_types(&w);
     if (result == WEFT_OK) {
         room(&w, estimate(world));
         put(&w, &w.header, sizeof w.header);
@@ -447,7 +471,8 @@ weft_result weft__world_write(weft_world *world, const weft_save_desc *desc, wef
     }
     if (result == WEFT_OK) finish(&w);
     weft__memory *memory = &world->memory;
-    weft__free(memory, CATEGORY, w.numbers, w.type_count + 1, sizeof *w.numbers, 4);
+    weft__free(memory, CATEGORY, w.numbers, (size_t)w.type_count + 1, sizeof *w.numbers, 4);
+    weft__free(memory, CATEGORY, w.left_out, (size_t)w.type_count + 1, 1, 1);
     weft__free(memory, CATEGORY, w.mentions, 2 * (size_t)w.blob_capacity, sizeof *w.mentions, 8);
     weft__free(memory, CATEGORY, w.blobs, w.blob_capacity, sizeof *w.blobs, 8);
     *out = w.out;

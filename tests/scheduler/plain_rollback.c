@@ -1,5 +1,5 @@
-/* plain_rollback.c: random worlds go back in time, again and again: whatever happened between,
- * the same operations lead to the same layout and content.
+/* plain_rollback.c: random worlds go back in time, again and again, and go on from files: whatever
+ * happened between, the same operations lead to the same layout and content.
  *
  * Every world runs with one of three allocators (memory_reuse.h), so that a thing that is known by
  * its address, which comes back, is found out. WEFT_TEST_SEED repeats one world,
@@ -16,7 +16,7 @@ enum { WORLDS = 1200 };
 
 enum { MOMENTS = 4, RESTORES = 7 };
 
-static bed one; /* large, one at a time */
+static bed one, two; /* large, one at a time */
 static bed_state states[MOMENTS];
 
 /* How many worlds, and the first seed. */
@@ -139,4 +139,35 @@ PLAIN_TEST(the_same_operations_after_a_restore_lead_to_the_same_world)
     CHECK_OK(weft_job_pool_create(&(weft_job_pool_desc){.worker_count = 2}, &pool));
     for (uint64_t i = 0; i < count; i++) rollback_world(seed + i, pool);
     weft_job_pool_destroy(pool);
+}
+
+/* ---- files ---- */
+
+static void file_world(uint64_t seed)
+{
+    test_random random = test_random_init(seed);
+    bed_begin(&one, (test_reuse)(seed % TEST_REUSE_COUNT), NULL, &random, false);
+    bed_begin(&two, (test_reuse)(seed / 3 % TEST_REUSE_COUNT), NULL, &random, false);
+    operate(&one, 5 + below(&one, 40));
+    weft_world_bytes bytes;
+    CHECK_OK(weft_world_save_memory(one.world, &bytes, NULL));
+    CHECK_OK(weft_world_load_memory(two.world, bytes.bytes, bytes.count, NULL));
+    weft_world_bytes_free(one.world, &bytes);
+    two.state = one.state;
+    for (uint32_t i = 0; i < 4; i++) {
+        CHECK_U64(bed_hash(&two), bed_hash(&one));
+        uint32_t operations = 1 + (uint32_t)(seed + i) % 8;
+        operate(&one, operations);
+        operate(&two, operations);
+        CHECK_U64(two.state.digest, one.state.digest);
+    }
+    CHECK_U64(bed_hash(&two), bed_hash(&one));
+    bed_end(&one);
+    bed_end(&two);
+}
+
+PLAIN_TEST(a_world_from_a_file_goes_on_like_the_one_that_was_saved)
+{
+    uint64_t seed = UINT64_C(0xF0000), count = worlds_of(&seed);
+    for (uint64_t i = 0; i < count; i++) file_world(seed + i);
 }

@@ -103,11 +103,12 @@ static inline void op_shared(bed *b)
 static inline void op_buffer(bed *b)
 {
     uint32_t elements[5] = {1, 2, 3, 4, below(b, 100)};
-    weft_buffers buffer = weft_entity_buffer(b->world, pick(b), b->component[LIST], WEFT_WRITE);
-    if (buffer.count == 0) return;
+    weft_entity entity = pick(b);
+    if (!weft_entity_has(b->world, entity, b->component[LIST])) return;
+    weft_buffers list = weft_entity_buffer(b->world, entity, b->component[LIST], WEFT_WRITE);
     uint32_t count = 1 + below(b, 5);
-    CHECK_OK(weft_buffers_append(&buffer, 0, elements, count));
-    if (below(b, 4) == 0) CHECK_OK(weft_buffers_resize(&buffer, 0, 1));
+    CHECK_OK(weft_buffers_append(&list, 0, elements, count));
+    if (below(b, 4) == 0) CHECK_OK(weft_buffers_resize(&list, 0, 1));
 }
 
 static inline void op_instantiate(bed *b)
