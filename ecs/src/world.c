@@ -94,11 +94,14 @@ static weft_result pool_obtain(weft_world *world)
     world->pool = world->desc.pool;
     if (world->pool != NULL) return WEFT_OK;
     world->owns_pool = true;
-    return weft_job_pool_create(&(weft_job_pool_desc){.worker_count = world->desc.workers,
-                                                      .allocator = world->memory.hook,
-                                                      .os = world->desc.os,
-                                                      .trace_file = world->desc.trace_file},
-                                &world->pool);
+    return weft_job_pool_create(
+        &(weft_job_pool_desc){.worker_count = world->desc.workers,
+                              .allocator = world->memory.hook,
+                              .os = world->desc.os,
+                              .trace_file = world->desc.trace_file,
+                              .trace_error = world->desc.trace_error,
+                              .trace_error_bytes = world->desc.trace_error_bytes},
+        &world->pool);
 }
 
 static weft_result storage_init(weft_world *world)
@@ -144,6 +147,7 @@ weft_result weft_world_create(const weft_world_desc *desc, weft_world **out)
     if (out == NULL) return WEFT_INVALID_ARGUMENT;
     *out = NULL;
     if (desc == NULL) desc = &defaults;
+    if (desc->trace_error != NULL && desc->trace_error_bytes != 0) desc->trace_error[0] = '\0';
     if (!is_possible(desc)) return WEFT_INVALID_ARGUMENT;
     weft_world *world;
     weft_result result = world_allocate(desc, &world);

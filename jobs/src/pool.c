@@ -261,13 +261,18 @@ static const char *trace_file_of_environment(void)
 static weft_result open_trace(weft_job_pool *pool, const weft_job_pool_desc *desc,
                               bool is_by_environment)
 {
+    weft__file_problem problem;
     if (desc->trace_file[0] == '\0') return WEFT_OK;
-    weft_result result = weft__trace_file_open(pool, desc->trace_file);
-    if (result == WEFT_OK || !is_by_environment) return result;
-    fprintf(stderr, "weft: WEFT_TRACE=%s: no trace is written: %s\n", desc->trace_file,
-            result == WEFT_INVALID_ARGUMENT ? "the name must end in .json, .pftrace or .slices"
-                                            : weft_result_text(result));
-    return WEFT_OK;
+    weft_result result = weft__trace_file_open(pool, desc->trace_file, &problem);
+    if (result == WEFT_OK) return WEFT_OK;
+    if (is_by_environment) {
+        fprintf(stderr, "weft: WEFT_TRACE=%s: no trace is written: %s\n", desc->trace_file,
+                problem.text);
+        return WEFT_OK;
+    }
+    if (desc->trace_error != NULL)
+        snprintf(desc->trace_error, desc->trace_error_bytes, "%s", problem.text);
+    return result;
 }
 
 weft_result weft_job_pool_create(const weft_job_pool_desc *desc, weft_job_pool **out)
@@ -276,6 +281,7 @@ weft_result weft_job_pool_create(const weft_job_pool_desc *desc, weft_job_pool *
     *out = NULL;
     weft_job_pool_desc full = desc != NULL ? *desc : (weft_job_pool_desc){0};
     bool is_by_environment = full.trace_file == NULL;
+    if (full.trace_error != NULL && full.trace_error_bytes != 0) full.trace_error[0] = '\0';
     if (is_by_environment) full.trace_file = trace_file_of_environment();
     if (!complete_desc(&full)) return WEFT_INVALID_ARGUMENT;
     weft_result result;

@@ -3,6 +3,7 @@
  * the repair of spans whose other half was dropped and the text or protobuf, waits for the end. */
 #include "trace_file.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -129,8 +130,24 @@ static const weft__trace_format *format_of(const char *path)
     return NULL;
 }
 
+/* What is in the way may be of another kind than a regular file: then that is told. */
+static weft_result open_failed(const weft__trace_file *file, weft_result result, const char *path,
+                               weft__file_problem *problem)
+{
+    char place[PATH_BYTES_MAX + 64];
+    weft__os_kind kind;
+    weft__file_failed(problem, result, "create the trace", path);
+    if (result != WEFT_IO) return result;
+    bool is_known =
+        file->files->locate(file->files->user, path, place, sizeof place, &kind) == WEFT_OK;
+    if (is_known && kind != WEFT__OS_NOTHING && kind != WEFT__OS_REGULAR_FILE)
+        weft__file_refused(problem, kind, "write a trace to", path);
+    return result;
+}
+
 /* Opens the first of FILE, FILE-2, ... that no other pool writes. */
-static weft_result open_output(weft__trace_file *file, const char *path)
+static weft_result open_output(weft__trace_file *file, const char *path,
+                               weft__file_problem *problem)
 {
     int stem = (int)(strrchr(path, '.') - path);
     weft_result result = WEFT_BUSY;
@@ -139,18 +156,22 @@ static weft_result open_output(weft__trace_file *file, const char *path)
             snprintf(file->path, sizeof file->path, "%s", path);
         else
             snprintf(file->path, sizeof file->path, "%.*s-%u%s", stem, path, i, path + stem);
+        errno = 0;
         result = file->files->open_write(file->files->user, file->path, &file->out.file);
     }
-    return result;
+    return result == WEFT_OK ? WEFT_OK : open_failed(file, result, path, problem);
 }
 
-static weft_result open_files(weft__trace_file *file, const char *path)
+static weft_result open_files(weft__trace_file *file, const char *path, weft__file_problem *problem)
 {
-    weft_result result = open_output(file, path);
+    weft_result result = open_output(file, path, problem);
     if (result != WEFT_OK) return result;
     snprintf(file->spool_path, sizeof file->spool_path, "%s.raw", file->path);
+    errno = 0;
     result = file->files->open_write(file->files->user, file->spool_path, &file->spool.file);
-    if (result != WEFT_OK) file->files->close(file->files->user, file->out.file);
+    if (result == WEFT_OK) return WEFT_OK;
+    open_failed(file, result, file->spool_path, problem);
+    file->files->close(file->files->user, file->out.file);
     return result;
 }
 
@@ -169,10 +190,17 @@ static uint64_t boot_time_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-weft_result weft__trace_file_open(weft_job_pool *pool, const char *path)
+weft_result weft__trace_file_open(weft_job_pool *pool, const char *path,
+                                  weft__file_problem *problem)
 {
     const weft__trace_format *format = format_of(path);
-    if (format == NULL || strlen(path) > PATH_BYTES_MAX) return WEFT_INVALID_ARGUMENT;
+    if (format == NULL || strlen(path) > PATH_BYTES_MAX) {
+        snprintf(problem->text, sizeof problem->text,
+                 "the name must end in .json, .pftrace or .slices, and have at most %d bytes",
+                 PATH_BYTES_MAX);
+        return WEFT_INVALID_ARGUMENT;
+    }
+    snprintf(problem->text, sizeof problem->text, "out of memory");
     const weft__memory_category jobs = WEFT__MEMORY_JOBS;
     weft__trace_file *file = weft__alloc_zeroed(&pool->memory, jobs, 1, sizeof *file, 64);
     if (file == NULL) return WEFT_OUT_OF_MEMORY;
@@ -185,7 +213,7 @@ weft_result weft__trace_file_open(weft_job_pool *pool, const char *path)
     weft_result result = WEFT_OUT_OF_MEMORY;
     if (file->lost != NULL && grow_names(file)) {
         file->name_count = 1;
-        result = open_files(file, path);
+        result = open_files(file, path, problem);
     }
     if (result != WEFT_OK) {
         free_file(file);
@@ -294,6 +322,18 @@ static weft_result write_records(weft__trace_file *file, const weft__trace_info 
     return result;
 }
 
+/* The owner's program has ended its pool: no call is left that could tell it. */
+static void report_incomplete(const weft__trace_file *file, weft_result result)
+{
+    weft__file_problem problem;
+    const bool is_spool = file->spool.result != WEFT_OK;
+    errno = is_spool ? file->spool.reason : file->out.reason;
+    weft__file_failed(&problem, is_spool ? file->spool.result : result, "write",
+                      is_spool ? file->spool_path : file->path);
+    fprintf(stderr, "weft: the trace %s is incomplete: %s\n", file->path, problem.text);
+}
+
+/* Closes the file. */
 static void write_file(weft__trace_file *file)
 {
     const weft__memory_category jobs = WEFT__MEMORY_JOBS;
@@ -316,11 +356,17 @@ static void write_file(weft__trace_file *file)
     }
     weft__free(file->memory, jobs, records, READ_RECORDS, sizeof *records, 8);
     weft__free(file->memory, jobs, stacks, workers, sizeof *stacks, 8);
-    if (result == WEFT_OK && file->out.result == WEFT_OK)
+    if (result == WEFT_OK) result = file->out.result;
+    errno = 0;
+    weft_result closed = file->files->close(file->files->user, file->out.file);
+    if (result == WEFT_OK && closed != WEFT_OK) {
+        result = closed;
+        file->out.reason = errno;
+    }
+    if (result == WEFT_OK)
         file->files->remove(file->files->user, file->spool_path);
     else
-        fprintf(stderr, "weft: the trace %s is incomplete (out of memory, or the disk is full)\n",
-                file->path);
+        report_incomplete(file, result);
 }
 
 void weft__trace_file_close(weft_job_pool *pool, bool is_ours)
@@ -331,9 +377,10 @@ void weft__trace_file_close(weft_job_pool *pool, bool is_ours)
         weft__trace_file_drain(pool);
         weft__trace_out_flush(&file->spool);
         write_file(file);
+    } else {
+        file->files->close(file->files->user, file->out.file);
     }
     file->files->close(file->files->user, file->spool.file);
-    file->files->close(file->files->user, file->out.file);
     pool->trace_file = NULL;
     free_file(file);
 }

@@ -15,12 +15,15 @@
 
 #include <weft/jobs.h>
 
+#include "os_file.h"
+
 typedef struct weft__trace_file weft__trace_file;
 
 /* Events per worker: 2^15, less for many workers (64 MiB of rings in all). */
 uint32_t weft__trace_file_capacity(uint32_t worker_count);
 /* Begins a trace. INVALID_ARGUMENT (unknown ending, too long), OUT_OF_MEMORY, IO. Owner. */
-weft_result weft__trace_file_open(weft_job_pool *pool, const char *path);
+weft_result weft__trace_file_open(weft_job_pool *pool, const char *path,
+                                  weft__file_problem *problem);
 /* Takes what the rings hold; nothing without a file. Owner. */
 void weft__trace_file_drain(weft_job_pool *pool);
 /* The owner wrote an event: drains when its ring is half full. */

@@ -2,14 +2,18 @@
  * event is drawn. */
 #include "trace_format.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 void weft__trace_out_flush(weft__trace_out *out)
 {
-    if (out->used != 0 && out->result == WEFT_OK)
+    if (out->used != 0 && out->result == WEFT_OK) {
+        errno = 0;
         out->result = out->files->write(out->files->user, out->file, out->bytes, out->used);
+        out->reason = out->result == WEFT_OK ? 0 : errno;
+    }
     out->used = 0;
 }
 

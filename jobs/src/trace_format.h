@@ -26,6 +26,7 @@ typedef struct weft__trace_out {
     const weft__os_files *files;
     weft__os_file file;
     weft_result result;
+    int reason; /* errno of the write that failed */
     size_t used;
     char bytes[1 << 16];
 } weft__trace_out;

@@ -7,6 +7,8 @@
 
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Creates a tracing pool, marks 300 names (the table of names grows), destroys it. */
@@ -60,4 +62,29 @@ Test(trace_file, a_bad_name_or_place_is_an_error_and_an_empty_name_is_no_trace)
     CHECK_U64(run(&memory, "no_such_folder/trace.json"), WEFT_IO);
     CHECK_OK(run(&memory, ""));
     test_memory_fini(&memory);
+}
+
+static weft_result create(const char *path, char *text, uint32_t bytes)
+{
+    weft_job_pool *pool;
+    const weft_job_pool_desc desc = {
+        .worker_count = 1, .trace_file = path, .trace_error = text, .trace_error_bytes = bytes};
+    return weft_job_pool_create(&desc, &pool);
+}
+
+Test(trace_file, a_file_that_cannot_be_written_is_named_with_the_reason)
+{
+    char text[300] = "?", path[64], few[8];
+    CHECK_RESULT(create("no_such_folder/trace.json", text, sizeof text), WEFT_IO);
+    CHECK(strstr(text, "\"no_such_folder/trace.json\": No such file or directory") != NULL);
+    snprintf(path, sizeof path, "trace_file_test_%d.json", (int)getpid());
+    CHECK(mkfifo(path, 0600) == 0);
+    CHECK_RESULT(create(path, text, sizeof text), WEFT_IO);
+    CHECK(strstr(text, path) != NULL && strstr(text, "a FIFO") != NULL);
+    CHECK_RESULT(create(path, few, sizeof few), WEFT_IO);
+    CHECK_U64(strlen(few), sizeof few - 1);
+    CHECK_RESULT(create(path, NULL, 0), WEFT_IO);
+    unlink(path);
+    CHECK_RESULT(create("trace.txt", text, sizeof text), WEFT_INVALID_ARGUMENT);
+    CHECK(strstr(text, ".pftrace") != NULL);
 }

@@ -78,6 +78,8 @@ typedef struct weft_world_desc {
     const weft_os *os;       /* NULL; tests inject faults here */
     const char *trace_file;  /* of an own pool: see weft_job_pool_desc; NULL: as the variable
                                 WEFT_TRACE of the environment says, "": never */
+    char *trace_error;       /* [trace_error_bytes] why trace_file cannot be written, as there */
+    uint32_t trace_error_bytes;
 } weft_world_desc;
 
 /* The last error of a world. `text` names things and says what to do; it is valid until the next

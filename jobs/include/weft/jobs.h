@@ -99,6 +99,10 @@ typedef struct weft_job_pool_desc {
     const char *trace_file;      /* written until destroy: .json Chrome, .pftrace Perfetto, .slices
                                     for `weft simulate`; NULL: as the variable WEFT_TRACE of the
                                     environment says, "": never */
+    char *trace_error;           /* [trace_error_bytes] gets why trace_file cannot be written, when
+                                    create fails for it: the operation, the path and the system's
+                                    reason; else "". NULL: not told */
+    uint32_t trace_error_bytes;
 } weft_job_pool_desc;
 
 /* Creates a pool; the calling thread becomes its owner and worker 0. `desc` may be NULL.
