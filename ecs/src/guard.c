@@ -373,12 +373,13 @@ void weft__guard_sweep(weft__guard *guard)
 
 /* ---- of a world ---- */
 
-size_t weft__guard_bytes(const weft_slice *slice, uint32_t rows)
+size_t weft__guard_bytes(const weft__layout *layout, uint32_t rows, const weft__place *places,
+                         uint32_t term_count)
 {
-    size_t bytes = slice->term_count * sizeof(void *) + 3 * MARGIN_BYTES;
-    for (uint32_t i = 0; i < slice->term_count; i++) {
-        if (slice->columns[i] == NULL) continue;
-        size_t row_bytes = row_bytes_of(slice, i);
+    size_t bytes = term_count * sizeof(void *) + 3 * MARGIN_BYTES;
+    for (uint32_t i = 0; i < term_count; i++) {
+        if (places[i].column == WEFT__NO_PLACE) continue;
+        size_t row_bytes = layout->columns[places[i].column].bytes;
         bytes += (rows + 2) * row_bytes + 2 * MARGIN_BYTES + 3 * (size_t)ALIGNMENT;
     }
     return bytes;

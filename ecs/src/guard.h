@@ -95,8 +95,9 @@ typedef enum weft__guard_mode {
 /* Makes room for slices whose columns and margins take `bytes` together. Memory that cannot be had
  * is no error: what has no room is not copied. Owner. */
 void weft__guards_reserve(weft_world *world, size_t bytes);
-/* Bytes that the columns of a slice of `rows` rows take. */
-size_t weft__guard_bytes(const weft_slice *slice, uint32_t rows);
+/* Bytes that the columns of terms take in a slice of `rows` rows. */
+size_t weft__guard_bytes(const weft__layout *layout, uint32_t rows, const weft__place *places,
+                         uint32_t term_count);
 void weft__guards_free(weft_world *world);
 /* The guard of a worker, or NULL. */
 weft__guard *weft__guard_of(const weft_world *world, uint32_t worker);

@@ -1,8 +1,12 @@
 /* query_each.c: a loop over all slices of a query on the world's pool.
  *
  * A loop job over slice positions; each part walks its range with a source of its own
- * (query_private.h). What a loop costs is remembered by the query's handle. */
+ * (query_private.h). What a loop costs is remembered by the query's handle. In checked builds the
+ * callback gets copies of the columns (guard.h), as systems do. */
+#include "guard.h"
 #include "query_match.h"
+
+#include <stdio.h>
 
 /* What the parts of a loop share; constant while it runs. */
 typedef struct each_loop {
@@ -11,6 +15,16 @@ typedef struct each_loop {
     void (*run)(weft_slice *slice, void *user);
     void *user;
 } each_loop;
+
+static void call(const each_loop *loop, weft_slice *slice)
+{
+    weft__guard *guard =
+        WEFT_IS_CHECKED ? weft__guard_of(loop->context.world, slice->worker) : NULL;
+    weft__guard_frame frame;
+    if (WEFT_IS_CHECKED) weft__guard_open(guard, slice, NULL, 0, &frame);
+    loop->run(slice, loop->user);
+    if (WEFT_IS_CHECKED) weft__guard_close(guard, slice, &frame);
+}
 
 static int each_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
 {
@@ -26,7 +40,7 @@ static int each_part(weft_job_context *job, void *argument, uint32_t begin, uint
     cursor.run_slices = 1;
     cursor.slice.worker = weft_job_worker_index(job);
     weft__source_begin(&cursor, begin, end);
-    while (weft__source_next(&cursor)) loop->run(&cursor.slice, loop->user);
+    while (weft__source_next(&cursor)) call(loop, &cursor.slice);
     if (columns != few) weft__query_free(query->world, columns, query->term_count, sizeof(void *));
     return 0;
 }
@@ -39,6 +53,50 @@ static weft_job_cost *each_cost(weft__query_handle *handle, void (*run)(weft_sli
     if (handle->each_run != run) handle->each_cost = (weft_job_cost){0};
     handle->each_run = run;
     return &handle->each_cost;
+}
+
+/* Room for the copies of the largest slice. */
+static void reserve_copies(weft_world *world, const weft__query *query)
+{
+    size_t most = 0;
+    for (uint32_t i = 0; i < query->flat.count; i++) {
+        const weft__flat_entry *entry = &query->flat.entries[i];
+        uint32_t rows = 1u << entry->layout->slice_shift;
+        size_t bytes =
+            weft__guard_bytes(entry->layout, rows < entry->count ? rows : entry->count,
+                              weft__match_places(query, entry->match), query->term_count);
+        if (bytes > most) most = bytes;
+    }
+    if (most != 0) weft__guards_reserve(world, most);
+}
+
+/* Takes what the loop's copies have found; the first one by slice and row is the error. */
+static weft_result take_strays(weft_world *world)
+{
+    weft__stray first = {.slice = UINT32_MAX};
+    weft__guards *guards = world->guards;
+    for (uint32_t i = 0; guards != NULL && i < guards->count; i++) {
+        weft__guard *guard = &guards->guards[i];
+        uint32_t kept = 0;
+        weft__guard_sweep(guard);
+        for (uint32_t k = 0; k < guard->stray_count; k++) {
+            const weft__stray stray = guard->strays[k];
+            bool is_before =
+                stray.slice < first.slice || (stray.slice == first.slice && stray.row < first.row);
+            if (stray.owner != 0)
+                guard->strays[kept++] = stray; /* of a system: for the end of its step */
+            else if (first.places == 0 || is_before)
+                first = stray;
+        }
+        guard->stray_count = kept;
+    }
+    if (first.places == 0) return WEFT_OK;
+    char row[32] = "";
+    if (first.row != WEFT__STRAY_NO_ROW) snprintf(row, sizeof row, ", row %u", first.row);
+    return weft__error(world, WEFT_UNDECLARED_ACCESS, first.entity,
+                       weft__component(world, first.component),
+                       "weft_query_each, slice %u%s: component %s %s", first.slice, row,
+                       weft__type_name(world, first.component), weft__stray_text(first.kind));
 }
 
 weft_result weft_query_each(weft_world *world, weft_query query,
@@ -66,9 +124,11 @@ weft_result weft_query_each(weft_world *world, weft_query query,
                               .cost = each_cost(handle, run),
                               .name = "weft_query_each"};
     int code = 0;
+    if (WEFT_IS_CHECKED) reserve_copies(world, handle->query);
     world->busy |= WEFT__BUSY_STEPPING;
     result = weft_job_for(weft_job_pool_owner(world->pool), &desc, &code);
     world->busy &= ~(uint32_t)WEFT__BUSY_STEPPING;
+    if (WEFT_IS_CHECKED && result == WEFT_OK) return take_strays(world);
     if (result != WEFT_JOB_FAILED) return result;
     return weft__error_memory(world, "the columns of a loop");
 }

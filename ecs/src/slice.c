@@ -199,8 +199,30 @@ weft_world *weft_slice_world(const weft_slice *slice)
 
 /* ---- slices of the owner's cursors ---- */
 
+/* The place of a value in the column that the slice was given, when it is of one of its rows: in
+ * checked builds that may be a copy. NULL: it is elsewhere. */
+static char *own_value(const weft_slice *slice, weft_entity entity, weft_component component)
+{
+    uint32_t row;
+    const weft_world *world = context_of(slice)->world;
+    const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
+    if (chunk == NULL || chunk != slice->chunk) return NULL;
+    uint32_t first = first_row_of(slice), id = weft__component_id(world, component);
+    if (row < first || row - first >= slice->count) return NULL;
+    for (uint32_t i = 0; i < slice->term_count; i++) {
+        if (weft__slice_query(slice)->terms[i].component != id || slice->columns[i] == NULL)
+            continue;
+        uint32_t column = ((const weft__place *)slice->places)[i].column;
+        return (char *)slice->columns[i] +
+               (size_t)(row - first) * chunk->layout->columns[column].bytes;
+    }
+    return NULL;
+}
+
 static const void *owner_get(const weft_slice *slice, weft_entity entity, weft_component component)
 {
+    const char *own = WEFT_IS_CHECKED ? own_value(slice, entity, component) : NULL;
+    if (own != NULL) return own;
     return weft_entity_get(context_of(slice)->world, entity, component);
 }
 

@@ -62,7 +62,9 @@ void weft__watch_reserve(weft__scheduler *scheduler, const weft__entry *entries,
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t k = 0; k < entries[i].binding_count; k++) {
             const weft__binding *binding = &entries[i].bindings[k];
-            size_t bytes = weft__guard_bytes(&binding->slice, binding->slice.count);
+            const weft__chunk *chunk = binding->slice.chunk;
+            size_t bytes = weft__guard_bytes(chunk->layout, binding->slice.count,
+                                             binding->slice.places, binding->slice.term_count);
             if (binding->system->guard_modes != NULL && bytes > most) most = bytes;
         }
     if (most != 0) weft__guards_reserve(scheduler->world, most);

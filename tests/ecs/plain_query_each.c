@@ -1,8 +1,12 @@
 /* plain_query_each.c: loops over a query on several workers: every row once, stamps and enable bits
  * exact. Runs under every sanitizer. */
+#include "invariant.h"
+
 #include <weft/ecs.h>
 
 #include "plain.h"
+
+#include <string.h>
 
 enum { ROWS = 40000, KINDS = 5, WORKERS = 4 };
 
@@ -115,5 +119,61 @@ PLAIN_TEST(the_shared_value_is_read_in_jobs)
         weft_query_create(w.world, &(weft_query_desc){.terms = {{w.value}, {group}}});
     CHECK_U64(weft_query_count(w.world, query), ROWS);
     CHECK_OK(weft_query_each(w.world, query, compare_value, NULL));
+    close_world(&w);
+}
+
+/* ---- mistakes, which checked builds find: the columns are copies there ---- */
+
+static void write_for_reading(weft_slice *slice, void *user)
+{
+    uint32_t *values = (uint32_t *)(uintptr_t)weft_slice_read(slice, 0);
+    (void)user;
+    if (slice->index == 3) values[5] = 1;
+}
+
+static void write_behind(weft_slice *slice, void *user)
+{
+    uint32_t *values = weft_slice_write(slice, 0);
+    (void)user;
+    if (slice->index >= 2) values[weft_slice_count(slice)] = 1;
+}
+
+/* Looks its own rows up, which must be what it has written. */
+static void look_up_own(weft_slice *slice, void *user)
+{
+    const weft_component *value = user;
+    uint32_t *values = weft_slice_write(slice, 0);
+    for (uint32_t i = 0; i < weft_slice_count(slice); i++) {
+        values[i] = 1000 + i;
+        const uint32_t *same = weft_slice_get(slice, slice->entities[i], *value);
+        CHECK_U64(*same, 1000 + i);
+    }
+}
+
+static void expect_mistake(each_world *w, weft_query query, void (*run)(weft_slice *, void *),
+                           const char *const *words)
+{
+    uint64_t before = weft_world_hash(w->world, WEFT_HASH_CONTENT);
+    CHECK_RESULT(weft_query_each(w->world, query, run, NULL), WEFT_UNDECLARED_ACCESS);
+    for (; *words != NULL; words++)
+        if (strstr(weft_world_error(w->world)->text, *words) == NULL)
+            CHECK_TEXT(weft_world_error(w->world)->text, *words);
+    CHECK_U64(weft_world_hash(w->world, WEFT_HASH_CONTENT), before);
+}
+
+PLAIN_TEST(writes_outside_of_what_was_given_are_named_and_undone)
+{
+    each_world w;
+    open_world(&w);
+    weft_query reading = weft_query_create(w.world, &(weft_query_desc){.terms = {{w.value}}});
+    if (WEFT_IS_CHECKED) {
+        expect_mistake(
+            &w, reading, write_for_reading,
+            (const char *const[]){"slice 3", "row 5", "component value", "for reading", NULL});
+        expect_mistake(
+            &w, w.query, write_behind,
+            (const char *const[]){"slice 2", "component value", "behind the last row", NULL});
+    }
+    CHECK_OK(weft_query_each(w.world, w.query, look_up_own, &w.value));
     close_world(&w);
 }

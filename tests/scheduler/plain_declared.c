@@ -306,6 +306,7 @@ PLAIN_TEST(values_read_by_query_index_and_bit_are_named_unless_declared)
     all_b = weft_query_create(world, &(weft_query_desc){.terms = {{b, WEFT_READ, 0, 0}}});
     for (uint32_t i = 0; i < 3; i++) {
         CHECK_OK(weft_indexed_open(world, all_b, 0, &indexed_b));
+        CHECK(weft_indexed_at(&indexed_b, 0) != NULL); /* which is asked for again in the step */
         weft_system system = add("reader", runs[i], 0);
         expect(WEFT_UNDECLARED_ACCESS,
                (const char *const[]){"'reader'", "component b", names[i], "lookups", NULL});
