@@ -4,6 +4,7 @@
 #include "screen_report.h"
 
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +60,7 @@ Test(screen_report, a_full_disk_is_an_error_and_leaves_no_file)
     const struct screen_result r = one_approach(objects, &approach);
     CHECK(mkdtemp(folder) != NULL);
     const struct screen_options o = {.out = folder};
-    snprintf(path, sizeof path, "%s/conjunctions.csv.part", folder);
+    snprintf(path, sizeof path, "%s/conjunctions.csv", folder);
     if (symlink("/dev/full", path) == 0 && access("/dev/full", W_OK) == 0) {
         CHECK(screen_report_csv(&o, &r) != 0);
     }
@@ -71,4 +72,31 @@ Test(screen_report, a_folder_that_cannot_be_made_is_an_error_before_the_work)
 {
     const struct screen_options o = {.out = "/dev/null/out"};
     CHECK(screen_report_prepare(&o) != 0);
+}
+
+Test(screen_report, a_link_stays_and_a_fifo_is_written_into)
+{
+    char folder[] = "/tmp/weft_test_report_XXXXXX", path[80], other[80], text[400] = "";
+    struct tle_object objects[2];
+    struct screen_approach approach;
+    struct stat status;
+    const struct screen_result r = one_approach(objects, &approach);
+    CHECK(mkdtemp(folder) != NULL);
+    const struct screen_options o = {.out = folder};
+    snprintf(path, sizeof path, "%s/conjunctions.csv", folder);
+    snprintf(other, sizeof other, "%s/other", folder);
+    FILE *file = fopen(other, "w");
+    CHECK(file != NULL && fclose(file) == 0 && symlink("other", path) == 0);
+    CHECK(screen_report_prepare(&o) == 0 && screen_report_csv(&o, &r) == 0);
+    CHECK(lstat(path, &status) == 0 && S_ISLNK(status.st_mode));
+    CHECK(stat(other, &status) == 0 && status.st_size > 100);
+    CHECK(unlink(path) == 0 && unlink(other) == 0 && mkfifo(path, 0600) == 0);
+    int reader = open(path, O_RDONLY | O_NONBLOCK);
+    CHECK(screen_report_prepare(&o) == 0 && screen_report_csv(&o, &r) == 0);
+    CHECK(read(reader, text, sizeof text - 1) > 100 && strncmp(text, "norad_a,", 8) == 0);
+    CHECK(lstat(path, &status) == 0 && S_ISFIFO(status.st_mode));
+    close(reader);
+    CHECK(unlink(path) == 0 && mkdir(path, 0700) == 0);
+    CHECK(screen_report_prepare(&o) != 0);
+    CHECK(rmdir(path) == 0 && rmdir(folder) == 0); /* nothing else was left */
 }

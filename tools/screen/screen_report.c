@@ -4,8 +4,10 @@
 #include "screen_report.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,13 +19,13 @@ static const char disclaimer[] =
 
 /* ---- conjunctions.csv ---- */
 
-static int path_of(const struct screen_options *o, const char *name, char path[SCREEN_PATH_BYTES])
-{
-    const int length = snprintf(path, SCREEN_PATH_BYTES, "%s/%s", o->out, name);
-    if (length > 0 && length < SCREEN_PATH_BYTES) return 0;
-    weft_cli_fail("screen", "--out: the path is too long");
-    return -1;
-}
+/* Where the file goes. A regular file is replaced when the new one is complete, and a symbolic link
+ * to one stays; a FIFO or device is written into as it is. */
+struct output {
+    char path[SCREEN_PATH_BYTES];
+    char part[SCREEN_PATH_BYTES + 8]; /* written first, then renamed */
+    bool is_stream;
+};
 
 static int cannot_write(const char *path)
 {
@@ -32,16 +34,55 @@ static int cannot_write(const char *path)
     return -1;
 }
 
+static int output_of(const struct screen_options *o, struct output *out)
+{
+    struct stat status;
+    char *place = NULL;
+    const int length = snprintf(out->path, sizeof out->path, "%s/conjunctions.csv", o->out);
+    out->is_stream = false;
+    if (length <= 0 || length >= SCREEN_PATH_BYTES) {
+        weft_cli_fail("screen", "--out: the path is too long");
+        return -1;
+    }
+    if (stat(out->path, &status) == 0) {
+        out->is_stream = !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+        errno = EISDIR;
+        if (S_ISDIR(status.st_mode)) return cannot_write(out->path);
+        if (!out->is_stream) place = realpath(out->path, NULL);
+        if (place) snprintf(out->path, sizeof out->path, "%s", place);
+        free(place);
+    }
+    snprintf(out->part, sizeof out->part, "%s.part", out->path);
+    return 0;
+}
+
+/* A .part that another program put there is overwritten only when it is a plain file. */
+static FILE *output_open(const struct output *out)
+{
+    struct stat status;
+    if (out->is_stream) return fopen(out->path, "w");
+    const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    const int file = open(out->part, flags, 0666);
+    if (file < 0) return NULL;
+    if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+        close(file);
+        errno = EEXIST;
+        return NULL;
+    }
+    return fdopen(file, "w");
+}
+
 int screen_report_prepare(const struct screen_options *o)
 {
-    char path[SCREEN_PATH_BYTES];
+    struct output out;
     if (!o->out) return 0;
-    if (path_of(o, "conjunctions.csv.part", path)) return -1;
+    if (output_of(o, &out)) return -1;
     if (mkdir(o->out, 0777) != 0 && errno != EEXIST) return cannot_write(o->out);
-    FILE *file = fopen(path, "w");
-    if (!file) return cannot_write(path);
+    if (out.is_stream) return 0; /* opened once: its reader would take a second end for the last */
+    FILE *file = output_open(&out);
+    if (!file) return cannot_write(out.part);
     fclose(file);
-    unlink(path);
+    unlink(out.part);
     return 0;
 }
 
@@ -77,21 +118,24 @@ static void write_approach(FILE *file, const struct screen_result *r,
 
 int screen_report_csv(const struct screen_options *o, const struct screen_result *r)
 {
-    char part[SCREEN_PATH_BYTES], path[SCREEN_PATH_BYTES];
+    struct output out;
     if (!o->out) return 0;
-    if (path_of(o, "conjunctions.csv.part", part) || path_of(o, "conjunctions.csv", path))
-        return -1;
-    FILE *file = fopen(part, "w");
-    if (!file) return cannot_write(part);
+    if (output_of(o, &out)) return -1;
+    const char *name = out.is_stream ? out.path : out.part;
+    FILE *file = output_open(&out);
+    if (!file) return cannot_write(name);
     fputs("norad_a,norad_b,tca_utc,miss_km,vrel_km_s,name_a,name_b\n", file);
     for (uint32_t i = 0; i < r->approach_count; i++) write_approach(file, r, &r->approaches[i]);
-    const int is_bad = ferror(file);
-    if (fclose(file) != 0 || is_bad) {
-        cannot_write(part);
-        unlink(part);
-        return -1;
-    }
-    return rename(part, path) == 0 ? 0 : cannot_write(path);
+    const bool is_written =
+        !ferror(file) && fflush(file) == 0 && (out.is_stream || fsync(fileno(file)) == 0);
+    const int reason = errno;
+    bool is_done = fclose(file) == 0 && is_written;
+    if (!is_written) errno = reason;
+    if (is_done && !out.is_stream) is_done = rename(out.part, out.path) == 0;
+    if (is_done) return 0;
+    cannot_write(name);
+    if (!out.is_stream) unlink(out.part);
+    return -1;
 }
 
 /* ---- the summary ---- */
