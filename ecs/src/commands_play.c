@@ -435,7 +435,11 @@ weft_result weft_commands_play(weft_commands *commands)
                            "weft_commands_play: commands of systems are played by the step");
     weft_result result = weft__idle(world, "weft_commands_play");
     if (result != WEFT_OK) return result;
-    weft_job_context *job = world->pool == NULL ? NULL : weft_job_pool_owner(world->pool);
-    weft__playback_desc desc = {.world = world, .job = job, .recorders = &commands, .count = 1};
-    return weft__commands_playback(&desc, NULL);
+    result = weft__host_begin(world, "weft_commands_play");
+    if (result != WEFT_OK) return result;
+    weft__playback_desc desc = {
+        .world = world, .job = world->host, .recorders = &commands, .count = 1};
+    result = weft__commands_playback(&desc, NULL);
+    weft__host_end(world);
+    return result;
 }

@@ -7,6 +7,7 @@
  * ones), so the job needs no order but that of its own end. */
 #include <weft/gather.h>
 
+#include "pool.h"
 #include "query_match.h"
 
 #include <string.h>
@@ -293,10 +294,15 @@ static weft_result prepare(gather_state *g, const weft_gather_desc *desc)
     return make_room(g, desc);
 }
 
+/* On a thread that cannot wait for jobs the copy is made at once: a null handle has ended. */
 static weft_result submit(gather_state *g)
 {
+    if (g->world->host->guest != 0) {
+        gather_job(g->world->host, g);
+        return WEFT_OK;
+    }
     weft_job_desc desc = {.fn = gather_job, .argument = g, .name = "weft_gather"};
-    weft_result result = weft_job_submit(weft_job_pool_owner(g->world->pool), &desc, &g->job);
+    weft_result result = weft_job_submit(g->world->host, &desc, &g->job);
     if (result == WEFT_OK) return WEFT_OK;
     return weft__error(g->world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                        "weft_gather_begin: the job could not be submitted: wait for others "
@@ -333,7 +339,11 @@ weft_result weft_gather_begin(weft_world *world, weft_query query, const weft_ga
     g->handle = handle;
     g->query = handle->query;
     result = prepare(g, desc);
-    if (result == WEFT_OK) result = submit(g);
+    if (result == WEFT_OK) result = weft__host_begin(world, "weft_gather_begin");
+    if (result == WEFT_OK) {
+        result = submit(g);
+        weft__host_end(world);
+    }
     if (result != WEFT_OK) {
         state_free(g);
         return result;
@@ -349,7 +359,9 @@ weft_result weft_gather_begin(weft_world *world, weft_query query, const weft_ga
 
 static weft_result wait_for(const gather_state *g)
 {
-    weft_result result = weft_job_wait(weft_job_pool_owner(g->world->pool), g->job, NULL);
+    weft_result result = WEFT_OK;
+    if (g->job.generation != 0)
+        result = weft_job_wait(weft_job_pool_owner(g->world->pool), g->job, NULL);
     if (result == WEFT_OK && !g->is_complete) result = WEFT_CANCELLED;
     return result;
 }
@@ -405,7 +417,11 @@ weft_result weft_gather_scatter(const weft_gather *gather)
                               .argument = g,
                               .count = g->block_count,
                               .name = "weft_gather_scatter"};
-    return weft_job_for(weft_job_pool_owner(world->pool), &loop, NULL);
+    result = weft__host_begin(world, "weft_gather_scatter");
+    if (result != WEFT_OK) return result;
+    result = weft_job_for(world->host, &loop, NULL);
+    weft__host_end(world);
+    return result;
 }
 
 weft_result weft_gather_end(weft_gather *gather)

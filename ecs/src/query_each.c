@@ -124,10 +124,13 @@ weft_result weft_query_each(weft_world *world, weft_query query,
                               .cost = each_cost(handle, run),
                               .name = "weft_query_each"};
     int code = 0;
+    result = weft__host_begin(world, "weft_query_each");
+    if (result != WEFT_OK) return result;
     if (WEFT_IS_CHECKED) reserve_copies(world, handle->query);
     world->busy |= WEFT__BUSY_STEPPING;
-    result = weft_job_for(weft_job_pool_owner(world->pool), &desc, &code);
+    result = weft_job_for(world->host, &desc, &code);
     world->busy &= ~(uint32_t)WEFT__BUSY_STEPPING;
+    weft__host_end(world);
     if (WEFT_IS_CHECKED && result == WEFT_OK) return take_strays(world);
     if (result != WEFT_JOB_FAILED) return result;
     return weft__error_memory(world, "the columns of a loop");

@@ -92,7 +92,10 @@ static weft_result built_ins_create(weft_world *world)
 static weft_result pool_obtain(weft_world *world)
 {
     world->pool = world->desc.pool;
-    if (world->pool != NULL) return WEFT_OK;
+    if (world->pool != NULL) {
+        weft__users_add(&world->pool->users, &world->tenancy, world->desc.name);
+        return WEFT_OK;
+    }
     world->owns_pool = true;
     return weft_job_pool_create(
         &(weft_job_pool_desc){.worker_count = world->desc.workers,
@@ -162,14 +165,16 @@ weft_result weft_world_create(const weft_world_desc *desc, weft_world **out)
     return WEFT_OK;
 }
 
-/* Asked before anything is destroyed. */
+/* Asked before anything is destroyed. Whoever has the world has its pool. */
 static weft_result pool_check_end(weft_world *world)
 {
+    uintptr_t owner = weft__pool_take_over(world->pool, weft__thread_self());
     weft_result result = weft__pool_check_end(world->pool);
     if (result == WEFT_OK) return WEFT_OK;
+    weft__pool_take_over(world->pool, owner);
     return weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                       "weft_world_destroy: the job pool is still in use: wait for its jobs, on "
-                       "the thread that created the world");
+                       "weft_world_destroy: the job pool is still in use: wait for its jobs "
+                       "(weft_job_wait_all), outside of jobs");
 }
 
 weft_result weft_world_destroy(weft_world *world)
@@ -183,7 +188,10 @@ weft_result weft_world_destroy(weft_world *world)
         if (extension->data != NULL) extension->destroy(extension->data);
         extension->data = NULL;
     }
-    if (world->owns_pool) weft_job_pool_destroy(world->pool);
+    if (world->owns_pool)
+        weft_job_pool_destroy(world->pool);
+    else
+        weft__users_remove(&world->pool->users, &world->tenancy);
     storage_fini(world);
     world_free(world);
     return WEFT_OK;

@@ -285,6 +285,14 @@ static inline bool weft__worker_is_forked(const weft_job_context *worker)
 {
     return at_load_rlx(worker->alive) == 0; /* relaxed: as above */
 }
+/* Makes another thread the owner: it was handed the pool, outside of jobs. Returns the name of the
+ * old one. */
+static inline uintptr_t weft__pool_take_over(weft_job_pool *pool, uintptr_t thread)
+{
+    uintptr_t old = pool->workers[0].thread;
+    pool->workers[0].thread = thread;
+    return old;
+}
 /* OK, or WOULD_NEST, WRONG_THREAD, FORKED: for calls of the owner outside of jobs. */
 weft_result weft__pool_check_owner(const weft_job_context *context);
 

@@ -247,14 +247,17 @@ void weft__trace_file_drain(weft_job_pool *pool)
 {
     weft__trace_file *file = pool->trace_file;
     if (file == NULL) return;
-    file->undrained = 0;
+    weft__users_lock(&pool->users); /* one reader of the rings at a time: guests drain, too */
     for (uint32_t i = 0; i < pool->worker_count; i++) drain_worker(file, &pool->workers[i]);
+    weft__users_unlock(&pool->users);
 }
 
 void weft__trace_file_count(weft_job_pool *pool)
 {
     weft__trace_file *file = pool->trace_file;
-    if (file != NULL && ++file->undrained > file->capacity / 2) weft__trace_file_drain(pool);
+    if (file == NULL || ++file->undrained <= file->capacity / 2) return;
+    file->undrained = 0;
+    weft__trace_file_drain(pool);
 }
 
 /* ---- writing */

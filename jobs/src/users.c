@@ -6,7 +6,7 @@
 
 #include "invariant.h"
 
-static void lock(weft__pool_users *users)
+void weft__users_lock(weft__pool_users *users)
 {
     uint32_t state = 0;
     if (at_cas_ar(&users->x_lock, &state, 1u)) return; /* U1 */
@@ -15,7 +15,7 @@ static void lock(weft__pool_users *users)
     }
 }
 
-static void unlock(weft__pool_users *users)
+void weft__users_unlock(weft__pool_users *users)
 {
     if (at_xchg_ar(&users->x_lock, 0u) != 2) return; /* U1 */
     users->os->futex_wake(users->os->user, &users->x_lock, 1);
@@ -23,17 +23,17 @@ static void unlock(weft__pool_users *users)
 
 void weft__users_add(weft__pool_users *users, weft__pool_user *user, const char *name)
 {
-    lock(users);
+    weft__users_lock(users);
     *user = (weft__pool_user){.name = name, .next = users->first};
     if (users->first != NULL) users->first->previous = user;
     users->first = user;
     users->count++;
-    unlock(users);
+    weft__users_unlock(users);
 }
 
 void weft__users_remove(weft__pool_users *users, weft__pool_user *user)
 {
-    lock(users);
+    weft__users_lock(users);
     WEFT_ASSERT(users->count != 0);
     if (user->previous != NULL)
         user->previous->next = user->next;
@@ -41,14 +41,14 @@ void weft__users_remove(weft__pool_users *users, weft__pool_user *user)
         users->first = user->next;
     if (user->next != NULL) user->next->previous = user->previous;
     users->count--;
-    unlock(users);
+    weft__users_unlock(users);
 }
 
 uint32_t weft__users_describe(weft__pool_users *users, char *text, size_t capacity)
 {
     size_t used = 0;
     text[0] = '\0';
-    lock(users);
+    weft__users_lock(users);
     uint32_t count = users->count;
     for (const weft__pool_user *user = users->first; user != NULL; user = user->next) {
         int wanted =
@@ -59,6 +59,6 @@ uint32_t weft__users_describe(weft__pool_users *users, char *text, size_t capaci
         }
         used += (size_t)wanted;
     }
-    unlock(users);
+    weft__users_unlock(users);
     return count;
 }

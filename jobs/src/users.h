@@ -5,7 +5,7 @@
  *   add, remove, describe: any thread
  *
  * Edges:
- *   U1  unlock: exchange of x_lock -> lock: CAS or exchange of x_lock (list and names) */
+ *   U1  unlock: exchange of x_lock -> lock: CAS or exchange of x_lock (list, names, rings) */
 #ifndef WEFT_USERS_H
 #define WEFT_USERS_H
 
@@ -30,6 +30,10 @@ typedef struct weft__pool_users {
     /* shared atomic */
     weft_a32 x_lock; /* 0 free, 1 held, 2 held and awaited */
 } weft__pool_users;
+
+/* The lock, which also makes one reader of the rings of trace events at a time (trace_file.c). */
+void weft__users_lock(weft__pool_users *users);
+void weft__users_unlock(weft__pool_users *users);
 
 void weft__users_add(weft__pool_users *users, weft__pool_user *user, const char *name);
 void weft__users_remove(weft__pool_users *users, weft__pool_user *user);

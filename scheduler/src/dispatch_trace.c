@@ -107,7 +107,7 @@ void weft__dispatch_traced(weft__scheduler *scheduler, const weft__entry *entry,
                            uint32_t end, uint32_t index, weft__run_entry_fn run)
 {
     const traced t = {scheduler, &scheduler->workers[index],
-                      &scheduler->world->pool->workers[index], index, run};
+                      weft__host_worker(scheduler->world, index), index, run};
     if (scheduler->is_traced_in_detail && is_of_owner(entry))
         run_span(&t, entry, "serial", begin, end);
     else if (scheduler->is_traced_in_detail)

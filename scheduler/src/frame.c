@@ -50,7 +50,7 @@ static void tally_commands(weft__scheduler *scheduler)
 static void sync(weft__scheduler *scheduler, uint32_t version)
 {
     weft_world *world = scheduler->world;
-    weft_job_context *owner = weft_job_pool_owner(world->pool);
+    weft_job_context *owner = world->host;
     weft__note(owner, WEFT_JOB_EVENT_MARK, "sync point", UINT32_MAX);
     if (!has_commands(scheduler)) return;
     weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "playback", UINT32_MAX);
@@ -62,7 +62,7 @@ static void sync(weft__scheduler *scheduler, uint32_t version)
     weft__playback_result played;
     bool is_serial = scheduler->worker_count == 1 || scheduler->options.without_parallel;
     weft__playback_desc desc = {.world = world,
-                                .job = is_serial ? NULL : weft_job_pool_owner(world->pool),
+                                .job = is_serial ? NULL : world->host,
                                 .recorders = scheduler->recorders,
                                 .count = scheduler->worker_count,
                                 .name = weft__scheduler_recorder_name,
@@ -215,7 +215,7 @@ static weft_result run_stage(weft__scheduler *scheduler, weft__stage *stage)
         weft_result result = weft__runs_prepare(scheduler, stage);
         if (result != WEFT_OK) return result;
     }
-    weft_job_context *owner = weft_job_pool_owner(scheduler->world->pool);
+    weft_job_context *owner = scheduler->world->host;
     weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "stage", (uint32_t)(stage - scheduler->stages));
     uint64_t begin = scheduler->options.measure ? weft__scheduler_now(scheduler) : 0;
     weft__stage_run(scheduler, stage);
@@ -318,7 +318,7 @@ static void begin_step(weft__scheduler *scheduler)
     scheduler->is_traced_in_detail = weft__trace_file_is_detailed(pool->trace_file);
     scheduler->is_counted = weft__counters_prepare(scheduler);
     scheduler->is_measured = scheduler->is_counted || scheduler->options.measure;
-    weft__note(weft_job_pool_owner(scheduler->world->pool), WEFT_JOB_EVENT_SPAN_BEGIN, "frame",
+    weft__note(scheduler->world->host, WEFT_JOB_EVENT_SPAN_BEGIN, "frame",
                (uint32_t)scheduler->stats.frames);
     scheduler->error.code = WEFT_OK;
     scheduler->mistake_count = 0;
@@ -329,7 +329,7 @@ static void begin_step(weft__scheduler *scheduler)
 /* The end of the frame in the trace, with the counters of the world. */
 static void trace_end(weft__scheduler *scheduler)
 {
-    weft_job_context *owner = weft_job_pool_owner(scheduler->world->pool);
+    weft_job_context *owner = scheduler->world->host;
     weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "frame", 0);
     if (!scheduler->is_traced) return;
     const weft_world *world = scheduler->world;
@@ -364,6 +364,7 @@ weft_result weft_world_step(weft_world *world, float dt)
     if (result != WEFT_OK) return result;
     weft__scheduler *scheduler = weft__scheduler_of(world);
     if (scheduler != NULL) result = weft__schedule_prepare(scheduler);
+    if (scheduler != NULL && result == WEFT_OK) result = weft__host_begin(world, "weft_world_step");
     if (result != WEFT_OK) return result;
     clock_advance(world, dt);
     if (scheduler == NULL) return WEFT_OK; /* no systems */
@@ -375,7 +376,9 @@ weft_result weft_world_step(weft_world *world, float dt)
     scheduler->stats.frames++;
     if (scheduler->options.measure)
         scheduler->stats.frame_ns = weft__scheduler_now(scheduler) - begin;
-    return end_step(scheduler, result);
+    result = end_step(scheduler, result);
+    weft__host_end(world);
+    return result;
 }
 
 /* One system as a stage of its own, in a pass of its own. */
@@ -401,7 +404,7 @@ static weft_result run_alone(weft__scheduler *scheduler, weft__system *system, f
     if (WEFT_IS_CHECKED) weft__diagnose_begin(scheduler);
     weft__stage_run(scheduler, &stage);
     if (stage.background.generation != 0) {
-        result = weft_job_wait(weft_job_pool_owner(world->pool), stage.background, NULL);
+        result = weft_job_wait(world->host, stage.background, NULL);
         scheduler->background_count--;
     }
     sync(scheduler, scheduler->pass_base + 1);
@@ -424,9 +427,12 @@ weft_result weft_system_run(weft_world *world, weft_system handle, float dt)
     if (system == NULL) return WEFT_BAD_HANDLE;
     weft__scheduler *scheduler = system->scheduler;
     result = weft__schedule_prepare(scheduler);
+    if (result == WEFT_OK) result = weft__host_begin(world, "weft_system_run");
     if (result != WEFT_OK) return result;
     begin_step(scheduler);
-    return end_step(scheduler, run_alone(scheduler, system, dt));
+    result = end_step(scheduler, run_alone(scheduler, system, dt));
+    weft__host_end(world);
+    return result;
 }
 
 /* ---- statistics ---- */

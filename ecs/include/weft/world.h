@@ -1,12 +1,15 @@
 /* world.h: a world: its creation, limits, errors, memory, invariants and hash.
  *
  * Public. A world owns entities, components, archetypes, chunks, queries, shared values and (when
- * the scheduler is used) systems. It owns its job pool unless one is lent to it. Several worlds may
- * live side by side and share a pool. The thread that calls is the world's owner while it calls:
- * one thread at a time for a world, and for all worlds of a pool; handing them from thread to
- * thread is fine when the hand-over synchronises. But only the thread that created the pool can
- * wait for its jobs: on others weft_gather_wait and weft_gather_end are refused (WRONG_THREAD), and
- * BACKGROUND systems are no faster than others. */
+ * the scheduler is used) systems. It owns its job pool unless one is lent to it. Several worlds
+ * may live side by side and share a pool. The thread that calls is the world's owner while it
+ * calls: one thread at a time for a world; handing a world from thread to thread is fine when the
+ * hand-over synchronises. Two threads in one world are refused (BUSY) in checked builds, in others
+ * unless both come in the same moment. Different threads may step different worlds of one pool at
+ * the same time: a thread that did not create the pool is its guest during the call
+ * (<weft/jobs.h>), helped by workers 1..N-1. Only the thread that created the pool can wait for
+ * its jobs: on others weft_gather_begin copies before it returns, a gather that the pool's thread
+ * began cannot be waited for (WRONG_THREAD), and BACKGROUND systems are no faster than others. */
 #ifndef WEFT_WORLD_H
 #define WEFT_WORLD_H
 
@@ -67,7 +70,8 @@ typedef struct weft_query {
 typedef struct weft_world_desc {
     const char *name;    /* for traces and errors; default "world" */
     uint32_t workers;    /* threads including the owner; 0 = the cores this process may use */
-    weft_job_pool *pool; /* a pool to borrow; NULL = the world makes its own (workers fields) */
+    weft_job_pool *pool; /* a pool to borrow, which must outlive the world: destroying it before is
+                            refused (BUSY); NULL = the world makes its own (workers fields) */
     weft_allocator allocator;    /* heap memory; default malloc */
     uint32_t entity_block_limit; /* blocks of 8,192 entities; default and maximum 16,384 */
     uint32_t megachunk_limit;    /* 1 MiB each; default and maximum 16,384 */
@@ -97,9 +101,9 @@ typedef struct weft_error {
 WEFT_API weft_result weft_world_create(const weft_world_desc *desc, weft_world **out);
 
 /* Destroys the world with everything in it, running destructors of components; joins an own pool.
- * NULL is ignored. Threads: owner; with a pool of its own, the thread that created the world.
- * Errors (nothing is destroyed): WRONG_PHASE while the world steps or is iterated; of an own pool:
- * WRONG_THREAD, BUSY (jobs pending). */
+ * NULL is ignored. Threads: owner, outside of jobs of its own pool.
+ * Errors (nothing is destroyed): WRONG_PHASE while the world steps or is iterated, or inside a job
+ * of its own pool; BUSY (jobs pending on it). */
 WEFT_API weft_result weft_world_destroy(weft_world *world);
 
 /* The last error, never NULL; code WEFT_OK when there was none. Threads: owner. Valid until the

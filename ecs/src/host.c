@@ -1,0 +1,60 @@
+/* host.c: the thread that runs loops for a world, as its pool sees it: the owner of the pool, or a
+ * guest for as long as a step or a loop over a query lasts (guest.h). Any thread may step a world
+ * of its own; two threads in one world are a mistake that is refused where it is seen: always in
+ * checked builds, in others unless both come in the same moment.
+ *
+ * Edges:
+ *   K1  host_end: release of x_host_thread 0 -> checked builds, the next to come in: CAS of it */
+#include "world_private.h"
+
+#include "pool.h"
+
+static bool come_in(weft_world *world, uint64_t self)
+{
+    uint64_t none = 0;
+    /* the next thread of the world comes after a hand-over that the caller synchronises; checked
+     * builds decide with one CAS */
+    if (WEFT_IS_CHECKED) return at_cas_ar(&world->x_host_thread, &none, self); /* K1 */
+    if (at_load_rlx(&world->x_host_thread) != 0) return false; /* relaxed: as above */
+    at_store_rlx(&world->x_host_thread, self);                 /* relaxed: as above */
+    return true;
+}
+
+weft_result weft__host_begin(weft_world *world, const char *what)
+{
+    uint64_t self = weft__thread_self();
+    if (at_load_rlx(&world->x_host_thread) == self) { /* relaxed: only its own value counts */
+        world->host_depth++;
+        return WEFT_OK;
+    }
+    if (!come_in(world, self)) return WEFT_BUSY;
+    weft_result result = weft_job_pool_enter(world->pool, &world->host);
+    if (result == WEFT_FORKED) { /* no other thread exists, and the calls say so */
+        world->host = weft_job_pool_owner(world->pool);
+        result = WEFT_OK;
+    }
+    if (result == WEFT_OK) return WEFT_OK;
+    at_store_rlx(&world->x_host_thread, (uint64_t)0); /* relaxed: as above */
+    return weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "%s: the thread cannot enter the job pool of '%s': %s", what,
+                       world->desc.name,
+                       result == WEFT_LIMIT ? "256 threads are inside: let fewer run at once"
+                                            : "no memory for its context");
+}
+
+void weft__host_end(weft_world *world)
+{
+    if (world->host_depth != 0) {
+        world->host_depth--;
+        return;
+    }
+    weft_job_context *host = world->host;
+    world->host = NULL;
+    at_store_rel(&world->x_host_thread, (uint64_t)0); /* K1 */
+    if (host->guest != 0) weft_job_pool_leave(host);
+}
+
+weft_job_context *weft__host_worker(const weft_world *world, uint32_t worker)
+{
+    return worker == 0 ? world->host : &world->pool->workers[worker];
+}
