@@ -41,12 +41,12 @@ typedef struct weft_gather {
     void *state;         /* private; NULL: not open */
 } weft_gather;
 
-/* Starts the copying on the world's pool and returns; on a thread that did not create the pool it
- * has copied when it returns, and out->job is null, which counts as done. Rows are in query order. On failure `out` is
- * not open. Threads: owner. Errors: BAD_HANDLE, INVALID_ARGUMENT (not a component of the query; too
- * little room: the error says how much is needed), TYPE_MISMATCH (tag, shared, buffer, chunk
- * value), WRONG_PHASE (the world is stepped or iterated), LIMIT (511 are open), OUT_OF_MEMORY,
- * POOL_FULL. */
+/* Starts the copying on the world's pool and returns; on a thread that did not create the pool
+ * it has copied when it returns, and out->job is null, which counts as done. Rows are in query
+ * order. On failure `out` is not open. Threads: owner. Errors: BAD_HANDLE, INVALID_ARGUMENT
+ * (not a component of the query; too little room: the error says how much is needed),
+ * TYPE_MISMATCH (tag, shared, buffer, chunk value), WRONG_PHASE (the world is stepped or
+ * iterated), LIMIT (511 are open), OUT_OF_MEMORY, POOL_FULL. */
 WEFT_API weft_result weft_gather_begin(weft_world *world, weft_query query,
                                        const weft_gather_desc *desc, weft_gather *out);
 /* Waits until the copy is there; runs other jobs meanwhile. Threads: owner. Errors: BAD_HANDLE (not
