@@ -6,7 +6,7 @@
  * WEFT_TEST_ROLLBACKS=n runs n worlds per test. */
 #include "rollback_operations.h"
 
-#include "invariant.h"
+#include "world_private.h"
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) || WEFT_IS_CHECKED
 enum { WORLDS = 60 };
@@ -139,6 +139,88 @@ PLAIN_TEST(the_same_operations_after_a_restore_lead_to_the_same_world)
     CHECK_OK(weft_job_pool_create(&(weft_job_pool_desc){.worker_count = 2}, &pool));
     for (uint64_t i = 0; i < count; i++) rollback_world(seed + i, pool);
     weft_job_pool_destroy(pool);
+}
+
+/* ---- two worlds ---- */
+
+enum { ARCHETYPES = 4096 };
+
+/* The archetypes that a world made, in order: they stay, whatever is taken back. */
+static struct {
+    uint32_t components[16];
+    uint32_t count;
+} archetypes[ARCHETYPES];
+static uint32_t archetype_count;
+
+static void archetypes_note(const weft_world *world)
+{
+    archetype_count = world->archetype_count;
+    CHECK(archetype_count <= ARCHETYPES);
+    for (uint32_t i = 0; i < archetype_count; i++) {
+        archetypes[i].count = world->archetypes[i]->type_count;
+        for (uint32_t k = 0; k < archetypes[i].count; k++)
+            archetypes[i].components[k] = world->archetypes[i]->types[k].component;
+    }
+}
+
+static void archetypes_make(weft_world *world)
+{
+    for (uint32_t i = 0; i < archetype_count; i++)
+        CHECK(weft__archetype_obtain(world, archetypes[i].components, archetypes[i].count) != NULL);
+}
+
+/* A world goes another way, once or twice, and back; then as `two`, if that is there. */
+static void detour(uint64_t seed, const test_random *random, bool with_two)
+{
+    weft_snapshot *snapshot, *later = NULL;
+    test_random other = test_random_fork(random, 1);
+    operate(&one, (uint32_t)(seed % 20));
+    CHECK_OK(weft_snapshot_take(one.world, NULL, &snapshot));
+    if (with_two) operate(&two, (uint32_t)(seed % 20));
+    if (with_two) weft_world_advance(two.world); /* taking one does */
+    states[0] = one.state;
+    for (uint64_t i = 0, detours = 1 + test_random_below(&other, 2); i < detours; i++) {
+        one.state.random = test_random_fork(&other, i);
+        operate(&one, 1 + below(&one, 15));
+        if (i == 0) CHECK_OK(weft_snapshot_take(one.world, snapshot, &later));
+        CHECK_OK(weft_snapshot_restore(one.world, snapshot));
+        one.state = states[0];
+    }
+    if (seed % 4 == 0) weft_snapshot_destroy(snapshot);
+    for (uint32_t i = 0; i < 5; i++) {
+        if (with_two) CHECK_U64(bed_hash(&one), bed_hash(&two));
+        operate(&one, 3);
+        if (with_two) operate(&two, 3);
+        if (with_two) CHECK_U64(one.state.digest, two.state.digest);
+    }
+    if (with_two) CHECK_U64(bed_hash(&one), bed_hash(&two));
+    if (seed % 4 != 0) weft_snapshot_destroy(snapshot);
+    weft_snapshot_destroy(later);
+}
+
+static void detour_world(uint64_t seed)
+{
+    test_random random = test_random_init(seed);
+    archetype_count = 0;
+    for (uint32_t pass = 0; pass < 2; pass++) {
+        bed_begin(&one, (test_reuse)(seed % TEST_REUSE_COUNT), NULL, &random, seed % 2 == 0);
+        archetypes_make(one.world);
+        if (pass == 1) {
+            bed_begin(&two, (test_reuse)(seed / 3 % TEST_REUSE_COUNT), NULL, &random,
+                      seed % 2 == 0);
+            archetypes_make(two.world);
+        }
+        detour(seed, &random, pass == 1);
+        archetypes_note(one.world);
+        bed_end(&one);
+        if (pass == 1) bed_end(&two);
+    }
+}
+
+PLAIN_TEST(a_way_that_was_taken_back_leaves_no_trace_but_archetypes)
+{
+    uint64_t seed = UINT64_C(0xD0000), count = worlds_of(&seed);
+    for (uint64_t i = 0; i < count; i++) detour_world(seed + i);
 }
 
 /* ---- files ---- */

@@ -107,15 +107,17 @@ typedef struct weft_snapshot weft_snapshot;
  * that are dead. */
 WEFT_API weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
                                         weft_snapshot **out);
-/* Puts the world back: same ids, same layout, same future; as often as wanted. Component types,
- * systems, queries and entity names are not part of it; the number and time of the step
+/* Puts the world back: same ids, same layout, same future: the same calls lead to the same world
+ * again, whatever happened in between; as often as wanted. Component types, archetypes, systems,
+ * queries, recorders and entity names are not part of it (an archetype keeps the place in the order
+ * of queries that it got when it was first made); the number and time of the step
  * (weft_world_frame), what systems have seen as changed, and how far their rates and timers are
  * is (systems younger than the snapshot start again, with no timer set). Errors:
  * INVALID_ARGUMENT, WRONG_PHASE (as above), OUT_OF_MEMORY, with the world as it was; only when a
  * spilled buffer of the snapshot cannot be copied the world is put back and that buffer is empty
- * (the text says "a buffer"). Cost: O(metadata + bytes of the slices that differ, as far as
- * versions tell: between two snapshots that were taken after different restores only what was
- * written before their ways parted is known to be the same). */
+ * (the text says "a buffer"). Cost: O(metadata + bytes of the slices that differ); in chunks where
+ * rows came, went or moved handles are compared, too. What was written after the ways of the
+ * snapshot and of the world parted counts as different. */
 WEFT_API weft_result weft_snapshot_restore(weft_world *world, const weft_snapshot *snapshot);
 /* NULL is ignored. */
 WEFT_API void weft_snapshot_destroy(weft_snapshot *snapshot);
