@@ -103,7 +103,8 @@ static weft_result pool_obtain(weft_world *world)
                               .os = world->desc.os,
                               .trace_file = world->desc.trace_file,
                               .trace_error = world->desc.trace_error,
-                              .trace_error_bytes = world->desc.trace_error_bytes},
+                              .trace_error_bytes = world->desc.trace_error_bytes,
+                              .log = world->desc.log},
         &world->pool);
 }
 

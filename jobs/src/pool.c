@@ -10,6 +10,7 @@
 #include "calibrate.h"
 #include "cpus.h"
 #include "invariant.h"
+#include "log.h"
 
 #define DEQUE_CAPACITY_MAX 4096u
 #define FRAME_SPIN_NS 200000u
@@ -75,6 +76,7 @@ static void copy_desc(weft_job_pool *pool, const weft_job_pool_desc *desc)
     pool->deque_capacity =
         (uint32_t)bits_round_up_power_of_two(jobs < DEQUE_CAPACITY_MAX ? jobs : DEQUE_CAPACITY_MAX);
     if (desc->hooks != NULL) pool->hooks = *desc->hooks;
+    pool->log = desc->log;
     strcpy(pool->thread_name, desc->thread_name);
 }
 
@@ -266,8 +268,8 @@ static weft_result open_trace(weft_job_pool *pool, const weft_job_pool_desc *des
     weft_result result = weft__trace_file_open(pool, desc->trace_file, &problem);
     if (result == WEFT_OK) return WEFT_OK;
     if (is_by_environment) {
-        fprintf(stderr, "weft: WEFT_TRACE=%s: no trace is written: %s\n", desc->trace_file,
-                problem.text);
+        weft__log(&pool->log, WEFT_LOG_WARNING, "WEFT_TRACE=%s: no trace is written: %s",
+                  desc->trace_file, problem.text);
         return WEFT_OK;
     }
     if (desc->trace_error != NULL)

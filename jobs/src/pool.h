@@ -125,6 +125,7 @@ struct weft_job_pool {
     uint32_t wake_ns;          /* measured by create; 0: not measured */
     uint32_t calibration_jobs; /* submitted by create */
     weft_job_hooks hooks;
+    weft_log log;
     char thread_name[12];
     uint32_t child_capacity;
     uint32_t deque_capacity;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "log.h"
 #include "pool.h"
 #include "trace_format.h"
 
@@ -29,6 +30,7 @@ struct weft__trace_file {
     const weft__trace_format *format;
     const weft__os_files *files;
     weft__memory *memory;
+    const weft_log *log; /* the pool's */
     char path[PATH_BYTES_MAX + 32];
     char spool_path[PATH_BYTES_MAX + 40];
     uint32_t worker_count;
@@ -205,6 +207,7 @@ weft_result weft__trace_file_open(weft_job_pool *pool, const char *path,
     weft__trace_file *file = weft__alloc_zeroed(&pool->memory, jobs, 1, sizeof *file, 64);
     if (file == NULL) return WEFT_OUT_OF_MEMORY;
     file->memory = &pool->memory;
+    file->log = &pool->log;
     file->format = format;
     file->files = file->out.files = file->spool.files = weft__os_files_of(pool->os);
     file->worker_count = pool->worker_count;
@@ -333,7 +336,8 @@ static void report_incomplete(const weft__trace_file *file, weft_result result)
     errno = is_spool ? file->spool.reason : file->out.reason;
     weft__file_failed(&problem, is_spool ? file->spool.result : result, "write",
                       is_spool ? file->spool_path : file->path);
-    fprintf(stderr, "weft: the trace %s is incomplete: %s\n", file->path, problem.text);
+    weft__log(file->log, WEFT_LOG_WARNING, "the trace %s is incomplete: %s", file->path,
+              problem.text);
 }
 
 /* Closes the file. */

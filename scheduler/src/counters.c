@@ -302,7 +302,11 @@ void weft__counters_print(const weft__scheduler *scheduler)
     weft__text full = {text, size.length + 1, 0};
     if (text == NULL) return;
     weft__counters_text(scheduler, &full);
-    fputs(text, stderr);
+    const weft_log *log = &scheduler->world->desc.log;
+    if (log->write != NULL)
+        log->write(log->user, WEFT_LOG_REPORT, text);
+    else
+        fputs(text, stderr);
     weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, text, size.length + 1, 1, 1);
 }
 

@@ -99,7 +99,7 @@ typedef enum weft__counter_wish {
 weft__counter_wish weft__counters_asked(void);
 /* Before a step: whether to count, with room for every system; false also when out of memory. */
 bool weft__counters_prepare(weft__scheduler *scheduler);
-/* The table on stderr, if the environment asked. The world ends. */
+/* The table to the world's log, else on stderr, if the environment asked. The world ends. */
 void weft__counters_print(const weft__scheduler *scheduler);
 /* Closes everything. Owner, no system runs. */
 void weft__counters_free(weft__scheduler *scheduler);

@@ -448,9 +448,11 @@ static weft_result report_violation(weft__scheduler *scheduler, const weft__viol
         violation->function == NULL ? "" : violation->function, violation->what, more);
 }
 
-/* Adds the world's error to the list. Without memory it is lost. */
+/* Logs the world's error and adds it to the list. Without memory it is not listed. */
 static void list_error(weft__scheduler *scheduler)
 {
+    const weft_log *log = &scheduler->world->desc.log;
+    if (log->write != NULL) log->write(log->user, WEFT_LOG_MISTAKE, scheduler->world->error->text);
     if (scheduler->mistake_count == scheduler->mistake_capacity) {
         uint32_t old = scheduler->mistake_capacity, capacity = old == 0 ? 4 : old * 2;
         weft_error *grown = weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS,

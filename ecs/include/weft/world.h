@@ -84,6 +84,7 @@ typedef struct weft_world_desc {
                                 WEFT_TRACE of the environment says, "": never */
     char *trace_error;       /* [trace_error_bytes] why trace_file cannot be written, as there */
     uint32_t trace_error_bytes;
+    weft_log log; /* warnings, mistakes, reports of the world, and of a pool of its own */
 } weft_world_desc;
 
 /* The last error of a world. `text` names things and says what to do; it is valid until the next

@@ -103,6 +103,7 @@ typedef struct weft_job_pool_desc {
                                     create fails for it: the operation, the path and the system's
                                     reason; else "". NULL: not told */
     uint32_t trace_error_bytes;
+    weft_log log; /* warnings about the trace file; zero: stderr */
 } weft_job_pool_desc;
 
 /* Creates a pool; the calling thread becomes its owner and worker 0. `desc` may be NULL.

@@ -70,6 +70,26 @@ typedef struct weft_allocator {
     void *user;
 } weft_allocator;
 
+/* What a text that is logged says. */
+typedef enum weft_log_level {
+    WEFT_LOG_WARNING, /* something that was wished for does not happen */
+    WEFT_LOG_MISTAKE, /* checked builds: a mistake of the program, as the world's error says it,
+                         with the system and the component */
+    WEFT_LOG_REPORT,  /* figures that the environment asked for; several lines */
+} weft_log_level;
+
+/* Where the library says what no return value can carry. A zero-initialised one means stderr for
+ * warnings and reports, which are there only when a variable of the environment (WEFT_TRACE,
+ * WEFT_COUNTERS) or a trace file asks for something, and nowhere for mistakes, which are errors of
+ * the step as well. The text ends when `write` returns; it must not call the world or pool that
+ * writes. Called on the owner's thread, and on the thread that creates or destroys the world or
+ * pool; never twice at once for one of them. (A broken invariant of a checked build is not logged:
+ * the process ends.) */
+typedef struct weft_log {
+    void (*write)(void *user, weft_log_level level, const char *text);
+    void *user;
+} weft_log;
+
 /* The operating-system seam (memory mapping, threads, futex, clock). Opaque: NULL in descriptors
  * means the real one; tests inject faults here. */
 typedef struct weft_os weft_os;
