@@ -390,7 +390,7 @@ uint32_t *weft__components_sort(const weft_world *world, const weft_component *c
         const weft__type *type = weft__type_at(world, components[i]);
         uint32_t before = sorted;
         if (type == NULL) {
-            weft__error_component(world, components[i]);
+            weft__error_listed(world, what, "components", i, components[i]);
         } else if ((type->desc.flags & WEFT_SINGLETON) != 0) {
             weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, components[i],
                         "%s: component \"%s\" is a SINGLETON and belongs to no archetype: use "

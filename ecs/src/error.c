@@ -12,6 +12,7 @@ weft_result weft__error(const weft_world *world, weft_result code, weft_entity e
     error->code = code;
     error->entity = entity;
     error->component = component;
+    error->number++;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(error->text, sizeof error->text, format, arguments);
@@ -43,15 +44,27 @@ weft_result weft__error_stale(const weft_world *world, weft_entity entity)
                        weft__entity_say(world, entity).text, world->desc.name);
 }
 
+static const char *why_bad(const weft_world *world, weft_component component)
+{
+    if (component.id == 0) return " (it is null)";
+    return component.world != world->number ? " (it is another world's)" : "";
+}
+
 weft_result weft__error_component(const weft_world *world, weft_component component)
 {
     return weft__error(world, WEFT_BAD_HANDLE, WEFT__NO_ENTITY, component,
                        "component %u is not registered in world \"%s\"%s: use what "
                        "weft_component_create of this world returned",
-                       component.id, world->desc.name,
-                       component.id == 0                  ? " (it is null)"
-                       : component.world != world->number ? " (it is another world's)"
-                                                          : "");
+                       component.id, world->desc.name, why_bad(world, component));
+}
+
+weft_result weft__error_listed(const weft_world *world, const char *what, const char *list,
+                               uint32_t i, weft_component component)
+{
+    return weft__error(world, WEFT_BAD_HANDLE, WEFT__NO_ENTITY, component,
+                       "%s: %s[%u]: component %u is not registered in world \"%s\"%s: use what "
+                       "weft_component_create of this world returned",
+                       what, list, i, component.id, world->desc.name, why_bad(world, component));
 }
 
 weft_result weft__error_absent(const weft_world *world, weft_entity entity,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bits.h"
+#include "given.h"
 
 /* ---- handles ---- */
 
@@ -187,29 +188,16 @@ void weft__query_handle_free(weft_world *world, weft__query_handle *handle)
 
 /* ---- descriptions ---- */
 
-static uint32_t inline_terms(const weft_query_desc *desc)
+weft__given weft__query_terms_given(const weft_query_desc *desc)
 {
-    uint32_t count = 0;
-    while (count < WEFT_INLINE_TERMS && desc->terms[count].component.id != 0) count++;
-    return count;
-}
-
-/* True when inline terms follow the first null component: a handle that is null by mistake. */
-static bool has_gap(const weft_query_desc *desc, uint32_t inline_count)
-{
-    for (uint32_t i = inline_count; i < WEFT_INLINE_TERMS; i++) {
-        const weft_term *term = &desc->terms[i];
-        if (term->component.id != 0 || term->access != WEFT_READ || term->match != WEFT_ALL ||
-            term->alternative != 0)
-            return true;
-    }
-    return false;
-}
-
-static const weft_term *term_given(const weft_query_desc *desc, uint32_t inline_count,
-                                   uint32_t index)
-{
-    return index < inline_count ? &desc->terms[index] : &desc->more_terms[index - inline_count];
+    static_assert(sizeof(weft_term) == sizeof(weft_component) + 12, "no padding");
+    return (weft__given){.name = "terms",
+                         .few = desc->terms,
+                         .few_limit = WEFT_INLINE_TERMS,
+                         .more = desc->more_terms,
+                         .more_count = desc->more_term_count,
+                         .bytes = sizeof(weft_term),
+                         .key_bytes = sizeof(weft_component)};
 }
 
 static weft_result bad_term(const weft_world *world, weft_component component, uint32_t index,
@@ -247,13 +235,14 @@ static weft_result check_term(const weft_world *world, const weft_query_desc *de
 }
 
 /* Dense number of the description a term belongs to; WEFT__NONE: too many. */
-static uint32_t dense_alternative(const weft_query_desc *desc, uint32_t inline_count,
-                                  const weft__query *query, uint32_t index)
+static uint32_t dense_alternative(const weft__given *terms, const weft__query *query,
+                                  uint32_t index)
 {
-    uint32_t given = term_given(desc, inline_count, index)->alternative, next = 0;
+    const weft_term *term = weft__given_at(terms, index), *other;
+    uint32_t next = 0;
     for (uint32_t t = 0; t < index; t++) {
-        if (term_given(desc, inline_count, t)->alternative == given)
-            return query->terms[t].alternative;
+        other = weft__given_at(terms, t);
+        if (other->alternative == term->alternative) return query->terms[t].alternative;
         if (query->terms[t].alternative >= next) next = query->terms[t].alternative + 1u;
     }
     return next < WEFT__ALTERNATIVE_LIMIT ? next : WEFT__NONE;
@@ -302,13 +291,13 @@ static void fill_term(weft__query *query, uint32_t index, const weft_term *given
 }
 
 static weft_result fill_terms(weft__query *query, const weft_query_desc *desc,
-                              uint32_t inline_count)
+                              const weft__given *terms)
 {
     for (uint32_t t = 0; t < query->term_count; t++) {
-        const weft_term *given = term_given(desc, inline_count, t);
+        const weft_term *given = weft__given_at(terms, t);
         weft_result result = check_term(query->world, desc, given, t);
         if (result != WEFT_OK) return result;
-        uint32_t alternative = dense_alternative(desc, inline_count, query, t);
+        uint32_t alternative = dense_alternative(terms, query, t);
         if (alternative == WEFT__NONE)
             return weft__error(query->world, WEFT_LIMIT, WEFT__NO_ENTITY, given->component,
                                "weft_query_create: more than %d alternatives",
@@ -335,25 +324,14 @@ static void hash_query(weft__query *query)
 /* The internal form of a description, not yet matched. NULL: error set. */
 static weft__query *query_from(weft_world *world, const weft_query_desc *desc)
 {
-    uint32_t inline_count = inline_terms(desc);
-    if (has_gap(desc, inline_count)) {
-        weft__error(world, WEFT_BAD_HANDLE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                    "weft_query_create: the component of term %u is null, but terms follow: "
-                    "register it first, and look at what weft_component_create returned",
-                    inline_count);
-        return NULL;
-    }
-    if (desc->more_term_count != 0 && desc->more_terms == NULL) {
-        weft__error_argument(world, "weft_query_create",
-                             "more_terms is NULL, but more_term_count is not 0: set both");
-        return NULL;
-    }
+    weft__given terms = weft__query_terms_given(desc);
+    if (weft__given_check(world, "weft_query_create", &terms) != WEFT_OK) return NULL;
     if (desc->more_term_count > WEFT__NO_PLACE) {
         weft__error(world, WEFT_LIMIT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                     "weft_query_create: %u terms", desc->more_term_count);
         return NULL;
     }
-    weft__query *query = query_alloc(world, inline_count + desc->more_term_count);
+    weft__query *query = query_alloc(world, terms.count);
     if (query == NULL) {
         weft__error_memory(world, "a query");
         return NULL;
@@ -364,7 +342,7 @@ static weft__query *query_from(weft_world *world, const weft_query_desc *desc)
     query->filter_write_groups = desc->filter_write_groups;
     query->stamps_asked = desc->stamp_asked;
     query->has_masking_terms = desc->filter_write_groups && !desc->ignore_enabled;
-    if (fill_terms(query, desc, inline_count) != WEFT_OK) {
+    if (fill_terms(query, desc, &terms) != WEFT_OK) {
         query_free(query);
         return NULL;
     }

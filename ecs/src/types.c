@@ -90,7 +90,8 @@ static const char *groups_problem(const weft_world *world, const weft_component_
     for (uint32_t i = 0; i < desc->write_group_count; i++) {
         const weft__type *type = weft__type_at(world, desc->write_groups[i]);
         if (type == NULL)
-            return "a component of write_groups does not exist in this world: register it before";
+            return "a component of write_groups does not exist in this world, or is null: register "
+                   "it before";
         if ((type->desc.flags & WEFT_SINGLETON) != 0)
             return "write_groups names a SINGLETON, which is not part of entities";
     }

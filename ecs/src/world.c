@@ -204,6 +204,11 @@ const weft_error *weft_world_error(const weft_world *world)
     return world == NULL ? &none : world->error;
 }
 
+void weft_world_error_clear(weft_world *world)
+{
+    if (world != NULL) *world->error = (weft_error){.number = world->error->number};
+}
+
 weft_job_pool *weft_world_pool(const weft_world *world)
 {
     return world == NULL ? NULL : world->pool;

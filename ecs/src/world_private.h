@@ -168,6 +168,9 @@ __attribute__((format(printf, 5, 6))) weft_result weft__error(const weft_world *
 weft_result weft__error_memory(const weft_world *world, const char *what);
 weft_result weft__error_stale(const weft_world *world, weft_entity entity);
 weft_result weft__error_component(const weft_world *world, weft_component component);
+/* The same for entry `i` of a list. */
+weft_result weft__error_listed(const weft_world *world, const char *what, const char *list,
+                               uint32_t i, weft_component component);
 weft_result weft__error_busy(const weft_world *world, const char *what);
 weft_result weft__error_step(const weft_world *world, const char *what);
 /* OK while no systems run; else WRONG_PHASE, and `advice` says what to do instead. For calls that

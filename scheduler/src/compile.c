@@ -67,15 +67,15 @@ static bool find_name(const ordering_build *b, const char *owner, const char *na
 }
 
 static bool add_names(ordering_build *b, const char *owner, uint32_t first, uint32_t last,
-                      const char (*before)[WEFT__NAME_LIMIT], const char (*after)[WEFT__NAME_LIMIT])
+                      const weft__lists *lists)
 {
     uint32_t other_first, other_last;
-    for (uint32_t i = 0; i < WEFT_SYSTEM_ORDER && before[i][0] != 0; i++) {
-        if (!find_name(b, owner, before[i], &other_first, &other_last)) return false;
+    for (uint32_t i = 0; i < lists->before_count; i++) {
+        if (!find_name(b, owner, lists->before[i], &other_first, &other_last)) return false;
         add_edge(b, last, other_first);
     }
-    for (uint32_t i = 0; i < WEFT_SYSTEM_ORDER && after[i][0] != 0; i++) {
-        if (!find_name(b, owner, after[i], &other_first, &other_last)) return false;
+    for (uint32_t i = 0; i < lists->after_count; i++) {
+        if (!find_name(b, owner, lists->after[i], &other_first, &other_last)) return false;
         add_edge(b, other_last, first);
     }
     return true;
@@ -87,9 +87,7 @@ static bool add_all_edges(ordering_build *b)
     for (uint32_t i = 0; i < scheduler->group_count; i++) {
         const weft__group *group = &scheduler->groups[i];
         add_edge(b, group_begin(b, i), group_end(b, i));
-        if (!add_names(b, group->name, group_begin(b, i), group_end(b, i),
-                       (const char(*)[WEFT__NAME_LIMIT])group->before,
-                       (const char(*)[WEFT__NAME_LIMIT])group->after))
+        if (!add_names(b, group->name, group_begin(b, i), group_end(b, i), &group->lists))
             return false;
     }
     for (uint32_t i = 0; i < scheduler->system_capacity; i++) {
@@ -97,9 +95,7 @@ static bool add_all_edges(ordering_build *b)
         if (system == NULL) continue;
         add_edge(b, group_begin(b, system->group), i);
         add_edge(b, i, group_end(b, system->group));
-        if (!add_names(b, system->name, i, i, (const char(*)[WEFT__NAME_LIMIT])system->before,
-                       (const char(*)[WEFT__NAME_LIMIT])system->after))
-            return false;
+        if (!add_names(b, system->name, i, i, &system->lists)) return false;
     }
     return true;
 }
@@ -139,13 +135,25 @@ static weft_result report_cycle(const ordering_build *b, uint32_t length)
                        "the order of systems is a cycle: %s; drop one before/after", path);
 }
 
+/* Two edges for each system and group, and one for each name. */
+static uint32_t count_edges(const weft__scheduler *scheduler)
+{
+    uint32_t count = 2 * (scheduler->system_capacity + scheduler->group_count);
+    for (uint32_t i = 0; i < scheduler->group_count; i++)
+        count += scheduler->groups[i].lists.before_count + scheduler->groups[i].lists.after_count;
+    for (uint32_t i = 0; i < scheduler->system_capacity; i++)
+        if (scheduler->systems[i] != NULL)
+            count += scheduler->systems[i]->lists.before_count +
+                     scheduler->systems[i]->lists.after_count;
+    return count;
+}
+
 /* Fills scheduler->ordered. */
 static weft_result order_systems(weft__scheduler *scheduler)
 {
     ordering_build b = {.scheduler = scheduler};
     b.node_count = scheduler->system_capacity + 2 * scheduler->group_count;
-    b.edge_limit =
-        (scheduler->system_capacity + scheduler->group_count) * (2 + 2 * WEFT_SYSTEM_ORDER);
+    b.edge_limit = count_edges(scheduler);
     weft__arena_block **arena = &scheduler->plan_arena;
     b.edges = weft__arena_take(scheduler->memory, arena, b.edge_limit * sizeof b.edges[0]);
     b.ranks = weft__arena_take(scheduler->memory, arena, b.node_count * sizeof b.ranks[0]);
@@ -181,10 +189,12 @@ static int compare_barriers(const void *left, const void *right)
     return a->before < b->before ? -1 : a->before > b->before;
 }
 
-static void add_barriers(weft__scheduler *scheduler, const weft__system *system,
-                         const char (*names)[WEFT__NAME_LIMIT], bool is_before)
+static void add_barriers(weft__scheduler *scheduler, const weft__system *system, bool is_before)
 {
-    for (uint32_t i = 0; i < WEFT_SYSTEM_ORDER && names[i][0] != 0; i++) {
+    const weft__lists *lists = &system->lists;
+    char(*names)[WEFT__NAME_LIMIT] = is_before ? lists->before : lists->after;
+    uint32_t count = is_before ? lists->before_count : lists->after_count;
+    for (uint32_t i = 0; i < count; i++) {
         const weft__system *other = weft__system_named(scheduler, names[i]);
         if (other == NULL) continue;
         uint32_t own = system->position, their = other->position;
@@ -203,15 +213,18 @@ bool weft__schedule_has_barrier(const weft__scheduler *scheduler, uint32_t befor
 
 static weft_result list_barriers(weft__scheduler *scheduler)
 {
-    size_t limit = (size_t)scheduler->ordered_count * 2 * WEFT_SYSTEM_ORDER;
+    size_t limit = 0;
+    for (uint32_t i = 0; i < scheduler->ordered_count; i++)
+        limit += (size_t)scheduler->ordered[i]->lists.before_count +
+                 scheduler->ordered[i]->lists.after_count;
     scheduler->barriers = weft__arena_take(scheduler->memory, &scheduler->plan_arena,
                                            limit * sizeof scheduler->barriers[0]);
     if (scheduler->barriers == NULL) return weft__error_memory(scheduler->world, "the schedule");
     scheduler->barrier_count = 0;
     for (uint32_t i = 0; i < scheduler->ordered_count; i++) {
         const weft__system *system = scheduler->ordered[i];
-        add_barriers(scheduler, system, (const char(*)[WEFT__NAME_LIMIT])system->before, true);
-        add_barriers(scheduler, system, (const char(*)[WEFT__NAME_LIMIT])system->after, false);
+        add_barriers(scheduler, system, true);
+        add_barriers(scheduler, system, false);
     }
     if (scheduler->barrier_count > 1)
         qsort(scheduler->barriers, scheduler->barrier_count, sizeof scheduler->barriers[0],

@@ -124,11 +124,11 @@ static weft__query_handle *handle_of(const weft__scheduler *scheduler, weft_quer
 
 static uint32_t item_limit(const weft__scheduler *scheduler, const weft__system *system)
 {
-    uint32_t limit = system->lookup_count + system->resource_count;
+    uint32_t limit = system->lists.lookup_count + system->lists.resource_count;
     const weft__query_handle *handle = handle_of(scheduler, system->query);
     if (handle != NULL) limit += query_item_limit(handle->query) + handle->filter.changed_count;
-    for (uint32_t i = 0; i < system->reads_query_count; i++) {
-        handle = handle_of(scheduler, system->reads_queries[i]);
+    for (uint32_t i = 0; i < system->lists.reads_query_count; i++) {
+        handle = handle_of(scheduler, system->lists.reads_queries[i]);
         limit += query_item_limit(handle->query) + handle->filter.changed_count;
     }
     return limit;
@@ -144,13 +144,13 @@ static void make_access(sets *s, const weft__system *system, weft__access_set *a
         add_query(s, access, handle->query, 0);
         add_filter(s, access, handle, 0);
     }
-    for (uint32_t i = 0; i < system->reads_query_count; i++) {
-        handle = handle_of(scheduler, system->reads_queries[i]);
+    for (uint32_t i = 0; i < system->lists.reads_query_count; i++) {
+        handle = handle_of(scheduler, system->lists.reads_queries[i]);
         add_query(s, access, handle->query, WEFT__ACCESS_FAR);
         add_filter(s, access, handle, WEFT__ACCESS_FAR);
     }
-    add_grants(s, access, system->lookups, system->lookup_count, WEFT__ACCESS_FAR);
-    add_grants(s, access, system->resources, system->resource_count,
+    add_grants(s, access, system->lists.lookups, system->lists.lookup_count, WEFT__ACCESS_FAR);
+    add_grants(s, access, system->lists.resources, system->lists.resource_count,
                WEFT__ACCESS_FAR | WEFT__ACCESS_RESOURCE);
     weft__access_set_normalise(access);
 }
@@ -179,13 +179,13 @@ static void make_mentions(sets *s, const weft__system *system, weft__staging_nod
     if (mentions == NULL || required == NULL) return;
     const weft__query_handle *handle = handle_of(scheduler, system->query);
     if (handle != NULL) mention_query(handle->query, mentions, &node->mention_count);
-    for (uint32_t i = 0; i < system->reads_query_count; i++)
-        mention_query(handle_of(scheduler, system->reads_queries[i])->query, mentions,
+    for (uint32_t i = 0; i < system->lists.reads_query_count; i++)
+        mention_query(handle_of(scheduler, system->lists.reads_queries[i])->query, mentions,
                       &node->mention_count);
-    for (uint32_t i = 0; i < system->lookup_count; i++)
-        mentions[node->mention_count++] = system->lookups[i].component;
-    bool has_one_description =
-        handle != NULL && handle->query->alternative_count <= 1 && system->reads_query_count == 0;
+    for (uint32_t i = 0; i < system->lists.lookup_count; i++)
+        mentions[node->mention_count++] = system->lists.lookups[i].component;
+    bool has_one_description = handle != NULL && handle->query->alternative_count <= 1 &&
+                               system->lists.reads_query_count == 0;
     for (uint32_t i = 0; has_one_description && i < handle->query->term_count; i++)
         if (handle->query->terms[i].match == WEFT_ALL)
             required[node->required_count++] = handle->query->terms[i].component;
@@ -193,7 +193,7 @@ static void make_mentions(sets *s, const weft__system *system, weft__staging_nod
     qsort(required, node->required_count, sizeof required[0], compare_ids);
     node->mentions = mentions;
     node->required = required;
-    if (handle != NULL || system->reads_query_count != 0 || system->lookup_count != 0)
+    if (handle != NULL || system->lists.reads_query_count != 0 || system->lists.lookup_count != 0)
         node->traits |= WEFT__STAGING_SEES_ROWS;
 }
 
@@ -221,8 +221,8 @@ weft_result weft__schedule_nodes(weft__scheduler *scheduler)
         weft__staging_node *node = &scheduler->nodes[i];
         node->traits = traits_of(system);
         node->effects = system->effects;
-        node->records = system->records;
-        node->record_count = system->record_count;
+        node->records = system->lists.records;
+        node->record_count = system->lists.record_count;
         make_access(&s, system, &node->access);
         make_mentions(&s, system, node);
     }

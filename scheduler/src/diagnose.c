@@ -120,15 +120,15 @@ static bool keep_refusal(const weft_world *world, const char *what)
 /* Whether the system declared an access to a component beyond its own rows. */
 static bool declares(const weft__system *system, uint32_t component, weft_access access)
 {
-    for (uint32_t i = 0; i < system->lookup_count; i++)
-        if (system->lookups[i].component == component &&
-            (access == WEFT_READ || system->lookups[i].access == access))
+    for (uint32_t i = 0; i < system->lists.lookup_count; i++)
+        if (system->lists.lookups[i].component == component &&
+            (access == WEFT_READ || system->lists.lookups[i].access == access))
             return true;
-    for (uint32_t i = 0; i < system->resource_count && access == WEFT_READ; i++)
-        if (system->resources[i].component == component) return true;
-    for (uint32_t i = 0; i < system->reads_query_count; i++) {
+    for (uint32_t i = 0; i < system->lists.resource_count && access == WEFT_READ; i++)
+        if (system->lists.resources[i].component == component) return true;
+    for (uint32_t i = 0; i < system->lists.reads_query_count; i++) {
         const weft__query *query =
-            weft__query_find(system->context.world, system->reads_queries[i])->query;
+            weft__query_find(system->context.world, system->lists.reads_queries[i])->query;
         for (uint32_t k = 0; k < query->term_count; k++)
             if (query->terms[k].component == component &&
                 query->terms[k].access != WEFT_NO_ACCESS &&
@@ -186,9 +186,9 @@ static void keep_write(const weft_world *world, const char *what, uint32_t compo
 
 static bool lists(const weft__system *system, uint32_t component)
 {
-    if (system->record_count == 0) return true;
-    for (uint32_t i = 0; i < system->record_count; i++)
-        if (system->records[i] == component) return true;
+    if (system->lists.record_count == 0) return true;
+    for (uint32_t i = 0; i < system->lists.record_count; i++)
+        if (system->lists.records[i] == component) return true;
     return false;
 }
 

@@ -236,8 +236,10 @@ static bool is_ordered_by_names(const weft__scheduler *scheduler, uint32_t from,
 
 static bool group_names(const weft__group *group, const char *name)
 {
-    for (uint32_t i = 0; i < WEFT_SYSTEM_ORDER; i++)
-        if (strcmp(group->before[i], name) == 0 || strcmp(group->after[i], name) == 0) return true;
+    for (uint32_t i = 0; i < group->lists.before_count; i++)
+        if (strcmp(group->lists.before[i], name) == 0) return true;
+    for (uint32_t i = 0; i < group->lists.after_count; i++)
+        if (strcmp(group->lists.after[i], name) == 0) return true;
     return false;
 }
 

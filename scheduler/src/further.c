@@ -131,9 +131,9 @@ static void check_rows(const weft_slice *slice, const weft__query *further)
 
 static bool is_declared(const weft__system *system, weft_query query)
 {
-    for (uint32_t i = 0; i < system->reads_query_count; i++)
-        if (system->reads_queries[i].id == query.id &&
-            system->reads_queries[i].world == query.world)
+    for (uint32_t i = 0; i < system->lists.reads_query_count; i++)
+        if (system->lists.reads_queries[i].id == query.id &&
+            system->lists.reads_queries[i].world == query.world)
             return true;
     return false;
 }

@@ -43,10 +43,10 @@ static bool may_look_up(const weft_slice *slice, uint32_t component, weft_access
 {
     const weft__system *system = system_of(slice);
     if (!WEFT_IS_CHECKED || (system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0 ||
-        is_granted(system->lookups, system->lookup_count, component, access))
+        is_granted(system->lists.lookups, system->lists.lookup_count, component, access))
         return true;
     weft__violate_in(slice, component, access,
-                     refusal(system->lookups, system->lookup_count, component,
+                     refusal(system->lists.lookups, system->lists.lookup_count, component,
                              "is not among its lookups: declare it"));
     return false;
 }
@@ -105,12 +105,19 @@ static void *slice_resource(const weft_slice *slice, weft_component component, w
 {
     const weft__system *system = system_of(slice);
     const weft__type *type = weft__type_at(system->context.world, component);
-    if (type == NULL || type->singleton == NULL) return NULL;
+    if (type == NULL || type->singleton == NULL) {
+        if (WEFT_IS_CHECKED)
+            weft__violate_in(
+                slice, type == NULL ? 0 : type->id, access,
+                "is asked for by weft_slice_resource, but is null, of another world or "
+                "no SINGLETON: look at what registered it");
+        return NULL;
+    }
     if (WEFT_IS_CHECKED && (system->flags & WEFT_SYSTEM_EXCLUSIVE) == 0 &&
-        !is_granted(system->resources, system->resource_count, component.id, access)) {
+        !is_granted(system->lists.resources, system->lists.resource_count, component.id, access)) {
         weft__violate_in(slice, component.id, access,
-                         refusal(system->resources, system->resource_count, component.id,
-                                 "is not among its resources: declare it"));
+                         refusal(system->lists.resources, system->lists.resource_count,
+                                 component.id, "is not among its resources: declare it"));
         return NULL;
     }
     return type->singleton; /* its version was stamped before the stage */

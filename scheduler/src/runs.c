@@ -244,9 +244,9 @@ static bool is_alone_in_loop(const weft__system *system)
 static weft_result prepare_further(const making *m, const weft__system *system)
 {
     weft_result result = WEFT_OK;
-    for (uint32_t i = 0; i < system->reads_query_count && result == WEFT_OK; i++)
+    for (uint32_t i = 0; i < system->lists.reads_query_count && result == WEFT_OK; i++)
         result = weft__query_views_prepare(
-            weft__query_find(m->scheduler->world, system->reads_queries[i])->query);
+            weft__query_find(m->scheduler->world, system->lists.reads_queries[i])->query);
     return result;
 }
 

@@ -14,11 +14,11 @@
 #include "commands_private.h"
 #include "compile_extend.h"
 #include "counters.h"
+#include "lists.h"
 #include "pool.h"
 #include "query_private.h"
 #include "staging.h"
 
-#define WEFT__NAME_LIMIT 64
 #define WEFT__CATCH_UP_LIMIT 8 /* runs of a fixed-rate system per step at most */
 
 typedef struct weft__scheduler weft__scheduler;
@@ -26,19 +26,12 @@ typedef struct weft__scheduler weft__scheduler;
 /* A group: named by systems or by weft_group_set. Owned by the scheduler; owner only. */
 typedef struct weft__group {
     char name[WEFT__NAME_LIMIT];
-    char before[WEFT_SYSTEM_ORDER][WEFT__NAME_LIMIT];
-    char after[WEFT_SYSTEM_ORDER][WEFT__NAME_LIMIT];
-    double elapsed; /* seconds not yet used up by runs of `period` */
+    weft__lists lists; /* before, after */
+    double elapsed;    /* seconds not yet used up by runs of `period` */
     float period;
     bool is_disabled;
     uint32_t due; /* runs in this step */
 } weft__group;
-
-/* A declared look-up or resource. */
-typedef struct weft__grant {
-    uint32_t component;
-    weft_access access;
-} weft__grant;
 
 /* A system. Never moves; freed by weft_system_destroy. */
 typedef struct weft__system {
@@ -48,20 +41,14 @@ typedef struct weft__system {
     void *user;
     /* constant after create */
     char name[WEFT__NAME_LIMIT];
-    char before[WEFT_SYSTEM_ORDER][WEFT__NAME_LIMIT];
-    char after[WEFT_SYSTEM_ORDER][WEFT__NAME_LIMIT];
+    weft__lists lists;
     weft_query query; /* 0: no rows */
     bool owns_query;
     bool only_changed;
     uint8_t *guard_modes; /* [terms of the query] weft__guard_mode; NULL: nothing is copied */
-    weft__grant lookups[WEFT_SYSTEM_LOOKUPS];
-    weft__grant resources[WEFT_SYSTEM_LOOKUPS];
-    weft_query reads_queries[WEFT_SYSTEM_LOOKUPS];
-    uint32_t lookup_count, resource_count, reads_query_count;
+    uint32_t held_count;  /* of lists.reads_queries: acquired */
     uint32_t flags;
     uint32_t effects;
-    uint32_t records[WEFT_SYSTEM_LOOKUPS]; /* sorted */
-    uint32_t record_count;
     uint32_t range_count;
     uint32_t (*range)(weft_world *world, void *user);
     bool (*run_if)(weft_world *world, void *user);

@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <float.h>
+#include <stdio.h>
 #include <string.h>
 
 static_assert(WEFT__SLOT_BITS == 16, "a handle has 16 bits of generation");
@@ -104,13 +105,6 @@ static bool copy_name(char *to, const char *from)
     return true;
 }
 
-static bool copy_names(char to[][WEFT__NAME_LIMIT], const char *const *from)
-{
-    for (uint32_t i = 0; i < WEFT_SYSTEM_ORDER && from[i] != NULL; i++)
-        if (!copy_name(to[i], from[i])) return false;
-    return true;
-}
-
 static uint32_t group_obtain(weft__scheduler *scheduler, const char *name)
 {
     uint32_t found = weft__group_named(scheduler, name);
@@ -173,53 +167,34 @@ static weft_result bad(weft_world *world, weft_result code, const weft_system_de
                        desc->name == NULL ? "" : desc->name, what);
 }
 
-static uint32_t copy_grants(weft__grant *to, const weft_lookup *from)
-{
-    uint32_t count = 0;
-    for (; count < WEFT_SYSTEM_LOOKUPS && from[count].component.id != 0; count++)
-        to[count] = (weft__grant){from[count].component.id, from[count].access};
-    return count;
-}
-
 static weft_result check_grants(weft_world *world, const weft_system_desc *desc,
-                                const weft_lookup *grants, bool is_resource)
+                                const weft__given *grants, bool is_resource)
 {
-    for (uint32_t i = 0; i < WEFT_SYSTEM_LOOKUPS && grants[i].component.id != 0; i++) {
-        const weft__type *type = weft__type_at(world, grants[i].component);
+    for (uint32_t i = 0; i < grants->count; i++) {
+        const weft_lookup *grant = weft__given_at(grants, i);
+        const weft__type *type = weft__type_at(world, grant->component);
         if (type == NULL)
-            return bad(world, WEFT_BAD_HANDLE, desc, grants[i].component,
+            return bad(world, WEFT_BAD_HANDLE, desc, grant->component,
                        "a lookup or resource names no component of this world");
-        if (grants[i].access != WEFT_READ && grants[i].access != WEFT_WRITE)
-            return bad(world, WEFT_INVALID_ARGUMENT, desc, grants[i].component,
+        if (grant->access != WEFT_READ && grant->access != WEFT_WRITE)
+            return bad(world, WEFT_INVALID_ARGUMENT, desc, grant->component,
                        "the access of a lookup or resource must be WEFT_READ or WEFT_WRITE");
         if (((type->desc.flags & WEFT_SINGLETON) != 0) != is_resource)
-            return bad(world, WEFT_TYPE_MISMATCH, desc, grants[i].component,
+            return bad(world, WEFT_TYPE_MISMATCH, desc, grant->component,
                        is_resource ? "resources must be SINGLETON components"
                                    : "lookups cannot name SINGLETON components: use resources");
         if (!is_resource &&
             (type->value_bytes == 0 || (type->desc.flags & (WEFT_SHARED | WEFT_CHUNK)) != 0))
             return bad(
-                world, WEFT_TYPE_MISMATCH, desc, grants[i].component,
+                world, WEFT_TYPE_MISMATCH, desc, grant->component,
                 "lookups want components with a value per entity: not tags, SHARED or CHUNK");
     }
     return WEFT_OK;
 }
 
-/* A null handle by mistake, with others behind it. */
-static bool has_gap(const weft_system_desc *desc)
+static bool has_terms(const weft_system_desc *desc)
 {
-    bool is_terms_end = desc->query.terms[0].component.id == 0, has_gap = false;
-    for (uint32_t i = 1; i < WEFT_INLINE_TERMS && is_terms_end; i++)
-        has_gap = has_gap || desc->query.terms[i].component.id != 0;
-    for (uint32_t i = 1; i < WEFT_SYSTEM_LOOKUPS; i++) {
-        has_gap =
-            has_gap ||
-            (desc->lookups[i].component.id != 0 && desc->lookups[i - 1].component.id == 0) ||
-            (desc->resources[i].component.id != 0 && desc->resources[i - 1].component.id == 0) ||
-            (desc->records[i].id != 0 && desc->records[i - 1].id == 0) ||
-            (desc->reads_queries[i].id != 0 && desc->reads_queries[i - 1].id == 0);
-    }
-    return has_gap;
+    return desc->query.terms[0].component.id != 0 || desc->query.more_term_count != 0;
 }
 
 /* What cannot be right whatever the components are; NULL: nothing. */
@@ -229,8 +204,7 @@ static const char *problem_of(const weft_system_desc *desc)
                          WEFT_SYSTEM_BACKGROUND | WEFT_SYSTEM_NOT_FUSED | WEFT_SYSTEM_WHOLE_CHUNKS |
                          WEFT_SYSTEM_TIMER | WEFT_SYSTEM_ASKS_CHANGES;
     const uint32_t on_owner = WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE;
-    bool has_terms = desc->query.terms[0].component.id != 0 || desc->query.more_term_count != 0;
-    bool has_rows = has_terms || desc->filtered.id != 0;
+    bool has_rows = has_terms(desc) || (desc->filtered.id | desc->filtered.world) != 0;
     bool has_range = desc->range_count != 0 || desc->range != NULL;
     if (desc->run == NULL) return "run is NULL";
     if (desc->name == NULL || desc->name[0] == 0 || strlen(desc->name) >= WEFT__NAME_LIMIT)
@@ -244,18 +218,23 @@ static const char *problem_of(const weft_system_desc *desc)
         return "BACKGROUND excludes MAIN_THREAD and EXCLUSIVE: they run on the owner";
     if ((desc->flags & WEFT_SYSTEM_TIMER) != 0 && desc->period > 0)
         return "a TIMER has no period: it runs once for each weft_timer_set";
-    if (has_gap(desc))
-        return "a null handle stands before others in a list (terms, lookups, resources, records, "
-               "reads_queries): look at what made it";
     if (has_rows && has_range) return "a range and a query exclude each other";
-    if (has_terms && desc->filtered.id != 0) return "give `query` or `filtered`, not both";
+    if (has_terms(desc) && (desc->filtered.id | desc->filtered.world) != 0)
+        return "give `query` or `filtered`, not both";
     if (desc->only_changed && !has_rows) return "only_changed wants a query: nothing else changes";
-    if (desc->records[0].id != 0 && desc->effects == 0)
-        return "`records` without `effects`: say what it records, e.g. WEFT_RECORDS_ADD";
     return NULL;
 }
 
-static weft_result check_desc(weft_world *world, const weft_system_desc *desc)
+/* A list of terms that begins with a null component is taken for none by mistake only. */
+static weft_result check_terms(const weft_world *world, const char *what,
+                               const weft_system_desc *desc)
+{
+    weft__given terms = weft__query_terms_given(&desc->query);
+    return weft__given_check(world, what, &terms);
+}
+
+static weft_result check_desc(weft_world *world, const weft_system_desc *desc,
+                              weft__lists_given *lists)
 {
     const weft_component none = WEFT__NO_COMPONENT;
     const weft__scheduler *scheduler = weft__scheduler_of(world);
@@ -264,27 +243,37 @@ static weft_result check_desc(weft_world *world, const weft_system_desc *desc)
     if (weft__system_named(scheduler, desc->name) != NULL)
         return bad(world, WEFT_ALREADY_EXISTS, desc, none,
                    "a system of this name exists: names are unique in a world");
-    for (uint32_t i = 0; i < WEFT_SYSTEM_LOOKUPS && desc->records[i].id != 0; i++)
-        if (weft__type_at(world, desc->records[i]) == NULL)
-            return bad(world, WEFT_BAD_HANDLE, desc, desc->records[i],
+    char what[32 + WEFT__NAME_LIMIT];
+    snprintf(what, sizeof what, "weft_system_create('%s')", desc->name);
+    weft_result result = weft__lists_check(world, what, desc, lists);
+    if (result == WEFT_OK) result = check_terms(world, what, desc);
+    if (result != WEFT_OK) return result;
+    if (lists->records.count != 0 && desc->effects == 0)
+        return bad(world, WEFT_INVALID_ARGUMENT, desc, none,
+                   "`records` without `effects`: say what it records, e.g. WEFT_RECORDS_ADD");
+    for (uint32_t i = 0; i < lists->records.count; i++) {
+        const weft_component *component = weft__given_at(&lists->records, i);
+        if (weft__type_at(world, *component) == NULL)
+            return bad(world, WEFT_BAD_HANDLE, desc, *component,
                        "`records` names no component of this world");
-    weft_result result = check_grants(world, desc, desc->lookups, false);
-    return result != WEFT_OK ? result : check_grants(world, desc, desc->resources, true);
+    }
+    result = check_grants(world, desc, &lists->lookups, false);
+    return result != WEFT_OK ? result : check_grants(world, desc, &lists->resources, true);
 }
 
 /* Queries: its own is made, foreign ones are held so that they cannot be destroyed meanwhile. */
 static weft_result take_queries(weft_world *world, weft__system *system,
                                 const weft_system_desc *desc)
 {
-    bool has_terms = desc->query.terms[0].component.id != 0 || desc->query.more_term_count != 0;
-    for (uint32_t i = 0; i < WEFT_SYSTEM_LOOKUPS && desc->reads_queries[i].id != 0; i++)
-        if (weft__query_find_checked(world, desc->reads_queries[i]) == NULL)
+    const weft__lists *lists = &system->lists;
+    for (uint32_t i = 0; i < lists->reads_query_count; i++)
+        if (weft__query_find_checked(world, lists->reads_queries[i]) == NULL)
             return world->error->code;
-    if (has_terms) {
+    if (has_terms(desc)) {
         system->query = weft_query_create(world, &desc->query);
         if (system->query.id == 0) return world->error->code;
         system->owns_query = true;
-    } else if (desc->filtered.id != 0) {
+    } else if ((desc->filtered.id | desc->filtered.world) != 0) {
         if (weft__query_find_checked(world, desc->filtered) == NULL) return world->error->code;
         system->query = desc->filtered;
     }
@@ -292,30 +281,18 @@ static weft_result take_queries(weft_world *world, weft__system *system,
         weft__query_acquire(world, system->query);
         system->context.query = weft__query_find(world, system->query)->query;
     }
-    for (uint32_t i = 0; i < WEFT_SYSTEM_LOOKUPS && desc->reads_queries[i].id != 0; i++) {
-        weft__query_acquire(world, desc->reads_queries[i]);
-        system->reads_queries[system->reads_query_count++] = desc->reads_queries[i];
-    }
+    for (; system->held_count < lists->reads_query_count; system->held_count++)
+        weft__query_acquire(world, lists->reads_queries[system->held_count]);
     return WEFT_OK;
 }
 
 static void drop_queries(weft_world *world, weft__system *system)
 {
-    for (uint32_t i = 0; i < system->reads_query_count; i++)
-        weft__query_release(world, system->reads_queries[i]);
+    for (uint32_t i = 0; i < system->held_count; i++)
+        weft__query_release(world, system->lists.reads_queries[i]);
     if (system->query.id == 0) return;
     weft__query_release(world, system->query);
     if (system->owns_query) weft_query_destroy(world, system->query);
-}
-
-static void copy_records(weft__system *system, const weft_system_desc *desc)
-{
-    for (uint32_t i = 0; i < WEFT_SYSTEM_LOOKUPS && desc->records[i].id != 0; i++) {
-        uint32_t at = system->record_count++;
-        for (; at > 0 && system->records[at - 1] > desc->records[i].id; at--)
-            system->records[at] = system->records[at - 1];
-        system->records[at] = desc->records[i].id;
-    }
 }
 
 /* What the queries make impossible. */
@@ -331,8 +308,8 @@ static weft_result check_queries(weft_world *world, const weft__system *system,
                    "only_changed looks at terms with WEFT_READ, and there is none");
     bool is_parallel = (query != NULL || desc->range_count != 0 || desc->range != NULL) &&
                        !weft__system_is_serial(system);
-    for (uint32_t i = 0; is_parallel && i < system->reads_query_count; i++) {
-        const weft__query *further = weft__query_find(world, system->reads_queries[i])->query;
+    for (uint32_t i = 0; is_parallel && i < system->lists.reads_query_count; i++) {
+        const weft__query *further = weft__query_find(world, system->lists.reads_queries[i])->query;
         for (uint32_t k = 0; k < further->term_count; k++)
             if (further->terms[k].access == WEFT_WRITE)
                 return bad(
@@ -357,16 +334,17 @@ static uint32_t implied_flags(const weft__system *system)
 }
 
 static weft_result fill_system(weft__scheduler *scheduler, weft__system *system,
-                               const weft_system_desc *desc)
+                               const weft_system_desc *desc, const weft__lists_given *lists)
 {
     weft_world *world = scheduler->world;
     const weft_component none = WEFT__NO_COMPONENT;
     const char *group = desc->group == NULL ? "default" : desc->group;
-    if (!copy_name(system->name, desc->name) || !copy_names(system->before, desc->before) ||
-        !copy_names(system->after, desc->after) || strlen(group) >= WEFT__NAME_LIMIT || !*group)
+    if (!copy_name(system->name, desc->name) || strlen(group) >= WEFT__NAME_LIMIT || !*group)
         return bad(world, WEFT_INVALID_ARGUMENT, desc, none, "names must have 1..63 bytes");
     system->group = group_obtain(scheduler, group);
-    if (system->group == WEFT__NONE) return weft__error_memory(world, "weft_system_create");
+    if (system->group == WEFT__NONE ||
+        weft__lists_copy(scheduler->memory, lists, &system->lists) != WEFT_OK)
+        return weft__error_memory(world, "weft_system_create");
     system->context.ops = &weft__slice_ops_system;
     system->context.world = world;
     system->scheduler = scheduler;
@@ -381,11 +359,8 @@ static weft_result fill_system(weft__scheduler *scheduler, weft__system *system,
     system->only_changed = desc->only_changed;
     system->is_enabled = true;
     system->timer = -1;
-    system->lookup_count = copy_grants(system->lookups, desc->lookups);
-    for (uint32_t i = 0; i < system->lookup_count; i++)
-        weft__column_map_obtain(world, desc->lookups[i].component.id);
-    system->resource_count = copy_grants(system->resources, desc->resources);
-    copy_records(system, desc);
+    for (uint32_t i = 0; i < system->lists.lookup_count; i++)
+        weft__column_map_obtain(world, system->lists.lookups[i].component);
     weft_result result = take_queries(world, system, desc);
     if (result == WEFT_OK) result = check_queries(world, system, desc);
     if (result == WEFT_OK) system->flags = implied_flags(system);
@@ -402,7 +377,8 @@ weft_system weft_system_create(weft_world *world, const weft_system_desc *desc)
     }
     if (weft__between_steps(world, "weft_system_create") != WEFT_OK) return none;
     weft__scheduler *scheduler = weft__scheduler_obtain(world);
-    if (scheduler == NULL || check_desc(world, desc) != WEFT_OK) return none;
+    weft__lists_given lists;
+    if (scheduler == NULL || check_desc(world, desc, &lists) != WEFT_OK) return none;
     uint32_t slot;
     weft__system *system = NULL;
     if (!reserve_slot(scheduler, &slot) ||
@@ -411,8 +387,9 @@ weft_system weft_system_create(weft_world *world, const weft_system_desc *desc)
         weft__error_memory(world, "weft_system_create");
         return none;
     }
-    if (fill_system(scheduler, system, desc) != WEFT_OK) {
+    if (fill_system(scheduler, system, desc, &lists) != WEFT_OK) {
         drop_queries(world, system);
+        weft__lists_free(scheduler->memory, &system->lists);
         weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, system, 1, sizeof *system, 64);
         return none;
     }
@@ -433,6 +410,7 @@ static void free_system(weft__scheduler *scheduler, weft__system *system)
     if (scheduler->generations[slot] > UINT16_MAX)
         scheduler->retired_count++; /* handles are used up */
     scheduler->is_dirty = true;
+    weft__lists_free(scheduler->memory, &system->lists);
     weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, system, 1, sizeof *system, 64);
 }
 
@@ -484,6 +462,8 @@ static void scheduler_destroy(void *data)
                sizeof scheduler->systems[0], 8);
     weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler->generations, scheduler->system_capacity,
                sizeof scheduler->generations[0], 8);
+    for (uint32_t i = 0; i < scheduler->group_count; i++)
+        weft__lists_free(memory, &scheduler->groups[i].lists);
     weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler->groups, scheduler->group_capacity,
                sizeof scheduler->groups[0], 8);
     weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler, 1, sizeof *scheduler, 64);
@@ -544,11 +524,14 @@ weft_result weft_group_set(weft_world *world, const weft_group_desc *desc)
     if (scheduler == NULL) return WEFT_OUT_OF_MEMORY;
     weft__group changed = {.period = desc->period, .is_disabled = desc->is_disabled};
     copy_name(changed.name, desc->name);
-    if (!copy_names(changed.before, desc->before) || !copy_names(changed.after, desc->after))
-        return weft__error_argument(world, "weft_group_set",
-                                    "names in before and after must have 1..63 bytes");
+    weft__lists_given lists;
+    result = weft__lists_check_group(world, "weft_group_set", desc, &lists);
+    if (result != WEFT_OK) return result;
     uint32_t group = group_obtain(scheduler, desc->name);
-    if (group == WEFT__NONE) return weft__error_memory(world, "weft_group_set");
+    if (group == WEFT__NONE ||
+        weft__lists_copy(scheduler->memory, &lists, &changed.lists) != WEFT_OK)
+        return weft__error_memory(world, "weft_group_set");
+    weft__lists_free(scheduler->memory, &scheduler->groups[group].lists);
     scheduler->groups[group] = changed;
     scheduler->is_dirty = true;
     return WEFT_OK;

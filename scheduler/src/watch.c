@@ -12,13 +12,13 @@
 static weft_access other_access(const weft__system *system, uint32_t component)
 {
     weft_access access = WEFT_NO_ACCESS;
-    for (uint32_t i = 0; i < system->lookup_count; i++) {
-        if (system->lookups[i].component != component) continue;
-        if (access != WEFT_WRITE) access = system->lookups[i].access;
+    for (uint32_t i = 0; i < system->lists.lookup_count; i++) {
+        if (system->lists.lookups[i].component != component) continue;
+        if (access != WEFT_WRITE) access = system->lists.lookups[i].access;
     }
-    for (uint32_t i = 0; i < system->reads_query_count; i++) {
+    for (uint32_t i = 0; i < system->lists.reads_query_count; i++) {
         const weft__query_handle *handle =
-            weft__query_find(system->context.world, system->reads_queries[i]);
+            weft__query_find(system->context.world, system->lists.reads_queries[i]);
         for (uint32_t k = 0; k < handle->query->term_count; k++) {
             const weft__query_term *term = &handle->query->terms[k];
             if (term->component == component && access != WEFT_WRITE) access = term->access;

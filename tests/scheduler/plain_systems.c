@@ -34,11 +34,14 @@ static void bad_descriptions(void)
     refuse(bad, "effects", SYSTEM(.records = {t.a}));
     refuse(bad, "access", SYSTEM(.lookups = {{t.a, WEFT_NO_ACCESS}}));
     refuse(bad, "SINGLE", SYSTEM(.reads_queries = {writer}, .range_count = 2));
-    refuse(bad, "terms", SYSTEM(.query.terms = {{.access = WEFT_READ}, {t.a, WEFT_READ, 0, 0}}));
-    refuse(bad, "lookups", SYSTEM(.lookups = {{.access = WEFT_READ}, {t.a, WEFT_READ}}));
-    refuse(bad, "resources", SYSTEM(.resources = {{.access = WEFT_READ}, {t.resource, WEFT_READ}}));
-    refuse(bad, "records", SYSTEM(.records = {{0}, t.a}, .effects = WEFT_RECORDS_ADD));
-    refuse(bad, "reads_queries", SYSTEM(.reads_queries = {{0}, t.all}));
+    refuse(WEFT_BAD_HANDLE, "terms",
+           SYSTEM(.query.terms = {{.access = WEFT_READ}, {t.a, WEFT_READ, 0, 0}}));
+    refuse(WEFT_BAD_HANDLE, "lookups",
+           SYSTEM(.lookups = {{.access = WEFT_READ}, {t.a, WEFT_READ}}));
+    refuse(WEFT_BAD_HANDLE, "resources",
+           SYSTEM(.resources = {{.access = WEFT_READ}, {t.resource, WEFT_READ}}));
+    refuse(WEFT_BAD_HANDLE, "records", SYSTEM(.records = {{0}, t.a}, .effects = WEFT_RECORDS_ADD));
+    refuse(WEFT_BAD_HANDLE, "reads_queries", SYSTEM(.reads_queries = {{0}, t.all}));
     refuse(bad, "63 bytes", SYSTEM(.before = {""}));
     refuse(bad, "63 bytes", SYSTEM(.group = ""));
     refuse(WEFT_TYPE_MISMATCH, "SHARED", SYSTEM(.lookups = {{t.shared, WEFT_READ}}));

@@ -93,6 +93,7 @@ typedef struct weft_error {
     weft_result code;
     weft_entity entity;       /* the entity concerned, or null */
     weft_component component; /* the component concerned, or null */
+    uint64_t number;          /* failures of this world so far, this one included: its age */
     char text[400];
 } weft_error;
 
@@ -107,9 +108,15 @@ WEFT_API weft_result weft_world_create(const weft_world_desc *desc, weft_world *
  * of its own pool; BUSY (jobs pending on it). */
 WEFT_API weft_result weft_world_destroy(weft_world *world);
 
-/* The last error, never NULL; code WEFT_OK when there was none. Threads: owner. Valid until the
- * next failing call. */
+/* The last error, never NULL; code WEFT_OK when there was none, or since it was cleared. Every call
+ * of the owner that fails sets it, those that say so by a null handle, NULL, 0 or false, too; calls
+ * that any thread may make do not, nor do questions whose answer is no (weft_component_find,
+ * weft_entity_has). A call that succeeds leaves it: `number` tells whether it is new. Threads:
+ * owner. Valid until the next failing call. */
 WEFT_API const weft_error *weft_world_error(const weft_world *world);
+/* Forgets the last error: code WEFT_OK, no text; its number stays. NULL is ignored. Threads: owner.
+ */
+WEFT_API void weft_world_error_clear(weft_world *world);
 
 /* The pool the world runs on; owned by the world unless it was lent. Threads: any. */
 WEFT_API weft_job_pool *weft_world_pool(const weft_world *world);

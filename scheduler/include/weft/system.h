@@ -52,8 +52,10 @@ typedef enum weft_command_effects {
     WEFT_RECORDS_ANY = 0xff,
 } weft_command_effects;
 
-/* Most lookups, resources, further queries, and components in `records` of a system (a further
- * query has as many terms as it likes), and most names in each of before and after. */
+/* Entries of the lists inside a description. A list ends with its first null entry and goes on
+ * behind the pointer beside it (more_...), which has a count, so that it has no limit. A null entry
+ * is refused (BAD_HANDLE; the text names list and position) where the rest of it is set, where
+ * entries follow, and where it is counted. */
 #define WEFT_SYSTEM_LOOKUPS 8
 #define WEFT_SYSTEM_ORDER 8
 
@@ -71,18 +73,30 @@ typedef struct weft_system_desc {
      * look at the world (queries, too), not change it. */
     uint32_t (*range)(weft_world *world, void *user);
     weft_query filtered; /* instead of `query`: an existing one, with its filters */
-    weft_lookup lookups[WEFT_SYSTEM_LOOKUPS];   /* up to the first null component */
-    weft_lookup resources[WEFT_SYSTEM_LOOKUPS]; /* singletons, up to the first null component */
+    weft_lookup lookups[WEFT_SYSTEM_LOOKUPS];
+    const weft_lookup *more_lookups; /* continued here */
+    uint32_t more_lookup_count;
+    weft_lookup resources[WEFT_SYSTEM_LOOKUPS]; /* singletons */
+    const weft_lookup *more_resources;
+    uint32_t more_resource_count;
     /* Further queries it iterates itself (weft_slice_query), with their access. One that writes
      * wants SINGLE, or a system without rows. */
     weft_query reads_queries[WEFT_SYSTEM_LOOKUPS];
+    const weft_query *more_reads_queries;
+    uint32_t more_reads_query_count;
     uint32_t flags;   /* weft_system_flags */
     uint32_t effects; /* weft_command_effects */
     /* Components named by effects, those of created archetypes included; empty = any. */
     weft_component records[WEFT_SYSTEM_LOOKUPS];
+    const weft_component *more_records;
+    uint32_t more_record_count;
     const char *before[WEFT_SYSTEM_ORDER]; /* names of systems or groups that must come later */
     const char *after[WEFT_SYSTEM_ORDER];  /* names of systems or groups that must come earlier */
-    const char *group;                     /* the group it belongs to; NULL = "default" */
+    const char *const *more_before;
+    uint32_t more_before_count;
+    const char *const *more_after;
+    uint32_t more_after_count;
+    const char *group; /* the group it belongs to; NULL = "default" */
     /* Asked once per step, on the owner, before the first stage. It may look at the world, as
      * `range`. */
     bool (*run_if)(weft_world *world, void *user);
@@ -131,6 +145,10 @@ typedef struct weft_group_desc {
     const char *name;
     const char *before[WEFT_SYSTEM_ORDER];
     const char *after[WEFT_SYSTEM_ORDER];
+    const char *const *more_before;
+    uint32_t more_before_count;
+    const char *const *more_after;
+    uint32_t more_after_count;
     float period;     /* as for systems, for the whole group */
     bool is_disabled; /* a disabled group costs nothing */
 } weft_group_desc;
