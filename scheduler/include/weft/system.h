@@ -36,7 +36,7 @@ typedef enum weft_system_flags {
     WEFT_SYSTEM_WHOLE_CHUNKS = 1 << 5, /* called once per chunk, never with part of one */
     WEFT_SYSTEM_TIMER = 1 << 6,        /* runs once for each weft_timer_set, see there */
     WEFT_SYSTEM_ASKS_CHANGES = 1 << 7, /* calls weft_slice_changed_since and weft_slice_version: its
-                                          stage stamps slice by slice, 1.4 ns per system and slice */
+                                          stage stamps slice by slice, 1.4 ns for each */
 } weft_system_flags;
 
 /* What commands a system may record; a sync point is placed only before systems that could see the
