@@ -137,16 +137,21 @@ static void slot_reuse(void)
 
 /* The handle of the first blob of a store is known in advance: readers that got it without any
  * synchronisation see either nothing or the whole blob. */
+static weft_blob_ref first_of_store(void)
+{
+    return (weft_blob_ref){(uint64_t)(store->number << 16 | 1) << 32};
+}
+
 static void guess(void *argument)
 {
-    const weft_blob_ref first = {(uint64_t)1 << 32};
+    const weft_blob_ref first = first_of_store();
     (void)argument;
     if (weft_blob_get(store, first, NULL) != NULL) check_value(first, 7);
 }
 
 static void guess_and_hold(void *argument)
 {
-    const weft_blob_ref first = {(uint64_t)1 << 32};
+    const weft_blob_ref first = first_of_store();
     (void)argument;
     if (weft_blob_acquire(store, first) != WEFT_OK) return;
     check_value(first, 7);
@@ -164,6 +169,7 @@ static void insert_against_readers(void)
     explore_begin();
     shared = insert(7);
     explore_join_all();
+    EXPLORE_CHECK(shared.id == first_of_store().id, "the readers ask for another handle");
     let_go(shared);
     finish();
 }
@@ -191,6 +197,28 @@ static void one_release_too_many(void)
     finish();
 }
 
+/* The first blobs of a store, while memory is refused: who is refused leaves nothing behind. */
+static void insert_if_possible(void *argument)
+{
+    weft_blob_ref ref = insert((uintptr_t)argument);
+    if (ref.id == 0) return;
+    check_value(ref, (uintptr_t)argument);
+    let_go(ref);
+}
+
+static void refused_inserts(void)
+{
+    const weft_blob_store_desc desc = {.allocator = *explore_allocator(),
+                                       .os = explore_os(),
+                                       .protection = WEFT_BLOB_PROTECT_NEVER};
+    EXPLORE_CHECK(weft_blob_store_create(&desc, &store) == WEFT_OK, "create");
+    shared.id = 0;
+    explore_thread(insert_if_possible, (void *)8);
+    explore_begin();
+    insert_if_possible((void *)9);
+    finish();
+}
+
 #define PLANS                                                                                      \
     {                                                                                              \
         PLAN_ALL(EXPLORE_SC, 3, 0), PLAN_ALL(EXPLORE_TSO, 2, 1), PLAN_ALL(EXPLORE_C11, 2, 1),      \
@@ -204,6 +232,7 @@ static const explore_scenario scenarios[] = {
     {"blob_equal_content_twice", equal_content_twice, PLANS, NULL},
     {"blob_slot_reuse", slot_reuse, PLANS, NULL},
     {"blob_insert_against_readers", insert_against_readers, PLANS, NULL},
+    {"blob_refused_inserts", refused_inserts, {PLAN_ALL_FAULTS(EXPLORE_SC, 2, 1)}, NULL},
     {"blob_one_release_too_many", one_release_too_many, PLANS, NULL},
     {NULL, NULL, {{0}}, NULL},
 };

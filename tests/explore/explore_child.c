@@ -7,7 +7,7 @@
 
 static weft__child_stack stack;
 static weft__child children[4];
-static uint32_t arguments[CHILDREN], ran[CHILDREN];
+static uint32_t arguments[CHILDREN], ran[CHILDREN], runner[CHILDREN];
 static weft_a32 token;
 
 static int body(weft_job_context *job, void *argument)
@@ -15,6 +15,7 @@ static int body(weft_job_context *job, void *argument)
     (void)job;
     uint32_t n = *(uint32_t *)argument;
     EXPLORE_CHECK(n < CHILDREN && ran[n]++ == 0, "child %u ran twice", n);
+    runner[n] = explore_self();
     return (int)n + 1;
 }
 
@@ -62,7 +63,8 @@ static void wait_for(uint64_t index, uint32_t n)
     EXPLORE_CHECK(at_load_acq(&child->x_state) == WEFT__CHILD_DONE, "child %u is not done", n);
     EXPLORE_CHECK(child->code == (int)n + 1, "child %u left code %d", n, child->code);
     uint32_t who = at_load_acq(&child->x_thief);
-    EXPLORE_CHECK(who >= 1 && (who <= 2 || who == WEFT__CHILD_NO_THIEF), "thief %u", who);
+    uint32_t taker = runner[n] == 0 ? WEFT__CHILD_NO_THIEF : runner[n];
+    EXPLORE_CHECK(who == taker, "child %u ran on %u, but its thief is %u", n, runner[n], who);
 }
 
 /* Joins children n-1..first, youngest first. */

@@ -9,6 +9,9 @@
  *                  the same component, enable bits
  *   frame_deaths   additions and deaths only: folding without an order within a row
  *   frame_fused    three conflicting row systems in one stage, the last of which records
+ *   frame_disabled rows with a disabled component move into the same chunks from several tasks
+ *   frame_background  a background system, which is joined before the stage that needs its values
+ *   frame_newer_stamp two writers of one version: the newer one stays
  *
  * Too many steps to be exhaustive: PCT and random switches. Under `c11` every plain access of the
  * engine and of the systems is checked for data races as well. */
@@ -18,7 +21,7 @@
 #include "pool.h"
 #include "world_private.h"
 
-enum { WORKERS = 3, FRAMES = 2, GROUPS = 3, GROUP_ROWS = 3, SCENARIOS = 4 };
+enum { WORKERS = 3, FRAMES = 2, GROUPS = 3, GROUP_ROWS = 3, SCENARIOS = 6 };
 
 /* A component that refers to an entity. */
 typedef struct link {
@@ -190,6 +193,43 @@ static void add_deaths(void)
         .name = "spawn", .run = spawn, .effects = WEFT_RECORDS_CREATE, .range_count = 3});
 }
 
+/* All rows move; the bits of their marks go with them. */
+static void shed(weft_slice *s, void *user)
+{
+    (void)user;
+    const weft_entity *entities = weft_slice_entities(s);
+    for (uint32_t i = 0; i < s->count; i++)
+        weft_commands_remove(weft_slice_commands(s), entities[i], f.speed);
+}
+
+/* Nothing but removals: many tasks move rows to one chunk. */
+static void add_disabled(void)
+{
+    const weft_query_desc marked = {
+        .terms = {{f.mark, WEFT_READ, WEFT_ALL, 0}, {f.speed, WEFT_READ, WEFT_ALL, 0}},
+        .ignore_enabled = true};
+    weft_query query = weft_query_create(f.world, &marked);
+    EXPLORE_CHECK(weft_query_enable(f.world, query, f.mark, false) == WEFT_OK, "not disabled");
+    weft_query_destroy(f.world, query);
+    add(&(weft_system_desc){.name = "shed",
+                            .run = shed,
+                            .effects = WEFT_RECORDS_ANY,
+                            .query.terms = {{f.speed, WEFT_READ, WEFT_ALL, 0}}});
+}
+
+/* The values are written in the background; what reads them comes after the join. */
+static void add_background(void)
+{
+    add(&(weft_system_desc){.name = "scale",
+                            .run = scale,
+                            .flags = WEFT_SYSTEM_BACKGROUND,
+                            .query.terms = {{f.value, WEFT_WRITE, WEFT_ALL, 0}}});
+    add(&(weft_system_desc){
+        .name = "accelerate",
+        .run = accelerate,
+        .query.terms = {{f.value, WEFT_READ, WEFT_ALL, 0}, {f.speed, WEFT_WRITE, WEFT_ALL, 0}}});
+}
+
 static void add_fused(void)
 {
     const weft_term value = {f.value, WEFT_WRITE, WEFT_ALL, 0};
@@ -335,6 +375,36 @@ static void fused(void)
     check_frames(3, add_fused);
 }
 
+static void disabled(void)
+{
+    check_frames(4, add_disabled);
+}
+
+static void background(void)
+{
+    check_frames(5, add_background);
+}
+
+/* Moves of several tasks raise the version of one slice. */
+static weft_a32 version;
+
+static void raise_version(void *argument)
+{
+    weft__stamp_newer(&version, (uint32_t)(uintptr_t)argument);
+}
+
+static void newer_stamp(void)
+{
+    at_init(&version, 3);
+    explore_thread(raise_version, (void *)5);
+    explore_thread(raise_version, (void *)4);
+    explore_begin();
+    raise_version((void *)7);
+    explore_join_all();
+    explore_end();
+    EXPLORE_CHECK(at_plain(&version) == 7, "version %u", at_plain(&version));
+}
+
 #define MOST(runs)                                                                                 \
     PLAN_ALL_DEEP(EXPLORE_SC, 1, 0), PLAN_PCT(EXPLORE_TSO, 4, runs, 200000),                       \
         PLAN_PCT(EXPLORE_C11, 4, runs, 200000), PLAN_RANDOM(EXPLORE_TSO, runs, 200000)
@@ -344,6 +414,9 @@ static const explore_scenario scenarios[] = {
     {"frame_changes", changes, {MOST(500)}, NULL},
     {"frame_deaths", deaths, {MOST(500)}, NULL},
     {"frame_fused", fused, {MOST(500)}, NULL},
+    {"frame_disabled", disabled, {MOST(500)}, NULL},
+    {"frame_background", background, {MOST(500)}, NULL},
+    {"frame_newer_stamp", newer_stamp, {PLAN_ALL(EXPLORE_SC, 3, 0)}, NULL},
     {NULL, NULL, {{0}}, NULL},
 };
 

@@ -116,6 +116,37 @@ static void add_while_finishing(void)
     finish();
 }
 
+/* Two threads attach to one job before it ends: both edges are in its list. */
+static weft_a32 attached_count;
+
+static void attach_one(void *argument)
+{
+    uint32_t number = (uint32_t)(uintptr_t)argument;
+    table.edges[number].successor = number;
+    if (weft__job_attach(&table, first, number) == WEFT__ATTACHED) at_add_ar(&attached_count, 1u);
+}
+
+static void two_attachers(void)
+{
+    start();
+    at_init(&attached_count, 0);
+    first = new_job(0);
+    explore_thread(attach_one, (void *)0);
+    explore_thread(attach_one, (void *)1);
+    explore_begin();
+    attach_one((void *)2);
+    uint32_t found = 0, edge = weft__job_finish(&table.jobs[first.index], 0, 0);
+    for (edge = weft__job_order_edges(&table, edge); edge != WEFT__JOB_LIST_EMPTY; found++) {
+        EXPLORE_CHECK(table.edges[edge].successor == edge, "edge %u", edge);
+        edge = table.edges[edge].next;
+    }
+    explore_join_all();
+    explore_end();
+    EXPLORE_CHECK(found == at_plain(&attached_count), "%u edges of %u", found,
+                  at_plain(&attached_count));
+    finish();
+}
+
 /* Done means: the output is visible; also through the handle of a slot that is used again. */
 static void ask(void *argument)
 {
@@ -267,6 +298,10 @@ static const explore_scenario scenarios[] = {
      {PLAN_ALL(EXPLORE_SC, 3, 0), PLAN_ALL(EXPLORE_TSO, 2, 2), PLAN_ALL(EXPLORE_C11, 2, 1),
       PLAN_PCT(EXPLORE_C11, 5, 20000, 5000000), PLAN_ALL_DEEP(EXPLORE_SC, 4, 0),
       PLAN_ALL_DEEP(EXPLORE_C11, 3, 2)},
+     NULL},
+    {"job_two_attachers",
+     two_attachers,
+     {PLAN_ALL(EXPLORE_SC, 3, 0), PLAN_ALL(EXPLORE_C11, 2, 1)},
      NULL},
     {"job_done_and_reused",
      done_and_reused,

@@ -14,7 +14,7 @@ static weft__memory memory;
 static weft__loop_table table;
 static uint32_t ran[2][ITEMS];
 static weft_a32 token, opened;
-static uint32_t fail_at;
+static uint32_t fail_at, grain;
 
 static int part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
 {
@@ -83,7 +83,7 @@ static void run_loop(uint32_t round, uint32_t count, uint32_t limit)
     }
     loop->fn = part;
     loop->argument = ran[round];
-    loop->grain = 1;
+    loop->grain = grain;
     loop->limit = limit;
     loop->opener = 0;
     loop->class_ = WEFT_JOB_NORMAL;
@@ -113,6 +113,7 @@ static void start(void)
     at_init(&token, 0);
     at_init(&opened, 0);
     fail_at = UINT32_MAX;
+    grain = 1;
 }
 
 static void finish(void)
@@ -140,6 +141,17 @@ static void two_participants(void)
     explore_thread(participant, (void *)1);
     explore_begin();
     run_loop(0, 3, 2);
+    finish();
+}
+
+/* Parts of two, and a last one of what is left. */
+static void parts(void)
+{
+    start();
+    grain = 2;
+    explore_thread(participant, (void *)1);
+    explore_begin();
+    run_loop(0, 5, 1);
     finish();
 }
 
@@ -197,6 +209,7 @@ static const explore_scenario scenarios[] = {
       PLAN_PCT(EXPLORE_C11, 5, 30000, 5000000), PLAN_ALL_DEEP(EXPLORE_SC, 4, 0),
       PLAN_ALL_DEEP(EXPLORE_TSO, 3, 2), PLAN_ALL_DEEP(EXPLORE_C11, 3, 1)},
      NULL},
+    {"loop_parts", parts, {PLAN_ALL(EXPLORE_SC, 3, 0), PLAN_ALL(EXPLORE_C11, 2, 1)}, NULL},
     {"loop_recycled",
      recycled,
      {PLAN_ALL(EXPLORE_SC, 3, 0), PLAN_ALL(EXPLORE_TSO, 2, 2), PLAN_ALL(EXPLORE_C11, 2, 1),

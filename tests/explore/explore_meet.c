@@ -2,7 +2,8 @@
  * piece of work is run some time: while a worker is idle, work that is ready gets it. So as many
  * bodies as there are workers can meet. Where a wake-up or a second look is missing, the bodies
  * that have begun wait for one that nobody takes: a deadlock. (Children are not among them: their
- * parent runs what nobody took, see start_child in worker_child.c.) */
+ * parent runs what nobody took, see start_child in worker_child.c.) And background jobs, which
+ * have a limit, get their turn. */
 #include <weft/jobs.h>
 
 #include "explore_plans.h"
@@ -103,6 +104,48 @@ static void successors(void)
     finish();
 }
 
+/* The owner has waited for what it wanted; a job that became ready with it is the workers' then. */
+static void left_behind(void)
+{
+    start(2, 1);
+    explore_begin();
+    weft_job_handle first, second;
+    weft_job_desc held = {.fn = nothing, .is_held = true};
+    EXPLORE_CHECK(weft_job_submit(owner, &held, &first) == WEFT_OK, "submit");
+    const weft_job_desc desc = {.fn = meet, .after = &first, .after_count = 1};
+    EXPLORE_CHECK(weft_job_submit(owner, &desc, &second) == WEFT_OK, "submit");
+    EXPLORE_CHECK(weft_job_release(owner, first) == WEFT_OK, "release");
+    EXPLORE_CHECK(weft_job_wait(owner, first, NULL) == WEFT_OK, "wait");
+    while (!weft_job_is_done(pool, second)) at_stall(); /* the owner does something else */
+    finish();
+}
+
+/* One background job at a time on two workers: each gets its turn. */
+static weft_a32 inside;
+
+static int alone(weft_job_context *job, void *argument)
+{
+    (void)job, (void)argument;
+    EXPLORE_CHECK(at_add_ar(&inside, 1u) == 0, "more background jobs than the limit");
+    at_sub_ar(&inside, 1u);
+    at_add_ar(&arrived, 1u);
+    return 0;
+}
+
+static void in_turn(void)
+{
+    start(3, 2);
+    at_init(&inside, 0);
+    explore_begin();
+    weft_job_handle both[2];
+    const weft_job_desc desc = {.fn = alone, .class_ = WEFT_JOB_BACKGROUND};
+    for (uint32_t i = 0; i < 2; i++)
+        EXPLORE_CHECK(weft_job_submit(owner, &desc, &both[i]) == WEFT_OK, "submit");
+    for (uint32_t i = 0; i < 2; i++)
+        EXPLORE_CHECK(weft_job_wait(owner, both[i], NULL) == WEFT_OK, "wait");
+    finish();
+}
+
 static void loop_of(uint32_t workers)
 {
     start(workers, workers);
@@ -156,6 +199,8 @@ static const explore_scenario scenarios[] = {
     {"meet_two_jobs", two_jobs, {ALL, MOST(4000)}, NULL},
     {"meet_three_jobs", three_jobs, {MOST(4000)}, NULL},
     {"meet_successors", successors, {ALL, MOST(4000)}, NULL},
+    {"meet_left_behind", left_behind, {ALL, MOST(4000)}, NULL},
+    {"meet_in_turn", in_turn, {MOST(4000)}, NULL},
     {"meet_two_items", two_items, {ALL, MOST(4000)}, NULL},
     {"meet_three_items", three_items, {MOST(4000)}, NULL},
     {"meet_two_nodes", two_nodes, {ALL, MOST(8000)}, NULL},
