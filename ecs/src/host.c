@@ -28,9 +28,14 @@ weft_result weft__host_begin(weft_world *world, const char *what)
         return WEFT_OK;
     }
     if (!come_in(world, self)) return WEFT_BUSY;
+    weft_job_context *owner = weft_job_pool_owner(world->pool);
+    if (__builtin_expect(owner->thread == self, 1)) {
+        world->host = owner;
+        return WEFT_OK;
+    }
     weft_result result = weft_job_pool_enter(world->pool, &world->host);
     if (result == WEFT_FORKED) { /* no other thread exists, and the calls say so */
-        world->host = weft_job_pool_owner(world->pool);
+        world->host = owner;
         result = WEFT_OK;
     }
     if (result == WEFT_OK) return WEFT_OK;

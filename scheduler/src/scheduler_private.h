@@ -40,6 +40,7 @@ typedef struct weft__system {
     void (*run)(weft_slice *slice, void *user);
     void *user;
     /* constant after create */
+    void (*body)(weft_slice *slice, void *user); /* of a system with JOBS: what `run` calls */
     char name[WEFT__NAME_LIMIT];
     weft__lists lists;
     weft_query query; /* 0: no rows */
@@ -322,6 +323,11 @@ void weft__violate_in(const weft_slice *slice, uint32_t component, weft_access a
 /* The same: it asked for a term as another C type than that of its component. */
 void weft__mistyped_in(const weft_slice *slice, uint32_t component, weft_access access,
                        const char *type);
+
+/* ---- slice_job.c ---- */
+
+/* `run` of a system with WEFT_SYSTEM_JOBS: its body as a job, with its children joined. */
+void weft__slice_job_run(weft_slice *slice, void *user);
 
 /* ---- dispatch.c ---- */
 

@@ -202,7 +202,7 @@ static const char *problem_of(const weft_system_desc *desc)
 {
     const uint32_t all = WEFT_SYSTEM_SINGLE | WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE |
                          WEFT_SYSTEM_BACKGROUND | WEFT_SYSTEM_NOT_FUSED | WEFT_SYSTEM_WHOLE_CHUNKS |
-                         WEFT_SYSTEM_TIMER | WEFT_SYSTEM_ASKS_CHANGES;
+                         WEFT_SYSTEM_TIMER | WEFT_SYSTEM_ASKS_CHANGES | WEFT_SYSTEM_JOBS;
     const uint32_t on_owner = WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE;
     bool has_rows = has_terms(desc) || (desc->filtered.id | desc->filtered.world) != 0;
     bool has_range = desc->range_count != 0 || desc->range != NULL;
@@ -348,7 +348,8 @@ static weft_result fill_system(weft__scheduler *scheduler, weft__system *system,
     system->context.ops = &weft__slice_ops_system;
     system->context.world = world;
     system->scheduler = scheduler;
-    system->run = desc->run;
+    system->body = desc->run;
+    system->run = (desc->flags & WEFT_SYSTEM_JOBS) != 0 ? weft__slice_job_run : desc->run;
     system->user = desc->user;
     system->flags = desc->flags;
     system->effects = desc->effects;

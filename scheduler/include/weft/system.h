@@ -37,6 +37,7 @@ typedef enum weft_system_flags {
     WEFT_SYSTEM_TIMER = 1 << 6,        /* runs once for each weft_timer_set, see there */
     WEFT_SYSTEM_ASKS_CHANGES = 1 << 7, /* calls weft_slice_changed_since and weft_slice_version: its
                                           stage stamps slice by slice, 1.4 ns for each */
+    WEFT_SYSTEM_JOBS = 1 << 8,         /* calls weft_slice_job */
 } weft_system_flags;
 
 /* What commands a system may record; a sync point is placed only before systems that could see the
@@ -180,6 +181,20 @@ WEFT_API weft_result weft_system_run(weft_world *world, weft_system system, floa
  * as they do rows that other slices of the system write meanwhile. Outside systems it is
  * weft_query_begin. Threads: as the slice. */
 WEFT_API weft_cursor weft_slice_query(const weft_slice *slice, weft_query query);
+
+/* Inside a system with WEFT_SYSTEM_JOBS, whatever its other flags: the context of the worker
+ * that runs the slice, for weft_job_for, weft_job_child, weft_job_children_wait and
+ * weft_job_graph_run in the callback. It is a job's: waiting for handles is refused
+ * (WOULD_NEST), and jobs submitted with it are not part of the step. Children that are left when
+ * the callback returns are joined then, before the next system of a fused stage sees the rows;
+ * their codes are dropped. The slice, its commands and everything asked through it belong to the
+ * callback's thread: inner jobs get columns and counts by argument, and write rows that no other
+ * inner job touches. Commands are recorded by the callback itself, from what the jobs left, so
+ * their order is as always: inner jobs may store into places of their own (by row or part),
+ * never append in the order of arrival. NULL outside systems and after the callback; NULL and a
+ * report (checked builds) without the flag. Threads: the slice's. Cost: 2 ns a call of the
+ * callback. */
+WEFT_API weft_job_context *weft_slice_job(const weft_slice *slice);
 
 /* ---- time ---- */
 
