@@ -77,7 +77,8 @@ typedef struct weft_world_desc {
     uint32_t megachunk_limit;    /* 1 MiB each; default and maximum 16,384 */
     uint32_t component_limit;    /* component types; default and maximum 65,531 */
     uint32_t entity_tag;     /* 0..15, stored in the handles of this world: worlds with different
-                                tags refuse each other's entities (0: no such check) */
+                                tags refuse each other's entities (0: no such check; handles of
+                                types, archetypes, queries and systems need none) */
     bool without_huge_pages; /* do not ask the OS for 2 MiB pages */
     const weft_os *os;       /* NULL; tests inject faults here */
     const char *trace_file;  /* of an own pool: see weft_job_pool_desc; NULL: as the variable
