@@ -100,17 +100,11 @@ static uint64_t follow(const actor *a, const weft_slice *s, weft_entity other, u
     return seen;
 }
 
-/* Elements of a buffer; a row of the column is a header and the elements that lie inline. */
-static uint64_t read_list(const char *column, uint32_t row, uint64_t seen)
+/* Elements of a buffer. */
+static uint64_t read_list(const weft_buffers *lists, uint32_t row, uint64_t seen)
 {
-    const size_t stride = sizeof(weft_buffer) + LIST_INLINE * sizeof(uint32_t);
-    weft_buffer list;
-    memcpy(&list, column + row * stride, sizeof list);
-    const char *items = list.heap != NULL ? list.heap : column + row * stride + sizeof list;
-    for (uint32_t i = 0, item; i < list.count; i++) {
-        memcpy(&item, items + i * sizeof item, sizeof item);
-        seen = mix(seen, item);
-    }
+    const uint32_t *items = weft_buffers_read(lists, row);
+    for (uint32_t i = 0; i < weft_buffers_length(lists, row); i++) seen = mix(seen, items[i]);
     return seen;
 }
 
@@ -130,7 +124,8 @@ static uint64_t read_terms(const actor *a, const weft_slice *s, uint32_t row)
             seen = mix(seen, links[row].value);
             seen = follow(a, s, links[row].other, seen);
         } else if (kind == LIST) {
-            seen = read_list(weft_slice_read(s, t), row, seen);
+            const weft_buffers lists = weft_slice_buffers(s, t, WEFT_READ);
+            seen = read_list(&lists, row, seen);
         }
     }
     return seen;
