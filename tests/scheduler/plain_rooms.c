@@ -163,6 +163,36 @@ PLAIN_TEST(a_pool_is_not_destroyed_under_worlds)
     CHECK_OK(weft_job_pool_destroy(pool));
 }
 
+/* ---- two threads in one world */
+
+static void *step_refused(void *world)
+{
+    weft_result result = weft_world_step(world, 0);
+    CHECK(result == WEFT_BUSY || result == WEFT_WRONG_PHASE);
+    return NULL;
+}
+
+static void step_from_another_thread(weft_slice *s, void *user)
+{
+    pthread_t thread;
+    (void)s;
+    CHECK(pthread_create(&thread, NULL, step_refused, user) == 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+}
+
+PLAIN_TEST(a_second_thread_in_a_world_is_refused)
+{
+    weft_world *world;
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 2}, &world));
+    weft_system_desc system = {.name = "intruder",
+                               .run = step_from_another_thread,
+                               .user = world,
+                               .flags = WEFT_SYSTEM_EXCLUSIVE};
+    CHECK(weft_system_create(world, &system).id != 0);
+    (void)weft_world_step(world, 0); /* the refusal may be its error: reported, not carried out */
+    CHECK_OK(weft_world_destroy(world));
+}
+
 /* ---- other calls from a thread that is no worker */
 
 static void count_rows(weft_slice *s, void *user)

@@ -4,12 +4,13 @@
  * the scheduler is used) systems. It owns its job pool unless one is lent to it. Several worlds
  * may live side by side and share a pool. The thread that calls is the world's owner while it
  * calls: one thread at a time for a world; handing a world from thread to thread is fine when the
- * hand-over synchronises. Two threads in one world are refused (BUSY) in checked builds, in others
- * unless both come in the same moment. Different threads may step different worlds of one pool at
- * the same time: a thread that did not create the pool is its guest during the call
- * (<weft/jobs.h>), helped by workers 1..N-1. Only the thread that created the pool can wait for
- * its jobs: on others weft_gather_begin copies before it returns, a gather that the pool's thread
- * began cannot be waited for (WRONG_THREAD), and BACKGROUND systems are no faster than others. */
+ * hand-over synchronises. Two threads in one world are refused (BUSY, WRONG_PHASE) in checked
+ * builds, in others unless both come in the same moment. Different threads may step different
+ * worlds of one pool at the same time: a thread that did not create the pool is its guest during
+ * the call (<weft/jobs.h>), helped by workers 1..N-1. Only the thread that created the pool can
+ * wait for its jobs: on others weft_gather_begin copies before it returns, a gather that the
+ * pool's thread began cannot be waited for (WRONG_THREAD), and BACKGROUND systems are no faster
+ * than others. */
 #ifndef WEFT_WORLD_H
 #define WEFT_WORLD_H
 
