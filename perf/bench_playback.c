@@ -193,6 +193,7 @@ typedef struct rolling {
     weft_entity touched[100]; /* spread over the rows: one slice each */
     uint32_t touched_count;
     weft_snapshot *last;
+    char *copy; /* what copy_bytes works on */
 } rolling;
 
 static void touch_some(void *user)
@@ -277,14 +278,14 @@ static void snapshot_restored(void *user)
     weft_snapshot_restore(r->base.world, r->last);
 }
 
-/* Values and handles of 1 M entities. */
+/* Values and handles of 1 M entities: two blocks of COPY_BYTES. */
+enum { COPY_BYTES = ENTITIES * (3 * 12 + 8) };
+
 static void copy_bytes(void *user)
 {
-    enum { BYTES = ENTITIES * (3 * 12 + 8) };
-    static char from[BYTES], to[BYTES];
-    (void)user;
-    memcpy(to, from, BYTES);
-    weft_bench_keep(to);
+    const rolling *r = user;
+    memcpy(r->copy, r->copy + COPY_BYTES, COPY_BYTES);
+    weft_bench_keep(r->copy);
 }
 
 static void restore(weft_bench *bench)
@@ -301,6 +302,14 @@ static void restore(weft_bench *bench)
         weft_bench_fail(bench, "no memory");
         return;
     }
+    r.copy = malloc(2 * (size_t)COPY_BYTES);
+    if (r.copy == NULL) {
+        weft_bench_fail(bench, "no memory");
+        weft_snapshot_destroy(r.last);
+        weft_world_destroy(r.base.world);
+        return;
+    }
+    memset(r.copy, 1, 2 * (size_t)COPY_BYTES); /* pages of its own */
     r.base.all = weft_query_create(r.base.world,
                                    &(weft_query_desc){.terms = {{r.base.a, WEFT_WRITE, 0, 0},
                                                                 {r.base.b, WEFT_WRITE, 0, 0},
@@ -313,6 +322,7 @@ static void restore(weft_bench *bench)
                                                     .prepare = cases[i].prepare,
                                                     .data = &r,
                                                     .peers = {{"copy", copy_bytes, NULL}}});
+    free(r.copy);
     weft_snapshot_destroy(r.last);
     weft_world_destroy(r.base.world);
 }
