@@ -357,6 +357,21 @@ weft_result weft_gather_begin(weft_world *world, weft_query query, const weft_ga
 
 /* ---- after it ---- */
 
+/* Keeps in the world why there are no values, or no wait. */
+static weft_result wait_failed(const gather_state *g, weft_result result, const char *what)
+{
+    const char *why = weft_result_text(result);
+    if (result == WEFT_CANCELLED)
+        why = "the copying was cancelled, there are no values: weft_gather_end, and begin again";
+    if (result == WEFT_WOULD_NEST)
+        why = "a job cannot wait for a gather: call it outside of jobs, or use the values in a job "
+              "that comes after gather.job";
+    if (result == WEFT_WRONG_THREAD)
+        why = "the thread that created the pool began a gather that still copies: let that thread "
+              "wait for it";
+    return weft__error(g->world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT, "%s: %s", what, why);
+}
+
 static weft_result wait_for(const gather_state *g)
 {
     weft_result result = WEFT_OK;
@@ -369,7 +384,9 @@ static weft_result wait_for(const gather_state *g)
 weft_result weft_gather_wait(const weft_gather *gather)
 {
     const gather_state *g = state_of(gather);
-    return g == NULL ? WEFT_BAD_HANDLE : wait_for(g);
+    if (g == NULL) return WEFT_BAD_HANDLE;
+    weft_result result = wait_for(g);
+    return result == WEFT_OK ? WEFT_OK : wait_failed(g, result, "weft_gather_wait");
 }
 
 weft_result weft_gather_values(const weft_gather *gather, void **values, uint64_t *count)
@@ -393,7 +410,8 @@ static weft_result wait_for_others(const weft_world *world)
 {
     for (const gather_state *g = world->queries->gathers; g != NULL; g = g->next) {
         weft_result result = wait_for(g);
-        if (!weft_job_is_done(world->pool, g->job)) return result;
+        if (!weft_job_is_done(world->pool, g->job))
+            return wait_failed(g, result, "weft_gather_scatter");
     }
     return WEFT_OK;
 }
@@ -404,6 +422,7 @@ weft_result weft_gather_scatter(const weft_gather *gather)
     uint64_t count;
     gather_state *g = state_of(gather);
     weft_result result = weft_gather_values(gather, &values, &count);
+    if (result == WEFT_CANCELLED) return wait_failed(g, result, "weft_gather_scatter");
     if (result != WEFT_OK) return result;
     weft_world *world = g->world;
     if ((world->busy & ~(uint32_t)WEFT__BUSY_GATHERS) != 0)
@@ -429,7 +448,7 @@ weft_result weft_gather_end(weft_gather *gather)
     gather_state *g = state_of(gather);
     if (g == NULL) return WEFT_OK;
     weft_result result = wait_for(g);
-    if (!weft_job_is_done(g->world->pool, g->job)) return result;
+    if (!weft_job_is_done(g->world->pool, g->job)) return wait_failed(g, result, "weft_gather_end");
     gather_state **link = (gather_state **)&g->world->queries->gathers;
     while (*link != g) link = &(*link)->next;
     *link = g->next;

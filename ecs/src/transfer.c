@@ -10,7 +10,10 @@
 
 weft_result weft__transfer_failed(weft__transfer *t, weft_result result)
 {
-    if (result != WEFT_OK) *t->to->error = *t->from->error;
+    if (result == WEFT_OK) return WEFT_OK;
+    const uint64_t number = t->to->error->number + 1; /* it counts the failures of each world */
+    *t->to->error = *t->from->error;
+    t->to->error->number = number;
     return result;
 }
 

@@ -174,8 +174,9 @@ static weft_result pool_check_end(weft_world *world)
     if (result == WEFT_OK) return WEFT_OK;
     weft__pool_take_over(world->pool, owner);
     return weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                       "weft_world_destroy: the job pool is still in use: wait for its jobs "
-                       "(weft_job_wait_all), outside of jobs");
+                       "weft_world_destroy: its own job pool would end with it, but %s",
+                       result == WEFT_BUSY ? weft_job_pool_error(world->pool)
+                                           : "a job of that pool calls: call it outside of jobs");
 }
 
 weft_result weft_world_destroy(weft_world *world)

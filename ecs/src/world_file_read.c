@@ -370,9 +370,10 @@ static void names_read(weft__world_reader *r, bool is_applied)
     }
 }
 
-/* Reads into a value of its own first, so that a failure changes nothing. */
-static void singleton_read(weft__world_reader *r, const weft__type *type, bool is_applied)
+/* Reads into a value of its own, so that a failure, here or later, changes nothing. */
+static void singleton_read(weft__world_reader *r, uint32_t number)
 {
+    const weft__type *type = r->types[number];
     size_t size = type->desc.size;
     weft_world *world = r->world;
     if (!weft__type_is_hooked(type) && weft__world_reader_u32(r) != size) {
@@ -385,23 +386,37 @@ static void singleton_read(weft__world_reader *r, const weft__type *type, bool i
         weft__world_reader_failed(r);
         return;
     }
+    r->singletons[number] = value;
     if (weft__type_is_hooked(type)) weft__type_construct_zeroed(type, value, 1);
-    bool is_read = weft__world_reader_value(r, type, value, size);
-    if (is_read && is_applied) {
-        weft__type_destruct(&world->memory, type, type->singleton, 1);
-        memcpy(type->singleton, value, size);
-    } else {
-        weft__type_destruct(&world->memory, type, value, 1);
-    }
-    weft__free(&world->memory, CATEGORY, value, size + 1, 1, 64);
+    weft__world_reader_value(r, type, value, size);
 }
 
-static void tail_read(weft__world_reader *r, bool is_applied)
+/* Gives the singletons that were read to the world, or ends them. Cannot fail. */
+static void singletons_settle(weft__world_reader *r)
 {
-    names_read(r, is_applied);
+    for (uint32_t i = 0; i < r->type_count && r->singletons != NULL; i++) {
+        const weft__type *type = r->types[i];
+        char *value = r->singletons[i];
+        if (value == NULL) continue;
+        char *ended = r->result == WEFT_OK ? type->singleton : value;
+        weft__type_destruct(&r->world->memory, type, ended, 1);
+        if (ended != value) memcpy(ended, value, type->desc.size);
+        weft__free(&r->world->memory, CATEGORY, value, type->desc.size + 1, 1, 64);
+    }
+    release(r, r->singletons, r->type_limit, sizeof *r->singletons);
+}
+
+static void tail_read(weft__world_reader *r)
+{
+    const char *names = r->at;
+    names_read(r, false);
+    if (r->type_count != 0 && r->result == WEFT_OK)
+        r->singletons = allocate(r, r->type_limit, sizeof *r->singletons);
     for (uint32_t i = 0; i < r->type_count && r->result == WEFT_OK; i++)
-        if (r->types[i]->singleton != NULL) singleton_read(r, r->types[i], is_applied);
+        if (r->types[i]->singleton != NULL) singleton_read(r, i);
     if (r->at != r->end) weft__world_reader_fail(r, WEFT_CORRUPT, "bytes between the sections");
+    r->at = names;
+    if (r->result == WEFT_OK) names_read(r, true);
 }
 
 weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
@@ -417,14 +432,10 @@ weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
         types_read(&r);
         blobs_read(&r);
         weft__world_reader_rows(&r);
-        const char *tail = r.at;
-        tail_read(&r, false);
-        if (r.result == WEFT_OK) {
-            r.at = tail;
-            tail_read(&r, true);
-        }
+        tail_read(&r);
     }
     if (r.result != WEFT_OK) weft__world_reader_wipe(&r);
+    singletons_settle(&r);
     blobs_release(&r);
     release(&r, (void *)(uintptr_t)r.types, r.type_limit, sizeof *r.types);
     return r.result;

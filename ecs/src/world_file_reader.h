@@ -18,6 +18,7 @@ typedef struct weft__world_reader {
     weft_result result;
     const weft__type **types; /* [number in the file] */
     uint32_t type_count, type_limit;
+    char **singletons;    /* [number in the file]: read, not yet the world's; NULL: none */
     weft_blob_ref *blobs; /* [number in the file] */
     bool *is_kept;        /* [number in the file]: the store keeps the reference */
     uint32_t blob_count, blob_limit;

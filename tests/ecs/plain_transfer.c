@@ -356,7 +356,9 @@ PLAIN_TEST(wrong_calls_are_errors_and_change_nothing)
     weft_transfer_desc no_array = {.tracked_count = 3};
     CHECK_RESULT(weft_world_transfer(b.world, a.world, &no_array, NULL), WEFT_INVALID_ARGUMENT);
     weft_transfer_desc stale = {.query = {12345}};
+    uint64_t before = weft_world_error(b.world)->number;
     CHECK_RESULT(weft_world_transfer(b.world, a.world, &stale, NULL), WEFT_BAD_HANDLE);
+    CHECK_U64(weft_world_error(b.world)->number, before + 1); /* not that of the source */
     CHECK(strlen(weft_world_error(b.world)->text) > 20);
     weft_query query =
         weft_query_create(a.world, &(weft_query_desc){.terms = {{a.value, WEFT_READ}}});

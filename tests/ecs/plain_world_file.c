@@ -516,6 +516,50 @@ PLAIN_TEST(every_failing_allocation_of_saving_and_loading_leaves_the_world_as_it
     close_side(&a);
 }
 
+/* A world with two singletons of these values. */
+static weft_world *world_of_two(weft_allocator hook, uint64_t first, uint64_t second)
+{
+    weft_world *world;
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1, .allocator = hook}, &world));
+    *(uint64_t *)weft_singleton_write(
+        world, weft_component_create_plain(world, "first", 8, 8, WEFT_SINGLETON)) = first;
+    *(uint64_t *)weft_singleton_write(
+        world, weft_component_create_plain(world, "second", 8, 8, WEFT_SINGLETON)) = second;
+    return world;
+}
+
+static void check_two(weft_world *world, uint64_t first, uint64_t second)
+{
+    const uint64_t *a = weft_singleton_read(world, weft_component_find(world, "first"));
+    const uint64_t *b = weft_singleton_read(world, weft_component_find(world, "second"));
+    CHECK_U64(*a, first);
+    CHECK_U64(*b, second);
+}
+
+PLAIN_TEST(a_load_that_fails_at_the_last_singleton_leaves_the_first_as_it_was)
+{
+    weft_world *a = world_of_two((weft_allocator){0}, 1, 2);
+    weft_world_bytes bytes = save(a);
+    bool was_refused = true;
+    for (uint64_t k = 1; was_refused; k++) {
+        test_memory memory;
+        test_memory_init(&memory);
+        weft_world *b = world_of_two(test_memory_hook(&memory), 10, 20);
+        test_memory_fail(&memory, k, false);
+        weft_result result = weft_world_load_memory(b, bytes.bytes, bytes.count, NULL);
+        was_refused = memory.failures != 0;
+        test_memory_fail(&memory, 0, false);
+        CHECK_RESULT(result, was_refused ? WEFT_OUT_OF_MEMORY : WEFT_OK);
+        check_two(b, was_refused ? 10 : 1, was_refused ? 20 : 2);
+        CHECK_OK(weft_world_load_memory(b, bytes.bytes, bytes.count, NULL));
+        check_two(b, 1, 2);
+        CHECK_OK(weft_world_destroy(b));
+        test_memory_fini(&memory);
+    }
+    weft_world_bytes_free(a, &bytes);
+    CHECK_OK(weft_world_destroy(a));
+}
+
 /* The size in the record of the type becomes 2 GiB. */
 static void claim_more(weft_world_bytes *bytes, uint32_t size)
 {

@@ -241,9 +241,23 @@ PLAIN_TEST(a_world_whose_pool_cannot_end_here_and_now_keeps_its_systems)
     CHECK(pthread_create(&thread, NULL, destroy_here, b.world) == 0);
     CHECK(pthread_join(thread, NULL) == 0);
     CHECK_RESULT(weft_world_destroy(b.world), WEFT_BUSY);
+    CHECK(strstr(weft_world_error(b.world)->text, "jobs are pending") != NULL);
     CHECK_OK(weft_job_release(owner, held));
     CHECK_OK(weft_job_wait_all(owner, NULL));
     CHECK_U64(run(&b, 3), quiet_hash(3));
+    CHECK_OK(weft_world_destroy(b.world));
+}
+
+PLAIN_TEST(a_world_whose_own_pool_another_world_uses_names_that_world)
+{
+    bed b;
+    weft_world *lodger;
+    open_world(&b, &(weft_world_desc){.workers = 2});
+    weft_job_pool *pool = weft_world_pool(b.world);
+    CHECK_OK(weft_world_create(&(weft_world_desc){.pool = pool, .name = "lodger"}, &lodger));
+    CHECK_RESULT(weft_world_destroy(b.world), WEFT_BUSY);
+    CHECK(strstr(weft_world_error(b.world)->text, "'lodger'") != NULL);
+    CHECK_OK(weft_world_destroy(lodger));
     CHECK_OK(weft_world_destroy(b.world));
 }
 
