@@ -210,19 +210,21 @@ typedef struct weft_blob_info {
 WEFT_API weft_result weft_blob_store_create(const weft_blob_store_desc *desc,
                                             weft_blob_store **out);
 /* Frees the store and every blob in it, referenced or not. Builders must be gone. NULL is ignored.
- */
+ * Threads: owner. */
 WEFT_API void weft_blob_store_destroy(weft_blob_store *store);
 /* Counts, and why the last load was refused. Threads: any. */
 WEFT_API weft_result weft_blob_store_stats_get(weft_blob_store *store, weft_blob_store_stats *out);
 
-/* One more reference. BAD_HANDLE when stale. Threads: any that holds a reference. */
+/* One more reference. BAD_HANDLE when stale, LIMIT at 2^32 - 1 references. Threads: any that holds
+ * a reference. */
 WEFT_API weft_result weft_blob_acquire(weft_blob_store *store, weft_blob_ref ref);
 /* One reference less; the last one frees the blob (unmaps its file). BAD_HANDLE when already gone.
  * Threads: any. Readers must hold a reference of their own, or be over. */
 WEFT_API weft_result weft_blob_release(weft_blob_store *store, weft_blob_ref ref);
 /* The root, or NULL: null, released or invented reference, one of another store, or another type
  * than `type` (NULL: any).
- * Threads: any; 4 ns: resolve once per slice or entity, not per element. */
+ * Threads: any; 4 ns (more when `type` is an equal description at another address): resolve once
+ * per slice or entity, not per element. */
 WEFT_API const void *weft_blob_get(const weft_blob_store *store, weft_blob_ref ref,
                                    const weft_blob_type *type);
 /* BAD_HANDLE when stale. Threads: any that holds a reference. */
@@ -231,10 +233,11 @@ WEFT_API weft_result weft_blob_info_get(const weft_blob_store *store, weft_blob_
 
 /* ---- Builder: makes one blob. Threads: one at a time; memory it has handed out may be filled by
  * any threads until weft_blob_builder_finish. The first error is kept and returned by everything
- * after it. ---- */
+ * after it. A finished builder builds no more (WRONG_PHASE). ---- */
 
-/* `root_type` must outlive the store. With `capacity_bytes` (0: unknown) at least the final size
- * the blob is made in place, without a copy. INVALID_ARGUMENT (also a type that cannot be:
+/* `root_type` must outlive the store. With `capacity_bytes` (0: unknown) of the final size
+ * (block_bytes), or up to a tenth more, a blob of 16 KiB or more is made in place, without a copy;
+ * in a store with read-only pages never. INVALID_ARGUMENT (also a type that cannot be:
  * weft_blob_store_stats_get tells what is wrong with which field), LIMIT, OUT_OF_MEMORY. Threads:
  * any; the builder belongs to one thread at a time. */
 WEFT_API weft_result weft_blob_builder_create(weft_blob_store *store,
@@ -298,7 +301,7 @@ typedef enum weft_blob_load_mode {
     /* Maps the file read-only and validates. The file must not be shortened while mapped (SIGBUS);
      * weft_blob_save never does: it replaces the file. */
     WEFT_BLOB_MAP = 1,
-    /* Maps without validating its contents, in microseconds: for files nobody else can have
+    /* Maps without validating its contents, in microseconds: for files that only you can have
        written. */
     WEFT_BLOB_MAP_TRUSTED = 2,
 } weft_blob_load_mode;
@@ -311,18 +314,19 @@ typedef struct weft_blob_report {
 
 /* Writes the blob to a new file, syncs it and renames it over `path`: after a crash or an error
  * there is the old file or the new one, whole. Only regular files are replaced, anything else is
- * refused with IO; a symbolic link stays, the file it leads to is replaced. (The bytes of
- * weft_blob_info_get can be written anywhere, and come back by weft_blob_adopt.) Errors:
- * INVALID_ARGUMENT, BAD_HANDLE, IO, BUSY (16 others write to this path now);
- * weft_blob_store_stats_get tells the reason. Threads: any that holds a reference. */
+ * refused with IO; a symbolic link stays, the file it leads to is replaced (IO when it leads
+ * nowhere). (The bytes of weft_blob_info_get can be written anywhere, and come back by
+ * weft_blob_adopt.) Errors: INVALID_ARGUMENT, BAD_HANDLE, IO, BUSY (16 others write to this path
+ * now); weft_blob_store_stats_get tells the reason. Threads: any that holds a reference. */
 WEFT_API weft_result weft_blob_save(weft_blob_store *store, weft_blob_ref ref, const char *path);
-/* A blob of the type out of a file (mode: weft_blob_load_mode). NOT_FOUND, IO, CORRUPT, UNSUPPORTED
- * (other version or byte order), TYPE_MISMATCH, OUT_OF_MEMORY; weft_blob_store_stats_get tells the
- * check and the offset, or what was wrong with the file. Threads: any. `type` must outlive the
- * store. */
+/* A blob of the type out of a file (mode: weft_blob_load_mode). INVALID_ARGUMENT (also a type
+ * that cannot be), NOT_FOUND, IO, CORRUPT, UNSUPPORTED (other version or byte order),
+ * TYPE_MISMATCH, LIMIT, OUT_OF_MEMORY; weft_blob_store_stats_get tells the check and the offset, or
+ * what was wrong with the file. Threads: any. `type` must outlive the store. */
 WEFT_API weft_result weft_blob_load(weft_blob_store *store, const char *path,
                                     const weft_blob_type *type, uint32_t mode, weft_blob_ref *out);
-/* A blob out of a copy of `bytes` untrusted bytes at any address. Errors as weft_blob_load. */
+/* A blob out of a copy of `bytes` untrusted bytes at any address. Errors as weft_blob_load but
+ * NOT_FOUND and IO. Threads: any. */
 WEFT_API weft_result weft_blob_adopt(weft_blob_store *store, const void *block, uint64_t bytes,
                                      const weft_blob_type *type, weft_blob_ref *out);
 /* Checks bytes at a multiple of 64: header, content hash, and that every reference that `type` can

@@ -14,8 +14,8 @@
  * Public. How many rows pass filters and enable bits is found by the job: the count is there when
  * it has ended, not before. From begin to end the world may only be read: structural changes,
  * steps, loops that write and write access are refused (WRONG_PHASE), so that the rows stay the
- * rows.
- * Several gathers may be open at once. For a copy made at once see weft_query_gather. */
+ * rows; so are weft_world_hash, _validate and _save. Several gathers may be open at once. For a
+ * copy made at once see weft_query_gather. */
 #ifndef WEFT_GATHER_H
 #define WEFT_GATHER_H
 
@@ -32,7 +32,7 @@ typedef struct weft_gather_desc {
     void *values; /* room for the copy, the caller's until weft_gather_end; NULL: taken from the
                           allocator of the world and given back by weft_gather_end */
     uint64_t capacity; /* values that fit: at least the rows of the query before filters and enable
-                          bits, for nobody knows yet how many will pass */
+                          bits, as it is not known yet how many will pass */
 } weft_gather_desc;
 
 /* Owned by the caller; must not move from begin to end. */
@@ -46,7 +46,8 @@ typedef struct weft_gather {
  * order. On failure `out` is not open. Threads: owner. Errors: BAD_HANDLE, INVALID_ARGUMENT
  * (not a component of the query; too little room: the error says how much is needed),
  * TYPE_MISMATCH (tag, shared, buffer, chunk value), WRONG_PHASE (the world is stepped or
- * iterated), LIMIT (511 are open), OUT_OF_MEMORY, POOL_FULL. */
+ * iterated), BUSY (another thread is in the world), LIMIT (511 are open, 256 guests are in the
+ * pool), OUT_OF_MEMORY, POOL_FULL. */
 WEFT_API weft_result weft_gather_begin(weft_world *world, weft_query query,
                                        const weft_gather_desc *desc, weft_gather *out);
 /* Waits until the copy is there; runs other jobs meanwhile. Threads: owner. Errors: BAD_HANDLE (not

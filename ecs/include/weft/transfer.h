@@ -24,7 +24,7 @@ typedef struct weft_transfer_desc {
 /* What a transfer did. */
 typedef struct weft_transfer_report {
     uint64_t entities;           /* moved */
-    uint64_t references_cleared; /* ENTITY fields of moved values that led to nobody who moved */
+    uint64_t references_cleared; /* moved ENTITY fields made null: their entity did not move */
     uint64_t chunks_kept;        /* chunks that moved as they are */
     uint64_t chunks_adopted;     /* of these, those whose memory changed hands without a copy */
 } weft_transfer_report;
@@ -48,9 +48,10 @@ typedef struct weft_transfer_report {
  *
  * `desc` and `report` may be NULL. Threads: owner of both. Errors (both worlds keep their entities;
  * the text is in weft_world_error(to); types and archetypes made in `to` stay): INVALID_ARGUMENT
- * (the same world twice), WRONG_PHASE, BAD_HANDLE, TYPE_MISMATCH (a type of that name is different
- * there), BUSY (a value with a shared_release hook would live in both worlds: entities, filters or
- * snapshots of the source still use it), LIMIT, OUT_OF_MEMORY. Cost: O(rows moved + metadata). */
+ * (the same world twice, tracked_count without tracked), WRONG_PHASE, BAD_HANDLE, TYPE_MISMATCH (a
+ * type of that name is different there), BUSY (a value with a shared_release hook would live in
+ * both worlds: entities, filters or snapshots of the source still use it), LIMIT, OUT_OF_MEMORY.
+ * Cost: O(rows moved + metadata). */
 WEFT_API weft_result weft_world_transfer(weft_world *to, weft_world *from,
                                          const weft_transfer_desc *desc,
                                          weft_transfer_report *report);

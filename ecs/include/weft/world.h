@@ -107,14 +107,16 @@ WEFT_API weft_result weft_world_create(const weft_world_desc *desc, weft_world *
 /* Destroys the world with everything in it, running destructors of components; joins an own pool.
  * NULL is ignored. Threads: owner, outside of jobs of its own pool.
  * Errors (nothing is destroyed): WRONG_PHASE while the world steps or is iterated, or inside a job
- * of its own pool; BUSY (jobs pending on it). */
+ * of its own pool; BUSY (its own pool has pending jobs, guests, or other worlds: the error says).
+ */
 WEFT_API weft_result weft_world_destroy(weft_world *world);
 
 /* The last error, never NULL; code WEFT_OK when there was none, or since it was cleared. Every call
- * of the owner that fails sets it, those that say so by a null handle, NULL, 0 or false, too; calls
- * that any thread may make do not, nor do questions whose answer is no (weft_component_find,
- * weft_entity_has). A call that succeeds leaves it: `number` tells whether it is new. Threads:
- * owner. Valid until the next failing call. */
+ * of the owner that fails sets it, those that say so by a null handle, NULL, 0 or false, too, but
+ * not BUSY because another thread is in the world. Calls that any thread may make do not set it,
+ * nor do questions whose answer is no (weft_component_find, weft_entity_has). A call that succeeds
+ * leaves it: `number` tells whether it is new. Threads: owner. Valid until the next failing call.
+ */
 WEFT_API const weft_error *weft_world_error(const weft_world *world);
 /* Forgets the last error: code WEFT_OK, no text; its number stays. NULL is ignored. Threads: owner.
  */
@@ -130,9 +132,9 @@ WEFT_API weft_job_pool *weft_world_pool(const weft_world *world);
 WEFT_API weft_blob_store *weft_world_blobs(weft_world *world);
 
 /* Checks every invariant of the storage (reads everything). WEFT_OK, or WEFT_CORRUPT with the first
- * broken invariant in weft_world_error; so do rows of a recorder (weft_commands_create_rows) that
- * are still to be played. Threads: owner, world idle. Cost: O(entities + metadata).
- */
+ * broken invariant in weft_world_error. A recorder with rows that are still to be played
+ * (weft_commands_create_rows) is CORRUPT, too: play it first. Threads: owner, world idle. Errors:
+ * also INVALID_ARGUMENT, WRONG_PHASE. Cost: O(entities + metadata). */
 WEFT_API weft_result weft_world_validate(weft_world *world);
 
 typedef enum weft_hash_kind {
@@ -142,8 +144,8 @@ typedef enum weft_hash_kind {
 } weft_hash_kind;
 
 /* Hash of the state of the world. Padding bytes inside components count: zero your structs. Values
- * of WEFT_NOT_HASHED components do not; such a resource might as well not be there.
- * Threads: owner, world idle. Cost: O(bytes). */
+ * of WEFT_NOT_HASHED components do not; such a resource might as well not be there. 0 when the
+ * world is not idle (WRONG_PHASE). Threads: owner, world idle. Cost: O(bytes). */
 WEFT_API uint64_t weft_world_hash(weft_world *world, weft_hash_kind kind);
 
 /* Bytes per category, and counts. */
@@ -173,12 +175,13 @@ typedef struct weft_world_stats {
     uint64_t bytes_blobs; /* the world's blob store; mapped files are not counted */
 } weft_world_stats;
 
-/* Threads: owner. Cost: O(archetypes and ways taken between them). */
+/* Threads: owner. Cost: O(chunks, archetypes and ways taken between them). */
 WEFT_API void weft_world_stats_get(const weft_world *world, weft_world_stats *out);
 
 /* Merges under-filled chunks and returns empty megachunks to the OS, moving at most `row_budget`
  * rows. Returns the number of rows moved; call until it returns 0 to compact completely. Threads:
- * owner, world idle. Errors: none; out of memory stops early. Entity ids do not change. */
+ * owner, world idle. 0 also when the world is not idle (WRONG_PHASE); out of memory stops early and
+ * is no error. Entity ids do not change. */
 WEFT_API uint64_t weft_world_compact(weft_world *world, uint64_t row_budget);
 
 /* Makes every described ENTITY field that leads to a dead entity null: in values, buffers (linked
@@ -189,7 +192,7 @@ WEFT_API uint64_t weft_world_compact(weft_world *world, uint64_t row_budget);
 WEFT_API weft_result weft_world_clear_references(weft_world *world, uint64_t *cleared);
 
 /* The change version of the world (wraps, never 0): pass it later to weft_query_filter_changed.
- * Threads: any. */
+ * Threads: owner. */
 WEFT_API uint32_t weft_world_version(const weft_world *world);
 
 /* Starts a new version, so that later writes are seen as changes since the old one. Returns the old

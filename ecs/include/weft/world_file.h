@@ -54,15 +54,16 @@ typedef struct weft_world_bytes {
 /* Writes the world to a new file, syncs it and renames it over `path`: after a crash or an error
  * there is the old file or the new one, whole. Only regular files are replaced: a directory,
  * device, FIFO or socket is refused with IO (weft_world_save_stream writes into one); a symbolic
- * link stays, the file it leads to is replaced. The same state gives the same bytes. Values are
- * written as their bytes (zero the padding of your structs), ENTITY fields as handles, described
- * BLOB fields as the blob. A type whose hooks copy or destruct needs the hooks `save` and `load`
- * (weft_component_hooks), unless it has described BLOB fields and no construct hook: then these are
- * what its destruct hook releases. `desc` may be NULL. Systems, queries and versions are not
- * written. Threads: owner, world idle. Errors: INVALID_ARGUMENT, WRONG_PHASE, BAD_HANDLE,
- * UNSUPPORTED (a type that cannot be written: the text names it), IO (the text of weft_world_error
- * tells the operation, the path and the system's reason), BUSY (16 others write to this path now),
- * OUT_OF_MEMORY. Cost: the bytes, held in memory once. */
+ * link stays, the file it leads to is replaced (IO when it leads nowhere). The same state gives the
+ * same bytes. Values are written as their bytes (zero the padding of your structs), ENTITY fields
+ * as handles, described BLOB fields as the blob. A type whose hooks copy or destruct needs the
+ * hooks `save` and `load` (weft_component_hooks), unless it has described BLOB fields and no
+ * construct hook: then these are what its destruct hook releases. `desc` may be NULL. Systems,
+ * queries and versions are not written. Threads: owner, world idle. Errors: INVALID_ARGUMENT,
+ * WRONG_PHASE, BAD_HANDLE, UNSUPPORTED (a type that cannot be written: the text names it), IO (the
+ * text of weft_world_error tells the operation, the path and the system's reason), BUSY (16 others
+ * write to this path now), OUT_OF_MEMORY. Cost: the bytes, held in memory once, and up to twice
+ * more for a moment while buffers, hooked values and blobs outgrow the estimate. */
 WEFT_API weft_result weft_world_save(weft_world *world, const char *path,
                                      const weft_save_desc *desc);
 /* The same into memory: `out` gets bytes that the caller frees. On failure it is empty.
@@ -73,8 +74,8 @@ WEFT_API weft_result weft_world_save_memory(weft_world *world, weft_world_bytes 
  * and empty bytes are ignored. Threads: owner. */
 WEFT_API void weft_world_bytes_free(weft_world *world, weft_world_bytes *bytes);
 /* The same into a stream, in order, when all bytes are made. Threads: owner, world idle; the
- * callback runs on the caller's thread and may not use the world. Errors: as weft_world_save, and
- * what the writer returned. */
+ * callback runs on the caller's thread and may not use the world. Errors: as
+ * weft_world_save_memory, and what the writer returned. */
 WEFT_API weft_result weft_world_save_stream(weft_world *world, const weft_writer *writer,
                                             const weft_save_desc *desc);
 
@@ -84,11 +85,12 @@ WEFT_API weft_result weft_world_save_stream(weft_world *world, const weft_writer
  * once. Blobs go to weft_world_blobs: each BLOB field of a type with a destruct hook gets a
  * reference of its own, others share one that the store keeps. `desc` may be NULL. Threads: owner,
  * world idle. Errors (no entity is there then, singletons are as before; types and archetypes made
- * meanwhile stay; weft_world_error tells the check and the byte): INVALID_ARGUMENT, WRONG_PHASE
- * (not new), NOT_FOUND, IO (also: not a regular file), CORRUPT, UNSUPPORTED (another version or
- * byte order), TYPE_MISMATCH (a type is different, or needs hooks, or a blob type was not given),
- * LIMIT (bytes_max; the limits of the world's descriptor bound what a file may take),
- * OUT_OF_MEMORY. Cost: in proportion to the bytes, which are held in memory once. */
+ * meanwhile stay; weft_world_error tells the check and the byte): INVALID_ARGUMENT (also another
+ * entity_tag than the saved world had), WRONG_PHASE (not new, or not idle), NOT_FOUND, IO (also:
+ * not a regular file), CORRUPT, UNSUPPORTED (another version or byte order), TYPE_MISMATCH (a type
+ * is different, or needs hooks, or a blob type was not given), LIMIT (bytes_max; the limits of the
+ * world's descriptor bound what a file may take), OUT_OF_MEMORY. Cost: in proportion to the bytes,
+ * which are held in memory once. */
 WEFT_API weft_result weft_world_load(weft_world *world, const char *path,
                                      const weft_load_desc *desc);
 /* The same from `count` bytes at any address, which are only read, and not needed afterwards.
@@ -97,8 +99,8 @@ WEFT_API weft_result weft_world_load_memory(weft_world *world, const void *bytes
                                             const weft_load_desc *desc);
 /* The same from a stream. Takes exactly the bytes of one world, so that more may follow; memory
  * grows with what arrives, not with what the stream says it holds. Threads: owner, world idle; the
- * callback runs on the caller's thread and may not use the world. Errors: as weft_world_load, and
- * what the reader returned. */
+ * callback runs on the caller's thread and may not use the world. Errors: as weft_world_load_memory
+ * (CORRUPT also when the stream ends early), and what the reader returned. */
 WEFT_API weft_result weft_world_load_stream(weft_world *world, const weft_reader *reader,
                                             const weft_load_desc *desc);
 

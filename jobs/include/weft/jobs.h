@@ -17,9 +17,9 @@
  * Words in the `Threads:` lines: setup (owner, no job running), owner (the creating thread, outside
  * of jobs), job (inside a job, with that job's context), guest (inside the pool, with its context),
  * any. No function aborts; errors are returned; those that return none ignore NULL (weft_job_child:
- * a NULL fn, too). After creation nothing allocates except weft_job_graph_create, and
- * weft_job_pool_enter when more guests are inside than ever before. Protocols and figures:
- * docs/jobs.md. */
+ * a NULL fn, too). After creation nothing allocates except weft_job_graph_create,
+ * weft_job_pool_enter when more guests are inside than ever before, and the writing of a trace
+ * file. Protocols and figures: docs/jobs.md. */
 #ifndef WEFT_JOBS_H
 #define WEFT_JOBS_H
 
@@ -67,7 +67,7 @@ typedef struct weft_job_hooks {
     void (*parked)(void *user, uint32_t worker);
     void (*woken)(void *user, uint32_t worker);
     void *user;
-    /* a job was submitted (not those of weft_job_inject) or a child started */
+    /* a job was submitted (not by weft_job_inject or a guest) or a child started */
     void (*spawned)(void *user, uint32_t worker, const char *name);
     /* a loop, a graph (no name) or a child stays on this worker: too small to gain, or no room */
     void (*inlined)(void *user, uint32_t worker, const char *name);
@@ -88,9 +88,10 @@ typedef struct weft_job_pool_desc {
     uint32_t background_workers; /* workers that may run background jobs at once; default: half,
                                     at least 1 */
     uint32_t trace_capacity;     /* events per worker kept for weft_job_trace_read, a power of two;
-                                    0: no tracing, or 2^15 with a trace file */
+                                    0: no tracing, or with a trace file 2^15, less when that is
+                                    more than 64 MiB for all workers */
     bool is_host_driven;     /* create no threads: the host calls weft_job_worker_run for 1..N-1 */
-    bool is_pinned;          /* pin worker i (not the owner) to the i-th CPU of the mask */
+    bool is_pinned;          /* pin the pool's own threads: worker i to the i-th CPU of the mask */
     bool is_always_parallel; /* ignore the cost model: split every loop and graph (tests) */
     const char *thread_name; /* prefix, at most 10 characters; default "weft-w" */
     const weft_job_hooks *hooks; /* copied; NULL: none */
@@ -109,16 +110,16 @@ typedef struct weft_job_pool_desc {
 /* Creates a pool; the calling thread becomes its owner and worker 0. `desc` may be NULL.
  * Costs about 1 ms when it measures the wake-up time (spin_ns == 0 and more than one worker).
  * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, THREAD_FAILED, IO (trace_file); then *out is NULL and
- * nothing is left. A file named by WEFT_TRACE that cannot be created is reported on stderr only.
+ * nothing is left. A file named by WEFT_TRACE that cannot be created is a warning in the log only.
  * The threads it creates block all signals but SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS,
  * SIGABRT and SIGPROF: the host's handlers run on the host's threads. The caller's mask is kept.
  * Threads: any. */
 WEFT_API weft_result weft_job_pool_create(const weft_job_pool_desc *desc, weft_job_pool **out);
-/* Joins the workers (host-driven: waits until the lent threads have come back) and frees
- * everything, graphs too. Errors, and then the pool lives on: WRONG_THREAD, WRONG_PHASE (inside a
- * job), BUSY (worlds live on it, guests are inside, or jobs are pending: weft_job_pool_error says
- * which). In a forked child it frees what is the child's and returns OK. NULL is fine. Threads:
- * owner. */
+/* Joins the owner's children and the workers (host-driven: waits until the lent threads have come
+ * back) and frees everything, graphs too. Errors, and then the pool lives on: WRONG_THREAD,
+ * WRONG_PHASE (inside a job), BUSY (worlds live on it, guests are inside, or jobs are pending:
+ * weft_job_pool_error says which). In a forked child it frees what is the child's and returns OK.
+ * NULL is fine. Threads: owner. */
 WEFT_API weft_result weft_job_pool_destroy(weft_job_pool *pool);
 /* What the last BUSY of weft_job_pool_destroy waited for, with the names of the worlds, and what to
  * do; "" when there was none. Valid until the next. Threads: owner. */
@@ -146,9 +147,10 @@ WEFT_API weft_result weft_job_worker_recall(weft_job_pool *pool, uint32_t worker
 /* Makes the calling thread a guest of the pool until weft_job_pool_leave: *out is its context for
  * weft_job_for, _child, _children_wait, _graph_run, _submit, _then, _for_submit, _depend and
  * _release. Workers 1..N-1 help with its loops and graphs; children it runs itself. It has worker
- * index 0: beside it worker 0 takes no part in what it began. The owner's thread gets the owner's
+ * index 0: beside it worker 0 takes no part in what it began. It has room for 64 unjoined children;
+ * more run at once, in place. The owner's thread gets the owner's
  * context. Worlds do this for themselves. Errors, *out is NULL: INVALID_ARGUMENT, LIMIT (256 guests
- * are inside), OUT_OF_MEMORY, FORKED. Threads: any. Cost: about 10 ns. */
+ * are inside), OUT_OF_MEMORY, FORKED. Threads: any. Cost: entering and leaving about 20 ns. */
 WEFT_API weft_result weft_job_pool_enter(weft_job_pool *pool, weft_job_context **out);
 /* Joins the guest's children and ends its context; nothing for the owner's. Errors:
  * INVALID_ARGUMENT, WRONG_PHASE (inside a job). Threads: guest. */
@@ -171,18 +173,19 @@ typedef struct weft_job_for_desc {
     weft_job_for_fn fn;
     void *argument;
     uint32_t count;    /* items: [0, count) */
-    uint32_t grain;    /* smallest part handed to fn, in items; 0: from grain_ns and cost */
+    uint32_t grain;    /* least items of a part (the last of a share may have fewer); 0: from
+                          grain_ns and cost */
     uint32_t grain_ns; /* aim of one part; default 3 us */
     weft_job_class class_;
     weft_job_cost *cost; /* NULL: unknown cost, the loop measures itself while it runs */
     const char *name;    /* for hooks and traces; kept by pointer */
 } weft_job_for_desc;
 
-/* Runs the loop; the caller takes part and returns when every item is done. Runs inline, waking
- * nobody, when it is predicted too small to gain. Each item is handed out exactly once; which
- * worker gets it depends on timing. Errors: INVALID_ARGUMENT, FORKED; JOB_FAILED: a part returned
- * non-zero, no further parts were begun, *code (may be NULL) is the code of the failed part with
- * the lowest begin of those that ran; CANCELLED: the surrounding job was cancelled.
+/* Runs the loop; the caller takes part and returns when every item is done. Runs inline, and
+ * no worker is woken, when it is predicted too small to gain. Each item is handed out exactly once;
+ * which worker gets it depends on timing. Errors: INVALID_ARGUMENT, FORKED; JOB_FAILED: a part
+ * returned non-zero, no further parts were begun, *code (may be NULL) is the code of the failed
+ * part with the lowest begin of those that ran; CANCELLED: the surrounding job was cancelled.
  * Threads: owner, job, guest. While it waits for parts taken by others it runs only parts of this
  * loop. */
 WEFT_API weft_result weft_job_for(weft_job_context *job, const weft_job_for_desc *desc, int *code);
@@ -211,15 +214,15 @@ typedef struct weft_job_desc {
     const char *name;     /* for hooks and traces; kept by pointer */
 } weft_job_desc;
 
-/* Submits a job; it may start before the call returns. *out may be NULL: then nobody can wait for
- * it alone, and its error goes to weft_job_wait_all. A job whose predecessor failed or was
- * cancelled is cancelled. A job that failed with a handle keeps its slot until its error was
- * collected by weft_job_wait, weft_job_result or weft_job_wait_all.
+/* Submits a job; it may start before the call returns. *out may be NULL: then it cannot be
+ * waited for alone, and its error goes to weft_job_wait_all. A job whose predecessor failed or was
+ * cancelled is cancelled. A job with a handle that failed or was cancelled keeps its slot until
+ * that was collected by weft_job_wait, weft_job_result or weft_job_wait_all.
  * Errors (nothing submitted): INVALID_ARGUMENT, BAD_HANDLE (a predecessor was never issued),
  * POOL_FULL (slots or edges), FORKED. Threads: owner, job, guest. */
 WEFT_API weft_result weft_job_submit(weft_job_context *job, const weft_job_desc *desc,
                                      weft_job_handle *out);
-/* The same from any thread, without a context. A little dearer. Threads: any. */
+/* The same from any thread, without a context; costs a little more. Threads: any. */
 WEFT_API weft_result weft_job_inject(weft_job_pool *pool, const weft_job_desc *desc,
                                      weft_job_handle *out);
 /* Submits `desc` to run after `predecessor` (added to desc->after): a continuation, usually run in
@@ -245,24 +248,26 @@ WEFT_API weft_result weft_job_release(weft_job_context *job, weft_job_handle hel
  * WOULD_NEST inside a job (use weft_job_then, children or loops there); WRONG_THREAD; WRONG_PHASE
  * (a held job that was not released); FORKED. Threads: owner. */
 WEFT_API weft_result weft_job_wait(weft_job_context *job, weft_job_handle handle, int *code);
-/* Waits until no job is pending (held jobs are cancelled), background ones too. Returns the first
- * error not collected before and forgets the others. Errors: WOULD_NEST, WRONG_THREAD, FORKED.
- * Threads: owner. */
+/* Waits until no job is pending (held jobs are cancelled), background ones too. Returns one failure
+ * that was not collected before and forgets the others: the first of jobs without a handle
+ * (JOB_FAILED), else that of any job with one (JOB_FAILED or CANCELLED). Errors: WOULD_NEST,
+ * WRONG_THREAD, FORKED. Threads: owner. */
 WEFT_API weft_result weft_job_wait_all(weft_job_context *job, int *code);
-/* True when the job has ended (also for null). Threads: any. */
+/* True when the job has ended (also for null); false for a handle that was never issued.
+ * Threads: any. */
 WEFT_API bool weft_job_is_done(const weft_job_pool *pool, weft_job_handle handle);
 /* Collects the result without waiting: BUSY while it has not ended, else as weft_job_wait.
  * Threads: any. */
 WEFT_API weft_result weft_job_result(weft_job_pool *pool, weft_job_handle handle, int *code);
 
 /* Asks a job to stop: it does not start if it has not, its loops stop between parts, its body sees
- * weft_job_is_cancelled. A job that did not start, or a loop submitted as a job that was stopped,
- * ends as CANCELLED, and so do the jobs after it; a body that was begun says by what it returns
- * whether it failed (then the jobs after it are cancelled, too). Errors: BAD_HANDLE.
- * Threads: any. */
+ * weft_job_is_cancelled. One with is_run_on_error runs all the same and sees nothing of it. A job
+ * that did not start, or a loop submitted as a job that was stopped, ends as CANCELLED, and so do
+ * the jobs after it; of a body that was begun the return value decides (when it failed, the jobs
+ * after it are cancelled, too). Errors: BAD_HANDLE. Threads: any. */
 WEFT_API weft_result weft_job_cancel(weft_job_pool *pool, weft_job_handle handle);
 /* Whether the running job (children and loop parts: the job they belong to) was asked to stop.
- * Threads: owner (always false), job. */
+ * Threads: owner and guest (always false), job. */
 WEFT_API bool weft_job_is_cancelled(const weft_job_context *job);
 
 /* ---- graphs -------------------------------------------------------------------------------- */
@@ -280,8 +285,9 @@ typedef struct weft_job_graph_desc {
     const uint32_t (*edges)[2]; /* edge_count pairs {before, after} of node numbers; copied */
 } weft_job_graph_desc;
 
-/* Compiles a graph. Errors: INVALID_ARGUMENT (a node number out of range, fn NULL), CYCLE,
- * OUT_OF_MEMORY, LIMIT. Cost O(nodes + edges). Threads: owner. */
+/* Compiles a graph. Errors: INVALID_ARGUMENT (no nodes, a node number out of range, fn NULL),
+ * CYCLE, OUT_OF_MEMORY, LIMIT (more than 2^20 nodes or 2^26 edges). Cost O(nodes + edges). Threads:
+ * owner. */
 WEFT_API weft_result weft_job_graph_create(weft_job_pool *pool, const weft_job_graph_desc *desc,
                                            weft_job_graph **out);
 /* NULL is fine. BUSY while it runs. Threads: owner. */
@@ -295,8 +301,8 @@ WEFT_API weft_result weft_job_graph_run(weft_job_context *job, weft_job_graph *g
 /* ---- frames, statistics, traces ------------------------------------------------------------ */
 
 /* Hint: work is coming. Wakes as many workers as the last frame used and keeps idle ones looking
- * for work (frame_spin_ns) until weft_job_frame_end, after which spin_ns counts again: who has
- * looked for longer sleeps at once.
+ * for work (frame_spin_ns) until weft_job_frame_end, after which spin_ns counts again: a
+ * worker that has looked for longer sleeps at once.
  * Threads: owner. */
 WEFT_API void weft_job_frame_begin(weft_job_pool *pool);
 WEFT_API void weft_job_frame_end(weft_job_pool *pool);
@@ -332,8 +338,8 @@ typedef enum weft_job_event_kind {
     WEFT_JOB_EVENT_UNPARK = 5,
     WEFT_JOB_EVENT_WAIT_BEGIN = 6, /* a wait that found nothing ready */
     WEFT_JOB_EVENT_WAIT_END = 7,
-    WEFT_JOB_EVENT_MARK = 8, /* weft_job_trace_mark */
-    WEFT_JOB_EVENT_WAKE = 9, /* sent a wake-up; value: the worker, UINT32_MAX: whoever slept */
+    WEFT_JOB_EVENT_MARK = 8,        /* weft_job_trace_mark */
+    WEFT_JOB_EVENT_WAKE = 9,        /* sent a wake-up; value: the worker; UINT32_MAX: any */
     WEFT_JOB_EVENT_SPAN_BEGIN = 10, /* of a layer above: frame, stage, system, playback */
     WEFT_JOB_EVENT_SPAN_END = 11,
     WEFT_JOB_EVENT_COUNTER = 12 /* value: its new value */
@@ -353,7 +359,8 @@ typedef struct weft_job_event {
  * Threads: any, one reader per worker at a time; the worker may be running. */
 WEFT_API uint32_t weft_job_trace_read(weft_job_pool *pool, uint32_t worker, weft_job_event *out,
                                       uint32_t capacity, uint64_t *dropped);
-/* Puts a MARK event into the worker's ring (nothing when tracing is off). Threads: owner, job. */
+/* Puts a MARK event into the worker's ring (nothing when tracing is off, or by a guest).
+ * Threads: owner, job, guest. */
 WEFT_API void weft_job_trace_mark(weft_job_context *job, const char *name, uint32_t value);
 
 #ifdef __cplusplus

@@ -1,9 +1,10 @@
 /* base.h: what every weft header needs: visibility, result codes, memory hooks.
  *
  * Public. Included by <weft/jobs.h>, <weft/ecs.h> and <weft/weft.h>; rarely included alone.
- * Nothing here keeps process-global mutable state. Every fallible function of the library returns a
- * weft_result; the texts of the codes come from weft_result_name/_text/_explain and `weft explain
- * CODE`. */
+ * The library keeps no mutable state of the process but the counters that number worlds and blob
+ * stores. Fallible functions return a weft_result, or a null handle, NULL, 0 or false where their
+ * comment says so; the texts of the codes come from weft_result_name/_text/_explain and `weft
+ * explain CODE`. */
 #ifndef WEFT_BASE_H
 #define WEFT_BASE_H
 
@@ -27,7 +28,7 @@ typedef enum weft_result {
     WEFT_OK = 0,
     WEFT_INVALID_ARGUMENT = 1,   /* a pointer, size, name or flag that cannot be right */
     WEFT_OUT_OF_MEMORY = 2,      /* the allocator or the OS refused; nothing changed */
-    WEFT_LIMIT = 3,              /* a limit of the descriptor would be passed; nothing changed */
+    WEFT_LIMIT = 3,              /* a limit (fixed, or of a descriptor); nothing changed */
     WEFT_NOT_FOUND = 4,          /* no such name, component on the entity, command, ... */
     WEFT_STALE_ENTITY = 5,       /* null, destroyed, forged or foreign entity handle */
     WEFT_BAD_HANDLE = 6,         /* null, stale or foreign component, query, system, job handle */
@@ -60,7 +61,8 @@ WEFT_API const char *weft_result_text(weft_result result);
 WEFT_API const char *weft_result_explain(weft_result result);
 
 /* The memory hook. All memory of a world or a pool goes through it, except what is mapped:
- * component storage, and the workers of a pool (a page, and about 1 KiB for each). Both functions
+ * component storage, entity blocks and look-up tables of large worlds, read-only and mapped blobs,
+ * and the workers of a pool (a page, and about 1 KiB for each). Both functions
  * are called from any thread. `allocate` returns `bytes` bytes aligned to `alignment` (a power of
  * two, at most 64) or NULL; `release` gets the same bytes and alignment back. A zero-initialised
  * hook means malloc and free. */
