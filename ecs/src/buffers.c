@@ -112,21 +112,36 @@ weft_buffers weft_entity_buffer(weft_world *world, weft_entity entity, weft_comp
 
 /* ---- changing ---- */
 
-/* Opened for reading: systems of checked builds are reported by the step, the owner gets the error,
- * and jobs nothing more than the result. */
+/* Of the owner's buffers: the calls of systems and recorders may come from any thread. */
+static bool tells_owner(const weft_buffers *buffers)
+{
+    return buffers->structure != ANY_STRUCTURE && (buffers->world->busy & WEFT__BUSY_STEPPING) == 0;
+}
+
+static weft_result tell(const weft_buffers *buffers, weft_result result, const char *what,
+                        const char *problem)
+{
+    const weft__type *type = buffers->type;
+    if (!tells_owner(buffers)) return result;
+    return weft__error(buffers->world, result, WEFT__NO_ENTITY,
+                       weft__component(buffers->world, type->id),
+                       "%s: a buffer of component \"%s\" %s", what, type->desc.name, problem);
+}
+
+/* Opened for reading, or no such row: systems of checked builds are reported by the step, the owner
+ * gets the error, and recorders and jobs nothing more than the result. */
 static weft_result refuse(const weft_buffers *buffers, uint32_t row, const char *what)
 {
-    if (row >= buffers->count) return WEFT_INVALID_ARGUMENT;
+    if (buffers->world == NULL) return WEFT_INVALID_ARGUMENT; /* {0} */
+    if (row >= buffers->count)
+        return tell(buffers, WEFT_INVALID_ARGUMENT, what,
+                    "is not there (nothing changed): rows count from 0 to count - 1");
     const weft_world *world = buffers->world;
     const weft__type *type = buffers->type;
-    if ((world->busy & WEFT__BUSY_STEPPING) == 0)
-        return weft__error(world, WEFT_UNDECLARED_ACCESS, WEFT__NO_ENTITY,
-                           weft__component(world, type->id),
-                           "%s: a buffer of component \"%s\" was opened with WEFT_READ (nothing "
-                           "changed): open it with WEFT_WRITE",
-                           what, type->desc.name);
-    if (world->keep_write != NULL) world->keep_write(world, what, type->id);
-    return WEFT_UNDECLARED_ACCESS;
+    if ((world->busy & WEFT__BUSY_STEPPING) != 0 && world->keep_write != NULL)
+        world->keep_write(world, what, type->id);
+    return tell(buffers, WEFT_UNDECLARED_ACCESS, what,
+                "was opened with WEFT_READ (nothing changed): open it with WEFT_WRITE");
 }
 
 void *weft_buffers_refuse(const weft_buffers *buffers, uint32_t row)
@@ -144,35 +159,55 @@ static weft_buffer *open_row(const weft_buffers *buffers, uint32_t row, const ch
         if (buffers != NULL) *result = refuse(buffers, row, what);
         return NULL;
     }
-    *result = WEFT_WRONG_PHASE;
     if (buffers->structure != ANY_STRUCTURE &&
-        buffers->structure != buffers->world->structure_version)
+        buffers->structure != buffers->world->structure_version) {
+        *result = tell(buffers, WEFT_WRONG_PHASE, what,
+                       "was opened before structure changed (nothing changed): open it again");
         return NULL;
+    }
     *result = WEFT_OK;
     return (weft_buffer *)(uintptr_t)weft_buffers_row(buffers, row);
+}
+
+/* Says why a change was refused. */
+static weft_result finish(const weft_buffers *buffers, weft_result result, const char *what)
+{
+    if (__builtin_expect(result == WEFT_OK, 1)) return WEFT_OK;
+    const char *problem = "would have more than 2^32 - 2 elements (nothing changed): append fewer";
+    if (result == WEFT_OUT_OF_MEMORY)
+        problem = "cannot grow: out of memory; nothing changed: free memory and try again";
+    else if (result == WEFT_INVALID_ARGUMENT)
+        problem = "got elements NULL (nothing changed): give an array of `count`";
+    return tell(buffers, result, what, problem);
 }
 
 weft_result weft_buffers_append(const weft_buffers *buffers, uint32_t row, const void *elements,
                                 uint32_t count)
 {
+    const char *what = "weft_buffers_append";
     weft_result result;
-    weft_buffer *buffer = open_row(buffers, row, "weft_buffers_append", &result);
+    weft_buffer *buffer = open_row(buffers, row, what, &result);
     if (buffer == NULL) return result;
-    return weft__buffer_append(buffers->world, buffers->type, buffer, elements, count);
+    result = weft__buffer_append(buffers->world, buffers->type, buffer, elements, count);
+    return finish(buffers, result, what);
 }
 
 weft_result weft_buffers_resize(const weft_buffers *buffers, uint32_t row, uint32_t count)
 {
+    const char *what = "weft_buffers_resize";
     weft_result result;
-    weft_buffer *buffer = open_row(buffers, row, "weft_buffers_resize", &result);
+    weft_buffer *buffer = open_row(buffers, row, what, &result);
     if (buffer == NULL) return result;
-    return weft__buffer_resize(buffers->world, buffers->type, buffer, count);
+    result = weft__buffer_resize(buffers->world, buffers->type, buffer, count);
+    return finish(buffers, result, what);
 }
 
 weft_result weft_buffers_reserve(const weft_buffers *buffers, uint32_t row, uint32_t capacity)
 {
+    const char *what = "weft_buffers_reserve";
     weft_result result;
-    weft_buffer *buffer = open_row(buffers, row, "weft_buffers_reserve", &result);
+    weft_buffer *buffer = open_row(buffers, row, what, &result);
     if (buffer == NULL) return result;
-    return weft__buffer_reserve(buffers->world, buffers->type, buffer, capacity);
+    result = weft__buffer_reserve(buffers->world, buffers->type, buffer, capacity);
+    return finish(buffers, result, what);
 }

@@ -403,13 +403,16 @@ weft_result weft__commands_playback(const weft__playback_desc *desc, weft__playb
 
 weft_result weft_commands_create(weft_world *world, weft_commands **out)
 {
-    if (world == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
-    *out = NULL;
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    if (out != NULL) *out = NULL;
     weft_result result =
         weft__refuse_systems(world, "weft_commands_create",
                              "record with the recorder of the slice (weft_slice_commands), or make "
                              "one of your own before the step");
     if (result != WEFT_OK) return result;
+    if (out == NULL)
+        return weft__error_argument(world, "weft_commands_create",
+                                    "out is NULL: give the address of a pointer");
     *out = weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, 1, sizeof **out, 64);
     if (*out == NULL) return weft__error_memory(world, "weft_commands_create");
     weft__commands_init(*out, world, 0, 0);

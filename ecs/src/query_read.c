@@ -101,8 +101,10 @@ typedef struct row_copy {
     char *flat;
     uint64_t done;
     uint64_t capacity;
-    uint32_t bytes;  /* per row */
-    bool is_scatter; /* from the array to the rows */
+    uint32_t bytes;              /* per row */
+    bool is_scatter;             /* from the array to the rows */
+    weft__memory *memory;        /* of a scatter: */
+    const weft__type *destructs; /* the type, when old values are destructed */
 } row_copy;
 
 /* `rows` NULL: no column here; the array gets zeroes. */
@@ -110,8 +112,11 @@ static void copy_rows(row_copy *copy, char *rows, uint32_t count)
 {
     if (copy->done >= copy->capacity) return;
     uint64_t left = copy->capacity - copy->done;
-    size_t bytes = (size_t)(count < left ? count : left) * copy->bytes;
+    if (count > left) count = (uint32_t)left;
+    size_t bytes = (size_t)count * copy->bytes;
     char *flat = copy->flat + copy->done * copy->bytes;
+    if (rows != NULL && copy->destructs != NULL)
+        weft__type_destruct(copy->memory, copy->destructs, rows, count);
     if (rows == NULL && !copy->is_scatter)
         memset(flat, 0, bytes);
     else if (rows != NULL)
@@ -213,10 +218,13 @@ weft_result weft_query_scatter(weft_world *world, weft_query query, weft_compone
                            "weft_query_scatter: %llu values for %llu matching rows: give as many "
                            "as weft_query_count says",
                            (unsigned long long)count, (unsigned long long)rows);
+    const weft__type *type = world->types[component.id];
     row_copy copy = {.flat = (char *)(uintptr_t)values,
                      .capacity = count,
-                     .bytes = world->types[component.id]->value_bytes,
-                     .is_scatter = true};
+                     .bytes = type->value_bytes,
+                     .is_scatter = true,
+                     .memory = &world->memory,
+                     .destructs = type->needs_destruct ? type : NULL};
     while (weft__source_next(&walk.cursor)) {
         copy_run(&copy, &walk.cursor.slice, column_of(&walk.cursor.slice, term));
         weft__slice_stamp(&walk.cursor.slice, term, world->version);

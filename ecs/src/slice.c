@@ -150,17 +150,20 @@ static __attribute__((noinline)) void enable_checked(const weft_slice *slice, ui
     const weft__place *place = place_of(slice, term, WEFT_WRITE);
     if (place == NULL) return;
     if (row >= slice->count || place->enableable == WEFT__NO_PLACE ||
-        query->terms[term].access != WEFT_WRITE)
+        query->terms[term].access != WEFT_WRITE) {
         ops_of(slice)->report(slice, term, WEFT_WRITE);
-    else
-        enable_later(slice, place->enableable, row, enabled);
+        return;
+    }
+    if ((slice->calls & WEFT_SLICE_STAMPS) != 0)
+        weft__slice_stamp(slice, term, context_of(slice)->stamp);
+    enable_later(slice, place->enableable, row, enabled);
 }
 
 /* The bits of the first enableable type of an archetype are found without multiplications. */
 void weft_slice_enable(const weft_slice *slice, uint32_t term, uint32_t row, bool enabled)
 {
     uint32_t enableable = WEFT__NO_PLACE;
-    if (__builtin_expect(!WEFT_IS_CHECKED && term < slice->term_count && row < slice->count, 1))
+    if (__builtin_expect(slice->calls == 0 && term < slice->term_count && row < slice->count, 1))
         enableable = ((const weft__place *)slice->places)[term].enableable;
     if (__builtin_expect(enableable == 0, 1)) /* the run is stamped */
         weft__chunk_enable(chunk_of(slice), 0, first_row_of(slice) + row, enabled);

@@ -68,8 +68,11 @@ void weft__counters_sum(const weft__scheduler *scheduler, const weft__system *sy
 weft_result weft_system_counters_get(const weft_world *world, weft_system handle,
                                      weft_system_counters *out)
 {
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    if (out == NULL)
+        return weft__error_argument(world, "weft_system_counters_get",
+                                    "out is NULL: give the address of a weft_system_counters");
     const weft__system *system = weft__system_at(world, handle);
-    if (world == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
     if (system == NULL) return WEFT_BAD_HANDLE;
     weft__counters_sum(system->scheduler, system, out);
     return WEFT_OK;

@@ -494,8 +494,11 @@ void weft__system_tally_get(const weft__scheduler *scheduler, const weft__system
 weft_result weft_system_stats_get(const weft_world *world, weft_system handle,
                                   weft_system_stats *out)
 {
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    if (out == NULL)
+        return weft__error_argument(world, "weft_system_stats_get",
+                                    "out is NULL: give the address of a weft_system_stats");
     const weft__system *system = weft__system_at(world, handle);
-    if (world == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
     if (system == NULL) return WEFT_BAD_HANDLE;
     const weft__scheduler *scheduler = system->scheduler;
     weft__system_tally tally;

@@ -20,7 +20,8 @@ static const void *further_get(const weft_slice *slice, weft_entity entity,
                                weft_component component)
 {
     const weft_slice_context *context = slice->context;
-    return weft_entity_get(context->world, entity, component);
+    weft__note_read(context->world, "weft_slice_get", component);
+    return weft_finder_get_slowly(context->world, entity, component); /* sets no error */
 }
 
 static void *further_get_write(const weft_slice *slice, weft_entity entity,

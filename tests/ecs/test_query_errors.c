@@ -172,6 +172,35 @@ Test(query_errors, wrong_calls_say_what_to_do)
     fixture_close(&f);
 }
 
+Test(query_errors, buffers_of_the_owner_say_why_they_do_not_change)
+{
+    fixture f;
+    fixture_open(&f, 0);
+    weft_component list = fixture_component(&f, "list", 4, WEFT_BUFFER);
+    int32_t value = 1;
+    weft_entity e;
+    FIXTURE_CREATE(&f, 1, &e, f.a, list);
+    weft_buffers rows = weft_entity_buffer(f.world, e, list, WEFT_WRITE);
+    CHECK_RESULT(weft_buffers_append(&rows, 0, NULL, 1), WEFT_INVALID_ARGUMENT);
+    check_text(&f, "elements NULL");
+    CHECK_RESULT(weft_buffers_resize(&rows, 1, 1), WEFT_INVALID_ARGUMENT);
+    check_text(&f, "weft_buffers_resize: a buffer of component \"list\" is not there");
+    CHECK_RESULT(weft_buffers_reserve(&rows, 0, UINT32_MAX), WEFT_LIMIT);
+    check_text(&f, "weft_buffers_reserve");
+    test_memory_fail(&f.memory, 1, false);
+    CHECK_RESULT(weft_buffers_resize(&rows, 0, 1000), WEFT_OUT_OF_MEMORY);
+    check_text(&f, "out of memory");
+    CHECK_OK(weft_entity_add(f.world, e, f.b));
+    CHECK_RESULT(weft_buffers_append(&rows, 0, &value, 1), WEFT_WRONG_PHASE);
+    check_text(&f, "open it again");
+    const weft_buffers none = {0};
+    CHECK_RESULT(weft_buffers_append(&none, 0, &value, 1), WEFT_INVALID_ARGUMENT);
+    CHECK_POINTER(weft_buffers_write(&none, 0), NULL);
+    CHECK_RESULT(weft_commands_create(f.world, NULL), WEFT_INVALID_ARGUMENT);
+    check_text(&f, "weft_commands_create: out");
+    fixture_close(&f);
+}
+
 Test(query_errors, checked_builds_name_access_that_is_not_declared)
 {
     fixture f;

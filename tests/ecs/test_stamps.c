@@ -76,6 +76,48 @@ Test(stamps, buffers_are_stamped_by_writers_and_not_by_readers)
     fixture_close(&f);
 }
 
+Test(stamps, an_enable_bit_set_through_a_slice_stamps_also_where_columns_are_asked_for)
+{
+    fixture f;
+    fixture_open(&f, 0);
+    weft_entity e;
+    FIXTURE_CREATE(&f, 1, &e, f.x);
+    weft_query changed = changes_of(&f, f.x);
+    weft_query asked = weft_query_create(
+        f.world, &(weft_query_desc){.terms = {{f.x, WEFT_WRITE}}, .stamp_asked = true});
+    weft_cursor cursor = weft_query_begin(f.world, asked);
+    CHECK(weft_query_next(&cursor));
+    CHECK_U64(weft_query_count(f.world, changed), 0);
+    weft_slice_enable(&cursor.slice, 0, 0, true);
+    CHECK_U64(weft_query_count(f.world, changed), 1);
+    weft_query_end(&cursor);
+    fixture_close(&f);
+}
+
+static void count_values(void *values, uint32_t count, void *user)
+{
+    (void)values;
+    *(uint32_t *)user += count;
+}
+
+Test(stamps, a_scatter_destructs_the_values_that_it_replaces)
+{
+    fixture f;
+    fixture_open(&f, 0);
+    uint32_t ended = 0;
+    weft_component owned = weft_component_create(
+        f.world, &(weft_component_desc){.name = "owned",
+                                        .size = 4,
+                                        .hooks = {.destruct = count_values, .user = &ended}});
+    FIXTURE_CREATE(&f, 3, NULL, f.a, owned);
+    weft_query query = FIXTURE_QUERY(&f, {f.a}, {owned, .match = WEFT_OPTIONAL});
+    FIXTURE_CREATE(&f, 2, NULL, f.a);
+    CHECK_OK(weft_query_scatter(f.world, query, owned, (int32_t[5]){1, 2, 3, 4, 5}, 5));
+    CHECK_U64(ended, 3);
+    fixture_close(&f);
+    CHECK_U64(ended, 6);
+}
+
 static void count_release(void *value, void *user)
 {
     (void)value;

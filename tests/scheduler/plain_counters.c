@@ -525,6 +525,9 @@ PLAIN_TEST(bad_handles_are_told)
     weft_system_counters c;
     CHECK_RESULT(weft_system_counters_get(NULL, b.system, &c), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_system_counters_get(b.world, b.system, NULL), WEFT_INVALID_ARGUMENT);
+    CHECK(strstr(weft_world_error(b.world)->text, "weft_system_counters_get: out") != NULL);
+    CHECK_RESULT(weft_system_stats_get(b.world, b.system, NULL), WEFT_INVALID_ARGUMENT);
+    CHECK(strstr(weft_world_error(b.world)->text, "weft_system_stats_get: out") != NULL);
     CHECK_RESULT(weft_system_counters_get(b.world, (weft_system){999}, &c), WEFT_BAD_HANDLE);
     end_bed(&b, &k);
 }

@@ -115,12 +115,14 @@ static void find_others(weft_slice *s, void *user)
         for (uint32_t i = 0; i < c.slice.count; i++)
             if (weft_finder_get(&find, c.slice.entities[i]) != NULL)
                 at_add_rlx(&u->x_rows, (uint64_t)1); /* relaxed: counts */
+        CHECK(weft_slice_get(&c.slice, (weft_entity){0, 0}, t.b) == NULL);
     }
 }
 
 static void find_from_further(void)
 {
     static tourist u;
+    uint64_t failures = weft_world_error(t.world)->number;
     u.others = t.all;
     make(&(weft_system_desc){.name = "find",
                              .run = find_others,
@@ -128,8 +130,9 @@ static void find_from_further(void)
                              .lookups = {{t.b, WEFT_READ}},
                              .reads_queries = {t.all}});
     CHECK_OK(weft_world_step(t.world, 0));
-    CHECK_U64(at_load_rlx(&u.x_rows), ROWS); /* relaxed: nobody runs */
-    at_store_rlx(&u.x_rows, UINT64_C(0));    /* relaxed: nobody runs */
+    CHECK_U64(weft_world_error(t.world)->number, failures); /* look-ups by workers set none */
+    CHECK_U64(at_load_rlx(&u.x_rows), ROWS);                /* relaxed: nobody runs */
+    at_store_rlx(&u.x_rows, UINT64_C(0));                   /* relaxed: nobody runs */
 }
 
 PLAIN_TEST(slices_of_a_further_query_have_finders_too)
