@@ -89,8 +89,8 @@ static inline void *weft_buffers_write(const weft_buffers *buffers, uint32_t row
 /* Appends copies of the bytes of `count` elements, which may be the buffer's own. Growth doubles.
  * Errors (buffer unchanged): INVALID_ARGUMENT (NULL, no such row), UNDECLARED_ACCESS (opened with
  * WEFT_READ: also reported as by weft_slice_buffers), WRONG_PHASE (structure changed since it was
- * opened), OUT_OF_MEMORY, LIMIT (2^32 - 2 elements). The world's error is set for the owner's
- * weft_entity_buffer only. Cost: amortised O(count). */
+ * opened), OUT_OF_MEMORY, LIMIT (2^32 - 2 elements). The world's error is set, unless systems run
+ * or a recorder gave the rows. Cost: amortised O(count). */
 WEFT_API weft_result weft_buffers_append(const weft_buffers *buffers, uint32_t row,
                                          const void *elements, uint32_t count);
 /* Sets the number of elements; new ones are zero (and constructed), those cut off are destructed.

@@ -8,9 +8,9 @@
  * thread that runs the slice (or owns the recorder). Recording refuses what can be seen without
  * looking at entities (OUT_OF_MEMORY, BAD_HANDLE, TYPE_MISMATCH, INVALID_ARGUMENT, STALE_ENTITY
  * for null and foreign deferred handles); playback says it again, with the command and its
- * recorder, and finds the rest. Playing a command on an entity that died meanwhile is skipped
- * and counted, except that destroying twice is fine; so is a copy of one that was destroyed and
- * is a residue. */
+ * recorder, and finds the rest (NULL and a count of 0 for weft_commands_create_rows are only
+ * returned). Playing a command on an entity that died meanwhile is skipped and counted, except
+ * that destroying twice is fine; so is a copy of one that was destroyed and is a residue. */
 #ifndef WEFT_COMMANDS_H
 #define WEFT_COMMANDS_H
 

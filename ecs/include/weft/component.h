@@ -20,10 +20,12 @@ typedef enum weft_component_flags {
     WEFT_CHUNK = 1 << 3,   /* one value per chunk, zero in a new one; it stays when entities leave
                               and is not touched when they come. Entities get it like others
                               (create, add); it is read and written through the slices of a query
-                              with a term for it only: weft_slice_chunk_value */
-    WEFT_CLEANUP = 1 << 4, /* survives weft_entity_destroy until it is removed */
-    WEFT_SINGLETON = 1 << 5,  /* one value per world, a resource; not part of archetypes; of any
-                                size, where a value of the other kinds must fit a chunk (1 MiB) */
+                              with a term for it only: weft_slice_chunk_value. Not with other
+                              kinds except CLEANUP; no hooks */
+    WEFT_CLEANUP = 1 << 4, /* survives weft_entity_destroy until it is removed; not ENABLEABLE */
+    WEFT_SINGLETON = 1 << 5,  /* one value per world, a resource; not part of archetypes; no
+                                other kind; of any size, where values of the other kinds must fit a
+                                chunk (1 MiB) */
     WEFT_NOT_HASHED = 1 << 6, /* with any kind: weft_world_hash leaves the values out (pointers,
                                 caches, times measured). Which entities have the component, and its
                                 enable bits, still count */
@@ -75,14 +77,15 @@ typedef struct weft_component_hooks {
 typedef struct weft_component_desc {
     const char *name;         /* unique in the world, 1..255 bytes */
     size_t size;              /* bytes; 0 makes a tag. Buffers: bytes of one element */
-    size_t alignment;         /* power of two up to 64; 0 = natural for the size (at most 16) */
+    size_t alignment;         /* power of two up to 64 (buffers: 16) that divides the size; 0 =
+                                 natural for the size (at most 16) */
     uint32_t flags;           /* weft_component_flags */
     uint32_t buffer_capacity; /* BUFFER: elements stored inline; 0 = as many as fit 128 bytes */
     uint32_t chunk_row_limit; /* caps the rows of chunks that contain it (which then do not grow);
                                  0 = no cap */
     const weft_field *fields; /* optional; ENTITY fields must be listed to be patched */
     uint32_t field_count;
-    weft_component_hooks hooks; /* optional; not for SHARED */
+    weft_component_hooks hooks; /* optional; not for SHARED and CHUNK */
     /* SHARED, both or none. Default: the described fields if there are any (whatever lies in the
      * padding, -0.0 equal to 0.0), else all bytes. `user` is hooks.user. */
     uint64_t (*shared_hash)(const void *value, void *user);
@@ -93,9 +96,10 @@ typedef struct weft_component_desc {
     uint32_t write_group_count;
 } weft_component_desc;
 
-/* Registers a component type, or returns the existing one when name and layout are the same.
- * Null handle on failure: see weft_world_error (INVALID_ARGUMENT, ALREADY_EXISTS, LIMIT,
- * OUT_OF_MEMORY). Threads: owner, world idle. */
+/* Registers a component type, or returns the existing one, with the hooks that it has, when name
+ * and layout are the same (weft_component_hash; write groups: the same, or none given). Null
+ * handle on failure: see weft_world_error (INVALID_ARGUMENT, ALREADY_EXISTS, LIMIT,
+ * OUT_OF_MEMORY, WRONG_PHASE). Threads: owner, world idle. */
 WEFT_API weft_component weft_component_create(weft_world *world, const weft_component_desc *desc);
 
 #ifdef __cplusplus
@@ -122,8 +126,9 @@ WEFT_API weft_component weft_component_create_plain(weft_world *world, const cha
 WEFT_API weft_component weft_component_create_typed(weft_world *world, const char *type,
                                                     size_t size, size_t alignment, uint32_t flags);
 
-/* The newest change version of any value of the component; 0 when there is none, or for a bad
- * handle. Threads: owner, world idle. Cost: O(slices that have it). */
+/* The newest change version of any value of the component on entities; 0 when there is none (a
+ * SINGLETON has none), or for a bad handle. Threads: owner, world idle. Cost: O(slices that have
+ * it). */
 WEFT_API uint32_t weft_component_version(const weft_world *world, weft_component component);
 
 /* The type with this name, or null. Threads: owner. Cost: O(1). */
@@ -134,13 +139,14 @@ WEFT_API weft_component weft_component_find(const weft_world *world, const char 
 WEFT_API const weft_component_desc *weft_component_info(const weft_world *world,
                                                         weft_component component);
 
-/* Hash of name, size, alignment, kind and fields: equal in every run and build. 0 for a bad handle.
- * Threads: as weft_component_info. */
+/* Hash of name, size, alignment, kind, buffer capacity and fields: equal in every run and build.
+ * 0 for a bad handle. Threads: as weft_component_info. */
 WEFT_API uint64_t weft_component_hash(const weft_world *world, weft_component component);
 
 /* The value of a SINGLETON component, zeroed (and constructed) when its type is registered; NULL
- * for a bad handle or another kind (weft_world_error tells which). The world owns it; the
- * address stays as long as the world. Threads: owner; systems use weft_slice_resource. */
+ * for a bad handle or another kind, and for writing while systems run (weft_world_error tells
+ * which). The world owns it; the address stays as long as the world. Threads: owner; systems use
+ * weft_slice_resource. */
 WEFT_API void *weft_singleton_write(weft_world *world, weft_component component);
 WEFT_API const void *weft_singleton_read(const weft_world *world, weft_component component);
 
@@ -154,8 +160,8 @@ typedef struct weft_buffer {
     uint32_t capacity; /* elements that fit before it grows */
 } weft_buffer;
 
-/* The elements. Valid until the buffer grows or its row moves. Threads: whoever may access the
- * column. */
+/* The elements. Valid until the buffer grows or its row moves. Threads: those that may access
+ * the column. */
 static inline void *weft_buffer_data(const weft_buffer *buffer)
 {
     return buffer->heap != NULL ? buffer->heap : (void *)(uintptr_t)(buffer + 1);

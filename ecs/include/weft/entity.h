@@ -32,7 +32,8 @@ WEFT_API weft_component weft_component_disabled(const weft_world *world);
 WEFT_API weft_component weft_component_linked_group(const weft_world *world);
 
 /* The archetype of a set of components (any order, no duplicates). Null on failure: BAD_HANDLE,
- * INVALID_ARGUMENT, LIMIT, OUT_OF_MEMORY. Threads: owner. Cost: O(components) when it exists. */
+ * INVALID_ARGUMENT, TYPE_MISMATCH (a SINGLETON), LIMIT, OUT_OF_MEMORY, WRONG_PHASE. Cost:
+ * O(components) when it exists. */
 WEFT_API weft_archetype weft_archetype_create(weft_world *world, const weft_component *components,
                                               uint32_t count);
 /* Writes up to `capacity` component types of an archetype; returns how many it has (0: bad handle).
@@ -56,7 +57,8 @@ WEFT_API weft_result weft_entity_create_filled(weft_world *world, const weft_com
                                                uint32_t count, weft_entity *out);
 /* `count` copies of `source` (its linked group included, references inside the group remapped to
  * the copy; names are copied, the Prefab tag and cleanup components are not). `out` gets the
- * roots; may be NULL. */
+ * roots; may be NULL. All or none. Errors: INVALID_ARGUMENT also for a residue, and for a linked
+ * group whose element 0 is not `source`. */
 WEFT_API weft_result weft_entity_instantiate(weft_world *world, weft_entity source, uint32_t count,
                                              weft_entity *out);
 
@@ -66,8 +68,8 @@ WEFT_API weft_result weft_entity_destroy(weft_world *world, weft_entity entity);
 WEFT_API weft_result weft_entity_destroy_many(weft_world *world, const weft_entity *entities,
                                               uint32_t count);
 
-/* True while the entity exists (a cleanup residue exists). Threads: any while nobody changes
- * structure. */
+/* True while the entity exists (a cleanup residue exists). Threads: any while structure does not
+ * change. */
 WEFT_API bool weft_entity_is_alive(const weft_world *world, weft_entity entity);
 /* The archetype, or null for a dead entity. Threads: as weft_entity_is_alive. */
 WEFT_API weft_archetype weft_entity_archetype(const weft_world *world, weft_entity entity);
@@ -98,7 +100,8 @@ typedef struct weft_archetype_stats {
     uint64_t bytes_wasted;   /* by rows that are free, padding and alignment of columns */
     uint64_t bytes_metadata; /* of its chunks, on the heap: versions, enable bits, chunk values */
     uint32_t chunks;
-    uint32_t tuples;    /* combinations of shared values that its chunks have; 1 without SHARED */
+    uint32_t tuples;    /* combinations of shared values that its chunks have; without SHARED
+                           1, or 0 when it has no chunks */
     uint32_t row_bytes; /* per entity */
 } weft_archetype_stats;
 /* Errors (*out is zeroed): INVALID_ARGUMENT, BAD_HANDLE. Threads: owner. Cost: O(chunks). */
@@ -109,12 +112,13 @@ WEFT_API bool weft_entity_has(const weft_world *world, weft_entity entity,
                               weft_component component);
 
 /* The value for reading, NULL when dead, absent, or without a value of its own: a tag, SHARED or
- * CHUNK (weft_world_error tells which). Valid
- * until the next structural change. Does not stamp versions. Threads: owner; in systems use
- * weft_slice_get. Cost: inline with <weft/finder.h>, which <weft/ecs.h> includes. */
+ * CHUNK (weft_world_error tells which). Valid until the next structural change. Does not stamp
+ * versions. Threads: owner; in systems use weft_slice_get. Cost: inline with <weft/finder.h>,
+ * which <weft/ecs.h> includes. */
 WEFT_API const void *weft_entity_get(const weft_world *world, weft_entity entity,
                                      weft_component component);
-/* The value for writing: stamps the change version of its slice. Else as weft_entity_get. */
+/* The value for writing: stamps the change version of its slice. NULL also while systems run
+ * (WRONG_PHASE). Else as weft_entity_get. */
 WEFT_API void *weft_entity_write(weft_world *world, weft_entity entity, weft_component component);
 /* The change version of the slice that holds the value; 0 when dead or absent. Threads: as
  * weft_entity_get. */
@@ -122,7 +126,7 @@ WEFT_API uint32_t weft_entity_version(const weft_world *world, weft_entity entit
                                       weft_component component);
 /* Writes a value of `size` bytes (the old one is destructed); adds the component when absent.
  * Errors: TYPE_MISMATCH (wrong size, or a BUFFER, SHARED, CHUNK or SINGLETON component: the text
- * says which call sets it). */
+ * says which call sets it). A component that is present is set while iterating, too. */
 WEFT_API weft_result weft_entity_set(weft_world *world, weft_entity entity,
                                      weft_component component, const void *value, size_t size);
 /* Sets the component of `count` entities, adding it where it is absent: entities[i] gets the
@@ -142,7 +146,8 @@ WEFT_API weft_result weft_entity_set_many(weft_world *world, const weft_entity *
 #define WEFT_SET(world, entity, component, type, ...)                                              \
     weft_entity_set((world), (entity), (component), WEFT_LITERAL_(type, __VA_ARGS__), sizeof(type))
 /* Copies the values of many entities to `out` (count x size bytes). STALE_ENTITY or NOT_FOUND names
- * the first one that has no value; then `out` is filled up to it. Threads: as weft_entity_get.
+ * the first one that has no value; then `out` is filled up to it. TYPE_MISMATCH: a component that
+ * has no plain values (tag, BUFFER, SHARED, CHUNK, SINGLETON). Threads: as weft_entity_get.
  * Cost: overlaps cache misses; several times faster than single gets in random order. */
 WEFT_API weft_result weft_entity_gather(const weft_world *world, const weft_entity *entities,
                                         uint32_t count, weft_component component, void *out);
@@ -153,8 +158,9 @@ WEFT_API weft_result weft_entity_add(weft_world *world, weft_entity entity,
 /* Removes one. A residue without its last cleanup component is gone. Errors and cost as add. */
 WEFT_API weft_result weft_entity_remove(weft_world *world, weft_entity entity,
                                         weft_component component);
-/* Adds and removes sets of components of many entities, each row moved at most once. Dead entities
- * fail the whole call before anything changes. */
+/* Adds and removes sets of components of many entities, each row moved at most once; a component in
+ * both sets is removed. All or none. Errors: STALE_ENTITY, INVALID_ARGUMENT (also a component twice
+ * in one set), TYPE_MISMATCH (SINGLETON). */
 WEFT_API weft_result weft_entity_change_many(weft_world *world, const weft_entity *entities,
                                              uint32_t count, const weft_component *add,
                                              uint32_t add_count, const weft_component *remove,
@@ -163,8 +169,8 @@ WEFT_API weft_result weft_entity_change_many(weft_world *world, const weft_entit
  * removed. Cleanup components cannot be dropped this way (INVALID_ARGUMENT). */
 WEFT_API weft_result weft_entity_set_archetype(weft_world *world, weft_entity entity,
                                                weft_archetype archetype);
-/* Exchanges all component values of two entities of the same archetype and the same shared values;
- * ids stay. Errors: TYPE_MISMATCH (they differ). */
+/* Exchanges all component values and enable bits of two entities of the same archetype and the same
+ * shared values; ids and names stay. Errors: TYPE_MISMATCH (they differ). */
 WEFT_API weft_result weft_entity_swap(weft_world *world, weft_entity a, weft_entity b);
 
 /* Sets the enable bit. TYPE_MISMATCH when not ENABLEABLE, NOT_FOUND when absent. Threads: owner,
@@ -185,10 +191,12 @@ WEFT_API weft_result weft_entity_set_name(weft_world *world, weft_entity entity,
  * weft_error.entity is the one that has it). Cost: as weft_entity_find. */
 WEFT_API weft_result weft_entity_set_name_unique(weft_world *world, weft_entity entity,
                                                  const char *name);
-/* "" when it has none or is dead, else text valid until the next name is set. Threads: owner. */
+/* "" when it has none or is dead, else text valid until the next name is set, which instantiating a
+ * named entity and playing commands do, too. Threads: owner. */
 WEFT_API const char *weft_entity_name(const weft_world *world, weft_entity entity);
 /* The living entity with this name, of several the one with the lowest index; null with NOT_FOUND
- * when there is none. Threads: owner. Cost: O(entities with the name). */
+ * when there is none. Threads: owner. Cost: O(entities that have the name, or had it when they
+ * died: these are forgotten when the table of names grows). */
 WEFT_API weft_entity weft_entity_find(const weft_world *world, const char *name);
 
 /* ---- shared components ---- */
@@ -198,13 +206,13 @@ WEFT_API weft_entity weft_entity_find(const weft_world *world, const char *name)
 WEFT_API weft_result weft_entity_set_shared(weft_world *world, weft_entity entity,
                                             weft_component component, const void *value);
 /* The same for `count` entities (duplicates are fine), all or none: each row moves at most once,
- * and chunks all of whose rows are named change by their header. Errors: STALE_ENTITY (nothing has
- * changed). */
+ * and chunks all of whose rows are named change by their header. Errors: STALE_ENTITY,
+ * TYPE_MISMATCH (not SHARED). */
 WEFT_API weft_result weft_entity_set_shared_many(weft_world *world, const weft_entity *entities,
                                                  uint32_t count, weft_component component,
                                                  const void *value);
 /* The shared value of an entity (the default, all zero, if never set); NULL when dead or absent.
- * Valid until the value is no longer used by anybody. Threads: as weft_entity_is_alive. */
+ * Valid while an entity, filter or recorder uses the value. Threads: as weft_entity_is_alive. */
 WEFT_API const void *weft_entity_shared(const weft_world *world, weft_entity entity,
                                         weft_component component);
 /* Values of a shared type that entities or filters use: the default first, the others in the
@@ -213,7 +221,8 @@ WEFT_API const void *weft_entity_shared(const weft_world *world, weft_entity ent
 WEFT_API uint32_t weft_shared_values(const weft_world *world, weft_component component,
                                      const void **out, uint32_t capacity);
 /* Order version of a shared value: changes whenever rows enter or leave chunks with this value;
- * of a value that nobody has, that of the default (NULL). 0 for a bad handle. Threads: owner. */
+ * of a value that is not used, that of the default (NULL). 0 for a bad handle or a component
+ * that is not SHARED. Threads: owner. */
 WEFT_API uint32_t weft_shared_version(const weft_world *world, weft_component component,
                                       const void *value);
 

@@ -89,7 +89,7 @@ WEFT_FINDER_INLINE const void *weft_finder_look(const void *const *blocks, const
 }
 
 /* The value of an entity for reading; NULL when it is dead or has none. Valid until the next
- * structural change. Threads: any while nobody changes structure. Cost: five loads, two of which
+ * structural change. Threads: any while structure does not change. Cost: five loads, two of which
  * may miss the cache, and 15 other instructions. */
 static inline const void *weft_finder_get(const weft_finder *finder, weft_entity entity)
 {

@@ -2,7 +2,7 @@
  *
  * Public. A query is matched once against existing archetypes and again only against new ones;
  * equal descriptions share their cache. Filters belong to the handle. Unless said otherwise -
- * Threads: owner, world idle. */
+ * Threads: owner, world idle, else WRONG_PHASE. */
 #ifndef WEFT_QUERY_H
 #define WEFT_QUERY_H
 
@@ -47,20 +47,23 @@ typedef struct weft_query_desc {
      * are left out. Components registered later are obeyed, too. */
     bool filter_write_groups;
     /* A WRITE term stamps the change version of a slice when its column is asked for
-     * (weft_slice_write), not when the slice is visited: for loops that change few of the slices
-     * they look at. Asking is a call then. */
+     * (weft_slice_write, weft_slice_buffers) or weft_slice_enable is called, not when the slice is
+     * visited: for loops that change few of the slices they look at. Asking is a call then. */
     bool stamp_asked;
 } weft_query_desc;
 
-/* Makes a query (cached and shared by content). Null on failure: BAD_HANDLE, INVALID_ARGUMENT (the
- * same component in contradicting terms), OUT_OF_MEMORY. Cost: O(archetypes that can match). */
+/* Makes a query (cached and shared by content); while iterating, too. Null on failure: BAD_HANDLE,
+ * INVALID_ARGUMENT (contradicting terms, WRITE of a SHARED component, a SINGLETON, DISABLED where
+ * enable bits do not count), LIMIT (64 alternatives), OUT_OF_MEMORY, WRONG_PHASE (systems run).
+ * Cost: O(archetypes that can match). */
 WEFT_API weft_query weft_query_create(weft_world *world, const weft_query_desc *desc);
 /* Releases the handle and its filters. Errors: BAD_HANDLE, BUSY while a system uses it. */
 WEFT_API weft_result weft_query_destroy(weft_world *world, weft_query query);
 
 /* ---- filters: shared conditions are AND-ed; (changed OR order-changed) is AND-ed to them ----
- * Errors of all: BAD_HANDLE, INVALID_ARGUMENT (a component that the query does not name, NULL),
- * TYPE_MISMATCH (not SHARED), WRONG_PHASE, OUT_OF_MEMORY. */
+ * Errors of all: BAD_HANDLE, INVALID_ARGUMENT (a component that the query does not name, NULL, no
+ * values or more than the operation takes), TYPE_MISMATCH (not SHARED), WRONG_PHASE,
+ * OUT_OF_MEMORY. */
 
 typedef enum weft_filter_op {
     WEFT_FILTER_EQUAL,     /* the shared value is the one given */
@@ -94,15 +97,17 @@ WEFT_API bool weft_query_matches(const weft_world *world, weft_query query, weft
 /* Archetypes that match now: writes up to `capacity`, returns how many. */
 WEFT_API uint32_t weft_query_archetypes(const weft_world *world, weft_query query,
                                         weft_archetype *out, uint32_t capacity);
-/* Copies entities, or values of `component`, of all matching rows in query order; `capacity` rows
- * at most. Returns the number of rows there are. */
+/* Copies entities, or values of `component`, of all matching rows in query order (zeroes for rows
+ * without an optional one); `capacity` rows at most. Returns the number of rows there are; 0, with
+ * the world's error set, for a component that the query does not name or without plain values. */
 WEFT_API uint64_t weft_query_entities(const weft_world *world, weft_query query, weft_entity *out,
                                       uint64_t capacity);
 WEFT_API uint64_t weft_query_gather(const weft_world *world, weft_query query,
                                     weft_component component, void *out, uint64_t capacity);
-/* Writes `count` values to the matching rows in query order. Errors: INVALID_ARGUMENT (the count
- * differs, or the query does not name the component), TYPE_MISMATCH (no plain values),
- * WRONG_PHASE. */
+/* Writes `count` values to the matching rows in query order; those they replace are destructed.
+ * The values of rows without an optional component are passed over. Allowed while iterating.
+ * Errors: INVALID_ARGUMENT (the count differs, or the query does not name the component),
+ * TYPE_MISMATCH (no plain values), WRONG_PHASE. */
 WEFT_API weft_result weft_query_scatter(weft_world *world, weft_query query,
                                         weft_component component, const void *values,
                                         uint64_t count);
@@ -147,8 +152,8 @@ typedef struct weft_cursor {
     uint64_t mask[WEFT_MASK_WORDS];
 } weft_cursor;
 
-/* A bad query, or no memory for its list of chunks, gives a cursor that has no rows and sets the
- * world's error. */
+/* A bad query, no memory for its list of chunks, or a call while systems run gives a cursor that
+ * has no rows and sets the world's error. */
 WEFT_API weft_cursor weft_query_begin(weft_world *world, weft_query query);
 /* Goes on to the next run of rows; false at the end, which closes the cursor. */
 WEFT_API bool weft_query_next(weft_cursor *cursor);
@@ -157,7 +162,8 @@ WEFT_API void weft_query_end(weft_cursor *cursor);
 
 /* Runs `run` over all slices on the world's pool and waits. The order of calls is unspecified.
  * `run` may be called by several workers at once and may only touch its slice. Errors:
- * BAD_HANDLE, INVALID_ARGUMENT, WRONG_PHASE, OUT_OF_MEMORY; checked builds: UNDECLARED_ACCESS (a
+ * BAD_HANDLE, INVALID_ARGUMENT, WRONG_PHASE, BUSY (another thread is in the world), LIMIT (256
+ * guests in the pool), OUT_OF_MEMORY; checked builds: UNDECLARED_ACCESS (a
  * write outside its rows, through a pointer for reading or one that was kept). Cost: a loop too
  * small to pay off runs on the caller. */
 WEFT_API weft_result weft_query_each(weft_world *world, weft_query query,
@@ -181,8 +187,10 @@ typedef struct weft_indexed {
 
 /* Opens element access to a term's column. Valid until the next structural change: then every seek
  * gives NULL (and every access, in checked builds of the library). A system uses it only for a
- * component among its lookups or in a further query. Close with weft_indexed_close. Errors:
- * BAD_HANDLE, INVALID_ARGUMENT (no column), OUT_OF_MEMORY. */
+ * component among its lookups or in a further query. Opening a WRITE term stamps all its slices.
+ * Close with weft_indexed_close. Errors: BAD_HANDLE, INVALID_ARGUMENT (no column), OUT_OF_MEMORY,
+ * WRONG_PHASE (a gather is open and the term writes; in a system: structure changed since the query
+ * was last used). */
 WEFT_API weft_result weft_indexed_open(weft_world *world, weft_query query, uint32_t term,
                                        weft_indexed *out);
 WEFT_API void weft_indexed_close(weft_indexed *indexed);
@@ -219,7 +227,8 @@ WEFT_API weft_result weft_query_set(weft_world *world, weft_query query, weft_co
 /* Gives all rows a shared value, adding the component where absent. */
 WEFT_API weft_result weft_query_set_shared(weft_world *world, weft_query query,
                                            weft_component component, const void *value);
-/* Sets the enable bits of the rows that the query selects now; not a structural change. */
+/* Sets the enable bits of the rows that the query selects now; not a structural change, but refused
+ * while iterating (WRONG_PHASE), as it changes what is selected. */
 WEFT_API weft_result weft_query_enable(weft_world *world, weft_query query,
                                        weft_component component, bool enabled);
 /* Destroys all rows; linked groups are not followed unless selected themselves. */

@@ -3,7 +3,7 @@
  *
  * Public. The schedule is compiled when systems or archetypes changed and reused otherwise.
  * Threads: owner, world idle. Text functions write at most `capacity` bytes with a NUL and return
- * the length of the full text, like snprintf. */
+ * the length of the full text, like snprintf; `text` may be NULL with capacity 0. */
 #ifndef WEFT_SCHEDULE_H
 #define WEFT_SCHEDULE_H
 

@@ -31,18 +31,19 @@ typedef enum weft_system_flags {
     WEFT_SYSTEM_MAIN_THREAD = 1 << 1, /* like SINGLE, on the thread that steps the world */
     WEFT_SYSTEM_EXCLUSIVE =
         1 << 2, /* nothing else runs; immediate structural changes are allowed */
-    WEFT_SYSTEM_BACKGROUND = 1 << 3,   /* low class: never picked up by a waiting thread */
+    WEFT_SYSTEM_BACKGROUND = 1 << 3,   /* low class: never picked up by a waiting thread; not with
+                                          MAIN_THREAD and EXCLUSIVE */
     WEFT_SYSTEM_NOT_FUSED = 1 << 4,    /* its own loop, e.g. to profile it */
     WEFT_SYSTEM_WHOLE_CHUNKS = 1 << 5, /* called once per chunk, never with part of one */
-    WEFT_SYSTEM_TIMER = 1 << 6,        /* runs once for each weft_timer_set, see there */
+    WEFT_SYSTEM_TIMER = 1 << 6,        /* runs once for each weft_timer_set, see there; no period */
     WEFT_SYSTEM_ASKS_CHANGES = 1 << 7, /* calls weft_slice_changed_since and weft_slice_version: its
                                           stage stamps slice by slice, 1.4 ns for each */
     WEFT_SYSTEM_JOBS = 1 << 8,         /* calls weft_slice_job */
 } weft_system_flags;
 
 /* What commands a system may record; a sync point is placed only before systems that could see the
- * effect. Commands of other kinds are played, too, but maybe later than somebody looks: checked
- * builds report them. */
+ * effect. Commands of other kinds are played, too, but maybe after systems that should see them:
+ * checked builds report them. */
 typedef enum weft_command_effects {
     WEFT_RECORDS_NOTHING = 0,
     WEFT_RECORDS_CREATE = 1 << 0, /* and fill what it created */
@@ -74,14 +75,14 @@ typedef struct weft_system_desc {
      * look at the world (queries, too), not change it. */
     uint32_t (*range)(weft_world *world, void *user);
     weft_query filtered; /* instead of `query`: an existing one, with its filters */
-    weft_lookup lookups[WEFT_SYSTEM_LOOKUPS];
-    const weft_lookup *more_lookups; /* continued here */
+    weft_lookup lookups[WEFT_SYSTEM_LOOKUPS]; /* not tags, SHARED and CHUNK */
+    const weft_lookup *more_lookups;          /* continued here */
     uint32_t more_lookup_count;
     weft_lookup resources[WEFT_SYSTEM_LOOKUPS]; /* singletons */
     const weft_lookup *more_resources;
     uint32_t more_resource_count;
     /* Further queries it iterates itself (weft_slice_query), with their access. One that writes
-     * wants SINGLE, or a system without rows. */
+     * wants SINGLE, or a system without rows and range. */
     weft_query reads_queries[WEFT_SYSTEM_LOOKUPS];
     const weft_query *more_reads_queries;
     uint32_t more_reads_query_count;
@@ -98,13 +99,14 @@ typedef struct weft_system_desc {
     const char *const *more_after;
     uint32_t more_after_count;
     const char *group; /* the group it belongs to; NULL = "default" */
-    /* Asked once per step, on the owner, before the first stage. It may look at the world, as
-     * `range`. */
+    /* Asked once in each step in which the system is due, on the owner, before the first stage. It
+     * may look at the world, as `range`. */
     bool (*run_if)(weft_world *world, void *user);
     /* Seconds; 0 = every step, or the rate of the group. Fixed rate: run as often as the time that
      * passed demands, at most 8 times a step (the rest is given up), dt = period. */
     float period;
-    bool only_changed; /* skip slices whose terms read did not change since the last run */
+    bool only_changed; /* skip slices whose READ terms, one at least, did not change since the last
+                          run */
 } weft_system_desc;
 
 /* Registers a system. Null on failure: see weft_world_error (INVALID_ARGUMENT, BAD_HANDLE,
@@ -137,11 +139,11 @@ WEFT_API weft_result weft_timer_stop(weft_world *world, weft_system system);
  * another system (error set). Threads: owner. */
 WEFT_API double weft_timer_left(const weft_world *world, weft_system system);
 
-/* A group of systems with an order of its own: systems of the group come before/after those named,
- * where they conflict (an order between groups costs nothing otherwise; one between two systems by
- * name always holds). So groups are phases, and empty or disabled ones cost nothing. Groups exist
- * by being named; this call gives them an order, a rate or switches them off: all of it anew. A
- * system with a period of its own keeps it. */
+/* A group of systems with an order of its own: systems of the group come before/after those
+ * named, where they conflict (an order between groups costs nothing otherwise; one between two
+ * systems by name always holds). So groups are phases, and empty or disabled ones cost nothing.
+ * Groups exist by being named; weft_group_set gives them an order and a rate, or switches them
+ * off. A system with a period of its own keeps it. */
 typedef struct weft_group_desc {
     const char *name;
     const char *before[WEFT_SYSTEM_ORDER];
@@ -153,8 +155,9 @@ typedef struct weft_group_desc {
     float period;     /* as for systems, for the whole group */
     bool is_disabled; /* a disabled group costs nothing */
 } weft_group_desc;
-/* Replaces what was set before. Errors: INVALID_ARGUMENT, WRONG_PHASE, OUT_OF_MEMORY; those of
- * orders as weft_system_create. */
+/* Replaces everything that was set before; its rate starts again. Errors: INVALID_ARGUMENT,
+ * BAD_HANDLE (a null entry in a list), WRONG_PHASE, OUT_OF_MEMORY; those of orders as
+ * weft_system_create. */
 WEFT_API weft_result weft_group_set(weft_world *world, const weft_group_desc *desc);
 /* Pauses a group, or lets it go on where it was: order and rate stay, and the time of a pause does
  * not count for its rates and timers. An exclusive system without terms may call it, too: it takes
@@ -164,9 +167,12 @@ WEFT_API weft_result weft_group_enable(weft_world *world, const char *name, bool
 
 /* Runs every system that is due, in schedule order, and plays back commands. `dt`: seconds since
  * the last step, finite, 0 is fine. Errors: the first error of a system's commands (what came
- * before it has happened, the rest of that playback is dropped, later systems run);
- * INVALID_ARGUMENT (dt), WRONG_PHASE, OUT_OF_MEMORY, CYCLE, NOT_FOUND of the schedule (then
- * nothing ran). Threads: owner. Cost: no allocation after warm-up. */
+ * before it has happened, the rest of that playback is dropped, later systems run); in checked
+ * builds the first mistake of a system (weft_schedule_mistakes); INVALID_ARGUMENT (dt),
+ * WRONG_PHASE, BUSY (another thread is in the world), LIMIT (256 guests in the pool), CYCLE and
+ * NOT_FOUND of the schedule (then nothing ran); OUT_OF_MEMORY (nothing ran, or the systems from
+ * there on did not, where it was for lists of chunks that came meanwhile). Threads: owner. Cost: no
+ * allocation after warm-up. */
 WEFT_API weft_result weft_world_step(weft_world *world, float dt);
 /* Runs one system now, outside the schedule, and plays back its commands: whether or not it is
  * enabled, due or wanted by its condition. dt is the period of a system that has one. Errors as
@@ -178,7 +184,8 @@ WEFT_API weft_result weft_system_run(weft_world *world, weft_system system, floa
  *   weft_cursor c = weft_slice_query(slice, others);
  *   while (weft_query_next(&c)) { const Position *p = weft_slice_read(&c.slice, 0); ... }
  * Leave early with weft_query_end. Any other query has no rows here, which checked builds report,
- * as they do rows that other slices of the system write meanwhile. Outside systems it is
+ * as they do rows that other slices of the system write meanwhile. Nor has one of more than
+ * WEFT_INLINE_TERMS terms when memory ends. Outside systems it is
  * weft_query_begin. Threads: as the slice. */
 WEFT_API weft_cursor weft_slice_query(const weft_slice *slice, weft_query query);
 
@@ -205,7 +212,8 @@ typedef struct weft_frame {
     float dt;        /* seconds of the step */
 } weft_frame;
 /* The step that runs, or the last one. Worlds without systems count their steps, too; a step that
- * was refused, and weft_system_run, do not count. Snapshots put it back. Threads: any. */
+ * was refused, and weft_system_run, do not count. Snapshots put it back. Threads: any while systems
+ * run (weft_slice_world), else owner. */
 WEFT_API weft_frame weft_world_frame(const weft_world *world);
 /* The same as the system of the slice sees it: at a fixed rate `dt` is its period and `time` that
  * of its tick, which lies behind the world's by what is left over (weft_world_alpha) and by the
