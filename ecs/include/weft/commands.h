@@ -54,11 +54,12 @@ typedef struct weft_rows_desc {
 
 /* Entities of an archetype, written in place: `rows` gets columns (indexed by the position of
  * the component in weft_archetype_components; NULL for tags and shared components) that stay
- * valid until playback; values start zeroed. rows->count may be less than `count`; call again
- * for the rest. No later copy is made. They are in the world before the first command is played,
- * and count from then on. A refused call leaves nothing behind. Errors: BAD_HANDLE,
- * TYPE_MISMATCH (not SHARED), INVALID_ARGUMENT (NULL, 0, a component that the archetype lacks),
- * OUT_OF_MEMORY, LIMIT. */
+ * valid until playback; values start zeroed. Of the functions of slices only those of columns,
+ * and weft_slice_buffers, are for `rows`; enable bits: weft_commands_enable of
+ * weft_commands_row_entity. rows->count may be less than `count`; call again for the rest. No
+ * later copy is made. They are in the world before the first command is played, and count from
+ * then on. A refused call leaves nothing behind. Errors: BAD_HANDLE, TYPE_MISMATCH (not SHARED),
+ * INVALID_ARGUMENT (NULL, 0, a component that the archetype lacks), OUT_OF_MEMORY, LIMIT. */
 WEFT_API weft_result weft_commands_create_rows_with(weft_commands *commands,
                                                     const weft_rows_desc *desc, weft_slice *rows);
 /* The same without shared values: ids at playback, */
