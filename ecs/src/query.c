@@ -274,6 +274,7 @@ static void fill_term(weft__query *query, uint32_t index, const weft_term *given
     term->match = (uint8_t)given->match;
     term->is_shared = (flags & WEFT_SHARED) != 0;
     term->is_buffer = (flags & WEFT_BUFFER) != 0;
+    query->has_buffers = query->has_buffers || term->is_buffer;
     term->is_chunk_value = (flags & WEFT_CHUNK) != 0;
     term->is_enableable = (flags & WEFT_ENABLEABLE) != 0;
     term->has_column = type->value_bytes != 0 && given->match != WEFT_ABSENT;

@@ -107,6 +107,7 @@ struct weft__query {
     uint64_t hash;
     bool with_prefabs, with_disabled, ignore_enabled, filter_write_groups, stamps_asked;
     bool has_masking_terms; /* or may have overrides */
+    bool has_buffers;       /* terms on BUFFER components */
     uint32_t key_count;
     uint32_t *keys; /* component ids the query is filed under; none = unkeyed */
     uint32_t write_count;
@@ -234,7 +235,8 @@ extern const weft__slice_ops weft__slice_ops_rows;  /* of rows that a recorder g
 static inline uint32_t weft__query_calls(const weft__query *query)
 {
     return (WEFT_IS_CHECKED ? (uint32_t)WEFT_SLICE_CHECKED : 0u) |
-           (query->stamps_asked ? (uint32_t)WEFT_SLICE_STAMPS : 0u);
+           (query->stamps_asked ? (uint32_t)WEFT_SLICE_STAMPS : 0u) |
+           (query->has_buffers ? (uint32_t)WEFT_SLICE_BUFFERS : 0u);
 }
 
 /* What is wrong with an access to a term that was reported, and what to do. */

@@ -52,6 +52,9 @@ static bool check_term(const weft_slice *slice, uint32_t term, weft_access acces
 void *weft_slice_ask(const weft_slice *slice, uint32_t term, weft_access access)
 {
     if (WEFT_IS_CHECKED && !check_term(slice, term, access)) return NULL;
+    bool is_buffer = (slice->calls & WEFT_SLICE_BUFFERS) != 0 && term < slice->term_count &&
+                     weft__slice_query(slice)->terms[term].is_buffer;
+    if (is_buffer) return NULL;
     bool stamps = access == WEFT_WRITE && (slice->calls & WEFT_SLICE_STAMPS) != 0;
     if (stamps && weft__slice_query(slice)->terms[term].access == WEFT_WRITE)
         weft__slice_stamp(slice, term, context_of(slice)->stamp);
@@ -163,7 +166,8 @@ static __attribute__((noinline)) void enable_checked(const weft_slice *slice, ui
 void weft_slice_enable(const weft_slice *slice, uint32_t term, uint32_t row, bool enabled)
 {
     uint32_t enableable = WEFT__NO_PLACE;
-    if (__builtin_expect(slice->calls == 0 && term < slice->term_count && row < slice->count, 1))
+    bool is_plain = (slice->calls & (WEFT_SLICE_CHECKED | WEFT_SLICE_STAMPS)) == 0;
+    if (__builtin_expect(is_plain && term < slice->term_count && row < slice->count, 1))
         enableable = ((const weft__place *)slice->places)[term].enableable;
     if (__builtin_expect(enableable == 0, 1)) /* the run is stamped */
         weft__chunk_enable(chunk_of(slice), 0, first_row_of(slice) + row, enabled);

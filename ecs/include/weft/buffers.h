@@ -7,11 +7,11 @@
  *       weft_buffers_append(&links, row, &(Link){0}, 1); // `link` may have moved
  *   }
  *
- * Public. A row of a BUFFER component is a header (weft_buffer) and the elements that fit inline;
- * more go to the heap. The distance from row to row is known to the world only, so what
- * weft_slice_write gives for such a term is of no use (checked builds report it and give NULL):
- * weft_buffers stands for the column. It knows type, access and rows, so no other component, row or
- * world can be changed through it.
+ * Public. A row of a BUFFER component is a header (weft_buffer) and the elements that fit
+ * inline; more go to the heap. The distance from row to row is known to the world only, so
+ * weft_slice_write and weft_slice_read give NULL for such a term of a query (checked builds
+ * report it): weft_buffers stands for the column. It knows type, access and rows, so no other
+ * component, row or world can be changed through it.
  * Threads: who may access the rows: the slice's, or the owner. */
 #ifndef WEFT_BUFFERS_H
 #define WEFT_BUFFERS_H
