@@ -351,8 +351,11 @@ static weft_result end_step(weft__scheduler *scheduler, weft_result result)
     weft__scheduler_fail(scheduler, result);
     if (WEFT_IS_CHECKED) weft__diagnose_report(scheduler);
     scheduler->world->frame = WEFT__FRAME_NONE;
-    if (scheduler->error.code != WEFT_OK) *scheduler->world->error = scheduler->error;
-    return scheduler->error.code;
+    if (scheduler->error.code == WEFT_OK) return WEFT_OK;
+    weft_error *error = scheduler->world->error;
+    scheduler->error.number = error->number + 1; /* the step fails after what failed in it */
+    *error = scheduler->error;
+    return error->code;
 }
 
 weft_result weft_world_step(weft_world *world, float dt)

@@ -375,3 +375,31 @@ PLAIN_TEST(a_command_that_fails_drops_those_after_it_and_nothing_else)
 {
     on_workers(failing_playback);
 }
+
+/* Fails twice, after a command of another system did; tells the number of the last failure. */
+static void fail_twice(weft_slice *s, void *user)
+{
+    weft_world *world = weft_slice_world(s);
+    CHECK_RESULT(weft_query_destroy(world, gone), WEFT_BAD_HANDLE);
+    CHECK_RESULT(weft_query_destroy(world, gone), WEFT_BAD_HANDLE);
+    *(uint64_t *)user = weft_world_error(world)->number;
+}
+
+PLAIN_TEST(the_error_of_a_step_is_newer_than_those_of_its_systems)
+{
+    static const uint32_t wrong = 1;
+    uint64_t number = 0;
+    begin(1);
+    gone = weft_query_create(t.world, &(weft_query_desc){.terms = {{t.b, WEFT_READ, 0, 0}}});
+    CHECK_OK(weft_query_destroy(t.world, gone));
+    make(&(weft_system_desc){.name = "wrong",
+                             .run = record_wrong,
+                             .user = (void *)(uintptr_t)&wrong,
+                             .effects = WEFT_RECORDS_ANY});
+    make(&(weft_system_desc){
+        .name = "twice", .run = fail_twice, .user = &number, .flags = WEFT_SYSTEM_EXCLUSIVE});
+    CHECK_RESULT(weft_world_step(t.world, 0), WEFT_BAD_HANDLE);
+    check_error(WEFT_BAD_HANDLE, "command query_add");
+    CHECK(number != 0 && weft_world_error(t.world)->number > number);
+    end();
+}

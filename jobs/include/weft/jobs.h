@@ -49,7 +49,7 @@ typedef enum weft_job_class {
     WEFT_JOB_CLASS_COUNT
 } weft_job_class;
 
-/* A job. Returns 0, or an error code of its own that goes to whoever waits for the job. */
+/* A job. Returns 0, or an error code of its own that goes to the caller that waits for the job. */
 typedef int (*weft_job_fn)(weft_job_context *job, void *argument);
 /* A part of a loop: the items [begin, end). A non-zero result stops the loop early. */
 typedef int (*weft_job_for_fn)(weft_job_context *job, void *argument, uint32_t begin, uint32_t end);
