@@ -2,7 +2,7 @@
  * archetypes, and the plans that say which columns a move copies.
  *
  * Owned by the world, written by the owner while the world is idle. Archetypes, formats and plans
- * live as long as the world; a tuple lives while a chunk uses it or somebody holds it. */
+ * live as long as the world; a tuple lives while a chunk uses it or it is held. */
 #ifndef WEFT_ARCHETYPE_H
 #define WEFT_ARCHETYPE_H
 

@@ -1,4 +1,4 @@
-/* buffer.h: changing one dynamic buffer whose type is known. Threads: whoever may write the row;
+/* buffer.h: changing one dynamic buffer whose type is known. Threads: those that may write the row;
  * the memory counters are atomic. Errors leave the buffer unchanged and set no error text. */
 #ifndef WEFT_BUFFER_H
 #define WEFT_BUFFER_H

@@ -150,7 +150,7 @@ static inline bool weft__fold_dies_plainly(const weft__archetype *archetype)
 }
 
 /* The place of run `i` of a segment. First runs lie close together: most segments have no other,
- * and the owner links them one after the other, whoever wrote them. */
+ * and the owner links them one after the other, in whatever thread they were written. */
 static inline uint32_t weft__fold_run_place(const weft__fold *fold, uint32_t segment, uint32_t i)
 {
     return i == 0 ? segment : fold->segment_count + fold->first_refs[segment] + i;

@@ -14,7 +14,7 @@
  * other recorder has, and this one only until it is played. Playback gives ids in key order and
  * replaces deferred handles in targets and in ENTITY fields of values. Rows made in place are
  * numbered apart (WEFT__ROW_HANDLE in the index): they are in the world before the first command is
- * played, and their handles are kept only where somebody asked for one. */
+ * played, and their handles are kept only where they were asked for. */
 #ifndef WEFT_COMMANDS_PRIVATE_H
 #define WEFT_COMMANDS_PRIVATE_H
 
@@ -133,7 +133,7 @@ typedef struct weft__command_failure {
     uint8_t op;
 } weft__command_failure;
 
-/* A recorder. Owned by whoever created it; one thread at a time records, the owner of the world
+/* A recorder. Owned by its creator; one thread at a time records, the owner of the world
  * plays. Invariant: open == NULL or &segments[segment_count - 1]. */
 struct weft_commands {
     weft_world *world;
@@ -265,7 +265,7 @@ typedef struct weft__playback_result {
     uint64_t skipped; /* their entity had died */
 } weft__playback_result;
 
-/* What playback asks whoever made the recorders: the name behind a key, for errors. */
+/* What playback asks the owner of the recorders: the name behind a key, for errors. */
 typedef const char *(*weft__recorder_name_fn)(const void *user, uint64_t key);
 
 /* What to play. Borrowed for the call. */

@@ -2,6 +2,7 @@
  * not run, wherever it is at that moment, and the code reaches who asks for it. */
 #include <weft/jobs.h>
 
+#include "explore_desc.h"
 #include "explore_plans.h"
 #include "pool.h"
 
@@ -11,15 +12,7 @@ static weft_job_context *owner;
 /* `is_counting`: the counts of submitted and completed jobs are explored, too. */
 static void start(uint32_t workers, bool is_counting)
 {
-    weft_job_pool_desc desc = {.worker_count = workers,
-                               .job_capacity = 4,
-                               .child_capacity = 4,
-                               .edge_capacity = 8,
-                               .spin_ns = 1,
-                               .frame_spin_ns = 1,
-                               .is_always_parallel = true,
-                               .allocator = *explore_allocator(),
-                               .os = explore_os()};
+    weft_job_pool_desc desc = explore_pool_desc(workers);
     EXPLORE_CHECK(weft_job_pool_create(&desc, &pool) == WEFT_OK, "create");
     owner = weft_job_pool_owner(pool);
     for (uint32_t i = 0; i < workers && !is_counting; i++)

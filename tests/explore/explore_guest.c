@@ -5,6 +5,7 @@
  * guest, is a mistake. */
 #include <weft/jobs.h>
 
+#include "explore_desc.h"
 #include "explore_plans.h"
 #include "pool.h"
 
@@ -24,16 +25,8 @@ static weft_a32 x_flag, x_second;
 
 static void start_pool(uint32_t workers, bool is_host_driven)
 {
-    weft_job_pool_desc desc = {.worker_count = workers,
-                               .is_host_driven = is_host_driven,
-                               .job_capacity = 4,
-                               .child_capacity = 4,
-                               .edge_capacity = 8,
-                               .spin_ns = 1,
-                               .frame_spin_ns = 1,
-                               .is_always_parallel = true,
-                               .allocator = *explore_allocator(),
-                               .os = explore_os()};
+    weft_job_pool_desc desc = explore_pool_desc(workers);
+    desc.is_host_driven = is_host_driven;
     EXPLORE_CHECK(weft_job_pool_create(&desc, &pool) == WEFT_OK, "create");
     owner = weft_job_pool_owner(pool);
     for (uint32_t i = 0; i < workers; i++)

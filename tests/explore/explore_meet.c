@@ -6,6 +6,7 @@
  * have a limit, get their turn. */
 #include <weft/jobs.h>
 
+#include "explore_desc.h"
 #include "explore_plans.h"
 #include "pool.h"
 
@@ -16,15 +17,7 @@ static uint32_t expected;
 
 static void start(uint32_t workers, uint32_t bodies)
 {
-    weft_job_pool_desc desc = {.worker_count = workers,
-                               .job_capacity = 4,
-                               .child_capacity = 4,
-                               .edge_capacity = 8,
-                               .spin_ns = 1,
-                               .frame_spin_ns = 1,
-                               .is_always_parallel = true,
-                               .allocator = *explore_allocator(),
-                               .os = explore_os()};
+    weft_job_pool_desc desc = explore_pool_desc(workers);
     EXPLORE_CHECK(weft_job_pool_create(&desc, &pool) == WEFT_OK, "create");
     owner = weft_job_pool_owner(pool);
     for (uint32_t i = 0; i < workers; i++)

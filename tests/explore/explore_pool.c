@@ -4,6 +4,7 @@
  * ignored. */
 #include <weft/jobs.h>
 
+#include "explore_desc.h"
 #include "explore_plans.h"
 #include "pool.h"
 
@@ -13,16 +14,8 @@ static uint32_t output[8];
 
 static void start_pool(uint32_t workers, bool is_host_driven)
 {
-    weft_job_pool_desc desc = {.worker_count = workers,
-                               .is_host_driven = is_host_driven,
-                               .job_capacity = 4,
-                               .child_capacity = 4,
-                               .edge_capacity = 8,
-                               .spin_ns = 1,
-                               .frame_spin_ns = 1,
-                               .is_always_parallel = true,
-                               .allocator = *explore_allocator(),
-                               .os = explore_os()};
+    weft_job_pool_desc desc = explore_pool_desc(workers);
+    desc.is_host_driven = is_host_driven;
     EXPLORE_CHECK(weft_job_pool_create(&desc, &pool) == WEFT_OK, "create");
     owner = weft_job_pool_owner(pool);
     explore_ignore(pool->alive, sizeof *pool->alive);
