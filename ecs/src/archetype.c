@@ -122,6 +122,7 @@ static weft__archetype *archetype_make(weft_world *world, const uint32_t *compon
     archetype->chunks = &archetype->first_chunk;
     archetype->chunk_capacity = 1;
     archetype->edges = &archetype->first_edge;
+    archetype->plans = &archetype->first_plans;
     uint32_t column_count = 1;
     for (uint32_t i = 0; i < count; i++) {
         type_enter(archetype, &types[i], world->types[components[i]], &column_count, columns);

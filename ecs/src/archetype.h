@@ -70,7 +70,7 @@ typedef struct weft__step {
 typedef struct weft__plan {
     weft__archetype *from;
     weft__archetype *to;
-    struct weft__plan *next; /* in from->plans */
+    struct weft__plan *next; /* of the bucket in from->plans */
     uint32_t copy_count;     /* columns in both, the entity column not among them */
     uint32_t added_count;    /* columns only in `to` */
     uint32_t dropped_count;  /* columns only in `from` */
@@ -159,7 +159,11 @@ struct weft__archetype {
     uint32_t edge_count;
     uint32_t edge_mask;    /* power of two minus one */
     weft__edge first_edge; /* always free */
-    weft__plan *plans;     /* plans from here */
+    /* plans from here, by where they go: a chain per bucket, recently used ones in front */
+    weft__plan **plans;     /* first_plans until there are many */
+    weft__plan *first_plans;
+    uint32_t plan_count;
+    uint32_t plan_mask; /* buckets: power of two minus one */
 
     weft__archetype *residue;   /* where destroyed rows go; NULL until needed or without CLEANUP */
     weft__archetype *instance;  /* what instantiate makes; NULL until needed */

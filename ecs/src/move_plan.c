@@ -4,6 +4,8 @@
 #include "bits.h"
 #include "world_private.h"
 
+#define PLANS_PER_BUCKET 8 /* a table is made when an archetype has more plans */
+
 /* Walks the two ascending type lists side by side; `visit` gets positions, WEFT__NONE when
  * absent. */
 typedef struct walk {
@@ -137,22 +139,58 @@ static weft__plan *plan_make(weft_world *world, weft__archetype *from, weft__arc
     plan_fill(plan);
     plan_steps(plan);
     plan->is_plain = plan_is_plain(plan);
-    plan->next = from->plans;
-    from->plans = plan;
     return plan;
+}
+
+/* 0: no table yet, `plans` is the bucket in the archetype. */
+static uint32_t bucket_count(const weft__archetype *archetype)
+{
+    return archetype->plans == &archetype->first_plans ? 0 : archetype->plan_mask + 1;
+}
+
+static weft__plan **bucket_of(const weft__archetype *from, const weft__archetype *to)
+{
+    return &from->plans[to->id & from->plan_mask];
+}
+
+/* Chains stay short. Without memory for it they get longer, which is no failure. */
+static void buckets_grow(weft_world *world, weft__archetype *from)
+{
+    uint32_t old_count = from->plan_mask + 1, grown = 4 * old_count;
+    if (from->plan_count < PLANS_PER_BUCKET * old_count) return;
+    weft__plan **old = from->plans,
+               **plans = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown,
+                                            sizeof *plans, _Alignof(weft__plan *));
+    if (plans == NULL) return;
+    uint32_t allocated = bucket_count(from);
+    from->plans = plans;
+    from->plan_mask = grown - 1;
+    for (uint32_t i = 0; i < old_count; i++)
+        for (weft__plan *plan = old[i], *next; plan != NULL; plan = next) {
+            next = plan->next;
+            plan->next = *bucket_of(from, plan->to);
+            *bucket_of(from, plan->to) = plan;
+        }
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, allocated == 0 ? NULL : old, allocated,
+               sizeof *plans, _Alignof(weft__plan *));
 }
 
 const weft__plan *weft__plan_obtain(weft_world *world, weft__archetype *from, weft__archetype *to)
 {
-    weft__plan **link = &from->plans;
-    for (weft__plan *plan; (plan = *link) != NULL; link = &plan->next) {
-        if (plan->to != to) continue;
+    weft__plan **head = bucket_of(from, to), **link = head, *plan;
+    while ((plan = *link) != NULL && plan->to != to) link = &plan->next;
+    if (plan == NULL) {
+        plan = plan_make(world, from, to);
+        if (plan == NULL) return NULL;
+        buckets_grow(world, from);
+        from->plan_count++;
+        head = bucket_of(from, to);
+    } else {
         *link = plan->next; /* recently used ones stay in front */
-        plan->next = from->plans;
-        from->plans = plan;
-        return plan;
     }
-    return plan_make(world, from, to);
+    plan->next = *head;
+    *head = plan;
+    return plan;
 }
 
 /* 0: no table yet, `edges` is the free edge in the archetype. */
@@ -207,11 +245,15 @@ const weft__plan *weft__archetype_edge_make(weft_world *world, weft__archetype *
 
 void weft__plans_fini(weft_world *world, weft__archetype *archetype)
 {
-    for (weft__plan *plan = archetype->plans, *next; plan != NULL; plan = next) {
-        next = plan->next;
-        weft__free(&world->memory, WEFT__MEMORY_METADATA, plan, 1, plan_bytes(plan),
-                   _Alignof(weft__plan));
-    }
+    for (uint32_t i = 0; i <= archetype->plan_mask; i++)
+        for (weft__plan *plan = archetype->plans[i], *next; plan != NULL; plan = next) {
+            next = plan->next;
+            weft__free(&world->memory, WEFT__MEMORY_METADATA, plan, 1, plan_bytes(plan),
+                       _Alignof(weft__plan));
+        }
+    uint32_t buckets = bucket_count(archetype);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, buckets == 0 ? NULL : archetype->plans,
+               buckets, sizeof *archetype->plans, _Alignof(weft__plan *));
     if (edge_capacity(archetype) != 0)
         weft__free(&world->memory, WEFT__MEMORY_METADATA, archetype->edges,
                    edge_capacity(archetype), sizeof *archetype->edges, 8);

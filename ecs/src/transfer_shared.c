@@ -80,55 +80,70 @@ weft__tuple *weft__transfer_tuple(weft__transfer *t, const weft__tuple *from, we
 
 /* ---- values that must not live in both worlds ---- */
 
-/* Rows of the source with a value that do not move, and tuples that have it. */
-static uint64_t rows_left(const weft__transfer *t, uint32_t component, uint32_t index,
-                          uint32_t *tuples)
+/* Of one shared value: what the source has of it after the transfer. */
+typedef struct remainder {
+    uint64_t rows;
+    uint32_t tuples;
+} remainder;
+
+/* The remainders of a component's values, [map->end]. Every tuple is looked at once. */
+static void remainders_count(const weft__transfer *t, uint32_t component, remainder *left)
 {
-    uint64_t rows = 0;
-    *tuples = 0;
-    for (uint32_t a = 0; a < t->from->archetype_count; a++) {
-        const weft__archetype *archetype = t->from->archetypes[a];
-        uint32_t type = weft__archetype_find(archetype, component);
-        if (type == WEFT__NONE || archetype->tuples == NULL) continue;
-        uint32_t shared = archetype->types[type].shared;
-        for (uint32_t i = 0; i <= archetype->tuple_mask; i++) {
+    const weft__component_list *list = weft__component_list_at(t->from->queries, component);
+    for (uint32_t a = 0; a < list->count; a++) {
+        const weft__archetype *archetype = t->from->archetypes[list->entries[a].archetype];
+        uint32_t shared = list->entries[a].place.shared;
+        for (uint32_t i = 0; archetype->tuples != NULL && i <= archetype->tuple_mask; i++)
             for (const weft__tuple *tuple = archetype->tuples[i]; tuple; tuple = tuple->next) {
-                if (tuple->values[shared] != index) continue;
-                rows += tuple->rows;
-                ++*tuples;
+                left[tuple->values[shared]].rows += tuple->rows;
+                left[tuple->values[shared]].tuples++;
             }
-        }
     }
     for (uint32_t i = 0; i < t->change.part_count; i++) {
         const weft__change_part *part = &t->change.parts[i];
         uint32_t type = weft__archetype_find(part->chunk->archetype, component);
         if (type == WEFT__NONE) continue;
         uint32_t shared = part->chunk->archetype->types[type].shared;
-        if (part->chunk->tuple->values[shared] == index) rows -= part->count;
+        left[part->chunk->tuple->values[shared]].rows -= part->count;
     }
-    return rows;
+}
+
+/* The lowest value that would live in both worlds, 0: none. */
+static uint32_t value_left(const weft__transfer *t, uint32_t component, const remainder *left)
+{
+    const weft__transfer_shared *map = &t->shared[component];
+    for (uint32_t index = 1; index < map->end; index++)
+        if (map->is_new[index] &&
+            (left[index].rows != 0 ||
+             weft__shared_references(&t->from->shared, component, index) != left[index].tuples))
+            return index;
+    return 0;
+}
+
+static weft_result component_check(weft__transfer *t, uint32_t component)
+{
+    uint32_t count = weft__shared_end(&t->from->shared, component);
+    remainder *left = weft__alloc_zeroed(&t->to->memory, CATEGORY, count, sizeof *left, 8);
+    if (left == NULL) return weft__error_memory(t->to, "weft_world_transfer");
+    remainders_count(t, component, left);
+    uint32_t index = value_left(t, component, left);
+    weft__free(&t->to->memory, CATEGORY, left, count, sizeof *left, 8);
+    if (index == 0) return WEFT_OK;
+    return weft__error(t->to, WEFT_BUSY, WEFT__NO_ENTITY,
+                       weft__component(t->to, t->types[component]),
+                       "weft_world_transfer: a value of \"%s\" has a shared_release hook and would "
+                       "live in both worlds: move all entities that have it, and reset filters and "
+                       "destroy snapshots of \"%s\" that name it",
+                       desc_of(t, component)->name, t->from->desc.name);
 }
 
 weft_result weft__transfer_shared_check(weft__transfer *t)
 {
-    for (uint32_t id = 1; id <= t->type_count; id++) {
-        const weft__transfer_shared *map = &t->shared[id];
-        if (map->end == 0 || desc_of(t, id)->shared_release == NULL) continue;
-        for (uint32_t index = 1; index < map->end; index++) {
-            uint32_t tuples;
-            if (!map->is_new[index]) continue;
-            bool is_left = rows_left(t, id, index, &tuples) != 0 ||
-                           weft__shared_references(&t->from->shared, id, index) != tuples;
-            if (!is_left) continue;
-            return weft__error(t->to, WEFT_BUSY, WEFT__NO_ENTITY,
-                               weft__component(t->to, t->types[id]),
-                               "weft_world_transfer: a value of \"%s\" has a shared_release hook "
-                               "and would live in both worlds: move all entities that have it, "
-                               "and reset filters and destroy snapshots of \"%s\" that name it",
-                               desc_of(t, id)->name, t->from->desc.name);
-        }
-    }
-    return WEFT_OK;
+    weft_result result = WEFT_OK;
+    for (uint32_t id = 1; id <= t->type_count && result == WEFT_OK; id++)
+        if (t->shared[id].end != 0 && desc_of(t, id)->shared_release != NULL)
+            result = component_check(t, id);
+    return result;
 }
 
 void weft__transfer_shared_commit(weft__transfer *t)

@@ -266,15 +266,20 @@ static void stats_memory(const weft_world *world, weft_world_stats *out)
     out->allocations = at_load_rlx(&memory->x_allocations); /* relaxed: a statistic */
 }
 
+static void stats_plans(const weft__archetype *archetype, weft_world_stats *out)
+{
+    for (uint32_t i = 0; i <= archetype->plan_mask; i++)
+        for (const weft__plan *plan = archetype->plans[i]; plan != NULL; plan = plan->next) {
+            out->bytes_moved += plan->rows_moved * plan->copy_bytes;
+            out->rows_moved += plan->rows_moved;
+        }
+}
+
 static void stats_moves(const weft_world *world, weft_world_stats *out)
 {
     out->bytes_moved = at_load_rlx(&world->x_bytes_moved); /* relaxed: a statistic */
     out->rows_moved = at_load_rlx(&world->x_rows_moved);   /* relaxed: a statistic */
-    for (uint32_t i = 0; i < world->archetype_count; i++)
-        for (const weft__plan *plan = world->archetypes[i]->plans; plan; plan = plan->next) {
-            out->bytes_moved += plan->rows_moved * plan->copy_bytes;
-            out->rows_moved += plan->rows_moved;
-        }
+    for (uint32_t i = 0; i < world->archetype_count; i++) stats_plans(world->archetypes[i], out);
 }
 
 void weft_world_stats_get(const weft_world *world, weft_world_stats *out)

@@ -1,10 +1,11 @@
-/* plain_scale.c: what must take time in proportion to its size: checking, saving and loading
+/* plain_scale.c: what must take time in proportion to its size: checking, saving, loading, changing
  * worlds. One pass over a world of 16 times as many things takes about as long as 16 passes over
  * the small one, in processor time of this thread; work that grows with the square takes 16 times
  * as long. */
 #include "plain.h"
 #include "storage_fixture.h"
 #include "world_file_format.h"
+#include "world_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,6 +179,66 @@ PLAIN_TEST(files_take_time_in_proportion_to_their_bytes)
         {"types of an archetype", 500, fill_wide, save_and_load},
         {"names", 2000, fill_names, save_and_load},
         {"chunks", 1000, fill_chunks, save_and_load},
+    };
+    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) check_linear(&subjects[i]);
+}
+
+/* ---- what is made on the way ---- */
+
+static void fill_nothing(weft_world *world, uint32_t count)
+{
+    (void)world, (void)count;
+}
+
+/* Ways from one archetype to `count` others, and each of them once more. */
+static void lead_away(weft_world *unused, uint32_t count)
+{
+    (void)unused;
+    weft_world *world;
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &world));
+    weft_component *types = calloc(count, sizeof *types);
+    for (uint32_t i = 0; i < count; i++) types[i] = type_make(world, i, 0);
+    weft__archetype *empty = weft__archetype_obtain(world, NULL, 0);
+    for (uint32_t pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < count; i++) {
+            const weft__plan *way = weft__archetype_edge(world, empty, types[i].id, false);
+            CHECK(way != NULL && way->from == empty && way->to->types[0].component == types[i].id);
+            CHECK(weft__plan_obtain(world, empty, way->to) == way);
+        }
+    free(types);
+    CHECK_OK(weft_world_destroy(world));
+}
+
+static void value_end(void *value, void *user)
+{
+    (void)value, (void)user;
+}
+
+/* `count` shared values that have one owner. */
+static void move_owned(weft_world *unused, uint32_t count)
+{
+    (void)unused;
+    weft_world *from, *to;
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &from));
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &to));
+    weft_component owned = weft_component_create(
+        from, &(weft_component_desc){
+                  .name = "owned", .size = 4, .flags = WEFT_SHARED, .shared_release = value_end});
+    weft_archetype archetype = weft_archetype_create(from, &owned, 1);
+    for (uint32_t i = 1; i <= count; i++)
+        CHECK_OK(weft_entity_set_shared(from, weft_entity_create(from, archetype), owned, &i));
+    weft_transfer_report report;
+    CHECK_OK(weft_world_transfer(to, from, NULL, &report));
+    CHECK_U64(report.entities, count);
+    CHECK_OK(weft_world_destroy(from));
+    CHECK_OK(weft_world_destroy(to));
+}
+
+PLAIN_TEST(ways_and_values_take_time_in_proportion_to_their_number)
+{
+    static const subject subjects[] = {
+        {"ways from an archetype", 2000, fill_nothing, lead_away},
+        {"owned shared values of a transfer", 500, fill_nothing, move_owned},
     };
     for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) check_linear(&subjects[i]);
 }
