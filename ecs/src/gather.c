@@ -357,15 +357,19 @@ weft_result weft_gather_begin(weft_world *world, weft_query query, const weft_ga
 
 /* ---- after it ---- */
 
+/* In a job a gather cannot be waited for, and the world's error belongs to another thread: such a
+ * call returns its code and writes nothing. A gather without a job never waits. */
+static bool is_in_job(const gather_state *g)
+{
+    return g->job.generation != 0 && weft__pool_is_in_job(g->world->pool);
+}
+
 /* Keeps in the world why there are no values, or no wait. */
 static weft_result wait_failed(const gather_state *g, weft_result result, const char *what)
 {
     const char *why = weft_result_text(result);
     if (result == WEFT_CANCELLED)
         why = "the copying was cancelled, there are no values: weft_gather_end, and begin again";
-    if (result == WEFT_WOULD_NEST)
-        why = "a job cannot wait for a gather: call it outside of jobs, or use the values in a job "
-              "that comes after gather.job";
     if (result == WEFT_WRONG_THREAD)
         why = "the thread that created the pool began a gather that still copies: let that thread "
               "wait for it";
@@ -385,6 +389,7 @@ weft_result weft_gather_wait(const weft_gather *gather)
 {
     const gather_state *g = state_of(gather);
     if (g == NULL) return WEFT_BAD_HANDLE;
+    if (is_in_job(g)) return WEFT_WOULD_NEST;
     weft_result result = wait_for(g);
     return result == WEFT_OK ? WEFT_OK : wait_failed(g, result, "weft_gather_wait");
 }
@@ -395,10 +400,12 @@ weft_result weft_gather_values(const weft_gather *gather, void **values, uint64_
     if (values != NULL) *values = NULL;
     if (count != NULL) *count = 0;
     if (g == NULL) return WEFT_BAD_HANDLE;
-    if (!weft_job_is_done(g->world->pool, g->job))
+    if (!weft_job_is_done(g->world->pool, g->job)) {
+        if (is_in_job(g)) return WEFT_WRONG_PHASE;
         return weft__error(g->world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                            "weft_gather_values: the values are still being copied: call "
                            "weft_gather_wait first, or ask in a job that comes after gather.job");
+    }
     if (!g->is_complete) return WEFT_CANCELLED;
     if (values != NULL) *values = g->values;
     if (count != NULL) *count = g->offsets[g->block_count];
@@ -421,6 +428,7 @@ weft_result weft_gather_scatter(const weft_gather *gather)
     void *values;
     uint64_t count;
     gather_state *g = state_of(gather);
+    if (g != NULL && is_in_job(g)) return WEFT_WOULD_NEST;
     weft_result result = weft_gather_values(gather, &values, &count);
     if (result == WEFT_CANCELLED) return wait_failed(g, result, "weft_gather_scatter");
     if (result != WEFT_OK) return result;
@@ -447,6 +455,7 @@ weft_result weft_gather_end(weft_gather *gather)
 {
     gather_state *g = state_of(gather);
     if (g == NULL) return WEFT_OK;
+    if (is_in_job(g)) return WEFT_WOULD_NEST;
     weft_result result = wait_for(g);
     if (!weft_job_is_done(g->world->pool, g->job)) return wait_failed(g, result, "weft_gather_end");
     gather_state **link = (gather_state **)&g->world->queries->gathers;

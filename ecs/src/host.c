@@ -39,12 +39,12 @@ weft_result weft__host_begin(weft_world *world, const char *what)
         result = WEFT_OK;
     }
     if (result == WEFT_OK) return WEFT_OK;
-    at_store_rlx(&world->x_host_thread, (uint64_t)0); /* relaxed: as above */
-    return weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                       "%s: the thread cannot enter the job pool of '%s': %s", what,
-                       world->desc.name,
-                       result == WEFT_LIMIT ? "256 threads are inside: let fewer run at once"
-                                            : "no memory for its context");
+    weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                "%s: the thread cannot enter the job pool of '%s': %s", what, world->desc.name,
+                result == WEFT_LIMIT ? "256 threads are inside: let fewer run at once"
+                                     : "no memory for its context");
+    at_store_rel(&world->x_host_thread, (uint64_t)0); /* K1 */
+    return result;
 }
 
 void weft__host_end(weft_world *world)

@@ -166,17 +166,18 @@ weft_result weft_world_create(const weft_world_desc *desc, weft_world **out)
     return WEFT_OK;
 }
 
-/* Asked before anything is destroyed. Whoever has the world has its pool. */
+/* Asked before anything is destroyed. Whoever has the world has its pool, but no job has it: there
+ * the world's error belongs to another thread. */
 static weft_result pool_check_end(weft_world *world)
 {
+    if (weft__pool_is_in_job(world->pool)) return WEFT_WRONG_PHASE;
     uintptr_t owner = weft__pool_take_over(world->pool, weft__thread_self());
     weft_result result = weft__pool_check_end(world->pool);
     if (result == WEFT_OK) return WEFT_OK;
     weft__pool_take_over(world->pool, owner);
     return weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                        "weft_world_destroy: its own job pool would end with it, but %s",
-                       result == WEFT_BUSY ? weft_job_pool_error(world->pool)
-                                           : "a job of that pool calls: call it outside of jobs");
+                       weft_job_pool_error(world->pool));
 }
 
 weft_result weft_world_destroy(weft_world *world)

@@ -218,6 +218,7 @@ static void worker_main(void *argument)
     weft_job_context *worker = argument;
     weft_job_pool *pool = worker->pool;
     if (pool->is_pinned) weft__cpus_pin_self(worker->index);
+    at_store_rlx(&worker->x_thread, weft__thread_self()); /* relaxed: for the thread itself */
     weft__worker_serve(worker, WEFT__SCOPE_WORKER, is_stopping, pool);
 }
 
@@ -329,9 +330,9 @@ static weft_result find_user(weft_job_pool *pool)
 weft_result weft__pool_check_end(weft_job_pool *pool)
 {
     weft_job_context *owner = &pool->workers[0];
+    if (weft__pool_is_forked(pool)) return WEFT_OK;
+    if (weft__pool_is_in_job(pool)) return WEFT_WRONG_PHASE;
     weft_result result = weft__pool_check_owner(owner);
-    if (result == WEFT_FORKED) return WEFT_OK;
-    if (result == WEFT_WOULD_NEST) return WEFT_WRONG_PHASE;
     if (result != WEFT_OK) return result;
     weft_job_children_wait(owner);
     return find_user(pool);

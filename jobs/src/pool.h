@@ -99,6 +99,7 @@ struct weft_job_context {
     /* shared atomic */
     _Alignas(64) weft_a32 x_is_over; /* the awaited job has ended (P2 of wait.c) */
     weft_a32 x_lease;                /* WEFT__LEASE_*, host-driven pools: P8 */
+    weft_a64 x_thread;               /* that serves as this worker; 0: none, or the owner */
     weft__worker_stats stats;
 };
 
@@ -296,6 +297,9 @@ static inline uintptr_t weft__pool_take_over(weft_job_pool *pool, uintptr_t thre
 }
 /* OK, or WOULD_NEST, WRONG_THREAD, FORKED: for calls of the owner outside of jobs. */
 weft_result weft__pool_check_owner(const weft_job_context *context);
+/* Whether the calling thread is inside a job: it serves the pool as a worker, or it is the owner
+ * with work on its stack. Any thread. O(workers): for refusals and rare calls. */
+bool weft__pool_is_in_job(const weft_job_pool *pool);
 
 /* From here on the worker runs a piece of what `job` names; returns what it worked on before. */
 static inline uint32_t weft__worker_begin_piece(weft_job_context *worker, uint32_t job)

@@ -9,9 +9,21 @@ weft_result weft__pool_check_owner(const weft_job_context *context)
 {
     if (context == NULL) return WEFT_INVALID_ARGUMENT;
     if (weft__pool_is_forked(context->pool)) return WEFT_FORKED;
+    bool is_owners = context->index == 0 && context->guest == 0;
+    /* first: the other fields are for the owner's thread only */
+    if (is_owners && context->thread != weft__thread_self()) return WEFT_WRONG_THREAD;
     if (context->depth != 0) return WEFT_WOULD_NEST;
-    bool is_owner = context->index == 0 && context->thread == weft__thread_self();
-    return is_owner ? WEFT_OK : WEFT_WRONG_THREAD;
+    return is_owners ? WEFT_OK : WEFT_WRONG_THREAD;
+}
+
+bool weft__pool_is_in_job(const weft_job_pool *pool)
+{
+    uintptr_t self = weft__thread_self();
+    if (weft__pool_is_forked(pool)) return false; /* no job goes on in the child */
+    if (pool->workers[0].thread == self) return pool->workers[0].depth != 0;
+    for (uint32_t i = 1; i < pool->worker_count; i++) /* relaxed: only its own value counts */
+        if (at_load_rlx(&pool->workers[i].x_thread) == self) return true;
+    return false;
 }
 
 static bool is_wait_over(void *argument)

@@ -289,11 +289,12 @@ static inline bool run_youngest(weft_job_context *worker, weft_job_handle handle
 static inline bool is_idle_owner(const weft_job_context *owner)
 {
     if (__builtin_expect(owner == NULL, 0)) return false;
+    /* first: the other fields are for the owner's thread only */
+    if (__builtin_expect(owner->thread != weft__thread_self(), 0)) return false;
     /* one branch for what all must be zero */
-    uint64_t elsewhere = owner->thread ^ weft__thread_self();
     uint64_t to_join = owner->children.bottom - owner->frame_base;
     uint32_t busy = owner->depth | ~owner->next_job | (uint32_t)owner->error.code;
-    return (elsewhere | to_join | busy) == 0 && !weft__worker_is_forked(owner);
+    return (to_join | busy) == 0 && !weft__worker_is_forked(owner);
 }
 
 weft_result weft_job_wait(weft_job_context *owner, weft_job_handle handle, int *code)

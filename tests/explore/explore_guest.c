@@ -5,6 +5,8 @@
  * guest, is a mistake. */
 #include <weft/jobs.h>
 
+#include <string.h>
+
 #include "explore_desc.h"
 #include "explore_plans.h"
 #include "pool.h"
@@ -23,13 +25,16 @@ static weft_job_context *owner;
 static host hosts[2];
 static weft_a32 x_flag, x_second;
 
+/* `is_counting`: the counts of submitted and completed jobs are explored, too. */
+static bool is_counting;
+
 static void start_pool(uint32_t workers, bool is_host_driven)
 {
     weft_job_pool_desc desc = explore_pool_desc(workers);
     desc.is_host_driven = is_host_driven;
     EXPLORE_CHECK(weft_job_pool_create(&desc, &pool) == WEFT_OK, "create");
     owner = weft_job_pool_owner(pool);
-    for (uint32_t i = 0; i < workers; i++)
+    for (uint32_t i = 0; i < workers && !is_counting; i++)
         explore_ignore(&pool->workers[i].stats, sizeof pool->workers[i].stats);
     explore_ignore(pool->alive, sizeof *pool->alive);
     for (uint32_t i = 0; i < 2; i++) hosts[i] = (host){0};
@@ -286,6 +291,69 @@ static void leave_and_destroy(void)
     explore_end();
 }
 
+/* ---- jobs that a guest leaves behind */
+
+static weft_job_handle left_job;
+
+static int raise_second(weft_job_context *job, void *argument)
+{
+    (void)job, (void)argument;
+    at_store_rel(&x_second, 1u);
+    return 0;
+}
+
+static void submit_and_leave(void *argument)
+{
+    (void)argument;
+    weft_job_context *job = enter();
+    weft_job_desc desc = {.fn = raise_second};
+    EXPLORE_CHECK(weft_job_submit(job, &desc, &left_job) == WEFT_OK, "submit");
+    leave(job);
+    at_store_rel(&x_flag, 1u);
+}
+
+static void start_leaving(void)
+{
+    is_counting = true;
+    start(2);
+    is_counting = false;
+    explore_thread(submit_and_leave, NULL);
+    explore_begin();
+    while (at_load_acq(&x_flag) == 0) at_stall();
+}
+
+/* The job has ended, but may not be counted, and its worker may still search: not pending. */
+static void left_job_has_ended(void)
+{
+    start_leaving();
+    while (!weft_job_is_done(pool, left_job)) at_stall();
+    finish();
+}
+
+/* BUSY as long as it has not ended, also when its function has returned; then never more. */
+static void left_job_is_pending(void)
+{
+    weft_result result;
+    start_leaving();
+    while ((result = weft_job_pool_destroy(pool)) == WEFT_BUSY) {
+        EXPLORE_CHECK(strstr(weft_job_pool_error(pool), "pending") != NULL, "not for the job");
+        at_stall();
+    }
+    EXPLORE_CHECK(result == WEFT_OK, "destroy: %s", weft_result_name(result));
+    EXPLORE_CHECK(at_load_acq(&x_second) == 1, "the job was lost");
+    explore_join_all();
+    explore_end();
+}
+
+/* What was submitted before the guest left is among what wait_all waits for. */
+static void left_job_is_waited_for(void)
+{
+    start_leaving();
+    EXPLORE_CHECK(weft_job_wait_all(owner, NULL) == WEFT_OK, "wait_all");
+    EXPLORE_CHECK(at_load_acq(&x_second) == 1, "the job was not waited for");
+    finish();
+}
+
 /* ---- wake-ups: both items of a loop must run at the same time */
 
 static int meet(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
@@ -400,6 +468,15 @@ static const explore_scenario scenarios[] = {
     {"guest_graphs", graphs, {MOST(6000)}, NULL},
     {"guest_numbers", numbers, {PLAN_ALL(EXPLORE_SC, 2, 0), MOST(6000)}, NULL},
     {"guest_leave_and_destroy", leave_and_destroy, {PLAN_ALL(EXPLORE_SC, 2, 0), MOST(3000)}, NULL},
+    {"guest_left_job_ended",
+     left_job_has_ended,
+     {PLAN_ALL(EXPLORE_SC, 1, 0), MOST(6000), PLAN_ALL_DEEP(EXPLORE_SC, 2, 0)},
+     NULL},
+    {"guest_left_job_pending", left_job_is_pending, {PLAN_ALL(EXPLORE_SC, 1, 0), MOST(6000)}, NULL},
+    {"guest_left_job_waited",
+     left_job_is_waited_for,
+     {PLAN_ALL(EXPLORE_SC, 1, 0), MOST(6000)},
+     NULL},
     {"guest_woken_for", woken_for_a_guest, {MOST(10000)}, NULL},
     {"lent_woken", lent_woken, {PLAN_ALL(EXPLORE_SC, 2, 0), MOST(8000)}, NULL},
     {"lent_recalled", lent_recalled, {PLAN_ALL(EXPLORE_SC, 1, 0), MOST(8000)}, NULL},

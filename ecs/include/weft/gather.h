@@ -51,20 +51,20 @@ typedef struct weft_gather {
 WEFT_API weft_result weft_gather_begin(weft_world *world, weft_query query,
                                        const weft_gather_desc *desc, weft_gather *out);
 /* Waits until the copy is there; runs other jobs meanwhile. Threads: owner. Errors: BAD_HANDLE (not
- * open), CANCELLED (by weft_job_cancel), WOULD_NEST, WRONG_THREAD (begun by the thread that created
- * the pool, waited for by another).
- */
+ * open), CANCELLED (by weft_job_cancel), WOULD_NEST (inside a job of the pool, where a job that
+ * comes after gather->job uses the values), WRONG_THREAD (begun by the thread that created the
+ * pool, waited for by another). */
 WEFT_API weft_result weft_gather_wait(const weft_gather *gather);
 /* The copy, and how many values it has; both may be changed in place but the count. Valid until
  * weft_gather_end. Threads: owner, and jobs that come after gather->job. Errors, with *values NULL
  * and *count 0: BAD_HANDLE, WRONG_PHASE (the job has not ended: weft_gather_wait, or a job after
- * it), CANCELLED. */
+ * it), CANCELLED. In a job they are not kept as the world's last error. */
 WEFT_API weft_result weft_gather_values(const weft_gather *gather, void **values, uint64_t *count);
 /* Writes the values back to the rows they came from, on the pool, and stamps the change version of
  * the slices that have such rows. Waits for other gathers under way. May be called again. Threads:
  * owner. Errors: as weft_gather_values; WRONG_PHASE while a query is iterated; TYPE_MISMATCH
- * (entity handles); WOULD_NEST, WRONG_THREAD (another gather still copies, and cannot be waited
- * for here). */
+ * (entity handles); WOULD_NEST (inside a job), WRONG_THREAD (another gather still copies, and
+ * cannot be waited for here). */
 WEFT_API weft_result weft_gather_scatter(const weft_gather *gather);
 /* Ends it, after waiting for the copying. The world may be changed again when no gather is open.
  * Not open or NULL is fine. Threads: owner. Errors (it stays open): WOULD_NEST (inside a job),

@@ -113,10 +113,10 @@ WEFT_API weft_result weft_world_destroy(weft_world *world);
 
 /* The last error, never NULL; code WEFT_OK when there was none, or since it was cleared. Every call
  * of the owner that fails sets it, those that say so by a null handle, NULL, 0 or false, too, but
- * not BUSY because another thread is in the world. Calls that any thread may make do not set it,
- * nor do questions whose answer is no (weft_component_find, weft_entity_has). A call that succeeds
- * leaves it: `number` tells whether it is new. Threads: owner. Valid until the next failing call.
- */
+ * not BUSY because another thread is in the world, nor what gathers and weft_world_destroy refuse
+ * because a job of the world's pool calls. Calls that any thread may make do not set it, nor do
+ * questions whose answer is no (weft_component_find, weft_entity_has). A call that succeeds leaves
+ * it: `number` tells whether it is new. Threads: owner. Valid until the next failing call. */
 WEFT_API const weft_error *weft_world_error(const weft_world *world);
 /* Forgets the last error: code WEFT_OK, no text; its number stays. NULL is ignored. Threads: owner.
  */

@@ -118,7 +118,9 @@ WEFT_API weft_result weft_job_pool_create(const weft_job_pool_desc *desc, weft_j
 /* Joins the owner's children and the workers (host-driven: waits until the lent threads have come
  * back) and frees everything, graphs too. Errors, and then the pool lives on: WRONG_THREAD,
  * WRONG_PHASE (inside a job), BUSY (worlds live on it, guests are inside, or jobs are pending:
- * weft_job_pool_error says which). In a forked child it frees what is the child's and returns OK.
+ * weft_job_pool_error says which). Pending is each job that was submitted, also by a guest that has
+ * left, until weft_job_is_done says true, some time after its function has returned; after
+ * weft_job_wait_all none is. In a forked child it frees what is the child's and returns OK.
  * NULL is fine. Threads: owner. */
 WEFT_API weft_result weft_job_pool_destroy(weft_job_pool *pool);
 /* What the last BUSY of weft_job_pool_destroy waited for, with the names of the worlds, and what to
@@ -152,8 +154,9 @@ WEFT_API weft_result weft_job_worker_recall(weft_job_pool *pool, uint32_t worker
  * context. Worlds do this for themselves. Errors, *out is NULL: INVALID_ARGUMENT, LIMIT (256 guests
  * are inside), OUT_OF_MEMORY, FORKED. Threads: any. Cost: entering and leaving about 20 ns. */
 WEFT_API weft_result weft_job_pool_enter(weft_job_pool *pool, weft_job_context **out);
-/* Joins the guest's children and ends its context; nothing for the owner's. Errors:
- * INVALID_ARGUMENT, WRONG_PHASE (inside a job). Threads: guest. */
+/* Joins the guest's children and ends its context; nothing for the owner's. Jobs that the guest
+ * submitted stay, for the workers and for the owner that waits. Errors: INVALID_ARGUMENT,
+ * WRONG_PHASE (inside a job). Threads: guest. */
 WEFT_API weft_result weft_job_pool_leave(weft_job_context *guest);
 /* 0..N-1. Two threads with the same index never work on one loop, graph or tree of children at the
  * same time. Threads: owner, job, guest (0). */
