@@ -300,13 +300,17 @@ weft_result weft_entity_set_archetype(weft_world *world, weft_entity entity, wef
     const weft__archetype *from = chunk->archetype;
     for (uint32_t i = 0; i < from->type_count; i++) {
         const weft__type *type = from->types[i].type;
-        bool is_bound = (type->desc.flags & WEFT_CLEANUP) != 0 || type->id == world->residue.id;
-        if (is_bound && weft__archetype_find(to, type->id) == WEFT__NONE)
+        if ((type->desc.flags & WEFT_CLEANUP) != 0 &&
+            weft__archetype_find(to, type->id) == WEFT__NONE)
             return weft__error(world, WEFT_INVALID_ARGUMENT, entity,
                                weft__component(world, type->id),
                                "weft_entity_set_archetype: the archetype lacks the cleanup "
                                "component \"%s\": remove it with weft_entity_remove first",
                                type->desc.name);
+    }
+    if (((from->flags & ~to->flags) & WEFT__IS_RESIDUE) != 0) { /* a residue stays one */
+        to = weft__archetype_change(world, to, &world->residue.id, 1, NULL, 0);
+        if (to == NULL) return world->error->code;
     }
     if ((from->flags & WEFT__HAS_LINKED_GROUP) != 0 &&
         ((from->flags ^ to->flags) & WEFT__IS_PREFAB) != 0)

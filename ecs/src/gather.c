@@ -305,8 +305,10 @@ static weft_result submit(gather_state *g)
     weft_result result = weft_job_submit(g->world->host, &desc, &g->job);
     if (result == WEFT_OK) return WEFT_OK;
     return weft__error(g->world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                       "weft_gather_begin: the job could not be submitted: wait for others "
-                       "(weft_job_wait_all) or raise job_capacity of the pool");
+                       "weft_gather_begin: the job could not be submitted: %s",
+                       result == WEFT_POOL_FULL ? "wait for others (weft_job_wait_all) or raise "
+                                                  "job_capacity of the pool"
+                                                : weft_result_text(result));
 }
 
 /* May a gather begin now? */

@@ -132,6 +132,9 @@ weft_result weft_query_each(weft_world *world, weft_query query,
     world->busy &= ~(uint32_t)WEFT__BUSY_STEPPING;
     weft__host_end(world);
     if (WEFT_IS_CHECKED && result == WEFT_OK) return take_strays(world);
-    if (result != WEFT_JOB_FAILED) return result;
-    return weft__error_memory(world, "the columns of a loop");
+    if (result == WEFT_OK) return WEFT_OK;
+    if (result == WEFT_JOB_FAILED) return weft__error_memory(world, "the columns of a loop");
+    return weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "weft_query_each: the loop could not run on the pool: %s",
+                       weft_result_text(result));
 }

@@ -75,16 +75,29 @@ uint32_t weft_slice_since(const weft_slice *slice)
     return context_of(slice)->since;
 }
 
+/* Why there is no version of a value. */
+static weft_result has_no_version(const weft_world *world, weft_entity entity,
+                                  weft_component component)
+{
+    if (weft__type_at(world, component) == NULL) return weft__error_component(world, component);
+    if (!weft_entity_is_alive(world, entity)) return weft__error_stale(world, entity);
+    return weft__error_absent(world, entity, component);
+}
+
 uint32_t weft_entity_version(const weft_world *world, weft_entity entity, weft_component component)
 {
     uint32_t row;
     if (world == NULL) return 0;
-    const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
-    if (chunk == NULL) return 0;
     weft__note_read(world, "weft_entity_version", component);
+    const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
     const weft__type_slot *slot =
-        weft__archetype_slot(chunk->archetype, weft__component_id(world, component));
-    if (slot == NULL) return 0;
+        chunk == NULL
+            ? NULL
+            : weft__archetype_slot(chunk->archetype, weft__component_id(world, component));
+    if (slot == NULL) {
+        has_no_version(world, entity, component);
+        return 0;
+    }
     uint32_t slice = row >> chunk->layout->slice_shift;
     return newest_of(weft__chunk_versions(chunk, slot->type) + slice, 1);
 }
@@ -93,6 +106,10 @@ uint32_t weft_component_version(const weft_world *world, weft_component componen
 {
     uint32_t newest = 0;
     if (world == NULL) return 0;
+    if (weft__type_at(world, component) == NULL) {
+        weft__error_component(world, component);
+        return 0;
+    }
     const weft__component_list *list =
         weft__component_list_at(world->queries, weft__component_id(world, component));
     for (uint32_t i = 0; i < list->count; i++) {

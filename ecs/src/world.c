@@ -86,7 +86,9 @@ static weft_result built_ins_create(weft_world *world)
                                                             .fields = &reference,
                                                             .field_count = 1});
     world->residue = weft_component_create_plain(world, "CleanupResidue", 0, 1, 0);
-    return world->residue.id == 0 ? WEFT_OUT_OF_MEMORY : WEFT_OK;
+    bool are_there = world->prefab.id != 0 && world->disabled.id != 0 &&
+                     world->linked_group.id != 0 && world->residue.id != 0;
+    return are_there ? WEFT_OK : WEFT_OUT_OF_MEMORY;
 }
 
 static weft_result pool_obtain(weft_world *world)

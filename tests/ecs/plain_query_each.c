@@ -7,6 +7,8 @@
 #include "plain.h"
 
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { ROWS = 40000, KINDS = 5, WORKERS = 4 };
 
@@ -175,5 +177,37 @@ PLAIN_TEST(writes_outside_of_what_was_given_are_named_and_undone)
             (const char *const[]){"slice 2", "component value", "behind the last row", NULL});
     }
     CHECK_OK(weft_query_each(w.world, w.query, look_up_own, &w.value));
+    close_world(&w);
+}
+
+/* What the forked child sees; 0 when every refusal is told by a text of its own. */
+static int look_from_child(each_world *w)
+{
+    uint64_t failures = weft_world_error(w->world)->number;
+    if (weft_query_each(w->world, w->query, visit, NULL) != WEFT_FORKED) return 1;
+    const weft_error *error = weft_world_error(w->world);
+    if (error->number != failures + 1 || error->code != WEFT_FORKED) return 2;
+    if (strstr(error->text, "weft_query_each") == NULL || strstr(error->text, "parent") == NULL)
+        return 3;
+    weft_gather gather;
+    const weft_gather_desc desc = {.component = w->value};
+    if (weft_gather_begin(w->world, w->query, &desc, &gather) != WEFT_FORKED) return 4;
+    if (strstr(weft_world_error(w->world)->text, "parent") == NULL) return 5;
+    if (weft_query_count(w->world, w->query) != ROWS) return 6;
+    if (weft_world_validate(w->world) != WEFT_OK) return 7;
+    return weft_world_destroy(w->world) == WEFT_OK ? 0 : 8;
+}
+
+PLAIN_TEST(a_forked_child_is_told_why_its_loops_do_not_run)
+{
+    each_world w;
+    open_world(&w);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) _exit(look_from_child(&w));
+    int status;
+    CHECK_I64(waitpid(child, &status, 0), child);
+    CHECK(WIFEXITED(status));
+    CHECK_I64(WEXITSTATUS(status), 0);
     close_world(&w);
 }

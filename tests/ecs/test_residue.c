@@ -184,6 +184,34 @@ Test(residue, one_whose_last_plain_component_goes_after_its_cleanup_components_d
     storage_close(&b.f);
 }
 
+Test(residue, one_that_gets_an_archetype_stays_a_residue)
+{
+    bed b = bed_open(FEW);
+    weft_world *world = b.f.world;
+    weft_archetype with =
+        weft_archetype_create(world, (weft_component[]){b.f.position, b.handle}, 2);
+    weft_archetype plain = weft_archetype_create(world, &b.f.position, 1);
+    weft_archetype none = weft_archetype_create(world, NULL, 0);
+    destroy_all(&b, WAY_SINGLE);
+    for (uint32_t i = 0; i < FEW; i++) {
+        CHECK_RESULT(weft_entity_set_archetype(world, b.e[i], plain), WEFT_INVALID_ARGUMENT);
+        CHECK(strstr(weft_world_error(world)->text, "\"handle\"") != NULL);
+        CHECK_OK(weft_entity_set_archetype(world, b.e[i], with));
+        CHECK(weft_entity_has(world, b.e[i], b.f.position));
+    }
+    destroy_all(&b, WAY_SINGLE);
+    residues_check(&b);
+    add_all(&b, b.f.position);
+    remove_all(&b, b.handle);
+    for (uint32_t i = 0; i < FEW; i++) {
+        CHECK_OK(weft_entity_set_archetype(world, b.e[i], plain));
+        CHECK(weft_entity_is_alive(world, b.e[i]));
+        CHECK_OK(weft_entity_set_archetype(world, b.e[i], none));
+    }
+    all_dead(&b);
+    storage_close(&b.f);
+}
+
 Test(residue, a_linked_group_that_a_residue_got_is_followed)
 {
     bed b = bed_open(FEW);

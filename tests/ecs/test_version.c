@@ -78,6 +78,33 @@ Test(version, values_and_components_have_versions)
     fixture_close(&f);
 }
 
+/* The error that a question without an answer left. */
+static weft_result error_of(fixture *f)
+{
+    weft_result code = weft_world_error(f->world)->code;
+    weft_world_error_clear(f->world);
+    return code;
+}
+
+Test(version, where_there_is_none_the_error_says_why)
+{
+    fixture f;
+    fixture_open(&f, 0);
+    weft_entity e;
+    FIXTURE_CREATE(&f, 1, &e, f.a);
+    weft_entity_version(f.world, e, f.b);
+    CHECK_RESULT(error_of(&f), WEFT_NOT_FOUND);
+    weft_entity_version(f.world, (weft_entity){0}, f.a);
+    CHECK_RESULT(error_of(&f), WEFT_STALE_ENTITY);
+    weft_entity_version(f.world, e, (weft_component){0});
+    CHECK_RESULT(error_of(&f), WEFT_BAD_HANDLE);
+    weft_component_version(f.world, (weft_component){0});
+    CHECK_RESULT(error_of(&f), WEFT_BAD_HANDLE);
+    weft_component_version(f.world, f.c); /* none on entities: no failure */
+    CHECK_RESULT(error_of(&f), WEFT_OK);
+    fixture_close(&f);
+}
+
 Test(version, a_term_can_stamp_when_its_column_is_asked_for)
 {
     fixture f;

@@ -120,8 +120,8 @@ WEFT_API const void *weft_entity_get(const weft_world *world, weft_entity entity
 /* The value for writing: stamps the change version of its slice. NULL also while systems run
  * (WRONG_PHASE). Else as weft_entity_get. */
 WEFT_API void *weft_entity_write(weft_world *world, weft_entity entity, weft_component component);
-/* The change version of the slice that holds the value; 0 when dead or absent. Threads: as
- * weft_entity_get. */
+/* The change version of the slice that holds the value; 0 when dead or absent (weft_world_error
+ * tells which). Threads: as weft_entity_get. */
 WEFT_API uint32_t weft_entity_version(const weft_world *world, weft_entity entity,
                                       weft_component component);
 /* Writes a value of `size` bytes (the old one is destructed); adds the component when absent.
@@ -155,7 +155,8 @@ WEFT_API weft_result weft_entity_gather(const weft_world *world, const weft_enti
 /* Adds a component, zeroed. Errors: TYPE_MISMATCH (SINGLETON). Cost: moves the row. */
 WEFT_API weft_result weft_entity_add(weft_world *world, weft_entity entity,
                                      weft_component component);
-/* Removes one. A residue without its last cleanup component is gone. Errors and cost as add. */
+/* Removes one. A residue that has no component left is gone; plain ones keep it until it is
+ * destroyed again. Errors and cost as add. */
 WEFT_API weft_result weft_entity_remove(weft_world *world, weft_entity entity,
                                         weft_component component);
 /* Adds and removes sets of components of many entities, each row moved at most once; a component in
@@ -166,7 +167,8 @@ WEFT_API weft_result weft_entity_change_many(weft_world *world, const weft_entit
                                              uint32_t add_count, const weft_component *remove,
                                              uint32_t remove_count);
 /* Moves the entity to an archetype: common components keep their values, others are zero or
- * removed. Cleanup components cannot be dropped this way (INVALID_ARGUMENT). */
+ * removed. Cleanup components cannot be dropped this way (INVALID_ARGUMENT); a residue stays
+ * one. */
 WEFT_API weft_result weft_entity_set_archetype(weft_world *world, weft_entity entity,
                                                weft_archetype archetype);
 /* Exchanges all component values and enable bits of two entities of the same archetype and the same

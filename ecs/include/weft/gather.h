@@ -47,7 +47,7 @@ typedef struct weft_gather {
  * (not a component of the query; too little room: the error says how much is needed),
  * TYPE_MISMATCH (tag, shared, buffer, chunk value), WRONG_PHASE (the world is stepped or
  * iterated), BUSY (another thread is in the world), LIMIT (511 are open, 256 guests are in the
- * pool), OUT_OF_MEMORY, POOL_FULL. */
+ * pool), OUT_OF_MEMORY, POOL_FULL, FORKED. */
 WEFT_API weft_result weft_gather_begin(weft_world *world, weft_query query,
                                        const weft_gather_desc *desc, weft_gather *out);
 /* Waits until the copy is there; runs other jobs meanwhile. Threads: owner. Errors: BAD_HANDLE (not

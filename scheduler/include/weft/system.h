@@ -171,8 +171,9 @@ WEFT_API weft_result weft_group_enable(weft_world *world, const char *name, bool
  * builds the first mistake of a system (weft_schedule_mistakes); INVALID_ARGUMENT (dt),
  * WRONG_PHASE, BUSY (another thread is in the world), LIMIT (256 guests in the pool), CYCLE and
  * NOT_FOUND of the schedule (then nothing ran); OUT_OF_MEMORY (nothing ran, or the systems from
- * there on did not, where it was for lists of chunks that came meanwhile). Threads: owner. Cost: no
- * allocation after warm-up. */
+ * there on did not, where it was for lists of chunks that came meanwhile); FORKED (systems that the
+ * pool of the parent process would have to run do not). Threads: owner. Cost: no allocation after
+ * warm-up. */
 WEFT_API weft_result weft_world_step(weft_world *world, float dt);
 /* Runs one system now, outside the schedule, and plays back its commands: whether or not it is
  * enabled, due or wanted by its condition. dt is the period of a system that has one. Errors as
