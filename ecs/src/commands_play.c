@@ -34,7 +34,8 @@ static const char *mismatch_of(uint32_t op)
     if (op == WEFT__COMMAND_QUERY_SET_SHARED)
         return "the component is not SHARED: set the values of single entities";
     if (op == WEFT__COMMAND_ROWS)
-        return "the component is not SHARED: rows have values of their own, write these";
+        return "the component is not SHARED (rows have values of their own: write these), or is "
+               "not the C type that a column was asked for";
     if (op == WEFT__COMMAND_ENABLE || op == WEFT__COMMAND_QUERY_ENABLE)
         return "the component is not ENABLEABLE: register it so";
     if (weft__command_has_elements(op)) return "the component is no BUFFER: use set";
@@ -69,6 +70,11 @@ static const char *refusal_of(uint32_t op, weft_result code, uint32_t component)
             return "a shared component has no value, or the archetype lacks it: give both, or "
                    "leave it out";
         return "the value is NULL: pass one";
+    case WEFT_UNDECLARED_ACCESS:
+        return "rows made in place were used in a way that they or the component have not: terms "
+               "are positions in weft_archetype_components, enable bits want ENABLEABLE, shared "
+               "values SHARED, and BUFFER weft_slice_buffers with WEFT_READ or WEFT_WRITE; for "
+               "chunk values, other entities, resources and queries ask the slice of the system";
     case WEFT_WRONG_PHASE:
         return "recorded after the callback of its slice had returned: ask weft_slice_commands in "
                "each call";

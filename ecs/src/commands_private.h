@@ -74,9 +74,11 @@ typedef struct weft__command_rows {
     uint32_t number; /* of the first one among the rows of the recorder, for its handle */
     uint32_t epoch;  /* of the recorder, then */
     uint32_t shared_bytes;
-    bool brings_chunk; /* the chunk's first rows */
-    bool is_asked;     /* handles were asked for */
-    void *columns[];   /* [type of the archetype] */
+    bool brings_chunk;                           /* the chunk's first rows */
+    bool is_asked;                               /* handles were asked for */
+    const struct weft__command_rows *brought_by; /* the rows that brought the chunk: these or
+                                                    earlier ones, whose shared values it has */
+    void *columns[];                             /* [type of the archetype] */
 } weft__command_rows;
 
 /* A shared value of rows: `bytes` in all, a multiple of 8. */

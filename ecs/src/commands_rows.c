@@ -140,6 +140,7 @@ static weft__command_rows *record_rows(weft_commands *commands, const making *m)
                                  .epoch = commands->epoch,
                                  .shared_bytes = (uint32_t)shared_bytes,
                                  .brings_chunk = m->is_new};
+    rows->brought_by = m->is_new ? rows : commands->private_rows;
     if (m->is_new) write_values(commands, m, rows);
     return rows;
 }
@@ -177,7 +178,9 @@ static void describe_rows(weft__command_rows *made, bool with_ids, weft_slice *r
                      .term_count = archetype->type_count,
                      .columns = made->columns,
                      .entities = with_ids ? weft__chunk_entities(made->chunk) + made->first : NULL,
-                     .chunk = made->chunk};
+                     .calls = rows->calls,
+                     .chunk = made->chunk,
+                     .context = rows->context};
 }
 
 weft_result weft_commands_create_rows_with(weft_commands *commands, const weft_rows_desc *desc,
@@ -185,7 +188,7 @@ weft_result weft_commands_create_rows_with(weft_commands *commands, const weft_r
 {
     if (commands == NULL || desc == NULL || rows == NULL || desc->count == 0)
         return WEFT_INVALID_ARGUMENT;
-    *rows = (weft_slice){0};
+    *rows = (weft_slice){.calls = WEFT_SLICE_ROWS, .context = &commands->rows_context};
     weft_result result = weft__commands_check_open(commands, OP, WEFT__NO_ENTITY, 0);
     if (result != WEFT_OK) return result;
     weft_world *world = commands->world;
@@ -200,7 +203,6 @@ weft_result weft_commands_create_rows_with(weft_commands *commands, const weft_r
     commands->private_chunk = m.chunk;
     if (m.is_new) commands->private_rows = made;
     describe_rows(made, desc->unordered, rows);
-    rows->context = &commands->rows_context;
     return WEFT_OK;
 }
 

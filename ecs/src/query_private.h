@@ -225,7 +225,18 @@ typedef struct weft__slice_ops {
 } weft__slice_ops;
 
 extern const weft__slice_ops weft__slice_ops_owner; /* of cursors outside systems */
-extern const weft__slice_ops weft__slice_ops_rows;  /* of rows that a recorder gave: nothing */
+extern const weft__slice_ops weft__slice_ops_rows;  /* of rows that a recorder gave (below) */
+
+/* Rows that a recorder gave (WEFT_SLICE_ROWS; slice_rows.c): a term is a position in the archetype,
+ * there is no query, and no place. What is wrong is noted in the recorder. */
+void *weft__rows_column(const weft_slice *slice, uint32_t term, weft_access access);
+void *weft__rows_column_as(const weft_slice *slice, uint32_t term, weft_access access, size_t size,
+                           const char *type);
+const void *weft__rows_shared(const weft_slice *slice, uint32_t term);
+void weft__rows_enable(const weft_slice *slice, uint32_t term, uint32_t row, bool enabled);
+
+/* Whether values of C type `type` of `size` bytes are those of `held`. */
+bool weft__slice_is_type(const weft__type *held, size_t size, const char *type);
 
 #define WEFT__MISTYPED                                                                             \
     " is not the C type it was registered with, or has another size: name the type of this term, " \

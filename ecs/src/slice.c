@@ -51,6 +51,7 @@ static bool check_term(const weft_slice *slice, uint32_t term, weft_access acces
 
 void *weft_slice_ask(const weft_slice *slice, uint32_t term, weft_access access)
 {
+    if ((slice->calls & WEFT_SLICE_ROWS) != 0) return weft__rows_column(slice, term, access);
     if (WEFT_IS_CHECKED && !check_term(slice, term, access)) return NULL;
     bool is_buffer = (slice->calls & WEFT_SLICE_BUFFERS) != 0 && term < slice->term_count &&
                      weft__slice_query(slice)->terms[term].is_buffer;
@@ -70,7 +71,7 @@ static const char *bare_name(const char *type)
     return name;
 }
 
-static bool is_type_of(const weft__type *held, size_t size, const char *type)
+bool weft__slice_is_type(const weft__type *held, size_t size, const char *type)
 {
     if ((held->desc.flags & WEFT_BUFFER) != 0 || held->value_bytes != size) return false;
     return !held->is_typed || strcmp(bare_name(held->desc.name), bare_name(type)) == 0;
@@ -80,9 +81,12 @@ void *weft_slice_ask_as(const weft_slice *slice, uint32_t term, weft_access acce
                         const char *type)
 {
     if (!WEFT_IS_CHECKED) return weft_slice_ask(slice, term, access);
+    if ((slice->calls & WEFT_SLICE_ROWS) != 0)
+        return weft__rows_column_as(slice, term, access, size, type);
     if (!check_term(slice, term, access)) return NULL;
     const weft_world *world = context_of(slice)->world;
-    if (is_type_of(world->types[weft__slice_query(slice)->terms[term].component], size, type))
+    uint32_t component = weft__slice_query(slice)->terms[term].component;
+    if (weft__slice_is_type(world->types[component], size, type))
         return weft_slice_ask(slice, term, access);
     ops_of(slice)->mistype(slice, term, access, type);
     if (slice->columns[term] == NULL) return NULL;
@@ -93,6 +97,7 @@ void *weft_slice_ask_as(const weft_slice *slice, uint32_t term, weft_access acce
 
 const void *weft_slice_shared(const weft_slice *slice, uint32_t term)
 {
+    if ((slice->calls & WEFT_SLICE_ROWS) != 0) return weft__rows_shared(slice, term);
     const weft__place *place = place_of(slice, term, WEFT_READ);
     if (place == NULL) return NULL;
     if (!weft__slice_query(slice)->terms[term].is_shared)
@@ -117,6 +122,10 @@ void weft__slice_stamp(const weft_slice *slice, uint32_t term, uint32_t stamp)
 
 void *weft_slice_chunk_value(const weft_slice *slice, uint32_t term, weft_access access)
 {
+    if ((slice->calls & WEFT_SLICE_ROWS) != 0) {
+        ops_of(slice)->report(slice, term, access);
+        return NULL;
+    }
     const weft__place *place = place_of(slice, term, access);
     if (place == NULL) return NULL;
     if (!weft__slice_query(slice)->terms[term].is_chunk_value)
@@ -149,6 +158,10 @@ static __attribute__((noinline)) void enable_later(const weft_slice *slice, uint
 static __attribute__((noinline)) void enable_checked(const weft_slice *slice, uint32_t term,
                                                      uint32_t row, bool enabled)
 {
+    if ((slice->calls & WEFT_SLICE_ROWS) != 0) {
+        weft__rows_enable(slice, term, row, enabled);
+        return;
+    }
     const weft__query *query = weft__slice_query(slice);
     const weft__place *place = place_of(slice, term, WEFT_WRITE);
     if (place == NULL) return;
@@ -166,7 +179,8 @@ static __attribute__((noinline)) void enable_checked(const weft_slice *slice, ui
 void weft_slice_enable(const weft_slice *slice, uint32_t term, uint32_t row, bool enabled)
 {
     uint32_t enableable = WEFT__NO_PLACE;
-    bool is_plain = (slice->calls & (WEFT_SLICE_CHECKED | WEFT_SLICE_STAMPS)) == 0;
+    const uint32_t slow = WEFT_SLICE_CHECKED | WEFT_SLICE_STAMPS | WEFT_SLICE_ROWS;
+    bool is_plain = (slice->calls & slow) == 0;
     if (__builtin_expect(is_plain && term < slice->term_count && row < slice->count, 1))
         enableable = ((const weft__place *)slice->places)[term].enableable;
     if (__builtin_expect(enableable == 0, 1)) /* the run is stamped */
@@ -307,46 +321,5 @@ const weft__slice_ops weft__slice_ops_owner = {
     .commands = owner_commands,
     .report = owner_report,
     .mistype = owner_mistype,
-    .asks = owner_asks,
-};
-
-/* ---- rows that a recorder gave: they reach nothing but their buffers ---- */
-
-static const void *rows_get(const weft_slice *slice, weft_entity entity, weft_component component)
-{
-    (void)slice, (void)entity, (void)component;
-    return NULL;
-}
-
-static void *rows_get_write(const weft_slice *slice, weft_entity entity, weft_component component)
-{
-    (void)slice, (void)entity, (void)component;
-    return NULL;
-}
-
-static bool rows_may_find(const weft_slice *slice, weft_component component)
-{
-    (void)slice, (void)component;
-    return false;
-}
-
-static void *rows_resource(const weft_slice *slice, weft_component component, weft_access access)
-{
-    (void)slice, (void)component, (void)access;
-    return NULL;
-}
-
-static void rows_report(const weft_slice *slice, uint32_t term, weft_access access)
-{
-    (void)slice, (void)term, (void)access;
-}
-
-const weft__slice_ops weft__slice_ops_rows = {
-    .get = rows_get,
-    .get_write = rows_get_write,
-    .may_find = rows_may_find,
-    .resource = rows_resource,
-    .commands = owner_commands,
-    .report = rows_report,
     .asks = owner_asks,
 };

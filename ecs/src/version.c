@@ -67,7 +67,8 @@ bool weft_slice_changed_since(const weft_slice *slice, uint32_t term, uint32_t v
 bool weft_slice_order_changed_since(const weft_slice *slice, uint32_t version)
 {
     const weft__chunk *chunk = slice->chunk;
-    return version == 0 || chunk == NULL || is_newer(chunk->order_version, version);
+    bool is_new = (slice->calls & WEFT_SLICE_ROWS) != 0; /* rows that a recorder gave */
+    return version == 0 || chunk == NULL || is_new || is_newer(chunk->order_version, version);
 }
 
 uint32_t weft_slice_since(const weft_slice *slice)

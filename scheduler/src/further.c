@@ -143,6 +143,10 @@ weft_cursor weft_slice_query(const weft_slice *slice, weft_query name)
 {
     weft_cursor cursor = {.run_slices = UINT32_MAX, .has_since = true, .is_further = true};
     const weft_slice_context *context = slice->context;
+    if (context->ops == &weft__slice_ops_rows) {
+        weft__slice_ops_rows.report(slice, WEFT__NONE, WEFT_READ);
+        return cursor;
+    }
     if (context->ops != &weft__slice_ops_system) return weft_query_begin(context->world, name);
     const weft__system *system = system_of(slice);
     if (!is_declared(system, name)) {

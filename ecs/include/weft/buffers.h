@@ -39,7 +39,8 @@ typedef struct weft_buffers {
  * (weft_commands_create_rows; `term` is then the position in the archetype). `access`: WEFT_READ,
  * or WEFT_WRITE where the term was declared so. Refused in every build, with count 0: another kind
  * of component, access that is not declared (UNDECLARED_ACCESS in the world's error: of a cursor at
- * once, of a system in checked builds after the step). An absent optional has count 0, too. */
+ * once, of a system in checked builds after the step, of rows of a recorder at playback). An absent
+ * optional has count 0, too. */
 WEFT_API weft_buffers weft_slice_buffers(const weft_slice *slice, uint32_t term,
                                          weft_access access);
 /* The buffer of another entity, as one row: as weft_slice_get and weft_slice_get_write, with their

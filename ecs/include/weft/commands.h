@@ -54,12 +54,15 @@ typedef struct weft_rows_desc {
 
 /* Entities of an archetype, written in place: `rows` gets columns (indexed by the position of
  * the component in weft_archetype_components; NULL for tags and shared components) that stay
- * valid until playback; values start zeroed. Of the functions of slices only those of columns,
- * and weft_slice_buffers, are for `rows`; enable bits: weft_commands_enable of
- * weft_commands_row_entity. rows->count may be less than `count`; call again for the rest. No
- * later copy is made. They are in the world before the first command is played, and count from
- * then on. A refused call leaves nothing behind. Errors: BAD_HANDLE, TYPE_MISMATCH (not SHARED),
- * INVALID_ARGUMENT (NULL, 0, a component that the archetype lacks), OUT_OF_MEMORY, LIMIT. */
+ * valid until playback; values start zeroed. Of the functions of slices those of columns,
+ * weft_slice_buffers, weft_slice_enable and weft_slice_shared are for `rows`, with such a position
+ * as term; weft_slice_commands is the recorder, everything counts as changed, and its version is 0
+ * until playback. Any other use, and one that the component has not, gives NULL or does nothing and
+ * is UNDECLARED_ACCESS at playback, of another C type TYPE_MISMATCH (checked builds). rows->count
+ * may be less than `count`; call again for the rest. No later copy is made. They are in the world
+ * before the first command is played, and count from then on. A refused call leaves nothing behind.
+ * Errors: BAD_HANDLE, TYPE_MISMATCH (not SHARED), INVALID_ARGUMENT (NULL, 0, a component that the
+ * archetype lacks), OUT_OF_MEMORY, LIMIT. */
 WEFT_API weft_result weft_commands_create_rows_with(weft_commands *commands,
                                                     const weft_rows_desc *desc, weft_slice *rows);
 /* The same without shared values: ids at playback, */

@@ -47,6 +47,7 @@ typedef enum weft_slice_calls {
     WEFT_SLICE_CHECKED = 1 << 0, /* checked builds of the library */
     WEFT_SLICE_STAMPS = 1 << 1,  /* the query stamps what is asked for */
     WEFT_SLICE_BUFFERS = 1 << 2, /* a term is a BUFFER, whose column is not given */
+    WEFT_SLICE_ROWS = 1 << 3,    /* rows that a recorder gave (weft_commands_create_rows) */
 } weft_slice_calls;
 
 /* Private: what stands behind a slice. */
