@@ -1,14 +1,50 @@
 /* error.c: the last error of a world: code, entity, component, and a sentence that says what to do.
- * Owner only (functions that any thread may call do not set it). */
+ * Owner only (functions that any thread may call do not set it). Callbacks of weft_query_each run
+ * on several threads: each worker has a record of its own for them, of which the loop hands one on.
+ */
 #include "world_private.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
+static weft__callback_error **diversion(void)
+{
+#ifdef WEFT_ATOMICS_HOOKED /* threads are fibres of one */
+    static weft__callback_error *fibres[HOOK_THREADS];
+    return &fibres[weft__hook_thread()];
+#else
+    static _Thread_local weft__callback_error *record;
+    return &record;
+#endif
+}
+
+weft__callback_error *weft__error_divert(weft__callback_error *record)
+{
+    weft__callback_error *before = *diversion();
+    *diversion() = record;
+    return before;
+}
+
+static bool is_diverted(const weft_world *world)
+{
+    return *diversion() != NULL && (*diversion())->world == world;
+}
+
+/* Where an error goes; NULL: one of an earlier slice is there. */
+static weft_error *place_of_error(const weft_world *world)
+{
+    if (!is_diverted(world)) return world->error;
+    weft__callback_error *record = *diversion();
+    if (record->error.number != 0 && record->slice <= *record->current) return NULL;
+    record->slice = *record->current;
+    return &record->error;
+}
+
 weft_result weft__error(const weft_world *world, weft_result code, weft_entity entity,
                         weft_component component, const char *format, ...)
 {
-    weft_error *error = world->error;
+    weft_error *error = place_of_error(world);
+    if (error == NULL) return code;
     error->code = code;
     error->entity = entity;
     error->component = component;
@@ -75,11 +111,16 @@ weft_result weft__error_absent(const weft_world *world, weft_entity entity,
                        weft__entity_say(world, entity).text, weft__type_name(world, component.id));
 }
 
+/* A refusal that the scheduler reports, with the system that called. */
+static bool is_kept(const weft_world *world, const char *what)
+{
+    return world->keep_refusal != NULL && !is_diverted(world) && world->keep_refusal(world, what);
+}
+
 weft_result weft__error_busy(const weft_world *world, const char *what)
 {
     bool is_stepping = (world->busy & WEFT__BUSY_STEPPING) != 0;
-    if (is_stepping && world->keep_refusal != NULL && world->keep_refusal(world, what))
-        return WEFT_WRONG_PHASE;
+    if (is_stepping && is_kept(world, what)) return WEFT_WRONG_PHASE;
     const char *why = "a query is being iterated: end the loop (weft_query_end) or record commands "
                       "and play them after it";
     if (is_stepping)
@@ -96,7 +137,7 @@ weft_result weft__error_busy(const weft_world *world, const char *what)
 weft_result weft__refuse_systems(const weft_world *world, const char *what, const char *advice)
 {
     if (__builtin_expect((world->busy & WEFT__BUSY_STEPPING) == 0, 1)) return WEFT_OK;
-    if (world->keep_refusal != NULL && world->keep_refusal(world, what)) return WEFT_WRONG_PHASE;
+    if (is_kept(world, what)) return WEFT_WRONG_PHASE;
     return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                        "%s: systems are running: %s", what, advice);
 }

@@ -39,8 +39,14 @@ static int each_part(weft_job_context *job, void *argument, uint32_t begin, uint
     weft__source_init(&cursor, &loop->context, loop->filter, columns);
     cursor.run_slices = 1;
     cursor.slice.worker = weft_job_worker_index(job);
+    weft__callback_error *record = &query->world->callback_errors[cursor.slice.worker];
+    const uint32_t *outer = record->current;
+    record->current = &cursor.slice.index;
+    weft__callback_error *before = weft__error_divert(record);
     weft__source_begin(&cursor, begin, end);
     while (weft__source_next(&cursor)) call(loop, &cursor.slice);
+    weft__error_divert(before);
+    record->current = outer;
     if (columns != few) weft__query_free(query->world, columns, query->term_count, sizeof(void *));
     return 0;
 }
@@ -68,6 +74,48 @@ static void reserve_copies(weft_world *world, const weft__query *query)
         if (bytes > most) most = bytes;
     }
     if (most != 0) weft__guards_reserve(world, most);
+}
+
+/* ---- mistakes ---- */
+
+static weft__callback_error *errors_make(weft_world *world)
+{
+    uint32_t count = weft_job_pool_worker_count(world->pool);
+    weft__callback_error *errors =
+        weft__alloc_zeroed(&world->memory, WEFT__MEMORY_QUERIES, count, sizeof *errors,
+                           _Alignof(weft__callback_error));
+    for (uint32_t i = 0; i < count && errors != NULL; i++) errors[i].world = world;
+    return errors;
+}
+
+void weft__callback_errors_free(weft_world *world)
+{
+    if (world->callback_errors == NULL) return;
+    weft__free(&world->memory, WEFT__MEMORY_QUERIES, world->callback_errors,
+               weft_job_pool_worker_count(world->pool), sizeof *world->callback_errors,
+               _Alignof(weft__callback_error));
+    world->callback_errors = NULL;
+}
+
+/* The error of the lowest slice becomes the world's. Returns it when it is a declaration that was
+ * broken; else the callback was told by what it called. */
+static weft_result take_errors(weft_world *world)
+{
+    const weft__callback_error *first = NULL;
+    uint32_t count = weft_job_pool_worker_count(world->pool);
+    for (uint32_t i = 0; i < count; i++) {
+        const weft__callback_error *record = &world->callback_errors[i];
+        if (record->error.number == 0) continue;
+        if (first == NULL || record->slice < first->slice) first = record;
+    }
+    if (first == NULL) return WEFT_OK;
+    uint32_t slice = first->slice;
+    weft_error error = first->error;
+    for (uint32_t i = 0; i < count; i++) world->callback_errors[i].error.number = 0;
+    weft__error(world, error.code, error.entity, error.component, "weft_query_each, slice %u: %s",
+                slice, error.text);
+    bool is_broken = error.code == WEFT_UNDECLARED_ACCESS || error.code == WEFT_TYPE_MISMATCH;
+    return WEFT_IS_CHECKED && is_broken ? error.code : WEFT_OK;
 }
 
 /* Takes what the loop's copies have found; the first one by slice and row is the error. */
@@ -118,6 +166,8 @@ weft_result weft_query_each(weft_world *world, weft_query query,
                       .filter = &handle->filter,
                       .run = run,
                       .user = user};
+    if (world->callback_errors == NULL) world->callback_errors = errors_make(world);
+    if (world->callback_errors == NULL) return weft__error_memory(world, "a loop on the pool");
     weft_job_for_desc desc = {.fn = each_part,
                               .argument = &loop,
                               .count = weft__query_slice_count(handle->query),
@@ -131,7 +181,11 @@ weft_result weft_query_each(weft_world *world, weft_query query,
     result = weft_job_for(world->host, &desc, &code);
     world->busy &= ~(uint32_t)WEFT__BUSY_STEPPING;
     weft__host_end(world);
-    if (WEFT_IS_CHECKED && result == WEFT_OK) return take_strays(world);
+    weft_result mistake = take_errors(world);
+    if (WEFT_IS_CHECKED && result == WEFT_OK) {
+        weft_result stray = take_strays(world);
+        return stray == WEFT_OK ? mistake : stray;
+    }
     if (result == WEFT_OK) return WEFT_OK;
     if (result == WEFT_JOB_FAILED) return weft__error_memory(world, "the columns of a loop");
     return weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,

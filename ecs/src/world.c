@@ -193,6 +193,7 @@ weft_result weft_world_destroy(weft_world *world)
         if (extension->data != NULL) extension->destroy(extension->data);
         extension->data = NULL;
     }
+    weft__callback_errors_free(world);
     if (world->owns_pool)
         weft_job_pool_destroy(world->pool);
     else

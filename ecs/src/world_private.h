@@ -59,6 +59,15 @@ typedef union weft__berth {
     uintptr_t next_free;
 } weft__berth;
 
+/* The error of the callbacks of weft_query_each on one worker: the one of the lowest slice. Its
+ * worker writes it, the owner reads it when the loop has ended. */
+typedef struct weft__callback_error {
+    _Alignas(64) weft_error error; /* `number` 0: none */
+    uint32_t slice;                /* of the error */
+    const weft_world *world;
+    const uint32_t *current; /* slice */
+} weft__callback_error;
+
 /* Look-ups inline are calls where calls are checked, and where tests make blocks tiny. */
 #define WEFT__HIDES_TABLES (WEFT_IS_CHECKED || WEFT__BLOCK_SLOTS != 8192u)
 
@@ -112,11 +121,12 @@ struct weft_world {
     weft__units units;
     weft__parts parts;
     weft__memory memory;
-    weft__shared shared;           /* shared values */
-    struct weft__queries *queries; /* query_registry.h */
-    struct weft__names *names;     /* debug names of entities; NULL until used */
-    struct weft__guards *guards;   /* guard.h; NULL until used, and in unchecked builds */
-    weft_blob_store *blobs;        /* NULL until asked for */
+    weft__shared shared;                   /* shared values */
+    struct weft__queries *queries;         /* query_registry.h */
+    struct weft__names *names;             /* debug names of entities; NULL until used */
+    struct weft__guards *guards;           /* guard.h; NULL until used, and in unchecked builds */
+    weft__callback_error *callback_errors; /* [workers]; NULL until the first weft_query_each */
+    weft_blob_store *blobs;                /* NULL until asked for */
 
     uint32_t *type_names; /* hash table of type ids by name */
     uint32_t type_name_mask;
@@ -159,7 +169,10 @@ static inline void weft__note_read(const weft_world *world, const char *what,
     weft__note_use(world, what, component, WEFT_READ);
 }
 
-/* Sets the last error and returns `code`. Owner only. */
+/* Errors of `record->world` go to `record` while the calling thread is in callbacks of a loop;
+ * NULL: they do no more. Returns what it replaces. */
+weft__callback_error *weft__error_divert(weft__callback_error *record);
+/* Sets the last error and returns `code`. Owner, and callbacks whose errors are diverted. */
 __attribute__((format(printf, 5, 6))) weft_result weft__error(const weft_world *world,
                                                               weft_result code, weft_entity entity,
                                                               weft_component component,
@@ -195,6 +208,7 @@ void weft__host_end(weft_world *world);
 /* The context of a worker of the world: place 0 is the host's. Between the two calls above. */
 weft_job_context *weft__host_worker(const weft_world *world, uint32_t worker);
 
+void weft__callback_errors_free(weft_world *world); /* query_each.c */
 void weft__names_fini(weft_world *world);
 /* After it, `names` entities can be named without failing, with `texts` names not used yet.
  * OUT_OF_MEMORY (no text). */

@@ -140,6 +140,24 @@ static void write_behind(weft_slice *slice, void *user)
     if (slice->index >= 2) values[weft_slice_count(slice)] = 1;
 }
 
+static void ask_for_writing(weft_slice *slice, void *user)
+{
+    (void)user;
+    if (slice->index >= 4) weft_slice_write(slice, 0);
+}
+
+/* A component that no row has, and a change of values in a loop that only lends its slice. */
+static void ask_the_world(weft_slice *slice, void *user)
+{
+    const weft_component *absent = user;
+    float value = 0;
+    if (slice->index < 6) return;
+    CHECK(weft_slice_get(slice, slice->entities[0], *absent) == NULL);
+    CHECK(weft_slice_get_write(slice, slice->entities[0], *absent) == NULL);
+    CHECK_RESULT(weft_entity_set(weft_slice_world(slice), slice->entities[0], *absent, &value, 4),
+                 WEFT_WRONG_PHASE);
+}
+
 /* Looks its own rows up, which must be what it has written. */
 static void look_up_own(weft_slice *slice, void *user)
 {
@@ -209,5 +227,25 @@ PLAIN_TEST(a_forked_child_is_told_why_its_loops_do_not_run)
     CHECK_I64(waitpid(child, &status, 0), child);
     CHECK(WIFEXITED(status));
     CHECK_I64(WEXITSTATUS(status), 0);
+    close_world(&w);
+}
+
+/* All workers make it: it is one text, of the first slice. */
+PLAIN_TEST(mistakes_of_several_workers_are_one_error_of_the_first_slice)
+{
+    each_world w;
+    open_world(&w);
+    weft_query reading = weft_query_create(w.world, &(weft_query_desc){.terms = {{w.value}}});
+    weft_component absent = weft_component_create_plain(w.world, "absent", 4, 4, 0);
+    for (int i = 0; i < 50; i++) {
+        if (WEFT_IS_CHECKED)
+            expect_mistake(&w, reading, ask_for_writing,
+                           (const char *const[]){"slice 4", "value", "give it WEFT_WRITE", NULL});
+        uint64_t number = weft_world_error(w.world)->number;
+        CHECK_OK(weft_query_each(w.world, reading, ask_the_world, &absent));
+        CHECK_RESULT(weft_world_error(w.world)->code, WEFT_NOT_FOUND);
+        CHECK_U64(weft_world_error(w.world)->number, number + 1);
+        CHECK(strstr(weft_world_error(w.world)->text, "slice 6: entity") != NULL);
+    }
     close_world(&w);
 }

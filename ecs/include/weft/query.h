@@ -161,11 +161,13 @@ WEFT_API bool weft_query_next(weft_cursor *cursor);
 WEFT_API void weft_query_end(weft_cursor *cursor);
 
 /* Runs `run` over all slices on the world's pool and waits. The order of calls is unspecified.
- * `run` may be called by several workers at once and may only touch its slice. Errors:
+ * `run` may be called by several workers at once and may only touch its slice. Of the errors of
+ * calls in `run` that of the lowest slice becomes the world's when the loop has ended. Errors:
  * BAD_HANDLE, INVALID_ARGUMENT, WRONG_PHASE, BUSY (another thread is in the world), LIMIT (256
  * guests in the pool), OUT_OF_MEMORY, FORKED (the pool is the parent process's); checked builds:
- * UNDECLARED_ACCESS (a write outside its rows, through a pointer for reading or one that was kept).
- * Cost: a loop too small to pay off runs on the caller. */
+ * UNDECLARED_ACCESS (a write outside its rows, through a pointer for reading or one that was kept;
+ * a column that the query does not give), TYPE_MISMATCH. Cost: a loop too small to pay off runs on
+ * the caller. */
 WEFT_API weft_result weft_query_each(weft_world *world, weft_query query,
                                      void (*run)(weft_slice *slice, void *user), void *user);
 
