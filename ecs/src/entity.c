@@ -1,6 +1,7 @@
 /* entity.c: operations on single entities: look-up, values, destroy, swap. Add, remove and set
  * archetype are in change.c; arrays are in entity_many.c. */
 #include "batch.h"
+#include "owner_loop.h"
 #include "row.h"
 
 #include <string.h>
@@ -127,6 +128,7 @@ void *weft_entity_write(weft_world *world, weft_entity entity, weft_component co
         no_value(world, entity, component);
     else
         slot_stamp(world, chunk, row, slot);
+    if (WEFT_IS_CHECKED && value != NULL) weft__owner_loops_gave(world, chunk, row, component.id);
     return value;
 }
 
@@ -171,6 +173,7 @@ static void value_set(weft_world *world, const weft__chunk *chunk, uint32_t row,
     if (to == NULL) return; /* a tag */
     if (type->needs_destruct) weft__type_destruct(&world->memory, type, to, 1);
     memcpy(to, value, type->desc.size);
+    if (WEFT_IS_CHECKED) weft__owner_loops_wrote(world, chunk, slot->column, row, 1);
 }
 
 weft_result weft_entity_set(weft_world *world, weft_entity entity, weft_component component,

@@ -4,6 +4,7 @@
  * gathers. Adjacent slices of a chunk are merged into one run as long as filters pass and all of
  * their rows are enabled, or only some in each: then as many as the cursor's mask holds. */
 #include "enable.h"
+#include "owner_loop.h"
 #include "query_match.h"
 
 #include "bits.h"
@@ -410,13 +411,13 @@ static inline weft__query_handle *find_iterable(weft_world *world, weft_query na
     return is_current || weft__query_views_prepare(query) == WEFT_OK ? handle : NULL;
 }
 
-/* Columns of a query with many terms. NULL: error set. */
+/* Columns of a query with many terms; in checked builds part of what watches the loop. NULL: no
+ * memory. */
 static void *alloc_columns(const weft__query *query)
 {
-    void *columns = weft__alloc(&query->world->memory, WEFT__MEMORY_QUERIES, query->term_count,
-                                sizeof(void *), WEFT__QUERY_ALIGNMENT);
-    if (columns == NULL) weft__error_memory(query->world, "the columns of a cursor");
-    return columns;
+    if (WEFT_IS_CHECKED) return weft__owner_loop_open(query);
+    return weft__alloc(&query->world->memory, WEFT__MEMORY_QUERIES, query->term_count,
+                       sizeof(void *), WEFT__QUERY_ALIGNMENT);
 }
 
 /* The address of the result is not taken: so it is built in the caller's place, not copied (400
@@ -433,9 +434,12 @@ weft_cursor weft_query_begin(weft_world *world, weft_query name)
     if (handle == NULL) return cursor;
     const weft__query *query = handle->query;
     cursor.owned = NULL;
-    if (query->term_count > WEFT_INLINE_TERMS) {
+    if (WEFT_IS_CHECKED || query->term_count > WEFT_INLINE_TERMS) {
         cursor.owned = alloc_columns(query);
-        if (cursor.owned == NULL) return cursor;
+        if (cursor.owned == NULL && query->term_count > WEFT_INLINE_TERMS) {
+            weft__error_memory(world, "the columns of a cursor");
+            return cursor;
+        }
     }
     cursor.filter = weft__filter_is_empty(&handle->filter) ? NULL : &handle->filter;
     cursor.ignores_masks = !query->has_masking_terms;
@@ -507,18 +511,23 @@ static __attribute__((noinline)) bool next_otherwise(weft_cursor *cursor)
         settle(cursor);
         return weft_query_next(cursor);
     }
-    if (!cursor->is_plain && next_run(cursor)) return true;
+    if (!cursor->is_plain && next_run(cursor)) {
+        if (WEFT_IS_CHECKED) weft__owner_loop_enter(cursor);
+        return true;
+    }
     weft_query_end(cursor);
     return false;
 }
 
 bool weft_query_next(weft_cursor *cursor)
 {
+    if (WEFT_IS_CHECKED && cursor->is_open) weft__owner_loop_leave(cursor, "weft_query_next");
     const weft__view *view = cursor->view;
     if (__builtin_expect(view == cursor->view_end || cursor->context != &cursor->own_context, 0))
         return next_otherwise(cursor);
     cursor->view = view + 1;
     next_chunk(cursor, view);
+    if (WEFT_IS_CHECKED) weft__owner_loop_enter(cursor);
     return true;
 }
 
@@ -526,7 +535,10 @@ void weft_query_end(weft_cursor *cursor)
 {
     if (cursor == NULL || !cursor->is_open) return;
     const weft__query *query = cursor->own_context.query;
-    weft__query_free(query->world, cursor->owned, query->term_count, sizeof(void *));
+    if (WEFT_IS_CHECKED && !cursor->is_further)
+        weft__owner_loop_close(cursor);
+    else
+        weft__query_free(query->world, cursor->owned, query->term_count, sizeof(void *));
     cursor->owned = NULL;
     cursor->is_open = false;
     cursor->is_plain = false;

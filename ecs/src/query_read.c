@@ -4,6 +4,7 @@
  * All walk the same runs as iteration does, with filters and enable bits, and stamp nothing but
  * scatter. */
 #include "enable.h"
+#include "owner_loop.h"
 #include "query_match.h"
 
 #include <string.h>
@@ -197,6 +198,14 @@ uint64_t weft_query_gather(const weft_world *world, weft_query query, weft_compo
     return copy.done;
 }
 
+static void tell_loops(const weft_world *world, const weft_slice *slice, uint32_t term)
+{
+    const weft__chunk *chunk = slice->chunk;
+    uint32_t column = ((const weft__place *)slice->places)[term].column;
+    uint32_t row = (uint32_t)(slice->entities - weft__chunk_entities(chunk));
+    if (column != WEFT__NO_PLACE) weft__owner_loops_wrote(world, chunk, column, row, slice->count);
+}
+
 weft_result weft_query_scatter(weft_world *world, weft_query query, weft_component component,
                                const void *values, uint64_t count)
 {
@@ -227,6 +236,7 @@ weft_result weft_query_scatter(weft_world *world, weft_query query, weft_compone
                      .destructs = type->needs_destruct ? type : NULL};
     while (weft__source_next(&walk.cursor)) {
         copy_run(&copy, &walk.cursor.slice, column_of(&walk.cursor.slice, term));
+        if (WEFT_IS_CHECKED) tell_loops(world, &walk.cursor.slice, term);
         weft__slice_stamp(&walk.cursor.slice, term, world->version);
     }
     return WEFT_OK;

@@ -5,6 +5,7 @@
 #include "atomic.h"
 #include "blob_store.h"
 #include "guard.h"
+#include "owner_loop.h"
 #include "pool.h"
 #include "query_registry.h"
 #include "structure.h"
@@ -141,6 +142,7 @@ static void storage_fini(weft_world *world)
     weft__types_fini(world);
     weft__names_fini(world);
     weft__guards_free(world);
+    weft__owner_loops_free(world);
     weft__parts_fini(&world->parts, &world->memory);
     weft__units_fini(&world->units);
     weft__directory_fini(&world->directory);

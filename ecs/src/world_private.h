@@ -125,6 +125,7 @@ struct weft_world {
     struct weft__queries *queries;         /* query_registry.h */
     struct weft__names *names;             /* debug names of entities; NULL until used */
     struct weft__guards *guards;           /* guard.h; NULL until used, and in unchecked builds */
+    struct weft__owner_loops *owner_loops; /* owner_loop.h; the same */
     weft__callback_error *callback_errors; /* [workers]; NULL until the first weft_query_each */
     weft_blob_store *blobs;                /* NULL until asked for */
 

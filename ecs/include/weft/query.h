@@ -121,7 +121,10 @@ WEFT_API weft_entity weft_query_single(weft_world *world, weft_query query);
 /* ---- iteration by the owner ----
  *   weft_cursor c = weft_query_begin(world, query);
  *   while (weft_query_next(&c)) { Position *p = weft_slice_write(&c.slice, 0); ... }
- * Structural changes are refused until the loop ends; leave early with weft_query_end. */
+ * Structural changes are refused until the loop ends; leave early with weft_query_end. Checked
+ * builds undo writes in the chunks of the loop that it may not do (through a pointer for reading or
+ * to an earlier slice, outside of the rows) when it goes on or ends, and set the world's error
+ * (UNDECLARED_ACCESS) then. Values written through weft_entity_write and its like are seen. */
 
 #define WEFT_MASK_WORDS 16 /* of the enable mask of one run: at most 1,024 rows */
 

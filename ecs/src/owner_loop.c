@@ -1,0 +1,378 @@
+/* owner_loop.c: shadows of the chunks that loops of the owner stand on or have left.
+ *
+ * What is compared with what, and which difference is right: owner_loop.h. Pointers that were given
+ * are a set of keys {location, component}. It is emptied when it is full and structure has changed
+ * since the last one: a key too many hides a mistake, one too few would make one up. */
+#include "owner_loop.h"
+
+#include "query_match.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SHADOWS 8u  /* of the chunks last come to; more loops than that in each other: unwatched */
+#define GIVEN 8192u /* places of the set; when three quarters are taken, all pointers were given */
+#define MARGIN_ROWS 2 /* compared behind the last row, where there is room */
+
+/* A loop that is open. */
+typedef struct loop {
+    struct loop *next;
+    const weft__chunk *chunk; /* of its slice; NULL: between slices */
+    uint32_t first, count;    /* rows of it */
+    uint32_t term_count;
+    uint32_t written_count;
+    uint32_t *written; /* [written_count] columns of the chunk */
+    void *columns[];   /* [term_count], for the cursor; `written` is behind them */
+} loop;
+
+/* A chunk as it should be. */
+typedef struct shadow {
+    const weft__chunk *chunk; /* NULL: none */
+    char *bytes;              /* columns at the same offsets */
+    size_t size;
+    uint64_t used;      /* when a loop last came to it */
+    uint64_t structure; /* version of the world it was made for; of no use in another one */
+} shadow;
+
+typedef struct weft__owner_loops {
+    loop *open;
+    shadow shadows[SHADOWS];
+    uint64_t uses;
+    bool has_reported; /* in the call that is going on: the first mistake stays */
+    bool gave_all;     /* the set is full */
+    uint32_t given_count;
+    uint64_t structure; /* version when the last one was given */
+    uint64_t given[GIVEN];
+} weft__owner_loops;
+
+static weft__owner_loops *loops_of(weft_world *world)
+{
+    if (world->owner_loops == NULL)
+        world->owner_loops = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_QUERIES, 1,
+                                                sizeof *world->owner_loops, 8);
+    return world->owner_loops;
+}
+
+/* ---- pointers that were given ---- */
+
+#define ALL_ROWS UINT32_MAX
+
+/* The place of a key, or the free one where it belongs. */
+static uint64_t *given_at(weft__owner_loops *loops, uint32_t location, uint32_t component)
+{
+    uint64_t key = (uint64_t)location << 32 | component;
+    uint32_t i = (uint32_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 40) % GIVEN;
+    while (loops->given[i] != 0 && loops->given[i] != key) i = (i + 1) % GIVEN;
+    return &loops->given[i];
+}
+
+static void give(weft_world *world, uint32_t location, uint32_t component)
+{
+    weft__owner_loops *loops = loops_of(world);
+    if (loops == NULL) return;
+    bool is_full = loops->given_count > GIVEN / 4 * 3;
+    if (is_full && loops->structure != world->structure_version) {
+        memset(loops->given, 0, sizeof loops->given);
+        loops->given_count = 0;
+        loops->gave_all = false;
+        loops->structure = world->structure_version;
+    }
+    uint64_t *place = given_at(loops, location, component);
+    if (*place != 0 || loops->gave_all) return;
+    *place = (uint64_t)location << 32 | component;
+    loops->given_count++;
+    loops->structure = world->structure_version;
+    loops->gave_all = loops->given_count > GIVEN / 4 * 3;
+}
+
+void weft__owner_loops_gave(weft_world *world, const weft__chunk *chunk, uint32_t row,
+                            uint32_t component)
+{
+    give(world, weft__location(chunk, row), component);
+}
+
+void weft__owner_loops_gave_all(weft_world *world, uint32_t component)
+{
+    give(world, ALL_ROWS, component);
+}
+
+static bool is_given(weft__owner_loops *loops, uint32_t location, uint32_t component)
+{
+    return loops->gave_all || *given_at(loops, location, component) != 0 ||
+           *given_at(loops, ALL_ROWS, component) != 0;
+}
+
+/* ---- what may differ ---- */
+
+static bool is_in_slice(const loop *at, const weft__chunk *chunk, uint32_t row)
+{
+    return at != NULL && at->chunk == chunk && row - at->first < at->count;
+}
+
+static bool may_differ(weft__owner_loops *loops, const weft__chunk *chunk, uint32_t column,
+                       uint32_t row)
+{
+    if (column == 0) return false; /* entity handles */
+    for (const loop *at = loops->open; at != NULL; at = at->next) {
+        if (!is_in_slice(at, chunk, row)) continue;
+        for (uint32_t i = 0; i < at->written_count; i++)
+            if (at->written[i] == column) return true;
+    }
+    const weft__type *type = chunk->archetype->format->types[column];
+    return is_given(loops, weft__location(chunk, row), type->id);
+}
+
+/* ---- the report ---- */
+
+/* The query of a loop by its terms: "a, b, ...". */
+static void say_query(const weft_world *world, const weft__query *query, char *text, size_t size)
+{
+    size_t at = 0;
+    text[0] = 0;
+    for (uint32_t i = 0; i < query->term_count && at + 1 < size; i++) {
+        int more = snprintf(text + at, size - at, "%s%s", i == 0 ? "" : ", ",
+                            weft__type_name(world, query->terms[i].component));
+        at += more < 0 ? 0 : (size_t)more;
+    }
+}
+
+/* `row` may be beyond the rows: behind the last one. `entities` as they should be. */
+static void report(weft_cursor *cursor, const char *what, const weft__chunk *chunk, uint32_t column,
+                   uint32_t row, const weft_entity *entities)
+{
+    weft_world *world = cursor->own_context.world;
+    const loop *at = world->owner_loops->open;
+    while (at != NULL && at->columns != cursor->owned) at = at->next;
+    bool is_own = is_in_slice(at, chunk, row);
+    weft_entity entity = row < chunk->count ? entities[row] : WEFT__NO_ENTITY;
+    uint32_t id = column == 0 ? 0 : chunk->archetype->format->types[column]->id;
+    char query[80], place[64];
+    if (world->owner_loops->has_reported) return;
+    world->owner_loops->has_reported = true;
+    say_query(world, cursor->own_context.query, query, sizeof query);
+    if (is_own)
+        snprintf(place, sizeof place, "row %u of the slice", row - at->first);
+    else if (row < chunk->count)
+        snprintf(place, sizeof place, "row %u of its chunk", row);
+    else
+        snprintf(place, sizeof place, "behind the last row of its chunk");
+    weft__error(
+        world, WEFT_UNDECLARED_ACCESS, entity, weft__component(world, id),
+        "%s, loop over (%s): component %s, %s, %s", what, query,
+        column == 0 ? "(entity handles)" : weft__type_name(world, id), place,
+        is_own ? "was written, and the loop only reads it (undone): give it a term with "
+                 "WEFT_WRITE, and write no row behind the last one of another column"
+               : "was written outside of the slice (undone): rows are 0 to weft_slice_count - 1, "
+                 "and a pointer is good until the next weft_query_next or weft_query_end");
+}
+
+/* ---- shadows ---- */
+
+/* Bytes of a column that are compared: its rows, and a little more where there is room. */
+static size_t column_bytes(const weft__chunk *chunk, uint32_t column)
+{
+    const weft__layout *layout = chunk->layout;
+    const weft__column *place = &layout->columns[column];
+    uint32_t rows = chunk->count + MARGIN_ROWS;
+    return (size_t)place->bytes * (rows < chunk->capacity ? rows : chunk->capacity);
+}
+
+static shadow *shadow_of(const weft_world *world, const weft__chunk *chunk)
+{
+    for (uint32_t i = 0; i < SHADOWS; i++) {
+        shadow *kept = &world->owner_loops->shadows[i];
+        if (kept->chunk == chunk && kept->structure == world->structure_version) return kept;
+    }
+    return NULL;
+}
+
+/* Makes a row of the shadow that of the chunk where it may differ, else the other way round. */
+static void compare_row(weft_cursor *cursor, const char *what, const shadow *kept, uint32_t column,
+                        uint32_t row)
+{
+    const weft__chunk *chunk = kept->chunk;
+    const weft_world *world = cursor->own_context.world;
+    size_t bytes = chunk->layout->columns[column].bytes;
+    char *now = weft__chunk_value(chunk, column, row);
+    char *before = kept->bytes + (now - chunk->base);
+    if (memcmp(now, before, bytes) == 0) return;
+    if (row < chunk->count && may_differ(world->owner_loops, chunk, column, row)) {
+        memcpy(before, now, bytes);
+        return;
+    }
+    memcpy(now, before, bytes);
+    report(cursor, what, chunk, column, row, (const weft_entity *)(const void *)kept->bytes);
+}
+
+static void compare(weft_cursor *cursor, const char *what, const shadow *kept)
+{
+    const weft__chunk *chunk = kept->chunk;
+    if (chunk == NULL ||
+        kept->structure != ((weft_world *)cursor->own_context.world)->structure_version)
+        return;
+    for (uint32_t c = 0; c < chunk->layout->column_count; c++) {
+        const weft__column *place = &chunk->layout->columns[c];
+        size_t bytes = column_bytes(chunk, c);
+        if (bytes == 0 ||
+            memcmp(chunk->base + place->offset, kept->bytes + place->offset, bytes) == 0)
+            continue;
+        for (uint32_t row = 0; row < bytes / place->bytes; row++)
+            compare_row(cursor, what, kept, c, row);
+    }
+}
+
+static bool is_stood_on(const weft__owner_loops *loops, const weft__chunk *chunk)
+{
+    for (const loop *at = loops->open; at != NULL; at = at->next)
+        if (at->chunk == chunk) return true;
+    return false;
+}
+
+/* The shadow that was not used for the longest time; NULL: all are in use. */
+static shadow *oldest(weft__owner_loops *loops)
+{
+    shadow *found = NULL;
+    for (uint32_t i = 0; i < SHADOWS; i++) {
+        shadow *kept = &loops->shadows[i];
+        if (kept->chunk == NULL) return kept;
+        if (is_stood_on(loops, kept->chunk)) continue;
+        if (found == NULL || kept->used < found->used) found = kept;
+    }
+    return found;
+}
+
+/* Makes the shadow of a chunk; false: no memory. */
+static bool cast(weft_world *world, shadow *kept, const weft__chunk *chunk)
+{
+    size_t size = weft__class_bytes(chunk->layout->size_class);
+    if (kept->size < size) {
+        char *bytes = weft__alloc(&world->memory, WEFT__MEMORY_QUERIES, size, 1, 64);
+        if (bytes == NULL) return false;
+        weft__free(&world->memory, WEFT__MEMORY_QUERIES, kept->bytes, kept->size, 1, 64);
+        kept->bytes = bytes;
+        kept->size = size;
+    }
+    for (uint32_t c = 0; c < chunk->layout->column_count; c++) {
+        size_t offset = chunk->layout->columns[c].offset;
+        memcpy(kept->bytes + offset, chunk->base + offset, column_bytes(chunk, c));
+    }
+    kept->chunk = chunk;
+    kept->structure = world->structure_version;
+    return true;
+}
+
+void weft__owner_loops_wrote(const weft_world *world, const weft__chunk *chunk, uint32_t column,
+                             uint32_t row, uint32_t count)
+{
+    const shadow *kept = world->owner_loops == NULL ? NULL : shadow_of(world, chunk);
+    if (kept == NULL) return;
+    const char *from = weft__chunk_value(chunk, column, row);
+    memcpy(kept->bytes + (from - chunk->base), from,
+           (size_t)count * chunk->layout->columns[column].bytes);
+}
+
+/* ---- loops ---- */
+
+static size_t loop_bytes(uint32_t term_count)
+{
+    return sizeof(loop) + term_count * (sizeof(void *) + sizeof(uint32_t));
+}
+
+static loop *loop_of(const weft_cursor *cursor)
+{
+    if (cursor->owned == NULL || cursor->is_further) return NULL;
+    return (loop *)(void *)((char *)cursor->owned - offsetof(loop, columns));
+}
+
+void *weft__owner_loop_open(const weft__query *query)
+{
+    weft_world *world = query->world;
+    weft__owner_loops *loops = loops_of(world);
+    loop *opened = loops == NULL
+                       ? NULL
+                       : weft__alloc_zeroed(&world->memory, WEFT__MEMORY_QUERIES, 1,
+                                            loop_bytes(query->term_count), WEFT__QUERY_ALIGNMENT);
+    if (opened == NULL) return NULL;
+    opened->term_count = query->term_count;
+    opened->written = (uint32_t *)(void *)(opened->columns + query->term_count);
+    opened->next = loops->open;
+    loops->open = opened;
+    loops->has_reported = false;
+    return opened->columns;
+}
+
+void weft__owner_loop_enter(weft_cursor *cursor)
+{
+    loop *at = loop_of(cursor);
+    if (at == NULL) return;
+    weft_world *world = cursor->own_context.world;
+    weft__owner_loops *loops = world->owner_loops;
+    const weft__query *query = cursor->own_context.query;
+    const weft__chunk *chunk = cursor->slice.chunk;
+    const weft__place *places = cursor->slice.places;
+    shadow *kept = shadow_of(world, chunk);
+    if (kept == NULL) {
+        kept = oldest(loops);
+        if (kept == NULL) return;
+        compare(cursor, "weft_query_next", kept);
+        kept->chunk = NULL;
+        if (!cast(world, kept, chunk)) return;
+    }
+    kept->used = ++loops->uses;
+    at->written_count = 0;
+    for (uint32_t i = 0; i < query->term_count; i++)
+        if (query->terms[i].access == WEFT_WRITE && places[i].column != WEFT__NO_PLACE)
+            at->written[at->written_count++] = places[i].column;
+    at->first = (uint32_t)(cursor->slice.entities - weft__chunk_entities(chunk));
+    at->count = cursor->slice.count;
+    at->chunk = chunk;
+}
+
+void weft__owner_loop_leave(weft_cursor *cursor, const char *what)
+{
+    loop *at = loop_of(cursor);
+    if (at == NULL || at->chunk == NULL) return;
+    const weft_world *world = cursor->own_context.world;
+    const shadow *kept = shadow_of(world, at->chunk);
+    world->owner_loops->has_reported = false;
+    if (kept != NULL) compare(cursor, what, kept);
+    at->chunk = NULL;
+}
+
+static void loop_free(weft_world *world, loop *ended)
+{
+    weft__free(&world->memory, WEFT__MEMORY_QUERIES, ended, 1, loop_bytes(ended->term_count),
+               WEFT__QUERY_ALIGNMENT);
+}
+
+void weft__owner_loop_close(weft_cursor *cursor)
+{
+    loop *ended = loop_of(cursor);
+    if (ended == NULL) return;
+    weft_world *world = cursor->own_context.world;
+    weft__owner_loops *loops = world->owner_loops;
+    const char *what = ended->chunk == NULL ? "weft_query_next" : "weft_query_end";
+    weft__owner_loop_leave(cursor, what);
+    for (uint32_t i = 0; i < SHADOWS; i++) compare(cursor, what, &loops->shadows[i]);
+    loop **link = &loops->open;
+    while (*link != ended) link = &(*link)->next;
+    *link = ended->next;
+    loop_free(world, ended);
+    for (uint32_t i = 0; i < SHADOWS && loops->open == NULL; i++) loops->shadows[i].chunk = NULL;
+}
+
+void weft__owner_loops_free(weft_world *world)
+{
+    weft__owner_loops *loops = world->owner_loops;
+    if (loops == NULL) return;
+    while (loops->open != NULL) {
+        loop *open = loops->open;
+        loops->open = open->next;
+        loop_free(world, open);
+    }
+    for (uint32_t i = 0; i < SHADOWS; i++)
+        weft__free(&world->memory, WEFT__MEMORY_QUERIES, loops->shadows[i].bytes,
+                   loops->shadows[i].size, 1, 64);
+    weft__free(&world->memory, WEFT__MEMORY_QUERIES, loops, 1, sizeof *loops, 8);
+    world->owner_loops = NULL;
+}
