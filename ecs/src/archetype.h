@@ -160,7 +160,7 @@ struct weft__archetype {
     uint32_t edge_mask;    /* power of two minus one */
     weft__edge first_edge; /* always free */
     /* plans from here, by where they go: a chain per bucket, recently used ones in front */
-    weft__plan **plans;     /* first_plans until there are many */
+    weft__plan **plans; /* first_plans until there are many */
     weft__plan *first_plans;
     uint32_t plan_count;
     uint32_t plan_mask; /* buckets: power of two minus one */

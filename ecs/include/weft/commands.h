@@ -60,9 +60,10 @@ typedef struct weft_rows_desc {
  * until playback. Any other use, and one that the component has not, gives NULL or does nothing and
  * is UNDECLARED_ACCESS at playback, of another C type TYPE_MISMATCH (checked builds). rows->count
  * may be less than `count`; call again for the rest. No later copy is made. They are in the world
- * before the first command is played, and count from then on. A refused call leaves nothing behind.
- * Errors: BAD_HANDLE, TYPE_MISMATCH (not SHARED), INVALID_ARGUMENT (NULL, 0, a component that the
- * archetype lacks), OUT_OF_MEMORY, LIMIT. */
+ * before the first command is played, and count from then on. A refused call leaves nothing behind,
+ * except that an unordered one may use up versions of free indices. Errors: BAD_HANDLE,
+ * TYPE_MISMATCH (not SHARED), INVALID_ARGUMENT (NULL, 0, a component that the archetype lacks),
+ * OUT_OF_MEMORY, LIMIT. */
 WEFT_API weft_result weft_commands_create_rows_with(weft_commands *commands,
                                                     const weft_rows_desc *desc, weft_slice *rows);
 /* The same without shared values: ids at playback, */
