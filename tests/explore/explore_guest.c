@@ -278,6 +278,17 @@ static void enter_once(void *argument)
     leave(job);
 }
 
+/* The owner reads the counters of guests while one is made. */
+static void statistics(void)
+{
+    weft_job_stats stats;
+    start(1);
+    explore_thread(enter_once, NULL);
+    explore_begin();
+    weft_job_stats_get(pool, &stats);
+    finish();
+}
+
 static void leave_and_destroy(void)
 {
     weft_result result;
@@ -457,6 +468,35 @@ static void lent_leaves_background(void)
     finish();
 }
 
+static void until_not_busy(void *argument)
+{
+    weft_result result;
+    (void)argument;
+    while ((result = weft_job_worker_run(pool, 1, until_may_go, NULL)) == WEFT_BUSY) at_stall();
+    EXPLORE_CHECK(result == WEFT_OK, "worker_run: %s", weft_result_name(result));
+}
+
+/* The fields of a worker go from one thread to the next. */
+static void lent_in_turn(void)
+{
+    start_pool(2, true);
+    at_init(&is_inside, 0);
+    at_init(&may_go, 1);
+    explore_thread(until_not_busy, NULL);
+    explore_thread(until_not_busy, NULL);
+    explore_begin();
+    finish();
+}
+
+/* The end of the pool takes its threads back, and waits until they have left it. */
+static void lent_until_the_end(void)
+{
+    start_lending();
+    EXPLORE_CHECK(weft_job_pool_destroy(pool) == WEFT_OK, "destroy");
+    explore_join_all();
+    explore_end();
+}
+
 #define MOST(runs)                                                                                 \
     PLAN_PCT(EXPLORE_TSO, 4, runs, 1000000), PLAN_PCT(EXPLORE_C11, 4, runs, 1000000),              \
         PLAN_RANDOM(EXPLORE_TSO, runs, 1000000)
@@ -467,6 +507,7 @@ static const explore_scenario scenarios[] = {
     {"guest_hosted_loops", hosted_loops, {MOST(10000)}, NULL},
     {"guest_graphs", graphs, {MOST(6000)}, NULL},
     {"guest_numbers", numbers, {PLAN_ALL(EXPLORE_SC, 2, 0), MOST(6000)}, NULL},
+    {"guest_statistics", statistics, {PLAN_ALL(EXPLORE_SC, 2, 0), MOST(3000)}, NULL},
     {"guest_leave_and_destroy", leave_and_destroy, {PLAN_ALL(EXPLORE_SC, 2, 0), MOST(3000)}, NULL},
     {"guest_left_job_ended",
      left_job_has_ended,
@@ -479,6 +520,8 @@ static const explore_scenario scenarios[] = {
      NULL},
     {"guest_woken_for", woken_for_a_guest, {MOST(10000)}, NULL},
     {"lent_woken", lent_woken, {PLAN_ALL(EXPLORE_SC, 2, 0), MOST(8000)}, NULL},
+    {"lent_in_turn", lent_in_turn, {PLAN_ALL(EXPLORE_SC, 1, 0), MOST(6000)}, NULL},
+    {"lent_until_the_end", lent_until_the_end, {PLAN_ALL(EXPLORE_SC, 1, 0), MOST(6000)}, NULL},
     {"lent_recalled", lent_recalled, {PLAN_ALL(EXPLORE_SC, 1, 0), MOST(8000)}, NULL},
     {"lent_leaves_background", lent_leaves_background, {MOST(10000)}, NULL},
     {NULL, NULL, {{0}}, NULL},

@@ -210,6 +210,40 @@ static void targeted(void)
     explore_end();
 }
 
+/* A worker that waits for one job sleeps in the bitmap; whoever ends the job wakes this worker. */
+static weft_a32 is_over;
+
+static bool is_over_now(void *argument)
+{
+    (void)argument;
+    return at_load_sc(&is_over) != 0; /* W1 */
+}
+
+static void wait_for_end(void *argument)
+{
+    (void)argument;
+    bool is_searching = weft__wake_begin_search(&wake);
+    while (!is_over_now(NULL)) {
+        weft__wake_sleep(&wake, 0, is_searching, is_over_now, NULL);
+        is_searching = true;
+    }
+    EXPLORE_CHECK(payload[0] == 5, "the end's data is not visible");
+    weft__wake_end_search(&wake);
+}
+
+static void awaited(void)
+{
+    start();
+    at_init(&is_over, 0);
+    explore_thread(wait_for_end, NULL);
+    explore_begin();
+    payload[0] = 5;
+    at_store_sc(&is_over, 1u); /* W1 */
+    weft__wake_one(&wake, 0);
+    explore_join_all();
+    explore_end();
+}
+
 static const explore_scenario scenarios[] = {
     {"wake_one_worker",
      one_worker,
@@ -248,6 +282,11 @@ static const explore_scenario scenarios[] = {
      targeted,
      {PLAN_ALL(EXPLORE_SC, 4, 0), PLAN_ALL(EXPLORE_TSO, 4, 3), PLAN_ALL(EXPLORE_C11, 3, 2),
       PLAN_ALL_FAULTS(EXPLORE_SC, 4, 2)},
+     NULL},
+    {"wake_awaited",
+     awaited,
+     {PLAN_ALL(EXPLORE_SC, 4, 0), PLAN_ALL(EXPLORE_TSO, 3, 2), PLAN_ALL(EXPLORE_C11, 3, 2),
+      PLAN_ALL_FAULTS(EXPLORE_SC, 3, 2)},
      NULL},
     {NULL, NULL, {{0}}, NULL},
 };
