@@ -151,32 +151,23 @@ static void archetype_free(weft_world *world, weft__archetype *archetype)
 
 /* ---- registry ---- */
 
-static bool list_grow(weft_world *world)
+/* Ids are places here. */
+static bool ids_grow(weft_world *world)
 {
-    uint32_t old = world->archetype_capacity;
-    if (world->archetype_count < old) return true;
-    uint32_t grown = old == 0 ? 64 : 2 * old;
-    uint64_t *bits =
-        weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown / 64, sizeof *bits, 8);
-    if (bits == NULL) return false;
-    void *list = weft__realloc(&world->memory, WEFT__MEMORY_METADATA, world->archetypes, old, grown,
-                               sizeof *world->archetypes, 8);
-    if (list == NULL) {
-        weft__free(&world->memory, WEFT__MEMORY_METADATA, bits, grown / 64, sizeof *bits, 8);
-        return false;
-    }
-    if (old != 0) memcpy(bits, world->nonempty, old / 64 * sizeof *bits);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->nonempty, old / 64, sizeof *bits, 8);
-    world->nonempty = bits;
-    world->archetypes = list;
-    world->archetype_capacity = grown;
+    uint32_t old = world->archetype_id_capacity, grown = old == 0 ? 64 : 2 * old;
+    if (world->archetype_id_count < old) return true;
+    void *list = weft__realloc(&world->memory, WEFT__MEMORY_METADATA, world->archetypes_by_id, old,
+                               grown, sizeof *world->archetypes_by_id, 8);
+    if (list == NULL) return false;
+    world->archetypes_by_id = list;
+    world->archetype_id_capacity = grown;
     return true;
 }
 
 static bool table_grow(weft_world *world)
 {
     uint32_t size = world->archetype_table == NULL ? 0 : world->archetype_table_mask + 1;
-    if (world->archetype_count < size) return true;
+    if (world->archetype_id_count < size) return true;
     uint32_t grown = size == 0 ? 64 : 2 * size;
     weft__archetype **table =
         weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown, sizeof *table, 8);
@@ -185,8 +176,8 @@ static bool table_grow(weft_world *world)
                8);
     world->archetype_table = table;
     world->archetype_table_mask = grown - 1;
-    for (uint32_t i = 0; i < world->archetype_count; i++) {
-        weft__archetype *archetype = world->archetypes[i];
+    for (uint32_t i = 0; i < world->archetype_id_count; i++) {
+        weft__archetype *archetype = world->archetypes_by_id[i];
         archetype->hash_next = table[archetype->hash & (grown - 1)];
         table[archetype->hash & (grown - 1)] = archetype;
     }
@@ -218,8 +209,7 @@ static weft__archetype *archetype_add(weft_world *world, uint64_t hash, const ui
 {
     const weft__type **columns = weft__alloc(&world->memory, WEFT__MEMORY_OTHER, count + 1,
                                              sizeof *columns, _Alignof(weft__type *));
-    if (columns == NULL || !list_grow(world) || !table_grow(world) ||
-        weft__query_archetype_reserve(world, components, count) != WEFT_OK) {
+    if (columns == NULL || !ids_grow(world) || !table_grow(world)) {
         weft__free(&world->memory, WEFT__MEMORY_OTHER, columns, count + 1, sizeof *columns,
                    _Alignof(weft__type *));
         weft__error_memory(world, "archetype");
@@ -231,13 +221,16 @@ static weft__archetype *archetype_add(weft_world *world, uint64_t hash, const ui
                _Alignof(weft__type *));
     if (archetype == NULL) return NULL;
     archetype->hash = hash;
-    archetype->id = world->archetype_count + 1;
+    archetype->id = world->archetype_id_count + 1;
+    archetype->number = WEFT__NONE;
+    if (weft__archetype_enter(world, archetype) != WEFT_OK) {
+        archetype_free(world, archetype);
+        return NULL;
+    }
     weft__archetype **head = &world->archetype_table[hash & world->archetype_table_mask];
     archetype->hash_next = *head;
     *head = archetype;
-    world->archetypes[world->archetype_count++] = archetype;
-    weft__query_archetype_commit(world, archetype);
-    world->structure_version++;
+    world->archetypes_by_id[world->archetype_id_count++] = archetype;
     return archetype;
 }
 
@@ -246,12 +239,13 @@ weft__archetype *weft__archetype_obtain(weft_world *world, const uint32_t *compo
 {
     uint64_t hash = hash_bytes(HASH_K1, components, count * sizeof *components);
     weft__archetype *archetype = archetype_find(world, hash, components, count);
-    return archetype != NULL ? archetype : archetype_add(world, hash, components, count);
+    if (archetype == NULL) return archetype_add(world, hash, components, count);
+    return weft__archetype_enter(world, archetype) == WEFT_OK ? archetype : NULL;
 }
 
 weft__archetype *weft__archetype_at(const weft_world *world, weft_archetype handle)
 {
-    if (weft__archetype_is(world, handle)) return world->archetypes[handle.id - 1];
+    if (weft__archetype_is(world, handle)) return world->archetypes_by_id[handle.id - 1];
     weft__error(world, WEFT_BAD_HANDLE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                 "archetype %u does not exist in world \"%s\": use a handle that "
                 "weft_archetype_create of this world returned",
@@ -261,11 +255,13 @@ weft__archetype *weft__archetype_at(const weft_world *world, weft_archetype hand
 
 void weft__archetypes_fini(weft_world *world)
 {
-    for (uint32_t i = 0; i < world->archetype_count; i++)
-        archetype_free(world, world->archetypes[i]);
+    for (uint32_t i = 0; i < world->archetype_id_count; i++)
+        archetype_free(world, world->archetypes_by_id[i]);
     uint32_t size = world->archetype_table == NULL ? 0 : world->archetype_table_mask + 1;
     weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetype_table, size,
                sizeof *world->archetype_table, 8);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes_by_id,
+               world->archetype_id_capacity, sizeof *world->archetypes_by_id, 8);
     weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes, world->archetype_capacity,
                sizeof *world->archetypes, 8);
     weft__free(&world->memory, WEFT__MEMORY_METADATA, world->nonempty,

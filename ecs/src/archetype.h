@@ -139,7 +139,8 @@ struct weft__archetype {
     uint32_t type_count;
     uint32_t slot_mask;     /* slots: power of two minus one */
     uint32_t order_version; /* world version of the last structural change in it */
-    uint32_t id;            /* 1.. in order of creation */
+    uint32_t id;            /* 1.. in order of creation; in handles */
+    uint32_t number;        /* place in the order (archetype_order.c); WEFT__NONE: not in it */
 
     weft__format *format;
     uint64_t hash;
@@ -188,10 +189,28 @@ static inline uint32_t weft__archetype_find(const weft__archetype *archetype, ui
     return slot != NULL && component != 0 ? slot->type : WEFT__NONE;
 }
 
-/* The archetype of a handle, or NULL (BAD_HANDLE is set). */
+/* Archetypes in an order. Owned by whoever noted it. */
+typedef struct weft__archetype_list {
+    weft__archetype **items;
+    uint32_t count;
+} weft__archetype_list;
+
+/* Puts an archetype that is not in the order at its end. OUT_OF_MEMORY (error set) changes
+ * nothing. O(1) when it is in it, else as weft__query_archetype_commit. */
+weft_result weft__archetype_enter(weft_world *world, weft__archetype *archetype);
+/* Copies the order; the caller frees the list. OUT_OF_MEMORY (error set): it is empty. */
+weft_result weft__archetypes_note(weft_world *world, weft__archetype_list *out);
+/* Makes a noted order the order, and leaves all other archetypes out: rows that they have must end
+ * before anything else is done. OUT_OF_MEMORY (error set): the order has only some of the list;
+ * arranging what was the order before cannot fail then. O(length of the list) when nothing differs,
+ * else O(archetypes, edges, component types and queries). */
+weft_result weft__archetypes_arrange(weft_world *world, const weft__archetype_list *list);
+void weft__archetype_list_free(weft_world *world, weft__archetype_list *list);
+
+/* The archetype of a handle, or NULL (BAD_HANDLE is set). It may be outside the order. */
 weft__archetype *weft__archetype_at(const weft_world *world, weft_archetype handle);
-/* The archetype of `count` ascending valid component ids without duplicates, made when it is new.
- * NULL: error set (LIMIT when a row does not fit a megachunk, OUT_OF_MEMORY). */
+/* The archetype of `count` ascending valid component ids without duplicates, made when it is new,
+ * in the order. NULL: error set (LIMIT when a row does not fit a megachunk, OUT_OF_MEMORY). */
 weft__archetype *weft__archetype_obtain(weft_world *world, const uint32_t *components,
                                         uint32_t count);
 /* Way by one component, cached. Adding a present or removing an absent one: a plan from the

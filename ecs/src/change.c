@@ -192,7 +192,7 @@ static __attribute__((noinline)) void room_update(weft__chunk *from, weft__chunk
 static __attribute__((noinline)) void chunk_end(weft_world *world, weft__chunk *chunk)
 {
     const weft__archetype *archetype = chunk->archetype;
-    uint32_t bit = archetype->id - 1;
+    uint32_t bit = archetype->number;
     if (archetype->entity_count == 0) world->nonempty[bit / 64] ^= UINT64_C(1) << bit % 64;
     weft__chunk_release(world, chunk);
 }
@@ -297,6 +297,8 @@ weft_result weft_entity_set_archetype(weft_world *world, weft_entity entity, wef
     uint32_t row;
     weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
     if (chunk == NULL) return weft__error_stale(world, entity);
+    result = weft__archetype_enter(world, to);
+    if (result != WEFT_OK) return result;
     const weft__archetype *from = chunk->archetype;
     for (uint32_t i = 0; i < from->type_count; i++) {
         const weft__type *type = from->types[i].type;

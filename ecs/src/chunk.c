@@ -271,10 +271,11 @@ bool weft__chunk_list_reserve(weft_world *world, weft__archetype *archetype, uin
     return true;
 }
 
-/* Makes sure weft__chunk_link cannot fail. */
+/* Makes sure weft__chunk_link cannot fail, and that the archetype is in the order. */
 static weft_result link_prepare(weft_world *world, weft__archetype *archetype, uint32_t capacity)
 {
-    weft_result result = weft__chunk_ids_reserve(world, 1);
+    weft_result result = weft__archetype_enter(world, archetype);
+    if (result == WEFT_OK) result = weft__chunk_ids_reserve(world, 1);
     if (result == WEFT_OK && world->free_berths[berth_class(capacity)] == 0)
         result = weft__berths_reserve(world, weft__berths_of(capacity));
     if (result != WEFT_OK) return result;
@@ -284,6 +285,7 @@ static weft_result link_prepare(weft_world *world, weft__archetype *archetype, u
 void weft__chunk_link(weft_world *world, weft__chunk *chunk)
 {
     weft__archetype *archetype = chunk->archetype;
+    WEFT_ASSERT(archetype->number != WEFT__NONE);
     world->quick.from = NULL;
     chunk->serial = ++world->chunk_serial;
     weft__chunk_id_take(world, chunk, id_lowest(world));

@@ -11,7 +11,7 @@ static weft_result play_create(weft__playback *playback, weft_entity id,
                                const weft__command *command)
 {
     weft_world *world = playback->world;
-    weft__archetype *archetype = world->archetypes[command->subject - 1];
+    weft__archetype *archetype = world->archetypes_by_id[command->subject - 1];
     weft__spans spans = {0};
     weft_result result = weft__rows_reserve(world, archetype->tuple0, 1, &spans);
     if (result == WEFT_OK) {

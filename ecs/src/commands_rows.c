@@ -193,8 +193,9 @@ weft_result weft_commands_create_rows_with(weft_commands *commands, const weft_r
     if (result != WEFT_OK) return result;
     weft_world *world = commands->world;
     if (!weft__archetype_is(world, desc->archetype)) return refuse(commands, WEFT_BAD_HANDLE, 0);
-    making m = {
-        .desc = desc, .archetype = world->archetypes[desc->archetype.id - 1], .count = desc->count};
+    making m = {.desc = desc,
+                .archetype = world->archetypes_by_id[desc->archetype.id - 1],
+                .count = desc->count};
     result = check_shared(commands, &m);
     if (result != WEFT_OK) return result;
     weft__command_rows *made = make_rows(commands, &m, &result);

@@ -105,7 +105,7 @@ static inline weft__chunk *chunk_for_one(const weft_world *world, weft_archetype
     if (__builtin_expect(world == NULL || world->busy != 0, 0) ||
         __builtin_expect(!weft__archetype_is(world, handle), 0))
         return NULL;
-    return world->archetypes[handle.id - 1]->tuple0->room;
+    return world->archetypes_by_id[handle.id - 1]->tuple0->room;
 }
 
 /* The row is made ready first, or the id is in another word. */

@@ -24,7 +24,8 @@ weft_result weft_entity_place_get(const weft_world *world, weft_entity entity,
 weft_archetype weft_archetype_at(const weft_world *world, uint32_t index)
 {
     bool is_there = world != NULL && index < world->archetype_count;
-    return is_there ? weft__archetype_handle(world, index + 1) : (weft_archetype){0};
+    return is_there ? weft__archetype_handle(world, world->archetypes[index]->id)
+                    : (weft_archetype){0};
 }
 
 /* Tuples with chunks. */

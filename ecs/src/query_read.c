@@ -90,7 +90,7 @@ bool weft_query_matches(const weft_world *world, weft_query query, weft_entity e
     uint32_t row = 0;
     const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
     if (chunk == NULL) return false;
-    uint32_t match = weft__query_match_find(handle->query, chunk->archetype->id - 1);
+    uint32_t match = weft__query_match_find(handle->query, chunk->archetype->number);
     return match != WEFT__NONE && passes_filter(handle, match, chunk, row) &&
            weft__query_row_is_enabled(handle->query, match, chunk, row);
 }

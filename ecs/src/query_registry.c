@@ -93,12 +93,12 @@ static bool component_reserve(weft_world *world, uint32_t component, uint32_t ty
     return list_reserve_matches(&list->keyed, type_count);
 }
 
-weft_result weft__query_archetype_reserve(weft_world *world, const uint32_t *components,
-                                          uint32_t count)
+weft_result weft__query_archetype_reserve(weft_world *world, const weft__archetype *archetype)
 {
+    uint32_t count = archetype->type_count;
     bool is_done = list_reserve_matches(&world->queries->unkeyed, count);
     for (uint32_t i = 0; i < count && is_done; i++)
-        is_done = component_reserve(world, components[i], count);
+        is_done = component_reserve(world, archetype->types[i].component, count);
     return is_done ? WEFT_OK : weft__error_memory(world, "the component index");
 }
 
@@ -127,7 +127,7 @@ weft__place weft__place_find(const weft__archetype *archetype, uint32_t componen
 /* Adds the archetype to a query if it matches; a query filed twice takes it once. */
 static void query_offer(weft__query *query, weft__archetype *archetype)
 {
-    uint32_t number = archetype->id - 1;
+    uint32_t number = archetype->number;
     if (query->match_count != 0 && query->matches[query->match_count - 1].number == number) return;
     if (weft__query_excludes(query, archetype)) return;
     weft__place *places = query->places + (size_t)query->match_count * query->term_count;
@@ -139,18 +139,37 @@ static void query_offer(weft__query *query, weft__archetype *archetype)
 void weft__query_archetype_commit(weft_world *world, weft__archetype *archetype)
 {
     weft__queries *queries = world->queries;
-    WEFT_ASSERT(archetype->id - 1 == queries->archetype_count);
+    WEFT_ASSERT(archetype->number == queries->archetype_count);
     queries->archetype_count++;
     for (uint32_t type = 0; type < archetype->type_count; type++) {
         weft__component_list *list = &queries->lists[archetype->types[type].component];
         WEFT_ASSERT(list->count < list->capacity);
         list->entries[list->count++] =
-            (weft__index_entry){.archetype = archetype->id - 1, .place = place_of(archetype, type)};
+            (weft__index_entry){.archetype = archetype->number, .place = place_of(archetype, type)};
         for (uint32_t i = 0; i < list->keyed.count; i++)
             query_offer(list->keyed.items[i], archetype);
     }
     for (uint32_t i = 0; i < queries->unkeyed.count; i++)
         query_offer(queries->unkeyed.items[i], archetype);
+}
+
+static void query_cut(weft__query *query, uint32_t count)
+{
+    while (query->match_count != 0 && query->matches[query->match_count - 1].number >= count)
+        query->override_count = query->matches[--query->match_count].override_first;
+}
+
+void weft__query_archetypes_cut(weft_world *world, uint32_t count)
+{
+    weft__queries *queries = world->queries;
+    queries->archetype_count = count;
+    for (uint32_t id = 0; id < queries->list_capacity; id++) {
+        weft__component_list *list = &queries->lists[id];
+        while (list->count != 0 && list->entries[list->count - 1].archetype >= count) list->count--;
+    }
+    for (uint32_t i = 0; i < queries->bucket_count; i++)
+        for (weft__query *query = queries->buckets[i]; query != NULL; query = query->next)
+            query_cut(query, count);
 }
 
 /* ---- life ---- */

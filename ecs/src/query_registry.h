@@ -5,7 +5,7 @@
  * queries filed under one of its components. Archetypes and queries that have nothing to do with
  * each other never meet.
  *
- * Archetype number = archetype id - 1. */
+ * The number of an archetype is its place in the order (archetype_order.c). */
 #ifndef WEFT_QUERY_REGISTRY_H
 #define WEFT_QUERY_REGISTRY_H
 
@@ -72,13 +72,16 @@ weft_result weft__queries_create(weft_world *world);
  * end of the shared store. */
 void weft__queries_destroy(weft_world *world);
 
-/* Enters the next archetype (number = archetypes entered so far) with its ascending component ids
- * into the index and into every query that matches it. Two steps: reserve may fail with
+/* Enters the next archetype (number = archetypes entered so far) into the index and into every
+ * query that matches it. Two steps: reserve may fail with
  * OUT_OF_MEMORY and changes nothing that can be seen; commit, after it and before anything else,
  * cannot fail. Owner. Cost: O(its components + queries filed under one of them). */
-weft_result weft__query_archetype_reserve(weft_world *world, const uint32_t *components,
-                                          uint32_t count);
+weft_result weft__query_archetype_reserve(weft_world *world,
+                                          const struct weft__archetype *archetype);
 void weft__query_archetype_commit(weft_world *world, struct weft__archetype *archetype);
+/* Takes the archetypes from number `count` on out again; lists keep their capacity, so entering as
+ * many of the same cannot fail. Owner. Cost: O(component types + queries + entries). */
+void weft__query_archetypes_cut(weft_world *world, uint32_t count);
 
 /* The list of a component; an empty one when no archetype has had it. */
 const weft__component_list *weft__component_list_at(const weft__queries *queries,

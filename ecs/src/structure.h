@@ -47,8 +47,8 @@ static inline void weft__chunk_count_rows(weft_world *world, weft__chunk *chunk,
     chunk->tuple->rows += (uint64_t)count;
     chunk->order_version = archetype->order_version = world->version;
     world->structure_version++;
-    if (__builtin_expect((before == 0) != (after == 0), 0))
-        world->nonempty[(archetype->id - 1) / 64] ^= UINT64_C(1) << (archetype->id - 1) % 64;
+    if (__builtin_expect((before == 0) != (after == 0), 0) && archetype->number != WEFT__NONE)
+        world->nonempty[archetype->number / 64] ^= UINT64_C(1) << archetype->number % 64;
     if (__builtin_expect(archetype->shared_count != 0, 0)) weft__tuple_touch(world, chunk->tuple);
 }
 /* World begin: the table of chunks has chunk 0. */

@@ -116,7 +116,7 @@ uint32_t weft__transfer_type(weft__transfer *t, uint32_t component)
 
 weft__archetype *weft__transfer_target(weft__transfer *t, const weft__archetype *from)
 {
-    weft__archetype **target = &t->targets[from->id - 1];
+    weft__archetype **target = &t->targets[from->number];
     if (*target != NULL) return *target;
     uint32_t count = from->type_count;
     uint32_t *list = weft__alloc(&t->to->memory, CATEGORY, count + 1, sizeof *list, 4);

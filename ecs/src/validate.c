@@ -193,8 +193,16 @@ static bool archetype_check(const weft_world *world, const weft__archetype *arch
     if (rows != archetype->entity_count)
         return broken(world, "archetype %u has %llu rows, its total says %llu", archetype->id,
                       (unsigned long long)rows, (unsigned long long)archetype->entity_count);
-    uint64_t word = world->nonempty[(archetype->id - 1) / 64];
-    if ((word >> (archetype->id - 1) % 64 & 1) != (rows != 0 ? 1u : 0u))
+    if (archetype->number == WEFT__NONE)
+        return (archetype->chunk_count == 0 ||
+                broken(world, "archetype %u has chunks, but no place in the order",
+                       archetype->id)) &&
+               tuples_check(world, archetype);
+    if (archetype->number >= world->archetype_count ||
+        world->archetypes[archetype->number] != archetype)
+        return broken(world, "archetype %u is not where the order has it", archetype->id);
+    uint64_t word = world->nonempty[archetype->number / 64];
+    if ((word >> archetype->number % 64 & 1) != (rows != 0 ? 1u : 0u))
         return broken(world, "archetype %u: wrong about being empty", archetype->id);
     for (uint32_t i = 1; i < archetype->type_count; i++)
         if (archetype->types[i - 1].component >= archetype->types[i].component)
@@ -213,8 +221,8 @@ static void references_visit(const weft_world *world, weft__shared_visit_fn visi
         if (extension->data != NULL && extension->shared_visit != NULL)
             extension->shared_visit(extension->data, visit, user);
     }
-    for (uint32_t a = 0; a < world->archetype_count; a++) {
-        const weft__archetype *archetype = world->archetypes[a];
+    for (uint32_t a = 0; a < world->archetype_id_count; a++) {
+        const weft__archetype *archetype = world->archetypes_by_id[a];
         for (uint32_t i = 0; archetype->tuples != NULL && i <= archetype->tuple_mask; i++)
             for (const weft__tuple *tuple = archetype->tuples[i]; tuple; tuple = tuple->next)
                 for (uint32_t s = 0; s < archetype->shared_count; s++)
@@ -294,8 +302,8 @@ weft_result weft_world_validate(weft_world *world)
         broken(world, "%s", text);
         return WEFT_CORRUPT;
     }
-    for (uint32_t i = 0; i < world->archetype_count; i++)
-        if (!archetype_check(world, world->archetypes[i])) return WEFT_CORRUPT;
+    for (uint32_t i = 0; i < world->archetype_id_count; i++)
+        if (!archetype_check(world, world->archetypes_by_id[i])) return WEFT_CORRUPT;
     return shared_check(world) && totals_check(world) && units_check(world) ? WEFT_OK
                                                                             : WEFT_CORRUPT;
 }

@@ -285,7 +285,8 @@ static void stats_moves(const weft_world *world, weft_world_stats *out)
 {
     out->bytes_moved = at_load_rlx(&world->x_bytes_moved); /* relaxed: a statistic */
     out->rows_moved = at_load_rlx(&world->x_rows_moved);   /* relaxed: a statistic */
-    for (uint32_t i = 0; i < world->archetype_count; i++) stats_plans(world->archetypes[i], out);
+    for (uint32_t i = 0; i < world->archetype_id_count; i++)
+        stats_plans(world->archetypes_by_id[i], out);
 }
 
 void weft_world_stats_get(const weft_world *world, weft_world_stats *out)

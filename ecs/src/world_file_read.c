@@ -428,13 +428,21 @@ weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
                            "weft_world_load: entities were created in world \"%s\" before: load "
                            "into a new world, then weft_world_transfer into this one",
                            world->desc.name);
+    weft__archetype_list before, none = {0};
+    weft_result result = weft__archetypes_note(world, &before);
+    if (result != WEFT_OK) return result;
     if (header_read(&r, count, with_hash)) {
+        weft__archetypes_arrange(world, &none); /* those of the file come first; cannot fail */
         types_read(&r);
         blobs_read(&r);
         weft__world_reader_rows(&r);
         tail_read(&r);
     }
-    if (r.result != WEFT_OK) weft__world_reader_wipe(&r);
+    if (r.result != WEFT_OK) {
+        weft__world_reader_wipe(&r);
+        weft__archetypes_arrange(world, &before); /* they have been there: cannot fail */
+    }
+    weft__archetype_list_free(world, &before);
     singletons_settle(&r);
     blobs_release(&r);
     release(&r, (void *)(uintptr_t)r.types, r.type_limit, sizeof *r.types);

@@ -73,16 +73,16 @@ typedef struct weft__callback_error {
 
 struct weft_world {
     /* hot: one line */
-    uint32_t busy;                /* 0: structure may change */
-    uint32_t version;             /* change version, never 0 */
-    weft__berth *berths;          /* [location >> WEFT__BERTH_SHIFT]; NULL until needed */
-    weft__archetype **archetypes; /* [id - 1] */
-    uint32_t archetype_count;
+    uint32_t busy;                      /* 0: structure may change */
+    uint32_t version;                   /* change version, never 0 */
+    weft__berth *berths;                /* [location >> WEFT__BERTH_SHIFT]; NULL until needed */
+    weft__archetype **archetypes_by_id; /* [id - 1]: all that were made */
+    uint32_t archetype_id_count;
     uint32_t type_count;        /* ids 1..type_count */
     weft__type **types;         /* [id]; [0] is NULL */
     uint64_t structure_version; /* +1 on every change of a row count, chunk list or tuple */
     weft__quick quick;
-    uint64_t *nonempty; /* bit per archetype id - 1: it has rows */
+    uint64_t *nonempty; /* bit per number: the archetype has rows */
     uint32_t number;    /* in the handles of this world; 1..2^31 - 1, constant */
     uint32_t frame;     /* WEFT__FRAME_*; set by the scheduler */
 #if WEFT__HIDES_TABLES
@@ -105,7 +105,11 @@ struct weft_world {
     double time;    /* seconds: the sum of their dt */
     float dt;       /* of the last one */
 
-    uint32_t archetype_capacity;
+    weft__archetype **archetypes; /* [number]: those in the order (archetype_order.c) */
+    uint32_t archetype_count;     /* in the order */
+    uint32_t archetype_capacity;  /* of archetypes and, in bits, nonempty */
+    uint32_t archetype_id_capacity;
+    uint64_t order_version; /* +1 whenever numbers may mean other archetypes */
     uint32_t type_capacity;
     uint32_t chunk_end;      /* ids below were used */
     uint32_t chunk_capacity; /* of chunk_table */
@@ -270,7 +274,7 @@ static inline weft_query weft__query_handle_of(const weft_world *world, uint32_t
 
 static inline bool weft__archetype_is(const weft_world *world, weft_archetype handle)
 {
-    return handle.world == world->number && handle.id - 1 < world->archetype_count;
+    return handle.world == world->number && handle.id - 1 < world->archetype_id_count;
 }
 
 /* Name for error texts, never NULL. */

@@ -446,7 +446,9 @@ static void label(weft__stage *stage)
 weft_result weft__schedule_prepare(weft__scheduler *scheduler)
 {
     uint32_t archetypes = scheduler->world->archetype_count;
-    if (!scheduler->is_dirty && scheduler->compiled_archetypes == archetypes) return WEFT_OK;
+    if (!scheduler->is_dirty && scheduler->compiled_archetypes == archetypes &&
+        scheduler->compiled_order == scheduler->world->order_version)
+        return WEFT_OK;
     if (weft__schedule_extend(scheduler)) return WEFT_OK;
     free_stages(scheduler);
     weft__staging_free(&scheduler->staging, scheduler->memory);
@@ -460,6 +462,7 @@ weft_result weft__schedule_prepare(weft__scheduler *scheduler)
     }
     for (uint32_t i = 0; i < scheduler->stage_count; i++) label(&scheduler->stages[i]);
     scheduler->compiled_archetypes = archetypes;
+    scheduler->compiled_order = scheduler->world->order_version;
     scheduler->growth.types = scheduler->world->type_count;
     scheduler->growth.compilations++;
     scheduler->is_dirty = false;

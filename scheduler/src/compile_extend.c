@@ -116,6 +116,7 @@ static bool add_archetype(extending *e)
 static bool is_current(const weft__scheduler *scheduler)
 {
     return !scheduler->is_dirty && !scheduler->has_filters &&
+           scheduler->compiled_order == scheduler->world->order_version &&
            scheduler->growth.types == scheduler->world->type_count &&
            scheduler->world->archetype_count > scheduler->compiled_archetypes &&
            scheduler->world->archetype_count <= scheduler->growth.set_words * 64;

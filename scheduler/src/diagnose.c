@@ -245,7 +245,7 @@ static uint32_t undeclared_component(const weft__system *system, const weft__com
         command->op == WEFT__COMMAND_INSTANTIATE || command->op == WEFT__COMMAND_SET_NAME;
     if (effect == WEFT_RECORDS_DESTROY || is_of_none) return 0;
     if (!has_archetype) return lists(system, command->subject) ? 0 : command->subject;
-    const weft__archetype *archetype = world->archetypes[command->subject - 1];
+    const weft__archetype *archetype = world->archetypes_by_id[command->subject - 1];
     for (uint32_t i = 0; i < archetype->type_count; i++)
         if (!lists(system, archetype->types[i].component)) return archetype->types[i].component;
     return 0;
@@ -296,7 +296,7 @@ void weft__diagnose_look(const weft_slice *slice, const weft__chunk *chunk, uint
         size_t first = (size_t)(slice->entities - weft__chunk_entities(chunk));
         if (row >= first && row - first < slice->count) return;
     }
-    uint32_t number = chunk->archetype->id - 1, match = 0;
+    uint32_t number = chunk->archetype->number, match = 0;
     while (match < query->match_count && query->matches[match].number != number) match++;
     if (match == query->match_count) return;
     for (uint32_t i = 0; i < query->term_count; i++) {

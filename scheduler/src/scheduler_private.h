@@ -217,6 +217,7 @@ struct weft__scheduler {
     /* compiled */
     bool is_dirty;                /* systems, groups or options changed */
     uint32_t compiled_archetypes; /* archetype count it was compiled for, or extended to */
+    uint64_t compiled_order;      /* the world's order_version then */
     weft__system **ordered;       /* [position] order of effect */
     weft__system **stage_systems;
     uint32_t ordered_count;

@@ -12,7 +12,7 @@ void weft__snapshots_shared_visit(const void *data, weft__shared_visit_fn visit,
     const weft__timelines *timelines = data;
     for (const weft_snapshot *s = timelines->snapshots; s != NULL; s = s->next)
         for (uint32_t a = 0; a < s->archetype_count; a++) {
-            const weft__archetype *archetype = timelines->world->archetypes[a];
+            const weft__archetype *archetype = s->order.items[a];
             const weft__snapshot_archetype *list = &s->archetypes[a];
             for (uint32_t c = 0; c < list->chunk_count; c++)
                 for (uint32_t i = 0; i < archetype->shared_count; i++)
@@ -227,7 +227,9 @@ static bool find_previous(taking *t, uint32_t archetype, uint32_t position,
 {
     const weft_snapshot *previous = t->previous;
     *found = NULL;
-    if (previous == NULL || archetype >= previous->archetype_count) return true;
+    if (previous == NULL || archetype >= previous->archetype_count ||
+        previous->order.items[archetype] != chunk->archetype)
+        return true;
     const weft__snapshot_archetype *list = &previous->archetypes[archetype];
     uint32_t place = list->first_chunk + position;
     bool is_there = position < list->chunk_count && previous->chunks[place].serial == chunk->serial;
@@ -365,7 +367,9 @@ static bool copy_world(taking *t)
         weft__alloc_zeroed(memory, CATEGORY, archetypes + 1, sizeof snapshot->archetypes[0], 8);
     snapshot->chunks =
         weft__alloc_zeroed(memory, CATEGORY, world->chunk_count + 1, sizeof snapshot->chunks[0], 8);
-    if (snapshot->archetypes == NULL || snapshot->chunks == NULL) return false;
+    if (snapshot->archetypes == NULL || snapshot->chunks == NULL ||
+        weft__archetypes_note(world, &snapshot->order) != WEFT_OK)
+        return false;
     snapshot->archetype_count = archetypes;
     for (uint32_t i = 0; i < archetypes; i++)
         if (!copy_archetype(t, i)) return false;
@@ -477,7 +481,7 @@ static void free_chunks(weft_snapshot *snapshot)
         const weft__snapshot_archetype *list = &snapshot->archetypes[i];
         for (uint32_t k = 0; k < list->chunk_count; k++)
             if (list->first_chunk + k < snapshot->chunk_count)
-                chunk_free(snapshot, snapshot->world->archetypes[i],
+                chunk_free(snapshot, snapshot->order.items[i],
                            &snapshot->chunks[list->first_chunk + k]);
     }
 }
@@ -504,6 +508,7 @@ void weft_snapshot_destroy(weft_snapshot *snapshot)
     unlist(snapshot);
     weft__timeline_drop(world->extensions[WEFT__EXTENSION_SNAPSHOTS].data, snapshot->timeline);
     if (snapshot->chunks != NULL) free_chunks(snapshot);
+    weft__archetype_list_free(world, &snapshot->order);
     weft__free(memory, CATEGORY, snapshot->archetypes, snapshot->archetype_limit + 1,
                sizeof snapshot->archetypes[0], 8);
     weft__free(memory, CATEGORY, snapshot->chunks, snapshot->chunk_limit + 1,

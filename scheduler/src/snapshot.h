@@ -46,7 +46,7 @@ typedef struct weft__snapshot_chunk {
     weft__snapshot_column **columns; /* [column]; a reference on each */
 } weft__snapshot_chunk;
 
-/* The chunks of an archetype in list order. A value. */
+/* The chunks of an archetype of `order` in list order. A value. */
 typedef struct weft__snapshot_archetype {
     uint32_t chunk_count;
     uint32_t first_chunk;
@@ -72,7 +72,8 @@ struct weft_snapshot {
     uint64_t steps;           /* the world's clock */
     double time;
     float dt;
-    weft__snapshot_archetype *archetypes;
+    weft__archetype_list order;           /* of archetypes, as it was */
+    weft__snapshot_archetype *archetypes; /* [place in the order] */
     uint32_t archetype_count;
     weft__snapshot_chunk *chunks; /* by archetype, in list order */
     uint32_t chunk_count;

@@ -331,12 +331,19 @@ static weft_result restore(restoring *r, weft__timelines *timelines)
     weft__timeline *timeline =
         weft__timeline_begin(timelines, snapshot->timeline, snapshot->version);
     if (timeline == NULL) return weft__error_memory(world, "weft_snapshot_restore");
-    weft_result result = find_or_make(r);
+    weft__archetype_list before;
+    weft_result result = weft__archetypes_note(world, &before);
+    if (result == WEFT_OK) result = weft__archetypes_arrange(world, &snapshot->order);
+    if (result == WEFT_OK) result = find_or_make(r);
+    if (result == WEFT_OK)
+        put_all(r);
+    else if (before.items != NULL)
+        weft__archetypes_arrange(world, &before); /* cannot fail: there is room for it */
+    weft__archetype_list_free(world, &before);
     if (result != WEFT_OK) {
         weft__timeline_drop(timelines, timeline);
         return result;
     }
-    put_all(r);
     weft__timeline_enter(timelines, timeline);
     return r->is_lossy ? weft__error_memory(world, "weft_snapshot_restore: a buffer") : WEFT_OK;
 }

@@ -178,6 +178,36 @@ static inline uint64_t shared_digest(const bed *b, uint64_t hash, uint32_t kind)
     return hash_word(hash, count);
 }
 
+/* The component sets of archetypes, in order. */
+static inline uint64_t archetypes_digest(const bed *b, uint64_t hash,
+                                         const weft_archetype *archetypes, uint32_t count)
+{
+    weft_component set[KINDS + 4];
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t kinds = weft_archetype_components(b->world, archetypes[i], set, KINDS + 4);
+        CHECK(kinds <= KINDS + 4);
+        for (uint32_t k = 0; k < kinds; k++) hash = hash_word(hash, set[k].id);
+        hash = hash_word(hash, kinds);
+    }
+    return hash_word(hash, count);
+}
+
+/* All of them, and those of the queries. */
+static inline uint64_t order_digest(const bed *b, uint64_t hash)
+{
+    static weft_archetype archetypes[1 << 12];
+    weft_world_stats stats;
+    weft_world_stats_get(b->world, &stats);
+    CHECK(stats.archetypes <= 1 << 12);
+    for (uint32_t i = 0; i < stats.archetypes; i++) archetypes[i] = weft_archetype_at(b->world, i);
+    hash = archetypes_digest(b, hash, archetypes, (uint32_t)stats.archetypes);
+    for (uint32_t i = 0; i < QUERIES; i++) {
+        uint32_t count = weft_query_archetypes(b->world, b->queries[i], archetypes, 1 << 12);
+        hash = archetypes_digest(b, hash, archetypes, count);
+    }
+    return hash;
+}
+
 /* Validates; layout, content, and what can be asked for in an order. */
 static inline uint64_t bed_hash(bed *b)
 {
@@ -190,7 +220,7 @@ static inline uint64_t bed_hash(bed *b)
         uint64_t count = weft_query_entities(b->world, b->queries[i], rows, 1 << 16);
         hash = hash_bytes(hash_word(hash, count), rows, count * sizeof rows[0]);
     }
-    return shared_digest(b, shared_digest(b, hash, SHARE), TEAM);
+    return order_digest(b, shared_digest(b, shared_digest(b, hash, SHARE), TEAM));
 }
 
 #endif

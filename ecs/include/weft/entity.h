@@ -26,7 +26,9 @@ extern "C" {
  * instantiate, and the Prefab tag follow it; groups of members are not expanded further). Adding
  * Prefab to an entity, or removing it, does the same to the living members that its group has at
  * that moment, in every form: single, array, query-wide, set archetype, recorded. A member that is
- * put into the group later gets the tag when it is added to the root once more. */
+ * put into the group later gets the tag when it is added to the root once more. Disabled is about
+ * one entity: to hide a group, add it to all elements of its LinkedGroup (weft_entity_change_many).
+ */
 WEFT_API weft_component weft_component_prefab(const weft_world *world);
 WEFT_API weft_component weft_component_disabled(const weft_world *world);
 WEFT_API weft_component weft_component_linked_group(const weft_world *world);
@@ -86,8 +88,9 @@ typedef struct weft_entity_place {
 WEFT_API weft_result weft_entity_place_get(const weft_world *world, weft_entity entity,
                                            weft_entity_place *out);
 
-/* The archetypes of a world in the order in which they were made, from 0 to
- * weft_world_stats.archetypes - 1; null beyond. Threads: owner. */
+/* The archetypes of a world in order of queries, from 0 to weft_world_stats.archetypes - 1, null
+ * beyond; the order in which they were made, as the restored snapshot or the loaded file has it.
+ * Those that it does not have are absent until used or asked for again. Threads: owner. */
 WEFT_API weft_archetype weft_archetype_at(const weft_world *world, uint32_t index);
 
 /* What the entities of an archetype take. A row is their values with the handle, buffers' inline

@@ -108,9 +108,11 @@ typedef struct weft_snapshot weft_snapshot;
 WEFT_API weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
                                         weft_snapshot **out);
 /* Puts the world back: same ids, same layout, same future: the same calls lead to the same world
- * again, whatever happened in between; as often as wanted. Component types, archetypes, systems,
- * queries, recorders and entity names are not part of it (an archetype keeps the place in the order
- * of queries that it got when it was first made); the number and time of the step
+ * again, whatever happened in between; as often as wanted. Component types, handles of archetypes,
+ * systems, queries, recorders and entity names are not part of it; the order of archetypes is
+ * (those made later keep their handles, and match queries again, last, when they are used or asked
+ * for again; a step after a change of the order compiles the schedule), and the number and time of
+ * the step
  * (weft_world_frame), what systems have seen as changed, and how far their rates and timers are
  * is (systems younger than the snapshot start again, with no timer set). Errors:
  * INVALID_ARGUMENT, WRONG_PHASE (as above), OUT_OF_MEMORY, with the world as it was; only when a
