@@ -126,16 +126,16 @@ static uint32_t group_obtain(weft__scheduler *scheduler, const char *name)
 
 /* ---- creation ---- */
 
-static bool reserve_slot(weft__scheduler *scheduler, uint32_t *slot)
+static weft_result reserve_slot(weft__scheduler *scheduler, uint32_t *slot)
 {
     uint32_t unusable = scheduler->system_count + scheduler->retired_count;
     for (uint32_t i = 0; unusable < scheduler->system_capacity; i++)
         if (scheduler->systems[i] == NULL && scheduler->generations[i] <= UINT16_MAX) {
             *slot = i;
-            return true;
+            return WEFT_OK;
         }
     uint32_t old = scheduler->system_capacity, capacity = old == 0 ? 16 : old * 2;
-    if (old >= WEFT__SLOT_LIMIT) return false;
+    if (old >= WEFT__SLOT_LIMIT) return WEFT_LIMIT;
     if (capacity > WEFT__SLOT_LIMIT) capacity = WEFT__SLOT_LIMIT;
     uint32_t *generations = weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS, NULL, 0,
                                           capacity, sizeof *generations, 8);
@@ -146,7 +146,7 @@ static bool reserve_slot(weft__scheduler *scheduler, uint32_t *slot)
     if (systems == NULL) {
         weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, generations, capacity,
                    sizeof *generations, 8);
-        return false;
+        return WEFT_OUT_OF_MEMORY;
     }
     memset(generations, 0, capacity * sizeof *generations);
     if (old != 0) memcpy(generations, scheduler->generations, old * sizeof *generations);
@@ -157,7 +157,7 @@ static bool reserve_slot(weft__scheduler *scheduler, uint32_t *slot)
     scheduler->generations = generations;
     scheduler->system_capacity = capacity;
     *slot = old;
-    return true;
+    return WEFT_OK;
 }
 
 static weft_result bad(weft_world *world, weft_result code, const weft_system_desc *desc,
@@ -382,9 +382,14 @@ weft_system weft_system_create(weft_world *world, const weft_system_desc *desc)
     if (scheduler == NULL || check_desc(world, desc, &lists) != WEFT_OK) return none;
     uint32_t slot;
     weft__system *system = NULL;
-    if (!reserve_slot(scheduler, &slot) ||
-        (system = weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, 1, sizeof *system,
-                                     64)) == NULL) {
+    weft_result result = reserve_slot(scheduler, &slot);
+    if (result == WEFT_LIMIT) {
+        bad(world, WEFT_LIMIT, desc, WEFT__NO_COMPONENT,
+            "65,535 handles of systems are in use or used up: destroy systems that do not run");
+        return none;
+    }
+    if (result != WEFT_OK || (system = weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS,
+                                                          1, sizeof *system, 64)) == NULL) {
         weft__error_memory(world, "weft_system_create");
         return none;
     }

@@ -110,9 +110,9 @@ typedef struct weft_system_desc {
 } weft_system_desc;
 
 /* Registers a system. Null on failure: see weft_world_error (INVALID_ARGUMENT, BAD_HANDLE,
- * TYPE_MISMATCH, ALREADY_EXISTS, OUT_OF_MEMORY). CYCLE (with its path) and NOT_FOUND (an unknown
- * name in before/after) are reported by the next step, so systems may be registered in any order.
- * Not during a step, nor from an exclusive system: WRONG_PHASE. */
+ * TYPE_MISMATCH, ALREADY_EXISTS, LIMIT (65,535 systems), OUT_OF_MEMORY). CYCLE (with its path) and
+ * NOT_FOUND (an unknown name in before/after) are reported by the next step, so systems may be
+ * registered in any order. Not during a step, nor from an exclusive system: WRONG_PHASE. */
 WEFT_API weft_system weft_system_create(weft_world *world, const weft_system_desc *desc);
 /* Removes a system at once. Names in before/after of others that meant it are NOT_FOUND at the next
  * step. Handles never come back. Errors: BAD_HANDLE, WRONG_PHASE (as weft_system_create). */
