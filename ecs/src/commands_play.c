@@ -46,10 +46,12 @@ static const char *mismatch_of(uint32_t op)
 }
 
 /* What a refusal while recording means; found without the world, so that workers can refuse. */
-static const char *refusal_of(uint32_t op, weft_result code, uint32_t component)
+static const char *refusal_of(uint32_t op, weft_result code, weft_entity entity, uint32_t component)
 {
     switch ((unsigned)code) {
     case WEFT_STALE_ENTITY:
+        if ((entity.version & 1) != 0)
+            return "the entity is of another world: use handles that this world gave";
         return "the handle is null, or a deferred one of another recorder, slice or playback: "
                "these "
                "are good where they were made, until it is played";
@@ -375,7 +377,7 @@ static weft_result report_failures(const weft__playback *playback)
     else
         weft__error(playback->world, first->code, first->entity,
                     weft__component(playback->world, first->component), "%s",
-                    refusal_of(first->op, first->code, first->component));
+                    refusal_of(first->op, first->code, first->entity, first->component));
     return weft__playback_error(playback, first->key, first->op, first->entity, first->component,
                                 first->code);
 }

@@ -4,6 +4,7 @@
  * whether a target is alive is asked at playback. A worker cannot set the world's error text, so
  * failures are kept in the recorder and reported by whoever plays it. */
 #include "commands_private.h"
+#include "entity_tag.h"
 
 #include "query_private.h"
 #include "structure.h"
@@ -289,11 +290,13 @@ weft__command *weft__commands_append(weft_commands *commands, weft__command_op o
 
 /* ---- what is checked while recording ---- */
 
-/* A deferred handle must be of this recorder, this round and, in systems, this slice: another
- * slice's handle would be right or wrong depending on which worker ran it. */
+/* Checked builds refuse entities of another world. A deferred handle must be of this recorder, this
+ * round and, in systems, this slice: another slice's handle would be right or wrong depending on
+ * which worker ran it. */
 static bool is_target(const weft_commands *commands, weft_entity entity)
 {
-    if ((entity.version & 1) != 0) return true;
+    if ((entity.version & 1) != 0)
+        return !WEFT_IS_CHECKED || !weft__entity_is_foreign(&commands->world->directory, entity);
     if (entity.version != commands->epoch || commands->open == NULL) return false;
     if ((entity.index & WEFT__ROW_HANDLE) != 0) {
         uint32_t row = entity.index & ~WEFT__ROW_HANDLE;

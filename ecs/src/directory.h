@@ -41,7 +41,8 @@
 #define WEFT__BLOCK_BUSY UINT32_MAX
 #define WEFT__VERSION_ONE (UINT64_C(1) << 32) /* of a slot */
 #define WEFT__ENTITY_INDEX_BITS 27 /* the 4 bits above bit 28 of a handle hold the world's tag */
-#define WEFT__ENTITY_TAG_SHIFT 28
+#define WEFT__ENTITY_TAG_SHIFT WEFT_ENTITY_TAG_SHIFT
+#define WEFT__ENTITY_TAG_LAST 15u
 
 /* 8,192 slots. Guarded by x_count among _any callers (BUSY = held), owner only otherwise: `used`,
  * `first_word`, `x_retired` and changes of versions. Invariants: count == bits set in `used` ==

@@ -2,6 +2,7 @@
  * Owner only (functions that any thread may call do not set it). Callbacks of weft_query_each run
  * on several threads: each worker has a record of its own for them, of which the loop hands one on.
  */
+#include "entity_tag.h"
 #include "world_private.h"
 
 #include <stdarg.h>
@@ -74,6 +75,12 @@ weft_result weft__error_limit(const weft_world *world, weft_result code, const c
 
 weft_result weft__error_stale(const weft_world *world, weft_entity entity)
 {
+    if (weft__entity_is_foreign(&world->directory, entity))
+        return weft__error(world, WEFT_STALE_ENTITY, entity, WEFT__NO_COMPONENT,
+                           "entity %u:%u is of another world than \"%s\" (its tag is %u, here %u): "
+                           "use handles that this world gave",
+                           entity.index, entity.version, world->desc.name,
+                           weft__entity_tag(entity.index), world->desc.entity_tag);
     return weft__error(world, WEFT_STALE_ENTITY, entity, WEFT__NO_COMPONENT,
                        "entity %s is not alive in world \"%s\" (null, destroyed, deferred, or "
                        "of another world): check weft_entity_is_alive before use",

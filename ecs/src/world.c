@@ -4,6 +4,7 @@
 
 #include "atomic.h"
 #include "blob_store.h"
+#include "entity_tag.h"
 #include "guard.h"
 #include "owner_loop.h"
 #include "pool.h"
@@ -23,7 +24,8 @@ static uint32_t limit_or(uint32_t value, uint32_t most)
 
 static bool is_possible(const weft_world_desc *desc)
 {
-    return desc->entity_tag <= 15 && desc->entity_block_limit <= WEFT__BLOCK_LIMIT &&
+    return desc->entity_tag <= WEFT_WITHOUT_ENTITY_TAG &&
+           desc->entity_block_limit <= WEFT__BLOCK_LIMIT &&
            desc->megachunk_limit <= WEFT__MEGACHUNK_LIMIT &&
            desc->component_limit <= COMPONENT_LIMIT - BUILT_IN_COMPONENTS && desc->workers <= 256;
 }
@@ -121,6 +123,7 @@ static weft_result storage_init(weft_world *world)
     desc->component_limit =
         limit_or(desc->component_limit == 0 ? 0 : desc->component_limit + BUILT_IN_COMPONENTS,
                  COMPONENT_LIMIT);
+    desc->entity_tag = weft__entity_tag_obtain(desc->entity_tag, &world->held_tag);
     weft__directory_init(&world->directory, &world->memory, os, desc);
     weft__units_init(&world->units, &world->memory, os, desc->megachunk_limit,
                      !desc->without_huge_pages);
@@ -146,6 +149,7 @@ static void storage_fini(weft_world *world)
     weft__parts_fini(&world->parts, &world->memory);
     weft__units_fini(&world->units);
     weft__directory_fini(&world->directory);
+    weft__entity_tag_release(world->held_tag);
     weft_blob_store_destroy(world->blobs); /* last: destructors of components may release blobs */
 }
 

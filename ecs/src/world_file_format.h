@@ -14,7 +14,9 @@
  *                   column      rows x value
  *                 A value is its bytes; with hooks u32 bytes and what `save` made; a buffer is u32
  *                 elements, then each as a value. BLOB fields hold 0 or the number of the blob
- *                 from 1 in the order of first mention
+ *                 from 1 in the order of first mention. Entities and ENTITY fields are
+ *                 without the tag of the world: xor-ed with it, so that a handle of
+ *                 another world stays one
  *                 Behind the chunks those with room, as each goes to the head of the list of its
  *                 tuple: u32 count, u32 position[]
  *     dead        u32 count, then each: u32 index, u32 version (of an index that is not alive; the
@@ -42,10 +44,9 @@
 typedef struct weft__world_header {
     uint64_t magic, content_hash;
     uint32_t version, byte_order;
-    uint64_t total_bytes, blobs_at; /* from the start of the file */
-    uint64_t entity_count;          /* alive and dead ones listed */
-    uint32_t entity_tag, reserved;  /* 0 */
-    uint64_t reserved_too;          /* 0 */
+    uint64_t total_bytes, blobs_at;  /* from the start of the file */
+    uint64_t entity_count;           /* alive and dead ones listed */
+    uint64_t reserved, reserved_too; /* 0 */
 } weft__world_header;
 static_assert(sizeof(weft__world_header) == 64, "file format");
 

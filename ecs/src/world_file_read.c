@@ -2,6 +2,7 @@
  * world_file_rows.c. Untrusted input. Rows and blobs are made while reading and taken back when
  * something is wrong; names and singletons, which cannot be, come when all else is right. */
 #include "blob_store.h"
+#include "entity_tag.h"
 #include "hash_lanes.h"
 #include "world_file_reader.h"
 
@@ -129,13 +130,17 @@ bool weft__world_reader_value(weft__world_reader *r, const weft__type *type, cha
         uint32_t count = weft__world_reader_u32(r);
         const char *from = weft__world_reader_take(r, count);
         if (from == NULL) return false;
-        if (type->desc.hooks.load(value, from, count, type->desc.hooks.user)) return true;
-        return weft__world_reader_fail(r, WEFT_CORRUPT, "a value that its load hook refuses");
+        if (!type->desc.hooks.load(value, from, count, type->desc.hooks.user))
+            return weft__world_reader_fail(r, WEFT_CORRUPT, "a value that its load hook refuses");
+        weft__tags_flip(&r->world->directory, type, value,
+                        (weft__value_bytes){value, 0, type->desc.size});
+        return true;
     }
     const char *from = weft__world_reader_take(r, bytes);
     if (from == NULL) return false;
     if (bytes != 0) memcpy(value, from, bytes);
     r->type = type;
+    weft__tags_flip(&r->world->directory, type, value, (weft__value_bytes){value, 0, bytes});
     if (!type->has_blobs || weft__type_blobs(type, value, resolve_blob, r)) return true;
     memset(value, 0, bytes); /* no number may be taken for a reference */
     return false;
@@ -183,10 +188,6 @@ static bool header_read(weft__world_reader *r, size_t count, bool with_hash)
     if (with_hash && weft__hash_lanes(WORLD_FILE_SEED, r->start + behind, count - behind) !=
                          header->content_hash)
         return weft__world_reader_fail(r, WEFT_CORRUPT, "the content hash differs: damaged");
-    if (header->entity_tag != r->world->desc.entity_tag)
-        return weft__world_reader_fail(r, WEFT_INVALID_ARGUMENT,
-                                       "the saved world had another entity_tag: give the same in "
-                                       "weft_world_desc");
     r->at = r->start + sizeof *header;
     r->end = r->start + header->blobs_at;
     return true;
@@ -363,6 +364,7 @@ static void names_read(weft__world_reader *r, bool is_applied)
         char name[256];
         weft_entity entity = {0};
         get(r, &entity, sizeof entity);
+        entity.index ^= r->world->directory.tag_bits;
         text_read(r, name);
         if (!weft_entity_is_alive(r->world, entity))
             weft__world_reader_fail(r, WEFT_CORRUPT, "the name of nobody");

@@ -37,7 +37,8 @@ static bool entities_read(weft__world_reader *r, weft__chunk *chunk, uint32_t co
     weft_entity *entities = weft__chunk_entities(chunk);
     memcpy(entities, bytes, count * sizeof *entities);
     for (uint32_t row = 0; row < count; row++) {
-        uint32_t index = entities[row].index ^ r->world->directory.tag_bits;
+        uint32_t index = entities[row].index;
+        entities[row].index ^= r->world->directory.tag_bits;
         if ((entities[row].version & 1) == 0)
             return weft__world_reader_fail(r, WEFT_CORRUPT, "an entity that is not alive");
         if (!entity_enter(r, index, entities[row].version, weft__location(chunk, row)))

@@ -1,6 +1,8 @@
 /* world_file_write.c: a world as bytes (world_file_format.h says which). Values that hold blob
- * references are written with the numbers of the blobs instead. Owner, world idle; reads only. */
+ * references are written with the numbers of the blobs instead, handles without tags. Owner,
+ * world idle; reads only. */
 #include "blob_store.h"
+#include "entity_tag.h"
 #include "hash_lanes.h"
 #include "structure.h"
 #include "world_file_format.h"
@@ -177,15 +179,47 @@ static void put_hooked(writer *w, const weft__type *type, const void *value)
     w->out.count += count;
 }
 
+/* What the hook is given has no tags: a copy of the bytes, which owns nothing. */
+static void put_hooked_untagged(writer *w, const weft__type *type, const void *value)
+{
+    size_t size = type->desc.size;
+    char *copy = weft__alloc(&w->world->memory, CATEGORY, size, 1, 64);
+    w->is_out_of_memory = w->is_out_of_memory || copy == NULL;
+    if (copy == NULL) return;
+    memcpy(copy, value, size);
+    weft__tags_flip(&w->world->directory, type, copy, (weft__value_bytes){copy, 0, size});
+    put_hooked(w, type, copy);
+    weft__free(&w->world->memory, CATEGORY, copy, size, 1, 64);
+}
+
+static void put_entities(writer *w, const weft_entity *entities, uint32_t count)
+{
+    size_t at = w->out.count;
+    uint32_t tag_bits = w->world->directory.tag_bits;
+    put(w, entities, count * sizeof *entities);
+    for (uint32_t i = 0; i < count && tag_bits != 0 && !w->is_out_of_memory; i++) {
+        uint32_t index = entities[i].index ^ tag_bits;
+        memcpy(w->out.bytes + at + i * sizeof *entities, &index, sizeof index);
+    }
+}
+
 /* Values of one type side by side: column values, elements, a chunk value. */
 static void put_values(writer *w, const weft__type *type, const char *values, uint32_t count,
                        size_t stride)
 {
     size_t at = w->out.count;
-    for (uint32_t i = 0; i < count && weft__type_is_hooked(type); i++)
-        put_hooked(w, type, values + i * stride);
+    bool is_tagged = weft__type_has_tags(&w->world->directory, type);
+    for (uint32_t i = 0; i < count && weft__type_is_hooked(type); i++) {
+        if (is_tagged)
+            put_hooked_untagged(w, type, values + i * stride);
+        else
+            put_hooked(w, type, values + i * stride);
+    }
     if (weft__type_is_hooked(type)) return;
     put(w, values, count * stride);
+    if (!w->is_out_of_memory)
+        weft__tags_flip(&w->world->directory, type, values,
+                        (weft__value_bytes){w->out.bytes + at, 0, count * stride});
     for (uint32_t i = 0; i < count && type->has_blobs && !w->is_out_of_memory; i++)
         weft__type_blobs(type, w->out.bytes + at + i * stride, number_blob, w);
 }
@@ -214,7 +248,11 @@ static void put_shared(writer *w, const weft__chunk *chunk, const weft__type_ref
     put_u8(w, index != 0);
     if (index == 0) return;
     size_t at = w->out.count;
-    put(w, weft__shared_value(&w->world->shared, ref->component, index), ref->type->desc.size);
+    const char *value = weft__shared_value(&w->world->shared, ref->component, index);
+    put(w, value, ref->type->desc.size);
+    if (!w->is_out_of_memory)
+        weft__tags_flip(&w->world->directory, ref->type, value,
+                        (weft__value_bytes){w->out.bytes + at, 0, ref->type->desc.size});
     if (!w->is_out_of_memory && ref->type->has_blobs)
         weft__type_blobs(ref->type, w->out.bytes + at, number_blob, w);
 }
@@ -239,7 +277,7 @@ static void put_chunk(writer *w, const weft__chunk *chunk)
         const weft__type_ref *ref = &archetype->types[i];
         if (w->numbers[ref->component] != 0 && ref->shared != WEFT__NONE) put_shared(w, chunk, ref);
     }
-    put(w, weft__chunk_entities(chunk), chunk->count * sizeof(weft_entity));
+    put_entities(w, weft__chunk_entities(chunk), chunk->count);
     for (uint32_t i = 0; i < archetype->type_count; i++) {
         const weft__type_ref *ref = &archetype->types[i];
         if (w->numbers[ref->component] == 0) continue;
@@ -324,7 +362,7 @@ static void put_names(writer *w)
             for (uint32_t row = 0; row < archetype->chunks[i]->count; row++) {
                 const char *name = weft_entity_name(w->world, entities[row]);
                 if (name[0] == '\0') continue;
-                put(w, &entities[row], sizeof entities[row]);
+                put_entities(w, &entities[row], 1);
                 put_text(w, name);
                 count++;
             }
@@ -433,7 +471,6 @@ static void finish(writer *w)
     header->version = WORLD_FILE_VERSION;
     header->byte_order = WORLD_FILE_BYTE_ORDER;
     header->total_bytes = w->out.count;
-    header->entity_tag = w->world->desc.entity_tag;
     memcpy(w->out.bytes, header, sizeof *header);
     const size_t behind = offsetof(weft__world_header, version);
     header->content_hash =

@@ -1,11 +1,37 @@
 /* world_hash.c: weft_world_hash: one number for the state of a world, with or without the places
  * of rows. Component types enter by their stable hash, never by id or address, buffers by their
- * elements, shared values by their bytes, described blob references by content. Owner,
- * world idle. */
+ * elements, shared values by their bytes, described blob references by content, handles without
+ * the tag of the world: those of rows and those in described fields. Owner, world idle. */
 #include "blob_store.h"
+#include "entity_tag.h"
 #include "structure.h"
 
 #include <string.h>
+
+#define PART_BYTES 4096u /* of values copied to take tags off; a multiple of 8 */
+
+/* `count` bytes of values side by side, from byte `from` of them, where handles have tags. */
+static uint64_t tagged_hash(const weft_world *world, uint64_t hash, const weft__type *type,
+                            const char *values, size_t from, size_t count)
+{
+    char part[PART_BYTES];
+    hash = hash_start(hash, count);
+    for (size_t done = 0; done < count; done += PART_BYTES) {
+        size_t n = count - done < PART_BYTES ? count - done : PART_BYTES;
+        memcpy(part, values + from + done, n);
+        weft__tags_flip(&world->directory, type, values, (weft__value_bytes){part, from + done, n});
+        hash = hash_part(hash, part, n);
+    }
+    return hash_end(hash);
+}
+
+static uint64_t plain_hash(const weft_world *world, uint64_t hash, const weft__type *type,
+                           const char *values, size_t from, size_t count)
+{
+    return weft__type_has_tags(&world->directory, type)
+               ? tagged_hash(world, hash, type, values, from, count)
+               : hash_bytes(hash, values + from, count);
+}
 
 /* The next described BLOB field at or behind `from`, or `end`. */
 static size_t next_blob(const weft__type *type, size_t from, size_t end)
@@ -28,7 +54,7 @@ static uint64_t blobs_hash(const weft_world *world, uint64_t hash, const weft__t
 {
     for (size_t at = 0, next; at < bytes; at = next + sizeof(weft_blob_ref)) {
         next = next_blob(type, at, bytes);
-        hash = hash_bytes(hash, value + at, next - at);
+        hash = plain_hash(world, hash, type, value, at, next - at);
         if (next >= bytes) break;
         weft_blob_ref ref;
         memcpy(&ref, value + next, sizeof ref);
@@ -43,7 +69,7 @@ static uint64_t bytes_hash(const weft_world *world, uint64_t hash, const weft__t
                            const void *value, size_t bytes)
 {
     return type->has_blobs ? blobs_hash(world, hash, type, value, bytes)
-                           : hash_bytes(hash, value, bytes);
+                           : plain_hash(world, hash, type, value, 0, bytes);
 }
 
 static uint64_t buffer_hash(const weft_world *world, uint64_t hash, const weft__type *type,
@@ -51,7 +77,8 @@ static uint64_t buffer_hash(const weft_world *world, uint64_t hash, const weft__
 {
     const char *elements = weft_buffer_data(buffer);
     hash = hash_word(hash, buffer->count);
-    if (!type->has_blobs) return hash_bytes(hash, elements, buffer->count * type->desc.size);
+    if (!type->has_blobs)
+        return plain_hash(world, hash, type, elements, 0, buffer->count * type->desc.size);
     for (uint32_t i = 0; i < buffer->count; i++)
         hash = blobs_hash(world, hash, type, elements + i * type->desc.size, type->desc.size);
     return hash;
@@ -100,7 +127,8 @@ static uint64_t row_hash(const weft_world *world, const weft__chunk *chunk, uint
     uint64_t sum = 0;
     for (uint32_t i = 0; i < chunk->archetype->type_count; i++)
         sum += cell_hash(world, chunk, row, i);
-    return hash_word(hash_word(HASH_K0, (uint64_t)entity.version << 32 | entity.index), sum);
+    uint32_t index = entity.index ^ world->directory.tag_bits;
+    return hash_word(hash_word(HASH_K0, (uint64_t)entity.version << 32 | index), sum);
 }
 
 /* Plain columns of a chunk in whole, everything else row by row. */

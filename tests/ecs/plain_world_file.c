@@ -84,7 +84,7 @@ PLAIN_TEST(a_loaded_world_has_the_hash_of_the_saved_one_and_saves_to_the_same_by
     for (int i = 0; i < 50; i++) {
         weft_entity x = make(&a, 5), y;
         CHECK_OK(weft_entity_create_many(b, &value, 1, 1, &y));
-        CHECK(memcmp(&x, &y, sizeof x) == 0);
+        CHECK(weft_entity_index(x) == weft_entity_index(y) && x.version == y.version);
     }
     CHECK_OK(weft_world_destroy(b));
     close_side(&a);
@@ -106,8 +106,8 @@ PLAIN_TEST(an_index_that_was_retired_stays_retired)
     weft_component value = weft_component_find(b, "Value");
     weft_entity next[4];
     CHECK_OK(weft_entity_create_many(b, &value, 1, 4, next));
-    CHECK_U64(next[1].index, 4);
-    CHECK_U64(next[2].index, 6);
+    CHECK_U64(weft_entity_index(next[1]), 4);
+    CHECK_U64(weft_entity_index(next[2]), 6);
     weft_world_bytes_free(a.world, &bytes);
     CHECK_OK(weft_world_destroy(b));
     close_side(&a);
@@ -374,8 +374,6 @@ PLAIN_TEST(wrong_calls_and_wrong_files_say_what_to_do)
     CHECK_RESULT(weft_world_save(a.world, directory.path, &unknown), WEFT_BAD_HANDLE);
     CHECK_RESULT(weft_world_save(a.world, "/nowhere/at/all", NULL), WEFT_IO);
     CHECK_OK(weft_world_save(a.world, directory.path, NULL));
-    CHECK_RESULT(weft_world_load(b, directory.path, NULL), WEFT_INVALID_ARGUMENT);
-    CHECK(strstr(weft_world_error(b)->text, "entity_tag") != NULL);
     weft_world *c;
     CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1, .entity_tag = 3}, &c));
     CHECK(weft_component_create_plain(c, "Value", 4, 4, 0).id != 0); /* another layout */

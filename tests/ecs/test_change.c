@@ -24,7 +24,8 @@ typedef struct twins {
 static weft_world *world_open(twins *t)
 {
     weft_world *world;
-    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &world));
+    CHECK_OK(weft_world_create(
+        &(weft_world_desc){.workers = 1, .entity_tag = WEFT_WITHOUT_ENTITY_TAG}, &world));
     for (uint32_t k = 0; k < KINDS; k++) {
         char name[2] = {(char)('a' + k), 0};
         t->component[k] = weft_component_create(

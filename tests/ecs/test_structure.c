@@ -73,7 +73,8 @@ Test(structure, chunks_grow_with_the_population_and_waste_stays_under_an_eighth)
 
 Test(structure, an_operation_on_an_array_equals_single_operations_whatever_the_order)
 {
-    storage_fixture a = storage_open(), b = storage_open();
+    const weft_world_desc untagged = {.entity_tag = WEFT_WITHOUT_ENTITY_TAG};
+    storage_fixture a = storage_open_with(&untagged), b = storage_open_with(&untagged);
     weft_entity e[300], duplicated[600];
     CHECK_OK(weft_entity_create_many(a.world, &a.position, 1, 300, e));
     CHECK_OK(weft_entity_create_many(b.world, &b.position, 1, 300, e));

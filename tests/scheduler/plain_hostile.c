@@ -29,7 +29,7 @@ static void churn(weft_slice *s, void *user)
     weft_commands *commands = weft_slice_commands(s);
     const weft_entity *entities = weft_slice_entities(s);
     for (uint32_t i = 0; i < s->count; i++) {
-        values[i] = values[i] * 1664525u + entities[i].index + 1;
+        values[i] = values[i] * 1664525u + weft_entity_index(entities[i]) + 1;
         uint32_t roll = values[i] >> 25;
         if (roll == 0) weft_commands_destroy_entity(commands, entities[i]);
         if (roll == 1) weft_commands_create_entity(commands, b->spawned);

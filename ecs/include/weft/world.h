@@ -37,6 +37,27 @@ static inline bool weft_entity_equal(weft_entity a, weft_entity b)
     return a.index == b.index && a.version == b.version;
 }
 
+/* The top four bits of weft_entity.index are the tag of its world; worlds with different tags
+ * refuse each other's entities as STALE_ENTITY (handles of types, archetypes, queries and
+ * systems need no tag). An entity_tag of 0 in weft_world_desc means: in release builds no tag;
+ * in checked builds the lowest tag, from 0, that no living world of the process has, so that the
+ * first of 16 worlds alive together has the handles of a release build, and all of them refuse
+ * each other's; more share the last tag. The handles of a world that was destroyed are not told
+ * from those of a later one. Hashes and world files are without tags: equal worlds with
+ * different tags hash equally, and a file is loaded into a world with any tag. That covers
+ * entities, and handles in fields described as ENTITY; a program that keeps handles in other
+ * fields, or computes with indices, and compares worlds uses weft_entity_index, or asks for
+ * WEFT_WITHOUT_ENTITY_TAG: then the tag is 0, and foreign entities may be taken for own ones. */
+#define WEFT_ENTITY_TAG_SHIFT 28
+#define WEFT_WITHOUT_ENTITY_TAG 16u
+
+/* The index without the tag of the world (WEFT_ENTITY_TAG_SHIFT): the same number in worlds with
+ * different tags that made the same entities. Below 2^27. Threads: any. */
+static inline uint32_t weft_entity_index(weft_entity entity)
+{
+    return entity.index & ((UINT32_C(1) << WEFT_ENTITY_TAG_SHIFT) - 1);
+}
+
 /* The null handle, which no entity ever has. Threads: any. */
 static inline bool weft_entity_is_null(weft_entity entity)
 {
@@ -77,9 +98,7 @@ typedef struct weft_world_desc {
     uint32_t entity_block_limit; /* blocks of 8,192 entities; default and maximum 16,384 */
     uint32_t megachunk_limit;    /* 1 MiB each; default and maximum 16,384 */
     uint32_t component_limit;    /* component types; default and maximum 65,531 */
-    uint32_t entity_tag;     /* 0..15, stored in the handles of this world: worlds with different
-                                tags refuse each other's entities (0: no such check; handles of
-                                types, archetypes, queries and systems need none) */
+    uint32_t entity_tag;     /* 1..15, or WEFT_WITHOUT_ENTITY_TAG; 0: see WEFT_ENTITY_TAG_SHIFT */
     bool without_huge_pages; /* do not ask the OS for 2 MiB pages */
     const weft_os *os;       /* NULL; tests inject faults here */
     const char *trace_file;  /* of an own pool: see weft_job_pool_desc; NULL: as the variable

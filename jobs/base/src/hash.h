@@ -27,11 +27,16 @@ static inline uint64_t hash_word(uint64_t hash, uint64_t word)
     return hash_fold(hash ^ HASH_K0, word ^ HASH_K1) + (word ^ (hash >> 32));
 }
 
-/* Hash of a byte string, continued from `seed`. */
-static inline uint64_t hash_bytes(uint64_t seed, const void *data, size_t bytes)
+/* Hash of a byte string of `bytes` in parts: start, the parts (each but the last a multiple of 8
+ * bytes long), end. */
+static inline uint64_t hash_start(uint64_t seed, size_t bytes)
+{
+    return seed ^ hash_fold(bytes ^ HASH_K1, HASH_K0);
+}
+
+static inline uint64_t hash_part(uint64_t hash, const void *data, size_t bytes)
 {
     const unsigned char *p = (const unsigned char *)data;
-    uint64_t hash = seed ^ hash_fold(bytes ^ HASH_K1, HASH_K0);
     for (; bytes >= 8; bytes -= 8, p += 8) {
         uint64_t word;
         memcpy(&word, p, 8);
@@ -42,7 +47,18 @@ static inline uint64_t hash_bytes(uint64_t seed, const void *data, size_t bytes)
         memcpy(&word, p, bytes);
         hash = hash_word(hash, word);
     }
+    return hash;
+}
+
+static inline uint64_t hash_end(uint64_t hash)
+{
     return hash_fold(hash ^ HASH_K1, HASH_K0 ^ (hash >> 29));
+}
+
+/* Hash of a byte string, continued from `seed`. */
+static inline uint64_t hash_bytes(uint64_t seed, const void *data, size_t bytes)
+{
+    return hash_end(hash_part(hash_start(seed, bytes), data, bytes));
 }
 
 /* Hash of a NUL-terminated string. */
