@@ -116,8 +116,9 @@ PLAIN_TEST(an_index_that_was_retired_stays_retired)
 PLAIN_TEST(names_and_order_of_registration_do_not_matter)
 {
     side a, b;
-    open_side(&a, &(weft_world_desc){0}, false);
-    open_side(&b, &(weft_world_desc){0}, true);
+    const weft_world_desc untagged = {.entity_tag = WEFT_WITHOUT_ENTITY_TAG};
+    open_side(&a, &untagged, false);
+    open_side(&b, &untagged, true);
     fill(&a);
     weft_world_bytes bytes = save(a.world);
     CHECK_OK(weft__world_read(b.world, bytes.bytes, bytes.count, &(weft_load_desc){0}, true));

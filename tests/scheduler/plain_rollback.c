@@ -42,10 +42,7 @@ PLAIN_TEST(chunks_are_not_taken_for_others_that_had_their_address)
         weft_snapshot *snapshot;
         test_reuse_memory *memory = test_reuse_begin((test_reuse)reuse);
         CHECK_OK(weft_world_create(
-            &(weft_world_desc){.workers = 1,
-                               .entity_tag = WEFT_WITHOUT_ENTITY_TAG, /* digests of handles */
-                               .allocator = test_reuse_hook(memory)},
-            &world));
+            &(weft_world_desc){.workers = 1, .allocator = test_reuse_hook(memory)}, &world));
         weft_component small = weft_component_create(
             world, &(weft_component_desc){.name = "small", .size = 4, .chunk_row_limit = 4});
         CHECK_OK(weft_entity_create_many(world, &small, 1, ROWS, e));

@@ -148,6 +148,7 @@ static inline void bed_begin(bed *b, test_reuse reuse, weft_job_pool *pool,
     b->state.digest = 1;
     b->state.random = *random;
     CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1,
+                                                  .entity_tag = WEFT_WITHOUT_ENTITY_TAG,
                                                   .pool = pool,
                                                   .without_huge_pages = true,
                                                   .trace_file = "",
