@@ -1,6 +1,7 @@
 /* plain_entity_tag.c: equal worlds with different entity tags: the same hashes and the same file,
  * which each loads with its own tag, for ENTITY fields in every kind of component. */
 #include "buffer_append.h"
+#include "invariant.h"
 #include "plain.h"
 
 #include <weft/ecs.h>
@@ -179,4 +180,21 @@ PLAIN_TEST(an_entity_of_another_world_in_a_field_stays_foreign_through_a_file)
     weft_world_bytes_free(from.world, &bytes);
     CHECK_OK(weft_world_destroy(from.world));
     CHECK_OK(weft_world_destroy(other.world));
+}
+
+PLAIN_TEST(worlds_that_live_together_have_different_tags_in_checked_builds)
+{
+    enum { WORLDS = 16 };
+    weft_world *worlds[WORLDS + 1];
+    uint32_t seen = 0;
+    for (uint32_t i = 0; i <= WORLDS; i++) {
+        CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &worlds[i]));
+        weft_entity entity;
+        CHECK_OK(weft_entity_create_many(worlds[i], NULL, 0, 1, &entity));
+        seen |= 1u << (entity.index >> WEFT_ENTITY_TAG_SHIFT);
+        CHECK_U64(weft_entity_index(entity), 0);
+        if (i < WORLDS && WEFT_IS_CHECKED) CHECK_U64(seen, (1u << (i + 1)) - 1);
+    }
+    for (uint32_t i = 0; i <= WORLDS; i++) CHECK_OK(weft_world_destroy(worlds[i]));
+    CHECK_U64(seen, WEFT_IS_CHECKED ? 0xffffu : 1u);
 }

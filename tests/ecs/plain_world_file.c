@@ -52,7 +52,8 @@ static weft_world_bytes save(weft_world *world)
 static weft_world *new_world(void)
 {
     weft_world *world;
-    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &world));
+    CHECK_OK(weft_world_create(
+        &(weft_world_desc){.workers = 1, .entity_tag = WEFT_WITHOUT_ENTITY_TAG}, &world));
     return world;
 }
 
@@ -68,7 +69,7 @@ PLAIN_TEST(a_loaded_world_has_the_hash_of_the_saved_one_and_saves_to_the_same_by
     side a;
     blob_directory directory;
     blob_directory_create(&directory);
-    open_side(&a, &(weft_world_desc){0}, false);
+    open_side(&a, &(weft_world_desc){.entity_tag = WEFT_WITHOUT_ENTITY_TAG}, false);
     fill(&a);
     CHECK_OK(weft_world_save(a.world, directory.path, NULL));
     weft_world *b = new_world(); /* knows no type of it */
@@ -94,7 +95,7 @@ PLAIN_TEST(a_loaded_world_has_the_hash_of_the_saved_one_and_saves_to_the_same_by
 PLAIN_TEST(an_index_that_was_retired_stays_retired)
 {
     side a;
-    open_side(&a, &(weft_world_desc){0}, false);
+    open_side(&a, &(weft_world_desc){.entity_tag = WEFT_WITHOUT_ENTITY_TAG}, false);
     for (uint64_t i = 0; i < 3; i++) make(&a, i);
     weft_entity last = {5, WEFT__VERSION_LAST};
     CHECK_OK(weft__directory_force(&a.world->directory, last.index, last.version, 0));
@@ -145,8 +146,8 @@ PLAIN_TEST(names_and_order_of_registration_do_not_matter)
 PLAIN_TEST(loaded_values_count_as_changed_exactly_once)
 {
     side a, b;
-    open_side(&a, &(weft_world_desc){0}, false);
-    open_side(&b, &(weft_world_desc){0}, false);
+    open_side(&a, &(weft_world_desc){.entity_tag = WEFT_WITHOUT_ENTITY_TAG}, false);
+    open_side(&b, &(weft_world_desc){.entity_tag = WEFT_WITHOUT_ENTITY_TAG}, false);
     for (uint32_t i = 0; i < 500; i++) make(&a, i);
     weft_world_bytes bytes = save(a.world);
     weft_query query =
@@ -169,7 +170,7 @@ PLAIN_TEST(enable_bits_of_large_and_small_chunks_are_kept)
     enum { COUNT = 5000 };
     static weft_entity e[COUNT];
     side a;
-    open_side(&a, &(weft_world_desc){0}, false);
+    open_side(&a, &(weft_world_desc){.entity_tag = WEFT_WITHOUT_ENTITY_TAG}, false);
     CHECK_OK(weft_entity_create_many(a.world, (weft_component[]){a.lever, a.mark}, 2, COUNT, e));
     for (uint32_t i = 0; i < COUNT; i++) {
         CHECK_OK(weft_entity_enable(a.world, e[i], a.lever, i % 3 != 0));
@@ -192,7 +193,7 @@ PLAIN_TEST(enable_bits_of_large_and_small_chunks_are_kept)
 PLAIN_TEST(shared_values_are_loaded_once_with_exact_references)
 {
     side a;
-    open_side(&a, &(weft_world_desc){0}, false);
+    open_side(&a, &(weft_world_desc){.entity_tag = WEFT_WITHOUT_ENTITY_TAG}, false);
     for (int32_t i = 0; i < 100; i++) set_team(&a, make(&a, 0), a.team, i % 4);
     weft_world_bytes bytes = save(a.world);
     weft_world *b = new_world();
@@ -345,7 +346,7 @@ PLAIN_TEST(only_a_new_world_can_be_loaded_into)
     side a;
     blob_directory directory;
     blob_directory_create(&directory);
-    open_side(&a, &(weft_world_desc){0}, false);
+    open_side(&a, &(weft_world_desc){.entity_tag = WEFT_WITHOUT_ENTITY_TAG}, false);
     weft_entity e = make(&a, 1);
     CHECK_OK(weft_world_save(a.world, directory.path, NULL));
     CHECK_RESULT(weft_world_load(a.world, directory.path, NULL), WEFT_WRONG_PHASE);
@@ -410,7 +411,7 @@ static weft_result try_bytes(const char *bytes, size_t count, bool with_hash)
 
 static weft_world_bytes small_file(side *a)
 {
-    open_side(a, &(weft_world_desc){0}, false);
+    open_side(a, &(weft_world_desc){.entity_tag = WEFT_WITHOUT_ENTITY_TAG}, false);
     weft_entity e[12];
     for (uint32_t i = 0; i < 12; i++) {
         e[i] = make(a, i);
@@ -468,7 +469,7 @@ PLAIN_TEST(every_flipped_bit_is_an_error_and_without_the_hash_at_most_another_wo
 PLAIN_TEST(every_failing_allocation_of_saving_and_loading_leaves_the_world_as_it_was)
 {
     side a;
-    open_side(&a, &(weft_world_desc){0}, false);
+    open_side(&a, &(weft_world_desc){.entity_tag = WEFT_WITHOUT_ENTITY_TAG}, false);
     fill(&a);
     weft_component model = register_model(a.world);
     Model value;

@@ -415,23 +415,6 @@ PLAIN_TEST(worlds_can_ask_for_no_tag)
                  WEFT_INVALID_ARGUMENT);
 }
 
-PLAIN_TEST(worlds_that_live_together_have_different_tags_in_checked_builds)
-{
-    enum { WORLDS = 16 };
-    weft_world *worlds[WORLDS + 1];
-    uint32_t seen = 0;
-    for (uint32_t i = 0; i <= WORLDS; i++) {
-        CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &worlds[i]));
-        weft_entity entity;
-        CHECK_OK(weft_entity_create_many(worlds[i], NULL, 0, 1, &entity));
-        seen |= 1u << (entity.index >> WEFT_ENTITY_TAG_SHIFT);
-        CHECK_U64(weft_entity_index(entity), 0);
-        if (i < WORLDS && WEFT_IS_CHECKED) CHECK_U64(seen, (1u << (i + 1)) - 1);
-    }
-    for (uint32_t i = 0; i <= WORLDS; i++) CHECK_OK(weft_world_destroy(worlds[i]));
-    CHECK_U64(seen, WEFT_IS_CHECKED ? 0xffffu : 1u);
-}
-
 PLAIN_TEST(recorders_refuse_handles_of_another_world)
 {
     side here, there;
