@@ -45,7 +45,8 @@ typedef enum weft_field_kind {
     WEFT_FIELD_U64,
     WEFT_FIELD_F32,
     WEFT_FIELD_F64,
-    WEFT_FIELD_ENTITY, /* patched when commands resolve deferred entities and on instantiate */
+    WEFT_FIELD_ENTITY, /* patched when commands resolve deferred entities and on instantiate; hashed
+                          and saved without the tag of the world, which others keep */
     WEFT_FIELD_BLOB,
 } weft_field_kind;
 
