@@ -9,6 +9,7 @@
  *               operations (commands_one.c).
  * Which way is taken depends on the commands only, never on the number of workers. */
 #include "commands_fold.h"
+#include "entity_tag.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,12 +47,11 @@ static const char *mismatch_of(uint32_t op)
 }
 
 /* What a refusal while recording means; found without the world, so that workers can refuse. */
-static const char *refusal_of(uint32_t op, weft_result code, weft_entity entity, uint32_t component)
+static const char *refusal_of(const weft_world *world, const weft__command_failure *failure)
 {
-    switch ((unsigned)code) {
+    uint32_t op = failure->op, component = failure->component;
+    switch ((unsigned)failure->code) {
     case WEFT_STALE_ENTITY:
-        if ((entity.version & 1) != 0)
-            return "the entity is of another world: use handles that this world gave";
         return "the handle is null, or a deferred one of another recorder, slice or playback: "
                "these "
                "are good where they were made, until it is played";
@@ -61,6 +61,8 @@ static const char *refusal_of(uint32_t op, weft_result code, weft_entity entity,
                    "this world returned";
         if (op >= WEFT__COMMAND_QUERY_ADD)
             return "the query or the component is null or of another world";
+        if (weft__entity_is_foreign(&world->directory, failure->entity))
+            return "the entity is of another world: use handles that this world gave";
         return "the component is null or of another world: use what weft_component_create of this "
                "world returned";
     case WEFT_TYPE_MISMATCH:
@@ -377,7 +379,7 @@ static weft_result report_failures(const weft__playback *playback)
     else
         weft__error(playback->world, first->code, first->entity,
                     weft__component(playback->world, first->component), "%s",
-                    refusal_of(first->op, first->code, first->entity, first->component));
+                    refusal_of(playback->world, first));
     return weft__playback_error(playback, first->key, first->op, first->entity, first->component,
                                 first->code);
 }

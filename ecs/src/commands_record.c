@@ -290,13 +290,10 @@ weft__command *weft__commands_append(weft_commands *commands, weft__command_op o
 
 /* ---- what is checked while recording ---- */
 
-/* Checked builds refuse entities of another world. A deferred handle must be of this recorder, this
- * round and, in systems, this slice: another slice's handle would be right or wrong depending on
- * which worker ran it. */
-static bool is_target(const weft_commands *commands, weft_entity entity)
+/* A deferred handle must be of this recorder, this round and, in systems, this slice: another
+ * slice's handle would be right or wrong depending on which worker ran it. */
+static bool is_deferred_here(const weft_commands *commands, weft_entity entity)
 {
-    if ((entity.version & 1) != 0)
-        return !WEFT_IS_CHECKED || !weft__entity_is_foreign(&commands->world->directory, entity);
     if (entity.version != commands->epoch || commands->open == NULL) return false;
     if ((entity.index & WEFT__ROW_HANDLE) != 0) {
         uint32_t row = entity.index & ~WEFT__ROW_HANDLE;
@@ -305,14 +302,25 @@ static bool is_target(const weft_commands *commands, weft_entity entity)
     return entity.index >= commands->open->created_first && entity.index < commands->created;
 }
 
+/* What a command on this entity is refused with. Release builds find handles of other worlds at
+ * playback, as those of dead entities. */
+static weft_result target_check(const weft_commands *commands, weft_entity entity)
+{
+    if ((entity.version & 1) == 0)
+        return is_deferred_here(commands, entity) ? WEFT_OK : WEFT_STALE_ENTITY;
+    bool is_refused =
+        WEFT_IS_CHECKED && weft__entity_is_foreign(&commands->world->directory, entity);
+    return is_refused ? WEFT_BAD_HANDLE : WEFT_OK;
+}
+
 static weft_result check(weft_commands *commands, weft__command_op op, weft_entity entity,
                          weft_component component, const weft__type **type)
 {
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;
     if (weft__commands_check_open(commands, op, entity, component.id) != WEFT_OK)
         return WEFT_WRONG_PHASE;
-    if (!is_target(commands, entity))
-        return weft__commands_fail(commands, WEFT_STALE_ENTITY, op, entity, component.id);
+    weft_result result = target_check(commands, entity);
+    if (result != WEFT_OK) return weft__commands_fail(commands, result, op, entity, component.id);
     *type = weft__type_at(commands->world, component);
     if (*type == NULL)
         return weft__commands_fail(commands, WEFT_BAD_HANDLE, op, entity, component.id);
@@ -398,8 +406,9 @@ weft_entity weft_commands_instantiate(weft_commands *commands, weft_entity sourc
     if (commands == NULL ||
         weft__commands_check_open(commands, WEFT__COMMAND_INSTANTIATE, source, 0) != WEFT_OK)
         return WEFT__NO_ENTITY;
-    if (!is_target(commands, source)) {
-        weft__commands_fail(commands, WEFT_STALE_ENTITY, WEFT__COMMAND_INSTANTIATE, source, 0);
+    weft_result result = target_check(commands, source);
+    if (result != WEFT_OK) {
+        weft__commands_fail(commands, result, WEFT__COMMAND_INSTANTIATE, source, 0);
         return WEFT__NO_ENTITY;
     }
     return record_creation(commands, WEFT__COMMAND_INSTANTIATE, 0, source);
@@ -412,8 +421,9 @@ weft_result weft_commands_destroy_entity(weft_commands *commands, weft_entity en
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;
     if (weft__commands_check_open(commands, WEFT__COMMAND_DESTROY, entity, 0) != WEFT_OK)
         return WEFT_WRONG_PHASE;
-    if (!is_target(commands, entity))
-        return weft__commands_fail(commands, WEFT_STALE_ENTITY, WEFT__COMMAND_DESTROY, entity, 0);
+    weft_result result = target_check(commands, entity);
+    if (result != WEFT_OK)
+        return weft__commands_fail(commands, result, WEFT__COMMAND_DESTROY, entity, 0);
     return record(commands, WEFT__COMMAND_DESTROY, entity, 0);
 }
 
@@ -522,8 +532,8 @@ weft_result weft_commands_set_name(weft_commands *commands, weft_entity entity, 
     const weft__command_op op = WEFT__COMMAND_SET_NAME;
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;
     if (weft__commands_check_open(commands, op, entity, 0) != WEFT_OK) return WEFT_WRONG_PHASE;
-    if (!is_target(commands, entity))
-        return weft__commands_fail(commands, WEFT_STALE_ENTITY, op, entity, 0);
+    weft_result result = target_check(commands, entity);
+    if (result != WEFT_OK) return weft__commands_fail(commands, result, op, entity, 0);
     /* one byte more than is kept tells playback that the text was cut */
     size_t length = name == NULL ? 0 : strnlen(name, WEFT__NAME_BYTES);
     weft__command *command = weft__commands_append(commands, op, name == NULL ? 0 : length + 1);

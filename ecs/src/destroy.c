@@ -2,6 +2,7 @@
  * residue instead; linked groups are followed one level. Arrays of entities go through a batch, so
  * that nothing has happened when memory runs out. Owner, serial. */
 #include "batch.h"
+#include "entity_tag.h"
 #include "row.h"
 
 /* Rows end for good, whatever cleanup components they have. */
@@ -117,5 +118,7 @@ weft_result weft_entity_destroy_many(weft_world *world, const weft_entity *entit
     if (entities == NULL && count != 0)
         return weft__error_argument(world, "weft_entity_destroy_many",
                                     "entities is NULL: give an array of `count`");
+    uint32_t foreign = weft__foreign_find(&world->directory, entities, count);
+    if (foreign != count) return weft__error_stale(world, entities[foreign]);
     return weft__destroy_all(world, entities, count);
 }

@@ -1,47 +1,32 @@
-/* entity_tag.c: which tag a world has, and tags in stored handles.
- *
- * Edges:
- * T1  hold: or of a bit <-> release: and of it: atomic, so that two living worlds have different
- *     bits; nothing else is ordered by them */
+/* entity_tag.c: which tag a world has, and tags in stored handles. */
 #include "entity_tag.h"
 
 #include "atomic.h"
-#include "bits.h"
 #include "invariant.h"
 
-/* Tags of living worlds, of the process: bit t is set while a world holds tag t. */
-static weft_a32 *held_tags(void)
+/* Living worlds of the process that have each tag. Checked builds only. */
+static weft_a32 *holders(uint32_t tag)
 {
-    static weft_a32 x_held;
-    return &x_held;
+    static weft_a32 x_worlds[WEFT__ENTITY_TAG_LAST + 1];
+    return &x_worlds[tag];
 }
 
-/* True: this call set the bit. */
-static bool hold(uint32_t tag)
+uint32_t weft__entity_tag_obtain(uint32_t wanted)
 {
-    return (at_or_ar(held_tags(), 1u << tag) >> tag & 1) == 0; /* T1 */
-}
-
-uint32_t weft__entity_tag_obtain(uint32_t wanted, uint32_t *held)
-{
-    uint32_t tag = wanted == WEFT_WITHOUT_ENTITY_TAG ? 0 : wanted;
-    *held = 0;
-    if (wanted == 0 && !WEFT_IS_CHECKED) return 0;
-    if (wanted == 0) {
-        for (tag = 0; tag <= WEFT__ENTITY_TAG_LAST; tag++) {
-            if (!hold(tag)) continue;
-            *held = 1u << tag;
-            return tag;
-        }
-        return WEFT__ENTITY_TAG_LAST; /* more worlds than tags: the last one is shared */
+    uint32_t tag = wanted % WEFT_WITHOUT_ENTITY_TAG;
+    if (!WEFT_IS_CHECKED) return tag;
+    for (uint32_t free = 0; wanted == 0 && free <= WEFT__ENTITY_TAG_LAST; free++) {
+        uint32_t none = 0;
+        if (at_cas_ar(holders(free), &none, 1)) return free; /* T1 T2 T3 */
+        tag = free;
     }
-    if (hold(tag)) *held = 1u << tag;
+    at_add_ar(holders(tag), 1u); /* T2: asked for, or the last one, when every tag has a world */
     return tag;
 }
 
-void weft__entity_tag_release(uint32_t held)
+void weft__entity_tag_release(uint32_t tag)
 {
-    if (held != 0) at_and_ar(held_tags(), ~held); /* T1 */
+    if (WEFT_IS_CHECKED) at_sub_ar(holders(tag), 1u); /* T3 */
 }
 
 void weft__tags_flip(const weft__directory *directory, const weft__type *type, const char *values,

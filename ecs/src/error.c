@@ -76,7 +76,7 @@ weft_result weft__error_limit(const weft_world *world, weft_result code, const c
 weft_result weft__error_stale(const weft_world *world, weft_entity entity)
 {
     if (weft__entity_is_foreign(&world->directory, entity))
-        return weft__error(world, WEFT_STALE_ENTITY, entity, WEFT__NO_COMPONENT,
+        return weft__error(world, WEFT_BAD_HANDLE, entity, WEFT__NO_COMPONENT,
                            "entity %u:%u is of another world than \"%s\" (its tag is %u, here %u): "
                            "use handles that this world gave",
                            entity.index, entity.version, world->desc.name,

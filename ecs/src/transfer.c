@@ -2,6 +2,7 @@
  * share are in transfer_private.h. Everything that can fail comes before the commit and is undone;
  * the commit gives ids, lets references follow, and ends the rows of the source without touching
  * their values. Owner of both worlds. */
+#include "entity_tag.h"
 #include "transfer_private.h"
 
 #include <string.h>
@@ -323,6 +324,22 @@ static bool shares_memory(const weft_world *a, const weft_world *b)
            a->desc.os == b->desc.os;
 }
 
+/* Handles to follow are of the source, alive or dead. */
+static weft_result tracked_check(const weft_world *to, const weft_world *from,
+                                 const weft_transfer_desc *desc)
+{
+    if (desc->tracked_count == 0) return WEFT_OK;
+    if (desc->tracked == NULL)
+        return weft__error_argument(to, "weft_world_transfer",
+                                    "tracked is NULL, but tracked_count is not 0: set both");
+    uint32_t i = weft__foreign_find(&from->directory, desc->tracked, desc->tracked_count);
+    if (i == desc->tracked_count) return WEFT_OK;
+    return weft__error(to, WEFT_BAD_HANDLE, desc->tracked[i], WEFT__NO_COMPONENT,
+                       "weft_world_transfer: tracked[%u], entity %u:%u, is not of the source: "
+                       "give handles of the world that entities leave",
+                       i, desc->tracked[i].index, desc->tracked[i].version);
+}
+
 weft_result weft_world_transfer(weft_world *to, weft_world *from, const weft_transfer_desc *desc,
                                 weft_transfer_report *report)
 {
@@ -334,10 +351,8 @@ weft_result weft_world_transfer(weft_world *to, weft_world *from, const weft_tra
                            "weft_world_transfer: the source is NULL or the destination itself: "
                            "give two worlds");
     if (desc == NULL) desc = &everything;
-    if (desc->tracked_count != 0 && desc->tracked == NULL)
-        return weft__error_argument(to, "weft_world_transfer",
-                                    "tracked is NULL, but tracked_count is not 0: set both");
-    weft_result result = weft__idle(to, "weft_world_transfer");
+    weft_result result = tracked_check(to, from, desc);
+    if (result == WEFT_OK) result = weft__idle(to, "weft_world_transfer");
     if (result != WEFT_OK) return result;
     weft__transfer t = {.from = from, .to = to, .shares_memory = shares_memory(from, to)};
     result = rows_select(&t, desc->query);

@@ -123,7 +123,7 @@ static weft_result storage_init(weft_world *world)
     desc->component_limit =
         limit_or(desc->component_limit == 0 ? 0 : desc->component_limit + BUILT_IN_COMPONENTS,
                  COMPONENT_LIMIT);
-    desc->entity_tag = weft__entity_tag_obtain(desc->entity_tag, &world->held_tag);
+    desc->entity_tag = weft__entity_tag_obtain(desc->entity_tag);
     weft__directory_init(&world->directory, &world->memory, os, desc);
     weft__units_init(&world->units, &world->memory, os, desc->megachunk_limit,
                      !desc->without_huge_pages);
@@ -149,7 +149,7 @@ static void storage_fini(weft_world *world)
     weft__parts_fini(&world->parts, &world->memory);
     weft__units_fini(&world->units);
     weft__directory_fini(&world->directory);
-    weft__entity_tag_release(world->held_tag);
+    weft__entity_tag_release(world->desc.entity_tag);
     weft_blob_store_destroy(world->blobs); /* last: destructors of components may release blobs */
 }
 

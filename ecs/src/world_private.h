@@ -158,7 +158,6 @@ struct weft_world {
     bool owns_pool;
     weft_world_desc desc; /* resolved limits; name is a copy */
     weft_error *error;    /* apart, so that const functions can set it */
-    uint32_t held_tag;    /* bit of an entity tag that this world holds, or 0; constant */
 };
 
 /* A value is used through the world: checked builds ask whether a system may. Any thread. */

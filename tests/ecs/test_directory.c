@@ -199,8 +199,8 @@ Test(directory, worlds_with_different_tags_refuse_each_others_entities)
     weft_entity own = weft_entity_create(b.world, storage_moving(&b));
     CHECK(weft_entity_is_alive(a.world, e) && weft_entity_is_alive(b.world, own));
     CHECK(!weft_entity_is_alive(b.world, e));
-    CHECK_RESULT(weft_entity_destroy(b.world, e), WEFT_STALE_ENTITY);
-    CHECK_RESULT(weft_entity_add(a.world, own, a.health), WEFT_STALE_ENTITY);
+    CHECK_RESULT(weft_entity_destroy(b.world, e), WEFT_BAD_HANDLE);
+    CHECK_RESULT(weft_entity_add(a.world, own, a.health), WEFT_BAD_HANDLE);
     storage_close(&a);
     storage_close(&b);
 }

@@ -23,9 +23,9 @@ static void nothing(weft_slice *slice, void *user)
     (void)slice, (void)user;
 }
 
-static void open_tagged(side *s, uint32_t more, uint32_t tag)
+static void open_side(side *s, uint32_t more)
 {
-    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1, .entity_tag = tag}, &s->world));
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &s->world));
     s->a = weft_component_create_plain(s->world, "a", 4, 4, WEFT_ENABLEABLE);
     s->tag = weft_component_create_plain(s->world, "tag", 0, 1, 0);
     s->list = weft_component_create_plain(s->world, "list", 4, 4, WEFT_BUFFER);
@@ -38,11 +38,6 @@ static void open_tagged(side *s, uint32_t more, uint32_t tag)
     s->system = weft_system_create(s->world, &(weft_system_desc){.name = "s", .run = nothing});
     for (uint32_t i = 0; i <= more; i++) s->entity = weft_entity_create(s->world, s->archetype);
     CHECK(s->entity.version != 0 && s->system.id != 0);
-}
-
-static void open_side(side *s, uint32_t more)
-{
-    open_tagged(s, more, 0);
 }
 
 /* What one call is given: all of `here`, but for the handles of one kind. */
@@ -305,114 +300,6 @@ PLAIN_TEST(handles_of_another_world_and_invented_ones_are_refused_by_every_funct
     CHECK_U64(weft_component_hash(here.world, there.a), 0);
     CHECK_OK(weft_world_destroy(here.world));
     CHECK_OK(weft_world_destroy(there.world));
-}
-
-/* ---- entities ---- */
-
-typedef struct entity_call {
-    const char *name;
-    bool (*call)(const side *here, weft_entity foreign);
-    bool says; /* it sets the world's error */
-} entity_call;
-
-#define REFUSES(name, text)                                                                        \
-    static bool name(const side *here, weft_entity foreign)                                        \
-    {                                                                                              \
-        return text;                                                                               \
-    }
-#define H here->world
-
-REFUSES(foreign_alive, !weft_entity_is_alive(H, foreign))
-REFUSES(foreign_has, !weft_entity_has(H, foreign, here->a))
-REFUSES(foreign_enabled, !weft_entity_is_enabled(H, foreign, here->a))
-REFUSES(foreign_shared, weft_entity_shared(H, foreign, here->shared) == NULL)
-REFUSES(foreign_matches, !weft_query_matches(H, here->query, foreign))
-REFUSES(foreign_get, weft_entity_get(H, foreign, here->a) == NULL)
-REFUSES(foreign_write, weft_entity_write(H, foreign, here->a) == NULL)
-REFUSES(foreign_set, weft_entity_set(H, foreign, here->a, &value, 4) != WEFT_OK)
-REFUSES(foreign_add, weft_entity_add(H, foreign, here->tag) != WEFT_OK)
-REFUSES(foreign_remove, weft_entity_remove(H, foreign, here->a) != WEFT_OK)
-REFUSES(foreign_enable, weft_entity_enable(H, foreign, here->a, false) != WEFT_OK)
-REFUSES(foreign_set_shared, weft_entity_set_shared(H, foreign, here->shared, &value) != WEFT_OK)
-REFUSES(foreign_set_archetype, weft_entity_set_archetype(H, foreign, here->archetype) != WEFT_OK)
-REFUSES(foreign_name, weft_entity_set_name(H, foreign, "x") != WEFT_OK)
-REFUSES(foreign_instantiate, weft_entity_instantiate(H, foreign, 1, NULL) != WEFT_OK)
-REFUSES(foreign_swap, weft_entity_swap(H, here->entity, foreign) != WEFT_OK)
-REFUSES(foreign_destroy, weft_entity_destroy(H, foreign) != WEFT_OK)
-
-static bool foreign_finder(const side *here, weft_entity foreign)
-{
-    weft_finder finder = weft_finder_open(H, here->a);
-    return weft_finder_get(&finder, foreign) == NULL;
-}
-
-static const entity_call entity_calls[] = {
-    {"is_alive", foreign_alive, false},
-    {"has", foreign_has, false},
-    {"is_enabled", foreign_enabled, false},
-    {"shared", foreign_shared, false},
-    {"matches", foreign_matches, false},
-    {"finder", foreign_finder, false},
-    {"get", foreign_get, true},
-    {"write", foreign_write, true},
-    {"set", foreign_set, true},
-    {"add", foreign_add, true},
-    {"remove", foreign_remove, true},
-    {"enable", foreign_enable, true},
-    {"set_shared", foreign_set_shared, true},
-    {"set_archetype", foreign_set_archetype, true},
-    {"set_name", foreign_name, true},
-    {"instantiate", foreign_instantiate, true},
-    {"swap", foreign_swap, true},
-    {"destroy", foreign_destroy, true},
-};
-
-/* Every call, given an entity of `there` whose slot and version are those of one of `here`. */
-static void check_entity_calls(const side *here, weft_entity foreign)
-{
-    CHECK(weft_entity_index(foreign) == weft_entity_index(here->entity));
-    CHECK(foreign.version == here->entity.version);
-    CHECK(!weft_entity_equal(foreign, here->entity));
-    uint64_t before = weft_world_hash(here->world, WEFT_HASH_LAYOUT);
-    for (uint32_t i = 0; i < sizeof entity_calls / sizeof entity_calls[0]; i++) {
-        weft_world_error_clear(here->world);
-        if (!entity_calls[i].call(here, foreign)) CHECK_TEXT("accepted", entity_calls[i].name);
-        const weft_error *error = weft_world_error(here->world);
-        if (entity_calls[i].says && (error->code != WEFT_STALE_ENTITY ||
-                                     strstr(error->text, "is of another world than") == NULL))
-            CHECK_TEXT(error->text, entity_calls[i].name);
-    }
-    CHECK_OK(weft_entity_destroy_many(here->world, &foreign, 1)); /* as of a dead one */
-    CHECK_U64(weft_world_hash(here->world, WEFT_HASH_LAYOUT), before);
-    CHECK(weft_entity_is_alive(here->world, here->entity));
-    CHECK_OK(weft_world_validate(here->world));
-}
-
-PLAIN_TEST(entities_of_another_world_are_refused_in_checked_builds_and_where_worlds_have_tags)
-{
-    side here, there;
-    for (uint32_t tag = WEFT_IS_CHECKED ? 0 : 1; tag < 8; tag += 7) {
-        open_tagged(&here, 0, tag);
-        open_tagged(&there, 0, tag == 0 ? 0 : tag + 1);
-        check_entity_calls(&here, there.entity);
-        check_entity_calls(&there, here.entity);
-        CHECK_OK(weft_world_destroy(here.world));
-        CHECK_OK(weft_world_destroy(there.world));
-    }
-}
-
-PLAIN_TEST(worlds_can_ask_for_no_tag)
-{
-    side here, there;
-    open_tagged(&here, 0, WEFT_WITHOUT_ENTITY_TAG);
-    open_tagged(&there, 0, WEFT_WITHOUT_ENTITY_TAG);
-    CHECK(weft_entity_equal(here.entity, there.entity));
-    CHECK_U64(here.entity.index >> WEFT_ENTITY_TAG_SHIFT, 0);
-    CHECK_OK(weft_world_destroy(here.world));
-    CHECK_OK(weft_world_destroy(there.world));
-    weft_world *world;
-    CHECK_RESULT(weft_world_create(&(weft_world_desc){.entity_tag = 17}, &world),
-                 WEFT_INVALID_ARGUMENT);
 }
 
 PLAIN_TEST(recorders_refuse_handles_of_another_world)

@@ -4,8 +4,8 @@
  * Public. Unless a function says otherwise - Threads: owner, while the world is idle (no system
  * runs, no query is being iterated); else WRONG_PHASE. Every failing call leaves the world
  * unchanged, and the text in weft_world_error says what to do. Errors that need no mention
- * below: INVALID_ARGUMENT (NULL), BAD_HANDLE (a component or archetype not of this world),
- * STALE_ENTITY, OUT_OF_MEMORY, LIMIT (of the world's descriptor). Arrays of components have no
+ * below: INVALID_ARGUMENT (NULL), BAD_HANDLE (a component or archetype not of this world;
+ * an entity whose tag is that of another: WEFT_ENTITY_TAG_SHIFT), STALE_ENTITY, OUT_OF_MEMORY, LIMIT (of the world's descriptor). Arrays of components have no
  * limit. Adding, removing and destroying move rows: pointers into columns are valid until then.
  * A row that moves keeps its values, enable bits and buffers. Rules: adding a present component
  * and removing an absent one is fine and does nothing; destroying a dead entity is STALE_ENTITY;
@@ -66,7 +66,8 @@ WEFT_API weft_result weft_entity_instantiate(weft_world *world, weft_entity sour
 
 /* Destroys; the last row of the chunk takes the place. With a linked group, its members too. */
 WEFT_API weft_result weft_entity_destroy(weft_world *world, weft_entity entity);
-/* Destroys all alive ones among `entities` (duplicates and dead ones are skipped). */
+/* Destroys all alive ones among `entities` (duplicates and dead ones are skipped). Checked builds
+ * refuse entities of another world (BAD_HANDLE), and destroy none. */
 WEFT_API weft_result weft_entity_destroy_many(weft_world *world, const weft_entity *entities,
                                               uint32_t count);
 

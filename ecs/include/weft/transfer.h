@@ -17,7 +17,8 @@ typedef struct weft_transfer_desc {
     weft_query query;     /* of the source: the rows it selects, filters and enable bits counted;
                              null: every entity, prefabs, disabled ones and residues included */
     weft_entity *tracked; /* handles of the source that the caller holds: replaced by the new ones,
-                             or null when they did not move. May be NULL */
+                             or null when they did not move. May be NULL. Checked builds
+                             refuse entities of other worlds (BAD_HANDLE) */
     uint32_t tracked_count;
 } weft_transfer_desc;
 

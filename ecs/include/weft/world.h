@@ -38,12 +38,15 @@ static inline bool weft_entity_equal(weft_entity a, weft_entity b)
 }
 
 /* The top four bits of weft_entity.index are the tag of its world; worlds with different tags
- * refuse each other's entities as STALE_ENTITY (handles of types, archetypes, queries and
- * systems need no tag). An entity_tag of 0 in weft_world_desc means: in release builds no tag;
- * in checked builds the lowest tag, from 0, that no living world of the process has, so that the
- * first of 16 worlds alive together has the handles of a release build, and all of them refuse
- * each other's; more share the last tag. The handles of a world that was destroyed are not told
- * from those of a later one. Hashes and world files are without tags: equal worlds with
+ * refuse each other's entities: BAD_HANDLE, while questions (weft_entity_is_alive, ...) and
+ * look-ups answer as for a dead one. In release builds some calls skip them as they skip dead
+ * ones: weft_entity_destroy_many, weft_commands_... and weft_transfer_desc.tracked. (Handles of
+ * types, archetypes, queries and systems need no tag.) An entity_tag of 0 in weft_world_desc
+ * means: in release builds the tag 0; in checked builds the lowest one, from 0, that no living
+ * world of the process has, so that the first world has the handles of a release build, and 16
+ * worlds alive together refuse each other's entities. A 17th gets tag 15, as do all further ones:
+ * those that share it take each other's entities for their own. A tag is given again when its
+ * worlds are destroyed: their handles are not told from those of a later one. Hashes and world files are without tags: equal worlds with
  * different tags hash equally, and a file is loaded into a world with any tag. That covers
  * entities, and handles in fields described as ENTITY; a program that keeps handles in other
  * fields, or computes with indices, and compares worlds uses weft_entity_index, or asks for

@@ -86,12 +86,11 @@ WEFT_API weft_result weft_world_save_stream(weft_world *world, const weft_writer
  * once. Blobs go to weft_world_blobs: each BLOB field of a type with a destruct hook gets a
  * reference of its own, others share one that the store keeps. `desc` may be NULL. Threads: owner,
  * world idle. Errors (no entity is there then, singletons are as before; types and archetypes made
- * meanwhile stay; weft_world_error tells the check and the byte): INVALID_ARGUMENT (also another
- * entity_tag than the saved world had), WRONG_PHASE (not new, or not idle), NOT_FOUND, IO (also:
- * not a regular file), CORRUPT, UNSUPPORTED (another version or byte order), TYPE_MISMATCH (a type
- * is different, or needs hooks, or a blob type was not given), LIMIT (bytes_max; the limits of the
- * world's descriptor bound what a file may take), OUT_OF_MEMORY. Cost: in proportion to the bytes,
- * which are held in memory once. */
+ * meanwhile stay; weft_world_error tells the check and the byte): INVALID_ARGUMENT, WRONG_PHASE
+ * (not new, or not idle), NOT_FOUND, IO (also: not a regular file), CORRUPT, UNSUPPORTED (another
+ * version or byte order), TYPE_MISMATCH (a type is different, or needs hooks, or a blob type was
+ * not given), LIMIT (bytes_max; the limits of the world's descriptor bound what a file may take),
+ * OUT_OF_MEMORY. Cost: in proportion to the bytes, which are held in memory once. */
 WEFT_API weft_result weft_world_load(weft_world *world, const char *path,
                                      const weft_load_desc *desc);
 /* The same from `count` bytes at any address, which are only read, and not needed afterwards.

@@ -35,14 +35,17 @@ static const result_page pages[WEFT_RESULT_COUNT] = {
          "Do: test with weft_entity_has first, or add the component; check the spelling of the "
          "name."),
     PAGE(WEFT_STALE_ENTITY, "the entity does not exist (any more)",
-         "The handle is null, was destroyed, was never created, or belongs to another world. Every "
-         "index\n"
-         "has a version; a handle is alive only while both match.\n"
+         "The handle is null, was destroyed, was never created, or belongs to another world (which "
+         "checked\n"
+         "builds tell: WEFT_BAD_HANDLE). Every index has a version; a handle is alive only while "
+         "both match.\n"
          "Do: test with weft_entity_is_alive, and drop handles when you destroy their entities."),
     PAGE(WEFT_BAD_HANDLE, "the handle is null, stale or of another world or pool",
          "Component, query, system, job and blob handles are valid only in the world or pool that "
          "made\n"
-         "them, and only until the thing is destroyed.\n"
+         "them, and only until the thing is destroyed. Entities belong to one world, too: checked "
+         "builds\n"
+         "refuse those of another, other builds where worlds have different entity_tags.\n"
          "Do: keep handles beside the world they belong to."),
     PAGE(WEFT_ALREADY_EXISTS, "the name is taken by something different",
          "A component with this name has another size, alignment or kind, or a system has this "

@@ -30,8 +30,8 @@ typedef enum weft_result {
     WEFT_OUT_OF_MEMORY = 2,      /* the allocator or the OS refused; nothing changed */
     WEFT_LIMIT = 3,              /* a limit (fixed, or of a descriptor); nothing changed */
     WEFT_NOT_FOUND = 4,          /* no such name, component on the entity, command, ... */
-    WEFT_STALE_ENTITY = 5,       /* null, destroyed, forged or foreign entity handle */
-    WEFT_BAD_HANDLE = 6,         /* null, stale or foreign component, query, system, job handle */
+    WEFT_STALE_ENTITY = 5,       /* null, destroyed or forged entity handle */
+    WEFT_BAD_HANDLE = 6,         /* null, stale or foreign handle; an entity of another world */
     WEFT_ALREADY_EXISTS = 7,     /* the name is taken by something different */
     WEFT_TYPE_MISMATCH = 8,      /* wrong size, alignment or kind of component for this call */
     WEFT_WRONG_THREAD = 9,       /* see the function's Threads: line */
