@@ -1,4 +1,7 @@
-/* entity_tag.c: which tag a world has, and tags in stored handles. */
+/* entity_tag.c: which tag a world has, and tags in stored handles.
+ *
+ * The counts of worlds are reached through one function, and by nothing else; entity_tag.h has the
+ * edges that are cited here. */
 #include "entity_tag.h"
 
 #include "atomic.h"

@@ -1,15 +1,15 @@
 /* commands.h: structural changes recorded now and played back at the next sync point.
  *
- * Public. Inside systems weft_slice_commands gives the recorder of the slice; the order of
- * effect is (system, slice, sequence), whatever the number of workers. Outside systems
+ * Public. Inside systems weft_slice_commands gives the recorder of the slice; the order of effect
+ * is (system, slice, sequence), whatever the number of workers. Outside systems
  * weft_commands_create makes a recorder of one's own, played back by weft_commands_play. Values
  * are copied when recorded; one with a destruct hook is the recorder's until an entity takes it,
  * and is destructed when that never happens (its command is skipped or dropped). Threads: the
  * thread that runs the slice (or owns the recorder). Recording refuses what can be seen without
  * looking at entities (OUT_OF_MEMORY, BAD_HANDLE, TYPE_MISMATCH, INVALID_ARGUMENT, STALE_ENTITY
  * for null and foreign deferred handles; in checked builds BAD_HANDLE for entities of another
- * world, which others skip at playback as dead ones); playback says it again, with the command and its
- * recorder, and finds the rest (NULL and a count of 0 for weft_commands_create_rows are only
+ * world, which others skip at playback as dead ones); playback says it again, with the command and
+ * its recorder, and finds the rest (NULL and a count of 0 for weft_commands_create_rows are only
  * returned). Playing a command on an entity that died meanwhile is skipped and counted, except
  * that destroying twice is fine; so is a copy of one that was destroyed and is a residue. */
 #ifndef WEFT_COMMANDS_H

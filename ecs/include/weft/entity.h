@@ -3,15 +3,15 @@
  *
  * Public. Unless a function says otherwise - Threads: owner, while the world is idle (no system
  * runs, no query is being iterated); else WRONG_PHASE. Every failing call leaves the world
- * unchanged, and the text in weft_world_error says what to do. Errors that need no mention
- * below: INVALID_ARGUMENT (NULL), BAD_HANDLE (a component or archetype not of this world;
- * an entity whose tag is that of another: WEFT_ENTITY_TAG_SHIFT), STALE_ENTITY, OUT_OF_MEMORY, LIMIT (of the world's descriptor). Arrays of components have no
- * limit. Adding, removing and destroying move rows: pointers into columns are valid until then.
- * A row that moves keeps its values, enable bits and buffers. Rules: adding a present component
- * and removing an absent one is fine and does nothing; destroying a dead entity is STALE_ENTITY;
- * a destroyed entity with CLEANUP components lives on as a residue of these until they are
- * removed. A residue may get components; destroyed again it loses all but its CLEANUP ones, and
- * ends when it has none of these. */
+ * unchanged, and the text in weft_world_error says what to do. Errors that need no mention below:
+ * INVALID_ARGUMENT (NULL), BAD_HANDLE (a component or archetype not of this world; an entity whose
+ * tag is that of another: WEFT_ENTITY_TAG_SHIFT), STALE_ENTITY, OUT_OF_MEMORY, LIMIT (of the
+ * world's descriptor). Arrays of components have no limit. Adding, removing and destroying move
+ * rows: pointers into columns are valid until then. A row that moves keeps its values, enable bits
+ * and buffers. Rules: adding a present component and removing an absent one is fine and does
+ * nothing; destroying a dead entity is STALE_ENTITY; a destroyed entity with CLEANUP components
+ * lives on as a residue of these until they are removed. A residue may get components; destroyed
+ * again it loses all but its CLEANUP ones, and ends when it has none of these. */
 #ifndef WEFT_ENTITY_H
 #define WEFT_ENTITY_H
 

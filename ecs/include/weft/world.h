@@ -46,11 +46,12 @@ static inline bool weft_entity_equal(weft_entity a, weft_entity b)
  * world of the process has, so that the first world has the handles of a release build, and 16
  * worlds alive together refuse each other's entities. A 17th gets tag 15, as do all further ones:
  * those that share it take each other's entities for their own. A tag is given again when its
- * worlds are destroyed: their handles are not told from those of a later one. Hashes and world files are without tags: equal worlds with
- * different tags hash equally, and a file is loaded into a world with any tag. That covers
- * entities, and handles in fields described as ENTITY; a program that keeps handles in other
- * fields, or computes with indices, and compares worlds uses weft_entity_index, or asks for
- * WEFT_WITHOUT_ENTITY_TAG: then the tag is 0, and foreign entities may be taken for own ones. */
+ * worlds are destroyed: their handles are not told from those of a later one. Hashes and world
+ * files are without tags: equal worlds with different tags hash equally, and a file is loaded into
+ * a world with any tag. That covers entities, and handles in fields described as ENTITY; a program
+ * that keeps handles in other fields, or computes with indices, and compares worlds uses
+ * weft_entity_index, or asks for WEFT_WITHOUT_ENTITY_TAG: then the tag is 0, and foreign entities
+ * may be taken for own ones. */
 #define WEFT_ENTITY_TAG_SHIFT 28
 #define WEFT_WITHOUT_ENTITY_TAG 16u
 
