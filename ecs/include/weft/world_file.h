@@ -3,10 +3,10 @@
  * Public. A file holds the types, entities (with their handles), values, buffers, shared and chunk
  * values, enable bits, names, singletons and the blobs that components refer to. A loaded world has
  * the same weft_world_hash as the saved one (its own entity tag is put on handles), and the same
- * operations go on having the same results in both: also in layout and order of queries, with archetypes made before loading behind those of
- * the file as soon as they are used or asked for again.
- * Files are untrusted: every byte is checked before use, but for what values mean. Memory and
- * streams hold the bytes of the file. */
+ * operations go on having the same results in both: also in layout and order of queries, with
+ * archetypes made before loading behind those of the file as soon as they are used or asked for
+ * again. Files are untrusted: every byte is checked before use, but for what values mean. Memory
+ * and streams hold the bytes of the file. */
 #ifndef WEFT_WORLD_FILE_H
 #define WEFT_WORLD_FILE_H
 
