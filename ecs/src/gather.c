@@ -7,6 +7,7 @@
  * ones), so the job needs no order but that of its own end. */
 #include <weft/gather.h>
 
+#include "host.h"
 #include "pool.h"
 #include "query_match.h"
 

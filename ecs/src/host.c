@@ -1,13 +1,7 @@
-/* host.c: the thread that runs loops for a world, as its pool sees it: the owner of the pool, or a
- * guest for as long as a step or a loop over a query lasts (guest.h). Any thread may step a world
- * of its own; two threads in one world are a mistake that is refused where it is seen: always in
- * checked builds, in others unless both come in the same moment.
- *
- * Edges:
- *   K1  host_end: release of x_host_thread 0 -> checked builds, the next to come in: CAS of it */
-#include "world_private.h"
-
-#include "pool.h"
+/* host.c: what of host.h is out of line: threads that are not the owner of the world's pool, which
+ * enter it as guests, calls inside others, forked processes, and two threads in one world. Checked
+ * builds come here always. Protocol: host.h. */
+#include "host.h"
 
 static bool come_in(weft_world *world, uint64_t self)
 {
@@ -20,7 +14,7 @@ static bool come_in(weft_world *world, uint64_t self)
     return true;
 }
 
-weft_result weft__host_begin(weft_world *world, const char *what)
+weft_result weft__host_begin_any(weft_world *world, const char *what)
 {
     uint64_t self = weft__thread_self();
     if (at_load_rlx(&world->x_host_thread) == self) { /* relaxed: only its own value counts */
@@ -47,7 +41,7 @@ weft_result weft__host_begin(weft_world *world, const char *what)
     return result;
 }
 
-void weft__host_end(weft_world *world)
+void weft__host_end_any(weft_world *world)
 {
     if (world->host_depth != 0) {
         world->host_depth--;
@@ -57,9 +51,4 @@ void weft__host_end(weft_world *world)
     world->host = NULL;
     at_store_rel(&world->x_host_thread, (uint64_t)0); /* K1 */
     if (host->guest != 0) weft_job_pool_leave(host);
-}
-
-weft_job_context *weft__host_worker(const weft_world *world, uint32_t worker)
-{
-    return worker == 0 ? world->host : &world->pool->workers[worker];
 }

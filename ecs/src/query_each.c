@@ -4,6 +4,7 @@
  * (query_private.h). What a loop costs is remembered by the query's handle. In checked builds the
  * callback gets copies of the columns (guard.h), as systems do. */
 #include "guard.h"
+#include "host.h"
 #include "query_match.h"
 
 #include <stdio.h>

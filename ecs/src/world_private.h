@@ -151,7 +151,7 @@ struct weft_world {
 
     weft__extension extensions[WEFT__EXTENSION_COUNT];
     weft_job_pool *pool;
-    weft_job_context *host;  /* of the thread that runs loops for the world now (host.c); or NULL */
+    weft_job_context *host;  /* of the thread that runs loops for the world now (host.h); or NULL */
     uint32_t host_depth;     /* weft__host_begin calls inside the first */
     weft_a64 x_host_thread;  /* that thread; 0: none */
     weft__pool_user tenancy; /* in the list of a lent pool */
@@ -202,16 +202,6 @@ weft_result weft__error_absent(const weft_world *world, weft_entity entity,
                                weft_component component);
 
 #define WEFT__NAME_BYTES 64 /* of a debug name, with its NUL */
-
-/* ---- host.c */
-
-/* Gives the calling thread a context on the world's pool, world->host, until weft__host_end: for
- * what runs loops. Calls nest. Errors: BUSY (another thread is inside; no text: the error record is
- * that thread's), LIMIT, OUT_OF_MEMORY. */
-weft_result weft__host_begin(weft_world *world, const char *what);
-void weft__host_end(weft_world *world);
-/* The context of a worker of the world: place 0 is the host's. Between the two calls above. */
-weft_job_context *weft__host_worker(const weft_world *world, uint32_t worker);
 
 void weft__callback_errors_free(weft_world *world); /* query_each.c */
 void weft__names_fini(weft_world *world);

@@ -7,6 +7,8 @@
  * for `weft simulate` has a span per slice instead, with the bytes the slice touches. */
 #include "scheduler_private.h"
 
+#include "host.h"
+
 /* What a call needs. Owner: weft__dispatch_traced, on its stack. */
 typedef struct traced {
     weft__scheduler *scheduler;

@@ -8,6 +8,8 @@
  * which is the same in both. */
 #include "diagnose.h"
 
+#include "host.h"
+
 #include <float.h>
 #include <string.h>
 

@@ -4,6 +4,8 @@
  * Other systems pay nothing. */
 #include "scheduler_private.h"
 
+#include "host.h"
+
 /* One call. Owner: weft__slice_job_run, on its stack. */
 typedef struct slice_call {
     const weft__system *system;
