@@ -22,7 +22,7 @@ import time
 LIMIT_SECONDS = 240  # only ends what hangs; a hang is not a catch
 FLAGS = ["-std=gnu17", "-O1", "-w", "-fsanitize=thread", "-D_GNU_SOURCE", "-DWEFT_CHECKED=1",
          "-DWEFT_ATOMICS_HOOKED=1", "-include", "assert.h"]
-LAYERS = ["jobs/base", "jobs", "ecs", "scheduler"]
+LAYERS = ["jobs/base", "jobs", "ecs/blob", "ecs", "scheduler"]
 SPACE = r"\s*(?:/\*[^*]*\*/\s*)*"  # comments after a line of the old text do not count
 
 
@@ -83,9 +83,20 @@ class Tree:
         return os.path.join(self.build, "CMakeFiles", "explore_%s.dir" % name, tail + ".o")
 
 
+def private_folders(top):
+    """The folders of every layer that hold sources, and those of its public headers."""
+    found = []
+    for layer in LAYERS:
+        found.append(os.path.join(top, layer, "include"))
+        found += [folder for folder, _, files in os.walk(os.path.join(top, layer, "src")) if files]
+    return found
+
+
 def users_of(header, sources, source_dir):
     """The sources that see a header, directly or through others."""
     seen, wanted = {}, os.path.basename(header)
+    private = {name: os.path.join(folder, name) for folder in private_folders(source_dir)
+               for name in os.listdir(folder)}
 
     def sees(path):
         if path in seen:
@@ -96,10 +107,8 @@ def users_of(header, sources, source_dir):
         for name in names:
             if name == wanted:
                 seen[path] = True
-            for layer in LAYERS:
-                below = os.path.join(source_dir, layer, "src", name)
-                if os.path.exists(below) and sees(below):
-                    seen[path] = True
+            if name in private and sees(private[name]):
+                seen[path] = True
         return seen[path]
 
     return [s for s in sources if sees(s)]
@@ -139,7 +148,7 @@ def build_explorer(tree, entry, copy, program):
     """Returns the program and an error text."""
     sources, defines = tree.program(program)
     changed = changed_sources(tree, entry, sources)
-    includes = ["-I" + os.path.join(copy, l, p) for l in LAYERS for p in ("src", "include")]
+    includes = ["-I" + folder for folder in private_folders(copy)]
     objects = []
     for number, source in enumerate(sources):
         if source not in changed:

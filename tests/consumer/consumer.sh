@@ -69,7 +69,7 @@ options() {
     rm -rf "$work/typed"
     cmake -G Ninja -S "$here" -B "$work/typed" -DHOW=source -DPROGRAM="$here/consumer.c" \
         -DWEFT_SOURCE_DIR="$source" -DCMAKE_C_COMPILER="$cc" "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
-    ninja -C "$work/typed" -t commands | grep 'src/world\.c\.o' | grep -c -- "$pattern" || true
+    ninja -C "$work/typed" -t commands | grep 'src/world/world\.c\.o' | grep -c -- "$pattern" || true
 }
 pattern=' -O3 -DNDEBUG '
 [ "$(options)" = 1 ] || { echo "FAILED: no -O3 without a build type"; exit 1; }

@@ -5,7 +5,7 @@
 #include "plain.h"
 #include "storage_fixture.h"
 #include "world_file_format.h"
-#include "world_private.h"
+#include "world_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -34,7 +34,7 @@ typedef struct model {
 } model;
 
 /* Components that need nothing but their bytes moved: a stream of them alone has few archetypes,
- * and most of its changes go the lean way of change.c; others go the general way. */
+ * and most of its changes go the lean way of entity_change.c; others go the general way. */
 enum {
     PLAIN_KINDS = 1 << DATA12 | 1 << DATA4 | 1 << DATA64 | 1 << TAG,
     ALL_KINDS = (1 << KINDS) - 1

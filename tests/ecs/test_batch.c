@@ -3,7 +3,7 @@
 #include "buffer_append.h"
 #include "random.h"
 #include "storage_fixture.h"
-#include "world_private.h"
+#include "world_state.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * the same world as the general ways, to the last version of the last slice. */
 #include "check.h"
 #include "random.h"
-#include "world_private.h"
+#include "world_state.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

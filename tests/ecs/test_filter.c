@@ -1,7 +1,7 @@
 /* test_filter.c: shared, change and order filters, and who stamps which versions. */
 #include "query_fixture.h"
 
-#include "world_private.h"
+#include "world_state.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

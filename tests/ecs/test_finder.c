@@ -2,7 +2,7 @@
  * while rows come, go and move, chunks are released and used anew, and memory runs out. */
 #include "os_fault.h"
 #include "storage_fixture.h"
-#include "world_private.h"
+#include "world_state.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

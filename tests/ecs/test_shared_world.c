@@ -3,7 +3,7 @@
 #include "query_fixture.h"
 
 #include "shared.h"
-#include "world_private.h"
+#include "world_state.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-/* explore_blob.c: ecs/src/blob_store.c under every schedule: references taken and given while the
- * last one goes, equal content found while it is being freed, slots used again under stale handles.
- * The memory of a block is poisoned by the explorer when it is released, so reading a freed blob,
- * or one without edge S2 or S3, is found. */
+/* explore_blob.c: ecs/blob/src/blob_store.c under every schedule: references taken and given
+ * while the last one goes, equal content found while it is being freed, slots used again under
+ * stale handles. The memory of a block is poisoned by the explorer when it is released, so
+ * reading a freed blob, or one without edge S2 or S3, is found. */
 #include "blob_store.h"
 #include "explore_plans.h"
 

@@ -1,5 +1,6 @@
-/* explore_child.c: jobs/src/child.h under every schedule: a parent pushes children, takes them back
- * youngest first, and waits for those that thieves took. Argument and result are plain data. */
+/* explore_child.c: jobs/src/protocol/child.h under every schedule: a parent pushes children,
+ * takes them back youngest first, and waits for those that thieves took. Argument and result are
+ * plain data. */
 #include "child.h"
 #include "explore_plans.h"
 

@@ -1,5 +1,5 @@
-/* explore_deque.c: jobs/src/deque.h under every schedule: one owner, up to two thieves. Each item
- * carries a plain payload that its pusher wrote, so a missing edge D1 is a data race. */
+/* explore_deque.c: jobs/src/protocol/deque.h under every schedule: one owner, up to two thieves.
+ * Each item carries a plain payload that its pusher wrote, so a missing edge D1 is a data race. */
 #include "deque.h"
 #include "explore_plans.h"
 

@@ -19,7 +19,7 @@
 
 #include "explore_plans.h"
 #include "pool.h"
-#include "world_private.h"
+#include "world_state.h"
 
 enum { WORKERS = 3, FRAMES = 2, GROUPS = 3, GROUP_ROWS = 3, SCENARIOS = 6 };
 

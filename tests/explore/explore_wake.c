@@ -1,7 +1,8 @@
-/* explore_wake.c: jobs/src/wake.c under every schedule. The workers run the pool's serving loop cut
- * down to the wake-up protocol; work is a bit in one word, published and looked for with sequential
- * consistency (edge W1), and carries a plain payload. A lost wake-up ends as a deadlock: the worker
- * sleeps, nobody is left to wake it, and the work or the shutdown waits for ever. */
+/* explore_wake.c: jobs/src/protocol/wake.c under every schedule. The workers run the pool's
+ * serving loop cut down to the wake-up protocol; work is a bit in one word, published and looked
+ * for with sequential consistency (edge W1), and carries a plain payload. A lost wake-up ends as
+ * a deadlock: the worker sleeps, nobody is left to wake it, and the work or the shutdown waits
+ * for ever. */
 #include "deque.h"
 #include "explore_plans.h"
 #include "wake.h"

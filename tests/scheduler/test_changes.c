@@ -3,7 +3,7 @@
 #include <weft/weft.h>
 
 #include "check.h"
-#include "world_private.h"
+#include "world_state.h"
 
 #include <criterion/criterion.h>
 

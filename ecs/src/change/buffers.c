@@ -1,0 +1,215 @@
+/* buffers.c: the dynamic buffers of some rows, opened through a slice or by entity: what may be
+ * changed is settled once, when they are opened. The buffers themselves are in buffer.c. */
+#include "buffer.h"
+#include "query_state.h"
+
+#define ANY_STRUCTURE UINT64_MAX
+
+static bool is_access(weft_access access)
+{
+    return access == WEFT_READ || access == WEFT_WRITE;
+}
+
+static weft_buffers make(weft_world *world, const weft__type *type, void *rows, uint32_t count,
+                         weft_access access)
+{
+    return (weft_buffers){.count = count,
+                          .stride = type->value_bytes,
+                          .rows = rows,
+                          .writable_count = access == WEFT_WRITE ? count : 0,
+                          .world = world,
+                          .type = type,
+                          .structure = world->structure_version};
+}
+
+/* ---- opening ---- */
+
+/* Rows that a recorder gave: terms are the components of the archetype. They stay where they are
+ * until playback, whatever happens to the structure. */
+static weft_buffers of_new_rows(const weft_slice *slice, uint32_t term, weft_access access)
+{
+    const weft_slice_context *context = slice->context;
+    const weft__chunk *chunk = slice->chunk;
+    const weft__type *type = term < slice->term_count ? chunk->archetype->types[term].type : NULL;
+    if (type == NULL || (type->desc.flags & WEFT_BUFFER) == 0 || !is_access(access)) {
+        weft__slice_ops_rows.report(slice, term, access);
+        return (weft_buffers){0};
+    }
+    weft_buffers buffers = make(context->world, type, slice->columns[term], slice->count, access);
+    buffers.structure = ANY_STRUCTURE;
+    return buffers;
+}
+
+/* A term of a query: BUFFER, and declared for this access. */
+static bool may_open(const weft_slice *slice, uint32_t term, weft_access access)
+{
+    const weft__query *query = weft__slice_query(slice);
+    if (term >= slice->term_count || !is_access(access)) return false;
+    uint8_t declared = query->terms[term].access;
+    return query->terms[term].is_buffer && slice->chunk != NULL &&
+           (declared == WEFT_WRITE || declared == (uint8_t)access);
+}
+
+weft_buffers weft_slice_buffers(const weft_slice *slice, uint32_t term, weft_access access)
+{
+    weft_buffers none = {0};
+    if (slice == NULL || slice->context == NULL) return none;
+    const weft_slice_context *context = slice->context;
+    if (context->ops == &weft__slice_ops_rows) return of_new_rows(slice, term, access);
+    if (!may_open(slice, term, access)) {
+        ((const weft__slice_ops *)context->ops)->report(slice, term, access);
+        return none;
+    }
+    const weft__place *place = (const weft__place *)slice->places + term;
+    if (place->type == WEFT__NO_PLACE) return none;
+    const weft__chunk *chunk = slice->chunk;
+    const weft__type *type = chunk->archetype->types[place->type].type;
+    if (access == WEFT_WRITE && (slice->calls & WEFT_SLICE_STAMPS) != 0)
+        weft__slice_stamp(slice, term, context->stamp);
+    return make(context->world, type, slice->columns[term], slice->count, access);
+}
+
+static const weft__type *buffer_type(const weft_world *world, weft_component component)
+{
+    const weft__type *type = weft__type_at(world, component);
+    return type != NULL && (type->desc.flags & WEFT_BUFFER) != 0 ? type : NULL;
+}
+
+weft_buffers weft_slice_buffer_of(const weft_slice *slice, weft_entity entity,
+                                  weft_component component, weft_access access)
+{
+    weft_buffers none = {0};
+    if (slice == NULL || slice->context == NULL || !is_access(access)) return none;
+    weft_world *world = weft_slice_world(slice);
+    const weft__type *type = buffer_type(world, component);
+    if (type == NULL) return none;
+    void *value = access == WEFT_WRITE
+                      ? weft_slice_get_write(slice, entity, component)
+                      : (void *)(uintptr_t)weft_slice_get(slice, entity, component);
+    return value == NULL ? none : make(world, type, value, 1, access);
+}
+
+weft_buffers weft_entity_buffer(weft_world *world, weft_entity entity, weft_component component,
+                                weft_access access)
+{
+    weft_buffers none = {0};
+    if (world == NULL) return none;
+    const weft__type *type = buffer_type(world, component);
+    if (type == NULL && weft__type_at(world, component) == NULL)
+        weft__error_component(world, component);
+    else if (type == NULL)
+        weft__error(world, WEFT_TYPE_MISMATCH, entity, component,
+                    "weft_entity_buffer: component \"%s\" is no BUFFER: use weft_entity_get or "
+                    "weft_entity_write",
+                    weft__type_name(world, component.id));
+    else if (!is_access(access))
+        weft__error_argument(world, "weft_entity_buffer",
+                             "the access must be WEFT_READ or WEFT_WRITE");
+    if (type == NULL || !is_access(access)) return none;
+    void *value = access == WEFT_WRITE
+                      ? weft_entity_write(world, entity, component)
+                      : (void *)(uintptr_t)weft_entity_get(world, entity, component);
+    return value == NULL ? none : make(world, type, value, 1, access);
+}
+
+/* ---- changing ---- */
+
+/* Of the owner's buffers: the calls of systems and recorders may come from any thread. */
+static bool tells_owner(const weft_buffers *buffers)
+{
+    return buffers->structure != ANY_STRUCTURE && (buffers->world->busy & WEFT__BUSY_STEPPING) == 0;
+}
+
+static weft_result tell(const weft_buffers *buffers, weft_result result, const char *what,
+                        const char *problem)
+{
+    const weft__type *type = buffers->type;
+    if (!tells_owner(buffers)) return result;
+    return weft__error(buffers->world, result, WEFT__NO_ENTITY,
+                       weft__component(buffers->world, type->id),
+                       "%s: a buffer of component \"%s\" %s", what, type->desc.name, problem);
+}
+
+/* Opened for reading, or no such row: systems of checked builds are reported by the step, the owner
+ * gets the error, and recorders and jobs nothing more than the result. */
+static weft_result refuse(const weft_buffers *buffers, uint32_t row, const char *what)
+{
+    if (buffers->world == NULL) return WEFT_INVALID_ARGUMENT; /* {0} */
+    if (row >= buffers->count)
+        return tell(buffers, WEFT_INVALID_ARGUMENT, what,
+                    "is not there (nothing changed): rows count from 0 to count - 1");
+    const weft_world *world = buffers->world;
+    const weft__type *type = buffers->type;
+    if ((world->busy & WEFT__BUSY_STEPPING) != 0 && world->keep_write != NULL)
+        world->keep_write(world, what, type->id);
+    return tell(buffers, WEFT_UNDECLARED_ACCESS, what,
+                "was opened with WEFT_READ (nothing changed): open it with WEFT_WRITE");
+}
+
+void *weft_buffers_refuse(const weft_buffers *buffers, uint32_t row)
+{
+    refuse(buffers, row, "weft_buffers_write");
+    return NULL;
+}
+
+/* The header of a row that may be changed now. */
+static weft_buffer *open_row(const weft_buffers *buffers, uint32_t row, const char *what,
+                             weft_result *result)
+{
+    *result = WEFT_INVALID_ARGUMENT;
+    if (buffers == NULL || row >= buffers->writable_count) {
+        if (buffers != NULL) *result = refuse(buffers, row, what);
+        return NULL;
+    }
+    if (buffers->structure != ANY_STRUCTURE &&
+        buffers->structure != buffers->world->structure_version) {
+        *result = tell(buffers, WEFT_WRONG_PHASE, what,
+                       "was opened before structure changed (nothing changed): open it again");
+        return NULL;
+    }
+    *result = WEFT_OK;
+    return (weft_buffer *)(uintptr_t)weft_buffers_row(buffers, row);
+}
+
+/* Says why a change was refused. */
+static weft_result finish(const weft_buffers *buffers, weft_result result, const char *what)
+{
+    if (__builtin_expect(result == WEFT_OK, 1)) return WEFT_OK;
+    const char *problem = "would have more than 2^32 - 2 elements (nothing changed): append fewer";
+    if (result == WEFT_OUT_OF_MEMORY)
+        problem = "cannot grow: out of memory; nothing changed: free memory and try again";
+    else if (result == WEFT_INVALID_ARGUMENT)
+        problem = "got elements NULL (nothing changed): give an array of `count`";
+    return tell(buffers, result, what, problem);
+}
+
+weft_result weft_buffers_append(const weft_buffers *buffers, uint32_t row, const void *elements,
+                                uint32_t count)
+{
+    const char *what = "weft_buffers_append";
+    weft_result result;
+    weft_buffer *buffer = open_row(buffers, row, what, &result);
+    if (buffer == NULL) return result;
+    result = weft__buffer_append(buffers->world, buffers->type, buffer, elements, count);
+    return finish(buffers, result, what);
+}
+
+weft_result weft_buffers_resize(const weft_buffers *buffers, uint32_t row, uint32_t count)
+{
+    const char *what = "weft_buffers_resize";
+    weft_result result;
+    weft_buffer *buffer = open_row(buffers, row, what, &result);
+    if (buffer == NULL) return result;
+    result = weft__buffer_resize(buffers->world, buffers->type, buffer, count);
+    return finish(buffers, result, what);
+}
+
+weft_result weft_buffers_reserve(const weft_buffers *buffers, uint32_t row, uint32_t capacity)
+{
+    const char *what = "weft_buffers_reserve";
+    weft_result result;
+    weft_buffer *buffer = open_row(buffers, row, what, &result);
+    if (buffer == NULL) return result;
+    result = weft__buffer_reserve(buffers->world, buffers->type, buffer, capacity);
+    return finish(buffers, result, what);
+}

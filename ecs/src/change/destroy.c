@@ -1,0 +1,124 @@
+/* destroy.c: death of rows: ids, destructors, holes; rows with cleanup components move to their
+ * residue instead; linked groups are followed one level. Arrays of entities go through a batch, so
+ * that nothing has happened when memory runs out. Owner, serial. */
+#include "batch.h"
+#include "entity_tag.h"
+#include "row_move.h"
+
+/* Rows end for good, whatever cleanup components they have. */
+weft_result weft__rows_die(weft_world *world, weft__chunk *chunk, const uint32_t *rows,
+                           uint32_t first, uint32_t count)
+{
+    const weft_entity *entities = weft__chunk_entities(chunk);
+    if (rows == NULL)
+        weft__directory_free_many_owner(&world->directory, entities + first, count);
+    else
+        weft__directory_free_rows_owner(&world->directory, entities, rows, count);
+    weft__rows_discard(world, NULL, chunk, rows, first, count);
+    weft__rows_close(world, chunk, rows, first, count);
+    weft__chunk_settle(world, chunk, count);
+    return WEFT_OK;
+}
+
+/* Adds the members of a root's linked group; dead ones are skipped. */
+static bool group_add(weft_world *world, weft__batch *batch, const weft__chunk *chunk, uint32_t row)
+{
+    const weft__type_slot *slot = weft__archetype_slot(chunk->archetype, world->linked_group.id);
+    const weft_buffer *group =
+        (const weft_buffer *)(const void *)weft__chunk_value(chunk, slot->column, row);
+    const weft_entity *members = weft_buffer_data(group);
+    for (uint32_t i = 0; i < group->count; i++) {
+        uint32_t member_row;
+        weft__chunk *member = weft__entity_chunk(world, members[i], &member_row);
+        weft__row_run one = {member, member_row, member_row + 1};
+        if (member != NULL && !weft__batch_add(world, batch, one)) return false;
+    }
+    return true;
+}
+
+/* *flags: all those of the roots' archetypes. */
+static bool roots_add(weft_world *world, weft__batch *batch, const weft_entity *entities,
+                      uint32_t count, uint32_t *flags)
+{
+    weft__row_run run = {0};
+    weft__directory_prefetch_first(&world->directory, entities, count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t row;
+        weft__directory_prefetch(&world->directory, entities, count, i);
+        weft__chunk *chunk = weft__entity_chunk(world, entities[i], &row);
+        if (chunk == NULL) continue;
+        if (!weft__batch_join(world, batch, &run, chunk, row)) return false;
+        uint32_t own = chunk->archetype->flags;
+        *flags |= own;
+        if ((own & WEFT__HAS_LINKED_GROUP) != 0 && !group_add(world, batch, chunk, row))
+            return false;
+    }
+    return weft__batch_add(world, batch, run);
+}
+
+static bool row_die_plainly(weft_world *world, weft__chunk *chunk, uint32_t row)
+{
+    weft_entity entity = weft__chunk_entities(chunk)[row];
+    uint32_t index = entity.index ^ world->directory.tag_bits;
+    weft__entity_block *block = weft__directory_block(&world->directory, index);
+    return weft__row_die_plainly(world, chunk, row, block, index, entity.version);
+}
+
+/* The rows of a short array that all end for good: chunk by chunk, without entries. */
+static weft_result keys_die(weft_world *world, weft__batch *batch)
+{
+    if (!weft__batch_sort(world, batch))
+        return weft__error_memory(world, "destruction of entities");
+    const uint64_t *keys = batch->sorted;
+    while (batch->row_count < batch->key_count) {
+        uint64_t key = keys[batch->row_count];
+        bool is_last = batch->row_count + 1 == batch->key_count;
+        if ((is_last || (keys[batch->row_count + 1] ^ key) >> 32 != 0) &&
+            row_die_plainly(world, world->chunk_table[key >> 32], (uint32_t)key)) {
+            batch->row_count++;
+            continue;
+        }
+        weft__batch_entry entry = weft__batch_next(world, batch);
+        weft__rows_die(world, entry.chunk, entry.rows, entry.first, entry.count);
+    }
+    return WEFT_OK;
+}
+
+static weft_result entries_die(weft_world *world, weft__batch *batch)
+{
+    weft_result result = WEFT_OK;
+    if (!weft__batch_finish(world, batch))
+        return weft__error_memory(world, "destruction of entities");
+    for (uint32_t i = 0; i < batch->count && result == WEFT_OK; i++)
+        result = weft__batch_target_death(world, &batch->entries[i]);
+    return result == WEFT_OK ? weft__batch_apply(world, batch) : result;
+}
+
+weft_result weft__destroy_all(weft_world *world, const weft_entity *entities, uint32_t count)
+{
+    weft__batch_room room;
+    weft__batch batch = weft__batch_begin(world, &room, entities, count);
+    weft_result result;
+    uint32_t flags = 0;
+    if (!roots_add(world, &batch, entities, count, &flags))
+        result = weft__error_memory(world, "destruction of entities");
+    else if (batch.keys != NULL && (flags & WEFT__HAS_CLEANUP) == 0)
+        result = keys_die(world, &batch);
+    else
+        result = entries_die(world, &batch);
+    weft__batch_fini(world, &batch);
+    return result;
+}
+
+weft_result weft_entity_destroy_many(weft_world *world, const weft_entity *entities, uint32_t count)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__idle(world, "weft_entity_destroy_many");
+    if (result != WEFT_OK) return result;
+    if (entities == NULL && count != 0)
+        return weft__error_argument(world, "weft_entity_destroy_many",
+                                    "entities is NULL: give an array of `count`");
+    uint32_t foreign = weft__foreign_find(&world->directory, entities, count);
+    if (foreign != count) return weft__error_stale(world, entities[foreign]);
+    return weft__destroy_all(world, entities, count);
+}

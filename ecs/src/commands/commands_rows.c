@@ -1,0 +1,243 @@
+/* commands_rows.c: recording of rows made in place. A recorder fills private chunks
+ * (private_chunk.c): one at a time, as long as the archetype and the shared values stay the
+ * same. A call takes all it needs before the first row is there: chunk, ids, command; when one
+ * of them is refused the others are given back, and nothing is left behind. Playback puts the
+ * chunks into the world (commands_link.c). */
+#include "commands_state.h"
+
+#include "structure.h"
+
+#include <string.h>
+
+#define OP WEFT__COMMAND_ROWS
+
+/* One call; lives on its stack. */
+typedef struct making {
+    const weft_rows_desc *desc;
+    weft__archetype *archetype;
+    weft__chunk *chunk;
+    uint32_t count; /* rows of this call */
+    bool is_new;    /* the chunk */
+    size_t shared_bytes;
+} making;
+
+static weft_result refuse(weft_commands *commands, weft_result code, uint32_t component)
+{
+    return weft__commands_fail(commands, code, OP, WEFT__NO_ENTITY, component);
+}
+
+/* ---- shared values ---- */
+
+static size_t value_bytes(const weft__type *type)
+{
+    return sizeof(weft__command_shared) + bits_align_up(type->desc.size, 8);
+}
+
+/* Checks the shared values and adds their bytes up. */
+static weft_result check_shared(weft_commands *commands, making *m)
+{
+    const weft_rows_desc *desc = m->desc;
+    if (desc->shared_count != 0 && (desc->shared == NULL || desc->shared_values == NULL))
+        return refuse(commands, WEFT_INVALID_ARGUMENT, 0);
+    for (uint32_t i = 0; i < desc->shared_count; i++) {
+        const weft__type *type = weft__type_at(commands->world, desc->shared[i]);
+        uint32_t component = desc->shared[i].id;
+        if (type == NULL) return refuse(commands, WEFT_BAD_HANDLE, component);
+        if ((type->desc.flags & WEFT_SHARED) == 0)
+            return refuse(commands, WEFT_TYPE_MISMATCH, component);
+        if (weft__archetype_find(m->archetype, component) == WEFT__NONE ||
+            (desc->shared_values[i] == NULL && type->desc.size != 0))
+            return refuse(commands, WEFT_INVALID_ARGUMENT, component);
+        m->shared_bytes += value_bytes(type);
+    }
+    return m->shared_bytes <= UINT32_MAX ? WEFT_OK : refuse(commands, WEFT_LIMIT, 0);
+}
+
+static char *values_of(const weft__command_rows *rows)
+{
+    return (char *)(uintptr_t)(rows->columns + rows->chunk->archetype->type_count);
+}
+
+/* Whether the rows of a chunk have the shared values asked for, in the same order. */
+static bool has_values(const weft_commands *commands, const making *m)
+{
+    const weft__command_rows *rows = commands->private_rows;
+    if (rows->shared_bytes != m->shared_bytes) return false;
+    const char *at = values_of(rows);
+    for (uint32_t i = 0; i < m->desc->shared_count; i++) {
+        const weft__command_shared *value = (const weft__command_shared *)(const void *)at;
+        const weft__type *type = commands->world->types[m->desc->shared[i].id];
+        if (value->component != type->id) return false;
+        size_t bytes = type->desc.size;
+        if (bytes != 0 && memcmp(value->value, m->desc->shared_values[i], bytes) != 0) return false;
+        at += value->bytes;
+    }
+    return true;
+}
+
+static void write_values(const weft_commands *commands, const making *m, weft__command_rows *rows)
+{
+    char *at = values_of(rows);
+    for (uint32_t i = 0; i < m->desc->shared_count; i++) {
+        weft__command_shared *value = (weft__command_shared *)(void *)at;
+        const weft__type *type = commands->world->types[m->desc->shared[i].id];
+        value->component = type->id;
+        value->bytes = (uint32_t)value_bytes(type);
+        memset(value->value, 0, value->bytes - sizeof *value);
+        if (type->desc.size != 0) memcpy(value->value, m->desc->shared_values[i], type->desc.size);
+        at += value->bytes;
+    }
+}
+
+/* ---- one call ---- */
+
+/* The chunk that takes the next rows: the open one of this slice, or a new one. */
+static weft_result find_chunk(weft_commands *commands, making *m)
+{
+    weft__chunk *chunk = commands->open == NULL ? NULL : commands->private_chunk;
+    m->is_new = chunk == NULL || chunk->archetype != m->archetype ||
+                chunk->count == chunk->capacity || !has_values(commands, m);
+    weft_result result = WEFT_OK;
+    if (m->is_new)
+        result =
+            weft__private_open(commands->world, commands->worker, m->archetype, m->count, &chunk);
+    if (result != WEFT_OK) return result;
+    m->chunk = chunk;
+    uint32_t room = chunk->capacity - chunk->count;
+    if (m->count > room) m->count = room;
+    WEFT_ASSERT(m->count != 0);
+    return m->count < WEFT__ROW_HANDLE - commands->rows ? WEFT_OK : WEFT_LIMIT;
+}
+
+/* Ids for the rows to come, at their place; what is there after a failure reads as zero again. */
+static weft_result take_ids(weft_commands *commands, const making *m, weft_entity *ids)
+{
+    weft_result result =
+        weft__directory_allocate_any(&commands->world->directory, &commands->home, m->count, ids);
+    if (result != WEFT_OK) memset(ids, 0, m->count * sizeof *ids);
+    return result;
+}
+
+static void return_ids(weft_commands *commands, const making *m, weft_entity *ids)
+{
+    weft__directory_free_any(&commands->world->directory, ids, m->count);
+    memset(ids, 0, m->count * sizeof *ids);
+}
+
+static weft__command_rows *record_rows(weft_commands *commands, const making *m)
+{
+    size_t bytes = sizeof(weft__command_rows) + m->archetype->type_count * sizeof(void *);
+    size_t shared_bytes = m->is_new ? m->shared_bytes : 0;
+    weft__command *command = weft__commands_append(commands, OP, bytes + shared_bytes);
+    if (command == NULL) return NULL;
+    command->entity = WEFT__NO_ENTITY;
+    command->subject = m->archetype->id;
+    weft__command_rows *rows = weft__command_payload(command);
+    *rows = (weft__command_rows){.chunk = m->chunk,
+                                 .first = m->chunk->count,
+                                 .count = m->count,
+                                 .number = commands->rows,
+                                 .epoch = commands->epoch,
+                                 .shared_bytes = (uint32_t)shared_bytes,
+                                 .brings_chunk = m->is_new};
+    rows->brought_by = m->is_new ? rows : commands->private_rows;
+    if (m->is_new) write_values(commands, m, rows);
+    return rows;
+}
+
+/* All that can be refused; the rows are there after it. NULL: *result says why. */
+static weft__command_rows *make_rows(weft_commands *commands, making *m, weft_result *result)
+{
+    *result = find_chunk(commands, m);
+    weft_entity *ids = m->chunk == NULL ? NULL : weft__chunk_entities(m->chunk) + m->chunk->count;
+    bool with_ids = m->desc->unordered;
+    weft__command_rows *rows = NULL;
+    if (*result == WEFT_OK && with_ids) *result = take_ids(commands, m, ids);
+    if (*result == WEFT_OK) {
+        rows = record_rows(commands, m);
+        if (rows == NULL) *result = WEFT_OUT_OF_MEMORY;
+        if (rows == NULL && with_ids) return_ids(commands, m, ids);
+    }
+    if (rows != NULL)
+        weft__private_rows(commands->world, m->chunk, m->count, with_ids);
+    else if (m->chunk != NULL && m->is_new)
+        weft__private_drop(commands->world, m->chunk);
+    return rows;
+}
+
+/* Describes the rows; column pointers live in the command. */
+static void describe_rows(weft__command_rows *made, bool with_ids, weft_slice *rows)
+{
+    const weft__archetype *archetype = made->chunk->archetype;
+    for (uint32_t i = 0; i < archetype->type_count; i++) {
+        uint32_t column = archetype->types[i].column;
+        made->columns[i] = column == 0 ? NULL : weft__chunk_value(made->chunk, column, made->first);
+    }
+    *rows =
+        (weft_slice){.count = made->count,
+                     .term_count = archetype->type_count,
+                     .columns = made->columns,
+                     .entities = with_ids ? weft__chunk_entities(made->chunk) + made->first : NULL,
+                     .calls = rows->calls,
+                     .chunk = made->chunk,
+                     .context = rows->context};
+}
+
+weft_result weft_commands_create_rows_with(weft_commands *commands, const weft_rows_desc *desc,
+                                           weft_slice *rows)
+{
+    if (commands == NULL || desc == NULL || rows == NULL || desc->count == 0)
+        return WEFT_INVALID_ARGUMENT;
+    *rows = (weft_slice){.calls = WEFT_SLICE_ROWS, .context = &commands->rows_context};
+    weft_result result = weft__commands_check_open(commands, OP, WEFT__NO_ENTITY, 0);
+    if (result != WEFT_OK) return result;
+    weft_world *world = commands->world;
+    if (!weft__archetype_is(world, desc->archetype)) return refuse(commands, WEFT_BAD_HANDLE, 0);
+    making m = {.desc = desc,
+                .archetype = world->archetypes_by_id[desc->archetype.id - 1],
+                .count = desc->count};
+    result = check_shared(commands, &m);
+    if (result != WEFT_OK) return result;
+    weft__command_rows *made = make_rows(commands, &m, &result);
+    if (made == NULL) return refuse(commands, result, 0);
+    commands->rows += m.count;
+    commands->private_chunk = m.chunk;
+    if (m.is_new) commands->private_rows = made;
+    describe_rows(made, desc->unordered, rows);
+    return WEFT_OK;
+}
+
+weft_result weft_commands_create_rows(weft_commands *commands, weft_archetype archetype,
+                                      uint32_t count, weft_slice *rows)
+{
+    weft_rows_desc desc = {.archetype = archetype, .count = count};
+    return weft_commands_create_rows_with(commands, &desc, rows);
+}
+
+weft_result weft_commands_create_rows_unordered(weft_commands *commands, weft_archetype archetype,
+                                                uint32_t count, weft_slice *rows)
+{
+    weft_rows_desc desc = {.archetype = archetype, .count = count, .unordered = true};
+    return weft_commands_create_rows_with(commands, &desc, rows);
+}
+
+weft_entity weft_commands_row_entity(weft_commands *commands, const weft_slice *rows, uint32_t row)
+{
+    if (commands == NULL) return WEFT__NO_ENTITY;
+    if (weft__commands_check_open(commands, OP, WEFT__NO_ENTITY, 0) != WEFT_OK)
+        return WEFT__NO_ENTITY;
+    if (rows == NULL || rows->columns == NULL || row >= rows->count) {
+        refuse(commands, WEFT_NOT_FOUND, 0);
+        return WEFT__NO_ENTITY;
+    }
+    if (rows->entities != NULL) return rows->entities[row];
+    char *columns = (char *)(uintptr_t)rows->columns;
+    weft__command_rows *made =
+        (weft__command_rows *)(void *)(columns - offsetof(weft__command_rows, columns));
+    if (made->epoch != commands->epoch) {
+        refuse(commands, WEFT_STALE_ENTITY, 0);
+        return WEFT__NO_ENTITY;
+    }
+    made->is_asked = commands->rows_asked = true;
+    return (weft_entity){WEFT__ROW_HANDLE | (made->number + row), made->epoch};
+}

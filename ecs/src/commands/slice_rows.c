@@ -1,0 +1,153 @@
+/* slice_rows.c: slices of rows that a recorder made in place (commands_rows.c). Their terms are the
+ * positions of the archetype; they reach their own columns, buffers, enable bits and shared values,
+ * and no more: the rows are of no query, and the system's slice reaches the rest. A worker cannot
+ * set the world's error, so what is wrong is noted in the recorder, and playback reports it. */
+#include "commands_state.h"
+#include "enable.h"
+
+static weft_commands *recorder_of(const weft_slice *slice)
+{
+    char *context = (char *)(uintptr_t)slice->context;
+    return (weft_commands *)(void *)(context - offsetof(weft_commands, rows_context));
+}
+
+/* The component of a term; NULL: there is no such term. */
+static const weft__type_ref *ref_of(const weft_slice *slice, uint32_t term)
+{
+    const weft__chunk *chunk = slice->chunk;
+    return term < slice->term_count ? &chunk->archetype->types[term] : NULL;
+}
+
+static void note(const weft_slice *slice, weft_result code, uint32_t component)
+{
+    weft__commands_fail(recorder_of(slice), code, WEFT__COMMAND_ROWS, WEFT__NO_ENTITY, component);
+}
+
+static void rows_report(const weft_slice *slice, uint32_t term, weft_access access)
+{
+    const weft__type_ref *ref = ref_of(slice, term);
+    (void)access;
+    note(slice, WEFT_UNDECLARED_ACCESS, ref == NULL ? 0 : ref->component);
+}
+
+/* ---- what works ---- */
+
+void *weft__rows_column(const weft_slice *slice, uint32_t term, weft_access access)
+{
+    const weft__type_ref *ref = ref_of(slice, term);
+    if (ref != NULL && (ref->type->desc.flags & WEFT_BUFFER) == 0) return slice->columns[term];
+    rows_report(slice, term, access);
+    return NULL;
+}
+
+static void rows_mistype(const weft_slice *slice, uint32_t term, weft_access access,
+                         const char *type)
+{
+    (void)access, (void)type;
+    note(slice, WEFT_TYPE_MISMATCH, ref_of(slice, term)->component);
+}
+
+void *weft__rows_column_as(const weft_slice *slice, uint32_t term, weft_access access, size_t size,
+                           const char *type)
+{
+    void *column = weft__rows_column(slice, term, access);
+    if (column == NULL || weft__slice_is_type(ref_of(slice, term)->type, size, type)) return column;
+    rows_mistype(slice, term, access, type);
+    return NULL;
+}
+
+/* The command that made the rows: their column pointers lie in it. */
+static const weft__command_rows *command_of(const weft_slice *slice)
+{
+    char *columns = (char *)(uintptr_t)slice->columns;
+    return (const weft__command_rows *)(void *)(columns - offsetof(weft__command_rows, columns));
+}
+
+/* The value that the rows were asked for with; NULL: none, it is the default. */
+static const void *asked_value(const weft_slice *slice, uint32_t component)
+{
+    const weft__command_rows *rows = command_of(slice)->brought_by;
+    const char *at = (const char *)(rows->columns + rows->chunk->archetype->type_count);
+    for (const char *end = at + rows->shared_bytes; at < end;) {
+        const weft__command_shared *value = (const weft__command_shared *)(const void *)at;
+        if (value->component == component) return value->value;
+        at += value->bytes;
+    }
+    return NULL;
+}
+
+const void *weft__rows_shared(const weft_slice *slice, uint32_t term)
+{
+    const weft__type_ref *ref = ref_of(slice, term);
+    if (ref == NULL || ref->shared == WEFT__NONE) {
+        rows_report(slice, term, WEFT_READ);
+        return NULL;
+    }
+    const void *value = asked_value(slice, ref->component);
+    return value != NULL
+               ? value
+               : weft__shared_value(&recorder_of(slice)->world->shared, ref->component, 0);
+}
+
+void weft__rows_enable(const weft_slice *slice, uint32_t term, uint32_t row, bool enabled)
+{
+    const weft__type_ref *ref = ref_of(slice, term);
+    const weft__chunk *chunk = slice->chunk;
+    if (ref == NULL || ref->enableable == WEFT__NONE || row >= slice->count) {
+        rows_report(slice, term, WEFT_WRITE);
+        return;
+    }
+    weft__chunk_enable(chunk, ref->enableable, command_of(slice)->first + row, enabled);
+}
+
+/* ---- what does not ---- */
+
+static const void *rows_get(const weft_slice *slice, weft_entity entity, weft_component component)
+{
+    (void)entity;
+    note(slice, WEFT_UNDECLARED_ACCESS, component.id);
+    return NULL;
+}
+
+static void *rows_get_write(const weft_slice *slice, weft_entity entity, weft_component component)
+{
+    (void)entity;
+    note(slice, WEFT_UNDECLARED_ACCESS, component.id);
+    return NULL;
+}
+
+static bool rows_may_find(const weft_slice *slice, weft_component component)
+{
+    note(slice, WEFT_UNDECLARED_ACCESS, component.id);
+    return false;
+}
+
+static void *rows_resource(const weft_slice *slice, weft_component component, weft_access access)
+{
+    (void)access;
+    note(slice, WEFT_UNDECLARED_ACCESS, component.id);
+    return NULL;
+}
+
+static weft_commands *rows_commands(const weft_slice *slice)
+{
+    return recorder_of(slice);
+}
+
+/* They get their version at playback. */
+static bool rows_asks(const weft_slice *slice, uint32_t term)
+{
+    (void)slice, (void)term;
+    return false;
+}
+
+const weft__slice_ops weft__slice_ops_rows = {
+    .get = rows_get,
+    .get_write = rows_get_write,
+    .may_find = rows_may_find,
+    .resource = rows_resource,
+    .commands = rows_commands,
+    .report = rows_report,
+    .mistype = rows_mistype,
+    .asks = rows_asks,
+};

@@ -1,0 +1,173 @@
+/* error.c: the last error of a world: code, entity, component, and a sentence that says what to do.
+ * Owner only (functions that any thread may call do not set it). Callbacks of weft_query_each run
+ * on several threads: each worker has a record of its own for them, of which the loop hands one on.
+ */
+#include "entity_tag.h"
+#include "world_state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static weft__callback_error **diversion(void)
+{
+#ifdef WEFT_ATOMICS_HOOKED /* threads are fibres of one */
+    static weft__callback_error *fibres[HOOK_THREADS];
+    return &fibres[weft__hook_thread()];
+#else
+    static _Thread_local weft__callback_error *record;
+    return &record;
+#endif
+}
+
+weft__callback_error *weft__error_divert(weft__callback_error *record)
+{
+    weft__callback_error *before = *diversion();
+    *diversion() = record;
+    return before;
+}
+
+static bool is_diverted(const weft_world *world)
+{
+    return *diversion() != NULL && (*diversion())->world == world;
+}
+
+/* Where an error goes; NULL: one of an earlier slice is there. */
+static weft_error *place_of_error(const weft_world *world)
+{
+    if (!is_diverted(world)) return world->error;
+    weft__callback_error *record = *diversion();
+    if (record->error.number != 0 && record->slice <= *record->current) return NULL;
+    record->slice = *record->current;
+    return &record->error;
+}
+
+weft_result weft__error(const weft_world *world, weft_result code, weft_entity entity,
+                        weft_component component, const char *format, ...)
+{
+    weft_error *error = place_of_error(world);
+    if (error == NULL) return code;
+    error->code = code;
+    error->entity = entity;
+    error->component = component;
+    error->number++;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->text, sizeof error->text, format, arguments);
+    va_end(arguments);
+    return code;
+}
+
+weft_result weft__error_memory(const weft_world *world, const char *what)
+{
+    return weft__error(world, WEFT_OUT_OF_MEMORY, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "%s: out of memory; nothing changed: free memory and try again", what);
+}
+
+weft_result weft__error_limit(const weft_world *world, weft_result code, const char *what)
+{
+    if (code == WEFT_OUT_OF_MEMORY) return weft__error_memory(world, what);
+    return weft__error(world, WEFT_LIMIT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "%s: a limit of the world \"%s\" is reached (%u blocks of %u entities, %u "
+                       "megachunks); nothing changed: raise it in weft_world_desc",
+                       what, world->desc.name, world->desc.entity_block_limit, WEFT__BLOCK_SLOTS,
+                       world->desc.megachunk_limit);
+}
+
+weft_result weft__error_stale(const weft_world *world, weft_entity entity)
+{
+    if (weft__entity_is_foreign(&world->directory, entity))
+        return weft__error(world, WEFT_BAD_HANDLE, entity, WEFT__NO_COMPONENT,
+                           "entity %u:%u is of another world than \"%s\" (its tag is %u, here %u): "
+                           "use handles that this world gave",
+                           entity.index, entity.version, world->desc.name,
+                           weft__entity_tag(entity.index), world->desc.entity_tag);
+    return weft__error(world, WEFT_STALE_ENTITY, entity, WEFT__NO_COMPONENT,
+                       "entity %s is not alive in world \"%s\" (null, destroyed, deferred, or "
+                       "of another world): check weft_entity_is_alive before use",
+                       weft__entity_say(world, entity).text, world->desc.name);
+}
+
+static const char *why_bad(const weft_world *world, weft_component component)
+{
+    if (component.id == 0) return " (it is null)";
+    return component.world != world->number ? " (it is another world's)" : "";
+}
+
+weft_result weft__error_component(const weft_world *world, weft_component component)
+{
+    return weft__error(world, WEFT_BAD_HANDLE, WEFT__NO_ENTITY, component,
+                       "component %u is not registered in world \"%s\"%s: use what "
+                       "weft_component_create of this world returned",
+                       component.id, world->desc.name, why_bad(world, component));
+}
+
+weft_result weft__error_listed(const weft_world *world, const char *what, const char *list,
+                               uint32_t i, weft_component component)
+{
+    return weft__error(world, WEFT_BAD_HANDLE, WEFT__NO_ENTITY, component,
+                       "%s: %s[%u]: component %u is not registered in world \"%s\"%s: use what "
+                       "weft_component_create of this world returned",
+                       what, list, i, component.id, world->desc.name, why_bad(world, component));
+}
+
+weft_result weft__error_absent(const weft_world *world, weft_entity entity,
+                               weft_component component)
+{
+    return weft__error(world, WEFT_NOT_FOUND, entity, component,
+                       "entity %s has no component \"%s\": add it first, or ask weft_entity_has",
+                       weft__entity_say(world, entity).text, weft__type_name(world, component.id));
+}
+
+/* A refusal that the scheduler reports, with the system that called. */
+static bool is_kept(const weft_world *world, const char *what)
+{
+    return world->keep_refusal != NULL && !is_diverted(world) && world->keep_refusal(world, what);
+}
+
+weft_result weft__error_busy(const weft_world *world, const char *what)
+{
+    bool is_stepping = (world->busy & WEFT__BUSY_STEPPING) != 0;
+    if (is_stepping && is_kept(world, what)) return WEFT_WRONG_PHASE;
+    const char *why = "a query is being iterated: end the loop (weft_query_end) or record commands "
+                      "and play them after it";
+    if (is_stepping)
+        why = "systems are running: record a command (weft_slice_commands)";
+    else if (world->frame == WEFT__FRAME_ASKS)
+        why = "a run condition or a range is being asked: it may look, not change structure: let a "
+              "system do it";
+    else if ((world->busy & WEFT__BUSY_GATHERS) != 0)
+        why = "a gather is open, until then the world is only read: weft_gather_end comes first";
+    return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT, "%s: %s", what,
+                       why);
+}
+
+weft_result weft__refuse_systems(const weft_world *world, const char *what, const char *advice)
+{
+    if (__builtin_expect((world->busy & WEFT__BUSY_STEPPING) == 0, 1)) return WEFT_OK;
+    if (is_kept(world, what)) return WEFT_WRONG_PHASE;
+    return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "%s: systems are running: %s", what, advice);
+}
+
+weft_result weft__error_step(const weft_world *world, const char *what)
+{
+    bool is_between = world->frame == WEFT__FRAME_NONE;
+    if (is_between || (world->busy & WEFT__BUSY_STEPPING) != 0)
+        return weft__error_busy(world, what);
+    return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "%s: a step is going on (an exclusive system, a run condition or a range "
+                       "called): do it when weft_world_step has returned",
+                       what);
+}
+
+weft_result weft__error_argument(const weft_world *world, const char *what, const char *problem)
+{
+    return weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "%s: %s; nothing changed", what, problem);
+}
+
+const char *weft__type_name(const weft_world *world, uint32_t component)
+{
+    const weft__type *type = component <= world->type_count ? world->types[component] : NULL;
+    return type == NULL ? "(none)" : type->desc.name;
+}

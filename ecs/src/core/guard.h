@@ -1,0 +1,120 @@
+/* guard.h: copies of columns that checked builds hand out in place of the columns, so that stray
+ * accesses are found and have no effect. Unchecked builds call nothing here.
+ *
+ * Before a callback the columns of its slice are copied into the ring of its worker, each copy
+ * between two margins of a known pattern; after it the margins are compared (writes in front of the
+ * first row and behind the last), copies that may only be read are compared with their column
+ * (writes through a pointer that lost its const), the others are written back, and the copy is
+ * filled with the pattern (a pointer that was kept reads nonsense, and what is written through it
+ * is found when its place is looked at again). Under AddressSanitizer a closed copy is poisoned
+ * instead, so that the access itself is reported.
+ *
+ * A buffer that may only be read has its elements copied as well. What is not copied: entity
+ * handles, values of chunks, shared values, and columns for which there is no room.
+ *
+ * Threads: a guard belongs to one worker; reserve, sweep and reading the list of strays are the
+ * owner's, while no worker has copies open. Opening nests (a callback may run jobs). */
+#ifndef WEFT_GUARD_H
+#define WEFT_GUARD_H
+
+#include "query_state.h"
+
+/* What was found. */
+typedef enum weft__stray_kind {
+    WEFT__STRAY_READ_WRITTEN, /* a column for reading was written */
+    WEFT__STRAY_BEFORE,       /* in front of row 0 */
+    WEFT__STRAY_BEHIND,       /* behind the last row */
+    WEFT__STRAY_LATE,         /* through a pointer kept past the callback */
+} weft__stray_kind;
+
+#define WEFT__STRAY_NO_ROW UINT32_MAX
+
+typedef struct weft__stray {
+    weft__stray_kind kind;
+    uint32_t owner; /* whose copy it was: as given to open */
+    uint32_t slice; /* index of the slice */
+    uint32_t component;
+    uint32_t row; /* the first one, of the slice; STRAY_NO_ROW: none of its rows */
+    weft_entity entity;
+    uint32_t places; /* slices in which the same was found */
+} weft__stray;
+
+/* One copy in a ring. Worker only. */
+typedef struct weft__guard_part {
+    char *begin, *end; /* with its margins */
+    char *values;
+    size_t bytes;
+    const weft_entity *entities; /* of the rows, while it is open */
+    char *real;                  /* the column; NULL: closed, or elements of buffers */
+    char *elements;              /* read-only buffers: the copies of their elements */
+    uint32_t row_bytes;
+    uint32_t component;
+    uint32_t element_bytes; /* read-only buffers: of one element; else 0 */
+    uint32_t owner;
+    uint32_t slice;
+    bool is_open;
+    bool is_written;
+    bool has_rows; /* a column; else elements of buffers, or the pointers to columns */
+} weft__guard_part;
+
+/* The ring of a worker: places are used again as late as can be. Parts [first, end) are in it, from
+ * old to new; part number n is parts[n % WEFT__GUARD_PARTS]. */
+#define WEFT__GUARD_PARTS 1024u
+typedef struct weft__guard {
+    _Alignas(64) char *ring;
+    size_t size;
+    size_t next; /* offset of the next part */
+    uint64_t first, end;
+    weft__guard_part *parts;
+    weft__stray *strays; /* found and not yet reported, one of a kind */
+    uint32_t stray_count, stray_capacity;
+    uint32_t depth; /* frames that are open */
+    weft__memory *memory;
+    void *outgrown; /* smaller rings: kept, because pointers into them may have been */
+} weft__guard;
+
+/* Of a world: one per worker of its pool. */
+typedef struct weft__guards {
+    uint32_t count;
+    weft__guard guards[];
+} weft__guards;
+
+/* The copies of one call; on the stack of who calls. */
+typedef struct weft__guard_frame {
+    uint64_t first;       /* part; all from it on are closed with the frame */
+    void *const *columns; /* of the slice before it was opened */
+} weft__guard_frame;
+
+/* What a term's column is handed out as. */
+typedef enum weft__guard_mode {
+    WEFT__GUARD_NOT, /* as it is: others may write it meanwhile, or it is reached other ways */
+    WEFT__GUARD_READ,
+    WEFT__GUARD_WRITE,
+} weft__guard_mode;
+
+/* Makes room for slices whose columns and margins take `bytes` together. Memory that cannot be had
+ * is no error: what has no room is not copied. Owner. */
+void weft__guards_reserve(weft_world *world, size_t bytes);
+/* Bytes that the columns of terms take in a slice of `rows` rows. */
+size_t weft__guard_bytes(const weft__layout *layout, uint32_t rows, const weft__place *places,
+                         uint32_t term_count);
+void weft__guards_free(weft_world *world);
+/* The guard of a worker, or NULL. */
+weft__guard *weft__guard_of(const weft_world *world, uint32_t worker);
+
+/* Points slice->columns to copies. `modes` [term], NULL: as the terms were declared. `owner`: who
+ * is named by strays. `guard` may be NULL. */
+void weft__guard_open(weft__guard *guard, weft_slice *slice, const uint8_t *modes, uint32_t owner,
+                      weft__guard_frame *frame);
+/* Compares, writes back, and points slice->columns to the columns. Frames of a worker are closed in
+ * the reverse order. */
+void weft__guard_close(weft__guard *guard, weft_slice *slice, const weft__guard_frame *frame);
+/* Zeroed memory between margins that is given up with the innermost open frame; NULL: no frame is
+ * open, or no room. `guard` may be NULL. */
+void *weft__guard_scratch(weft__guard *guard, size_t bytes);
+/* Looks at all closed copies. */
+void weft__guard_sweep(weft__guard *guard);
+/* What to tell of a stray. */
+const char *weft__stray_text(weft__stray_kind kind);
+
+#endif

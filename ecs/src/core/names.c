@@ -1,0 +1,341 @@
+/* names.c: names of entities, both ways. A hash table leads from entity index to text; texts are
+ * kept once, with a list of the entities that have them, and found by their own hash table. A name
+ * belongs to the handle, so it is gone when the entity dies; entries of the dead stay until the
+ * table grows, and are passed over. Owner only. */
+#include "bits.h"
+#include "world_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CATEGORY WEFT__MEMORY_ENTITIES
+
+/* Positions and text numbers count from 1; 0: none. */
+typedef struct name_entry {
+    weft_entity entity; /* {0, 0}: free */
+    uint32_t text;
+    uint32_t next; /* entries with the same text */
+    uint32_t prev;
+} name_entry;
+
+typedef struct name_text {
+    char text[WEFT__NAME_BYTES];
+    uint32_t hash;
+    uint32_t next;  /* in the bucket, or of the free ones */
+    uint32_t first; /* entry; 0: the text is free */
+} name_text;
+
+/* Owned by the world. */
+struct weft__names {
+    name_entry *entries; /* open addressing by entity index */
+    uint32_t count;      /* taken, stale ones included */
+    uint32_t capacity;
+    name_text *texts; /* [number - 1] */
+    uint32_t text_count;
+    uint32_t text_end; /* numbers up to it were used */
+    uint32_t text_capacity;
+    uint32_t free_text;
+    uint32_t *buckets; /* [hash & mask] text; as many as text_capacity, a power of two */
+};
+
+/* A name as it is kept; lives on the stack. */
+typedef struct name_key {
+    char text[WEFT__NAME_BYTES];
+    uint32_t hash;
+} name_key;
+
+/* Cut to what is kept, but not in the middle of a UTF-8 character. */
+static name_key key_of(const char *name)
+{
+    name_key key = {.text = ""};
+    size_t length = name == NULL ? 0 : strnlen(name, WEFT__NAME_BYTES - 1);
+    if (length != 0 && name[length] != '\0')
+        while (length > 0 && ((unsigned char)name[length] & 0xC0) == 0x80) length--;
+    if (length != 0) memcpy(key.text, name, length);
+    key.hash = (uint32_t)hash_string(key.text);
+    return key;
+}
+
+/* ---- entries ---- */
+
+static name_entry *slot_of(const struct weft__names *names, uint32_t index)
+{
+    uint32_t mask = names->capacity - 1;
+    uint32_t i = (uint32_t)hash_fold(index ^ HASH_K0, HASH_K1) & mask;
+    while (names->entries[i].entity.version != 0 && names->entries[i].entity.index != index)
+        i = (i + 1) & mask;
+    return &names->entries[i];
+}
+
+static bool is_kept(const weft_world *world, const name_entry *entry)
+{
+    uint32_t location;
+    return entry->text != 0 && weft__directory_find(&world->directory, entry->entity, &location);
+}
+
+static void entry_link(struct weft__names *names, name_entry *entry, uint32_t number)
+{
+    uint32_t position = (uint32_t)(entry - names->entries) + 1;
+    name_text *text = &names->texts[number - 1];
+    entry->text = number;
+    entry->prev = 0;
+    entry->next = text->first;
+    if (text->first != 0) names->entries[text->first - 1].prev = position;
+    text->first = position;
+}
+
+static void text_end(struct weft__names *names, uint32_t number)
+{
+    name_text *text = &names->texts[number - 1];
+    uint32_t *at = &names->buckets[text->hash & (names->text_capacity - 1)];
+    while (*at != number) at = &names->texts[*at - 1].next;
+    *at = text->next;
+    text->next = names->free_text;
+    names->free_text = number;
+    names->text_count--;
+}
+
+/* The entry has no text afterwards; a text that no other has goes. */
+static void entry_unlink(struct weft__names *names, name_entry *entry)
+{
+    if (entry->text == 0) return;
+    name_text *text = &names->texts[entry->text - 1];
+    if (entry->next != 0) names->entries[entry->next - 1].prev = entry->prev;
+    if (entry->prev != 0)
+        names->entries[entry->prev - 1].next = entry->next;
+    else
+        text->first = entry->next;
+    if (text->first == 0) text_end(names, entry->text);
+    entry->text = 0;
+}
+
+/* ---- texts ---- */
+
+static uint32_t text_find(const struct weft__names *names, const name_key *key)
+{
+    if (names == NULL || names->text_capacity == 0) return 0;
+    uint32_t number = names->buckets[key->hash & (names->text_capacity - 1)];
+    while (number != 0 && strcmp(names->texts[number - 1].text, key->text) != 0)
+        number = names->texts[number - 1].next;
+    return number;
+}
+
+/* There is room: see texts_resize. */
+static uint32_t text_obtain(struct weft__names *names, const name_key *key)
+{
+    uint32_t number = text_find(names, key);
+    if (number != 0) return number;
+    number = names->free_text;
+    if (number != 0)
+        names->free_text = names->texts[number - 1].next;
+    else
+        number = ++names->text_end;
+    WEFT_ASSERT(number <= names->text_capacity);
+    name_text *text = &names->texts[number - 1];
+    uint32_t *bucket = &names->buckets[key->hash & (names->text_capacity - 1)];
+    memcpy(text->text, key->text, WEFT__NAME_BYTES);
+    text->hash = key->hash;
+    text->first = 0;
+    text->next = *bucket;
+    *bucket = number;
+    names->text_count++;
+    return number;
+}
+
+static void texts_free(weft_world *world, struct weft__names *names)
+{
+    weft__free(&world->memory, CATEGORY, names->texts, names->text_capacity, sizeof(name_text),
+               _Alignof(name_text));
+    weft__free(&world->memory, CATEGORY, names->buckets, names->text_capacity, sizeof(uint32_t),
+               _Alignof(uint32_t));
+}
+
+/* Room for `extra` more texts. Numbers stay. */
+static weft_result texts_resize(weft_world *world, struct weft__names *names, uint64_t extra)
+{
+    uint64_t needed = names->text_count + extra;
+    if (needed <= names->text_capacity) return WEFT_OK;
+    if (needed > UINT32_MAX / 2) return WEFT_OUT_OF_MEMORY;
+    struct weft__names grown = *names;
+    grown.text_capacity = (uint32_t)bits_round_up_power_of_two(needed < 8 ? 8 : needed);
+    grown.texts = weft__alloc_zeroed(&world->memory, CATEGORY, grown.text_capacity,
+                                     sizeof(name_text), _Alignof(name_text));
+    grown.buckets = weft__alloc_zeroed(&world->memory, CATEGORY, grown.text_capacity,
+                                       sizeof(uint32_t), _Alignof(uint32_t));
+    if (grown.texts == NULL || grown.buckets == NULL) {
+        texts_free(world, &grown);
+        return WEFT_OUT_OF_MEMORY;
+    }
+    if (names->text_end != 0)
+        memcpy(grown.texts, names->texts, names->text_end * sizeof(name_text));
+    for (uint32_t number = 1; number <= names->text_end; number++) {
+        name_text *text = &grown.texts[number - 1];
+        if (text->first == 0) continue; /* free */
+        uint32_t *bucket = &grown.buckets[text->hash & (grown.text_capacity - 1)];
+        text->next = *bucket;
+        *bucket = number;
+    }
+    texts_free(world, names);
+    *names = grown;
+    return WEFT_OK;
+}
+
+/* ---- both ---- */
+
+/* Room for `extra` more names; entries of the dead go. */
+static weft_result entries_resize(weft_world *world, struct weft__names *names, uint32_t extra)
+{
+    uint32_t live = 0;
+    for (uint32_t i = 0; i < names->capacity; i++)
+        live += is_kept(world, &names->entries[i]) ? 1 : 0;
+    uint64_t capacity = bits_round_up_power_of_two(4 * (uint64_t)live + 2 * (uint64_t)extra + 14);
+    if (capacity > UINT32_MAX) return WEFT_OUT_OF_MEMORY;
+    name_entry *entries = weft__alloc_zeroed(&world->memory, CATEGORY, capacity, sizeof(name_entry),
+                                             _Alignof(name_entry));
+    if (entries == NULL) return WEFT_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < names->capacity; i++)
+        if (!is_kept(world, &names->entries[i])) entry_unlink(names, &names->entries[i]);
+    for (uint32_t i = 0; i < names->text_end; i++) names->texts[i].first = 0; /* linked below */
+    struct weft__names old = *names;
+    names->entries = entries;
+    names->capacity = (uint32_t)capacity;
+    names->count = live;
+    for (uint32_t i = 0; i < old.capacity; i++) {
+        if (old.entries[i].text == 0) continue;
+        name_entry *entry = slot_of(names, old.entries[i].entity.index);
+        entry->entity = old.entries[i].entity;
+        entry_link(names, entry, old.entries[i].text);
+    }
+    weft__free(&world->memory, CATEGORY, old.entries, old.capacity, sizeof(name_entry),
+               _Alignof(name_entry));
+    return WEFT_OK;
+}
+
+weft_result weft__names_reserve(weft_world *world, uint32_t names, uint32_t texts)
+{
+    if (world->names == NULL)
+        world->names = weft__alloc_zeroed(&world->memory, CATEGORY, 1, sizeof *world->names,
+                                          _Alignof(struct weft__names));
+    if (world->names == NULL) return WEFT_OUT_OF_MEMORY;
+    uint64_t needed = 2 * ((uint64_t)world->names->count + names);
+    weft_result result =
+        needed <= world->names->capacity ? WEFT_OK : entries_resize(world, world->names, names);
+    /* one more: weft_entity_set_name asks for a text that it may not need */
+    return result == WEFT_OK ? texts_resize(world, world->names, (uint64_t)texts + 1) : result;
+}
+
+uint32_t weft__names_texts(const weft_world *world)
+{
+    return world->names == NULL ? 0 : world->names->text_count;
+}
+
+/* ---- public ---- */
+
+/* The living entity of lowest index with the name, but for one; null: none has it. */
+static weft_entity find_but(const weft_world *world, const name_key *key, weft_entity but)
+{
+    weft_entity found = WEFT__NO_ENTITY;
+    uint32_t number = key->text[0] == '\0' ? 0 : text_find(world->names, key);
+    uint32_t position = number == 0 ? 0 : world->names->texts[number - 1].first;
+    for (; position != 0; position = world->names->entries[position - 1].next) {
+        const name_entry *entry = &world->names->entries[position - 1];
+        bool is_better = found.version == 0 || entry->entity.index < found.index;
+        if (is_better && !weft_entity_equal(entry->entity, but) && is_kept(world, entry))
+            found = entry->entity;
+    }
+    return found;
+}
+
+weft_entity weft_entity_find(const weft_world *world, const char *name)
+{
+    if (world == NULL) return WEFT__NO_ENTITY;
+    name_key key = key_of(name);
+    weft_entity found = find_but(world, &key, WEFT__NO_ENTITY);
+    if (found.version == 0)
+        weft__error(world, WEFT_NOT_FOUND, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                    "weft_entity_find: no living entity is named \"%s\"", key.text);
+    return found;
+}
+
+static weft_result name_set(weft_world *world, weft_entity entity, const name_key *key,
+                            const char *what)
+{
+    if (key->text[0] == '\0' && (world->names == NULL || world->names->capacity == 0))
+        return WEFT_OK;
+    if (weft__names_reserve(world, 1, 0) != WEFT_OK) return weft__error_memory(world, what);
+    name_entry *entry = slot_of(world->names, entity.index);
+    if (entry->entity.version == 0) world->names->count++;
+    entry_unlink(world->names, entry);
+    entry->entity = entity;
+    if (key->text[0] != '\0') entry_link(world->names, entry, text_obtain(world->names, key));
+    return WEFT_OK;
+}
+
+static weft_result check_phase(const weft_world *world, const char *what)
+{
+    weft_result result =
+        weft__refuse_systems(world, what, "record a command (weft_commands_set_name)");
+    if (result != WEFT_OK || (world->busy & WEFT__BUSY_WRITING) == 0) return result;
+    return weft__error_busy(world, what);
+}
+
+weft_result weft_entity_set_name(weft_world *world, weft_entity entity, const char *name)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = check_phase(world, "weft_entity_set_name");
+    if (result != WEFT_OK) return result;
+    if (!weft_entity_is_alive(world, entity)) return weft__error_stale(world, entity);
+    name_key key = key_of(name); /* a copy: `name` may be one that is kept here */
+    return name_set(world, entity, &key, "weft_entity_set_name");
+}
+
+weft_result weft_entity_set_name_unique(weft_world *world, weft_entity entity, const char *name)
+{
+    const char *what = "weft_entity_set_name_unique";
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = check_phase(world, what);
+    if (result != WEFT_OK) return result;
+    if (!weft_entity_is_alive(world, entity)) return weft__error_stale(world, entity);
+    name_key key = key_of(name);
+    weft_entity other = find_but(world, &key, entity);
+    if (other.version == 0) return name_set(world, entity, &key, what);
+    return weft__error(world, WEFT_ALREADY_EXISTS, other, WEFT__NO_COMPONENT,
+                       "%s: entity %u:%u is named \"%s\" already: take another name, or "
+                       "weft_entity_set_name, which lets several have one",
+                       what, other.index, other.version, key.text);
+}
+
+/* The name that a handle had last; "": none is known. */
+static const char *last_name(const weft_world *world, weft_entity entity)
+{
+    if (world->names == NULL || world->names->capacity == 0) return "";
+    const name_entry *entry = slot_of(world->names, entity.index);
+    bool is_same = weft_entity_equal(entry->entity, entity) && entry->text != 0;
+    return is_same ? world->names->texts[entry->text - 1].text : "";
+}
+
+const char *weft_entity_name(const weft_world *world, weft_entity entity)
+{
+    uint32_t location;
+    if (world == NULL || !weft__directory_find(&world->directory, entity, &location)) return "";
+    return last_name(world, entity);
+}
+
+weft__entity_words weft__entity_say(const weft_world *world, weft_entity entity)
+{
+    weft__entity_words words;
+    const char *name = last_name(world, entity);
+    snprintf(words.text, sizeof words.text, name[0] == '\0' ? "%u:%u%s" : "%u:%u \"%s\"",
+             entity.index, entity.version, name);
+    return words;
+}
+
+void weft__names_fini(weft_world *world)
+{
+    if (world->names == NULL) return;
+    texts_free(world, world->names);
+    weft__free(&world->memory, CATEGORY, world->names->entries, world->names->capacity,
+               sizeof(name_entry), _Alignof(name_entry));
+    weft__free(&world->memory, CATEGORY, world->names, 1, sizeof *world->names,
+               _Alignof(struct weft__names));
+}

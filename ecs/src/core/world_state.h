@@ -1,0 +1,327 @@
+/* world_state.h: the world struct and what every file of the layer needs from it: phases, errors,
+ * versions, look-up of entities and of types.
+ *
+ * Phases: structure may be changed by the owner only while `busy` is 0. Cursors and steps raise it;
+ * the scheduler's playback lowers it for itself at sync points (it is the owner then). */
+#ifndef WEFT_WORLD_STATE_H
+#define WEFT_WORLD_STATE_H
+
+#include <weft/ecs.h>
+
+#include "archetype.h"
+#include "column_map.h"
+#include "directory.h"
+#include "hash.h"
+#include "invariant.h"
+#include "shared.h"
+#include "unit_parts.h"
+#include "users.h"
+
+/* Data of other parts that lives and dies with the world. Destroyed in this order, before the
+ * storage. */
+typedef enum weft__extension_slot {
+    WEFT__EXTENSION_SCHEDULER,
+    WEFT__EXTENSION_COMMANDS,
+    WEFT__EXTENSION_SNAPSHOTS,
+    WEFT__EXTENSION_OTHER,
+    WEFT__EXTENSION_COUNT
+} weft__extension_slot;
+
+typedef struct weft__extension {
+    void *data;
+    void (*destroy)(void *data); /* called when data is not NULL */
+    /* Visits the references that `data` holds on shared values; NULL: never any. For the checker.
+     */
+    void (*shared_visit)(const void *data, weft__shared_visit_fn visit, void *user);
+} weft__extension;
+
+enum {
+    WEFT__BUSY_STEPPING = 1 << 30,      /* systems run */
+    WEFT__BUSY_PLAYBACK = 1 << 29,      /* the scheduler changes structure in parallel */
+    WEFT__BUSY_GATHER = 1 << 20,        /* one open gather: the world is only read */
+    WEFT__BUSY_GATHERS = 511 << 20,     /* they are counted */
+    WEFT__BUSY_CURSORS = (1 << 20) - 1, /* the low bits count open cursors */
+    WEFT__BUSY_WRITING = WEFT__BUSY_STEPPING | WEFT__BUSY_PLAYBACK |
+                         WEFT__BUSY_GATHERS, /* the owner may not write values */
+};
+
+/* What a step is doing, beside `busy`: some of its calls back may change structure. */
+enum {
+    WEFT__FRAME_NONE = 0, /* between steps */
+    WEFT__FRAME_ASKS = 1, /* a run condition or the size of a range: they only look */
+    WEFT__FRAME_RUNS = 2, /* systems and playback */
+};
+
+/* 1,024 locations: of a chunk, or free; the first berth of a free run links to the next run
+ * of its size (0: none). */
+typedef union weft__berth {
+    weft__chunk *chunk;
+    uintptr_t next_free;
+} weft__berth;
+
+/* The error of the callbacks of weft_query_each on one worker: the one of the lowest slice. Its
+ * worker writes it, the owner reads it when the loop has ended. */
+typedef struct weft__callback_error {
+    _Alignas(64) weft_error error; /* `number` 0: none */
+    uint32_t slice;                /* of the error */
+    const weft_world *world;
+    const uint32_t *current; /* slice */
+} weft__callback_error;
+
+/* Look-ups inline are calls where calls are checked, and where tests make blocks tiny. */
+#define WEFT__HIDES_TABLES (WEFT_IS_CHECKED || WEFT__BLOCK_SLOTS != 8192u)
+
+struct weft_world {
+    /* hot: one line */
+    uint32_t busy;                      /* 0: structure may change */
+    uint32_t version;                   /* change version, never 0 */
+    weft__berth *berths;                /* [location >> WEFT__BERTH_SHIFT]; NULL until needed */
+    weft__archetype **archetypes_by_id; /* [id - 1]: all that were made */
+    uint32_t archetype_id_count;
+    uint32_t type_count;        /* ids 1..type_count */
+    weft__type **types;         /* [id]; [0] is NULL */
+    uint64_t structure_version; /* +1 on every change of a row count, chunk list or tuple */
+    weft__quick quick;
+    uint64_t *nonempty; /* bit per number: the archetype has rows */
+    uint32_t number;    /* in the handles of this world; 1..2^31 - 1, constant */
+    uint32_t frame;     /* WEFT__FRAME_*; set by the scheduler */
+#if WEFT__HIDES_TABLES
+    weft_finder_tables no_tables; /* where inline look-ups expect those of `maps` */
+#endif
+    weft__column_maps maps;    /* column_map.h */
+    weft__chunk **chunk_table; /* [chunk id]; [0] is NULL; NULL until the first chunk */
+
+    /* Set by the scheduler of checked builds, else NULL: told of a refused call while systems run;
+     * true: it keeps the report, and the world's error stays the owner's. Any thread. */
+    bool (*keep_refusal)(const weft_world *world, const char *what);
+    /* The same for values read or written through the world. */
+    void (*keep_use)(const weft_world *world, const char *what, uint32_t component,
+                     weft_access access);
+    /* The same for a refused change of a buffer that may only be read. */
+    void (*keep_write)(const weft_world *world, const char *what, uint32_t component);
+    uint32_t recorder_epoch; /* rounds of all recorders so far */
+    /* the clock of the scheduler: changed when a step begins, read by all */
+    uint64_t steps; /* begun so far */
+    double time;    /* seconds: the sum of their dt */
+    float dt;       /* of the last one */
+
+    weft__archetype **archetypes; /* [number]: those in the order (archetype_order.c) */
+    uint32_t archetype_count;     /* in the order */
+    uint32_t archetype_capacity;  /* of archetypes and, in bits, nonempty */
+    uint32_t archetype_id_capacity;
+    uint64_t order_version; /* +1 whenever numbers may mean other archetypes */
+    uint32_t type_capacity;
+    uint32_t chunk_end;      /* ids below were used */
+    uint32_t chunk_capacity; /* of chunk_table */
+    uint32_t chunk_count;
+    uint32_t chunk_id_word;                    /* words of chunk_ids below have no free id */
+    uint64_t *chunk_ids;                       /* bit per id below chunk_capacity: in use */
+    uint64_t chunk_serial;                     /* the last one given */
+    uint32_t berth_end;                        /* berths below were used */
+    uint32_t berth_capacity;                   /* of berths */
+    uint32_t free_berths[WEFT__BERTH_CLASSES]; /* first berth of a free run of 2^k, 0: none */
+
+    weft__directory directory;
+    weft__units units;
+    weft__parts parts;
+    weft__memory memory;
+    weft__shared shared;                   /* shared values */
+    struct weft__queries *queries;         /* query_registry.h */
+    struct weft__names *names;             /* debug names of entities; NULL until used */
+    struct weft__guards *guards;           /* guard.h; NULL until used, and in unchecked builds */
+    struct weft__owner_loops *owner_loops; /* owner_loop.h; the same */
+    weft__callback_error *callback_errors; /* [workers]; NULL until the first weft_query_each */
+    weft_blob_store *blobs;                /* NULL until asked for */
+
+    uint32_t *type_names; /* hash table of type ids by name */
+    uint32_t type_name_mask;
+    weft__archetype **archetype_table; /* hash table */
+    uint32_t archetype_table_mask;
+    weft__format **format_table;
+    uint32_t format_table_mask;
+    uint32_t format_count;
+
+    weft_component prefab;
+    weft_component disabled;
+    weft_component linked_group;
+    weft_component residue; /* tag of cleanup residues, not public */
+
+    weft_a64 x_rows_moved; /* relaxed statistics */
+    weft_a64 x_bytes_moved;
+
+    weft__extension extensions[WEFT__EXTENSION_COUNT];
+    weft_job_pool *pool;
+    weft_job_context *host;  /* of the thread that runs loops for the world now (host.h); or NULL */
+    uint32_t host_depth;     /* weft__host_begin calls inside the first */
+    weft_a64 x_host_thread;  /* that thread; 0: none */
+    weft__pool_user tenancy; /* in the list of a lent pool */
+    bool owns_pool;
+    weft_world_desc desc; /* resolved limits; name is a copy */
+    weft_error *error;    /* apart, so that const functions can set it */
+};
+
+/* A value is used through the world: checked builds ask whether a system may. Any thread. */
+static inline void weft__note_use(const weft_world *world, const char *what,
+                                  weft_component component, weft_access access)
+{
+    if (!WEFT_IS_CHECKED || (world->busy & WEFT__BUSY_STEPPING) == 0) return;
+    if (world->keep_use != NULL) world->keep_use(world, what, component.id, access);
+}
+
+static inline void weft__note_read(const weft_world *world, const char *what,
+                                   weft_component component)
+{
+    weft__note_use(world, what, component, WEFT_READ);
+}
+
+/* Errors of `record->world` go to `record` while the calling thread is in callbacks of a loop;
+ * NULL: they do no more. Returns what it replaces. */
+weft__callback_error *weft__error_divert(weft__callback_error *record);
+/* Sets the last error and returns `code`. Owner, and callbacks whose errors are diverted. */
+__attribute__((format(printf, 5, 6))) weft_result weft__error(const weft_world *world,
+                                                              weft_result code, weft_entity entity,
+                                                              weft_component component,
+                                                              const char *format, ...);
+/* Ready-made ones: the text names the function. */
+weft_result weft__error_memory(const weft_world *world, const char *what);
+weft_result weft__error_stale(const weft_world *world, weft_entity entity);
+weft_result weft__error_component(const weft_world *world, weft_component component);
+/* The same for entry `i` of a list. */
+weft_result weft__error_listed(const weft_world *world, const char *what, const char *list,
+                               uint32_t i, weft_component component);
+weft_result weft__error_busy(const weft_world *world, const char *what);
+weft_result weft__error_step(const weft_world *world, const char *what);
+/* OK while no systems run; else WRONG_PHASE, and `advice` says what to do instead. For calls that
+ * an open cursor or gather does not mind. */
+weft_result weft__refuse_systems(const weft_world *world, const char *what, const char *advice);
+/* `problem` says which argument and what to give instead. */
+weft_result weft__error_argument(const weft_world *world, const char *what, const char *problem);
+/* OUT_OF_MEMORY or LIMIT of an allocator. */
+weft_result weft__error_limit(const weft_world *world, weft_result code, const char *what);
+weft_result weft__error_absent(const weft_world *world, weft_entity entity,
+                               weft_component component);
+
+#define WEFT__NAME_BYTES 64 /* of a debug name, with its NUL */
+
+void weft__callback_errors_free(weft_world *world); /* query_each.c */
+void weft__names_fini(weft_world *world);
+/* After it, `names` entities can be named without failing, with `texts` names not used yet.
+ * OUT_OF_MEMORY (no text). */
+weft_result weft__names_reserve(weft_world *world, uint32_t names, uint32_t texts);
+/* How many different names there are. */
+uint32_t weft__names_texts(const weft_world *world);
+/* An entity for error texts: index:version, and the name that this handle had last, if any. */
+typedef struct weft__entity_words {
+    char text[96];
+} weft__entity_words;
+weft__entity_words weft__entity_say(const weft_world *world, weft_entity entity);
+
+#define WEFT__NO_ENTITY ((weft_entity){0, 0})
+#define WEFT__NO_COMPONENT ((weft_component){0})
+
+/* WEFT_OK when structure may change now. */
+static inline weft_result weft__idle(const weft_world *world, const char *what)
+{
+    return __builtin_expect(world->busy == 0, 1) ? WEFT_OK : weft__error_busy(world, what);
+}
+
+/* WEFT_OK when no step is going on either: an exclusive system may change structure, but neither
+ * systems nor the schedule, and it must not end the world. */
+static inline weft_result weft__between_steps(const weft_world *world, const char *what)
+{
+    return __builtin_expect((world->busy | world->frame) == 0, 1) ? WEFT_OK
+                                                                  : weft__error_step(world, what);
+}
+
+static inline const weft__type *weft__type_at(const weft_world *world, weft_component component)
+{
+    bool is_known = component.world == world->number && component.id <= world->type_count;
+    return is_known ? world->types[component.id] : NULL; /* types[0] is NULL */
+}
+
+/* The id of a component of this world; WEFT__NONE, which no archetype has, for any other handle. */
+static inline uint32_t weft__component_id(const weft_world *world, weft_component component)
+{
+    bool is_ours = component.world == world->number && component.id != 0;
+    return __builtin_expect(is_ours, 1) ? component.id : WEFT__NONE;
+}
+
+/* Handles from ids; id 0 gives null. */
+static inline weft_component weft__component(const weft_world *world, uint32_t id)
+{
+    return (weft_component){id, id == 0 ? 0 : world->number};
+}
+
+static inline weft_archetype weft__archetype_handle(const weft_world *world, uint32_t id)
+{
+    return (weft_archetype){id, id == 0 ? 0 : world->number};
+}
+
+static inline weft_query weft__query_handle_of(const weft_world *world, uint32_t id)
+{
+    return (weft_query){id, id == 0 ? 0 : world->number};
+}
+
+static inline bool weft__archetype_is(const weft_world *world, weft_archetype handle)
+{
+    return handle.world == world->number && handle.id - 1 < world->archetype_id_count;
+}
+
+/* Name for error texts, never NULL. */
+const char *weft__type_name(const weft_world *world, uint32_t component);
+
+/* The chunk and row of an alive entity; NULL when it is not alive or not placed. Any thread while
+ * nobody changes structure. */
+static inline weft__chunk *weft__entity_chunk(const weft_world *world, weft_entity entity,
+                                              uint32_t *row)
+{
+    uint32_t location = 0;
+    bool is_alive = weft__directory_find(&world->directory, entity, &location);
+    *row = 0;
+    if (!is_alive || location == 0) return NULL;
+    weft__chunk *chunk = world->berths[location >> WEFT__BERTH_SHIFT].chunk;
+    *row = location - chunk->location;
+    return chunk;
+}
+
+/* The map of a component that has one, else NULL. */
+static inline const weft__column_place *weft__column_map(const weft_world *world,
+                                                         uint32_t component)
+{
+    const weft__column_maps *maps = &world->maps;
+    if (__builtin_expect(component < WEFT__MAPS_FEW, 1)) return maps->few[component];
+    return component < maps->end ? maps->many[component] : NULL;
+}
+
+/* The value of an entity in the column of a component with this map (not NULL); NULL: it has none,
+ * or another way may find it. Threads: as weft__entity_chunk. */
+static inline void *weft__value_mapped(const weft__entity_block *const *seen,
+                                       const weft__column_place *map, uint64_t entity)
+{
+    uint32_t index = (uint32_t)entity;
+    const weft__entity_block *block = seen[index / WEFT__BLOCK_SLOTS];
+    if (__builtin_expect(block == NULL, 0)) return NULL;
+    /* relaxed: as weft__directory_find */
+    uint64_t slot = at_load_rlx(&block->x_slots[index % WEFT__BLOCK_SLOTS]);
+    if (__builtin_expect((slot ^ entity) >> 32 != 0, 0)) return NULL;
+    /* a dead slot has location 0, where no map has a column: an even version needs no look */
+    weft__column_place place = map[(uint32_t)slot >> WEFT__BERTH_SHIFT];
+    return __builtin_expect(place == 0, 0) ? NULL : weft__column_value(place, (uint32_t)slot);
+}
+
+/* The same where there may be no map: then NULL. */
+static inline void *weft__value_quickly(const weft_world *world, uint64_t entity,
+                                        uint32_t component)
+{
+    const weft__column_place *map = weft__column_map(world, component); /* then there is `seen` */
+    if (__builtin_expect(map == NULL, 0)) return NULL;
+    return weft__value_mapped(world->maps.seen, map, entity);
+}
+
+/* A handle in one register: the struct would be taken apart through memory. */
+static inline uint64_t weft__entity_bits(weft_entity entity)
+{
+    return (uint64_t)entity.version << 32 | entity.index;
+}
+
+#endif

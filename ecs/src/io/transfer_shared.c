@@ -1,0 +1,173 @@
+/* transfer_shared.c: shared values of a transfer: found by content in the destination, or put
+ * there, with exact references on both sides.
+ *
+ * While the transfer lasts it holds one reference on every value of the destination that it needs.
+ * A value with a release hook has one owner: until the commit that is the source (the copy in the
+ * destination is disowned, so that undoing does not end it), from then on the destination. */
+#include "transfer_state.h"
+
+#define CATEGORY WEFT__MEMORY_COMMANDS
+
+static const weft_component_desc *desc_of(const weft__transfer *t, uint32_t component)
+{
+    return &t->from->types[component]->desc;
+}
+
+static weft__transfer_shared *map_of(weft__transfer *t, uint32_t component)
+{
+    weft__transfer_shared *map = &t->shared[component];
+    if (map->end != 0) return map;
+    uint32_t end = weft__shared_end(&t->from->shared, component);
+    weft__memory *memory = &t->to->memory;
+    map->index = weft__alloc_zeroed(memory, CATEGORY, end, sizeof *map->index, 4);
+    map->is_new = weft__alloc_zeroed(memory, CATEGORY, end, sizeof *map->is_new, 1);
+    if (map->index != NULL && map->is_new != NULL) {
+        map->end = end;
+        return map;
+    }
+    weft__free(memory, CATEGORY, map->index, end, sizeof *map->index, 4);
+    weft__free(memory, CATEGORY, map->is_new, end, sizeof *map->is_new, 1);
+    *map = (weft__transfer_shared){0};
+    return NULL;
+}
+
+/* The destination's index of a source value. */
+static weft_result value_find(weft__transfer *t, uint32_t component, uint32_t index, uint32_t *out)
+{
+    *out = 0;
+    if (index == 0) return WEFT_OK;
+    weft__transfer_shared *map = map_of(t, component);
+    if (map == NULL) return weft__error_memory(t->to, "weft_world_transfer");
+    if (map->index[index] == 0) {
+        const void *value = weft__shared_value(&t->from->shared, component, index);
+        uint32_t type = t->types[component], found;
+        bool is_known = weft__shared_find(&t->to->shared, type, value, &found);
+        if (weft__shared_intern(&t->to->shared, type, value, &found) != WEFT_OK)
+            return weft__error_memory(t->to, "a shared value");
+        map->index[index] = found + 1;
+        map->is_new[index] = !is_known;
+        if (!is_known) weft__shared_disown(&t->to->shared, type, found, true);
+    }
+    *out = map->index[index] - 1;
+    return WEFT_OK;
+}
+
+weft__tuple *weft__transfer_tuple(weft__transfer *t, const weft__tuple *from, weft__archetype *to)
+{
+    const weft__archetype *archetype = from->archetype;
+    uint32_t count = to->shared_count;
+    weft_result result = WEFT_OK;
+    if (count == 0) {
+        to->tuple0->holders++;
+        return to->tuple0;
+    }
+    uint32_t *values = weft__alloc_zeroed(&t->to->memory, CATEGORY, count, sizeof *values, 4);
+    if (values == NULL) {
+        weft__error_memory(t->to, "weft_world_transfer");
+        return NULL;
+    }
+    for (uint32_t i = 0; i < archetype->type_count && result == WEFT_OK; i++) {
+        const weft__type_ref *ref = &archetype->types[i];
+        if (ref->shared == WEFT__NONE) continue;
+        uint32_t type = weft__archetype_find(to, t->types[ref->component]);
+        result = value_find(t, ref->component, from->values[ref->shared],
+                            &values[to->types[type].shared]);
+    }
+    weft__tuple *tuple = result == WEFT_OK ? weft__tuple_obtain(t->to, to, values) : NULL;
+    weft__free(&t->to->memory, CATEGORY, values, count, sizeof *values, 4);
+    return tuple;
+}
+
+/* ---- values that must not live in both worlds ---- */
+
+/* Of one shared value: what the source has of it after the transfer. */
+typedef struct remainder {
+    uint64_t rows;
+    uint32_t tuples;
+} remainder;
+
+/* The remainders of a component's values, [map->end]. Every tuple is looked at once. */
+static void remainders_count(const weft__transfer *t, uint32_t component, remainder *left)
+{
+    const weft__component_list *list = weft__component_list_at(t->from->queries, component);
+    for (uint32_t a = 0; a < list->count; a++) {
+        const weft__archetype *archetype = t->from->archetypes[list->entries[a].archetype];
+        uint32_t shared = list->entries[a].place.shared;
+        for (uint32_t i = 0; archetype->tuples != NULL && i <= archetype->tuple_mask; i++)
+            for (const weft__tuple *tuple = archetype->tuples[i]; tuple; tuple = tuple->next) {
+                left[tuple->values[shared]].rows += tuple->rows;
+                left[tuple->values[shared]].tuples++;
+            }
+    }
+    for (uint32_t i = 0; i < t->change.part_count; i++) {
+        const weft__change_part *part = &t->change.parts[i];
+        uint32_t type = weft__archetype_find(part->chunk->archetype, component);
+        if (type == WEFT__NONE) continue;
+        uint32_t shared = part->chunk->archetype->types[type].shared;
+        left[part->chunk->tuple->values[shared]].rows -= part->count;
+    }
+}
+
+/* The lowest value that would live in both worlds, 0: none. */
+static uint32_t value_left(const weft__transfer *t, uint32_t component, const remainder *left)
+{
+    const weft__transfer_shared *map = &t->shared[component];
+    for (uint32_t index = 1; index < map->end; index++)
+        if (map->is_new[index] &&
+            (left[index].rows != 0 ||
+             weft__shared_references(&t->from->shared, component, index) != left[index].tuples))
+            return index;
+    return 0;
+}
+
+static weft_result component_check(weft__transfer *t, uint32_t component)
+{
+    uint32_t count = weft__shared_end(&t->from->shared, component);
+    remainder *left = weft__alloc_zeroed(&t->to->memory, CATEGORY, count, sizeof *left, 8);
+    if (left == NULL) return weft__error_memory(t->to, "weft_world_transfer");
+    remainders_count(t, component, left);
+    uint32_t index = value_left(t, component, left);
+    weft__free(&t->to->memory, CATEGORY, left, count, sizeof *left, 8);
+    if (index == 0) return WEFT_OK;
+    return weft__error(t->to, WEFT_BUSY, WEFT__NO_ENTITY,
+                       weft__component(t->to, t->types[component]),
+                       "weft_world_transfer: a value of \"%s\" has a shared_release hook and would "
+                       "live in both worlds: move all entities that have it, and reset filters and "
+                       "destroy snapshots of \"%s\" that name it",
+                       desc_of(t, component)->name, t->from->desc.name);
+}
+
+weft_result weft__transfer_shared_check(weft__transfer *t)
+{
+    weft_result result = WEFT_OK;
+    for (uint32_t id = 1; id <= t->type_count && result == WEFT_OK; id++)
+        if (t->shared[id].end != 0 && desc_of(t, id)->shared_release != NULL)
+            result = component_check(t, id);
+    return result;
+}
+
+void weft__transfer_shared_commit(weft__transfer *t)
+{
+    for (uint32_t id = 1; id <= t->type_count; id++) {
+        const weft__transfer_shared *map = &t->shared[id];
+        for (uint32_t index = 1; index < map->end; index++) {
+            if (!map->is_new[index]) continue;
+            weft__shared_disown(&t->to->shared, t->types[id], map->index[index] - 1, false);
+            if (desc_of(t, id)->shared_release != NULL)
+                weft__shared_disown(&t->from->shared, id, index, true);
+        }
+    }
+}
+
+void weft__transfer_shared_fini(weft__transfer *t)
+{
+    weft__memory *memory = &t->to->memory;
+    for (uint32_t id = 1; id <= t->type_count && t->shared != NULL; id++) {
+        weft__transfer_shared *map = &t->shared[id];
+        for (uint32_t index = 1; index < map->end; index++)
+            if (map->index[index] > 1)
+                weft__shared_release(&t->to->shared, t->types[id], map->index[index] - 1, 1);
+        weft__free(memory, CATEGORY, map->index, map->end, sizeof *map->index, 4);
+        weft__free(memory, CATEGORY, map->is_new, map->end, sizeof *map->is_new, 1);
+    }
+}

@@ -1,0 +1,72 @@
+/* world_file_format.h: the bytes of a world file, and what writer and reader share.
+ *
+ * Little-endian, unaligned, one stream behind the header, in this order:
+ *
+ *     types       u32 count, then each: text name, u64 hash, u32 flags, size, alignment, inline
+ *                 elements, chunk row limit, u8 has hooks, u32 fields, each: text name, u32 kind,
+ *                 offset, count. In order of registration; used ones only
+ *     archetypes  u32 count, then each (those without rows, too, as far as their types can be
+ *                 written: their order is that of iteration): u32 types, u32 type[], u32 chunks,
+ *                 then each chunk: u32 id, u32 size class, u32 rows, per SHARED type u8 0
+ *                 (default) or 1 and the value, entities, then per type in this order:
+ *                   CHUNK       the value
+ *                   ENABLEABLE  u8 0 (all enabled) or 1 and u64 disabled bits[]
+ *                   column      rows x value
+ *                 A value is its bytes; with hooks u32 bytes and what `save` made; a buffer is u32
+ *                 elements, then each as a value. BLOB fields hold 0 or the number of the blob
+ *                 from 1 in the order of first mention. Entities and ENTITY fields are
+ *                 without the tag of the world: xor-ed with it, so that a handle of
+ *                 another world stays one
+ *                 Behind the chunks those with room, as each goes to the head of the list of its
+ *                 tuple: u32 count, u32 position[]
+ *     dead        u32 count, then each: u32 index, u32 version (of an index that is not alive; the
+ *                 last version of all: retired)
+ *     names       u32 count, then each: entity, text; in order of rows
+ *     singletons  per SINGLETON type of the list: u32 bytes and the value (hooks: what `save` made)
+ *     blobs       (at blobs_at) u32 count, then each: u64 type hash, u64 bytes, the block
+ *
+ * text: u32 bytes, then the bytes. The content hash covers everything behind itself. */
+#ifndef WEFT_WORLD_FILE_FORMAT_H
+#define WEFT_WORLD_FILE_FORMAT_H
+
+#include <weft/world_file.h>
+
+#include "world_state.h"
+
+#include <assert.h>
+
+#define WORLD_FILE_MAGIC                                                                           \
+    UINT64_C(0x0A1A646C726F5774) /* "tWorld", then two bytes text mode changes */
+#define WORLD_FILE_VERSION 2u
+#define WORLD_FILE_BYTE_ORDER 0x01020304u
+#define WORLD_FILE_SEED UINT64_C(0x5EED0FA3B0F17E55)
+
+typedef struct weft__world_header {
+    uint64_t magic, content_hash;
+    uint32_t version, byte_order;
+    uint64_t total_bytes, blobs_at;  /* from the start of the file */
+    uint64_t entity_count;           /* alive and dead ones listed */
+    uint64_t reserved, reserved_too; /* 0 */
+} weft__world_header;
+static_assert(sizeof(weft__world_header) == 64, "file format");
+
+/* Whether values of a type are written by its save hook. */
+static inline bool weft__type_is_hooked(const weft__type *type)
+{
+    return type->desc.hooks.save != NULL;
+}
+
+/* NULL, or why values of the type can be neither written nor read. */
+const char *weft__type_save_problem(const weft__type *type);
+
+/* The whole file in memory. `out` belongs to the caller: weft_world_bytes_free. Error set. */
+weft_result weft__world_write(weft_world *world, const weft_save_desc *desc, weft_world_bytes *out);
+/* How long the file is that begins with `header` (unchecked but for what marks a world file of this
+ * version). Error set. */
+weft_result weft__world_size(const weft_world *world, const weft__world_header *header,
+                             uint64_t *bytes);
+/* Fills a new world. Without the hash: for fuzzing, which must get past it. Error set. */
+weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
+                             const weft_load_desc *desc, bool with_hash);
+
+#endif

@@ -1,0 +1,315 @@
+/* query_state.h: what a query is inside: terms, matches, the flat list of chunks, and the sources
+ * that cut it into runs of rows.
+ *
+ * A query is shared by all handles with the same description; the filter belongs to the handle.
+ * Matches are kept in ascending archetype number, which is the order of iteration. The flat list of
+ * a query has all its chunks with prefix sums of slices and rows; it is made again when structure
+ * has changed. Cursors, jobs and counts walk ranges of slice positions of it; nothing of that
+ * allocates.
+ *
+ * Threads: the owner creates, matches, prepares; workers read between sync points. */
+#ifndef WEFT_QUERY_STATE_H
+#define WEFT_QUERY_STATE_H
+
+#include "filter.h"
+#include "query_registry.h"
+#include "world_state.h"
+
+#define WEFT__ALTERNATIVE_LIMIT 64 /* descriptions of one query: bits of a word */
+#define WEFT__MASK_WORDS WEFT_MASK_WORDS
+
+/* A term as given, with what its component is. */
+typedef struct weft__query_term {
+    uint32_t component;
+    uint8_t access;      /* weft_access */
+    uint8_t match;       /* weft_match */
+    uint8_t alternative; /* dense: bit number in weft__match.alternatives */
+    bool is_shared;
+    bool is_chunk_value;
+    bool is_masking; /* its enable bits decide about rows (ENABLEABLE; ALL, ANY, NONE, DISABLED;
+                          not ignored) */
+    bool is_enableable;
+    bool has_column; /* a column where the archetype has it */
+    bool is_buffer;  /* whose rows only weft_buffers can tell apart */
+} weft__query_term;
+
+/* One archetype that matches. */
+typedef struct weft__match {
+    weft__archetype *archetype;
+    uint64_t alternatives;   /* descriptions that match it; rows must satisfy one of them */
+    uint32_t number;         /* of the archetype */
+    uint32_t sole_mask;      /* the only term whose enable bits decide about its rows; WEFT__NONE:
+                              several, or none */
+    bool has_masks;          /* some term's or override's enable bits decide about its rows */
+    uint32_t override_first; /* in query->overrides */
+    uint32_t override_count;
+} weft__match;
+
+/* An ENABLEABLE component of a match that takes over what some of its descriptions write: their
+ * rows are those where it is disabled. */
+typedef struct weft__override {
+    uint64_t alternatives;
+    uint32_t enableable; /* position among the archetype's enableable types */
+} weft__override;
+
+/* A chunk of the flat list: slice positions [first_slice, next entry's first_slice). It repeats
+ * what a walk needs of the chunk (which cannot change while the list is valid), so that loops
+ * without filters read one line per chunk, in order. */
+typedef struct weft__flat_entry {
+    _Alignas(64) weft__chunk *chunk; /* NULL: the sentinel */
+    char *base;
+    const weft__layout *layout;
+    weft_a32 *x_written;  /* versions of the first written term; NULL: none here */
+    uint64_t first_row;   /* rows of the query before it */
+    uint32_t first_slice; /* slices of the query before it */
+    uint32_t match;       /* index in matches */
+    uint32_t count;       /* rows */
+} weft__flat_entry;
+
+/* A chunk as a cursor shows it: pairs of fields in the order of weft_slice, copied two at a time.
+ * The pointers to the columns are ready, so that a loop body has them as soon as its position is
+ * known: with 20 rows a chunk, a body that waits for them costs as much again as the walk
+ * (docs/storage.md, very small chunks). */
+typedef struct weft__view {
+    _Alignas(64) void *const *columns; /* [term]: first row, or NULL */
+    const weft_entity *entities;
+    uint64_t first; /* rows of the query before it */
+    uint32_t index; /* slices of the query before it */
+    uint32_t worker;
+    weft__chunk *chunk;
+    const weft__place *places;
+    weft_a32 *x_written; /* version to stamp if there is one; else entry and terms tell */
+    uint32_t count;
+    uint32_t stamps; /* 0, 1: *x_written, 2: more */
+} weft__view;
+
+/* All chunks of a query in order; valid while `version` is the world's structure
+ * version. The last entry
+ * is a sentinel (chunk NULL) that holds the totals. */
+typedef struct weft__query_flat {
+    weft__flat_entry *entries;
+    uint32_t count; /* without the sentinel */
+    uint32_t capacity;
+    uint64_t version; /* world->structure_version it was made for; 0 = never */
+    /* for cursors without filter and masks */
+    weft__view *views;      /* [entry], and columns behind: NULL until needed */
+    uint32_t view_capacity; /* in entries */
+    uint64_t view_version;  /* as `version` */
+} weft__query_flat;
+
+struct weft__query {
+    /* constant after create */
+    weft_world *world;
+    weft__query_term *terms; /* [term_count] in the order of the description: index = column */
+    uint32_t term_count;
+    uint32_t alternative_count;
+    uint64_t any_alternatives; /* descriptions that have ANY terms */
+    uint64_t hash;
+    bool with_prefabs, with_disabled, ignore_enabled, filter_write_groups, stamps_asked;
+    bool has_masking_terms; /* or may have overrides */
+    bool has_buffers;       /* terms on BUFFER components */
+    uint32_t key_count;
+    uint32_t *keys; /* component ids the query is filed under; none = unkeyed */
+    uint32_t write_count;
+    uint32_t *writes;     /* term indices with WRITE access */
+    uint32_t stamp_count; /* of them, stamped when a slice is visited: all, or none */
+    /* owner */
+    uint32_t references; /* handles */
+    weft__query *next;   /* of the same hash bucket */
+    weft__match *matches;
+    weft__place *places; /* [match * term_count + term] */
+    uint32_t match_count;
+    uint32_t match_capacity;
+    uint32_t place_capacity;   /* in matches */
+    weft__override *overrides; /* of all matches, one after the other */
+    uint32_t override_count;
+    uint32_t override_capacity;
+    weft__query_flat flat;
+};
+
+/* What a weft_query names: a share of a query, and a filter. */
+struct weft__query_handle {
+    weft__query *query; /* NULL = free slot */
+    weft__filter filter;
+    uint32_t generation;
+    uint32_t next_free;
+    uint32_t users; /* systems that hold it: destroying it is BUSY */
+    /* What the last function given to weft_query_each costs a slice: a short loop stays inline. */
+    void (*each_run)(weft_slice *slice, void *user);
+    weft_job_cost each_cost;
+};
+
+/* ---- handles ---- */
+
+/* The id of a weft_query is {generation, index}. */
+#define WEFT__QUERY_INDEX_BITS 20
+#define WEFT__QUERY_INDEX_MASK ((1u << WEFT__QUERY_INDEX_BITS) - 1)
+
+/* The handle's state, or NULL (and BAD_HANDLE set in the world's error by _checked). */
+static inline weft__query_handle *weft__query_find(const weft_world *world, weft_query query)
+{
+    const weft__queries *queries = world->queries;
+    uint32_t index = query.id & WEFT__QUERY_INDEX_MASK;
+    if (query.world != world->number || index == 0 || index >= queries->handle_end) return NULL;
+    weft__query_handle *handle = queries->handles[index];
+    bool is_alive =
+        handle->query != NULL && handle->generation == query.id >> WEFT__QUERY_INDEX_BITS;
+    return is_alive ? handle : NULL;
+}
+weft__query_handle *weft__query_find_checked(const weft_world *world, weft_query query);
+/* A system holds / drops the handle. `query` is valid. */
+void weft__query_acquire(weft_world *world, weft_query query);
+void weft__query_release(weft_world *world, weft_query query);
+
+/* ---- matches ---- */
+
+static inline const weft__place *weft__match_places(const weft__query *query, uint32_t match)
+{
+    return query->places + (size_t)match * query->term_count;
+}
+/* Index of the match of an archetype number, or WEFT__NONE. O(log matches). */
+uint32_t weft__query_match_find(const weft__query *query, uint32_t number);
+/* Index of the first term on this component that is not ABSENT, or WEFT__NONE. */
+uint32_t weft__query_term_find(const weft__query *query, uint32_t component);
+/* Components that may take over what the query writes: writes up to `capacity` ids, returns how
+ * many there are. 0 unless the query filters write groups. O(types). */
+uint32_t weft__query_overriding(const weft__query *query, uint32_t *out, uint32_t capacity);
+/* Matches a new query against the archetypes that exist and files it. Errors: OUT_OF_MEMORY. */
+weft_result weft__query_match_all(weft__query *query);
+/* Takes a query out of the lists it is filed under. */
+void weft__query_unfile(weft__query *query);
+
+/* ---- the flat list ---- */
+
+/* Of a view with its column pointers. */
+static inline size_t weft__query_view_bytes(const weft__query *query)
+{
+    return sizeof(weft__view) + query->term_count * sizeof(void *);
+}
+
+/* Makes the flat list current. Owner, world idle. Errors: OUT_OF_MEMORY. O(1) when nothing changed
+ * structure since, else O(matches + chunks). */
+weft_result weft__query_flat_prepare(weft__query *query);
+/* The same for the list that cursors walk over. */
+weft_result weft__query_views_prepare(weft__query *query);
+/* Slices of the query: positions are [0, count). After prepare. */
+static inline uint32_t weft__query_slice_count(const weft__query *query)
+{
+    return query->flat.entries == NULL ? 0 : query->flat.entries[query->flat.count].first_slice;
+}
+/* Rows of the query, filters and enable bits not counted. After prepare. */
+static inline uint64_t weft__query_row_count(const weft__query *query)
+{
+    return query->flat.entries == NULL ? 0 : query->flat.entries[query->flat.count].first_row;
+}
+/* The entry that holds slice position `slice` (< slice count). O(log chunks). */
+uint32_t weft__query_flat_find(const weft__query *query, uint32_t slice);
+
+/* ---- contexts: weft_slice.context points to a weft_slice_context (slice.h), the first member of
+ * whatever the dispatcher keeps per slice ---- */
+
+/* What a slice can reach beyond its rows. All members are set. */
+typedef struct weft__slice_ops {
+    const void *(*get)(const weft_slice *slice, weft_entity entity, weft_component component);
+    void *(*get_write)(const weft_slice *slice, weft_entity entity, weft_component component);
+    /* whether values of other entities may be read; reports it if not */
+    bool (*may_find)(const weft_slice *slice, weft_component component);
+    void *(*resource)(const weft_slice *slice, weft_component component, weft_access access);
+    weft_commands *(*commands)(const weft_slice *slice);
+    /* a broken declaration, found by checked builds; `term` may be beyond the terms */
+    void (*report)(const weft_slice *slice, uint32_t term, weft_access access);
+    /* the same: the term, which exists, is asked for as another C type than it holds */
+    void (*mistype)(const weft_slice *slice, uint32_t term, weft_access access, const char *type);
+    /* whether change versions of the term can be asked for; reports it if not */
+    bool (*asks)(const weft_slice *slice, uint32_t term);
+} weft__slice_ops;
+
+extern const weft__slice_ops weft__slice_ops_owner; /* of cursors outside systems */
+extern const weft__slice_ops weft__slice_ops_rows;  /* of rows that a recorder gave (below) */
+
+/* Rows that a recorder gave (WEFT_SLICE_ROWS; slice_rows.c): a term is a position in the archetype,
+ * there is no query, and no place. What is wrong is noted in the recorder. */
+void *weft__rows_column(const weft_slice *slice, uint32_t term, weft_access access);
+void *weft__rows_column_as(const weft_slice *slice, uint32_t term, weft_access access, size_t size,
+                           const char *type);
+const void *weft__rows_shared(const weft_slice *slice, uint32_t term);
+void weft__rows_enable(const weft_slice *slice, uint32_t term, uint32_t row, bool enabled);
+
+/* Whether values of C type `type` of `size` bytes are those of `held`. */
+bool weft__slice_is_type(const weft__type *held, size_t size, const char *type);
+
+#define WEFT__MISTYPED                                                                             \
+    " is not the C type it was registered with, or has another size: name the type of this term, " \
+    "or the term you mean"
+
+/* Why asking for a column of the query's slices is a call: weft_slice.calls. */
+static inline uint32_t weft__query_calls(const weft__query *query)
+{
+    return (WEFT_IS_CHECKED ? (uint32_t)WEFT_SLICE_CHECKED : 0u) |
+           (query->stamps_asked ? (uint32_t)WEFT_SLICE_STAMPS : 0u) |
+           (query->has_buffers ? (uint32_t)WEFT_SLICE_BUFFERS : 0u);
+}
+
+/* What is wrong with an access to a term that was reported, and what to do. */
+const char *weft__slice_problem(const weft__query *query, uint32_t term, weft_access access);
+
+/* Stamps a term's change version for the slices that the rows of `slice` lie in. */
+void weft__slice_stamp(const weft_slice *slice, uint32_t term, uint32_t stamp);
+
+static inline const weft__query *weft__slice_query(const weft_slice *slice)
+{
+    return ((const weft_slice_context *)slice->context)->query;
+}
+
+/* ---- sources: runs of rows out of a range of slice positions ----
+ *
+ * A weft_cursor (query.h) is the source. Set it up by weft__source_init, change since, has_since,
+ * run_slices, slice.dt and slice.worker if wanted, then begin a range; begin another when it is
+ * done. It must not move in memory between begin and the end of the range. */
+
+/* `columns` gets the pointers: [term_count]. `context` must outlive the cursor. Default: everything
+ * merged that can be, filter's own versions. Any thread; allocates nothing. */
+void weft__source_init(weft_cursor *cursor, const weft_slice_context *context,
+                       const weft__filter *filter, void **columns);
+/* The same for who only wants to know the rows: no columns are filled; with `ignores_masks` the
+ * enable bits do not count. */
+void weft__source_init_rows(weft_cursor *cursor, const weft_slice_context *context,
+                            const weft__filter *filter, bool ignores_masks);
+/* Starts at slice positions [begin, end) of the context's query, whose flat list is prepared. */
+void weft__source_begin(weft_cursor *cursor, uint32_t begin, uint32_t end);
+/* Fills cursor->slice with the next run whose filters pass and which has an enabled row, and stamps
+ * the change versions of written columns. False at the end of the range. A run never leaves its
+ * chunk; one with an enable mask is never longer than WEFT_MASK_WORDS. */
+bool weft__source_next(weft_cursor *cursor);
+
+/* A walk of the owner over all rows of a handle; must not move in memory. */
+typedef struct weft__row_walk {
+    weft__query_handle *handle;
+    weft_slice_context context;
+    weft_cursor cursor;
+} weft__row_walk;
+
+/* Starts a walk: go on with weft__source_next(&walk->cursor). Errors (set): BAD_HANDLE,
+ * OUT_OF_MEMORY, WRONG_PHASE (structure has changed while systems run). */
+weft_result weft__row_walk_begin(weft__row_walk *walk, const weft_world *world, weft_query query);
+
+/* ---- parts of it, for those who cut by themselves ---- */
+
+/* Fills `columns` with pointers to row `row` of the terms' columns; NULL where there is none. */
+void weft__query_columns(const weft__query *query, uint32_t match, const weft__chunk *chunk,
+                         uint32_t row, void **columns);
+/* Stamps the written terms of slices [first, end) of a chunk. */
+void weft__query_stamp(const weft__query *query, uint32_t match, const weft__chunk *chunk,
+                       uint32_t first, uint32_t end, uint32_t stamp);
+
+typedef enum weft__rows {
+    WEFT__ROWS_NONE, /* no row of the slice is enabled */
+    WEFT__ROWS_ALL,  /* all are: no mask */
+    WEFT__ROWS_SOME, /* the mask says which */
+} weft__rows;
+
+/* The enable mask of a slice of a match into `mask`. Only useful when the match has masks. */
+weft__rows weft__query_mask(const weft__query *query, uint32_t match, const weft__chunk *chunk,
+                            uint32_t slice, uint64_t *mask);
+
+#endif

@@ -1,0 +1,126 @@
+/* version.c: change versions that loops and tools ask for: of a term in a slice, of a chunk's rows,
+ * of a value, of a component.
+ *
+ * What stamps versions is described in docs/queries.md; filters, which compare many at a time, are
+ * in filter.c. Version 0 is older than everything; others compare by distance. */
+#include "query_state.h"
+
+static const weft_slice_context *context_of(const weft_slice *slice)
+{
+    return slice->context;
+}
+
+static const weft__slice_ops *ops_of(const weft_slice *slice)
+{
+    return context_of(slice)->ops;
+}
+
+static bool is_newer(uint32_t version, uint32_t since)
+{
+    return version != 0 && (since == 0 || (int32_t)(version - since) > 0);
+}
+
+/* The newest of `count` versions. relaxed: those of rows that others stamp now are not asked for */
+static uint32_t newest_of(const weft_a32 *x_versions, uint32_t count)
+{
+    uint32_t newest = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t version = at_load_rlx(&x_versions[i]); /* relaxed: above */
+        if (is_newer(version, newest)) newest = version;
+    }
+    return newest;
+}
+
+/* The newest version of a term that may be asked for. */
+static uint32_t newest_in(const weft_slice *slice, uint32_t term)
+{
+    const weft__place *place = (const weft__place *)slice->places + term;
+    const weft__chunk *chunk = slice->chunk;
+    if (place->type == WEFT__NO_PLACE || slice->count == 0) return 0;
+    uint32_t shift = chunk->layout->slice_shift;
+    uint32_t row = (uint32_t)(slice->entities - weft__chunk_entities(chunk));
+    uint32_t first = row >> shift, last = (row + slice->count - 1) >> shift;
+    return newest_of(weft__chunk_versions(chunk, place->type) + first, last - first + 1);
+}
+
+/* False, and reported in checked builds: there is no such term, or it may not be asked for. */
+static bool may_ask(const weft_slice *slice, uint32_t term)
+{
+    if (term < slice->term_count && slice->chunk != NULL) return ops_of(slice)->asks(slice, term);
+    ops_of(slice)->report(slice, term, WEFT_READ);
+    return false;
+}
+
+uint32_t weft_slice_version(const weft_slice *slice, uint32_t term)
+{
+    return may_ask(slice, term) ? newest_in(slice, term) : context_of(slice)->stamp;
+}
+
+bool weft_slice_changed_since(const weft_slice *slice, uint32_t term, uint32_t version)
+{
+    if (!may_ask(slice, term)) return true;
+    const weft__place *place = (const weft__place *)slice->places + term;
+    if (place->type == WEFT__NO_PLACE) return false;
+    return version == 0 || is_newer(newest_in(slice, term), version);
+}
+
+bool weft_slice_order_changed_since(const weft_slice *slice, uint32_t version)
+{
+    const weft__chunk *chunk = slice->chunk;
+    bool is_new = (slice->calls & WEFT_SLICE_ROWS) != 0; /* rows that a recorder gave */
+    return version == 0 || chunk == NULL || is_new || is_newer(chunk->order_version, version);
+}
+
+uint32_t weft_slice_since(const weft_slice *slice)
+{
+    return context_of(slice)->since;
+}
+
+/* Why there is no version of a value. */
+static weft_result has_no_version(const weft_world *world, weft_entity entity,
+                                  weft_component component)
+{
+    if (weft__type_at(world, component) == NULL) return weft__error_component(world, component);
+    if (!weft_entity_is_alive(world, entity)) return weft__error_stale(world, entity);
+    return weft__error_absent(world, entity, component);
+}
+
+uint32_t weft_entity_version(const weft_world *world, weft_entity entity, weft_component component)
+{
+    uint32_t row;
+    if (world == NULL) return 0;
+    weft__note_read(world, "weft_entity_version", component);
+    const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
+    const weft__type_slot *slot =
+        chunk == NULL
+            ? NULL
+            : weft__archetype_slot(chunk->archetype, weft__component_id(world, component));
+    if (slot == NULL) {
+        has_no_version(world, entity, component);
+        return 0;
+    }
+    uint32_t slice = row >> chunk->layout->slice_shift;
+    return newest_of(weft__chunk_versions(chunk, slot->type) + slice, 1);
+}
+
+uint32_t weft_component_version(const weft_world *world, weft_component component)
+{
+    uint32_t newest = 0;
+    if (world == NULL) return 0;
+    if (weft__type_at(world, component) == NULL) {
+        weft__error_component(world, component);
+        return 0;
+    }
+    const weft__component_list *list =
+        weft__component_list_at(world->queries, weft__component_id(world, component));
+    for (uint32_t i = 0; i < list->count; i++) {
+        const weft__archetype *archetype = world->archetypes[list->entries[i].archetype];
+        for (uint32_t c = 0; c < archetype->chunk_count; c++) {
+            const weft__chunk *chunk = archetype->chunks[c];
+            uint32_t version = newest_of(weft__chunk_versions(chunk, list->entries[i].place.type),
+                                         weft__chunk_slices(chunk));
+            if (is_newer(version, newest)) newest = version;
+        }
+    }
+    return newest;
+}

@@ -1,0 +1,435 @@
+/* archetype.c: the registry of archetypes: from a set of component ids to its archetype, made on
+ * first use together with everything that is derived from the set. An archetype is one block:
+ * struct, type references, look-up slots, shared components. Owner only; never freed before the
+ * world. */
+#include "bits.h"
+#include "query_registry.h"
+#include "world_state.h"
+
+#include <string.h>
+
+/* Bytes of the CHUNK values of one chunk, so that the sizes of its side memory fit 32 bits. */
+#define CHUNK_VALUES_MAX (UINT32_C(1) << 30)
+
+/* Sizes of the parts of an archetype's block. */
+typedef struct census {
+    uint32_t slot_count;
+    uint32_t shared_count;
+    uint32_t enableable_count;
+    uint32_t column_count; /* with the entity column */
+    uint32_t row_limit;
+    uint64_t chunk_value_bytes;
+    uint32_t flags;
+} census;
+
+static void census_type(const weft_world *world, census *c, const weft__type *type)
+{
+    c->shared_count += (type->desc.flags & WEFT_SHARED) != 0 ? 1 : 0;
+    c->enableable_count += (type->desc.flags & WEFT_ENABLEABLE) != 0 ? 1 : 0;
+    c->column_count += type->value_bytes != 0 ? 1 : 0;
+    uint32_t limit = type->desc.chunk_row_limit;
+    if (limit != 0 && limit < c->row_limit) c->row_limit = limit;
+    if (type->chunk_bytes != 0)
+        c->chunk_value_bytes = bits_align_up(c->chunk_value_bytes, 64) + type->chunk_bytes;
+    if ((type->desc.flags & WEFT_CLEANUP) != 0) c->flags |= WEFT__HAS_CLEANUP;
+    if (type->needs_destruct) c->flags |= WEFT__NEEDS_DESTRUCT;
+    if (type->needs_construct) c->flags |= WEFT__NEEDS_CONSTRUCT;
+    if (type->entity_offset_count != 0) c->flags |= WEFT__HAS_ENTITY_FIELDS;
+    if (type->id == world->residue.id) c->flags |= WEFT__IS_RESIDUE;
+    if (type->id == world->prefab.id) c->flags |= WEFT__IS_PREFAB;
+    if (type->id == world->disabled.id) c->flags |= WEFT__IS_DISABLED;
+    if (type->id == world->linked_group.id) c->flags |= WEFT__HAS_LINKED_GROUP;
+    uint32_t special = WEFT__HAS_CLEANUP | WEFT__IS_RESIDUE | WEFT__HAS_LINKED_GROUP |
+                       WEFT__NEEDS_CONSTRUCT | WEFT__NEEDS_DESTRUCT;
+    if ((c->flags & special) != 0 || (type->desc.flags & (WEFT_ENABLEABLE | WEFT_SHARED)) != 0)
+        c->flags |= WEFT__IS_SPECIAL;
+}
+
+static census census_take(const weft_world *world, const uint32_t *components, uint32_t count)
+{
+    census c = {.row_limit = UINT32_MAX, .column_count = 1};
+    for (uint32_t i = 0; i < count; i++) census_type(world, &c, world->types[components[i]]);
+    c.slot_count = (uint32_t)bits_round_up_power_of_two((uint64_t)count * 2 + 1);
+    return c;
+}
+
+static size_t block_bytes(uint32_t type_count, uint32_t slot_count, uint32_t shared_count)
+{
+    size_t bytes = sizeof(weft__archetype) + type_count * sizeof(weft__type_ref) +
+                   slot_count * sizeof(weft__type_slot) + shared_count * sizeof(uint32_t);
+    return bits_align_up(bytes, 64);
+}
+
+/* One type's positions; `columns` gets the sized ones. */
+static void type_enter(weft__archetype *archetype, weft__type_ref *ref, const weft__type *type,
+                       uint32_t *column_count, const weft__type **columns)
+{
+    *ref = (weft__type_ref){.type = type,
+                            .component = type->id,
+                            .enableable = WEFT__NONE,
+                            .shared = WEFT__NONE,
+                            .chunk_offset = WEFT__NONE};
+    if (type->value_bytes != 0) {
+        columns[*column_count] = type;
+        ref->column = (*column_count)++;
+    }
+    if ((type->desc.flags & WEFT_ENABLEABLE) != 0) ref->enableable = archetype->enableable_count++;
+    if ((type->desc.flags & WEFT_SHARED) != 0) {
+        ((uint32_t *)(uintptr_t)archetype->shared_components)[archetype->shared_count] = type->id;
+        ref->shared = archetype->shared_count++;
+    }
+    if (type->chunk_bytes == 0) return;
+    ref->chunk_offset = (uint32_t)bits_align_up(archetype->chunk_value_bytes, 64);
+    archetype->chunk_value_bytes = ref->chunk_offset + type->chunk_bytes;
+}
+
+static void slot_enter(weft__type_slot *slots, uint32_t mask, uint32_t position,
+                       const weft__type_ref *ref)
+{
+    uint32_t i = ref->component & mask;
+    while (slots[i].component != 0) i = (i + 1) & mask;
+    slots[i] = (weft__type_slot){
+        .component = ref->component, .type = (uint16_t)position, .column = (uint16_t)ref->column};
+}
+
+static weft__archetype *archetype_make(weft_world *world, const uint32_t *components,
+                                       uint32_t count, const weft__type **columns)
+{
+    census c = census_take(world, components, count);
+    if (c.chunk_value_bytes > CHUNK_VALUES_MAX) {
+        weft__error(
+            world, WEFT_LIMIT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+            "the CHUNK components of an archetype take %llu bytes, at most %u are possible: "
+            "use fewer or smaller ones",
+            (unsigned long long)c.chunk_value_bytes, CHUNK_VALUES_MAX);
+        return NULL;
+    }
+    weft__archetype *archetype =
+        weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, 1,
+                           block_bytes(count, c.slot_count, c.shared_count), 64);
+    if (archetype == NULL) {
+        weft__error_memory(world, "archetype");
+        return NULL;
+    }
+    weft__type_ref *types = (weft__type_ref *)(void *)(archetype + 1);
+    weft__type_slot *slots = (weft__type_slot *)(void *)(types + count);
+    archetype->types = types;
+    archetype->type_count = count;
+    archetype->slots = slots;
+    archetype->slot_mask = c.slot_count - 1;
+    archetype->shared_components = (uint32_t *)(void *)(slots + c.slot_count);
+    archetype->flags = c.flags;
+    archetype->chunks = &archetype->first_chunk;
+    archetype->chunk_capacity = 1;
+    archetype->edges = &archetype->first_edge;
+    archetype->plans = &archetype->first_plans;
+    uint32_t column_count = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        type_enter(archetype, &types[i], world->types[components[i]], &column_count, columns);
+        slot_enter(slots, archetype->slot_mask, i, &types[i]);
+    }
+    archetype->format = weft__format_obtain(world, columns, column_count, c.row_limit);
+    if (archetype->format != NULL) archetype->tuple0 = weft__tuple_first(world, archetype);
+    if (archetype->tuple0 != NULL) return archetype;
+    if (archetype->format != NULL) weft__error_memory(world, "archetype");
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, archetype, 1,
+               block_bytes(count, c.slot_count, c.shared_count), 64);
+    return NULL;
+}
+
+static void archetype_free(weft_world *world, weft__archetype *archetype)
+{
+    weft__plans_fini(world, archetype);
+    weft__tuples_fini(world, archetype);
+    if (archetype->chunks != &archetype->first_chunk)
+        weft__free(&world->memory, WEFT__MEMORY_METADATA, archetype->chunks,
+                   archetype->chunk_capacity, sizeof *archetype->chunks, 8);
+    weft__free(
+        &world->memory, WEFT__MEMORY_METADATA, archetype, 1,
+        block_bytes(archetype->type_count, archetype->slot_mask + 1, archetype->shared_count), 64);
+}
+
+/* ---- registry ---- */
+
+/* Ids are places here. */
+static bool ids_grow(weft_world *world)
+{
+    uint32_t old = world->archetype_id_capacity, grown = old == 0 ? 64 : 2 * old;
+    if (world->archetype_id_count < old) return true;
+    void *list = weft__realloc(&world->memory, WEFT__MEMORY_METADATA, world->archetypes_by_id, old,
+                               grown, sizeof *world->archetypes_by_id, 8);
+    if (list == NULL) return false;
+    world->archetypes_by_id = list;
+    world->archetype_id_capacity = grown;
+    return true;
+}
+
+static bool table_grow(weft_world *world)
+{
+    uint32_t size = world->archetype_table == NULL ? 0 : world->archetype_table_mask + 1;
+    if (world->archetype_id_count < size) return true;
+    uint32_t grown = size == 0 ? 64 : 2 * size;
+    weft__archetype **table =
+        weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown, sizeof *table, 8);
+    if (table == NULL) return false;
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetype_table, size, sizeof *table,
+               8);
+    world->archetype_table = table;
+    world->archetype_table_mask = grown - 1;
+    for (uint32_t i = 0; i < world->archetype_id_count; i++) {
+        weft__archetype *archetype = world->archetypes_by_id[i];
+        archetype->hash_next = table[archetype->hash & (grown - 1)];
+        table[archetype->hash & (grown - 1)] = archetype;
+    }
+    return true;
+}
+
+static bool has_components(const weft__archetype *archetype, const uint32_t *components,
+                           uint32_t count)
+{
+    if (archetype->type_count != count) return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (archetype->types[i].component != components[i]) return false;
+    return true;
+}
+
+static weft__archetype *archetype_find(const weft_world *world, uint64_t hash,
+                                       const uint32_t *components, uint32_t count)
+{
+    if (world->archetype_table == NULL) return NULL;
+    weft__archetype *archetype = world->archetype_table[hash & world->archetype_table_mask];
+    while (archetype != NULL &&
+           (archetype->hash != hash || !has_components(archetype, components, count)))
+        archetype = archetype->hash_next;
+    return archetype;
+}
+
+static weft__archetype *archetype_add(weft_world *world, uint64_t hash, const uint32_t *components,
+                                      uint32_t count)
+{
+    const weft__type **columns = weft__alloc(&world->memory, WEFT__MEMORY_OTHER, count + 1,
+                                             sizeof *columns, _Alignof(weft__type *));
+    if (columns == NULL || !ids_grow(world) || !table_grow(world)) {
+        weft__free(&world->memory, WEFT__MEMORY_OTHER, columns, count + 1, sizeof *columns,
+                   _Alignof(weft__type *));
+        weft__error_memory(world, "archetype");
+        return NULL;
+    }
+    columns[0] = NULL;
+    weft__archetype *archetype = archetype_make(world, components, count, columns);
+    weft__free(&world->memory, WEFT__MEMORY_OTHER, columns, count + 1, sizeof *columns,
+               _Alignof(weft__type *));
+    if (archetype == NULL) return NULL;
+    archetype->hash = hash;
+    archetype->id = world->archetype_id_count + 1;
+    archetype->number = WEFT__NONE;
+    if (weft__archetype_enter(world, archetype) != WEFT_OK) {
+        archetype_free(world, archetype);
+        return NULL;
+    }
+    weft__archetype **head = &world->archetype_table[hash & world->archetype_table_mask];
+    archetype->hash_next = *head;
+    *head = archetype;
+    world->archetypes_by_id[world->archetype_id_count++] = archetype;
+    return archetype;
+}
+
+weft__archetype *weft__archetype_obtain(weft_world *world, const uint32_t *components,
+                                        uint32_t count)
+{
+    uint64_t hash = hash_bytes(HASH_K1, components, count * sizeof *components);
+    weft__archetype *archetype = archetype_find(world, hash, components, count);
+    if (archetype == NULL) return archetype_add(world, hash, components, count);
+    return weft__archetype_enter(world, archetype) == WEFT_OK ? archetype : NULL;
+}
+
+weft__archetype *weft__archetype_at(const weft_world *world, weft_archetype handle)
+{
+    if (weft__archetype_is(world, handle)) return world->archetypes_by_id[handle.id - 1];
+    weft__error(world, WEFT_BAD_HANDLE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                "archetype %u does not exist in world \"%s\": use a handle that "
+                "weft_archetype_create of this world returned",
+                handle.id, world->desc.name);
+    return NULL;
+}
+
+void weft__archetypes_fini(weft_world *world)
+{
+    for (uint32_t i = 0; i < world->archetype_id_count; i++)
+        archetype_free(world, world->archetypes_by_id[i]);
+    uint32_t size = world->archetype_table == NULL ? 0 : world->archetype_table_mask + 1;
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetype_table, size,
+               sizeof *world->archetype_table, 8);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes_by_id,
+               world->archetype_id_capacity, sizeof *world->archetypes_by_id, 8);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes, world->archetype_capacity,
+               sizeof *world->archetypes, 8);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->nonempty,
+               world->archetype_capacity / 64, sizeof *world->nonempty, 8);
+    weft__formats_fini(world);
+}
+
+/* ---- derived archetypes ---- */
+
+static bool list_has(const uint32_t *list, uint32_t count, uint32_t component)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (list[i] == component) return true;
+    return false;
+}
+
+/* Puts a component into an ascending list that has room, unless it is there. */
+static void list_insert(uint32_t *list, uint32_t *count, uint32_t component)
+{
+    uint32_t i = *count;
+    while (i > 0 && list[i - 1] > component) i--;
+    if (i > 0 && list[i - 1] == component) return;
+    memmove(list + i + 1, list + i, (*count - i) * sizeof *list);
+    list[i] = component;
+    ++*count;
+}
+
+weft__archetype *weft__archetype_change(weft_world *world, weft__archetype *archetype,
+                                        const uint32_t *add, uint32_t add_count,
+                                        const uint32_t *remove, uint32_t remove_count)
+{
+    uint32_t capacity = archetype->type_count + add_count + 1, count = 0;
+    uint32_t *list =
+        weft__alloc(&world->memory, WEFT__MEMORY_OTHER, capacity, sizeof *list, _Alignof(uint32_t));
+    if (list == NULL) {
+        weft__error_memory(world, "archetype");
+        return NULL;
+    }
+    for (uint32_t i = 0; i < archetype->type_count; i++) {
+        uint32_t component = archetype->types[i].component;
+        if (!list_has(remove, remove_count, component)) list[count++] = component;
+    }
+    for (uint32_t i = 0; i < add_count; i++)
+        if (!list_has(remove, remove_count, add[i])) list_insert(list, &count, add[i]);
+    weft__archetype *result = weft__archetype_obtain(world, list, count);
+    weft__free(&world->memory, WEFT__MEMORY_OTHER, list, capacity, sizeof *list,
+               _Alignof(uint32_t));
+    return result;
+}
+
+/* The archetype without the types that `drops` names, with `add` (0: none). */
+static weft__archetype *archetype_filter(weft_world *world, weft__archetype *archetype,
+                                         bool (*drops)(const weft_world *, const weft__type *),
+                                         uint32_t add)
+{
+    uint32_t capacity = archetype->type_count + 1, count = 0;
+    uint32_t *list =
+        weft__alloc(&world->memory, WEFT__MEMORY_OTHER, capacity, sizeof *list, _Alignof(uint32_t));
+    if (list == NULL) {
+        weft__error_memory(world, "archetype");
+        return NULL;
+    }
+    for (uint32_t i = 0; i < archetype->type_count; i++)
+        if (!drops(world, archetype->types[i].type)) list[count++] = archetype->types[i].component;
+    if (add != 0) list_insert(list, &count, add);
+    weft__archetype *result = weft__archetype_obtain(world, list, count);
+    weft__free(&world->memory, WEFT__MEMORY_OTHER, list, capacity, sizeof *list,
+               _Alignof(uint32_t));
+    return result;
+}
+
+static bool is_not_left(const weft_world *world, const weft__type *type)
+{
+    return (type->desc.flags & WEFT_CLEANUP) == 0 && type->id != world->residue.id;
+}
+
+static bool is_not_instantiated(const weft_world *world, const weft__type *type)
+{
+    return (type->desc.flags & WEFT_CLEANUP) != 0 || type->id == world->prefab.id;
+}
+
+weft__archetype *weft__archetype_residue(weft_world *world, weft__archetype *archetype)
+{
+    bool is_tagged = (archetype->flags & WEFT__IS_RESIDUE) != 0;
+    WEFT_ASSERT((archetype->flags & WEFT__HAS_CLEANUP) != 0);
+    if (archetype->residue == NULL)
+        archetype->residue =
+            archetype_filter(world, archetype, is_not_left, is_tagged ? 0 : world->residue.id);
+    return archetype->residue;
+}
+
+weft__archetype *weft__archetype_instance(weft_world *world, weft__archetype *archetype)
+{
+    if (archetype->instance == NULL)
+        archetype->instance = archetype_filter(world, archetype, is_not_instantiated, 0);
+    return archetype->instance;
+}
+
+bool weft__archetype_is_spent(const weft_world *world, const weft__archetype *archetype)
+{
+    return archetype->type_count == 1 && archetype->types[0].component == world->residue.id;
+}
+
+/* ---- public ---- */
+
+uint32_t *weft__components_sort(const weft_world *world, const weft_component *components,
+                                uint32_t count, const char *what)
+{
+    if (components == NULL && count != 0) {
+        weft__error_argument(world, what,
+                             "the components are NULL, but their count is not 0: give an array");
+        return NULL;
+    }
+    weft_world *owner = (weft_world *)(uintptr_t)world;
+    uint32_t *list = weft__alloc(&owner->memory, WEFT__MEMORY_OTHER, (size_t)count + 1,
+                                 sizeof *list, _Alignof(uint32_t));
+    if (list == NULL) {
+        weft__error_memory(world, what);
+        return NULL;
+    }
+    uint32_t sorted = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const weft__type *type = weft__type_at(world, components[i]);
+        uint32_t before = sorted;
+        if (type == NULL) {
+            weft__error_listed(world, what, "components", i, components[i]);
+        } else if ((type->desc.flags & WEFT_SINGLETON) != 0) {
+            weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, components[i],
+                        "%s: component \"%s\" is a SINGLETON and belongs to no archetype: use "
+                        "weft_singleton_write",
+                        what, type->desc.name);
+        } else {
+            list_insert(list, &sorted, type->id);
+            if (sorted == before)
+                weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, components[i],
+                            "%s: component \"%s\" is in the list twice", what, type->desc.name);
+        }
+        if (sorted != before) continue;
+        weft__components_free(world, list, count);
+        return NULL;
+    }
+    return list;
+}
+
+void weft__components_free(const weft_world *world, uint32_t *list, uint32_t count)
+{
+    weft__free(&((weft_world *)(uintptr_t)world)->memory, WEFT__MEMORY_OTHER, list,
+               (size_t)count + 1, sizeof *list, _Alignof(uint32_t));
+}
+
+weft_archetype weft_archetype_create(weft_world *world, const weft_component *components,
+                                     uint32_t count)
+{
+    const weft_archetype none = {0};
+    if (world == NULL || weft__idle(world, "weft_archetype_create") != WEFT_OK) return none;
+    uint32_t *list = weft__components_sort(world, components, count, "weft_archetype_create");
+    if (list == NULL) return none;
+    const weft__archetype *archetype = weft__archetype_obtain(world, list, count);
+    weft__components_free(world, list, count);
+    return weft__archetype_handle(world, archetype == NULL ? 0 : archetype->id);
+}
+
+uint32_t weft_archetype_components(const weft_world *world, weft_archetype handle,
+                                   weft_component *out, uint32_t capacity)
+{
+    const weft__archetype *archetype = world == NULL ? NULL : weft__archetype_at(world, handle);
+    if (archetype == NULL) return 0;
+    for (uint32_t i = 0; i < archetype->type_count && i < capacity && out != NULL; i++)
+        out[i] = weft__component(world, archetype->types[i].component);
+    return archetype->type_count;
+}

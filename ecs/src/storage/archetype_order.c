@@ -1,0 +1,117 @@
+/* archetype_order.c: the order of archetypes, which is the order of iteration, of layouts and of
+ * playback: that in which they were made, unless a snapshot or a file says otherwise.
+ *
+ * An archetype's number is its place in the order; its id, which handles hold, never changes. An
+ * archetype that the restored state does not know stays, with its id, but leaves the order. It
+ * comes back, last, when its set of components is asked for again or its first chunk is made: as if
+ * it were made then, so that a future does not depend on those that were taken back. Every way that
+ * is kept to an archetype outside the order is forgotten, so that it is asked for. Owner only. */
+#include "query_registry.h"
+#include "world_state.h"
+
+#include <string.h>
+
+static bool list_grow(weft_world *world)
+{
+    uint32_t old = world->archetype_capacity;
+    if (world->archetype_count < old) return true;
+    uint32_t grown = old == 0 ? 64 : 2 * old;
+    uint64_t *bits =
+        weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown / 64, sizeof *bits, 8);
+    if (bits == NULL) return false;
+    void *list = weft__realloc(&world->memory, WEFT__MEMORY_METADATA, world->archetypes, old, grown,
+                               sizeof *world->archetypes, 8);
+    if (list == NULL) {
+        weft__free(&world->memory, WEFT__MEMORY_METADATA, bits, grown / 64, sizeof *bits, 8);
+        return false;
+    }
+    if (old != 0) memcpy(bits, world->nonempty, old / 64 * sizeof *bits);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->nonempty, old / 64, sizeof *bits, 8);
+    world->nonempty = bits;
+    world->archetypes = list;
+    world->archetype_capacity = grown;
+    return true;
+}
+
+weft_result weft__archetype_enter(weft_world *world, weft__archetype *archetype)
+{
+    if (archetype->number != WEFT__NONE) return WEFT_OK;
+    if (!list_grow(world) || weft__query_archetype_reserve(world, archetype) != WEFT_OK)
+        return weft__error_memory(world, "archetype");
+    uint32_t number = world->archetype_count++;
+    archetype->number = number;
+    world->archetypes[number] = archetype;
+    if (archetype->entity_count != 0) world->nonempty[number / 64] |= UINT64_C(1) << number % 64;
+    weft__query_archetype_commit(world, archetype);
+    world->structure_version++;
+    return WEFT_OK;
+}
+
+/* ---- another order ---- */
+
+/* Edges and derived archetypes that lead out of the order. */
+static void ways_forget(weft__archetype *archetype)
+{
+    bool is_stale = false;
+    for (uint32_t i = 0; i <= archetype->edge_mask && !is_stale; i++)
+        is_stale =
+            archetype->edges[i].key != 0 && archetype->edges[i].plan->to->number == WEFT__NONE;
+    if (is_stale) {
+        memset(archetype->edges, 0, (archetype->edge_mask + (size_t)1) * sizeof(weft__edge));
+        archetype->edge_count = 0;
+    }
+    if (archetype->residue != NULL && archetype->residue->number == WEFT__NONE)
+        archetype->residue = NULL;
+    if (archetype->instance != NULL && archetype->instance->number == WEFT__NONE)
+        archetype->instance = NULL;
+}
+
+/* Takes the archetypes from a number on out of the order. */
+static void cut(weft_world *world, uint32_t count)
+{
+    for (uint32_t i = count; i < world->archetype_count; i++) {
+        world->archetypes[i]->number = WEFT__NONE;
+        world->nonempty[i / 64] &= ~(UINT64_C(1) << i % 64);
+    }
+    world->archetype_count = count;
+    weft__query_archetypes_cut(world, count);
+}
+
+weft_result weft__archetypes_arrange(weft_world *world, const weft__archetype_list *list)
+{
+    uint32_t same = 0;
+    weft_result result = WEFT_OK;
+    while (same < list->count && same < world->archetype_count &&
+           world->archetypes[same] == list->items[same])
+        same++;
+    if (same == list->count && same == world->archetype_count) return WEFT_OK;
+    cut(world, same);
+    for (uint32_t i = same; i < list->count && result == WEFT_OK; i++)
+        result = weft__archetype_enter(world, list->items[i]);
+    world->quick.from = NULL;
+    for (uint32_t i = 0; i < world->archetype_id_count; i++)
+        ways_forget(world->archetypes_by_id[i]);
+    world->order_version++;
+    world->structure_version++;
+    return result;
+}
+
+weft_result weft__archetypes_note(weft_world *world, weft__archetype_list *out)
+{
+    uint32_t count = world->archetype_count;
+    *out = (weft__archetype_list){0};
+    out->items = weft__alloc(&world->memory, WEFT__MEMORY_METADATA, (size_t)count + 1,
+                             sizeof out->items[0], 8);
+    if (out->items == NULL) return weft__error_memory(world, "the order of archetypes");
+    out->count = count;
+    if (count != 0) memcpy(out->items, world->archetypes, count * sizeof out->items[0]);
+    return WEFT_OK;
+}
+
+void weft__archetype_list_free(weft_world *world, weft__archetype_list *list)
+{
+    if (list->items != NULL)
+        weft__free(&world->memory, WEFT__MEMORY_METADATA, list->items, (size_t)list->count + 1,
+                   sizeof list->items[0], 8);
+    *list = (weft__archetype_list){0};
+}

@@ -1,0 +1,429 @@
+/* chunk.c: making and releasing chunks: memory from units or parts, side memory, id, and the lists
+ * of the archetype and the tuple. Everything that can fail comes before the first change. Owner
+ * only, except side memory and chunk memory of private chunks (private_chunk.c). */
+#include "chunk_memory.h"
+
+#include "bits.h"
+#include "structure.h"
+
+#include <string.h>
+
+/* Byte offsets of the parts of side memory. */
+typedef struct side_map {
+    size_t values; /* 64-aligned, first */
+    size_t disabled;
+    size_t versions;
+    size_t counts;
+    size_t bytes;
+} side_map;
+
+static side_map side_map_of(const weft__archetype *archetype, const weft__layout *layout)
+{
+    side_map map = {0};
+    map.disabled = bits_align_up(archetype->chunk_value_bytes, 8);
+    map.versions =
+        map.disabled + (size_t)archetype->enableable_count * layout->mask_words * sizeof(weft_a64);
+    map.counts =
+        map.versions + (size_t)archetype->type_count * layout->slice_count * sizeof(weft_a32);
+    map.bytes =
+        map.counts + (size_t)archetype->enableable_count * layout->slice_count * sizeof(weft_a32);
+    return map;
+}
+
+static size_t side_alignment(const weft__archetype *archetype)
+{
+    return archetype->chunk_value_bytes != 0 ? 64 : 8;
+}
+
+bool weft__side_allocate(weft__memory *memory, const weft__archetype *archetype,
+                         const weft__layout *layout, weft__side *out)
+{
+    side_map map = side_map_of(archetype, layout);
+    *out = (weft__side){0};
+    if (map.bytes == 0) return true;
+    char *block =
+        weft__alloc_zeroed(memory, WEFT__MEMORY_METADATA, map.bytes, 1, side_alignment(archetype));
+    if (block == NULL) return false;
+    out->block = block;
+    out->bytes = (uint32_t)map.bytes;
+    out->chunk_values = archetype->chunk_value_bytes != 0 ? block : NULL;
+    out->x_disabled = (weft_a64 *)(void *)(block + map.disabled);
+    out->x_versions = (weft_a32 *)(void *)(block + map.versions);
+    out->x_disabled_counts = (weft_a32 *)(void *)(block + map.counts);
+    return true;
+}
+
+void weft__side_free(weft__memory *memory, const weft__archetype *archetype, void *block,
+                     uint32_t bytes)
+{
+    weft__free(memory, WEFT__MEMORY_METADATA, block, bytes, 1, side_alignment(archetype));
+}
+
+void weft__side_install(weft__chunk *chunk, const weft__side *side)
+{
+    chunk->side = side->block;
+    chunk->side_bytes = side->bytes;
+    chunk->chunk_values = side->chunk_values;
+    chunk->x_disabled = side->x_disabled;
+    chunk->x_versions = side->x_versions;
+    chunk->x_disabled_counts = side->x_disabled_counts;
+}
+
+static weft_result memory_allocate(weft_world *world, uint32_t size_class, weft__run *run)
+{
+    if (size_class < WEFT__UNIT_CLASS)
+        return weft__parts_allocate(&world->parts, &world->units, size_class, run);
+    return weft__units_allocate(&world->units, 1u << (size_class - WEFT__UNIT_CLASS), 0, run);
+}
+
+void weft__chunk_memory_free(weft_world *world, weft__chunk *chunk)
+{
+    if (chunk->base == NULL) return; /* another world has it now */
+    if (chunk->unit_count == 0)
+        weft__parts_free(&world->parts, &world->units, chunk->first_unit, chunk->base);
+    else
+        weft__units_free(&world->units, chunk->first_unit, chunk->unit_count);
+}
+
+weft__chunk *weft__chunk_make(weft__memory *memory, weft__tuple *tuple, const weft__layout *layout,
+                              const weft__run *run)
+{
+    weft__side side;
+    weft__chunk *chunk = weft__alloc(memory, WEFT__MEMORY_METADATA, 1, sizeof *chunk, 64);
+    if (chunk == NULL) return NULL;
+    if (!weft__side_allocate(memory, tuple->archetype, layout, &side)) {
+        weft__free(memory, WEFT__MEMORY_METADATA, chunk, 1, sizeof *chunk, 64);
+        return NULL;
+    }
+    *chunk = (weft__chunk){.base = run->memory,
+                           .layout = layout,
+                           .archetype = tuple->archetype,
+                           .capacity = layout->capacity,
+                           .tuple = tuple,
+                           .first_unit = run->first,
+                           .unit_count = run->count,
+                           .is_zero = run->is_zero};
+    weft__side_install(chunk, &side);
+    return chunk;
+}
+
+void weft__chunk_free(weft__memory *memory, weft__chunk *chunk)
+{
+    weft__side_free(memory, chunk->archetype, chunk->side, chunk->side_bytes);
+    weft__free(memory, WEFT__MEMORY_METADATA, chunk, 1, sizeof *chunk, 64);
+}
+
+/* ---- ids and lists ---- */
+
+void weft__chunks_init(weft_world *world)
+{
+    world->berth_end = 1; /* berth 0 is that of location 0 */
+}
+
+static size_t id_words(uint32_t capacity)
+{
+    return ((size_t)capacity + 63) / 64;
+}
+
+/* Tables with ids below `grown`. */
+static weft_result ids_grow(weft_world *world, uint32_t grown)
+{
+    uint32_t old = world->chunk_capacity;
+    weft__memory *memory = &world->memory;
+    uint64_t *ids =
+        weft__alloc_zeroed(memory, WEFT__MEMORY_METADATA, id_words(grown), sizeof *ids, 8);
+    weft__chunk **table =
+        weft__alloc_zeroed(memory, WEFT__MEMORY_METADATA, grown, sizeof *table, 8);
+    if (ids == NULL || table == NULL) {
+        weft__free(memory, WEFT__MEMORY_METADATA, ids, id_words(grown), sizeof *ids, 8);
+        weft__free(memory, WEFT__MEMORY_METADATA, table, grown, sizeof *table, 8);
+        return WEFT_OUT_OF_MEMORY;
+    }
+    ids[0] = 1; /* id 0 is null */
+    if (old != 0) memcpy(table, world->chunk_table, old * sizeof *table);
+    if (old != 0) memcpy(ids, world->chunk_ids, id_words(old) * sizeof *ids);
+    weft__free(memory, WEFT__MEMORY_METADATA, world->chunk_ids, id_words(old), sizeof *ids, 8);
+    weft__free(memory, WEFT__MEMORY_METADATA, world->chunk_table, old, sizeof *table, 8);
+    world->chunk_ids = ids;
+    world->chunk_table = table;
+    world->chunk_capacity = grown;
+    if (world->chunk_end == 0) world->chunk_end = 1;
+    return WEFT_OK;
+}
+
+weft_result weft__chunk_ids_reserve(weft_world *world, uint32_t count)
+{
+    uint32_t old = world->chunk_capacity;
+    uint64_t needed = (uint64_t)world->chunk_count + 1 + count, grown = old == 0 ? 16 : old;
+    if (needed <= old) return WEFT_OK;
+    if (needed > UINT32_MAX / 2) return WEFT_LIMIT;
+    while (grown < needed) grown *= 2;
+    return ids_grow(world, (uint32_t)grown);
+}
+
+/* The lowest one, so that which id comes next follows from those in use. */
+static uint32_t id_lowest(weft_world *world)
+{
+    uint32_t word = world->chunk_id_word;
+    while (~world->chunk_ids[word] == 0) word++;
+    world->chunk_id_word = word;
+    return word * 64 + bits_lowest(~world->chunk_ids[word]);
+}
+
+void weft__chunk_id_take(weft_world *world, weft__chunk *chunk, uint32_t id)
+{
+    uint64_t bit = UINT64_C(1) << id % 64;
+    WEFT_ASSERT(id < world->chunk_capacity && (world->chunk_ids[id / 64] & bit) == 0);
+    chunk->id = id;
+    world->chunk_ids[id / 64] |= bit;
+    world->chunk_table[id] = chunk;
+    if (id >= world->chunk_end) world->chunk_end = id + 1;
+}
+
+void weft__chunk_id_return(weft_world *world, const weft__chunk *chunk)
+{
+    uint32_t word = chunk->id / 64;
+    world->chunk_table[chunk->id] = NULL;
+    world->chunk_ids[word] &= ~(UINT64_C(1) << chunk->id % 64);
+    if (word < world->chunk_id_word) world->chunk_id_word = word;
+}
+
+weft_result weft__chunk_renumber(weft_world *world, weft__chunk *chunk, uint32_t id)
+{
+    if (chunk->id == id) return WEFT_OK;
+    if (id == 0 || id >= WEFT__BERTH_LIMIT) return WEFT_INVALID_ARGUMENT;
+    uint32_t grown = world->chunk_capacity;
+    while (grown <= id) grown *= 2;
+    if (grown != world->chunk_capacity && ids_grow(world, grown) != WEFT_OK)
+        return WEFT_OUT_OF_MEMORY;
+    if (world->chunk_table[id] != NULL) return WEFT_INVALID_ARGUMENT;
+    weft__chunk_id_return(world, chunk);
+    weft__chunk_id_take(world, chunk, id);
+    return WEFT_OK;
+}
+
+/* A chunk's berths: a run of 2^class of them. */
+static uint32_t berth_class(uint32_t capacity)
+{
+    uint32_t berths = (capacity + (1u << WEFT__BERTH_SHIFT) - 1) >> WEFT__BERTH_SHIFT;
+    return berths <= 1 ? 0 : bits_highest(berths - 1) + 1;
+}
+
+uint32_t weft__berths_of(uint32_t capacity)
+{
+    return 1u << berth_class(capacity);
+}
+
+weft_result weft__berths_reserve(weft_world *world, uint64_t berths)
+{
+    uint32_t old = world->berth_capacity;
+    uint64_t end = (uint64_t)world->berth_end + berths, grown = old == 0 ? 16 : old;
+    if (end <= old) return WEFT_OK;
+    if (end > WEFT__BERTH_LIMIT) return WEFT_LIMIT;
+    while (grown < end) grown *= 2;
+    weft__berth *table =
+        weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown, sizeof *table, 8);
+    if (table == NULL) return WEFT_OUT_OF_MEMORY;
+    if (old != 0) memcpy(table, world->berths, world->berth_end * sizeof *table);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->berths, old, sizeof *table, 8);
+    world->berths = table;
+    world->berth_capacity = (uint32_t)grown;
+    weft__column_maps_grow(world);
+    return WEFT_OK;
+}
+
+static void berths_take(weft_world *world, weft__chunk *chunk)
+{
+    uint32_t class = berth_class(chunk->capacity), first = world->free_berths[class];
+    if (first != 0) {
+        world->free_berths[class] = (uint32_t)world->berths[first].next_free;
+    } else {
+        first = world->berth_end;
+        world->berth_end += 1u << class;
+    }
+    WEFT_ASSERT(world->berth_end <= world->berth_capacity);
+    for (uint32_t i = 0; i < 1u << class; i++) world->berths[first + i].chunk = chunk;
+    chunk->location = first << WEFT__BERTH_SHIFT;
+}
+
+static void berths_return(weft_world *world, const weft__chunk *chunk)
+{
+    uint32_t class = berth_class(chunk->capacity), first = chunk->location >> WEFT__BERTH_SHIFT;
+    world->berths[first].next_free = world->free_berths[class];
+    world->free_berths[class] = first;
+}
+
+bool weft__chunk_list_reserve(weft_world *world, weft__archetype *archetype, uint32_t count)
+{
+    uint32_t old = archetype->chunk_capacity;
+    if (old - archetype->chunk_count >= count) return true;
+    size_t grown = 2 * (size_t)old;
+    while (grown < (size_t)archetype->chunk_count + count) grown *= 2;
+    weft__chunk **chunks =
+        weft__alloc(&world->memory, WEFT__MEMORY_METADATA, grown, sizeof *chunks, 8);
+    if (chunks == NULL) return false;
+    memcpy(chunks, archetype->chunks, archetype->chunk_count * sizeof *chunks);
+    if (archetype->chunks != &archetype->first_chunk)
+        weft__free(&world->memory, WEFT__MEMORY_METADATA, archetype->chunks, old, sizeof *chunks,
+                   8);
+    archetype->chunks = chunks;
+    archetype->chunk_capacity = (uint32_t)grown;
+    return true;
+}
+
+/* Makes sure weft__chunk_link cannot fail, and that the archetype is in the order. */
+static weft_result link_prepare(weft_world *world, weft__archetype *archetype, uint32_t capacity)
+{
+    weft_result result = weft__archetype_enter(world, archetype);
+    if (result == WEFT_OK) result = weft__chunk_ids_reserve(world, 1);
+    if (result == WEFT_OK && world->free_berths[berth_class(capacity)] == 0)
+        result = weft__berths_reserve(world, weft__berths_of(capacity));
+    if (result != WEFT_OK) return result;
+    return weft__chunk_list_reserve(world, archetype, 1) ? WEFT_OK : WEFT_OUT_OF_MEMORY;
+}
+
+void weft__chunk_link(weft_world *world, weft__chunk *chunk)
+{
+    weft__archetype *archetype = chunk->archetype;
+    WEFT_ASSERT(archetype->number != WEFT__NONE);
+    world->quick.from = NULL;
+    chunk->serial = ++world->chunk_serial;
+    weft__chunk_id_take(world, chunk, id_lowest(world));
+    berths_take(world, chunk);
+    weft__column_maps_link(world, chunk);
+    world->chunk_count++;
+    chunk->list_index = archetype->chunk_count;
+    archetype->chunks[archetype->chunk_count++] = chunk;
+    chunk->tuple->chunk_count++;
+    chunk->tuple->holders++;
+    world->structure_version++;
+    weft__chunk_room_update(chunk);
+}
+
+void weft__chunk_unlist(weft__chunk *chunk)
+{
+    weft__archetype *archetype = chunk->archetype;
+    weft__chunk *last = archetype->chunks[--archetype->chunk_count];
+    archetype->chunks[chunk->list_index] = last;
+    last->list_index = chunk->list_index;
+}
+
+void weft__chunk_room_remove(weft__chunk *chunk)
+{
+    if (!chunk->has_room) return;
+    if (chunk->room_prev != NULL)
+        chunk->room_prev->room_next = chunk->room_next;
+    else
+        chunk->tuple->room = chunk->room_next;
+    if (chunk->room_next != NULL) chunk->room_next->room_prev = chunk->room_prev;
+    chunk->room_next = chunk->room_prev = NULL;
+    chunk->has_room = false;
+}
+
+void weft__chunk_room_update(weft__chunk *chunk)
+{
+    bool has_room = chunk->count < chunk->capacity;
+    if (has_room == chunk->has_room) return;
+    if (!has_room) {
+        weft__chunk_room_remove(chunk);
+        return;
+    }
+    weft__tuple *tuple = chunk->tuple;
+    chunk->room_prev = NULL;
+    chunk->room_next = tuple->room;
+    if (tuple->room != NULL) tuple->room->room_prev = chunk;
+    tuple->room = chunk;
+    chunk->has_room = true;
+}
+
+weft__chunk *weft__chunk_create(weft_world *world, weft__tuple *tuple, uint32_t size_class)
+{
+    const weft__layout *layout = weft__layout_obtain(world, tuple->archetype->format, size_class);
+    if (layout == NULL) return NULL;
+    weft__run run;
+    weft_result result = link_prepare(world, tuple->archetype, layout->capacity);
+    if (result == WEFT_OK) result = memory_allocate(world, size_class, &run);
+    if (result != WEFT_OK) {
+        weft__error_limit(world, result, "chunk");
+        return NULL;
+    }
+    weft__chunk *chunk = weft__chunk_make(&world->memory, tuple, layout, &run);
+    if (chunk == NULL) {
+        weft__chunk gone = {.base = run.memory, .first_unit = run.first, .unit_count = run.count};
+        weft__chunk_memory_free(world, &gone);
+        weft__error_memory(world, "chunk");
+        return NULL;
+    }
+    weft__chunk_link(world, chunk);
+    return chunk;
+}
+
+weft__chunk *weft__chunk_adopt(weft_world *world, weft__tuple *tuple, uint32_t size_class,
+                               const weft__run *run)
+{
+    const weft__layout *layout = weft__layout_obtain(world, tuple->archetype->format, size_class);
+    if (layout == NULL) return NULL;
+    weft_result result = link_prepare(world, tuple->archetype, layout->capacity);
+    weft__chunk *chunk =
+        result == WEFT_OK ? weft__chunk_make(&world->memory, tuple, layout, run) : NULL;
+    if (chunk == NULL) {
+        weft__error_limit(world, result == WEFT_OK ? WEFT_OUT_OF_MEMORY : result, "chunk");
+        return NULL;
+    }
+    weft__chunk_link(world, chunk);
+    return chunk;
+}
+
+void weft__chunk_release(weft_world *world, weft__chunk *chunk)
+{
+    weft__tuple *tuple = chunk->tuple;
+    WEFT_ASSERT(chunk->count == 0);
+    world->quick.from = NULL;
+    weft__chunk_room_remove(chunk);
+    weft__chunk_unlist(chunk);
+    weft__chunk_id_return(world, chunk);
+    weft__column_maps_unlink(world, chunk);
+    berths_return(world, chunk);
+    world->chunk_count--;
+    tuple->chunk_count--;
+    world->structure_version++;
+    weft__chunk_memory_free(world, chunk);
+    weft__chunk_free(&world->memory, chunk);
+    weft__tuple_release(world, tuple);
+}
+
+void weft__tuple_touch(weft_world *world, const weft__tuple *tuple)
+{
+    const weft__archetype *archetype = tuple->archetype;
+    for (uint32_t i = 0; i < archetype->shared_count; i++)
+        weft__shared_touch(&world->shared, archetype->shared_components[i], tuple->values[i]);
+}
+
+static void chunk_end(weft_world *world, weft__chunk *chunk)
+{
+    if ((chunk->archetype->flags & WEFT__NEEDS_DESTRUCT) != 0)
+        weft__rows_discard(world, NULL, chunk, NULL, 0, chunk->count);
+    weft__chunk_free(&world->memory, chunk);
+}
+
+void weft__chunks_fini(weft_world *world)
+{
+    for (uint32_t id = 1; id < world->chunk_end; id++)
+        if (world->chunk_table[id] != NULL) chunk_end(world, world->chunk_table[id]);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->chunk_table, world->chunk_capacity,
+               sizeof *world->chunk_table, 8);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->berths, world->berth_capacity,
+               sizeof *world->berths, 8);
+    weft__column_maps_fini(world);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->chunk_ids,
+               id_words(world->chunk_capacity), sizeof *world->chunk_ids, 8);
+}
+
+void weft__stamp_newer(weft_a32 *x_version, uint32_t version)
+{
+    /* relaxed: read after the next sync point; several moves may raise the same slice */
+    uint32_t now = at_load_rlx(x_version);
+    while (version != 0 && now != version && (now == 0 || (int32_t)(version - now) > 0) &&
+           !at_cas_ar(x_version, &now, version)) {
+    } /* C1 */
+}

@@ -1,0 +1,263 @@
+/* column_map.c: making and keeping the maps of column_map.h, and the finders that are made of them
+ * (finder.h in the public headers). Nothing here is hot but the look-up itself, which is in the
+ * public header and in entity.c. */
+#include "column_map.h"
+
+#include "chunk_memory.h"
+#include "query_state.h"
+
+#include <string.h>
+
+/* ---- one map ---- */
+
+/* Where the map of a component is noted; NULL: there is no room for it yet. */
+static inline weft__column_place **map_entry(weft__column_maps *maps, uint32_t component)
+{
+    if (component < WEFT__MAPS_FEW) return &maps->few[component];
+    return component < maps->end ? &maps->many[component] : NULL;
+}
+
+static inline weft__column_place *map_of(const weft_world *world, uint32_t component)
+{
+    if (component < WEFT__MAPS_FEW) return world->maps.few[component];
+    return component < world->maps.end ? world->maps.many[component] : NULL;
+}
+
+static uint32_t maps_end(const weft__column_maps *maps)
+{
+    return maps->end < WEFT__MAPS_FEW ? WEFT__MAPS_FEW : maps->end;
+}
+
+/* Address space that reads as zero; only what is written takes memory. */
+static void *reserve(const weft_world *world, size_t bytes)
+{
+    return world->desc.os->map(world->desc.os->user, bytes, 4096);
+}
+
+static void count_memory(weft_world *world, int64_t berths)
+{
+    weft__memory_count(&world->memory, WEFT__MEMORY_METADATA,
+                       berths * (int64_t)sizeof(weft__column_place));
+}
+
+/* What the entries of a chunk's berths are for one of its columns. */
+static weft__column_place column_place(const weft__chunk *chunk, uint32_t column)
+{
+    uint64_t bytes = chunk->layout->columns[column].bytes;
+    uint64_t origin = (uintptr_t)weft__chunk_column(chunk, column) - chunk->location * bytes;
+    return origin << 16 | bytes;
+}
+
+static void map_set(weft__column_place *map, const weft__chunk *chunk, weft__column_place place)
+{
+    uint32_t first = chunk->location >> WEFT__BERTH_SHIFT;
+    uint32_t count = weft__berths_of(chunk->capacity);
+    for (uint32_t i = 0; i < count; i++) map[first + i] = place;
+}
+
+static void map_fill(const weft_world *world, weft__column_place *map, uint32_t component)
+{
+    for (uint32_t id = 1; id < world->chunk_end; id++) {
+        const weft__chunk *chunk = world->chunk_table[id];
+        if (chunk == NULL) continue;
+        const weft__type_slot *slot = weft__archetype_slot(chunk->archetype, component);
+        if (slot != NULL && slot->column != 0)
+            map_set(map, chunk, column_place(chunk, slot->column));
+    }
+}
+
+/* Makes room to note the map of a component. */
+static bool maps_reserve(weft_world *world, uint32_t component)
+{
+    weft__column_maps *maps = &world->maps;
+    if (map_entry(maps, component) != NULL) return true;
+    uint32_t end = 2 * maps_end(maps);
+    while (end <= component) end *= 2;
+    weft__column_place **many =
+        weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, end, sizeof *many, 8);
+    if (many == NULL) return false;
+    if (maps->end != 0) memcpy(many, maps->many, maps->end * sizeof *many);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, maps->many, maps->end, sizeof *many, 8);
+    maps->many = many;
+    maps->end = end;
+    return true;
+}
+
+static bool has_map(const weft__type *type)
+{
+    return type->value_bytes != 0 && type->value_bytes < WEFT__MAP_BYTES_END;
+}
+
+/* Notes the entity blocks there are; false: no address space for the table. */
+static bool blocks_see(weft_world *world)
+{
+    const weft__directory *directory = &world->directory;
+    weft__column_maps *maps = &world->maps;
+    uint32_t end = at_load_acq(&directory->x_block_end); /* D3 */
+    if (maps->seen == NULL) maps->seen = reserve(world, WEFT__SEEN_BYTES);
+    if (maps->seen == NULL) return false;
+    uint32_t first = directory->tag_bits / WEFT__BLOCK_SLOTS;
+    for (; maps->seen_end < end; maps->seen_end++)
+        maps->seen[first + maps->seen_end] =
+            weft__directory_block(directory, maps->seen_end * WEFT__BLOCK_SLOTS);
+    return true;
+}
+
+const weft__column_place *weft__column_map_obtain(weft_world *world, uint32_t component)
+{
+    const weft__type *type = component <= world->type_count ? world->types[component] : NULL;
+    if (type == NULL || !has_map(type) || !blocks_see(world)) return NULL;
+    if (map_of(world, component) != NULL) return map_of(world, component);
+    if (!maps_reserve(world, component)) return NULL;
+    weft__column_place *map = reserve(world, WEFT__MAP_BYTES);
+    if (map == NULL) return NULL;
+    map_fill(world, map, component);
+    *map_entry(&world->maps, component) = map;
+    world->maps.count++;
+    world->maps.counted = world->berth_capacity;
+    count_memory(world, world->berth_capacity);
+    return map;
+}
+
+void weft__column_maps_refresh(weft_world *world)
+{
+    if (world->maps.count != 0) blocks_see(world);
+}
+
+void weft__column_map_miss(weft_world *world, uint32_t component, uint32_t count)
+{
+    weft__type *type = world->types[component];
+    if (!has_map(type)) return;
+    if (map_of(world, component) != NULL) {
+        blocks_see(world);
+        return;
+    }
+    uint64_t misses = (uint64_t)type->map_misses + count;
+    type->map_misses = misses > world->berth_end ? 0 : (uint32_t)misses;
+    if (misses > world->berth_end) weft__column_map_obtain(world, component);
+}
+
+/* ---- all maps ---- */
+
+void weft__column_maps_link(const weft_world *world, const weft__chunk *chunk)
+{
+    if (world->maps.count == 0) return;
+    for (uint32_t column = 1; column < chunk->layout->column_count; column++) {
+        weft__column_place *map = map_of(world, chunk->archetype->format->types[column]->id);
+        if (map != NULL) map_set(map, chunk, column_place(chunk, column));
+    }
+}
+
+void weft__column_maps_unlink(const weft_world *world, const weft__chunk *chunk)
+{
+    if (world->maps.count == 0) return;
+    for (uint32_t column = 1; column < chunk->layout->column_count; column++) {
+        weft__column_place *map = map_of(world, chunk->archetype->format->types[column]->id);
+        if (map != NULL) map_set(map, chunk, 0);
+    }
+}
+
+void weft__column_maps_grow(weft_world *world)
+{
+    weft__column_maps *maps = &world->maps;
+    count_memory(world, (int64_t)maps->count * (world->berth_capacity - maps->counted));
+    maps->counted = world->berth_capacity;
+}
+
+void weft__column_maps_fini(weft_world *world)
+{
+    weft__column_maps *maps = &world->maps;
+    const weft_os *os = world->desc.os;
+    for (uint32_t component = 0; component < maps_end(maps); component++) {
+        weft__column_place *map = map_of(world, component);
+        if (map != NULL) os->unmap(os->user, map, WEFT__MAP_BYTES);
+    }
+    if (maps->seen != NULL) os->unmap(os->user, maps->seen, WEFT__SEEN_BYTES);
+    count_memory(world, -(int64_t)maps->count * maps->counted);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, maps->many, maps->end, sizeof *maps->many, 8);
+}
+
+bool weft__column_maps_check(const weft_world *world, const weft__chunk *chunk)
+{
+    uint32_t first = chunk->location >> WEFT__BERTH_SHIFT;
+    for (uint32_t component = 1; component < maps_end(&world->maps); component++) {
+        const weft__column_place *map = map_of(world, component);
+        if (map == NULL) continue;
+        const weft__type_slot *slot = weft__archetype_slot(chunk->archetype, component);
+        weft__column_place place = 0;
+        if (slot != NULL && slot->column != 0) place = column_place(chunk, slot->column);
+        for (uint32_t i = 0; i < weft__berths_of(chunk->capacity); i++)
+            if (map[first + i] != place) return false;
+    }
+    return true;
+}
+
+/* ---- finders ---- */
+
+/* What finder.h knows of blocks and locations; not so where tests make blocks tiny. */
+#define IS_AS_KNOWN                                                                                \
+    (WEFT__BLOCK_SLOTS == 1u << WEFT_FINDER_BLOCK_SHIFT &&                                         \
+     offsetof(weft__entity_block, x_slots) == WEFT_FINDER_BLOCK_SLOTS &&                           \
+     WEFT__BERTH_SHIFT == WEFT_FINDER_BERTH_SHIFT && sizeof(weft_aptr) == sizeof(void *) &&        \
+     sizeof(weft_a64) == sizeof(uint64_t))
+static_assert(IS_AS_KNOWN || WEFT__BLOCK_SLOTS < 8192u, "finder.h");
+#if WEFT__HIDES_TABLES
+#define TABLES offsetof(weft_world, no_tables)
+#else
+#define TABLES offsetof(weft_world, maps)
+#endif
+static_assert(TABLES == WEFT_FINDER_TABLES &&
+                  offsetof(weft__column_maps, seen) == offsetof(weft_finder_tables, blocks) &&
+                  offsetof(weft__column_maps, few) == offsetof(weft_finder_tables, places) &&
+                  offsetof(weft_world, number) == WEFT_FINDER_WORLD,
+              "weft_entity_get of finder.h");
+
+/* Without a map, `blocks` is NULL and every look-up takes the slow way. */
+static weft_finder finder_make(const weft_world *world, weft_component component)
+{
+    weft_finder finder = {.world = world, .component = component};
+    const weft__column_place *map = map_of(world, component.id);
+    if (!IS_AS_KNOWN || map == NULL) return finder;
+    finder.blocks = (const void *const *)(const void *)world->maps.seen;
+    finder.places = map;
+    return finder;
+}
+
+/* Whether the owner may make a map now: nobody else reads them. */
+static bool may_make(const weft_world *world)
+{
+    return (world->busy & WEFT__BUSY_WRITING) == 0;
+}
+
+weft_finder weft_finder_open(weft_world *world, weft_component component)
+{
+    if (world == NULL) return (weft_finder){0};
+    const weft__type *type = weft__type_at(world, component);
+    if (type == NULL) {
+        weft__error_component(world, component);
+        return (weft_finder){0};
+    }
+    weft__note_read(world, "weft_finder_open", component);
+    if (may_make(world)) weft__column_map_obtain(world, component.id);
+    return finder_make(world, component);
+}
+
+weft_finder weft_slice_finder(const weft_slice *slice, weft_component component)
+{
+    const weft_slice_context *context = slice->context;
+    const weft__slice_ops *ops = context->ops;
+    if (weft__type_at(context->world, component) == NULL || !ops->may_find(slice, component))
+        return (weft_finder){0};
+    return finder_make(context->world, component);
+}
+
+const void *weft_finder_get_slowly(const weft_world *world, weft_entity entity,
+                                   weft_component component)
+{
+    uint32_t row;
+    const weft__chunk *chunk = world == NULL ? NULL : weft__entity_chunk(world, entity, &row);
+    if (chunk == NULL) return NULL;
+    const weft__type_slot *slot =
+        weft__archetype_slot(chunk->archetype, weft__component_id(world, component));
+    return slot == NULL || slot->column == 0 ? NULL : weft__chunk_value(chunk, slot->column, row);
+}

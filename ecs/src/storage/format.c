@@ -1,0 +1,214 @@
+/* format.c: formats (the sized columns of a row, shared by archetypes) and their layouts per size
+ * class of chunk memory. Both live as long as the world. Formats are made by the owner; layouts by
+ * anyone, so that jobs can open chunks:
+ * L1  layout written, CAS of its pointer (release) -> acquire load of the pointer */
+#include "bits.h"
+#include "world_state.h"
+
+#include <string.h>
+
+#define SLICE_BYTES 8192u
+#define SLICE_ROWS_MIN_SHIFT 6
+#define SLICE_ROWS_MAX_SHIFT 10
+
+/* Bytes that `rows` rows take with every column on its own cache lines. */
+static size_t rows_bytes(const weft__format *format, size_t rows)
+{
+    size_t bytes = bits_align_up(rows * sizeof(weft_entity), WEFT__COLUMN_ALIGNMENT);
+    for (uint32_t i = 1; i < format->column_count; i++)
+        bytes += bits_align_up(rows * format->types[i]->value_bytes, WEFT__COLUMN_ALIGNMENT);
+    return bytes;
+}
+
+static uint32_t class_capacity(const weft__format *format, uint32_t size_class)
+{
+    size_t bytes = weft__class_bytes(size_class), rows = bytes / format->row_bytes;
+    while (rows != 0 && rows_bytes(format, rows) > bytes) rows--;
+    return (uint32_t)rows;
+}
+
+static uint32_t slice_shift(uint32_t row_bytes)
+{
+    uint32_t shift = SLICE_ROWS_MAX_SHIFT;
+    while (shift > SLICE_ROWS_MIN_SHIFT && ((uint64_t)row_bytes << shift) > SLICE_BYTES) shift--;
+    return shift;
+}
+
+static size_t format_bytes(uint32_t column_count)
+{
+    return sizeof(weft__format) + column_count * sizeof(const weft__type *);
+}
+
+/* Capped formats use one class only: the smallest that holds the cap, if any does. */
+static void classes_set(weft__format *format)
+{
+    format->smallest_class = 0;
+    while (class_capacity(format, format->smallest_class) == 0) format->smallest_class++;
+    uint32_t last = WEFT__SIZE_CLASSES - 1;
+    if (format->row_limit >= class_capacity(format, last)) {
+        format->row_limit = UINT32_MAX;
+        return;
+    }
+    while (class_capacity(format, format->smallest_class) < format->row_limit)
+        format->smallest_class++;
+}
+
+static weft__format *format_make(weft_world *world, const weft__format *key,
+                                 const weft__type *const *columns)
+{
+    weft__format *format =
+        weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, 1,
+                           format_bytes(key->column_count), _Alignof(weft__format));
+    if (format == NULL) {
+        weft__error_memory(world, "archetype");
+        return NULL;
+    }
+    *format = *key;
+    for (uint32_t i = 1; i < key->column_count; i++) format->types[i] = columns[i];
+    format->slice_shift = slice_shift(format->row_bytes);
+    if (rows_bytes(format, 1) > weft__class_bytes(WEFT__SIZE_CLASSES - 1)) {
+        weft__error(world, WEFT_LIMIT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                    "an entity of this archetype takes %u bytes, a chunk has %zu: use smaller "
+                    "components or buffers with a smaller inline capacity",
+                    format->row_bytes, weft__class_bytes(WEFT__SIZE_CLASSES - 1));
+        weft__free(&world->memory, WEFT__MEMORY_METADATA, format, 1,
+                   format_bytes(format->column_count), _Alignof(weft__format));
+        return NULL;
+    }
+    classes_set(format);
+    return format;
+}
+
+static bool table_grow(weft_world *world)
+{
+    uint32_t size = world->format_table == NULL ? 0 : world->format_table_mask + 1;
+    if (world->format_count < size) return true;
+    uint32_t grown = size == 0 ? 16 : 2 * size;
+    weft__format **table = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown,
+                                              sizeof *table, _Alignof(weft__format *));
+    if (table == NULL) return false;
+    for (uint32_t i = 0; i < size; i++) {
+        for (weft__format *format = world->format_table[i], *next; format != NULL; format = next) {
+            next = format->next;
+            format->next = table[format->hash & (grown - 1)];
+            table[format->hash & (grown - 1)] = format;
+        }
+    }
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->format_table, size, sizeof *table,
+               _Alignof(weft__format *));
+    world->format_table = table;
+    world->format_table_mask = grown - 1;
+    return true;
+}
+
+static bool is_same(const weft__format *format, const weft__format *key,
+                    const weft__type *const *columns)
+{
+    return format->hash == key->hash && format->column_count == key->column_count &&
+           format->cap == key->cap &&
+           memcmp(format->types + 1, columns + 1, (key->column_count - 1) * sizeof *columns) == 0;
+}
+
+weft__format *weft__format_obtain(weft_world *world, const weft__type *const *columns,
+                                  uint32_t column_count, uint32_t row_limit)
+{
+    weft__format key = {.column_count = column_count,
+                        .row_bytes = sizeof(weft_entity),
+                        .row_limit = row_limit,
+                        .cap = row_limit};
+    uint64_t bytes = sizeof(weft_entity);
+    key.hash = row_limit;
+    for (uint32_t i = 1; i < column_count; i++) {
+        key.hash = hash_word(key.hash, columns[i]->id);
+        bytes += columns[i]->value_bytes;
+    }
+    key.row_bytes = bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
+    if (!table_grow(world)) {
+        weft__error_memory(world, "archetype");
+        return NULL;
+    }
+    weft__format **head = &world->format_table[key.hash & world->format_table_mask];
+    for (weft__format *format = *head; format != NULL; format = format->next)
+        if (is_same(format, &key, columns)) return format;
+    weft__format *format = format_make(world, &key, columns);
+    if (format == NULL) return NULL;
+    format->next = *head;
+    *head = format;
+    world->format_count++;
+    return format;
+}
+
+static size_t layout_bytes(const weft__format *format)
+{
+    return sizeof(weft__layout) + format->column_count * sizeof(weft__column);
+}
+
+static weft__layout *layout_make(weft_world *world, const weft__format *format, uint32_t size_class)
+{
+    weft__layout *layout = weft__alloc(&world->memory, WEFT__MEMORY_METADATA, 1,
+                                       layout_bytes(format), _Alignof(weft__layout));
+    if (layout == NULL) return NULL;
+    uint32_t rows = class_capacity(format, size_class), shift = format->slice_shift;
+    if (rows > format->row_limit) rows = format->row_limit;
+    *layout = (weft__layout){.size_class = size_class,
+                             .capacity = rows,
+                             .slice_count = (rows + (1u << shift) - 1) >> shift,
+                             .mask_words = (rows + 63) / 64,
+                             .slice_shift = shift,
+                             .column_count = format->column_count};
+    uint32_t offset = 0;
+    for (uint32_t i = 0; i < format->column_count; i++) {
+        uint32_t value = i == 0 ? (uint32_t)sizeof(weft_entity) : format->types[i]->value_bytes;
+        layout->columns[i] = (weft__column){.offset = offset, .bytes = value};
+        offset += (uint32_t)bits_align_up((size_t)rows * value, WEFT__COLUMN_ALIGNMENT);
+    }
+    WEFT_ASSERT(offset <= weft__class_bytes(size_class) && rows != 0);
+    return layout;
+}
+
+const weft__layout *weft__layout_any(weft_world *world, weft__format *format, uint32_t size_class)
+{
+    weft_aptr *x_layout = &format->x_layouts[size_class];
+    weft__layout *layout = at_load_acq(x_layout); /* L1 */
+    if (layout != NULL) return layout;
+    layout = layout_make(world, format, size_class);
+    if (layout == NULL) return NULL;
+    void *found = NULL;
+    if (at_cas_ar(x_layout, &found, layout)) return layout; /* L1 */
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, layout, 1, layout_bytes(format),
+               _Alignof(weft__layout));
+    return found;
+}
+
+const weft__layout *weft__layout_obtain(weft_world *world, weft__format *format,
+                                        uint32_t size_class)
+{
+    const weft__layout *layout = weft__layout_any(world, format, size_class);
+    if (layout == NULL) weft__error_memory(world, "chunk layout");
+    return layout;
+}
+
+uint32_t weft__format_capacity(const weft__format *format, uint32_t size_class)
+{
+    const weft__layout *layout = at_load_acq(&format->x_layouts[size_class]); /* L1 */
+    if (layout != NULL) return layout->capacity;
+    uint32_t rows = class_capacity(format, size_class);
+    return rows < format->row_limit ? rows : format->row_limit;
+}
+
+void weft__formats_fini(weft_world *world)
+{
+    uint32_t size = world->format_table == NULL ? 0 : world->format_table_mask + 1;
+    for (uint32_t i = 0; i < size; i++) {
+        for (weft__format *format = world->format_table[i], *next; format != NULL; format = next) {
+            next = format->next;
+            for (uint32_t k = 0; k < WEFT__SIZE_CLASSES; k++)
+                weft__free(&world->memory, WEFT__MEMORY_METADATA, at_plain(&format->x_layouts[k]),
+                           1, layout_bytes(format), _Alignof(weft__layout));
+            weft__free(&world->memory, WEFT__MEMORY_METADATA, format, 1,
+                       format_bytes(format->column_count), _Alignof(weft__format));
+        }
+    }
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->format_table, size,
+               sizeof *world->format_table, _Alignof(weft__format *));
+}

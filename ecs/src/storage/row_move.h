@@ -1,0 +1,149 @@
+/* row_move.h: the steps of moving or removing one row, inline: what single add, remove, create and
+ * destroy are made of. Owner, world idle, so every load and store of a shared word is relaxed. */
+#ifndef WEFT_ROW_MOVE_H
+#define WEFT_ROW_MOVE_H
+
+#include "structure.h"
+
+#include <string.h>
+
+/* Copies one value; the common sizes without a call. */
+static inline void weft__value_copy(char *to, const char *from, size_t bytes)
+{
+    if (__builtin_expect(bytes == 12, 1))
+        memcpy(to, from, 12);
+    else if (bytes == 8)
+        memcpy(to, from, 8);
+    else if (bytes == 4)
+        memcpy(to, from, 4);
+    else
+        memcpy(to, from, bytes);
+}
+
+/* Copies a handle in one piece: two stores of four bytes would stall its next load. */
+static inline void weft__value_copy8(void *to, const void *from)
+{
+    uint64_t value;
+    memcpy(&value, from, 8);
+    memcpy(to, &value, 8);
+}
+
+/* Zeroes one value. */
+static inline void weft__value_zero(char *to, size_t bytes)
+{
+    if (bytes == 12)
+        memset(to, 0, 12);
+    else if (bytes == 8)
+        memset(to, 0, 8);
+    else if (bytes == 4)
+        memset(to, 0, 4);
+    else
+        memset(to, 0, bytes);
+}
+
+/* A slice takes over the version of another one when that is newer (wrap-safe, 0 is oldest). */
+static inline void weft__version_follow(weft_a32 *x_to, const weft_a32 *x_from)
+{
+    uint32_t version = at_load_rlx(x_from), now = at_load_rlx(x_to); /* relaxed: idle */
+    if (__builtin_expect(version == now, 1)) return;
+    if (version != 0 && (now == 0 || (int32_t)(version - now) > 0))
+        at_store_rlx(x_to, version); /* relaxed: idle */
+}
+
+/* True when all types of the slice have `version`, the newest there is. */
+static inline bool weft__slice_is_stamped(const weft__chunk *chunk, uint32_t slice,
+                                          uint32_t version)
+{
+    return chunk->stamped_slice == slice && chunk->stamped_version == version;
+}
+
+/* True when the slices have the same versions: a row may go from one to the other as it is. */
+static inline bool weft__slices_agree(const weft__chunk *chunk, uint32_t s, uint32_t t)
+{
+    uint32_t slices = chunk->layout->slice_count;
+    const weft_a32 *x_version = chunk->x_versions;
+    const weft_a32 *x_end = x_version + chunk->archetype->type_count * slices;
+    for (; x_version != x_end; x_version += slices) {
+        /* relaxed: idle */
+        if (at_load_rlx(x_version + s) != at_load_rlx(x_version + t)) return false;
+    }
+    return true;
+}
+
+/* The slice `s` takes in a row of slice `t` of the same chunk. */
+void weft__row_hole_versions(const weft_world *world, weft__chunk *chunk, uint32_t s, uint32_t t);
+
+/* The last row of a chunk goes, whose count is lower already. Near the ready rows it is zeroed and
+ * joins them: who creates and destroys in turn does not make a run of rows ready each time. */
+void weft__row_last_ends(weft__chunk *chunk);
+
+/* Copies row `from` to the hole `to` of the same chunk; no enableable types. */
+static inline void weft__row_fill_hole(weft_world *world, weft__chunk *chunk, uint32_t from,
+                                       uint32_t to)
+{
+    const weft__layout *layout = chunk->layout;
+    char *base = chunk->base;
+    const weft__column *column = layout->columns + 1, *end = layout->columns + layout->column_count;
+    uint32_t s = to >> layout->slice_shift, t = from >> layout->slice_shift;
+    if (s != t && !weft__slices_agree(chunk, s, t)) weft__row_hole_versions(world, chunk, s, t);
+    uint64_t entity; /* as one word */
+    memcpy(&entity, base + from * sizeof entity, sizeof entity);
+    memcpy(base + to * sizeof entity, &entity, sizeof entity);
+    weft__directory_place_bits(&world->directory, entity, weft__location(chunk, to));
+    for (; column < end; column++) {
+        size_t bytes = column->bytes;
+        char *values = base + column->offset;
+        weft__value_copy(values + to * bytes, values + from * bytes, bytes);
+    }
+}
+
+/* Fills the hole of a removed row with the last row; no enableable types. */
+static inline void weft__row_swap_back(weft_world *world, weft__chunk *chunk, uint32_t row)
+{
+    uint32_t last = --chunk->count;
+    if (row == last) {
+        weft__row_last_ends(chunk);
+        return;
+    }
+    weft__chunk_soil(chunk);
+    weft__row_fill_hole(world, chunk, last, row);
+}
+
+/* One row more or less in a chunk that has others and is of an archetype without shared values:
+ * weft__chunk_count_rows without its questions. */
+static inline void weft__chunk_count_plain(weft_world *world, weft__chunk *chunk, int64_t count)
+{
+    weft__archetype *archetype = chunk->archetype;
+    world->structure_version++;
+    chunk->order_version = archetype->order_version = world->version;
+    archetype->entity_count += (uint64_t)count;
+    chunk->tuple->rows += (uint64_t)count;
+}
+
+/* The whole death of an entity whose block and row were found, where nothing is special and its
+ * chunk stays and was not full; false: it is otherwise, and nothing was done. `index` is without
+ * the tag. */
+static inline __attribute__((always_inline)) bool
+weft__row_die_plainly(weft_world *world, weft__chunk *chunk, uint32_t row,
+                      weft__entity_block *block, uint32_t index, uint32_t version)
+{
+    /* a full chunk, or one row */
+    if (__builtin_expect(chunk->count - 2 >= chunk->capacity - 2, 0)) return false;
+    if (__builtin_expect((chunk->archetype->flags & WEFT__IS_SPECIAL) != 0, 0)) return false;
+    if (!weft__directory_kill_owner(&world->directory, block, index, version)) return false;
+    weft__chunk_count_plain(world, chunk, -1);
+    weft__row_swap_back(world, chunk, row);
+    return true;
+}
+
+/* Removes one row whose id or new place is settled already. */
+static inline void weft__row_end(weft_world *world, weft__chunk *chunk, uint32_t row)
+{
+    if (__builtin_expect(chunk->archetype->enableable_count == 0, 1))
+        weft__row_swap_back(world, chunk, row);
+    else
+        weft__rows_close(world, chunk, NULL, row, 1);
+    weft__chunk_settle(world, chunk, 1);
+}
+
+#endif

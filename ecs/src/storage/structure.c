@@ -1,0 +1,517 @@
+/* structure.c: the steps of every structural change on runs of rows: reserve, fill, copy, discard,
+ * close, settle. The whole operations are in move.c and destroy.c; who may run when is in
+ * structure.h. Change versions and disabled bits of a chunk may be touched by several tasks of one
+ * step at once, hence the atomic operations; edges:
+ * C1  copy: CAS or or of a version, disabled word or count (acq_rel)
+ *                         -> the next step, after its barrier; with itself: no update is lost */
+#include "structure.h"
+
+#include "bits.h"
+#include "row_move.h"
+
+#include <string.h>
+
+/* ---- spans ---- */
+
+bool weft__spans_push(weft_world *world, weft__spans *spans, weft__span span)
+{
+    if (spans->count == spans->capacity) {
+        uint32_t grown = spans->capacity == 0 ? 8 : 2 * spans->capacity;
+        void *items = weft__realloc(&world->memory, WEFT__MEMORY_COMMANDS, spans->items,
+                                    spans->capacity, grown, sizeof *spans->items, 8);
+        if (items == NULL) return false;
+        spans->items = items;
+        spans->capacity = grown;
+    }
+    spans->items[spans->count++] = span;
+    return true;
+}
+
+void weft__spans_fini(weft_world *world, weft__spans *spans)
+{
+    weft__free(&world->memory, WEFT__MEMORY_COMMANDS, spans->items, spans->capacity,
+               sizeof *spans->items, 8);
+    *spans = (weft__spans){0};
+}
+
+/* ---- reserve ---- */
+
+/* Class for the growth of a population: about an eighth of what there is, 1 KiB, 4 KiB, then units,
+ * so that at most an eighth of a large population is room. */
+static uint32_t growth_class(const weft__tuple *tuple)
+{
+    const weft__format *format = tuple->archetype->format;
+    uint64_t bytes = tuple->rows * format->row_bytes;
+    uint32_t growth = WEFT__PART_1K;
+    if (bytes >= weft__class_bytes(WEFT__PART_4K))
+        growth = WEFT__UNIT_CLASS;
+    else if (bytes != 0)
+        growth = WEFT__PART_4K;
+    while (growth >= WEFT__UNIT_CLASS && growth + 1 < WEFT__SIZE_CLASSES &&
+           weft__class_bytes(growth + 1) <= bytes / 8)
+        growth++;
+    return growth > format->smallest_class ? growth : format->smallest_class;
+}
+
+/* The class of the next chunk when `count` more rows are known to come. */
+static uint32_t class_choose(const weft__tuple *tuple, uint64_t count)
+{
+    const weft__format *format = tuple->archetype->format;
+    if (format->row_limit != UINT32_MAX) return format->smallest_class;
+    uint32_t growth = growth_class(tuple), cover = growth;
+    if (weft__format_capacity(format, growth) >= count) return growth;
+    while (cover + 1 < WEFT__SIZE_CLASSES && weft__format_capacity(format, cover) < count) cover++;
+    uint32_t capacity = weft__format_capacity(format, cover);
+    if (cover <= WEFT__UNIT_CLASS || capacity <= count) return cover;
+    bool is_wasteful = (capacity - count) * 8 > tuple->rows + count;
+    return is_wasteful ? cover - 1 : cover;
+}
+
+/* A chunk of the class wished for, or a smaller one when memory is short. */
+static weft__chunk *chunk_obtain(weft_world *world, weft__tuple *tuple, uint64_t count)
+{
+    uint32_t size_class = class_choose(tuple, count);
+    uint32_t smallest = tuple->archetype->format->smallest_class;
+    for (;;) {
+        weft__chunk *chunk = weft__chunk_create(world, tuple, size_class);
+        if (chunk != NULL || size_class <= smallest || size_class <= WEFT__UNIT_CLASS) return chunk;
+        size_class--;
+    }
+}
+
+/* Rows of one chunk for a request; NULL with the error set. */
+static weft__chunk *piece_take(weft_world *world, weft__tuple *tuple, uint64_t count,
+                               weft__span *piece)
+{
+    weft__chunk *chunk = tuple->room;
+    if (chunk == NULL) chunk = chunk_obtain(world, tuple, count);
+    if (chunk == NULL) return NULL;
+    uint32_t room = chunk->capacity - chunk->count;
+    *piece = (weft__span){chunk, chunk->count, count < room ? (uint32_t)count : room};
+    chunk->count += piece->count;
+    weft__chunk_count_rows(world, chunk, piece->count);
+    weft__chunk_room_update(chunk);
+    return chunk;
+}
+
+static void piece_return(weft_world *world, weft__span piece)
+{
+    WEFT_ASSERT(piece.row + piece.count == piece.chunk->count);
+    piece.chunk->count = piece.row;
+    weft__chunk_count_rows(world, piece.chunk, -(int64_t)piece.count);
+    weft__chunk_room_update(piece.chunk);
+    if (piece.row == 0) weft__chunk_release(world, piece.chunk);
+}
+
+weft_result weft__rows_reserve(weft_world *world, weft__tuple *tuple, uint64_t count,
+                               weft__spans *out)
+{
+    uint32_t start = out->count;
+    tuple->holders++; /* a failure must not end it under us */
+    weft_result result = WEFT_OK;
+    while (count != 0 && result == WEFT_OK) {
+        weft__span piece;
+        if (piece_take(world, tuple, count, &piece) == NULL) {
+            result = world->error->code;
+        } else if (!weft__spans_push(world, out, piece)) {
+            piece_return(world, piece);
+            result = weft__error_memory(world, "structural change");
+        } else {
+            count -= piece.count;
+        }
+    }
+    if (result != WEFT_OK) weft__rows_unreserve(world, out, start);
+    weft__tuple_release(world, tuple);
+    return result;
+}
+
+void weft__rows_unreserve(weft_world *world, weft__spans *spans, uint32_t from)
+{
+    while (spans->count > from) piece_return(world, spans->items[--spans->count]);
+}
+
+/* ---- fill and copy ---- */
+
+void weft__rows_stamp(const weft__chunk *chunk, uint32_t type, uint32_t row, uint32_t count,
+                      uint32_t version)
+{
+    uint32_t shift = chunk->layout->slice_shift;
+    weft_a32 *x_versions = weft__chunk_versions(chunk, type);
+    for (uint32_t s = row >> shift; s <= (row + count - 1) >> shift; s++)
+        weft__stamp(&x_versions[s], version);
+}
+
+static void column_fill(const weft__chunk *chunk, uint32_t column, uint32_t row, uint32_t count)
+{
+    const weft__type *type = chunk->archetype->format->types[column];
+    void *values = weft__chunk_value(chunk, column, row);
+    if (chunk->is_zero)
+        weft__type_construct_zeroed(type, values, count);
+    else
+        weft__type_construct(type, values, count);
+}
+
+void weft__rows_fill(weft_world *world, weft__chunk *chunk, uint32_t row, uint32_t count)
+{
+    if (!chunk->is_zero || (chunk->archetype->flags & WEFT__NEEDS_CONSTRUCT) != 0)
+        for (uint32_t column = 1; column < chunk->layout->column_count; column++)
+            column_fill(chunk, column, row, count);
+    for (uint32_t type = 0; type < chunk->archetype->type_count; type++)
+        weft__rows_stamp(chunk, type, row, count, world->version);
+}
+
+/* Copies values of one column; the common small sizes without a call. */
+static void values_copy(char *to, const char *from, size_t bytes)
+{
+    switch (bytes) {
+    case 4:
+        memcpy(to, from, 4);
+        break;
+    case 8:
+        memcpy(to, from, 8);
+        break;
+    case 12:
+        memcpy(to, from, 12);
+        break;
+    case 16:
+        memcpy(to, from, 16);
+        break;
+    default:
+        memcpy(to, from, bytes);
+    }
+}
+
+static void column_copy(const weft__chunk *from, uint32_t from_column, const uint32_t *rows,
+                        uint32_t first, weft__span to, uint32_t to_column)
+{
+    size_t bytes = from->layout->columns[from_column].bytes;
+    const char *source = weft__chunk_column(from, from_column);
+    char *target = weft__chunk_value(to.chunk, to_column, to.row);
+    if (rows == NULL) {
+        memcpy(target, source + first * bytes, to.count * bytes);
+        return;
+    }
+    for (uint32_t i = 0; i < to.count; i++)
+        values_copy(target + i * bytes, source + rows[i] * bytes, bytes);
+}
+
+static bool is_disabled(const weft_a64 *x_words, uint32_t row)
+{
+    /* relaxed: no task of this step changes bits of rows that it reads */
+    return (at_load_rlx(&x_words[row / 64]) >> row % 64 & 1) != 0;
+}
+
+/* Marks a row disabled that was enabled. */
+static void row_disable(const weft__chunk *chunk, uint32_t enableable, uint32_t row)
+{
+    at_or_ar(&weft__chunk_disabled(chunk, enableable)[row / 64], UINT64_C(1) << row % 64); /* C1 */
+    at_add_ar(&weft__chunk_disabled_counts(chunk, enableable)[row >> chunk->layout->slice_shift],
+              1u); /* C1 */
+}
+
+/* Marks a row enabled; true when it was disabled. */
+static bool row_enable(const weft__chunk *chunk, uint32_t enableable, uint32_t row)
+{
+    weft_a64 *x_word = &weft__chunk_disabled(chunk, enableable)[row / 64];
+    uint64_t bit = UINT64_C(1) << row % 64;
+    if ((at_and_ar(x_word, ~bit) & bit) == 0) return false; /* C1 */
+    at_sub_ar(&weft__chunk_disabled_counts(chunk, enableable)[row >> chunk->layout->slice_shift],
+              1u); /* C1 */
+    return true;
+}
+
+static bool has_disabled(const weft__chunk *chunk, uint32_t enableable)
+{
+    const weft_a32 *x_counts = weft__chunk_disabled_counts(chunk, enableable);
+    for (uint32_t s = 0; s < chunk->layout->slice_count; s++)
+        if (at_load_rlx(&x_counts[s]) != 0) return true; /* relaxed: as is_disabled */
+    return false;
+}
+
+static void bits_copy(const weft__chunk *from, uint32_t from_bits, const uint32_t *rows,
+                      uint32_t first, weft__span to, uint32_t to_bits)
+{
+    if (!has_disabled(from, from_bits)) return;
+    const weft_a64 *x_words = weft__chunk_disabled(from, from_bits);
+    for (uint32_t i = 0; i < to.count; i++)
+        if (is_disabled(x_words, rows != NULL ? rows[i] : first + i))
+            row_disable(to.chunk, to_bits, to.row + i);
+}
+
+/* Newest version among the slices that the rows come from. */
+static uint32_t rows_version(const weft__chunk *from, uint32_t type, const uint32_t *rows,
+                             uint32_t first, uint32_t count)
+{
+    uint32_t shift = from->layout->slice_shift, newest = 0;
+    const weft_a32 *x_versions = weft__chunk_versions(from, type);
+    uint32_t s = (rows != NULL ? rows[0] : first) >> shift;
+    uint32_t last = (rows != NULL ? rows[count - 1] : first + count - 1) >> shift;
+    for (; s <= last; s++) {
+        uint32_t version = at_load_rlx(&x_versions[s]); /* relaxed: not written in this step */
+        if (version != 0 && (newest == 0 || (int32_t)(version - newest) > 0)) newest = version;
+    }
+    return newest;
+}
+
+static void rows_newer(const weft__chunk *chunk, uint32_t type, uint32_t row, uint32_t count,
+                       uint32_t version)
+{
+    uint32_t shift = chunk->layout->slice_shift;
+    weft_a32 *x_versions = weft__chunk_versions(chunk, type);
+    for (uint32_t s = row >> shift; s <= (row + count - 1) >> shift; s++)
+        weft__stamp_newer(&x_versions[s], version);
+}
+
+static void types_copy(weft_world *world, const weft__plan *plan, const weft__chunk *from,
+                       const uint32_t *rows, uint32_t first, weft__span to)
+{
+    for (uint32_t i = 0; i < plan->kept_count; i++) {
+        uint32_t a = plan->kept[2 * i], b = plan->kept[2 * i + 1];
+        rows_newer(to.chunk, b, to.row, to.count, rows_version(from, a, rows, first, to.count));
+        const weft__type_ref *ref = &plan->from->types[a];
+        if (ref->enableable != WEFT__NONE)
+            bits_copy(from, ref->enableable, rows, first, to, plan->to->types[b].enableable);
+        if (ref->shared != WEFT__NONE &&
+            from->tuple->values[ref->shared] != to.chunk->tuple->values[plan->to->types[b].shared])
+            weft__rows_stamp(to.chunk, b, to.row, to.count, world->version);
+    }
+    for (uint32_t i = 0; i < plan->new_type_count; i++)
+        weft__rows_stamp(to.chunk, plan->new_types[i], to.row, to.count, world->version);
+}
+
+void weft__rows_copy(weft_world *world, const weft__plan *plan, const weft__chunk *from,
+                     const uint32_t *rows, uint32_t first, weft__span to)
+{
+    if (to.count == 0) return;
+    uint64_t bytes = 0;
+    column_copy(from, 0, rows, first, to, 0);
+    for (uint32_t i = 0; i < plan->copy_count; i++) {
+        column_copy(from, plan->copies[i].from, rows, first, to, plan->copies[i].to);
+        bytes += plan->copies[i].bytes;
+    }
+    for (uint32_t i = 0; i < plan->added_count; i++)
+        column_fill(to.chunk, plan->added[i], to.row, to.count);
+    types_copy(world, plan, from, rows, first, to);
+    const weft_entity *entities = weft__chunk_entities(to.chunk) + to.row;
+    uint32_t location = weft__location(to.chunk, to.row);
+    for (uint32_t i = 0; i < to.count; i++)
+        weft__directory_place(&world->directory, entities[i], location + i);
+    at_add_rlx(&world->x_rows_moved, (uint64_t)to.count); /* relaxed: a statistic */
+    at_add_rlx(&world->x_bytes_moved, bytes * to.count);  /* relaxed: a statistic */
+}
+
+/* ---- discard and close ---- */
+
+static void column_discard(weft_world *world, const weft__chunk *chunk, uint32_t column,
+                           const uint32_t *rows, uint32_t first, uint32_t count)
+{
+    const weft__type *type = chunk->archetype->format->types[column];
+    if (!type->needs_destruct) return;
+    if (rows == NULL) {
+        weft__type_destruct(&world->memory, type, weft__chunk_value(chunk, column, first), count);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        weft__type_destruct(&world->memory, type, weft__chunk_value(chunk, column, rows[i]), 1);
+}
+
+void weft__rows_discard(weft_world *world, const weft__plan *plan, weft__chunk *chunk,
+                        const uint32_t *rows, uint32_t first, uint32_t count)
+{
+    if ((chunk->archetype->flags & WEFT__NEEDS_DESTRUCT) == 0 || count == 0) return;
+    if (plan != NULL) {
+        for (uint32_t i = 0; i < plan->dropped_count; i++)
+            column_discard(world, chunk, plan->dropped[i], rows, first, count);
+        return;
+    }
+    for (uint32_t column = 1; column < chunk->layout->column_count; column++)
+        column_discard(world, chunk, column, rows, first, count);
+}
+
+/* Moves `count` rows within a chunk from `from` to `to`, without overlap, to rows whose bits are
+ * clear already; locations are written. */
+static void rows_shift(weft_world *world, weft__chunk *chunk, uint32_t from, uint32_t to,
+                       uint32_t count)
+{
+    for (uint32_t column = 0; column < chunk->layout->column_count; column++) {
+        size_t bytes = chunk->layout->columns[column].bytes;
+        char *values = weft__chunk_column(chunk, column);
+        values_copy(values + to * bytes, values + from * bytes, count * bytes);
+    }
+    const weft_entity *entities = weft__chunk_entities(chunk) + to;
+    for (uint32_t i = 0; i < count; i++)
+        weft__directory_place(&world->directory, entities[i], weft__location(chunk, to + i));
+    for (uint32_t type = 0; type < chunk->archetype->type_count; type++)
+        rows_newer(chunk, type, to, count, rows_version(chunk, type, NULL, from, count));
+    for (uint32_t e = 0; e < chunk->archetype->enableable_count; e++) {
+        if (!has_disabled(chunk, e)) continue;
+        for (uint32_t i = 0; i < count; i++)
+            if (row_enable(chunk, e, from + i)) row_disable(chunk, e, to + i);
+    }
+}
+
+static void bits_clear(const weft__chunk *chunk, const uint32_t *rows, uint32_t first,
+                       uint32_t count)
+{
+    for (uint32_t e = 0; e < chunk->archetype->enableable_count; e++) {
+        if (!has_disabled(chunk, e)) continue;
+        for (uint32_t i = 0; i < count; i++)
+            row_enable(chunk, e, rows != NULL ? rows[i] : first + i);
+    }
+}
+
+enum { PAIRS = 64, AHEAD = 8 };
+
+/* Rows of one chunk that fill holes of it, one by one. Owner: the stack of one call. Always: no row
+ * is in both lists. */
+typedef struct row_pairs {
+    uint32_t count;
+    uint32_t from[PAIRS];
+    uint32_t to[PAIRS];
+} row_pairs;
+
+static inline __attribute__((always_inline)) void values_shift(char *values, size_t bytes,
+                                                               const row_pairs *pairs)
+{
+    for (uint32_t i = 0; i < pairs->count; i++) {
+        if (i + AHEAD < pairs->count) __builtin_prefetch(values + pairs->to[i + AHEAD] * bytes, 1);
+        memcpy(values + pairs->to[i] * bytes, values + pairs->from[i] * bytes, bytes);
+    }
+}
+
+/* Column by column: loops so short that the cache misses of many rows overlap. */
+static void column_shift(const weft__chunk *chunk, uint32_t column, const row_pairs *pairs)
+{
+    size_t bytes = chunk->layout->columns[column].bytes;
+    char *values = weft__chunk_column(chunk, column);
+    switch (bytes) {
+    case 4:
+        values_shift(values, 4, pairs);
+        break;
+    case 8:
+        values_shift(values, 8, pairs);
+        break;
+    case 12:
+        values_shift(values, 12, pairs);
+        break;
+    case 16:
+        values_shift(values, 16, pairs);
+        break;
+    default:
+        values_shift(values, bytes, pairs);
+    }
+}
+
+static void bits_shift(const weft__chunk *chunk, uint32_t enableable, const row_pairs *pairs)
+{
+    if (!has_disabled(chunk, enableable)) return;
+    for (uint32_t i = 0; i < pairs->count; i++)
+        if (row_enable(chunk, enableable, pairs->from[i]))
+            row_disable(chunk, enableable, pairs->to[i]);
+}
+
+/* The slices of holes take over the versions of the slices that fill them. */
+static void versions_shift(const weft__chunk *chunk, const row_pairs *pairs)
+{
+    uint32_t shift = chunk->layout->slice_shift, s = WEFT__NONE, t = WEFT__NONE;
+    for (uint32_t i = 0; i < pairs->count; i++) {
+        uint32_t from = pairs->from[i] >> shift, to = pairs->to[i] >> shift;
+        if (from == s && to == t) continue;
+        s = from, t = to;
+        for (uint32_t type = 0; type < chunk->archetype->type_count && s != t; type++)
+            rows_newer(chunk, type, pairs->to[i], 1,
+                       rows_version(chunk, type, NULL, pairs->from[i], 1));
+    }
+}
+
+/* As rows_shift, of rows that do not follow each other; there are none after it. */
+static void pairs_shift(weft_world *world, weft__chunk *chunk, row_pairs *pairs)
+{
+    for (uint32_t column = 0; column < chunk->layout->column_count; column++)
+        column_shift(chunk, column, pairs);
+    const weft_entity *entities = weft__chunk_entities(chunk);
+    for (uint32_t i = 0; i < pairs->count; i++) {
+        if (i + AHEAD < pairs->count)
+            __builtin_prefetch(
+                weft__directory_slot(&world->directory, entities[pairs->to[i + AHEAD]].index), 1);
+        weft__directory_place(&world->directory, entities[pairs->to[i]],
+                              weft__location(chunk, pairs->to[i]));
+    }
+    versions_shift(chunk, pairs);
+    for (uint32_t e = 0; e < chunk->archetype->enableable_count; e++) bits_shift(chunk, e, pairs);
+    pairs->count = 0;
+}
+
+static void pairs_add(weft_world *world, weft__chunk *chunk, row_pairs *pairs, uint32_t from,
+                      uint32_t to)
+{
+    if (pairs->count == PAIRS) pairs_shift(world, chunk, pairs);
+    pairs->from[pairs->count] = from;
+    pairs->to[pairs->count++] = to;
+}
+
+enum { RUN_LONG = 16 }; /* rows from which on a run is copied as one */
+
+enum { HOLES_FEW = 16 }; /* up to which holes are filled row by row */
+
+/* As holes_fill, without the lists: few rows, no enableable types. */
+static void holes_fill_few(weft_world *world, weft__chunk *chunk, const uint32_t *rows,
+                           uint32_t count)
+{
+    uint32_t row = chunk->count - count, high = 0; /* the tail begins there; next hole in it */
+    while (high < count && rows[high] < row) high++;
+    for (uint32_t low = 0, end = high; low < end; low++, row++) {
+        while (high < count && rows[high] == row) high++, row++;
+        weft__row_fill_hole(world, chunk, row, rows[low]);
+    }
+}
+
+/* Holes in ascending `rows` are filled from the end: the i-th lowest hole gets the i-th surviving
+ * row of the tail, which keeps the order of the tail. */
+static void holes_fill(weft_world *world, weft__chunk *chunk, const uint32_t *rows, uint32_t count)
+{
+    uint32_t kept = chunk->count - count; /* rows that stay; the tail is [kept, chunk->count) */
+    uint32_t low = 0, high = 0;           /* next hole to fill; next hole in the tail */
+    while (high < count && rows[high] < kept) high++;
+    uint32_t end = high, row = kept;
+    row_pairs pairs = {.count = 0};
+    while (low < end) {
+        while (high < count && rows[high] == row) high++, row++;
+        uint32_t stop = high < count ? rows[high] : chunk->count, run = 1;
+        while (low + run < end && rows[low + run] == rows[low] + run && row + run < stop) run++;
+        if (run >= RUN_LONG)
+            rows_shift(world, chunk, row, rows[low], run);
+        else
+            for (uint32_t i = 0; i < run; i++)
+                pairs_add(world, chunk, &pairs, row + i, rows[low] + i);
+        low += run;
+        row += run;
+    }
+    if (pairs.count != 0) pairs_shift(world, chunk, &pairs);
+}
+
+static void run_fill(weft_world *world, weft__chunk *chunk, uint32_t first, uint32_t count)
+{
+    uint32_t tail = chunk->count - (first + count);
+    uint32_t moved = tail < count ? tail : count;
+    if (moved != 0) rows_shift(world, chunk, chunk->count - moved, first, moved);
+}
+
+void weft__rows_close(weft_world *world, weft__chunk *chunk, const uint32_t *rows, uint32_t first,
+                      uint32_t count)
+{
+    if (count == 0) return;
+    if (count == 1 && chunk->archetype->enableable_count == 0) {
+        weft__row_swap_back(world, chunk, rows != NULL ? rows[0] : first);
+        return;
+    }
+    if (chunk->archetype->enableable_count != 0) bits_clear(chunk, rows, first, count);
+    if (rows != NULL && count <= HOLES_FEW && chunk->archetype->enableable_count == 0)
+        holes_fill_few(world, chunk, rows, count);
+    else if (rows != NULL)
+        holes_fill(world, chunk, rows, count);
+    else
+        run_fill(world, chunk, first, count);
+    chunk->count -= count;
+    weft__chunk_soil(chunk);
+}

@@ -1,0 +1,445 @@
+/* types.c: registration of component types. A description is checked in full before anything is
+ * allocated; the type, its fields, names and entity offsets are one block that never moves.
+ * Written by the owner with the world idle. */
+#include "types.h"
+
+#include "bits.h"
+#include "world_state.h"
+
+#include <string.h>
+
+#define KIND_FLAGS                                                                                 \
+    (WEFT_ENABLEABLE | WEFT_SHARED | WEFT_BUFFER | WEFT_CHUNK | WEFT_CLEANUP | WEFT_SINGLETON |    \
+     WEFT_NOT_HASHED)
+#define VALUE_BYTES_MAX (WEFT__MEGACHUNK_BYTES - 4096) /* with its entity it must fit a chunk */
+
+static const uint8_t field_bytes[] = {
+    [WEFT_FIELD_BYTES] = 1,  [WEFT_FIELD_BOOL] = 1, [WEFT_FIELD_I8] = 1,  [WEFT_FIELD_I16] = 2,
+    [WEFT_FIELD_I32] = 4,    [WEFT_FIELD_I64] = 8,  [WEFT_FIELD_U8] = 1,  [WEFT_FIELD_U16] = 2,
+    [WEFT_FIELD_U32] = 4,    [WEFT_FIELD_U64] = 8,  [WEFT_FIELD_F32] = 4, [WEFT_FIELD_F64] = 8,
+    [WEFT_FIELD_ENTITY] = 8, [WEFT_FIELD_BLOB] = 8,
+};
+
+static uint64_t field_total(const weft_field *field)
+{
+    return (uint64_t)field_bytes[field->kind] * (field->count == 0 ? 1 : field->count);
+}
+
+/* ---- checks: each returns the sentence that says what is wrong, or NULL ---- */
+
+/* Described references are visited each, so they may not overlap, as other fields may: there are
+ * never more than the component has bytes for. */
+static const char *fields_problem(const weft_component_desc *desc)
+{
+    uint64_t reference_bytes = 0;
+    if (desc->field_count != 0 && desc->fields == NULL) return "field_count without fields";
+    for (uint32_t i = 0; i < desc->field_count; i++) {
+        const weft_field *field = &desc->fields[i];
+        if (field->name == NULL || strlen(field->name) > 255) return "a field has no usable name";
+        if ((uint32_t)field->kind >= sizeof field_bytes) return "a field has an unknown kind";
+        if (field->offset > desc->size || field_total(field) > desc->size - field->offset)
+            return "a field reaches beyond the component";
+        bool is_reference = field->kind == WEFT_FIELD_ENTITY || field->kind == WEFT_FIELD_BLOB;
+        reference_bytes += is_reference ? field_total(field) : 0;
+        if (reference_bytes > desc->size) return "ENTITY and BLOB fields overlap";
+    }
+    return NULL;
+}
+
+static const char *kind_problem(uint32_t flags)
+{
+    if ((flags & ~(uint32_t)KIND_FLAGS) != 0)
+        return "unknown flags: use those of weft_component_flags";
+    flags &= ~(uint32_t)WEFT_NOT_HASHED; /* goes with everything */
+    if ((flags & WEFT_SINGLETON) != 0 && flags != WEFT_SINGLETON)
+        return "a SINGLETON has no other kind: leave the other flags out";
+    if ((flags & WEFT_SHARED) != 0 && (flags & ~(uint32_t)(WEFT_SHARED | WEFT_CLEANUP)) != 0)
+        return "SHARED goes with CLEANUP only: leave the other flags out";
+    if ((flags & WEFT_CHUNK) != 0 && (flags & ~(uint32_t)(WEFT_CHUNK | WEFT_CLEANUP)) != 0)
+        return "CHUNK goes with CLEANUP only: leave the other flags out";
+    if ((flags & WEFT_ENABLEABLE) != 0 && (flags & WEFT_CLEANUP) != 0)
+        return "CLEANUP components cannot be ENABLEABLE";
+    return NULL;
+}
+
+static const char *size_problem(const weft_component_desc *desc)
+{
+    if (desc->alignment > 64 ||
+        (desc->alignment != 0 && !bits_is_power_of_two((uint64_t)desc->alignment)))
+        return "the alignment must be a power of two up to 64, or 0";
+    bool is_resource = (desc->flags & WEFT_SINGLETON) != 0;
+    if (is_resource && desc->size > PTRDIFF_MAX - 4096)
+        return "the resource is larger than the address space";
+    if (!is_resource && desc->size > VALUE_BYTES_MAX)
+        return "the component is larger than a chunk (about 1 MiB)";
+    if (desc->alignment != 0 && desc->size % desc->alignment != 0)
+        return "the size must be a multiple of the alignment";
+    if ((desc->flags & WEFT_BUFFER) == 0) return NULL;
+    if (desc->alignment > 16) return "buffer elements are aligned to 16 at most";
+    if ((uint64_t)desc->buffer_capacity * desc->size > VALUE_BYTES_MAX - sizeof(weft_buffer))
+        return "the inline elements are larger than a chunk (about 1 MiB)";
+    return NULL;
+}
+
+static const char *groups_problem(const weft_world *world, const weft_component_desc *desc)
+{
+    if (desc->write_group_count == 0) return NULL;
+    if (desc->write_groups == NULL) return "write_group_count without write_groups";
+    if ((desc->flags & WEFT_SINGLETON) != 0)
+        return "a SINGLETON takes nothing over: it is not part of entities";
+    for (uint32_t i = 0; i < desc->write_group_count; i++) {
+        const weft__type *type = weft__type_at(world, desc->write_groups[i]);
+        if (type == NULL)
+            return "a component of write_groups does not exist in this world, or is null: register "
+                   "it before";
+        if ((type->desc.flags & WEFT_SINGLETON) != 0)
+            return "write_groups names a SINGLETON, which is not part of entities";
+    }
+    return NULL;
+}
+
+static const char *desc_problem(const weft_world *world, const weft_component_desc *desc)
+{
+    if (desc == NULL) return "the description is NULL";
+    if (desc->name == NULL || desc->name[0] == '\0' || strlen(desc->name) > 255)
+        return "the name must have 1 to 255 bytes";
+    const char *problem = kind_problem(desc->flags);
+    if (problem == NULL) problem = size_problem(desc);
+    if (problem == NULL) problem = fields_problem(desc);
+    if (problem == NULL) problem = groups_problem(world, desc);
+    if (problem != NULL) return problem;
+    bool has_hooks = desc->hooks.construct != NULL || desc->hooks.destruct != NULL ||
+                     desc->hooks.copy != NULL || desc->hooks.save != NULL;
+    if ((desc->flags & WEFT_SHARED) != 0 && has_hooks)
+        return "SHARED components have no lifecycle hooks (use shared_release)";
+    if ((desc->flags & WEFT_CHUNK) != 0 && has_hooks)
+        return "CHUNK components have no lifecycle hooks: they are bytes of a chunk";
+    if ((desc->hooks.save == NULL) != (desc->hooks.load == NULL))
+        return "save and load come together: give both or none";
+    if ((desc->shared_hash == NULL) != (desc->shared_equal == NULL))
+        return "shared_hash and shared_equal come together: give both or none";
+    return NULL;
+}
+
+/* ---- the copy of a description ---- */
+
+static size_t natural_alignment(size_t size)
+{
+    if (size == 0) return 1;
+    size_t lowest = size & (0 - size);
+    return lowest < 16 ? lowest : 16;
+}
+
+static uint64_t desc_hash(const weft_component_desc *desc)
+{
+    uint64_t hash = hash_string(desc->name);
+    hash = hash_word(hash, desc->size);
+    hash = hash_word(hash, desc->alignment);
+    hash = hash_word(hash, desc->flags);
+    hash = hash_word(hash, desc->buffer_capacity);
+    for (uint32_t i = 0; i < desc->field_count; i++) {
+        const weft_field *field = &desc->fields[i];
+        hash = hash_word(hash, hash_string(field->name));
+        hash = hash_word(hash, (uint64_t)field->kind << 32 | field->offset);
+        hash = hash_word(hash, field->count);
+    }
+    return hash;
+}
+
+static uint32_t entity_field_count(const weft_component_desc *desc)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < desc->field_count; i++) {
+        if (desc->fields[i].kind != WEFT_FIELD_ENTITY) continue;
+        count += desc->fields[i].count == 0 ? 1 : desc->fields[i].count;
+    }
+    return count;
+}
+
+static size_t block_bytes(const weft_component_desc *desc)
+{
+    size_t bytes = sizeof(weft__type) + desc->field_count * sizeof(weft_field) +
+                   entity_field_count(desc) * sizeof(uint32_t) +
+                   desc->write_group_count * sizeof(weft_component) + strlen(desc->name) + 1;
+    for (uint32_t i = 0; i < desc->field_count; i++) bytes += strlen(desc->fields[i].name) + 1;
+    return bytes;
+}
+
+/* Appends a copy of a string at *text. */
+static const char *text_copy(char **text, const char *from)
+{
+    size_t bytes = strlen(from) + 1;
+    char *to = memcpy(*text, from, bytes);
+    *text += bytes;
+    return to;
+}
+
+static void fields_copy(weft__type *type, const weft_component_desc *desc)
+{
+    weft_field *fields = (weft_field *)(void *)(type + 1);
+    type->entity_offsets = (uint32_t *)(void *)(fields + desc->field_count);
+    weft_component *groups =
+        (weft_component *)(void *)(type->entity_offsets + entity_field_count(desc));
+    char *text = (char *)(groups + desc->write_group_count);
+    type->desc.write_groups = desc->write_group_count != 0 ? groups : NULL;
+    for (uint32_t i = 0; i < desc->write_group_count; i++) groups[i] = desc->write_groups[i];
+    type->desc.name = text_copy(&text, desc->name);
+    type->desc.fields = desc->field_count != 0 ? fields : NULL;
+    for (uint32_t i = 0; i < desc->field_count; i++) {
+        fields[i] = desc->fields[i];
+        fields[i].name = text_copy(&text, desc->fields[i].name);
+        type->has_blobs = type->has_blobs || fields[i].kind == WEFT_FIELD_BLOB;
+        uint32_t count = fields[i].count == 0 ? 1 : fields[i].count;
+        for (uint32_t k = 0; k < count && fields[i].kind == WEFT_FIELD_ENTITY; k++)
+            type->entity_offsets[type->entity_offset_count++] =
+                fields[i].offset + k * (uint32_t)sizeof(weft_entity);
+    }
+}
+
+static void sizes_resolve(weft__type *type)
+{
+    weft_component_desc *desc = &type->desc;
+    uint32_t flags = desc->flags;
+    if ((flags & WEFT_BUFFER) != 0) {
+        type->value_alignment = desc->alignment > 8 ? (uint32_t)desc->alignment : 8;
+        size_t bytes = sizeof(weft_buffer) + desc->buffer_capacity * desc->size;
+        type->value_bytes = (uint32_t)bits_align_up(bytes, type->value_alignment);
+    } else if ((flags & WEFT_CHUNK) != 0) {
+        type->chunk_bytes = (uint32_t)desc->size;
+        type->value_alignment = (uint32_t)desc->alignment;
+    } else if ((flags & (WEFT_SHARED | WEFT_SINGLETON)) == 0) {
+        type->value_bytes = (uint32_t)desc->size;
+        type->value_alignment = (uint32_t)desc->alignment;
+    }
+    bool is_buffer = (flags & WEFT_BUFFER) != 0;
+    type->needs_construct = is_buffer || desc->hooks.construct != NULL;
+    type->needs_destruct = is_buffer || desc->hooks.destruct != NULL;
+    type->needs_copy = is_buffer || desc->hooks.copy != NULL;
+}
+
+static void type_release(weft_world *world, weft__type *type)
+{
+    if (type == NULL) return;
+    weft__free(&world->memory, WEFT__MEMORY_TYPES, type->singleton, 1,
+               bits_align_up(type->desc.size + 1, 64), 64);
+    weft__free(&world->memory, WEFT__MEMORY_TYPES, type, 1, block_bytes(&type->desc),
+               _Alignof(weft__type));
+}
+
+static weft__type *type_make(weft_world *world, const weft_component_desc *desc, uint64_t hash)
+{
+    weft__type *type = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_TYPES, 1, block_bytes(desc),
+                                          _Alignof(weft__type));
+    if (type == NULL) return NULL;
+    type->desc = *desc;
+    type->hash = hash;
+    fields_copy(type, desc);
+    sizes_resolve(type);
+    if ((desc->flags & WEFT_SINGLETON) == 0) return type;
+    type->singleton = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_TYPES, 1,
+                                         bits_align_up(desc->size + 1, 64), 64);
+    if (type->singleton != NULL) return type;
+    type_release(world, type);
+    return NULL;
+}
+
+/* ---- tables ---- */
+
+static bool types_grow(weft_world *world)
+{
+    if (world->type_count + 1 < world->type_capacity) return true;
+    uint32_t capacity = world->type_capacity == 0 ? 32 : 2 * world->type_capacity;
+    void *types = weft__realloc(&world->memory, WEFT__MEMORY_TYPES, world->types,
+                                world->type_capacity, capacity, sizeof *world->types, 8);
+    if (types == NULL) return false;
+    world->types = types;
+    world->types[0] = NULL;
+    world->type_capacity = capacity;
+    return true;
+}
+
+static uint32_t *name_slot(const weft_world *world, const char *name)
+{
+    uint32_t i = (uint32_t)hash_string(name) & world->type_name_mask;
+    while (world->type_names[i] != 0 &&
+           strcmp(world->types[world->type_names[i]]->desc.name, name) != 0)
+        i = (i + 1) & world->type_name_mask;
+    return &world->type_names[i];
+}
+
+static bool names_grow(weft_world *world)
+{
+    uint32_t size = world->type_names == NULL ? 0 : world->type_name_mask + 1;
+    if (2 * (world->type_count + 1) <= size) return true;
+    uint32_t grown = size == 0 ? 64 : 2 * size;
+    uint32_t *names = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_TYPES, grown, sizeof *names,
+                                         _Alignof(uint32_t));
+    if (names == NULL) return false;
+    weft__free(&world->memory, WEFT__MEMORY_TYPES, world->type_names, size, sizeof *names,
+               _Alignof(uint32_t));
+    world->type_names = names;
+    world->type_name_mask = grown - 1;
+    for (uint32_t id = 1; id <= world->type_count; id++)
+        *name_slot(world, world->types[id]->desc.name) = id;
+    return true;
+}
+
+/* Every component of the first list is in the second. */
+static bool groups_contain(const weft_component_desc *inner, const weft_component_desc *outer)
+{
+    for (uint32_t i = 0; i < inner->write_group_count; i++) {
+        bool is_found = false;
+        for (uint32_t k = 0; k < outer->write_group_count; k++)
+            is_found = is_found || outer->write_groups[k].id == inner->write_groups[i].id;
+        if (!is_found) return false;
+    }
+    return true;
+}
+
+/* A type registered again has the same layout, and the same write groups or none named. */
+static bool is_same_type(const weft__type *type, const weft_component_desc *desc, uint64_t hash)
+{
+    return type->hash == hash &&
+           (desc->write_group_count == 0 ||
+            (groups_contain(desc, &type->desc) && groups_contain(&type->desc, desc)));
+}
+
+static weft_result type_add(weft_world *world, const weft_component_desc *desc, uint64_t hash)
+{
+    if (!types_grow(world) || !names_grow(world)) return WEFT_OUT_OF_MEMORY;
+    weft__type *type = type_make(world, desc, hash);
+    if (type == NULL) return WEFT_OUT_OF_MEMORY;
+    type->id = world->type_count + 1;
+    if ((desc->flags & WEFT_SHARED) != 0 &&
+        weft__shared_type_create(&world->shared, type->id, &type->desc) != WEFT_OK) {
+        type_release(world, type);
+        return WEFT_OUT_OF_MEMORY;
+    }
+    if (type->singleton != NULL) weft__type_construct_zeroed(type, type->singleton, 1);
+    *name_slot(world, type->desc.name) = type->id;
+    world->types[type->id] = type;
+    world->type_count = type->id;
+    return WEFT_OK;
+}
+
+void weft__types_fini(weft_world *world)
+{
+    for (uint32_t id = 1; id <= world->type_count; id++) {
+        weft__type *type = world->types[id];
+        if (type->singleton != NULL) weft__type_destruct(&world->memory, type, type->singleton, 1);
+        type_release(world, type);
+    }
+    weft__free(&world->memory, WEFT__MEMORY_TYPES, world->types, world->type_capacity,
+               sizeof *world->types, 8);
+    weft__free(&world->memory, WEFT__MEMORY_TYPES, world->type_names,
+               world->type_names == NULL ? 0 : world->type_name_mask + 1, sizeof(uint32_t),
+               _Alignof(uint32_t));
+}
+
+/* ---- public ---- */
+
+weft_component weft_component_create(weft_world *world, const weft_component_desc *desc)
+{
+    if (world == NULL) return WEFT__NO_COMPONENT;
+    if (weft__idle(world, "weft_component_create") != WEFT_OK) return WEFT__NO_COMPONENT;
+    const char *problem = desc_problem(world, desc);
+    if (problem != NULL) {
+        weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                    "component \"%s\": %s", desc != NULL && desc->name != NULL ? desc->name : "",
+                    problem);
+        return WEFT__NO_COMPONENT;
+    }
+    weft_component_desc resolved = *desc;
+    if (resolved.alignment == 0) resolved.alignment = natural_alignment(desc->size);
+    if ((desc->flags & WEFT_BUFFER) != 0 && desc->buffer_capacity == 0 && desc->size != 0)
+        resolved.buffer_capacity = (uint32_t)(WEFT__BUFFER_INLINE_BYTES / desc->size);
+    uint64_t hash = desc_hash(&resolved);
+    uint32_t found = world->type_names == NULL ? 0 : *name_slot(world, desc->name);
+    if (found != 0) {
+        if (is_same_type(world->types[found], desc, hash)) return weft__component(world, found);
+        weft__error(world, WEFT_ALREADY_EXISTS, WEFT__NO_ENTITY, weft__component(world, found),
+                    "component \"%s\" is registered with another size, alignment, kind, fields or "
+                    "write groups: use another name, or the same layout",
+                    desc->name);
+        return WEFT__NO_COMPONENT;
+    }
+    if (world->type_count >= world->desc.component_limit) {
+        weft__error(world, WEFT_LIMIT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                    "component \"%s\": the world has its %u types: raise component_limit",
+                    desc->name, world->desc.component_limit);
+        return WEFT__NO_COMPONENT;
+    }
+    if (type_add(world, &resolved, hash) != WEFT_OK) {
+        weft__error_memory(world, "weft_component_create");
+        return WEFT__NO_COMPONENT;
+    }
+    return weft__component(world, world->type_count);
+}
+
+weft_component weft_component_create_plain(weft_world *world, const char *name, size_t size,
+                                           size_t alignment, uint32_t flags)
+{
+    return weft_component_create(
+        world,
+        &(weft_component_desc){.name = name, .size = size, .alignment = alignment, .flags = flags});
+}
+
+weft_component weft_component_create_typed(weft_world *world, const char *type, size_t size,
+                                           size_t alignment, uint32_t flags)
+{
+    weft_component component = weft_component_create_plain(world, type, size, alignment, flags);
+    if (component.id != 0) world->types[component.id]->is_typed = true;
+    return component;
+}
+
+weft_component weft_component_find(const weft_world *world, const char *name)
+{
+    if (world == NULL || name == NULL || world->type_names == NULL) return WEFT__NO_COMPONENT;
+    return weft__component(world, *name_slot(world, name));
+}
+
+const weft_component_desc *weft_component_info(const weft_world *world, weft_component component)
+{
+    const weft__type *type = world == NULL ? NULL : weft__type_at(world, component);
+    return type == NULL ? NULL : &type->desc;
+}
+
+uint64_t weft_component_hash(const weft_world *world, weft_component component)
+{
+    const weft__type *type = world == NULL ? NULL : weft__type_at(world, component);
+    return type == NULL ? 0 : type->hash;
+}
+
+static const weft__type *singleton_at(const weft_world *world, weft_component component)
+{
+    if (world == NULL) return NULL;
+    const weft__type *type = weft__type_at(world, component);
+    if (type == NULL) {
+        weft__error_component(world, component);
+        return NULL;
+    }
+    if (type->singleton != NULL) return type;
+    weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
+                "component \"%s\" is no SINGLETON: register it with WEFT_SINGLETON",
+                type->desc.name);
+    return NULL;
+}
+
+void *weft_singleton_write(weft_world *world, weft_component component)
+{
+    const weft__type *type = singleton_at(world, component);
+    if (type == NULL) return NULL;
+    if ((world->busy & WEFT__BUSY_WRITING) != 0) {
+        weft__error_busy(world, "weft_singleton_write");
+        return NULL;
+    }
+    return type->singleton;
+}
+
+const void *weft_singleton_read(const weft_world *world, weft_component component)
+{
+    const weft__type *type = singleton_at(world, component);
+    if (type == NULL) return NULL;
+    weft__note_read(world, "weft_singleton_read", component);
+    return type->singleton;
+}

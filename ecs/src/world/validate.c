@@ -1,0 +1,309 @@
+/* validate.c: weft_world_validate: every invariant of the storage, the first broken one in words.
+ * Leaves everything as it was but the error, needs no memory, and looks at each thing a fixed
+ * number of times, so that its cost is that of reading the world. Owner, world idle. */
+#include "bits.h"
+#include "query_registry.h"
+#include "query_state.h"
+#include "structure.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* Reports; always false, so that checks can end with it. */
+__attribute__((format(printf, 2, 3))) static bool broken(const weft_world *world,
+                                                         const char *format, ...)
+{
+    char text[300];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    weft__error(world, WEFT_CORRUPT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT, "weft_world_validate: %s",
+                text);
+    return false;
+}
+
+static bool rows_check(const weft_world *world, const weft__chunk *chunk)
+{
+    const weft_entity *entities = weft__chunk_entities(chunk);
+    for (uint32_t row = 0; row < chunk->count; row++) {
+        uint32_t location = 0;
+        if (!weft__directory_find(&world->directory, entities[row], &location))
+            return broken(world, "chunk %u row %u holds dead entity %u:%u", chunk->id, row,
+                          entities[row].index, entities[row].version);
+        if (location != weft__location(chunk, row))
+            return broken(world,
+                          "entity %u:%u is in chunk %u row %u, the directory says %u, not %u",
+                          entities[row].index, entities[row].version, chunk->id, row, location,
+                          weft__location(chunk, row));
+    }
+    return true;
+}
+
+static bool disabled_check(const weft_world *world, const weft__chunk *chunk, uint32_t enableable)
+{
+    const weft_a64 *x_words = weft__chunk_disabled(chunk, enableable);
+    const weft_a32 *x_counts = weft__chunk_disabled_counts(chunk, enableable);
+    uint32_t words_per_slice = 1u << (chunk->layout->slice_shift - 6);
+    for (uint32_t s = 0; s < chunk->layout->slice_count; s++) {
+        uint32_t count = 0;
+        for (uint32_t w = s * words_per_slice;
+             w < (s + 1) * words_per_slice && w < chunk->layout->mask_words; w++) {
+            uint64_t word = at_load_rlx(&x_words[w]); /* relaxed: the world is idle */
+            uint32_t live = chunk->count > w * 64 ? chunk->count - w * 64 : 0;
+            if ((word & ~bits_mask(live > 64 ? 64 : live)) != 0)
+                return broken(world, "chunk %u: a disabled bit beyond the rows", chunk->id);
+            count += bits_count(word);
+        }
+        if (count != at_load_rlx(&x_counts[s])) /* relaxed: the world is idle */
+            return broken(world, "chunk %u slice %u: %u rows disabled, the count says %u",
+                          chunk->id, s, count, at_load_rlx(&x_counts[s])); /* relaxed: idle */
+    }
+    return true;
+}
+
+/* Rows at and beyond the count read as zero when the chunk says so: all, or the ready ones. */
+static bool zero_check(const weft_world *world, const weft__chunk *chunk)
+{
+    uint32_t end = chunk->is_zero ? chunk->capacity : chunk->ready_end;
+    for (uint32_t column = chunk->is_zero ? 0 : 1; column < chunk->layout->column_count; column++) {
+        size_t bytes = chunk->layout->columns[column].bytes;
+        const char *values = weft__chunk_column(chunk, column);
+        for (size_t i = chunk->count * bytes; i < end * bytes; i++)
+            if (values[i] != 0)
+                return broken(world, "chunk %u column %u: bytes beyond the rows of a %s chunk",
+                              chunk->id, column, chunk->is_zero ? "fresh" : "ready");
+    }
+    return true;
+}
+
+/* The next row is one that single creation may take as it is. */
+static bool ready_check(const weft_world *world, const weft__chunk *chunk)
+{
+    if (chunk->count >= chunk->ready_end) return true;
+    uint32_t shift = chunk->layout->slice_shift;
+    if (chunk->ready_end >= chunk->capacity ||
+        chunk->count >> shift != (chunk->ready_end - 1) >> shift ||
+        (chunk->archetype->flags & WEFT__IS_SPECIAL) != 0)
+        return broken(world, "chunk %u: wrong about ready rows", chunk->id);
+    for (uint32_t type = 0; type < chunk->archetype->type_count; type++) {
+        const weft_a32 *x_version = weft__chunk_versions(chunk, type) + (chunk->count >> shift);
+        uint32_t version = at_load_rlx(x_version); /* relaxed: the world is idle */
+        if (chunk->ready_version == world->version && version != world->version)
+            return broken(world, "chunk %u type %u: the slice of a ready row is old", chunk->id,
+                          type);
+    }
+    return true;
+}
+
+static bool chunk_check(const weft_world *world, const weft__archetype *archetype, uint32_t index)
+{
+    const weft__chunk *chunk = archetype->chunks[index];
+    if (chunk->archetype != archetype || chunk->list_index != index)
+        return broken(world, "chunk %u is not where its archetype lists it", chunk->id);
+    if (chunk->id == 0 || chunk->id >= world->chunk_end || world->chunk_table[chunk->id] != chunk)
+        return broken(world, "chunk %u is not in the table of chunks", chunk->id);
+    for (uint32_t row = 0; row < chunk->capacity; row += 1u << WEFT__BERTH_SHIFT) {
+        uint32_t berth = weft__location(chunk, row) >> WEFT__BERTH_SHIFT;
+        if (berth == 0 || berth >= world->berth_end || world->berths[berth].chunk != chunk)
+            return broken(world, "chunk %u does not own berth %u", chunk->id, berth);
+    }
+    if (!weft__column_maps_check(world, chunk))
+        return broken(world, "chunk %u: a column map is wrong", chunk->id);
+    if (chunk->count == 0 || chunk->count > chunk->capacity ||
+        chunk->capacity != chunk->layout->capacity ||
+        chunk->capacity > archetype->format->row_limit)
+        return broken(world, "chunk %u has %u rows of %u", chunk->id, chunk->count,
+                      chunk->capacity);
+    if (chunk->has_room != (chunk->count < chunk->capacity))
+        return broken(world, "chunk %u: wrong about room", chunk->id);
+    if (chunk->mark != 0) return broken(world, "chunk %u: a mark was left", chunk->id);
+    if (chunk->tuple->archetype != archetype)
+        return broken(world, "chunk %u: its tuple is of another archetype", chunk->id);
+    for (uint32_t e = 0; e < archetype->enableable_count; e++)
+        if (!disabled_check(world, chunk, e)) return false;
+    return zero_check(world, chunk) && ready_check(world, chunk) && rows_check(world, chunk);
+}
+
+typedef bool (*tuple_fn)(const weft_world *world, weft__tuple *tuple);
+
+/* Visits tuple0, then those of the table, until `visit` returns false. */
+static bool tuples_each(const weft_world *world, const weft__archetype *archetype, tuple_fn visit)
+{
+    uint32_t count = 0;
+    if (!visit(world, archetype->tuple0)) return false;
+    for (uint32_t i = 0; archetype->tuples != NULL && i <= archetype->tuple_mask; i++) {
+        for (weft__tuple *tuple = archetype->tuples[i]; tuple != NULL; tuple = tuple->next) {
+            count++;
+            if (!visit(world, tuple)) return false;
+        }
+    }
+    return count == archetype->tuple_count ||
+           broken(world, "archetype %u: wrong number of tuples", archetype->id);
+}
+
+static bool tuple_clear(const weft_world *world, weft__tuple *tuple)
+{
+    (void)world;
+    tuple->seen_rows = 0;
+    tuple->seen_chunks = tuple->seen_with_room = 0;
+    return true;
+}
+
+/* The list of chunks with room and the totals of a tuple. */
+static bool tuple_check(const weft_world *world, weft__tuple *tuple)
+{
+    const weft__archetype *archetype = tuple->archetype;
+    uint32_t with_room = tuple->seen_with_room;
+    for (const weft__chunk *chunk = tuple->room; chunk != NULL; chunk = chunk->room_next) {
+        if (chunk->tuple != tuple || !chunk->has_room || with_room-- == 0)
+            return broken(world, "archetype %u: its list of chunks with room is wrong",
+                          archetype->id);
+    }
+    if (with_room != 0 || tuple->seen_rows != tuple->rows ||
+        tuple->seen_chunks != tuple->chunk_count)
+        return broken(world, "archetype %u: the totals of a tuple are wrong", archetype->id);
+    uint32_t holders = tuple->seen_chunks + (tuple == archetype->tuple0 ? 1 : 0);
+    if (tuple->holders != holders)
+        return broken(world, "archetype %u: a tuple has %u holders instead of %u", archetype->id,
+                      tuple->holders, holders);
+    return true;
+}
+
+/* One pass over the chunks for all tuples together. */
+static bool tuples_check(const weft_world *world, const weft__archetype *archetype)
+{
+    if (!tuples_each(world, archetype, tuple_clear)) return false;
+    for (uint32_t i = 0; i < archetype->chunk_count; i++) {
+        const weft__chunk *chunk = archetype->chunks[i];
+        chunk->tuple->seen_rows += chunk->count;
+        chunk->tuple->seen_chunks++;
+        chunk->tuple->seen_with_room += chunk->has_room ? 1 : 0;
+    }
+    return tuples_each(world, archetype, tuple_check);
+}
+
+static bool archetype_check(const weft_world *world, const weft__archetype *archetype)
+{
+    uint64_t rows = 0;
+    for (uint32_t i = 0; i < archetype->chunk_count; i++) {
+        if (!chunk_check(world, archetype, i)) return false;
+        rows += archetype->chunks[i]->count;
+    }
+    if (rows != archetype->entity_count)
+        return broken(world, "archetype %u has %llu rows, its total says %llu", archetype->id,
+                      (unsigned long long)rows, (unsigned long long)archetype->entity_count);
+    if (archetype->number == WEFT__NONE)
+        return (archetype->chunk_count == 0 ||
+                broken(world, "archetype %u has chunks, but no place in the order",
+                       archetype->id)) &&
+               tuples_check(world, archetype);
+    if (archetype->number >= world->archetype_count ||
+        world->archetypes[archetype->number] != archetype)
+        return broken(world, "archetype %u is not where the order has it", archetype->id);
+    uint64_t word = world->nonempty[archetype->number / 64];
+    if ((word >> archetype->number % 64 & 1) != (rows != 0 ? 1u : 0u))
+        return broken(world, "archetype %u: wrong about being empty", archetype->id);
+    for (uint32_t i = 1; i < archetype->type_count; i++)
+        if (archetype->types[i - 1].component >= archetype->types[i].component)
+            return broken(world, "archetype %u: its types are not ascending", archetype->id);
+    return archetype->arriving == 0 && tuples_check(world, archetype);
+}
+
+/* ---- references on shared values: one per tuple and per filter, and those of snapshots ---- */
+
+/* Visits every reference that is held. */
+static void references_visit(const weft_world *world, weft__shared_visit_fn visit, void *user)
+{
+    weft__queries_shared_visit(world, visit, user);
+    for (uint32_t i = 0; i < WEFT__EXTENSION_COUNT; i++) {
+        const weft__extension *extension = &world->extensions[i];
+        if (extension->data != NULL && extension->shared_visit != NULL)
+            extension->shared_visit(extension->data, visit, user);
+    }
+    for (uint32_t a = 0; a < world->archetype_id_count; a++) {
+        const weft__archetype *archetype = world->archetypes_by_id[a];
+        for (uint32_t i = 0; archetype->tuples != NULL && i <= archetype->tuple_mask; i++)
+            for (const weft__tuple *tuple = archetype->tuples[i]; tuple; tuple = tuple->next)
+                for (uint32_t s = 0; s < archetype->shared_count; s++)
+                    visit(user, archetype->shared_components[s], tuple->values[s]);
+    }
+}
+
+static void reference_take(void *user, uint32_t component, uint32_t value)
+{
+    weft_world *world = user;
+    if (value < weft__shared_end(&world->shared, component))
+        weft__shared_adjust(&world->shared, component, value, UINT32_MAX); /* -1 */
+}
+
+static void reference_give(void *user, uint32_t component, uint32_t value)
+{
+    weft_world *world = user;
+    if (value < weft__shared_end(&world->shared, component))
+        weft__shared_adjust(&world->shared, component, value, 1);
+}
+
+/* Takes every reference that is held off the counts, which must come to zero, and gives them back:
+ * one pass over the references, whatever the number of values, and no memory. */
+static bool shared_check(weft_world *world)
+{
+    uint32_t component = 0, value = 0, rest = 0;
+    references_visit(world, reference_take, world);
+    for (uint32_t id = 1; id <= world->type_count && rest == 0; id++) {
+        if ((world->types[id]->desc.flags & WEFT_SHARED) == 0) continue;
+        component = id;
+        uint32_t end = weft__shared_end(&world->shared, id);
+        for (value = 0; value + 1 < end && rest == 0;)
+            rest = weft__shared_references(&world->shared, id, ++value);
+    }
+    references_visit(world, reference_give, world);
+    if (rest == 0) return true;
+    uint32_t counted = weft__shared_references(&world->shared, component, value);
+    return broken(world, "shared value %u of \"%s\" has %u references instead of %u", value,
+                  weft__type_name(world, component), counted, counted - rest);
+}
+
+static bool totals_check(const weft_world *world)
+{
+    uint64_t rows = 0;
+    uint32_t chunks = 0;
+    for (uint32_t i = 0; i < world->archetype_count; i++) {
+        rows += world->archetypes[i]->entity_count;
+        chunks += world->archetypes[i]->chunk_count;
+    }
+    uint64_t alive = weft__directory_alive(&world->directory);
+    if (rows != alive)
+        return broken(world, "%llu rows, %llu entities alive", (unsigned long long)rows,
+                      (unsigned long long)alive);
+    return chunks == world->chunk_count ||
+           broken(world, "%u chunks in archetypes, %u in all", chunks, world->chunk_count);
+}
+
+/* Units in use are exactly those of chunks and parts. */
+static bool units_check(const weft_world *world)
+{
+    uint64_t units = world->parts.count;
+    for (uint32_t id = 1; id < world->chunk_end; id++)
+        if (world->chunk_table[id] != NULL) units += world->chunk_table[id]->unit_count;
+    uint64_t used = weft__units_used(&world->units);
+    return used == units || broken(world, "%llu units in use, chunks have %llu",
+                                   (unsigned long long)used, (unsigned long long)units);
+}
+
+weft_result weft_world_validate(weft_world *world)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__idle(world, "weft_world_validate");
+    if (result != WEFT_OK) return result;
+    char text[200];
+    if (!weft__directory_check(&world->directory, text, sizeof text) ||
+        !weft__units_check(&world->units, text, sizeof text)) {
+        broken(world, "%s", text);
+        return WEFT_CORRUPT;
+    }
+    for (uint32_t i = 0; i < world->archetype_id_count; i++)
+        if (!archetype_check(world, world->archetypes_by_id[i])) return WEFT_CORRUPT;
+    return shared_check(world) && totals_check(world) && units_check(world) ? WEFT_OK
+                                                                            : WEFT_CORRUPT;
+}

@@ -1,0 +1,313 @@
+/* world.c: creation and destruction of a world, its versions and its statistics. What a world holds
+ * is in world_state.h; every other subject has its own file. */
+#include "world_state.h"
+
+#include "atomic.h"
+#include "blob_store.h"
+#include "entity_tag.h"
+#include "guard.h"
+#include "owner_loop.h"
+#include "pool.h"
+#include "query_registry.h"
+#include "structure.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define COMPONENT_LIMIT 65535u /* ids are 16 bits in look-up tables; 0 is null */
+#define BUILT_IN_COMPONENTS 4u
+
+static uint32_t limit_or(uint32_t value, uint32_t most)
+{
+    return value == 0 || value > most ? most : value;
+}
+
+static bool is_possible(const weft_world_desc *desc)
+{
+    return desc->entity_tag <= WEFT_WITHOUT_ENTITY_TAG &&
+           desc->entity_block_limit <= WEFT__BLOCK_LIMIT &&
+           desc->megachunk_limit <= WEFT__MEGACHUNK_LIMIT &&
+           desc->component_limit <= COMPONENT_LIMIT - BUILT_IN_COMPONENTS && desc->workers <= 256;
+}
+
+/* Numbers of worlds: 1..2^31 - 1, then from the beginning. */
+static uint32_t next_number(void)
+{
+    static weft_a32 x_given;
+    return at_add_rlx(&x_given, 1) % INT32_MAX + 1; /* relaxed: only that they differ matters */
+}
+
+/* A world with its memory hook and error record, everything else empty. */
+static weft_result world_allocate(const weft_world_desc *desc, weft_world **out)
+{
+    weft__memory memory;
+    weft_result result = weft__memory_init(&memory, &desc->allocator);
+    if (result != WEFT_OK) return result;
+    const char *name = desc->name == NULL ? "world" : desc->name;
+    size_t name_bytes = strlen(name) + 1;
+    weft_world *world =
+        weft__alloc_zeroed(&memory, WEFT__MEMORY_OTHER, 1, sizeof *world, _Alignof(weft_world));
+    weft_error *error =
+        weft__alloc_zeroed(&memory, WEFT__MEMORY_OTHER, 1, sizeof *error, _Alignof(weft_error));
+    char *copy = weft__alloc(&memory, WEFT__MEMORY_OTHER, name_bytes, 1, 1);
+    if (world == NULL || error == NULL || copy == NULL) {
+        weft__free(&memory, WEFT__MEMORY_OTHER, copy, name_bytes, 1, 1);
+        weft__free(&memory, WEFT__MEMORY_OTHER, error, 1, sizeof *error, _Alignof(weft_error));
+        weft__free(&memory, WEFT__MEMORY_OTHER, world, 1, sizeof *world, _Alignof(weft_world));
+        return WEFT_OUT_OF_MEMORY;
+    }
+    world->memory = memory;
+    world->number = next_number();
+    world->error = error;
+    world->desc = *desc;
+    world->desc.name = memcpy(copy, name, name_bytes);
+    *out = world;
+    return WEFT_OK;
+}
+
+static void world_free(weft_world *world)
+{
+    weft__memory memory = world->memory;
+    weft__free(&memory, WEFT__MEMORY_OTHER, (char *)(uintptr_t)world->desc.name,
+               strlen(world->desc.name) + 1, 1, 1);
+    weft__free(&memory, WEFT__MEMORY_OTHER, world->error, 1, sizeof *world->error,
+               _Alignof(weft_error));
+    weft__free(&memory, WEFT__MEMORY_OTHER, world, 1, sizeof *world, _Alignof(weft_world));
+}
+
+static weft_result built_ins_create(weft_world *world)
+{
+    static const weft_field reference = {"entity", WEFT_FIELD_ENTITY, 0, 1};
+    world->prefab = weft_component_create_plain(world, "Prefab", 0, 1, 0);
+    world->disabled = weft_component_create_plain(world, "Disabled", 0, 1, 0);
+    world->linked_group =
+        weft_component_create(world, &(weft_component_desc){.name = "LinkedGroup",
+                                                            .size = sizeof(weft_entity),
+                                                            .alignment = _Alignof(weft_entity),
+                                                            .flags = WEFT_BUFFER,
+                                                            .buffer_capacity = 1,
+                                                            .fields = &reference,
+                                                            .field_count = 1});
+    world->residue = weft_component_create_plain(world, "CleanupResidue", 0, 1, 0);
+    bool are_there = world->prefab.id != 0 && world->disabled.id != 0 &&
+                     world->linked_group.id != 0 && world->residue.id != 0;
+    return are_there ? WEFT_OK : WEFT_OUT_OF_MEMORY;
+}
+
+static weft_result pool_obtain(weft_world *world)
+{
+    world->pool = world->desc.pool;
+    if (world->pool != NULL) {
+        weft__users_add(&world->pool->users, &world->tenancy, world->desc.name);
+        return WEFT_OK;
+    }
+    world->owns_pool = true;
+    return weft_job_pool_create(
+        &(weft_job_pool_desc){.worker_count = world->desc.workers,
+                              .allocator = world->memory.hook,
+                              .os = world->desc.os,
+                              .trace_file = world->desc.trace_file,
+                              .trace_error = world->desc.trace_error,
+                              .trace_error_bytes = world->desc.trace_error_bytes,
+                              .log = world->desc.log},
+        &world->pool);
+}
+
+static weft_result storage_init(weft_world *world)
+{
+    weft_world_desc *desc = &world->desc;
+    const weft_os *os = desc->os == NULL ? weft__os_default() : desc->os;
+    desc->os = os;
+    desc->entity_block_limit = limit_or(desc->entity_block_limit, WEFT__BLOCK_LIMIT);
+    desc->megachunk_limit = limit_or(desc->megachunk_limit, WEFT__MEGACHUNK_LIMIT);
+    desc->component_limit =
+        limit_or(desc->component_limit == 0 ? 0 : desc->component_limit + BUILT_IN_COMPONENTS,
+                 COMPONENT_LIMIT);
+    desc->entity_tag = weft__entity_tag_obtain(desc->entity_tag);
+    weft__directory_init(&world->directory, &world->memory, os, desc);
+    weft__units_init(&world->units, &world->memory, os, desc->megachunk_limit,
+                     !desc->without_huge_pages);
+    weft__shared_init(&world->shared, &world->memory);
+    weft__chunks_init(world);
+    world->version = 1;
+    world->structure_version = 1;
+    weft_result result = weft__queries_create(world);
+    if (result == WEFT_OK) result = built_ins_create(world);
+    return result == WEFT_OK ? pool_obtain(world) : result;
+}
+
+static void storage_fini(weft_world *world)
+{
+    weft__chunks_fini(world);
+    weft__queries_destroy(world);
+    weft__archetypes_fini(world);
+    weft__shared_fini(&world->shared);
+    weft__types_fini(world);
+    weft__names_fini(world);
+    weft__guards_free(world);
+    weft__owner_loops_free(world);
+    weft__parts_fini(&world->parts, &world->memory);
+    weft__units_fini(&world->units);
+    weft__directory_fini(&world->directory);
+    weft__entity_tag_release(world->desc.entity_tag);
+    weft_blob_store_destroy(world->blobs); /* last: destructors of components may release blobs */
+}
+
+weft_result weft_world_create(const weft_world_desc *desc, weft_world **out)
+{
+    static const weft_world_desc defaults;
+    if (out == NULL) return WEFT_INVALID_ARGUMENT;
+    *out = NULL;
+    if (desc == NULL) desc = &defaults;
+    if (desc->trace_error != NULL && desc->trace_error_bytes != 0) desc->trace_error[0] = '\0';
+    if (!is_possible(desc)) return WEFT_INVALID_ARGUMENT;
+    weft_world *world;
+    weft_result result = world_allocate(desc, &world);
+    if (result != WEFT_OK) return result;
+    result = storage_init(world);
+    if (result != WEFT_OK) {
+        storage_fini(world);
+        world_free(world);
+        return result;
+    }
+    *out = world;
+    return WEFT_OK;
+}
+
+/* Asked before anything is destroyed. Whoever has the world has its pool, but no job has it: there
+ * the world's error belongs to another thread. */
+static weft_result pool_check_end(weft_world *world)
+{
+    if (weft__pool_is_in_job(world->pool)) return WEFT_WRONG_PHASE;
+    uintptr_t owner = weft__pool_take_over(world->pool, weft__thread_self());
+    weft_result result = weft__pool_check_end(world->pool);
+    if (result == WEFT_OK) return WEFT_OK;
+    weft__pool_take_over(world->pool, owner);
+    return weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "weft_world_destroy: its own job pool would end with it, but %s",
+                       weft_job_pool_error(world->pool));
+}
+
+weft_result weft_world_destroy(weft_world *world)
+{
+    if (world == NULL) return WEFT_OK;
+    weft_result result = weft__between_steps(world, "weft_world_destroy");
+    if (result == WEFT_OK && world->owns_pool) result = pool_check_end(world);
+    if (result != WEFT_OK) return result;
+    for (uint32_t i = 0; i < WEFT__EXTENSION_COUNT; i++) {
+        weft__extension *extension = &world->extensions[i];
+        if (extension->data != NULL) extension->destroy(extension->data);
+        extension->data = NULL;
+    }
+    weft__callback_errors_free(world);
+    if (world->owns_pool)
+        weft_job_pool_destroy(world->pool);
+    else
+        weft__users_remove(&world->pool->users, &world->tenancy);
+    storage_fini(world);
+    world_free(world);
+    return WEFT_OK;
+}
+
+const weft_error *weft_world_error(const weft_world *world)
+{
+    static const weft_error none = {.code = WEFT_INVALID_ARGUMENT, .text = "the world is NULL"};
+    return world == NULL ? &none : world->error;
+}
+
+void weft_world_error_clear(weft_world *world)
+{
+    if (world != NULL) *world->error = (weft_error){.number = world->error->number};
+}
+
+weft_job_pool *weft_world_pool(const weft_world *world)
+{
+    return world == NULL ? NULL : world->pool;
+}
+
+weft_blob_store *weft_world_blobs(weft_world *world)
+{
+    if (world == NULL || world->blobs != NULL) return world == NULL ? NULL : world->blobs;
+    const char *advice = "call it once before the step, which makes the store";
+    weft_result result = weft__refuse_systems(world, "weft_world_blobs", advice);
+    if (result != WEFT_OK) return NULL;
+    result = weft__blob_store_make(&world->memory, NULL, world->desc.os, WEFT_BLOB_PROTECT_CHECKED,
+                                   &world->blobs);
+    if (result != WEFT_OK) weft__error_memory(world, "weft_world_blobs");
+    return world->blobs;
+}
+
+uint32_t weft_world_version(const weft_world *world)
+{
+    return world == NULL ? 0 : world->version;
+}
+
+uint32_t weft_world_advance(weft_world *world)
+{
+    if (world == NULL) return 0;
+    const char *advice = "the scheduler gives every system its version; call it between steps";
+    if (weft__refuse_systems(world, "weft_world_advance", advice) != WEFT_OK) return 0;
+    uint32_t old = world->version++;
+    if (world->version == 0) world->version = 1;
+    return old;
+}
+
+/* ---- statistics ---- */
+
+static void stats_memory(const weft_world *world, weft_world_stats *out)
+{
+    const weft__memory *memory = &world->memory;
+    out->bytes_entities = weft__memory_bytes(memory, WEFT__MEMORY_ENTITIES);
+    out->bytes_chunks = weft__memory_bytes(memory, WEFT__MEMORY_CHUNKS);
+    out->bytes_metadata = weft__memory_bytes(memory, WEFT__MEMORY_METADATA);
+    out->bytes_types = weft__memory_bytes(memory, WEFT__MEMORY_TYPES);
+    out->bytes_queries = weft__memory_bytes(memory, WEFT__MEMORY_QUERIES);
+    out->bytes_shared = weft__memory_bytes(memory, WEFT__MEMORY_SHARED);
+    out->bytes_buffers = weft__memory_bytes(memory, WEFT__MEMORY_BUFFERS);
+    out->bytes_commands = weft__memory_bytes(memory, WEFT__MEMORY_COMMANDS);
+    out->bytes_systems = weft__memory_bytes(memory, WEFT__MEMORY_SYSTEMS);
+    out->bytes_blobs = weft__memory_bytes(memory, WEFT__MEMORY_BLOBS);
+    for (int i = 0; i < WEFT__MEMORY_CATEGORY_COUNT; i++)
+        out->bytes_total += weft__memory_bytes(memory, (weft__memory_category)i);
+    out->bytes_other = out->bytes_total - out->bytes_entities - out->bytes_chunks -
+                       out->bytes_metadata - out->bytes_types - out->bytes_queries -
+                       out->bytes_shared - out->bytes_buffers - out->bytes_commands -
+                       out->bytes_systems - out->bytes_blobs;
+    out->allocations = at_load_rlx(&memory->x_allocations); /* relaxed: a statistic */
+}
+
+static void stats_plans(const weft__archetype *archetype, weft_world_stats *out)
+{
+    for (uint32_t i = 0; i <= archetype->plan_mask; i++)
+        for (const weft__plan *plan = archetype->plans[i]; plan != NULL; plan = plan->next) {
+            out->bytes_moved += plan->rows_moved * plan->copy_bytes;
+            out->rows_moved += plan->rows_moved;
+        }
+}
+
+static void stats_moves(const weft_world *world, weft_world_stats *out)
+{
+    out->bytes_moved = at_load_rlx(&world->x_bytes_moved); /* relaxed: a statistic */
+    out->rows_moved = at_load_rlx(&world->x_rows_moved);   /* relaxed: a statistic */
+    for (uint32_t i = 0; i < world->archetype_id_count; i++)
+        stats_plans(world->archetypes_by_id[i], out);
+}
+
+void weft_world_stats_get(const weft_world *world, weft_world_stats *out)
+{
+    if (out == NULL) return;
+    *out = (weft_world_stats){0};
+    if (world == NULL) return;
+    out->entities = weft__directory_alive(&world->directory);
+    out->archetypes = world->archetype_count;
+    out->chunks = world->chunk_count;
+    for (uint32_t id = 1; id < world->chunk_end; id++)
+        if (world->chunk_table[id] != NULL)
+            out->slices += weft__chunk_slices(world->chunk_table[id]);
+    out->units_used = weft__units_used(&world->units);
+    out->megachunks_mapped = weft__units_mapped(&world->units);
+    out->component_types = world->type_count;
+    out->queries = world->queries->query_count;
+    stats_moves(world, out);
+    stats_memory(world, out);
+}

@@ -1,0 +1,230 @@
+/* compile_nodes.c: what each system touches and sees, as the planner wants it: access items with
+ * sets of archetypes, components it mentions, components its rows must have. See staging.h.
+ * Everything lies in the arena of the compiled schedule. */
+#include "scheduler_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- access sets ---- */
+
+/* Sets of archetypes made so far. */
+typedef struct sets {
+    weft__scheduler *scheduler;
+    weft__archetype_set **with; /* [component] */
+    uint32_t word_count;        /* in use; there is room for scheduler->growth.set_words */
+    bool is_failed;
+} sets;
+
+static void *take(sets *s, size_t bytes)
+{
+    void *taken = weft__arena_take(s->scheduler->memory, &s->scheduler->plan_arena, bytes);
+    if (taken == NULL) s->is_failed = true;
+    return taken;
+}
+
+static weft__archetype_set *set_make(sets *s)
+{
+    weft__archetype_set *set = take(s, sizeof *set);
+    if (set == NULL) return NULL;
+    set->words = take(s, s->scheduler->growth.set_words * sizeof(uint64_t));
+    set->word_count = set->words == NULL ? 0 : s->word_count;
+    return set;
+}
+
+static void set_close(weft__archetype_set *set)
+{
+    while (set->first_word < set->word_count && set->words[set->first_word] == 0) set->first_word++;
+}
+
+static const weft__archetype_set *set_with(sets *s, uint32_t component)
+{
+    if (s->with[component] != NULL) return s->with[component];
+    weft__archetype_set *set = set_make(s);
+    if (set == NULL || set->words == NULL) return set;
+    const weft__component_list *list =
+        weft__component_list_at(s->scheduler->world->queries, component);
+    for (uint32_t i = 0; list != NULL && i < list->count; i++)
+        set->words[list->entries[i].archetype / 64] |= UINT64_C(1)
+                                                       << (list->entries[i].archetype % 64);
+    set_close(set);
+    return s->with[component] = set;
+}
+
+static const weft__archetype_set *set_matching(sets *s, const weft__query *query)
+{
+    weft__archetype_set *set = set_make(s);
+    if (set == NULL || set->words == NULL) return set;
+    set->query = query;
+    for (uint32_t i = 0; i < query->match_count; i++)
+        set->words[query->matches[i].number / 64] |= UINT64_C(1) << (query->matches[i].number % 64);
+    set_close(set);
+    return set;
+}
+
+static void add_item(sets *s, weft__access_set *access, uint32_t component, uint32_t flags,
+                     const weft__archetype_set *match)
+{
+    const weft__archetype_set *with =
+        (flags & WEFT__ACCESS_RESOURCE) != 0 ? NULL : set_with(s, component);
+    access->items[access->count++] = (weft__access_item){component, flags, match, with};
+}
+
+/* A term reads its column, its chunk value, or the enable bits that decide about rows. Shared
+ * values change at sync points only: no access. */
+static void add_query(sets *s, weft__access_set *access, const weft__query *query, uint32_t flags)
+{
+    const weft__archetype_set *match = set_matching(s, query);
+    for (uint32_t i = 0; i < query->term_count; i++) {
+        const weft__query_term *term = &query->terms[i];
+        bool is_write = term->access == WEFT_WRITE &&
+                        (term->has_column || term->is_chunk_value || term->is_enableable);
+        bool is_read = term->access != WEFT_NO_ACCESS && (term->has_column || term->is_chunk_value);
+        if (!is_write && !is_read && !term->is_masking) continue;
+        add_item(s, access, term->component, flags | (is_write ? WEFT__ACCESS_WRITE : 0u), match);
+    }
+    uint32_t overriding = weft__query_overriding(query, NULL, 0);
+    uint32_t *ids = overriding == 0 ? NULL : take(s, overriding * sizeof ids[0]);
+    if (ids == NULL) return;
+    weft__query_overriding(query, ids, overriding); /* their enable bits are read */
+    for (uint32_t i = 0; i < overriding; i++) add_item(s, access, ids[i], flags, match);
+}
+
+/* Terms, and components that may take over what they write. */
+static uint32_t query_item_limit(const weft__query *query)
+{
+    return query->term_count + weft__query_overriding(query, NULL, 0);
+}
+
+static void add_filter(sets *s, weft__access_set *access, const weft__query_handle *handle,
+                       uint32_t flags)
+{
+    const weft__query *query = handle->query;
+    const weft__archetype_set *match = NULL;
+    for (uint32_t i = 0; i < handle->filter.changed_count; i++) {
+        if (match == NULL) match = set_matching(s, query);
+        add_item(s, access, query->terms[handle->filter.changed[i].term].component, flags, match);
+    }
+}
+
+static void add_grants(sets *s, weft__access_set *access, const weft__grant *grants, uint32_t count,
+                       uint32_t flags)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_write = grants[i].access == WEFT_WRITE;
+        add_item(s, access, grants[i].component, flags | (is_write ? WEFT__ACCESS_WRITE : 0u),
+                 NULL);
+    }
+}
+
+static weft__query_handle *handle_of(const weft__scheduler *scheduler, weft_query query)
+{
+    return query.id == 0 ? NULL : weft__query_find(scheduler->world, query);
+}
+
+static uint32_t item_limit(const weft__scheduler *scheduler, const weft__system *system)
+{
+    uint32_t limit = system->lists.lookup_count + system->lists.resource_count;
+    const weft__query_handle *handle = handle_of(scheduler, system->query);
+    if (handle != NULL) limit += query_item_limit(handle->query) + handle->filter.changed_count;
+    for (uint32_t i = 0; i < system->lists.reads_query_count; i++) {
+        handle = handle_of(scheduler, system->lists.reads_queries[i]);
+        limit += query_item_limit(handle->query) + handle->filter.changed_count;
+    }
+    return limit;
+}
+
+static void make_access(sets *s, const weft__system *system, weft__access_set *access)
+{
+    weft__scheduler *scheduler = s->scheduler;
+    access->items = take(s, item_limit(scheduler, system) * sizeof access->items[0]);
+    if (access->items == NULL) return;
+    const weft__query_handle *handle = handle_of(scheduler, system->query);
+    if (handle != NULL) {
+        add_query(s, access, handle->query, 0);
+        add_filter(s, access, handle, 0);
+    }
+    for (uint32_t i = 0; i < system->lists.reads_query_count; i++) {
+        handle = handle_of(scheduler, system->lists.reads_queries[i]);
+        add_query(s, access, handle->query, WEFT__ACCESS_FAR);
+        add_filter(s, access, handle, WEFT__ACCESS_FAR);
+    }
+    add_grants(s, access, system->lists.lookups, system->lists.lookup_count, WEFT__ACCESS_FAR);
+    add_grants(s, access, system->lists.resources, system->lists.resource_count,
+               WEFT__ACCESS_FAR | WEFT__ACCESS_RESOURCE);
+    weft__access_set_normalise(access);
+}
+
+/* ---- what a system can see of structure ---- */
+
+static int compare_ids(const void *left, const void *right)
+{
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+static void mention_query(const weft__query *query, uint32_t *out, uint32_t *count)
+{
+    for (uint32_t i = 0; i < query->term_count; i++) out[(*count)++] = query->terms[i].component;
+    uint32_t overriding = weft__query_overriding(query, NULL, 0);
+    weft__query_overriding(query, out + *count, overriding);
+    *count += overriding;
+}
+
+static void make_mentions(sets *s, const weft__system *system, weft__staging_node *node)
+{
+    weft__scheduler *scheduler = s->scheduler;
+    uint32_t *mentions = take(s, item_limit(scheduler, system) * sizeof mentions[0]);
+    uint32_t *required = take(s, item_limit(scheduler, system) * sizeof required[0]);
+    if (mentions == NULL || required == NULL) return;
+    const weft__query_handle *handle = handle_of(scheduler, system->query);
+    if (handle != NULL) mention_query(handle->query, mentions, &node->mention_count);
+    for (uint32_t i = 0; i < system->lists.reads_query_count; i++)
+        mention_query(handle_of(scheduler, system->lists.reads_queries[i])->query, mentions,
+                      &node->mention_count);
+    for (uint32_t i = 0; i < system->lists.lookup_count; i++)
+        mentions[node->mention_count++] = system->lists.lookups[i].component;
+    bool has_one_description = handle != NULL && handle->query->alternative_count <= 1 &&
+                               system->lists.reads_query_count == 0;
+    for (uint32_t i = 0; has_one_description && i < handle->query->term_count; i++)
+        if (handle->query->terms[i].match == WEFT_ALL)
+            required[node->required_count++] = handle->query->terms[i].component;
+    qsort(mentions, node->mention_count, sizeof mentions[0], compare_ids);
+    qsort(required, node->required_count, sizeof required[0], compare_ids);
+    node->mentions = mentions;
+    node->required = required;
+    if (handle != NULL || system->lists.reads_query_count != 0 || system->lists.lookup_count != 0)
+        node->traits |= WEFT__STAGING_SEES_ROWS;
+}
+
+static uint32_t traits_of(const weft__system *system)
+{
+    const uint32_t apart = WEFT_SYSTEM_SINGLE | WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE |
+                           WEFT_SYSTEM_BACKGROUND | WEFT_SYSTEM_NOT_FUSED |
+                           WEFT_SYSTEM_WHOLE_CHUNKS;
+    uint32_t traits = 0;
+    if (system->query.id != 0 && (system->flags & apart) == 0) traits |= WEFT__STAGING_FUSABLE;
+    if ((system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0) traits |= WEFT__STAGING_EXCLUSIVE;
+    if ((system->flags & WEFT_SYSTEM_BACKGROUND) != 0) traits |= WEFT__STAGING_BACKGROUND;
+    return traits;
+}
+
+weft_result weft__schedule_nodes(weft__scheduler *scheduler)
+{
+    const weft_world *world = scheduler->world;
+    sets s = {.scheduler = scheduler, .word_count = world->archetype_count / 64 + 1};
+    scheduler->growth.set_words = s.word_count + s.word_count / 4 + 1;
+    s.with = take(&s, (world->type_count + 1) * sizeof s.with[0]);
+    scheduler->nodes = take(&s, scheduler->ordered_count * sizeof scheduler->nodes[0]);
+    for (uint32_t i = 0; i < scheduler->ordered_count && !s.is_failed; i++) {
+        const weft__system *system = scheduler->ordered[i];
+        weft__staging_node *node = &scheduler->nodes[i];
+        node->traits = traits_of(system);
+        node->effects = system->effects;
+        node->records = system->lists.records;
+        node->record_count = system->lists.record_count;
+        make_access(&s, system, &node->access);
+        make_mentions(&s, system, node);
+    }
+    return s.is_failed ? weft__error_memory(world, "the schedule") : WEFT_OK;
+}

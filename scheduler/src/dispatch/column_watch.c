@@ -1,0 +1,132 @@
+/* column_watch.c: what checked builds do around the call of a system: the columns of its slice
+ * are handed out as copies (guard.h), and what these found becomes violations (diagnose.c).
+ *
+ * A column is not copied where the system may reach its values on another way as well, which would
+ * not see the copy: components among its look-ups and in its further queries, when it or they
+ * write; and everything of EXCLUSIVE systems, which may use the whole world. */
+#include "diagnose.h"
+
+/* ---- what is copied ---- */
+
+/* How the system reaches a component beside its own rows. */
+static weft_access other_access(const weft__system *system, uint32_t component)
+{
+    weft_access access = WEFT_NO_ACCESS;
+    for (uint32_t i = 0; i < system->lists.lookup_count; i++) {
+        if (system->lists.lookups[i].component != component) continue;
+        if (access != WEFT_WRITE) access = system->lists.lookups[i].access;
+    }
+    for (uint32_t i = 0; i < system->lists.reads_query_count; i++) {
+        const weft__query_handle *handle =
+            weft__query_find(system->context.world, system->lists.reads_queries[i]);
+        for (uint32_t k = 0; k < handle->query->term_count; k++) {
+            const weft__query_term *term = &handle->query->terms[k];
+            if (term->component == component && access != WEFT_WRITE) access = term->access;
+        }
+    }
+    return access;
+}
+
+static weft__guard_mode mode_of(const weft__system *system, const weft__query_term *term)
+{
+    weft_access other = other_access(system, term->component);
+    if ((system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0) return WEFT__GUARD_NOT;
+    if (term->access == WEFT_NO_ACCESS || other == WEFT_WRITE) return WEFT__GUARD_NOT;
+    if (term->access == WEFT_READ) return WEFT__GUARD_READ;
+    return other == WEFT_NO_ACCESS ? WEFT__GUARD_WRITE : WEFT__GUARD_NOT;
+}
+
+void weft__watch_init(weft__system *system)
+{
+    const weft__query *query = system->context.query;
+    if (!WEFT_IS_CHECKED || query == NULL) return;
+    system->guard_modes = weft__alloc(system->scheduler->memory, WEFT__MEMORY_SYSTEMS,
+                                      query->term_count, sizeof system->guard_modes[0], 8);
+    for (uint32_t i = 0; i < query->term_count && system->guard_modes != NULL; i++)
+        system->guard_modes[i] = (uint8_t)mode_of(system, &query->terms[i]);
+}
+
+void weft__watch_fini(weft__system *system)
+{
+    const weft__query *query = system->context.query;
+    if (system->guard_modes == NULL) return;
+    weft__free(system->scheduler->memory, WEFT__MEMORY_SYSTEMS, system->guard_modes,
+               query->term_count, sizeof system->guard_modes[0], 8);
+    system->guard_modes = NULL;
+}
+
+void weft__watch_reserve(weft__scheduler *scheduler, const weft__entry *entries, uint32_t count)
+{
+    size_t most = 0;
+    if (scheduler->background_count != 0) return; /* its workers use their rings */
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = 0; k < entries[i].binding_count; k++) {
+            const weft__binding *binding = &entries[i].bindings[k];
+            const weft__chunk *chunk = binding->slice.chunk;
+            size_t bytes = weft__guard_bytes(chunk->layout, binding->slice.count,
+                                             binding->slice.places, binding->slice.term_count);
+            if (binding->system->guard_modes != NULL && bytes > most) most = bytes;
+        }
+    if (most != 0) weft__guards_reserve(scheduler->world, most);
+}
+
+/* ---- a call ---- */
+
+static weft__guard *guard_of(const weft__system *system, const weft_slice *slice)
+{
+    if (system->context.query != NULL && system->guard_modes == NULL) return NULL;
+    return weft__guard_of(system->context.world, slice->worker);
+}
+
+void weft__watch_begin(weft__watch *watch, const weft__system *system, weft_slice *slice)
+{
+    watch->before = weft__diagnose_enter(slice);
+    weft__guard_open(guard_of(system, slice), slice, system->guard_modes, system->handle,
+                     &watch->frame);
+}
+
+void weft__watch_end(const weft__watch *watch, const weft__system *system, weft_slice *slice)
+{
+    weft__guard_close(guard_of(system, slice), slice, &watch->frame);
+    weft__diagnose_enter(watch->before);
+}
+
+/* ---- the report ---- */
+
+/* The position of the system with this handle, or WEFT__NONE: it is gone. */
+static uint32_t position_of(const weft__scheduler *scheduler, uint32_t handle)
+{
+    for (uint32_t i = 0; i < scheduler->ordered_count; i++)
+        if (scheduler->ordered[i]->handle == handle) return i;
+    return WEFT__NONE;
+}
+
+static void keep_stray(weft__scheduler *scheduler, const weft__stray *stray)
+{
+    uint32_t position = position_of(scheduler, stray->owner);
+    if (position == WEFT__NONE) return;
+    weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
+                                 .position = position,
+                                 .slice = stray->slice,
+                                 .component = stray->component,
+                                 .access = WEFT_WRITE,
+                                 .what = weft__stray_text(stray->kind),
+                                 .phase = WEFT__VIOLATION_STRAYED,
+                                 .has_row = stray->row != WEFT__STRAY_NO_ROW,
+                                 .row = stray->row,
+                                 .entity = stray->entity,
+                                 .places = stray->places};
+    weft__violate(&scheduler->workers[0], &violation);
+}
+
+void weft__watch_report(weft__scheduler *scheduler)
+{
+    if (scheduler->background_count != 0) return;
+    for (uint32_t i = 0; i < scheduler->worker_count; i++) {
+        weft__guard *guard = weft__guard_of(scheduler->world, i);
+        if (guard == NULL || guard->ring == NULL) continue;
+        weft__guard_sweep(guard);
+        for (uint32_t k = 0; k < guard->stray_count; k++) keep_stray(scheduler, &guard->strays[k]);
+        guard->stray_count = 0;
+    }
+}

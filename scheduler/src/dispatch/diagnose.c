@@ -1,0 +1,520 @@
+/* diagnose.c: what checked builds find out about systems while they run. Unchecked builds call
+ * nothing here.
+ *
+ * Every worker keeps the violations it meets, one of a kind, and the owner joins the lists at the
+ * end of the step and reports them by order of effect: the same ones on any number of workers.
+ * Copies of columns, which find writes that no call announces: column_watch.c. Look-ups for writing
+ * are listed per worker and compared when the pass is over: two slices of a system that may run at
+ * once and ask for the same value are named, whether or not they met this time. When a list cannot
+ * grow, the rest of the pass goes unwatched.
+ *
+ * Calls on the world from a thread that runs no system leave their name in `x_stranger`:
+ *   G1  stranger: exchange of x_stranger  -> report: exchange of x_stranger */
+#include "diagnose.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What a thread is doing; that thread only. */
+typedef struct doing {
+    const weft_slice *slice;
+    const weft__scheduler *stepping;
+} doing;
+
+static doing *mine(void)
+{
+#ifdef WEFT_ATOMICS_HOOKED /* threads are fibres of one */
+    static doing fibres[HOOK_THREADS];
+    return &fibres[weft__hook_thread()];
+#else
+    static _Thread_local doing self;
+    return &self;
+#endif
+}
+
+static const weft__system *system_of(const weft_slice *slice)
+{
+    return (const weft__system *)slice->context;
+}
+
+static bool is_same_kind(const weft__violation *a, const weft__violation *b)
+{
+    return a->position == b->position && a->component == b->component && a->code == b->code &&
+           a->access == b->access && a->what == b->what && a->function == b->function;
+}
+
+static bool is_earlier(const weft__violation *a, const weft__violation *b)
+{
+    if (a->slice != b->slice) return a->slice < b->slice;
+    return a->has_row && b->has_row && a->row < b->row;
+}
+
+/* Without memory it is lost. */
+void weft__violate(weft__worker *worker, const weft__violation *found)
+{
+    weft__violation violation = *found;
+    if (violation.places == 0) violation.places = 1;
+    violation.sequence = worker->violation_sequence++;
+    for (uint32_t i = 0; i < worker->violation_count; i++) {
+        weft__violation *known = &worker->violations[i];
+        if (!is_same_kind(known, &violation)) continue;
+        uint32_t places = known->places + violation.places;
+        if (is_earlier(&violation, known)) *known = violation;
+        known->places = places;
+        return;
+    }
+    if (worker->violation_count == worker->violation_capacity) {
+        uint32_t old = worker->violation_capacity, capacity = old == 0 ? 8 : old * 2;
+        weft__violation *grown =
+            weft__realloc(&worker->commands.world->memory, WEFT__MEMORY_SYSTEMS, worker->violations,
+                          old, capacity, sizeof *grown, 8);
+        if (grown == NULL) return;
+        worker->violations = grown;
+        worker->violation_capacity = capacity;
+    }
+    worker->violations[worker->violation_count++] = violation;
+}
+
+/* ---- calls on the world ---- */
+
+const weft_slice *weft__diagnose_enter(const weft_slice *slice)
+{
+    doing *self = mine();
+    const weft_slice *before = self->slice;
+    self->slice = slice;
+    return before;
+}
+
+const weft_slice *weft__diagnose_current(void)
+{
+    return mine()->slice;
+}
+
+static bool is_on_owner(const weft__system *system)
+{
+    return (system->flags & (WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0;
+}
+
+/* The world refused a call. The owner's own systems get the error where they are. */
+static bool keep_refusal(const weft_world *world, const char *what)
+{
+    weft__scheduler *scheduler = weft__scheduler_of(world);
+    const weft_slice *current = mine()->slice;
+    if (current == NULL || current->context == NULL || system_of(current)->scheduler != scheduler) {
+        if (mine()->stepping == scheduler) return false;
+        at_xchg_ar(&scheduler->x_stranger, (uintptr_t)what); /* G1 */
+        return true;
+    }
+    const weft__system *system = system_of(current);
+    if (is_on_owner(system)) return false;
+    weft__violation violation = {.code = WEFT_WRONG_PHASE,
+                                 .position = system->position,
+                                 .slice = current->index,
+                                 .function = what,
+                                 .what = " was called on the world, on which systems run: record "
+                                         "a command (weft_slice_commands), or use the slice"};
+    weft__violate(&scheduler->workers[current->worker], &violation);
+    return true;
+}
+
+/* Whether the system declared an access to a component beyond its own rows. */
+static bool declares(const weft__system *system, uint32_t component, weft_access access)
+{
+    for (uint32_t i = 0; i < system->lists.lookup_count; i++)
+        if (system->lists.lookups[i].component == component &&
+            (access == WEFT_READ || system->lists.lookups[i].access == access))
+            return true;
+    for (uint32_t i = 0; i < system->lists.resource_count && access == WEFT_READ; i++)
+        if (system->lists.resources[i].component == component) return true;
+    for (uint32_t i = 0; i < system->lists.reads_query_count; i++) {
+        const weft__query *query =
+            weft__query_find(system->context.world, system->lists.reads_queries[i])->query;
+        for (uint32_t k = 0; k < query->term_count; k++)
+            if (query->terms[k].component == component &&
+                query->terms[k].access != WEFT_NO_ACCESS &&
+                (access == WEFT_READ || query->terms[k].access == access))
+                return true;
+    }
+    return false;
+}
+
+/* A job used a value through the world instead of its slice. */
+static void keep_use(const weft_world *world, const char *what, uint32_t component,
+                     weft_access access)
+{
+    weft__scheduler *scheduler = weft__scheduler_of(world);
+    const weft_slice *current = mine()->slice;
+    if (current == NULL || current->context == NULL || system_of(current)->scheduler != scheduler)
+        return;
+    const weft__system *system = system_of(current);
+    if ((system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0) return;
+    if (declares(system, component, access)) return;
+    const char *problem = access == WEFT_WRITE
+                              ? " gives it for writing, but it is not so among its lookups: "
+                                "declare it with WEFT_WRITE"
+                              : " reads it, but it is not among its lookups, resources or further "
+                                "queries: declare it and use weft_slice_get";
+    weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
+                                 .position = system->position,
+                                 .slice = current->index,
+                                 .component = component,
+                                 .access = access,
+                                 .function = what,
+                                 .what = problem};
+    weft__violate(&scheduler->workers[current->worker], &violation);
+}
+
+/* A buffer that was opened for reading was to be changed. */
+static void keep_write(const weft_world *world, const char *what, uint32_t component)
+{
+    const weft__scheduler *scheduler = weft__scheduler_of(world);
+    const weft_slice *current = mine()->slice;
+    if (current == NULL || current->context == NULL || system_of(current)->scheduler != scheduler)
+        return;
+    weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
+                                 .position = system_of(current)->position,
+                                 .slice = current->index,
+                                 .component = component,
+                                 .access = WEFT_WRITE,
+                                 .function = what,
+                                 .what = " was given a buffer opened for reading (nothing was "
+                                         "changed): declare and open it with WEFT_WRITE"};
+    weft__violate(&scheduler->workers[current->worker], &violation);
+}
+
+/* ---- commands ---- */
+
+static bool lists(const weft__system *system, uint32_t component)
+{
+    if (system->lists.record_count == 0) return true;
+    for (uint32_t i = 0; i < system->lists.record_count; i++)
+        if (system->lists.records[i] == component) return true;
+    return false;
+}
+
+static const char *missing_effect(uint32_t effect)
+{
+    switch (effect) {
+    case WEFT_RECORDS_CREATE:
+        return "recorded a creation: declare WEFT_RECORDS_CREATE among its effects";
+    case WEFT_RECORDS_DESTROY:
+        return "recorded a destruction: declare WEFT_RECORDS_DESTROY among its effects";
+    case WEFT_RECORDS_REMOVE:
+        return "is removed by its commands: declare WEFT_RECORDS_REMOVE among its effects";
+    default:
+        return "is added or set by its commands: declare WEFT_RECORDS_ADD among its effects";
+    }
+}
+
+static uint32_t effects_of(const weft__command *command)
+{
+    switch ((weft__command_op)command->op) {
+    case WEFT__COMMAND_CREATE:
+    case WEFT__COMMAND_ROWS:
+    case WEFT__COMMAND_INSTANTIATE:
+        return WEFT_RECORDS_CREATE;
+    case WEFT__COMMAND_DESTROY:
+    case WEFT__COMMAND_QUERY_DESTROY:
+        return WEFT_RECORDS_DESTROY;
+    case WEFT__COMMAND_REMOVE:
+    case WEFT__COMMAND_QUERY_REMOVE:
+        return WEFT_RECORDS_REMOVE;
+    case WEFT__COMMAND_ADD:
+    case WEFT__COMMAND_SET:
+    case WEFT__COMMAND_SET_SHARED:
+    case WEFT__COMMAND_ENABLE:
+    case WEFT__COMMAND_APPEND:
+    case WEFT__COMMAND_SET_BUFFER:
+    case WEFT__COMMAND_SET_NAME:
+    case WEFT__COMMAND_QUERY_ADD:
+    case WEFT__COMMAND_QUERY_SET_SHARED:
+    case WEFT__COMMAND_QUERY_ENABLE:
+    case WEFT__COMMAND_OP_COUNT:
+        break;
+    }
+    return WEFT_RECORDS_ADD;
+}
+
+/* The component a command is about that the system did not declare; 0: none. */
+static uint32_t undeclared_component(const weft__system *system, const weft__command *command,
+                                     uint32_t effect)
+{
+    const weft_world *world = system->context.world;
+    bool has_archetype = command->op == WEFT__COMMAND_CREATE || command->op == WEFT__COMMAND_ROWS;
+    bool is_of_none =
+        command->op == WEFT__COMMAND_INSTANTIATE || command->op == WEFT__COMMAND_SET_NAME;
+    if (effect == WEFT_RECORDS_DESTROY || is_of_none) return 0;
+    if (!has_archetype) return lists(system, command->subject) ? 0 : command->subject;
+    const weft__archetype *archetype = world->archetypes_by_id[command->subject - 1];
+    for (uint32_t i = 0; i < archetype->type_count; i++)
+        if (!lists(system, archetype->types[i].component)) return archetype->types[i].component;
+    return 0;
+}
+
+void weft__diagnose_effects(weft__scheduler *scheduler, uint32_t worker,
+                            const weft__command_segment *segment)
+{
+    const weft__system *system = scheduler->ordered[segment->key >> 32];
+    weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
+                                 .position = system->position,
+                                 .slice = (uint32_t)segment->key,
+                                 .access = WEFT_NO_ACCESS};
+    weft__command_cursor cursor = weft__command_begin(segment);
+    for (weft__command *command; (command = weft__command_next(&cursor)) != NULL;) {
+        uint32_t effect = effects_of(command);
+        bool is_own = weft__entity_is_deferred(command->entity) && effect == WEFT_RECORDS_ADD;
+        uint32_t declared = system->effects;
+        if (is_own && (declared & WEFT_RECORDS_CREATE) != 0) declared |= WEFT_RECORDS_ADD;
+        violation.component = undeclared_component(system, command, effect);
+        if (system->effects == WEFT_RECORDS_NOTHING) {
+            violation.component = 0;
+            violation.what = "recorded commands, but declares no effects: set `effects`";
+        } else if ((declared & effect) == 0) {
+            bool is_named = effect == WEFT_RECORDS_ADD || effect == WEFT_RECORDS_REMOVE;
+            violation.component = is_named ? command->subject : 0;
+            violation.what = command->op == WEFT__COMMAND_SET_NAME
+                                 ? "named an entity: declare WEFT_RECORDS_ADD among its effects"
+                                 : missing_effect(effect);
+        } else if (violation.component != 0) {
+            violation.what = "is changed by its commands, but is not among its `records`: add it, "
+                             "or leave the list empty for any";
+        }
+        if (violation.what != NULL) break;
+    }
+    if (violation.what != NULL) weft__violate(&scheduler->workers[worker], &violation);
+}
+
+/* ---- look-ups that meet the rows of other slices ---- */
+
+void weft__diagnose_look(const weft_slice *slice, const weft__chunk *chunk, uint32_t row,
+                         weft_component component, weft_access access)
+{
+    const weft__system *system = system_of(slice);
+    const weft__query *query = system->context.query;
+    if (query == NULL || weft__system_is_serial(system)) return;
+    if (slice->chunk == chunk) { /* its own row is its own business */
+        size_t first = (size_t)(slice->entities - weft__chunk_entities(chunk));
+        if (row >= first && row - first < slice->count) return;
+    }
+    uint32_t number = chunk->archetype->number, match = 0;
+    while (match < query->match_count && query->matches[match].number != number) match++;
+    if (match == query->match_count) return;
+    for (uint32_t i = 0; i < query->term_count; i++) {
+        const weft__query_term *term = &query->terms[i];
+        if (term->component != component.id || term->access == WEFT_NO_ACCESS) continue;
+        if (term->access != WEFT_WRITE && access != WEFT_WRITE) continue;
+        weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
+                                     .position = system->position,
+                                     .slice = slice->index,
+                                     .component = component.id,
+                                     .access = access,
+                                     .what = "is looked up in a row that another slice of the "
+                                             "system touches: slices may run at once; make it "
+                                             "SINGLE, or write in a system of its own"};
+        weft__violate(&system->scheduler->workers[slice->worker], &violation);
+        return;
+    }
+}
+
+/* ---- two writers ---- */
+
+void weft__diagnose_write(const weft_slice *slice, weft_entity entity, weft_component component)
+{
+    const weft__system *system = system_of(slice);
+    weft__scheduler *scheduler = system->scheduler;
+    weft__worker *worker = &scheduler->workers[slice->worker];
+    if (weft__system_is_serial(system)) return;
+    if (worker->far_write_count == worker->far_write_capacity) {
+        uint32_t old = worker->far_write_capacity, capacity = old == 0 ? 64 : old * 2;
+        weft__far_write *grown = weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS,
+                                               worker->far_writes, old, capacity, sizeof *grown, 8);
+        if (grown == NULL) return;
+        worker->far_writes = grown;
+        worker->far_write_capacity = capacity;
+    }
+    worker->far_writes[worker->far_write_count++] =
+        (weft__far_write){system->position, component.id, entity, slice->index};
+}
+
+static int compare_writes(const void *left, const void *right)
+{
+    const weft__far_write *a = left, *b = right;
+    if (a->position != b->position) return a->position < b->position ? -1 : 1;
+    if (a->component != b->component) return a->component < b->component ? -1 : 1;
+    if (a->entity.index != b->entity.index) return a->entity.index < b->entity.index ? -1 : 1;
+    if (a->entity.version != b->entity.version)
+        return a->entity.version < b->entity.version ? -1 : 1;
+    return a->slice < b->slice ? -1 : a->slice > b->slice;
+}
+
+static bool is_same_value(const weft__far_write *a, const weft__far_write *b)
+{
+    return a->position == b->position && a->component == b->component &&
+           a->entity.index == b->entity.index && a->entity.version == b->entity.version;
+}
+
+static void compare_all(weft__scheduler *scheduler, weft__far_write *writes, uint32_t count)
+{
+    qsort(writes, count, sizeof writes[0], compare_writes);
+    for (uint32_t i = 1; i < count; i++) {
+        const weft__far_write *write = &writes[i];
+        if (!is_same_value(write - 1, write) || write[-1].slice == write->slice) continue;
+        weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
+                                     .position = write->position,
+                                     .slice = write->slice,
+                                     .component = write->component,
+                                     .access = WEFT_WRITE,
+                                     .entity = write->entity,
+                                     .phase = WEFT__VIOLATION_COMPARED,
+                                     .what = "another slice of the system writes the same entity: "
+                                             "slices may run at once; make it SINGLE, or record "
+                                             "commands"};
+        weft__violate(&scheduler->workers[0], &violation);
+    }
+}
+
+void weft__diagnose_begin(weft__scheduler *scheduler)
+{
+    mine()->stepping = scheduler;
+    scheduler->world->keep_refusal = keep_refusal;
+    scheduler->world->keep_use = keep_use;
+    scheduler->world->keep_write = keep_write;
+}
+
+void weft__diagnose_end(weft__scheduler *scheduler)
+{
+    uint32_t count = 0, at = 0;
+    mine()->stepping = NULL;
+    for (uint32_t i = 0; i < scheduler->worker_count; i++)
+        count += scheduler->workers[i].far_write_count;
+    if (count == 0) return;
+    weft__far_write *all =
+        weft__alloc(scheduler->memory, WEFT__MEMORY_SYSTEMS, count, sizeof *all, 8);
+    for (uint32_t i = 0; i < scheduler->worker_count; i++) {
+        weft__worker *worker = &scheduler->workers[i];
+        for (uint32_t k = 0; all != NULL && k < worker->far_write_count; k++)
+            all[at++] = worker->far_writes[k];
+        worker->far_write_count = 0;
+    }
+    if (all == NULL) return;
+    compare_all(scheduler, all, count);
+    weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, all, count, sizeof *all, 8);
+}
+
+void weft__diagnose_free(weft__scheduler *scheduler)
+{
+    weft__memory *memory = scheduler->memory;
+    for (uint32_t i = 0; i < scheduler->worker_count; i++) {
+        const weft__worker *worker = &scheduler->workers[i];
+        weft__free(memory, WEFT__MEMORY_SYSTEMS, worker->far_writes, worker->far_write_capacity,
+                   sizeof(weft__far_write), 8);
+        weft__free(memory, WEFT__MEMORY_SYSTEMS, worker->violations, worker->violation_capacity,
+                   sizeof(weft__violation), 8);
+    }
+    weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler->mistakes, scheduler->mistake_capacity,
+               sizeof scheduler->mistakes[0], 8);
+}
+
+/* ---- the report ---- */
+
+static int compare_violations(const void *left, const void *right)
+{
+    const weft__violation *a = left, *b = right;
+    if (a->position != b->position) return a->position < b->position ? -1 : 1;
+    if (a->slice != b->slice) return a->slice < b->slice ? -1 : 1;
+    if (a->phase != b->phase) return a->phase < b->phase ? -1 : 1;
+    if (a->phase == WEFT__VIOLATION_STRAYED && a->row != b->row) return a->row < b->row ? -1 : 1;
+    return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
+}
+
+static weft_result report_violation(weft__scheduler *scheduler, const weft__violation *violation)
+{
+    const weft_world *world = scheduler->world;
+    const char *action = violation->access == WEFT_WRITE ? " (write)" : " (read)";
+    char row[128] = "", more[32] = "";
+    if (violation->has_row && violation->entity.version == 0)
+        snprintf(row, sizeof row, ", row %u", violation->row);
+    else if (violation->has_row)
+        snprintf(row, sizeof row, ", row %u (entity %s)", violation->row,
+                 weft__entity_say(world, violation->entity).text);
+    if (violation->places > 1)
+        snprintf(more, sizeof more, " (%u times more)", violation->places - 1);
+    return weft__error(
+        world, violation->code, violation->entity, weft__component(world, violation->component),
+        "system '%s', slice %u%s%s%s%s: %s%s%s", scheduler->ordered[violation->position]->name,
+        violation->slice, row, violation->component == 0 ? "" : ": component ",
+        violation->component == 0 ? "" : weft__type_name(world, violation->component),
+        violation->access == WEFT_NO_ACCESS ? "" : action,
+        violation->function == NULL ? "" : violation->function, violation->what, more);
+}
+
+/* Logs the world's error and adds it to the list. Without memory it is not listed. */
+static void list_error(weft__scheduler *scheduler)
+{
+    const weft_log *log = &scheduler->world->desc.log;
+    if (log->write != NULL) log->write(log->user, WEFT_LOG_MISTAKE, scheduler->world->error->text);
+    if (scheduler->mistake_count == scheduler->mistake_capacity) {
+        uint32_t old = scheduler->mistake_capacity, capacity = old == 0 ? 4 : old * 2;
+        weft_error *grown = weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS,
+                                          scheduler->mistakes, old, capacity, sizeof *grown, 8);
+        if (grown == NULL) return;
+        scheduler->mistakes = grown;
+        scheduler->mistake_capacity = capacity;
+    }
+    scheduler->mistakes[scheduler->mistake_count++] = *scheduler->world->error;
+}
+
+/* Joins the lists of all workers in that of the first. */
+static void join_violations(weft__scheduler *scheduler)
+{
+    weft__worker *first = &scheduler->workers[0];
+    for (uint32_t i = 1; i < scheduler->worker_count; i++) {
+        weft__worker *worker = &scheduler->workers[i];
+        for (uint32_t k = 0; k < worker->violation_count; k++)
+            weft__violate(first, &worker->violations[k]);
+        worker->violation_count = 0;
+    }
+}
+
+static void report_violations(weft__scheduler *scheduler)
+{
+    weft__worker *all = &scheduler->workers[0];
+    join_violations(scheduler);
+    if (all->violation_count == 0) return;
+    qsort(all->violations, all->violation_count, sizeof all->violations[0], compare_violations);
+    for (uint32_t i = 0; i < all->violation_count; i++) {
+        weft__scheduler_fail(scheduler, report_violation(scheduler, &all->violations[i]));
+        list_error(scheduler);
+    }
+    all->violation_count = 0;
+}
+
+static void report_stranger(weft__scheduler *scheduler)
+{
+    /* G1 */
+    const char *function = (const char *)(uintptr_t)at_xchg_ar(&scheduler->x_stranger, 0);
+    if (function == NULL) return;
+    weft__scheduler_fail(scheduler,
+                         weft__error(scheduler->world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY,
+                                     WEFT__NO_COMPONENT,
+                                     "%s was called while systems run, by a thread that runs none "
+                                     "of them: call it on the owner, between steps",
+                                     function));
+    list_error(scheduler);
+}
+
+uint32_t weft_schedule_mistakes(const weft_world *world, weft_error *out, uint32_t capacity)
+{
+    const weft__scheduler *scheduler = world == NULL ? NULL : weft__scheduler_of(world);
+    if (scheduler == NULL) return 0;
+    for (uint32_t i = 0; i < scheduler->mistake_count && i < capacity; i++)
+        out[i] = scheduler->mistakes[i];
+    return scheduler->mistake_count;
+}
+
+void weft__diagnose_report(weft__scheduler *scheduler)
+{
+    weft__watch_report(scheduler);
+    report_violations(scheduler);
+    report_stranger(scheduler);
+}

@@ -1,0 +1,48 @@
+/* slice_job.c: jobs inside the callbacks of systems. A system that declares them runs through a
+ * function that makes the callback a job of its worker: children it starts are joined before the
+ * next system sees the slice, also where a stage runs inline on the thread that steps the world.
+ * Other systems pay nothing. */
+#include "scheduler_state.h"
+
+#include "host.h"
+
+/* One call. Owner: weft__slice_job_run, on its stack. */
+typedef struct slice_call {
+    const weft__system *system;
+    weft_slice *slice;
+    void *user;
+} slice_call;
+
+static int call_body(weft_job_context *job, void *argument)
+{
+    const slice_call *call = argument;
+    (void)job;
+    call->system->body(call->slice, call->user);
+    return 0;
+}
+
+static const weft__system *system_of(const weft_slice *slice)
+{
+    return (const weft__system *)slice->context; /* its context is its first field */
+}
+
+void weft__slice_job_run(weft_slice *slice, void *user)
+{
+    slice_call call = {system_of(slice), slice, user};
+    weft_job_context *job = weft__host_worker(call.system->context.world, slice->worker);
+    job->depth++;
+    weft__worker_call(job, call_body, &call);
+    job->depth--;
+}
+
+weft_job_context *weft_slice_job(const weft_slice *slice)
+{
+    const weft_slice_context *context = slice->context;
+    if (context->ops != &weft__slice_ops_system || slice->chunk == NULL) return NULL;
+    const weft__system *system = system_of(slice);
+    if ((system->flags & WEFT_SYSTEM_JOBS) != 0)
+        return weft__host_worker(context->world, slice->worker);
+    weft__violate_in(slice, WEFT__NONE, WEFT_READ,
+                     "is not what its jobs may use: declare WEFT_SYSTEM_JOBS");
+    return NULL;
+}

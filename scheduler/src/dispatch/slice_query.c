@@ -1,0 +1,184 @@
+/* slice_query.c: the queries that a system iterates beside its own rows (`reads_queries`).
+ *
+ * The owner makes their lists current with the runs of the stage (stage_entries.c); here a
+ * worker only reads them, through a cursor that does not count as an iteration of the owner.
+ * Their access is far: no other system writes meanwhile what they read. Slices of the same
+ * system may: what its own query writes must not be read through a further one unless slices run
+ * one after the other, which checked builds find by the archetypes both match. */
+#include "diagnose.h"
+
+#include "query_match.h"
+
+static const weft__system *system_of(const weft_slice *slice)
+{
+    return (const weft__system *)slice->context;
+}
+
+/* ---- what slices of a further query can reach ---- */
+
+static const void *further_get(const weft_slice *slice, weft_entity entity,
+                               weft_component component)
+{
+    const weft_slice_context *context = slice->context;
+    weft__note_read(context->world, "weft_slice_get", component);
+    return weft_finder_get_slowly(context->world, entity, component); /* sets no error */
+}
+
+static void *further_get_write(const weft_slice *slice, weft_entity entity,
+                               weft_component component)
+{
+    (void)slice;
+    (void)entity;
+    (void)component;
+    return NULL;
+}
+
+static bool further_may_find(const weft_slice *slice, weft_component component)
+{
+    const weft_slice_context *context = slice->context;
+    weft__note_read(context->world, "weft_slice_finder", component);
+    return true;
+}
+
+static void *further_resource(const weft_slice *slice, weft_component component, weft_access access)
+{
+    const weft_slice_context *context = slice->context;
+    if (access != WEFT_READ) return NULL;
+    return (void *)(uintptr_t)weft_singleton_read(context->world, component);
+}
+
+static weft_commands *further_commands(const weft_slice *slice)
+{
+    (void)slice;
+    return NULL;
+}
+
+/* The slice of the system stands behind that of its cursor. */
+static void further_report(const weft_slice *slice, uint32_t term, weft_access access)
+{
+    const weft__query *query = weft__slice_query(slice);
+    const weft_slice *own = weft__diagnose_current();
+    if (own == NULL || own->context == NULL) return;
+    weft__violate_in(own, term < query->term_count ? query->terms[term].component : 0, access,
+                     weft__slice_problem(query, term, access));
+}
+
+static void further_mistype(const weft_slice *slice, uint32_t term, weft_access access,
+                            const char *type)
+{
+    const weft_slice *own = weft__diagnose_current();
+    if (own != NULL && own->context != NULL)
+        weft__mistyped_in(own, weft__slice_query(slice)->terms[term].component, access, type);
+}
+
+/* Nobody stamps what it reads while it runs. */
+static bool further_asks(const weft_slice *slice, uint32_t term)
+{
+    (void)slice;
+    (void)term;
+    return true;
+}
+
+static const weft__slice_ops further_ops = {
+    .get = further_get,
+    .get_write = further_get_write,
+    .may_find = further_may_find,
+    .resource = further_resource,
+    .commands = further_commands,
+    .report = further_report,
+    .mistype = further_mistype,
+    .asks = further_asks,
+};
+
+/* ---- what checked builds find ---- */
+
+/* The component that the system's own rows are written in and the further query touches, where both
+ * match the archetype; 0: none. */
+static uint32_t common_write(const weft__query *own, const weft__query *further,
+                             const weft__archetype *archetype)
+{
+    for (uint32_t i = 0; i < own->term_count; i++) {
+        const weft__query_term *write = &own->terms[i];
+        if (write->access != WEFT_WRITE) continue;
+        if (weft__archetype_slot(archetype, write->component) == NULL) continue;
+        for (uint32_t k = 0; k < further->term_count; k++)
+            if (further->terms[k].component == write->component &&
+                further->terms[k].access != WEFT_NO_ACCESS)
+                return write->component;
+    }
+    return 0;
+}
+
+static void check_rows(const weft_slice *slice, const weft__query *further)
+{
+    const weft__query *own = slice->context == NULL ? NULL : system_of(slice)->context.query;
+    if (own == NULL || weft__system_is_serial(system_of(slice))) return;
+    const weft_world *world = own->world;
+    for (uint32_t i = 0; i < own->match_count; i++)
+        for (uint32_t k = 0; k < further->match_count; k++) {
+            if (own->matches[i].number != further->matches[k].number) continue;
+            uint32_t component =
+                common_write(own, further, world->archetypes[own->matches[i].number]);
+            if (component == 0) continue;
+            weft__violate_in(
+                slice, component, WEFT_READ,
+                "of a further query is written by other slices of the system: slices may run "
+                "at once; make it SINGLE, or write in a system of its own");
+            return;
+        }
+}
+
+/* ---- the cursor ---- */
+
+static bool is_declared(const weft__system *system, weft_query query)
+{
+    for (uint32_t i = 0; i < system->lists.reads_query_count; i++)
+        if (system->lists.reads_queries[i].id == query.id &&
+            system->lists.reads_queries[i].world == query.world)
+            return true;
+    return false;
+}
+
+weft_cursor weft_slice_query(const weft_slice *slice, weft_query name)
+{
+    weft_cursor cursor = {.run_slices = UINT32_MAX, .has_since = true, .is_further = true};
+    const weft_slice_context *context = slice->context;
+    if (context->ops == &weft__slice_ops_rows) {
+        weft__slice_ops_rows.report(slice, WEFT__NONE, WEFT_READ);
+        return cursor;
+    }
+    if (context->ops != &weft__slice_ops_system) return weft_query_begin(context->world, name);
+    const weft__system *system = system_of(slice);
+    if (!is_declared(system, name)) {
+        if (WEFT_IS_CHECKED)
+            weft__violate_in(slice, 0, WEFT_READ,
+                             "iterates a query that is not among its reads_queries: declare it");
+        return cursor;
+    }
+    const weft__query_handle *handle = weft__query_find(context->world, name);
+    const weft__query *query = handle->query;
+    if (WEFT_IS_CHECKED) check_rows(slice, query);
+    if (query->term_count > WEFT_INLINE_TERMS) {
+        cursor.owned = weft__alloc(&context->world->memory, WEFT__MEMORY_QUERIES, query->term_count,
+                                   sizeof(void *), WEFT__QUERY_ALIGNMENT);
+        if (cursor.owned == NULL) return cursor;
+    }
+    cursor.filter = weft__filter_is_empty(&handle->filter) ? NULL : &handle->filter;
+    cursor.ignores_masks = !query->has_masking_terms;
+    cursor.is_plain = cursor.filter == NULL && cursor.ignores_masks;
+    cursor.view = cursor.is_plain ? query->flat.views : NULL;
+    cursor.view_end = cursor.is_plain ? query->flat.views + query->flat.count : NULL;
+    cursor.end = cursor.is_plain ? 0 : weft__query_slice_count(query);
+    cursor.since = system->context.since;
+    cursor.own_context = (weft_slice_context){.ops = &further_ops,
+                                              .world = context->world,
+                                              .query = query,
+                                              .stamp = system->context.stamp,
+                                              .since = system->context.since};
+    cursor.slice.term_count = query->term_count;
+    cursor.slice.worker = slice->worker;
+    cursor.slice.dt = slice->dt;
+    cursor.slice.calls = weft__query_calls(query);
+    cursor.is_open = true;
+    return cursor;
+}

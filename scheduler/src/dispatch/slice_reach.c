@@ -1,0 +1,195 @@
+/* slice_reach.c: what a slice of a system can reach beyond its columns: other entities,
+ * resources, its recorder. Checked builds compare each with what the system declared. */
+#include "diagnose.h"
+
+static const weft__system *system_of(const weft_slice *slice)
+{
+    return (const weft__system *)slice->context;
+}
+
+void weft__violate_in(const weft_slice *slice, uint32_t component, weft_access access,
+                      const char *what)
+{
+    const weft__system *system = system_of(slice);
+    weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
+                                 .position = system->position,
+                                 .slice = slice->index,
+                                 .component = component == WEFT__NONE ? 0 : component,
+                                 .access = access,
+                                 .what = what};
+    weft__violate(&system->scheduler->workers[slice->worker], &violation);
+}
+
+static bool is_granted(const weft__grant *grants, uint32_t count, uint32_t component,
+                       weft_access access)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (grants[i].component == component && (access == WEFT_READ || grants[i].access == access))
+            return true;
+    return false;
+}
+
+/* What is wrong with an access that is_granted refused; `missing`: nothing of the kind is
+ * declared. */
+static const char *refusal(const weft__grant *grants, uint32_t count, uint32_t component,
+                           const char *missing)
+{
+    return is_granted(grants, count, component, WEFT_READ)
+               ? "is written, but declared for reading only: give it WEFT_WRITE"
+               : missing;
+}
+
+static bool may_look_up(const weft_slice *slice, uint32_t component, weft_access access)
+{
+    const weft__system *system = system_of(slice);
+    if (!WEFT_IS_CHECKED || (system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0 ||
+        is_granted(system->lists.lookups, system->lists.lookup_count, component, access))
+        return true;
+    weft__violate_in(slice, component, access,
+                     refusal(system->lists.lookups, system->lists.lookup_count, component,
+                             "is not among its lookups: declare it"));
+    return false;
+}
+
+static weft__chunk *find_value(const weft_world *world, weft_entity entity,
+                               weft_component component, uint32_t *row,
+                               const weft__type_slot **slot)
+{
+    weft__chunk *chunk = weft__entity_chunk(world, entity, row);
+    if (chunk == NULL) return NULL;
+    *slot = weft__archetype_slot(chunk->archetype, weft__component_id(world, component));
+    return *slot == NULL || (*slot)->column == 0 ? NULL : chunk;
+}
+
+static const void *slice_get(const weft_slice *slice, weft_entity entity, weft_component component)
+{
+    uint32_t row;
+    const weft__type_slot *slot;
+    const weft_world *world = system_of(slice)->context.world;
+    uint32_t id = weft__component_id(world, component);
+    if (!may_look_up(slice, id, WEFT_READ)) return NULL;
+    const void *value = /* checked builds want to know where it is */
+        WEFT_IS_CHECKED ? NULL : weft__value_quickly(world, weft__entity_bits(entity), id);
+    if (value != NULL) return value;
+    const weft__chunk *chunk = find_value(world, entity, component, &row, &slot);
+    if (chunk == NULL) return NULL;
+    if (WEFT_IS_CHECKED) weft__diagnose_look(slice, chunk, row, component, WEFT_READ);
+    return weft__chunk_value(chunk, slot->column, row);
+}
+
+static void *slice_get_write(const weft_slice *slice, weft_entity entity, weft_component component)
+{
+    uint32_t row;
+    const weft__type_slot *slot;
+    const weft__system *system = system_of(slice);
+    if (!may_look_up(slice, weft__component_id(system->context.world, component), WEFT_WRITE))
+        return NULL;
+    const weft__chunk *chunk = find_value(system->context.world, entity, component, &row, &slot);
+    if (chunk == NULL) return NULL;
+    if (WEFT_IS_CHECKED) {
+        weft__diagnose_write(slice, entity, component);
+        weft__diagnose_look(slice, chunk, row, component, WEFT_WRITE);
+    }
+    weft_a32 *versions = weft__chunk_versions(chunk, slot->type);
+    /* relaxed: read in later stages only */
+    at_store_rlx(&versions[row >> chunk->layout->slice_shift], system->context.stamp);
+    return weft__chunk_value(chunk, slot->column, row);
+}
+
+static bool slice_may_find(const weft_slice *slice, weft_component component)
+{
+    return may_look_up(slice, component.id, WEFT_READ);
+}
+
+static void *slice_resource(const weft_slice *slice, weft_component component, weft_access access)
+{
+    const weft__system *system = system_of(slice);
+    const weft__type *type = weft__type_at(system->context.world, component);
+    if (type == NULL || type->singleton == NULL) {
+        if (WEFT_IS_CHECKED)
+            weft__violate_in(
+                slice, type == NULL ? 0 : type->id, access,
+                "is asked for by weft_slice_resource, but is null, of another world or "
+                "no SINGLETON: look at what registered it");
+        return NULL;
+    }
+    if (WEFT_IS_CHECKED && (system->flags & WEFT_SYSTEM_EXCLUSIVE) == 0 &&
+        !is_granted(system->lists.resources, system->lists.resource_count, component.id, access)) {
+        weft__violate_in(slice, component.id, access,
+                         refusal(system->lists.resources, system->lists.resource_count,
+                                 component.id, "is not among its resources: declare it"));
+        return NULL;
+    }
+    return type->singleton; /* its version was stamped before the stage */
+}
+
+static weft_commands *slice_commands(const weft_slice *slice)
+{
+    const weft__system *system = system_of(slice);
+    weft_commands *commands = &system->scheduler->workers[slice->worker].commands;
+    weft__commands_key(commands, (uint64_t)system->position << 32 | slice->index);
+    return commands;
+}
+
+static void slice_report(const weft_slice *slice, uint32_t term, weft_access access)
+{
+    const weft__system *system = system_of(slice);
+    const weft__query *query = system->context.query;
+    if (slice->chunk == NULL) {
+        weft__violate_in(slice, 0, access, "used a slice after its callback had returned");
+        return;
+    }
+    bool has_term = query != NULL && term < query->term_count;
+    weft__violate_in(slice, has_term ? query->terms[term].component : 0, access,
+                     has_term ? weft__slice_problem(query, term, access)
+                              : "asked for a term its query does not have");
+}
+
+void weft__mistyped_in(const weft_slice *slice, uint32_t component, weft_access access,
+                       const char *type)
+{
+    const weft__system *system = system_of(slice);
+    weft__violation violation = {.code = WEFT_TYPE_MISMATCH,
+                                 .position = system->position,
+                                 .slice = slice->index,
+                                 .component = component,
+                                 .access = access,
+                                 .function = type,
+                                 .what = WEFT__MISTYPED};
+    weft__violate(&system->scheduler->workers[slice->worker], &violation);
+}
+
+static void slice_mistype(const weft_slice *slice, uint32_t term, weft_access access,
+                          const char *type)
+{
+    weft__mistyped_in(slice, weft__slice_query(slice)->terms[term].component, access, type);
+}
+
+/* Slices of large chunks are stamped for all systems of the stage at once, unless one of them asks:
+ * then each is stamped when its system comes to it. */
+static bool slice_asks(const weft_slice *slice, uint32_t term)
+{
+    const weft__system *system = system_of(slice);
+    const weft__query_term *asked = &weft__slice_query(slice)->terms[term];
+    bool is_declared = (system->flags & WEFT_SYSTEM_ASKS_CHANGES) != 0;
+    if (is_declared && asked->access != WEFT_NO_ACCESS) return true;
+    if (WEFT_IS_CHECKED)
+        weft__violate_in(slice, asked->component, WEFT_READ,
+                         is_declared
+                             ? "is asked for its version, but declared WEFT_NO_ACCESS: give it "
+                               "WEFT_READ"
+                             : "is asked for its version: give the system "
+                               "WEFT_SYSTEM_ASKS_CHANGES");
+    return false;
+}
+
+const weft__slice_ops weft__slice_ops_system = {
+    .get = slice_get,
+    .get_write = slice_get_write,
+    .may_find = slice_may_find,
+    .resource = slice_resource,
+    .commands = slice_commands,
+    .report = slice_report,
+    .mistype = slice_mistype,
+    .asks = slice_asks,
+};

@@ -1,0 +1,338 @@
+/* stage_entries.c: the runs of a stage: which systems touch which chunk, with column pointers at
+ * hand.
+ *
+ * Made when structure has changed since (O(chunks x systems)), kept otherwise, so that a frame
+ * without structural change looks nothing up. All fusable systems of a stage share one entry per
+ * chunk; others have entries of their own. */
+#include "diagnose.h"
+
+#include <string.h>
+
+/* Making the runs of one stage. */
+typedef struct making {
+    weft__scheduler *scheduler;
+    weft__stage *stage;
+    bool is_failed;
+} making;
+
+static void *take(making *m, size_t count, size_t size)
+{
+    void *taken = weft__arena_take(m->scheduler->memory, &m->stage->arena, (count + 1) * size);
+    if (taken == NULL) m->is_failed = true;
+    return taken;
+}
+
+static const weft__filter *filter_of(const weft__system *system)
+{
+    const weft__query_handle *handle = weft__query_find(system->context.world, system->query);
+    return weft__filter_is_empty(&handle->filter) ? NULL : &handle->filter;
+}
+
+/* Whether the shared conditions let the chunk pass; change conditions are asked per slice. */
+static bool passes(const weft__filter *filter, const weft__query *query,
+                   const weft__flat_entry *flat)
+{
+    if (filter == NULL) return true;
+    const uint32_t everything = 0;
+    return weft__filter_chunk(filter, weft__match_places(query, flat->match), flat->chunk,
+                              &everything) != WEFT__FILTER_SKIP;
+}
+
+/* ---- a binding ---- */
+
+static void bind_columns(making *m, weft__binding *binding, const weft__flat_entry *flat)
+{
+    const weft__query *query = binding->query;
+    const weft__place *places = weft__match_places(query, flat->match);
+    const weft__chunk *chunk = flat->chunk;
+    void **columns = take(m, query->term_count, sizeof columns[0]);
+    uint32_t *bytes = take(m, query->term_count, sizeof bytes[0]);
+    weft_a32 **stamps = take(m, query->stamp_count, sizeof stamps[0]);
+    if (columns == NULL || bytes == NULL || stamps == NULL) return;
+    weft__query_columns(query, flat->match, chunk, 0, columns);
+    for (uint32_t i = 0; i < query->term_count; i++)
+        if (columns[i] != NULL) bytes[i] = chunk->layout->columns[places[i].column].bytes;
+    for (uint32_t i = 0; i < query->stamp_count; i++) {
+        const weft__place *place = &places[query->writes[i]];
+        if (place->type == WEFT__NO_PLACE) continue;
+        stamps[binding->stamp_count++] = weft__chunk_versions(chunk, place->type);
+    }
+    binding->slice.columns = columns;
+    binding->column_bytes = bytes;
+    binding->x_stamps = stamps;
+}
+
+static void bind(making *m, weft__binding *binding, weft__system *system,
+                 const weft__flat_entry *flat)
+{
+    const weft__query *query = system->context.query;
+    const weft__filter *filter = filter_of(system);
+    const weft__chunk *chunk = flat->chunk;
+    uint32_t shift = chunk->layout->slice_shift, rows = chunk->count;
+    bool is_whole = (system->flags & WEFT_SYSTEM_WHOLE_CHUNKS) != 0;
+    *binding = (weft__binding){
+        .slice = {.count = is_whole || rows <= (1u << shift) ? rows : 1u << shift,
+                  .term_count = query->term_count,
+                  .entities = weft__chunk_entities(chunk),
+                  .first = flat->first_row,
+                  .index = flat->first_slice,
+                  .calls = weft__query_calls(query),
+                  .chunk = chunk,
+                  .places = weft__match_places(query, flat->match),
+                  .context = &system->context},
+        .system = system,
+        .query = query,
+        .filter = filter != NULL && weft__filter_has_changes(filter) ? filter : NULL,
+        .match = flat->match,
+        .rows = rows,
+        .slice_shift = shift,
+        .has_masks = query->matches[flat->match].has_masks,
+    };
+    binding->is_plain = binding->filter == NULL && !binding->has_masks && !system->only_changed &&
+                        (system->flags & WEFT_SYSTEM_ASKS_CHANGES) == 0;
+    bind_columns(m, binding, flat);
+}
+
+/* Binds one system to all its chunks, in order. */
+static weft__binding *bind_all(making *m, weft__system *system, uint32_t *count)
+{
+    const weft__query *query = system->context.query;
+    const weft__filter *filter = filter_of(system);
+    weft__binding *bindings = take(m, query->flat.count, sizeof bindings[0]);
+    *count = 0;
+    for (uint32_t i = 0; i < query->flat.count && !m->is_failed; i++)
+        if (passes(filter, query, &query->flat.entries[i]))
+            bind(m, &bindings[(*count)++], system, &query->flat.entries[i]);
+    return bindings;
+}
+
+/* ---- entries ---- */
+
+static bool is_fused(const weft__system *system)
+{
+    return (system->scheduler->nodes[system->position].traits & WEFT__STAGING_FUSABLE) != 0;
+}
+
+static uint32_t slices_of(const weft__chunk *chunk)
+{
+    return weft__chunk_slices(chunk);
+}
+
+/* Counts, per chunk, the fused systems that touch it; makes the entries in order of first sight. */
+static void list_fused_chunks(making *m, weft__entry *entries, uint32_t *entry_count)
+{
+    weft__scheduler *scheduler = m->scheduler;
+    for (uint32_t i = 0; i < m->stage->system_count; i++) {
+        const weft__system *system = m->stage->systems[i];
+        if (!is_fused(system)) continue;
+        const weft__query *query = system->context.query;
+        const weft__filter *filter = filter_of(system);
+        for (uint32_t k = 0; k < query->flat.count; k++) {
+            const weft__flat_entry *flat = &query->flat.entries[k];
+            if (!passes(filter, query, flat)) continue;
+            uint32_t *number = &scheduler->entry_of_chunk[flat->chunk->id];
+            if (*number == 0) {
+                *number = ++*entry_count;
+                entries[*number - 1] = (weft__entry){.kind = WEFT__ENTRY_CHUNK};
+            }
+            entries[*number - 1].binding_count++;
+        }
+    }
+}
+
+static void bind_fused_chunks(making *m, weft__entry *entries, uint32_t entry_count)
+{
+    weft__scheduler *scheduler = m->scheduler;
+    for (uint32_t i = 0; i < entry_count; i++) {
+        entries[i].bindings = take(m, entries[i].binding_count, sizeof entries[i].bindings[0]);
+        entries[i].binding_count = 0;
+    }
+    for (uint32_t i = 0; i < m->stage->system_count; i++) {
+        weft__system *system = m->stage->systems[i];
+        if (!is_fused(system)) continue;
+        const weft__query *query = system->context.query;
+        const weft__filter *filter = filter_of(system);
+        for (uint32_t k = 0; k < query->flat.count && !m->is_failed; k++) {
+            const weft__flat_entry *flat = &query->flat.entries[k];
+            if (!passes(filter, query, flat)) continue;
+            weft__entry *entry = &entries[scheduler->entry_of_chunk[flat->chunk->id] - 1];
+            bind(m, &entry->bindings[entry->binding_count++], system, flat);
+        }
+    }
+    for (uint32_t i = 0; i < entry_count && !m->is_failed; i++) {
+        const weft__chunk *chunk = entries[i].bindings[0].slice.chunk;
+        scheduler->entry_of_chunk[chunk->id] = 0;
+        entries[i].is_plain = true;
+        for (uint32_t k = 0; k < entries[i].binding_count; k++)
+            entries[i].is_plain = entries[i].is_plain && entries[i].bindings[k].is_plain;
+        entries[i].is_small = entries[i].is_plain && slices_of(chunk) == 1;
+    }
+}
+
+/* Entries of a system that is not fused, at `entries`; returns how many. */
+static uint32_t list_alone(making *m, weft__system *system, weft__entry *entries)
+{
+    if (system->query.id == 0) {
+        bool is_range = system->range != NULL || system->range_count != 0;
+        entries[0] = (weft__entry){.kind = is_range ? WEFT__ENTRY_RANGE : WEFT__ENTRY_ONCE,
+                                   .system = system};
+        return 1;
+    }
+    uint32_t count;
+    weft__binding *bindings = bind_all(m, system, &count);
+    if (m->is_failed || count == 0) return 0;
+    if (weft__system_is_serial(system)) {
+        entries[0] = (weft__entry){.kind = WEFT__ENTRY_SERIES,
+                                   .system = system,
+                                   .bindings = bindings,
+                                   .binding_count = count};
+        return 1;
+    }
+    bool is_whole = (system->flags & WEFT_SYSTEM_WHOLE_CHUNKS) != 0;
+    for (uint32_t i = 0; i < count; i++)
+        entries[i] = (weft__entry){.kind = is_whole ? WEFT__ENTRY_WHOLE : WEFT__ENTRY_CHUNK,
+                                   .bindings = &bindings[i],
+                                   .binding_count = 1};
+    return count;
+}
+
+static uint32_t items_of(const weft__entry *entry)
+{
+    if (entry->kind == WEFT__ENTRY_CHUNK) return slices_of(entry->bindings[0].slice.chunk);
+    if (entry->kind == WEFT__ENTRY_RANGE) return entry->system->range_count;
+    return 1;
+}
+
+/* Numbers the items and closes the list; returns their number. */
+static uint32_t number_items(weft__entry *entries, uint32_t count)
+{
+    uint32_t items = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        entries[i].first_item = items;
+        items += items_of(&entries[i]);
+    }
+    entries[count].first_item = items;
+    return items;
+}
+
+static bool is_on_owner(const weft__system *system)
+{
+    return (system->flags & (WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0;
+}
+
+static bool is_background(const weft__system *system)
+{
+    return (system->flags & WEFT_SYSTEM_BACKGROUND) != 0 && !is_on_owner(system);
+}
+
+static uint32_t list_where(making *m, bool (*is_wanted)(const weft__system *), weft__entry *entries)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < m->stage->system_count && !m->is_failed; i++)
+        if (is_wanted(m->stage->systems[i]))
+            count += list_alone(m, m->stage->systems[i], entries + count);
+    return count;
+}
+
+static bool is_alone_in_loop(const weft__system *system)
+{
+    return !is_fused(system) && !is_on_owner(system) && !is_background(system);
+}
+
+/* ---- a stage ---- */
+
+/* The queries a system iterates itself: jobs cannot make their lists. */
+static weft_result prepare_further(const making *m, const weft__system *system)
+{
+    weft_result result = WEFT_OK;
+    for (uint32_t i = 0; i < system->lists.reads_query_count && result == WEFT_OK; i++)
+        result = weft__query_views_prepare(
+            weft__query_find(m->scheduler->world, system->lists.reads_queries[i])->query);
+    return result;
+}
+
+static weft_result prepare_queries(making *m, size_t *entry_limit)
+{
+    *entry_limit = 0;
+    for (uint32_t i = 0; i < m->stage->system_count; i++) {
+        weft__system *system = m->stage->systems[i];
+        *entry_limit += 1;
+        if (prepare_further(m, system) != WEFT_OK) return WEFT_OUT_OF_MEMORY;
+        if (system->query.id == 0) continue;
+        weft__query_handle *handle = weft__query_find(m->scheduler->world, system->query);
+        weft_result result = weft__query_flat_prepare(handle->query);
+        if (result != WEFT_OK) return result;
+        system->filter_version = handle->filter.version;
+        *entry_limit += handle->query->flat.count;
+    }
+    return WEFT_OK;
+}
+
+static weft_result reserve_chunk_map(weft__scheduler *scheduler)
+{
+    uint32_t wanted = scheduler->world->chunk_capacity, old = scheduler->entry_of_chunk_capacity;
+    if (wanted <= old) return WEFT_OK;
+    uint32_t *grown = weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS,
+                                    scheduler->entry_of_chunk, old, wanted, sizeof *grown, 8);
+    if (grown == NULL) return WEFT_OUT_OF_MEMORY;
+    memset(grown + old, 0, (wanted - old) * sizeof *grown);
+    scheduler->entry_of_chunk = grown;
+    scheduler->entry_of_chunk_capacity = wanted;
+    return WEFT_OK;
+}
+
+static void make_entries(making *m, size_t entry_limit)
+{
+    weft__stage *stage = m->stage;
+    stage->entries = take(m, entry_limit, sizeof stage->entries[0]);
+    stage->main_entries = take(m, stage->has_main ? entry_limit : 0, sizeof stage->entries[0]);
+    stage->background_entries =
+        take(m, stage->has_background ? entry_limit : 0, sizeof stage->entries[0]);
+    if (m->is_failed) return;
+    stage->entry_count = list_where(m, is_alone_in_loop, stage->entries);
+    uint32_t fused = 0;
+    list_fused_chunks(m, stage->entries + stage->entry_count, &fused);
+    bind_fused_chunks(m, stage->entries + stage->entry_count, fused);
+    stage->entry_count += fused;
+    if (stage->has_main) stage->main_entry_count = list_where(m, is_on_owner, stage->main_entries);
+    if (stage->has_background)
+        stage->background_entry_count = list_where(m, is_background, stage->background_entries);
+    if (m->is_failed) return;
+    stage->item_count = number_items(stage->entries, stage->entry_count);
+    number_items(stage->main_entries, stage->main_entry_count);
+    number_items(stage->background_entries, stage->background_entry_count);
+}
+
+void weft__runs_free(weft__scheduler *scheduler, weft__stage *stage)
+{
+    weft__arena_free(scheduler->memory, &stage->arena);
+    stage->runs_version = 0;
+}
+
+weft_result weft__runs_prepare(weft__scheduler *scheduler, weft__stage *stage)
+{
+    weft_world *world = scheduler->world;
+    making m = {.scheduler = scheduler, .stage = stage};
+    size_t entry_limit;
+    weft__arena_empty(scheduler->memory, &stage->arena);
+    stage->runs_version = 0;
+    stage->entry_count = stage->main_entry_count = stage->background_entry_count = 0;
+    stage->item_count = 0;
+    weft_result result = prepare_queries(&m, &entry_limit);
+    if (result == WEFT_OK) result = reserve_chunk_map(scheduler);
+    if (result != WEFT_OK) return weft__error_memory(world, "the runs of a stage");
+    make_entries(&m, entry_limit);
+    if (m.is_failed) {
+        if (scheduler->entry_of_chunk != NULL)
+            memset(scheduler->entry_of_chunk, 0,
+                   scheduler->entry_of_chunk_capacity * sizeof scheduler->entry_of_chunk[0]);
+        return weft__error_memory(world, "the runs of a stage");
+    }
+    if (WEFT_IS_CHECKED) {
+        weft__watch_reserve(scheduler, stage->entries, stage->entry_count);
+        weft__watch_reserve(scheduler, stage->main_entries, stage->main_entry_count);
+        weft__watch_reserve(scheduler, stage->background_entries, stage->background_entry_count);
+    }
+    stage->runs_version = world->structure_version;
+    return WEFT_OK;
+}

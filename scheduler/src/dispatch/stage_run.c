@@ -1,0 +1,226 @@
+/* stage_run.c: how a stage is run: inline on the owner, as a loop over the pool, beside
+ * background loops.
+ *
+ * A stage that is predicted to take less than INLINE_NS runs on the owner without touching the
+ * pool: no atomics, no clock, nobody woken. The prediction is the time of an earlier run, scaled
+ * by the number of items and taken again every REMEASURE frames; above it the loop job decides
+ * by its own model. */
+#include "scheduler_state.h"
+
+#include "os.h"
+
+#define INLINE_NS 6000u
+#define REMEASURE 64u
+#define PROBE_NS 1500u /* a probe that took so long decides */
+
+uint64_t weft__scheduler_now(const weft__scheduler *scheduler)
+{
+    const weft_os *os = scheduler->world->desc.os;
+    if (os == NULL) os = weft__os_default();
+    return os->clock_ns(os->user);
+}
+
+void weft__scheduler_fail(weft__scheduler *scheduler, weft_result result)
+{
+    if (result != WEFT_OK && scheduler->error.code == WEFT_OK)
+        scheduler->error = *scheduler->world->error;
+}
+
+/* What a loop job gets. */
+typedef struct loop {
+    weft__scheduler *scheduler;
+    weft__entry *entries;
+    uint32_t entry_count;
+    uint32_t first; /* item that is number 0 of the loop */
+} loop;
+
+static int run_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    const loop *l = argument;
+    weft__dispatch(l->scheduler, l->entries, l->entry_count, l->first + begin, l->first + end,
+                   weft_job_worker_index(job));
+    return 0;
+}
+
+static weft_job_context *owner_context(const weft__scheduler *scheduler)
+{
+    return scheduler->world->host;
+}
+
+static void run_inline(weft__scheduler *scheduler, weft__stage *stage, uint32_t begin, uint32_t end)
+{
+    weft__dispatch(scheduler, stage->entries, stage->entry_count, begin, end, 0);
+}
+
+/* Items [first, end of the stage) on the pool. */
+static void run_loop(weft__scheduler *scheduler, weft__stage *stage, uint32_t first)
+{
+    if (!scheduler->has_frame_hint && scheduler->world->host->guest == 0) {
+        weft_job_frame_begin(scheduler->world->pool);
+        scheduler->has_frame_hint = true;
+    }
+    loop l = {scheduler, stage->entries, stage->entry_count, first};
+    weft_job_for_desc desc = {.fn = run_part,
+                              .argument = &l,
+                              .count = stage->item_count - first,
+                              .cost = &stage->cost,
+                              .name = stage->label};
+    weft_result result = weft_job_for(owner_context(scheduler), &desc, NULL);
+    if (result == WEFT_OK) return;
+    weft__error(scheduler->world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                "the stage of system '%s' could not run on the pool: %s", stage->systems[0]->name,
+                weft_result_text(result));
+    weft__scheduler_fail(scheduler, result);
+}
+
+/* ---- cost ---- */
+
+static bool is_small_at(const weft__stage *stage, uint64_t ns, uint32_t items)
+{
+    return ns * stage->item_count < (uint64_t)INLINE_NS * items;
+}
+
+static void run_probed(weft__scheduler *scheduler, weft__stage *stage)
+{
+    uint32_t count = stage->item_count, done = 0;
+    uint64_t begin = weft__scheduler_now(scheduler), ns = 0;
+    for (uint32_t burst = 1; done < count && ns < PROBE_NS; burst *= 2) {
+        uint32_t end = burst < count - done ? done + burst : count;
+        run_inline(scheduler, stage, done, end);
+        done = end;
+        ns = weft__scheduler_now(scheduler) - begin;
+    }
+    stage->measured_ns = ns;
+    stage->measured_items = done;
+    stage->frames_to_measure = REMEASURE;
+    if (done == count) return;
+    if (is_small_at(stage, ns, done))
+        run_inline(scheduler, stage, done, count);
+    else
+        run_loop(scheduler, stage, done);
+}
+
+static void run_shared(weft__scheduler *scheduler, weft__stage *stage)
+{
+    if (__builtin_expect(stage->frames_to_measure == 0, 0)) {
+        run_probed(scheduler, stage);
+        return;
+    }
+    stage->frames_to_measure--;
+    if (is_small_at(stage, stage->measured_ns, stage->measured_items))
+        run_inline(scheduler, stage, 0, stage->item_count);
+    else
+        run_loop(scheduler, stage, 0);
+}
+
+/* ---- background ---- */
+
+static void start_background(weft__scheduler *scheduler, weft__stage *stage)
+{
+    uint32_t count = stage->background_entry_count;
+    uint32_t items = stage->background_entries[count].first_item;
+    loop *l = weft__arena_take(scheduler->memory, &stage->arena, sizeof *l);
+    bool is_started = false;
+    /* on a thread that may not wait for it, it would outlive the step */
+    bool may_wait = weft__pool_check_owner(owner_context(scheduler)) == WEFT_OK;
+    if (l != NULL && may_wait && scheduler->worker_count > 1 &&
+        !scheduler->options.without_parallel) {
+        *l = (loop){scheduler, stage->background_entries, count, 0};
+        weft_job_for_desc desc = {.fn = run_part,
+                                  .argument = l,
+                                  .count = items,
+                                  .class_ = WEFT_JOB_BACKGROUND,
+                                  .name = "background"};
+        weft_job_desc job = {.class_ = WEFT_JOB_BACKGROUND, .name = "background"};
+        is_started = weft_job_for_submit(owner_context(scheduler), &desc, &job,
+                                         &stage->background) == WEFT_OK;
+    }
+    if (is_started)
+        scheduler->background_count++;
+    else
+        weft__dispatch(scheduler, stage->background_entries, count, 0, items, 0);
+}
+
+void weft__stage_join(weft__scheduler *scheduler, uint32_t number)
+{
+    for (uint32_t i = 0; scheduler->background_count > 0 && i < scheduler->stage_count; i++) {
+        weft__stage *stage = &scheduler->stages[i];
+        if (stage->background.generation == 0 || stage->join_stage > number) continue;
+        weft_result result = weft_job_wait(owner_context(scheduler), stage->background, NULL);
+        weft__scheduler_fail(scheduler, result);
+        stage->background = (weft_job_handle){0, 0};
+        scheduler->background_count--;
+    }
+}
+
+/* ---- the owner's systems ---- */
+
+static void run_main(weft__scheduler *scheduler, weft__stage *stage)
+{
+    weft_world *world = scheduler->world;
+    for (uint32_t i = 0; i < stage->main_entry_count; i++) {
+        const weft__entry *entry = &stage->main_entries[i];
+        weft__system *system = entry->system;
+        if (!system->is_active) continue;
+        bool may_change = (system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0 && system->query.id == 0;
+        world->version = system->context.stamp;
+        if (may_change) world->busy = 0;
+        weft__dispatch(scheduler, stage->main_entries, stage->main_entry_count, entry->first_item,
+                       entry[1].first_item, 0);
+        if (may_change) world->busy = WEFT__BUSY_STEPPING;
+    }
+}
+
+/* ---- ranges and resources ---- */
+
+/* Like a run condition, it looks at the world. */
+static uint32_t ask_size(const weft__scheduler *scheduler, const weft__system *system)
+{
+    weft_world *world = scheduler->world;
+    uint32_t busy = world->busy;
+    world->frame = WEFT__FRAME_ASKS;
+    world->busy = 1;
+    uint32_t size = system->range(world, system->user);
+    world->busy = busy;
+    world->frame = WEFT__FRAME_RUNS;
+    return size;
+}
+
+/* Sizes are read before the entry they end at is renumbered. */
+static void ask_ranges(const weft__scheduler *scheduler, weft__entry *entries, uint32_t count)
+{
+    uint32_t items = 0, begin = entries[0].first_item;
+    for (uint32_t i = 0; i < count; i++) {
+        weft__entry *entry = &entries[i];
+        uint32_t end = entry[1].first_item, size = end - begin;
+        weft__system *system = entry->system;
+        if (entry->kind == WEFT__ENTRY_RANGE && system->range != NULL)
+            size = system->is_active ? ask_size(scheduler, system) : 0;
+        entry->first_item = items;
+        items += size;
+        begin = end;
+    }
+    entries[count].first_item = items;
+}
+
+void weft__stage_run(weft__scheduler *scheduler, weft__stage *stage)
+{
+    if (stage->has_ranges) {
+        ask_ranges(scheduler, stage->entries, stage->entry_count);
+        stage->item_count = stage->entries[stage->entry_count].first_item;
+        ask_ranges(scheduler, stage->main_entries, stage->main_entry_count);
+        ask_ranges(scheduler, stage->background_entries, stage->background_entry_count);
+    }
+    if (stage->background_entry_count != 0) start_background(scheduler, stage);
+    if (stage->item_count != 0) {
+        bool is_serial = scheduler->worker_count == 1 || scheduler->options.without_parallel ||
+                         stage->item_count == 1;
+        if (is_serial)
+            run_inline(scheduler, stage, 0, stage->item_count);
+        else if (scheduler->options.always_parallel)
+            run_loop(scheduler, stage, 0);
+        else
+            run_shared(scheduler, stage);
+    }
+    if (stage->main_entry_count != 0) run_main(scheduler, stage);
+}

@@ -1,0 +1,353 @@
+/* scheduler_state.h: what the files of the scheduler share: systems, the compiled schedule,
+ * the runs of a stage, workers.
+ *
+ * One weft__scheduler per world, made with its first system, kept in the world's extension.
+ * Everything is changed by the owner with the world idle or between stages; while a stage runs,
+ * workers read all of it and write only their own weft__worker, the columns they were given and
+ * change versions. */
+#ifndef WEFT_SCHEDULER_STATE_H
+#define WEFT_SCHEDULER_STATE_H
+
+#include <weft/schedule.h>
+
+#include "arena.h"
+#include "commands_state.h"
+#include "compile_extend.h"
+#include "counters.h"
+#include "desc_lists.h"
+#include "pool.h"
+#include "query_state.h"
+#include "staging.h"
+
+#define WEFT__CATCH_UP_LIMIT 8 /* runs of a fixed-rate system per step at most */
+
+typedef struct weft__scheduler weft__scheduler;
+
+/* A group: named by systems or by weft_group_set. Owned by the scheduler; owner only. */
+typedef struct weft__group {
+    char name[WEFT__NAME_LIMIT];
+    weft__lists lists; /* before, after */
+    double elapsed;    /* seconds not yet used up by runs of `period` */
+    float period;
+    bool is_disabled;
+    uint32_t due; /* runs in this step */
+} weft__group;
+
+/* A system. Never moves; freed by weft_system_destroy. */
+typedef struct weft__system {
+    weft_slice_context context; /* first: weft_slice.context points here */
+    weft__scheduler *scheduler;
+    void (*run)(weft_slice *slice, void *user);
+    void *user;
+    /* constant after create */
+    void (*body)(weft_slice *slice, void *user); /* of a system with JOBS: what `run` calls */
+    char name[WEFT__NAME_LIMIT];
+    weft__lists lists;
+    weft_query query; /* 0: no rows */
+    bool owns_query;
+    bool only_changed;
+    uint8_t *guard_modes; /* [terms of the query] weft__guard_mode; NULL: nothing is copied */
+    uint32_t held_count;  /* of lists.reads_queries: acquired */
+    uint32_t flags;
+    uint32_t effects;
+    uint32_t range_count;
+    uint32_t (*range)(weft_world *world, void *user);
+    bool (*run_if)(weft_world *world, void *user);
+    float period;
+    uint32_t group; /* index in groups */
+    uint32_t rank;  /* order of registration */
+    uint32_t handle;
+    /* changed by the owner */
+    bool is_enabled;
+    bool is_active;    /* runs in this pass */
+    bool was_active;   /* ran in the pass before */
+    uint32_t position; /* in the order of effect */
+    uint32_t stage;
+    uint32_t due; /* runs in this step */
+    double elapsed;
+    double timer; /* TIMER: seconds until it runs; negative: not set */
+    float dt;     /* of this pass */
+    uint32_t version_offset;
+    uint32_t filter_version; /* of the filter the runs were made with */
+    uint64_t runs;
+    uint64_t last_frame;  /* pass number of its last run */
+    uint64_t total_ns;    /* of the runs that were measured */
+    uint64_t smoothed_ns; /* moving average of the measured time of a run */
+} weft__system;
+
+/* Columns of one system in one chunk. `slice` is ready for slice 0 but for dt and worker. */
+typedef struct weft__binding {
+    weft_slice slice;
+    weft__system *system;
+    const weft__query *query;
+    const weft__filter *filter;   /* NULL: no condition that must be asked per slice */
+    const uint32_t *column_bytes; /* [term] bytes per row */
+    weft_a32 *const *x_stamps;    /* [stamp_count] version arrays of the written terms */
+    uint32_t stamp_count;
+    uint32_t match;
+    uint32_t rows; /* of the chunk */
+    uint32_t slice_shift;
+    bool has_masks;
+    bool is_plain; /* no masks, filters, only_changed */
+} weft__binding;
+
+typedef enum weft__entry_kind {
+    WEFT__ENTRY_CHUNK,  /* items are slices; all bindings run on each */
+    WEFT__ENTRY_WHOLE,  /* one item: the whole chunk */
+    WEFT__ENTRY_ONCE,   /* one item, no rows */
+    WEFT__ENTRY_RANGE,  /* items are indices */
+    WEFT__ENTRY_SERIES, /* one item: all bindings of `series`, slice after slice */
+} weft__entry_kind;
+
+/* Items [first_item, next entry's first_item) of a stage. Made by stage_entries.c, read by
+ * workers. */
+typedef struct weft__entry {
+    uint32_t first_item;
+    uint32_t kind; /* weft__entry_kind */
+    weft__binding *bindings;
+    uint32_t binding_count;
+    weft__system *system; /* ONCE, RANGE, SERIES */
+    bool is_plain;        /* CHUNK: all bindings are */
+    bool is_small;        /* plain, and one slice is the whole chunk */
+} weft__entry;
+
+/* A stage with its runs: valid for one structure version of the world. */
+typedef struct weft__stage {
+    weft__system **systems; /* into scheduler->ordered_by_stage */
+    char label[128];        /* their names, for traces */
+    uint32_t system_count;
+    uint32_t active_count; /* in this pass */
+    uint32_t segment;      /* sync points and exclusive systems lie between segments */
+    uint32_t join_stage;   /* its background systems must have ended before this stage */
+    bool is_exclusive;
+    bool has_main; /* some system must run on the owner */
+    bool has_ranges;
+    bool has_background;
+    bool is_sync; /* commands are played back before it */
+    uint32_t sync_version_offset;
+    /* runs: valid while runs_version is the world's structure version */
+    uint64_t runs_version; /* 0 = never made */
+    weft__arena_block *arena;
+    weft__entry *entries; /* in `arena`; entries[entry_count] is a sentinel */
+    uint32_t entry_count;
+    weft__entry *main_entries; /* run by the owner, in order */
+    uint32_t main_entry_count;
+    weft__entry *background_entries;
+    uint32_t background_entry_count;
+    uint32_t item_count;
+    weft_job_handle background; /* running; null when not */
+    /* cost */
+    weft_job_cost cost;
+    uint64_t measured_ns;    /* of the last probe on one worker */
+    uint32_t measured_items; /* items in it; 0: never probed */
+    uint32_t frames_to_measure;
+    uint64_t time_ns; /* of the last run, when measured */
+} weft__stage;
+
+/* What one worker writes while stages run. Padded to lines of its own. */
+typedef struct weft__system_tally {
+    uint64_t frame; /* pass it counts */
+    uint64_t slices;
+    uint64_t rows;
+    uint64_t commands;
+    uint64_t time_ns;
+} weft__system_tally;
+
+typedef struct weft__violation weft__violation; /* diagnose.h */
+typedef struct weft__far_write weft__far_write; /* diagnose.h */
+
+/* A system that moves over the slices of one chunk: its slice, and whom to call. */
+typedef struct weft__part {
+    weft_slice slice;
+    void (*run)(weft_slice *slice, void *user);
+    void *user;
+    const weft__system *system;
+} weft__part;
+
+typedef struct weft__worker {
+    _Alignas(64) weft_commands commands;
+    weft__system_tally *tallies; /* [slot of the system]; kept over compilations */
+    uint64_t *mask;              /* of a slice, or of a whole chunk */
+    void **columns;              /* of a slice that is not the first of its chunk */
+    weft_slice slice;
+    weft__part *parts;   /* [most systems of a stage] */
+    void **part_columns; /* [terms of all systems of a stage] columns of all parts in a row */
+    size_t *part_steps;  /* the same: bytes from slice to slice */
+    weft__violation *violations; /* checked builds, of this step */
+    uint32_t violation_count, violation_capacity;
+    uint64_t violation_sequence;
+    weft__far_write *far_writes; /* checked builds, see diagnose.c */
+    uint32_t far_write_count, far_write_capacity;
+} weft__worker;
+
+#define WEFT__SLOT_BITS 16
+#define WEFT__SLOT_LIMIT ((1u << WEFT__SLOT_BITS) - 1)
+
+static inline uint32_t weft__system_slot(const weft__system *system)
+{
+    return (system->handle & WEFT__SLOT_LIMIT) - 1;
+}
+
+/* Its slices run one after the other. */
+static inline bool weft__system_is_serial(const weft__system *system)
+{
+    return (system->flags &
+            (WEFT_SYSTEM_SINGLE | WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0;
+}
+
+/* It runs when its timer has run out. */
+static inline bool weft__system_is_timer(const weft__system *system)
+{
+    return (system->flags & WEFT_SYSTEM_TIMER) != 0;
+}
+
+struct weft__scheduler {
+    weft_world *world;
+    weft__memory *memory;
+    weft_schedule_options options;
+
+    weft__system **systems; /* [slot]; NULL = free */
+    uint32_t *generations;  /* [slot] */
+    uint32_t system_capacity;
+    uint32_t system_count;
+    uint32_t retired_count; /* slots whose handles are used up: so none ever comes back */
+    uint32_t next_rank;
+    weft__group *groups;
+    uint32_t group_count, group_capacity;
+
+    /* compiled */
+    bool is_dirty;                /* systems, groups or options changed */
+    uint32_t compiled_archetypes; /* archetype count it was compiled for, or extended to */
+    uint64_t compiled_order;      /* the world's order_version then */
+    weft__system **ordered;       /* [position] order of effect */
+    weft__system **stage_systems;
+    uint32_t ordered_count;
+    weft__staging staging;
+    weft__staging_node *nodes; /* [position]; kept for explain and export */
+    weft__order_edge *barriers;
+    uint32_t barrier_count;
+    uint32_t barrier_capacity;
+    weft__stage *stages;
+    uint32_t stage_count; /* stages[stage_count] is the end of the frame */
+    uint32_t stage_capacity;
+    uint32_t version_count;        /* change versions one pass uses */
+    bool has_conditions;           /* a run condition, a rate, a disabled system or group */
+    bool has_filters;              /* a system with a filter: its version is checked every pass */
+    weft__arena_block *plan_arena; /* access sets, archetype sets */
+    weft__growth growth;
+
+    /* scratch for making runs */
+    uint32_t *entry_of_chunk; /* [chunk id] entry index + 1; all 0 between uses */
+    uint32_t entry_of_chunk_capacity;
+
+    /* workers */
+    weft__worker *workers;
+    weft_commands **recorders; /* [worker] */
+    uint32_t worker_count;
+    uint32_t tally_capacity;
+    uint32_t mask_words;
+
+    /* frames */
+    uint64_t pass;             /* number of the pass that runs, from 1 */
+    uint32_t passes_left;      /* of this step, with the one that runs; 0: a system runs alone */
+    uint32_t pass_base;        /* the version at offset 0 of this pass */
+    uint32_t background_count; /* stages whose background loop was not joined yet */
+    bool is_conditional;       /* of the pass: has_conditions when it began */
+    bool has_frame_hint;       /* weft_job_frame_begin was called in this frame */
+    weft_error error;          /* the first one of this step */
+    weft_error *mistakes;      /* checked builds: all that the last step found */
+    uint32_t mistake_count, mistake_capacity;
+    weft_a64
+        x_stranger; /* name of a function called by a thread that runs no system, see diagnose.c */
+    weft_frame_stats stats;
+    weft__counters *counters; /* NULL: never counted */
+    weft__counter_wish counter_wish;
+    bool is_counted;          /* in this step; begin_step decides */
+    bool is_measured;         /* in this step: is_counted, or options.measure */
+    bool is_traced;           /* events of this step are kept: begin_step asks the pool */
+    bool is_traced_in_detail; /* the cost of each slice, too */
+};
+
+/* ---- registry: system.c ---- */
+
+weft__scheduler *weft__scheduler_of(const weft_world *world); /* NULL when there is none */
+weft__scheduler *weft__scheduler_obtain(weft_world *world);   /* made when there is none */
+weft__system *weft__system_at(const weft_world *world, weft_system handle);
+weft__system *weft__system_named(const weft__scheduler *scheduler, const char *name);
+uint32_t weft__group_named(const weft__scheduler *scheduler, const char *name);
+
+/* ---- compile.c ---- */
+
+/* Compiles when systems or archetypes changed. Owner, between segments. */
+weft_result weft__schedule_prepare(weft__scheduler *scheduler);
+void weft__schedule_free(weft__scheduler *scheduler);
+/* Fills scheduler->nodes from the ordered systems. */
+weft_result weft__schedule_nodes(weft__scheduler *scheduler);
+/* Whether a system must run before another by name. */
+bool weft__schedule_has_barrier(const weft__scheduler *scheduler, uint32_t before, uint32_t after);
+
+/* ---- stage_entries.c ---- */
+
+/* Makes the runs of a stage current. Owner, structure at rest. */
+weft_result weft__runs_prepare(weft__scheduler *scheduler, weft__stage *stage);
+/* Forgets them: filters or systems changed. */
+void weft__runs_free(weft__scheduler *scheduler, weft__stage *stage);
+
+/* ---- stage_run.c ---- */
+
+/* Runs a stage whose runs are current: loop, background, owner's systems. Owner. */
+void weft__stage_run(weft__scheduler *scheduler, weft__stage *stage);
+/* Waits for background loops that must have ended before stage `number`. Owner. */
+void weft__stage_join(weft__scheduler *scheduler, uint32_t number);
+uint64_t weft__scheduler_now(const weft__scheduler *scheduler);
+/* Keeps the first error of a step. */
+void weft__scheduler_fail(weft__scheduler *scheduler, weft_result result);
+
+/* ---- frame.c ---- */
+
+/* The name behind the key of a command, for errors. `user`: the scheduler. */
+const char *weft__scheduler_recorder_name(const void *user, uint64_t key);
+/* Figures of the last run, summed over workers. */
+void weft__system_tally_get(const weft__scheduler *scheduler, const weft__system *system,
+                            weft__system_tally *out);
+
+/* ---- report.c ---- */
+
+/* Shortest time the stages of the last frame could have taken; 0 when not measured. */
+uint64_t weft__schedule_critical_path(const weft__scheduler *scheduler);
+
+/* ---- slice_reach.c ---- */
+
+extern const weft__slice_ops weft__slice_ops_system;
+/* What this slice did that its system did not declare. The slice's thread. */
+void weft__violate_in(const weft_slice *slice, uint32_t component, weft_access access,
+                      const char *what);
+/* The same: it asked for a term as another C type than that of its component. */
+void weft__mistyped_in(const weft_slice *slice, uint32_t component, weft_access access,
+                       const char *type);
+
+/* ---- slice_job.c ---- */
+
+/* `run` of a system with WEFT_SYSTEM_JOBS: its body as a job, with its children joined. */
+void weft__slice_job_run(weft_slice *slice, void *user);
+
+/* ---- dispatch.c ---- */
+
+/* Runs items [begin, end) of the entries. Any worker. */
+void weft__dispatch(weft__scheduler *scheduler, weft__entry *entries, uint32_t entry_count,
+                    uint32_t begin, uint32_t end, uint32_t worker);
+/* The frame in stacks between the engine and a system. */
+void weft__system_call(const weft__system *system, weft_slice *slice);
+/* The same for the worker's parts, at least one: all systems of a slice, then the next slice. */
+void weft__system_calls(weft__worker *worker, uint32_t part_count, uint32_t column_count,
+                        uint32_t rows, uint32_t slice_rows);
+
+/* ---- dispatch_trace.c ---- */
+
+typedef void (*weft__run_entry_fn)(weft__scheduler *scheduler, weft__worker *worker, uint32_t index,
+                                   const weft__entry *entry, uint32_t begin, uint32_t end);
+/* Runs items [begin, end) of an entry by `run`, with spans around systems. Any worker. */
+void weft__dispatch_traced(weft__scheduler *scheduler, const weft__entry *entry, uint32_t begin,
+                           uint32_t end, uint32_t index, weft__run_entry_fn run);
+
+#endif

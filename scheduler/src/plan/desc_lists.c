@@ -1,0 +1,137 @@
+/* desc_lists.c: checking and copying the lists of descriptions. What handles stand for is
+ * checked by system.c; the copies are one block, so that a system has one allocation more, and
+ * none when its lists are empty. */
+#include "desc_lists.h"
+
+#include <string.h>
+
+#define GIVEN(list_name, entry_type, desc, limit, pointer, number)                                 \
+    (weft__given)                                                                                  \
+    {                                                                                              \
+        .name = #list_name, .few = (desc)->list_name, .few_limit = (limit), .more = (pointer),     \
+        .more_count = (number), .bytes = sizeof(entry_type), .key_bytes = sizeof(void *)           \
+    }
+
+static_assert(sizeof(weft_component) == sizeof(void *) && sizeof(weft_query) == sizeof(void *) &&
+                  sizeof(weft_lookup) == sizeof(weft_component) + sizeof(weft_access),
+              "keys of entries, no padding");
+
+/* A null pointer to a name is no handle. */
+static weft_result names_check(const weft_world *world, const char *what, weft__given *list)
+{
+    weft_result result = weft__given_check(world, what, list);
+    for (uint32_t i = 0; i < list->count && result == WEFT_OK; i++) {
+        const char *name = *(const char *const *)weft__given_at(list, i);
+        size_t length = strlen(name);
+        bool is_more = i >= list->few_count;
+        if (length == 0 || length >= WEFT__NAME_LIMIT)
+            result =
+                weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                            "%s: %s%s[%u]: names must have 1..63 bytes", what,
+                            is_more ? "more_" : "", list->name, is_more ? i - list->few_count : i);
+    }
+    return result;
+}
+
+weft_result weft__lists_check_group(const weft_world *world, const char *what,
+                                    const weft_group_desc *desc, weft__lists_given *out)
+{
+    *out = (weft__lists_given){0};
+    out->before = GIVEN(before, const char *, desc, WEFT_SYSTEM_ORDER, desc->more_before,
+                        desc->more_before_count);
+    out->after = GIVEN(after, const char *, desc, WEFT_SYSTEM_ORDER, desc->more_after,
+                       desc->more_after_count);
+    weft_result result = names_check(world, what, &out->before);
+    return result == WEFT_OK ? names_check(world, what, &out->after) : result;
+}
+
+weft_result weft__lists_check(const weft_world *world, const char *what,
+                              const weft_system_desc *desc, weft__lists_given *out)
+{
+    out->lookups = GIVEN(lookups, weft_lookup, desc, WEFT_SYSTEM_LOOKUPS, desc->more_lookups,
+                         desc->more_lookup_count);
+    out->resources = GIVEN(resources, weft_lookup, desc, WEFT_SYSTEM_LOOKUPS, desc->more_resources,
+                           desc->more_resource_count);
+    out->reads_queries = GIVEN(reads_queries, weft_query, desc, WEFT_SYSTEM_LOOKUPS,
+                               desc->more_reads_queries, desc->more_reads_query_count);
+    out->records = GIVEN(records, weft_component, desc, WEFT_SYSTEM_LOOKUPS, desc->more_records,
+                         desc->more_record_count);
+    out->before = GIVEN(before, const char *, desc, WEFT_SYSTEM_ORDER, desc->more_before,
+                        desc->more_before_count);
+    out->after = GIVEN(after, const char *, desc, WEFT_SYSTEM_ORDER, desc->more_after,
+                       desc->more_after_count);
+    weft__given *handles[] = {&out->lookups, &out->resources, &out->reads_queries, &out->records};
+    weft_result result = WEFT_OK;
+    for (uint32_t i = 0; i < 4 && result == WEFT_OK; i++)
+        result = weft__given_check(world, what, handles[i]);
+    if (result == WEFT_OK) result = names_check(world, what, &out->before);
+    return result == WEFT_OK ? names_check(world, what, &out->after) : result;
+}
+
+/* ---- copies ---- */
+
+static uint32_t copy_grants(weft__grant *to, const weft__given *from)
+{
+    for (uint32_t i = 0; i < from->count; i++) {
+        const weft_lookup *lookup = weft__given_at(from, i);
+        to[i] = (weft__grant){lookup->component.id, lookup->access};
+    }
+    return from->count;
+}
+
+static uint32_t copy_names(char (*to)[WEFT__NAME_LIMIT], const weft__given *from)
+{
+    for (uint32_t i = 0; i < from->count; i++) {
+        const char *name = *(const char *const *)weft__given_at(from, i);
+        memcpy(to[i], name, strlen(name) + 1);
+    }
+    return from->count;
+}
+
+static uint32_t copy_records(uint32_t *to, const weft__given *from)
+{
+    for (uint32_t i = 0; i < from->count; i++) {
+        uint32_t at = i, id = ((const weft_component *)weft__given_at(from, i))->id;
+        for (; at > 0 && to[at - 1] > id; at--) to[at] = to[at - 1];
+        to[at] = id;
+    }
+    return from->count;
+}
+
+weft_result weft__lists_copy(weft__memory *memory, const weft__lists_given *given, weft__lists *out)
+{
+    *out = (weft__lists){0};
+    size_t queries = given->reads_queries.count * sizeof out->reads_queries[0];
+    size_t lookups = given->lookups.count * sizeof out->lookups[0];
+    size_t resources = given->resources.count * sizeof out->resources[0];
+    size_t before = (size_t)given->before.count * WEFT__NAME_LIMIT;
+    size_t after = (size_t)given->after.count * WEFT__NAME_LIMIT;
+    size_t bytes = queries + lookups + resources + before + after +
+                   given->records.count * sizeof out->records[0];
+    if (bytes == 0) return WEFT_OK;
+    char *at = weft__alloc_zeroed(memory, WEFT__MEMORY_SYSTEMS, 1, bytes, 8);
+    if (at == NULL) return WEFT_OUT_OF_MEMORY;
+    out->block = at;
+    out->bytes = bytes;
+    out->reads_queries = (weft_query *)(void *)at;
+    out->lookups = (weft__grant *)(void *)(at += queries);
+    out->resources = (weft__grant *)(void *)(at += lookups);
+    out->before = (char(*)[WEFT__NAME_LIMIT])(at += resources);
+    out->after = (char(*)[WEFT__NAME_LIMIT])(at += before);
+    out->records = (uint32_t *)(void *)(at += after);
+    for (uint32_t i = 0; i < given->reads_queries.count; i++)
+        out->reads_queries[i] = *(const weft_query *)weft__given_at(&given->reads_queries, i);
+    out->reads_query_count = given->reads_queries.count;
+    out->lookup_count = copy_grants(out->lookups, &given->lookups);
+    out->resource_count = copy_grants(out->resources, &given->resources);
+    out->before_count = copy_names(out->before, &given->before);
+    out->after_count = copy_names(out->after, &given->after);
+    out->record_count = copy_records(out->records, &given->records);
+    return WEFT_OK;
+}
+
+void weft__lists_free(weft__memory *memory, weft__lists *lists)
+{
+    weft__free(memory, WEFT__MEMORY_SYSTEMS, lists->block, 1, lists->bytes, 8);
+    *lists = (weft__lists){0};
+}
