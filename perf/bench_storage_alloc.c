@@ -142,7 +142,7 @@ typedef struct jobs_bed {
 static int chunks_fill(weft_job_context *job, void *user, uint32_t begin, uint32_t end)
 {
     jobs_bed *b = user;
-    weft__archetype *archetype = b->bed.world->archetypes[b->bed.moving.id - 1];
+    weft__archetype *archetype = b->bed.world->archetypes.at[b->bed.moving.id - 1];
     for (uint32_t i = begin; i < end; i++) {
         uint32_t rows = CHUNK_ROWS;
         if (weft__private_open(b->bed.world, weft_job_worker_index(job), archetype, rows,

@@ -43,7 +43,7 @@ static void bed_open(bed *b, uint32_t workers)
     weft_archetype archetype = weft_archetype_create(b->world, &b->value, 1);
     for (uint32_t c = 0; c < CHUNKS; c++) {
         uint32_t half = rows_of[c] / 2;
-        CHECK_OK(weft__private_open(b->world, c, b->world->archetypes_by_id[archetype.id - 1],
+        CHECK_OK(weft__private_open(b->world, c, b->world->archetypes.by_id[archetype.id - 1],
                                     rows_of[c] > 600 ? rows_of[c] : 600, &b->chunks[c]));
         CHECK_U64(weft__private_rows(b->world, b->chunks[c], half, false), 0);
         if (c == 5) ids_take(b, c, 0, half);

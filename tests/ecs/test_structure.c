@@ -66,7 +66,7 @@ Test(structure, chunks_grow_with_the_population_and_waste_stays_under_an_eighth)
     CHECK(archetype->chunk_count < 64);
     CHECK_OK(
         weft_entity_create_many(f.world, (weft_component[]){f.health, f.position}, 2, 10000, NULL));
-    const weft__archetype *bulk = f.world->archetypes[f.world->archetype_count - 1];
+    const weft__archetype *bulk = f.world->archetypes.at[f.world->archetypes.count - 1];
     CHECK(bulk->chunk_count <= 3);
     storage_close(&f);
 }

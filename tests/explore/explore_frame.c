@@ -328,8 +328,8 @@ static void ignore_statistics(void)
     for (uint32_t i = 0; i < WORKERS; i++)
         explore_ignore(&f.pool->workers[i].stats, sizeof f.pool->workers[i].stats);
     explore_ignore(f.pool->alive, sizeof *f.pool->alive);
-    explore_ignore(&f.world->x_rows_moved, sizeof f.world->x_rows_moved);
-    explore_ignore(&f.world->x_bytes_moved, sizeof f.world->x_bytes_moved);
+    explore_ignore(&f.world->moved.x_rows, sizeof f.world->moved.x_rows);
+    explore_ignore(&f.world->moved.x_bytes, sizeof f.world->moved.x_bytes);
 }
 
 /* The serial hashes are worked out once for a scenario, before anything is explored. */

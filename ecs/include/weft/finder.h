@@ -23,8 +23,8 @@ extern "C" {
 #define WEFT_FINDER_BLOCK_SHIFT 13   /* private: slots per block of entities */
 #define WEFT_FINDER_BLOCK_SLOTS 1088 /* private: bytes before the slots of a block */
 #define WEFT_FINDER_BERTH_SHIFT 10   /* private: locations per berth */
-#define WEFT_FINDER_WORLD 96         /* private: bytes before the number of a world */
-#define WEFT_FINDER_TABLES 104       /* private: bytes before its tables */
+#define WEFT_FINDER_WORLD 0          /* private: bytes before the number of a world */
+#define WEFT_FINDER_TABLES 8         /* private: bytes before its tables */
 #define WEFT_FINDER_FEW 128          /* private: components that have tables there */
 
 /* Under ThreadSanitizer every look-up is a call: a slot is an atomic word, which a header cannot

@@ -72,7 +72,7 @@ static bool keys_to_bits(weft_world *world, weft__batch *batch)
     bool is_done = true;
     for (uint32_t i = 0; i < batch->key_count && is_done; i++) {
         uint32_t row = (uint32_t)keys[i];
-        weft__row_run one = {world->chunk_table[keys[i] >> 32], row, row + 1};
+        weft__row_run one = {world->chunks.at[keys[i] >> 32], row, row + 1};
         is_done = weft__batch_add(world, batch, one);
     }
     batch->keys = keys;
@@ -225,7 +225,7 @@ weft__batch_entry weft__batch_next(const weft_world *world, weft__batch *batch)
         rows[n] = (uint32_t)batch->sorted[i + n];
     batch->row_count += n;
     bool is_run = rows[n - 1] - rows[0] == n - 1;
-    return (weft__batch_entry){.chunk = world->chunk_table[chunk],
+    return (weft__batch_entry){.chunk = world->chunks.at[chunk],
                                .rows = is_run ? NULL : rows,
                                .first = rows[0],
                                .count = n};

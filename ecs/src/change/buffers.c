@@ -140,8 +140,8 @@ static weft_result refuse(const weft_buffers *buffers, uint32_t row, const char 
                     "is not there (nothing changed): rows count from 0 to count - 1");
     const weft_world *world = buffers->world;
     const weft__type *type = buffers->type;
-    if ((world->busy & WEFT__BUSY_STEPPING) != 0 && world->keep_write != NULL)
-        world->keep_write(world, what, type->id);
+    if ((world->busy & WEFT__BUSY_STEPPING) != 0 && world->watch.write != NULL)
+        world->watch.write(world, what, type->id);
     return tell(buffers, WEFT_UNDECLARED_ACCESS, what,
                 "was opened with WEFT_READ (nothing changed): open it with WEFT_WRITE");
 }

@@ -23,7 +23,8 @@ weft_result weft__rows_die(weft_world *world, weft__chunk *chunk, const uint32_t
 /* Adds the members of a root's linked group; dead ones are skipped. */
 static bool group_add(weft_world *world, weft__batch *batch, const weft__chunk *chunk, uint32_t row)
 {
-    const weft__type_slot *slot = weft__archetype_slot(chunk->archetype, world->linked_group.id);
+    const weft__type_slot *slot =
+        weft__archetype_slot(chunk->archetype, world->builtin.linked_group.id);
     const weft_buffer *group =
         (const weft_buffer *)(const void *)weft__chunk_value(chunk, slot->column, row);
     const weft_entity *members = weft_buffer_data(group);
@@ -74,7 +75,7 @@ static weft_result keys_die(weft_world *world, weft__batch *batch)
         uint64_t key = keys[batch->row_count];
         bool is_last = batch->row_count + 1 == batch->key_count;
         if ((is_last || (keys[batch->row_count + 1] ^ key) >> 32 != 0) &&
-            row_die_plainly(world, world->chunk_table[key >> 32], (uint32_t)key)) {
+            row_die_plainly(world, world->chunks.at[key >> 32], (uint32_t)key)) {
             batch->row_count++;
             continue;
         }

@@ -8,17 +8,17 @@
 
 weft_component weft_component_prefab(const weft_world *world)
 {
-    return world == NULL ? WEFT__NO_COMPONENT : world->prefab;
+    return world == NULL ? WEFT__NO_COMPONENT : world->builtin.prefab;
 }
 
 weft_component weft_component_disabled(const weft_world *world)
 {
-    return world == NULL ? WEFT__NO_COMPONENT : world->disabled;
+    return world == NULL ? WEFT__NO_COMPONENT : world->builtin.disabled;
 }
 
 weft_component weft_component_linked_group(const weft_world *world)
 {
-    return world == NULL ? WEFT__NO_COMPONENT : world->linked_group;
+    return world == NULL ? WEFT__NO_COMPONENT : world->builtin.linked_group;
 }
 
 /* ---- questions ---- */
@@ -266,7 +266,7 @@ static inline __attribute__((always_inline)) bool destroy_leanly(weft_world *wor
     uint64_t slot = at_load_rlx(&block->x_slots[index % WEFT__BLOCK_SLOTS]); /* relaxed: idle */
     uint32_t location = (uint32_t)slot;
     if (__builtin_expect(slot >> 32 != entity.version || location == 0, 0)) return false;
-    weft__chunk *chunk = world->berths[location >> WEFT__BERTH_SHIFT].chunk;
+    weft__chunk *chunk = world->berths.at[location >> WEFT__BERTH_SHIFT].chunk;
     return weft__row_die_plainly(world, chunk, location - chunk->location, block, index,
                                  entity.version);
 }

@@ -193,7 +193,8 @@ static __attribute__((noinline)) void chunk_end(weft_world *world, weft__chunk *
 {
     const weft__archetype *archetype = chunk->archetype;
     uint32_t bit = archetype->number;
-    if (archetype->entity_count == 0) world->nonempty[bit / 64] ^= UINT64_C(1) << bit % 64;
+    if (archetype->entity_count == 0)
+        world->archetypes.nonempty[bit / 64] ^= UINT64_C(1) << bit % 64;
     weft__chunk_release(world, chunk);
 }
 
@@ -251,7 +252,7 @@ static INLINE bool change_leanly(weft_world *world, uint64_t entity, uint64_t ke
     uint64_t slot = at_load_rlx(x_slot); /* relaxed: idle */
     uint32_t location = (uint32_t)slot;
     if (__builtin_expect((slot ^ entity) >> 32 != 0 || location == 0, 0)) return false; /* stale */
-    weft__chunk *from = world->berths[location >> WEFT__BERTH_SHIFT].chunk;
+    weft__chunk *from = world->berths.at[location >> WEFT__BERTH_SHIFT].chunk;
     const weft__quick *quick = &world->quick;
     bool is_quick = quick->from == from && quick->key == key && quick->tuple->room == quick->to;
     if (__builtin_expect(!is_quick, 0) && !quick_find(world, from, key)) return false;
@@ -311,7 +312,7 @@ weft_result weft_entity_set_archetype(weft_world *world, weft_entity entity, wef
                                type->desc.name);
     }
     if (((from->flags & ~to->flags) & WEFT__IS_RESIDUE) != 0) { /* a residue stays one */
-        to = weft__archetype_change(world, to, &world->residue.id, 1, NULL, 0);
+        to = weft__archetype_change(world, to, &world->builtin.residue.id, 1, NULL, 0);
         if (to == NULL) return world->error->code;
     }
     if ((from->flags & WEFT__HAS_LINKED_GROUP) != 0 &&

@@ -105,7 +105,7 @@ static inline weft__chunk *chunk_for_one(const weft_world *world, weft_archetype
     if (__builtin_expect(world == NULL || world->busy != 0, 0) ||
         __builtin_expect(!weft__archetype_is(world, handle), 0))
         return NULL;
-    return world->archetypes_by_id[handle.id - 1]->tuple0->room;
+    return world->archetypes.by_id[handle.id - 1]->tuple0->room;
 }
 
 /* The row is made ready first, or the id is in another word. */
@@ -281,8 +281,8 @@ static weft_result entry_target(weft_world *world, weft__batch_entry *entry, con
 static weft_result change_apply(weft_world *world, const weft_entity *entities, uint32_t count,
                                 const change *c, const char *what)
 {
-    if (is_listed(c->add, c->add_count, world->prefab.id) ||
-        is_listed(c->remove, c->remove_count, world->prefab.id))
+    if (is_listed(c->add, c->add_count, world->builtin.prefab.id) ||
+        is_listed(c->remove, c->remove_count, world->builtin.prefab.id))
         return weft__prefab_change(world, entities, count,
                                    &(weft__prefab_request){.add = c->add,
                                                            .remove = c->remove,

@@ -53,7 +53,7 @@ weft_result weft_entity_set_shared(weft_world *world, weft_entity entity, weft_c
     weft_result result = check_shared(world, component, "weft_entity_set_shared");
     if (result == WEFT_OK) result = weft__idle(world, "weft_entity_set_shared");
     if (result != WEFT_OK) return result;
-    if (value == NULL && world->types[component.id]->desc.size != 0)
+    if (value == NULL && world->types.at[component.id]->desc.size != 0)
         return weft__error_argument(world, "weft_entity_set_shared",
                                     "value is NULL: give its address");
     uint32_t row = 0, index = 0;

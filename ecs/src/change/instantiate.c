@@ -50,7 +50,8 @@ static uint32_t *table_slot(const instantiation *op, weft_entity entity)
 static const weft_buffer *group_of(const weft_world *world, const weft__chunk *chunk, uint32_t row)
 {
     if ((chunk->archetype->flags & WEFT__HAS_LINKED_GROUP) == 0) return NULL;
-    const weft__type_slot *slot = weft__archetype_slot(chunk->archetype, world->linked_group.id);
+    const weft__type_slot *slot =
+        weft__archetype_slot(chunk->archetype, world->builtin.linked_group.id);
     const weft_buffer *group =
         (const weft_buffer *)(const void *)weft__chunk_value(chunk, slot->column, row);
     return group->count == 0 ? NULL : group;
@@ -76,7 +77,7 @@ static weft_result members_collect(instantiation *op, weft_entity source)
     const weft_entity *listed = group == NULL ? &source : weft_buffer_data(group);
     uint32_t count = group == NULL ? 1 : group->count;
     if (listed[0].index != source.index || listed[0].version != source.version)
-        return weft__error(world, WEFT_INVALID_ARGUMENT, source, world->linked_group,
+        return weft__error(world, WEFT_INVALID_ARGUMENT, source, world->builtin.linked_group,
                            "weft_entity_instantiate: element 0 of the linked group of %s is "
                            "not the entity itself: put the root first",
                            weft__entity_say(world, source).text);

@@ -28,7 +28,8 @@ static bool key_push(weft_world *world, member_keys *keys, uint64_t key)
 static bool group_collect(weft_world *world, member_keys *keys, const weft__chunk *chunk,
                           uint32_t row)
 {
-    const weft__type_slot *slot = weft__archetype_slot(chunk->archetype, world->linked_group.id);
+    const weft__type_slot *slot =
+        weft__archetype_slot(chunk->archetype, world->builtin.linked_group.id);
     const weft_buffer *group =
         (const weft_buffer *)(const void *)weft__chunk_value(chunk, slot->column, row);
     const weft_entity *members = weft_buffer_data(group);
@@ -92,7 +93,7 @@ static bool twins_join(weft__change *change, uint32_t first, uint32_t second)
 static bool members_add(weft__change *change, uint32_t named, const uint64_t *keys, uint32_t count)
 {
     uint32_t number = change->part_count, i = 0;
-    if (!weft__change_push_part(change, change->world->chunk_table[keys[0] >> 32])) return false;
+    if (!weft__change_push_part(change, change->world->chunks.at[keys[0] >> 32])) return false;
     for (uint32_t k = 0; k < count; k++) {
         uint32_t row = (uint32_t)keys[k];
         if (k != 0 && keys[k] == keys[k - 1]) continue;
@@ -114,7 +115,7 @@ static bool keys_add(weft__change *change, const member_keys *keys)
     for (uint32_t first = 0, end; first < keys->count; first = end) {
         end = first + 1;
         while (end < keys->count && (keys->items[end] ^ keys->items[first]) >> 32 == 0) end++;
-        uint32_t mark = world->chunk_table[keys->items[first] >> 32]->mark;
+        uint32_t mark = world->chunks.at[keys->items[first] >> 32]->mark;
         if (!members_add(change, mark == 0 ? WEFT__NONE : mark - 1, keys->items + first,
                          end - first))
             return false;
@@ -154,7 +155,7 @@ static bool is_listed(const uint32_t *list, uint32_t count, uint32_t component)
 static weft__archetype *target_of(weft_world *world, weft__archetype *from,
                                   const weft__prefab_request *request, bool is_named)
 {
-    uint32_t prefab = world->prefab.id;
+    uint32_t prefab = world->builtin.prefab.id;
     bool is_removed = request->to != NULL
                           ? (request->to->flags & WEFT__IS_PREFAB) == 0
                           : is_listed(request->remove, request->remove_count, prefab);

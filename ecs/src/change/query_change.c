@@ -100,8 +100,8 @@ weft_result weft__change_select_all(weft__change *change, const char *what)
     weft_world *world = change->world;
     weft_result result = weft__idle(world, what);
     if (result != WEFT_OK) return result;
-    for (uint32_t a = 0; a < world->archetype_count; a++) {
-        const weft__archetype *archetype = world->archetypes[a];
+    for (uint32_t a = 0; a < world->archetypes.count; a++) {
+        const weft__archetype *archetype = world->archetypes.at[a];
         for (uint32_t i = 0; i < archetype->chunk_count; i++)
             if (!push_part(change, archetype->chunks[i], 0, archetype->chunks[i]->count))
                 return weft__error_memory(world, what);

@@ -34,7 +34,7 @@ static bool find_route(weft_world *world, const weft__tuple *from, const change_
 static weft_result route_all(weft__change *change, const change_request *request)
 {
     weft_world *world = change->world;
-    if (request->component == world->prefab.id) {
+    if (request->component == world->builtin.prefab.id) {
         weft_result result = weft__change_follow_groups(change, "a change of the Prefab tag");
         if (result != WEFT_OK) return result;
     }
@@ -157,7 +157,7 @@ static weft_result hold_value(weft_world *world, weft_component component, const
                            "%s: %s is not a SHARED component: register it with WEFT_SHARED, or set "
                            "the rows' own values (weft_query_set)",
                            what, weft__type_name(world, component.id));
-    if (value == NULL && world->types[component.id]->desc.size != 0)
+    if (value == NULL && world->types.at[component.id]->desc.size != 0)
         return weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, component,
                            "%s: value is NULL: an argument is NULL or out of range", what);
     *request = (change_request){.component = component.id, .has_value = true};
@@ -198,7 +198,7 @@ static void assign_rows(weft_world *world, weft__chunk *chunk, uint32_t componen
                         uint32_t count, const void *value)
 {
     const weft__type_slot *slot = weft__archetype_slot(chunk->archetype, component);
-    const weft__type *type = world->types[component];
+    const weft__type *type = world->types.at[component];
     if (slot == NULL || slot->column == 0 || count == 0) return;
     char *rows = weft__chunk_value(chunk, slot->column, first);
     if (type->needs_destruct) weft__type_destruct(&world->memory, type, rows, count);
@@ -233,7 +233,7 @@ static weft_result check_value(weft_world *world, weft_component component, cons
     uint32_t refused = WEFT_SINGLETON | WEFT_SHARED | WEFT_CHUNK | WEFT_BUFFER;
     weft_result result = check_component(world, component, refused, "weft_query_set");
     if (result != WEFT_OK) return result;
-    size_t expected = world->types[component.id]->desc.size;
+    size_t expected = world->types.at[component.id]->desc.size;
     if (size != expected)
         return weft__error(
             world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
@@ -322,7 +322,7 @@ weft_result weft_query_enable(weft_world *world, weft_query query, weft_componen
 {
     weft_result result = check_component(world, component, 0, "weft_query_enable");
     if (result != WEFT_OK) return result;
-    if ((world->types[component.id]->desc.flags & WEFT_ENABLEABLE) == 0)
+    if ((world->types.at[component.id]->desc.flags & WEFT_ENABLEABLE) == 0)
         return weft__error(
             world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
             "weft_query_enable: %s is not ENABLEABLE: register it with WEFT_ENABLEABLE",

@@ -60,11 +60,11 @@ weft_result weft_world_clear_references(weft_world *world, uint64_t *cleared)
     weft_result result = weft__idle(world, "weft_world_clear_references");
     if (result != WEFT_OK) return result;
     clearing c = {.world = world};
-    for (uint32_t a = 0; a < world->archetype_count; a++)
-        for (uint32_t i = 0; i < world->archetypes[a]->chunk_count; i++)
-            chunk_clear(&c, world->archetypes[a]->chunks[i]);
-    for (uint32_t t = 1; t <= world->type_count; t++) {
-        const weft__type *type = world->types[t];
+    for (uint32_t a = 0; a < world->archetypes.count; a++)
+        for (uint32_t i = 0; i < world->archetypes.at[a]->chunk_count; i++)
+            chunk_clear(&c, world->archetypes.at[a]->chunks[i]);
+    for (uint32_t t = 1; t <= world->types.count; t++) {
+        const weft__type *type = world->types.at[t];
         if (type->singleton != NULL) values_clear(&c, type, type->singleton, 1);
     }
     if (cleared != NULL) *cleared = c.count;

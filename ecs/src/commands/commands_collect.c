@@ -75,7 +75,7 @@ static bool place_alive(collecting *c, weft__command *command, weft__fold_ref *r
 
 static void patch(const weft__fold *fold, uint32_t segment, weft__command *command)
 {
-    const weft__type *type = fold->playback->world->types[command->subject];
+    const weft__type *type = fold->playback->world->types.at[command->subject];
     if (type->entity_offset_count == 0) return;
     uint64_t *payload = weft__command_payload(command);
     if (command->op == WEFT__COMMAND_SET)
@@ -182,7 +182,7 @@ static weft__fold_touched *touch(weft__fold *fold, uint32_t *map, uint32_t place
         fresh->place = place;
         fresh->run_head = fresh->run_tail = WEFT__NONE;
         bool is_created = (place & WEFT__FOLD_PLACE_CREATED) != 0;
-        fresh->chunk = is_created ? NULL : fold->playback->world->chunk_table[place];
+        fresh->chunk = is_created ? NULL : fold->playback->world->chunks.at[place];
         fresh->rows = is_created ? WEFT__FOLD_BLOCK_ROWS : fresh->chunk->count;
     }
     return &fold->touched[*map - 1];
@@ -237,13 +237,13 @@ static weft_result group(weft__fold *fold)
 {
     weft_world *world = fold->playback->world;
     uint32_t blocks = fold->created_count / WEFT__FOLD_BLOCK_ROWS + 1;
-    uint32_t map_count = world->chunk_end + blocks;
+    uint32_t map_count = world->chunks.end + blocks;
     uint32_t *map = weft__scratch_take(world, WEFT__SCRATCH_MAP, map_count, sizeof map[0]);
     fold->touched = weft__scratch_take(world, WEFT__SCRATCH_TOUCHED, place_limit(fold, map_count),
                                        sizeof fold->touched[0]);
     if (map == NULL || fold->touched == NULL) return WEFT_OUT_OF_MEMORY;
     memset(map, 0, map_count * sizeof map[0]);
-    link_runs(fold, map, world->chunk_end);
+    link_runs(fold, map, world->chunks.end);
     uint32_t row = 0;
     uint64_t cell = 0;
     for (uint32_t i = 0; i < fold->touched_count; i++) {

@@ -53,16 +53,16 @@ static transitions *transitions_obtain(weft_world *world)
 {
     transitions *table = weft__scratch_kept(world, WEFT__SCRATCH_TRANSITIONS, sizeof *table);
     if (table == NULL) return NULL;
-    if (table->slots != NULL && table->order_version != world->order_version) {
+    if (table->slots != NULL && table->order_version != world->archetypes.order_version) {
         memset(table->slots, 0, (table->mask + (size_t)1) * sizeof table->slots[0]);
         table->count = 0;
     }
-    table->order_version = world->order_version;
+    table->order_version = world->archetypes.order_version;
     if (table->slots != NULL && table->count * 2 <= table->mask) return table;
     uint32_t capacity = table->slots == NULL ? FIRST_TRANSITIONS : (table->mask + 1) * 2;
     transitions grown = {.mask = capacity - 1,
                          .is_second = !table->is_second,
-                         .order_version = world->order_version};
+                         .order_version = world->archetypes.order_version};
     grown.slots = weft__scratch_take(
         world, grown.is_second ? WEFT__SCRATCH_TRANSITION_SECOND : WEFT__SCRATCH_TRANSITION_FIRST,
         capacity, sizeof grown.slots[0]);
@@ -149,7 +149,7 @@ static uint32_t next_state(folding *f, uint32_t state, uint32_t op, uint32_t sub
 {
     switch ((weft__command_op)op) {
     case WEFT__COMMAND_CREATE:
-        return state_of(f->touched, f->fold->playback->world->archetypes_by_id[subject - 1]);
+        return state_of(f->touched, f->fold->playback->world->archetypes.by_id[subject - 1]);
     case WEFT__COMMAND_DESTROY:
         return destroyed(f, state);
     case WEFT__COMMAND_SET:
@@ -366,7 +366,7 @@ static weft_result add_missing(weft__fold *fold, bool *is_complete)
         transitions *table = transitions_obtain(world);
         if (table == NULL) return weft__error_memory(world, "playback");
         if (transition_find(table, key) != NULL) continue;
-        weft__archetype *from = world->archetypes_by_id[(key >> 33) - 1];
+        weft__archetype *from = world->archetypes.by_id[(key >> 33) - 1];
         const weft__plan *plan = weft__archetype_edge(world, from, component, (key & 1) != 0);
         if (plan == NULL)
             return transition_error(fold, touched, component, (key & 1) != 0, world->error->code);

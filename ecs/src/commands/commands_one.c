@@ -11,7 +11,7 @@ static weft_result play_create(weft__playback *playback, weft_entity id,
                                const weft__command *command)
 {
     weft_world *world = playback->world;
-    weft__archetype *archetype = world->archetypes_by_id[command->subject - 1];
+    weft__archetype *archetype = world->archetypes.by_id[command->subject - 1];
     weft__spans spans = {0};
     weft_result result = weft__rows_reserve(world, archetype->tuple0, 1, &spans);
     if (result == WEFT_OK) {
@@ -50,7 +50,7 @@ static weft_result play_instantiate(weft__playback *playback, const weft__comman
 weft_result weft__playback_elements(weft_world *world, const weft__command *command,
                                     weft_buffer *buffer)
 {
-    const weft__type *type = world->types[command->subject];
+    const weft__type *type = world->types.at[command->subject];
     const uint64_t *payload = weft__command_payload(command);
     uint32_t count = (uint32_t)payload[0];
     weft_result result = WEFT_OK;

@@ -452,7 +452,7 @@ weft_result weft_commands_play(weft_commands *commands)
     result = weft__host_begin(world, "weft_commands_play");
     if (result != WEFT_OK) return result;
     weft__playback_desc desc = {
-        .world = world, .job = world->host, .recorders = &commands, .count = 1};
+        .world = world, .job = world->host.context, .recorders = &commands, .count = 1};
     result = weft__commands_playback(&desc, NULL);
     weft__host_end(world);
     return result;

@@ -94,7 +94,7 @@ static void drop_values(const weft_commands *commands)
         weft__command_cursor cursor = weft__command_begin(&commands->segments[i]);
         for (const weft__command *command; (command = weft__command_next(&cursor)) != NULL;)
             if (command->op == WEFT__COMMAND_SET || weft__command_has_elements(command->op))
-                drop_value(commands->world->types[command->subject], command);
+                drop_value(commands->world->types.at[command->subject], command);
     }
 }
 

@@ -66,7 +66,7 @@ static bool has_values(const weft_commands *commands, const making *m)
     const char *at = values_of(rows);
     for (uint32_t i = 0; i < m->desc->shared_count; i++) {
         const weft__command_shared *value = (const weft__command_shared *)(const void *)at;
-        const weft__type *type = commands->world->types[m->desc->shared[i].id];
+        const weft__type *type = commands->world->types.at[m->desc->shared[i].id];
         if (value->component != type->id) return false;
         size_t bytes = type->desc.size;
         if (bytes != 0 && memcmp(value->value, m->desc->shared_values[i], bytes) != 0) return false;
@@ -80,7 +80,7 @@ static void write_values(const weft_commands *commands, const making *m, weft__c
     char *at = values_of(rows);
     for (uint32_t i = 0; i < m->desc->shared_count; i++) {
         weft__command_shared *value = (weft__command_shared *)(void *)at;
-        const weft__type *type = commands->world->types[m->desc->shared[i].id];
+        const weft__type *type = commands->world->types.at[m->desc->shared[i].id];
         value->component = type->id;
         value->bytes = (uint32_t)value_bytes(type);
         memset(value->value, 0, value->bytes - sizeof *value);
@@ -194,7 +194,7 @@ weft_result weft_commands_create_rows_with(weft_commands *commands, const weft_r
     weft_world *world = commands->world;
     if (!weft__archetype_is(world, desc->archetype)) return refuse(commands, WEFT_BAD_HANDLE, 0);
     making m = {.desc = desc,
-                .archetype = world->archetypes_by_id[desc->archetype.id - 1],
+                .archetype = world->archetypes.by_id[desc->archetype.id - 1],
                 .count = desc->count};
     result = check_shared(commands, &m);
     if (result != WEFT_OK) return result;

@@ -121,7 +121,7 @@ weft_result weft__error_absent(const weft_world *world, weft_entity entity,
 /* A refusal that the scheduler reports, with the system that called. */
 static bool is_kept(const weft_world *world, const char *what)
 {
-    return world->keep_refusal != NULL && !is_diverted(world) && world->keep_refusal(world, what);
+    return world->watch.refusal != NULL && !is_diverted(world) && world->watch.refusal(world, what);
 }
 
 weft_result weft__error_busy(const weft_world *world, const char *what)
@@ -168,6 +168,6 @@ weft_result weft__error_argument(const weft_world *world, const char *what, cons
 
 const char *weft__type_name(const weft_world *world, uint32_t component)
 {
-    const weft__type *type = component <= world->type_count ? world->types[component] : NULL;
+    const weft__type *type = component <= world->types.count ? world->types.at[component] : NULL;
     return type == NULL ? "(none)" : type->desc.name;
 }

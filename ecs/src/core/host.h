@@ -17,35 +17,35 @@
 weft_result weft__host_begin_any(weft_world *world, const char *what);
 void weft__host_end_any(weft_world *world);
 
-/* Gives the calling thread a context on the world's pool, world->host, until weft__host_end: for
- * what runs loops. Calls nest. Errors: BUSY (another thread is inside; no text: the error record is
- * that thread's), LIMIT, OUT_OF_MEMORY. */
+/* Gives the calling thread a context on the world's pool, world->host.context, until
+ * weft__host_end: for what runs loops. Calls nest. Errors: BUSY (another thread is inside; no
+ * text: the error record is that thread's), LIMIT, OUT_OF_MEMORY. */
 static inline weft_result weft__host_begin(weft_world *world, const char *what)
 {
-    weft_job_context *owner = &world->pool->workers[0];
+    weft_job_context *owner = &world->host.pool->workers[0];
     uint64_t self = weft__thread_self();
     /* relaxed: the next thread of the world comes after a hand-over that the caller synchronises */
-    bool is_first = owner->thread == self && at_load_rlx(&world->x_host_thread) == 0;
+    bool is_first = owner->thread == self && at_load_rlx(&world->host.x_thread) == 0;
     if (WEFT_IS_CHECKED || !is_first) return weft__host_begin_any(world, what);
-    at_store_rlx(&world->x_host_thread, self); /* relaxed: as above */
-    world->host = owner;
+    at_store_rlx(&world->host.x_thread, self); /* relaxed: as above */
+    world->host.context = owner;
     return WEFT_OK;
 }
 
 static inline void weft__host_end(weft_world *world)
 {
-    if (world->host_depth != 0 || world->host != &world->pool->workers[0]) {
+    if (world->host.depth != 0 || world->host.context != &world->host.pool->workers[0]) {
         weft__host_end_any(world);
         return;
     }
-    world->host = NULL;
-    at_store_rel(&world->x_host_thread, (uint64_t)0); /* K1 */
+    world->host.context = NULL;
+    at_store_rel(&world->host.x_thread, (uint64_t)0); /* K1 */
 }
 
 /* The context of a worker of the world: place 0 is the host's. Between the two calls above. */
 static inline weft_job_context *weft__host_worker(const weft_world *world, uint32_t worker)
 {
-    return worker == 0 ? world->host : &world->pool->workers[worker];
+    return worker == 0 ? world->host.context : &world->host.pool->workers[worker];
 }
 
 #endif

@@ -71,56 +71,120 @@ typedef struct weft__callback_error {
 /* Look-ups inline are calls where calls are checked, and where tests make blocks tiny. */
 #define WEFT__HIDES_TABLES (WEFT_IS_CHECKED || WEFT__BLOCK_SLOTS != 8192u)
 
-struct weft_world {
-    /* hot: one line */
-    uint32_t busy;                      /* 0: structure may change */
-    uint32_t version;                   /* change version, never 0 */
-    weft__berth *berths;                /* [location >> WEFT__BERTH_SHIFT]; NULL until needed */
-    weft__archetype **archetypes_by_id; /* [id - 1]: all that were made */
-    uint32_t archetype_id_count;
-    uint32_t type_count;        /* ids 1..type_count */
-    weft__type **types;         /* [id]; [0] is NULL */
-    uint64_t structure_version; /* +1 on every change of a row count, chunk list or tuple */
-    weft__quick quick;
-    uint64_t *nonempty; /* bit per number: the archetype has rows */
-    uint32_t number;    /* in the handles of this world; 1..2^31 - 1, constant */
-    uint32_t frame;     /* WEFT__FRAME_*; set by the scheduler */
-#if WEFT__HIDES_TABLES
-    weft_finder_tables no_tables; /* where inline look-ups expect those of `maps` */
-#endif
-    weft__column_maps maps;    /* column_map.h */
-    weft__chunk **chunk_table; /* [chunk id]; [0] is NULL; NULL until the first chunk */
+/* Component types. Owner, world idle; read by all. */
+typedef struct weft__type_table {
+    weft__type **at;    /* [id]; [0] is NULL */
+    uint32_t count;     /* ids 1..count */
+    uint32_t capacity;  /* of at */
+    uint32_t *names;    /* hash table of ids by name, name_mask + 1 entries */
+    uint32_t name_mask; /* a power of two less 1 */
+} weft__type_table;
 
-    /* Set by the scheduler of checked builds, else NULL: told of a refused call while systems run;
-     * true: it keeps the report, and the world's error stays the owner's. Any thread. */
-    bool (*keep_refusal)(const weft_world *world, const char *what);
-    /* The same for values read or written through the world. */
-    void (*keep_use)(const weft_world *world, const char *what, uint32_t component,
-                     weft_access access);
-    /* The same for a refused change of a buffer that may only be read. */
-    void (*keep_write)(const weft_world *world, const char *what, uint32_t component);
-    uint32_t recorder_epoch; /* rounds of all recorders so far */
-    /* the clock of the scheduler: changed when a step begins, read by all */
+/* Archetypes, by id for ever and by number in the order that queries see (archetype_order.c).
+ * Owner, world idle; read by all. count <= id_count. */
+typedef struct weft__archetype_table {
+    weft__archetype **by_id; /* [id - 1]: all that were made */
+    uint64_t *nonempty;      /* bit per number: the archetype has rows */
+    uint32_t id_count;
+    uint32_t count;          /* in the order */
+    weft__archetype **at;    /* [number]: those in the order */
+    uint32_t capacity;       /* of at and, in bits, nonempty */
+    uint32_t id_capacity;    /* of by_id */
+    uint64_t order_version;  /* +1 whenever numbers may mean other archetypes */
+    weft__archetype **table; /* hash table by set, table_mask + 1 entries */
+    uint32_t table_mask;
+} weft__archetype_table;
+
+/* Formats of rows, by their columns. Owner. */
+typedef struct weft__format_table {
+    weft__format **table; /* hash table, table_mask + 1 entries */
+    uint32_t table_mask;
+    uint32_t count;
+} weft__format_table;
+
+/* Chunks by id. Owner, world idle; read by all. count <= end <= capacity. */
+typedef struct weft__chunk_table {
+    weft__chunk **at;  /* [id]; [0] is NULL; NULL until the first chunk */
+    uint64_t *ids;     /* bit per id below capacity: in use */
+    uint64_t serial;   /* the last one given */
+    uint32_t end;      /* ids below were used */
+    uint32_t capacity; /* of at */
+    uint32_t count;
+    uint32_t id_word; /* words of ids below have no free id */
+} weft__chunk_table;
+
+/* Locations of rows. Owner, world idle; read by all. end <= capacity. */
+typedef struct weft__berth_table {
+    weft__berth *at;                    /* [location >> WEFT__BERTH_SHIFT]; NULL until needed */
+    uint32_t end;                       /* berths below were used */
+    uint32_t capacity;                  /* of at */
+    uint32_t free[WEFT__BERTH_CLASSES]; /* first berth of a free run of 2^k, 0: none */
+} weft__berth_table;
+
+/* The clock of the scheduler: changed when a step begins, read by all. */
+typedef struct weft__clock {
     uint64_t steps; /* begun so far */
     double time;    /* seconds: the sum of their dt */
     float dt;       /* of the last one */
+} weft__clock;
 
-    weft__archetype **archetypes; /* [number]: those in the order (archetype_order.c) */
-    uint32_t archetype_count;     /* in the order */
-    uint32_t archetype_capacity;  /* of archetypes and, in bits, nonempty */
-    uint32_t archetype_id_capacity;
-    uint64_t order_version; /* +1 whenever numbers may mean other archetypes */
-    uint32_t type_capacity;
-    uint32_t chunk_end;      /* ids below were used */
-    uint32_t chunk_capacity; /* of chunk_table */
-    uint32_t chunk_count;
-    uint32_t chunk_id_word;                    /* words of chunk_ids below have no free id */
-    uint64_t *chunk_ids;                       /* bit per id below chunk_capacity: in use */
-    uint64_t chunk_serial;                     /* the last one given */
-    uint32_t berth_end;                        /* berths below were used */
-    uint32_t berth_capacity;                   /* of berths */
-    uint32_t free_berths[WEFT__BERTH_CLASSES]; /* first berth of a free run of 2^k, 0: none */
+/* Who is told of calls while systems run: set by the scheduler of checked builds, else NULL. Any
+ * thread. */
+typedef struct weft__world_watch {
+    /* A refused call; true: it keeps the report, and the world's error stays the owner's. */
+    bool (*refusal)(const weft_world *world, const char *what);
+    /* Values read or written through the world. */
+    void (*use)(const weft_world *world, const char *what, uint32_t component, weft_access access);
+    /* A refused change of a buffer that may only be read. */
+    void (*write)(const weft_world *world, const char *what, uint32_t component);
+} weft__world_watch;
 
+/* The pool that the world runs on, and the thread that runs it. */
+typedef struct weft__host {
+    weft_job_pool *pool;
+    weft_job_context
+        *context;            /* of the thread that runs loops for the world now (host.h); or NULL */
+    uint32_t depth;          /* weft__host_begin calls inside the first */
+    weft_a64 x_thread;       /* that thread; 0: none */
+    weft__pool_user tenancy; /* in the list of a lent pool */
+    bool owns_pool;
+} weft__host;
+
+/* Components that every world has. Constant after create. */
+typedef struct weft__builtin {
+    weft_component prefab;
+    weft_component disabled;
+    weft_component linked_group;
+    weft_component residue; /* tag of cleanup residues, not public */
+} weft__builtin;
+
+/* What structural changes have moved since creation. Relaxed statistics. */
+typedef struct weft__moved {
+    weft_a64 x_rows;
+    weft_a64 x_bytes;
+} weft__moved;
+
+struct weft_world {
+    /* weft_world_head of finder.h */
+    uint32_t number; /* in the handles of this world; 1..2^31 - 1, constant */
+    uint32_t busy;   /* 0: structure may change */
+#if WEFT__HIDES_TABLES
+    weft_finder_tables no_tables; /* where inline look-ups expect those of `maps` */
+#endif
+    weft__column_maps maps; /* column_map.h */
+    /* hot: two lines */
+    _Alignas(64) uint32_t version; /* change version, never 0 */
+    uint32_t frame;                /* WEFT__FRAME_*; set by the scheduler */
+    weft__berth_table berths;
+    weft__archetype_table archetypes;
+    weft__type_table types;
+    uint64_t structure_version; /* +1 on every change of a row count, chunk list or tuple */
+    weft__quick quick;
+    weft__chunk_table chunks;
+    weft__world_watch watch;
+    uint32_t recorder_epoch; /* rounds of all recorders so far */
+    weft__clock clock;
+    weft__format_table formats;
     weft__directory directory;
     weft__units units;
     weft__parts parts;
@@ -132,30 +196,10 @@ struct weft_world {
     struct weft__owner_loops *owner_loops; /* owner_loop.h; the same */
     weft__callback_error *callback_errors; /* [workers]; NULL until the first weft_query_each */
     weft_blob_store *blobs;                /* NULL until asked for */
-
-    uint32_t *type_names; /* hash table of type ids by name */
-    uint32_t type_name_mask;
-    weft__archetype **archetype_table; /* hash table */
-    uint32_t archetype_table_mask;
-    weft__format **format_table;
-    uint32_t format_table_mask;
-    uint32_t format_count;
-
-    weft_component prefab;
-    weft_component disabled;
-    weft_component linked_group;
-    weft_component residue; /* tag of cleanup residues, not public */
-
-    weft_a64 x_rows_moved; /* relaxed statistics */
-    weft_a64 x_bytes_moved;
-
+    weft__builtin builtin;
+    weft__moved moved;
     weft__extension extensions[WEFT__EXTENSION_COUNT];
-    weft_job_pool *pool;
-    weft_job_context *host;  /* of the thread that runs loops for the world now (host.h); or NULL */
-    uint32_t host_depth;     /* weft__host_begin calls inside the first */
-    weft_a64 x_host_thread;  /* that thread; 0: none */
-    weft__pool_user tenancy; /* in the list of a lent pool */
-    bool owns_pool;
+    weft__host host;
     weft_world_desc desc; /* resolved limits; name is a copy */
     weft_error *error;    /* apart, so that const functions can set it */
 };
@@ -165,7 +209,7 @@ static inline void weft__note_use(const weft_world *world, const char *what,
                                   weft_component component, weft_access access)
 {
     if (!WEFT_IS_CHECKED || (world->busy & WEFT__BUSY_STEPPING) == 0) return;
-    if (world->keep_use != NULL) world->keep_use(world, what, component.id, access);
+    if (world->watch.use != NULL) world->watch.use(world, what, component.id, access);
 }
 
 static inline void weft__note_read(const weft_world *world, const char *what,
@@ -235,8 +279,8 @@ static inline weft_result weft__between_steps(const weft_world *world, const cha
 
 static inline const weft__type *weft__type_at(const weft_world *world, weft_component component)
 {
-    bool is_known = component.world == world->number && component.id <= world->type_count;
-    return is_known ? world->types[component.id] : NULL; /* types[0] is NULL */
+    bool is_known = component.world == world->number && component.id <= world->types.count;
+    return is_known ? world->types.at[component.id] : NULL; /* types[0] is NULL */
 }
 
 /* The id of a component of this world; WEFT__NONE, which no archetype has, for any other handle. */
@@ -264,7 +308,7 @@ static inline weft_query weft__query_handle_of(const weft_world *world, uint32_t
 
 static inline bool weft__archetype_is(const weft_world *world, weft_archetype handle)
 {
-    return handle.world == world->number && handle.id - 1 < world->archetype_id_count;
+    return handle.world == world->number && handle.id - 1 < world->archetypes.id_count;
 }
 
 /* Name for error texts, never NULL. */
@@ -279,7 +323,7 @@ static inline weft__chunk *weft__entity_chunk(const weft_world *world, weft_enti
     bool is_alive = weft__directory_find(&world->directory, entity, &location);
     *row = 0;
     if (!is_alive || location == 0) return NULL;
-    weft__chunk *chunk = world->berths[location >> WEFT__BERTH_SHIFT].chunk;
+    weft__chunk *chunk = world->berths.at[location >> WEFT__BERTH_SHIFT].chunk;
     *row = location - chunk->location;
     return chunk;
 }

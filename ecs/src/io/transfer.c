@@ -59,8 +59,8 @@ static void sources_note(weft__transfer *t)
 static weft_result tables_make(weft__transfer *t)
 {
     weft__memory *memory = &t->to->memory;
-    t->type_count = t->from->type_count;
-    t->archetype_count = t->from->archetype_count;
+    t->type_count = t->from->types.count;
+    t->archetype_count = t->from->archetypes.count;
     t->types = weft__alloc_zeroed(memory, CATEGORY, t->type_count + 1, sizeof *t->types, 4);
     t->shared = weft__alloc_zeroed(memory, CATEGORY, t->type_count + 1, sizeof *t->shared, 8);
     t->targets =
@@ -99,11 +99,11 @@ static weft_component type_register(weft__transfer *t, const weft__type *type)
 uint32_t weft__transfer_type(weft__transfer *t, uint32_t component)
 {
     if (t->types[component] != 0) return t->types[component];
-    const weft__type *type = t->from->types[component];
+    const weft__type *type = t->from->types.at[component];
     weft_component found = weft_component_find(t->to, type->desc.name);
     if (found.id == 0) {
         found = type_register(t, type);
-    } else if (t->to->types[found.id]->hash != type->hash) {
+    } else if (t->to->types.at[found.id]->hash != type->hash) {
         weft__error(t->to, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, found,
                     "weft_world_transfer: component \"%s\" of world \"%s\" has another size, "
                     "alignment, kind or fields than in \"%s\": register the same layout in both, "

@@ -10,7 +10,7 @@
 
 static const weft_component_desc *desc_of(const weft__transfer *t, uint32_t component)
 {
-    return &t->from->types[component]->desc;
+    return &t->from->types.at[component]->desc;
 }
 
 static weft__transfer_shared *map_of(weft__transfer *t, uint32_t component)
@@ -91,7 +91,7 @@ static void remainders_count(const weft__transfer *t, uint32_t component, remain
 {
     const weft__component_list *list = weft__component_list_at(t->from->queries, component);
     for (uint32_t a = 0; a < list->count; a++) {
-        const weft__archetype *archetype = t->from->archetypes[list->entries[a].archetype];
+        const weft__archetype *archetype = t->from->archetypes.at[list->entries[a].archetype];
         uint32_t shared = list->entries[a].place.shared;
         for (uint32_t i = 0; archetype->tuples != NULL && i <= archetype->tuple_mask; i++)
             for (const weft__tuple *tuple = archetype->tuples[i]; tuple; tuple = tuple->next) {

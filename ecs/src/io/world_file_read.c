@@ -244,10 +244,10 @@ static bool type_settle(weft__world_reader *r, const weft_component_desc *desc, 
         weft_result code = world->error->code;
         if (found.id == 0 && (code == WEFT_LIMIT || code == WEFT_OUT_OF_MEMORY))
             return weft__world_reader_failed(r);
-        if (found.id == 0 || world->types[found.id]->hash != hash)
+        if (found.id == 0 || world->types.at[found.id]->hash != hash)
             return weft__world_reader_fail(r, WEFT_CORRUPT, "a component that cannot be");
     }
-    const weft__type *type = world->types[found.id];
+    const weft__type *type = world->types.at[found.id];
     if (type->hash != hash)
         return type_differs(r, desc->name,
                             "has another size, alignment, kind or fields in the file: register "
@@ -425,7 +425,7 @@ weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
                              const weft_load_desc *desc, bool with_hash)
 {
     weft__world_reader r = {.world = world, .start = bytes, .at = bytes, .desc = desc};
-    if (world->chunk_count != 0 || !weft__directory_is_new(&world->directory))
+    if (world->chunks.count != 0 || !weft__directory_is_new(&world->directory))
         return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                            "weft_world_load: entities were created in world \"%s\" before: load "
                            "into a new world, then weft_world_transfer into this one",

@@ -354,8 +354,8 @@ void weft__world_reader_rows(weft__world_reader *r)
 void weft__world_reader_wipe(weft__world_reader *r)
 {
     weft_world *world = r->world;
-    for (uint32_t id = 1; id < world->chunk_end; id++) {
-        weft__chunk *chunk = world->chunk_table[id];
+    for (uint32_t id = 1; id < world->chunks.end; id++) {
+        weft__chunk *chunk = world->chunks.at[id];
         if (chunk == NULL) continue;
         weft__rows_discard(world, NULL, chunk, NULL, 0, chunk->count);
         weft__chunk_count_rows(world, chunk, -(int64_t)chunk->count);

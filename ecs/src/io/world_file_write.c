@@ -317,8 +317,8 @@ static void put_archetypes(writer *w)
 {
     size_t at = put_later(w);
     uint32_t count = 0;
-    for (uint32_t a = 0; a < w->world->archetype_count; a++) {
-        const weft__archetype *archetype = w->world->archetypes[a];
+    for (uint32_t a = 0; a < w->world->archetypes.count; a++) {
+        const weft__archetype *archetype = w->world->archetypes.at[a];
         if (!is_written(w, archetype)) continue;
         count++;
         size_t types_at = put_later(w);
@@ -355,8 +355,8 @@ static void put_names(writer *w)
 {
     size_t at = put_later(w);
     uint32_t count = 0;
-    for (uint32_t a = 0; a < w->world->archetype_count && w->world->names != NULL; a++) {
-        const weft__archetype *archetype = w->world->archetypes[a];
+    for (uint32_t a = 0; a < w->world->archetypes.count && w->world->names != NULL; a++) {
+        const weft__archetype *archetype = w->world->archetypes.at[a];
         for (uint32_t i = 0; i < archetype->chunk_count; i++) {
             const weft_entity *entities = weft__chunk_entities(archetype->chunks[i]);
             for (uint32_t row = 0; row < archetype->chunks[i]->count; row++) {
@@ -374,7 +374,7 @@ static void put_names(writer *w)
 static void put_singletons(writer *w)
 {
     for (uint32_t id = 1; id <= w->type_count; id++) {
-        const weft__type *type = w->world->types[id];
+        const weft__type *type = w->world->types.at[id];
         if (type->singleton == NULL || w->numbers[id] == 0) continue;
         if (!weft__type_is_hooked(type)) put_u32(w, (uint32_t)type->desc.size);
         put_values(w, type, type->singleton, 1, type->desc.size);
@@ -402,7 +402,7 @@ static weft_result leave_out(writer *w, const weft_save_desc *desc)
     for (uint32_t i = 0; i < desc->without_count; i++)
         if (weft__type_at(world, desc->without[i]) == NULL)
             return weft__error_listed(world, "weft_world_save", "without", i, desc->without[i]);
-    w->type_count = world->type_count;
+    w->type_count = world->types.count;
     size_t count = (size_t)w->type_count + 1;
     w->numbers = weft__alloc_zeroed(&world->memory, CATEGORY, count, sizeof *w->numbers, 4);
     w->left_out = weft__alloc_zeroed(&world->memory, CATEGORY, count, 1, 1);
@@ -416,14 +416,14 @@ static weft_result leave_out(writer *w, const weft_save_desc *desc)
 static weft_result number_types(writer *w)
 {
     weft_world *world = w->world;
-    for (uint32_t a = 0; a < world->archetype_count; a++) {
-        const weft__archetype *archetype = world->archetypes[a];
+    for (uint32_t a = 0; a < world->archetypes.count; a++) {
+        const weft__archetype *archetype = world->archetypes.at[a];
         for (uint32_t i = 0; i < archetype->type_count && is_written(w, archetype); i++)
             w->numbers[archetype->types[i].component] = 1;
     }
     uint32_t count = 0;
     for (uint32_t id = 1; id <= w->type_count; id++) {
-        const weft__type *type = world->types[id];
+        const weft__type *type = world->types.at[id];
         bool is_used = w->numbers[id] != 0 || type->singleton != NULL;
         w->numbers[id] = is_used && w->left_out[id] == 0 ? ++count : 0;
         if (w->numbers[id] == 0 || weft__type_save_problem(type) == NULL) continue;
@@ -440,7 +440,7 @@ static void put_types(writer *w)
     uint32_t count = 0;
     for (uint32_t id = 1; id <= w->type_count; id++) {
         if (w->numbers[id] == 0) continue;
-        const weft__type *type = w->world->types[id];
+        const weft__type *type = w->world->types.at[id];
         const weft_component_desc *desc = &type->desc;
         count++;
         put_text(w, desc->name);
@@ -482,8 +482,8 @@ static void finish(writer *w)
 static size_t estimate(const weft_world *world)
 {
     size_t bytes = 4096;
-    for (uint32_t a = 0; a < world->archetype_count; a++) {
-        const weft__archetype *archetype = world->archetypes[a];
+    for (uint32_t a = 0; a < world->archetypes.count; a++) {
+        const weft__archetype *archetype = world->archetypes.at[a];
         bytes += archetype->entity_count * archetype->format->row_bytes +
                  archetype->chunk_count * (size_t)(64 + archetype->chunk_value_bytes);
     }

@@ -160,7 +160,7 @@ static int compare_values(const void *a, const void *b)
 static weft_result intern_values(weft_world *world, weft__filter_shared *condition,
                                  const void *values)
 {
-    size_t size = world->types[condition->component]->desc.size;
+    size_t size = world->types.at[condition->component]->desc.size;
     for (uint32_t i = 0; i < condition->count; i++) {
         const char *value = (const char *)values + i * size;
         weft_result result =

@@ -236,7 +236,7 @@ static weft_result find_values(gather_state *g, const weft_gather_desc *desc)
     if (desc->entities) return WEFT_OK;
     g->term =
         weft__query_copied_term(g->world, g->query, desc->component, "weft_gather_begin", &result);
-    if (g->term != WEFT__NONE) g->bytes = g->world->types[desc->component.id]->value_bytes;
+    if (g->term != WEFT__NONE) g->bytes = g->world->types.at[desc->component.id]->value_bytes;
     return g->term != WEFT__NONE ? WEFT_OK : result;
 }
 
@@ -298,12 +298,12 @@ static weft_result prepare(gather_state *g, const weft_gather_desc *desc)
 /* On a thread that cannot wait for jobs the copy is made at once: a null handle has ended. */
 static weft_result submit(gather_state *g)
 {
-    if (g->world->host->guest != 0) {
-        gather_job(g->world->host, g);
+    if (g->world->host.context->guest != 0) {
+        gather_job(g->world->host.context, g);
         return WEFT_OK;
     }
     weft_job_desc desc = {.fn = gather_job, .argument = g, .name = "weft_gather"};
-    weft_result result = weft_job_submit(g->world->host, &desc, &g->job);
+    weft_result result = weft_job_submit(g->world->host.context, &desc, &g->job);
     if (result == WEFT_OK) return WEFT_OK;
     return weft__error(g->world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                        "weft_gather_begin: the job could not be submitted: %s",
@@ -364,7 +364,7 @@ weft_result weft_gather_begin(weft_world *world, weft_query query, const weft_ga
  * call returns its code and writes nothing. A gather without a job never waits. */
 static bool is_in_job(const gather_state *g)
 {
-    return g->job.generation != 0 && weft__pool_is_in_job(g->world->pool);
+    return g->job.generation != 0 && weft__pool_is_in_job(g->world->host.pool);
 }
 
 /* Keeps in the world why there are no values, or no wait. */
@@ -383,7 +383,7 @@ static weft_result wait_for(const gather_state *g)
 {
     weft_result result = WEFT_OK;
     if (g->job.generation != 0)
-        result = weft_job_wait(weft_job_pool_owner(g->world->pool), g->job, NULL);
+        result = weft_job_wait(weft_job_pool_owner(g->world->host.pool), g->job, NULL);
     if (result == WEFT_OK && !g->is_complete) result = WEFT_CANCELLED;
     return result;
 }
@@ -403,7 +403,7 @@ weft_result weft_gather_values(const weft_gather *gather, void **values, uint64_
     if (values != NULL) *values = NULL;
     if (count != NULL) *count = 0;
     if (g == NULL) return WEFT_BAD_HANDLE;
-    if (!weft_job_is_done(g->world->pool, g->job)) {
+    if (!weft_job_is_done(g->world->host.pool, g->job)) {
         if (is_in_job(g)) return WEFT_WRONG_PHASE;
         return weft__error(g->world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                            "weft_gather_values: the values are still being copied: call "
@@ -420,7 +420,7 @@ static weft_result wait_for_others(const weft_world *world)
 {
     for (const gather_state *g = world->queries->gathers; g != NULL; g = g->next) {
         weft_result result = wait_for(g);
-        if (!weft_job_is_done(world->pool, g->job))
+        if (!weft_job_is_done(world->host.pool, g->job))
             return wait_failed(g, result, "weft_gather_scatter");
     }
     return WEFT_OK;
@@ -449,7 +449,7 @@ weft_result weft_gather_scatter(const weft_gather *gather)
                               .name = "weft_gather_scatter"};
     result = weft__host_begin(world, "weft_gather_scatter");
     if (result != WEFT_OK) return result;
-    result = weft_job_for(world->host, &loop, NULL);
+    result = weft_job_for(world->host.context, &loop, NULL);
     weft__host_end(world);
     return result;
 }
@@ -460,7 +460,8 @@ weft_result weft_gather_end(weft_gather *gather)
     if (g == NULL) return WEFT_OK;
     if (is_in_job(g)) return WEFT_WOULD_NEST;
     weft_result result = wait_for(g);
-    if (!weft_job_is_done(g->world->pool, g->job)) return wait_failed(g, result, "weft_gather_end");
+    if (!weft_job_is_done(g->world->host.pool, g->job))
+        return wait_failed(g, result, "weft_gather_end");
     gather_state **link = (gather_state **)&g->world->queries->gathers;
     while (*link != g) link = &(*link)->next;
     *link = g->next;

@@ -171,7 +171,7 @@ weft_result weft_indexed_open(weft_world *world, weft_query query, uint32_t term
     weft_indexed indexed = {.term = term,
                             .world = world,
                             .stride =
-                                world->types[handle->query->terms[term].component]->value_bytes,
+                                world->types.at[handle->query->terms[term].component]->value_bytes,
                             .span_position = UINT64_MAX}; /* the first span is the next one */
     result = open_table(&indexed, handle);
     if (result == WEFT_OK) *out = indexed;

@@ -266,7 +266,7 @@ static weft_result check_contradiction(const weft__query *query, uint32_t index)
 
 static void fill_term(weft__query *query, uint32_t index, const weft_term *given)
 {
-    const weft__type *type = query->world->types[given->component.id];
+    const weft__type *type = query->world->types.at[given->component.id];
     weft__query_term *term = &query->terms[index];
     uint32_t flags = type->desc.flags;
     term->component = given->component.id;
@@ -287,8 +287,8 @@ static void fill_term(weft__query *query, uint32_t index, const weft_term *given
         if (!query->stamps_asked) query->stamp_count++;
     }
     if (given->match == WEFT_ANY) query->any_alternatives |= UINT64_C(1) << term->alternative;
-    if (term->component == query->world->prefab.id) query->with_prefabs = true;
-    if (term->component == query->world->disabled.id) query->with_disabled = true;
+    if (term->component == query->world->builtin.prefab.id) query->with_prefabs = true;
+    if (term->component == query->world->builtin.disabled.id) query->with_disabled = true;
 }
 
 static weft_result fill_terms(weft__query *query, const weft_query_desc *desc,

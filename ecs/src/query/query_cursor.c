@@ -18,7 +18,7 @@
 
 static bool is_populated(const weft_world *world, uint32_t number)
 {
-    return (world->nonempty[number >> 6] >> (number & 63) & 1) != 0;
+    return (world->archetypes.nonempty[number >> 6] >> (number & 63) & 1) != 0;
 }
 
 static bool flat_reserve(weft__query *query, uint32_t count)

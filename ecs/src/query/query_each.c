@@ -81,7 +81,7 @@ static void reserve_copies(weft_world *world, const weft__query *query)
 
 static weft__callback_error *errors_make(weft_world *world)
 {
-    uint32_t count = weft_job_pool_worker_count(world->pool);
+    uint32_t count = weft_job_pool_worker_count(world->host.pool);
     weft__callback_error *errors =
         weft__alloc_zeroed(&world->memory, WEFT__MEMORY_QUERIES, count, sizeof *errors,
                            _Alignof(weft__callback_error));
@@ -93,7 +93,7 @@ void weft__callback_errors_free(weft_world *world)
 {
     if (world->callback_errors == NULL) return;
     weft__free(&world->memory, WEFT__MEMORY_QUERIES, world->callback_errors,
-               weft_job_pool_worker_count(world->pool), sizeof *world->callback_errors,
+               weft_job_pool_worker_count(world->host.pool), sizeof *world->callback_errors,
                _Alignof(weft__callback_error));
     world->callback_errors = NULL;
 }
@@ -103,7 +103,7 @@ void weft__callback_errors_free(weft_world *world)
 static weft_result take_errors(weft_world *world)
 {
     const weft__callback_error *first = NULL;
-    uint32_t count = weft_job_pool_worker_count(world->pool);
+    uint32_t count = weft_job_pool_worker_count(world->host.pool);
     for (uint32_t i = 0; i < count; i++) {
         const weft__callback_error *record = &world->callback_errors[i];
         if (record->error.number == 0) continue;
@@ -179,7 +179,7 @@ weft_result weft_query_each(weft_world *world, weft_query query,
     if (result != WEFT_OK) return result;
     if (WEFT_IS_CHECKED) reserve_copies(world, handle->query);
     world->busy |= WEFT__BUSY_STEPPING;
-    result = weft_job_for(world->host, &desc, &code);
+    result = weft_job_for(world->host.context, &desc, &code);
     world->busy &= ~(uint32_t)WEFT__BUSY_STEPPING;
     weft__host_end(world);
     weft_result mistake = take_errors(world);

@@ -42,7 +42,7 @@ uint64_t weft__query_filter_groups(weft__query *query, const weft__archetype *ar
 {
     for (uint32_t i = 0; i < archetype->type_count && alternatives != 0; i++) {
         const weft__type_ref *ref = &archetype->types[i];
-        const weft__type *type = query->world->types[ref->component];
+        const weft__type *type = query->world->types.at[ref->component];
         if (type->desc.write_group_count == 0) continue;
         uint64_t lost = lost_to(query, type, places) & alternatives;
         if (lost == 0) continue;
@@ -59,8 +59,8 @@ uint32_t weft__query_overriding(const weft__query *query, uint32_t *out, uint32_
 {
     uint32_t count = 0;
     if (!query->filter_write_groups) return 0;
-    for (uint32_t id = 1; id <= query->world->type_count; id++) {
-        const weft__type *type = query->world->types[id];
+    for (uint32_t id = 1; id <= query->world->types.count; id++) {
+        const weft__type *type = query->world->types.at[id];
         if (type->desc.write_group_count == 0 || lost_to(query, type, NULL) == 0) continue;
         if (count < capacity) out[count] = id;
         count++;

@@ -288,7 +288,7 @@ static bool match_candidates(matching *m)
     weft__query *query = m->query;
     for (uint32_t number; (number = next_candidate(m)) != WEFT__NONE; m->number = number + 1) {
         if (is_excluded(m, number)) continue;
-        weft__archetype *archetype = query->world->archetypes[number];
+        weft__archetype *archetype = query->world->archetypes.at[number];
         if (!weft__query_match_reserve(query,
                                        query->filter_write_groups ? archetype->type_count : 0))
             return false;
@@ -358,8 +358,8 @@ static bool run_matching(weft__query *query, list_walk *walks, uint32_t *require
     matching m = {.query = query,
                   .terms = walks,
                   .required = required,
-                  .prefab = walk_of(world, world->prefab.id),
-                  .disabled = walk_of(world, world->disabled.id)};
+                  .prefab = walk_of(world, world->builtin.prefab.id),
+                  .disabled = walk_of(world, world->builtin.disabled.id)};
     for (uint32_t t = 0; t < query->term_count; t++)
         m.terms[t] = walk_of(world, query->terms[t].component);
     for (uint32_t k = 0; k < query->key_count; k++)

@@ -192,7 +192,7 @@ uint64_t weft_query_gather(const weft_world *world, weft_query query, weft_compo
     weft__note_read(world, "weft_query_gather", component);
     row_copy copy = {.flat = out,
                      .capacity = out == NULL ? 0 : capacity,
-                     .bytes = world->types[component.id]->value_bytes};
+                     .bytes = world->types.at[component.id]->value_bytes};
     while (weft__source_next(&walk.cursor))
         copy_run(&copy, &walk.cursor.slice, column_of(&walk.cursor.slice, term));
     return copy.done;
@@ -227,7 +227,7 @@ weft_result weft_query_scatter(weft_world *world, weft_query query, weft_compone
                            "weft_query_scatter: %llu values for %llu matching rows: give as many "
                            "as weft_query_count says",
                            (unsigned long long)count, (unsigned long long)rows);
-    const weft__type *type = world->types[component.id];
+    const weft__type *type = world->types.at[component.id];
     row_copy copy = {.flat = (char *)(uintptr_t)values,
                      .capacity = count,
                      .bytes = type->value_bytes,

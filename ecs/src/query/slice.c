@@ -86,7 +86,7 @@ void *weft_slice_ask_as(const weft_slice *slice, uint32_t term, weft_access acce
     if (!check_term(slice, term, access)) return NULL;
     const weft_world *world = context_of(slice)->world;
     uint32_t component = weft__slice_query(slice)->terms[term].component;
-    if (weft__slice_is_type(world->types[component], size, type))
+    if (weft__slice_is_type(world->types.at[component], size, type))
         return weft_slice_ask(slice, term, access);
     ops_of(slice)->mistype(slice, term, access, type);
     if (slice->columns[term] == NULL) return NULL;

@@ -35,10 +35,10 @@ static void census_type(const weft_world *world, census *c, const weft__type *ty
     if (type->needs_destruct) c->flags |= WEFT__NEEDS_DESTRUCT;
     if (type->needs_construct) c->flags |= WEFT__NEEDS_CONSTRUCT;
     if (type->entity_offset_count != 0) c->flags |= WEFT__HAS_ENTITY_FIELDS;
-    if (type->id == world->residue.id) c->flags |= WEFT__IS_RESIDUE;
-    if (type->id == world->prefab.id) c->flags |= WEFT__IS_PREFAB;
-    if (type->id == world->disabled.id) c->flags |= WEFT__IS_DISABLED;
-    if (type->id == world->linked_group.id) c->flags |= WEFT__HAS_LINKED_GROUP;
+    if (type->id == world->builtin.residue.id) c->flags |= WEFT__IS_RESIDUE;
+    if (type->id == world->builtin.prefab.id) c->flags |= WEFT__IS_PREFAB;
+    if (type->id == world->builtin.disabled.id) c->flags |= WEFT__IS_DISABLED;
+    if (type->id == world->builtin.linked_group.id) c->flags |= WEFT__HAS_LINKED_GROUP;
     uint32_t special = WEFT__HAS_CLEANUP | WEFT__IS_RESIDUE | WEFT__HAS_LINKED_GROUP |
                        WEFT__NEEDS_CONSTRUCT | WEFT__NEEDS_DESTRUCT;
     if ((c->flags & special) != 0 || (type->desc.flags & (WEFT_ENABLEABLE | WEFT_SHARED)) != 0)
@@ -48,7 +48,7 @@ static void census_type(const weft_world *world, census *c, const weft__type *ty
 static census census_take(const weft_world *world, const uint32_t *components, uint32_t count)
 {
     census c = {.row_limit = UINT32_MAX, .column_count = 1};
-    for (uint32_t i = 0; i < count; i++) census_type(world, &c, world->types[components[i]]);
+    for (uint32_t i = 0; i < count; i++) census_type(world, &c, world->types.at[components[i]]);
     c.slot_count = (uint32_t)bits_round_up_power_of_two((uint64_t)count * 2 + 1);
     return c;
 }
@@ -125,7 +125,7 @@ static weft__archetype *archetype_make(weft_world *world, const uint32_t *compon
     archetype->plans = &archetype->first_plans;
     uint32_t column_count = 1;
     for (uint32_t i = 0; i < count; i++) {
-        type_enter(archetype, &types[i], world->types[components[i]], &column_count, columns);
+        type_enter(archetype, &types[i], world->types.at[components[i]], &column_count, columns);
         slot_enter(slots, archetype->slot_mask, i, &types[i]);
     }
     archetype->format = weft__format_obtain(world, columns, column_count, c.row_limit);
@@ -154,30 +154,30 @@ static void archetype_free(weft_world *world, weft__archetype *archetype)
 /* Ids are places here. */
 static bool ids_grow(weft_world *world)
 {
-    uint32_t old = world->archetype_id_capacity, grown = old == 0 ? 64 : 2 * old;
-    if (world->archetype_id_count < old) return true;
-    void *list = weft__realloc(&world->memory, WEFT__MEMORY_METADATA, world->archetypes_by_id, old,
-                               grown, sizeof *world->archetypes_by_id, 8);
+    uint32_t old = world->archetypes.id_capacity, grown = old == 0 ? 64 : 2 * old;
+    if (world->archetypes.id_count < old) return true;
+    void *list = weft__realloc(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.by_id, old,
+                               grown, sizeof *world->archetypes.by_id, 8);
     if (list == NULL) return false;
-    world->archetypes_by_id = list;
-    world->archetype_id_capacity = grown;
+    world->archetypes.by_id = list;
+    world->archetypes.id_capacity = grown;
     return true;
 }
 
 static bool table_grow(weft_world *world)
 {
-    uint32_t size = world->archetype_table == NULL ? 0 : world->archetype_table_mask + 1;
-    if (world->archetype_id_count < size) return true;
+    uint32_t size = world->archetypes.table == NULL ? 0 : world->archetypes.table_mask + 1;
+    if (world->archetypes.id_count < size) return true;
     uint32_t grown = size == 0 ? 64 : 2 * size;
     weft__archetype **table =
         weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown, sizeof *table, 8);
     if (table == NULL) return false;
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetype_table, size, sizeof *table,
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.table, size, sizeof *table,
                8);
-    world->archetype_table = table;
-    world->archetype_table_mask = grown - 1;
-    for (uint32_t i = 0; i < world->archetype_id_count; i++) {
-        weft__archetype *archetype = world->archetypes_by_id[i];
+    world->archetypes.table = table;
+    world->archetypes.table_mask = grown - 1;
+    for (uint32_t i = 0; i < world->archetypes.id_count; i++) {
+        weft__archetype *archetype = world->archetypes.by_id[i];
         archetype->hash_next = table[archetype->hash & (grown - 1)];
         table[archetype->hash & (grown - 1)] = archetype;
     }
@@ -196,8 +196,8 @@ static bool has_components(const weft__archetype *archetype, const uint32_t *com
 static weft__archetype *archetype_find(const weft_world *world, uint64_t hash,
                                        const uint32_t *components, uint32_t count)
 {
-    if (world->archetype_table == NULL) return NULL;
-    weft__archetype *archetype = world->archetype_table[hash & world->archetype_table_mask];
+    if (world->archetypes.table == NULL) return NULL;
+    weft__archetype *archetype = world->archetypes.table[hash & world->archetypes.table_mask];
     while (archetype != NULL &&
            (archetype->hash != hash || !has_components(archetype, components, count)))
         archetype = archetype->hash_next;
@@ -221,16 +221,16 @@ static weft__archetype *archetype_add(weft_world *world, uint64_t hash, const ui
                _Alignof(weft__type *));
     if (archetype == NULL) return NULL;
     archetype->hash = hash;
-    archetype->id = world->archetype_id_count + 1;
+    archetype->id = world->archetypes.id_count + 1;
     archetype->number = WEFT__NONE;
     if (weft__archetype_enter(world, archetype) != WEFT_OK) {
         archetype_free(world, archetype);
         return NULL;
     }
-    weft__archetype **head = &world->archetype_table[hash & world->archetype_table_mask];
+    weft__archetype **head = &world->archetypes.table[hash & world->archetypes.table_mask];
     archetype->hash_next = *head;
     *head = archetype;
-    world->archetypes_by_id[world->archetype_id_count++] = archetype;
+    world->archetypes.by_id[world->archetypes.id_count++] = archetype;
     return archetype;
 }
 
@@ -245,7 +245,7 @@ weft__archetype *weft__archetype_obtain(weft_world *world, const uint32_t *compo
 
 weft__archetype *weft__archetype_at(const weft_world *world, weft_archetype handle)
 {
-    if (weft__archetype_is(world, handle)) return world->archetypes_by_id[handle.id - 1];
+    if (weft__archetype_is(world, handle)) return world->archetypes.by_id[handle.id - 1];
     weft__error(world, WEFT_BAD_HANDLE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                 "archetype %u does not exist in world \"%s\": use a handle that "
                 "weft_archetype_create of this world returned",
@@ -255,17 +255,17 @@ weft__archetype *weft__archetype_at(const weft_world *world, weft_archetype hand
 
 void weft__archetypes_fini(weft_world *world)
 {
-    for (uint32_t i = 0; i < world->archetype_id_count; i++)
-        archetype_free(world, world->archetypes_by_id[i]);
-    uint32_t size = world->archetype_table == NULL ? 0 : world->archetype_table_mask + 1;
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetype_table, size,
-               sizeof *world->archetype_table, 8);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes_by_id,
-               world->archetype_id_capacity, sizeof *world->archetypes_by_id, 8);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes, world->archetype_capacity,
-               sizeof *world->archetypes, 8);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->nonempty,
-               world->archetype_capacity / 64, sizeof *world->nonempty, 8);
+    for (uint32_t i = 0; i < world->archetypes.id_count; i++)
+        archetype_free(world, world->archetypes.by_id[i]);
+    uint32_t size = world->archetypes.table == NULL ? 0 : world->archetypes.table_mask + 1;
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.table, size,
+               sizeof *world->archetypes.table, 8);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.by_id,
+               world->archetypes.id_capacity, sizeof *world->archetypes.by_id, 8);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.at,
+               world->archetypes.capacity, sizeof *world->archetypes.at, 8);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.nonempty,
+               world->archetypes.capacity / 64, sizeof *world->archetypes.nonempty, 8);
     weft__formats_fini(world);
 }
 
@@ -335,12 +335,12 @@ static weft__archetype *archetype_filter(weft_world *world, weft__archetype *arc
 
 static bool is_not_left(const weft_world *world, const weft__type *type)
 {
-    return (type->desc.flags & WEFT_CLEANUP) == 0 && type->id != world->residue.id;
+    return (type->desc.flags & WEFT_CLEANUP) == 0 && type->id != world->builtin.residue.id;
 }
 
 static bool is_not_instantiated(const weft_world *world, const weft__type *type)
 {
-    return (type->desc.flags & WEFT_CLEANUP) != 0 || type->id == world->prefab.id;
+    return (type->desc.flags & WEFT_CLEANUP) != 0 || type->id == world->builtin.prefab.id;
 }
 
 weft__archetype *weft__archetype_residue(weft_world *world, weft__archetype *archetype)
@@ -348,8 +348,8 @@ weft__archetype *weft__archetype_residue(weft_world *world, weft__archetype *arc
     bool is_tagged = (archetype->flags & WEFT__IS_RESIDUE) != 0;
     WEFT_ASSERT((archetype->flags & WEFT__HAS_CLEANUP) != 0);
     if (archetype->residue == NULL)
-        archetype->residue =
-            archetype_filter(world, archetype, is_not_left, is_tagged ? 0 : world->residue.id);
+        archetype->residue = archetype_filter(world, archetype, is_not_left,
+                                              is_tagged ? 0 : world->builtin.residue.id);
     return archetype->residue;
 }
 
@@ -362,7 +362,7 @@ weft__archetype *weft__archetype_instance(weft_world *world, weft__archetype *ar
 
 bool weft__archetype_is_spent(const weft_world *world, const weft__archetype *archetype)
 {
-    return archetype->type_count == 1 && archetype->types[0].component == world->residue.id;
+    return archetype->type_count == 1 && archetype->types[0].component == world->builtin.residue.id;
 }
 
 /* ---- public ---- */

@@ -13,23 +13,24 @@
 
 static bool list_grow(weft_world *world)
 {
-    uint32_t old = world->archetype_capacity;
-    if (world->archetype_count < old) return true;
+    uint32_t old = world->archetypes.capacity;
+    if (world->archetypes.count < old) return true;
     uint32_t grown = old == 0 ? 64 : 2 * old;
     uint64_t *bits =
         weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown / 64, sizeof *bits, 8);
     if (bits == NULL) return false;
-    void *list = weft__realloc(&world->memory, WEFT__MEMORY_METADATA, world->archetypes, old, grown,
-                               sizeof *world->archetypes, 8);
+    void *list = weft__realloc(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.at, old,
+                               grown, sizeof *world->archetypes.at, 8);
     if (list == NULL) {
         weft__free(&world->memory, WEFT__MEMORY_METADATA, bits, grown / 64, sizeof *bits, 8);
         return false;
     }
-    if (old != 0) memcpy(bits, world->nonempty, old / 64 * sizeof *bits);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->nonempty, old / 64, sizeof *bits, 8);
-    world->nonempty = bits;
-    world->archetypes = list;
-    world->archetype_capacity = grown;
+    if (old != 0) memcpy(bits, world->archetypes.nonempty, old / 64 * sizeof *bits);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.nonempty, old / 64,
+               sizeof *bits, 8);
+    world->archetypes.nonempty = bits;
+    world->archetypes.at = list;
+    world->archetypes.capacity = grown;
     return true;
 }
 
@@ -38,10 +39,11 @@ weft_result weft__archetype_enter(weft_world *world, weft__archetype *archetype)
     if (archetype->number != WEFT__NONE) return WEFT_OK;
     if (!list_grow(world) || weft__query_archetype_reserve(world, archetype) != WEFT_OK)
         return weft__error_memory(world, "archetype");
-    uint32_t number = world->archetype_count++;
+    uint32_t number = world->archetypes.count++;
     archetype->number = number;
-    world->archetypes[number] = archetype;
-    if (archetype->entity_count != 0) world->nonempty[number / 64] |= UINT64_C(1) << number % 64;
+    world->archetypes.at[number] = archetype;
+    if (archetype->entity_count != 0)
+        world->archetypes.nonempty[number / 64] |= UINT64_C(1) << number % 64;
     weft__query_archetype_commit(world, archetype);
     world->structure_version++;
     return WEFT_OK;
@@ -69,11 +71,11 @@ static void ways_forget(weft__archetype *archetype)
 /* Takes the archetypes from a number on out of the order. */
 static void cut(weft_world *world, uint32_t count)
 {
-    for (uint32_t i = count; i < world->archetype_count; i++) {
-        world->archetypes[i]->number = WEFT__NONE;
-        world->nonempty[i / 64] &= ~(UINT64_C(1) << i % 64);
+    for (uint32_t i = count; i < world->archetypes.count; i++) {
+        world->archetypes.at[i]->number = WEFT__NONE;
+        world->archetypes.nonempty[i / 64] &= ~(UINT64_C(1) << i % 64);
     }
-    world->archetype_count = count;
+    world->archetypes.count = count;
     weft__query_archetypes_cut(world, count);
 }
 
@@ -81,30 +83,30 @@ weft_result weft__archetypes_arrange(weft_world *world, const weft__archetype_li
 {
     uint32_t same = 0;
     weft_result result = WEFT_OK;
-    while (same < list->count && same < world->archetype_count &&
-           world->archetypes[same] == list->items[same])
+    while (same < list->count && same < world->archetypes.count &&
+           world->archetypes.at[same] == list->items[same])
         same++;
-    if (same == list->count && same == world->archetype_count) return WEFT_OK;
+    if (same == list->count && same == world->archetypes.count) return WEFT_OK;
     cut(world, same);
     for (uint32_t i = same; i < list->count && result == WEFT_OK; i++)
         result = weft__archetype_enter(world, list->items[i]);
     world->quick.from = NULL;
-    for (uint32_t i = 0; i < world->archetype_id_count; i++)
-        ways_forget(world->archetypes_by_id[i]);
-    world->order_version++;
+    for (uint32_t i = 0; i < world->archetypes.id_count; i++)
+        ways_forget(world->archetypes.by_id[i]);
+    world->archetypes.order_version++;
     world->structure_version++;
     return result;
 }
 
 weft_result weft__archetypes_note(weft_world *world, weft__archetype_list *out)
 {
-    uint32_t count = world->archetype_count;
+    uint32_t count = world->archetypes.count;
     *out = (weft__archetype_list){0};
     out->items = weft__alloc(&world->memory, WEFT__MEMORY_METADATA, (size_t)count + 1,
                              sizeof out->items[0], 8);
     if (out->items == NULL) return weft__error_memory(world, "the order of archetypes");
     out->count = count;
-    if (count != 0) memcpy(out->items, world->archetypes, count * sizeof out->items[0]);
+    if (count != 0) memcpy(out->items, world->archetypes.at, count * sizeof out->items[0]);
     return WEFT_OK;
 }
 

@@ -117,7 +117,7 @@ void weft__chunk_free(weft__memory *memory, weft__chunk *chunk)
 
 void weft__chunks_init(weft_world *world)
 {
-    world->berth_end = 1; /* berth 0 is that of location 0 */
+    world->berths.end = 1; /* berth 0 is that of location 0 */
 }
 
 static size_t id_words(uint32_t capacity)
@@ -128,7 +128,7 @@ static size_t id_words(uint32_t capacity)
 /* Tables with ids below `grown`. */
 static weft_result ids_grow(weft_world *world, uint32_t grown)
 {
-    uint32_t old = world->chunk_capacity;
+    uint32_t old = world->chunks.capacity;
     weft__memory *memory = &world->memory;
     uint64_t *ids =
         weft__alloc_zeroed(memory, WEFT__MEMORY_METADATA, id_words(grown), sizeof *ids, 8);
@@ -140,21 +140,21 @@ static weft_result ids_grow(weft_world *world, uint32_t grown)
         return WEFT_OUT_OF_MEMORY;
     }
     ids[0] = 1; /* id 0 is null */
-    if (old != 0) memcpy(table, world->chunk_table, old * sizeof *table);
-    if (old != 0) memcpy(ids, world->chunk_ids, id_words(old) * sizeof *ids);
-    weft__free(memory, WEFT__MEMORY_METADATA, world->chunk_ids, id_words(old), sizeof *ids, 8);
-    weft__free(memory, WEFT__MEMORY_METADATA, world->chunk_table, old, sizeof *table, 8);
-    world->chunk_ids = ids;
-    world->chunk_table = table;
-    world->chunk_capacity = grown;
-    if (world->chunk_end == 0) world->chunk_end = 1;
+    if (old != 0) memcpy(table, world->chunks.at, old * sizeof *table);
+    if (old != 0) memcpy(ids, world->chunks.ids, id_words(old) * sizeof *ids);
+    weft__free(memory, WEFT__MEMORY_METADATA, world->chunks.ids, id_words(old), sizeof *ids, 8);
+    weft__free(memory, WEFT__MEMORY_METADATA, world->chunks.at, old, sizeof *table, 8);
+    world->chunks.ids = ids;
+    world->chunks.at = table;
+    world->chunks.capacity = grown;
+    if (world->chunks.end == 0) world->chunks.end = 1;
     return WEFT_OK;
 }
 
 weft_result weft__chunk_ids_reserve(weft_world *world, uint32_t count)
 {
-    uint32_t old = world->chunk_capacity;
-    uint64_t needed = (uint64_t)world->chunk_count + 1 + count, grown = old == 0 ? 16 : old;
+    uint32_t old = world->chunks.capacity;
+    uint64_t needed = (uint64_t)world->chunks.count + 1 + count, grown = old == 0 ? 16 : old;
     if (needed <= old) return WEFT_OK;
     if (needed > UINT32_MAX / 2) return WEFT_LIMIT;
     while (grown < needed) grown *= 2;
@@ -164,39 +164,39 @@ weft_result weft__chunk_ids_reserve(weft_world *world, uint32_t count)
 /* The lowest one, so that which id comes next follows from those in use. */
 static uint32_t id_lowest(weft_world *world)
 {
-    uint32_t word = world->chunk_id_word;
-    while (~world->chunk_ids[word] == 0) word++;
-    world->chunk_id_word = word;
-    return word * 64 + bits_lowest(~world->chunk_ids[word]);
+    uint32_t word = world->chunks.id_word;
+    while (~world->chunks.ids[word] == 0) word++;
+    world->chunks.id_word = word;
+    return word * 64 + bits_lowest(~world->chunks.ids[word]);
 }
 
 void weft__chunk_id_take(weft_world *world, weft__chunk *chunk, uint32_t id)
 {
     uint64_t bit = UINT64_C(1) << id % 64;
-    WEFT_ASSERT(id < world->chunk_capacity && (world->chunk_ids[id / 64] & bit) == 0);
+    WEFT_ASSERT(id < world->chunks.capacity && (world->chunks.ids[id / 64] & bit) == 0);
     chunk->id = id;
-    world->chunk_ids[id / 64] |= bit;
-    world->chunk_table[id] = chunk;
-    if (id >= world->chunk_end) world->chunk_end = id + 1;
+    world->chunks.ids[id / 64] |= bit;
+    world->chunks.at[id] = chunk;
+    if (id >= world->chunks.end) world->chunks.end = id + 1;
 }
 
 void weft__chunk_id_return(weft_world *world, const weft__chunk *chunk)
 {
     uint32_t word = chunk->id / 64;
-    world->chunk_table[chunk->id] = NULL;
-    world->chunk_ids[word] &= ~(UINT64_C(1) << chunk->id % 64);
-    if (word < world->chunk_id_word) world->chunk_id_word = word;
+    world->chunks.at[chunk->id] = NULL;
+    world->chunks.ids[word] &= ~(UINT64_C(1) << chunk->id % 64);
+    if (word < world->chunks.id_word) world->chunks.id_word = word;
 }
 
 weft_result weft__chunk_renumber(weft_world *world, weft__chunk *chunk, uint32_t id)
 {
     if (chunk->id == id) return WEFT_OK;
     if (id == 0 || id >= WEFT__BERTH_LIMIT) return WEFT_INVALID_ARGUMENT;
-    uint32_t grown = world->chunk_capacity;
+    uint32_t grown = world->chunks.capacity;
     while (grown <= id) grown *= 2;
-    if (grown != world->chunk_capacity && ids_grow(world, grown) != WEFT_OK)
+    if (grown != world->chunks.capacity && ids_grow(world, grown) != WEFT_OK)
         return WEFT_OUT_OF_MEMORY;
-    if (world->chunk_table[id] != NULL) return WEFT_INVALID_ARGUMENT;
+    if (world->chunks.at[id] != NULL) return WEFT_INVALID_ARGUMENT;
     weft__chunk_id_return(world, chunk);
     weft__chunk_id_take(world, chunk, id);
     return WEFT_OK;
@@ -216,41 +216,41 @@ uint32_t weft__berths_of(uint32_t capacity)
 
 weft_result weft__berths_reserve(weft_world *world, uint64_t berths)
 {
-    uint32_t old = world->berth_capacity;
-    uint64_t end = (uint64_t)world->berth_end + berths, grown = old == 0 ? 16 : old;
+    uint32_t old = world->berths.capacity;
+    uint64_t end = (uint64_t)world->berths.end + berths, grown = old == 0 ? 16 : old;
     if (end <= old) return WEFT_OK;
     if (end > WEFT__BERTH_LIMIT) return WEFT_LIMIT;
     while (grown < end) grown *= 2;
     weft__berth *table =
         weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown, sizeof *table, 8);
     if (table == NULL) return WEFT_OUT_OF_MEMORY;
-    if (old != 0) memcpy(table, world->berths, world->berth_end * sizeof *table);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->berths, old, sizeof *table, 8);
-    world->berths = table;
-    world->berth_capacity = (uint32_t)grown;
+    if (old != 0) memcpy(table, world->berths.at, world->berths.end * sizeof *table);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->berths.at, old, sizeof *table, 8);
+    world->berths.at = table;
+    world->berths.capacity = (uint32_t)grown;
     weft__column_maps_grow(world);
     return WEFT_OK;
 }
 
 static void berths_take(weft_world *world, weft__chunk *chunk)
 {
-    uint32_t class = berth_class(chunk->capacity), first = world->free_berths[class];
+    uint32_t class = berth_class(chunk->capacity), first = world->berths.free[class];
     if (first != 0) {
-        world->free_berths[class] = (uint32_t)world->berths[first].next_free;
+        world->berths.free[class] = (uint32_t)world->berths.at[first].next_free;
     } else {
-        first = world->berth_end;
-        world->berth_end += 1u << class;
+        first = world->berths.end;
+        world->berths.end += 1u << class;
     }
-    WEFT_ASSERT(world->berth_end <= world->berth_capacity);
-    for (uint32_t i = 0; i < 1u << class; i++) world->berths[first + i].chunk = chunk;
+    WEFT_ASSERT(world->berths.end <= world->berths.capacity);
+    for (uint32_t i = 0; i < 1u << class; i++) world->berths.at[first + i].chunk = chunk;
     chunk->location = first << WEFT__BERTH_SHIFT;
 }
 
 static void berths_return(weft_world *world, const weft__chunk *chunk)
 {
     uint32_t class = berth_class(chunk->capacity), first = chunk->location >> WEFT__BERTH_SHIFT;
-    world->berths[first].next_free = world->free_berths[class];
-    world->free_berths[class] = first;
+    world->berths.at[first].next_free = world->berths.free[class];
+    world->berths.free[class] = first;
 }
 
 bool weft__chunk_list_reserve(weft_world *world, weft__archetype *archetype, uint32_t count)
@@ -276,7 +276,7 @@ static weft_result link_prepare(weft_world *world, weft__archetype *archetype, u
 {
     weft_result result = weft__archetype_enter(world, archetype);
     if (result == WEFT_OK) result = weft__chunk_ids_reserve(world, 1);
-    if (result == WEFT_OK && world->free_berths[berth_class(capacity)] == 0)
+    if (result == WEFT_OK && world->berths.free[berth_class(capacity)] == 0)
         result = weft__berths_reserve(world, weft__berths_of(capacity));
     if (result != WEFT_OK) return result;
     return weft__chunk_list_reserve(world, archetype, 1) ? WEFT_OK : WEFT_OUT_OF_MEMORY;
@@ -287,11 +287,11 @@ void weft__chunk_link(weft_world *world, weft__chunk *chunk)
     weft__archetype *archetype = chunk->archetype;
     WEFT_ASSERT(archetype->number != WEFT__NONE);
     world->quick.from = NULL;
-    chunk->serial = ++world->chunk_serial;
+    chunk->serial = ++world->chunks.serial;
     weft__chunk_id_take(world, chunk, id_lowest(world));
     berths_take(world, chunk);
     weft__column_maps_link(world, chunk);
-    world->chunk_count++;
+    world->chunks.count++;
     chunk->list_index = archetype->chunk_count;
     archetype->chunks[archetype->chunk_count++] = chunk;
     chunk->tuple->chunk_count++;
@@ -384,7 +384,7 @@ void weft__chunk_release(weft_world *world, weft__chunk *chunk)
     weft__chunk_id_return(world, chunk);
     weft__column_maps_unlink(world, chunk);
     berths_return(world, chunk);
-    world->chunk_count--;
+    world->chunks.count--;
     tuple->chunk_count--;
     world->structure_version++;
     weft__chunk_memory_free(world, chunk);
@@ -408,15 +408,15 @@ static void chunk_end(weft_world *world, weft__chunk *chunk)
 
 void weft__chunks_fini(weft_world *world)
 {
-    for (uint32_t id = 1; id < world->chunk_end; id++)
-        if (world->chunk_table[id] != NULL) chunk_end(world, world->chunk_table[id]);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->chunk_table, world->chunk_capacity,
-               sizeof *world->chunk_table, 8);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->berths, world->berth_capacity,
-               sizeof *world->berths, 8);
+    for (uint32_t id = 1; id < world->chunks.end; id++)
+        if (world->chunks.at[id] != NULL) chunk_end(world, world->chunks.at[id]);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->chunks.at, world->chunks.capacity,
+               sizeof *world->chunks.at, 8);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->berths.at, world->berths.capacity,
+               sizeof *world->berths.at, 8);
     weft__column_maps_fini(world);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->chunk_ids,
-               id_words(world->chunk_capacity), sizeof *world->chunk_ids, 8);
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->chunks.ids,
+               id_words(world->chunks.capacity), sizeof *world->chunks.ids, 8);
 }
 
 void weft__stamp_newer(weft_a32 *x_version, uint32_t version)

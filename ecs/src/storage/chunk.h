@@ -67,8 +67,8 @@ typedef struct weft__format {
 
 /* Where rows are, as the directory keeps it: a location is the location of the chunk's first row
  * plus the row, and never 0. Locations come in berths of 1,024: berth b belongs to the chunk
- * world->berths[b]. A chunk has as many berths in a row as its capacity needs. Berth 0 belongs to
- * none: entities without a place are there. Bit 31 is always 0. */
+ * world->berths.at[b]. A chunk has as many berths in a row as its capacity needs. Berth 0
+ * belongs to none: entities without a place are there. Bit 31 is always 0. */
 #define WEFT__BERTH_SHIFT 10
 #define WEFT__BERTH_LIMIT (UINT32_C(1) << (31 - WEFT__BERTH_SHIFT))
 #define WEFT__BERTH_CLASSES 8 /* runs of 1, 2, 4 ... 128 berths: the rows a megachunk can hold */
@@ -107,7 +107,7 @@ struct weft__chunk {
     struct weft__chunk *room_prev; /* tuple->room: not in it */
     uint64_t serial; /* what it is known by over time: never given twice in a world, unlike its
                         address and id; a snapshot that makes it again gives it its own back */
-    uint32_t id; /* in world->chunk_table, the lowest that was free; 0: private chunk of a job, not
+    uint32_t id;   /* in world->chunks.at, the lowest that was free; 0: private chunk of a job, not
                     linked. Array operations take chunks in this order */
     uint32_t mark; /* scratch of one array operation: entry of the chunk + 1; else 0 */
     bool has_room; /* in that list: count < capacity */

@@ -57,8 +57,8 @@ static void map_set(weft__column_place *map, const weft__chunk *chunk, weft__col
 
 static void map_fill(const weft_world *world, weft__column_place *map, uint32_t component)
 {
-    for (uint32_t id = 1; id < world->chunk_end; id++) {
-        const weft__chunk *chunk = world->chunk_table[id];
+    for (uint32_t id = 1; id < world->chunks.end; id++) {
+        const weft__chunk *chunk = world->chunks.at[id];
         if (chunk == NULL) continue;
         const weft__type_slot *slot = weft__archetype_slot(chunk->archetype, component);
         if (slot != NULL && slot->column != 0)
@@ -105,7 +105,7 @@ static bool blocks_see(weft_world *world)
 
 const weft__column_place *weft__column_map_obtain(weft_world *world, uint32_t component)
 {
-    const weft__type *type = component <= world->type_count ? world->types[component] : NULL;
+    const weft__type *type = component <= world->types.count ? world->types.at[component] : NULL;
     if (type == NULL || !has_map(type) || !blocks_see(world)) return NULL;
     if (map_of(world, component) != NULL) return map_of(world, component);
     if (!maps_reserve(world, component)) return NULL;
@@ -114,8 +114,8 @@ const weft__column_place *weft__column_map_obtain(weft_world *world, uint32_t co
     map_fill(world, map, component);
     *map_entry(&world->maps, component) = map;
     world->maps.count++;
-    world->maps.counted = world->berth_capacity;
-    count_memory(world, world->berth_capacity);
+    world->maps.counted = world->berths.capacity;
+    count_memory(world, world->berths.capacity);
     return map;
 }
 
@@ -126,15 +126,15 @@ void weft__column_maps_refresh(weft_world *world)
 
 void weft__column_map_miss(weft_world *world, uint32_t component, uint32_t count)
 {
-    weft__type *type = world->types[component];
+    weft__type *type = world->types.at[component];
     if (!has_map(type)) return;
     if (map_of(world, component) != NULL) {
         blocks_see(world);
         return;
     }
     uint64_t misses = (uint64_t)type->map_misses + count;
-    type->map_misses = misses > world->berth_end ? 0 : (uint32_t)misses;
-    if (misses > world->berth_end) weft__column_map_obtain(world, component);
+    type->map_misses = misses > world->berths.end ? 0 : (uint32_t)misses;
+    if (misses > world->berths.end) weft__column_map_obtain(world, component);
 }
 
 /* ---- all maps ---- */
@@ -160,8 +160,8 @@ void weft__column_maps_unlink(const weft_world *world, const weft__chunk *chunk)
 void weft__column_maps_grow(weft_world *world)
 {
     weft__column_maps *maps = &world->maps;
-    count_memory(world, (int64_t)maps->count * (world->berth_capacity - maps->counted));
-    maps->counted = world->berth_capacity;
+    count_memory(world, (int64_t)maps->count * (world->berths.capacity - maps->counted));
+    maps->counted = world->berths.capacity;
 }
 
 void weft__column_maps_fini(weft_world *world)

@@ -81,23 +81,23 @@ static weft__format *format_make(weft_world *world, const weft__format *key,
 
 static bool table_grow(weft_world *world)
 {
-    uint32_t size = world->format_table == NULL ? 0 : world->format_table_mask + 1;
-    if (world->format_count < size) return true;
+    uint32_t size = world->formats.table == NULL ? 0 : world->formats.table_mask + 1;
+    if (world->formats.count < size) return true;
     uint32_t grown = size == 0 ? 16 : 2 * size;
     weft__format **table = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown,
                                               sizeof *table, _Alignof(weft__format *));
     if (table == NULL) return false;
     for (uint32_t i = 0; i < size; i++) {
-        for (weft__format *format = world->format_table[i], *next; format != NULL; format = next) {
+        for (weft__format *format = world->formats.table[i], *next; format != NULL; format = next) {
             next = format->next;
             format->next = table[format->hash & (grown - 1)];
             table[format->hash & (grown - 1)] = format;
         }
     }
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->format_table, size, sizeof *table,
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->formats.table, size, sizeof *table,
                _Alignof(weft__format *));
-    world->format_table = table;
-    world->format_table_mask = grown - 1;
+    world->formats.table = table;
+    world->formats.table_mask = grown - 1;
     return true;
 }
 
@@ -127,14 +127,14 @@ weft__format *weft__format_obtain(weft_world *world, const weft__type *const *co
         weft__error_memory(world, "archetype");
         return NULL;
     }
-    weft__format **head = &world->format_table[key.hash & world->format_table_mask];
+    weft__format **head = &world->formats.table[key.hash & world->formats.table_mask];
     for (weft__format *format = *head; format != NULL; format = format->next)
         if (is_same(format, &key, columns)) return format;
     weft__format *format = format_make(world, &key, columns);
     if (format == NULL) return NULL;
     format->next = *head;
     *head = format;
-    world->format_count++;
+    world->formats.count++;
     return format;
 }
 
@@ -198,9 +198,9 @@ uint32_t weft__format_capacity(const weft__format *format, uint32_t size_class)
 
 void weft__formats_fini(weft_world *world)
 {
-    uint32_t size = world->format_table == NULL ? 0 : world->format_table_mask + 1;
+    uint32_t size = world->formats.table == NULL ? 0 : world->formats.table_mask + 1;
     for (uint32_t i = 0; i < size; i++) {
-        for (weft__format *format = world->format_table[i], *next; format != NULL; format = next) {
+        for (weft__format *format = world->formats.table[i], *next; format != NULL; format = next) {
             next = format->next;
             for (uint32_t k = 0; k < WEFT__SIZE_CLASSES; k++)
                 weft__free(&world->memory, WEFT__MEMORY_METADATA, at_plain(&format->x_layouts[k]),
@@ -209,6 +209,6 @@ void weft__formats_fini(weft_world *world)
                        format_bytes(format->column_count), _Alignof(weft__format));
         }
     }
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->format_table, size,
-               sizeof *world->format_table, _Alignof(weft__format *));
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, world->formats.table, size,
+               sizeof *world->formats.table, _Alignof(weft__format *));
 }

@@ -77,8 +77,8 @@ static inline void row_copy(weft_world *world, const weft__plan *plan, const wef
     }
     row_copy_types(world, plan, from, row, to, to_row);
     /* relaxed: statistics, and the owner is alone */
-    at_store_rlx(&world->x_rows_moved, at_load_rlx(&world->x_rows_moved) + 1);
-    at_store_rlx(&world->x_bytes_moved, at_load_rlx(&world->x_bytes_moved) + plan->copy_bytes);
+    at_store_rlx(&world->moved.x_rows, at_load_rlx(&world->moved.x_rows) + 1);
+    at_store_rlx(&world->moved.x_bytes, at_load_rlx(&world->moved.x_bytes) + plan->copy_bytes);
 }
 
 void weft__row_hole_versions(const weft_world *world, weft__chunk *chunk, uint32_t s, uint32_t t)

@@ -28,7 +28,7 @@ static uint32_t class_for(const weft__format *format, uint32_t rows)
  * ms, now 0.3. */
 static uint32_t home_of(const weft_world *world, uint32_t worker)
 {
-    uint32_t workers = world->pool == NULL ? 1 : weft_job_pool_worker_count(world->pool);
+    uint32_t workers = world->host.pool == NULL ? 1 : weft_job_pool_worker_count(world->host.pool);
     uint32_t apart = WEFT__SEGMENT_MEGACHUNKS / workers & ~1u; /* a reservation is two of them */
     return worker * (apart < 2 ? 2 : apart);
 }

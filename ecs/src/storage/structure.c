@@ -296,8 +296,8 @@ void weft__rows_copy(weft_world *world, const weft__plan *plan, const weft__chun
     uint32_t location = weft__location(to.chunk, to.row);
     for (uint32_t i = 0; i < to.count; i++)
         weft__directory_place(&world->directory, entities[i], location + i);
-    at_add_rlx(&world->x_rows_moved, (uint64_t)to.count); /* relaxed: a statistic */
-    at_add_rlx(&world->x_bytes_moved, bytes * to.count);  /* relaxed: a statistic */
+    at_add_rlx(&world->moved.x_rows, (uint64_t)to.count); /* relaxed: a statistic */
+    at_add_rlx(&world->moved.x_bytes, bytes * to.count);  /* relaxed: a statistic */
 }
 
 /* ---- discard and close ---- */

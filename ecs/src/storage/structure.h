@@ -48,7 +48,7 @@ static inline void weft__chunk_count_rows(weft_world *world, weft__chunk *chunk,
     chunk->order_version = archetype->order_version = world->version;
     world->structure_version++;
     if (__builtin_expect((before == 0) != (after == 0), 0) && archetype->number != WEFT__NONE)
-        world->nonempty[archetype->number / 64] ^= UINT64_C(1) << archetype->number % 64;
+        world->archetypes.nonempty[archetype->number / 64] ^= UINT64_C(1) << archetype->number % 64;
     if (__builtin_expect(archetype->shared_count != 0, 0)) weft__tuple_touch(world, chunk->tuple);
 }
 /* World begin: the table of chunks has chunk 0. */
@@ -146,7 +146,8 @@ weft_result weft__prefab_change(weft_world *world, const weft_entity *entities, 
 static inline bool weft__prefab_follows(const weft_world *world, const weft__archetype *archetype,
                                         uint32_t component)
 {
-    return component == world->prefab.id && (archetype->flags & WEFT__HAS_LINKED_GROUP) != 0;
+    return component == world->builtin.prefab.id &&
+           (archetype->flags & WEFT__HAS_LINKED_GROUP) != 0;
 }
 
 /* Adds a component to those of the entities that lack it: weft_entity_change_many, reported as

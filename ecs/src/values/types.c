@@ -247,40 +247,40 @@ static weft__type *type_make(weft_world *world, const weft_component_desc *desc,
 
 static bool types_grow(weft_world *world)
 {
-    if (world->type_count + 1 < world->type_capacity) return true;
-    uint32_t capacity = world->type_capacity == 0 ? 32 : 2 * world->type_capacity;
-    void *types = weft__realloc(&world->memory, WEFT__MEMORY_TYPES, world->types,
-                                world->type_capacity, capacity, sizeof *world->types, 8);
+    if (world->types.count + 1 < world->types.capacity) return true;
+    uint32_t capacity = world->types.capacity == 0 ? 32 : 2 * world->types.capacity;
+    void *types = weft__realloc(&world->memory, WEFT__MEMORY_TYPES, world->types.at,
+                                world->types.capacity, capacity, sizeof *world->types.at, 8);
     if (types == NULL) return false;
-    world->types = types;
-    world->types[0] = NULL;
-    world->type_capacity = capacity;
+    world->types.at = types;
+    world->types.at[0] = NULL;
+    world->types.capacity = capacity;
     return true;
 }
 
 static uint32_t *name_slot(const weft_world *world, const char *name)
 {
-    uint32_t i = (uint32_t)hash_string(name) & world->type_name_mask;
-    while (world->type_names[i] != 0 &&
-           strcmp(world->types[world->type_names[i]]->desc.name, name) != 0)
-        i = (i + 1) & world->type_name_mask;
-    return &world->type_names[i];
+    uint32_t i = (uint32_t)hash_string(name) & world->types.name_mask;
+    while (world->types.names[i] != 0 &&
+           strcmp(world->types.at[world->types.names[i]]->desc.name, name) != 0)
+        i = (i + 1) & world->types.name_mask;
+    return &world->types.names[i];
 }
 
 static bool names_grow(weft_world *world)
 {
-    uint32_t size = world->type_names == NULL ? 0 : world->type_name_mask + 1;
-    if (2 * (world->type_count + 1) <= size) return true;
+    uint32_t size = world->types.names == NULL ? 0 : world->types.name_mask + 1;
+    if (2 * (world->types.count + 1) <= size) return true;
     uint32_t grown = size == 0 ? 64 : 2 * size;
     uint32_t *names = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_TYPES, grown, sizeof *names,
                                          _Alignof(uint32_t));
     if (names == NULL) return false;
-    weft__free(&world->memory, WEFT__MEMORY_TYPES, world->type_names, size, sizeof *names,
+    weft__free(&world->memory, WEFT__MEMORY_TYPES, world->types.names, size, sizeof *names,
                _Alignof(uint32_t));
-    world->type_names = names;
-    world->type_name_mask = grown - 1;
-    for (uint32_t id = 1; id <= world->type_count; id++)
-        *name_slot(world, world->types[id]->desc.name) = id;
+    world->types.names = names;
+    world->types.name_mask = grown - 1;
+    for (uint32_t id = 1; id <= world->types.count; id++)
+        *name_slot(world, world->types.at[id]->desc.name) = id;
     return true;
 }
 
@@ -309,7 +309,7 @@ static weft_result type_add(weft_world *world, const weft_component_desc *desc, 
     if (!types_grow(world) || !names_grow(world)) return WEFT_OUT_OF_MEMORY;
     weft__type *type = type_make(world, desc, hash);
     if (type == NULL) return WEFT_OUT_OF_MEMORY;
-    type->id = world->type_count + 1;
+    type->id = world->types.count + 1;
     if ((desc->flags & WEFT_SHARED) != 0 &&
         weft__shared_type_create(&world->shared, type->id, &type->desc) != WEFT_OK) {
         type_release(world, type);
@@ -317,22 +317,22 @@ static weft_result type_add(weft_world *world, const weft_component_desc *desc, 
     }
     if (type->singleton != NULL) weft__type_construct_zeroed(type, type->singleton, 1);
     *name_slot(world, type->desc.name) = type->id;
-    world->types[type->id] = type;
-    world->type_count = type->id;
+    world->types.at[type->id] = type;
+    world->types.count = type->id;
     return WEFT_OK;
 }
 
 void weft__types_fini(weft_world *world)
 {
-    for (uint32_t id = 1; id <= world->type_count; id++) {
-        weft__type *type = world->types[id];
+    for (uint32_t id = 1; id <= world->types.count; id++) {
+        weft__type *type = world->types.at[id];
         if (type->singleton != NULL) weft__type_destruct(&world->memory, type, type->singleton, 1);
         type_release(world, type);
     }
-    weft__free(&world->memory, WEFT__MEMORY_TYPES, world->types, world->type_capacity,
-               sizeof *world->types, 8);
-    weft__free(&world->memory, WEFT__MEMORY_TYPES, world->type_names,
-               world->type_names == NULL ? 0 : world->type_name_mask + 1, sizeof(uint32_t),
+    weft__free(&world->memory, WEFT__MEMORY_TYPES, world->types.at, world->types.capacity,
+               sizeof *world->types.at, 8);
+    weft__free(&world->memory, WEFT__MEMORY_TYPES, world->types.names,
+               world->types.names == NULL ? 0 : world->types.name_mask + 1, sizeof(uint32_t),
                _Alignof(uint32_t));
 }
 
@@ -354,16 +354,16 @@ weft_component weft_component_create(weft_world *world, const weft_component_des
     if ((desc->flags & WEFT_BUFFER) != 0 && desc->buffer_capacity == 0 && desc->size != 0)
         resolved.buffer_capacity = (uint32_t)(WEFT__BUFFER_INLINE_BYTES / desc->size);
     uint64_t hash = desc_hash(&resolved);
-    uint32_t found = world->type_names == NULL ? 0 : *name_slot(world, desc->name);
+    uint32_t found = world->types.names == NULL ? 0 : *name_slot(world, desc->name);
     if (found != 0) {
-        if (is_same_type(world->types[found], desc, hash)) return weft__component(world, found);
+        if (is_same_type(world->types.at[found], desc, hash)) return weft__component(world, found);
         weft__error(world, WEFT_ALREADY_EXISTS, WEFT__NO_ENTITY, weft__component(world, found),
                     "component \"%s\" is registered with another size, alignment, kind, fields or "
                     "write groups: use another name, or the same layout",
                     desc->name);
         return WEFT__NO_COMPONENT;
     }
-    if (world->type_count >= world->desc.component_limit) {
+    if (world->types.count >= world->desc.component_limit) {
         weft__error(world, WEFT_LIMIT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                     "component \"%s\": the world has its %u types: raise component_limit",
                     desc->name, world->desc.component_limit);
@@ -373,7 +373,7 @@ weft_component weft_component_create(weft_world *world, const weft_component_des
         weft__error_memory(world, "weft_component_create");
         return WEFT__NO_COMPONENT;
     }
-    return weft__component(world, world->type_count);
+    return weft__component(world, world->types.count);
 }
 
 weft_component weft_component_create_plain(weft_world *world, const char *name, size_t size,
@@ -388,13 +388,13 @@ weft_component weft_component_create_typed(weft_world *world, const char *type, 
                                            size_t alignment, uint32_t flags)
 {
     weft_component component = weft_component_create_plain(world, type, size, alignment, flags);
-    if (component.id != 0) world->types[component.id]->is_typed = true;
+    if (component.id != 0) world->types.at[component.id]->is_typed = true;
     return component;
 }
 
 weft_component weft_component_find(const weft_world *world, const char *name)
 {
-    if (world == NULL || name == NULL || world->type_names == NULL) return WEFT__NO_COMPONENT;
+    if (world == NULL || name == NULL || world->types.names == NULL) return WEFT__NO_COMPONENT;
     return weft__component(world, *name_slot(world, name));
 }
 

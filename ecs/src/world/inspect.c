@@ -23,8 +23,8 @@ weft_result weft_entity_place_get(const weft_world *world, weft_entity entity,
 
 weft_archetype weft_archetype_at(const weft_world *world, uint32_t index)
 {
-    bool is_there = world != NULL && index < world->archetype_count;
-    return is_there ? weft__archetype_handle(world, world->archetypes[index]->id)
+    bool is_there = world != NULL && index < world->archetypes.count;
+    return is_there ? weft__archetype_handle(world, world->archetypes.at[index]->id)
                     : (weft_archetype){0};
 }
 

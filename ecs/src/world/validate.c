@@ -101,11 +101,11 @@ static bool chunk_check(const weft_world *world, const weft__archetype *archetyp
     const weft__chunk *chunk = archetype->chunks[index];
     if (chunk->archetype != archetype || chunk->list_index != index)
         return broken(world, "chunk %u is not where its archetype lists it", chunk->id);
-    if (chunk->id == 0 || chunk->id >= world->chunk_end || world->chunk_table[chunk->id] != chunk)
+    if (chunk->id == 0 || chunk->id >= world->chunks.end || world->chunks.at[chunk->id] != chunk)
         return broken(world, "chunk %u is not in the table of chunks", chunk->id);
     for (uint32_t row = 0; row < chunk->capacity; row += 1u << WEFT__BERTH_SHIFT) {
         uint32_t berth = weft__location(chunk, row) >> WEFT__BERTH_SHIFT;
-        if (berth == 0 || berth >= world->berth_end || world->berths[berth].chunk != chunk)
+        if (berth == 0 || berth >= world->berths.end || world->berths.at[berth].chunk != chunk)
             return broken(world, "chunk %u does not own berth %u", chunk->id, berth);
     }
     if (!weft__column_maps_check(world, chunk))
@@ -198,10 +198,10 @@ static bool archetype_check(const weft_world *world, const weft__archetype *arch
                 broken(world, "archetype %u has chunks, but no place in the order",
                        archetype->id)) &&
                tuples_check(world, archetype);
-    if (archetype->number >= world->archetype_count ||
-        world->archetypes[archetype->number] != archetype)
+    if (archetype->number >= world->archetypes.count ||
+        world->archetypes.at[archetype->number] != archetype)
         return broken(world, "archetype %u is not where the order has it", archetype->id);
-    uint64_t word = world->nonempty[archetype->number / 64];
+    uint64_t word = world->archetypes.nonempty[archetype->number / 64];
     if ((word >> archetype->number % 64 & 1) != (rows != 0 ? 1u : 0u))
         return broken(world, "archetype %u: wrong about being empty", archetype->id);
     for (uint32_t i = 1; i < archetype->type_count; i++)
@@ -221,8 +221,8 @@ static void references_visit(const weft_world *world, weft__shared_visit_fn visi
         if (extension->data != NULL && extension->shared_visit != NULL)
             extension->shared_visit(extension->data, visit, user);
     }
-    for (uint32_t a = 0; a < world->archetype_id_count; a++) {
-        const weft__archetype *archetype = world->archetypes_by_id[a];
+    for (uint32_t a = 0; a < world->archetypes.id_count; a++) {
+        const weft__archetype *archetype = world->archetypes.by_id[a];
         for (uint32_t i = 0; archetype->tuples != NULL && i <= archetype->tuple_mask; i++)
             for (const weft__tuple *tuple = archetype->tuples[i]; tuple; tuple = tuple->next)
                 for (uint32_t s = 0; s < archetype->shared_count; s++)
@@ -250,8 +250,8 @@ static bool shared_check(weft_world *world)
 {
     uint32_t component = 0, value = 0, rest = 0;
     references_visit(world, reference_take, world);
-    for (uint32_t id = 1; id <= world->type_count && rest == 0; id++) {
-        if ((world->types[id]->desc.flags & WEFT_SHARED) == 0) continue;
+    for (uint32_t id = 1; id <= world->types.count && rest == 0; id++) {
+        if ((world->types.at[id]->desc.flags & WEFT_SHARED) == 0) continue;
         component = id;
         uint32_t end = weft__shared_end(&world->shared, id);
         for (value = 0; value + 1 < end && rest == 0;)
@@ -268,24 +268,24 @@ static bool totals_check(const weft_world *world)
 {
     uint64_t rows = 0;
     uint32_t chunks = 0;
-    for (uint32_t i = 0; i < world->archetype_count; i++) {
-        rows += world->archetypes[i]->entity_count;
-        chunks += world->archetypes[i]->chunk_count;
+    for (uint32_t i = 0; i < world->archetypes.count; i++) {
+        rows += world->archetypes.at[i]->entity_count;
+        chunks += world->archetypes.at[i]->chunk_count;
     }
     uint64_t alive = weft__directory_alive(&world->directory);
     if (rows != alive)
         return broken(world, "%llu rows, %llu entities alive", (unsigned long long)rows,
                       (unsigned long long)alive);
-    return chunks == world->chunk_count ||
-           broken(world, "%u chunks in archetypes, %u in all", chunks, world->chunk_count);
+    return chunks == world->chunks.count ||
+           broken(world, "%u chunks in archetypes, %u in all", chunks, world->chunks.count);
 }
 
 /* Units in use are exactly those of chunks and parts. */
 static bool units_check(const weft_world *world)
 {
     uint64_t units = world->parts.count;
-    for (uint32_t id = 1; id < world->chunk_end; id++)
-        if (world->chunk_table[id] != NULL) units += world->chunk_table[id]->unit_count;
+    for (uint32_t id = 1; id < world->chunks.end; id++)
+        if (world->chunks.at[id] != NULL) units += world->chunks.at[id]->unit_count;
     uint64_t used = weft__units_used(&world->units);
     return used == units || broken(world, "%llu units in use, chunks have %llu",
                                    (unsigned long long)used, (unsigned long long)units);
@@ -302,8 +302,8 @@ weft_result weft_world_validate(weft_world *world)
         broken(world, "%s", text);
         return WEFT_CORRUPT;
     }
-    for (uint32_t i = 0; i < world->archetype_id_count; i++)
-        if (!archetype_check(world, world->archetypes_by_id[i])) return WEFT_CORRUPT;
+    for (uint32_t i = 0; i < world->archetypes.id_count; i++)
+        if (!archetype_check(world, world->archetypes.by_id[i])) return WEFT_CORRUPT;
     return shared_check(world) && totals_check(world) && units_check(world) ? WEFT_OK
                                                                             : WEFT_CORRUPT;
 }

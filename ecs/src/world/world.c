@@ -78,9 +78,9 @@ static void world_free(weft_world *world)
 static weft_result built_ins_create(weft_world *world)
 {
     static const weft_field reference = {"entity", WEFT_FIELD_ENTITY, 0, 1};
-    world->prefab = weft_component_create_plain(world, "Prefab", 0, 1, 0);
-    world->disabled = weft_component_create_plain(world, "Disabled", 0, 1, 0);
-    world->linked_group =
+    world->builtin.prefab = weft_component_create_plain(world, "Prefab", 0, 1, 0);
+    world->builtin.disabled = weft_component_create_plain(world, "Disabled", 0, 1, 0);
+    world->builtin.linked_group =
         weft_component_create(world, &(weft_component_desc){.name = "LinkedGroup",
                                                             .size = sizeof(weft_entity),
                                                             .alignment = _Alignof(weft_entity),
@@ -88,20 +88,20 @@ static weft_result built_ins_create(weft_world *world)
                                                             .buffer_capacity = 1,
                                                             .fields = &reference,
                                                             .field_count = 1});
-    world->residue = weft_component_create_plain(world, "CleanupResidue", 0, 1, 0);
-    bool are_there = world->prefab.id != 0 && world->disabled.id != 0 &&
-                     world->linked_group.id != 0 && world->residue.id != 0;
+    world->builtin.residue = weft_component_create_plain(world, "CleanupResidue", 0, 1, 0);
+    bool are_there = world->builtin.prefab.id != 0 && world->builtin.disabled.id != 0 &&
+                     world->builtin.linked_group.id != 0 && world->builtin.residue.id != 0;
     return are_there ? WEFT_OK : WEFT_OUT_OF_MEMORY;
 }
 
 static weft_result pool_obtain(weft_world *world)
 {
-    world->pool = world->desc.pool;
-    if (world->pool != NULL) {
-        weft__users_add(&world->pool->users, &world->tenancy, world->desc.name);
+    world->host.pool = world->desc.pool;
+    if (world->host.pool != NULL) {
+        weft__users_add(&world->host.pool->users, &world->host.tenancy, world->desc.name);
         return WEFT_OK;
     }
-    world->owns_pool = true;
+    world->host.owns_pool = true;
     return weft_job_pool_create(
         &(weft_job_pool_desc){.worker_count = world->desc.workers,
                               .allocator = world->memory.hook,
@@ -110,7 +110,7 @@ static weft_result pool_obtain(weft_world *world)
                               .trace_error = world->desc.trace_error,
                               .trace_error_bytes = world->desc.trace_error_bytes,
                               .log = world->desc.log},
-        &world->pool);
+        &world->host.pool);
 }
 
 static weft_result storage_init(weft_world *world)
@@ -178,21 +178,21 @@ weft_result weft_world_create(const weft_world_desc *desc, weft_world **out)
  * the world's error belongs to another thread. */
 static weft_result pool_check_end(weft_world *world)
 {
-    if (weft__pool_is_in_job(world->pool)) return WEFT_WRONG_PHASE;
-    uintptr_t owner = weft__pool_take_over(world->pool, weft__thread_self());
-    weft_result result = weft__pool_check_end(world->pool);
+    if (weft__pool_is_in_job(world->host.pool)) return WEFT_WRONG_PHASE;
+    uintptr_t owner = weft__pool_take_over(world->host.pool, weft__thread_self());
+    weft_result result = weft__pool_check_end(world->host.pool);
     if (result == WEFT_OK) return WEFT_OK;
-    weft__pool_take_over(world->pool, owner);
+    weft__pool_take_over(world->host.pool, owner);
     return weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                        "weft_world_destroy: its own job pool would end with it, but %s",
-                       weft_job_pool_error(world->pool));
+                       weft_job_pool_error(world->host.pool));
 }
 
 weft_result weft_world_destroy(weft_world *world)
 {
     if (world == NULL) return WEFT_OK;
     weft_result result = weft__between_steps(world, "weft_world_destroy");
-    if (result == WEFT_OK && world->owns_pool) result = pool_check_end(world);
+    if (result == WEFT_OK && world->host.owns_pool) result = pool_check_end(world);
     if (result != WEFT_OK) return result;
     for (uint32_t i = 0; i < WEFT__EXTENSION_COUNT; i++) {
         weft__extension *extension = &world->extensions[i];
@@ -200,10 +200,10 @@ weft_result weft_world_destroy(weft_world *world)
         extension->data = NULL;
     }
     weft__callback_errors_free(world);
-    if (world->owns_pool)
-        weft_job_pool_destroy(world->pool);
+    if (world->host.owns_pool)
+        weft_job_pool_destroy(world->host.pool);
     else
-        weft__users_remove(&world->pool->users, &world->tenancy);
+        weft__users_remove(&world->host.pool->users, &world->host.tenancy);
     storage_fini(world);
     world_free(world);
     return WEFT_OK;
@@ -222,7 +222,7 @@ void weft_world_error_clear(weft_world *world)
 
 weft_job_pool *weft_world_pool(const weft_world *world)
 {
-    return world == NULL ? NULL : world->pool;
+    return world == NULL ? NULL : world->host.pool;
 }
 
 weft_blob_store *weft_world_blobs(weft_world *world)
@@ -287,10 +287,10 @@ static void stats_plans(const weft__archetype *archetype, weft_world_stats *out)
 
 static void stats_moves(const weft_world *world, weft_world_stats *out)
 {
-    out->bytes_moved = at_load_rlx(&world->x_bytes_moved); /* relaxed: a statistic */
-    out->rows_moved = at_load_rlx(&world->x_rows_moved);   /* relaxed: a statistic */
-    for (uint32_t i = 0; i < world->archetype_id_count; i++)
-        stats_plans(world->archetypes_by_id[i], out);
+    out->bytes_moved = at_load_rlx(&world->moved.x_bytes); /* relaxed: a statistic */
+    out->rows_moved = at_load_rlx(&world->moved.x_rows);   /* relaxed: a statistic */
+    for (uint32_t i = 0; i < world->archetypes.id_count; i++)
+        stats_plans(world->archetypes.by_id[i], out);
 }
 
 void weft_world_stats_get(const weft_world *world, weft_world_stats *out)
@@ -299,14 +299,13 @@ void weft_world_stats_get(const weft_world *world, weft_world_stats *out)
     *out = (weft_world_stats){0};
     if (world == NULL) return;
     out->entities = weft__directory_alive(&world->directory);
-    out->archetypes = world->archetype_count;
-    out->chunks = world->chunk_count;
-    for (uint32_t id = 1; id < world->chunk_end; id++)
-        if (world->chunk_table[id] != NULL)
-            out->slices += weft__chunk_slices(world->chunk_table[id]);
+    out->archetypes = world->archetypes.count;
+    out->chunks = world->chunks.count;
+    for (uint32_t id = 1; id < world->chunks.end; id++)
+        if (world->chunks.at[id] != NULL) out->slices += weft__chunk_slices(world->chunks.at[id]);
     out->units_used = weft__units_used(&world->units);
     out->megachunks_mapped = weft__units_mapped(&world->units);
-    out->component_types = world->type_count;
+    out->component_types = world->types.count;
     out->queries = world->queries->query_count;
     stats_moves(world, out);
     stats_memory(world, out);

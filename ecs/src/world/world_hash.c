@@ -159,8 +159,8 @@ static uint64_t directory_hash(const weft_world *world, uint64_t hash)
 static uint64_t singletons_hash(const weft_world *world)
 {
     uint64_t sum = 0;
-    for (uint32_t id = 1; id <= world->type_count; id++) {
-        const weft__type *type = world->types[id];
+    for (uint32_t id = 1; id <= world->types.count; id++) {
+        const weft__type *type = world->types.at[id];
         if (type->singleton != NULL && is_hashed(type))
             sum += bytes_hash(world, type->hash, type, type->singleton, type->desc.size);
     }
@@ -170,8 +170,8 @@ static uint64_t singletons_hash(const weft_world *world)
 static uint64_t layout_hash(const weft_world *world)
 {
     uint64_t hash = directory_hash(world, HASH_K1);
-    for (uint32_t a = 0; a < world->archetype_count; a++) {
-        const weft__archetype *archetype = world->archetypes[a];
+    for (uint32_t a = 0; a < world->archetypes.count; a++) {
+        const weft__archetype *archetype = world->archetypes.at[a];
         if (archetype->chunk_count == 0) continue;
         for (uint32_t i = 0; i < archetype->chunk_count; i++)
             hash = chunk_hash(world, archetype->chunks[i], hash);
@@ -182,8 +182,8 @@ static uint64_t layout_hash(const weft_world *world)
 static uint64_t content_hash(const weft_world *world)
 {
     uint64_t sum = singletons_hash(world);
-    for (uint32_t id = 1; id < world->chunk_end; id++) {
-        const weft__chunk *chunk = world->chunk_table[id];
+    for (uint32_t id = 1; id < world->chunks.end; id++) {
+        const weft__chunk *chunk = world->chunks.at[id];
         for (uint32_t row = 0; chunk != NULL && row < chunk->count; row++)
             sum += row_hash(world, chunk, row);
     }

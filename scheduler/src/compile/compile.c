@@ -394,7 +394,7 @@ static void free_stages(weft__scheduler *scheduler)
 
 void weft__schedule_free(weft__scheduler *scheduler)
 {
-    weft__trace_file_drain(scheduler->world->pool); /* events point to labels of stages */
+    weft__trace_file_drain(scheduler->world->host.pool); /* events point to labels of stages */
     free_stages(scheduler);
     weft__staging_free(&scheduler->staging, scheduler->memory);
     weft__arena_free(scheduler->memory, &scheduler->plan_arena);
@@ -419,7 +419,7 @@ static weft_result compile(weft__scheduler *scheduler)
         .node_count = scheduler->ordered_count,
         .barriers = scheduler->barriers,
         .barrier_count = scheduler->barrier_count,
-        .component_limit = scheduler->world->type_count + 1,
+        .component_limit = scheduler->world->types.count + 1,
         .without_fusion = scheduler->options.without_fusion,
         .shuffle_seed = scheduler->options.shuffle_seed,
     };
@@ -445,9 +445,9 @@ static void label(weft__stage *stage)
 
 weft_result weft__schedule_prepare(weft__scheduler *scheduler)
 {
-    uint32_t archetypes = scheduler->world->archetype_count;
+    uint32_t archetypes = scheduler->world->archetypes.count;
     if (!scheduler->is_dirty && scheduler->compiled_archetypes == archetypes &&
-        scheduler->compiled_order == scheduler->world->order_version)
+        scheduler->compiled_order == scheduler->world->archetypes.order_version)
         return WEFT_OK;
     if (weft__schedule_extend(scheduler)) return WEFT_OK;
     free_stages(scheduler);
@@ -462,8 +462,8 @@ weft_result weft__schedule_prepare(weft__scheduler *scheduler)
     }
     for (uint32_t i = 0; i < scheduler->stage_count; i++) label(&scheduler->stages[i]);
     scheduler->compiled_archetypes = archetypes;
-    scheduler->compiled_order = scheduler->world->order_version;
-    scheduler->growth.types = scheduler->world->type_count;
+    scheduler->compiled_order = scheduler->world->archetypes.order_version;
+    scheduler->growth.types = scheduler->world->types.count;
     scheduler->growth.compilations++;
     scheduler->is_dirty = false;
     return WEFT_OK;

@@ -96,7 +96,7 @@ static bool add_archetype(extending *e)
 {
     const weft__scheduler *scheduler = e->scheduler;
     e->item_count = 0;
-    for (uint32_t i = 0; i <= scheduler->world->type_count; i++) e->heads[i] = WEFT__NONE;
+    for (uint32_t i = 0; i <= scheduler->world->types.count; i++) e->heads[i] = WEFT__NONE;
     for (uint32_t i = 0; i < scheduler->ordered_count; i++)
         for (uint32_t k = 0; k < scheduler->nodes[i].access.count; k++)
             if (!concern(e, &scheduler->nodes[i].access.items[k], i)) return false;
@@ -116,10 +116,10 @@ static bool add_archetype(extending *e)
 static bool is_current(const weft__scheduler *scheduler)
 {
     return !scheduler->is_dirty && !scheduler->has_filters &&
-           scheduler->compiled_order == scheduler->world->order_version &&
-           scheduler->growth.types == scheduler->world->type_count &&
-           scheduler->world->archetype_count > scheduler->compiled_archetypes &&
-           scheduler->world->archetype_count <= scheduler->growth.set_words * 64;
+           scheduler->compiled_order == scheduler->world->archetypes.order_version &&
+           scheduler->growth.types == scheduler->world->types.count &&
+           scheduler->world->archetypes.count > scheduler->compiled_archetypes &&
+           scheduler->world->archetypes.count <= scheduler->growth.set_words * 64;
 }
 
 bool weft__schedule_extend(weft__scheduler *scheduler)
@@ -134,10 +134,10 @@ bool weft__schedule_extend(weft__scheduler *scheduler)
     extending e = {.scheduler = scheduler};
     e.items = weft__arena_take(scheduler->memory, arena, (limit + 1) * sizeof e.items[0]);
     e.heads =
-        weft__arena_take(scheduler->memory, arena, (world->type_count + 1) * sizeof e.heads[0]);
+        weft__arena_take(scheduler->memory, arena, (world->types.count + 1) * sizeof e.heads[0]);
     if (e.items == NULL || e.heads == NULL) return false;
-    for (uint32_t n = scheduler->compiled_archetypes; n < world->archetype_count; n++) {
-        e.archetype = world->archetypes[n];
+    for (uint32_t n = scheduler->compiled_archetypes; n < world->archetypes.count; n++) {
+        e.archetype = world->archetypes.at[n];
         e.number = n;
         if (!add_archetype(&e)) return false;
         scheduler->compiled_archetypes = n + 1;

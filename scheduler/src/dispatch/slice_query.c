@@ -118,7 +118,7 @@ static void check_rows(const weft_slice *slice, const weft__query *further)
         for (uint32_t k = 0; k < further->match_count; k++) {
             if (own->matches[i].number != further->matches[k].number) continue;
             uint32_t component =
-                common_write(own, further, world->archetypes[own->matches[i].number]);
+                common_write(own, further, world->archetypes.at[own->matches[i].number]);
             if (component == 0) continue;
             weft__violate_in(
                 slice, component, WEFT_READ,

@@ -270,7 +270,7 @@ static weft_result prepare_queries(making *m, size_t *entry_limit)
 
 static weft_result reserve_chunk_map(weft__scheduler *scheduler)
 {
-    uint32_t wanted = scheduler->world->chunk_capacity, old = scheduler->entry_of_chunk_capacity;
+    uint32_t wanted = scheduler->world->chunks.capacity, old = scheduler->entry_of_chunk_capacity;
     if (wanted <= old) return WEFT_OK;
     uint32_t *grown = weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS,
                                     scheduler->entry_of_chunk, old, wanted, sizeof *grown, 8);

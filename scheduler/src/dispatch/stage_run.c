@@ -44,7 +44,7 @@ static int run_part(weft_job_context *job, void *argument, uint32_t begin, uint3
 
 static weft_job_context *owner_context(const weft__scheduler *scheduler)
 {
-    return scheduler->world->host;
+    return scheduler->world->host.context;
 }
 
 static void run_inline(weft__scheduler *scheduler, weft__stage *stage, uint32_t begin, uint32_t end)
@@ -55,8 +55,8 @@ static void run_inline(weft__scheduler *scheduler, weft__stage *stage, uint32_t 
 /* Items [first, end of the stage) on the pool. */
 static void run_loop(weft__scheduler *scheduler, weft__stage *stage, uint32_t first)
 {
-    if (!scheduler->has_frame_hint && scheduler->world->host->guest == 0) {
-        weft_job_frame_begin(scheduler->world->pool);
+    if (!scheduler->has_frame_hint && scheduler->world->host.context->guest == 0) {
+        weft_job_frame_begin(scheduler->world->host.pool);
         scheduler->has_frame_hint = true;
     }
     loop l = {scheduler, stage->entries, stage->entry_count, first};

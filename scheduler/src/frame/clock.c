@@ -8,7 +8,8 @@
 weft_frame weft_world_frame(const weft_world *world)
 {
     if (world == NULL) return (weft_frame){0};
-    return (weft_frame){.number = world->steps, .time = world->time, .dt = world->dt};
+    return (weft_frame){
+        .number = world->clock.steps, .time = world->clock.time, .dt = world->clock.dt};
 }
 
 /* The rate that a system runs at, and what is left over of it; 0: every step. */

@@ -52,7 +52,7 @@ static void tally_commands(weft__scheduler *scheduler)
 static void sync(weft__scheduler *scheduler, uint32_t version)
 {
     weft_world *world = scheduler->world;
-    weft_job_context *owner = world->host;
+    weft_job_context *owner = world->host.context;
     weft__note(owner, WEFT_JOB_EVENT_MARK, "sync point", UINT32_MAX);
     if (!has_commands(scheduler)) return;
     weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "playback", UINT32_MAX);
@@ -64,7 +64,7 @@ static void sync(weft__scheduler *scheduler, uint32_t version)
     weft__playback_result played;
     bool is_serial = scheduler->worker_count == 1 || scheduler->options.without_parallel;
     weft__playback_desc desc = {.world = world,
-                                .job = is_serial ? NULL : world->host,
+                                .job = is_serial ? NULL : world->host.context,
                                 .recorders = scheduler->recorders,
                                 .count = scheduler->worker_count,
                                 .name = weft__scheduler_recorder_name,
@@ -217,7 +217,7 @@ static weft_result run_stage(weft__scheduler *scheduler, weft__stage *stage)
         weft_result result = weft__runs_prepare(scheduler, stage);
         if (result != WEFT_OK) return result;
     }
-    weft_job_context *owner = scheduler->world->host;
+    weft_job_context *owner = scheduler->world->host.context;
     weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "stage", (uint32_t)(stage - scheduler->stages));
     uint64_t begin = scheduler->options.measure ? weft__scheduler_now(scheduler) : 0;
     weft__stage_run(scheduler, stage);
@@ -250,7 +250,7 @@ static weft_result run_stages(weft__scheduler *scheduler)
         if (stage->is_sync) sync(scheduler, scheduler->pass_base + stage->sync_version_offset);
         if (stage->segment != segment) {
             segment = stage->segment;
-            if (scheduler->compiled_archetypes != scheduler->world->archetype_count) {
+            if (scheduler->compiled_archetypes != scheduler->world->archetypes.count) {
                 result = recompile(scheduler, segment, &i);
                 if (result != WEFT_OK || i == scheduler->stage_count) break;
                 stage = &scheduler->stages[i];
@@ -307,20 +307,20 @@ static weft_result run_pass(weft__scheduler *scheduler, float dt, uint32_t left)
 
 static void clock_advance(weft_world *world, float dt)
 {
-    world->steps++;
-    world->time += (double)dt;
-    world->dt = dt;
+    world->clock.steps++;
+    world->clock.time += (double)dt;
+    world->clock.dt = dt;
 }
 
 static void begin_step(weft__scheduler *scheduler)
 {
-    const weft_job_pool *pool = scheduler->world->pool;
+    const weft_job_pool *pool = scheduler->world->host.pool;
     scheduler->world->frame = WEFT__FRAME_RUNS;
     scheduler->is_traced = weft__trace_capacity(&pool->workers[0].trace) != 0;
     scheduler->is_traced_in_detail = weft__trace_file_is_detailed(pool->trace_file);
     scheduler->is_counted = weft__counters_prepare(scheduler);
     scheduler->is_measured = scheduler->is_counted || scheduler->options.measure;
-    weft__note(scheduler->world->host, WEFT_JOB_EVENT_SPAN_BEGIN, "frame",
+    weft__note(scheduler->world->host.context, WEFT_JOB_EVENT_SPAN_BEGIN, "frame",
                (uint32_t)scheduler->stats.frames);
     scheduler->error.code = WEFT_OK;
     scheduler->mistake_count = 0;
@@ -331,22 +331,22 @@ static void begin_step(weft__scheduler *scheduler)
 /* The end of the frame in the trace, with the counters of the world. */
 static void trace_end(weft__scheduler *scheduler)
 {
-    weft_job_context *owner = scheduler->world->host;
+    weft_job_context *owner = scheduler->world->host.context;
     weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "frame", 0);
     if (!scheduler->is_traced) return;
     const weft_world *world = scheduler->world;
     uint64_t alive = weft__directory_alive(&world->directory);
     weft__note(owner, WEFT_JOB_EVENT_COUNTER, "entities", (uint32_t)alive);
-    weft__note(owner, WEFT_JOB_EVENT_COUNTER, "chunks", world->chunk_count);
+    weft__note(owner, WEFT_JOB_EVENT_COUNTER, "chunks", world->chunks.count);
     weft__note(owner, WEFT_JOB_EVENT_COUNTER, "commands", (uint32_t)scheduler->stats.commands);
     if (scheduler->is_counted) weft__counters_trace(scheduler);
-    weft__trace_file_drain(scheduler->world->pool);
+    weft__trace_file_drain(scheduler->world->host.pool);
 }
 
 static weft_result end_step(weft__scheduler *scheduler, weft_result result)
 {
     if (scheduler->has_frame_hint) {
-        weft_job_frame_end(scheduler->world->pool);
+        weft_job_frame_end(scheduler->world->host.pool);
         scheduler->has_frame_hint = false;
     }
     trace_end(scheduler);
@@ -409,7 +409,7 @@ static weft_result run_alone(weft__scheduler *scheduler, weft__system *system, f
     if (WEFT_IS_CHECKED) weft__diagnose_begin(scheduler);
     weft__stage_run(scheduler, &stage);
     if (stage.background.generation != 0) {
-        result = weft_job_wait(world->host, stage.background, NULL);
+        result = weft_job_wait(world->host.context, stage.background, NULL);
         scheduler->background_count--;
     }
     sync(scheduler, scheduler->pass_base + 1);

@@ -21,7 +21,7 @@ weft__scheduler *weft__scheduler_of(const weft_world *world)
 
 static weft_result make_workers(weft__scheduler *scheduler)
 {
-    weft_job_pool *pool = scheduler->world->pool;
+    weft_job_pool *pool = scheduler->world->host.pool;
     uint32_t count = pool == NULL ? 1 : weft_job_pool_worker_count(pool);
     scheduler->workers = weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, count,
                                             sizeof scheduler->workers[0], 64);

@@ -53,8 +53,8 @@ static uint32_t common_archetype(const weft__staging_node *a, const weft__stagin
 static void add_archetype(weft__text *t, const weft__scheduler *scheduler, uint32_t number)
 {
     const weft_world *world = scheduler->world;
-    if (number == WEFT__NONE || number >= world->archetype_count) return;
-    const weft__archetype *archetype = world->archetypes[number];
+    if (number == WEFT__NONE || number >= world->archetypes.count) return;
+    const weft__archetype *archetype = world->archetypes.at[number];
     weft__text_add(t, ", e.g. in archetype %u (", archetype->id);
     for (uint32_t i = 0; i < archetype->type_count; i++)
         weft__text_add(t, "%s%s", i == 0 ? "" : " ",

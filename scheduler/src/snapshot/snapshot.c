@@ -260,7 +260,7 @@ static bool copy_archetype(taking *t, uint32_t number)
 {
     weft_snapshot *snapshot = t->snapshot;
     weft_world *world = snapshot->world;
-    const weft__archetype *archetype = world->archetypes[number];
+    const weft__archetype *archetype = world->archetypes.at[number];
     weft__snapshot_archetype *list = &snapshot->archetypes[number];
     *list = (weft__snapshot_archetype){archetype->chunk_count, snapshot->chunk_count,
                                        archetype->order_version};
@@ -300,12 +300,12 @@ static bool copy_dead(weft_snapshot *snapshot)
 static bool copy_singletons(weft_snapshot *snapshot)
 {
     weft_world *world = snapshot->world;
-    snapshot->type_count = world->type_count;
+    snapshot->type_count = world->types.count;
     snapshot->singletons = weft__alloc_zeroed(&world->memory, CATEGORY,
-                                              (size_t)world->type_count + 1, sizeof(void *), 8);
+                                              (size_t)world->types.count + 1, sizeof(void *), 8);
     if (snapshot->singletons == NULL) return false;
-    for (uint32_t i = 1; i <= world->type_count; i++) {
-        const weft__type *type = world->types[i];
+    for (uint32_t i = 1; i <= world->types.count; i++) {
+        const weft__type *type = world->types.at[i];
         if (type->singleton == NULL || type->desc.size == 0) continue;
         snapshot->singletons[i] = weft__alloc(&world->memory, CATEGORY, 1, type->desc.size, 64);
         if (snapshot->singletons[i] == NULL) return false;
@@ -360,13 +360,13 @@ static bool copy_world(taking *t)
     weft_snapshot *snapshot = t->snapshot;
     weft_world *world = snapshot->world;
     weft__memory *memory = &world->memory;
-    uint32_t archetypes = world->archetype_count;
+    uint32_t archetypes = world->archetypes.count;
     snapshot->archetype_limit = archetypes;
-    snapshot->chunk_limit = world->chunk_count;
+    snapshot->chunk_limit = world->chunks.count;
     snapshot->archetypes =
         weft__alloc_zeroed(memory, CATEGORY, archetypes + 1, sizeof snapshot->archetypes[0], 8);
-    snapshot->chunks =
-        weft__alloc_zeroed(memory, CATEGORY, world->chunk_count + 1, sizeof snapshot->chunks[0], 8);
+    snapshot->chunks = weft__alloc_zeroed(memory, CATEGORY, world->chunks.count + 1,
+                                          sizeof snapshot->chunks[0], 8);
     if (snapshot->archetypes == NULL || snapshot->chunks == NULL ||
         weft__archetypes_note(world, &snapshot->order) != WEFT_OK)
         return false;
@@ -381,29 +381,29 @@ static bool is_uncopyable(const weft_world *world, const weft__type *type)
 {
     if (type->desc.hooks.destruct == NULL || type->desc.hooks.copy != NULL) return false;
     if (type->singleton != NULL) return true;
-    for (uint32_t i = 0; i < world->archetype_count; i++)
-        if (world->archetypes[i]->entity_count != 0 &&
-            weft__archetype_find(world->archetypes[i], type->id) != WEFT__NONE)
+    for (uint32_t i = 0; i < world->archetypes.count; i++)
+        if (world->archetypes.at[i]->entity_count != 0 &&
+            weft__archetype_find(world->archetypes.at[i], type->id) != WEFT__NONE)
             return true;
     return false;
 }
 
 static weft_result check_types(const weft_world *world)
 {
-    for (uint32_t i = 1; i <= world->type_count; i++)
-        if (is_uncopyable(world, world->types[i]))
+    for (uint32_t i = 1; i <= world->types.count; i++)
+        if (is_uncopyable(world, world->types.at[i]))
             return weft__error(world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY, weft__component(world, i),
                                "weft_snapshot_take: component \"%s\" has a destruct hook but no "
                                "copy hook, so its values cannot be kept twice: give it one",
-                               world->types[i]->desc.name);
+                               world->types.at[i]->desc.name);
     return WEFT_OK;
 }
 
 weft_result weft__snapshot_check_ids(const weft_world *world, const char *what)
 {
     uint64_t rows = 0;
-    for (uint32_t i = 0; i < world->archetype_count; i++)
-        rows += world->archetypes[i]->entity_count;
+    for (uint32_t i = 0; i < world->archetypes.count; i++)
+        rows += world->archetypes.at[i]->entity_count;
     if (weft__directory_alive(&world->directory) == rows) return WEFT_OK;
     return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                        "%s: a recorder holds entities that weft_commands_create_rows_unordered "
@@ -418,9 +418,9 @@ static weft_result take(taking *t, weft__timelines *timelines)
     snapshot->world = world;
     snapshot->timeline = timelines->current;
     snapshot->timeline->holders++;
-    snapshot->steps = world->steps;
-    snapshot->time = world->time;
-    snapshot->dt = world->dt;
+    snapshot->steps = world->clock.steps;
+    snapshot->time = world->clock.time;
+    snapshot->dt = world->clock.dt;
     if (t->previous != NULL)
         t->common = weft__timeline_common(timelines, t->previous->timeline, t->previous->version);
     bool is_done = copy_world(t);
@@ -491,9 +491,9 @@ static void free_singletons(weft_snapshot *snapshot)
     weft_world *world = snapshot->world;
     for (uint32_t i = 1; snapshot->singletons != NULL && i <= snapshot->type_count; i++) {
         if (snapshot->singletons[i] == NULL) continue;
-        weft__type_destruct(&world->memory, world->types[i], snapshot->singletons[i], 1);
-        weft__free(&world->memory, CATEGORY, snapshot->singletons[i], 1, world->types[i]->desc.size,
-                   64);
+        weft__type_destruct(&world->memory, world->types.at[i], snapshot->singletons[i], 1);
+        weft__free(&world->memory, CATEGORY, snapshot->singletons[i], 1,
+                   world->types.at[i]->desc.size, 64);
     }
     weft__free(&world->memory, CATEGORY, snapshot->singletons, (size_t)snapshot->type_count + 1,
                sizeof(void *), 8);

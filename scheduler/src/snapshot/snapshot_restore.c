@@ -32,7 +32,7 @@ static bool has_values(const weft__chunk *chunk, const weft__snapshot_chunk *sav
 static weft__chunk *find_chunk(const weft_world *world, const weft__archetype *archetype,
                                const weft__snapshot_chunk *saved)
 {
-    weft__chunk *chunk = saved->id < world->chunk_end ? world->chunk_table[saved->id] : NULL;
+    weft__chunk *chunk = saved->id < world->chunks.end ? world->chunks.at[saved->id] : NULL;
     bool is_same = chunk != NULL && chunk->serial == saved->serial &&
                    chunk->archetype == archetype && has_values(chunk, saved);
     WEFT_ASSERT(!is_same || chunk->layout->size_class == saved->size_class);
@@ -64,7 +64,7 @@ static void drop_made(const restoring *r)
 static weft_result find_or_make(restoring *r)
 {
     const weft_snapshot *snapshot = r->snapshot;
-    weft__archetype **archetypes = r->world->archetypes;
+    weft__archetype **archetypes = r->world->archetypes.at;
     uint32_t n = 0;
     for (uint32_t i = 0; i < snapshot->archetype_count; i++)
         for (uint32_t k = 0; k < snapshot->archetypes[i].chunk_count; k++, n++)
@@ -98,8 +98,8 @@ static void drop_others(const restoring *r)
 {
     weft_world *world = r->world;
     for (uint32_t i = 0; i < r->snapshot->chunk_count; i++) r->chunks[i]->mark = 1;
-    for (uint32_t id = 1; id < world->chunk_end; id++) {
-        weft__chunk *chunk = world->chunk_table[id];
+    for (uint32_t id = 1; id < world->chunks.end; id++) {
+        weft__chunk *chunk = world->chunks.at[id];
         if (chunk == NULL || chunk->mark != 0) continue;
         end_rows(world, chunk, 0, chunk->count);
         weft__chunk_count_rows(world, chunk, -(int64_t)chunk->count);
@@ -239,7 +239,7 @@ static void put_ids(const restoring *r)
 static void order_archetype(restoring *r, uint32_t number)
 {
     const weft__snapshot_archetype *list = &r->snapshot->archetypes[number];
-    weft__archetype *archetype = r->world->archetypes[number];
+    weft__archetype *archetype = r->world->archetypes.at[number];
     WEFT_ASSERT(archetype->chunk_count == list->chunk_count);
     const weft__snapshot_chunk *saved = &r->snapshot->chunks[list->first_chunk];
     for (uint32_t i = 0; i < list->chunk_count; i++) {
@@ -295,7 +295,7 @@ static void put_singletons(const restoring *r)
     weft_world *world = r->world;
     for (uint32_t i = 1; i <= r->snapshot->type_count; i++) {
         const void *saved = r->snapshot->singletons[i];
-        const weft__type *type = world->types[i];
+        const weft__type *type = world->types.at[i];
         if (saved == NULL) continue;
         weft__type_destruct(&world->memory, type, type->singleton, 1);
         weft__type_replicate(&world->memory, type, type->singleton, saved, 1); /* cannot fail */
@@ -317,9 +317,9 @@ static void put_all(restoring *r)
     for (uint32_t i = 0; i < snapshot->chunk_count; i++) /* counting rows stamped them */
         r->chunks[i]->order_version = snapshot->chunks[i].order_version;
     world->version = snapshot->version;
-    world->steps = snapshot->steps;
-    world->time = snapshot->time;
-    world->dt = snapshot->dt;
+    world->clock.steps = snapshot->steps;
+    world->clock.time = snapshot->time;
+    world->clock.dt = snapshot->dt;
     world->structure_version++;
 }
 
