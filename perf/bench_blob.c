@@ -57,7 +57,7 @@ static void build_copied(building *b, uint64_t bytes)
     WEFT_BLOB_BUILD_COPY(builder, &root->values, b->values, b->count);
     b->result = weft_blob_builder_finish(builder, &ref);
     weft_blob_builder_destroy(builder);
-    weft_bench_keep(weft_blob_get(b->store, ref, NULL));
+    weft_bench_keep(weft_blob_read(b->store, ref, NULL));
     weft_blob_release(b->store, ref);
 }
 
@@ -85,7 +85,7 @@ static void build_fill(void *data)
     if (values != NULL) memcpy(values, b->values, b->count * sizeof(float));
     b->result = weft_blob_builder_finish(builder, &ref);
     weft_blob_builder_destroy(builder);
-    weft_bench_keep(weft_blob_get(b->store, ref, NULL));
+    weft_bench_keep(weft_blob_read(b->store, ref, NULL));
     weft_blob_release(b->store, ref);
 }
 
@@ -170,7 +170,7 @@ static void read_raw(void *data)
 static void get_root(void *data)
 {
     const reading *r = data;
-    weft_bench_keep(weft_blob_get(r->store, r->ref, &table_type));
+    weft_bench_keep(weft_blob_read(r->store, r->ref, &table_type));
 }
 
 /* `row_count` rows of `width` floats, as a blob and as pointers. */
@@ -191,7 +191,7 @@ static weft_result make_rows(reading *r, uint64_t row_count, uint64_t width)
     weft_blob_info info = {0};
     weft_blob_info_get(r->store, r->ref, &info);
     r->block_bytes = info.block_bytes;
-    r->table = weft_blob_get(r->store, r->ref, &table_type);
+    r->table = weft_blob_read(r->store, r->ref, &table_type);
     r->row_count = row_count;
     r->rows = malloc(row_count * sizeof *r->rows);
     if (r->rows == NULL) return WEFT_OUT_OF_MEMORY;

@@ -35,7 +35,8 @@ static bool enable_open(weft_bench *bench, enable_world *w)
     w->entities = malloc(BIT_ROWS * sizeof *w->entities);
     if (w->world == NULL || w->entities == NULL) return false;
     w->value = WEFT_COMPONENT_FLAGS(w->world, vector3, WEFT_ENABLEABLE);
-    if (weft_entity_create_many(w->world, &w->value, 1, BIT_ROWS, w->entities) != WEFT_OK)
+    if (weft_entity_create_many(w->world, WEFT_ARCHETYPE(w->world, w->value), BIT_ROWS,
+                                w->entities) != WEFT_OK)
         return false;
     weft_query_desc desc = {.terms = {{w->value, WEFT_WRITE}}};
     w->query = weft_query_create(w->world, &desc);

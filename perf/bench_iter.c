@@ -1,9 +1,10 @@
 /* bench_iter.c: the scaling of loops over workers, from cache-sized to memory-sized worlds.
  *
- * iter.parallel: position += velocity by weft_query_each on all workers, memory-bound at 10 M; raw:
- * two plain arrays in huge pages, as weft's chunks are, on one thread; peers: weft on one worker
- * ("1worker"), OpenMP over the plain arrays on as many threads. "speedup" is weft on one worker
- * against all, "speedup-raw" raw against OpenMP: what the machine's memory had to give at the time.
+ * iter.parallel: position += velocity by weft_query_each_parallel on all workers, memory-bound
+ * at 10 M; raw: two plain arrays in huge pages, as weft's chunks are, on one thread; peers: weft
+ * on one worker ("1worker"), OpenMP over the plain arrays on as many threads. "speedup" is weft
+ * on one worker against all, "speedup-raw" raw against OpenMP: what the machine's memory had to
+ * give at the time.
  *
  * iter.compute: 64 rounds of a dependent multiply-add chain per row: compute-bound; same peers.
  */
@@ -70,25 +71,25 @@ static void chain_slice(weft_slice *s, void *user)
 static void move_each(void *data)
 {
     const rows *r = data;
-    weft_query_each(r->worlds[1], r->queries[1], move_slice, NULL);
+    weft_query_each_parallel(r->worlds[1], r->queries[1], move_slice, NULL);
 }
 
 static void move_each_alone(void *data)
 {
     const rows *r = data;
-    weft_query_each(r->worlds[0], r->queries[0], move_slice, NULL);
+    weft_query_each_parallel(r->worlds[0], r->queries[0], move_slice, NULL);
 }
 
 static void chain_each(void *data)
 {
     const rows *r = data;
-    weft_query_each(r->worlds[1], r->queries[1], chain_slice, NULL);
+    weft_query_each_parallel(r->worlds[1], r->queries[1], chain_slice, NULL);
 }
 
 static void chain_each_alone(void *data)
 {
     const rows *r = data;
-    weft_query_each(r->worlds[0], r->queries[0], chain_slice, NULL);
+    weft_query_each_parallel(r->worlds[0], r->queries[0], chain_slice, NULL);
 }
 
 static void move_raw(void *data)

@@ -30,9 +30,9 @@ typedef struct changes {
 static void record_add(weft_slice *s, void *user)
 {
     const changes *data = user;
-    weft_commands *commands = weft_slice_commands(s);
+    weft_recorder *commands = weft_slice_recorder(s);
     const weft_entity *entities = weft_slice_entities(s);
-    for (uint32_t i = 0; i < s->count; i++) weft_commands_add(commands, entities[i], data->added);
+    for (uint32_t i = 0; i < s->count; i++) weft_recorder_add(commands, entities[i], data->added);
 }
 
 static bool changes_make(changes *data, uint32_t workers)
@@ -59,8 +59,10 @@ static bool adds_make(changes *data, uint32_t workers)
                             .records = {data->added},
                             .query.terms = {{data->a, WEFT_READ, WEFT_ALL, 0},
                                             {data->added, WEFT_NO_ACCESS, WEFT_ABSENT, 0}}});
-    return weft_entity_create_many(data->world, (weft_component[]){data->a, data->b}, 2, ENTITIES,
-                                   NULL) == WEFT_OK &&
+    return weft_entity_create_many(
+               data->world,
+               weft_archetype_create(data->world, (weft_component[]){data->a, data->b}, 2),
+               ENTITIES, NULL) == WEFT_OK &&
            data->recorder.id != 0;
 }
 
@@ -108,10 +110,10 @@ static void playback_add(weft_bench *bench)
 static void spawn(weft_slice *s, void *user)
 {
     const changes *data = user;
-    weft_commands *commands = weft_slice_commands(s);
+    weft_recorder *commands = weft_slice_recorder(s);
     for (uint32_t left = STORM_PART; left > 0;) {
         weft_slice rows;
-        if (weft_commands_create_rows(commands, data->spawned, left, &rows) != WEFT_OK) return;
+        if (weft_recorder_create_rows(commands, data->spawned, left, &rows) != WEFT_OK) return;
         for (uint32_t t = 0; t < 3; t++) {
             float *values = rows.columns[t];
             for (uint32_t i = 0; i < rows.count * 3; i++) values[i] = (float)i;
@@ -123,9 +125,9 @@ static void spawn(weft_slice *s, void *user)
 static void destroy_each(weft_slice *s, void *user)
 {
     (void)user;
-    weft_commands *commands = weft_slice_commands(s);
+    weft_recorder *commands = weft_slice_recorder(s);
     const weft_entity *entities = weft_slice_entities(s);
-    for (uint32_t i = 0; i < s->count; i++) weft_commands_destroy_entity(commands, entities[i]);
+    for (uint32_t i = 0; i < s->count; i++) weft_recorder_destroy_entity(commands, entities[i]);
 }
 
 /* Two steps: entities appear at the end of the first and go in the second. */
@@ -225,8 +227,11 @@ static bool rolling_make(rolling *r)
     weft_entity *all = malloc(ENTITIES * sizeof *all);
     memset(r, 0, sizeof *r);
     if (all == NULL || !changes_make(&r->base, 1) ||
-        weft_entity_create_many(r->base.world, (weft_component[]){r->base.a, r->base.b, r->base.c},
-                                3, ENTITIES, all) != WEFT_OK) {
+        weft_entity_create_many(
+            r->base.world,
+            weft_archetype_create(r->base.world,
+                                  (weft_component[]){r->base.a, r->base.b, r->base.c}, 3),
+            ENTITIES, all) != WEFT_OK) {
         free(all);
         return false;
     }
@@ -268,8 +273,11 @@ static void replace_some(void *user)
 {
     rolling *r = user;
     weft_entity_destroy_many(r->base.world, r->touched, r->touched_count);
-    weft_entity_create_many(r->base.world, (weft_component[]){r->base.a, r->base.b, r->base.c}, 3,
-                            r->touched_count, NULL);
+    weft_entity_create_many(
+        r->base.world,
+        weft_archetype_create(r->base.world, (weft_component[]){r->base.a, r->base.b, r->base.c},
+                              3),
+        r->touched_count, NULL);
 }
 
 static void snapshot_restored(void *user)

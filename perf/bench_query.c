@@ -63,7 +63,9 @@ static bool many_open(weft_bench *bench, many_world *m)
         uint32_t count = 1;
         for (uint32_t t = 0; t < TAGS; t++)
             if ((i >> t & 1) != 0) list[count++] = m->tags[t];
-        if (weft_entity_create_many(m->world, list, count, 1, NULL) != WEFT_OK) return false;
+        if (weft_entity_create_many(m->world, weft_archetype_create(m->world, list, count), 1,
+                                    NULL) != WEFT_OK)
+            return false;
     }
     m->query = weft_query_create(m->world, &(weft_query_desc){.terms = {{m->position}}});
     return true;
@@ -168,7 +170,9 @@ static bool filter_open(weft_bench *bench, filter_world *f)
     f->position = make_component(f->world, "position", sizeof(vector3), 0);
     f->shared = make_component(f->world, "shared", 4, WEFT_SHARED);
     weft_component list[2] = {f->position, f->shared};
-    if (weft_entity_create_many(f->world, list, 2, ROWS, NULL) != WEFT_OK) return false;
+    if (weft_entity_create_many(f->world, weft_archetype_create(f->world, list, 2), ROWS, NULL) !=
+        WEFT_OK)
+        return false;
     f->query =
         weft_query_create(f->world, &(weft_query_desc){.terms = {{f->position}, {f->shared}}});
     return true;
@@ -215,8 +219,9 @@ static void filter_by_shared(weft_bench *bench)
 static void filter_by_change(weft_bench *bench)
 {
     static filter_world f;
-    if (filter_open(bench, &f) && weft_query_filter_changed(f.world, f.query, f.position,
-                                                            weft_world_advance(f.world)) == WEFT_OK)
+    if (filter_open(bench, &f) &&
+        weft_query_filter_changed(f.world, f.query, f.position,
+                                  weft_world_advance_change_version(f.world)) == WEFT_OK)
         filter_case(bench, &f, "skipped");
     weft_world_destroy(f.world);
 }
@@ -245,7 +250,8 @@ static void shared_set_query(weft_bench *bench)
     s.velocity = make_component(s.world, "velocity", sizeof(vector3), 0);
     s.shared = make_component(s.world, "shared", 4, WEFT_SHARED);
     weft_component list[3] = {s.position, s.velocity, s.shared};
-    if (weft_entity_create_many(s.world, list, 3, 1000000, NULL) == WEFT_OK) {
+    if (weft_entity_create_many(s.world, weft_archetype_create(s.world, list, 3), 1000000, NULL) ==
+        WEFT_OK) {
         s.query = weft_query_create(s.world, &(weft_query_desc){.terms = {{s.shared}}});
         weft_world_stats before, after;
         weft_world_stats_get(s.world, &before);
@@ -369,7 +375,9 @@ static bool indexed_open(weft_bench *bench, indexed_data *d, uint32_t rows, uint
         state = state * 6364136223846793005u + 1442695040888963407u;
         d->order[i] = (uint32_t)((state >> 33) % rows);
     }
-    if (weft_entity_create_many(d->world, &d->value, 1, rows, NULL) != WEFT_OK) return false;
+    if (weft_entity_create_many(d->world, WEFT_ARCHETYPE(d->world, d->value), rows, NULL) !=
+        WEFT_OK)
+        return false;
     d->query = weft_query_create(d->world, &(weft_query_desc){.terms = {{d->value}}});
     return weft_indexed_open(d->world, d->query, 0, &d->indexed) == WEFT_OK;
 }

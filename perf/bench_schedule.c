@@ -189,7 +189,8 @@ static bool seven_begin(seven *s, uint64_t rows, uint32_t archetypes, uint32_t w
             if ((i >> tag & 1) != 0) set[count++] = c[COLUMNS + tag];
         s->counts[i] = (uint32_t)(rows / archetypes + (i < rows % archetypes));
         if (s->counts[i] == 0) continue;
-        is_made = weft_entity_create_many(s->world, set, count, s->counts[i], NULL) == WEFT_OK &&
+        is_made = weft_entity_create_many(s->world, weft_archetype_create(s->world, set, count),
+                                          s->counts[i], NULL) == WEFT_OK &&
                   (!with_raw || arrays_make(s, i, s->counts[i]));
     }
     add_seven(s, c);
@@ -345,7 +346,7 @@ static weft_world *systems_make(uint32_t count, uint32_t workers, bool with_rows
         weft_system_desc desc = {.name = name, .run = with_rows ? increment : idle};
         if (with_rows) {
             weft_component c = weft_component_create_plain(world, name, 4, 4, 0);
-            weft_entity_create_many(world, &c, 1, 1, NULL);
+            weft_entity_create_many(world, WEFT_ARCHETYPE(world, c), 1, NULL);
             desc.query.terms[0] = (weft_term){c, WEFT_WRITE, WEFT_ALL, 0};
         }
         weft_system_create(world, &desc);
@@ -466,7 +467,7 @@ static void pairs_make(pairs *p, uint32_t workers)
                 p->columns[i][k] = weft_bench_zeroed(10000, sizeof(float));
             }
         p->counts[i] = 10000;
-        weft_entity_create_many(p->world, set, count, 10000, NULL);
+        weft_entity_create_many(p->world, weft_archetype_create(p->world, set, count), 10000, NULL);
     }
     for (uint32_t i = 0; i < 3; i++) {
         char name[8];
@@ -503,7 +504,7 @@ static void frame_schedule(weft_bench *bench)
 
 static void recompile(void *data)
 {
-    const weft_schedule_options options = {0};
+    const weft_schedule_desc options = {0};
     weft_schedule_set(data, &options); /* makes it dirty */
     weft_schedule_compile(data);
 }

@@ -218,7 +218,7 @@ static const struct system_entry {
     {"health", run_heal, {HEALTH, -1, -1}, 1, 0},
     {"damage", run_hurt, {HEALTH, DAMAGE, -1}, 1, 0},
     {"sprite", run_sprite, {PLAYER, HEALTH, SPRITE}, 4, 0},
-    {"render", run_render, {POSITION, SPRITE, -1}, 0, WEFT_SYSTEM_SINGLE},
+    {"render", run_render, {POSITION, SPRITE, -1}, 0, WEFT_SYSTEM_SERIAL},
 };
 
 static void step_weft(void *user)

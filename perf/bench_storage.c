@@ -238,7 +238,7 @@ static void get_shuffled(void *data)
     weft_component position = bed->position;
     uint64_t sum = 0;
     for (; entities < end; entities++) {
-        const bed_vector *v = weft_entity_get(world, *entities, position);
+        const bed_vector *v = weft_entity_read(world, *entities, position);
         if (v != NULL) sum += bits_of(&v->x);
     }
     bed->sum += sum;
@@ -251,7 +251,7 @@ static void find_shuffled(void *data)
     weft_finder find = weft_finder_open(bed->world, bed->position);
     uint64_t sum = 0;
     for (; entities < end; entities++) {
-        const bed_vector *v = weft_finder_get(&find, *entities);
+        const bed_vector *v = weft_finder_read(&find, *entities);
         if (v != NULL) sum += bits_of(&v->x);
     }
     bed->sum += sum;
@@ -269,8 +269,8 @@ static void get_shuffled_raw(void *data)
 static void gather_shuffled(void *data)
 {
     storage_bed *bed = data;
-    if (weft_entity_gather(bed->world, bed->shuffled, bed->count, bed->position, bed->gathered) !=
-        WEFT_OK)
+    if (weft_entity_read_many(bed->world, bed->shuffled, bed->count, bed->position,
+                              bed->gathered) != WEFT_OK)
         weft_bench_fail(bed->bench, "%s", weft_world_error(bed->world)->text);
 }
 
@@ -322,7 +322,7 @@ static void bench_memory_entity(weft_bench *bench)
     weft_world_stats before, after;
     weft_world_stats_get(bed.world, &before);
     weft_component both[] = {bed.position, bed.velocity};
-    weft_entity_create_many(bed.world, both, 2, MILLION, NULL);
+    weft_entity_create_many(bed.world, weft_archetype_create(bed.world, both, 2), MILLION, NULL);
     weft_world_stats_get(bed.world, &after);
     weft_bench_value(bench, "1M", "bytes/entity", 1,
                      (double)(after.bytes_total - before.bytes_total) / MILLION);
@@ -346,7 +346,7 @@ static void bench_memory_archetype(weft_bench *bench)
         uint32_t n = 0;
         for (uint32_t i = 0; i < 14; i++)
             if ((a >> i & 1) != 0) set[n++] = tags[i];
-        weft_entity_create_many(bed.world, set, n, 1, NULL);
+        weft_entity_create_many(bed.world, weft_archetype_create(bed.world, set, n), 1, NULL);
     }
     weft_world_stats_get(bed.world, &after);
     weft_bench_value(bench, "10k", "bytes/archetype", 1,
@@ -363,9 +363,9 @@ const weft_bench_entry weft_bench_storage[] = {
     {"move.add", "add a 4-byte component: one by one, as array; a tag by query", bench_move_add,
      false},
     {"move.remove", "remove it again", bench_move_remove, false},
-    {"get", "weft_entity_get (finder: weft_finder_get) in random order, with alive check",
+    {"get", "weft_entity_read (finder: weft_finder_read) in random order, with alive check",
      bench_get, false},
-    {"get.gather", "weft_entity_gather over a shuffled array of entities", bench_gather, false},
+    {"get.gather", "weft_entity_read_many over a shuffled array of entities", bench_gather, false},
     {"memory.entity", "all memory of a world per entity of 24 bytes of data", bench_memory_entity,
      false},
     {"memory.archetype", "all memory of a world per archetype of one entity",

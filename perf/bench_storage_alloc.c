@@ -259,8 +259,11 @@ static void bench_iter_frag(weft_bench *bench)
         char name[8];
         snprintf(name, sizeof name, "f%u", i);
         weft_component own = weft_component_create_plain(bed.world, name, 4, 4, 0);
-        weft_entity_create_many(bed.world, (weft_component[]){bed.position, bed.velocity, own}, 3,
-                                ROWS, NULL);
+        weft_entity_create_many(
+            bed.world,
+            weft_archetype_create(bed.world, (weft_component[]){bed.position, bed.velocity, own},
+                                  3),
+            ROWS, NULL);
     }
     weft_bench_run(bench, &(weft_bench_measure){.name = "26x20",
                                                 .unit = "ns/pass",
@@ -304,7 +307,9 @@ static void bench_iter_frag_float(weft_bench *bench)
         char name[8];
         snprintf(name, sizeof name, "f%u", i);
         weft_component own = weft_component_create_plain(bed.world, name, 4, 4, 0);
-        weft_entity_create_many(bed.world, (weft_component[]){bed.extra, own}, 2, ROWS, NULL);
+        weft_entity_create_many(
+            bed.world, weft_archetype_create(bed.world, (weft_component[]){bed.extra, own}, 2),
+            ROWS, NULL);
     }
     weft_bench_run(bench, &(weft_bench_measure){.name = "26x20-float",
                                                 .unit = "ns/pass",

@@ -87,7 +87,7 @@ static void spawn(weft_slice *slice, void *user)
     const uint32_t share = ROWS / JOBS;
     for (uint32_t done = 0; done < share;) {
         weft_slice rows;
-        if (weft_commands_create_rows(weft_slice_commands(slice), s->archetype, share - done,
+        if (weft_recorder_create_rows(weft_slice_recorder(slice), s->archetype, share - done,
                                       &rows)) {
             return;
         }
@@ -100,23 +100,23 @@ static void spawn(weft_slice *slice, void *user)
 static void kill_all(weft_slice *slice, void *user)
 {
     const storm *s = user;
-    weft_commands_query_destroy(weft_slice_commands(slice), s->all);
+    weft_recorder_query_destroy_entities(weft_slice_recorder(slice), s->all);
 }
 
 static void add_each(weft_slice *slice, void *user)
 {
     const storm *s = user;
     const weft_entity *e = weft_slice_entities(slice);
-    weft_commands *c = weft_slice_commands(slice);
-    for (uint32_t i = 0; i < weft_slice_count(slice); i++) weft_commands_add(c, e[i], s->extra);
+    weft_recorder *c = weft_slice_recorder(slice);
+    for (uint32_t i = 0; i < weft_slice_count(slice); i++) weft_recorder_add(c, e[i], s->extra);
 }
 
 static void remove_each(weft_slice *slice, void *user)
 {
     const storm *s = user;
     const weft_entity *e = weft_slice_entities(slice);
-    weft_commands *c = weft_slice_commands(slice);
-    for (uint32_t i = 0; i < weft_slice_count(slice); i++) weft_commands_remove(c, e[i], s->extra);
+    weft_recorder *c = weft_slice_recorder(slice);
+    for (uint32_t i = 0; i < weft_slice_count(slice); i++) weft_recorder_remove(c, e[i], s->extra);
 }
 
 /* The values, into arrays that are there: the allocator's pages are not the question. */
@@ -156,7 +156,7 @@ static bool open_storm(weft_bench *bench, storm *s, uint32_t workers)
     }
     s->extra = weft_component_create_plain(s->world, "Extra", 4, 4, 0);
     weft_entity first;
-    weft_entity_create_many(s->world, s->components, 3, 1, &first);
+    weft_entity_create_many(s->world, weft_archetype_create(s->world, s->components, 3), 1, &first);
     s->archetype = weft_entity_archetype(s->world, first);
     weft_entity_destroy(s->world, first);
     s->all = weft_query_create(
@@ -270,7 +270,8 @@ static void many_archetypes(void *data)
         for (int i = 0; i < TAGS; i++) {
             if (set >> i & 1) components[count++] = tags[i];
         }
-        if (weft_entity_create_many(s->world, components, count, 1, NULL) != WEFT_OK) {
+        if (weft_entity_create_many(s->world, weft_archetype_create(s->world, components, count), 1,
+                                    NULL) != WEFT_OK) {
             weft_bench_fail(s->bench, "%s", weft_world_error(s->world)->text);
             break;
         }

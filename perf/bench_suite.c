@@ -65,7 +65,7 @@ static void close_world(weft_bench *bench, setup *s)
 static void create_four(setup *s, uint32_t count)
 {
     const weft_component four[] = {s->transform, s->position, s->rotation, s->velocity};
-    weft_entity_create_many(s->world, four, 4, count, NULL);
+    weft_entity_create_many(s->world, weft_archetype_create(s->world, four, 4), count, NULL);
 }
 
 /* simple_insert: a fresh world, 10,000 entities with values, and its end. */
@@ -197,7 +197,9 @@ static void frag_iter(weft_bench *bench)
     for (int l = 0; l < LETTERS; l++) {
         const char name[2] = {(char)('A' + l), 0};
         const weft_component letter = weft_component_create_plain(s.world, name, 4, 4, 0);
-        weft_entity_create_many(s.world, (weft_component[]){letter, d}, 2, PER_LETTER, NULL);
+        weft_entity_create_many(s.world,
+                                weft_archetype_create(s.world, (weft_component[]){letter, d}, 2),
+                                PER_LETTER, NULL);
     }
     s.query = weft_query_create(s.world, &(weft_query_desc){.terms = {{d, WEFT_WRITE, 0, 0}}});
     weft_bench_run(bench, &(weft_bench_measure){.name = "26x20",
@@ -270,7 +272,8 @@ static void schedule_with(weft_bench *bench, const char *name, uint32_t workers)
                 sets[t] >> k & 1 ? weft_bench_zeroed(ENTITIES, sizeof(float)) : NULL;
             if (sets[t] >> k & 1) set[count++] = all[k];
         }
-        weft_entity_create_many(s.world, set, count, ENTITIES, NULL);
+        weft_entity_create_many(s.world, weft_archetype_create(s.world, set, count), ENTITIES,
+                                NULL);
     }
     static const struct {
         const char *name;
@@ -467,7 +470,7 @@ static void add_remove(weft_bench *bench)
     s.extra = weft_component_create_plain(s.world, "B", 4, 4, 0);
     s.entities = calloc(ENTITIES, sizeof(weft_entity));
     if (s.entities) {
-        weft_entity_create_many(s.world, &a, 1, ENTITIES, s.entities);
+        weft_entity_create_many(s.world, WEFT_ARCHETYPE(s.world, a), ENTITIES, s.entities);
         tables.count[0] = ENTITIES;
         tables.count[1] = 0;
         for (int i = 0; i < ENTITIES; i++) tables.where[i] = tables.owner[0][i] = i;

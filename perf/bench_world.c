@@ -54,7 +54,8 @@ static weft_world *make_full(weft_bench *bench, weft_component components[3])
     weft_world *world = make_world(false, components);
     weft_entity *e = malloc(ENTITIES * sizeof *e);
     if (world == NULL || e == NULL ||
-        weft_entity_create_many(world, components, 3, ENTITIES, e) != WEFT_OK) {
+        weft_entity_create_many(world, weft_archetype_create(world, components, 3), ENTITIES, e) !=
+            WEFT_OK) {
         weft_bench_fail(bench, "no world of 1 M entities");
         free(e);
         weft_world_destroy(world);

@@ -62,7 +62,8 @@ static inline void bed_shuffle(storage_bed *bed)
 static inline void bed_populate(storage_bed *bed)
 {
     weft_component both[] = {bed->position, bed->velocity};
-    if (weft_entity_create_many(bed->world, both, 2, bed->count, bed->entities) != WEFT_OK)
+    if (weft_entity_create_many(bed->world, weft_archetype_create(bed->world, both, 2), bed->count,
+                                bed->entities) != WEFT_OK)
         weft_bench_fail(bed->bench, "no entities");
 }
 

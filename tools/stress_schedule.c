@@ -91,10 +91,10 @@ static uint64_t follow(const actor *a, const weft_slice *s, weft_entity other, u
     if (a->lookup == KINDS || other.version == 0) return seen;
     const weft_component component = a->owner->kinds[a->lookup];
     if (a->writes_far) {
-        uint32_t *value = weft_slice_get_write(s, other, component);
+        uint32_t *value = weft_slice_write_entity(s, other, component);
         if (value != NULL) *value = (uint32_t)(seen = mix(seen, *value));
     } else {
-        const uint32_t *value = weft_slice_get(s, other, component);
+        const uint32_t *value = weft_slice_read_entity(s, other, component);
         if (value != NULL) seen = mix(seen, *value);
     }
     return seen;
@@ -124,7 +124,7 @@ static uint64_t read_terms(const actor *a, const weft_slice *s, uint32_t row)
             seen = mix(seen, links[row].value);
             seen = follow(a, s, links[row].other, seen);
         } else if (kind == LIST) {
-            const weft_buffers lists = weft_slice_buffers(s, t, WEFT_READ);
+            const weft_buffers lists = weft_slice_read_buffers(s, t);
             seen = read_list(&lists, row, seen);
         }
     }
@@ -146,24 +146,24 @@ static void write_terms(const actor *a, const weft_slice *s, uint32_t row, uint6
     }
 }
 
-static void record_create(const actor *a, weft_commands *commands, weft_entity self, uint64_t seen)
+static void record_create(const actor *a, weft_recorder *commands, weft_entity self, uint64_t seen)
 {
     const stage_world *w = a->owner;
-    weft_entity made = weft_commands_create_entity(commands, w->spawned);
+    weft_entity made = weft_recorder_create_entity(commands, w->spawned);
     link back = {self, seen}, there = {made, seen + 1};
     uint32_t values[4] = {(uint32_t)seen, 1, 2, 3};
-    weft_commands_set(commands, made, w->kinds[LINK], &back, sizeof back);
+    weft_recorder_set(commands, made, w->kinds[LINK], &back, sizeof back);
     if (a->target < DATA)
-        weft_commands_set(commands, made, w->kinds[a->target], values,
+        weft_recorder_set(commands, made, w->kinds[a->target], values,
                           words_of(a->target) * sizeof values[0]);
-    if (seen % 5 == 0) weft_commands_set(commands, self, w->kinds[LINK], &there, sizeof there);
-    if (seen % 7 == 0) weft_commands_destroy_entity(commands, made);
+    if (seen % 5 == 0) weft_recorder_set(commands, self, w->kinds[LINK], &there, sizeof there);
+    if (seen % 7 == 0) weft_recorder_destroy_entity(commands, made);
 }
 
-static void record_rows(const actor *a, weft_commands *commands, uint64_t seen)
+static void record_rows(const actor *a, weft_recorder *commands, uint64_t seen)
 {
     weft_slice rows;
-    if (weft_commands_create_rows(commands, a->owner->spawned, 1 + (uint32_t)(seen % 5), &rows) !=
+    if (weft_recorder_create_rows(commands, a->owner->spawned, 1 + (uint32_t)(seen % 5), &rows) !=
         WEFT_OK)
         return;
     for (uint32_t t = 0; t < rows.term_count; t++)
@@ -172,49 +172,49 @@ static void record_rows(const actor *a, weft_commands *commands, uint64_t seen)
                 ((uint32_t *)rows.columns[t])[i] = (uint32_t)mix(seen, i); /* 4-byte columns */
 }
 
-static void record_change(const actor *a, weft_commands *commands, weft_entity self, uint64_t seen)
+static void record_change(const actor *a, weft_recorder *commands, weft_entity self, uint64_t seen)
 {
     const stage_world *w = a->owner;
     weft_component target = w->kinds[a->target];
     uint32_t values[4] = {(uint32_t)seen, (uint32_t)(seen >> 32), 5, 6};
     if (a->target == SHARED) {
         values[0] %= 4;
-        weft_commands_set_shared(commands, self, target, values);
+        weft_recorder_set_shared(commands, self, target, values);
     } else if (a->target == LIST) {
-        weft_commands_append(commands, self, target, values, 1 + (uint32_t)(seen % 4));
+        weft_recorder_append(commands, self, target, values, 1 + (uint32_t)(seen % 4));
     } else if (a->target == ENABLEABLE) {
-        weft_commands_add(commands, self, target);
-        weft_commands_enable(commands, self, target, seen % 2 == 0);
+        weft_recorder_add(commands, self, target);
+        weft_recorder_enable(commands, self, target, seen % 2 == 0);
     } else if (a->target < DATA && seen % 2 == 0) {
-        weft_commands_set(commands, self, target, values, words_of(a->target) * sizeof values[0]);
+        weft_recorder_set(commands, self, target, values, words_of(a->target) * sizeof values[0]);
     } else {
-        weft_commands_add(commands, self, target);
+        weft_recorder_add(commands, self, target);
     }
 }
 
-static void record_wide(const actor *a, weft_commands *commands, uint64_t seen)
+static void record_wide(const actor *a, weft_recorder *commands, uint64_t seen)
 {
     const stage_world *w = a->owner;
     if (seen % 3 == 0)
-        weft_commands_query_remove(commands, w->wide, w->kinds[a->target]);
+        weft_recorder_query_remove(commands, w->wide, w->kinds[a->target]);
     else if (seen % 31 == 1)
-        weft_commands_query_destroy(commands, w->wide);
+        weft_recorder_query_destroy_entities(commands, w->wide);
     else
-        weft_commands_query_add(commands, w->wide, w->kinds[a->target]);
+        weft_recorder_query_add(commands, w->wide, w->kinds[a->target]);
 }
 
 static void record_row(const actor *a, const weft_slice *s, weft_entity self, uint64_t seen)
 {
-    weft_commands *commands = weft_slice_commands(s);
+    weft_recorder *commands = weft_slice_recorder(s);
     switch (a->op) {
     case 1:
         record_change(a, commands, self, seen);
         break;
     case 2:
-        weft_commands_remove(commands, self, a->owner->kinds[a->target]);
+        weft_recorder_remove(commands, self, a->owner->kinds[a->target]);
         break;
     case 3:
-        weft_commands_destroy_entity(commands, self);
+        weft_recorder_destroy_entity(commands, self);
         break;
     case 4:
         record_create(a, commands, self, seen);
@@ -223,12 +223,12 @@ static void record_row(const actor *a, const weft_slice *s, weft_entity self, ui
         record_rows(a, commands, seen);
         break;
     case 6: /* one change after the other on the same entity */
-        weft_commands_remove(commands, self, a->owner->kinds[a->target]);
+        weft_recorder_remove(commands, self, a->owner->kinds[a->target]);
         record_change(a, commands, self, seen);
-        if (seen % 11 == 0) weft_commands_destroy_entity(commands, self);
+        if (seen % 11 == 0) weft_recorder_destroy_entity(commands, self);
         break;
     case 7:
-        weft_commands_instantiate(commands, self);
+        weft_recorder_instantiate(commands, self);
         break;
     case 8:
         record_wide(a, commands, seen);
@@ -287,7 +287,7 @@ static actor draw_actor(stage_world *w, uint64_t *random, bool is_recorder)
                                      0,
                                      0,
                                      WEFT_SYSTEM_NOT_FUSED,
-                                     WEFT_SYSTEM_SINGLE,
+                                     WEFT_SYSTEM_SERIAL,
                                      WEFT_SYSTEM_WHOLE_CHUNKS,
                                      WEFT_SYSTEM_MAIN_THREAD,
                                      WEFT_SYSTEM_EXCLUSIVE,
@@ -309,7 +309,7 @@ static actor draw_actor(stage_world *w, uint64_t *random, bool is_recorder)
             a.lookup = (uint32_t)(weft_stress_random(random) % DATA);
     /* two slices may follow links to the same entity: only one after the other */
     a.writes_far =
-        (a.flags & (WEFT_SYSTEM_SINGLE | WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0;
+        (a.flags & (WEFT_SYSTEM_SERIAL | WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0;
     return a;
 }
 
@@ -381,7 +381,9 @@ static bool populate(stage_world *w, uint64_t *random, uint32_t scale)
             if ((bits >> (2 * k) & 3) == 0 || (k < 2 && (bits >> (2 * k) & 1) == 0))
                 set[count++] = w->kinds[k];
         uint32_t rows = 1 + (uint32_t)(weft_stress_random(random) % (scale * (i % 4 + 1)));
-        if (weft_entity_create_many(w->world, set, count, rows, NULL) != WEFT_OK) return false;
+        if (weft_entity_create_many(w->world, weft_archetype_create(w->world, set, count), rows,
+                                    NULL) != WEFT_OK)
+            return false;
     }
     return true;
 }
@@ -400,7 +402,7 @@ typedef struct recipe {
 } recipe;
 
 static stage_world *world_begin(const weft_stress *stress, const recipe *r, uint32_t workers,
-                                const weft_schedule_options *options)
+                                const weft_schedule_desc *options)
 {
     const weft_world_desc desc = {
         .workers = workers, .allocator = stress->allocator, .os = stress->os};
@@ -429,7 +431,7 @@ static const uint32_t pool_workers[POOLS] = {1, 2, 3, 4, 8, 16, 64};
 
 /* One way of execution; hashes after every step. */
 static bool run_way(weft_stress *stress, const recipe *r, uint32_t workers,
-                    const weft_schedule_options *options, uint64_t hashes[STEPS])
+                    const weft_schedule_desc *options, uint64_t hashes[STEPS])
 {
     stage_world *w = world_begin(stress, r, workers, options);
     if (w == NULL) {
@@ -453,7 +455,7 @@ static bool run_way(weft_stress *stress, const recipe *r, uint32_t workers,
 }
 
 static void compare(weft_stress *stress, const recipe *r, uint32_t workers,
-                    const weft_schedule_options *options, const uint64_t expected[STEPS])
+                    const weft_schedule_desc *options, const uint64_t expected[STEPS])
 {
     uint64_t hashes[STEPS];
     if (!run_way(stress, r, workers, options, hashes)) return;
@@ -468,7 +470,7 @@ static void compare(weft_stress *stress, const recipe *r, uint32_t workers,
         }
 }
 
-static const weft_schedule_options serial = {.without_parallel = true};
+static const weft_schedule_desc serial = {.without_parallel = true};
 
 /* The registered order (shuffle_seed 0), or a random legal one: on one number of workers and one
  * way of fusion, or on all of them both ways. */
@@ -478,9 +480,9 @@ static void compare_order(weft_stress *stress, const recipe *r, uint64_t shuffle
     for (uint32_t way = 0; way < 2 * POOLS; way++)
         if ((ways & 1u << way) != 0)
             compare(stress, r, pool_workers[way % POOLS],
-                    &(weft_schedule_options){.shuffle_seed = shuffle_seed,
-                                             .without_fusion = way >= POOLS,
-                                             .always_parallel = true},
+                    &(weft_schedule_desc){.shuffle_seed = shuffle_seed,
+                                          .without_fusion = way >= POOLS,
+                                          .always_parallel = true},
                     expected);
 }
 
@@ -503,9 +505,8 @@ static uint64_t against_serial(weft_stress *stress, const recipe *r)
 {
     uint64_t expected[STEPS];
     if (!run_way(stress, r, 1, &serial, expected)) return 0;
-    compare(stress, r, stress->workers, &(weft_schedule_options){.always_parallel = true},
-            expected);
-    compare(stress, r, stress->workers, &(weft_schedule_options){.without_fusion = true}, expected);
+    compare(stress, r, stress->workers, &(weft_schedule_desc){.always_parallel = true}, expected);
+    compare(stress, r, stress->workers, &(weft_schedule_desc){.without_fusion = true}, expected);
     return expected[STEPS - 1];
 }
 

@@ -54,17 +54,17 @@ static uint32_t draw_colour(uint64_t draw)
     return 1 + (uint32_t)(draw >> 24) % COLOURS;
 }
 
-static void record_child(const shared_state *s, weft_commands *commands, uint64_t draw)
+static void record_child(const shared_state *s, weft_recorder *commands, uint64_t draw)
 {
     const memo child = {draw, draw_group(draw), draw_colour(draw)};
     const colour value = colour_of(child.colour);
-    const weft_entity e = weft_commands_create_entity(commands, s->plain);
-    weft_commands_set(commands, e, s->memo, &child, sizeof child);
-    weft_commands_set_shared(commands, e, s->group, &child.group);
-    weft_commands_set_shared(commands, e, s->colour, &value);
+    const weft_entity e = weft_recorder_create_entity(commands, s->plain);
+    weft_recorder_set(commands, e, s->memo, &child, sizeof child);
+    weft_recorder_set_shared(commands, e, s->group, &child.group);
+    weft_recorder_set_shared(commands, e, s->colour, &value);
 }
 
-static void paint_row(const shared_state *s, weft_commands *commands, memo *m, weft_entity e)
+static void paint_row(const shared_state *s, weft_recorder *commands, memo *m, weft_entity e)
 {
     const uint64_t draw = weft_stress_random(&m->seed);
     const colour value = colour_of(draw_colour(draw));
@@ -72,23 +72,23 @@ static void paint_row(const shared_state *s, weft_commands *commands, memo *m, w
     switch (draw % 64) {
     case 0:
     case 1:
-        weft_commands_set_shared(commands, e, s->group, &group);
+        weft_recorder_set_shared(commands, e, s->group, &group);
         m->group = group;
         break;
     case 2:
     case 3:
-        weft_commands_set_shared(commands, e, s->colour, &value);
+        weft_recorder_set_shared(commands, e, s->colour, &value);
         m->colour = draw_colour(draw);
         break;
     case 4:
-        weft_commands_remove(commands, e, s->colour);
+        weft_recorder_remove(commands, e, s->colour);
         m->colour = 0;
         break;
     case 5:
         if (!s->is_full) record_child(s, commands, draw);
         break;
     case 6:
-        weft_commands_destroy_entity(commands, e);
+        weft_recorder_destroy_entity(commands, e);
         break;
     default:
         break;
@@ -100,7 +100,7 @@ static void paint(weft_slice *slice, void *user)
     memo *memos = weft_slice_write(slice, 0);
     const weft_entity *entities = weft_slice_entities(slice);
     for (uint32_t i = 0, n = weft_slice_count(slice); i < n; i++)
-        paint_row(user, weft_slice_commands(slice), &memos[i], entities[i]);
+        paint_row(user, weft_slice_recorder(slice), &memos[i], entities[i]);
 }
 
 /* ---- the owner's changes ---- */
@@ -150,7 +150,7 @@ static void regroup_some(weft_stress *stress, shared_state *s, uint64_t draw)
     const weft_result one = weft_entity_set_shared(s->world, list[7], s->colour, &value);
     const weft_result none = weft_entity_remove(s->world, list[9], s->group);
     for (uint32_t i = 0; i < LISTED; i++) {
-        const memo *old = weft_entity_get(s->world, list[i], s->memo);
+        const memo *old = weft_entity_read(s->world, list[i], s->memo);
         if (old == NULL) continue;
         memo m = *old;
         m.group = i == 9 && none == WEFT_OK ? 0 : group;
@@ -166,8 +166,8 @@ static void regroup_some(weft_stress *stress, shared_state *s, uint64_t draw)
 static void check_slice(weft_stress *stress, shared_state *s, const weft_slice *slice)
 {
     const memo *memos = weft_slice_read(slice, 0);
-    const uint32_t *group = weft_slice_shared(slice, 1);
-    const colour *value = weft_slice_shared(slice, 2);
+    const uint32_t *group = weft_slice_read_shared(slice, 1);
+    const colour *value = weft_slice_read_shared(slice, 2);
     const uint32_t has_group = group ? *group : 0, has_colour = value ? (uint32_t)value->key : 0;
     if (has_group > GROUPS || has_colour > COLOURS || (value && value->inverse != ~value->key)) {
         weft_stress_error(stress, "a chunk has group %u, colour %u", has_group, has_colour);

@@ -180,7 +180,10 @@ static uint64_t churn_round(weft_stress *stress, void *state)
         }
         if (known < POPULATION) {
             const weft_component set[] = {s->seed, s->tags[weft_stress_random(&random) % TAGS]};
-            expect_ok(stress, s, weft_entity_create_many(s->world, set, 2, 32, NULL), "create");
+            expect_ok(stress, s,
+                      weft_entity_create_many(s->world, weft_archetype_create(s->world, set, 2), 32,
+                                              NULL),
+                      "create");
         }
     }
     weft_query_destroy(s->world, all);
@@ -195,24 +198,24 @@ static void live(weft_slice *slice, void *user)
     const world_state *s = user;
     seed_value *seeds = weft_slice_write(slice, 0);
     const weft_entity *entities = weft_slice_entities(slice);
-    weft_commands *commands = weft_slice_commands(slice);
+    weft_recorder *commands = weft_slice_recorder(slice);
     for (uint32_t i = 0; i < weft_slice_count(slice); i++) {
         const uint64_t draw = stir(&seeds[i]);
         const weft_component tag = s->tags[(draw >> 32) % TAGS];
         if (draw % 1024 < 12) {
             const seed_value child = {draw * 3};
-            const weft_entity e = weft_commands_create_entity(commands, s->plain);
-            weft_commands_set(commands, e, s->seed, &child, sizeof child);
-            if (draw & 4096) weft_commands_add(commands, e, tag);
+            const weft_entity e = weft_recorder_create_entity(commands, s->plain);
+            weft_recorder_set(commands, e, s->seed, &child, sizeof child);
+            if (draw & 4096) weft_recorder_add(commands, e, tag);
         } else if (draw % 1024 < 12 + s->death) {
-            weft_commands_destroy_entity(commands, entities[i]);
+            weft_recorder_destroy_entity(commands, entities[i]);
         } else if (draw % 1024 < 64) {
-            weft_commands_add(commands, entities[i], tag);
+            weft_recorder_add(commands, entities[i], tag);
             if (draw & 8192)
-                weft_commands_remove(commands, entities[i], s->tags[(draw >> 40) % TAGS]);
+                weft_recorder_remove(commands, entities[i], s->tags[(draw >> 40) % TAGS]);
         } else if (draw % 1024 < 80) {
             const uint32_t group = (uint32_t)(draw >> 20) % SHARES;
-            weft_commands_set_shared(commands, entities[i], s->shared, &group);
+            weft_recorder_set_shared(commands, entities[i], s->shared, &group);
         }
     }
 }
@@ -282,7 +285,7 @@ static bool add_system(world_state *s, int number, uint64_t draw)
         desc.query.terms[1] = (weft_term){{0}, WEFT_READ, WEFT_ALL, 0};
         desc.query.terms[2] = desc.query.terms[1];
     }
-    if (draw % 11 == 0) desc.flags = WEFT_SYSTEM_SINGLE;
+    if (draw % 11 == 0) desc.flags = WEFT_SYSTEM_SERIAL;
     if (draw % 13 == 0) desc.flags = WEFT_SYSTEM_NOT_FUSED;
     return weft_system_create(s->world, &desc).id != 0;
 }

@@ -32,7 +32,8 @@ static weft_result run(weft_world *world)
                                     WEFT_COMPONENT_FLAGS(world, Velocity, WEFT_ENABLEABLE),
                                     WEFT_TAG(world, Moving)};
     weft_entity entity;
-    weft_result result = weft_entity_create_many(world, types, 3, 1, &entity);
+    weft_result result =
+        weft_entity_create_many(world, weft_archetype_create(world, types, 3), 1, &entity);
     if (result != WEFT_OK) return result;
     result = WEFT_SET(world, entity, types[1], Velocity, {6, 0});
     if (result != WEFT_OK) return result;
@@ -43,7 +44,7 @@ static weft_result run(weft_world *world)
     if (weft_system_create(world, &desc).id == 0) return weft_world_error(world)->code;
     result = weft_world_step(world, 0.5f);
     if (result != WEFT_OK) return result;
-    const Position *p = weft_entity_get(world, entity, types[0]);
+    const Position *p = weft_entity_read(world, entity, types[0]);
     if (p == NULL || p->x < 2.9f || p->x > 3.1f) return WEFT_NOT_FOUND;
 
     int value = 21;

@@ -33,7 +33,7 @@ bool moves(weft_world *world)
                                     WEFT_TAG(world, Moving)};
     if (weft_component_info(world, types[1])->alignment != 16) return false;
     weft_entity entity;
-    if (weft_entity_create_many(world, types, 4, 1, &entity) != WEFT_OK) return false;
+    if (weft_entity_create_many(world, weft_archetype_create(world, types, 4), 1, &entity) != WEFT_OK) return false;
     if (WEFT_SET(world, entity, types[1], Velocity, {6, 0}) != WEFT_OK) return false;
     weft_system_desc desc{};
     desc.name = "move";
@@ -43,7 +43,7 @@ bool moves(weft_world *world)
     desc.query.terms[1].component = types[1];
     if (weft_system_create(world, &desc).id == 0) return false;
     if (weft_world_step(world, 0.5f) != WEFT_OK) return false;
-    auto *p = static_cast<const Position *>(weft_entity_get(world, entity, types[0]));
+    auto *p = static_cast<const Position *>(weft_entity_read(world, entity, types[0]));
     return p != nullptr && p->x > 2.9f && p->x < 3.1f;
 }
 
@@ -59,7 +59,7 @@ bool builds_a_blob(weft_world *world)
     bool is_built = weft_blob_builder_finish(builder, &ref) == WEFT_OK;
     weft_blob_builder_destroy(builder);
     if (!is_built) return false;
-    auto *read = static_cast<const Curve *>(weft_blob_get(store, ref, &curve_type));
+    auto *read = static_cast<const Curve *>(weft_blob_read(store, ref, &curve_type));
     return *WEFT_BLOB_AT(&read->keys, 1) == 7;
 }
 

@@ -25,7 +25,7 @@ typedef struct scene {
     weft_query query;
     weft_archetype archetype;
     weft_entity entities[ROWS];
-    weft_commands *commands;
+    weft_recorder *commands;
     double sum;
 } scene;
 
@@ -53,7 +53,7 @@ static void create_destroy_many(scene *s)
 {
     weft_entity made[ROWS];
     const weft_component set[] = {s->position, s->velocity};
-    weft_entity_create_many(s->world, set, 2, ROWS, made);
+    weft_entity_create_many(s->world, weft_archetype_create(s->world, set, 2), ROWS, made);
     weft_entity_destroy_many(s->world, made, ROWS);
 }
 
@@ -66,17 +66,17 @@ static void add_remove(scene *s)
 static void get(scene *s)
 {
     for (int i = 0; i < ROWS; i++) {
-        const pair *p = weft_entity_get(s->world, s->entities[i * 7 % ROWS], s->position);
+        const pair *p = weft_entity_read(s->world, s->entities[i * 7 % ROWS], s->position);
         s->sum += p ? (double)p->x : 1e9;
     }
 }
 
 static void commands(scene *s)
 {
-    for (int i = 0; i < ROWS; i++) weft_commands_add(s->commands, s->entities[i], s->extra);
-    weft_commands_play(s->commands);
-    for (int i = 0; i < ROWS; i++) weft_commands_remove(s->commands, s->entities[i], s->extra);
-    weft_commands_play(s->commands);
+    for (int i = 0; i < ROWS; i++) weft_recorder_add(s->commands, s->entities[i], s->extra);
+    weft_recorder_play(s->commands);
+    for (int i = 0; i < ROWS; i++) weft_recorder_remove(s->commands, s->entities[i], s->extra);
+    weft_recorder_play(s->commands);
 }
 
 static void frame(scene *s)
@@ -122,7 +122,8 @@ static weft_result open_scene(scene *s, weft_allocator hook)
     s->velocity = weft_component_create_plain(s->world, "Velocity", sizeof(pair), 4, 0);
     s->extra = weft_component_create_plain(s->world, "Extra", 4, 4, 0);
     const weft_component set[] = {s->position, s->velocity};
-    result = weft_entity_create_many(s->world, set, 2, ROWS, s->entities);
+    result = weft_entity_create_many(s->world, weft_archetype_create(s->world, set, 2), ROWS,
+                                     s->entities);
     if (result != WEFT_OK) return result;
     s->archetype = weft_entity_archetype(s->world, s->entities[0]);
     const weft_query_desc query = {
@@ -133,7 +134,7 @@ static weft_result open_scene(scene *s, weft_allocator hook)
         weft_system_create(s->world,
                            &(weft_system_desc){.name = names[i], .run = move, .query = query});
     }
-    return weft_commands_create(s->world, &s->commands);
+    return weft_recorder_create(s->world, &s->commands);
 }
 
 int main(int argc, char **argv)
@@ -153,7 +154,7 @@ int main(int argc, char **argv)
             fprintf(stderr, "%s\n", weft_world_error(s.world)->text);
             return 1;
         }
-        weft_commands_destroy(s.commands);
+        weft_recorder_destroy(s.commands);
         weft_world_destroy(s.world);
         test_memory_fini(&memory);
         return 0;

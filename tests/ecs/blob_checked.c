@@ -28,7 +28,7 @@ static const Scene *make_scene(void)
     weft_blob_ref ref;
     CHECK_OK(weft_blob_store_create(&(weft_blob_store_desc){0}, &store));
     CHECK_OK(blob_build_scene(store, 5, 0, &ref));
-    return weft_blob_get(store, ref, &scene_type);
+    return weft_blob_read(store, ref, &scene_type);
 }
 
 static void read_in_bounds(void)

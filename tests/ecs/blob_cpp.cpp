@@ -68,10 +68,10 @@ void find()
     CHECK(weft_world_create(&desc, &world) == WEFT_OK);
     const weft_component component = weft_component_create_plain(world, "number", 4, 4, 0);
     weft_entity entities[2];
-    CHECK(weft_entity_create_many(world, &component, 1, 2, entities) == WEFT_OK);
+    CHECK(weft_entity_create_many(world, WEFT_ARCHETYPE(world, component), 2, entities) == WEFT_OK);
     const weft_finder finder = weft_finder_open(world, component);
-    const void *value = weft_finder_get(&finder, entities[1]);
-    CHECK(value != nullptr && value == weft_entity_get(world, entities[1], component));
+    const void *value = weft_finder_read(&finder, entities[1]);
+    CHECK(value != nullptr && value == weft_entity_read(world, entities[1], component));
     CHECK(weft_world_destroy(world) == WEFT_OK);
 }
 
@@ -83,7 +83,7 @@ int main()
     const weft_blob_store_desc desc = {};
     CHECK(weft_blob_store_create(&desc, &store) == WEFT_OK);
     weft_blob_ref ref = build(store);
-    const Track *track = static_cast<const Track *>(weft_blob_get(store, ref, &track_type));
+    const Track *track = static_cast<const Track *>(weft_blob_read(store, ref, &track_type));
     CHECK(WEFT_BLOB_COUNT(&track->stations) == 2);
     const Station *station = WEFT_BLOB_AT(&track->stations, 1);
     CHECK(station->height == 12.5);

@@ -42,7 +42,7 @@ static int read_blob(weft_job_context *job, void *argument, uint32_t begin, uint
     (void)job;
     for (uint32_t i = begin; i < end; i++) {
         CHECK_OK(weft_blob_acquire(r->store, r->ref));
-        const Scene *scene = weft_blob_get(r->store, r->ref, &scene_type);
+        const Scene *scene = weft_blob_read(r->store, r->ref, &scene_type);
         CHECK(scene != NULL);
         CHECK_U64(blob_walk(0, scene, &scene_type), r->sum);
         CHECK_OK(weft_blob_release(r->store, r->ref));
@@ -61,8 +61,8 @@ PLAIN_TEST(eight_jobs_read_the_same_values_from_a_blob_mapped_at_another_address
     CHECK_OK(blob_build_scene(built, 2000, 0, &ref));
     CHECK_OK(weft_blob_save(built, ref, directory.path));
     CHECK_OK(weft_blob_load(mapped, directory.path, &scene_type, WEFT_BLOB_MAP, &r.ref));
-    r.sum = blob_walk(0, weft_blob_get(built, ref, &scene_type), &scene_type);
-    CHECK(weft_blob_get(built, ref, NULL) != weft_blob_get(mapped, r.ref, NULL));
+    r.sum = blob_walk(0, weft_blob_read(built, ref, &scene_type), &scene_type);
+    CHECK(weft_blob_read(built, ref, NULL) != weft_blob_read(mapped, r.ref, NULL));
     run(pool, read_blob, &r, 64);
     CHECK_OK(weft_job_pool_destroy(pool));
     weft_blob_store_destroy(mapped);
@@ -112,7 +112,7 @@ static int make_and_drop(weft_job_context *job, void *argument, uint32_t begin, 
         CHECK_OK(weft_blob_acquire(store, ref));
         CHECK_OK(blob_build_scene(store, nodes, 0, &second));
         CHECK_U64(second.id, ref.id); /* alive, so it was found */
-        const Scene *scene = weft_blob_get(store, ref, &scene_type);
+        const Scene *scene = weft_blob_read(store, ref, &scene_type);
         CHECK_U64(WEFT_BLOB_COUNT(&scene->nodes), nodes);
         for (int k = 0; k < 3; k++) CHECK_OK(weft_blob_release(store, ref));
     }

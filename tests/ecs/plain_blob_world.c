@@ -86,7 +86,7 @@ PLAIN_TEST(destructors_of_components_may_release_blobs_when_the_world_ends)
         Model value;
         weft_entity entity;
         CHECK_OK(blob_build_scene(store, 3, 0, &value.scene)); /* equal content: one blob */
-        CHECK_OK(weft_entity_create_many(world, &model, 1, 1, &entity));
+        CHECK_OK(weft_entity_create_many(world, WEFT_ARCHETYPE(world, model), 1, &entity));
         *(Model *)weft_entity_write(world, entity, model) = value;
     }
     weft_blob_store_stats stats;
@@ -118,7 +118,7 @@ PLAIN_TEST(every_failing_allocation_leaves_world_and_store_as_they_were)
                 CHECK_RESULT(result, WEFT_OUT_OF_MEMORY);
                 CHECK_OK(blob_build_scene(weft_world_blobs(world), 16, 0, &ref));
             }
-            CHECK(weft_blob_get(weft_world_blobs(world), ref, &scene_type) != NULL);
+            CHECK(weft_blob_read(weft_world_blobs(world), ref, &scene_type) != NULL);
             CHECK_OK(weft_world_destroy(world));
             test_memory_fini(&memory);
             if (result == WEFT_OK) break;

@@ -66,7 +66,7 @@ static tagged open_tagged(uint32_t tag)
     t.list = refs_create(t.world, "list", WEFT_BUFFER, false);
     t.per_chunk = refs_create(t.world, "per_chunk", WEFT_CHUNK, false);
     t.shared = refs_create(t.world, "shared", WEFT_SHARED, false);
-    t.single = refs_create(t.world, "single", WEFT_SINGLETON, false);
+    t.single = refs_create(t.world, "single", WEFT_RESOURCE, false);
     CHECK(t.single.id != 0);
     return t;
 }
@@ -77,7 +77,7 @@ static void fill(tagged *t, weft_entity foreign)
     static weft_entity e[ROWS];
     weft_component linked = weft_component_linked_group(t->world);
     const weft_component set[] = {t->column, t->hooked, t->list};
-    CHECK_OK(weft_entity_create_many(t->world, set, 3, ROWS, e));
+    CHECK_OK(weft_entity_create_many(t->world, weft_archetype_create(t->world, set, 3), ROWS, e));
     for (uint32_t i = 0; i < ROWS; i++) {
         Refs refs[3] = {{i, e[ROWS - 1 - i], {0, 0}}, {7, foreign, e[i]}, {9, e[0], e[i / 2]}};
         CHECK_OK(weft_entity_set(t->world, e[i], t->column, &refs[i % 3], sizeof(Refs)));
@@ -91,9 +91,9 @@ static void fill(tagged *t, weft_entity foreign)
         weft_query_create(t->world, &(weft_query_desc){.terms = {{t->per_chunk, WEFT_WRITE}}});
     weft_cursor cursor = weft_query_begin(t->world, query);
     CHECK(weft_query_next(&cursor));
-    *(Refs *)weft_slice_chunk_value(&cursor.slice, 0, WEFT_WRITE) = (Refs){3, e[2], foreign};
+    *(Refs *)weft_slice_write_chunk(&cursor.slice, 0) = (Refs){3, e[2], foreign};
     weft_query_end(&cursor);
-    *(Refs *)weft_singleton_write(t->world, t->single) = (Refs){4, e[5], e[6]};
+    *(Refs *)weft_resource_write(t->world, t->single) = (Refs){4, e[5], e[6]};
     CHECK_OK(weft_entity_add(t->world, e[10], linked));
     CHECK_OK(test_buffer_append(t->world, linked, e[10], &(weft_entity[]){e[10], e[11]}, 2));
     CHECK_OK(weft_entity_set_name(t->world, e[3], "third"));
@@ -111,16 +111,16 @@ static void check_same(const tagged *a, const tagged *b)
 
 static const Refs *single_of(const tagged *t)
 {
-    return weft_singleton_read(t->world, t->single);
+    return weft_resource_read(t->world, t->single);
 }
 
 /* Fields of a world that was loaded lead to entities of its own; the linked group dies whole. */
 static void check_fields(const tagged *t, weft_entity e0, uint32_t tag)
 {
     CHECK_U64(e0.index >> WEFT_ENTITY_TAG_SHIFT, tag);
-    const Refs *column = weft_entity_get(t->world, e0, t->column);
-    const Refs *hooked = weft_entity_get(t->world, e0, t->hooked);
-    const Refs *shared = weft_entity_shared(t->world, e0, t->shared);
+    const Refs *column = weft_entity_read(t->world, e0, t->column);
+    const Refs *hooked = weft_entity_read(t->world, e0, t->hooked);
+    const Refs *shared = weft_entity_read_shared(t->world, e0, t->shared);
     CHECK(column != NULL && hooked != NULL && shared != NULL);
     CHECK(weft_entity_is_alive(t->world, column->one) && weft_entity_is_null(column->other));
     CHECK(weft_entity_equal(hooked->other, e0) && weft_entity_equal(shared->one, e0));
@@ -190,7 +190,8 @@ PLAIN_TEST(worlds_that_live_together_have_different_tags_in_checked_builds)
     for (uint32_t i = 0; i <= WORLDS; i++) {
         CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &worlds[i]));
         weft_entity entity;
-        CHECK_OK(weft_entity_create_many(worlds[i], NULL, 0, 1, &entity));
+        CHECK_OK(weft_entity_create_many(worlds[i], weft_archetype_create(worlds[i], NULL, 0), 1,
+                                         &entity));
         seen |= 1u << (entity.index >> WEFT_ENTITY_TAG_SHIFT);
         CHECK_U64(weft_entity_index(entity), 0);
         if (i < WORLDS && WEFT_IS_CHECKED) CHECK_U64(seen, (1u << (i + 1)) - 1);

@@ -68,7 +68,7 @@ static void check_text(const fixture *f, const char *part)
 static void check_copy(gather_world *w, weft_query query, weft_component component)
 {
     static uint32_t expected[ROWS];
-    uint64_t rows = weft_query_gather(w->f.world, query, component, expected, ROWS);
+    uint64_t rows = weft_query_read_values(w->f.world, query, component, expected, ROWS);
     weft_gather g;
     void *values;
     uint64_t count;
@@ -88,8 +88,8 @@ static void copies(gather_world *w)
     check_copy(w, w->some, w->f.a);
     check_copy(w, w->some, w->f.x);
     weft_query changed = FIXTURE_QUERY(&w->f, {w->f.a});
-    CHECK_OK(
-        weft_query_filter_changed(w->f.world, changed, w->f.a, weft_world_advance(w->f.world)));
+    CHECK_OK(weft_query_filter_changed(w->f.world, changed, w->f.a,
+                                       weft_world_advance_change_version(w->f.world)));
     for (uint32_t i = 0; i < ROWS; i += 997)
         CHECK(weft_entity_write(w->f.world, w->entities[i], w->f.a) != NULL);
     check_copy(w, changed, w->f.a);
@@ -259,11 +259,11 @@ static void check_read_only(gather_world *w)
     CHECK_U64(weft_entity_set(world, w->entities[0], a, &value, 4), WEFT_WRONG_PHASE);
     CHECK_U64(weft_entity_enable(world, w->entities[ROWS / 2], w->f.x, true), WEFT_WRONG_PHASE);
     CHECK_U64(weft_query_enable(world, w->some, w->f.x, true), WEFT_WRONG_PHASE);
-    CHECK_U64(weft_query_scatter(world, w->all, a, &value, 1), WEFT_WRONG_PHASE);
+    CHECK_U64(weft_query_write_values(world, w->all, a, &value, 1), WEFT_WRONG_PHASE);
     check_text(&w->f, "weft_gather_end");
     CHECK_U64(weft_query_filter_reset(world, w->some), WEFT_WRONG_PHASE);
     CHECK_U64(weft_query_destroy(world, w->all), WEFT_WRONG_PHASE);
-    CHECK_U64(weft_query_each(world, w->all, count_slices, NULL), WEFT_WRONG_PHASE);
+    CHECK_U64(weft_query_each_parallel(world, w->all, count_slices, NULL), WEFT_WRONG_PHASE);
     CHECK_U64(weft_world_destroy(world), WEFT_WRONG_PHASE);
     weft_indexed indexed;
     CHECK_U64(weft_indexed_open(world, writes, 0, &indexed), WEFT_WRONG_PHASE);
@@ -275,7 +275,7 @@ static void check_read_only(gather_world *w)
     CHECK_U64(indexed.count, ROWS);
     weft_indexed_close(&indexed);
     CHECK_U64(fixture_iterate(&w->f, w->some).rows, weft_query_count(world, w->some));
-    CHECK(weft_entity_get(world, w->entities[0], a) != NULL);
+    CHECK(weft_entity_read(world, w->entities[0], a) != NULL);
     CHECK_OK(weft_gather_end(&g)); /* without a wait before */
     CHECK_OK(weft_entity_destroy(world, w->entities[0]));
 }
@@ -329,7 +329,8 @@ static void scatter(gather_world *w)
     weft_world *world = w->f.world;
     uint64_t rows = weft_query_count(world, w->some), count;
     weft_query changed = FIXTURE_QUERY(&w->f, {w->f.a});
-    CHECK_OK(weft_query_filter_changed(world, changed, w->f.a, weft_world_advance(world)));
+    CHECK_OK(weft_query_filter_changed(world, changed, w->f.a,
+                                       weft_world_advance_change_version(world)));
     for (uint32_t i = 0; i < ROWS; i++) {
         bool is_in = weft_query_matches(world, w->some, w->entities[i]);
         expected[i] = is_in ? i * 2 + 1 : i;
@@ -349,7 +350,7 @@ static void scatter(gather_world *w)
     CHECK_OK(weft_gather_end(&g));
     CHECK_OK(weft_gather_end(&other));
     for (uint32_t i = 0; i < ROWS; i++) {
-        const uint32_t *value = weft_entity_get(world, w->entities[i], w->f.a);
+        const uint32_t *value = weft_entity_read(world, w->entities[i], w->f.a);
         CHECK_U64(*value, expected[i]);
         bool is_stamped = weft_query_matches(world, changed, w->entities[i]);
         if (expected[i] != i) CHECK(is_stamped);
@@ -369,9 +370,11 @@ static void scatter_filtered(gather_world *w)
     weft_world *world = w->f.world;
     weft_query few = FIXTURE_QUERY(&w->f, {w->f.a});
     weft_query written = FIXTURE_QUERY(&w->f, {w->f.a});
-    CHECK_OK(weft_query_filter_changed(world, few, w->f.a, weft_world_advance(world)));
+    CHECK_OK(
+        weft_query_filter_changed(world, few, w->f.a, weft_world_advance_change_version(world)));
     CHECK(weft_entity_write(world, w->entities[0], w->f.a) != NULL);
-    CHECK_OK(weft_query_filter_changed(world, written, w->f.a, weft_world_advance(world)));
+    CHECK_OK(weft_query_filter_changed(world, written, w->f.a,
+                                       weft_world_advance_change_version(world)));
     uint64_t rows = weft_query_count(world, few);
     CHECK(rows != 0 && rows < ROWS / 4);
     weft_gather g;
@@ -402,8 +405,8 @@ static void scatter_optional(gather_world *w)
     CHECK_OK(weft_gather_end(&g));
     for (uint32_t i = 0; i < ROWS; i++) {
         bool has_b = weft_entity_has(world, w->entities[i], w->f.b);
-        if (has_b) CHECK_U64(*(const uint32_t *)weft_entity_get(world, w->entities[i], w->f.b), 9);
-        CHECK_U64(*(const uint32_t *)weft_entity_get(world, w->entities[i], w->f.a), i);
+        if (has_b) CHECK_U64(*(const uint32_t *)weft_entity_read(world, w->entities[i], w->f.b), 9);
+        CHECK_U64(*(const uint32_t *)weft_entity_read(world, w->entities[i], w->f.a), i);
     }
 }
 

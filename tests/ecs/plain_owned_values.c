@@ -11,7 +11,7 @@ enum { MOST = 600, FEW = 9, VALUES = 8 * MOST };
 typedef struct bed {
     storage_fixture f;
     weft_component owner, wide, list;
-    weft_commands *commands;
+    weft_recorder *commands;
     weft_entity entities[MOST];
     uint32_t count;
     uint32_t token_count;  /* given out; the first is 1 */
@@ -55,14 +55,15 @@ static void bed_open(bed *b, uint32_t count)
     desc = (weft_component_desc){.name = "wide", .size = sizeof(wide_value), .alignment = 32};
     desc.hooks = (weft_component_hooks){.destruct = wide_destruct, .user = b};
     b->wide = weft_component_create(b->f.world, &desc);
-    CHECK_OK(weft_entity_create_many(b->f.world, &b->f.tag, 1, count, b->entities));
-    CHECK_OK(weft_commands_create(b->f.world, &b->commands));
+    CHECK_OK(weft_entity_create_many(b->f.world, WEFT_ARCHETYPE(b->f.world, b->f.tag), count,
+                                     b->entities));
+    CHECK_OK(weft_recorder_create(b->f.world, &b->commands));
 }
 
 /* Everything ended once. */
 static void bed_close(bed *b)
 {
-    weft_commands_destroy(b->commands);
+    weft_recorder_destroy(b->commands);
     storage_close(&b->f);
     for (uint32_t token = 1; token <= b->token_count; token++) CHECK_U64(b->ended[token], 1);
     CHECK_U64(b->misaligned, 0);
@@ -77,21 +78,21 @@ static uint32_t token_take(bed *b)
 static void record_set(bed *b, weft_entity entity)
 {
     uint32_t token = token_take(b);
-    CHECK_OK(weft_commands_set(b->commands, entity, b->owner, &token, sizeof token));
+    CHECK_OK(weft_recorder_set(b->commands, entity, b->owner, &token, sizeof token));
     wide_value wide = {.token = token_take(b)};
-    CHECK_OK(weft_commands_set(b->commands, entity, b->wide, &wide, sizeof wide));
+    CHECK_OK(weft_recorder_set(b->commands, entity, b->wide, &wide, sizeof wide));
 }
 
 static void record_append(bed *b, weft_entity entity)
 {
     uint32_t tokens[2] = {token_take(b), token_take(b)};
-    CHECK_OK(weft_commands_append(b->commands, entity, b->list, tokens, 2));
+    CHECK_OK(weft_recorder_append(b->commands, entity, b->list, tokens, 2));
 }
 
 /* The tokens of the entity's own values. */
 static void check_alive(bed *b, weft_entity entity, uint32_t owner)
 {
-    const uint32_t *token = weft_entity_get(b->f.world, entity, b->owner);
+    const uint32_t *token = weft_entity_read(b->f.world, entity, b->owner);
     CHECK(token != NULL);
     CHECK_U64(*token, owner);
     CHECK_U64(b->ended[owner], 0);
@@ -103,7 +104,7 @@ static void replaced(uint32_t count)
     bed_open(&b, count);
     for (uint32_t round = 0; round < 2; round++) {
         for (uint32_t i = 0; i < count; i++) record_set(&b, b.entities[i]);
-        CHECK_OK(weft_commands_play(b.commands));
+        CHECK_OK(weft_recorder_play(b.commands));
     }
     for (uint32_t i = 0; i < count; i++) {
         check_alive(&b, b.entities[i], 2 * count + 2 * i + 1);
@@ -125,16 +126,16 @@ static void gone(uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         weft_entity entity = b.entities[i];
         if (i % 4 == 3) /* before: skipped */
-            CHECK_OK(weft_commands_destroy_entity(b.commands, entity));
+            CHECK_OK(weft_recorder_destroy_entity(b.commands, entity));
         record_set(&b, entity);
         record_append(&b, entity);
-        if (i % 4 == 0) CHECK_OK(weft_commands_destroy_entity(b.commands, entity));
+        if (i % 4 == 0) CHECK_OK(weft_recorder_destroy_entity(b.commands, entity));
         if (i % 4 != 1) continue;
-        CHECK_OK(weft_commands_remove(b.commands, entity, b.owner));
-        CHECK_OK(weft_commands_remove(b.commands, entity, b.wide));
-        CHECK_OK(weft_commands_remove(b.commands, entity, b.list));
+        CHECK_OK(weft_recorder_remove(b.commands, entity, b.owner));
+        CHECK_OK(weft_recorder_remove(b.commands, entity, b.wide));
+        CHECK_OK(weft_recorder_remove(b.commands, entity, b.list));
     }
-    CHECK_OK(weft_commands_play(b.commands));
+    CHECK_OK(weft_recorder_play(b.commands));
     for (uint32_t i = 0; i < count; i++) {
         uint32_t first = 4 * i + 1;
         for (uint32_t k = 0; k < 4; k++) CHECK_U64(b.ended[first + k], i % 4 == 2 ? 0 : 1);
@@ -154,12 +155,12 @@ static void created(uint32_t count)
     bed_open(&b, count);
     weft_archetype archetype = weft_archetype_create(b.f.world, &b.owner, 1);
     for (uint32_t i = 0; i < count; i++) {
-        weft_entity entity = weft_commands_create_entity(b.commands, archetype);
+        weft_entity entity = weft_recorder_create_entity(b.commands, archetype);
         record_set(&b, entity);
         if (i % 2 == 0) record_set(&b, entity);
-        if (i % 3 == 0) CHECK_OK(weft_commands_destroy_entity(b.commands, entity));
+        if (i % 3 == 0) CHECK_OK(weft_recorder_destroy_entity(b.commands, entity));
     }
-    CHECK_OK(weft_commands_play(b.commands));
+    CHECK_OK(weft_recorder_play(b.commands));
     bed_close(&b);
 }
 
@@ -176,7 +177,7 @@ PLAIN_TEST(values_that_are_never_played_end_with_their_recorder)
     for (uint32_t i = 0; i < MOST; i++)
         record_set(&b, b.entities[i]), record_append(&b, b.entities[i]);
     uint32_t recorded = b.token_count, end = 0;
-    weft_commands_destroy(b.commands);
+    weft_recorder_destroy(b.commands);
     b.commands = NULL;
     for (uint32_t token = 1; token <= recorded; token++) end += b.ended[token];
     CHECK_U64(end, recorded);

@@ -26,7 +26,8 @@ static void open_bed(bed *b)
         char name[8] = {'k', (char)('a' + k), 0};
         b->kinds[k] = weft_component_create_plain(b->world, name, 0, 1, WEFT_ENABLEABLE);
         weft_component list[3] = {b->position, b->speed, b->kinds[k]};
-        CHECK_OK(weft_entity_create_many(b->world, list, 3, ROWS, b->entities[k]));
+        CHECK_OK(weft_entity_create_many(b->world, weft_archetype_create(b->world, list, 3), ROWS,
+                                         b->entities[k]));
     }
     b->moving = weft_query_create(
         b->world, &(weft_query_desc){.terms = {{b->position, WEFT_WRITE}, {b->speed}}});
@@ -144,7 +145,7 @@ PLAIN_TEST(other_ways_to_a_value_are_no_mistakes_in_a_loop)
         const uint32_t *speed = weft_slice_read(&c.slice, 1);
         *early = k + 1;
         position[0] = k;
-        const uint32_t *got = weft_entity_get(b.world, c.slice.entities[0], b.position);
+        const uint32_t *got = weft_entity_read(b.world, c.slice.entities[0], b.position);
         CHECK_U64(*got, k);
         CHECK_OK(weft_entity_set(b.world, c.slice.entities[2], b.speed, &set, sizeof set));
         CHECK_U64(speed[2], set);
@@ -155,7 +156,8 @@ PLAIN_TEST(other_ways_to_a_value_are_no_mistakes_in_a_loop)
         CHECK_U64(speed[3], set);
     }
     CHECK_U64(*early, KINDS);
-    CHECK_U64(weft_query_gather(b.world, b.moving, b.speed, values, KINDS * ROWS), KINDS * ROWS);
+    CHECK_U64(weft_query_read_values(b.world, b.moving, b.speed, values, KINDS * ROWS),
+              KINDS * ROWS);
     CHECK_U64(values[2], 100);
     CHECK_U64(values[3], 100);
     CHECK_U64(values[(KINDS - 1) * ROWS + 3], 100 + KINDS - 1);
@@ -175,7 +177,7 @@ PLAIN_TEST(scatter_and_indexed_access_are_no_mistakes_in_a_loop)
     weft_cursor c = weft_query_begin(b.world, b.reading);
     CHECK(weft_query_next(&c));
     for (uint32_t i = 0; i < KINDS * ROWS; i++) values[i] = i;
-    CHECK_OK(weft_query_scatter(b.world, both, b.speed, values, KINDS * ROWS));
+    CHECK_OK(weft_query_write_values(b.world, both, b.speed, values, KINDS * ROWS));
     CHECK(weft_query_next(&c));
     CHECK_OK(weft_indexed_open(b.world, both, 0, &indexed));
     for (uint32_t i = 0; i < KINDS * ROWS; i++) {
@@ -187,7 +189,7 @@ PLAIN_TEST(scatter_and_indexed_access_are_no_mistakes_in_a_loop)
     }
     weft_indexed_close(&indexed);
     memset(values, 0, sizeof values);
-    CHECK_U64(weft_query_gather(b.world, both, b.speed, values, KINDS * ROWS), KINDS * ROWS);
+    CHECK_U64(weft_query_read_values(b.world, both, b.speed, values, KINDS * ROWS), KINDS * ROWS);
     for (uint32_t i = 0; i < KINDS * ROWS; i++) CHECK_U64(values[i], 2 * i);
     CHECK_U64(errors_of(&b), before);
     close_bed(&b);
@@ -210,7 +212,7 @@ PLAIN_TEST(nested_loops_see_what_each_other_wrote)
         CHECK_U64(seen[5], old + 1);
     }
     uint32_t values[1];
-    CHECK_U64(weft_query_gather(b.world, b.moving, b.position, values, 1), KINDS * ROWS);
+    CHECK_U64(weft_query_read_values(b.world, b.moving, b.position, values, 1), KINDS * ROWS);
     CHECK_U64(values[0], KINDS);
     CHECK_U64(errors_of(&b), before);
     /* a mistake of the inner loop is found although the outer one stands on the chunk */

@@ -42,11 +42,15 @@ static void begin(bed *t, uint32_t groups)
     t->roots = weft_query_create(
         t->world, &(weft_query_desc){.terms = {{.component = t->group}}, .with_prefabs = true});
     for (uint32_t g = 0; g < groups; g++) {
-        CHECK_OK(weft_entity_create_many(t->world, (weft_component[]){t->a, t->group}, 2, 1,
-                                         &t->root[g]));
+        CHECK_OK(weft_entity_create_many(
+            t->world, weft_archetype_create(t->world, (weft_component[]){t->a, t->group}, 2), 1,
+            &t->root[g]));
         for (uint32_t m = 0; m < MEMBERS; m++)
-            CHECK_OK(weft_entity_create_many(t->world, (weft_component[]){t->a, t->b, t->group},
-                                             1 + m % 3, 1, &t->member[g][m]));
+            CHECK_OK(weft_entity_create_many(
+                t->world,
+                weft_archetype_create(t->world, (weft_component[]){t->a, t->b, t->group},
+                                      1 + m % 3),
+                1, &t->member[g][m]));
         group_fill(t, t->root[g], t->member[g], MEMBERS);
     }
 }
@@ -91,7 +95,7 @@ PLAIN_TEST(a_member_that_comes_late_gets_the_tag_when_it_is_added_again)
     weft_entity late;
     begin(&t, 1);
     CHECK_OK(weft_entity_add(t.world, t.root[0], t.prefab));
-    CHECK_OK(weft_entity_create_many(t.world, &t.a, 1, 1, &late));
+    CHECK_OK(weft_entity_create_many(t.world, WEFT_ARCHETYPE(t.world, t.a), 1, &late));
     CHECK_OK(test_buffer_append(t.world, t.group, t.root[0], &late, 1));
     CHECK(!weft_entity_has(t.world, late, t.prefab));
     CHECK_OK(weft_entity_add(t.world, t.root[0], t.prefab));
@@ -144,28 +148,28 @@ PLAIN_TEST(query_wide_changes_go_for_the_members)
 static void record_and_check(uint32_t groups, uint32_t others)
 {
     bed t;
-    weft_commands *commands;
+    weft_recorder *commands;
     weft_entity extra;
     begin(&t, groups);
-    CHECK_OK(weft_commands_create(t.world, &commands));
+    CHECK_OK(weft_recorder_create(t.world, &commands));
     for (uint32_t g = 0; g < groups; g++)
-        CHECK_OK(weft_commands_add(commands, t.root[g], t.prefab));
+        CHECK_OK(weft_recorder_add(commands, t.root[g], t.prefab));
     for (uint32_t i = 0; i < others; i++) {
-        CHECK_OK(weft_entity_create_many(t.world, &t.a, 1, 1, &extra));
-        CHECK_OK(weft_commands_add(commands, extra, t.mark));
+        CHECK_OK(weft_entity_create_many(t.world, WEFT_ARCHETYPE(t.world, t.a), 1, &extra));
+        CHECK_OK(weft_recorder_add(commands, extra, t.mark));
     }
-    CHECK_OK(weft_commands_play(commands));
+    CHECK_OK(weft_recorder_play(commands));
     for (uint32_t g = 0; g < groups; g++) check_group(&t, g, true);
     for (uint32_t g = 0; g < groups; g += 2)
-        CHECK_OK(weft_commands_remove(commands, t.root[g], t.prefab));
-    for (uint32_t i = 0; i < others; i++) CHECK_OK(weft_commands_remove(commands, extra, t.mark));
-    CHECK_OK(weft_commands_query_add(commands, t.visible, t.mark));
-    CHECK_OK(weft_commands_play(commands));
+        CHECK_OK(weft_recorder_remove(commands, t.root[g], t.prefab));
+    for (uint32_t i = 0; i < others; i++) CHECK_OK(weft_recorder_remove(commands, extra, t.mark));
+    CHECK_OK(weft_recorder_query_add(commands, t.visible, t.mark));
+    CHECK_OK(weft_recorder_play(commands));
     for (uint32_t g = 0; g < groups; g++) check_group(&t, g, g % 2 != 0);
-    CHECK_OK(weft_commands_query_add(commands, t.roots, t.prefab));
-    CHECK_OK(weft_commands_play(commands));
+    CHECK_OK(weft_recorder_query_add(commands, t.roots, t.prefab));
+    CHECK_OK(weft_recorder_play(commands));
     for (uint32_t g = 0; g < groups; g++) check_group(&t, g, true);
-    weft_commands_destroy(commands);
+    weft_recorder_destroy(commands);
     end(&t);
 }
 
@@ -178,20 +182,20 @@ PLAIN_TEST(recorded_changes_go_for_the_members_few_or_many)
 PLAIN_TEST(a_group_made_by_commands_follows_when_it_is_filled_first)
 {
     bed t;
-    weft_commands *commands;
+    weft_recorder *commands;
     begin(&t, 0);
-    CHECK_OK(weft_commands_create(t.world, &commands));
+    CHECK_OK(weft_recorder_create(t.world, &commands));
     weft_archetype plain = weft_archetype_create(t.world, &t.a, 1);
     for (uint32_t g = 0; g < 60; g++) {
         weft_entity group[3];
-        for (uint32_t i = 0; i < 3; i++) group[i] = weft_commands_create_entity(commands, plain);
-        CHECK_OK(weft_commands_append(commands, group[0], t.group, group, 3));
-        CHECK_OK(weft_commands_add(commands, group[0], t.prefab));
+        for (uint32_t i = 0; i < 3; i++) group[i] = weft_recorder_create_entity(commands, plain);
+        CHECK_OK(weft_recorder_append(commands, group[0], t.group, group, 3));
+        CHECK_OK(weft_recorder_add(commands, group[0], t.prefab));
     }
-    CHECK_OK(weft_commands_play(commands));
+    CHECK_OK(weft_recorder_play(commands));
     CHECK_U64(weft_query_count(t.world, t.visible), 0);
     CHECK_U64(weft_query_count(t.world, t.all), 180);
-    weft_commands_destroy(commands);
+    weft_recorder_destroy(commands);
     end(&t);
 }
 
@@ -204,7 +208,7 @@ PLAIN_TEST(instances_are_visible_with_all_their_members)
     CHECK_OK(weft_entity_instantiate(t.world, t.root[0], 7, copies));
     CHECK_U64(weft_query_count(t.world, t.visible), 7 * (1 + MEMBERS));
     for (uint32_t i = 0; i < 7; i++) {
-        const weft_buffer *group = weft_entity_get(t.world, copies[i], t.group);
+        const weft_buffer *group = weft_entity_read(t.world, copies[i], t.group);
         const weft_entity *members = weft_buffer_data(group);
         CHECK_U64(group->count, 1 + MEMBERS);
         for (uint32_t m = 0; m < group->count; m++)
@@ -236,7 +240,8 @@ static void model_open(bed *t, model *m, test_random *random)
     for (uint32_t e = 0; e < POOL; e++) {
         weft_component list[3] = {t->a, t->b, t->group};
         uint32_t count = 1 + (uint32_t)test_random_below(random, 3);
-        CHECK_OK(weft_entity_create_many(t->world, list, count, 1, &m->entity[e]));
+        CHECK_OK(weft_entity_create_many(t->world, weft_archetype_create(t->world, list, count), 1,
+                                         &m->entity[e]));
         m->has_group[e] = count == 3;
         m->is_alive[e] = true;
     }

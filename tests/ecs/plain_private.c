@@ -38,7 +38,7 @@ static void bed_open(bed *b, uint32_t workers)
         &b->world));
     b->value = weft_component_create_plain(b->world, "value", 4, 4, 0);
     static weft_entity old[OLD];
-    CHECK_OK(weft_entity_create_many(b->world, &b->value, 1, OLD, old));
+    CHECK_OK(weft_entity_create_many(b->world, WEFT_ARCHETYPE(b->world, b->value), OLD, old));
     for (uint32_t i = 0; i < OLD; i += 3) CHECK_OK(weft_entity_destroy(b->world, old[i]));
     weft_archetype archetype = weft_archetype_create(b->world, &b->value, 1);
     for (uint32_t c = 0; c < CHUNKS; c++) {

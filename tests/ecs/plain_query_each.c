@@ -31,7 +31,8 @@ static void open_world(each_world *w)
         char name[8] = {'k', (char)('0' + k), 0};
         w->tags[k] = weft_component_create_plain(w->world, name, 0, 1, 0);
         weft_component list[3] = {w->value, w->bit, w->tags[k]};
-        CHECK_OK(weft_entity_create_many(w->world, list, 3, ROWS / KINDS, NULL));
+        CHECK_OK(weft_entity_create_many(w->world, weft_archetype_create(w->world, list, 3),
+                                         ROWS / KINDS, NULL));
     }
     w->query = weft_query_create(
         w->world, &(weft_query_desc){.terms = {{w->value, WEFT_WRITE},
@@ -62,8 +63,8 @@ PLAIN_TEST(every_row_is_visited_once_with_its_own_number)
     static uint32_t values[ROWS];
     each_world w;
     open_world(&w);
-    CHECK_OK(weft_query_each(w.world, w.query, visit, NULL));
-    CHECK_U64(weft_query_gather(w.world, w.query, w.value, values, ROWS), ROWS);
+    CHECK_OK(weft_query_each_parallel(w.world, w.query, visit, NULL));
+    CHECK_U64(weft_query_read_values(w.world, w.query, w.value, values, ROWS), ROWS);
     for (uint32_t i = 0; i < ROWS; i++) CHECK_U64(values[i], 1 + i * 2);
     close_world(&w);
 }
@@ -74,7 +75,7 @@ PLAIN_TEST(bits_set_from_many_slices_leave_exact_counts)
     open_world(&w);
     weft_query on = weft_query_create(w.world, &(weft_query_desc){.terms = {{w.bit}}});
     CHECK_U64(weft_query_count(w.world, on), ROWS);
-    CHECK_OK(weft_query_each(w.world, w.query, visit, NULL));
+    CHECK_OK(weft_query_each_parallel(w.world, w.query, visit, NULL));
     CHECK_U64(weft_query_count(w.world, on), ROWS - (ROWS + 2) / 3);
     close_world(&w);
 }
@@ -84,15 +85,18 @@ PLAIN_TEST(a_parallel_loop_stamps_what_it_writes_and_honours_change_filters)
     each_world w;
     open_world(&w);
     weft_query changed = weft_query_create(w.world, &(weft_query_desc){.terms = {{w.value}}});
-    CHECK_OK(weft_query_filter_changed(w.world, changed, w.value, weft_world_advance(w.world)));
+    CHECK_OK(weft_query_filter_changed(w.world, changed, w.value,
+                                       weft_world_advance_change_version(w.world)));
     CHECK_U64(weft_query_count(w.world, changed), 0);
-    CHECK_OK(weft_query_each(w.world, w.query, visit, NULL));
+    CHECK_OK(weft_query_each_parallel(w.world, w.query, visit, NULL));
     CHECK_U64(weft_query_count(w.world, changed), ROWS);
-    CHECK_OK(weft_query_filter_changed(w.world, w.query, w.value, weft_world_advance(w.world)));
-    CHECK_OK(weft_query_each(w.world, w.query, visit, NULL)); /* nothing changed since: no slice */
+    CHECK_OK(weft_query_filter_changed(w.world, w.query, w.value,
+                                       weft_world_advance_change_version(w.world)));
+    CHECK_OK(weft_query_each_parallel(w.world, w.query, visit,
+                                      NULL)); /* nothing changed since: no slice */
     uint32_t first;
     CHECK_OK(weft_query_filter_reset(w.world, w.query));
-    CHECK_U64(weft_query_gather(w.world, w.query, w.value, &first, 1), ROWS);
+    CHECK_U64(weft_query_read_values(w.world, w.query, w.value, &first, 1), ROWS);
     CHECK_U64(first, 1);
     close_world(&w);
 }
@@ -101,7 +105,7 @@ PLAIN_TEST(a_parallel_loop_stamps_what_it_writes_and_honours_change_filters)
 static void compare_value(weft_slice *slice, void *user)
 {
     const uint32_t *values = weft_slice_read(slice, 0);
-    const uint32_t *shared = weft_slice_shared(slice, 1);
+    const uint32_t *shared = weft_slice_read_shared(slice, 1);
     (void)user;
     CHECK(shared != NULL);
     for (uint32_t i = 0; i < weft_slice_count(slice); i++) CHECK_U64(values[i], *shared);
@@ -120,7 +124,7 @@ PLAIN_TEST(the_shared_value_is_read_in_jobs)
     weft_query query =
         weft_query_create(w.world, &(weft_query_desc){.terms = {{w.value}, {group}}});
     CHECK_U64(weft_query_count(w.world, query), ROWS);
-    CHECK_OK(weft_query_each(w.world, query, compare_value, NULL));
+    CHECK_OK(weft_query_each_parallel(w.world, query, compare_value, NULL));
     close_world(&w);
 }
 
@@ -152,8 +156,8 @@ static void ask_the_world(weft_slice *slice, void *user)
     const weft_component *absent = user;
     float value = 0;
     if (slice->index < 6) return;
-    CHECK(weft_slice_get(slice, slice->entities[0], *absent) == NULL);
-    CHECK(weft_slice_get_write(slice, slice->entities[0], *absent) == NULL);
+    CHECK(weft_slice_read_entity(slice, slice->entities[0], *absent) == NULL);
+    CHECK(weft_slice_write_entity(slice, slice->entities[0], *absent) == NULL);
     CHECK_RESULT(weft_entity_set(weft_slice_world(slice), slice->entities[0], *absent, &value, 4),
                  WEFT_WRONG_PHASE);
 }
@@ -165,7 +169,7 @@ static void look_up_own(weft_slice *slice, void *user)
     uint32_t *values = weft_slice_write(slice, 0);
     for (uint32_t i = 0; i < weft_slice_count(slice); i++) {
         values[i] = 1000 + i;
-        const uint32_t *same = weft_slice_get(slice, slice->entities[i], *value);
+        const uint32_t *same = weft_slice_read_entity(slice, slice->entities[i], *value);
         CHECK_U64(*same, 1000 + i);
     }
 }
@@ -174,7 +178,7 @@ static void expect_mistake(each_world *w, weft_query query, void (*run)(weft_sli
                            const char *const *words)
 {
     uint64_t before = weft_world_hash(w->world, WEFT_HASH_CONTENT);
-    CHECK_RESULT(weft_query_each(w->world, query, run, NULL), WEFT_UNDECLARED_ACCESS);
+    CHECK_RESULT(weft_query_each_parallel(w->world, query, run, NULL), WEFT_UNDECLARED_ACCESS);
     for (; *words != NULL; words++)
         if (strstr(weft_world_error(w->world)->text, *words) == NULL)
             CHECK_TEXT(weft_world_error(w->world)->text, *words);
@@ -194,7 +198,7 @@ PLAIN_TEST(writes_outside_of_what_was_given_are_named_and_undone)
             &w, w.query, write_behind,
             (const char *const[]){"slice 2", "component value", "behind the last row", NULL});
     }
-    CHECK_OK(weft_query_each(w.world, w.query, look_up_own, &w.value));
+    CHECK_OK(weft_query_each_parallel(w.world, w.query, look_up_own, &w.value));
     close_world(&w);
 }
 
@@ -202,10 +206,11 @@ PLAIN_TEST(writes_outside_of_what_was_given_are_named_and_undone)
 static int look_from_child(each_world *w)
 {
     uint64_t failures = weft_world_error(w->world)->number;
-    if (weft_query_each(w->world, w->query, visit, NULL) != WEFT_FORKED) return 1;
+    if (weft_query_each_parallel(w->world, w->query, visit, NULL) != WEFT_FORKED) return 1;
     const weft_error *error = weft_world_error(w->world);
     if (error->number != failures + 1 || error->code != WEFT_FORKED) return 2;
-    if (strstr(error->text, "weft_query_each") == NULL || strstr(error->text, "parent") == NULL)
+    if (strstr(error->text, "weft_query_each_parallel") == NULL ||
+        strstr(error->text, "parent") == NULL)
         return 3;
     weft_gather gather;
     const weft_gather_desc desc = {.component = w->value};
@@ -242,7 +247,7 @@ PLAIN_TEST(mistakes_of_several_workers_are_one_error_of_the_first_slice)
             expect_mistake(&w, reading, ask_for_writing,
                            (const char *const[]){"slice 4", "value", "give it WEFT_WRITE", NULL});
         uint64_t number = weft_world_error(w.world)->number;
-        CHECK_OK(weft_query_each(w.world, reading, ask_the_world, &absent));
+        CHECK_OK(weft_query_each_parallel(w.world, reading, ask_the_world, &absent));
         CHECK_RESULT(weft_world_error(w.world)->code, WEFT_NOT_FOUND);
         CHECK_U64(weft_world_error(w.world)->number, number + 1);
         CHECK(strstr(weft_world_error(w.world)->text, "slice 6: entity") != NULL);

@@ -30,7 +30,7 @@ typedef struct bed {
     weft_component number, link, team, kind, tag;
     weft_archetype plain, grouped;
     weft_query all;
-    weft_commands *commands;
+    weft_recorder *commands;
     model_row rows[ROWS];
     uint32_t count;    /* numbers given */
     uint32_t recorded; /* of the first row of this round */
@@ -72,13 +72,13 @@ static bed *bed_open(uint64_t seed, const weft_world_desc *limits)
                                        (weft_component[]){b->number, b->link, b->team, b->kind}, 4);
     b->all = weft_query_create(b->world,
                                &(weft_query_desc){.terms = {{b->number, WEFT_READ, WEFT_ALL, 0}}});
-    CHECK_OK(weft_commands_create(b->world, &b->commands));
+    CHECK_OK(weft_recorder_create(b->world, &b->commands));
     return b;
 }
 
 static void bed_close(bed *b)
 {
-    weft_commands_destroy(b->commands);
+    weft_recorder_destroy(b->commands);
     CHECK_OK(weft_world_destroy(b->world));
     test_memory_fini(&b->memory);
     CHECK_U64(at_load_rlx(&b->os.x_maps), at_load_rlx(&b->os.x_unmaps)); /* relaxed: alone */
@@ -116,7 +116,7 @@ static void fill_row(bed *b, const weft_slice *rows, weft_archetype archetype, u
     model_row *m = &b->rows[b->count];
     *m = (model_row){.is_real = unordered};
     ((uint32_t *)rows->columns[column_of(b, archetype, b->number)])[i] = b->count;
-    if (unordered || below(b, 3) == 0) m->known = weft_commands_row_entity(b->commands, rows, i);
+    if (unordered || below(b, 3) == 0) m->known = weft_recorder_row_entity(b->commands, rows, i);
     if (unordered) CHECK_U64(m->known.index, rows->entities[i].index);
     uint32_t other = below(b, 2) == 0 ? draw_recent(b) : 0;
     m->link = other;
@@ -140,7 +140,7 @@ static weft_result make_rows(bed *b, uint32_t most)
         desc.shared_count = 1 + below(b, 2);
     }
     weft_slice rows;
-    weft_result result = weft_commands_create_rows_with(b->commands, &desc, &rows);
+    weft_result result = weft_recorder_create_rows_with(b->commands, &desc, &rows);
     if (result != WEFT_OK) {
         CHECK(rows.count == 0 && rows.columns == NULL && rows.entities == NULL);
         return result;
@@ -163,11 +163,11 @@ static weft_result change_row(bed *b)
     model_row *m = &b->rows[number];
     weft_result result;
     if (below(b, 3) == 0) {
-        result = weft_commands_destroy_entity(b->commands, m->known);
+        result = weft_recorder_destroy_entity(b->commands, m->known);
         if (result == WEFT_OK) m->is_dead = true;
         return result;
     }
-    result = weft_commands_add(b->commands, m->known, b->tag);
+    result = weft_recorder_add(b->commands, m->known, b->tag);
     if (result == WEFT_OK) m->is_tagged = true;
     return result;
 }
@@ -184,15 +184,15 @@ static void check_row(const bed *b, weft_entity entity, uint32_t number)
     }
     CHECK(weft_entity_has(b->world, entity, b->tag) == m->is_tagged);
     if (weft_entity_has(b->world, entity, b->team)) {
-        CHECK_U64(*(const uint32_t *)weft_entity_shared(b->world, entity, b->team), m->shared);
-        CHECK_U64(*(const uint32_t *)weft_entity_shared(b->world, entity, b->kind), m->other);
+        CHECK_U64(*(const uint32_t *)weft_entity_read_shared(b->world, entity, b->team), m->shared);
+        CHECK_U64(*(const uint32_t *)weft_entity_read_shared(b->world, entity, b->kind), m->other);
     }
-    const link *l = weft_entity_get(b->world, entity, b->link);
+    const link *l = weft_entity_read(b->world, entity, b->link);
     CHECK_U64(l->number, m->link);
     if (l->number == 0) return;
     CHECK(weft_entity_is_alive(b->world, l->other) != b->rows[l->number].is_dead);
     if (b->rows[l->number].is_dead) return;
-    CHECK_U64(*(const uint32_t *)weft_entity_get(b->world, l->other, b->number), l->number);
+    CHECK_U64(*(const uint32_t *)weft_entity_read(b->world, l->other, b->number), l->number);
 }
 
 static void check_all(const bed *b)
@@ -207,7 +207,7 @@ static void check_all(const bed *b)
     CHECK_U64(stats.entities, expected);
     for (uint64_t i = 0; i < count; i++)
         check_row(b, entities[i],
-                  *(const uint32_t *)weft_entity_get(b->world, entities[i], b->number));
+                  *(const uint32_t *)weft_entity_read(b->world, entities[i], b->number));
 }
 
 /* The rows recorded since are in the world, or (`is_played` false) never were. */
@@ -222,9 +222,9 @@ static void round_ends(bed *b, bool is_played)
 /* Play says again what was refused while recording. */
 static void play(bed *b, weft_result expected)
 {
-    CHECK_RESULT(weft_commands_play(b->commands), expected);
+    CHECK_RESULT(weft_recorder_play(b->commands), expected);
     round_ends(b, true);
-    CHECK_OK(weft_commands_play(b->commands)); /* said once */
+    CHECK_OK(weft_recorder_play(b->commands)); /* said once */
 }
 
 static void normal_round(bed *b)
@@ -302,7 +302,7 @@ PLAIN_TEST(rows_whose_linking_fails_never_were)
         for (uint64_t k = 1;; k++) {
             for (uint32_t i = 0; i < 5; i++) CHECK_OK(make_rows(b, 300));
             test_memory_fail(&b->memory, k, seed % 2 == 0);
-            weft_result result = weft_commands_play(b->commands);
+            weft_result result = weft_recorder_play(b->commands);
             test_memory_fail(&b->memory, 0, false);
             round_ends(b, result == WEFT_OK);
             if (result == WEFT_OK) break;
@@ -328,7 +328,7 @@ static void fill_world(uint64_t seed, const weft_world_desc *limits)
         while ((result = make_rows(b, 1500)) == WEFT_OK) {
         } /* the same reason again: what was taken for the first is given back */
         CHECK_RESULT(result, WEFT_LIMIT);
-        result = weft_commands_play(b->commands);
+        result = weft_recorder_play(b->commands);
         CHECK_RESULT(result, WEFT_LIMIT);
         CHECK(strstr(weft_world_error(b->world)->text, "raise it in weft_world_desc") != NULL);
         /* ordered rows may meet the limit when they get their ids: then none is there */
@@ -357,27 +357,27 @@ PLAIN_TEST(rows_beyond_the_limit_of_memory_leave_nothing_behind)
 PLAIN_TEST(handles_of_rows_are_refused_where_they_mean_nothing)
 {
     bed *b = bed_open(70, &(weft_world_desc){0});
-    weft_commands *other;
+    weft_recorder *other;
     weft_slice rows, none = {0};
-    CHECK_OK(weft_commands_create(b->world, &other));
-    CHECK_OK(weft_commands_create_rows(b->commands, b->plain, 2, &rows));
-    weft_entity handle = weft_commands_row_entity(b->commands, &rows, 1);
+    CHECK_OK(weft_recorder_create(b->world, &other));
+    CHECK_OK(weft_recorder_create_rows(b->commands, b->plain, 2, &rows));
+    weft_entity handle = weft_recorder_row_entity(b->commands, &rows, 1);
     CHECK(handle.version != 0);
     CHECK(!weft_entity_is_alive(b->world, handle));
-    CHECK_RESULT(weft_commands_add(other, handle, b->tag), WEFT_STALE_ENTITY);
-    CHECK_U64(weft_commands_row_entity(other, &rows, 1).version, 0);
-    CHECK_U64(weft_commands_row_entity(b->commands, &rows, 2).version, 0);
-    CHECK_U64(weft_commands_row_entity(b->commands, &none, 0).version, 0);
-    CHECK_U64(weft_commands_row_entity(b->commands, NULL, 0).version, 0);
-    CHECK_U64(weft_commands_row_entity(NULL, &rows, 0).version, 0);
-    CHECK_OK(weft_commands_add(b->commands, handle, b->tag));
-    CHECK_RESULT(weft_commands_play(b->commands), WEFT_NOT_FOUND);
+    CHECK_RESULT(weft_recorder_add(other, handle, b->tag), WEFT_STALE_ENTITY);
+    CHECK_U64(weft_recorder_row_entity(other, &rows, 1).version, 0);
+    CHECK_U64(weft_recorder_row_entity(b->commands, &rows, 2).version, 0);
+    CHECK_U64(weft_recorder_row_entity(b->commands, &none, 0).version, 0);
+    CHECK_U64(weft_recorder_row_entity(b->commands, NULL, 0).version, 0);
+    CHECK_U64(weft_recorder_row_entity(NULL, &rows, 0).version, 0);
+    CHECK_OK(weft_recorder_add(b->commands, handle, b->tag));
+    CHECK_RESULT(weft_recorder_play(b->commands), WEFT_NOT_FOUND);
     CHECK(strstr(weft_world_error(b->world)->text, "no such row") != NULL);
-    CHECK_RESULT(weft_commands_add(b->commands, handle, b->tag), WEFT_STALE_ENTITY);
-    CHECK_RESULT(weft_commands_play(b->commands), WEFT_STALE_ENTITY);
-    CHECK_RESULT(weft_commands_play(other), WEFT_STALE_ENTITY);
+    CHECK_RESULT(weft_recorder_add(b->commands, handle, b->tag), WEFT_STALE_ENTITY);
+    CHECK_RESULT(weft_recorder_play(b->commands), WEFT_STALE_ENTITY);
+    CHECK_RESULT(weft_recorder_play(other), WEFT_STALE_ENTITY);
     CHECK_U64(weft_query_count(b->world, b->all), 2);
-    weft_commands_destroy(other);
+    weft_recorder_destroy(other);
     check_valid(b);
     bed_close(b);
 }
@@ -396,17 +396,17 @@ PLAIN_TEST(shared_values_of_rows_that_cannot_be_are_refused)
                                .shared_count = 1,
                                .shared = &lists[i],
                                .shared_values = values};
-        CHECK_RESULT(weft_commands_create_rows_with(b->commands, &desc, &rows), expected[i]);
-        CHECK_RESULT(weft_commands_play(b->commands), expected[i]);
+        CHECK_RESULT(weft_recorder_create_rows_with(b->commands, &desc, &rows), expected[i]);
+        CHECK_RESULT(weft_recorder_play(b->commands), expected[i]);
     }
     weft_rows_desc desc = {.archetype = b->grouped, .count = 3, .shared_count = 1};
     desc.shared = &b->team;
-    CHECK_RESULT(weft_commands_create_rows_with(b->commands, &desc, &rows), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_recorder_create_rows_with(b->commands, &desc, &rows), WEFT_INVALID_ARGUMENT);
     desc.shared_values = &values[1];
-    CHECK_RESULT(weft_commands_create_rows_with(b->commands, &desc, &rows), WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_commands_play(b->commands), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_recorder_create_rows_with(b->commands, &desc, &rows), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_recorder_play(b->commands), WEFT_INVALID_ARGUMENT);
     CHECK(strstr(weft_world_error(b->world)->text, "archetype lacks it") != NULL);
-    CHECK_RESULT(weft_commands_create_rows_with(b->commands, NULL, &rows), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_recorder_create_rows_with(b->commands, NULL, &rows), WEFT_INVALID_ARGUMENT);
     CHECK_U64(weft_query_count(b->world, b->all), 0);
     bed_close(b);
 }

@@ -95,7 +95,8 @@ static void fill_archetypes(weft_world *world, uint32_t count)
         uint32_t some_count = 0;
         for (uint32_t bit = 0; bit < 20; bit++)
             if ((n >> bit & 1) != 0) some[some_count++] = types[bit];
-        CHECK_OK(weft_entity_create_many(world, some, some_count, 1, NULL));
+        CHECK_OK(weft_entity_create_many(world, weft_archetype_create(world, some, some_count), 1,
+                                         NULL));
     }
 }
 
@@ -103,7 +104,7 @@ static void fill_types(weft_world *world, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         weft_component type = type_make(world, i, 0);
-        CHECK_OK(weft_entity_create_many(world, &type, 1, 1, NULL));
+        CHECK_OK(weft_entity_create_many(world, WEFT_ARCHETYPE(world, type), 1, NULL));
     }
 }
 
@@ -122,7 +123,7 @@ static void fill_chunks(weft_world *world, uint32_t count)
     weft_component type = weft_component_create(
         world,
         &(weft_component_desc){.name = "few", .size = 4, .alignment = 4, .chunk_row_limit = 2});
-    CHECK_OK(weft_entity_create_many(world, &type, 1, 2 * count, NULL));
+    CHECK_OK(weft_entity_create_many(world, WEFT_ARCHETYPE(world, type), 2 * count, NULL));
 }
 
 /* Few archetypes of `count` types each. */
@@ -131,7 +132,8 @@ static void fill_wide(weft_world *world, uint32_t count)
     weft_component *types = calloc(count, sizeof *types);
     for (uint32_t i = 0; i < count; i++) types[i] = type_make(world, i, 0);
     for (uint32_t i = 0; i < 4; i++)
-        CHECK_OK(weft_entity_create_many(world, types, count - i, 1, NULL));
+        CHECK_OK(weft_entity_create_many(world, weft_archetype_create(world, types, count - i), 1,
+                                         NULL));
     free(types);
 }
 

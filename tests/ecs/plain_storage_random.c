@@ -98,13 +98,13 @@ static void value_check(const bed *b, const model_entity *m, uint32_t k)
 {
     weft_component component = b->component[k];
     if (kinds[k] == WEFT_SHARED) {
-        const uint32_t *shared = weft_entity_shared(b->world, m->handle, component);
+        const uint32_t *shared = weft_entity_read_shared(b->world, m->handle, component);
         CHECK(shared != NULL);
         CHECK_U64(*shared, m->values[k]);
         return;
     }
     if (sizes[k] == 0) return;
-    const void *value = weft_entity_get(b->world, m->handle, component);
+    const void *value = weft_entity_read(b->world, m->handle, component);
     CHECK(value != NULL);
     if (k == LIST) {
         list_check(value, m->values[k]);
@@ -239,7 +239,7 @@ static weft_result list_append(bed *b, const op *o, weft_entity handle)
 {
     const model_entity *m = &b->model.entities[o->victims[0]];
     if ((m->set >> LIST & 1) == 0) return WEFT_OK;
-    weft_buffers lists = weft_entity_buffer(b->world, handle, b->component[LIST], WEFT_WRITE);
+    weft_buffers lists = weft_entity_write_buffer(b->world, handle, b->component[LIST]);
     weft_result result = weft_buffers_resize(&lists, 0, o->value);
     uint32_t *elements = weft_buffers_write(&lists, 0);
     for (uint32_t i = 0; i < o->value && result == WEFT_OK; i++) elements[i] = o->value;
@@ -254,7 +254,8 @@ static weft_result many_apply(bed *b, op *o)
         handles[i] = b->model.entities[o->victims[i]].handle;
     uint32_t count = components_of(b, o->set, list);
     if (o->kind == OP_CREATE_MANY)
-        return weft_entity_create_many(b->world, list, count, o->count, o->made);
+        return weft_entity_create_many(b->world, weft_archetype_create(b->world, list, count),
+                                       o->count, o->made);
     if (o->kind == OP_DESTROY_MANY) return weft_entity_destroy_many(b->world, handles, o->count);
     uint32_t removed = components_of(b, o->remove, other);
     return weft_entity_change_many(b->world, handles, o->count, list, count, other, removed);
@@ -563,7 +564,7 @@ static bool is_made_whole(uint64_t k)
     if (result == WEFT_OK) {
         CHECK_U64(weft_component_prefab(world).id, weft_component_find(world, "Prefab").id);
         CHECK(weft_component_prefab(world).id != 0);
-        CHECK(weft_component_disabled(world).id != 0);
+        CHECK(weft_component_inactive(world).id != 0);
         CHECK(weft_component_linked_group(world).id != 0);
         CHECK_OK(weft_world_validate(world));
         CHECK_OK(weft_world_destroy(world));

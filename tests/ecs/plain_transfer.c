@@ -97,7 +97,7 @@ PLAIN_TEST(chunk_values_and_names_and_residues_move)
     CHECK_U64(*chunk_value_of(&b), chunk_value);
     CHECK_TEXT(weft_entity_name(b.world, e[1]), "Ada \xC3\xA9");
     CHECK(weft_entity_is_alive(b.world, e[2]) && !weft_entity_has(b.world, e[2], b.value));
-    CHECK_U64(*(const uint32_t *)weft_entity_get(b.world, e[2], b.clean), 9);
+    CHECK_U64(*(const uint32_t *)weft_entity_read(b.world, e[2], b.clean), 9);
     CHECK_OK(weft_entity_remove(b.world, e[2], b.clean)); /* the last one ends it there, too */
     CHECK(!weft_entity_is_alive(b.world, e[2]));
     close_pair(&a, &b);
@@ -126,14 +126,14 @@ PLAIN_TEST(references_follow_and_those_to_others_become_null)
         &report));
     CHECK_U64(report.entities, 2);
     CHECK_U64(report.references_cleared, 5); /* e3 twice, gone twice, e2 */
-    const Link *first = weft_entity_get(b.world, e[0], b.link);
+    const Link *first = weft_entity_read(b.world, e[0], b.link);
     CHECK_U64(first->salt, 5);
     CHECK(memcmp(&first->target, &e[1], sizeof e[1]) == 0);
     CHECK(memcmp(&first->pair[0], &e[0], sizeof e[0]) == 0 && first->pair[1].version == 0);
-    const Link *second = weft_entity_get(b.world, e[1], b.link);
+    const Link *second = weft_entity_read(b.world, e[1], b.link);
     CHECK(second->target.version == 0 && second->target.index == 0);
     CHECK(second->pair[0].version == 0 && second->pair[1].version == 0);
-    const weft_buffer *list = weft_entity_get(b.world, e[0], b.list);
+    const weft_buffer *list = weft_entity_read(b.world, e[0], b.list);
     const weft_entity *items = weft_buffer_data(list);
     CHECK_U64(list->count, 4);
     CHECK(memcmp(&items[0], &e[1], sizeof e[1]) == 0 && items[1].version == 0);
@@ -178,7 +178,7 @@ PLAIN_TEST(shared_values_are_found_by_content_with_exact_references)
     CHECK_U64(weft_shared_values(a.world, a.team, NULL, 0), 1);
     CHECK_U64(weft_shared_values(b.world, b.team, NULL, 0), 6); /* 0 (default), 1..5 */
     for (int32_t i = 0; i < 200; i++)
-        CHECK_I64(*(const int32_t *)weft_entity_shared(b.world, e[i], b.team), i % 5);
+        CHECK_I64(*(const int32_t *)weft_entity_read_shared(b.world, e[i], b.team), i % 5);
     weft_query query = weft_query_create(
         b.world, &(weft_query_desc){.terms = {{b.value, WEFT_READ}, {b.team, WEFT_READ}}});
     int32_t three = 3;
@@ -230,7 +230,7 @@ PLAIN_TEST(a_value_with_a_release_hook_cannot_live_in_two_worlds)
     CHECK_OK(weft_query_filter_reset(a.world, all));
     move_all(&b, &a, &stays, 1);
     CHECK_U64(a.released + b.released, 0);
-    CHECK_I64(*(const int32_t *)weft_entity_shared(b.world, stays, b.owned), 7);
+    CHECK_I64(*(const int32_t *)weft_entity_read_shared(b.world, stays, b.owned), 7);
     close_pair(&a, &b);
     CHECK_U64(a.released, 0);
     CHECK_U64(b.released, 1);
@@ -243,14 +243,16 @@ PLAIN_TEST(moved_values_count_as_changed_exactly_once)
     side a, b;
     open_pair(&a, &b);
     for (uint32_t i = 0; i < 500; i++) make(&a, i);
-    for (int i = 0; i < 50; i++) weft_world_advance(a.world); /* versions far apart */
+    for (int i = 0; i < 50; i++)
+        weft_world_advance_change_version(a.world); /* versions far apart */
     weft_query query =
         weft_query_create(b.world, &(weft_query_desc){.terms = {{b.value, WEFT_READ}}});
-    CHECK_OK(weft_query_filter_changed(b.world, query, b.value, weft_world_version(b.world)));
-    weft_world_advance(b.world);
+    CHECK_OK(
+        weft_query_filter_changed(b.world, query, b.value, weft_world_change_version(b.world)));
+    weft_world_advance_change_version(b.world);
     move_all(&b, &a, NULL, 0);
     CHECK_U64(weft_query_count(b.world, query), 500);
-    uint32_t since = weft_world_advance(b.world);
+    uint32_t since = weft_world_advance_change_version(b.world);
     CHECK_OK(weft_query_filter_reset(b.world, query));
     CHECK_OK(weft_query_filter_changed(b.world, query, b.value, since));
     CHECK_U64(weft_query_count(b.world, query), 0);
@@ -298,7 +300,8 @@ PLAIN_TEST(types_are_matched_by_name_and_layout_and_registered_when_missing)
         a, &(weft_component_desc){.name = "numbers", .size = 4, .flags = WEFT_BUFFER});
     weft_component plain = weft_component_create_plain(a, "plain", 12, 4, 0);
     weft_entity e;
-    CHECK_OK(weft_entity_create_many(a, (weft_component[]){list, plain}, 2, 1, &e));
+    CHECK_OK(weft_entity_create_many(
+        a, weft_archetype_create(a, (weft_component[]){list, plain}, 2), 1, &e));
     CHECK_OK(
         weft_world_transfer(b, a, &(weft_transfer_desc){.tracked = &e, .tracked_count = 1}, NULL));
     CHECK_U64(weft_component_hash(b, weft_component_find(b, "numbers")),
@@ -306,7 +309,7 @@ PLAIN_TEST(types_are_matched_by_name_and_layout_and_registered_when_missing)
     CHECK(weft_entity_has(b, e, weft_component_find(b, "plain")));
     weft_component other = weft_component_create_plain(a, "other", 8, 8, 0);
     CHECK(weft_component_create_plain(b, "other", 4, 4, 0).id != 0);
-    CHECK_OK(weft_entity_create_many(a, &other, 1, 10, NULL));
+    CHECK_OK(weft_entity_create_many(a, WEFT_ARCHETYPE(a, other), 10, NULL));
     CHECK_RESULT(weft_world_transfer(b, a, NULL, NULL), WEFT_TYPE_MISMATCH);
     CHECK(strstr(weft_world_error(b)->text, "\"other\"") != NULL);
     CHECK_U64(entities_of(a), 10);
@@ -328,7 +331,8 @@ PLAIN_TEST(write_groups_of_a_missing_type_lead_to_the_same_components_there)
             a.world, &(weft_component_desc){
                          .name = name, .size = 4, .write_groups = &base, .write_group_count = 1});
         weft_entity e[2];
-        CHECK_OK(weft_entity_create_many(a.world, (weft_component[]){base, over}, 2, 2, e));
+        CHECK_OK(weft_entity_create_many(
+            a.world, weft_archetype_create(a.world, (weft_component[]){base, over}, 2), 2, e));
         CHECK_OK(weft_entity_remove(a.world, e[1], over));
         if (i == 0) weft_component_create_plain(b.world, "another", 4, 4, 0);
         CHECK_OK(weft_world_transfer(
@@ -416,8 +420,8 @@ PLAIN_TEST(blobs_that_components_refer_to_come_along)
     }
     move_all(&b, &a, e, 20);
     for (uint32_t i = 0; i < 20; i++) {
-        const Model *model = weft_entity_get(b.world, e[i], i < 10 ? owning_b : loose_b);
-        const Scene *scene = weft_blob_get(weft_world_blobs(b.world), model->scene, &scene_type);
+        const Model *model = weft_entity_read(b.world, e[i], i < 10 ? owning_b : loose_b);
+        const Scene *scene = weft_blob_read(weft_world_blobs(b.world), model->scene, &scene_type);
         CHECK(scene != NULL);
         CHECK_U64(WEFT_BLOB_COUNT(&scene->nodes), 2 + i % 2);
     }
@@ -425,7 +429,7 @@ PLAIN_TEST(blobs_that_components_refer_to_come_along)
     CHECK_OK(weft_blob_store_stats_get(weft_world_blobs(b.world), &stats));
     CHECK_U64(stats.blob_count, 2);
     weft_blob_info info;
-    const Model *model = weft_entity_get(b.world, e[0], owning_b);
+    const Model *model = weft_entity_read(b.world, e[0], owning_b);
     CHECK_OK(weft_blob_info_get(weft_world_blobs(b.world), model->scene, &info));
     CHECK_U64(info.reference_count, 5 + 1); /* five fields, and one kept for the loose type */
     CHECK_OK(weft_blob_info_get(weft_world_blobs(a.world), ref, &info));

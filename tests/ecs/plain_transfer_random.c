@@ -49,10 +49,10 @@ static void check_one(side *s, const expected *model, uint32_t i)
     CHECK_U64(number_of(s, e), number);
     CHECK_U64(weft_entity_has(s->world, e, s->lever), number % 2 == 0);
     if (number % 2 == 0) CHECK_U64(weft_entity_is_enabled(s->world, e, s->lever), number % 4 == 0);
-    const int32_t *team = weft_entity_shared(s->world, e, s->team);
+    const int32_t *team = weft_entity_read_shared(s->world, e, s->team);
     CHECK_U64(team != NULL, number % 3 == 0);
     if (team != NULL) CHECK_I64(*team, number % 7);
-    const Link *link = weft_entity_get(s->world, e, s->link);
+    const Link *link = weft_entity_read(s->world, e, s->link);
     CHECK_U64(link != NULL, number % 5 == 0);
     if (link != NULL) {
         const expected *target = &model[number % (i + 1)];
@@ -60,7 +60,7 @@ static void check_one(side *s, const expected *model, uint32_t i)
         if (weft_entity_is_alive(s->world, link->target)) /* else they were apart once */
             CHECK(memcmp(&link->target, &target->handle, sizeof target->handle) == 0);
     }
-    const weft_buffer *list = weft_entity_get(s->world, e, s->list);
+    const weft_buffer *list = weft_entity_read(s->world, e, s->list);
     if (list != NULL) CHECK_U64(list->count, number % 13);
     CHECK_TEXT(weft_entity_name(s->world, e), number % 17 == 0 ? "seventeen" : "");
 }
@@ -184,7 +184,8 @@ enum { BULK = 6000 };
 static void build_bulk(side *s, weft_entity *e)
 {
     weft_component components[] = {s->value, s->lever, s->list, s->link};
-    CHECK_OK(weft_entity_create_many(s->world, components, 4, BULK, e));
+    CHECK_OK(
+        weft_entity_create_many(s->world, weft_archetype_create(s->world, components, 4), BULK, e));
     for (uint32_t i = 0; i < BULK; i++) {
         Value *value = weft_entity_write(s->world, e[i], s->value);
         Link *link = weft_entity_write(s->world, e[i], s->link);
@@ -200,10 +201,10 @@ static void check_bulk(side *s, const weft_entity *e)
     CHECK_OK(weft_world_validate(s->world));
     for (uint32_t i = 0; i < BULK; i++) {
         CHECK_U64(number_of(s, e[i]), i);
-        const Link *link = weft_entity_get(s->world, e[i], s->link);
+        const Link *link = weft_entity_read(s->world, e[i], s->link);
         CHECK(memcmp(&link->target, &e[BULK - 1 - i], sizeof e[0]) == 0);
         CHECK_U64(weft_entity_is_enabled(s->world, e[i], s->lever), i % 5 != 0);
-        const weft_buffer *list = weft_entity_get(s->world, e[i], s->list);
+        const weft_buffer *list = weft_entity_read(s->world, e[i], s->list);
         CHECK_U64(list->count, i % 3 == 0 ? 7 : 0);
         if (i % 3 == 0) CHECK(memcmp(weft_buffer_data(list), e, 7 * sizeof e[0]) == 0);
     }
@@ -220,7 +221,7 @@ PLAIN_TEST(memory_of_which_everything_moves_changes_hands_without_a_copy)
         open_side(&b, &(weft_world_desc){.allocator = test_memory_hook(&memory[apart])}, false);
         build_bulk(&a, e);
         for (int i = 0; i < 10; i++) make(&b, 1); /* chunks of its own */
-        const void *place = weft_entity_get(a.world, e[17], a.value);
+        const void *place = weft_entity_read(a.world, e[17], a.value);
         weft_world_stats before, after;
         weft_world_stats_get(a.world, &before);
         for (int round = 0; round < 4; round++) { /* back and forth; the last time it stays */
@@ -237,7 +238,7 @@ PLAIN_TEST(memory_of_which_everything_moves_changes_hands_without_a_copy)
             CHECK_U64(report.chunks_adopted != 0, apart == 0);
             check_bulk(to, e);
             CHECK_OK(weft_world_validate(from->world));
-            const void *now = weft_entity_get(to->world, e[17], to->value);
+            const void *now = weft_entity_read(to->world, e[17], to->value);
             if (apart == 0) CHECK_POINTER(now, place);
         }
         weft_world_stats_get(a.world, &after);

@@ -15,8 +15,8 @@
 static void fill(side *s)
 {
     weft_entity e[300];
-    weft_component config = weft_component_create_plain(s->world, "Config", 16, 8, WEFT_SINGLETON);
-    memcpy(weft_singleton_write(s->world, config), "a configuration", 16);
+    weft_component config = weft_component_create_plain(s->world, "Config", 16, 8, WEFT_RESOURCE);
+    memcpy(weft_resource_write(s->world, config), "a configuration", 16);
     for (uint32_t i = 0; i < 300; i++) {
         e[i] = make(s, i);
         if (i % 2 == 0) CHECK_OK(weft_entity_add(s->world, e[i], s->lever));
@@ -84,7 +84,7 @@ PLAIN_TEST(a_loaded_world_has_the_hash_of_the_saved_one_and_saves_to_the_same_by
     weft_component value = weft_component_find(b, "Value");
     for (int i = 0; i < 50; i++) {
         weft_entity x = make(&a, 5), y;
-        CHECK_OK(weft_entity_create_many(b, &value, 1, 1, &y));
+        CHECK_OK(weft_entity_create_many(b, WEFT_ARCHETYPE(b, value), 1, &y));
         CHECK(weft_entity_index(x) == weft_entity_index(y) && x.version == y.version);
     }
     CHECK_OK(weft_world_destroy(b));
@@ -106,7 +106,7 @@ PLAIN_TEST(an_index_that_was_retired_stays_retired)
     check_equal(a.world, b);
     weft_component value = weft_component_find(b, "Value");
     weft_entity next[4];
-    CHECK_OK(weft_entity_create_many(b, &value, 1, 4, next));
+    CHECK_OK(weft_entity_create_many(b, WEFT_ARCHETYPE(b, value), 4, next));
     CHECK_U64(weft_entity_index(next[1]), 4);
     CHECK_U64(weft_entity_index(next[2]), 6);
     weft_world_bytes_free(a.world, &bytes);
@@ -152,11 +152,11 @@ PLAIN_TEST(loaded_values_count_as_changed_exactly_once)
     weft_world_bytes bytes = save(a.world);
     weft_query query =
         weft_query_create(b.world, &(weft_query_desc){.terms = {{b.value, WEFT_READ}}});
-    uint32_t since = weft_world_advance(b.world);
+    uint32_t since = weft_world_advance_change_version(b.world);
     CHECK_OK(weft__world_read(b.world, bytes.bytes, bytes.count, &(weft_load_desc){0}, true));
     CHECK_OK(weft_query_filter_changed(b.world, query, b.value, since));
     CHECK_U64(weft_query_count(b.world, query), 500);
-    since = weft_world_advance(b.world);
+    since = weft_world_advance_change_version(b.world);
     CHECK_OK(weft_query_filter_reset(b.world, query));
     CHECK_OK(weft_query_filter_changed(b.world, query, b.value, since));
     CHECK_U64(weft_query_count(b.world, query), 0);
@@ -171,7 +171,8 @@ PLAIN_TEST(enable_bits_of_large_and_small_chunks_are_kept)
     static weft_entity e[COUNT];
     side a;
     open_side(&a, &(weft_world_desc){.entity_tag = WEFT_WITHOUT_ENTITY_TAG}, false);
-    CHECK_OK(weft_entity_create_many(a.world, (weft_component[]){a.lever, a.mark}, 2, COUNT, e));
+    CHECK_OK(weft_entity_create_many(
+        a.world, weft_archetype_create(a.world, (weft_component[]){a.lever, a.mark}, 2), COUNT, e));
     for (uint32_t i = 0; i < COUNT; i++) {
         CHECK_OK(weft_entity_enable(a.world, e[i], a.lever, i % 3 != 0));
         CHECK_OK(weft_entity_enable(a.world, e[i], a.mark, i < 4990));
@@ -235,10 +236,11 @@ PLAIN_TEST(values_with_hooks_are_saved_and_loaded_by_them)
     weft_world *a = new_world(), *b = new_world(), *c = new_world();
     weft_component text = register_text(a, "Text", 0, true);
     weft_component texts = register_text(a, "Texts", WEFT_BUFFER, true);
-    weft_component title = register_text(a, "Title", WEFT_SINGLETON, true);
-    ((Text *)weft_singleton_write(a, title))->text = strdup("the title");
+    weft_component title = register_text(a, "Title", WEFT_RESOURCE, true);
+    ((Text *)weft_resource_write(a, title))->text = strdup("the title");
     weft_entity e[40];
-    CHECK_OK(weft_entity_create_many(a, (weft_component[]){text, texts}, 2, 40, e));
+    CHECK_OK(weft_entity_create_many(
+        a, weft_archetype_create(a, (weft_component[]){text, texts}, 2), 40, e));
     for (int i = 0; i < 40; i++) {
         char words[6000];
         memset(words, 'a' + i % 26, sizeof words);
@@ -255,19 +257,19 @@ PLAIN_TEST(values_with_hooks_are_saved_and_loaded_by_them)
     CHECK(strstr(weft_world_error(b)->text, "save and load") != NULL);
     weft_component there = register_text(b, "Text", 0, true);
     weft_component many = register_text(b, "Texts", WEFT_BUFFER, true);
-    weft_component title_there = register_text(b, "Title", WEFT_SINGLETON, true);
-    ((Text *)weft_singleton_write(b, title_there))->text = strdup("goes");
+    weft_component title_there = register_text(b, "Title", WEFT_RESOURCE, true);
+    ((Text *)weft_resource_write(b, title_there))->text = strdup("goes");
     CHECK_OK(weft__world_read(b, bytes.bytes, bytes.count, &none, true));
     CHECK_OK(weft_world_validate(b));
     for (int i = 0; i < 40; i++) {
-        const Text *from = weft_entity_get(a, e[i], text), *to = weft_entity_get(b, e[i], there);
+        const Text *from = weft_entity_read(a, e[i], text), *to = weft_entity_read(b, e[i], there);
         CHECK_TEXT(to->text == NULL ? "" : to->text, from->text);
-        const weft_buffer *buffer = weft_entity_get(b, e[i], many);
+        const weft_buffer *buffer = weft_entity_read(b, e[i], many);
         CHECK_U64(buffer->count, i);
         for (int k = 0; k < i; k++)
             CHECK_U64(strlen(((const Text *)weft_buffer_data(buffer))[k].text), 50u * (unsigned)i);
     }
-    CHECK_TEXT(((const Text *)weft_singleton_read(b, title_there))->text, "the title");
+    CHECK_TEXT(((const Text *)weft_resource_read(b, title_there))->text, "the title");
     weft_world_bytes again = save(b);
     CHECK_U64(again.count, bytes.count);
     weft_world_bytes_free(b, &again);
@@ -276,12 +278,12 @@ PLAIN_TEST(values_with_hooks_are_saved_and_loaded_by_them)
     ((Text *)weft_entity_write(a, e[7], text))->text[3] = '!';
     bytes = save(a);
     register_text(c, "Text", 0, true), register_text(c, "Texts", WEFT_BUFFER, true);
-    register_text(c, "Title", WEFT_SINGLETON, true);
+    register_text(c, "Title", WEFT_RESOURCE, true);
     CHECK_RESULT(weft__world_read(c, bytes.bytes, bytes.count, &none, true), WEFT_CORRUPT);
     CHECK_U64(entities_of(c), 0);
     weft_world_bytes_free(a, &bytes);
     weft_component bad = register_text(c, "Bad", 0, false);
-    CHECK_OK(weft_entity_create_many(c, &bad, 1, 1, NULL));
+    CHECK_OK(weft_entity_create_many(c, WEFT_ARCHETYPE(c, bad), 1, NULL));
     CHECK_RESULT(weft__world_write(c, &(weft_save_desc){0}, &bytes), WEFT_UNSUPPORTED);
     CHECK_OK(weft_world_destroy(a));
     CHECK_OK(weft_world_destroy(b));
@@ -307,7 +309,7 @@ PLAIN_TEST(blobs_are_in_the_file_once_and_shared_again_after_loading)
     weft_world *a = new_world(), *b = new_world();
     weft_component model = register_model(a);
     weft_entity e[30];
-    CHECK_OK(weft_entity_create_many(a, &model, 1, 30, e));
+    CHECK_OK(weft_entity_create_many(a, WEFT_ARCHETYPE(a, model), 30, e));
     for (uint32_t i = 0; i < 29; i++) { /* the last one stays null */
         Model value;
         CHECK_OK(blob_build_scene(weft_world_blobs(a), 1 + i % 3, 0, &value.scene));
@@ -322,11 +324,11 @@ PLAIN_TEST(blobs_are_in_the_file_once_and_shared_again_after_loading)
     CHECK_OK(weft__world_read(b, bytes.bytes, bytes.count, &desc, true));
     model = weft_component_find(b, "Model");
     for (uint32_t i = 0; i < 29; i++) {
-        const Model *value = weft_entity_get(b, e[i], model);
-        const Scene *scene = weft_blob_get(weft_world_blobs(b), value->scene, &scene_type);
+        const Model *value = weft_entity_read(b, e[i], model);
+        const Scene *scene = weft_blob_read(weft_world_blobs(b), value->scene, &scene_type);
         CHECK(scene != NULL && WEFT_BLOB_COUNT(&scene->nodes) == 1 + i % 3);
     }
-    CHECK_U64(((const Model *)weft_entity_get(b, e[29], model))->scene.id, 0);
+    CHECK_U64(((const Model *)weft_entity_read(b, e[29], model))->scene.id, 0);
     weft_blob_store_stats stats;
     CHECK_OK(weft_blob_store_stats_get(weft_world_blobs(b), &stats));
     CHECK_U64(stats.blob_count, 3);
@@ -516,27 +518,27 @@ PLAIN_TEST(every_failing_allocation_of_saving_and_loading_leaves_the_world_as_it
     close_side(&a);
 }
 
-/* A world with two singletons of these values. */
+/* A world with two resources of these values. */
 static weft_world *world_of_two(weft_allocator hook, uint64_t first, uint64_t second)
 {
     weft_world *world;
     CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1, .allocator = hook}, &world));
-    *(uint64_t *)weft_singleton_write(
-        world, weft_component_create_plain(world, "first", 8, 8, WEFT_SINGLETON)) = first;
-    *(uint64_t *)weft_singleton_write(
-        world, weft_component_create_plain(world, "second", 8, 8, WEFT_SINGLETON)) = second;
+    *(uint64_t *)weft_resource_write(
+        world, weft_component_create_plain(world, "first", 8, 8, WEFT_RESOURCE)) = first;
+    *(uint64_t *)weft_resource_write(
+        world, weft_component_create_plain(world, "second", 8, 8, WEFT_RESOURCE)) = second;
     return world;
 }
 
 static void check_two(weft_world *world, uint64_t first, uint64_t second)
 {
-    const uint64_t *a = weft_singleton_read(world, weft_component_find(world, "first"));
-    const uint64_t *b = weft_singleton_read(world, weft_component_find(world, "second"));
+    const uint64_t *a = weft_resource_read(world, weft_component_find(world, "first"));
+    const uint64_t *b = weft_resource_read(world, weft_component_find(world, "second"));
     CHECK_U64(*a, first);
     CHECK_U64(*b, second);
 }
 
-PLAIN_TEST(a_load_that_fails_at_the_last_singleton_leaves_the_first_as_it_was)
+PLAIN_TEST(a_load_that_fails_at_the_last_resource_leaves_the_first_as_it_was)
 {
     weft_world *a = world_of_two((weft_allocator){0}, 1, 2);
     weft_world_bytes bytes = save(a);
@@ -578,8 +580,8 @@ PLAIN_TEST(a_large_resource_is_read_back_and_one_larger_than_the_file_is_refused
 {
     enum { BYTES = 3 << 20 };
     weft_world *a = new_world(), *b = new_world(), *c = new_world();
-    weft_component large = weft_component_create_plain(a, "large", BYTES, 8, WEFT_SINGLETON);
-    memset(weft_singleton_write(a, large), 0x5a, BYTES);
+    weft_component large = weft_component_create_plain(a, "large", BYTES, 8, WEFT_RESOURCE);
+    memset(weft_resource_write(a, large), 0x5a, BYTES);
     weft_world_bytes bytes = save(a);
     CHECK_OK(weft__world_read(b, bytes.bytes, bytes.count, &(weft_load_desc){0}, true));
     check_equal(a, b);

@@ -92,7 +92,8 @@ static inline void fixture_create(fixture *f, const weft_component *components, 
 {
     uint32_t length = 0;
     while (components[length].id != 0) length++;
-    CHECK_OK(weft_entity_create_many(f->world, components, length, count, out));
+    CHECK_OK(weft_entity_create_many(f->world, weft_archetype_create(f->world, components, length),
+                                     count, out));
 }
 
 /* FIXTURE_CREATE(&f, 3, entities, f.a, f.b): three entities with a and b. */

@@ -52,10 +52,11 @@ static bed *bed_open(uint32_t kinds)
                                                   k == KINDS - 1 ? WEFT_ENABLEABLE : 0);
     }
     b->kind_count = kinds;
-    CHECK_OK(weft_entity_create_many(b->world, b->kinds, kinds, COUNT, b->entities));
+    CHECK_OK(weft_entity_create_many(b->world, weft_archetype_create(b->world, b->kinds, kinds),
+                                     COUNT, b->entities));
     b->archetype = place_of(b, 0, &row)->archetype;
     for (uint32_t i = 0; i < COUNT; i++) {
-        if (i % 2000 == 0) weft_world_advance(b->world);
+        if (i % 2000 == 0) weft_world_advance_change_version(b->world);
         for (uint32_t k = 0; k < kinds; k++)
             memset(weft_entity_write(b->world, b->entities[i], b->kinds[k]), byte_of(i, k),
                    value_sizes[k]);
@@ -90,7 +91,7 @@ static void survivors_check(const bed *b)
     for (uint32_t i = 0; i < COUNT; i++) {
         CHECK(weft_entity_is_alive(b->world, b->entities[i]) == !b->is_gone[i]);
         for (uint32_t k = 0; k < b->kind_count && !b->is_gone[i]; k++) {
-            const unsigned char *value = weft_entity_get(b->world, b->entities[i], b->kinds[k]);
+            const unsigned char *value = weft_entity_read(b->world, b->entities[i], b->kinds[k]);
             CHECK(value != NULL);
             CHECK_U64(value[0], byte_of(i, k));
             CHECK_U64(value[value_sizes[k] - 1], byte_of(i, k));
@@ -240,9 +241,9 @@ Test(batch, a_short_array_of_roots_ends_their_groups)
     weft_component kind = weft_component_create_plain(world, "kind", 4, 4, 0);
     weft_component root_set[] = {kind, weft_component_linked_group(world)};
     weft_entity root, others[2], members[MEMBERS];
-    CHECK_OK(weft_entity_create_many(world, root_set, 2, 1, &root));
-    CHECK_OK(weft_entity_create_many(world, &kind, 1, MEMBERS, members));
-    CHECK_OK(weft_entity_create_many(world, &kind, 1, 2, others));
+    CHECK_OK(weft_entity_create_many(world, weft_archetype_create(world, root_set, 2), 1, &root));
+    CHECK_OK(weft_entity_create_many(world, WEFT_ARCHETYPE(world, kind), MEMBERS, members));
+    CHECK_OK(weft_entity_create_many(world, WEFT_ARCHETYPE(world, kind), 2, others));
     CHECK_OK(test_buffer_append(world, root_set[1], root, &root, 1));
     CHECK_OK(test_buffer_append(world, root_set[1], root, members, MEMBERS));
     weft_entity victims[] = {others[0], members[3], root, root};

@@ -37,7 +37,7 @@ static const Scene *finish(void)
 {
     weft_blob_ref ref;
     CHECK_OK(weft_blob_builder_finish(builder, &ref));
-    return weft_blob_get(store, ref, &scene_type);
+    return weft_blob_read(store, ref, &scene_type);
 }
 
 Test(blob_builder, an_untouched_root_is_zero)
@@ -334,7 +334,7 @@ Test(blob_builder, a_chain_of_a_million_objects_is_built_and_validated_without_r
     CHECK_OK(weft_blob_builder_finish(builder, &ref));
     CHECK_OK(weft_blob_info_get(store, ref, &info));
     CHECK_OK(weft_blob_validate(info.block, info.block_bytes, &scene_type, NULL));
-    const Scene *scene = weft_blob_get(store, ref, &scene_type);
+    const Scene *scene = weft_blob_read(store, ref, &scene_type);
     uint32_t last = 0;
     for (const Node *n = WEFT_BLOB_TARGET(&scene->spare); n != NULL;
          n = WEFT_BLOB_TARGET(&n->parent)) {
@@ -414,7 +414,7 @@ Test(blob_builder, a_root_larger_than_a_chunk_is_fine)
     root->values[39999] = 5;
     *WEFT_BLOB_BUILD_ARRAY(builder, &root->more, 1) = 6;
     CHECK_OK(weft_blob_builder_finish(builder, &ref));
-    const Huge *huge = weft_blob_get(store, ref, &type);
+    const Huge *huge = weft_blob_read(store, ref, &type);
     CHECK_F64(huge->values[39999], 5.0, 0.0);
     CHECK_F64(*WEFT_BLOB_AT(&huge->more, 0), 6.0, 0.0);
 }
@@ -569,7 +569,7 @@ Test(blob_builder, writing_to_a_protected_blob_is_trapped)
     CHECK_OK(weft_blob_store_create(&(weft_blob_store_desc){.protection = WEFT_BLOB_PROTECT_ALWAYS},
                                     &guarded));
     CHECK_OK(blob_build_scene(guarded, 3, 0, &ref));
-    protected_scene = weft_blob_get(guarded, ref, &scene_type);
+    protected_scene = weft_blob_read(guarded, ref, &scene_type);
     CHECK(status_of_child(write_to_blob) != 0);
     CHECK_F64(protected_scene->scale, 0.25, 0.0);
     weft_blob_store_destroy(guarded);

@@ -44,11 +44,11 @@ static weft_blob_ref create_market_data(void)
 Test(blob_examples, market_data)
 {
     weft_blob_ref ref = create_market_data();
-    const MarketData *market = weft_blob_get(store, ref, &market_data_type);
+    const MarketData *market = weft_blob_read(store, ref, &market_data_type);
     CHECK_F64((double)market->price_apples, 2.0, 0.0);
     CHECK_F64((double)market->price_oranges, 4.0, 0.0);
     CHECK_OK(weft_blob_release(store, ref));
-    CHECK_POINTER(weft_blob_get(store, ref, &market_data_type), NULL);
+    CHECK_POINTER(weft_blob_read(store, ref, &market_data_type), NULL);
 }
 
 /* ---- hobby pool: an array ---- */
@@ -79,7 +79,7 @@ Test(blob_examples, hobby_pool)
     CHECK_OK(weft_blob_builder_finish(builder, &ref));
     weft_blob_builder_destroy(builder);
 
-    const HobbyPool *read = weft_blob_get(store, ref, &hobby_pool_type);
+    const HobbyPool *read = weft_blob_read(store, ref, &hobby_pool_type);
     CHECK_U64(WEFT_BLOB_COUNT(&read->hobbies), 2);
     int32_t oranges = 0;
     for (uint64_t i = 0; i < WEFT_BLOB_COUNT(&read->hobbies); i++) {
@@ -112,7 +112,7 @@ Test(blob_examples, character_with_a_name)
     CHECK_OK(weft_blob_builder_finish(builder, &ref));
     weft_blob_builder_destroy(builder);
 
-    const CharacterSetup *read = weft_blob_get(store, ref, &character_type);
+    const CharacterSetup *read = weft_blob_read(store, ref, &character_type);
     CHECK_TEXT(weft_blob_string_text(&read->name), name);
     CHECK_U64(read->name.bytes, strlen(name));
 }
@@ -144,7 +144,7 @@ Test(blob_examples, friend_list)
     CHECK_OK(weft_blob_builder_finish(builder, &ref));
     weft_blob_builder_destroy(builder);
 
-    const FriendList *read = weft_blob_get(store, ref, &friend_list_type);
+    const FriendList *read = weft_blob_read(store, ref, &friend_list_type);
     const weft_blob_string *best = WEFT_BLOB_TARGET(&read->best_friend);
     CHECK_POINTER(best, WEFT_BLOB_AT(&read->friends, 2));
     CHECK_TEXT(weft_blob_string_text(best), "Joachim");
@@ -179,7 +179,7 @@ Test(blob_examples, arrays_within_arrays)
     CHECK_OK(weft_blob_builder_finish(builder, &ref));
     weft_blob_builder_destroy(builder);
 
-    const Grid *read = weft_blob_get(store, ref, &grid_type);
+    const Grid *read = weft_blob_read(store, ref, &grid_type);
     for (uint64_t y = 0; y < WEFT_BLOB_COUNT(&read->rows); y++) {
         const Row *row = WEFT_BLOB_AT(&read->rows, y);
         CHECK_U64(WEFT_BLOB_COUNT(&row->cells), y + 1);

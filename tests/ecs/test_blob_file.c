@@ -47,7 +47,7 @@ static void write_file(const void *bytes, size_t count)
 
 Test(blob_file, all_modes_give_the_same_values_at_another_address)
 {
-    const uint64_t sum = blob_walk(0, weft_blob_get(store, scene_ref, &scene_type), &scene_type);
+    const uint64_t sum = blob_walk(0, weft_blob_read(store, scene_ref, &scene_type), &scene_type);
     for (uint32_t mode = WEFT_BLOB_LOAD; mode <= WEFT_BLOB_MAP_TRUSTED; mode++) {
         weft_blob_store *other = another_store();
         weft_blob_ref ref;
@@ -59,9 +59,9 @@ Test(blob_file, all_modes_give_the_same_values_at_another_address)
         CHECK_U64(info.block_bytes, scene_info.block_bytes);
         CHECK_U64(info.content_hash, scene_info.content_hash);
         CHECK(memcmp(info.block, scene_info.block, info.block_bytes) == 0);
-        CHECK_U64(blob_walk(0, weft_blob_get(other, ref, &scene_type), &scene_type), sum);
+        CHECK_U64(blob_walk(0, weft_blob_read(other, ref, &scene_type), &scene_type), sum);
         CHECK_OK(weft_blob_save(other, ref, directory.path)); /* over the file it is mapped from */
-        CHECK_U64(blob_walk(0, weft_blob_get(other, ref, &scene_type), &scene_type), sum);
+        CHECK_U64(blob_walk(0, weft_blob_read(other, ref, &scene_type), &scene_type), sum);
         CHECK_OK(weft_blob_release(other, ref));
         weft_blob_store_destroy(other);
     }

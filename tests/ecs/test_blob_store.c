@@ -53,11 +53,11 @@ Test(blob_store, the_last_release_frees_and_the_handle_is_stale_for_ever)
     weft_blob_ref ref = number(&number_type, 1);
     CHECK_OK(weft_blob_acquire(store, ref));
     CHECK_OK(weft_blob_release(store, ref));
-    CHECK(weft_blob_get(store, ref, &number_type) != NULL);
+    CHECK(weft_blob_read(store, ref, &number_type) != NULL);
     CHECK_OK(weft_blob_release(store, ref));
     for (uint64_t i = 0; i < 100; i++) { /* the slot is used again and again */
         weft_blob_info info;
-        CHECK_POINTER(weft_blob_get(store, ref, NULL), NULL);
+        CHECK_POINTER(weft_blob_read(store, ref, NULL), NULL);
         CHECK_RESULT(weft_blob_release(store, ref), WEFT_BAD_HANDLE);
         CHECK_RESULT(weft_blob_acquire(store, ref), WEFT_BAD_HANDLE);
         CHECK_RESULT(weft_blob_info_get(store, ref, &info), WEFT_BAD_HANDLE);
@@ -78,7 +78,7 @@ Test(blob_store, invented_handles_are_refused)
     for (int i = 0; i < 100000; i++) {
         weft_blob_ref ref = {i < 5 ? ids[i] : test_random_next(&random)};
         if (ref.id == known.id) continue;
-        CHECK_POINTER(weft_blob_get(store, ref, NULL), NULL);
+        CHECK_POINTER(weft_blob_read(store, ref, NULL), NULL);
         CHECK_RESULT(weft_blob_acquire(store, ref), WEFT_BAD_HANDLE);
         CHECK_RESULT(weft_blob_release(store, ref), WEFT_BAD_HANDLE);
     }
@@ -108,11 +108,11 @@ Test(blob_store, equal_content_of_another_type_is_another_blob)
 {
     weft_blob_ref a = number(&number_type, 5), b = number(&other_number_type, 5);
     CHECK(a.id != b.id);
-    CHECK(weft_blob_get(store, a, &number_type) != NULL);
-    CHECK_POINTER(weft_blob_get(store, a, &other_number_type), NULL);
-    CHECK(weft_blob_get(store, b, NULL) != NULL);
+    CHECK(weft_blob_read(store, a, &number_type) != NULL);
+    CHECK_POINTER(weft_blob_read(store, a, &other_number_type), NULL);
+    CHECK(weft_blob_read(store, b, NULL) != NULL);
     static const weft_blob_type again = WEFT_BLOB_TYPE_PLAIN(Number);
-    CHECK_POINTER(weft_blob_get(store, a, &again), weft_blob_get(store, a, &number_type));
+    CHECK_POINTER(weft_blob_read(store, a, &again), weft_blob_read(store, a, &number_type));
 }
 
 Test(blob_store, many_blobs_stay_apart_and_equal_ones_together)
@@ -122,7 +122,7 @@ Test(blob_store, many_blobs_stay_apart_and_equal_ones_together)
     for (uint64_t i = 0; i < COUNT; i++) refs[i] = number(&number_type, i);
     CHECK_U64(stats().blob_count, COUNT);
     for (uint64_t i = 0; i < COUNT; i++) {
-        const Number *read = weft_blob_get(store, refs[i], &number_type);
+        const Number *read = weft_blob_read(store, refs[i], &number_type);
         CHECK_U64(read->value, i);
         CHECK_U64(number(&number_type, i).id, refs[i].id);
     }
@@ -133,7 +133,7 @@ Test(blob_store, many_blobs_stay_apart_and_equal_ones_together)
     }
     CHECK_U64(stats().blob_count, COUNT / 2);
     for (uint64_t i = 1; i < COUNT; i += 2) {
-        const Number *read = weft_blob_get(store, refs[i], &number_type);
+        const Number *read = weft_blob_read(store, refs[i], &number_type);
         CHECK_U64(read->value, i);
     }
 }
@@ -154,7 +154,7 @@ Test(blob_store, a_collision_of_hashes_does_not_merge_blobs)
     }
     CHECK(refs[0].id != refs[1].id);
     for (uint64_t i = 0; i < 2; i++) {
-        CHECK_U64(((const Number *)weft_blob_get(store, refs[i], NULL))->value, i);
+        CHECK_U64(((const Number *)weft_blob_read(store, refs[i], NULL))->value, i);
     }
 }
 
@@ -171,7 +171,7 @@ Test(blob_store, arguments_are_checked)
     CHECK_RESULT(weft_blob_store_create(&bad, &none), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_blob_acquire(NULL, (weft_blob_ref){1}), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_blob_release(NULL, (weft_blob_ref){1}), WEFT_INVALID_ARGUMENT);
-    CHECK_POINTER(weft_blob_get(NULL, (weft_blob_ref){1}, NULL), NULL);
+    CHECK_POINTER(weft_blob_read(NULL, (weft_blob_ref){1}, NULL), NULL);
     CHECK_RESULT(weft_blob_info_get(NULL, (weft_blob_ref){1}, &info), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_blob_info_get(store, (weft_blob_ref){1}, NULL), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_blob_store_stats_get(NULL, NULL), WEFT_INVALID_ARGUMENT);

@@ -84,9 +84,9 @@ static void twins_compare(twins *t)
 {
     CHECK_OK(weft_world_validate(t->lean));
     CHECK_OK(weft_world_validate(t->general));
-    CHECK_U64(t->lean->archetype_count, t->general->archetype_count);
-    for (uint32_t i = 0; i < t->lean->archetype_count; i++) {
-        const weft__archetype *a = t->lean->archetypes[i], *b = t->general->archetypes[i];
+    CHECK_U64(t->lean->archetypes.count, t->general->archetypes.count);
+    for (uint32_t i = 0; i < t->lean->archetypes.count; i++) {
+        const weft__archetype *a = t->lean->archetypes.at[i], *b = t->general->archetypes.at[i];
         CHECK_U64(a->chunk_count, b->chunk_count);
         CHECK_U64(a->entity_count, b->entity_count);
         CHECK_U64(a->order_version, b->order_version);
@@ -115,7 +115,8 @@ static void replace_one(twins *t, uint32_t at)
     weft_entity same;
     t->entities[at] = weft_entity_create(t->lean, archetype);
     for (uint32_t i = 0; i < count; i++) other[i] = general(t, set[i]);
-    CHECK_OK(weft_entity_create_many(t->general, other, count, 1, &same));
+    CHECK_OK(weft_entity_create_many(t->general, weft_archetype_create(t->general, other, count), 1,
+                                     &same));
     CHECK(memcmp(&same, &t->entities[at], sizeof same) == 0);
 }
 

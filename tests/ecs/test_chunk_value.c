@@ -15,7 +15,7 @@ static int32_t value_at(const fixture *f, weft_query query, weft_entity entity)
     while (weft_query_next(&cursor)) {
         CHECK_OK(weft_entity_place_get(f->world, cursor.slice.entities[0], &other));
         if (other.archetype.id == place.archetype.id && other.chunk == place.chunk)
-            value = *(const int32_t *)weft_slice_chunk_value(&cursor.slice, 0, WEFT_READ);
+            value = *(const int32_t *)weft_slice_read_chunk(&cursor.slice, 0);
     }
     return value;
 }
@@ -25,7 +25,7 @@ static void check_refused(const fixture *f, weft_result result)
     const weft_error *error = weft_world_error(f->world);
     CHECK_RESULT(result, WEFT_TYPE_MISMATCH);
     CHECK_RESULT(error->code, WEFT_TYPE_MISMATCH);
-    if (strstr(error->text, "weft_slice_chunk_value") == NULL)
+    if (strstr(error->text, "weft_slice_write_chunk") == NULL)
         test_fail(__FILE__, __LINE__, error->text);
 }
 
@@ -38,8 +38,7 @@ Test(chunk_value, an_entity_that_comes_does_not_touch_the_value_of_its_chunk)
     FIXTURE_CREATE(&f, 1, &comes, f.a);
     weft_query query = FIXTURE_QUERY(&f, {f.h, WEFT_WRITE}, {f.a});
     weft_cursor cursor = weft_query_begin(f.world, query);
-    while (weft_query_next(&cursor))
-        *(int32_t *)weft_slice_chunk_value(&cursor.slice, 0, WEFT_WRITE) = 41;
+    while (weft_query_next(&cursor)) *(int32_t *)weft_slice_write_chunk(&cursor.slice, 0) = 41;
     int32_t other = 7;
     check_refused(&f, weft_entity_set(f.world, comes, f.h, &other, sizeof other));
     check_refused(&f, weft_entity_set_many(f.world, &comes, 1, f.h, &other, sizeof other));
@@ -59,17 +58,17 @@ Test(chunk_value, no_entity_is_a_way_to_it)
     fixture_open(&f, 0);
     weft_entity e;
     FIXTURE_CREATE(&f, 1, &e, f.a, f.h);
-    CHECK_POINTER(weft_entity_get(f.world, e, f.h), NULL);
+    CHECK_POINTER(weft_entity_read(f.world, e, f.h), NULL);
     check_refused(&f, weft_world_error(f.world)->code);
     CHECK_POINTER(weft_entity_write(f.world, e, f.h), NULL);
     check_refused(&f, weft_world_error(f.world)->code);
     weft_finder finder = weft_finder_open(f.world, f.h);
-    CHECK_POINTER(weft_finder_get(&finder, e), NULL);
-    weft_commands *commands;
+    CHECK_POINTER(weft_finder_read(&finder, e), NULL);
+    weft_recorder *commands;
     int32_t value = 1;
-    CHECK_OK(weft_commands_create(f.world, &commands));
-    CHECK_RESULT(weft_commands_set(commands, e, f.h, &value, sizeof value), WEFT_TYPE_MISMATCH);
-    weft_commands_destroy(commands);
+    CHECK_OK(weft_recorder_create(f.world, &commands));
+    CHECK_RESULT(weft_recorder_set(commands, e, f.h, &value, sizeof value), WEFT_TYPE_MISMATCH);
+    weft_recorder_destroy(commands);
     fixture_close(&f);
 }
 
@@ -82,16 +81,16 @@ Test(chunk_value, a_write_through_a_part_of_a_chunk_is_a_change_in_all_of_it)
     FIXTURE_CREATE(&f, 2000, e, f.a, f.h);
     weft_query part = FIXTURE_QUERY(&f, {f.a}, {f.h, WEFT_WRITE});
     weft_query watch = FIXTURE_QUERY(&f, {f.h});
-    uint32_t since = weft_world_advance(f.world);
+    uint32_t since = weft_world_advance_change_version(f.world);
     ((int32_t *)weft_entity_write(f.world, e[0], f.a))[0] = 1;
     CHECK_OK(weft_query_filter_changed(f.world, part, f.a, since));
     weft_entity_place place;
     CHECK_OK(weft_entity_place_get(f.world, e[0], &place));
-    since = weft_world_advance(f.world);
+    since = weft_world_advance_change_version(f.world);
     weft_cursor cursor = weft_query_begin(f.world, part);
     CHECK(weft_query_next(&cursor));
     CHECK(cursor.slice.count < place.chunk_rows); /* else the test shows nothing */
-    *(int32_t *)weft_slice_chunk_value(&cursor.slice, 1, WEFT_WRITE) = 5;
+    *(int32_t *)weft_slice_write_chunk(&cursor.slice, 1) = 5;
     CHECK(!weft_query_next(&cursor));
     CHECK_OK(weft_query_filter_changed(f.world, watch, f.h, since));
     CHECK_U64(weft_query_count(f.world, watch), place.chunk_rows);

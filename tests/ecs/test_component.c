@@ -1,4 +1,4 @@
-/* test_component.c: registration of types and what it refuses; singletons; dynamic buffers. */
+/* test_component.c: registration of types and what it refuses; resources; dynamic buffers. */
 #include "buffer_append.h"
 #include "storage_fixture.h"
 
@@ -61,7 +61,7 @@ Test(component, impossible_descriptions_are_refused_with_a_reason)
         {.name = "huge", .size = SIZE_MAX - 7},
         {.name = "megachunk", .size = 1 << 20},
         {.name = "kinds", .size = 4, .flags = WEFT_SHARED | WEFT_BUFFER},
-        {.name = "resource", .size = 4, .flags = WEFT_SINGLETON | WEFT_ENABLEABLE},
+        {.name = "resource", .size = 4, .flags = WEFT_RESOURCE | WEFT_ENABLEABLE},
         {.name = "flags", .size = 4, .flags = 1u << 30},
         {.name = "rest", .size = 4, .flags = WEFT_CLEANUP | WEFT_ENABLEABLE},
         {.name = "chunk", .size = 4, .flags = WEFT_CHUNK, .hooks.destruct = no_end},
@@ -86,8 +86,9 @@ Test(component, alignment_up_to_64_is_kept_in_every_row)
     weft_component wide = weft_component_create_plain(f.world, "wide", 64, 64, 0);
     for (int i = 0; i < 300; i++) {
         weft_entity e[1];
-        CHECK_OK(weft_entity_create_many(f.world, (weft_component[]){wide, f.health}, 2, 1, e));
-        CHECK_U64((uintptr_t)weft_entity_get(f.world, e[0], wide) % 64, 0);
+        CHECK_OK(weft_entity_create_many(
+            f.world, weft_archetype_create(f.world, (weft_component[]){wide, f.health}, 2), 1, e));
+        CHECK_U64((uintptr_t)weft_entity_read(f.world, e[0], wide) % 64, 0);
     }
     storage_close(&f);
 }
@@ -99,11 +100,11 @@ Test(component, rows_larger_than_a_unit_work_and_larger_than_a_chunk_are_refused
     weft_component big2 = weft_component_create_plain(f.world, "big2", 900000, 4, 0);
     CHECK(big.id != 0 && big2.id != 0);
     weft_entity e[5];
-    CHECK_OK(weft_entity_create_many(f.world, &big, 1, 5, e));
+    CHECK_OK(weft_entity_create_many(f.world, WEFT_ARCHETYPE(f.world, big), 5, e));
     for (int i = 0; i < 5; i++) memset(weft_entity_write(f.world, e[i], big), i, 300000);
     CHECK_RESULT(weft_entity_add(f.world, e[2], big2), WEFT_LIMIT);
     for (int i = 0; i < 5; i++)
-        CHECK_U64(((const unsigned char *)weft_entity_get(f.world, e[i], big))[299999], i);
+        CHECK_U64(((const unsigned char *)weft_entity_read(f.world, e[i], big))[299999], i);
     storage_close(&f);
 }
 
@@ -117,11 +118,11 @@ Test(component, a_thousand_components_on_one_entity)
         list[i] = weft_component_create_plain(f.world, name, 4, 4, 0);
     }
     weft_entity e;
-    CHECK_OK(weft_entity_create_many(f.world, list, 1000, 1, &e));
+    CHECK_OK(weft_entity_create_many(f.world, weft_archetype_create(f.world, list, 1000), 1, &e));
     for (uint32_t i = 0; i < 1000; i++) CHECK_OK(weft_entity_set(f.world, e, list[i], &i, 4));
     CHECK_OK(weft_entity_remove(f.world, e, list[500]));
     for (uint32_t i = 0; i < 1000; i++) {
-        const uint32_t *value = weft_entity_get(f.world, e, list[i]);
+        const uint32_t *value = weft_entity_read(f.world, e, list[i]);
         CHECK(i == 500 ? value == NULL : *value == i);
     }
     storage_close(&f);
@@ -144,13 +145,12 @@ Test(component, chunk_values_of_an_archetype_above_a_gibibyte_are_refused)
         CHECK_RESULT(weft_world_error(f.world)->code, WEFT_LIMIT);
     }
     weft_entity e;
-    CHECK_OK(weft_entity_create_many(f.world, list, 3, 1, &e));
+    CHECK_OK(weft_entity_create_many(f.world, weft_archetype_create(f.world, list, 3), 1, &e));
     weft_query_desc desc = {
         .terms = {{list[0], WEFT_WRITE}, {list[1], WEFT_WRITE}, {list[2], WEFT_WRITE}}};
     weft_cursor cursor = weft_query_begin(f.world, weft_query_create(f.world, &desc));
     CHECK(weft_query_next(&cursor));
-    for (uint32_t i = 0; i < 3; i++)
-        memset(weft_slice_chunk_value(&cursor.slice, i, WEFT_WRITE), 1, BYTES);
+    for (uint32_t i = 0; i < 3; i++) memset(weft_slice_write_chunk(&cursor.slice, i), 1, BYTES);
     weft_query_end(&cursor);
     storage_close(&f);
 }
@@ -176,14 +176,14 @@ Test(component, stable_hashes_do_not_depend_on_the_order_of_registration)
     storage_close(&b);
 }
 
-Test(component, a_singleton_is_zero_until_written_and_belongs_to_no_entity)
+Test(component, a_resource_is_zero_until_written_and_belongs_to_no_entity)
 {
     storage_fixture f = storage_open();
-    weft_component clock = weft_component_create_plain(f.world, "clock", 8, 8, WEFT_SINGLETON);
-    CHECK_U64(*(const uint64_t *)weft_singleton_read(f.world, clock), 0);
-    *(uint64_t *)weft_singleton_write(f.world, clock) = 5;
-    CHECK_U64(*(const uint64_t *)weft_singleton_read(f.world, clock), 5);
-    CHECK(weft_singleton_write(f.world, f.position) == NULL);
+    weft_component clock = weft_component_create_plain(f.world, "clock", 8, 8, WEFT_RESOURCE);
+    CHECK_U64(*(const uint64_t *)weft_resource_read(f.world, clock), 0);
+    *(uint64_t *)weft_resource_write(f.world, clock) = 5;
+    CHECK_U64(*(const uint64_t *)weft_resource_read(f.world, clock), 5);
+    CHECK(weft_resource_write(f.world, f.position) == NULL);
     CHECK_RESULT(weft_world_error(f.world)->code, WEFT_TYPE_MISMATCH);
     weft_entity e = weft_entity_create(f.world, storage_moving(&f));
     CHECK_RESULT(weft_entity_add(f.world, e, clock), WEFT_TYPE_MISMATCH);
@@ -202,12 +202,12 @@ Test(component, wrong_sizes_kinds_and_handles_are_named)
     CHECK_RESULT(weft_entity_set(f.world, e, list, &value, 4), WEFT_TYPE_MISMATCH);
     CHECK_RESULT(weft_entity_add(f.world, e, (weft_component){0}), WEFT_BAD_HANDLE);
     CHECK_RESULT(weft_entity_add(f.world, e, (weft_component){777}), WEFT_BAD_HANDLE);
-    CHECK(weft_entity_get(f.world, e, (weft_component){777}) == NULL);
+    CHECK(weft_entity_read(f.world, e, (weft_component){777}) == NULL);
     CHECK_RESULT(weft_world_error(f.world)->code, WEFT_BAD_HANDLE);
-    CHECK(weft_entity_get(f.world, e, f.health) == NULL);
+    CHECK(weft_entity_read(f.world, e, f.health) == NULL);
     CHECK_RESULT(weft_world_error(f.world)->code, WEFT_NOT_FOUND);
     CHECK_OK(weft_entity_add(f.world, e, f.tag));
-    CHECK(weft_entity_get(f.world, e, f.tag) == NULL);
+    CHECK(weft_entity_read(f.world, e, f.tag) == NULL);
     CHECK_RESULT(weft_world_error(f.world)->code, WEFT_TYPE_MISMATCH);
     weft_component twice[] = {f.tag, f.position, f.tag};
     CHECK_U64(weft_archetype_create(f.world, twice, 3).id, 0);
@@ -227,8 +227,8 @@ Test(component, buffers_grow_to_the_heap_keep_their_elements_and_trim_back)
     for (uint32_t i = 0; i < 1000; i++) CHECK_OK(test_buffer_append(f.world, list, e, &i, 1));
     CHECK_OK(weft_entity_add(f.world, e, f.tag));
     CHECK_OK(weft_entity_add(f.world, e, f.health)); /* the row moves, the elements stay */
-    const weft_buffer *buffer = weft_entity_get(f.world, e, list);
-    weft_buffers rows = weft_entity_buffer(f.world, e, list, WEFT_WRITE);
+    const weft_buffer *buffer = weft_entity_read(f.world, e, list);
+    weft_buffers rows = weft_entity_write_buffer(f.world, e, list);
     CHECK(buffer->heap != NULL);
     CHECK_OK(weft_buffers_reserve(&rows, 0, 0)); /* full: the next one moves it */
     CHECK_OK(weft_buffers_append(&rows, 0, weft_buffer_data(buffer), 500));

@@ -183,7 +183,7 @@ Test(directory, a_million_random_handles_are_refused_without_harm)
         weft_entity forged = {(uint32_t)(state >> 32), (uint32_t)state};
         if (forged.index == e.index && forged.version == e.version) continue;
         CHECK(!weft_entity_is_alive(f.world, forged));
-        CHECK(weft_entity_get(f.world, forged, f.position) == NULL);
+        CHECK(weft_entity_read(f.world, forged, f.position) == NULL);
     }
     weft_entity ones = {UINT32_MAX, UINT32_MAX}, future = {e.index, e.version + 2};
     CHECK(!weft_entity_is_alive(f.world, ones) && !weft_entity_is_alive(f.world, future));

@@ -19,7 +19,7 @@ Test(enable, new_rows_are_enabled_and_setting_takes_effect_at_once)
     CHECK(weft_entity_is_enabled(f.world, e[1], f.x));
     CHECK(weft_entity_has(f.world, e[0], f.x)); /* still there, readable, writable */
     CHECK_OK(weft_entity_set(f.world, e[0], f.x, &(int32_t){5}, 4));
-    CHECK_I64(*(const int32_t *)weft_entity_get(f.world, e[0], f.x), 5);
+    CHECK_I64(*(const int32_t *)weft_entity_read(f.world, e[0], f.x), 5);
     CHECK(!weft_entity_is_enabled(f.world, e[0], f.x));
     CHECK_OK(weft_entity_add(f.world, e[0], f.x)); /* present: stays disabled */
     CHECK(!weft_entity_is_enabled(f.world, e[0], f.x));
@@ -178,7 +178,7 @@ Test(enable, slices_that_need_masks_come_in_one_run_as_far_as_the_mask_reaches)
     for (uint32_t i = 0; i < MANY_ROWS; i++)
         CHECK_OK(weft_entity_enable(f.world, e[i], f.x, !is_off(i, slice)));
     weft_query some = FIXTURE_QUERY(&f, {f.x}, {f.a, WEFT_WRITE});
-    uint32_t since = weft_world_advance(f.world), row = 0, longest = 0;
+    uint32_t since = weft_world_advance_change_version(f.world), row = 0, longest = 0;
     uint64_t rows = 0;
     weft_cursor cursor = weft_query_begin(f.world, some);
     while (weft_query_next(&cursor)) {

@@ -13,7 +13,7 @@ Test(entity, created_entities_are_alive_distinct_and_zeroed)
         entities[i] = weft_entity_create(f.world, moving);
         CHECK_U64(entities[i].version, 1);
         CHECK_U64(entities[i].index, (unsigned)i);
-        const vector3 *p = weft_entity_get(f.world, entities[i], f.position);
+        const vector3 *p = weft_entity_read(f.world, entities[i], f.position);
         CHECK(p != NULL && p->x == 0 && p->y == 0 && p->z == 0);
     }
     CHECK_OK(weft_world_validate(f.world));
@@ -35,18 +35,18 @@ Test(entity, add_and_remove_keep_the_other_values)
     }
     CHECK_OK(weft_world_validate(f.world));
     for (uint32_t i = 0; i < 500; i++) {
-        const vector3 *p = weft_entity_get(f.world, entities[i], f.position);
+        const vector3 *p = weft_entity_read(f.world, entities[i], f.position);
         CHECK_F64((double)p->x, (double)i, 0);
         CHECK(weft_entity_has(f.world, entities[i], f.health) == (i % 2 == 0));
     }
     for (uint32_t i = 0; i < 500; i += 4) {
-        CHECK_U64(*(const uint32_t *)weft_entity_get(f.world, entities[i], f.health), i);
+        CHECK_U64(*(const uint32_t *)weft_entity_read(f.world, entities[i], f.health), i);
         CHECK_OK(weft_entity_remove(f.world, entities[i], f.health));
         CHECK_OK(weft_entity_remove(f.world, entities[i], f.health));
         CHECK(!weft_entity_has(f.world, entities[i], f.health));
     }
     for (uint32_t i = 0; i < 500; i++) {
-        const vector3 *p = weft_entity_get(f.world, entities[i], f.position);
+        const vector3 *p = weft_entity_read(f.world, entities[i], f.position);
         CHECK_F64((double)p->x, (double)i, 0);
     }
     storage_close(&f);
@@ -62,7 +62,7 @@ Test(entity, destroyed_handles_are_refused_everywhere)
     CHECK_RESULT(weft_entity_add(f.world, e, f.health), WEFT_STALE_ENTITY);
     CHECK_RESULT(weft_entity_remove(f.world, e, f.position), WEFT_STALE_ENTITY);
     CHECK_RESULT(WEFT_SET(f.world, e, f.position, vector3, {1, 2, 3}), WEFT_STALE_ENTITY);
-    CHECK(weft_entity_get(f.world, e, f.position) == NULL);
+    CHECK(weft_entity_read(f.world, e, f.position) == NULL);
     CHECK_RESULT(weft_world_error(f.world)->code, WEFT_STALE_ENTITY);
     CHECK(!weft_entity_has(f.world, e, f.position));
     weft_entity again = weft_entity_create(f.world, storage_moving(&f));
@@ -88,7 +88,7 @@ Test(entity, destroying_from_start_middle_and_end_leaves_the_table_exact)
         CHECK_OK(weft_world_validate(f.world));
     }
     for (uint32_t i = 0; i < 200; i++) {
-        const vector3 *v = weft_entity_get(f.world, entities[i], f.velocity);
+        const vector3 *v = weft_entity_read(f.world, entities[i], f.velocity);
         CHECK((v == NULL) == (i % 3 == 0));
         if (v != NULL) CHECK_F64((double)v->x, (double)i, 0);
     }
@@ -99,8 +99,8 @@ Test(entity, destroying_from_start_middle_and_end_leaves_the_table_exact)
 static weft_entity create_and_use(storage_fixture *f, weft_archetype moving)
 {
     weft_entity e = weft_entity_create(f->world, moving);
-    const vector3 *p = weft_entity_get(f->world, e, f->position);
-    const vector3 *v = weft_entity_get(f->world, e, f->velocity);
+    const vector3 *p = weft_entity_read(f->world, e, f->position);
+    const vector3 *v = weft_entity_read(f->world, e, f->velocity);
     CHECK(p != NULL && p->x == 0 && p->y == 0 && p->z == 0);
     CHECK(v != NULL && v->x == 0 && v->y == 0 && v->z == 0);
     CHECK_OK(WEFT_SET(f->world, e, f->position, vector3, {1, 2, 3}));
@@ -126,7 +126,7 @@ Test(entity, rows_are_zero_again_whoever_had_them_and_in_whatever_order_they_wen
             entities[gone] = entities[--count];
         }
         if (round % 16 == 0) CHECK_OK(weft_world_validate(f.world));
-        if (round % 1000 == 500) weft_world_advance(f.world);
+        if (round % 1000 == 500) weft_world_advance_change_version(f.world);
     }
     storage_close(&f);
 }
@@ -148,11 +148,11 @@ Test(entity, each_created_entity_is_changed_since_the_version_before)
         f.world, &(weft_query_desc){.terms = {{f.position, WEFT_READ, WEFT_ALL, 0}}});
     weft_entity entities[1100];
     for (uint32_t i = 0; i < 1100; i++) {
-        uint32_t since = weft_world_advance(f.world);
+        uint32_t since = weft_world_advance_change_version(f.world);
         CHECK_U64(changed_rows(&f, query, since), 0);
         entities[i] = weft_entity_create(f.world, moving);
         CHECK(weft_query_matches(f.world, query, entities[i]));
-        since = weft_world_advance(f.world);
+        since = weft_world_advance_change_version(f.world);
         CHECK_U64(changed_rows(&f, query, since), 0);
         CHECK_OK(weft_entity_destroy(f.world, weft_entity_create(f.world, moving)));
         CHECK_OK(weft_entity_destroy(f.world, entities[i]));

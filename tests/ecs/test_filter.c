@@ -22,13 +22,13 @@ Test(filter, the_first_run_sees_everything_and_own_writes_are_not_seen)
     FIXTURE_CREATE(&f, 10, NULL, f.a);
     CHECK_U64(weft_query_count(f.world, changed_a(&f, 0)), 10);
     /* a run writes at the version in force, and remembers that version */
-    uint32_t mine = weft_world_version(f.world);
+    uint32_t mine = weft_world_change_version(f.world);
     weft_cursor cursor = weft_query_begin(f.world, FIXTURE_QUERY(&f, {f.a, WEFT_WRITE}));
     while (weft_query_next(&cursor)) {
     }
     weft_query again = changed_a(&f, mine);
     CHECK_U64(weft_query_count(f.world, again), 0);
-    weft_world_advance(f.world);
+    weft_world_advance_change_version(f.world);
     cursor = weft_query_begin(f.world, FIXTURE_QUERY(&f, {f.a, WEFT_WRITE}));
     while (weft_query_next(&cursor)) {
     }
@@ -42,12 +42,12 @@ Test(filter, reading_stamps_nothing)
     fixture_open(&f, 0);
     weft_entity e;
     FIXTURE_CREATE(&f, 1, &e, f.a, f.b);
-    weft_query query = changed_a(&f, weft_world_advance(f.world));
+    weft_query query = changed_a(&f, weft_world_advance_change_version(f.world));
     weft_query both = FIXTURE_QUERY(&f, {f.a}, {f.b, WEFT_WRITE});
     CHECK_U64(fixture_iterate(&f, both).rows, 1); /* a is read, b is written */
-    CHECK(weft_entity_get(f.world, e, f.a) != NULL);
+    CHECK(weft_entity_read(f.world, e, f.a) != NULL);
     int32_t value;
-    CHECK_U64(weft_query_gather(f.world, both, f.a, &value, 1), 1);
+    CHECK_U64(weft_query_read_values(f.world, both, f.a, &value, 1), 1);
     CHECK(weft_query_matches(f.world, both, e));
     CHECK_U64(weft_query_count(f.world, query), 0);
     fixture_close(&f);
@@ -60,27 +60,30 @@ Test(filter, every_writer_stamps)
     weft_entity e, other;
     FIXTURE_CREATE(&f, 1, &e, f.a, f.x, f.s);
     FIXTURE_CREATE(&f, 1, &other, f.a, f.b);
-    weft_query query = changed_a(&f, weft_world_advance(f.world));
+    weft_query query = changed_a(&f, weft_world_advance_change_version(f.world));
     CHECK_OK(weft_entity_set(f.world, e, f.a, &(int32_t){1}, 4));
     CHECK(weft_query_matches(f.world, query, e) && !weft_query_matches(f.world, query, other));
-    query = changed_a(&f, weft_world_advance(f.world));
+    query = changed_a(&f, weft_world_advance_change_version(f.world));
     CHECK(weft_entity_write(f.world, e, f.a) != NULL);
     CHECK(weft_query_matches(f.world, query, e));
-    query = changed_a(&f, weft_world_advance(f.world));
+    query = changed_a(&f, weft_world_advance_change_version(f.world));
     CHECK_OK(weft_query_set(f.world, FIXTURE_QUERY(&f, {f.s}), f.a, &(int32_t){1}, 4));
     CHECK(weft_query_matches(f.world, query, e) && !weft_query_matches(f.world, query, other));
     weft_query bits = FIXTURE_QUERY(&f, {f.x, .match = WEFT_PRESENT});
-    CHECK_OK(weft_query_filter_changed(f.world, bits, f.x, weft_world_advance(f.world)));
+    CHECK_OK(
+        weft_query_filter_changed(f.world, bits, f.x, weft_world_advance_change_version(f.world)));
     CHECK_U64(weft_query_count(f.world, bits), 0);
     CHECK_OK(weft_entity_enable(f.world, e, f.x, true)); /* also when it does not change */
     CHECK_U64(weft_query_count(f.world, bits), 1);
     weft_query shared = FIXTURE_QUERY(&f, {f.s});
-    CHECK_OK(weft_query_filter_changed(f.world, shared, f.s, weft_world_advance(f.world)));
+    CHECK_OK(weft_query_filter_changed(f.world, shared, f.s,
+                                       weft_world_advance_change_version(f.world)));
     CHECK_U64(weft_query_count(f.world, shared), 0);
     CHECK_OK(weft_entity_set_shared(f.world, e, f.s, &(int32_t){4}));
     CHECK_U64(weft_query_count(f.world, shared), 1);
     CHECK_OK(weft_query_filter_reset(f.world, shared));
-    CHECK_OK(weft_query_filter_changed(f.world, shared, f.s, weft_world_advance(f.world)));
+    CHECK_OK(weft_query_filter_changed(f.world, shared, f.s,
+                                       weft_world_advance_change_version(f.world)));
     CHECK_OK(weft_query_set_shared(f.world, bits, f.s, &(int32_t){4})); /* the same value */
     CHECK_U64(weft_query_count(f.world, shared), 0);
     CHECK_OK(weft_query_filter_reset(f.world, bits));
@@ -95,7 +98,7 @@ Test(filter, adding_a_component_keeps_the_versions_of_the_others)
     fixture_open(&f, 0);
     weft_entity e[4];
     FIXTURE_CREATE(&f, 4, e, f.a);
-    weft_query query = changed_a(&f, weft_world_advance(f.world));
+    weft_query query = changed_a(&f, weft_world_advance_change_version(f.world));
     weft_query everything = FIXTURE_QUERY(&f, {f.a});
     CHECK_OK(weft_entity_add(f.world, e[0], f.b));      /* a row moves */
     CHECK_OK(weft_entity_add(f.world, e[1], f.t));      /* a tag, one row */
@@ -105,7 +108,8 @@ Test(filter, adding_a_component_keeps_the_versions_of_the_others)
     CHECK_OK(weft_query_add(f.world, everything, f.h));
     CHECK_U64(weft_query_count(f.world, query), 0);
     weft_query added = FIXTURE_QUERY(&f, {f.c});
-    CHECK_OK(weft_query_filter_changed(f.world, added, f.c, weft_world_advance(f.world) - 1));
+    CHECK_OK(weft_query_filter_changed(f.world, added, f.c,
+                                       weft_world_advance_change_version(f.world) - 1));
     CHECK_U64(weft_query_count(f.world, added), 4); /* the new one is new */
     fixture_close(&f);
 }
@@ -117,7 +121,7 @@ Test(filter, several_change_conditions_pass_when_any_component_changed)
     weft_entity e, other;
     FIXTURE_CREATE(&f, 1, &e, f.a, f.b);
     FIXTURE_CREATE(&f, 1, &other, f.a, f.c);
-    uint32_t since = weft_world_advance(f.world);
+    uint32_t since = weft_world_advance_change_version(f.world);
     weft_query query = FIXTURE_QUERY(&f, {f.a}, {f.b, .match = WEFT_OPTIONAL});
     CHECK_OK(weft_query_filter_changed(f.world, query, f.a, since));
     CHECK_OK(weft_query_filter_changed(f.world, query, f.b, since));
@@ -140,7 +144,7 @@ Test(filter, a_change_condition_set_again_replaces_the_one_before)
     weft_query query = FIXTURE_QUERY(&f, {f.a}, {f.b});
     CHECK_OK(weft_query_filter_changed(f.world, query, f.a, 0));
     CHECK_U64(weft_query_count(f.world, query), 1);
-    uint32_t since = weft_world_advance(f.world);
+    uint32_t since = weft_world_advance_change_version(f.world);
     CHECK_OK(weft_query_filter_changed(f.world, query, f.a, since));
     CHECK_U64(weft_query_count(f.world, query), 0);
     CHECK_OK(weft_query_filter_changed(f.world, query, f.b, since - 1)); /* of b: one more */
@@ -162,7 +166,7 @@ Test(filter, only_slices_that_changed_pass_and_neighbours_are_merged)
     FIXTURE_CREATE(&f, ROWS, e, f.a);
     weft_query all = FIXTURE_QUERY(&f, {f.a});
     uint32_t runs_all = fixture_iterate(&f, all).runs;
-    weft_query query = changed_a(&f, weft_world_advance(f.world));
+    weft_query query = changed_a(&f, weft_world_advance_change_version(f.world));
     CHECK(weft_entity_write(f.world, e[5000], f.a) != NULL);
     weft_cursor cursor = weft_query_begin(f.world, query);
     CHECK(weft_query_next(&cursor));
@@ -192,9 +196,11 @@ Test(filter, slices_are_judged_and_counted_without_touching_the_memory_of_chunks
     weft_query red = FIXTURE_QUERY(&f, {f.a, WEFT_WRITE}, {f.x}, {f.s});
     weft_query same = FIXTURE_QUERY(&f, {f.a, WEFT_WRITE}, {f.x}, {f.s});
     CHECK_OK(weft_query_filter_shared(f.world, red, f.s, WEFT_FILTER_EQUAL, &(int32_t){5}, 1));
-    CHECK_OK(weft_query_filter_changed(f.world, same, f.a, weft_world_advance(f.world)));
+    CHECK_OK(
+        weft_query_filter_changed(f.world, same, f.a, weft_world_advance_change_version(f.world)));
     weft_query changed = FIXTURE_QUERY(&f, {f.x});
-    CHECK_OK(weft_query_filter_changed(f.world, changed, f.x, weft_world_advance(f.world)));
+    CHECK_OK(weft_query_filter_changed(f.world, changed, f.x,
+                                       weft_world_advance_change_version(f.world)));
     CHECK_OK(weft_entity_enable(f.world, e[7], f.x, false));
     weft_cursor cursor =
         weft_query_begin(f.world, FIXTURE_QUERY(&f, {f.a}, {f.x, .match = WEFT_PRESENT}));
@@ -228,7 +234,7 @@ Test(filter, order_filters_see_rows_come_and_go_only_in_their_chunks)
     FIXTURE_CREATE(&f, 6, e, f.a, f.l);
     FIXTURE_CREATE(&f, 1, &other, f.a, f.b);
     weft_query query = FIXTURE_QUERY(&f, {f.a});
-    CHECK_OK(weft_query_filter_order(f.world, query, weft_world_advance(f.world)));
+    CHECK_OK(weft_query_filter_order(f.world, query, weft_world_advance_change_version(f.world)));
     CHECK_U64(weft_query_count(f.world, query), 0);
     CHECK(weft_entity_write(f.world, e[0], f.a) != NULL); /* values do not count */
     CHECK_U64(weft_query_count(f.world, query), 0);
@@ -236,7 +242,8 @@ Test(filter, order_filters_see_rows_come_and_go_only_in_their_chunks)
     CHECK(weft_query_matches(f.world, query, e[1]));
     CHECK(!weft_query_matches(f.world, query, other));
     CHECK(!weft_query_matches(f.world, query, e[4]) || !weft_query_matches(f.world, query, e[2]));
-    CHECK_OK(weft_query_filter_changed(f.world, query, f.a, weft_world_version(f.world) - 1));
+    CHECK_OK(
+        weft_query_filter_changed(f.world, query, f.a, weft_world_change_version(f.world) - 1));
     CHECK(weft_entity_write(f.world, other, f.a) != NULL);
     CHECK(weft_query_matches(f.world, query, other)); /* changed OR order */
     fixture_close(&f);
@@ -251,9 +258,9 @@ Test(filter, versions_compare_across_the_wrap)
     FIXTURE_CREATE(&f, 1, &e, f.a);
     weft_query query = changed_a(&f, UINT32_MAX - 1);
     CHECK_U64(weft_query_count(f.world, query), 0);
-    weft_world_advance(f.world);
-    weft_world_advance(f.world);
-    CHECK_U64(weft_world_version(f.world), 1); /* 0 is never a version */
+    weft_world_advance_change_version(f.world);
+    weft_world_advance_change_version(f.world);
+    CHECK_U64(weft_world_change_version(f.world), 1); /* 0 is never a version */
     CHECK(weft_entity_write(f.world, e, f.a) != NULL);
     CHECK_U64(weft_query_count(f.world, query), 1); /* 1 is newer than 2^32 - 2 */
     query = changed_a(&f, 1);
@@ -313,9 +320,10 @@ Test(filter, shared_and_change_conditions_are_and_ed)
     weft_entity e[2];
     FIXTURE_CREATE(&f, 2, e, f.a, f.s);
     CHECK_OK(weft_entity_set_shared(f.world, e[0], f.s, &(int32_t){1}));
-    weft_query query = changed_a(&f, weft_world_advance(f.world));
+    weft_query query = changed_a(&f, weft_world_advance_change_version(f.world));
     query = FIXTURE_QUERY(&f, {f.a}, {f.s});
-    CHECK_OK(weft_query_filter_changed(f.world, query, f.a, weft_world_version(f.world) - 1));
+    CHECK_OK(
+        weft_query_filter_changed(f.world, query, f.a, weft_world_change_version(f.world) - 1));
     CHECK_OK(weft_query_filter_shared(f.world, query, f.s, WEFT_FILTER_EQUAL, &(int32_t){1}, 1));
     CHECK(weft_entity_write(f.world, e[1], f.a) != NULL);
     CHECK_U64(weft_query_count(f.world, query), 0);

@@ -1,4 +1,4 @@
-/* test_finder.c: finders and weft_entity_get over the column maps: the same values by every way,
+/* test_finder.c: finders and weft_entity_read over the column maps: the same values by every way,
  * while rows come, go and move, chunks are released and used anew, and memory runs out. */
 #include "os_fault.h"
 #include "storage_fixture.h"
@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* weft_entity_get as a function, for callers without the definition of finder.h. */
+/* weft_entity_read as a function, for callers without the definition of finder.h. */
 static const void *called_get(const weft_world *world, weft_entity e, weft_component component)
 {
-    const void *(*get)(const weft_world *, weft_entity, weft_component) = weft_entity_get;
+    const void *(*get)(const weft_world *, weft_entity, weft_component) = weft_entity_read;
     __asm__("" : "+r"(get)); /* so that nobody knows which one it is */
     return get(world, e, component);
 }
@@ -20,9 +20,9 @@ static const void *called_get(const weft_world *world, weft_entity e, weft_compo
 static void check_same(const storage_fixture *f, const weft_finder *find, weft_entity e,
                        weft_component component)
 {
-    const void *value = weft_finder_get_slowly(f->world, e, component);
-    CHECK_POINTER(weft_finder_get(find, e), value);
-    CHECK_POINTER(weft_entity_get(f->world, e, component), value);
+    const void *value = weft_finder_read_slowly(f->world, e, component);
+    CHECK_POINTER(weft_finder_read(find, e), value);
+    CHECK_POINTER(weft_entity_read(f->world, e, component), value);
     CHECK_POINTER(called_get(f->world, e, component), value);
 }
 
@@ -47,7 +47,7 @@ Test(finder, finds_what_the_chunk_says_while_rows_come_go_and_move)
         check_same(&f, &early, e[i], f.position);
         check_same(&f, &late, e[i], f.position);
         check_same(&f, &health, e[i], f.health);
-        const vector3 *p = weft_finder_get(&early, e[i]);
+        const vector3 *p = weft_finder_read(&early, e[i]);
         CHECK((p != NULL) == weft_entity_is_alive(f.world, e[i]));
         if (p != NULL && i % 7 != 0) CHECK_F64((double)p->x, (double)i, 0);
     }
@@ -60,16 +60,18 @@ Test(finder, berths_of_released_chunks_are_forgotten)
 {
     storage_fixture f = storage_open();
     weft_entity first[3000], second[3000];
-    CHECK_OK(weft_entity_create_many(f.world, (weft_component[]){f.position, f.velocity}, 2, 3000,
-                                     first));
+    CHECK_OK(weft_entity_create_many(
+        f.world, weft_archetype_create(f.world, (weft_component[]){f.position, f.velocity}, 2),
+        3000, first));
     weft_finder find = weft_finder_open(f.world, f.position);
-    CHECK(weft_finder_get(&find, first[2999]) != NULL);
+    CHECK(weft_finder_read(&find, first[2999]) != NULL);
     CHECK_OK(weft_entity_destroy_many(f.world, first, 3000));
-    CHECK_OK(weft_entity_create_many(f.world, (weft_component[]){f.velocity, f.health}, 2, 3000,
-                                     second));
+    CHECK_OK(weft_entity_create_many(
+        f.world, weft_archetype_create(f.world, (weft_component[]){f.velocity, f.health}, 2), 3000,
+        second));
     for (uint32_t i = 0; i < 3000; i++) {
-        CHECK_POINTER(weft_finder_get(&find, first[i]), NULL);
-        CHECK_POINTER(weft_finder_get(&find, second[i]), NULL);
+        CHECK_POINTER(weft_finder_read(&find, first[i]), NULL);
+        CHECK_POINTER(weft_finder_read(&find, second[i]), NULL);
     }
     storage_close(&f);
 }
@@ -78,13 +80,13 @@ Test(finder, whole_chunks_that_change_archetype_are_still_found)
 {
     storage_fixture f = storage_open();
     weft_entity e[100];
-    CHECK_OK(weft_entity_create_many(f.world, &f.position, 1, 100, e));
+    CHECK_OK(weft_entity_create_many(f.world, WEFT_ARCHETYPE(f.world, f.position), 100, e));
     weft_finder find = weft_finder_open(f.world, f.position);
     weft_query all =
         weft_query_create(f.world, &(weft_query_desc){.terms = {{f.position, 0, 0, 0}}});
-    const void *before = weft_finder_get(&find, e[50]);
+    const void *before = weft_finder_read(&find, e[50]);
     CHECK_OK(weft_query_add(f.world, all, f.tag));
-    CHECK_POINTER(weft_finder_get(&find, e[50]), before);
+    CHECK_POINTER(weft_finder_read(&find, e[50]), before);
     CHECK_OK(weft_query_add(f.world, all, f.health)); /* moves the rows */
     for (uint32_t i = 0; i < 100; i++) check_same(&f, &find, e[i], f.position);
     storage_close(&f);
@@ -95,19 +97,19 @@ Test(finder, handles_of_other_worlds_and_wild_ones_find_nothing)
     storage_fixture f = storage_open_with(&(weft_world_desc){.entity_tag = 5});
     weft_entity e = weft_entity_create(f.world, storage_moving(&f));
     weft_finder find = weft_finder_open(f.world, f.position);
-    CHECK(weft_finder_get(&find, e) != NULL);
+    CHECK(weft_finder_read(&find, e) != NULL);
     check_same(&f, &find, e, f.position);
     static const uint32_t flips[] = {1u << 31, 1u << 28, 1u << 27, 1u << 13, 1, 0xf0000000};
     for (uint32_t i = 0; i < sizeof flips / sizeof flips[0]; i++) {
         weft_entity wild = {e.index ^ flips[i], e.version};
-        CHECK_POINTER(weft_finder_get(&find, wild), NULL);
-        CHECK_POINTER(weft_entity_get(f.world, wild, f.position), NULL);
+        CHECK_POINTER(weft_finder_read(&find, wild), NULL);
+        CHECK_POINTER(weft_entity_read(f.world, wild, f.position), NULL);
     }
-    CHECK_POINTER(weft_finder_get(&find, (weft_entity){0, 0}), NULL);
-    CHECK_POINTER(weft_finder_get(&find, (weft_entity){e.index, e.version + 2}), NULL);
+    CHECK_POINTER(weft_finder_read(&find, (weft_entity){0, 0}), NULL);
+    CHECK_POINTER(weft_finder_read(&find, (weft_entity){e.index, e.version + 2}), NULL);
     CHECK_OK(weft_entity_destroy(f.world, e));
-    CHECK_POINTER(weft_finder_get(&find, e), NULL);
-    CHECK_POINTER(weft_finder_get(&find, (weft_entity){e.index, e.version + 1}), NULL);
+    CHECK_POINTER(weft_finder_read(&find, e), NULL);
+    CHECK_POINTER(weft_finder_read(&find, (weft_entity){e.index, e.version + 1}), NULL);
     storage_close(&f);
 }
 
@@ -119,11 +121,11 @@ Test(finder, components_without_a_column_are_answered_like_weft_entity_get)
     weft_component wide = weft_component_create_plain(f.world, "wide", 70000, 4, 0);
     weft_component all[] = {f.position, f.tag, chunk, list, wide};
     weft_entity e[40];
-    CHECK_OK(weft_entity_create_many(f.world, all, 5, 40, e));
+    CHECK_OK(weft_entity_create_many(f.world, weft_archetype_create(f.world, all, 5), 40, e));
     for (uint32_t k = 0; k < 5; k++) {
         weft_finder find = weft_finder_open(f.world, all[k]);
         for (uint32_t i = 0; i < 40; i++) check_same(&f, &find, e[i], all[k]);
-        CHECK((weft_finder_get(&find, e[0]) == NULL) == (k == 1 || k == 2));
+        CHECK((weft_finder_read(&find, e[0]) == NULL) == (k == 1 || k == 2));
     }
     storage_close(&f);
 }
@@ -134,11 +136,11 @@ Test(finder, a_bad_component_or_world_gives_a_finder_that_finds_nothing)
     weft_entity e = weft_entity_create(f.world, storage_moving(&f));
     weft_finder none = weft_finder_open(f.world, (weft_component){777});
     CHECK_RESULT(weft_world_error(f.world)->code, WEFT_BAD_HANDLE);
-    CHECK_POINTER(weft_finder_get(&none, e), NULL);
+    CHECK_POINTER(weft_finder_read(&none, e), NULL);
     none = weft_finder_open(NULL, f.position);
-    CHECK_POINTER(weft_finder_get(&none, e), NULL);
+    CHECK_POINTER(weft_finder_read(&none, e), NULL);
     none = (weft_finder){0};
-    CHECK_POINTER(weft_finder_get(&none, e), NULL);
+    CHECK_POINTER(weft_finder_read(&none, e), NULL);
     storage_close(&f);
 }
 
@@ -154,7 +156,8 @@ Test(finder, the_last_of_many_components_has_a_map_like_the_first)
         last = weft_component_create_plain(f.world, name, 8, 8, 0);
     }
     weft_entity e[100];
-    CHECK_OK(weft_entity_create_many(f.world, (weft_component[]){before, last}, 2, 100, e));
+    CHECK_OK(weft_entity_create_many(
+        f.world, weft_archetype_create(f.world, (weft_component[]){before, last}, 2), 100, e));
     weft_finder first = weft_finder_open(f.world, last), second = weft_finder_open(f.world, before);
     CHECK(first.blocks != NULL && second.blocks != NULL);
     for (uint32_t i = 0; i < 100; i++) {
@@ -168,18 +171,19 @@ Test(finder, frequent_gets_of_a_component_make_its_map)
 {
     storage_fixture f = storage_open();
     weft_entity e[10];
-    CHECK_OK(weft_entity_create_many(f.world, &f.position, 1, 10, e));
-    for (uint32_t i = 0; i < 1000; i++) CHECK(weft_entity_get(f.world, e[i % 10], f.position));
+    CHECK_OK(weft_entity_create_many(f.world, WEFT_ARCHETYPE(f.world, f.position), 10, e));
+    for (uint32_t i = 0; i < 1000; i++) CHECK(weft_entity_read(f.world, e[i % 10], f.position));
     CHECK(f.world->maps.few[f.position.id] != NULL);
     CHECK(f.world->maps.few[f.velocity.id] == NULL);
     weft_world_stats before, after;
     weft_world_stats_get(f.world, &before);
-    CHECK_OK(weft_entity_create_many(f.world, &f.velocity, 1, 2000000, NULL)); /* more berths */
+    CHECK_OK(weft_entity_create_many(f.world, WEFT_ARCHETYPE(f.world, f.velocity), 2000000,
+                                     NULL)); /* more berths */
     weft_world_stats_get(f.world, &after);
     CHECK(after.bytes_total > before.bytes_total);
     for (uint32_t i = 0; i < 10; i++)
-        CHECK_POINTER(weft_entity_get(f.world, e[i], f.position),
-                      weft_finder_get_slowly(f.world, e[i], f.position));
+        CHECK_POINTER(weft_entity_read(f.world, e[i], f.position),
+                      weft_finder_read_slowly(f.world, e[i], f.position));
     storage_close(&f);
 }
 
@@ -207,7 +211,7 @@ Test(finder, a_slice_of_a_cursor_gives_a_finder)
 {
     storage_fixture f = storage_open();
     weft_entity e[10];
-    CHECK_OK(weft_entity_create_many(f.world, &f.position, 1, 10, e));
+    CHECK_OK(weft_entity_create_many(f.world, WEFT_ARCHETYPE(f.world, f.position), 10, e));
     weft_finder_open(f.world, f.position);
     weft_query all =
         weft_query_create(f.world, &(weft_query_desc){.terms = {{f.position, 0, 0, 0}}});
@@ -215,9 +219,9 @@ Test(finder, a_slice_of_a_cursor_gives_a_finder)
     CHECK(weft_query_next(&cursor));
     weft_finder find = weft_slice_finder(&cursor.slice, f.position);
     const vector3 *column = weft_slice_read(&cursor.slice, 0);
-    for (uint32_t i = 0; i < 10; i++) CHECK_POINTER(weft_finder_get(&find, e[i]), &column[i]);
+    for (uint32_t i = 0; i < 10; i++) CHECK_POINTER(weft_finder_read(&find, e[i]), &column[i]);
     find = weft_slice_finder(&cursor.slice, (weft_component){777});
-    CHECK_POINTER(weft_finder_get(&find, e[0]), NULL);
+    CHECK_POINTER(weft_finder_read(&find, e[0]), NULL);
     weft_query_end(&cursor);
     storage_close(&f);
 }
@@ -233,20 +237,20 @@ static void gather_until_test(uint32_t others)
     weft_entity e[COUNT];
     static uint32_t values[COUNT], out[COUNT];
     for (uint32_t i = 0; i < COUNT; i++) values[i] = i + 1;
-    CHECK_OK(weft_entity_create_many(f.world, &f.velocity, 1, others, NULL));
+    CHECK_OK(weft_entity_create_many(f.world, WEFT_ARCHETYPE(f.world, f.velocity), others, NULL));
     CHECK_OK(weft_entity_create_filled(f.world, &f.health, (const void *[]){values}, 1, COUNT, e));
     for (uint32_t gone = 0; gone < COUNT; gone += 9) {
         weft_entity kept = e[gone];
         e[gone].version += 2;
         for (uint32_t i = 0; i < COUNT; i++) out[i] = 0;
-        CHECK_RESULT(weft_entity_gather(f.world, e, COUNT, f.health, out), WEFT_STALE_ENTITY);
+        CHECK_RESULT(weft_entity_read_many(f.world, e, COUNT, f.health, out), WEFT_STALE_ENTITY);
         CHECK_U64(weft_world_error(f.world)->entity.index, kept.index);
         for (uint32_t i = 0; i < COUNT; i++) CHECK_U64(out[i], i < gone ? i + 1 : 0);
         e[gone] = kept;
     }
     for (uint32_t count = 0; count <= COUNT; count++) {
         for (uint32_t i = 0; i < COUNT; i++) out[i] = 0;
-        CHECK_OK(weft_entity_gather(f.world, e, count, f.health, out));
+        CHECK_OK(weft_entity_read_many(f.world, e, count, f.health, out));
         for (uint32_t i = 0; i < COUNT; i++) CHECK_U64(out[i], i < count ? i + 1 : 0);
     }
     storage_close(&f);
@@ -267,7 +271,7 @@ static void gather_sizes_test(uint32_t others)
 {
     enum { COUNT = 300, MOST = 40 };
     storage_fixture f = storage_open();
-    CHECK_OK(weft_entity_create_many(f.world, &f.velocity, 1, others, NULL));
+    CHECK_OK(weft_entity_create_many(f.world, WEFT_ARCHETYPE(f.world, f.velocity), others, NULL));
     for (uint32_t size = 4; size <= MOST; size += size < 16 ? 4 : 24) {
         char name[] = "size00";
         name[4] = (char)('0' + size / 10), name[5] = (char)('0' + size % 10);
@@ -278,7 +282,7 @@ static void gather_sizes_test(uint32_t others)
         const void *const columns[] = {values};
         CHECK_OK(weft_entity_create_filled(f.world, &component, columns, 1, COUNT, e));
         weft_finder_open(f.world, component); /* makes its map */
-        CHECK_OK(weft_entity_gather(f.world, e, COUNT, component, out));
+        CHECK_OK(weft_entity_read_many(f.world, e, COUNT, component, out));
         for (uint32_t i = 0; i < COUNT * size; i++) CHECK_U64(out[i], values[i]);
     }
     storage_close(&f);

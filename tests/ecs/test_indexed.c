@@ -31,7 +31,7 @@ static void twelve_open(twelve *t, weft_access access)
     weft_query all = FIXTURE_QUERY(&t->f, {t->f.a, WEFT_WRITE});
     int32_t values[12];
     for (int32_t i = 0; i < 12; i++) values[i] = i * 11;
-    CHECK_OK(weft_query_scatter(t->f.world, all, t->f.a, values, 12));
+    CHECK_OK(weft_query_write_values(t->f.world, all, t->f.a, values, 12));
     t->query = FIXTURE_QUERY(&t->f, {t->f.a, access});
     CHECK_OK(weft_indexed_open(t->f.world, t->query, 0, &t->indexed));
 }
@@ -62,8 +62,8 @@ Test(indexed, element_five_of_the_twelve_is_row_zero_of_the_third_chunk)
     CHECK_I64(*element, 55);
     CHECK_U64(t.indexed.span_begin, WEFT_IS_CHECKED ? 0 : 5);
     CHECK_U64(t.indexed.span_end, WEFT_IS_CHECKED ? 0 : 9);
-    CHECK_POINTER(element, weft_entity_get(t.f.world, t.e[5], t.f.a)); /* row 0 of B's first */
-    if (!WEFT_IS_CHECKED)                                              /* biased by 5 */
+    CHECK_POINTER(element, weft_entity_read(t.f.world, t.e[5], t.f.a)); /* row 0 of B's first */
+    if (!WEFT_IS_CHECKED)                                               /* biased by 5 */
         CHECK_POINTER((const int32_t *)t.indexed.span_base + 5, element);
     twelve_close(&t);
 }
@@ -100,7 +100,8 @@ Test(indexed, filters_are_honoured_and_empty_archetypes_stepped_over)
     weft_component list[2] = {t.f.a, t.f.b};
     CHECK(weft_archetype_create(t.f.world, list, 2).id != 0); /* matches, is empty */
     weft_query query = FIXTURE_QUERY(&t.f, {t.f.a});
-    CHECK_OK(weft_query_filter_changed(t.f.world, query, t.f.a, weft_world_advance(t.f.world)));
+    CHECK_OK(weft_query_filter_changed(t.f.world, query, t.f.a,
+                                       weft_world_advance_change_version(t.f.world)));
     weft_indexed none;
     CHECK_OK(weft_indexed_open(t.f.world, query, 0, &none));
     CHECK_U64(none.count, 0);
@@ -122,7 +123,8 @@ Test(indexed, opening_for_writing_stamps_and_for_reading_does_not)
     twelve t;
     twelve_open(&t, WEFT_READ);
     weft_query changed = FIXTURE_QUERY(&t.f, {t.f.a});
-    CHECK_OK(weft_query_filter_changed(t.f.world, changed, t.f.a, weft_world_advance(t.f.world)));
+    CHECK_OK(weft_query_filter_changed(t.f.world, changed, t.f.a,
+                                       weft_world_advance_change_version(t.f.world)));
     weft_query written = FIXTURE_QUERY(&t.f, {t.f.a, WEFT_WRITE});
     weft_indexed indexed;
     CHECK_OK(weft_indexed_open(t.f.world, t.query, 0, &indexed));
@@ -132,7 +134,7 @@ Test(indexed, opening_for_writing_stamps_and_for_reading_does_not)
     *(int32_t *)weft_indexed_at(&indexed, 9) = -1;
     weft_indexed_close(&indexed);
     CHECK_U64(weft_query_count(t.f.world, changed), 12);
-    CHECK_I64(*(const int32_t *)weft_entity_get(t.f.world, t.e[9], t.f.a), -1);
+    CHECK_I64(*(const int32_t *)weft_entity_read(t.f.world, t.e[9], t.f.a), -1);
     twelve_close(&t);
 }
 
@@ -195,7 +197,7 @@ Test(indexed, one_large_and_many_tiny_chunks_are_all_found)
         check_element(&copy, i, (int32_t)i);
     }
     static int32_t values[ALL];
-    CHECK_U64(weft_query_gather(f.world, query, f.a, values, ALL), ALL);
+    CHECK_U64(weft_query_read_values(f.world, query, f.a, values, ALL), ALL);
     for (int32_t i = 0; i < ALL; i++) CHECK_I64(values[i], i);
     weft_indexed_close(&indexed);
     fixture_close(&f);

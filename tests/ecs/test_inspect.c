@@ -35,7 +35,7 @@ Test(inspect, a_position_in_a_query_names_its_entity)
     check_positions(&f, FIXTURE_QUERY(&f, {f.d}));
     for (uint32_t i = 0; i < 200; i += 3) CHECK_OK(weft_entity_enable(f.world, e[i], f.x, false));
     check_positions(&f, FIXTURE_QUERY(&f, {f.x}));
-    uint32_t since = weft_world_advance(f.world);
+    uint32_t since = weft_world_advance_change_version(f.world);
     for (uint32_t i = 100; i < 200; i += 7) weft_entity_write(f.world, e[i], f.a);
     weft_query changed = FIXTURE_QUERY(&f, {f.a}, {f.x});
     CHECK_OK(weft_query_filter_changed(f.world, changed, f.a, since));
@@ -57,7 +57,7 @@ Test(inspect, an_element_of_indexed_access_has_a_handle)
     for (uint64_t i = 0; i < 40; i++) {
         uint64_t at = i * 17 % 40;
         CHECK(weft_entity_equal(weft_indexed_entity(&indexed, at), list[at]));
-        CHECK_POINTER(weft_indexed_at(&indexed, at), weft_entity_get(f.world, list[at], f.a));
+        CHECK_POINTER(weft_indexed_at(&indexed, at), weft_entity_read(f.world, list[at], f.a));
     }
     CHECK(weft_entity_is_null(weft_indexed_entity(&indexed, 40)));
     CHECK_OK(weft_entity_destroy(f.world, e[0]));
@@ -134,11 +134,11 @@ Test(set_many, values_reach_their_entities_whether_they_had_the_component_or_not
     for (int32_t i = 0; i < 100; i++) values[i] = 1000 + i;
     CHECK_OK(weft_entity_set_many(f.world, e, 100, f.b, values, sizeof values[0]));
     for (uint32_t i = 0; i < 100; i++)
-        CHECK_I64(*(const int32_t *)weft_entity_get(f.world, e[i], f.b), values[i]);
+        CHECK_I64(*(const int32_t *)weft_entity_read(f.world, e[i], f.b), values[i]);
     weft_entity twice[] = {e[3], e[4], e[3]};
     CHECK_OK(weft_entity_set_many(f.world, twice, 3, f.c, values, sizeof values[0]));
-    CHECK_I64(*(const int32_t *)weft_entity_get(f.world, e[3], f.c), 1002);
-    CHECK_I64(*(const int32_t *)weft_entity_get(f.world, e[4], f.c), 1001);
+    CHECK_I64(*(const int32_t *)weft_entity_read(f.world, e[3], f.c), 1002);
+    CHECK_I64(*(const int32_t *)weft_entity_read(f.world, e[4], f.c), 1001);
     CHECK_OK(weft_entity_set_many(f.world, e, 100, f.t, NULL, 0));
     CHECK(weft_entity_has(f.world, e[99], f.t));
     CHECK_OK(weft_entity_set_many(f.world, NULL, 0, f.b, NULL, sizeof values[0]));

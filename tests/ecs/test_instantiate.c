@@ -28,7 +28,7 @@ Test(instantiate, none_one_and_more_copies_than_a_chunk_holds)
     CHECK_OK(weft_entity_instantiate(f.world, source, 1, copies));
     CHECK_OK(weft_entity_instantiate(f.world, source, COPIES, copies));
     for (uint32_t i = 0; i < COPIES; i++) {
-        const vector3 *v = weft_entity_get(f.world, copies[i], f.velocity);
+        const vector3 *v = weft_entity_read(f.world, copies[i], f.velocity);
         CHECK(v != NULL && v->x == 7 && v->y == 8 && v->z == 9);
     }
     CHECK_RESULT(weft_entity_instantiate(f.world, source, UINT32_MAX, NULL), WEFT_LIMIT);
@@ -46,13 +46,13 @@ Test(instantiate, a_copied_buffer_is_its_own)
     weft_entity source = with_list(&f, list), copies[2];
     CHECK_OK(weft_entity_instantiate(f.world, source, 2, copies));
     weft_buffer *first = weft_entity_write(f.world, copies[0], list);
-    const weft_buffer *second = weft_entity_get(f.world, copies[1], list);
+    const weft_buffer *second = weft_entity_read(f.world, copies[1], list);
     CHECK(weft_buffer_data(first) != weft_buffer_data(second));
     ((uint32_t *)weft_buffer_data(first))[5] = 1234;
     CHECK_U64(((const uint32_t *)weft_buffer_data(second))[5], 5);
     CHECK_OK(weft_entity_destroy(f.world, source));
     CHECK_OK(weft_entity_destroy(f.world, copies[0]));
-    second = weft_entity_get(f.world, copies[1], list);
+    second = weft_entity_read(f.world, copies[1], list);
     CHECK_U64(second->count, 100);
     for (uint32_t i = 0; i < 100; i++)
         CHECK_U64(((const uint32_t *)weft_buffer_data(second))[i], i);
@@ -63,7 +63,7 @@ Test(instantiate, a_copied_buffer_is_its_own)
 static weft_component group_make(storage_fixture *f, weft_entity e[4])
 {
     weft_component group = weft_component_linked_group(f->world);
-    CHECK_OK(weft_entity_create_many(f->world, &f->health, 1, 4, e));
+    CHECK_OK(weft_entity_create_many(f->world, WEFT_ARCHETYPE(f->world, f->health), 4, e));
     CHECK_OK(weft_entity_add(f->world, e[0], group));
     CHECK_OK(test_buffer_append(f->world, group, e[0], e, 4));
     return group;

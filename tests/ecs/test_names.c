@@ -73,7 +73,7 @@ Test(names, instances_have_the_names_of_their_originals)
     CHECK_OK(weft_entity_set_name(f.world, group[2], "barrel"));
     CHECK_OK(weft_entity_instantiate(f.world, group[0], 50, copies));
     for (uint32_t i = 0; i < 50; i++) {
-        const weft_buffer *buffer = weft_entity_get(f.world, copies[i], linked);
+        const weft_buffer *buffer = weft_entity_read(f.world, copies[i], linked);
         const weft_entity *members = weft_buffer_data(buffer);
         CHECK(is_named(&f, copies[i], "tank"));
         CHECK(is_named(&f, members[1], ""));
@@ -90,7 +90,7 @@ Test(names, error_texts_say_the_name_beside_the_handle)
     weft_entity e;
     FIXTURE_CREATE(&f, 1, &e, f.a);
     CHECK_OK(weft_entity_set_name(f.world, e, "Ada"));
-    CHECK_POINTER(weft_entity_get(f.world, e, f.b), NULL);
+    CHECK_POINTER(weft_entity_read(f.world, e, f.b), NULL);
     CHECK(strstr(weft_world_error(f.world)->text, "0:1 \"Ada\"") != NULL);
     CHECK_OK(weft_entity_destroy(f.world, e));
     CHECK_RESULT(weft_entity_destroy(f.world, e), WEFT_STALE_ENTITY); /* what it was called */

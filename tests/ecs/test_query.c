@@ -33,7 +33,7 @@ Test(query, an_empty_description_matches_everything_but_prefabs_and_disabled_ent
     fixture f;
     fixture_open(&f, 0);
     weft_component prefab = weft_component_prefab(f.world);
-    weft_component disabled = weft_component_disabled(f.world);
+    weft_component disabled = weft_component_inactive(f.world);
     FIXTURE_CREATE(&f, 1, NULL, f.a);
     FIXTURE_CREATE(&f, 2, NULL, f.a, prefab);
     FIXTURE_CREATE(&f, 4, NULL, f.b, disabled);
@@ -42,7 +42,7 @@ Test(query, an_empty_description_matches_everything_but_prefabs_and_disabled_ent
     CHECK_U64(weft_query_count(f.world, fixture_query(&f, &desc)), 1);
     desc.with_prefabs = true;
     CHECK_U64(weft_query_count(f.world, fixture_query(&f, &desc)), 3);
-    desc.with_disabled = true;
+    desc.with_inactive = true;
     CHECK_U64(weft_query_count(f.world, fixture_query(&f, &desc)), 15);
     desc.with_prefabs = false;
     CHECK_U64(weft_query_count(f.world, fixture_query(&f, &desc)), 5);
@@ -172,7 +172,8 @@ Test(query, many_archetypes_and_many_queries_find_each_other)
         uint32_t count = 0;
         for (uint32_t i = 0; i < 8; i++)
             if ((set >> i & 1) != 0) list[count++] = tags[i];
-        CHECK_OK(weft_entity_create_many(f.world, list, count, 1, NULL));
+        CHECK_OK(
+            weft_entity_create_many(f.world, weft_archetype_create(f.world, list, count), 1, NULL));
         if (set % 2 != 0) queries[set] = fixture_query(&f, &desc);
     }
     for (uint32_t set = 0; set < 256; set++) {
@@ -218,7 +219,7 @@ Test(query, gather_and_scatter_agree_with_iteration_order_and_stamp_only_on_scat
     weft_query query = FIXTURE_QUERY(&f, {f.a}, {f.x});
     int32_t values[10] = {0};
     weft_entity handles[10];
-    CHECK_U64(weft_query_gather(f.world, query, f.a, values, 10), 9);
+    CHECK_U64(weft_query_read_values(f.world, query, f.a, values, 10), 9);
     CHECK_U64(weft_query_entities(f.world, query, handles, 10), 9);
     for (uint32_t i = 0; i < 9; i++) {
         CHECK_I64(values[i], i < 4 ? (int32_t)i : (int32_t)i + 1);
@@ -226,17 +227,18 @@ Test(query, gather_and_scatter_agree_with_iteration_order_and_stamp_only_on_scat
         values[i] *= 10;
     }
     int32_t two[2];
-    CHECK_U64(weft_query_gather(f.world, query, f.a, two, 2), 9); /* writes two, says nine */
+    CHECK_U64(weft_query_read_values(f.world, query, f.a, two, 2), 9); /* writes two, says nine */
     CHECK_I64(two[1], 1);
     weft_query changed = FIXTURE_QUERY(&f, {f.a});
-    CHECK_OK(weft_query_filter_changed(f.world, changed, f.a, weft_world_advance(f.world)));
+    CHECK_OK(weft_query_filter_changed(f.world, changed, f.a,
+                                       weft_world_advance_change_version(f.world)));
     CHECK_U64(weft_query_count(f.world, changed), 0);
-    CHECK_RESULT(weft_query_scatter(f.world, query, f.a, values, 8), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_query_write_values(f.world, query, f.a, values, 8), WEFT_INVALID_ARGUMENT);
     CHECK_U64(weft_query_count(f.world, changed), 0);
-    CHECK_OK(weft_query_scatter(f.world, query, f.a, values, 9));
+    CHECK_OK(weft_query_write_values(f.world, query, f.a, values, 9));
     CHECK_U64(weft_query_count(f.world, changed), 10);
-    CHECK_I64(*(const int32_t *)weft_entity_get(f.world, e[9], f.a), 90);
-    CHECK_I64(*(const int32_t *)weft_entity_get(f.world, e[4], f.a), 4); /* disabled: untouched */
+    CHECK_I64(*(const int32_t *)weft_entity_read(f.world, e[9], f.a), 90);
+    CHECK_I64(*(const int32_t *)weft_entity_read(f.world, e[4], f.a), 4); /* disabled: untouched */
     fixture_close(&f);
 }
 
@@ -247,11 +249,11 @@ Test(query, gather_refuses_what_has_no_plain_values)
     FIXTURE_CREATE(&f, 1, NULL, f.a, f.t, f.s);
     weft_query query = FIXTURE_QUERY(&f, {f.a}, {f.t}, {f.s});
     int32_t value;
-    CHECK_U64(weft_query_gather(f.world, query, f.t, &value, 1), 0);
+    CHECK_U64(weft_query_read_values(f.world, query, f.t, &value, 1), 0);
     CHECK_RESULT(weft_world_error(f.world)->code, WEFT_TYPE_MISMATCH);
-    CHECK_U64(weft_query_gather(f.world, query, f.b, &value, 1), 0);
+    CHECK_U64(weft_query_read_values(f.world, query, f.b, &value, 1), 0);
     CHECK_RESULT(weft_world_error(f.world)->code, WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_query_scatter(f.world, query, f.s, &value, 1), WEFT_TYPE_MISMATCH);
+    CHECK_RESULT(weft_query_write_values(f.world, query, f.s, &value, 1), WEFT_TYPE_MISMATCH);
     fixture_close(&f);
 }
 
@@ -286,7 +288,8 @@ Test(query, slices_know_their_first_row_and_position_whatever_filters_say)
         expected += cursor.slice.count;
     }
     CHECK_U64(expected, 9);
-    CHECK_OK(weft_query_filter_changed(f.world, some, f.a, weft_world_advance(f.world)));
+    CHECK_OK(
+        weft_query_filter_changed(f.world, some, f.a, weft_world_advance_change_version(f.world)));
     CHECK(weft_entity_write(f.world, e[7], f.a) != NULL);
     cursor = weft_query_begin(f.world, some);
     CHECK(weft_query_next(&cursor));
@@ -308,7 +311,8 @@ Test(query, queries_with_more_terms_than_a_cursor_holds_work)
         list[i] = fixture_component(&f, name, 4, 0);
         more[i] = (weft_term){.component = list[i], .access = WEFT_WRITE};
     }
-    CHECK_OK(weft_entity_create_many(f.world, list, TERMS, 5, NULL));
+    CHECK_OK(
+        weft_entity_create_many(f.world, weft_archetype_create(f.world, list, TERMS), 5, NULL));
     weft_query query =
         fixture_query(&f, &(weft_query_desc){.more_terms = more, .more_term_count = TERMS});
     weft_cursor cursor = weft_query_begin(f.world, query);
@@ -319,7 +323,7 @@ Test(query, queries_with_more_terms_than_a_cursor_holds_work)
     }
     weft_query_end(&cursor); /* frees its columns when left early */
     int32_t values[5];
-    CHECK_U64(weft_query_gather(f.world, query, list[33], values, 5), 5);
+    CHECK_U64(weft_query_read_values(f.world, query, list[33], values, 5), 5);
     CHECK_I64(values[4], 33);
     fixture_close(&f);
 }
@@ -379,7 +383,7 @@ Test(query, a_query_wide_destruction_leaves_residues_of_cleanup_components)
     CHECK_OK(weft_query_destroy_entities(f.world, FIXTURE_QUERY(&f, {f.a})));
     CHECK(!weft_entity_is_alive(f.world, plain[0]) && weft_entity_is_alive(f.world, e[1]));
     CHECK(!weft_entity_has(f.world, e[1], f.a));
-    CHECK_I64(*(const int32_t *)weft_entity_get(f.world, e[1], cleanup), 77);
+    CHECK_I64(*(const int32_t *)weft_entity_read(f.world, e[1], cleanup), 77);
     weft_query residues = FIXTURE_QUERY(&f, {cleanup});
     CHECK_OK(weft_query_destroy_entities(f.world, residues)); /* again: nothing happens */
     CHECK_U64(weft_query_count(f.world, residues), 3);
@@ -397,14 +401,14 @@ Test(query, chunk_values_are_reached_through_slices)
     int32_t next = 1;
     weft_cursor cursor = weft_query_begin(f.world, query);
     while (weft_query_next(&cursor)) {
-        int32_t *value = weft_slice_chunk_value(&cursor.slice, 1, WEFT_WRITE);
+        int32_t *value = weft_slice_write_chunk(&cursor.slice, 1);
         CHECK_I64(*value, 0); /* new chunks start at zero */
         *value = next++;
     }
     CHECK_I64(next, 3);
     cursor = weft_query_begin(f.world, query);
     for (next = 1; weft_query_next(&cursor); next++)
-        CHECK_I64(*(const int32_t *)weft_slice_chunk_value(&cursor.slice, 1, WEFT_READ), next);
+        CHECK_I64(*(const int32_t *)weft_slice_read_chunk(&cursor.slice, 1), next);
     fixture_close(&f);
 }
 
@@ -422,11 +426,11 @@ Test(query, a_loop_over_the_pool_visits_every_row_once)
     FIXTURE_CREATE(&f, 5000, NULL, f.a);
     FIXTURE_CREATE(&f, 70, NULL, f.a, f.b);
     weft_query query = FIXTURE_QUERY(&f, {f.a, WEFT_WRITE});
-    CHECK_OK(weft_query_each(f.world, query, add_one, NULL));
+    CHECK_OK(weft_query_each_parallel(f.world, query, add_one, NULL));
     static int32_t values[5070];
-    CHECK_U64(weft_query_gather(f.world, query, f.a, values, 5070), 5070);
+    CHECK_U64(weft_query_read_values(f.world, query, f.a, values, 5070), 5070);
     for (uint32_t i = 0; i < 5070; i++) CHECK_I64(values[i], 1);
-    CHECK_RESULT(weft_query_each(f.world, query, NULL, NULL), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_query_each_parallel(f.world, query, NULL, NULL), WEFT_INVALID_ARGUMENT);
     fixture_close(&f);
 }
 
@@ -434,17 +438,17 @@ Test(query, slices_of_a_cursor_reach_other_entities_and_resources)
 {
     fixture f;
     fixture_open(&f, 0);
-    weft_component resource = fixture_component(&f, "gravity", 4, WEFT_SINGLETON);
+    weft_component resource = fixture_component(&f, "gravity", 4, WEFT_RESOURCE);
     weft_entity e[2];
     FIXTURE_CREATE(&f, 1, &e[0], f.a);
     FIXTURE_CREATE(&f, 1, &e[1], f.b);
     weft_cursor cursor = weft_query_begin(f.world, FIXTURE_QUERY(&f, {f.a}));
     CHECK(weft_query_next(&cursor));
-    *(int32_t *)weft_slice_get_write(&cursor.slice, e[1], f.b) = 12;
-    CHECK_I64(*(const int32_t *)weft_slice_get(&cursor.slice, e[1], f.b), 12);
-    CHECK_POINTER(weft_slice_get(&cursor.slice, e[1], f.a), NULL);
-    *(int32_t *)weft_slice_resource(&cursor.slice, resource, WEFT_WRITE) = 9;
-    CHECK_I64(*(const int32_t *)weft_slice_resource(&cursor.slice, resource, WEFT_READ), 9);
+    *(int32_t *)weft_slice_write_entity(&cursor.slice, e[1], f.b) = 12;
+    CHECK_I64(*(const int32_t *)weft_slice_read_entity(&cursor.slice, e[1], f.b), 12);
+    CHECK_POINTER(weft_slice_read_entity(&cursor.slice, e[1], f.a), NULL);
+    *(int32_t *)weft_slice_write_resource(&cursor.slice, resource) = 9;
+    CHECK_I64(*(const int32_t *)weft_slice_read_resource(&cursor.slice, resource), 9);
     weft_query_end(&cursor);
     fixture_close(&f);
 }
@@ -464,11 +468,11 @@ Test(query, questions_inside_a_parallel_loop_never_rebuild_a_list)
     FIXTURE_CREATE(&f, 5, NULL, f.a);
     weft_query loop = FIXTURE_QUERY(&f, {f.a}), asked = FIXTURE_QUERY(&f, {f.a, WEFT_WRITE});
     uint64_t query_and_count[2] = {(uint64_t)asked.world << 32 | asked.id, 99};
-    CHECK_OK(weft_query_each(f.world, loop, count_inside, query_and_count));
+    CHECK_OK(weft_query_each_parallel(f.world, loop, count_inside, query_and_count));
     CHECK_U64(query_and_count[1], 0); /* its list was never made: refused */
     CHECK_RESULT(weft_world_error(f.world)->code, WEFT_WRONG_PHASE);
     CHECK_U64(weft_query_count(f.world, asked), 5);
-    CHECK_OK(weft_query_each(f.world, loop, count_inside, query_and_count));
+    CHECK_OK(weft_query_each_parallel(f.world, loop, count_inside, query_and_count));
     CHECK_U64(query_and_count[1], 5);
     fixture_close(&f);
 }

@@ -21,7 +21,7 @@ Test(query_errors, wrong_descriptions_are_refused_with_the_reason)
 {
     fixture f;
     fixture_open(&f, 0);
-    weft_component resource = fixture_component(&f, "resource", 4, WEFT_SINGLETON);
+    weft_component resource = fixture_component(&f, "resource", 4, WEFT_RESOURCE);
     const struct {
         weft_query_desc desc;
         weft_result code;
@@ -131,20 +131,20 @@ Test(query_errors, wrong_calls_say_what_to_do)
     fixture f;
     fixture_open(&f, 0);
     FIXTURE_CREATE(&f, 2, NULL, f.a, f.b);
-    weft_component single = fixture_component(&f, "single", 4, WEFT_SINGLETON);
+    weft_component single = fixture_component(&f, "single", 4, WEFT_RESOURCE);
     weft_component buffer = fixture_component(&f, "buffer", 4, WEFT_BUFFER);
     weft_query query = FIXTURE_QUERY(&f, {f.a});
     int32_t values[3] = {0};
-    CHECK_RESULT(weft_query_each(f.world, query, NULL, NULL), WEFT_INVALID_ARGUMENT);
-    check_text(&f, "weft_query_each: run");
-    CHECK_OK(weft_query_each(f.world, query, ignore_slice, NULL));
+    CHECK_RESULT(weft_query_each_parallel(f.world, query, NULL, NULL), WEFT_INVALID_ARGUMENT);
+    check_text(&f, "weft_query_each_parallel: run");
+    CHECK_OK(weft_query_each_parallel(f.world, query, ignore_slice, NULL));
     CHECK_RESULT(weft_indexed_open(f.world, query, 0, NULL), WEFT_INVALID_ARGUMENT);
     check_text(&f, "weft_indexed_open: out");
-    CHECK_RESULT(weft_query_scatter(f.world, query, f.a, NULL, 2), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_query_write_values(f.world, query, f.a, NULL, 2), WEFT_INVALID_ARGUMENT);
     check_text(&f, "values is NULL");
-    CHECK_RESULT(weft_query_scatter(f.world, query, f.a, values, 3), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_query_write_values(f.world, query, f.a, values, 3), WEFT_INVALID_ARGUMENT);
     check_text(&f, "weft_query_count");
-    CHECK_RESULT(weft_query_scatter(f.world, query, f.b, values, 2), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_query_write_values(f.world, query, f.b, values, 2), WEFT_INVALID_ARGUMENT);
     check_text(&f, "add a term");
     CHECK_U64(weft_query_single(f.world, query).index, 0);
     check_text(&f, "narrow the query");
@@ -153,18 +153,18 @@ Test(query_errors, wrong_calls_say_what_to_do)
     CHECK_RESULT(weft_query_set(f.world, query, f.s, values, 4), WEFT_TYPE_MISMATCH);
     check_text(&f, "weft_query_set_shared");
     CHECK_RESULT(weft_query_set(f.world, query, f.h, values, 4), WEFT_TYPE_MISMATCH);
-    check_text(&f, "weft_slice_chunk_value");
+    check_text(&f, "weft_slice_write_chunk");
     CHECK_RESULT(weft_query_set(f.world, query, buffer, values, 4), WEFT_TYPE_MISMATCH);
     check_text(&f, "weft_buffers_append");
     CHECK_RESULT(weft_query_add(f.world, query, single), WEFT_TYPE_MISMATCH);
-    check_text(&f, "weft_singleton_write");
+    check_text(&f, "weft_resource_write");
     weft_cursor cursor = weft_query_begin(f.world, query);
     CHECK(weft_query_next(&cursor));
-    CHECK_POINTER(weft_slice_shared(&cursor.slice, 0), NULL);
+    CHECK_POINTER(weft_slice_read_shared(&cursor.slice, 0), NULL);
     check_text(&f, "shared values SHARED");
-    CHECK_POINTER(weft_slice_chunk_value(&cursor.slice, 0, WEFT_READ), NULL);
+    CHECK_POINTER(weft_slice_read_chunk(&cursor.slice, 0), NULL);
     check_text(&f, "chunk values CHUNK");
-    CHECK_POINTER(weft_slice_shared(&cursor.slice, 4), NULL);
+    CHECK_POINTER(weft_slice_read_shared(&cursor.slice, 4), NULL);
     check_text(&f, "term 4 of 1");
     weft_slice_enable(&cursor.slice, 0, 0, false);
     check_text(&f, "WEFT_WRITE");
@@ -180,7 +180,7 @@ Test(query_errors, buffers_of_the_owner_say_why_they_do_not_change)
     int32_t value = 1;
     weft_entity e;
     FIXTURE_CREATE(&f, 1, &e, f.a, list);
-    weft_buffers rows = weft_entity_buffer(f.world, e, list, WEFT_WRITE);
+    weft_buffers rows = weft_entity_write_buffer(f.world, e, list);
     CHECK_RESULT(weft_buffers_append(&rows, 0, NULL, 1), WEFT_INVALID_ARGUMENT);
     check_text(&f, "elements NULL");
     CHECK_RESULT(weft_buffers_resize(&rows, 1, 1), WEFT_INVALID_ARGUMENT);
@@ -196,8 +196,8 @@ Test(query_errors, buffers_of_the_owner_say_why_they_do_not_change)
     const weft_buffers none = {0};
     CHECK_RESULT(weft_buffers_append(&none, 0, &value, 1), WEFT_INVALID_ARGUMENT);
     CHECK_POINTER(weft_buffers_write(&none, 0), NULL);
-    CHECK_RESULT(weft_commands_create(f.world, NULL), WEFT_INVALID_ARGUMENT);
-    check_text(&f, "weft_commands_create: out");
+    CHECK_RESULT(weft_recorder_create(f.world, NULL), WEFT_INVALID_ARGUMENT);
+    check_text(&f, "weft_recorder_create: out");
     fixture_close(&f);
 }
 
@@ -219,7 +219,7 @@ Test(query_errors, checked_builds_name_access_that_is_not_declared)
         CHECK_U64(weft_world_error(f.world)->component.id, f.b.id);
         CHECK_POINTER(weft_slice_read(&cursor.slice, 2), NULL); /* no such term */
     }
-    CHECK_POINTER(weft_slice_commands(&cursor.slice), NULL);
+    CHECK_POINTER(weft_slice_recorder(&cursor.slice), NULL);
     CHECK_POINTER(weft_slice_world(&cursor.slice), f.world);
     weft_query_end(&cursor);
     fixture_close(&f);

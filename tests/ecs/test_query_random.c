@@ -100,7 +100,8 @@ static void revive(twin *w, naive_entity *e)
         e->has[k] = below(w, 3) == 0;
         if (e->has[k]) list[count++] = w->kinds[k].component;
     }
-    CHECK_OK(weft_entity_create_many(w->f.world, list, count, 1, &e->handle));
+    CHECK_OK(weft_entity_create_many(w->f.world, weft_archetype_create(w->f.world, list, count), 1,
+                                     &e->handle));
 }
 
 static void change_one(twin *w)
@@ -345,11 +346,11 @@ static void check_entity(twin *w, const naive_entity *e)
         if (!e->has[k]) continue;
         CHECK_U64(weft_entity_is_enabled(w->f.world, e->handle, component), !e->is_disabled[k]);
         if (w->kinds[k].is_data) {
-            const int32_t *value = weft_entity_get(w->f.world, e->handle, component);
+            const int32_t *value = weft_entity_read(w->f.world, e->handle, component);
             CHECK_I64(*value, e->value[k]);
         } else if (w->kinds[k].is_shared) {
             int32_t value = 0;
-            memcpy(&value, weft_entity_shared(w->f.world, e->handle, component),
+            memcpy(&value, weft_entity_read_shared(w->f.world, e->handle, component),
                    k == SHARED_FLAG ? 1 : 4);
             CHECK_I64(value, e->value[k]);
         }

@@ -36,7 +36,8 @@ static bed bed_open(uint32_t count)
     b.positions = weft_query_create(
         b.f.world, &(weft_query_desc){.terms = {{b.f.position, WEFT_READ, WEFT_ALL, 0}}});
     weft_component list[] = {b.f.position, b.handle};
-    CHECK_OK(weft_entity_create_many(b.f.world, list, 2, count, b.e));
+    CHECK_OK(
+        weft_entity_create_many(b.f.world, weft_archetype_create(b.f.world, list, 2), count, b.e));
     for (uint64_t i = 0; i < count; i++)
         CHECK_OK(weft_entity_set(b.f.world, b.e[i], b.handle, &i, sizeof i));
     return b;
@@ -44,13 +45,13 @@ static bed bed_open(uint32_t count)
 
 static void destroy_by_commands(bed *b, bool by_query)
 {
-    weft_commands *commands;
-    CHECK_OK(weft_commands_create(b->f.world, &commands));
-    if (by_query) CHECK_OK(weft_commands_query_destroy(commands, b->positions));
+    weft_recorder *commands;
+    CHECK_OK(weft_recorder_create(b->f.world, &commands));
+    if (by_query) CHECK_OK(weft_recorder_query_destroy_entities(commands, b->positions));
     for (uint32_t i = 0; i < b->count && !by_query; i++)
-        CHECK_OK(weft_commands_destroy_entity(commands, b->e[i]));
-    CHECK_OK(weft_commands_play(commands));
-    weft_commands_destroy(commands);
+        CHECK_OK(weft_recorder_destroy_entity(commands, b->e[i]));
+    CHECK_OK(weft_recorder_play(commands));
+    weft_recorder_destroy(commands);
 }
 
 /* All of them are members of the group of a root without cleanup components. */
@@ -58,7 +59,7 @@ static void destroy_linked(bed *b)
 {
     weft_component group = weft_component_linked_group(b->f.world);
     weft_entity root;
-    CHECK_OK(weft_entity_create_many(b->f.world, &group, 1, 1, &root));
+    CHECK_OK(weft_entity_create_many(b->f.world, WEFT_ARCHETYPE(b->f.world, group), 1, &root));
     CHECK_OK(test_buffer_append(b->f.world, group, root, &root, 1));
     CHECK_OK(test_buffer_append(b->f.world, group, root, b->e, b->count));
     CHECK_OK(weft_entity_destroy(b->f.world, root));
@@ -95,7 +96,7 @@ static void residues_check(const bed *b)
         CHECK(weft_entity_is_alive(b->f.world, b->e[i]));
         CHECK(!weft_entity_has(b->f.world, b->e[i], b->f.position));
         CHECK(!weft_entity_has(b->f.world, b->e[i], b->f.tag));
-        CHECK_U64(*(const uint64_t *)weft_entity_get(b->f.world, b->e[i], b->handle), i);
+        CHECK_U64(*(const uint64_t *)weft_entity_read(b->f.world, b->e[i], b->handle), i);
     }
     CHECK_OK(weft_world_validate(b->f.world));
 }
@@ -230,24 +231,25 @@ Test(residue, a_cleanup_component_added_by_the_same_playback_leaves_a_residue)
 {
     for (uint32_t count = FEW; count <= MANY; count += MANY - FEW) {
         bed b = bed_open(0);
-        weft_commands *commands;
+        weft_recorder *commands;
         weft_archetype with_handle =
             weft_archetype_create(b.f.world, (weft_component[]){b.f.position, b.handle}, 2);
-        CHECK_OK(weft_commands_create(b.f.world, &commands));
-        CHECK_OK(weft_entity_create_many(b.f.world, &b.f.position, 1, count, b.e));
+        CHECK_OK(weft_recorder_create(b.f.world, &commands));
+        CHECK_OK(weft_entity_create_many(b.f.world, WEFT_ARCHETYPE(b.f.world, b.f.position), count,
+                                         b.e));
         b.count = count;
         for (uint64_t i = 0; i < count; i++) {
-            CHECK_OK(weft_commands_set(commands, b.e[i], b.handle, &i, sizeof i));
-            CHECK_OK(weft_commands_destroy_entity(commands, b.e[i]));
-            weft_entity made = weft_commands_create_entity(commands, with_handle);
-            CHECK_OK(weft_commands_destroy_entity(commands, made));
+            CHECK_OK(weft_recorder_set(commands, b.e[i], b.handle, &i, sizeof i));
+            CHECK_OK(weft_recorder_destroy_entity(commands, b.e[i]));
+            weft_entity made = weft_recorder_create_entity(commands, with_handle);
+            CHECK_OK(weft_recorder_destroy_entity(commands, made));
         }
-        CHECK_OK(weft_commands_play(commands));
+        CHECK_OK(weft_recorder_play(commands));
         residues_check(&b);
         weft_world_stats stats;
         weft_world_stats_get(b.f.world, &stats);
         CHECK_U64(stats.entities, 2 * (uint64_t)count);
-        weft_commands_destroy(commands);
+        weft_recorder_destroy(commands);
         storage_close(&b.f);
     }
 }

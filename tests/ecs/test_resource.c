@@ -22,17 +22,17 @@ Test(resource, it_may_be_larger_than_a_chunk)
     enum { BYTES = 40 << 20 };
     fixture f;
     fixture_open(&f, 0);
-    weft_component large = component(&f, "large", BYTES, WEFT_SINGLETON);
+    weft_component large = component(&f, "large", BYTES, WEFT_RESOURCE);
     CHECK(large.id != 0);
     CHECK_U64(component(&f, "column", BYTES, 0).id, 0); /* a column is in a chunk */
     CHECK_RESULT(weft_world_error(f.world)->code, WEFT_INVALID_ARGUMENT);
-    char *bytes = weft_singleton_write(f.world, large);
+    char *bytes = weft_resource_write(f.world, large);
     CHECK(bytes != NULL && bytes[0] == 0 && bytes[BYTES - 1] == 0);
     uint64_t before = both(&f);
     bytes[BYTES - 1] = 1;
     CHECK(both(&f) != before);
-    CHECK_POINTER(weft_singleton_read(f.world, large), bytes);
-    CHECK_U64(component(&f, "endless", SIZE_MAX & ~(size_t)7, WEFT_SINGLETON).id, 0);
+    CHECK_POINTER(weft_resource_read(f.world, large), bytes);
+    CHECK_U64(component(&f, "endless", SIZE_MAX & ~(size_t)7, WEFT_RESOURCE).id, 0);
     CHECK_RESULT(weft_world_error(f.world)->code, WEFT_INVALID_ARGUMENT);
     fixture_close(&f);
 }
@@ -41,7 +41,7 @@ Test(resource, one_for_which_there_is_no_memory_is_refused)
 {
     fixture f = {0};
     CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &f.world)); /* malloc */
-    CHECK_U64(component(&f, "huge", (size_t)1 << 60, WEFT_SINGLETON).id, 0);
+    CHECK_U64(component(&f, "huge", (size_t)1 << 60, WEFT_RESOURCE).id, 0);
     CHECK_RESULT(weft_world_error(f.world)->code, WEFT_OUT_OF_MEMORY);
     CHECK_OK(weft_world_destroy(f.world));
 }
@@ -52,15 +52,15 @@ Test(resource, what_is_not_hashed_does_not_show_in_hashes)
     fixture_open(&f, 0);
     fixture_open(&bare, 0);
     CHECK_U64(both(&f), both(&bare));
-    weft_component cache = component(&f, "cache", 8, WEFT_SINGLETON | WEFT_NOT_HASHED);
-    weft_component plain = component(&f, "plain", 8, WEFT_SINGLETON);
+    weft_component cache = component(&f, "cache", 8, WEFT_RESOURCE | WEFT_NOT_HASHED);
+    weft_component plain = component(&f, "plain", 8, WEFT_RESOURCE);
     uint64_t before = both(&f);
     CHECK(before != both(&bare)); /* the plain resource shows, the other does not: */
-    CHECK(component(&bare, "plain", 8, WEFT_SINGLETON).id != 0);
+    CHECK(component(&bare, "plain", 8, WEFT_RESOURCE).id != 0);
     CHECK_U64(both(&f), both(&bare));
-    *(const void **)weft_singleton_write(f.world, cache) = &f;
+    *(const void **)weft_resource_write(f.world, cache) = &f;
     CHECK_U64(both(&f), before);
-    *(uint64_t *)weft_singleton_write(f.world, plain) = 1;
+    *(uint64_t *)weft_resource_write(f.world, plain) = 1;
     CHECK(both(&f) != before);
     fixture_close(&bare);
     fixture_close(&f);
@@ -81,7 +81,7 @@ Test(resource, components_with_pointers_are_left_out_but_not_that_they_are_there
     CHECK_OK(test_buffer_append(f.world, list, e[1], &value, 1));
     weft_cursor cursor = weft_query_begin(f.world, FIXTURE_QUERY(&f, {chunk, WEFT_WRITE}));
     CHECK(weft_query_next(&cursor));
-    *(uint64_t *)weft_slice_chunk_value(&cursor.slice, 0, WEFT_WRITE) = value;
+    *(uint64_t *)weft_slice_write_chunk(&cursor.slice, 0) = value;
     weft_query_end(&cursor);
     CHECK_U64(both(&f), before);
     CHECK_OK(weft_entity_enable(f.world, e[0], pointer, false));

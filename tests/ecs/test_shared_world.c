@@ -11,7 +11,7 @@
 static int32_t value_of(const fixture *f, weft_entity entity)
 {
     int32_t value;
-    const void *shared = weft_entity_shared(f->world, entity, f->s);
+    const void *shared = weft_entity_read_shared(f->world, entity, f->s);
     CHECK(shared != NULL);
     memcpy(&value, shared, sizeof value);
     return value;
@@ -28,7 +28,7 @@ Test(shared_world, a_value_is_set_read_replaced_and_removed)
     fixture_open(&f, 0);
     weft_entity e[2];
     FIXTURE_CREATE(&f, 2, e, f.a);
-    CHECK_POINTER(weft_entity_shared(f.world, e[0], f.s), NULL);
+    CHECK_POINTER(weft_entity_read_shared(f.world, e[0], f.s), NULL);
     set_value(&f, e[0], 7); /* adds the component */
     CHECK(weft_entity_has(f.world, e[0], f.s) && !weft_entity_has(f.world, e[1], f.s));
     CHECK_I64(value_of(&f, e[0]), 7);
@@ -39,7 +39,7 @@ Test(shared_world, a_value_is_set_read_replaced_and_removed)
     CHECK_OK(weft_entity_add(f.world, e[0], f.b)); /* other changes keep the value */
     CHECK_I64(value_of(&f, e[0]), 8);
     CHECK_OK(weft_entity_remove(f.world, e[0], f.s));
-    CHECK_POINTER(weft_entity_shared(f.world, e[0], f.s), NULL);
+    CHECK_POINTER(weft_entity_read_shared(f.world, e[0], f.s), NULL);
     fixture_close(&f);
 }
 
@@ -179,7 +179,7 @@ Test(shared_world, chillies_are_split_by_colour_and_changed_by_headers_only)
     weft_cursor cursor = weft_query_begin(f.world, red);
     CHECK(weft_query_next(&cursor));
     CHECK_U64(cursor.slice.first, 200); /* the last four chunks */
-    CHECK_I64(*(const int32_t *)weft_slice_shared(&cursor.slice, 0), RED);
+    CHECK_I64(*(const int32_t *)weft_slice_read_shared(&cursor.slice, 0), RED);
     weft_query_end(&cursor);
 
     /* one entity's value moves only it */
@@ -198,7 +198,7 @@ Test(shared_world, chillies_are_split_by_colour_and_changed_by_headers_only)
     CHECK_U64(weft_query_count(f.world, red), 0);
     CHECK_U64(weft_query_count(f.world, all), 199);
     for (int32_t i = 0; i < CHILLIES; i++)
-        CHECK_I64(*(const int32_t *)weft_entity_get(f.world, e[i], f.a), i);
+        CHECK_I64(*(const int32_t *)weft_entity_read(f.world, e[i], f.a), i);
     fixture_close(&f);
 }
 
@@ -238,7 +238,8 @@ Test(shared_world, setting_a_value_on_a_query_edits_headers_and_skips_chunks_tha
     CHECK_OK(weft_query_filter_shared(f.world, query, f.s, WEFT_FILTER_EQUAL, &value, 1));
     CHECK_U64(weft_query_count(f.world, query), ROWS);
     weft_query changed = FIXTURE_QUERY(&f, {f.s});
-    CHECK_OK(weft_query_filter_changed(f.world, changed, f.s, weft_world_advance(f.world)));
+    CHECK_OK(weft_query_filter_changed(f.world, changed, f.s,
+                                       weft_world_advance_change_version(f.world)));
     CHECK_OK(weft_query_set_shared(f.world, query, f.s, &value));
     CHECK_U64(weft_query_count(f.world, changed), 0);
     fixture_close(&f);
@@ -252,20 +253,21 @@ Test(shared_world, order_versions_change_for_the_values_concerned_only)
     FIXTURE_CREATE(&f, 6, e, f.a, f.s);
     for (int32_t i = 0; i < 6; i++) set_value(&f, e[i], 1 + i % 2);
     int32_t odd = 1, even = 2;
-    uint32_t of_odd = weft_shared_version(f.world, f.s, &odd);
-    uint32_t of_even = weft_shared_version(f.world, f.s, &even);
+    uint32_t of_odd = weft_shared_change_version(f.world, f.s, &odd);
+    uint32_t of_even = weft_shared_change_version(f.world, f.s, &even);
     CHECK_OK(weft_entity_destroy(f.world, e[0]));
-    CHECK(weft_shared_version(f.world, f.s, &odd) != of_odd);
-    CHECK_U64(weft_shared_version(f.world, f.s, &even), of_even);
-    of_odd = weft_shared_version(f.world, f.s, &odd);
+    CHECK(weft_shared_change_version(f.world, f.s, &odd) != of_odd);
+    CHECK_U64(weft_shared_change_version(f.world, f.s, &even), of_even);
+    of_odd = weft_shared_change_version(f.world, f.s, &odd);
     CHECK(weft_entity_write(f.world, e[2], f.a) != NULL); /* values do not count */
-    CHECK_U64(weft_shared_version(f.world, f.s, &odd), of_odd);
+    CHECK_U64(weft_shared_change_version(f.world, f.s, &odd), of_odd);
     CHECK_OK(weft_entity_add(f.world, e[1], f.b)); /* leaves one chunk, enters another */
-    CHECK(weft_shared_version(f.world, f.s, &even) != of_even);
-    CHECK_U64(weft_shared_version(f.world, f.s, &odd), of_odd);
-    uint32_t of_nobody = weft_shared_version(f.world, f.s, &(int32_t){99});
+    CHECK(weft_shared_change_version(f.world, f.s, &even) != of_even);
+    CHECK_U64(weft_shared_change_version(f.world, f.s, &odd), of_odd);
+    uint32_t of_nobody = weft_shared_change_version(f.world, f.s, &(int32_t){99});
     for (uint32_t i = 1; i < 6; i += 2) CHECK_OK(weft_entity_destroy(f.world, e[i]));
-    CHECK(weft_shared_version(f.world, f.s, &(int32_t){99}) != of_nobody); /* a value vanished */
+    CHECK(weft_shared_change_version(f.world, f.s, &(int32_t){99}) !=
+          of_nobody); /* a value vanished */
     fixture_close(&f);
 }
 
@@ -280,7 +282,7 @@ Test(shared_world, many_shared_types_and_values_on_one_archetype_work)
         list[i] = fixture_component(&f, name, 8, WEFT_SHARED);
     }
     weft_entity e[8];
-    CHECK_OK(weft_entity_create_many(f.world, list, TYPES, 8, e));
+    CHECK_OK(weft_entity_create_many(f.world, weft_archetype_create(f.world, list, TYPES), 8, e));
     for (uint64_t i = 0; i < 8; i++)
         for (uint64_t t = 0; t < TYPES; t++) {
             uint64_t value = i * t;
@@ -288,11 +290,11 @@ Test(shared_world, many_shared_types_and_values_on_one_archetype_work)
         }
     for (uint64_t i = 0; i < 8; i++)
         for (uint64_t t = 0; t < TYPES; t++)
-            CHECK_U64(*(const uint64_t *)weft_entity_shared(f.world, e[i], list[t]), i * t);
+            CHECK_U64(*(const uint64_t *)weft_entity_read_shared(f.world, e[i], list[t]), i * t);
     weft_query query = FIXTURE_QUERY(&f, {list[19]});
     CHECK_OK(weft_query_set_shared(f.world, query, list[19], &(uint64_t){1}));
-    CHECK_U64(*(const uint64_t *)weft_entity_shared(f.world, e[5], list[19]), 1);
-    CHECK_U64(*(const uint64_t *)weft_entity_shared(f.world, e[5], list[18]), 90);
+    CHECK_U64(*(const uint64_t *)weft_entity_read_shared(f.world, e[5], list[19]), 1);
+    CHECK_U64(*(const uint64_t *)weft_entity_read_shared(f.world, e[5], list[18]), 90);
     fixture_close(&f);
 }
 
@@ -326,7 +328,7 @@ Test(shared_world, wrong_calls_are_refused)
     CHECK_RESULT(weft_query_set(f.world, query, f.a, NULL, 4), WEFT_INVALID_ARGUMENT);
     CHECK_OK(weft_entity_destroy(f.world, e));
     CHECK_RESULT(weft_entity_set_shared(f.world, e, f.s, &(int32_t){1}), WEFT_STALE_ENTITY);
-    CHECK_POINTER(weft_entity_shared(f.world, e, f.s), NULL);
+    CHECK_POINTER(weft_entity_read_shared(f.world, e, f.s), NULL);
     fixture_close(&f);
 }
 
@@ -335,9 +337,9 @@ static void check_values(fixture *f, const weft_entity *entities, const int32_t 
                          uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        const int32_t *value = weft_entity_shared(f->world, entities[i], f->s);
+        const int32_t *value = weft_entity_read_shared(f->world, entities[i], f->s);
         CHECK_I64(value == NULL ? -1 : *value, expected[i]);
-        CHECK_I64(*(const int32_t *)weft_entity_get(f->world, entities[i], f->a), (int32_t)i);
+        CHECK_I64(*(const int32_t *)weft_entity_read(f->world, entities[i], f->a), (int32_t)i);
     }
 }
 
@@ -372,7 +374,7 @@ Test(shared_world, a_value_is_set_on_an_array_of_entities_each_row_moving_once)
     fixture_validate(&f);
     /* once more: nothing changes, no version */
     weft_query changed = FIXTURE_QUERY(&f, {f.s});
-    CHECK_OK(weft_query_filter_order(f.world, changed, weft_world_advance(f.world)));
+    CHECK_OK(weft_query_filter_order(f.world, changed, weft_world_advance_change_version(f.world)));
     CHECK_OK(weft_entity_set_shared_many(f.world, some, count, f.s, &seven));
     CHECK_U64(weft_query_count(f.world, changed), 0);
     CHECK_OK(weft_entity_set_shared_many(f.world, NULL, 0, f.s, &seven));
@@ -382,7 +384,7 @@ Test(shared_world, a_value_is_set_on_an_array_of_entities_each_row_moving_once)
     CHECK_RESULT(weft_entity_set_shared_many(f.world, with_dead, 3, f.s, &eight),
                  WEFT_STALE_ENTITY);
     CHECK_U64(weft_world_error(f.world)->entity.index, e[1].index);
-    CHECK_I64(*(const int32_t *)weft_entity_shared(f.world, e[4], f.s), expected[4]);
+    CHECK_I64(*(const int32_t *)weft_entity_read_shared(f.world, e[4], f.s), expected[4]);
     CHECK_U64(weft_shared_values(f.world, f.s, NULL, 0), 2); /* eight was let go again */
     CHECK_RESULT(weft_entity_set_shared_many(f.world, NULL, 1, f.s, &eight), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_entity_set_shared_many(f.world, some, 1, f.a, &eight), WEFT_TYPE_MISMATCH);
@@ -405,7 +407,7 @@ Test(shared_world, an_array_with_all_rows_of_a_chunk_edits_its_header_only)
     CHECK_U64(after.bytes_moved - before.bytes_moved, 0);
     CHECK_U64(after.chunks, 4);
     for (uint32_t i = 0; i < 40; i++)
-        CHECK_I64(*(const int32_t *)weft_entity_shared(f.world, e[i], f.s),
+        CHECK_I64(*(const int32_t *)weft_entity_read_shared(f.world, e[i], f.s),
                   i >= 10 && i < 30 ? 7 : 0);
     fixture_close(&f);
 }

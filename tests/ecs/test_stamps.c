@@ -5,11 +5,11 @@
 
 #include <criterion/criterion.h>
 
-/* Rows that changed in a component since the last call of weft_world_advance. */
+/* Rows that changed in a component since the last call of weft_world_advance_change_version. */
 static weft_query changes_of(fixture *f, weft_component component)
 {
     weft_query query = FIXTURE_QUERY(f, {component});
-    uint32_t since = weft_world_advance(f->world);
+    uint32_t since = weft_world_advance_change_version(f->world);
     CHECK_OK(weft_query_filter_changed(f->world, query, component, since));
     CHECK_U64(weft_query_count(f->world, query), 0);
     return query;
@@ -22,12 +22,13 @@ Test(stamps, new_rows_are_changed_in_all_their_components)
     weft_entity e[4], copies[4];
     FIXTURE_CREATE(&f, 4, e, f.a, f.b, f.l);
     weft_query a = changes_of(&f, f.a), b = FIXTURE_QUERY(&f, {f.b});
-    CHECK_OK(weft_query_filter_changed(f.world, b, f.b, weft_world_version(f.world) - 1));
+    CHECK_OK(weft_query_filter_changed(f.world, b, f.b, weft_world_change_version(f.world) - 1));
     FIXTURE_CREATE(&f, 3, NULL, f.a, f.b, f.l);
     CHECK_U64(weft_query_count(f.world, a), 3);
     CHECK_U64(weft_query_count(f.world, b), 3);
     CHECK_OK(weft_query_filter_reset(f.world, a));
-    CHECK_OK(weft_query_filter_changed(f.world, a, f.a, weft_world_advance(f.world)));
+    CHECK_OK(
+        weft_query_filter_changed(f.world, a, f.a, weft_world_advance_change_version(f.world)));
     CHECK_OK(weft_entity_instantiate(f.world, e[0], 4, copies));
     for (uint32_t i = 0; i < 4; i++) CHECK(weft_query_matches(f.world, a, copies[i]));
     CHECK(!weft_query_matches(f.world, a, e[0]));
@@ -43,14 +44,14 @@ Test(stamps, scatters_look_ups_and_loops_stamp_what_they_write)
     FIXTURE_CREATE(&f, 1, &other, f.a, f.b);
     weft_query with_b = FIXTURE_QUERY(&f, {f.b}, {f.a});
     weft_query a = changes_of(&f, f.a);
-    CHECK_OK(weft_query_scatter(f.world, with_b, f.a, &(int32_t){5}, 1));
+    CHECK_OK(weft_query_write_values(f.world, with_b, f.a, &(int32_t){5}, 1));
     CHECK(weft_query_matches(f.world, a, other) && !weft_query_matches(f.world, a, e));
     a = changes_of(&f, f.a);
     weft_cursor cursor = weft_query_begin(f.world, with_b);
     CHECK(weft_query_next(&cursor));
-    CHECK(weft_slice_get(&cursor.slice, e, f.a) != NULL);
+    CHECK(weft_slice_read_entity(&cursor.slice, e, f.a) != NULL);
     CHECK_U64(weft_query_count(f.world, a), 0);
-    CHECK(weft_slice_get_write(&cursor.slice, e, f.a) != NULL);
+    CHECK(weft_slice_write_entity(&cursor.slice, e, f.a) != NULL);
     CHECK(weft_query_matches(f.world, a, e) && !weft_query_matches(f.world, a, other));
     weft_query_end(&cursor);
     a = changes_of(&f, f.a);
@@ -67,7 +68,7 @@ Test(stamps, buffers_are_stamped_by_writers_and_not_by_readers)
     weft_entity e;
     FIXTURE_CREATE(&f, 1, &e, f.a, list);
     weft_query changed = changes_of(&f, list);
-    const weft_buffer *read = weft_entity_get(f.world, e, list);
+    const weft_buffer *read = weft_entity_read(f.world, e, list);
     CHECK(read != NULL && weft_buffer_data(read) != NULL);
     CHECK_U64(fixture_iterate(&f, FIXTURE_QUERY(&f, {list}, {f.a, WEFT_WRITE})).rows, 1);
     CHECK_U64(weft_query_count(f.world, changed), 0);
@@ -112,7 +113,7 @@ Test(stamps, a_scatter_destructs_the_values_that_it_replaces)
     FIXTURE_CREATE(&f, 3, NULL, f.a, owned);
     weft_query query = FIXTURE_QUERY(&f, {f.a}, {owned, .match = WEFT_OPTIONAL});
     FIXTURE_CREATE(&f, 2, NULL, f.a);
-    CHECK_OK(weft_query_scatter(f.world, query, owned, (int32_t[5]){1, 2, 3, 4, 5}, 5));
+    CHECK_OK(weft_query_write_values(f.world, query, owned, (int32_t[5]){1, 2, 3, 4, 5}, 5));
     CHECK_U64(ended, 3);
     fixture_close(&f);
     CHECK_U64(ended, 6);
@@ -137,18 +138,18 @@ Test(stamps, recorded_commands_hold_shared_values_until_they_are_played_or_dropp
                                                               .hooks.user = &released});
     weft_entity e;
     FIXTURE_CREATE(&f, 1, &e, f.a);
-    weft_commands *commands;
-    CHECK_OK(weft_commands_create(f.world, &commands));
-    CHECK_OK(weft_commands_set_shared(commands, e, counted, &(int32_t){5}));
-    CHECK_OK(weft_commands_play(commands));
-    CHECK_I64(*(const int32_t *)weft_entity_shared(f.world, e, counted), 5);
+    weft_recorder *commands;
+    CHECK_OK(weft_recorder_create(f.world, &commands));
+    CHECK_OK(weft_recorder_set_shared(commands, e, counted, &(int32_t){5}));
+    CHECK_OK(weft_recorder_play(commands));
+    CHECK_I64(*(const int32_t *)weft_entity_read_shared(f.world, e, counted), 5);
     CHECK_U64(released, 0);
-    CHECK_OK(weft_commands_set_shared(commands, e, counted, &(int32_t){6}));
-    CHECK_OK(weft_commands_play(commands));
+    CHECK_OK(weft_recorder_set_shared(commands, e, counted, &(int32_t){6}));
+    CHECK_OK(weft_recorder_play(commands));
     CHECK_U64(released, 1); /* five went with its last row */
     CHECK_U64(weft_shared_values(f.world, counted, NULL, 0), 2);
-    CHECK_OK(weft_commands_set_shared(commands, e, counted, &(int32_t){7}));
-    weft_commands_destroy(commands); /* never played */
+    CHECK_OK(weft_recorder_set_shared(commands, e, counted, &(int32_t){7}));
+    weft_recorder_destroy(commands); /* never played */
     CHECK_U64(weft_shared_values(f.world, counted, NULL, 0), 2);
     CHECK_OK(weft_entity_destroy(f.world, e));
     CHECK_U64(weft_shared_values(f.world, counted, NULL, 0), 1);
@@ -176,7 +177,7 @@ Test(stamps, clearing_references_to_the_dead_changes_what_had_one_only)
     weft_component target = reference_component(&f, "target", 0);
     weft_component list = reference_component(&f, "list", WEFT_BUFFER);
     weft_component common = reference_component(&f, "common", WEFT_CHUNK);
-    weft_component leader = reference_component(&f, "leader", WEFT_SINGLETON);
+    weft_component leader = reference_component(&f, "leader", WEFT_RESOURCE);
     weft_entity alive, dead, e[4];
     FIXTURE_CREATE(&f, 1, &alive, f.b);
     FIXTURE_CREATE(&f, 1, &dead, f.b);
@@ -189,9 +190,9 @@ Test(stamps, clearing_references_to_the_dead_changes_what_had_one_only)
     }
     weft_cursor cursor = weft_query_begin(f.world, FIXTURE_QUERY(&f, {common, WEFT_WRITE}));
     CHECK(weft_query_next(&cursor)); /* the first chunk's value is to a dead one, too */
-    *(weft_entity *)weft_slice_chunk_value(&cursor.slice, 0, WEFT_WRITE) = dead;
+    *(weft_entity *)weft_slice_write_chunk(&cursor.slice, 0) = dead;
     weft_query_end(&cursor);
-    *(weft_entity *)weft_singleton_write(f.world, leader) = dead;
+    *(weft_entity *)weft_resource_write(f.world, leader) = dead;
     CHECK_OK(weft_entity_destroy(f.world, dead));
     weft_query changed[] = {changes_of(&f, f.a), changes_of(&f, list), changes_of(&f, common),
                             changes_of(&f, target)};
@@ -200,8 +201,8 @@ Test(stamps, clearing_references_to_the_dead_changes_what_had_one_only)
     CHECK_U64(cleared, 4);
     CHECK_U64(weft_query_count(f.world, changed[0]), 0);
     for (uint32_t i = 0; i < 4; i++) {
-        const weft_entity *value = weft_entity_get(f.world, e[i], target);
-        const weft_buffer *buffer = weft_entity_get(f.world, e[i], list);
+        const weft_entity *value = weft_entity_read(f.world, e[i], target);
+        const weft_buffer *buffer = weft_entity_read(f.world, e[i], list);
         const weft_entity *items = weft_buffer_data(buffer);
         CHECK_U64(value->index, i == 2 ? 0 : alive.index);
         CHECK_U64(items[0].index, i == 2 ? 0 : alive.index);
@@ -210,7 +211,7 @@ Test(stamps, clearing_references_to_the_dead_changes_what_had_one_only)
         CHECK_U64(weft_query_matches(f.world, changed[2], e[i]), i < 2);
         CHECK_U64(weft_query_matches(f.world, changed[3], e[i]), i >= 2);
     }
-    CHECK_U64(((const weft_entity *)weft_singleton_read(f.world, leader))->version, 0);
+    CHECK_U64(((const weft_entity *)weft_resource_read(f.world, leader))->version, 0);
     CHECK_OK(weft_world_clear_references(f.world, &cleared)); /* nothing is left */
     CHECK_U64(cleared, 0);
     CHECK_RESULT(weft_world_clear_references(NULL, NULL), WEFT_INVALID_ARGUMENT);
@@ -241,14 +242,14 @@ Test(stamps, references_in_packed_structs_are_found_where_they_are)
     CHECK_OK(weft_world_clear_references(f.world, &cleared));
     CHECK_U64(cleared, 3);
     for (uint32_t i = 0; i < 3; i++) {
-        memcpy(two, (const char *)weft_entity_get(f.world, e[i], packed) + 1, sizeof two);
+        memcpy(two, (const char *)weft_entity_read(f.world, e[i], packed) + 1, sizeof two);
         CHECK(two[0].index == e[i].index && two[0].version == e[i].version);
         CHECK(two[1].index == 0 && two[1].version == 0);
     }
     fixture_close(&f);
 }
 
-Test(stamps, a_singleton_query_may_be_filtered_and_hold_a_buffer)
+Test(stamps, a_resource_query_may_be_filtered_and_hold_a_buffer)
 {
     fixture f;
     fixture_open(&f, 0);

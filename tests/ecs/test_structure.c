@@ -45,7 +45,7 @@ Test(structure, a_row_limit_caps_chunks_and_keeps_them_from_growing)
     storage_fixture f = storage_open();
     weft_component capped = weft_component_create(
         f.world, &(weft_component_desc){.name = "capped", .size = 4, .chunk_row_limit = 100});
-    CHECK_OK(weft_entity_create_many(f.world, &capped, 1, 450, NULL));
+    CHECK_OK(weft_entity_create_many(f.world, WEFT_ARCHETYPE(f.world, capped), 450, NULL));
     weft_archetype handle = weft_archetype_create(f.world, &capped, 1);
     const weft__archetype *archetype = weft__archetype_at(f.world, handle);
     CHECK_U64(archetype->chunk_count, 5);
@@ -64,8 +64,9 @@ Test(structure, chunks_grow_with_the_population_and_waste_stays_under_an_eighth)
         room += archetype->chunks[i]->capacity - archetype->chunks[i]->count;
     CHECK(room * 8 <= 100000);
     CHECK(archetype->chunk_count < 64);
-    CHECK_OK(
-        weft_entity_create_many(f.world, (weft_component[]){f.health, f.position}, 2, 10000, NULL));
+    CHECK_OK(weft_entity_create_many(
+        f.world, weft_archetype_create(f.world, (weft_component[]){f.health, f.position}, 2), 10000,
+        NULL));
     const weft__archetype *bulk = f.world->archetypes.at[f.world->archetypes.count - 1];
     CHECK(bulk->chunk_count <= 3);
     storage_close(&f);
@@ -76,8 +77,8 @@ Test(structure, an_operation_on_an_array_equals_single_operations_whatever_the_o
     const weft_world_desc untagged = {.entity_tag = WEFT_WITHOUT_ENTITY_TAG};
     storage_fixture a = storage_open_with(&untagged), b = storage_open_with(&untagged);
     weft_entity e[300], duplicated[600];
-    CHECK_OK(weft_entity_create_many(a.world, &a.position, 1, 300, e));
-    CHECK_OK(weft_entity_create_many(b.world, &b.position, 1, 300, e));
+    CHECK_OK(weft_entity_create_many(a.world, WEFT_ARCHETYPE(a.world, a.position), 300, e));
+    CHECK_OK(weft_entity_create_many(b.world, WEFT_ARCHETYPE(b.world, b.position), 300, e));
     for (uint32_t i = 0; i < 300; i++) {
         CHECK_OK(WEFT_SET(a.world, e[i], a.position, vector3, {(float)i, 0, 0}));
         CHECK_OK(WEFT_SET(b.world, e[i], b.position, vector3, {(float)i, 0, 0}));
@@ -95,13 +96,13 @@ Test(structure, an_array_with_a_dead_entity_changes_nothing)
 {
     storage_fixture f = storage_open();
     weft_entity e[10];
-    CHECK_OK(weft_entity_create_many(f.world, &f.position, 1, 10, e));
+    CHECK_OK(weft_entity_create_many(f.world, WEFT_ARCHETYPE(f.world, f.position), 10, e));
     CHECK_OK(weft_entity_destroy(f.world, e[7]));
     uint64_t before = weft_world_hash(f.world, WEFT_HASH_LAYOUT);
     CHECK_RESULT(weft_entity_change_many(f.world, e, 10, &f.health, 1, NULL, 0), WEFT_STALE_ENTITY);
     CHECK_U64(weft_world_hash(f.world, WEFT_HASH_LAYOUT), before);
     CHECK_OK(weft_entity_destroy_many(f.world, e, 10)); /* dead ones are skipped */
-    CHECK_OK(weft_entity_create_many(f.world, NULL, 0, 0, NULL));
+    CHECK_OK(weft_entity_create_many(f.world, weft_archetype_create(f.world, NULL, 0), 0, NULL));
     storage_close(&f);
 }
 
@@ -117,14 +118,14 @@ Test(structure, writers_stamp_readers_do_not_and_moves_keep_other_versions)
 {
     storage_fixture f = storage_open();
     weft_entity e = weft_entity_create(f.world, storage_moving(&f));
-    uint32_t first = weft_world_advance(f.world);
+    uint32_t first = weft_world_advance_change_version(f.world);
     CHECK_U64(change_version(&f, e, f.position), first);
-    CHECK(weft_entity_get(f.world, e, f.position) != NULL);
+    CHECK(weft_entity_read(f.world, e, f.position) != NULL);
     CHECK_U64(change_version(&f, e, f.position), first);
     CHECK(weft_entity_write(f.world, e, f.position) != NULL);
     CHECK_U64(change_version(&f, e, f.position), first + 1);
     CHECK_U64(change_version(&f, e, f.velocity), first);
-    weft_world_advance(f.world);
+    weft_world_advance_change_version(f.world);
     CHECK_OK(weft_entity_add(f.world, e, f.health));
     CHECK_U64(change_version(&f, e, f.health), first + 2);
     CHECK_U64(change_version(&f, e, f.position), first + 1);
@@ -143,7 +144,7 @@ Test(structure, a_destroyed_entity_lives_on_as_its_cleanup_components)
     CHECK(!weft_entity_has(f.world, copy, handle));
     CHECK_OK(weft_entity_destroy(f.world, e));
     CHECK(weft_entity_is_alive(f.world, e) && !weft_entity_has(f.world, e, f.position));
-    CHECK_U64(*(const uint64_t *)weft_entity_get(f.world, e, handle), 77);
+    CHECK_U64(*(const uint64_t *)weft_entity_read(f.world, e, handle), 77);
     CHECK_OK(weft_entity_destroy(f.world, e)); /* a second time does nothing */
     CHECK_RESULT(weft_entity_instantiate(f.world, e, 1, NULL), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_entity_set_archetype(f.world, e, storage_moving(&f)), WEFT_INVALID_ARGUMENT);
@@ -158,18 +159,18 @@ Test(structure, a_recorded_copy_of_what_is_only_cleanup_by_then_is_skipped)
     storage_fixture f = storage_open();
     weft_component handle = weft_component_create_plain(f.world, "handle", 8, 8, WEFT_CLEANUP);
     weft_entity e = weft_entity_create(f.world, storage_moving(&f));
-    weft_commands *commands;
+    weft_recorder *commands;
     CHECK_OK(weft_entity_add(f.world, e, handle));
-    CHECK_OK(weft_commands_create(f.world, &commands));
-    weft_entity copy = weft_commands_instantiate(commands, e);
-    CHECK_OK(weft_commands_add(commands, copy, f.health)); /* skipped with it */
-    weft_commands_instantiate(commands, e);
+    CHECK_OK(weft_recorder_create(f.world, &commands));
+    weft_entity copy = weft_recorder_instantiate(commands, e);
+    CHECK_OK(weft_recorder_add(commands, copy, f.health)); /* skipped with it */
+    weft_recorder_instantiate(commands, e);
     CHECK_OK(weft_entity_destroy(f.world, e));
-    CHECK_OK(weft_commands_play(commands));
+    CHECK_OK(weft_recorder_play(commands));
     weft_world_stats stats;
     weft_world_stats_get(f.world, &stats);
     CHECK_U64(stats.entities, 1);
-    weft_commands_destroy(commands);
+    weft_recorder_destroy(commands);
     CHECK_OK(weft_world_validate(f.world));
     storage_close(&f);
 }
@@ -190,7 +191,7 @@ Test(structure, instances_of_a_group_refer_to_each_other_and_still_to_strangers)
                                                               .field_count = 1});
     weft_component group = weft_component_linked_group(f.world);
     weft_entity e[3], roots[50];
-    CHECK_OK(weft_entity_create_many(f.world, &link_id, 1, 3, e));
+    CHECK_OK(weft_entity_create_many(f.world, WEFT_ARCHETYPE(f.world, link_id), 3, e));
     CHECK_OK(weft_entity_add(f.world, e[0], group));
     CHECK_OK(weft_entity_add(f.world, e[0], weft_component_prefab(f.world)));
     CHECK_OK(test_buffer_append(f.world, group, e[0], e, 2));
@@ -198,9 +199,9 @@ Test(structure, instances_of_a_group_refer_to_each_other_and_still_to_strangers)
     CHECK_OK(WEFT_SET(f.world, e[1], link_id, link, {e[2], e[0]})); /* e[2] is a stranger */
     CHECK_OK(weft_entity_instantiate(f.world, e[0], 50, roots));
     for (uint32_t i = 0; i < 50; i++) {
-        const link *root = weft_entity_get(f.world, roots[i], link_id);
+        const link *root = weft_entity_read(f.world, roots[i], link_id);
         CHECK_U64(root->self.index, roots[i].index);
-        const link *child = weft_entity_get(f.world, root->other, link_id);
+        const link *child = weft_entity_read(f.world, root->other, link_id);
         CHECK_U64(child->other.index, e[2].index);
         CHECK_U64(child->self.index, roots[i].index);
         CHECK(!weft_entity_has(f.world, roots[i], weft_component_prefab(f.world)));
@@ -216,8 +217,9 @@ Test(structure, compaction_merges_chunks_within_its_budget_and_keeps_every_value
 {
     storage_fixture f = storage_open();
     static weft_entity e[60000];
-    CHECK_OK(
-        weft_entity_create_many(f.world, (weft_component[]){f.position, f.velocity}, 2, 60000, e));
+    CHECK_OK(weft_entity_create_many(
+        f.world, weft_archetype_create(f.world, (weft_component[]){f.position, f.velocity}, 2),
+        60000, e));
     for (uint32_t i = 0; i < 60000; i++)
         CHECK_OK(WEFT_SET(f.world, e[i], f.position, vector3, {(float)i, 0, 0}));
     for (uint32_t i = 0; i < 60000; i++)
@@ -234,7 +236,7 @@ Test(structure, compaction_merges_chunks_within_its_budget_and_keeps_every_value
     CHECK(moved == 0 || after.chunks < before.chunks);
     CHECK(after.units_used <= before.units_used);
     for (uint32_t i = 0; i < 60000; i += 10) {
-        const vector3 *p = weft_entity_get(f.world, e[i], f.position);
+        const vector3 *p = weft_entity_read(f.world, e[i], f.position);
         CHECK_F64((double)p->x, (double)i, 0);
     }
     storage_close(&f);
@@ -259,7 +261,7 @@ Test(structure, chunks_made_by_jobs_are_linked_in_order_and_nearly_empty_ones_me
     CHECK_U64(archetype->entity_count, 703);
     for (uint32_t i = 0; i < 703; i++) {
         float expected = i < 400 ? (float)i : i < 403 ? 600 + (float)i : 1597 + (float)i;
-        const vector3 *p = weft_entity_get(f.world, (weft_entity){i, 1}, f.position);
+        const vector3 *p = weft_entity_read(f.world, (weft_entity){i, 1}, f.position);
         CHECK_F64((double)p->x, (double)expected, 0);
     }
     storage_close(&f);
@@ -276,7 +278,8 @@ Test(structure, changes_while_a_query_is_iterated_are_refused_and_say_what_to_do
     CHECK_RESULT(weft_entity_destroy(f.world, e), WEFT_WRONG_PHASE);
     CHECK_RESULT(weft_entity_add(f.world, e, f.health), WEFT_WRONG_PHASE);
     CHECK_U64(weft_entity_create(f.world, storage_moving(&f)).version, 0);
-    CHECK_RESULT(weft_entity_create_many(f.world, &f.tag, 1, 3, NULL), WEFT_WRONG_PHASE);
+    CHECK_RESULT(weft_entity_create_many(f.world, WEFT_ARCHETYPE(f.world, f.tag), 3, NULL),
+                 WEFT_WRONG_PHASE);
     CHECK_RESULT(weft_entity_instantiate(f.world, e, 1, NULL), WEFT_WRONG_PHASE);
     CHECK_RESULT(weft_world_destroy(f.world), WEFT_WRONG_PHASE);
     CHECK(strstr(weft_world_error(f.world)->text, "iterated") != NULL);
@@ -318,7 +321,7 @@ Test(structure, every_constructed_value_is_destructed_once)
                                .hooks = {count_construct, count_destruct, count_copy, NULL}});
     constructed = destructed = copied = 0;
     weft_entity e[20];
-    CHECK_OK(weft_entity_create_many(f.world, &hooked, 1, 20, e));
+    CHECK_OK(weft_entity_create_many(f.world, WEFT_ARCHETYPE(f.world, hooked), 20, e));
     CHECK_OK(weft_entity_add(f.world, e[0], f.tag)); /* moves, which is neither */
     CHECK_OK(weft_entity_instantiate(f.world, e[1], 5, NULL));
     CHECK_U64(constructed, 20);
@@ -363,19 +366,20 @@ Test(structure, null_arguments_are_refused_by_every_function)
     CHECK_RESULT(weft_entity_destroy(NULL, e), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_entity_add(NULL, e, f.tag), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_entity_swap(NULL, e, e), WEFT_INVALID_ARGUMENT);
-    CHECK(weft_entity_get(NULL, e, f.tag) == NULL && weft_entity_write(NULL, e, f.tag) == NULL);
+    CHECK(weft_entity_read(NULL, e, f.tag) == NULL && weft_entity_write(NULL, e, f.tag) == NULL);
     CHECK(!weft_entity_is_alive(NULL, e) && !weft_entity_has(NULL, e, f.tag));
     CHECK_U64(weft_entity_create(NULL, (weft_archetype){1}).version, 0);
     CHECK_U64(weft_component_create(NULL, NULL).id, 0);
     CHECK_U64(weft_archetype_create(NULL, NULL, 0).id, 0);
     CHECK_U64(weft_archetype_create(f.world, NULL, 2).id, 0);
-    CHECK_RESULT(weft_entity_create_many(f.world, NULL, 1, 1, NULL), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_entity_create_many(f.world, weft_archetype_create(f.world, NULL, 1), 1, NULL),
+                 WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_entity_create_filled(f.world, &f.tag, NULL, 1, 1, NULL),
                  WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_entity_destroy_many(f.world, NULL, 1), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_entity_change_many(f.world, NULL, 1, NULL, 0, NULL, 0),
                  WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_entity_gather(f.world, NULL, 1, f.position, NULL), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_entity_read_many(f.world, NULL, 1, f.position, NULL), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_world_validate(NULL), WEFT_INVALID_ARGUMENT);
     CHECK_OK(weft_world_destroy(NULL));
     weft_world_stats_get(NULL, NULL);
@@ -387,22 +391,22 @@ Test(structure, null_arguments_are_refused_by_every_function)
 Test(structure, an_entity_that_has_an_id_but_no_place_yet_is_no_target)
 {
     storage_fixture f = storage_open();
-    weft_commands *commands;
+    weft_recorder *commands;
     weft_slice rows;
-    CHECK_OK(weft_commands_create(f.world, &commands));
+    CHECK_OK(weft_recorder_create(f.world, &commands));
     for (uint32_t round = 0; round < 2; round++) { /* without any chunk, and with one */
-        CHECK_OK(weft_commands_create_rows_unordered(commands, storage_moving(&f), 3, &rows));
+        CHECK_OK(weft_recorder_create_rows_unordered(commands, storage_moving(&f), 3, &rows));
         weft_entity e = rows.entities[1];
         CHECK(weft_entity_is_alive(f.world, e));
         CHECK_RESULT(weft_entity_destroy(f.world, e), WEFT_STALE_ENTITY);
         CHECK_RESULT(weft_entity_add(f.world, e, f.tag), WEFT_STALE_ENTITY);
         CHECK_RESULT(weft_entity_set(f.world, e, f.health, &round, 4), WEFT_STALE_ENTITY);
-        CHECK(weft_entity_get(f.world, e, f.position) == NULL);
+        CHECK(weft_entity_read(f.world, e, f.position) == NULL);
         CHECK_OK(weft_entity_destroy_many(f.world, &e, 1));
-        CHECK_OK(weft_commands_play(commands));
+        CHECK_OK(weft_recorder_play(commands));
         CHECK_OK(weft_entity_add(f.world, e, f.tag));
     }
-    weft_commands_destroy(commands);
+    weft_recorder_destroy(commands);
     storage_close(&f);
 }
 
@@ -410,11 +414,14 @@ Test(structure, a_world_full_of_entities_refuses_the_next_and_a_batch_creates_no
 {
     storage_fixture f = storage_open_with(&(weft_world_desc){.entity_block_limit = 1});
     weft_archetype moving = storage_moving(&f);
-    CHECK_OK(weft_entity_create_many(f.world, &f.tag, 1, WEFT__BLOCK_SLOTS - 1, NULL));
-    CHECK_RESULT(weft_entity_create_many(f.world, &f.tag, 1, 2, NULL), WEFT_LIMIT);
+    CHECK_OK(weft_entity_create_many(f.world, WEFT_ARCHETYPE(f.world, f.tag), WEFT__BLOCK_SLOTS - 1,
+                                     NULL));
+    CHECK_RESULT(weft_entity_create_many(f.world, WEFT_ARCHETYPE(f.world, f.tag), 2, NULL),
+                 WEFT_LIMIT);
     CHECK(weft_entity_create(f.world, moving).version != 0);
     CHECK_U64(weft_entity_create(f.world, moving).version, 0);
     CHECK_RESULT(weft_world_error(f.world)->code, WEFT_LIMIT);
-    CHECK_RESULT(weft_entity_create_many(f.world, &f.tag, 1, INT32_MAX, NULL), WEFT_LIMIT);
+    CHECK_RESULT(weft_entity_create_many(f.world, WEFT_ARCHETYPE(f.world, f.tag), INT32_MAX, NULL),
+                 WEFT_LIMIT);
     storage_close(&f);
 }

@@ -23,7 +23,7 @@ Test(version, a_loop_sees_what_changed_since_a_version)
     weft_entity e[3000];
     FIXTURE_CREATE(&f, 3000, e, f.a, f.b);
     weft_query query = FIXTURE_QUERY(&f, {f.a}, {f.b}, {f.c, .match = WEFT_OPTIONAL});
-    uint32_t since = weft_world_advance(f.world);
+    uint32_t since = weft_world_advance_change_version(f.world);
     CHECK(weft_entity_write(f.world, e[1500], f.a) != NULL);
     weft_cursor c = weft_query_begin(f.world, query);
     uint32_t changed = 0, rows = 0;
@@ -34,13 +34,13 @@ Test(version, a_loop_sees_what_changed_since_a_version)
         rows += c.slice.count;
         changed += weft_slice_changed_since(&c.slice, 0, since);
         CHECK_U64(weft_slice_changed_since(&c.slice, 0, since), has_written);
-        CHECK_U64(weft_slice_version(&c.slice, 0), has_written ? since + 1 : since);
-        CHECK_U64(weft_slice_version(&c.slice, 1), since);
+        CHECK_U64(weft_slice_change_version(&c.slice, 0), has_written ? since + 1 : since);
+        CHECK_U64(weft_slice_change_version(&c.slice, 1), since);
         CHECK(!weft_slice_changed_since(&c.slice, 1, since));
         CHECK(weft_slice_changed_since(&c.slice, 1, since - 1) || since == 1);
         CHECK(weft_slice_changed_since(&c.slice, 1, 0));
         CHECK(!weft_slice_changed_since(&c.slice, 2, 0)); /* absent */
-        CHECK_U64(weft_slice_version(&c.slice, 2), 0);
+        CHECK_U64(weft_slice_change_version(&c.slice, 2), 0);
         CHECK(!weft_slice_order_changed_since(&c.slice, since));
         CHECK(weft_slice_order_changed_since(&c.slice, 0));
         CHECK_U64(weft_slice_since(&c.slice), 0);
@@ -62,19 +62,19 @@ Test(version, values_and_components_have_versions)
     weft_entity e[2];
     FIXTURE_CREATE(&f, 1, &e[0], f.a, f.b);
     FIXTURE_CREATE(&f, 1, &e[1], f.a, f.t);
-    uint32_t first = weft_world_advance(f.world), second = first + 1;
+    uint32_t first = weft_world_advance_change_version(f.world), second = first + 1;
     CHECK(weft_entity_write(f.world, e[1], f.a) != NULL);
-    CHECK_U64(weft_entity_version(f.world, e[0], f.a), first);
-    CHECK_U64(weft_entity_version(f.world, e[1], f.a), second);
-    CHECK_U64(weft_entity_version(f.world, e[1], f.t), first);
-    CHECK_U64(weft_entity_version(f.world, e[1], f.b), 0);
-    CHECK_U64(weft_entity_version(f.world, (weft_entity){0}, f.a), 0);
-    CHECK_U64(weft_entity_version(NULL, e[0], f.a), 0);
-    CHECK_U64(weft_component_version(f.world, f.a), second);
-    CHECK_U64(weft_component_version(f.world, f.b), first);
-    CHECK_U64(weft_component_version(f.world, f.c), 0);
-    CHECK_U64(weft_component_version(f.world, (weft_component){0}), 0);
-    CHECK_U64(weft_component_version(NULL, f.a), 0);
+    CHECK_U64(weft_entity_change_version(f.world, e[0], f.a), first);
+    CHECK_U64(weft_entity_change_version(f.world, e[1], f.a), second);
+    CHECK_U64(weft_entity_change_version(f.world, e[1], f.t), first);
+    CHECK_U64(weft_entity_change_version(f.world, e[1], f.b), 0);
+    CHECK_U64(weft_entity_change_version(f.world, (weft_entity){0}, f.a), 0);
+    CHECK_U64(weft_entity_change_version(NULL, e[0], f.a), 0);
+    CHECK_U64(weft_component_change_version(f.world, f.a), second);
+    CHECK_U64(weft_component_change_version(f.world, f.b), first);
+    CHECK_U64(weft_component_change_version(f.world, f.c), 0);
+    CHECK_U64(weft_component_change_version(f.world, (weft_component){0}), 0);
+    CHECK_U64(weft_component_change_version(NULL, f.a), 0);
     fixture_close(&f);
 }
 
@@ -92,15 +92,15 @@ Test(version, where_there_is_none_the_error_says_why)
     fixture_open(&f, 0);
     weft_entity e;
     FIXTURE_CREATE(&f, 1, &e, f.a);
-    weft_entity_version(f.world, e, f.b);
+    weft_entity_change_version(f.world, e, f.b);
     CHECK_RESULT(error_of(&f), WEFT_NOT_FOUND);
-    weft_entity_version(f.world, (weft_entity){0}, f.a);
+    weft_entity_change_version(f.world, (weft_entity){0}, f.a);
     CHECK_RESULT(error_of(&f), WEFT_STALE_ENTITY);
-    weft_entity_version(f.world, e, (weft_component){0});
+    weft_entity_change_version(f.world, e, (weft_component){0});
     CHECK_RESULT(error_of(&f), WEFT_BAD_HANDLE);
-    weft_component_version(f.world, (weft_component){0});
+    weft_component_change_version(f.world, (weft_component){0});
     CHECK_RESULT(error_of(&f), WEFT_BAD_HANDLE);
-    weft_component_version(f.world, f.c); /* none on entities: no failure */
+    weft_component_change_version(f.world, f.c); /* none on entities: no failure */
     CHECK_RESULT(error_of(&f), WEFT_OK);
     fixture_close(&f);
 }
@@ -112,20 +112,20 @@ Test(version, a_term_can_stamp_when_its_column_is_asked_for)
     weft_entity few[5], many[3000];
     FIXTURE_CREATE(&f, 5, few, f.a, f.b);
     FIXTURE_CREATE(&f, 3000, many, f.a, f.b, f.t);
-    uint32_t since = weft_world_advance(f.world);
+    uint32_t since = weft_world_advance_change_version(f.world);
     weft_query query = asking(&f);
     weft_cursor c = weft_query_begin(f.world, query);
     while (weft_query_next(&c)) CHECK(WEFT_READ_COLUMN(&c.slice, 1, int32_t) != NULL);
-    CHECK_U64(weft_component_version(f.world, f.a), since); /* visited, not asked for */
+    CHECK_U64(weft_component_change_version(f.world, f.a), since); /* visited, not asked for */
     c = weft_query_begin(f.world, query);
     while (weft_query_next(&c))
         if (c.slice.count == 5) CHECK(weft_slice_write(&c.slice, 0) != NULL);
-    CHECK_U64(weft_entity_version(f.world, few[0], f.a), since + 1);
-    CHECK_U64(weft_entity_version(f.world, many[0], f.a), since);
-    CHECK_U64(weft_component_version(f.world, f.b), since);
+    CHECK_U64(weft_entity_change_version(f.world, few[0], f.a), since + 1);
+    CHECK_U64(weft_entity_change_version(f.world, many[0], f.a), since);
+    CHECK_U64(weft_component_change_version(f.world, f.b), since);
     /* another query with the same terms is another one */
     CHECK_U64(fixture_iterate(&f, FIXTURE_QUERY(&f, {f.a, WEFT_WRITE}, {f.b})).rows, 3005);
-    CHECK_U64(weft_entity_version(f.world, many[0], f.a), since + 1);
+    CHECK_U64(weft_entity_change_version(f.world, many[0], f.a), since + 1);
     fixture_close(&f);
 }
 
@@ -142,11 +142,11 @@ Test(version, slices_of_a_parallel_loop_stamp_when_asked_too)
     fixture_open(&f, 0);
     weft_entity e[3000];
     FIXTURE_CREATE(&f, 3000, e, f.a, f.b);
-    uint32_t since = weft_world_advance(f.world);
-    CHECK_OK(weft_query_each(f.world, asking(&f), write_from_row_5, &e[1800]));
-    CHECK_U64(weft_entity_version(f.world, e[1800], f.a), since + 1);
-    CHECK_U64(weft_entity_version(f.world, e[0], f.a), since);
-    CHECK_U64(weft_entity_version(f.world, e[2999], f.a), since);
+    uint32_t since = weft_world_advance_change_version(f.world);
+    CHECK_OK(weft_query_each_parallel(f.world, asking(&f), write_from_row_5, &e[1800]));
+    CHECK_U64(weft_entity_change_version(f.world, e[1800], f.a), since + 1);
+    CHECK_U64(weft_entity_change_version(f.world, e[0], f.a), since);
+    CHECK_U64(weft_entity_change_version(f.world, e[2999], f.a), since);
     fixture_close(&f);
 }
 
@@ -164,7 +164,8 @@ Test(version, columns_asked_for_as_another_type_are_reported)
     weft_component p = WEFT_COMPONENT(world, Position), v = WEFT_COMPONENT(world, struct Velocity);
     weft_component free_name = weft_component_create_plain(world, "speed", sizeof(Velocity), 4, 0);
     CHECK_U64(WEFT_COMPONENT(world, Position).id, p.id);
-    CHECK_OK(weft_entity_create_many(world, (weft_component[]){p, v, free_name}, 3, 10, NULL));
+    CHECK_OK(weft_entity_create_many(
+        world, weft_archetype_create(world, (weft_component[]){p, v, free_name}, 3), 10, NULL));
     weft_query query =
         weft_query_create(world, &(weft_query_desc){.terms = {{p, WEFT_WRITE}, {v}, {free_name}}});
     weft_cursor c = weft_query_begin(world, query);

@@ -128,7 +128,7 @@ static inline uint64_t *chunk_value_of(side *s)
         weft_query_create(s->world, &(weft_query_desc){.terms = {{s->per_chunk, WEFT_WRITE}}});
     weft_cursor cursor = weft_query_begin(s->world, query);
     CHECK(weft_query_next(&cursor));
-    uint64_t *value = weft_slice_chunk_value(&cursor.slice, 0, WEFT_WRITE);
+    uint64_t *value = weft_slice_write_chunk(&cursor.slice, 0);
     CHECK(value != NULL && !weft_query_next(&cursor));
     CHECK_OK(weft_query_destroy(s->world, query));
     return value;
@@ -137,14 +137,14 @@ static inline uint64_t *chunk_value_of(side *s)
 static inline weft_entity make(side *s, uint64_t number)
 {
     weft_entity e;
-    CHECK_OK(weft_entity_create_many(s->world, &s->value, 1, 1, &e));
+    CHECK_OK(weft_entity_create_many(s->world, WEFT_ARCHETYPE(s->world, s->value), 1, &e));
     ((Value *)weft_entity_write(s->world, e, s->value))->number = number;
     return e;
 }
 
 static inline uint64_t number_of(const side *s, weft_entity e)
 {
-    const Value *value = weft_entity_get(s->world, e, s->value);
+    const Value *value = weft_entity_read(s->world, e, s->value);
     CHECK(value != NULL);
     return value->number;
 }

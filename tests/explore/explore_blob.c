@@ -32,7 +32,7 @@ static weft_blob_ref insert(uint64_t value)
 
 static void check_value(weft_blob_ref ref, uint64_t value)
 {
-    const Value *read = weft_blob_get(store, ref, &value_type);
+    const Value *read = weft_blob_read(store, ref, &value_type);
     EXPLORE_CHECK(read != NULL, "a held blob is gone");
     EXPLORE_CHECK(read->value == value, "value %llu", (unsigned long long)read->value);
 }
@@ -60,7 +60,7 @@ static void finish(void)
     EXPLORE_CHECK(weft_blob_store_stats_get(store, &stats) == WEFT_OK, "stats");
     EXPLORE_CHECK(stats.blob_count == 0, "%u blobs left", (unsigned)stats.blob_count);
     EXPLORE_CHECK(stats.block_bytes == 0, "%u bytes left", (unsigned)stats.block_bytes);
-    EXPLORE_CHECK(weft_blob_get(store, shared, NULL) == NULL, "a stale handle resolves");
+    EXPLORE_CHECK(weft_blob_read(store, shared, NULL) == NULL, "a stale handle resolves");
     weft_blob_store_destroy(store);
 }
 
@@ -146,7 +146,7 @@ static void guess(void *argument)
 {
     const weft_blob_ref first = first_of_store();
     (void)argument;
-    if (weft_blob_get(store, first, NULL) != NULL) check_value(first, 7);
+    if (weft_blob_read(store, first, NULL) != NULL) check_value(first, 7);
 }
 
 static void guess_and_hold(void *argument)

@@ -52,16 +52,16 @@ static uint32_t mix(uint32_t a, uint32_t b)
 static void breed(weft_slice *s, void *user)
 {
     (void)user;
-    weft_commands *commands = weft_slice_commands(s);
+    weft_recorder *commands = weft_slice_recorder(s);
     const weft_entity *entities = weft_slice_entities(s);
     uint32_t *values = weft_slice_write(s, 0);
     for (uint32_t i = 0; i < s->count; i++) {
         values[i] = mix(values[i], entities[i].index);
         if (values[i] % 2 == 0) continue;
-        weft_entity made = weft_commands_create_entity(commands, f.born);
+        weft_entity made = weft_recorder_create_entity(commands, f.born);
         link back = {entities[i], values[i], 0}, there = {made, 1, 0};
-        weft_commands_set(commands, made, f.link, &back, sizeof back);
-        weft_commands_set(commands, entities[i], f.link, &there, sizeof there);
+        weft_recorder_set(commands, made, f.link, &back, sizeof back);
+        weft_recorder_set(commands, entities[i], f.link, &there, sizeof there);
     }
 }
 
@@ -69,7 +69,7 @@ static void spawn(weft_slice *s, void *user)
 {
     (void)user;
     weft_slice rows;
-    if (weft_commands_create_rows(weft_slice_commands(s), f.spawned, 2, &rows) != WEFT_OK) return;
+    if (weft_recorder_create_rows(weft_slice_recorder(s), f.spawned, 2, &rows) != WEFT_OK) return;
     for (uint32_t i = 0; i < rows.count; i++)
         ((uint32_t *)rows.columns[0])[i] = mix(s->index + 7, i);
 }
@@ -82,23 +82,23 @@ static void cull(weft_slice *s, void *user)
     const uint32_t *speeds = weft_slice_read(s, 0);
     for (uint32_t i = 0; i < s->count; i++)
         if (mix(speeds[i], entities[i].index) % 3 == 0)
-            weft_commands_destroy_entity(weft_slice_commands(s), entities[i]);
+            weft_recorder_destroy_entity(weft_slice_recorder(s), entities[i]);
 }
 
 /* Adds or removes the mark, and switches it off. */
 static void toggle(weft_slice *s, void *user)
 {
     (void)user;
-    weft_commands *commands = weft_slice_commands(s);
+    weft_recorder *commands = weft_slice_recorder(s);
     const weft_entity *entities = weft_slice_entities(s);
     uint32_t *values = weft_slice_write(s, 0);
     for (uint32_t i = 0; i < s->count; i++) {
         values[i] = mix(values[i], 5);
         if (values[i] % 3 == 0)
-            weft_commands_remove(commands, entities[i], f.mark);
+            weft_recorder_remove(commands, entities[i], f.mark);
         else
-            weft_commands_add(commands, entities[i], f.mark);
-        if (values[i] % 3 == 1) weft_commands_enable(commands, entities[i], f.mark, false);
+            weft_recorder_add(commands, entities[i], f.mark);
+        if (values[i] % 3 == 1) weft_recorder_enable(commands, entities[i], f.mark, false);
     }
 }
 
@@ -107,7 +107,7 @@ static void add_mark(weft_slice *s, void *user)
     (void)user;
     const weft_entity *entities = weft_slice_entities(s);
     for (uint32_t i = 0; i < s->count; i++)
-        weft_commands_add(weft_slice_commands(s), entities[i], f.mark);
+        weft_recorder_add(weft_slice_recorder(s), entities[i], f.mark);
 }
 
 static void scale(weft_slice *s, void *user)
@@ -124,7 +124,7 @@ static void follow(weft_slice *s, void *user)
     uint32_t *speeds = weft_slice_write(s, 0);
     const link *links = weft_slice_read(s, 1);
     for (uint32_t i = 0; i < s->count; i++) {
-        const uint32_t *value = weft_slice_get(s, links[i].other, f.value);
+        const uint32_t *value = weft_slice_read_entity(s, links[i].other, f.value);
         if (value != NULL) speeds[i] = mix(speeds[i], *value);
     }
 }
@@ -199,7 +199,7 @@ static void shed(weft_slice *s, void *user)
     (void)user;
     const weft_entity *entities = weft_slice_entities(s);
     for (uint32_t i = 0; i < s->count; i++)
-        weft_commands_remove(weft_slice_commands(s), entities[i], f.speed);
+        weft_recorder_remove(weft_slice_recorder(s), entities[i], f.speed);
 }
 
 /* Nothing but removals: many tasks move rows to one chunk. */
@@ -269,8 +269,9 @@ static void populate(void)
     static const uint32_t counts[GROUPS] = {1, 3, 4};
     weft_entity made[GROUPS * GROUP_ROWS];
     for (uint32_t g = 0; g < GROUPS; g++)
-        EXPLORE_CHECK(weft_entity_create_many(f.world, sets[g], counts[g], GROUP_ROWS,
-                                              made + g * GROUP_ROWS) == WEFT_OK,
+        EXPLORE_CHECK(weft_entity_create_many(f.world,
+                                              weft_archetype_create(f.world, sets[g], counts[g]),
+                                              GROUP_ROWS, made + g * GROUP_ROWS) == WEFT_OK,
                       "no entities");
     for (uint32_t i = 0; i < GROUPS * GROUP_ROWS; i++) {
         uint32_t number = mix(i, 3);
@@ -300,9 +301,9 @@ static void make_world(void (*add_systems)(void), uint32_t workers)
     make_kinds();
     populate();
     add_systems();
-    weft_schedule_options options = {.without_parallel = workers == 1,
-                                     .without_fusion = workers == 1,
-                                     .always_parallel = workers != 1};
+    weft_schedule_desc options = {.without_parallel = workers == 1,
+                                  .without_fusion = workers == 1,
+                                  .always_parallel = workers != 1};
     EXPLORE_CHECK(weft_schedule_set(f.world, &options) == WEFT_OK, "options");
 }
 

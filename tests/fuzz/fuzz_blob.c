@@ -48,7 +48,7 @@ static void fuzz_bytes(const uint8_t *data, size_t size)
         header->content_hash = weft__blob_content_hash(header, NULL, 0);
         uint64_t sum = blob_walk(0, header + 1, &scene_type);
         CHECK_OK(weft_blob_adopt(store, header, size, &scene_type, &ref));
-        CHECK_U64(blob_walk(0, weft_blob_get(store, ref, &scene_type), &scene_type), sum);
+        CHECK_U64(blob_walk(0, weft_blob_read(store, ref, &scene_type), &scene_type), sum);
         weft_blob_store_destroy(store);
     } else {
         CHECK(report.failed_check != NULL);
@@ -223,7 +223,7 @@ static void check_blob(program *p, weft_blob_store *store, weft_blob_ref ref)
     CHECK_OK(weft_blob_validate(info.block, info.block_bytes, &scene_type, NULL));
     CHECK_OK(weft_blob_adopt(store, info.block, info.block_bytes, &scene_type, &again));
     CHECK_U64(again.id, ref.id);
-    locate_nodes(p, weft_blob_get(store, ref, &scene_type));
+    locate_nodes(p, weft_blob_read(store, ref, &scene_type));
     for (int i = 0; i < p->node_count; i++) check_node(p, &p->nodes[i]);
 }
 

@@ -27,7 +27,7 @@ static const weft_component_desc known[] = {
     {.name = "chunk", .size = 8, .flags = WEFT_CHUNK},
     {.name = "clean", .size = 4, .flags = WEFT_CLEANUP},
     {.name = "capped", .size = 64, .chunk_row_limit = 3},
-    {.name = "config", .size = 8, .flags = WEFT_SINGLETON},
+    {.name = "config", .size = 8, .flags = WEFT_RESOURCE},
     {.name = "scene", .size = 8, .fields = &scene_field, .field_count = 1},
     {.name = "text",
      .size = sizeof(Text),
@@ -160,7 +160,7 @@ size_t fuzz_seed(uint32_t index, uint8_t *out, size_t capacity)
     weft_entity last = {0};
     for (uint32_t i = 0; i < index * 2; i++) {
         weft_entity entity;
-        CHECK_OK(weft_entity_create_many(world, &value, 1, 1, &entity));
+        CHECK_OK(weft_entity_create_many(world, WEFT_ARCHETYPE(world, value), 1, &entity));
         add_some(world, entity, last, i);
         if (index % 2 == 1) add_hooked(world, entity, i);
         if (i % 7 == 6) CHECK_OK(weft_entity_destroy(world, last));

@@ -21,8 +21,8 @@ typedef struct library {
     weft_result (*world_step)(weft_world *, float);
     uint64_t (*world_hash)(weft_world *, weft_hash_kind);
     weft_component (*component_create)(weft_world *, const char *, size_t, size_t, uint32_t);
-    weft_result (*entity_create_many)(weft_world *, const weft_component *, uint32_t, uint32_t,
-                                      weft_entity *);
+    weft_archetype (*archetype_create)(weft_world *, const weft_component *, uint32_t);
+    weft_result (*entity_create_many)(weft_world *, weft_archetype, uint32_t, weft_entity *);
     weft_system (*system_create)(weft_world *, const weft_system_desc *);
 } library;
 
@@ -31,6 +31,7 @@ static const library linked = {.world_create = weft_world_create,
                                .world_step = weft_world_step,
                                .world_hash = weft_world_hash,
                                .component_create = weft_component_create_plain,
+                               .archetype_create = weft_archetype_create,
                                .entity_create_many = weft_entity_create_many,
                                .system_create = weft_system_create};
 
@@ -53,6 +54,7 @@ static library load(const char *path)
     FIND(&l, world_step);
     FIND(&l, world_hash);
     find(l.handle, "weft_component_create_plain", &l.component_create, sizeof l.component_create);
+    FIND(&l, archetype_create);
     FIND(&l, entity_create_many);
     FIND(&l, system_create);
     return l;
@@ -71,7 +73,7 @@ static weft_world *open_world(const library *l)
     weft_world *world;
     CHECK_OK(l->world_create(&(weft_world_desc){.workers = 2, .entity_tag = 1}, &world));
     weft_component value = l->component_create(world, "value", 8, 8, 0);
-    CHECK_OK(l->entity_create_many(world, &value, 1, ROWS, NULL));
+    CHECK_OK(l->entity_create_many(world, l->archetype_create(world, &value, 1), ROWS, NULL));
     weft_system_desc desc = {.name = "advance", .run = advance};
     desc.query.terms[0] = (weft_term){.component = value, .access = WEFT_WRITE};
     CHECK(l->system_create(world, &desc).id != 0);

@@ -27,7 +27,7 @@ static const setting settings[] = {
     {1, false, 0},
     {1, true, 0},
     {1, false, WEFT_SYSTEM_WHOLE_CHUNKS},
-    {1, false, WEFT_SYSTEM_SINGLE},
+    {1, false, WEFT_SYSTEM_SERIAL},
     {3, false, 0},
     {3, true, 0},
     {3, false, WEFT_SYSTEM_MAIN_THREAD},
@@ -44,12 +44,12 @@ static void begin(const setting *how)
     position = WEFT_COMPONENT(world, Position);
     velocity = WEFT_COMPONENT(world, Velocity);
     level = weft_component_create_plain(world, "level", 4, 4, 0);
-    CHECK_OK(weft_entity_create_many(world, (weft_component[]){position, velocity, level}, 3, ROWS,
-                                     entities));
+    CHECK_OK(weft_entity_create_many(
+        world, weft_archetype_create(world, (weft_component[]){position, velocity, level}, 3), ROWS,
+        entities));
     for (uint32_t i = 0; i < ROWS; i++) WEFT_SET(world, entities[i], level, uint32_t, {i});
-    CHECK_OK(
-        weft_schedule_set(world, &(weft_schedule_options){.without_fusion = how->without_fusion,
-                                                          .always_parallel = how->workers > 1}));
+    CHECK_OK(weft_schedule_set(world, &(weft_schedule_desc){.without_fusion = how->without_fusion,
+                                                            .always_parallel = how->workers > 1}));
 }
 
 static void end(void)

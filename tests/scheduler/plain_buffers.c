@@ -26,14 +26,14 @@ static void lists_begin(uint32_t workers)
                                                                  .flags = WEFT_BUFFER,
                                                                  .buffer_capacity = 1});
     weft_component set[] = {t.a, items, wide};
-    CHECK_OK(weft_entity_create_many(t.world, set, 3, 100, listed));
+    CHECK_OK(weft_entity_create_many(t.world, weft_archetype_create(t.world, set, 3), 100, listed));
 }
 
 /* Row i gets i % 7 more items. */
 static void append_items(weft_slice *slice, void *user)
 {
     (void)user;
-    weft_buffers rows = weft_slice_buffers(slice, 0, WEFT_WRITE);
+    weft_buffers rows = weft_slice_write_buffers(slice, 0);
     CHECK_U64(rows.count, weft_slice_count(slice));
     CHECK(weft_slice_entities(slice) != NULL);
     for (uint32_t row = 0; row < rows.count; row++) {
@@ -46,7 +46,7 @@ static void append_items(weft_slice *slice, void *user)
 static void items_check(uint32_t rounds)
 {
     for (uint32_t i = 0; i < 100; i++) {
-        weft_buffers one = weft_entity_buffer(t.world, listed[i], items, WEFT_READ);
+        weft_buffers one = weft_entity_read_buffer(t.world, listed[i], items);
         uint32_t owner = listed[i].index;
         CHECK_U64(one.count, 1);
         CHECK_U64(weft_buffers_length(&one, 0), owner % 7 * rounds);
@@ -56,7 +56,7 @@ static void items_check(uint32_t rounds)
             CHECK_U64(of[k].number, k % (owner % 7));
             CHECK_U64(of[k].extra, ~owner);
         }
-        weft_buffers other = weft_entity_buffer(t.world, listed[i], wide, WEFT_READ);
+        weft_buffers other = weft_entity_read_buffer(t.world, listed[i], wide);
         CHECK_U64(weft_buffers_length(&other, 0), 0);
     }
     CHECK_OK(weft_world_validate(t.world));
@@ -74,7 +74,7 @@ PLAIN_TEST(rows_of_cursors_and_systems_have_their_own_elements)
         make(&(weft_system_desc){.name = "filler", .run = append_items, .query = desc});
         CHECK_OK(weft_world_step(t.world, 0));
         items_check(2);
-        CHECK_OK(weft_query_each(t.world, query, append_items, NULL));
+        CHECK_OK(weft_query_each_parallel(t.world, query, append_items, NULL));
         items_check(3);
         end();
     }
@@ -90,10 +90,10 @@ PLAIN_TEST(a_buffer_has_no_column_that_could_be_indexed)
         CHECK(weft_slice_read(&c.slice, 1) != NULL);
         CHECK(weft_slice_write(&c.slice, 0) == NULL && weft_slice_read(&c.slice, 0) == NULL);
     }
-    if (WEFT_IS_CHECKED) check_error(WEFT_UNDECLARED_ACCESS, "weft_slice_buffers");
+    if (WEFT_IS_CHECKED) check_error(WEFT_UNDECLARED_ACCESS, "weft_slice_write_buffers");
     weft_indexed indexed;
     CHECK_RESULT(weft_indexed_open(t.world, query, 0, &indexed), WEFT_INVALID_ARGUMENT);
-    check_error(WEFT_INVALID_ARGUMENT, "weft_slice_buffers");
+    check_error(WEFT_INVALID_ARGUMENT, "weft_slice_write_buffers");
     end();
 }
 
@@ -104,15 +104,15 @@ PLAIN_TEST(another_component_is_refused_and_neighbours_keep_their_values)
     CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &there));
     weft_component foreign = items;
     foreign.world++;
-    weft_buffers rows = weft_entity_buffer(t.world, listed[5], t.a, WEFT_WRITE);
+    weft_buffers rows = weft_entity_write_buffer(t.world, listed[5], t.a);
     CHECK_U64(rows.count, 0);
     check_error(WEFT_TYPE_MISMATCH, "no BUFFER");
     CHECK_RESULT(weft_buffers_append(&rows, 0, &(item){0}, 1), WEFT_INVALID_ARGUMENT);
-    CHECK_U64(weft_entity_buffer(t.world, listed[5], foreign, WEFT_WRITE).count, 0);
+    CHECK_U64(weft_entity_write_buffer(t.world, listed[5], foreign).count, 0);
     check_error(WEFT_BAD_HANDLE, "another world");
-    CHECK_U64(weft_entity_buffer(t.world, t.rows[0], items, WEFT_WRITE).count, 0);
+    CHECK_U64(weft_entity_write_buffer(t.world, t.rows[0], items).count, 0);
     check_error(WEFT_NOT_FOUND, "items");
-    rows = weft_entity_buffer(t.world, listed[5], items, WEFT_WRITE);
+    rows = weft_entity_write_buffer(t.world, listed[5], items);
     CHECK_RESULT(weft_buffers_append(&rows, 1, &(item){0}, 1), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_buffers_append(&rows, 0, NULL, 1), WEFT_INVALID_ARGUMENT);
     CHECK(weft_buffers_write(&rows, 1) == NULL && weft_buffers_length(&rows, 1) == 0);
@@ -124,13 +124,13 @@ PLAIN_TEST(another_component_is_refused_and_neighbours_keep_their_values)
 static void append_through_read(weft_slice *slice, void *user)
 {
     (void)user;
-    weft_buffers rows = weft_slice_buffers(slice, 0, WEFT_READ);
+    weft_buffers rows = weft_slice_read_buffers(slice, 0);
     CHECK(rows.count != 0);
     CHECK_RESULT(weft_buffers_append(&rows, 0, &(item){0}, 1), WEFT_UNDECLARED_ACCESS);
     CHECK_RESULT(weft_buffers_resize(&rows, 0, 9), WEFT_UNDECLARED_ACCESS);
     CHECK(weft_buffers_write(&rows, 0) == NULL);
-    CHECK_U64(weft_slice_buffers(slice, 0, WEFT_WRITE).count, 0);
-    CHECK_U64(weft_slice_buffers(slice, 7, WEFT_READ).count, 0);
+    CHECK_U64(weft_slice_write_buffers(slice, 0).count, 0);
+    CHECK_U64(weft_slice_read_buffers(slice, 7).count, 0);
 }
 
 PLAIN_TEST(what_was_opened_or_declared_for_reading_is_not_changed)
@@ -144,7 +144,7 @@ PLAIN_TEST(what_was_opened_or_declared_for_reading_is_not_changed)
         make(&(weft_system_desc){.name = "sneak", .run = append_through_read, .query = desc});
         weft_result result = weft_world_step(t.world, 0);
         if (WEFT_IS_CHECKED) CHECK_RESULT(result, WEFT_UNDECLARED_ACCESS);
-        weft_buffers one = weft_entity_buffer(t.world, listed[3], items, WEFT_READ);
+        weft_buffers one = weft_entity_read_buffer(t.world, listed[3], items);
         CHECK_RESULT(weft_buffers_append(&one, 0, &(item){0}, 1), WEFT_UNDECLARED_ACCESS);
         check_error(WEFT_UNDECLARED_ACCESS, "WEFT_WRITE");
         items_check(0);
@@ -155,11 +155,11 @@ PLAIN_TEST(what_was_opened_or_declared_for_reading_is_not_changed)
 PLAIN_TEST(buffers_opened_before_structure_changed_are_refused)
 {
     lists_begin(1);
-    weft_buffers rows = weft_entity_buffer(t.world, listed[7], items, WEFT_WRITE);
+    weft_buffers rows = weft_entity_write_buffer(t.world, listed[7], items);
     CHECK_OK(weft_buffers_append(&rows, 0, &(item){7, 0, 0}, 1));
     CHECK_OK(weft_entity_add(t.world, listed[7], t.tag));
     CHECK_RESULT(weft_buffers_append(&rows, 0, &(item){7, 1, 0}, 1), WEFT_WRONG_PHASE);
-    rows = weft_entity_buffer(t.world, listed[7], items, WEFT_WRITE);
+    rows = weft_entity_write_buffer(t.world, listed[7], items);
     CHECK_U64(weft_buffers_length(&rows, 0), 1);
     CHECK_OK(weft_buffers_append(&rows, 0, &(item){7, 1, 0}, 1));
     end();
@@ -168,30 +168,30 @@ PLAIN_TEST(buffers_opened_before_structure_changed_are_refused)
 PLAIN_TEST(rows_of_a_recorder_have_buffers_that_live_on)
 {
     lists_begin(1);
-    weft_commands *commands;
-    CHECK_OK(weft_commands_create(t.world, &commands));
+    weft_recorder *commands;
+    CHECK_OK(weft_recorder_create(t.world, &commands));
     weft_component set[] = {t.a, items};
     weft_archetype archetype = weft_archetype_create(t.world, set, 2);
     weft_component order[2];
     CHECK_U64(weft_archetype_components(t.world, archetype, order, 2), 2);
     uint32_t position = order[0].id == items.id ? 0 : 1;
     weft_slice made;
-    CHECK_OK(weft_commands_create_rows(commands, archetype, 10, &made));
-    weft_buffers rows = weft_slice_buffers(&made, position, WEFT_WRITE);
+    CHECK_OK(weft_recorder_create_rows(commands, archetype, 10, &made));
+    weft_buffers rows = weft_slice_write_buffers(&made, position);
     CHECK_U64(rows.count, 10);
-    CHECK_U64(weft_slice_buffers(&made, 1 - position, WEFT_WRITE).count, 0);
+    CHECK_U64(weft_slice_write_buffers(&made, 1 - position).count, 0);
     for (uint32_t row = 0; row < 10; row++)
         for (uint32_t k = 0; k < row; k++)
             CHECK_OK(weft_buffers_append(&rows, row, &(item){row, k, 1}, 1));
-    CHECK_RESULT(weft_commands_play(commands), WEFT_UNDECLARED_ACCESS); /* no BUFFER */
-    weft_commands_destroy(commands);
+    CHECK_RESULT(weft_recorder_play(commands), WEFT_UNDECLARED_ACCESS); /* no BUFFER */
+    weft_recorder_destroy(commands);
     weft_query query = weft_query_create(
         t.world,
         &(weft_query_desc){.terms = {{items, WEFT_READ, 0, 0}, {wide, 0, WEFT_ABSENT, 0}}});
     CHECK_U64(weft_query_count(t.world, query), 10);
     weft_cursor c = weft_query_begin(t.world, query);
     while (weft_query_next(&c)) {
-        rows = weft_slice_buffers(&c.slice, 0, WEFT_READ);
+        rows = weft_slice_read_buffers(&c.slice, 0);
         for (uint32_t row = 0; row < rows.count; row++) {
             CHECK_U64(weft_buffers_length(&rows, row), row);
             const item *of = weft_buffers_read(&rows, row);
@@ -204,11 +204,11 @@ PLAIN_TEST(rows_of_a_recorder_have_buffers_that_live_on)
 static void append_far(weft_slice *slice, void *user)
 {
     (void)user;
-    weft_buffers far = weft_slice_buffer_of(slice, listed[9], items, WEFT_WRITE);
+    weft_buffers far = weft_slice_write_entity_buffer(slice, listed[9], items);
     CHECK_U64(far.count, 1);
     CHECK_OK(weft_buffers_append(&far, 0, &(item){9, 9, 9}, 1));
-    CHECK_U64(weft_slice_buffer_of(slice, listed[9], t.a, WEFT_READ).count, 0);
-    CHECK_U64(weft_slice_buffer_of(slice, t.rows[0], items, WEFT_READ).count, 0);
+    CHECK_U64(weft_slice_read_entity_buffer(slice, listed[9], t.a).count, 0);
+    CHECK_U64(weft_slice_read_entity_buffer(slice, t.rows[0], items).count, 0);
 }
 
 PLAIN_TEST(buffers_of_other_entities_are_reached_as_declared)
@@ -217,7 +217,7 @@ PLAIN_TEST(buffers_of_other_entities_are_reached_as_declared)
     make(&(weft_system_desc){
         .name = "far", .run = append_far, .lookups = {{items, WEFT_WRITE}, {t.a, WEFT_READ}}});
     CHECK_OK(weft_world_step(t.world, 0));
-    weft_buffers one = weft_entity_buffer(t.world, listed[9], items, WEFT_READ);
+    weft_buffers one = weft_entity_read_buffer(t.world, listed[9], items);
     CHECK_U64(weft_buffers_length(&one, 0), 1);
     end();
 }

@@ -39,7 +39,7 @@ static weft_entity handle_of(const fresh *f, uint32_t number)
     return b->model[number].handle;
 }
 
-static weft_result record_rows(weft_commands *commands, const op *o, fresh *f)
+static weft_result record_rows(weft_recorder *commands, const op *o, fresh *f)
 {
     uint32_t share = shared_of(o);
     const void *value = &share;
@@ -50,74 +50,74 @@ static weft_result record_rows(weft_commands *commands, const op *o, fresh *f)
     weft_slice rows;
     for (uint32_t done = 0; done < o->value;) {
         desc.count = o->value - done;
-        weft_result result = weft_commands_create_rows_with(commands, &desc, &rows);
+        weft_result result = weft_recorder_create_rows_with(commands, &desc, &rows);
         if (result != WEFT_OK) return result;
         for (uint32_t i = 0; i < rows.count; i++, done++) {
             ((uint32_t *)rows.columns[0])[i] = o->target + done;
             if (o->component % 2 == 0) continue; /* of some nobody asks the handle */
-            f->handles[o->target + done - f->first] = weft_commands_row_entity(commands, &rows, i);
+            f->handles[o->target + done - f->first] = weft_recorder_row_entity(commands, &rows, i);
         }
     }
     return WEFT_OK;
 }
 
-static weft_result record_made(weft_commands *commands, const op *o, fresh *f)
+static weft_result record_made(weft_recorder *commands, const op *o, fresh *f)
 {
     weft_entity made = o->kind == OP_CREATE
-                           ? weft_commands_create_entity(commands, b->made)
-                           : weft_commands_instantiate(commands, handle_of(f, o->other));
+                           ? weft_recorder_create_entity(commands, b->made)
+                           : weft_recorder_instantiate(commands, handle_of(f, o->other));
     f->handles[o->target - f->first] = made;
     if (made.version == 0) return WEFT_OUT_OF_MEMORY;
-    return weft_commands_set(commands, made, b->component[NUMBER], &o->target, 4);
+    return weft_recorder_set(commands, made, b->component[NUMBER], &o->target, 4);
 }
 
-static weft_result record_value(weft_commands *commands, const op *o, const fresh *f)
+static weft_result record_value(weft_recorder *commands, const op *o, const fresh *f)
 {
     weft_entity entity = handle_of(f, o->target);
     weft_component component = b->component[o->component];
     uint32_t words[3] = {o->value, o->value, o->value};
     link there = {{0, 0}, o->value};
     if (o->kind == OP_SET)
-        return weft_commands_set(commands, entity, component, words, sizes[o->component]);
+        return weft_recorder_set(commands, entity, component, words, sizes[o->component]);
     if (o->kind == OP_APPEND)
-        return weft_commands_append(commands, entity, b->component[LIST], words, 1 + o->value % 3);
+        return weft_recorder_append(commands, entity, b->component[LIST], words, 1 + o->value % 3);
     if (o->kind == OP_REPLACE)
-        return weft_commands_set_buffer(commands, entity, b->component[LIST], words,
+        return weft_recorder_set_buffer(commands, entity, b->component[LIST], words,
                                         1 + o->value % 3);
     if (o->kind == OP_NAME)
-        return weft_commands_set_name(commands, entity, o->value == 0 ? NULL : labels[o->value]);
+        return weft_recorder_set_name(commands, entity, o->value == 0 ? NULL : labels[o->value]);
     if (o->kind == OP_SHARE)
-        return weft_commands_set_shared(commands, entity, b->component[SHARE], words);
+        return weft_recorder_set_shared(commands, entity, b->component[SHARE], words);
     if (o->kind == OP_ENABLE)
-        return weft_commands_enable(commands, entity, b->component[SWITCH], o->value % 2 == 0);
+        return weft_recorder_enable(commands, entity, b->component[SWITCH], o->value % 2 == 0);
     there.other = handle_of(f, o->other);
-    return weft_commands_set(commands, entity, b->component[LINK], &there, sizeof there);
+    return weft_recorder_set(commands, entity, b->component[LINK], &there, sizeof there);
 }
 
-static weft_result record(weft_commands *commands, const op *o, fresh *f)
+static weft_result record(weft_recorder *commands, const op *o, fresh *f)
 {
     weft_component component = b->component[o->component];
     if (o->kind == OP_ROWS) return record_rows(commands, o, f);
     if (o->kind == OP_CREATE || o->kind == OP_INSTANTIATE) return record_made(commands, o, f);
-    if (o->kind == OP_QUERY_ADD) return weft_commands_query_add(commands, b->wide, component);
-    if (o->kind == OP_QUERY_REMOVE) return weft_commands_query_remove(commands, b->wide, component);
+    if (o->kind == OP_QUERY_ADD) return weft_recorder_query_add(commands, b->wide, component);
+    if (o->kind == OP_QUERY_REMOVE) return weft_recorder_query_remove(commands, b->wide, component);
     if (o->kind == OP_QUERY_SHARE)
-        return weft_commands_query_set_shared(commands, b->wide, b->component[SHARE], &o->value);
+        return weft_recorder_query_set_shared(commands, b->wide, b->component[SHARE], &o->value);
     if (o->kind == OP_QUERY_ENABLE)
-        return weft_commands_query_enable(commands, b->wide, b->component[SWITCH],
+        return weft_recorder_query_enable(commands, b->wide, b->component[SWITCH],
                                           o->value % 2 == 0);
-    if (o->kind == OP_QUERY_DESTROY) return weft_commands_query_destroy(commands, b->wide);
+    if (o->kind == OP_QUERY_DESTROY) return weft_recorder_query_destroy_entities(commands, b->wide);
     weft_entity entity = handle_of(f, o->target);
-    if (o->kind == OP_DESTROY) return weft_commands_destroy_entity(commands, entity);
-    if (o->kind == OP_ADD) return weft_commands_add(commands, entity, component);
-    if (o->kind == OP_REMOVE) return weft_commands_remove(commands, entity, component);
+    if (o->kind == OP_DESTROY) return weft_recorder_destroy_entity(commands, entity);
+    if (o->kind == OP_ADD) return weft_recorder_add(commands, entity, component);
+    if (o->kind == OP_REMOVE) return weft_recorder_remove(commands, entity, component);
     return record_value(commands, o, f);
 }
 
 static void record_part(weft_slice *s, void *user)
 {
     const part *p = &((const part *)user)[s->index];
-    weft_commands *commands = weft_slice_commands(s);
+    weft_recorder *commands = weft_slice_recorder(s);
     fresh f = {0};
     for (uint32_t i = 0; i < p->count && f.first == 0; i++)
         if (p->ops[i].kind >= OP_CREATE && p->ops[i].kind <= OP_INSTANTIATE)
@@ -142,8 +142,8 @@ static uint32_t sum(const weft_buffer *list)
 
 static void value_check(const model_entity *e, uint32_t k)
 {
-    const void *value = k == SHARE ? weft_entity_shared(b->world, e->handle, b->component[k])
-                                   : weft_entity_get(b->world, e->handle, b->component[k]);
+    const void *value = k == SHARE ? weft_entity_read_shared(b->world, e->handle, b->component[k])
+                                   : weft_entity_read(b->world, e->handle, b->component[k]);
     CHECK(value != NULL);
     if (k == LIST) {
         CHECK_U64(sum(value), e->values[k]);
@@ -179,7 +179,8 @@ static void learn_handles(void)
     static weft_entity handles[ENTITIES];
     static uint32_t numbers[ENTITIES];
     uint64_t count = weft_query_entities(b->world, b->all, handles, ENTITIES);
-    CHECK(weft_query_gather(b->world, b->all, b->component[NUMBER], numbers, ENTITIES) == count);
+    CHECK(weft_query_read_values(b->world, b->all, b->component[NUMBER], numbers, ENTITIES) ==
+          count);
     for (uint64_t i = 0; i < count; i++) {
         CHECK(numbers[i] != 0 && numbers[i] < b->numbers);
         model_entity *e = &b->model[numbers[i]];
@@ -227,8 +228,8 @@ typedef struct living {
 
 static void list_living(living *list)
 {
-    list->count = (uint32_t)weft_query_gather(b->world, b->all, b->component[NUMBER], list->numbers,
-                                              ENTITIES);
+    list->count = (uint32_t)weft_query_read_values(b->world, b->all, b->component[NUMBER],
+                                                   list->numbers, ENTITIES);
     for (uint32_t i = 1; i < b->numbers; i++)
         if (b->model[i].is_residue && b->model[i].is_alive && b->model[i].handle.version != 0)
             list->numbers[list->count++] = i;
@@ -336,7 +337,7 @@ static void bed_open(uint64_t seed, uint32_t workers)
                                                   .os = &b->os.table},
                                &b->world));
     make_kinds();
-    CHECK_OK(weft_schedule_set(b->world, &(weft_schedule_options){.always_parallel = true}));
+    CHECK_OK(weft_schedule_set(b->world, &(weft_schedule_desc){.always_parallel = true}));
     for (uint32_t i = 0; i < SYSTEMS; i++)
         CHECK(weft_system_create(b->world, &(weft_system_desc){.name = names[i],
                                                                .run = record_part,

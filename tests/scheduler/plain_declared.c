@@ -18,8 +18,9 @@ static void begin(void)
     CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 2}, &world));
     a = weft_component_create_plain(world, "a", 4, 4, 0);
     b = weft_component_create_plain(world, "b", 4, 4, 0);
-    resource = weft_component_create_plain(world, "res", 4, 4, WEFT_SINGLETON);
-    CHECK_OK(weft_entity_create_many(world, (weft_component[]){a, b}, 2, 1, &first));
+    resource = weft_component_create_plain(world, "res", 4, 4, WEFT_RESOURCE);
+    CHECK_OK(weft_entity_create_many(
+        world, weft_archetype_create(world, (weft_component[]){a, b}, 2), 1, &first));
 }
 
 static void end(void)
@@ -64,54 +65,54 @@ static weft_query all;
 static void record_kind(weft_slice *s, void *user)
 {
     const recording *r = user;
-    weft_commands *commands = weft_slice_commands(s);
+    weft_recorder *commands = weft_slice_recorder(s);
     const weft_entity self = weft_slice_entities(s)[0];
     const void *const one = &(uint32_t){1};
     weft_entity made;
     weft_slice rows;
     switch (r->kind) {
     case 0:
-        CHECK_OK(weft_commands_destroy_entity(commands, self));
+        CHECK_OK(weft_recorder_destroy_entity(commands, self));
         break;
     case 1:
-        CHECK_OK(weft_commands_remove(commands, self, a));
+        CHECK_OK(weft_recorder_remove(commands, self, a));
         break;
     case 2:
-        CHECK_OK(weft_commands_set(commands, self, b, &(uint32_t){1}, 4));
+        CHECK_OK(weft_recorder_set(commands, self, b, &(uint32_t){1}, 4));
         break;
     case 3:
-        made = weft_commands_create_entity(commands, only_a);
-        CHECK_OK(weft_commands_set(commands, made, b, &(uint32_t){1}, 4));
+        made = weft_recorder_create_entity(commands, only_a);
+        CHECK_OK(weft_recorder_set(commands, made, b, &(uint32_t){1}, 4));
         break;
     case 4:
-        CHECK(weft_commands_instantiate(commands, self).version != 0);
+        CHECK(weft_recorder_instantiate(commands, self).version != 0);
         break;
     case 6:
-        CHECK_OK(weft_commands_set_buffer(commands, self, list, &(uint32_t){1}, 1));
+        CHECK_OK(weft_recorder_set_buffer(commands, self, list, &(uint32_t){1}, 1));
         break;
     case 7:
-        CHECK_OK(weft_commands_set_name(commands, self, "self"));
+        CHECK_OK(weft_recorder_set_name(commands, self, "self"));
         break;
     case 8:
-        CHECK_OK(weft_commands_query_set_shared(commands, all, shared, &(uint32_t){1}));
+        CHECK_OK(weft_recorder_query_set_shared(commands, all, shared, &(uint32_t){1}));
         break;
     case 9:
-        CHECK_OK(weft_commands_query_enable(commands, all, bit, false));
+        CHECK_OK(weft_recorder_query_enable(commands, all, bit, false));
         break;
     case 10:
-        CHECK_OK(weft_commands_create_rows_with(commands,
+        CHECK_OK(weft_recorder_create_rows_with(commands,
                                                 &(weft_rows_desc){.archetype = grouped,
                                                                   .count = 1,
                                                                   .shared_count = 1,
                                                                   .shared = &shared,
                                                                   .shared_values = &one},
                                                 &rows));
-        made = weft_commands_row_entity(commands, &rows, 0);
-        CHECK_OK(weft_commands_set(commands, made, a, &(uint32_t){1}, 4));
+        made = weft_recorder_row_entity(commands, &rows, 0);
+        CHECK_OK(weft_recorder_set(commands, made, a, &(uint32_t){1}, 4));
         break;
     default:
-        made = weft_commands_create_entity(commands, only_a);
-        CHECK_OK(weft_commands_set(commands, made, a, &(uint32_t){1}, 4));
+        made = weft_recorder_create_entity(commands, only_a);
+        CHECK_OK(weft_recorder_set(commands, made, a, &(uint32_t){1}, 4));
         break;
     }
 }
@@ -171,12 +172,12 @@ PLAIN_TEST(commands_of_kinds_and_components_that_are_not_declared_are_named)
     }
 }
 
-static weft_commands *kept;
+static weft_recorder *kept;
 
 static void keep_recorder(weft_slice *s, void *user)
 {
     (void)user;
-    kept = weft_slice_commands(s);
+    kept = weft_slice_recorder(s);
 }
 
 static void check_all_late(void)
@@ -184,13 +185,13 @@ static void check_all_late(void)
     weft_slice rows;
     weft_archetype archetype = weft_archetype_create(world, &a, 1);
     weft_query query = weft_query_create(world, &(weft_query_desc){.terms = {{a, 0, 0, 0}}});
-    CHECK_U64(weft_commands_create_entity(kept, archetype).version, 0);
-    CHECK_U64(weft_commands_instantiate(kept, first).version, 0);
-    CHECK_RESULT(weft_commands_create_rows(kept, archetype, 1, &rows), WEFT_WRONG_PHASE);
-    CHECK_RESULT(weft_commands_destroy_entity(kept, first), WEFT_WRONG_PHASE);
-    CHECK_RESULT(weft_commands_add(kept, first, b), WEFT_WRONG_PHASE);
-    CHECK_RESULT(weft_commands_query_add(kept, query, b), WEFT_WRONG_PHASE);
-    CHECK_RESULT(weft_commands_query_destroy(kept, query), WEFT_WRONG_PHASE);
+    CHECK_U64(weft_recorder_create_entity(kept, archetype).version, 0);
+    CHECK_U64(weft_recorder_instantiate(kept, first).version, 0);
+    CHECK_RESULT(weft_recorder_create_rows(kept, archetype, 1, &rows), WEFT_WRONG_PHASE);
+    CHECK_RESULT(weft_recorder_destroy_entity(kept, first), WEFT_WRONG_PHASE);
+    CHECK_RESULT(weft_recorder_add(kept, first, b), WEFT_WRONG_PHASE);
+    CHECK_RESULT(weft_recorder_query_add(kept, query, b), WEFT_WRONG_PHASE);
+    CHECK_RESULT(weft_recorder_query_destroy_entities(kept, query), WEFT_WRONG_PHASE);
     expect(WEFT_WRONG_PHASE, (const char *const[]){"'keeper'", "create", "returned", NULL});
     CHECK(weft_entity_is_alive(world, first));
 }
@@ -200,14 +201,14 @@ PLAIN_TEST(a_recorder_used_after_its_callback_is_named)
     begin();
     weft_system_desc desc = {.name = "keeper",
                              .run = keep_recorder,
-                             .flags = WEFT_SYSTEM_SINGLE,
+                             .flags = WEFT_SYSTEM_SERIAL,
                              .effects = WEFT_RECORDS_ANY,
                              .query.terms = {{a, WEFT_READ, 0, 0}}};
     CHECK(weft_system_create(world, &desc).id != 0);
     CHECK_OK(weft_world_step(world, 0));
-    CHECK_RESULT(weft_commands_play(kept), WEFT_WRONG_PHASE); /* the step plays it */
-    weft_commands_destroy(kept);                              /* and owns it */
-    weft_result result = weft_commands_remove(kept, first, b);
+    CHECK_RESULT(weft_recorder_play(kept), WEFT_WRONG_PHASE); /* the step plays it */
+    weft_recorder_destroy(kept);                              /* and owns it */
+    weft_result result = weft_recorder_remove(kept, first, b);
     CHECK_RESULT(result, WEFT_IS_CHECKED ? WEFT_WRONG_PHASE : WEFT_OK);
     expect(WEFT_WRONG_PHASE, (const char *const[]){"'keeper'", "remove", "returned", NULL});
     if (WEFT_IS_CHECKED) check_all_late();
@@ -227,7 +228,7 @@ PLAIN_TEST(a_slice_used_after_its_callback_is_named)
     begin();
     weft_system_desc desc = {.name = "keeper",
                              .run = keep_slice,
-                             .flags = WEFT_SYSTEM_SINGLE,
+                             .flags = WEFT_SYSTEM_SERIAL,
                              .query.terms = {{a, WEFT_WRITE, 0, 0}}};
     CHECK(weft_system_create(world, &desc).id != 0);
     CHECK_OK(weft_world_step(world, 0));
@@ -243,14 +244,14 @@ static void read_through_world(weft_slice *s, void *user)
 {
     (void)user;
     weft_world *w = weft_slice_world(s);
-    CHECK(weft_entity_get(w, first, b) !=
+    CHECK(weft_entity_read(w, first, b) !=
           NULL); /* it is there; whether it may be read is reported */
 }
 
-static void read_singleton(weft_slice *s, void *user)
+static void read_resource(weft_slice *s, void *user)
 {
     (void)user;
-    CHECK(weft_singleton_read(weft_slice_world(s), resource) != NULL);
+    CHECK(weft_resource_read(weft_slice_world(s), resource) != NULL);
 }
 
 PLAIN_TEST(values_read_through_the_world_are_named_unless_declared)
@@ -258,11 +259,11 @@ PLAIN_TEST(values_read_through_the_world_are_named_unless_declared)
     begin();
     weft_system system = add("reader", read_through_world, 0);
     expect(WEFT_UNDECLARED_ACCESS,
-           (const char *const[]){"'reader'", "component b", "weft_entity_get", "lookups", NULL});
+           (const char *const[]){"'reader'", "component b", "weft_entity_read", "lookups", NULL});
     CHECK_OK(weft_system_destroy(world, system));
-    system = add("singler", read_singleton, 0);
+    system = add("singler", read_resource, 0);
     expect(WEFT_UNDECLARED_ACCESS,
-           (const char *const[]){"'singler'", "component res", "weft_singleton_read", NULL});
+           (const char *const[]){"'singler'", "component res", "weft_resource_read", NULL});
     CHECK_OK(weft_system_destroy(world, system));
     weft_system_desc desc = {.name = "reader",
                              .run = read_through_world,
@@ -280,7 +281,7 @@ static void gather_values(weft_slice *s, void *user)
 {
     uint32_t value;
     (void)user;
-    CHECK_U64(weft_query_gather(weft_slice_world(s), all_b, b, &value, 1), 1);
+    CHECK_U64(weft_query_read_values(weft_slice_world(s), all_b, b, &value, 1), 1);
 }
 
 static void ask_whether_enabled(weft_slice *s, void *user)
@@ -300,7 +301,7 @@ PLAIN_TEST(values_read_by_query_index_and_bit_are_named_unless_declared)
 {
     static void (*const runs[])(weft_slice *, void *) = {gather_values, ask_whether_enabled,
                                                          read_by_index};
-    static const char *const names[] = {"weft_query_gather", "weft_entity_is_enabled",
+    static const char *const names[] = {"weft_query_read_values", "weft_entity_is_enabled",
                                         "weft_indexed_at"};
     begin();
     all_b = weft_query_create(world, &(weft_query_desc){.terms = {{b, WEFT_READ, 0, 0}}});
@@ -353,14 +354,15 @@ static void look_at_first(weft_slice *s, void *user)
     const bool *is_own = user;
     weft_entity target = *is_own ? weft_slice_entities(s)[0] : first;
     if (!WEFT_IS_CHECKED && !*is_own) return; /* a race */
-    CHECK(weft_slice_get(s, target, a) != NULL);
+    CHECK(weft_slice_read_entity(s, target, a) != NULL);
 }
 
 PLAIN_TEST(a_look_up_of_what_other_slices_write_is_named)
 {
     static const bool yes = true, no = false;
     begin();
-    CHECK_OK(weft_entity_create_many(world, (weft_component[]){a, b}, 2, 3000, NULL));
+    CHECK_OK(weft_entity_create_many(
+        world, weft_archetype_create(world, (weft_component[]){a, b}, 2), 3000, NULL));
     weft_system_desc desc = {.name = "own",
                              .run = look_at_first,
                              .user = (void *)(uintptr_t)&yes,
@@ -369,7 +371,7 @@ PLAIN_TEST(a_look_up_of_what_other_slices_write_is_named)
     CHECK(weft_system_create(world, &desc).id != 0);
     desc.name = "serial";
     desc.user = (void *)(uintptr_t)&no;
-    desc.flags = WEFT_SYSTEM_SINGLE;
+    desc.flags = WEFT_SYSTEM_SERIAL;
     CHECK(weft_system_create(world, &desc).id != 0);
     CHECK_OK(weft_world_step(world, 0)); /* its own rows, or one slice after the other */
     desc.name = "racer";

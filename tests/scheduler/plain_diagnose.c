@@ -18,8 +18,9 @@ static void begin(void)
     CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 2}, &world));
     a = weft_component_create_plain(world, "a", 4, 4, 0);
     b = weft_component_create_plain(world, "b", 4, 4, 0);
-    resource = weft_component_create_plain(world, "res", 4, 4, WEFT_SINGLETON);
-    CHECK_OK(weft_entity_create_many(world, (weft_component[]){a, b}, 2, 1, &first));
+    resource = weft_component_create_plain(world, "res", 4, 4, WEFT_RESOURCE);
+    CHECK_OK(weft_entity_create_many(
+        world, weft_archetype_create(world, (weft_component[]){a, b}, 2), 1, &first));
 }
 
 static void end(void)
@@ -55,29 +56,29 @@ static void write_a_read_term(weft_slice *s, void *user)
 static void look_up(weft_slice *s, void *user)
 {
     (void)user;
-    weft_slice_get(s, first, b);
+    weft_slice_read_entity(s, first, b);
 }
 static void find(weft_slice *s, void *user)
 {
     weft_finder finder = weft_slice_finder(s, b);
     const void **found = user;
-    *found = weft_finder_get(&finder, first);
+    *found = weft_finder_read(&finder, first);
 }
 static void use_resource(weft_slice *s, void *user)
 {
     (void)user;
-    weft_slice_resource(s, resource, WEFT_WRITE);
+    weft_slice_write_resource(s, resource);
 }
 static void write_both(weft_slice *s, void *user)
 {
     (void)user;
-    CHECK(!WEFT_IS_CHECKED || weft_slice_get_write(s, first, b) == NULL);
-    weft_slice_resource(s, resource, WEFT_WRITE);
+    CHECK(!WEFT_IS_CHECKED || weft_slice_write_entity(s, first, b) == NULL);
+    weft_slice_write_resource(s, resource);
 }
 static void record(weft_slice *s, void *user)
 {
     (void)user;
-    CHECK_OK(weft_commands_add(weft_slice_commands(s), weft_slice_entities(s)[0], b));
+    CHECK_OK(weft_recorder_add(weft_slice_recorder(s), weft_slice_entities(s)[0], b));
 }
 static void change_structure(weft_slice *s, void *user)
 {
@@ -152,7 +153,7 @@ PLAIN_TEST(a_declared_finder_finds_the_value)
                                                         .query.terms = {{a, WEFT_READ, 0, 0}}})
               .id != 0);
     CHECK_OK(weft_world_step(world, 0));
-    CHECK(found != NULL && found == weft_entity_get(world, first, b));
+    CHECK(found != NULL && found == weft_entity_read(world, first, b));
     end();
 }
 
@@ -221,23 +222,23 @@ PLAIN_TEST(names_are_unique_and_handles_are_checked)
 PLAIN_TEST(recorders_refuse_what_cannot_be_right)
 {
     begin();
-    weft_commands *one, *two;
-    CHECK_OK(weft_commands_create(world, &one));
-    CHECK_OK(weft_commands_create(world, &two));
+    weft_recorder *one, *two;
+    CHECK_OK(weft_recorder_create(world, &one));
+    CHECK_OK(weft_recorder_create(world, &two));
     weft_archetype archetype = weft_archetype_create(world, &a, 1);
-    weft_entity deferred = weft_commands_create_entity(one, archetype);
+    weft_entity deferred = weft_recorder_create_entity(one, archetype);
     CHECK(!weft_entity_is_alive(world, deferred));
-    CHECK_RESULT(weft_commands_add(one, first, (weft_component){0}), WEFT_BAD_HANDLE);
-    CHECK_RESULT(weft_commands_set(one, first, a, &(uint64_t){0}, 8), WEFT_TYPE_MISMATCH);
-    CHECK_RESULT(weft_commands_enable(one, first, a, true), WEFT_TYPE_MISMATCH);
-    CHECK_OK(weft_commands_set(one, deferred, a, &(uint32_t){5}, 4));
-    CHECK_RESULT(weft_commands_play(one), WEFT_BAD_HANDLE); /* the first of them; the rest played */
-    CHECK_RESULT(weft_commands_add(one, deferred, b), WEFT_STALE_ENTITY); /* of the last round */
+    CHECK_RESULT(weft_recorder_add(one, first, (weft_component){0}), WEFT_BAD_HANDLE);
+    CHECK_RESULT(weft_recorder_set(one, first, a, &(uint64_t){0}, 8), WEFT_TYPE_MISMATCH);
+    CHECK_RESULT(weft_recorder_enable(one, first, a, true), WEFT_TYPE_MISMATCH);
+    CHECK_OK(weft_recorder_set(one, deferred, a, &(uint32_t){5}, 4));
+    CHECK_RESULT(weft_recorder_play(one), WEFT_BAD_HANDLE); /* the first of them; the rest played */
+    CHECK_RESULT(weft_recorder_add(one, deferred, b), WEFT_STALE_ENTITY); /* of the last round */
     weft_world_stats stats;
     weft_world_stats_get(world, &stats);
     CHECK_U64(stats.entities, 2);
-    weft_commands_destroy(one);
-    weft_commands_destroy(two);
+    weft_recorder_destroy(one);
+    weft_recorder_destroy(two);
     end();
 }
 
@@ -253,15 +254,15 @@ PLAIN_TEST(what_a_recorder_holds_that_is_never_played_goes_back)
     begin();
     weft_archetype archetype = weft_archetype_create(world, &a, 1);
     uint64_t before = units_used();
-    weft_commands *commands;
+    weft_recorder *commands;
     weft_slice rows;
-    CHECK_OK(weft_commands_create(world, &commands));
+    CHECK_OK(weft_recorder_create(world, &commands));
     for (uint32_t i = 0; i < 20; i++)
-        CHECK_OK(weft_commands_create_rows(commands, archetype, 300, &rows));
-    CHECK_OK(weft_commands_create_rows_unordered(commands, archetype, 10, &rows));
+        CHECK_OK(weft_recorder_create_rows(commands, archetype, 300, &rows));
+    CHECK_OK(weft_recorder_create_rows_unordered(commands, archetype, 10, &rows));
     weft_entity id = rows.entities[3];
     CHECK(units_used() > before);
-    weft_commands_destroy(commands);
+    weft_recorder_destroy(commands);
     CHECK_U64(units_used(), before);
     CHECK(!weft_entity_is_alive(world, id));
     end();
@@ -271,25 +272,25 @@ PLAIN_TEST(the_last_of_several_commands_on_an_entity_wins)
 {
     begin();
     weft_entity entities[100];
-    CHECK_OK(weft_entity_create_many(world, &a, 1, 100, entities));
-    weft_commands *commands;
-    CHECK_OK(weft_commands_create(world, &commands));
+    CHECK_OK(weft_entity_create_many(world, WEFT_ARCHETYPE(world, a), 100, entities));
+    weft_recorder *commands;
+    CHECK_OK(weft_recorder_create(world, &commands));
     for (uint32_t i = 0; i < 100; i++) {
-        CHECK_OK(weft_commands_set(commands, entities[i], b, &(uint32_t){7}, 4));
-        CHECK_OK(weft_commands_remove(commands, entities[i], b));
-        if (i % 2 == 0) CHECK_OK(weft_commands_add(commands, entities[i], b));
-        if (i % 5 == 0) CHECK_OK(weft_commands_set(commands, entities[i], a, &i, 4));
-        if (i % 10 == 9) CHECK_OK(weft_commands_destroy_entity(commands, entities[i]));
+        CHECK_OK(weft_recorder_set(commands, entities[i], b, &(uint32_t){7}, 4));
+        CHECK_OK(weft_recorder_remove(commands, entities[i], b));
+        if (i % 2 == 0) CHECK_OK(weft_recorder_add(commands, entities[i], b));
+        if (i % 5 == 0) CHECK_OK(weft_recorder_set(commands, entities[i], a, &i, 4));
+        if (i % 10 == 9) CHECK_OK(weft_recorder_destroy_entity(commands, entities[i]));
     }
-    CHECK_OK(weft_commands_play(commands));
+    CHECK_OK(weft_recorder_play(commands));
     for (uint32_t i = 0; i < 100; i++) {
         CHECK_U64(weft_entity_is_alive(world, entities[i]), i % 10 != 9);
         if (i % 10 == 9) continue;
         CHECK_U64(weft_entity_has(world, entities[i], b), i % 2 == 0);
-        if (i % 2 == 0) CHECK_U64(*(const uint32_t *)weft_entity_get(world, entities[i], b), 0);
-        if (i % 5 == 0) CHECK_U64(*(const uint32_t *)weft_entity_get(world, entities[i], a), i);
+        if (i % 2 == 0) CHECK_U64(*(const uint32_t *)weft_entity_read(world, entities[i], b), 0);
+        if (i % 5 == 0) CHECK_U64(*(const uint32_t *)weft_entity_read(world, entities[i], a), i);
     }
-    weft_commands_destroy(commands);
+    weft_recorder_destroy(commands);
     end();
 }
 
@@ -348,7 +349,7 @@ static void remove_through_world(weft_slice *s, void *user)
 PLAIN_TEST(calls_on_the_world_in_a_job_name_the_system_and_the_function)
 {
     begin();
-    CHECK_OK(weft_schedule_set(world, &(weft_schedule_options){.always_parallel = true}));
+    CHECK_OK(weft_schedule_set(world, &(weft_schedule_desc){.always_parallel = true}));
     weft_system system = add("remover", remove_through_world, 0);
     expect(WEFT_WRONG_PHASE,
            (const char *const[]){"'remover'", "slice 0", "weft_entity_remove", NULL});
@@ -390,7 +391,7 @@ static void write_one(weft_slice *s, void *user)
 {
     const bool *is_shared = user;
     weft_entity target = *is_shared ? first : weft_slice_entities(s)[0];
-    CHECK(!WEFT_IS_CHECKED || weft_slice_get_write(s, target, b) != NULL);
+    CHECK(!WEFT_IS_CHECKED || weft_slice_write_entity(s, target, b) != NULL);
 }
 
 static void add_writer(const char *name, uint32_t flags, const bool *is_shared)
@@ -407,10 +408,11 @@ static void add_writer(const char *name, uint32_t flags, const bool *is_shared)
 PLAIN_TEST(two_slices_that_write_the_same_entity_are_named)
 {
     begin();
-    CHECK_OK(weft_entity_create_many(world, (weft_component[]){a, b}, 2, 3000, NULL));
+    CHECK_OK(weft_entity_create_many(
+        world, weft_archetype_create(world, (weft_component[]){a, b}, 2), 3000, NULL));
     static const bool yes = true, no = false;
     add_writer("apart", 0, &no);
-    add_writer("serial", WEFT_SYSTEM_SINGLE, &yes);
+    add_writer("serial", WEFT_SYSTEM_SERIAL, &yes);
     CHECK_OK(weft_world_step(world, 0));
     add_writer("crowd", 0, &yes);
     for (uint32_t i = 0; i < 3; i++) /* the same report every time */

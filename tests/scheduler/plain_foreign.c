@@ -69,12 +69,12 @@ static uint32_t out[2];
 REFUSES(destroy, weft_entity_destroy(W, e) != WEFT_OK)
 REFUSES(instantiate, weft_entity_instantiate(W, e, 1, NULL) != WEFT_OK)
 REFUSES(place_get, weft_entity_place_get(W, e, &place) != WEFT_OK)
-REFUSES(get, weft_entity_get(W, e, s->a) == NULL)
+REFUSES(get, weft_entity_read(W, e, s->a) == NULL)
 REFUSES(write, weft_entity_write(W, e, s->a) == NULL)
 REFUSES(set, weft_entity_set(W, e, s->a, &value, 4) != WEFT_OK)
 REFUSES(set_many, weft_entity_set_many(W, (weft_entity[]){s->second, e}, 2, s->a,
                                        (uint32_t[]){1, 2}, 4) != WEFT_OK)
-REFUSES(gather, weft_entity_gather(W, (weft_entity[]){s->second, e}, 2, s->a, out) != WEFT_OK)
+REFUSES(gather, weft_entity_read_many(W, (weft_entity[]){s->second, e}, 2, s->a, out) != WEFT_OK)
 REFUSES(add, weft_entity_add(W, e, s->tag) != WEFT_OK)
 REFUSES(take, weft_entity_remove(W, e, s->a) != WEFT_OK)
 REFUSES(change_add, weft_entity_change_many(W, (weft_entity[]){s->second, e}, 2, &s->tag, 1, NULL,
@@ -92,8 +92,8 @@ REFUSES(set_name_unique, weft_entity_set_name_unique(W, e, "x") != WEFT_OK)
 REFUSES(set_shared, weft_entity_set_shared(W, e, s->shared, &value) != WEFT_OK)
 REFUSES(set_shared_many, weft_entity_set_shared_many(W, (weft_entity[]){s->second, e}, 2, s->shared,
                                                      &value) != WEFT_OK)
-REFUSES(buffer_read, weft_entity_buffer(W, e, s->list, WEFT_READ).count == 0)
-REFUSES(buffer_write, weft_entity_buffer(W, e, s->list, WEFT_WRITE).count == 0)
+REFUSES(buffer_read, weft_entity_read_buffer(W, e, s->list).count == 0)
+REFUSES(buffer_write, weft_entity_write_buffer(W, e, s->list).count == 0)
 
 #define ROW(call)                                                                                  \
     {                                                                                              \
@@ -118,13 +118,13 @@ static void check_questions(side *s, weft_entity e)
     CHECK(!weft_entity_has(W, e, s->a));
     CHECK(!weft_entity_is_enabled(W, e, s->a));
     CHECK(!weft_query_matches(W, s->query, e));
-    CHECK(weft_entity_shared(W, e, s->shared) == NULL);
+    CHECK(weft_entity_read_shared(W, e, s->shared) == NULL);
     CHECK_U64(weft_entity_archetype(W, e).id, 0);
     CHECK_TEXT(weft_entity_name(W, e), "");
     weft_finder finder = weft_finder_open(W, s->a);
-    CHECK(weft_finder_get(&finder, s->entity) != NULL && weft_finder_get(&finder, e) == NULL);
+    CHECK(weft_finder_read(&finder, s->entity) != NULL && weft_finder_read(&finder, e) == NULL);
     CHECK_RESULT(weft_world_error(W)->code, WEFT_OK);
-    CHECK_U64(weft_entity_version(W, e, s->a), 0);
+    CHECK_U64(weft_entity_change_version(W, e, s->a), 0);
 }
 
 /* A slice of the owner's; those of systems are below. */
@@ -133,11 +133,12 @@ static void check_slice(side *s, weft_entity e)
     weft_cursor cursor = weft_query_begin(W, s->query);
     CHECK(weft_query_next(&cursor));
     const weft_slice *slice = &cursor.slice;
-    CHECK(weft_slice_get(slice, s->entity, s->a) != NULL);
-    CHECK(weft_slice_get(slice, e, s->a) == NULL && weft_slice_get_write(slice, e, s->a) == NULL);
-    CHECK_U64(weft_slice_buffer_of(slice, e, s->list, WEFT_WRITE).count, 0);
+    CHECK(weft_slice_read_entity(slice, s->entity, s->a) != NULL);
+    CHECK(weft_slice_read_entity(slice, e, s->a) == NULL &&
+          weft_slice_write_entity(slice, e, s->a) == NULL);
+    CHECK_U64(weft_slice_write_entity_buffer(slice, e, s->list).count, 0);
     weft_finder finder = weft_slice_finder(slice, s->a);
-    CHECK(weft_finder_get(&finder, e) == NULL);
+    CHECK(weft_finder_read(&finder, e) == NULL);
     weft_query_end(&cursor);
 }
 
@@ -183,15 +184,15 @@ typedef struct reach {
 static void reach_run(weft_slice *slice, void *user)
 {
     reach *r = user;
-    CHECK(weft_slice_get(slice, r->here->entity, r->here->a) != NULL);
-    CHECK(weft_slice_get(slice, r->foreign, r->here->a) == NULL);
-    CHECK(weft_slice_get_write(slice, r->foreign, r->here->a) == NULL);
-    CHECK_U64(weft_slice_buffer_of(slice, r->foreign, r->here->list, WEFT_WRITE).count, 0);
+    CHECK(weft_slice_read_entity(slice, r->here->entity, r->here->a) != NULL);
+    CHECK(weft_slice_read_entity(slice, r->foreign, r->here->a) == NULL);
+    CHECK(weft_slice_write_entity(slice, r->foreign, r->here->a) == NULL);
+    CHECK_U64(weft_slice_write_entity_buffer(slice, r->foreign, r->here->list).count, 0);
     weft_finder finder = weft_slice_finder(slice, r->here->a);
-    CHECK(weft_finder_get(&finder, r->foreign) == NULL);
+    CHECK(weft_finder_read(&finder, r->foreign) == NULL);
     weft_result refused = WEFT_IS_CHECKED ? WEFT_BAD_HANDLE : WEFT_OK; /* else at playback */
-    weft_commands *commands = weft_slice_commands(slice);
-    CHECK_RESULT(weft_commands_destroy_entity(commands, r->foreign), refused);
+    weft_recorder *commands = weft_slice_recorder(slice);
+    CHECK_RESULT(weft_recorder_destroy_entity(commands, r->foreign), refused);
     r->runs++;
 }
 
@@ -219,29 +220,29 @@ PLAIN_TEST(recorders_refuse_entities_of_another_world)
     open_sides(&here, &there);
     const weft_entity e = there.entity;
     uint64_t before = weft_world_hash(here.world, WEFT_HASH_LAYOUT);
-    weft_commands *c;
-    CHECK_OK(weft_commands_create(here.world, &c));
+    weft_recorder *c;
+    CHECK_OK(weft_recorder_create(here.world, &c));
     weft_result refused = WEFT_IS_CHECKED ? WEFT_BAD_HANDLE : WEFT_OK; /* else at playback */
-    CHECK_RESULT(weft_commands_destroy_entity(c, e), refused);
-    CHECK_RESULT(weft_commands_add(c, e, here.tag), refused);
-    CHECK_RESULT(weft_commands_remove(c, e, here.a), refused);
-    CHECK_RESULT(weft_commands_set(c, e, here.a, &value, 4), refused);
-    CHECK_RESULT(weft_commands_set_shared(c, e, here.shared, &value), refused);
-    CHECK_RESULT(weft_commands_enable(c, e, here.a, false), refused);
-    CHECK_RESULT(weft_commands_append(c, e, here.list, &value, 1), refused);
-    CHECK_RESULT(weft_commands_set_buffer(c, e, here.list, &value, 1), refused);
-    CHECK_RESULT(weft_commands_set_name(c, e, "x"), refused);
-    CHECK(weft_entity_is_null(weft_commands_instantiate(c, e)) == WEFT_IS_CHECKED);
-    CHECK_RESULT(weft_commands_play(c), refused);
+    CHECK_RESULT(weft_recorder_destroy_entity(c, e), refused);
+    CHECK_RESULT(weft_recorder_add(c, e, here.tag), refused);
+    CHECK_RESULT(weft_recorder_remove(c, e, here.a), refused);
+    CHECK_RESULT(weft_recorder_set(c, e, here.a, &value, 4), refused);
+    CHECK_RESULT(weft_recorder_set_shared(c, e, here.shared, &value), refused);
+    CHECK_RESULT(weft_recorder_enable(c, e, here.a, false), refused);
+    CHECK_RESULT(weft_recorder_append(c, e, here.list, &value, 1), refused);
+    CHECK_RESULT(weft_recorder_set_buffer(c, e, here.list, &value, 1), refused);
+    CHECK_RESULT(weft_recorder_set_name(c, e, "x"), refused);
+    CHECK(weft_entity_is_null(weft_recorder_instantiate(c, e)) == WEFT_IS_CHECKED);
+    CHECK_RESULT(weft_recorder_play(c), refused);
     if (WEFT_IS_CHECKED)
         CHECK(strstr(weft_world_error(here.world)->text, "is of another world") != NULL);
     CHECK_U64(weft_world_hash(here.world, WEFT_HASH_LAYOUT), before);
-    CHECK_OK(weft_commands_destroy_entity(c, here.second)); /* own ones, and deferred ones */
-    weft_entity made = weft_commands_create_entity(c, here.archetype);
-    CHECK_OK(weft_commands_set(c, made, here.a, &value, 4));
-    CHECK_OK(weft_commands_play(c));
+    CHECK_OK(weft_recorder_destroy_entity(c, here.second)); /* own ones, and deferred ones */
+    weft_entity made = weft_recorder_create_entity(c, here.archetype);
+    CHECK_OK(weft_recorder_set(c, made, here.a, &value, 4));
+    CHECK_OK(weft_recorder_play(c));
     CHECK_U64(weft_query_count(here.world, here.query), 2);
-    weft_commands_destroy(c);
+    weft_recorder_destroy(c);
     close_sides(&here, &there);
 }
 
@@ -317,7 +318,7 @@ typedef struct model_entity {
 /* What is known of one world. Entities are replaced, so that old handles are lost. */
 typedef struct model {
     side side;
-    weft_commands *commands;
+    weft_recorder *commands;
     model_entity entities[MODEL_ENTITIES];
 } model;
 
@@ -336,7 +337,7 @@ static void model_check(const model *m)
         CHECK_U64(weft_entity_is_alive(m->side.world, e->handle), e->is_alive);
         if (!e->is_alive) continue;
         alive++;
-        CHECK_U64(*(const uint32_t *)weft_entity_get(m->side.world, e->handle, m->side.a),
+        CHECK_U64(*(const uint32_t *)weft_entity_read(m->side.world, e->handle, m->side.a),
                   e->value);
         CHECK_U64(weft_entity_has(m->side.world, e->handle, m->side.tag), e->has_tag);
     }
@@ -347,10 +348,10 @@ static void model_check(const model *m)
 static weft_result model_record(model *m, model_entity *e, bool is_foreign, uint32_t kind)
 {
     weft_result expected = is_foreign && WEFT_IS_CHECKED ? WEFT_BAD_HANDLE : WEFT_OK;
-    weft_result result = kind == 0 ? weft_commands_destroy_entity(m->commands, e->handle)
-                                   : weft_commands_add(m->commands, e->handle, m->side.tag);
+    weft_result result = kind == 0 ? weft_recorder_destroy_entity(m->commands, e->handle)
+                                   : weft_recorder_add(m->commands, e->handle, m->side.tag);
     CHECK_RESULT(result, expected);
-    CHECK_RESULT(weft_commands_play(m->commands), expected);
+    CHECK_RESULT(weft_recorder_play(m->commands), expected);
     return is_foreign || !e->is_alive ? WEFT_STALE_ENTITY : WEFT_OK;
 }
 
@@ -424,7 +425,7 @@ PLAIN_TEST(random_operations_on_two_worlds_never_take_the_entities_of_the_other)
         CHECK_OK(weft_entity_destroy_many(
             models[w].side.world, (weft_entity[]){models[w].side.entity, models[w].side.second},
             2));
-        CHECK_OK(weft_commands_create(models[w].side.world, &models[w].commands));
+        CHECK_OK(weft_recorder_create(models[w].side.world, &models[w].commands));
         for (uint32_t i = 0; i < MODEL_ENTITIES; i++)
             model_create(&models[w], &models[w].entities[i], i);
     }
@@ -442,6 +443,6 @@ PLAIN_TEST(random_operations_on_two_worlds_never_take_the_entities_of_the_other)
             model_operate(m, e, is_foreign, step, &random);
         if (step % 100 == 0) model_check(&models[0]), model_check(&models[1]);
     }
-    for (uint32_t w = 0; w < 2; w++) weft_commands_destroy(models[w].commands);
+    for (uint32_t w = 0; w < 2; w++) weft_recorder_destroy(models[w].commands);
     close_sides(&models[0].side, &models[1].side);
 }

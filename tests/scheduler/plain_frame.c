@@ -39,7 +39,7 @@ static fixture begin(uint32_t workers)
                                                                    .field_count = 1});
     f.marked = WEFT_TAG(f.world, marked);
     CHECK(f.link.id != 0 && f.marked.id != 0);
-    CHECK_OK(weft_schedule_set(f.world, &(weft_schedule_options){.always_parallel = workers > 1}));
+    CHECK_OK(weft_schedule_set(f.world, &(weft_schedule_desc){.always_parallel = workers > 1}));
     return f;
 }
 
@@ -51,8 +51,9 @@ static void end(fixture *f)
 
 static void make_movers(fixture *f, uint32_t count, weft_entity *out)
 {
-    CHECK_OK(weft_entity_create_many(f->world, (weft_component[]){f->position, f->velocity}, 2,
-                                     count, out));
+    CHECK_OK(weft_entity_create_many(
+        f->world, weft_archetype_create(f->world, (weft_component[]){f->position, f->velocity}, 2),
+        count, out));
 }
 
 static void on_workers(void (*test)(uint32_t workers))
@@ -110,7 +111,7 @@ static void rows_move(uint32_t workers)
     CHECK(set.id != 0 && mover.id != 0);
     for (uint32_t i = 0; i < 4; i++) CHECK_OK(weft_world_step(f.world, 0.5f));
     for (uint32_t i = 0; i < 5000; i++) {
-        const position *p = weft_entity_get(f.world, entities[i], f.position);
+        const position *p = weft_entity_read(f.world, entities[i], f.position);
         CHECK_F64((double)p->x, 2.0 * i, 1e-3);
         CHECK_F64((double)p->y, 2.0, 1e-6);
     }
@@ -137,9 +138,9 @@ static void mark_all(weft_slice *s, void *user)
 {
     fixture *f = user;
     const weft_entity *entities = weft_slice_entities(s);
-    weft_commands *commands = weft_slice_commands(s);
+    weft_recorder *commands = weft_slice_recorder(s);
     for (uint32_t i = 0; i < weft_slice_count(s); i++)
-        CHECK_OK(weft_commands_add(commands, entities[i], f->marked));
+        CHECK_OK(weft_recorder_add(commands, entities[i], f->marked));
 }
 
 static void count_rows(weft_slice *s, void *user)
@@ -165,7 +166,7 @@ static void sync_before_observer(uint32_t workers)
         f.world, &(weft_system_desc){.name = "count",
                                      .run = count_rows,
                                      .user = &rows,
-                                     .flags = WEFT_SYSTEM_SINGLE,
+                                     .flags = WEFT_SYSTEM_SERIAL,
                                      .query.terms = {{f.marked, WEFT_NO_ACCESS, 0, 0}}});
     CHECK(marker.id != 0 && counter.id != 0);
     CHECK_OK(weft_world_step(f.world, 0));
@@ -190,14 +191,14 @@ PLAIN_TEST(a_later_system_sees_commands_after_the_sync_point_between)
 static void spawn_linked(weft_slice *s, void *user)
 {
     fixture *f = user;
-    weft_commands *commands = weft_slice_commands(s);
+    weft_recorder *commands = weft_slice_recorder(s);
     const weft_entity *entities = weft_slice_entities(s);
     weft_archetype archetype = weft_entity_archetype(weft_slice_world(s), entities[0]);
     for (uint32_t i = 0; i < weft_slice_count(s); i++) {
-        weft_entity made = weft_commands_create_entity(commands, archetype);
+        weft_entity made = weft_recorder_create_entity(commands, archetype);
         link there = {entities[i], 7, 0}, back = {made, 9, 0};
-        CHECK_OK(weft_commands_set(commands, made, f->link, &there, sizeof there));
-        CHECK_OK(weft_commands_set(commands, entities[i], f->link, &back, sizeof back));
+        CHECK_OK(weft_recorder_set(commands, made, f->link, &there, sizeof there));
+        CHECK_OK(weft_recorder_set(commands, entities[i], f->link, &back, sizeof back));
     }
 }
 
@@ -216,11 +217,11 @@ static void deferred_handles(uint32_t workers)
     CHECK(spawner.id != 0);
     CHECK_OK(weft_world_step(f.world, 0));
     for (uint32_t i = 0; i < 700; i++) {
-        const link *back = weft_entity_get(f.world, entities[i], f.link);
+        const link *back = weft_entity_read(f.world, entities[i], f.link);
         CHECK(back != NULL);
         CHECK_U64(back->value, 9);
         CHECK(weft_entity_is_alive(f.world, back->other));
-        const link *there = weft_entity_get(f.world, back->other, f.link);
+        const link *there = weft_entity_read(f.world, back->other, f.link);
         CHECK(there != NULL);
         CHECK_U64(there->value, 7);
         CHECK_U64(there->other.index, entities[i].index);
@@ -240,20 +241,20 @@ PLAIN_TEST(deferred_entities_become_real_in_targets_and_values)
 static void destroy_all(weft_slice *s, void *user)
 {
     (void)user;
-    weft_commands *commands = weft_slice_commands(s);
+    weft_recorder *commands = weft_slice_recorder(s);
     for (uint32_t i = 0; i < weft_slice_count(s); i++) {
-        CHECK_OK(weft_commands_destroy_entity(commands, weft_slice_entities(s)[i]));
-        CHECK_OK(weft_commands_destroy_entity(commands, weft_slice_entities(s)[i]));
+        CHECK_OK(weft_recorder_destroy_entity(commands, weft_slice_entities(s)[i]));
+        CHECK_OK(weft_recorder_destroy_entity(commands, weft_slice_entities(s)[i]));
     }
 }
 
 static void spawn_rows(weft_slice *s, void *user)
 {
     const weft_archetype *archetype = user;
-    weft_commands *commands = weft_slice_commands(s);
+    weft_recorder *commands = weft_slice_recorder(s);
     for (uint32_t left = 300; left > 0;) {
         weft_slice rows;
-        CHECK_OK(weft_commands_create_rows(commands, *archetype, left, &rows));
+        CHECK_OK(weft_recorder_create_rows(commands, *archetype, left, &rows));
         CHECK(rows.count > 0 && rows.count <= left);
         position *p = rows.columns[0];
         for (uint32_t i = 0; i < rows.count; i++)
@@ -327,7 +328,7 @@ static void total_time_on(uint32_t workers)
                                      .query.terms = {{f.position, WEFT_READ, WEFT_ALL, 0}}});
     CHECK_OK(weft_world_step(f.world, 0));
     CHECK_U64(stats_of(&f, system).total_ns, 0); /* not measured */
-    CHECK_OK(weft_schedule_set(f.world, &(weft_schedule_options){.measure = true}));
+    CHECK_OK(weft_schedule_set(f.world, &(weft_schedule_desc){.measure = true}));
     for (uint32_t i = 0; i < 4; i++) {
         if (i % 2 == 0)
             CHECK_OK(weft_world_step(f.world, 0));
@@ -341,7 +342,7 @@ static void total_time_on(uint32_t workers)
     CHECK_OK(weft_system_enable(f.world, system, false));
     CHECK_OK(weft_world_step(f.world, 0));
     CHECK_U64(stats_of(&f, system).total_ns, total);
-    CHECK_OK(weft_schedule_set(f.world, &(weft_schedule_options){0}));
+    CHECK_OK(weft_schedule_set(f.world, &(weft_schedule_desc){0}));
     CHECK_OK(weft_system_enable(f.world, system, true));
     CHECK_OK(weft_world_step(f.world, 0));
     CHECK_U64(stats_of(&f, system).total_ns, total); /* the run was not timed */
@@ -360,7 +361,7 @@ static void critical_path_on(uint32_t workers)
     weft_system systems[3];
     const uint32_t flags[3] = {WEFT_SYSTEM_MAIN_THREAD, WEFT_SYSTEM_MAIN_THREAD, 0};
     weft_frame_stats frame;
-    CHECK_OK(weft_schedule_set(f.world, &(weft_schedule_options){.measure = true}));
+    CHECK_OK(weft_schedule_set(f.world, &(weft_schedule_desc){.measure = true}));
     for (uint32_t i = 0; i < 3; i++) {
         char name[2] = {(char)('a' + i), 0};
         systems[i] = weft_system_create(
@@ -413,8 +414,9 @@ static void come_by(weft_slice *s, void *user)
 static void make_numbered(fixture *f, weft_component self)
 {
     static weft_entity rows[MANY_ROWS];
-    CHECK_OK(weft_entity_create_many(f->world, (weft_component[]){f->position, self}, 2, MANY_ROWS,
-                                     rows));
+    CHECK_OK(weft_entity_create_many(
+        f->world, weft_archetype_create(f->world, (weft_component[]){f->position, self}, 2),
+        MANY_ROWS, rows));
     for (uint32_t i = 0; i < MANY_ROWS; i++) {
         position *p = weft_entity_write(f->world, rows[i], f->position);
         weft_entity *own = weft_entity_write(f->world, rows[i], self);
@@ -464,20 +466,20 @@ PLAIN_TEST(runs_of_rows_with_gaps_and_repeats_play_as_recorded)
 {
     fixture f = begin(1);
     weft_entity rows[200];
-    weft_commands *commands;
+    weft_recorder *commands;
     make_movers(&f, 200, rows);
-    CHECK_OK(weft_commands_create(f.world, &commands));
-    for (uint32_t i = 0; i < 60; i++) CHECK_OK(weft_commands_destroy_entity(commands, rows[i]));
-    for (uint32_t i = 40; i < 80; i++) CHECK_OK(weft_commands_destroy_entity(commands, rows[i]));
-    for (uint32_t i = 70; i < 120; i++) CHECK_OK(weft_commands_add(commands, rows[i], f.marked));
+    CHECK_OK(weft_recorder_create(f.world, &commands));
+    for (uint32_t i = 0; i < 60; i++) CHECK_OK(weft_recorder_destroy_entity(commands, rows[i]));
+    for (uint32_t i = 40; i < 80; i++) CHECK_OK(weft_recorder_destroy_entity(commands, rows[i]));
+    for (uint32_t i = 70; i < 120; i++) CHECK_OK(weft_recorder_add(commands, rows[i], f.marked));
     for (uint32_t i = 120; i < 200; i += 2)
-        CHECK_OK(weft_commands_destroy_entity(commands, rows[i]));
-    CHECK_OK(weft_commands_play(commands));
+        CHECK_OK(weft_recorder_destroy_entity(commands, rows[i]));
+    CHECK_OK(weft_recorder_play(commands));
     for (uint32_t i = 0; i < 200; i++) {
         bool is_alive = i >= 80 && (i < 120 || i % 2 == 1);
         CHECK_U64(weft_entity_is_alive(f.world, rows[i]), is_alive);
         if (is_alive) CHECK_U64(weft_entity_has(f.world, rows[i], f.marked), i < 120);
     }
-    weft_commands_destroy(commands);
+    weft_recorder_destroy(commands);
     end(&f);
 }

@@ -68,7 +68,7 @@ static void check_tour(tourist *u, uint64_t rows, uint64_t sum)
 static void spawn(weft_slice *s, void *user)
 {
     const weft_archetype *archetype = user;
-    weft_commands_create_entity(weft_slice_commands(s), *archetype);
+    weft_recorder_create_entity(weft_slice_recorder(s), *archetype);
 }
 
 static void further(void)
@@ -113,9 +113,9 @@ static void find_others(weft_slice *s, void *user)
     while (weft_query_next(&c)) {
         weft_finder find = weft_slice_finder(&c.slice, t.b);
         for (uint32_t i = 0; i < c.slice.count; i++)
-            if (weft_finder_get(&find, c.slice.entities[i]) != NULL)
+            if (weft_finder_read(&find, c.slice.entities[i]) != NULL)
                 at_add_rlx(&u->x_rows, (uint64_t)1); /* relaxed: counts */
-        CHECK(weft_slice_get(&c.slice, (weft_entity){0, 0}, t.b) == NULL);
+        CHECK(weft_slice_read_entity(&c.slice, (weft_entity){0, 0}, t.b) == NULL);
     }
 }
 
@@ -214,7 +214,7 @@ static void call_scheduler(weft_world *world)
         got = weft_system_run(world, own, 0);
         break;
     case 4:
-        got = weft_schedule_set(world, &(weft_schedule_options){0});
+        got = weft_schedule_set(world, &(weft_schedule_desc){0});
         break;
     case 5:
         got = weft_schedule_compile(world);
@@ -311,17 +311,16 @@ PLAIN_TEST(an_exclusive_system_can_switch_itself_off_from_the_next_step_on)
     on_workers(switches);
 }
 
-static void write_singleton(weft_slice *s, void *user)
+static void write_resource(weft_slice *s, void *user)
 {
     (void)user;
-    got =
-        weft_singleton_write(weft_slice_world(s), t.resource) == NULL ? WEFT_WRONG_PHASE : WEFT_OK;
+    got = weft_resource_write(weft_slice_world(s), t.resource) == NULL ? WEFT_WRONG_PHASE : WEFT_OK;
 }
 
-PLAIN_TEST(a_singleton_is_not_written_through_the_world_while_systems_run)
+PLAIN_TEST(a_resource_is_not_written_through_the_world_while_systems_run)
 {
     begin(1);
-    make(SYSTEM_OF(write_singleton, .flags = WEFT_SYSTEM_MAIN_THREAD));
+    make(SYSTEM_OF(write_resource, .flags = WEFT_SYSTEM_MAIN_THREAD));
     CHECK_OK(weft_world_step(t.world, 0));
     CHECK_RESULT(got, WEFT_WRONG_PHASE);
     end();
@@ -334,10 +333,10 @@ static weft_query gone; /* destroyed: a command on it fails when it is played */
 static void record_wrong(weft_slice *s, void *user)
 {
     const uint32_t *number = user;
-    weft_commands *commands = weft_slice_commands(s);
-    CHECK_OK(weft_commands_add(commands, t.rows[*number], t.tag));
-    if (*number == 1) CHECK_OK(weft_commands_query_add(commands, gone, t.tag));
-    CHECK_OK(weft_commands_add(commands, t.rows[*number + 10], t.tag));
+    weft_recorder *commands = weft_slice_recorder(s);
+    CHECK_OK(weft_recorder_add(commands, t.rows[*number], t.tag));
+    if (*number == 1) CHECK_OK(weft_recorder_query_add(commands, gone, t.tag));
+    CHECK_OK(weft_recorder_add(commands, t.rows[*number + 10], t.tag));
 }
 
 static void failing_playback(void)

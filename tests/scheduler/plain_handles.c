@@ -30,7 +30,7 @@ static void open_side(side *s, uint32_t more)
     s->tag = weft_component_create_plain(s->world, "tag", 0, 1, 0);
     s->list = weft_component_create_plain(s->world, "list", 4, 4, WEFT_BUFFER);
     s->shared = weft_component_create_plain(s->world, "shared", 4, 4, WEFT_SHARED);
-    s->single = weft_component_create_plain(s->world, "single", 4, 4, WEFT_SINGLETON);
+    s->single = weft_component_create_plain(s->world, "single", 4, 4, WEFT_RESOURCE);
     weft_component set[] = {s->a, s->list, s->shared};
     s->archetype = weft_archetype_create(s->world, set, 3);
     s->query = weft_query_create(
@@ -69,31 +69,32 @@ static weft_archetype_stats figures;
 FAILS(entity_add, weft_entity_add(W, E, g->component) != WEFT_OK)
 FAILS(entity_remove, weft_entity_remove(W, E, g->component) != WEFT_OK)
 FAILS(entity_set, weft_entity_set(W, E, g->component, &value, 4) != WEFT_OK)
-FAILS(entity_get, weft_entity_get(W, E, g->component) == NULL)
+FAILS(entity_get, weft_entity_read(W, E, g->component) == NULL)
 FAILS(entity_write, weft_entity_write(W, E, g->component) == NULL)
-FAILS(entity_buffer, weft_entity_buffer(W, E, g->list, WEFT_WRITE).count == 0)
-FAILS(entity_gather, weft_entity_gather(W, &E, 1, g->component, &value) != WEFT_OK)
+FAILS(entity_buffer, weft_entity_write_buffer(W, E, g->list).count == 0)
+FAILS(entity_gather, weft_entity_read_many(W, &E, 1, g->component, &value) != WEFT_OK)
 FAILS(entity_enable, weft_entity_enable(W, E, g->component, false) != WEFT_OK)
 FAILS(set_shared, weft_entity_set_shared(W, E, g->shared, &value) != WEFT_OK)
 FAILS(set_shared_many, weft_entity_set_shared_many(W, &E, 1, g->shared, &value) != WEFT_OK)
 FAILS(change_many_add, weft_entity_change_many(W, &E, 1, &g->component, 1, NULL, 0) != WEFT_OK)
 FAILS(change_many_remove, weft_entity_change_many(W, &E, 1, NULL, 0, &g->component, 1) != WEFT_OK)
-FAILS(create_many, weft_entity_create_many(W, &g->component, 1, 1, NULL) != WEFT_OK)
+FAILS(create_many, weft_entity_create_many(W, WEFT_ARCHETYPE(W, g->component), 1, NULL) != WEFT_OK)
 FAILS(create_filled,
       weft_entity_create_filled(W, &g->component, (const void *[]){&value}, 1, 1, NULL) != WEFT_OK)
 FAILS(archetype_create, weft_archetype_create(W, &g->component, 1).id == 0)
 FAILS(shared_values, weft_shared_values(W, g->shared, NULL, 0) == 0)
-FAILS(shared_version, weft_shared_version(W, g->shared, NULL) == 0)
-FAILS(singleton_read, weft_singleton_read(W, g->single) == NULL)
-FAILS(singleton_write, weft_singleton_write(W, g->single) == NULL)
+FAILS(shared_version, weft_shared_change_version(W, g->shared, NULL) == 0)
+FAILS(resource_read, weft_resource_read(W, g->single) == NULL)
+FAILS(resource_write, weft_resource_write(W, g->single) == NULL)
 FAILS(finder_open, weft_finder_open(W, g->component).world == NULL)
 FAILS(query_term,
       weft_query_create(W, &(weft_query_desc){.terms = {{g->component, 0, 0, 0}}}).id == 0)
 FAILS(filter_component, weft_query_filter_changed(W, g->here->query, g->component, 1) != WEFT_OK)
 FAILS(filter_value, weft_query_filter_shared(W, g->here->query, g->shared, WEFT_FILTER_EQUAL,
                                              &value, 1) != WEFT_OK)
-FAILS(gather_component, weft_query_gather(W, g->here->query, g->component, &value, 1) == 0)
-FAILS(scatter_component, weft_query_scatter(W, g->here->query, g->component, &value, 1) != WEFT_OK)
+FAILS(gather_component, weft_query_read_values(W, g->here->query, g->component, &value, 1) == 0)
+FAILS(scatter_component,
+      weft_query_write_values(W, g->here->query, g->component, &value, 1) != WEFT_OK)
 FAILS(query_add_component, weft_query_add(W, g->here->query, g->component) != WEFT_OK)
 FAILS(query_remove_component, weft_query_remove(W, g->here->query, g->component) != WEFT_OK)
 FAILS(query_set_component, weft_query_set(W, g->here->query, g->component, &value, 4) != WEFT_OK)
@@ -130,10 +131,10 @@ FAILS(query_matches, !weft_query_matches(W, g->query, E))
 FAILS(query_archetypes, weft_query_archetypes(W, g->query, NULL, 0) == 0)
 FAILS(query_entities, weft_query_entities(W, g->query, NULL, 0) == 0)
 FAILS(query_entity, weft_query_entity(W, g->query, 0).version == 0)
-FAILS(query_gather, weft_query_gather(W, g->query, g->component, &value, 1) == 0)
-FAILS(query_scatter, weft_query_scatter(W, g->query, g->component, &value, 1) != WEFT_OK)
+FAILS(query_gather, weft_query_read_values(W, g->query, g->component, &value, 1) == 0)
+FAILS(query_scatter, weft_query_write_values(W, g->query, g->component, &value, 1) != WEFT_OK)
 FAILS(query_single, weft_query_single(W, g->query).version == 0)
-FAILS(query_each, weft_query_each(W, g->query, nothing, NULL) != WEFT_OK)
+FAILS(query_each, weft_query_each_parallel(W, g->query, nothing, NULL) != WEFT_OK)
 FAILS(query_destroy, weft_query_destroy(W, g->query) != WEFT_OK)
 FAILS(filter_order, weft_query_filter_order(W, g->query, 1) != WEFT_OK)
 FAILS(filter_reset, weft_query_filter_reset(W, g->query) != WEFT_OK)
@@ -194,8 +195,8 @@ static const struct {
     ROW(COMPONENT, archetype_create),
     ROW(COMPONENT, shared_values),
     ROW(COMPONENT, shared_version),
-    ROW(COMPONENT, singleton_read),
-    ROW(COMPONENT, singleton_write),
+    ROW(COMPONENT, resource_read),
+    ROW(COMPONENT, resource_write),
     ROW(COMPONENT, finder_open),
     ROW(COMPONENT, query_term),
     ROW(COMPONENT, filter_component),
@@ -295,7 +296,7 @@ PLAIN_TEST(handles_of_another_world_and_invented_ones_are_refused_by_every_funct
     CHECK(!entity_get(&right) && !entity_write(&right) && !query_count(&right));
     CHECK(!weft_entity_has(here.world, here.entity, there.a));
     CHECK(!weft_entity_is_enabled(here.world, here.entity, there.a));
-    CHECK(weft_entity_shared(here.world, here.entity, there.shared) == NULL);
+    CHECK(weft_entity_read_shared(here.world, here.entity, there.shared) == NULL);
     CHECK(weft_component_info(here.world, there.a) == NULL);
     CHECK_U64(weft_component_hash(here.world, there.a), 0);
     CHECK_OK(weft_world_destroy(here.world));
@@ -307,25 +308,25 @@ PLAIN_TEST(recorders_refuse_handles_of_another_world)
     side here, there;
     open_side(&here, 0);
     open_side(&there, 0);
-    weft_commands *c;
-    CHECK_OK(weft_commands_create(here.world, &c));
+    weft_recorder *c;
+    CHECK_OK(weft_recorder_create(here.world, &c));
     weft_entity e = here.entity;
     weft_slice rows;
-    CHECK_RESULT(weft_commands_add(c, e, there.a), WEFT_BAD_HANDLE);
-    CHECK_RESULT(weft_commands_remove(c, e, there.a), WEFT_BAD_HANDLE);
-    CHECK_RESULT(weft_commands_set(c, e, there.a, &value, 4), WEFT_BAD_HANDLE);
-    CHECK_RESULT(weft_commands_set_shared(c, e, there.shared, &value), WEFT_BAD_HANDLE);
-    CHECK_RESULT(weft_commands_enable(c, e, there.a, false), WEFT_BAD_HANDLE);
-    CHECK_RESULT(weft_commands_append(c, e, there.list, &value, 1), WEFT_BAD_HANDLE);
-    CHECK_RESULT(weft_commands_query_add(c, there.query, here.tag), WEFT_BAD_HANDLE);
-    CHECK_RESULT(weft_commands_query_add(c, here.query, there.tag), WEFT_BAD_HANDLE);
-    CHECK_RESULT(weft_commands_query_remove(c, here.query, there.a), WEFT_BAD_HANDLE);
-    CHECK_RESULT(weft_commands_query_destroy(c, there.query), WEFT_BAD_HANDLE);
-    CHECK_U64(weft_commands_create_entity(c, there.archetype).version, 0);
-    CHECK_RESULT(weft_commands_create_rows(c, there.archetype, 1, &rows), WEFT_BAD_HANDLE);
-    CHECK_RESULT(weft_commands_play(c), WEFT_BAD_HANDLE);
+    CHECK_RESULT(weft_recorder_add(c, e, there.a), WEFT_BAD_HANDLE);
+    CHECK_RESULT(weft_recorder_remove(c, e, there.a), WEFT_BAD_HANDLE);
+    CHECK_RESULT(weft_recorder_set(c, e, there.a, &value, 4), WEFT_BAD_HANDLE);
+    CHECK_RESULT(weft_recorder_set_shared(c, e, there.shared, &value), WEFT_BAD_HANDLE);
+    CHECK_RESULT(weft_recorder_enable(c, e, there.a, false), WEFT_BAD_HANDLE);
+    CHECK_RESULT(weft_recorder_append(c, e, there.list, &value, 1), WEFT_BAD_HANDLE);
+    CHECK_RESULT(weft_recorder_query_add(c, there.query, here.tag), WEFT_BAD_HANDLE);
+    CHECK_RESULT(weft_recorder_query_add(c, here.query, there.tag), WEFT_BAD_HANDLE);
+    CHECK_RESULT(weft_recorder_query_remove(c, here.query, there.a), WEFT_BAD_HANDLE);
+    CHECK_RESULT(weft_recorder_query_destroy_entities(c, there.query), WEFT_BAD_HANDLE);
+    CHECK_U64(weft_recorder_create_entity(c, there.archetype).version, 0);
+    CHECK_RESULT(weft_recorder_create_rows(c, there.archetype, 1, &rows), WEFT_BAD_HANDLE);
+    CHECK_RESULT(weft_recorder_play(c), WEFT_BAD_HANDLE);
     CHECK(weft_entity_is_alive(here.world, e) && weft_query_count(here.world, here.query) == 1);
-    weft_commands_destroy(c);
+    weft_recorder_destroy(c);
     CHECK_OK(weft_world_destroy(here.world));
     CHECK_OK(weft_world_destroy(there.world));
 }
@@ -345,8 +346,8 @@ PLAIN_TEST(references_to_blobs_of_another_store_are_refused)
     }
     weft_blob_info info;
     for (uint32_t i = 0; i < 2; i++) {
-        CHECK_U64(*(const uint64_t *)weft_blob_get(store[i], ref[i], &type), 7 + i);
-        CHECK(weft_blob_get(store[i], ref[1 - i], &type) == NULL);
+        CHECK_U64(*(const uint64_t *)weft_blob_read(store[i], ref[i], &type), 7 + i);
+        CHECK(weft_blob_read(store[i], ref[1 - i], &type) == NULL);
         CHECK_RESULT(weft_blob_acquire(store[i], ref[1 - i]), WEFT_BAD_HANDLE);
         CHECK_RESULT(weft_blob_release(store[i], ref[1 - i]), WEFT_BAD_HANDLE);
         CHECK_RESULT(weft_blob_info_get(store[i], ref[1 - i], &info), WEFT_BAD_HANDLE);
@@ -419,7 +420,7 @@ static void sum_resources(weft_slice *slice, void *user)
 {
     const weft_component *list = user;
     for (uint32_t i = 0; i < 30; i++) {
-        uint32_t *number = weft_slice_resource(slice, list[i], WEFT_WRITE);
+        uint32_t *number = weft_slice_write_resource(slice, list[i]);
         CHECK(number != NULL);
         *number += i;
     }
@@ -436,7 +437,7 @@ PLAIN_TEST(lists_have_no_limit)
     const char *earlier[29];
     for (uint32_t i = 0; i < 30; i++) {
         snprintf(names[i], sizeof names[i], "n%u", i);
-        list[i] = weft_component_create_plain(s.world, names[i], 4, 4, WEFT_SINGLETON);
+        list[i] = weft_component_create_plain(s.world, names[i], 4, 4, WEFT_RESOURCE);
         grants[i] = (weft_lookup){list[i], WEFT_WRITE};
         weft_system_desc desc = {.name = names[i],
                                  .run = sum_resources,
@@ -454,7 +455,7 @@ PLAIN_TEST(lists_have_no_limit)
     }
     CHECK_OK(weft_world_step(s.world, 0));
     CHECK_U64(runs, 1);
-    CHECK_U64(*(const uint32_t *)weft_singleton_read(s.world, list[29]), 29);
+    CHECK_U64(*(const uint32_t *)weft_resource_read(s.world, list[29]), 29);
     CHECK_OK(weft_world_destroy(s.world));
 }
 
@@ -466,12 +467,12 @@ PLAIN_TEST(errors_are_counted_and_can_be_forgotten)
     open_side(&s, 0);
     const weft_error *error = weft_world_error(s.world);
     uint64_t number = error->number;
-    CHECK(weft_entity_get(s.world, s.entity, s.tag) == NULL);
+    CHECK(weft_entity_read(s.world, s.entity, s.tag) == NULL);
     CHECK_RESULT(error->code, WEFT_NOT_FOUND);
     CHECK_U64(error->number, number + 1);
-    CHECK(weft_entity_get(s.world, s.entity, s.a) != NULL); /* leaves it */
+    CHECK(weft_entity_read(s.world, s.entity, s.a) != NULL); /* leaves it */
     CHECK_RESULT(error->code, WEFT_NOT_FOUND);
-    CHECK(weft_entity_get(s.world, s.entity, s.tag) == NULL);
+    CHECK(weft_entity_read(s.world, s.entity, s.tag) == NULL);
     CHECK_U64(error->number, number + 2); /* the same again */
     weft_world_error_clear(s.world);
     error = weft_world_error(s.world);

@@ -26,15 +26,15 @@ static void churn(weft_slice *s, void *user)
 {
     const bed *b = user;
     uint32_t *values = weft_slice_write(s, 0);
-    weft_commands *commands = weft_slice_commands(s);
+    weft_recorder *commands = weft_slice_recorder(s);
     const weft_entity *entities = weft_slice_entities(s);
     for (uint32_t i = 0; i < s->count; i++) {
         values[i] = values[i] * 1664525u + weft_entity_index(entities[i]) + 1;
         uint32_t roll = values[i] >> 25;
-        if (roll == 0) weft_commands_destroy_entity(commands, entities[i]);
-        if (roll == 1) weft_commands_create_entity(commands, b->spawned);
-        if (roll == 2) weft_commands_add(commands, entities[i], b->mark);
-        if (roll == 3) weft_commands_remove(commands, entities[i], b->mark);
+        if (roll == 0) weft_recorder_destroy_entity(commands, entities[i]);
+        if (roll == 1) weft_recorder_create_entity(commands, b->spawned);
+        if (roll == 2) weft_recorder_add(commands, entities[i], b->mark);
+        if (roll == 3) weft_recorder_remove(commands, entities[i], b->mark);
     }
 }
 
@@ -44,7 +44,7 @@ static void open_world(bed *b, const weft_world_desc *desc)
     b->value = weft_component_create_plain(b->world, "value", 4, 4, 0);
     b->mark = weft_component_create_plain(b->world, "mark", 8, 8, 0);
     b->spawned = weft_archetype_create(b->world, &b->value, 1);
-    CHECK_OK(weft_entity_create_many(b->world, &b->value, 1, ROWS, NULL));
+    CHECK_OK(weft_entity_create_many(b->world, WEFT_ARCHETYPE(b->world, b->value), ROWS, NULL));
     weft_system system = weft_system_create(
         b->world, &(weft_system_desc){.name = "churn",
                                       .run = churn,
@@ -52,7 +52,7 @@ static void open_world(bed *b, const weft_world_desc *desc)
                                       .effects = WEFT_RECORDS_ANY,
                                       .query.terms = {{b->value, WEFT_WRITE, WEFT_ALL, 0}}});
     CHECK(system.id != 0);
-    CHECK_OK(weft_schedule_set(b->world, &(weft_schedule_options){.always_parallel = true}));
+    CHECK_OK(weft_schedule_set(b->world, &(weft_schedule_desc){.always_parallel = true}));
 }
 
 static uint64_t run(bed *b, uint32_t steps)
@@ -78,7 +78,7 @@ PLAIN_TEST(null_arguments_are_refused_by_every_function_of_the_scheduler)
     bed b;
     weft_snapshot *snapshot = NULL;
     weft_system_stats stats;
-    weft_commands *commands;
+    weft_recorder *commands;
     weft_slice rows;
     const weft_system none = {0}, forged = {0x7fff0001};
     open_world(&b, &(weft_world_desc){.workers = 1});
@@ -93,14 +93,14 @@ PLAIN_TEST(null_arguments_are_refused_by_every_function_of_the_scheduler)
     CHECK(weft_snapshot_take(NULL, NULL, &snapshot) != WEFT_OK && snapshot == NULL);
     CHECK(weft_snapshot_take(b.world, NULL, NULL) != WEFT_OK);
     CHECK(weft_snapshot_restore(b.world, NULL) != WEFT_OK);
-    CHECK(weft_commands_create(NULL, &commands) != WEFT_OK);
-    CHECK(weft_commands_create(b.world, NULL) != WEFT_OK && weft_commands_play(NULL) != WEFT_OK);
-    CHECK(weft_commands_create_entity(NULL, b.spawned).version == 0);
-    CHECK(weft_commands_create_rows(NULL, b.spawned, 1, &rows) != WEFT_OK);
-    CHECK(weft_commands_add(NULL, (weft_entity){1, 1}, b.mark) != WEFT_OK);
-    CHECK(weft_commands_destroy_entity(NULL, (weft_entity){1, 1}) != WEFT_OK);
+    CHECK(weft_recorder_create(NULL, &commands) != WEFT_OK);
+    CHECK(weft_recorder_create(b.world, NULL) != WEFT_OK && weft_recorder_play(NULL) != WEFT_OK);
+    CHECK(weft_recorder_create_entity(NULL, b.spawned).version == 0);
+    CHECK(weft_recorder_create_rows(NULL, b.spawned, 1, &rows) != WEFT_OK);
+    CHECK(weft_recorder_add(NULL, (weft_entity){1, 1}, b.mark) != WEFT_OK);
+    CHECK(weft_recorder_destroy_entity(NULL, (weft_entity){1, 1}) != WEFT_OK);
     weft_snapshot_destroy(NULL);
-    weft_commands_destroy(NULL);
+    weft_recorder_destroy(NULL);
     for (int i = 0; i < 2; i++) {
         weft_system bad = i == 0 ? none : forged;
         CHECK(weft_system_destroy(b.world, bad) != WEFT_OK);
@@ -118,13 +118,15 @@ PLAIN_TEST(counts_of_nothing_and_of_too_much_create_nothing)
     weft_world_stats before, after;
     open_world(&b, &(weft_world_desc){.workers = 1, .entity_block_limit = 2});
     weft_world_stats_get(b.world, &before);
-    CHECK_OK(weft_entity_create_many(b.world, &b.value, 1, 0, NULL));
+    CHECK_OK(weft_entity_create_many(b.world, WEFT_ARCHETYPE(b.world, b.value), 0, NULL));
     static const uint32_t counts[] = {2 * 8192 - ROWS + 1, INT32_MAX, UINT32_MAX};
     for (uint32_t i = 0; i < 3; i++)
-        CHECK(weft_entity_create_many(b.world, &b.value, 1, counts[i], NULL) != WEFT_OK);
+        CHECK(weft_entity_create_many(b.world, WEFT_ARCHETYPE(b.world, b.value), counts[i], NULL) !=
+              WEFT_OK);
     weft_world_stats_get(b.world, &after);
     CHECK_U64(after.entities, before.entities);
-    CHECK_OK(weft_entity_create_many(b.world, &b.value, 1, 2 * 8192 - ROWS, NULL));
+    CHECK_OK(
+        weft_entity_create_many(b.world, WEFT_ARCHETYPE(b.world, b.value), 2 * 8192 - ROWS, NULL));
     CHECK_OK(weft_world_validate(b.world));
     CHECK_OK(weft_world_destroy(b.world));
 }
@@ -133,21 +135,21 @@ PLAIN_TEST(a_million_commands_on_a_dead_entity_are_skipped_in_bounded_memory)
 {
     enum { COUNT = 1000000 };
     bed b;
-    weft_commands *commands;
+    weft_recorder *commands;
     weft_world_stats stats;
     open_world(&b, &(weft_world_desc){.workers = 1});
     weft_entity dead = weft_entity_create(b.world, b.spawned);
     CHECK_OK(weft_entity_destroy(b.world, dead));
-    CHECK_OK(weft_commands_create(b.world, &commands));
+    CHECK_OK(weft_recorder_create(b.world, &commands));
     for (uint32_t round = 0; round < 2; round++) {
-        for (uint32_t i = 0; i < COUNT; i++) CHECK_OK(weft_commands_add(commands, dead, b.mark));
-        CHECK_OK(weft_commands_play(commands));
-        CHECK_OK(weft_commands_play(commands)); /* played is empty */
+        for (uint32_t i = 0; i < COUNT; i++) CHECK_OK(weft_recorder_add(commands, dead, b.mark));
+        CHECK_OK(weft_recorder_play(commands));
+        CHECK_OK(weft_recorder_play(commands)); /* played is empty */
         weft_world_stats_get(b.world, &stats);
         CHECK_U64(stats.entities, ROWS);
         CHECK(stats.bytes_commands < COUNT * UINT64_C(128));
     }
-    weft_commands_destroy(commands);
+    weft_recorder_destroy(commands);
     CHECK_OK(weft_world_validate(b.world));
     CHECK_OK(weft_world_destroy(b.world));
 }
@@ -299,7 +301,7 @@ PLAIN_TEST(a_clock_that_stands_still_or_leaps_changes_no_result)
     test_os_init(&os);
     os.table.clock_ns = broken_clock;
     open_world(&b, &(weft_world_desc){.workers = 3, .os = &os.table});
-    CHECK_OK(weft_schedule_set(b.world, &(weft_schedule_options){.measure = true}));
+    CHECK_OK(weft_schedule_set(b.world, &(weft_schedule_desc){.measure = true}));
     uint64_t hash = run(&b, 20);
     CHECK_OK(weft_world_destroy(b.world));
     CHECK_U64(hash, quiet_hash(20));

@@ -101,7 +101,7 @@ PLAIN_TEST(counters_that_the_environment_asked_for_are_a_report)
 
 static void read_undeclared(weft_slice *s, void *user)
 {
-    weft_slice_resource(s, *(weft_component *)user, WEFT_READ);
+    weft_slice_read_resource(s, *(weft_component *)user);
 }
 
 PLAIN_TEST(mistakes_that_checked_builds_find_are_logged_with_system_and_component)
@@ -109,7 +109,7 @@ PLAIN_TEST(mistakes_that_checked_builds_find_are_logged_with_system_and_componen
     heard h = {0};
     weft_world *world;
     CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1, .log = {hear, &h}}, &world));
-    weft_component score = weft_component_create_plain(world, "score", 4, 4, WEFT_SINGLETON);
+    weft_component score = weft_component_create_plain(world, "score", 4, 4, WEFT_RESOURCE);
     weft_system_desc desc = {.name = "reader", .run = read_undeclared, .user = &score};
     CHECK(weft_system_create(world, &desc).id != 0);
     weft_result result = weft_world_step(world, 1);

@@ -23,7 +23,8 @@ static void begin(void)
     a = weft_component_create_plain(world, "a", 4, 4, 0);
     b = weft_component_create_plain(world, "b", 4, 4, 0);
     tag = WEFT_TAG(world, tag);
-    CHECK_OK(weft_entity_create_many(world, (weft_component[]){a, b}, 2, 10, NULL));
+    CHECK_OK(weft_entity_create_many(
+        world, weft_archetype_create(world, (weft_component[]){a, b}, 2), 10, NULL));
 }
 
 static void end(void)
@@ -119,7 +120,9 @@ PLAIN_TEST(systems_are_ordered_only_where_some_archetype_matches_both)
     weft_system x = weft_system_create(world, &with), y = weft_system_create(world, &any);
     explain(x, y, "nothing orders"); /* no entity has the tag */
     CHECK_U64(weft_schedule_ambiguities(world, text, sizeof text), 0);
-    CHECK_U64(weft_entity_create_many(world, (weft_component[]){a, tag}, 2, 1, NULL), WEFT_OK);
+    CHECK_U64(weft_entity_create_many(
+                  world, weft_archetype_create(world, (weft_component[]){a, tag}, 2), 1, NULL),
+              WEFT_OK);
     explain(x, y, "(a tag)"); /* the new archetype */
     weft_schedule_ambiguities(world, text, sizeof text);
     CHECK_TEXT(text, "with any a\n");
@@ -170,7 +173,7 @@ PLAIN_TEST(dot_and_json_have_every_system_and_edge_with_its_component)
     add("x \"quoted\"\n", a, WEFT_WRITE, NULL);
     add("y", a, WEFT_WRITE, NULL);
     add("z", b, WEFT_READ, NULL);
-    CHECK_OK(weft_schedule_set(world, &(weft_schedule_options){.measure = true}));
+    CHECK_OK(weft_schedule_set(world, &(weft_schedule_desc){.measure = true}));
     CHECK_OK(weft_world_step(world, 0));
     size_t length = weft_schedule_dot(world, text, sizeof text);
     CHECK_U64(strlen(text), length);

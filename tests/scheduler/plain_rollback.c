@@ -45,13 +45,13 @@ PLAIN_TEST(chunks_are_not_taken_for_others_that_had_their_address)
             &(weft_world_desc){.workers = 1, .allocator = test_reuse_hook(memory)}, &world));
         weft_component small = weft_component_create(
             world, &(weft_component_desc){.name = "small", .size = 4, .chunk_row_limit = 4});
-        CHECK_OK(weft_entity_create_many(world, &small, 1, ROWS, e));
+        CHECK_OK(weft_entity_create_many(world, WEFT_ARCHETYPE(world, small), ROWS, e));
         for (uint32_t i = 0; i < ROWS; i++) CHECK_OK(weft_entity_set(world, e[i], small, &i, 4));
         uint64_t before = weft_world_hash(world, WEFT_HASH_LAYOUT);
         CHECK_OK(weft_snapshot_take(world, NULL, &snapshot));
         for (uint32_t round = 0; round < 3; round++) {
             CHECK_OK(weft_entity_destroy_many(world, e + 20 * round, 100));
-            CHECK_OK(weft_entity_create_many(world, &small, 1, 30, NULL));
+            CHECK_OK(weft_entity_create_many(world, WEFT_ARCHETYPE(world, small), 30, NULL));
             CHECK_OK(weft_snapshot_restore(world, snapshot));
             CHECK_OK(weft_world_validate(world));
             CHECK_U64(weft_world_hash(world, WEFT_HASH_LAYOUT), before);
@@ -150,7 +150,7 @@ static void detour(uint64_t seed, const test_random *random)
     operate(&one, (uint32_t)(seed % 20));
     CHECK_OK(weft_snapshot_take(one.world, NULL, &snapshot));
     operate(&two, (uint32_t)(seed % 20));
-    weft_world_advance(two.world); /* taking one does */
+    weft_world_advance_change_version(two.world); /* taking one does */
     states[0] = one.state;
     for (uint64_t i = 0, detours = 1 + test_random_below(&other, 2); i < detours; i++) {
         one.state.random = test_random_fork(&other, i);
@@ -192,17 +192,17 @@ PLAIN_TEST(a_way_that_was_taken_back_leaves_no_trace)
 /* Rows of an archetype that was made in a future that was taken back, in all ways that name it. */
 static void handle_use(weft_world *world, weft_archetype handle, weft_component a, uint32_t way)
 {
-    weft_commands *commands;
+    weft_recorder *commands;
     weft_slice rows;
     weft_entity entity = weft_entity_create(world, weft_archetype_create(world, &a, 1));
-    CHECK_OK(weft_commands_create(world, &commands));
+    CHECK_OK(weft_recorder_create(world, &commands));
     if (way == 0) CHECK(weft_entity_create(world, handle).version != 0);
     if (way == 1) CHECK_OK(weft_entity_set_archetype(world, entity, handle));
-    if (way == 2) weft_commands_create_entity(commands, handle);
-    if (way == 3) CHECK_OK(weft_commands_create_rows(commands, handle, 1, &rows));
-    if (way == 4) CHECK_OK(weft_commands_create_rows_unordered(commands, handle, 1, &rows));
-    CHECK_OK(weft_commands_play(commands));
-    weft_commands_destroy(commands);
+    if (way == 2) weft_recorder_create_entity(commands, handle);
+    if (way == 3) CHECK_OK(weft_recorder_create_rows(commands, handle, 1, &rows));
+    if (way == 4) CHECK_OK(weft_recorder_create_rows_unordered(commands, handle, 1, &rows));
+    CHECK_OK(weft_recorder_play(commands));
+    weft_recorder_destroy(commands);
 }
 
 PLAIN_TEST(an_archetype_of_a_future_that_was_taken_back_can_be_used)

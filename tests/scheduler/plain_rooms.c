@@ -32,13 +32,13 @@ static void spawn(weft_slice *s, void *user)
 {
     const room *self = user;
     const uint32_t *place = weft_slice_read(s, 0);
-    weft_commands *commands = weft_slice_commands(s);
+    weft_recorder *commands = weft_slice_recorder(s);
     for (uint32_t i = 0; i < s->count; i++) {
         if (place[i] % 97 != self->kind) continue;
         uint32_t value = place[i] / 2 + 1;
-        weft_commands_destroy_entity(commands, s->entities[i]);
-        weft_entity made = weft_commands_create_entity(commands, self->both);
-        weft_commands_set(commands, made, self->place, &value, sizeof value);
+        weft_recorder_destroy_entity(commands, s->entities[i]);
+        weft_entity made = weft_recorder_create_entity(commands, self->both);
+        weft_recorder_set(commands, made, self->place, &value, sizeof value);
     }
 }
 
@@ -78,13 +78,14 @@ static void open_room(room *self, uint32_t number, const weft_world_desc *desc, 
          .flags = WEFT_SYSTEM_MAIN_THREAD,
          .query.terms = {{self->place, WEFT_READ, 0, 0}}}};
     for (uint32_t i = 0; i < 3; i++) CHECK(weft_system_create(self->world, &systems[i]).id != 0);
-    CHECK_OK(weft_entity_create_many(self->world, (weft_component[]){self->place, self->speed}, 2,
-                                     600, rows));
+    CHECK_OK(weft_entity_create_many(
+        self->world,
+        weft_archetype_create(self->world, (weft_component[]){self->place, self->speed}, 2), 600,
+        rows));
     for (uint32_t i = 0; i < 600; i++)
         CHECK_OK(
             weft_entity_set(self->world, rows[i], self->speed, &(uint32_t){i + self->kind}, 4));
-    CHECK_OK(
-        weft_schedule_set(self->world, &(weft_schedule_options){.always_parallel = is_parallel}));
+    CHECK_OK(weft_schedule_set(self->world, &(weft_schedule_desc){.always_parallel = is_parallel}));
 }
 
 /* What a room of each kind looks like after STEPS steps on its own. */
@@ -206,7 +207,7 @@ static void *use_elsewhere(void *argument)
     weft_a32 x_rows = {0};
     weft_query all = weft_query_create(
         self->world, &(weft_query_desc){.terms = {{self->speed, WEFT_READ, 0, 0}}});
-    CHECK_OK(weft_query_each(self->world, all, count_rows, &x_rows));
+    CHECK_OK(weft_query_each_parallel(self->world, all, count_rows, &x_rows));
     CHECK_U64(at_load_acq(&x_rows), 600);
     weft_gather gather;
     void *values;
@@ -218,10 +219,10 @@ static void *use_elsewhere(void *argument)
     CHECK_U64(count, 600);
     CHECK_U64(((const uint32_t *)values)[599], 599);
     CHECK_OK(weft_gather_end(&gather));
-    weft_commands *commands;
-    CHECK_OK(weft_commands_create(self->world, &commands));
-    CHECK_OK(weft_commands_play(commands));
-    weft_commands_destroy(commands);
+    weft_recorder *commands;
+    CHECK_OK(weft_recorder_create(self->world, &commands));
+    CHECK_OK(weft_recorder_play(commands));
+    weft_recorder_destroy(commands);
     CHECK_OK(weft_world_destroy(self->world)); /* with a pool of its own, too */
     return NULL;
 }

@@ -11,7 +11,7 @@ typedef struct bed {
     weft_component number, bit, second, team, mark, list, zone, global;
     weft_archetype archetype;
     weft_query all;
-    weft_commands *commands;
+    weft_recorder *commands;
     weft_slice rows;
 } bed;
 
@@ -30,18 +30,18 @@ static void bed_open(void)
     b.mark = weft_component_create_plain(b.world, "mark", 0, 1, 0);
     b.list = weft_component_create_plain(b.world, "list", 4, 4, WEFT_BUFFER);
     b.zone = weft_component_create_plain(b.world, "zone", 4, 4, WEFT_CHUNK);
-    b.global = weft_component_create_plain(b.world, "global", 4, 4, WEFT_SINGLETON);
+    b.global = weft_component_create_plain(b.world, "global", 4, 4, WEFT_RESOURCE);
     weft_component set[] = {b.number, b.bit, b.second, b.team, b.mark, b.list, b.zone};
     b.archetype = weft_archetype_create(b.world, set, 7);
     CHECK(b.archetype.id != 0);
     b.all = weft_query_create(b.world, &(weft_query_desc){.terms = {{b.number, WEFT_READ, 0, 0},
                                                                     {b.team, WEFT_READ, 0, 0}}});
-    CHECK_OK(weft_commands_create(b.world, &b.commands));
+    CHECK_OK(weft_recorder_create(b.world, &b.commands));
 }
 
 static void bed_close(void)
 {
-    weft_commands_destroy(b.commands);
+    weft_recorder_destroy(b.commands);
     CHECK_OK(weft_world_validate(b.world));
     CHECK_OK(weft_world_destroy(b.world));
 }
@@ -78,8 +78,8 @@ static void make(uint32_t first, uint32_t count, uint32_t step, uint32_t team, b
         desc.shared_count = team == 0 ? 0 : 1; /* 0: the default */
         desc.shared = &b.team;
         desc.shared_values = &value;
-        CHECK_OK(weft_commands_create_rows_with(b.commands, &desc, &b.rows));
-        CHECK_U64(*(const uint32_t *)weft_slice_shared(&b.rows, term_of(b.team)), team);
+        CHECK_OK(weft_recorder_create_rows_with(b.commands, &desc, &b.rows));
+        CHECK_U64(*(const uint32_t *)weft_slice_read_shared(&b.rows, term_of(b.team)), team);
         uint32_t *numbers = weft_slice_write(&b.rows, term_of(b.number));
         for (uint32_t row = 0; row < b.rows.count; row++) {
             numbers[row] = first + row;
@@ -96,7 +96,7 @@ static void check_bits(uint32_t expected)
     uint64_t count = weft_query_entities(b.world, b.all, entities, MOST), sum = 0;
     CHECK_U64(count, expected);
     for (uint64_t i = 0; i < count; i++) {
-        uint32_t number = *(const uint32_t *)weft_entity_get(b.world, entities[i], b.number);
+        uint32_t number = *(const uint32_t *)weft_entity_read(b.world, entities[i], b.number);
         CHECK(weft_entity_is_enabled(b.world, entities[i], b.bit) == bit_of(number));
         CHECK(weft_entity_is_enabled(b.world, entities[i], b.second) == second_of(number));
         sum += number;
@@ -111,12 +111,12 @@ PLAIN_TEST(enable_bits_and_shared_values_of_rows_made_in_place_are_kept)
         bed_open();
         make(0, 2000, 700, 0, unordered != 0); /* chunks that are linked */
         make(2000, 10, 3, 4, unordered != 0);  /* one that is emptied into another */
-        CHECK_OK(weft_commands_play(b.commands));
+        CHECK_OK(weft_recorder_play(b.commands));
         check_bits(2010);
         make(2010, 7, 7, 4, unordered != 0);
         make(2017, 3000, 900, 5, unordered != 0);
         make(5017, 5, 1, 0, unordered != 0);
-        CHECK_OK(weft_commands_play(b.commands));
+        CHECK_OK(weft_recorder_play(b.commands));
         check_bits(5022);
         make(5022, 100, 100, 6, unordered != 0); /* and rows that never come */
         bed_close();
@@ -126,17 +126,17 @@ PLAIN_TEST(enable_bits_and_shared_values_of_rows_made_in_place_are_kept)
 PLAIN_TEST(rows_made_in_place_know_their_recorder_and_count_as_changed)
 {
     bed_open();
-    CHECK_OK(weft_commands_create_rows(b.commands, b.archetype, 3, &b.rows));
-    CHECK(weft_slice_commands(&b.rows) == b.commands);
+    CHECK_OK(weft_recorder_create_rows(b.commands, b.archetype, 3, &b.rows));
+    CHECK(weft_slice_recorder(&b.rows) == b.commands);
     CHECK(weft_slice_world(&b.rows) == b.world);
     CHECK(weft_slice_changed_since(&b.rows, term_of(b.number), 1));
     CHECK(weft_slice_order_changed_since(&b.rows, 1));
-    CHECK_U64(weft_slice_version(&b.rows, term_of(b.number)), 0);
+    CHECK_U64(weft_slice_change_version(&b.rows, term_of(b.number)), 0);
     CHECK_U64(weft_slice_since(&b.rows), 0);
     CHECK(weft_slice_job(&b.rows) == NULL);
     CHECK_U64(weft_slice_frame(&b.rows).number, 0);
     CHECK(weft_slice_read(&b.rows, term_of(b.mark)) == NULL);
-    CHECK_OK(weft_commands_play(b.commands));
+    CHECK_OK(weft_recorder_play(b.commands));
     bed_close();
 }
 
@@ -154,22 +154,22 @@ static void no_such_column(void)
 
 static void shared_of_another(void)
 {
-    CHECK(weft_slice_shared(&b.rows, term_of(b.number)) == NULL);
+    CHECK(weft_slice_read_shared(&b.rows, term_of(b.number)) == NULL);
 }
 
 static void shared_beyond(void)
 {
-    CHECK(weft_slice_shared(&b.rows, 7) == NULL);
+    CHECK(weft_slice_read_shared(&b.rows, 7) == NULL);
 }
 
 static void chunk_value(void)
 {
-    CHECK(weft_slice_chunk_value(&b.rows, term_of(b.zone), WEFT_WRITE) == NULL);
+    CHECK(weft_slice_write_chunk(&b.rows, term_of(b.zone)) == NULL);
 }
 
 static void chunk_value_beyond(void)
 {
-    CHECK(weft_slice_chunk_value(&b.rows, UINT32_MAX, WEFT_READ) == NULL);
+    CHECK(weft_slice_read_chunk(&b.rows, UINT32_MAX) == NULL);
 }
 
 static void enable_another(void)
@@ -189,7 +189,7 @@ static void enable_row_beyond(void)
 
 static void version_beyond(void)
 {
-    CHECK_U64(weft_slice_version(&b.rows, 7), 0);
+    CHECK_U64(weft_slice_change_version(&b.rows, 7), 0);
 }
 
 static void change_beyond(void)
@@ -199,44 +199,44 @@ static void change_beyond(void)
 
 static void another_entity(void)
 {
-    weft_entity entity = weft_commands_row_entity(b.commands, &b.rows, 0);
-    CHECK(weft_slice_get(&b.rows, entity, b.number) == NULL);
+    weft_entity entity = weft_recorder_row_entity(b.commands, &b.rows, 0);
+    CHECK(weft_slice_read_entity(&b.rows, entity, b.number) == NULL);
 }
 
 static void write_another_entity(void)
 {
-    CHECK(weft_slice_get_write(&b.rows, (weft_entity){1, 1}, b.number) == NULL);
+    CHECK(weft_slice_write_entity(&b.rows, (weft_entity){1, 1}, b.number) == NULL);
 }
 
 static void finder(void)
 {
     weft_finder f = weft_slice_finder(&b.rows, b.number);
-    CHECK(weft_finder_get(&f, (weft_entity){1, 1}) == NULL);
+    CHECK(weft_finder_read(&f, (weft_entity){1, 1}) == NULL);
 }
 
 static void resource(void)
 {
-    CHECK(weft_slice_resource(&b.rows, b.global, WEFT_WRITE) == NULL);
+    CHECK(weft_slice_write_resource(&b.rows, b.global) == NULL);
 }
 
 static void wrong_buffers(void)
 {
-    CHECK_U64(weft_slice_buffers(&b.rows, term_of(b.number), WEFT_READ).count, 0);
+    CHECK_U64(weft_slice_read_buffers(&b.rows, term_of(b.number)).count, 0);
 }
 
 static void buffers_beyond(void)
 {
-    CHECK_U64(weft_slice_buffers(&b.rows, 7, WEFT_READ).count, 0);
+    CHECK_U64(weft_slice_read_buffers(&b.rows, 7).count, 0);
 }
 
 static void buffers_without_access(void)
 {
-    CHECK_U64(weft_slice_buffers(&b.rows, term_of(b.list), WEFT_NO_ACCESS).count, 0);
+    CHECK_U64(weft_slice_write_buffers(&b.rows, term_of(b.list), WEFT_NO_ACCESS).count, 0);
 }
 
 static void buffer_of_another(void)
 {
-    CHECK_U64(weft_slice_buffer_of(&b.rows, (weft_entity){1, 1}, b.list, WEFT_READ).count, 0);
+    CHECK_U64(weft_slice_read_entity_buffer(&b.rows, (weft_entity){1, 1}, b.list).count, 0);
 }
 
 static void another_query(void)
@@ -272,19 +272,19 @@ PLAIN_TEST(what_rows_made_in_place_cannot_do_is_reported_by_playback)
 {
     for (uint32_t i = 0; i < sizeof uses / sizeof uses[0]; i++) {
         bed_open();
-        CHECK_OK(weft_commands_create_rows(b.commands, b.archetype, 3, &b.rows));
+        CHECK_OK(weft_recorder_create_rows(b.commands, b.archetype, 3, &b.rows));
         uses[i]();
-        CHECK_RESULT(weft_commands_play(b.commands), WEFT_UNDECLARED_ACCESS);
+        CHECK_RESULT(weft_recorder_play(b.commands), WEFT_UNDECLARED_ACCESS);
         CHECK(strstr(weft_world_error(b.world)->text, "rows made in place") != NULL);
         CHECK_U64(weft_query_count(b.world, b.all), 3);
-        CHECK_OK(weft_commands_play(b.commands));
+        CHECK_OK(weft_recorder_play(b.commands));
         bed_close();
     }
 }
 
 static void shared_of_none(void)
 {
-    CHECK(weft_slice_shared(&b.rows, 0) == NULL);
+    CHECK(weft_slice_read_shared(&b.rows, 0) == NULL);
 }
 
 static void enable_none(void)
@@ -299,12 +299,12 @@ static void column_of_none(void)
 
 static void chunk_value_of_none(void)
 {
-    CHECK(weft_slice_chunk_value(&b.rows, 0, WEFT_READ) == NULL);
+    CHECK(weft_slice_read_chunk(&b.rows, 0) == NULL);
 }
 
 static void buffers_of_none(void)
 {
-    CHECK_U64(weft_slice_buffers(&b.rows, 0, WEFT_WRITE).count, 0);
+    CHECK_U64(weft_slice_write_buffers(&b.rows, 0).count, 0);
 }
 
 static void (*const uses_of_none[])(void) = {
@@ -316,12 +316,12 @@ PLAIN_TEST(rows_that_were_refused_can_be_asked_for_nothing)
 {
     for (uint32_t i = 0; i < sizeof uses_of_none / sizeof uses_of_none[0]; i++) {
         bed_open();
-        CHECK_RESULT(weft_commands_create_rows(b.commands, (weft_archetype){0}, 3, &b.rows),
+        CHECK_RESULT(weft_recorder_create_rows(b.commands, (weft_archetype){0}, 3, &b.rows),
                      WEFT_BAD_HANDLE);
         CHECK_U64(b.rows.count, 0);
         uses_of_none[i]();
         CHECK(weft_slice_order_changed_since(&b.rows, 1));
-        CHECK_RESULT(weft_commands_play(b.commands), WEFT_BAD_HANDLE); /* the first one */
+        CHECK_RESULT(weft_recorder_play(b.commands), WEFT_BAD_HANDLE); /* the first one */
         bed_close();
     }
 }

@@ -107,7 +107,7 @@ static uint64_t run_on(uint32_t workers, uint32_t flags, bool is_elsewhere)
 
 PLAIN_TEST(inner_jobs_give_the_same_world_on_any_workers_in_any_kind_of_system)
 {
-    const uint32_t kinds[] = {0, WEFT_SYSTEM_SINGLE, WEFT_SYSTEM_MAIN_THREAD, WEFT_SYSTEM_EXCLUSIVE,
+    const uint32_t kinds[] = {0, WEFT_SYSTEM_SERIAL, WEFT_SYSTEM_MAIN_THREAD, WEFT_SYSTEM_EXCLUSIVE,
                               WEFT_SYSTEM_BACKGROUND};
     for (uint32_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
         uint64_t serial = run_on(1, kinds[kind], false);

@@ -21,23 +21,23 @@ static void advance(weft_slice *s, void *user)
 {
     const fixture *f = user;
     uint64_t *values = weft_slice_write(s, 0);
-    weft_commands *commands = weft_slice_commands(s);
+    weft_recorder *commands = weft_slice_recorder(s);
     for (uint32_t i = 0; i < weft_slice_count(s); i++) {
         values[i] = values[i] * 6364136223846793005u + weft_slice_entities(s)[i].index + 1;
         weft_entity self = weft_slice_entities(s)[i];
         uint32_t roll = (uint32_t)(values[i] >> 40) % 64;
-        if (roll == 0) weft_commands_destroy_entity(commands, self);
-        if (roll == 1) weft_commands_create_entity(commands, f->spawned);
-        if (roll == 2) weft_commands_append(commands, self, f->list, &values[i], 1);
-        if (roll == 3) weft_commands_add(commands, self, f->name);
-        if (roll == 4) weft_commands_set_shared(commands, self, f->mode, &(uint32_t){roll + 3});
+        if (roll == 0) weft_recorder_destroy_entity(commands, self);
+        if (roll == 1) weft_recorder_create_entity(commands, f->spawned);
+        if (roll == 2) weft_recorder_append(commands, self, f->list, &values[i], 1);
+        if (roll == 3) weft_recorder_add(commands, self, f->name);
+        if (roll == 4) weft_recorder_set_shared(commands, self, f->mode, &(uint32_t){roll + 3});
     }
 }
 
 static void count_changes(weft_slice *s, void *user)
 {
     const fixture *f = user;
-    uint64_t *total = weft_slice_resource(s, f->counter, WEFT_WRITE);
+    uint64_t *total = weft_slice_write_resource(s, f->counter);
     *total += weft_slice_count(s);
 }
 
@@ -51,9 +51,9 @@ static fixture begin(uint32_t entities)
         f.world, &(weft_component_desc){
                      .name = "list", .size = 8, .flags = WEFT_BUFFER, .buffer_capacity = 2});
     f.mode = weft_component_create_plain(f.world, "mode", 4, 4, WEFT_SHARED);
-    f.counter = weft_component_create_plain(f.world, "counter", 8, 8, WEFT_SINGLETON);
+    f.counter = weft_component_create_plain(f.world, "counter", 8, 8, WEFT_RESOURCE);
     f.spawned = weft_archetype_create(f.world, &f.value, 1);
-    CHECK_OK(weft_entity_create_many(f.world, &f.value, 1, entities, NULL));
+    CHECK_OK(weft_entity_create_many(f.world, WEFT_ARCHETYPE(f.world, f.value), entities, NULL));
     return f;
 }
 
@@ -69,7 +69,7 @@ static void add_systems(fixture *f)
         f->world, &(weft_system_desc){.name = "count",
                                       .run = count_changes,
                                       .user = f,
-                                      .flags = WEFT_SYSTEM_SINGLE,
+                                      .flags = WEFT_SYSTEM_SERIAL,
                                       .only_changed = true,
                                       .resources = {{f->counter, WEFT_WRITE}},
                                       .query.terms = {{f->name, WEFT_READ, 0, 0}}});
@@ -79,7 +79,7 @@ static void add_systems(fixture *f)
 static uint64_t state(const fixture *f)
 {
     CHECK_OK(weft_world_validate(f->world));
-    const uint64_t *counted = weft_singleton_read(f->world, f->counter);
+    const uint64_t *counted = weft_resource_read(f->world, f->counter);
     return weft_world_hash(f->world, WEFT_HASH_LAYOUT) ^ *counted;
 }
 
@@ -150,7 +150,7 @@ PLAIN_TEST(a_change_far_from_the_first_slice_is_not_shared)
     uint64_t changed = state(&f);
     CHECK_OK(weft_snapshot_take(f.world, first, &second));
     CHECK_OK(weft_snapshot_restore(f.world, first));
-    CHECK_U64(*(const uint64_t *)weft_entity_get(f.world, all[COUNT / 2], f.value), 0);
+    CHECK_U64(*(const uint64_t *)weft_entity_read(f.world, all[COUNT / 2], f.value), 0);
     CHECK_OK(weft_snapshot_restore(f.world, second));
     CHECK_U64(state(&f), changed);
     weft_snapshot_destroy(first);
@@ -207,14 +207,14 @@ PLAIN_TEST(only_changed_slices_are_copied)
     uint64_t still = weft__memory_bytes(&f.world->memory, WEFT__MEMORY_SNAPSHOTS) - all - more;
     CHECK(still + 512 < more); /* neither a slice nor the list of a column's slices */
     CHECK_OK(weft_snapshot_restore(f.world, first));
-    CHECK_U64(*(const uint64_t *)weft_entity_get(f.world, some, f.value), 0);
+    CHECK_U64(*(const uint64_t *)weft_entity_read(f.world, some, f.value), 0);
     CHECK_OK(weft_snapshot_restore(f.world, second));
-    CHECK_U64(*(const uint64_t *)weft_entity_get(f.world, some, f.value), 7);
+    CHECK_U64(*(const uint64_t *)weft_entity_read(f.world, some, f.value), 7);
     CHECK_OK(weft_entity_set(f.world, some, f.value, &(uint64_t){9}, 8));
     weft_snapshot_destroy(first);
     weft_snapshot_destroy(second);
     CHECK_OK(weft_snapshot_restore(f.world, third)); /* what it shared lives on */
-    CHECK_U64(*(const uint64_t *)weft_entity_get(f.world, some, f.value), 7);
+    CHECK_U64(*(const uint64_t *)weft_entity_read(f.world, some, f.value), 7);
     weft_snapshot_destroy(third);
     CHECK_U64(weft__memory_bytes(&f.world->memory, WEFT__MEMORY_SNAPSHOTS), none);
     CHECK_OK(weft_world_validate(f.world));
@@ -272,31 +272,31 @@ static weft_component register_owned(weft_world *world, const char *name, uint32
     return c;
 }
 
-PLAIN_TEST(values_and_singletons_with_hooks_are_copied_restored_and_freed)
+PLAIN_TEST(values_and_resources_with_hooks_are_copied_restored_and_freed)
 {
     int64_t live = 0;
     weft_world *world;
     CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &world));
     weft_component row = register_owned(world, "row", 0, true, &live);
-    weft_component one = register_owned(world, "one", WEFT_SINGLETON, true, &live);
+    weft_component one = register_owned(world, "one", WEFT_RESOURCE, true, &live);
     weft_entity some[100];
-    CHECK_OK(weft_entity_create_many(world, &row, 1, 100, some));
+    CHECK_OK(weft_entity_create_many(world, WEFT_ARCHETYPE(world, row), 100, some));
     for (uint32_t i = 0; i < 100; i++) owned_set(weft_entity_write(world, some[i], row), i, &live);
-    owned_set(weft_singleton_write(world, one), 7, &live);
+    owned_set(weft_resource_write(world, one), 7, &live);
     weft_snapshot *snapshot;
     CHECK_OK(weft_snapshot_take(world, NULL, &snapshot));
     CHECK_I64(live, 202);
     for (uint32_t round = 0; round < 2; round++) {
         owned_set(weft_entity_write(world, some[40], row), 1000, &live);
         CHECK_OK(weft_entity_destroy(world, some[60]));
-        owned_set(weft_singleton_write(world, one), 8, &live);
+        owned_set(weft_resource_write(world, one), 8, &live);
         CHECK_OK(weft_snapshot_restore(world, snapshot));
         for (uint32_t i = 0; i < 100; i++) {
-            const owned *value = weft_entity_get(world, some[i], row);
+            const owned *value = weft_entity_read(world, some[i], row);
             CHECK(value != NULL && value->number != NULL);
             CHECK_U64(*value->number, i);
         }
-        CHECK_U64(*((const owned *)weft_singleton_read(world, one))->number, 7);
+        CHECK_U64(*((const owned *)weft_resource_read(world, one))->number, 7);
         CHECK_I64(live, 202);
     }
     weft_snapshot_destroy(snapshot);
@@ -315,13 +315,13 @@ PLAIN_TEST(a_type_that_frees_but_cannot_copy_is_refused)
     CHECK_OK(weft_snapshot_take(world, NULL, &snapshot)); /* nobody has it yet */
     weft_snapshot_destroy(snapshot);
     weft_entity entity;
-    CHECK_OK(weft_entity_create_many(world, &row, 1, 1, &entity));
+    CHECK_OK(weft_entity_create_many(world, WEFT_ARCHETYPE(world, row), 1, &entity));
     CHECK_RESULT(weft_snapshot_take(world, NULL, &snapshot), WEFT_UNSUPPORTED);
     CHECK(snapshot == NULL && strstr(weft_world_error(world)->text, "\"row\"") != NULL);
     CHECK_OK(weft_entity_destroy(world, entity));
     CHECK_OK(weft_snapshot_take(world, NULL, &snapshot));
     weft_snapshot_destroy(snapshot);
-    register_owned(world, "one", WEFT_SINGLETON, false, &live);
+    register_owned(world, "one", WEFT_RESOURCE, false, &live);
     CHECK_RESULT(weft_snapshot_take(world, NULL, &snapshot), WEFT_UNSUPPORTED);
     CHECK_OK(weft_world_destroy(world));
 }
@@ -330,19 +330,19 @@ PLAIN_TEST(entities_that_a_recorder_holds_are_in_the_way)
 {
     fixture f = begin(100);
     weft_snapshot *snapshot, *refused;
-    weft_commands *commands;
+    weft_recorder *commands;
     weft_slice rows;
     CHECK_OK(weft_snapshot_take(f.world, NULL, &snapshot));
-    CHECK_OK(weft_commands_create(f.world, &commands));
-    CHECK_OK(weft_commands_create_rows_unordered(commands, f.spawned, 3, &rows));
+    CHECK_OK(weft_recorder_create(f.world, &commands));
+    CHECK_OK(weft_recorder_create_rows_unordered(commands, f.spawned, 3, &rows));
     CHECK_RESULT(weft_snapshot_take(f.world, NULL, &refused), WEFT_WRONG_PHASE);
     CHECK(refused == NULL);
     CHECK_RESULT(weft_snapshot_restore(f.world, snapshot), WEFT_WRONG_PHASE);
     CHECK(strstr(weft_world_error(f.world)->text, "play or destroy it first") != NULL);
-    CHECK_OK(weft_commands_play(commands));
+    CHECK_OK(weft_recorder_play(commands));
     CHECK_OK(weft_snapshot_restore(f.world, snapshot));
     CHECK_OK(weft_world_validate(f.world));
-    weft_commands_destroy(commands);
+    weft_recorder_destroy(commands);
     weft_snapshot_destroy(snapshot);
     CHECK_OK(weft_world_destroy(f.world));
 }
@@ -358,10 +358,11 @@ PLAIN_TEST(a_snapshot_that_finds_no_memory_leaves_nothing)
     CHECK_OK(weft_world_create(
         &(weft_world_desc){.workers = 1, .allocator = test_memory_hook(&memory)}, &world));
     weft_component row = register_owned(world, "row", 0, true, &live);
-    register_owned(world, "one", WEFT_SINGLETON, true, &live);
+    register_owned(world, "one", WEFT_RESOURCE, true, &live);
     weft_component team = weft_component_create_plain(world, "team", 4, 4, WEFT_SHARED);
     weft_entity some[50];
-    CHECK_OK(weft_entity_create_many(world, (weft_component[]){row, team}, 2, 50, some));
+    CHECK_OK(weft_entity_create_many(
+        world, weft_archetype_create(world, (weft_component[]){row, team}, 2), 50, some));
     for (uint32_t i = 0; i < 50; i++) {
         owned_set(weft_entity_write(world, some[i], row), i, &live);
         CHECK_OK(weft_entity_set_shared(world, some[i], team, &(uint32_t){i % 3}));
@@ -400,14 +401,15 @@ PLAIN_TEST(a_restore_that_finds_no_memory_changes_nothing)
     weft_entity some[300];
     weft_snapshot *empty;
     CHECK_OK(weft_snapshot_take(world, NULL, &empty));
-    CHECK_OK(weft_entity_create_many(world, types, 2, 300, some));
+    CHECK_OK(weft_entity_create_many(world, weft_archetype_create(world, types, 2), 300, some));
     for (uint32_t i = 0; i < 300; i++)
         CHECK_OK(weft_entity_set_shared(world, some[i], types[1], &(uint32_t){i % 7}));
     weft_snapshot *snapshot;
     CHECK_OK(weft_snapshot_take(world, NULL, &snapshot));
     uint64_t saved = weft_world_hash(world, WEFT_HASH_LAYOUT), refused = 0;
-    CHECK_OK(weft_snapshot_restore(world, empty));                /* archetypes leave the order, */
-    CHECK_OK(weft_entity_create_many(world, types, 1, 10, NULL)); /* another comes first */
+    CHECK_OK(weft_snapshot_restore(world, empty)); /* archetypes leave the order, */
+    CHECK_OK(weft_entity_create_many(world, weft_archetype_create(world, types, 1), 10,
+                                     NULL)); /* another comes first */
     weft_result result = WEFT_OUT_OF_MEMORY;
     uint64_t changed = weft_world_hash(world, WEFT_HASH_LAYOUT);
     for (uint64_t k = 1; result != WEFT_OK; k++, refused++) {
@@ -480,14 +482,14 @@ PLAIN_TEST(later_rows_go_to_the_same_chunks_after_a_restore)
     weft_component small = weft_component_create(
         world, &(weft_component_desc){.name = "small", .size = 4, .chunk_row_limit = CHUNK});
     weft_entity e[ROWS];
-    CHECK_OK(weft_entity_create_many(world, &small, 1, ROWS, e));
+    CHECK_OK(weft_entity_create_many(world, WEFT_ARCHETYPE(world, small), ROWS, e));
     const uint32_t holes[] = {17, 1, 33, 9, 25}; /* chunks get room in another order than theirs */
     for (uint32_t i = 0; i < 5; i++) CHECK_OK(weft_entity_destroy(world, e[holes[i]]));
     weft_snapshot *snapshot;
     CHECK_OK(weft_snapshot_take(world, NULL, &snapshot));
     uint64_t first = 0;
     for (uint32_t round = 0; round < 3; round++) {
-        CHECK_OK(weft_entity_create_many(world, &small, 1, 3, NULL));
+        CHECK_OK(weft_entity_create_many(world, WEFT_ARCHETYPE(world, small), 3, NULL));
         uint64_t hash = weft_world_hash(world, WEFT_HASH_LAYOUT);
         if (round == 0) first = hash;
         CHECK_U64(hash, first);
@@ -534,11 +536,11 @@ PLAIN_TEST(a_system_younger_than_the_snapshot_sees_everything_after_it_is_restor
     weft_system_desc desc = {.name = "watch",
                              .run = count_up,
                              .user = &seen,
-                             .flags = WEFT_SYSTEM_SINGLE,
+                             .flags = WEFT_SYSTEM_SERIAL,
                              .only_changed = true,
                              .query.terms = {{f.value, WEFT_READ, 0, 0}}};
     CHECK(weft_system_create(f.world, &desc).id != 0);
-    for (uint32_t i = 0; i < 20; i++) weft_world_advance(f.world);
+    for (uint32_t i = 0; i < 20; i++) weft_world_advance_change_version(f.world);
     uint32_t all = seen_in_a_step(&f, &seen);
     CHECK(all > 1);
     CHECK_U64(seen_in_a_step(&f, &seen), 0);

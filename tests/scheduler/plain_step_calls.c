@@ -13,7 +13,7 @@ typedef struct room {
     weft_archetype archetype;
     weft_query query, unused; /* `unused` is of no system and was never counted */
     weft_system other;
-    weft_commands *recorder, *made;
+    weft_recorder *recorder, *made;
     weft_snapshot *snapshot, *taken;
     weft_indexed indexed;
     weft_gather gather;
@@ -52,15 +52,16 @@ static bool is_cursor_empty(weft_query query)
     X(weft_world_hash, weft_world_hash(t.world, WEFT_HASH_LAYOUT) == 0)                            \
     X(weft_world_compact, weft_world_compact(t.world, UINT64_MAX) == 0)                            \
     X(weft_world_clear_references, WRONG(weft_world_clear_references(t.world, &r.wide)))           \
-    X(weft_world_advance, weft_world_advance(t.world) == 0)                                        \
+    X(weft_world_advance_change_version, weft_world_advance_change_version(t.world) == 0)          \
     X(weft_component_create,                                                                       \
       NO_ID(weft_component_create(t.world, &(weft_component_desc){.name = "n", .size = 4})))       \
     X(weft_component_create_plain, NO_ID(weft_component_create_plain(t.world, "n", 4, 4, 0)))      \
-    X(weft_singleton_write, weft_singleton_write(t.world, t.resource) == NULL)                     \
+    X(weft_resource_write, weft_resource_write(t.world, t.resource) == NULL)                       \
     X(weft_archetype_create,                                                                       \
       NO_ID(weft_archetype_create(t.world, (weft_component[]){t.tag, t.shared, t.b}, 3)))          \
     X(weft_entity_create, weft_entity_create(t.world, r.archetype).version == 0)                   \
-    X(weft_entity_create_many, WRONG(weft_entity_create_many(t.world, &t.a, 1, 1, NULL)))          \
+    X(weft_entity_create_many,                                                                     \
+      WRONG(weft_entity_create_many(t.world, WEFT_ARCHETYPE(t.world, t.a), 1, NULL)))              \
     X(weft_entity_create_filled,                                                                   \
       WRONG(weft_entity_create_filled(t.world, &t.a, (const void *[]){NULL}, 1, 1, NULL)))         \
     X(weft_entity_instantiate, WRONG(weft_entity_instantiate(t.world, e, 1, NULL)))                \
@@ -88,9 +89,11 @@ static bool is_cursor_empty(weft_query query)
     X(weft_query_filter_changed, WRONG(weft_query_filter_changed(t.world, r.query, t.a, 1)))       \
     X(weft_query_filter_order, WRONG(weft_query_filter_order(t.world, r.query, 1)))                \
     X(weft_query_filter_reset, WRONG(weft_query_filter_reset(t.world, r.query)))                   \
-    X(weft_query_scatter, WRONG(weft_query_scatter(t.world, r.query, t.a, &r.value, ROWS)))        \
+    X(weft_query_write_values,                                                                     \
+      WRONG(weft_query_write_values(t.world, r.query, t.a, &r.value, ROWS)))                       \
     X(weft_query_begin, is_cursor_empty(r.unused))                                                 \
-    X(weft_query_each, WRONG(weft_query_each(t.world, r.unused, each_nothing, NULL)))              \
+    X(weft_query_each_parallel,                                                                    \
+      WRONG(weft_query_each_parallel(t.world, r.unused, each_nothing, NULL)))                      \
     X(weft_indexed_open, WRONG(weft_indexed_open(t.world, r.unused, 0, &r.indexed)))               \
     X(weft_query_add, WRONG(weft_query_add(t.world, r.query, t.tag)))                              \
     X(weft_query_remove, WRONG(weft_query_remove(t.world, r.query, t.b)))                          \
@@ -106,9 +109,9 @@ static bool is_cursor_empty(weft_query query)
       WRONG(weft_world_transfer(r.second, t.world, &(weft_transfer_desc){0}, NULL)))               \
     X(weft_world_save, WRONG(weft_world_save(t.world, "step_calls.weft", NULL)))                   \
     X(weft_world_load, WRONG(weft_world_load(t.world, "step_calls.weft", NULL)))                   \
-    X(weft_commands_create, WRONG(weft_commands_create(t.world, &r.made)))                         \
-    X(weft_commands_destroy, (weft_commands_destroy(r.recorder), true))                            \
-    X(weft_commands_play, WRONG(weft_commands_play(r.recorder)))                                   \
+    X(weft_recorder_create, WRONG(weft_recorder_create(t.world, &r.made)))                         \
+    X(weft_recorder_destroy, (weft_recorder_destroy(r.recorder), true))                            \
+    X(weft_recorder_play, WRONG(weft_recorder_play(r.recorder)))                                   \
     X(weft_system_create,                                                                          \
       NO_ID(weft_system_create(t.world, &(weft_system_desc){.name = "n", .run = nothing})))        \
     X(weft_system_destroy, WRONG(weft_system_destroy(t.world, r.other)))                           \
@@ -119,7 +122,7 @@ static bool is_cursor_empty(weft_query query)
     X(weft_group_enable, WRONG(weft_group_enable(t.world, "default", false)))                      \
     X(weft_world_step, WRONG(weft_world_step(t.world, 0)))                                         \
     X(weft_system_run, WRONG(weft_system_run(t.world, r.other, 0)))                                \
-    X(weft_schedule_set, WRONG(weft_schedule_set(t.world, &(weft_schedule_options){0})))           \
+    X(weft_schedule_set, WRONG(weft_schedule_set(t.world, &(weft_schedule_desc){0})))              \
     X(weft_schedule_compile, WRONG(weft_schedule_compile(t.world)))                                \
     X(weft_schedule_explain,                                                                       \
       REPORT(weft_schedule_explain(t.world, r.other, r.other, text, sizeof text)))                 \
@@ -171,8 +174,9 @@ static void open_room(void)
     begin(2);
     r_switch = weft_component_create_plain(t.world, "switch", 4, 4, WEFT_ENABLEABLE);
     r = (room){.archetype = weft_archetype_create(t.world, &t.a, 1)};
-    CHECK_OK(weft_entity_create_many(t.world, (weft_component[]){t.tag, r_switch}, 2, 1,
-                                     &r.made_entity));
+    CHECK_OK(weft_entity_create_many(
+        t.world, weft_archetype_create(t.world, (weft_component[]){t.tag, r_switch}, 2), 1,
+        &r.made_entity));
     r.query = weft_query_create(
         t.world, &(weft_query_desc){.terms = {{t.a, WEFT_WRITE, WEFT_ALL, 0},
                                               {t.shared, WEFT_NO_ACCESS, WEFT_OPTIONAL, 0}}});
@@ -180,8 +184,8 @@ static void open_room(void)
         weft_query_create(t.world, &(weft_query_desc){.terms = {{t.b, WEFT_READ, WEFT_ALL, 0}}});
     r.other =
         make(&(weft_system_desc){.name = "other", .run = nothing, .flags = WEFT_SYSTEM_TIMER});
-    CHECK_OK(weft_commands_create(t.world, &r.recorder));
-    CHECK_OK(weft_commands_add(r.recorder, t.rows[0], t.tag));
+    CHECK_OK(weft_recorder_create(t.world, &r.recorder));
+    CHECK_OK(weft_recorder_add(r.recorder, t.rows[0], t.tag));
     CHECK_OK(weft_snapshot_take(t.world, NULL, &r.snapshot));
     CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &r.second));
     CHECK_OK(weft_schedule_compile(t.world));
@@ -189,9 +193,9 @@ static void open_room(void)
 
 static void close_room(void)
 {
-    CHECK_OK(weft_commands_play(r.recorder)); /* it is still there, with what was recorded */
+    CHECK_OK(weft_recorder_play(r.recorder)); /* it is still there, with what was recorded */
     CHECK(weft_entity_has(t.world, t.rows[0], t.tag));
-    weft_commands_destroy(r.recorder);
+    weft_recorder_destroy(r.recorder);
     weft_snapshot_destroy(r.snapshot);
     CHECK_OK(weft_world_destroy(r.second));
     end();
@@ -247,23 +251,23 @@ PLAIN_TEST(calls_that_change_a_world_are_refused_in_jobs_of_other_workers)
 static void advised(weft_slice *slice, void *user)
 {
     (void)user;
-    weft_commands *made = NULL;
+    weft_recorder *made = NULL;
     CHECK_RESULT(weft_entity_set_name(t.world, t.rows[0], "at once"), WEFT_WRONG_PHASE);
-    check_error(WEFT_WRONG_PHASE, "weft_commands_set_name");
-    CHECK_RESULT(weft_commands_create(t.world, &made), WEFT_WRONG_PHASE);
+    check_error(WEFT_WRONG_PHASE, "weft_recorder_set_name");
+    CHECK_RESULT(weft_recorder_create(t.world, &made), WEFT_WRONG_PHASE);
     CHECK(made == NULL);
-    check_error(WEFT_WRONG_PHASE, "weft_slice_commands");
-    weft_commands_destroy(r.recorder);
-    check_error(WEFT_WRONG_PHASE, "weft_commands_destroy");
-    CHECK_U64(weft_world_advance(t.world), 0);
+    check_error(WEFT_WRONG_PHASE, "weft_slice_recorder");
+    weft_recorder_destroy(r.recorder);
+    check_error(WEFT_WRONG_PHASE, "weft_recorder_destroy");
+    CHECK_U64(weft_world_advance_change_version(t.world), 0);
     check_error(WEFT_WRONG_PHASE, "between steps");
     CHECK(weft_world_blobs(t.world) == NULL);
     check_error(WEFT_WRONG_PHASE, "before the step");
-    weft_commands *commands = weft_slice_commands(slice);
-    weft_entity entity = weft_commands_create_entity(commands, r.archetype);
-    CHECK_OK(weft_commands_set_name(commands, entity, "made by a system"));
-    CHECK_OK(weft_commands_set_name(commands, t.rows[0], "a row"));
-    CHECK_OK(weft_commands_set_name(commands, t.rows[1], NULL));
+    weft_recorder *commands = weft_slice_recorder(slice);
+    weft_entity entity = weft_recorder_create_entity(commands, r.archetype);
+    CHECK_OK(weft_recorder_set_name(commands, entity, "made by a system"));
+    CHECK_OK(weft_recorder_set_name(commands, t.rows[0], "a row"));
+    CHECK_OK(weft_recorder_set_name(commands, t.rows[1], NULL));
 }
 
 /* Sixty-three bytes are kept, and no half of a character. */
@@ -273,9 +277,9 @@ static void check_long_names(void)
     memset(name, 'x', sizeof name);
     memcpy(name + 62, "\xc3\xa9", 2);
     name[99] = 0;
-    CHECK_OK(weft_commands_set_name(r.recorder, t.rows[0], name));
-    CHECK_OK(weft_commands_set_name(r.recorder, t.rows[1], name + 40));
-    CHECK_OK(weft_commands_play(r.recorder));
+    CHECK_OK(weft_recorder_set_name(r.recorder, t.rows[0], name));
+    CHECK_OK(weft_recorder_set_name(r.recorder, t.rows[1], name + 40));
+    CHECK_OK(weft_recorder_play(r.recorder));
     CHECK_U64(strlen(weft_entity_name(t.world, t.rows[0])), 62);
     CHECK_TEXT(weft_entity_name(t.world, t.rows[1]), name + 40);
 }
@@ -298,7 +302,7 @@ PLAIN_TEST(refusals_in_a_step_say_what_to_do_and_names_are_recorded)
     weft_entity named = weft_query_single(t.world, only_a);
     CHECK_TEXT(weft_entity_name(t.world, named), "made by a system");
     check_long_names();
-    CHECK_OK(weft_commands_add(r.recorder, t.rows[0], t.tag));
+    CHECK_OK(weft_recorder_add(r.recorder, t.rows[0], t.tag));
     CHECK(weft_world_blobs(t.world) != NULL);
     close_room();
 }

@@ -35,7 +35,7 @@ static const setting settings[] = {
     {1, 0, false, false},
     {1, 0, true, false},
     {1, WEFT_SYSTEM_WHOLE_CHUNKS, false, false},
-    {1, WEFT_SYSTEM_SINGLE, false, false},
+    {1, WEFT_SYSTEM_SERIAL, false, false},
     {1, WEFT_SYSTEM_MAIN_THREAD, false, false},
     {1, 0, false, true},
     {3, 0, false, false},
@@ -57,18 +57,18 @@ static void begin(const setting *how)
     list = weft_component_create(
         world, &(weft_component_desc){
                    .name = "list", .size = 4, .flags = WEFT_BUFFER, .buffer_capacity = 2});
-    CHECK_OK(weft_entity_create_many(world, (weft_component[]){a, b, list}, 3, ROWS, entities));
+    CHECK_OK(weft_entity_create_many(
+        world, weft_archetype_create(world, (weft_component[]){a, b, list}, 3), ROWS, entities));
     for (uint32_t i = 0; i < ROWS; i++) {
         WEFT_SET(world, entities[i], a, triple, {(float)i, 1, 2});
         WEFT_SET(world, entities[i], b, uint32_t, {i});
-        weft_buffers buffers = weft_entity_buffer(world, entities[i], list, WEFT_WRITE);
+        weft_buffers buffers = weft_entity_write_buffer(world, entities[i], list);
         for (uint32_t k = 0; k < i % 5; k++) /* up to 2 inline, 3 and 4 spilled */
             CHECK_OK(weft_buffers_append(&buffers, 0, &i, 1));
     }
     if (how->with_mask) CHECK_OK(weft_entity_enable(world, entities[3], a, false));
-    CHECK_OK(
-        weft_schedule_set(world, &(weft_schedule_options){.without_fusion = how->without_fusion,
-                                                          .always_parallel = how->workers > 1}));
+    CHECK_OK(weft_schedule_set(world, &(weft_schedule_desc){.without_fusion = how->without_fusion,
+                                                            .always_parallel = how->workers > 1}));
 }
 
 static void end(void)
@@ -163,7 +163,7 @@ PLAIN_TEST(a_write_through_a_pointer_for_reading_is_named_and_undone)
 static void write_spilled(weft_slice *s, void *user)
 {
     (void)user;
-    weft_buffers lists = weft_slice_buffers(s, 2, WEFT_READ);
+    weft_buffers lists = weft_slice_read_buffers(s, 2);
     if (!has_entity(s, entities[4])) return;
     uint32_t *elements = (uint32_t *)(uintptr_t)weft_buffers_read(&lists, 4);
     elements[3]++; /* 4 elements, outside the column */
@@ -183,7 +183,7 @@ PLAIN_TEST(elements_of_a_buffer_for_reading_are_not_changed)
 static void change_buffers(weft_slice *s, void *user)
 {
     (void)user;
-    weft_buffers lists = weft_slice_buffers(s, 2, WEFT_READ);
+    weft_buffers lists = weft_slice_read_buffers(s, 2);
     for (uint32_t row = 0; row < 5; row++) {
         const uint32_t *elements = weft_buffers_read(&lists, row);
         uint32_t length = weft_buffers_length(&lists, row);
@@ -312,7 +312,7 @@ static void many_mistakes(weft_slice *s, void *user)
     (void)user;
     values[1].x = -1;
     values[weft_slice_count(s)].x = -1;
-    weft_slice_get(s, entities[0], b);
+    weft_slice_read_entity(s, entities[0], b);
 }
 
 static void check_report(const setting *how, char *first)
@@ -354,7 +354,7 @@ static void mix(weft_slice *s, void *user)
 {
     const uint32_t *numbers = weft_slice_read(s, 1);
     triple *values = weft_slice_write(s, 0);
-    weft_buffers lists = weft_slice_buffers(s, 2, WEFT_WRITE);
+    weft_buffers lists = weft_slice_write_buffers(s, 2);
     (void)user;
     for (uint32_t i = 0; i < weft_slice_count(s); i++) {
         values[i].x += (float)numbers[i];
@@ -372,7 +372,7 @@ static void both_ways(weft_slice *s, void *user)
     (void)user;
     for (uint32_t i = 0; i < weft_slice_count(s); i++) {
         values[i].y += 1;
-        const triple *same = weft_slice_get(s, weft_slice_entities(s)[i], a);
+        const triple *same = weft_slice_read_entity(s, weft_slice_entities(s)[i], a);
         values[i].z += same->y;
     }
 }

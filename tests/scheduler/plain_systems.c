@@ -47,11 +47,11 @@ static void bad_descriptions(void)
     refuse(WEFT_TYPE_MISMATCH, "SHARED", SYSTEM(.lookups = {{t.shared, WEFT_READ}}));
     refuse(WEFT_TYPE_MISMATCH, "tags", SYSTEM(.lookups = {{t.tag, WEFT_READ}}));
     refuse(WEFT_TYPE_MISMATCH, "resources", SYSTEM(.lookups = {{t.resource, WEFT_READ}}));
-    refuse(WEFT_TYPE_MISMATCH, "SINGLETON", SYSTEM(.resources = {{t.a, WEFT_READ}}));
+    refuse(WEFT_TYPE_MISMATCH, "RESOURCE", SYSTEM(.resources = {{t.a, WEFT_READ}}));
     refuse(WEFT_BAD_HANDLE, "records", SYSTEM(.records = {{999}}, .effects = WEFT_RECORDS_ADD));
     refuse(WEFT_BAD_HANDLE, "query", SYSTEM(.filtered = {999}));
     refuse(WEFT_BAD_HANDLE, "query", SYSTEM(.reads_queries = {{999}}));
-    CHECK(make(SYSTEM(.reads_queries = {writer}, .flags = WEFT_SYSTEM_SINGLE)).id != 0);
+    CHECK(make(SYSTEM(.reads_queries = {writer}, .flags = WEFT_SYSTEM_SERIAL)).id != 0);
     refuse(WEFT_ALREADY_EXISTS, "unique", SYSTEM(.user = NULL));
     CHECK_RESULT(weft_query_destroy(t.world, writer), WEFT_BUSY);
     CHECK_OK(weft_world_step(t.world, 0));
@@ -220,13 +220,13 @@ PLAIN_TEST(systems_of_the_main_thread_and_exclusive_ones_run_on_the_thread_that_
 static void every_flag(void)
 {
     const uint32_t flags[] = {0,
-                              WEFT_SYSTEM_SINGLE,
+                              WEFT_SYSTEM_SERIAL,
                               WEFT_SYSTEM_MAIN_THREAD,
                               WEFT_SYSTEM_EXCLUSIVE,
                               WEFT_SYSTEM_BACKGROUND,
                               WEFT_SYSTEM_NOT_FUSED,
                               WEFT_SYSTEM_WHOLE_CHUNKS,
-                              WEFT_SYSTEM_BACKGROUND | WEFT_SYSTEM_SINGLE};
+                              WEFT_SYSTEM_BACKGROUND | WEFT_SYSTEM_SERIAL};
     for (uint32_t i = 0; i < 8; i++) {
         char name[2] = {(char)('a' + i), 0};
         weft_a32 x_slices = {0};
@@ -361,8 +361,9 @@ static void asked_ranges(void)
             .name = "y", .run = count_asked, .user = &t, .range = ask_rows, .flags = flags[i]});
         CHECK_OK(weft_world_step(t.world, 0));
         uint64_t rows = weft_query_count(t.world, t.all);
-        CHECK_U64(at_load_rlx(&x_indices), rows);                       /* relaxed: nobody runs */
-        CHECK_OK(weft_entity_create_many(t.world, &t.a, 1, 100, NULL)); /* structure changes */
+        CHECK_U64(at_load_rlx(&x_indices), rows); /* relaxed: nobody runs */
+        CHECK_OK(weft_entity_create_many(t.world, WEFT_ARCHETYPE(t.world, t.a), 100,
+                                         NULL)); /* structure changes */
         CHECK_OK(weft_world_step(t.world, 0));
         CHECK_U64(at_load_rlx(&x_indices), 2 * rows + 100); /* relaxed: nobody runs */
         CHECK_OK(weft_system_destroy(t.world, weft_system_find(t.world, "y")));
@@ -377,13 +378,13 @@ PLAIN_TEST(the_size_of_a_range_may_come_from_a_query_though_structure_has_change
 static void write_resource(weft_slice *s, void *user)
 {
     (void)user;
-    ++*(uint32_t *)weft_slice_resource(s, t.resource, WEFT_WRITE);
+    ++*(uint32_t *)weft_slice_write_resource(s, t.resource);
 }
 
 static void read_resource(weft_slice *s, void *user)
 {
     uint32_t *seen = user;
-    *seen = *(const uint32_t *)weft_slice_resource(s, t.resource, WEFT_READ);
+    *seen = *(const uint32_t *)weft_slice_read_resource(s, t.resource);
 }
 
 static void resources(void)
@@ -400,7 +401,7 @@ static void resources(void)
     CHECK_OK(weft_world_step(t.world, 0));
     CHECK_OK(weft_world_step(t.world, 0));
     for (uint32_t i = 0; i < 3; i++) CHECK_U64(seen[i], 2);
-    CHECK_U64(*(const uint32_t *)weft_singleton_read(t.world, t.resource), 2);
+    CHECK_U64(*(const uint32_t *)weft_resource_read(t.world, t.resource), 2);
     weft_frame_stats stats;
     weft_frame_stats_get(t.world, &stats);
     CHECK_U64(stats.stages, 2); /* readers run side by side */

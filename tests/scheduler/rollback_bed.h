@@ -46,7 +46,7 @@ typedef struct bed {
     test_reuse_memory *memory;
     weft_component component[KINDS], total;
     weft_query queries[QUERIES];
-    weft_commands *commands;
+    weft_recorder *commands;
     bed_state state;
     bool has_systems;
 } bed;
@@ -74,23 +74,23 @@ static inline void system_grow(weft_slice *s, void *user)
     const bed *b = user;
     uint32_t *values = weft_slice_write(s, 0);
     const weft_entity *entities = weft_slice_entities(s);
-    weft_commands *commands = weft_slice_commands(s);
+    weft_recorder *commands = weft_slice_recorder(s);
     for (uint32_t i = 0; i < s->count; i++) {
         values[i] = values[i] * 1664525u + entities[i].index + 1013904223u;
         uint32_t roll = values[i] >> 20 & 31, more = roll;
-        if (roll == 0) weft_commands_destroy_entity(commands, entities[i]);
-        if (roll == 1) weft_commands_instantiate(commands, entities[i]);
-        if (roll == 2) weft_commands_add(commands, entities[i], b->component[SOME]);
-        if (roll == 3) weft_commands_remove(commands, entities[i], b->component[SOME]);
-        if (roll == 4) weft_commands_set_shared(commands, entities[i], b->component[TEAM], &more);
-        if (roll == 5) weft_commands_append(commands, entities[i], b->component[LIST], &more, 1);
+        if (roll == 0) weft_recorder_destroy_entity(commands, entities[i]);
+        if (roll == 1) weft_recorder_instantiate(commands, entities[i]);
+        if (roll == 2) weft_recorder_add(commands, entities[i], b->component[SOME]);
+        if (roll == 3) weft_recorder_remove(commands, entities[i], b->component[SOME]);
+        if (roll == 4) weft_recorder_set_shared(commands, entities[i], b->component[TEAM], &more);
+        if (roll == 5) weft_recorder_append(commands, entities[i], b->component[LIST], &more, 1);
     }
 }
 
 static inline void system_watch(weft_slice *s, void *user)
 {
     const bed *b = user;
-    uint64_t *total = weft_slice_resource(s, b->total, WEFT_WRITE);
+    uint64_t *total = weft_slice_write_resource(s, b->total);
     *total = hash_word(*total, s->count);
 }
 
@@ -105,7 +105,7 @@ static inline void systems_make(bed *b)
     weft_system_desc watch = {.name = "watch",
                               .run = system_watch,
                               .user = b,
-                              .flags = WEFT_SYSTEM_SINGLE,
+                              .flags = WEFT_SYSTEM_SERIAL,
                               .only_changed = true,
                               .resources = {{b->total, WEFT_WRITE}},
                               .query.terms = {{b->component[WIDE], WEFT_READ, 0, 0}}};
@@ -135,7 +135,7 @@ static inline void components_make(bed *b)
         b->component[i] = weft_component_create(b->world, &descs[i]);
         CHECK(b->component[i].id != 0);
     }
-    b->total = weft_component_create_plain(b->world, "total", 8, 8, WEFT_SINGLETON);
+    b->total = weft_component_create_plain(b->world, "total", 8, 8, WEFT_RESOURCE);
 }
 
 /* `pool` may be NULL. */
@@ -158,14 +158,14 @@ static inline void bed_begin(bed *b, test_reuse reuse, weft_job_pool *pool,
     for (uint32_t i = 0; i < QUERIES; i++)
         b->queries[i] = weft_query_create(
             b->world, &(weft_query_desc){.terms = {{b->component[first[i]], WEFT_READ, 0, 0}}});
-    CHECK_OK(weft_commands_create(b->world, &b->commands));
+    CHECK_OK(weft_recorder_create(b->world, &b->commands));
     b->has_systems = with_systems;
     if (with_systems) systems_make(b);
 }
 
 static inline void bed_end(bed *b)
 {
-    weft_commands_destroy(b->commands);
+    weft_recorder_destroy(b->commands);
     CHECK_OK(weft_world_destroy(b->world));
     test_reuse_end(b->memory);
 }

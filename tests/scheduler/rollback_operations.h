@@ -41,7 +41,8 @@ static inline void op_create(bed *b)
     weft_component set[KINDS];
     weft_entity made[200];
     uint32_t kinds = pick_components(b, set), count = 1 + below(b, below(b, 8) == 0 ? 200 : 20);
-    note(b, (uint64_t)weft_entity_create_many(b->world, set, kinds, count, made));
+    note(b, (uint64_t)weft_entity_create_many(b->world, weft_archetype_create(b->world, set, kinds),
+                                              count, made));
     pool_add(b, made, count);
 }
 
@@ -105,7 +106,7 @@ static inline void op_buffer(bed *b)
     uint32_t elements[5] = {1, 2, 3, 4, below(b, 100)};
     weft_entity entity = pick(b);
     if (!weft_entity_has(b->world, entity, b->component[LIST])) return;
-    weft_buffers list = weft_entity_buffer(b->world, entity, b->component[LIST], WEFT_WRITE);
+    weft_buffers list = weft_entity_write_buffer(b->world, entity, b->component[LIST]);
     uint32_t count = 1 + below(b, 5);
     CHECK_OK(weft_buffers_append(&list, 0, elements, count));
     if (below(b, 4) == 0) CHECK_OK(weft_buffers_resize(&list, 0, 1));
@@ -150,45 +151,45 @@ static inline void op_query(bed *b)
 /* One command, on an entity of the world or on one that this recorder made. */
 static inline void record_one(bed *b, weft_entity *last)
 {
-    weft_commands *commands = b->commands;
+    weft_recorder *commands = b->commands;
     weft_component component = b->component[below(b, KINDS)], set[KINDS];
     weft_entity entity = last->version != 0 && below(b, 3) == 0 ? *last : pick(b);
     uint32_t value = below(b, 12);
     weft_slice rows;
     switch (below(b, 10)) {
     case 0:
-        *last = weft_commands_create_entity(
+        *last = weft_recorder_create_entity(
             commands, weft_archetype_create(b->world, set, pick_components(b, set)));
         break;
     case 1:
-        *last = weft_commands_instantiate(commands, pick(b));
+        *last = weft_recorder_instantiate(commands, pick(b));
         break;
     case 2:
-        weft_commands_destroy_entity(commands, entity);
+        weft_recorder_destroy_entity(commands, entity);
         break;
     case 3:
     case 4:
-        weft_commands_add(commands, entity, component);
+        weft_recorder_add(commands, entity, component);
         break;
     case 5:
-        weft_commands_remove(commands, entity, component);
+        weft_recorder_remove(commands, entity, component);
         break;
     case 6:
-        weft_commands_set(commands, entity, b->component[VALUE], &value, 4);
+        weft_recorder_set(commands, entity, b->component[VALUE], &value, 4);
         break;
     case 7:
-        weft_commands_set_shared(commands, entity, b->component[SHARE], &value);
+        weft_recorder_set_shared(commands, entity, b->component[SHARE], &value);
         break;
     case 8:
-        weft_commands_append(commands, entity, b->component[LIST], &value, 1);
+        weft_recorder_append(commands, entity, b->component[LIST], &value, 1);
         break;
     default:
         if (value == 0)
-            weft_commands_create_rows(commands,
+            weft_recorder_create_rows(commands,
                                       weft_archetype_create(b->world, set, pick_components(b, set)),
                                       1 + below(b, 60), &rows);
-        if (value == 1) weft_commands_query_add(commands, b->queries[below(b, QUERIES)], component);
-        if (value > 8) weft_commands_enable(commands, entity, b->component[SWITCH], value > 9);
+        if (value == 1) weft_recorder_query_add(commands, b->queries[below(b, QUERIES)], component);
+        if (value > 8) weft_recorder_enable(commands, entity, b->component[SWITCH], value > 9);
     }
 }
 
@@ -197,7 +198,7 @@ static inline void op_commands(bed *b)
     weft_entity last = {0, 0};
     uint32_t count = 1 + below(b, below(b, 4) == 0 ? 150 : 10);
     for (uint32_t i = 0; i < count; i++) record_one(b, &last);
-    note(b, (uint64_t)weft_commands_play(b->commands));
+    note(b, (uint64_t)weft_recorder_play(b->commands));
 }
 
 /* Entities that operations made without telling enter the pool. */

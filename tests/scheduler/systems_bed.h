@@ -29,10 +29,11 @@ static inline void begin(uint32_t workers)
     t.b = weft_component_create_plain(t.world, "b", 4, 4, 0);
     t.tag = WEFT_TAG(t.world, tag);
     t.shared = weft_component_create_plain(t.world, "shared", 4, 4, WEFT_SHARED);
-    t.resource = weft_component_create_plain(t.world, "resource", 4, 4, WEFT_SINGLETON);
+    t.resource = weft_component_create_plain(t.world, "resource", 4, 4, WEFT_RESOURCE);
     t.all = weft_query_create(t.world, &(weft_query_desc){.terms = {{t.a, WEFT_READ, 0, 0}}});
-    CHECK_OK(weft_entity_create_many(t.world, (weft_component[]){t.a, t.b}, 2, ROWS, t.rows));
-    CHECK_OK(weft_schedule_set(t.world, &(weft_schedule_options){.always_parallel = workers > 1}));
+    CHECK_OK(weft_entity_create_many(
+        t.world, weft_archetype_create(t.world, (weft_component[]){t.a, t.b}, 2), ROWS, t.rows));
+    CHECK_OK(weft_schedule_set(t.world, &(weft_schedule_desc){.always_parallel = workers > 1}));
 }
 
 static inline void end(void)
@@ -89,7 +90,7 @@ static inline void add_one(weft_slice *s, void *user)
 static inline void check_values(uint32_t expected)
 {
     for (uint32_t i = 0; i < ROWS; i++)
-        CHECK_U64(*(const uint32_t *)weft_entity_get(t.world, t.rows[i], t.a), expected);
+        CHECK_U64(*(const uint32_t *)weft_entity_read(t.world, t.rows[i], t.a), expected);
 }
 
 #endif

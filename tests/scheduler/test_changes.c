@@ -42,7 +42,8 @@ static void open_world(fixture *f)
     f->watched = f->read = 0;
     CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 2}, &f->world));
     f->value = weft_component_create_plain(f->world, "value", 4, 4, 0);
-    CHECK_OK(weft_entity_create_many(f->world, &f->value, 1, ROWS, f->entities));
+    CHECK_OK(
+        weft_entity_create_many(f->world, WEFT_ARCHETYPE(f->world, f->value), ROWS, f->entities));
     weft_query changed =
         weft_query_create(f->world, &(weft_query_desc){.terms = {{f->value, WEFT_WRITE}}});
     CHECK_OK(weft_query_filter_changed(f->world, changed, f->value, 0));
@@ -52,12 +53,12 @@ static void open_world(fixture *f)
     f->watcher = weft_system_create(f->world, &(weft_system_desc){.name = "watcher",
                                                                   .run = watch,
                                                                   .user = f,
-                                                                  .flags = WEFT_SYSTEM_SINGLE,
+                                                                  .flags = WEFT_SYSTEM_SERIAL,
                                                                   .filtered = changed});
     f->reader = weft_system_create(f->world, &(weft_system_desc){.name = "reader",
                                                                  .run = see,
                                                                  .user = f,
-                                                                 .flags = WEFT_SYSTEM_SINGLE,
+                                                                 .flags = WEFT_SYSTEM_SERIAL,
                                                                  .only_changed = true,
                                                                  .query.terms = {{f->value}}});
     CHECK(f->writer.id != 0 && f->watcher.id != 0 && f->reader.id != 0);
@@ -139,7 +140,7 @@ Test(changes, frames_across_the_wrap_of_versions_see_what_others_do)
             CHECK_U64(watched, ROWS);
             CHECK_U64(read, ROWS);
         }
-        CHECK(weft_world_version(f.world) < 100); /* it has wrapped */
+        CHECK(weft_world_change_version(f.world) < 100); /* it has wrapped */
     }
     CHECK_OK(weft_world_destroy(f.world));
 }
@@ -151,14 +152,14 @@ Test(changes, writes_have_the_version_of_the_system_run_not_of_the_moment)
     open_world(&f);
     enable(&f, f.watcher, false);
     step(&f, &watched, &read);
-    uint32_t before = weft_world_version(f.world);
+    uint32_t before = weft_world_change_version(f.world);
     step(&f, &watched, &read);
     /* all slices of the writer, whoever ran them, are newer than `before` and older than now */
     weft_query since_before = weft_query_create(f.world, &(weft_query_desc){.terms = {{f.value}}});
     weft_query since_now = weft_query_create(f.world, &(weft_query_desc){.terms = {{f.value}}});
     CHECK_OK(weft_query_filter_changed(f.world, since_before, f.value, before));
-    CHECK_OK(
-        weft_query_filter_changed(f.world, since_now, f.value, weft_world_version(f.world) - 1));
+    CHECK_OK(weft_query_filter_changed(f.world, since_now, f.value,
+                                       weft_world_change_version(f.world) - 1));
     CHECK_U64(weft_query_count(f.world, since_before), ROWS);
     CHECK_U64(weft_query_count(f.world, since_now), 0);
     CHECK_OK(weft_world_destroy(f.world));

@@ -89,7 +89,7 @@ static void report(fixture *f, char *text)
 
 static void compile_afresh(const fixture *f)
 {
-    CHECK_OK(weft_schedule_set(f->world, &(weft_schedule_options){0})); /* makes it dirty */
+    CHECK_OK(weft_schedule_set(f->world, &(weft_schedule_desc){0})); /* makes it dirty */
     CHECK_OK(weft_schedule_compile(f->world));
 }
 

@@ -42,7 +42,7 @@ static void take(weft_slice *slice, void *user)
     const fixture *f = user;
     const weft_entity *entities = weft_slice_entities(slice);
     for (uint32_t i = 0; i < weft_slice_count(slice); i++)
-        CHECK_OK(weft_commands_add(weft_slice_commands(slice), entities[i], f->plain));
+        CHECK_OK(weft_recorder_add(weft_slice_recorder(slice), entities[i], f->plain));
 }
 
 static void open_world(fixture *f)
@@ -61,7 +61,7 @@ static void make_writer(fixture *f)
         .name = "writer",
         .run = count_rows,
         .user = f,
-        .flags = WEFT_SYSTEM_SINGLE,
+        .flags = WEFT_SYSTEM_SERIAL,
         .query = {.terms = {{f->target, WEFT_WRITE}}, .filter_write_groups = true}};
     CHECK(weft_system_create(f->world, &desc).id != 0);
 }
@@ -71,7 +71,7 @@ Test(write_groups, a_system_that_sets_the_enable_bits_of_what_takes_over_comes_b
     fixture f;
     open_world(&f);
     weft_component both[2] = {f.target, f.bits};
-    CHECK_OK(weft_entity_create_many(f.world, both, 2, 1000, NULL));
+    CHECK_OK(weft_entity_create_many(f.world, weft_archetype_create(f.world, both, 2), 1000, NULL));
     weft_system_desc toggler = {
         .name = "toggler", .run = toggle, .query = {.terms = {{f.bits, WEFT_WRITE}}}};
     CHECK(weft_system_create(f.world, &toggler).id != 0);
@@ -89,12 +89,12 @@ Test(write_groups, a_system_and_those_that_take_over_from_it_have_no_rows_in_com
     fixture f;
     open_world(&f);
     weft_component both[2] = {f.target, f.plain};
-    CHECK_OK(weft_entity_create_many(f.world, both, 2, 100, NULL));
-    CHECK_OK(weft_entity_create_many(f.world, both, 1, 10, NULL));
+    CHECK_OK(weft_entity_create_many(f.world, weft_archetype_create(f.world, both, 2), 100, NULL));
+    CHECK_OK(weft_entity_create_many(f.world, weft_archetype_create(f.world, both, 1), 10, NULL));
     weft_system_desc other = {.name = "other",
                               .run = count_rows,
                               .user = &f,
-                              .flags = WEFT_SYSTEM_SINGLE,
+                              .flags = WEFT_SYSTEM_SERIAL,
                               .query = {.terms = {{f.target, WEFT_WRITE}, {f.plain, WEFT_WRITE}}}};
     make_writer(&f);
     CHECK(weft_system_create(f.world, &other).id != 0);
@@ -107,7 +107,7 @@ Test(write_groups, commands_that_add_what_takes_over_are_played_before)
 {
     fixture f;
     open_world(&f);
-    CHECK_OK(weft_entity_create_many(f.world, &f.target, 1, 100, NULL));
+    CHECK_OK(weft_entity_create_many(f.world, WEFT_ARCHETYPE(f.world, f.target), 100, NULL));
     weft_system_desc taking = {.name = "taking",
                                .run = take,
                                .user = &f,

@@ -8,7 +8,7 @@ static inline weft_result test_buffer_append(weft_world *world, weft_component c
                                              weft_entity entity, const void *elements,
                                              uint32_t count)
 {
-    weft_buffers buffers = weft_entity_buffer(world, entity, component, WEFT_WRITE);
+    weft_buffers buffers = weft_entity_write_buffer(world, entity, component);
     return weft_buffers_append(&buffers, 0, elements, count);
 }
 

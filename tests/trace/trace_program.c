@@ -37,7 +37,7 @@ static void nothing(weft_slice *slice, void *user)
 static void spawn(weft_slice *slice, void *user)
 {
     const weft_archetype *archetype = user;
-    weft_commands_create_entity(weft_slice_commands(slice), *archetype);
+    weft_recorder_create_entity(weft_slice_recorder(slice), *archetype);
 }
 
 static int run(weft_job_pool *pool, const weft_world_desc *desc, int frames)
@@ -50,7 +50,8 @@ static int run(weft_job_pool *pool, const weft_world_desc *desc, int frames)
     }
     weft_component place = WEFT_COMPONENT(world, Place), speed = WEFT_COMPONENT(world, Speed);
     weft_archetype archetype = weft_archetype_create(world, &place, 1);
-    weft_entity_create_many(world, (weft_component[]){place, speed}, 2, 50000, NULL);
+    weft_entity_create_many(
+        world, weft_archetype_create(world, (weft_component[]){place, speed}, 2), 50000, NULL);
     weft_system_create(
         world, &(weft_system_desc){.name = "move \"quoted\"",
                                    .run = move,

@@ -161,7 +161,7 @@ static void begin_batch(struct screen_world *w, uint32_t first_step)
     w->ephemeris.first_step = first_step;
     w->ephemeris.step_count = left < w->ephemeris.step_capacity ? left : w->ephemeris.step_capacity;
     w->ephemeris.object_count = near + deep;
-    struct screen_places *places = weft_singleton_write(w->world, w->types.deep_places);
+    struct screen_places *places = weft_resource_write(w->world, w->types.deep_places);
     places->first = near;
     for (uint32_t i = 0; i < w->bounds.worker_count; i++) {
         w->bounds.of_worker[i].fastest_km_s = 0.0f;
@@ -235,7 +235,7 @@ static void *collect(const struct screen_world *w, weft_query query, weft_compon
     const uint64_t rows = weft_query_count(w->world, query);
     void *values = malloc((size_t)rows * size + 1);
     *count = (uint32_t)rows;
-    if (values) weft_query_gather(w->world, query, component, values, rows);
+    if (values) weft_query_read_values(w->world, query, component, values, rows);
     return values;
 }
 

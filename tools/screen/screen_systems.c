@@ -34,7 +34,7 @@ static uint32_t places_begin(const weft_slice *slice, const struct screen_places
 static void propagate_near(weft_slice *slice, void *user)
 {
     const struct screen_places *places =
-        weft_slice_resource(slice, types_of(user)->near_places, WEFT_WRITE);
+        weft_slice_write_resource(slice, types_of(user)->near_places);
     const struct sgp4_near *orbits = weft_slice_read(slice, 0);
     struct ephemeris_fate *fates = weft_slice_write(slice, 1);
     ephemeris_near(places->ephemeris, orbits, slice->count, places_begin(slice, places), fates);
@@ -43,7 +43,7 @@ static void propagate_near(weft_slice *slice, void *user)
 static void propagate_deep(weft_slice *slice, void *user)
 {
     const struct screen_places *places =
-        weft_slice_resource(slice, types_of(user)->deep_places, WEFT_WRITE);
+        weft_slice_write_resource(slice, types_of(user)->deep_places);
     struct sgp4_deep *orbits = weft_slice_write(slice, 0);
     struct ephemeris_fate *fates = weft_slice_write(slice, 1);
     ephemeris_deep(places->ephemeris, orbits, slice->count, places_begin(slice, places), fates);
@@ -51,8 +51,7 @@ static void propagate_deep(weft_slice *slice, void *user)
 
 static void bounds(weft_slice *slice, void *user)
 {
-    const struct screen_bounds *all =
-        weft_slice_resource(slice, types_of(user)->bounds, WEFT_WRITE);
+    const struct screen_bounds *all = weft_slice_write_resource(slice, types_of(user)->bounds);
     const struct ephemeris_fate *fates = weft_slice_read(slice, 0);
     float fastest = all->of_worker[slice->worker].fastest_km_s;
     for (uint32_t i = 0; i < slice->count; i++) {
@@ -76,9 +75,9 @@ static void hash(weft_slice *slice, void *user)
 {
     const struct screen_world *w = user;
     const struct screen_types *types = types_of(user);
-    const struct screen_places *places = weft_slice_resource(slice, types->near_places, WEFT_READ);
-    const struct screen_bounds *all = weft_slice_resource(slice, types->bounds, WEFT_READ);
-    const struct screen_grids *grids = weft_slice_resource(slice, types->grids, WEFT_WRITE);
+    const struct screen_places *places = weft_slice_read_resource(slice, types->near_places);
+    const struct screen_bounds *all = weft_slice_read_resource(slice, types->bounds);
+    const struct screen_grids *grids = weft_slice_write_resource(slice, types->grids);
     const uint32_t step = slice->index;
     const struct sky sky = ephemeris_sky(places->ephemeris, step);
     grids->rules[step] = sky_rules_of(w->window.step_s, w->window.threshold_km, fastest_of(all));
@@ -88,9 +87,9 @@ static void hash(weft_slice *slice, void *user)
 static void pairs(weft_slice *slice, void *user)
 {
     const struct screen_world *w = user;
-    const struct screen_grids *grids = weft_slice_resource(slice, types_of(user)->grids, WEFT_READ);
+    const struct screen_grids *grids = weft_slice_read_resource(slice, types_of(user)->grids);
     const struct screen_suspects *suspects =
-        weft_slice_resource(slice, types_of(user)->suspects, WEFT_WRITE);
+        weft_slice_write_resource(slice, types_of(user)->suspects);
     const uint32_t step = slice->index;
     suspects->of_step[step].count = 0;
     suspects->is_failed[step] =
@@ -102,18 +101,18 @@ static void pairs(weft_slice *slice, void *user)
 static struct approach_object object_at(const weft_slice *slice, const struct screen_types *types,
                                         weft_entity entity, uint32_t *object)
 {
-    const struct screen_satellite *s = weft_slice_get(slice, entity, types->satellite);
+    const struct screen_satellite *s = weft_slice_read_entity(slice, entity, types->satellite);
     *object = s->object;
-    return (struct approach_object){.near = weft_slice_get(slice, entity, types->near),
-                                    .deep = weft_slice_get(slice, entity, types->deep)};
+    return (struct approach_object){.near = weft_slice_read_entity(slice, entity, types->near),
+                                    .deep = weft_slice_read_entity(slice, entity, types->deep)};
 }
 
 static void record_approach(const weft_slice *slice, const struct screen_world *w,
                             const struct screen_approach *found)
 {
-    weft_commands *commands = weft_slice_commands(slice);
-    const weft_entity entity = weft_commands_create_entity(commands, w->approach_archetype);
-    weft_commands_set(commands, entity, w->types.approach, found, sizeof *found);
+    weft_recorder *commands = weft_slice_recorder(slice);
+    const weft_entity entity = weft_recorder_create_entity(commands, w->approach_archetype);
+    weft_recorder_set(commands, entity, w->types.approach, found, sizeof *found);
 }
 
 /* Up to a block of suspects: all are refined in lockstep, those below the threshold recorded. */
@@ -149,9 +148,9 @@ static void refine(weft_slice *slice, void *user)
 {
     const struct screen_world *w = user;
     const struct screen_places *places =
-        weft_slice_resource(slice, types_of(user)->near_places, WEFT_READ);
+        weft_slice_read_resource(slice, types_of(user)->near_places);
     const struct screen_suspects *suspects =
-        weft_slice_resource(slice, types_of(user)->suspects, WEFT_READ);
+        weft_slice_read_resource(slice, types_of(user)->suspects);
     const struct sky_pairs *list = &suspects->of_step[slice->index];
     for (uint32_t begin = 0; begin < list->count; begin += SGP4_LANES) {
         const uint32_t left = list->count - begin;
@@ -174,8 +173,7 @@ static int reserve_events(struct screen_event_list *list, uint32_t more)
 /* Runs on one thread, slice after slice, so that it may grow the list. */
 static void write_events(weft_slice *slice, void *user)
 {
-    const struct screen_events *events =
-        weft_slice_resource(slice, types_of(user)->events, WEFT_WRITE);
+    const struct screen_events *events = weft_slice_write_resource(slice, types_of(user)->events);
     const struct screen_approach *approaches = weft_slice_read(slice, 0);
     struct screen_event_list *list = events->list;
     if (reserve_events(list, slice->count)) {
@@ -184,9 +182,9 @@ static void write_events(weft_slice *slice, void *user)
     }
     memcpy(list->items + list->count, approaches, slice->count * sizeof *approaches);
     list->count += slice->count;
-    weft_commands *commands = weft_slice_commands(slice);
+    weft_recorder *commands = weft_slice_recorder(slice);
     for (uint32_t i = 0; i < slice->count; i++) {
-        weft_commands_destroy_entity(commands, slice->entities[i]);
+        weft_recorder_destroy_entity(commands, slice->entities[i]);
     }
 }
 
@@ -197,12 +195,12 @@ static void reap(weft_slice *slice, void *user)
     const struct screen_satellite *satellites = weft_slice_read(slice, 1);
     for (uint32_t i = 0; i < slice->count; i++) {
         if (fates[i].error == 0) continue;
-        weft_commands *commands = weft_slice_commands(slice);
+        weft_recorder *commands = weft_slice_recorder(slice);
         const struct screen_loss loss = {
             .object = satellites[i].object, .step = fates[i].step, .error = fates[i].error};
-        const weft_entity entity = weft_commands_create_entity(commands, w->loss_archetype);
-        weft_commands_set(commands, entity, w->types.loss, &loss, sizeof loss);
-        weft_commands_destroy_entity(commands, slice->entities[i]);
+        const weft_entity entity = weft_recorder_create_entity(commands, w->loss_archetype);
+        weft_recorder_set(commands, entity, w->types.loss, &loss, sizeof loss);
+        weft_recorder_destroy_entity(commands, slice->entities[i]);
     }
 }
 

@@ -25,13 +25,13 @@ static int register_types(struct screen_world *w)
     t->approach = WEFT_COMPONENT(w->world, struct screen_approach);
     t->loss = WEFT_COMPONENT(w->world, struct screen_loss);
     t->near_places = weft_component_create_plain(w->world, "near places", sizeof w->near_places,
-                                                 _Alignof(struct screen_places), WEFT_SINGLETON);
+                                                 _Alignof(struct screen_places), WEFT_RESOURCE);
     t->deep_places = weft_component_create_plain(w->world, "deep places", sizeof w->deep_places,
-                                                 _Alignof(struct screen_places), WEFT_SINGLETON);
-    t->bounds = WEFT_COMPONENT_FLAGS(w->world, struct screen_bounds, WEFT_SINGLETON);
-    t->grids = WEFT_COMPONENT_FLAGS(w->world, struct screen_grids, WEFT_SINGLETON);
-    t->suspects = WEFT_COMPONENT_FLAGS(w->world, struct screen_suspects, WEFT_SINGLETON);
-    t->events = WEFT_COMPONENT_FLAGS(w->world, struct screen_events, WEFT_SINGLETON);
+                                                 _Alignof(struct screen_places), WEFT_RESOURCE);
+    t->bounds = WEFT_COMPONENT_FLAGS(w->world, struct screen_bounds, WEFT_RESOURCE);
+    t->grids = WEFT_COMPONENT_FLAGS(w->world, struct screen_grids, WEFT_RESOURCE);
+    t->suspects = WEFT_COMPONENT_FLAGS(w->world, struct screen_suspects, WEFT_RESOURCE);
+    t->events = WEFT_COMPONENT_FLAGS(w->world, struct screen_events, WEFT_RESOURCE);
     return weft_world_error(w->world)->code == WEFT_OK ? 0 : -1;
 }
 
@@ -91,7 +91,7 @@ static int publish(struct screen_world *w)
         {w->types.events, &events, sizeof events},
     };
     for (size_t i = 0; i < sizeof resources / sizeof *resources; i++) {
-        void *value = weft_singleton_write(w->world, resources[i].type);
+        void *value = weft_resource_write(w->world, resources[i].type);
         if (!value) return -1;
         memcpy(value, resources[i].value, resources[i].size);
     }

@@ -5,7 +5,7 @@
  * leaves a {Loss}. Near-earth and deep-space satellites are two archetypes because they need
  * different data and different loops.
  *
- * Resources (singletons) carry what belongs to no entity: places of the ephemeris, grids, suspects.
+ * Resources (resources) carry what belongs to no entity: places of the ephemeris, grids, suspects.
  * Their memory is owned by struct screen_world; who may touch which part when follows from the
  * declarations in screen_systems.c.
  */

@@ -404,8 +404,8 @@ static bool is_type(const blob_slot *slot, const weft_blob_type *type)
     return weft__blob_plan_init(&plan, type) == WEFT_OK && plan.type_hash == header->type_hash;
 }
 
-const void *weft_blob_get(const weft_blob_store *store, weft_blob_ref ref,
-                          const weft_blob_type *type)
+const void *weft_blob_read(const weft_blob_store *store, weft_blob_ref ref,
+                           const weft_blob_type *type)
 {
     uint64_t state;
     if (store == NULL) return NULL;

@@ -8,7 +8,7 @@
 #include "heap.h"
 #include "os_file.h"
 
-/* Slots come in segments of 64, 128, 256, ...: they never move, so weft_blob_get needs no lock. */
+/* Slots come in segments of 64, 128, 256, ...: they never move, so weft_blob_read needs no lock. */
 #define BLOB_SEGMENT_FIRST 64u
 #define BLOB_SEGMENTS 26u
 #define BLOB_NO_SLOT UINT32_MAX

@@ -1,6 +1,6 @@
 /* buffers.h: dynamic buffers: an array per row that grows.
  *
- *   weft_buffers links = weft_slice_buffers(slice, 0, WEFT_WRITE);
+ *   weft_buffers links = weft_slice_write_buffers(slice, 0);
  *   for (uint32_t row = 0; row < links.count; row++) {
  *       Link *link = weft_buffers_write(&links, row);
  *       for (uint32_t i = 0; i < weft_buffers_length(&links, row); i++) link[i].age++;
@@ -36,22 +36,26 @@ typedef struct weft_buffers {
 } weft_buffers;
 
 /* The buffers of a term on a BUFFER component: of a system, a cursor, or rows that a recorder gave
- * (weft_commands_create_rows; `term` is then the position in the archetype). `access`: WEFT_READ,
+ * (weft_recorder_create_rows; `term` is then the position in the archetype). `access`: WEFT_READ,
  * or WEFT_WRITE where the term was declared so. Refused in every build, with count 0: another kind
  * of component, access that is not declared (UNDECLARED_ACCESS in the world's error: of a cursor at
  * once, of a system in checked builds after the step, of rows of a recorder at playback). An absent
  * optional has count 0, too. */
-WEFT_API weft_buffers weft_slice_buffers(const weft_slice *slice, uint32_t term,
-                                         weft_access access);
-/* The buffer of another entity, as one row: as weft_slice_get and weft_slice_get_write, with their
- * declarations. count 0 when dead or absent, or no BUFFER. */
-WEFT_API weft_buffers weft_slice_buffer_of(const weft_slice *slice, weft_entity entity,
-                                           weft_component component, weft_access access);
-/* The buffer of an entity, as one row: as weft_entity_get and weft_entity_write. count 0, with the
+WEFT_API weft_buffers weft_slice_read_buffers(const weft_slice *slice, uint32_t term);
+WEFT_API weft_buffers weft_slice_write_buffers(const weft_slice *slice, uint32_t term);
+/* The buffer of another entity, as one row: as weft_slice_read_entity and
+ * weft_slice_write_entity, with their declarations. count 0 when dead or absent, or no BUFFER. */
+WEFT_API weft_buffers weft_slice_read_entity_buffer(const weft_slice *slice, weft_entity entity,
+                                                    weft_component component);
+WEFT_API weft_buffers weft_slice_write_entity_buffer(const weft_slice *slice, weft_entity entity,
+                                                     weft_component component);
+/* The buffer of an entity, as one row: as weft_entity_read and weft_entity_write. count 0, with the
  * world's error set: BAD_HANDLE, STALE_ENTITY, NOT_FOUND, TYPE_MISMATCH (no BUFFER), WRONG_PHASE,
  * INVALID_ARGUMENT (access). Threads: owner. */
-WEFT_API weft_buffers weft_entity_buffer(weft_world *world, weft_entity entity,
-                                         weft_component component, weft_access access);
+WEFT_API weft_buffers weft_entity_read_buffer(weft_world *world, weft_entity entity,
+                                              weft_component component);
+WEFT_API weft_buffers weft_entity_write_buffer(weft_world *world, weft_entity entity,
+                                               weft_component component);
 
 /* Private: the header of a row, or NULL. */
 static inline const weft_buffer *weft_buffers_row(const weft_buffers *buffers, uint32_t row)
@@ -87,11 +91,11 @@ static inline void *weft_buffers_write(const weft_buffers *buffers, uint32_t row
     return weft_buffer_data(weft_buffers_row(buffers, row));
 }
 
-/* Appends copies of the bytes of `count` elements, which may be the buffer's own. Growth doubles.
- * Errors (buffer unchanged): INVALID_ARGUMENT (NULL, no such row), UNDECLARED_ACCESS (opened with
- * WEFT_READ: also reported as by weft_slice_buffers), WRONG_PHASE (structure changed since it was
- * opened), OUT_OF_MEMORY, LIMIT (2^32 - 2 elements). The world's error is set, unless systems run
- * or a recorder gave the rows. Cost: amortised O(count). */
+/* Appends copies of the bytes of `count` elements, which may be the buffer's own. Growth
+ * doubles. Errors (buffer unchanged): INVALID_ARGUMENT (NULL, no such row), UNDECLARED_ACCESS
+ * (opened with WEFT_READ: also reported as by weft_slice_write_buffers), WRONG_PHASE (structure
+ * changed since it was opened), OUT_OF_MEMORY, LIMIT (2^32 - 2 elements). The world's error is
+ * set, unless systems run or a recorder gave the rows. Cost: amortised O(count). */
 WEFT_API weft_result weft_buffers_append(const weft_buffers *buffers, uint32_t row,
                                          const void *elements, uint32_t count);
 /* Sets the number of elements; new ones are zero (and constructed), those cut off are destructed.

@@ -14,16 +14,16 @@ extern "C" {
 typedef enum weft_component_flags {
     WEFT_DATA = 0,
     WEFT_ENABLEABLE = 1 << 0, /* has an enable bit per row; new rows are enabled */
-    WEFT_SHARED = 1 << 1,  /* one value per chunk, stored once per world; rows with the same values
+    WEFT_SHARED = 1 << 1,   /* one value per chunk, stored once per world; rows with the same values
                               live together. Not with other kinds except CLEANUP */
-    WEFT_BUFFER = 1 << 2,  /* dynamic array per row (buffers.h); `size` is the element size */
-    WEFT_CHUNK = 1 << 3,   /* one value per chunk, zero in a new one; it stays when entities leave
+    WEFT_BUFFER = 1 << 2,   /* dynamic array per row (buffers.h); `size` is the element size */
+    WEFT_CHUNK = 1 << 3,    /* one value per chunk, zero in a new one; it stays when entities leave
                               and is not touched when they come. Entities get it like others
                               (create, add); it is read and written through the slices of a query
-                              with a term for it only: weft_slice_chunk_value. Not with other
+                              with a term for it only: weft_slice_write_chunk. Not with other
                               kinds except CLEANUP; no hooks */
-    WEFT_CLEANUP = 1 << 4, /* survives weft_entity_destroy until it is removed; not ENABLEABLE */
-    WEFT_SINGLETON = 1 << 5,  /* one value per world, a resource; not part of archetypes; no
+    WEFT_CLEANUP = 1 << 4,  /* survives weft_entity_destroy until it is removed; not ENABLEABLE */
+    WEFT_RESOURCE = 1 << 5, /* one value per world, a resource; not part of archetypes; no
                                 other kind; of any size, where values of the other kinds must fit a
                                 chunk (1 MiB) */
     WEFT_NOT_HASHED = 1 << 6, /* with any kind: weft_world_hash leaves the values out (pointers,
@@ -128,9 +128,9 @@ WEFT_API weft_component weft_component_create_typed(weft_world *world, const cha
                                                     size_t size, size_t alignment, uint32_t flags);
 
 /* The newest change version of any value of the component on entities; 0 when there is none (a
- * SINGLETON has none), or for a bad handle. Threads: owner, world idle. Cost: O(slices that have
+ * RESOURCE has none), or for a bad handle. Threads: owner, world idle. Cost: O(slices that have
  * it). */
-WEFT_API uint32_t weft_component_version(const weft_world *world, weft_component component);
+WEFT_API uint32_t weft_component_change_version(const weft_world *world, weft_component component);
 
 /* The type with this name, or null. Threads: owner. Cost: O(1). */
 WEFT_API weft_component weft_component_find(const weft_world *world, const char *name);
@@ -144,16 +144,16 @@ WEFT_API const weft_component_desc *weft_component_info(const weft_world *world,
  * 0 for a bad handle. Threads: as weft_component_info. */
 WEFT_API uint64_t weft_component_hash(const weft_world *world, weft_component component);
 
-/* The value of a SINGLETON component, zeroed (and constructed) when its type is registered; NULL
+/* The value of a RESOURCE component, zeroed (and constructed) when its type is registered; NULL
  * for a bad handle or another kind, and for writing while systems run (weft_world_error tells
  * which). The world owns it; the address stays as long as the world. Threads: owner; systems use
- * weft_slice_resource. */
-WEFT_API void *weft_singleton_write(weft_world *world, weft_component component);
-WEFT_API const void *weft_singleton_read(const weft_world *world, weft_component component);
+ * weft_slice_read_resource. */
+WEFT_API void *weft_resource_write(weft_world *world, weft_component component);
+WEFT_API const void *weft_resource_read(const weft_world *world, weft_component component);
 
 /* ---- dynamic buffers: rows of a BUFFER component begin with a weft_buffer (buffers.h) ---- */
 
-/* What weft_entity_get gives for a BUFFER; the elements follow inline or live on the heap. It is
+/* What weft_entity_read gives for a BUFFER; the elements follow inline or live on the heap. It is
  * read only: weft_buffers_append and its like change it. */
 typedef struct weft_buffer {
     void *heap;        /* NULL while the elements are inline */

@@ -18,10 +18,11 @@
 #include <weft/component.h>
 
 #ifdef __cplusplus
+#include <initializer_list>
 extern "C" {
 #endif
 
-/* Built-in components of every world: Prefab and Disabled exclude an entity from queries that do
+/* Built-in components of every world: Prefab and Inactive exclude an entity from queries that do
  * not name them; LinkedGroup is a buffer of weft_entity whose element 0 is its root (destroy,
  * instantiate, and the Prefab tag follow it; groups of members are not expanded further). Adding
  * Prefab to an entity, or removing it, does the same to the living members that its group has at
@@ -30,14 +31,26 @@ extern "C" {
  * one entity: to hide a group, add it to all elements of its LinkedGroup (weft_entity_change_many).
  */
 WEFT_API weft_component weft_component_prefab(const weft_world *world);
-WEFT_API weft_component weft_component_disabled(const weft_world *world);
+WEFT_API weft_component weft_component_inactive(const weft_world *world);
 WEFT_API weft_component weft_component_linked_group(const weft_world *world);
 
 /* The archetype of a set of components (any order, no duplicates). Null on failure: BAD_HANDLE,
- * INVALID_ARGUMENT, TYPE_MISMATCH (a SINGLETON), LIMIT, OUT_OF_MEMORY, WRONG_PHASE. Cost:
+ * INVALID_ARGUMENT, TYPE_MISMATCH (a RESOURCE), LIMIT, OUT_OF_MEMORY, WRONG_PHASE. Cost:
  * O(components) when it exists. */
 WEFT_API weft_archetype weft_archetype_create(weft_world *world, const weft_component *components,
                                               uint32_t count);
+/* The same of components that are listed: WEFT_ARCHETYPE(world, position, velocity). The list is
+ * evaluated twice. */
+#ifdef __cplusplus
+#define WEFT_ARCHETYPE(world, ...)                                                                 \
+    weft_archetype_create(                                                                         \
+        (world), std::initializer_list<weft_component>{__VA_ARGS__}.begin(),                       \
+        static_cast<uint32_t>(std::initializer_list<weft_component>{__VA_ARGS__}.size()))
+#else
+#define WEFT_ARCHETYPE(world, ...)                                                                 \
+    weft_archetype_create((world), (const weft_component[]){__VA_ARGS__},                          \
+                          sizeof((const weft_component[]){__VA_ARGS__}) / sizeof(weft_component))
+#endif
 /* Writes up to `capacity` component types of an archetype; returns how many it has (0: bad handle).
  * Threads: owner. */
 WEFT_API uint32_t weft_archetype_components(const weft_world *world, weft_archetype archetype,
@@ -47,10 +60,10 @@ WEFT_API uint32_t weft_archetype_components(const weft_world *world, weft_archet
  * the lowest free index: handles depend on the history of the world only. */
 WEFT_API weft_entity weft_entity_create(weft_world *world, weft_archetype archetype);
 /* `count` entities, all or none. `out` (count handles) may be NULL. Values are zeroed. Errors:
- * INVALID_ARGUMENT also for a component named twice, TYPE_MISMATCH for a SINGLETON. */
-WEFT_API weft_result weft_entity_create_many(weft_world *world, const weft_component *components,
-                                             uint32_t component_count, uint32_t count,
-                                             weft_entity *out);
+ * BAD_HANDLE; of a null archetype the error that made it null, so that a failing WEFT_ARCHETYPE can
+ * be written in the call. */
+WEFT_API weft_result weft_entity_create_many(weft_world *world, weft_archetype archetype,
+                                             uint32_t count, weft_entity *out);
 /* `count` entities with data: values[i] is an array of `count` values of components[i] of the
  * archetype's list as given, or NULL for zeroes. All or none. Errors: as weft_entity_create_many;
  * TYPE_MISMATCH also for values of a tag, buffer, shared or chunk component. */
@@ -117,19 +130,19 @@ WEFT_API bool weft_entity_has(const weft_world *world, weft_entity entity,
 
 /* The value for reading, NULL when dead, absent, or without a value of its own: a tag, SHARED or
  * CHUNK (weft_world_error tells which). Valid until the next structural change. Does not stamp
- * versions. Threads: owner; in systems use weft_slice_get. Cost: inline with <weft/finder.h>,
- * which <weft/ecs.h> includes. */
-WEFT_API const void *weft_entity_get(const weft_world *world, weft_entity entity,
-                                     weft_component component);
+ * versions. Threads: owner; in systems use weft_slice_read_entity. Cost: inline with
+ * <weft/finder.h>, which <weft/ecs.h> includes. */
+WEFT_API const void *weft_entity_read(const weft_world *world, weft_entity entity,
+                                      weft_component component);
 /* The value for writing: stamps the change version of its slice. NULL also while systems run
- * (WRONG_PHASE). Else as weft_entity_get. */
+ * (WRONG_PHASE). Else as weft_entity_read. */
 WEFT_API void *weft_entity_write(weft_world *world, weft_entity entity, weft_component component);
 /* The change version of the slice that holds the value; 0 when dead or absent (weft_world_error
- * tells which). Threads: as weft_entity_get. */
-WEFT_API uint32_t weft_entity_version(const weft_world *world, weft_entity entity,
-                                      weft_component component);
+ * tells which). Threads: as weft_entity_read. */
+WEFT_API uint32_t weft_entity_change_version(const weft_world *world, weft_entity entity,
+                                             weft_component component);
 /* Writes a value of `size` bytes (the old one is destructed); adds the component when absent.
- * Errors: TYPE_MISMATCH (wrong size, or a BUFFER, SHARED, CHUNK or SINGLETON component: the text
+ * Errors: TYPE_MISMATCH (wrong size, or a BUFFER, SHARED, CHUNK or RESOURCE component: the text
  * says which call sets it). A component that is present is set while iterating, too. */
 WEFT_API weft_result weft_entity_set(weft_world *world, weft_entity entity,
                                      weft_component component, const void *value, size_t size);
@@ -151,12 +164,12 @@ WEFT_API weft_result weft_entity_set_many(weft_world *world, const weft_entity *
     weft_entity_set((world), (entity), (component), WEFT_LITERAL_(type, __VA_ARGS__), sizeof(type))
 /* Copies the values of many entities to `out` (count x size bytes). STALE_ENTITY or NOT_FOUND names
  * the first one that has no value; then `out` is filled up to it. TYPE_MISMATCH: a component that
- * has no plain values (tag, BUFFER, SHARED, CHUNK, SINGLETON). Threads: as weft_entity_get.
+ * has no plain values (tag, BUFFER, SHARED, CHUNK, RESOURCE). Threads: as weft_entity_read.
  * Cost: overlaps cache misses; several times faster than single gets in random order. */
-WEFT_API weft_result weft_entity_gather(const weft_world *world, const weft_entity *entities,
-                                        uint32_t count, weft_component component, void *out);
+WEFT_API weft_result weft_entity_read_many(const weft_world *world, const weft_entity *entities,
+                                           uint32_t count, weft_component component, void *out);
 
-/* Adds a component, zeroed. Errors: TYPE_MISMATCH (SINGLETON). Cost: moves the row. */
+/* Adds a component, zeroed. Errors: TYPE_MISMATCH (RESOURCE). Cost: moves the row. */
 WEFT_API weft_result weft_entity_add(weft_world *world, weft_entity entity,
                                      weft_component component);
 /* Removes one. A residue that has no component left is gone; plain ones keep it until it is
@@ -165,7 +178,7 @@ WEFT_API weft_result weft_entity_remove(weft_world *world, weft_entity entity,
                                         weft_component component);
 /* Adds and removes sets of components of many entities, each row moved at most once; a component in
  * both sets is removed. All or none. Errors: STALE_ENTITY, INVALID_ARGUMENT (also a component twice
- * in one set), TYPE_MISMATCH (SINGLETON). */
+ * in one set), TYPE_MISMATCH (RESOURCE). */
 WEFT_API weft_result weft_entity_change_many(weft_world *world, const weft_entity *entities,
                                              uint32_t count, const weft_component *add,
                                              uint32_t add_count, const weft_component *remove,
@@ -191,7 +204,7 @@ WEFT_API bool weft_entity_is_enabled(const weft_world *world, weft_entity entity
 /* Name of an entity (copied, up to 63 bytes kept); NULL and "" remove it. Several entities may
  * have the same name; instances have those of their originals. Error texts say it beside the
  * handle. Not part of hashes and snapshots. Refused while systems run: WRONG_PHASE
- * (weft_commands_set_name). Threads: owner. */
+ * (weft_recorder_set_name). Threads: owner. */
 WEFT_API weft_result weft_entity_set_name(weft_world *world, weft_entity entity, const char *name);
 /* The same where no other living entity has the name now. Errors: ALREADY_EXISTS (nothing changed;
  * weft_error.entity is the one that has it). Cost: as weft_entity_find. */
@@ -219,8 +232,8 @@ WEFT_API weft_result weft_entity_set_shared_many(weft_world *world, const weft_e
                                                  const void *value);
 /* The shared value of an entity (the default, all zero, if never set); NULL when dead or absent.
  * Valid while an entity, filter or recorder uses the value. Threads: as weft_entity_is_alive. */
-WEFT_API const void *weft_entity_shared(const weft_world *world, weft_entity entity,
-                                        weft_component component);
+WEFT_API const void *weft_entity_read_shared(const weft_world *world, weft_entity entity,
+                                             weft_component component);
 /* Values of a shared type that entities or filters use: the default first, the others in the
  * order of their bytes. Writes up to `capacity` pointers, returns how many there are. Threads:
  * owner. Cost: O(n log n). */
@@ -229,8 +242,8 @@ WEFT_API uint32_t weft_shared_values(const weft_world *world, weft_component com
 /* Order version of a shared value: changes whenever rows enter or leave chunks with this value;
  * of a value that is not used, that of the default (NULL). 0 for a bad handle or a component
  * that is not SHARED. Threads: owner. */
-WEFT_API uint32_t weft_shared_version(const weft_world *world, weft_component component,
-                                      const void *value);
+WEFT_API uint32_t weft_shared_change_version(const weft_world *world, weft_component component,
+                                             const void *value);
 
 #ifdef __cplusplus
 }

@@ -3,11 +3,11 @@
  *
  *   weft_finder find = weft_finder_open(world, position);
  *   for (i = 0; i < count; i++) {
- *       const Position *p = weft_finder_get(&find, targets[i]);
+ *       const Position *p = weft_finder_read(&find, targets[i]);
  *       if (p != NULL) ...
  *   }
  *
- * Public. weft_entity_get says why there is no value, and needs no preparation; a finder costs a
+ * Public. weft_entity_read says why there is no value, and needs no preparation; a finder costs a
  * bit less, for its parts stay in registers: keep it in a local variable. It is never wrong: values
  * that came, went or moved after it was opened are found as they are. */
 #ifndef WEFT_FINDER_H
@@ -61,7 +61,7 @@ WEFT_API weft_finder weft_finder_open(weft_world *world, weft_component componen
 WEFT_API weft_finder weft_slice_finder(const weft_slice *slice, weft_component component);
 /* Private: the way that needs no preparation; cold, so that a loop keeps its registers. */
 WEFT_API __attribute__((cold)) const void *
-weft_finder_get_slowly(const weft_world *world, weft_entity entity, weft_component component);
+weft_finder_read_slowly(const weft_world *world, weft_entity entity, weft_component component);
 
 /* Private: a place is the address of the value at location 0 << 16 | bytes per value. */
 WEFT_FINDER_INLINE const void *weft_finder_value(uint64_t place, uint32_t location)
@@ -91,13 +91,13 @@ WEFT_FINDER_INLINE const void *weft_finder_look(const void *const *blocks, const
 /* The value of an entity for reading; NULL when it is dead or has none. Valid until the next
  * structural change. Threads: any while structure does not change. Cost: five loads, two of which
  * may miss the cache, and 15 other instructions. */
-static inline const void *weft_finder_get(const weft_finder *finder, weft_entity entity)
+static inline const void *weft_finder_read(const weft_finder *finder, weft_entity entity)
 {
     if (__builtin_expect(!WEFT_FINDER_IS_CALL && finder->blocks != NULL, 1)) {
         const void *value = weft_finder_look(finder->blocks, finder->places, entity);
         if (__builtin_expect(value != NULL, 1)) return value;
     }
-    return weft_finder_get_slowly(finder->world, entity, finder->component);
+    return weft_finder_read_slowly(finder->world, entity, finder->component);
 }
 
 /* Private: the tables of the first components, in the world itself. */
@@ -113,15 +113,15 @@ WEFT_FINDER_INLINE uint32_t weft_finder_world(const weft_world *world)
     return *(const uint32_t *)number;
 }
 
-/* Private: what weft_entity_get calls where the tables are not enough. Threads: as it. */
-WEFT_API const void *weft_entity_get_slowly(const weft_world *world, weft_entity entity,
-                                            weft_component component);
+/* Private: what weft_entity_read calls where the tables are not enough. Threads: as it. */
+WEFT_API const void *weft_entity_read_slowly(const weft_world *world, weft_entity entity,
+                                             weft_component component);
 
-/* weft_entity_get of entity.h, which is a function as well: two loads more than by a finder. In a
+/* weft_entity_read of entity.h, which is a function as well: two loads more than by a finder. In a
  * checked library there are no tables here, so that every look-up is a call. */
 #if !WEFT_FINDER_IS_CALL
 extern inline __attribute__((gnu_inline)) const void *
-weft_entity_get(const weft_world *world, weft_entity entity, weft_component component)
+weft_entity_read(const weft_world *world, weft_entity entity, weft_component component)
 {
     if (__builtin_expect(world != NULL && component.id < WEFT_FINDER_FEW &&
                              component.world == weft_finder_world(world),
@@ -134,7 +134,7 @@ weft_entity_get(const weft_world *world, weft_entity entity, weft_component comp
                                 : weft_finder_look(tables->blocks, places, entity);
         if (__builtin_expect(value != NULL, 1)) return value;
     }
-    return weft_entity_get_slowly(world, entity, component);
+    return weft_entity_read_slowly(world, entity, component);
 }
 #endif
 

@@ -15,7 +15,7 @@
  * it has ended, not before. From begin to end the world may only be read: structural changes,
  * steps, loops that write and write access are refused (WRONG_PHASE), so that the rows stay the
  * rows; so are weft_world_hash, _validate and _save. Several gathers may be open at once. For a
- * copy made at once see weft_query_gather. */
+ * copy made at once see weft_query_read_values. */
 #ifndef WEFT_GATHER_H
 #define WEFT_GATHER_H
 

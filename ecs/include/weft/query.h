@@ -39,7 +39,7 @@ typedef struct weft_query_desc {
     const weft_term *more_terms;        /* continued here */
     uint32_t more_term_count;
     bool with_prefabs;   /* also match the Prefab tag (implied when a term names it) */
-    bool with_disabled;  /* also match the Disabled tag (implied when a term names it) */
+    bool with_inactive;  /* also match the Inactive tag (implied when a term names it) */
     bool ignore_enabled; /* treat every enable bit as set */
     /* Leave out entities with a component that takes over (weft_component_desc.write_groups) one
      * that the description writes there, unless the description names that component, or reads
@@ -47,13 +47,14 @@ typedef struct weft_query_desc {
      * are left out. Components registered later are obeyed, too. */
     bool filter_write_groups;
     /* A WRITE term stamps the change version of a slice when its column is asked for
-     * (weft_slice_write, weft_slice_buffers) or weft_slice_enable is called, not when the slice is
-     * visited: for loops that change few of the slices they look at. Asking is a call then. */
+     * (weft_slice_write, weft_slice_write_buffers) or weft_slice_enable is called, not when the
+     * slice is visited: for loops that change few of the slices they look at. Asking is a call
+     * then. */
     bool stamp_asked;
 } weft_query_desc;
 
 /* Makes a query (cached and shared by content); while iterating, too. Null on failure: BAD_HANDLE,
- * INVALID_ARGUMENT (contradicting terms, WRITE of a SHARED component, a SINGLETON, DISABLED where
+ * INVALID_ARGUMENT (contradicting terms, WRITE of a SHARED component, a RESOURCE, DISABLED where
  * enable bits do not count), LIMIT (64 alternatives), OUT_OF_MEMORY, WRONG_PHASE (systems run).
  * Cost: O(archetypes that can match). */
 WEFT_API weft_query weft_query_create(weft_world *world, const weft_query_desc *desc);
@@ -102,15 +103,15 @@ WEFT_API uint32_t weft_query_archetypes(const weft_world *world, weft_query quer
  * the world's error set, for a component that the query does not name or without plain values. */
 WEFT_API uint64_t weft_query_entities(const weft_world *world, weft_query query, weft_entity *out,
                                       uint64_t capacity);
-WEFT_API uint64_t weft_query_gather(const weft_world *world, weft_query query,
-                                    weft_component component, void *out, uint64_t capacity);
+WEFT_API uint64_t weft_query_read_values(const weft_world *world, weft_query query,
+                                         weft_component component, void *out, uint64_t capacity);
 /* Writes `count` values to the matching rows in query order; those they replace are destructed.
  * The values of rows without an optional component are passed over. Allowed while iterating.
  * Errors: INVALID_ARGUMENT (the count differs, or the query does not name the component),
  * TYPE_MISMATCH (no plain values), WRONG_PHASE. */
-WEFT_API weft_result weft_query_scatter(weft_world *world, weft_query query,
-                                        weft_component component, const void *values,
-                                        uint64_t count);
+WEFT_API weft_result weft_query_write_values(weft_world *world, weft_query query,
+                                             weft_component component, const void *values,
+                                             uint64_t count);
 /* The entity at position `index` of weft_query_entities, counted from 0; null with NOT_FOUND when
  * fewer rows match. */
 WEFT_API weft_entity weft_query_entity(const weft_world *world, weft_query query, uint64_t index);
@@ -171,8 +172,9 @@ WEFT_API void weft_query_end(weft_cursor *cursor);
  * UNDECLARED_ACCESS (a write outside its rows, through a pointer for reading or one that was kept;
  * a column that the query does not give), TYPE_MISMATCH. Cost: a loop too small to pay off runs on
  * the caller. */
-WEFT_API weft_result weft_query_each(weft_world *world, weft_query query,
-                                     void (*run)(weft_slice *slice, void *user), void *user);
+WEFT_API weft_result weft_query_each_parallel(weft_world *world, weft_query query,
+                                              void (*run)(weft_slice *slice, void *user),
+                                              void *user);
 
 /* ---- indexed access: a query as one flat array of rows (enable bits ignored, filters honoured)
  * ---- */

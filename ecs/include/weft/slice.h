@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-typedef struct weft_commands weft_commands; /* commands.h */
+typedef struct weft_recorder weft_recorder; /* commands.h */
 
 /* What a term does with its component. */
 typedef enum weft_access {
@@ -28,7 +28,7 @@ typedef struct weft_slice {
     uint32_t term_count; /* terms of the query */
     void *const
         *columns; /* [term]: first row, or NULL (tag, absent optional, shared, none); of a BUFFER
-                             for weft_slice_buffers only */
+                             for weft_slice_write_buffers only */
     const weft_entity *entities; /* [row] */
     const uint64_t *enabled; /* bit per row (bits >= count are 0), NULL when every row is enabled */
     uint64_t first;          /* rows before it in the query (filters and enable bits not counted):
@@ -47,7 +47,7 @@ typedef enum weft_slice_calls {
     WEFT_SLICE_CHECKED = 1 << 0, /* checked builds of the library */
     WEFT_SLICE_STAMPS = 1 << 1,  /* the query stamps what is asked for */
     WEFT_SLICE_BUFFERS = 1 << 2, /* a term is a BUFFER, whose column is not given */
-    WEFT_SLICE_ROWS = 1 << 3,    /* rows that a recorder gave (weft_commands_create_rows) */
+    WEFT_SLICE_ROWS = 1 << 3,    /* rows that a recorder gave (weft_recorder_create_rows) */
 } weft_slice_calls;
 
 /* Private: what stands behind a slice. */
@@ -188,12 +188,13 @@ static inline bool weft_slice_next_row(const weft_slice *slice, weft_slice_walk 
 }
 
 /* Shared value of the chunk for a term on a SHARED component (the default when never set). */
-WEFT_API const void *weft_slice_shared(const weft_slice *slice, uint32_t term);
+WEFT_API const void *weft_slice_read_shared(const weft_slice *slice, uint32_t term);
 /* The value of the chunk for a term on a CHUNK component: the way to read and write it, in systems
  * and in loops of the owner (weft_query_begin). Every slice of a chunk sees the same one;
  * WEFT_WRITE stamps the version of all of them. Systems that write it are dispatched with whole
  * chunks. NULL when absent. */
-WEFT_API void *weft_slice_chunk_value(const weft_slice *slice, uint32_t term, weft_access access);
+WEFT_API const void *weft_slice_read_chunk(const weft_slice *slice, uint32_t term);
+WEFT_API void *weft_slice_write_chunk(const weft_slice *slice, uint32_t term);
 /* Sets the enable bit of a row for a term declared WEFT_WRITE. Safe for several slices of one chunk
  * at once. Takes effect at once, also for later systems; not for the mask of this slice. */
 WEFT_API void weft_slice_enable(const weft_slice *slice, uint32_t term, uint32_t row, bool enabled);
@@ -211,9 +212,9 @@ WEFT_API bool weft_slice_changed_since(const weft_slice *slice, uint32_t term, u
 WEFT_API bool weft_slice_order_changed_since(const weft_slice *slice, uint32_t version);
 /* The newest change version of the term in these rows; 0 when absent. Systems: as
  * weft_slice_changed_since; without the flag the version that its own writes get. */
-WEFT_API uint32_t weft_slice_version(const weft_slice *slice, uint32_t term);
+WEFT_API uint32_t weft_slice_change_version(const weft_slice *slice, uint32_t term);
 /* The version of the last run of the system: what it has seen; 0 in its first one, and outside
- * systems (there remember weft_world_version). */
+ * systems (there remember weft_world_change_version). */
 WEFT_API uint32_t weft_slice_since(const weft_slice *slice);
 
 /* ---- inside systems: other entities and resources, as declared ---- */
@@ -221,18 +222,18 @@ WEFT_API uint32_t weft_slice_since(const weft_slice *slice);
 /* Value of another entity; the component must be a declared lookup of the system (or, outside
  * systems, anything). NULL when dead or absent. Cost: a hash-free look-up, three dependent loads.
  */
-WEFT_API const void *weft_slice_get(const weft_slice *slice, weft_entity entity,
-                                    weft_component component);
+WEFT_API const void *weft_slice_read_entity(const weft_slice *slice, weft_entity entity,
+                                            weft_component component);
 /* The same for writing; declared as a write lookup. Two rows of different slices must not write the
  * same entity: a system with write lookups that may collide must be declared single. */
-WEFT_API void *weft_slice_get_write(const weft_slice *slice, weft_entity entity,
-                                    weft_component component);
-/* A declared resource (SINGLETON component). */
-WEFT_API void *weft_slice_resource(const weft_slice *slice, weft_component component,
-                                   weft_access access);
+WEFT_API void *weft_slice_write_entity(const weft_slice *slice, weft_entity entity,
+                                       weft_component component);
+/* A declared resource (RESOURCE component). */
+WEFT_API const void *weft_slice_read_resource(const weft_slice *slice, weft_component component);
+WEFT_API void *weft_slice_write_resource(const weft_slice *slice, weft_component component);
 /* The recorder of commands of this slice, good until the callback returns (checked builds report
  * later use); its order is (system, slice, sequence). NULL outside systems. */
-WEFT_API weft_commands *weft_slice_commands(const weft_slice *slice);
+WEFT_API weft_recorder *weft_slice_recorder(const weft_slice *slice);
 /* The world, for const functions only while systems run. */
 WEFT_API weft_world *weft_slice_world(const weft_slice *slice);
 

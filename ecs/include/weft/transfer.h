@@ -38,7 +38,7 @@ typedef struct weft_transfer_report {
  *
  * Component types are found by name and must have the same weft_component_hash; missing ones are
  * registered with the source's description and hooks. Shared values are found by content.
- * Singletons, systems and queries stay. Blobs that described BLOB fields refer to are copied to the
+ * Resources, systems and queries stay. Blobs that described BLOB fields refer to are copied to the
  * destination's store; a type with a destruct hook is taken to own a reference per field, which
  * moves with it, else the destination's store keeps one reference on each until it is destroyed.
  *

@@ -156,7 +156,7 @@ WEFT_API weft_blob_store *weft_world_blobs(weft_world *world);
 
 /* Checks every invariant of the storage (reads everything). WEFT_OK, or WEFT_CORRUPT with the first
  * broken invariant in weft_world_error. A recorder with rows that are still to be played
- * (weft_commands_create_rows) is CORRUPT, too: play it first. Threads: owner, world idle. Errors:
+ * (weft_recorder_create_rows) is CORRUPT, too: play it first. Threads: owner, world idle. Errors:
  * also INVALID_ARGUMENT, WRONG_PHASE. Cost: O(entities + metadata). */
 WEFT_API weft_result weft_world_validate(weft_world *world);
 
@@ -216,12 +216,12 @@ WEFT_API weft_result weft_world_clear_references(weft_world *world, uint64_t *cl
 
 /* The change version of the world (wraps, never 0): pass it later to weft_query_filter_changed.
  * Threads: owner. */
-WEFT_API uint32_t weft_world_version(const weft_world *world);
+WEFT_API uint32_t weft_world_change_version(const weft_world *world);
 
 /* Starts a new version, so that later writes are seen as changes since the old one. Returns the old
  * version; 0 while systems run (WRONG_PHASE): the scheduler does this around every system. Threads:
  * owner. */
-WEFT_API uint32_t weft_world_advance(weft_world *world);
+WEFT_API uint32_t weft_world_advance_change_version(weft_world *world);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
 /* world_file.h: worlds as files, as bytes in memory and as streams.
  *
  * Public. A file holds the types, entities (with their handles), values, buffers, shared and chunk
- * values, enable bits, names, singletons and the blobs that components refer to. A loaded world has
+ * values, enable bits, names, resources and the blobs that components refer to. A loaded world has
  * the same weft_world_hash as the saved one (its own entity tag is put on handles), and the same
  * operations go on having the same results in both: also in layout and order of queries, with
  * archetypes made before loading behind those of the file as soon as they are used or asked for
@@ -85,7 +85,7 @@ WEFT_API weft_result weft_world_save_stream(weft_world *world, const weft_writer
  * missing ones without hooks are registered, without write groups. Every value counts as changed
  * once. Blobs go to weft_world_blobs: each BLOB field of a type with a destruct hook gets a
  * reference of its own, others share one that the store keeps. `desc` may be NULL. Threads: owner,
- * world idle. Errors (no entity is there then, singletons are as before; types and archetypes made
+ * world idle. Errors (no entity is there then, resources are as before; types and archetypes made
  * meanwhile stay; weft_world_error tells the check and the byte): INVALID_ARGUMENT, WRONG_PHASE
  * (not new, or not idle), NOT_FOUND, IO (also: not a regular file), CORRUPT, UNSUPPORTED (another
  * version or byte order), TYPE_MISMATCH (a type is different, or needs hooks, or a blob type was

@@ -50,7 +50,7 @@ static bool may_open(const weft_slice *slice, uint32_t term, weft_access access)
            (declared == WEFT_WRITE || declared == (uint8_t)access);
 }
 
-weft_buffers weft_slice_buffers(const weft_slice *slice, uint32_t term, weft_access access)
+static weft_buffers slice_buffers(const weft_slice *slice, uint32_t term, weft_access access)
 {
     weft_buffers none = {0};
     if (slice == NULL || slice->context == NULL) return none;
@@ -69,14 +69,24 @@ weft_buffers weft_slice_buffers(const weft_slice *slice, uint32_t term, weft_acc
     return make(context->world, type, slice->columns[term], slice->count, access);
 }
 
+weft_buffers weft_slice_read_buffers(const weft_slice *slice, uint32_t term)
+{
+    return slice_buffers(slice, term, WEFT_READ);
+}
+
+weft_buffers weft_slice_write_buffers(const weft_slice *slice, uint32_t term)
+{
+    return slice_buffers(slice, term, WEFT_WRITE);
+}
+
 static const weft__type *buffer_type(const weft_world *world, weft_component component)
 {
     const weft__type *type = weft__type_at(world, component);
     return type != NULL && (type->desc.flags & WEFT_BUFFER) != 0 ? type : NULL;
 }
 
-weft_buffers weft_slice_buffer_of(const weft_slice *slice, weft_entity entity,
-                                  weft_component component, weft_access access)
+static weft_buffers slice_buffer_of(const weft_slice *slice, weft_entity entity,
+                                    weft_component component, weft_access access)
 {
     weft_buffers none = {0};
     if (slice == NULL || slice->context == NULL || !is_access(access)) return none;
@@ -84,13 +94,25 @@ weft_buffers weft_slice_buffer_of(const weft_slice *slice, weft_entity entity,
     const weft__type *type = buffer_type(world, component);
     if (type == NULL) return none;
     void *value = access == WEFT_WRITE
-                      ? weft_slice_get_write(slice, entity, component)
-                      : (void *)(uintptr_t)weft_slice_get(slice, entity, component);
+                      ? weft_slice_write_entity(slice, entity, component)
+                      : (void *)(uintptr_t)weft_slice_read_entity(slice, entity, component);
     return value == NULL ? none : make(world, type, value, 1, access);
 }
 
-weft_buffers weft_entity_buffer(weft_world *world, weft_entity entity, weft_component component,
-                                weft_access access)
+weft_buffers weft_slice_read_entity_buffer(const weft_slice *slice, weft_entity entity,
+                                           weft_component component)
+{
+    return slice_buffer_of(slice, entity, component, WEFT_READ);
+}
+
+weft_buffers weft_slice_write_entity_buffer(const weft_slice *slice, weft_entity entity,
+                                            weft_component component)
+{
+    return slice_buffer_of(slice, entity, component, WEFT_WRITE);
+}
+
+static weft_buffers entity_buffer(weft_world *world, weft_entity entity, weft_component component,
+                                  weft_access access)
 {
     weft_buffers none = {0};
     if (world == NULL) return none;
@@ -98,18 +120,31 @@ weft_buffers weft_entity_buffer(weft_world *world, weft_entity entity, weft_comp
     if (type == NULL && weft__type_at(world, component) == NULL)
         weft__error_component(world, component);
     else if (type == NULL)
-        weft__error(world, WEFT_TYPE_MISMATCH, entity, component,
-                    "weft_entity_buffer: component \"%s\" is no BUFFER: use weft_entity_get or "
-                    "weft_entity_write",
-                    weft__type_name(world, component.id));
+        weft__error(
+            world, WEFT_TYPE_MISMATCH, entity, component,
+            "weft_entity_write_buffer: component \"%s\" is no BUFFER: use weft_entity_read or "
+            "weft_entity_write",
+            weft__type_name(world, component.id));
     else if (!is_access(access))
-        weft__error_argument(world, "weft_entity_buffer",
+        weft__error_argument(world, "weft_entity_write_buffer",
                              "the access must be WEFT_READ or WEFT_WRITE");
     if (type == NULL || !is_access(access)) return none;
     void *value = access == WEFT_WRITE
                       ? weft_entity_write(world, entity, component)
-                      : (void *)(uintptr_t)weft_entity_get(world, entity, component);
+                      : (void *)(uintptr_t)weft_entity_read(world, entity, component);
     return value == NULL ? none : make(world, type, value, 1, access);
+}
+
+weft_buffers weft_entity_read_buffer(weft_world *world, weft_entity entity,
+                                     weft_component component)
+{
+    return entity_buffer(world, entity, component, WEFT_READ);
+}
+
+weft_buffers weft_entity_write_buffer(weft_world *world, weft_entity entity,
+                                      weft_component component)
+{
+    return entity_buffer(world, entity, component, WEFT_WRITE);
 }
 
 /* ---- changing ---- */

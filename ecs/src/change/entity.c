@@ -11,9 +11,9 @@ weft_component weft_component_prefab(const weft_world *world)
     return world == NULL ? WEFT__NO_COMPONENT : world->builtin.prefab;
 }
 
-weft_component weft_component_disabled(const weft_world *world)
+weft_component weft_component_inactive(const weft_world *world)
 {
-    return world == NULL ? WEFT__NO_COMPONENT : world->builtin.disabled;
+    return world == NULL ? WEFT__NO_COMPONENT : world->builtin.inactive;
 }
 
 weft_component weft_component_linked_group(const weft_world *world)
@@ -58,9 +58,9 @@ static weft_result no_value(const weft_world *world, weft_entity entity, weft_co
     }
     const char *why = "is a tag and has no value: ask weft_entity_has";
     if ((type->desc.flags & WEFT_SHARED) != 0)
-        why = "is SHARED: use weft_entity_shared and weft_entity_set_shared";
+        why = "is SHARED: use weft_entity_read_shared and weft_entity_set_shared";
     else if ((type->desc.flags & WEFT_CHUNK) != 0)
-        why = "is a CHUNK value, which no entity owns: use weft_slice_chunk_value in a loop over a "
+        why = "is a CHUNK value, which no entity owns: use weft_slice_write_chunk in a loop over a "
               "query with a term for it";
     return weft__error(world, WEFT_TYPE_MISMATCH, entity, component, "component \"%s\" %s",
                        type->desc.name, why);
@@ -82,7 +82,7 @@ static const weft__type_slot *slot_find(const weft_world *world, const weft__chu
 static __attribute__((noinline, cold)) const void *
 get_slowly(const weft_world *world, weft_entity entity, weft_component component)
 {
-    const void *value = weft_finder_get_slowly(world, entity, component);
+    const void *value = weft_finder_read_slowly(world, entity, component);
     if (value == NULL)
         no_value(world, entity, component);
     else if ((world->busy & WEFT__BUSY_WRITING) == 0) /* a cache of the owner's, not the world */
@@ -90,20 +90,20 @@ get_slowly(const weft_world *world, weft_entity entity, weft_component component
     return value;
 }
 
-const void *weft_entity_get_slowly(const weft_world *world, weft_entity entity,
-                                   weft_component component)
+const void *weft_entity_read_slowly(const weft_world *world, weft_entity entity,
+                                    weft_component component)
 {
     if (__builtin_expect(world == NULL, 0)) return NULL;
-    weft__note_read(world, "weft_entity_get", component);
+    weft__note_read(world, "weft_entity_read", component);
     const void *value =
         weft__value_quickly(world, weft__entity_bits(entity), weft__component_id(world, component));
     return __builtin_expect(value != NULL, 1) ? value : get_slowly(world, entity, component);
 }
 
 /* For callers that do not take the definition of finder.h. */
-const void *weft_entity_get(const weft_world *world, weft_entity entity, weft_component component)
+const void *weft_entity_read(const weft_world *world, weft_entity entity, weft_component component)
 {
-    return weft_entity_get_slowly(world, entity, component);
+    return weft_entity_read_slowly(world, entity, component);
 }
 
 static void slot_stamp(const weft_world *world, const weft__chunk *chunk, uint32_t row,
@@ -137,11 +137,11 @@ static const char *plain_advice(uint32_t flags)
 {
     if ((flags & WEFT_SHARED) != 0) return "SHARED: use weft_entity_set_shared";
     if ((flags & WEFT_BUFFER) != 0)
-        return "a BUFFER: add it, then fill it (weft_entity_buffer, weft_buffers_append)";
+        return "a BUFFER: add it, then fill it (weft_entity_write_buffer, weft_buffers_append)";
     if ((flags & WEFT_CHUNK) != 0)
         return "a CHUNK value, which no entity owns: add it, then write it in a loop over a query "
-               "(weft_slice_chunk_value)";
-    return "a SINGLETON, not part of entities: use weft_singleton_write";
+               "(weft_slice_write_chunk)";
+    return "a RESOURCE, not part of entities: use weft_resource_write";
 }
 
 /* OK when `size` bytes are a value of this type; tags take size 0. */
@@ -149,7 +149,7 @@ static weft_result value_check(const weft_world *world, const weft__type *type, 
                                size_t size, const char *what)
 {
     const weft_component component = weft__component(world, type->id);
-    uint32_t refused = type->desc.flags & (WEFT_SHARED | WEFT_BUFFER | WEFT_SINGLETON | WEFT_CHUNK);
+    uint32_t refused = type->desc.flags & (WEFT_SHARED | WEFT_BUFFER | WEFT_RESOURCE | WEFT_CHUNK);
     if (refused != 0)
         return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
                            "%s: component \"%s\" is %s", what, type->desc.name,

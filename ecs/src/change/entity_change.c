@@ -31,10 +31,10 @@ static weft_result component_check(const weft_world *world, weft_component compo
 {
     const weft__type *type = weft__type_at(world, component);
     if (type == NULL) return weft__error_component(world, component);
-    if ((type->desc.flags & WEFT_SINGLETON) == 0) return WEFT_OK;
+    if ((type->desc.flags & WEFT_RESOURCE) == 0) return WEFT_OK;
     return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
-                       "component \"%s\" is a SINGLETON and belongs to no entity: use "
-                       "weft_singleton_write",
+                       "component \"%s\" is a RESOURCE and belongs to no entity: use "
+                       "weft_resource_write",
                        type->desc.name);
 }
 

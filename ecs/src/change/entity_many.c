@@ -152,14 +152,14 @@ static weft__archetype *archetype_of(weft_world *world, const weft_component *co
     return archetype;
 }
 
-weft_result weft_entity_create_many(weft_world *world, const weft_component *components,
-                                    uint32_t component_count, uint32_t count, weft_entity *out)
+weft_result weft_entity_create_many(weft_world *world, weft_archetype handle, uint32_t count,
+                                    weft_entity *out)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__idle(world, "weft_entity_create_many");
     if (result != WEFT_OK) return result;
-    const weft__archetype *archetype =
-        archetype_of(world, components, component_count, "weft_entity_create_many");
+    bool is_told = handle.id == 0 && world->error->code != WEFT_OK; /* by what made it null */
+    const weft__archetype *archetype = is_told ? NULL : weft__archetype_at(world, handle);
     if (archetype == NULL) return world->error->code;
     return weft__rows_create(world, archetype->tuple0, count, out);
 }
@@ -368,7 +368,7 @@ find_value(const gather *g, const weft__entity_block *const *seen, const weft__c
     if (__builtin_expect(map != NULL, 1))
         value = weft__value_mapped(seen, map, weft__entity_bits(entity));
     if (__builtin_expect(value != NULL, 1)) return value;
-    return weft_finder_get_slowly(g->world, entity, weft__component(g->world, g->type->id));
+    return weft_finder_read_slowly(g->world, entity, weft__component(g->world, g->type->id));
 }
 
 /* Where the values of a batch are; returns how many there are before the first that has none. */
@@ -454,19 +454,19 @@ static uint32_t gather_near(const gather *g)
     }
 }
 
-weft_result weft_entity_gather(const weft_world *world, const weft_entity *entities, uint32_t count,
-                               weft_component component, void *out)
+weft_result weft_entity_read_many(const weft_world *world, const weft_entity *entities,
+                                  uint32_t count, weft_component component, void *out)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     const weft__type *type = weft__type_at(world, component);
     if (type == NULL) return weft__error_component(world, component);
-    weft__note_read(world, "weft_entity_gather", component);
+    weft__note_read(world, "weft_entity_read_many", component);
     if ((entities == NULL || out == NULL) && count != 0)
-        return weft__error_argument(world, "weft_entity_gather",
+        return weft__error_argument(world, "weft_entity_read_many",
                                     "entities or out is NULL: give arrays of `count`");
     if (type->value_bytes == 0 || (type->desc.flags & WEFT_BUFFER) != 0)
         return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
-                           "weft_entity_gather: component \"%s\" has no plain column",
+                           "weft_entity_read_many: component \"%s\" has no plain column",
                            type->desc.name);
     if ((world->busy & WEFT__BUSY_WRITING) == 0) /* a cache of the owner's, not the world */
         weft__column_map_miss((weft_world *)(uintptr_t)world, component.id, count);

@@ -85,14 +85,14 @@ static void stamp_destinations(const weft__change *change, uint32_t component)
 /* What to do instead with a component of a kind that is refused. */
 static const char *kind_advice(uint32_t flags)
 {
-    if ((flags & WEFT_SINGLETON) != 0)
-        return "a SINGLETON, not part of entities: use weft_singleton_write";
+    if ((flags & WEFT_RESOURCE) != 0)
+        return "a RESOURCE, not part of entities: use weft_resource_write";
     if ((flags & WEFT_SHARED) != 0) return "SHARED: use weft_query_set_shared";
     if ((flags & WEFT_BUFFER) != 0)
-        return "a BUFFER: add it, then fill the buffers in a loop (weft_slice_buffers, "
+        return "a BUFFER: add it, then fill the buffers in a loop (weft_slice_write_buffers, "
                "weft_buffers_append)";
     if ((flags & WEFT_CHUNK) != 0)
-        return "a CHUNK value: add it, then write it in a loop (weft_slice_chunk_value)";
+        return "a CHUNK value: add it, then write it in a loop (weft_slice_write_chunk)";
     return "of a kind that this function does not change";
 }
 
@@ -133,14 +133,14 @@ static weft_result change_all(weft_world *world, weft_query query, const change_
 
 weft_result weft_query_add(weft_world *world, weft_query query, weft_component component)
 {
-    weft_result result = check_component(world, component, WEFT_SINGLETON, "weft_query_add");
+    weft_result result = check_component(world, component, WEFT_RESOURCE, "weft_query_add");
     if (result != WEFT_OK) return result;
     return change_all(world, query, &(change_request){.component = component.id}, "weft_query_add");
 }
 
 weft_result weft_query_remove(weft_world *world, weft_query query, weft_component component)
 {
-    weft_result result = check_component(world, component, WEFT_SINGLETON, "weft_query_remove");
+    weft_result result = check_component(world, component, WEFT_RESOURCE, "weft_query_remove");
     if (result != WEFT_OK) return result;
     return change_all(world, query, &(change_request){.component = component.id, .is_remove = true},
                       "weft_query_remove");
@@ -230,7 +230,7 @@ static void assign_all(weft__change *change, uint32_t component, const void *val
 static weft_result check_value(weft_world *world, weft_component component, const void *value,
                                size_t size)
 {
-    uint32_t refused = WEFT_SINGLETON | WEFT_SHARED | WEFT_CHUNK | WEFT_BUFFER;
+    uint32_t refused = WEFT_RESOURCE | WEFT_SHARED | WEFT_CHUNK | WEFT_BUFFER;
     weft_result result = check_component(world, component, refused, "weft_query_set");
     if (result != WEFT_OK) return result;
     size_t expected = world->types.at[component.id]->desc.size;

@@ -65,7 +65,7 @@ weft_result weft_world_clear_references(weft_world *world, uint64_t *cleared)
             chunk_clear(&c, world->archetypes.at[a]->chunks[i]);
     for (uint32_t t = 1; t <= world->types.count; t++) {
         const weft__type *type = world->types.at[t];
-        if (type->singleton != NULL) values_clear(&c, type, type->singleton, 1);
+        if (type->resource != NULL) values_clear(&c, type, type->resource, 1);
     }
     if (cleared != NULL) *cleared = c.count;
     return WEFT_OK;

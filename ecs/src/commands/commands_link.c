@@ -106,7 +106,7 @@ static void keep_entities(const weft__playback *playback)
 {
     for (uint32_t i = 0; i < playback->segment_count; i++) {
         const weft__command_segment *segment = &playback->segments[i];
-        const weft_commands *recorder = playback->recorders[segment->recorder];
+        const weft_recorder *recorder = playback->recorders[segment->recorder];
         if (!recorder->rows_asked || (segment->traits & WEFT__SEGMENT_HAS_ROWS) == 0) continue;
         weft__command_cursor cursor = weft__command_begin(segment);
         for (weft__command *command; (command = weft__command_next(&cursor)) != NULL;) {
@@ -141,7 +141,7 @@ static void rows_named(void *user)
 }
 
 /* Room for the handles of rows, where some were asked for. */
-static weft_result reserve_entities(weft_world *world, weft_commands *recorder)
+static weft_result reserve_entities(weft_world *world, weft_recorder *recorder)
 {
     if (!recorder->rows_asked || recorder->rows <= recorder->row_capacity) return WEFT_OK;
     weft_entity *grown =

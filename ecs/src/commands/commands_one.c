@@ -35,7 +35,7 @@ static bool is_residue(const weft_world *world, weft_entity entity)
 static weft_result play_instantiate(weft__playback *playback, const weft__command_segment *segment,
                                     const weft__command *command)
 {
-    weft_commands *recorder = playback->recorders[segment->recorder];
+    weft_recorder *recorder = playback->recorders[segment->recorder];
     weft_entity source;
     memcpy(&source, command + 1, sizeof source);
     source = weft__playback_resolve(playback, segment, source);

@@ -44,7 +44,7 @@ static const char *mismatch_of(uint32_t op)
     if (op == WEFT__COMMAND_SET)
         return "the value is not as large as the component, or that is SHARED, a BUFFER or a CHUNK "
                "value: pass the sizeof of its type, or use set_shared or append";
-    return "a SINGLETON belongs to no entity: use weft_slice_resource";
+    return "a RESOURCE belongs to no entity: use weft_slice_read_resource";
 }
 
 /* What a refusal while recording means; found without the world, so that workers can refuse. */
@@ -78,10 +78,11 @@ static const char *refusal_of(const weft_world *world, const weft__command_failu
     case WEFT_UNDECLARED_ACCESS:
         return "rows made in place were used in a way that they or the component have not: terms "
                "are positions in weft_archetype_components, enable bits want ENABLEABLE, shared "
-               "values SHARED, and BUFFER weft_slice_buffers with WEFT_READ or WEFT_WRITE; for "
+               "values SHARED, and BUFFER weft_slice_write_buffers with WEFT_READ or WEFT_WRITE; "
+               "for "
                "chunk values, other entities, resources and queries ask the slice of the system";
     case WEFT_WRONG_PHASE:
-        return "recorded after the callback of its slice had returned: ask weft_slice_commands in "
+        return "recorded after the callback of its slice had returned: ask weft_slice_recorder in "
                "each call";
     default:
         return "free memory and try again";
@@ -179,7 +180,7 @@ static uint32_t runs_list(const weft__playback *playback, ascending *runs)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < playback->recorder_count; i++) {
-        const weft_commands *recorder = playback->recorders[i];
+        const weft_recorder *recorder = playback->recorders[i];
         for (uint32_t first = 0, end; first < recorder->segment_count; first = end) {
             const weft__command_segment *segments = recorder->segments;
             end = first + 1;
@@ -219,7 +220,7 @@ static void gather_shuffled(weft__playback *playback, uint32_t count)
 {
     weft__command_segment *at = playback->segments;
     for (uint32_t i = 0; i < playback->recorder_count; i++) {
-        const weft_commands *recorder = playback->recorders[i];
+        const weft_recorder *recorder = playback->recorders[i];
         for (uint32_t k = 0; k < recorder->segment_count; k++, at++) {
             *at = recorder->segments[k];
             at->recorder = i;
@@ -252,7 +253,7 @@ static weft_result gather(weft__playback *playback)
 
 /* ---- 2. name ---- */
 
-static weft_result make_resolved(weft_world *world, weft_commands *recorder)
+static weft_result make_resolved(weft_world *world, weft_recorder *recorder)
 {
     if (recorder->created > recorder->resolved_capacity) {
         weft_entity *grown =
@@ -267,7 +268,7 @@ static weft_result make_resolved(weft_world *world, weft_commands *recorder)
     return WEFT_OK;
 }
 
-static void name_created(weft_world *world, weft_commands *recorder,
+static void name_created(weft_world *world, weft_recorder *recorder,
                          const weft__command_segment *segment)
 {
     weft_entity *ids = recorder->resolved + segment->created_first;
@@ -311,7 +312,7 @@ static void forget_unplaced(weft__playback *playback)
 {
     weft_world *world = playback->world;
     for (uint32_t i = 0; i < playback->recorder_count; i++) {
-        const weft_commands *recorder = playback->recorders[i];
+        const weft_recorder *recorder = playback->recorders[i];
         for (uint32_t k = 0; k < recorder->created && k < recorder->resolved_capacity; k++) {
             uint32_t location;
             weft_entity id = recorder->resolved[k];
@@ -412,44 +413,44 @@ weft_result weft__commands_playback(const weft__playback_desc *desc, weft__playb
 
 /* ---- recorders outside systems ---- */
 
-weft_result weft_commands_create(weft_world *world, weft_commands **out)
+weft_result weft_recorder_create(weft_world *world, weft_recorder **out)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if (out != NULL) *out = NULL;
     weft_result result =
-        weft__refuse_systems(world, "weft_commands_create",
-                             "record with the recorder of the slice (weft_slice_commands), or make "
+        weft__refuse_systems(world, "weft_recorder_create",
+                             "record with the recorder of the slice (weft_slice_recorder), or make "
                              "one of your own before the step");
     if (result != WEFT_OK) return result;
     if (out == NULL)
-        return weft__error_argument(world, "weft_commands_create",
+        return weft__error_argument(world, "weft_recorder_create",
                                     "out is NULL: give the address of a pointer");
     *out = weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, 1, sizeof **out, 64);
-    if (*out == NULL) return weft__error_memory(world, "weft_commands_create");
+    if (*out == NULL) return weft__error_memory(world, "weft_recorder_create");
     weft__commands_init(*out, world, 0, 0);
     return WEFT_OK;
 }
 
-void weft_commands_destroy(weft_commands *commands)
+void weft_recorder_destroy(weft_recorder *commands)
 {
     if (commands == NULL || commands->in_set) return;
     weft_world *world = commands->world;
     const char *advice = "destroy it when the step is over";
-    if (weft__refuse_systems(world, "weft_commands_destroy", advice) != WEFT_OK) return;
+    if (weft__refuse_systems(world, "weft_recorder_destroy", advice) != WEFT_OK) return;
     weft__commands_fini(commands);
     weft__free(&world->memory, WEFT__MEMORY_COMMANDS, commands, 1, sizeof *commands, 64);
 }
 
-weft_result weft_commands_play(weft_commands *commands)
+weft_result weft_recorder_play(weft_recorder *commands)
 {
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;
     weft_world *world = commands->world;
     if (commands->in_set)
         return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                           "weft_commands_play: commands of systems are played by the step");
-    weft_result result = weft__idle(world, "weft_commands_play");
+                           "weft_recorder_play: commands of systems are played by the step");
+    weft_result result = weft__idle(world, "weft_recorder_play");
     if (result != WEFT_OK) return result;
-    result = weft__host_begin(world, "weft_commands_play");
+    result = weft__host_begin(world, "weft_recorder_play");
     if (result != WEFT_OK) return result;
     weft__playback_desc desc = {
         .world = world, .job = world->host.context, .recorders = &commands, .count = 1};

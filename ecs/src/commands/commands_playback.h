@@ -44,7 +44,7 @@ void *weft__scratch_kept(weft_world *world, weft__scratch_slot slot, size_t byte
 typedef struct weft__playback {
     weft_world *world;
     weft_job_context *job; /* NULL: serial */
-    weft_commands *const *recorders;
+    weft_recorder *const *recorders;
     uint32_t recorder_count;
     weft__recorder_name_fn name;
     const void *user;
@@ -60,7 +60,7 @@ static inline weft_entity weft__playback_resolve(const weft__playback *playback,
                                                  weft_entity entity)
 {
     if (!weft__entity_is_deferred(entity)) return entity;
-    const weft_commands *recorder = playback->recorders[segment->recorder];
+    const weft_recorder *recorder = playback->recorders[segment->recorder];
     if (entity.version != recorder->epoch) return WEFT__NO_ENTITY;
     if ((entity.index & WEFT__ROW_HANDLE) != 0) {
         uint32_t row = entity.index & ~WEFT__ROW_HANDLE;

@@ -5,14 +5,14 @@
 
 #include <string.h>
 
-static weft_result refuse(weft_commands *commands, weft_result code, weft__command_op op,
+static weft_result refuse(weft_recorder *commands, weft_result code, weft__command_op op,
                           weft_query query, uint32_t component)
 {
     return weft__commands_fail(commands, code, op, (weft_entity){query.id, 0}, component);
 }
 
 /* Checks both handles; *type is that of the component. */
-static weft_result check(weft_commands *commands, weft__command_op op, weft_query query,
+static weft_result check(weft_recorder *commands, weft__command_op op, weft_query query,
                          weft_component component, const weft__type **type)
 {
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;
@@ -24,13 +24,13 @@ static weft_result check(weft_commands *commands, weft__command_op op, weft_quer
     *type = weft__type_at(world, component);
     if (!is_query || (*type == NULL && op != WEFT__COMMAND_QUERY_DESTROY))
         return refuse(commands, WEFT_BAD_HANDLE, op, query, is_query ? component.id : 0);
-    if (*type != NULL && ((*type)->desc.flags & WEFT_SINGLETON) != 0)
+    if (*type != NULL && ((*type)->desc.flags & WEFT_RESOURCE) != 0)
         return refuse(commands, WEFT_TYPE_MISMATCH, op, query, component.id);
     return WEFT_OK;
 }
 
 /* A command with `bytes` of payload for the caller to fill; NULL: no memory, noted. */
-static weft__command *record(weft_commands *commands, weft__command_op op, weft_query query,
+static weft__command *record(weft_recorder *commands, weft__command_op op, weft_query query,
                              uint32_t component, size_t bytes)
 {
     weft__command *command = weft__commands_append(commands, op, bytes);
@@ -43,7 +43,7 @@ static weft__command *record(weft_commands *commands, weft__command_op op, weft_
     return command;
 }
 
-static weft_result record_plain(weft_commands *commands, weft__command_op op, weft_query query,
+static weft_result record_plain(weft_recorder *commands, weft__command_op op, weft_query query,
                                 weft_component component)
 {
     const weft__type *type;
@@ -53,24 +53,24 @@ static weft_result record_plain(weft_commands *commands, weft__command_op op, we
     return record(commands, op, query, subject, 0) == NULL ? WEFT_OUT_OF_MEMORY : WEFT_OK;
 }
 
-weft_result weft_commands_query_add(weft_commands *commands, weft_query query,
+weft_result weft_recorder_query_add(weft_recorder *commands, weft_query query,
                                     weft_component component)
 {
     return record_plain(commands, WEFT__COMMAND_QUERY_ADD, query, component);
 }
 
-weft_result weft_commands_query_remove(weft_commands *commands, weft_query query,
+weft_result weft_recorder_query_remove(weft_recorder *commands, weft_query query,
                                        weft_component component)
 {
     return record_plain(commands, WEFT__COMMAND_QUERY_REMOVE, query, component);
 }
 
-weft_result weft_commands_query_destroy(weft_commands *commands, weft_query query)
+weft_result weft_recorder_query_destroy_entities(weft_recorder *commands, weft_query query)
 {
     return record_plain(commands, WEFT__COMMAND_QUERY_DESTROY, query, WEFT__NO_COMPONENT);
 }
 
-weft_result weft_commands_query_set_shared(weft_commands *commands, weft_query query,
+weft_result weft_recorder_query_set_shared(weft_recorder *commands, weft_query query,
                                            weft_component component, const void *value)
 {
     const weft__command_op op = WEFT__COMMAND_QUERY_SET_SHARED;
@@ -87,7 +87,7 @@ weft_result weft_commands_query_set_shared(weft_commands *commands, weft_query q
     return WEFT_OK;
 }
 
-weft_result weft_commands_query_enable(weft_commands *commands, weft_query query,
+weft_result weft_recorder_query_enable(weft_recorder *commands, weft_query query,
                                        weft_component component, bool enabled)
 {
     const weft__command_op op = WEFT__COMMAND_QUERY_ENABLE;

@@ -22,9 +22,9 @@ static uint32_t next_epoch(weft_world *world)
     return world->recorder_epoch << 1;
 }
 
-void weft__commands_init(weft_commands *commands, weft_world *world, uint32_t id, uint32_t worker)
+void weft__commands_init(weft_recorder *commands, weft_world *world, uint32_t id, uint32_t worker)
 {
-    *commands = (weft_commands){.world = world,
+    *commands = (weft_recorder){.world = world,
                                 .id = id,
                                 .worker = worker,
                                 .rows_context = {.ops = &weft__slice_ops_rows, .world = world}};
@@ -32,7 +32,7 @@ void weft__commands_init(weft_commands *commands, weft_world *world, uint32_t id
     commands->home = worker;
 }
 
-static void free_blocks(weft_commands *commands)
+static void free_blocks(weft_recorder *commands)
 {
     weft__command_block *block = commands->blocks;
     while (block != NULL) {
@@ -53,7 +53,7 @@ static void drop_private_chunk(weft_world *world, weft__chunk *chunk)
     weft__private_drop(world, chunk);
 }
 
-static void drop_private_chunks(weft_commands *commands)
+static void drop_private_chunks(weft_recorder *commands)
 {
     for (uint32_t i = 0; i < commands->segment_count; i++) {
         const weft__command_segment *segment = &commands->segments[i];
@@ -87,7 +87,7 @@ static void drop_value(const weft__type *type, const weft__command *command)
     hooks->destruct(values + step, count, hooks->user);
 }
 
-static void drop_values(const weft_commands *commands)
+static void drop_values(const weft_recorder *commands)
 {
     for (uint32_t i = 0; i < commands->segment_count; i++) {
         if ((commands->segments[i].traits & WEFT__SEGMENT_HAS_OWNED) == 0) continue;
@@ -98,13 +98,13 @@ static void drop_values(const weft_commands *commands)
     }
 }
 
-void weft__commands_seal(weft_commands *commands)
+void weft__commands_seal(weft_recorder *commands)
 {
     weft__command_page *page = commands->page;
     if (page != NULL) page->used = (uint32_t)(commands->at - (char *)page->data);
 }
 
-void weft__commands_reset(weft_commands *commands, bool with_rows)
+void weft__commands_reset(weft_recorder *commands, bool with_rows)
 {
     weft__commands_seal(commands);
     if (with_rows) drop_private_chunks(commands);
@@ -126,7 +126,7 @@ void weft__commands_reset(weft_commands *commands, bool with_rows)
         next_epoch(commands->world); /* handles of this round are refused from now on */
 }
 
-void weft__commands_fini(weft_commands *commands)
+void weft__commands_fini(weft_recorder *commands)
 {
     weft__memory *memory = &commands->world->memory;
     weft__commands_reset(commands, true);
@@ -142,12 +142,12 @@ void weft__commands_fini(weft_commands *commands)
                sizeof commands->resolved[0], 8);
     weft__free(memory, WEFT__MEMORY_COMMANDS, commands->row_entities, commands->row_capacity,
                sizeof commands->row_entities[0], 8);
-    *commands = (weft_commands){.world = commands->world};
+    *commands = (weft_recorder){.world = commands->world};
 }
 
 /* ---- room ---- */
 
-weft_result weft__commands_fail(weft_commands *commands, weft_result code, weft__command_op op,
+weft_result weft__commands_fail(weft_recorder *commands, weft_result code, weft__command_op op,
                                 weft_entity entity, uint32_t component)
 {
     if (commands->failure.code == WEFT_OK)
@@ -157,7 +157,7 @@ weft_result weft__commands_fail(weft_commands *commands, weft_result code, weft_
 }
 
 /* Goes on to a page with room: the next kept one, or a new one. */
-static bool next_page(weft_commands *commands)
+static bool next_page(weft_recorder *commands)
 {
     weft__command_page *page = commands->page;
     weft__command_page *next = page == NULL ? commands->first : page->next;
@@ -179,7 +179,7 @@ static bool next_page(weft_commands *commands)
     return true;
 }
 
-static bool open_segment(weft_commands *commands)
+static bool open_segment(weft_recorder *commands)
 {
     if (commands->segment_count == commands->segment_capacity) {
         uint32_t capacity = commands->segment_capacity == 0 ? 8 : commands->segment_capacity * 2;
@@ -202,7 +202,7 @@ static bool open_segment(weft_commands *commands)
     return true;
 }
 
-static bool make_room(weft_commands *commands, size_t bytes)
+static bool make_room(weft_recorder *commands, size_t bytes)
 {
     while (commands->page == NULL || (size_t)(commands->end - commands->at) < bytes)
         if (!next_page(commands)) return false;
@@ -245,7 +245,7 @@ static uint32_t trait_of(weft__command_op op)
 }
 
 /* A command with `words` words of payload in the page, counted; NULL: out of memory. */
-static inline weft__command *append(weft_commands *commands, weft__command_op op, uint32_t words)
+static inline weft__command *append(weft_recorder *commands, weft__command_op op, uint32_t words)
 {
     size_t bytes = sizeof(weft__command) + (size_t)words * 8;
     if (__builtin_expect(commands->open == NULL || (size_t)(commands->end - commands->at) < bytes,
@@ -262,7 +262,7 @@ static inline weft__command *append(weft_commands *commands, weft__command_op op
     return command;
 }
 
-static weft__command *append_apart(weft_commands *commands, weft__command_op op, size_t bytes)
+static weft__command *append_apart(weft_recorder *commands, weft__command_op op, size_t bytes)
 {
     size_t total = sizeof(weft__command_block) + bits_align_up(bytes, 8);
     weft__command_block *block =
@@ -281,7 +281,7 @@ static weft__command *append_apart(weft_commands *commands, weft__command_op op,
     return command;
 }
 
-weft__command *weft__commands_append(weft_commands *commands, weft__command_op op, size_t bytes)
+weft__command *weft__commands_append(weft_recorder *commands, weft__command_op op, size_t bytes)
 {
     size_t words = (bytes + 7) / 8;
     if (words > FIRST_PAGE_BYTES / 16) return append_apart(commands, op, bytes);
@@ -292,7 +292,7 @@ weft__command *weft__commands_append(weft_commands *commands, weft__command_op o
 
 /* A deferred handle must be of this recorder, this round and, in systems, this slice: another
  * slice's handle would be right or wrong depending on which worker ran it. */
-static bool is_deferred_here(const weft_commands *commands, weft_entity entity)
+static bool is_deferred_here(const weft_recorder *commands, weft_entity entity)
 {
     if (entity.version != commands->epoch || commands->open == NULL) return false;
     if ((entity.index & WEFT__ROW_HANDLE) != 0) {
@@ -304,7 +304,7 @@ static bool is_deferred_here(const weft_commands *commands, weft_entity entity)
 
 /* What a command on this entity is refused with. Release builds find handles of other worlds at
  * playback, as those of dead entities. */
-static weft_result target_check(const weft_commands *commands, weft_entity entity)
+static weft_result target_check(const weft_recorder *commands, weft_entity entity)
 {
     if ((entity.version & 1) == 0)
         return is_deferred_here(commands, entity) ? WEFT_OK : WEFT_STALE_ENTITY;
@@ -313,7 +313,7 @@ static weft_result target_check(const weft_commands *commands, weft_entity entit
     return is_refused ? WEFT_BAD_HANDLE : WEFT_OK;
 }
 
-static weft_result check(weft_commands *commands, weft__command_op op, weft_entity entity,
+static weft_result check(weft_recorder *commands, weft__command_op op, weft_entity entity,
                          weft_component component, const weft__type **type)
 {
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;
@@ -324,12 +324,12 @@ static weft_result check(weft_commands *commands, weft__command_op op, weft_enti
     *type = weft__type_at(commands->world, component);
     if (*type == NULL)
         return weft__commands_fail(commands, WEFT_BAD_HANDLE, op, entity, component.id);
-    if (((*type)->desc.flags & WEFT_SINGLETON) != 0)
+    if (((*type)->desc.flags & WEFT_RESOURCE) != 0)
         return weft__commands_fail(commands, WEFT_TYPE_MISMATCH, op, entity, component.id);
     return WEFT_OK;
 }
 
-static weft_result record(weft_commands *commands, weft__command_op op, weft_entity entity,
+static weft_result record(weft_recorder *commands, weft__command_op op, weft_entity entity,
                           uint32_t subject)
 {
     weft__command *command = append(commands, op, 0);
@@ -342,7 +342,7 @@ static weft_result record(weft_commands *commands, weft__command_op op, weft_ent
 
 /* A command with values of a type, `bytes` of payload in all, which the caller fills; NULL: no
  * memory, and the failure is noted. */
-static weft__command *record_values(weft_commands *commands, weft__command_op op,
+static weft__command *record_values(weft_recorder *commands, weft__command_op op,
                                     weft_entity entity, const weft__type *type, size_t bytes)
 {
     weft__command *command = weft__commands_append(commands, op, bytes + slack_of(type));
@@ -356,7 +356,7 @@ static weft__command *record_values(weft_commands *commands, weft__command_op op
     return command;
 }
 
-static weft_result record_value(weft_commands *commands, weft__command_op op, weft_entity entity,
+static weft_result record_value(weft_recorder *commands, weft__command_op op, weft_entity entity,
                                 const weft__type *type, const void *value)
 {
     weft__command *command = record_values(commands, op, entity, type, type->desc.size);
@@ -367,7 +367,7 @@ static weft_result record_value(weft_commands *commands, weft__command_op op, we
 
 /* ---- public: creation ---- */
 
-static weft_entity record_creation(weft_commands *commands, weft__command_op op, uint32_t subject,
+static weft_entity record_creation(weft_recorder *commands, weft__command_op op, uint32_t subject,
                                    weft_entity source)
 {
     weft__command *command = append(commands, op, op == WEFT__COMMAND_INSTANTIATE ? 1 : 0);
@@ -384,12 +384,12 @@ static weft_entity record_creation(weft_commands *commands, weft__command_op op,
     return command->entity;
 }
 
-static bool is_archetype(const weft_commands *commands, weft_archetype archetype)
+static bool is_archetype(const weft_recorder *commands, weft_archetype archetype)
 {
     return weft__archetype_is(commands->world, archetype);
 }
 
-weft_entity weft_commands_create_entity(weft_commands *commands, weft_archetype archetype)
+weft_entity weft_recorder_create_entity(weft_recorder *commands, weft_archetype archetype)
 {
     if (commands == NULL ||
         weft__commands_check_open(commands, WEFT__COMMAND_CREATE, WEFT__NO_ENTITY, 0) != WEFT_OK)
@@ -401,7 +401,7 @@ weft_entity weft_commands_create_entity(weft_commands *commands, weft_archetype 
     return record_creation(commands, WEFT__COMMAND_CREATE, archetype.id, WEFT__NO_ENTITY);
 }
 
-weft_entity weft_commands_instantiate(weft_commands *commands, weft_entity source)
+weft_entity weft_recorder_instantiate(weft_recorder *commands, weft_entity source)
 {
     if (commands == NULL ||
         weft__commands_check_open(commands, WEFT__COMMAND_INSTANTIATE, source, 0) != WEFT_OK)
@@ -416,7 +416,7 @@ weft_entity weft_commands_instantiate(weft_commands *commands, weft_entity sourc
 
 /* ---- public: changes ---- */
 
-weft_result weft_commands_destroy_entity(weft_commands *commands, weft_entity entity)
+weft_result weft_recorder_destroy_entity(weft_recorder *commands, weft_entity entity)
 {
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;
     if (weft__commands_check_open(commands, WEFT__COMMAND_DESTROY, entity, 0) != WEFT_OK)
@@ -427,14 +427,14 @@ weft_result weft_commands_destroy_entity(weft_commands *commands, weft_entity en
     return record(commands, WEFT__COMMAND_DESTROY, entity, 0);
 }
 
-weft_result weft_commands_add(weft_commands *commands, weft_entity entity, weft_component component)
+weft_result weft_recorder_add(weft_recorder *commands, weft_entity entity, weft_component component)
 {
     const weft__type *type;
     weft_result result = check(commands, WEFT__COMMAND_ADD, entity, component, &type);
     return result != WEFT_OK ? result : record(commands, WEFT__COMMAND_ADD, entity, component.id);
 }
 
-weft_result weft_commands_remove(weft_commands *commands, weft_entity entity,
+weft_result weft_recorder_remove(weft_recorder *commands, weft_entity entity,
                                  weft_component component)
 {
     const weft__type *type;
@@ -445,7 +445,7 @@ weft_result weft_commands_remove(weft_commands *commands, weft_entity entity,
     return result;
 }
 
-weft_result weft_commands_set(weft_commands *commands, weft_entity entity, weft_component component,
+weft_result weft_recorder_set(weft_recorder *commands, weft_entity entity, weft_component component,
                               const void *value, size_t size)
 {
     const weft__type *type;
@@ -462,7 +462,7 @@ weft_result weft_commands_set(weft_commands *commands, weft_entity entity, weft_
     return record_value(commands, WEFT__COMMAND_SET, entity, type, value);
 }
 
-weft_result weft_commands_set_shared(weft_commands *commands, weft_entity entity,
+weft_result weft_recorder_set_shared(weft_recorder *commands, weft_entity entity,
                                      weft_component component, const void *value)
 {
     const weft__type *type;
@@ -477,7 +477,7 @@ weft_result weft_commands_set_shared(weft_commands *commands, weft_entity entity
     return record_value(commands, WEFT__COMMAND_SET_SHARED, entity, type, value);
 }
 
-weft_result weft_commands_enable(weft_commands *commands, weft_entity entity,
+weft_result weft_recorder_enable(weft_recorder *commands, weft_entity entity,
                                  weft_component component, bool enabled)
 {
     const weft__type *type;
@@ -496,7 +496,7 @@ weft_result weft_commands_enable(weft_commands *commands, weft_entity entity,
     return WEFT_OK;
 }
 
-static weft_result record_elements(weft_commands *commands, weft__command_op op, weft_entity entity,
+static weft_result record_elements(weft_recorder *commands, weft__command_op op, weft_entity entity,
                                    weft_component component, const void *elements, uint32_t count)
 {
     const weft__type *type;
@@ -515,19 +515,19 @@ static weft_result record_elements(weft_commands *commands, weft__command_op op,
     return WEFT_OK;
 }
 
-weft_result weft_commands_append(weft_commands *commands, weft_entity entity,
+weft_result weft_recorder_append(weft_recorder *commands, weft_entity entity,
                                  weft_component component, const void *elements, uint32_t count)
 {
     return record_elements(commands, WEFT__COMMAND_APPEND, entity, component, elements, count);
 }
 
-weft_result weft_commands_set_buffer(weft_commands *commands, weft_entity entity,
+weft_result weft_recorder_set_buffer(weft_recorder *commands, weft_entity entity,
                                      weft_component component, const void *elements, uint32_t count)
 {
     return record_elements(commands, WEFT__COMMAND_SET_BUFFER, entity, component, elements, count);
 }
 
-weft_result weft_commands_set_name(weft_commands *commands, weft_entity entity, const char *name)
+weft_result weft_recorder_set_name(weft_recorder *commands, weft_entity entity, const char *name)
 {
     const weft__command_op op = WEFT__COMMAND_SET_NAME;
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;

@@ -21,7 +21,7 @@ typedef struct making {
     size_t shared_bytes;
 } making;
 
-static weft_result refuse(weft_commands *commands, weft_result code, uint32_t component)
+static weft_result refuse(weft_recorder *commands, weft_result code, uint32_t component)
 {
     return weft__commands_fail(commands, code, OP, WEFT__NO_ENTITY, component);
 }
@@ -34,7 +34,7 @@ static size_t value_bytes(const weft__type *type)
 }
 
 /* Checks the shared values and adds their bytes up. */
-static weft_result check_shared(weft_commands *commands, making *m)
+static weft_result check_shared(weft_recorder *commands, making *m)
 {
     const weft_rows_desc *desc = m->desc;
     if (desc->shared_count != 0 && (desc->shared == NULL || desc->shared_values == NULL))
@@ -59,7 +59,7 @@ static char *values_of(const weft__command_rows *rows)
 }
 
 /* Whether the rows of a chunk have the shared values asked for, in the same order. */
-static bool has_values(const weft_commands *commands, const making *m)
+static bool has_values(const weft_recorder *commands, const making *m)
 {
     const weft__command_rows *rows = commands->private_rows;
     if (rows->shared_bytes != m->shared_bytes) return false;
@@ -75,7 +75,7 @@ static bool has_values(const weft_commands *commands, const making *m)
     return true;
 }
 
-static void write_values(const weft_commands *commands, const making *m, weft__command_rows *rows)
+static void write_values(const weft_recorder *commands, const making *m, weft__command_rows *rows)
 {
     char *at = values_of(rows);
     for (uint32_t i = 0; i < m->desc->shared_count; i++) {
@@ -92,7 +92,7 @@ static void write_values(const weft_commands *commands, const making *m, weft__c
 /* ---- one call ---- */
 
 /* The chunk that takes the next rows: the open one of this slice, or a new one. */
-static weft_result find_chunk(weft_commands *commands, making *m)
+static weft_result find_chunk(weft_recorder *commands, making *m)
 {
     weft__chunk *chunk = commands->open == NULL ? NULL : commands->private_chunk;
     m->is_new = chunk == NULL || chunk->archetype != m->archetype ||
@@ -110,7 +110,7 @@ static weft_result find_chunk(weft_commands *commands, making *m)
 }
 
 /* Ids for the rows to come, at their place; what is there after a failure reads as zero again. */
-static weft_result take_ids(weft_commands *commands, const making *m, weft_entity *ids)
+static weft_result take_ids(weft_recorder *commands, const making *m, weft_entity *ids)
 {
     weft_result result =
         weft__directory_allocate_any(&commands->world->directory, &commands->home, m->count, ids);
@@ -118,13 +118,13 @@ static weft_result take_ids(weft_commands *commands, const making *m, weft_entit
     return result;
 }
 
-static void return_ids(weft_commands *commands, const making *m, weft_entity *ids)
+static void return_ids(weft_recorder *commands, const making *m, weft_entity *ids)
 {
     weft__directory_free_any(&commands->world->directory, ids, m->count);
     memset(ids, 0, m->count * sizeof *ids);
 }
 
-static weft__command_rows *record_rows(weft_commands *commands, const making *m)
+static weft__command_rows *record_rows(weft_recorder *commands, const making *m)
 {
     size_t bytes = sizeof(weft__command_rows) + m->archetype->type_count * sizeof(void *);
     size_t shared_bytes = m->is_new ? m->shared_bytes : 0;
@@ -146,7 +146,7 @@ static weft__command_rows *record_rows(weft_commands *commands, const making *m)
 }
 
 /* All that can be refused; the rows are there after it. NULL: *result says why. */
-static weft__command_rows *make_rows(weft_commands *commands, making *m, weft_result *result)
+static weft__command_rows *make_rows(weft_recorder *commands, making *m, weft_result *result)
 {
     *result = find_chunk(commands, m);
     weft_entity *ids = m->chunk == NULL ? NULL : weft__chunk_entities(m->chunk) + m->chunk->count;
@@ -183,7 +183,7 @@ static void describe_rows(weft__command_rows *made, bool with_ids, weft_slice *r
                      .context = rows->context};
 }
 
-weft_result weft_commands_create_rows_with(weft_commands *commands, const weft_rows_desc *desc,
+weft_result weft_recorder_create_rows_with(weft_recorder *commands, const weft_rows_desc *desc,
                                            weft_slice *rows)
 {
     if (commands == NULL || desc == NULL || rows == NULL || desc->count == 0)
@@ -207,21 +207,21 @@ weft_result weft_commands_create_rows_with(weft_commands *commands, const weft_r
     return WEFT_OK;
 }
 
-weft_result weft_commands_create_rows(weft_commands *commands, weft_archetype archetype,
+weft_result weft_recorder_create_rows(weft_recorder *commands, weft_archetype archetype,
                                       uint32_t count, weft_slice *rows)
 {
     weft_rows_desc desc = {.archetype = archetype, .count = count};
-    return weft_commands_create_rows_with(commands, &desc, rows);
+    return weft_recorder_create_rows_with(commands, &desc, rows);
 }
 
-weft_result weft_commands_create_rows_unordered(weft_commands *commands, weft_archetype archetype,
+weft_result weft_recorder_create_rows_unordered(weft_recorder *commands, weft_archetype archetype,
                                                 uint32_t count, weft_slice *rows)
 {
     weft_rows_desc desc = {.archetype = archetype, .count = count, .unordered = true};
-    return weft_commands_create_rows_with(commands, &desc, rows);
+    return weft_recorder_create_rows_with(commands, &desc, rows);
 }
 
-weft_entity weft_commands_row_entity(weft_commands *commands, const weft_slice *rows, uint32_t row)
+weft_entity weft_recorder_row_entity(weft_recorder *commands, const weft_slice *rows, uint32_t row)
 {
     if (commands == NULL) return WEFT__NO_ENTITY;
     if (weft__commands_check_open(commands, OP, WEFT__NO_ENTITY, 0) != WEFT_OK)

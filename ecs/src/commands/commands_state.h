@@ -120,7 +120,7 @@ typedef struct weft__command_segment {
     weft__command_page *page;
     uint32_t offset; /* of the first command in the page */
     uint32_t count;
-    uint32_t recorder;      /* weft_commands.id */
+    uint32_t recorder;      /* weft_recorder.id */
     uint32_t created_first; /* deferred handles made in it */
     uint32_t created_count;
     uint32_t traits;
@@ -137,7 +137,7 @@ typedef struct weft__command_failure {
 
 /* A recorder. Owned by its creator; one thread at a time records, the owner of the world
  * plays. Invariant: open == NULL or &segments[segment_count - 1]. */
-struct weft_commands {
+struct weft_recorder {
     weft_world *world;
     /* hot while recording */
     char *at;                    /* next free byte of `page` */
@@ -166,7 +166,7 @@ struct weft_commands {
     const weft__command_rows *private_rows; /* what brought it */
     bool rows_asked;                        /* handles of some rows were asked for */
     bool is_closed;  /* checked builds: of a system whose callback has returned */
-    uint32_t in_set; /* belongs to the scheduler: weft_commands_play and _destroy refuse it */
+    uint32_t in_set; /* belongs to the scheduler: weft_recorder_play and _destroy refuse it */
     weft__command_failure failure;
     weft_slice_context rows_context; /* of the rows it gives; constant */
 };
@@ -232,15 +232,15 @@ static inline bool weft__entity_is_deferred(weft_entity entity)
 
 /* Starts an empty recorder; allocates nothing. `id` < 4096 is its number in the set it is played
  * with. */
-void weft__commands_init(weft_commands *commands, weft_world *world, uint32_t id, uint32_t worker);
-void weft__commands_fini(weft_commands *commands);
+void weft__commands_init(weft_recorder *commands, weft_world *world, uint32_t id, uint32_t worker);
+void weft__commands_fini(weft_recorder *commands);
 /* A command with `bytes` of payload, counted; NULL: out of memory (nothing was recorded). */
-weft__command *weft__commands_append(weft_commands *commands, weft__command_op op, size_t bytes);
+weft__command *weft__commands_append(weft_recorder *commands, weft__command_op op, size_t bytes);
 /* Notes a refusal, to be reported by playback, and returns its code. */
-weft_result weft__commands_fail(weft_commands *commands, weft_result code, weft__command_op op,
+weft_result weft__commands_fail(weft_recorder *commands, weft_result code, weft__command_op op,
                                 weft_entity entity, uint32_t component);
 /* Checked builds: WRONG_PHASE, noted, for a recorder of a system whose callback has returned. */
-static inline weft_result weft__commands_check_open(weft_commands *commands, weft__command_op op,
+static inline weft_result weft__commands_check_open(weft_recorder *commands, weft__command_op op,
                                                     weft_entity entity, uint32_t component)
 {
     if (!WEFT_IS_CHECKED || !commands->is_closed) return WEFT_OK;
@@ -248,11 +248,11 @@ static inline weft_result weft__commands_check_open(weft_commands *commands, wef
 }
 /* Notes how far the page being filled is used, which recording does not: before anybody walks over
  * the commands. Recording may go on after it. */
-void weft__commands_seal(weft_commands *commands);
+void weft__commands_seal(weft_recorder *commands);
 /* Drops everything recorded (private chunks too when `with_rows`) and keeps the memory. */
-void weft__commands_reset(weft_commands *commands, bool with_rows);
+void weft__commands_reset(weft_recorder *commands, bool with_rows);
 /* Following commands belong to `key`. */
-static inline void weft__commands_key(weft_commands *commands, uint64_t key)
+static inline void weft__commands_key(weft_recorder *commands, uint64_t key)
 {
     if (WEFT_IS_CHECKED) commands->is_closed = false;
     if (commands->key == key) return;
@@ -274,7 +274,7 @@ typedef const char *(*weft__recorder_name_fn)(const void *user, uint64_t key);
 typedef struct weft__playback_desc {
     weft_world *world;
     weft_job_context *job; /* the owner's context; NULL: serial */
-    weft_commands *const *recorders;
+    weft_recorder *const *recorders;
     uint32_t count;
     weft__recorder_name_fn name; /* may be NULL */
     const void *user;

@@ -5,10 +5,10 @@
 #include "commands_state.h"
 #include "enable.h"
 
-static weft_commands *recorder_of(const weft_slice *slice)
+static weft_recorder *recorder_of(const weft_slice *slice)
 {
     char *context = (char *)(uintptr_t)slice->context;
-    return (weft_commands *)(void *)(context - offsetof(weft_commands, rows_context));
+    return (weft_recorder *)(void *)(context - offsetof(weft_recorder, rows_context));
 }
 
 /* The component of a term; NULL: there is no such term. */
@@ -129,7 +129,7 @@ static void *rows_resource(const weft_slice *slice, weft_component component, we
     return NULL;
 }
 
-static weft_commands *rows_commands(const weft_slice *slice)
+static weft_recorder *rows_commands(const weft_slice *slice)
 {
     return recorder_of(slice);
 }

@@ -1,6 +1,7 @@
-/* error.c: the last error of a world: code, entity, component, and a sentence that says what to do.
- * Owner only (functions that any thread may call do not set it). Callbacks of weft_query_each run
- * on several threads: each worker has a record of its own for them, of which the loop hands one on.
+/* error.c: the last error of a world: code, entity, component, and a sentence that says what to
+ * do. Owner only (functions that any thread may call do not set it). Callbacks of
+ * weft_query_each_parallel run on several threads: each worker has a record of its own for them,
+ * of which the loop hands one on.
  */
 #include "entity_tag.h"
 #include "world_state.h"
@@ -131,7 +132,7 @@ weft_result weft__error_busy(const weft_world *world, const char *what)
     const char *why = "a query is being iterated: end the loop (weft_query_end) or record commands "
                       "and play them after it";
     if (is_stepping)
-        why = "systems are running: record a command (weft_slice_commands)";
+        why = "systems are running: record a command (weft_slice_recorder)";
     else if (world->frame == WEFT__FRAME_ASKS)
         why = "a run condition or a range is being asked: it may look, not change structure: let a "
               "system do it";

@@ -274,7 +274,7 @@ static weft_result name_set(weft_world *world, weft_entity entity, const name_ke
 static weft_result check_phase(const weft_world *world, const char *what)
 {
     weft_result result =
-        weft__refuse_systems(world, what, "record a command (weft_commands_set_name)");
+        weft__refuse_systems(world, what, "record a command (weft_recorder_set_name)");
     if (result != WEFT_OK || (world->busy & WEFT__BUSY_WRITING) == 0) return result;
     return weft__error_busy(world, what);
 }

@@ -59,8 +59,8 @@ typedef union weft__berth {
     uintptr_t next_free;
 } weft__berth;
 
-/* The error of the callbacks of weft_query_each on one worker: the one of the lowest slice. Its
- * worker writes it, the owner reads it when the loop has ended. */
+/* The error of the callbacks of weft_query_each_parallel on one worker: the one of the lowest
+ * slice. Its worker writes it, the owner reads it when the loop has ended. */
 typedef struct weft__callback_error {
     _Alignas(64) weft_error error; /* `number` 0: none */
     uint32_t slice;                /* of the error */
@@ -153,7 +153,7 @@ typedef struct weft__host {
 /* Components that every world has. Constant after create. */
 typedef struct weft__builtin {
     weft_component prefab;
-    weft_component disabled;
+    weft_component inactive;
     weft_component linked_group;
     weft_component residue; /* tag of cleanup residues, not public */
 } weft__builtin;
@@ -194,8 +194,9 @@ struct weft_world {
     struct weft__names *names;             /* debug names of entities; NULL until used */
     struct weft__guards *guards;           /* guard.h; NULL until used, and in unchecked builds */
     struct weft__owner_loops *owner_loops; /* owner_loop.h; the same */
-    weft__callback_error *callback_errors; /* [workers]; NULL until the first weft_query_each */
-    weft_blob_store *blobs;                /* NULL until asked for */
+    weft__callback_error
+        *callback_errors;   /* [workers]; NULL until the first weft_query_each_parallel */
+    weft_blob_store *blobs; /* NULL until asked for */
     weft__builtin builtin;
     weft__moved moved;
     weft__extension extensions[WEFT__EXTENSION_COUNT];

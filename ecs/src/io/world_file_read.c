@@ -1,6 +1,6 @@
-/* world_file_read.c: a world out of bytes: header, types, blobs, names, singletons; rows are in
+/* world_file_read.c: a world out of bytes: header, types, blobs, names, resources; rows are in
  * world_file_rows.c. Untrusted input. Rows and blobs are made while reading and taken back when
- * something is wrong; names and singletons, which cannot be, come when all else is right. */
+ * something is wrong; names and resources, which cannot be, come when all else is right. */
 #include "blob_store.h"
 #include "entity_tag.h"
 #include "hash_lanes.h"
@@ -236,9 +236,9 @@ static bool type_settle(weft__world_reader *r, const weft_component_desc *desc, 
     if (found.id == 0 && is_hooked)
         return type_differs(r, desc->name,
                             "was saved by a hook: register it with save and load before loading");
-    bool is_resource = (desc->flags & WEFT_SINGLETON) != 0; /* of any size, but it follows */
+    bool is_resource = (desc->flags & WEFT_RESOURCE) != 0; /* of any size, but it follows */
     if (found.id == 0 && is_resource && desc->size > (size_t)(r->end - r->at))
-        return weft__world_reader_fail(r, WEFT_CORRUPT, "a singleton longer than the file");
+        return weft__world_reader_fail(r, WEFT_CORRUPT, "a resource longer than the file");
     if (found.id == 0) {
         found = weft_component_create(world, desc);
         weft_result code = world->error->code;
@@ -351,7 +351,7 @@ static void blobs_release(weft__world_reader *r)
     release(r, r->is_kept, r->blob_limit, sizeof *r->is_kept);
 }
 
-/* ---- names and singletons: looked at first, then applied ---- */
+/* ---- names and resources: looked at first, then applied ---- */
 
 static void names_read(weft__world_reader *r, bool is_applied)
 {
@@ -373,13 +373,13 @@ static void names_read(weft__world_reader *r, bool is_applied)
 }
 
 /* Reads into a value of its own, so that a failure, here or later, changes nothing. */
-static void singleton_read(weft__world_reader *r, uint32_t number)
+static void resource_read(weft__world_reader *r, uint32_t number)
 {
     const weft__type *type = r->types[number];
     size_t size = type->desc.size;
     weft_world *world = r->world;
     if (!weft__type_is_hooked(type) && weft__world_reader_u32(r) != size) {
-        weft__world_reader_fail(r, WEFT_CORRUPT, "a singleton of another size");
+        weft__world_reader_fail(r, WEFT_CORRUPT, "a resource of another size");
         return;
     }
     char *value = weft__alloc_zeroed(&world->memory, CATEGORY, size + 1, 1, 64);
@@ -388,24 +388,24 @@ static void singleton_read(weft__world_reader *r, uint32_t number)
         weft__world_reader_failed(r);
         return;
     }
-    r->singletons[number] = value;
+    r->resources[number] = value;
     if (weft__type_is_hooked(type)) weft__type_construct_zeroed(type, value, 1);
     weft__world_reader_value(r, type, value, size);
 }
 
-/* Gives the singletons that were read to the world, or ends them. Cannot fail. */
-static void singletons_settle(weft__world_reader *r)
+/* Gives the resources that were read to the world, or ends them. Cannot fail. */
+static void resources_settle(weft__world_reader *r)
 {
-    for (uint32_t i = 0; i < r->type_count && r->singletons != NULL; i++) {
+    for (uint32_t i = 0; i < r->type_count && r->resources != NULL; i++) {
         const weft__type *type = r->types[i];
-        char *value = r->singletons[i];
+        char *value = r->resources[i];
         if (value == NULL) continue;
-        char *ended = r->result == WEFT_OK ? type->singleton : value;
+        char *ended = r->result == WEFT_OK ? type->resource : value;
         weft__type_destruct(&r->world->memory, type, ended, 1);
         if (ended != value) memcpy(ended, value, type->desc.size);
         weft__free(&r->world->memory, CATEGORY, value, type->desc.size + 1, 1, 64);
     }
-    release(r, r->singletons, r->type_limit, sizeof *r->singletons);
+    release(r, r->resources, r->type_limit, sizeof *r->resources);
 }
 
 static void tail_read(weft__world_reader *r)
@@ -413,9 +413,9 @@ static void tail_read(weft__world_reader *r)
     const char *names = r->at;
     names_read(r, false);
     if (r->type_count != 0 && r->result == WEFT_OK)
-        r->singletons = allocate(r, r->type_limit, sizeof *r->singletons);
+        r->resources = allocate(r, r->type_limit, sizeof *r->resources);
     for (uint32_t i = 0; i < r->type_count && r->result == WEFT_OK; i++)
-        if (r->types[i]->singleton != NULL) singleton_read(r, i);
+        if (r->types[i]->resource != NULL) resource_read(r, i);
     if (r->at != r->end) weft__world_reader_fail(r, WEFT_CORRUPT, "bytes between the sections");
     r->at = names;
     if (r->result == WEFT_OK) names_read(r, true);
@@ -445,7 +445,7 @@ weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
         weft__archetypes_arrange(world, &before); /* they have been there: cannot fail */
     }
     weft__archetype_list_free(world, &before);
-    singletons_settle(&r);
+    resources_settle(&r);
     blobs_release(&r);
     release(&r, (void *)(uintptr_t)r.types, r.type_limit, sizeof *r.types);
     return r.result;

@@ -1,5 +1,5 @@
 /* world_file_reader.h: one load of a world file: what world_file_read.c (bytes, header, types,
- * blobs, names, singletons) and world_file_rows.c (archetypes, chunks, rows, dead indices) share.
+ * blobs, names, resources) and world_file_rows.c (archetypes, chunks, rows, dead indices) share.
  * The bytes are untrusted: nothing is read but through weft__world_reader_take, which knows where
  * they end. */
 #ifndef WEFT_WORLD_FILE_READER_H
@@ -18,7 +18,7 @@ typedef struct weft__world_reader {
     weft_result result;
     const weft__type **types; /* [number in the file] */
     uint32_t type_count, type_limit;
-    char **singletons;    /* [number in the file]: read, not yet the world's; NULL: none */
+    char **resources;     /* [number in the file]: read, not yet the world's; NULL: none */
     weft_blob_ref *blobs; /* [number in the file] */
     bool *is_kept;        /* [number in the file]: the store keeps the reference */
     uint32_t blob_count, blob_limit;

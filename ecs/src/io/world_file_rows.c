@@ -271,7 +271,7 @@ static bool types_list(weft__world_reader *r, shape *s, uint32_t *ids)
     for (uint32_t i = 0; i < s->count; i++) {
         uint32_t number = weft__world_reader_u32(r);
         if (r->result != WEFT_OK || number >= r->type_count ||
-            (r->types[number]->desc.flags & WEFT_SINGLETON) != 0)
+            (r->types[number]->desc.flags & WEFT_RESOURCE) != 0)
             return false;
         s->types[i] = r->types[number];
         ids[i] = s->types[i]->id;

@@ -371,13 +371,13 @@ static void put_names(writer *w)
     put_now(w, at, count);
 }
 
-static void put_singletons(writer *w)
+static void put_resources(writer *w)
 {
     for (uint32_t id = 1; id <= w->type_count; id++) {
         const weft__type *type = w->world->types.at[id];
-        if (type->singleton == NULL || w->numbers[id] == 0) continue;
+        if (type->resource == NULL || w->numbers[id] == 0) continue;
         if (!weft__type_is_hooked(type)) put_u32(w, (uint32_t)type->desc.size);
-        put_values(w, type, type->singleton, 1, type->desc.size);
+        put_values(w, type, type->resource, 1, type->desc.size);
     }
 }
 
@@ -424,7 +424,7 @@ static weft_result number_types(writer *w)
     uint32_t count = 0;
     for (uint32_t id = 1; id <= w->type_count; id++) {
         const weft__type *type = world->types.at[id];
-        bool is_used = w->numbers[id] != 0 || type->singleton != NULL;
+        bool is_used = w->numbers[id] != 0 || type->resource != NULL;
         w->numbers[id] = is_used && w->left_out[id] == 0 ? ++count : 0;
         if (w->numbers[id] == 0 || weft__type_save_problem(type) == NULL) continue;
         return weft__error(world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY, (weft_component){id},
@@ -502,7 +502,7 @@ weft_result weft__world_write(weft_world *world, const weft_save_desc *desc, wef
         put_archetypes(&w);
         put_dead(&w);
         put_names(&w);
-        put_singletons(&w);
+        put_resources(&w);
         put_blobs(&w);
         if (w.is_out_of_memory) result = weft__error_memory(world, "weft_world_save");
     }

@@ -126,7 +126,7 @@ static weft_result check_term(const weft_world *world, const weft__query *query,
     return weft__error(
         world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
         "weft_indexed_open: term %u of %u has no column: name a term, counted from 0, "
-        "whose component has plain values in each row (buffers: weft_slice_buffers)",
+        "whose component has plain values in each row (buffers: weft_slice_write_buffers)",
         term, query->term_count);
 }
 

@@ -116,7 +116,7 @@ static void query_free(weft__query *query)
 static bool queries_are_equal(const weft__query *a, const weft__query *b)
 {
     return a->hash == b->hash && a->term_count == b->term_count &&
-           a->with_prefabs == b->with_prefabs && a->with_disabled == b->with_disabled &&
+           a->with_prefabs == b->with_prefabs && a->with_inactive == b->with_inactive &&
            a->ignore_enabled == b->ignore_enabled &&
            a->filter_write_groups == b->filter_write_groups && a->stamps_asked == b->stamps_asked &&
            memcmp(a->terms, b->terms, a->term_count * sizeof *a->terms) == 0;
@@ -221,7 +221,7 @@ static weft_result check_term(const weft_world *world, const weft_query_desc *de
     if ((unsigned)term->access > WEFT_NO_ACCESS)
         return bad_term(world, term->component, index,
                         "has an unknown access: use one of weft_access");
-    if ((flags & WEFT_SINGLETON) != 0)
+    if ((flags & WEFT_RESOURCE) != 0)
         return bad_term(world, term->component, index,
                         "is a resource, not part of entities: declare it as a resource");
     if (term->match == WEFT_DISABLED && ((flags & WEFT_ENABLEABLE) == 0 || desc->ignore_enabled))
@@ -288,7 +288,7 @@ static void fill_term(weft__query *query, uint32_t index, const weft_term *given
     }
     if (given->match == WEFT_ANY) query->any_alternatives |= UINT64_C(1) << term->alternative;
     if (term->component == query->world->builtin.prefab.id) query->with_prefabs = true;
-    if (term->component == query->world->builtin.disabled.id) query->with_disabled = true;
+    if (term->component == query->world->builtin.inactive.id) query->with_inactive = true;
 }
 
 static weft_result fill_terms(weft__query *query, const weft_query_desc *desc,
@@ -315,7 +315,7 @@ static weft_result fill_terms(weft__query *query, const weft_query_desc *desc,
 
 static void hash_query(weft__query *query)
 {
-    uint64_t options = (uint64_t)query->with_prefabs | (uint64_t)query->with_disabled << 1 |
+    uint64_t options = (uint64_t)query->with_prefabs | (uint64_t)query->with_inactive << 1 |
                        (uint64_t)query->ignore_enabled << 2 |
                        (uint64_t)query->filter_write_groups << 3 |
                        (uint64_t)query->stamps_asked << 4;
@@ -338,7 +338,7 @@ static weft__query *query_from(weft_world *world, const weft_query_desc *desc)
         return NULL;
     }
     query->with_prefabs = desc->with_prefabs;
-    query->with_disabled = desc->with_disabled;
+    query->with_inactive = desc->with_inactive;
     query->ignore_enabled = desc->ignore_enabled;
     query->filter_write_groups = desc->filter_write_groups;
     query->stamps_asked = desc->stamp_asked;

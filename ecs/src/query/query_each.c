@@ -113,8 +113,8 @@ static weft_result take_errors(weft_world *world)
     uint32_t slice = first->slice;
     weft_error error = first->error;
     for (uint32_t i = 0; i < count; i++) world->callback_errors[i].error.number = 0;
-    weft__error(world, error.code, error.entity, error.component, "weft_query_each, slice %u: %s",
-                slice, error.text);
+    weft__error(world, error.code, error.entity, error.component,
+                "weft_query_each_parallel, slice %u: %s", slice, error.text);
     bool is_broken = error.code == WEFT_UNDECLARED_ACCESS || error.code == WEFT_TYPE_MISMATCH;
     return WEFT_IS_CHECKED && is_broken ? error.code : WEFT_OK;
 }
@@ -144,17 +144,18 @@ static weft_result take_strays(weft_world *world)
     if (first.row != WEFT__STRAY_NO_ROW) snprintf(row, sizeof row, ", row %u", first.row);
     return weft__error(world, WEFT_UNDECLARED_ACCESS, first.entity,
                        weft__component(world, first.component),
-                       "weft_query_each, slice %u%s: component %s %s", first.slice, row,
+                       "weft_query_each_parallel, slice %u%s: component %s %s", first.slice, row,
                        weft__type_name(world, first.component), weft__stray_text(first.kind));
 }
 
-weft_result weft_query_each(weft_world *world, weft_query query,
-                            void (*run)(weft_slice *slice, void *user), void *user)
+weft_result weft_query_each_parallel(weft_world *world, weft_query query,
+                                     void (*run)(weft_slice *slice, void *user), void *user)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if (run == NULL)
-        return weft__error_argument(world, "weft_query_each", "run is NULL: give a function");
-    weft_result result = weft__idle(world, "weft_query_each");
+        return weft__error_argument(world, "weft_query_each_parallel",
+                                    "run is NULL: give a function");
+    weft_result result = weft__idle(world, "weft_query_each_parallel");
     if (result != WEFT_OK) return result;
     weft__query_handle *handle = weft__query_find_checked(world, query);
     if (handle == NULL) return WEFT_BAD_HANDLE;
@@ -173,9 +174,9 @@ weft_result weft_query_each(weft_world *world, weft_query query,
                               .argument = &loop,
                               .count = weft__query_slice_count(handle->query),
                               .cost = each_cost(handle, run),
-                              .name = "weft_query_each"};
+                              .name = "weft_query_each_parallel"};
     int code = 0;
-    result = weft__host_begin(world, "weft_query_each");
+    result = weft__host_begin(world, "weft_query_each_parallel");
     if (result != WEFT_OK) return result;
     if (WEFT_IS_CHECKED) reserve_copies(world, handle->query);
     world->busy |= WEFT__BUSY_STEPPING;
@@ -190,6 +191,6 @@ weft_result weft_query_each(weft_world *world, weft_query query,
     if (result == WEFT_OK) return WEFT_OK;
     if (result == WEFT_JOB_FAILED) return weft__error_memory(world, "the columns of a loop");
     return weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                       "weft_query_each: the loop could not run on the pool: %s",
+                       "weft_query_each_parallel: the loop could not run on the pool: %s",
                        weft_result_text(result));
 }

@@ -107,7 +107,7 @@ static void trim_matches(weft__query *query)
 bool weft__query_excludes(const weft__query *query, const weft__archetype *archetype)
 {
     return ((archetype->flags & WEFT__IS_PREFAB) != 0 && !query->with_prefabs) ||
-           ((archetype->flags & WEFT__IS_DISABLED) != 0 && !query->with_disabled);
+           ((archetype->flags & WEFT__IS_DISABLED) != 0 && !query->with_inactive);
 }
 
 /* The descriptions that match an archetype with the terms at these places. */
@@ -280,7 +280,7 @@ static void place_candidate(matching *m, uint32_t number, weft__place *places)
 static bool is_excluded(matching *m, uint32_t number)
 {
     return (!m->query->with_prefabs && walk_to(&m->prefab, number)) ||
-           (!m->query->with_disabled && walk_to(&m->disabled, number));
+           (!m->query->with_inactive && walk_to(&m->disabled, number));
 }
 
 static bool match_candidates(matching *m)
@@ -359,7 +359,7 @@ static bool run_matching(weft__query *query, list_walk *walks, uint32_t *require
                   .terms = walks,
                   .required = required,
                   .prefab = walk_of(world, world->builtin.prefab.id),
-                  .disabled = walk_of(world, world->builtin.disabled.id)};
+                  .disabled = walk_of(world, world->builtin.inactive.id)};
     for (uint32_t t = 0; t < query->term_count; t++)
         m.terms[t] = walk_of(world, query->terms[t].component);
     for (uint32_t k = 0; k < query->key_count; k++)

@@ -180,16 +180,16 @@ uint32_t weft__query_copied_term(const weft_world *world, const weft__query *que
     return term;
 }
 
-uint64_t weft_query_gather(const weft_world *world, weft_query query, weft_component component,
-                           void *out, uint64_t capacity)
+uint64_t weft_query_read_values(const weft_world *world, weft_query query, weft_component component,
+                                void *out, uint64_t capacity)
 {
     weft__row_walk walk;
     weft_result result;
     if (!walk_begin(&walk, world, query)) return 0;
-    uint32_t term =
-        weft__query_copied_term(world, walk.handle->query, component, "weft_query_gather", &result);
+    uint32_t term = weft__query_copied_term(world, walk.handle->query, component,
+                                            "weft_query_read_values", &result);
     if (term == WEFT__NONE) return 0;
-    weft__note_read(world, "weft_query_gather", component);
+    weft__note_read(world, "weft_query_read_values", component);
     row_copy copy = {.flat = out,
                      .capacity = out == NULL ? 0 : capacity,
                      .bytes = world->types.at[component.id]->value_bytes};
@@ -206,27 +206,28 @@ static void tell_loops(const weft_world *world, const weft_slice *slice, uint32_
     if (column != WEFT__NO_PLACE) weft__owner_loops_wrote(world, chunk, column, row, slice->count);
 }
 
-weft_result weft_query_scatter(weft_world *world, weft_query query, weft_component component,
-                               const void *values, uint64_t count)
+weft_result weft_query_write_values(weft_world *world, weft_query query, weft_component component,
+                                    const void *values, uint64_t count)
 {
     weft__row_walk walk;
     weft_result result;
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if ((world->busy & WEFT__BUSY_WRITING) != 0)
-        return weft__error_busy(world, "weft_query_scatter");
+        return weft__error_busy(world, "weft_query_write_values");
     if (!walk_begin(&walk, world, query)) return weft_world_error(world)->code;
     uint32_t term = weft__query_copied_term(world, walk.handle->query, component,
-                                            "weft_query_scatter", &result);
+                                            "weft_query_write_values", &result);
     if (term == WEFT__NONE) return result;
     uint64_t rows = weft_query_count(world, query);
     if (values == NULL && count != 0)
-        return weft__error_argument(world, "weft_query_scatter",
+        return weft__error_argument(world, "weft_query_write_values",
                                     "values is NULL: give an array of `count` values");
     if (rows != count)
-        return weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, component,
-                           "weft_query_scatter: %llu values for %llu matching rows: give as many "
-                           "as weft_query_count says",
-                           (unsigned long long)count, (unsigned long long)rows);
+        return weft__error(
+            world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, component,
+            "weft_query_write_values: %llu values for %llu matching rows: give as many "
+            "as weft_query_count says",
+            (unsigned long long)count, (unsigned long long)rows);
     const weft__type *type = world->types.at[component.id];
     row_copy copy = {.flat = (char *)(uintptr_t)values,
                      .capacity = count,

@@ -105,7 +105,7 @@ struct weft__query {
     uint32_t alternative_count;
     uint64_t any_alternatives; /* descriptions that have ANY terms */
     uint64_t hash;
-    bool with_prefabs, with_disabled, ignore_enabled, filter_write_groups, stamps_asked;
+    bool with_prefabs, with_inactive, ignore_enabled, filter_write_groups, stamps_asked;
     bool has_masking_terms; /* or may have overrides */
     bool has_buffers;       /* terms on BUFFER components */
     uint32_t key_count;
@@ -134,7 +134,8 @@ struct weft__query_handle {
     uint32_t generation;
     uint32_t next_free;
     uint32_t users; /* systems that hold it: destroying it is BUSY */
-    /* What the last function given to weft_query_each costs a slice: a short loop stays inline. */
+    /* What the last function given to weft_query_each_parallel costs a slice: a short loop stays
+     * inline. */
     void (*each_run)(weft_slice *slice, void *user);
     weft_job_cost each_cost;
 };
@@ -215,7 +216,7 @@ typedef struct weft__slice_ops {
     /* whether values of other entities may be read; reports it if not */
     bool (*may_find)(const weft_slice *slice, weft_component component);
     void *(*resource)(const weft_slice *slice, weft_component component, weft_access access);
-    weft_commands *(*commands)(const weft_slice *slice);
+    weft_recorder *(*commands)(const weft_slice *slice);
     /* a broken declaration, found by checked builds; `term` may be beyond the terms */
     void (*report)(const weft_slice *slice, uint32_t term, weft_access access);
     /* the same: the term, which exists, is asked for as another C type than it holds */

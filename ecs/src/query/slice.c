@@ -35,7 +35,7 @@ static const weft__place *place_of(const weft_slice *slice, uint32_t term, weft_
 /* ---- columns that are asked for by a call ---- */
 
 /* False, and reported: there is no such term (or no chunk: its callback has returned), or its
- * column is for weft_slice_buffers. */
+ * column is for weft_slice_write_buffers. */
 static bool check_term(const weft_slice *slice, uint32_t term, weft_access access)
 {
     if (term >= slice->term_count || slice->chunk == NULL) {
@@ -95,7 +95,7 @@ void *weft_slice_ask_as(const weft_slice *slice, uint32_t term, weft_access acce
 
 /* ---- values of the chunk ---- */
 
-const void *weft_slice_shared(const weft_slice *slice, uint32_t term)
+const void *weft_slice_read_shared(const weft_slice *slice, uint32_t term)
 {
     if ((slice->calls & WEFT_SLICE_ROWS) != 0) return weft__rows_shared(slice, term);
     const weft__place *place = place_of(slice, term, WEFT_READ);
@@ -120,7 +120,7 @@ void weft__slice_stamp(const weft_slice *slice, uint32_t term, uint32_t stamp)
         weft__stamp(&x_versions[s], stamp);
 }
 
-void *weft_slice_chunk_value(const weft_slice *slice, uint32_t term, weft_access access)
+static void *slice_chunk_value(const weft_slice *slice, uint32_t term, weft_access access)
 {
     if ((slice->calls & WEFT_SLICE_ROWS) != 0) {
         ops_of(slice)->report(slice, term, access);
@@ -140,6 +140,16 @@ void *weft_slice_chunk_value(const weft_slice *slice, uint32_t term, weft_access
         for (uint32_t s = 0; s < chunk->layout->slice_count; s++)
             weft__stamp(&weft__chunk_versions(chunk, place->type)[s], stamp);
     return chunk->chunk_values + offset;
+}
+
+const void *weft_slice_read_chunk(const weft_slice *slice, uint32_t term)
+{
+    return slice_chunk_value(slice, term, WEFT_READ);
+}
+
+void *weft_slice_write_chunk(const weft_slice *slice, uint32_t term)
+{
+    return slice_chunk_value(slice, term, WEFT_WRITE);
 }
 
 static uint32_t first_row_of(const weft_slice *slice)
@@ -193,22 +203,33 @@ void weft_slice_enable(const weft_slice *slice, uint32_t term, uint32_t row, boo
 
 /* ---- through the context ---- */
 
-const void *weft_slice_get(const weft_slice *slice, weft_entity entity, weft_component component)
+const void *weft_slice_read_entity(const weft_slice *slice, weft_entity entity,
+                                   weft_component component)
 {
     return ops_of(slice)->get(slice, entity, component);
 }
 
-void *weft_slice_get_write(const weft_slice *slice, weft_entity entity, weft_component component)
+void *weft_slice_write_entity(const weft_slice *slice, weft_entity entity, weft_component component)
 {
     return ops_of(slice)->get_write(slice, entity, component);
 }
 
-void *weft_slice_resource(const weft_slice *slice, weft_component component, weft_access access)
+static void *slice_resource(const weft_slice *slice, weft_component component, weft_access access)
 {
     return ops_of(slice)->resource(slice, component, access);
 }
 
-weft_commands *weft_slice_commands(const weft_slice *slice)
+const void *weft_slice_read_resource(const weft_slice *slice, weft_component component)
+{
+    return slice_resource(slice, component, WEFT_READ);
+}
+
+void *weft_slice_write_resource(const weft_slice *slice, weft_component component)
+{
+    return slice_resource(slice, component, WEFT_WRITE);
+}
+
+weft_recorder *weft_slice_recorder(const weft_slice *slice)
 {
     return ops_of(slice)->commands(slice);
 }
@@ -244,7 +265,7 @@ static const void *owner_get(const weft_slice *slice, weft_entity entity, weft_c
 {
     const char *own = WEFT_IS_CHECKED ? own_value(slice, entity, component) : NULL;
     if (own != NULL) return own;
-    return weft_entity_get(context_of(slice)->world, entity, component);
+    return weft_entity_read(context_of(slice)->world, entity, component);
 }
 
 static void *owner_get_write(const weft_slice *slice, weft_entity entity, weft_component component)
@@ -261,11 +282,11 @@ static bool owner_may_find(const weft_slice *slice, weft_component component)
 static void *owner_resource(const weft_slice *slice, weft_component component, weft_access access)
 {
     weft_world *world = context_of(slice)->world;
-    if (access == WEFT_WRITE) return weft_singleton_write(world, component);
-    return (void *)(uintptr_t)weft_singleton_read(world, component);
+    if (access == WEFT_WRITE) return weft_resource_write(world, component);
+    return (void *)(uintptr_t)weft_resource_read(world, component);
 }
 
-static weft_commands *owner_commands(const weft_slice *slice)
+static weft_recorder *owner_commands(const weft_slice *slice)
 {
     (void)slice;
     return NULL;
@@ -280,7 +301,8 @@ const char *weft__slice_problem(const weft__query *query, uint32_t term, weft_ac
     if (declared == WEFT_NO_ACCESS)
         return "is read, but declared WEFT_NO_ACCESS: give it WEFT_READ";
     if (query->terms[term].is_buffer)
-        return "is a BUFFER, of which slices have no column: open it by weft_slice_buffers, with "
+        return "is a BUFFER, of which slices have no column: open it by weft_slice_write_buffers, "
+               "with "
                "WEFT_WRITE where it changes";
     return "is used in a way that its component has not: enable bits want ENABLEABLE and a row of "
            "the slice, shared values SHARED, chunk values CHUNK, buffers BUFFER";

@@ -51,7 +51,7 @@ static bool may_ask(const weft_slice *slice, uint32_t term)
     return false;
 }
 
-uint32_t weft_slice_version(const weft_slice *slice, uint32_t term)
+uint32_t weft_slice_change_version(const weft_slice *slice, uint32_t term)
 {
     return may_ask(slice, term) ? newest_in(slice, term) : context_of(slice)->stamp;
 }
@@ -85,11 +85,12 @@ static weft_result has_no_version(const weft_world *world, weft_entity entity,
     return weft__error_absent(world, entity, component);
 }
 
-uint32_t weft_entity_version(const weft_world *world, weft_entity entity, weft_component component)
+uint32_t weft_entity_change_version(const weft_world *world, weft_entity entity,
+                                    weft_component component)
 {
     uint32_t row;
     if (world == NULL) return 0;
-    weft__note_read(world, "weft_entity_version", component);
+    weft__note_read(world, "weft_entity_change_version", component);
     const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
     const weft__type_slot *slot =
         chunk == NULL
@@ -103,7 +104,7 @@ uint32_t weft_entity_version(const weft_world *world, weft_entity entity, weft_c
     return newest_of(weft__chunk_versions(chunk, slot->type) + slice, 1);
 }
 
-uint32_t weft_component_version(const weft_world *world, weft_component component)
+uint32_t weft_component_change_version(const weft_world *world, weft_component component)
 {
     uint32_t newest = 0;
     if (world == NULL) return 0;

@@ -37,7 +37,7 @@ static void census_type(const weft_world *world, census *c, const weft__type *ty
     if (type->entity_offset_count != 0) c->flags |= WEFT__HAS_ENTITY_FIELDS;
     if (type->id == world->builtin.residue.id) c->flags |= WEFT__IS_RESIDUE;
     if (type->id == world->builtin.prefab.id) c->flags |= WEFT__IS_PREFAB;
-    if (type->id == world->builtin.disabled.id) c->flags |= WEFT__IS_DISABLED;
+    if (type->id == world->builtin.inactive.id) c->flags |= WEFT__IS_DISABLED;
     if (type->id == world->builtin.linked_group.id) c->flags |= WEFT__HAS_LINKED_GROUP;
     uint32_t special = WEFT__HAS_CLEANUP | WEFT__IS_RESIDUE | WEFT__HAS_LINKED_GROUP |
                        WEFT__NEEDS_CONSTRUCT | WEFT__NEEDS_DESTRUCT;
@@ -388,10 +388,10 @@ uint32_t *weft__components_sort(const weft_world *world, const weft_component *c
         uint32_t before = sorted;
         if (type == NULL) {
             weft__error_listed(world, what, "components", i, components[i]);
-        } else if ((type->desc.flags & WEFT_SINGLETON) != 0) {
+        } else if ((type->desc.flags & WEFT_RESOURCE) != 0) {
             weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, components[i],
-                        "%s: component \"%s\" is a SINGLETON and belongs to no archetype: use "
-                        "weft_singleton_write",
+                        "%s: component \"%s\" is a RESOURCE and belongs to no archetype: use "
+                        "weft_resource_write",
                         what, type->desc.name);
         } else {
             list_insert(list, &sorted, type->id);

@@ -273,7 +273,7 @@ const weft__layout *weft__layout_any(weft_world *world, weft__format *format,
 const weft__layout *weft__layout_obtain(weft_world *world, weft__format *format,
                                         uint32_t size_class);
 
-/* Ascending ids of a caller's list, checked: valid, no SINGLETON, no duplicates. NULL: error
+/* Ascending ids of a caller's list, checked: valid, no RESOURCE, no duplicates. NULL: error
  * set. */
 uint32_t *weft__components_sort(const weft_world *world, const weft_component *components,
                                 uint32_t count, const char *what);

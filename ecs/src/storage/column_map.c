@@ -210,7 +210,7 @@ static_assert(TABLES == WEFT_FINDER_TABLES &&
                   offsetof(weft__column_maps, seen) == offsetof(weft_finder_tables, blocks) &&
                   offsetof(weft__column_maps, few) == offsetof(weft_finder_tables, places) &&
                   offsetof(weft_world, number) == WEFT_FINDER_WORLD,
-              "weft_entity_get of finder.h");
+              "weft_entity_read of finder.h");
 
 /* Without a map, `blocks` is NULL and every look-up takes the slow way. */
 static weft_finder finder_make(const weft_world *world, weft_component component)
@@ -251,8 +251,8 @@ weft_finder weft_slice_finder(const weft_slice *slice, weft_component component)
     return finder_make(context->world, component);
 }
 
-const void *weft_finder_get_slowly(const weft_world *world, weft_entity entity,
-                                   weft_component component)
+const void *weft_finder_read_slowly(const weft_world *world, weft_entity entity,
+                                    weft_component component)
 {
     uint32_t row;
     const weft__chunk *chunk = world == NULL ? NULL : weft__entity_chunk(world, entity, &row);

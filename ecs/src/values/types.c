@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define KIND_FLAGS                                                                                 \
-    (WEFT_ENABLEABLE | WEFT_SHARED | WEFT_BUFFER | WEFT_CHUNK | WEFT_CLEANUP | WEFT_SINGLETON |    \
+    (WEFT_ENABLEABLE | WEFT_SHARED | WEFT_BUFFER | WEFT_CHUNK | WEFT_CLEANUP | WEFT_RESOURCE |     \
      WEFT_NOT_HASHED)
 #define VALUE_BYTES_MAX (WEFT__MEGACHUNK_BYTES - 4096) /* with its entity it must fit a chunk */
 
@@ -51,8 +51,8 @@ static const char *kind_problem(uint32_t flags)
     if ((flags & ~(uint32_t)KIND_FLAGS) != 0)
         return "unknown flags: use those of weft_component_flags";
     flags &= ~(uint32_t)WEFT_NOT_HASHED; /* goes with everything */
-    if ((flags & WEFT_SINGLETON) != 0 && flags != WEFT_SINGLETON)
-        return "a SINGLETON has no other kind: leave the other flags out";
+    if ((flags & WEFT_RESOURCE) != 0 && flags != WEFT_RESOURCE)
+        return "a RESOURCE has no other kind: leave the other flags out";
     if ((flags & WEFT_SHARED) != 0 && (flags & ~(uint32_t)(WEFT_SHARED | WEFT_CLEANUP)) != 0)
         return "SHARED goes with CLEANUP only: leave the other flags out";
     if ((flags & WEFT_CHUNK) != 0 && (flags & ~(uint32_t)(WEFT_CHUNK | WEFT_CLEANUP)) != 0)
@@ -67,7 +67,7 @@ static const char *size_problem(const weft_component_desc *desc)
     if (desc->alignment > 64 ||
         (desc->alignment != 0 && !bits_is_power_of_two((uint64_t)desc->alignment)))
         return "the alignment must be a power of two up to 64, or 0";
-    bool is_resource = (desc->flags & WEFT_SINGLETON) != 0;
+    bool is_resource = (desc->flags & WEFT_RESOURCE) != 0;
     if (is_resource && desc->size > PTRDIFF_MAX - 4096)
         return "the resource is larger than the address space";
     if (!is_resource && desc->size > VALUE_BYTES_MAX)
@@ -85,15 +85,15 @@ static const char *groups_problem(const weft_world *world, const weft_component_
 {
     if (desc->write_group_count == 0) return NULL;
     if (desc->write_groups == NULL) return "write_group_count without write_groups";
-    if ((desc->flags & WEFT_SINGLETON) != 0)
-        return "a SINGLETON takes nothing over: it is not part of entities";
+    if ((desc->flags & WEFT_RESOURCE) != 0)
+        return "a RESOURCE takes nothing over: it is not part of entities";
     for (uint32_t i = 0; i < desc->write_group_count; i++) {
         const weft__type *type = weft__type_at(world, desc->write_groups[i]);
         if (type == NULL)
             return "a component of write_groups does not exist in this world, or is null: register "
                    "it before";
-        if ((type->desc.flags & WEFT_SINGLETON) != 0)
-            return "write_groups names a SINGLETON, which is not part of entities";
+        if ((type->desc.flags & WEFT_RESOURCE) != 0)
+            return "write_groups names a RESOURCE, which is not part of entities";
     }
     return NULL;
 }
@@ -207,7 +207,7 @@ static void sizes_resolve(weft__type *type)
     } else if ((flags & WEFT_CHUNK) != 0) {
         type->chunk_bytes = (uint32_t)desc->size;
         type->value_alignment = (uint32_t)desc->alignment;
-    } else if ((flags & (WEFT_SHARED | WEFT_SINGLETON)) == 0) {
+    } else if ((flags & (WEFT_SHARED | WEFT_RESOURCE)) == 0) {
         type->value_bytes = (uint32_t)desc->size;
         type->value_alignment = (uint32_t)desc->alignment;
     }
@@ -220,7 +220,7 @@ static void sizes_resolve(weft__type *type)
 static void type_release(weft_world *world, weft__type *type)
 {
     if (type == NULL) return;
-    weft__free(&world->memory, WEFT__MEMORY_TYPES, type->singleton, 1,
+    weft__free(&world->memory, WEFT__MEMORY_TYPES, type->resource, 1,
                bits_align_up(type->desc.size + 1, 64), 64);
     weft__free(&world->memory, WEFT__MEMORY_TYPES, type, 1, block_bytes(&type->desc),
                _Alignof(weft__type));
@@ -235,10 +235,10 @@ static weft__type *type_make(weft_world *world, const weft_component_desc *desc,
     type->hash = hash;
     fields_copy(type, desc);
     sizes_resolve(type);
-    if ((desc->flags & WEFT_SINGLETON) == 0) return type;
-    type->singleton = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_TYPES, 1,
-                                         bits_align_up(desc->size + 1, 64), 64);
-    if (type->singleton != NULL) return type;
+    if ((desc->flags & WEFT_RESOURCE) == 0) return type;
+    type->resource = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_TYPES, 1,
+                                        bits_align_up(desc->size + 1, 64), 64);
+    if (type->resource != NULL) return type;
     type_release(world, type);
     return NULL;
 }
@@ -315,7 +315,7 @@ static weft_result type_add(weft_world *world, const weft_component_desc *desc, 
         type_release(world, type);
         return WEFT_OUT_OF_MEMORY;
     }
-    if (type->singleton != NULL) weft__type_construct_zeroed(type, type->singleton, 1);
+    if (type->resource != NULL) weft__type_construct_zeroed(type, type->resource, 1);
     *name_slot(world, type->desc.name) = type->id;
     world->types.at[type->id] = type;
     world->types.count = type->id;
@@ -326,7 +326,7 @@ void weft__types_fini(weft_world *world)
 {
     for (uint32_t id = 1; id <= world->types.count; id++) {
         weft__type *type = world->types.at[id];
-        if (type->singleton != NULL) weft__type_destruct(&world->memory, type, type->singleton, 1);
+        if (type->resource != NULL) weft__type_destruct(&world->memory, type, type->resource, 1);
         type_release(world, type);
     }
     weft__free(&world->memory, WEFT__MEMORY_TYPES, world->types.at, world->types.capacity,
@@ -410,7 +410,7 @@ uint64_t weft_component_hash(const weft_world *world, weft_component component)
     return type == NULL ? 0 : type->hash;
 }
 
-static const weft__type *singleton_at(const weft_world *world, weft_component component)
+static const weft__type *resource_at(const weft_world *world, weft_component component)
 {
     if (world == NULL) return NULL;
     const weft__type *type = weft__type_at(world, component);
@@ -418,28 +418,27 @@ static const weft__type *singleton_at(const weft_world *world, weft_component co
         weft__error_component(world, component);
         return NULL;
     }
-    if (type->singleton != NULL) return type;
+    if (type->resource != NULL) return type;
     weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
-                "component \"%s\" is no SINGLETON: register it with WEFT_SINGLETON",
-                type->desc.name);
+                "component \"%s\" is no RESOURCE: register it with WEFT_RESOURCE", type->desc.name);
     return NULL;
 }
 
-void *weft_singleton_write(weft_world *world, weft_component component)
+void *weft_resource_write(weft_world *world, weft_component component)
 {
-    const weft__type *type = singleton_at(world, component);
+    const weft__type *type = resource_at(world, component);
     if (type == NULL) return NULL;
     if ((world->busy & WEFT__BUSY_WRITING) != 0) {
-        weft__error_busy(world, "weft_singleton_write");
+        weft__error_busy(world, "weft_resource_write");
         return NULL;
     }
-    return type->singleton;
+    return type->resource;
 }
 
-const void *weft_singleton_read(const weft_world *world, weft_component component)
+const void *weft_resource_read(const weft_world *world, weft_component component)
 {
-    const weft__type *type = singleton_at(world, component);
+    const weft__type *type = resource_at(world, component);
     if (type == NULL) return NULL;
-    weft__note_read(world, "weft_singleton_read", component);
-    return type->singleton;
+    weft__note_read(world, "weft_resource_read", component);
+    return type->resource;
 }

@@ -19,7 +19,7 @@ typedef struct weft__type {
     weft_component_desc desc; /* pointers are the world's copies; alignment and capacity resolved */
     uint32_t id;
     uint32_t value_bytes; /* bytes per row in a column, 0: no column (tag, shared, chunk,
-                              singleton). BUFFER: header + inline elements, padded */
+                              resource). BUFFER: header + inline elements, padded */
     uint32_t value_alignment;
     uint32_t chunk_bytes;         /* CHUNK: bytes of the value in the chunk's side memory, else 0 */
     uint32_t entity_offset_count; /* ENTITY fields, arrays expanded */
@@ -30,7 +30,7 @@ typedef struct weft__type {
     bool is_typed;                /* its name is that of its C type */
     bool has_blobs;               /* some field is described as BLOB */
     uint64_t hash;                /* stable: name, layout, kind, fields */
-    void *singleton;              /* SINGLETON: the value */
+    void *resource;               /* RESOURCE: the value */
     uint32_t map_misses;          /* look-ups of the owner that a column map would have served */
 } weft__type;
 
@@ -58,7 +58,7 @@ typedef bool weft__blob_field_visit(void *user, weft_blob_ref *field);
 bool weft__type_blobs(const weft__type *type, char *value, weft__blob_field_visit *visit,
                       void *user);
 
-/* Destructs singletons and frees the table. */
+/* Destructs resources and frees the table. */
 void weft__types_fini(weft_world *world);
 
 #endif

@@ -79,7 +79,7 @@ static weft_result built_ins_create(weft_world *world)
 {
     static const weft_field reference = {"entity", WEFT_FIELD_ENTITY, 0, 1};
     world->builtin.prefab = weft_component_create_plain(world, "Prefab", 0, 1, 0);
-    world->builtin.disabled = weft_component_create_plain(world, "Disabled", 0, 1, 0);
+    world->builtin.inactive = weft_component_create_plain(world, "Inactive", 0, 1, 0);
     world->builtin.linked_group =
         weft_component_create(world, &(weft_component_desc){.name = "LinkedGroup",
                                                             .size = sizeof(weft_entity),
@@ -89,7 +89,7 @@ static weft_result built_ins_create(weft_world *world)
                                                             .fields = &reference,
                                                             .field_count = 1});
     world->builtin.residue = weft_component_create_plain(world, "CleanupResidue", 0, 1, 0);
-    bool are_there = world->builtin.prefab.id != 0 && world->builtin.disabled.id != 0 &&
+    bool are_there = world->builtin.prefab.id != 0 && world->builtin.inactive.id != 0 &&
                      world->builtin.linked_group.id != 0 && world->builtin.residue.id != 0;
     return are_there ? WEFT_OK : WEFT_OUT_OF_MEMORY;
 }
@@ -237,16 +237,17 @@ weft_blob_store *weft_world_blobs(weft_world *world)
     return world->blobs;
 }
 
-uint32_t weft_world_version(const weft_world *world)
+uint32_t weft_world_change_version(const weft_world *world)
 {
     return world == NULL ? 0 : world->version;
 }
 
-uint32_t weft_world_advance(weft_world *world)
+uint32_t weft_world_advance_change_version(weft_world *world)
 {
     if (world == NULL) return 0;
     const char *advice = "the scheduler gives every system its version; call it between steps";
-    if (weft__refuse_systems(world, "weft_world_advance", advice) != WEFT_OK) return 0;
+    if (weft__refuse_systems(world, "weft_world_advance_change_version", advice) != WEFT_OK)
+        return 0;
     uint32_t old = world->version++;
     if (world->version == 0) world->version = 1;
     return old;

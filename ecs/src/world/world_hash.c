@@ -156,13 +156,13 @@ static uint64_t directory_hash(const weft_world *world, uint64_t hash)
     return hash;
 }
 
-static uint64_t singletons_hash(const weft_world *world)
+static uint64_t resources_hash(const weft_world *world)
 {
     uint64_t sum = 0;
     for (uint32_t id = 1; id <= world->types.count; id++) {
         const weft__type *type = world->types.at[id];
-        if (type->singleton != NULL && is_hashed(type))
-            sum += bytes_hash(world, type->hash, type, type->singleton, type->desc.size);
+        if (type->resource != NULL && is_hashed(type))
+            sum += bytes_hash(world, type->hash, type, type->resource, type->desc.size);
     }
     return sum;
 }
@@ -176,12 +176,12 @@ static uint64_t layout_hash(const weft_world *world)
         for (uint32_t i = 0; i < archetype->chunk_count; i++)
             hash = chunk_hash(world, archetype->chunks[i], hash);
     }
-    return hash_word(hash, singletons_hash(world));
+    return hash_word(hash, resources_hash(world));
 }
 
 static uint64_t content_hash(const weft_world *world)
 {
-    uint64_t sum = singletons_hash(world);
+    uint64_t sum = resources_hash(world);
     for (uint32_t id = 1; id < world->chunks.end; id++) {
         const weft__chunk *chunk = world->chunks.at[id];
         for (uint32_t row = 0; chunk != NULL && row < chunk->count; row++)

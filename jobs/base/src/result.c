@@ -61,7 +61,7 @@ static const result_page pages[WEFT_RESULT_COUNT] = {
     PAGE(WEFT_WRONG_THREAD, "called from a thread that may not",
          "The Threads: line of the function says who may call it. Most calls on a world belong to "
          "its owner;\n"
-         "jobs use the functions that take a weft_slice or a weft_commands.\n"
+         "jobs use the functions that take a weft_slice or a weft_recorder.\n"
          "Do: move the call to the owner, or record a command."),
     PAGE(WEFT_WRONG_PHASE, "not allowed at this moment: something runs or is being iterated",
          "Of worlds: systems run or a query is iterated, and rows would move under somebody's "
@@ -69,7 +69,7 @@ static const result_page pages[WEFT_RESULT_COUNT] = {
          "the pool cannot end inside a job, a held job cannot be waited for before it is "
          "released, and only\n"
          "held jobs can be released or get predecessors. Nothing was changed.\n"
-         "Do: record it with weft_commands (played back at the next sync point), or do it after "
+         "Do: record it with weft_recorder (played back at the next sync point), or do it after "
          "the loop or job."),
     PAGE(WEFT_UNDECLARED_ACCESS, "a system touched something it did not declare",
          "The scheduler orders systems by what they declare, so an undeclared access is a data "

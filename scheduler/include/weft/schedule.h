@@ -14,17 +14,17 @@ extern "C" {
 #endif
 
 /* Zero means default. */
-typedef struct weft_schedule_options {
+typedef struct weft_schedule_desc {
     bool without_fusion;   /* every system in a stage of its own */
     bool without_parallel; /* everything on the owner, in order */
     uint64_t shuffle_seed; /* not 0: run a random legal order (for tests of determinism) */
     bool measure;          /* time each system and the frame (two clock reads per slice) */
     bool always_parallel;  /* no stage runs inline because it is small (tests) */
     bool count_events;     /* event counters per system (below); WEFT_COUNTERS=1 does the same */
-} weft_schedule_options;
+} weft_schedule_desc;
 /* Replaces all options; the schedule is compiled again. Errors: INVALID_ARGUMENT, WRONG_PHASE,
  * OUT_OF_MEMORY. */
-WEFT_API weft_result weft_schedule_set(weft_world *world, const weft_schedule_options *options);
+WEFT_API weft_result weft_schedule_set(weft_world *world, const weft_schedule_desc *options);
 
 /* Compiles now instead of at the next step. Errors: CYCLE (path in the error), NOT_FOUND (unknown
  * name), WRONG_PHASE, OUT_OF_MEMORY. */

@@ -20,14 +20,14 @@ typedef struct weft_system {
     uint32_t world; /* private: number of the world */
 } weft_system;
 
-/* Random access to other entities, or to a resource (SINGLETON component). */
+/* Random access to other entities, or to a resource (RESOURCE component). */
 typedef struct weft_lookup {
     weft_component component;
     weft_access access;
 } weft_lookup;
 
 typedef enum weft_system_flags {
-    WEFT_SYSTEM_SINGLE = 1 << 0,      /* slices run one after the other, in order, on one worker */
+    WEFT_SYSTEM_SERIAL = 1 << 0,      /* slices run one after the other, in order, on one worker */
     WEFT_SYSTEM_MAIN_THREAD = 1 << 1, /* like SINGLE, on the thread that steps the world */
     WEFT_SYSTEM_EXCLUSIVE =
         1 << 2, /* nothing else runs; immediate structural changes are allowed */
@@ -36,9 +36,10 @@ typedef enum weft_system_flags {
     WEFT_SYSTEM_NOT_FUSED = 1 << 4,    /* its own loop, e.g. to profile it */
     WEFT_SYSTEM_WHOLE_CHUNKS = 1 << 5, /* called once per chunk, never with part of one */
     WEFT_SYSTEM_TIMER = 1 << 6,        /* runs once for each weft_timer_set, see there; no period */
-    WEFT_SYSTEM_ASKS_CHANGES = 1 << 7, /* calls weft_slice_changed_since and weft_slice_version: its
+    WEFT_SYSTEM_ASKS_CHANGES =
+        1 << 7,                /* calls weft_slice_changed_since and weft_slice_change_version: its
                                           stage stamps slice by slice, 1.4 ns for each */
-    WEFT_SYSTEM_JOBS = 1 << 8,         /* calls weft_slice_job */
+    WEFT_SYSTEM_JOBS = 1 << 8, /* calls weft_slice_job */
 } weft_system_flags;
 
 /* What commands a system may record; a sync point is placed only before systems that could see the
@@ -78,7 +79,7 @@ typedef struct weft_system_desc {
     weft_lookup lookups[WEFT_SYSTEM_LOOKUPS]; /* not tags, SHARED and CHUNK */
     const weft_lookup *more_lookups;          /* continued here */
     uint32_t more_lookup_count;
-    weft_lookup resources[WEFT_SYSTEM_LOOKUPS]; /* singletons */
+    weft_lookup resources[WEFT_SYSTEM_LOOKUPS]; /* resources */
     const weft_lookup *more_resources;
     uint32_t more_resource_count;
     /* Further queries it iterates itself (weft_slice_query), with their access. One that writes

@@ -199,7 +199,7 @@ static void make_mentions(sets *s, const weft__system *system, weft__staging_nod
 
 static uint32_t traits_of(const weft__system *system)
 {
-    const uint32_t apart = WEFT_SYSTEM_SINGLE | WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE |
+    const uint32_t apart = WEFT_SYSTEM_SERIAL | WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE |
                            WEFT_SYSTEM_BACKGROUND | WEFT_SYSTEM_NOT_FUSED |
                            WEFT_SYSTEM_WHOLE_CHUNKS;
     uint32_t traits = 0;

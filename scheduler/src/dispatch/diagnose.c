@@ -112,7 +112,7 @@ static bool keep_refusal(const weft_world *world, const char *what)
                                  .slice = current->index,
                                  .function = what,
                                  .what = " was called on the world, on which systems run: record "
-                                         "a command (weft_slice_commands), or use the slice"};
+                                         "a command (weft_slice_recorder), or use the slice"};
     weft__violate(&scheduler->workers[current->worker], &violation);
     return true;
 }
@@ -153,7 +153,7 @@ static void keep_use(const weft_world *world, const char *what, uint32_t compone
                               ? " gives it for writing, but it is not so among its lookups: "
                                 "declare it with WEFT_WRITE"
                               : " reads it, but it is not among its lookups, resources or further "
-                                "queries: declare it and use weft_slice_get";
+                                "queries: declare it and use weft_slice_read_entity";
     weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
                                  .position = system->position,
                                  .slice = current->index,

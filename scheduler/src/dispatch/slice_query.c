@@ -20,8 +20,8 @@ static const void *further_get(const weft_slice *slice, weft_entity entity,
                                weft_component component)
 {
     const weft_slice_context *context = slice->context;
-    weft__note_read(context->world, "weft_slice_get", component);
-    return weft_finder_get_slowly(context->world, entity, component); /* sets no error */
+    weft__note_read(context->world, "weft_slice_read_entity", component);
+    return weft_finder_read_slowly(context->world, entity, component); /* sets no error */
 }
 
 static void *further_get_write(const weft_slice *slice, weft_entity entity,
@@ -44,10 +44,10 @@ static void *further_resource(const weft_slice *slice, weft_component component,
 {
     const weft_slice_context *context = slice->context;
     if (access != WEFT_READ) return NULL;
-    return (void *)(uintptr_t)weft_singleton_read(context->world, component);
+    return (void *)(uintptr_t)weft_resource_read(context->world, component);
 }
 
-static weft_commands *further_commands(const weft_slice *slice)
+static weft_recorder *further_commands(const weft_slice *slice)
 {
     (void)slice;
     return NULL;

@@ -105,12 +105,12 @@ static void *slice_resource(const weft_slice *slice, weft_component component, w
 {
     const weft__system *system = system_of(slice);
     const weft__type *type = weft__type_at(system->context.world, component);
-    if (type == NULL || type->singleton == NULL) {
+    if (type == NULL || type->resource == NULL) {
         if (WEFT_IS_CHECKED)
             weft__violate_in(
                 slice, type == NULL ? 0 : type->id, access,
-                "is asked for by weft_slice_resource, but is null, of another world or "
-                "no SINGLETON: look at what registered it");
+                "is asked for by weft_slice_read_resource, but is null, of another world or "
+                "no RESOURCE: look at what registered it");
         return NULL;
     }
     if (WEFT_IS_CHECKED && (system->flags & WEFT_SYSTEM_EXCLUSIVE) == 0 &&
@@ -120,13 +120,13 @@ static void *slice_resource(const weft_slice *slice, weft_component component, w
                                  component.id, "is not among its resources: declare it"));
         return NULL;
     }
-    return type->singleton; /* its version was stamped before the stage */
+    return type->resource; /* its version was stamped before the stage */
 }
 
-static weft_commands *slice_commands(const weft_slice *slice)
+static weft_recorder *slice_commands(const weft_slice *slice)
 {
     const weft__system *system = system_of(slice);
-    weft_commands *commands = &system->scheduler->workers[slice->worker].commands;
+    weft_recorder *commands = &system->scheduler->workers[slice->worker].commands;
     weft__commands_key(commands, (uint64_t)system->position << 32 | slice->index);
     return commands;
 }

@@ -25,7 +25,7 @@ const char *weft__scheduler_recorder_name(const void *user, uint64_t key)
 static bool has_commands(const weft__scheduler *scheduler)
 {
     for (uint32_t i = 0; i < scheduler->worker_count; i++) {
-        const weft_commands *commands = scheduler->recorders[i];
+        const weft_recorder *commands = scheduler->recorders[i];
         if (commands->segment_count != 0 || commands->failure.code != WEFT_OK) return true;
     }
     return false;
@@ -35,7 +35,7 @@ static bool has_commands(const weft__scheduler *scheduler)
 static void tally_commands(weft__scheduler *scheduler)
 {
     for (uint32_t i = 0; i < scheduler->worker_count; i++) {
-        weft_commands *commands = scheduler->recorders[i];
+        weft_recorder *commands = scheduler->recorders[i];
         if (WEFT_IS_CHECKED) weft__commands_seal(commands);
         for (uint32_t k = 0; k < commands->segment_count; k++) {
             const weft__command_segment *segment = &commands->segments[k];
@@ -442,7 +442,7 @@ weft_result weft_system_run(weft_world *world, weft_system handle, float dt)
 
 /* ---- statistics ---- */
 
-weft_result weft_schedule_set(weft_world *world, const weft_schedule_options *options)
+weft_result weft_schedule_set(weft_world *world, const weft_schedule_desc *options)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if (options == NULL)

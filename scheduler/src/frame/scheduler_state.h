@@ -165,7 +165,7 @@ typedef struct weft__part {
 } weft__part;
 
 typedef struct weft__worker {
-    _Alignas(64) weft_commands commands;
+    _Alignas(64) weft_recorder commands;
     weft__system_tally *tallies; /* [slot of the system]; kept over compilations */
     uint64_t *mask;              /* of a slice, or of a whole chunk */
     void **columns;              /* of a slice that is not the first of its chunk */
@@ -192,7 +192,7 @@ static inline uint32_t weft__system_slot(const weft__system *system)
 static inline bool weft__system_is_serial(const weft__system *system)
 {
     return (system->flags &
-            (WEFT_SYSTEM_SINGLE | WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0;
+            (WEFT_SYSTEM_SERIAL | WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0;
 }
 
 /* It runs when its timer has run out. */
@@ -204,7 +204,7 @@ static inline bool weft__system_is_timer(const weft__system *system)
 struct weft__scheduler {
     weft_world *world;
     weft__memory *memory;
-    weft_schedule_options options;
+    weft_schedule_desc options;
 
     weft__system **systems; /* [slot]; NULL = free */
     uint32_t *generations;  /* [slot] */
@@ -242,7 +242,7 @@ struct weft__scheduler {
 
     /* workers */
     weft__worker *workers;
-    weft_commands **recorders; /* [worker] */
+    weft_recorder **recorders; /* [worker] */
     uint32_t worker_count;
     uint32_t tally_capacity;
     uint32_t mask_words;

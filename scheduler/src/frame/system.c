@@ -179,10 +179,10 @@ static weft_result check_grants(weft_world *world, const weft_system_desc *desc,
         if (grant->access != WEFT_READ && grant->access != WEFT_WRITE)
             return bad(world, WEFT_INVALID_ARGUMENT, desc, grant->component,
                        "the access of a lookup or resource must be WEFT_READ or WEFT_WRITE");
-        if (((type->desc.flags & WEFT_SINGLETON) != 0) != is_resource)
+        if (((type->desc.flags & WEFT_RESOURCE) != 0) != is_resource)
             return bad(world, WEFT_TYPE_MISMATCH, desc, grant->component,
-                       is_resource ? "resources must be SINGLETON components"
-                                   : "lookups cannot name SINGLETON components: use resources");
+                       is_resource ? "resources must be RESOURCE components"
+                                   : "lookups cannot name RESOURCE components: use resources");
         if (!is_resource &&
             (type->value_bytes == 0 || (type->desc.flags & (WEFT_SHARED | WEFT_CHUNK)) != 0))
             return bad(
@@ -200,7 +200,7 @@ static bool has_terms(const weft_system_desc *desc)
 /* What cannot be right whatever the components are; NULL: nothing. */
 static const char *problem_of(const weft_system_desc *desc)
 {
-    const uint32_t all = WEFT_SYSTEM_SINGLE | WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE |
+    const uint32_t all = WEFT_SYSTEM_SERIAL | WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE |
                          WEFT_SYSTEM_BACKGROUND | WEFT_SYSTEM_NOT_FUSED | WEFT_SYSTEM_WHOLE_CHUNKS |
                          WEFT_SYSTEM_TIMER | WEFT_SYSTEM_ASKS_CHANGES | WEFT_SYSTEM_JOBS;
     const uint32_t on_owner = WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE;

@@ -1,6 +1,6 @@
 /* counters.h: event counters per system: what the processor and the kernel counted while it ran.
  *
- * Off unless weft_schedule_options.count_events or the environment (WEFT_COUNTERS) asks. Every
+ * Off unless weft_schedule_desc.count_events or the environment (WEFT_COUNTERS) asks. Every
  * worker opens a group of its own for its thread when it first runs a slice, and reads it when a
  * part begins and after each call of a system: the difference is the system's. So the dispatch in
  * front of a slice, some ten nanoseconds, counts for the system it prepares.

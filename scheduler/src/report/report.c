@@ -169,7 +169,7 @@ static uint64_t least_time(const weft__scheduler *scheduler, const weft__stage *
         work += time;
         if (is_on_owner(system))
             owner += time;
-        else if ((system->flags & WEFT_SYSTEM_SINGLE) != 0 && time > longest)
+        else if ((system->flags & WEFT_SYSTEM_SERIAL) != 0 && time > longest)
             longest = time;
     }
     work /= scheduler->worker_count;

@@ -297,19 +297,19 @@ static bool copy_dead(weft_snapshot *snapshot)
     return true;
 }
 
-static bool copy_singletons(weft_snapshot *snapshot)
+static bool copy_resources(weft_snapshot *snapshot)
 {
     weft_world *world = snapshot->world;
     snapshot->type_count = world->types.count;
-    snapshot->singletons = weft__alloc_zeroed(&world->memory, CATEGORY,
-                                              (size_t)world->types.count + 1, sizeof(void *), 8);
-    if (snapshot->singletons == NULL) return false;
+    snapshot->resources = weft__alloc_zeroed(&world->memory, CATEGORY,
+                                             (size_t)world->types.count + 1, sizeof(void *), 8);
+    if (snapshot->resources == NULL) return false;
     for (uint32_t i = 1; i <= world->types.count; i++) {
         const weft__type *type = world->types.at[i];
-        if (type->singleton == NULL || type->desc.size == 0) continue;
-        snapshot->singletons[i] = weft__alloc(&world->memory, CATEGORY, 1, type->desc.size, 64);
-        if (snapshot->singletons[i] == NULL) return false;
-        weft__type_replicate(&world->memory, type, snapshot->singletons[i], type->singleton, 1);
+        if (type->resource == NULL || type->desc.size == 0) continue;
+        snapshot->resources[i] = weft__alloc(&world->memory, CATEGORY, 1, type->desc.size, 64);
+        if (snapshot->resources[i] == NULL) return false;
+        weft__type_replicate(&world->memory, type, snapshot->resources[i], type->resource, 1);
     }
     return true;
 }
@@ -373,14 +373,14 @@ static bool copy_world(taking *t)
     snapshot->archetype_count = archetypes;
     for (uint32_t i = 0; i < archetypes; i++)
         if (!copy_archetype(t, i)) return false;
-    return copy_dead(snapshot) && copy_singletons(snapshot) && copy_systems(snapshot);
+    return copy_dead(snapshot) && copy_resources(snapshot) && copy_systems(snapshot);
 }
 
 /* A type whose values own something that the bytes of a copy would own as well. */
 static bool is_uncopyable(const weft_world *world, const weft__type *type)
 {
     if (type->desc.hooks.destruct == NULL || type->desc.hooks.copy != NULL) return false;
-    if (type->singleton != NULL) return true;
+    if (type->resource != NULL) return true;
     for (uint32_t i = 0; i < world->archetypes.count; i++)
         if (world->archetypes.at[i]->entity_count != 0 &&
             weft__archetype_find(world->archetypes.at[i], type->id) != WEFT__NONE)
@@ -406,7 +406,7 @@ weft_result weft__snapshot_check_ids(const weft_world *world, const char *what)
         rows += world->archetypes.at[i]->entity_count;
     if (weft__directory_alive(&world->directory) == rows) return WEFT_OK;
     return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                       "%s: a recorder holds entities that weft_commands_create_rows_unordered "
+                       "%s: a recorder holds entities that weft_recorder_create_rows_unordered "
                        "gave: play or destroy it first",
                        what);
 }
@@ -450,7 +450,7 @@ weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
     taking t = {.snapshot = snapshot, .previous = previous};
     result = take(&t, timelines);
     if (result != WEFT_OK) return result;
-    weft_world_advance(world); /* later writes get newer versions than any copied */
+    weft_world_advance_change_version(world); /* later writes get newer versions than any copied */
     snapshot->version = world->version;
     snapshot->next = timelines->snapshots;
     timelines->snapshots = snapshot;
@@ -486,16 +486,16 @@ static void free_chunks(weft_snapshot *snapshot)
     }
 }
 
-static void free_singletons(weft_snapshot *snapshot)
+static void free_resources(weft_snapshot *snapshot)
 {
     weft_world *world = snapshot->world;
-    for (uint32_t i = 1; snapshot->singletons != NULL && i <= snapshot->type_count; i++) {
-        if (snapshot->singletons[i] == NULL) continue;
-        weft__type_destruct(&world->memory, world->types.at[i], snapshot->singletons[i], 1);
-        weft__free(&world->memory, CATEGORY, snapshot->singletons[i], 1,
+    for (uint32_t i = 1; snapshot->resources != NULL && i <= snapshot->type_count; i++) {
+        if (snapshot->resources[i] == NULL) continue;
+        weft__type_destruct(&world->memory, world->types.at[i], snapshot->resources[i], 1);
+        weft__free(&world->memory, CATEGORY, snapshot->resources[i], 1,
                    world->types.at[i]->desc.size, 64);
     }
-    weft__free(&world->memory, CATEGORY, snapshot->singletons, (size_t)snapshot->type_count + 1,
+    weft__free(&world->memory, CATEGORY, snapshot->resources, (size_t)snapshot->type_count + 1,
                sizeof(void *), 8);
 }
 
@@ -515,7 +515,7 @@ void weft_snapshot_destroy(weft_snapshot *snapshot)
                sizeof snapshot->chunks[0], 8);
     weft__free(memory, CATEGORY, snapshot->dead, snapshot->dead_capacity, sizeof snapshot->dead[0],
                8);
-    free_singletons(snapshot);
+    free_resources(snapshot);
     weft__free(memory, CATEGORY, snapshot->group_elapsed, snapshot->group_count, sizeof(double), 8);
     weft__free(memory, CATEGORY, snapshot->systems, snapshot->system_limit,
                sizeof snapshot->systems[0], 8);

@@ -85,7 +85,7 @@ struct weft_snapshot {
     double *group_elapsed; /* [group]; groups are never removed */
     uint32_t group_count;
     uint32_t archetype_limit, chunk_limit, system_limit; /* elements allocated (less one) */
-    void **singletons;                                   /* [type id] copies, NULL */
+    void **resources;                                    /* [type id] copies, NULL */
     uint32_t type_count;
 };
 

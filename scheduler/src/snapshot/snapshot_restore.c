@@ -290,15 +290,15 @@ static void put_systems(const restoring *r)
     }
 }
 
-static void put_singletons(const restoring *r)
+static void put_resources(const restoring *r)
 {
     weft_world *world = r->world;
     for (uint32_t i = 1; i <= r->snapshot->type_count; i++) {
-        const void *saved = r->snapshot->singletons[i];
+        const void *saved = r->snapshot->resources[i];
         const weft__type *type = world->types.at[i];
         if (saved == NULL) continue;
-        weft__type_destruct(&world->memory, type, type->singleton, 1);
-        weft__type_replicate(&world->memory, type, type->singleton, saved, 1); /* cannot fail */
+        weft__type_destruct(&world->memory, type, type->resource, 1);
+        weft__type_replicate(&world->memory, type, type->resource, saved, 1); /* cannot fail */
     }
 }
 
@@ -312,7 +312,7 @@ static void put_all(restoring *r)
     for (uint32_t i = 0; i < snapshot->chunk_count; i++) put_chunk(r, i);
     put_ids(r);
     for (uint32_t i = 0; i < snapshot->archetype_count; i++) order_archetype(r, i);
-    put_singletons(r);
+    put_resources(r);
     put_systems(r);
     for (uint32_t i = 0; i < snapshot->chunk_count; i++) /* counting rows stamped them */
         r->chunks[i]->order_version = snapshot->chunks[i].order_version;

@@ -225,8 +225,8 @@ WEFT_API weft_result weft_blob_release(weft_blob_store *store, weft_blob_ref ref
  * than `type` (NULL: any).
  * Threads: any; 4 ns (more when `type` is an equal description at another address): resolve once
  * per slice or entity, not per element. */
-WEFT_API const void *weft_blob_get(const weft_blob_store *store, weft_blob_ref ref,
-                                   const weft_blob_type *type);
+WEFT_API const void *weft_blob_read(const weft_blob_store *store, weft_blob_ref ref,
+                                    const weft_blob_type *type);
 /* BAD_HANDLE when stale. Threads: any that holds a reference. */
 WEFT_API weft_result weft_blob_info_get(const weft_blob_store *store, weft_blob_ref ref,
                                         weft_blob_info *out);
