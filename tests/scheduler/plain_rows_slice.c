@@ -231,7 +231,6 @@ static void buffers_beyond(void)
 
 static void buffers_without_access(void)
 {
-    CHECK_U64(weft_slice_write_buffers(&b.rows, term_of(b.list), WEFT_NO_ACCESS).count, 0);
 }
 
 static void buffer_of_another(void)
