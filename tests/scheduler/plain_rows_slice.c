@@ -229,10 +229,6 @@ static void buffers_beyond(void)
     CHECK_U64(weft_slice_read_buffers(&b.rows, 7).count, 0);
 }
 
-static void buffers_without_access(void)
-{
-}
-
 static void buffer_of_another(void)
 {
     CHECK_U64(weft_slice_read_entity_buffer(&b.rows, (weft_entity){1, 1}, b.list).count, 0);
@@ -262,7 +258,6 @@ static void (*const uses[])(void) = {
     resource,
     wrong_buffers,
     buffers_beyond,
-    buffers_without_access,
     buffer_of_another,
     another_query,
 };
