@@ -10,7 +10,8 @@ static const char notes[] =
     "shipped\n"
     "catalogue of January 2018 is taken. --start is UTC (2026-08-11 or 2026-08-11T12:00:00Z); "
     "default: the\n"
-    "midnight after the middle one of the elements' epochs. docs/screen.md defines the result.\n"
+    "midnight after the middle one of the elements' epochs. docs/reference/screen.md defines the "
+    "result.\n"
     "Screening candidates from public elements, not collision warnings.";
 
 /* A pair is looked for within what two satellites travel in half a step; a threshold beyond that is

@@ -1,4 +1,4 @@
-/* test_blob_examples.c: the examples of docs/blobs.md, as they stand there. */
+/* test_blob_examples.c: the examples of docs/guide/blobs.md, as they stand there. */
 #include "check.h"
 
 #include <weft/blob.h>

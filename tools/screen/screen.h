@@ -4,7 +4,8 @@
  *   steps per frame (screen_systems.h) -> collect the approaches -> check some steps by brute force
  *   (screen_check.c) -> conjunctions.csv and the summary (screen_report.c)
  *
- * docs/screen.md defines the result; this is also the example of how a program embeds weft.
+ * docs/reference/screen.md defines the result; this is also the example of how a program embeds
+ * weft.
  */
 #ifndef WEFT_SCREEN_SCREEN_H
 #define WEFT_SCREEN_SCREEN_H

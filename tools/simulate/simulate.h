@@ -5,7 +5,7 @@
  * the job system advances the clock of the worker that made it by what it would cost, and the
  * worker with the smallest clock always goes next: a conservative discrete-event simulation, the
  * same for every run. Bodies of jobs advance the clock by their recorded cost. What is modelled and
- * what is not: docs/simulation.md. */
+ * what is not: docs/design/simulation.md. */
 #ifndef WEFT_SIMULATE_H
 #define WEFT_SIMULATE_H
 

@@ -145,8 +145,8 @@ int main(int argc, char **argv)
     const weft_cli_usage usage = {
         "simulate", "[FILE.slices]",
         "Runs the job system over a recorded frame on machines this one is not.", options,
-        "Record with WEFT_TRACE=FILE.slices and one worker. docs/simulation.md says what is\n"
-        "modelled. Every line of the result is labelled simulated."};
+        "Record with WEFT_TRACE=FILE.slices and one worker. docs/design/simulation.md says\n"
+        "what is modelled. Every line of the result is labelled simulated."};
     int first;
     int status = weft_cli_parse(&usage, argc, argv, &first);
     if (status != WEFT_CLI_CONTINUE) return status;

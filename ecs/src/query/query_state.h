@@ -69,7 +69,7 @@ typedef struct weft__flat_entry {
 /* A chunk as a cursor shows it: pairs of fields in the order of weft_slice, copied two at a time.
  * The pointers to the columns are ready, so that a loop body has them as soon as its position is
  * known: with 20 rows a chunk, a body that waits for them costs as much again as the walk
- * (docs/storage.md, very small chunks). */
+ * (docs/design/storage.md, very small chunks). */
 typedef struct weft__view {
     _Alignas(64) void *const *columns; /* [term]: first row, or NULL */
     const weft_entity *entities;

@@ -19,7 +19,7 @@
  * any. No function aborts; errors are returned; those that return none ignore NULL (weft_job_child:
  * a NULL fn, too). After creation nothing allocates except weft_job_graph_create,
  * weft_job_pool_enter when more guests are inside than ever before, and the writing of a trace
- * file. Protocols and figures: docs/jobs.md. */
+ * file. Protocols and figures: docs/guide/jobs.md. */
 #ifndef WEFT_JOBS_H
 #define WEFT_JOBS_H
 

@@ -87,7 +87,7 @@ typedef struct weft_system_counters {
     uint64_t values[WEFT_COUNTER_COUNT];
 } weft_system_counters;
 /* Errors: BAD_HANDLE. Without counters, `calls` and `available` are 0. Cost: a system call per
- * slice, or about 60 ns where the processor's registers may be read (docs/profiling.md). */
+ * slice, or about 60 ns where the processor's registers may be read (docs/guide/profiling.md). */
 WEFT_API weft_result weft_system_counters_get(const weft_world *world, weft_system system,
                                               weft_system_counters *out);
 /* Which counters there are, with the reason when some are missing, and a line per system. */

@@ -6,7 +6,7 @@
  * (weft_blob_type) says which fields of a struct are such references: the builder refuses
  * everything else, and untrusted bytes are checked against it before use. Blobs live in a store,
  * which counts references and keeps one copy of equal content; components hold a weft_blob_ref.
- * Examples of everything: docs/blobs.md.
+ * Examples of everything: docs/guide/blobs.md.
  *
  * Bounds are checked by code compiled with WEFT_CHECKED, whatever the library was compiled with. */
 #ifndef WEFT_BLOB_H
