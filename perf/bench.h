@@ -13,7 +13,8 @@
  *
  * The harness times `run` and `raw` in turn (raw, ours, raw, ours, ...) inside one process, so
  * that whatever disturbs the machine disturbs both; it reports medians, minima and their ratio.
- * Benchmarks may include private headers of all layers. What a line means: docs/reference/performance.md.
+ * Benchmarks may include private headers of all layers. What a line means:
+ * docs/reference/performance.md.
  */
 #ifndef WEFT_PERF_BENCH_H
 #define WEFT_PERF_BENCH_H

@@ -202,11 +202,11 @@ WEFT_API void weft_slice_enable(const weft_slice *slice, uint32_t term, uint32_t
 /* ---- change versions (query.h, filters: what stamps them) ---- */
 
 /* True when values of the term changed, in a slice that these rows lie in, after `version` (what
- * stamps is in docs/guide/queries.md); 0: true. False when the component is absent. In a system a change
- * is one since its last run with weft_slice_since; a term that the system itself writes always
- * changed, unless the query has stamp_asked and the column was not asked for yet. The system must
- * have WEFT_SYSTEM_ASKS_CHANGES, else the answer is true (and checked builds report it).
- * Cost: O(slices in the run). */
+ * stamps is in docs/guide/queries.md); 0: true. False when the component is absent. In a system
+ * a change is one since its last run with weft_slice_since; a term that the system itself writes
+ * always changed, unless the query has stamp_asked and the column was not asked for yet. The
+ * system must have WEFT_SYSTEM_ASKS_CHANGES, else the answer is true (and checked builds report
+ * it). Cost: O(slices in the run). */
 WEFT_API bool weft_slice_changed_since(const weft_slice *slice, uint32_t term, uint32_t version);
 /* True when rows of the chunk came, went or moved after `version`; 0: true. O(1). */
 WEFT_API bool weft_slice_order_changed_since(const weft_slice *slice, uint32_t version);

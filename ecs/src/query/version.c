@@ -1,8 +1,8 @@
 /* version.c: change versions that loops and tools ask for: of a term in a slice, of a chunk's rows,
  * of a value, of a component.
  *
- * What stamps versions is described in docs/guide/queries.md; filters, which compare many at a time, are
- * in filter.c. Version 0 is older than everything; others compare by distance. */
+ * What stamps versions is described in docs/guide/queries.md; filters, which compare many at a
+ * time, are in filter.c. Version 0 is older than everything; others compare by distance. */
 #include "query_state.h"
 
 static const weft_slice_context *context_of(const weft_slice *slice)

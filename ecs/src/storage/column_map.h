@@ -8,8 +8,9 @@
  *
  * What counts in a look-up is the number of loads, far more than that of instructions: the
  * processor keeps some 88 loads in flight, and those of a look-up wait for its two cache misses
- * (docs/design/storage.md). So both tables are reserved as address space for all that could ever be, need
- * neither bounds nor growth, and never move; an entry holds address and size in one word. */
+ * (docs/design/storage.md). So both tables are reserved as address space for all that could ever
+ * be, need neither bounds nor growth, and never move; an entry holds address and size in one
+ * word. */
 #ifndef WEFT_COLUMN_MAP_H
 #define WEFT_COLUMN_MAP_H
 
