@@ -1,6 +1,7 @@
-/* entity.c: operations on single entities: look-up, values, destroy, swap. Add, remove and set
+/* entity.c: changes of single entities: set a value, destroy, swap. Add, remove and set
  * archetype are in entity_change.c; arrays are in entity_many.c. */
 #include "batch.h"
+#include "entity_value.h"
 #include "owner_loop.h"
 #include "row_move.h"
 
@@ -21,116 +22,7 @@ weft_component weft_component_linked_group(const weft_world *world)
     return world == NULL ? WEFT__NO_COMPONENT : world->builtin.linked_group;
 }
 
-/* ---- questions ---- */
-
-bool weft_entity_is_alive(const weft_world *world, weft_entity entity)
-{
-    uint32_t location;
-    return world != NULL && weft__directory_find(&world->directory, entity, &location);
-}
-
-weft_archetype weft_entity_archetype(const weft_world *world, weft_entity entity)
-{
-    uint32_t row;
-    const weft__chunk *chunk = world == NULL ? NULL : weft__entity_chunk(world, entity, &row);
-    return weft__archetype_handle(world, chunk == NULL ? 0 : chunk->archetype->id);
-}
-
-bool weft_entity_has(const weft_world *world, weft_entity entity, weft_component component)
-{
-    uint32_t row;
-    const weft__chunk *chunk = world == NULL ? NULL : weft__entity_chunk(world, entity, &row);
-    return chunk != NULL &&
-           weft__archetype_find(chunk->archetype, weft__component_id(world, component)) !=
-               WEFT__NONE;
-}
-
 /* ---- values ---- */
-
-/* Says why there is no value. */
-static weft_result no_value(const weft_world *world, weft_entity entity, weft_component component)
-{
-    const weft__type *type = weft__type_at(world, component);
-    if (type == NULL) return weft__error_component(world, component);
-    if (!weft_entity_has(world, entity, component)) {
-        if (!weft_entity_is_alive(world, entity)) return weft__error_stale(world, entity);
-        return weft__error_absent(world, entity, component);
-    }
-    const char *why = "is a tag and has no value: ask weft_entity_has";
-    if ((type->desc.flags & WEFT_SHARED) != 0)
-        why = "is SHARED: use weft_entity_read_shared and weft_entity_set_shared";
-    else if ((type->desc.flags & WEFT_CHUNK) != 0)
-        why = "is a CHUNK value, which no entity owns: use weft_slice_write_chunk in a loop over a "
-              "query with a term for it";
-    return weft__error(world, WEFT_TYPE_MISMATCH, entity, component, "component \"%s\" %s",
-                       type->desc.name, why);
-}
-
-/* Where a present component's value is; NULL where a row has none of its own. */
-static void *value_of(const weft__chunk *chunk, uint32_t row, const weft__type_slot *slot)
-{
-    return slot->column != 0 ? weft__chunk_value(chunk, slot->column, row) : NULL;
-}
-
-static const weft__type_slot *slot_find(const weft_world *world, const weft__chunk *chunk,
-                                        weft_component component)
-{
-    return weft__archetype_slot(chunk->archetype, weft__component_id(world, component));
-}
-
-/* The rest of it: components without a map yet, and errors. */
-static __attribute__((noinline, cold)) const void *
-get_slowly(const weft_world *world, weft_entity entity, weft_component component)
-{
-    const void *value = weft_finder_read_slowly(world, entity, component);
-    if (value == NULL)
-        no_value(world, entity, component);
-    else if ((world->busy & WEFT__BUSY_WRITING) == 0) /* a cache of the owner's, not the world */
-        weft__column_map_miss((weft_world *)(uintptr_t)world, component.id, 1);
-    return value;
-}
-
-const void *weft_entity_read_slowly(const weft_world *world, weft_entity entity,
-                                    weft_component component)
-{
-    if (__builtin_expect(world == NULL, 0)) return NULL;
-    weft__note_read(world, "weft_entity_read", component);
-    const void *value =
-        weft__value_quickly(world, weft__entity_bits(entity), weft__component_id(world, component));
-    return __builtin_expect(value != NULL, 1) ? value : get_slowly(world, entity, component);
-}
-
-/* For callers that do not take the definition of finder.h. */
-const void *weft_entity_read(const weft_world *world, weft_entity entity, weft_component component)
-{
-    return weft_entity_read_slowly(world, entity, component);
-}
-
-static void slot_stamp(const weft_world *world, const weft__chunk *chunk, uint32_t row,
-                       const weft__type_slot *slot)
-{
-    weft_a32 *x_versions = weft__chunk_versions(chunk, slot->type);
-    weft__stamp(&x_versions[row >> chunk->layout->slice_shift], world->version);
-}
-
-void *weft_entity_write(weft_world *world, weft_entity entity, weft_component component)
-{
-    if (world == NULL) return NULL;
-    if ((world->busy & WEFT__BUSY_WRITING) != 0) {
-        weft__error_busy(world, "weft_entity_write");
-        return NULL;
-    }
-    uint32_t row;
-    const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
-    const weft__type_slot *slot = chunk == NULL ? NULL : slot_find(world, chunk, component);
-    void *value = slot == NULL ? NULL : value_of(chunk, row, slot);
-    if (value == NULL)
-        no_value(world, entity, component);
-    else
-        slot_stamp(world, chunk, row, slot);
-    if (WEFT_IS_CHECKED && value != NULL) weft__owner_loops_gave(world, chunk, row, component.id);
-    return value;
-}
 
 /* What to call instead for a kind that has no plain value of its own. */
 static const char *plain_advice(uint32_t flags)
@@ -168,8 +60,8 @@ static void value_set(weft_world *world, const weft__chunk *chunk, uint32_t row,
                       const weft__type_slot *slot, const void *value)
 {
     const weft__type *type = chunk->archetype->types[slot->type].type;
-    slot_stamp(world, chunk, row, slot);
-    void *to = value_of(chunk, row, slot);
+    weft__slot_stamp(world, chunk, row, slot);
+    void *to = weft__slot_value(chunk, row, slot);
     if (to == NULL) return; /* a tag */
     if (type->needs_destruct) weft__type_destruct(&world->memory, type, to, 1);
     memcpy(to, value, type->desc.size);
@@ -188,12 +80,12 @@ weft_result weft_entity_set(weft_world *world, weft_entity entity, weft_componen
     uint32_t row;
     const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
     if (chunk == NULL) return weft__error_stale(world, entity);
-    const weft__type_slot *slot = slot_find(world, chunk, component);
+    const weft__type_slot *slot = weft__slot_find(world, chunk, component);
     if (slot == NULL) {
         result = weft_entity_add(world, entity, component);
         if (result != WEFT_OK) return result;
         chunk = weft__entity_chunk(world, entity, &row);
-        slot = slot_find(world, chunk, component);
+        slot = weft__slot_find(world, chunk, component);
     }
     value_set(world, chunk, row, slot, value);
     return WEFT_OK;
@@ -208,7 +100,7 @@ static weft_result all_have(weft_world *world, const weft_entity *entities, uint
         uint32_t row;
         const weft__chunk *chunk = weft__entity_chunk(world, entities[i], &row);
         if (chunk == NULL) return weft__error_stale(world, entities[i]);
-        is_absent = is_absent || slot_find(world, chunk, component) == NULL;
+        is_absent = is_absent || weft__slot_find(world, chunk, component) == NULL;
     }
     return is_absent ? weft__entities_add(world, entities, count, component.id, what) : WEFT_OK;
 }
@@ -229,7 +121,7 @@ weft_result weft_entity_set_many(weft_world *world, const weft_entity *entities,
     for (uint32_t i = 0; i < count && result == WEFT_OK; i++) {
         uint32_t row;
         const weft__chunk *chunk = weft__entity_chunk(world, entities[i], &row);
-        value_set(world, chunk, row, slot_find(world, chunk, component),
+        value_set(world, chunk, row, weft__slot_find(world, chunk, component),
                   size == 0 ? NULL : (const char *)values + i * size);
     }
     return result;

@@ -150,6 +150,8 @@ typedef struct weft__host {
     bool owns_pool;
 } weft__host;
 
+typedef struct weft__given_values weft__given_values;
+
 /* Components that every world has. Constant after create. */
 typedef struct weft__builtin {
     weft_component prefab;
@@ -194,6 +196,7 @@ struct weft_world {
     struct weft__names *names;             /* debug names of entities; NULL until used */
     struct weft__guards *guards;           /* guard.h; NULL until used, and in unchecked builds */
     struct weft__owner_loops *owner_loops; /* owner_loop.h; the same */
+    weft__given_values *given_values;      /* given_values.h; the same */
     weft__callback_error
         *callback_errors;   /* [workers]; NULL until the first weft_query_each_parallel */
     weft_blob_store *blobs; /* NULL until asked for */

@@ -5,7 +5,7 @@
  * which span it begins. Sequential access stays in the cached span; a seek looks into the next
  * span, then into the guide, and ends with a binary search among the few spans of the block. In
  * checked builds no span is cached: every access is looked at. */
-#include "owner_loop.h"
+#include "given_values.h"
 #include "query_match.h"
 
 #include "bits.h"
@@ -143,7 +143,7 @@ static weft_result open_table(weft_indexed *indexed, const weft__query_handle *h
     if (query->terms[indexed->term].access == WEFT_WRITE) {
         stamp_spans(indexed, handle);
         if (WEFT_IS_CHECKED && (world->busy & WEFT__BUSY_STEPPING) == 0)
-            weft__owner_loops_gave_all(world, query->terms[indexed->term].component);
+            weft__given_values_note_all(world, query->terms[indexed->term].component);
     }
     table->version = world->structure_version;
     table->component = query->terms[indexed->term].component;

@@ -1,17 +1,16 @@
 /* owner_loop.c: shadows of the chunks that loops of the owner stand on or have left.
  *
  * What is compared with what, and which difference is right: owner_loop.h. Pointers that were given
- * are a set of keys {location, component}. It is emptied when it is full and structure has changed
- * since the last one: a key too many hides a mistake, one too few would make one up. */
+ * are in given_values.h. */
 #include "owner_loop.h"
 
+#include "given_values.h"
 #include "query_match.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define SHADOWS 8u  /* of the chunks last come to; more loops than that in each other: unwatched */
-#define GIVEN 8192u /* places of the set; when three quarters are taken, all pointers were given */
+#define SHADOWS 8u /* of the chunks last come to; more loops than that in each other: unwatched */
 #define MARGIN_ROWS 2 /* compared behind the last row, where there is room */
 
 /* A loop that is open. */
@@ -34,15 +33,12 @@ typedef struct shadow {
     uint64_t structure; /* version of the world it was made for; of no use in another one */
 } shadow;
 
+/* Owner: the world. Only the owner touches it. open == NULL: no shadow has a chunk. */
 typedef struct weft__owner_loops {
     loop *open;
     shadow shadows[SHADOWS];
     uint64_t uses;
     bool has_reported; /* in the call that is going on: the first mistake stays */
-    bool gave_all;     /* the set is full */
-    uint32_t given_count;
-    uint64_t structure; /* version when the last one was given */
-    uint64_t given[GIVEN];
 } weft__owner_loops;
 
 static weft__owner_loops *loops_of(weft_world *world)
@@ -53,55 +49,6 @@ static weft__owner_loops *loops_of(weft_world *world)
     return world->owner_loops;
 }
 
-/* ---- pointers that were given ---- */
-
-#define ALL_ROWS UINT32_MAX
-
-/* The place of a key, or the free one where it belongs. */
-static uint64_t *given_at(weft__owner_loops *loops, uint32_t location, uint32_t component)
-{
-    uint64_t key = (uint64_t)location << 32 | component;
-    uint32_t i = (uint32_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 40) % GIVEN;
-    while (loops->given[i] != 0 && loops->given[i] != key) i = (i + 1) % GIVEN;
-    return &loops->given[i];
-}
-
-static void give(weft_world *world, uint32_t location, uint32_t component)
-{
-    weft__owner_loops *loops = loops_of(world);
-    if (loops == NULL) return;
-    bool is_full = loops->given_count > GIVEN / 4 * 3;
-    if (is_full && loops->structure != world->structure_version) {
-        memset(loops->given, 0, sizeof loops->given);
-        loops->given_count = 0;
-        loops->gave_all = false;
-        loops->structure = world->structure_version;
-    }
-    uint64_t *place = given_at(loops, location, component);
-    if (*place != 0 || loops->gave_all) return;
-    *place = (uint64_t)location << 32 | component;
-    loops->given_count++;
-    loops->structure = world->structure_version;
-    loops->gave_all = loops->given_count > GIVEN / 4 * 3;
-}
-
-void weft__owner_loops_gave(weft_world *world, const weft__chunk *chunk, uint32_t row,
-                            uint32_t component)
-{
-    give(world, weft__location(chunk, row), component);
-}
-
-void weft__owner_loops_gave_all(weft_world *world, uint32_t component)
-{
-    give(world, ALL_ROWS, component);
-}
-
-static bool is_given(weft__owner_loops *loops, uint32_t location, uint32_t component)
-{
-    return loops->gave_all || *given_at(loops, location, component) != 0 ||
-           *given_at(loops, ALL_ROWS, component) != 0;
-}
-
 /* ---- what may differ ---- */
 
 static bool is_in_slice(const loop *at, const weft__chunk *chunk, uint32_t row)
@@ -109,17 +56,17 @@ static bool is_in_slice(const loop *at, const weft__chunk *chunk, uint32_t row)
     return at != NULL && at->chunk == chunk && row - at->first < at->count;
 }
 
-static bool may_differ(weft__owner_loops *loops, const weft__chunk *chunk, uint32_t column,
+static bool may_differ(const weft_world *world, const weft__chunk *chunk, uint32_t column,
                        uint32_t row)
 {
     if (column == 0) return false; /* entity handles */
-    for (const loop *at = loops->open; at != NULL; at = at->next) {
+    for (const loop *at = world->owner_loops->open; at != NULL; at = at->next) {
         if (!is_in_slice(at, chunk, row)) continue;
         for (uint32_t i = 0; i < at->written_count; i++)
             if (at->written[i] == column) return true;
     }
     const weft__type *type = chunk->archetype->format->types[column];
-    return is_given(loops, weft__location(chunk, row), type->id);
+    return weft__given_values_has(world, chunk, row, type->id);
 }
 
 /* ---- the report ---- */
@@ -196,7 +143,7 @@ static void compare_row(weft_cursor *cursor, const char *what, const shadow *kep
     char *now = weft__chunk_value(chunk, column, row);
     char *before = kept->bytes + (now - chunk->base);
     if (memcmp(now, before, bytes) == 0) return;
-    if (row < chunk->count && may_differ(world->owner_loops, chunk, column, row)) {
+    if (row < chunk->count && may_differ(world, chunk, column, row)) {
         memcpy(before, now, bytes);
         return;
     }

@@ -6,7 +6,8 @@
  * callbacks have (guard.h). Instead a shadow is kept of each chunk that a loop comes to. When the
  * loop goes on, the chunk is compared with its shadow. A difference is right
  *   - in a row and a column that a loop writes which stands there now,
- *   - in a value of which weft_entity_write or a function like it has given a pointer, and
+ *   - in a value of which weft_entity_write or a function like it has given a pointer
+ *     (given_values.h), and
  *   - where a function of the library wrote, which tells (weft__owner_loops_wrote).
  * Everything else is a mistake: the old bytes are put back, and the world's error says where. The
  * shadows of chunks that were left stay for a while, and are compared once more when their place is
@@ -29,10 +30,6 @@ void weft__owner_loop_leave(weft_cursor *cursor, const char *what);
 /* The loop ends; its room is freed. */
 void weft__owner_loop_close(weft_cursor *cursor);
 
-/* A pointer for writing was given to one value; to all values of a component. */
-void weft__owner_loops_gave(weft_world *world, const weft__chunk *chunk, uint32_t row,
-                            uint32_t component);
-void weft__owner_loops_gave_all(weft_world *world, uint32_t component);
 /* Values of a column were written by the library. */
 void weft__owner_loops_wrote(const weft_world *world, const weft__chunk *chunk, uint32_t column,
                              uint32_t row, uint32_t count);

@@ -5,6 +5,7 @@
 #include "atomic.h"
 #include "blob_store.h"
 #include "entity_tag.h"
+#include "given_values.h"
 #include "guard.h"
 #include "owner_loop.h"
 #include "pool.h"
@@ -146,6 +147,7 @@ static void storage_fini(weft_world *world)
     weft__names_fini(world);
     weft__guards_free(world);
     weft__owner_loops_free(world);
+    weft__given_values_free(world);
     weft__parts_fini(&world->parts, &world->memory);
     weft__units_fini(&world->units);
     weft__directory_fini(&world->directory);

@@ -1,0 +1,99 @@
+/* entity_value.c: look-up of one entity: whether it is alive, what it has, and its values.
+ *
+ * Nothing here changes which components an entity has. Reading takes the map of the component first
+ * (column_map.h), and counts where there is none yet. */
+#include "entity_value.h"
+
+#include "given_values.h"
+
+/* ---- questions ---- */
+
+bool weft_entity_is_alive(const weft_world *world, weft_entity entity)
+{
+    uint32_t location;
+    return world != NULL && weft__directory_find(&world->directory, entity, &location);
+}
+
+weft_archetype weft_entity_archetype(const weft_world *world, weft_entity entity)
+{
+    uint32_t row;
+    const weft__chunk *chunk = world == NULL ? NULL : weft__entity_chunk(world, entity, &row);
+    return weft__archetype_handle(world, chunk == NULL ? 0 : chunk->archetype->id);
+}
+
+bool weft_entity_has(const weft_world *world, weft_entity entity, weft_component component)
+{
+    uint32_t row;
+    const weft__chunk *chunk = world == NULL ? NULL : weft__entity_chunk(world, entity, &row);
+    return chunk != NULL &&
+           weft__archetype_find(chunk->archetype, weft__component_id(world, component)) !=
+               WEFT__NONE;
+}
+
+/* ---- values ---- */
+
+/* Says why there is no value. */
+static weft_result no_value(const weft_world *world, weft_entity entity, weft_component component)
+{
+    const weft__type *type = weft__type_at(world, component);
+    if (type == NULL) return weft__error_component(world, component);
+    if (!weft_entity_has(world, entity, component)) {
+        if (!weft_entity_is_alive(world, entity)) return weft__error_stale(world, entity);
+        return weft__error_absent(world, entity, component);
+    }
+    const char *why = "is a tag and has no value: ask weft_entity_has";
+    if ((type->desc.flags & WEFT_SHARED) != 0)
+        why = "is SHARED: use weft_entity_read_shared and weft_entity_set_shared";
+    else if ((type->desc.flags & WEFT_CHUNK) != 0)
+        why = "is a CHUNK value, which no entity owns: use weft_slice_write_chunk in a loop over a "
+              "query with a term for it";
+    return weft__error(world, WEFT_TYPE_MISMATCH, entity, component, "component \"%s\" %s",
+                       type->desc.name, why);
+}
+
+/* The rest of it: components without a map yet, and errors. */
+static __attribute__((noinline, cold)) const void *
+get_slowly(const weft_world *world, weft_entity entity, weft_component component)
+{
+    const void *value = weft_finder_read_slowly(world, entity, component);
+    if (value == NULL)
+        no_value(world, entity, component);
+    else if ((world->busy & WEFT__BUSY_WRITING) == 0) /* a cache of the owner's, not the world */
+        weft__column_map_miss((weft_world *)(uintptr_t)world, component.id, 1);
+    return value;
+}
+
+const void *weft_entity_read_slowly(const weft_world *world, weft_entity entity,
+                                    weft_component component)
+{
+    if (__builtin_expect(world == NULL, 0)) return NULL;
+    weft__note_read(world, "weft_entity_read", component);
+    const void *value =
+        weft__value_quickly(world, weft__entity_bits(entity), weft__component_id(world, component));
+    return __builtin_expect(value != NULL, 1) ? value : get_slowly(world, entity, component);
+}
+
+/* For callers that do not take the definition of finder.h. */
+const void *weft_entity_read(const weft_world *world, weft_entity entity, weft_component component)
+{
+    return weft_entity_read_slowly(world, entity, component);
+}
+
+void *weft_entity_write(weft_world *world, weft_entity entity, weft_component component)
+{
+    if (world == NULL) return NULL;
+    if ((world->busy & WEFT__BUSY_WRITING) != 0) {
+        weft__error_busy(world, "weft_entity_write");
+        return NULL;
+    }
+    uint32_t row;
+    const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
+    const weft__type_slot *slot = chunk == NULL ? NULL : weft__slot_find(world, chunk, component);
+    void *value = slot == NULL ? NULL : weft__slot_value(chunk, row, slot);
+    if (value == NULL)
+        no_value(world, entity, component);
+    else
+        weft__slot_stamp(world, chunk, row, slot);
+    if (WEFT_IS_CHECKED && value != NULL) weft__given_values_note(world, chunk, row, component.id);
+    return value;
+}
