@@ -4,6 +4,7 @@
  * instance. Owner, serial. */
 #include "bits.h"
 #include "enable.h"
+#include "name_table.h"
 #include "structure.h"
 
 #include <string.h>

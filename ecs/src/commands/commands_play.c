@@ -11,6 +11,7 @@
 #include "commands_fold.h"
 #include "entity_tag.h"
 #include "host.h"
+#include "name_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 #include "commands_state.h"
 #include "entity_tag.h"
 
+#include "name_table.h"
 #include "query_state.h"
 #include "structure.h"
 

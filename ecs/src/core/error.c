@@ -4,6 +4,7 @@
  * of which the loop hands one on.
  */
 #include "entity_tag.h"
+#include "name_table.h"
 #include "world_state.h"
 
 #include <stdarg.h>
@@ -171,4 +172,17 @@ const char *weft__type_name(const weft_world *world, uint32_t component)
 {
     const weft__type *type = component <= world->types.count ? world->types.at[component] : NULL;
     return type == NULL ? "(none)" : type->desc.name;
+}
+
+/* ---- public ---- */
+
+const weft_error *weft_world_error(const weft_world *world)
+{
+    static const weft_error none = {.code = WEFT_INVALID_ARGUMENT, .text = "the world is NULL"};
+    return world == NULL ? &none : world->error;
+}
+
+void weft_world_error_clear(weft_world *world)
+{
+    if (world != NULL) *world->error = (weft_error){.number = world->error->number};
 }

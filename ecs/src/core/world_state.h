@@ -249,21 +249,7 @@ weft_result weft__error_limit(const weft_world *world, weft_result code, const c
 weft_result weft__error_absent(const weft_world *world, weft_entity entity,
                                weft_component component);
 
-#define WEFT__NAME_BYTES 64 /* of a debug name, with its NUL */
-
 void weft__callback_errors_free(weft_world *world); /* query_each.c */
-void weft__names_fini(weft_world *world);
-/* After it, `names` entities can be named without failing, with `texts` names not used yet.
- * OUT_OF_MEMORY (no text). */
-weft_result weft__names_reserve(weft_world *world, uint32_t names, uint32_t texts);
-/* How many different names there are. */
-uint32_t weft__names_texts(const weft_world *world);
-/* An entity for error texts: index:version, and the name that this handle had last, if any. */
-typedef struct weft__entity_words {
-    char text[96];
-} weft__entity_words;
-weft__entity_words weft__entity_say(const weft_world *world, weft_entity entity);
-
 #define WEFT__NO_ENTITY ((weft_entity){0, 0})
 #define WEFT__NO_COMPONENT ((weft_component){0})
 

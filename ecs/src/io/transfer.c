@@ -3,6 +3,7 @@
  * the commit gives ids, lets references follow, and ends the rows of the source without touching
  * their values. Owner of both worlds. */
 #include "entity_tag.h"
+#include "name_table.h"
 #include "transfer_state.h"
 
 #include <string.h>

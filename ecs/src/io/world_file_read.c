@@ -4,6 +4,7 @@
 #include "blob_store.h"
 #include "entity_tag.h"
 #include "hash_lanes.h"
+#include "name_table.h"
 #include "world_file_reader.h"
 
 #include <string.h>

@@ -7,6 +7,7 @@
 #include "entity_tag.h"
 #include "given_values.h"
 #include "guard.h"
+#include "name_table.h"
 #include "owner_loop.h"
 #include "pool.h"
 #include "query_registry.h"
@@ -209,17 +210,6 @@ weft_result weft_world_destroy(weft_world *world)
     storage_fini(world);
     world_free(world);
     return WEFT_OK;
-}
-
-const weft_error *weft_world_error(const weft_world *world)
-{
-    static const weft_error none = {.code = WEFT_INVALID_ARGUMENT, .text = "the world is NULL"};
-    return world == NULL ? &none : world->error;
-}
-
-void weft_world_error_clear(weft_world *world)
-{
-    if (world != NULL) *world->error = (weft_error){.number = world->error->number};
 }
 
 weft_job_pool *weft_world_pool(const weft_world *world)

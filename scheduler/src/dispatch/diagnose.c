@@ -11,6 +11,7 @@
  * Calls on the world from a thread that runs no system leave their name in `x_stranger`:
  *   G1  stranger: exchange of x_stranger  -> report: exchange of x_stranger */
 #include "diagnose.h"
+#include "name_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

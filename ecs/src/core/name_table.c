@@ -1,9 +1,10 @@
-/* names.c: names of entities, both ways. A hash table leads from entity index to text; texts are
- * kept once, with a list of the entities that have them, and found by their own hash table. A name
- * belongs to the handle, so it is gone when the entity dies; entries of the dead stay until the
- * table grows, and are passed over. Owner only. */
+/* name_table.c: names of entities, both ways. A hash table leads from entity index to text; texts
+ * are kept once, with a list of the entities that have them, and found by their own hash table. A
+ * name belongs to the handle, so it is gone when the entity dies; entries of the dead stay until
+ * the table grows, and are passed over. Owner only. */
+#include "name_table.h"
+
 #include "bits.h"
-#include "world_state.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +26,7 @@ typedef struct name_text {
     uint32_t first; /* entry; 0: the text is free */
 } name_text;
 
-/* Owned by the world. */
+/* Owned by the world. 2 * count <= capacity; text_count <= text_end <= text_capacity. */
 struct weft__names {
     name_entry *entries; /* open addressing by entity index */
     uint32_t count;      /* taken, stale ones included */
@@ -38,16 +39,10 @@ struct weft__names {
     uint32_t *buckets; /* [hash & mask] text; as many as text_capacity, a power of two */
 };
 
-/* A name as it is kept; lives on the stack. */
-typedef struct name_key {
-    char text[WEFT__NAME_BYTES];
-    uint32_t hash;
-} name_key;
-
 /* Cut to what is kept, but not in the middle of a UTF-8 character. */
-static name_key key_of(const char *name)
+weft__name_key weft__name_key_of(const char *name)
 {
-    name_key key = {.text = ""};
+    weft__name_key key = {.text = ""};
     size_t length = name == NULL ? 0 : strnlen(name, WEFT__NAME_BYTES - 1);
     if (length != 0 && name[length] != '\0')
         while (length > 0 && ((unsigned char)name[length] & 0xC0) == 0x80) length--;
@@ -111,7 +106,7 @@ static void entry_unlink(struct weft__names *names, name_entry *entry)
 
 /* ---- texts ---- */
 
-static uint32_t text_find(const struct weft__names *names, const name_key *key)
+static uint32_t text_find(const struct weft__names *names, const weft__name_key *key)
 {
     if (names == NULL || names->text_capacity == 0) return 0;
     uint32_t number = names->buckets[key->hash & (names->text_capacity - 1)];
@@ -121,7 +116,7 @@ static uint32_t text_find(const struct weft__names *names, const name_key *key)
 }
 
 /* There is room: see texts_resize. */
-static uint32_t text_obtain(struct weft__names *names, const name_key *key)
+static uint32_t text_obtain(struct weft__names *names, const weft__name_key *key)
 {
     uint32_t number = text_find(names, key);
     if (number != 0) return number;
@@ -229,10 +224,9 @@ uint32_t weft__names_texts(const weft_world *world)
     return world->names == NULL ? 0 : world->names->text_count;
 }
 
-/* ---- public ---- */
+/* ---- names ---- */
 
-/* The living entity of lowest index with the name, but for one; null: none has it. */
-static weft_entity find_but(const weft_world *world, const name_key *key, weft_entity but)
+weft_entity weft__name_find(const weft_world *world, const weft__name_key *key, weft_entity but)
 {
     weft_entity found = WEFT__NO_ENTITY;
     uint32_t number = key->text[0] == '\0' ? 0 : text_find(world->names, key);
@@ -246,23 +240,11 @@ static weft_entity find_but(const weft_world *world, const name_key *key, weft_e
     return found;
 }
 
-weft_entity weft_entity_find(const weft_world *world, const char *name)
-{
-    if (world == NULL) return WEFT__NO_ENTITY;
-    name_key key = key_of(name);
-    weft_entity found = find_but(world, &key, WEFT__NO_ENTITY);
-    if (found.version == 0)
-        weft__error(world, WEFT_NOT_FOUND, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                    "weft_entity_find: no living entity is named \"%s\"", key.text);
-    return found;
-}
-
-static weft_result name_set(weft_world *world, weft_entity entity, const name_key *key,
-                            const char *what)
+weft_result weft__name_set(weft_world *world, weft_entity entity, const weft__name_key *key)
 {
     if (key->text[0] == '\0' && (world->names == NULL || world->names->capacity == 0))
         return WEFT_OK;
-    if (weft__names_reserve(world, 1, 0) != WEFT_OK) return weft__error_memory(world, what);
+    if (weft__names_reserve(world, 1, 0) != WEFT_OK) return WEFT_OUT_OF_MEMORY;
     name_entry *entry = slot_of(world->names, entity.index);
     if (entry->entity.version == 0) world->names->count++;
     entry_unlink(world->names, entry);
@@ -271,42 +253,7 @@ static weft_result name_set(weft_world *world, weft_entity entity, const name_ke
     return WEFT_OK;
 }
 
-static weft_result check_phase(const weft_world *world, const char *what)
-{
-    weft_result result =
-        weft__refuse_systems(world, what, "record a command (weft_recorder_set_name)");
-    if (result != WEFT_OK || (world->busy & WEFT__BUSY_WRITING) == 0) return result;
-    return weft__error_busy(world, what);
-}
-
-weft_result weft_entity_set_name(weft_world *world, weft_entity entity, const char *name)
-{
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    weft_result result = check_phase(world, "weft_entity_set_name");
-    if (result != WEFT_OK) return result;
-    if (!weft_entity_is_alive(world, entity)) return weft__error_stale(world, entity);
-    name_key key = key_of(name); /* a copy: `name` may be one that is kept here */
-    return name_set(world, entity, &key, "weft_entity_set_name");
-}
-
-weft_result weft_entity_set_name_unique(weft_world *world, weft_entity entity, const char *name)
-{
-    const char *what = "weft_entity_set_name_unique";
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    weft_result result = check_phase(world, what);
-    if (result != WEFT_OK) return result;
-    if (!weft_entity_is_alive(world, entity)) return weft__error_stale(world, entity);
-    name_key key = key_of(name);
-    weft_entity other = find_but(world, &key, entity);
-    if (other.version == 0) return name_set(world, entity, &key, what);
-    return weft__error(world, WEFT_ALREADY_EXISTS, other, WEFT__NO_COMPONENT,
-                       "%s: entity %u:%u is named \"%s\" already: take another name, or "
-                       "weft_entity_set_name, which lets several have one",
-                       what, other.index, other.version, key.text);
-}
-
-/* The name that a handle had last; "": none is known. */
-static const char *last_name(const weft_world *world, weft_entity entity)
+const char *weft__name_last(const weft_world *world, weft_entity entity)
 {
     if (world->names == NULL || world->names->capacity == 0) return "";
     const name_entry *entry = slot_of(world->names, entity.index);
@@ -314,17 +261,10 @@ static const char *last_name(const weft_world *world, weft_entity entity)
     return is_same ? world->names->texts[entry->text - 1].text : "";
 }
 
-const char *weft_entity_name(const weft_world *world, weft_entity entity)
-{
-    uint32_t location;
-    if (world == NULL || !weft__directory_find(&world->directory, entity, &location)) return "";
-    return last_name(world, entity);
-}
-
 weft__entity_words weft__entity_say(const weft_world *world, weft_entity entity)
 {
     weft__entity_words words;
-    const char *name = last_name(world, entity);
+    const char *name = weft__name_last(world, entity);
     snprintf(words.text, sizeof words.text, name[0] == '\0' ? "%u:%u%s" : "%u:%u \"%s\"",
              entity.index, entity.version, name);
     return words;

@@ -1,0 +1,63 @@
+/* entity_name.c: the public functions of names: set, ask, find. Names are kept in name_table.c.
+ *
+ * Owner only; while systems run, names are set by command. */
+#include "name_table.h"
+
+weft_entity weft_entity_find(const weft_world *world, const char *name)
+{
+    if (world == NULL) return WEFT__NO_ENTITY;
+    weft__name_key key = weft__name_key_of(name);
+    weft_entity found = weft__name_find(world, &key, WEFT__NO_ENTITY);
+    if (found.version == 0)
+        weft__error(world, WEFT_NOT_FOUND, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                    "weft_entity_find: no living entity is named \"%s\"", key.text);
+    return found;
+}
+
+static weft_result check_phase(const weft_world *world, const char *what)
+{
+    weft_result result =
+        weft__refuse_systems(world, what, "record a command (weft_recorder_set_name)");
+    if (result != WEFT_OK || (world->busy & WEFT__BUSY_WRITING) == 0) return result;
+    return weft__error_busy(world, what);
+}
+
+static weft_result name_set(weft_world *world, weft_entity entity, const weft__name_key *key,
+                            const char *what)
+{
+    weft_result result = weft__name_set(world, entity, key);
+    return result == WEFT_OK ? WEFT_OK : weft__error_memory(world, what);
+}
+
+weft_result weft_entity_set_name(weft_world *world, weft_entity entity, const char *name)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = check_phase(world, "weft_entity_set_name");
+    if (result != WEFT_OK) return result;
+    if (!weft_entity_is_alive(world, entity)) return weft__error_stale(world, entity);
+    weft__name_key key = weft__name_key_of(name); /* a copy: `name` may be one that is kept here */
+    return name_set(world, entity, &key, "weft_entity_set_name");
+}
+
+weft_result weft_entity_set_name_unique(weft_world *world, weft_entity entity, const char *name)
+{
+    const char *what = "weft_entity_set_name_unique";
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = check_phase(world, what);
+    if (result != WEFT_OK) return result;
+    if (!weft_entity_is_alive(world, entity)) return weft__error_stale(world, entity);
+    weft__name_key key = weft__name_key_of(name);
+    weft_entity other = weft__name_find(world, &key, entity);
+    if (other.version == 0) return name_set(world, entity, &key, what);
+    return weft__error(world, WEFT_ALREADY_EXISTS, other, WEFT__NO_COMPONENT,
+                       "%s: entity %u:%u is named \"%s\" already: take another name, or "
+                       "weft_entity_set_name, which lets several have one",
+                       what, other.index, other.version, key.text);
+}
+
+const char *weft_entity_name(const weft_world *world, weft_entity entity)
+{
+    uint32_t location;
+    if (world == NULL || !weft__directory_find(&world->directory, entity, &location)) return "";
+    return weft__name_last(world, entity);
+}

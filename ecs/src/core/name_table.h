@@ -1,0 +1,39 @@
+/* name_table.h: the names of entities, for look-ups both ways and for error texts.
+ *
+ * A name belongs to a handle: it is found while the entity lives, and error texts may say it until
+ * the table grows. Several entities may have the same name. Threads: owner. */
+#ifndef WEFT_NAME_TABLE_H
+#define WEFT_NAME_TABLE_H
+
+#include "world_state.h"
+
+#define WEFT__NAME_BYTES 64 /* of a debug name, with its NUL */
+
+/* A name as it is kept; lives on the stack. Equal texts have equal hashes. */
+typedef struct weft__name_key {
+    char text[WEFT__NAME_BYTES];
+    uint32_t hash;
+} weft__name_key;
+
+/* A copy, cut to what is kept. NULL is "". */
+weft__name_key weft__name_key_of(const char *name);
+/* Gives an entity that is alive a name; "" takes it away. OUT_OF_MEMORY (no text). */
+weft_result weft__name_set(weft_world *world, weft_entity entity, const weft__name_key *key);
+/* The living entity of lowest index with the name, but for one; null: none has it. */
+weft_entity weft__name_find(const weft_world *world, const weft__name_key *key, weft_entity but);
+/* The name that a handle had last; "": none is known. */
+const char *weft__name_last(const weft_world *world, weft_entity entity);
+/* After it, `names` entities can be named without failing, with `texts` names not used yet.
+ * OUT_OF_MEMORY (no text). */
+weft_result weft__names_reserve(weft_world *world, uint32_t names, uint32_t texts);
+/* How many different names there are. */
+uint32_t weft__names_texts(const weft_world *world);
+void weft__names_fini(weft_world *world);
+
+/* An entity for error texts: index:version, and the name that this handle had last, if any. */
+typedef struct weft__entity_words {
+    char text[96];
+} weft__entity_words;
+weft__entity_words weft__entity_say(const weft_world *world, weft_entity entity);
+
+#endif
