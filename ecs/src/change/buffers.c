@@ -32,7 +32,7 @@ static weft_buffers of_new_rows(const weft_slice *slice, uint32_t term, weft_acc
     const weft__chunk *chunk = slice->chunk;
     const weft__type *type = term < slice->term_count ? chunk->archetype->types[term].type : NULL;
     if (type == NULL || (type->desc.flags & WEFT_BUFFER) == 0 || !is_access(access)) {
-        weft__slice_ops_rows.report(slice, term, access);
+        ((const weft__slice_ops *)context->ops)->report(slice, term, access);
         return (weft_buffers){0};
     }
     weft_buffers buffers = make(context->world, type, slice->columns[term], slice->count, access);
@@ -55,7 +55,7 @@ static weft_buffers slice_buffers(const weft_slice *slice, uint32_t term, weft_a
     weft_buffers none = {0};
     if (slice == NULL || slice->context == NULL) return none;
     const weft_slice_context *context = slice->context;
-    if (context->ops == &weft__slice_ops_rows) return of_new_rows(slice, term, access);
+    if ((slice->calls & WEFT_SLICE_ROWS) != 0) return of_new_rows(slice, term, access);
     if (!may_open(slice, term, access)) {
         ((const weft__slice_ops *)context->ops)->report(slice, term, access);
         return none;

@@ -1,6 +1,8 @@
 /* destroy.c: death of rows: ids, destructors, holes; rows with cleanup components move to their
  * residue instead; linked groups are followed one level. Arrays of entities go through a batch, so
  * that nothing has happened when memory runs out. Owner, serial. */
+#include "destroy.h"
+
 #include "batch.h"
 #include "entity_tag.h"
 #include "row_move.h"
@@ -109,6 +111,47 @@ weft_result weft__destroy_all(weft_world *world, const weft_entity *entities, ui
         result = entries_die(world, &batch);
     weft__batch_fini(world, &batch);
     return result;
+}
+
+/* ---- entities ---- */
+
+static __attribute__((noinline)) weft_result destroy_generally(weft_world *world,
+                                                               weft_entity entity)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__idle(world, "weft_entity_destroy");
+    if (result != WEFT_OK) return result;
+    uint32_t row;
+    weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
+    if (chunk == NULL) return weft__error_stale(world, entity);
+    uint32_t slow = WEFT__HAS_CLEANUP | WEFT__HAS_LINKED_GROUP;
+    if ((chunk->archetype->flags & slow) != 0) return weft__destroy_all(world, &entity, 1);
+    weft__directory_free_owner(&world->directory, entity);
+    if ((chunk->archetype->flags & WEFT__NEEDS_DESTRUCT) != 0)
+        weft__rows_discard(world, NULL, chunk, NULL, row, 1);
+    weft__row_end(world, chunk, row);
+    return WEFT_OK;
+}
+
+/* The whole destruction where nothing is special; false: it is, and nothing was done. */
+static inline __attribute__((always_inline)) bool destroy_leanly(weft_world *world,
+                                                                 weft_entity entity)
+{
+    if (__builtin_expect(world == NULL || world->busy != 0, 0)) return false;
+    uint32_t index = entity.index ^ world->directory.tag_bits;
+    weft__entity_block *block = weft__directory_block(&world->directory, index);
+    if (__builtin_expect(block == NULL, 0)) return false;
+    uint64_t slot = at_load_rlx(&block->x_slots[index % WEFT__BLOCK_SLOTS]); /* relaxed: idle */
+    uint32_t location = (uint32_t)slot;
+    if (__builtin_expect(slot >> 32 != entity.version || location == 0, 0)) return false;
+    weft__chunk *chunk = world->berths.at[location >> WEFT__BERTH_SHIFT].chunk;
+    return weft__row_die_plainly(world, chunk, location - chunk->location, block, index,
+                                 entity.version);
+}
+
+weft_result weft_entity_destroy(weft_world *world, weft_entity entity)
+{
+    return destroy_leanly(world, entity) ? WEFT_OK : destroy_generally(world, entity);
 }
 
 weft_result weft_entity_destroy_many(weft_world *world, const weft_entity *entities, uint32_t count)

@@ -3,7 +3,9 @@
  * plan is made); everything else, refusals among it, goes the general way: both give the same
  * world. The lean way knows where to go before it knows where it comes from (world->quick):
  * found out one after the other, these loads were a quarter of its time. Moves in general are in
- * move.c; arrays are in entity_many.c. Owner, world idle. */
+ * move.c; arrays are in entity_change_many.c. Owner, world idle. */
+#include "destroy.h"
+#include "prefab.h"
 #include "row_move.h"
 
 #include <string.h>

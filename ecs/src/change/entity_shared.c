@@ -1,7 +1,6 @@
-/* entity_shared.c: the public face of shared values and enable bits of single entities: reading,
- * setting (which moves the row), values in use, order versions. */
-#include "enable.h"
-#include "query_change.h"
+/* entity_shared.c: shared values of single entities: reading, setting (which moves the row); values
+ * in use and their order versions. Owner, world idle where a row moves. */
+#include "structure.h"
 
 /* The type position of a component on an alive entity; WEFT__NONE otherwise. */
 static uint32_t locate(const weft_world *world, weft_entity entity, weft_component component,
@@ -12,8 +11,6 @@ static uint32_t locate(const weft_world *world, weft_entity entity, weft_compone
                ? WEFT__NONE
                : weft__archetype_find((*chunk)->archetype, weft__component_id(world, component));
 }
-
-/* ---- shared values ---- */
 
 static weft_result check_shared(const weft_world *world, weft_component component, const char *what)
 {
@@ -30,10 +27,10 @@ static weft_result move_to_value(weft_world *world, weft__chunk *chunk, uint32_t
                                  uint32_t component, uint32_t value)
 {
     const weft__plan *plan = weft__archetype_edge(world, chunk->archetype, component, false);
-    if (plan == NULL) return weft_world_error(world)->code;
+    if (plan == NULL) return world->error->code;
     weft_entity entity = weft__chunk_entities(chunk)[row];
     weft__tuple *to = weft__tuple_with_value(world, chunk->tuple, plan->to, component, value);
-    if (to == NULL) return weft_world_error(world)->code;
+    if (to == NULL) return world->error->code;
     weft_result result = WEFT_OK;
     if (to != chunk->tuple) {
         result = weft__row_move(world, chunk, row, to);
@@ -94,45 +91,4 @@ uint32_t weft_shared_change_version(const weft_world *world, weft_component comp
     uint32_t index = 0; /* a value nobody has reports the version of the default */
     if (value != NULL) weft__shared_find(&world->shared, component.id, value, &index);
     return weft__shared_order(&world->shared, component.id, index);
-}
-
-/* ---- enable bits ---- */
-
-weft_result weft_entity_enable(weft_world *world, weft_entity entity, weft_component component,
-                               bool enabled)
-{
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if ((world->busy & ~(uint32_t)WEFT__BUSY_CURSORS) != 0)
-        return weft__error_busy(world, "weft_entity_enable");
-    uint32_t row = 0;
-    weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
-    if (chunk == NULL) return weft__error_stale(world, entity);
-    const weft__type *known = weft__type_at(world, component);
-    if (known == NULL) return weft__error_component(world, component);
-    if ((known->desc.flags & WEFT_ENABLEABLE) == 0)
-        return weft__error(
-            world, WEFT_TYPE_MISMATCH, entity, component,
-            "weft_entity_enable: %s is not ENABLEABLE: register it with WEFT_ENABLEABLE",
-            weft__type_name(world, component.id));
-    uint32_t type = weft__archetype_find(chunk->archetype, component.id);
-    if (type == WEFT__NONE)
-        return weft__error(world, WEFT_NOT_FOUND, entity, component,
-                           "weft_entity_enable: the entity has no %s",
-                           weft__type_name(world, component.id));
-    weft__chunk_enable(chunk, chunk->archetype->types[type].enableable, row, enabled);
-    weft__stamp(&weft__chunk_versions(chunk, type)[row >> chunk->layout->slice_shift],
-                world->version);
-    return WEFT_OK;
-}
-
-bool weft_entity_is_enabled(const weft_world *world, weft_entity entity, weft_component component)
-{
-    if (world == NULL) return false;
-    weft__chunk *chunk;
-    uint32_t row = 0;
-    uint32_t type = locate(world, entity, component, &chunk, &row);
-    if (type == WEFT__NONE) return false;
-    weft__note_read(world, "weft_entity_is_enabled", component);
-    uint32_t enableable = chunk->archetype->types[type].enableable;
-    return enableable == WEFT__NONE || weft__chunk_is_enabled(chunk, enableable, row);
 }

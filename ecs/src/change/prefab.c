@@ -2,7 +2,8 @@
  * does so for the members as well, in one change, all or none. Queries therefore need not know of
  * groups. Here is the search for the members; the rest is a change like others (query_change.h).
  * Owner, world idle. */
-#include "query_change.h"
+#include "prefab.h"
+
 #include "query_match.h"
 
 #include <stdlib.h>

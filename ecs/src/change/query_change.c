@@ -5,6 +5,7 @@
 #include "query_change.h"
 
 #include "batch.h"
+#include "destroy.h"
 #include "query_match.h"
 
 #include "bits.h"
@@ -146,30 +147,6 @@ void weft__change_route(weft__change_part *part, const weft__plan *plan, weft__t
     part->to = to;
     part->owns_hold = true;
     part->is_header = plan->is_in_place && part->count == part->chunk->count;
-}
-
-weft__tuple *weft__tuple_with_value(weft_world *world, const weft__tuple *from, weft__archetype *to,
-                                    uint32_t component, uint32_t value)
-{
-    weft__tuple *base = weft__tuple_follow(world, from, to);
-    uint32_t type = weft__archetype_find(to, component);
-    uint32_t position = to->types[type].shared;
-    if (base == NULL || base->values[position] == value) return base;
-    uint32_t few[16], *values = few;
-    if (to->shared_count > 16)
-        values = weft__alloc(&world->memory, WEFT__MEMORY_QUERIES, to->shared_count, sizeof *values,
-                             WEFT__QUERY_ALIGNMENT);
-    weft__tuple *tuple = NULL;
-    if (values != NULL) {
-        for (uint32_t i = 0; i < to->shared_count; i++) values[i] = base->values[i];
-        values[position] = value;
-        tuple = weft__tuple_obtain(world, to, values);
-    } else {
-        weft__error_memory(world, "a tuple of shared values");
-    }
-    if (values != few) weft__query_free(world, values, to->shared_count, sizeof *values);
-    weft__tuple_release(world, base);
-    return tuple;
 }
 
 /* ---- prepare: what can fail ---- */

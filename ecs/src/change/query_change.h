@@ -48,10 +48,6 @@ weft_result weft__change_select_all(weft__change *change, const char *what);
  * STALE_ENTITY, OUT_OF_MEMORY (error set). */
 weft_result weft__change_select_entities(weft__change *change, const weft_entity *entities,
                                          uint32_t count, const char *what);
-/* A change of the Prefab tag goes for the linked groups of the rows, too: adds parts, by ascending
- * chunk id, for their living members that are not selected themselves. OUT_OF_MEMORY (error set).
- * (prefab.c) */
-weft_result weft__change_follow_groups(weft__change *change, const char *what);
 /* Adds a part without rows, whose list of them begins at the end of the list of all. False:
  * memory. */
 bool weft__change_push_part(weft__change *change, weft__chunk *chunk);
@@ -72,9 +68,5 @@ static inline const uint32_t *weft__change_rows(const weft__change *change,
 {
     return part->rows == WEFT__NONE ? NULL : change->rows + part->rows;
 }
-
-/* The tuple of `to` for rows of `from`, with one shared value replaced. Held. NULL: error set. */
-weft__tuple *weft__tuple_with_value(weft_world *world, const weft__tuple *from, weft__archetype *to,
-                                    uint32_t component, uint32_t value);
 
 #endif

@@ -2,7 +2,7 @@
  * destroy. Each gives every selected part a destination and lets the engine (query_change.h) do it.
  */
 #include "enable.h"
-#include "query_change.h"
+#include "prefab.h"
 
 /* ---- destinations ---- */
 
@@ -45,7 +45,7 @@ static weft_result route_all(weft__change *change, const change_request *request
         weft__change_part *part = &change->parts[i];
         bool is_new = part->chunk->tuple != known;
         if (is_new && !find_route(world, part->chunk->tuple, request, &plan, &to))
-            return weft_world_error(world)->code;
+            return world->error->code;
         known = part->chunk->tuple;
         if (plan == NULL) continue;
         weft__change_route(part, plan, to);
@@ -274,7 +274,7 @@ static weft_result route_to_residue(weft__change *change, weft__change_part *par
     if (residue == from) return WEFT_OK;
     const weft__plan *plan = residue == NULL ? NULL : weft__plan_obtain(world, from, residue);
     weft__tuple *to = plan == NULL ? NULL : weft__tuple_follow(world, part->chunk->tuple, residue);
-    if (to == NULL) return weft_world_error(world)->code;
+    if (to == NULL) return world->error->code;
     weft__change_route(part, plan, to);
     return WEFT_OK;
 }

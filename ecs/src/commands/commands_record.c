@@ -7,7 +7,7 @@
 #include "entity_tag.h"
 
 #include "name_table.h"
-#include "query_state.h"
+#include "slice_rows.h"
 #include "structure.h"
 
 #include <string.h>

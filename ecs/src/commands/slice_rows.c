@@ -2,6 +2,8 @@
  * positions of the archetype; they reach their own columns, buffers, enable bits and shared values,
  * and no more: the rows are of no query, and the system's slice reaches the rest. A worker cannot
  * set the world's error, so what is wrong is noted in the recorder, and playback reports it. */
+#include "slice_rows.h"
+
 #include "commands_state.h"
 #include "enable.h"
 
@@ -32,7 +34,7 @@ static void rows_report(const weft_slice *slice, uint32_t term, weft_access acce
 
 /* ---- what works ---- */
 
-void *weft__rows_column(const weft_slice *slice, uint32_t term, weft_access access)
+static void *rows_column(const weft_slice *slice, uint32_t term, weft_access access)
 {
     const weft__type_ref *ref = ref_of(slice, term);
     if (ref != NULL && (ref->type->desc.flags & WEFT_BUFFER) == 0) return slice->columns[term];
@@ -47,10 +49,10 @@ static void rows_mistype(const weft_slice *slice, uint32_t term, weft_access acc
     note(slice, WEFT_TYPE_MISMATCH, ref_of(slice, term)->component);
 }
 
-void *weft__rows_column_as(const weft_slice *slice, uint32_t term, weft_access access, size_t size,
-                           const char *type)
+static void *rows_column_as(const weft_slice *slice, uint32_t term, weft_access access, size_t size,
+                            const char *type)
 {
-    void *column = weft__rows_column(slice, term, access);
+    void *column = rows_column(slice, term, access);
     if (column == NULL || weft__slice_is_type(ref_of(slice, term)->type, size, type)) return column;
     rows_mistype(slice, term, access, type);
     return NULL;
@@ -76,7 +78,7 @@ static const void *asked_value(const weft_slice *slice, uint32_t component)
     return NULL;
 }
 
-const void *weft__rows_shared(const weft_slice *slice, uint32_t term)
+static const void *rows_shared(const weft_slice *slice, uint32_t term)
 {
     const weft__type_ref *ref = ref_of(slice, term);
     if (ref == NULL || ref->shared == WEFT__NONE) {
@@ -89,7 +91,7 @@ const void *weft__rows_shared(const weft_slice *slice, uint32_t term)
                : weft__shared_value(&recorder_of(slice)->world->shared, ref->component, 0);
 }
 
-void weft__rows_enable(const weft_slice *slice, uint32_t term, uint32_t row, bool enabled)
+static void rows_enable(const weft_slice *slice, uint32_t term, uint32_t row, bool enabled)
 {
     const weft__type_ref *ref = ref_of(slice, term);
     const weft__chunk *chunk = slice->chunk;
@@ -141,6 +143,13 @@ static bool rows_asks(const weft_slice *slice, uint32_t term)
     return false;
 }
 
+static const weft__new_row_ops new_row_ops = {
+    .column = rows_column,
+    .column_as = rows_column_as,
+    .shared = rows_shared,
+    .enable = rows_enable,
+};
+
 const weft__slice_ops weft__slice_ops_rows = {
     .get = rows_get,
     .get_write = rows_get_write,
@@ -150,4 +159,5 @@ const weft__slice_ops weft__slice_ops_rows = {
     .report = rows_report,
     .mistype = rows_mistype,
     .asks = rows_asks,
+    .new_rows = &new_row_ops,
 };

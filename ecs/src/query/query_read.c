@@ -214,7 +214,7 @@ weft_result weft_query_write_values(weft_world *world, weft_query query, weft_co
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if ((world->busy & WEFT__BUSY_WRITING) != 0)
         return weft__error_busy(world, "weft_query_write_values");
-    if (!walk_begin(&walk, world, query)) return weft_world_error(world)->code;
+    if (!walk_begin(&walk, world, query)) return world->error->code;
     uint32_t term = weft__query_copied_term(world, walk.handle->query, component,
                                             "weft_query_write_values", &result);
     if (term == WEFT__NONE) return result;

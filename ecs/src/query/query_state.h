@@ -209,7 +209,7 @@ uint32_t weft__query_flat_find(const weft__query *query, uint32_t slice);
 /* ---- contexts: weft_slice.context points to a weft_slice_context (slice.h), the first member of
  * whatever the dispatcher keeps per slice ---- */
 
-/* What a slice can reach beyond its rows. All members are set. */
+/* What a slice can reach beyond its rows. All functions are set. */
 typedef struct weft__slice_ops {
     const void *(*get)(const weft_slice *slice, weft_entity entity, weft_component component);
     void *(*get_write)(const weft_slice *slice, weft_entity entity, weft_component component);
@@ -223,18 +223,20 @@ typedef struct weft__slice_ops {
     void (*mistype)(const weft_slice *slice, uint32_t term, weft_access access, const char *type);
     /* whether change versions of the term can be asked for; reports it if not */
     bool (*asks)(const weft_slice *slice, uint32_t term);
+    const struct weft__new_row_ops *new_rows; /* not NULL where calls has WEFT_SLICE_ROWS */
 } weft__slice_ops;
 
-extern const weft__slice_ops weft__slice_ops_owner; /* of cursors outside systems */
-extern const weft__slice_ops weft__slice_ops_rows;  /* of rows that a recorder gave (below) */
+/* What rows that a recorder gave (WEFT_SLICE_ROWS) can reach of themselves: a term is a position in
+ * the archetype, there is no query, and no place. What is wrong is noted in the recorder. */
+typedef struct weft__new_row_ops {
+    void *(*column)(const weft_slice *slice, uint32_t term, weft_access access);
+    void *(*column_as)(const weft_slice *slice, uint32_t term, weft_access access, size_t size,
+                       const char *type);
+    const void *(*shared)(const weft_slice *slice, uint32_t term);
+    void (*enable)(const weft_slice *slice, uint32_t term, uint32_t row, bool enabled);
+} weft__new_row_ops;
 
-/* Rows that a recorder gave (WEFT_SLICE_ROWS; slice_rows.c): a term is a position in the archetype,
- * there is no query, and no place. What is wrong is noted in the recorder. */
-void *weft__rows_column(const weft_slice *slice, uint32_t term, weft_access access);
-void *weft__rows_column_as(const weft_slice *slice, uint32_t term, weft_access access, size_t size,
-                           const char *type);
-const void *weft__rows_shared(const weft_slice *slice, uint32_t term);
-void weft__rows_enable(const weft_slice *slice, uint32_t term, uint32_t row, bool enabled);
+extern const weft__slice_ops weft__slice_ops_owner; /* of cursors outside systems */
 
 /* Whether values of C type `type` of `size` bytes are those of `held`. */
 bool weft__slice_is_type(const weft__type *held, size_t size, const char *type);

@@ -51,7 +51,8 @@ static bool check_term(const weft_slice *slice, uint32_t term, weft_access acces
 
 void *weft_slice_ask(const weft_slice *slice, uint32_t term, weft_access access)
 {
-    if ((slice->calls & WEFT_SLICE_ROWS) != 0) return weft__rows_column(slice, term, access);
+    if ((slice->calls & WEFT_SLICE_ROWS) != 0)
+        return ops_of(slice)->new_rows->column(slice, term, access);
     if (WEFT_IS_CHECKED && !check_term(slice, term, access)) return NULL;
     bool is_buffer = (slice->calls & WEFT_SLICE_BUFFERS) != 0 && term < slice->term_count &&
                      weft__slice_query(slice)->terms[term].is_buffer;
@@ -82,7 +83,7 @@ void *weft_slice_ask_as(const weft_slice *slice, uint32_t term, weft_access acce
 {
     if (!WEFT_IS_CHECKED) return weft_slice_ask(slice, term, access);
     if ((slice->calls & WEFT_SLICE_ROWS) != 0)
-        return weft__rows_column_as(slice, term, access, size, type);
+        return ops_of(slice)->new_rows->column_as(slice, term, access, size, type);
     if (!check_term(slice, term, access)) return NULL;
     const weft_world *world = context_of(slice)->world;
     uint32_t component = weft__slice_query(slice)->terms[term].component;
@@ -97,7 +98,7 @@ void *weft_slice_ask_as(const weft_slice *slice, uint32_t term, weft_access acce
 
 const void *weft_slice_read_shared(const weft_slice *slice, uint32_t term)
 {
-    if ((slice->calls & WEFT_SLICE_ROWS) != 0) return weft__rows_shared(slice, term);
+    if ((slice->calls & WEFT_SLICE_ROWS) != 0) return ops_of(slice)->new_rows->shared(slice, term);
     const weft__place *place = place_of(slice, term, WEFT_READ);
     if (place == NULL) return NULL;
     if (!weft__slice_query(slice)->terms[term].is_shared)
@@ -169,7 +170,7 @@ static __attribute__((noinline)) void enable_checked(const weft_slice *slice, ui
                                                      uint32_t row, bool enabled)
 {
     if ((slice->calls & WEFT_SLICE_ROWS) != 0) {
-        weft__rows_enable(slice, term, row, enabled);
+        ops_of(slice)->new_rows->enable(slice, term, row, enabled);
         return;
     }
     const weft__query *query = weft__slice_query(slice);

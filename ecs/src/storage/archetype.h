@@ -257,6 +257,9 @@ weft__tuple *weft__tuple_obtain(weft_world *world, weft__archetype *archetype,
 /* The tuple of `to` that a row of `from` goes to: values of shared types in both are kept, new ones
  * are default. Held. NULL: error set. */
 weft__tuple *weft__tuple_follow(weft_world *world, const weft__tuple *from, weft__archetype *to);
+/* The tuple of `to` for rows of `from`, with one shared value replaced. Held. NULL: error set. */
+weft__tuple *weft__tuple_with_value(weft_world *world, const weft__tuple *from, weft__archetype *to,
+                                    uint32_t component, uint32_t value);
 /* Drops a hold; an unused tuple goes. */
 void weft__tuple_release(weft_world *world, weft__tuple *tuple);
 

@@ -1,6 +1,6 @@
 /* column_map.c: making and keeping the maps of column_map.h, and the finders that are made of them
  * (finder.h in the public headers). Nothing here is hot but the look-up itself, which is in the
- * public header and in entity.c. */
+ * public header and in entity_value.c. */
 #include "column_map.h"
 
 #include "chunk_memory.h"

@@ -116,47 +116,11 @@ weft_result weft__row_move_by(weft_world *world, const weft__plan *plan, weft__c
                               uint32_t row, weft__tuple *to);
 /* Removes one row whose id or new place is settled already: swap-back, totals, empty chunk. */
 void weft__row_close(weft_world *world, weft__chunk *chunk, uint32_t row);
-/* Rows end for good, cleanup components or not: ids, destructors, holes. Cannot fail. */
-weft_result weft__rows_die(weft_world *world, weft__chunk *chunk, const uint32_t *rows,
-                           uint32_t first, uint32_t count);
-/* Alive ones among the entities, with their linked groups. All or none. */
-weft_result weft__destroy_all(weft_world *world, const weft_entity *entities, uint32_t count);
 /* Whole chunks change: chunks[i] to tuple to[i], of an archetype with the same format
  * (plan->is_in_place) or of its own: no row moves. Tags and chunk components that go are dropped,
  * new ones are zero and stamped. All or none. */
 weft_result weft__chunks_retarget(weft_world *world, weft__chunk *const *chunks,
                                   weft__tuple *const *to, uint32_t count);
-/* ---- the Prefab tag and linked groups: prefab.c ---- */
-
-/* How named entities change: lists of components, or to one archetype. */
-typedef struct weft__prefab_request {
-    weft__archetype *to; /* NULL: the lists count */
-    const uint32_t *add;
-    const uint32_t *remove;
-    uint32_t add_count;
-    uint32_t remove_count;
-} weft__prefab_request;
-
-/* Changes the entities as asked, and the tag of the members of their linked groups with them: it
- * is added where they get it or have it, else removed. All or none; `what` for errors. */
-weft_result weft__prefab_change(weft_world *world, const weft_entity *entities, uint32_t count,
-                                const weft__prefab_request *request, const char *what);
-
-/* Whether a component that is added to or removed from rows of an archetype takes members along. */
-static inline bool weft__prefab_follows(const weft_world *world, const weft__archetype *archetype,
-                                        uint32_t component)
-{
-    return component == world->builtin.prefab.id &&
-           (archetype->flags & WEFT__HAS_LINKED_GROUP) != 0;
-}
-
-/* Adds a component to those of the entities that lack it: weft_entity_change_many, reported as
- * `what`. */
-weft_result weft__entities_add(weft_world *world, const weft_entity *entities, uint32_t count,
-                               uint32_t component, const char *what);
-/* Entities of a new tuple, zeroed and constructed, placed; `out` may be NULL. */
-weft_result weft__rows_create(weft_world *world, weft__tuple *tuple, uint32_t count,
-                              weft_entity *out);
 
 /* ---- creation from jobs ---- */
 

@@ -124,6 +124,32 @@ weft__tuple *weft__tuple_follow(weft_world *world, const weft__tuple *from, weft
     return tuple;
 }
 
+weft__tuple *weft__tuple_with_value(weft_world *world, const weft__tuple *from, weft__archetype *to,
+                                    uint32_t component, uint32_t value)
+{
+    weft__tuple *base = weft__tuple_follow(world, from, to);
+    uint32_t type = weft__archetype_find(to, component);
+    uint32_t position = to->types[type].shared;
+    if (base == NULL || base->values[position] == value) return base;
+    uint32_t few[16], *values = few;
+    if (to->shared_count > 16)
+        values = weft__alloc(&world->memory, WEFT__MEMORY_OTHER, to->shared_count, sizeof *values,
+                             _Alignof(uint32_t));
+    weft__tuple *tuple = NULL;
+    if (values != NULL) {
+        for (uint32_t i = 0; i < to->shared_count; i++) values[i] = base->values[i];
+        values[position] = value;
+        tuple = weft__tuple_obtain(world, to, values);
+    } else {
+        weft__error_memory(world, "a tuple of shared values");
+    }
+    if (values != few)
+        weft__free(&world->memory, WEFT__MEMORY_OTHER, values, to->shared_count, sizeof *values,
+                   _Alignof(uint32_t));
+    weft__tuple_release(world, base);
+    return tuple;
+}
+
 void weft__tuple_release(weft_world *world, weft__tuple *tuple)
 {
     WEFT_ASSERT(tuple->holders != 0);

@@ -191,6 +191,21 @@ static weft_result pool_check_end(weft_world *world)
                        weft_job_pool_error(world->host.pool));
 }
 
+weft_component weft_component_prefab(const weft_world *world)
+{
+    return world == NULL ? WEFT__NO_COMPONENT : world->builtin.prefab;
+}
+
+weft_component weft_component_inactive(const weft_world *world)
+{
+    return world == NULL ? WEFT__NO_COMPONENT : world->builtin.inactive;
+}
+
+weft_component weft_component_linked_group(const weft_world *world)
+{
+    return world == NULL ? WEFT__NO_COMPONENT : world->builtin.linked_group;
+}
+
 weft_result weft_world_destroy(weft_world *world)
 {
     if (world == NULL) return WEFT_OK;

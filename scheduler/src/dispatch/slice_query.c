@@ -143,8 +143,8 @@ weft_cursor weft_slice_query(const weft_slice *slice, weft_query name)
 {
     weft_cursor cursor = {.run_slices = UINT32_MAX, .has_since = true, .is_further = true};
     const weft_slice_context *context = slice->context;
-    if (context->ops == &weft__slice_ops_rows) {
-        weft__slice_ops_rows.report(slice, WEFT__NONE, WEFT_READ);
+    if ((slice->calls & WEFT_SLICE_ROWS) != 0) {
+        ((const weft__slice_ops *)context->ops)->report(slice, WEFT__NONE, WEFT_READ);
         return cursor;
     }
     if (context->ops != &weft__slice_ops_system) return weft_query_begin(context->world, name);

@@ -1,0 +1,79 @@
+/* entity_change_many.c: components added to and removed from many entities at once, chunk by chunk
+ * (batch.h). All or none. Owner, world idle. */
+#include "entity_change_many.h"
+
+#include "batch.h"
+#include "prefab.h"
+
+/* Sorted, checked lists of components to add and to remove. */
+typedef struct change {
+    uint32_t *add;
+    uint32_t *remove;
+    uint32_t add_count;
+    uint32_t remove_count;
+} change;
+
+static bool is_listed(const uint32_t *list, uint32_t count, uint32_t component)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (list[i] == component) return true;
+    return false;
+}
+
+static weft_result entry_target(weft_world *world, weft__batch_entry *entry, const change *c)
+{
+    weft__archetype *to = weft__archetype_change(world, entry->chunk->archetype, c->add,
+                                                 c->add_count, c->remove, c->remove_count);
+    if (to == NULL) return world->error->code;
+    if (weft__archetype_is_spent(world, to) && to != entry->chunk->archetype) return WEFT_OK;
+    return weft__batch_target(world, entry, to);
+}
+
+static weft_result change_apply(weft_world *world, const weft_entity *entities, uint32_t count,
+                                const change *c, const char *what)
+{
+    if (is_listed(c->add, c->add_count, world->builtin.prefab.id) ||
+        is_listed(c->remove, c->remove_count, world->builtin.prefab.id))
+        return weft__prefab_change(world, entities, count,
+                                   &(weft__prefab_request){.add = c->add,
+                                                           .remove = c->remove,
+                                                           .add_count = c->add_count,
+                                                           .remove_count = c->remove_count},
+                                   what);
+    weft__batch_room room;
+    weft__batch batch = weft__batch_begin(world, &room, entities, count);
+    weft_result result = weft__batch_select(world, &batch, entities, count, what);
+    for (uint32_t i = 0; i < batch.count && result == WEFT_OK; i++)
+        result = entry_target(world, &batch.entries[i], c);
+    if (result == WEFT_OK) result = weft__batch_apply(world, &batch);
+    weft__batch_fini(world, &batch);
+    return result;
+}
+
+weft_result weft_entity_change_many(weft_world *world, const weft_entity *entities, uint32_t count,
+                                    const weft_component *add, uint32_t add_count,
+                                    const weft_component *remove, uint32_t remove_count)
+{
+    const char *what = "weft_entity_change_many";
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__idle(world, what);
+    if (result != WEFT_OK) return result;
+    if (entities == NULL && count != 0)
+        return weft__error_argument(world, what, "entities is NULL: give an array of `count`");
+    change c = {.add_count = add_count, .remove_count = remove_count};
+    c.add = weft__components_sort(world, add, add_count, what);
+    if (c.add == NULL) return world->error->code;
+    c.remove = weft__components_sort(world, remove, remove_count, what);
+    result = c.remove == NULL ? world->error->code : change_apply(world, entities, count, &c, what);
+    weft__components_free(world, c.add, add_count);
+    if (c.remove != NULL) weft__components_free(world, c.remove, remove_count);
+    return result;
+}
+
+weft_result weft__entities_add(weft_world *world, const weft_entity *entities, uint32_t count,
+                               uint32_t component, const char *what)
+{
+    weft_result result = weft__idle(world, what);
+    change c = {.add = &component, .add_count = 1};
+    return result == WEFT_OK ? change_apply(world, entities, count, &c, what) : result;
+}

@@ -1,0 +1,112 @@
+/* entity_set.c: values given to entities, one or many: the component is added where it is absent,
+ * then the value takes the place of the old one, which is destructed.
+ *
+ * Owner, world idle. The value itself is checked before anything changes. */
+#include "entity_change_many.h"
+#include "entity_value.h"
+#include "owner_loop.h"
+
+#include <string.h>
+
+/* What to call instead for a kind that has no plain value of its own. */
+static const char *plain_advice(uint32_t flags)
+{
+    if ((flags & WEFT_SHARED) != 0) return "SHARED: use weft_entity_set_shared";
+    if ((flags & WEFT_BUFFER) != 0)
+        return "a BUFFER: add it, then fill it (weft_entity_write_buffer, weft_buffers_append)";
+    if ((flags & WEFT_CHUNK) != 0)
+        return "a CHUNK value, which no entity owns: add it, then write it in a loop over a query "
+               "(weft_slice_write_chunk)";
+    return "a RESOURCE, not part of entities: use weft_resource_write";
+}
+
+/* OK when `size` bytes are a value of this type; tags take size 0. */
+static weft_result value_check(const weft_world *world, const weft__type *type, const void *value,
+                               size_t size, const char *what)
+{
+    const weft_component component = weft__component(world, type->id);
+    uint32_t refused = type->desc.flags & (WEFT_SHARED | WEFT_BUFFER | WEFT_RESOURCE | WEFT_CHUNK);
+    if (refused != 0)
+        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
+                           "%s: component \"%s\" is %s", what, type->desc.name,
+                           plain_advice(refused));
+    if (size != type->desc.size)
+        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
+                           "%s: component \"%s\" has %zu bytes, the value %zu: pass the sizeof of "
+                           "its type",
+                           what, type->desc.name, type->desc.size, size);
+    if (value == NULL && size != 0)
+        return weft__error_argument(world, what, "value is NULL: give its address");
+    return WEFT_OK;
+}
+
+static void value_set(weft_world *world, const weft__chunk *chunk, uint32_t row,
+                      const weft__type_slot *slot, const void *value)
+{
+    const weft__type *type = chunk->archetype->types[slot->type].type;
+    weft__slot_stamp(world, chunk, row, slot);
+    void *to = weft__slot_value(chunk, row, slot);
+    if (to == NULL) return; /* a tag */
+    if (type->needs_destruct) weft__type_destruct(&world->memory, type, to, 1);
+    memcpy(to, value, type->desc.size);
+    if (WEFT_IS_CHECKED) weft__owner_loops_wrote(world, chunk, slot->column, row, 1);
+}
+
+weft_result weft_entity_set(weft_world *world, weft_entity entity, weft_component component,
+                            const void *value, size_t size)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    const weft__type *type = weft__type_at(world, component);
+    if (type == NULL) return weft__error_component(world, component);
+    weft_result result = value_check(world, type, value, size, "weft_entity_set");
+    if (result != WEFT_OK) return result;
+    if ((world->busy & WEFT__BUSY_WRITING) != 0) return weft__idle(world, "weft_entity_set");
+    uint32_t row;
+    const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
+    if (chunk == NULL) return weft__error_stale(world, entity);
+    const weft__type_slot *slot = weft__slot_find(world, chunk, component);
+    if (slot == NULL) {
+        result = weft_entity_add(world, entity, component);
+        if (result != WEFT_OK) return result;
+        chunk = weft__entity_chunk(world, entity, &row);
+        slot = weft__slot_find(world, chunk, component);
+    }
+    value_set(world, chunk, row, slot, value);
+    return WEFT_OK;
+}
+
+/* All entities are alive and have the component afterwards. */
+static weft_result all_have(weft_world *world, const weft_entity *entities, uint32_t count,
+                            weft_component component, const char *what)
+{
+    bool is_absent = false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t row;
+        const weft__chunk *chunk = weft__entity_chunk(world, entities[i], &row);
+        if (chunk == NULL) return weft__error_stale(world, entities[i]);
+        is_absent = is_absent || weft__slot_find(world, chunk, component) == NULL;
+    }
+    return is_absent ? weft__entities_add(world, entities, count, component.id, what) : WEFT_OK;
+}
+
+weft_result weft_entity_set_many(weft_world *world, const weft_entity *entities, uint32_t count,
+                                 weft_component component, const void *values, size_t size)
+{
+    const char *what = "weft_entity_set_many";
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    const weft__type *type = weft__type_at(world, component);
+    if (type == NULL) return weft__error_component(world, component);
+    if (entities == NULL && count != 0)
+        return weft__error_argument(world, what, "entities is NULL: give an array of `count`");
+    weft_result result = value_check(world, type, count == 0 ? what : values, size, what);
+    if (result != WEFT_OK) return result;
+    if ((world->busy & WEFT__BUSY_WRITING) != 0) return weft__idle(world, what);
+    result = all_have(world, entities, count, component, what);
+    for (uint32_t i = 0; i < count && result == WEFT_OK; i++) {
+        uint32_t row;
+        const weft__chunk *chunk = weft__entity_chunk(world, entities[i], &row);
+        value_set(world, chunk, row, weft__slot_find(world, chunk, component),
+                  size == 0 ? NULL : (const char *)values + i * size);
+    }
+    return result;
+}

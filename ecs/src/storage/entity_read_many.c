@@ -1,0 +1,156 @@
+/* entity_read_many.c: the values of a component of many entities, copied into an array. Entities in
+ * any order: what a look-up misses in the cache is fetched a batch ahead. */
+#include "row_move.h"
+
+#include <string.h>
+
+enum { GATHER_BATCH = 32 };
+
+/* A gather in progress, in batches that overlap: while the values of one are looked up (the slots
+ * were prefetched a batch ago), those of the batch before, prefetched meanwhile, are copied. */
+typedef struct gather {
+    const weft_world *world;
+    const weft__type *type;
+    const weft__column_place *map; /* NULL: none */
+    const weft_entity *entities;
+    uint32_t count;
+    char *out;
+} gather;
+
+static uint32_t batch_size(const gather *g, uint32_t first)
+{
+    return g->count - first < GATHER_BATCH ? g->count - first : GATHER_BATCH;
+}
+
+/* Inlined early: gcc takes a function that only prefetches for one that does nothing. */
+static inline __attribute__((always_inline)) void prefetch_slots(const gather *g, uint32_t first)
+{
+    if (g->map == NULL || first >= g->count) return;
+    const weft__entity_block *const *seen = g->world->maps.seen;
+    const weft_entity *entity = g->entities + first, *end = entity + batch_size(g, first);
+    for (; entity < end; entity++) {
+        const weft__entity_block *block = seen[entity->index / WEFT__BLOCK_SLOTS];
+        if (block != NULL) __builtin_prefetch(&block->x_slots[entity->index % WEFT__BLOCK_SLOTS]);
+    }
+}
+
+/* The value of an entity; NULL: it has none. */
+static inline __attribute__((always_inline)) const char *
+find_value(const gather *g, const weft__entity_block *const *seen, const weft__column_place *map,
+           weft_entity entity)
+{
+    const char *value = NULL;
+    if (__builtin_expect(map != NULL, 1))
+        value = weft__value_mapped(seen, map, weft__entity_bits(entity));
+    if (__builtin_expect(value != NULL, 1)) return value;
+    return weft_finder_read_slowly(g->world, entity, weft__component(g->world, g->type->id));
+}
+
+/* Where the values of a batch are; returns how many there are before the first that has none. */
+static uint32_t find_values(const gather *g, uint32_t first, const char **values)
+{
+    const weft__entity_block *const *seen = g->world->maps.seen;
+    const weft__column_place *map = g->map;
+    const weft_entity *entities = g->entities + first;
+    uint32_t count = batch_size(g, first), n = 0;
+    for (; n < count; n++) {
+        const char *value = find_value(g, seen, map, entities[n]);
+        if (__builtin_expect(value == NULL, 0)) break;
+        __builtin_prefetch(value);
+        values[n] = value;
+    }
+    return n;
+}
+
+static void copy_values(const gather *g, uint32_t first, const char *const *values, uint32_t count)
+{
+    size_t bytes = g->type->value_bytes;
+    char *out = g->out + first * bytes;
+    if (bytes == 12)
+        for (uint32_t i = 0; i < count; i++) memcpy(out + (size_t)i * 12, values[i], 12);
+    else
+        for (uint32_t i = 0; i < count; i++) weft__value_copy(out + i * bytes, values[i], bytes);
+}
+
+/* Returns how many values were copied, all before the first that there is not. */
+static uint32_t gather_run(const gather *g)
+{
+    const char *values[2][GATHER_BATCH];
+    uint32_t before = 0; /* values of the batch before that are not copied yet */
+    prefetch_slots(g, 0);
+    for (uint32_t first = 0; first < g->count; first += GATHER_BATCH) {
+        const char **now = values[first / GATHER_BATCH % 2];
+        const char **last = values[1 - first / GATHER_BATCH % 2];
+        prefetch_slots(g, first + GATHER_BATCH);
+        uint32_t n = find_values(g, first, now);
+        copy_values(g, first - before, last, before);
+        before = n;
+        if (n < batch_size(g, first)) {
+            copy_values(g, first, now, n);
+            return first + n;
+        }
+    }
+    uint32_t done = g->count - before;
+    copy_values(g, done, values[done / GATHER_BATCH % 2], before);
+    return g->count;
+}
+
+static inline __attribute__((always_inline)) uint32_t gather_values(const gather *g, size_t bytes)
+{
+    const weft__entity_block *const *seen = g->world->maps.seen;
+    const weft__column_place *map = g->map;
+    const weft_entity *entities = g->entities; /* in locals: the copies may alias the struct */
+    uint32_t i = 0, count = g->count;
+    char *out = g->out;
+    for (; i < count; i++, out += bytes) {
+        const char *value = find_value(g, seen, map, entities[i]);
+        if (__builtin_expect(value == NULL, 0)) break;
+        memcpy(out, value, bytes);
+    }
+    return i;
+}
+
+/* The same one by one: quicker where the slots are in the cache, for the processor looks far enough
+ * ahead by itself. */
+static uint32_t gather_near(const gather *g)
+{
+    size_t bytes = g->type->value_bytes;
+    switch (bytes) {
+    case 4:
+        return gather_values(g, 4);
+    case 8:
+        return gather_values(g, 8);
+    case 12:
+        return gather_values(g, 12);
+    case 16:
+        return gather_values(g, 16);
+    default:
+        return gather_values(g, bytes);
+    }
+}
+
+weft_result weft_entity_read_many(const weft_world *world, const weft_entity *entities,
+                                  uint32_t count, weft_component component, void *out)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    const weft__type *type = weft__type_at(world, component);
+    if (type == NULL) return weft__error_component(world, component);
+    weft__note_read(world, "weft_entity_read_many", component);
+    if ((entities == NULL || out == NULL) && count != 0)
+        return weft__error_argument(world, "weft_entity_read_many",
+                                    "entities or out is NULL: give arrays of `count`");
+    if (type->value_bytes == 0 || (type->desc.flags & WEFT_BUFFER) != 0)
+        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
+                           "weft_entity_read_many: component \"%s\" has no plain column",
+                           type->desc.name);
+    if ((world->busy & WEFT__BUSY_WRITING) == 0) /* a cache of the owner's, not the world */
+        weft__column_map_miss((weft_world *)(uintptr_t)world, component.id, count);
+    gather g = {world, type, weft__column_map(world, component.id), entities, count, out};
+    /* relaxed: a hint */
+    bool is_near = at_load_rlx(&world->directory.x_block_end) < WEFT__BLOCKS_CACHED;
+    uint32_t copied = is_near ? gather_near(&g) : gather_run(&g);
+    if (copied == count) return WEFT_OK;
+    if (!weft_entity_is_alive(world, entities[copied]))
+        return weft__error_stale(world, entities[copied]);
+    return weft__error_absent(world, entities[copied], component);
+}
