@@ -80,6 +80,16 @@ typedef struct weft__type_table {
     uint32_t name_mask; /* a power of two less 1 */
 } weft__type_table;
 
+/* How queries follow the order of archetypes: set by query_registry.c before the first archetype.
+ * Owner, world idle. `reserve` may fail for want of memory and changes nothing that can be seen;
+ * `enter`, after it and before anything else, cannot. `cut`: archetypes from number `count` on left
+ * the order; entering as many of the same cannot fail. */
+typedef struct weft__matching {
+    bool (*reserve)(weft_world *world, const weft__archetype *archetype);
+    void (*enter)(weft_world *world, weft__archetype *archetype);
+    void (*cut)(weft_world *world, uint32_t count);
+} weft__matching;
+
 /* Archetypes, by id for ever and by number in the order that queries see (archetype_order.c).
  * Owner, world idle; read by all. count <= id_count. */
 typedef struct weft__archetype_table {
@@ -94,6 +104,12 @@ typedef struct weft__archetype_table {
     weft__archetype **table; /* hash table by set, table_mask + 1 entries */
     uint32_t table_mask;
 } weft__archetype_table;
+
+/* The archetypes of each component (component_index.h). Owner, world idle; read by all. */
+typedef struct weft__component_index {
+    struct weft__component_list *lists; /* [component id] */
+    uint32_t capacity;
+} weft__component_index;
 
 /* Formats of rows, by their columns. Owner. */
 typedef struct weft__format_table {
@@ -187,6 +203,8 @@ struct weft_world {
     uint32_t recorder_epoch; /* rounds of all recorders so far */
     weft__clock clock;
     weft__format_table formats;
+    weft__component_index component_index;
+    weft__matching matching;
     weft__directory directory;
     weft__units units;
     weft__parts parts;

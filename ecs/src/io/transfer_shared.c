@@ -89,7 +89,7 @@ typedef struct remainder {
 /* The remainders of a component's values, [map->end]. Every tuple is looked at once. */
 static void remainders_count(const weft__transfer *t, uint32_t component, remainder *left)
 {
-    const weft__component_list *list = weft__component_list_at(t->from->queries, component);
+    const weft__component_list *list = weft__component_list_at(t->from, component);
     for (uint32_t a = 0; a < list->count; a++) {
         const weft__archetype *archetype = t->from->archetypes.at[list->entries[a].archetype];
         uint32_t shared = list->entries[a].place.shared;

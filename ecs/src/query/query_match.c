@@ -16,7 +16,7 @@ typedef struct list_walk {
 
 static list_walk walk_of(const weft_world *world, uint32_t component)
 {
-    const weft__component_list *list = weft__component_list_at(world->queries, component);
+    const weft__component_list *list = weft__component_list_at(world, component);
     return (list_walk){.entries = list->entries, .count = list->count};
 }
 
@@ -258,7 +258,7 @@ static uint32_t next_candidate(matching *m)
     const weft__query *query = m->query;
     if (m->required_count != 0) return next_common(m);
     if (query->key_count == 0)
-        return m->number < query->world->queries->archetype_count ? m->number : WEFT__NONE;
+        return m->number < query->world->archetypes.count ? m->number : WEFT__NONE;
     uint32_t lowest = WEFT__NONE;
     for (uint32_t k = 0; k < query->key_count; k++) {
         list_walk *walk = &m->terms[query->term_count + k];
@@ -306,7 +306,7 @@ static uint32_t choose_key(const weft__query *query, uint32_t alternative)
     for (uint32_t t = 0; t < query->term_count; t++) {
         const weft__query_term *term = &query->terms[t];
         if (term->alternative != alternative || !is_required(term)) continue;
-        uint32_t count = weft__component_list_at(query->world->queries, term->component)->count;
+        uint32_t count = weft__component_list_at(query->world, term->component)->count;
         if (key != 0 && count >= fewest) continue;
         key = term->component;
         fewest = count;
@@ -335,8 +335,8 @@ static bool reserve_filing(weft__query *query)
     weft_world *world = query->world;
     if (query->key_count == 0) return weft__query_list_reserve(world, &world->queries->unkeyed);
     for (uint32_t k = 0; k < query->key_count; k++) {
-        weft__component_list *list = weft__component_list_make(world, query->keys[k]);
-        if (list == NULL || !weft__query_list_reserve(world, &list->keyed)) return false;
+        weft__query_list *list = weft__queries_keyed(world, query->keys[k]);
+        if (list == NULL || !weft__query_list_reserve(world, list)) return false;
     }
     return true;
 }
@@ -346,7 +346,7 @@ static void file_query(weft__query *query)
     weft__queries *queries = query->world->queries;
     if (query->key_count == 0) queries->unkeyed.items[queries->unkeyed.count++] = query;
     for (uint32_t k = 0; k < query->key_count; k++) {
-        weft__query_list *list = &queries->lists[query->keys[k]].keyed;
+        weft__query_list *list = &queries->keyed[query->keys[k]];
         list->items[list->count++] = query;
     }
 }

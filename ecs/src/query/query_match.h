@@ -16,15 +16,8 @@ void weft__query_free(weft_world *world, void *items, uint32_t capacity, size_t 
 
 /* Room for one more query. */
 bool weft__query_list_reserve(weft_world *world, weft__query_list *list);
-/* The list of a component, made when it is new. NULL: no memory. */
-weft__component_list *weft__component_list_make(weft_world *world, uint32_t component);
-
-static inline weft__place weft__place_none(void)
-{
-    return (weft__place){WEFT__NO_PLACE, WEFT__NO_PLACE, WEFT__NO_PLACE, WEFT__NO_PLACE};
-}
-/* Where an archetype has a component. */
-weft__place weft__place_find(const weft__archetype *archetype, uint32_t component);
+/* The queries filed under a component; the list is made when it is new. NULL: no memory. */
+weft__query_list *weft__queries_keyed(weft_world *world, uint32_t component);
 
 /* Bytes of the places of one match. */
 static inline size_t weft__query_place_bytes(const weft__query *query)

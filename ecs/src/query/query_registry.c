@@ -1,4 +1,4 @@
-/* query_registry.c: the component index, and the way a new archetype finds the queries it matches.
+/* query_registry.c: the queries of a world, and the way a new archetype finds those it matches.
  *
  * A query is filed under one component per description: one that every archetype it can match has,
  * the rarest when the query was made. Queries without such a component (only NONE, ANY, ABSENT or
@@ -26,13 +26,6 @@ void weft__query_free(weft_world *world, void *items, uint32_t capacity, size_t 
 
 /* ---- lists ---- */
 
-const weft__component_list *weft__component_list_at(const weft__queries *queries,
-                                                    uint32_t component)
-{
-    static const weft__component_list empty = {0};
-    return component < queries->list_capacity ? &queries->lists[component] : &empty;
-}
-
 bool weft__query_list_reserve(weft_world *world, weft__query_list *list)
 {
     weft__query **items =
@@ -51,17 +44,17 @@ static void query_list_remove(weft__query_list *list, const weft__query *query)
     }
 }
 
-weft__component_list *weft__component_list_make(weft_world *world, uint32_t component)
+weft__query_list *weft__queries_keyed(weft_world *world, uint32_t component)
 {
     weft__queries *queries = world->queries;
-    uint32_t old = queries->list_capacity;
-    if (component < old) return &queries->lists[component];
-    weft__component_list *lists = weft__query_grow(world, queries->lists, &queries->list_capacity,
-                                                   component + 1, sizeof *lists);
-    if (lists == NULL) return NULL;
-    memset(lists + old, 0, (queries->list_capacity - old) * sizeof *lists);
-    queries->lists = lists;
-    return &lists[component];
+    uint32_t old = queries->keyed_capacity;
+    if (component < old) return &queries->keyed[component];
+    weft__query_list *keyed = weft__query_grow(world, queries->keyed, &queries->keyed_capacity,
+                                               component + 1, sizeof *keyed);
+    if (keyed == NULL) return NULL;
+    memset(keyed + old, 0, (queries->keyed_capacity - old) * sizeof *keyed);
+    queries->keyed = keyed;
+    return &keyed[component];
 }
 
 void weft__query_unfile(weft__query *query)
@@ -69,7 +62,7 @@ void weft__query_unfile(weft__query *query)
     weft__queries *queries = query->world->queries;
     if (query->key_count == 0) query_list_remove(&queries->unkeyed, query);
     for (uint32_t k = 0; k < query->key_count; k++)
-        query_list_remove(&queries->lists[query->keys[k]].keyed, query);
+        query_list_remove(&queries->keyed[query->keys[k]], query);
 }
 
 /* ---- new archetypes ---- */
@@ -81,47 +74,22 @@ static bool list_reserve_matches(const weft__query_list *list, uint32_t type_cou
     return true;
 }
 
-/* Room in a component's list and in all queries filed under it. */
-static bool component_reserve(weft_world *world, uint32_t component, uint32_t type_count)
+/* The queries filed under a component. */
+static const weft__query_list *keyed_at(const weft__queries *queries, uint32_t component)
 {
-    weft__component_list *list = weft__component_list_make(world, component);
-    if (list == NULL) return false;
-    weft__index_entry *entries =
-        weft__query_grow(world, list->entries, &list->capacity, list->count + 1, sizeof *entries);
-    if (entries == NULL) return false;
-    list->entries = entries;
-    return list_reserve_matches(&list->keyed, type_count);
+    static const weft__query_list none = {0};
+    return component < queries->keyed_capacity ? &queries->keyed[component] : &none;
 }
 
-weft_result weft__query_archetype_reserve(weft_world *world, const weft__archetype *archetype)
+/* Room for one more match in every query that may match the archetype. */
+static bool archetype_reserve(weft_world *world, const weft__archetype *archetype)
 {
+    const weft__queries *queries = world->queries;
     uint32_t count = archetype->type_count;
-    bool is_done = list_reserve_matches(&world->queries->unkeyed, count);
+    bool is_done = list_reserve_matches(&queries->unkeyed, count);
     for (uint32_t i = 0; i < count && is_done; i++)
-        is_done = component_reserve(world, archetype->types[i].component, count);
-    return is_done ? WEFT_OK : weft__error_memory(world, "the component index");
-}
-
-static uint16_t narrow(uint32_t position)
-{
-    return position < WEFT__NO_PLACE ? (uint16_t)position : WEFT__NO_PLACE;
-}
-
-static weft__place place_of(const weft__archetype *archetype, uint32_t type)
-{
-    const weft__type_ref *ref = &archetype->types[type];
-    return (weft__place){
-        .type = narrow(type),
-        .column = ref->column == 0 ? WEFT__NO_PLACE : narrow(ref->column),
-        .enableable = narrow(ref->enableable),
-        .shared = narrow(ref->shared),
-    };
-}
-
-weft__place weft__place_find(const weft__archetype *archetype, uint32_t component)
-{
-    uint32_t type = weft__archetype_find(archetype, component);
-    return type == WEFT__NONE ? weft__place_none() : place_of(archetype, type);
+        is_done = list_reserve_matches(keyed_at(queries, archetype->types[i].component), count);
+    return is_done;
 }
 
 /* Adds the archetype to a query if it matches; a query filed twice takes it once. */
@@ -136,21 +104,17 @@ static void query_offer(weft__query *query, weft__archetype *archetype)
     weft__query_match_append(query, archetype, number, places);
 }
 
-void weft__query_archetype_commit(weft_world *world, weft__archetype *archetype)
+static void list_offer(const weft__query_list *list, weft__archetype *archetype)
 {
-    weft__queries *queries = world->queries;
-    WEFT_ASSERT(archetype->number == queries->archetype_count);
-    queries->archetype_count++;
-    for (uint32_t type = 0; type < archetype->type_count; type++) {
-        weft__component_list *list = &queries->lists[archetype->types[type].component];
-        WEFT_ASSERT(list->count < list->capacity);
-        list->entries[list->count++] =
-            (weft__index_entry){.archetype = archetype->number, .place = place_of(archetype, type)};
-        for (uint32_t i = 0; i < list->keyed.count; i++)
-            query_offer(list->keyed.items[i], archetype);
-    }
-    for (uint32_t i = 0; i < queries->unkeyed.count; i++)
-        query_offer(queries->unkeyed.items[i], archetype);
+    for (uint32_t i = 0; i < list->count; i++) query_offer(list->items[i], archetype);
+}
+
+static void archetype_enter(weft_world *world, weft__archetype *archetype)
+{
+    const weft__queries *queries = world->queries;
+    for (uint32_t type = 0; type < archetype->type_count; type++)
+        list_offer(keyed_at(queries, archetype->types[type].component), archetype);
+    list_offer(&queries->unkeyed, archetype);
 }
 
 static void query_cut(weft__query *query, uint32_t count)
@@ -159,14 +123,9 @@ static void query_cut(weft__query *query, uint32_t count)
         query->override_count = query->matches[--query->match_count].override_first;
 }
 
-void weft__query_archetypes_cut(weft_world *world, uint32_t count)
+static void archetypes_cut(weft_world *world, uint32_t count)
 {
     weft__queries *queries = world->queries;
-    queries->archetype_count = count;
-    for (uint32_t id = 0; id < queries->list_capacity; id++) {
-        weft__component_list *list = &queries->lists[id];
-        while (list->count != 0 && list->entries[list->count - 1].archetype >= count) list->count--;
-    }
     for (uint32_t i = 0; i < queries->bucket_count; i++)
         for (weft__query *query = queries->buckets[i]; query != NULL; query = query->next)
             query_cut(query, count);
@@ -180,6 +139,8 @@ weft_result weft__queries_create(weft_world *world)
                                         sizeof *world->queries, WEFT__QUERY_ALIGNMENT);
     if (world->queries == NULL) return WEFT_OUT_OF_MEMORY;
     world->queries->handle_end = 1; /* handle 0 is null */
+    world->matching = (weft__matching){
+        .reserve = archetype_reserve, .enter = archetype_enter, .cut = archetypes_cut};
     return WEFT_OK;
 }
 
@@ -189,12 +150,10 @@ void weft__queries_destroy(weft_world *world)
     if (queries == NULL) return;
     for (uint32_t i = 1; i < queries->handle_end; i++)
         weft__query_handle_free(world, queries->handles[i]);
-    for (uint32_t id = 0; id < queries->list_capacity; id++) {
-        weft__component_list *list = &queries->lists[id];
-        weft__query_free(world, list->entries, list->capacity, sizeof *list->entries);
-        weft__query_free(world, list->keyed.items, list->keyed.capacity, sizeof *list->keyed.items);
-    }
-    weft__query_free(world, queries->lists, queries->list_capacity, sizeof *queries->lists);
+    for (uint32_t id = 0; id < queries->keyed_capacity; id++)
+        weft__query_free(world, queries->keyed[id].items, queries->keyed[id].capacity,
+                         sizeof *queries->keyed[id].items);
+    weft__query_free(world, queries->keyed, queries->keyed_capacity, sizeof *queries->keyed);
     weft__query_free(world, queries->unkeyed.items, queries->unkeyed.capacity,
                      sizeof *queries->unkeyed.items);
     weft__query_free(world, queries->handles, queries->handle_capacity, sizeof *queries->handles);

@@ -113,7 +113,7 @@ uint32_t weft_component_change_version(const weft_world *world, weft_component c
         return 0;
     }
     const weft__component_list *list =
-        weft__component_list_at(world->queries, weft__component_id(world, component));
+        weft__component_list_at(world, weft__component_id(world, component));
     for (uint32_t i = 0; i < list->count; i++) {
         const weft__archetype *archetype = world->archetypes.at[list->entries[i].archetype];
         for (uint32_t c = 0; c < archetype->chunk_count; c++) {

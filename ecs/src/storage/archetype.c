@@ -3,7 +3,7 @@
  * struct, type references, look-up slots, shared components. Owner only; never freed before the
  * world. */
 #include "bits.h"
-#include "query_registry.h"
+#include "component_index.h"
 #include "world_state.h"
 
 #include <string.h>
@@ -266,6 +266,7 @@ void weft__archetypes_fini(weft_world *world)
                world->archetypes.capacity, sizeof *world->archetypes.at, 8);
     weft__free(&world->memory, WEFT__MEMORY_METADATA, world->archetypes.nonempty,
                world->archetypes.capacity / 64, sizeof *world->archetypes.nonempty, 8);
+    weft__component_index_fini(world);
     weft__formats_fini(world);
 }
 

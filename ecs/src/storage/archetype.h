@@ -196,7 +196,7 @@ typedef struct weft__archetype_list {
 } weft__archetype_list;
 
 /* Puts an archetype that is not in the order at its end. OUT_OF_MEMORY (error set) changes
- * nothing. O(1) when it is in it, else as weft__query_archetype_commit. */
+ * nothing. O(1) when it is in it, else O(its components + queries filed under one of them). */
 weft_result weft__archetype_enter(weft_world *world, weft__archetype *archetype);
 /* Copies the order; the caller frees the list. OUT_OF_MEMORY (error set): it is empty. */
 weft_result weft__archetypes_note(weft_world *world, weft__archetype_list *out);

@@ -6,8 +6,7 @@
  * comes back, last, when its set of components is asked for again or its first chunk is made: as if
  * it were made then, so that a future does not depend on those that were taken back. Every way that
  * is kept to an archetype outside the order is forgotten, so that it is asked for. Owner only. */
-#include "query_registry.h"
-#include "world_state.h"
+#include "component_index.h"
 
 #include <string.h>
 
@@ -37,14 +36,17 @@ static bool list_grow(weft_world *world)
 weft_result weft__archetype_enter(weft_world *world, weft__archetype *archetype)
 {
     if (archetype->number != WEFT__NONE) return WEFT_OK;
-    if (!list_grow(world) || weft__query_archetype_reserve(world, archetype) != WEFT_OK)
+    const weft__matching *matching = &world->matching;
+    if (!list_grow(world) || !weft__component_index_reserve(world, archetype) ||
+        !matching->reserve(world, archetype))
         return weft__error_memory(world, "archetype");
     uint32_t number = world->archetypes.count++;
     archetype->number = number;
     world->archetypes.at[number] = archetype;
     if (archetype->entity_count != 0)
         world->archetypes.nonempty[number / 64] |= UINT64_C(1) << number % 64;
-    weft__query_archetype_commit(world, archetype);
+    weft__component_index_enter(world, archetype);
+    matching->enter(world, archetype);
     world->structure_version++;
     return WEFT_OK;
 }
@@ -76,7 +78,8 @@ static void cut(weft_world *world, uint32_t count)
         world->archetypes.nonempty[i / 64] &= ~(UINT64_C(1) << i % 64);
     }
     world->archetypes.count = count;
-    weft__query_archetypes_cut(world, count);
+    weft__component_index_cut(world, count);
+    world->matching.cut(world, count);
 }
 
 weft_result weft__archetypes_arrange(weft_world *world, const weft__archetype_list *list)

@@ -42,8 +42,7 @@ static const weft__archetype_set *set_with(sets *s, uint32_t component)
     if (s->with[component] != NULL) return s->with[component];
     weft__archetype_set *set = set_make(s);
     if (set == NULL || set->words == NULL) return set;
-    const weft__component_list *list =
-        weft__component_list_at(s->scheduler->world->queries, component);
+    const weft__component_list *list = weft__component_list_at(s->scheduler->world, component);
     for (uint32_t i = 0; list != NULL && i < list->count; i++)
         set->words[list->entries[i].archetype / 64] |= UINT64_C(1)
                                                        << (list->entries[i].archetype % 64);

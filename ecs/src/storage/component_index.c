@@ -1,0 +1,116 @@
+/* component_index.c: the lists of the archetypes that have a component.
+ *
+ * Archetypes enter in the order of their numbers, so lists grow at their ends and stay ascending.
+ * Room is made before an archetype enters; entering cannot fail. */
+#include "component_index.h"
+
+#include <string.h>
+
+#define ALIGNMENT ((size_t)16)
+
+static uint16_t narrow(uint32_t position)
+{
+    return position < WEFT__NO_PLACE ? (uint16_t)position : WEFT__NO_PLACE;
+}
+
+static weft__place place_of(const weft__archetype *archetype, uint32_t type)
+{
+    const weft__type_ref *ref = &archetype->types[type];
+    return (weft__place){
+        .type = narrow(type),
+        .column = ref->column == 0 ? WEFT__NO_PLACE : narrow(ref->column),
+        .enableable = narrow(ref->enableable),
+        .shared = narrow(ref->shared),
+    };
+}
+
+weft__place weft__place_find(const weft__archetype *archetype, uint32_t component)
+{
+    uint32_t type = weft__archetype_find(archetype, component);
+    return type == WEFT__NONE ? weft__place_none() : place_of(archetype, type);
+}
+
+const weft__component_list *weft__component_list_at(const weft_world *world, uint32_t component)
+{
+    static const weft__component_list empty = {0};
+    const weft__component_index *index = &world->component_index;
+    return component < index->capacity ? &index->lists[component] : &empty;
+}
+
+/* Makes an array hold `needed` items: the array (moved perhaps) with *capacity changed, or NULL and
+ * everything as it was. */
+static void *array_grow(weft_world *world, void *old, uint32_t *capacity, uint32_t needed,
+                        size_t size)
+{
+    if (needed <= *capacity && old != NULL) return old;
+    uint32_t count = *capacity < 4 ? 4 : *capacity * 2;
+    if (count < needed) count = needed;
+    void *items =
+        weft__realloc(&world->memory, WEFT__MEMORY_QUERIES, old, *capacity, count, size, ALIGNMENT);
+    if (items != NULL) *capacity = count;
+    return items;
+}
+
+/* The list of a component, made when it is new. NULL: no memory. */
+static weft__component_list *list_make(weft_world *world, uint32_t component)
+{
+    weft__component_index *index = &world->component_index;
+    uint32_t old = index->capacity;
+    if (component < old) return &index->lists[component];
+    weft__component_list *lists =
+        array_grow(world, index->lists, &index->capacity, component + 1, sizeof *lists);
+    if (lists == NULL) return NULL;
+    memset(lists + old, 0, (index->capacity - old) * sizeof *lists);
+    index->lists = lists;
+    return &lists[component];
+}
+
+static bool list_reserve(weft_world *world, uint32_t component)
+{
+    weft__component_list *list = list_make(world, component);
+    if (list == NULL) return false;
+    weft__index_entry *entries =
+        array_grow(world, list->entries, &list->capacity, list->count + 1, sizeof *entries);
+    if (entries == NULL) return false;
+    list->entries = entries;
+    return true;
+}
+
+bool weft__component_index_reserve(weft_world *world, const weft__archetype *archetype)
+{
+    for (uint32_t type = 0; type < archetype->type_count; type++)
+        if (!list_reserve(world, archetype->types[type].component)) return false;
+    return true;
+}
+
+void weft__component_index_enter(weft_world *world, const weft__archetype *archetype)
+{
+    for (uint32_t type = 0; type < archetype->type_count; type++) {
+        weft__component_list *list =
+            &world->component_index.lists[archetype->types[type].component];
+        WEFT_ASSERT(list->count < list->capacity);
+        WEFT_ASSERT(list->count == 0 ||
+                    list->entries[list->count - 1].archetype < archetype->number);
+        list->entries[list->count++] =
+            (weft__index_entry){.archetype = archetype->number, .place = place_of(archetype, type)};
+    }
+}
+
+void weft__component_index_cut(weft_world *world, uint32_t count)
+{
+    for (uint32_t id = 0; id < world->component_index.capacity; id++) {
+        weft__component_list *list = &world->component_index.lists[id];
+        while (list->count != 0 && list->entries[list->count - 1].archetype >= count) list->count--;
+    }
+}
+
+void weft__component_index_fini(weft_world *world)
+{
+    weft__component_index *index = &world->component_index;
+    for (uint32_t id = 0; id < index->capacity; id++)
+        weft__free(&world->memory, WEFT__MEMORY_QUERIES, index->lists[id].entries,
+                   index->lists[id].capacity, sizeof *index->lists[id].entries, ALIGNMENT);
+    weft__free(&world->memory, WEFT__MEMORY_QUERIES, index->lists, index->capacity,
+               sizeof *index->lists, ALIGNMENT);
+    *index = (weft__component_index){0};
+}
