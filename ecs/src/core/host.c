@@ -22,8 +22,8 @@ weft_result weft__host_begin_any(weft_world *world, const char *what)
         return WEFT_OK;
     }
     if (!come_in(world, self)) return WEFT_BUSY;
-    weft_job_context *owner = weft_job_pool_owner(world->host.pool);
-    if (__builtin_expect(owner->thread == self, 1)) {
+    weft_job_context *owner = world->host.owner;
+    if (__builtin_expect(weft__context_is_owners(owner, self), 1)) {
         world->host.context = owner;
         return WEFT_OK;
     }
@@ -50,5 +50,5 @@ void weft__host_end_any(weft_world *world)
     weft_job_context *host = world->host.context;
     world->host.context = NULL;
     at_store_rel(&world->host.x_thread, (uint64_t)0); /* K1 */
-    if (host->guest != 0) weft_job_pool_leave(host);
+    weft_job_pool_leave(host);                        /* nothing for the owner */
 }

@@ -11,7 +11,7 @@
 
 #include "world_state.h"
 
-#include "pool.h"
+#include "jobs_engine.h"
 
 /* As weft__host_begin, for all threads and for calls inside others. */
 weft_result weft__host_begin_any(weft_world *world, const char *what);
@@ -22,10 +22,10 @@ void weft__host_end_any(weft_world *world);
  * text: the error record is that thread's), LIMIT, OUT_OF_MEMORY. */
 static inline weft_result weft__host_begin(weft_world *world, const char *what)
 {
-    weft_job_context *owner = &world->host.pool->workers[0];
+    weft_job_context *owner = world->host.owner;
     uint64_t self = weft__thread_self();
     /* relaxed: the next thread of the world comes after a hand-over that the caller synchronises */
-    bool is_first = owner->thread == self && at_load_rlx(&world->host.x_thread) == 0;
+    bool is_first = weft__context_is_owners(owner, self) && at_load_rlx(&world->host.x_thread) == 0;
     if (WEFT_IS_CHECKED || !is_first) return weft__host_begin_any(world, what);
     at_store_rlx(&world->host.x_thread, self); /* relaxed: as above */
     world->host.context = owner;
@@ -34,7 +34,7 @@ static inline weft_result weft__host_begin(weft_world *world, const char *what)
 
 static inline void weft__host_end(weft_world *world)
 {
-    if (world->host.depth != 0 || world->host.context != &world->host.pool->workers[0]) {
+    if (world->host.depth != 0 || world->host.context != world->host.owner) {
         weft__host_end_any(world);
         return;
     }
@@ -45,7 +45,7 @@ static inline void weft__host_end(weft_world *world)
 /* The context of a worker of the world: place 0 is the host's. Between the two calls above. */
 static inline weft_job_context *weft__host_worker(const weft_world *world, uint32_t worker)
 {
-    return worker == 0 ? world->host.context : &world->host.pool->workers[worker];
+    return worker == 0 ? world->host.context : weft__pool_worker(world->host.pool, worker);
 }
 
 #endif

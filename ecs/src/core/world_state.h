@@ -13,9 +13,9 @@
 #include "directory.h"
 #include "hash.h"
 #include "invariant.h"
+#include "jobs_engine.h"
 #include "shared.h"
 #include "unit_parts.h"
-#include "users.h"
 
 /* Data of other parts that lives and dies with the world. Destroyed in this order, before the
  * storage. */
@@ -157,7 +157,8 @@ typedef struct weft__world_watch {
 
 /* The pool that the world runs on, and the thread that runs it. */
 typedef struct weft__host {
-    weft_job_pool *pool;
+    weft_job_pool *pool;     /* constant after create */
+    weft_job_context *owner; /* constant after create: of the pool */
     weft_job_context
         *context;            /* of the thread that runs loops for the world now (host.h); or NULL */
     uint32_t depth;          /* weft__host_begin calls inside the first */

@@ -8,7 +8,7 @@
 #include <weft/gather.h>
 
 #include "host.h"
-#include "pool.h"
+#include "jobs_engine.h"
 #include "query_match.h"
 
 #include <string.h>
@@ -298,7 +298,7 @@ static weft_result prepare(gather_state *g, const weft_gather_desc *desc)
 /* On a thread that cannot wait for jobs the copy is made at once: a null handle has ended. */
 static weft_result submit(gather_state *g)
 {
-    if (g->world->host.context->guest != 0) {
+    if (g->world->host.context != g->world->host.owner) { /* a guest */
         gather_job(g->world->host.context, g);
         return WEFT_OK;
     }

@@ -7,9 +7,9 @@
 #include "entity_tag.h"
 #include "given_values.h"
 #include "guard.h"
+#include "jobs_engine.h"
 #include "name_table.h"
 #include "owner_loop.h"
-#include "pool.h"
 #include "query_registry.h"
 #include "structure.h"
 
@@ -100,11 +100,12 @@ static weft_result pool_obtain(weft_world *world)
 {
     world->host.pool = world->desc.pool;
     if (world->host.pool != NULL) {
-        weft__users_add(&world->host.pool->users, &world->host.tenancy, world->desc.name);
+        world->host.owner = weft_job_pool_owner(world->host.pool);
+        weft__pool_add_user(world->host.pool, &world->host.tenancy, world->desc.name);
         return WEFT_OK;
     }
     world->host.owns_pool = true;
-    return weft_job_pool_create(
+    weft_result result = weft_job_pool_create(
         &(weft_job_pool_desc){.worker_count = world->desc.workers,
                               .allocator = world->memory.hook,
                               .os = world->desc.os,
@@ -113,6 +114,8 @@ static weft_result pool_obtain(weft_world *world)
                               .trace_error_bytes = world->desc.trace_error_bytes,
                               .log = world->desc.log},
         &world->host.pool);
+    world->host.owner = weft_job_pool_owner(world->host.pool);
+    return result;
 }
 
 static weft_result storage_init(weft_world *world)
@@ -221,7 +224,7 @@ weft_result weft_world_destroy(weft_world *world)
     if (world->host.owns_pool)
         weft_job_pool_destroy(world->host.pool);
     else
-        weft__users_remove(&world->host.pool->users, &world->host.tenancy);
+        weft__pool_remove_user(world->host.pool, &world->host.tenancy);
     storage_fini(world);
     world_free(world);
     return WEFT_OK;

@@ -65,7 +65,7 @@ weft_result weft_job_pool_enter(weft_job_pool *pool, weft_job_context **out)
     if (out != NULL) *out = NULL;
     if (pool == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
     if (weft__pool_is_forked(pool)) return WEFT_FORKED;
-    if (pool->workers[0].thread == weft__thread_self()) {
+    if (pool->workers[0].head.thread == weft__thread_self()) {
         *out = &pool->workers[0];
         return WEFT_OK;
     }
@@ -87,7 +87,7 @@ weft_result weft_job_pool_enter(weft_job_pool *pool, weft_job_context **out)
 weft_result weft_job_pool_leave(weft_job_context *context)
 {
     if (context == NULL) return WEFT_INVALID_ARGUMENT;
-    if (context->guest == 0) return context->index == 0 ? WEFT_OK : WEFT_WRONG_PHASE;
+    if (context->guest == 0) return context->head.index == 0 ? WEFT_OK : WEFT_WRONG_PHASE;
     if (context->depth != 0) return WEFT_WRONG_PHASE;
     weft_job_children_wait(context);
     give_number(&context->pool->guests, context->guest - 1);

@@ -161,12 +161,12 @@ static weft_result init_worker(weft_job_pool *pool, uint32_t index, uint32_t tra
 {
     weft_job_context *worker = &pool->workers[index];
     worker->pool = pool;
-    worker->index = index;
+    worker->head.index = index;
     worker->alive = pool->alive;
     worker->jobs = pool->table.jobs;
     worker->job = worker->next_job = WEFT__JOB_NONE;
     worker->token = &pool->tokens[index];
-    worker->is_observed = pool->is_observed;
+    worker->head.is_observed = pool->is_observed;
     worker->last_victim = index;
     bool is_alone = pool->worker_count == 1;
     weft__child_init(&worker->children, pool->children + (size_t)index * pool->child_capacity,
@@ -195,7 +195,7 @@ static weft_result init_pool(weft_job_pool *pool, const weft_job_pool_desc *desc
     /* Where everybody has a CPU, a worker that searches takes it from nobody. */
     if (pool->worker_count > 2 && pool->worker_count <= cpu_count(pool->os))
         pool->wake.search_limit = pool->worker_count - 1;
-    pool->workers[0].thread = weft__thread_self();
+    pool->workers[0].head.thread = weft__thread_self();
     pool->users.os = pool->os;
     weft__os_wipe_on_fork(pool->alive, WEFT__ALIVE_BYTES);
     at_init(pool->alive, 1);
@@ -217,7 +217,7 @@ static void worker_main(void *argument)
 {
     weft_job_context *worker = argument;
     weft_job_pool *pool = worker->pool;
-    if (pool->is_pinned) weft__cpus_pin_self(worker->index);
+    if (pool->is_pinned) weft__cpus_pin_self(worker->head.index);
     at_store_rlx(&worker->x_thread, weft__thread_self()); /* relaxed: for the thread itself */
     weft__worker_serve(worker, WEFT__SCOPE_WORKER, is_stopping, pool);
 }
@@ -358,6 +358,29 @@ const char *weft_job_pool_error(const weft_job_pool *pool)
 
 /* ---- small functions */
 
+weft_job_context *weft__pool_worker(weft_job_pool *pool, uint32_t index)
+{
+    WEFT_ASSERT(index < pool->worker_count);
+    return &pool->workers[index];
+}
+
+uintptr_t weft__pool_take_over(weft_job_pool *pool, uintptr_t thread)
+{
+    uintptr_t old = pool->workers[0].head.thread;
+    pool->workers[0].head.thread = thread;
+    return old;
+}
+
+void weft__pool_add_user(weft_job_pool *pool, weft__pool_user *user, const char *name)
+{
+    weft__users_add(&pool->users, user, name);
+}
+
+void weft__pool_remove_user(weft_job_pool *pool, weft__pool_user *user)
+{
+    weft__users_remove(&pool->users, user);
+}
+
 weft_job_context *weft_job_pool_owner(weft_job_pool *pool)
 {
     return pool == NULL ? NULL : &pool->workers[0];
@@ -370,7 +393,7 @@ uint32_t weft_job_pool_worker_count(const weft_job_pool *pool)
 
 uint32_t weft_job_worker_index(const weft_job_context *worker)
 {
-    return worker == NULL ? 0 : worker->index;
+    return worker == NULL ? 0 : worker->head.index;
 }
 
 weft_job_pool *weft_job_context_pool(const weft_job_context *worker)

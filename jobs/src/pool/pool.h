@@ -11,9 +11,9 @@
 #ifndef WEFT_POOL_H
 #define WEFT_POOL_H
 
-#include <weft/jobs.h>
+#include <assert.h>
 
-#include <pthread.h>
+#include <weft/jobs.h>
 
 #include "child.h"
 #include "cost.h"
@@ -22,6 +22,7 @@
 #include "guest.h"
 #include "heap.h"
 #include "job.h"
+#include "jobs_engine.h"
 #include "loop.h"
 #include "ticks.h"
 #include "trace.h"
@@ -70,38 +71,40 @@ enum {
 /* Owner: its thread; the groups say who else may touch what. Invariant: depth 0 while it looks for
  * work; the children of the running body are [frame_base, children.bottom). */
 struct weft_job_context {
-    weft__child_stack children;
-    /* worker only; the first line is all that a loop needs to decide that it stays here */
-    _Alignas(64) uint64_t frame_base; /* children of the running job have indices from here on */
-    weft_job_pool *pool;              /* constant */
+    /* the first line is all that a loop needs to decide that it stays here */
+    weft__context_head head;
+    /* worker only */
+    uint64_t frame_base;     /* children of the running job have indices from here on */
+    weft_job_pool *pool;     /* constant */
     uint64_t small_ticks;    /* constant after create: loops predicted below this run at once */
     weft__first_error error; /* of children that ended before children_wait was called */
     uint32_t depth;
     uint32_t job;            /* slot of the submitted job being run, or WEFT__JOB_NONE, _HOSTED */
-    uint32_t next_job;       /* ready continuation to run next, or WEFT__JOB_NONE */
-    uint32_t index;          /* constant */
-    bool is_observed;        /* constant: hooks or traces are on */
-    bool is_searching;       /* counted in wake.x_searching */
-    bool is_ending;          /* a job is ending here: its first ready successor runs next */
-    uint32_t pick;           /* counts picks, for fairness to the injection lists */
     const weft_a32 *alive;   /* constant: the pool's */
     weft__job *jobs;         /* constant: of the pool's table */
-    uintptr_t thread;        /* of the owner; 0 for other workers */
+    weft__wake_token *token; /* constant: what it sleeps on */
+    uint32_t guest;          /* constant: number + 1 of a guest; 0: a worker */
+    uint32_t next_job;       /* ready continuation to run next, or WEFT__JOB_NONE */
+    uint32_t pick;           /* counts picks, for fairness to the injection lists */
     uint32_t last_victim;    /* where the last steal succeeded */
     uint32_t overflow_skip;  /* children to run in place before looking for room again */
-    weft__job_caches caches; /* free slots */
+    bool is_searching;       /* counted in wake.x_searching */
+    bool is_ending;          /* a job is ending here: its first ready successor runs next */
+    /* worker pushes, pops and joins, others steal */
+    weft__child_stack children;
+    weft__job_caches caches; /* worker only: free slots */
     /* deques: worker pushes and pops, others steal */
     weft__deque deques[WEFT_JOB_CLASS_COUNT];
     weft__trace_ring trace; /* worker writes, one reader */
-    /* constant after create; far from what every job reads */
-    weft__wake_token *token; /* what it sleeps on */
-    uint32_t guest;          /* number + 1 of a guest; 0: a worker */
     /* shared atomic */
     _Alignas(64) weft_a32 x_is_over; /* the awaited job has ended (P2 of wait.c) */
     weft_a32 x_lease;                /* WEFT__LEASE_*, host-driven pools: P8 */
     weft_a64 x_thread;               /* that serves as this worker; 0: none, or the owner */
     weft__worker_stats stats;
 };
+
+static_assert(offsetof(weft_job_context, head) == 0, "weft__context_head_of reads it there");
+static_assert(offsetof(weft_job_context, children) == 128, "thieves write apart");
 
 /* The workers follow the page with `alive` in memory, so that a call of the owner after a long rest
  * can ask for both pages at once, before it has read where `alive` is: after 20 ms of idleness each
@@ -250,27 +253,12 @@ static inline void weft__worker_notify(weft_job_context *worker)
 
 /* ---- wait.c: who may call what */
 
-/* Names the calling thread: a register read on x86-64. */
-static inline uintptr_t weft__thread_self(void)
-{
-#if defined(WEFT_ATOMICS_HOOKED)
-    return weft__hook_thread() + (uintptr_t)1; /* threads are fibres of one */
-#elif defined(__x86_64__) && !defined(__clang__)
-    return (uintptr_t)__builtin_thread_pointer();
-#else
-    return (uintptr_t)pthread_self();
-#endif
-}
-
 /* weft_job_wait in full. */
 weft_result weft__wait_any(weft_job_context *owner, weft_job_handle handle, int *code);
 /* Nothing submitted is pending, and every ended job has been counted. */
 bool weft__pool_is_quiescent(weft_job_pool *pool);
 /* Something submitted has not ended. */
 bool weft__pool_has_pending(weft_job_pool *pool);
-/* Whether the pool may be destroyed now: the errors of weft_job_pool_destroy. Joins the children of
- * the owner. */
-weft_result weft__pool_check_end(weft_job_pool *pool);
 static inline bool weft__pool_is_forked(const weft_job_pool *pool)
 {
     return at_load_rlx(pool->alive) == 0; /* relaxed: changes only by fork */
@@ -287,20 +275,6 @@ static inline bool weft__worker_is_forked(const weft_job_context *worker)
 {
     return at_load_rlx(worker->alive) == 0; /* relaxed: as above */
 }
-/* Makes another thread the owner: it was handed the pool, outside of jobs. Returns the name of the
- * old one. */
-static inline uintptr_t weft__pool_take_over(weft_job_pool *pool, uintptr_t thread)
-{
-    uintptr_t old = pool->workers[0].thread;
-    pool->workers[0].thread = thread;
-    return old;
-}
-/* OK, or WOULD_NEST, WRONG_THREAD, FORKED: for calls of the owner outside of jobs. */
-weft_result weft__pool_check_owner(const weft_job_context *context);
-/* Whether the calling thread is inside a job: it serves the pool as a worker, or it is the owner
- * with work on its stack. Any thread. O(workers): for refusals and rare calls. */
-bool weft__pool_is_in_job(const weft_job_pool *pool);
-
 /* From here on the worker runs a piece of what `job` names; returns what it worked on before. */
 static inline uint32_t weft__worker_begin_piece(weft_job_context *worker, uint32_t job)
 {
@@ -321,25 +295,17 @@ static inline void weft__worker_end_piece(weft_job_context *worker, uint32_t bef
 /* The fields of a loop that say who opens it. */
 static inline void weft__worker_fill_opener(const weft_job_context *worker, weft__loop *loop)
 {
-    loop->opener = worker->index;
+    loop->opener = worker->head.index;
     loop->token = worker->token;
     loop->job = worker->job;
     loop->is_hosted = worker->job == WEFT__JOB_HOSTED;
-}
-
-/* Reports an event: a nop for the probe and one predicted branch when nothing observes the pool. */
-static inline __attribute__((always_inline)) void
-weft__note(weft_job_context *worker, weft_job_event_kind kind, const char *name, uint32_t value)
-{
-    weft__fire_probe(kind, worker->index, name, value);
-    if (__builtin_expect(worker->is_observed, 0)) weft__observe(worker, kind, name, value);
 }
 
 /* Counts what was not split; `name` may be NULL. */
 static inline void weft__note_inlined(weft_job_context *worker, weft_a64 *counter, const char *name)
 {
     weft__stat_add(counter, 1);
-    if (__builtin_expect(worker->is_observed, 0)) weft__observe_inlined(worker, name);
+    if (__builtin_expect(worker->head.is_observed, 0)) weft__observe_inlined(worker, name);
 }
 
 /* Runs a body on top of the stack with its own frame of children; joins them. */

@@ -9,9 +9,9 @@ weft_result weft__pool_check_owner(const weft_job_context *context)
 {
     if (context == NULL) return WEFT_INVALID_ARGUMENT;
     if (weft__pool_is_forked(context->pool)) return WEFT_FORKED;
-    bool is_owners = context->index == 0 && context->guest == 0;
+    bool is_owners = context->head.index == 0 && context->guest == 0;
     /* first: the other fields are for the owner's thread only */
-    if (is_owners && context->thread != weft__thread_self()) return WEFT_WRONG_THREAD;
+    if (is_owners && context->head.thread != weft__thread_self()) return WEFT_WRONG_THREAD;
     if (context->depth != 0) return WEFT_WOULD_NEST;
     return is_owners ? WEFT_OK : WEFT_WRONG_THREAD;
 }
@@ -20,7 +20,7 @@ bool weft__pool_is_in_job(const weft_job_pool *pool)
 {
     uintptr_t self = weft__thread_self();
     if (weft__pool_is_forked(pool)) return false; /* no job goes on in the child */
-    if (pool->workers[0].thread == self) return pool->workers[0].depth != 0;
+    if (pool->workers[0].head.thread == self) return pool->workers[0].depth != 0;
     for (uint32_t i = 1; i < pool->worker_count; i++) /* relaxed: only its own value counts */
         if (at_load_rlx(&pool->workers[i].x_thread) == self) return true;
     return false;
@@ -42,8 +42,8 @@ static void wait_handle(weft_job_context *owner, weft_job_handle handle, weft__s
     while (!(is_done = weft__job_is_done(&pool->table, handle)))
         if (!weft__worker_run_one(owner, scope)) break;
     if (is_done && owner->next_job == WEFT__JOB_NONE) return;
-    uint32_t edge = owner->index;
-    pool->table.edges[edge].successor = WEFT__JOB_EDGE_WAITER | owner->index;
+    uint32_t edge = owner->head.index;
+    pool->table.edges[edge].successor = WEFT__JOB_EDGE_WAITER | owner->head.index;
     at_store_rlx(&owner->x_is_over, 0u); /* relaxed: published with the edge (J3) */
     if (weft__job_attach(&pool->table, handle, edge) != WEFT__ATTACHED)
         at_store_rlx(&owner->x_is_over, 1u); /* relaxed: own word, nobody else has the edge */

@@ -24,7 +24,7 @@ static void begin_search(weft_job_context *worker)
 static void pass_on_hosted(weft_job_context *worker)
 {
     weft_job_pool *pool = worker->pool;
-    if (worker->index != 0) return;
+    if (worker->head.index != 0) return;
     for (uint32_t c = 0; c < WEFT_JOB_CLASS_COUNT; c++) {
         if (!weft__loop_has_room(&pool->loops, (weft_job_class)c, 1)) continue;
         if (weft__wake_next(&pool->wake, 1, true)) weft__worker_count_wake(worker, UINT32_MAX);
@@ -48,7 +48,7 @@ static void found(weft_job_context *worker)
 {
     if (!worker->is_searching) return;
     weft_a32 *used = &worker->pool->x_used;
-    uint32_t bit = 1u << (worker->index % 32);
+    uint32_t bit = 1u << (worker->head.index % 32);
     /* relaxed: a hint for the next frame */
     if ((at_load_rlx(used) & bit) == 0) at_or_ar(used, bit); /* P5: any order, so is this */
     end_search(worker);
@@ -76,7 +76,7 @@ static bool run_injected(weft_job_context *worker, weft_job_class class_)
 
 static bool run_loop(weft_job_context *worker, weft_job_class class_)
 {
-    weft__loop *loop = weft__loop_join(&worker->pool->loops, class_, worker->index);
+    weft__loop *loop = weft__loop_join(&worker->pool->loops, class_, worker->head.index);
     if (loop == NULL) return false;
     found(worker);
     weft__worker_join_loop(worker, loop);
@@ -99,7 +99,7 @@ static bool steal_child(weft_job_context *worker, uint32_t victim)
 {
     weft__child *child;
     weft__child_stack *stack = &worker->pool->workers[victim].children;
-    weft__steal result = weft__child_steal_any(stack, NULL, worker->index, &child);
+    weft__steal result = weft__child_steal_any(stack, NULL, worker->head.index, &child);
     if (result == WEFT__STEAL_LOST) weft__stat_add(&worker->stats.x_steals_failed, 1);
     if (result != WEFT__STEAL_GOT) return false;
     found(worker);
@@ -111,7 +111,7 @@ static bool run_stolen(weft_job_context *worker)
 {
     uint32_t count = worker->pool->worker_count, victim = worker->last_victim;
     for (uint32_t i = 0; i < count; i++, victim = victim + 1 < count ? victim + 1 : 0) {
-        if (victim == worker->index) continue;
+        if (victim == worker->head.index) continue;
         worker->last_victim = victim;
         if (steal_job(worker, victim, WEFT_JOB_CRITICAL)) return true;
         if (steal_job(worker, victim, WEFT_JOB_NORMAL)) return true;
@@ -147,7 +147,7 @@ static bool run_background(weft_job_context *worker, weft__scope scope)
     if (run_own(worker, WEFT_JOB_BACKGROUND)) return true;
     if (run_injected(worker, WEFT_JOB_BACKGROUND)) return true;
     for (uint32_t i = 1; i < worker->pool->worker_count; i++) {
-        uint32_t victim = (worker->index + i) % worker->pool->worker_count;
+        uint32_t victim = (worker->head.index + i) % worker->pool->worker_count;
         if (steal_job(worker, victim, WEFT_JOB_BACKGROUND)) return true;
     }
     at_sub_ar(&worker->pool->x_background, 1u); /* P4 */
@@ -177,18 +177,18 @@ bool weft__worker_sees_work(weft_job_context *worker, weft__scope scope)
     weft_job_pool *pool = worker->pool;
     for (uint32_t c = 0; c < WEFT_JOB_BACKGROUND; c++) {
         if (at_load_sc(&pool->x_injected[c]) != WEFT__JOB_NONE) return true; /* P1, W1 */
-        if (weft__loop_has_room(&pool->loops, (weft_job_class)c, worker->index)) return true;
+        if (weft__loop_has_room(&pool->loops, (weft_job_class)c, worker->head.index)) return true;
     }
     for (uint32_t i = 0; i < pool->worker_count; i++) {
         weft_job_context *other = &pool->workers[i];
         if (weft__deque_has_items_any(&other->deques[WEFT_JOB_CRITICAL])) return true;
         if (weft__deque_has_items_any(&other->deques[WEFT_JOB_NORMAL])) return true;
-        if (i == worker->index) continue;
-        if (worker->index == 0 && weft__child_is_hosted_any(&other->children)) continue;
+        if (i == worker->head.index) continue;
+        if (worker->head.index == 0 && weft__child_is_hosted_any(&other->children)) continue;
         if (weft__child_has_items_any(&other->children)) return true;
     }
     if (scope == WEFT__SCOPE_WAIT && weft__pool_has_others(pool)) return false; /* P9 */
-    if (weft__loop_has_room(&pool->loops, WEFT_JOB_BACKGROUND, worker->index)) return true;
+    if (weft__loop_has_room(&pool->loops, WEFT_JOB_BACKGROUND, worker->head.index)) return true;
     /* an old count costs nothing: who ends a background job looks for another itself */
     bool is_limited = scope == WEFT__SCOPE_WORKER &&
                       at_load_sc(&pool->x_background) >= pool->background_limit; /* P4 */
@@ -221,7 +221,7 @@ void weft__worker_count_wake(weft_job_context *worker, uint32_t sleeper)
 void weft__worker_notify_slow(weft_job_context *worker)
 {
     bool for_host = worker->job == WEFT__JOB_HOSTED;
-    if (weft__wake_notify_slow(&worker->pool->wake, worker->index + 1, for_host))
+    if (weft__wake_notify_slow(&worker->pool->wake, worker->head.index + 1, for_host))
         weft__worker_count_wake(worker, UINT32_MAX);
 }
 
@@ -245,7 +245,7 @@ void weft__worker_pass_on(weft_job_context *worker)
         uint32_t left = at_load_rlx(&pool->x_to_wake); /* relaxed: a hint; the CAS decides */
         /* any order would do: a count */
         while (left != 0 && !at_cas_ar(&pool->x_to_wake, &left, left - 1)) at_stall(); /* P5 */
-        if (left == 0 || !weft__wake_next(&pool->wake, worker->index + 1, false)) return;
+        if (left == 0 || !weft__wake_next(&pool->wake, worker->head.index + 1, false)) return;
         weft__worker_count_wake(worker, UINT32_MAX);
     }
 }
@@ -282,8 +282,8 @@ void weft__worker_serve(weft_job_context *worker, weft__scope scope, bool (*is_o
         bool may_spin = worker->is_searching || scope != WEFT__SCOPE_WORKER;
         if (may_spin && weft__worker_spin(worker, &spin)) continue;
         note_park(worker);
-        bool has_slept = weft__wake_sleep(&worker->pool->wake, worker->index, worker->is_searching,
-                                          has_reason_to_stay, &self);
+        bool has_slept = weft__wake_sleep(&worker->pool->wake, worker->head.index,
+                                          worker->is_searching, has_reason_to_stay, &self);
         worker->is_searching = true;
         weft__note(worker, WEFT_JOB_EVENT_UNPARK, NULL, 0);
         if (has_slept) weft__worker_pass_on(worker);

@@ -15,9 +15,7 @@ static void note_error(weft__first_error *error, int code, uint64_t index)
 static void run_in_place(weft_job_context *worker, weft_job_fn fn, void *argument)
 {
     weft__note_inlined(worker, &worker->stats.x_children_inlined, NULL);
-    worker->depth++;
-    int code = weft__worker_call(worker, fn, argument);
-    worker->depth--;
+    int code = weft__worker_call_nested(worker, fn, argument);
     if (worker->error.code == 0) worker->error = (weft__first_error){code, worker->children.bottom};
 }
 
@@ -60,10 +58,18 @@ static __attribute__((noinline)) void start_observed(weft_job_context *worker, w
 void weft_job_child(weft_job_context *worker, weft_job_fn fn, void *argument)
 {
     if (__builtin_expect(worker == NULL || fn == NULL, 0)) return;
-    if (__builtin_expect(worker->is_observed, 0))
+    if (__builtin_expect(worker->head.is_observed, 0))
         start_observed(worker, fn, argument);
     else
         start_child(worker, fn, argument);
+}
+
+int weft__worker_call_nested(weft_job_context *context, weft_job_fn fn, void *argument)
+{
+    context->depth++;
+    int code = weft__worker_call(context, fn, argument);
+    context->depth--;
+    return code;
 }
 
 void weft__worker_run_taken(weft_job_context *worker, weft__child *child, uint32_t victim)
@@ -89,7 +95,7 @@ static bool help(weft_job_context *worker, weft__child *child)
     if (thief == WEFT__CHILD_NO_THIEF) return false;
     weft__child *descendant;
     weft__child_stack *stack = &worker->pool->workers[thief].children;
-    if (weft__child_steal_any(stack, child, worker->index, &descendant) != WEFT__STEAL_GOT)
+    if (weft__child_steal_any(stack, child, worker->head.index, &descendant) != WEFT__STEAL_GOT)
         return false;
     weft__worker_run_taken(worker, descendant, thief);
     return true;

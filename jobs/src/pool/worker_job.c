@@ -290,7 +290,7 @@ static inline bool is_idle_owner(const weft_job_context *owner)
 {
     if (__builtin_expect(owner == NULL, 0)) return false;
     /* first: the other fields are for the owner's thread only */
-    if (__builtin_expect(owner->thread != weft__thread_self(), 0)) return false;
+    if (__builtin_expect(owner->head.thread != weft__thread_self(), 0)) return false;
     /* one branch for what all must be zero */
     uint64_t to_join = owner->children.bottom - owner->frame_base;
     uint32_t busy = owner->depth | ~owner->next_job | (uint32_t)owner->error.code;
@@ -377,7 +377,7 @@ static void count_submitted(submitter by, const char *name)
         return;
     }
     weft__stat_add(&by.worker->stats.x_submitted, 1);
-    if (by.worker->is_observed) weft__observe_spawned(by.worker, name);
+    if (by.worker->head.is_observed) weft__observe_spawned(by.worker, name);
 }
 
 /* Submits a job with predecessors, or a held one. */
@@ -440,11 +440,11 @@ submit_slowly(weft_job_context *worker, const weft_job_desc *desc, weft_job_hand
 weft_result weft_job_submit(weft_job_context *worker, const weft_job_desc *desc,
                             weft_job_handle *out)
 {
-    bool is_plain =
-        worker != NULL && desc != NULL && desc->fn != NULL &&
-        (desc->after_count | (uint32_t)desc->class_ | desc->is_held | worker->is_observed) == 0 &&
-        worker->caches.jobs.count != 0 && !weft__worker_is_forked(worker) &&
-        weft__deque_has_room_owner(&worker->deques[WEFT_JOB_NORMAL]);
+    bool is_plain = worker != NULL && desc != NULL && desc->fn != NULL &&
+                    (desc->after_count | (uint32_t)desc->class_ | desc->is_held |
+                     worker->head.is_observed) == 0 &&
+                    worker->caches.jobs.count != 0 && !weft__worker_is_forked(worker) &&
+                    weft__deque_has_room_owner(&worker->deques[WEFT_JOB_NORMAL]);
     if (__builtin_expect(!is_plain, 0)) return submit_slowly(worker, desc, out);
     uint32_t slot = weft__slots_take_cached(&worker->caches.jobs);
     weft__job *job = &worker->jobs[slot];

@@ -65,7 +65,7 @@ static uint32_t run_own_range(weft_job_context *worker, weft__loop *loop,
     for (;;) {
         bool is_skipping = is_stopped(worker, loop);
         uint32_t wanted = is_skipping ? UINT32_MAX : loop->grain;
-        if (!weft__loop_claim(loop, worker->index, wanted, &begin, &end)) return count;
+        if (!weft__loop_claim(loop, worker->head.index, wanted, &begin, &end)) return count;
         count += end - begin;
         if (is_skipping) continue;
         int code = run_part(worker, desc, begin, end);
@@ -83,7 +83,7 @@ static void participate(weft_job_context *worker, weft__loop *loop)
     uint32_t count = 0;
     for (;;) {
         count += run_own_range(worker, loop, &desc);
-        uint32_t victim = weft__loop_steal(loop, worker->index);
+        uint32_t victim = weft__loop_steal(loop, worker->head.index);
         if (victim == UINT32_MAX) break;
         weft__stat_add(&worker->stats.x_stolen, 1);
         weft__note(worker, WEFT_JOB_EVENT_STEAL, desc.name, victim);
@@ -115,7 +115,7 @@ static void await_loop(weft_job_context *worker, weft__loop *loop)
     weft__spin spin = {0};
     while (!weft__loop_is_finished(loop)) {
         if (weft__worker_spin(worker, &spin)) {
-            if (weft__loop_steal(loop, worker->index) != UINT32_MAX) participate(worker, loop);
+            if (weft__loop_steal(loop, worker->head.index) != UINT32_MAX) participate(worker, loop);
             continue;
         }
         if (!weft__loop_announce_wait(loop)) return;

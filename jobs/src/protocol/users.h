@@ -9,17 +9,9 @@
 #ifndef WEFT_USERS_H
 #define WEFT_USERS_H
 
-#include <weft/base.h>
-
 #include "atomic.h"
+#include "jobs_engine.h"
 #include "os.h"
-
-/* One user. Owner: the user, from add to remove; linked into the list meanwhile. */
-typedef struct weft__pool_user {
-    const char *name; /* constant while it is in the list */
-    struct weft__pool_user *next;
-    struct weft__pool_user *previous;
-} weft__pool_user;
 
 /* Owner: the pool. */
 typedef struct weft__pool_users {

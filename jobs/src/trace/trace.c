@@ -60,19 +60,19 @@ static void call_hook(weft_job_context *worker, weft_job_event_kind kind, const 
     void *user = hooks->user;
     switch (kind) {
     case WEFT_JOB_EVENT_BEGIN:
-        if (hooks->job_begin != NULL) hooks->job_begin(user, worker->index, name);
+        if (hooks->job_begin != NULL) hooks->job_begin(user, worker->head.index, name);
         break;
     case WEFT_JOB_EVENT_END:
-        if (hooks->job_end != NULL) hooks->job_end(user, worker->index, name);
+        if (hooks->job_end != NULL) hooks->job_end(user, worker->head.index, name);
         break;
     case WEFT_JOB_EVENT_STEAL:
-        if (hooks->stolen != NULL) hooks->stolen(user, worker->index, value);
+        if (hooks->stolen != NULL) hooks->stolen(user, worker->head.index, value);
         break;
     case WEFT_JOB_EVENT_PARK:
-        if (hooks->parked != NULL) hooks->parked(user, worker->index);
+        if (hooks->parked != NULL) hooks->parked(user, worker->head.index);
         break;
     case WEFT_JOB_EVENT_UNPARK:
-        if (hooks->woken != NULL) hooks->woken(user, worker->index);
+        if (hooks->woken != NULL) hooks->woken(user, worker->head.index);
         break;
     case WEFT_JOB_EVENT_WAIT_BEGIN:
     case WEFT_JOB_EVENT_WAIT_END:
@@ -88,13 +88,13 @@ static void call_hook(weft_job_context *worker, weft_job_event_kind kind, const 
 void weft__observe_spawned(weft_job_context *worker, const char *name)
 {
     const weft_job_hooks *hooks = &worker->pool->hooks;
-    if (hooks->spawned != NULL) hooks->spawned(hooks->user, worker->index, name);
+    if (hooks->spawned != NULL) hooks->spawned(hooks->user, worker->head.index, name);
 }
 
 void weft__observe_inlined(weft_job_context *worker, const char *name)
 {
     const weft_job_hooks *hooks = &worker->pool->hooks;
-    if (hooks->inlined != NULL) hooks->inlined(hooks->user, worker->index, name);
+    if (hooks->inlined != NULL) hooks->inlined(hooks->user, worker->head.index, name);
 }
 
 void weft__observe(weft_job_context *worker, weft_job_event_kind kind, const char *name,
@@ -107,9 +107,24 @@ void weft__observe(weft_job_context *worker, weft_job_event_kind kind, const cha
                             .name = name,
                             .value = value,
                             .kind = (uint16_t)kind,
-                            .worker = (uint16_t)worker->index};
+                            .worker = (uint16_t)worker->head.index};
     weft__trace_write(&worker->trace, &event);
-    if (worker->index == 0) weft__trace_file_count(worker->pool);
+    if (worker->head.index == 0) weft__trace_file_count(worker->pool);
+}
+
+bool weft__pool_is_traced(const weft_job_pool *pool)
+{
+    return weft__trace_capacity(&pool->workers[0].trace) != 0;
+}
+
+bool weft__pool_is_traced_in_detail(const weft_job_pool *pool)
+{
+    return weft__trace_file_is_detailed(pool->trace_file);
+}
+
+void weft__pool_drain_trace(weft_job_pool *pool)
+{
+    weft__trace_file_drain(pool);
 }
 
 uint32_t weft_job_trace_read(weft_job_pool *pool, uint32_t worker, weft_job_event *out,

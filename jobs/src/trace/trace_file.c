@@ -243,7 +243,8 @@ static void drain_worker(weft__trace_file *file, weft_job_context *worker)
         weft__trace_out_bytes(&file->spool, &record, sizeof record);
         file->record_count++;
     }
-    file->lost[worker->index] = at_load_rlx(&worker->trace.x_dropped); /* relaxed: a statistic */
+    file->lost[worker->head.index] =
+        at_load_rlx(&worker->trace.x_dropped); /* relaxed: a statistic */
 }
 
 void weft__trace_file_drain(weft_job_pool *pool)

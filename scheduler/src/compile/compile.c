@@ -394,7 +394,7 @@ static void free_stages(weft__scheduler *scheduler)
 
 void weft__schedule_free(weft__scheduler *scheduler)
 {
-    weft__trace_file_drain(scheduler->world->host.pool); /* events point to labels of stages */
+    weft__pool_drain_trace(scheduler->world->host.pool); /* events point to labels of stages */
     free_stages(scheduler);
     weft__staging_free(&scheduler->staging, scheduler->memory);
     weft__arena_free(scheduler->memory, &scheduler->plan_arena);

@@ -30,9 +30,7 @@ void weft__slice_job_run(weft_slice *slice, void *user)
 {
     slice_call call = {system_of(slice), slice, user};
     weft_job_context *job = weft__host_worker(call.system->context.world, slice->worker);
-    job->depth++;
-    weft__worker_call(job, call_body, &call);
-    job->depth--;
+    weft__worker_call_nested(job, call_body, &call);
 }
 
 weft_job_context *weft_slice_job(const weft_slice *slice)

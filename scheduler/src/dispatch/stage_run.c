@@ -55,7 +55,8 @@ static void run_inline(weft__scheduler *scheduler, weft__stage *stage, uint32_t 
 /* Items [first, end of the stage) on the pool. */
 static void run_loop(weft__scheduler *scheduler, weft__stage *stage, uint32_t first)
 {
-    if (!scheduler->has_frame_hint && scheduler->world->host.context->guest == 0) {
+    if (!scheduler->has_frame_hint &&
+        scheduler->world->host.context == scheduler->world->host.owner) {
         weft_job_frame_begin(scheduler->world->host.pool);
         scheduler->has_frame_hint = true;
     }

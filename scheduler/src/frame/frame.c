@@ -316,8 +316,8 @@ static void begin_step(weft__scheduler *scheduler)
 {
     const weft_job_pool *pool = scheduler->world->host.pool;
     scheduler->world->frame = WEFT__FRAME_RUNS;
-    scheduler->is_traced = weft__trace_capacity(&pool->workers[0].trace) != 0;
-    scheduler->is_traced_in_detail = weft__trace_file_is_detailed(pool->trace_file);
+    scheduler->is_traced = weft__pool_is_traced(pool);
+    scheduler->is_traced_in_detail = weft__pool_is_traced_in_detail(pool);
     scheduler->is_counted = weft__counters_prepare(scheduler);
     scheduler->is_measured = scheduler->is_counted || scheduler->options.measure;
     weft__note(scheduler->world->host.context, WEFT_JOB_EVENT_SPAN_BEGIN, "frame",
@@ -340,7 +340,7 @@ static void trace_end(weft__scheduler *scheduler)
     weft__note(owner, WEFT_JOB_EVENT_COUNTER, "chunks", world->chunks.count);
     weft__note(owner, WEFT_JOB_EVENT_COUNTER, "commands", (uint32_t)scheduler->stats.commands);
     if (scheduler->is_counted) weft__counters_trace(scheduler);
-    weft__trace_file_drain(scheduler->world->host.pool);
+    weft__pool_drain_trace(scheduler->world->host.pool);
 }
 
 static weft_result end_step(weft__scheduler *scheduler, weft_result result)

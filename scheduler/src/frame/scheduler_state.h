@@ -15,7 +15,7 @@
 #include "compile_extend.h"
 #include "counters.h"
 #include "desc_lists.h"
-#include "pool.h"
+#include "jobs_engine.h"
 #include "query_state.h"
 #include "staging.h"
 
