@@ -49,6 +49,13 @@ install() {
     fi
 }
 
+# Compilations already made are not made again: of one preset after a change, of files that several
+# test programs compile alike. A launcher that was chosen before stays.
+if command -v ccache >/dev/null 2>&1; then
+    export CMAKE_C_COMPILER_LAUNCHER="${CMAKE_C_COMPILER_LAUNCHER-ccache}"
+    export CMAKE_CXX_COMPILER_LAUNCHER="${CMAKE_CXX_COMPILER_LAUNCHER-ccache}"
+fi
+
 cores() { nproc 2>/dev/null || echo 2; }
 
 # build PRESET [TARGET]: configures and builds build/PRESET; log in $log/build-PRESET.log. A cache that

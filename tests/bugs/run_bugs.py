@@ -65,7 +65,7 @@ class Tree:
         if os.path.exists(path):
             with open(path) as file:
                 for entry in json.load(file):
-                    if "/explore_" not in entry["command"] and "criterion_" not in entry["command"]:
+                    if "/explore_" not in entry["command"]:
                         self.commands.setdefault(entry["file"], entry["command"])
 
     def program(self, name):

@@ -1,24 +1,26 @@
 #!/bin/sh
-# stress_hashes.sh WEFT WORKERS...: every stress scenario passes and prints one world hash for all these
-# worker counts; with --faults it passes, too, and where memory is never refused the hash is the same.
+# stress_hashes.sh WEFT ROUNDS WORKERS...: every stress scenario passes and prints one world hash for all
+# these worker counts; with --faults it passes, too, and where memory is never refused the hash is the
+# same. ROUNDS: of the scenario `determinism`, the longest; the others run their default.
 set -u
-weft=$1
-shift
+weft=$1 rounds=$2
+shift 2
 field() { # name: the value of a JSON member, quotes and all
     sed -n "s/.*\"$1\":\\([^,}]*\\).*/\\1/p"
 }
 count=0 failed=0
 for scenario in $("$weft" stress --list --json | field scenario | tr -d '"'); do
-    hashes=
-    line=$("$weft" stress "$scenario" --seed 1 --seconds 0 --workers 3 --faults --json) || {
+    hashes= amount="--seconds 0"
+    [ "$scenario" != determinism ] || amount="--rounds $rounds"
+    line=$("$weft" stress "$scenario" --seed 1 $amount --workers 3 --faults --json) || {
         failed=$((failed + 1))
-        echo "FAILED: weft stress $scenario --seed 1 --seconds 0 --workers 3 --faults: $line"
+        echo "FAILED: weft stress $scenario --seed 1 $amount --workers 3 --faults: $line"
     }
     case $scenario in
     jobs | determinism | scheduler | playback) hashes=$(printf '%s\n' "$line" | field hash) ;;
     esac
     for workers; do
-        line=$("$weft" stress "$scenario" --seed 1 --seconds 0 --workers "$workers" --json) || {
+        line=$("$weft" stress "$scenario" --seed 1 $amount --workers "$workers" --json) || {
             failed=$((failed + 1))
             echo "FAILED: weft stress $scenario --seed 1 --workers $workers: $line"
         }

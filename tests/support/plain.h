@@ -1,26 +1,18 @@
-/* plain.h: tests that exist twice: as a Criterion suite and as a plain program.
+/* plain.h: tests as a plain program, which runs under every sanitizer (Criterion aborts under
+ * ThreadSanitizer).
  *
  * A file tests/<layer>/plain_<name>.c includes this header and writes its tests as
  *
  *     PLAIN_TEST(two_thieves_never_take_the_same_job) { ... CHECK_U64(taken, pushed); }
  *
- * CMake compiles it into plain_<name> (a plain main, used under every sanitizer: Criterion aborts
- * under ThreadSanitizer) and, where Criterion is installed, into a Criterion test as well. Use
- * check.h for assertions, never Criterion's. The plain program runs all tests, or those whose
- * names are arguments.
+ * CMake compiles it into plain_<name>, which runs all tests, or those whose names are arguments.
+ * Use check.h for assertions.
  */
 #ifndef WEFT_TESTS_PLAIN_H
 #define WEFT_TESTS_PLAIN_H
 
 #include "check.h"
 #include "random.h"
-
-#if defined(WEFT_TEST_CRITERION)
-#include <criterion/criterion.h>
-
-#define PLAIN_TEST(name) Test(plain, name)
-
-#else
 
 /* One test of the program, linked into a list before main starts. */
 typedef struct test_plain {
@@ -40,5 +32,4 @@ void test_plain_add(test_plain *test);
     }                                                                                              \
     static void run_##test_name(void)
 
-#endif
 #endif
