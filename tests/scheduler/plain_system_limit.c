@@ -1,7 +1,7 @@
 /* plain_system_limit.c: what is said when handles of systems are used up. A slot gives 65,536
  * handles and is never reused after that; the test uses slots up by their counts. */
 #include "plain.h"
-#include "scheduler_state.h"
+#include "registry.h"
 
 #include <string.h>
 

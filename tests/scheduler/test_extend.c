@@ -1,5 +1,5 @@
 /* test_extend.c: a schedule to which archetypes were added is the one that compiling makes. */
-#include "scheduler_state.h"
+#include "registry.h"
 
 #include "check.h"
 

@@ -9,7 +9,7 @@
  * items are made of has changed, the schedule is compiled again. */
 #include "compile_extend.h"
 
-#include "scheduler_state.h"
+#include "compile_order.h"
 
 #define PAIR_LIMIT 20000u /* more pairs to compare cost as much as compiling */
 

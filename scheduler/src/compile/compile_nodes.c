@@ -1,7 +1,7 @@
 /* compile_nodes.c: what each system touches and sees, as the planner wants it: access items with
  * sets of archetypes, components it mentions, components its rows must have. See staging.h.
  * Everything lies in the arena of the compiled schedule. */
-#include "scheduler_state.h"
+#include "compile_nodes.h"
 
 #include <stdlib.h>
 #include <string.h>

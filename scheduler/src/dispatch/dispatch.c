@@ -1,12 +1,17 @@
 /* dispatch.c: running items of a stage: slices, chunks, indices. What a slice can reach:
- * slice_reach.c.
+ * slice_ops_system.c.
  *
  * The inner loop: for a slice of a chunk, every binding in order: skip if the system does not
  * run or its filter says no, point the columns at the slice, stamp the versions of what is
  * declared as written, call. A chunk with one slice uses the slice struct prepared in the
  * binding: nothing is copied. Stamps happen before the call, so that they are there when a later
  * system of the stage asks. */
-#include "diagnose.h"
+#include "dispatch.h"
+
+#include "column_watch.h"
+#include "counters.h"
+#include "dispatch_trace.h"
+#include "registry.h"
 
 #include "filter.h"
 

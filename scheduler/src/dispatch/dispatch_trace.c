@@ -5,7 +5,7 @@
  * alternate from slice to slice, and there a worker spells out the first slice of each pass, system
  * by system, and covers the others with one span named after nothing but their number. A trace
  * for `weft simulate` has a span per slice instead, with the bytes the slice touches. */
-#include "scheduler_state.h"
+#include "dispatch_trace.h"
 
 #include "host.h"
 

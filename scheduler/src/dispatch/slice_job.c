@@ -2,7 +2,10 @@
  * function that makes the callback a job of its worker: children it starts are joined before the
  * next system sees the slice, also where a stage runs inline on the thread that steps the world.
  * Other systems pay nothing. */
-#include "scheduler_state.h"
+#include "slice_job.h"
+
+#include "mistakes.h"
+#include "slice_ops_system.h"
 
 #include "host.h"
 

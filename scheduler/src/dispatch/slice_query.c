@@ -6,6 +6,8 @@
  * system may: what its own query writes must not be read through a further one unless slices run
  * one after the other, which checked builds find by the archetypes both match. */
 #include "diagnose.h"
+#include "mistakes.h"
+#include "slice_ops_system.h"
 
 #include "query_match.h"
 

@@ -2,29 +2,17 @@
  * background loops.
  *
  * A stage that is predicted to take less than INLINE_NS runs on the owner without touching the
- * pool: no atomics, no clock, nobody woken. The prediction is the time of an earlier run, scaled
+ * pool: no atomics, no clock, no worker woken. The prediction is the time of an earlier run, scaled
  * by the number of items and taken again every REMEASURE frames; above it the loop job decides
  * by its own model. */
-#include "scheduler_state.h"
+#include "stage_run.h"
 
-#include "os.h"
+#include "dispatch.h"
+#include "registry.h"
 
 #define INLINE_NS 6000u
 #define REMEASURE 64u
 #define PROBE_NS 1500u /* a probe that took so long decides */
-
-uint64_t weft__scheduler_now(const weft__scheduler *scheduler)
-{
-    const weft_os *os = scheduler->world->desc.os;
-    if (os == NULL) os = weft__os_default();
-    return os->clock_ns(os->user);
-}
-
-void weft__scheduler_fail(weft__scheduler *scheduler, weft_result result)
-{
-    if (result != WEFT_OK && scheduler->error.code == WEFT_OK)
-        scheduler->error = *scheduler->world->error;
-}
 
 /* What a loop job gets. */
 typedef struct loop {

@@ -1,7 +1,8 @@
-/* clock.c: the time of a world: which step it is, the rest of fixed rates, timers of systems. The
+/* clock.c: the time of a world: which step it is, and the rest of fixed rates. The
  * clock moves when a step begins (frame.c) and stands while systems run, so that any of them may
  * read it. */
-#include "scheduler_state.h"
+#include "registry.h"
+#include "slice_ops_system.h"
 
 #include <float.h>
 
@@ -52,49 +53,4 @@ float weft_world_alpha(const weft_world *world, const char *name)
     }
     float alpha = period > 0 ? (float)(rest / period) : 0;
     return alpha < 1 ? alpha : 1 - FLT_EPSILON / 2; /* the float above 1 - 1e-9 is 1 */
-}
-
-/* ---- timers ---- */
-
-/* The TIMER system of a handle, or NULL (error set). */
-static weft__system *timer_at(const weft_world *world, weft_system handle, const char *what)
-{
-    weft__system *system = weft__system_at(world, handle);
-    if (system == NULL || weft__system_is_timer(system)) return system;
-    weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                "%s: system '%s' has no timer: give it WEFT_SYSTEM_TIMER", what, system->name);
-    return NULL;
-}
-
-static weft_result timer_change(weft_world *world, weft_system handle, double seconds,
-                                const char *what)
-{
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    weft_result result = weft__idle(world, what);
-    if (result != WEFT_OK) return result;
-    weft__system *system = timer_at(world, handle, what);
-    if (system == NULL) return world->error->code;
-    system->timer = seconds;
-    return WEFT_OK;
-}
-
-weft_result weft_timer_set(weft_world *world, weft_system system, double seconds)
-{
-    if (world != NULL && !(seconds >= 0 && seconds <= DBL_MAX))
-        return weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                           "weft_timer_set: %g seconds: they must be finite and not negative; "
-                           "weft_timer_stop stops a timer",
-                           seconds);
-    return timer_change(world, system, seconds, "weft_timer_set");
-}
-
-weft_result weft_timer_stop(weft_world *world, weft_system system)
-{
-    return timer_change(world, system, -1, "weft_timer_stop");
-}
-
-double weft_timer_left(const weft_world *world, weft_system handle)
-{
-    const weft__system *system = world == NULL ? NULL : timer_at(world, handle, "weft_timer_left");
-    return system == NULL ? -1 : system->timer;
 }

@@ -1,4 +1,4 @@
-/* frame.c: a step of the world: conditions, stages, sync points, versions.
+/* frame.c: a step of the world, or of one system: passes, stages, versions.
  *
  * A step is one *pass* over the stages, or several when a fixed rate must catch up: the earlier
  * passes run only what is due more than once, so that everything else sees the newest state in
@@ -6,195 +6,19 @@
  * of execution is, so fusion and workers do not show in them. After a sync point new archetypes
  * may exist: then the schedule is compiled again and the pass goes on with the next segment,
  * which is the same in both. */
+#include "column_watch.h"
+#include "compile.h"
+#include "counters.h"
 #include "diagnose.h"
+#include "due.h"
+#include "registry.h"
+#include "stage_entries.h"
+#include "stage_run.h"
+#include "sync_point.h"
 
 #include "host.h"
 
 #include <float.h>
-#include <string.h>
-
-const char *weft__scheduler_recorder_name(const void *user, uint64_t key)
-{
-    const weft__scheduler *scheduler = user;
-    uint32_t position = (uint32_t)(key >> 32);
-    return position < scheduler->ordered_count ? scheduler->ordered[position]->name : NULL;
-}
-
-/* ---- sync points ---- */
-
-static bool has_commands(const weft__scheduler *scheduler)
-{
-    for (uint32_t i = 0; i < scheduler->worker_count; i++) {
-        const weft_recorder *commands = scheduler->recorders[i];
-        if (commands->segment_count != 0 || commands->failure.code != WEFT_OK) return true;
-    }
-    return false;
-}
-
-/* Counts commands per recording system; checked builds compare with what it declared. */
-static void tally_commands(weft__scheduler *scheduler)
-{
-    for (uint32_t i = 0; i < scheduler->worker_count; i++) {
-        weft_recorder *commands = scheduler->recorders[i];
-        if (WEFT_IS_CHECKED) weft__commands_seal(commands);
-        for (uint32_t k = 0; k < commands->segment_count; k++) {
-            const weft__command_segment *segment = &commands->segments[k];
-            const weft__system *system = scheduler->ordered[segment->key >> 32];
-            weft__system_tally *tally = &scheduler->workers[i].tallies[weft__system_slot(system)];
-            if (tally->frame != scheduler->pass)
-                *tally = (weft__system_tally){.frame = scheduler->pass};
-            tally->commands += segment->count;
-            if (WEFT_IS_CHECKED) weft__diagnose_effects(scheduler, i, segment);
-        }
-    }
-}
-
-static void sync(weft__scheduler *scheduler, uint32_t version)
-{
-    weft_world *world = scheduler->world;
-    weft_job_context *owner = world->host.context;
-    weft__note(owner, WEFT_JOB_EVENT_MARK, "sync point", UINT32_MAX);
-    if (!has_commands(scheduler)) return;
-    weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "playback", UINT32_MAX);
-    tally_commands(scheduler);
-    uint64_t begin = weft__scheduler_now(scheduler);
-    uint32_t busy = world->busy;
-    world->busy = 0;
-    world->version = version;
-    weft__playback_result played;
-    bool is_serial = scheduler->worker_count == 1 || scheduler->options.without_parallel;
-    weft__playback_desc desc = {.world = world,
-                                .job = is_serial ? NULL : world->host.context,
-                                .recorders = scheduler->recorders,
-                                .count = scheduler->worker_count,
-                                .name = weft__scheduler_recorder_name,
-                                .user = scheduler};
-    weft_result result = weft__commands_playback(&desc, &played);
-    world->busy = busy;
-    weft__scheduler_fail(scheduler, result);
-    scheduler->stats.commands += played.commands;
-    scheduler->stats.commands_skipped += played.skipped;
-    scheduler->stats.playback_ns += weft__scheduler_now(scheduler) - begin;
-    weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "playback", 0);
-}
-
-/* ---- who runs, how often, with what dt ---- */
-
-static weft_result check_dt(const weft_world *world, const char *what, float dt)
-{
-    if (dt >= 0 && dt <= FLT_MAX) return WEFT_OK;
-    return weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                       "%s: dt is %g: it must be finite and not negative", what, (double)dt);
-}
-
-static uint32_t runs_due(double *elapsed, double dt, double period)
-{
-    *elapsed += dt;
-    double runs = *elapsed / period + 1e-9; /* 60 steps of 1/60 s are one second */
-    if (runs < 1) return 0;
-    if (runs < 1e15) /* else it is a whole number as it is */
-        runs = (double)(uint64_t)runs;
-    *elapsed -= runs * period;
-    if (*elapsed < 0) *elapsed = 0;
-    return runs > WEFT__CATCH_UP_LIMIT ? WEFT__CATCH_UP_LIMIT : (uint32_t)runs; /* given up */
-}
-
-/* Which tick of this step, counted from 1, sees the timer run out; 0: none. `ticks` of `period`
- * seconds pass for the system. A timer that has run out stays at 0 until its system has run. */
-static uint32_t timer_tick(double *timer, uint32_t ticks, double period)
-{
-    if (*timer < 0) return 0;
-    for (uint32_t tick = 1; tick <= ticks; tick++) {
-        *timer -= period;
-        if (*timer > 1e-9) continue; /* 60 steps of 1/60 s are one second */
-        *timer = 0;
-        return tick;
-    }
-    return 0;
-}
-
-/* The number of the pass that a timer's system runs in, counted from the last one; 0: none. */
-static uint32_t timer_due(weft__system *system, const weft__group *group, double dt)
-{
-    if (!system->is_enabled) return 0; /* its time stands still; a paused group has no ticks */
-    uint32_t tick =
-        timer_tick(&system->timer, group->due, group->period > 0 ? (double)group->period : dt);
-    return tick == 0 ? 0 : group->due - tick + 1;
-}
-
-/* Conditions look at the world: as if the owner iterated a query. */
-static uint32_t ask(const weft__scheduler *scheduler, const weft__system *system, uint32_t due)
-{
-    weft_world *world = scheduler->world;
-    if (due == 0 || system->run_if == NULL) return due;
-    world->frame = WEFT__FRAME_ASKS;
-    world->busy = 1;
-    bool runs = system->run_if(world, system->user);
-    world->busy = 0;
-    world->frame = WEFT__FRAME_RUNS;
-    return runs ? due : 0;
-}
-
-/* Decides how often each system runs in this step; returns the number of passes. */
-static uint32_t decide(weft__scheduler *scheduler, double dt)
-{
-    uint32_t passes = 1;
-    for (uint32_t i = 0; i < scheduler->group_count; i++) {
-        weft__group *group = &scheduler->groups[i];
-        group->due = group->is_disabled ? 0 : 1;
-        if (group->due != 0 && group->period > 0)
-            group->due = runs_due(&group->elapsed, dt, (double)group->period);
-    }
-    for (uint32_t i = 0; i < scheduler->ordered_count; i++) {
-        weft__system *system = scheduler->ordered[i];
-        const weft__group *group = &scheduler->groups[system->group];
-        uint32_t due = group->due;
-        if (system->period > 0 && !group->is_disabled && system->is_enabled)
-            due = runs_due(&system->elapsed, dt, (double)system->period);
-        if (!system->is_enabled) due = 0;
-        if (weft__system_is_timer(system)) due = timer_due(system, group, dt);
-        system->due = ask(scheduler, system, due);
-        if (weft__system_is_timer(system) && system->due != 0) system->timer = -1;
-        if (system->due > passes) passes = system->due;
-    }
-    return passes;
-}
-
-static float dt_of(const weft__scheduler *scheduler, const weft__system *system, float dt)
-{
-    if (system->period > 0) return system->period;
-    float group_period = scheduler->groups[system->group].period;
-    return group_period > 0 ? group_period : dt;
-}
-
-/* The version a system's own last run had becomes what its filters compare with. */
-static inline void begin_system(weft__system *system, uint32_t base, bool is_active, float dt)
-{
-    if (system->was_active) system->context.since = system->context.stamp;
-    system->was_active = system->is_active = is_active;
-    system->context.stamp = base + system->version_offset;
-    system->dt = dt;
-    system->runs += is_active;
-}
-
-static void begin_pass_unconditional(weft__scheduler *scheduler, float dt)
-{
-    uint32_t base = scheduler->pass_base;
-    for (uint32_t i = 0; i < scheduler->ordered_count; i++)
-        begin_system(scheduler->ordered[i], base, true, dt);
-}
-
-/* `left`: passes of this step from this one on. */
-static void begin_pass(weft__scheduler *scheduler, float dt, uint32_t left)
-{
-    for (uint32_t i = 0; i < scheduler->stage_count; i++) scheduler->stages[i].active_count = 0;
-    for (uint32_t i = 0; i < scheduler->ordered_count; i++) {
-        weft__system *system = scheduler->ordered[i];
-        bool is_active = weft__system_is_timer(system) ? system->due == left : system->due >= left;
-        begin_system(system, scheduler->pass_base, is_active, dt_of(scheduler, system, dt));
-        scheduler->stages[system->stage].active_count += is_active;
-    }
-}
 
 /* ---- stages ---- */
 
@@ -209,12 +33,19 @@ static bool has_stale_filter(const weft__stage *stage)
     return false;
 }
 
+static weft_result make_entries(weft__scheduler *scheduler, weft__stage *stage)
+{
+    weft_result result = weft__stage_entries_make(scheduler, stage);
+    if (WEFT_IS_CHECKED && result == WEFT_OK) weft__watch_reserve(scheduler, stage);
+    return result;
+}
+
 static weft_result run_stage(weft__scheduler *scheduler, weft__stage *stage)
 {
-    bool is_stale = stage->runs_version != scheduler->world->structure_version ||
+    bool is_stale = stage->entries_version != scheduler->world->structure_version ||
                     (scheduler->has_filters && has_stale_filter(stage));
     if (is_stale) {
-        weft_result result = weft__runs_prepare(scheduler, stage);
+        weft_result result = make_entries(scheduler, stage);
         if (result != WEFT_OK) return result;
     }
     weft_job_context *owner = scheduler->world->host.context;
@@ -247,7 +78,8 @@ static weft_result run_stages(weft__scheduler *scheduler)
     for (uint32_t i = 0; i < scheduler->stage_count && result == WEFT_OK; i++) {
         weft__stage *stage = &scheduler->stages[i];
         if (scheduler->background_count != 0) weft__stage_join(scheduler, i);
-        if (stage->is_sync) sync(scheduler, scheduler->pass_base + stage->sync_version_offset);
+        if (stage->is_sync)
+            weft__sync_point_run(scheduler, scheduler->pass_base + stage->sync_version_offset);
         if (stage->segment != segment) {
             segment = stage->segment;
             if (scheduler->compiled_archetypes != scheduler->world->archetypes.count) {
@@ -260,7 +92,7 @@ static weft_result run_stages(weft__scheduler *scheduler)
         result = run_stage(scheduler, stage);
     }
     weft__stage_join(scheduler, UINT32_MAX);
-    sync(scheduler, scheduler->pass_base + scheduler->version_count - 1);
+    weft__sync_point_run(scheduler, scheduler->pass_base + scheduler->version_count - 1);
     return result;
 }
 
@@ -287,10 +119,7 @@ static weft_result run_pass(weft__scheduler *scheduler, float dt, uint32_t left)
     scheduler->pass_base = world->version + 1;
     scheduler->is_conditional =
         scheduler->has_conditions; /* which an exclusive system may change */
-    if (scheduler->is_conditional)
-        begin_pass(scheduler, dt, left);
-    else
-        begin_pass_unconditional(scheduler, dt);
+    weft__due_begin_pass(scheduler, dt, left);
     uint32_t last = world->version + scheduler->version_count;
     weft__column_maps_refresh(world);
     world->busy = WEFT__BUSY_STEPPING;
@@ -304,6 +133,13 @@ static weft_result run_pass(weft__scheduler *scheduler, float dt, uint32_t left)
 }
 
 /* ---- the step ---- */
+
+static weft_result check_dt(const weft_world *world, const char *what, float dt)
+{
+    if (dt >= 0 && dt <= FLT_MAX) return WEFT_OK;
+    return weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "%s: dt is %g: it must be finite and not negative", what, (double)dt);
+}
 
 static void clock_advance(weft_world *world, float dt)
 {
@@ -351,6 +187,7 @@ static weft_result end_step(weft__scheduler *scheduler, weft_result result)
     }
     trace_end(scheduler);
     weft__scheduler_fail(scheduler, result);
+    if (WEFT_IS_CHECKED) weft__watch_report(scheduler);
     if (WEFT_IS_CHECKED) weft__diagnose_report(scheduler);
     scheduler->world->frame = WEFT__FRAME_NONE;
     if (scheduler->error.code == WEFT_OK) return WEFT_OK;
@@ -375,7 +212,7 @@ weft_result weft_world_step(weft_world *world, float dt)
     if (scheduler == NULL) return WEFT_OK; /* no systems */
     begin_step(scheduler);
     uint64_t begin = scheduler->options.measure ? weft__scheduler_now(scheduler) : 0;
-    uint32_t passes = scheduler->has_conditions ? decide(scheduler, (double)dt) : 1;
+    uint32_t passes = scheduler->has_conditions ? weft__due_decide(scheduler, (double)dt) : 1;
     for (uint32_t left = passes; left > 0 && result == WEFT_OK; left--)
         result = run_pass(scheduler, dt, left);
     scheduler->stats.frames++;
@@ -396,14 +233,13 @@ static weft_result run_alone(weft__scheduler *scheduler, weft__system *system, f
         .has_main = (system->flags & (WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0,
         .has_ranges = system->range != NULL,
         .has_background = (system->flags & WEFT_SYSTEM_BACKGROUND) != 0};
-    weft_result result = weft__runs_prepare(scheduler, &stage);
+    weft_result result = make_entries(scheduler, &stage);
     if (result != WEFT_OK) return result;
     scheduler->pass++;
     scheduler->passes_left = 0;
     if (world->version > UINT32_MAX - 3) world->version = 0; /* wraps */
     scheduler->pass_base = world->version + 1;
-    begin_system(system, scheduler->pass_base, true, dt_of(scheduler, system, dt));
-    system->context.stamp = scheduler->pass_base;
+    weft__due_begin_alone(scheduler, system, dt);
     weft__column_maps_refresh(world);
     world->busy = WEFT__BUSY_STEPPING;
     if (WEFT_IS_CHECKED) weft__diagnose_begin(scheduler);
@@ -412,12 +248,12 @@ static weft_result run_alone(weft__scheduler *scheduler, weft__system *system, f
         result = weft_job_wait(world->host.context, stage.background, NULL);
         scheduler->background_count--;
     }
-    sync(scheduler, scheduler->pass_base + 1);
+    weft__sync_point_run(scheduler, scheduler->pass_base + 1);
     if (WEFT_IS_CHECKED) weft__diagnose_end(scheduler);
     if (scheduler->options.measure) add_total(scheduler, system);
     world->busy = 0;
     world->version = scheduler->pass_base + 1;
-    weft__runs_free(scheduler, &stage);
+    weft__stage_entries_free(scheduler, &stage);
     return result;
 }
 
@@ -438,88 +274,4 @@ weft_result weft_system_run(weft_world *world, weft_system handle, float dt)
     result = end_step(scheduler, run_alone(scheduler, system, dt));
     weft__host_end(world);
     return result;
-}
-
-/* ---- statistics ---- */
-
-weft_result weft_schedule_set(weft_world *world, const weft_schedule_desc *options)
-{
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if (options == NULL)
-        return weft__error_argument(world, "weft_schedule_set",
-                                    "options is NULL: all zero are the defaults");
-    weft_result result = weft__between_steps(world, "weft_schedule_set");
-    if (result != WEFT_OK) return result;
-    weft__scheduler *scheduler = weft__scheduler_obtain(world);
-    if (scheduler == NULL) return WEFT_OUT_OF_MEMORY;
-    scheduler->options = *options;
-    scheduler->is_dirty = true;
-    return WEFT_OK;
-}
-
-weft_result weft_schedule_compile(weft_world *world)
-{
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    weft_result result = weft__between_steps(world, "weft_schedule_compile");
-    weft__scheduler *scheduler = weft__scheduler_of(world);
-    if (result != WEFT_OK || scheduler == NULL) return result;
-    return weft__schedule_prepare(scheduler);
-}
-
-void weft_frame_stats_get(const weft_world *world, weft_frame_stats *out)
-{
-    if (out == NULL) return;
-    *out = (weft_frame_stats){0};
-    const weft__scheduler *scheduler = world == NULL ? NULL : weft__scheduler_of(world);
-    if (scheduler == NULL) return;
-    *out = scheduler->stats;
-    out->systems = scheduler->ordered_count;
-    out->stages = scheduler->stage_count;
-    out->sync_points = scheduler->staging.sync_count + 1;
-    out->critical_path_ns = weft__schedule_critical_path(scheduler);
-}
-
-void weft__system_tally_get(const weft__scheduler *scheduler, const weft__system *system,
-                            weft__system_tally *out)
-{
-    uint32_t slot = weft__system_slot(system);
-    *out = (weft__system_tally){0};
-    if (slot >= scheduler->tally_capacity) return;
-    for (uint32_t i = 0; i < scheduler->worker_count; i++) {
-        const weft__system_tally *tally = &scheduler->workers[i].tallies[slot];
-        if (tally->frame > out->frame) *out = (weft__system_tally){.frame = tally->frame};
-        if (tally->frame < out->frame || tally->frame == 0) continue;
-        out->slices += tally->slices;
-        out->rows += tally->rows;
-        out->commands += tally->commands;
-        out->time_ns += tally->time_ns;
-    }
-}
-
-weft_result weft_system_stats_get(const weft_world *world, weft_system handle,
-                                  weft_system_stats *out)
-{
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if (out == NULL)
-        return weft__error_argument(world, "weft_system_stats_get",
-                                    "out is NULL: give the address of a weft_system_stats");
-    const weft__system *system = weft__system_at(world, handle);
-    if (system == NULL) return WEFT_BAD_HANDLE;
-    const weft__scheduler *scheduler = system->scheduler;
-    weft__system_tally tally;
-    weft__system_tally_get(scheduler, system, &tally);
-    const weft__stage *stage =
-        system->stage < scheduler->stage_count ? &scheduler->stages[system->stage] : NULL;
-    bool can_fuse = (system->query.id != 0 && stage != NULL && stage->system_count > 1 &&
-                     (scheduler->nodes[system->position].traits & WEFT__STAGING_FUSABLE) != 0);
-    *out = (weft_system_stats){.name = system->name,
-                               .runs = system->runs,
-                               .slices = tally.slices,
-                               .rows = tally.rows,
-                               .commands = tally.commands,
-                               .time_ns = tally.time_ns,
-                               .total_ns = system->total_ns,
-                               .stage = system->stage,
-                               .is_fused = can_fuse};
-    return WEFT_OK;
 }

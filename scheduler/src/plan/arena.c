@@ -1,6 +1,8 @@
 /* arena.c: memory that goes all at once: access sets of a compiled schedule, runs of stages. Blocks
  * double; emptying keeps the largest, so that a steady state allocates nothing. */
-#include "scheduler_state.h"
+#include "arena.h"
+
+#include "bits.h"
 
 #include <string.h>
 

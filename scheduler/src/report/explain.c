@@ -5,6 +5,10 @@
  * their stages are what the others left, and say nothing about the two. */
 #include "explain.h"
 
+#include "compile.h"
+#include "compile_order.h"
+#include "registry.h"
+
 #include "heap.h"
 
 #include <string.h>

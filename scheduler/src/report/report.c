@@ -1,9 +1,13 @@
-/* report.c: the schedule as text: sync points, DOT and JSON, and the critical path. Why two systems
- * are ordered: explain.c. Everything is derived from the compiled schedule on demand; nothing here
- * is on the path of a frame. */
+/* report.c: the schedule as text: sync points, DOT and JSON. Why two systems are ordered:
+ * explain.c.
+ *
+ * Everything is derived from the compiled schedule on demand; nothing here is on the path of a
+ * frame. */
 #include "explain.h"
 
 #include "counters.h"
+#include "frame_stats.h"
+#include "registry.h"
 
 size_t weft_schedule_sync_points(weft_world *world, char *out, size_t capacity)
 {
@@ -149,38 +153,4 @@ size_t weft_schedule_counters(weft_world *world, char *out, size_t capacity)
     const weft__scheduler *scheduler = weft__report_begin(world, &t);
     if (scheduler != NULL) weft__counters_text(scheduler, &t);
     return t.length;
-}
-
-/* ---- critical path ---- */
-
-static bool is_on_owner(const weft__system *system)
-{
-    return (system->flags & (WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0;
-}
-
-/* The least time of a stage: all of its work on all workers, the owner's systems one after the
- * other, a system that runs on one worker. */
-static uint64_t least_time(const weft__scheduler *scheduler, const weft__stage *stage)
-{
-    uint64_t work = 0, owner = 0, longest = 0;
-    for (uint32_t i = 0; i < stage->system_count; i++) {
-        const weft__system *system = stage->systems[i];
-        uint64_t time = time_of(scheduler, system);
-        work += time;
-        if (is_on_owner(system))
-            owner += time;
-        else if ((system->flags & WEFT_SYSTEM_SERIAL) != 0 && time > longest)
-            longest = time;
-    }
-    work /= scheduler->worker_count;
-    if (owner > longest) longest = owner;
-    return work > longest ? work : longest;
-}
-
-uint64_t weft__schedule_critical_path(const weft__scheduler *scheduler)
-{
-    uint64_t total = 0;
-    for (uint32_t i = 0; i < scheduler->stage_count; i++)
-        total += least_time(scheduler, &scheduler->stages[i]);
-    return total;
 }

@@ -7,7 +7,7 @@
 #ifndef WEFT_SNAPSHOT_H
 #define WEFT_SNAPSHOT_H
 
-#include "scheduler_state.h"
+#include "registry.h"
 #include "structure.h"
 #include "timeline.h"
 

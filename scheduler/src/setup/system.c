@@ -1,164 +1,19 @@
-/* system.c: the registry of systems and groups of a world.
+/* system.c: creating and destroying systems: checking a description, taking what it names.
  *
- * A handle is slot | generation << 16. Systems keep their address while they live. Registering
- * or destroying one marks the schedule dirty; it is compiled again at the next step. Names in
- * before/after are resolved then, so systems may come in any order. */
-#include "diagnose.h"
+ * Systems keep their address while they live. Registering or destroying one marks the schedule
+ * dirty; it is compiled again at the next step. Names in before/after are resolved then, so systems
+ * may come in any order. */
+#include "column_watch.h"
+#include "compile.h"
+#include "registry.h"
+#include "scheduler.h"
+#include "slice_job.h"
+#include "slice_ops_system.h"
+#include "system_free.h"
 
-#include <assert.h>
 #include <float.h>
 #include <stdio.h>
 #include <string.h>
-
-static_assert(WEFT__SLOT_BITS == 16, "a handle has 16 bits of generation");
-
-static void scheduler_destroy(void *data);
-
-weft__scheduler *weft__scheduler_of(const weft_world *world)
-{
-    return world->extensions[WEFT__EXTENSION_SCHEDULER].data;
-}
-
-static weft_result make_workers(weft__scheduler *scheduler)
-{
-    weft_job_pool *pool = scheduler->world->host.pool;
-    uint32_t count = pool == NULL ? 1 : weft_job_pool_worker_count(pool);
-    scheduler->workers = weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, count,
-                                            sizeof scheduler->workers[0], 64);
-    scheduler->recorders = weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, count,
-                                              sizeof scheduler->recorders[0], 8);
-    if (scheduler->workers == NULL || scheduler->recorders == NULL) {
-        weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, scheduler->workers, count,
-                   sizeof scheduler->workers[0], 64);
-        weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, scheduler->recorders, count,
-                   sizeof scheduler->recorders[0], 8);
-        return WEFT_OUT_OF_MEMORY;
-    }
-    scheduler->worker_count = count;
-    for (uint32_t i = 0; i < count; i++) {
-        weft__commands_init(&scheduler->workers[i].commands, scheduler->world, i, i);
-        scheduler->workers[i].commands.in_set = true;
-        scheduler->recorders[i] = &scheduler->workers[i].commands;
-    }
-    return WEFT_OK;
-}
-
-/* The scheduler of the world, made when there is none. NULL: error set. */
-weft__scheduler *weft__scheduler_obtain(weft_world *world)
-{
-    weft__scheduler *scheduler = weft__scheduler_of(world);
-    if (scheduler != NULL) return scheduler;
-    scheduler = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_SYSTEMS, 1, sizeof *scheduler, 64);
-    if (scheduler != NULL) {
-        scheduler->world = world;
-        scheduler->memory = &world->memory;
-        scheduler->is_dirty = true;
-        scheduler->counter_wish = weft__counters_asked();
-        if (make_workers(scheduler) == WEFT_OK) {
-            world->extensions[WEFT__EXTENSION_SCHEDULER] =
-                (weft__extension){.data = scheduler, .destroy = scheduler_destroy};
-            return scheduler;
-        }
-        weft__free(&world->memory, WEFT__MEMORY_SYSTEMS, scheduler, 1, sizeof *scheduler, 64);
-    }
-    weft__error_memory(world, "the scheduler");
-    return NULL;
-}
-
-/* ---- look-ups ---- */
-
-weft__system *weft__system_at(const weft_world *world, weft_system handle)
-{
-    const weft__scheduler *scheduler = world == NULL ? NULL : weft__scheduler_of(world);
-    uint32_t slot = (handle.id & WEFT__SLOT_LIMIT) - 1;
-    if (scheduler != NULL && handle.world == world->number && slot < scheduler->system_capacity &&
-        scheduler->systems[slot] != NULL && scheduler->systems[slot]->handle == handle.id)
-        return scheduler->systems[slot];
-    if (world != NULL)
-        weft__error(world, WEFT_BAD_HANDLE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                    "system handle %#x names no system of this world: it is null, was destroyed or "
-                    "belongs to another world",
-                    handle.id);
-    return NULL;
-}
-
-weft__system *weft__system_named(const weft__scheduler *scheduler, const char *name)
-{
-    for (uint32_t i = 0; i < scheduler->system_capacity; i++)
-        if (scheduler->systems[i] != NULL && strcmp(scheduler->systems[i]->name, name) == 0)
-            return scheduler->systems[i];
-    return NULL;
-}
-
-uint32_t weft__group_named(const weft__scheduler *scheduler, const char *name)
-{
-    for (uint32_t i = 0; i < scheduler->group_count; i++)
-        if (strcmp(scheduler->groups[i].name, name) == 0) return i;
-    return WEFT__NONE;
-}
-
-static bool copy_name(char *to, const char *from)
-{
-    size_t length = strlen(from);
-    if (length == 0 || length >= WEFT__NAME_LIMIT) return false;
-    memcpy(to, from, length + 1);
-    return true;
-}
-
-static uint32_t group_obtain(weft__scheduler *scheduler, const char *name)
-{
-    uint32_t found = weft__group_named(scheduler, name);
-    if (found != WEFT__NONE) return found;
-    if (scheduler->group_count == scheduler->group_capacity) {
-        uint32_t capacity = scheduler->group_capacity == 0 ? 4 : scheduler->group_capacity * 2;
-        weft__group *grown =
-            weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS, scheduler->groups,
-                          scheduler->group_capacity, capacity, sizeof *grown, 8);
-        if (grown == NULL) return WEFT__NONE;
-        scheduler->groups = grown;
-        scheduler->group_capacity = capacity;
-    }
-    weft__group *group = &scheduler->groups[scheduler->group_count];
-    memset(group, 0, sizeof *group);
-    copy_name(group->name, name);
-    return scheduler->group_count++;
-}
-
-/* ---- creation ---- */
-
-static weft_result reserve_slot(weft__scheduler *scheduler, uint32_t *slot)
-{
-    uint32_t unusable = scheduler->system_count + scheduler->retired_count;
-    for (uint32_t i = 0; unusable < scheduler->system_capacity; i++)
-        if (scheduler->systems[i] == NULL && scheduler->generations[i] <= UINT16_MAX) {
-            *slot = i;
-            return WEFT_OK;
-        }
-    uint32_t old = scheduler->system_capacity, capacity = old == 0 ? 16 : old * 2;
-    if (old >= WEFT__SLOT_LIMIT) return WEFT_LIMIT;
-    if (capacity > WEFT__SLOT_LIMIT) capacity = WEFT__SLOT_LIMIT;
-    uint32_t *generations = weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS, NULL, 0,
-                                          capacity, sizeof *generations, 8);
-    weft__system **systems =
-        generations == NULL ? NULL
-                            : weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS,
-                                            scheduler->systems, old, capacity, sizeof *systems, 8);
-    if (systems == NULL) {
-        weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, generations, capacity,
-                   sizeof *generations, 8);
-        return WEFT_OUT_OF_MEMORY;
-    }
-    memset(generations, 0, capacity * sizeof *generations);
-    if (old != 0) memcpy(generations, scheduler->generations, old * sizeof *generations);
-    weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, scheduler->generations, old,
-               sizeof *generations, 8);
-    memset(systems + old, 0, (capacity - old) * sizeof *systems);
-    scheduler->systems = systems;
-    scheduler->generations = generations;
-    scheduler->system_capacity = capacity;
-    *slot = old;
-    return WEFT_OK;
-}
 
 static weft_result bad(weft_world *world, weft_result code, const weft_system_desc *desc,
                        weft_component component, const char *what)
@@ -286,15 +141,6 @@ static weft_result take_queries(weft_world *world, weft__system *system,
     return WEFT_OK;
 }
 
-static void drop_queries(weft_world *world, weft__system *system)
-{
-    for (uint32_t i = 0; i < system->held_count; i++)
-        weft__query_release(world, system->lists.reads_queries[i]);
-    if (system->query.id == 0) return;
-    weft__query_release(world, system->query);
-    if (system->owns_query) weft_query_destroy(world, system->query);
-}
-
 /* What the queries make impossible. */
 static weft_result check_queries(weft_world *world, const weft__system *system,
                                  const weft_system_desc *desc)
@@ -338,16 +184,16 @@ static weft_result fill_system(weft__scheduler *scheduler, weft__system *system,
 {
     weft_world *world = scheduler->world;
     const weft_component none = WEFT__NO_COMPONENT;
+    system->scheduler = scheduler;
     const char *group = desc->group == NULL ? "default" : desc->group;
-    if (!copy_name(system->name, desc->name) || strlen(group) >= WEFT__NAME_LIMIT || !*group)
+    if (!weft__name_copy(system->name, desc->name) || strlen(group) >= WEFT__NAME_LIMIT || !*group)
         return bad(world, WEFT_INVALID_ARGUMENT, desc, none, "names must have 1..63 bytes");
-    system->group = group_obtain(scheduler, group);
+    system->group = weft__group_obtain(scheduler, group);
     if (system->group == WEFT__NONE ||
         weft__lists_copy(scheduler->memory, lists, &system->lists) != WEFT_OK)
         return weft__error_memory(world, "weft_system_create");
     system->context.ops = &weft__slice_ops_system;
     system->context.world = world;
-    system->scheduler = scheduler;
     system->body = desc->run;
     system->run = (desc->flags & WEFT_SYSTEM_JOBS) != 0 ? weft__slice_job_run : desc->run;
     system->user = desc->user;
@@ -382,7 +228,7 @@ weft_system weft_system_create(weft_world *world, const weft_system_desc *desc)
     if (scheduler == NULL || check_desc(world, desc, &lists) != WEFT_OK) return none;
     uint32_t slot;
     weft__system *system = NULL;
-    weft_result result = reserve_slot(scheduler, &slot);
+    weft_result result = weft__slot_reserve(scheduler, &slot);
     if (result == WEFT_LIMIT) {
         bad(world, WEFT_LIMIT, desc, WEFT__NO_COMPONENT,
             "65,535 handles of systems are in use or used up: destroy systems that do not run");
@@ -394,9 +240,7 @@ weft_system weft_system_create(weft_world *world, const weft_system_desc *desc)
         return none;
     }
     if (fill_system(scheduler, system, desc, &lists) != WEFT_OK) {
-        drop_queries(world, system);
-        weft__lists_free(scheduler->memory, &system->lists);
-        weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, system, 1, sizeof *system, 64);
+        weft__system_abandon(system);
         return none;
     }
     system->handle = (scheduler->generations[slot]++ << WEFT__SLOT_BITS) | (slot + 1);
@@ -408,18 +252,6 @@ weft_system weft_system_create(weft_world *world, const weft_system_desc *desc)
     return (weft_system){system->handle, world->number};
 }
 
-static void free_system(weft__scheduler *scheduler, weft__system *system)
-{
-    uint32_t slot = weft__system_slot(system);
-    scheduler->systems[slot] = NULL;
-    scheduler->system_count--;
-    if (scheduler->generations[slot] > UINT16_MAX)
-        scheduler->retired_count++; /* handles are used up */
-    scheduler->is_dirty = true;
-    weft__lists_free(scheduler->memory, &system->lists);
-    weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, system, 1, sizeof *system, 64);
-}
-
 weft_result weft_system_destroy(weft_world *world, weft_system handle)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
@@ -427,52 +259,9 @@ weft_result weft_system_destroy(weft_world *world, weft_system handle)
     if (result != WEFT_OK) return result;
     weft__system *system = weft__system_at(world, handle);
     if (system == NULL) return WEFT_BAD_HANDLE;
-    weft__scheduler *scheduler = system->scheduler;
-    weft__schedule_free(scheduler); /* it names the system */
-    weft__watch_fini(system);
-    drop_queries(world, system);
-    free_system(scheduler, system);
+    weft__schedule_free(system->scheduler); /* it names the system */
+    weft__system_free(system);
     return WEFT_OK;
-}
-
-/* With the world: queries are freed by the storage after this. */
-static void scheduler_destroy(void *data)
-{
-    weft__scheduler *scheduler = data;
-    weft__memory *memory = scheduler->memory;
-    weft__counters_print(scheduler);
-    weft__counters_free(scheduler);
-    weft__schedule_free(scheduler);
-    for (uint32_t i = 0; i < scheduler->system_capacity; i++)
-        if (scheduler->systems[i] != NULL) {
-            weft__watch_fini(scheduler->systems[i]);
-            drop_queries(scheduler->world, scheduler->systems[i]);
-            free_system(scheduler, scheduler->systems[i]);
-        }
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler->entry_of_chunk,
-               scheduler->entry_of_chunk_capacity, sizeof scheduler->entry_of_chunk[0], 8);
-    for (uint32_t i = 0; i < scheduler->worker_count; i++) {
-        weft__worker *worker = &scheduler->workers[i];
-        weft__commands_fini(&worker->commands);
-        weft__free(memory, WEFT__MEMORY_SYSTEMS, worker->tallies, scheduler->tally_capacity,
-                   sizeof worker->tallies[0], 64);
-        weft__free(memory, WEFT__MEMORY_SYSTEMS, worker->mask, scheduler->mask_words,
-                   sizeof worker->mask[0], 64);
-    }
-    weft__diagnose_free(scheduler);
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler->workers, scheduler->worker_count,
-               sizeof scheduler->workers[0], 64);
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler->recorders, scheduler->worker_count,
-               sizeof scheduler->recorders[0], 8);
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler->systems, scheduler->system_capacity,
-               sizeof scheduler->systems[0], 8);
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler->generations, scheduler->system_capacity,
-               sizeof scheduler->generations[0], 8);
-    for (uint32_t i = 0; i < scheduler->group_count; i++)
-        weft__lists_free(memory, &scheduler->groups[i].lists);
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler->groups, scheduler->group_capacity,
-               sizeof scheduler->groups[0], 8);
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, scheduler, 1, sizeof *scheduler, 64);
 }
 
 weft_system weft_system_find(const weft_world *world, const char *name)
@@ -493,52 +282,5 @@ weft_result weft_system_enable(weft_world *world, weft_system handle, bool enabl
     if (system == NULL) return WEFT_BAD_HANDLE;
     system->is_enabled = enabled; /* a pass that is going on has decided who runs */
     if (!enabled) system->scheduler->has_conditions = true;
-    return WEFT_OK;
-}
-
-weft_result weft_group_enable(weft_world *world, const char *name, bool enabled)
-{
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if (name == NULL)
-        return weft__error_argument(world, "weft_group_enable", "name is NULL: name a group");
-    weft_result result = weft__idle(world, "weft_group_enable");
-    if (result != WEFT_OK) return result;
-    weft__scheduler *scheduler = weft__scheduler_of(world);
-    uint32_t group = scheduler == NULL ? WEFT__NONE : weft__group_named(scheduler, name);
-    if (group == WEFT__NONE)
-        return weft__error(world, WEFT_NOT_FOUND, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                           "weft_group_enable: there is no group '%s': name it in a system's "
-                           "description or in weft_group_set first",
-                           name);
-    scheduler->groups[group].is_disabled = !enabled; /* a pass that is going on has decided */
-    if (!enabled) scheduler->has_conditions = true;
-    return WEFT_OK;
-}
-
-weft_result weft_group_set(weft_world *world, const weft_group_desc *desc)
-{
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if (desc == NULL || desc->name == NULL || desc->name[0] == 0 ||
-        strlen(desc->name) >= WEFT__NAME_LIMIT)
-        return weft__error_argument(world, "weft_group_set", "the name must have 1..63 bytes");
-    if (!(desc->period >= 0 && desc->period <= FLT_MAX))
-        return weft__error_argument(world, "weft_group_set",
-                                    "the period must be finite, not negative");
-    weft_result result = weft__between_steps(world, "weft_group_set");
-    if (result != WEFT_OK) return result;
-    weft__scheduler *scheduler = weft__scheduler_obtain(world);
-    if (scheduler == NULL) return WEFT_OUT_OF_MEMORY;
-    weft__group changed = {.period = desc->period, .is_disabled = desc->is_disabled};
-    copy_name(changed.name, desc->name);
-    weft__lists_given lists;
-    result = weft__lists_check_group(world, "weft_group_set", desc, &lists);
-    if (result != WEFT_OK) return result;
-    uint32_t group = group_obtain(scheduler, desc->name);
-    if (group == WEFT__NONE ||
-        weft__lists_copy(scheduler->memory, &lists, &changed.lists) != WEFT_OK)
-        return weft__error_memory(world, "weft_group_set");
-    weft__lists_free(scheduler->memory, &scheduler->groups[group].lists);
-    scheduler->groups[group] = changed;
-    scheduler->is_dirty = true;
     return WEFT_OK;
 }

@@ -1,10 +1,13 @@
 /* column_watch.c: what checked builds do around the call of a system: the columns of its slice
- * are handed out as copies (guard.h), and what these found becomes violations (diagnose.c).
+ * are handed out as copies (guard.h), and what these found becomes violations (mistakes.c).
  *
  * A column is not copied where the system may reach its values on another way as well, which would
  * not see the copy: components among its look-ups and in its further queries, when it or they
  * write; and everything of EXCLUSIVE systems, which may use the whole world. */
+#include "column_watch.h"
+
 #include "diagnose.h"
+#include "mistakes.h"
 
 /* ---- what is copied ---- */
 
@@ -55,10 +58,9 @@ void weft__watch_fini(weft__system *system)
     system->guard_modes = NULL;
 }
 
-void weft__watch_reserve(weft__scheduler *scheduler, const weft__entry *entries, uint32_t count)
+static size_t most_bytes(const weft__entry *entries, uint32_t count)
 {
     size_t most = 0;
-    if (scheduler->background_count != 0) return; /* its workers use their rings */
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t k = 0; k < entries[i].binding_count; k++) {
             const weft__binding *binding = &entries[i].bindings[k];
@@ -67,6 +69,17 @@ void weft__watch_reserve(weft__scheduler *scheduler, const weft__entry *entries,
                                              binding->slice.places, binding->slice.term_count);
             if (binding->system->guard_modes != NULL && bytes > most) most = bytes;
         }
+    return most;
+}
+
+void weft__watch_reserve(weft__scheduler *scheduler, const weft__stage *stage)
+{
+    if (scheduler->background_count != 0) return; /* its workers use their rings */
+    size_t loop = most_bytes(stage->entries, stage->entry_count);
+    size_t owner = most_bytes(stage->main_entries, stage->main_entry_count);
+    size_t background = most_bytes(stage->background_entries, stage->background_entry_count);
+    size_t most = loop > owner ? loop : owner;
+    if (background > most) most = background;
     if (most != 0) weft__guards_reserve(scheduler->world, most);
 }
 

@@ -1,11 +1,11 @@
-/* counters.c: opening the groups down the ladder, and reading them (counters.h).
+/* counters.c: opening the groups down the ladder (counters_state.h), and reading them.
  *
  * A register is read in the page's sequence lock. Edge, with the kernel as the other side:
  *   E1  kernel: lock odd, fields, lock even -> thread: acquire of lock, of fields, of lock; the
  *       kernel writes on the processor of the thread, in between two of its instructions */
 #include "counters.h"
 
-#include "scheduler_state.h"
+#include "counters_state.h"
 
 #include "os.h"
 
@@ -293,7 +293,7 @@ bool weft__counters_prepare(weft__scheduler *scheduler)
     return counters->capacity >= scheduler->system_capacity || grow(scheduler, counters);
 }
 
-void weft__counters_print(const weft__scheduler *scheduler)
+static void print(const weft__scheduler *scheduler)
 {
     if (scheduler->counters == NULL || scheduler->counter_wish == WEFT__COUNTER_WISH_NONE) return;
     weft__text size = {0};
@@ -314,6 +314,7 @@ void weft__counters_free(weft__scheduler *scheduler)
 {
     weft__counters *counters = scheduler->counters;
     if (counters == NULL) return;
+    print(scheduler);
     weft__memory *memory = scheduler->memory;
     for (uint32_t i = 0; i < counters->worker_count; i++)
         close_group(counters->perf, &counters->groups[i]);

@@ -12,8 +12,6 @@
 
 #include "arena.h"
 #include "commands_state.h"
-#include "compile_extend.h"
-#include "counters.h"
 #include "desc_lists.h"
 #include "jobs_engine.h"
 #include "query_state.h"
@@ -125,8 +123,8 @@ typedef struct weft__stage {
     bool has_background;
     bool is_sync; /* commands are played back before it */
     uint32_t sync_version_offset;
-    /* runs: valid while runs_version is the world's structure version */
-    uint64_t runs_version; /* 0 = never made */
+    /* runs: valid while entries_version is the world's structure version */
+    uint64_t entries_version; /* 0 = never made */
     weft__arena_block *arena;
     weft__entry *entries; /* in `arena`; entries[entry_count] is a sentinel */
     uint32_t entry_count;
@@ -153,7 +151,7 @@ typedef struct weft__system_tally {
     uint64_t time_ns;
 } weft__system_tally;
 
-typedef struct weft__violation weft__violation; /* diagnose.h */
+typedef struct weft__violation weft__violation; /* mistakes.h */
 typedef struct weft__far_write weft__far_write; /* diagnose.h */
 
 /* A system that moves over the slices of one chunk: its slice, and whom to call. */
@@ -200,6 +198,24 @@ static inline bool weft__system_is_timer(const weft__system *system)
 {
     return (system->flags & WEFT_SYSTEM_TIMER) != 0;
 }
+
+/* What extending compares with and works in; part of the scheduler, owner only. */
+typedef struct weft__growth {
+    uint32_t types;                  /* type count the schedule was compiled for */
+    uint32_t set_words;              /* words that archetype sets have room for */
+    uint64_t compilations;           /* full ones ... */
+    uint64_t extensions;             /* ... and those spared: for tests */
+    struct weft__arena_block *arena; /* scratch of weft__schedule_extend */
+} weft__growth;
+
+/* What the environment asks for (WEFT_COUNTERS). */
+typedef enum weft__counter_wish {
+    WEFT__COUNTER_WISH_NONE,
+    WEFT__COUNTER_WISH_BEST,    /* "1" */
+    WEFT__COUNTER_WISH_SOFTWARE /* "software": without the hardware rung */
+} weft__counter_wish;
+
+typedef struct weft__counters weft__counters; /* counters_state.h */
 
 struct weft__scheduler {
     weft_world *world;
@@ -267,87 +283,5 @@ struct weft__scheduler {
     bool is_traced;           /* events of this step are kept: begin_step asks the pool */
     bool is_traced_in_detail; /* the cost of each slice, too */
 };
-
-/* ---- registry: system.c ---- */
-
-weft__scheduler *weft__scheduler_of(const weft_world *world); /* NULL when there is none */
-weft__scheduler *weft__scheduler_obtain(weft_world *world);   /* made when there is none */
-weft__system *weft__system_at(const weft_world *world, weft_system handle);
-weft__system *weft__system_named(const weft__scheduler *scheduler, const char *name);
-uint32_t weft__group_named(const weft__scheduler *scheduler, const char *name);
-
-/* ---- compile.c ---- */
-
-/* Compiles when systems or archetypes changed. Owner, between segments. */
-weft_result weft__schedule_prepare(weft__scheduler *scheduler);
-void weft__schedule_free(weft__scheduler *scheduler);
-/* Fills scheduler->nodes from the ordered systems. */
-weft_result weft__schedule_nodes(weft__scheduler *scheduler);
-/* Whether a system must run before another by name. */
-bool weft__schedule_has_barrier(const weft__scheduler *scheduler, uint32_t before, uint32_t after);
-
-/* ---- stage_entries.c ---- */
-
-/* Makes the runs of a stage current. Owner, structure at rest. */
-weft_result weft__runs_prepare(weft__scheduler *scheduler, weft__stage *stage);
-/* Forgets them: filters or systems changed. */
-void weft__runs_free(weft__scheduler *scheduler, weft__stage *stage);
-
-/* ---- stage_run.c ---- */
-
-/* Runs a stage whose runs are current: loop, background, owner's systems. Owner. */
-void weft__stage_run(weft__scheduler *scheduler, weft__stage *stage);
-/* Waits for background loops that must have ended before stage `number`. Owner. */
-void weft__stage_join(weft__scheduler *scheduler, uint32_t number);
-uint64_t weft__scheduler_now(const weft__scheduler *scheduler);
-/* Keeps the first error of a step. */
-void weft__scheduler_fail(weft__scheduler *scheduler, weft_result result);
-
-/* ---- frame.c ---- */
-
-/* The name behind the key of a command, for errors. `user`: the scheduler. */
-const char *weft__scheduler_recorder_name(const void *user, uint64_t key);
-/* Figures of the last run, summed over workers. */
-void weft__system_tally_get(const weft__scheduler *scheduler, const weft__system *system,
-                            weft__system_tally *out);
-
-/* ---- report.c ---- */
-
-/* Shortest time the stages of the last frame could have taken; 0 when not measured. */
-uint64_t weft__schedule_critical_path(const weft__scheduler *scheduler);
-
-/* ---- slice_reach.c ---- */
-
-extern const weft__slice_ops weft__slice_ops_system;
-/* What this slice did that its system did not declare. The slice's thread. */
-void weft__violate_in(const weft_slice *slice, uint32_t component, weft_access access,
-                      const char *what);
-/* The same: it asked for a term as another C type than that of its component. */
-void weft__mistyped_in(const weft_slice *slice, uint32_t component, weft_access access,
-                       const char *type);
-
-/* ---- slice_job.c ---- */
-
-/* `run` of a system with WEFT_SYSTEM_JOBS: its body as a job, with its children joined. */
-void weft__slice_job_run(weft_slice *slice, void *user);
-
-/* ---- dispatch.c ---- */
-
-/* Runs items [begin, end) of the entries. Any worker. */
-void weft__dispatch(weft__scheduler *scheduler, weft__entry *entries, uint32_t entry_count,
-                    uint32_t begin, uint32_t end, uint32_t worker);
-/* The frame in stacks between the engine and a system. */
-void weft__system_call(const weft__system *system, weft_slice *slice);
-/* The same for the worker's parts, at least one: all systems of a slice, then the next slice. */
-void weft__system_calls(weft__worker *worker, uint32_t part_count, uint32_t column_count,
-                        uint32_t rows, uint32_t slice_rows);
-
-/* ---- dispatch_trace.c ---- */
-
-typedef void (*weft__run_entry_fn)(weft__scheduler *scheduler, weft__worker *worker, uint32_t index,
-                                   const weft__entry *entry, uint32_t begin, uint32_t end);
-/* Runs items [begin, end) of an entry by `run`, with spans around systems. Any worker. */
-void weft__dispatch_traced(weft__scheduler *scheduler, const weft__entry *entry, uint32_t begin,
-                           uint32_t end, uint32_t index, weft__run_entry_fn run);
 
 #endif

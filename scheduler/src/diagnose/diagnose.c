@@ -1,19 +1,18 @@
-/* diagnose.c: what checked builds find out about systems while they run. Unchecked builds call
- * nothing here.
+/* diagnose.c: what checked builds find out about systems by the calls that these make. Unchecked
+ * builds call nothing here.
  *
- * Every worker keeps the violations it meets, one of a kind, and the owner joins the lists at the
- * end of the step and reports them by order of effect: the same ones on any number of workers.
- * Copies of columns, which find writes that no call announces: column_watch.c. Look-ups for writing
- * are listed per worker and compared when the pass is over: two slices of a system that may run at
- * once and ask for the same value are named, whether or not they met this time. When a list cannot
- * grow, the rest of the pass goes unwatched.
+ * What is found is kept and reported by mistakes.c. Copies of columns, which find writes that no
+ * call announces: column_watch.c. Look-ups for writing are listed per worker and compared when the
+ * pass is over: two slices of a system that may run at once and ask for the same value are named,
+ * whether or not they met this time. When a list cannot grow, the rest of the pass goes unwatched.
  *
  * Calls on the world from a thread that runs no system leave their name in `x_stranger`:
  *   G1  stranger: exchange of x_stranger  -> report: exchange of x_stranger */
 #include "diagnose.h"
-#include "name_table.h"
 
-#include <stdio.h>
+#include "mistakes.h"
+#include "registry.h"
+
 #include <stdlib.h>
 
 /* What a thread is doing; that thread only. */
@@ -36,44 +35,6 @@ static doing *mine(void)
 static const weft__system *system_of(const weft_slice *slice)
 {
     return (const weft__system *)slice->context;
-}
-
-static bool is_same_kind(const weft__violation *a, const weft__violation *b)
-{
-    return a->position == b->position && a->component == b->component && a->code == b->code &&
-           a->access == b->access && a->what == b->what && a->function == b->function;
-}
-
-static bool is_earlier(const weft__violation *a, const weft__violation *b)
-{
-    if (a->slice != b->slice) return a->slice < b->slice;
-    return a->has_row && b->has_row && a->row < b->row;
-}
-
-/* Without memory it is lost. */
-void weft__violate(weft__worker *worker, const weft__violation *found)
-{
-    weft__violation violation = *found;
-    if (violation.places == 0) violation.places = 1;
-    violation.sequence = worker->violation_sequence++;
-    for (uint32_t i = 0; i < worker->violation_count; i++) {
-        weft__violation *known = &worker->violations[i];
-        if (!is_same_kind(known, &violation)) continue;
-        uint32_t places = known->places + violation.places;
-        if (is_earlier(&violation, known)) *known = violation;
-        known->places = places;
-        return;
-    }
-    if (worker->violation_count == worker->violation_capacity) {
-        uint32_t old = worker->violation_capacity, capacity = old == 0 ? 8 : old * 2;
-        weft__violation *grown =
-            weft__realloc(&worker->commands.world->memory, WEFT__MEMORY_SYSTEMS, worker->violations,
-                          old, capacity, sizeof *grown, 8);
-        if (grown == NULL) return;
-        worker->violations = grown;
-        worker->violation_capacity = capacity;
-    }
-    worker->violations[worker->violation_count++] = violation;
 }
 
 /* ---- calls on the world ---- */
@@ -418,78 +379,6 @@ void weft__diagnose_free(weft__scheduler *scheduler)
 
 /* ---- the report ---- */
 
-static int compare_violations(const void *left, const void *right)
-{
-    const weft__violation *a = left, *b = right;
-    if (a->position != b->position) return a->position < b->position ? -1 : 1;
-    if (a->slice != b->slice) return a->slice < b->slice ? -1 : 1;
-    if (a->phase != b->phase) return a->phase < b->phase ? -1 : 1;
-    if (a->phase == WEFT__VIOLATION_STRAYED && a->row != b->row) return a->row < b->row ? -1 : 1;
-    return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
-}
-
-static weft_result report_violation(weft__scheduler *scheduler, const weft__violation *violation)
-{
-    const weft_world *world = scheduler->world;
-    const char *action = violation->access == WEFT_WRITE ? " (write)" : " (read)";
-    char row[128] = "", more[32] = "";
-    if (violation->has_row && violation->entity.version == 0)
-        snprintf(row, sizeof row, ", row %u", violation->row);
-    else if (violation->has_row)
-        snprintf(row, sizeof row, ", row %u (entity %s)", violation->row,
-                 weft__entity_say(world, violation->entity).text);
-    if (violation->places > 1)
-        snprintf(more, sizeof more, " (%u times more)", violation->places - 1);
-    return weft__error(
-        world, violation->code, violation->entity, weft__component(world, violation->component),
-        "system '%s', slice %u%s%s%s%s: %s%s%s", scheduler->ordered[violation->position]->name,
-        violation->slice, row, violation->component == 0 ? "" : ": component ",
-        violation->component == 0 ? "" : weft__type_name(world, violation->component),
-        violation->access == WEFT_NO_ACCESS ? "" : action,
-        violation->function == NULL ? "" : violation->function, violation->what, more);
-}
-
-/* Logs the world's error and adds it to the list. Without memory it is not listed. */
-static void list_error(weft__scheduler *scheduler)
-{
-    const weft_log *log = &scheduler->world->desc.log;
-    if (log->write != NULL) log->write(log->user, WEFT_LOG_MISTAKE, scheduler->world->error->text);
-    if (scheduler->mistake_count == scheduler->mistake_capacity) {
-        uint32_t old = scheduler->mistake_capacity, capacity = old == 0 ? 4 : old * 2;
-        weft_error *grown = weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS,
-                                          scheduler->mistakes, old, capacity, sizeof *grown, 8);
-        if (grown == NULL) return;
-        scheduler->mistakes = grown;
-        scheduler->mistake_capacity = capacity;
-    }
-    scheduler->mistakes[scheduler->mistake_count++] = *scheduler->world->error;
-}
-
-/* Joins the lists of all workers in that of the first. */
-static void join_violations(weft__scheduler *scheduler)
-{
-    weft__worker *first = &scheduler->workers[0];
-    for (uint32_t i = 1; i < scheduler->worker_count; i++) {
-        weft__worker *worker = &scheduler->workers[i];
-        for (uint32_t k = 0; k < worker->violation_count; k++)
-            weft__violate(first, &worker->violations[k]);
-        worker->violation_count = 0;
-    }
-}
-
-static void report_violations(weft__scheduler *scheduler)
-{
-    weft__worker *all = &scheduler->workers[0];
-    join_violations(scheduler);
-    if (all->violation_count == 0) return;
-    qsort(all->violations, all->violation_count, sizeof all->violations[0], compare_violations);
-    for (uint32_t i = 0; i < all->violation_count; i++) {
-        weft__scheduler_fail(scheduler, report_violation(scheduler, &all->violations[i]));
-        list_error(scheduler);
-    }
-    all->violation_count = 0;
-}
-
 static void report_stranger(weft__scheduler *scheduler)
 {
     /* G1 */
@@ -501,21 +390,11 @@ static void report_stranger(weft__scheduler *scheduler)
                                      "%s was called while systems run, by a thread that runs none "
                                      "of them: call it on the owner, between steps",
                                      function));
-    list_error(scheduler);
-}
-
-uint32_t weft_schedule_mistakes(const weft_world *world, weft_error *out, uint32_t capacity)
-{
-    const weft__scheduler *scheduler = world == NULL ? NULL : weft__scheduler_of(world);
-    if (scheduler == NULL) return 0;
-    for (uint32_t i = 0; i < scheduler->mistake_count && i < capacity; i++)
-        out[i] = scheduler->mistakes[i];
-    return scheduler->mistake_count;
+    weft__mistake_list(scheduler);
 }
 
 void weft__diagnose_report(weft__scheduler *scheduler)
 {
-    weft__watch_report(scheduler);
-    report_violations(scheduler);
+    weft__violations_report(scheduler);
     report_stranger(scheduler);
 }

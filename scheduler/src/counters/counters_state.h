@@ -1,9 +1,4 @@
-/* counters.h: event counters per system: what the processor and the kernel counted while it ran.
- *
- * Off unless weft_schedule_desc.count_events or the environment (WEFT_COUNTERS) asks. Every
- * worker opens a group of its own for its thread when it first runs a slice, and reads it when a
- * part begins and after each call of a system: the difference is the system's. So the dispatch in
- * front of a slice, some ten nanoseconds, counts for the system it prepares.
+/* counters_state.h: what is counted: a group of events per worker, sums per system and worker.
  *
  * The ladder, tried from the top, with the reason kept for the report:
  *   hardware   cycles, instructions, cache and branch misses; read from registers (rdpmc, no system
@@ -16,16 +11,12 @@
  *   who            its group, its counts      other groups, tracks
  *   worker w       reads and writes           never
  *   owner          reads, world at rest       the same */
-#ifndef WEFT_COUNTERS_H
-#define WEFT_COUNTERS_H
+#ifndef WEFT_COUNTERS_STATE_H
+#define WEFT_COUNTERS_STATE_H
 
 #include <weft/schedule.h>
 
 #include "os_perf.h"
-#include "text.h"
-
-typedef struct weft__scheduler weft__scheduler;
-typedef struct weft__system weft__system;
 
 typedef enum weft__rung {
     WEFT__RUNG_UNTRIED, /* the worker has run nothing */
@@ -42,7 +33,7 @@ typedef struct weft__sample {
 
 /* The sum of a system on one worker. */
 typedef struct weft__counts {
-    _Alignas(64) uint32_t system; /* handle it counts for; another one: begin anew */
+    _Alignas(64) uint32_t system; /* handle it counts for; another one: it starts from 0 */
     uint64_t calls;
     weft__sample sum;
 } weft__counts;
@@ -86,39 +77,5 @@ static inline weft__counts *weft__counts_of(const weft__counters *counters, uint
 {
     return &counters->counts[(size_t)worker * counters->capacity + slot];
 }
-
-/* What the environment asks for (WEFT_COUNTERS). */
-typedef enum weft__counter_wish {
-    WEFT__COUNTER_WISH_NONE,
-    WEFT__COUNTER_WISH_BEST,    /* "1" */
-    WEFT__COUNTER_WISH_SOFTWARE /* "software": without the hardware rung */
-} weft__counter_wish;
-
-/* ---- counters.c */
-
-weft__counter_wish weft__counters_asked(void);
-/* Before a step: whether to count, with room for every system; false also when out of memory. */
-bool weft__counters_prepare(weft__scheduler *scheduler);
-/* The table to the world's log, else on stderr, if the environment asked. The world ends. */
-void weft__counters_print(const weft__scheduler *scheduler);
-/* Closes everything. Owner, no system runs. */
-void weft__counters_free(weft__scheduler *scheduler);
-/* A part begins on a worker: what was counted since the last one belongs to nobody. */
-void weft__counters_begin(weft__scheduler *scheduler, uint32_t worker);
-/* After a call of a system. */
-void weft__counters_take(weft__scheduler *scheduler, uint32_t worker, const weft__system *system);
-
-/* ---- counters_report.c */
-
-/* Sums over workers, scaled when the group took turns. World at rest. */
-void weft__counters_sum(const weft__scheduler *scheduler, const weft__system *system,
-                        weft_system_counters *out);
-/* The rung with its reason, then a line per system. */
-void weft__counters_text(const weft__scheduler *scheduler, weft__text *t);
-/* The columns of a system as a JSON object. */
-void weft__counters_json(const weft__scheduler *scheduler, const weft__system *system,
-                         weft__text *t);
-/* What the frame added, as counters of the trace. Owner. */
-void weft__counters_trace(weft__scheduler *scheduler);
 
 #endif

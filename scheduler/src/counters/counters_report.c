@@ -1,7 +1,10 @@
-/* counters_report.c: what was counted, as figures, a table, JSON and lines of a trace
- * (counters.h). A column that some worker could not count is missing for all: a sum over a part of
- * the workers would look like a sum. */
-#include "scheduler_state.h"
+/* counters_report.c: what was counted, as figures, a table, JSON and lines of a trace.
+ *
+ * A column that some worker could not count is missing for all: a sum over a part of the workers
+ * would look like a sum. */
+#include "counters.h"
+#include "counters_state.h"
+#include "registry.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -49,8 +52,9 @@ static void add_worker(const weft__counts *counts, weft_system_counters *out)
         out->values[i] += is_shared ? (uint64_t)((double)sum->values[i] * scale) : sum->values[i];
 }
 
-void weft__counters_sum(const weft__scheduler *scheduler, const weft__system *system,
-                        weft_system_counters *out)
+/* Sums over workers, scaled when the group took turns. */
+static void sum_up(const weft__scheduler *scheduler, const weft__system *system,
+                   weft_system_counters *out)
 {
     const weft__counters *counters = scheduler->counters;
     *out = (weft_system_counters){.name = system->name};
@@ -74,7 +78,7 @@ weft_result weft_system_counters_get(const weft_world *world, weft_system handle
                                     "out is NULL: give the address of a weft_system_counters");
     const weft__system *system = weft__system_at(world, handle);
     if (system == NULL) return WEFT_BAD_HANDLE;
-    weft__counters_sum(system->scheduler, system, out);
+    sum_up(system->scheduler, system, out);
     return WEFT_OK;
 }
 
@@ -221,7 +225,7 @@ void weft__counters_text(const weft__scheduler *scheduler, weft__text *t)
         const weft__system *system = scheduler->systems[i];
         if (system == NULL) continue;
         weft_system_counters sum;
-        weft__counters_sum(scheduler, system, &sum);
+        sum_up(scheduler, system, &sum);
         weft__text_add(t, "%-28s %10llu", sum.name, (unsigned long long)sum.calls);
         for (uint32_t k = 0; k < WEFT_COUNTER_COUNT; k++) add_value(t, &sum, k);
         weft__text_add(t, "\n");
@@ -232,7 +236,7 @@ void weft__counters_json(const weft__scheduler *scheduler, const weft__system *s
                          weft__text *t)
 {
     weft_system_counters sum;
-    weft__counters_sum(scheduler, system, &sum);
+    sum_up(scheduler, system, &sum);
     weft__text_add(t, "{\"calls\": %llu", (unsigned long long)sum.calls);
     for (uint32_t i = 0; i < WEFT_COUNTER_COUNT; i++)
         if ((sum.available & 1u << i) != 0)
@@ -255,7 +259,7 @@ void weft__counters_trace(weft__scheduler *scheduler)
     for (uint32_t i = 0; i < scheduler->ordered_count; i++) {
         const weft__system *system = scheduler->ordered[i];
         weft_system_counters sum;
-        weft__counters_sum(scheduler, system, &sum);
+        sum_up(scheduler, system, &sum);
         uint32_t slot = weft__system_slot(system);
         if (slot >= scheduler->counters->capacity) continue;
         weft__counter_track *track = &scheduler->counters->tracks[slot];

@@ -1,23 +1,15 @@
-/* slice_reach.c: what a slice of a system can reach beyond its columns: other entities,
- * resources, its recorder. Checked builds compare each with what the system declared. */
+/* slice_ops_system.c: what a slice of a system can reach beyond its columns: other entities,
+ * resources, its recorder.
+ *
+ * Checked builds compare each with what the system declared. */
+#include "slice_ops_system.h"
+
 #include "diagnose.h"
+#include "mistakes.h"
 
 static const weft__system *system_of(const weft_slice *slice)
 {
     return (const weft__system *)slice->context;
-}
-
-void weft__violate_in(const weft_slice *slice, uint32_t component, weft_access access,
-                      const char *what)
-{
-    const weft__system *system = system_of(slice);
-    weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
-                                 .position = system->position,
-                                 .slice = slice->index,
-                                 .component = component == WEFT__NONE ? 0 : component,
-                                 .access = access,
-                                 .what = what};
-    weft__violate(&system->scheduler->workers[slice->worker], &violation);
 }
 
 static bool is_granted(const weft__grant *grants, uint32_t count, uint32_t component,
@@ -143,20 +135,6 @@ static void slice_report(const weft_slice *slice, uint32_t term, weft_access acc
     weft__violate_in(slice, has_term ? query->terms[term].component : 0, access,
                      has_term ? weft__slice_problem(query, term, access)
                               : "asked for a term its query does not have");
-}
-
-void weft__mistyped_in(const weft_slice *slice, uint32_t component, weft_access access,
-                       const char *type)
-{
-    const weft__system *system = system_of(slice);
-    weft__violation violation = {.code = WEFT_TYPE_MISMATCH,
-                                 .position = system->position,
-                                 .slice = slice->index,
-                                 .component = component,
-                                 .access = access,
-                                 .function = type,
-                                 .what = WEFT__MISTYPED};
-    weft__violate(&system->scheduler->workers[slice->worker], &violation);
 }
 
 static void slice_mistype(const weft_slice *slice, uint32_t term, weft_access access,

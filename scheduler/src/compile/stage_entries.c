@@ -1,14 +1,14 @@
-/* stage_entries.c: the runs of a stage: which systems touch which chunk, with column pointers at
+/* stage_entries.c: the entries of a stage: which systems touch which chunk, with column pointers at
  * hand.
  *
  * Made when structure has changed since (O(chunks x systems)), kept otherwise, so that a frame
  * without structural change looks nothing up. All fusable systems of a stage share one entry per
  * chunk; others have entries of their own. */
-#include "diagnose.h"
+#include "stage_entries.h"
 
 #include <string.h>
 
-/* Making the runs of one stage. */
+/* Making the entries of one stage. Owner: weft__stage_entries_make, on its stack. */
 typedef struct making {
     weft__scheduler *scheduler;
     weft__stage *stage;
@@ -303,36 +303,31 @@ static void make_entries(making *m, size_t entry_limit)
     number_items(stage->background_entries, stage->background_entry_count);
 }
 
-void weft__runs_free(weft__scheduler *scheduler, weft__stage *stage)
+void weft__stage_entries_free(weft__scheduler *scheduler, weft__stage *stage)
 {
     weft__arena_free(scheduler->memory, &stage->arena);
-    stage->runs_version = 0;
+    stage->entries_version = 0;
 }
 
-weft_result weft__runs_prepare(weft__scheduler *scheduler, weft__stage *stage)
+weft_result weft__stage_entries_make(weft__scheduler *scheduler, weft__stage *stage)
 {
     weft_world *world = scheduler->world;
     making m = {.scheduler = scheduler, .stage = stage};
     size_t entry_limit;
     weft__arena_empty(scheduler->memory, &stage->arena);
-    stage->runs_version = 0;
+    stage->entries_version = 0;
     stage->entry_count = stage->main_entry_count = stage->background_entry_count = 0;
     stage->item_count = 0;
     weft_result result = prepare_queries(&m, &entry_limit);
     if (result == WEFT_OK) result = reserve_chunk_map(scheduler);
-    if (result != WEFT_OK) return weft__error_memory(world, "the runs of a stage");
+    if (result != WEFT_OK) return weft__error_memory(world, "the entries of a stage");
     make_entries(&m, entry_limit);
     if (m.is_failed) {
         if (scheduler->entry_of_chunk != NULL)
             memset(scheduler->entry_of_chunk, 0,
                    scheduler->entry_of_chunk_capacity * sizeof scheduler->entry_of_chunk[0]);
-        return weft__error_memory(world, "the runs of a stage");
+        return weft__error_memory(world, "the entries of a stage");
     }
-    if (WEFT_IS_CHECKED) {
-        weft__watch_reserve(scheduler, stage->entries, stage->entry_count);
-        weft__watch_reserve(scheduler, stage->main_entries, stage->main_entry_count);
-        weft__watch_reserve(scheduler, stage->background_entries, stage->background_entry_count);
-    }
-    stage->runs_version = world->structure_version;
+    stage->entries_version = world->structure_version;
     return WEFT_OK;
 }

@@ -1,0 +1,15 @@
+/* compile.h: keeping the compiled schedule current.
+ *
+ * See compile.c. Everything that a step or a report needs of it is in weft__scheduler. Owner,
+ * between segments. */
+#ifndef WEFT_COMPILE_H
+#define WEFT_COMPILE_H
+
+#include "scheduler_state.h"
+
+/* Compiles when systems, groups, options or archetypes changed. Owner, between segments. Errors:
+ * CYCLE, NOT_FOUND, OUT_OF_MEMORY; then there is no schedule. */
+weft_result weft__schedule_prepare(weft__scheduler *scheduler);
+void weft__schedule_free(weft__scheduler *scheduler);
+
+#endif

@@ -1,0 +1,167 @@
+/* mistakes.c: the mistakes of systems that checked builds find, from where they are met to the
+ * report.
+ *
+ * Every worker keeps the violations it meets, one of a kind, and the owner joins the lists at the
+ * end of the step and reports them by order of effect: the same ones on any number of workers. */
+#include "mistakes.h"
+
+#include "registry.h"
+
+#include "name_table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- keeping ---- */
+
+static bool is_same_kind(const weft__violation *a, const weft__violation *b)
+{
+    return a->position == b->position && a->component == b->component && a->code == b->code &&
+           a->access == b->access && a->what == b->what && a->function == b->function;
+}
+
+static bool is_earlier(const weft__violation *a, const weft__violation *b)
+{
+    if (a->slice != b->slice) return a->slice < b->slice;
+    return a->has_row && b->has_row && a->row < b->row;
+}
+
+/* Without memory it is lost. */
+void weft__violate(weft__worker *worker, const weft__violation *found)
+{
+    weft__violation violation = *found;
+    if (violation.places == 0) violation.places = 1;
+    violation.sequence = worker->violation_sequence++;
+    for (uint32_t i = 0; i < worker->violation_count; i++) {
+        weft__violation *known = &worker->violations[i];
+        if (!is_same_kind(known, &violation)) continue;
+        uint32_t places = known->places + violation.places;
+        if (is_earlier(&violation, known)) *known = violation;
+        known->places = places;
+        return;
+    }
+    if (worker->violation_count == worker->violation_capacity) {
+        uint32_t old = worker->violation_capacity, capacity = old == 0 ? 8 : old * 2;
+        weft__violation *grown =
+            weft__realloc(&worker->commands.world->memory, WEFT__MEMORY_SYSTEMS, worker->violations,
+                          old, capacity, sizeof *grown, 8);
+        if (grown == NULL) return;
+        worker->violations = grown;
+        worker->violation_capacity = capacity;
+    }
+    worker->violations[worker->violation_count++] = violation;
+}
+
+static const weft__system *system_of(const weft_slice *slice)
+{
+    return (const weft__system *)slice->context;
+}
+
+void weft__violate_in(const weft_slice *slice, uint32_t component, weft_access access,
+                      const char *what)
+{
+    const weft__system *system = system_of(slice);
+    weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
+                                 .position = system->position,
+                                 .slice = slice->index,
+                                 .component = component == WEFT__NONE ? 0 : component,
+                                 .access = access,
+                                 .what = what};
+    weft__violate(&system->scheduler->workers[slice->worker], &violation);
+}
+
+void weft__mistyped_in(const weft_slice *slice, uint32_t component, weft_access access,
+                       const char *type)
+{
+    const weft__system *system = system_of(slice);
+    weft__violation violation = {.code = WEFT_TYPE_MISMATCH,
+                                 .position = system->position,
+                                 .slice = slice->index,
+                                 .component = component,
+                                 .access = access,
+                                 .function = type,
+                                 .what = WEFT__MISTYPED};
+    weft__violate(&system->scheduler->workers[slice->worker], &violation);
+}
+
+/* ---- the report ---- */
+
+static int compare_violations(const void *left, const void *right)
+{
+    const weft__violation *a = left, *b = right;
+    if (a->position != b->position) return a->position < b->position ? -1 : 1;
+    if (a->slice != b->slice) return a->slice < b->slice ? -1 : 1;
+    if (a->phase != b->phase) return a->phase < b->phase ? -1 : 1;
+    if (a->phase == WEFT__VIOLATION_STRAYED && a->row != b->row) return a->row < b->row ? -1 : 1;
+    return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
+}
+
+static weft_result report_violation(weft__scheduler *scheduler, const weft__violation *violation)
+{
+    const weft_world *world = scheduler->world;
+    const char *action = violation->access == WEFT_WRITE ? " (write)" : " (read)";
+    char row[128] = "", more[32] = "";
+    if (violation->has_row && violation->entity.version == 0)
+        snprintf(row, sizeof row, ", row %u", violation->row);
+    else if (violation->has_row)
+        snprintf(row, sizeof row, ", row %u (entity %s)", violation->row,
+                 weft__entity_say(world, violation->entity).text);
+    if (violation->places > 1)
+        snprintf(more, sizeof more, " (%u times more)", violation->places - 1);
+    return weft__error(
+        world, violation->code, violation->entity, weft__component(world, violation->component),
+        "system '%s', slice %u%s%s%s%s: %s%s%s", scheduler->ordered[violation->position]->name,
+        violation->slice, row, violation->component == 0 ? "" : ": component ",
+        violation->component == 0 ? "" : weft__type_name(world, violation->component),
+        violation->access == WEFT_NO_ACCESS ? "" : action,
+        violation->function == NULL ? "" : violation->function, violation->what, more);
+}
+
+void weft__mistake_list(weft__scheduler *scheduler)
+{
+    const weft_log *log = &scheduler->world->desc.log;
+    if (log->write != NULL) log->write(log->user, WEFT_LOG_MISTAKE, scheduler->world->error->text);
+    if (scheduler->mistake_count == scheduler->mistake_capacity) {
+        uint32_t old = scheduler->mistake_capacity, capacity = old == 0 ? 4 : old * 2;
+        weft_error *grown = weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS,
+                                          scheduler->mistakes, old, capacity, sizeof *grown, 8);
+        if (grown == NULL) return;
+        scheduler->mistakes = grown;
+        scheduler->mistake_capacity = capacity;
+    }
+    scheduler->mistakes[scheduler->mistake_count++] = *scheduler->world->error;
+}
+
+/* Joins the lists of all workers in that of the first. */
+static void join_violations(weft__scheduler *scheduler)
+{
+    weft__worker *first = &scheduler->workers[0];
+    for (uint32_t i = 1; i < scheduler->worker_count; i++) {
+        weft__worker *worker = &scheduler->workers[i];
+        for (uint32_t k = 0; k < worker->violation_count; k++)
+            weft__violate(first, &worker->violations[k]);
+        worker->violation_count = 0;
+    }
+}
+
+void weft__violations_report(weft__scheduler *scheduler)
+{
+    weft__worker *all = &scheduler->workers[0];
+    join_violations(scheduler);
+    if (all->violation_count == 0) return;
+    qsort(all->violations, all->violation_count, sizeof all->violations[0], compare_violations);
+    for (uint32_t i = 0; i < all->violation_count; i++) {
+        weft__scheduler_fail(scheduler, report_violation(scheduler, &all->violations[i]));
+        weft__mistake_list(scheduler);
+    }
+    all->violation_count = 0;
+}
+
+uint32_t weft_schedule_mistakes(const weft_world *world, weft_error *out, uint32_t capacity)
+{
+    const weft__scheduler *scheduler = world == NULL ? NULL : weft__scheduler_of(world);
+    if (scheduler == NULL) return 0;
+    for (uint32_t i = 0; i < scheduler->mistake_count && i < capacity; i++)
+        out[i] = scheduler->mistakes[i];
+    return scheduler->mistake_count;
+}

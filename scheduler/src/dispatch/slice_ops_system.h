@@ -1,0 +1,12 @@
+/* slice_ops_system.h: what a slice of a system can reach beyond its columns.
+ *
+ * See slice_ops_system.c. Slices of other makers have other operations: a slice belongs to a
+ * system if context->ops points here. */
+#ifndef WEFT_SLICE_OPS_SYSTEM_H
+#define WEFT_SLICE_OPS_SYSTEM_H
+
+#include "scheduler_state.h"
+
+extern const weft__slice_ops weft__slice_ops_system;
+
+#endif

@@ -1,0 +1,14 @@
+/* stage_run.h: running the stages of a pass: on the owner, on the pool, or in the background.
+ *
+ * See stage_run.c. Owner. */
+#ifndef WEFT_STAGE_RUN_H
+#define WEFT_STAGE_RUN_H
+
+#include "scheduler_state.h"
+
+/* Runs a stage whose entries are current: loop, background, owner's systems. Owner. */
+void weft__stage_run(weft__scheduler *scheduler, weft__stage *stage);
+/* Waits for background loops that must have ended before stage `number`. Owner. */
+void weft__stage_join(weft__scheduler *scheduler, uint32_t number);
+
+#endif

@@ -1,0 +1,73 @@
+/* sync_point.c: playback of what systems recorded, between stages and at the end of a pass.
+ *
+ * Commands are counted for the systems that recorded them; checked builds compare them with what
+ * these declared. */
+#include "sync_point.h"
+
+#include "diagnose.h"
+#include "host.h"
+#include "registry.h"
+
+/* The name behind the key of a command, for errors. `user`: the scheduler. */
+static const char *recorder_name(const void *user, uint64_t key)
+{
+    const weft__scheduler *scheduler = user;
+    uint32_t position = (uint32_t)(key >> 32);
+    return position < scheduler->ordered_count ? scheduler->ordered[position]->name : NULL;
+}
+
+static bool has_commands(const weft__scheduler *scheduler)
+{
+    for (uint32_t i = 0; i < scheduler->worker_count; i++) {
+        const weft_recorder *commands = scheduler->recorders[i];
+        if (commands->segment_count != 0 || commands->failure.code != WEFT_OK) return true;
+    }
+    return false;
+}
+
+/* Counts commands per recording system; checked builds compare with what it declared. */
+static void tally_commands(weft__scheduler *scheduler)
+{
+    for (uint32_t i = 0; i < scheduler->worker_count; i++) {
+        weft_recorder *commands = scheduler->recorders[i];
+        if (WEFT_IS_CHECKED) weft__commands_seal(commands);
+        for (uint32_t k = 0; k < commands->segment_count; k++) {
+            const weft__command_segment *segment = &commands->segments[k];
+            const weft__system *system = scheduler->ordered[segment->key >> 32];
+            weft__system_tally *tally = &scheduler->workers[i].tallies[weft__system_slot(system)];
+            if (tally->frame != scheduler->pass)
+                *tally = (weft__system_tally){.frame = scheduler->pass};
+            tally->commands += segment->count;
+            if (WEFT_IS_CHECKED) weft__diagnose_effects(scheduler, i, segment);
+        }
+    }
+}
+
+void weft__sync_point_run(weft__scheduler *scheduler, uint32_t version)
+{
+    weft_world *world = scheduler->world;
+    weft_job_context *owner = world->host.context;
+    weft__note(owner, WEFT_JOB_EVENT_MARK, "sync point", UINT32_MAX);
+    if (!has_commands(scheduler)) return;
+    weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "playback", UINT32_MAX);
+    tally_commands(scheduler);
+    uint64_t begin = weft__scheduler_now(scheduler);
+    uint32_t busy = world->busy;
+    world->busy = 0;
+    world->version = version;
+    weft__playback_result played;
+    bool is_serial = scheduler->worker_count == 1 || scheduler->options.without_parallel;
+    weft__playback_desc desc = {.world = world,
+                                .job = is_serial ? NULL : world->host.context,
+                                .recorders = scheduler->recorders,
+                                .count = scheduler->worker_count,
+                                .name = recorder_name,
+                                .user = scheduler};
+    weft_result result = weft__commands_playback(&desc, &played);
+    world->busy = busy;
+    weft__scheduler_fail(scheduler, result);
+    scheduler->stats.commands += played.commands;
+    scheduler->stats.commands_skipped += played.skipped;
+    scheduler->stats.playback_ns += weft__scheduler_now(scheduler) - begin;
+    weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "playback", 0);
+}

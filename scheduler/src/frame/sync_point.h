@@ -1,0 +1,13 @@
+/* sync_point.h: playback of what systems recorded.
+ *
+ * See sync_point.c. Owner. */
+#ifndef WEFT_SYNC_POINT_H
+#define WEFT_SYNC_POINT_H
+
+#include "scheduler_state.h"
+
+/* Plays back the commands of all workers, in order of effect; what it writes gets `version`. Owner,
+ * no system runs that records. */
+void weft__sync_point_run(weft__scheduler *scheduler, uint32_t version);
+
+#endif

@@ -1,0 +1,37 @@
+/* registry.h: the scheduler of a world, its systems and its groups: by handle, by name, and room
+ * for new ones; the figures of a system; the clock and the first error of a step. The lowest
+ * functions that know a scheduler: every other folder may call them.
+ *
+ * Threads: the owner; weft__scheduler_of, weft__system_named and weft__group_named also workers
+ * while systems run, because nothing they read changes then. */
+#ifndef WEFT_REGISTRY_H
+#define WEFT_REGISTRY_H
+
+#include "scheduler_state.h"
+
+weft__scheduler *weft__scheduler_of(const weft_world *world); /* NULL when there is none */
+/* NULL (error set) when the handle names no system. */
+weft__system *weft__system_at(const weft_world *world, weft_system handle);
+weft__system *weft__system_named(const weft__scheduler *scheduler, const char *name); /* or NULL */
+/* Index in scheduler->groups, or WEFT__NONE. */
+uint32_t weft__group_named(const weft__scheduler *scheduler, const char *name);
+
+/* Figures of the last run, summed over workers. World at rest. */
+void weft__system_tally_get(const weft__scheduler *scheduler, const weft__system *system,
+                            weft__system_tally *out);
+
+/* Nanoseconds of the clock that the world was given. Any thread. */
+uint64_t weft__scheduler_now(const weft__scheduler *scheduler);
+/* Keeps the world's error as that of the step, if it is the first one. */
+void weft__scheduler_fail(weft__scheduler *scheduler, weft_result result);
+
+/* Copies a name of 1..63 bytes; false: it is shorter or longer. */
+bool weft__name_copy(char *to, const char *from);
+/* The index of the group, made when there is none of this name; WEFT__NONE: out of memory. */
+uint32_t weft__group_obtain(weft__scheduler *scheduler, const char *name);
+/* A slot for a system, free until scheduler->systems[slot] is set. Errors: LIMIT, OUT_OF_MEMORY. */
+weft_result weft__slot_reserve(weft__scheduler *scheduler, uint32_t *slot);
+/* The slot of a system that is about to be freed. The schedule is dirty after it. */
+void weft__slot_free(weft__scheduler *scheduler, uint32_t slot);
+
+#endif

@@ -1,0 +1,59 @@
+/* frame_stats.c: figures of the last step, and the least time its stages could have taken.
+ *
+ * The critical path adds up, over the stages, the largest of: all work divided by the workers,
+ * the systems of the owner one after the other, the longest SERIAL system. */
+#include "frame_stats.h"
+
+#include "registry.h"
+
+static uint64_t time_of(const weft__scheduler *scheduler, const weft__system *system)
+{
+    weft__system_tally tally;
+    weft__system_tally_get(scheduler, system, &tally);
+    return tally.time_ns;
+}
+
+static bool is_on_owner(const weft__system *system)
+{
+    return (system->flags & (WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0;
+}
+
+/* The least time of a stage: all of its work on all workers, the owner's systems one after the
+ * other, a system that runs on one worker. */
+static uint64_t least_time(const weft__scheduler *scheduler, const weft__stage *stage)
+{
+    uint64_t work = 0, owner = 0, longest = 0;
+    for (uint32_t i = 0; i < stage->system_count; i++) {
+        const weft__system *system = stage->systems[i];
+        uint64_t time = time_of(scheduler, system);
+        work += time;
+        if (is_on_owner(system))
+            owner += time;
+        else if ((system->flags & WEFT_SYSTEM_SERIAL) != 0 && time > longest)
+            longest = time;
+    }
+    work /= scheduler->worker_count;
+    if (owner > longest) longest = owner;
+    return work > longest ? work : longest;
+}
+
+uint64_t weft__schedule_critical_path(const weft__scheduler *scheduler)
+{
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < scheduler->stage_count; i++)
+        total += least_time(scheduler, &scheduler->stages[i]);
+    return total;
+}
+
+void weft_frame_stats_get(const weft_world *world, weft_frame_stats *out)
+{
+    if (out == NULL) return;
+    *out = (weft_frame_stats){0};
+    const weft__scheduler *scheduler = world == NULL ? NULL : weft__scheduler_of(world);
+    if (scheduler == NULL) return;
+    *out = scheduler->stats;
+    out->systems = scheduler->ordered_count;
+    out->stages = scheduler->stage_count;
+    out->sync_points = scheduler->staging.sync_count + 1;
+    out->critical_path_ns = weft__schedule_critical_path(scheduler);
+}

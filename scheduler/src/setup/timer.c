@@ -1,0 +1,49 @@
+/* timer.c: timers of systems: setting, stopping, asking.
+ *
+ * Time passes for them where a step decides which systems run: frame/due.c. */
+#include "registry.h"
+
+#include <float.h>
+
+/* The TIMER system of a handle, or NULL (error set). */
+static weft__system *timer_at(const weft_world *world, weft_system handle, const char *what)
+{
+    weft__system *system = weft__system_at(world, handle);
+    if (system == NULL || weft__system_is_timer(system)) return system;
+    weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                "%s: system '%s' has no timer: give it WEFT_SYSTEM_TIMER", what, system->name);
+    return NULL;
+}
+
+static weft_result timer_change(weft_world *world, weft_system handle, double seconds,
+                                const char *what)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__idle(world, what);
+    if (result != WEFT_OK) return result;
+    weft__system *system = timer_at(world, handle, what);
+    if (system == NULL) return world->error->code;
+    system->timer = seconds;
+    return WEFT_OK;
+}
+
+weft_result weft_timer_set(weft_world *world, weft_system system, double seconds)
+{
+    if (world != NULL && !(seconds >= 0 && seconds <= DBL_MAX))
+        return weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                           "weft_timer_set: %g seconds: they must be finite and not negative; "
+                           "weft_timer_stop stops a timer",
+                           seconds);
+    return timer_change(world, system, seconds, "weft_timer_set");
+}
+
+weft_result weft_timer_stop(weft_world *world, weft_system system)
+{
+    return timer_change(world, system, -1, "weft_timer_stop");
+}
+
+double weft_timer_left(const weft_world *world, weft_system handle)
+{
+    const weft__system *system = world == NULL ? NULL : timer_at(world, handle, "weft_timer_left");
+    return system == NULL ? -1 : system->timer;
+}
