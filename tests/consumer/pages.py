@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""pages.py BUILD_DIR CC: compiles the C of README.md and docs/guide against an installed weft.
+
+A ```c block with a main is a program: it is compiled as strict C11 with warnings as errors, run,
+and has to print the ```text block that follows it. Other ```c blocks of a page are compiled
+together behind pages_prelude.h, which declares what they use: paragraphs that define types or
+functions at file scope, each of the others in a function of its own."""
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ELSEWHERE = {"docs/guide/blobs.md"}  # tests/ecs/test_blob_examples.c runs its examples
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE_SCOPE = re.compile(r"typedef |#include|static [\w *]+\(")
+FLAGS = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror"]
+
+
+def run(what, command, **options):
+    """The output of a command; what it was doing, and its errors, when it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, **options)
+    if done.returncode != 0:
+        sys.exit(f"FAILED: {what}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def fragments_of(blocks):
+    """One C file with the fragments of a page."""
+    scope, bodies = ['#include "pages_prelude.h"'], []
+    for number, block in enumerate(blocks):
+        body = []
+        for paragraph in re.split(r"\n\s*\n(?=\S)", block.strip()):
+            (scope if FILE_SCOPE.match(paragraph) else body).append(paragraph)
+        if body:
+            bodies.append(f"void fragment_{number}(void);\nvoid fragment_{number}(void)\n{{\n"
+                          + "\n".join(body) + "\n}")
+    return "\n".join(scope + bodies) + "\n"
+
+
+def check(page, work, cc, flags):
+    """Compiles and runs what a page holds; how many programs, how many fragments."""
+    with open(os.path.join(SOURCE, page), encoding="utf-8") as file:
+        blocks = BLOCK.findall(file.read())
+    stem = os.path.join(work, page.replace("/", "_"))
+    programs = [i for i, (kind, text) in enumerate(blocks) if kind == "c" and "int main(" in text]
+    for i in programs:
+        with open(stem + ".c", "w", encoding="utf-8") as file:
+            file.write(blocks[i][1])
+        run(f"{page}: its program does not compile", [cc, *FLAGS, stem + ".c", "-o", stem, *flags])
+        printed = run(f"{page}: its program fails", [stem])
+        if i + 1 == len(blocks) or blocks[i + 1][0] != "text":
+            sys.exit(f"FAILED: {page}: put what the program prints behind it, in a ```text block")
+        if printed != blocks[i + 1][1]:
+            sys.exit(f"FAILED: {page}: its program prints\n{printed}instead of\n{blocks[i + 1][1]}")
+    fragments = [text for i, (kind, text) in enumerate(blocks) if kind == "c" and i not in programs]
+    if fragments:
+        with open(stem + "_fragments.c", "w", encoding="utf-8") as file:
+            file.write(fragments_of(fragments))
+        run(f"{page}: a fragment does not compile",
+            [cc, *FLAGS, "-Wno-unused", "-Wno-unused-parameter", "-I", os.path.dirname(__file__), "-c",
+             stem + "_fragments.c", "-o", stem + ".o", *flags])
+    return len(programs), len(fragments)
+
+
+def main():
+    build, cc = sys.argv[1:3]
+    with tempfile.TemporaryDirectory() as work:
+        run("the installation", ["cmake", "--install", build, "--prefix", work + "/prefix"])
+        pc = os.path.dirname(glob.glob(work + "/prefix/**/weft.pc", recursive=True)[0])
+        flags = run("pkg-config", ["pkg-config", "--cflags", "--libs", "weft"],
+                    env={**os.environ, "PKG_CONFIG_PATH": pc}).split()
+        flags.append("-Wl,-rpath," + os.path.dirname(pc))
+        guide = sorted(glob.glob("docs/guide/*.md", root_dir=SOURCE))
+        for page in ["README.md", *guide]:
+            if page in ELSEWHERE:
+                continue
+            programs, fragments = check(page, work, cc, flags)
+            print(f"{page}: {programs} programs, {fragments} fragments")
+            if page == "README.md" and programs != 1:
+                sys.exit("FAILED: README.md holds no C program")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+/* pages_prelude.h: what the fragments of docs/guide use without declaring it. A fragment may declare
+ * names of its own over these. They are compiled, not run (pages.py). */
+#ifndef WEFT_PAGES_PRELUDE_H
+#define WEFT_PAGES_PRELUDE_H
+
+#include <stdio.h>
+#include <weft/weft.h>
+
+typedef struct Position {
+    float x, y, z;
+} Position;
+typedef Position Velocity;
+typedef Position Spinning;
+typedef struct Link {
+    int age;
+} Link;
+
+static weft_world *world, *game, *level;
+static weft_component position, velocity, rotation, colour, frozen, mass, health, links_component;
+static weft_component grid, hidden, clock_time;
+static weft_archetype mover, bullet;
+static weft_entity ship, target, some[16];
+static uint32_t some_count;
+static weft_query movers, reds;
+static weft_system move_system, draw_system;
+static weft_slice *slice;
+static weft_recorder *recorder;
+static weft_job_pool *pool;
+static float dt;
+
+static inline void settle(weft_slice *rows, void *user)
+{
+    (void)rows, (void)user;
+}
+
+#endif
