@@ -4,7 +4,7 @@
  * `raw` is the same work in plain C on one thread where that makes sense, and a pool of one worker
  * for jobs.never_slower and jobs.heavy: there the ratio is what the second worker gains. Workers
  * other than the owner are pinned, because the kernel may pack two threads onto one core. What each
- * figure means: docs/guide/jobs.md.
+ * figure means: docs/notes/jobs.md.
  */
 #include "bench_jobs.h"
 

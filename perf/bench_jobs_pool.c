@@ -2,7 +2,7 @@
  *
  * jobs.wake compares the first start on a parked worker with a bare futex between two threads, on
  * the same two CPUs; jobs.idle reads the CPU time and the context switches of the whole process.
- * What each figure means: docs/guide/jobs.md.
+ * What each figure means: docs/notes/jobs.md.
  */
 #include "bench_jobs.h"
 

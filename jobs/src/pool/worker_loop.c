@@ -304,7 +304,7 @@ static __attribute__((noinline, cold)) weft_result failed_small(int own_code, in
 
 /* The way of a small loop is a straight line in one page: after 20 ms of idleness the processor
  * has forgotten code, data, translations and branches. Each new page costs 330 ns
- * (docs/guide/jobs.md), and a jump that was not expected waits for the memory it depends on
+ * (docs/notes/jobs.md), and a jump that was not expected waits for the memory it depends on
  * before the code behind it is fetched. */
 __attribute__((aligned(1024))) weft_result weft_job_for(weft_job_context *worker,
                                                         const weft_job_for_desc *desc, int *code)
