@@ -12,7 +12,7 @@
 #include <weft/world.h>
 
 #include "atomic.h"
-#include "types.h"
+#include "type.h"
 #include "units.h"
 
 typedef struct weft__archetype weft__archetype;

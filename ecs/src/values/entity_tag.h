@@ -18,7 +18,7 @@
 
 #include "directory.h"
 #include "invariant.h"
-#include "types.h"
+#include "type.h"
 
 #include <string.h>
 

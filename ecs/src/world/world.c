@@ -4,6 +4,7 @@
 
 #include "atomic.h"
 #include "blob_store.h"
+#include "component_registry.h"
 #include "entity_tag.h"
 #include "given_values.h"
 #include "guard.h"

@@ -1,10 +1,10 @@
-/* types.h: the component types of a world: descriptions, derived sizes, and the dispatch of
- * lifecycle hooks, buffers and entity references over runs of values.
+/* type.h: what a component type is: its description, derived sizes, and what its values need: the
+ * dispatch of lifecycle hooks, buffers, entity references and blob fields over arrays of values.
  *
- * A type never moves and never goes while the world lives; id 0 is null. Written by the owner with
- * the world idle; read by anybody otherwise. */
-#ifndef WEFT_TYPES_H
-#define WEFT_TYPES_H
+ * A type never moves and never goes while its world lives; id 0 is null. It is made by
+ * component_registry.c; written by the owner with the world idle, read by any thread otherwise. */
+#ifndef WEFT_TYPE_H
+#define WEFT_TYPE_H
 
 #include <weft/blob.h>
 #include <weft/component.h>
@@ -15,6 +15,9 @@
 #define WEFT__COLUMN_ALIGNMENT ((size_t)64)
 #define WEFT__BUFFER_INLINE_BYTES 128u
 
+/* Owned by the table of types of a world. value_bytes % value_alignment == 0; value_bytes == 0 or
+ * chunk_bytes == 0; (resource != NULL) == ((desc.flags & WEFT_RESOURCE) != 0); needs_* hold for
+ * every BUFFER; entity_offsets[i] + 8 <= desc.size. */
 typedef struct weft__type {
     weft_component_desc desc; /* pointers are the world's copies; alignment and capacity resolved */
     uint32_t id;
@@ -34,8 +37,8 @@ typedef struct weft__type {
     uint32_t map_misses;          /* look-ups of the owner that a column map would have served */
 } weft__type;
 
-/* Runs over `count` values of a column that starts at `values`. `user`-hooks get elements for
- * buffers. Threads: whoever owns these rows. */
+/* Functions over `count` values of a column that starts at `values`. `user`-hooks get elements for
+ * buffers. Threads: the owner of these rows. */
 /* Zeroes, then prepares buffers, then runs the construct hook. */
 void weft__type_construct(const weft__type *type, void *values, uint32_t count);
 /* The same when the memory is zero already. */
@@ -57,8 +60,5 @@ void weft__type_entities(const weft__type *type, void *values, uint32_t count,
 typedef bool weft__blob_field_visit(void *user, weft_blob_ref *field);
 bool weft__type_blobs(const weft__type *type, char *value, weft__blob_field_visit *visit,
                       void *user);
-
-/* Destructs resources and frees the table. */
-void weft__types_fini(weft_world *world);
 
 #endif

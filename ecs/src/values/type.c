@@ -1,7 +1,7 @@
-/* values.c: what happens to runs of component values: construction, destruction, replication, and
- * visits of entity references, with lifecycle hooks and dynamic buffers taken care of. Pure
- * dispatch: touches no world. Threads: whoever owns the rows. */
-#include "types.h"
+/* type.c: what happens to arrays of component values: construction, destruction, replication, and
+ * visits of entity references and of described BLOB fields, with lifecycle hooks and dynamic
+ * buffers taken care of. Pure dispatch: touches no world. Threads: the owner of the rows. */
+#include "type.h"
 
 #include <string.h>
 
@@ -120,4 +120,21 @@ void weft__type_entities(const weft__type *type, void *values, uint32_t count,
         weft_buffer *buffer = buffer_at(values, type, i);
         elements_visit(type, weft_buffer_data(buffer), buffer->count, type->desc.size, visit, user);
     }
+}
+
+bool weft__type_blobs(const weft__type *type, char *value, weft__blob_field_visit *visit,
+                      void *user)
+{
+    for (uint32_t i = 0; i < type->desc.field_count; i++) {
+        const weft_field *field = &type->desc.fields[i];
+        uint32_t count = field->count == 0 ? 1 : field->count;
+        for (uint32_t k = 0; k < count && field->kind == WEFT_FIELD_BLOB; k++) {
+            weft_blob_ref ref;
+            char *at = value + field->offset + k * sizeof ref;
+            memcpy(&ref, at, sizeof ref);
+            if (!visit(user, &ref)) return false;
+            memcpy(at, &ref, sizeof ref);
+        }
+    }
+    return true;
 }

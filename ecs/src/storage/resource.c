@@ -1,0 +1,37 @@
+/* resource.c: the values of RESOURCE components, which the world has once.
+ *
+ * A value is made and freed with its type (component_registry.c) and never moves. */
+#include "world_state.h"
+
+static const weft__type *resource_at(const weft_world *world, weft_component component)
+{
+    if (world == NULL) return NULL;
+    const weft__type *type = weft__type_at(world, component);
+    if (type == NULL) {
+        weft__error_component(world, component);
+        return NULL;
+    }
+    if (type->resource != NULL) return type;
+    weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
+                "component \"%s\" is no RESOURCE: register it with WEFT_RESOURCE", type->desc.name);
+    return NULL;
+}
+
+void *weft_resource_write(weft_world *world, weft_component component)
+{
+    const weft__type *type = resource_at(world, component);
+    if (type == NULL) return NULL;
+    if ((world->busy & WEFT__BUSY_WRITING) != 0) {
+        weft__error_busy(world, "weft_resource_write");
+        return NULL;
+    }
+    return type->resource;
+}
+
+const void *weft_resource_read(const weft_world *world, weft_component component)
+{
+    const weft__type *type = resource_at(world, component);
+    if (type == NULL) return NULL;
+    weft__note_read(world, "weft_resource_read", component);
+    return type->resource;
+}
