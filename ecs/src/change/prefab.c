@@ -4,7 +4,7 @@
  * Owner, world idle. */
 #include "prefab.h"
 
-#include "query_match.h"
+#include "query_memory.h"
 
 #include <stdlib.h>
 

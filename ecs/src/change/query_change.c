@@ -5,10 +5,11 @@
 #include "query_change.h"
 
 #include "batch.h"
-#include "destroy.h"
-#include "query_match.h"
-
 #include "bits.h"
+#include "destroy.h"
+#include "query_cursor.h"
+#include "query_memory.h"
+#include "query_read.h"
 
 /* ---- select ---- */
 

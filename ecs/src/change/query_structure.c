@@ -3,6 +3,8 @@
  */
 #include "enable.h"
 #include "prefab.h"
+#include "query_cursor.h"
+#include "query_read.h"
 
 /* ---- destinations ---- */
 

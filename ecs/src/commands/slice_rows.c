@@ -6,6 +6,7 @@
 
 #include "commands_state.h"
 #include "enable.h"
+#include "slice_ops.h"
 
 static weft_recorder *recorder_of(const weft_slice *slice)
 {

@@ -80,7 +80,7 @@ typedef struct weft__type_table {
     uint32_t name_mask; /* a power of two less 1 */
 } weft__type_table;
 
-/* How queries follow the order of archetypes: set by query_registry.c before the first archetype.
+/* How queries follow the order of archetypes: set by query_create.c before the first archetype.
  * Owner, world idle. `reserve` may fail for want of memory and changes nothing that can be seen;
  * `enter`, after it and before anything else, cannot. `cut`: archetypes from number `count` on left
  * the order; entering as many of the same cannot fail. */
@@ -268,7 +268,6 @@ weft_result weft__error_limit(const weft_world *world, weft_result code, const c
 weft_result weft__error_absent(const weft_world *world, weft_entity entity,
                                weft_component component);
 
-void weft__callback_errors_free(weft_world *world); /* query_each.c */
 #define WEFT__NO_ENTITY ((weft_entity){0, 0})
 #define WEFT__NO_COMPONENT ((weft_component){0})
 

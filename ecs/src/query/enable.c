@@ -6,9 +6,10 @@
  * answer the common cases without looking at a bit. */
 #include "enable.h"
 
-#include <string.h>
-
 #include "bits.h"
+#include "query_match.h"
+
+#include <string.h>
 
 bool weft__chunk_is_enabled(const weft__chunk *chunk, uint32_t enableable, uint32_t row)
 {

@@ -36,6 +36,10 @@ bool weft__chunk_is_enabled(const weft__chunk *chunk, uint32_t enableable, uint3
 weft__rows weft__query_mask_guess(const weft__query *query, uint32_t match,
                                   const weft__chunk *chunk, uint32_t slice);
 
+/* The enable mask of a slice of a match into `mask`. Only useful when the match has masks. */
+weft__rows weft__query_mask(const weft__query *query, uint32_t match, const weft__chunk *chunk,
+                            uint32_t slice, uint64_t *mask);
+
 /* Whether one row of a match satisfies the enable conditions. */
 bool weft__query_row_is_enabled(const weft__query *query, uint32_t match, const weft__chunk *chunk,
                                 uint32_t row);

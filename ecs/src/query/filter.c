@@ -5,9 +5,10 @@
  * wrap-safe: newer means the difference is positive as a signed number. */
 #include "filter.h"
 
-#include <stdlib.h>
+#include "query_handle.h"
+#include "query_match.h"
 
-#include "query_state.h"
+#include <stdlib.h>
 
 /* ---- evaluation ---- */
 

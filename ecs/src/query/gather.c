@@ -7,13 +7,17 @@
  * ones), so the job needs no order but that of its own end. */
 #include <weft/gather.h>
 
+#include "bits.h"
 #include "host.h"
 #include "jobs_engine.h"
+#include "query_cursor.h"
+#include "query_handle.h"
 #include "query_match.h"
+#include "query_memory.h"
+#include "query_read.h"
+#include "slice_ops.h"
 
 #include <string.h>
-
-#include "bits.h"
 
 enum { BLOCKS = 256 };
 

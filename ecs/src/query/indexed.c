@@ -5,10 +5,13 @@
  * which span it begins. Sequential access stays in the cached span; a seek looks into the next
  * span, then into the guide, and ends with a binary search among the few spans of the block. In
  * checked builds no span is cached: every access is looked at. */
-#include "given_values.h"
-#include "query_match.h"
-
 #include "bits.h"
+#include "given_values.h"
+#include "query_cursor.h"
+#include "query_handle.h"
+#include "query_memory.h"
+#include "query_read.h"
+#include "slice_ops.h"
 
 /* Element i of the span is at base + i * stride, its entity at entities[i - begin]. */
 typedef struct indexed_span {

@@ -6,6 +6,7 @@
 
 #include "given_values.h"
 #include "query_match.h"
+#include "query_memory.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,98 +1,20 @@
-/* query_cursor.c: the flat list of a query's chunks, and the walk over it that yields runs of rows.
+/* query_cursor.c: the walk over the flat list of a query's chunks that yields runs of rows.
  *
  * The same walk serves the owner's loops, jobs (each with a range of slice positions), counts and
  * gathers. Adjacent slices of a chunk are merged into one run as long as filters pass and all of
  * their rows are enabled, or only some in each: then as many as the cursor's mask holds. */
+#include "query_cursor.h"
+
 #include "enable.h"
 #include "owner_loop.h"
+#include "query_handle.h"
 #include "query_match.h"
+#include "query_memory.h"
+#include "slice_ops.h"
 
 #include "bits.h"
 
 #include <string.h>
-
-/* The first rows of a small chunk are fetched this many entries ahead. */
-#define PREFETCH_ENTRIES 12
-
-/* ---- the flat list ---- */
-
-static bool is_populated(const weft_world *world, uint32_t number)
-{
-    return (world->archetypes.nonempty[number >> 6] >> (number & 63) & 1) != 0;
-}
-
-static bool flat_reserve(weft__query *query, uint32_t count)
-{
-    weft__query_flat *flat = &query->flat;
-    if (count <= flat->capacity) return true;
-    uint32_t capacity = count < 4 ? 4 : count + count / 2;
-    weft__flat_entry *entries =
-        weft__realloc(&query->world->memory, WEFT__MEMORY_QUERIES, flat->entries, flat->capacity,
-                      capacity, sizeof *entries, WEFT__FLAT_ALIGNMENT);
-    if (entries == NULL) return false;
-    flat->entries = entries;
-    flat->capacity = capacity;
-    return true;
-}
-
-/* Appends the chunks of a match; `next` is the sentinel, with the totals so far. */
-static void flat_append(weft__query *query, uint32_t match, weft__flat_entry *next)
-{
-    const weft__archetype *archetype = query->matches[match].archetype;
-    weft__query_flat *flat = &query->flat;
-    uint32_t written = WEFT__NO_PLACE; /* type position of the first written term */
-    if (query->stamp_count != 0) written = weft__match_places(query, match)[query->writes[0]].type;
-    for (uint32_t c = 0; c < archetype->chunk_count; c++) {
-        weft__chunk *chunk = archetype->chunks[c];
-        next->chunk = chunk;
-        next->base = chunk->base;
-        next->layout = chunk->layout;
-        next->x_written = written == WEFT__NO_PLACE ? NULL : weft__chunk_versions(chunk, written);
-        next->match = match;
-        next->count = chunk->count;
-        flat->entries[flat->count++] = *next;
-        next->first_row += chunk->count;
-        next->first_slice += weft__chunk_slices(chunk);
-    }
-}
-
-weft_result weft__query_flat_prepare(weft__query *query)
-{
-    const weft_world *world = query->world;
-    weft__query_flat *flat = &query->flat;
-    if (flat->version == world->structure_version) return WEFT_OK;
-    flat->version = 0;
-    flat->count = 0;
-    weft__flat_entry next = {0};
-    for (uint32_t m = 0; m < query->match_count; m++) {
-        if (m + PREFETCH_ENTRIES < query->match_count)
-            __builtin_prefetch(query->matches[m + PREFETCH_ENTRIES].archetype);
-        if (!is_populated(world, query->matches[m].number)) continue;
-        uint32_t chunks = query->matches[m].archetype->chunk_count;
-        if (!flat_reserve(query, flat->count + chunks + 1))
-            return weft__error_memory(world, "the list of chunks of a query");
-        flat_append(query, m, &next);
-    }
-    if (!flat_reserve(query, flat->count + 1))
-        return weft__error_memory(world, "the list of chunks of a query");
-    flat->entries[flat->count] =
-        (weft__flat_entry){.first_row = next.first_row, .first_slice = next.first_slice};
-    flat->version = world->structure_version;
-    return WEFT_OK;
-}
-
-uint32_t weft__query_flat_find(const weft__query *query, uint32_t slice)
-{
-    uint32_t low = 0, high = query->flat.count; /* the entry is in [low, high) */
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (query->flat.entries[middle].first_slice <= slice)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
 
 /* ---- columns and stamps ---- */
 

@@ -3,9 +3,15 @@
  * A loop job over slice positions; each part walks its range with a source of its own
  * (query_state.h). What a loop costs is remembered by the query's handle. In checked builds the
  * callback gets copies of the columns (guard.h), as systems do. */
+#include "query_each.h"
+
 #include "guard.h"
 #include "host.h"
+#include "query_cursor.h"
+#include "query_handle.h"
 #include "query_match.h"
+#include "query_memory.h"
+#include "slice_ops.h"
 
 #include <stdio.h>
 

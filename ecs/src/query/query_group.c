@@ -4,7 +4,7 @@
  * have it: a match that was found once stays right, and new archetypes are judged when they are
  * offered. A plain component takes the whole archetype away from a description; one whose enable
  * bits count takes the rows where it is enabled (weft__override). */
-#include "query_match.h"
+#include "query_group.h"
 
 static bool takes_over(const weft__type *type, uint32_t component)
 {

@@ -6,6 +6,8 @@
 #include "query_match.h"
 
 #include "bits.h"
+#include "query_group.h"
+#include "query_memory.h"
 
 /* A list being searched in ascending order. */
 typedef struct list_walk {
@@ -393,3 +395,72 @@ weft_result weft__query_match_all(weft__query *query)
     file_query(query);
     return WEFT_OK;
 }
+
+/* ---- new archetypes ---- */
+
+static bool list_reserve_matches(const weft__query_list *list, uint32_t type_count)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        if (!weft__query_match_reserve(list->items[i], type_count)) return false;
+    return true;
+}
+
+/* The queries filed under a component. */
+static const weft__query_list *keyed_at(const weft__queries *queries, uint32_t component)
+{
+    static const weft__query_list none = {0};
+    return component < queries->keyed_capacity ? &queries->keyed[component] : &none;
+}
+
+/* Room for one more match in every query that may match the archetype. */
+static bool archetype_reserve(weft_world *world, const weft__archetype *archetype)
+{
+    const weft__queries *queries = world->queries;
+    uint32_t count = archetype->type_count;
+    bool is_done = list_reserve_matches(&queries->unkeyed, count);
+    for (uint32_t i = 0; i < count && is_done; i++)
+        is_done = list_reserve_matches(keyed_at(queries, archetype->types[i].component), count);
+    return is_done;
+}
+
+/* Adds the archetype to a query if it matches; a query filed twice takes it once. */
+static void query_offer(weft__query *query, weft__archetype *archetype)
+{
+    uint32_t number = archetype->number;
+    if (query->match_count != 0 && query->matches[query->match_count - 1].number == number) return;
+    if (weft__query_excludes(query, archetype)) return;
+    weft__place *places = query->places + (size_t)query->match_count * query->term_count;
+    for (uint32_t t = 0; t < query->term_count; t++)
+        places[t] = weft__place_find(archetype, query->terms[t].component);
+    weft__query_match_append(query, archetype, number, places);
+}
+
+static void list_offer(const weft__query_list *list, weft__archetype *archetype)
+{
+    for (uint32_t i = 0; i < list->count; i++) query_offer(list->items[i], archetype);
+}
+
+static void archetype_enter(weft_world *world, weft__archetype *archetype)
+{
+    const weft__queries *queries = world->queries;
+    for (uint32_t type = 0; type < archetype->type_count; type++)
+        list_offer(keyed_at(queries, archetype->types[type].component), archetype);
+    list_offer(&queries->unkeyed, archetype);
+}
+
+static void query_cut(weft__query *query, uint32_t count)
+{
+    while (query->match_count != 0 && query->matches[query->match_count - 1].number >= count)
+        query->override_count = query->matches[--query->match_count].override_first;
+}
+
+static void archetypes_cut(weft_world *world, uint32_t count)
+{
+    weft__queries *queries = world->queries;
+    for (uint32_t i = 0; i < queries->bucket_count; i++)
+        for (weft__query *query = queries->buckets[i]; query != NULL; query = query->next)
+            query_cut(query, count);
+}
+
+const weft__matching weft__query_matching = {
+    .reserve = archetype_reserve, .enter = archetype_enter, .cut = archetypes_cut};

@@ -3,13 +3,17 @@
  *
  * All walk the same runs as iteration does, with filters and enable bits, and stamp nothing but
  * scatter. */
-#include "enable.h"
-#include "owner_loop.h"
-#include "query_match.h"
-
-#include <string.h>
+#include "query_read.h"
 
 #include "bits.h"
+#include "enable.h"
+#include "owner_loop.h"
+#include "query_cursor.h"
+#include "query_handle.h"
+#include "query_match.h"
+#include "slice_ops.h"
+
+#include <string.h>
 
 weft_result weft__query_ready(const weft_world *world, weft__query *query)
 {

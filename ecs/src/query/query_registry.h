@@ -42,11 +42,12 @@ typedef struct weft__queries {
     void *gathers;          /* open ones (gather.c); owner */
 } weft__queries;
 
-/* Makes world->queries. Before the first archetype. Errors: OUT_OF_MEMORY. */
-weft_result weft__queries_create(weft_world *world);
-/* Frees all queries, handles and filters. Filters drop their shared values, so it comes before the
- * end of the shared store. */
-void weft__queries_destroy(weft_world *world);
+/* Room for one more query. */
+bool weft__query_list_reserve(weft_world *world, weft__query_list *list);
+/* The queries filed under a component; the list is made when it is new. NULL: no memory. */
+weft__query_list *weft__queries_keyed(weft_world *world, uint32_t component);
+/* Takes a query out of the lists it is filed under. */
+void weft__query_unfile(weft__query *query);
 
 /* Visits the references that filters hold on shared values. For the invariant checker. */
 void weft__queries_shared_visit(const weft_world *world, weft__shared_visit_fn visit, void *user);

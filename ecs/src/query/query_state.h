@@ -127,6 +127,10 @@ struct weft__query {
     weft__query_flat flat;
 };
 
+/* The id of a weft_query is {generation, index}. */
+#define WEFT__QUERY_INDEX_BITS 20
+#define WEFT__QUERY_INDEX_MASK ((1u << WEFT__QUERY_INDEX_BITS) - 1)
+
 /* What a weft_query names: a share of a query, and a filter. */
 struct weft__query_handle {
     weft__query *query; /* NULL = free slot */
@@ -139,72 +143,6 @@ struct weft__query_handle {
     void (*each_run)(weft_slice *slice, void *user);
     weft_job_cost each_cost;
 };
-
-/* ---- handles ---- */
-
-/* The id of a weft_query is {generation, index}. */
-#define WEFT__QUERY_INDEX_BITS 20
-#define WEFT__QUERY_INDEX_MASK ((1u << WEFT__QUERY_INDEX_BITS) - 1)
-
-/* The handle's state, or NULL (and BAD_HANDLE set in the world's error by _checked). */
-static inline weft__query_handle *weft__query_find(const weft_world *world, weft_query query)
-{
-    const weft__queries *queries = world->queries;
-    uint32_t index = query.id & WEFT__QUERY_INDEX_MASK;
-    if (query.world != world->number || index == 0 || index >= queries->handle_end) return NULL;
-    weft__query_handle *handle = queries->handles[index];
-    bool is_alive =
-        handle->query != NULL && handle->generation == query.id >> WEFT__QUERY_INDEX_BITS;
-    return is_alive ? handle : NULL;
-}
-weft__query_handle *weft__query_find_checked(const weft_world *world, weft_query query);
-/* A system holds / drops the handle. `query` is valid. */
-void weft__query_acquire(weft_world *world, weft_query query);
-void weft__query_release(weft_world *world, weft_query query);
-
-/* ---- matches ---- */
-
-static inline const weft__place *weft__match_places(const weft__query *query, uint32_t match)
-{
-    return query->places + (size_t)match * query->term_count;
-}
-/* Index of the match of an archetype number, or WEFT__NONE. O(log matches). */
-uint32_t weft__query_match_find(const weft__query *query, uint32_t number);
-/* Index of the first term on this component that is not ABSENT, or WEFT__NONE. */
-uint32_t weft__query_term_find(const weft__query *query, uint32_t component);
-/* Components that may take over what the query writes: writes up to `capacity` ids, returns how
- * many there are. 0 unless the query filters write groups. O(types). */
-uint32_t weft__query_overriding(const weft__query *query, uint32_t *out, uint32_t capacity);
-/* Matches a new query against the archetypes that exist and files it. Errors: OUT_OF_MEMORY. */
-weft_result weft__query_match_all(weft__query *query);
-/* Takes a query out of the lists it is filed under. */
-void weft__query_unfile(weft__query *query);
-
-/* ---- the flat list ---- */
-
-/* Of a view with its column pointers. */
-static inline size_t weft__query_view_bytes(const weft__query *query)
-{
-    return sizeof(weft__view) + query->term_count * sizeof(void *);
-}
-
-/* Makes the flat list current. Owner, world idle. Errors: OUT_OF_MEMORY. O(1) when nothing changed
- * structure since, else O(matches + chunks). */
-weft_result weft__query_flat_prepare(weft__query *query);
-/* The same for the list that cursors walk over. */
-weft_result weft__query_views_prepare(weft__query *query);
-/* Slices of the query: positions are [0, count). After prepare. */
-static inline uint32_t weft__query_slice_count(const weft__query *query)
-{
-    return query->flat.entries == NULL ? 0 : query->flat.entries[query->flat.count].first_slice;
-}
-/* Rows of the query, filters and enable bits not counted. After prepare. */
-static inline uint64_t weft__query_row_count(const weft__query *query)
-{
-    return query->flat.entries == NULL ? 0 : query->flat.entries[query->flat.count].first_row;
-}
-/* The entry that holds slice position `slice` (< slice count). O(log chunks). */
-uint32_t weft__query_flat_find(const weft__query *query, uint32_t slice);
 
 /* ---- contexts: weft_slice.context points to a weft_slice_context (slice.h), the first member of
  * whatever the dispatcher keeps per slice ---- */
@@ -236,83 +174,15 @@ typedef struct weft__new_row_ops {
     void (*enable)(const weft_slice *slice, uint32_t term, uint32_t row, bool enabled);
 } weft__new_row_ops;
 
-extern const weft__slice_ops weft__slice_ops_owner; /* of cursors outside systems */
-
-/* Whether values of C type `type` of `size` bytes are those of `held`. */
-bool weft__slice_is_type(const weft__type *held, size_t size, const char *type);
-
-#define WEFT__MISTYPED                                                                             \
-    " is not the C type it was registered with, or has another size: name the type of this term, " \
-    "or the term you mean"
-
-/* Why asking for a column of the query's slices is a call: weft_slice.calls. */
-static inline uint32_t weft__query_calls(const weft__query *query)
-{
-    return (WEFT_IS_CHECKED ? (uint32_t)WEFT_SLICE_CHECKED : 0u) |
-           (query->stamps_asked ? (uint32_t)WEFT_SLICE_STAMPS : 0u) |
-           (query->has_buffers ? (uint32_t)WEFT_SLICE_BUFFERS : 0u);
-}
-
-/* What is wrong with an access to a term that was reported, and what to do. */
-const char *weft__slice_problem(const weft__query *query, uint32_t term, weft_access access);
-
-/* Stamps a term's change version for the slices that the rows of `slice` lie in. */
-void weft__slice_stamp(const weft_slice *slice, uint32_t term, uint32_t stamp);
-
 static inline const weft__query *weft__slice_query(const weft_slice *slice)
 {
     return ((const weft_slice_context *)slice->context)->query;
 }
-
-/* ---- sources: runs of rows out of a range of slice positions ----
- *
- * A weft_cursor (query.h) is the source. Set it up by weft__source_init, change since, has_since,
- * run_slices, slice.dt and slice.worker if wanted, then begin a range; begin another when it is
- * done. It must not move in memory between begin and the end of the range. */
-
-/* `columns` gets the pointers: [term_count]. `context` must outlive the cursor. Default: everything
- * merged that can be, filter's own versions. Any thread; allocates nothing. */
-void weft__source_init(weft_cursor *cursor, const weft_slice_context *context,
-                       const weft__filter *filter, void **columns);
-/* The same for who only wants to know the rows: no columns are filled; with `ignores_masks` the
- * enable bits do not count. */
-void weft__source_init_rows(weft_cursor *cursor, const weft_slice_context *context,
-                            const weft__filter *filter, bool ignores_masks);
-/* Starts at slice positions [begin, end) of the context's query, whose flat list is prepared. */
-void weft__source_begin(weft_cursor *cursor, uint32_t begin, uint32_t end);
-/* Fills cursor->slice with the next run whose filters pass and which has an enabled row, and stamps
- * the change versions of written columns. False at the end of the range. A run never leaves its
- * chunk; one with an enable mask is never longer than WEFT_MASK_WORDS. */
-bool weft__source_next(weft_cursor *cursor);
-
-/* A walk of the owner over all rows of a handle; must not move in memory. */
-typedef struct weft__row_walk {
-    weft__query_handle *handle;
-    weft_slice_context context;
-    weft_cursor cursor;
-} weft__row_walk;
-
-/* Starts a walk: go on with weft__source_next(&walk->cursor). Errors (set): BAD_HANDLE,
- * OUT_OF_MEMORY, WRONG_PHASE (structure has changed while systems run). */
-weft_result weft__row_walk_begin(weft__row_walk *walk, const weft_world *world, weft_query query);
-
-/* ---- parts of it, for those who cut by themselves ---- */
-
-/* Fills `columns` with pointers to row `row` of the terms' columns; NULL where there is none. */
-void weft__query_columns(const weft__query *query, uint32_t match, const weft__chunk *chunk,
-                         uint32_t row, void **columns);
-/* Stamps the written terms of slices [first, end) of a chunk. */
-void weft__query_stamp(const weft__query *query, uint32_t match, const weft__chunk *chunk,
-                       uint32_t first, uint32_t end, uint32_t stamp);
 
 typedef enum weft__rows {
     WEFT__ROWS_NONE, /* no row of the slice is enabled */
     WEFT__ROWS_ALL,  /* all are: no mask */
     WEFT__ROWS_SOME, /* the mask says which */
 } weft__rows;
-
-/* The enable mask of a slice of a match into `mask`. Only useful when the match has masks. */
-weft__rows weft__query_mask(const weft__query *query, uint32_t match, const weft__chunk *chunk,
-                            uint32_t slice, uint64_t *mask);
 
 #endif

@@ -11,6 +11,8 @@
 #include "jobs_engine.h"
 #include "name_table.h"
 #include "owner_loop.h"
+#include "query_create.h"
+#include "query_each.h"
 #include "query_registry.h"
 #include "structure.h"
 

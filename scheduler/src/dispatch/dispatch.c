@@ -13,6 +13,7 @@
 #include "dispatch_trace.h"
 #include "registry.h"
 
+#include "enable.h"
 #include "filter.h"
 
 #include <string.h>

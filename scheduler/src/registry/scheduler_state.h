@@ -14,7 +14,12 @@
 #include "commands_state.h"
 #include "desc_lists.h"
 #include "jobs_engine.h"
-#include "query_state.h"
+#include "query_cursor.h"
+#include "query_group.h"
+#include "query_handle.h"
+#include "query_match.h"
+#include "query_memory.h"
+#include "slice_ops.h"
 #include "staging.h"
 
 #define WEFT__CATCH_UP_LIMIT 8 /* runs of a fixed-rate system per step at most */

@@ -1,9 +1,15 @@
-/* query.c: making, sharing and destroying queries and their handles.
+/* query_create.c: making, sharing and destroying queries and their handles.
  *
  * A description is checked, brought into the internal form, and looked up by content: equal ones
  * share matches and the list of chunks. A handle is {generation, index} in one word; its slot holds
  * the filter and keeps its address, so that systems can point to it. */
+#include "query_create.h"
+
+#include "filter.h"
+#include "query_cursor.h"
+#include "query_handle.h"
 #include "query_match.h"
+#include "query_memory.h"
 
 #include <string.h>
 
@@ -11,31 +17,6 @@
 #include "given_list.h"
 
 /* ---- handles ---- */
-
-weft__query_handle *weft__query_find_checked(const weft_world *world, weft_query query)
-{
-    weft__query_handle *handle = weft__query_find(world, query);
-    if (handle == NULL)
-        weft__error(world, WEFT_BAD_HANDLE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                    "query 0x%08x does not exist in this world (null, destroyed or of another "
-                    "world): use what weft_query_create returned",
-                    query.id);
-    return handle;
-}
-
-void weft__query_acquire(weft_world *world, weft_query query)
-{
-    weft__query_handle *handle = weft__query_find(world, query);
-    WEFT_ASSERT(handle != NULL);
-    handle->users++;
-}
-
-void weft__query_release(weft_world *world, weft_query query)
-{
-    weft__query_handle *handle = weft__query_find(world, query);
-    WEFT_ASSERT(handle != NULL && handle->users != 0);
-    handle->users--;
-}
 
 /* A free handle slot, made when there is none. 0: error set. */
 static uint32_t handle_reserve(weft_world *world)
@@ -174,16 +155,6 @@ static void query_drop(weft__query *query)
     queries->query_count--;
     weft__query_unfile(query);
     query_free(query);
-}
-
-void weft__query_handle_free(weft_world *world, weft__query_handle *handle)
-{
-    if (handle == NULL) return;
-    if (handle->query != NULL) {
-        weft__filter_reset(world, &handle->filter);
-        query_drop(handle->query);
-    }
-    weft__query_free(world, handle, 1, sizeof *handle);
 }
 
 /* ---- descriptions ---- */
@@ -413,4 +384,44 @@ uint32_t weft_query_archetypes(const weft_world *world, weft_query query, weft_a
     for (uint32_t m = 0; m < shared->match_count && m < capacity && out != NULL; m++)
         out[m] = weft__archetype_handle(world, shared->matches[m].archetype->id);
     return shared->match_count;
+}
+
+/* ---- all queries of a world ---- */
+
+/* Frees a handle with its share of the query; NULL is fine. */
+static void handle_free(weft_world *world, weft__query_handle *handle)
+{
+    if (handle == NULL) return;
+    if (handle->query != NULL) {
+        weft__filter_reset(world, &handle->filter);
+        query_drop(handle->query);
+    }
+    weft__query_free(world, handle, 1, sizeof *handle);
+}
+
+weft_result weft__queries_create(weft_world *world)
+{
+    world->queries = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_QUERIES, 1,
+                                        sizeof *world->queries, WEFT__QUERY_ALIGNMENT);
+    if (world->queries == NULL) return WEFT_OUT_OF_MEMORY;
+    world->queries->handle_end = 1; /* handle 0 is null */
+    world->matching = weft__query_matching;
+    return WEFT_OK;
+}
+
+void weft__queries_destroy(weft_world *world)
+{
+    weft__queries *queries = world->queries;
+    if (queries == NULL) return;
+    for (uint32_t i = 1; i < queries->handle_end; i++) handle_free(world, queries->handles[i]);
+    for (uint32_t id = 0; id < queries->keyed_capacity; id++)
+        weft__query_free(world, queries->keyed[id].items, queries->keyed[id].capacity,
+                         sizeof *queries->keyed[id].items);
+    weft__query_free(world, queries->keyed, queries->keyed_capacity, sizeof *queries->keyed);
+    weft__query_free(world, queries->unkeyed.items, queries->unkeyed.capacity,
+                     sizeof *queries->unkeyed.items);
+    weft__query_free(world, queries->handles, queries->handle_capacity, sizeof *queries->handles);
+    weft__query_free(world, queries->buckets, queries->bucket_count, sizeof *queries->buckets);
+    weft__query_free(world, queries, 1, sizeof *queries);
+    world->queries = NULL;
 }

@@ -1,0 +1,15 @@
+/* query_create.h: the queries of a world come and go.
+ *
+ * Owner. */
+#ifndef WEFT_QUERY_CREATE_H
+#define WEFT_QUERY_CREATE_H
+
+#include "world_state.h"
+
+/* Makes world->queries. Before the first archetype. Errors: OUT_OF_MEMORY. */
+weft_result weft__queries_create(weft_world *world);
+/* Frees all queries, handles and filters. Filters drop their shared values, so it comes before the
+ * end of the shared store. */
+void weft__queries_destroy(weft_world *world);
+
+#endif

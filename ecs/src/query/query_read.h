@@ -1,0 +1,26 @@
+/* query_read.h: a walk over the rows of a handle, and the checks of those who copy values.
+ *
+ * Threads: as the public functions that walk (weft/query.h). */
+#ifndef WEFT_QUERY_READ_H
+#define WEFT_QUERY_READ_H
+
+#include "query_state.h"
+
+/* A walk of the owner over all rows of a handle; must not move in memory. */
+typedef struct weft__row_walk {
+    weft__query_handle *handle;
+    weft_slice_context context;
+    weft_cursor cursor;
+} weft__row_walk;
+
+/* Starts a walk: go on with weft__source_next(&walk->cursor). Errors (set): BAD_HANDLE,
+ * OUT_OF_MEMORY, WRONG_PHASE (structure has changed while systems run). */
+weft_result weft__row_walk_begin(weft__row_walk *walk, const weft_world *world, weft_query query);
+
+/* Makes the list of chunks current; systems that ask may only find it so. On failure: error set. */
+weft_result weft__query_ready(const weft_world *world, weft__query *query);
+/* The term whose plain values are to be copied; WEFT__NONE: error set, code in *result. */
+uint32_t weft__query_copied_term(const weft_world *world, const weft__query *query,
+                                 weft_component component, const char *what, weft_result *result);
+
+#endif

@@ -1,0 +1,32 @@
+/* slice_ops.h: what slices of the owner reach, and what all slices share.
+ *
+ * Owned by who dispatches the slice; used by the thread that runs it. */
+#ifndef WEFT_SLICE_OPS_H
+#define WEFT_SLICE_OPS_H
+
+#include "query_state.h"
+
+extern const weft__slice_ops weft__slice_ops_owner; /* of cursors outside systems */
+
+/* Whether values of C type `type` of `size` bytes are those of `held`. */
+bool weft__slice_is_type(const weft__type *held, size_t size, const char *type);
+
+#define WEFT__MISTYPED                                                                             \
+    " is not the C type it was registered with, or has another size: name the type of this term, " \
+    "or the term you mean"
+
+/* Why asking for a column of the query's slices is a call: weft_slice.calls. */
+static inline uint32_t weft__query_calls(const weft__query *query)
+{
+    return (WEFT_IS_CHECKED ? (uint32_t)WEFT_SLICE_CHECKED : 0u) |
+           (query->stamps_asked ? (uint32_t)WEFT_SLICE_STAMPS : 0u) |
+           (query->has_buffers ? (uint32_t)WEFT_SLICE_BUFFERS : 0u);
+}
+
+/* What is wrong with an access to a term that was reported, and what to do. */
+const char *weft__slice_problem(const weft__query *query, uint32_t term, weft_access access);
+
+/* Stamps a term's change version for the slices that the rows of `slice` lie in. */
+void weft__slice_stamp(const weft_slice *slice, uint32_t term, uint32_t stamp);
+
+#endif
