@@ -14,18 +14,18 @@ extern "C" {
 typedef enum weft_component_flags {
     WEFT_DATA = 0,
     WEFT_ENABLEABLE = 1 << 0, /* has an enable bit per row; new rows are enabled */
-    WEFT_SHARED = 1 << 1,   /* one value per chunk, stored once per world; rows with the same values
+    WEFT_SHARED = 1 << 1, /* one value per chunk, stored once per world; rows with the same values
                               live together. Not with other kinds except CLEANUP */
-    WEFT_BUFFER = 1 << 2,   /* dynamic array per row (buffers.h); `size` is the element size */
-    WEFT_CHUNK = 1 << 3,    /* one value per chunk, zero in a new one; it stays when entities leave
-                              and is not touched when they come. Entities get it like others
-                              (create, add); it is read and written through the slices of a query
-                              with a term for it only: weft_slice_write_chunk. Not with other
-                              kinds except CLEANUP; no hooks */
-    WEFT_CLEANUP = 1 << 4,  /* survives weft_entity_destroy until it is removed; not ENABLEABLE */
-    WEFT_RESOURCE = 1 << 5, /* one value per world, a resource; not part of archetypes; no
-                                other kind; of any size, where values of the other kinds must fit a
-                                chunk (1 MiB) */
+    WEFT_BUFFER = 1 << 2, /* dynamic array per row (buffers.h); `size` is the element size */
+    /* One value per chunk, zero in a new chunk; unchanged when entities come or leave. Added to
+     * entities like other components (create, add); read and written only through slices:
+     * weft_slice_read_chunk, weft_slice_write_chunk. Not with other kinds except CLEANUP; no
+     * hooks. */
+    WEFT_CHUNK = 1 << 3,
+    WEFT_CLEANUP = 1 << 4, /* survives weft_entity_destroy until it is removed; not ENABLEABLE */
+    /* One value per world, of any size (values of other kinds must fit a chunk of 1 MiB); not
+     * part of archetypes; no other kind. */
+    WEFT_RESOURCE = 1 << 5,
     WEFT_NOT_HASHED = 1 << 6, /* with any kind: weft_world_hash leaves the values out (pointers,
                                 caches, times measured). Which entities have the component, and its
                                 enable bits, still count */
@@ -62,14 +62,14 @@ typedef struct weft_field {
 typedef struct weft_component_hooks {
     /* Added values, already zeroed. */
     void (*construct)(void *values, uint32_t count, void *user);
-    /* Values that are about to go: removed, or of rows that are destroyed. */
+    /* Values about to end: removed, or of destroyed rows. */
     void (*destruct)(void *values, uint32_t count, void *user);
     /* Makes copies in raw memory (instantiate). Default: the bytes. */
     void (*copy)(void *to, const void *from, uint32_t count, void *user);
     void *user;
-    /* World files (world_file.h), both or none. `save` returns the bytes that one value takes, and
-     * has written them when they fit `capacity`: it is called again with more room if not. `load`
-     * makes a constructed value out of them; false: they are malformed (untrusted input). */
+    /* World files (world_file.h), both or none. `save` returns the bytes that one value takes,
+     * and writes them if they fit `capacity`; if not, it is called again with more room. `load`
+     * makes a constructed value from them; false: they are malformed (untrusted input). */
     size_t (*save)(const void *value, void *out, size_t capacity, void *user);
     bool (*load)(void *value, const void *bytes, size_t count, void *user);
 } weft_component_hooks;
@@ -87,20 +87,20 @@ typedef struct weft_component_desc {
     const weft_field *fields; /* optional; ENTITY fields must be listed to be patched */
     uint32_t field_count;
     weft_component_hooks hooks; /* optional; not for SHARED and CHUNK */
-    /* SHARED, both or none. Default: the described fields if there are any (whatever lies in the
-     * padding, -0.0 equal to 0.0), else all bytes. `user` is hooks.user. */
+    /* SHARED, both or none. Default: the described fields if there are any (padding is ignored,
+     * -0.0 equals 0.0), else all bytes. `user` is hooks.user. */
     uint64_t (*shared_hash)(const void *value, void *user);
     bool (*shared_equal)(const void *a, const void *b, void *user);
-    void (*shared_release)(void *value, void *user); /* when the last reference to a value goes */
-    const weft_component *write_groups; /* optional: components that this one takes over from
-                                           queries that filter write groups (query.h) */
+    void (*shared_release)(void *value, void *user); /* when the last reference to a value ends */
+    const weft_component *write_groups; /* optional: components that this one takes over
+                         (weft_query_desc.filter_write_groups) */
     uint32_t write_group_count;
 } weft_component_desc;
 
-/* Registers a component type, or returns the existing one, with the hooks that it has, when name
- * and layout are the same (weft_component_hash; write groups: the same, or none given). Null
- * handle on failure: see weft_world_error (INVALID_ARGUMENT, ALREADY_EXISTS, LIMIT,
- * OUT_OF_MEMORY, WRONG_PHASE). Threads: owner, world idle. */
+/* Registers a component type. When a type with this name and layout exists (weft_component_hash;
+ * write groups: the same, or none given), returns it with the hooks that it has. Null handle on
+ * failure: see weft_world_error (INVALID_ARGUMENT, ALREADY_EXISTS, LIMIT, OUT_OF_MEMORY,
+ * WRONG_PHASE). Threads: owner, world idle. */
 WEFT_API weft_component weft_component_create(weft_world *world, const weft_component_desc *desc);
 
 #ifdef __cplusplus
@@ -109,13 +109,13 @@ WEFT_API weft_component weft_component_create(weft_world *world, const weft_comp
 #define WEFT_ALIGNOF_(type) _Alignof(type)
 #endif
 
-/* Sugar: a plain component named after its C type. */
+/* Shorthand: a plain component named after its C type. */
 #define WEFT_COMPONENT(world, type)                                                                \
     weft_component_create_typed((world), #type, sizeof(type), WEFT_ALIGNOF_(type), 0)
-/* Sugar: a plain component with flags. */
+/* Shorthand: a plain component with flags. */
 #define WEFT_COMPONENT_FLAGS(world, type, flags)                                                   \
     weft_component_create_typed((world), #type, sizeof(type), WEFT_ALIGNOF_(type), (flags))
-/* Sugar: a tag. */
+/* Shorthand: a tag. */
 #define WEFT_TAG(world, name) weft_component_create_plain((world), #name, 0, 1, 0)
 
 /* weft_component_create with name, size, alignment and flags only. Threads: owner, world idle. */
@@ -144,17 +144,17 @@ WEFT_API const weft_component_desc *weft_component_info(const weft_world *world,
  * 0 for a bad handle. Threads: as weft_component_info. */
 WEFT_API uint64_t weft_component_hash(const weft_world *world, weft_component component);
 
-/* The value of a RESOURCE component, zeroed (and constructed) when its type is registered; NULL
- * for a bad handle or another kind, and for writing while systems run (weft_world_error tells
- * which). The world owns it; the address stays as long as the world. Threads: owner; systems use
+/* The value of a RESOURCE component, zeroed (and constructed) when its type is registered. NULL
+ * for a bad handle or another kind, and for writing while systems run (weft_world_error says
+ * which). The world owns it; its address never changes. Threads: owner; systems use
  * weft_slice_read_resource. */
 WEFT_API void *weft_resource_write(weft_world *world, weft_component component);
 WEFT_API const void *weft_resource_read(const weft_world *world, weft_component component);
 
 /* ---- dynamic buffers: rows of a BUFFER component begin with a weft_buffer (buffers.h) ---- */
 
-/* What weft_entity_read gives for a BUFFER; the elements follow inline or live on the heap. It is
- * read only: weft_buffers_append and its like change it. */
+/* What weft_entity_read gives for a BUFFER; the elements follow inline or are on the heap. Read
+ * only: weft_buffers_append, _resize and _reserve change it. */
 typedef struct weft_buffer {
     void *heap;        /* NULL while the elements are inline */
     uint32_t count;    /* elements */

@@ -1,17 +1,17 @@
 /* entity.h: entities and immediate structural changes: single, array. Query-wide forms are in
  * query.h, recorded forms (from jobs) in commands.h.
  *
- * Public. Unless a function says otherwise - Threads: owner, while the world is idle (no system
- * runs, no query is being iterated); else WRONG_PHASE. Every failing call leaves the world
- * unchanged, and the text in weft_world_error says what to do. Errors that need no mention below:
- * INVALID_ARGUMENT (NULL), BAD_HANDLE (a component or archetype not of this world; an entity whose
- * tag is that of another: WEFT_ENTITY_TAG_SHIFT), STALE_ENTITY, OUT_OF_MEMORY, LIMIT (of the
- * world's descriptor). Arrays of components have no limit. Adding, removing and destroying move
- * rows: pointers into columns are valid until then. A row that moves keeps its values, enable bits
- * and buffers. Rules: adding a present component and removing an absent one is fine and does
- * nothing; destroying a dead entity is STALE_ENTITY; a destroyed entity with CLEANUP components
- * lives on as a residue of these until they are removed. A residue may get components; destroyed
- * again it loses all but its CLEANUP ones, and ends when it has none of these. */
+ * Public. Unless a function says otherwise: Threads: owner, while the world is idle (no system
+ * runs, no query is iterated), else WRONG_PHASE. A call that fails leaves the world unchanged;
+ * the text of weft_world_error says what to do. Every function may return INVALID_ARGUMENT
+ * (NULL), BAD_HANDLE (a component or archetype of another world; an entity with the tag of
+ * another world, see WEFT_ENTITY_TAG_SHIFT), STALE_ENTITY, OUT_OF_MEMORY and LIMIT (of the
+ * world's descriptor). Arrays of components may have any length. Adding, removing and destroying
+ * move rows: pointers into columns are valid until then. A row that moves keeps its values,
+ * enable bits and buffers. Adding a component that is present, or removing one that is absent,
+ * does nothing. Destroying a dead entity is STALE_ENTITY. A destroyed entity with CLEANUP
+ * components stays as a residue with only these, until they are removed. A residue may get
+ * components again; a second destroy removes all but its CLEANUP components. */
 #ifndef WEFT_ENTITY_H
 #define WEFT_ENTITY_H
 
@@ -23,12 +23,12 @@ extern "C" {
 #endif
 
 /* Built-in components of every world: Prefab and Inactive exclude an entity from queries that do
- * not name them; LinkedGroup is a buffer of weft_entity whose element 0 is its root (destroy,
- * instantiate, and the Prefab tag follow it; groups of members are not expanded further). Adding
- * Prefab to an entity, or removing it, does the same to the living members that its group has at
- * that moment, in every form: single, array, query-wide, set archetype, recorded. A member that is
- * put into the group later gets the tag when it is added to the root once more. Disabled is about
- * one entity: to hide a group, add it to all elements of its LinkedGroup (weft_entity_change_many).
+ * not name them; LinkedGroup is a buffer of weft_entity whose element 0 is the root. Destroy,
+ * instantiate and the Prefab tag follow the group; groups of members are not followed further.
+ * Adding Prefab to a root, or removing it, does the same to the living members of its group at
+ * that moment, in every form: single, array, query-wide, set archetype, recorded. A later member
+ * gets the tag when it is added to the root again. Inactive concerns one entity: to hide a
+ * group, add it to all elements of its LinkedGroup (weft_entity_change_many).
  */
 WEFT_API weft_component weft_component_prefab(const weft_world *world);
 WEFT_API weft_component weft_component_inactive(const weft_world *world);
@@ -39,7 +39,7 @@ WEFT_API weft_component weft_component_linked_group(const weft_world *world);
  * O(components) when it exists. */
 WEFT_API weft_archetype weft_archetype_create(weft_world *world, const weft_component *components,
                                               uint32_t count);
-/* The same of components that are listed: WEFT_ARCHETYPE(world, position, velocity). The list is
+/* The archetype of listed components: WEFT_ARCHETYPE(world, position, velocity). The list is
  * evaluated twice. */
 #ifdef __cplusplus
 #define WEFT_ARCHETYPE(world, ...)                                                                 \
@@ -60,8 +60,8 @@ WEFT_API uint32_t weft_archetype_components(const weft_world *world, weft_archet
  * the lowest free index: handles depend on the history of the world only. */
 WEFT_API weft_entity weft_entity_create(weft_world *world, weft_archetype archetype);
 /* `count` entities, all or none. `out` (count handles) may be NULL. Values are zeroed. Errors:
- * BAD_HANDLE; of a null archetype the error that made it null, so that a failing WEFT_ARCHETYPE can
- * be written in the call. */
+ * BAD_HANDLE; for a null archetype the error that made it null, so WEFT_ARCHETYPE may stand in
+ * the call. */
 WEFT_API weft_result weft_entity_create_many(weft_world *world, weft_archetype archetype,
                                              uint32_t count, weft_entity *out);
 /* `count` entities with data: values[i] is an array of `count` values of components[i] of the
@@ -70,17 +70,18 @@ WEFT_API weft_result weft_entity_create_many(weft_world *world, weft_archetype a
 WEFT_API weft_result weft_entity_create_filled(weft_world *world, const weft_component *components,
                                                const void *const *values, uint32_t component_count,
                                                uint32_t count, weft_entity *out);
-/* `count` copies of `source` (its linked group included, references inside the group remapped to
- * the copy; names are copied, the Prefab tag and cleanup components are not). `out` gets the
- * roots; may be NULL. All or none. Errors: INVALID_ARGUMENT also for a residue, and for a linked
- * group whose element 0 is not `source`. */
+/* `count` copies of `source` and of its linked group. References inside the group lead to the
+ * copy. Names are copied; the Prefab tag and cleanup components are not. `out` gets the roots;
+ * may be NULL. All or none. Errors: INVALID_ARGUMENT also for a residue, and for a linked group
+ * whose element 0 is not `source`. */
 WEFT_API weft_result weft_entity_instantiate(weft_world *world, weft_entity source, uint32_t count,
                                              weft_entity *out);
 
-/* Destroys; the last row of the chunk takes the place. With a linked group, its members too. */
+/* Destroys the entity, and the members of its linked group. The last row of its chunk moves into
+ * the gap. */
 WEFT_API weft_result weft_entity_destroy(weft_world *world, weft_entity entity);
-/* Destroys all alive ones among `entities` (duplicates and dead ones are skipped). Checked builds
- * refuse entities of another world (BAD_HANDLE), and destroy none. */
+/* Destroys the living entities of the array; duplicates and dead ones are skipped. Checked
+ * builds refuse an array with entities of another world (BAD_HANDLE) and destroy none. */
 WEFT_API weft_result weft_entity_destroy_many(weft_world *world, const weft_entity *entities,
                                               uint32_t count);
 
@@ -89,8 +90,7 @@ WEFT_API weft_result weft_entity_destroy_many(weft_world *world, const weft_enti
 WEFT_API bool weft_entity_is_alive(const weft_world *world, weft_entity entity);
 /* The archetype, or null for a dead entity. Threads: as weft_entity_is_alive. */
 WEFT_API weft_archetype weft_entity_archetype(const weft_world *world, weft_entity entity);
-/* Where an entity is stored: its row in which chunk of its archetype. For tools; the next
- * structural change may move it. */
+/* Where an entity is stored. For tools; the next structural change may move it. */
 typedef struct weft_entity_place {
     weft_archetype archetype;
     uint32_t chunk;          /* position among the chunks of the archetype */
@@ -102,13 +102,14 @@ typedef struct weft_entity_place {
 WEFT_API weft_result weft_entity_place_get(const weft_world *world, weft_entity entity,
                                            weft_entity_place *out);
 
-/* The archetypes of a world in order of queries, from 0 to weft_world_stats.archetypes - 1, null
- * beyond; the order in which they were made, as the restored snapshot or the loaded file has it.
- * Those that it does not have are absent until used or asked for again. Threads: owner. */
+/* The archetypes of a world in the order in which queries visit them: 0 to
+ * weft_world_stats.archetypes - 1; null beyond. That is the order of their creation, or of the
+ * snapshot or file that was restored last; archetypes that it lacks are absent until they are
+ * used or created again. Threads: owner. */
 WEFT_API weft_archetype weft_archetype_at(const weft_world *world, uint32_t index);
 
-/* What the entities of an archetype take. A row is their values with the handle, buffers' inline
- * elements included; bytes = bytes_used + bytes_wasted. */
+/* Memory of an archetype. A row is the values and the handle of one entity, with the inline
+ * elements of buffers. Invariant: bytes == bytes_used + bytes_wasted. */
 typedef struct weft_archetype_stats {
     uint64_t entities;
     uint64_t capacity;       /* entities that fit its chunks */
@@ -117,8 +118,8 @@ typedef struct weft_archetype_stats {
     uint64_t bytes_wasted;   /* by rows that are free, padding and alignment of columns */
     uint64_t bytes_metadata; /* of its chunks, on the heap: versions, enable bits, chunk values */
     uint32_t chunks;
-    uint32_t tuples;    /* combinations of shared values that its chunks have; without SHARED
-                           1, or 0 when it has no chunks */
+    uint32_t tuples;    /* combinations of shared values in its chunks; 1 without SHARED components;
+                        0 without chunks */
     uint32_t row_bytes; /* per entity */
 } weft_archetype_stats;
 /* Errors (*out is zeroed): INVALID_ARGUMENT, BAD_HANDLE. Threads: owner. Cost: O(chunks). */
@@ -128,28 +129,27 @@ WEFT_API weft_result weft_archetype_stats_get(const weft_world *world, weft_arch
 WEFT_API bool weft_entity_has(const weft_world *world, weft_entity entity,
                               weft_component component);
 
-/* The value for reading, NULL when dead, absent, or without a value of its own: a tag, SHARED or
- * CHUNK (weft_world_error tells which). Valid until the next structural change. Does not stamp
- * versions. Threads: owner; in systems use weft_slice_read_entity. Cost: inline with
- * <weft/finder.h>, which <weft/ecs.h> includes. */
+/* The value for reading. NULL when the entity is dead, lacks the component, or has no value of
+ * its own: a tag, SHARED or CHUNK (weft_world_error says which). Valid until the next structural
+ * change. Does not stamp versions. Threads: owner; in systems use weft_slice_read_entity. Cost:
+ * inline with <weft/finder.h>, which <weft/ecs.h> includes. */
 WEFT_API const void *weft_entity_read(const weft_world *world, weft_entity entity,
                                       weft_component component);
-/* The value for writing: stamps the change version of its slice. NULL also while systems run
- * (WRONG_PHASE). Else as weft_entity_read. */
+/* As weft_entity_read, for writing: stamps the change version of its slice. NULL also while
+ * systems run (WRONG_PHASE). */
 WEFT_API void *weft_entity_write(weft_world *world, weft_entity entity, weft_component component);
-/* The change version of the slice that holds the value; 0 when dead or absent (weft_world_error
- * tells which). Threads: as weft_entity_read. */
+/* The change version of the slice that holds the value; 0 when the entity is dead or lacks the
+ * component (weft_world_error says which). Threads: as weft_entity_read. */
 WEFT_API uint32_t weft_entity_change_version(const weft_world *world, weft_entity entity,
                                              weft_component component);
-/* Writes a value of `size` bytes (the old one is destructed); adds the component when absent.
- * Errors: TYPE_MISMATCH (wrong size, or a BUFFER, SHARED, CHUNK or RESOURCE component: the text
- * says which call sets it). A component that is present is set while iterating, too. */
+/* Writes a value of `size` bytes; adds the component when absent. The old value is destructed. A
+ * component that is present may be set while iterating. Errors: TYPE_MISMATCH (wrong size, or a
+ * BUFFER, SHARED, CHUNK or RESOURCE component: the text names the call that sets it). */
 WEFT_API weft_result weft_entity_set(weft_world *world, weft_entity entity,
                                      weft_component component, const void *value, size_t size);
-/* Sets the component of `count` entities, adding it where it is absent: entities[i] gets the
- * `size` bytes at values + i * size, and of an entity named twice the last one stands. All or
- * none; all rows that have to move do so together. `values` may be NULL for a tag. Errors: as
- * weft_entity_set. */
+/* Sets the component of `count` entities, adding it where absent: entities[i] gets the `size`
+ * bytes at values + i * size. An entity listed twice keeps its last value. All or none; rows
+ * that move do so together. `values` may be NULL for a tag. Errors: as weft_entity_set. */
 WEFT_API weft_result weft_entity_set_many(weft_world *world, const weft_entity *entities,
                                           uint32_t count, weft_component component,
                                           const void *values, size_t size);
@@ -159,21 +159,23 @@ WEFT_API weft_result weft_entity_set_many(weft_world *world, const weft_entity *
 #define WEFT_LITERAL_(type, ...) &(type)__VA_ARGS__
 #endif
 
-/* Sugar: weft_entity_set with a typed value: WEFT_SET(world, e, position, Position, {1, 2, 3}). */
+/* Shorthand: weft_entity_set with a typed value: WEFT_SET(world, e, position, Position, {1, 2,
+ * 3}). */
 #define WEFT_SET(world, entity, component, type, ...)                                              \
     weft_entity_set((world), (entity), (component), WEFT_LITERAL_(type, __VA_ARGS__), sizeof(type))
-/* Copies the values of many entities to `out` (count x size bytes). STALE_ENTITY or NOT_FOUND names
- * the first one that has no value; then `out` is filled up to it. TYPE_MISMATCH: a component that
- * has no plain values (tag, BUFFER, SHARED, CHUNK, RESOURCE). Threads: as weft_entity_read.
- * Cost: overlaps cache misses; several times faster than single gets in random order. */
+/* Copies the values of many entities to `out` (count x size bytes). On an error `out` is filled
+ * up to the entity that caused it. Errors: STALE_ENTITY, NOT_FOUND (the entity lacks the
+ * component), TYPE_MISMATCH (no plain values: tag, BUFFER, SHARED, CHUNK, RESOURCE). Threads: as
+ * weft_entity_read. Cost: overlaps cache misses; several times faster than single reads in
+ * random order. */
 WEFT_API weft_result weft_entity_read_many(const weft_world *world, const weft_entity *entities,
                                            uint32_t count, weft_component component, void *out);
 
 /* Adds a component, zeroed. Errors: TYPE_MISMATCH (RESOURCE). Cost: moves the row. */
 WEFT_API weft_result weft_entity_add(weft_world *world, weft_entity entity,
                                      weft_component component);
-/* Removes one. A residue that has no component left is gone; plain ones keep it until it is
- * destroyed again. Errors and cost as add. */
+/* Removes a component. A residue ends with its last component; plain components keep it until it
+ * is destroyed again. Errors and cost: as weft_entity_add. */
 WEFT_API weft_result weft_entity_remove(weft_world *world, weft_entity entity,
                                         weft_component component);
 /* Adds and removes sets of components of many entities, each row moved at most once; a component in
@@ -202,20 +204,20 @@ WEFT_API bool weft_entity_is_enabled(const weft_world *world, weft_entity entity
                                      weft_component component);
 
 /* Name of an entity (copied, up to 63 bytes kept); NULL and "" remove it. Several entities may
- * have the same name; instances have those of their originals. Error texts say it beside the
- * handle. Not part of hashes and snapshots. Refused while systems run: WRONG_PHASE
- * (weft_recorder_set_name). Threads: owner. */
+ * have the same name; instances get the names of their originals. Error texts show the name
+ * beside the handle. Hashes and snapshots leave names out. WRONG_PHASE while systems run: use
+ * weft_recorder_set_name. Threads: owner. */
 WEFT_API weft_result weft_entity_set_name(weft_world *world, weft_entity entity, const char *name);
-/* The same where no other living entity has the name now. Errors: ALREADY_EXISTS (nothing changed;
- * weft_error.entity is the one that has it). Cost: as weft_entity_find. */
+/* As weft_entity_set_name, for a name that no other living entity has now. Errors:
+ * ALREADY_EXISTS (weft_error.entity has the name). Cost: as weft_entity_find. */
 WEFT_API weft_result weft_entity_set_name_unique(weft_world *world, weft_entity entity,
                                                  const char *name);
-/* "" when it has none or is dead, else text valid until the next name is set, which instantiating a
- * named entity and playing commands do, too. Threads: owner. */
+/* The name; "" when it has none or is dead. Valid until the next name is set; instantiating a
+ * named entity and playing commands set names, too. Threads: owner. */
 WEFT_API const char *weft_entity_name(const weft_world *world, weft_entity entity);
-/* The living entity with this name, of several the one with the lowest index; null with NOT_FOUND
- * when there is none. Threads: owner. Cost: O(entities that have the name, or had it when they
- * died: these are forgotten when the table of names grows). */
+/* The living entity with this name; of several the one with the lowest index; null with
+ * NOT_FOUND when there is none. Threads: owner. Cost: O(entities that have the name, or had it
+ * when they died, until the table of names grows). */
 WEFT_API weft_entity weft_entity_find(const weft_world *world, const char *name);
 
 /* ---- shared components ---- */
@@ -224,9 +226,9 @@ WEFT_API weft_entity weft_entity_find(const weft_world *world, const char *name)
  * new tuple of values. Values are de-duplicated by content. Errors: TYPE_MISMATCH (not SHARED). */
 WEFT_API weft_result weft_entity_set_shared(weft_world *world, weft_entity entity,
                                             weft_component component, const void *value);
-/* The same for `count` entities (duplicates are fine), all or none: each row moves at most once,
- * and chunks all of whose rows are named change by their header. Errors: STALE_ENTITY,
- * TYPE_MISMATCH (not SHARED). */
+/* As weft_entity_set_shared for `count` entities, all or none; duplicates are fine. Each row
+ * moves at most once; a chunk whose rows are all in the array changes by its header. Errors:
+ * STALE_ENTITY, TYPE_MISMATCH (not SHARED). */
 WEFT_API weft_result weft_entity_set_shared_many(weft_world *world, const weft_entity *entities,
                                                  uint32_t count, weft_component component,
                                                  const void *value);
@@ -239,9 +241,9 @@ WEFT_API const void *weft_entity_read_shared(const weft_world *world, weft_entit
  * owner. Cost: O(n log n). */
 WEFT_API uint32_t weft_shared_values(const weft_world *world, weft_component component,
                                      const void **out, uint32_t capacity);
-/* Order version of a shared value: changes whenever rows enter or leave chunks with this value;
- * of a value that is not used, that of the default (NULL). 0 for a bad handle or a component
- * that is not SHARED. Threads: owner. */
+/* Order version of a shared value: changes when rows enter or leave chunks with this value. A
+ * value that is not in use has that of the default; NULL is the default. 0 for a bad handle or a
+ * component that is not SHARED. Threads: owner. */
 WEFT_API uint32_t weft_shared_change_version(const weft_world *world, weft_component component,
                                              const void *value);
 
