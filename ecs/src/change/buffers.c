@@ -225,7 +225,7 @@ weft_result weft_buffers_append(const weft_buffers *buffers, uint32_t row, const
     weft_result result;
     weft_buffer *buffer = open_row(buffers, row, what, &result);
     if (buffer == NULL) return result;
-    result = weft__buffer_append(buffers->world, buffers->type, buffer, elements, count);
+    result = weft__buffer_append(&buffers->world->memory, buffers->type, buffer, elements, count);
     return finish(buffers, result, what);
 }
 
@@ -235,7 +235,7 @@ weft_result weft_buffers_resize(const weft_buffers *buffers, uint32_t row, uint3
     weft_result result;
     weft_buffer *buffer = open_row(buffers, row, what, &result);
     if (buffer == NULL) return result;
-    result = weft__buffer_resize(buffers->world, buffers->type, buffer, count);
+    result = weft__buffer_resize(&buffers->world->memory, buffers->type, buffer, count);
     return finish(buffers, result, what);
 }
 
@@ -245,6 +245,6 @@ weft_result weft_buffers_reserve(const weft_buffers *buffers, uint32_t row, uint
     weft_result result;
     weft_buffer *buffer = open_row(buffers, row, what, &result);
     if (buffer == NULL) return result;
-    result = weft__buffer_reserve(buffers->world, buffers->type, buffer, capacity);
+    result = weft__buffer_reserve(&buffers->world->memory, buffers->type, buffer, capacity);
     return finish(buffers, result, what);
 }

@@ -56,10 +56,10 @@ weft_result weft__playback_elements(weft_world *world, const weft__command *comm
     weft_result result = WEFT_OK;
     if (command->op == WEFT__COMMAND_SET_BUFFER) {
         if (count > buffer->capacity) /* before the old ones end */
-            result = weft__buffer_reserve(world, type, buffer, count);
-        if (result == WEFT_OK) result = weft__buffer_resize(world, type, buffer, 0);
+            result = weft__buffer_reserve(&world->memory, type, buffer, count);
+        if (result == WEFT_OK) result = weft__buffer_resize(&world->memory, type, buffer, 0);
     }
-    return result == WEFT_OK ? weft__buffer_append(world, type, buffer, payload + 1, count)
+    return result == WEFT_OK ? weft__buffer_append(&world->memory, type, buffer, payload + 1, count)
                              : result;
 }
 

@@ -4,7 +4,21 @@
 #ifndef WEFT_UNIT_PARTS_H
 #define WEFT_UNIT_PARTS_H
 
-#include "chunk.h"
+#include "units.h"
+
+/* Sizes of chunk memory: parts of a unit for small populations, then 1, 2, 4 ... 64 units. */
+enum {
+    WEFT__PART_1K = 0,
+    WEFT__PART_4K = 1,
+    WEFT__UNIT_CLASS = 2, /* class WEFT__UNIT_CLASS + k: 2^k units */
+    WEFT__SIZE_CLASSES = 9,
+};
+
+static inline size_t weft__class_bytes(uint32_t size_class)
+{
+    return size_class < WEFT__UNIT_CLASS ? (size_t)1024 << (2 * size_class)
+                                         : WEFT__UNIT_BYTES << (size_class - WEFT__UNIT_CLASS);
+}
 
 /* A unit cut into equal parts. In the list of its class while a part is free. */
 typedef struct weft__part_unit {

@@ -204,6 +204,15 @@ void *weft_slice_write_resource(const weft_slice *slice, weft_component componen
     return slice_resource(slice, component, WEFT_WRITE);
 }
 
+weft_finder weft_slice_finder(const weft_slice *slice, weft_component component)
+{
+    const weft_slice_context *context = slice->context;
+    const weft__slice_ops *ops = context->ops;
+    if (weft__type_at(context->world, component) == NULL || !ops->may_find(slice, component))
+        return (weft_finder){0};
+    return weft__finder_make(context->world, component);
+}
+
 weft_recorder *weft_slice_recorder(const weft_slice *slice)
 {
     return ops_of(slice)->commands(slice);

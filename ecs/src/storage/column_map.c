@@ -1,10 +1,9 @@
-/* column_map.c: making and keeping the maps of column_map.h, and the finders that are made of them
- * (finder.h in the public headers). Nothing here is hot but the look-up itself, which is in the
- * public header and in entity_value.c. */
+/* column_map.c: making and keeping the maps of column_map.h, and what finder.h knows of them.
+ *
+ * Nothing here is hot: look-ups are inline, in finder.h and column_map.h. */
 #include "column_map.h"
 
 #include "chunk_memory.h"
-#include "query_state.h"
 
 #include <string.h>
 
@@ -212,8 +211,7 @@ static_assert(TABLES == WEFT_FINDER_TABLES &&
                   offsetof(weft_world, number) == WEFT_FINDER_WORLD,
               "weft_entity_read of finder.h");
 
-/* Without a map, `blocks` is NULL and every look-up takes the slow way. */
-static weft_finder finder_make(const weft_world *world, weft_component component)
+weft_finder weft__finder_make(const weft_world *world, weft_component component)
 {
     weft_finder finder = {.world = world, .component = component};
     const weft__column_place *map = map_of(world, component.id);
@@ -221,43 +219,4 @@ static weft_finder finder_make(const weft_world *world, weft_component component
     finder.blocks = (const void *const *)(const void *)world->maps.seen;
     finder.places = map;
     return finder;
-}
-
-/* Whether the owner may make a map now: nobody else reads them. */
-static bool may_make(const weft_world *world)
-{
-    return (world->busy & WEFT__BUSY_WRITING) == 0;
-}
-
-weft_finder weft_finder_open(weft_world *world, weft_component component)
-{
-    if (world == NULL) return (weft_finder){0};
-    const weft__type *type = weft__type_at(world, component);
-    if (type == NULL) {
-        weft__error_component(world, component);
-        return (weft_finder){0};
-    }
-    weft__note_read(world, "weft_finder_open", component);
-    if (may_make(world)) weft__column_map_obtain(world, component.id);
-    return finder_make(world, component);
-}
-
-weft_finder weft_slice_finder(const weft_slice *slice, weft_component component)
-{
-    const weft_slice_context *context = slice->context;
-    const weft__slice_ops *ops = context->ops;
-    if (weft__type_at(context->world, component) == NULL || !ops->may_find(slice, component))
-        return (weft_finder){0};
-    return finder_make(context->world, component);
-}
-
-const void *weft_finder_read_slowly(const weft_world *world, weft_entity entity,
-                                    weft_component component)
-{
-    uint32_t row;
-    const weft__chunk *chunk = world == NULL ? NULL : weft__entity_chunk(world, entity, &row);
-    if (chunk == NULL) return NULL;
-    const weft__type_slot *slot =
-        weft__archetype_slot(chunk->archetype, weft__component_id(world, component));
-    return slot == NULL || slot->column == 0 ? NULL : weft__chunk_value(chunk, slot->column, row);
 }

@@ -72,6 +72,9 @@ void weft__column_maps_unlink(const weft_world *world, const weft__chunk *chunk)
 /* The world has room for more berths than before: their places count as memory. Owner. */
 void weft__column_maps_grow(weft_world *world);
 void weft__column_maps_fini(weft_world *world);
+/* A finder for a component. Without a map, its `blocks` are NULL and every look-up takes the slow
+ * way. */
+weft_finder weft__finder_make(const weft_world *world, weft_component component);
 /* Whether the maps agree with a chunk (validate.c). */
 bool weft__column_maps_check(const weft_world *world, const weft__chunk *chunk);
 

@@ -7,13 +7,13 @@
 #define ELEMENTS_MAX (UINT32_MAX - 1)
 
 /* Moves the elements to a place with exactly `capacity` (>= count) elements. */
-static weft_result place_change(weft_world *world, const weft__type *type, weft_buffer *buffer,
+static weft_result place_change(weft__memory *memory, const weft__type *type, weft_buffer *buffer,
                                 uint32_t capacity)
 {
     size_t size = type->desc.size;
     void *heap = NULL;
     if (capacity > type->desc.buffer_capacity) {
-        heap = weft__alloc(&world->memory, WEFT__MEMORY_BUFFERS, capacity, size, 16);
+        heap = weft__alloc(memory, WEFT__MEMORY_BUFFERS, capacity, size, 16);
         if (heap == NULL) return WEFT_OUT_OF_MEMORY;
     } else {
         capacity = type->desc.buffer_capacity;
@@ -22,13 +22,13 @@ static weft_result place_change(weft_world *world, const weft__type *type, weft_
     void *from = weft_buffer_data(buffer);
     void *to = heap != NULL ? heap : (void *)(buffer + 1);
     if (to != from && buffer->count != 0) memcpy(to, from, buffer->count * size);
-    weft__free(&world->memory, WEFT__MEMORY_BUFFERS, old, buffer->capacity, size, 16);
+    weft__free(memory, WEFT__MEMORY_BUFFERS, old, buffer->capacity, size, 16);
     buffer->heap = heap;
     buffer->capacity = capacity;
     return WEFT_OK;
 }
 
-static weft_result grow(weft_world *world, const weft__type *type, weft_buffer *buffer,
+static weft_result grow(weft__memory *memory, const weft__type *type, weft_buffer *buffer,
                         uint64_t count)
 {
     if (count > ELEMENTS_MAX) return WEFT_LIMIT;
@@ -37,7 +37,7 @@ static weft_result grow(weft_world *world, const weft__type *type, weft_buffer *
     if (capacity < 8) capacity = 8;
     if (capacity < count) capacity = count;
     if (capacity > ELEMENTS_MAX) capacity = ELEMENTS_MAX;
-    return place_change(world, type, buffer, (uint32_t)capacity);
+    return place_change(memory, type, buffer, (uint32_t)capacity);
 }
 
 static char *element_at(const weft__type *type, const weft_buffer *buffer, uint32_t i)
@@ -45,10 +45,10 @@ static char *element_at(const weft__type *type, const weft_buffer *buffer, uint3
     return (char *)weft_buffer_data(buffer) + (size_t)i * type->desc.size;
 }
 
-weft_result weft__buffer_resize(weft_world *world, const weft__type *type, weft_buffer *buffer,
+weft_result weft__buffer_resize(weft__memory *memory, const weft__type *type, weft_buffer *buffer,
                                 uint32_t count)
 {
-    weft_result result = grow(world, type, buffer, count);
+    weft_result result = grow(memory, type, buffer, count);
     if (result != WEFT_OK) return result;
     const weft_component_hooks *hooks = &type->desc.hooks;
     uint32_t old = buffer->count;
@@ -62,17 +62,17 @@ weft_result weft__buffer_resize(weft_world *world, const weft__type *type, weft_
     return WEFT_OK;
 }
 
-weft_result weft__buffer_reserve(weft_world *world, const weft__type *type, weft_buffer *buffer,
+weft_result weft__buffer_reserve(weft__memory *memory, const weft__type *type, weft_buffer *buffer,
                                  uint32_t capacity)
 {
     if (type->desc.size == 0) return WEFT_OK;
     if (capacity < buffer->count) capacity = buffer->count;
     if (capacity > ELEMENTS_MAX) return WEFT_LIMIT;
     if (buffer->heap == NULL && capacity <= buffer->capacity) return WEFT_OK;
-    return capacity == buffer->capacity ? WEFT_OK : place_change(world, type, buffer, capacity);
+    return capacity == buffer->capacity ? WEFT_OK : place_change(memory, type, buffer, capacity);
 }
 
-weft_result weft__buffer_append(weft_world *world, const weft__type *type, weft_buffer *buffer,
+weft_result weft__buffer_append(weft__memory *memory, const weft__type *type, weft_buffer *buffer,
                                 const void *elements, uint32_t count)
 {
     if (count == 0) return WEFT_OK;
@@ -80,7 +80,7 @@ weft_result weft__buffer_append(weft_world *world, const weft__type *type, weft_
     /* elements of the buffer itself move with it */
     uintptr_t inside = (uintptr_t)elements - (uintptr_t)weft_buffer_data(buffer);
     bool is_own = inside < buffer->count * type->desc.size;
-    weft_result result = grow(world, type, buffer, (uint64_t)buffer->count + count);
+    weft_result result = grow(memory, type, buffer, (uint64_t)buffer->count + count);
     if (result != WEFT_OK) return result;
     if (is_own) elements = (const char *)weft_buffer_data(buffer) + inside;
     if (type->desc.size != 0)

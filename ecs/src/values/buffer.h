@@ -3,16 +3,16 @@
 #ifndef WEFT_BUFFER_H
 #define WEFT_BUFFER_H
 
-#include "world_state.h"
+#include "type.h"
 
 /* `elements` may be the buffer's own. OUT_OF_MEMORY, LIMIT, INVALID_ARGUMENT (NULL). */
-weft_result weft__buffer_append(weft_world *world, const weft__type *type, weft_buffer *buffer,
+weft_result weft__buffer_append(weft__memory *memory, const weft__type *type, weft_buffer *buffer,
                                 const void *elements, uint32_t count);
 /* OUT_OF_MEMORY, LIMIT. */
-weft_result weft__buffer_resize(weft_world *world, const weft__type *type, weft_buffer *buffer,
+weft_result weft__buffer_resize(weft__memory *memory, const weft__type *type, weft_buffer *buffer,
                                 uint32_t count);
 /* OUT_OF_MEMORY, LIMIT. */
-weft_result weft__buffer_reserve(weft_world *world, const weft__type *type, weft_buffer *buffer,
+weft_result weft__buffer_reserve(weft__memory *memory, const weft__type *type, weft_buffer *buffer,
                                  uint32_t capacity);
 
 #endif
