@@ -1,8 +1,8 @@
 /* query.h: cached queries, filters, iteration, indexed access, and query-wide structural changes.
  *
- * Public. A query is matched once against existing archetypes and again only against new ones;
- * equal descriptions share their cache. Filters belong to the handle. Unless said otherwise -
- * Threads: owner, world idle, else WRONG_PHASE. */
+ * Public. A query is matched once against existing archetypes, and later only against new ones;
+ * equal descriptions share their matches. Filters belong to the handle. Unless a function says
+ * otherwise: Threads: owner, world idle, else WRONG_PHASE. */
 #ifndef WEFT_QUERY_H
 #define WEFT_QUERY_H
 
@@ -41,19 +41,19 @@ typedef struct weft_query_desc {
     bool with_prefabs;   /* also match the Prefab tag (implied when a term names it) */
     bool with_inactive;  /* also match the Inactive tag (implied when a term names it) */
     bool ignore_enabled; /* treat every enable bit as set */
-    /* Leave out entities with a component that takes over (weft_component_desc.write_groups) one
-     * that the description writes there, unless the description names that component, or reads
-     * another one of its write groups. Where its enable bits count, only rows where it is enabled
-     * are left out. Components registered later are obeyed, too. */
+    /* Leaves out entities with a component T that takes over (weft_component_desc.write_groups)
+     * a component that the description writes, unless the description names T or reads another
+     * of T's write groups. Where the enable bits of T count, only rows where T is enabled are
+     * left out. Components registered later count, too. */
     bool filter_write_groups;
-    /* A WRITE term stamps the change version of a slice when its column is asked for
+    /* A WRITE term stamps the change version of a slice when its column is requested
      * (weft_slice_write, weft_slice_write_buffers) or weft_slice_enable is called, not when the
-     * slice is visited: for loops that change few of the slices they look at. Asking is a call
-     * then. */
+     * slice is visited. For loops that change few of the slices they visit: requesting a column
+     * becomes a call. */
     bool stamp_asked;
 } weft_query_desc;
 
-/* Makes a query (cached and shared by content); while iterating, too. Null on failure: BAD_HANDLE,
+/* Makes a query; allowed while iterating. Null on failure: BAD_HANDLE,
  * INVALID_ARGUMENT (contradicting terms, WRITE of a SHARED component, a RESOURCE, DISABLED where
  * enable bits do not count), LIMIT (64 alternatives), OUT_OF_MEMORY, WRONG_PHASE (systems run).
  * Cost: O(archetypes that can match). */
@@ -62,53 +62,55 @@ WEFT_API weft_query weft_query_create(weft_world *world, const weft_query_desc *
 WEFT_API weft_result weft_query_destroy(weft_world *world, weft_query query);
 
 /* ---- filters: shared conditions are AND-ed; (changed OR order-changed) is AND-ed to them ----
- * Errors of all: BAD_HANDLE, INVALID_ARGUMENT (a component that the query does not name, NULL, no
- * values or more than the operation takes), TYPE_MISMATCH (not SHARED), WRONG_PHASE,
+ * Errors of all: BAD_HANDLE, INVALID_ARGUMENT (a component that the query does not name, NULL,
+ * no values, more values than the operation takes), TYPE_MISMATCH (not SHARED), WRONG_PHASE,
  * OUT_OF_MEMORY. */
 
 typedef enum weft_filter_op {
     WEFT_FILTER_EQUAL,     /* the shared value is the one given */
     WEFT_FILTER_NOT_EQUAL, /* it is not */
-    WEFT_FILTER_ONE_OF,    /* it is one of `count` values, stored one after the other */
+    WEFT_FILTER_ONE_OF,    /* it is one of `count` values, an array */
 } weft_filter_op;
 
 /* Adds a condition on a SHARED component of the query. Values are copied. */
 WEFT_API weft_result weft_query_filter_shared(weft_world *world, weft_query query,
                                               weft_component component, weft_filter_op op,
                                               const void *values, uint32_t count);
-/* Passes slices in which any of the components given by these calls changed after `since` (0: all
- * pass). Another call with the same component replaces its `since`. In systems `since` is replaced
- * by the version of the system's last run. */
+/* Selects slices in which any of the components given by these calls changed after `since` (0:
+ * all slices). Another call with the same component replaces its `since`. In systems the version
+ * of the system's last run replaces `since`. */
 WEFT_API weft_result weft_query_filter_changed(weft_world *world, weft_query query,
                                                weft_component component, uint32_t since);
-/* Passes chunks whose rows came, went or moved after `since`, which another call replaces. */
+/* Selects chunks in which rows came, left or moved after `since`; another call replaces `since`. */
 WEFT_API weft_result weft_query_filter_order(weft_world *world, weft_query query, uint32_t since);
 /* Removes all filters. */
 WEFT_API weft_result weft_query_filter_reset(weft_world *world, weft_query query);
 
-/* ---- questions; all honour filters and enable bits ----
- * A bad query has no rows and sets the world's error. Threads: owner, also while systems run if the
- * query was used before the step. Cost: O(chunks) without filters and enable bits, else O(slices);
- * copies: O(rows). */
+/* ---- questions; filters and enable bits count ----
+ *
+ * A bad query has no rows and sets the world's error. Threads: owner; while systems run, too, if
+ * the query was used before the step. Cost: O(chunks) without filters and enable bits, else
+ * O(slices); copies: O(rows). */
 
 WEFT_API uint64_t weft_query_count(const weft_world *world, weft_query query);
 WEFT_API bool weft_query_is_empty(const weft_world *world, weft_query query);
-/* Archetype, filters and enable bits of one entity. */
+/* True when the query selects the entity: archetype, filters and enable bits. */
 WEFT_API bool weft_query_matches(const weft_world *world, weft_query query, weft_entity entity);
 /* Archetypes that match now: writes up to `capacity`, returns how many. */
 WEFT_API uint32_t weft_query_archetypes(const weft_world *world, weft_query query,
                                         weft_archetype *out, uint32_t capacity);
-/* Copies entities, or values of `component`, of all matching rows in query order (zeroes for rows
- * without an optional one); `capacity` rows at most. Returns the number of rows there are; 0, with
- * the world's error set, for a component that the query does not name or without plain values. */
+/* Copies entities, or values of `component`, of all matching rows in query order (zeroes for
+ * rows without an optional one); `capacity` rows at most. Returns the number of matching rows;
+ * 0, with the world's error set, for a component that the query does not name or that has no
+ * plain values. */
 WEFT_API uint64_t weft_query_entities(const weft_world *world, weft_query query, weft_entity *out,
                                       uint64_t capacity);
 WEFT_API uint64_t weft_query_read_values(const weft_world *world, weft_query query,
                                          weft_component component, void *out, uint64_t capacity);
-/* Writes `count` values to the matching rows in query order; those they replace are destructed.
- * The values of rows without an optional component are passed over. Allowed while iterating.
- * Errors: INVALID_ARGUMENT (the count differs, or the query does not name the component),
- * TYPE_MISMATCH (no plain values), WRONG_PHASE. */
+/* Writes `count` values to the matching rows in query order; the old values are destructed.
+ * Values for rows that lack an optional component are skipped. Allowed while iterating. Errors:
+ * INVALID_ARGUMENT (the count differs, or the query does not name the component), TYPE_MISMATCH
+ * (no plain values), WRONG_PHASE. */
 WEFT_API weft_result weft_query_write_values(weft_world *world, weft_query query,
                                              weft_component component, const void *values,
                                              uint64_t count);
@@ -122,10 +124,11 @@ WEFT_API weft_entity weft_query_single(weft_world *world, weft_query query);
 /* ---- iteration by the owner ----
  *   weft_cursor c = weft_query_begin(world, query);
  *   while (weft_query_next(&c)) { Position *p = weft_slice_write(&c.slice, 0); ... }
- * Structural changes are refused until the loop ends; leave early with weft_query_end. Checked
- * builds undo writes in the chunks of the loop that it may not do (through a pointer for reading or
- * to an earlier slice, outside of the rows) when it goes on or ends, and set the world's error
- * (UNDECLARED_ACCESS) then. Values written through weft_entity_write and its like are seen. */
+ * Structural changes are refused until the loop ends; leave it early with weft_query_end.
+ * Checked builds look for wrong writes in the chunks of the loop (through a pointer for reading,
+ * through a pointer to an earlier slice, outside of the rows) when it advances or ends, undo
+ * them, and set the world's error (UNDECLARED_ACCESS). Values written through weft_entity_write
+ * are not wrong. */
 
 #define WEFT_MASK_WORDS 16 /* of the enable mask of one run: at most 1,024 rows */
 
@@ -156,28 +159,27 @@ typedef struct weft_cursor {
     uint64_t mask[WEFT_MASK_WORDS];
 } weft_cursor;
 
-/* A bad query, no memory for its list of chunks, or a call while systems run gives a cursor that
- * has no rows and sets the world's error. */
+/* Begins a loop. A bad query, no memory for its list of chunks, or a call while systems run
+ * gives a cursor without rows and sets the world's error. */
 WEFT_API weft_cursor weft_query_begin(weft_world *world, weft_query query);
-/* Goes on to the next run of rows; false at the end, which closes the cursor. */
+/* Advances to the next run of rows; false at the end, which closes the cursor. */
 WEFT_API bool weft_query_next(weft_cursor *cursor);
 /* Closes a cursor that was left early; a closed one and NULL are fine. */
 WEFT_API void weft_query_end(weft_cursor *cursor);
 
 /* Runs `run` over all slices on the world's pool and waits. The order of calls is unspecified.
- * `run` may be called by several workers at once and may only touch its slice. Of the errors of
- * calls in `run` that of the lowest slice becomes the world's when the loop has ended. Errors:
- * BAD_HANDLE, INVALID_ARGUMENT, WRONG_PHASE, BUSY (another thread is in the world), LIMIT (256
- * guests in the pool), OUT_OF_MEMORY, FORKED (the pool is the parent process's); checked builds:
- * UNDECLARED_ACCESS (a write outside its rows, through a pointer for reading or one that was kept;
- * a column that the query does not give), TYPE_MISMATCH. Cost: a loop too small to pay off runs on
- * the caller. */
+ * Several workers may call `run` at once; it may touch only its slice. When calls in `run` fail,
+ * the error of the lowest slice becomes the world's after the loop. Errors: BAD_HANDLE,
+ * INVALID_ARGUMENT, WRONG_PHASE, BUSY (another thread is in the world), LIMIT (256 guests in the
+ * pool), OUT_OF_MEMORY, FORKED (the pool is the parent process's); in checked builds
+ * UNDECLARED_ACCESS (a write outside of its rows, or through a pointer for reading or from an
+ * earlier call; a column that the query does not have) and TYPE_MISMATCH. Cost: a loop too small
+ * to gain runs on the calling thread. */
 WEFT_API weft_result weft_query_each_parallel(weft_world *world, weft_query query,
                                               void (*run)(weft_slice *slice, void *user),
                                               void *user);
 
-/* ---- indexed access: a query as one flat array of rows (enable bits ignored, filters honoured)
- * ---- */
+/* ---- indexed access: a query as one flat array of rows; filters count, enable bits do not ---- */
 
 typedef struct weft_indexed {
     void *span_base;     /* biased: element i of the span is at span_base + i * stride */
@@ -192,12 +194,12 @@ typedef struct weft_indexed {
     uint64_t span_position;
 } weft_indexed;
 
-/* Opens element access to a term's column. Valid until the next structural change: then every seek
- * gives NULL (and every access, in checked builds of the library). A system uses it only for a
- * component among its lookups or in a further query. Opening a WRITE term stamps all its slices.
- * Close with weft_indexed_close. Errors: BAD_HANDLE, INVALID_ARGUMENT (no column), OUT_OF_MEMORY,
- * WRONG_PHASE (a gather is open and the term writes; in a system: structure changed since the query
- * was last used). */
+/* Opens element access to a term's column. Valid until the next structural change; after it
+ * every seek gives NULL (in checked builds every access). A system may use it for a component of
+ * its `lookups` or of a query in `reads_queries`. Opening a WRITE term stamps all its slices.
+ * Close with weft_indexed_close. Errors: BAD_HANDLE, INVALID_ARGUMENT (no column),
+ * OUT_OF_MEMORY, WRONG_PHASE (a gather is open and the term writes; in a system: structure
+ * changed since the query was last used). */
 WEFT_API weft_result weft_indexed_open(weft_world *world, weft_query query, uint32_t term,
                                        weft_indexed *out);
 WEFT_API void weft_indexed_close(weft_indexed *indexed);
@@ -219,9 +221,10 @@ static inline void *weft_indexed_at(weft_indexed *indexed, uint64_t i)
  * the structure changed. Threads: as weft_indexed_at. Cost: as a seek. */
 WEFT_API weft_entity weft_indexed_entity(weft_indexed *indexed, uint64_t i);
 
-/* ---- query-wide structural changes (filters and enable bits honoured) ----
- * Tags and shared values of whole chunks are changed by editing chunk headers only. All or nothing:
- * room is reserved before the first row moves. Errors: BAD_HANDLE, INVALID_ARGUMENT (NULL),
+/* ---- query-wide structural changes; filters and enable bits count ----
+ *
+ * Tags and shared values of whole chunks change by chunk headers only. All or nothing: room is
+ * reserved before the first row moves. Errors: BAD_HANDLE, INVALID_ARGUMENT (NULL),
  * TYPE_MISMATCH (a component that cannot be changed this way: the text says which call can),
  * WRONG_PHASE, OUT_OF_MEMORY, LIMIT. */
 
@@ -234,8 +237,8 @@ WEFT_API weft_result weft_query_set(weft_world *world, weft_query query, weft_co
 /* Gives all rows a shared value, adding the component where absent. */
 WEFT_API weft_result weft_query_set_shared(weft_world *world, weft_query query,
                                            weft_component component, const void *value);
-/* Sets the enable bits of the rows that the query selects now; not a structural change, but refused
- * while iterating (WRONG_PHASE), as it changes what is selected. */
+/* Sets the enable bits of the rows that the query selects now. Not a structural change, but
+ * refused while iterating (WRONG_PHASE), because it changes what is selected. */
 WEFT_API weft_result weft_query_enable(weft_world *world, weft_query query,
                                        weft_component component, bool enabled);
 /* Destroys all rows; linked groups are not followed unless selected themselves. */

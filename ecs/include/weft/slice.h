@@ -1,9 +1,9 @@
 /* slice.h: what a system or a cursor sees: a run of rows of one chunk, as column pointers.
  *
- * Public. The fields of weft_slice are filled by the engine and read only; use the inline
- * functions, which cost a load, and which checked builds of the library verify (right term,
- * declared access). Pointers live until the callback returns or the cursor advances. Threads:
- * the one that was given the slice, and no other. */
+ * Public. The engine fills the fields of weft_slice; they are read only. Use the inline
+ * functions: they cost a load, and checked builds verify term and access. Pointers are valid
+ * until the callback returns or the cursor advances. Threads: only the thread that was given the
+ * slice. */
 #ifndef WEFT_SLICE_H
 #define WEFT_SLICE_H
 
@@ -18,39 +18,39 @@ typedef struct weft_recorder weft_recorder; /* commands.h */
 /* What a term does with its component. */
 typedef enum weft_access {
     WEFT_READ = 0,
-    WEFT_WRITE = 1,     /* stamps the change version of the slices visited, or of those whose column
-                           is asked for (weft_query_desc.stamp_asked) */
+    WEFT_WRITE = 1,     /* stamps the change version of the slices visited, or with
+                           weft_query_desc.stamp_asked of those whose column is requested */
     WEFT_NO_ACCESS = 2, /* only matches */
 } weft_access;
 
 typedef struct weft_slice {
-    uint32_t count;      /* rows */
-    uint32_t term_count; /* terms of the query */
-    void *const
-        *columns; /* [term]: first row, or NULL (tag, absent optional, shared, none); of a BUFFER
-                             for weft_slice_write_buffers only */
+    uint32_t count;       /* rows */
+    uint32_t term_count;  /* terms of the query */
+    void *const *columns; /* [term]: first row, NULL for a tag, a shared or an absent component.
+                             Of a BUFFER: buffers.h */
     const weft_entity *entities; /* [row] */
     const uint64_t *enabled; /* bit per row (bits >= count are 0), NULL when every row is enabled */
-    uint64_t first;          /* rows before it in the query (filters and enable bits not counted):
-                                    disjoint [first, first + count) index ranges per slice */
-    uint32_t index;          /* position in the query: stable for a layout, for any worker count */
-    uint32_t worker;         /* 0..workers-1: index of per-worker scratch, never of results */
+    uint64_t first;          /* rows of the query before it (filters and enable bits ignored):
+                                each slice has a range [first, first + count) of its own */
+    uint32_t index;          /* position in the query: the same for any number of workers */
+    uint32_t worker;         /* 0..workers-1: index of scratch memory per worker; results must
+                                not depend on it */
     float dt;                /* seconds of this step; 0 outside systems */
-    uint32_t calls;          /* private: not 0: asking for a column is a call (weft_slice_calls) */
+    uint32_t calls;          /* private: not 0: requesting a column is a call (weft_slice_calls) */
     const void *chunk;       /* private */
     const void *places;      /* private: where the terms are in the chunk's archetype */
     const void *context;     /* private: weft_slice_context */
 } weft_slice;
 
-/* Private: why asking for a column is a call. */
+/* Private: why requesting a column is a call. */
 typedef enum weft_slice_calls {
     WEFT_SLICE_CHECKED = 1 << 0, /* checked builds of the library */
-    WEFT_SLICE_STAMPS = 1 << 1,  /* the query stamps what is asked for */
+    WEFT_SLICE_STAMPS = 1 << 1,  /* the query stamps requested columns */
     WEFT_SLICE_BUFFERS = 1 << 2, /* a term is a BUFFER, whose column is not given */
-    WEFT_SLICE_ROWS = 1 << 3,    /* rows that a recorder gave (weft_recorder_create_rows) */
+    WEFT_SLICE_ROWS = 1 << 3,    /* rows of weft_recorder_create_rows */
 } weft_slice_calls;
 
-/* Private: what stands behind a slice. */
+/* Private: the query and the world of a slice. */
 typedef struct weft_slice_context {
     const void *ops;
     weft_world *world;
@@ -59,11 +59,11 @@ typedef struct weft_slice_context {
     uint32_t since; /* change version of the last run of the system; 0: none */
 } weft_slice_context;
 
-/* Private: the column of a term, stamped if its query wants that. Checked builds report an access
- * that is not declared; NULL (and a report) when there is no such term. */
+/* Private: the column of a term, stamped when the query has stamp_asked. Checked builds report
+ * an access that is not declared. NULL when there is no such term (checked builds report it). */
 WEFT_API void *weft_slice_ask(const weft_slice *slice, uint32_t term, weft_access access);
-/* Private: the same for values of C type `type` of `size` bytes. When the term holds another one,
- * checked builds report it and give memory of which nothing is kept, or NULL outside of systems. */
+/* Private: as weft_slice_ask, for values of C type `type` of `size` bytes. When the term holds
+ * another type, checked builds report it and give scratch memory, outside of systems NULL. */
 WEFT_API void *weft_slice_ask_as(const weft_slice *slice, uint32_t term, weft_access access,
                                  size_t size, const char *type);
 
@@ -160,8 +160,8 @@ static inline bool weft_slice_next_run(const weft_slice *slice, uint32_t *begin,
     return true;
 }
 
-/* A walk over the enabled rows of a slice one by one: quicker than runs where masks are scattered
- * (runs of two or three rows). Start with {0}. */
+/* A walk over the enabled rows of a slice, one by one: faster than runs where enabled rows are
+ * scattered (runs of two or three rows). Begin with {0}. */
 typedef struct weft_slice_walk {
     size_t row;    /* the current row */
     uint64_t left; /* private: bits of the current 64 rows still to come, */
@@ -173,7 +173,7 @@ typedef struct weft_slice_walk {
  * visits every row; a plain loop does that faster. */
 static inline bool weft_slice_next_row(const weft_slice *slice, weft_slice_walk *walk)
 {
-    while (__builtin_expect(walk->left == 0, 0)) { /* out of the loop's way: 0.25 ns a row */
+    while (__builtin_expect(walk->left == 0, 0)) { /* apart from the loop: saves 0.25 ns a row */
         uint32_t row = walk->next;
         if (row >= slice->count) return false;
         uint32_t rows = slice->count - row;
@@ -189,50 +189,49 @@ static inline bool weft_slice_next_row(const weft_slice *slice, weft_slice_walk 
 
 /* Shared value of the chunk for a term on a SHARED component (the default when never set). */
 WEFT_API const void *weft_slice_read_shared(const weft_slice *slice, uint32_t term);
-/* The value of the chunk for a term on a CHUNK component: the way to read and write it, in systems
- * and in loops of the owner (weft_query_begin). Every slice of a chunk sees the same one;
- * WEFT_WRITE stamps the version of all of them. Systems that write it are dispatched with whole
- * chunks. NULL when absent. */
+/* The value of the chunk for a term on a CHUNK component, in systems and in loops of the owner
+ * (weft_query_begin). All slices of a chunk have the same value; a WRITE term stamps the
+ * versions of all of them. A system with such a WRITE term is called with whole chunks. NULL
+ * when absent. */
 WEFT_API const void *weft_slice_read_chunk(const weft_slice *slice, uint32_t term);
 WEFT_API void *weft_slice_write_chunk(const weft_slice *slice, uint32_t term);
-/* Sets the enable bit of a row for a term declared WEFT_WRITE. Safe for several slices of one chunk
- * at once. Takes effect at once, also for later systems; not for the mask of this slice. */
+/* Sets the enable bit of a row for a term declared WEFT_WRITE. Several slices of one chunk may
+ * do so at once. Takes effect immediately, except in the mask of this slice. */
 WEFT_API void weft_slice_enable(const weft_slice *slice, uint32_t term, uint32_t row, bool enabled);
 
-/* ---- change versions (query.h, filters: what stamps them) ---- */
+/* ---- change versions: what stamps them is in docs/guide/queries.md ---- */
 
-/* True when values of the term changed, in a slice that these rows lie in, after `version` (what
- * stamps is in docs/guide/queries.md); 0: true. False when the component is absent. In a system
- * a change is one since its last run with weft_slice_since; a term that the system itself writes
- * always changed, unless the query has stamp_asked and the column was not asked for yet. The
- * system must have WEFT_SYSTEM_ASKS_CHANGES, else the answer is true (and checked builds report
- * it). Cost: O(slices in the run). */
+/* True when values of the term changed after `version` in the slices that hold these rows; 0:
+ * true. False when the component is absent. A system passes weft_slice_since for changes since
+ * its last run; a term that it writes itself always counts as changed, unless the query has
+ * stamp_asked and the column was not requested yet. The system needs WEFT_SYSTEM_ASKS_CHANGES;
+ * without it the answer is true (checked builds report it). Cost: O(slices in the run). */
 WEFT_API bool weft_slice_changed_since(const weft_slice *slice, uint32_t term, uint32_t version);
-/* True when rows of the chunk came, went or moved after `version`; 0: true. O(1). */
+/* True when rows of the chunk came, left or moved after `version`; 0: true. Cost: O(1). */
 WEFT_API bool weft_slice_order_changed_since(const weft_slice *slice, uint32_t version);
-/* The newest change version of the term in these rows; 0 when absent. Systems: as
- * weft_slice_changed_since; without the flag the version that its own writes get. */
+/* The newest change version of the term in these rows; 0 when absent. Systems need the flag as
+ * for weft_slice_changed_since; without it they get the version of their own writes. */
 WEFT_API uint32_t weft_slice_change_version(const weft_slice *slice, uint32_t term);
-/* The version of the last run of the system: what it has seen; 0 in its first one, and outside
- * systems (there remember weft_world_change_version). */
+/* The version of the system's last run; 0 in its first run and outside systems (keep
+ * weft_world_change_version there). */
 WEFT_API uint32_t weft_slice_since(const weft_slice *slice);
 
-/* ---- inside systems: other entities and resources, as declared ---- */
+/* ---- inside systems: other entities and resources, as the system declares them ---- */
 
-/* Value of another entity; the component must be a declared lookup of the system (or, outside
- * systems, anything). NULL when dead or absent. Cost: a hash-free look-up, three dependent loads.
+/* The value of another entity. In a system the component must be one of its `lookups`. NULL when
+ * dead or absent. Cost: three dependent loads.
  */
 WEFT_API const void *weft_slice_read_entity(const weft_slice *slice, weft_entity entity,
                                             weft_component component);
-/* The same for writing; declared as a write lookup. Two rows of different slices must not write the
- * same entity: a system with write lookups that may collide must be declared single. */
+/* As weft_slice_read_entity, for a lookup declared WEFT_WRITE. Rows of different slices must not
+ * write the same entity: declare the system WEFT_SYSTEM_SERIAL where they could. */
 WEFT_API void *weft_slice_write_entity(const weft_slice *slice, weft_entity entity,
                                        weft_component component);
 /* A declared resource (RESOURCE component). */
 WEFT_API const void *weft_slice_read_resource(const weft_slice *slice, weft_component component);
 WEFT_API void *weft_slice_write_resource(const weft_slice *slice, weft_component component);
-/* The recorder of commands of this slice, good until the callback returns (checked builds report
- * later use); its order is (system, slice, sequence). NULL outside systems. */
+/* The recorder of this slice, valid until the callback returns (checked builds report later
+ * use). Its commands take effect in the order (system, slice, sequence). NULL outside systems. */
 WEFT_API weft_recorder *weft_slice_recorder(const weft_slice *slice);
 /* The world, for const functions only while systems run. */
 WEFT_API weft_world *weft_slice_world(const weft_slice *slice);
