@@ -34,12 +34,18 @@ if(WEFT_BUILD_SHARED AND NOT BUILD_SHARED_LIBS)
     set_target_properties(weft_shared PROPERTIES OUTPUT_NAME weft)
     list(APPEND weft_libraries weft_shared)
 endif()
+# Until 1.0 each minor version may change the ABI (docs/decisions.md, "ABI").
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+    set(weft_abi 0.${PROJECT_VERSION_MINOR})
+else()
+    set(weft_abi ${PROJECT_VERSION_MAJOR})
+endif()
 foreach(target ${weft_libraries})
     get_target_property(kind ${target} TYPE)
     string(REPLACE "_LIBRARY" "" kind ${kind})
     string(TOLOWER weft_${kind} name)
     set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION}
-                                               SOVERSION ${PROJECT_VERSION_MAJOR}
+                                               SOVERSION ${weft_abi}
                                                EXPORT_NAME ${name})
     if(NOT TARGET weft::${name})
         add_library(weft::${name} ALIAS ${target})

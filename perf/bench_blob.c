@@ -189,7 +189,7 @@ static weft_result make_rows(reading *r, uint64_t row_count, uint64_t width)
     weft_blob_builder_destroy(builder);
     if (result != WEFT_OK) return result;
     weft_blob_info info = {0};
-    weft_blob_info_get(r->store, r->ref, &info);
+    weft_blob_info_get(r->store, r->ref, &info, sizeof info);
     r->block_bytes = info.block_bytes;
     r->table = weft_blob_read(r->store, r->ref, &table_type);
     r->row_count = row_count;
@@ -266,7 +266,7 @@ static void map_file(void *data)
 static void validate_block(void *data)
 {
     checking *c = data;
-    c->result = weft_blob_validate(c->block, c->bytes, c->type, NULL);
+    c->result = weft_blob_validate(c->block, c->bytes, c->type, NULL, 0);
 }
 
 /* Reads every word once: what any check costs at least. */
@@ -318,7 +318,7 @@ static bool finish_sparse_file(checking *c)
     weft_blob_info info;
     if (weft_blob_load(c->store, c->path, c->type, WEFT_BLOB_MAP_TRUSTED, &ref) != WEFT_OK)
         return false;
-    weft_blob_info_get(c->store, ref, &info);
+    weft_blob_info_get(c->store, ref, &info, sizeof info);
     const uint64_t hash = weft__blob_content_hash(info.block, NULL, 0);
     weft_blob_release(c->store, ref);
     int file = open(c->path, O_WRONLY);
@@ -344,7 +344,7 @@ static void map_and_validate(weft_bench *bench)
     weft_blob_ref ref;
     weft_blob_info info = {0};
     c.result = weft_blob_load(c.store, c.path, c.type, WEFT_BLOB_MAP_TRUSTED, &ref);
-    weft_blob_info_get(c.store, ref, &info);
+    weft_blob_info_get(c.store, ref, &info, sizeof info);
     c.block = info.block;
     measure = (weft_bench_measure){.name = "validate-1GiB",
                                    .unit = "ns/byte",

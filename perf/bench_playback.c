@@ -236,7 +236,8 @@ static bool rolling_make(rolling *r)
         return false;
     }
     weft_world_stats stats;
-    weft_world_stats_get(r->base.world, &stats); /* 1 % of the slices of 152 rows or so */
+    weft_world_stats_get(r->base.world, &stats,
+                         sizeof stats); /* 1 % of the slices of 152 rows or so */
     r->touched_count = (uint32_t)(stats.slices / 100 < 100 ? stats.slices / 100 : 100);
     for (uint32_t i = 0; i < r->touched_count; i++)
         r->touched[i] = all[(size_t)i * (ENTITIES / r->touched_count)];

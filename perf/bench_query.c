@@ -190,7 +190,7 @@ static void filter_walk(void *data)
 static double slice_count(const filter_world *f)
 {
     weft_world_stats stats;
-    weft_world_stats_get(f->world, &stats);
+    weft_world_stats_get(f->world, &stats, sizeof stats);
     return (double)stats.slices;
 }
 
@@ -254,12 +254,12 @@ static void shared_set_query(weft_bench *bench)
         WEFT_OK) {
         s.query = weft_query_create(s.world, &(weft_query_desc){.terms = {{s.shared}}});
         weft_world_stats before, after;
-        weft_world_stats_get(s.world, &before);
+        weft_world_stats_get(s.world, &before, sizeof before);
         weft_bench_run(
             bench,
             &(weft_bench_measure){
                 .name = "1M", .unit = "us/call", .workers = 1, .run = shared_set, .data = &s});
-        weft_world_stats_get(s.world, &after);
+        weft_world_stats_get(s.world, &after, sizeof after);
         weft_bench_value(bench, "1M-moved", "bytes", 1,
                          (double)(after.bytes_moved - before.bytes_moved));
     }

@@ -320,10 +320,10 @@ static void bench_memory_entity(weft_bench *bench)
     storage_bed bed = {.bench = bench};
     bed_world_open(&bed, 1);
     weft_world_stats before, after;
-    weft_world_stats_get(bed.world, &before);
+    weft_world_stats_get(bed.world, &before, sizeof before);
     weft_component both[] = {bed.position, bed.velocity};
     weft_entity_create_many(bed.world, weft_archetype_create(bed.world, both, 2), MILLION, NULL);
-    weft_world_stats_get(bed.world, &after);
+    weft_world_stats_get(bed.world, &after, sizeof after);
     weft_bench_value(bench, "1M", "bytes/entity", 1,
                      (double)(after.bytes_total - before.bytes_total) / MILLION);
     weft_world_destroy(bed.world);
@@ -341,14 +341,14 @@ static void bench_memory_archetype(weft_bench *bench)
         tags[i] = weft_component_create_plain(bed.world, name, i < 7 ? 4 : 0, i < 7 ? 4 : 1, 0);
     }
     weft_world_stats before, after;
-    weft_world_stats_get(bed.world, &before);
+    weft_world_stats_get(bed.world, &before, sizeof before);
     for (uint32_t a = 1; a <= SMALL; a++) {
         uint32_t n = 0;
         for (uint32_t i = 0; i < 14; i++)
             if ((a >> i & 1) != 0) set[n++] = tags[i];
         weft_entity_create_many(bed.world, weft_archetype_create(bed.world, set, n), 1, NULL);
     }
-    weft_world_stats_get(bed.world, &after);
+    weft_world_stats_get(bed.world, &after, sizeof after);
     weft_bench_value(bench, "10k", "bytes/archetype", 1,
                      (double)(after.bytes_total - before.bytes_total) / SMALL);
     weft_world_destroy(bed.world);

@@ -63,7 +63,7 @@ static void check_steps(storm *s, uint64_t even, uint64_t odd)
         weft_world_step(s->world, 1);
         s->step++;
         weft_world_stats stats;
-        weft_world_stats_get(s->world, &stats);
+        weft_world_stats_get(s->world, &stats, sizeof stats);
         const uint64_t expected = i ? odd : even;
         if (stats.entities != expected) {
             weft_bench_fail(s->bench, "%llu entities after the step, expected %llu",

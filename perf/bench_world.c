@@ -71,7 +71,7 @@ static void transfer(void *data)
 {
     moving *m = data;
     weft_world *from = m->from;
-    m->result = weft_world_transfer(m->to, from, NULL, NULL);
+    m->result = weft_world_transfer(m->to, from, NULL, NULL, 0);
     m->from = m->to;
     m->to = from;
 }

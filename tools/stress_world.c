@@ -108,7 +108,7 @@ static uint64_t check_world(weft_stress *stress, world_state *s)
         weft_stress_error(stress, "the world is not valid: %s", weft_world_error(s->world)->text);
     }
     weft_world_stats stats;
-    weft_world_stats_get(s->world, &stats);
+    weft_world_stats_get(s->world, &stats, sizeof stats);
     if (!s->bytes_first) s->bytes_first = stats.bytes_total;
     if (stats.bytes_total > s->bytes_first * 4 + (64u << 20)) {
         weft_stress_error(stress, "memory grew from %llu to %llu bytes at %llu entities",
@@ -241,7 +241,7 @@ static uint64_t step_round(weft_stress *stress, void *state)
     weft_stress_refuse_memory(stress, true);
     for (int i = 0; i < STEPS; i++) {
         weft_world_stats stats;
-        weft_world_stats_get(s->world, &stats);
+        weft_world_stats_get(s->world, &stats, sizeof stats);
         s->death = stats.entities > POPULATION ? 24 : 6;
         expect_ok(stress, s, weft_world_step(s->world, 1.0f / 64), "step");
     }

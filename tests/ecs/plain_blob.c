@@ -125,7 +125,7 @@ PLAIN_TEST(equal_blobs_made_and_freed_by_all_workers_are_never_lost_or_doubled)
     weft_blob_store *store = make_store();
     weft_blob_store_stats stats;
     run(pool, make_and_drop, store, 4000);
-    CHECK_OK(weft_blob_store_stats_get(store, &stats));
+    CHECK_OK(weft_blob_store_stats_get(store, &stats, sizeof stats));
     CHECK_U64(stats.blob_count, 0);
     CHECK_U64(stats.block_bytes, 0);
     CHECK(stats.shared_count >= 4000);

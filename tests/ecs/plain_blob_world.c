@@ -22,7 +22,7 @@ static weft_world *open_world(test_memory *memory)
 static weft_world_stats stats_of(const weft_world *world)
 {
     weft_world_stats stats;
-    weft_world_stats_get(world, &stats);
+    weft_world_stats_get(world, &stats, sizeof stats);
     return stats;
 }
 
@@ -51,7 +51,7 @@ PLAIN_TEST(the_memory_of_blobs_is_counted_in_the_world)
     CHECK_OK(weft_blob_release(store, ref));
     weft_world_stats before = stats_of(world);
     CHECK_OK(blob_build_scene(store, 500, 0, &ref));
-    CHECK_OK(weft_blob_info_get(store, ref, &info));
+    CHECK_OK(weft_blob_info_get(store, ref, &info, sizeof info));
     weft_world_stats during = stats_of(world);
     CHECK(during.bytes_blobs >= before.bytes_blobs + info.block_bytes);
     CHECK_U64(during.bytes_total - during.bytes_blobs, before.bytes_total - before.bytes_blobs);
@@ -90,7 +90,7 @@ PLAIN_TEST(destructors_of_components_may_release_blobs_when_the_world_ends)
         *(Model *)weft_entity_write(world, entity, model) = value;
     }
     weft_blob_store_stats stats;
-    CHECK_OK(weft_blob_store_stats_get(store, &stats));
+    CHECK_OK(weft_blob_store_stats_get(store, &stats, sizeof stats));
     CHECK_U64(stats.blob_count, 1);
     CHECK_U64(stats.shared_count, 9);
     CHECK_OK(weft_world_destroy(world));

@@ -80,7 +80,7 @@ PLAIN_TEST(chunks_of_jobs_are_linked_alike_by_one_thread_and_by_several)
         CHECK_U64(weft_world_hash(together->world, WEFT_HASH_LAYOUT),
                   weft_world_hash(alone->world, WEFT_HASH_LAYOUT));
         weft_world_stats stats;
-        weft_world_stats_get(together->world, &stats);
+        weft_world_stats_get(together->world, &stats, sizeof stats);
         CHECK_U64(stats.entities, OLD - OLD / 3 + 57213);
         bed_close(alone);
         bed_close(together);
@@ -105,7 +105,7 @@ PLAIN_TEST(chunks_of_jobs_stay_private_when_memory_runs_out)
         CHECK_U64(weft_world_hash(b->world, WEFT_HASH_LAYOUT), before);
     }
     weft_world_stats stats;
-    weft_world_stats_get(b->world, &stats);
+    weft_world_stats_get(b->world, &stats, sizeof stats);
     CHECK_U64(stats.entities, OLD - OLD / 3 + 57213);
     bed_close(b);
     free(b);

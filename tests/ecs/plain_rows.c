@@ -203,7 +203,7 @@ static void check_all(const bed *b)
     check_valid(b);
     for (uint32_t i = 1; i < b->count; i++) expected += b->rows[i].is_played && !b->rows[i].is_dead;
     CHECK_U64(count, expected);
-    weft_world_stats_get(b->world, &stats);
+    weft_world_stats_get(b->world, &stats, sizeof stats);
     CHECK_U64(stats.entities, expected);
     for (uint64_t i = 0; i < count; i++)
         check_row(b, entities[i],

@@ -230,7 +230,7 @@ static void move_owned(weft_world *unused, uint32_t count)
     for (uint32_t i = 1; i <= count; i++)
         CHECK_OK(weft_entity_set_shared(from, weft_entity_create(from, archetype), owned, &i));
     weft_transfer_report report;
-    CHECK_OK(weft_world_transfer(to, from, NULL, &report));
+    CHECK_OK(weft_world_transfer(to, from, NULL, &report, sizeof report));
     CHECK_U64(report.entities, count);
     CHECK_OK(weft_world_destroy(from));
     CHECK_OK(weft_world_destroy(to));

@@ -131,7 +131,7 @@ static void bed_check(const bed *b)
     if (weft_world_validate(b->world) != WEFT_OK)
         test_fail(__FILE__, __LINE__, weft_world_error(b->world)->text);
     weft_world_stats stats;
-    weft_world_stats_get(b->world, &stats);
+    weft_world_stats_get(b->world, &stats, sizeof stats);
     CHECK_U64(stats.entities, b->model.count);
     for (uint32_t i = 0; i < b->model.count; i++) entity_check(b, &b->model.entities[i]);
     for (uint32_t i = 0; i < b->model.dead_count; i++)

@@ -21,8 +21,9 @@ PLAIN_TEST(all_entities_move_with_their_values_and_the_source_is_empty)
     }
     weft_entity there = make(&b, 77);
     weft_transfer_report report;
-    CHECK_OK(weft_world_transfer(
-        b.world, a.world, &(weft_transfer_desc){.tracked = e, .tracked_count = COUNT}, &report));
+    CHECK_OK(weft_world_transfer(b.world, a.world,
+                                 &(weft_transfer_desc){.tracked = e, .tracked_count = COUNT},
+                                 &report, sizeof report));
     CHECK_U64(report.entities, COUNT);
     CHECK(report.chunks_kept != 0);
     CHECK_U64(entities_of(a.world), 0);
@@ -33,7 +34,8 @@ PLAIN_TEST(all_entities_move_with_their_values_and_the_source_is_empty)
         CHECK_U64(weft_entity_has(b.world, e[i], b.lever), i % 3 == 0);
     }
     CHECK_U64(number_of(&b, there), 77);
-    CHECK_OK(weft_world_transfer(b.world, a.world, NULL, &report)); /* nothing is there to move */
+    CHECK_OK(weft_world_transfer(b.world, a.world, NULL, &report,
+                                 sizeof report)); /* nothing is there to move */
     CHECK_U64(report.entities, 0);
     close_pair(&a, &b);
 }
@@ -54,7 +56,7 @@ PLAIN_TEST(a_query_moves_exactly_the_rows_it_selects)
     CHECK(query.id != 0);
     CHECK_OK(weft_world_transfer(
         b.world, a.world,
-        &(weft_transfer_desc){.query = query, .tracked = e, .tracked_count = COUNT}, NULL));
+        &(weft_transfer_desc){.query = query, .tracked = e, .tracked_count = COUNT}, NULL, 0));
     CHECK_OK(weft_world_validate(a.world));
     CHECK_U64(entities_of(b.world), COUNT / 2);
     CHECK_U64(weft_query_count(a.world, query), 0);
@@ -74,7 +76,7 @@ PLAIN_TEST(many_small_transfers_append_to_chunks_with_room)
         move_all(&b, &a, NULL, 0);
     }
     weft_world_stats stats;
-    weft_world_stats_get(b.world, &stats);
+    weft_world_stats_get(b.world, &stats, sizeof stats);
     CHECK_U64(stats.entities, 300);
     CHECK(stats.chunks < 10);
     close_pair(&a, &b);
@@ -123,7 +125,7 @@ PLAIN_TEST(references_follow_and_those_to_others_become_null)
     weft_transfer_report report;
     CHECK_OK(weft_world_transfer(
         b.world, a.world, &(weft_transfer_desc){.query = query, .tracked = e, .tracked_count = 4},
-        &report));
+        &report, sizeof report));
     CHECK_U64(report.entities, 2);
     CHECK_U64(report.references_cleared, 5); /* e3 twice, gone twice, e2 */
     const Link *first = weft_entity_read(b.world, e[0], b.link);
@@ -218,7 +220,7 @@ PLAIN_TEST(a_value_with_a_release_hook_cannot_live_in_two_worlds)
     weft_query query =
         weft_query_create(a.world, &(weft_query_desc){.terms = {{a.mark, WEFT_NO_ACCESS}}});
     weft_transfer_desc desc = {.query = query};
-    CHECK_RESULT(weft_world_transfer(b.world, a.world, &desc, NULL), WEFT_BUSY);
+    CHECK_RESULT(weft_world_transfer(b.world, a.world, &desc, NULL, 0), WEFT_BUSY);
     CHECK(strstr(weft_world_error(b.world)->text, "Owned") != NULL);
     CHECK_U64(a.released + b.released, 0);
     CHECK_U64(entities_of(b.world), 0);
@@ -226,7 +228,7 @@ PLAIN_TEST(a_value_with_a_release_hook_cannot_live_in_two_worlds)
         weft_query_create(a.world, &(weft_query_desc){.terms = {{a.owned, WEFT_READ}}});
     int32_t seven = 7;
     CHECK_OK(weft_query_filter_shared(a.world, all, a.owned, WEFT_FILTER_EQUAL, &seven, 1));
-    CHECK_RESULT(weft_world_transfer(b.world, a.world, NULL, NULL), WEFT_BUSY); /* the filter */
+    CHECK_RESULT(weft_world_transfer(b.world, a.world, NULL, NULL, 0), WEFT_BUSY); /* the filter */
     CHECK_OK(weft_query_filter_reset(a.world, all));
     move_all(&b, &a, &stays, 1);
     CHECK_U64(a.released + b.released, 0);
@@ -277,7 +279,7 @@ PLAIN_TEST(enable_bits_move_with_whole_chunks_and_with_single_rows)
     weft_entity first[COUNT];
     memcpy(first, e, sizeof e);
     weft_transfer_desc desc = {.query = query, .tracked = first, .tracked_count = COUNT};
-    CHECK_OK(weft_world_transfer(b.world, a.world, &desc, NULL)); /* rows */
+    CHECK_OK(weft_world_transfer(b.world, a.world, &desc, NULL, 0)); /* rows */
     move_all(&b, &a, e, COUNT); /* what is left, in whole chunks */
     for (uint32_t i = 0; i < COUNT; i++) {
         weft_entity now = first[i].version != 0 ? first[i] : e[i];
@@ -302,15 +304,15 @@ PLAIN_TEST(types_are_matched_by_name_and_layout_and_registered_when_missing)
     weft_entity e;
     CHECK_OK(weft_entity_create_many(
         a, weft_archetype_create(a, (weft_component[]){list, plain}, 2), 1, &e));
-    CHECK_OK(
-        weft_world_transfer(b, a, &(weft_transfer_desc){.tracked = &e, .tracked_count = 1}, NULL));
+    CHECK_OK(weft_world_transfer(b, a, &(weft_transfer_desc){.tracked = &e, .tracked_count = 1},
+                                 NULL, 0));
     CHECK_U64(weft_component_hash(b, weft_component_find(b, "numbers")),
               weft_component_hash(a, list));
     CHECK(weft_entity_has(b, e, weft_component_find(b, "plain")));
     weft_component other = weft_component_create_plain(a, "other", 8, 8, 0);
     CHECK(weft_component_create_plain(b, "other", 4, 4, 0).id != 0);
     CHECK_OK(weft_entity_create_many(a, WEFT_ARCHETYPE(a, other), 10, NULL));
-    CHECK_RESULT(weft_world_transfer(b, a, NULL, NULL), WEFT_TYPE_MISMATCH);
+    CHECK_RESULT(weft_world_transfer(b, a, NULL, NULL, 0), WEFT_TYPE_MISMATCH);
     CHECK(strstr(weft_world_error(b)->text, "\"other\"") != NULL);
     CHECK_U64(entities_of(a), 10);
     CHECK_U64(entities_of(b), 1);
@@ -336,7 +338,7 @@ PLAIN_TEST(write_groups_of_a_missing_type_lead_to_the_same_components_there)
         CHECK_OK(weft_entity_remove(a.world, e[1], over));
         if (i == 0) weft_component_create_plain(b.world, "another", 4, 4, 0);
         CHECK_OK(weft_world_transfer(
-            b.world, a.world, &(weft_transfer_desc){.tracked = e, .tracked_count = 2}, NULL));
+            b.world, a.world, &(weft_transfer_desc){.tracked = e, .tracked_count = 2}, NULL, 0));
         base = weft_component_find(b.world, i == 0 ? "first" : "second");
         const weft_component_desc *info =
             weft_component_info(b.world, weft_component_find(b.world, name));
@@ -354,22 +356,22 @@ PLAIN_TEST(wrong_calls_are_errors_and_change_nothing)
     side a, b;
     open_pair(&a, &b);
     make(&a, 1);
-    CHECK_RESULT(weft_world_transfer(NULL, a.world, NULL, NULL), WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_world_transfer(b.world, NULL, NULL, NULL), WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_world_transfer(a.world, a.world, NULL, NULL), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_world_transfer(NULL, a.world, NULL, NULL, 0), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_world_transfer(b.world, NULL, NULL, NULL, 0), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_world_transfer(a.world, a.world, NULL, NULL, 0), WEFT_INVALID_ARGUMENT);
     weft_transfer_desc no_array = {.tracked_count = 3};
-    CHECK_RESULT(weft_world_transfer(b.world, a.world, &no_array, NULL), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_world_transfer(b.world, a.world, &no_array, NULL, 0), WEFT_INVALID_ARGUMENT);
     weft_transfer_desc stale = {.query = {12345}};
     uint64_t before = weft_world_error(b.world)->number;
-    CHECK_RESULT(weft_world_transfer(b.world, a.world, &stale, NULL), WEFT_BAD_HANDLE);
+    CHECK_RESULT(weft_world_transfer(b.world, a.world, &stale, NULL, 0), WEFT_BAD_HANDLE);
     CHECK_U64(weft_world_error(b.world)->number, before + 1); /* not that of the source */
     CHECK(strlen(weft_world_error(b.world)->text) > 20);
     weft_query query =
         weft_query_create(a.world, &(weft_query_desc){.terms = {{a.value, WEFT_READ}}});
     weft_cursor cursor = weft_query_begin(a.world, query);
     CHECK(weft_query_next(&cursor));
-    CHECK_RESULT(weft_world_transfer(b.world, a.world, NULL, NULL), WEFT_WRONG_PHASE);
-    CHECK_RESULT(weft_world_transfer(a.world, b.world, NULL, NULL), WEFT_WRONG_PHASE);
+    CHECK_RESULT(weft_world_transfer(b.world, a.world, NULL, NULL, 0), WEFT_WRONG_PHASE);
+    CHECK_RESULT(weft_world_transfer(a.world, b.world, NULL, NULL, 0), WEFT_WRONG_PHASE);
     weft_query_end(&cursor);
     CHECK_U64(entities_of(a.world), 1);
     close_pair(&a, &b);
@@ -426,13 +428,13 @@ PLAIN_TEST(blobs_that_components_refer_to_come_along)
         CHECK_U64(WEFT_BLOB_COUNT(&scene->nodes), 2 + i % 2);
     }
     weft_blob_store_stats stats;
-    CHECK_OK(weft_blob_store_stats_get(weft_world_blobs(b.world), &stats));
+    CHECK_OK(weft_blob_store_stats_get(weft_world_blobs(b.world), &stats, sizeof stats));
     CHECK_U64(stats.blob_count, 2);
     weft_blob_info info;
     const Model *model = weft_entity_read(b.world, e[0], owning_b);
-    CHECK_OK(weft_blob_info_get(weft_world_blobs(b.world), model->scene, &info));
+    CHECK_OK(weft_blob_info_get(weft_world_blobs(b.world), model->scene, &info, sizeof info));
     CHECK_U64(info.reference_count, 5 + 1); /* five fields, and one kept for the loose type */
-    CHECK_OK(weft_blob_info_get(weft_world_blobs(a.world), ref, &info));
+    CHECK_OK(weft_blob_info_get(weft_world_blobs(a.world), ref, &info, sizeof info));
     CHECK_U64(info.reference_count, 5); /* those of the loose type are the program's still */
     close_pair(&a, &b);
 }

@@ -80,7 +80,7 @@ static weft_result move_some(side *to, side *from, weft_query query, expected *m
     for (uint32_t i = 0; i < count; i++)
         tracked[i] = model[i].is_there != is_there ? model[i].handle : (weft_entity){0, 0};
     weft_transfer_desc desc = {.query = query, .tracked = tracked, .tracked_count = count};
-    weft_result result = weft_world_transfer(to->world, from->world, &desc, NULL);
+    weft_result result = weft_world_transfer(to->world, from->world, &desc, NULL, 0);
     for (uint32_t i = 0; i < count && result == WEFT_OK; i++) {
         if (tracked[i].version == 0) continue;
         model[i].handle = tracked[i];
@@ -223,7 +223,7 @@ PLAIN_TEST(memory_of_which_everything_moves_changes_hands_without_a_copy)
         for (int i = 0; i < 10; i++) make(&b, 1); /* chunks of its own */
         const void *place = weft_entity_read(a.world, e[17], a.value);
         weft_world_stats before, after;
-        weft_world_stats_get(a.world, &before);
+        weft_world_stats_get(a.world, &before, sizeof before);
         for (int round = 0; round < 4; round++) { /* back and forth; the last time it stays */
             side *to = round % 2 == 0 ? &b : &a, *from = round % 2 == 0 ? &a : &b;
             weft_query query = weft_query_create(
@@ -233,7 +233,7 @@ PLAIN_TEST(memory_of_which_everything_moves_changes_hands_without_a_copy)
                 CHECK_OK(weft_entity_enable(from->world, e[i], from->lever, false));
             weft_transfer_desc desc = {.query = query, .tracked = e, .tracked_count = BULK};
             weft_transfer_report report;
-            CHECK_OK(weft_world_transfer(to->world, from->world, &desc, &report));
+            CHECK_OK(weft_world_transfer(to->world, from->world, &desc, &report, sizeof report));
             CHECK_U64(report.entities, BULK);
             CHECK_U64(report.chunks_adopted != 0, apart == 0);
             check_bulk(to, e);
@@ -241,7 +241,7 @@ PLAIN_TEST(memory_of_which_everything_moves_changes_hands_without_a_copy)
             const void *now = weft_entity_read(to->world, e[17], to->value);
             if (apart == 0) CHECK_POINTER(now, place);
         }
-        weft_world_stats_get(a.world, &after);
+        weft_world_stats_get(a.world, &after, sizeof after);
         CHECK_U64(after.bytes_buffers, before.bytes_buffers);
         CHECK_U64(after.units_used, before.units_used);
         CHECK_OK(weft_world_destroy(b.world)); /* the memory is a's now */
@@ -265,7 +265,7 @@ PLAIN_TEST(every_failing_allocation_gives_the_memory_back)
         memcpy(now, e, sizeof e);
         weft_transfer_desc all = {.tracked = now, .tracked_count = BULK};
         test_memory_fail(&memory, k, true);
-        weft_result result = weft_world_transfer(b.world, a.world, &all, NULL);
+        weft_result result = weft_world_transfer(b.world, a.world, &all, NULL, 0);
         test_memory_fail(&memory, 0, false);
         bool was_refused = result != WEFT_OK;
         if (was_refused) {
@@ -273,7 +273,7 @@ PLAIN_TEST(every_failing_allocation_gives_the_memory_back)
             check_bulk(&a, e);
             CHECK_U64(entities_of(b.world), 0);
             CHECK_OK(weft_world_validate(b.world));
-            CHECK_OK(weft_world_transfer(b.world, a.world, &all, NULL));
+            CHECK_OK(weft_world_transfer(b.world, a.world, &all, NULL, 0));
         }
         check_bulk(&b, now);
         close_pair(&a, &b);

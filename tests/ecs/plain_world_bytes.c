@@ -299,19 +299,19 @@ PLAIN_TEST(a_blob_replaces_no_device_and_the_store_tells_why)
     blob_directory directory;
     weft_blob_store *store;
     weft_blob_ref ref;
-    weft_blob_store_stats stats;
+    weft_blob_report report;
     CHECK_OK(weft_blob_store_create(NULL, &store));
     CHECK_OK(blob_build_scene(store, 20, 0, &ref));
     blob_directory_create(&directory);
     CHECK(mkfifo(directory.path, 0600) == 0);
     CHECK_RESULT(weft_blob_save(store, ref, directory.path), WEFT_IO);
-    CHECK_OK(weft_blob_store_stats_get(store, &stats));
-    CHECK(strstr(stats.failed_file, "a FIFO") != NULL);
-    CHECK(strstr(stats.failed_file, directory.path) != NULL);
+    CHECK_OK(weft_blob_report_get(store, &report, sizeof report));
+    CHECK(strstr(report.failed_file, "a FIFO") != NULL);
+    CHECK(strstr(report.failed_file, directory.path) != NULL);
     CHECK_RESULT(weft_blob_load(store, "/nonexistent-weft", &scene_type, WEFT_BLOB_MAP, &ref),
                  WEFT_NOT_FOUND);
-    CHECK_OK(weft_blob_store_stats_get(store, &stats));
-    CHECK(strstr(stats.failed_file, strerror(ENOENT)) != NULL);
+    CHECK_OK(weft_blob_report_get(store, &report, sizeof report));
+    CHECK(strstr(report.failed_file, strerror(ENOENT)) != NULL);
     weft_blob_store_destroy(store);
     blob_directory_destroy(&directory);
 }

@@ -330,7 +330,7 @@ PLAIN_TEST(blobs_are_in_the_file_once_and_shared_again_after_loading)
     }
     CHECK_U64(((const Model *)weft_entity_read(b, e[29], model))->scene.id, 0);
     weft_blob_store_stats stats;
-    CHECK_OK(weft_blob_store_stats_get(weft_world_blobs(b), &stats));
+    CHECK_OK(weft_blob_store_stats_get(weft_world_blobs(b), &stats, sizeof stats));
     CHECK_U64(stats.blob_count, 3);
     weft_world_bytes again = save(b);
     CHECK_U64(again.count, bytes.count);

@@ -68,7 +68,7 @@ PLAIN_TEST(worlds_are_loaded_on_one_thread_and_move_into_the_world_of_another)
     for (uint32_t i = 0; i < LEVELS; i++) {
         for (int k = 0; k < 10; k++) CHECK_OK(weft_query_each_parallel(game, query, add_one, NULL));
         weft_world *ready = take_level(&s);
-        CHECK_OK(weft_world_transfer(game, ready, NULL, NULL));
+        CHECK_OK(weft_world_transfer(game, ready, NULL, NULL, 0));
         CHECK_OK(weft_world_destroy(ready));
         CHECK_U64(entities_of(game), (i + 1) * PER_LEVEL);
     }

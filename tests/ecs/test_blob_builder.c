@@ -280,9 +280,11 @@ static void check_no_blob(const char *failed_check)
     weft_blob_store_stats stats;
     CHECK_RESULT(weft_blob_builder_finish(builder, &ref), WEFT_INVALID_ARGUMENT);
     CHECK_U64(ref.id, 0);
-    CHECK_OK(weft_blob_store_stats_get(store, &stats));
+    CHECK_OK(weft_blob_store_stats_get(store, &stats, sizeof stats));
     CHECK_U64(stats.blob_count, 0);
-    CHECK_TEXT(stats.failed_check, failed_check);
+    weft_blob_report report;
+    CHECK_OK(weft_blob_report_get(store, &report, sizeof report));
+    CHECK_TEXT(report.failed_check, failed_check);
     check_text("leave references to the builder");
 }
 
@@ -332,8 +334,8 @@ Test(blob_builder, a_chain_of_a_million_objects_is_built_and_validated_without_r
     weft_blob_ref ref;
     weft_blob_info info;
     CHECK_OK(weft_blob_builder_finish(builder, &ref));
-    CHECK_OK(weft_blob_info_get(store, ref, &info));
-    CHECK_OK(weft_blob_validate(info.block, info.block_bytes, &scene_type, NULL));
+    CHECK_OK(weft_blob_info_get(store, ref, &info, sizeof info));
+    CHECK_OK(weft_blob_validate(info.block, info.block_bytes, &scene_type, NULL, 0));
     const Scene *scene = weft_blob_read(store, ref, &scene_type);
     uint32_t last = 0;
     for (const Node *n = WEFT_BLOB_TARGET(&scene->spare); n != NULL;
@@ -353,8 +355,8 @@ Test(blob_builder, two_builds_give_identical_bytes_whatever_the_capacity)
         weft_blob_info info_a, info_b;
         CHECK_OK(blob_build_scene(store, 1000, 0, &a));
         CHECK_OK(blob_build_scene(other, 1000, capacities[i], &b));
-        CHECK_OK(weft_blob_info_get(store, a, &info_a));
-        CHECK_OK(weft_blob_info_get(other, b, &info_b));
+        CHECK_OK(weft_blob_info_get(store, a, &info_a, sizeof info_a));
+        CHECK_OK(weft_blob_info_get(other, b, &info_b, sizeof info_b));
         CHECK_U64(info_a.block_bytes, info_b.block_bytes);
         CHECK(memcmp(info_a.block, info_b.block, info_a.block_bytes) == 0);
         CHECK_OK(weft_blob_release(other, b));
@@ -440,13 +442,13 @@ Test(blob_builder, descriptions_that_contradict_themselves_are_refused)
                {"bytes", 0},   {"multiple", 0},     {"up to 64", 0},
                {"name", 0},    {"aligned to 8", 0}, {"without fields", 0}};
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        weft_blob_store_stats stats;
+        weft_blob_report report;
         CHECK_RESULT(weft_blob_builder_create(store, &types[i], 0, &builder),
                      WEFT_INVALID_ARGUMENT);
         CHECK_POINTER(builder, NULL);
-        CHECK_OK(weft_blob_store_stats_get(store, &stats));
-        CHECK(strstr(stats.failed_check, why[i].text) != NULL);
-        CHECK_U64(stats.failed_offset, why[i].offset);
+        CHECK_OK(weft_blob_report_get(store, &report, sizeof report));
+        CHECK(strstr(report.failed_check, why[i].text) != NULL);
+        CHECK_U64(report.failed_offset, why[i].offset);
     }
 }
 
@@ -500,7 +502,7 @@ Test(blob_builder, any_failing_allocation_is_an_error_and_leaks_nothing)
             if (result == WEFT_OK) {
                 result = blob_build_scene(faulty, 300, 0, &ref);
                 weft_blob_store_stats stats;
-                CHECK_OK(weft_blob_store_stats_get(faulty, &stats));
+                CHECK_OK(weft_blob_store_stats_get(faulty, &stats, sizeof stats));
                 CHECK_U64(stats.blob_count, result == WEFT_OK);
                 weft_blob_store_destroy(faulty);
             }

@@ -194,6 +194,6 @@ Test(blob_examples, the_same_content_is_stored_once)
     weft_blob_ref first = create_market_data(), second = create_market_data();
     CHECK_U64(first.id, second.id);
     weft_blob_info info;
-    CHECK_OK(weft_blob_info_get(store, first, &info));
+    CHECK_OK(weft_blob_info_get(store, first, &info, sizeof info));
     CHECK_U64(info.reference_count, 2);
 }

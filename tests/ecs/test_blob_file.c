@@ -19,7 +19,7 @@ static void make_file(void)
     blob_directory_create(&directory);
     CHECK_OK(weft_blob_store_create(&(weft_blob_store_desc){0}, &store));
     CHECK_OK(blob_build_scene(store, 16, 0, &scene_ref));
-    CHECK_OK(weft_blob_info_get(store, scene_ref, &scene_info));
+    CHECK_OK(weft_blob_info_get(store, scene_ref, &scene_info, sizeof scene_info));
     CHECK_OK(weft_blob_save(store, scene_ref, directory.path));
 }
 
@@ -53,7 +53,7 @@ Test(blob_file, all_modes_give_the_same_values_at_another_address)
         weft_blob_ref ref;
         weft_blob_info info;
         CHECK_OK(weft_blob_load(other, directory.path, &scene_type, mode, &ref));
-        CHECK_OK(weft_blob_info_get(other, ref, &info));
+        CHECK_OK(weft_blob_info_get(other, ref, &info, sizeof info));
         CHECK(info.block != scene_info.block);
         CHECK_U64(info.is_mapped, mode != WEFT_BLOB_LOAD);
         CHECK_U64(info.block_bytes, scene_info.block_bytes);
@@ -78,7 +78,7 @@ Test(blob_file, loading_what_is_there_already_shares_it)
     CHECK_OK(
         weft_blob_adopt(store, scene_info.block, scene_info.block_bytes, &scene_type, &adopted));
     CHECK_U64(adopted.id, scene_ref.id);
-    CHECK_OK(weft_blob_info_get(store, scene_ref, &scene_info));
+    CHECK_OK(weft_blob_info_get(store, scene_ref, &scene_info, sizeof scene_info));
     CHECK_U64(scene_info.reference_count, 5);
 }
 
@@ -94,8 +94,10 @@ Test(blob_file, every_truncation_of_the_file_is_an_error)
         }
     }
     weft_blob_store_stats stats;
-    CHECK_OK(weft_blob_store_stats_get(store, &stats));
-    CHECK_TEXT(stats.failed_check, "shorter than a header");
+    CHECK_OK(weft_blob_store_stats_get(store, &stats, sizeof stats));
+    weft_blob_report report;
+    CHECK_OK(weft_blob_report_get(store, &report, sizeof report));
+    CHECK_TEXT(report.failed_check, "shorter than a header");
     CHECK_U64(stats.blob_count, 1);
 }
 
@@ -331,7 +333,7 @@ static unsigned sweep(uint32_t mode, uint32_t protection)
         const bool has_failed = f.step >= k;
         CHECK_U64(result != WEFT_OK, has_failed);
         CHECK_I64(f.open_count, 0);
-        CHECK_OK(weft_blob_store_stats_get(other, &stats));
+        CHECK_OK(weft_blob_store_stats_get(other, &stats, sizeof stats));
         CHECK_U64(stats.blob_count, mode == 3 || !has_failed);
         weft_blob_store_destroy(other);
         test_memory_fini(&memory);

@@ -44,7 +44,7 @@ static weft_blob_ref number(const weft_blob_type *type, uint64_t value)
 static weft_blob_store_stats stats(void)
 {
     weft_blob_store_stats result;
-    CHECK_OK(weft_blob_store_stats_get(store, &result));
+    CHECK_OK(weft_blob_store_stats_get(store, &result, sizeof result));
     return result;
 }
 
@@ -60,7 +60,7 @@ Test(blob_store, the_last_release_frees_and_the_handle_is_stale_for_ever)
         CHECK_POINTER(weft_blob_read(store, ref, NULL), NULL);
         CHECK_RESULT(weft_blob_release(store, ref), WEFT_BAD_HANDLE);
         CHECK_RESULT(weft_blob_acquire(store, ref), WEFT_BAD_HANDLE);
-        CHECK_RESULT(weft_blob_info_get(store, ref, &info), WEFT_BAD_HANDLE);
+        CHECK_RESULT(weft_blob_info_get(store, ref, &info, sizeof info), WEFT_BAD_HANDLE);
         weft_blob_ref next = number(&number_type, i);
         CHECK_U64((uint32_t)next.id, (uint32_t)ref.id);
         CHECK(next.id != ref.id);
@@ -146,7 +146,7 @@ Test(blob_store, a_collision_of_hashes_does_not_merge_blobs)
         weft__blob_block block;
         weft_blob_info info;
         weft_blob_ref source = number(&number_type, (uint64_t)i);
-        CHECK_OK(weft_blob_info_get(store, source, &info));
+        CHECK_OK(weft_blob_info_get(store, source, &info, sizeof info));
         CHECK_OK(weft__blob_block_create(store, info.block_bytes, &block));
         memcpy(block.memory, info.block, info.block_bytes);
         ((weft__blob_header *)block.memory)->content_hash = 42;
@@ -172,8 +172,9 @@ Test(blob_store, arguments_are_checked)
     CHECK_RESULT(weft_blob_acquire(NULL, (weft_blob_ref){1}), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_blob_release(NULL, (weft_blob_ref){1}), WEFT_INVALID_ARGUMENT);
     CHECK_POINTER(weft_blob_read(NULL, (weft_blob_ref){1}, NULL), NULL);
-    CHECK_RESULT(weft_blob_info_get(NULL, (weft_blob_ref){1}, &info), WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_blob_info_get(store, (weft_blob_ref){1}, NULL), WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_blob_store_stats_get(NULL, NULL), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_blob_info_get(NULL, (weft_blob_ref){1}, &info, sizeof info),
+                 WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_blob_info_get(store, (weft_blob_ref){1}, NULL, 0), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_blob_store_stats_get(NULL, NULL, 0), WEFT_INVALID_ARGUMENT);
     weft_blob_store_destroy(NULL);
 }

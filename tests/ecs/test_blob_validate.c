@@ -28,7 +28,7 @@ static void make_block(void)
     weft_blob_info info;
     CHECK_OK(weft_blob_store_create(&(weft_blob_store_desc){0}, &store));
     CHECK_OK(blob_build_scene(store, 16, 0, &ref));
-    CHECK_OK(weft_blob_info_get(store, ref, &info));
+    CHECK_OK(weft_blob_info_get(store, ref, &info, sizeof info));
     CHECK_OK(weft__blob_plan_init(&plan, &scene_type));
     original = info.block;
     bytes = info.block_bytes;
@@ -61,7 +61,7 @@ static weft_result check_and_walk(weft_blob_report *report)
 Test(blob_validate, a_built_block_is_valid_wherever_it_lies)
 {
     uint64_t sum = blob_walk(0, original + WEFT_BLOB_HEADER_BYTES, &scene_type);
-    CHECK_OK(weft_blob_validate(damaged, bytes, &scene_type, NULL));
+    CHECK_OK(weft_blob_validate(damaged, bytes, &scene_type, NULL, 0));
     CHECK_U64(blob_walk(0, damaged_scene(), &scene_type), sum);
     CHECK(memcmp(original, damaged, bytes) == 0);
 }
@@ -72,7 +72,7 @@ Test(blob_validate, every_truncation_is_refused)
         char *cut = aligned_block(size);
         weft_blob_report report;
         memcpy(cut, original, size);
-        CHECK(weft_blob_validate(cut, size, &scene_type, &report) != WEFT_OK);
+        CHECK(weft_blob_validate(cut, size, &scene_type, &report, sizeof report) != WEFT_OK);
         CHECK(report.failed_check != NULL);
         if (size >= sizeof(weft__blob_header)) { /* an honest size in the header does not help */
             ((weft__blob_header *)(void *)cut)->total_bytes = size;
@@ -87,7 +87,7 @@ Test(blob_validate, every_bit_flip_is_refused_by_the_hash_and_harmless_without_i
     size_t harmless = 0;
     for (size_t bit = 0; bit < 8 * bytes; bit++) {
         damaged[bit / 8] ^= (char)(1 << bit % 8);
-        CHECK(weft_blob_validate(damaged, bytes, &scene_type, NULL) != WEFT_OK);
+        CHECK(weft_blob_validate(damaged, bytes, &scene_type, NULL, 0) != WEFT_OK);
         harmless += check_and_walk(NULL) == WEFT_OK;
         damaged[bit / 8] ^= (char)(1 << bit % 8);
     }
@@ -262,12 +262,14 @@ Test(blob_validate, tables_that_do_not_tile_the_data_are_refused)
 Test(blob_validate, arguments_are_checked)
 {
     weft_blob_report report;
-    CHECK_RESULT(weft_blob_validate(NULL, 100, &scene_type, &report), WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_blob_validate(damaged + 8, bytes - 8, &scene_type, &report),
+    CHECK_RESULT(weft_blob_validate(NULL, 100, &scene_type, &report, sizeof report),
+                 WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_blob_validate(damaged + 8, bytes - 8, &scene_type, &report, sizeof report),
                  WEFT_INVALID_ARGUMENT);
     CHECK_TEXT(report.failed_check, "address of the block");
-    CHECK_RESULT(weft_blob_validate(damaged, bytes, NULL, &report), WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_blob_validate(damaged, bytes, &node_type, NULL), WEFT_TYPE_MISMATCH);
+    CHECK_RESULT(weft_blob_validate(damaged, bytes, NULL, &report, sizeof report),
+                 WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_blob_validate(damaged, bytes, &node_type, NULL, 0), WEFT_TYPE_MISMATCH);
 }
 
 Test(blob_validate, the_same_description_in_two_places_is_one_type)

@@ -76,7 +76,7 @@ static void chunks_compare(const weft__chunk *a, const weft__chunk *b)
 static uint64_t rows_moved(const weft_world *world)
 {
     weft_world_stats stats;
-    weft_world_stats_get(world, &stats);
+    weft_world_stats_get(world, &stats, sizeof stats);
     return stats.rows_moved * 1000003 + stats.bytes_moved;
 }
 

@@ -171,7 +171,7 @@ Test(enable, slices_that_need_masks_come_in_one_run_as_far_as_the_mask_reaches)
     FIXTURE_CREATE(&f, MANY_ROWS, e, f.a, f.b, f.c, f.d, f.x, f.y, f.z);
     weft_query all = FIXTURE_QUERY(&f, {f.x, .match = WEFT_PRESENT}, {f.a, WEFT_NO_ACCESS});
     weft_world_stats stats;
-    weft_world_stats_get(f.world, &stats);
+    weft_world_stats_get(f.world, &stats, sizeof stats);
     uint32_t slice = 64;
     while ((MANY_ROWS + slice - 1) / slice > stats.slices) slice *= 2;
     CHECK(slice <= 512); /* so that runs can be merged */

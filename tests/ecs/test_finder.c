@@ -176,10 +176,10 @@ Test(finder, frequent_gets_of_a_component_make_its_map)
     CHECK(f.world->maps.few[f.position.id] != NULL);
     CHECK(f.world->maps.few[f.velocity.id] == NULL);
     weft_world_stats before, after;
-    weft_world_stats_get(f.world, &before);
+    weft_world_stats_get(f.world, &before, sizeof before);
     CHECK_OK(weft_entity_create_many(f.world, WEFT_ARCHETYPE(f.world, f.velocity), 2000000,
                                      NULL)); /* more berths */
-    weft_world_stats_get(f.world, &after);
+    weft_world_stats_get(f.world, &after, sizeof after);
     CHECK(after.bytes_total > before.bytes_total);
     for (uint32_t i = 0; i < 10; i++)
         CHECK_POINTER(weft_entity_read(f.world, e[i], f.position),

@@ -100,7 +100,7 @@ Test(inspect, figures_of_archetypes_add_up)
     CHECK_OK(weft_entity_set_shared_many(f.world, e, 3, f.s, &team));
     weft_archetype_stats stats;
     weft_archetype archetype = weft_entity_archetype(f.world, e[0]);
-    CHECK_OK(weft_archetype_stats_get(f.world, archetype, &stats));
+    CHECK_OK(weft_archetype_stats_get(f.world, archetype, &stats, sizeof stats));
     CHECK_U64(stats.entities, 10);
     CHECK_U64(stats.row_bytes, 16); /* the handle and two times four bytes */
     CHECK_U64(stats.bytes_used, 160);
@@ -109,14 +109,16 @@ Test(inspect, figures_of_archetypes_add_up)
     CHECK_U64(stats.capacity, UINT64_C(4) * stats.chunks);
     CHECK(stats.chunks >= 3 && stats.bytes >= stats.chunks * 1024 && stats.bytes_metadata != 0);
     CHECK_OK(weft_entity_destroy_many(f.world, e, 10));
-    CHECK_OK(weft_archetype_stats_get(f.world, archetype, &stats));
+    CHECK_OK(weft_archetype_stats_get(f.world, archetype, &stats, sizeof stats));
     CHECK_U64(stats.entities + stats.capacity + stats.bytes + stats.chunks + stats.tuples, 0);
-    CHECK_RESULT(weft_archetype_stats_get(f.world, (weft_archetype){999}, &stats), WEFT_BAD_HANDLE);
-    CHECK_RESULT(weft_archetype_stats_get(f.world, archetype, NULL), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_archetype_stats_get(f.world, (weft_archetype){999}, &stats, sizeof stats),
+                 WEFT_BAD_HANDLE);
+    CHECK_RESULT(weft_archetype_stats_get(f.world, archetype, NULL, 0), WEFT_INVALID_ARGUMENT);
     weft_world_stats all;
-    weft_world_stats_get(f.world, &all);
+    weft_world_stats_get(f.world, &all, sizeof all);
     for (uint32_t i = 0; i < all.archetypes; i++)
-        CHECK_OK(weft_archetype_stats_get(f.world, weft_archetype_at(f.world, i), &stats));
+        CHECK_OK(
+            weft_archetype_stats_get(f.world, weft_archetype_at(f.world, i), &stats, sizeof stats));
     CHECK_U64(weft_archetype_at(f.world, (uint32_t)all.archetypes).id, 0);
     fixture_close(&f);
 }

@@ -119,7 +119,7 @@ Test(instantiate, archetypes_that_are_null_unknown_or_another_worlds_create_noth
     CHECK_U64(weft_entity_create(f.world, (weft_archetype){UINT32_MAX}).version, 0);
     CHECK_U64(weft_entity_create(NULL, foreign).version, 0);
     weft_world_stats stats;
-    weft_world_stats_get(f.world, &stats);
+    weft_world_stats_get(f.world, &stats, sizeof stats);
     CHECK_U64(stats.entities, 0);
     storage_close(&other);
     storage_close(&f);

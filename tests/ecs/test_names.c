@@ -223,7 +223,7 @@ Test(names, a_refused_allocation_leaves_no_instance_and_no_name)
         bool is_over = f.memory.fail_at != 0;
         test_memory_fail(&f.memory, 0, false);
         weft_world_stats stats;
-        weft_world_stats_get(f.world, &stats);
+        weft_world_stats_get(f.world, &stats, sizeof stats);
         CHECK_U64(stats.entities, result == WEFT_OK ? 21 : 1);
         CHECK(is_named(&f, e, "original"));
         for (uint32_t i = 0; i < 20 && result == WEFT_OK; i++)

@@ -96,11 +96,11 @@ Test(query, equal_descriptions_share_their_cache_and_filters_belong_to_the_handl
     fixture f;
     fixture_open(&f, 0);
     weft_world_stats before, after;
-    weft_world_stats_get(f.world, &before);
+    weft_world_stats_get(f.world, &before, sizeof before);
     weft_query one = FIXTURE_QUERY(&f, {f.a}, {f.s, WEFT_NO_ACCESS});
     weft_query two = FIXTURE_QUERY(&f, {f.a}, {f.s, WEFT_NO_ACCESS});
     weft_query written = FIXTURE_QUERY(&f, {f.a, WEFT_WRITE}, {f.s, WEFT_NO_ACCESS});
-    weft_world_stats_get(f.world, &after);
+    weft_world_stats_get(f.world, &after, sizeof after);
     CHECK(one.id != two.id && two.id != written.id);
     CHECK_U64(after.queries - before.queries, 2); /* access counts, the second handle does not */
     weft_entity e;
@@ -358,14 +358,14 @@ Test(query, a_tag_change_of_all_rows_moves_nothing)
     FIXTURE_CREATE(&f, 500, NULL, f.a, f.c);
     weft_query query = FIXTURE_QUERY(&f, {f.a});
     weft_world_stats before, after;
-    weft_world_stats_get(f.world, &before);
+    weft_world_stats_get(f.world, &before, sizeof before);
     CHECK_OK(weft_query_add(f.world, query, f.t));
-    weft_world_stats_get(f.world, &after);
+    weft_world_stats_get(f.world, &after, sizeof after);
     CHECK_U64(after.bytes_moved - before.bytes_moved, 0);
     CHECK_U64(after.rows_moved - before.rows_moved, 0);
     CHECK_U64(weft_query_count(f.world, FIXTURE_QUERY(&f, {f.t})), 10500);
     CHECK_OK(weft_query_remove(f.world, query, f.t));
-    weft_world_stats_get(f.world, &after);
+    weft_world_stats_get(f.world, &after, sizeof after);
     CHECK_U64(after.bytes_moved - before.bytes_moved, 0);
     CHECK_U64(weft_query_count(f.world, FIXTURE_QUERY(&f, {f.t})), 0);
     fixture_close(&f);

@@ -105,7 +105,7 @@ static void all_dead(const bed *b)
 {
     for (uint32_t i = 0; i < b->count; i++) CHECK(!weft_entity_is_alive(b->f.world, b->e[i]));
     weft_world_stats stats;
-    weft_world_stats_get(b->f.world, &stats);
+    weft_world_stats_get(b->f.world, &stats, sizeof stats);
     CHECK_U64(stats.entities, 0);
     CHECK_OK(weft_world_validate(b->f.world));
 }
@@ -247,7 +247,7 @@ Test(residue, a_cleanup_component_added_by_the_same_playback_leaves_a_residue)
         CHECK_OK(weft_recorder_play(commands));
         residues_check(&b);
         weft_world_stats stats;
-        weft_world_stats_get(b.f.world, &stats);
+        weft_world_stats_get(b.f.world, &stats, sizeof stats);
         CHECK_U64(stats.entities, 2 * (uint64_t)count);
         weft_recorder_destroy(commands);
         storage_close(&b.f);

@@ -184,16 +184,16 @@ Test(shared_world, chillies_are_split_by_colour_and_changed_by_headers_only)
 
     /* one entity's value moves only it */
     weft_world_stats before, after;
-    weft_world_stats_get(f.world, &before);
+    weft_world_stats_get(f.world, &before, sizeof before);
     set_value(&f, e[0], RED);
-    weft_world_stats_get(f.world, &after);
+    weft_world_stats_get(f.world, &after, sizeof after);
     CHECK(after.rows_moved - before.rows_moved <= 2); /* it, and who fills its place */
     CHECK_U64(weft_query_count(f.world, red), 401);
 
     /* removal through the filter: no row moves */
-    weft_world_stats_get(f.world, &before);
+    weft_world_stats_get(f.world, &before, sizeof before);
     CHECK_OK(weft_query_remove(f.world, red, f.s));
-    weft_world_stats_get(f.world, &after);
+    weft_world_stats_get(f.world, &after, sizeof after);
     CHECK_U64(after.bytes_moved - before.bytes_moved, 0);
     CHECK_U64(weft_query_count(f.world, red), 0);
     CHECK_U64(weft_query_count(f.world, all), 199);
@@ -230,10 +230,10 @@ Test(shared_world, setting_a_value_on_a_query_edits_headers_and_skips_chunks_tha
     FIXTURE_CREATE(&f, ROWS, NULL, f.a, f.s);
     weft_query query = FIXTURE_QUERY(&f, {f.a}, {f.s});
     weft_world_stats before, after;
-    weft_world_stats_get(f.world, &before);
+    weft_world_stats_get(f.world, &before, sizeof before);
     int32_t value = 3;
     CHECK_OK(weft_query_set_shared(f.world, query, f.s, &value));
-    weft_world_stats_get(f.world, &after);
+    weft_world_stats_get(f.world, &after, sizeof after);
     CHECK_U64(after.bytes_moved - before.bytes_moved, 0);
     CHECK_OK(weft_query_filter_shared(f.world, query, f.s, WEFT_FILTER_EQUAL, &value, 1));
     CHECK_U64(weft_query_count(f.world, query), ROWS);
@@ -307,7 +307,7 @@ Test(shared_world, a_many_valued_type_does_not_waste_a_unit_per_value)
     FIXTURE_CREATE(&f, VALUES, e, f.a);
     for (int32_t i = 0; i < VALUES; i++) set_value(&f, e[i], i);
     weft_world_stats stats;
-    weft_world_stats_get(f.world, &stats);
+    weft_world_stats_get(f.world, &stats, sizeof stats);
     CHECK(stats.units_used * 16384 <= (uint64_t)VALUES * 2048); /* 1 KiB parts, not 16 KiB units */
     fixture_close(&f);
 }
@@ -366,9 +366,9 @@ Test(shared_world, a_value_is_set_on_an_array_of_entities_each_row_moving_once)
     }
     some[count++] = e[0];
     weft_world_stats before, after;
-    weft_world_stats_get(f.world, &before);
+    weft_world_stats_get(f.world, &before, sizeof before);
     CHECK_OK(weft_entity_set_shared_many(f.world, some, count, f.s, &seven));
-    weft_world_stats_get(f.world, &after);
+    weft_world_stats_get(f.world, &after, sizeof after);
     CHECK(after.rows_moved - before.rows_moved >= COUNT / 3);
     check_values(&f, e, expected, COUNT);
     fixture_validate(&f);
@@ -401,9 +401,9 @@ Test(shared_world, an_array_with_all_rows_of_a_chunk_edits_its_header_only)
     FIXTURE_CREATE(&f, 40, e, f.a, f.s, f.l);
     const int32_t seven = 7;
     weft_world_stats before, after;
-    weft_world_stats_get(f.world, &before);
+    weft_world_stats_get(f.world, &before, sizeof before);
     CHECK_OK(weft_entity_set_shared_many(f.world, e + 10, 20, f.s, &seven));
-    weft_world_stats_get(f.world, &after);
+    weft_world_stats_get(f.world, &after, sizeof after);
     CHECK_U64(after.bytes_moved - before.bytes_moved, 0);
     CHECK_U64(after.chunks, 4);
     for (uint32_t i = 0; i < 40; i++)

@@ -168,7 +168,7 @@ Test(structure, a_recorded_copy_of_what_is_only_cleanup_by_then_is_skipped)
     CHECK_OK(weft_entity_destroy(f.world, e));
     CHECK_OK(weft_recorder_play(commands));
     weft_world_stats stats;
-    weft_world_stats_get(f.world, &stats);
+    weft_world_stats_get(f.world, &stats, sizeof stats);
     CHECK_U64(stats.entities, 1);
     weft_recorder_destroy(commands);
     CHECK_OK(weft_world_validate(f.world));
@@ -208,7 +208,7 @@ Test(structure, instances_of_a_group_refer_to_each_other_and_still_to_strangers)
     }
     CHECK_OK(weft_entity_destroy(f.world, roots[4]));
     weft_world_stats stats;
-    weft_world_stats_get(f.world, &stats);
+    weft_world_stats_get(f.world, &stats, sizeof stats);
     CHECK_U64(stats.entities, 3 + 98);
     storage_close(&f);
 }
@@ -225,14 +225,14 @@ Test(structure, compaction_merges_chunks_within_its_budget_and_keeps_every_value
     for (uint32_t i = 0; i < 60000; i++)
         if (i % 10 != 0) CHECK_OK(weft_entity_destroy(f.world, e[i]));
     weft_world_stats before, after;
-    weft_world_stats_get(f.world, &before);
+    weft_world_stats_get(f.world, &before, sizeof before);
     uint64_t moved = 0, step;
     while ((step = weft_world_compact(f.world, 100)) != 0) {
         CHECK(step <= 100);
         moved += step;
         CHECK_OK(weft_world_validate(f.world));
     }
-    weft_world_stats_get(f.world, &after);
+    weft_world_stats_get(f.world, &after, sizeof after);
     CHECK(moved == 0 || after.chunks < before.chunks);
     CHECK(after.units_used <= before.units_used);
     for (uint32_t i = 0; i < 60000; i += 10) {
@@ -382,7 +382,7 @@ Test(structure, null_arguments_are_refused_by_every_function)
     CHECK_RESULT(weft_entity_read_many(f.world, NULL, 1, f.position, NULL), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_world_validate(NULL), WEFT_INVALID_ARGUMENT);
     CHECK_OK(weft_world_destroy(NULL));
-    weft_world_stats_get(NULL, NULL);
+    weft_world_stats_get(NULL, NULL, 0);
     CHECK_U64(weft_world_compact(NULL, 1), 0);
     CHECK_U64(weft_world_hash(NULL, WEFT_HASH_LAYOUT), 0);
     storage_close(&f);

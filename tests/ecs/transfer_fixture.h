@@ -152,7 +152,7 @@ static inline uint64_t number_of(const side *s, weft_entity e)
 static inline uint64_t entities_of(const weft_world *world)
 {
     weft_world_stats stats;
-    weft_world_stats_get(world, &stats);
+    weft_world_stats_get(world, &stats, sizeof stats);
     return stats.entities;
 }
 
@@ -160,7 +160,7 @@ static inline void move_all(side *to, side *from, weft_entity *tracked, uint32_t
 {
     CHECK_OK(weft_world_transfer(to->world, from->world,
                                  &(weft_transfer_desc){.tracked = tracked, .tracked_count = count},
-                                 NULL));
+                                 NULL, 0));
     CHECK_OK(weft_world_validate(to->world));
     CHECK_OK(weft_world_validate(from->world));
 }

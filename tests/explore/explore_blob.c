@@ -57,7 +57,7 @@ static void finish(void)
     weft_blob_store_stats stats;
     explore_join_all();
     explore_end();
-    EXPLORE_CHECK(weft_blob_store_stats_get(store, &stats) == WEFT_OK, "stats");
+    EXPLORE_CHECK(weft_blob_store_stats_get(store, &stats, sizeof stats) == WEFT_OK, "stats");
     EXPLORE_CHECK(stats.blob_count == 0, "%u blobs left", (unsigned)stats.blob_count);
     EXPLORE_CHECK(stats.block_bytes == 0, "%u bytes left", (unsigned)stats.block_bytes);
     EXPLORE_CHECK(weft_blob_read(store, shared, NULL) == NULL, "a stale handle resolves");

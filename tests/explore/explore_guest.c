@@ -285,7 +285,7 @@ static void statistics(void)
     start(1);
     explore_thread(enter_once, NULL);
     explore_begin();
-    weft_job_stats_get(pool, &stats);
+    weft_job_stats_get(pool, &stats, sizeof stats);
     finish();
 }
 

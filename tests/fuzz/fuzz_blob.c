@@ -219,8 +219,8 @@ static void check_blob(program *p, weft_blob_store *store, weft_blob_ref ref)
 {
     weft_blob_info info;
     weft_blob_ref again;
-    CHECK_OK(weft_blob_info_get(store, ref, &info));
-    CHECK_OK(weft_blob_validate(info.block, info.block_bytes, &scene_type, NULL));
+    CHECK_OK(weft_blob_info_get(store, ref, &info, sizeof info));
+    CHECK_OK(weft_blob_validate(info.block, info.block_bytes, &scene_type, NULL, 0));
     CHECK_OK(weft_blob_adopt(store, info.block, info.block_bytes, &scene_type, &again));
     CHECK_U64(again.id, ref.id);
     locate_nodes(p, weft_blob_read(store, ref, &scene_type));
@@ -259,7 +259,7 @@ size_t fuzz_seed(uint32_t index, uint8_t *out, size_t capacity)
     weft_blob_ref ref;
     weft_blob_info info;
     CHECK_OK(blob_build_scene(store, index, 0, &ref));
-    CHECK_OK(weft_blob_info_get(store, ref, &info));
+    CHECK_OK(weft_blob_info_get(store, ref, &info, sizeof info));
     size_t size = info.block_bytes + 1;
     if (index < 8 && size <= capacity) {
         out[0] = 0;

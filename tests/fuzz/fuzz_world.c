@@ -67,9 +67,9 @@ static void check_accepted(weft_world *world, bool knows)
         CHECK_U64(weft_world_hash(again, WEFT_HASH_CONTENT),
                   weft_world_hash(world, WEFT_HASH_CONTENT));
     weft_world_stats before, after;
-    weft_world_stats_get(world, &before);
-    weft_result result = weft_world_transfer(target, world, NULL, NULL);
-    weft_world_stats_get(target, &after);
+    weft_world_stats_get(world, &before, sizeof before);
+    weft_result result = weft_world_transfer(target, world, NULL, NULL, 0);
+    weft_world_stats_get(target, &after, sizeof after);
     CHECK(result == WEFT_OK || result == WEFT_LIMIT);
     CHECK_U64(after.entities, result == WEFT_OK ? before.entities : 0);
     CHECK_OK(weft_world_validate(target));
@@ -102,7 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_accepted(world, knows);
     } else {
         weft_world_stats stats;
-        weft_world_stats_get(world, &stats);
+        weft_world_stats_get(world, &stats, sizeof stats);
         CHECK_U64(stats.entities, 0);
         CHECK(weft_world_error(world)->code == result);
     }

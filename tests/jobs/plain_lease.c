@@ -46,7 +46,7 @@ static weft_job_pool *open_pool(uint32_t workers)
 static uint64_t parked(weft_job_pool *pool)
 {
     weft_job_stats stats;
-    weft_job_stats_get(pool, &stats);
+    weft_job_stats_get(pool, &stats, sizeof stats);
     return stats.parked;
 }
 

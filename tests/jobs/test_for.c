@@ -59,9 +59,9 @@ Test(for, a_loop_known_to_be_small_stays_inline_and_wakes_nobody)
     const weft_job_for_desc loop = {.fn = mark_shared, .count = COUNT, .cost = &cost};
     uint32_t windows = 0;
     do {
-        weft_job_stats_get(pool, &before);
+        weft_job_stats_get(pool, &before, sizeof before);
         for (uint32_t i = 0; i < CALLS; i++) CHECK_OK(weft_job_for(owner, &loop, NULL));
-        weft_job_stats_get(pool, &after);
+        weft_job_stats_get(pool, &after, sizeof after);
         check_items(++windows * CALLS);
     } while (after.loops_inlined != before.loops_inlined + CALLS && windows < WINDOWS);
     CHECK_U64(after.loops_parallel, before.loops_parallel);
@@ -77,7 +77,7 @@ Test(for, splitting_can_be_forced_and_every_item_runs_once)
         CHECK_OK(weft_job_for(owner, &loop, NULL));
     }
     check_items(4);
-    weft_job_stats_get(pool, &stats);
+    weft_job_stats_get(pool, &stats, sizeof stats);
     CHECK_U64(stats.loops_parallel, 4);
 }
 
@@ -142,6 +142,6 @@ Test(for, more_loops_than_the_table_holds_run_inline)
     const weft_job_for_desc loop = {.fn = nest, .argument = &depth, .count = 2, .grain = 2};
     CHECK_OK(weft_job_for(owner, &loop, NULL));
     weft_job_stats stats;
-    weft_job_stats_get(pool, &stats);
+    weft_job_stats_get(pool, &stats, sizeof stats);
     CHECK(stats.loops_inlined > 0 && stats.loops_parallel > 0);
 }

@@ -87,7 +87,7 @@ Test(graph, nodes_run_after_their_predecessors_when_shared)
     start_with(&(weft_job_pool_desc){.worker_count = 4, .is_always_parallel = true});
     check_diamond();
     weft_job_stats stats;
-    weft_job_stats_get(pool, &stats);
+    weft_job_stats_get(pool, &stats, sizeof stats);
     CHECK_U64(stats.graph_runs, 20);
     CHECK_U64(stats.graph_inlined, 0);
 }
@@ -205,6 +205,6 @@ Test(graph, a_shared_graph_is_measured_in_order_now_and_then)
         weft__cost_learn(&graph->cost, pool->limits.awake_ticks * 60, COUNT);
         CHECK_OK(weft_job_graph_run(owner, graph, NULL));
     }
-    weft_job_stats_get(pool, &stats);
+    weft_job_stats_get(pool, &stats, sizeof stats);
     CHECK(stats.graph_inlined > 0);
 }

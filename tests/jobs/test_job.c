@@ -336,7 +336,7 @@ Test(job, more_jobs_than_a_deque_holds_take_the_long_way)
     for (uint32_t i = 0; i < 8000; i++)
         CHECK_OK(weft_job_submit(owner, &(weft_job_desc){.fn = fail, .argument = NULL}, NULL));
     CHECK_OK(weft_job_wait_all(owner, NULL));
-    weft_job_stats_get(pool, &stats);
+    weft_job_stats_get(pool, &stats, sizeof stats);
     CHECK_U64(stats.submitted, 8000);
     CHECK(stats.overflowed >= 8000 - 4096);
     (void)dummy;

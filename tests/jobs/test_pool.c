@@ -330,7 +330,7 @@ Test(pool, statistics_count_what_was_done)
     const weft_job_desc job = {.fn = count, .argument = &runs};
     for (uint32_t i = 0; i < 5; i++) CHECK_OK(weft_job_submit(owner, &job, NULL));
     CHECK_OK(weft_job_wait_all(owner, NULL));
-    weft_job_stats_get(pool, &stats);
+    weft_job_stats_get(pool, &stats, sizeof stats);
     CHECK_U64(stats.children, 10);
     CHECK_U64(stats.children_inlined, 6);
     CHECK_U64(stats.submitted, 5);
@@ -341,7 +341,7 @@ Test(pool, statistics_count_what_was_done)
     weft_job_frame_end(pool);
     weft_job_frame_begin(NULL);
     weft_job_frame_end(NULL);
-    weft_job_stats_get(NULL, &stats);
+    weft_job_stats_get(NULL, &stats, sizeof stats);
     CHECK_U64(stats.children, 0);
     CHECK_OK(weft_job_pool_destroy(pool));
 }
@@ -362,6 +362,6 @@ Test(pool, null_is_ignored_where_no_error_can_be_returned)
     CHECK_POINTER(weft_job_context_pool(NULL), NULL);
     CHECK(!weft_job_is_cancelled(NULL));
     weft_job_trace_mark(NULL, "mark", 1);
-    weft_job_stats_get(pool, NULL);
+    weft_job_stats_get(pool, NULL, 0);
     CHECK_OK(weft_job_pool_destroy(pool));
 }

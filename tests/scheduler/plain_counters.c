@@ -165,7 +165,7 @@ static weft_system_counters counted(const bed *b)
 {
     for (int i = 0; i < 5; i++) CHECK_OK(weft_world_step(b->world, 1));
     weft_system_counters out;
-    CHECK_OK(weft_system_counters_get(b->world, b->system, &out));
+    CHECK_OK(weft_system_counters_get(b->world, b->system, &out, sizeof out));
     return out;
 }
 
@@ -419,7 +419,7 @@ PLAIN_TEST(a_sum_over_a_part_of_the_workers_is_not_shown)
     bed b = {world, system};
     CHECK_OK(weft_world_step(world, 1));
     weft_system_counters c;
-    CHECK_OK(weft_system_counters_get(world, system, &c));
+    CHECK_OK(weft_system_counters_get(world, system, &c, sizeof c));
     CHECK_U64(c.available, 0);
     CHECK_U64(c.values[WEFT_COUNTER_CYCLES], 0);
     check_text(&b, "none: worker 1: EACCES");
@@ -436,7 +436,7 @@ PLAIN_TEST(a_new_system_in_the_place_of_an_old_one_begins_at_nothing)
     CHECK_OK(weft_system_destroy(b.world, b.system));
     b.system = weft_system_create(b.world, &(weft_system_desc){.name = "next", .run = nothing});
     weft_system_counters c;
-    CHECK_OK(weft_system_counters_get(b.world, b.system, &c));
+    CHECK_OK(weft_system_counters_get(b.world, b.system, &c, sizeof c));
     CHECK_U64(c.calls, 0);
     CHECK_U64(counted(&b).calls, 5);
     end_bed(&b, &k);
@@ -471,7 +471,7 @@ static void count_with(test_memory *memory, uint64_t fail_at)
     if (weft_world_step(b.world, 1) != WEFT_OK) CHECK_OK(weft_world_step(b.world, 1));
     CHECK_OK(weft_world_step(b.world, 1));
     weft_system_counters c;
-    CHECK_OK(weft_system_counters_get(b.world, b.system, &c));
+    CHECK_OK(weft_system_counters_get(b.world, b.system, &c, sizeof c));
     CHECK(c.calls >= 1); /* a step without memory does not count; the next one does */
     test_memory_fail(memory, 0, false);
     end_bed(&b, &k);
@@ -523,12 +523,13 @@ PLAIN_TEST(bad_handles_are_told)
     kernel_init(&k);
     bed b = begin_bed(&k.os, true);
     weft_system_counters c;
-    CHECK_RESULT(weft_system_counters_get(NULL, b.system, &c), WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_system_counters_get(b.world, b.system, NULL), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_system_counters_get(NULL, b.system, &c, sizeof c), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_system_counters_get(b.world, b.system, NULL, 0), WEFT_INVALID_ARGUMENT);
     CHECK(strstr(weft_world_error(b.world)->text, "weft_system_counters_get: out") != NULL);
-    CHECK_RESULT(weft_system_stats_get(b.world, b.system, NULL), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_system_stats_get(b.world, b.system, NULL, 0), WEFT_INVALID_ARGUMENT);
     CHECK(strstr(weft_world_error(b.world)->text, "weft_system_stats_get: out") != NULL);
-    CHECK_RESULT(weft_system_counters_get(b.world, (weft_system){999}, &c), WEFT_BAD_HANDLE);
+    CHECK_RESULT(weft_system_counters_get(b.world, (weft_system){999}, &c, sizeof c),
+                 WEFT_BAD_HANDLE);
     end_bed(&b, &k);
 }
 
@@ -556,13 +557,13 @@ PLAIN_TEST(the_real_kernel_counts_page_faults_or_says_why_not)
     bed b = {world, system};
     CHECK_OK(weft_world_step(world, 1));
     weft_system_counters c;
-    CHECK_OK(weft_system_counters_get(world, system, &c));
+    CHECK_OK(weft_system_counters_get(world, system, &c, sizeof c));
     if ((c.available & bit(WEFT_COUNTER_PAGE_FAULTS)) != 0) {
         uint64_t first = c.values[WEFT_COUNTER_PAGE_FAULTS];
         CHECK(first >= FAULTS); /* more where a sanitizer's shadow has pages of its own */
         CHECK(c.values[WEFT_COUNTER_TASK_CLOCK] > 0);
         CHECK_OK(weft_world_step(world, 1)); /* now the pages are there */
-        CHECK_OK(weft_system_counters_get(world, system, &c));
+        CHECK_OK(weft_system_counters_get(world, system, &c, sizeof c));
         CHECK(c.values[WEFT_COUNTER_PAGE_FAULTS] - first < FAULTS / 2);
     } else if (c.available == 0) {
         check_text(&b, "none: ");

@@ -235,7 +235,7 @@ PLAIN_TEST(recorders_refuse_what_cannot_be_right)
     CHECK_RESULT(weft_recorder_play(one), WEFT_BAD_HANDLE); /* the first of them; the rest played */
     CHECK_RESULT(weft_recorder_add(one, deferred, b), WEFT_STALE_ENTITY); /* of the last round */
     weft_world_stats stats;
-    weft_world_stats_get(world, &stats);
+    weft_world_stats_get(world, &stats, sizeof stats);
     CHECK_U64(stats.entities, 2);
     weft_recorder_destroy(one);
     weft_recorder_destroy(two);
@@ -245,7 +245,7 @@ PLAIN_TEST(recorders_refuse_what_cannot_be_right)
 static uint64_t units_used(void)
 {
     weft_world_stats stats;
-    weft_world_stats_get(world, &stats);
+    weft_world_stats_get(world, &stats, sizeof stats);
     return stats.units_used;
 }
 

@@ -255,7 +255,7 @@ PLAIN_TEST(a_transfer_follows_handles_of_its_source_only)
     uint64_t before[] = {weft_world_hash(here.world, WEFT_HASH_LAYOUT),
                          weft_world_hash(there.world, WEFT_HASH_LAYOUT)};
     if (WEFT_IS_CHECKED) {
-        CHECK_RESULT(weft_world_transfer(here.world, there.world, &desc, NULL), WEFT_BAD_HANDLE);
+        CHECK_RESULT(weft_world_transfer(here.world, there.world, &desc, NULL, 0), WEFT_BAD_HANDLE);
         CHECK(strstr(weft_world_error(here.world)->text, "tracked[1]") != NULL);
         CHECK(weft_entity_equal(tracked[0], there.second));
         CHECK(weft_entity_equal(tracked[1], here.entity));
@@ -263,7 +263,7 @@ PLAIN_TEST(a_transfer_follows_handles_of_its_source_only)
         CHECK_U64(weft_world_hash(there.world, WEFT_HASH_LAYOUT), before[1]);
         tracked[1] = (weft_entity){0, 0};
     }
-    CHECK_OK(weft_world_transfer(here.world, there.world, &desc, NULL));
+    CHECK_OK(weft_world_transfer(here.world, there.world, &desc, NULL, 0));
     CHECK(weft_entity_is_alive(here.world, tracked[0]) && weft_entity_is_null(tracked[1]));
     CHECK(!weft_entity_is_alive(here.world, there.second));
     CHECK_U64(weft_query_count(here.world, here.query), 4);

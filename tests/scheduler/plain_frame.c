@@ -116,12 +116,12 @@ static void rows_move(uint32_t workers)
         CHECK_F64((double)p->y, 2.0, 1e-6);
     }
     weft_system_stats stats;
-    CHECK_OK(weft_system_stats_get(f.world, mover, &stats));
+    CHECK_OK(weft_system_stats_get(f.world, mover, &stats, sizeof stats));
     CHECK_U64(stats.rows, 5000);
     CHECK_U64(stats.runs, 4);
     CHECK_U64(stats.is_fused, 1);
     weft_frame_stats frame;
-    weft_frame_stats_get(f.world, &frame);
+    weft_frame_stats_get(f.world, &frame, sizeof frame);
     CHECK_U64(frame.stages, 1);
     CHECK_U64(frame.frames, 4);
     end(&f);
@@ -172,7 +172,7 @@ static void sync_before_observer(uint32_t workers)
     CHECK_OK(weft_world_step(f.world, 0));
     CHECK_U64(rows, 3000);
     weft_frame_stats stats;
-    weft_frame_stats_get(f.world, &stats);
+    weft_frame_stats_get(f.world, &stats, sizeof stats);
     CHECK_U64(stats.sync_points, 2);
     CHECK_U64(stats.commands, 3000);
     CHECK_OK(weft_world_step(f.world, 0));
@@ -228,7 +228,7 @@ static void deferred_handles(uint32_t workers)
         CHECK_U64(there->other.version, entities[i].version);
     }
     weft_world_stats stats;
-    weft_world_stats_get(f.world, &stats);
+    weft_world_stats_get(f.world, &stats, sizeof stats);
     CHECK_U64(stats.entities, 1400);
     end(&f);
 }
@@ -277,7 +277,7 @@ static void storm(uint32_t workers)
     CHECK(spawner.id != 0);
     CHECK_OK(weft_world_step(f.world, 0));
     weft_world_stats stats;
-    weft_world_stats_get(f.world, &stats);
+    weft_world_stats_get(f.world, &stats, sizeof stats);
     CHECK_U64(stats.entities, 6000);
     CHECK_OK(weft_world_validate(f.world));
     CHECK_OK(weft_system_destroy(f.world, spawner));
@@ -288,10 +288,10 @@ static void storm(uint32_t workers)
                                                         .query.terms = {{f.position, 0, 0, 0}}});
     CHECK(destroyer.id != 0);
     CHECK_OK(weft_world_step(f.world, 0));
-    weft_world_stats_get(f.world, &stats);
+    weft_world_stats_get(f.world, &stats, sizeof stats);
     CHECK_U64(stats.entities, 0);
     weft_frame_stats frame;
-    weft_frame_stats_get(f.world, &frame);
+    weft_frame_stats_get(f.world, &frame, sizeof frame);
     CHECK_U64(frame.commands_skipped, 0);
     end(&f);
 }
@@ -312,7 +312,7 @@ static void take_a_while(weft_slice *s, void *user)
 static weft_system_stats stats_of(const fixture *f, weft_system system)
 {
     weft_system_stats stats;
-    CHECK_OK(weft_system_stats_get(f->world, system, &stats));
+    CHECK_OK(weft_system_stats_get(f->world, system, &stats, sizeof stats));
     return stats;
 }
 
@@ -369,7 +369,7 @@ static void critical_path_on(uint32_t workers)
                          .name = name, .run = take_a_while, .user = &sums[i], .flags = flags[i]});
     }
     CHECK_OK(weft_world_step(f.world, 0));
-    weft_frame_stats_get(f.world, &frame);
+    weft_frame_stats_get(f.world, &frame, sizeof frame);
     CHECK_U64(frame.stages, 1);
     for (uint32_t i = 0; i < 3; i++) total += stats_of(&f, systems[i]).time_ns;
     uint64_t owner = total - stats_of(&f, systems[2]).time_ns, shared = total / workers;

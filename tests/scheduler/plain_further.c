@@ -302,7 +302,7 @@ static void switches(void)
         check_values(i);
     }
     CHECK_OK(got);
-    CHECK_OK(weft_system_stats_get(t.world, own, &stats));
+    CHECK_OK(weft_system_stats_get(t.world, own, &stats, sizeof stats));
     CHECK_U64(stats.runs, 1); /* once: it switched itself off */
 }
 

@@ -123,7 +123,8 @@ FAILS(save_without,
 FAILS(entity_create, weft_entity_create(W, g->archetype).version == 0)
 FAILS(set_archetype, weft_entity_set_archetype(W, E, g->archetype) != WEFT_OK)
 FAILS(archetype_components, weft_archetype_components(W, g->archetype, NULL, 0) == 0)
-FAILS(archetype_figures, weft_archetype_stats_get(W, g->archetype, &figures) != WEFT_OK)
+FAILS(archetype_figures,
+      weft_archetype_stats_get(W, g->archetype, &figures, sizeof figures) != WEFT_OK)
 
 FAILS(query_count, weft_query_count(W, g->query) == 0)
 FAILS(query_is_empty, weft_query_is_empty(W, g->query))
@@ -158,8 +159,8 @@ FAILS(system_reads, weft_system_create(W, &(weft_system_desc){.name = "x",
 FAILS(system_destroy, weft_system_destroy(W, g->system) != WEFT_OK)
 FAILS(system_enable, weft_system_enable(W, g->system, true) != WEFT_OK)
 FAILS(system_run, weft_system_run(W, g->system, 0) != WEFT_OK)
-FAILS(system_figures, weft_system_stats_get(W, g->system, &stats) != WEFT_OK)
-FAILS(system_counts, weft_system_counters_get(W, g->system, &counters) != WEFT_OK)
+FAILS(system_figures, weft_system_stats_get(W, g->system, &stats, sizeof stats) != WEFT_OK)
+FAILS(system_counts, weft_system_counters_get(W, g->system, &counters, sizeof counters) != WEFT_OK)
 
 static bool query_begin(const given *g)
 {
@@ -350,7 +351,7 @@ PLAIN_TEST(references_to_blobs_of_another_store_are_refused)
         CHECK(weft_blob_read(store[i], ref[1 - i], &type) == NULL);
         CHECK_RESULT(weft_blob_acquire(store[i], ref[1 - i]), WEFT_BAD_HANDLE);
         CHECK_RESULT(weft_blob_release(store[i], ref[1 - i]), WEFT_BAD_HANDLE);
-        CHECK_RESULT(weft_blob_info_get(store[i], ref[1 - i], &info), WEFT_BAD_HANDLE);
+        CHECK_RESULT(weft_blob_info_get(store[i], ref[1 - i], &info, sizeof info), WEFT_BAD_HANDLE);
         CHECK_RESULT(weft_blob_save(store[i], ref[1 - i], "/nowhere/x"), WEFT_BAD_HANDLE);
     }
     weft_blob_store_destroy(store[0]);

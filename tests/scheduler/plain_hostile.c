@@ -106,7 +106,7 @@ PLAIN_TEST(null_arguments_are_refused_by_every_function_of_the_scheduler)
         CHECK(weft_system_destroy(b.world, bad) != WEFT_OK);
         CHECK(weft_system_enable(b.world, bad, true) != WEFT_OK);
         CHECK(weft_system_run(b.world, bad, 0) != WEFT_OK);
-        CHECK(weft_system_stats_get(b.world, bad, &stats) != WEFT_OK);
+        CHECK(weft_system_stats_get(b.world, bad, &stats, sizeof stats) != WEFT_OK);
     }
     CHECK_U64(run(&b, 3), quiet_hash(3));
     CHECK_OK(weft_world_destroy(b.world));
@@ -117,13 +117,13 @@ PLAIN_TEST(counts_of_nothing_and_of_too_much_create_nothing)
     bed b;
     weft_world_stats before, after;
     open_world(&b, &(weft_world_desc){.workers = 1, .entity_block_limit = 2});
-    weft_world_stats_get(b.world, &before);
+    weft_world_stats_get(b.world, &before, sizeof before);
     CHECK_OK(weft_entity_create_many(b.world, WEFT_ARCHETYPE(b.world, b.value), 0, NULL));
     static const uint32_t counts[] = {2 * 8192 - ROWS + 1, INT32_MAX, UINT32_MAX};
     for (uint32_t i = 0; i < 3; i++)
         CHECK(weft_entity_create_many(b.world, WEFT_ARCHETYPE(b.world, b.value), counts[i], NULL) !=
               WEFT_OK);
-    weft_world_stats_get(b.world, &after);
+    weft_world_stats_get(b.world, &after, sizeof after);
     CHECK_U64(after.entities, before.entities);
     CHECK_OK(
         weft_entity_create_many(b.world, WEFT_ARCHETYPE(b.world, b.value), 2 * 8192 - ROWS, NULL));
@@ -145,7 +145,7 @@ PLAIN_TEST(a_million_commands_on_a_dead_entity_are_skipped_in_bounded_memory)
         for (uint32_t i = 0; i < COUNT; i++) CHECK_OK(weft_recorder_add(commands, dead, b.mark));
         CHECK_OK(weft_recorder_play(commands));
         CHECK_OK(weft_recorder_play(commands)); /* played is empty */
-        weft_world_stats_get(b.world, &stats);
+        weft_world_stats_get(b.world, &stats, sizeof stats);
         CHECK_U64(stats.entities, ROWS);
         CHECK(stats.bytes_commands < COUNT * UINT64_C(128));
     }
@@ -173,7 +173,7 @@ static void call_from_inside(weft_slice *s, void *user)
     refusals[4] = weft_snapshot_restore(world, before_step);
     refusals[5] = weft_world_save(world, "never written", NULL);
     refusals[6] = weft_world_validate(world);
-    refusals[7] = weft_world_transfer(world, other_world, NULL, NULL);
+    refusals[7] = weft_world_transfer(world, other_world, NULL, NULL, 0);
 }
 
 PLAIN_TEST(a_step_a_copy_or_the_end_of_the_world_inside_a_step_is_refused)

@@ -124,7 +124,7 @@ PLAIN_TEST(systems_with_jobs_are_fused_with_others)
     add_systems(0);
     CHECK_OK(weft_world_step(t.world, 0));
     weft_system check = weft_system_find(t.world, "check");
-    CHECK_OK(weft_system_stats_get(t.world, check, &stats));
+    CHECK_OK(weft_system_stats_get(t.world, check, &stats, sizeof stats));
     CHECK(stats.is_fused);
     end();
 }

@@ -462,11 +462,11 @@ PLAIN_TEST(an_entity_whose_index_was_retired_since_comes_back)
     CHECK_OK(weft_snapshot_take(f.world, NULL, &snapshot));
     for (uint32_t round = 0; round < 2; round++) {
         CHECK_OK(weft_entity_destroy(f.world, last));
-        weft_world_stats_get(f.world, &stats);
+        weft_world_stats_get(f.world, &stats, sizeof stats);
         CHECK_U64(stats.entities, 5);
         CHECK_OK(weft_snapshot_restore(f.world, snapshot));
         CHECK(weft_entity_is_alive(f.world, last));
-        weft_world_stats_get(f.world, &stats);
+        weft_world_stats_get(f.world, &stats, sizeof stats);
         CHECK_U64(stats.entities, 6);
         CHECK_OK(weft_world_validate(f.world));
     }

@@ -104,9 +104,9 @@ static bool is_cursor_empty(weft_query query)
     X(weft_gather_begin, WRONG(weft_gather_begin(                                                  \
                              t.world, r.query, &(weft_gather_desc){.component = t.a}, &r.gather))) \
     X(weft_world_transfer_to,                                                                      \
-      WRONG(weft_world_transfer(t.world, r.second, &(weft_transfer_desc){0}, NULL)))               \
+      WRONG(weft_world_transfer(t.world, r.second, &(weft_transfer_desc){0}, NULL, 0)))            \
     X(weft_world_transfer_from,                                                                    \
-      WRONG(weft_world_transfer(r.second, t.world, &(weft_transfer_desc){0}, NULL)))               \
+      WRONG(weft_world_transfer(r.second, t.world, &(weft_transfer_desc){0}, NULL, 0)))            \
     X(weft_world_save, WRONG(weft_world_save(t.world, "step_calls.weft", NULL)))                   \
     X(weft_world_load, WRONG(weft_world_load(t.world, "step_calls.weft", NULL)))                   \
     X(weft_recorder_create, WRONG(weft_recorder_create(t.world, &r.made)))                         \

@@ -76,7 +76,7 @@ static void bad_times(void)
     CHECK_OK(weft_world_step(t.world, 3e38f));
     CHECK_OK(weft_world_step(t.world, 0));
     weft_system_stats stats;
-    CHECK_OK(weft_system_stats_get(t.world, system, &stats));
+    CHECK_OK(weft_system_stats_get(t.world, system, &stats, sizeof stats));
     CHECK_U64(stats.runs, 8); /* caught up by 8 at most; the rest is forgotten */
 }
 
@@ -239,7 +239,7 @@ static void every_flag(void)
         check_values(2 * i + 1);
         uint32_t slices = at_load_rlx(&x_slices); /* relaxed: nobody runs */
         weft_world_stats stats;
-        weft_world_stats_get(t.world, &stats);
+        weft_world_stats_get(t.world, &stats, sizeof stats);
         bool is_whole = (flags[i] & WEFT_SYSTEM_WHOLE_CHUNKS) != 0;
         CHECK_U64(slices, is_whole ? stats.chunks : stats.slices);
         CHECK_OK(weft_system_run(t.world, system, 0)); /* outside the schedule, too */
@@ -275,7 +275,7 @@ static void three_ways(void)
                      i); /* background work is joined before whoever needs it, and in its step */
     }
     weft_frame_stats stats;
-    weft_frame_stats_get(t.world, &stats);
+    weft_frame_stats_get(t.world, &stats, sizeof stats);
     CHECK_U64(stats.stages, 2); /* "apart" does not wait */
 }
 
@@ -403,7 +403,7 @@ static void resources(void)
     for (uint32_t i = 0; i < 3; i++) CHECK_U64(seen[i], 2);
     CHECK_U64(*(const uint32_t *)weft_resource_read(t.world, t.resource), 2);
     weft_frame_stats stats;
-    weft_frame_stats_get(t.world, &stats);
+    weft_frame_stats_get(t.world, &stats, sizeof stats);
     CHECK_U64(stats.stages, 2); /* readers run side by side */
 }
 

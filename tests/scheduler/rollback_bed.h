@@ -198,7 +198,7 @@ static inline uint64_t order_digest(const bed *b, uint64_t hash)
 {
     static weft_archetype archetypes[1 << 12];
     weft_world_stats stats;
-    weft_world_stats_get(b->world, &stats);
+    weft_world_stats_get(b->world, &stats, sizeof stats);
     CHECK(stats.archetypes <= 1 << 12);
     for (uint32_t i = 0; i < stats.archetypes; i++) archetypes[i] = weft_archetype_at(b->world, i);
     hash = archetypes_digest(b, hash, archetypes, (uint32_t)stats.archetypes);

@@ -102,11 +102,11 @@ weft_result sim_run(const sim_costs *costs, const sim_machine *machine, uint32_t
     if (result == WEFT_OK) {
         for (uint32_t f = 0; f < WARM_UP; f++)
             run_frame(costs, f % costs->frame_count, known, pool);
-        weft_job_stats_get(pool, &before);
+        weft_job_stats_get(pool, &before, sizeof before);
         uint64_t begin_ps = sim_now_ps();
         for (uint32_t f = 0; f < costs->frame_count; f++) run_frame(costs, f, known, pool);
         uint64_t ps = sim_now_ps() - begin_ps;
-        weft_job_stats_get(pool, &after);
+        weft_job_stats_get(pool, &after, sizeof after);
         fill(out, costs, &before, &after, ps);
         weft_job_pool_destroy(pool);
     }

@@ -31,7 +31,7 @@ static weft_result check_start(loading *l)
 {
     weft__blob_header header;
     if (l->source.bytes < sizeof header) {
-        l->report = (weft_blob_report){"shorter than a header", 0};
+        l->report = (weft_blob_report){.failed_check = "shorter than a header"};
         return WEFT_CORRUPT;
     }
     weft_result result = weft__file_read(&l->source, &header, sizeof header, 0);
@@ -106,7 +106,7 @@ weft_result weft_blob_adopt(weft_blob_store *store, const void *block, uint64_t 
     out->id = 0;
     weft__blob_plan plan;
     weft__blob_block copy = {0};
-    weft_blob_report report = {"shorter than a header", 0};
+    weft_blob_report report = {.failed_check = "shorter than a header"};
     weft_result result = weft__blob_plan_init(&plan, type);
     if (result != WEFT_OK) {
         weft__blob_store_note(store, &plan.problem);

@@ -18,6 +18,7 @@
 
 #include "bits.h"
 #include "invariant.h"
+#include "sized.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -331,11 +332,21 @@ void weft_blob_store_destroy(weft_blob_store *store)
     weft__free(memory, WEFT__MEMORY_BLOBS, store, 1, sizeof *store, _Alignof(weft_blob_store));
 }
 
-weft_result weft_blob_store_stats_get(weft_blob_store *store, weft_blob_store_stats *out)
+weft_result weft_blob_store_stats_get(weft_blob_store *store, weft_blob_store_stats *out,
+                                      size_t out_bytes)
 {
     if (store == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
     lock(store);
-    *out = store->stats;
+    weft__sized_fill(out, out_bytes, &store->stats, sizeof store->stats);
+    unlock(store);
+    return WEFT_OK;
+}
+
+weft_result weft_blob_report_get(weft_blob_store *store, weft_blob_report *out, size_t out_bytes)
+{
+    if (store == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
+    lock(store);
+    weft__sized_fill(out, out_bytes, &store->report, sizeof store->report);
     unlock(store);
     return WEFT_OK;
 }
@@ -343,16 +354,16 @@ weft_result weft_blob_store_stats_get(weft_blob_store *store, weft_blob_store_st
 void weft__blob_store_note(weft_blob_store *store, const weft_blob_report *report)
 {
     lock(store);
-    store->stats.failed_check = report->failed_check;
-    store->stats.failed_offset = report->failed_offset;
+    store->report.failed_check = report->failed_check;
+    store->report.failed_offset = report->failed_offset;
     unlock(store);
 }
 
 void weft__blob_store_note_file(weft_blob_store *store, const weft__file_problem *problem)
 {
     lock(store);
-    static_assert(sizeof store->stats.failed_file == sizeof problem->text, "copied whole");
-    memcpy(store->stats.failed_file, problem->text, sizeof problem->text);
+    static_assert(sizeof store->report.failed_file == sizeof problem->text, "copied whole");
+    memcpy(store->report.failed_file, problem->text, sizeof problem->text);
     unlock(store);
 }
 
@@ -414,19 +425,21 @@ const void *weft_blob_read(const weft_blob_store *store, weft_blob_ref ref,
     return (const char *)slot->block.memory + WEFT_BLOB_HEADER_BYTES;
 }
 
-weft_result weft_blob_info_get(const weft_blob_store *store, weft_blob_ref ref, weft_blob_info *out)
+weft_result weft_blob_info_get(const weft_blob_store *store, weft_blob_ref ref, weft_blob_info *out,
+                               size_t out_bytes)
 {
     uint64_t state;
     if (store == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
     const blob_slot *slot = slot_of(store, ref, &state);
     if (slot == NULL) return WEFT_BAD_HANDLE;
     const weft__blob_header *header = slot->block.memory;
-    *out = (weft_blob_info){.block = header,
-                            .block_bytes = header->total_bytes,
-                            .type_hash = header->type_hash,
-                            .content_hash = header->content_hash,
-                            .reference_count = REFERENCES(state),
-                            .is_mapped = slot->block.backing == BLOB_MAPPED};
+    weft_blob_info info = {.block = header,
+                           .block_bytes = header->total_bytes,
+                           .type_hash = header->type_hash,
+                           .content_hash = header->content_hash,
+                           .reference_count = REFERENCES(state),
+                           .is_mapped = slot->block.backing == BLOB_MAPPED};
+    weft__sized_fill(out, out_bytes, &info, sizeof info);
     return WEFT_OK;
 }
 

@@ -54,6 +54,7 @@ struct weft_blob_store {
     uint32_t *buckets;   /* heads of the content table; bucket_count is a power of two */
     uint32_t bucket_count;
     weft_blob_store_stats stats;
+    weft_blob_report report; /* of the last refusal */
 };
 
 /* A store that takes its memory from `memory`, which outlives it; NULL: from a copy of `own`. */

@@ -9,6 +9,7 @@
 
 #include "bits.h"
 #include "hash_lanes.h"
+#include "sized.h"
 
 #include <string.h>
 
@@ -27,7 +28,8 @@ typedef struct checker {
 static weft_result refuse(weft_blob_report *report, weft_result result, const char *check,
                           uint64_t offset)
 {
-    if (report != NULL) *report = (weft_blob_report){check, offset};
+    if (report != NULL)
+        *report = (weft_blob_report){.failed_check = check, .failed_offset = offset};
     return result;
 }
 
@@ -260,8 +262,8 @@ weft_result weft__blob_check(const void *block, uint64_t bytes, const weft__blob
     return result == WEFT_OK ? check_references(&c) : result;
 }
 
-weft_result weft_blob_validate(const void *block, uint64_t bytes, const weft_blob_type *type,
-                               weft_blob_report *report)
+static weft_result validate(const void *block, uint64_t bytes, const weft_blob_type *type,
+                            weft_blob_report *report)
 {
     if (block == NULL || (uintptr_t)block % WEFT_BLOB_ALIGNMENT_MAX != 0) {
         return refuse(report, WEFT_INVALID_ARGUMENT, "address of the block", 0);
@@ -271,4 +273,13 @@ weft_result weft_blob_validate(const void *block, uint64_t bytes, const weft_blo
     if (result != WEFT_OK)
         return refuse(report, result, plan.problem.failed_check, plan.problem.failed_offset);
     return weft__blob_check(block, bytes, &plan, true, report);
+}
+
+weft_result weft_blob_validate(const void *block, uint64_t bytes, const weft_blob_type *type,
+                               weft_blob_report *report, size_t report_bytes)
+{
+    weft_blob_report found = {0};
+    weft_result result = validate(block, bytes, type, &found);
+    if (report != NULL) weft__sized_fill(report, report_bytes, &found, sizeof found);
+    return result;
 }

@@ -122,9 +122,10 @@ typedef struct weft_archetype_stats {
                         0 without chunks */
     uint32_t row_bytes; /* per entity */
 } weft_archetype_stats;
-/* Errors (*out is zeroed): INVALID_ARGUMENT, BAD_HANDLE. Threads: owner. Cost: O(chunks). */
+/* `out_bytes`: sizeof *out. Errors (*out is zeroed): INVALID_ARGUMENT, BAD_HANDLE. Threads: owner.
+ * Cost: O(chunks). */
 WEFT_API weft_result weft_archetype_stats_get(const weft_world *world, weft_archetype archetype,
-                                              weft_archetype_stats *out);
+                                              weft_archetype_stats *out, size_t out_bytes);
 /* True when alive and with the component. Threads: as weft_entity_is_alive. */
 WEFT_API bool weft_entity_has(const weft_world *world, weft_entity entity,
                               weft_component component);

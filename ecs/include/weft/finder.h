@@ -23,9 +23,7 @@ extern "C" {
 #define WEFT_FINDER_BLOCK_SHIFT 13   /* private: slots per block of entities */
 #define WEFT_FINDER_BLOCK_SLOTS 1088 /* private: bytes before the slots of a block */
 #define WEFT_FINDER_BERTH_SHIFT 10   /* private: locations per berth */
-#define WEFT_FINDER_WORLD 0          /* private: bytes before the number of a world */
-#define WEFT_FINDER_TABLES 8         /* private: bytes before its tables */
-#define WEFT_FINDER_FEW 128          /* private: components that have tables there */
+#define WEFT_FINDER_FEW 128          /* private: components that have tables in a world's head */
 
 /* Under ThreadSanitizer every look-up is a call: a slot is an atomic word, which a header cannot
  * say for both languages. */
@@ -100,17 +98,25 @@ static inline const void *weft_finder_read(const weft_finder *finder, weft_entit
     return weft_finder_read_slowly(finder->world, entity, finder->component);
 }
 
-/* Private: the tables of the first components, in the world itself. */
+/* Private: the tables of the first components. */
 typedef struct weft_finder_tables {
     const void *const *blocks;
     const uint64_t *places[WEFT_FINDER_FEW]; /* [component]; NULL: none */
 } weft_finder_tables;
 
-/* Private: the number in the handles of a world. */
-WEFT_FINDER_INLINE uint32_t weft_finder_world(const weft_world *world)
+/* How every world begins: what weft_entity_read, which is compiled into programs, needs of it. Read
+ * only. Part of the ABI: its layout changes with the minor version only. Threads: any while
+ * structure does not change. */
+typedef struct __attribute__((may_alias)) weft_world_head {
+    uint32_t number;           /* in the handles of the world */
+    uint32_t busy;             /* private */
+    weft_finder_tables tables; /* private */
+} weft_world_head;
+
+/* The head of a world, which is not NULL. Threads: any. */
+WEFT_FINDER_INLINE const weft_world_head *weft_world_head_of(const weft_world *world)
 {
-    const void *number = (const char *)world + WEFT_FINDER_WORLD;
-    return *(const uint32_t *)number;
+    return (const weft_world_head *)(const void *)world;
 }
 
 /* Private: what weft_entity_read calls where the tables are not enough. Threads: as it. */
@@ -124,10 +130,9 @@ extern inline __attribute__((gnu_inline)) const void *
 weft_entity_read(const weft_world *world, weft_entity entity, weft_component component)
 {
     if (__builtin_expect(world != NULL && component.id < WEFT_FINDER_FEW &&
-                             component.world == weft_finder_world(world),
+                             component.world == weft_world_head_of(world)->number,
                          1)) {
-        const void *head = (const char *)world + WEFT_FINDER_TABLES;
-        const weft_finder_tables *tables = (const weft_finder_tables *)head;
+        const weft_finder_tables *tables = &weft_world_head_of(world)->tables;
         const uint64_t *places = tables->places[component.id];
         const void *value = __builtin_expect(places == NULL, 0)
                                 ? NULL

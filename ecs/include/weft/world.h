@@ -198,8 +198,11 @@ typedef struct weft_world_stats {
     uint64_t bytes_blobs; /* the world's blob store; mapped files are not counted */
 } weft_world_stats;
 
-/* Threads: owner. Cost: O(chunks, archetypes and ways taken between them). */
-WEFT_API void weft_world_stats_get(const weft_world *world, weft_world_stats *out);
+/* `out_bytes`: sizeof *out. Threads: owner. Cost: O(chunks, archetypes and ways taken between
+ * them).
+ */
+WEFT_API void weft_world_stats_get(const weft_world *world, weft_world_stats *out,
+                                   size_t out_bytes);
 
 /* Merges under-filled chunks and returns empty megachunks to the OS, moving at most `row_budget`
  * rows. Returns the number of rows moved; call until it returns 0 to compact completely. Threads:

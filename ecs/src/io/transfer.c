@@ -4,6 +4,7 @@
  * their values. Owner of both worlds. */
 #include "entity_tag.h"
 #include "name_table.h"
+#include "sized.h"
 #include "transfer_state.h"
 
 #include <string.h>
@@ -342,10 +343,10 @@ static weft_result tracked_check(const weft_world *to, const weft_world *from,
 }
 
 weft_result weft_world_transfer(weft_world *to, weft_world *from, const weft_transfer_desc *desc,
-                                weft_transfer_report *report)
+                                weft_transfer_report *report, size_t report_bytes)
 {
     static const weft_transfer_desc everything;
-    if (report != NULL) *report = (weft_transfer_report){0};
+    if (report != NULL && report_bytes != 0) memset(report, 0, report_bytes);
     if (to == NULL) return WEFT_INVALID_ARGUMENT;
     if (from == NULL || from == to)
         return weft__error(to, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
@@ -361,7 +362,8 @@ weft_result weft_world_transfer(weft_world *to, weft_world *from, const weft_tra
     if (is_selected) result = reserve(&t);
     if (is_selected && result != WEFT_OK) undo(&t);
     if (result == WEFT_OK) commit(&t, desc);
-    if (result == WEFT_OK && report != NULL) *report = t.report;
+    if (result == WEFT_OK && report != NULL)
+        weft__sized_fill(report, report_bytes, &t.report, sizeof t.report);
     finish(&t, result == WEFT_OK);
     return result;
 }

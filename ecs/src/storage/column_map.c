@@ -205,10 +205,10 @@ static_assert(IS_AS_KNOWN || WEFT__BLOCK_SLOTS < 8192u, "finder.h");
 #else
 #define TABLES offsetof(weft_world, maps)
 #endif
-static_assert(TABLES == WEFT_FINDER_TABLES &&
+static_assert(TABLES == offsetof(weft_world_head, tables) &&
                   offsetof(weft__column_maps, seen) == offsetof(weft_finder_tables, blocks) &&
                   offsetof(weft__column_maps, few) == offsetof(weft_finder_tables, places) &&
-                  offsetof(weft_world, number) == WEFT_FINDER_WORLD,
+                  offsetof(weft_world, number) == offsetof(weft_world_head, number),
               "weft_entity_read of finder.h");
 
 weft_finder weft__finder_make(const weft_world *world, weft_component component)

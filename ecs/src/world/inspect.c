@@ -2,6 +2,8 @@
  * are those of the chunks, nothing is counted on the way. Owner. */
 #include "world_state.h"
 
+#include "sized.h"
+
 weft_result weft_entity_place_get(const weft_world *world, weft_entity entity,
                                   weft_entity_place *out)
 {
@@ -39,9 +41,9 @@ static uint32_t tuples_used(const weft__archetype *archetype)
 }
 
 weft_result weft_archetype_stats_get(const weft_world *world, weft_archetype handle,
-                                     weft_archetype_stats *out)
+                                     weft_archetype_stats *out, size_t out_bytes)
 {
-    if (out != NULL) *out = (weft_archetype_stats){0};
+    if (out != NULL && out_bytes != 0) memset(out, 0, out_bytes);
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if (out == NULL)
         return weft__error_argument(world, "weft_archetype_stats_get",
@@ -60,6 +62,6 @@ weft_result weft_archetype_stats_get(const weft_world *world, weft_archetype han
     }
     stats.bytes_used = stats.entities * stats.row_bytes;
     stats.bytes_wasted = stats.bytes - stats.bytes_used;
-    *out = stats;
+    weft__sized_fill(out, out_bytes, &stats, sizeof stats);
     return WEFT_OK;
 }

@@ -14,6 +14,7 @@
 #include "query_create.h"
 #include "query_each.h"
 #include "query_registry.h"
+#include "sized.h"
 #include "structure.h"
 
 #include <stdio.h>
@@ -307,11 +308,8 @@ static void stats_moves(const weft_world *world, weft_world_stats *out)
         stats_plans(world->archetypes.by_id[i], out);
 }
 
-void weft_world_stats_get(const weft_world *world, weft_world_stats *out)
+static void stats_counts(const weft_world *world, weft_world_stats *out)
 {
-    if (out == NULL) return;
-    *out = (weft_world_stats){0};
-    if (world == NULL) return;
     out->entities = weft__directory_alive(&world->directory);
     out->archetypes = world->archetypes.count;
     out->chunks = world->chunks.count;
@@ -321,6 +319,16 @@ void weft_world_stats_get(const weft_world *world, weft_world_stats *out)
     out->megachunks_mapped = weft__units_mapped(&world->units);
     out->component_types = world->types.count;
     out->queries = world->queries->query_count;
-    stats_moves(world, out);
-    stats_memory(world, out);
+}
+
+void weft_world_stats_get(const weft_world *world, weft_world_stats *out, size_t out_bytes)
+{
+    if (out == NULL) return;
+    weft_world_stats stats = {0};
+    if (world != NULL) {
+        stats_counts(world, &stats);
+        stats_moves(world, &stats);
+        stats_memory(world, &stats);
+    }
+    weft__sized_fill(out, out_bytes, &stats, sizeof stats);
 }

@@ -330,8 +330,8 @@ typedef struct weft_job_stats {
     uint32_t wake_ns;         /* futex wake to run, median measured by create; 0: not measured */
 } weft_job_stats;
 
-/* Threads: any; numbers of running workers may be a moment old. */
-WEFT_API void weft_job_stats_get(const weft_job_pool *pool, weft_job_stats *out);
+/* `out_bytes`: sizeof *out. Threads: any; numbers of running workers may be a moment old. */
+WEFT_API void weft_job_stats_get(const weft_job_pool *pool, weft_job_stats *out, size_t out_bytes);
 
 typedef enum weft_job_event_kind {
     WEFT_JOB_EVENT_BEGIN = 1, /* a job, loop part, node or taken child begins */

@@ -11,6 +11,7 @@
 #include "cpus.h"
 #include "invariant.h"
 #include "log.h"
+#include "sized.h"
 
 #define DEQUE_CAPACITY_MAX 4096u
 #define FRAME_SPIN_NS 200000u
@@ -445,11 +446,8 @@ static void add_stats(weft_job_stats *out, const weft__worker_stats *stats)
     out->overflowed += at_load_rlx(&stats->x_overflowed);
 }
 
-void weft_job_stats_get(const weft_job_pool *pool, weft_job_stats *out)
+static void sum_stats(const weft_job_pool *pool, weft_job_stats *out)
 {
-    if (out == NULL) return;
-    *out = (weft_job_stats){0};
-    if (pool == NULL) return;
     for (uint32_t i = 0; i < pool->worker_count; i++) add_stats(out, &pool->workers[i].stats);
     for (uint32_t i = 0; i < WEFT__GUESTS_MAX; i++) {
         const weft_job_context *guest = weft__guest_at(pool, i);
@@ -462,4 +460,12 @@ void weft_job_stats_get(const weft_job_pool *pool, weft_job_stats *out)
     uint64_t budget = at_load_rlx(&pool->x_spin_ticks);            /* relaxed: set once */
     out->spin_budget_ns = (uint32_t)weft__ticks_to_ns(&pool->ticks, budget);
     out->wake_ns = pool->wake_ns;
+}
+
+void weft_job_stats_get(const weft_job_pool *pool, weft_job_stats *out, size_t out_bytes)
+{
+    if (out == NULL) return;
+    weft_job_stats stats = {0};
+    if (pool != NULL) sum_stats(pool, &stats);
+    weft__sized_fill(out, out_bytes, &stats, sizeof stats);
 }

@@ -63,8 +63,9 @@ typedef struct weft_frame_stats {
     uint64_t commands;         /* played back in the last step */
     uint64_t commands_skipped; /* their entity had died */
 } weft_frame_stats;
-/* All zero when the world has no systems. */
-WEFT_API void weft_frame_stats_get(const weft_world *world, weft_frame_stats *out);
+/* `out_bytes`: sizeof *out. All zero when the world has no systems. */
+WEFT_API void weft_frame_stats_get(const weft_world *world, weft_frame_stats *out,
+                                   size_t out_bytes);
 
 /* What the processor and the kernel count. */
 typedef enum weft_counter {
@@ -86,10 +87,11 @@ typedef struct weft_system_counters {
     uint32_t available; /* bit set 1 << weft_counter: the others could not be counted */
     uint64_t values[WEFT_COUNTER_COUNT];
 } weft_system_counters;
-/* Errors: BAD_HANDLE. Without counters, `calls` and `available` are 0. Cost: a system call per
- * slice, or about 60 ns where the processor's registers may be read (docs/guide/profiling.md). */
+/* `out_bytes`: sizeof *out. Errors: BAD_HANDLE. Without counters, `calls` and `available` are 0.
+ * Cost: a system call per slice, or about 60 ns where the processor's registers may be read
+ * (docs/guide/profiling.md). */
 WEFT_API weft_result weft_system_counters_get(const weft_world *world, weft_system system,
-                                              weft_system_counters *out);
+                                              weft_system_counters *out, size_t out_bytes);
 /* Which counters there are, with the reason when some are missing, and a line per system. */
 WEFT_API size_t weft_schedule_counters(weft_world *world, char *text, size_t capacity);
 

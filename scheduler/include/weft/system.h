@@ -241,9 +241,9 @@ typedef struct weft_system_stats {
     uint32_t stage;    /* position of its stage in the schedule */
     uint32_t is_fused; /* runs together with others */
 } weft_system_stats;
-/* Errors: BAD_HANDLE, INVALID_ARGUMENT. */
+/* `out_bytes`: sizeof *out. Errors: BAD_HANDLE, INVALID_ARGUMENT. */
 WEFT_API weft_result weft_system_stats_get(const weft_world *world, weft_system system,
-                                           weft_system_stats *out);
+                                           weft_system_stats *out, size_t out_bytes);
 
 #ifdef __cplusplus
 }

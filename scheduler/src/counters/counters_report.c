@@ -5,6 +5,7 @@
 #include "counters.h"
 #include "counters_state.h"
 #include "registry.h"
+#include "sized.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -70,7 +71,7 @@ static void sum_up(const weft__scheduler *scheduler, const weft__system *system,
 }
 
 weft_result weft_system_counters_get(const weft_world *world, weft_system handle,
-                                     weft_system_counters *out)
+                                     weft_system_counters *out, size_t out_bytes)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if (out == NULL)
@@ -78,7 +79,9 @@ weft_result weft_system_counters_get(const weft_world *world, weft_system handle
                                     "out is NULL: give the address of a weft_system_counters");
     const weft__system *system = weft__system_at(world, handle);
     if (system == NULL) return WEFT_BAD_HANDLE;
-    sum_up(system->scheduler, system, out);
+    weft_system_counters sum;
+    sum_up(system->scheduler, system, &sum);
+    weft__sized_fill(out, out_bytes, &sum, sizeof sum);
     return WEFT_OK;
 }
 

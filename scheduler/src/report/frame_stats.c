@@ -5,6 +5,7 @@
 #include "frame_stats.h"
 
 #include "registry.h"
+#include "sized.h"
 
 static uint64_t time_of(const weft__scheduler *scheduler, const weft__system *system)
 {
@@ -45,15 +46,17 @@ uint64_t weft__schedule_critical_path(const weft__scheduler *scheduler)
     return total;
 }
 
-void weft_frame_stats_get(const weft_world *world, weft_frame_stats *out)
+void weft_frame_stats_get(const weft_world *world, weft_frame_stats *out, size_t out_bytes)
 {
     if (out == NULL) return;
-    *out = (weft_frame_stats){0};
+    weft_frame_stats stats = {0};
     const weft__scheduler *scheduler = world == NULL ? NULL : weft__scheduler_of(world);
-    if (scheduler == NULL) return;
-    *out = scheduler->stats;
-    out->systems = scheduler->ordered_count;
-    out->stages = scheduler->stage_count;
-    out->sync_points = scheduler->staging.sync_count + 1;
-    out->critical_path_ns = weft__schedule_critical_path(scheduler);
+    if (scheduler != NULL) {
+        stats = scheduler->stats;
+        stats.systems = scheduler->ordered_count;
+        stats.stages = scheduler->stage_count;
+        stats.sync_points = scheduler->staging.sync_count + 1;
+        stats.critical_path_ns = weft__schedule_critical_path(scheduler);
+    }
+    weft__sized_fill(out, out_bytes, &stats, sizeof stats);
 }

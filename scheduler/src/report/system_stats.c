@@ -2,9 +2,10 @@
  *
  * The figures of a run are summed over workers when they are asked for (registry.c). */
 #include "registry.h"
+#include "sized.h"
 
 weft_result weft_system_stats_get(const weft_world *world, weft_system handle,
-                                  weft_system_stats *out)
+                                  weft_system_stats *out, size_t out_bytes)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if (out == NULL)
@@ -19,7 +20,7 @@ weft_result weft_system_stats_get(const weft_world *world, weft_system handle,
         system->stage < scheduler->stage_count ? &scheduler->stages[system->stage] : NULL;
     bool can_fuse = (system->query.id != 0 && stage != NULL && stage->system_count > 1 &&
                      (scheduler->nodes[system->position].traits & WEFT__STAGING_FUSABLE) != 0);
-    *out = (weft_system_stats){.name = system->name,
+    weft_system_stats stats = {.name = system->name,
                                .runs = system->runs,
                                .slices = tally.slices,
                                .rows = tally.rows,
@@ -28,5 +29,6 @@ weft_result weft_system_stats_get(const weft_world *world, weft_system handle,
                                .total_ns = system->total_ns,
                                .stage = system->stage,
                                .is_fused = can_fuse};
+    weft__sized_fill(out, out_bytes, &stats, sizeof stats);
     return WEFT_OK;
 }

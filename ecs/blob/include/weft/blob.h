@@ -190,11 +190,16 @@ typedef struct weft_blob_store_desc {
 typedef struct weft_blob_store_stats {
     uint64_t blob_count, block_bytes; /* alive now */
     uint64_t shared_count;            /* insertions that found equal content already there */
-    const char *failed_check;         /* of the last WEFT_CORRUPT or alike; static text, or NULL */
-    uint64_t failed_offset;           /* where in the file or block; "type: ...": in the struct */
-    char failed_file[384]; /* of the last file that could not be used: the operation, the path and
-                              the system's reason; "" when none */
 } weft_blob_store_stats;
+
+/* Why something was refused. */
+typedef struct weft_blob_report {
+    const char *failed_check; /* of WEFT_CORRUPT or alike; static text; NULL: none failed */
+    uint64_t failed_offset;   /* bytes from the start of the file or block; "type: ...": of the
+                                 struct */
+    char failed_file[384];    /* of a file that could not be used: the operation, the path and the
+                                 system's reason; "" when none */
+} weft_blob_report;
 
 typedef struct weft_blob_info {
     const void *block;     /* the whole blob: copy these bytes wherever you like */
@@ -212,8 +217,13 @@ WEFT_API weft_result weft_blob_store_create(const weft_blob_store_desc *desc,
 /* Frees the store and every blob in it, referenced or not. Builders must be gone. NULL is ignored.
  * Threads: owner. */
 WEFT_API void weft_blob_store_destroy(weft_blob_store *store);
-/* Counts, and why the last load was refused. Threads: any. */
-WEFT_API weft_result weft_blob_store_stats_get(weft_blob_store *store, weft_blob_store_stats *out);
+/* Counts. `out_bytes`: sizeof *out. Threads: any. */
+WEFT_API weft_result weft_blob_store_stats_get(weft_blob_store *store, weft_blob_store_stats *out,
+                                               size_t out_bytes);
+/* Why the store last refused a type, blob or file: the last failed check and the last failed file
+ * of any thread. `out_bytes`: sizeof *out. Threads: any. */
+WEFT_API weft_result weft_blob_report_get(weft_blob_store *store, weft_blob_report *out,
+                                          size_t out_bytes);
 
 /* One more reference. BAD_HANDLE when stale, LIMIT at 2^32 - 1 references. Threads: any that holds
  * a reference. */
@@ -227,9 +237,9 @@ WEFT_API weft_result weft_blob_release(weft_blob_store *store, weft_blob_ref ref
  * per slice or entity, not per element. */
 WEFT_API const void *weft_blob_read(const weft_blob_store *store, weft_blob_ref ref,
                                     const weft_blob_type *type);
-/* BAD_HANDLE when stale. Threads: any that holds a reference. */
+/* `out_bytes`: sizeof *out. BAD_HANDLE when stale. Threads: any that holds a reference. */
 WEFT_API weft_result weft_blob_info_get(const weft_blob_store *store, weft_blob_ref ref,
-                                        weft_blob_info *out);
+                                        weft_blob_info *out, size_t out_bytes);
 
 /* ---- Builder: makes one blob. Threads: one at a time; memory it has handed out may be filled by
  * any threads until weft_blob_builder_finish. The first error is kept and returned by everything
@@ -238,7 +248,7 @@ WEFT_API weft_result weft_blob_info_get(const weft_blob_store *store, weft_blob_
 /* `root_type` must outlive the store. With `capacity_bytes` (0: unknown) of the final size
  * (block_bytes), or up to a tenth more, a blob of 16 KiB or more is made in place, without a copy;
  * in a store with read-only pages never. INVALID_ARGUMENT (also a type that cannot be:
- * weft_blob_store_stats_get tells what is wrong with which field), LIMIT, OUT_OF_MEMORY. Threads:
+ * weft_blob_report_get tells what is wrong with which field), LIMIT, OUT_OF_MEMORY. Threads:
  * any; the builder belongs to one thread at a time. */
 WEFT_API weft_result weft_blob_builder_create(weft_blob_store *store,
                                               const weft_blob_type *root_type,
@@ -280,7 +290,7 @@ WEFT_API weft_result weft_blob_builder_point(weft_blob_builder *builder, weft_bl
 /* Ends building: `out` gets a reference (to the equal blob that exists already, if there is one).
  * Memory handed out is gone. Equal calls make equal bytes, whatever the capacity or the addresses;
  * padding is zero unless you wrote it. INVALID_ARGUMENT also when a reference holds what the caller
- * wrote there (weft_blob_store_stats_get tells the check and the offset). On failure nothing
+ * wrote there (weft_blob_report_get tells the check and the offset). On failure nothing
  * changes and it can be called again (kept errors: no). Cost: the bytes once (hash), twice without
  * capacity, and every reference once. Threads: one at a time. */
 WEFT_API weft_result weft_blob_builder_finish(weft_blob_builder *builder, weft_blob_ref *out);
@@ -306,22 +316,16 @@ typedef enum weft_blob_load_mode {
     WEFT_BLOB_MAP_TRUSTED = 2,
 } weft_blob_load_mode;
 
-/* What is wrong with a block. */
-typedef struct weft_blob_report {
-    const char *failed_check; /* static text; NULL when valid */
-    uint64_t failed_offset;   /* bytes from the start of the block */
-} weft_blob_report;
-
 /* Writes the blob to a new file, syncs it and renames it over `path`: after a crash or an error
  * there is the old file or the new one, whole. Only regular files are replaced, anything else is
  * refused with IO; a symbolic link stays, the file it leads to is replaced (IO when it leads
  * nowhere). (The bytes of weft_blob_info_get can be written anywhere, and come back by
  * weft_blob_adopt.) Errors: INVALID_ARGUMENT, BAD_HANDLE, IO, BUSY (16 others write to this path
- * now); weft_blob_store_stats_get tells the reason. Threads: any that holds a reference. */
+ * now); weft_blob_report_get tells the reason. Threads: any that holds a reference. */
 WEFT_API weft_result weft_blob_save(weft_blob_store *store, weft_blob_ref ref, const char *path);
 /* A blob of the type out of a file (mode: weft_blob_load_mode). INVALID_ARGUMENT (also a type
  * that cannot be), NOT_FOUND, IO, CORRUPT, UNSUPPORTED (other version or byte order),
- * TYPE_MISMATCH, LIMIT, OUT_OF_MEMORY; weft_blob_store_stats_get tells the check and the offset, or
+ * TYPE_MISMATCH, LIMIT, OUT_OF_MEMORY; weft_blob_report_get tells the check and the offset, or
  * what was wrong with the file. Threads: any. `type` must outlive the store. */
 WEFT_API weft_result weft_blob_load(weft_blob_store *store, const char *path,
                                     const weft_blob_type *type, uint32_t mode, weft_blob_ref *out);
@@ -333,9 +337,10 @@ WEFT_API weft_result weft_blob_adopt(weft_blob_store *store, const void *block, 
  * reach stays inside, aligned, at a thing of its type; arrays are a tree (no cycles, no sharing,
  * bounded depth); text is UTF-8. Cycles of pointers are legal. Then the root at block +
  * WEFT_BLOB_HEADER_BYTES may be used. Iterative, no allocation, time proportional to the size.
- * `report` may be NULL. Threads: any. */
+ * `report` may be NULL; `report_bytes`: sizeof *report. Threads: any. */
 WEFT_API weft_result weft_blob_validate(const void *block, uint64_t bytes,
-                                        const weft_blob_type *type, weft_blob_report *report);
+                                        const weft_blob_type *type, weft_blob_report *report,
+                                        size_t report_bytes);
 
 #ifdef __cplusplus
 }

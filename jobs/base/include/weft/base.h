@@ -22,6 +22,18 @@ extern "C" {
 
 #define WEFT_API __attribute__((visibility("default")))
 
+/* The version of a header and of a library as one number, which can be compared. */
+#define WEFT_VERSION_NUMBER(major, minor, patch) ((major)*1000000u + (minor)*1000u + (patch))
+#define WEFT_VERSION WEFT_VERSION_NUMBER(WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH)
+
+/* WEFT_VERSION of the library that runs. Until 1.0 a program needs a library of the same minor
+ * version, which the loader sees to (SONAME libweft.so.0.MINOR). Threads: any. */
+WEFT_API uint32_t weft_version(void);
+
+/* Structs that the library fills (statistics, reports, weft_blob_info) come with their size,
+ * `sizeof *out` as the caller was compiled. They grow at their end within a minor version: the
+ * library writes at most that many bytes, and zeroes what it does not know. */
+
 /* Result of a fallible call. The value is the number of the error page: WEFT_STALE_ENTITY is E0005.
  * New codes are added at the end; values never change once released. */
 typedef enum weft_result {
