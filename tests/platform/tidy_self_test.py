@@ -44,7 +44,7 @@ int weft_thing_get(int number)
 TOOL = OPENER.format(name="cmd_thing.c") + "#include <weft/thing.h>\n"
 CLEAN = {
     "ecs/include/weft/thing.h": HEADER,
-    "ecs/src/thing.c": SOURCE,
+    "ecs/src/storage/thing.c": SOURCE,
     "tools/cmd_thing.c": TOOL,
     "README.md": "weft\n",
 }
@@ -56,13 +56,47 @@ def added(path, text, after=None):
     return {path: clean.replace(after, after + text) if after else clean + text}
 
 
-C, H, T = "ecs/src/thing.c", "ecs/include/weft/thing.h", "tools/cmd_thing.c"
+C, H, T = "ecs/src/storage/thing.c", "ecs/include/weft/thing.h", "tools/cmd_thing.c"
 LONG = "\nstatic void run_long(void)\n{\n" + "    put(0);\n" * 70 + "}\n"
 DEEP = "\nstatic void run_deep(int n)\n{\n" + "".join(
     f"{'    ' * (i + 1)}{'if (n) {' if i % 2 else 'while (n) {'}\n" for i in range(5)) + "".join(
     f"{'    ' * (i + 1)}}}\n" for i in reversed(range(5))) + "}\n"
 MANY = "\n" + "".join(f"static void run_{i}(void)\n{{\n" + "    put(0);\n" * 12 + "}\n\n" for i in range(5))
+
+
+def opened(name, text=""):
+    return OPENER.format(name=name) + text
+
+
+def caller(name, callee):
+    """A unit with one hidden function that calls another one: its header and its source."""
+    call = f"    weft__{callee}();\n" if callee else ""
+    return {f"ecs/src/storage/{name}.h": opened(name + ".h", f"void weft__{name}(void);\n"),
+            f"ecs/src/storage/{name}.c": opened(name + ".c", f"void weft__{name}(void)\n{{\n{call}}}\n")}
+
+
+def ring(count):
+    """`count` units, each of which calls the next, and the last the first."""
+    units = {}
+    for i in range(count):
+        units.update(caller(f"ring{i}", f"ring{(i + 1) % count}"))
+    return units
+
+
+UPPER = {"ecs/src/query/upper.h": opened("upper.h", "void weft__upper(void);\n"
+                                         "static inline void weft__upper_inline(void)\n{\n}\n"),
+         "ecs/src/query/upper.c": opened("upper.c", "void weft__upper(void)\n{\n}\n")}
+PRIVATE_LOW = {"jobs/src/machine/low.h": opened("low.h")}
 CASES = [
+    ("folder-arrows", {**caller("lower", "upper"), **UPPER}),
+    ("folder-arrows", {**caller("lower", "upper_inline"), **UPPER}),
+    ("folder-arrows", {**added(C, '#include "upper.h"\n'), **UPPER}),
+    ("folder-arrows", {"ecs/src/attic/old.c": opened("old.c")}),
+    ("folder-arrows", {"ecs/src/old.c": opened("old.c")}),
+    ("file-circles", ring(5)),
+    ("own-header", {"ecs/src/storage/lone.c": opened("lone.c", "void weft__lone(void)\n{\n}\n")}),
+    ("layer-include", {**added(C, '#include "low.h"\n'), **PRIVATE_LOW}),
+    ("allow-list", {"tools/tidy.allow": "line-length tools/cmd_thing.c no line of it is long\n"}),
     ("file-size", added(H, "/* note */\n" * 400)),
     ("file-size", added(C, "/* note */\n" * 600)),
     ("line-length", added(T, "/* " + "x" * 100 + " */\n")),
@@ -79,17 +113,17 @@ CASES = [
     ("atomic-edge", {C: SOURCE.replace("(&thing.x_flag); /* D1 */", "(&thing.x_flag); /* D7 */")}),
     ("atomic-edge", {C: SOURCE.replace(" *   D1  put", " *   D2  put: store -> get: load\n *   D1  put")}),
     ("atomic-relaxed", {C: SOURCE.replace("    /* rlx: nobody else can see this one */\n", "")}),
-    ("atomic-field", {"ecs/src/other.h": OPENER.format(name="other.h") +
+    ("atomic-field", {"ecs/src/storage/other.h": OPENER.format(name="other.h") +
                       "/* Owner: nobody. */\nstruct other {\n    weft_a32 flag;\n};\n"}),
     ("symbol-prefix", added(C, "\nint helper(void)\n{\n    return 1;\n}\n")),
     ("symbol-prefix", added(C, "\nint weft_hidden(void)\n{\n    return 1;\n}\n")),
     ("symbol-prefix", added(C, "\nstatic int weft_local(void)\n{\n    return 1;\n}\n")),
     ("macro-prefix", added(H, "#define THING 1\n")),
-    ("layer-include", {**added(C, ""), "jobs/src/low.c": OPENER.format(name="low.c") +
+    ("layer-include", {**added(C, ""), "jobs/src/machine/low.c": OPENER.format(name="low.c") +
                        "#include <weft/thing.h>\n"}),
     ("layer-include", added(H, '#include "atomic.h"\n')),
-    ("layer-include", {T: TOOL + '#include "inner.h"\n', "ecs/src/inner.h": OPENER.format(name="inner.h")}),
-    ("unique-names", {"jobs/src/thing.c": OPENER.format(name="thing.c")}),
+    ("layer-include", {T: TOOL + '#include "inner.h"\n', "ecs/src/storage/inner.h": OPENER.format(name="inner.h")}),
+    ("unique-names", {"jobs/src/machine/thing.c": OPENER.format(name="thing.c")}),
     ("file-opener", {C: SOURCE.replace("/* thing.c:", "/* This file:")}),
     ("public-docs", {H: HEADER.replace(" Threads: any.", "")}),
     ("struct-docs", {C: SOURCE.replace("/* Owner: nobody. */\n", "")}),
@@ -110,7 +144,15 @@ HARMLESS = [
     added(T, '/* volatile, __atomic_load_n and abort() in a comment */\n'),
     added(C, '\nstatic const char *name(void)\n{\n    return "volatile TODAY /ho" "me";\n}\n'),
     added(C, "\nstatic const int table[2] = {1, 2};\n"),
-    {"tools/tidy.allow": "macro-prefix ecs/include/weft/thing.h:THING a reason of several words\n"},
+    {**added(H, "#define THING 1\n"),
+     "tools/tidy.allow": "macro-prefix ecs/include/weft/thing.h a reason of several words\n"},
+    {**caller("lower", "upper"), **UPPER,
+     "tools/tidy.allow": "folder-arrows ecs/src/storage/lower.c:weft__upper not moved yet\n"},
+    {**caller("lower", ""), "ecs/src/query/higher.c": opened(
+        "higher.c", '#include "lower.h"\nvoid weft_thing_get(void)\n{\n    weft__lower();\n}\n')},
+    ring(4),
+    {**ring(5), "tools/tidy.allow": "file-circles ecs/src/storage:ring0,ring1,ring2,ring3,ring4 one queue\n"},
+    {**added(C, '#include "jobs_engine.h"\n'), "jobs/engine/jobs_engine.h": opened("jobs_engine.h")},
 ]
 
 
