@@ -14,7 +14,11 @@
 #define WEFT__BATCH_FEW 32u
 #define WEFT__BATCH_FETCHED 8u /* columns of a row that are fetched early */
 
-/* The rows of one chunk and what becomes of them. */
+/* The rows of one chunk and what becomes of them. Owner: the batch. Before finish the rows are in
+ * `bits`, and chunk->mark - 1 is the index of the entry; after it:
+ *   count != 0; rows == NULL: they are [first, first + count), else rows[0] == first;
+ *   is_kept: plan == NULL and to == NULL; else, once it has a target, plan == NULL exactly when
+ *   to == NULL. */
 typedef struct weft__batch_entry {
     weft__chunk *chunk;
     uint64_t *bits;     /* a word is undefined while its bit of the summary is clear; NULL: keys */
@@ -29,7 +33,8 @@ typedef struct weft__batch_entry {
     bool is_kept;           /* nothing happens to them */
 } weft__batch_entry;
 
-/* Neighbouring rows of entities that follow each other in an array. A value. */
+/* Neighbouring rows of entities that follow each other in an array. A value: chunk == NULL is the
+ * empty one, else first < end <= chunk->count. */
 typedef struct weft__row_run {
     weft__chunk *chunk;
     uint32_t first;
@@ -45,8 +50,9 @@ typedef struct weft__batch_room {
 } weft__batch_room;
 
 /* One array operation. Owner: the stack of the operation; made by weft__batch_begin. Always:
- * rows of an entry are ascending and distinct; no chunk is marked once it is finished, or while
- * there are keys. */
+ *   rows of an entry are ascending and distinct;
+ *   keys != NULL or is_finished: no chunk is marked;
+ *   key_count <= key_capacity; after finish entries ascend by chunk id. */
 typedef struct weft__batch {
     weft__batch_entry *entries;
     uint32_t count;

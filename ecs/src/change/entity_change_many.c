@@ -5,7 +5,7 @@
 #include "batch.h"
 #include "prefab.h"
 
-/* Sorted, checked lists of components to add and to remove. */
+/* Sorted, checked lists of components to add and to remove. Owner: one call. */
 typedef struct change {
     uint32_t *add;
     uint32_t *remove;

@@ -166,7 +166,7 @@ weft_result weft_entity_create_many(weft_world *world, weft_archetype handle, ui
     return weft__rows_create(world, archetype->tuple0, count, out);
 }
 
-/* One caller's column: where it goes and what is in it (NULL: zeroes). */
+/* One caller's column: where it goes and what is in it (NULL: zeroes). Owner: one call; borrows. */
 typedef struct source {
     const weft__type *type;
     uint32_t column;

@@ -1,6 +1,6 @@
-/* entity_shared.c: shared values of single entities: reading, setting (which moves the row); values
- * in use and their order versions. Owner, world idle where a row moves. */
-#include "structure.h"
+/* entity_shared.c: shared values of entities, one or many: reading, setting (which moves the rows);
+ * values in use and their order versions. Owner, world idle where a row moves. */
+#include "change_request.h"
 
 /* The type position of a component on an alive entity; WEFT__NONE otherwise. */
 static uint32_t locate(const weft_world *world, weft_entity entity, weft_component component,
@@ -60,6 +60,20 @@ weft_result weft_entity_set_shared(weft_world *world, weft_entity entity, weft_c
     if (result != WEFT_OK) return weft__error_memory(world, "a shared value");
     result = move_to_value(world, chunk, row, component.id, index);
     weft__shared_release(&world->shared, component.id, index, 1);
+    return result;
+}
+
+weft_result weft_entity_set_shared_many(weft_world *world, const weft_entity *entities,
+                                        uint32_t count, weft_component component, const void *value)
+{
+    const char *what = "weft_entity_set_shared_many";
+    weft__change_request request;
+    weft_result result = weft__change_request_shared(world, component, value, what, &request);
+    if (result != WEFT_OK) return result;
+    weft__change change = {.world = world};
+    result = weft__change_select_entities(&change, entities, count, what);
+    result = weft__change_selected(&change, result, &request);
+    weft__shared_release(&world->shared, component.id, request.value, 1);
     return result;
 }
 

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* One member of the group. Lives as long as the operation. */
+/* One member of the group. Owner: the operation. Its copies fill spans [span_first, span_end). */
 typedef struct member {
     weft_entity entity;
     const weft__chunk *chunk;

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* Rows of members: chunk id << 32 | row. Lives on the stack of one search. */
+/* Rows of members: chunk id << 32 | row; count <= capacity. Owner: the stack of one search. */
 typedef struct member_keys {
     uint64_t *items;
     uint32_t count;

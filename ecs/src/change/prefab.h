@@ -10,7 +10,7 @@
  * OUT_OF_MEMORY (error set). */
 weft_result weft__change_follow_groups(weft__change *change, const char *what);
 
-/* How named entities change: lists of components, or to one archetype. */
+/* How named entities change: lists of components, or to one archetype. A value; borrows all. */
 typedef struct weft__prefab_request {
     weft__archetype *to; /* NULL: the lists count */
     const uint32_t *add;

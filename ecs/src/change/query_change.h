@@ -11,7 +11,10 @@
 #include "query_state.h"
 #include "structure.h"
 
-/* The selected rows of one chunk. */
+/* The selected rows of one chunk. Owner: the change. Always:
+ *   rows == WEFT__NONE: they are [first, first + count); else rows ascend in the list;
+ *   is_header: count == chunk->count; owns_hold: to != NULL;
+ *   twin != WEFT__NONE: parts[twin].chunk == chunk, and the part of `twin` names this one. */
 typedef struct weft__change_part {
     weft__chunk *chunk;
     uint32_t first;         /* of a run */
@@ -28,7 +31,8 @@ typedef struct weft__change_part {
     bool dies;           /* the rows end for good */
 } weft__change_part;
 
-/* A change in progress. Owner only; zero-initialise but world. */
+/* A change in progress. Owner: the stack of the operation; zero-initialise but world. Always:
+ *   part_count <= part_capacity, row_count <= row_capacity; the world is idle. */
 typedef struct weft__change {
     weft_world *world;
     weft__change_part *parts; /* in query order */

@@ -1,194 +1,46 @@
 /* query_structure.c: the public query-wide changes: add, remove, set, set a shared value, enable,
  * destroy. Each gives every selected part a destination and lets the engine (query_change.h) do it.
  */
+#include "change_request.h"
 #include "enable.h"
-#include "prefab.h"
 #include "query_cursor.h"
 #include "query_read.h"
 
-/* ---- destinations ---- */
-
-/* What a query-wide change asks for. */
-typedef struct change_request {
-    uint32_t component;
-    bool is_remove;
-    bool has_value; /* shared value to set */
-    uint32_t value; /* its index */
-} change_request;
-
-/* Where rows of a tuple go. *plan NULL: they stay. False: error set. */
-static bool find_route(weft_world *world, const weft__tuple *from, const change_request *request,
-                       const weft__plan **plan, weft__tuple **to)
-{
-    *plan = weft__archetype_edge(world, from->archetype, request->component, request->is_remove);
-    if (*plan == NULL) return false;
-    *to = request->has_value
-              ? weft__tuple_with_value(world, from, (*plan)->to, request->component, request->value)
-              : weft__tuple_follow(world, from, (*plan)->to);
-    if (*to == NULL) return false;
-    if (*to != from) return true;
-    weft__tuple_release(world, *to);
-    *plan = NULL;
-    return true;
-}
-
-/* Routes all parts; parts of the same tuple in a row share the search. */
-static weft_result route_all(weft__change *change, const change_request *request)
-{
-    weft_world *world = change->world;
-    if (request->component == world->builtin.prefab.id) {
-        weft_result result = weft__change_follow_groups(change, "a change of the Prefab tag");
-        if (result != WEFT_OK) return result;
-    }
-    const weft__tuple *known = NULL;
-    const weft__plan *plan = NULL;
-    weft__tuple *to = NULL;
-    for (uint32_t i = 0; i < change->part_count; i++) {
-        weft__change_part *part = &change->parts[i];
-        bool is_new = part->chunk->tuple != known;
-        if (is_new && !find_route(world, part->chunk->tuple, request, &plan, &to))
-            return world->error->code;
-        known = part->chunk->tuple;
-        if (plan == NULL) continue;
-        weft__change_route(part, plan, to);
-        part->owns_hold = is_new;
-        /* a residue that loses its last CLEANUP component has nothing left and ends */
-        part->dies = request->is_remove && weft__archetype_is_spent(world, plan->to) &&
-                     plan->to != plan->from;
-    }
-    return WEFT_OK;
-}
-
-/* Stamps a component's change version in the slices of rows [first, first + count). */
-static void stamp_rows(const weft_world *world, const weft__chunk *chunk, uint32_t component,
-                       uint32_t first, uint32_t count)
-{
-    uint32_t type = weft__archetype_find(chunk->archetype, component);
-    uint32_t shift = chunk->layout->slice_shift;
-    if (type == WEFT__NONE || count == 0) return;
-    weft_a32 *x_versions = weft__chunk_versions(chunk, type);
-    for (uint32_t s = first >> shift; s <= (first + count - 1) >> shift; s++)
-        weft__stamp(&x_versions[s], world->version);
-}
-
-/* Stamps the component wherever the change has put rows. */
-static void stamp_destinations(const weft__change *change, uint32_t component)
-{
-    for (uint32_t i = 0; i < change->pieces.count; i++) {
-        const weft__span *piece = &change->pieces.items[i];
-        stamp_rows(change->world, piece->chunk, component, piece->row, piece->count);
-    }
-    for (uint32_t i = 0; i < change->part_count; i++)
-        if (change->parts[i].is_header)
-            stamp_rows(change->world, change->parts[i].chunk, component, 0,
-                       change->parts[i].chunk->count);
-}
-
-/* What to do instead with a component of a kind that is refused. */
-static const char *kind_advice(uint32_t flags)
-{
-    if ((flags & WEFT_RESOURCE) != 0)
-        return "a RESOURCE, not part of entities: use weft_resource_write";
-    if ((flags & WEFT_SHARED) != 0) return "SHARED: use weft_query_set_shared";
-    if ((flags & WEFT_BUFFER) != 0)
-        return "a BUFFER: add it, then fill the buffers in a loop (weft_slice_write_buffers, "
-               "weft_buffers_append)";
-    if ((flags & WEFT_CHUNK) != 0)
-        return "a CHUNK value: add it, then write it in a loop (weft_slice_write_chunk)";
-    return "of a kind that this function does not change";
-}
-
-static weft_result check_component(weft_world *world, weft_component component, uint32_t refused,
-                                   const char *what)
-{
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    const weft__type *type = weft__type_at(world, component);
-    if (type == NULL) return weft__error_component(world, component);
-    if ((type->desc.flags & refused) == 0) return WEFT_OK;
-    return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component, "%s: %s is %s", what,
-                       weft__type_name(world, component.id),
-                       kind_advice(type->desc.flags & refused));
-}
-
 /* ---- add, remove, shared values ---- */
 
-/* Does a change whose rows are selected (or could not be). */
-static weft_result change_selected(weft__change *change, weft_result result,
-                                   const change_request *request)
-{
-    if (result == WEFT_OK) result = route_all(change, request);
-    if (result == WEFT_OK) result = weft__change_prepare(change);
-    if (result == WEFT_OK) {
-        weft__change_apply(change);
-        if (request->has_value) stamp_destinations(change, request->component);
-    }
-    weft__change_fini(change);
-    return result;
-}
-
-static weft_result change_all(weft_world *world, weft_query query, const change_request *request,
-                              const char *what)
+static weft_result change_all(weft_world *world, weft_query query,
+                              const weft__change_request *request, const char *what)
 {
     weft__change change = {.world = world};
-    return change_selected(&change, weft__change_select(&change, query, what), request);
+    return weft__change_selected(&change, weft__change_select(&change, query, what), request);
 }
 
 weft_result weft_query_add(weft_world *world, weft_query query, weft_component component)
 {
-    weft_result result = check_component(world, component, WEFT_RESOURCE, "weft_query_add");
+    weft_result result = weft__component_check(world, component, WEFT_RESOURCE, "weft_query_add");
     if (result != WEFT_OK) return result;
-    return change_all(world, query, &(change_request){.component = component.id}, "weft_query_add");
+    return change_all(world, query, &(weft__change_request){.component = component.id},
+                      "weft_query_add");
 }
 
 weft_result weft_query_remove(weft_world *world, weft_query query, weft_component component)
 {
-    weft_result result = check_component(world, component, WEFT_RESOURCE, "weft_query_remove");
+    weft_result result =
+        weft__component_check(world, component, WEFT_RESOURCE, "weft_query_remove");
     if (result != WEFT_OK) return result;
-    return change_all(world, query, &(change_request){.component = component.id, .is_remove = true},
+    return change_all(world, query,
+                      &(weft__change_request){.component = component.id, .is_remove = true},
                       "weft_query_remove");
-}
-
-/* The value of a shared component, held: it cannot go while rows move. */
-static weft_result hold_value(weft_world *world, weft_component component, const void *value,
-                              const char *what, change_request *request)
-{
-    weft_result result = check_component(world, component, 0, what);
-    if (result != WEFT_OK) return result;
-    if (!weft__shared_has_type(&world->shared, component.id))
-        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
-                           "%s: %s is not a SHARED component: register it with WEFT_SHARED, or set "
-                           "the rows' own values (weft_query_set)",
-                           what, weft__type_name(world, component.id));
-    if (value == NULL && world->types.at[component.id]->desc.size != 0)
-        return weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, component,
-                           "%s: value is NULL: an argument is NULL or out of range", what);
-    *request = (change_request){.component = component.id, .has_value = true};
-    result = weft__shared_intern(&world->shared, component.id, value, &request->value);
-    return result == WEFT_OK ? WEFT_OK : weft__error_memory(world, "a shared value");
 }
 
 weft_result weft_query_set_shared(weft_world *world, weft_query query, weft_component component,
                                   const void *value)
 {
     const char *what = "weft_query_set_shared";
-    change_request request;
-    weft_result result = hold_value(world, component, value, what, &request);
+    weft__change_request request;
+    weft_result result = weft__change_request_shared(world, component, value, what, &request);
     if (result != WEFT_OK) return result;
     result = change_all(world, query, &request, what);
-    weft__shared_release(&world->shared, component.id, request.value, 1);
-    return result;
-}
-
-weft_result weft_entity_set_shared_many(weft_world *world, const weft_entity *entities,
-                                        uint32_t count, weft_component component, const void *value)
-{
-    const char *what = "weft_entity_set_shared_many";
-    change_request request;
-    weft_result result = hold_value(world, component, value, what, &request);
-    if (result != WEFT_OK) return result;
-    weft__change change = {.world = world};
-    result = weft__change_select_entities(&change, entities, count, what);
-    result = change_selected(&change, result, &request);
     weft__shared_release(&world->shared, component.id, request.value, 1);
     return result;
 }
@@ -207,7 +59,7 @@ static void assign_rows(weft_world *world, weft__chunk *chunk, uint32_t componen
     weft_result result = weft__type_replicate(&world->memory, type, rows, value, count);
     WEFT_ASSERT(result == WEFT_OK); /* only buffers allocate, and they are refused */
     (void)result;
-    stamp_rows(world, chunk, component, first, count);
+    weft__component_stamp(world, chunk, component, first, count);
 }
 
 /* Writes the value to the selected rows, wherever the change has put them. */
@@ -233,7 +85,7 @@ static weft_result check_value(weft_world *world, weft_component component, cons
                                size_t size)
 {
     uint32_t refused = WEFT_RESOURCE | WEFT_SHARED | WEFT_CHUNK | WEFT_BUFFER;
-    weft_result result = check_component(world, component, refused, "weft_query_set");
+    weft_result result = weft__component_check(world, component, refused, "weft_query_set");
     if (result != WEFT_OK) return result;
     size_t expected = world->types.at[component.id]->desc.size;
     if (size != expected)
@@ -252,10 +104,10 @@ weft_result weft_query_set(weft_world *world, weft_query query, weft_component c
 {
     weft_result result = check_value(world, component, value, size);
     if (result != WEFT_OK) return result;
-    change_request request = {.component = component.id};
+    weft__change_request request = {.component = component.id};
     weft__change change = {.world = world};
     result = weft__change_select(&change, query, "weft_query_set");
-    if (result == WEFT_OK) result = route_all(&change, &request);
+    if (result == WEFT_OK) result = weft__change_route_all(&change, &request);
     if (result == WEFT_OK) result = weft__change_prepare(&change);
     if (result == WEFT_OK) {
         weft__change_apply(&change);
@@ -322,7 +174,7 @@ static void enable_run(const weft_slice *slice, uint32_t enableable, bool is_ena
 weft_result weft_query_enable(weft_world *world, weft_query query, weft_component component,
                               bool enabled)
 {
-    weft_result result = check_component(world, component, 0, "weft_query_enable");
+    weft_result result = weft__component_check(world, component, 0, "weft_query_enable");
     if (result != WEFT_OK) return result;
     if ((world->types.at[component.id]->desc.flags & WEFT_ENABLEABLE) == 0)
         return weft__error(
@@ -340,8 +192,9 @@ weft_result weft_query_enable(weft_world *world, weft_query query, weft_componen
         uint32_t type = weft__archetype_find(chunk->archetype, component.id);
         if (type == WEFT__NONE) continue; /* an archetype without it: nothing to enable */
         enable_run(slice, chunk->archetype->types[type].enableable, enabled);
-        stamp_rows(world, chunk, component.id,
-                   (uint32_t)(slice->entities - weft__chunk_entities(chunk)), slice->count);
+        weft__component_stamp(world, chunk, component.id,
+                              (uint32_t)(slice->entities - weft__chunk_entities(chunk)),
+                              slice->count);
     }
     return WEFT_OK;
 }

@@ -1,11 +1,11 @@
-/* references.c: weft_world_clear_references: described ENTITY fields that lead to nobody become
- * null.
+/* references.c: weft_world_clear_references: described ENTITY fields that lead to no living
+ * entity become null.
  *
  * Goes slice by slice, so that only slices in which something was cleared count as changed. Types
  * without such fields are not looked at. Owner, world idle; cannot fail. */
 #include "structure.h"
 
-/* What is being cleared. */
+/* What is being cleared. Owner: the stack of the call. */
 typedef struct clearing {
     const weft_world *world;
     uint64_t count;

@@ -27,7 +27,8 @@ typedef struct weft__filter_changed {
     uint32_t since;
 } weft__filter_changed;
 
-/* Owned by a query handle; changed by the owner while the world is idle. */
+/* Owned by a query handle; changed by the owner while the world is idle. Always: shared_count <=
+ * shared_capacity, changed_count <= changed_capacity, and one reference is held on each value. */
 typedef struct weft__filter {
     weft__filter_shared *shared;
     weft__filter_changed *changed;

@@ -13,7 +13,8 @@
 #include "query_read.h"
 #include "slice_ops.h"
 
-/* Element i of the span is at base + i * stride, its entity at entities[i - begin]. */
+/* Owner: the table. Element i of the span is at base + i * stride, its entity at
+ * entities[i - begin]. */
 typedef struct indexed_span {
     uint64_t begin; /* of element numbers; the next span's begin is its end */
     char *base;     /* biased by -begin * stride; NULL: no column here */

@@ -14,7 +14,7 @@
 #define SHADOWS 8u /* of the chunks last come to; more loops than that in each other: unwatched */
 #define MARGIN_ROWS 2 /* compared behind the last row, where there is room */
 
-/* A loop that is open. */
+/* A loop that is open. Owner: weft__owner_loops, from open to close. */
 typedef struct loop {
     struct loop *next;
     const weft__chunk *chunk; /* of its slice; NULL: between slices */
@@ -25,7 +25,7 @@ typedef struct loop {
     void *columns[];   /* [term_count], for the cursor; `written` is behind them */
 } loop;
 
-/* A chunk as it should be. */
+/* A chunk as it should be. Owner: weft__owner_loops. */
 typedef struct shadow {
     const weft__chunk *chunk; /* NULL: none */
     char *bytes;              /* columns at the same offsets */

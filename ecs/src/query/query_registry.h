@@ -17,14 +17,18 @@
 typedef struct weft__query weft__query;
 typedef struct weft__query_handle weft__query_handle;
 
-/* A list of queries; grows only. */
+/* A list of queries; grows only. Owner: weft__queries. count <= capacity. */
 typedef struct weft__query_list {
     weft__query **items;
     uint32_t count;
     uint32_t capacity;
 } weft__query_list;
 
-/* Owned by the world; changed by the owner while the world is idle, read by workers between. */
+/* Owned by the world; changed by the owner while the world is idle, read by workers between.
+ * Always:
+ *   query_count is the number of queries in the buckets, and <= bucket_count;
+ *   handle_count is the number of handles with a query, and < handle_end;
+ *   handle_end <= handle_capacity once there is a handle. */
 typedef struct weft__queries {
     weft__query_list *keyed; /* [component id]: those that can match (by one description) only
                                 where the component is */

@@ -1,5 +1,5 @@
-/* query_state.h: what a query is inside: terms, matches, the flat list of chunks, and the sources
- * that cut it into runs of rows.
+/* query_state.h: what a query is inside: terms, matches, the flat list of chunks; and what a slice
+ * reaches through its context. Structs only: the functions have the headers of their sources.
  *
  * A query is shared by all handles with the same description; the filter belongs to the handle.
  * Matches are kept in ascending archetype number, which is the order of iteration. The flat list of
@@ -18,7 +18,8 @@
 #define WEFT__ALTERNATIVE_LIMIT 64 /* descriptions of one query: bits of a word */
 #define WEFT__MASK_WORDS WEFT_MASK_WORDS
 
-/* A term as given, with what its component is. */
+/* A term as given, with what its component is. Owner: the query; constant after create.
+ * is_masking: only if is_enableable and the query does not ignore enable bits. */
 typedef struct weft__query_term {
     uint32_t component;
     uint8_t access;      /* weft_access */
@@ -33,7 +34,10 @@ typedef struct weft__query_term {
     bool is_buffer;  /* whose rows only weft_buffers can tell apart */
 } weft__query_term;
 
-/* One archetype that matches. */
+/* One archetype that matches. Owner: the query. Always:
+ *   number == archetype->number, alternatives != 0;
+ *   sole_mask != WEFT__NONE: has_masks and override_count == 0;
+ *   overrides [override_first, override_first + override_count) are its own. */
 typedef struct weft__match {
     weft__archetype *archetype;
     uint64_t alternatives;   /* descriptions that match it; rows must satisfy one of them */
@@ -46,7 +50,7 @@ typedef struct weft__match {
 } weft__match;
 
 /* An ENABLEABLE component of a match that takes over what some of its descriptions write: their
- * rows are those where it is disabled. */
+ * rows are those where it is disabled. Owner: the query. */
 typedef struct weft__override {
     uint64_t alternatives;
     uint32_t enableable; /* position among the archetype's enableable types */
@@ -54,7 +58,9 @@ typedef struct weft__override {
 
 /* A chunk of the flat list: slice positions [first_slice, next entry's first_slice). It repeats
  * what a walk needs of the chunk (which cannot change while the list is valid), so that loops
- * without filters read one line per chunk, in order. */
+ * without filters read one line per chunk, in order. Owner: the flat list. While it is valid:
+ *   count == chunk->count == entry[1].first_row - first_row;
+ *   entry[1].first_slice - first_slice == weft__chunk_slices(chunk). */
 typedef struct weft__flat_entry {
     _Alignas(64) weft__chunk *chunk; /* NULL: the sentinel */
     char *base;
@@ -69,7 +75,8 @@ typedef struct weft__flat_entry {
 /* A chunk as a cursor shows it: pairs of fields in the order of weft_slice, copied two at a time.
  * The pointers to the columns are ready, so that a loop body has them as soon as its position is
  * known: with 20 rows a chunk, a body that waits for them costs as much again as the walk
- * (docs/design/storage.md, very small chunks). */
+ * (docs/design/storage.md, very small chunks).
+ * Owner: the flat list. */
 typedef struct weft__view {
     _Alignas(64) void *const *columns; /* [term]: first row, or NULL */
     const weft_entity *entities;
@@ -83,9 +90,9 @@ typedef struct weft__view {
     uint32_t stamps; /* 0, 1: *x_written, 2: more */
 } weft__view;
 
-/* All chunks of a query in order; valid while `version` is the world's structure
- * version. The last entry
- * is a sentinel (chunk NULL) that holds the totals. */
+/* All chunks of a query in order. Owner: the query. Valid while version == structure_version of the
+ * world: then count < capacity and entries[count] is a sentinel (chunk NULL) that holds the totals.
+ * views[0, count) are valid while view_version == structure_version. */
 typedef struct weft__query_flat {
     weft__flat_entry *entries;
     uint32_t count; /* without the sentinel */
@@ -97,6 +104,10 @@ typedef struct weft__query_flat {
     uint64_t view_version;  /* as `version` */
 } weft__query_flat;
 
+/* What equal descriptions share. Owner: world->queries, in the bucket of its hash; freed when
+ * references == 0. Always:
+ *   matches ascend by number; match_count <= match_capacity and <= place_capacity;
+ *   key_count <= alternative_count; stamp_count is write_count or 0. */
 struct weft__query {
     /* constant after create */
     weft_world *world;
@@ -131,7 +142,8 @@ struct weft__query {
 #define WEFT__QUERY_INDEX_BITS 20
 #define WEFT__QUERY_INDEX_MASK ((1u << WEFT__QUERY_INDEX_BITS) - 1)
 
-/* What a weft_query names: a share of a query, and a filter. */
+/* What a weft_query names: a share of a query, and a filter. Owner: world->queries, at one address
+ * until the world ends. query == NULL: it is in the list of free handles, and users == 0. */
 struct weft__query_handle {
     weft__query *query; /* NULL = free slot */
     weft__filter filter;
@@ -147,7 +159,8 @@ struct weft__query_handle {
 /* ---- contexts: weft_slice.context points to a weft_slice_context (slice.h), the first member of
  * whatever the dispatcher keeps per slice ---- */
 
-/* What a slice can reach beyond its rows. All functions are set. */
+/* What a slice can reach beyond its rows; one constant table per kind of dispatcher. All functions
+ * are set. */
 typedef struct weft__slice_ops {
     const void *(*get)(const weft_slice *slice, weft_entity entity, weft_component component);
     void *(*get_write)(const weft_slice *slice, weft_entity entity, weft_component component);
