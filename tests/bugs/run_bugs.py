@@ -4,7 +4,7 @@ check named in the catalogue catches each.
 Every entry is applied to a copy of the sources; what depends on the changed file is compiled again.
 `caught PROGRAM SCENARIO`: with hooked atomics, linked with the explorer's other objects; the scenario
 must fail. `caught test FILE`: as the build compiles it, linked with the objects of that test
-(tests/<layer>/test_*.c or plain_*.c); the test must fail or die. An entry whose old text is not found
+(tests/<layer>/test_*.c); the test must fail or die. An entry whose old text is not found
 exactly once is stale and fails loudly. Two at a time.
 """
 import concurrent.futures
@@ -192,7 +192,8 @@ def build_test(tree, entry, copy, test):
         objects += [os.path.join(folder, f) for f in files if f.endswith(".o")]
     libraries = [os.path.join(tree.top, p) for p in ("tests/libweft_test_support.a", "libweft_testable.a")]
     binary = os.path.join(copy, "program")
-    criterion = ["-lcriterion"] if name.startswith("test_") else []
+    with open(os.path.join(tree.source, test)) as file:
+        criterion = ["-lcriterion"] if "<criterion/" in file.read() else []
     out = run(["cc", "-o", binary, *objects, *libraries, *criterion, "-lm", "-lpthread"])
     return (binary, "") if out.returncode == 0 else (None, "does not link: " + out.stderr[:500])
 

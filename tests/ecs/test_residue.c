@@ -1,6 +1,6 @@
 /* test_residue.c: what a destroyed entity with cleanup components goes through: it gets plain
  * components again, is destroyed again, by every call that destroys, and dies with its last cleanup
- * component. Larger streams: plain_storage_random.c and plain_commands_random.c. */
+ * component. Larger streams: test_storage_random.c and test_commands_random.c. */
 #include "buffer_append.h"
 #include "storage_fixture.h"
 

@@ -1,8 +1,8 @@
 /* fuzz_replay.c: drives a fuzz target without libFuzzer.
  *
- *     plain_fuzz_x COUNT        tries all seeds and COUNT random mutations of them (part of ctest)
- *     plain_fuzz_x --seeds DIR  writes the seeds, the start of a libFuzzer corpus
- *     plain_fuzz_x FILE...      tries inputs that libFuzzer reported
+ *     test_fuzz_x  COUNT        tries all seeds and COUNT random mutations of them (part of ctest)
+ *     test_fuzz_x  --seeds DIR  writes the seeds, the start of a libFuzzer corpus
+ *     test_fuzz_x  FILE...      tries inputs that libFuzzer reported
  */
 #include "check.h"
 #include "fuzz.h"

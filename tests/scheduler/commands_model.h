@@ -1,4 +1,4 @@
-/* commands_model.h: the naive model of plain_commands_random.c: entities by number, and what every
+/* commands_model.h: the naive model of test_commands_random.c: entities by number, and what every
  * command does to one of them, applied one by one in order of effect. */
 #ifndef WEFT_TESTS_COMMANDS_MODEL_H
 #define WEFT_TESTS_COMMANDS_MODEL_H

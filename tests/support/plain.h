@@ -1,11 +1,11 @@
 /* plain.h: tests as a plain program, which runs under every sanitizer (Criterion aborts under
  * ThreadSanitizer).
  *
- * A file tests/<layer>/plain_<name>.c includes this header and writes its tests as
+ * A file tests/<layer>/test_<name>.c includes this header and writes its tests as
  *
  *     PLAIN_TEST(two_thieves_never_take_the_same_job) { ... CHECK_U64(taken, pushed); }
  *
- * CMake compiles it into plain_<name>, which runs all tests, or those whose names are arguments.
+ * CMake compiles it into test_<name>, which runs all tests, or those whose names are arguments.
  * Use check.h for assertions.
  */
 #ifndef WEFT_TESTS_PLAIN_H

@@ -1,0 +1,150 @@
+/* test_slice_job.c: loops and children inside the callbacks of systems: in parallel and fused
+ * stages, inline, in SINGLE, MAIN_THREAD, EXCLUSIVE and BACKGROUND systems, on any thread. */
+#include "invariant.h"
+#include "systems_bed.h"
+
+#include <pthread.h>
+
+/* What the inner jobs of a call get: a part of a column. */
+typedef struct rows {
+    uint32_t *values;
+    uint32_t count;
+} rows;
+
+static int double_rows(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    const rows *r = argument;
+    (void)job;
+    for (uint32_t i = begin; i < end; i++) r->values[i] = r->values[i] * 2 + i;
+    return 0;
+}
+
+/* Halves down to 16 rows, in children. */
+static int add_rows(weft_job_context *job, void *argument)
+{
+    const rows *r = argument;
+    rows halves[2] = {{r->values, r->count / 2},
+                      {r->values + r->count / 2, r->count - r->count / 2}};
+    if (r->count <= 16) {
+        for (uint32_t i = 0; i < r->count; i++) r->values[i] += 3;
+        return 0;
+    }
+    weft_job_child(job, add_rows, &halves[0]);
+    weft_job_child(job, add_rows, &halves[1]);
+    return weft_job_children_wait(job);
+}
+
+static void run_loop(weft_slice *s, void *user)
+{
+    rows r = {weft_slice_write(s, 0), s->count};
+    weft_job_context *job = weft_slice_job(s);
+    (void)user;
+    CHECK(job != NULL);
+    CHECK_U64(weft_job_worker_index(job), s->worker);
+    weft_job_for_desc loop = {.fn = double_rows, .argument = &r, .count = s->count, .grain = 8};
+    CHECK_OK(weft_job_for(job, &loop, NULL));
+    CHECK_RESULT(weft_job_wait(job, (weft_job_handle){0, 0}, NULL), WEFT_WOULD_NEST);
+}
+
+/* Children are left to the end of the callback: what they need lives on. */
+static rows left[ROWS];
+
+static void run_children(weft_slice *s, void *user)
+{
+    rows *r = &left[s->index];
+    (void)user;
+    *r = (rows){weft_slice_write(s, 0), s->count};
+    weft_job_child(weft_slice_job(s), add_rows, r);
+}
+
+/* Fused with the two above: sees what their jobs wrote. */
+static void check_rows(weft_slice *s, void *user)
+{
+    const uint32_t *values = weft_slice_read(s, 0);
+    uint32_t *kept = weft_slice_write(s, 1);
+    (void)user;
+    for (uint32_t i = 0; i < s->count; i++) kept[i] = values[i] * 7 + kept[i];
+}
+
+static void add_systems(uint32_t flags)
+{
+    make(&(weft_system_desc){.name = "loop",
+                             .run = run_loop,
+                             .flags = WEFT_SYSTEM_JOBS | flags,
+                             .query.terms = {{t.a, WEFT_WRITE, 0, 0}}});
+    make(&(weft_system_desc){.name = "children",
+                             .run = run_children,
+                             .flags = WEFT_SYSTEM_JOBS | flags,
+                             .query.terms = {{t.a, WEFT_WRITE, 0, 0}}});
+    make(&(weft_system_desc){.name = "check",
+                             .run = check_rows,
+                             .flags = flags,
+                             .query.terms = {{t.a, WEFT_READ, 0, 0}, {t.b, WEFT_WRITE, 0, 0}}});
+}
+
+static void *step_ten(void *world)
+{
+    for (uint32_t i = 0; i < 10; i++) CHECK_OK(weft_world_step(world, 0));
+    return NULL;
+}
+
+/* The content after ten steps on so many workers, stepped by this thread or another. */
+static uint64_t run_on(uint32_t workers, uint32_t flags, bool is_elsewhere)
+{
+    pthread_t thread;
+    begin(workers);
+    add_systems(flags);
+    if (is_elsewhere) {
+        CHECK(pthread_create(&thread, NULL, step_ten, t.world) == 0);
+        CHECK(pthread_join(thread, NULL) == 0);
+    } else {
+        step_ten(t.world);
+    }
+    uint64_t hash = weft_world_hash(t.world, WEFT_HASH_LAYOUT);
+    end();
+    return hash;
+}
+
+PLAIN_TEST(inner_jobs_give_the_same_world_on_any_workers_in_any_kind_of_system)
+{
+    const uint32_t kinds[] = {0, WEFT_SYSTEM_SERIAL, WEFT_SYSTEM_MAIN_THREAD, WEFT_SYSTEM_EXCLUSIVE,
+                              WEFT_SYSTEM_BACKGROUND};
+    for (uint32_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+        uint64_t serial = run_on(1, kinds[kind], false);
+        for (uint32_t workers = 2; workers <= 4; workers++)
+            for (uint32_t i = 0; i < 3; i++)
+                CHECK_U64(run_on(workers, kinds[kind], i == 2), serial);
+    }
+}
+
+PLAIN_TEST(systems_with_jobs_are_fused_with_others)
+{
+    weft_system_stats stats;
+    begin(2);
+    add_systems(0);
+    CHECK_OK(weft_world_step(t.world, 0));
+    weft_system check = weft_system_find(t.world, "check");
+    CHECK_OK(weft_system_stats_get(t.world, check, &stats, sizeof stats));
+    CHECK(stats.is_fused);
+    end();
+}
+
+static void ask_undeclared(weft_slice *s, void *user)
+{
+    (void)user;
+    CHECK(weft_slice_job(s) == NULL);
+}
+
+PLAIN_TEST(a_system_must_declare_its_jobs)
+{
+    begin(2);
+    make(SYSTEM_OF(ask_undeclared, .query = {.terms = {{t.a, WEFT_READ, 0, 0}}}));
+    weft_result result = weft_world_step(t.world, 0);
+    if (WEFT_IS_CHECKED) {
+        CHECK_RESULT(result, WEFT_UNDECLARED_ACCESS);
+        check_error(WEFT_UNDECLARED_ACCESS, "WEFT_SYSTEM_JOBS");
+    } else {
+        CHECK_OK(result);
+    }
+    end();
+}

@@ -1,0 +1,308 @@
+/* test_step_calls.c: every public call that changes a world, its queries or its schedule, made
+ * by a system while a step is going on: on the owner, and on another worker. Each must be
+ * refused (WRONG_PHASE, or null where there is no result) and leave the world as it was. Calls
+ * that only look, or that belong to the caller's own rows, buffers, blobs and recorders, are not
+ * in the table. */
+#include "systems_bed.h"
+
+#include <sched.h>
+#include <stdio.h>
+
+/* What the calls need; made before the step. */
+typedef struct room {
+    weft_archetype archetype;
+    weft_query query, unused; /* `unused` is of no system and was never counted */
+    weft_system other;
+    weft_recorder *recorder, *made;
+    weft_snapshot *snapshot, *taken;
+    weft_indexed indexed;
+    weft_gather gather;
+    weft_entity made_entity;
+    uint32_t value;
+    uint64_t wide;
+    weft_world *second;
+} room;
+
+static room r;
+static weft_component r_switch;
+static char text[4096];
+
+static void each_nothing(weft_slice *slice, void *user)
+{
+    (void)slice, (void)user;
+}
+
+static bool is_cursor_empty(weft_query query)
+{
+    weft_cursor cursor = weft_query_begin(t.world, query);
+    bool has_rows = weft_query_next(&cursor);
+    weft_query_end(&cursor);
+    return !has_rows;
+}
+
+#define WRONG(...) ((__VA_ARGS__) == WEFT_WRONG_PHASE)
+#define REPORT(...) ((__VA_ARGS__), strstr(text, "a step is going on") != NULL)
+#define NO_ID(...) ((__VA_ARGS__).id == 0)
+
+/* X(name, is refused); `e`: a live entity. */
+#define CALLS(X)                                                                                   \
+    X(weft_world_destroy, WRONG(weft_world_destroy(t.world)))                                      \
+    X(weft_world_blobs, weft_world_blobs(t.world) == NULL)                                         \
+    X(weft_world_validate, WRONG(weft_world_validate(t.world)))                                    \
+    X(weft_world_hash, weft_world_hash(t.world, WEFT_HASH_LAYOUT) == 0)                            \
+    X(weft_world_compact, weft_world_compact(t.world, UINT64_MAX) == 0)                            \
+    X(weft_world_clear_references, WRONG(weft_world_clear_references(t.world, &r.wide)))           \
+    X(weft_world_advance_change_version, weft_world_advance_change_version(t.world) == 0)          \
+    X(weft_component_create,                                                                       \
+      NO_ID(weft_component_create(t.world, &(weft_component_desc){.name = "n", .size = 4})))       \
+    X(weft_component_create_plain, NO_ID(weft_component_create_plain(t.world, "n", 4, 4, 0)))      \
+    X(weft_resource_write, weft_resource_write(t.world, t.resource) == NULL)                       \
+    X(weft_archetype_create,                                                                       \
+      NO_ID(weft_archetype_create(t.world, (weft_component[]){t.tag, t.shared, t.b}, 3)))          \
+    X(weft_entity_create, weft_entity_create(t.world, r.archetype).version == 0)                   \
+    X(weft_entity_create_many,                                                                     \
+      WRONG(weft_entity_create_many(t.world, WEFT_ARCHETYPE(t.world, t.a), 1, NULL)))              \
+    X(weft_entity_create_filled,                                                                   \
+      WRONG(weft_entity_create_filled(t.world, &t.a, (const void *[]){NULL}, 1, 1, NULL)))         \
+    X(weft_entity_instantiate, WRONG(weft_entity_instantiate(t.world, e, 1, NULL)))                \
+    X(weft_entity_destroy, WRONG(weft_entity_destroy(t.world, e)))                                 \
+    X(weft_entity_destroy_many, WRONG(weft_entity_destroy_many(t.world, &e, 1)))                   \
+    X(weft_entity_write, weft_entity_write(t.world, e, t.b) == NULL)                               \
+    X(weft_entity_set, WRONG(weft_entity_set(t.world, e, t.b, &r.value, 4)))                       \
+    X(weft_entity_set_many, WRONG(weft_entity_set_many(t.world, &e, 1, t.b, &r.value, 4)))         \
+    X(weft_entity_add, WRONG(weft_entity_add(t.world, e, t.tag)))                                  \
+    X(weft_entity_remove, WRONG(weft_entity_remove(t.world, e, t.b)))                              \
+    X(weft_entity_change_many, WRONG(weft_entity_change_many(t.world, &e, 1, &t.tag, 1, NULL, 0))) \
+    X(weft_entity_set_archetype, WRONG(weft_entity_set_archetype(t.world, e, r.archetype)))        \
+    X(weft_entity_swap, WRONG(weft_entity_swap(t.world, e, t.rows[1])))                            \
+    X(weft_entity_enable, WRONG(weft_entity_enable(t.world, r.made_entity, r_switch, false)))      \
+    X(weft_entity_set_name, WRONG(weft_entity_set_name(t.world, e, "name")))                       \
+    X(weft_entity_set_name_unique, WRONG(weft_entity_set_name_unique(t.world, e, "name")))         \
+    X(weft_entity_set_shared, WRONG(weft_entity_set_shared(t.world, e, t.shared, &r.value)))       \
+    X(weft_entity_set_shared_many,                                                                 \
+      WRONG(weft_entity_set_shared_many(t.world, &e, 1, t.shared, &r.value)))                      \
+    X(weft_query_create,                                                                           \
+      NO_ID(weft_query_create(t.world, &(weft_query_desc){.terms = {{.component = t.tag}}})))      \
+    X(weft_query_destroy, WRONG(weft_query_destroy(t.world, r.unused)))                            \
+    X(weft_query_filter_shared,                                                                    \
+      WRONG(weft_query_filter_shared(t.world, r.query, t.shared, WEFT_FILTER_EQUAL, &r.value, 1))) \
+    X(weft_query_filter_changed, WRONG(weft_query_filter_changed(t.world, r.query, t.a, 1)))       \
+    X(weft_query_filter_order, WRONG(weft_query_filter_order(t.world, r.query, 1)))                \
+    X(weft_query_filter_reset, WRONG(weft_query_filter_reset(t.world, r.query)))                   \
+    X(weft_query_write_values,                                                                     \
+      WRONG(weft_query_write_values(t.world, r.query, t.a, &r.value, ROWS)))                       \
+    X(weft_query_begin, is_cursor_empty(r.unused))                                                 \
+    X(weft_query_each_parallel,                                                                    \
+      WRONG(weft_query_each_parallel(t.world, r.unused, each_nothing, NULL)))                      \
+    X(weft_indexed_open, WRONG(weft_indexed_open(t.world, r.unused, 0, &r.indexed)))               \
+    X(weft_query_add, WRONG(weft_query_add(t.world, r.query, t.tag)))                              \
+    X(weft_query_remove, WRONG(weft_query_remove(t.world, r.query, t.b)))                          \
+    X(weft_query_set, WRONG(weft_query_set(t.world, r.query, t.b, &r.value, 4)))                   \
+    X(weft_query_set_shared, WRONG(weft_query_set_shared(t.world, r.query, t.shared, &r.value)))   \
+    X(weft_query_enable, WRONG(weft_query_enable(t.world, r.query, r_switch, false)))              \
+    X(weft_query_destroy_entities, WRONG(weft_query_destroy_entities(t.world, r.query)))           \
+    X(weft_gather_begin, WRONG(weft_gather_begin(                                                  \
+                             t.world, r.query, &(weft_gather_desc){.component = t.a}, &r.gather))) \
+    X(weft_world_transfer_to,                                                                      \
+      WRONG(weft_world_transfer(t.world, r.second, &(weft_transfer_desc){0}, NULL, 0)))            \
+    X(weft_world_transfer_from,                                                                    \
+      WRONG(weft_world_transfer(r.second, t.world, &(weft_transfer_desc){0}, NULL, 0)))            \
+    X(weft_world_save, WRONG(weft_world_save(t.world, "step_calls.weft", NULL)))                   \
+    X(weft_world_load, WRONG(weft_world_load(t.world, "step_calls.weft", NULL)))                   \
+    X(weft_recorder_create, WRONG(weft_recorder_create(t.world, &r.made)))                         \
+    X(weft_recorder_destroy, (weft_recorder_destroy(r.recorder), true))                            \
+    X(weft_recorder_play, WRONG(weft_recorder_play(r.recorder)))                                   \
+    X(weft_system_create,                                                                          \
+      NO_ID(weft_system_create(t.world, &(weft_system_desc){.name = "n", .run = nothing})))        \
+    X(weft_system_destroy, WRONG(weft_system_destroy(t.world, r.other)))                           \
+    X(weft_system_enable, WRONG(weft_system_enable(t.world, r.other, false)))                      \
+    X(weft_timer_set, WRONG(weft_timer_set(t.world, r.other, 1)))                                  \
+    X(weft_timer_stop, WRONG(weft_timer_stop(t.world, r.other)))                                   \
+    X(weft_group_set, WRONG(weft_group_set(t.world, &(weft_group_desc){.name = "g"})))             \
+    X(weft_group_enable, WRONG(weft_group_enable(t.world, "default", false)))                      \
+    X(weft_world_step, WRONG(weft_world_step(t.world, 0)))                                         \
+    X(weft_system_run, WRONG(weft_system_run(t.world, r.other, 0)))                                \
+    X(weft_schedule_set, WRONG(weft_schedule_set(t.world, &(weft_schedule_desc){0})))              \
+    X(weft_schedule_compile, WRONG(weft_schedule_compile(t.world)))                                \
+    X(weft_schedule_explain,                                                                       \
+      REPORT(weft_schedule_explain(t.world, r.other, r.other, text, sizeof text)))                 \
+    X(weft_schedule_ambiguities, REPORT(weft_schedule_ambiguities(t.world, text, sizeof text)))    \
+    X(weft_schedule_sync_points, REPORT(weft_schedule_sync_points(t.world, text, sizeof text)))    \
+    X(weft_schedule_dot, REPORT(weft_schedule_dot(t.world, text, sizeof text)))                    \
+    X(weft_schedule_json, REPORT(weft_schedule_json(t.world, text, sizeof text)))                  \
+    X(weft_snapshot_take, WRONG(weft_snapshot_take(t.world, NULL, &r.taken)))                      \
+    X(weft_snapshot_restore, WRONG(weft_snapshot_restore(t.world, r.snapshot)))
+
+#define DEFINE(name, ...)                                                                          \
+    static bool call_##name(weft_entity e)                                                         \
+    {                                                                                              \
+        (void)e;                                                                                   \
+        return __VA_ARGS__;                                                                        \
+    }
+CALLS(DEFINE)
+
+#define ENTRY(name, ...) {#name, call_##name},
+static const struct {
+    const char *name;
+    bool (*is_refused)(weft_entity e);
+} calls[] = {CALLS(ENTRY)};
+enum { CALL_COUNT = sizeof calls / sizeof calls[0] };
+
+/* ---- the system ---- */
+
+static bool refused[CALL_COUNT];
+static bool wants_worker; /* the calls are made by another worker, while the owner waits */
+static weft_a32 x_done;
+
+static void make_calls(void)
+{
+    for (uint32_t i = 0; i < CALL_COUNT; i++) refused[i] = calls[i].is_refused(t.rows[0]);
+    at_store_rel(&x_done, 1); /* read by the owner, who waits for it */
+}
+
+static void caller(weft_slice *slice, void *user)
+{
+    (void)user;
+    bool is_mine = (slice->worker != 0) == wants_worker;
+    if (is_mine && at_load_acq(&x_done) == 0) make_calls(); /* one index at a time: see below */
+    /* the other worker comes for its index while this one is held up */
+    for (uint32_t i = 0; !is_mine && i < 100000 && at_load_acq(&x_done) == 0; i++) sched_yield();
+}
+
+static void open_room(void)
+{
+    begin(2);
+    r_switch = weft_component_create_plain(t.world, "switch", 4, 4, WEFT_ENABLEABLE);
+    r = (room){.archetype = weft_archetype_create(t.world, &t.a, 1)};
+    CHECK_OK(weft_entity_create_many(
+        t.world, weft_archetype_create(t.world, (weft_component[]){t.tag, r_switch}, 2), 1,
+        &r.made_entity));
+    r.query = weft_query_create(
+        t.world, &(weft_query_desc){.terms = {{t.a, WEFT_WRITE, WEFT_ALL, 0},
+                                              {t.shared, WEFT_NO_ACCESS, WEFT_OPTIONAL, 0}}});
+    r.unused =
+        weft_query_create(t.world, &(weft_query_desc){.terms = {{t.b, WEFT_READ, WEFT_ALL, 0}}});
+    r.other =
+        make(&(weft_system_desc){.name = "other", .run = nothing, .flags = WEFT_SYSTEM_TIMER});
+    CHECK_OK(weft_recorder_create(t.world, &r.recorder));
+    CHECK_OK(weft_recorder_add(r.recorder, t.rows[0], t.tag));
+    CHECK_OK(weft_snapshot_take(t.world, NULL, &r.snapshot));
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &r.second));
+    CHECK_OK(weft_schedule_compile(t.world));
+}
+
+static void close_room(void)
+{
+    CHECK_OK(weft_recorder_play(r.recorder)); /* it is still there, with what was recorded */
+    CHECK(weft_entity_has(t.world, t.rows[0], t.tag));
+    weft_recorder_destroy(r.recorder);
+    weft_snapshot_destroy(r.snapshot);
+    CHECK_OK(weft_world_destroy(r.second));
+    end();
+}
+
+static void check_table(void)
+{
+    uint32_t accepted = 0;
+    for (uint32_t i = 0; i < CALL_COUNT; i++) {
+        if (refused[i]) continue;
+        fprintf(stderr, "%s: accepted by %s\n", calls[i].name,
+                wants_worker ? "another worker" : "the owner");
+        accepted++;
+    }
+    CHECK_U64(accepted, 0);
+}
+
+static void call_in_a_step(uint32_t flags, bool on_worker)
+{
+    open_room();
+    make(&(weft_system_desc){
+        .name = "caller", .run = caller, .range_count = flags == 0 ? 2 : 1, .flags = flags});
+    wants_worker = on_worker;
+    at_init(&x_done, 0);
+    uint64_t before = weft_world_hash(t.world, WEFT_HASH_LAYOUT);
+    for (uint32_t step = 0; step < 1000 && at_load_acq(&x_done) == 0; step++)
+        weft_world_step(t.world, 0); /* checked builds report the calls */
+    CHECK(at_load_acq(&x_done) == 1);
+    CHECK_U64(weft_world_hash(t.world, WEFT_HASH_LAYOUT), before);
+    check_table();
+    CHECK_OK(weft_system_destroy(t.world, weft_system_find(t.world, "caller")));
+    CHECK_OK(weft_world_step(t.world, 0));
+    close_room();
+}
+
+PLAIN_TEST(calls_that_change_a_world_are_refused_in_a_system_of_the_owner)
+{
+    call_in_a_step(WEFT_SYSTEM_MAIN_THREAD, false);
+}
+
+PLAIN_TEST(calls_that_change_a_world_are_refused_in_jobs_of_the_owner)
+{
+    call_in_a_step(0, false);
+}
+
+PLAIN_TEST(calls_that_change_a_world_are_refused_in_jobs_of_other_workers)
+{
+    call_in_a_step(0, true);
+}
+
+/* ---- what the refusals say, and what to do instead ---- */
+
+static void advised(weft_slice *slice, void *user)
+{
+    (void)user;
+    weft_recorder *made = NULL;
+    CHECK_RESULT(weft_entity_set_name(t.world, t.rows[0], "at once"), WEFT_WRONG_PHASE);
+    check_error(WEFT_WRONG_PHASE, "weft_recorder_set_name");
+    CHECK_RESULT(weft_recorder_create(t.world, &made), WEFT_WRONG_PHASE);
+    CHECK(made == NULL);
+    check_error(WEFT_WRONG_PHASE, "weft_slice_recorder");
+    weft_recorder_destroy(r.recorder);
+    check_error(WEFT_WRONG_PHASE, "weft_recorder_destroy");
+    CHECK_U64(weft_world_advance_change_version(t.world), 0);
+    check_error(WEFT_WRONG_PHASE, "between steps");
+    CHECK(weft_world_blobs(t.world) == NULL);
+    check_error(WEFT_WRONG_PHASE, "before the step");
+    weft_recorder *commands = weft_slice_recorder(slice);
+    weft_entity entity = weft_recorder_create_entity(commands, r.archetype);
+    CHECK_OK(weft_recorder_set_name(commands, entity, "made by a system"));
+    CHECK_OK(weft_recorder_set_name(commands, t.rows[0], "a row"));
+    CHECK_OK(weft_recorder_set_name(commands, t.rows[1], NULL));
+}
+
+/* Sixty-three bytes are kept, and no half of a character. */
+static void check_long_names(void)
+{
+    char name[100];
+    memset(name, 'x', sizeof name);
+    memcpy(name + 62, "\xc3\xa9", 2);
+    name[99] = 0;
+    CHECK_OK(weft_recorder_set_name(r.recorder, t.rows[0], name));
+    CHECK_OK(weft_recorder_set_name(r.recorder, t.rows[1], name + 40));
+    CHECK_OK(weft_recorder_play(r.recorder));
+    CHECK_U64(strlen(weft_entity_name(t.world, t.rows[0])), 62);
+    CHECK_TEXT(weft_entity_name(t.world, t.rows[1]), name + 40);
+}
+
+PLAIN_TEST(refusals_in_a_step_say_what_to_do_and_names_are_recorded)
+{
+    open_room();
+    CHECK_OK(weft_entity_set_name(t.world, t.rows[1], "goes"));
+    make(&(weft_system_desc){.name = "advised",
+                             .run = advised,
+                             .range_count = 1,
+                             .flags = WEFT_SYSTEM_MAIN_THREAD,
+                             .effects = WEFT_RECORDS_CREATE | WEFT_RECORDS_ADD});
+    weft_world_step(t.world, 0);
+    CHECK_TEXT(weft_entity_name(t.world, t.rows[0]), "a row");
+    CHECK_TEXT(weft_entity_name(t.world, t.rows[1]), "");
+    weft_query only_a = weft_query_create(
+        t.world, &(weft_query_desc){.terms = {{t.a, WEFT_READ, WEFT_ALL, 0},
+                                              {t.b, WEFT_NO_ACCESS, WEFT_ABSENT, 0}}});
+    weft_entity named = weft_query_single(t.world, only_a);
+    CHECK_TEXT(weft_entity_name(t.world, named), "made by a system");
+    check_long_names();
+    CHECK_OK(weft_recorder_add(r.recorder, t.rows[0], t.tag));
+    CHECK(weft_world_blobs(t.world) != NULL);
+    close_room();
+}
