@@ -70,25 +70,25 @@ static weft_result size_workers(weft__scheduler *scheduler)
         if ((system->flags & WEFT_SYSTEM_WHOLE_CHUNKS) != 0 && query->has_masking_terms)
             mask_words = WHOLE_MASK_WORDS;
     }
-    uint32_t parts = 1, part_columns = 1;
+    uint32_t members = 1, sweep_columns = 1;
     for (uint32_t i = 0; i < scheduler->stage_count; i++) {
         const weft__stage *stage = &scheduler->stages[i];
         uint32_t terms = 0;
         for (uint32_t k = 0; k < stage->system_count; k++)
             if (stage->systems[k]->context.query != NULL)
                 terms += ((const weft__query *)stage->systems[k]->context.query)->term_count;
-        if (stage->system_count > parts) parts = stage->system_count;
-        if (terms > part_columns) part_columns = terms;
+        if (stage->system_count > members) members = stage->system_count;
+        if (terms > sweep_columns) sweep_columns = terms;
     }
     for (uint32_t i = 0; i < scheduler->worker_count; i++) {
         weft__worker *worker = &scheduler->workers[i];
-        worker->parts = weft__arena_take(scheduler->memory, &scheduler->plan_arena,
-                                         parts * sizeof worker->parts[0] + 128);
-        worker->part_columns = weft__arena_take(scheduler->memory, &scheduler->plan_arena,
-                                                part_columns * sizeof(void *) + 128);
-        worker->part_steps = weft__arena_take(scheduler->memory, &scheduler->plan_arena,
-                                              part_columns * sizeof(size_t) + 128);
-        if (worker->parts == NULL || worker->part_columns == NULL || worker->part_steps == NULL)
+        worker->sweep = weft__arena_take(scheduler->memory, &scheduler->plan_arena,
+                                         members * sizeof worker->sweep[0] + 128);
+        worker->sweep_columns = weft__arena_take(scheduler->memory, &scheduler->plan_arena,
+                                                 sweep_columns * sizeof(void *) + 128);
+        worker->sweep_steps = weft__arena_take(scheduler->memory, &scheduler->plan_arena,
+                                               sweep_columns * sizeof(size_t) + 128);
+        if (worker->sweep == NULL || worker->sweep_columns == NULL || worker->sweep_steps == NULL)
             return weft__error_memory(scheduler->world, "the schedule");
         worker->columns = weft__arena_take(scheduler->memory, &scheduler->plan_arena,
                                            columns * sizeof worker->columns[0] + 128);

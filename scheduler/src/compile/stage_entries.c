@@ -90,6 +90,7 @@ static void bind(making *m, weft__binding *binding, weft__system *system,
     };
     binding->is_plain = binding->filter == NULL && !binding->has_masks && !system->only_changed &&
                         (system->flags & WEFT_SYSTEM_ASKS_CHANGES) == 0;
+    binding->is_direct = binding->is_plain && binding->slice.count == rows;
     bind_columns(m, binding, flat);
 }
 
@@ -162,10 +163,11 @@ static void bind_fused_chunks(making *m, weft__entry *entries, uint32_t entry_co
     for (uint32_t i = 0; i < entry_count && !m->is_failed; i++) {
         const weft__chunk *chunk = entries[i].bindings[0].slice.chunk;
         scheduler->entry_of_chunk[chunk->id] = 0;
-        entries[i].is_plain = true;
-        for (uint32_t k = 0; k < entries[i].binding_count; k++)
+        entries[i].is_plain = entries[i].is_direct = true;
+        for (uint32_t k = 0; k < entries[i].binding_count; k++) {
             entries[i].is_plain = entries[i].is_plain && entries[i].bindings[k].is_plain;
-        entries[i].is_small = entries[i].is_plain && slices_of(chunk) == 1;
+            entries[i].is_direct = entries[i].is_direct && entries[i].bindings[k].is_direct;
+        }
     }
 }
 
@@ -190,7 +192,8 @@ static uint32_t list_alone(making *m, weft__system *system, weft__entry *entries
     }
     bool is_whole = (system->flags & WEFT_SYSTEM_WHOLE_CHUNKS) != 0;
     for (uint32_t i = 0; i < count; i++)
-        entries[i] = (weft__entry){.kind = is_whole ? WEFT__ENTRY_WHOLE : WEFT__ENTRY_CHUNK,
+        entries[i] = (weft__entry){.kind = is_whole ? WEFT__ENTRY_SERIES : WEFT__ENTRY_CHUNK,
+                                   .system = system,
                                    .bindings = &bindings[i],
                                    .binding_count = 1};
     return count;

@@ -11,10 +11,8 @@
 
 /* What a call needs. Owner: weft__dispatch_traced, on its stack. */
 typedef struct traced {
-    weft__scheduler *scheduler;
     weft__worker *worker;
     weft_job_context *job;
-    uint32_t index;
     weft__run_entry_fn run;
 } traced;
 
@@ -22,7 +20,7 @@ static void run_span(const traced *t, const weft__entry *entry, const char *name
                      uint32_t end)
 {
     weft__note(t->job, WEFT_JOB_EVENT_SPAN_BEGIN, name, end - begin);
-    t->run(t->scheduler, t->worker, t->index, entry, begin, end);
+    t->run(t->worker, entry, begin, end);
     weft__note(t->job, WEFT_JOB_EVENT_SPAN_END, name, 0);
 }
 
@@ -66,16 +64,19 @@ static void run_detailed(const traced *t, const weft__entry *entry, uint32_t beg
         uint64_t bytes = bytes_of(entry, item);
         weft__note(t->job, WEFT_JOB_EVENT_SPAN_BEGIN, "slice",
                    bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX);
-        t->run(t->scheduler, t->worker, t->index, entry, item, item + 1);
+        t->run(t->worker, entry, item, item + 1);
         weft__note(t->job, WEFT_JOB_EVENT_SPAN_END, "slice", 0);
     }
 }
 
+static const weft__system *first_system(const weft__entry *entry)
+{
+    return entry->kind == WEFT__ENTRY_CHUNK ? entry->bindings[0].system : entry->system;
+}
+
 static bool is_of_owner(const weft__entry *entry)
 {
-    bool has_system = entry->kind != WEFT__ENTRY_CHUNK && entry->kind != WEFT__ENTRY_WHOLE;
-    const weft__system *system = has_system ? entry->system : entry->bindings[0].system;
-    return (system->flags & (WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0;
+    return (first_system(entry)->flags & (WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0;
 }
 
 /* ---- fused slices */
@@ -86,7 +87,8 @@ static bool is_first(const traced *t, const weft__entry *entry)
     for (uint32_t i = 0; i < entry->binding_count; i++) {
         const weft__system *system = entry->bindings[i].system;
         if (!system->is_active) continue;
-        if (t->worker->tallies[weft__system_slot(system)].frame != t->scheduler->pass) return true;
+        if (t->worker->tallies[weft__system_slot(system)].frame != t->worker->scheduler->pass)
+            return true;
     }
     return false;
 }
@@ -105,21 +107,17 @@ static void run_fused(const traced *t, const weft__entry *entry, uint32_t begin,
     if (begin < end) run_span(t, entry, "fused slices", begin, end);
 }
 
-void weft__dispatch_traced(weft__scheduler *scheduler, const weft__entry *entry, uint32_t begin,
-                           uint32_t end, uint32_t index, weft__run_entry_fn run)
+void weft__dispatch_traced(weft__worker *worker, const weft__entry *entry, uint32_t begin,
+                           uint32_t end, weft__run_entry_fn run)
 {
-    const traced t = {scheduler, &scheduler->workers[index],
-                      weft__host_worker(scheduler->world, index), index, run};
-    if (scheduler->is_traced_in_detail && is_of_owner(entry))
+    bool is_detailed = worker->scheduler->is_traced_in_detail;
+    const traced t = {worker, weft__host_worker(worker->scheduler->world, worker->index), run};
+    if (is_detailed && is_of_owner(entry))
         run_span(&t, entry, "serial", begin, end);
-    else if (scheduler->is_traced_in_detail)
+    else if (is_detailed)
         run_detailed(&t, entry, begin, end);
     else if (entry->binding_count > 1 && entry->kind == WEFT__ENTRY_CHUNK)
         run_fused(&t, entry, begin, end);
-    else {
-        bool has_system = entry->kind == WEFT__ENTRY_ONCE || entry->kind == WEFT__ENTRY_RANGE ||
-                          entry->kind == WEFT__ENTRY_SERIES;
-        const weft__system *system = has_system ? entry->system : entry->bindings[0].system;
-        run_span(&t, entry, system->name, begin, end);
-    }
+    else
+        run_span(&t, entry, first_system(entry)->name, begin, end);
 }

@@ -6,10 +6,10 @@
 
 #include "scheduler_state.h"
 
-typedef void (*weft__run_entry_fn)(weft__scheduler *scheduler, weft__worker *worker, uint32_t index,
-                                   const weft__entry *entry, uint32_t begin, uint32_t end);
+typedef void (*weft__run_entry_fn)(weft__worker *worker, const weft__entry *entry, uint32_t begin,
+                                   uint32_t end);
 /* Runs items [begin, end) of an entry by `run`, with spans around systems. Any worker. */
-void weft__dispatch_traced(weft__scheduler *scheduler, const weft__entry *entry, uint32_t begin,
-                           uint32_t end, uint32_t index, weft__run_entry_fn run);
+void weft__dispatch_traced(weft__worker *worker, const weft__entry *entry, uint32_t begin,
+                           uint32_t end, weft__run_entry_fn run);
 
 #endif

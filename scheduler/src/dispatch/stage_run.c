@@ -22,11 +22,11 @@ typedef struct loop {
     uint32_t first; /* item that is number 0 of the loop */
 } loop;
 
-static int run_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+static int run_items(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
 {
     const loop *l = argument;
-    weft__dispatch(l->scheduler, l->entries, l->entry_count, l->first + begin, l->first + end,
-                   weft_job_worker_index(job));
+    weft__dispatch(&l->scheduler->workers[weft_job_worker_index(job)], l->entries, l->entry_count,
+                   l->first + begin, l->first + end);
     return 0;
 }
 
@@ -37,7 +37,7 @@ static weft_job_context *owner_context(const weft__scheduler *scheduler)
 
 static void run_inline(weft__scheduler *scheduler, weft__stage *stage, uint32_t begin, uint32_t end)
 {
-    weft__dispatch(scheduler, stage->entries, stage->entry_count, begin, end, 0);
+    weft__dispatch(&scheduler->workers[0], stage->entries, stage->entry_count, begin, end);
 }
 
 /* Items [first, end of the stage) on the pool. */
@@ -49,7 +49,7 @@ static void run_loop(weft__scheduler *scheduler, weft__stage *stage, uint32_t fi
         scheduler->has_frame_hint = true;
     }
     loop l = {scheduler, stage->entries, stage->entry_count, first};
-    weft_job_for_desc desc = {.fn = run_part,
+    weft_job_for_desc desc = {.fn = run_items,
                               .argument = &l,
                               .count = stage->item_count - first,
                               .cost = &stage->cost,
@@ -115,7 +115,7 @@ static void start_background(weft__scheduler *scheduler, weft__stage *stage)
     if (l != NULL && may_wait && scheduler->worker_count > 1 &&
         !scheduler->options.without_parallel) {
         *l = (loop){scheduler, stage->background_entries, count, 0};
-        weft_job_for_desc desc = {.fn = run_part,
+        weft_job_for_desc desc = {.fn = run_items,
                                   .argument = l,
                                   .count = items,
                                   .class_ = WEFT_JOB_BACKGROUND,
@@ -127,7 +127,7 @@ static void start_background(weft__scheduler *scheduler, weft__stage *stage)
     if (is_started)
         scheduler->background_count++;
     else
-        weft__dispatch(scheduler, stage->background_entries, count, 0, items, 0);
+        weft__dispatch(&scheduler->workers[0], stage->background_entries, count, 0, items);
 }
 
 void weft__stage_join(weft__scheduler *scheduler, uint32_t number)
@@ -154,8 +154,8 @@ static void run_main(weft__scheduler *scheduler, weft__stage *stage)
         bool may_change = (system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0 && system->query.id == 0;
         world->version = system->context.stamp;
         if (may_change) world->busy = 0;
-        weft__dispatch(scheduler, stage->main_entries, stage->main_entry_count, entry->first_item,
-                       entry[1].first_item, 0);
+        weft__dispatch(&scheduler->workers[0], stage->main_entries, stage->main_entry_count,
+                       entry->first_item, entry[1].first_item);
         if (may_change) world->busy = WEFT__BUSY_STEPPING;
     }
 }

@@ -156,6 +156,7 @@ static void begin_step(weft__scheduler *scheduler)
     scheduler->is_traced_in_detail = weft__pool_is_traced_in_detail(pool);
     scheduler->is_counted = weft__counters_prepare(scheduler);
     scheduler->is_measured = scheduler->is_counted || scheduler->options.measure;
+    scheduler->is_watched = scheduler->is_measured || scheduler->is_traced;
     weft__note(scheduler->world->host.context, WEFT_JOB_EVENT_SPAN_BEGIN, "frame",
                (uint32_t)scheduler->stats.frames);
     scheduler->error.code = WEFT_OK;

@@ -91,15 +91,15 @@ typedef struct weft__binding {
     uint32_t rows; /* of the chunk */
     uint32_t slice_shift;
     bool has_masks;
-    bool is_plain; /* no masks, filters, only_changed */
+    bool is_plain;  /* no masks, filters, only_changed */
+    bool is_direct; /* plain, and the system gets the whole chunk: `slice` can be used as it is */
 } weft__binding;
 
 typedef enum weft__entry_kind {
     WEFT__ENTRY_CHUNK,  /* items are slices; all bindings run on each */
-    WEFT__ENTRY_WHOLE,  /* one item: the whole chunk */
     WEFT__ENTRY_ONCE,   /* one item, no rows */
     WEFT__ENTRY_RANGE,  /* items are indices */
-    WEFT__ENTRY_SERIES, /* one item: all bindings of `series`, slice after slice */
+    WEFT__ENTRY_SERIES, /* one item: all bindings, slice after slice or by whole chunks */
 } weft__entry_kind;
 
 /* Items [first_item, next entry's first_item) of a stage. Made by stage_entries.c, read by
@@ -111,7 +111,7 @@ typedef struct weft__entry {
     uint32_t binding_count;
     weft__system *system; /* ONCE, RANGE, SERIES */
     bool is_plain;        /* CHUNK: all bindings are */
-    bool is_small;        /* plain, and one slice is the whole chunk */
+    bool is_direct;       /* CHUNK: all bindings are, so it has one slice */
 } weft__entry;
 
 /* A stage with its runs: valid for one structure version of the world. */
@@ -159,23 +159,25 @@ typedef struct weft__system_tally {
 typedef struct weft__violation weft__violation; /* mistakes.h */
 typedef struct weft__far_write weft__far_write; /* diagnose.h */
 
-/* A system that moves over the slices of one chunk: its slice, and whom to call. */
-typedef struct weft__part {
+/* A system of a sweep over the slices of one chunk: its slice, which moves on, and what to call. */
+typedef struct weft__sweep_member {
     weft_slice slice;
     void (*run)(weft_slice *slice, void *user);
     void *user;
     const weft__system *system;
-} weft__part;
+} weft__sweep_member;
 
 typedef struct weft__worker {
     _Alignas(64) weft_recorder commands;
+    weft__scheduler *scheduler;  /* constant, as the index */
+    uint32_t index;              /* this one is scheduler->workers[index] */
     weft__system_tally *tallies; /* [slot of the system]; kept over compilations */
     uint64_t *mask;              /* of a slice, or of a whole chunk */
     void **columns;              /* of a slice that is not the first of its chunk */
     weft_slice slice;
-    weft__part *parts;   /* [most systems of a stage] */
-    void **part_columns; /* [terms of all systems of a stage] columns of all parts in a row */
-    size_t *part_steps;  /* the same: bytes from slice to slice */
+    weft__sweep_member *sweep; /* [most systems of a stage] */
+    void **sweep_columns; /* [terms of all systems of a stage] columns of all members in a row */
+    size_t *sweep_steps;  /* the same: bytes from slice to slice */
     weft__violation *violations; /* checked builds, of this step */
     uint32_t violation_count, violation_capacity;
     uint64_t violation_sequence;
@@ -286,6 +288,7 @@ struct weft__scheduler {
     bool is_counted;          /* in this step; begin_step decides */
     bool is_measured;         /* in this step: is_counted, or options.measure */
     bool is_traced;           /* events of this step are kept: begin_step asks the pool */
+    bool is_watched;          /* is_measured, or is_traced; dispatch looks at nothing else first */
     bool is_traced_in_detail; /* the cost of each slice, too */
 };
 

@@ -62,6 +62,8 @@ static weft_result make_workers(weft__scheduler *scheduler)
     }
     scheduler->worker_count = count;
     for (uint32_t i = 0; i < count; i++) {
+        scheduler->workers[i].scheduler = scheduler;
+        scheduler->workers[i].index = i;
         weft__commands_init(&scheduler->workers[i].commands, scheduler->world, i, i);
         scheduler->workers[i].commands.in_set = true;
         scheduler->recorders[i] = &scheduler->workers[i].commands;
