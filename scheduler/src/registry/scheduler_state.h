@@ -1,5 +1,5 @@
 /* scheduler_state.h: what the files of the scheduler share: systems, the compiled schedule,
- * the runs of a stage, workers.
+ * the entries of a stage, workers. Structs only; what finds them: registry.h.
  *
  * One weft__scheduler per world, made with its first system, kept in the world's extension.
  * Everything is changed by the owner with the world idle or between stages; while a stage runs,
@@ -26,7 +26,9 @@
 
 typedef struct weft__scheduler weft__scheduler;
 
-/* A group: named by systems or by weft_group_set. Owned by the scheduler; owner only. */
+/* A group: named by systems or by weft_group_set, until the world ends. Owner: the scheduler
+ * (groups[]); changed by the thread that owns the world.
+ *   0 <= elapsed <= period between steps; due <= WEFT__CATCH_UP_LIMIT; is_disabled: due == 0 */
 typedef struct weft__group {
     char name[WEFT__NAME_LIMIT];
     weft__lists lists; /* before, after */
@@ -36,7 +38,13 @@ typedef struct weft__group {
     uint32_t due; /* runs in this step */
 } weft__group;
 
-/* A system. Never moves; freed by weft_system_destroy. */
+/* A system. Owner: the scheduler (systems[]), from weft_system_create to weft_system_destroy or the
+ * end of the world. Never moves; workers only read it.
+ *   scheduler->systems[slot] == this, handle == generation << WEFT__SLOT_BITS | (slot + 1)
+ *   compiled: ordered[position] == this, stages[stage] lists it
+ *   in a pass of a step: context.stamp == pass_base + version_offset; due <= WEFT__CATCH_UP_LIMIT
+ *   context.query == NULL  <=>  query.id == 0; owns_query: query.id != 0
+ *   timer < 0: not set; timer == 0: run out, its run is still to come */
 typedef struct weft__system {
     weft_slice_context context; /* first: weft_slice.context points here */
     weft__scheduler *scheduler;
@@ -73,12 +81,16 @@ typedef struct weft__system {
     uint32_t version_offset;
     uint32_t filter_version; /* of the filter the runs were made with */
     uint64_t runs;
-    uint64_t last_frame;  /* pass number of its last run */
-    uint64_t total_ns;    /* of the runs that were measured */
-    uint64_t smoothed_ns; /* moving average of the measured time of a run */
+    uint64_t total_ns; /* of the runs that were measured */
 } weft__system;
 
-/* Columns of one system in one chunk. `slice` is ready for slice 0 but for dt and worker. */
+/* Columns of one system in one chunk. `slice` is ready for slice 0 but for dt and worker. Owner:
+ * the stage (its arena), for one structure version; the worker that runs its only slice writes
+ * `slice`.
+ *   slice.count == rows for systems with WHOLE_CHUNKS, else min(rows, 1 << slice_shift)
+ *   column_bytes[t] == 0 where slice.columns[t] == NULL
+ *   is_plain: filter == NULL, no masks, no only_changed, no ASKS_CHANGES
+ *   is_direct == (is_plain && slice.count == rows) */
 typedef struct weft__binding {
     weft_slice slice;
     weft__system *system;
@@ -91,7 +103,7 @@ typedef struct weft__binding {
     uint32_t rows; /* of the chunk */
     uint32_t slice_shift;
     bool has_masks;
-    bool is_plain;  /* no masks, filters, only_changed */
+    bool is_plain;  /* every row of every slice is for the system */
     bool is_direct; /* plain, and the system gets the whole chunk: `slice` can be used as it is */
 } weft__binding;
 
@@ -102,8 +114,11 @@ typedef enum weft__entry_kind {
     WEFT__ENTRY_SERIES, /* one item: all bindings, slice after slice or by whole chunks */
 } weft__entry_kind;
 
-/* Items [first_item, next entry's first_item) of a stage. Made by stage_entries.c, read by
- * workers. */
+/* Items of a stage that are run in the same way. Owner: the stage (its arena); made by
+ * stage_entries.c, read by workers.
+ *   its items are [this->first_item, this[1].first_item); the last entry is a sentinel
+ *   binding_count > 0  <=>  kind is CHUNK or SERIES
+ *   CHUNK: all bindings have the same chunk; is_direct: is_plain, and it has one item */
 typedef struct weft__entry {
     uint32_t first_item;
     uint32_t kind; /* weft__entry_kind */
@@ -114,9 +129,15 @@ typedef struct weft__entry {
     bool is_direct;       /* CHUNK: all bindings are, so it has one slice */
 } weft__entry;
 
-/* A stage with its runs: valid for one structure version of the world. */
+/* Systems that run beside each other, with their entries. Owner: the compiled schedule (stages[]);
+ * changed by the thread that owns the world, between stages.
+ *   active_count <= system_count; counted only in conditional passes
+ *   entries are current  <=>  entries_version == world->structure_version and no filter changed
+ *   item_count == entries[entry_count].first_item
+ *   background.generation != 0: its loop was started and not joined yet
+ *   has_main, has_ranges, has_background, is_exclusive: of one system at least */
 typedef struct weft__stage {
-    weft__system **systems; /* into scheduler->ordered_by_stage */
+    weft__system **systems; /* into scheduler->stage_systems */
     char label[128];        /* their names, for traces */
     uint32_t system_count;
     uint32_t active_count; /* in this pass */
@@ -128,7 +149,7 @@ typedef struct weft__stage {
     bool has_background;
     bool is_sync; /* commands are played back before it */
     uint32_t sync_version_offset;
-    /* runs: valid while entries_version is the world's structure version */
+    /* entries */
     uint64_t entries_version; /* 0 = never made */
     weft__arena_block *arena;
     weft__entry *entries; /* in `arena`; entries[entry_count] is a sentinel */
@@ -147,7 +168,8 @@ typedef struct weft__stage {
     uint64_t time_ns; /* of the last run, when measured */
 } weft__stage;
 
-/* What one worker writes while stages run. Padded to lines of its own. */
+/* What one system did on one worker in one pass. Owner: the worker (tallies[slot]).
+ *   frame < scheduler->pass: an older pass, it starts from 0 when the system runs again */
 typedef struct weft__system_tally {
     uint64_t frame; /* pass it counts */
     uint64_t slices;
@@ -159,7 +181,8 @@ typedef struct weft__system_tally {
 typedef struct weft__violation weft__violation; /* mistakes.h */
 typedef struct weft__far_write weft__far_write; /* diagnose.h */
 
-/* A system of a sweep over the slices of one chunk: its slice, which moves on, and what to call. */
+/* A system of a sweep over the slices of one chunk: its slice, which moves on, and what to call.
+ * Owner: the worker, for one call of weft__system_calls. */
 typedef struct weft__sweep_member {
     weft_slice slice;
     void (*run)(weft_slice *slice, void *user);
@@ -167,6 +190,12 @@ typedef struct weft__sweep_member {
     const weft__system *system;
 } weft__sweep_member;
 
+/* What one worker writes while stages run, on cache lines of its own. Owner: the scheduler
+ * (workers[]); while a stage runs its worker alone touches it, between stages the owner.
+ *   this == &scheduler->workers[index], scheduler->recorders[index] == &commands
+ *   violation_count <= violation_capacity, far_write_count <= far_write_capacity
+ * tallies, mask, violations and far_writes are its own memory; columns, sweep, sweep_columns and
+ * sweep_steps lie in the arena of the compiled schedule. */
 typedef struct weft__worker {
     _Alignas(64) weft_recorder commands;
     weft__scheduler *scheduler;  /* constant, as the index */
@@ -206,7 +235,8 @@ static inline bool weft__system_is_timer(const weft__system *system)
     return (system->flags & WEFT_SYSTEM_TIMER) != 0;
 }
 
-/* What extending compares with and works in; part of the scheduler, owner only. */
+/* What compile_extend.c compares with and works in. Owner: the scheduler.
+ *   world->archetypes.count <= set_words * 64, or the schedule is compiled again */
 typedef struct weft__growth {
     uint32_t types;                  /* type count the schedule was compiled for */
     uint32_t set_words;              /* words that archetype sets have room for */
@@ -224,6 +254,16 @@ typedef enum weft__counter_wish {
 
 typedef struct weft__counters weft__counters; /* counters_state.h */
 
+/* Owner: the world (its extension). Changed by the thread that owns the world; while a stage runs,
+ * workers read it and write their own weft__worker and x_stranger.
+ *   workers and recorders: [worker_count], constant; systems and generations: [system_capacity]
+ *   system_count + retired_count <= system_capacity <= WEFT__SLOT_LIMIT
+ *   !is_dirty: ordered_count == system_count == the sum of stages[].system_count
+ *              version_count == ordered_count + staging.sync_count + 1
+ *              ordered[i]->position == i; barriers are sorted by (after, before)
+ *   in a step: is_measured == (is_counted || options.measure)
+ *              is_watched == (is_measured || is_traced); is_counted: counters != NULL
+ *   background_count == the number of stages with background.generation != 0 */
 struct weft__scheduler {
     weft_world *world;
     weft__memory *memory;
@@ -249,7 +289,6 @@ struct weft__scheduler {
     weft__staging_node *nodes; /* [position]; kept for explain and export */
     weft__order_edge *barriers;
     uint32_t barrier_count;
-    uint32_t barrier_capacity;
     weft__stage *stages;
     uint32_t stage_count; /* stages[stage_count] is the end of the frame */
     uint32_t stage_capacity;
@@ -259,7 +298,7 @@ struct weft__scheduler {
     weft__arena_block *plan_arena; /* access sets, archetype sets */
     weft__growth growth;
 
-    /* scratch for making runs */
+    /* scratch of stage_entries.c */
     uint32_t *entry_of_chunk; /* [chunk id] entry index + 1; all 0 between uses */
     uint32_t entry_of_chunk_capacity;
 
