@@ -57,8 +57,8 @@ static bool adds_make(changes *data, uint32_t workers)
                             .user = data,
                             .effects = WEFT_RECORDS_ADD,
                             .records = {data->added},
-                            .query.terms = {{data->a, WEFT_READ, WEFT_ALL, 0},
-                                            {data->added, WEFT_NO_ACCESS, WEFT_ABSENT, 0}}});
+                            .over.rows.terms = {{data->a, WEFT_READ, WEFT_ALL, 0},
+                                                {data->added, WEFT_NO_ACCESS, WEFT_ABSENT, 0}}});
     return weft_entity_create_many(
                data->world,
                weft_archetype_create(data->world, (weft_component[]){data->a, data->b}, 2),
@@ -152,19 +152,20 @@ static bool storm_make(changes *data, uint32_t workers)
     data->spawned = weft_archetype_create(data->world, set, 3);
     data->all = weft_query_create(data->world,
                                   &(weft_query_desc){.terms = {{data->a, WEFT_READ, WEFT_ALL, 0}}});
-    weft_system spawner =
-        weft_system_create(data->world, &(weft_system_desc){.name = "spawn",
-                                                            .run = spawn,
-                                                            .user = data,
-                                                            .range_count = ENTITIES / STORM_PART,
-                                                            .run_if = is_empty,
-                                                            .effects = WEFT_RECORDS_CREATE,
-                                                            .after = {"destroy"}});
+    weft_system spawner = weft_system_create(
+        data->world,
+        &(weft_system_desc){.name = "spawn",
+                            .run = spawn,
+                            .user = data,
+                            .over = {.kind = WEFT_OVER_COUNT, .count = ENTITIES / STORM_PART},
+                            .run_if = is_empty,
+                            .effects = WEFT_RECORDS_CREATE,
+                            .after = {"destroy"}});
     weft_system destroyer = weft_system_create(
         data->world, &(weft_system_desc){.name = "destroy",
                                          .run = destroy_each,
                                          .effects = WEFT_RECORDS_DESTROY,
-                                         .query.terms = {{data->a, WEFT_READ, WEFT_ALL, 0}}});
+                                         .over.rows.terms = {{data->a, WEFT_READ, WEFT_ALL, 0}}});
     return spawner.id != 0 && destroyer.id != 0;
 }
 

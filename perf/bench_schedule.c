@@ -110,8 +110,8 @@ static void add_system(seven *s, const char *name, void (*run)(weft_slice *, voi
                        weft_component written, weft_component read)
 {
     weft_system_desc desc = {.name = name, .run = run};
-    desc.query.terms[0] = (weft_term){written, WEFT_WRITE, WEFT_ALL, 0};
-    desc.query.terms[1] = (weft_term){read, WEFT_READ, WEFT_ALL, 0};
+    desc.over.rows.terms[0] = (weft_term){written, WEFT_WRITE, WEFT_ALL, 0};
+    desc.over.rows.terms[1] = (weft_term){read, WEFT_READ, WEFT_ALL, 0};
     weft_system_create(s->world, &desc);
 }
 
@@ -347,7 +347,7 @@ static weft_world *systems_make(uint32_t count, uint32_t workers, bool with_rows
         if (with_rows) {
             weft_component c = weft_component_create_plain(world, name, 4, 4, 0);
             weft_entity_create_many(world, WEFT_ARCHETYPE(world, c), 1, NULL);
-            desc.query.terms[0] = (weft_term){c, WEFT_WRITE, WEFT_ALL, 0};
+            desc.over.rows.terms[0] = (weft_term){c, WEFT_WRITE, WEFT_ALL, 0};
         }
         weft_system_create(world, &desc);
     }
@@ -475,8 +475,8 @@ static void pairs_make(pairs *p, uint32_t workers)
         weft_system_create(
             p->world, &(weft_system_desc){.name = name,
                                           .run = swap_two,
-                                          .query.terms = {{c[swaps[i][0]], WEFT_WRITE, 0, 0},
-                                                          {c[swaps[i][1]], WEFT_WRITE, 0, 0}}});
+                                          .over.rows.terms = {{c[swaps[i][0]], WEFT_WRITE, 0, 0},
+                                                              {c[swaps[i][1]], WEFT_WRITE, 0, 0}}});
     }
 }
 
@@ -535,12 +535,12 @@ static void schedule_compile(weft_bench *bench)
         snprintf(name, sizeof name, "s%u", i);
         random = random * 6364136223846793005u + 1442695040888963407u;
         uint32_t a = (uint32_t)(random >> 33) % 20, b = 20 + (uint32_t)(random >> 40) % 20;
-        weft_system_create(world,
-                           &(weft_system_desc){.name = name,
-                                               .run = idle,
-                                               .query.terms = {{c[a], WEFT_WRITE, 0, 0},
-                                                               {c[b], WEFT_READ, 0, 0},
-                                                               {c[40 + i % 20], WEFT_READ, 0, 0}}});
+        weft_system_create(
+            world, &(weft_system_desc){.name = name,
+                                       .run = idle,
+                                       .over.rows.terms = {{c[a], WEFT_WRITE, 0, 0},
+                                                           {c[b], WEFT_READ, 0, 0},
+                                                           {c[40 + i % 20], WEFT_READ, 0, 0}}});
     }
     weft_bench_run(bench,
                    &(weft_bench_measure){

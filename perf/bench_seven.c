@@ -354,7 +354,7 @@ static bool fill_world(game *g)
         weft_system_desc desc = {
             .name = systems[k].name, .run = systems[k].run, .flags = systems[k].flags};
         for (int i = 0; i < 3 && systems[k].kinds[i] >= 0; i++) {
-            desc.query.terms[i] =
+            desc.over.rows.terms[i] =
                 (weft_term){g->components[systems[k].kinds[i]],
                             systems[k].writes >> i & 1 ? WEFT_WRITE : WEFT_READ, 0, 0};
         }

@@ -175,12 +175,13 @@ static void spawn_with(weft_bench *bench, const char *name, uint32_t workers)
 {
     storm s;
     if (!weft_bench_wants(bench, name) || !open_storm(bench, &s, workers)) return;
-    weft_system_create(s.world, &(weft_system_desc){.name = "spawn",
-                                                    .run = spawn,
-                                                    .user = &s,
-                                                    .range_count = JOBS,
-                                                    .effects = WEFT_RECORDS_CREATE,
-                                                    .run_if = is_even});
+    weft_system_create(s.world,
+                       &(weft_system_desc){.name = "spawn",
+                                           .run = spawn,
+                                           .user = &s,
+                                           .over = {.kind = WEFT_OVER_COUNT, .count = JOBS},
+                                           .effects = WEFT_RECORDS_CREATE,
+                                           .run_if = is_even});
     weft_system_create(s.world, &(weft_system_desc){.name = "kill",
                                                     .run = kill_all,
                                                     .user = &s,
@@ -222,13 +223,13 @@ static void playback_with(weft_bench *bench, const char *name, uint32_t workers)
                                                         .user = &s,
                                                         .effects = WEFT_RECORDS_ADD,
                                                         .run_if = is_even,
-                                                        .query.terms = {position}});
+                                                        .over.rows.terms = {position}});
         weft_system_create(s.world, &(weft_system_desc){.name = "remove",
                                                         .run = remove_each,
                                                         .user = &s,
                                                         .effects = WEFT_RECORDS_REMOVE,
                                                         .run_if = is_odd,
-                                                        .query.terms = {position}});
+                                                        .over.rows.terms = {position}});
         check_steps(&s, ROWS, ROWS);
         weft_bench_run(bench, &(weft_bench_measure){.name = name,
                                                     .unit = "ns/command",

@@ -281,10 +281,11 @@ static void schedule_with(weft_bench *bench, const char *name, uint32_t workers)
     } systems[SWAPS] = {{"ab", A, B}, {"cd", C, D}, {"ce", C, E}};
     for (int k = 0; k < SWAPS; k++) {
         weft_system_create(
-            s.world, &(weft_system_desc){.name = systems[k].name,
-                                         .run = swap_run,
-                                         .query.terms = {{all[systems[k].a], WEFT_WRITE, 0, 0},
-                                                         {all[systems[k].b], WEFT_WRITE, 0, 0}}});
+            s.world,
+            &(weft_system_desc){.name = systems[k].name,
+                                .run = swap_run,
+                                .over.rows.terms = {{all[systems[k].a], WEFT_WRITE, 0, 0},
+                                                    {all[systems[k].b], WEFT_WRITE, 0, 0}}});
     }
     weft_bench_run(bench, &(weft_bench_measure){.name = name,
                                                 .unit = "us/pass",
@@ -398,7 +399,7 @@ static void heavy_with(weft_bench *bench, const char *name, uint32_t workers)
     s.query = weft_query_create(s.world, &query);
     heavy_fill(&s);
     weft_system_create(s.world,
-                       &(weft_system_desc){.name = "heavy", .run = heavy_run, .query = query});
+                       &(weft_system_desc){.name = "heavy", .run = heavy_run, .over.rows = query});
     heavy_workers = workers;
     weft_bench_measure measure = {.name = name,
                                   .unit = "us/pass",

@@ -328,7 +328,7 @@ static bool add_actor(stage_world *w, uint32_t number)
     weft_system_desc desc = {
         .name = name, .run = act, .user = a, .flags = a->flags, .only_changed = a->only_changed};
     for (uint32_t t = 0; t < a->term_count; t++)
-        desc.query.terms[t] = (weft_term){w->kinds[a->kinds[t]], a->access[t], a->match[t], 0};
+        desc.over.rows.terms[t] = (weft_term){w->kinds[a->kinds[t]], a->access[t], a->match[t], 0};
     weft_access far = a->writes_far ? WEFT_WRITE : WEFT_READ;
     if (a->lookup != KINDS) desc.lookups[0] = (weft_lookup){w->kinds[a->lookup], far};
     if (a->op == 1 || a->op == 2) {

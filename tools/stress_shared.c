@@ -257,7 +257,7 @@ static bool open_world(weft_stress *stress, shared_state *s)
                                      .run = paint,
                                      .user = s,
                                      .effects = WEFT_RECORDS_ANY,
-                                     .query.terms = {{s->memo, WEFT_WRITE, WEFT_ALL, 0}}};
+                                     .over.rows.terms = {{s->memo, WEFT_WRITE, WEFT_ALL, 0}}};
     return s->all.id != 0 && s->grouped.id != 0 && weft_system_create(w, &system).id != 0 &&
            fill_world(s, stress->seed);
 }

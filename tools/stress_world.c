@@ -228,7 +228,7 @@ static void *commands_create(weft_stress *stress)
                                    .run = live,
                                    .user = s,
                                    .effects = WEFT_RECORDS_ANY,
-                                   .query.terms = {{s->seed, WEFT_WRITE, WEFT_ALL, 0}}};
+                                   .over.rows.terms = {{s->seed, WEFT_WRITE, WEFT_ALL, 0}}};
     if (weft_system_create(s->world, &desc).id) return s;
     weft_stress_error(stress, "%s", weft_world_error(s->world)->text);
     destroy_state(s);
@@ -273,17 +273,17 @@ static bool add_system(world_state *s, int number, uint64_t draw)
 {
     const char name[3] = {'s', (char)('a' + number), 0};
     weft_system_desc desc = {.name = name, .run = mix_columns};
-    desc.query.terms[0] = (weft_term){s->tags[1 + 2 * (draw % 3)], WEFT_WRITE, WEFT_ALL, 0};
-    desc.query.terms[1] = (weft_term){s->seed, WEFT_READ, WEFT_ALL, 0};
+    desc.over.rows.terms[0] = (weft_term){s->tags[1 + 2 * (draw % 3)], WEFT_WRITE, WEFT_ALL, 0};
+    desc.over.rows.terms[1] = (weft_term){s->seed, WEFT_READ, WEFT_ALL, 0};
     if (draw & 64) {
-        desc.query.terms[2] = (weft_term){s->tags[2 * (draw >> 8 & 1)], WEFT_NO_ACCESS,
-                                          draw & 128 ? WEFT_ALL : WEFT_NONE, 0};
+        desc.over.rows.terms[2] = (weft_term){s->tags[2 * (draw >> 8 & 1)], WEFT_NO_ACCESS,
+                                              draw & 128 ? WEFT_ALL : WEFT_NONE, 0};
     }
     if (draw % 7 == 0) {
         desc.run = stir_seeds;
-        desc.query.terms[0] = (weft_term){s->seed, WEFT_WRITE, WEFT_ALL, 0};
-        desc.query.terms[1] = (weft_term){{0}, WEFT_READ, WEFT_ALL, 0};
-        desc.query.terms[2] = desc.query.terms[1];
+        desc.over.rows.terms[0] = (weft_term){s->seed, WEFT_WRITE, WEFT_ALL, 0};
+        desc.over.rows.terms[1] = (weft_term){{0}, WEFT_READ, WEFT_ALL, 0};
+        desc.over.rows.terms[2] = desc.over.rows.terms[1];
     }
     if (draw % 11 == 0) desc.flags = WEFT_SYSTEM_SERIAL;
     if (draw % 13 == 0) desc.flags = WEFT_SYSTEM_NOT_FUSED;

@@ -38,9 +38,9 @@ static weft_result run(weft_world *world)
     result = WEFT_SET(world, entity, types[1], Velocity, {6, 0});
     if (result != WEFT_OK) return result;
     weft_system_desc desc = {.name = "move", .run = move};
-    desc.query.terms[0] = (weft_term){.component = types[0], .access = WEFT_WRITE};
-    desc.query.terms[1] = (weft_term){.component = types[1]};
-    desc.query.terms[2] = (weft_term){.component = types[2]};
+    desc.over.rows.terms[0] = (weft_term){.component = types[0], .access = WEFT_WRITE};
+    desc.over.rows.terms[1] = (weft_term){.component = types[1]};
+    desc.over.rows.terms[2] = (weft_term){.component = types[2]};
     if (weft_system_create(world, &desc).id == 0) return weft_world_error(world)->code;
     result = weft_world_step(world, 0.5f);
     if (result != WEFT_OK) return result;

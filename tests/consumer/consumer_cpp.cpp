@@ -3,7 +3,8 @@
 #include <cstdio>
 #include <weft/weft.h>
 
-namespace {
+namespace
+{
 
 struct Position {
     float x, y;
@@ -28,19 +29,21 @@ void move(weft_slice *s, void *)
 
 bool moves(weft_world *world)
 {
-    const weft_component types[] = {WEFT_COMPONENT(world, Position), WEFT_COMPONENT(world, Velocity),
-                                    WEFT_COMPONENT_FLAGS(world, int, WEFT_SHARED),
-                                    WEFT_TAG(world, Moving)};
+    const weft_component types[] = {
+        WEFT_COMPONENT(world, Position), WEFT_COMPONENT(world, Velocity),
+        WEFT_COMPONENT_FLAGS(world, int, WEFT_SHARED), WEFT_TAG(world, Moving)};
     if (weft_component_info(world, types[1])->alignment != 16) return false;
     weft_entity entity;
-    if (weft_entity_create_many(world, weft_archetype_create(world, types, 4), 1, &entity) != WEFT_OK) return false;
+    if (weft_entity_create_many(world, weft_archetype_create(world, types, 4), 1, &entity) !=
+        WEFT_OK)
+        return false;
     if (WEFT_SET(world, entity, types[1], Velocity, {6, 0}) != WEFT_OK) return false;
     weft_system_desc desc{};
     desc.name = "move";
     desc.run = move;
-    desc.query.terms[0].component = types[0];
-    desc.query.terms[0].access = WEFT_WRITE;
-    desc.query.terms[1].component = types[1];
+    desc.over.rows.terms[0].component = types[0];
+    desc.over.rows.terms[0].access = WEFT_WRITE;
+    desc.over.rows.terms[1].component = types[1];
     if (weft_system_create(world, &desc).id == 0) return false;
     if (weft_world_step(world, 0.5f) != WEFT_OK) return false;
     auto *p = static_cast<const Position *>(weft_entity_read(world, entity, types[0]));

@@ -132,7 +132,7 @@ static weft_result open_scene(scene *s, weft_allocator hook)
     static const char *const names[] = {"a", "b", "c"};
     for (int i = 0; i < 3; i++) {
         weft_system_create(s->world,
-                           &(weft_system_desc){.name = names[i], .run = move, .query = query});
+                           &(weft_system_desc){.name = names[i], .run = move, .over.rows = query});
     }
     return weft_recorder_create(s->world, &s->commands);
 }

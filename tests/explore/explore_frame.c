@@ -156,26 +156,28 @@ static void add_births(void)
     add(&(weft_system_desc){.name = "breed",
                             .run = breed,
                             .effects = WEFT_RECORDS_ANY,
-                            .query.terms = {{f.value, WEFT_WRITE, WEFT_ALL, 0}}});
-    add(&(weft_system_desc){
-        .name = "spawn", .run = spawn, .effects = WEFT_RECORDS_CREATE, .range_count = 2});
+                            .over.rows.terms = {{f.value, WEFT_WRITE, WEFT_ALL, 0}}});
+    add(&(weft_system_desc){.name = "spawn",
+                            .run = spawn,
+                            .effects = WEFT_RECORDS_CREATE,
+                            .over = {.kind = WEFT_OVER_COUNT, .count = 2}});
     add(&(weft_system_desc){.name = "cull",
                             .run = cull,
                             .effects = WEFT_RECORDS_DESTROY,
-                            .query.terms = {{f.speed, WEFT_READ, WEFT_ALL, 0}}});
+                            .over.rows.terms = {{f.speed, WEFT_READ, WEFT_ALL, 0}}});
 }
 
 static void add_changes(void)
 {
     const weft_term value = {f.value, WEFT_WRITE, WEFT_ALL, 0};
-    add(&(weft_system_desc){.name = "scale", .run = scale, .query.terms = {value}});
+    add(&(weft_system_desc){.name = "scale", .run = scale, .over.rows.terms = {value}});
     add(&(weft_system_desc){
         .name = "follow",
         .run = follow,
         .lookups = {{f.value, WEFT_READ}},
-        .query.terms = {{f.speed, WEFT_WRITE, WEFT_ALL, 0}, {f.link, WEFT_READ, WEFT_ALL, 0}}});
+        .over.rows.terms = {{f.speed, WEFT_WRITE, WEFT_ALL, 0}, {f.link, WEFT_READ, WEFT_ALL, 0}}});
     add(&(weft_system_desc){
-        .name = "toggle", .run = toggle, .effects = WEFT_RECORDS_ANY, .query.terms = {value}});
+        .name = "toggle", .run = toggle, .effects = WEFT_RECORDS_ANY, .over.rows.terms = {value}});
 }
 
 static void add_deaths(void)
@@ -184,13 +186,15 @@ static void add_deaths(void)
                             .run = add_mark,
                             .effects = WEFT_RECORDS_ADD,
                             .records = {f.mark},
-                            .query.terms = {{f.value, WEFT_READ, WEFT_ALL, 0}}});
+                            .over.rows.terms = {{f.value, WEFT_READ, WEFT_ALL, 0}}});
     add(&(weft_system_desc){.name = "cull",
                             .run = cull,
                             .effects = WEFT_RECORDS_DESTROY,
-                            .query.terms = {{f.speed, WEFT_READ, WEFT_ALL, 0}}});
-    add(&(weft_system_desc){
-        .name = "spawn", .run = spawn, .effects = WEFT_RECORDS_CREATE, .range_count = 3});
+                            .over.rows.terms = {{f.speed, WEFT_READ, WEFT_ALL, 0}}});
+    add(&(weft_system_desc){.name = "spawn",
+                            .run = spawn,
+                            .effects = WEFT_RECORDS_CREATE,
+                            .over = {.kind = WEFT_OVER_COUNT, .count = 3}});
 }
 
 /* All rows move; the bits of their marks go with them. */
@@ -214,7 +218,7 @@ static void add_disabled(void)
     add(&(weft_system_desc){.name = "shed",
                             .run = shed,
                             .effects = WEFT_RECORDS_ANY,
-                            .query.terms = {{f.speed, WEFT_READ, WEFT_ALL, 0}}});
+                            .over.rows.terms = {{f.speed, WEFT_READ, WEFT_ALL, 0}}});
 }
 
 /* The values are written in the background; what reads them comes after the join. */
@@ -223,24 +227,24 @@ static void add_background(void)
     add(&(weft_system_desc){.name = "scale",
                             .run = scale,
                             .flags = WEFT_SYSTEM_BACKGROUND,
-                            .query.terms = {{f.value, WEFT_WRITE, WEFT_ALL, 0}}});
-    add(&(weft_system_desc){
-        .name = "accelerate",
-        .run = accelerate,
-        .query.terms = {{f.value, WEFT_READ, WEFT_ALL, 0}, {f.speed, WEFT_WRITE, WEFT_ALL, 0}}});
+                            .over.rows.terms = {{f.value, WEFT_WRITE, WEFT_ALL, 0}}});
+    add(&(weft_system_desc){.name = "accelerate",
+                            .run = accelerate,
+                            .over.rows.terms = {{f.value, WEFT_READ, WEFT_ALL, 0},
+                                                {f.speed, WEFT_WRITE, WEFT_ALL, 0}}});
 }
 
 static void add_fused(void)
 {
     const weft_term value = {f.value, WEFT_WRITE, WEFT_ALL, 0};
     const weft_term speed = {f.speed, WEFT_READ, WEFT_ALL, 0};
+    add(&(weft_system_desc){.name = "accelerate",
+                            .run = accelerate,
+                            .over.rows.terms = {{f.value, WEFT_READ, WEFT_ALL, 0},
+                                                {f.speed, WEFT_WRITE, WEFT_ALL, 0}}});
+    add(&(weft_system_desc){.name = "move", .run = move_rows, .over.rows.terms = {value, speed}});
     add(&(weft_system_desc){
-        .name = "accelerate",
-        .run = accelerate,
-        .query.terms = {{f.value, WEFT_READ, WEFT_ALL, 0}, {f.speed, WEFT_WRITE, WEFT_ALL, 0}}});
-    add(&(weft_system_desc){.name = "move", .run = move_rows, .query.terms = {value, speed}});
-    add(&(weft_system_desc){
-        .name = "toggle", .run = toggle, .effects = WEFT_RECORDS_ANY, .query.terms = {value}});
+        .name = "toggle", .run = toggle, .effects = WEFT_RECORDS_ANY, .over.rows.terms = {value}});
 }
 
 /* ---- worlds ---- */

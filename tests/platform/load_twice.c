@@ -75,7 +75,7 @@ static weft_world *open_world(const library *l)
     weft_component value = l->component_create(world, "value", 8, 8, 0);
     CHECK_OK(l->entity_create_many(world, l->archetype_create(world, &value, 1), ROWS, NULL));
     weft_system_desc desc = {.name = "advance", .run = advance};
-    desc.query.terms[0] = (weft_term){.component = value, .access = WEFT_WRITE};
+    desc.over.rows.terms[0] = (weft_term){.component = value, .access = WEFT_WRITE};
     CHECK(l->system_create(world, &desc).id != 0);
     return world;
 }

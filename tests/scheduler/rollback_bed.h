@@ -100,15 +100,15 @@ static inline void systems_make(bed *b)
                              .run = system_grow,
                              .user = b,
                              .effects = WEFT_RECORDS_ANY,
-                             .query.terms = {{b->component[VALUE], WEFT_WRITE, 0, 0},
-                                             {b->component[TAG], WEFT_READ, 0, 0}}};
+                             .over.rows.terms = {{b->component[VALUE], WEFT_WRITE, 0, 0},
+                                                 {b->component[TAG], WEFT_READ, 0, 0}}};
     weft_system_desc watch = {.name = "watch",
                               .run = system_watch,
                               .user = b,
                               .flags = WEFT_SYSTEM_SERIAL,
                               .only_changed = true,
                               .resources = {{b->total, WEFT_WRITE}},
-                              .query.terms = {{b->component[WIDE], WEFT_READ, 0, 0}}};
+                              .over.rows.terms = {{b->component[WIDE], WEFT_READ, 0, 0}}};
     CHECK(weft_system_create(b->world, &grow).id != 0);
     CHECK(weft_system_create(b->world, &watch).id != 0);
 }

@@ -116,12 +116,12 @@ PLAIN_TEST(systems_see_in_their_loops_which_slices_changed)
             .name = "writer",
             .run = write_few,
             .flags = how->flags,
-            .query = {.stamp_asked = true, .terms = {{position, WEFT_WRITE}, {level}}}};
+            .over.rows = {.stamp_asked = true, .terms = {{position, WEFT_WRITE}, {level}}}};
         weft_system_desc looker = {.name = "looker",
                                    .run = look,
                                    .user = &all,
                                    .flags = how->flags | WEFT_SYSTEM_ASKS_CHANGES,
-                                   .query.terms = {{position}}};
+                                   .over.rows.terms = {{position}}};
         CHECK(weft_system_create(world, &writer).id != 0);
         CHECK(weft_system_create(world, &looker).id != 0);
         target = ROWS;
@@ -152,11 +152,11 @@ PLAIN_TEST(a_later_writer_of_the_stage_is_seen_in_the_next_step)
                                    .run = look,
                                    .user = &all,
                                    .flags = how->flags | WEFT_SYSTEM_ASKS_CHANGES,
-                                   .query.terms = {{position}}};
+                                   .over.rows.terms = {{position}}};
         weft_system_desc writer = {.name = "writer",
                                    .run = write_all,
                                    .flags = how->flags,
-                                   .query.terms = {{position, WEFT_WRITE}}};
+                                   .over.rows.terms = {{position, WEFT_WRITE}}};
         CHECK(weft_system_create(world, &looker).id != 0);
         weft_system later = weft_system_create(world, &writer);
         CHECK_U64(step(&all).changed[0], ROWS);
@@ -176,7 +176,7 @@ PLAIN_TEST(a_system_that_is_not_declared_to_ask_gets_yes_and_a_report)
     static seen all;
     begin(&settings[0]);
     weft_system_desc looker = {
-        .name = "looker", .run = look, .user = &all, .query.terms = {{position}}};
+        .name = "looker", .run = look, .user = &all, .over.rows.terms = {{position}}};
     CHECK(weft_system_create(world, &looker).id != 0);
     for (uint32_t i = 0; i < 3; i++) {
         all = (seen){0};
@@ -209,7 +209,7 @@ PLAIN_TEST(columns_asked_for_as_another_type_are_named_and_not_changed)
         weft_system_desc mover = {.name = "mover",
                                   .run = swapped,
                                   .flags = settings[i].flags,
-                                  .query.terms = {{position, WEFT_WRITE}, {velocity}}};
+                                  .over.rows.terms = {{position, WEFT_WRITE}, {velocity}}};
         CHECK(weft_system_create(world, &mover).id != 0);
         CHECK_RESULT(weft_world_step(world, 0), WEFT_IS_CHECKED ? WEFT_TYPE_MISMATCH : WEFT_OK);
         CHECK_U64(weft_world_hash(world, WEFT_HASH_CONTENT), before);

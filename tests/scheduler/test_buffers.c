@@ -71,7 +71,7 @@ PLAIN_TEST(rows_of_cursors_and_systems_have_their_own_elements)
         weft_cursor c = weft_query_begin(t.world, query);
         while (weft_query_next(&c)) append_items(&c.slice, NULL);
         items_check(1);
-        make(&(weft_system_desc){.name = "filler", .run = append_items, .query = desc});
+        make(&(weft_system_desc){.name = "filler", .run = append_items, .over.rows = desc});
         CHECK_OK(weft_world_step(t.world, 0));
         items_check(2);
         CHECK_OK(weft_query_each_parallel(t.world, query, append_items, NULL));
@@ -141,7 +141,7 @@ PLAIN_TEST(what_was_opened_or_declared_for_reading_is_not_changed)
         weft_cursor c = weft_query_begin(t.world, weft_query_create(t.world, &desc));
         while (weft_query_next(&c)) append_through_read(&c.slice, NULL);
         check_error(WEFT_UNDECLARED_ACCESS, "does not exist");
-        make(&(weft_system_desc){.name = "sneak", .run = append_through_read, .query = desc});
+        make(&(weft_system_desc){.name = "sneak", .run = append_through_read, .over.rows = desc});
         weft_result result = weft_world_step(t.world, 0);
         if (WEFT_IS_CHECKED) CHECK_RESULT(result, WEFT_UNDECLARED_ACCESS);
         weft_buffers one = weft_entity_read_buffer(t.world, listed[3], items);

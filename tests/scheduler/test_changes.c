@@ -49,18 +49,19 @@ static void open_world(fixture *f)
     CHECK_OK(weft_query_filter_changed(f->world, changed, f->value, 0));
     f->writer = weft_system_create(
         f->world, &(weft_system_desc){
-                      .name = "writer", .run = touch, .query.terms = {{f->value, WEFT_WRITE}}});
-    f->watcher = weft_system_create(f->world, &(weft_system_desc){.name = "watcher",
-                                                                  .run = watch,
-                                                                  .user = f,
-                                                                  .flags = WEFT_SYSTEM_SERIAL,
-                                                                  .filtered = changed});
+                      .name = "writer", .run = touch, .over.rows.terms = {{f->value, WEFT_WRITE}}});
+    f->watcher = weft_system_create(
+        f->world, &(weft_system_desc){.name = "watcher",
+                                      .run = watch,
+                                      .user = f,
+                                      .flags = WEFT_SYSTEM_SERIAL,
+                                      .over = {.kind = WEFT_OVER_QUERY, .query = changed}});
     f->reader = weft_system_create(f->world, &(weft_system_desc){.name = "reader",
                                                                  .run = see,
                                                                  .user = f,
                                                                  .flags = WEFT_SYSTEM_SERIAL,
                                                                  .only_changed = true,
-                                                                 .query.terms = {{f->value}}});
+                                                                 .over.rows.terms = {{f->value}}});
     CHECK(f->writer.id != 0 && f->watcher.id != 0 && f->reader.id != 0);
 }
 

@@ -339,11 +339,12 @@ static void bed_open(uint64_t seed, uint32_t workers)
     make_kinds();
     CHECK_OK(weft_schedule_set(b->world, &(weft_schedule_desc){.always_parallel = true}));
     for (uint32_t i = 0; i < SYSTEMS; i++)
-        CHECK(weft_system_create(b->world, &(weft_system_desc){.name = names[i],
-                                                               .run = record_part,
-                                                               .user = b->parts[i],
-                                                               .range_count = PARTS,
-                                                               .effects = WEFT_RECORDS_ANY})
+        CHECK(weft_system_create(
+                  b->world, &(weft_system_desc){.name = names[i],
+                                                .run = record_part,
+                                                .user = b->parts[i],
+                                                .over = {.kind = WEFT_OVER_COUNT, .count = PARTS},
+                                                .effects = WEFT_RECORDS_ANY})
                   .id != 0);
     for (uint32_t i = 0; i < 300; i++) { /* three archetypes, so that rows are many */
         uint32_t set =

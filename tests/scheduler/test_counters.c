@@ -414,8 +414,10 @@ PLAIN_TEST(a_sum_over_a_part_of_the_workers_is_not_shown)
     CHECK_OK(weft_schedule_set(
         world, &(weft_schedule_desc){.count_events = true, .always_parallel = true}));
     weft_system system = weft_system_create(
-        world,
-        &(weft_system_desc){.name = "meet", .run = meet, .user = &arrived, .range_count = 2});
+        world, &(weft_system_desc){.name = "meet",
+                                   .run = meet,
+                                   .user = &arrived,
+                                   .over = {.kind = WEFT_OVER_COUNT, .count = 2}});
     bed b = {world, system};
     CHECK_OK(weft_world_step(world, 1));
     weft_system_counters c;

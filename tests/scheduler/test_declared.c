@@ -31,10 +31,11 @@ static void end(void)
 
 static weft_system add(const char *name, void (*run)(weft_slice *, void *), uint32_t effects)
 {
-    return weft_system_create(world, &(weft_system_desc){.name = name,
-                                                         .run = run,
-                                                         .effects = effects,
-                                                         .query.terms = {{a, WEFT_READ, 0, 0}}});
+    return weft_system_create(world,
+                              &(weft_system_desc){.name = name,
+                                                  .run = run,
+                                                  .effects = effects,
+                                                  .over.rows.terms = {{a, WEFT_READ, 0, 0}}});
 }
 
 /* Steps; checked builds must return `code` and name everything in `words`. */
@@ -161,7 +162,7 @@ PLAIN_TEST(commands_of_kinds_and_components_that_are_not_declared_are_named)
                                  .run = record_kind,
                                  .user = (void *)(uintptr_t)r,
                                  .effects = r->effects,
-                                 .query.terms = {{a, WEFT_READ, 0, 0}}};
+                                 .over.rows.terms = {{a, WEFT_READ, 0, 0}}};
         if (r->lists_a) desc.records[0] = a;
         CHECK(weft_system_create(world, &desc).id != 0);
         if (r->word == NULL)
@@ -203,7 +204,7 @@ PLAIN_TEST(a_recorder_used_after_its_callback_is_named)
                              .run = keep_recorder,
                              .flags = WEFT_SYSTEM_SERIAL,
                              .effects = WEFT_RECORDS_ANY,
-                             .query.terms = {{a, WEFT_READ, 0, 0}}};
+                             .over.rows.terms = {{a, WEFT_READ, 0, 0}}};
     CHECK(weft_system_create(world, &desc).id != 0);
     CHECK_OK(weft_world_step(world, 0));
     CHECK_RESULT(weft_recorder_play(kept), WEFT_WRONG_PHASE); /* the step plays it */
@@ -229,7 +230,7 @@ PLAIN_TEST(a_slice_used_after_its_callback_is_named)
     weft_system_desc desc = {.name = "keeper",
                              .run = keep_slice,
                              .flags = WEFT_SYSTEM_SERIAL,
-                             .query.terms = {{a, WEFT_WRITE, 0, 0}}};
+                             .over.rows.terms = {{a, WEFT_WRITE, 0, 0}}};
     CHECK(weft_system_create(world, &desc).id != 0);
     CHECK_OK(weft_world_step(world, 0));
     if (WEFT_IS_CHECKED) CHECK_POINTER(weft_slice_write(kept_slice, 0), NULL);
@@ -268,7 +269,7 @@ PLAIN_TEST(values_read_through_the_world_are_named_unless_declared)
     weft_system_desc desc = {.name = "reader",
                              .run = read_through_world,
                              .lookups = {{b, WEFT_READ}},
-                             .query.terms = {{a, WEFT_READ, 0, 0}}};
+                             .over.rows.terms = {{a, WEFT_READ, 0, 0}}};
     CHECK(weft_system_create(world, &desc).id != 0);
     CHECK_OK(weft_world_step(world, 0));
     end();
@@ -315,7 +316,7 @@ PLAIN_TEST(values_read_by_query_index_and_bit_are_named_unless_declared)
         weft_system_desc desc = {.name = "reader",
                                  .run = runs[i],
                                  .lookups = {{b, WEFT_READ}},
-                                 .query.terms = {{a, WEFT_READ, 0, 0}}};
+                                 .over.rows.terms = {{a, WEFT_READ, 0, 0}}};
         system = weft_system_create(world, &desc);
         CHECK_OK(weft_world_step(world, 0));
         CHECK_OK(weft_system_destroy(world, system));
@@ -337,7 +338,7 @@ PLAIN_TEST(an_index_for_writing_wants_a_look_up_for_writing)
     weft_system_desc desc = {.name = "writer",
                              .run = read_by_index,
                              .lookups = {{b, WEFT_READ}},
-                             .query.terms = {{a, WEFT_READ, 0, 0}}};
+                             .over.rows.terms = {{a, WEFT_READ, 0, 0}}};
     weft_system system = weft_system_create(world, &desc);
     expect(WEFT_UNDECLARED_ACCESS,
            (const char *const[]){"'writer'", "component b", "weft_indexed_at", "WEFT_WRITE", NULL});
@@ -367,7 +368,7 @@ PLAIN_TEST(a_look_up_of_what_other_slices_write_is_named)
                              .run = look_at_first,
                              .user = (void *)(uintptr_t)&yes,
                              .lookups = {{a, WEFT_READ}},
-                             .query.terms = {{a, WEFT_WRITE, 0, 0}}};
+                             .over.rows.terms = {{a, WEFT_WRITE, 0, 0}}};
     CHECK(weft_system_create(world, &desc).id != 0);
     desc.name = "serial";
     desc.user = (void *)(uintptr_t)&no;
@@ -407,7 +408,7 @@ PLAIN_TEST(further_queries_that_meet_rows_written_meanwhile_and_undeclared_write
                              .run = iterate_further,
                              .user = &others,
                              .reads_queries = {others},
-                             .query.terms = {{a, WEFT_WRITE, 0, 0}}};
+                             .over.rows.terms = {{a, WEFT_WRITE, 0, 0}}};
     weft_system system = weft_system_create(world, &desc);
     CHECK(system.id != 0);
     expect(WEFT_UNDECLARED_ACCESS,

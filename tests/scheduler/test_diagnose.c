@@ -31,10 +31,11 @@ static void end(void)
 
 static weft_system add(const char *name, void (*run)(weft_slice *, void *), uint32_t effects)
 {
-    return weft_system_create(world, &(weft_system_desc){.name = name,
-                                                         .run = run,
-                                                         .effects = effects,
-                                                         .query.terms = {{a, WEFT_READ, 0, 0}}});
+    return weft_system_create(world,
+                              &(weft_system_desc){.name = name,
+                                                  .run = run,
+                                                  .effects = effects,
+                                                  .over.rows.terms = {{a, WEFT_READ, 0, 0}}});
 }
 
 /* Steps; checked builds must return `code` and name everything in `words`. */
@@ -134,7 +135,7 @@ PLAIN_TEST(an_undeclared_finder_is_named_and_finds_nothing)
     CHECK(weft_system_create(world, &(weft_system_desc){.name = "finder",
                                                         .run = find,
                                                         .user = &found,
-                                                        .query.terms = {{a, WEFT_READ, 0, 0}}})
+                                                        .over.rows.terms = {{a, WEFT_READ, 0, 0}}})
               .id != 0);
     expect(WEFT_UNDECLARED_ACCESS,
            (const char *const[]){"'finder'", "component b", "lookups", NULL});
@@ -150,7 +151,7 @@ PLAIN_TEST(a_declared_finder_finds_the_value)
                                                         .run = find,
                                                         .user = &found,
                                                         .lookups = {{b, WEFT_READ}},
-                                                        .query.terms = {{a, WEFT_READ, 0, 0}}})
+                                                        .over.rows.terms = {{a, WEFT_READ, 0, 0}}})
               .id != 0);
     CHECK_OK(weft_world_step(world, 0));
     CHECK(found != NULL && found == weft_entity_read(world, first, b));
@@ -180,7 +181,7 @@ PLAIN_TEST(structure_cannot_change_while_systems_run)
         weft_system_create(world, &(weft_system_desc){.name = "changer",
                                                       .run = change_structure,
                                                       .flags = WEFT_SYSTEM_MAIN_THREAD,
-                                                      .query.terms = {{a, WEFT_READ, 0, 0}}});
+                                                      .over.rows.terms = {{a, WEFT_READ, 0, 0}}});
     CHECK(system.id != 0);
     CHECK_OK(weft_world_step(world, 0));
     CHECK(weft_entity_has(world, first, b));
@@ -401,7 +402,7 @@ static void add_writer(const char *name, uint32_t flags, const bool *is_shared)
                              .user = (void *)(uintptr_t)is_shared,
                              .flags = flags,
                              .lookups = {{b, WEFT_WRITE}},
-                             .query.terms = {{a, WEFT_READ, 0, 0}}};
+                             .over.rows.terms = {{a, WEFT_READ, 0, 0}}};
     CHECK(weft_system_create(world, &desc).id != 0);
 }
 

@@ -37,9 +37,9 @@ static void add_system(fixture *f, uint32_t number)
     weft_system_desc desc = {.name = name, .run = idle};
     for (uint32_t i = 0, first = draw(f, COMPONENTS); i < 1 + draw(f, 3); i++) {
         weft_component c = f->components[(first + i * 3) % COMPONENTS];
-        desc.query.terms[i] = draw(f, 5) == 0 && i > 0
-                                  ? (weft_term){c, WEFT_NO_ACCESS, WEFT_ABSENT, 0}
-                                  : (weft_term){c, accesses[draw(f, 3)], WEFT_ALL, 0};
+        desc.over.rows.terms[i] = draw(f, 5) == 0 && i > 0
+                                      ? (weft_term){c, WEFT_NO_ACCESS, WEFT_ABSENT, 0}
+                                      : (weft_term){c, accesses[draw(f, 3)], WEFT_ALL, 0};
     }
     if (draw(f, 4) == 0)
         desc.lookups[0] = (weft_lookup){f->components[draw(f, COMPONENTS)], accesses[draw(f, 3)]};

@@ -87,11 +87,11 @@ static void move(weft_slice *s, void *user)
 
 static weft_system add_move(fixture *f)
 {
-    return weft_system_create(f->world,
-                              &(weft_system_desc){.name = "move",
-                                                  .run = move,
-                                                  .query.terms = {{f->position, WEFT_WRITE, 0, 0},
-                                                                  {f->velocity, 0, 0, 0}}});
+    return weft_system_create(
+        f->world, &(weft_system_desc){.name = "move",
+                                      .run = move,
+                                      .over.rows.terms = {{f->position, WEFT_WRITE, 0, 0},
+                                                          {f->velocity, 0, 0, 0}}});
 }
 
 static weft_system add_set_velocity(fixture *f)
@@ -99,7 +99,7 @@ static weft_system add_set_velocity(fixture *f)
     return weft_system_create(
         f->world, &(weft_system_desc){.name = "set_velocity",
                                       .run = set_velocity,
-                                      .query.terms = {{f->velocity, WEFT_WRITE, 0, 0}}});
+                                      .over.rows.terms = {{f->velocity, WEFT_WRITE, 0, 0}}});
 }
 
 static void rows_move(uint32_t workers)
@@ -155,19 +155,20 @@ static void sync_before_observer(uint32_t workers)
     make_movers(&f, 3000, NULL);
     uint64_t rows = 0;
     weft_system marker = weft_system_create(
-        f.world, &(weft_system_desc){.name = "mark",
-                                     .run = mark_all,
-                                     .user = &f,
-                                     .effects = WEFT_RECORDS_ADD,
-                                     .records = {f.marked},
-                                     .query.terms = {{f.position, 0, 0, 0},
-                                                     {f.marked, WEFT_NO_ACCESS, WEFT_ABSENT, 0}}});
+        f.world,
+        &(weft_system_desc){.name = "mark",
+                            .run = mark_all,
+                            .user = &f,
+                            .effects = WEFT_RECORDS_ADD,
+                            .records = {f.marked},
+                            .over.rows.terms = {{f.position, 0, 0, 0},
+                                                {f.marked, WEFT_NO_ACCESS, WEFT_ABSENT, 0}}});
     weft_system counter = weft_system_create(
         f.world, &(weft_system_desc){.name = "count",
                                      .run = count_rows,
                                      .user = &rows,
                                      .flags = WEFT_SYSTEM_SERIAL,
-                                     .query.terms = {{f.marked, WEFT_NO_ACCESS, 0, 0}}});
+                                     .over.rows.terms = {{f.marked, WEFT_NO_ACCESS, 0, 0}}});
     CHECK(marker.id != 0 && counter.id != 0);
     CHECK_OK(weft_world_step(f.world, 0));
     CHECK_U64(rows, 3000);
@@ -208,12 +209,13 @@ static void deferred_handles(uint32_t workers)
     static weft_entity entities[700];
     make_movers(&f, 700, entities);
     weft_system spawner = weft_system_create(
-        f.world, &(weft_system_desc){.name = "spawn",
-                                     .run = spawn_linked,
-                                     .user = &f,
-                                     .effects = WEFT_RECORDS_ANY,
-                                     .query.terms = {{f.position, 0, 0, 0},
-                                                     {f.link, WEFT_NO_ACCESS, WEFT_ABSENT, 0}}});
+        f.world,
+        &(weft_system_desc){
+            .name = "spawn",
+            .run = spawn_linked,
+            .user = &f,
+            .effects = WEFT_RECORDS_ANY,
+            .over.rows.terms = {{f.position, 0, 0, 0}, {f.link, WEFT_NO_ACCESS, WEFT_ABSENT, 0}}});
     CHECK(spawner.id != 0);
     CHECK_OK(weft_world_step(f.world, 0));
     for (uint32_t i = 0; i < 700; i++) {
@@ -268,12 +270,12 @@ static void storm(uint32_t workers)
     fixture f = begin(workers);
     weft_archetype archetype =
         weft_archetype_create(f.world, (weft_component[]){f.position, f.velocity}, 2);
-    weft_system spawner =
-        weft_system_create(f.world, &(weft_system_desc){.name = "spawn",
-                                                        .run = spawn_rows,
-                                                        .user = &archetype,
-                                                        .range_count = 20,
-                                                        .effects = WEFT_RECORDS_CREATE});
+    weft_system spawner = weft_system_create(
+        f.world, &(weft_system_desc){.name = "spawn",
+                                     .run = spawn_rows,
+                                     .user = &archetype,
+                                     .over = {.kind = WEFT_OVER_COUNT, .count = 20},
+                                     .effects = WEFT_RECORDS_CREATE});
     CHECK(spawner.id != 0);
     CHECK_OK(weft_world_step(f.world, 0));
     weft_world_stats stats;
@@ -281,11 +283,11 @@ static void storm(uint32_t workers)
     CHECK_U64(stats.entities, 6000);
     CHECK_OK(weft_world_validate(f.world));
     CHECK_OK(weft_system_destroy(f.world, spawner));
-    weft_system destroyer =
-        weft_system_create(f.world, &(weft_system_desc){.name = "destroy",
-                                                        .run = destroy_all,
-                                                        .effects = WEFT_RECORDS_DESTROY,
-                                                        .query.terms = {{f.position, 0, 0, 0}}});
+    weft_system destroyer = weft_system_create(
+        f.world, &(weft_system_desc){.name = "destroy",
+                                     .run = destroy_all,
+                                     .effects = WEFT_RECORDS_DESTROY,
+                                     .over.rows.terms = {{f.position, 0, 0, 0}}});
     CHECK(destroyer.id != 0);
     CHECK_OK(weft_world_step(f.world, 0));
     weft_world_stats_get(f.world, &stats, sizeof stats);
@@ -325,7 +327,7 @@ static void total_time_on(uint32_t workers)
         f.world, &(weft_system_desc){.name = "slow",
                                      .run = take_a_while,
                                      .user = &sum,
-                                     .query.terms = {{f.position, WEFT_READ, WEFT_ALL, 0}}});
+                                     .over.rows.terms = {{f.position, WEFT_READ, WEFT_ALL, 0}}});
     CHECK_OK(weft_world_step(f.world, 0));
     CHECK_U64(stats_of(&f, system).total_ns, 0); /* not measured */
     CHECK_OK(weft_schedule_set(f.world, &(weft_schedule_desc){.measure = true}));
@@ -441,8 +443,8 @@ static void many_callers_on(uint32_t workers)
             f.world, &(weft_system_desc){.name = name,
                                          .run = come_by,
                                          .user = &callers[i],
-                                         .query.terms = {{f.position, WEFT_WRITE, WEFT_ALL, 0},
-                                                         {self, WEFT_READ, WEFT_ALL, 0}}});
+                                         .over.rows.terms = {{f.position, WEFT_WRITE, WEFT_ALL, 0},
+                                                             {self, WEFT_READ, WEFT_ALL, 0}}});
         if (i == 4) CHECK_OK(weft_system_enable(f.world, system, false));
     }
     CHECK_OK(weft_world_step(f.world, 0));

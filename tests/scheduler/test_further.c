@@ -21,8 +21,10 @@ static void filtered(void)
         t.world,
         &(weft_query_desc){.terms = {{t.a, WEFT_READ, 0, 0}, {t.shared, WEFT_NO_ACCESS, 0, 0}}});
     CHECK_OK(weft_query_filter_shared(t.world, coloured, t.shared, WEFT_FILTER_EQUAL, &red, 1));
-    make(&(weft_system_desc){
-        .name = "red", .run = count_rows, .user = &x_rows, .filtered = coloured});
+    make(&(weft_system_desc){.name = "red",
+                             .run = count_rows,
+                             .user = &x_rows,
+                             .over = {.kind = WEFT_OVER_QUERY, .query = coloured}});
     CHECK_OK(weft_world_step(t.world, 0));
     CHECK_U64(at_load_rlx(&x_rows), 300); /* relaxed: nobody runs */
     CHECK_OK(weft_query_filter_reset(t.world, coloured));
@@ -80,17 +82,17 @@ static void further(void)
     make(&(weft_system_desc){.name = "write",
                              .run = add_one,
                              .user = &x_slices,
-                             .query.terms = {{t.a, WEFT_WRITE, 0, 0}}});
+                             .over.rows.terms = {{t.a, WEFT_WRITE, 0, 0}}});
     make(&(weft_system_desc){.name = "spawn",
                              .run = spawn,
                              .user = &lone,
                              .effects = WEFT_RECORDS_CREATE,
                              .records = {t.a},
-                             .range_count = 4});
+                             .over = {.kind = WEFT_OVER_COUNT, .count = 4}});
     make(&(weft_system_desc){.name = "tour",
                              .run = look_around,
                              .user = &u,
-                             .range_count = 3,
+                             .over = {.kind = WEFT_OVER_COUNT, .count = 3},
                              .reads_queries = {t.all}});
     for (uint32_t i = 1; i <= 3; i++) {
         CHECK_OK(weft_world_step(t.world, 0)); /* sees what was spawned in this step */
@@ -175,7 +177,7 @@ static void written_further(void)
                              .run = count_rows,
                              .user = &x_rows,
                              .only_changed = true,
-                             .query.terms = {{t.a, WEFT_READ, 0, 0}}});
+                             .over.rows.terms = {{t.a, WEFT_READ, 0, 0}}});
     CHECK_OK(weft_world_step(t.world, 0));
     CHECK_OK(weft_world_step(t.world, 0));
     check_values(20);
@@ -266,7 +268,7 @@ static void calls_back(void)
         make(&(weft_system_desc){.name = "after",
                                  .run = add_one,
                                  .user = &x_slices,
-                                 .query.terms = {{t.a, WEFT_WRITE, 0, 0}}});
+                                 .over.rows.terms = {{t.a, WEFT_WRITE, 0, 0}}});
         for (call = 0; call < 10; call++) {
             CHECK_OK(weft_world_step(t.world, 0));
             CHECK_RESULT(got, WEFT_WRONG_PHASE);
@@ -296,7 +298,7 @@ static void switches(void)
     make(&(weft_system_desc){.name = "after",
                              .run = add_one,
                              .user = &x_slices,
-                             .query.terms = {{t.a, WEFT_WRITE, 0, 0}}});
+                             .over.rows.terms = {{t.a, WEFT_WRITE, 0, 0}}});
     for (uint32_t i = 1; i <= 3; i++) {
         CHECK_OK(weft_world_step(t.world, 0));
         check_values(i);
@@ -354,7 +356,7 @@ static void failing_playback(void)
     make(&(weft_system_desc){.name = "after",
                              .run = add_one,
                              .user = &x_slices,
-                             .query.terms = {{t.a, WEFT_WRITE, 0, 0}}});
+                             .over.rows.terms = {{t.a, WEFT_WRITE, 0, 0}}});
     for (uint32_t step = 1; step <= 2; step++) {
         CHECK_RESULT(weft_world_step(t.world, 0), WEFT_BAD_HANDLE);
         check_error(WEFT_BAD_HANDLE, "command query_add");

@@ -148,9 +148,11 @@ FAILS(query_enable, weft_query_enable(W, g->query, g->component, true) != WEFT_O
 FAILS(query_destroy_entities, weft_query_destroy_entities(W, g->query) != WEFT_OK)
 FAILS(gather_begin,
       weft_gather_begin(W, g->query, &(weft_gather_desc){.entities = true}, &gather) != WEFT_OK)
-FAILS(system_filtered,
-      weft_system_create(W, &(weft_system_desc){.name = "x", .run = nothing, .filtered = g->query})
-              .id == 0)
+FAILS(system_filtered, weft_system_create(W, &(weft_system_desc){.name = "x",
+                                                                 .run = nothing,
+                                                                 .over = {.kind = WEFT_OVER_QUERY,
+                                                                          .query = g->query}})
+                               .id == 0)
 FAILS(system_reads, weft_system_create(W, &(weft_system_desc){.name = "x",
                                                               .run = nothing,
                                                               .reads_queries = {g->query}})
@@ -399,10 +401,10 @@ PLAIN_TEST(null_entries_of_lists_are_refused_by_name_and_position)
                "before[0]");
     check_list(&s, &(weft_system_desc){.name = "x", .run = nothing, .after = {"s", ""}},
                "after[1]");
-    check_list(
-        &s,
-        &(weft_system_desc){.name = "x", .run = nothing, .query.terms = {{null, WEFT_WRITE, 0, 0}}},
-        "terms[0]");
+    check_list(&s,
+               &(weft_system_desc){
+                   .name = "x", .run = nothing, .over.rows.terms = {{null, WEFT_WRITE, 0, 0}}},
+               "terms[0]");
     CHECK_RESULT(weft_group_set(s.world, &(weft_group_desc){.name = "g", .after = {NULL, "s"}}),
                  WEFT_BAD_HANDLE);
     CHECK(strstr(weft_world_error(s.world)->text, "after[0]") != NULL);

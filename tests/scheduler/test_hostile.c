@@ -50,7 +50,7 @@ static void open_world(bed *b, const weft_world_desc *desc)
                                       .run = churn,
                                       .user = b,
                                       .effects = WEFT_RECORDS_ANY,
-                                      .query.terms = {{b->value, WEFT_WRITE, WEFT_ALL, 0}}});
+                                      .over.rows.terms = {{b->value, WEFT_WRITE, WEFT_ALL, 0}}});
     CHECK(system.id != 0);
     CHECK_OK(weft_schedule_set(b->world, &(weft_schedule_desc){.always_parallel = true}));
 }

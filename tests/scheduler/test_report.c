@@ -39,7 +39,7 @@ static weft_system add(const char *name, weft_component component, weft_access a
         world, &(weft_system_desc){.name = name,
                                    .run = nothing,
                                    .after = {after},
-                                   .query.terms = {{component, access, WEFT_ALL, 0}}});
+                                   .over.rows.terms = {{component, access, WEFT_ALL, 0}}});
     CHECK(system.id != 0);
     return system;
 }
@@ -69,8 +69,8 @@ PLAIN_TEST(an_explanation_names_the_component_the_archetype_and_who_decided)
     explain(x, (weft_system){0}, "names no system");
     CHECK_OK(weft_group_set(world, &(weft_group_desc){.name = "early", .before = {"default"}}));
     weft_system e = weft_system_create(
-        world,
-        &(weft_system_desc){.name = "e", .run = nothing, .group = "early", .query.terms = {{a}}});
+        world, &(weft_system_desc){
+                   .name = "e", .run = nothing, .group = "early", .over.rows.terms = {{a}}});
     explain(x, e, "'e' runs before 'x'");
     check_part("decided by group");
     weft_system l = weft_system_create(
@@ -90,7 +90,7 @@ PLAIN_TEST(an_explanation_of_systems_that_do_not_collide_names_what_lies_between
     weft_system_desc desc = {.name = "y",
                              .run = nothing,
                              .lookups = {{a, WEFT_READ}},
-                             .query.terms = {{b, WEFT_READ, 0, 0}}};
+                             .over.rows.terms = {{b, WEFT_READ, 0, 0}}};
     weft_system y = weft_system_create(world, &desc), z = add("z", b, WEFT_WRITE, NULL);
     explain(x, z,
             "'x' runs before 'z'\ntheir own data do not collide, but 'z' waits for 'y' (b), "
@@ -110,13 +110,14 @@ PLAIN_TEST(an_explanation_of_systems_that_do_not_collide_names_what_lies_between
 PLAIN_TEST(systems_are_ordered_only_where_some_archetype_matches_both)
 {
     begin();
-    weft_system_desc with = {.name = "with",
-                             .run = nothing,
-                             .query.terms = {{a, WEFT_WRITE, 0, 0}, {tag, WEFT_NO_ACCESS, 0, 0}}};
+    weft_system_desc with = {
+        .name = "with",
+        .run = nothing,
+        .over.rows.terms = {{a, WEFT_WRITE, 0, 0}, {tag, WEFT_NO_ACCESS, 0, 0}}};
     weft_system_desc any = {.name = "any",
                             .run = nothing,
                             .lookups = {{b, WEFT_READ}},
-                            .query.terms = {{a, WEFT_WRITE, 0, 0}}};
+                            .over.rows.terms = {{a, WEFT_WRITE, 0, 0}}};
     weft_system x = weft_system_create(world, &with), y = weft_system_create(world, &any);
     explain(x, y, "nothing orders"); /* no entity has the tag */
     CHECK_U64(weft_schedule_ambiguities(world, text, sizeof text), 0);
@@ -135,7 +136,8 @@ PLAIN_TEST(a_change_filter_reads_what_it_asks_about)
     weft_query_desc desc = {.terms = {{b, WEFT_READ, 0, 0}, {a, WEFT_NO_ACCESS, 0, 0}}};
     weft_query query = weft_query_create(world, &desc);
     weft_system x = add("x", a, WEFT_WRITE, NULL);
-    weft_system_desc watch = {.name = "y", .run = nothing, .filtered = query};
+    weft_system_desc watch = {
+        .name = "y", .run = nothing, .over = {.kind = WEFT_OVER_QUERY, .query = query}};
     weft_system_desc tour = {.name = "z", .run = nothing, .reads_queries = {query}};
     weft_system y = weft_system_create(world, &watch), z = weft_system_create(world, &tour);
     explain(x, y, "nothing orders");
@@ -206,7 +208,7 @@ PLAIN_TEST(dot_draws_a_sync_point_from_who_records_to_who_could_see_it)
     weft_system_desc desc = {.name = "records",
                              .run = nothing,
                              .effects = WEFT_RECORDS_DESTROY,
-                             .query.terms = {{a, WEFT_READ, 0, 0}}};
+                             .over.rows.terms = {{a, WEFT_READ, 0, 0}}};
     CHECK(weft_system_create(world, &desc).id != 0);
     weft_schedule_dot(world, text, sizeof text);
     CHECK(strstr(text, "dashed") == NULL); /* nobody looks before the end of the step */

@@ -65,18 +65,18 @@ static void open_room(room *self, uint32_t number, const weft_world_desc *desc, 
         {.name = "move",
          .run = move,
          .user = &self->kind,
-         .query.terms = {{self->place, WEFT_WRITE, 0, 0}, {self->speed, WEFT_READ, 0, 0}}},
+         .over.rows.terms = {{self->place, WEFT_WRITE, 0, 0}, {self->speed, WEFT_READ, 0, 0}}},
         {.name = "spawn",
          .run = spawn,
          .user = self,
          .flags = WEFT_SYSTEM_BACKGROUND,
          .effects = WEFT_RECORDS_ANY,
-         .query.terms = {{self->place, WEFT_READ, 0, 0}}},
+         .over.rows.terms = {{self->place, WEFT_READ, 0, 0}}},
         {.name = "sum",
          .run = sum,
          .user = &totals[number],
          .flags = WEFT_SYSTEM_MAIN_THREAD,
-         .query.terms = {{self->place, WEFT_READ, 0, 0}}}};
+         .over.rows.terms = {{self->place, WEFT_READ, 0, 0}}}};
     for (uint32_t i = 0; i < 3; i++) CHECK(weft_system_create(self->world, &systems[i]).id != 0);
     CHECK_OK(weft_entity_create_many(
         self->world,

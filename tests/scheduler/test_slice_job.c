@@ -71,15 +71,15 @@ static void add_systems(uint32_t flags)
     make(&(weft_system_desc){.name = "loop",
                              .run = run_loop,
                              .flags = WEFT_SYSTEM_JOBS | flags,
-                             .query.terms = {{t.a, WEFT_WRITE, 0, 0}}});
+                             .over.rows.terms = {{t.a, WEFT_WRITE, 0, 0}}});
     make(&(weft_system_desc){.name = "children",
                              .run = run_children,
                              .flags = WEFT_SYSTEM_JOBS | flags,
-                             .query.terms = {{t.a, WEFT_WRITE, 0, 0}}});
+                             .over.rows.terms = {{t.a, WEFT_WRITE, 0, 0}}});
     make(&(weft_system_desc){.name = "check",
                              .run = check_rows,
                              .flags = flags,
-                             .query.terms = {{t.a, WEFT_READ, 0, 0}, {t.b, WEFT_WRITE, 0, 0}}});
+                             .over.rows.terms = {{t.a, WEFT_READ, 0, 0}, {t.b, WEFT_WRITE, 0, 0}}});
 }
 
 static void *step_ten(void *world)
@@ -138,7 +138,7 @@ static void ask_undeclared(weft_slice *s, void *user)
 PLAIN_TEST(a_system_must_declare_its_jobs)
 {
     begin(2);
-    make(SYSTEM_OF(ask_undeclared, .query = {.terms = {{t.a, WEFT_READ, 0, 0}}}));
+    make(SYSTEM_OF(ask_undeclared, .over.rows = {.terms = {{t.a, WEFT_READ, 0, 0}}}));
     weft_result result = weft_world_step(t.world, 0);
     if (WEFT_IS_CHECKED) {
         CHECK_RESULT(result, WEFT_UNDECLARED_ACCESS);

@@ -64,7 +64,7 @@ static void add_systems(fixture *f)
                                       .run = advance,
                                       .user = f,
                                       .effects = WEFT_RECORDS_ANY,
-                                      .query.terms = {{f->value, WEFT_WRITE, 0, 0}}});
+                                      .over.rows.terms = {{f->value, WEFT_WRITE, 0, 0}}});
     weft_system b = weft_system_create(
         f->world, &(weft_system_desc){.name = "count",
                                       .run = count_changes,
@@ -72,7 +72,7 @@ static void add_systems(fixture *f)
                                       .flags = WEFT_SYSTEM_SERIAL,
                                       .only_changed = true,
                                       .resources = {{f->counter, WEFT_WRITE}},
-                                      .query.terms = {{f->name, WEFT_READ, 0, 0}}});
+                                      .over.rows.terms = {{f->name, WEFT_READ, 0, 0}}});
     CHECK(a.id != 0 && b.id != 0);
 }
 
@@ -538,7 +538,7 @@ PLAIN_TEST(a_system_younger_than_the_snapshot_sees_everything_after_it_is_restor
                              .user = &seen,
                              .flags = WEFT_SYSTEM_SERIAL,
                              .only_changed = true,
-                             .query.terms = {{f.value, WEFT_READ, 0, 0}}};
+                             .over.rows.terms = {{f.value, WEFT_READ, 0, 0}}};
     CHECK(weft_system_create(f.world, &desc).id != 0);
     for (uint32_t i = 0; i < 20; i++) weft_world_advance_change_version(f.world);
     uint32_t all = seen_in_a_step(&f, &seen);

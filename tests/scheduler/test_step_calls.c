@@ -216,8 +216,10 @@ static void check_table(void)
 static void call_in_a_step(uint32_t flags, bool on_worker)
 {
     open_room();
-    make(&(weft_system_desc){
-        .name = "caller", .run = caller, .range_count = flags == 0 ? 2 : 1, .flags = flags});
+    make(&(weft_system_desc){.name = "caller",
+                             .run = caller,
+                             .over = {.kind = WEFT_OVER_COUNT, .count = flags == 0 ? 2 : 1},
+                             .flags = flags});
     wants_worker = on_worker;
     at_init(&x_done, 0);
     uint64_t before = weft_world_hash(t.world, WEFT_HASH_LAYOUT);
@@ -290,7 +292,7 @@ PLAIN_TEST(refusals_in_a_step_say_what_to_do_and_names_are_recorded)
     CHECK_OK(weft_entity_set_name(t.world, t.rows[1], "goes"));
     make(&(weft_system_desc){.name = "advised",
                              .run = advised,
-                             .range_count = 1,
+                             .over = {.kind = WEFT_OVER_COUNT, .count = 1},
                              .flags = WEFT_SYSTEM_MAIN_THREAD,
                              .effects = WEFT_RECORDS_CREATE | WEFT_RECORDS_ADD});
     weft_world_step(t.world, 0);

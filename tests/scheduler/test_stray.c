@@ -88,11 +88,11 @@ static void add_to_b(weft_slice *s, void *user)
 static void add(const setting *how, void (*run)(weft_slice *, void *), weft_access of_a,
                 weft_access of_list)
 {
-    weft_system_desc good = {.name = "good", .run = add_to_b, .query.terms = {{b, WEFT_WRITE}}};
+    weft_system_desc good = {.name = "good", .run = add_to_b, .over.rows.terms = {{b, WEFT_WRITE}}};
     weft_system_desc bad = {.name = "bad",
                             .run = run,
                             .flags = how->flags,
-                            .query.terms = {{a, of_a}, {b, WEFT_READ}, {list, of_list}}};
+                            .over.rows.terms = {{a, of_a}, {b, WEFT_READ}, {list, of_list}}};
     CHECK(weft_system_create(world, &good).id != 0);
     CHECK(weft_system_create(world, &bad).id != 0);
     good.name = "better";
@@ -268,7 +268,7 @@ static void add_keepers(const setting *how)
 {
     add(how, keep_a, WEFT_WRITE, WEFT_READ);
     weft_system_desc user = {
-        .name = "user", .run = use_kept, .flags = how->flags, .query.terms = {{a, WEFT_WRITE}}};
+        .name = "user", .run = use_kept, .flags = how->flags, .over.rows.terms = {{a, WEFT_WRITE}}};
     CHECK(weft_system_create(world, &user).id != 0);
 }
 
@@ -388,7 +388,7 @@ PLAIN_TEST(right_systems_leave_the_same_world_in_every_setting)
                                  .run = both_ways,
                                  .flags = settings[i].flags,
                                  .lookups = {{a, WEFT_READ}},
-                                 .query.terms = {{a, WEFT_WRITE}}};
+                                 .over.rows.terms = {{a, WEFT_WRITE}}};
         CHECK(weft_system_create(world, &ways).id != 0);
         for (uint32_t frame = 0; frame < 20; frame++) CHECK_OK(weft_world_step(world, 0));
         if (i == 0) hash = weft_world_hash(world, WEFT_HASH_CONTENT);

@@ -26,16 +26,19 @@ static void bad_descriptions(void)
     refuse(bad, "period", SYSTEM(.period = NAN));
     refuse(bad, "period", SYSTEM(.period = INFINITY));
     refuse(bad, "BACKGROUND", SYSTEM(.flags = WEFT_SYSTEM_BACKGROUND | WEFT_SYSTEM_EXCLUSIVE));
-    refuse(bad, "range", SYSTEM(.range_count = 2, .query.terms = {{t.a, WEFT_READ, 0, 0}}));
-    refuse(bad, "filtered", SYSTEM(.filtered = t.all, .query.terms = {{t.a, WEFT_READ, 0, 0}}));
+    refuse(bad, "over.kind", SYSTEM(.over = {.kind = WEFT_OVER_ASKED + 1}));
+    refuse(bad, "over.count", SYSTEM(.over = {.kind = WEFT_OVER_COUNT}));
+    refuse(bad, "over.range", SYSTEM(.over = {.kind = WEFT_OVER_ASKED}));
+    refuse(WEFT_BAD_HANDLE, "query", SYSTEM(.over = {.kind = WEFT_OVER_QUERY}));
     refuse(bad, "only_changed", SYSTEM(.only_changed = true));
     refuse(bad, "WEFT_READ",
-           SYSTEM(.only_changed = true, .query.terms = {{t.a, WEFT_WRITE, 0, 0}}));
+           SYSTEM(.only_changed = true, .over.rows.terms = {{t.a, WEFT_WRITE, 0, 0}}));
     refuse(bad, "effects", SYSTEM(.records = {t.a}));
     refuse(bad, "access", SYSTEM(.lookups = {{t.a, WEFT_NO_ACCESS}}));
-    refuse(bad, "SINGLE", SYSTEM(.reads_queries = {writer}, .range_count = 2));
+    refuse(bad, "SINGLE",
+           SYSTEM(.reads_queries = {writer}, .over = {.kind = WEFT_OVER_COUNT, .count = 2}));
     refuse(WEFT_BAD_HANDLE, "terms",
-           SYSTEM(.query.terms = {{.access = WEFT_READ}, {t.a, WEFT_READ, 0, 0}}));
+           SYSTEM(.over.rows.terms = {{.access = WEFT_READ}, {t.a, WEFT_READ, 0, 0}}));
     refuse(WEFT_BAD_HANDLE, "lookups",
            SYSTEM(.lookups = {{.access = WEFT_READ}, {t.a, WEFT_READ}}));
     refuse(WEFT_BAD_HANDLE, "resources",
@@ -49,7 +52,7 @@ static void bad_descriptions(void)
     refuse(WEFT_TYPE_MISMATCH, "resources", SYSTEM(.lookups = {{t.resource, WEFT_READ}}));
     refuse(WEFT_TYPE_MISMATCH, "RESOURCE", SYSTEM(.resources = {{t.a, WEFT_READ}}));
     refuse(WEFT_BAD_HANDLE, "records", SYSTEM(.records = {{999}}, .effects = WEFT_RECORDS_ADD));
-    refuse(WEFT_BAD_HANDLE, "query", SYSTEM(.filtered = {999}));
+    refuse(WEFT_BAD_HANDLE, "query", SYSTEM(.over = {.kind = WEFT_OVER_QUERY, .query = {999}}));
     refuse(WEFT_BAD_HANDLE, "query", SYSTEM(.reads_queries = {{999}}));
     CHECK(make(SYSTEM(.reads_queries = {writer}, .flags = WEFT_SYSTEM_SERIAL)).id != 0);
     refuse(WEFT_ALREADY_EXISTS, "unique", SYSTEM(.user = NULL));
@@ -199,13 +202,13 @@ static void main_thread(void)
     at_store_rlx(&x_strangers, 0u); /* relaxed: nobody runs */
     at_store_rlx(&x_calls, 0u);     /* relaxed: nobody runs */
     for (uint32_t i = 0; i < 6; i++) {
+        const weft_system_over over[] = {{.kind = WEFT_OVER_ROWS},
+                                         {.kind = WEFT_OVER_COUNT, .count = 5},
+                                         {.kind = WEFT_OVER_QUERY, .query = t.all}};
         const uint32_t kinds[] = {WEFT_SYSTEM_MAIN_THREAD, WEFT_SYSTEM_EXCLUSIVE};
         char name[2] = {(char)('a' + i), 0};
-        make(&(weft_system_desc){.name = name,
-                                 .run = where,
-                                 .flags = kinds[i % 2],
-                                 .range_count = i % 3 == 1 ? 5 : 0,
-                                 .filtered = i % 3 == 2 ? t.all : (weft_query){0}});
+        make(&(weft_system_desc){
+            .name = name, .run = where, .flags = kinds[i % 2], .over = over[i % 3]});
     }
     CHECK_OK(weft_world_step(t.world, 0));
     CHECK(at_load_rlx(&x_calls) >= 6 + 2 * 4); /* relaxed: nobody runs */
@@ -230,11 +233,12 @@ static void every_flag(void)
     for (uint32_t i = 0; i < 8; i++) {
         char name[2] = {(char)('a' + i), 0};
         weft_a32 x_slices = {0};
-        weft_system system = make(&(weft_system_desc){.name = name,
-                                                      .run = add_one,
-                                                      .user = &x_slices,
-                                                      .flags = flags[i],
-                                                      .query.terms = {{t.a, WEFT_WRITE, 0, 0}}});
+        weft_system system =
+            make(&(weft_system_desc){.name = name,
+                                     .run = add_one,
+                                     .user = &x_slices,
+                                     .flags = flags[i],
+                                     .over.rows.terms = {{t.a, WEFT_WRITE, 0, 0}}});
         CHECK_OK(weft_world_step(t.world, 0));
         check_values(2 * i + 1);
         uint32_t slices = at_load_rlx(&x_slices); /* relaxed: nobody runs */
@@ -260,15 +264,15 @@ static void three_ways(void)
                              .run = add_one,
                              .user = &x_slices,
                              .flags = WEFT_SYSTEM_BACKGROUND,
-                             .query.terms = {{t.a, WEFT_WRITE, 0, 0}}});
+                             .over.rows.terms = {{t.a, WEFT_WRITE, 0, 0}}});
     make(&(weft_system_desc){.name = "again",
                              .run = add_one,
                              .user = &x_slices,
-                             .query.terms = {{t.a, WEFT_WRITE, 0, 0}}});
+                             .over.rows.terms = {{t.a, WEFT_WRITE, 0, 0}}});
     make(&(weft_system_desc){.name = "apart",
                              .run = add_one,
                              .user = &x_slices,
-                             .query.terms = {{t.b, WEFT_WRITE, 0, 0}}});
+                             .over.rows.terms = {{t.b, WEFT_WRITE, 0, 0}}});
     for (uint32_t i = 1; i <= 5; i++) {
         CHECK_OK(weft_world_step(t.world, 0));
         check_values(2 *
@@ -314,7 +318,7 @@ static void step_elsewhere(void)
     make(&(weft_system_desc){.name = "x",
                              .run = count_index,
                              .user = &x_sum,
-                             .range_count = COUNT,
+                             .over = {.kind = WEFT_OVER_COUNT, .count = COUNT},
                              .flags = WEFT_SYSTEM_BACKGROUND});
     for (uint32_t i = 1; i <= 20; i++) {
         CHECK(pthread_create(&thread, NULL, step_here, NULL) == 0);
@@ -333,7 +337,10 @@ PLAIN_TEST(a_step_on_a_thread_that_cannot_wait_leaves_no_background_work)
 static void ranges(void)
 {
     weft_a64 x_sum = {0};
-    make(&(weft_system_desc){.name = "x", .run = count_index, .user = &x_sum, .range_count = 10});
+    make(&(weft_system_desc){.name = "x",
+                             .run = count_index,
+                             .user = &x_sum,
+                             .over = {.kind = WEFT_OVER_COUNT, .count = 10}});
     CHECK_OK(weft_world_step(t.world, 0));
     CHECK_U64(at_load_rlx(&x_sum), 55); /* relaxed: nobody runs */
 }
@@ -357,8 +364,11 @@ static void asked_ranges(void)
     const uint32_t flags[] = {0, WEFT_SYSTEM_MAIN_THREAD, WEFT_SYSTEM_BACKGROUND};
     for (uint32_t i = 0; i < 3; i++) {
         at_store_rlx(&x_indices, UINT64_C(0)); /* relaxed: nobody runs */
-        make(&(weft_system_desc){
-            .name = "y", .run = count_asked, .user = &t, .range = ask_rows, .flags = flags[i]});
+        make(&(weft_system_desc){.name = "y",
+                                 .run = count_asked,
+                                 .user = &t,
+                                 .over = {.kind = WEFT_OVER_ASKED, .range = ask_rows},
+                                 .flags = flags[i]});
         CHECK_OK(weft_world_step(t.world, 0));
         uint64_t rows = weft_query_count(t.world, t.all);
         CHECK_U64(at_load_rlx(&x_indices), rows); /* relaxed: nobody runs */

@@ -62,7 +62,7 @@ static void make_writer(fixture *f)
         .run = count_rows,
         .user = f,
         .flags = WEFT_SYSTEM_SERIAL,
-        .query = {.terms = {{f->target, WEFT_WRITE}}, .filter_write_groups = true}};
+        .over.rows = {.terms = {{f->target, WEFT_WRITE}}, .filter_write_groups = true}};
     CHECK(weft_system_create(f->world, &desc).id != 0);
 }
 
@@ -73,7 +73,7 @@ Test(write_groups, a_system_that_sets_the_enable_bits_of_what_takes_over_comes_b
     weft_component both[2] = {f.target, f.bits};
     CHECK_OK(weft_entity_create_many(f.world, weft_archetype_create(f.world, both, 2), 1000, NULL));
     weft_system_desc toggler = {
-        .name = "toggler", .run = toggle, .query = {.terms = {{f.bits, WEFT_WRITE}}}};
+        .name = "toggler", .run = toggle, .over.rows = {.terms = {{f.bits, WEFT_WRITE}}}};
     CHECK(weft_system_create(f.world, &toggler).id != 0);
     make_writer(&f);
     char text[1000];
@@ -91,11 +91,12 @@ Test(write_groups, a_system_and_those_that_take_over_from_it_have_no_rows_in_com
     weft_component both[2] = {f.target, f.plain};
     CHECK_OK(weft_entity_create_many(f.world, weft_archetype_create(f.world, both, 2), 100, NULL));
     CHECK_OK(weft_entity_create_many(f.world, weft_archetype_create(f.world, both, 1), 10, NULL));
-    weft_system_desc other = {.name = "other",
-                              .run = count_rows,
-                              .user = &f,
-                              .flags = WEFT_SYSTEM_SERIAL,
-                              .query = {.terms = {{f.target, WEFT_WRITE}, {f.plain, WEFT_WRITE}}}};
+    weft_system_desc other = {
+        .name = "other",
+        .run = count_rows,
+        .user = &f,
+        .flags = WEFT_SYSTEM_SERIAL,
+        .over.rows = {.terms = {{f.target, WEFT_WRITE}, {f.plain, WEFT_WRITE}}}};
     make_writer(&f);
     CHECK(weft_system_create(f.world, &other).id != 0);
     char text[1000];
@@ -113,7 +114,7 @@ Test(write_groups, commands_that_add_what_takes_over_are_played_before)
                                .user = &f,
                                .effects = WEFT_RECORDS_ADD,
                                .records = {f.plain},
-                               .query = {.terms = {{f.target}}}};
+                               .over.rows = {.terms = {{f.target}}}};
     CHECK(weft_system_create(f.world, &taking).id != 0);
     make_writer(&f);
     CHECK_OK(weft_world_step(f.world, 0));

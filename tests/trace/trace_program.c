@@ -55,12 +55,13 @@ static int run(weft_job_pool *pool, const weft_world_desc *desc, int frames)
     weft_system_create(
         world, &(weft_system_desc){.name = "move \"quoted\"",
                                    .run = move,
-                                   .query.terms = {{place, WEFT_WRITE}, {speed, WEFT_READ}}});
+                                   .over.rows.terms = {{place, WEFT_WRITE}, {speed, WEFT_READ}}});
     weft_system_create(world, &(weft_system_desc){.name = "slow \xff",
                                                   .run = slow,
-                                                  .query.terms = {{speed, WEFT_WRITE}}});
-    weft_system_create(world,
-                       &(weft_system_desc){.name = "indices", .run = nothing, .range_count = 40});
+                                                  .over.rows.terms = {{speed, WEFT_WRITE}}});
+    weft_system_create(world, &(weft_system_desc){.name = "indices",
+                                                  .run = nothing,
+                                                  .over = {.kind = WEFT_OVER_COUNT, .count = 40}});
     weft_system_create(world, &(weft_system_desc){.name = "spawn",
                                                   .run = spawn,
                                                   .user = &archetype,

@@ -62,20 +62,37 @@ typedef enum weft_command_effects {
 #define WEFT_SYSTEM_LOOKUPS 8
 #define WEFT_SYSTEM_ORDER 8
 
+/* What a system runs over: which member of weft_system_over counts. */
+typedef enum weft_system_over_kind {
+    WEFT_OVER_ROWS = 0, /* `rows`; without terms: once per step, with an empty slice */
+    WEFT_OVER_QUERY,    /* `query` */
+    WEFT_OVER_COUNT,    /* `count` */
+    WEFT_OVER_ASKED,    /* `range` */
+} weft_system_over_kind;
+
+/* Rows, or an index range: then `run` is called once per index 0..count-1, in parallel, with
+ * slice->index set and no rows; the order of its commands is (system, index, sequence).
+ *   .over.rows = {.terms = {{position, WEFT_WRITE}}}
+ *   .over = {.kind = WEFT_OVER_COUNT, .count = 40} */
+typedef struct weft_system_over {
+    uint32_t kind; /* weft_system_over_kind */
+    union {
+        weft_query_desc rows; /* of a query that the system makes for itself */
+        weft_query query;     /* rows of an existing query, with its filters */
+        uint32_t count;       /* indices, not 0 */
+        /* How many indices: asked in each run, on the owner, when what it follows is done. It may
+         * look at the world (queries, too), not change it. */
+        uint32_t (*range)(weft_world *world, void *user);
+    };
+} weft_system_over;
+
 /* Zero means default. Everything is copied. */
 typedef struct weft_system_desc {
     const char *name; /* 1..63 bytes, unique in the world; hides a group of the same name */
     void (*run)(weft_slice *slice,
                 void *user); /* once per slice; with no terms: once per step, empty slice */
     void *user;              /* the caller's; must outlive the system */
-    weft_query_desc query;   /* the rows it runs over */
-    /* Instead of rows: an index range. `run` is called once per index 0..count-1, in parallel, with
-     * slice->index set and no rows; the order of its commands is (system, index, sequence). */
-    uint32_t range_count;
-    /* Instead of range_count: asked in each run, on the owner, when what it follows is done. It may
-     * look at the world (queries, too), not change it. */
-    uint32_t (*range)(weft_world *world, void *user);
-    weft_query filtered; /* instead of `query`: an existing one, with its filters */
+    weft_system_over over;   /* what it runs over */
     weft_lookup lookups[WEFT_SYSTEM_LOOKUPS]; /* not tags, SHARED and CHUNK */
     const weft_lookup *more_lookups;          /* continued here */
     uint32_t more_lookup_count;

@@ -49,7 +49,25 @@ static weft_result check_grants(weft_world *world, const weft_system_desc *desc,
 
 static bool has_terms(const weft_system_desc *desc)
 {
-    return desc->query.terms[0].component.id != 0 || desc->query.more_term_count != 0;
+    const weft_query_desc *rows = &desc->over.rows;
+    return desc->over.kind == WEFT_OVER_ROWS &&
+           (rows->terms[0].component.id != 0 || rows->more_term_count != 0);
+}
+
+static bool is_range(const weft_system_desc *desc)
+{
+    return desc->over.kind == WEFT_OVER_COUNT || desc->over.kind == WEFT_OVER_ASKED;
+}
+
+/* What cannot be right about what it runs over; NULL: nothing. */
+static const char *problem_of_over(const weft_system_over *over)
+{
+    if (over->kind > WEFT_OVER_ASKED) return "over.kind is no weft_system_over_kind";
+    if (over->kind == WEFT_OVER_COUNT && over->count == 0)
+        return "over.count is 0: give a count, or WEFT_OVER_ASKED with a function";
+    if (over->kind == WEFT_OVER_ASKED && over->range == NULL)
+        return "over.range is NULL: give the function that tells the count";
+    return NULL;
 }
 
 /* What cannot be right whatever the components are; NULL: nothing. */
@@ -59,8 +77,7 @@ static const char *problem_of(const weft_system_desc *desc)
                          WEFT_SYSTEM_BACKGROUND | WEFT_SYSTEM_NOT_FUSED | WEFT_SYSTEM_WHOLE_CHUNKS |
                          WEFT_SYSTEM_TIMER | WEFT_SYSTEM_ASKS_CHANGES | WEFT_SYSTEM_JOBS;
     const uint32_t on_owner = WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE;
-    bool has_rows = has_terms(desc) || (desc->filtered.id | desc->filtered.world) != 0;
-    bool has_range = desc->range_count != 0 || desc->range != NULL;
+    bool has_rows = has_terms(desc) || desc->over.kind == WEFT_OVER_QUERY;
     if (desc->run == NULL) return "run is NULL";
     if (desc->name == NULL || desc->name[0] == 0 || strlen(desc->name) >= WEFT__NAME_LIMIT)
         return "the name must have 1..63 bytes";
@@ -73,18 +90,16 @@ static const char *problem_of(const weft_system_desc *desc)
         return "BACKGROUND excludes MAIN_THREAD and EXCLUSIVE: they run on the owner";
     if ((desc->flags & WEFT_SYSTEM_TIMER) != 0 && desc->period > 0)
         return "a TIMER has no period: it runs once for each weft_timer_set";
-    if (has_rows && has_range) return "a range and a query exclude each other";
-    if (has_terms(desc) && (desc->filtered.id | desc->filtered.world) != 0)
-        return "give `query` or `filtered`, not both";
     if (desc->only_changed && !has_rows) return "only_changed wants a query: nothing else changes";
-    return NULL;
+    return problem_of_over(&desc->over);
 }
 
 /* A list of terms that begins with a null component is taken for none by mistake only. */
 static weft_result check_terms(const weft_world *world, const char *what,
                                const weft_system_desc *desc)
 {
-    weft__given terms = weft__query_terms_given(&desc->query);
+    if (desc->over.kind != WEFT_OVER_ROWS) return WEFT_OK;
+    weft__given terms = weft__query_terms_given(&desc->over.rows);
     return weft__given_check(world, what, &terms);
 }
 
@@ -125,12 +140,12 @@ static weft_result take_queries(weft_world *world, weft__system *system,
         if (weft__query_find_checked(world, lists->reads_queries[i]) == NULL)
             return world->error->code;
     if (has_terms(desc)) {
-        system->query = weft_query_create(world, &desc->query);
+        system->query = weft_query_create(world, &desc->over.rows);
         if (system->query.id == 0) return world->error->code;
         system->owns_query = true;
-    } else if ((desc->filtered.id | desc->filtered.world) != 0) {
-        if (weft__query_find_checked(world, desc->filtered) == NULL) return world->error->code;
-        system->query = desc->filtered;
+    } else if (desc->over.kind == WEFT_OVER_QUERY) {
+        if (weft__query_find_checked(world, desc->over.query) == NULL) return world->error->code;
+        system->query = desc->over.query;
     }
     if (system->query.id != 0) {
         weft__query_acquire(world, system->query);
@@ -152,8 +167,7 @@ static weft_result check_queries(weft_world *world, const weft__system *system,
     if (!reads)
         return bad(world, WEFT_INVALID_ARGUMENT, desc, WEFT__NO_COMPONENT,
                    "only_changed looks at terms with WEFT_READ, and there is none");
-    bool is_parallel = (query != NULL || desc->range_count != 0 || desc->range != NULL) &&
-                       !weft__system_is_serial(system);
+    bool is_parallel = (query != NULL || is_range(desc)) && !weft__system_is_serial(system);
     for (uint32_t i = 0; is_parallel && i < system->lists.reads_query_count; i++) {
         const weft__query *further = weft__query_find(world, system->lists.reads_queries[i])->query;
         for (uint32_t k = 0; k < further->term_count; k++)
@@ -199,8 +213,8 @@ static weft_result fill_system(weft__scheduler *scheduler, weft__system *system,
     system->user = desc->user;
     system->flags = desc->flags;
     system->effects = desc->effects;
-    system->range_count = desc->range_count;
-    system->range = desc->range;
+    if (desc->over.kind == WEFT_OVER_COUNT) system->range_count = desc->over.count;
+    if (desc->over.kind == WEFT_OVER_ASKED) system->range = desc->over.range;
     system->run_if = desc->run_if;
     system->period = desc->period;
     system->only_changed = desc->only_changed;
