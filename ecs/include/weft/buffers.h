@@ -8,11 +8,11 @@
  *   }
  *
  * Public. A row of a BUFFER component is a header (weft_buffer) and the elements that fit
- * inline; more go to the heap. The distance from row to row is known to the world only, so
- * weft_slice_write and weft_slice_read give NULL for such a term of a query (checked builds
- * report it): weft_buffers stands for the column. It knows type, access and rows, so no other
- * component, row or world can be changed through it.
- * Threads: who may access the rows: the slice's, or the owner. */
+ * inline; further elements are on the heap. Only the world knows the distance between rows, so
+ * weft_slice_write and weft_slice_read give NULL for such a term (checked builds report it);
+ * weft_buffers stands for the column. It holds type, access and rows: no other component, row or
+ * world can be changed through it. Threads: those that may access the rows: the slice's, or the
+ * owner. */
 #ifndef WEFT_BUFFERS_H
 #define WEFT_BUFFERS_H
 
@@ -22,25 +22,25 @@
 extern "C" {
 #endif
 
-/* The buffers of some rows. {0}: none. Good until the slice ends or structure changes, whichever is
- * first; growing and trimming are no structural changes. */
+/* The buffers of some rows. {0}: none. Valid until the slice ends or structure changes; growing
+ * and trimming are no structural changes. */
 typedef struct weft_buffers {
-    uint32_t count;          /* rows; 0: the component is absent, or the call was refused */
+    uint32_t count;          /* rows; 0: absent component or refused call */
     uint32_t stride;         /* private from here on: bytes from row to row */
     void *rows;              /* header of the first row */
     uint32_t writable_count; /* rows that may be changed: count, or 0 */
     weft_world *world;
     const void *type;
     uint64_t
-        structure; /* version of the structure that the rows belong to; all ones: of no matter */
+        structure; /* version of the structure that the rows belong to; all ones: not compared */
 } weft_buffers;
 
-/* The buffers of a term on a BUFFER component: of a system, a cursor, or rows that a recorder gave
- * (weft_recorder_create_rows; `term` is then the position in the archetype). `access`: WEFT_READ,
- * or WEFT_WRITE where the term was declared so. Refused in every build, with count 0: another kind
- * of component, access that is not declared (UNDECLARED_ACCESS in the world's error: of a cursor at
- * once, of a system in checked builds after the step, of rows of a recorder at playback). An absent
- * optional has count 0, too. */
+/* The buffers of a term on a BUFFER component: of a system, of a cursor, or of rows of
+ * weft_recorder_create_rows (`term` is then the position in the archetype). Writing needs a term
+ * declared WEFT_WRITE. count 0: an absent optional component. Errors, in every build with count
+ * 0: another kind of component, access that is not declared. They are UNDECLARED_ACCESS in the
+ * world's error: for a cursor immediately, for a system after the step (checked builds), for
+ * rows of a recorder at playback. */
 WEFT_API weft_buffers weft_slice_read_buffers(const weft_slice *slice, uint32_t term);
 WEFT_API weft_buffers weft_slice_write_buffers(const weft_slice *slice, uint32_t term);
 /* The buffer of another entity, as one row: as weft_slice_read_entity and
@@ -49,9 +49,9 @@ WEFT_API weft_buffers weft_slice_read_entity_buffer(const weft_slice *slice, wef
                                                     weft_component component);
 WEFT_API weft_buffers weft_slice_write_entity_buffer(const weft_slice *slice, weft_entity entity,
                                                      weft_component component);
-/* The buffer of an entity, as one row: as weft_entity_read and weft_entity_write. count 0, with the
- * world's error set: BAD_HANDLE, STALE_ENTITY, NOT_FOUND, TYPE_MISMATCH (no BUFFER), WRONG_PHASE,
- * INVALID_ARGUMENT (access). Threads: owner. */
+/* The buffer of an entity, as one row: as weft_entity_read and weft_entity_write. Errors, with
+ * count 0: BAD_HANDLE, STALE_ENTITY, NOT_FOUND, TYPE_MISMATCH (no BUFFER), WRONG_PHASE,
+ * INVALID_ARGUMENT. Threads: owner. */
 WEFT_API weft_buffers weft_entity_read_buffer(weft_world *world, weft_entity entity,
                                               weft_component component);
 WEFT_API weft_buffers weft_entity_write_buffer(weft_world *world, weft_entity entity,
@@ -65,17 +65,17 @@ static inline const weft_buffer *weft_buffers_row(const weft_buffers *buffers, u
     return (const weft_buffer *)header;
 }
 
-/* Private: NULL, and the report of a row that may not be written. */
+/* Private: reports a row that must not be written; returns NULL. */
 WEFT_API __attribute__((cold)) void *weft_buffers_refuse(const weft_buffers *buffers, uint32_t row);
 
-/* Elements of a row; 0 for a row that is not there. */
+/* Number of elements of a row; 0 when there is no such row. */
 static inline uint32_t weft_buffers_length(const weft_buffers *buffers, uint32_t row)
 {
     const weft_buffer *header = weft_buffers_row(buffers, row);
     return header == NULL ? 0 : header->count;
 }
 
-/* The elements of a row: an array of weft_buffers_length values; NULL for a row that is not there.
+/* The elements of a row: an array of weft_buffers_length values; NULL when there is no such row.
  * Valid until the buffer grows. */
 static inline const void *weft_buffers_read(const weft_buffers *buffers, uint32_t row)
 {
@@ -83,7 +83,8 @@ static inline const void *weft_buffers_read(const weft_buffers *buffers, uint32_
     return header == NULL ? NULL : weft_buffer_data(header);
 }
 
-/* The same for writing; NULL also when opened with WEFT_READ (reported as weft_buffers_append). */
+/* As weft_buffers_read, for writing. NULL also when opened for reading (reported as by
+ * weft_buffers_append). */
 static inline void *weft_buffers_write(const weft_buffers *buffers, uint32_t row)
 {
     if (__builtin_expect(row >= buffers->writable_count, 0))
@@ -93,16 +94,17 @@ static inline void *weft_buffers_write(const weft_buffers *buffers, uint32_t row
 
 /* Appends copies of the bytes of `count` elements, which may be the buffer's own. Growth
  * doubles. Errors (buffer unchanged): INVALID_ARGUMENT (NULL, no such row), UNDECLARED_ACCESS
- * (opened with WEFT_READ: also reported as by weft_slice_write_buffers), WRONG_PHASE (structure
- * changed since it was opened), OUT_OF_MEMORY, LIMIT (2^32 - 2 elements). The world's error is
- * set, unless systems run or a recorder gave the rows. Cost: amortised O(count). */
+ * (opened for reading; reported as by weft_slice_write_buffers), WRONG_PHASE (structure changed
+ * since it was opened), OUT_OF_MEMORY, LIMIT (2^32 - 2 elements). The world's error is set,
+ * unless systems run or the rows belong to a recorder. Cost: amortised O(count). */
 WEFT_API weft_result weft_buffers_append(const weft_buffers *buffers, uint32_t row,
                                          const void *elements, uint32_t count);
-/* Sets the number of elements; new ones are zero (and constructed), those cut off are destructed.
- * Elements never return inline by themselves. Errors as weft_buffers_append. */
+/* Sets the number of elements: new ones are zero (and constructed), removed ones are destructed.
+ * Elements on the heap stay there until weft_buffers_reserve trims. Errors as
+ * weft_buffers_append. */
 WEFT_API weft_result weft_buffers_resize(const weft_buffers *buffers, uint32_t row, uint32_t count);
-/* Makes room for `capacity` elements, or trims (back inline when it fits) down to the count. Errors
- * as weft_buffers_append. */
+/* Makes room for `capacity` elements, or trims to the number of elements, back inline when they
+ * fit. Errors as weft_buffers_append. */
 WEFT_API weft_result weft_buffers_reserve(const weft_buffers *buffers, uint32_t row,
                                           uint32_t capacity);
 

@@ -1,5 +1,5 @@
-/* finder.h: look-ups of one component by entity, prepared once: the quickest way to the values of
- * many entities in no order.
+/* finder.h: look-ups of one component by entity, prepared once: the fastest way to the values of
+ * many entities in random order.
  *
  *   weft_finder find = weft_finder_open(world, position);
  *   for (i = 0; i < count; i++) {
@@ -7,9 +7,9 @@
  *       if (p != NULL) ...
  *   }
  *
- * Public. weft_entity_read says why there is no value, and needs no preparation; a finder costs a
- * bit less, for its parts stay in registers: keep it in a local variable. It is never wrong: values
- * that came, went or moved after it was opened are found as they are. */
+ * Public. weft_entity_read needs no preparation and says why there is no value. A finder is
+ * slightly faster, because its parts stay in registers: keep it in a local variable. It stays
+ * correct when values are added, removed or moved after it was opened. */
 #ifndef WEFT_FINDER_H
 #define WEFT_FINDER_H
 
@@ -41,7 +41,7 @@ extern "C" {
 /* Always part of the caller: inline functions that are not static may use it. */
 #define WEFT_FINDER_INLINE extern inline __attribute__((gnu_inline, always_inline))
 
-/* Filled by the engine, read only; copies are fine. Valid until the world is destroyed. {0}: finds
+/* Filled by the engine; read only; may be copied. Valid until the world is destroyed. {0} finds
  * nothing. */
 typedef struct weft_finder {
     const void *const *blocks; /* private, all of them */
@@ -54,10 +54,10 @@ typedef struct weft_finder {
  * owner. Cost: the first time for a component O(chunks), and 8 bytes for every 1,024 rows (every
  * chunk, if they are smaller) of the world from then on; else O(1). */
 WEFT_API weft_finder weft_finder_open(weft_world *world, weft_component component);
-/* The same inside a system, for a component that it declared as a lookup (a report and {0} in
- * checked builds, if it did not), or in a loop of the owner. Threads: the slice's. Cost: O(1). */
+/* As weft_finder_open, inside a system for a component of its `lookups` (checked builds report
+ * others and give {0}), or in a loop of the owner. Threads: the slice's. Cost: O(1). */
 WEFT_API weft_finder weft_slice_finder(const weft_slice *slice, weft_component component);
-/* Private: the way that needs no preparation; cold, so that a loop keeps its registers. */
+/* Private: the look-up without tables; cold, so that a loop keeps its registers. */
 WEFT_API __attribute__((cold)) const void *
 weft_finder_read_slowly(const weft_world *world, weft_entity entity, weft_component component);
 
@@ -69,7 +69,7 @@ WEFT_FINDER_INLINE const void *weft_finder_value(uint64_t place, uint32_t locati
     return (const void *)value;
 }
 
-/* Private: the value of an entity by these tables; NULL: they do not say. */
+/* Private: the value of an entity from these tables; NULL: they do not hold it. */
 WEFT_FINDER_INLINE const void *weft_finder_look(const void *const *blocks, const uint64_t *places,
                                                 weft_entity entity)
 {

@@ -1,16 +1,17 @@
 /* world.h: a world: its creation, limits, errors, memory, invariants and hash.
  *
- * Public. A world owns entities, components, archetypes, chunks, queries, shared values and (when
- * the scheduler is used) systems. It owns its job pool unless one is lent to it. Several worlds
- * may live side by side and share a pool. The thread that calls is the world's owner while it
- * calls: one thread at a time for a world; handing a world from thread to thread is fine when the
- * hand-over synchronises. Two threads in one world are refused (BUSY, WRONG_PHASE) in checked
- * builds, in others unless both come in the same moment. Different threads may step different
- * worlds of one pool at the same time: a thread that did not create the pool is its guest during
- * the call (<weft/jobs.h>), helped by workers 1..N-1. Only the thread that created the pool can
- * wait for its jobs: on others weft_gather_begin copies before it returns, a gather that the
- * pool's thread began cannot be waited for (WRONG_THREAD), and BACKGROUND systems are no faster
- * than others. */
+ * Public. A world owns entities, components, archetypes, chunks, queries, shared values and
+ * (when the scheduler is used) systems. It owns its job pool unless one is lent to it. Several
+ * worlds may share a pool.
+ *
+ * Threads: the calling thread is the owner of the world during the call, one thread at a time. A
+ * world may pass from thread to thread when the hand-over synchronises. A second thread in a
+ * world is refused (BUSY, WRONG_PHASE): always in checked builds, in others unless both enter at
+ * the same moment. Different threads may step different worlds of one pool at the same time: a
+ * thread that did not create the pool is its guest during the call (<weft/jobs.h>), helped by
+ * workers 1..N-1. Only the thread that created the pool can wait for its jobs. On other threads
+ * weft_gather_begin copies before it returns, a gather begun by the pool's thread cannot be
+ * waited for (WRONG_THREAD), and BACKGROUND systems run like others. */
 #ifndef WEFT_WORLD_H
 #define WEFT_WORLD_H
 
@@ -37,21 +38,20 @@ static inline bool weft_entity_equal(weft_entity a, weft_entity b)
     return a.index == b.index && a.version == b.version;
 }
 
-/* The top four bits of weft_entity.index are the tag of its world; worlds with different tags
- * refuse each other's entities: BAD_HANDLE, while questions (weft_entity_is_alive, ...) and
- * look-ups answer as for a dead one. In release builds some calls skip them as they skip dead
- * ones: weft_entity_destroy_many, weft_commands_... and weft_transfer_desc.tracked. (Handles of
- * types, archetypes, queries and systems need no tag.) An entity_tag of 0 in weft_world_desc
- * means: in release builds the tag 0; in checked builds the lowest one, from 0, that no living
- * world of the process has, so that the first world has the handles of a release build, and 16
- * worlds alive together refuse each other's entities. A 17th gets tag 15, as do all further ones:
- * those that share it take each other's entities for their own. A tag is given again when its
- * worlds are destroyed: their handles are not told from those of a later one. Hashes and world
- * files are without tags: equal worlds with different tags hash equally, and a file is loaded into
- * a world with any tag. That covers entities, and handles in fields described as ENTITY; a program
- * that keeps handles in other fields, or computes with indices, and compares worlds uses
- * weft_entity_index, or asks for WEFT_WITHOUT_ENTITY_TAG: then the tag is 0, and foreign entities
- * may be taken for own ones. */
+/* The top four bits of weft_entity.index are the tag of its world. A world refuses entities with
+ * another tag (BAD_HANDLE); questions (weft_entity_is_alive, ...) and look-ups treat them as
+ * dead. Release builds skip them, as they skip dead ones, in weft_entity_destroy_many, in
+ * recorded commands and in weft_transfer_desc.tracked.
+ *
+ * With weft_world_desc.entity_tag 0 a release build uses tag 0. A checked build uses the lowest
+ * tag that no living world of the process has: the first world has the handles of a release
+ * build, and up to 16 living worlds refuse each other's entities. Further worlds share tag 15
+ * and cannot tell their entities apart. A tag is used again after its worlds were destroyed.
+ *
+ * Hashes and world files leave tags out, of entities and of fields described as ENTITY: equal
+ * worlds with different tags hash equally, and a file loads into a world with any tag. A program
+ * that keeps handles in other fields, or computes with indices, uses weft_entity_index, or asks
+ * for WEFT_WITHOUT_ENTITY_TAG: tag 0, without protection from foreign entities. */
 #define WEFT_ENTITY_TAG_SHIFT 28
 #define WEFT_WITHOUT_ENTITY_TAG 16u
 
@@ -70,8 +70,8 @@ static inline bool weft_entity_is_null(weft_entity entity)
 
 /* Handles of what belongs to a world: an id, which depends on the history of the world only, and
  * the number of the world, by which every build refuses handles of another one. {0, 0} is null.
- * Numbers are given in each process as worlds are created: no hash, file or result depends on them,
- * but for values in which handles are kept. Keep names there, or ids. */
+ * Numbers follow the order in which a process creates worlds. No hash, file or result depends on
+ * them, unless components hold such handles: keep names or ids in components. */
 
 /* Component type of one world; ids count from 1. The same name and layout give the same handle. */
 typedef struct weft_component {
@@ -96,8 +96,8 @@ typedef struct weft_query {
 typedef struct weft_world_desc {
     const char *name;    /* for traces and errors; default "world" */
     uint32_t workers;    /* threads including the owner; 0 = the cores this process may use */
-    weft_job_pool *pool; /* a pool to borrow, which must outlive the world: destroying it before is
-                            refused (BUSY); NULL = the world makes its own (workers fields) */
+    weft_job_pool *pool; /* a pool to borrow, which must outlive the world (destroying it earlier
+                            is BUSY); NULL = the world creates its own, with `workers` */
     weft_allocator allocator;    /* heap memory; default malloc */
     uint32_t entity_block_limit; /* blocks of 8,192 entities; default and maximum 16,384 */
     uint32_t megachunk_limit;    /* 1 MiB each; default and maximum 16,384 */
@@ -105,8 +105,8 @@ typedef struct weft_world_desc {
     uint32_t entity_tag;     /* 1..15, or WEFT_WITHOUT_ENTITY_TAG; 0: see WEFT_ENTITY_TAG_SHIFT */
     bool without_huge_pages; /* do not ask the OS for 2 MiB pages */
     const weft_os *os;       /* NULL; tests inject faults here */
-    const char *trace_file;  /* of an own pool: see weft_job_pool_desc; NULL: as the variable
-                                WEFT_TRACE of the environment says, "": never */
+    const char *trace_file;  /* trace of the world's own pool, see weft_job_pool_desc; NULL: as
+                                the environment variable WEFT_TRACE says; "": never */
     char *trace_error;       /* [trace_error_bytes] why trace_file cannot be written, as there */
     uint32_t trace_error_bytes;
     weft_log log; /* warnings, mistakes, reports of the world, and of a pool of its own */
@@ -118,7 +118,7 @@ typedef struct weft_error {
     weft_result code;
     weft_entity entity;       /* the entity concerned, or null */
     weft_component component; /* the component concerned, or null */
-    uint64_t number;          /* failures of this world so far, this one included: its age */
+    uint64_t number;          /* failures of this world so far, including this one */
     char text[400];
 } weft_error;
 
@@ -127,19 +127,19 @@ typedef struct weft_error {
  * Cost: an empty world without a pool of its own takes some kilobytes. */
 WEFT_API weft_result weft_world_create(const weft_world_desc *desc, weft_world **out);
 
-/* Destroys the world with everything in it, running destructors of components; joins an own pool.
- * NULL is ignored. Threads: owner, outside of jobs of its own pool.
- * Errors (nothing is destroyed): WRONG_PHASE while the world steps or is iterated, or inside a job
- * of its own pool; BUSY (its own pool has pending jobs, guests, or other worlds: the error says).
+/* Destroys the world and everything in it, with destruct hooks; joins its own pool. NULL is
+ * ignored. Threads: owner, outside of jobs of its own pool. Errors (nothing is destroyed):
+ * WRONG_PHASE while the world steps or is iterated, or inside a job of its own pool; BUSY (its
+ * own pool has pending jobs, guests or other worlds: the text says which).
  */
 WEFT_API weft_result weft_world_destroy(weft_world *world);
 
-/* The last error, never NULL; code WEFT_OK when there was none, or since it was cleared. Every call
- * of the owner that fails sets it, those that say so by a null handle, NULL, 0 or false, too, but
- * not BUSY because another thread is in the world, nor what gathers and weft_world_destroy refuse
- * because a job of the world's pool calls. Calls that any thread may make do not set it, nor do
- * questions whose answer is no (weft_component_find, weft_entity_has). A call that succeeds leaves
- * it: `number` tells whether it is new. Threads: owner. Valid until the next failing call. */
+/* The last error, never NULL; its code is WEFT_OK when no call failed, or after it was cleared.
+ * Every failing call of the owner sets it, whether it returns a code, a null handle, NULL, 0 or
+ * false. Exceptions: BUSY because another thread is in the world; refusals of gathers and
+ * weft_world_destroy inside a job of the world's pool; calls that any thread may make; questions
+ * whose answer is no (weft_component_find, weft_entity_has). A call that succeeds leaves it as
+ * it is: `number` tells whether it is new. Threads: owner. Valid until the next failing call. */
 WEFT_API const weft_error *weft_world_error(const weft_world *world);
 /* Forgets the last error: code WEFT_OK, no text; its number stays. NULL is ignored. Threads: owner.
  */
@@ -148,16 +148,16 @@ WEFT_API void weft_world_error_clear(weft_world *world);
 /* The pool the world runs on; owned by the world unless it was lent. Threads: any. */
 WEFT_API weft_job_pool *weft_world_pool(const weft_world *world);
 
-/* The blob store of the world (<weft/blob.h>): made on first use with the world's memory hook, gone
- * with the world, after the last destructor of a component. NULL when memory ends, and when the
- * first use is in a system (weft_world_error). Threads: owner, the first time; the store itself is
- * safe from any thread. */
+/* The blob store of the world (<weft/blob.h>): created on first use with the world's memory
+ * hook, destroyed with the world, after the last destruct hook of a component. NULL when memory
+ * is exhausted, and when the first use is in a system (weft_world_error). Threads: owner, the
+ * first time; the store itself is safe from any thread. */
 WEFT_API weft_blob_store *weft_world_blobs(weft_world *world);
 
-/* Checks every invariant of the storage (reads everything). WEFT_OK, or WEFT_CORRUPT with the first
- * broken invariant in weft_world_error. A recorder with rows that are still to be played
- * (weft_recorder_create_rows) is CORRUPT, too: play it first. Threads: owner, world idle. Errors:
- * also INVALID_ARGUMENT, WRONG_PHASE. Cost: O(entities + metadata). */
+/* Checks every invariant of the storage (reads everything). WEFT_OK, or WEFT_CORRUPT with the
+ * first broken invariant in weft_world_error. Unplayed rows of a recorder
+ * (weft_recorder_create_rows) also give WEFT_CORRUPT: play it first. Threads: owner, world idle.
+ * Errors: also INVALID_ARGUMENT, WRONG_PHASE. Cost: O(entities + metadata). */
 WEFT_API weft_result weft_world_validate(weft_world *world);
 
 typedef enum weft_hash_kind {
@@ -166,9 +166,9 @@ typedef enum weft_hash_kind {
     WEFT_HASH_CONTENT, /* ids and component values only: independent of where rows are stored */
 } weft_hash_kind;
 
-/* Hash of the state of the world. Padding bytes inside components count: zero your structs. Values
- * of WEFT_NOT_HASHED components do not; such a resource might as well not be there. 0 when the
- * world is not idle (WRONG_PHASE). Threads: owner, world idle. Cost: O(bytes). */
+/* Hash of the state of the world. Padding bytes inside components count: zero your structs.
+ * Values of WEFT_NOT_HASHED components do not count. 0 when the world is not idle (WRONG_PHASE).
+ * Threads: owner, world idle. Cost: O(bytes). */
 WEFT_API uint64_t weft_world_hash(weft_world *world, weft_hash_kind kind);
 
 /* Bytes per category, and counts. */
@@ -198,32 +198,32 @@ typedef struct weft_world_stats {
     uint64_t bytes_blobs; /* the world's blob store; mapped files are not counted */
 } weft_world_stats;
 
-/* `out_bytes`: sizeof *out. Threads: owner. Cost: O(chunks, archetypes and ways taken between
- * them).
+/* `out_bytes`: sizeof *out. Counts and bytes of a world. Threads: owner. Cost: O(chunks +
+ * archetypes + moves cached between them).
  */
 WEFT_API void weft_world_stats_get(const weft_world *world, weft_world_stats *out,
                                    size_t out_bytes);
 
 /* Merges under-filled chunks and returns empty megachunks to the OS, moving at most `row_budget`
- * rows. Returns the number of rows moved; call until it returns 0 to compact completely. Threads:
- * owner, world idle. 0 also when the world is not idle (WRONG_PHASE); out of memory stops early and
- * is no error. Entity ids do not change. */
+ * rows. Returns the number of rows moved; repeat until it returns 0 to compact completely. 0
+ * also when the world is not idle (WRONG_PHASE). It stops early when memory is exhausted, which
+ * is no error. Entity ids do not change. Threads: owner, world idle. */
 WEFT_API uint64_t weft_world_compact(weft_world *world, uint64_t row_budget);
 
-/* Makes every described ENTITY field that leads to a dead entity null: in values, buffers (linked
- * groups, too), chunk values and resources, not in SHARED values, which cannot change in place.
- * Slices in which something was cleared count as changed, others do not. `cleared` may be NULL.
- * Threads: owner. Errors: INVALID_ARGUMENT, WRONG_PHASE. Cost: O(values of types with such fields),
- * a look-up each. */
+/* Sets every described ENTITY field that leads to a dead entity to null: in values, buffers
+ * (linked groups, too), chunk values and resources; not in SHARED values, which cannot change in
+ * place. Only slices in which a field was cleared count as changed. `cleared` may be NULL.
+ * Threads: owner. Errors: INVALID_ARGUMENT, WRONG_PHASE. Cost: O(values of types with such
+ * fields), a look-up each. */
 WEFT_API weft_result weft_world_clear_references(weft_world *world, uint64_t *cleared);
 
 /* The change version of the world (wraps, never 0): pass it later to weft_query_filter_changed.
  * Threads: owner. */
 WEFT_API uint32_t weft_world_change_version(const weft_world *world);
 
-/* Starts a new version, so that later writes are seen as changes since the old one. Returns the old
- * version; 0 while systems run (WRONG_PHASE): the scheduler does this around every system. Threads:
- * owner. */
+/* Starts a new version: later writes count as changes since the old one. Returns the old
+ * version; 0 while systems run (WRONG_PHASE). The scheduler does this around every system.
+ * Threads: owner. */
 WEFT_API uint32_t weft_world_advance_change_version(weft_world *world);
 
 #ifdef __cplusplus

@@ -3,10 +3,10 @@
  * Public, and independent of worlds. A blob is one block of memory: a header, a root struct, and
  * the arrays, strings and objects that it refers to by self-relative offsets, so it is valid
  * wherever it lies (at a multiple of 64 bytes): copied, sent, mapped from a file. Its type
- * (weft_blob_type) says which fields of a struct are such references: the builder refuses
- * everything else, and untrusted bytes are checked against it before use. Blobs live in a store,
- * which counts references and keeps one copy of equal content; components hold a weft_blob_ref.
- * Examples of everything: docs/guide/blobs.md.
+ * (weft_blob_type) lists the fields that are references: the builder refuses others, and
+ * untrusted bytes are checked against it before use. Blobs live in a store, which counts
+ * references and keeps one copy of equal content; components hold a weft_blob_ref. Examples:
+ * docs/guide/blobs.md.
  *
  * Bounds are checked by code compiled with WEFT_CHECKED, whatever the library was compiled with. */
 #ifndef WEFT_BLOB_H
@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 #define WEFT_BLOB_ALIGNMENT_MAX 64 /* of anything in a blob, and of the block itself */
-#define WEFT_BLOB_HEADER_BYTES 64  /* the root lies this far behind the start of the block */
+#define WEFT_BLOB_HEADER_BYTES 64  /* offset of the root in the block */
 #define WEFT_BLOB_DEPTH_MAX 256    /* arrays within arrays */
 
 /* ---- What lies inside a blob. Never copy these by value: the offset counts from where they are
@@ -116,9 +116,9 @@ WEFT_API extern const weft_blob_type weft_blob_string_type;
 /* ---- Reading. Inline; unchecked code costs an addition. Pointers are valid as long as the blob.
  * ---- */
 
-/* Ends a checked program that reached beyond an array, through an array that is still being built,
- * or through a null reference: prints what happened and aborts. Called by the functions below only.
- * Threads: any. */
+/* Prints the mistake and aborts, in checked programs: an index beyond an array, or access
+ * through an unfinished array or a null reference. Called only by the functions below. Threads:
+ * any. */
 WEFT_API __attribute__((noreturn, cold)) void weft_blob_access_failed(const weft_blob_array *array,
                                                                       uint64_t index);
 
@@ -166,10 +166,11 @@ static inline const void *weft_blob_pointer_target(const weft_blob_pointer *poin
 typedef struct weft_blob_store weft_blob_store;
 typedef struct weft_blob_builder weft_blob_builder;
 
-/* A counted reference, fit for components (8 bytes, zero is null, copying it counts nothing). It is
- * a slot, its generation and the number of its store rather than an address: one that is stale, or
- * of another store (of 65,535 made one after the other), is noticed. Its bits differ from store to
- * store: describe the field (WEFT_FIELD_BLOB), and hashes and files take the blob instead. */
+/* A counted reference, fit for components (8 bytes, zero is null, copying it counts nothing). It
+ * holds a slot, its generation and the number of its store, not an address: stale references and
+ * those of another store are refused (numbers of stores repeat after 65,535). Its bits differ
+ * from store to store: describe the field (WEFT_FIELD_BLOB), and hashes and files use the blob
+ * instead. */
 typedef struct weft_blob_ref {
     uint64_t id;
 } weft_blob_ref;
@@ -202,7 +203,7 @@ typedef struct weft_blob_report {
 } weft_blob_report;
 
 typedef struct weft_blob_info {
-    const void *block;     /* the whole blob: copy these bytes wherever you like */
+    const void *block;     /* the whole blob; its bytes may be copied anywhere */
     uint64_t block_bytes;  /* its size */
     uint64_t type_hash;    /* of the whole type description */
     uint64_t content_hash; /* of all other bytes */
@@ -225,19 +226,19 @@ WEFT_API weft_result weft_blob_store_stats_get(weft_blob_store *store, weft_blob
 WEFT_API weft_result weft_blob_report_get(weft_blob_store *store, weft_blob_report *out,
                                           size_t out_bytes);
 
-/* One more reference. BAD_HANDLE when stale, LIMIT at 2^32 - 1 references. Threads: any that holds
- * a reference. */
+/* Adds a reference. Errors: BAD_HANDLE (stale), LIMIT (2^32 - 1 references). Threads: any that
+ * holds a reference. */
 WEFT_API weft_result weft_blob_acquire(weft_blob_store *store, weft_blob_ref ref);
-/* One reference less; the last one frees the blob (unmaps its file). BAD_HANDLE when already gone.
- * Threads: any. Readers must hold a reference of their own, or be over. */
+/* Gives a reference back; the last one frees the blob (unmaps its file). Readers must hold a
+ * reference of their own, or have finished. Errors: BAD_HANDLE (already freed). Threads: any. */
 WEFT_API weft_result weft_blob_release(weft_blob_store *store, weft_blob_ref ref);
-/* The root, or NULL: null, released or invented reference, one of another store, or another type
- * than `type` (NULL: any).
- * Threads: any; 4 ns (more when `type` is an equal description at another address): resolve once
- * per slice or entity, not per element. */
+/* The root. NULL for a null, released or forged reference, one of another store, or a type other
+ * than `type` (NULL: any type). Threads: any; 4 ns (more when `type` is an equal description at
+ * another address): resolve once per slice or entity, not per element. */
 WEFT_API const void *weft_blob_read(const weft_blob_store *store, weft_blob_ref ref,
                                     const weft_blob_type *type);
-/* `out_bytes`: sizeof *out. BAD_HANDLE when stale. Threads: any that holds a reference. */
+/* `out_bytes`: sizeof *out. Describes a blob. Errors: BAD_HANDLE (stale). Threads: any that
+ * holds a reference. */
 WEFT_API weft_result weft_blob_info_get(const weft_blob_store *store, weft_blob_ref ref,
                                         weft_blob_info *out, size_t out_bytes);
 
@@ -259,7 +260,7 @@ WEFT_API void weft_blob_builder_destroy(weft_blob_builder *builder);
 WEFT_API void *weft_blob_builder_root(weft_blob_builder *builder);
 /* The error kept so far. Threads: one at a time. */
 WEFT_API weft_result weft_blob_builder_error(const weft_blob_builder *builder);
-/* What was wrong and what to do, in a sentence; "" when nothing was. Static text, never NULL.
+/* The first error as a sentence that says what to do; "" without one. Static text, never NULL.
  * Threads: one at a time. */
 WEFT_API const char *weft_blob_builder_error_text(const weft_blob_builder *builder);
 
@@ -279,12 +280,12 @@ WEFT_API weft_result weft_blob_builder_copy(weft_blob_builder *builder, weft_blo
  * Threads: one at a time. */
 WEFT_API weft_result weft_blob_builder_string(weft_blob_builder *builder, weft_blob_string *string,
                                               const char *text, uint64_t bytes);
-/* Makes a zeroed object, lets the pointer field point to it, and returns it. Threads:
+/* Makes a zeroed object, sets the pointer field to it, and returns it. Threads:
  * one at a time. */
 WEFT_API void *weft_blob_builder_object(weft_blob_builder *builder, weft_blob_pointer *pointer);
-/* Lets a pointer field point to something of this blob: any number of pointers may share a target;
- * itself, the root, an element or a member of the right type; NULL makes it null. The last call
- * wins. Threads: one at a time. */
+/* Sets a pointer field to a target in this blob: itself, the root, an element or a member of the
+ * right type; NULL makes it null. Pointers may share a target. A later call replaces the target.
+ * Threads: one at a time. */
 WEFT_API weft_result weft_blob_builder_point(weft_blob_builder *builder, weft_blob_pointer *pointer,
                                              const void *target);
 /* Ends building: `out` gets a reference (to the equal blob that exists already, if there is one).
@@ -311,33 +312,33 @@ typedef enum weft_blob_load_mode {
     /* Maps the file read-only and validates. The file must not be shortened while mapped (SIGBUS);
      * weft_blob_save never does: it replaces the file. */
     WEFT_BLOB_MAP = 1,
-    /* Maps without validating its contents, in microseconds: for files that only you can have
-       written. */
+    /* Maps without validating the content, in microseconds: only for files that you wrote
+     * yourself. */
     WEFT_BLOB_MAP_TRUSTED = 2,
 } weft_blob_load_mode;
 
 /* Writes the blob to a new file, syncs it and renames it over `path`: after a crash or an error
- * there is the old file or the new one, whole. Only regular files are replaced, anything else is
- * refused with IO; a symbolic link stays, the file it leads to is replaced (IO when it leads
- * nowhere). (The bytes of weft_blob_info_get can be written anywhere, and come back by
- * weft_blob_adopt.) Errors: INVALID_ARGUMENT, BAD_HANDLE, IO, BUSY (16 others write to this path
- * now); weft_blob_report_get tells the reason. Threads: any that holds a reference. */
+ * the file is the old or the new one, complete. Only regular files are replaced; others are
+ * refused with IO. A symbolic link stays; the file it leads to is replaced (IO when it leads
+ * nowhere). weft_blob_info_get gives the bytes for other destinations; weft_blob_adopt reads
+ * them. Errors: INVALID_ARGUMENT, BAD_HANDLE, IO, BUSY (16 others write to this path now);
+ * weft_blob_report_get tells the reason. Threads: any that holds a reference. */
 WEFT_API weft_result weft_blob_save(weft_blob_store *store, weft_blob_ref ref, const char *path);
-/* A blob of the type out of a file (mode: weft_blob_load_mode). INVALID_ARGUMENT (also a type
- * that cannot be), NOT_FOUND, IO, CORRUPT, UNSUPPORTED (other version or byte order),
+/* Loads a blob of a type from a file (mode: weft_blob_load_mode). Errors: INVALID_ARGUMENT (also
+ * an invalid type), NOT_FOUND, IO, CORRUPT, UNSUPPORTED (other version or byte order),
  * TYPE_MISMATCH, LIMIT, OUT_OF_MEMORY; weft_blob_report_get tells the check and the offset, or
  * what was wrong with the file. Threads: any. `type` must outlive the store. */
 WEFT_API weft_result weft_blob_load(weft_blob_store *store, const char *path,
                                     const weft_blob_type *type, uint32_t mode, weft_blob_ref *out);
-/* A blob out of a copy of `bytes` untrusted bytes at any address. Errors as weft_blob_load but
- * NOT_FOUND and IO. Threads: any. */
+/* Makes a blob from a copy of `bytes` untrusted bytes at any address. Errors: as weft_blob_load,
+ * except NOT_FOUND and IO. Threads: any. */
 WEFT_API weft_result weft_blob_adopt(weft_blob_store *store, const void *block, uint64_t bytes,
                                      const weft_blob_type *type, weft_blob_ref *out);
-/* Checks bytes at a multiple of 64: header, content hash, and that every reference that `type` can
- * reach stays inside, aligned, at a thing of its type; arrays are a tree (no cycles, no sharing,
- * bounded depth); text is UTF-8. Cycles of pointers are legal. Then the root at block +
- * WEFT_BLOB_HEADER_BYTES may be used. Iterative, no allocation, time proportional to the size.
- * `report` may be NULL; `report_bytes`: sizeof *report. Threads: any. */
+/* Checks bytes at a multiple of 64: header, content hash, and that every reference that `type`
+ * can reach stays inside, aligned, at a thing of its type; arrays are a tree (no cycles, no
+ * sharing, bounded depth); text is UTF-8. Cycles of pointers are legal. When it returns WEFT_OK
+ * the root at block + WEFT_BLOB_HEADER_BYTES may be used. Iterative, no allocation, time
+ * proportional to the size. `report` may be NULL; `report_bytes`: sizeof *report. Threads: any. */
 WEFT_API weft_result weft_blob_validate(const void *block, uint64_t bytes,
                                         const weft_blob_type *type, weft_blob_report *report,
                                         size_t report_bytes);

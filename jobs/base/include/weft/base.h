@@ -1,10 +1,10 @@
 /* base.h: what every weft header needs: visibility, result codes, memory hooks.
  *
- * Public. Included by <weft/jobs.h>, <weft/ecs.h> and <weft/weft.h>; rarely included alone.
- * The library keeps no mutable state of the process but the counters that number worlds and blob
- * stores. Fallible functions return a weft_result, or a null handle, NULL, 0 or false where their
- * comment says so; the texts of the codes come from weft_result_name/_text/_explain and `weft
- * explain CODE`. */
+ * Public. Included by <weft/jobs.h>, <weft/ecs.h> and <weft/weft.h>; rarely included alone. The
+ * library keeps no mutable state per process, except the counters that number worlds and blob
+ * stores and count entity tags. Functions that can fail return a weft_result, or a null handle,
+ * NULL, 0 or false where their comment says so. weft_result_name, _text, _explain and `weft
+ * explain CODE` describe the codes. */
 #ifndef WEFT_BASE_H
 #define WEFT_BASE_H
 
@@ -38,7 +38,7 @@ WEFT_API uint32_t weft_version(void);
  * New codes are added at the end; values never change once released. */
 typedef enum weft_result {
     WEFT_OK = 0,
-    WEFT_INVALID_ARGUMENT = 1,   /* a pointer, size, name or flag that cannot be right */
+    WEFT_INVALID_ARGUMENT = 1,   /* an invalid pointer, size, name or flag */
     WEFT_OUT_OF_MEMORY = 2,      /* the allocator or the OS refused; nothing changed */
     WEFT_LIMIT = 3,              /* a limit (fixed, or of a descriptor); nothing changed */
     WEFT_NOT_FOUND = 4,          /* no such name, component on the entity, command, ... */
@@ -68,7 +68,7 @@ typedef enum weft_result {
 WEFT_API const char *weft_result_name(weft_result result);
 /* One line that says what happened. Threads: any. Never NULL; static storage. */
 WEFT_API const char *weft_result_text(weft_result result);
-/* The page of the code: causes and what to do, several lines, ends without newline.
+/* The page of the code: causes and what to do; several lines, without a newline at the end.
  * Threads: any. Never NULL; static storage. */
 WEFT_API const char *weft_result_explain(weft_result result);
 
@@ -84,28 +84,28 @@ typedef struct weft_allocator {
     void *user;
 } weft_allocator;
 
-/* What a text that is logged says. */
+/* Kind of a logged text. */
 typedef enum weft_log_level {
-    WEFT_LOG_WARNING, /* something that was wished for does not happen */
+    WEFT_LOG_WARNING, /* something that was requested does not happen */
     WEFT_LOG_MISTAKE, /* checked builds: a mistake of the program, as the world's error says it,
                          with the system and the component */
-    WEFT_LOG_REPORT,  /* figures that the environment asked for; several lines */
+    WEFT_LOG_REPORT,  /* figures that the environment requested; several lines */
 } weft_log_level;
 
-/* Where the library says what no return value can carry. A zero-initialised one means stderr for
- * warnings and reports, which are there only when a variable of the environment (WEFT_TRACE,
- * WEFT_COUNTERS) or a trace file asks for something, and nowhere for mistakes, which are errors of
- * the step as well. The text ends when `write` returns; it must not call the world or pool that
- * writes. Called on the owner's thread, and on the thread that creates or destroys the world or
- * pool; never twice at once for one of them. (A broken invariant of a checked build is not logged:
- * the process ends.) */
+/* Receives what no return value can carry. Zero-initialised: warnings and reports go to stderr,
+ * and only when an environment variable (WEFT_TRACE, WEFT_COUNTERS) or a trace file requests
+ * something; mistakes are not written, because they are errors of the step. The text is valid
+ * until `write` returns; `write` must not call the world or pool that logs. Called on the
+ * owner's thread and on the thread that creates or destroys the world or pool, never
+ * concurrently for one of them. A broken invariant of a checked build is not logged: the process
+ * ends. */
 typedef struct weft_log {
     void (*write)(void *user, weft_log_level level, const char *text);
     void *user;
 } weft_log;
 
-/* The operating-system seam (memory mapping, threads, futex, clock). Opaque: NULL in descriptors
- * means the real one; tests inject faults here. */
+/* The interface to the operating system (memory mapping, threads, futex, clock). Opaque: NULL in
+ * descriptors means the real one; tests inject faults here. */
 typedef struct weft_os weft_os;
 
 #ifdef __cplusplus
