@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "pool.h"
+#include "pool_state.h"
 
 enum { LAYERS = 32, WIDTH = 32, NODES = LAYERS * WIDTH };
 static char cells[NODES * 64]; /* one line per node */

@@ -18,7 +18,7 @@
 #include <weft/weft.h>
 
 #include "explore_plans.h"
-#include "pool.h"
+#include "pool_state.h"
 #include "world_state.h"
 
 enum { WORKERS = 3, FRAMES = 2, GROUPS = 3, GROUP_ROWS = 3, SCENARIOS = 6 };

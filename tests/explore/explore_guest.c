@@ -9,7 +9,7 @@
 
 #include "explore_desc.h"
 #include "explore_plans.h"
-#include "pool.h"
+#include "pool_state.h"
 
 enum { OWNER = 0 }; /* the explorer's number of the thread that creates the pool */
 

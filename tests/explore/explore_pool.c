@@ -6,7 +6,7 @@
 
 #include "explore_desc.h"
 #include "explore_plans.h"
-#include "pool.h"
+#include "pool_check.h"
 
 static weft_job_pool *pool;
 static weft_job_context *owner;

@@ -7,7 +7,7 @@
 #include <criterion/criterion.h>
 
 #include "atomic.h"
-#include "pool.h"
+#include "pool_state.h"
 
 enum { COUNT = 64 };
 static weft_job_pool *pool;

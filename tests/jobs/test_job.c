@@ -7,7 +7,7 @@
 #include <criterion/criterion.h>
 
 #include "atomic.h"
-#include "pool.h"
+#include "pool_state.h"
 
 static weft_job_pool *pool;
 static weft_job_context *owner;

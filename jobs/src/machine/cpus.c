@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wake.h"
-
 #define PATH_BYTES 600
 
 /* First line of root + path + name in `line`, without the newline; false when unreadable. */

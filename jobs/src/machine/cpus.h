@@ -5,6 +5,10 @@
 
 #include <stdint.h>
 
+#ifndef WEFT__WORKERS_MAX
+#define WEFT__WORKERS_MAX 256u
+#endif
+
 /* CPUs of the affinity mask, at most the quota rounded down, at most WEFT__WORKERS_MAX, at least
  * 1. */
 uint32_t weft__cpus_usable(void);

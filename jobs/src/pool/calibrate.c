@@ -3,7 +3,7 @@
  * to measure, a default. The whole measurement is bounded, and it leaves no job behind. */
 #include "calibrate.h"
 
-#include "pool.h"
+#include "pool_state.h"
 
 #define SAMPLES 15u
 #define DEFAULT_WAKE_NS 8000u

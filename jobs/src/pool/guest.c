@@ -1,7 +1,7 @@
 /* guest.c: entering and leaving of guests: numbers from a bitmap, the contexts behind them, which
  * are made when a number is used for the first time. Loops and children know nothing of it but the
  * job WEFT__JOB_HOSTED. The protocol is in guest.h. */
-#include "pool.h"
+#include "pool_state.h"
 
 #include "bits.h"
 

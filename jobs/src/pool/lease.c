@@ -1,6 +1,8 @@
 /* lease.c: threads that the host lends to a pool as workers, until they are taken back (edges P6,
- * P8, P9 of pool.h). */
-#include "pool.h"
+ * P8, P9 of pool_state.h). */
+#include "park.h"
+#include "pool_state.h"
+#include "worker.h"
 
 /* A thread lent to the pool. Owner: weft_job_worker_run, on its stack. */
 typedef struct lease {
@@ -17,12 +19,6 @@ static bool is_lease_over(void *argument)
     /* any order would do: W6 comes between the recall and the last look */
     if (at_load_acq(&self->worker->x_lease) == WEFT__LEASE_RECALLED) return true; /* P8 */
     return self->until != NULL && self->until(self->user);
-}
-
-bool weft__pool_has_others(weft_job_pool *pool)
-{
-    if (!pool->is_host_driven) return pool->worker_count > 1;
-    return at_load_sc(&pool->x_serving) != 0; /* P9 */
 }
 
 /* An owner that waits may have to do what it left to this thread. */

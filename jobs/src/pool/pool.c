@@ -1,6 +1,6 @@
 /* pool.c: creation and destruction of a pool, its threads, frames and statistics. Lent threads of
  * the host are in lease.c, how workers look for work is in worker.c. */
-#include "pool.h"
+#include "pool_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +9,13 @@
 #include "bits.h"
 #include "calibrate.h"
 #include "cpus.h"
+#include "graph_compile.h"
 #include "invariant.h"
 #include "log.h"
+#include "park.h"
+#include "pool_check.h"
 #include "sized.h"
+#include "worker.h"
 
 #define DEQUE_CAPACITY_MAX 4096u
 #define FRAME_SPIN_NS 200000u
@@ -197,7 +201,7 @@ static weft_result init_pool(weft_job_pool *pool, const weft_job_pool_desc *desc
     if (pool->worker_count > 2 && pool->worker_count <= cpu_count(pool->os))
         pool->wake.search_limit = pool->worker_count - 1;
     pool->workers[0].head.thread = weft__thread_self();
-    pool->users.os = pool->os;
+    weft__lock_init(&pool->users.lock, pool->os);
     weft__os_wipe_on_fork(pool->alive, WEFT__ALIVE_BYTES);
     at_init(pool->alive, 1);
     /* One worker shares nothing and needs no good clock; it was 43 % of a short world's life. */
@@ -261,13 +265,31 @@ static const char *trace_file_of_environment(void)
     return path == NULL ? "" : path;
 }
 
+static weft__trace_ring *ring_of(void *pool, uint32_t worker)
+{
+    return &((weft_job_pool *)pool)->workers[worker].trace;
+}
+
+static void close_trace(weft_job_pool *pool, bool is_ours)
+{
+    if (pool->trace_file != NULL) weft__trace_file_close(pool->trace_file, is_ours);
+    pool->trace_file = NULL;
+}
+
 /* A trace that only the environment asks for must not make the program fail. */
 static weft_result open_trace(weft_job_pool *pool, const weft_job_pool_desc *desc,
                               bool is_by_environment)
 {
     weft__file_problem problem;
     if (desc->trace_file[0] == '\0') return WEFT_OK;
-    weft_result result = weft__trace_file_open(pool, desc->trace_file, &problem);
+    const weft__trace_file_desc file = {.path = desc->trace_file,
+                                        .os = pool->os,
+                                        .log = &pool->log,
+                                        .memory = &pool->memory,
+                                        .ring_of = ring_of,
+                                        .user = pool,
+                                        .worker_count = pool->worker_count};
+    weft_result result = weft__trace_file_open(&file, &problem, &pool->trace_file);
     if (result == WEFT_OK) return WEFT_OK;
     if (is_by_environment) {
         weft__log(&pool->log, WEFT_LOG_WARNING, "WEFT_TRACE=%s: no trace is written: %s",
@@ -296,7 +318,7 @@ weft_result weft_job_pool_create(const weft_job_pool_desc *desc, weft_job_pool *
     if (result == WEFT_OK) result = open_trace(pool, &full, is_by_environment);
     if (result == WEFT_OK) result = start_threads(pool);
     if (result != WEFT_OK) {
-        weft__trace_file_close(pool, false);
+        close_trace(pool, false);
         free_pool(pool);
         return result;
     }
@@ -307,38 +329,6 @@ weft_result weft_job_pool_create(const weft_job_pool_desc *desc, weft_job_pool *
 
 /* ---- the end */
 
-/* What the destruction of the pool waits for, as an error; its text goes into pool->error. */
-static weft_result find_user(weft_job_pool *pool)
-{
-    char names[sizeof pool->error - 100];
-    uint32_t count = weft__users_describe(&pool->users, names, sizeof names);
-    const char *text = NULL;
-    if (count != 0)
-        snprintf(pool->error, sizeof pool->error,
-                 "weft_job_pool_destroy: %u world%s on this pool: destroy %s first: %s", count,
-                 count == 1 ? " lives" : "s live", count == 1 ? "it" : "them", names);
-    else if (weft__guests_are_inside(pool))
-        text = "weft_job_pool_destroy: a thread that entered the pool is still inside: let it call "
-               "weft_job_pool_leave first";
-    else if (weft__pool_has_pending(pool))
-        text = "weft_job_pool_destroy: jobs are pending: call weft_job_wait_all first";
-    else
-        return WEFT_OK;
-    if (text != NULL) strcpy(pool->error, text);
-    return WEFT_BUSY;
-}
-
-weft_result weft__pool_check_end(weft_job_pool *pool)
-{
-    weft_job_context *owner = &pool->workers[0];
-    if (weft__pool_is_forked(pool)) return WEFT_OK;
-    if (weft__pool_is_in_job(pool)) return WEFT_WRONG_PHASE;
-    weft_result result = weft__pool_check_owner(owner);
-    if (result != WEFT_OK) return result;
-    weft_job_children_wait(owner);
-    return find_user(pool);
-}
-
 weft_result weft_job_pool_destroy(weft_job_pool *pool)
 {
     if (pool == NULL) return WEFT_OK;
@@ -346,7 +336,7 @@ weft_result weft_job_pool_destroy(weft_job_pool *pool)
     if (result != WEFT_OK) return result;
     bool is_forked = weft__pool_is_forked(pool);
     if (!is_forked) stop_threads(pool);
-    weft__trace_file_close(pool, !is_forked);
+    close_trace(pool, !is_forked);
     weft__graph_free_all(pool);
     free_pool(pool);
     return WEFT_OK;
@@ -358,29 +348,6 @@ const char *weft_job_pool_error(const weft_job_pool *pool)
 }
 
 /* ---- small functions */
-
-weft_job_context *weft__pool_worker(weft_job_pool *pool, uint32_t index)
-{
-    WEFT_ASSERT(index < pool->worker_count);
-    return &pool->workers[index];
-}
-
-uintptr_t weft__pool_take_over(weft_job_pool *pool, uintptr_t thread)
-{
-    uintptr_t old = pool->workers[0].head.thread;
-    pool->workers[0].head.thread = thread;
-    return old;
-}
-
-void weft__pool_add_user(weft_job_pool *pool, weft__pool_user *user, const char *name)
-{
-    weft__users_add(&pool->users, user, name);
-}
-
-void weft__pool_remove_user(weft_job_pool *pool, weft__pool_user *user)
-{
-    weft__users_remove(&pool->users, user);
-}
 
 weft_job_context *weft_job_pool_owner(weft_job_pool *pool)
 {
@@ -423,7 +390,7 @@ void weft_job_frame_end(weft_job_pool *pool)
     if (pool == NULL) return;
     at_store_sc(&pool->x_in_frame, 0u); /* P5: spinners see it and sleep */
     at_store_rel(&pool->x_to_wake, 0u); /* P5 */
-    weft__trace_file_drain(pool);
+    weft__pool_drain_trace(pool);
 }
 
 /* ---- statistics */

@@ -1,30 +1,11 @@
-/* wait.c: waiting for handles, collecting results, cancelling; who may wait where.
+/* wait.c: waiting for handles and collecting their results.
  *
  * Only the owner waits for handles, and only outside of jobs: there it can run anything, so a wait
- * cannot deadlock. The waiter puts an edge of its own into the job's list; whoever ends the job
- * sets x_is_over of the waiter and wakes it (edge P2 of pool.h). */
-#include "pool.h"
-
-weft_result weft__pool_check_owner(const weft_job_context *context)
-{
-    if (context == NULL) return WEFT_INVALID_ARGUMENT;
-    if (weft__pool_is_forked(context->pool)) return WEFT_FORKED;
-    bool is_owners = context->head.index == 0 && context->guest == 0;
-    /* first: the other fields are for the owner's thread only */
-    if (is_owners && context->head.thread != weft__thread_self()) return WEFT_WRONG_THREAD;
-    if (context->depth != 0) return WEFT_WOULD_NEST;
-    return is_owners ? WEFT_OK : WEFT_WRONG_THREAD;
-}
-
-bool weft__pool_is_in_job(const weft_job_pool *pool)
-{
-    uintptr_t self = weft__thread_self();
-    if (weft__pool_is_forked(pool)) return false; /* no job goes on in the child */
-    if (pool->workers[0].head.thread == self) return pool->workers[0].depth != 0;
-    for (uint32_t i = 1; i < pool->worker_count; i++) /* relaxed: only its own value counts */
-        if (at_load_rlx(&pool->workers[i].x_thread) == self) return true;
-    return false;
-}
+ * cannot deadlock. The waiter puts an edge of its own into the job's list; the worker that ends the
+ * job sets x_is_over of the waiter and wakes it (edge P2 of pool_state.h). */
+#include "pool_check.h"
+#include "worker.h"
+#include "worker_job.h"
 
 static bool is_wait_over(void *argument)
 {
@@ -67,7 +48,9 @@ static void join_own_children(weft_job_context *owner)
     owner->error = (weft__first_error){.code = code}; /* for the owner's own children_wait */
 }
 
-weft_result weft__wait_any(weft_job_context *owner, weft_job_handle handle, int *code)
+/* Every wait but the shortest, and every error. */
+static __attribute__((noinline)) weft_result wait_any(weft_job_context *owner,
+                                                      weft_job_handle handle, int *code)
 {
     weft_result result = weft__pool_check_owner(owner);
     if (result != WEFT_OK) return result;
@@ -83,54 +66,52 @@ weft_result weft__wait_any(weft_job_context *owner, weft_job_handle handle, int 
     return collect(owner, handle, code);
 }
 
-bool weft__pool_is_quiescent(weft_job_pool *pool)
+/* ---- the short way: the job lies on top of the owner's own deque ---- */
+
+/* True when the job was there, ran and left nothing to collect. */
+static inline bool run_youngest(weft_job_context *worker, weft_job_handle handle)
 {
-    uint64_t completed = 0, submitted = 0;
-    for (uint32_t i = 0; i < pool->worker_count; i++)
-        completed += at_load_acq(&pool->workers[i].stats.x_completed); /* P3 */
-    for (uint32_t i = 0; i < pool->worker_count; i++)
-        submitted += at_load_acq(&pool->workers[i].stats.x_submitted); /* P3 */
-    /* any order would do for the submitted counts: the acquires above made visible what was
-     * submitted before the jobs they count ended, and later ones have not ended */
-    return completed == submitted + at_load_sc(&pool->x_foreign_submitted); /* P3 */
+    weft__deque *deque = &worker->deques[WEFT_JOB_NORMAL];
+    if (__builtin_expect(!weft__deque_is_youngest_owner(deque, handle.index), 0)) return false;
+    weft__job *job = &worker->jobs[handle.index];
+    uint64_t list = at_load_acq(&job->x_list); /* J2: any order, only the generation counts here */
+    if (__builtin_expect((uint32_t)(list >> 32) != handle.generation, 0)) return false;
+    if (!weft__deque_pop_youngest_owner(deque)) return false;
+    return weft__worker_run_on_frame(worker, job, handle.index, true);
 }
 
-/* Slots that were ever used. */
-static uint32_t slot_mark(weft_job_pool *pool)
+static inline bool is_idle_owner(const weft_job_context *owner)
 {
-    return at_load_acq(&pool->table.slots.x_mark); /* S2: any order, old means one more round */
+    if (__builtin_expect(owner == NULL, 0)) return false;
+    /* first: the other fields are for the owner's thread only */
+    if (__builtin_expect(owner->head.thread != weft__thread_self(), 0)) return false;
+    /* one branch for what all must be zero */
+    uint64_t to_join = owner->children.bottom - owner->frame_base;
+    uint32_t busy = owner->depth | ~owner->next_job | (uint32_t)owner->error.code;
+    return (to_join | busy) == 0 && !weft__worker_is_forked(owner);
 }
 
-static weft_job_handle handle_of_slot(weft_job_pool *pool, uint32_t slot)
+weft_result weft_job_wait(weft_job_context *owner, weft_job_handle handle, int *code)
 {
-    /* any order would do: an old word names a job that has ended */
-    uint64_t list = at_load_acq(&pool->table.jobs[slot].x_list); /* J2 */
-    return (weft_job_handle){slot, (uint32_t)(list >> 32)};
+    if (__builtin_expect(is_idle_owner(owner), 1) && run_youngest(owner, handle)) return WEFT_OK;
+    return wait_any(owner, handle, code);
 }
 
-bool weft__pool_has_pending(weft_job_pool *pool)
-{
-    if (weft__pool_is_quiescent(pool)) return false;
-    for (uint32_t slot = 0; slot < slot_mark(pool); slot++)
-        if (!weft__job_is_done(&pool->table, handle_of_slot(pool, slot))) return true;
-    /* every job has ended: a worker that ended the last one has yet to count it */
-    while (!weft__pool_is_quiescent(pool)) at_stall();
-    return false;
-}
+/* ---- all, drained ---- */
 
 static void drain(weft_job_context *owner)
 {
     weft_job_pool *pool = owner->pool;
-    for (uint32_t slot = 0; slot < slot_mark(pool); slot++) {
-        weft_job_handle handle = handle_of_slot(pool, slot);
+    for (uint32_t slot = 0; slot < weft__pool_slot_mark(pool); slot++) {
+        weft_job_handle handle = weft__pool_handle_of(pool, slot);
         if (weft__job_is_done(&pool->table, handle)) continue;
         if (weft__job_is_held(&pool->table, handle)) {
             weft__job_flag(&pool->table, handle, WEFT__JOB_CANCELLED);
             weft_job_release(owner, handle);
         }
     }
-    for (uint32_t slot = 0; slot < slot_mark(pool); slot++) {
-        weft_job_handle handle = handle_of_slot(pool, slot);
+    for (uint32_t slot = 0; slot < weft__pool_slot_mark(pool); slot++) {
+        weft_job_handle handle = weft__pool_handle_of(pool, slot);
         if (!weft__job_is_done(&pool->table, handle)) wait_handle(owner, handle, WEFT__SCOPE_DRAIN);
     }
 }
@@ -151,9 +132,9 @@ weft_result weft_job_wait_all(weft_job_context *owner, int *code)
         result = WEFT_JOB_FAILED;
         if (code != NULL) *code = (int)(uint32_t)error;
     }
-    for (uint32_t slot = 0; slot < slot_mark(pool); slot++) {
+    for (uint32_t slot = 0; slot < weft__pool_slot_mark(pool); slot++) {
         int own = 0;
-        weft_result kept = collect(owner, handle_of_slot(pool, slot), &own);
+        weft_result kept = collect(owner, weft__pool_handle_of(pool, slot), &own);
         if (result != WEFT_OK || kept == WEFT_OK) continue;
         result = kept;
         if (code != NULL) *code = own;
@@ -176,20 +157,4 @@ weft_result weft_job_result(weft_job_pool *pool, weft_job_handle handle, int *co
     weft_result result = weft__job_collect(&pool->table, handle, code, &is_recyclable);
     if (is_recyclable) weft__slots_give_any(&pool->table.slots, handle.index);
     return result;
-}
-
-weft_result weft_job_cancel(weft_job_pool *pool, weft_job_handle handle)
-{
-    if (pool == NULL) return WEFT_INVALID_ARGUMENT;
-    if (!weft__job_is_valid(&pool->table, handle)) return WEFT_BAD_HANDLE;
-    weft__job_flag(&pool->table, handle, WEFT__JOB_CANCELLED);
-    return WEFT_OK;
-}
-
-bool weft_job_is_cancelled(const weft_job_context *job)
-{
-    if (job == NULL || job->job >= WEFT__JOB_HOSTED) return false; /* no job */
-    const weft__job *slot = &job->pool->table.jobs[job->job];
-    return (weft__job_flags(slot) & WEFT__JOB_CANCELLED) != 0 &&
-           (slot->traits & WEFT__JOB_RUN_ON_ERROR) == 0;
 }

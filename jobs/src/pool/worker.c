@@ -3,15 +3,16 @@
  * Order: its continuation, critical jobs, its own jobs, open loops, injected jobs, other workers'
  * jobs and children, background work. Every 61st look begins with the injection lists, so that a
  * worker that feeds itself cannot starve them. The protocol of sleeping is in wake.h. */
-#include "pool.h"
+#include "worker.h"
 
 #include "invariant.h"
+#include "park.h"
+#include "worker_child.h"
+#include "worker_graph.h"
+#include "worker_job.h"
+#include "worker_loop.h"
 
 #define FAIRNESS_TURNS 61u
-#ifndef WEFT__SPIN_PAUSES
-#define WEFT__SPIN_PAUSES 4u /* models use 1 */
-#endif
-
 /* ---- searching */
 
 static void begin_search(weft_job_context *worker)
@@ -74,12 +75,24 @@ static bool run_injected(weft_job_context *worker, weft_job_class class_)
     return weft__worker_take_injected(worker, class_) && run_own(worker, class_);
 }
 
+/* Takes part in a joined loop or graph until nothing is left to claim, and leaves it. */
+static void join(weft_job_context *worker, weft__loop *loop)
+{
+    uint32_t job = weft__worker_begin_piece(worker, loop->job);
+    if (loop->graph != NULL)
+        weft__worker_run_nodes(worker, loop);
+    else
+        weft__worker_run_parts(worker, loop);
+    weft__worker_end_piece(worker, job);
+    weft__loop_leave(&worker->pool->loops, loop, worker->pool->os);
+}
+
 static bool run_loop(weft_job_context *worker, weft_job_class class_)
 {
     weft__loop *loop = weft__loop_join(&worker->pool->loops, class_, worker->head.index);
     if (loop == NULL) return false;
     found(worker);
-    weft__worker_join_loop(worker, loop);
+    join(worker, loop);
     return true;
 }
 
@@ -195,60 +208,7 @@ bool weft__worker_sees_work(weft_job_context *worker, weft__scope scope)
     return !is_limited && has_background(worker);
 }
 
-/* ---- waiting */
-
-bool weft__worker_spin(weft_job_context *worker, weft__spin *spin)
-{
-    weft_job_pool *pool = worker->pool;
-    if (pool->worker_count == 1) return false;
-    for (uint32_t i = 0; i < WEFT__SPIN_PAUSES; i++) at_stall();
-    uint64_t now = weft__ticks_now(&pool->ticks);
-    if (spin->begun == 0) spin->begun = spin->last = now;
-    weft__stat_add(&worker->stats.x_spin_ticks, now - spin->last);
-    spin->last = now;
-    /* relaxed: hints */
-    bool is_in_frame = at_load_rlx(&pool->x_in_frame) != 0;
-    weft_a64 *budget = is_in_frame ? &pool->x_frame_spin_ticks : &pool->x_spin_ticks;
-    return now - spin->begun < at_load_rlx(budget); /* relaxed: as above */
-}
-
-void weft__worker_count_wake(weft_job_context *worker, uint32_t sleeper)
-{
-    weft__stat_add(&worker->stats.x_wakes, 1);
-    weft__note(worker, WEFT_JOB_EVENT_WAKE, NULL, sleeper);
-}
-
-void weft__worker_notify_slow(weft_job_context *worker)
-{
-    bool for_host = worker->job == WEFT__JOB_HOSTED;
-    if (weft__wake_notify_slow(&worker->pool->wake, worker->head.index + 1, for_host))
-        weft__worker_count_wake(worker, UINT32_MAX);
-}
-
-static void note_park(weft_job_context *worker)
-{
-    weft__stat_add(&worker->stats.x_parked, 1);
-    weft__note(worker, WEFT_JOB_EVENT_PARK, NULL, 0);
-}
-
-void weft__worker_await_token(weft_job_context *worker)
-{
-    note_park(worker);
-    weft__wake_token_wait(&worker->pool->wake, worker->token);
-    weft__note(worker, WEFT_JOB_EVENT_UNPARK, NULL, 0);
-}
-
-void weft__worker_pass_on(weft_job_context *worker)
-{
-    weft_job_pool *pool = worker->pool;
-    for (uint32_t i = 0; i < 2; i++) {
-        uint32_t left = at_load_rlx(&pool->x_to_wake); /* relaxed: a hint; the CAS decides */
-        /* any order would do: a count */
-        while (left != 0 && !at_cas_ar(&pool->x_to_wake, &left, left - 1)) at_stall(); /* P5 */
-        if (left == 0 || !weft__wake_next(&pool->wake, worker->head.index + 1, false)) return;
-        weft__worker_count_wake(worker, UINT32_MAX);
-    }
-}
+/* ---- serving */
 
 /* One call of weft__worker_serve. Owner: that call, on its stack. */
 typedef struct service {
@@ -281,7 +241,7 @@ void weft__worker_serve(weft_job_context *worker, weft__scope scope, bool (*is_o
         if (spin.begun == 0) begin_search(worker);
         bool may_spin = worker->is_searching || scope != WEFT__SCOPE_WORKER;
         if (may_spin && weft__worker_spin(worker, &spin)) continue;
-        note_park(worker);
+        weft__worker_note_park(worker);
         bool has_slept = weft__wake_sleep(&worker->pool->wake, worker->head.index,
                                           worker->is_searching, has_reason_to_stay, &self);
         worker->is_searching = true;

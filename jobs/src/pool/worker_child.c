@@ -1,6 +1,9 @@
 /* worker_child.c: structured children on workers: starting, joining, and helping while waiting. The
  * protocol is in child.h. */
-#include "pool.h"
+#include "worker_child.h"
+
+#include "observe.h"
+#include "park.h"
 
 #define OVERFLOW_SKIP 32u /* children run in place between two looks for room */
 

@@ -3,7 +3,12 @@
  *
  * An unknown graph measures itself: it begins in order, and what is left is shared as soon as it is
  * predicted to pay. */
-#include "pool.h"
+#include "worker_graph.h"
+
+#include "observe.h"
+#include "park.h"
+#include "split.h"
+#include "worker_child.h"
 
 /* One run as its opener sees it, on the opener's stack. */
 typedef struct graph_run {
@@ -144,13 +149,7 @@ void weft__worker_run_nodes(weft_job_context *worker, weft__loop *loop)
         if (!weft__graph_has_ready(loop->graph)) break;
         announce(worker, loop);
     }
-    if (count == 0) return;
-    uint64_t busy = weft__ticks_now(&pool->ticks) - begun;
-    at_add_rlx(&loop->x_busy, busy); /* relaxed: read after L4 */
-    if (weft__loop_finish(loop, count)) {
-        weft__wake_token_set(&pool->wake, loop->token);
-        weft__worker_count_wake(worker, loop->opener);
-    }
+    weft__worker_report(worker, loop, count, begun);
 }
 
 /* Waits until every node has run: claims what becomes ready, spins, then sleeps. */

@@ -3,9 +3,13 @@
  *
  * An unknown loop measures itself: it runs growing parts inline, and what is left is split as soon
  * as it is predicted to pay. */
-#include "pool.h"
+#include "worker_loop.h"
 
 #include "invariant.h"
+#include "observe.h"
+#include "park.h"
+#include "split.h"
+#include "worker_child.h"
 
 /* One loop as its opener sees it, on the opener's stack. */
 typedef struct loop_run {
@@ -76,7 +80,7 @@ static uint32_t run_own_range(weft_job_context *worker, weft__loop *loop,
 }
 
 /* Runs parts, own and stolen, until every range is empty, and reports them. */
-static void participate(weft_job_context *worker, weft__loop *loop)
+void weft__worker_run_parts(weft_job_context *worker, weft__loop *loop)
 {
     const weft_job_for_desc desc = {.fn = loop->fn, .argument = loop->argument, .name = loop->name};
     uint64_t begun = weft__ticks_now(&worker->pool->ticks);
@@ -89,24 +93,7 @@ static void participate(weft_job_context *worker, weft__loop *loop)
         weft__note(worker, WEFT_JOB_EVENT_STEAL, desc.name, victim);
     }
     weft__loop_hide(&worker->pool->loops, loop);
-    if (count == 0) return;
-    uint64_t busy = weft__ticks_now(&worker->pool->ticks) - begun;
-    at_add_rlx(&loop->x_busy, busy); /* relaxed: read after L4 */
-    if (weft__loop_finish(loop, count)) {
-        weft__wake_token_set(&worker->pool->wake, loop->token);
-        weft__worker_count_wake(worker, loop->opener);
-    }
-}
-
-void weft__worker_join_loop(weft_job_context *worker, weft__loop *loop)
-{
-    uint32_t job = weft__worker_begin_piece(worker, loop->job);
-    if (loop->graph != NULL)
-        weft__worker_run_nodes(worker, loop);
-    else
-        participate(worker, loop);
-    weft__worker_end_piece(worker, job);
-    weft__loop_leave(&worker->pool->loops, loop, worker->pool->os);
+    weft__worker_report(worker, loop, count, begun);
 }
 
 /* Waits until every part has been run: takes what can still be stolen, spins, then sleeps. */
@@ -115,7 +102,8 @@ static void await_loop(weft_job_context *worker, weft__loop *loop)
     weft__spin spin = {0};
     while (!weft__loop_is_finished(loop)) {
         if (weft__worker_spin(worker, &spin)) {
-            if (weft__loop_steal(loop, worker->head.index) != UINT32_MAX) participate(worker, loop);
+            if (weft__loop_steal(loop, worker->head.index) != UINT32_MAX)
+                weft__worker_run_parts(worker, loop);
             continue;
         }
         if (!weft__loop_announce_wait(loop)) return;
@@ -165,7 +153,7 @@ static bool run_parallel(weft_job_context *worker, loop_run *run, uint32_t begin
     uint64_t opened = weft__ticks_now(&pool->ticks);
     weft__loop_open(&pool->loops, loop, begin, desc->count);
     weft__worker_notify(worker);
-    participate(worker, loop);
+    weft__worker_run_parts(worker, loop);
     await_loop(worker, loop);
     uint64_t closed = weft__ticks_now(&pool->ticks);
     weft__loop_close(&pool->loops, loop);
@@ -190,16 +178,6 @@ static bool run_parallel(weft_job_context *worker, loop_run *run, uint32_t begin
 }
 
 /* ---- inline */
-
-bool weft__worker_pays_off(weft_job_context *worker, weft__cost_state *cost, uint64_t predicted)
-{
-    weft_job_pool *pool = worker->pool;
-    /* relaxed: a guess about the next moment */
-    bool is_awake = at_load_rlx(&pool->wake.x_searching) != 0;
-    uint64_t pay_off = is_awake ? pool->limits.awake_ticks : pool->limits.asleep_ticks;
-    uint64_t now = weft__cost_failures(cost) != 0 ? weft__ticks_now(&pool->ticks) : 0;
-    return weft__cost_pays(cost, predicted, pay_off, now);
-}
 
 /* Size of the first part of a loop that runs inline in parts of `aim` ticks. */
 static uint32_t first_part(const loop_run *run, bool may_split, uint64_t aim)

@@ -60,9 +60,6 @@ struct weft_job_graph {
     _Alignas(64) weft_a32 x_running;
 };
 
-/* Frees every graph of a pool. */
-void weft__graph_free_all(weft_job_pool *pool);
-
 static inline uint32_t weft__graph_word_count(const weft_job_graph *graph)
 {
     return (graph->node_count + 63) / 64;

@@ -29,11 +29,9 @@
 #include <weft/base.h>
 
 #include "atomic.h"
+#include "cpus.h"
 #include "os.h"
 
-#ifndef WEFT__WORKERS_MAX
-#define WEFT__WORKERS_MAX 256u
-#endif
 #define WEFT__WAKE_WORDS ((WEFT__WORKERS_MAX + 63u) / 64u)
 
 /* The token of a worker, or of a guest (guest.h). Set by the one waker, cleared by its owner. */

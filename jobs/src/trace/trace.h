@@ -1,9 +1,5 @@
-/* trace.h: what can be seen of a worker: hooks, a ring of events, static probes.
- *
- * The ring is Concurrency Kit's single-producer single-consumer ring: the worker writes, one
- * reader takes; when it is full the event is counted as dropped. Everything is behind one flag
- * per worker (is_observed), so that it costs one predicted branch when off. Static probes
- * (provider `weft`) cost a nop each and are compiled in where <sys/sdt.h> exists.
+/* trace.h: a ring of events, one per worker: the worker writes, one reader takes; when it is full
+ * the event is counted as dropped. The algorithm and its edges are in trace_ring.h.
  *
  *   who            write       read
  *   worker         own ring    -
@@ -16,7 +12,8 @@
 #include "atomic.h"
 #include "heap.h"
 
-/* Owner: the worker writes, the reader takes. */
+/* Owner: the worker, which writes; the reader takes. Invariant: written == read + held, and
+ * x_dropped counts what was neither. */
 typedef struct weft__trace_ring {
     struct weft__trace_buffer *buffer; /* constant; NULL: tracing is off */
     weft_a64 x_dropped;
@@ -31,9 +28,5 @@ bool weft__trace_read(weft__trace_ring *ring, weft_job_event *out);
 
 /* Events the ring was made for; 0: none. */
 uint32_t weft__trace_capacity(const weft__trace_ring *ring);
-
-/* Two hooks without an event: there would be too many. Call when is_observed. */
-void weft__observe_spawned(weft_job_context *worker, const char *name);
-void weft__observe_inlined(weft_job_context *worker, const char *name);
 
 #endif

@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include "log.h"
-#include "pool.h"
 #include "trace_format.h"
 
 #define PATH_BYTES_MAX 4000
@@ -25,15 +24,16 @@ typedef struct trace_name {
     uint32_t name;
 } trace_name;
 
-/* Owner only. Invariant: names[0] is "", name_count <= place_count / 2. */
+/* Owner: the pool. The owner's thread, but what drains: whoever holds the lock. Invariants:
+ * names[0] is none, name_count <= place_count / 2, bytes in the spool == record_count *
+ * sizeof(record). */
 struct weft__trace_file {
+    weft__trace_file_desc desc; /* constant after open */
+    weft__lock lock;            /* one reader of the rings at a time: guests drain, too */
     const weft__trace_format *format;
     const weft__os_files *files;
-    weft__memory *memory;
-    const weft_log *log; /* the pool's */
     char path[PATH_BYTES_MAX + 32];
     char spool_path[PATH_BYTES_MAX + 40];
-    uint32_t worker_count;
     uint32_t capacity;  /* of the owner's ring */
     uint32_t undrained; /* events of the owner */
     uint64_t begin_ns, boot_ns, record_count;
@@ -74,12 +74,12 @@ static bool grow_names(weft__trace_file *file)
     const weft__memory_category jobs = WEFT__MEMORY_JOBS;
     uint32_t old_count = file->place_count, count = old_count == 0 ? 256 : 2 * old_count;
     trace_name *old = file->places;
-    trace_name *places = weft__alloc_zeroed(file->memory, jobs, count, sizeof *places, 8);
+    trace_name *places = weft__alloc_zeroed(file->desc.memory, jobs, count, sizeof *places, 8);
     if (places == NULL) return false;
-    char **names =
-        weft__realloc(file->memory, jobs, file->names, old_count / 2, count / 2, sizeof *names, 8);
+    char **names = weft__realloc(file->desc.memory, jobs, file->names, old_count / 2, count / 2,
+                                 sizeof *names, 8);
     if (names == NULL) {
-        weft__free(file->memory, jobs, places, count, sizeof *places, 8);
+        weft__free(file->desc.memory, jobs, places, count, sizeof *places, 8);
         return false;
     }
     file->names = names;
@@ -87,7 +87,7 @@ static bool grow_names(weft__trace_file *file)
     file->place_count = count;
     for (uint32_t i = 0; i < old_count; i++)
         if (old[i].pointer != NULL) places[place_of(file, old[i].pointer)] = old[i];
-    weft__free(file->memory, jobs, old, old_count, sizeof *old, 8);
+    weft__free(file->desc.memory, jobs, old, old_count, sizeof *old, 8);
     return true;
 }
 
@@ -103,7 +103,7 @@ static uint32_t intern(weft__trace_file *file, const char *text)
         place = &file->places[place_of(file, text)];
     }
     size_t bytes = strlen(text) + 1;
-    char *copy = weft__alloc(file->memory, WEFT__MEMORY_JOBS, bytes, 1, 1);
+    char *copy = weft__alloc(file->desc.memory, WEFT__MEMORY_JOBS, bytes, 1, 1);
     if (copy == NULL) return 0;
     memcpy(copy, text, bytes);
     file->names[file->name_count] = copy;
@@ -115,9 +115,9 @@ static void free_names(weft__trace_file *file)
 {
     const weft__memory_category jobs = WEFT__MEMORY_JOBS;
     for (uint32_t i = 1; i < file->name_count; i++)
-        weft__free(file->memory, jobs, file->names[i], strlen(file->names[i]) + 1, 1, 1);
-    weft__free(file->memory, jobs, file->names, file->place_count / 2, sizeof *file->names, 8);
-    weft__free(file->memory, jobs, file->places, file->place_count, sizeof *file->places, 8);
+        weft__free(file->desc.memory, jobs, file->names[i], strlen(file->names[i]) + 1, 1, 1);
+    weft__free(file->desc.memory, jobs, file->names, file->place_count / 2, sizeof *file->names, 8);
+    weft__free(file->desc.memory, jobs, file->places, file->place_count, sizeof *file->places, 8);
 }
 
 /* ---- opening */
@@ -179,9 +179,10 @@ static weft_result open_files(weft__trace_file *file, const char *path, weft__fi
 
 static void free_file(weft__trace_file *file)
 {
-    weft__memory *memory = file->memory;
+    weft__memory *memory = file->desc.memory;
     free_names(file);
-    weft__free(memory, WEFT__MEMORY_JOBS, file->lost, file->worker_count, sizeof *file->lost, 8);
+    weft__free(memory, WEFT__MEMORY_JOBS, file->lost, file->desc.worker_count, sizeof *file->lost,
+               8);
     weft__free(memory, WEFT__MEMORY_JOBS, file, 1, sizeof *file, 64);
 }
 
@@ -192,11 +193,11 @@ static uint64_t boot_time_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-weft_result weft__trace_file_open(weft_job_pool *pool, const char *path,
-                                  weft__file_problem *problem)
+weft_result weft__trace_file_open(const weft__trace_file_desc *desc, weft__file_problem *problem,
+                                  weft__trace_file **out)
 {
-    const weft__trace_format *format = format_of(path);
-    if (format == NULL || strlen(path) > PATH_BYTES_MAX) {
+    const weft__trace_format *format = format_of(desc->path);
+    if (format == NULL || strlen(desc->path) > PATH_BYTES_MAX) {
         snprintf(problem->text, sizeof problem->text,
                  "the name must end in .json, .pftrace or .slices, and have at most %d bytes",
                  PATH_BYTES_MAX);
@@ -204,37 +205,38 @@ weft_result weft__trace_file_open(weft_job_pool *pool, const char *path,
     }
     snprintf(problem->text, sizeof problem->text, "out of memory");
     const weft__memory_category jobs = WEFT__MEMORY_JOBS;
-    weft__trace_file *file = weft__alloc_zeroed(&pool->memory, jobs, 1, sizeof *file, 64);
+    weft__trace_file *file = weft__alloc_zeroed(desc->memory, jobs, 1, sizeof *file, 64);
     if (file == NULL) return WEFT_OUT_OF_MEMORY;
-    file->memory = &pool->memory;
-    file->log = &pool->log;
+    file->desc = *desc;
+    file->desc.path = file->path;
     file->format = format;
-    file->files = file->out.files = file->spool.files = weft__os_files_of(pool->os);
-    file->worker_count = pool->worker_count;
-    file->capacity = weft__trace_capacity(&pool->workers[0].trace);
-    file->lost = weft__alloc_zeroed(&pool->memory, jobs, file->worker_count, sizeof *file->lost, 8);
+    file->files = file->out.files = file->spool.files = weft__os_files_of(desc->os);
+    file->capacity = weft__trace_capacity(desc->ring_of(desc->user, 0));
+    weft__lock_init(&file->lock, desc->os);
+    file->lost = weft__alloc_zeroed(desc->memory, jobs, desc->worker_count, sizeof *file->lost, 8);
     weft_result result = WEFT_OUT_OF_MEMORY;
     if (file->lost != NULL && grow_names(file)) {
         file->name_count = 1;
-        result = open_files(file, path, problem);
+        result = open_files(file, desc->path, problem);
     }
     if (result != WEFT_OK) {
         free_file(file);
         return result;
     }
-    file->begin_ns = pool->os->clock_ns(pool->os->user);
+    file->begin_ns = desc->os->clock_ns(desc->os->user);
     file->boot_ns = boot_time_ns();
-    pool->trace_file = file;
+    *out = file;
     return WEFT_OK;
 }
 
 /* ---- draining */
 
-static void drain_worker(weft__trace_file *file, weft_job_context *worker)
+static void drain_ring(weft__trace_file *file, uint32_t worker)
 {
     weft_job_event event;
+    weft__trace_ring *ring = file->desc.ring_of(file->desc.user, worker);
     /* At most what the ring holds: a worker that writes as fast as we read must not keep us. */
-    for (uint32_t i = 0; i < file->capacity && weft__trace_read(&worker->trace, &event); i++) {
+    for (uint32_t i = 0; i < file->capacity && weft__trace_read(ring, &event); i++) {
         weft__trace_record record = {.time_ns = event.time_ns,
                                      .name = intern(file, event.name),
                                      .value = event.value,
@@ -243,25 +245,21 @@ static void drain_worker(weft__trace_file *file, weft_job_context *worker)
         weft__trace_out_bytes(&file->spool, &record, sizeof record);
         file->record_count++;
     }
-    file->lost[worker->head.index] =
-        at_load_rlx(&worker->trace.x_dropped); /* relaxed: a statistic */
+    file->lost[worker] = at_load_rlx(&ring->x_dropped); /* relaxed: a statistic */
 }
 
-void weft__trace_file_drain(weft_job_pool *pool)
+void weft__trace_file_drain(weft__trace_file *file)
 {
-    weft__trace_file *file = pool->trace_file;
-    if (file == NULL) return;
-    weft__users_lock(&pool->users); /* one reader of the rings at a time: guests drain, too */
-    for (uint32_t i = 0; i < pool->worker_count; i++) drain_worker(file, &pool->workers[i]);
-    weft__users_unlock(&pool->users);
+    weft__lock_lock(&file->lock);
+    for (uint32_t i = 0; i < file->desc.worker_count; i++) drain_ring(file, i);
+    weft__lock_unlock(&file->lock);
 }
 
-void weft__trace_file_count(weft_job_pool *pool)
+void weft__trace_file_count(weft__trace_file *file)
 {
-    weft__trace_file *file = pool->trace_file;
-    if (file == NULL || ++file->undrained <= file->capacity / 2) return;
+    if (++file->undrained <= file->capacity / 2) return;
     file->undrained = 0;
-    weft__trace_file_drain(pool);
+    weft__trace_file_drain(file);
 }
 
 /* ---- writing */
@@ -337,7 +335,7 @@ static void report_incomplete(const weft__trace_file *file, weft_result result)
     errno = is_spool ? file->spool.reason : file->out.reason;
     weft__file_failed(&problem, is_spool ? file->spool.result : result, "write",
                       is_spool ? file->spool_path : file->path);
-    weft__log(file->log, WEFT_LOG_WARNING, "the trace %s is incomplete: %s", file->path,
+    weft__log(file->desc.log, WEFT_LOG_WARNING, "the trace %s is incomplete: %s", file->path,
               problem.text);
 }
 
@@ -345,7 +343,7 @@ static void report_incomplete(const weft__trace_file *file, weft_result result)
 static void write_file(weft__trace_file *file)
 {
     const weft__memory_category jobs = WEFT__MEMORY_JOBS;
-    uint32_t workers = file->worker_count;
+    uint32_t workers = file->desc.worker_count;
     const weft__trace_info info = {.names = file->names,
                                    .name_count = file->name_count,
                                    .worker_count = workers,
@@ -353,8 +351,9 @@ static void write_file(weft__trace_file *file)
                                    .begin_ns = file->begin_ns,
                                    .boot_ns = file->boot_ns,
                                    .lost = file->lost};
-    trace_stack *stacks = weft__alloc_zeroed(file->memory, jobs, workers, sizeof *stacks, 8);
-    weft__trace_record *records = weft__alloc(file->memory, jobs, READ_RECORDS, sizeof *records, 8);
+    trace_stack *stacks = weft__alloc_zeroed(file->desc.memory, jobs, workers, sizeof *stacks, 8);
+    weft__trace_record *records =
+        weft__alloc(file->desc.memory, jobs, READ_RECORDS, sizeof *records, 8);
     weft_result result = WEFT_OUT_OF_MEMORY;
     if (stacks != NULL && records != NULL && file->spool.result == WEFT_OK) {
         file->format->begin(&file->out, &info);
@@ -362,8 +361,8 @@ static void write_file(weft__trace_file *file)
         file->format->end(&file->out, &info);
         weft__trace_out_flush(&file->out);
     }
-    weft__free(file->memory, jobs, records, READ_RECORDS, sizeof *records, 8);
-    weft__free(file->memory, jobs, stacks, workers, sizeof *stacks, 8);
+    weft__free(file->desc.memory, jobs, records, READ_RECORDS, sizeof *records, 8);
+    weft__free(file->desc.memory, jobs, stacks, workers, sizeof *stacks, 8);
     if (result == WEFT_OK) result = file->out.result;
     errno = 0;
     weft_result closed = file->files->close(file->files->user, file->out.file);
@@ -377,18 +376,15 @@ static void write_file(weft__trace_file *file)
         report_incomplete(file, result);
 }
 
-void weft__trace_file_close(weft_job_pool *pool, bool is_ours)
+void weft__trace_file_close(weft__trace_file *file, bool is_ours)
 {
-    weft__trace_file *file = pool->trace_file;
-    if (file == NULL) return;
     if (is_ours) {
-        weft__trace_file_drain(pool);
+        weft__trace_file_drain(file);
         weft__trace_out_flush(&file->spool);
         write_file(file);
     } else {
         file->files->close(file->files->user, file->out.file);
     }
     file->files->close(file->files->user, file->spool.file);
-    pool->trace_file = NULL;
     free_file(file);
 }

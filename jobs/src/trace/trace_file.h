@@ -15,22 +15,35 @@
 
 #include <weft/jobs.h>
 
+#include "lock.h"
 #include "os_file.h"
+#include "trace.h"
 
 typedef struct weft__trace_file weft__trace_file;
 
 /* Events per worker: 2^15, less for many workers (64 MiB of rings in all). */
 uint32_t weft__trace_file_capacity(uint32_t worker_count);
+/* What a trace file needs of its pool. The pointers stay valid until close. */
+typedef struct weft__trace_file_desc {
+    const char *path;
+    const weft_os *os;
+    const weft_log *log;
+    weft__memory *memory;
+    weft__trace_ring *(*ring_of)(void *user, uint32_t worker); /* called by the reader */
+    void *user;
+    uint32_t worker_count;
+} weft__trace_file_desc;
+
 /* Begins a trace. INVALID_ARGUMENT (unknown ending, too long), OUT_OF_MEMORY, IO. Owner. */
-weft_result weft__trace_file_open(weft_job_pool *pool, const char *path,
-                                  weft__file_problem *problem);
-/* Takes what the rings hold; nothing without a file. Owner. */
-void weft__trace_file_drain(weft_job_pool *pool);
+weft_result weft__trace_file_open(const weft__trace_file_desc *desc, weft__file_problem *problem,
+                                  weft__trace_file **out);
+/* Takes what the rings hold. Owner, or a guest: one at a time by the file's lock. */
+void weft__trace_file_drain(weft__trace_file *file);
 /* The owner wrote an event: drains when its ring is half full. */
-void weft__trace_file_count(weft_job_pool *pool);
-/* Writes the file, workers stopped; `is_ours` false (a forked child, a failed create): only frees.
- */
-void weft__trace_file_close(weft_job_pool *pool, bool is_ours);
+void weft__trace_file_count(weft__trace_file *file);
+/* Writes the file, workers stopped, and frees it; `is_ours` false (a forked child, a failed
+ * create): only frees. */
+void weft__trace_file_close(weft__trace_file *file, bool is_ours);
 /* Whether the file wants the cost of each slice (.slices). Threads: any. */
 bool weft__trace_file_is_detailed(const weft__trace_file *file);
 

@@ -1,0 +1,230 @@
+/* graph_compile.c: compiling a graph and its life in the list of its pool.
+ *
+ * Kahn's algorithm sorts the nodes, heights from the end give the ranks; both are linear. The graph
+ * is one allocation per array; nothing is allocated when it runs. */
+#include "graph_compile.h"
+
+#define NODES_MAX (UINT32_C(1) << 20)
+#define EDGES_MAX (UINT32_C(1) << 26)
+
+/* Arrays that only the compilation needs. Owner: weft_job_graph_create. */
+typedef struct compilation {
+    const weft_job_graph_desc *desc;
+    uint32_t *first;      /* successors in the caller's numbers */
+    uint32_t *successors; /* the same */
+    uint32_t *waiting;    /* predecessors not yet placed */
+    uint32_t *order;      /* a topological order */
+    uint32_t *height;     /* nodes on the longest path from here */
+    uint32_t *rank;       /* place of a node in rank order */
+} compilation;
+
+static void *alloc_words(weft__memory *memory, size_t count)
+{
+    return weft__alloc_zeroed(memory, WEFT__MEMORY_JOBS, count, sizeof(uint32_t), 64);
+}
+
+static void free_words(weft__memory *memory, void *words, size_t count)
+{
+    weft__free(memory, WEFT__MEMORY_JOBS, words, count, sizeof(uint32_t), 64);
+}
+
+static bool alloc_compilation(compilation *work, weft__memory *memory)
+{
+    size_t nodes = work->desc->node_count;
+    work->first = alloc_words(memory, nodes + 1);
+    work->successors = alloc_words(memory, work->desc->edge_count + 1u);
+    work->waiting = alloc_words(memory, nodes);
+    work->order = alloc_words(memory, nodes);
+    work->height = alloc_words(memory, nodes + 2);
+    work->rank = alloc_words(memory, nodes);
+    return work->first != NULL && work->successors != NULL && work->waiting != NULL &&
+           work->order != NULL && work->height != NULL && work->rank != NULL;
+}
+
+static void free_compilation(compilation *work, weft__memory *memory)
+{
+    size_t nodes = work->desc->node_count;
+    free_words(memory, work->first, nodes + 1);
+    free_words(memory, work->successors, work->desc->edge_count + 1u);
+    free_words(memory, work->waiting, nodes);
+    free_words(memory, work->order, nodes);
+    free_words(memory, work->height, nodes + 2);
+    free_words(memory, work->rank, nodes);
+}
+
+/* Successor lists by counting sort; `first` has node_count + 1 zeroed words. */
+static void list_successors(const weft_job_graph_desc *desc, uint32_t *first, uint32_t *successors,
+                            const uint32_t *rank)
+{
+    for (uint32_t i = 0; i < desc->edge_count; i++) {
+        uint32_t before = desc->edges[i][0];
+        first[(rank != NULL ? rank[before] : before) + 1]++;
+    }
+    for (uint32_t i = 0; i < desc->node_count; i++) first[i + 1] += first[i];
+    for (uint32_t i = desc->edge_count; i-- > 0;) { /* fills each list from its end */
+        uint32_t before = desc->edges[i][0], after = desc->edges[i][1];
+        if (rank != NULL) before = rank[before], after = rank[after];
+        successors[--first[before + 1]] = after;
+    }
+    /* every first[k + 1] has become the beginning of list k: move them down by one */
+    for (uint32_t i = 0; i < desc->node_count; i++) first[i] = first[i + 1];
+    first[desc->node_count] = desc->edge_count;
+}
+
+/* Kahn's algorithm; false when there is a cycle. */
+static bool sort_topologically(compilation *work)
+{
+    const weft_job_graph_desc *desc = work->desc;
+    uint32_t placed = 0;
+    for (uint32_t i = 0; i < desc->edge_count; i++) work->waiting[desc->edges[i][1]]++;
+    for (uint32_t i = 0; i < desc->node_count; i++)
+        if (work->waiting[i] == 0) work->order[placed++] = i;
+    for (uint32_t taken = 0; taken < placed; taken++) {
+        uint32_t node = work->order[taken];
+        for (uint32_t i = work->first[node]; i < work->first[node + 1]; i++) {
+            uint32_t successor = work->successors[i];
+            if (--work->waiting[successor] == 0) work->order[placed++] = successor;
+        }
+    }
+    return placed == desc->node_count;
+}
+
+/* Heights from the end, then ranks by a stable counting sort, highest first. */
+static uint32_t rank_nodes(compilation *work)
+{
+    uint32_t count = work->desc->node_count, longest = 0;
+    for (uint32_t k = count; k-- > 0;) {
+        uint32_t node = work->order[k], height = 1;
+        for (uint32_t i = work->first[node]; i < work->first[node + 1]; i++) {
+            uint32_t below = work->height[work->successors[i]] + 1;
+            if (below > height) height = below;
+        }
+        work->height[node] = height;
+        if (height > longest) longest = height;
+    }
+    uint32_t *place = work->waiting; /* no longer needed: all zero */
+    for (uint32_t i = 0; i < count; i++) place[longest - work->height[i]]++;
+    for (uint32_t i = 0, sum = 0; i < longest; i++) {
+        uint32_t here = place[i];
+        place[i] = sum;
+        sum += here;
+    }
+    for (uint32_t i = 0; i < count; i++) work->rank[i] = place[longest - work->height[i]]++;
+    return longest;
+}
+
+static void free_graph(weft_job_graph *graph)
+{
+    weft__memory *memory = graph->memory;
+    size_t nodes = graph->node_count;
+    weft__free(memory, WEFT__MEMORY_JOBS, graph->nodes, nodes, sizeof *graph->nodes, 64);
+    free_words(memory, graph->number, nodes);
+    free_words(memory, graph->first, nodes + 1);
+    free_words(memory, graph->successors, graph->edge_count + 1u);
+    free_words(memory, graph->indegree, nodes);
+    free_words(memory, graph->x_arrived, nodes);
+    free_words(memory, graph->x_poisoned, nodes);
+    weft__free(memory, WEFT__MEMORY_JOBS, graph->x_ready, weft__graph_word_count(graph),
+               sizeof *graph->x_ready, 64);
+    weft__free(memory, WEFT__MEMORY_JOBS, graph, 1, sizeof *graph, 64);
+}
+
+static weft_job_graph *alloc_graph(weft_job_pool *pool, const weft_job_graph_desc *desc)
+{
+    weft__memory *memory = &pool->memory;
+    weft_job_graph *graph = weft__alloc_zeroed(memory, WEFT__MEMORY_JOBS, 1, sizeof *graph, 64);
+    if (graph == NULL) return NULL;
+    size_t nodes = graph->node_count = desc->node_count;
+    graph->edge_count = desc->edge_count;
+    graph->pool = pool;
+    graph->memory = memory;
+    graph->nodes = weft__alloc(memory, WEFT__MEMORY_JOBS, nodes, sizeof *graph->nodes, 64);
+    graph->number = alloc_words(memory, nodes);
+    graph->first = alloc_words(memory, nodes + 1);
+    graph->successors = alloc_words(memory, desc->edge_count + 1u);
+    graph->indegree = alloc_words(memory, nodes);
+    graph->x_arrived = alloc_words(memory, nodes);
+    graph->x_poisoned = alloc_words(memory, nodes);
+    graph->x_ready = weft__alloc_zeroed(memory, WEFT__MEMORY_JOBS, weft__graph_word_count(graph),
+                                        sizeof *graph->x_ready, 64);
+    if (graph->nodes != NULL && graph->number != NULL && graph->first != NULL &&
+        graph->successors != NULL && graph->indegree != NULL && graph->x_arrived != NULL &&
+        graph->x_poisoned != NULL && graph->x_ready != NULL)
+        return graph;
+    free_graph(graph);
+    return NULL;
+}
+
+static void fill_graph(weft_job_graph *graph, const compilation *work)
+{
+    const weft_job_graph_desc *desc = work->desc;
+    for (uint32_t i = 0; i < desc->node_count; i++) {
+        graph->nodes[work->rank[i]] = desc->nodes[i];
+        graph->number[work->rank[i]] = i;
+    }
+    for (uint32_t i = 0; i < desc->edge_count; i++)
+        graph->indegree[work->rank[desc->edges[i][1]]]++;
+    list_successors(desc, graph->first, graph->successors, work->rank);
+}
+
+static weft_result check_desc(const weft_job_graph_desc *desc)
+{
+    if (desc == NULL || desc->nodes == NULL || desc->node_count == 0) return WEFT_INVALID_ARGUMENT;
+    if (desc->edges == NULL && desc->edge_count != 0) return WEFT_INVALID_ARGUMENT;
+    if (desc->node_count > NODES_MAX || desc->edge_count > EDGES_MAX) return WEFT_LIMIT;
+    for (uint32_t i = 0; i < desc->node_count; i++)
+        if (desc->nodes[i].fn == NULL) return WEFT_INVALID_ARGUMENT;
+    for (uint32_t i = 0; i < desc->edge_count; i++)
+        if (desc->edges[i][0] >= desc->node_count || desc->edges[i][1] >= desc->node_count)
+            return WEFT_INVALID_ARGUMENT;
+    return WEFT_OK;
+}
+
+static weft_result compile(weft_job_pool *pool, compilation *work, weft_job_graph **out)
+{
+    if (!alloc_compilation(work, &pool->memory)) return WEFT_OUT_OF_MEMORY;
+    list_successors(work->desc, work->first, work->successors, NULL);
+    if (!sort_topologically(work)) return WEFT_CYCLE;
+    uint32_t longest = rank_nodes(work);
+    weft_job_graph *graph = alloc_graph(pool, work->desc);
+    if (graph == NULL) return WEFT_OUT_OF_MEMORY;
+    graph->longest = longest;
+    fill_graph(graph, work);
+    graph->next = pool->graphs;
+    pool->graphs = graph;
+    *out = graph;
+    return WEFT_OK;
+}
+
+weft_result weft_job_graph_create(weft_job_pool *pool, const weft_job_graph_desc *desc,
+                                  weft_job_graph **out)
+{
+    if (pool == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
+    *out = NULL;
+    weft_result result = check_desc(desc);
+    if (result != WEFT_OK) return result;
+    compilation work = {.desc = desc};
+    result = compile(pool, &work, out);
+    free_compilation(&work, &pool->memory);
+    return result;
+}
+
+weft_result weft_job_graph_destroy(weft_job_graph *graph)
+{
+    if (graph == NULL) return WEFT_OK;
+    if (at_load_acq(&graph->x_running) != 0) return WEFT_BUSY; /* G5 */
+    weft_job_graph **link = &graph->pool->graphs;
+    while (*link != graph) link = &(*link)->next;
+    *link = graph->next;
+    free_graph(graph);
+    return WEFT_OK;
+}
+
+void weft__graph_free_all(weft_job_pool *pool)
+{
+    while (pool->graphs != NULL) {
+        weft_job_graph *next = pool->graphs->next;
+        free_graph(pool->graphs);
+        pool->graphs = next;
+    }
+}

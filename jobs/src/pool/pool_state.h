@@ -1,0 +1,109 @@
+/* pool_state.h: struct weft_job_pool and the edges of what its workers share. The parts have
+ * their own headers and protocols: worker_state.h, job.h (handles), loop.h, graph.h, wake.h,
+ * guest.h (threads that are no workers), users.h, cost.h, trace_file.h. */
+#ifndef WEFT_POOL_STATE_H
+#define WEFT_POOL_STATE_H
+
+#include "cost.h"
+#include "graph.h"
+#include "guest.h"
+#include "heap.h"
+#include "loop.h"
+#include "ticks.h"
+#include "trace_file.h"
+#include "users.h"
+#include "worker_state.h"
+
+/* Owner: the thread that created it, or took it over. Invariants:
+ *   head.thread of workers[0] is the owner's, of all others 0
+ *   thread_count == worker_count - 1, or 0 when is_host_driven
+ *   x_serving <= x_lent <= worker_count - 1, both 0 unless is_host_driven
+ *   x_background <= background_limit, but for an owner that drains (P4)
+ *   x_to_wake <= sleepers; 0 outside of frames
+ *   trace_file != NULL: it is the one reader of the rings */
+struct weft_job_pool {
+    /* constant after create; the first line is what every call reads, also after long idleness */
+    weft_job_context *workers; /* [worker_count] */
+    weft_a32 *alive;           /* 1 in the process that created the pool, 0 in a forked child */
+    weft__cost_limits limits;
+    uint32_t worker_count;
+    uint32_t background_limit;
+    bool is_host_driven;
+    bool is_pinned;
+    bool is_always_parallel;
+    bool is_observed;
+    const weft_os *os;
+    weft__memory memory;
+    weft__ticks ticks;
+    uint32_t wake_ns;          /* measured by create; 0: not measured */
+    uint32_t calibration_jobs; /* submitted by create */
+    weft_job_hooks hooks;
+    weft_log log;
+    char thread_name[12];
+    uint32_t child_capacity;
+    uint32_t deque_capacity;
+    weft_a32 *deque_slots;
+    weft__child *children;
+    weft_job_for_desc *loop_descs; /* [job capacity] loops submitted as jobs */
+    weft__wake_token *tokens;
+    weft__os_thread *threads;
+    weft__trace_file *trace_file; /* NULL: none; used by the owner only */
+    uint32_t thread_count;        /* threads started */
+    weft_job_graph *graphs;       /* owner only: list of all graphs */
+    /* shared */
+    weft__job_table table;
+    weft__loop_table loops;
+    weft__wake wake;
+    _Alignas(64) weft_a32 x_injected[WEFT_JOB_CLASS_COUNT]; /* heads of take-all stacks: P1 */
+    weft_a32 x_background;                                  /* background jobs running */
+    weft_a32 x_stopping;                                    /* workers shall return */
+    weft_a64 x_spin_ticks;       /* spin budget; set once, by create, while workers run */
+    weft_a64 x_frame_spin_ticks; /* the same in a frame */
+    weft_a32 x_in_frame;
+    weft_a32 x_to_wake; /* sleepers that woken workers are still to wake for the frame */
+    weft_a32 x_used;    /* workers that ran something since frame begin: a bit set, modulo 32 */
+    weft_a32 x_lent;    /* host threads inside worker_run: P6 */
+    weft_a32 x_serving; /* of these, those that look for work: P9 */
+    weft_a64
+        x_first_error; /* {1 | class of result:31 | code:32} of jobs without a handle; 0: none */
+    weft_a64 x_foreign_submitted; /* by weft_job_inject and guests */
+    weft__guests guests;
+    weft__pool_users users;
+    /* owner only */
+    char error[400]; /* why destroy was refused the last time */
+};
+
+/* Edges of the pool:
+ *   P1  inject: x_next, sc CAS of the list head -> take: sc exchange of the head; also <-> W1
+ *   P2  end of a job: sc store of the waiter's x_is_over, load of its sleeper bit <-> waiter: sc or
+ *       of its bit, sc load of x_is_over; after the store the waiter's edge is the waiter's again
+ *   P3  completed count (release), submitted counts -> quiescence check: completed is read first;
+ *       both only grow, so equal sums mean that nothing was pending at the moment in between
+ *   P4  x_background up before a background job is taken -> down after it ended: never above the
+ *       limit, except for the owner that drains
+ *   P5  workers: or of x_used, found work -> frame begin: exchange of x_used; frame hints
+ *       (x_in_frame, x_to_wake: counted down by one CAS per wake-up, so never more than wanted)
+ *   P6  lent thread: x_lent up before it touches the pool, down after its last touch but the futex
+ *       wake -> destroy: acquire of x_lent == 0
+ *   P8  lent thread leaves: exchange of x_lease NONE -> the next one of that number: CAS of x_lease
+ *       RUNS; the worker's own fields are handed over. Recall: CAS RUNS -> RECALLED, then wake all
+ *       (W6) -> the lent thread's look at x_lease after announcing
+ *   P9  lent thread stops serving: sc sub of x_serving, wakes the owner if it sleeps <-> the owner:
+ *       announces itself (W2), sc load of x_serving: when nobody else serves, it runs background
+ *       jobs itself while it waits
+ *   P7  calibration job: stamp (release) -> owner: acquire of the stamp */
+
+/* As weft__worker_is_forked. */
+static inline bool weft__pool_is_forked(const weft_job_pool *pool)
+{
+    return at_load_rlx(pool->alive) == 0; /* relaxed: as there */
+}
+
+/* Whether a thread besides the owner serves the pool (P9). */
+static inline bool weft__pool_has_others(weft_job_pool *pool)
+{
+    if (!pool->is_host_driven) return pool->worker_count > 1;
+    return at_load_sc(&pool->x_serving) != 0; /* P9 */
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* split.c: what loops and graphs have in common (split.h).
+ *
+ * Sharing pays when the predicted time is above what waking workers costs: less when one is awake
+ * and searches. The predictions and the back-off after a bad split are in cost.h. */
+#include "split.h"
+
+#include "park.h"
+
+bool weft__worker_pays_off(weft_job_context *worker, weft__cost_state *cost, uint64_t predicted)
+{
+    weft_job_pool *pool = worker->pool;
+    /* relaxed: a guess about the next moment */
+    bool is_awake = at_load_rlx(&pool->wake.x_searching) != 0;
+    uint64_t pay_off = is_awake ? pool->limits.awake_ticks : pool->limits.asleep_ticks;
+    uint64_t now = weft__cost_failures(cost) != 0 ? weft__ticks_now(&pool->ticks) : 0;
+    return weft__cost_pays(cost, predicted, pay_off, now);
+}
+
+void weft__worker_fill_opener(const weft_job_context *worker, weft__loop *loop)
+{
+    loop->opener = worker->head.index;
+    loop->token = worker->token;
+    loop->job = worker->job;
+    loop->is_hosted = worker->job == WEFT__JOB_HOSTED;
+}
+
+void weft__worker_report(weft_job_context *worker, weft__loop *loop, uint32_t count, uint64_t begun)
+{
+    weft_job_pool *pool = worker->pool;
+    if (count == 0) return;
+    uint64_t busy = weft__ticks_now(&pool->ticks) - begun;
+    at_add_rlx(&loop->x_busy, busy); /* relaxed: read after L4 */
+    if (!weft__loop_finish(loop, count)) return;
+    weft__wake_token_set(&pool->wake, loop->token);
+    weft__worker_count_wake(worker, loop->opener);
+}

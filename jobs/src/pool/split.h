@@ -1,0 +1,17 @@
+/* split.h: what loops and graphs on workers have in common: whether sharing pays, who opened the
+ * entry of the loop table, what its participants report, what is learned from it. */
+#ifndef WEFT_SPLIT_H
+#define WEFT_SPLIT_H
+
+#include "pool_state.h"
+
+/* Whether splitting work predicted to take this long pays now. */
+bool weft__worker_pays_off(weft_job_context *worker, weft__cost_state *cost, uint64_t predicted);
+/* Sets the fields of a loop that say who opens it. */
+void weft__worker_fill_opener(const weft_job_context *worker, weft__loop *loop);
+/* A participant ran `count` items or nodes since the tick `begun`: the last one wakes the
+ * opener. */
+void weft__worker_report(weft_job_context *worker, weft__loop *loop, uint32_t count,
+                         uint64_t begun);
+
+#endif

@@ -1,0 +1,222 @@
+/* submit.c: submitting jobs: checks, slots, dependencies, holding and releasing, jobs from
+ * threads that are no workers. Running them is in worker_job.c, the protocol in job.h. */
+#include "observe.h"
+#include "park.h"
+#include "worker_job.h"
+
+static weft_result check_desc(const weft_job_pool *pool, const weft_job_desc *desc)
+{
+    if (desc == NULL || (desc->after == NULL && desc->after_count != 0))
+        return WEFT_INVALID_ARGUMENT;
+    if ((unsigned)desc->class_ >= WEFT_JOB_CLASS_COUNT) return WEFT_INVALID_ARGUMENT;
+    if (weft__pool_is_forked(pool)) return WEFT_FORKED;
+    for (uint32_t i = 0; i < desc->after_count; i++)
+        if (!weft__job_is_valid(&pool->table, desc->after[i])) return WEFT_BAD_HANDLE;
+    return WEFT_OK;
+}
+
+/* Attaches a job to a predecessor with `edge`; the edge is given back when it was not needed. */
+static void attach(weft__submitter by, uint32_t slot, weft_job_handle predecessor, uint32_t edge)
+{
+    weft__job_table *table = &by.pool->table;
+    weft__job *job = &table->jobs[slot];
+    at_add_rlx(&job->x_pending, 1u); /* relaxed: the guard is still there */
+    table->edges[edge].successor = slot;
+    if (weft__job_attach(table, predecessor, edge) == WEFT__ATTACHED) return;
+    if (weft__job_has_failed(table, predecessor)) weft__job_mark(job, WEFT__JOB_CANCELLED);
+    weft__job_remove_pending(job); /* never the last: the guard */
+    weft__job_give_edge(by, edge);
+}
+
+/* What weft_job_submit, _then, _for_submit and _inject have in common. */
+typedef struct submission {
+    const weft_job_desc *desc;
+    const weft_job_for_desc *loop; /* NULL: desc->fn */
+    weft_job_handle extra;         /* one more predecessor; null: none */
+} submission;
+
+/* The body of a loop submitted as a job; `argument` is its copy in the pool's loop_descs. A loop
+ * that was stopped in the middle must not end as if it had succeeded: the mark makes of any code a
+ * cancellation. */
+static int run_loop(weft_job_context *worker, void *argument)
+{
+    int code = 0;
+    if (weft_job_for(worker, argument, &code) != WEFT_CANCELLED) return code;
+    weft__job_mark(&worker->jobs[worker->job], WEFT__JOB_SKIPPED);
+    return 1;
+}
+
+static inline uint32_t fill_slot(weft__submitter by, const submission *what, uint32_t flags,
+                                 weft_job_handle *handle)
+{
+    uint32_t slot = weft__job_take_slot(by);
+    if (slot == WEFT__SLOTS_NONE) return slot;
+    weft__job *job = &by.pool->table.jobs[slot];
+    job->fn = what->desc->fn;
+    job->argument = what->desc->argument;
+    job->name = what->loop != NULL ? what->loop->name : what->desc->name;
+    job->traits = weft__job_traits(what->desc->class_, what->desc->is_run_on_error);
+    if (what->loop != NULL) {
+        by.pool->loop_descs[slot] = *what->loop;
+        job->fn = run_loop;
+        job->argument = &by.pool->loop_descs[slot];
+    }
+    if (what->desc->is_held) flags |= WEFT__JOB_HELD;
+    bool is_free =
+        !what->desc->is_held && what->desc->after_count == 0 && what->extra.generation == 0;
+    *handle = weft__job_start_with(job, slot, flags, is_free ? 0 : 1);
+    return slot;
+}
+
+static void count_submitted(weft__submitter by, const char *name)
+{
+    if (by.worker == NULL) {
+        /* any order would do: the injection that follows (P1) publishes it */
+        at_add_sc(&by.pool->x_foreign_submitted, (uint64_t)1); /* P3 */
+        return;
+    }
+    weft__stat_add(&by.worker->stats.x_submitted, 1);
+    if (by.worker->head.is_observed) weft__observe_spawned(by.worker, name);
+}
+
+/* Submits a job with predecessors, or a held one. */
+static weft_result submit_dependent(weft__submitter by, const submission *what,
+                                    weft_job_handle *out)
+{
+    const weft_job_desc *desc = what->desc;
+    weft__job_edge *edges = by.pool->table.edges;
+    bool is_full, has_extra = what->extra.generation != 0;
+    uint32_t edge = weft__job_take_edges(by, desc->after_count + has_extra, &is_full);
+    if (is_full) return WEFT_POOL_FULL;
+    weft_job_handle handle;
+    uint32_t slot = fill_slot(by, what, out != NULL ? WEFT__JOB_HAS_HANDLE : 0, &handle);
+    bool is_refused = slot == WEFT__SLOTS_NONE;
+    for (uint32_t i = 0; edge != WEFT__JOB_LIST_EMPTY; i++) {
+        uint32_t next = edges[edge].next;
+        if (is_refused)
+            weft__job_give_edge(by, edge);
+        else
+            attach(by, slot, i < desc->after_count ? desc->after[i] : what->extra, edge);
+        edge = next;
+    }
+    if (is_refused) return WEFT_POOL_FULL;
+    if (out != NULL) *out = handle;
+    count_submitted(by, by.pool->table.jobs[slot].name);
+    if (!desc->is_held && weft__job_remove_pending(&by.pool->table.jobs[slot]))
+        weft__job_offer(by, slot);
+    return WEFT_OK;
+}
+
+static weft_result submit(weft__submitter by, const submission *what, weft_job_handle *out)
+{
+    const weft_job_desc *desc = what->desc;
+    if (desc->is_held || desc->after_count != 0 || what->extra.generation != 0)
+        return submit_dependent(by, what, out);
+    weft_job_handle handle;
+    uint32_t slot = fill_slot(by, what, out != NULL ? WEFT__JOB_HAS_HANDLE : 0, &handle);
+    if (slot == WEFT__SLOTS_NONE) return WEFT_POOL_FULL;
+    if (out != NULL) *out = handle;
+    count_submitted(by, by.pool->table.jobs[slot].name);
+    weft__job_offer(by, slot);
+    return WEFT_OK;
+}
+
+static weft_result submit_from(weft_job_context *worker, const submission *what,
+                               weft_job_handle *out)
+{
+    if (worker == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = check_desc(worker->pool, what->desc);
+    if (result != WEFT_OK) return result;
+    if (what->loop == NULL && what->desc->fn == NULL) return WEFT_INVALID_ARGUMENT;
+    return submit(weft__submitter_of(worker), what, out);
+}
+
+static __attribute__((noinline)) weft_result
+submit_slowly(weft_job_context *worker, const weft_job_desc *desc, weft_job_handle *out)
+{
+    return submit_from(worker, &(submission){.desc = desc}, out);
+}
+
+/* The short way, without a call: a plain normal job from a worker with a free slot and room. */
+weft_result weft_job_submit(weft_job_context *worker, const weft_job_desc *desc,
+                            weft_job_handle *out)
+{
+    bool is_plain = worker != NULL && desc != NULL && desc->fn != NULL &&
+                    (desc->after_count | (uint32_t)desc->class_ | desc->is_held |
+                     worker->head.is_observed) == 0 &&
+                    worker->caches.jobs.count != 0 && !weft__worker_is_forked(worker) &&
+                    weft__deque_has_room_owner(&worker->deques[WEFT_JOB_NORMAL]);
+    if (__builtin_expect(!is_plain, 0)) return submit_slowly(worker, desc, out);
+    uint32_t slot = weft__slots_take_cached(&worker->caches.jobs);
+    weft__job *job = &worker->jobs[slot];
+    job->fn = desc->fn;
+    job->argument = desc->argument;
+    job->name = desc->name;
+    job->traits = weft__job_traits(WEFT_JOB_NORMAL, desc->is_run_on_error);
+    uint32_t flags = out != NULL ? WEFT__JOB_HAS_HANDLE : 0;
+    weft_job_handle handle = weft__job_start_with(job, slot, flags, 0);
+    if (out != NULL) *out = handle;
+    weft__stat_add(&worker->stats.x_submitted, 1);
+    weft__deque_push_room_owner(&worker->deques[WEFT_JOB_NORMAL], slot);
+    if (worker->deques[WEFT_JOB_NORMAL].is_alone) return WEFT_OK; /* nobody to wake */
+    weft__worker_notify(worker);
+    return WEFT_OK;
+}
+
+weft_result weft_job_then(weft_job_context *worker, weft_job_handle predecessor,
+                          const weft_job_desc *desc, weft_job_handle *out)
+{
+    if (worker == NULL) return WEFT_INVALID_ARGUMENT;
+    if (!weft__job_is_valid(&worker->pool->table, predecessor)) return WEFT_BAD_HANDLE;
+    return submit_from(worker, &(submission){.desc = desc, .extra = predecessor}, out);
+}
+
+weft_result weft_job_for_submit(weft_job_context *worker, const weft_job_for_desc *loop,
+                                const weft_job_desc *job, weft_job_handle *out)
+{
+    static const weft_job_desc plain = {0};
+    if (loop == NULL || loop->fn == NULL) return WEFT_INVALID_ARGUMENT;
+    if ((unsigned)loop->class_ >= WEFT_JOB_CLASS_COUNT) return WEFT_INVALID_ARGUMENT;
+    return submit_from(worker, &(submission){.desc = job != NULL ? job : &plain, .loop = loop},
+                       out);
+}
+
+weft_result weft_job_inject(weft_job_pool *pool, const weft_job_desc *desc, weft_job_handle *out)
+{
+    if (pool == NULL || desc == NULL || desc->fn == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = check_desc(pool, desc);
+    if (result != WEFT_OK) return result;
+    return submit((weft__submitter){pool, NULL}, &(submission){.desc = desc}, out);
+}
+
+weft_result weft_job_depend(weft_job_context *worker, weft_job_handle held,
+                            weft_job_handle predecessor)
+{
+    if (worker == NULL) return WEFT_INVALID_ARGUMENT;
+    weft__job_table *table = &worker->pool->table;
+    if (weft__pool_is_forked(worker->pool)) return WEFT_FORKED;
+    if (held.generation == 0 || !weft__job_is_valid(table, held) ||
+        !weft__job_is_valid(table, predecessor))
+        return WEFT_BAD_HANDLE;
+    if (!weft__job_is_held(table, held)) return WEFT_WRONG_PHASE;
+    bool is_itself = held.index == predecessor.index && held.generation == predecessor.generation;
+    if (is_itself) return WEFT_CYCLE;
+    if (predecessor.generation == 0) return WEFT_OK;
+    weft__submitter by = weft__submitter_of(worker);
+    uint32_t edge = weft__job_take_edge(by);
+    if (edge == WEFT__SLOTS_NONE) return WEFT_POOL_FULL;
+    attach(by, held.index, predecessor, edge);
+    return WEFT_OK;
+}
+
+weft_result weft_job_release(weft_job_context *worker, weft_job_handle held)
+{
+    if (worker == NULL) return WEFT_INVALID_ARGUMENT;
+    weft__job_table *table = &worker->pool->table;
+    if (weft__pool_is_forked(worker->pool)) return WEFT_FORKED;
+    if (held.generation == 0 || !weft__job_is_valid(table, held)) return WEFT_BAD_HANDLE;
+    if (!weft__job_unhold(table, held)) return WEFT_WRONG_PHASE;
+    if (weft__job_remove_pending(&table->jobs[held.index]))
+        weft__job_offer(weft__submitter_of(worker), held.index);
+    return WEFT_OK;
+}

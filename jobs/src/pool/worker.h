@@ -1,0 +1,25 @@
+/* worker.h: looking for work: what a worker does at depth 0, and how it serves until an event.
+ *
+ * Workers serve until the pool stops, lent threads until they are recalled, the owner until the job
+ * that it waits for has ended. */
+#ifndef WEFT_WORKER_H
+#define WEFT_WORKER_H
+
+#include "pool_state.h"
+
+typedef enum weft__scope {
+    WEFT__SCOPE_WORKER, /* everything */
+    WEFT__SCOPE_WAIT,   /* no background work while others could do it */
+    WEFT__SCOPE_DRAIN   /* everything, background without limit */
+} weft__scope;
+
+/* Finds and runs one piece of work; false when there was none. Depth 0 only. */
+bool weft__worker_run_one(weft_job_context *worker, weft__scope scope);
+/* Whether there is something to take: sequentially consistent, for the look before sleeping. */
+bool weft__worker_sees_work(weft_job_context *worker, weft__scope scope);
+/* Looks for work until `is_over(argument)`, sleeping when there is none. The caller makes sure that
+ * the worker is woken when is_over becomes true. */
+void weft__worker_serve(weft_job_context *worker, weft__scope scope, bool (*is_over)(void *),
+                        void *argument);
+
+#endif
