@@ -379,7 +379,7 @@ PLAIN_TEST(a_look_up_of_what_other_slices_write_is_named)
     desc.flags = 0;
     CHECK(weft_system_create(world, &desc).id != 0);
     expect(WEFT_UNDECLARED_ACCESS,
-           (const char *const[]){"'racer'", "slice 1:", "component a", "SINGLE", NULL});
+           (const char *const[]){"'racer'", "slice 1:", "component a", "SERIAL", NULL});
     end();
 }
 
@@ -412,7 +412,7 @@ PLAIN_TEST(further_queries_that_meet_rows_written_meanwhile_and_undeclared_write
     weft_system system = weft_system_create(world, &desc);
     CHECK(system.id != 0);
     expect(WEFT_UNDECLARED_ACCESS,
-           (const char *const[]){"'mixer'", "component a", "further query", "SINGLE", NULL});
+           (const char *const[]){"'mixer'", "component a", "further query", "SERIAL", NULL});
     CHECK_OK(weft_system_destroy(world, system));
     desc = (weft_system_desc){
         .name = "writer", .run = write_further, .user = &others, .reads_queries = {others}};

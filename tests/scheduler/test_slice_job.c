@@ -1,5 +1,5 @@
 /* test_slice_job.c: loops and children inside the callbacks of systems: in parallel and fused
- * stages, inline, in SINGLE, MAIN_THREAD, EXCLUSIVE and BACKGROUND systems, on any thread. */
+ * stages, inline, in SERIAL, MAIN_THREAD, EXCLUSIVE and BACKGROUND systems, on any thread. */
 #include "invariant.h"
 #include "systems_bed.h"
 

@@ -35,7 +35,7 @@ static void bad_descriptions(void)
            SYSTEM(.only_changed = true, .over.rows.terms = {{t.a, WEFT_WRITE, 0, 0}}));
     refuse(bad, "effects", SYSTEM(.records = {t.a}));
     refuse(bad, "access", SYSTEM(.lookups = {{t.a, WEFT_NO_ACCESS}}));
-    refuse(bad, "SINGLE",
+    refuse(bad, "SERIAL",
            SYSTEM(.reads_queries = {writer}, .over = {.kind = WEFT_OVER_COUNT, .count = 2}));
     refuse(WEFT_BAD_HANDLE, "terms",
            SYSTEM(.over.rows.terms = {{.access = WEFT_READ}, {t.a, WEFT_READ, 0, 0}}));

@@ -1,7 +1,7 @@
-/* schedule.h: looking at and steering the schedule: explanation, ambiguities, export, statistics,
- * snapshots.
+/* schedule.h: options of the schedule, what it looks like and why, statistics, snapshots.
  *
- * Public. The schedule is compiled when systems or archetypes changed and reused otherwise.
+ * Public. A step compiles the schedule when systems or archetypes have changed, and reuses it
+ * otherwise.
  * Threads: owner, world idle. Text functions write at most `capacity` bytes with a NUL and return
  * the length of the full text, like snprintf; `text` may be NULL with capacity 0. */
 #ifndef WEFT_SCHEDULE_H
@@ -17,12 +17,12 @@ extern "C" {
 typedef struct weft_schedule_desc {
     bool without_fusion;   /* every system in a stage of its own */
     bool without_parallel; /* everything on the owner, in order */
-    uint64_t shuffle_seed; /* not 0: run a random legal order (for tests of determinism) */
-    bool measure;          /* time each system and the frame (two clock reads per slice) */
-    bool always_parallel;  /* no stage runs inline because it is small (tests) */
-    bool count_events;     /* event counters per system (below); WEFT_COUNTERS=1 does the same */
+    uint64_t shuffle_seed; /* not 0: a random legal order, for tests of determinism */
+    bool measure;          /* time systems and frames: two clock reads per slice */
+    bool always_parallel;  /* small stages go to the pool, too; for tests */
+    bool count_events;     /* event counters per system, below; WEFT_COUNTERS=1 does the same */
 } weft_schedule_desc;
-/* Replaces all options; the schedule is compiled again. Errors: INVALID_ARGUMENT, WRONG_PHASE,
+/* Replaces all options. The next step compiles the schedule. Errors: INVALID_ARGUMENT, WRONG_PHASE,
  * OUT_OF_MEMORY. */
 WEFT_API weft_result weft_schedule_set(weft_world *world, const weft_schedule_desc *options);
 
@@ -30,38 +30,40 @@ WEFT_API weft_result weft_schedule_set(weft_world *world, const weft_schedule_de
  * name), WRONG_PHASE, OUT_OF_MEMORY. */
 WEFT_API weft_result weft_schedule_compile(weft_world *world);
 
-/* Why `a` runs before `b` (or that nothing orders them), as text. */
+/* Why one of two systems runs before the other, or that nothing orders them. */
 WEFT_API size_t weft_schedule_explain(weft_world *world, weft_system a, weft_system b, char *text,
                                       size_t capacity);
-/* Conflicting pairs ordered only by registration, one per line with the component. */
+/* Pairs of systems that collide and are ordered by registration only: one per line, with the
+ * component. */
 WEFT_API size_t weft_schedule_ambiguities(weft_world *world, char *text, size_t capacity);
-/* Sync points, and the pair of systems that forced each. */
+/* Sync points, each with the pair of systems that needs it. */
 WEFT_API size_t weft_schedule_sync_points(weft_world *world, char *text, size_t capacity);
 /* Graphviz and JSON, with the component on each edge, stages and measured times. */
 WEFT_API size_t weft_schedule_dot(weft_world *world, char *text, size_t capacity);
 WEFT_API size_t weft_schedule_json(weft_world *world, char *text, size_t capacity);
 
-/* What checked builds of the library found in the last step (or weft_system_run): all mistakes of
- * systems against their declarations, one of a kind, by order of effect, each with system, slice,
- * row where there is one, component and what to do. The first is the error of the step, unless that
- * had another. Writes up to `capacity`, returns how many there are; 0 in unchecked builds. */
+/* Mistakes of systems against their declarations that checked builds of the library found in the
+ * last step or weft_system_run: one of a kind, by order of effect. Each text names system, slice,
+ * row if there is one, component, and what to do. The first one is the error of the step, unless
+ * the step had an earlier error. Writes up to `capacity` of them and returns how many there are; 0
+ * in unchecked builds. */
 WEFT_API uint32_t weft_schedule_mistakes(const weft_world *world, weft_error *out,
                                          uint32_t capacity);
 
-/* Sums and last values over the steps of a world. Times need options.measure. The critical path
- * adds up, over the stages, the largest of: the measured time of all their systems divided by the
- * workers, the systems of the owner one after the other, the longest SINGLE system. It is a lower
- * bound from times that were measured, not a measurement: playback and waiting are not in it. */
+/* Figures of the steps of a world. Times need options.measure. The critical path is a lower bound,
+ * computed from measured times; playback and waiting are not in it. It adds up, for each stage, the
+ * largest of: the time of all its systems divided by the number of workers, the time of the systems
+ * that run on the owner, the time of the longest SERIAL system. */
 typedef struct weft_frame_stats {
     uint64_t frames;
     uint64_t frame_ns;         /* the last step */
-    uint64_t critical_path_ns; /* the least time its stages can take, see above */
+    uint64_t critical_path_ns; /* of the last step, see above */
     uint64_t playback_ns;
     uint32_t systems;
     uint32_t stages;
     uint32_t sync_points;
     uint64_t commands;         /* played back in the last step */
-    uint64_t commands_skipped; /* their entity had died */
+    uint64_t commands_skipped; /* in the last step: their entity was dead */
 } weft_frame_stats;
 /* `out_bytes`: sizeof *out. All zero when the world has no systems. */
 WEFT_API void weft_frame_stats_get(const weft_world *world, weft_frame_stats *out,
@@ -80,11 +82,11 @@ typedef enum weft_counter {
     WEFT_COUNTER_COUNT
 } weft_counter;
 
-/* Sums over all workers since the system was created, of the steps with count_events. */
+/* Sums over all workers and all steps with count_events since the system was created. */
 typedef struct weft_system_counters {
     const char *name;
     uint64_t calls;     /* slices, chunks or indices */
-    uint32_t available; /* bit set 1 << weft_counter: the others could not be counted */
+    uint32_t available; /* bit set 1 << weft_counter; the others could not be counted */
     uint64_t values[WEFT_COUNTER_COUNT];
 } weft_system_counters;
 /* `out_bytes`: sizeof *out. Errors: BAD_HANDLE. Without counters, `calls` and `available` are 0.
@@ -92,7 +94,7 @@ typedef struct weft_system_counters {
  * (docs/guide/profiling.md). */
 WEFT_API weft_result weft_system_counters_get(const weft_world *world, weft_system system,
                                               weft_system_counters *out, size_t out_bytes);
-/* Which counters there are, with the reason when some are missing, and a line per system. */
+/* Which counters there are, why others are missing, and a line per system. */
 WEFT_API size_t weft_schedule_counters(weft_world *world, char *text, size_t capacity);
 
 /* ---- rollback: a copy of the state in memory ---- */

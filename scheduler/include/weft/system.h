@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* System of one world; {0, 0} is null. Index and generation, which are its id, are checked. */
+/* A system of one world; {0, 0} is null. A handle that has gone stale is detected. */
 typedef struct weft_system {
     uint32_t id;
     uint32_t world; /* private: number of the world */
@@ -28,7 +28,7 @@ typedef struct weft_lookup {
 
 typedef enum weft_system_flags {
     WEFT_SYSTEM_SERIAL = 1 << 0,      /* slices run one after the other, in order, on one worker */
-    WEFT_SYSTEM_MAIN_THREAD = 1 << 1, /* like SINGLE, on the thread that steps the world */
+    WEFT_SYSTEM_MAIN_THREAD = 1 << 1, /* like SERIAL, on the thread that steps the world */
     WEFT_SYSTEM_EXCLUSIVE =
         1 << 2, /* nothing else runs; immediate structural changes are allowed */
     WEFT_SYSTEM_BACKGROUND = 1 << 3,   /* low class: never picked up by a waiting thread; not with
@@ -100,7 +100,7 @@ typedef struct weft_system_desc {
     const weft_lookup *more_resources;
     uint32_t more_resource_count;
     /* Further queries it iterates itself (weft_slice_query), with their access. One that writes
-     * wants SINGLE, or a system without rows and range. */
+     * wants SERIAL, or a system without rows and range. */
     weft_query reads_queries[WEFT_SYSTEM_LOOKUPS];
     const weft_query *more_reads_queries;
     uint32_t more_reads_query_count;
@@ -132,36 +132,38 @@ typedef struct weft_system_desc {
  * NOT_FOUND (an unknown name in before/after) are reported by the next step, so systems may be
  * registered in any order. Not during a step, nor from an exclusive system: WRONG_PHASE. */
 WEFT_API weft_system weft_system_create(weft_world *world, const weft_system_desc *desc);
-/* Removes a system at once. Names in before/after of others that meant it are NOT_FOUND at the next
- * step. Handles never come back. Errors: BAD_HANDLE, WRONG_PHASE (as weft_system_create). */
+/* Removes a system at once. Its handle is never used again. If before/after of another system names
+ * it, the next step fails with NOT_FOUND. Errors: BAD_HANDLE, WRONG_PHASE (as
+ * weft_system_create). */
 WEFT_API weft_result weft_system_destroy(weft_world *world, weft_system system);
-/* The system of this name, or null. Threads: any while no system is made or
- * destroyed. Cost: O(systems). */
+/* The system of this name, or null. Threads: any, while no system is created or destroyed. Cost:
+ * O(systems). */
 WEFT_API weft_system weft_system_find(const weft_world *world, const char *name);
-/* A disabled system is skipped; its schedule stays as it is. An exclusive system without terms may
- * call it, too: it takes effect with the next step. Errors: BAD_HANDLE, WRONG_PHASE. */
+/* Switches a system on or off; a disabled one is skipped, the schedule stays as it is. An exclusive
+ * system without terms may call it: the change counts from the next step on. Errors: BAD_HANDLE,
+ * WRONG_PHASE. */
 WEFT_API weft_result weft_system_enable(weft_world *world, weft_system system, bool enabled);
 
-/* Sets the timer of a TIMER system: it runs once, in the first step of which `seconds` have passed
- * with dt of the steps (0: the next step), then waits for the next call. Setting it again before
- * that replaces the time. In a group with a period the group's ticks count, and the system runs
- * with the tick that is due. While the system or its group is disabled its time stands still; a
- * run condition that says no puts the run off to the next step. Snapshots hold the time left. An
- * exclusive system without terms may call it, too: it counts from the next step on. Errors:
- * BAD_HANDLE, INVALID_ARGUMENT (no TIMER system; seconds negative or not finite), WRONG_PHASE. */
+/* Sets the timer of a TIMER system. The system runs once, in the step in which the dt of the steps
+ * add up to `seconds` (0: in the next step), then waits for the next call. Setting a running timer
+ * replaces its time. In a group with a period, the ticks of the group are added up, and the system
+ * runs with the tick that is due. Time does not pass while the system or its group is disabled. If
+ * the run condition returns false, the system is asked again in the next step. Snapshots hold the
+ * time left. An exclusive system without terms may call it: the time counts from the next step on.
+ * Errors: BAD_HANDLE, INVALID_ARGUMENT (no TIMER system; seconds negative or not finite),
+ * WRONG_PHASE. */
 WEFT_API weft_result weft_timer_set(weft_world *world, weft_system system, double seconds);
-/* Stops the timer: the system does not run. Fine when it is not set. Errors and phase as
+/* Stops the timer; the system does not run. Does nothing if no timer is set. Errors as
  * weft_timer_set. */
 WEFT_API weft_result weft_timer_stop(weft_world *world, weft_system system);
-/* Seconds until the system runs; negative when the timer is not set, or for a bad handle or
- * another system (error set). Threads: owner. */
+/* Seconds until the system runs; negative if the timer is not set. Negative with the error set for
+ * a bad handle or a system without TIMER. Threads: owner. */
 WEFT_API double weft_timer_left(const weft_world *world, weft_system system);
 
-/* A group of systems with an order of its own: systems of the group come before/after those
- * named, where they conflict (an order between groups costs nothing otherwise; one between two
- * systems by name always holds). So groups are phases, and empty or disabled ones cost nothing.
- * Groups exist by being named; weft_group_set gives them an order and a rate, or switches them
- * off. A system with a period of its own keeps it. */
+/* A group of systems: a phase of the frame. Its systems run before/after those named, where they
+ * conflict; systems that do not conflict may still run together (an order between two systems by
+ * name always holds). A group exists once it is named; weft_group_set gives it an order and a rate,
+ * or disables it. A system with a period of its own keeps that period. */
 typedef struct weft_group_desc {
     const char *name;
     const char *before[WEFT_SYSTEM_ORDER];
@@ -173,53 +175,52 @@ typedef struct weft_group_desc {
     float period;     /* as for systems, for the whole group */
     bool is_disabled; /* a disabled group costs nothing */
 } weft_group_desc;
-/* Replaces everything that was set before; its rate starts again. Errors: INVALID_ARGUMENT,
+/* Replaces all earlier settings of the group; its rate starts again. Errors: INVALID_ARGUMENT,
  * BAD_HANDLE (a null entry in a list), WRONG_PHASE, OUT_OF_MEMORY; those of orders as
  * weft_system_create. */
 WEFT_API weft_result weft_group_set(weft_world *world, const weft_group_desc *desc);
-/* Pauses a group, or lets it go on where it was: order and rate stay, and the time of a pause does
- * not count for its rates and timers. An exclusive system without terms may call it, too: it takes
- * effect with the next step. Errors: NOT_FOUND (neither a system nor weft_group_set has named it),
+/* Pauses a group or resumes it. Its order and rate stay; the time of a pause does not count for
+ * its rates and timers. An exclusive system without terms may call it: the change counts from the
+ * next step on. Errors: NOT_FOUND (no system and no weft_group_set has named the group),
  * INVALID_ARGUMENT, WRONG_PHASE. */
 WEFT_API weft_result weft_group_enable(weft_world *world, const char *name, bool enabled);
 
 /* Runs every system that is due, in schedule order, and plays back commands. `dt`: seconds since
- * the last step, finite, 0 is fine. Errors: the first error of a system's commands (what came
- * before it has happened, the rest of that playback is dropped, later systems run); in checked
- * builds the first mistake of a system (weft_schedule_mistakes); INVALID_ARGUMENT (dt),
- * WRONG_PHASE, BUSY (another thread is in the world), LIMIT (256 guests in the pool), CYCLE and
- * NOT_FOUND of the schedule (then nothing ran); OUT_OF_MEMORY (nothing ran, or the systems from
- * there on did not, where it was for lists of chunks that came meanwhile); FORKED (systems that the
- * pool of the parent process would have to run do not). Threads: owner. Cost: no allocation after
- * warm-up. */
+ * the last step; finite, not negative.
+ * Errors before anything ran: INVALID_ARGUMENT (dt), WRONG_PHASE, BUSY (another thread is in the
+ * world), LIMIT (256 guests in the pool), CYCLE and NOT_FOUND of the schedule, OUT_OF_MEMORY.
+ * Errors of the step: the first error of a system's commands (earlier commands took effect, the
+ * rest of that playback is dropped, later systems run); in checked builds the first mistake of a
+ * system (weft_schedule_mistakes); OUT_OF_MEMORY for lists of new chunks (the systems from there on
+ * did not run); FORKED (systems that need the pool of the parent process do not run).
+ * Threads: owner. Cost: no allocation after warm-up. */
 WEFT_API weft_result weft_world_step(weft_world *world, float dt);
-/* Runs one system now, outside the schedule, and plays back its commands: whether or not it is
- * enabled, due or wanted by its condition. dt is the period of a system that has one. Errors as
+/* Runs one system now, outside the schedule, and plays back its commands, even if it is disabled,
+ * not due, or its condition would return false. A system with a period gets that as dt. Errors as
  * weft_world_step, and BAD_HANDLE. */
 WEFT_API weft_result weft_system_run(weft_world *world, weft_system system, float dt);
 
-/* Inside a system: iterates one of its `reads_queries`, all rows, filters honoured ("changed" means
- * since the last run of the system); weft_query_count and the like may be asked about them, too.
+/* Inside a system: iterates one of its `reads_queries`: all rows that pass its filters ("changed"
+ * means since the last run of the system). weft_query_count and the like work on it, too.
  *   weft_cursor c = weft_slice_query(slice, others);
  *   while (weft_query_next(&c)) { const Position *p = weft_slice_read(&c.slice, 0); ... }
- * Leave early with weft_query_end. Any other query has no rows here, which checked builds report,
- * as they do rows that other slices of the system write meanwhile. Nor has one of more than
- * WEFT_INLINE_TERMS terms when memory ends. Outside systems it is
- * weft_query_begin. Threads: as the slice. */
+ * Call weft_query_end to leave early. A query that is not declared has no rows here; checked builds
+ * report it. They also report rows that other slices of the system may be writing. A query of more
+ * than WEFT_INLINE_TERMS terms has no rows when memory is out. Outside systems this is
+ * weft_query_begin. Threads: that of the slice. */
 WEFT_API weft_cursor weft_slice_query(const weft_slice *slice, weft_query query);
 
-/* Inside a system with WEFT_SYSTEM_JOBS, whatever its other flags: the context of the worker
- * that runs the slice, for weft_job_for, weft_job_child, weft_job_children_wait and
- * weft_job_graph_run in the callback. It is a job's: waiting for handles is refused
- * (WOULD_NEST), and jobs submitted with it are not part of the step. Children that are left when
- * the callback returns are joined then, before the next system of a fused stage sees the rows;
- * their codes are dropped. The slice, its commands and everything asked through it belong to the
- * callback's thread: inner jobs get columns and counts by argument, and write rows that no other
- * inner job touches. Commands are recorded by the callback itself, from what the jobs left, so
- * their order is as always: inner jobs may store into places of their own (by row or part),
- * never append in the order of arrival. NULL outside systems and after the callback; NULL and a
- * report (checked builds) without the flag. Threads: the slice's. Cost: 2 ns a call of the
- * callback. */
+/* Inside a system with WEFT_SYSTEM_JOBS: the context of the worker that runs the slice, for
+ * weft_job_for, weft_job_child, weft_job_children_wait and weft_job_graph_run in the callback.
+ * It is the context of a job: waiting for handles is refused (WOULD_NEST), and jobs submitted
+ * with it are not part of the step. Children that still run when the callback returns are joined
+ * before the next system of a fused stage sees the rows; their result codes are dropped. The
+ * slice, its recorder and its look-ups belong to the thread of the callback. Pass columns and
+ * counts to inner jobs by argument; each may write only rows that no other inner job touches.
+ * Results that become commands go into places by row or part, and the callback records them, so
+ * that the order of commands does not depend on timing. NULL outside systems and after the
+ * callback; NULL without the flag, which checked builds report. Threads: that of the slice.
+ * Cost: 2 ns per callback. */
 WEFT_API weft_job_context *weft_slice_job(const weft_slice *slice);
 
 /* ---- time ---- */
@@ -230,20 +231,20 @@ typedef struct weft_frame {
     double time;     /* seconds: the sum of the dt of all steps, this one included */
     float dt;        /* seconds of the step */
 } weft_frame;
-/* The step that runs, or the last one. Worlds without systems count their steps, too; a step that
- * was refused, and weft_system_run, do not count. Snapshots put it back. Threads: any while systems
- * run (weft_slice_world), else owner. */
+/* The step that runs, or the last one. Worlds without systems count their steps, too. Refused steps
+ * and weft_system_run do not count. Snapshots restore it. Threads: any while systems run
+ * (weft_slice_world), else owner. */
 WEFT_API weft_frame weft_world_frame(const weft_world *world);
-/* The same as the system of the slice sees it: at a fixed rate `dt` is its period and `time` that
- * of its tick, which lies behind the world's by what is left over (weft_world_alpha) and by the
- * ticks still to come in this step. In loops of the owner, and over further queries, it is that of
- * the world. Threads: the slice's. */
+/* The same as the system of the slice sees it. At a fixed rate `dt` is its period and `time` is
+ * that of its tick: behind the world's time by the time left over (weft_world_alpha) and by the
+ * ticks still to come in this step. For slices of queries that the owner or a system iterates,
+ * it is that of the world. Threads: that of the slice. */
 WEFT_API weft_frame weft_slice_frame(const weft_slice *slice);
-/* How far the time is between the last tick of a fixed rate and the next, [0, 1): what a system
- * that draws every step interpolates with. `name`: a system or group with a period (a system hides
- * a group of its name, and has the rate of its group if it has none of its own). 0 for one without
- * a rate. NOT_FOUND for an unknown name: 0, and outside systems the error is set. Threads: any
- * while systems run (weft_slice_world), else owner. Cost: O(systems). */
+/* Where the time is between the last tick of a fixed rate and the next, in [0, 1): for
+ * interpolation by a system that draws every step. `name`: a system or group with a period. A
+ * system without a period has that of its group; a system hides a group of the same name. 0
+ * without a rate, and for an unknown name (NOT_FOUND, set outside systems). Threads: any while
+ * systems run (weft_slice_world), else owner. Cost: O(systems). */
 WEFT_API float weft_world_alpha(const weft_world *world, const char *name);
 
 /* Figures of the last run and totals. */
@@ -254,7 +255,7 @@ typedef struct weft_system_stats {
     uint64_t rows;     /* of the last run */
     uint64_t commands; /* recorded in the last run */
     uint64_t time_ns;  /* work of the last run, summed over workers; needs options.measure */
-    uint64_t total_ns; /* the same over all measured runs since creation */
+    uint64_t total_ns; /* the same, over all measured runs since creation */
     uint32_t stage;    /* position of its stage in the schedule */
     uint32_t is_fused; /* runs together with others */
 } weft_system_stats;

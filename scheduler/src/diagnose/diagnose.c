@@ -272,7 +272,7 @@ void weft__diagnose_look(const weft_slice *slice, const weft__chunk *chunk, uint
                                      .access = access,
                                      .what = "is looked up in a row that another slice of the "
                                              "system touches: slices may run at once; make it "
-                                             "SINGLE, or write in a system of its own"};
+                                             "SERIAL, or write in a system of its own"};
         weft__violate(&system->scheduler->workers[slice->worker], &violation);
         return;
     }
@@ -329,7 +329,7 @@ static void compare_all(weft__scheduler *scheduler, weft__far_write *writes, uin
                                      .entity = write->entity,
                                      .phase = WEFT__VIOLATION_COMPARED,
                                      .what = "another slice of the system writes the same entity: "
-                                             "slices may run at once; make it SINGLE, or record "
+                                             "slices may run at once; make it SERIAL, or record "
                                              "commands"};
         weft__violate(&scheduler->workers[0], &violation);
     }

@@ -73,7 +73,7 @@ static void further_mistype(const weft_slice *slice, uint32_t term, weft_access 
         weft__mistyped_in(own, weft__slice_query(slice)->terms[term].component, access, type);
 }
 
-/* Nobody stamps what it reads while it runs. */
+/* No system stamps what it reads while it runs. */
 static bool further_asks(const weft_slice *slice, uint32_t term)
 {
     (void)slice;
@@ -125,7 +125,7 @@ static void check_rows(const weft_slice *slice, const weft__query *further)
             weft__violate_in(
                 slice, component, WEFT_READ,
                 "of a further query is written by other slices of the system: slices may run "
-                "at once; make it SINGLE, or write in a system of its own");
+                "at once; make it SERIAL, or write in a system of its own");
             return;
         }
 }

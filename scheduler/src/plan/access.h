@@ -1,7 +1,7 @@
 /* access.h: access sets: what a system touches, and whether two systems collide.
  *
  * Private. Pure: no storage, no threads. An access item says "this component, read or written,
- * in the rows of these archetypes". Sets of archetypes are bit sets filled by whoever knows the
+ * in the rows of these archetypes". Sets of archetypes are bit sets, filled by code that knows the
  * storage (tests use a fake). Two items collide when they name the same component, one writes,
  * and some archetype that contains the component is in both sets. A *near* item touches only the
  * row it was given; two systems that collide by near items alone may share a stage, because each

@@ -214,7 +214,7 @@ size_t weft_schedule_explain(weft_world *world, weft_system first, weft_system s
         add_stages(&t, scheduler, before, after);
         return t.length;
     }
-    t = reason; /* nothing: begin anew */
+    t = reason; /* nothing orders them: the first line goes */
     weft__text_add(&t, "nothing orders '%s' and '%s'", a->name, b->name);
     if (a->stage == b->stage)
         weft__text_add(&t, ": they may run at the same time\n");

@@ -176,7 +176,7 @@ static weft_result check_queries(weft_world *world, const weft__system *system,
                     world, WEFT_INVALID_ARGUMENT, desc,
                     weft__component(world, further->terms[k].component),
                     "one of reads_queries writes, and slices that run at once would collide: "
-                    "make the system SINGLE");
+                    "make the system SERIAL");
     }
     return WEFT_OK;
 }
