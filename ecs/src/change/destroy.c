@@ -97,7 +97,8 @@ static weft_result entries_die(weft_world *world, weft__batch *batch)
     return result == WEFT_OK ? weft__batch_apply(world, batch) : result;
 }
 
-weft_result weft__destroy_all(weft_world *world, const weft_entity *entities, uint32_t count)
+/* Alive ones among the entities, with their linked groups. All or none. */
+static weft_result destroy_all(weft_world *world, const weft_entity *entities, uint32_t count)
 {
     weft__batch_room room;
     weft__batch batch = weft__batch_begin(world, &room, entities, count);
@@ -125,7 +126,7 @@ static __attribute__((noinline)) weft_result destroy_generally(weft_world *world
     weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
     if (chunk == NULL) return weft__error_stale(world, entity);
     uint32_t slow = WEFT__HAS_CLEANUP | WEFT__HAS_LINKED_GROUP;
-    if ((chunk->archetype->flags & slow) != 0) return weft__destroy_all(world, &entity, 1);
+    if ((chunk->archetype->flags & slow) != 0) return destroy_all(world, &entity, 1);
     weft__directory_free_owner(&world->directory, entity);
     if ((chunk->archetype->flags & WEFT__NEEDS_DESTRUCT) != 0)
         weft__rows_discard(world, NULL, chunk, NULL, row, 1);
@@ -164,5 +165,5 @@ weft_result weft_entity_destroy_many(weft_world *world, const weft_entity *entit
                                     "entities is NULL: give an array of `count`");
     uint32_t foreign = weft__foreign_find(&world->directory, entities, count);
     if (foreign != count) return weft__error_stale(world, entities[foreign]);
-    return weft__destroy_all(world, entities, count);
+    return destroy_all(world, entities, count);
 }

@@ -3,8 +3,6 @@
  * All or none: room is reserved before anything is written. One entity goes to the first chunk with
  * room, whose next rows are zeroed and stamped in advance; what that cannot do goes the general
  * way. Owner, world idle. */
-#include "entity_create.h"
-
 #include "row_move.h"
 
 #include <string.h>
@@ -30,8 +28,9 @@ static weft_result rows_prepare(weft_world *world, weft__tuple *tuple, uint32_t 
     return weft__rows_reserve(world, tuple, count, spans);
 }
 
-weft_result weft__rows_create(weft_world *world, weft__tuple *tuple, uint32_t count,
-                              weft_entity *out)
+/* Entities in chunks of a tuple, zeroed and constructed; `out` may be NULL. */
+static weft_result rows_create(weft_world *world, weft__tuple *tuple, uint32_t count,
+                               weft_entity *out)
 {
     weft__spans spans = {0};
     weft_result result = rows_prepare(world, tuple, count, &spans);
@@ -46,7 +45,7 @@ static __attribute__((noinline)) weft_entity create_generally(weft_world *world,
     weft_entity entity = {0, 0};
     if (world == NULL || weft__idle(world, "weft_entity_create") != WEFT_OK) return entity;
     weft__archetype *archetype = weft__archetype_at(world, handle);
-    if (archetype != NULL) weft__rows_create(world, archetype->tuple0, 1, &entity);
+    if (archetype != NULL) rows_create(world, archetype->tuple0, 1, &entity);
     return entity;
 }
 
@@ -163,7 +162,7 @@ weft_result weft_entity_create_many(weft_world *world, weft_archetype handle, ui
     bool is_told = handle.id == 0 && world->error->code != WEFT_OK; /* by what made it null */
     const weft__archetype *archetype = is_told ? NULL : weft__archetype_at(world, handle);
     if (archetype == NULL) return world->error->code;
-    return weft__rows_create(world, archetype->tuple0, count, out);
+    return rows_create(world, archetype->tuple0, count, out);
 }
 
 /* One caller's column: where it goes and what is in it (NULL: zeroes). Owner: one call; borrows. */

@@ -36,43 +36,27 @@ void weft__query_columns(const weft__query *query, uint32_t match, const weft__c
                  chunk->layout->columns, row, columns);
 }
 
-/* Slices [first, end) get the version `stamp`. */
-typedef struct stamp_range {
-    uint32_t first;
-    uint32_t end;
-    uint32_t stamp;
-} stamp_range;
-
-/* Stamps the written terms from number `from` on, of slices [first, end) of a chunk. */
-static void stamp_terms(const weft__query *query, const weft__place *places,
-                        const weft__chunk *chunk, uint32_t from, const stamp_range *range)
+/* Stamps slices [first, end) of the written terms behind the first one. */
+static void stamp_others(const weft__query *query, const weft__flat_entry *entry, uint32_t first,
+                         uint32_t end, uint32_t stamp)
 {
-    for (uint32_t w = from; w < query->stamp_count; w++) {
+    const weft__place *places = weft__match_places(query, entry->match);
+    for (uint32_t w = 1; w < query->stamp_count; w++) {
         uint32_t type = places[query->writes[w]].type;
         if (type == WEFT__NO_PLACE) continue;
-        weft_a32 *x_versions = weft__chunk_versions(chunk, type);
-        for (uint32_t slice = range->first; slice < range->end; slice++)
-            weft__stamp(&x_versions[slice], range->stamp);
+        weft_a32 *x_versions = weft__chunk_versions(entry->chunk, type);
+        for (uint32_t slice = first; slice < end; slice++) weft__stamp(&x_versions[slice], stamp);
     }
 }
 
-/* The same for all written terms of an entry; queries write one component more often than not. */
+/* Stamps all written terms of an entry; queries write one component more often than not. */
 static inline void stamp_entry(const weft__query *query, const weft__flat_entry *entry,
                                uint32_t first, uint32_t end, uint32_t stamp)
 {
     weft_a32 *x_written = entry->x_written;
     for (uint32_t slice = first; slice < end && x_written != NULL; slice++)
         weft__stamp(&x_written[slice], stamp);
-    if (query->stamp_count > 1)
-        stamp_terms(query, weft__match_places(query, entry->match), entry->chunk, 1,
-                    &(stamp_range){first, end, stamp});
-}
-
-void weft__query_stamp(const weft__query *query, uint32_t match, const weft__chunk *chunk,
-                       uint32_t first, uint32_t end, uint32_t stamp)
-{
-    stamp_terms(query, weft__match_places(query, match), chunk, 0,
-                &(stamp_range){first, end, stamp});
+    if (query->stamp_count > 1) stamp_others(query, entry, first, end, stamp);
 }
 
 /* ---- the walk ---- */

@@ -41,8 +41,5 @@ bool weft__source_next(weft_cursor *cursor);
 /* Fills `columns` with pointers to row `row` of the terms' columns; NULL where there is none. */
 void weft__query_columns(const weft__query *query, uint32_t match, const weft__chunk *chunk,
                          uint32_t row, void **columns);
-/* Stamps the written terms of slices [first, end) of a chunk. */
-void weft__query_stamp(const weft__query *query, uint32_t match, const weft__chunk *chunk,
-                       uint32_t first, uint32_t end, uint32_t stamp);
 
 #endif

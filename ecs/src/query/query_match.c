@@ -72,7 +72,8 @@ static bool reserve_matches(weft__query *query, uint32_t count)
     return true;
 }
 
-bool weft__query_match_reserve(weft__query *query, uint32_t type_count)
+/* Room for one more match, an archetype of `type_count` types. */
+static bool match_reserve(weft__query *query, uint32_t type_count)
 {
     if (query->filter_write_groups) {
         weft__override *overrides =
@@ -106,7 +107,8 @@ static void trim_matches(weft__query *query)
     }
 }
 
-bool weft__query_excludes(const weft__query *query, const weft__archetype *archetype)
+/* True for prefabs and disabled entities, unless the query wants them. */
+static bool excludes(const weft__query *query, const weft__archetype *archetype)
 {
     return ((archetype->flags & WEFT__IS_PREFAB) != 0 && !query->with_prefabs) ||
            ((archetype->flags & WEFT__IS_DISABLED) != 0 && !query->with_inactive);
@@ -159,8 +161,10 @@ static uint32_t count_masks(const weft__query *query, const weft__place *places,
     return count;
 }
 
-void weft__query_match_append(weft__query *query, weft__archetype *archetype, uint32_t number,
-                              const weft__place *places)
+/* Appends the archetype (read only if the query filters write groups) if it matches. `places` is
+ * the tail of query->places, after reserve. */
+static void match_append(weft__query *query, weft__archetype *archetype, uint32_t number,
+                         const weft__place *places)
 {
     uint64_t alternatives = evaluate(query, places);
     uint32_t override_first = query->override_count, last = WEFT__NONE;
@@ -291,12 +295,11 @@ static bool match_candidates(matching *m)
     for (uint32_t number; (number = next_candidate(m)) != WEFT__NONE; m->number = number + 1) {
         if (is_excluded(m, number)) continue;
         weft__archetype *archetype = query->world->archetypes.at[number];
-        if (!weft__query_match_reserve(query,
-                                       query->filter_write_groups ? archetype->type_count : 0))
+        if (!match_reserve(query, query->filter_write_groups ? archetype->type_count : 0))
             return false;
         weft__place *places = query->places + (size_t)query->match_count * query->term_count;
         place_candidate(m, number, places);
-        weft__query_match_append(query, archetype, number, places);
+        match_append(query, archetype, number, places);
     }
     return true;
 }
@@ -401,7 +404,7 @@ weft_result weft__query_match_all(weft__query *query)
 static bool list_reserve_matches(const weft__query_list *list, uint32_t type_count)
 {
     for (uint32_t i = 0; i < list->count; i++)
-        if (!weft__query_match_reserve(list->items[i], type_count)) return false;
+        if (!match_reserve(list->items[i], type_count)) return false;
     return true;
 }
 
@@ -428,11 +431,11 @@ static void query_offer(weft__query *query, weft__archetype *archetype)
 {
     uint32_t number = archetype->number;
     if (query->match_count != 0 && query->matches[query->match_count - 1].number == number) return;
-    if (weft__query_excludes(query, archetype)) return;
+    if (excludes(query, archetype)) return;
     weft__place *places = query->places + (size_t)query->match_count * query->term_count;
     for (uint32_t t = 0; t < query->term_count; t++)
         places[t] = weft__place_find(archetype, query->terms[t].component);
-    weft__query_match_append(query, archetype, number, places);
+    match_append(query, archetype, number, places);
 }
 
 static void list_offer(const weft__query_list *list, weft__archetype *archetype)

@@ -22,15 +22,6 @@ static inline size_t weft__query_place_bytes(const weft__query *query)
 {
     return (query->term_count == 0 ? 1 : query->term_count) * sizeof(weft__place);
 }
-/* Room for one more match, an archetype of `type_count` types. */
-bool weft__query_match_reserve(weft__query *query, uint32_t type_count);
-/* True for prefabs and disabled entities, unless the query wants them. */
-bool weft__query_excludes(const weft__query *query, const weft__archetype *archetype);
-/* Appends the archetype (read only if the query filters write groups) if it matches. `places` is
- * the tail of query->places, after reserve. */
-void weft__query_match_append(weft__query *query, weft__archetype *archetype, uint32_t number,
-                              const weft__place *places);
-
 /* How queries follow the archetypes: world->matching. */
 extern const weft__matching weft__query_matching;
 

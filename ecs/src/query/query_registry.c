@@ -49,11 +49,6 @@ void weft__query_unfile(weft__query *query)
         query_list_remove(&queries->keyed[query->keys[k]], query);
 }
 
-uint32_t weft__queries_count(const weft_world *world)
-{
-    return world->queries->query_count;
-}
-
 void weft__queries_shared_visit(const weft_world *world, weft__shared_visit_fn visit, void *user)
 {
     for (uint32_t i = 1; i < world->queries->handle_end; i++) {

@@ -55,7 +55,5 @@ void weft__query_unfile(weft__query *query);
 
 /* Visits the references that filters hold on shared values. For the invariant checker. */
 void weft__queries_shared_visit(const weft_world *world, weft__shared_visit_fn visit, void *user);
-/* Distinct queries alive. */
-uint32_t weft__queries_count(const weft_world *world);
 
 #endif

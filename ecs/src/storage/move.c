@@ -1,4 +1,4 @@
-/* move.c: whole moves: a run of rows, one row (the fast path of add and remove), and whole chunks
+/* move.c: whole moves: one row (the general way of add and remove), and whole chunks
  * that change archetype or shared values by editing their metadata only. Owner, serial; everything
  * that can fail comes first. */
 #include "bits.h"
@@ -6,30 +6,6 @@
 #include "row_move.h"
 
 #include <string.h>
-
-/* ---- runs ---- */
-
-weft_result weft__rows_move(weft_world *world, weft__chunk *from, const uint32_t *rows,
-                            uint32_t first, uint32_t count, weft__tuple *to)
-{
-    const weft__plan *plan = weft__plan_obtain(world, from->archetype, to->archetype);
-    if (plan == NULL) return world->error->code;
-    if (from->tuple == to || count == 0) return WEFT_OK;
-    weft__spans spans = {0};
-    weft_result result = weft__rows_reserve(world, to, count, &spans);
-    uint32_t done = 0;
-    for (uint32_t i = 0; i < spans.count; i++) {
-        weft__rows_copy(world, plan, from, rows != NULL ? rows + done : NULL, first + done,
-                        spans.items[i]);
-        done += spans.items[i].count;
-    }
-    weft__spans_fini(world, &spans);
-    if (result != WEFT_OK) return result;
-    weft__rows_discard(world, plan, from, rows, first, count);
-    weft__rows_close(world, from, rows, first, count);
-    weft__chunk_settle(world, from, count);
-    return WEFT_OK;
-}
 
 /* ---- one row ---- */
 
@@ -113,14 +89,26 @@ void weft__row_last_ends(weft__chunk *chunk)
         weft__value_zero(chunk->base + column->offset + row * (size_t)column->bytes, column->bytes);
 }
 
-void weft__row_close(weft_world *world, weft__chunk *chunk, uint32_t row)
+/* Every other move: rows with enable bits, to a tuple that is held or has no room. */
+static weft_result row_move_generally(weft_world *world, const weft__plan *plan, weft__chunk *from,
+                                      uint32_t row, weft__tuple *to)
 {
-    weft__row_end(world, chunk, row);
+    if (from->tuple == to) return WEFT_OK;
+    weft__spans spans = {0};
+    weft_result result = weft__rows_reserve(world, to, 1, &spans);
+    if (result == WEFT_OK) weft__rows_copy(world, plan, from, NULL, row, spans.items[0]);
+    weft__spans_fini(world, &spans);
+    if (result != WEFT_OK) return result;
+    weft__rows_discard(world, plan, from, NULL, row, 1);
+    weft__rows_close(world, from, NULL, row, 1);
+    weft__chunk_settle(world, from, 1);
+    return WEFT_OK;
 }
 
 weft_result weft__row_move(weft_world *world, weft__chunk *from, uint32_t row, weft__tuple *to)
 {
-    return weft__rows_move(world, from, NULL, row, 1, to);
+    const weft__plan *plan = weft__plan_obtain(world, from->archetype, to->archetype);
+    return plan == NULL ? world->error->code : row_move_generally(world, plan, from, row, to);
 }
 
 weft_result weft__row_move_by(weft_world *world, const weft__plan *plan, weft__chunk *from,
@@ -129,7 +117,7 @@ weft_result weft__row_move_by(weft_world *world, const weft__plan *plan, weft__c
     weft__chunk *target = to->room;
     uint32_t slow = plan->from->enableable_count | plan->to->shared_count;
     if (__builtin_expect(target == NULL || target == from || slow != 0, 0))
-        return weft__rows_move(world, from, NULL, row, 1, to);
+        return row_move_generally(world, plan, from, row, to);
     uint32_t to_row = target->count++;
     row_copy(world, plan, from, row, target, to_row);
     weft__chunk_count_rows(world, target, 1);

@@ -107,15 +107,11 @@ static inline void weft__chunk_settle(weft_world *world, weft__chunk *chunk, uin
 
 /* ---- whole operations: owner, serial ---- */
 
-/* Moves rows[0..count) (ascending) or a run to another tuple, which may be of another archetype. */
-weft_result weft__rows_move(weft_world *world, weft__chunk *from, const uint32_t *rows,
-                            uint32_t first, uint32_t count, weft__tuple *to);
-/* One row; `plan` leads from its archetype to that of `to`. */
+/* Moves a row to another tuple, which may be of another archetype; `plan` leads from its archetype
+ * to that of `to`. All or none. */
 weft_result weft__row_move(weft_world *world, weft__chunk *from, uint32_t row, weft__tuple *to);
 weft_result weft__row_move_by(weft_world *world, const weft__plan *plan, weft__chunk *from,
                               uint32_t row, weft__tuple *to);
-/* Removes one row whose id or new place is settled already: swap-back, totals, empty chunk. */
-void weft__row_close(weft_world *world, weft__chunk *chunk, uint32_t row);
 /* Whole chunks change: chunks[i] to tuple to[i], of an archetype with the same format
  * (plan->is_in_place) or of its own: no row moves. Tags and chunk components that go are dropped,
  * new ones are zero and stamped. All or none. */
