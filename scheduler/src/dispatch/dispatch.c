@@ -350,8 +350,8 @@ static void run_series(weft__worker *worker, const weft__entry *entry)
 static inline void run_direct(const weft__scheduler *scheduler, const weft__worker *worker,
                               const weft__entry *entry)
 {
-    for (uint32_t i = 0; i < entry->binding_count; i++) {
-        weft__binding *binding = &entry->bindings[i];
+    const weft__binding *end = entry->bindings + entry->binding_count;
+    for (weft__binding *binding = entry->bindings; binding < end; binding++) {
         const weft__system *system = binding->system;
         if (!system->is_active) continue;
         stamp(binding, 0, 1);
