@@ -120,7 +120,7 @@ static void many_forget(void *data)
     m->made.id = 0;
 }
 
-/* A query that nobody else has, so that it is matched each time. */
+/* A query that no other handle shares, so that it is matched each time. */
 static void make_case(weft_bench *bench, many_world *m, const char *name, double items)
 {
     m->made.id = 0;

@@ -56,7 +56,7 @@ void weft_stress_error(weft_stress *stress, const char *format, ...)
 /* With --faults: from now on memory is refused now and then, which a scenario must survive; or no
  * longer. Which request is refused follows from the seed of the round and its number in the round;
  * at the start of a scenario and between its rounds nothing is refused. Threads: calling thread,
- * while nobody else allocates. */
+ * while no other thread allocates. */
 void weft_stress_refuse_memory(weft_stress *stress, bool is_allowed);
 
 /* Small seeded generator (splitmix64) for what a round does; give each job its own state, made from

@@ -1,9 +1,9 @@
 /* stress_alloc.c: the two concurrent allocators under all workers: entity ids and units.
  *
- * Every part of a round takes batches of ids and runs of units, checks by an owner table that
- * nobody else holds them, writes into its units, and gives most of them back; the rest are given
- * back by a part of another worker, or twice, in which case exactly one must count. After a round
- * nothing is held: counts and all invariants must be exact. The hash covers how much was
+ * Every part of a round takes batches of ids and runs of units, checks by an owner table that no
+ * other thread holds them, writes into its units, and gives most of them back; the rest are
+ * given back by a part of another worker, or twice, in which case exactly one must count. After
+ * a round nothing is held: counts and all invariants must be exact. The hash covers how much was
  * allocated, which depends on the seed only.
  */
 #include "stress.h"
@@ -24,7 +24,7 @@ typedef struct leftover {
     weft__run runs[RUNS_MAX];
     uint32_t run_count;
     uint64_t allocated; /* ids and units, for the hash */
-    weft_a32 x_killed;  /* ids whose free counted, by whoever freed them */
+    weft_a32 x_killed;  /* ids whose free counted, by the thread that freed them */
 } leftover;
 
 /* State of the scenario. Owner: the stress runner's thread; parts write their leftover. */
@@ -115,7 +115,7 @@ static void give_run(alloc_state *s, weft__run run)
 {
     const uint64_t *words = run.memory, *last = words + run.count * WEFT__UNIT_BYTES / 8 - 1;
     if (*words != ((uint64_t)(uintptr_t)run.memory ^ run.count) || *last != *words)
-        weft_stress_error(s->stress, "unit %u was written by somebody else", run.first);
+        weft_stress_error(s->stress, "unit %u was written by another owner", run.first);
     if (weft__units_free(&s->world->units, run.first, run.count) != WEFT_OK)
         weft_stress_error(s->stress, "unit %u was not in use", run.first);
 }

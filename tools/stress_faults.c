@@ -23,7 +23,7 @@ static uint64_t draw(uint64_t seed, uint64_t number)
 
 static bool is_refused(weft_stress_faults *f, uint32_t every)
 {
-    if (at_load_rlx(&f->x_refuses) == 0) return false;     /* rlx: changed while nobody allocates */
+    if (at_load_rlx(&f->x_refuses) == 0) return false; /* rlx: changed while no thread allocates */
     const uint64_t number = at_add_rlx(&f->x_requests, 1); /* rlx: a counter */
     const uint64_t seed = at_load_rlx(&f->x_refuse_seed);  /* rlx: as x_refuses */
     if (draw(seed, number) % every != 0) return false;
@@ -93,7 +93,7 @@ static void futex_wait(void *user, weft_a32 *word, uint32_t expected)
 {
     weft_stress_faults *f = user;
     delay(f, SPURIOUS_EVERY);
-    /* rlx: a counter; whoever is not let sleep looks again, as after any spurious wake-up */
+    /* rlx: a counter; a refused sleeper looks again, as after any spurious wake-up */
     if (draw(f->delay_seed, at_add_rlx(&f->x_delays, 1)) % SPURIOUS_EVERY == 0) return;
     f->real->futex_wait(f->real->user, word, expected);
 }
@@ -131,7 +131,7 @@ void weft_stress_faults_init(weft_stress_faults *faults, uint64_t seed)
 
 void weft_stress_faults_refuse(weft_stress_faults *faults, uint64_t seed, bool is_allowed)
 {
-    at_store_rlx(&faults->x_refuse_seed, seed);   /* rlx: nobody else allocates */
+    at_store_rlx(&faults->x_refuse_seed, seed);   /* rlx: no other thread allocates */
     at_store_rlx(&faults->x_requests, 0);         /* rlx: as above */
     at_store_rlx(&faults->x_refuses, is_allowed); /* rlx: as above */
 }

@@ -29,7 +29,7 @@ typedef struct weft_stress_faults {
 /* Threads: owner, before anybody uses the table. */
 void weft_stress_faults_init(weft_stress_faults *faults, uint64_t seed);
 /* Allows or forbids refusals from now on; allowing starts their sequence of `seed` from its
- * beginning. Threads: owner, while nobody else allocates. */
+ * beginning. Threads: owner, while no other thread allocates. */
 void weft_stress_faults_refuse(weft_stress_faults *faults, uint64_t seed, bool is_allowed);
 
 #endif

@@ -83,7 +83,7 @@ void weft_stress_report(const weft_stress_config *config, const weft_stress_scen
 
 static void say_last_words(void)
 {
-    if (write(STDERR_FILENO, last_words, last_words_length) < 0) return; /* nobody listens */
+    if (write(STDERR_FILENO, last_words, last_words_length) < 0) return; /* stderr is closed */
 }
 
 /* The action is the default one again (SA_RESETHAND): the signal ends the process after this. */

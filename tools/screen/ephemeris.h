@@ -2,7 +2,7 @@
  * precision: what propagation writes and the pair search reads.
  *
  * One array per quantity and step, indexed by the object's place in the batch, so that
- * propagation writes and the search reads memory in order. Objects are written by whoever owns
+ * propagation writes and the search reads memory in order. Objects are written by the owner of
  * their rows, each place by one thread.
  */
 #ifndef WEFT_SCREEN_EPHEMERIS_H

@@ -1,8 +1,8 @@
 /* screen_check.c: brute force at some steps, as loop jobs over blocks of rows, compared with what
  * the run reported for the same steps.
  *
- * The objects are initialised anew from the catalogue: nothing of the world is used but the step at
- * which objects were lost.
+ * The objects are initialised again from the catalogue: nothing of the world is used but the
+ * step at which objects were lost.
  */
 #include "screen_check.h"
 

@@ -23,7 +23,7 @@ static const struct screen_types *types_of(void *user)
     return &((const struct screen_world *)user)->types;
 }
 
-/* A slice's rows have places of their own: nobody else writes there. */
+/* A slice's rows have places of their own: no other slice writes there. */
 static uint32_t places_begin(const weft_slice *slice, const struct screen_places *places)
 {
     const uint32_t first = places->first + (uint32_t)slice->first;

@@ -113,7 +113,7 @@ static void settle(void)
     switch_to(replace_first(machine.current));
 }
 
-/* The running worker stops until somebody makes it ready. */
+/* The running worker stops until another makes it ready. */
 static void block(sim_state state)
 {
     machine.workers[machine.current].state = state;

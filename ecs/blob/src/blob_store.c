@@ -13,7 +13,7 @@
  *
  * A CAS from 0 references never succeeds, so a blob on its way out is not found again: an insert of
  * equal content meanwhile makes a new blob. Who brought the count to 0 is the only one that unlinks
- * and frees the slot; from its S3 on nobody else may touch the block. */
+ * and frees the slot; from its S3 on no other thread may touch the block. */
 #include "blob_store.h"
 
 #include "bits.h"
@@ -129,7 +129,7 @@ static weft_result add_segment_locked(weft_blob_store *store, uint32_t segment)
     return WEFT_OK;
 }
 
-/* A slot that nobody refers to. */
+/* A slot without references. */
 static weft_result take_slot_locked(weft_blob_store *store, uint32_t *out)
 {
     if (store->free_first != BLOB_NO_SLOT) {

@@ -102,7 +102,7 @@ uint32_t weft_shared_change_version(const weft_world *world, weft_component comp
                                     const void *value)
 {
     if (check_shared(world, component, "weft_shared_change_version") != WEFT_OK) return 0;
-    uint32_t index = 0; /* a value nobody has reports the version of the default */
+    uint32_t index = 0; /* a value not in use reports the version of the default */
     if (value != NULL) weft__shared_find(&world->shared, component.id, value, &index);
     return weft__shared_order(&world->shared, component.id, index);
 }

@@ -218,7 +218,7 @@ static weft_result apply(weft__fold *fold, weft__command *command, weft__chunk *
         if (ref->type->needs_destruct) weft__type_destruct(&world->memory, ref->type, value, 1);
         memcpy(value, payload, ref->type->desc.size);
     }
-    /* the command's cache line is written only where somebody asks */
+    /* the command's cache line is written only where it is read */
     if (result == WEFT_OK && ref->type->needs_destruct) command->flags = WEFT__VALUE_IS_TAKEN;
     return result;
 }

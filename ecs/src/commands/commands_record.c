@@ -2,7 +2,7 @@
  *
  * The hot path is a bump in the page and a store of 16 bytes. Nothing here reads entities:
  * whether a target is alive is asked at playback. A worker cannot set the world's error text, so
- * failures are kept in the recorder and reported by whoever plays it. */
+ * failures are kept in the recorder and reported when it is played. */
 #include "commands_state.h"
 #include "entity_tag.h"
 

@@ -323,7 +323,7 @@ static inline bool weft__archetype_is(const weft_world *world, weft_archetype ha
 const char *weft__type_name(const weft_world *world, uint32_t component);
 
 /* The chunk and row of an alive entity; NULL when it is not alive or not placed. Any thread while
- * nobody changes structure. */
+ * no thread changes structure. */
 static inline weft__chunk *weft__entity_chunk(const weft_world *world, weft_entity entity,
                                               uint32_t *row)
 {

@@ -107,7 +107,7 @@ weft_result weft__transfer_blobs_collect(weft__transfer *t);
 /* Lets BLOB fields of moved values refer to the copies. */
 void weft__transfer_blobs_rewrite(weft__transfer *t, const weft__type *type, void *values,
                                   uint32_t count);
-/* Drops the references nobody keeps; all of them unless the transfer is done. */
+/* Drops the references without a keeper; all of them unless the transfer is done. */
 void weft__transfer_blobs_fini(weft__transfer *t, bool is_done);
 
 #endif

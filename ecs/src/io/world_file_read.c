@@ -368,7 +368,7 @@ static void names_read(weft__world_reader *r, bool is_applied)
         entity.index ^= r->world->directory.tag_bits;
         text_read(r, name);
         if (!weft_entity_is_alive(r->world, entity))
-            weft__world_reader_fail(r, WEFT_CORRUPT, "the name of nobody");
+            weft__world_reader_fail(r, WEFT_CORRUPT, "a name of a dead entity");
         if (is_applied) weft_entity_set_name(r->world, entity, name);
     }
 }

@@ -15,7 +15,7 @@
 
 /* ---- entities ---- */
 
-/* Enters a handle that nobody has had; `location` 0: dead. */
+/* Enters a handle that was never given; `location` 0: dead. */
 static bool entity_enter(weft__world_reader *r, uint32_t index, uint32_t version, uint32_t location)
 {
     weft__directory *directory = &r->world->directory;

@@ -3,7 +3,7 @@
  * The word x_count of a block is its lock: a caller of the _any family takes it by CAS count ->
  * BUSY, changes bits and versions, and lets go by storing the new count. A busy block is passed
  * over, but never taken for full: a round that met one and found nothing is repeated. Nothing is
- * allocated while a block is held. Slots are read by look-ups without the lock; whoever passes a
+ * allocated while a block is held. Slots are read by look-ups without the lock; a thread that passes a
  * handle on orders its creation before the look-up.
  *
  * Blocks are found through a table, which never loses one: blocks are published at ascending
@@ -24,7 +24,7 @@
  * and uses relaxed loads and stores of the same words. x_full and x_lowest_room are hints for
  * them: a stale x_full bit only makes a scan that ignores hints necessary.
  *
- * Who may run with whom: _any with _any and look-ups; _owner with nobody but look-ups of
+ * Who may run with whom: _any with _any and look-ups; _owner only with look-ups of
  * entities it does not change. */
 #include "directory.h"
 
@@ -63,7 +63,7 @@ static placing placing_of(const weft__directory *directory, uint32_t block, uint
 static inline __attribute__((always_inline)) void slot_fill(weft_a64 *x_slot, uint32_t location,
                                                             uint32_t index, weft_entity *out)
 {
-    /* relaxed: guarded by the block (D1); look-ups follow whoever passes the handle on. The
+    /* relaxed: guarded by the block (D1); look-ups follow the hand-over of the handle. The
      * location of a free slot is 0 */
     uint64_t born = at_load_rlx(x_slot) + WEFT__VERSION_ONE;
     at_store_rlx(x_slot, born | location); /* relaxed: above */
@@ -524,7 +524,7 @@ weft_result weft__directory_allocate_any(weft__directory *directory, uint32_t *h
     return WEFT_OK;
 }
 
-/* Waits for the block's lock; 0: nobody lives there. */
+/* Waits for the block's lock; 0: no entity lives there. */
 static uint32_t block_hold(weft__entity_block *block)
 {
     for (;;) {
@@ -543,7 +543,7 @@ static inline void block_let_go(weft__directory *directory, weft__entity_block *
     if (freed == 0) return;
     if (__builtin_expect(used == WEFT__BLOCK_SLOTS, 0)) hint_full(directory, home, false);
     uint32_t lowest = at_load_rlx(&directory->x_lowest_room); /* relaxed: read when idle */
-    /* any order would do: a hint, which the owner reads when nobody else runs */
+    /* any order would do: a hint, which the owner reads while nothing else runs */
     while (home < lowest && !at_cas_ar(&directory->x_lowest_room, &lowest, home)) {
     } /* D1 */
 }

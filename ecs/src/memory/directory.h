@@ -200,7 +200,7 @@ weft__directory_prefetch_first(const weft__directory *directory, const weft_enti
     }
 }
 
-/* True when alive; *location is then its place. relaxed: whoever passed the handle on ordered the
+/* True when alive; *location is then its place. relaxed: the hand-over of the handle ordered the
  * creation before this look-up (a sync point, or the same thread). */
 static inline bool weft__directory_find(const weft__directory *directory, weft_entity entity,
                                         uint32_t *location)
@@ -219,7 +219,7 @@ static inline void weft__directory_place_bits(weft__directory *directory, uint64
 {
     uint32_t index = (uint32_t)entity ^ directory->tag_bits;
     const weft__block_table *table = at_load_acq(&directory->x_table); /* D2 */
-    /* relaxed: whoever passed the handle on ordered the making of its block before this */
+    /* relaxed: the hand-over of the handle ordered the making of its block before this */
     weft__entity_block *block = at_load_rlx(&table->x_blocks[index / WEFT__BLOCK_SLOTS]);
     /* relaxed: as weft__directory_find */
     at_store_rlx(&block->x_slots[index % WEFT__BLOCK_SLOTS], entity >> 32 << 32 | location);
@@ -289,7 +289,7 @@ weft_result weft__directory_grow(weft__directory *directory, uint32_t count);
  * Owner. */
 uint32_t weft__directory_ahead(const weft__directory *directory, uint32_t needed);
 
-/* Alive entities. Threads: any; exact when nobody allocates. */
+/* Alive entities. Threads: any; exact while no thread allocates. */
 uint64_t weft__directory_alive(const weft__directory *directory);
 /* Sets the version of an index (both parities; one that is retired comes back): snapshots,
  * files, and tests of the wrap. World idle. The bit and count follow the parity. */
@@ -315,7 +315,7 @@ bool weft__directory_is_new(const weft__directory *directory);
 uint32_t weft__directory_end(const weft__directory *directory);
 /* Version of an index below the end. */
 uint32_t weft__directory_version(const weft__directory *directory, uint32_t index);
-/* Every invariant that holds when nobody allocates or frees. */
+/* Every invariant that holds while no thread allocates or frees. */
 bool weft__directory_check(const weft__directory *directory, char *text, size_t text_bytes);
 
 #endif

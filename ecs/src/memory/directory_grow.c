@@ -134,7 +134,7 @@ static void table_follow(weft__directory *directory, weft__block_table *table,
 {
     weft__block_table *larger = *spare;
     for (uint32_t i = 0; table != NULL && i < table->capacity; i++)
-        /* relaxed: whoever came past an entry has acquired it, or the end beyond it */
+        /* relaxed: a walk past an entry has acquired it, or the end beyond it */
         at_init(&larger->x_blocks[i], at_load_rlx(&table->x_blocks[i]));
     larger->previous = table;
     void *found = table;
@@ -159,7 +159,7 @@ static weft__block_table *table_obtain(weft__directory *directory, uint32_t inde
     }
 }
 
-/* Raises the end past a block that is there; whoever meets it helps. */
+/* Raises the end past a block that is there; every thread that meets it helps. */
 static void end_raise(weft__directory *directory, uint32_t index)
 {
     /* relaxed would do: the CAS that raises it, or a look-up, acquires it again */
@@ -186,7 +186,7 @@ static bool block_publish(weft__directory *directory, weft__entity_block *block,
 
 static void slab_push(weft__directory *directory, weft__block_slab *slab)
 {
-    /* any order would do: a stale head fails the CAS, and the list is read when nobody else runs */
+    /* any order would do: a stale head fails the CAS, and the list is read while nothing else runs */
     void *head = at_load_acq(&directory->x_slabs); /* D2 */
     do slab->next = head;
     while (!at_cas_ar(&directory->x_slabs, &head, slab)); /* D2 */

@@ -3,7 +3,7 @@
  * A megachunk's word x_in_use is 0 (empty), FULL (all ones: full, or *busy*: held by one thread
  * that maps, unmaps or does the books) or a mask of used units. Transitions out of 0 and into 0
  * go through busy; all others are one CAS. Reservation i belongs to megachunks 2i and 2i+1;
- * whoever changes it holds one of them busy to map, both to unmap, so a pointer cannot go while
+ * a thread that changes it holds one of them busy to map, both to unmap, so a pointer cannot go while
  * a unit is in use.
  *
  * Edges:
@@ -229,7 +229,7 @@ static void hint_full(weft__units_segment *segment, uint32_t local)
     if (at_load_rlx(in_use_of(segment, local)) != FULL) at_and_ar(&segment->x_full, ~bit); /* U6 */
 }
 
-/* Takes the first units of an empty megachunk. False: somebody else has it, or no memory. */
+/* Takes the first units of an empty megachunk. False: another thread has it, or no memory. */
 static bool claim_empty(scan *s, weft__units_segment *segment, uint32_t megachunk)
 {
     uint32_t local = megachunk % WEFT__SEGMENT_MEGACHUNKS;
@@ -470,7 +470,7 @@ uint32_t weft__units_trim(weft__units *units, uint32_t kept)
     return released;
 }
 
-/* ---- handing over: nobody runs, so plain order is enough ---- */
+/* ---- handing over: nothing else runs, so plain order is enough ---- */
 
 static weft__units_segment *pair_segment(const weft__units *units, uint32_t pair)
 {
@@ -563,7 +563,7 @@ uint64_t weft__units_used(const weft__units *units)
     return used;
 }
 
-/* Books of one pair, nobody running; counts into *mapped and *empty. NULL when they are right. */
+/* Books of one pair, nothing else running; counts into *mapped and *empty. NULL when they are right. */
 static const char *pair_check(weft__units_segment *segment, uint32_t pair, uint32_t *mapped,
                               uint32_t *empty)
 {

@@ -35,7 +35,7 @@
 #define WEFT__RESERVATION_BYTES (2 * WEFT__MEGACHUNK_BYTES)
 #define WEFT__MEGACHUNK_LIMIT (WEFT__SEGMENT_LIMIT * WEFT__SEGMENT_MEGACHUNKS)
 
-/* A run of units somebody owns. */
+/* A run of units with an owner. */
 typedef struct weft__run {
     void *memory;   /* first byte */
     uint32_t first; /* index of the first unit: megachunk * WEFT__MEGACHUNK_UNITS + unit */
@@ -63,7 +63,7 @@ typedef struct weft__units {
 /* `megachunk_limit` 0 means the maximum. Allocates nothing. */
 void weft__units_init(weft__units *units, weft__memory *memory, const weft_os *os,
                       uint32_t megachunk_limit, bool with_huge_pages);
-/* Unmaps everything. Threads: one, when nobody uses a run any more. */
+/* Unmaps everything. Threads: one, when no run is in use any more. */
 void weft__units_fini(weft__units *units);
 
 /* Takes exactly `count` contiguous units (1..WEFT__MEGACHUNK_UNITS), trying megachunk `home` first.
@@ -81,20 +81,20 @@ weft_result weft__units_free(weft__units *units, uint32_t first, uint32_t count)
 uint32_t weft__units_trim(weft__units *units, uint32_t kept);
 
 /* Hands the mapped reservation of megachunks 2 * `pair` and 2 * `pair` + 1, with every unit in use,
- * to another allocator with the same OS; nobody may use either. Returns the pair it is there:
+ * to another allocator with the same OS; no thread may use either. Returns the pair it is there:
  * `wish` if that is free, the lowest free one for WEFT__UNITS_ANY. WEFT__UNITS_ANY when the limit
  * is reached or memory ends; nothing changed then. Back to where it came from always works. */
 #define WEFT__UNITS_ANY UINT32_MAX
 uint32_t weft__units_hand_over(weft__units *from, uint32_t pair, weft__units *to, uint32_t wish);
-/* Used units of a pair. Nobody allocates. */
+/* Used units of a pair. While no thread allocates. */
 uint32_t weft__units_pair_used(const weft__units *units, uint32_t pair);
 
 /* Address of a unit in use. Threads: any that owns or reads the run. */
 void *weft__units_address(const weft__units *units, uint32_t unit);
-/* Mapped megachunks, used units. Threads: any; exact when nobody allocates. */
+/* Mapped megachunks, used units. Threads: any; exact while no thread allocates. */
 uint32_t weft__units_mapped(const weft__units *units);
 uint64_t weft__units_used(const weft__units *units);
-/* Every invariant that holds when nobody allocates or frees; false: the text names the first one
+/* Every invariant that holds while no thread allocates or frees; false: the text names the first one
  * broken. */
 bool weft__units_check(const weft__units *units, char *text, size_t text_bytes);
 

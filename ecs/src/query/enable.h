@@ -1,7 +1,7 @@
 /* enable.h: enable bits of chunks: setting one, and the mask of a slice for a query.
  *
  * The bits say "disabled", so that new rows and plain components are all zero. Words and counts of
- * one slice belong to whoever runs the slice (or to the owner): slices are multiples of 64 rows
+ * one slice belong to the worker of the slice (or to the owner): slices are multiples of 64 rows
  * long, so that no word and no count is shared between two of them, and setting needs no locked
  * instruction. */
 #ifndef WEFT_ENABLE_H

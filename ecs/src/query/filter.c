@@ -1,7 +1,7 @@
 /* filter.c: setting and evaluating the filters of a query handle.
  *
  * A shared value of a condition is interned when the condition is made, so that evaluation compares
- * indices; filtering on a value nobody has creates it. Change conditions compare version numbers,
+ * indices; filtering on a value not in use creates it. Change conditions compare version numbers,
  * wrap-safe: newer means the difference is positive as a signed number. */
 #include "filter.h"
 

@@ -189,7 +189,7 @@ static inline uint32_t weft__archetype_find(const weft__archetype *archetype, ui
     return slot != NULL && component != 0 ? slot->type : WEFT__NONE;
 }
 
-/* Archetypes in an order. Owned by whoever noted it. */
+/* Archetypes in an order. Owned by the snapshot that noted it. */
 typedef struct weft__archetype_list {
     weft__archetype **items;
     uint32_t count;

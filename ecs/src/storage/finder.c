@@ -5,7 +5,7 @@
 #include "entity_value.h"
 #include "world_state.h"
 
-/* Whether the owner may make a map now: nobody else reads them. */
+/* Whether the owner may make a map now: no other thread reads them. */
 static bool may_make(const weft_world *world)
 {
     return (world->busy & WEFT__BUSY_WRITING) == 0;

@@ -1,7 +1,7 @@
 /* private_chunk.c: creation from jobs: chunks that one recorder fills before the world knows
  * them, and the sync point that puts them into the world in a given order. Opening, filling and
  * dropping run on any thread: units come from the concurrent allocator, layouts are published by
- * CAS, and nobody else sees the chunk. Linking is the owner's. Whether a chunk is linked or
+ * CAS, and no other thread sees the chunk. Linking is the owner's. Whether a chunk is linked or
  * emptied into others depends on its counts only, never on timing. */
 #include "bits.h"
 #include "chunk_memory.h"

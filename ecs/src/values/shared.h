@@ -70,7 +70,7 @@ uint32_t weft__shared_references(const weft__shared *shared, uint32_t component,
 void weft__shared_adjust(weft__shared *shared, uint32_t component, uint32_t index, uint32_t delta);
 /* Called with each reference that a holder has (index 0: the default, not counted). */
 typedef void (*weft__shared_visit_fn)(void *user, uint32_t component, uint32_t index);
-/* Values that somebody but snapshots refers to, the default first, then in the order of their
+/* Values in use by others than snapshots, the default first, then in the order of their
  * bytes: writes up to `capacity` pointers, returns how many there are. O(n log n). */
 uint32_t weft__shared_list(const weft__shared *shared, uint32_t component, const void **out,
                            uint32_t capacity);

@@ -184,7 +184,7 @@ weft_result weft_world_create(const weft_world_desc *desc, weft_world **out)
     return WEFT_OK;
 }
 
-/* Asked before anything is destroyed. Whoever has the world has its pool, but no job has it: there
+/* Asked before anything is destroyed. The owner of the world has its pool, but no job has it: there
  * the world's error belongs to another thread. */
 static weft_result pool_check_end(weft_world *world)
 {

@@ -24,7 +24,7 @@
  *                                   two a64 from a multiple of 16 bytes on: long runs, in registers
  *   at_stall()                      one beat of a retry loop (`pause`); the explorer blocks the
  *                                   thread until another thread has written
- *   at_init(p, v), at_plain(p)      before the object is shared, or when nobody else reaches it */
+ *   at_init(p, v), at_plain(p)      before or after other threads can reach the object */
 #ifndef WEFT_ATOMIC_H
 #define WEFT_ATOMIC_H
 

@@ -67,7 +67,7 @@ static weft_result write_pieces(const replacement *r, weft__os_file file,
     }
     weft_result result = files->sync(files->user, file);
     if (result != WEFT_OK) return failed(r, result, "sync");
-    /* The lock is held over the rename: nobody may take the temporary file over before. */
+    /* The lock is held over the rename: no other writer may take the temporary file. */
     result = files->rename(files->user, r->temporary, r->place);
     return result == WEFT_OK ? WEFT_OK : failed(r, result, "rename a new file to");
 }

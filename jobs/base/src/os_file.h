@@ -11,7 +11,7 @@
 
 #include "os.h"
 
-/* An open file; the real one stores a descriptor. Owner: whoever opened it, one thread. */
+/* An open file; the real one stores a descriptor. Owner: the thread that opened it. */
 typedef struct weft__os_file {
     intptr_t handle;
 } weft__os_file;

@@ -64,8 +64,8 @@ static const result_page pages[WEFT_RESULT_COUNT] = {
          "jobs use the functions that take a weft_slice or a weft_recorder.\n"
          "Do: move the call to the owner, or record a command."),
     PAGE(WEFT_WRONG_PHASE, "not allowed at this moment: something runs or is being iterated",
-         "Of worlds: systems run or a query is iterated, and rows would move under somebody's "
-         "feet. Of jobs:\n"
+         "Of worlds: systems run or a query is iterated, and rows would move during the loop. "
+         "Of jobs:\n"
          "the pool cannot end inside a job, a held job cannot be waited for before it is "
          "released, and only\n"
          "held jobs can be released or get predecessors. Nothing was changed.\n"
@@ -109,7 +109,7 @@ static const result_page pages[WEFT_RESULT_COUNT] = {
          "The limit of threads or memory of the process or container is reached.\n"
          "Do: ask for fewer workers, or raise the limit (ulimit -u, cgroup pids.max)."),
     PAGE(WEFT_BUSY, "still in use",
-         "Jobs are pending, the world is stepping, or somebody holds a reference.\n"
+         "Jobs are pending, the world is stepping, or references are held.\n"
          "Do: wait for the work to end or release the reference, then call again."),
     PAGE(WEFT_JOB_FAILED, "a job function returned an error",
          "The first non-zero result of a job is kept, the rest of its loop is cancelled, and the "
