@@ -1,5 +1,5 @@
 /* ecs.h: the storage without the scheduler: worlds, components, entities, queries, recorded
- * changes.
+ * changes, snapshots.
  *
  * Public. For hosts that order their work themselves; <weft/weft.h> adds systems and frames. */
 #ifndef WEFT_ECS_H
@@ -14,6 +14,7 @@
 #include <weft/gather.h>
 #include <weft/query.h>
 #include <weft/slice.h>
+#include <weft/snapshot.h>
 #include <weft/transfer.h>
 #include <weft/world.h>
 #include <weft/world_file.h>

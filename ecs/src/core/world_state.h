@@ -33,6 +33,12 @@ typedef struct weft__extension {
     /* Visits the references that `data` holds on shared values; NULL: never any. For the checker.
      */
     void (*shared_visit)(const void *data, weft__shared_visit_fn visit, void *user);
+    /* What snapshots keep of `data`; NULL: nothing. A snapshot owns its state from keep to drop.
+     * `state_keep` returns false when out of memory. `state_put` cannot fail; it gets NULL where
+     * the snapshot is older than `data`. */
+    bool (*state_keep)(const void *data, void **state);
+    void (*state_put)(void *data, const void *state);
+    void (*state_drop)(const void *data, void *state);
 } weft__extension;
 
 enum {

@@ -1,9 +1,25 @@
-/* version.c: change versions that loops and tools ask for: of a term in a slice, of a chunk's rows,
- * of a value, of a component.
+/* version.c: change versions that loops and tools ask for: of the world, of a term in a slice, of a
+ * chunk's rows, of a value, of a component.
  *
  * What stamps versions is described in docs/guide/queries.md; filters, which compare many at a
  * time, are in filter.c. Version 0 is older than everything; others compare by distance. */
 #include "query_state.h"
+
+uint32_t weft_world_change_version(const weft_world *world)
+{
+    return world == NULL ? 0 : world->version;
+}
+
+uint32_t weft_world_advance_change_version(weft_world *world)
+{
+    if (world == NULL) return 0;
+    const char *advice = "the scheduler gives every system its version; call it between steps";
+    if (weft__refuse_systems(world, "weft_world_advance_change_version", advice) != WEFT_OK)
+        return 0;
+    uint32_t old = world->version++;
+    if (world->version == 0) world->version = 1;
+    return old;
+}
 
 static const weft_slice_context *context_of(const weft_slice *slice)
 {

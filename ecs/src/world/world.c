@@ -251,22 +251,6 @@ weft_blob_store *weft_world_blobs(weft_world *world)
     return world->blobs;
 }
 
-uint32_t weft_world_change_version(const weft_world *world)
-{
-    return world == NULL ? 0 : world->version;
-}
-
-uint32_t weft_world_advance_change_version(weft_world *world)
-{
-    if (world == NULL) return 0;
-    const char *advice = "the scheduler gives every system its version; call it between steps";
-    if (weft__refuse_systems(world, "weft_world_advance_change_version", advice) != WEFT_OK)
-        return 0;
-    uint32_t old = world->version++;
-    if (world->version == 0) world->version = 1;
-    return old;
-}
-
 /* ---- statistics ---- */
 
 static void stats_memory(const weft_world *world, weft_world_stats *out)

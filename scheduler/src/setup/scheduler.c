@@ -8,6 +8,7 @@
 #include "counters.h"
 #include "diagnose.h"
 #include "registry.h"
+#include "run_state.h"
 #include "system_free.h"
 
 /* With the world: queries are freed by the storage after this. */
@@ -83,7 +84,11 @@ weft__scheduler *weft__scheduler_obtain(weft_world *world)
         scheduler->counter_wish = weft__counters_asked();
         if (make_workers(scheduler) == WEFT_OK) {
             world->extensions[WEFT__EXTENSION_SCHEDULER] =
-                (weft__extension){.data = scheduler, .destroy = scheduler_destroy};
+                (weft__extension){.data = scheduler,
+                                  .destroy = scheduler_destroy,
+                                  .state_keep = weft__run_state_keep,
+                                  .state_put = weft__run_state_put,
+                                  .state_drop = weft__run_state_drop};
             return scheduler;
         }
         weft__free(&world->memory, WEFT__MEMORY_SYSTEMS, scheduler, 1, sizeof *scheduler, 64);

@@ -8,7 +8,7 @@
 
 #include "world_state.h"
 
-#include <weft/schedule.h>
+#include <weft/snapshot.h>
 
 /* From a restore, or the beginning, to the next restore. Owned by its holders; changed by the owner
  * of the world only. */

@@ -1,4 +1,4 @@
-/* snapshot_restore.c: putting a world back. See snapshot.h.
+/* snapshot_restore.c: putting a world back. See snapshot_state.h.
  *
  * Chunks that still exist with the same shared values are used again: only slices whose rows or
  * versions differ are copied, and only their entities are entered into the directory. Others are
@@ -6,9 +6,9 @@
  * fail, except deep copies of buffers: a value that cannot be copied becomes empty, and the result
  * says so. Whatever decides what comes next is put back, too: ids and order of chunks, the lists of
  * those with room, the versions of indices that are not alive. */
-#include "snapshot.h"
-
 #include "chunk_memory.h"
+#include "chunk_pair.h"
+#include "snapshot_check.h"
 
 #include <string.h>
 
@@ -255,38 +255,12 @@ static void order_archetype(restoring *r, uint32_t number)
 
 /* ---- the rest ---- */
 
-/* As if they had not run yet: systems that are younger than the snapshot stay so. */
-static void forget_runs(const weft__scheduler *scheduler)
+static void put_states(const restoring *r)
 {
-    for (uint32_t i = 0; i < scheduler->system_capacity; i++) {
-        weft__system *system = scheduler->systems[i];
-        if (system == NULL) continue;
-        system->context.since = 0;
-        system->was_active = false;
-        system->elapsed = 0;
-        system->timer = -1;
-    }
-    for (uint32_t i = 0; i < scheduler->group_count; i++) scheduler->groups[i].elapsed = 0;
-}
-
-static void put_systems(const restoring *r)
-{
-    const weft__scheduler *scheduler = weft__scheduler_of(r->world);
-    if (scheduler == NULL) return;
-    forget_runs(scheduler);
-    for (uint32_t i = 0; i < r->snapshot->group_count; i++)
-        scheduler->groups[i].elapsed = r->snapshot->group_elapsed[i];
-    for (uint32_t i = 0; i < r->snapshot->system_count; i++) {
-        const weft__snapshot_system *saved = &r->snapshot->systems[i];
-        uint32_t slot = (saved->handle & WEFT__SLOT_LIMIT) - 1;
-        if (slot >= scheduler->system_capacity) continue;
-        weft__system *system = scheduler->systems[slot];
-        if (system == NULL || system->handle != saved->handle) continue;
-        system->context.since = saved->since;
-        system->context.stamp = saved->stamp;
-        system->was_active = saved->was_active;
-        system->elapsed = saved->elapsed;
-        system->timer = saved->timer;
+    for (uint32_t i = 0; i < WEFT__EXTENSION_COUNT; i++) {
+        const weft__extension *extension = &r->world->extensions[i];
+        if (extension->data != NULL && extension->state_put != NULL)
+            extension->state_put(extension->data, r->snapshot->states[i]);
     }
 }
 
@@ -313,7 +287,7 @@ static void put_all(restoring *r)
     put_ids(r);
     for (uint32_t i = 0; i < snapshot->archetype_count; i++) order_archetype(r, i);
     put_resources(r);
-    put_systems(r);
+    put_states(r);
     for (uint32_t i = 0; i < snapshot->chunk_count; i++) /* counting rows stamped them */
         r->chunks[i]->order_version = snapshot->chunks[i].order_version;
     world->version = snapshot->version;

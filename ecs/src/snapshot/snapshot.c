@@ -1,66 +1,12 @@
-/* snapshot.c: taking and destroying snapshots. See snapshot.h. Cost: the metadata of all chunks
- * (one pointer per column and slice), and the bytes of what changed since `previous`. Where rows
- * came, went or moved in a chunk, its entities are compared slice by slice. */
-#include "snapshot.h"
+/* snapshot.c: taking and destroying snapshots. See snapshot_state.h. Cost: the metadata of all
+ * chunks (one pointer per column and slice), and the bytes of what changed since `previous`. Where
+ * rows came, went or moved in a chunk, its entities are compared slice by slice. */
+#include "chunk_pair.h"
+#include "snapshot_check.h"
 
 #include <string.h>
 
 #define CATEGORY WEFT__MEMORY_SNAPSHOTS
-
-void weft__snapshots_shared_visit(const void *data, weft__shared_visit_fn visit, void *user)
-{
-    const weft__timelines *timelines = data;
-    for (const weft_snapshot *s = timelines->snapshots; s != NULL; s = s->next)
-        for (uint32_t a = 0; a < s->archetype_count; a++) {
-            const weft__archetype *archetype = s->order.items[a];
-            const weft__snapshot_archetype *list = &s->archetypes[a];
-            for (uint32_t c = 0; c < list->chunk_count; c++)
-                for (uint32_t i = 0; i < archetype->shared_count; i++)
-                    visit(user, archetype->shared_components[i],
-                          s->chunks[list->first_chunk + c].values[i]);
-        }
-}
-
-/* ---- comparing ---- */
-
-weft__chunk_pair weft__chunk_pair_make(const weft__chunk *chunk, const weft__snapshot_chunk *saved,
-                                       const weft_snapshot *snapshot, uint32_t common)
-{
-    if (saved != NULL &&
-        (saved->serial != chunk->serial || saved->side_bytes != chunk->side_bytes ||
-         saved->size_class != chunk->layout->size_class))
-        saved = NULL;
-    weft__chunk_pair pair = {.chunk = chunk, .saved = saved, .common = common};
-    if (saved == NULL) return pair;
-    pair.is_all_common = snapshot->version == common;
-    pair.has_same_rows = saved->count == chunk->count &&
-                         saved->order_version == chunk->order_version &&
-                         weft__version_is_before(saved->order_version, common);
-    return pair;
-}
-
-bool weft__slice_has_same_rows(const weft__chunk_pair *pair, uint32_t slice)
-{
-    if (pair->has_same_rows) return true;
-    const weft__chunk *chunk = pair->chunk;
-    uint32_t rows = weft__slice_rows(chunk, chunk->count, slice);
-    if (rows == 0 || rows != weft__slice_rows(chunk, pair->saved->count, slice)) return false;
-    const weft_entity *entities =
-        weft__chunk_entities(chunk) + ((size_t)slice << chunk->layout->slice_shift);
-    return memcmp(entities, pair->saved->columns[0]->blocks[slice]->data,
-                  rows * sizeof *entities) == 0;
-}
-
-bool weft__chunk_has_same_values(const weft__chunk_pair *pair, uint32_t type)
-{
-    uint32_t count = pair->saved->slice_count;
-    const weft_a32 *x_versions = weft__chunk_versions(pair->chunk, type);
-    bool is_same =
-        memcmp(x_versions, weft__saved_versions(pair, type), count * sizeof x_versions[0]) == 0;
-    for (uint32_t i = 0; i < count && is_same && !pair->is_all_common; i++)
-        is_same = weft__version_is_before(at_plain(&x_versions[i]), pair->common);
-    return is_same;
-}
 
 /* ---- blocks ---- */
 
@@ -314,35 +260,14 @@ static bool copy_resources(weft_snapshot *snapshot)
     return true;
 }
 
-/* Where their rates are. */
-static bool copy_groups(weft_snapshot *snapshot, const weft__scheduler *scheduler)
+/* What the parts above keep of the past: the same future needs it. */
+static bool keep_states(weft_snapshot *snapshot)
 {
-    if (scheduler->group_count == 0) return true;
-    snapshot->group_elapsed = weft__alloc_zeroed(&snapshot->world->memory, CATEGORY,
-                                                 scheduler->group_count, sizeof(double), 8);
-    if (snapshot->group_elapsed == NULL) return false;
-    snapshot->group_count = scheduler->group_count;
-    for (uint32_t i = 0; i < scheduler->group_count; i++)
-        snapshot->group_elapsed[i] = scheduler->groups[i].elapsed;
-    return true;
-}
-
-/* What filters of systems compare with, so that the same future sees the same changes. */
-static bool copy_systems(weft_snapshot *snapshot)
-{
-    const weft__scheduler *scheduler = weft__scheduler_of(snapshot->world);
-    if (scheduler == NULL || !copy_groups(snapshot, scheduler)) return scheduler == NULL;
-    if (scheduler->system_count == 0) return true;
-    snapshot->system_limit = scheduler->system_count;
-    snapshot->systems = weft__alloc_zeroed(&snapshot->world->memory, CATEGORY,
-                                           scheduler->system_count, sizeof snapshot->systems[0], 8);
-    if (snapshot->systems == NULL) return false;
-    for (uint32_t i = 0; i < scheduler->system_capacity; i++) {
-        const weft__system *system = scheduler->systems[i];
-        if (system == NULL) continue;
-        snapshot->systems[snapshot->system_count++] = (weft__snapshot_system){
-            system->handle,     system->context.since, system->context.stamp,
-            system->was_active, system->elapsed,       system->timer};
+    const weft_world *world = snapshot->world;
+    for (uint32_t i = 0; i < WEFT__EXTENSION_COUNT; i++) {
+        const weft__extension *extension = &world->extensions[i];
+        if (extension->data == NULL || extension->state_keep == NULL) continue;
+        if (!extension->state_keep(extension->data, &snapshot->states[i])) return false;
     }
     return true;
 }
@@ -373,42 +298,7 @@ static bool copy_world(taking *t)
     snapshot->archetype_count = archetypes;
     for (uint32_t i = 0; i < archetypes; i++)
         if (!copy_archetype(t, i)) return false;
-    return copy_dead(snapshot) && copy_resources(snapshot) && copy_systems(snapshot);
-}
-
-/* A type whose values own something that the bytes of a copy would own as well. */
-static bool is_uncopyable(const weft_world *world, const weft__type *type)
-{
-    if (type->desc.hooks.destruct == NULL || type->desc.hooks.copy != NULL) return false;
-    if (type->resource != NULL) return true;
-    for (uint32_t i = 0; i < world->archetypes.count; i++)
-        if (world->archetypes.at[i]->entity_count != 0 &&
-            weft__archetype_find(world->archetypes.at[i], type->id) != WEFT__NONE)
-            return true;
-    return false;
-}
-
-static weft_result check_types(const weft_world *world)
-{
-    for (uint32_t i = 1; i <= world->types.count; i++)
-        if (is_uncopyable(world, world->types.at[i]))
-            return weft__error(world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY, weft__component(world, i),
-                               "weft_snapshot_take: component \"%s\" has a destruct hook but no "
-                               "copy hook, so its values cannot be kept twice: give it one",
-                               world->types.at[i]->desc.name);
-    return WEFT_OK;
-}
-
-weft_result weft__snapshot_check_ids(const weft_world *world, const char *what)
-{
-    uint64_t rows = 0;
-    for (uint32_t i = 0; i < world->archetypes.count; i++)
-        rows += world->archetypes.at[i]->entity_count;
-    if (weft__directory_alive(&world->directory) == rows) return WEFT_OK;
-    return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                       "%s: a recorder holds entities that weft_recorder_create_rows_unordered "
-                       "gave: play or destroy it first",
-                       what);
+    return copy_dead(snapshot) && copy_resources(snapshot) && keep_states(snapshot);
 }
 
 static weft_result take(taking *t, weft__timelines *timelines)
@@ -439,7 +329,7 @@ weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
         return weft__error_argument(world, "weft_snapshot_take",
                                     "out is NULL, or `previous` is of another world: give none");
     weft_result result = weft__between_steps(world, "weft_snapshot_take");
-    if (result == WEFT_OK) result = check_types(world);
+    if (result == WEFT_OK) result = weft__snapshot_check_types(world);
     if (result == WEFT_OK) result = weft__snapshot_check_ids(world, "weft_snapshot_take");
     if (result != WEFT_OK) return result;
     weft__timelines *timelines = weft__timelines_obtain(world);
@@ -499,6 +389,15 @@ static void free_resources(weft_snapshot *snapshot)
                sizeof(void *), 8);
 }
 
+static void drop_states(weft_snapshot *snapshot)
+{
+    for (uint32_t i = 0; i < WEFT__EXTENSION_COUNT; i++) {
+        const weft__extension *extension = &snapshot->world->extensions[i];
+        if (snapshot->states[i] != NULL)
+            extension->state_drop(extension->data, snapshot->states[i]);
+    }
+}
+
 /* Sizes of arrays are those of the moment of taking: kept where they cannot be derived. */
 void weft_snapshot_destroy(weft_snapshot *snapshot)
 {
@@ -516,8 +415,6 @@ void weft_snapshot_destroy(weft_snapshot *snapshot)
     weft__free(memory, CATEGORY, snapshot->dead, snapshot->dead_capacity, sizeof snapshot->dead[0],
                8);
     free_resources(snapshot);
-    weft__free(memory, CATEGORY, snapshot->group_elapsed, snapshot->group_count, sizeof(double), 8);
-    weft__free(memory, CATEGORY, snapshot->systems, snapshot->system_limit,
-               sizeof snapshot->systems[0], 8);
+    drop_states(snapshot);
     weft__free(memory, CATEGORY, snapshot, 1, sizeof *snapshot, 8);
 }

@@ -3,7 +3,7 @@
  * ever has as many as it has snapshots. Owner only. */
 #include "timeline.h"
 
-#include "snapshot.h"
+#include "snapshot_state.h"
 
 #define CATEGORY WEFT__MEMORY_SNAPSHOTS
 
@@ -77,6 +77,21 @@ uint32_t weft__timeline_common(const weft__timelines *timelines, const weft__tim
 
 /* ---- of a world ---- */
 
+/* For the checker of invariants: every chunk of a snapshot holds a reference on each value. */
+static void visit_shared(const void *data, weft__shared_visit_fn visit, void *user)
+{
+    const weft__timelines *timelines = data;
+    for (const weft_snapshot *s = timelines->snapshots; s != NULL; s = s->next)
+        for (uint32_t a = 0; a < s->archetype_count; a++) {
+            const weft__archetype *archetype = s->order.items[a];
+            const weft__snapshot_archetype *list = &s->archetypes[a];
+            for (uint32_t c = 0; c < list->chunk_count; c++)
+                for (uint32_t i = 0; i < archetype->shared_count; i++)
+                    visit(user, archetype->shared_components[i],
+                          s->chunks[list->first_chunk + c].values[i]);
+        }
+}
+
 static void timelines_destroy(void *data)
 {
     weft__timelines *timelines = data;
@@ -97,6 +112,7 @@ weft__timelines *weft__timelines_obtain(weft_world *world)
     }
     timelines->world = world;
     timelines->current = first;
-    *extension = (weft__extension){timelines, timelines_destroy, weft__snapshots_shared_visit};
+    *extension = (weft__extension){
+        .data = timelines, .destroy = timelines_destroy, .shared_visit = visit_shared};
     return timelines;
 }
