@@ -1,6 +1,6 @@
 /* slice_query.c: the queries that a system iterates beside its own rows (`reads_queries`).
  *
- * The owner makes their lists current with the runs of the stage (stage_entries.c); here a
+ * The owner makes their lists current with the entries of the stage (stage_entries.c); here a
  * worker only reads them, through a cursor that does not count as an iteration of the owner.
  * Their access is far: no other system writes meanwhile what they read. Slices of the same
  * system may: what its own query writes must not be read through a further one unless slices run
@@ -18,16 +18,14 @@ static const weft__system *system_of(const weft_slice *slice)
 
 /* ---- what slices of a further query can reach ---- */
 
-static const void *further_get(const weft_slice *slice, weft_entity entity,
-                               weft_component component)
+static const void *nested_get(const weft_slice *slice, weft_entity entity, weft_component component)
 {
     const weft_slice_context *context = slice->context;
     weft__note_read(context->world, "weft_slice_read_entity", component);
     return weft_finder_read_slowly(context->world, entity, component); /* sets no error */
 }
 
-static void *further_get_write(const weft_slice *slice, weft_entity entity,
-                               weft_component component)
+static void *nested_get_write(const weft_slice *slice, weft_entity entity, weft_component component)
 {
     (void)slice;
     (void)entity;
@@ -35,28 +33,28 @@ static void *further_get_write(const weft_slice *slice, weft_entity entity,
     return NULL;
 }
 
-static bool further_may_find(const weft_slice *slice, weft_component component)
+static bool nested_may_find(const weft_slice *slice, weft_component component)
 {
     const weft_slice_context *context = slice->context;
     weft__note_read(context->world, "weft_slice_finder", component);
     return true;
 }
 
-static void *further_resource(const weft_slice *slice, weft_component component, weft_access access)
+static void *nested_resource(const weft_slice *slice, weft_component component, weft_access access)
 {
     const weft_slice_context *context = slice->context;
     if (access != WEFT_READ) return NULL;
     return (void *)(uintptr_t)weft_resource_read(context->world, component);
 }
 
-static weft_recorder *further_commands(const weft_slice *slice)
+static weft_recorder *nested_commands(const weft_slice *slice)
 {
     (void)slice;
     return NULL;
 }
 
 /* The slice of the system stands behind that of its cursor. */
-static void further_report(const weft_slice *slice, uint32_t term, weft_access access)
+static void nested_report(const weft_slice *slice, uint32_t term, weft_access access)
 {
     const weft__query *query = weft__slice_query(slice);
     const weft_slice *own = weft__diagnose_current();
@@ -65,8 +63,8 @@ static void further_report(const weft_slice *slice, uint32_t term, weft_access a
                      weft__slice_problem(query, term, access));
 }
 
-static void further_mistype(const weft_slice *slice, uint32_t term, weft_access access,
-                            const char *type)
+static void nested_mistype(const weft_slice *slice, uint32_t term, weft_access access,
+                           const char *type)
 {
     const weft_slice *own = weft__diagnose_current();
     if (own != NULL && own->context != NULL)
@@ -74,22 +72,22 @@ static void further_mistype(const weft_slice *slice, uint32_t term, weft_access 
 }
 
 /* No system stamps what it reads while it runs. */
-static bool further_asks(const weft_slice *slice, uint32_t term)
+static bool nested_asks(const weft_slice *slice, uint32_t term)
 {
     (void)slice;
     (void)term;
     return true;
 }
 
-static const weft__slice_ops further_ops = {
-    .get = further_get,
-    .get_write = further_get_write,
-    .may_find = further_may_find,
-    .resource = further_resource,
-    .commands = further_commands,
-    .report = further_report,
-    .mistype = further_mistype,
-    .asks = further_asks,
+static const weft__slice_ops nested_ops = {
+    .get = nested_get,
+    .get_write = nested_get_write,
+    .may_find = nested_may_find,
+    .resource = nested_resource,
+    .commands = nested_commands,
+    .report = nested_report,
+    .mistype = nested_mistype,
+    .asks = nested_asks,
 };
 
 /* ---- what checked builds find ---- */
@@ -172,7 +170,7 @@ weft_cursor weft_slice_query(const weft_slice *slice, weft_query name)
     cursor.view_end = cursor.is_plain ? query->flat.views + query->flat.count : NULL;
     cursor.end = cursor.is_plain ? 0 : weft__query_slice_count(query);
     cursor.since = system->context.since;
-    cursor.own_context = (weft_slice_context){.ops = &further_ops,
+    cursor.own_context = (weft_slice_context){.ops = &nested_ops,
                                               .world = context->world,
                                               .query = query,
                                               .stamp = system->context.stamp,
