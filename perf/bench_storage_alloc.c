@@ -3,6 +3,7 @@
  */
 #include "storage_bed.h"
 
+#include "private_chunk.h"
 #include "structure.h"
 
 #include <stdio.h>

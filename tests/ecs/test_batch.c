@@ -1,6 +1,8 @@
 /* test_batch.c: operations on arrays of entities: which rows fill which holes, what follows them,
  * and short arrays spread over large chunks. */
+#include "archetype_state.h"
 #include "buffer_append.h"
+#include "entity_value.h"
 #include "random.h"
 #include "storage_fixture.h"
 #include "world_state.h"

@@ -2,6 +2,7 @@
  * ids, rows and hashes; out of memory at any allocation leaves the world as it was. */
 #include "memory_fault.h"
 #include "plain.h"
+#include "private_chunk.h"
 #include "structure.h"
 
 #include <stdlib.h>

@@ -2,6 +2,8 @@
  * worlds. One pass over a world of 16 times as many things takes about as long as 16 passes over
  * the small one, in processor time of this thread; work that grows with the square takes 16 times
  * as long. */
+#include "archetype.h"
+#include "move_plan.h"
 #include "plain.h"
 #include "storage_fixture.h"
 #include "world_file_format.h"

@@ -1,6 +1,10 @@
 /* test_structure.c: structural operations beyond the single entity: arrays, versions, cleanup,
  * linked groups, instances, compaction, chunks made by jobs, phases, layout. */
+#include "archetype.h"
 #include "buffer_append.h"
+#include "entity_value.h"
+#include "format.h"
+#include "private_chunk.h"
 #include "storage_fixture.h"
 #include "structure.h"
 

@@ -17,6 +17,7 @@
  * engine and of the systems is checked for data races as well. */
 #include <weft/weft.h>
 
+#include "chunk.h"
 #include "explore_plans.h"
 #include "pool_state.h"
 #include "world_state.h"

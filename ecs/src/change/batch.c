@@ -2,7 +2,12 @@
  * before the first close, so that a chunk may be source and destination at once. */
 #include "batch.h"
 
+#include "archetype.h"
 #include "bits.h"
+#include "entity_value.h"
+#include "error.h"
+#include "move_plan.h"
+#include "tuple.h"
 
 #include <stdlib.h>
 #include <string.h>

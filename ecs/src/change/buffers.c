@@ -1,6 +1,8 @@
 /* buffers.c: the dynamic buffers of some rows, opened through a slice or by entity: what may be
  * changed is settled once, when they are opened. The buffers themselves are in buffer.c. */
+#include "archetype_state.h"
 #include "buffer.h"
+#include "error.h"
 #include "slice_ops.h"
 
 #define ANY_STRUCTURE UINT64_MAX

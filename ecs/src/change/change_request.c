@@ -4,7 +4,11 @@
  * Does not know how the rows were selected. */
 #include "change_request.h"
 
+#include "archetype.h"
+#include "error.h"
+#include "move_plan.h"
 #include "prefab.h"
+#include "tuple.h"
 
 /* What to do instead with a component of a kind that is refused. */
 static const char *kind_advice(uint32_t flags)

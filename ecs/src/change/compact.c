@@ -1,7 +1,8 @@
 /* compact.c: merging of under-filled chunks, within a budget of moved rows, and return of empty
  * memory. Per tuple the emptiest chunk is moved into the room of the fuller ones as long as it
  * fits; a budget that ends in the middle is taken up by the next call. Owner, world idle. */
-#include "chunk_memory.h"
+#include "error.h"
+#include "move_plan.h"
 #include "structure.h"
 
 #include <stdlib.h>

@@ -5,6 +5,8 @@
 
 #include "batch.h"
 #include "entity_tag.h"
+#include "entity_value.h"
+#include "error.h"
 #include "row_move.h"
 
 /* Rows end for good, whatever cleanup components they have. */

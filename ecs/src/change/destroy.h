@@ -4,7 +4,7 @@
 #ifndef WEFT_DESTROY_H
 #define WEFT_DESTROY_H
 
-#include "structure.h"
+#include "world_state.h"
 
 /* Rows end for good, cleanup components or not: ids, destructors, holes. Cannot fail. */
 weft_result weft__rows_die(weft_world *world, weft__chunk *chunk, const uint32_t *rows,

@@ -4,9 +4,16 @@
  * world. The lean way knows where to go before it knows where it comes from (world->quick):
  * found out one after the other, these loads were a quarter of its time. Moves in general are in
  * move.c; arrays are in entity_change_many.c. Owner, world idle. */
+#include "archetype.h"
+#include "archetype_order.h"
 #include "destroy.h"
+#include "entity_value.h"
+#include "error.h"
+#include "move.h"
+#include "move_plan.h"
 #include "prefab.h"
 #include "row_move.h"
+#include "tuple.h"
 
 #include <string.h>
 

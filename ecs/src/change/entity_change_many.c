@@ -2,7 +2,9 @@
  * (batch.h). All or none. Owner, world idle. */
 #include "entity_change_many.h"
 
+#include "archetype.h"
 #include "batch.h"
+#include "error.h"
 #include "prefab.h"
 
 /* Sorted, checked lists of components to add and to remove. Owner: one call. */

@@ -3,6 +3,8 @@
  * All or none: room is reserved before anything is written. One entity goes to the first chunk with
  * room, whose next rows are zeroed and stamped in advance; what that cannot do goes the general
  * way. Owner, world idle. */
+#include "archetype.h"
+#include "error.h"
 #include "row_move.h"
 
 #include <string.h>

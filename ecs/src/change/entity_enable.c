@@ -2,6 +2,8 @@
  *
  * Bits and masks of chunks are in enable.c, those of a slice's rows in slice.c. Owner. */
 #include "enable.h"
+#include "entity_value.h"
+#include "error.h"
 
 weft_result weft_entity_enable(weft_world *world, weft_entity entity, weft_component component,
                                bool enabled)

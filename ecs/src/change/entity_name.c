@@ -1,6 +1,7 @@
 /* entity_name.c: the public functions of names: set, ask, find. Names are kept in name_table.c.
  *
  * Owner only; while systems run, names are set by command. */
+#include "error.h"
 #include "name_table.h"
 
 weft_entity weft_entity_find(const weft_world *world, const char *name)

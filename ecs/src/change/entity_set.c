@@ -4,6 +4,7 @@
  * Owner, world idle. The value itself is checked before anything changes. */
 #include "entity_change_many.h"
 #include "entity_value.h"
+#include "error.h"
 #include "owner_loop.h"
 
 #include <string.h>

@@ -1,6 +1,11 @@
 /* entity_shared.c: shared values of entities, one or many: reading, setting (which moves the rows);
  * values in use and their order versions. Owner, world idle where a row moves. */
 #include "change_request.h"
+#include "entity_value.h"
+#include "error.h"
+#include "move.h"
+#include "move_plan.h"
+#include "tuple.h"
 
 /* The type position of a component on an alive entity; WEFT__NONE otherwise. */
 static uint32_t locate(const weft_world *world, weft_entity entity, weft_component component,

@@ -2,7 +2,10 @@
  * and enable bits do, so that the order of iteration changes and nothing else.
  *
  * Owner, world idle. */
-#include "structure.h"
+
+#include "archetype_state.h"
+#include "entity_value.h"
+#include "error.h"
 
 #include <string.h>
 

@@ -2,10 +2,15 @@
  * their values replicated (deep for buffers) before any id is given, so that a failure leaves
  * nothing behind; then references inside the group are redirected to the copies of the same
  * instance. Owner, serial. */
+#include "archetype.h"
 #include "bits.h"
 #include "enable.h"
+#include "entity_value.h"
+#include "error.h"
+#include "move_plan.h"
 #include "name_table.h"
 #include "structure.h"
+#include "tuple.h"
 
 #include <string.h>
 

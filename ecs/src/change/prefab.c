@@ -4,7 +4,12 @@
  * Owner, world idle. */
 #include "prefab.h"
 
+#include "archetype.h"
+#include "entity_value.h"
+#include "error.h"
+#include "move_plan.h"
 #include "query_memory.h"
+#include "tuple.h"
 
 #include <stdlib.h>
 

@@ -7,9 +7,12 @@
 #include "batch.h"
 #include "bits.h"
 #include "destroy.h"
+#include "error.h"
+#include "move.h"
 #include "query_cursor.h"
 #include "query_memory.h"
 #include "query_read.h"
+#include "tuple.h"
 
 /* ---- select ---- */
 

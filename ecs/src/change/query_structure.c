@@ -1,10 +1,14 @@
 /* query_structure.c: the public query-wide changes: add, remove, set, set a shared value, enable,
  * destroy. Each gives every selected part a destination and lets the engine (query_change.h) do it.
  */
+#include "archetype.h"
 #include "change_request.h"
 #include "enable.h"
+#include "error.h"
+#include "move_plan.h"
 #include "query_cursor.h"
 #include "query_read.h"
+#include "tuple.h"
 
 /* ---- add, remove, shared values ---- */
 

@@ -3,6 +3,7 @@
  *
  * Goes slice by slice, so that only slices in which something was cleared count as changed. Types
  * without such fields are not looked at. Owner, world idle; cannot fail. */
+#include "error.h"
 #include "structure.h"
 
 /* What is being cleared. Owner: the stack of the call. */

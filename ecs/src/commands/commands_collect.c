@@ -1,7 +1,9 @@
 /* commands_collect.c: the first half of a fold: where every target is, and the commands of each
  * chunk as a list of runs in order of effect. See commands_fold.h. Recorded values get their
  * deferred references replaced on the way, in place. */
+#include "archetype_state.h"
 #include "commands_fold.h"
+#include "entity_value.h"
 
 #include <string.h>
 

@@ -14,7 +14,9 @@
 #ifndef WEFT_COMMANDS_FOLD_H
 #define WEFT_COMMANDS_FOLD_H
 
+#include "archetype_state.h"
 #include "commands_playback.h"
+#include "structure.h"
 
 /* Build-time parameters, so that the explorer can be tiny. */
 #ifndef WEFT__FOLD_LEAST

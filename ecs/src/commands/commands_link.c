@@ -3,7 +3,10 @@
  * the rows get ids, handles that were asked for become real, and references in the rows are
  * replaced. All or none. */
 #include "commands_playback.h"
+#include "error.h"
+#include "private_chunk.h"
 #include "query_change.h"
+#include "tuple.h"
 
 #include <string.h>
 

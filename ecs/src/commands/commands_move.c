@@ -4,6 +4,10 @@
 #include "commands_fold.h"
 
 #include "enable.h"
+#include "error.h"
+#include "move_plan.h"
+#include "structure.h"
+#include "tuple.h"
 
 #include <string.h>
 

@@ -1,8 +1,11 @@
 /* commands_one.c: one command by the immediate operations. See commands_play.c.
  *
  * Dead targets are skipped and counted (destroying twice is fine and not counted). */
+#include "archetype_state.h"
 #include "buffer.h"
 #include "commands_playback.h"
+#include "entity_value.h"
+#include "structure.h"
 
 #include <string.h>
 

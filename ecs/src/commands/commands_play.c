@@ -10,6 +10,7 @@
  * Which way is taken depends on the commands only, never on the number of workers. */
 #include "commands_fold.h"
 #include "entity_tag.h"
+#include "error.h"
 #include "host.h"
 #include "name_table.h"
 

@@ -6,7 +6,6 @@
 #define WEFT_COMMANDS_PLAYBACK_H
 
 #include "commands_state.h"
-#include "structure.h"
 
 /* Arrays kept between playbacks. */
 typedef enum weft__scratch_slot {

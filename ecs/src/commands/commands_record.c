@@ -6,9 +6,10 @@
 #include "commands_state.h"
 #include "entity_tag.h"
 
+#include "archetype_state.h"
 #include "name_table.h"
+#include "private_chunk.h"
 #include "slice_rows.h"
-#include "structure.h"
 
 #include <string.h>
 

@@ -3,9 +3,9 @@
  * same. A call takes all it needs before the first row is there: chunk, ids, command; when one
  * of them is refused the others are given back, and nothing is left behind. Playback puts the
  * chunks into the world (commands_link.c). */
+#include "archetype_state.h"
 #include "commands_state.h"
-
-#include "structure.h"
+#include "private_chunk.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
  * weft_query_each_parallel run on several threads: each worker has a record of its own for them,
  * of which the loop hands one on.
  */
+#include "error.h"
 #include "entity_tag.h"
 #include "name_table.h"
 #include "world_state.h"

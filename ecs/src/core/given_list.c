@@ -3,6 +3,8 @@
  * handle or pointer, the others what is said of it. Nothing is allocated or kept. */
 #include "given_list.h"
 
+#include "error.h"
+
 static bool is_zero(const void *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++)

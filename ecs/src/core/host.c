@@ -3,6 +3,8 @@
  * builds come here always. Protocol: host.h. */
 #include "host.h"
 
+#include "error.h"
+
 static bool come_in(weft_world *world, uint64_t self)
 {
     uint64_t none = 0;

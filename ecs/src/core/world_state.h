@@ -1,5 +1,4 @@
-/* world_state.h: the world struct and what every file of the layer needs from it: phases, errors,
- * versions, look-up of entities and of types.
+/* world_state.h: the world struct and its parts, look-up of types, and handles.
  *
  * Phases: structure may be changed by the owner only while `busy` is 0. Cursors and steps raise it;
  * the scheduler's playback lowers it for itself at sync points (it is the owner then). */
@@ -7,15 +6,22 @@
 #define WEFT_WORLD_STATE_H
 
 #include <weft/ecs.h>
+#include <weft/finder.h>
 
-#include "archetype.h"
-#include "column_map.h"
 #include "directory.h"
 #include "hash.h"
 #include "invariant.h"
 #include "jobs_engine.h"
 #include "shared.h"
+#include "type.h"
 #include "unit_parts.h"
+
+/* Of rooms above; the world has pointers to them. */
+typedef struct weft__chunk weft__chunk;         /* chunk_state.h */
+typedef struct weft__format weft__format;       /* chunk_state.h */
+typedef struct weft__archetype weft__archetype; /* archetype_state.h */
+typedef struct weft__tuple weft__tuple;         /* archetype_state.h */
+typedef struct weft__plan weft__plan;           /* archetype_state.h */
 
 /* Data of other parts that lives and dies with the world. Destroyed in this order, before the
  * storage. */
@@ -57,6 +63,14 @@ enum {
     WEFT__FRAME_ASKS = 1, /* a run condition or the size of a range: they only look */
     WEFT__FRAME_RUNS = 2, /* systems and playback */
 };
+
+/* Where rows are, as the directory keeps it: a location is the location of the chunk's first row
+ * plus the row, and never 0. Locations come in berths of 1,024: berth b belongs to the chunk
+ * world->berths.at[b]. A chunk has as many berths in a row as its capacity needs. Berth 0
+ * belongs to none: entities without a place are there. Bit 31 is always 0. */
+#define WEFT__BERTH_SHIFT 10
+#define WEFT__BERTH_LIMIT (UINT32_C(1) << (31 - WEFT__BERTH_SHIFT))
+#define WEFT__BERTH_CLASSES 8 /* runs of 1, 2, 4 ... 128 berths: the rows a megachunk can hold */
 
 /* 1,024 locations: of a chunk, or free; the first berth of a free run links to the next run
  * of its size (0: none). */
@@ -142,6 +156,39 @@ typedef struct weft__berth_table {
     uint32_t capacity;                  /* of at */
     uint32_t free[WEFT__BERTH_CLASSES]; /* first berth of a free run of 2^k, 0: none */
 } weft__berth_table;
+
+/* Where a column is in a berth, in one word: bits 16 to 63: the address the value at location 0
+ * would have if the column went back that far, which may be negative; 0 to 15: bytes per value. 0:
+ * no column here. Values of WEFT__MAP_BYTES_END bytes and more have no map. */
+typedef uint64_t weft__column_place;
+#define WEFT__MAP_BYTES_END (UINT32_C(1) << 16)
+
+#define WEFT__MAPS_FEW WEFT_FINDER_FEW
+
+/* All maps of a world. */
+typedef struct weft__column_maps {
+    /* constant while systems run; what look-ups read: as weft_finder_tables of finder.h */
+    const weft__entity_block **seen;         /* NULL: no component has a map */
+    weft__column_place *few[WEFT__MAPS_FEW]; /* [component]; NULL: none */
+    /* the rest */
+    weft__column_place **many; /* [component], from WEFT__MAPS_FEW on */
+    uint32_t end;              /* entries of `many` */
+    uint32_t count;            /* maps in use */
+    uint32_t seen_end;         /* blocks in `seen` */
+    uint32_t counted;          /* berths that each map counts as memory for */
+} weft__column_maps;
+
+/* The way that the last lean change of one entity took: while entities of the same chunk change the
+ * same way, nothing is looked up again, and where a row goes is known before where it comes from.
+ * Forgotten when a chunk is linked, released or changes archetype; used only while `to` is the
+ * first chunk with room. */
+typedef struct weft__quick {
+    const weft__chunk *from; /* NULL: nothing is known */
+    uint64_t key;            /* number of the world << 33 | component << 1 | is_remove */
+    weft__plan *plan;        /* plain; its steps are placed for the layouts of `from` and `to` */
+    weft__tuple *tuple;      /* of `to` */
+    weft__chunk *to;
+} weft__quick;
 
 /* The clock of the scheduler: changed when a step begins, read by all. */
 typedef struct weft__clock {
@@ -247,49 +294,8 @@ static inline void weft__note_read(const weft_world *world, const char *what,
     weft__note_use(world, what, component, WEFT_READ);
 }
 
-/* Errors of `record->world` go to `record` while the calling thread is in callbacks of a loop;
- * NULL: they do no more. Returns what it replaces. */
-weft__callback_error *weft__error_divert(weft__callback_error *record);
-/* Sets the last error and returns `code`. Owner, and callbacks whose errors are diverted. */
-__attribute__((format(printf, 5, 6))) weft_result weft__error(const weft_world *world,
-                                                              weft_result code, weft_entity entity,
-                                                              weft_component component,
-                                                              const char *format, ...);
-/* Ready-made ones: the text names the function. */
-weft_result weft__error_memory(const weft_world *world, const char *what);
-weft_result weft__error_stale(const weft_world *world, weft_entity entity);
-weft_result weft__error_component(const weft_world *world, weft_component component);
-/* The same for entry `i` of a list. */
-weft_result weft__error_listed(const weft_world *world, const char *what, const char *list,
-                               uint32_t i, weft_component component);
-weft_result weft__error_busy(const weft_world *world, const char *what);
-weft_result weft__error_step(const weft_world *world, const char *what);
-/* OK while no systems run; else WRONG_PHASE, and `advice` says what to do instead. For calls that
- * an open cursor or gather does not mind. */
-weft_result weft__refuse_systems(const weft_world *world, const char *what, const char *advice);
-/* `problem` says which argument and what to give instead. */
-weft_result weft__error_argument(const weft_world *world, const char *what, const char *problem);
-/* OUT_OF_MEMORY or LIMIT of an allocator. */
-weft_result weft__error_limit(const weft_world *world, weft_result code, const char *what);
-weft_result weft__error_absent(const weft_world *world, weft_entity entity,
-                               weft_component component);
-
 #define WEFT__NO_ENTITY ((weft_entity){0, 0})
 #define WEFT__NO_COMPONENT ((weft_component){0})
-
-/* WEFT_OK when structure may change now. */
-static inline weft_result weft__idle(const weft_world *world, const char *what)
-{
-    return __builtin_expect(world->busy == 0, 1) ? WEFT_OK : weft__error_busy(world, what);
-}
-
-/* WEFT_OK when no step is going on either: an exclusive system may change structure, but neither
- * systems nor the schedule, and it must not end the world. */
-static inline weft_result weft__between_steps(const weft_world *world, const char *what)
-{
-    return __builtin_expect((world->busy | world->frame) == 0, 1) ? WEFT_OK
-                                                                  : weft__error_step(world, what);
-}
 
 static inline const weft__type *weft__type_at(const weft_world *world, weft_component component)
 {
@@ -323,63 +329,6 @@ static inline weft_query weft__query_handle_of(const weft_world *world, uint32_t
 static inline bool weft__archetype_is(const weft_world *world, weft_archetype handle)
 {
     return handle.world == world->number && handle.id - 1 < world->archetypes.id_count;
-}
-
-/* Name for error texts, never NULL. */
-const char *weft__type_name(const weft_world *world, uint32_t component);
-
-/* The chunk and row of an alive entity; NULL when it is not alive or not placed. Any thread while
- * no thread changes structure. */
-static inline weft__chunk *weft__entity_chunk(const weft_world *world, weft_entity entity,
-                                              uint32_t *row)
-{
-    uint32_t location = 0;
-    bool is_alive = weft__directory_find(&world->directory, entity, &location);
-    *row = 0;
-    if (!is_alive || location == 0) return NULL;
-    weft__chunk *chunk = world->berths.at[location >> WEFT__BERTH_SHIFT].chunk;
-    *row = location - chunk->location;
-    return chunk;
-}
-
-/* The map of a component that has one, else NULL. */
-static inline const weft__column_place *weft__column_map(const weft_world *world,
-                                                         uint32_t component)
-{
-    const weft__column_maps *maps = &world->maps;
-    if (__builtin_expect(component < WEFT__MAPS_FEW, 1)) return maps->few[component];
-    return component < maps->end ? maps->many[component] : NULL;
-}
-
-/* The value of an entity in the column of a component with this map (not NULL); NULL: it has none,
- * or another way may find it. Threads: as weft__entity_chunk. */
-static inline void *weft__value_mapped(const weft__entity_block *const *seen,
-                                       const weft__column_place *map, uint64_t entity)
-{
-    uint32_t index = (uint32_t)entity;
-    const weft__entity_block *block = seen[index / WEFT__BLOCK_SLOTS];
-    if (__builtin_expect(block == NULL, 0)) return NULL;
-    /* relaxed: as weft__directory_find */
-    uint64_t slot = at_load_rlx(&block->x_slots[index % WEFT__BLOCK_SLOTS]);
-    if (__builtin_expect((slot ^ entity) >> 32 != 0, 0)) return NULL;
-    /* a dead slot has location 0, where no map has a column: an even version needs no look */
-    weft__column_place place = map[(uint32_t)slot >> WEFT__BERTH_SHIFT];
-    return __builtin_expect(place == 0, 0) ? NULL : weft__column_value(place, (uint32_t)slot);
-}
-
-/* The same where there may be no map: then NULL. */
-static inline void *weft__value_quickly(const weft_world *world, uint64_t entity,
-                                        uint32_t component)
-{
-    const weft__column_place *map = weft__column_map(world, component); /* then there is `seen` */
-    if (__builtin_expect(map == NULL, 0)) return NULL;
-    return weft__value_mapped(world->maps.seen, map, entity);
-}
-
-/* A handle in one register: the struct would be taken apart through memory. */
-static inline uint64_t weft__entity_bits(weft_entity entity)
-{
-    return (uint64_t)entity.version << 32 | entity.index;
 }
 
 #endif

@@ -2,10 +2,13 @@
  * share are in transfer_state.h. Everything that can fail comes before the commit and is undone;
  * the commit gives ids, lets references follow, and ends the rows of the source without touching
  * their values. Owner of both worlds. */
+#include "archetype.h"
 #include "entity_tag.h"
+#include "error.h"
 #include "name_table.h"
 #include "sized.h"
 #include "transfer_state.h"
+#include "tuple.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* transfer_blobs.c: blobs that moved values refer to through described BLOB fields: copied into the
  * destination's store before the commit, and the fields rewritten after it. */
 #include "blob_store.h"
+#include "error.h"
 #include "transfer_state.h"
 
 #include <string.h>

@@ -2,6 +2,8 @@
  * unit in use belongs to chunks that move as they are goes to the destination's unit allocator, and
  * back if the transfer fails. Nothing is copied then but metadata. Owner of both worlds, both
  * idle. */
+#include "error.h"
+#include "format.h"
 #include "transfer_state.h"
 
 #define CATEGORY WEFT__MEMORY_COMMANDS

@@ -1,6 +1,7 @@
 /* transfer_values.c: the values of a transfer: columns, heap memory of buffers, enable bits, chunk
  * values, references. Values move as bytes: no hook of theirs runs. */
 #include "enable.h"
+#include "error.h"
 #include "transfer_state.h"
 
 #include <string.h>

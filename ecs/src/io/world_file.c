@@ -1,5 +1,6 @@
 /* world_file.c: weft_world_save, weft_world_load and their forms for memory and streams: the bytes
  * of world_file_write.c and world_file_read.c to and from where they are kept. */
+#include "error.h"
 #include "os_file.h"
 #include "world_file_format.h"
 

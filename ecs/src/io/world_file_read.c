@@ -1,8 +1,10 @@
 /* world_file_read.c: a world out of bytes: header, types, blobs, names, resources; rows are in
  * world_file_rows.c. Untrusted input. Rows and blobs are made while reading and taken back when
  * something is wrong; names and resources, which cannot be, come when all else is right. */
+#include "archetype_order.h"
 #include "blob_store.h"
 #include "entity_tag.h"
+#include "error.h"
 #include "hash_lanes.h"
 #include "name_table.h"
 #include "world_file_reader.h"

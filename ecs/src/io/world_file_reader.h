@@ -5,7 +5,6 @@
 #ifndef WEFT_WORLD_FILE_READER_H
 #define WEFT_WORLD_FILE_READER_H
 
-#include "structure.h"
 #include "world_file_format.h"
 
 /* On the stack of weft__world_read; owner of the world, which is new. The first failure is kept:

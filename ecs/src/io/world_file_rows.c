@@ -3,8 +3,13 @@
  * bytes that are left before anything is made for it. Owner of a new world. */
 #include "world_file_reader.h"
 
+#include "archetype.h"
 #include "bits.h"
-#include "chunk_memory.h"
+#include "chunk.h"
+#include "error.h"
+#include "format.h"
+#include "structure.h"
+#include "tuple.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,11 @@
 /* world_file_write.c: a world as bytes (world_file_format.h says which). Values that hold blob
  * references are written with the numbers of the blobs instead, handles without tags. Owner,
  * world idle; reads only. */
+#include "archetype_state.h"
 #include "blob_store.h"
 #include "entity_tag.h"
+#include "error.h"
 #include "hash_lanes.h"
-#include "structure.h"
 #include "world_file_format.h"
 
 #include <string.h>

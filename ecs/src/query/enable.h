@@ -7,6 +7,7 @@
 #ifndef WEFT_ENABLE_H
 #define WEFT_ENABLE_H
 
+#include "archetype_state.h"
 #include "query_state.h"
 
 /* Sets the bit of a row and keeps the count of its slice exact; true when it changed. `enableable`:

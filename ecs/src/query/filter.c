@@ -5,6 +5,8 @@
  * wrap-safe: newer means the difference is positive as a signed number. */
 #include "filter.h"
 
+#include "archetype_state.h"
+#include "error.h"
 #include "query_handle.h"
 #include "query_match.h"
 

@@ -6,6 +6,8 @@
 #ifndef WEFT_FILTER_H
 #define WEFT_FILTER_H
 
+#include "component_index.h"
+
 #include <weft/query.h>
 
 struct weft__chunk;

@@ -7,7 +7,9 @@
  * ones), so the job needs no order but that of its own end. */
 #include <weft/gather.h>
 
+#include "archetype_state.h"
 #include "bits.h"
+#include "error.h"
 #include "host.h"
 #include "jobs_engine.h"
 #include "query_cursor.h"

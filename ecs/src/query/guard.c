@@ -5,6 +5,7 @@
  * a last time before their place is used. */
 #include "guard.h"
 
+#include "archetype_state.h"
 #include "bits.h"
 
 #include <string.h>

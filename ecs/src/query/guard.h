@@ -17,6 +17,7 @@
 #ifndef WEFT_GUARD_H
 #define WEFT_GUARD_H
 
+#include "chunk_state.h"
 #include "query_state.h"
 
 /* What was found. */

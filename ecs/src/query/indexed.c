@@ -6,6 +6,7 @@
  * span, then into the guide, and ends with a binary search among the few spans of the block. In
  * checked builds no span is cached: every access is looked at. */
 #include "bits.h"
+#include "error.h"
 #include "given_values.h"
 #include "query_cursor.h"
 #include "query_handle.h"

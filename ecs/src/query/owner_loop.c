@@ -4,6 +4,8 @@
  * are in given_values.h. */
 #include "owner_loop.h"
 
+#include "archetype_state.h"
+#include "error.h"
 #include "given_values.h"
 #include "query_match.h"
 #include "query_memory.h"

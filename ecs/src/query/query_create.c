@@ -13,7 +13,9 @@
 
 #include <string.h>
 
+#include "archetype_state.h"
 #include "bits.h"
+#include "error.h"
 #include "given_list.h"
 
 /* ---- handles ---- */

@@ -13,6 +13,7 @@
 #include "slice_ops.h"
 
 #include "bits.h"
+#include "error.h"
 
 #include <string.h>
 

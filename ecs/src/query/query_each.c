@@ -5,6 +5,7 @@
  * callback gets copies of the columns (guard.h), as systems do. */
 #include "query_each.h"
 
+#include "error.h"
 #include "guard.h"
 #include "host.h"
 #include "query_cursor.h"

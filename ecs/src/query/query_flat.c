@@ -3,6 +3,8 @@
  * Made again when structure has changed; archetypes without rows are left out. */
 #include "query_flat.h"
 
+#include "archetype_state.h"
+#include "error.h"
 #include "query_match.h"
 
 /* The first rows of a small chunk are fetched this many entries ahead. */

@@ -6,6 +6,8 @@
  * bits count takes the rows where it is enabled (weft__override). */
 #include "query_group.h"
 
+#include "archetype_state.h"
+
 static bool takes_over(const weft__type *type, uint32_t component)
 {
     for (uint32_t i = 0; i < type->desc.write_group_count; i++)

@@ -4,6 +4,8 @@
  * given back in query_create.c. */
 #include "query_handle.h"
 
+#include "error.h"
+
 weft__query_handle *weft__query_find_checked(const weft_world *world, weft_query query)
 {
     weft__query_handle *handle = weft__query_find(world, query);

@@ -5,6 +5,7 @@
  * last search ended. Archetypes themselves are read only when they match. */
 #include "query_match.h"
 
+#include "archetype_state.h"
 #include "bits.h"
 #include "query_group.h"
 #include "query_memory.h"

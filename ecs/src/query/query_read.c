@@ -7,6 +7,8 @@
 
 #include "bits.h"
 #include "enable.h"
+#include "entity_value.h"
+#include "error.h"
 #include "owner_loop.h"
 #include "query_cursor.h"
 #include "query_handle.h"

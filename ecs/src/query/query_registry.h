@@ -11,7 +11,6 @@
 
 #include <weft/query.h>
 
-#include "component_index.h"
 #include "shared.h"
 
 typedef struct weft__query weft__query;

@@ -11,6 +11,7 @@
 #ifndef WEFT_QUERY_STATE_H
 #define WEFT_QUERY_STATE_H
 
+#include "chunk_state.h"
 #include "filter.h"
 #include "query_registry.h"
 #include "world_state.h"

@@ -2,6 +2,7 @@
  *
  * Everything that depends on who dispatched the slice (a cursor of the owner, or the scheduler with
  * its declarations) goes through the table of functions in the slice's context. */
+#include "column_map.h"
 #include "enable.h"
 #include "guard.h"
 #include "slice_ops.h"

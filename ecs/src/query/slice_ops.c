@@ -2,6 +2,10 @@
  * all dispatchers share: the C type of a term, stamps, the words for a wrong access. */
 #include "slice_ops.h"
 
+#include "archetype_state.h"
+#include "entity_value.h"
+#include "error.h"
+
 #include <string.h>
 
 static const weft_slice_context *context_of(const weft_slice *slice)

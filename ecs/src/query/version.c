@@ -3,6 +3,9 @@
  *
  * What stamps versions is described in docs/guide/queries.md; filters, which compare many at a
  * time, are in filter.c. Version 0 is older than everything; others compare by distance. */
+#include "archetype_state.h"
+#include "entity_value.h"
+#include "error.h"
 #include "query_state.h"
 
 uint32_t weft_world_change_version(const weft_world *world)

@@ -2,6 +2,7 @@
  * chunks (one pointer per column and slice), and the bytes of what changed since `previous`. Where
  * rows came, went or moved in a chunk, its entities are compared slice by slice. */
 #include "chunk_pair.h"
+#include "error.h"
 #include "snapshot_check.h"
 
 #include <string.h>

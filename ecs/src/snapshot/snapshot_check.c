@@ -3,6 +3,9 @@
  * Entities without a row, which a recorder holds, and values that would be owned twice. */
 #include "snapshot_check.h"
 
+#include "archetype_state.h"
+#include "error.h"
+
 /* A type whose values own something that the bytes of a copy would own as well. */
 static bool is_uncopyable(const weft_world *world, const weft__type *type)
 {

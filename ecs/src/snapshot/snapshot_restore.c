@@ -6,9 +6,12 @@
  * fail, except deep copies of buffers: a value that cannot be copied becomes empty, and the result
  * says so. Whatever decides what comes next is put back, too: ids and order of chunks, the lists of
  * those with room, the versions of indices that are not alive. */
-#include "chunk_memory.h"
+#include "chunk.h"
 #include "chunk_pair.h"
+#include "error.h"
 #include "snapshot_check.h"
+#include "structure.h"
+#include "tuple.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #ifndef WEFT_SNAPSHOT_STATE_H
 #define WEFT_SNAPSHOT_STATE_H
 
-#include "structure.h"
+#include "archetype_order.h"
 #include "timeline.h"
 
 /* Values of a slice of a column. Reference counted by the owner. */

@@ -2,8 +2,14 @@
  * first use together with everything that is derived from the set. An archetype is one block:
  * struct, type references, look-up slots, shared components. Owner only; never freed before the
  * world. */
+#include "archetype.h"
+#include "archetype_order.h"
 #include "bits.h"
 #include "component_index.h"
+#include "error.h"
+#include "format.h"
+#include "move_plan.h"
+#include "tuple.h"
 #include "world_state.h"
 
 #include <string.h>

@@ -1,211 +1,11 @@
-/* archetype.h: archetypes (sets of component types), tuples of shared values, cached edges between
- * archetypes, and the plans that say which columns a move copies.
+/* archetype.h: the registry of archetypes: from a set of components to its archetype, and from one
+ * archetype to those that are made of it.
  *
- * Owned by the world, written by the owner while the world is idle. Archetypes, formats and plans
- * live as long as the world; a tuple lives while a chunk uses it or it is held. */
+ * Archetypes live as long as the world. Threads: owner, world idle. */
 #ifndef WEFT_ARCHETYPE_H
 #define WEFT_ARCHETYPE_H
 
-#include "chunk.h"
-
-/* One component type of an archetype. */
-typedef struct weft__type_ref {
-    const weft__type *type;
-    uint32_t component;    /* type->id */
-    uint32_t column;       /* in the format; 0: no column */
-    uint32_t enableable;   /* position among the enableable types, or WEFT__NONE */
-    uint32_t shared;       /* position in the tuple, or WEFT__NONE */
-    uint32_t chunk_offset; /* CHUNK: bytes into chunk->chunk_values, or WEFT__NONE */
-} weft__type_ref;
-
-/* Entry of the look-up table of an archetype: component id -> positions. component 0: free. */
-typedef struct weft__type_slot {
-    uint32_t component;
-    uint16_t type;   /* position in types */
-    uint16_t column; /* 0: no column */
-} weft__type_slot;
-
-enum {
-    WEFT__HAS_CLEANUP = 1 << 0, /* destroy leaves a residue */
-    WEFT__IS_RESIDUE = 1 << 1,  /* has the residue tag */
-    WEFT__IS_PREFAB = 1 << 2,
-    WEFT__IS_DISABLED = 1 << 3,
-    WEFT__HAS_LINKED_GROUP = 1 << 4, /* destroy and instantiate follow it */
-    WEFT__NEEDS_DESTRUCT = 1 << 5,   /* some column needs_destruct */
-    WEFT__NEEDS_CONSTRUCT = 1 << 6,
-    WEFT__HAS_ENTITY_FIELDS = 1 << 7,
-    WEFT__IS_SPECIAL =
-        1 << 8, /* a row's birth or death is more than bytes: one of cleanup, residue,
-                                  linked group, construct, destruct, enableable, shared */
-};
-
-/* What one column copy of a move needs. */
-typedef struct weft__column_copy {
-    uint32_t from;  /* column in the source format */
-    uint32_t to;    /* column in the destination format */
-    uint32_t bytes; /* per row */
-} weft__column_copy;
-
-/* What a plain move does to one column, all of them in one list for one loop. */
-typedef enum weft__step_kind {
-    WEFT__STEP_END,
-    WEFT__STEP_MOVE12, /* in both: the value goes, the last row's fills its place; these first */
-    WEFT__STEP_MOVE,   /* the same for any other size */
-    WEFT__STEP_ZERO4,  /* only in the destination */
-    WEFT__STEP_ZERO,
-    WEFT__STEP_DROP, /* only in the source: the last row's value fills the place */
-} weft__step_kind;
-
-typedef struct weft__step {
-    uint32_t kind;
-    uint32_t bytes;       /* per row */
-    uint32_t from_offset; /* of the columns, in plan->from_layout and to_layout */
-    uint32_t to_offset;
-    uint32_t from; /* columns; 0 where there is none */
-    uint32_t to;
-} weft__step;
-
-/* How rows go from one archetype to another: made once per pair and kept. The three lists of
- * columns are in `lists`. Types present in both keep their change versions and enable bits. */
-typedef struct weft__plan {
-    weft__archetype *from;
-    weft__archetype *to;
-    struct weft__plan *next; /* of the bucket in from->plans */
-    uint32_t copy_count;     /* columns in both, the entity column not among them */
-    uint32_t added_count;    /* columns only in `to` */
-    uint32_t dropped_count;  /* columns only in `from` */
-    uint32_t kept_count;     /* types in both */
-    uint32_t new_type_count; /* types only in `to` */
-    uint32_t copy_bytes;     /* sum over the copies, per row */
-    bool is_in_place;        /* same format: whole chunks can change header only */
-    bool is_plain;           /* the move of a row copies bytes and no more: nothing is enableable,
-                                shared, constructed or destructed, `to` is no residue */
-    const weft__column_copy *copies;
-    const uint32_t *added;     /* columns of `to` */
-    const uint32_t *dropped;   /* columns of `from` */
-    const uint32_t *kept;      /* pairs: type position in from, in to */
-    const uint32_t *new_types; /* type positions of `to` */
-    /* entity_change.c */
-    weft__step *steps; /* copies, added and dropped once more, for a plain move; to STEP_END */
-    const weft__layout *from_layout, *to_layout; /* that the offsets of the steps are for */
-    uint64_t rows_moved;                         /* by plain moves */
-} weft__plan;
-
-/* The way that the last lean change of one entity took: while entities of the same chunk change the
- * same way, nothing is looked up again, and where a row goes is known before where it comes from.
- * Forgotten when a chunk is linked, released or changes archetype; used only while `to` is the
- * first chunk with room. */
-typedef struct weft__quick {
-    const weft__chunk *from; /* NULL: nothing is known */
-    uint64_t key;            /* number of the world << 33 | component << 1 | is_remove */
-    weft__plan *plan;        /* plain; its steps are placed for the layouts of `from` and `to` */
-    weft__tuple *tuple;      /* of `to` */
-    weft__chunk *to;
-} weft__quick;
-
-/* Cached way from an archetype by adding or removing one component. */
-typedef struct weft__edge {
-    uint64_t key; /* component << 1 | is_remove; 0: free */
-    weft__plan *plan;
-} weft__edge;
-
-/* The chunks of an archetype that have the same shared values. Archetypes without shared components
- * have exactly one, `tuple0`, which always exists. */
-struct weft__tuple {
-    weft__archetype *archetype;
-    weft__chunk *room; /* head of the list of chunks with room */
-    uint64_t rows;     /* rows in all chunks of the tuple */
-    uint32_t chunk_count;
-    uint32_t holders; /* weft__tuple_obtain minus weft__tuple_release */
-    uint32_t first;   /* scratch of compaction: position of its first chunk in the list */
-    uint64_t hash;
-    struct weft__tuple *next; /* hash chain */
-    /* scratch of weft_world_validate: what it found in the chunks of the tuple */
-    uint64_t seen_rows;
-    uint32_t seen_chunks, seen_with_room;
-    uint32_t values[]; /* [shared position]: index of the value, 0 = default; this tuple holds
-                                 one reference on each */
-};
-
-struct weft__archetype {
-    /* what queries read: one line */
-    _Alignas(64) weft__chunk **chunks; /* dense; order: appended, swap-back on removal */
-    uint32_t chunk_count;
-    uint32_t flags;
-    weft__chunk *first_chunk; /* storage of `chunks` while there is one chunk at most */
-    uint64_t entity_count;
-    const weft__type_ref *types; /* ascending component id */
-    const weft__type_slot *slots;
-    uint32_t type_count;
-    uint32_t slot_mask;     /* slots: power of two minus one */
-    uint32_t order_version; /* world version of the last structural change in it */
-    uint32_t id;            /* 1.. in order of creation; in handles */
-    uint32_t number;        /* place in the order (archetype_order.c); WEFT__NONE: not in it */
-
-    weft__format *format;
-    uint64_t hash;
-    uint32_t chunk_capacity;
-    uint32_t arriving; /* scratch of one change of whole chunks; else 0 */
-    uint32_t enableable_count;
-    uint32_t shared_count;
-    uint32_t chunk_value_bytes;        /* side memory for CHUNK components */
-    const uint32_t *shared_components; /* [shared position]: component id */
-
-    weft__tuple *tuple0;  /* all default values; always exists */
-    weft__tuple **tuples; /* hash table of the others (and tuple0); NULL without shared types */
-    uint32_t tuple_count;
-    uint32_t tuple_mask;
-
-    weft__edge *edges; /* open addressing; first_edge until used */
-    uint32_t edge_count;
-    uint32_t edge_mask;    /* power of two minus one */
-    weft__edge first_edge; /* always free */
-    /* plans from here, by where they go: a chain per bucket, recently used ones in front */
-    weft__plan **plans; /* first_plans until there are many */
-    weft__plan *first_plans;
-    uint32_t plan_count;
-    uint32_t plan_mask; /* buckets: power of two minus one */
-
-    weft__archetype *residue;   /* where destroyed rows go; NULL until needed or without CLEANUP */
-    weft__archetype *instance;  /* what instantiate makes; NULL until needed */
-    weft__archetype *hash_next; /* registry chain */
-};
-
-static inline const weft__type_slot *weft__archetype_slot(const weft__archetype *archetype,
-                                                          uint32_t component)
-{
-    uint32_t i = component & archetype->slot_mask;
-    for (;; i = (i + 1) & archetype->slot_mask) {
-        const weft__type_slot *slot = &archetype->slots[i];
-        if (slot->component == component) return slot;
-        if (slot->component == 0) return NULL;
-    }
-}
-
-/* Position of a component in `types`, or WEFT__NONE. */
-static inline uint32_t weft__archetype_find(const weft__archetype *archetype, uint32_t component)
-{
-    const weft__type_slot *slot = weft__archetype_slot(archetype, component);
-    return slot != NULL && component != 0 ? slot->type : WEFT__NONE;
-}
-
-/* Archetypes in an order. Owned by the snapshot that noted it. */
-typedef struct weft__archetype_list {
-    weft__archetype **items;
-    uint32_t count;
-} weft__archetype_list;
-
-/* Puts an archetype that is not in the order at its end. OUT_OF_MEMORY (error set) changes
- * nothing. O(1) when it is in it, else O(its components + queries filed under one of them). */
-weft_result weft__archetype_enter(weft_world *world, weft__archetype *archetype);
-/* Copies the order; the caller frees the list. OUT_OF_MEMORY (error set): it is empty. */
-weft_result weft__archetypes_note(weft_world *world, weft__archetype_list *out);
-/* Makes a noted order the order, and leaves all other archetypes out: rows that they have must end
- * before anything else is done. OUT_OF_MEMORY (error set): the order has only some of the list;
- * arranging what was the order before cannot fail then. O(length of the list) when nothing differs,
- * else O(archetypes, edges, component types and queries). */
-weft_result weft__archetypes_arrange(weft_world *world, const weft__archetype_list *list);
-void weft__archetype_list_free(weft_world *world, weft__archetype_list *list);
+#include "archetype_state.h"
 
 /* The archetype of a handle, or NULL (BAD_HANDLE is set). It may be outside the order. */
 weft__archetype *weft__archetype_at(const weft_world *world, weft_archetype handle);
@@ -213,30 +13,6 @@ weft__archetype *weft__archetype_at(const weft_world *world, weft_archetype hand
  * in the order. NULL: error set (LIMIT when a row does not fit a megachunk, OUT_OF_MEMORY). */
 weft__archetype *weft__archetype_obtain(weft_world *world, const uint32_t *components,
                                         uint32_t count);
-/* Way by one component, cached. Adding a present or removing an absent one: a plan from the
- * archetype to itself. NULL: error set. */
-const weft__plan *weft__archetype_edge_make(weft_world *world, weft__archetype *archetype,
-                                            uint32_t component, bool is_remove);
-/* The edge if it is known, else NULL. */
-static inline weft__plan *weft__archetype_edge_find(const weft__archetype *archetype,
-                                                    uint32_t component, bool is_remove)
-{
-    uint64_t key = (uint64_t)component << 1 | (is_remove ? 1 : 0);
-    uint32_t mask = archetype->edge_mask;
-    for (uint32_t i = (uint32_t)key & mask;; i = (i + 1) & mask) {
-        const weft__edge *edge = &archetype->edges[i];
-        if (edge->key == key || edge->key == 0) return edge->plan;
-    }
-}
-
-static inline const weft__plan *weft__archetype_edge(weft_world *world, weft__archetype *archetype,
-                                                     uint32_t component, bool is_remove)
-{
-    const weft__plan *plan = weft__archetype_edge_find(archetype, component, is_remove);
-    return plan != NULL ? plan : weft__archetype_edge_make(world, archetype, component, is_remove);
-}
-/* Plan between any two archetypes, cached. NULL: error set. */
-const weft__plan *weft__plan_obtain(weft_world *world, weft__archetype *from, weft__archetype *to);
 /* The archetype with `add` put in and `remove` taken out (any order, duplicates fine). */
 weft__archetype *weft__archetype_change(weft_world *world, weft__archetype *archetype,
                                         const uint32_t *add, uint32_t add_count,
@@ -250,32 +26,6 @@ bool weft__archetype_is_spent(const weft_world *world, const weft__archetype *ar
 /* What instances are made of: without Prefab and cleanup types. */
 weft__archetype *weft__archetype_instance(weft_world *world, weft__archetype *archetype);
 
-/* The tuple with these values (shared_count indices), made when it is new: a new tuple takes one
- * reference on each value. Held until weft__tuple_release. NULL: error set. */
-weft__tuple *weft__tuple_obtain(weft_world *world, weft__archetype *archetype,
-                                const uint32_t *values);
-/* The tuple of `to` that a row of `from` goes to: values of shared types in both are kept, new ones
- * are default. Held. NULL: error set. */
-weft__tuple *weft__tuple_follow(weft_world *world, const weft__tuple *from, weft__archetype *to);
-/* The tuple of `to` for rows of `from`, with one shared value replaced. Held. NULL: error set. */
-weft__tuple *weft__tuple_with_value(weft_world *world, const weft__tuple *from, weft__archetype *to,
-                                    uint32_t component, uint32_t value);
-/* Drops a hold; an unused tuple goes. */
-void weft__tuple_release(weft_world *world, weft__tuple *tuple);
-
-/* The format with these columns ([1..]; [0] is the entity column) and row cap (UINT32_MAX: none).
- * NULL: error set (LIMIT when a row does not fit a megachunk). */
-weft__format *weft__format_obtain(weft_world *world, const weft__type *const *columns,
-                                  uint32_t column_count, uint32_t row_limit);
-/* Rows of a chunk of a size class. */
-uint32_t weft__format_capacity(const weft__format *format, uint32_t size_class);
-void weft__formats_fini(weft_world *world);
-/* Layout of a format for a size class, made on first use. NULL: error set. */
-const weft__layout *weft__layout_any(weft_world *world, weft__format *format,
-                                     uint32_t size_class); /* any thread; sets no error */
-const weft__layout *weft__layout_obtain(weft_world *world, weft__format *format,
-                                        uint32_t size_class);
-
 /* Ascending ids of a caller's list, checked: valid, no RESOURCE, no duplicates. NULL: error
  * set. */
 uint32_t *weft__components_sort(const weft_world *world, const weft_component *components,
@@ -283,9 +33,5 @@ uint32_t *weft__components_sort(const weft_world *world, const weft_component *c
 void weft__components_free(const weft_world *world, uint32_t *list, uint32_t count);
 
 void weft__archetypes_fini(weft_world *world);
-void weft__plans_fini(weft_world *world, weft__archetype *archetype);
-void weft__tuples_fini(weft_world *world, weft__archetype *archetype);
-/* Makes tuple0 of a new archetype. */
-weft__tuple *weft__tuple_first(weft_world *world, weft__archetype *archetype);
 
 #endif

@@ -6,7 +6,9 @@
  * comes back, last, when its set of components is asked for again or its first chunk is made: as if
  * it were made then, so that a future does not depend on those that were taken back. Every way that
  * is kept to an archetype outside the order is forgotten, so that it is asked for. Owner only. */
+#include "archetype_order.h"
 #include "component_index.h"
+#include "error.h"
 
 #include <string.h>
 

@@ -1,10 +1,14 @@
 /* chunk.c: making and releasing chunks: memory from units or parts, side memory, id, and the lists
  * of the archetype and the tuple. Everything that can fail comes before the first change. Owner
  * only, except side memory and chunk memory of private chunks (private_chunk.c). */
-#include "chunk_memory.h"
 
+#include "archetype_order.h"
 #include "bits.h"
+#include "column_map.h"
+#include "error.h"
+#include "format.h"
 #include "structure.h"
+#include "tuple.h"
 
 #include <string.h>
 
@@ -202,18 +206,6 @@ weft_result weft__chunk_renumber(weft_world *world, weft__chunk *chunk, uint32_t
     return WEFT_OK;
 }
 
-/* A chunk's berths: a run of 2^class of them. */
-static uint32_t berth_class(uint32_t capacity)
-{
-    uint32_t berths = (capacity + (1u << WEFT__BERTH_SHIFT) - 1) >> WEFT__BERTH_SHIFT;
-    return berths <= 1 ? 0 : bits_highest(berths - 1) + 1;
-}
-
-uint32_t weft__berths_of(uint32_t capacity)
-{
-    return 1u << berth_class(capacity);
-}
-
 weft_result weft__berths_reserve(weft_world *world, uint64_t berths)
 {
     uint32_t old = world->berths.capacity;
@@ -234,7 +226,7 @@ weft_result weft__berths_reserve(weft_world *world, uint64_t berths)
 
 static void berths_take(weft_world *world, weft__chunk *chunk)
 {
-    uint32_t class = berth_class(chunk->capacity), first = world->berths.free[class];
+    uint32_t class = weft__berth_class(chunk->capacity), first = world->berths.free[class];
     if (first != 0) {
         world->berths.free[class] = (uint32_t)world->berths.at[first].next_free;
     } else {
@@ -248,7 +240,8 @@ static void berths_take(weft_world *world, weft__chunk *chunk)
 
 static void berths_return(weft_world *world, const weft__chunk *chunk)
 {
-    uint32_t class = berth_class(chunk->capacity), first = chunk->location >> WEFT__BERTH_SHIFT;
+    uint32_t class = weft__berth_class(chunk->capacity),
+             first = chunk->location >> WEFT__BERTH_SHIFT;
     world->berths.at[first].next_free = world->berths.free[class];
     world->berths.free[class] = first;
 }
@@ -276,7 +269,7 @@ static weft_result link_prepare(weft_world *world, weft__archetype *archetype, u
 {
     weft_result result = weft__archetype_enter(world, archetype);
     if (result == WEFT_OK) result = weft__chunk_ids_reserve(world, 1);
-    if (result == WEFT_OK && world->berths.free[berth_class(capacity)] == 0)
+    if (result == WEFT_OK && world->berths.free[weft__berth_class(capacity)] == 0)
         result = weft__berths_reserve(world, weft__berths_of(capacity));
     if (result != WEFT_OK) return result;
     return weft__chunk_list_reserve(world, archetype, 1) ? WEFT_OK : WEFT_OUT_OF_MEMORY;

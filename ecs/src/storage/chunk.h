@@ -1,174 +1,89 @@
-/* chunk.h: a chunk: a run of memory that holds rows of one archetype and one tuple of shared
- * values, column after column; its metadata; and the layouts that say where the columns are.
+/* chunk.h: making, linking and releasing chunks.
  *
- * The metadata (this struct and its side memory) is apart from the chunk memory, so that
- * filters, versions and enable bits are read without touching data. A chunk struct keeps its
- * address and id while it lives; afterwards both may be another one's. Rows are cut into slices
- * of `1 << slice_shift` rows: each slice has a change version per component type and, per
- * enableable type, a part of the disabled bits and a count. */
+ * Whole operations come first; their steps are for chunks that jobs make (private_chunk.c) and that
+ * change archetype in place (move.c). */
 #ifndef WEFT_CHUNK_H
 #define WEFT_CHUNK_H
 
-#include <weft/world.h>
+#include "archetype_state.h"
+#include "world_state.h"
 
-#include "atomic.h"
-#include "type.h"
-#include "unit_parts.h"
+/* ---- whole operations: owner ---- */
 
-typedef struct weft__archetype weft__archetype;
-typedef struct weft__tuple weft__tuple;
-
-/* One column in one layout. */
-typedef struct weft__column {
-    uint32_t offset; /* bytes from the chunk's base, a multiple of 64 */
-    uint32_t bytes;  /* bytes per row */
-} weft__column;
-
-/* Where the columns of a format lie in chunks of one size class. Made on first use, constant then.
- * Column 0 is the entity column, at offset 0. */
-typedef struct weft__layout {
-    uint32_t size_class;
-    uint32_t capacity;    /* rows, at least 1 */
-    uint32_t slice_count; /* slices that `capacity` rows touch */
-    uint32_t mask_words;  /* 64-bit words of a row bit map: (capacity + 63) / 64 */
-    uint32_t slice_shift;
-    uint32_t column_count;
-    weft__column columns[]; /* [column] */
-} weft__layout;
-
-/* The columns of a row: shared by all archetypes whose sized components are the same, so that a
- * chunk can change between them in place. Owned by the world, never freed before it. */
-typedef struct weft__format {
-    uint64_t hash;
-    struct weft__format *next; /* in the hash chain */
-    uint32_t column_count;     /* with the entity column */
-    uint32_t row_bytes;        /* sum of the columns */
-    uint32_t cap;              /* chunk_row_limit as given; UINT32_MAX: none */
-    uint32_t row_limit;        /* the same, UINT32_MAX when no chunk could hold more anyway */
-    uint32_t slice_shift;      /* log2 of rows per slice: 64..1024 rows, about 8 KiB */
-    uint32_t smallest_class;   /* the smallest class that holds a row */
-    weft_aptr x_layouts[WEFT__SIZE_CLASSES]; /* weft__layout *, NULL until used (format.c) */
-    const weft__type *types[];               /* [column]; [0] is NULL: entities */
-} weft__format;
-
-/* Where rows are, as the directory keeps it: a location is the location of the chunk's first row
- * plus the row, and never 0. Locations come in berths of 1,024: berth b belongs to the chunk
- * world->berths.at[b]. A chunk has as many berths in a row as its capacity needs. Berth 0
- * belongs to none: entities without a place are there. Bit 31 is always 0. */
-#define WEFT__BERTH_SHIFT 10
-#define WEFT__BERTH_LIMIT (UINT32_C(1) << (31 - WEFT__BERTH_SHIFT))
-#define WEFT__BERTH_CLASSES 8 /* runs of 1, 2, 4 ... 128 berths: the rows a megachunk can hold */
-
-/* A chunk. The first cache line is what iteration and look-ups need. Owned by the world; changed by
- * the owner while the world is idle, or in playback by the one task that owns the chunk. */
-struct weft__chunk {
-    char *base; /* memory of the rows */
-    const weft__layout *layout;
-    weft__archetype *archetype;
-    uint32_t count;         /* rows; 1..capacity while it is in a list */
-    uint32_t capacity;      /* layout->capacity */
-    uint32_t order_version; /* world version at which rows last came, went or moved */
-    uint32_t location;      /* of row 0; 0: private chunk of a job, not linked */
-    /* side memory, one block: versions, disabled bits, disabled counts, chunk values */
-    weft_a32 *x_versions; /* [type position * slice_count + slice]; stores of equal values race */
-    weft_a64 *x_disabled; /* [enableable * mask_words + word]; bit set = row disabled; 0 beyond
-                              the rows */
-    weft__tuple *tuple;
-    /* second line: bookkeeping */
-    weft_a32 *x_disabled_counts; /* [enableable * slice_count + slice], rows disabled */
-    char *chunk_values;          /* + type_ref.chunk_offset; NULL when there are none */
-    void *side;                  /* the block */
-    uint32_t side_bytes;
-    uint32_t stamped_slice; /* all types of it are known to have stamped_version */
-    uint32_t stamped_version;
-    uint32_t ready_version; /* of the slices of the ready rows, all types */
-    uint32_t ready_end;     /* rows count..ready_end-1 are ready for single creation: they read as
-                               zero, their slices have ready_version, and none is the last one that
-                               fits; never above 0 where a birth is more than bytes */
-    uint32_t is_zero;       /* rows at and beyond `count` were never written and read as zero */
-    uint32_t list_index;    /* position in archetype->chunks */
-    uint32_t first_unit;    /* where the memory is: unit index ... */
-    uint32_t unit_count;    /* ... and units; 0: a part of unit `first_unit` */
-    struct weft__chunk *room_next; /* list of chunks with room of the tuple; both NULL and not */
-    struct weft__chunk *room_prev; /* tuple->room: not in it */
-    uint64_t serial; /* what it is known by over time: never given twice in a world, unlike its
-                        address and id; a snapshot that makes it again gives it its own back */
-    uint32_t id;   /* in world->chunks.at, the lowest that was free; 0: private chunk of a job, not
-                    linked. Array operations take chunks in this order */
-    uint32_t mark; /* scratch of one array operation: entry of the chunk + 1; else 0 */
-    bool has_room; /* in that list: count < capacity */
-    bool has_ids;  /* private: rows without an id have the null handle; else no row has an id, and
-                      the entity column is undefined */
-};
-typedef struct weft__chunk weft__chunk;
-
-/* A run of rows of one chunk. */
-typedef struct weft__span {
-    weft__chunk *chunk;
-    uint32_t row;
-    uint32_t count;
-} weft__span;
-
-static inline weft_entity *weft__chunk_entities(const weft__chunk *chunk)
+/* A new, empty chunk of a tuple, linked. NULL: error set. */
+weft__chunk *weft__chunk_create(weft_world *world, weft__tuple *tuple, uint32_t size_class);
+/* The same around units that the world has got already: it takes them over. NULL: error set. */
+weft__chunk *weft__chunk_adopt(weft_world *world, weft__tuple *tuple, uint32_t size_class,
+                               const weft__run *run);
+/* Unlinks and frees an empty chunk; its memory, too, unless `base` is NULL. */
+void weft__chunk_release(weft_world *world, weft__chunk *chunk);
+/* Puts the chunk in or out of its tuple's list of chunks with room, as its count says. */
+void weft__chunk_room_update(weft__chunk *chunk);
+/* New order version for every value of a tuple. */
+void weft__tuple_touch(weft_world *world, const weft__tuple *tuple);
+/* `count` rows came (or, negative, went): totals, nonempty, order versions, shared values. */
+static inline void weft__chunk_count_rows(weft_world *world, weft__chunk *chunk, int64_t count)
 {
-    return (weft_entity *)(void *)chunk->base;
+    weft__archetype *archetype = chunk->archetype;
+    uint64_t before = archetype->entity_count, after = before + (uint64_t)count;
+    archetype->entity_count = after;
+    chunk->tuple->rows += (uint64_t)count;
+    chunk->order_version = archetype->order_version = world->version;
+    world->structure_version++;
+    if (__builtin_expect((before == 0) != (after == 0), 0) && archetype->number != WEFT__NONE)
+        world->archetypes.nonempty[archetype->number / 64] ^= UINT64_C(1) << archetype->number % 64;
+    if (__builtin_expect(archetype->shared_count != 0, 0)) weft__tuple_touch(world, chunk->tuple);
 }
+/* World begin: the table of chunks has chunk 0. */
+void weft__chunks_init(weft_world *world);
+/* World end: destructs every row and frees all chunks. */
+void weft__chunks_fini(weft_world *world);
 
-/* First value of a column (1.. for components). */
-static inline char *weft__chunk_column(const weft__chunk *chunk, uint32_t column)
-{
-    return chunk->base + chunk->layout->columns[column].offset;
-}
+/* ---- their steps ---- */
 
-static inline char *weft__chunk_value(const weft__chunk *chunk, uint32_t column, uint32_t row)
-{
-    const weft__column *place = &chunk->layout->columns[column];
-    return chunk->base + place->offset + (size_t)row * place->bytes;
-}
+/* Side memory of a chunk, not yet installed. */
+typedef struct weft__side {
+    void *block;
+    char *chunk_values;
+    weft_a64 *x_disabled;
+    weft_a32 *x_versions;
+    weft_a32 *x_disabled_counts;
+    uint32_t bytes;
+} weft__side;
 
-/* Change versions of a type position, one per slice. */
-static inline weft_a32 *weft__chunk_versions(const weft__chunk *chunk, uint32_t type)
-{
-    return chunk->x_versions + (size_t)type * chunk->layout->slice_count;
-}
+/* Zeroed side memory. Threads: any. */
+bool weft__side_allocate(weft__memory *memory, const weft__archetype *archetype,
+                         const weft__layout *layout, weft__side *out);
+void weft__side_free(weft__memory *memory, const weft__archetype *archetype, void *block,
+                     uint32_t bytes);
+void weft__side_install(weft__chunk *chunk, const weft__side *side);
 
-/* Disabled bits of an enableable position (archetype->types[].enableable), one per row. */
-static inline weft_a64 *weft__chunk_disabled(const weft__chunk *chunk, uint32_t enableable)
-{
-    return chunk->x_disabled + (size_t)enableable * chunk->layout->mask_words;
-}
+/* An unlinked chunk around memory. Threads: any. NULL: out of memory. */
+weft__chunk *weft__chunk_make(weft__memory *memory, weft__tuple *tuple, const weft__layout *layout,
+                              const weft__run *run);
+/* Frees struct and side memory only. Threads: any. */
+void weft__chunk_free(weft__memory *memory, weft__chunk *chunk);
+/* Gives the rows' memory back. Owner (parts), any thread (units). */
+void weft__chunk_memory_free(weft_world *world, weft__chunk *chunk);
 
-/* Disabled rows of an enableable position, one count per slice. */
-static inline weft_a32 *weft__chunk_disabled_counts(const weft__chunk *chunk, uint32_t enableable)
-{
-    return chunk->x_disabled_counts + (size_t)enableable * chunk->layout->slice_count;
-}
-
-/* Slices that hold rows now. */
-static inline uint32_t weft__chunk_slices(const weft__chunk *chunk)
-{
-    uint32_t shift = chunk->layout->slice_shift;
-    return (chunk->count + (1u << shift) - 1) >> shift;
-}
-
-/* A row that was used is beyond the rows now. */
-static inline void weft__chunk_soil(weft__chunk *chunk)
-{
-    chunk->ready_end = 0;
-    chunk->is_zero = false;
-}
-
-static inline uint32_t weft__location(const weft__chunk *chunk, uint32_t row)
-{
-    return chunk->location + row;
-}
-
-/* Stamps a slice. relaxed: the value is read after the next sync point; racing writers of one
- * system store the same number. Stored only when different, so that the line can stay shared. */
-static inline void weft__stamp(weft_a32 *x_version, uint32_t version)
-{
-    if (at_load_rlx(x_version) != version) at_store_rlx(x_version, version); /* relaxed: above */
-}
+/* Room for `count` more chunks in the archetype's list. Owner. */
+bool weft__chunk_list_reserve(weft_world *world, weft__archetype *archetype, uint32_t count);
+/* Ids for `count` more chunks, berths for as many rows in them. Owner. Errors: LIMIT,
+ * OUT_OF_MEMORY; none is set. */
+weft_result weft__chunk_ids_reserve(weft_world *world, uint32_t count);
+/* Gives back the id of a chunk that lives on, and gives it a free one below chunk_capacity.
+ * Owner. */
+void weft__chunk_id_return(weft_world *world, const weft__chunk *chunk);
+void weft__chunk_id_take(weft_world *world, weft__chunk *chunk, uint32_t id);
+/* Gives a chunk the id that it had in another world. Owner. Errors: INVALID_ARGUMENT (0, taken, or
+ * above all possible), OUT_OF_MEMORY; none is set. */
+weft_result weft__chunk_renumber(weft_world *world, weft__chunk *chunk, uint32_t id);
+weft_result weft__berths_reserve(weft_world *world, uint64_t berths);
+/* Gives the chunk its id and berths and puts it into the lists; all reserved. Owner. */
+void weft__chunk_link(weft_world *world, weft__chunk *chunk);
+/* Takes it out of its archetype's list; out of its tuple's list of chunks with room. Owner. */
+void weft__chunk_unlist(weft__chunk *chunk);
+void weft__chunk_room_remove(weft__chunk *chunk);
 
 /* Makes the newer of two versions stand (wrap-safe); `version` 0 is older than everything. */
 void weft__stamp_newer(weft_a32 *x_version, uint32_t version);

@@ -3,7 +3,7 @@
  * Nothing here is hot: look-ups are inline, in finder.h and column_map.h. */
 #include "column_map.h"
 
-#include "chunk_memory.h"
+#include "archetype_state.h"
 
 #include <string.h>
 

@@ -16,14 +16,8 @@
 
 #include <weft/finder.h>
 
-#include "chunk.h"
-#include "directory.h"
-
-/* Where a column is in a berth, in one word: bits 16 to 63: the address the value at location 0
- * would have if the column went back that far, which may be negative; 0 to 15: bytes per value. 0:
- * no column here. Values of WEFT__MAP_BYTES_END bytes and more have no map. */
-typedef uint64_t weft__column_place;
-#define WEFT__MAP_BYTES_END (UINT32_C(1) << 16)
+#include "chunk_state.h"
+#include "world_state.h"
 
 static inline void *weft__column_value(weft__column_place place, uint32_t location)
 {
@@ -41,21 +35,6 @@ static inline void *weft__column_value(weft__column_place place, uint32_t locati
  * the owner has seen of the directory. NULL: none, or not seen yet. */
 #define WEFT__SEEN_BLOCKS (UINT64_C(0x100000000) / WEFT__BLOCK_SLOTS)
 #define WEFT__SEEN_BYTES (WEFT__SEEN_BLOCKS * sizeof(void *))
-
-#define WEFT__MAPS_FEW WEFT_FINDER_FEW
-
-/* All maps of a world. */
-typedef struct weft__column_maps {
-    /* constant while systems run; what look-ups read: as weft_finder_tables of finder.h */
-    const weft__entity_block **seen;         /* NULL: no component has a map */
-    weft__column_place *few[WEFT__MAPS_FEW]; /* [component]; NULL: none */
-    /* the rest */
-    weft__column_place **many; /* [component], from WEFT__MAPS_FEW on */
-    uint32_t end;              /* entries of `many` */
-    uint32_t count;            /* maps in use */
-    uint32_t seen_end;         /* blocks in `seen` */
-    uint32_t counted;          /* berths that each map counts as memory for */
-} weft__column_maps;
 
 /* The map of a component, made if there is none. NULL: it has no column, or there is no memory.
  * Owner, world idle or iterated by the owner. Cost when made: O(chunks + berths). */
@@ -77,5 +56,39 @@ void weft__column_maps_fini(weft_world *world);
 weft_finder weft__finder_make(const weft_world *world, weft_component component);
 /* Whether the maps agree with a chunk (validate.c). */
 bool weft__column_maps_check(const weft_world *world, const weft__chunk *chunk);
+
+/* The map of a component that has one, else NULL. */
+static inline const weft__column_place *weft__column_map(const weft_world *world,
+                                                         uint32_t component)
+{
+    const weft__column_maps *maps = &world->maps;
+    if (__builtin_expect(component < WEFT__MAPS_FEW, 1)) return maps->few[component];
+    return component < maps->end ? maps->many[component] : NULL;
+}
+
+/* The value of an entity in the column of a component with this map (not NULL); NULL: it has none,
+ * or another way may find it. Threads: as weft__entity_chunk. */
+static inline void *weft__value_mapped(const weft__entity_block *const *seen,
+                                       const weft__column_place *map, uint64_t entity)
+{
+    uint32_t index = (uint32_t)entity;
+    const weft__entity_block *block = seen[index / WEFT__BLOCK_SLOTS];
+    if (__builtin_expect(block == NULL, 0)) return NULL;
+    /* relaxed: as weft__directory_find */
+    uint64_t slot = at_load_rlx(&block->x_slots[index % WEFT__BLOCK_SLOTS]);
+    if (__builtin_expect((slot ^ entity) >> 32 != 0, 0)) return NULL;
+    /* a dead slot has location 0, where no map has a column: an even version needs no look */
+    weft__column_place place = map[(uint32_t)slot >> WEFT__BERTH_SHIFT];
+    return __builtin_expect(place == 0, 0) ? NULL : weft__column_value(place, (uint32_t)slot);
+}
+
+/* The same where there may be no map: then NULL. */
+static inline void *weft__value_quickly(const weft_world *world, uint64_t entity,
+                                        uint32_t component)
+{
+    const weft__column_place *map = weft__column_map(world, component); /* then there is `seen` */
+    if (__builtin_expect(map == NULL, 0)) return NULL;
+    return weft__value_mapped(world->maps.seen, map, entity);
+}
 
 #endif

@@ -4,6 +4,8 @@
  * Room is made before an archetype enters; entering cannot fail. */
 #include "component_index.h"
 
+#include "archetype_state.h"
+
 #include <string.h>
 
 #define ALIGNMENT ((size_t)16)

@@ -4,6 +4,7 @@
 #include "component_registry.h"
 
 #include "bits.h"
+#include "error.h"
 
 #include <string.h>
 

@@ -1,5 +1,8 @@
 /* entity_read_many.c: the values of a component of many entities, copied into an array. Entities in
  * any order: what a look-up misses in the cache is fetched a batch ahead. */
+#include "column_map.h"
+#include "entity_value.h"
+#include "error.h"
 #include "row_move.h"
 
 #include <string.h>

@@ -4,6 +4,8 @@
  * (column_map.h), and counts where there is none yet. */
 #include "entity_value.h"
 
+#include "column_map.h"
+#include "error.h"
 #include "given_values.h"
 
 /* ---- questions ---- */

@@ -1,9 +1,31 @@
-/* entity_value.h: the value of one component of one entity whose chunk and row were found
- * (weft__entity_chunk). The public look-ups are in entity_value.c. */
+/* entity_value.h: from an entity to its chunk and row, and from there to the value of a component.
+ *
+ * The public look-ups are in entity_value.c; those by maps in column_map.h. */
 #ifndef WEFT_ENTITY_VALUE_H
 #define WEFT_ENTITY_VALUE_H
 
+#include "archetype_state.h"
 #include "world_state.h"
+
+/* The chunk and row of an alive entity; NULL when it is not alive or not placed. Any thread while
+ * no thread changes structure. */
+static inline weft__chunk *weft__entity_chunk(const weft_world *world, weft_entity entity,
+                                              uint32_t *row)
+{
+    uint32_t location = 0;
+    bool is_alive = weft__directory_find(&world->directory, entity, &location);
+    *row = 0;
+    if (!is_alive || location == 0) return NULL;
+    weft__chunk *chunk = world->berths.at[location >> WEFT__BERTH_SHIFT].chunk;
+    *row = location - chunk->location;
+    return chunk;
+}
+
+/* A handle in one register: the struct would be taken apart through memory. */
+static inline uint64_t weft__entity_bits(weft_entity entity)
+{
+    return (uint64_t)entity.version << 32 | entity.index;
+}
 
 /* Where a component is in the archetype of a chunk; NULL: it is not. */
 static inline const weft__type_slot *

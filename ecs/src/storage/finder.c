@@ -2,7 +2,9 @@
  *
  * A finder is the map of a component with the blocks of entities (column_map.h). What slices may
  * find is checked in slice.c. */
+#include "column_map.h"
 #include "entity_value.h"
+#include "error.h"
 #include "world_state.h"
 
 /* Whether the owner may make a map now: no other thread reads them. */

@@ -2,7 +2,10 @@
  * class of chunk memory. Both live as long as the world. Formats are made by the owner; layouts by
  * anyone, so that jobs can open chunks:
  * L1  layout written, CAS of its pointer (release) -> acquire load of the pointer */
+#include "format.h"
 #include "bits.h"
+#include "chunk_state.h"
+#include "error.h"
 #include "world_state.h"
 
 #include <string.h>

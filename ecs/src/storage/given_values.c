@@ -4,6 +4,8 @@
  * since the last one: a key too many hides a mistake, one too few would make one up. */
 #include "given_values.h"
 
+#include "chunk_state.h"
+
 #include <string.h>
 
 #define PLACES 8192u /* when three quarters are taken, all pointers were given */

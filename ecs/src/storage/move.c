@@ -1,9 +1,12 @@
 /* move.c: whole moves: one row (the general way of add and remove), and whole chunks
  * that change archetype or shared values by editing their metadata only. Owner, serial; everything
  * that can fail comes first. */
+#include "move.h"
 #include "bits.h"
-#include "chunk_memory.h"
+#include "error.h"
+#include "move_plan.h"
 #include "row_move.h"
+#include "tuple.h"
 
 #include <string.h>
 

@@ -1,7 +1,10 @@
 /* move_plan.c: plans between archetypes (which columns a move copies, adds and drops) and the
  * edges that find them by one component. A plan is one block with its lists. Owner only; plans
  * live as long as their source archetype. */
+#include "move_plan.h"
+#include "archetype.h"
 #include "bits.h"
+#include "error.h"
 #include "world_state.h"
 
 #define PLANS_PER_BUCKET 8 /* a table is made when an archetype has more plans */

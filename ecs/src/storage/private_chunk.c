@@ -3,8 +3,11 @@
  * dropping run on any thread: units come from the concurrent allocator, layouts are published by
  * CAS, and no other thread sees the chunk. Linking is the owner's. Whether a chunk is linked or
  * emptied into others depends on its counts only, never on timing. */
+#include "private_chunk.h"
 #include "bits.h"
-#include "chunk_memory.h"
+#include "error.h"
+#include "format.h"
+#include "move_plan.h"
 #include "structure.h"
 
 #include <assert.h>

@@ -1,6 +1,7 @@
 /* resource.c: the values of RESOURCE components, which the world has once.
  *
  * A value is made and freed with its type (component_registry.c) and never moves. */
+#include "error.h"
 #include "world_state.h"
 
 static const weft__type *resource_at(const weft_world *world, weft_component component)

@@ -7,7 +7,10 @@
 #include "structure.h"
 
 #include "bits.h"
+#include "error.h"
+#include "format.h"
 #include "row_move.h"
+#include "tuple.h"
 
 #include <string.h>
 

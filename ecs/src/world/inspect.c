@@ -2,6 +2,9 @@
  * are those of the chunks, nothing is counted on the way. Owner. */
 #include "world_state.h"
 
+#include "archetype.h"
+#include "entity_value.h"
+#include "error.h"
 #include "sized.h"
 
 weft_result weft_entity_place_get(const weft_world *world, weft_entity entity,

@@ -1,10 +1,12 @@
 /* validate.c: weft_world_validate: every invariant of the storage, the first broken one in words.
  * Leaves everything as it was but the error, needs no memory, and looks at each thing a fixed
  * number of times, so that its cost is that of reading the world. Owner, world idle. */
+#include "archetype_state.h"
 #include "bits.h"
+#include "column_map.h"
+#include "error.h"
 #include "query_registry.h"
 #include "query_state.h"
-#include "structure.h"
 
 #include <stdarg.h>
 #include <stdio.h>

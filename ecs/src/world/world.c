@@ -2,10 +2,13 @@
  * is in world_state.h; every other subject has its own file. */
 #include "world_state.h"
 
+#include "archetype.h"
 #include "atomic.h"
 #include "blob_store.h"
+#include "chunk.h"
 #include "component_registry.h"
 #include "entity_tag.h"
+#include "error.h"
 #include "given_values.h"
 #include "guard.h"
 #include "jobs_engine.h"
@@ -15,7 +18,6 @@
 #include "query_each.h"
 #include "query_registry.h"
 #include "sized.h"
-#include "structure.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,9 +2,10 @@
  * of rows. Component types enter by their stable hash, never by id or address, buffers by their
  * elements, shared values by their bytes, described blob references by content, handles without
  * the tag of the world: those of rows and those in described fields. Owner, world idle. */
+#include "archetype_state.h"
 #include "blob_store.h"
 #include "entity_tag.h"
-#include "structure.h"
+#include "error.h"
 
 #include <string.h>
 

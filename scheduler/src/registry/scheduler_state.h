@@ -10,9 +10,13 @@
 
 #include <weft/schedule.h>
 
+#include "archetype_state.h"
 #include "arena.h"
+#include "column_map.h"
 #include "commands_state.h"
 #include "desc_lists.h"
+#include "entity_value.h"
+#include "error.h"
 #include "jobs_engine.h"
 #include "query_cursor.h"
 #include "query_group.h"

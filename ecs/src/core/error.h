@@ -1,0 +1,54 @@
+/* error.h: the last error of a world: setting it, and the checks of phase that set it.
+ *
+ * Every function returns the code that it set, so that callers return it in turn. Texts say what to
+ * do. Threads: owner, and callbacks whose errors are diverted. */
+#ifndef WEFT_ERROR_H
+#define WEFT_ERROR_H
+
+#include "world_state.h"
+
+/* Errors of `record->world` go to `record` while the calling thread is in callbacks of a loop;
+ * NULL: they do no more. Returns what it replaces. */
+weft__callback_error *weft__error_divert(weft__callback_error *record);
+/* Sets the last error and returns `code`. Owner, and callbacks whose errors are diverted. */
+__attribute__((format(printf, 5, 6))) weft_result weft__error(const weft_world *world,
+                                                              weft_result code, weft_entity entity,
+                                                              weft_component component,
+                                                              const char *format, ...);
+/* Ready-made ones: the text names the function. */
+weft_result weft__error_memory(const weft_world *world, const char *what);
+weft_result weft__error_stale(const weft_world *world, weft_entity entity);
+weft_result weft__error_component(const weft_world *world, weft_component component);
+/* The same for entry `i` of a list. */
+weft_result weft__error_listed(const weft_world *world, const char *what, const char *list,
+                               uint32_t i, weft_component component);
+weft_result weft__error_busy(const weft_world *world, const char *what);
+weft_result weft__error_step(const weft_world *world, const char *what);
+/* OK while no systems run; else WRONG_PHASE, and `advice` says what to do instead. For calls that
+ * an open cursor or gather does not mind. */
+weft_result weft__refuse_systems(const weft_world *world, const char *what, const char *advice);
+/* `problem` says which argument and what to give instead. */
+weft_result weft__error_argument(const weft_world *world, const char *what, const char *problem);
+/* OUT_OF_MEMORY or LIMIT of an allocator. */
+weft_result weft__error_limit(const weft_world *world, weft_result code, const char *what);
+weft_result weft__error_absent(const weft_world *world, weft_entity entity,
+                               weft_component component);
+
+/* WEFT_OK when structure may change now. */
+static inline weft_result weft__idle(const weft_world *world, const char *what)
+{
+    return __builtin_expect(world->busy == 0, 1) ? WEFT_OK : weft__error_busy(world, what);
+}
+
+/* WEFT_OK when no step is going on either: an exclusive system may change structure, but neither
+ * systems nor the schedule, and it must not end the world. */
+static inline weft_result weft__between_steps(const weft_world *world, const char *what)
+{
+    return __builtin_expect((world->busy | world->frame) == 0, 1) ? WEFT_OK
+                                                                  : weft__error_step(world, what);
+}
+
+/* Name for error texts, never NULL. */
+const char *weft__type_name(const weft_world *world, uint32_t component);
+
+#endif

@@ -1,0 +1,192 @@
+/* archetype_state.h: archetypes (sets of component types), tuples of shared values, cached edges
+ * between archetypes, and the plans that say which columns a move copies.
+ *
+ * Owned by the world, written by the owner while the world is idle. Archetypes, formats and plans
+ * live as long as the world; a tuple lives while a chunk uses it or it is held. */
+#ifndef WEFT_ARCHETYPE_STATE_H
+#define WEFT_ARCHETYPE_STATE_H
+
+#include "chunk_state.h"
+
+/* One component type of an archetype. */
+typedef struct weft__type_ref {
+    const weft__type *type;
+    uint32_t component;    /* type->id */
+    uint32_t column;       /* in the format; 0: no column */
+    uint32_t enableable;   /* position among the enableable types, or WEFT__NONE */
+    uint32_t shared;       /* position in the tuple, or WEFT__NONE */
+    uint32_t chunk_offset; /* CHUNK: bytes into chunk->chunk_values, or WEFT__NONE */
+} weft__type_ref;
+
+/* Entry of the look-up table of an archetype: component id -> positions. component 0: free. */
+typedef struct weft__type_slot {
+    uint32_t component;
+    uint16_t type;   /* position in types */
+    uint16_t column; /* 0: no column */
+} weft__type_slot;
+
+enum {
+    WEFT__HAS_CLEANUP = 1 << 0, /* destroy leaves a residue */
+    WEFT__IS_RESIDUE = 1 << 1,  /* has the residue tag */
+    WEFT__IS_PREFAB = 1 << 2,
+    WEFT__IS_DISABLED = 1 << 3,
+    WEFT__HAS_LINKED_GROUP = 1 << 4, /* destroy and instantiate follow it */
+    WEFT__NEEDS_DESTRUCT = 1 << 5,   /* some column needs_destruct */
+    WEFT__NEEDS_CONSTRUCT = 1 << 6,
+    WEFT__HAS_ENTITY_FIELDS = 1 << 7,
+    WEFT__IS_SPECIAL =
+        1 << 8, /* a row's birth or death is more than bytes: one of cleanup, residue,
+                                  linked group, construct, destruct, enableable, shared */
+};
+
+/* What one column copy of a move needs. */
+typedef struct weft__column_copy {
+    uint32_t from;  /* column in the source format */
+    uint32_t to;    /* column in the destination format */
+    uint32_t bytes; /* per row */
+} weft__column_copy;
+
+/* What a plain move does to one column, all of them in one list for one loop. */
+typedef enum weft__step_kind {
+    WEFT__STEP_END,
+    WEFT__STEP_MOVE12, /* in both: the value goes, the last row's fills its place; these first */
+    WEFT__STEP_MOVE,   /* the same for any other size */
+    WEFT__STEP_ZERO4,  /* only in the destination */
+    WEFT__STEP_ZERO,
+    WEFT__STEP_DROP, /* only in the source: the last row's value fills the place */
+} weft__step_kind;
+
+typedef struct weft__step {
+    uint32_t kind;
+    uint32_t bytes;       /* per row */
+    uint32_t from_offset; /* of the columns, in plan->from_layout and to_layout */
+    uint32_t to_offset;
+    uint32_t from; /* columns; 0 where there is none */
+    uint32_t to;
+} weft__step;
+
+/* How rows go from one archetype to another: made once per pair and kept. The three lists of
+ * columns are in `lists`. Types present in both keep their change versions and enable bits. */
+struct weft__plan {
+    weft__archetype *from;
+    weft__archetype *to;
+    struct weft__plan *next; /* of the bucket in from->plans */
+    uint32_t copy_count;     /* columns in both, the entity column not among them */
+    uint32_t added_count;    /* columns only in `to` */
+    uint32_t dropped_count;  /* columns only in `from` */
+    uint32_t kept_count;     /* types in both */
+    uint32_t new_type_count; /* types only in `to` */
+    uint32_t copy_bytes;     /* sum over the copies, per row */
+    bool is_in_place;        /* same format: whole chunks can change header only */
+    bool is_plain;           /* the move of a row copies bytes and no more: nothing is enableable,
+                                shared, constructed or destructed, `to` is no residue */
+    const weft__column_copy *copies;
+    const uint32_t *added;     /* columns of `to` */
+    const uint32_t *dropped;   /* columns of `from` */
+    const uint32_t *kept;      /* pairs: type position in from, in to */
+    const uint32_t *new_types; /* type positions of `to` */
+    /* entity_change.c */
+    weft__step *steps; /* copies, added and dropped once more, for a plain move; to STEP_END */
+    const weft__layout *from_layout, *to_layout; /* that the offsets of the steps are for */
+    uint64_t rows_moved;                         /* by plain moves */
+};
+
+/* Cached way from an archetype by adding or removing one component. */
+typedef struct weft__edge {
+    uint64_t key; /* component << 1 | is_remove; 0: free */
+    weft__plan *plan;
+} weft__edge;
+
+/* The chunks of an archetype that have the same shared values. Archetypes without shared components
+ * have exactly one, `tuple0`, which always exists. */
+struct weft__tuple {
+    weft__archetype *archetype;
+    weft__chunk *room; /* head of the list of chunks with room */
+    uint64_t rows;     /* rows in all chunks of the tuple */
+    uint32_t chunk_count;
+    uint32_t holders; /* weft__tuple_obtain minus weft__tuple_release */
+    uint32_t first;   /* scratch of compaction: position of its first chunk in the list */
+    uint64_t hash;
+    struct weft__tuple *next; /* hash chain */
+    /* scratch of weft_world_validate: what it found in the chunks of the tuple */
+    uint64_t seen_rows;
+    uint32_t seen_chunks, seen_with_room;
+    uint32_t values[]; /* [shared position]: index of the value, 0 = default; this tuple holds
+                                 one reference on each */
+};
+
+struct weft__archetype {
+    /* what queries read: one line */
+    _Alignas(64) weft__chunk **chunks; /* dense; order: appended, swap-back on removal */
+    uint32_t chunk_count;
+    uint32_t flags;
+    weft__chunk *first_chunk; /* storage of `chunks` while there is one chunk at most */
+    uint64_t entity_count;
+    const weft__type_ref *types; /* ascending component id */
+    const weft__type_slot *slots;
+    uint32_t type_count;
+    uint32_t slot_mask;     /* slots: power of two minus one */
+    uint32_t order_version; /* world version of the last structural change in it */
+    uint32_t id;            /* 1.. in order of creation; in handles */
+    uint32_t number;        /* place in the order (archetype_order.c); WEFT__NONE: not in it */
+
+    weft__format *format;
+    uint64_t hash;
+    uint32_t chunk_capacity;
+    uint32_t arriving; /* scratch of one change of whole chunks; else 0 */
+    uint32_t enableable_count;
+    uint32_t shared_count;
+    uint32_t chunk_value_bytes;        /* side memory for CHUNK components */
+    const uint32_t *shared_components; /* [shared position]: component id */
+
+    weft__tuple *tuple0;  /* all default values; always exists */
+    weft__tuple **tuples; /* hash table of the others (and tuple0); NULL without shared types */
+    uint32_t tuple_count;
+    uint32_t tuple_mask;
+
+    weft__edge *edges; /* open addressing; first_edge until used */
+    uint32_t edge_count;
+    uint32_t edge_mask;    /* power of two minus one */
+    weft__edge first_edge; /* always free */
+    /* plans from here, by where they go: a chain per bucket, recently used ones in front */
+    weft__plan **plans; /* first_plans until there are many */
+    weft__plan *first_plans;
+    uint32_t plan_count;
+    uint32_t plan_mask; /* buckets: power of two minus one */
+
+    weft__archetype *residue;   /* where destroyed rows go; NULL until needed or without CLEANUP */
+    weft__archetype *instance;  /* what instantiate makes; NULL until needed */
+    weft__archetype *hash_next; /* registry chain */
+};
+
+static inline const weft__type_slot *weft__archetype_slot(const weft__archetype *archetype,
+                                                          uint32_t component)
+{
+    uint32_t i = component & archetype->slot_mask;
+    for (;; i = (i + 1) & archetype->slot_mask) {
+        const weft__type_slot *slot = &archetype->slots[i];
+        if (slot->component == component) return slot;
+        if (slot->component == 0) return NULL;
+    }
+}
+
+/* Position of a component in `types`, or WEFT__NONE. */
+static inline uint32_t weft__archetype_find(const weft__archetype *archetype, uint32_t component)
+{
+    const weft__type_slot *slot = weft__archetype_slot(archetype, component);
+    return slot != NULL && component != 0 ? slot->type : WEFT__NONE;
+}
+
+/* The edge if it is known, else NULL. */
+static inline weft__plan *weft__archetype_edge_find(const weft__archetype *archetype,
+                                                    uint32_t component, bool is_remove)
+{
+    uint64_t key = (uint64_t)component << 1 | (is_remove ? 1 : 0);
+    uint32_t mask = archetype->edge_mask;
+    for (uint32_t i = (uint32_t)key & mask;; i = (i + 1) & mask) {
+        const weft__edge *edge = &archetype->edges[i];
+        if (edge->key == key || edge->key == 0) return edge->plan;
+    }
+}
+
+#endif
