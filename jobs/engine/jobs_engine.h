@@ -150,7 +150,7 @@ weft__fire_probe(weft_job_event_kind kind, uint32_t worker, const char *name, ui
     }
     (void)name, (void)value, (void)worker;
 }
-/* A system is called for one slice: a nop unless somebody traces the probe. */
+/* A system is called for one slice: a nop unless the probe is traced. */
 static inline __attribute__((always_inline)) void weft__fire_system(uint32_t worker,
                                                                     const char *name)
 {

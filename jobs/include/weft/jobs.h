@@ -34,8 +34,8 @@ typedef struct weft_job_graph weft_job_graph;
 /* One worker or guest as its thread sees it. Never shared between threads. */
 typedef struct weft_job_context weft_job_context;
 
-/* Names a submitted job. {0, 0} is null and counts as done. A handle stays valid for ever: once the
- * job has ended it means "done", also after its slot was reused. One that this pool never
+/* Names a submitted job. {0, 0} is null and counts as done. A handle stays valid forever: once the
+ * job has ended it means "done", even after its slot was reused. One that this pool never
  * issued is refused, or counts as done when its slot is past its generation. */
 typedef struct weft_job_handle {
     uint32_t index;
@@ -141,22 +141,22 @@ WEFT_API weft_result weft_job_worker_run(weft_job_pool *pool, uint32_t worker,
 /* Wakes the workers that sleep: lent threads ask `until` again, and see what the caller wrote
  * before this call. Threads: any. Cost: a system call for each sleeper. */
 WEFT_API void weft_job_pool_wake(weft_job_pool *pool);
-/* Takes a lent thread back: its weft_job_worker_run returns as if `until` had said so, asleep or
- * not, once the job it runs has ended. Does not wait for it; the worker can then be lent again.
- * Errors: INVALID_ARGUMENT, WRONG_PHASE (not host-driven), NOT_FOUND (no thread is lent as that
- * worker), FORKED. Threads: any. */
+/* Takes a lent thread back: its weft_job_worker_run returns as if `until` had returned true,
+ * asleep or not, once its current job has ended. This call does not wait for that; the worker
+ * can then be lent again. Errors: INVALID_ARGUMENT, WRONG_PHASE (not host-driven), NOT_FOUND (no
+ * thread is lent as that worker), FORKED. Threads: any. */
 WEFT_API weft_result weft_job_worker_recall(weft_job_pool *pool, uint32_t worker);
-/* Makes the calling thread a guest of the pool until weft_job_pool_leave: *out is its context for
- * weft_job_for, _child, _children_wait, _graph_run, _submit, _then, _for_submit, _depend and
- * _release. Workers 1..N-1 help with its loops and graphs; children it runs itself. It has worker
- * index 0: beside it worker 0 takes no part in what it began. It has room for 64 unjoined children;
- * more run at once, in place. The owner's thread gets the owner's
- * context. Worlds do this for themselves. Errors, *out is NULL: INVALID_ARGUMENT, LIMIT (256 guests
- * are inside), OUT_OF_MEMORY, FORKED. Threads: any. Cost: entering and leaving about 20 ns. */
+/* Makes the calling thread a guest of the pool until weft_job_pool_leave: *out is its context
+ * for weft_job_for, _child, _children_wait, _graph_run, _submit, _then, _for_submit, _depend and
+ * _release. Workers 1..N-1 help with its loops and graphs; children it runs itself. Its worker
+ * index is 0: worker 0 takes no part in what a guest began. It has room for 64 unjoined
+ * children; more run at once, in place. The owner's thread gets the owner's context. Worlds do
+ * this internally. Errors, *out is NULL: INVALID_ARGUMENT, LIMIT (256 guests are inside),
+ * OUT_OF_MEMORY, FORKED. Threads: any. Cost: entering and leaving about 20 ns. */
 WEFT_API weft_result weft_job_pool_enter(weft_job_pool *pool, weft_job_context **out);
-/* Joins the guest's children and ends its context; nothing for the owner's. Jobs that the guest
- * submitted stay, for the workers and for the owner that waits. Errors: INVALID_ARGUMENT,
- * WRONG_PHASE (inside a job). Threads: guest. */
+/* Joins the guest's children and ends its context; does nothing for the owner's context. Jobs
+ * that the guest submitted stay, for the workers and for the owner that waits. Errors:
+ * INVALID_ARGUMENT, WRONG_PHASE (inside a job). Threads: guest. */
 WEFT_API weft_result weft_job_pool_leave(weft_job_context *guest);
 /* 0..N-1. Two threads with the same index never work on one loop, graph or tree of children at the
  * same time. Threads: owner, job, guest (0). */
@@ -184,13 +184,13 @@ typedef struct weft_job_for_desc {
     const char *name;    /* for hooks and traces; kept by pointer */
 } weft_job_for_desc;
 
-/* Runs the loop; the caller takes part and returns when every item is done. Runs inline, and
- * no worker is woken, when it is predicted too small to gain. Each item is handed out exactly once;
- * which worker gets it depends on timing. Errors: INVALID_ARGUMENT, FORKED; JOB_FAILED: a part
- * returned non-zero, no further parts were begun, *code (may be NULL) is the code of the failed
- * part with the lowest begin of those that ran; CANCELLED: the surrounding job was cancelled.
- * Threads: owner, job, guest. While it waits for parts taken by others it runs only parts of this
- * loop. */
+/* Runs the loop; the caller takes part and returns when every item is done. When it is predicted
+ * too small to gain, it runs on the calling thread; no worker is woken. Each item is handed out
+ * exactly once; which worker gets it depends on timing. Errors: INVALID_ARGUMENT, FORKED;
+ * JOB_FAILED: a part returned non-zero, no further parts were begun, *code (may be NULL) is the
+ * code of the failed part with the lowest begin of those that ran; CANCELLED: the surrounding
+ * job was cancelled. Threads: owner, job, guest. While it waits for parts taken by others it
+ * runs only parts of this loop. */
 WEFT_API weft_result weft_job_for(weft_job_context *job, const weft_job_for_desc *desc, int *code);
 
 /* ---- children ------------------------------------------------------------------------------ */
@@ -225,7 +225,7 @@ typedef struct weft_job_desc {
  * POOL_FULL (slots or edges), FORKED. Threads: owner, job, guest. */
 WEFT_API weft_result weft_job_submit(weft_job_context *job, const weft_job_desc *desc,
                                      weft_job_handle *out);
-/* The same from any thread, without a context; costs a little more. Threads: any. */
+/* The same from any thread, without a context; slightly slower. Threads: any. */
 WEFT_API weft_result weft_job_inject(weft_job_pool *pool, const weft_job_desc *desc,
                                      weft_job_handle *out);
 /* Submits `desc` to run after `predecessor` (added to desc->after): a continuation, usually run in
@@ -264,10 +264,11 @@ WEFT_API bool weft_job_is_done(const weft_job_pool *pool, weft_job_handle handle
 WEFT_API weft_result weft_job_result(weft_job_pool *pool, weft_job_handle handle, int *code);
 
 /* Asks a job to stop: it does not start if it has not, its loops stop between parts, its body sees
- * weft_job_is_cancelled. One with is_run_on_error runs all the same and sees nothing of it. A job
+ * weft_job_is_cancelled. A job with is_run_on_error ignores this: it runs, and
+ * weft_job_is_cancelled is false in it. A job
  * that did not start, or a loop submitted as a job that was stopped, ends as CANCELLED, and so do
- * the jobs after it; of a body that was begun the return value decides (when it failed, the jobs
- * after it are cancelled, too). Errors: BAD_HANDLE. Threads: any. */
+ * the jobs after it; for a body that has begun, its return value decides (if it failed, the
+ * jobs after it are cancelled too). Errors: BAD_HANDLE. Threads: any. */
 WEFT_API weft_result weft_job_cancel(weft_job_pool *pool, weft_job_handle handle);
 /* Whether the running job (children and loop parts: the job they belong to) was asked to stop.
  * Threads: owner and guest (always false), job. */

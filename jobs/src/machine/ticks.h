@@ -14,6 +14,7 @@
 #define WEFT__TICKS_TSC 0
 #endif
 
+/* Owner: the pool. Constant after init. */
 typedef struct weft__ticks {
     const weft_os *os;
     bool is_tsc;           /* else ticks are nanoseconds of os->clock_ns */

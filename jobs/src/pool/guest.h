@@ -15,7 +15,7 @@
  * Sleeping: a guest waits for its loop on a token of its own; it is not in the bitmap of sleepers.
  * Work of guests is announced as other work is (W1), but worker 0 is neither woken for it nor
  * counts it; before worker 0 sleeps it wakes another worker for hosted work it sees, because a
- * publisher that saw it searching has woken nobody (H3).
+ * publisher that saw it searching has woken none (H3).
  *
  *   who                enter     leave     use of the context
  *   a thread           any       its own   from enter to leave

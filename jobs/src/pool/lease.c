@@ -11,7 +11,7 @@ typedef struct lease {
     void *user;
 } lease;
 
-/* Also the last look before sleeping: whoever changes one of the three wakes all afterwards. */
+/* Also the last look before sleeping: each change of one of the three wakes all afterwards. */
 static bool is_lease_over(void *argument)
 {
     const lease *self = argument;

@@ -197,7 +197,7 @@ static weft_result init_pool(weft_job_pool *pool, const weft_job_pool_desc *desc
     for (uint32_t c = 0; c < WEFT_JOB_CLASS_COUNT; c++)
         at_init(&pool->x_injected[c], WEFT__JOB_NONE);
     weft__wake_init(&pool->wake, pool->os, pool->tokens, pool->worker_count);
-    /* Where everybody has a CPU, a worker that searches takes it from nobody. */
+    /* With a CPU for each worker, one that searches takes it from no other. */
     if (pool->worker_count > 2 && pool->worker_count <= cpu_count(pool->os))
         pool->wake.search_limit = pool->worker_count - 1;
     pool->workers[0].head.thread = weft__thread_self();

@@ -89,7 +89,7 @@ struct weft_job_pool {
  *       RUNS; the worker's own fields are handed over. Recall: CAS RUNS -> RECALLED, then wake all
  *       (W6) -> the lent thread's look at x_lease after announcing
  *   P9  lent thread stops serving: sc sub of x_serving, wakes the owner if it sleeps <-> the owner:
- *       announces itself (W2), sc load of x_serving: when nobody else serves, it runs background
+ *       announces itself (W2), sc load of x_serving: when no other serves, it runs background
  *       jobs itself while it waits
  *   P7  calibration job: stamp (release) -> owner: acquire of the stamp */
 

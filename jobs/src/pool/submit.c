@@ -28,7 +28,8 @@ static void attach(weft__submitter by, uint32_t slot, weft_job_handle predecesso
     weft__job_give_edge(by, edge);
 }
 
-/* What weft_job_submit, _then, _for_submit and _inject have in common. */
+/* What weft_job_submit, _then, _for_submit and _inject have in common. Owner: the call, on its
+ * stack. */
 typedef struct submission {
     const weft_job_desc *desc;
     const weft_job_for_desc *loop; /* NULL: desc->fn */
@@ -158,7 +159,7 @@ weft_result weft_job_submit(weft_job_context *worker, const weft_job_desc *desc,
     if (out != NULL) *out = handle;
     weft__stat_add(&worker->stats.x_submitted, 1);
     weft__deque_push_room_owner(&worker->deques[WEFT_JOB_NORMAL], slot);
-    if (worker->deques[WEFT_JOB_NORMAL].is_alone) return WEFT_OK; /* nobody to wake */
+    if (worker->deques[WEFT_JOB_NORMAL].is_alone) return WEFT_OK; /* none to wake */
     weft__worker_notify(worker);
     return WEFT_OK;
 }

@@ -27,7 +27,7 @@ static void wait_handle(weft_job_context *owner, weft_job_handle handle, weft__s
     pool->table.edges[edge].successor = WEFT__JOB_EDGE_WAITER | owner->head.index;
     at_store_rlx(&owner->x_is_over, 0u); /* relaxed: published with the edge (J3) */
     if (weft__job_attach(&pool->table, handle, edge) != WEFT__ATTACHED)
-        at_store_rlx(&owner->x_is_over, 1u); /* relaxed: own word, nobody else has the edge */
+        at_store_rlx(&owner->x_is_over, 1u); /* relaxed: own word, no other thread has the edge */
     weft__worker_serve(owner, scope, is_wait_over, owner);
 }
 

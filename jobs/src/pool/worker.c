@@ -21,7 +21,7 @@ static void begin_search(weft_job_context *worker)
 }
 
 /* Worker 0 leaves hosted work to others; those who published it may have taken it for a searcher
- * that would help, and woken nobody. */
+ * that would help, and woken none. */
 static void pass_on_hosted(weft_job_context *worker)
 {
     weft_job_pool *pool = worker->pool;

@@ -10,7 +10,7 @@
 #include "split.h"
 #include "worker_child.h"
 
-/* One run as its opener sees it, on the opener's stack. */
+/* One run as its opener sees it. Owner: the opener, on its stack. */
 typedef struct graph_run {
     weft_job_graph *graph;
     uint32_t failed; /* lowest number of a failed node; NONE */
@@ -66,8 +66,8 @@ static void run_in_order(weft_job_context *worker, graph_run *run, uint32_t begi
 
 static void wake_opener(weft_job_context *worker, weft__loop *loop)
 {
-    /* sc, so that nobody sleeps while nodes are ready; a miss would cost a helper, not a node: who
-     * published it claims it before it leaves. The same holds for all of G3 and G4. */
+    /* sc, so that no worker sleeps while nodes are ready; a miss would cost a helper, not a
+     * node: who published it claims it before it leaves. The same holds for all of G3 and G4. */
     if ((at_load_sc(&loop->x_left) & WEFT__LOOP_WAITING) == 0) return; /* G4 */
     if (!weft__loop_retract_wait(loop)) return;
     weft__wake_token_set(&worker->pool->wake, loop->token);

@@ -153,7 +153,7 @@ static void release_edges(weft_job_context *worker, uint32_t edge, bool is_faile
     }
 }
 
-/* The rare half of ending a job: somebody waits for it, or it failed. False, as end_job says. */
+/* The rare half of ending a job: something waits for it, or it failed. False.  */
 bool weft__worker_end_noticed(weft_job_context *worker, uint32_t slot, uint32_t edge,
                               uint32_t flags)
 {
@@ -210,5 +210,5 @@ void weft__worker_run_job(weft_job_context *worker, uint32_t slot)
     if (!is_background) return;
     /* sc before the look at sleepers; any order would do: this worker looks for another itself */
     at_sub_sc(&pool->x_background, 1u); /* P4 */
-    weft__worker_notify(worker);        /* somebody may have passed over another one */
+    weft__worker_notify(worker);        /* another worker may have passed over one */
 }

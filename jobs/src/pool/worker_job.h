@@ -54,11 +54,11 @@ int weft__worker_join_at_depth_0(weft_job_context *worker, int code);
 
 static inline void weft__worker_count_completed(weft_job_context *worker)
 {
-    /* release: whoever reads the new count sees everything the job did (P3) */
+    /* release: a reader of the new count sees everything the job did (P3) */
     at_store_rel(&worker->stats.x_completed, at_load_rlx(&worker->stats.x_completed) + 1);
 }
 
-/* True when it succeeded and nobody waited for it. */
+/* True when it succeeded and nothing waited for it. */
 static inline bool weft__worker_end_job(weft_job_context *worker, weft__job *job, uint32_t slot,
                                         int code)
 {
@@ -78,7 +78,7 @@ static inline bool weft__worker_is_frame_empty(const weft_job_context *worker)
     return __builtin_expect((to_join | (uint32_t)worker->error.code) == 0, 1);
 }
 
-/* True when it succeeded and nobody waited for it. `is_empty`: the worker's frame is. */
+/* True when it succeeded and nothing waited for it. `is_empty`: the worker's frame is. */
 static inline __attribute__((always_inline)) bool
 weft__worker_run_on_frame(weft_job_context *worker, weft__job *job, uint32_t slot, bool is_empty)
 {

@@ -11,7 +11,7 @@
 #include "split.h"
 #include "worker_child.h"
 
-/* One loop as its opener sees it, on the opener's stack. */
+/* One loop as its opener sees it. Owner: the opener, on its stack. */
 typedef struct loop_run {
     const weft_job_for_desc *desc;
     weft__cost_state *cost;

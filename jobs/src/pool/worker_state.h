@@ -94,7 +94,7 @@ struct weft_job_context {
     weft__deque deques[WEFT_JOB_CLASS_COUNT];
     weft__trace_ring trace; /* worker writes, one reader */
     /* shared atomic */
-    _Alignas(64) weft_a32 x_is_over; /* the awaited job has ended (P2 of wait.c) */
+    _Alignas(64) weft_a32 x_is_over; /* the awaited job has ended (P2) */
     weft_a32 x_lease;                /* WEFT__LEASE_*, host-driven pools: P8 */
     weft_a64 x_thread;               /* that serves as this worker; 0: none, or the owner */
     weft__worker_stats stats;

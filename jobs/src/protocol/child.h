@@ -56,6 +56,9 @@ typedef struct weft__child {
 
 static_assert(sizeof(weft__child) == 32, "two children in a cache line");
 
+/* Owner: the worker. Invariants, outside of push, pop and join:
+ *   floor <= x_top <= bottom == x_bottom, bottom - floor <= mask + 1
+ *   children [x_top, bottom) can be taken; [floor, x_top) are taken, and joined or to be joined */
 typedef struct weft__child_stack {
     /* shared atomic: thieves, and the owner's pop of the last child */
     _Alignas(64) weft_a64 x_top;
@@ -69,7 +72,7 @@ typedef struct weft__child_stack {
     /* constant after init */
     weft__child *children;
     uint64_t mask;
-    bool is_alone;     /* nobody else takes from it: plain stores do */
+    bool is_alone;     /* no other thread takes from it: plain stores do */
     weft_a32 x_hosted; /* written by the owner: what lies here is part of what a guest runs */
 } weft__child_stack;
 
@@ -130,7 +133,7 @@ static inline weft__child_pop weft__child_pop_owner(weft__child_stack *stack)
     uint64_t last = stack->bottom - 1;
     if (stack->is_alone) {
         stack->bottom = last;
-        at_store_rlx(&stack->x_bottom, last); /* relaxed: nobody else exists */
+        at_store_rlx(&stack->x_bottom, last); /* relaxed: no thief exists */
         return WEFT__CHILD_POPPED;
     }
     at_store_sc(&stack->x_bottom, last);      /* C2 */

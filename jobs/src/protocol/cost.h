@@ -39,7 +39,8 @@ typedef struct weft__cost_limits {
     uint64_t grain_ticks;  /* default aim of one part */
 } weft__cost_limits;
 
-/* How weft_job_cost.opaque is used. Shared atomic, relaxed. */
+/* How weft_job_cost.opaque is used. Owner: the caller, between runs; in a run shared atomic,
+ * relaxed: an estimate. */
 typedef struct weft__cost_state {
     weft_a64 x_item;    /* ticks of one item << 10; 0: unknown */
     weft_a64 x_history; /* {retry time:40 | failures:3 | account:15 | runs:6}; failures: pauses in a
@@ -115,7 +116,7 @@ bool weft__cost_pays(weft__cost_state *cost, uint64_t predicted, uint64_t pay_of
  * middle looks busy.) */
 bool weft__cost_judge_split(weft__cost_state *cost, uint64_t alone, uint64_t wall, uint64_t now);
 
-/* One run that was split. */
+/* One run that was split. Owner: the opener, on its stack. */
 typedef struct weft__cost_split {
     uint64_t predicted; /* ticks one worker was predicted to take; 0: not known, not judged */
     uint64_t wall;      /* ticks it took */

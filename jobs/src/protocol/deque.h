@@ -31,7 +31,7 @@
 /* What a steal attempt found; on STOLEN the item is in *item. */
 typedef enum weft__steal {
     WEFT__STEAL_EMPTY,
-    WEFT__STEAL_LOST, /* somebody else took it: there may be more */
+    WEFT__STEAL_LOST, /* another thread took it: there may be more */
     WEFT__STEAL_GOT
 } weft__steal;
 
@@ -77,7 +77,7 @@ static inline void weft__deque_push_room_owner(weft__deque *deque, uint32_t item
     WEFT_ASSERT(bottom - deque->top_cache <= deque->mask);
     at_store_rlx(&deque->slots[bottom & deque->mask], item); /* relaxed: published by D1 */
     deque->bottom = bottom + 1;
-    if (deque->is_alone) return;               /* nobody reads x_bottom */
+    if (deque->is_alone) return;               /* no thief reads x_bottom */
     at_store_sc(&deque->x_bottom, bottom + 1); /* D1, D4 */
 }
 

@@ -8,7 +8,7 @@
  *
  * A parallel run is an entry of the loop table (loop.h): workers join it, claim ready nodes from a
  * bitmap and go on with the first successor that their node made ready. The opener returns when all
- * nodes have run and everybody has left.
+ * nodes have run and all others have left.
  *
  *   who           arrive, publish, claim          open, wait
  *   participant   yes                             never
@@ -20,9 +20,9 @@
  *   G3  publish: sc or of x_ready, load of open bits <-> hide: sc and of open bits, load of x_ready
  *   G4  publish: sc or of x_ready, load of x_left    <-> opener: or of WAITING, load of x_ready
  *   G5  run: CAS of x_running 0 -> 1                  -> end: release of x_running 0
- * G3 and G4 lose no node (who published one claims it before it leaves): they see to it that nobody
- * sleeps while a node is ready. A participant that hid the graph and finds nodes shows it again and
- * notifies: workers may have looked in between. */
+ * G3 and G4 lose no node (who published one claims it before it leaves): they see to it that no
+ * worker sleeps while a node is ready. A participant that hid the graph and finds nodes shows it
+ * again and notifies: workers may have looked in between. */
 #ifndef WEFT_GRAPH_H
 #define WEFT_GRAPH_H
 

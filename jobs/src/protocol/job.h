@@ -8,7 +8,7 @@
  *   who              what
  *   submitter        fills the slot between take and the removal of the guard
  *   any              attach (adds a waiter), is_done, cancel, collect: by handle
- *   last predecessor makes it ready; whoever takes it from a deque runs it
+ *   last predecessor makes it ready; the worker that takes it from a deque runs it
  *   runner           finish: code, state, close the list, release the waiters, recycle
  *
  * Edges:
@@ -76,8 +76,8 @@ typedef struct weft__job_edge {
 
 #define WEFT__JOB_EDGE_WAITER 0x80000000u
 
-/* Edges [0, worker_count) belong to the workers, to wait with; the others come from
- * `edge_slots`. */
+/* Owner: the pool. Edge number == number in edge_slots + worker_count. Edges [0, worker_count)
+ * belong to the workers, to wait with; the others come from `edge_slots`. */
 typedef struct weft__job_table {
     /* constant after init */
     weft__job *jobs; /* [capacity] */
@@ -117,7 +117,7 @@ bool weft__job_flag(weft__job_table *table, weft_job_handle handle, uint32_t fla
 void weft__job_mark(weft__job *job, uint32_t flag);
 /* Whether the handle names a job that is held now. */
 bool weft__job_is_held(const weft__job_table *table, weft_job_handle handle);
-/* Whether it ended with an error that nobody has collected yet. */
+/* Whether it ended with an error that was not collected yet. */
 bool weft__job_has_failed(const weft__job_table *table, weft_job_handle handle);
 /* Clears HELD; false when it was not held. */
 bool weft__job_unhold(weft__job_table *table, weft_job_handle handle);
@@ -140,7 +140,7 @@ static inline uint32_t weft__job_traits(weft_job_class class_, bool is_run_on_er
     return (uint32_t)class_ | (is_run_on_error ? WEFT__JOB_RUN_ON_ERROR : 0u);
 }
 
-/* Makes a taken slot a new job with `guards` (0 or 1) in `pending`, which nobody looks at when it
+/* Makes a taken slot a new job with `guards` (0 or 1) in `pending`, which is not looked at when it
  * is 0; returns its handle. */
 static inline weft_job_handle weft__job_start_with(weft__job *job, uint32_t slot, uint32_t flags,
                                                    uint32_t guards)

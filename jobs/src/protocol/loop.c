@@ -71,8 +71,8 @@ static void publish(weft__loop_table *table, weft__loop *loop, uint64_t left)
     at_store_rlx(&loop->x_stop, 0u);          /* relaxed: published by L1 */
     uint32_t hosted = loop->is_hosted ? WEFT__LOOP_HOSTED : 0;
     at_store_rel(&loop->x_ctl, loop->limit << WEFT__LOOP_LIMIT_SHIFT | hosted); /* L1 */
-    /* sc, so that nobody sleeps while there is room; a miss would cost a helper, not an item: the
-     * opener runs what nobody takes, and x_ctl carries the data (L1) */
+    /* sc, so that no worker sleeps while there is room; a miss would cost a helper, not an item:
+     * the opener runs what no worker takes, and x_ctl carries the data (L1) */
     at_or_sc(&table->x_open[loop->class_], bit_of(table, loop)); /* L2 */
 }
 

@@ -2,7 +2,7 @@
  *
  * The opener claims an entry, splits [begin, end) into one packed range per wanted participant
  * and opens the entry. Each worker has its own range word in each entry, on its own cache line:
- * it claims parts from the front, and steals the upper half of somebody else's when its own is
+ * it claims parts from the front, and steals the upper half of another's when its own is
  * empty (as Unity's job ranges do). Every participant subtracts what it ran from `left` once,
  * when it finds nothing more; the opener waits for zero. Entries are type-stable: a late joiner
  * finds empty ranges and leaves. The last to leave a closed entry recycles it.
@@ -23,7 +23,7 @@
  *       know about its items, so a word seen again is as good as unchanged (no ABA)
  *   L4  participant: sub of x_left (release)         -> opener: acquire of x_left == 0 (results)
  *   L5  opener: or of WAITING into x_left           <-> last finisher: sub sees WAITING, wakes
- *   L6  leave/close: RMW of x_ctl (release)          -> whoever recycles, then the next opener: L7
+ *   L6  leave/close: RMW of x_ctl (release)          -> the recycler, then the next opener: L7
  *   L8  leave: sub of x_ctl, futex wake of x_ctl      -> close_sync: acquire of x_ctl, futex wait
  *   L7  recycle: or of x_free (release)              -> open: CAS of x_free (acquire) */
 #ifndef WEFT_LOOP_H
@@ -49,7 +49,7 @@
 #define WEFT__LOOP_INSIDE 0xFFFFu              /* in x_ctl: participants inside */
 #define WEFT__LOOP_WAITING (UINT64_C(1) << 63) /* in x_left */
 
-/* {end:32 | begin:32}: the unclaimed items of one participant. */
+/* Owner: the loop. {end:32 | begin:32}: the unclaimed items of one participant. */
 typedef struct weft__loop_range {
     _Alignas(64) weft_a64 x_items;
 } weft__loop_range;
@@ -122,8 +122,8 @@ bool weft__loop_has_room(weft__loop_table *table, weft_job_class class_, uint32_
  * entity in parts of 3 us, 1.1 so). What is left is small in the end, and can be stolen. */
 bool weft__loop_claim(weft__loop *loop, uint32_t worker, uint32_t wanted, uint32_t *begin,
                       uint32_t *end);
-/* Moves half of somebody's range (all of it when it is one part) into the worker's empty own range;
- * the victim, or UINT32_MAX when every range was empty. */
+/* Moves half of another worker's range (all of it when it is one part) into the worker's empty
+ * own range; the victim, or UINT32_MAX when every range was empty. */
 uint32_t weft__loop_steal(weft__loop *loop, uint32_t worker);
 
 /* Records a failed part; the lowest `begin` wins. */

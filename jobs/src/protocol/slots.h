@@ -32,6 +32,8 @@ typedef struct weft__slots_cache {
     weft_a32 *next; /* constant: that of the slots, one load nearer */
 } weft__slots_cache;
 
+/* Owner: the table that it is a part of. Invariants: x_mark <= capacity; each number in [0,
+ * x_mark) is in use, in one cache, or in one batch of the shared stack. */
 typedef struct weft__slots {
     /* constant after init */
     uint32_t capacity;
@@ -55,7 +57,7 @@ void weft__slots_spill(weft__slots *slots, weft__slots_cache *cache);
 uint32_t weft__slots_take_any(weft__slots *slots);
 void weft__slots_give_any(weft__slots *slots, uint32_t number);
 
-/* A number nobody else has, out of a cache that is not empty. */
+/* A number that no other thread has, out of a cache that is not empty. */
 static inline uint32_t weft__slots_take_cached(weft__slots_cache *cache)
 {
     uint32_t number = cache->head;
@@ -64,7 +66,7 @@ static inline uint32_t weft__slots_take_cached(weft__slots_cache *cache)
     return number;
 }
 
-/* A number nobody else has, or WEFT__SLOTS_NONE. */
+/* A number that no other thread has, or WEFT__SLOTS_NONE. */
 static inline uint32_t weft__slots_take(weft__slots *slots, weft__slots_cache *cache)
 {
     if (cache->count == 0 && !weft__slots_refill(slots, cache)) return WEFT__SLOTS_NONE;

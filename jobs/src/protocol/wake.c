@@ -77,7 +77,7 @@ bool weft__wake_one(weft__wake *wake, uint32_t worker)
     return true;
 }
 
-/* A sleeper, at or after `near` if there is one; UINT32_MAX when nobody sleeps. */
+/* A sleeper, at or after `near` if there is one; UINT32_MAX when none sleeps. */
 static uint32_t find_sleeper(weft__wake *wake, uint32_t near, bool for_host)
 {
     for (uint32_t i = 0; i <= wake->word_count; i++) {

@@ -2,11 +2,11 @@
  *
  * Every worker has a futex word (its token). A worker that finds nothing for its spin budget
  * announces itself in the sleeper bitmap, leaves the searching count, looks once more, and sleeps
- * until somebody takes its bit out of the bitmap and sets its token. Whoever publishes work wakes
- * one sleeper, unless somebody is searching already: a searcher that finds work and was the last
+ * until a waker takes its bit out of the bitmap and sets its token. A publisher of work wakes
+ * one sleeper, unless a worker is searching already: a searcher that finds work and was the last
  * one passes the wake-up on, so wake-ups spread as a tree while there is work (the rule of the Go
  * and tokio schedulers). A worker that waits for one event (its child, its loop) is not in the
- * bitmap: whoever makes the event happen sets its token directly.
+ * bitmap: the thread that makes the event happen sets its token directly.
  *
  *   who            announce, retract, sleep    notify, wake_one_of
  *   worker w       for itself                  yes
@@ -39,6 +39,8 @@ typedef struct weft__wake_token {
     _Alignas(64) weft_a32 x_set;
 } weft__wake_token;
 
+/* Owner: the pool. Invariants: a bit of x_sleepers is set by its worker only, and cleared once,
+ * by that worker or by the one that wakes it; x_searching <= workers. */
 typedef struct weft__wake {
     /* constant after init */
     const weft_os *os;
@@ -66,12 +68,12 @@ bool weft__wake_end_search(weft__wake *wake);
 bool weft__wake_sleep(weft__wake *wake, uint32_t worker, bool is_searching,
                       bool (*has_work)(void *), void *argument);
 
-/* Wakes one sleeper if nobody searches; true if it did. `near` is the preferred worker; with
+/* Wakes one sleeper if no worker searches; true if it did. `near` is the preferred worker; with
  * `for_host` the work is none for worker 0 (guest.h), which is left asleep. */
 bool weft__wake_notify_slow(weft__wake *wake, uint32_t near, bool for_host);
 /* Wakes this worker if it sleeps in weft__wake_sleep. */
 bool weft__wake_one(weft__wake *wake, uint32_t worker);
-/* Wakes one sleeper, at or after `near` if there is one; false when nobody sleeps. `for_host`: as
+/* Wakes one sleeper, at or after `near` if there is one; false when none sleeps. `for_host`: as
  * above. */
 bool weft__wake_next(weft__wake *wake, uint32_t near, bool for_host);
 /* A moment old. */
@@ -84,7 +86,7 @@ void weft__wake_all(weft__wake *wake);
 void weft__wake_token_wait(weft__wake *wake, weft__wake_token *token);
 void weft__wake_token_set(weft__wake *wake, weft__wake_token *token);
 
-/* Whether nobody sleeps; a hint unless the caller published with an sc operation before (W2). */
+/* Whether no worker sleeps; a hint unless the caller published with an sc operation before (W2). */
 static inline bool weft__wake_nobody_sleeps(weft__wake *wake)
 {
     uint64_t sleepers = at_load_sc(&wake->x_sleepers[0]); /* W2 */

@@ -24,7 +24,7 @@ typedef struct trace_name {
     uint32_t name;
 } trace_name;
 
-/* Owner: the pool. The owner's thread, but what drains: whoever holds the lock. Invariants:
+/* Owner: the pool. The owner's thread, but what drains: the holder of the lock. Invariants:
  * names[0] is none, name_count <= place_count / 2, bytes in the spool == record_count *
  * sizeof(record). */
 struct weft__trace_file {

@@ -23,7 +23,8 @@ typedef struct weft__trace_file weft__trace_file;
 
 /* Events per worker: 2^15, less for many workers (64 MiB of rings in all). */
 uint32_t weft__trace_file_capacity(uint32_t worker_count);
-/* What a trace file needs of its pool. The pointers stay valid until close. */
+/* What a trace file needs of its pool. Owner: the caller; copied. The pointers stay valid until
+ * close. */
 typedef struct weft__trace_file_desc {
     const char *path;
     const weft_os *os;

@@ -11,7 +11,7 @@
 
 #include "os_file.h"
 
-/* One event in the spool. */
+/* One event in the spool. A value. */
 typedef struct weft__trace_record {
     uint64_t time_ns;
     uint32_t name; /* index of names; 0: none */
@@ -59,7 +59,7 @@ typedef enum weft__trace_shape {
     WEFT__TRACE_VALUE
 } weft__trace_shape;
 
-/* A kind of event as the formats show it. */
+/* A kind of event as the formats show it. Constant. */
 typedef struct weft__trace_kind {
     weft__trace_shape shape;
     const char *category;
