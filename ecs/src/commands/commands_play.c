@@ -78,8 +78,8 @@ static const char *refusal_of(const weft_world *world, const weft__command_failu
                    "leave it out";
         return "the value is NULL: pass one";
     case WEFT_UNDECLARED_ACCESS:
-        return "rows made in place were used in a way that they or the component have not: terms "
-               "are positions in weft_archetype_components, enable bits want ENABLEABLE, shared "
+        return "rows made in place were used in an unsupported way: terms "
+               "are positions in weft_archetype_components, enable bits need ENABLEABLE, shared "
                "values SHARED, and BUFFER weft_slice_write_buffers with WEFT_READ or WEFT_WRITE; "
                "for "
                "chunk values, other entities, resources and queries ask the slice of the system";

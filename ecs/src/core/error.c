@@ -136,10 +136,10 @@ weft_result weft__error_busy(const weft_world *world, const char *what)
     if (is_stepping)
         why = "systems are running: record a command (weft_slice_recorder)";
     else if (world->frame == WEFT__FRAME_ASKS)
-        why = "a run condition or a range is being asked: it may look, not change structure: let a "
+        why = "a run condition or a range is running: it may read, not change structure: let a "
               "system do it";
     else if ((world->busy & WEFT__BUSY_GATHERS) != 0)
-        why = "a gather is open, until then the world is only read: weft_gather_end comes first";
+        why = "a gather is open, and the world is read-only until weft_gather_end: call it first";
     return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT, "%s: %s", what,
                        why);
 }

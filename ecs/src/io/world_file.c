@@ -184,7 +184,7 @@ static weft_result stream_read(stream *s, uint64_t end)
                                s->count, (unsigned long long)end);
         if (got > wanted)
             return weft__error_argument(s->world, "weft_world_load_stream",
-                                        "the reader told more bytes than it was asked for");
+                                        "the reader reported more bytes than its capacity");
         s->count += got;
     }
     return WEFT_OK;

@@ -2,8 +2,8 @@
  *
  * The slices of the query are cut into blocks. Where filters or enable bits decide, a first loop
  * notes the rows of each block in a bit map (so that later changes of bits do not matter) and
- * counts them; their prefix sums say where each block's values go; a second loop copies. Nobody
- * else is written to: from begin to end the world is only read (WEFT__BUSY_GATHERS counts the open
+ * counts them; their prefix sums say where each block's values go; a second loop copies. Nothing
+ * else is written: from begin to end the world is only read (WEFT__BUSY_GATHERS counts the open
  * ones), so the job needs no order but that of its own end. */
 #include <weft/gather.h>
 

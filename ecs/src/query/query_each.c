@@ -59,9 +59,9 @@ static int each_part(weft_job_context *job, void *argument, uint32_t begin, uint
     return 0;
 }
 
-/* The cost of a loop of this query with this function; another function starts from zero. A loop that
- * did not know its cost would measure itself slice by slice each time, and never learn that a split
- * does not gain. */
+/* The cost of a loop of this query with this function; another function starts from zero. A loop
+ * that did not know its cost would measure itself slice by slice each time, and never learn that
+ * a split does not gain. */
 static weft_job_cost *each_cost(weft__query_handle *handle, void (*run)(weft_slice *, void *))
 {
     if (handle->each_run != run) handle->each_cost = (weft_job_cost){0};

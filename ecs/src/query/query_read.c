@@ -23,8 +23,8 @@ weft_result weft__query_ready(const weft_world *world, weft__query *query)
     if (is_current) return WEFT_OK;
     if ((world->busy & WEFT__BUSY_STEPPING) == 0) return weft__query_flat_prepare(query);
     return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                       "a query is asked while systems run, and structure has changed since it was "
-                       "last used: ask it once before the step (weft_query_count will do)");
+                       "a query is used while systems run, but structure has changed since it was "
+                       "last used: use it once before the step (weft_query_count is enough)");
 }
 
 weft_result weft__row_walk_begin(weft__row_walk *walk, const weft_world *world, weft_query query)

@@ -112,7 +112,8 @@ const char *weft__slice_problem(const weft__query *query, uint32_t term, weft_ac
         return "is a BUFFER, of which slices have no column: open it by weft_slice_write_buffers, "
                "with "
                "WEFT_WRITE where it changes";
-    return "is used in a way that its component has not: enable bits want ENABLEABLE and a row of "
+    return "is used in a way that its component does not support: enable bits need ENABLEABLE and "
+           "a row of "
            "the slice, shared values SHARED, chunk values CHUNK, buffers BUFFER";
 }
 
