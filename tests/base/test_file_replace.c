@@ -199,3 +199,49 @@ Test(file_replace, only_regular_files_are_opened_for_reading)
     CHECK(symlink(path, path) == 0);
     CHECK_RESULT(files->open_read(NULL, path, &file, &bytes), WEFT_IO);
 }
+
+static mode_t mode_of_path(void)
+{
+    struct stat status;
+    CHECK(stat(path, &status) == 0);
+    return status.st_mode & 07777;
+}
+
+Test(file_replace, permissions_are_those_of_the_old_file_or_of_fopen)
+{
+    const weft_os *os = weft__os_default();
+    const mode_t masks[] = {022, 002, 077, 0}, modes[] = {0600, 0640, 0666, 0777, 0400};
+    for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++) {
+        mode_t before = umask(masks[i]);
+        CHECK_RESULT(replace(os, "a", "b"), WEFT_OK);
+        CHECK_U64(mode_of_path(), 0666 & ~masks[i]);
+        for (size_t k = 0; k < sizeof modes / sizeof modes[0]; k++) {
+            CHECK(chmod(path, modes[k]) == 0);
+            CHECK_RESULT(replace(os, "c", "d"), WEFT_OK);
+            CHECK_U64(mode_of_path(), modes[k]);
+        }
+        unlink(path);
+        umask(before);
+    }
+}
+
+static weft_result write_private(void *user, weft__os_file file, const void *from, size_t bytes)
+{
+    const weft__os_files *real = weft__os_files_of(weft__os_default());
+    struct stat status;
+    (void)user;
+    CHECK(fstat((int)file.handle, &status) == 0);
+    CHECK_U64(status.st_mode & 07777, 0600);
+    return real->write(real->user, file, from, bytes);
+}
+
+Test(file_replace, what_is_private_is_so_before_its_first_byte)
+{
+    faulty f;
+    CHECK_RESULT(replace(weft__os_default(), "a", "b"), WEFT_OK);
+    CHECK(chmod(path, 0600) == 0);
+    faulty_init(&f, 0, false);
+    f.files.write = write_private;
+    CHECK_RESULT(replace(&f.os, "c", "d"), WEFT_OK);
+    check_content("cd");
+}

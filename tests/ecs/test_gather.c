@@ -457,6 +457,46 @@ PLAIN_TEST(wrong_arguments_are_refused_and_leave_nothing_open)
     close_world(&w);
 }
 
+static uint32_t ended[3];
+
+static void count_end(void *values, uint32_t count, void *user)
+{
+    (void)user;
+    for (uint32_t i = 0; i < count; i++) ended[((uint32_t *)values)[i]]++;
+}
+
+PLAIN_TEST(values_with_a_destruct_hook_are_copied_but_not_written_back)
+{
+    fixture f;
+    fixture_open(&f, 0);
+    weft_component_desc desc = {.name = "owner", .size = 4, .hooks.destruct = count_end};
+    weft_component owner = weft_component_create(f.world, &desc);
+    weft_entity entities[2];
+    memset(ended, 0, sizeof ended);
+    FIXTURE_CREATE(&f, 2, entities, owner);
+    for (uint32_t i = 0; i < 2; i++)
+        CHECK_OK(weft_entity_set(f.world, entities[i], owner, &(uint32_t){i + 1}, 4));
+    weft_query query = FIXTURE_QUERY(&f, {owner});
+    weft_gather g;
+    void *values;
+    uint64_t count;
+    memset(ended, 0, sizeof ended);
+    CHECK_OK(weft_gather_begin(f.world, query, &(weft_gather_desc){.component = owner}, &g));
+    CHECK_OK(weft_gather_wait(&g));
+    CHECK_OK(weft_gather_values(&g, &values, &count));
+    CHECK_U64(count, 2);
+    CHECK_U64(((uint32_t *)values)[1], 2);
+    ((uint32_t *)values)[1] = 0;
+    CHECK_U64(weft_gather_scatter(&g), WEFT_TYPE_MISMATCH);
+    check_text(&f, "weft_query_write_values");
+    CHECK_OK(weft_gather_end(&g));
+    CHECK_U64(*(const uint32_t *)weft_entity_read(f.world, entities[1], owner), 2);
+    CHECK_U64(ended[1] + ended[2], 0);
+    fixture_close(&f);
+    CHECK_U64(ended[1], 1); /* each value ends once */
+    CHECK_U64(ended[2], 1);
+}
+
 PLAIN_TEST(a_pool_without_room_for_the_job_is_an_error)
 {
     weft_job_pool *pool;

@@ -1,6 +1,7 @@
 /* test_further.c: what a system sees beside its own rows: filtered and further queries; and
  * what it, or a condition, may call on the world while a step is going on. */
 #include "invariant.h"
+#include "memory_fault.h"
 #include "systems_bed.h"
 
 /* ---- filtered and further queries ---- */
@@ -403,4 +404,57 @@ PLAIN_TEST(the_error_of_a_step_is_newer_than_those_of_its_systems)
     check_error(WEFT_BAD_HANDLE, "command query_add");
     CHECK(number != 0 && weft_world_error(t.world)->number > number);
     end();
+}
+
+/* ---- memory ends ---- */
+
+enum { MANY_TERMS = WEFT_INLINE_TERMS + 1 };
+
+typedef struct starving {
+    test_memory memory;
+    weft_query wide;
+    uint32_t rows;
+    bool is_refused;
+} starving;
+
+static void count_wide(weft_slice *s, void *user)
+{
+    starving *u = user;
+    if (u->is_refused) test_memory_fail(&u->memory, 1, true);
+    weft_cursor c = weft_slice_query(s, u->wide);
+    test_memory_fail(&u->memory, 0, false);
+    while (weft_query_next(&c)) u->rows += c.slice.count;
+}
+
+PLAIN_TEST(a_further_query_without_memory_fails_the_step)
+{
+    starving u = {0};
+    weft_component many[MANY_TERMS];
+    weft_query_desc desc = {0};
+    test_memory_init(&u.memory);
+    CHECK_OK(weft_world_create(
+        &(weft_world_desc){.workers = 1, .allocator = test_memory_hook(&u.memory)}, &t.world));
+    for (uint32_t i = 0; i < MANY_TERMS; i++)
+        many[i] = weft_component_create_plain(t.world, (char[]){(char)('a' + i), 0}, 4, 4, 0);
+    weft_term terms[MANY_TERMS];
+    for (uint32_t i = 0; i < MANY_TERMS; i++) terms[i] = (weft_term){many[i], WEFT_READ, 0, 0};
+    desc.more_terms = terms;
+    desc.more_term_count = MANY_TERMS;
+    u.wide = weft_query_create(t.world, &desc);
+    CHECK(u.wide.id != 0);
+    CHECK_OK(weft_entity_create_many(t.world, weft_archetype_create(t.world, many, MANY_TERMS), 5,
+                                     t.rows));
+    make(&(weft_system_desc){
+        .name = "counter", .run = count_wide, .user = &u, .reads_queries = {u.wide}});
+    CHECK_OK(weft_world_step(t.world, 0));
+    CHECK_U64(u.rows, 5);
+    u.is_refused = true;
+    CHECK_RESULT(weft_world_step(t.world, 0), WEFT_OUT_OF_MEMORY);
+    check_error(WEFT_OUT_OF_MEMORY, "system counter: weft_slice_query");
+    CHECK_U64(u.rows, 5);
+    u.is_refused = false;
+    CHECK_OK(weft_world_step(t.world, 0));
+    CHECK_U64(u.rows, 10);
+    end();
+    test_memory_fini(&u.memory);
 }

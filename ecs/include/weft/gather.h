@@ -61,10 +61,12 @@ WEFT_API weft_result weft_gather_wait(const weft_gather *gather);
  * it), CANCELLED. Errors in a job do not become the world's last error. */
 WEFT_API weft_result weft_gather_values(const weft_gather *gather, void **values, uint64_t *count);
 /* Writes the values back to the rows they came from, on the pool, and stamps the change versions
- * of their slices. Waits for other gathers that still copy. May be called again. Threads: owner.
- * Errors: as weft_gather_values; WRONG_PHASE while a query is iterated; TYPE_MISMATCH (entity
- * handles); WOULD_NEST (inside a job), WRONG_THREAD (another gather still copies and this thread
- * cannot wait for it). */
+ * of their slices. Waits for other gathers that still copy. May be called again. Types with a
+ * destruct hook are copied by gathers but not written back, since a copy of the bytes owns
+ * nothing: weft_query_write_values replaces such values. Threads: owner. Errors: as
+ * weft_gather_values; WRONG_PHASE while a query is iterated; TYPE_MISMATCH (entity handles, a
+ * type with a destruct hook; nothing is written); WOULD_NEST (inside a job), WRONG_THREAD
+ * (another gather still copies and this thread cannot wait for it). */
 WEFT_API weft_result weft_gather_scatter(const weft_gather *gather);
 /* Waits for the copy and closes the gather. The world may be changed again when no gather is
  * open. A gather that is not open, and NULL, are ignored. Threads: owner. Errors (the gather

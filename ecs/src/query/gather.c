@@ -432,6 +432,20 @@ static weft_result wait_for_others(const weft_world *world)
     return WEFT_OK;
 }
 
+/* A copy of the bytes does not own what the value in the row owns: which of two equal pointers is
+ * to be freed cannot be told. */
+static weft_result check_owners(const gather_state *g)
+{
+    const weft__type *type = g->world->types.at[g->query->terms[g->term].component];
+    if (!type->needs_destruct) return WEFT_OK;
+    return weft__error(
+        g->world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, weft__component(g->world, type->id),
+        "weft_gather_scatter: values of %s have a destruct hook, and a copy of their "
+        "bytes owns nothing: write new values with weft_query_write_values, which "
+        "destructs the old ones, or change them in place in a system",
+        weft__type_name(g->world, type->id));
+}
+
 weft_result weft_gather_scatter(const weft_gather *gather)
 {
     void *values;
@@ -447,7 +461,8 @@ weft_result weft_gather_scatter(const weft_gather *gather)
     if (g->term == WEFT__NONE)
         return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                            "weft_gather_scatter: entity handles cannot be written back");
-    result = wait_for_others(world);
+    result = check_owners(g);
+    if (result == WEFT_OK) result = wait_for_others(world);
     if (result != WEFT_OK) return result;
     weft_job_for_desc loop = {.fn = scatter_blocks,
                               .argument = g,

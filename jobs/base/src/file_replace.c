@@ -16,6 +16,7 @@ typedef struct replacement {
     const char *path;                /* as the caller wrote it */
     char place[PATH_BYTES_MAX + 96]; /* of the file that is replaced */
     char temporary[PATH_BYTES_MAX + 112];
+    bool is_new; /* there is no file at `place` */
     weft__file_problem *problem;
 } replacement;
 
@@ -37,7 +38,8 @@ static weft_result find_place(replacement *r)
     const size_t place_bytes = PATH_BYTES_MAX + 1;
     weft_result result = r->files->locate(r->files->user, r->path, r->place, place_bytes, &kind);
     if (result != WEFT_OK) return failed(r, result, "write");
-    if (kind == WEFT__OS_NOTHING || kind == WEFT__OS_REGULAR_FILE) return WEFT_OK;
+    r->is_new = kind == WEFT__OS_NOTHING;
+    if (r->is_new || kind == WEFT__OS_REGULAR_FILE) return WEFT_OK;
     return weft__file_refused(r->problem, kind, "replace", r->path);
 }
 
@@ -60,6 +62,11 @@ static weft_result write_pieces(const replacement *r, weft__os_file file,
 {
     const weft__os_files *files = r->files;
     errno = 0;
+    if (!r->is_new) { /* before the first byte: what was private is never readable by others */
+        weft_result result = files->keep_mode(files->user, file, r->place);
+        if (result != WEFT_OK && result != WEFT_NOT_FOUND) /* gone meanwhile: a new one */
+            return failed(r, result, "keep the permissions of");
+    }
     for (size_t i = 0; i < piece_count; i++) {
         if (pieces[i].count == 0) continue;
         weft_result result = files->write(files->user, file, pieces[i].bytes, pieces[i].count);

@@ -29,7 +29,7 @@ static weft_result result_of_errno(void)
 static int open_again(const char *path, int flags)
 {
     int descriptor;
-    do descriptor = open(path, flags | O_CLOEXEC, 0644);
+    do descriptor = open(path, flags | O_CLOEXEC, 0666);
     while (descriptor < 0 && errno == EINTR);
     return descriptor;
 }
@@ -82,6 +82,16 @@ static weft_result locate_real(void *user, const char *path, char *place, size_t
     }
     memcpy(place, from, bytes);
     return WEFT_OK;
+}
+
+static weft_result keep_mode_real(void *user, weft__os_file file, const char *place)
+{
+    (void)user;
+    struct stat old, new;
+    if (stat(place, &old) != 0) return result_of_errno();
+    if (fstat((int)file.handle, &new) != 0) return WEFT_IO;
+    if ((old.st_mode & 07777) == (new.st_mode & 07777)) return WEFT_OK;
+    return fchmod((int)file.handle, old.st_mode & 07777) == 0 ? WEFT_OK : WEFT_IO;
 }
 
 static weft_result open_read_real(void *user, const char *path, weft__os_file *out, uint64_t *bytes)
@@ -227,6 +237,7 @@ static const weft__os_files files_real = {
     .locate = locate_real,
     .open_read = open_read_real,
     .open_write = open_write_real,
+    .keep_mode = keep_mode_real,
     .read = read_real,
     .write = write_real,
     .sync = sync_real,

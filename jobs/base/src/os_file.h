@@ -40,8 +40,10 @@ struct weft__os_files {
     weft_result (*open_read)(void *user, const char *path, weft__os_file *out, uint64_t *bytes);
     /* Creates `path`, or takes over what a dead writer left there; the file is locked until it is
      * closed, and empty. WEFT_BUSY when a live writer holds it. Regular files only; does not follow
-     * a symbolic link. */
+     * a symbolic link. Permissions as fopen gives them: 0666 without the umask. */
     weft_result (*open_write)(void *user, const char *path, weft__os_file *out);
+    /* Gives the open file the permission bits of the file at `place`. */
+    weft_result (*keep_mode)(void *user, weft__os_file file, const char *place);
     /* Exactly `bytes` bytes from `offset`; WEFT_IO when the file is shorter. */
     weft_result (*read)(void *user, weft__os_file file, void *to, size_t bytes, uint64_t offset);
     /* Appends exactly `bytes` bytes. */

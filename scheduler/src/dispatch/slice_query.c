@@ -139,6 +139,14 @@ static bool is_declared(const weft__system *system, weft_query query)
     return false;
 }
 
+/* Kept for the end of the step: the world's error is not this thread's. */
+static void note_starved(const weft_slice *slice, const weft__system *system)
+{
+    weft__worker *worker = &system->scheduler->workers[slice->worker];
+    if (worker->starved == NULL || system->position < worker->starved->position)
+        worker->starved = system;
+}
+
 weft_cursor weft_slice_query(const weft_slice *slice, weft_query name)
 {
     weft_cursor cursor = {.run_slices = UINT32_MAX, .has_since = true, .is_further = true};
@@ -161,7 +169,10 @@ weft_cursor weft_slice_query(const weft_slice *slice, weft_query name)
     if (query->term_count > WEFT_INLINE_TERMS) {
         cursor.owned = weft__alloc(&context->world->memory, WEFT__MEMORY_QUERIES, query->term_count,
                                    sizeof(void *), WEFT__QUERY_ALIGNMENT);
-        if (cursor.owned == NULL) return cursor;
+        if (cursor.owned == NULL) {
+            note_starved(slice, system);
+            return cursor;
+        }
     }
     cursor.filter = weft__filter_is_empty(&handle->filter) ? NULL : &handle->filter;
     cursor.ignores_masks = !query->has_masking_terms;

@@ -180,6 +180,24 @@ static void trace_end(weft__scheduler *scheduler)
     weft__pool_drain_trace(scheduler->world->host.pool);
 }
 
+/* Makes a query that a system could not iterate the step's error. */
+static void report_starved(weft__scheduler *scheduler)
+{
+    const weft__system *first = NULL;
+    for (uint32_t i = 0; i < scheduler->worker_count; i++) {
+        const weft__system *system = scheduler->workers[i].starved;
+        scheduler->workers[i].starved = NULL;
+        if (system != NULL && (first == NULL || system->position < first->position)) first = system;
+    }
+    if (first == NULL) return;
+    weft_result result = weft__error(
+        scheduler->world, WEFT_OUT_OF_MEMORY, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+        "system %s: weft_slice_query had no memory to iterate a query of more than %d terms, and "
+        "gave no rows: free some memory, or give the query fewer terms",
+        first->name, WEFT_INLINE_TERMS);
+    weft__scheduler_fail(scheduler, result);
+}
+
 static weft_result end_step(weft__scheduler *scheduler, weft_result result)
 {
     if (scheduler->has_frame_hint) {
@@ -188,6 +206,7 @@ static weft_result end_step(weft__scheduler *scheduler, weft_result result)
     }
     trace_end(scheduler);
     weft__scheduler_fail(scheduler, result);
+    report_starved(scheduler);
     if (WEFT_IS_CHECKED) weft__watch_report(scheduler);
     if (WEFT_IS_CHECKED) weft__diagnose_report(scheduler);
     scheduler->world->frame = WEFT__FRAME_NONE;

@@ -211,6 +211,8 @@ typedef struct weft__worker {
     weft__sweep_member *sweep; /* [most systems of a stage] */
     void **sweep_columns; /* [terms of all systems of a stage] columns of all members in a row */
     size_t *sweep_steps;  /* the same: bytes from slice to slice */
+    const weft__system *starved; /* of this step: the earliest that iterated a query of its own
+                                    (weft_slice_query) without memory for it; NULL: none */
     weft__violation *violations; /* checked builds, of this step */
     uint32_t violation_count, violation_capacity;
     uint64_t violation_sequence;
