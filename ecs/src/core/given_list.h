@@ -24,9 +24,6 @@ typedef struct weft__given {
  * INVALID_ARGUMENT (a count without a pointer). `what` is the function. */
 weft_result weft__given_check(const weft_world *world, const char *what, weft__given *list);
 
-/* The terms of a query's description. */
-weft__given weft__query_terms_given(const weft_query_desc *desc);
-
 /* Entry i < count of a list that was checked. */
 static inline const void *weft__given_at(const weft__given *list, uint32_t i)
 {

@@ -3,8 +3,8 @@
  * The word x_count of a block is its lock: a caller of the _any family takes it by CAS count ->
  * BUSY, changes bits and versions, and lets go by storing the new count. A busy block is passed
  * over, but never taken for full: a round that met one and found nothing is repeated. Nothing is
- * allocated while a block is held. Slots are read by look-ups without the lock; a thread that passes a
- * handle on orders its creation before the look-up.
+ * allocated while a block is held. Slots are read by look-ups without the lock; a thread that
+ * passes a handle on orders its creation before the look-up.
  *
  * Blocks are found through a table, which never loses one: blocks are published at ascending
  * indices (who finds an entry taken goes on to the next one), and a table is followed by a larger

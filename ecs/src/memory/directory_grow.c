@@ -186,7 +186,7 @@ static bool block_publish(weft__directory *directory, weft__entity_block *block,
 
 static void slab_push(weft__directory *directory, weft__block_slab *slab)
 {
-    /* any order would do: a stale head fails the CAS, and the list is read while nothing else runs */
+    /* any order would do: a stale head fails the CAS, and the list is read when all is quiet */
     void *head = at_load_acq(&directory->x_slabs); /* D2 */
     do slab->next = head;
     while (!at_cas_ar(&directory->x_slabs, &head, slab)); /* D2 */

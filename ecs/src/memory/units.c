@@ -3,8 +3,8 @@
  * A megachunk's word x_in_use is 0 (empty), FULL (all ones: full, or *busy*: held by one thread
  * that maps, unmaps or does the books) or a mask of used units. Transitions out of 0 and into 0
  * go through busy; all others are one CAS. Reservation i belongs to megachunks 2i and 2i+1;
- * a thread that changes it holds one of them busy to map, both to unmap, so a pointer cannot go while
- * a unit is in use.
+ * a thread that changes it holds one of them busy to map, both to unmap, so a pointer cannot go
+ * while a unit is in use.
  *
  * Edges:
  * U1  map, store of the reservation pointer (release) -> store of the mask (release)
@@ -563,7 +563,7 @@ uint64_t weft__units_used(const weft__units *units)
     return used;
 }
 
-/* Books of one pair, nothing else running; counts into *mapped and *empty. NULL when they are right. */
+/* Books of one pair, nothing else running; counts into *mapped and *empty. NULL: they are right. */
 static const char *pair_check(weft__units_segment *segment, uint32_t pair, uint32_t *mapped,
                               uint32_t *empty)
 {

@@ -94,8 +94,8 @@ void *weft__units_address(const weft__units *units, uint32_t unit);
 /* Mapped megachunks, used units. Threads: any; exact while no thread allocates. */
 uint32_t weft__units_mapped(const weft__units *units);
 uint64_t weft__units_used(const weft__units *units);
-/* Every invariant that holds while no thread allocates or frees; false: the text names the first one
- * broken. */
+/* Every invariant that holds while no thread allocates or frees; false: the text names the first
+ * one broken. */
 bool weft__units_check(const weft__units *units, char *text, size_t text_bytes);
 
 #endif

@@ -18,6 +18,7 @@
 #include "entity_value.h"
 #include "error.h"
 #include "jobs_engine.h"
+#include "query_create.h"
 #include "query_cursor.h"
 #include "query_group.h"
 #include "query_handle.h"
