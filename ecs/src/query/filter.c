@@ -66,7 +66,7 @@ weft__filter_verdict weft__filter_chunk(const weft__filter *filter, const weft__
 static bool has_changed(const weft_a32 *x_version, uint32_t since)
 {
     /* plain: slices of the caller's own range, which others do not stamp while it is scanned; so
-     * that the compiler may compare eight at once (1.2 ns per slice before, 0.5 after) */
+     * that the compiler may compare eight at once (0.5 ns per slice; 1.2 one by one) */
     uint32_t version = at_plain(x_version);
     return version != 0 && (int32_t)(version - since) > 0;
 }

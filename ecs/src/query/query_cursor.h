@@ -25,7 +25,7 @@ weft_result weft__query_views_prepare(weft__query *query);
  * merged that can be, filter's own versions. Any thread; allocates nothing. */
 void weft__source_init(weft_cursor *cursor, const weft_slice_context *context,
                        const weft__filter *filter, void **columns);
-/* The same for who only wants to know the rows: no columns are filled; with `ignores_masks` the
+/* The same for callers that need the rows only: no columns are filled; with `ignores_masks` the
  * enable bits do not count. */
 void weft__source_init_rows(weft_cursor *cursor, const weft_slice_context *context,
                             const weft__filter *filter, bool ignores_masks);
@@ -36,7 +36,7 @@ void weft__source_begin(weft_cursor *cursor, uint32_t begin, uint32_t end);
  * chunk; one with an enable mask is never longer than WEFT_MASK_WORDS. */
 bool weft__source_next(weft_cursor *cursor);
 
-/* ---- parts of it, for those who cut by themselves ---- */
+/* ---- columns, for callers that cut runs by themselves ---- */
 
 /* Fills `columns` with pointers to row `row` of the terms' columns; NULL where there is none. */
 void weft__query_columns(const weft__query *query, uint32_t match, const weft__chunk *chunk,
