@@ -4,7 +4,7 @@
 #ifndef WEFT_COLUMN_WATCH_H
 #define WEFT_COLUMN_WATCH_H
 
-#include "guard.h"
+#include "ecs_engine.h"
 #include "scheduler_state.h"
 
 /* One call; on the stack of who calls. */

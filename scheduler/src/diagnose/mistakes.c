@@ -7,7 +7,7 @@
 
 #include "registry.h"
 
-#include "name_table.h"
+#include "ecs_engine.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,8 +14,7 @@
 #include "dispatch_trace.h"
 #include "registry.h"
 
-#include "enable.h"
-#include "filter.h"
+#include "ecs_engine.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
  * for `weft simulate` has a span per slice instead, with the bytes the slice touches. */
 #include "dispatch_trace.h"
 
-#include "host.h"
+#include "ecs_engine.h"
 
 /* What a call needs. Owner: weft__dispatch_traced, on its stack. */
 typedef struct traced {

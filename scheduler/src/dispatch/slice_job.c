@@ -7,7 +7,7 @@
 #include "mistakes.h"
 #include "slice_ops_system.h"
 
-#include "host.h"
+#include "ecs_engine.h"
 
 /* One call. Owner: weft__slice_job_run, on its stack. */
 typedef struct slice_call {

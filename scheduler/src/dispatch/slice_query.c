@@ -9,7 +9,7 @@
 #include "mistakes.h"
 #include "slice_ops_system.h"
 
-#include "query_match.h"
+#include "ecs_engine.h"
 
 static const weft__system *system_of(const weft_slice *slice)
 {

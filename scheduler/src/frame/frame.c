@@ -16,7 +16,7 @@
 #include "stage_run.h"
 #include "sync_point.h"
 
-#include "host.h"
+#include "ecs_engine.h"
 
 #include <float.h>
 

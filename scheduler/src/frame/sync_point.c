@@ -5,7 +5,7 @@
 #include "sync_point.h"
 
 #include "diagnose.h"
-#include "host.h"
+#include "ecs_engine.h"
 #include "registry.h"
 
 /* The name behind the key of a command, for errors. `user`: the scheduler. */

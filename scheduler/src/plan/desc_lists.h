@@ -5,8 +5,7 @@
 
 #include <weft/system.h>
 
-#include "error.h"
-#include "given_list.h"
+#include "ecs_engine.h"
 
 #define WEFT__NAME_LIMIT 64
 

@@ -10,21 +10,10 @@
 
 #include <weft/schedule.h>
 
-#include "archetype_state.h"
 #include "arena.h"
-#include "column_map.h"
-#include "commands_state.h"
 #include "desc_lists.h"
-#include "entity_value.h"
-#include "error.h"
+#include "ecs_engine.h"
 #include "jobs_engine.h"
-#include "query_create.h"
-#include "query_cursor.h"
-#include "query_group.h"
-#include "query_handle.h"
-#include "query_match.h"
-#include "query_memory.h"
-#include "slice_ops.h"
 #include "staging.h"
 
 #define WEFT__CATCH_UP_LIMIT 8 /* runs of a fixed-rate system per step at most */
