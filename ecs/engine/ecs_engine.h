@@ -16,13 +16,13 @@
 #include "given_list.h"
 #include "host.h"
 #include "name_table.h"
-#include "query_create.h"
 #include "world_state.h"
 
 /* queries */
 #include "enable.h"
 #include "filter.h"
 #include "guard.h"
+#include "query_create.h"
 #include "query_cursor.h"
 #include "query_group.h"
 #include "query_handle.h"
