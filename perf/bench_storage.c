@@ -177,13 +177,15 @@ static void remove_single(void *data)
 static void add_array(void *data)
 {
     storage_bed *bed = data;
-    weft_entity_change_many(bed->world, bed->entities, bed->count, &bed->extra, 1, NULL, 0);
+    weft_entity_change_many(bed->world, bed->entities, bed->count,
+                            &(weft_change_desc){.add = &bed->extra, .add_count = 1});
 }
 
 static void remove_array(void *data)
 {
     storage_bed *bed = data;
-    weft_entity_change_many(bed->world, bed->entities, bed->count, NULL, 0, &bed->extra, 1);
+    weft_entity_change_many(bed->world, bed->entities, bed->count,
+                            &(weft_change_desc){.remove = &bed->extra, .remove_count = 1});
 }
 
 static void full_extra(void *data)

@@ -272,7 +272,10 @@ Test(batch, a_change_of_a_few_entities_moves_these_and_no_others)
             some[i] = b->entities[entity];
             has[entity] = is_add;
         }
-        CHECK_OK(weft_entity_change_many(b->world, some, 10, &more, is_add, &more, !is_add));
+        CHECK_OK(weft_entity_change_many(
+            b->world, some, 10,
+            &(weft_change_desc){
+                .add = &more, .add_count = is_add, .remove = &more, .remove_count = !is_add}));
     }
     for (uint32_t i = 0; i < COUNT; i++)
         CHECK(weft_entity_has(b->world, b->entities[i], more) == has[i]);

@@ -132,10 +132,12 @@ static void change_one(twins *t, uint32_t *at, uint32_t *kind, bool *is_remove)
     weft_component component = t->component[*kind], other = general(t, component);
     if (*is_remove) {
         CHECK_OK(weft_entity_remove(t->lean, entity, component));
-        CHECK_OK(weft_entity_change_many(t->general, &entity, 1, NULL, 0, &other, 1));
+        CHECK_OK(weft_entity_change_many(t->general, &entity, 1,
+                                         &(weft_change_desc){.remove = &other, .remove_count = 1}));
     } else {
         CHECK_OK(weft_entity_add(t->lean, entity, component));
-        CHECK_OK(weft_entity_change_many(t->general, &entity, 1, &other, 1, NULL, 0));
+        CHECK_OK(weft_entity_change_many(t->general, &entity, 1,
+                                         &(weft_change_desc){.add = &other, .add_count = 1}));
     }
     if (below(t, 50) == 0) t->general->version = ++t->lean->version;
     if (below(t, 100) == 0) {

@@ -109,14 +109,17 @@ PLAIN_TEST(arrays_and_archetypes_go_for_the_members)
     bed t;
     begin(&t, 3);
     const weft_component add[] = {t.prefab, t.mark}, b = t.b;
-    CHECK_OK(weft_entity_change_many(t.world, t.root, 2, add, 2, &b, 1));
+    CHECK_OK(weft_entity_change_many(
+        t.world, t.root, 2,
+        &(weft_change_desc){.add = add, .add_count = 2, .remove = &b, .remove_count = 1}));
     check_group(&t, 0, true);
     check_group(&t, 1, true);
     check_group(&t, 2, false);
     CHECK(weft_entity_has(t.world, t.root[1], t.mark)); /* the rest is for those named only */
     CHECK(!weft_entity_has(t.world, t.member[1][0], t.mark));
     CHECK(weft_entity_has(t.world, t.member[1][1], t.b));
-    CHECK_OK(weft_entity_change_many(t.world, t.root, 2, NULL, 0, add, 2));
+    CHECK_OK(weft_entity_change_many(t.world, t.root, 2,
+                                     &(weft_change_desc){.remove = add, .remove_count = 2}));
     check_group(&t, 0, false);
     CHECK_OK(weft_entity_set_many(t.world, t.root, 3, t.prefab, NULL, 0));
     for (uint32_t g = 0; g < 3; g++) check_group(&t, g, true);
@@ -284,8 +287,12 @@ static void change_array(const bed *t, model *m, test_random *random)
         list[count++] = m->entity[e];
     }
     weft_component two[] = {t->prefab, t->mark};
-    CHECK_OK(weft_entity_change_many(t->world, list, count, two, is_added ? 1 + is_marked : 0, two,
-                                     is_added ? 0 : 1 + is_marked));
+    CHECK_OK(
+        weft_entity_change_many(t->world, list, count,
+                                &(weft_change_desc){.add = two,
+                                                    .add_count = is_added ? 1 + is_marked : 0,
+                                                    .remove = two,
+                                                    .remove_count = is_added ? 0 : 1 + is_marked}));
     for (uint32_t i = 0; i < count; i++) {
         model_tag(m, chosen[i], is_added);
         if (is_marked) m->has_mark[chosen[i]] = is_added;
@@ -350,7 +357,8 @@ PLAIN_TEST(random_tags_are_where_a_naive_model_has_them)
 static weft_result tag_all(const bed *t)
 {
     const weft_component add[] = {t->prefab, t->mark};
-    return weft_entity_change_many(t->world, t->root, GROUPS, add, 2, NULL, 0);
+    return weft_entity_change_many(t->world, t->root, GROUPS,
+                                   &(weft_change_desc){.add = add, .add_count = 2});
 }
 
 PLAIN_TEST(a_refused_allocation_leaves_all_groups_as_they_were)

@@ -258,7 +258,10 @@ static weft_result many_apply(bed *b, op *o)
                                        o->count, o->made);
     if (o->kind == OP_DESTROY_MANY) return weft_entity_destroy_many(b->world, handles, o->count);
     uint32_t removed = components_of(b, o->remove, other);
-    return weft_entity_change_many(b->world, handles, o->count, list, count, other, removed);
+    return weft_entity_change_many(
+        b->world, handles, o->count,
+        &(weft_change_desc){
+            .add = list, .add_count = count, .remove = other, .remove_count = removed});
 }
 
 static weft_result set_value(bed *b, const op *o, weft_entity handle)

@@ -88,7 +88,8 @@ Test(structure, an_operation_on_an_array_equals_single_operations_whatever_the_o
         CHECK_OK(WEFT_SET(b.world, e[i], b.position, vector3, {(float)i, 0, 0}));
         duplicated[2 * i] = duplicated[2 * i + 1] = e[299 - i];
     }
-    CHECK_OK(weft_entity_change_many(a.world, duplicated, 300, &a.health, 1, NULL, 0));
+    CHECK_OK(weft_entity_change_many(a.world, duplicated, 300,
+                                     &(weft_change_desc){.add = &a.health, .add_count = 1}));
     for (uint32_t i = 150; i < 300; i++) CHECK_OK(weft_entity_add(b.world, e[i], b.health));
     CHECK_U64(weft_world_hash(a.world, WEFT_HASH_CONTENT),
               weft_world_hash(b.world, WEFT_HASH_CONTENT));
@@ -103,7 +104,9 @@ Test(structure, an_array_with_a_dead_entity_changes_nothing)
     CHECK_OK(weft_entity_create_many(f.world, WEFT_ARCHETYPE(f.world, f.position), 10, e));
     CHECK_OK(weft_entity_destroy(f.world, e[7]));
     uint64_t before = weft_world_hash(f.world, WEFT_HASH_LAYOUT);
-    CHECK_RESULT(weft_entity_change_many(f.world, e, 10, &f.health, 1, NULL, 0), WEFT_STALE_ENTITY);
+    CHECK_RESULT(weft_entity_change_many(f.world, e, 10,
+                                         &(weft_change_desc){.add = &f.health, .add_count = 1}),
+                 WEFT_STALE_ENTITY);
     CHECK_U64(weft_world_hash(f.world, WEFT_HASH_LAYOUT), before);
     CHECK_OK(weft_entity_destroy_many(f.world, e, 10)); /* dead ones are skipped */
     CHECK_OK(weft_entity_create_many(f.world, weft_archetype_create(f.world, NULL, 0), 0, NULL));
@@ -381,8 +384,9 @@ Test(structure, null_arguments_are_refused_by_every_function)
     CHECK_RESULT(weft_entity_create_filled(f.world, &f.tag, NULL, 1, 1, NULL),
                  WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_entity_destroy_many(f.world, NULL, 1), WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_entity_change_many(f.world, NULL, 1, NULL, 0, NULL, 0),
+    CHECK_RESULT(weft_entity_change_many(f.world, NULL, 1, &(weft_change_desc){0}),
                  WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_entity_change_many(f.world, NULL, 0, NULL), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_entity_read_many(f.world, NULL, 1, f.position, NULL), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_world_validate(NULL), WEFT_INVALID_ARGUMENT);
     CHECK_OK(weft_world_destroy(NULL));

@@ -74,8 +74,11 @@ static inline void op_change_many(bed *b)
     uint32_t count = pick_many(b, some);
     weft_component add[2] = {b->component[below(b, KINDS)], b->component[VALUE]};
     weft_component remove = b->component[below(b, KINDS)];
-    note(b, (uint64_t)weft_entity_change_many(b->world, some, count, add, 1 + below(b, 2), &remove,
-                                              below(b, 2)));
+    note(b, (uint64_t)weft_entity_change_many(b->world, some, count,
+                                              &(weft_change_desc){.add = add,
+                                                                  .add_count = 1 + below(b, 2),
+                                                                  .remove = &remove,
+                                                                  .remove_count = below(b, 2)}));
 }
 
 static inline void op_value(bed *b)

@@ -77,11 +77,13 @@ REFUSES(set_many, weft_entity_set_many(W, (weft_entity[]){s->second, e}, 2, s->a
 REFUSES(gather, weft_entity_read_many(W, (weft_entity[]){s->second, e}, 2, s->a, out) != WEFT_OK)
 REFUSES(add, weft_entity_add(W, e, s->tag) != WEFT_OK)
 REFUSES(take, weft_entity_remove(W, e, s->a) != WEFT_OK)
-REFUSES(change_add, weft_entity_change_many(W, (weft_entity[]){s->second, e}, 2, &s->tag, 1, NULL,
-                                            0) != WEFT_OK)
+REFUSES(change_add,
+        weft_entity_change_many(W, (weft_entity[]){s->second, e}, 2,
+                                &(weft_change_desc){.add = &s->tag, .add_count = 1}) != WEFT_OK)
 REFUSES(change_take,
-        weft_entity_change_many(W, (weft_entity[]){s->second, e}, 2, NULL, 0, &s->a, 1) != WEFT_OK)
-REFUSES(change_none, weft_entity_change_many(W, &e, 1, NULL, 0, NULL, 0) != WEFT_OK)
+        weft_entity_change_many(W, (weft_entity[]){s->second, e}, 2,
+                                &(weft_change_desc){.remove = &s->a, .remove_count = 1}) != WEFT_OK)
+REFUSES(change_none, weft_entity_change_many(W, &e, 1, &(weft_change_desc){0}) != WEFT_OK)
 REFUSES(set_archetype, weft_entity_set_archetype(W, e, s->archetype) != WEFT_OK)
 REFUSES(swap_with, weft_entity_swap(W, s->entity, e) != WEFT_OK)
 REFUSES(swap_of, weft_entity_swap(W, e, s->entity) != WEFT_OK)

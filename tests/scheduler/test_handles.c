@@ -76,8 +76,13 @@ FAILS(entity_gather, weft_entity_read_many(W, &E, 1, g->component, &value) != WE
 FAILS(entity_enable, weft_entity_enable(W, E, g->component, false) != WEFT_OK)
 FAILS(set_shared, weft_entity_set_shared(W, E, g->shared, &value) != WEFT_OK)
 FAILS(set_shared_many, weft_entity_set_shared_many(W, &E, 1, g->shared, &value) != WEFT_OK)
-FAILS(change_many_add, weft_entity_change_many(W, &E, 1, &g->component, 1, NULL, 0) != WEFT_OK)
-FAILS(change_many_remove, weft_entity_change_many(W, &E, 1, NULL, 0, &g->component, 1) != WEFT_OK)
+FAILS(change_many_add,
+      weft_entity_change_many(W, &E, 1,
+                              &(weft_change_desc){.add = &g->component, .add_count = 1}) != WEFT_OK)
+FAILS(change_many_remove,
+      weft_entity_change_many(W, &E, 1,
+                              &(weft_change_desc){.remove = &g->component, .remove_count = 1}) !=
+          WEFT_OK)
 FAILS(create_many, weft_entity_create_many(W, WEFT_ARCHETYPE(W, g->component), 1, NULL) != WEFT_OK)
 FAILS(create_filled,
       weft_entity_create_filled(W, &g->component, (const void *[]){&value}, 1, 1, NULL) != WEFT_OK)

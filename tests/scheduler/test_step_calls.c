@@ -72,7 +72,9 @@ static bool is_cursor_empty(weft_query query)
     X(weft_entity_set_many, WRONG(weft_entity_set_many(t.world, &e, 1, t.b, &r.value, 4)))         \
     X(weft_entity_add, WRONG(weft_entity_add(t.world, e, t.tag)))                                  \
     X(weft_entity_remove, WRONG(weft_entity_remove(t.world, e, t.b)))                              \
-    X(weft_entity_change_many, WRONG(weft_entity_change_many(t.world, &e, 1, &t.tag, 1, NULL, 0))) \
+    X(weft_entity_change_many,                                                                     \
+      WRONG(weft_entity_change_many(t.world, &e, 1,                                                \
+                                    &(weft_change_desc){.add = &t.tag, .add_count = 1})))          \
     X(weft_entity_set_archetype, WRONG(weft_entity_set_archetype(t.world, e, r.archetype)))        \
     X(weft_entity_swap, WRONG(weft_entity_swap(t.world, e, t.rows[1])))                            \
     X(weft_entity_enable, WRONG(weft_entity_enable(t.world, r.made_entity, r_switch, false)))      \

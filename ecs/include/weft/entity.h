@@ -179,13 +179,19 @@ WEFT_API weft_result weft_entity_add(weft_world *world, weft_entity entity,
  * is destroyed again. Errors and cost: as weft_entity_add. */
 WEFT_API weft_result weft_entity_remove(weft_world *world, weft_entity entity,
                                         weft_component component);
-/* Adds and removes sets of components of many entities, each row moved at most once; a component in
- * both sets is removed. All or none. Errors: STALE_ENTITY, INVALID_ARGUMENT (also a component twice
- * in one set), TYPE_MISMATCH (RESOURCE). */
+/* What changes; zero means nothing. A component in both lists is removed. */
+typedef struct weft_change_desc {
+    const weft_component *add; /* zeroed values for entities that lack them */
+    uint32_t add_count;
+    const weft_component *remove;
+    uint32_t remove_count;
+} weft_change_desc;
+
+/* Adds and removes sets of components of many entities, each row moved at most once. All or
+ * none. Errors: STALE_ENTITY, INVALID_ARGUMENT (also a component twice in one set),
+ * TYPE_MISMATCH (RESOURCE). */
 WEFT_API weft_result weft_entity_change_many(weft_world *world, const weft_entity *entities,
-                                             uint32_t count, const weft_component *add,
-                                             uint32_t add_count, const weft_component *remove,
-                                             uint32_t remove_count);
+                                             uint32_t count, const weft_change_desc *desc);
 /* Moves the entity to an archetype: common components keep their values, others are zero or
  * removed. Cleanup components cannot be dropped this way (INVALID_ARGUMENT); a residue stays
  * one. */

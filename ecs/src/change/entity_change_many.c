@@ -53,22 +53,23 @@ static weft_result change_apply(weft_world *world, const weft_entity *entities, 
 }
 
 weft_result weft_entity_change_many(weft_world *world, const weft_entity *entities, uint32_t count,
-                                    const weft_component *add, uint32_t add_count,
-                                    const weft_component *remove, uint32_t remove_count)
+                                    const weft_change_desc *desc)
 {
     const char *what = "weft_entity_change_many";
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__idle(world, what);
     if (result != WEFT_OK) return result;
+    if (desc == NULL)
+        return weft__error_argument(world, what, "desc is NULL: say what to add or remove");
     if (entities == NULL && count != 0)
         return weft__error_argument(world, what, "entities is NULL: give an array of `count`");
-    change c = {.add_count = add_count, .remove_count = remove_count};
-    c.add = weft__components_sort(world, add, add_count, what);
+    change c = {.add_count = desc->add_count, .remove_count = desc->remove_count};
+    c.add = weft__components_sort(world, desc->add, c.add_count, what);
     if (c.add == NULL) return world->error->code;
-    c.remove = weft__components_sort(world, remove, remove_count, what);
+    c.remove = weft__components_sort(world, desc->remove, c.remove_count, what);
     result = c.remove == NULL ? world->error->code : change_apply(world, entities, count, &c, what);
-    weft__components_free(world, c.add, add_count);
-    if (c.remove != NULL) weft__components_free(world, c.remove, remove_count);
+    weft__components_free(world, c.add, c.add_count);
+    if (c.remove != NULL) weft__components_free(world, c.remove, c.remove_count);
     return result;
 }
 
