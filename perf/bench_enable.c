@@ -40,7 +40,7 @@ static bool enable_open(weft_bench *bench, enable_world *w)
         return false;
     weft_query_desc desc = {.terms = {{w->value, WEFT_WRITE}}};
     w->query = weft_query_create(w->world, &desc);
-    desc.ignore_enabled = true;
+    desc.ignores_enabled = true;
     w->everything = weft_query_create(w->world, &desc);
     const vector3 start = {1, 2, 3};
     return weft_query_set(w->world, w->everything, w->value, &start, sizeof start) == WEFT_OK;

@@ -48,7 +48,7 @@ typedef struct actor {
     uint32_t term_count;
     uint32_t lookup; /* data component it looks up through links; KINDS: none */
     bool writes_far; /* it writes what it looks up, too */
-    bool only_changed;
+    bool skips_unchanged;
     uint32_t target; /* component that its commands are about */
     uint32_t op;     /* what it records, see record_row */
     uint32_t rarity; /* one row in so many records */
@@ -303,7 +303,7 @@ static actor draw_actor(stage_world *w, uint64_t *random, bool is_recorder)
     if (a.op == 8) a.rarity = 150;
     bool wants_changes = weft_stress_random(random) % 5 == 0;
     for (uint32_t t = 0; t < a.term_count; t++)
-        if (a.access[t] == WEFT_READ) a.only_changed = wants_changes;
+        if (a.access[t] == WEFT_READ) a.skips_unchanged = wants_changes;
     for (uint32_t t = 0; t < a.term_count; t++)
         if (a.kinds[t] == LINK && a.access[t] == WEFT_READ && weft_stress_random(random) % 2 == 0)
             a.lookup = (uint32_t)(weft_stress_random(random) % DATA);
@@ -325,8 +325,11 @@ static bool add_actor(stage_world *w, uint32_t number)
     actor *a = &w->actors[number];
     char name[24];
     snprintf(name, sizeof name, "actor%u", number);
-    weft_system_desc desc = {
-        .name = name, .run = act, .user = a, .flags = a->flags, .only_changed = a->only_changed};
+    weft_system_desc desc = {.name = name,
+                             .run = act,
+                             .user = a,
+                             .flags = a->flags,
+                             .skips_unchanged = a->skips_unchanged};
     for (uint32_t t = 0; t < a->term_count; t++)
         desc.over.rows.terms[t] = (weft_term){w->kinds[a->kinds[t]], a->access[t], a->match[t], 0};
     weft_access far = a->writes_far ? WEFT_WRITE : WEFT_READ;
@@ -482,7 +485,7 @@ static void compare_order(weft_stress *stress, const recipe *r, uint64_t shuffle
             compare(stress, r, pool_workers[way % POOLS],
                     &(weft_schedule_desc){.shuffle_seed = shuffle_seed,
                                           .without_fusion = way >= POOLS,
-                                          .always_parallel = true},
+                                          .is_always_parallel = true},
                     expected);
 }
 
@@ -505,7 +508,8 @@ static uint64_t against_serial(weft_stress *stress, const recipe *r)
 {
     uint64_t expected[STEPS];
     if (!run_way(stress, r, 1, &serial, expected)) return 0;
-    compare(stress, r, stress->workers, &(weft_schedule_desc){.always_parallel = true}, expected);
+    compare(stress, r, stress->workers, &(weft_schedule_desc){.is_always_parallel = true},
+            expected);
     compare(stress, r, stress->workers, &(weft_schedule_desc){.without_fusion = true}, expected);
     return expected[STEPS - 1];
 }

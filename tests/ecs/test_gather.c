@@ -106,7 +106,7 @@ static void entity_handles(gather_world *w)
     uint64_t rows = weft_query_entities(w->f.world, w->some, expected, ROWS), count;
     void *values;
     weft_gather g;
-    weft_gather_desc desc = {.entities = true, .values = out, .capacity = ROWS};
+    weft_gather_desc desc = {.gathers_entities = true, .values = out, .capacity = ROWS};
     CHECK_OK(weft_gather_begin(w->f.world, w->some, &desc, &g));
     CHECK_OK(weft_gather_wait(&g));
     CHECK_OK(weft_gather_values(&g, &values, &count));

@@ -123,7 +123,7 @@ Test(query, options_make_queries_different)
     CHECK_OK(weft_entity_enable(f.world, e, f.x, false));
     weft_query_desc desc = {.terms = {{f.x}}};
     weft_query strict = fixture_query(&f, &desc);
-    desc.ignore_enabled = true;
+    desc.ignores_enabled = true;
     weft_query lax = fixture_query(&f, &desc);
     CHECK_U64(weft_query_count(f.world, strict), 0);
     CHECK_U64(weft_query_count(f.world, lax), 1);

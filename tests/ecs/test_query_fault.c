@@ -28,7 +28,7 @@ static void fault_open(fault_world *w)
     w->masked = FIXTURE_QUERY(f, {f->x});
     w->unused = FIXTURE_QUERY(f, {f->a}, {f->s});
     w->grouped = fixture_query(
-        f, &(weft_query_desc){.terms = {{f->x, WEFT_WRITE}}, .filter_write_groups = true});
+        f, &(weft_query_desc){.terms = {{f->x, WEFT_WRITE}}, .filters_write_groups = true});
 }
 
 static weft_result make_query(fault_world *w)
@@ -40,7 +40,7 @@ static weft_result make_query(fault_world *w)
 
 static weft_result make_grouped_query(fault_world *w)
 {
-    weft_query_desc desc = {.terms = {{w->f.a, WEFT_WRITE}}, .filter_write_groups = true};
+    weft_query_desc desc = {.terms = {{w->f.a, WEFT_WRITE}}, .filters_write_groups = true};
     weft_query query = weft_query_create(w->f.world, &desc);
     return query.id != 0 ? WEFT_OK : weft_world_error(w->f.world)->code;
 }

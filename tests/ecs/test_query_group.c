@@ -18,7 +18,7 @@ static weft_component taker(fixture *f, const char *name, uint32_t flags, weft_c
 /* Rows of a query that filters write groups. */
 static uint64_t count_filtered(fixture *f, const weft_term *terms, uint32_t count)
 {
-    weft_query_desc desc = {.filter_write_groups = true};
+    weft_query_desc desc = {.filters_write_groups = true};
     memcpy(desc.terms, terms, count * sizeof *terms);
     weft_query query = fixture_query(f, &desc);
     uint64_t rows = weft_query_count(f->world, query);
@@ -154,7 +154,7 @@ Test(query_group, a_component_registered_after_the_query_takes_over_too)
     group_world g;
     open_group(&g);
     weft_query query = fixture_query(
-        &g.f, &(weft_query_desc){.terms = {{g.target, WEFT_WRITE}}, .filter_write_groups = true});
+        &g.f, &(weft_query_desc){.terms = {{g.target, WEFT_WRITE}}, .filters_write_groups = true});
     CHECK_U64(weft_query_count(g.f.world, query), 1);
     weft_component late = taker(&g.f, "late", 0, g.target);
     weft_entity entities[2];
@@ -178,7 +178,7 @@ Test(query_group, a_disabled_component_gives_its_rows_back)
     weft_entity entities[200];
     FIXTURE_CREATE(&g.f, 100, entities, g.target, bits);
     FIXTURE_CREATE(&g.f, 100, entities + 100, g.target, bits, more);
-    weft_query_desc desc = {.terms = {{g.target, WEFT_WRITE}}, .filter_write_groups = true};
+    weft_query_desc desc = {.terms = {{g.target, WEFT_WRITE}}, .filters_write_groups = true};
     weft_query query = fixture_query(&g.f, &desc);
     CHECK_U64(weft_query_count(g.f.world, query), 1);
     for (uint32_t i = 0; i < 200; i += 2)
@@ -190,7 +190,7 @@ Test(query_group, a_disabled_component_gives_its_rows_back)
     CHECK_U64(fixture_iterate(&g.f, query).rows, 1 + 50 + 25);
     CHECK(weft_query_matches(g.f.world, query, entities[100]));
     CHECK(!weft_query_matches(g.f.world, query, entities[102]));
-    desc.ignore_enabled = true; /* then being there is what counts */
+    desc.ignores_enabled = true; /* then being there is what counts */
     CHECK_U64(weft_query_count(g.f.world, fixture_query(&g.f, &desc)), 1);
     fixture_close(&g.f);
 }
@@ -218,7 +218,7 @@ Test(query_group, query_wide_changes_leave_alone_what_others_take_over)
     group_world g;
     open_group(&g);
     weft_query query = fixture_query(
-        &g.f, &(weft_query_desc){.terms = {{g.target, WEFT_WRITE}}, .filter_write_groups = true});
+        &g.f, &(weft_query_desc){.terms = {{g.target, WEFT_WRITE}}, .filters_write_groups = true});
     CHECK_OK(weft_query_add(g.f.world, query, g.first)); /* and so the last row leaves the query */
     CHECK_U64(weft_query_count(g.f.world, query), 0);
     CHECK_OK(weft_query_destroy_entities(g.f.world, query));

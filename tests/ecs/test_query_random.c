@@ -199,8 +199,8 @@ static twin_query random_query(twin *w)
     twin_query q = {.ignores_enabled = below(w, 8) == 0, .filters_groups = below(w, 3) == 0};
     uint32_t terms = below(w, 6);
     for (uint32_t i = 0; i < terms; i++) add_term(w, &q);
-    weft_query_desc desc = {.ignore_enabled = q.ignores_enabled,
-                            .filter_write_groups = q.filters_groups};
+    weft_query_desc desc = {.ignores_enabled = q.ignores_enabled,
+                            .filters_write_groups = q.filters_groups};
     memcpy(desc.terms, q.terms, sizeof q.terms);
     q.handle = fixture_query(&w->f, &desc);
     add_filter(w, &q);

@@ -131,7 +131,7 @@ static weft_result make_rows(bed *b, uint32_t most)
     uint32_t team = below(b, 3), kind[3] = {below(b, 2), 7, 7};
     const void *values[] = {&team, kind};
     weft_component shared[] = {b->team, b->kind};
-    weft_rows_desc desc = {.count = 1 + below(b, most), .unordered = below(b, 2) == 0};
+    weft_rows_desc desc = {.count = 1 + below(b, most), .is_unordered = below(b, 2) == 0};
     bool is_grouped = below(b, 2) == 0;
     desc.archetype = is_grouped ? b->grouped : b->plain;
     if (is_grouped && below(b, 4) != 0) {
@@ -148,7 +148,7 @@ static weft_result make_rows(bed *b, uint32_t most)
     CHECK(rows.count != 0 && rows.count <= desc.count && b->count + rows.count < ROWS);
     uint32_t first = b->count;
     for (uint32_t i = 0; i < rows.count; i++) {
-        fill_row(b, &rows, desc.archetype, i, desc.unordered);
+        fill_row(b, &rows, desc.archetype, i, desc.is_unordered);
         b->rows[first + i].shared = desc.shared_count > 0 ? team : 0;
         b->rows[first + i].other = desc.shared_count > 1 ? kind[0] : 0;
     }

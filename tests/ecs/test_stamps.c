@@ -85,7 +85,7 @@ Test(stamps, an_enable_bit_set_through_a_slice_stamps_also_where_columns_are_ask
     FIXTURE_CREATE(&f, 1, &e, f.x);
     weft_query changed = changes_of(&f, f.x);
     weft_query asked = weft_query_create(
-        f.world, &(weft_query_desc){.terms = {{f.x, WEFT_WRITE}}, .stamp_asked = true});
+        f.world, &(weft_query_desc){.terms = {{f.x, WEFT_WRITE}}, .stamps_asked = true});
     weft_cursor cursor = weft_query_begin(f.world, asked);
     CHECK(weft_query_next(&cursor));
     CHECK_U64(weft_query_count(f.world, changed), 0);

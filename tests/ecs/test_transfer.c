@@ -345,7 +345,7 @@ PLAIN_TEST(write_groups_of_a_missing_type_lead_to_the_same_components_there)
         CHECK(base.id != 0 && info != NULL);
         CHECK_U64(info->write_group_count, 1);
         CHECK_U64(info->write_groups[0].id, base.id);
-        weft_query_desc desc = {.terms = {{base, WEFT_WRITE}}, .filter_write_groups = true};
+        weft_query_desc desc = {.terms = {{base, WEFT_WRITE}}, .filters_write_groups = true};
         CHECK_U64(weft_query_single(b.world, weft_query_create(b.world, &desc)).index, e[1].index);
     }
     close_pair(&a, &b);

@@ -11,7 +11,7 @@
 static weft_query asking(fixture *f)
 {
     weft_query query = weft_query_create(
-        f->world, &(weft_query_desc){.stamp_asked = true, .terms = {{f->a, WEFT_WRITE}, {f->b}}});
+        f->world, &(weft_query_desc){.stamps_asked = true, .terms = {{f->a, WEFT_WRITE}, {f->b}}});
     CHECK(query.id != 0);
     return query;
 }

@@ -212,7 +212,7 @@ static void add_disabled(void)
 {
     const weft_query_desc marked = {
         .terms = {{f.mark, WEFT_READ, WEFT_ALL, 0}, {f.speed, WEFT_READ, WEFT_ALL, 0}},
-        .ignore_enabled = true};
+        .ignores_enabled = true};
     weft_query query = weft_query_create(f.world, &marked);
     EXPLORE_CHECK(weft_query_enable(f.world, query, f.mark, false) == WEFT_OK, "not disabled");
     weft_query_destroy(f.world, query);
@@ -308,7 +308,7 @@ static void make_world(void (*add_systems)(void), uint32_t workers)
     add_systems();
     weft_schedule_desc options = {.without_parallel = workers == 1,
                                   .without_fusion = workers == 1,
-                                  .always_parallel = workers != 1};
+                                  .is_always_parallel = workers != 1};
     EXPLORE_CHECK(weft_schedule_set(f.world, &options) == WEFT_OK, "options");
 }
 

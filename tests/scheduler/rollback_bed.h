@@ -106,7 +106,7 @@ static inline void systems_make(bed *b)
                               .run = system_watch,
                               .user = b,
                               .flags = WEFT_SYSTEM_SERIAL,
-                              .only_changed = true,
+                              .skips_unchanged = true,
                               .resources = {{b->total, WEFT_WRITE}},
                               .over.rows.terms = {{b->component[WIDE], WEFT_READ, 0, 0}}};
     CHECK(weft_system_create(b->world, &grow).id != 0);

@@ -33,7 +33,7 @@ static inline void begin(uint32_t workers)
     t.all = weft_query_create(t.world, &(weft_query_desc){.terms = {{t.a, WEFT_READ, 0, 0}}});
     CHECK_OK(weft_entity_create_many(
         t.world, weft_archetype_create(t.world, (weft_component[]){t.a, t.b}, 2), ROWS, t.rows));
-    CHECK_OK(weft_schedule_set(t.world, &(weft_schedule_desc){.always_parallel = workers > 1}));
+    CHECK_OK(weft_schedule_set(t.world, &(weft_schedule_desc){.is_always_parallel = workers > 1}));
 }
 
 static inline void end(void)

@@ -48,8 +48,9 @@ static void begin(const setting *how)
         world, weft_archetype_create(world, (weft_component[]){position, velocity, level}, 3), ROWS,
         entities));
     for (uint32_t i = 0; i < ROWS; i++) WEFT_SET(world, entities[i], level, uint32_t, {i});
-    CHECK_OK(weft_schedule_set(world, &(weft_schedule_desc){.without_fusion = how->without_fusion,
-                                                            .always_parallel = how->workers > 1}));
+    CHECK_OK(
+        weft_schedule_set(world, &(weft_schedule_desc){.without_fusion = how->without_fusion,
+                                                       .is_always_parallel = how->workers > 1}));
 }
 
 static void end(void)
@@ -116,7 +117,7 @@ PLAIN_TEST(systems_see_in_their_loops_which_slices_changed)
             .name = "writer",
             .run = write_few,
             .flags = how->flags,
-            .over.rows = {.stamp_asked = true, .terms = {{position, WEFT_WRITE}, {level}}}};
+            .over.rows = {.stamps_asked = true, .terms = {{position, WEFT_WRITE}, {level}}}};
         weft_system_desc looker = {.name = "looker",
                                    .run = look,
                                    .user = &all,

@@ -10,7 +10,7 @@
 enum { ROWS = 4096 };
 
 /* `writer` writes every value; `watcher` writes, too, and runs over what changed since its last
- * run; `reader` is one with only_changed. */
+ * run; `reader` is one with skips_unchanged. */
 typedef struct fixture {
     weft_world *world;
     weft_component value;
@@ -60,7 +60,7 @@ static void open_world(fixture *f)
                                                                  .run = see,
                                                                  .user = f,
                                                                  .flags = WEFT_SYSTEM_SERIAL,
-                                                                 .only_changed = true,
+                                                                 .skips_unchanged = true,
                                                                  .over.rows.terms = {{f->value}}});
     CHECK(f->writer.id != 0 && f->watcher.id != 0 && f->reader.id != 0);
 }

@@ -337,7 +337,7 @@ static void bed_open(uint64_t seed, uint32_t workers)
                                                   .os = &b->os.table},
                                &b->world));
     make_kinds();
-    CHECK_OK(weft_schedule_set(b->world, &(weft_schedule_desc){.always_parallel = true}));
+    CHECK_OK(weft_schedule_set(b->world, &(weft_schedule_desc){.is_always_parallel = true}));
     for (uint32_t i = 0; i < SYSTEMS; i++)
         CHECK(weft_system_create(
                   b->world, &(weft_system_desc){.name = names[i],

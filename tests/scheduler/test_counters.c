@@ -156,7 +156,7 @@ static bed begin_bed(const weft_os *os, bool counts)
     CHECK_OK(weft_world_create(&desc, &b.world));
     b.system = weft_system_create(b.world, &(weft_system_desc){.name = "work", .run = nothing});
     CHECK(b.system.id != 0);
-    CHECK_OK(weft_schedule_set(b.world, &(weft_schedule_desc){.count_events = counts}));
+    CHECK_OK(weft_schedule_set(b.world, &(weft_schedule_desc){.counts_events = counts}));
     return b;
 }
 
@@ -412,7 +412,7 @@ PLAIN_TEST(a_sum_over_a_part_of_the_workers_is_not_shown)
     weft_world_desc desc = {.pool = pool, .os = &k.os};
     CHECK_OK(weft_world_create(&desc, &world));
     CHECK_OK(weft_schedule_set(
-        world, &(weft_schedule_desc){.count_events = true, .always_parallel = true}));
+        world, &(weft_schedule_desc){.counts_events = true, .is_always_parallel = true}));
     weft_system system = weft_system_create(
         world, &(weft_system_desc){.name = "meet",
                                    .run = meet,
@@ -468,7 +468,7 @@ static void count_with(test_memory *memory, uint64_t fail_at)
     CHECK_OK(weft_world_create(&desc, &b.world));
     b.system = weft_system_create(b.world, &(weft_system_desc){.name = "work", .run = nothing});
     CHECK_OK(weft_world_step(b.world, 1));
-    CHECK_OK(weft_schedule_set(b.world, &(weft_schedule_desc){.count_events = true}));
+    CHECK_OK(weft_schedule_set(b.world, &(weft_schedule_desc){.counts_events = true}));
     test_memory_fail(memory, fail_at, false);
     if (weft_world_step(b.world, 1) != WEFT_OK) CHECK_OK(weft_world_step(b.world, 1));
     CHECK_OK(weft_world_step(b.world, 1));
@@ -553,7 +553,7 @@ PLAIN_TEST(the_real_kernel_counts_page_faults_or_says_why_not)
     CHECK(pages != MAP_FAILED);
     weft_world *world;
     CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1, .trace_file = ""}, &world));
-    CHECK_OK(weft_schedule_set(world, &(weft_schedule_desc){.count_events = true}));
+    CHECK_OK(weft_schedule_set(world, &(weft_schedule_desc){.counts_events = true}));
     weft_system system =
         weft_system_create(world, &(weft_system_desc){.name = "t", .run = touch, .user = pages});
     bed b = {world, system};

@@ -350,7 +350,7 @@ static void remove_through_world(weft_slice *s, void *user)
 PLAIN_TEST(calls_on_the_world_in_a_job_name_the_system_and_the_function)
 {
     begin();
-    CHECK_OK(weft_schedule_set(world, &(weft_schedule_desc){.always_parallel = true}));
+    CHECK_OK(weft_schedule_set(world, &(weft_schedule_desc){.is_always_parallel = true}));
     weft_system system = add("remover", remove_through_world, 0);
     expect(WEFT_WRONG_PHASE,
            (const char *const[]){"'remover'", "slice 0", "weft_entity_remove", NULL});

@@ -39,7 +39,7 @@ static fixture begin(uint32_t workers)
                                                                    .field_count = 1});
     f.marked = WEFT_TAG(f.world, marked);
     CHECK(f.link.id != 0 && f.marked.id != 0);
-    CHECK_OK(weft_schedule_set(f.world, &(weft_schedule_desc){.always_parallel = workers > 1}));
+    CHECK_OK(weft_schedule_set(f.world, &(weft_schedule_desc){.is_always_parallel = workers > 1}));
     return f;
 }
 
@@ -330,7 +330,7 @@ static void total_time_on(uint32_t workers)
                                      .over.rows.terms = {{f.position, WEFT_READ, WEFT_ALL, 0}}});
     CHECK_OK(weft_world_step(f.world, 0));
     CHECK_U64(stats_of(&f, system).total_ns, 0); /* not measured */
-    CHECK_OK(weft_schedule_set(f.world, &(weft_schedule_desc){.measure = true}));
+    CHECK_OK(weft_schedule_set(f.world, &(weft_schedule_desc){.is_measured = true}));
     for (uint32_t i = 0; i < 4; i++) {
         if (i % 2 == 0)
             CHECK_OK(weft_world_step(f.world, 0));
@@ -363,7 +363,7 @@ static void critical_path_on(uint32_t workers)
     weft_system systems[3];
     const uint32_t flags[3] = {WEFT_SYSTEM_MAIN_THREAD, WEFT_SYSTEM_MAIN_THREAD, 0};
     weft_frame_stats frame;
-    CHECK_OK(weft_schedule_set(f.world, &(weft_schedule_desc){.measure = true}));
+    CHECK_OK(weft_schedule_set(f.world, &(weft_schedule_desc){.is_measured = true}));
     for (uint32_t i = 0; i < 3; i++) {
         char name[2] = {(char)('a' + i), 0};
         systems[i] = weft_system_create(

@@ -177,7 +177,7 @@ static void written_further(void)
     make(&(weft_system_desc){.name = "watch",
                              .run = count_rows,
                              .user = &x_rows,
-                             .only_changed = true,
+                             .skips_unchanged = true,
                              .over.rows.terms = {{t.a, WEFT_READ, 0, 0}}});
     CHECK_OK(weft_world_step(t.world, 0));
     CHECK_OK(weft_world_step(t.world, 0));

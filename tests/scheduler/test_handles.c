@@ -151,8 +151,8 @@ FAILS(query_remove, weft_query_remove(W, g->query, g->component) != WEFT_OK)
 FAILS(query_set, weft_query_set(W, g->query, g->component, &value, 4) != WEFT_OK)
 FAILS(query_enable, weft_query_enable(W, g->query, g->component, true) != WEFT_OK)
 FAILS(query_destroy_entities, weft_query_destroy_entities(W, g->query) != WEFT_OK)
-FAILS(gather_begin,
-      weft_gather_begin(W, g->query, &(weft_gather_desc){.entities = true}, &gather) != WEFT_OK)
+FAILS(gather_begin, weft_gather_begin(W, g->query, &(weft_gather_desc){.gathers_entities = true},
+                                      &gather) != WEFT_OK)
 FAILS(system_filtered, weft_system_create(W, &(weft_system_desc){.name = "x",
                                                                  .run = nothing,
                                                                  .over = {.kind = WEFT_OVER_QUERY,

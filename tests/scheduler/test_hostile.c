@@ -52,7 +52,7 @@ static void open_world(bed *b, const weft_world_desc *desc)
                                       .effects = WEFT_RECORDS_ANY,
                                       .over.rows.terms = {{b->value, WEFT_WRITE, WEFT_ALL, 0}}});
     CHECK(system.id != 0);
-    CHECK_OK(weft_schedule_set(b->world, &(weft_schedule_desc){.always_parallel = true}));
+    CHECK_OK(weft_schedule_set(b->world, &(weft_schedule_desc){.is_always_parallel = true}));
 }
 
 static uint64_t run(bed *b, uint32_t steps)
@@ -301,7 +301,7 @@ PLAIN_TEST(a_clock_that_stands_still_or_leaps_changes_no_result)
     test_os_init(&os);
     os.table.clock_ns = broken_clock;
     open_world(&b, &(weft_world_desc){.workers = 3, .os = &os.table});
-    CHECK_OK(weft_schedule_set(b.world, &(weft_schedule_desc){.measure = true}));
+    CHECK_OK(weft_schedule_set(b.world, &(weft_schedule_desc){.is_measured = true}));
     uint64_t hash = run(&b, 20);
     CHECK_OK(weft_world_destroy(b.world));
     CHECK_U64(hash, quiet_hash(20));

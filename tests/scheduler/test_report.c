@@ -175,7 +175,7 @@ PLAIN_TEST(dot_and_json_have_every_system_and_edge_with_its_component)
     add("x \"quoted\"\n", a, WEFT_WRITE, NULL);
     add("y", a, WEFT_WRITE, NULL);
     add("z", b, WEFT_READ, NULL);
-    CHECK_OK(weft_schedule_set(world, &(weft_schedule_desc){.measure = true}));
+    CHECK_OK(weft_schedule_set(world, &(weft_schedule_desc){.is_measured = true}));
     CHECK_OK(weft_world_step(world, 0));
     size_t length = weft_schedule_dot(world, text, sizeof text);
     CHECK_U64(strlen(text), length);

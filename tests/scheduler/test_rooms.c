@@ -85,7 +85,8 @@ static void open_room(room *self, uint32_t number, const weft_world_desc *desc, 
     for (uint32_t i = 0; i < 600; i++)
         CHECK_OK(
             weft_entity_set(self->world, rows[i], self->speed, &(uint32_t){i + self->kind}, 4));
-    CHECK_OK(weft_schedule_set(self->world, &(weft_schedule_desc){.always_parallel = is_parallel}));
+    CHECK_OK(
+        weft_schedule_set(self->world, &(weft_schedule_desc){.is_always_parallel = is_parallel}));
 }
 
 /* What a room of each kind looks like after STEPS steps on its own. */

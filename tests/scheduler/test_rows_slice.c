@@ -74,7 +74,7 @@ static void make(uint32_t first, uint32_t count, uint32_t step, uint32_t team, b
     uint32_t last = first + count;
     while (first < last) {
         uint32_t left = last - first < step ? last - first : step;
-        weft_rows_desc desc = {.archetype = b.archetype, .count = left, .unordered = unordered};
+        weft_rows_desc desc = {.archetype = b.archetype, .count = left, .is_unordered = unordered};
         desc.shared_count = team == 0 ? 0 : 1; /* 0: the default */
         desc.shared = &b.team;
         desc.shared_values = &value;

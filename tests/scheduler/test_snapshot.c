@@ -70,7 +70,7 @@ static void add_systems(fixture *f)
                                       .run = count_changes,
                                       .user = f,
                                       .flags = WEFT_SYSTEM_SERIAL,
-                                      .only_changed = true,
+                                      .skips_unchanged = true,
                                       .resources = {{f->counter, WEFT_WRITE}},
                                       .over.rows.terms = {{f->name, WEFT_READ, 0, 0}}});
     CHECK(a.id != 0 && b.id != 0);
@@ -537,7 +537,7 @@ PLAIN_TEST(a_system_younger_than_the_snapshot_sees_everything_after_it_is_restor
                              .run = count_up,
                              .user = &seen,
                              .flags = WEFT_SYSTEM_SERIAL,
-                             .only_changed = true,
+                             .skips_unchanged = true,
                              .over.rows.terms = {{f.value, WEFT_READ, 0, 0}}};
     CHECK(weft_system_create(f.world, &desc).id != 0);
     for (uint32_t i = 0; i < 20; i++) weft_world_advance_change_version(f.world);

@@ -67,8 +67,9 @@ static void begin(const setting *how)
             CHECK_OK(weft_buffers_append(&buffers, 0, &i, 1));
     }
     if (how->with_mask) CHECK_OK(weft_entity_enable(world, entities[3], a, false));
-    CHECK_OK(weft_schedule_set(world, &(weft_schedule_desc){.without_fusion = how->without_fusion,
-                                                            .always_parallel = how->workers > 1}));
+    CHECK_OK(
+        weft_schedule_set(world, &(weft_schedule_desc){.without_fusion = how->without_fusion,
+                                                       .is_always_parallel = how->workers > 1}));
 }
 
 static void end(void)

@@ -30,9 +30,9 @@ static void bad_descriptions(void)
     refuse(bad, "over.count", SYSTEM(.over = {.kind = WEFT_OVER_COUNT}));
     refuse(bad, "over.range", SYSTEM(.over = {.kind = WEFT_OVER_ASKED}));
     refuse(WEFT_BAD_HANDLE, "query", SYSTEM(.over = {.kind = WEFT_OVER_QUERY}));
-    refuse(bad, "only_changed", SYSTEM(.only_changed = true));
+    refuse(bad, "skips_unchanged", SYSTEM(.skips_unchanged = true));
     refuse(bad, "WEFT_READ",
-           SYSTEM(.only_changed = true, .over.rows.terms = {{t.a, WEFT_WRITE, 0, 0}}));
+           SYSTEM(.skips_unchanged = true, .over.rows.terms = {{t.a, WEFT_WRITE, 0, 0}}));
     refuse(bad, "effects", SYSTEM(.records = {t.a}));
     refuse(bad, "access", SYSTEM(.lookups = {{t.a, WEFT_NO_ACCESS}}));
     refuse(bad, "SERIAL",

@@ -62,7 +62,7 @@ static void make_writer(fixture *f)
         .run = count_rows,
         .user = f,
         .flags = WEFT_SYSTEM_SERIAL,
-        .over.rows = {.terms = {{f->target, WEFT_WRITE}}, .filter_write_groups = true}};
+        .over.rows = {.terms = {{f->target, WEFT_WRITE}}, .filters_write_groups = true}};
     CHECK(weft_system_create(f->world, &desc).id != 0);
 }
 

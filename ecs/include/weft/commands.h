@@ -49,7 +49,7 @@ typedef struct weft_rows_desc {
     uint32_t count; /* one call gives at most the rows of one chunk */
     /* Gives real ids immediately, in rows->entities; which ids depends on timing. Without it
      * playback gives ids in deterministic order (weft_recorder_row_entity). */
-    bool unordered;
+    bool is_unordered;
     uint32_t shared_count;            /* 0: shared components have their default */
     const weft_component *shared;     /* SHARED components of the archetype */
     const void *const *shared_values; /* [i]: the value of shared[i]; copied */

@@ -93,7 +93,7 @@ typedef struct weft_component_desc {
     bool (*shared_equal)(const void *a, const void *b, void *user);
     void (*shared_release)(void *value, void *user); /* when the last reference to a value ends */
     const weft_component *write_groups; /* optional: components that this one takes over
-                         (weft_query_desc.filter_write_groups) */
+                         (weft_query_desc.filters_write_groups) */
     uint32_t write_group_count;
 } weft_component_desc;
 

@@ -27,7 +27,7 @@ extern "C" {
 /* Zero means default. */
 typedef struct weft_gather_desc {
     weft_component component; /* of the query, with plain values of fixed size */
-    bool entities;            /* entity handles instead of a component's values */
+    bool gathers_entities;    /* entity handles instead of a component's values */
     void *values; /* memory for the copy, which must stay until weft_gather_end; NULL: memory of
                      the world's allocator, freed by weft_gather_end */
     uint64_t capacity; /* values that fit `values`: at least the rows of the query without

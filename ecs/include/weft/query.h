@@ -38,19 +38,19 @@ typedef struct weft_query_desc {
     weft_term terms[WEFT_INLINE_TERMS]; /* up to the first null component */
     const weft_term *more_terms;        /* continued here */
     uint32_t more_term_count;
-    bool with_prefabs;   /* also match the Prefab tag (implied when a term names it) */
-    bool with_inactive;  /* also match the Inactive tag (implied when a term names it) */
-    bool ignore_enabled; /* treat every enable bit as set */
+    bool with_prefabs;    /* also match the Prefab tag (implied when a term names it) */
+    bool with_inactive;   /* also match the Inactive tag (implied when a term names it) */
+    bool ignores_enabled; /* treat every enable bit as set */
     /* Leaves out entities with a component T that takes over (weft_component_desc.write_groups)
      * a component that the description writes, unless the description names T or reads another
      * of T's write groups. Where the enable bits of T count, only rows where T is enabled are
      * left out. Components registered later count, too. */
-    bool filter_write_groups;
+    bool filters_write_groups;
     /* A WRITE term stamps the change version of a slice when its column is requested
      * (weft_slice_write, weft_slice_write_buffers) or weft_slice_enable is called, not when the
      * slice is visited. For loops that change few of the slices they visit: requesting a column
      * becomes a call. */
-    bool stamp_asked;
+    bool stamps_asked;
 } weft_query_desc;
 
 /* Makes a query; allowed while iterating. Null on failure: BAD_HANDLE,

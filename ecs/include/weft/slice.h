@@ -19,7 +19,7 @@ typedef struct weft_recorder weft_recorder; /* commands.h */
 typedef enum weft_access {
     WEFT_READ = 0,
     WEFT_WRITE = 1,     /* stamps the change version of the slices visited, or with
-                           weft_query_desc.stamp_asked of those whose column is requested */
+                           weft_query_desc.stamps_asked of those whose column is requested */
     WEFT_NO_ACCESS = 2, /* only matches */
 } weft_access;
 
@@ -59,7 +59,7 @@ typedef struct weft_slice_context {
     uint32_t since; /* change version of the last run of the system; 0: none */
 } weft_slice_context;
 
-/* Private: the column of a term, stamped when the query has stamp_asked. Checked builds report
+/* Private: the column of a term, stamped when the query has stamps_asked. Checked builds report
  * an access that is not declared. NULL when there is no such term (checked builds report it). */
 WEFT_API void *weft_slice_ask(const weft_slice *slice, uint32_t term, weft_access access);
 /* Private: as weft_slice_ask, for values of C type `type` of `size` bytes. When the term holds
@@ -204,7 +204,7 @@ WEFT_API void weft_slice_enable(const weft_slice *slice, uint32_t term, uint32_t
 /* True when values of the term changed after `version` in the slices that hold these rows; 0:
  * true. False when the component is absent. A system passes weft_slice_since for changes since
  * its last run; a term that it writes itself always counts as changed, unless the query has
- * stamp_asked and the column was not requested yet. The system needs WEFT_SYSTEM_ASKS_CHANGES;
+ * stamps_asked and the column was not requested yet. The system needs WEFT_SYSTEM_ASKS_CHANGES;
  * without it the answer is true (checked builds report it). Cost: O(slices in the run). */
 WEFT_API bool weft_slice_changed_since(const weft_slice *slice, uint32_t term, uint32_t version);
 /* True when rows of the chunk came, left or moved after `version`; 0: true. Cost: O(1). */

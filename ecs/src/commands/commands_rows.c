@@ -150,7 +150,7 @@ static weft__command_rows *make_rows(weft_recorder *commands, making *m, weft_re
 {
     *result = find_chunk(commands, m);
     weft_entity *ids = m->chunk == NULL ? NULL : weft__chunk_entities(m->chunk) + m->chunk->count;
-    bool with_ids = m->desc->unordered;
+    bool with_ids = m->desc->is_unordered;
     weft__command_rows *rows = NULL;
     if (*result == WEFT_OK && with_ids) *result = take_ids(commands, m, ids);
     if (*result == WEFT_OK) {
@@ -203,7 +203,7 @@ weft_result weft_recorder_create_rows_with(weft_recorder *commands, const weft_r
     commands->rows += m.count;
     commands->private_chunk = m.chunk;
     if (m.is_new) commands->private_rows = made;
-    describe_rows(made, desc->unordered, rows);
+    describe_rows(made, desc->is_unordered, rows);
     return WEFT_OK;
 }
 
@@ -217,7 +217,7 @@ weft_result weft_recorder_create_rows(weft_recorder *commands, weft_archetype ar
 weft_result weft_recorder_create_rows_unordered(weft_recorder *commands, weft_archetype archetype,
                                                 uint32_t count, weft_slice *rows)
 {
-    weft_rows_desc desc = {.archetype = archetype, .count = count, .unordered = true};
+    weft_rows_desc desc = {.archetype = archetype, .count = count, .is_unordered = true};
     return weft_recorder_create_rows_with(commands, &desc, rows);
 }
 

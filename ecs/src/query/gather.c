@@ -239,7 +239,7 @@ static weft_result find_values(gather_state *g, const weft_gather_desc *desc)
     weft_result result = WEFT_OK;
     g->term = WEFT__NONE;
     g->bytes = sizeof(weft_entity);
-    if (desc->entities) return WEFT_OK;
+    if (desc->gathers_entities) return WEFT_OK;
     g->term =
         weft__query_copied_term(g->world, g->query, desc->component, "weft_gather_begin", &result);
     if (g->term != WEFT__NONE) g->bytes = g->world->types.at[desc->component.id]->value_bytes;

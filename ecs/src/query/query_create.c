@@ -100,8 +100,9 @@ static bool queries_are_equal(const weft__query *a, const weft__query *b)
 {
     return a->hash == b->hash && a->term_count == b->term_count &&
            a->with_prefabs == b->with_prefabs && a->with_inactive == b->with_inactive &&
-           a->ignore_enabled == b->ignore_enabled &&
-           a->filter_write_groups == b->filter_write_groups && a->stamps_asked == b->stamps_asked &&
+           a->ignores_enabled == b->ignores_enabled &&
+           a->filters_write_groups == b->filters_write_groups &&
+           a->stamps_asked == b->stamps_asked &&
            memcmp(a->terms, b->terms, a->term_count * sizeof *a->terms) == 0;
 }
 
@@ -197,10 +198,10 @@ static weft_result check_term(const weft_world *world, const weft_query_desc *de
     if ((flags & WEFT_RESOURCE) != 0)
         return bad_term(world, term->component, index,
                         "is a resource, not part of entities: declare it as a resource");
-    if (term->match == WEFT_DISABLED && ((flags & WEFT_ENABLEABLE) == 0 || desc->ignore_enabled))
+    if (term->match == WEFT_DISABLED && ((flags & WEFT_ENABLEABLE) == 0 || desc->ignores_enabled))
         return bad_term(world, term->component, index,
                         "asks for disabled rows of a component whose enable bits do not count: "
-                        "register it ENABLEABLE and leave ignore_enabled out");
+                        "register it ENABLEABLE and leave ignores_enabled out");
     if ((flags & WEFT_SHARED) != 0 && term->access == WEFT_WRITE)
         return bad_term(world, term->component, index,
                         "would write a shared value in place: use weft_entity_set_shared");
@@ -251,7 +252,7 @@ static void fill_term(weft__query *query, uint32_t index, const weft_term *given
     term->is_chunk_value = (flags & WEFT_CHUNK) != 0;
     term->is_enableable = (flags & WEFT_ENABLEABLE) != 0;
     term->has_column = type->value_bytes != 0 && given->match != WEFT_ABSENT;
-    term->is_masking = term->is_enableable && !query->ignore_enabled &&
+    term->is_masking = term->is_enableable && !query->ignores_enabled &&
                        (given->match == WEFT_ALL || given->match == WEFT_ANY ||
                         given->match == WEFT_NONE || given->match == WEFT_DISABLED);
     query->has_masking_terms = query->has_masking_terms || term->is_masking;
@@ -289,8 +290,8 @@ static weft_result fill_terms(weft__query *query, const weft_query_desc *desc,
 static void hash_query(weft__query *query)
 {
     uint64_t options = (uint64_t)query->with_prefabs | (uint64_t)query->with_inactive << 1 |
-                       (uint64_t)query->ignore_enabled << 2 |
-                       (uint64_t)query->filter_write_groups << 3 |
+                       (uint64_t)query->ignores_enabled << 2 |
+                       (uint64_t)query->filters_write_groups << 3 |
                        (uint64_t)query->stamps_asked << 4;
     query->hash = hash_bytes(options, query->terms, query->term_count * sizeof *query->terms);
 }
@@ -312,10 +313,10 @@ static weft__query *query_from(weft_world *world, const weft_query_desc *desc)
     }
     query->with_prefabs = desc->with_prefabs;
     query->with_inactive = desc->with_inactive;
-    query->ignore_enabled = desc->ignore_enabled;
-    query->filter_write_groups = desc->filter_write_groups;
-    query->stamps_asked = desc->stamp_asked;
-    query->has_masking_terms = desc->filter_write_groups && !desc->ignore_enabled;
+    query->ignores_enabled = desc->ignores_enabled;
+    query->filters_write_groups = desc->filters_write_groups;
+    query->stamps_asked = desc->stamps_asked;
+    query->has_masking_terms = desc->filters_write_groups && !desc->ignores_enabled;
     if (fill_terms(query, desc, &terms) != WEFT_OK) {
         query_free(query);
         return NULL;

@@ -48,7 +48,7 @@ uint64_t weft__query_filter_groups(weft__query *query, const weft__archetype *ar
         if (type->desc.write_group_count == 0) continue;
         uint64_t lost = lost_to(query, type, places) & alternatives;
         if (lost == 0) continue;
-        if ((type->desc.flags & WEFT_ENABLEABLE) == 0 || query->ignore_enabled)
+        if ((type->desc.flags & WEFT_ENABLEABLE) == 0 || query->ignores_enabled)
             alternatives &= ~lost;
         else
             query->overrides[query->override_count++] =
@@ -60,7 +60,7 @@ uint64_t weft__query_filter_groups(weft__query *query, const weft__archetype *ar
 uint32_t weft__query_overriding(const weft__query *query, uint32_t *out, uint32_t capacity)
 {
     uint32_t count = 0;
-    if (!query->filter_write_groups) return 0;
+    if (!query->filters_write_groups) return 0;
     for (uint32_t id = 1; id <= query->world->types.count; id++) {
         const weft__type *type = query->world->types.at[id];
         if (type->desc.write_group_count == 0 || lost_to(query, type, NULL) == 0) continue;

@@ -76,7 +76,7 @@ static bool reserve_matches(weft__query *query, uint32_t count)
 /* Room for one more match, an archetype of `type_count` types. */
 static bool match_reserve(weft__query *query, uint32_t type_count)
 {
-    if (query->filter_write_groups) {
+    if (query->filters_write_groups) {
         weft__override *overrides =
             weft__query_grow(query->world, query->overrides, &query->override_capacity,
                              query->override_count + type_count, sizeof *overrides);
@@ -169,7 +169,7 @@ static void match_append(weft__query *query, weft__archetype *archetype, uint32_
 {
     uint64_t alternatives = evaluate(query, places);
     uint32_t override_first = query->override_count, last = WEFT__NONE;
-    if (query->filter_write_groups)
+    if (query->filters_write_groups)
         alternatives = weft__query_filter_groups(query, archetype, places, alternatives);
     if (alternatives == 0) {
         query->override_count = override_first;
@@ -296,7 +296,7 @@ static bool match_candidates(matching *m)
     for (uint32_t number; (number = next_candidate(m)) != WEFT__NONE; m->number = number + 1) {
         if (is_excluded(m, number)) continue;
         weft__archetype *archetype = query->world->archetypes.at[number];
-        if (!match_reserve(query, query->filter_write_groups ? archetype->type_count : 0))
+        if (!match_reserve(query, query->filters_write_groups ? archetype->type_count : 0))
             return false;
         weft__place *places = query->places + (size_t)query->match_count * query->term_count;
         place_candidate(m, number, places);

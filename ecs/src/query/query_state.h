@@ -117,7 +117,7 @@ struct weft__query {
     uint32_t alternative_count;
     uint64_t any_alternatives; /* descriptions that have ANY terms */
     uint64_t hash;
-    bool with_prefabs, with_inactive, ignore_enabled, filter_write_groups, stamps_asked;
+    bool with_prefabs, with_inactive, ignores_enabled, filters_write_groups, stamps_asked;
     bool has_masking_terms; /* or may have overrides */
     bool has_buffers;       /* terms on BUFFER components */
     uint32_t key_count;

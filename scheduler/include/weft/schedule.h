@@ -15,12 +15,12 @@ extern "C" {
 
 /* Zero means default. */
 typedef struct weft_schedule_desc {
-    bool without_fusion;   /* every system in a stage of its own */
-    bool without_parallel; /* everything on the owner, in order */
-    uint64_t shuffle_seed; /* not 0: a random legal order, for tests of determinism */
-    bool measure;          /* time systems and frames: two clock reads per slice */
-    bool always_parallel;  /* small stages go to the pool, too; for tests */
-    bool count_events;     /* event counters per system, below; WEFT_COUNTERS=1 does the same */
+    bool without_fusion;     /* every system in a stage of its own */
+    bool without_parallel;   /* everything on the owner, in order */
+    uint64_t shuffle_seed;   /* not 0: a random legal order, for tests of determinism */
+    bool is_measured;        /* time systems and frames: two clock reads per slice */
+    bool is_always_parallel; /* small stages go to the pool, too; for tests */
+    bool counts_events;      /* event counters per system, below; WEFT_COUNTERS=1 does the same */
 } weft_schedule_desc;
 /* Replaces all options. The next step compiles the schedule. Errors: INVALID_ARGUMENT, WRONG_PHASE,
  * OUT_OF_MEMORY. */
@@ -50,10 +50,10 @@ WEFT_API size_t weft_schedule_json(weft_world *world, char *text, size_t capacit
 WEFT_API uint32_t weft_schedule_mistakes(const weft_world *world, weft_error *out,
                                          uint32_t capacity);
 
-/* Figures of the steps of a world. Times need options.measure. The critical path is a lower bound,
- * computed from measured times; playback and waiting are not in it. It adds up, for each stage, the
- * largest of: the time of all its systems divided by the number of workers, the time of the systems
- * that run on the owner, the time of the longest SERIAL system. */
+/* Figures of the steps of a world. Times need options.is_measured. The critical path is a lower
+ * bound, computed from measured times; playback and waiting are not in it. It adds up, for each
+ * stage, the largest of: the time of all its systems divided by the number of workers, the time
+ * of the systems that run on the owner, the time of the longest SERIAL system. */
 typedef struct weft_frame_stats {
     uint64_t frames;
     uint64_t frame_ns;         /* the last step */
@@ -82,7 +82,7 @@ typedef enum weft_counter {
     WEFT_COUNTER_COUNT
 } weft_counter;
 
-/* Sums over all workers and all steps with count_events since the system was created. */
+/* Sums over all workers and all steps with counts_events since the system was created. */
 typedef struct weft_system_counters {
     const char *name;
     uint64_t calls;     /* slices, chunks or indices */

@@ -123,8 +123,8 @@ typedef struct weft_system_desc {
     /* Seconds; 0 = every step, or the rate of the group. Fixed rate: run as often as the time that
      * passed demands, at most 8 times a step (the rest is given up), dt = period. */
     float period;
-    bool only_changed; /* skip slices whose READ terms, one at least, did not change since the last
-                          run */
+    /* Skip slices in which no READ term, of one at least, changed since the last run. */
+    bool skips_unchanged;
 } weft_system_desc;
 
 /* Registers a system. Null on failure: see weft_world_error (INVALID_ARGUMENT, BAD_HANDLE,
@@ -254,7 +254,7 @@ typedef struct weft_system_stats {
     uint64_t slices;   /* of the last run */
     uint64_t rows;     /* of the last run */
     uint64_t commands; /* recorded in the last run */
-    uint64_t time_ns;  /* work of the last run, summed over workers; needs options.measure */
+    uint64_t time_ns;  /* work of the last run, summed over workers; needs options.is_measured */
     uint64_t total_ns; /* the same, over all measured runs since creation */
     uint32_t stage;    /* position of its stage in the schedule */
     uint32_t is_fused; /* runs together with others */

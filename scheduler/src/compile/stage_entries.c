@@ -88,8 +88,8 @@ static void bind(making *m, weft__binding *binding, weft__system *system,
         .slice_shift = shift,
         .has_masks = query->matches[flat->match].has_masks,
     };
-    binding->is_plain = binding->filter == NULL && !binding->has_masks && !system->only_changed &&
-                        (system->flags & WEFT_SYSTEM_ASKS_CHANGES) == 0;
+    binding->is_plain = binding->filter == NULL && !binding->has_masks &&
+                        !system->skips_unchanged && (system->flags & WEFT_SYSTEM_ASKS_CHANGES) == 0;
     binding->is_direct = binding->is_plain && binding->slice.count == rows;
     bind_columns(m, binding, flat);
 }

@@ -286,7 +286,7 @@ static bool grow(weft__scheduler *scheduler, weft__counters *counters)
 
 bool weft__counters_prepare(weft__scheduler *scheduler)
 {
-    if (scheduler->counter_wish == WEFT__COUNTER_WISH_NONE && !scheduler->options.count_events)
+    if (scheduler->counter_wish == WEFT__COUNTER_WISH_NONE && !scheduler->options.counts_events)
         return false;
     weft__counters *counters = scheduler->counters != NULL ? scheduler->counters : make(scheduler);
     if (counters == NULL) return false;

@@ -2,7 +2,7 @@
  *
  * An optional part: the rest of the scheduler knows these functions and the pointer
  * weft__scheduler.counters, which is NULL until a step counts; without them it runs as it does
- * when they are off. Off unless weft_schedule_desc.count_events or the environment
+ * when they are off. Off unless weft_schedule_desc.counts_events or the environment
  * (WEFT_COUNTERS) asks. Every worker opens a group of its own for its thread when it first runs
  * a slice, and reads it when a part begins and after each call of a system: the difference is
  * the system's. So the dispatch in front of a slice, some ten nanoseconds, counts for the system

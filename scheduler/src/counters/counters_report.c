@@ -185,7 +185,7 @@ static void explain(weft__text *t, const weft__counters *counters)
     const weft__counter_group *group = counters == NULL ? NULL : lowest(counters, &worker);
     weft__text_add(t, "counters: ");
     if (group == NULL)
-        weft__text_add(t, "nothing was counted: no system has run with count_events or "
+        weft__text_add(t, "nothing was counted: no system has run with counts_events or "
                           "WEFT_COUNTERS=1");
     else if (group->rung == WEFT__RUNG_NONE)
         explain_none(t, counters, worker);

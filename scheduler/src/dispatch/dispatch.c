@@ -58,9 +58,9 @@ static __attribute__((noinline)) void call_measured(const weft__worker *worker,
                                                     weft__system_tally *tally)
 {
     weft__scheduler *scheduler = worker->scheduler;
-    uint64_t begin = scheduler->options.measure ? weft__scheduler_now(scheduler) : 0;
+    uint64_t begin = scheduler->options.is_measured ? weft__scheduler_now(scheduler) : 0;
     weft__system_call(system, slice);
-    if (scheduler->options.measure) tally->time_ns += weft__scheduler_now(scheduler) - begin;
+    if (scheduler->options.is_measured) tally->time_ns += weft__scheduler_now(scheduler) - begin;
     if (scheduler->is_counted) weft__counters_take(scheduler, worker->index, system);
 }
 
@@ -102,7 +102,7 @@ static bool has_changed(const weft__binding *binding, uint32_t slice)
 static bool passes(const weft__binding *binding, uint32_t slice)
 {
     const weft__system *system = binding->system;
-    if (system->only_changed && !has_changed(binding, slice)) return false;
+    if (system->skips_unchanged && !has_changed(binding, slice)) return false;
     if (binding->filter == NULL) return true;
     const weft__place *places = weft__match_places(binding->query, binding->match);
     const weft__chunk *chunk = binding->slice.chunk;

@@ -206,7 +206,7 @@ void weft__stage_run(weft__scheduler *scheduler, weft__stage *stage)
                          stage->item_count == 1;
         if (is_serial)
             run_inline(scheduler, stage, 0, stage->item_count);
-        else if (scheduler->options.always_parallel)
+        else if (scheduler->options.is_always_parallel)
             run_loop(scheduler, stage, 0);
         else
             run_shared(scheduler, stage);

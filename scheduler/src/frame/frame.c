@@ -50,9 +50,9 @@ static weft_result run_stage(weft__scheduler *scheduler, weft__stage *stage)
     }
     weft_job_context *owner = scheduler->world->host.context;
     weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "stage", (uint32_t)(stage - scheduler->stages));
-    uint64_t begin = scheduler->options.measure ? weft__scheduler_now(scheduler) : 0;
+    uint64_t begin = scheduler->options.is_measured ? weft__scheduler_now(scheduler) : 0;
     weft__stage_run(scheduler, stage);
-    if (scheduler->options.measure) stage->time_ns = weft__scheduler_now(scheduler) - begin;
+    if (scheduler->options.is_measured) stage->time_ns = weft__scheduler_now(scheduler) - begin;
     weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "stage", 0);
     return WEFT_OK;
 }
@@ -126,7 +126,7 @@ static weft_result run_pass(weft__scheduler *scheduler, float dt, uint32_t left)
     if (WEFT_IS_CHECKED) weft__diagnose_begin(scheduler);
     weft_result result = run_stages(scheduler);
     if (WEFT_IS_CHECKED) weft__diagnose_end(scheduler);
-    if (scheduler->options.measure) add_totals(scheduler);
+    if (scheduler->options.is_measured) add_totals(scheduler);
     world->busy = 0;
     world->version = last;
     return result;
@@ -155,7 +155,7 @@ static void begin_step(weft__scheduler *scheduler)
     scheduler->is_traced = weft__pool_is_traced(pool);
     scheduler->is_traced_in_detail = weft__pool_is_traced_in_detail(pool);
     scheduler->is_counted = weft__counters_prepare(scheduler);
-    scheduler->is_measured = scheduler->is_counted || scheduler->options.measure;
+    scheduler->is_measured = scheduler->is_counted || scheduler->options.is_measured;
     scheduler->is_watched = scheduler->is_measured || scheduler->is_traced;
     weft__note(scheduler->world->host.context, WEFT_JOB_EVENT_SPAN_BEGIN, "frame",
                (uint32_t)scheduler->stats.frames);
@@ -231,12 +231,12 @@ weft_result weft_world_step(weft_world *world, float dt)
     clock_advance(world, dt);
     if (scheduler == NULL) return WEFT_OK; /* no systems */
     begin_step(scheduler);
-    uint64_t begin = scheduler->options.measure ? weft__scheduler_now(scheduler) : 0;
+    uint64_t begin = scheduler->options.is_measured ? weft__scheduler_now(scheduler) : 0;
     uint32_t passes = scheduler->has_conditions ? weft__due_decide(scheduler, (double)dt) : 1;
     for (uint32_t left = passes; left > 0 && result == WEFT_OK; left--)
         result = run_pass(scheduler, dt, left);
     scheduler->stats.frames++;
-    if (scheduler->options.measure)
+    if (scheduler->options.is_measured)
         scheduler->stats.frame_ns = weft__scheduler_now(scheduler) - begin;
     result = end_step(scheduler, result);
     weft__host_end(world);
@@ -270,7 +270,7 @@ static weft_result run_alone(weft__scheduler *scheduler, weft__system *system, f
     }
     weft__sync_point_run(scheduler, scheduler->pass_base + 1);
     if (WEFT_IS_CHECKED) weft__diagnose_end(scheduler);
-    if (scheduler->options.measure) add_total(scheduler, system);
+    if (scheduler->options.is_measured) add_total(scheduler, system);
     world->busy = 0;
     world->version = scheduler->pass_base + 1;
     weft__stage_entries_free(scheduler, &stage);

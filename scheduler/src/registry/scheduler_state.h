@@ -50,7 +50,7 @@ typedef struct weft__system {
     weft__lists lists;
     weft_query query; /* 0: no rows */
     bool owns_query;
-    bool only_changed;
+    bool skips_unchanged;
     uint8_t *guard_modes; /* [terms of the query] weft__guard_mode; NULL: nothing is copied */
     uint32_t held_count;  /* of lists.reads_queries: acquired */
     uint32_t flags;
@@ -83,7 +83,7 @@ typedef struct weft__system {
  * `slice`.
  *   slice.count == rows for systems with WHOLE_CHUNKS, else min(rows, 1 << slice_shift)
  *   column_bytes[t] == 0 where slice.columns[t] == NULL
- *   is_plain: filter == NULL, no masks, no only_changed, no ASKS_CHANGES
+ *   is_plain: filter == NULL, no masks, no skips_unchanged, no ASKS_CHANGES
  *   is_direct == (is_plain && slice.count == rows) */
 typedef struct weft__binding {
     weft_slice slice;
@@ -257,7 +257,7 @@ typedef struct weft__counters weft__counters; /* counters_state.h */
  *   !is_dirty: ordered_count == system_count == the sum of stages[].system_count
  *              version_count == ordered_count + staging.sync_count + 1
  *              ordered[i]->position == i; barriers are sorted by (after, before)
- *   in a step: is_measured == (is_counted || options.measure)
+ *   in a step: is_measured == (is_counted || options.is_measured)
  *              is_watched == (is_measured || is_traced); is_counted: counters != NULL
  *   background_count == the number of stages with background.generation != 0 */
 struct weft__scheduler {
@@ -321,7 +321,7 @@ struct weft__scheduler {
     weft__counters *counters; /* NULL: never counted */
     weft__counter_wish counter_wish;
     bool is_counted;          /* in this step; begin_step decides */
-    bool is_measured;         /* in this step: is_counted, or options.measure */
+    bool is_measured;         /* in this step: is_counted, or options.is_measured */
     bool is_traced;           /* events of this step are kept: begin_step asks the pool */
     bool is_watched;          /* is_measured, or is_traced; dispatch looks at nothing else first */
     bool is_traced_in_detail; /* the cost of each slice, too */

@@ -90,7 +90,8 @@ static const char *problem_of(const weft_system_desc *desc)
         return "BACKGROUND excludes MAIN_THREAD and EXCLUSIVE: they run on the owner";
     if ((desc->flags & WEFT_SYSTEM_TIMER) != 0 && desc->period > 0)
         return "a TIMER has no period: it runs once for each weft_timer_set";
-    if (desc->only_changed && !has_rows) return "only_changed wants a query: nothing else changes";
+    if (desc->skips_unchanged && !has_rows)
+        return "skips_unchanged wants a query: nothing else changes";
     return problem_of_over(&desc->over);
 }
 
@@ -161,12 +162,12 @@ static weft_result check_queries(weft_world *world, const weft__system *system,
                                  const weft_system_desc *desc)
 {
     const weft__query *query = system->context.query;
-    bool reads = !system->only_changed;
+    bool reads = !system->skips_unchanged;
     for (uint32_t i = 0; query != NULL && i < query->term_count; i++)
         reads = reads || query->terms[i].access == WEFT_READ;
     if (!reads)
         return bad(world, WEFT_INVALID_ARGUMENT, desc, WEFT__NO_COMPONENT,
-                   "only_changed looks at terms with WEFT_READ, and there is none");
+                   "skips_unchanged looks at terms with WEFT_READ, and there is none");
     bool is_parallel = (query != NULL || is_range(desc)) && !weft__system_is_serial(system);
     for (uint32_t i = 0; is_parallel && i < system->lists.reads_query_count; i++) {
         const weft__query *further = weft__query_find(world, system->lists.reads_queries[i])->query;
@@ -217,7 +218,7 @@ static weft_result fill_system(weft__scheduler *scheduler, weft__system *system,
     if (desc->over.kind == WEFT_OVER_ASKED) system->range = desc->over.range;
     system->run_if = desc->run_if;
     system->period = desc->period;
-    system->only_changed = desc->only_changed;
+    system->skips_unchanged = desc->skips_unchanged;
     system->is_enabled = true;
     system->timer = -1;
     for (uint32_t i = 0; i < system->lists.lookup_count; i++)
