@@ -256,6 +256,12 @@ static weft_result sync_file(void *user, weft__os_file file)
     return is_due(f) ? WEFT_IO : f->real->sync(NULL, file);
 }
 
+static weft_result keep_mode(void *user, weft__os_file file, const char *place)
+{
+    faulty *f = user;
+    return is_due(f) ? WEFT_IO : f->real->keep_mode(NULL, file, place);
+}
+
 static weft_result close_file(void *user, weft__os_file file)
 {
     faulty *f = user;
@@ -303,6 +309,7 @@ static void faulty_init(faulty *f)
                                 .read = read_bytes,
                                 .write = write_bytes,
                                 .sync = sync_file,
+                                .keep_mode = keep_mode,
                                 .close = close_file,
                                 .map = map_file,
                                 .rename = rename_file,
@@ -351,7 +358,7 @@ Test(blob_file, any_failing_step_of_a_load_leaves_nothing)
 
 Test(blob_file, any_failing_step_of_a_save_leaves_a_complete_file)
 {
-    CHECK_U64(sweep(3, WEFT_BLOB_PROTECT_NEVER), 5);
+    CHECK_U64(sweep(3, WEFT_BLOB_PROTECT_NEVER), 6);
     weft_blob_ref ref;
     CHECK_OK(weft_blob_load(store, directory.path, &scene_type, WEFT_BLOB_LOAD, &ref));
     CHECK(ref.id != scene_ref.id);
