@@ -14,7 +14,7 @@
  * The harness times `run` and `raw` in turn (raw, ours, raw, ours, ...) inside one process, so
  * that whatever disturbs the machine disturbs both; it reports medians, minima and their ratio.
  * Benchmarks may include private headers of all layers. What a line means:
- * docs/reference/performance.md.
+ * docs/performance.md.
  */
 #ifndef WEFT_PERF_BENCH_H
 #define WEFT_PERF_BENCH_H

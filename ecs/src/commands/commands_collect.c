@@ -3,6 +3,8 @@
  * deferred references replaced on the way, in place. */
 #include "archetype_state.h"
 #include "commands_fold.h"
+#include "commands_patch.h"
+#include "commands_tasks.h"
 #include "entity_value.h"
 
 #include <string.h>

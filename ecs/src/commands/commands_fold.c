@@ -6,6 +6,8 @@
  * a worker that misses one leaves its chunk undone, the owner adds it, the chunk is folded
  * again. After the first frame nothing is missed. */
 #include "commands_fold.h"
+#include "commands_error.h"
+#include "commands_tasks.h"
 #include "error.h"
 #include "move_plan.h"
 #include "prefab.h"

@@ -158,10 +158,6 @@ static inline uint32_t weft__fold_run_place(const weft__fold *fold, uint32_t seg
     return i == 0 ? segment : fold->segment_count + fold->first_refs[segment] + i;
 }
 
-/* Runs fn over [0, count) on the pool, or inline when the playback is serial. False: a part failed
- * (returned not 0) or the pool refused. */
-bool weft__fold_for(weft__fold *fold, weft_job_for_fn fn, uint32_t count, uint32_t grain);
-
 /* commands_collect.c */
 weft_result weft__fold_collect(weft__fold *fold);
 /* commands_fold.c: false: is_impossible, or the error is set. */

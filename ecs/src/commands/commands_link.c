@@ -2,6 +2,7 @@
  * chunks get the tuples of their shared values and are linked in key order (private_chunk.c),
  * the rows get ids, handles that were asked for become real, and references in the rows are
  * replaced. All or none. */
+#include "commands_patch.h"
 #include "commands_playback.h"
 #include "error.h"
 #include "private_chunk.h"

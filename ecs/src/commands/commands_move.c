@@ -2,6 +2,7 @@
  * and the four steps of structure.h. Whatever can fail happens in plan, which gives everything
  * back. */
 #include "commands_fold.h"
+#include "commands_tasks.h"
 
 #include "enable.h"
 #include "error.h"
@@ -359,17 +360,6 @@ weft_result weft__fold_move(weft__fold *fold)
     }
     weft__spans_fini(world, &fold->spans);
     return result;
-}
-
-bool weft__fold_for(weft__fold *fold, weft_job_for_fn fn, uint32_t count, uint32_t grain)
-{
-    if (count == 0) return true;
-    if (fold->playback->job == NULL || count == 1) return fn(NULL, fold, 0, count) == 0;
-    weft_job_for_desc desc = {
-        .fn = fn, .argument = fold, .count = count, .grain = grain, .name = "playback"};
-    weft_result result = weft_job_for(fold->playback->job, &desc, NULL);
-    if (result == WEFT_OK || result == WEFT_JOB_FAILED) return result == WEFT_OK;
-    return fn(NULL, fold, 0, count) == 0; /* the pool refused: nothing ran yet */
 }
 
 /* Additions alone, removals alone and deaths need no order within a row; everything else does. */

@@ -3,6 +3,8 @@
  * Dead targets are skipped and counted (destroying twice is fine and not counted). */
 #include "archetype_state.h"
 #include "buffer.h"
+#include "commands_error.h"
+#include "commands_patch.h"
 #include "commands_playback.h"
 #include "entity_value.h"
 #include "structure.h"

@@ -70,15 +70,6 @@ static inline weft_entity weft__playback_resolve(const weft__playback *playback,
     return recorder->resolved[entity.index];
 }
 
-/* Replaces deferred handles in `count` values of a type. Any worker, own rows. */
-void weft__playback_patch(const weft__playback *playback, const weft__command_segment *segment,
-                          const weft__type *type, void *values, uint32_t count);
-
-/* The same for the elements of a buffer that are not in a buffer yet. */
-void weft__playback_patch_elements(const weft__playback *playback,
-                                   const weft__command_segment *segment, const weft__type *type,
-                                   void *elements, uint32_t count);
-
 /* Puts the rows made in place into the world (commands_link.c). Owner. */
 weft_result weft__playback_link(weft__playback *playback);
 
@@ -90,9 +81,5 @@ weft_result weft__playback_elements(weft_world *world, const weft__command *comm
 /* Plays one command by the immediate operations. Owner. */
 weft_result weft__playback_one(weft__playback *playback, const weft__command_segment *segment,
                                weft__command *command);
-
-/* Sets the world's error: the command, its recorder and the reason that stands there now. */
-weft_result weft__playback_error(const weft__playback *playback, uint64_t key, uint32_t op,
-                                 weft_entity entity, uint32_t component, weft_result code);
 
 #endif

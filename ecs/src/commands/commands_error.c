@@ -1,0 +1,110 @@
+/* commands_error.c: what a command that failed is called in the world's error. Why comes from the
+ * call that refused it, when the world's error says so. Owner only. */
+#include "commands_error.h"
+
+#include "entity_tag.h"
+#include "error.h"
+#include "name_table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define RECORDER_BYTES 128 /* bytes of "by system '...' (slice ...)" */
+
+static const char *const op_names[WEFT__COMMAND_OP_COUNT] = {
+    "create",    "create_rows",  "instantiate",      "destroy",      "add",          "remove",
+    "set",       "set_shared",   "enable",           "append",       "set_buffer",   "set_name",
+    "query_add", "query_remove", "query_set_shared", "query_enable", "query_destroy"};
+
+/* What a component must be for a command. */
+static const char *mismatch_of(uint32_t op)
+{
+    if (op == WEFT__COMMAND_SET_SHARED) return "the component is not SHARED: use set";
+    if (op == WEFT__COMMAND_QUERY_SET_SHARED)
+        return "the component is not SHARED: set the values of single entities";
+    if (op == WEFT__COMMAND_ROWS)
+        return "the component is not SHARED (rows have values of their own: write these), or is "
+               "not the C type that a column was asked for";
+    if (op == WEFT__COMMAND_ENABLE || op == WEFT__COMMAND_QUERY_ENABLE)
+        return "the component is not ENABLEABLE: register it so";
+    if (weft__command_has_elements(op)) return "the component is no BUFFER: use set";
+    if (op == WEFT__COMMAND_SET)
+        return "the value is not as large as the component, or that is SHARED, a BUFFER or a CHUNK "
+               "value: pass the sizeof of its type, or use set_shared or append";
+    return "a RESOURCE belongs to no entity: use weft_slice_read_resource";
+}
+
+const char *weft__playback_refusal(const weft_world *world, const weft__command_failure *failure)
+{
+    uint32_t op = failure->op, component = failure->component;
+    switch ((unsigned)failure->code) {
+    case WEFT_STALE_ENTITY:
+        return "the handle is null, or a deferred one of another recorder, slice or playback: "
+               "these "
+               "are good where they were made, until it is played";
+    case WEFT_BAD_HANDLE:
+        if (op == WEFT__COMMAND_CREATE || (op == WEFT__COMMAND_ROWS && component == 0))
+            return "the archetype is null or of another world: use what weft_archetype_create of "
+                   "this world returned";
+        if (op >= WEFT__COMMAND_QUERY_ADD)
+            return "the query or the component is null or of another world";
+        if (weft__entity_is_foreign(&world->directory, failure->entity))
+            return "the entity is of another world: use handles that this world gave";
+        return "the component is null or of another world: use what weft_component_create of this "
+               "world returned";
+    case WEFT_TYPE_MISMATCH:
+        return mismatch_of(op);
+    case WEFT_NOT_FOUND:
+        return "there is no such row: ask for rows that a call of this recorder has given";
+    case WEFT_INVALID_ARGUMENT:
+        if (op == WEFT__COMMAND_ROWS)
+            return "a shared component has no value, or the archetype lacks it: give both, or "
+                   "leave it out";
+        return "the value is NULL: pass one";
+    case WEFT_UNDECLARED_ACCESS:
+        return "rows made in place were used in an unsupported way: terms "
+               "are positions in weft_archetype_components, enable bits need ENABLEABLE, shared "
+               "values SHARED, and buffers weft_slice_read_buffers or weft_slice_write_buffers; "
+               "for "
+               "chunk values, other entities, resources and queries ask the slice of the system";
+    case WEFT_WRONG_PHASE:
+        return "recorded after the callback of its slice had returned: ask weft_slice_recorder in "
+               "each call";
+    default:
+        return "free memory and try again";
+    }
+}
+
+/* Whom a command is about, as words. */
+static void describe_target(const weft_world *world, char *text, size_t capacity, uint32_t op,
+                            weft_entity entity)
+{
+    if (op >= WEFT__COMMAND_QUERY_ADD)
+        snprintf(text, capacity, " on query %#x", entity.index);
+    else if (op == WEFT__COMMAND_CREATE || op == WEFT__COMMAND_ROWS)
+        text[0] = 0;
+    else if (weft__entity_is_deferred(entity) && (entity.index & WEFT__ROW_HANDLE) != 0)
+        snprintf(text, capacity, " on row %u made in place", entity.index & ~WEFT__ROW_HANDLE);
+    else
+        snprintf(text, capacity, " on %sentity %s",
+                 weft__entity_is_deferred(entity) ? "deferred " : "",
+                 weft__entity_say(world, entity).text);
+}
+
+weft_result weft__playback_error(const weft__playback *playback, uint64_t key, uint32_t op,
+                                 weft_entity entity, uint32_t component, weft_result code)
+{
+    weft_world *world = playback->world;
+    const char *recorder = playback->name == NULL ? NULL : playback->name(playback->user, key);
+    char reason[200] = "", target[128], by[RECORDER_BYTES] = "outside systems";
+    if (world->error->code == code && world->error->text[0] != 0)
+        memcpy(reason, world->error->text, sizeof reason - 1);
+    if (recorder != NULL)
+        snprintf(by, sizeof by, "by system '%s' (slice %u)", recorder, (uint32_t)key);
+    describe_target(world, target, sizeof target, op, entity);
+    return weft__error(world, code, entity, weft__component(world, component),
+                       "command %s%s%s%s, recorded %s: %s", op_names[op],
+                       component == 0 ? "" : " of component ",
+                       component == 0 ? "" : weft__type_name(world, component), target, by,
+                       reason[0] == 0 ? weft_result_text(code) : reason);
+}
