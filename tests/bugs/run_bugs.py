@@ -87,7 +87,8 @@ def private_folders(top):
     """The folders of every layer that hold sources, and those of its public headers."""
     found = []
     for layer in LAYERS:
-        found.append(os.path.join(top, layer, "include"))
+        found += [os.path.join(top, layer, part) for part in ("include", "engine")
+                  if os.path.isdir(os.path.join(top, layer, part))]
         found += [folder for folder, _, files in os.walk(os.path.join(top, layer, "src")) if files]
     return found
 
@@ -128,8 +129,9 @@ def seeded_text(tree, entry):
 
 def copy_sources(tree, entry, text, copy):
     for layer in LAYERS:
-        for part in ("src", "include"):
-            shutil.copytree(os.path.join(tree.source, layer, part), os.path.join(copy, layer, part))
+        for part in ("src", "include", "engine"):
+            if os.path.isdir(os.path.join(tree.source, layer, part)):
+                shutil.copytree(os.path.join(tree.source, layer, part), os.path.join(copy, layer, part))
     with open(os.path.join(copy, entry["file"]), "w") as file:
         file.write(text)
 
@@ -176,7 +178,7 @@ def build_test(tree, entry, copy, test):
     for number, source in enumerate(changed_sources(tree, entry, sources)):
         command = tree.commands[source]
         for layer in LAYERS:
-            for part in ("src", "include"):
+            for part in ("src", "include", "engine"):
                 inside = os.path.join(layer, part)
                 command = re.sub(re.escape(os.path.join(tree.source, inside)) + r"(?=[/ ])",
                                  os.path.join(copy, inside), command)
