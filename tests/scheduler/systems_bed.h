@@ -1,6 +1,6 @@
 /* systems_bed.h: a small world for tests of systems: 3,000 rows of two components, a tag, a
  * shared component, a resource, and a query that reads the first. One per program; every test
- * opens it anew. */
+ * opens its own. */
 #ifndef WEFT_TESTS_SYSTEMS_BED_H
 #define WEFT_TESTS_SYSTEMS_BED_H
 
