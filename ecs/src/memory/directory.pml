@@ -30,7 +30,7 @@
 #else
 #define ALL_DRAINED LOCKED(0) && LOCKED(1)
 #endif
-#include "../../tests/models/store_buffer.pml"
+#include "../../../tests/models/store_buffer.pml"
 
 byte version[4];      /* guarded by the lock of the block */
 bool used[4], owned[4];

@@ -31,7 +31,7 @@
 #else
 #define ALL_DRAINED LOCKED(0) && LOCKED(1)
 #endif
-#include "../../tests/models/store_buffer.pml"
+#include "../../../tests/models/store_buffer.pml"
 
 byte owner[6];
 byte mapped;            /* reservations mapped: 0 or 1, but for a moment 2 */

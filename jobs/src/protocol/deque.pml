@@ -16,7 +16,7 @@
 #define TOP 0
 #define BOTTOM 1
 #define SLOT(i) (2 + (i) % 2)
-#include "../../tests/models/store_buffer.pml"
+#include "../../../tests/models/store_buffer.pml"
 
 byte taken[ITEMS + 1];
 byte left = ITEMS, running = PROCS;

@@ -22,7 +22,7 @@
 #define EMPTY 0
 #define EDGE 1
 #define CLOSED 2
-#include "../../tests/models/store_buffer.pml"
+#include "../../../tests/models/store_buffer.pml"
 
 byte ready;
 byte running = PROCS;

@@ -25,7 +25,7 @@
 #define WORDS (6 + PARTS)
 #define CLOSED 16
 #define WAITING 64
-#include "../../tests/models/store_buffer.pml"
+#include "../../../tests/models/store_buffer.pml"
 
 byte ran[ROUNDS * ITEMS];
 byte running = PROCS;

@@ -26,7 +26,7 @@
 #define DONE 5
 #define TOKEN(w) (6 + (w))
 #define WORDS (6 + WORKERS)
-#include "../../tests/models/store_buffer.pml"
+#include "../../../tests/models/store_buffer.pml"
 
 bool asleep[WORKERS]; /* in the kernel's queue */
 byte running = WORKERS + 1;
