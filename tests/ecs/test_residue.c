@@ -253,3 +253,86 @@ Test(residue, a_cleanup_component_added_by_the_same_playback_leaves_a_residue)
         storage_close(&b.f);
     }
 }
+
+/* ---- the tag of residues ---- */
+
+static weft_component tag_of(bed *b, weft_archetype residue)
+{
+    weft_component list[8];
+    uint32_t count = weft_archetype_components(b->f.world, residue, list, 8);
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(weft_component_info(b->f.world, list[i])->name, "CleanupResidue") == 0)
+            return list[i];
+    return (weft_component){0};
+}
+
+static void check_refused(bed *b, weft_result result)
+{
+    CHECK_RESULT(result, WEFT_TYPE_MISMATCH);
+    CHECK(strstr(weft_world_error(b->f.world)->text, "residue") != NULL);
+    CHECK_OK(weft_world_validate(b->f.world));
+}
+
+/* Every form of adding, on a living entity, and of removing, from a residue. */
+static void refuse_single(bed *b, weft_component tag, weft_archetype residue)
+{
+    weft_world *world = b->f.world;
+    weft_query every = weft_query_create(
+        world, &(weft_query_desc){.terms = {{b->handle, WEFT_READ, WEFT_ALL, 0}}});
+    check_refused(b, weft_entity_add(world, b->e[1], tag));
+    check_refused(b, weft_entity_remove(world, b->e[0], tag));
+    check_refused(b, weft_entity_set(world, b->e[1], tag, NULL, 0));
+    check_refused(b, weft_entity_set_many(world, b->e + 1, 1, tag, NULL, 0));
+    check_refused(b, weft_entity_change_many(world, b->e + 1, 1,
+                                             &(weft_change_desc){.add = &tag, .add_count = 1}));
+    check_refused(b, weft_entity_change_many(
+                         world, b->e, 1, &(weft_change_desc){.remove = &tag, .remove_count = 1}));
+    check_refused(b, weft_query_add(world, every, tag));
+    check_refused(b, weft_query_remove(world, every, tag));
+    check_refused(b, weft_entity_set_archetype(world, b->e[1], residue));
+    check_refused(b, weft_entity_create_many(world, residue, 1, NULL));
+    CHECK_U64(weft_entity_create(world, residue).version, 0);
+    CHECK_U64(weft_archetype_create(world, &tag, 1).id, 0);
+    CHECK_U64(weft_component_find(world, "CleanupResidue").id, 0);
+    CHECK_U64(weft_component_create_plain(world, "CleanupResidue", 0, 1, 0).id, 0);
+}
+
+/* One recorded command a playback: a refused one drops those behind it. */
+static void refuse_recorded(bed *b, weft_component tag, weft_archetype residue)
+{
+    weft_query every = weft_query_create(
+        b->f.world, &(weft_query_desc){.terms = {{b->handle, WEFT_READ, WEFT_ALL, 0}}});
+    for (uint32_t form = 0; form < 6; form++) {
+        weft_recorder *commands;
+        weft_slice rows;
+        CHECK_OK(weft_recorder_create(b->f.world, &commands));
+        weft_result result = WEFT_BAD_HANDLE;
+        if (form == 0) result = weft_recorder_add(commands, b->e[1], tag);
+        if (form == 1) result = weft_recorder_remove(commands, b->e[0], tag);
+        if (form == 2) result = weft_recorder_query_add(commands, every, tag);
+        if (form == 3) result = weft_recorder_query_remove(commands, every, tag);
+        if (form == 4) CHECK_U64(weft_recorder_create_entity(commands, residue).version, 0);
+        if (form == 5) result = weft_recorder_create_rows(commands, residue, 1, &rows);
+        CHECK_RESULT(result, form < 4 ? WEFT_TYPE_MISMATCH : WEFT_BAD_HANDLE);
+        CHECK_RESULT(weft_recorder_play(commands), result);
+        CHECK(strstr(weft_world_error(b->f.world)->text, "residue") != NULL);
+        weft_recorder_destroy(commands);
+        CHECK_OK(weft_world_validate(b->f.world));
+    }
+}
+
+Test(residue, its_tag_is_refused_in_every_form)
+{
+    bed b = bed_open(FEW);
+    CHECK_OK(weft_entity_destroy(b.f.world, b.e[0]));
+    weft_archetype residue = weft_entity_archetype(b.f.world, b.e[0]);
+    weft_component tag = tag_of(&b, residue);
+    CHECK(tag.id != 0);
+    uint64_t hash = weft_world_hash(b.f.world, WEFT_HASH_LAYOUT);
+    refuse_single(&b, tag, residue);
+    refuse_recorded(&b, tag, residue);
+    CHECK_U64(weft_world_hash(b.f.world, WEFT_HASH_LAYOUT), hash);
+    CHECK_OK(weft_entity_remove(b.f.world, b.e[0], b.handle));
+    CHECK(!weft_entity_is_alive(b.f.world, b.e[0]));
+    storage_close(&b.f);
+}

@@ -93,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     header.version = WORLD_FILE_VERSION;
     header.byte_order = WORLD_FILE_BYTE_ORDER;
     header.total_bytes = count;
-    header.reserved = header.reserved_too = 0;
+    header.reserved = 0;
     memcpy(bytes, &header, sizeof header);
     weft_world *world = make_world(knows);
     weft_result result = weft__world_read(world, bytes, count, &load_desc, false);

@@ -404,3 +404,22 @@ PLAIN_TEST(random_timers_do_what_a_naive_model_says)
 {
     for (uint64_t seed = 1; seed <= 60; seed++) run_model(seed);
 }
+
+/* ---- files ---- */
+
+PLAIN_TEST(a_loaded_world_goes_on_counting)
+{
+    weft_world_bytes bytes = {0};
+    weft_world *loaded;
+    begin(1);
+    for (uint32_t i = 0; i < 3; i++) step(0.25f);
+    CHECK_OK(weft_world_save_memory(t.world, &bytes, NULL));
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &loaded));
+    CHECK_OK(weft_world_load_memory(loaded, bytes.bytes, bytes.count, NULL));
+    check_frame(weft_world_frame(loaded), 3, 0.75, 0.25);
+    CHECK_OK(weft_world_step(loaded, 0.5f));
+    check_frame(weft_world_frame(loaded), 4, 1.25, 0.5);
+    CHECK_OK(weft_world_destroy(loaded));
+    weft_world_bytes_free(t.world, &bytes);
+    end();
+}

@@ -132,7 +132,8 @@ WEFT_API weft_component weft_component_create_typed(weft_world *world, const cha
  * it). */
 WEFT_API uint32_t weft_component_change_version(const weft_world *world, weft_component component);
 
-/* The type with this name, or null. Threads: owner. Cost: O(1). */
+/* The type with this name, or null; also null for weft's tag of residues ("CleanupResidue"), which
+ * no call adds or removes (TYPE_MISMATCH). Threads: owner. Cost: O(1). */
 WEFT_API weft_component weft_component_find(const weft_world *world, const char *name);
 
 /* The description (valid while the world lives; fields and name are the world's copies), or NULL

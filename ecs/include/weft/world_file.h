@@ -1,7 +1,10 @@
 /* world_file.h: worlds as files, as bytes in memory and as streams.
  *
  * Public. A file holds the types, entities (with their handles), values, buffers, shared and
- * chunk values, enable bits, names, resources and the blobs that components refer to. A loaded
+ * chunk values, enable bits, names, resources, the blobs that components refer to, and the clock
+ * (weft_world_frame: number, time and dt of the last step), which a loaded world goes on from. What
+ * belongs to the schedule is not in it: systems, groups, timers and the time left over of fixed
+ * rates begin as they are registered. A loaded
  * world has the same weft_world_hash as the saved one; handles get its own entity tag. From then
  * on the same operations have the same results in both, also in layout and in the order of
  * queries; archetypes made before loading come behind those of the file once they are used or

@@ -30,6 +30,7 @@ weft_result weft__component_check(weft_world *world, weft_component component, u
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     const weft__type *type = weft__type_at(world, component);
     if (type == NULL) return weft__error_component(world, component);
+    if (weft__type_is_residue_tag(world, type)) return weft__error_residue_tag(world, what);
     if ((type->desc.flags & refused) == 0) return WEFT_OK;
     return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component, "%s: %s is %s", what,
                        weft__type_name(world, component.id),

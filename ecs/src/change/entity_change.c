@@ -40,6 +40,8 @@ static weft_result component_check(const weft_world *world, weft_component compo
 {
     const weft__type *type = weft__type_at(world, component);
     if (type == NULL) return weft__error_component(world, component);
+    if (weft__type_is_residue_tag(world, type))
+        return weft__error_residue_tag(world, "weft_entity_add and _remove");
     if ((type->desc.flags & WEFT_RESOURCE) == 0) return WEFT_OK;
     return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
                        "component \"%s\" is a RESOURCE and belongs to no entity: use "
@@ -307,9 +309,11 @@ weft_result weft_entity_set_archetype(weft_world *world, weft_entity entity, wef
     uint32_t row;
     weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
     if (chunk == NULL) return weft__error_stale(world, entity);
+    const weft__archetype *from = chunk->archetype;
+    if ((to->flags & ~from->flags & WEFT__IS_RESIDUE) != 0)
+        return weft__error_residue_tag(world, "weft_entity_set_archetype");
     result = weft__archetype_enter(world, to);
     if (result != WEFT_OK) return result;
-    const weft__archetype *from = chunk->archetype;
     for (uint32_t i = 0; i < from->type_count; i++) {
         const weft__type *type = from->types[i].type;
         if ((type->desc.flags & WEFT_CLEANUP) != 0 &&

@@ -47,7 +47,10 @@ static __attribute__((noinline)) weft_entity create_generally(weft_world *world,
     weft_entity entity = {0, 0};
     if (world == NULL || weft__idle(world, "weft_entity_create") != WEFT_OK) return entity;
     weft__archetype *archetype = weft__archetype_at(world, handle);
-    if (archetype != NULL) rows_create(world, archetype->tuple0, 1, &entity);
+    if (archetype != NULL && (archetype->flags & WEFT__IS_RESIDUE) != 0)
+        weft__error_residue_tag(world, "weft_entity_create");
+    else if (archetype != NULL)
+        rows_create(world, archetype->tuple0, 1, &entity);
     return entity;
 }
 
@@ -164,6 +167,8 @@ weft_result weft_entity_create_many(weft_world *world, weft_archetype handle, ui
     bool is_told = handle.id == 0 && world->error->code != WEFT_OK; /* by what made it null */
     const weft__archetype *archetype = is_told ? NULL : weft__archetype_at(world, handle);
     if (archetype == NULL) return world->error->code;
+    if ((archetype->flags & WEFT__IS_RESIDUE) != 0)
+        return weft__error_residue_tag(world, "weft_entity_create_many");
     return rows_create(world, archetype->tuple0, count, out);
 }
 

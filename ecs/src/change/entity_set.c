@@ -26,6 +26,7 @@ static weft_result value_check(const weft_world *world, const weft__type *type, 
                                size_t size, const char *what)
 {
     const weft_component component = weft__component(world, type->id);
+    if (weft__type_is_residue_tag(world, type)) return weft__error_residue_tag(world, what);
     uint32_t refused = type->desc.flags & (WEFT_SHARED | WEFT_BUFFER | WEFT_RESOURCE | WEFT_CHUNK);
     if (refused != 0)
         return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,

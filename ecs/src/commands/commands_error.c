@@ -31,7 +31,9 @@ static const char *mismatch_of(uint32_t op)
     if (op == WEFT__COMMAND_SET)
         return "the value is not as large as the component, or that is SHARED, a BUFFER or a CHUNK "
                "value: pass the sizeof of its type, or use set_shared or append";
-    return "a RESOURCE belongs to no entity: use weft_slice_read_resource";
+    return "a RESOURCE belongs to no entity (use weft_slice_read_resource), and the tag of "
+           "residues "
+           "is put on and taken off by weft only";
 }
 
 const char *weft__playback_refusal(const weft_world *world, const weft__command_failure *failure)
@@ -44,7 +46,8 @@ const char *weft__playback_refusal(const weft_world *world, const weft__command_
                "are good where they were made, until it is played";
     case WEFT_BAD_HANDLE:
         if (op == WEFT__COMMAND_CREATE || (op == WEFT__COMMAND_ROWS && component == 0))
-            return "the archetype is null or of another world: use what weft_archetype_create of "
+            return "the archetype is null, of another world or one of residues: use what "
+                   "weft_archetype_create of "
                    "this world returned";
         if (op >= WEFT__COMMAND_QUERY_ADD)
             return "the query or the component is null or of another world";

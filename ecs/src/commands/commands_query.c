@@ -24,7 +24,7 @@ static weft_result check(weft_recorder *commands, weft__command_op op, weft_quer
     *type = weft__type_at(world, component);
     if (!is_query || (*type == NULL && op != WEFT__COMMAND_QUERY_DESTROY))
         return refuse(commands, WEFT_BAD_HANDLE, op, query, is_query ? component.id : 0);
-    if (*type != NULL && ((*type)->desc.flags & WEFT_RESOURCE) != 0)
+    if (*type != NULL && !(*type)->is_of_entities)
         return refuse(commands, WEFT_TYPE_MISMATCH, op, query, component.id);
     return WEFT_OK;
 }

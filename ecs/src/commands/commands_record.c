@@ -326,7 +326,7 @@ static weft_result check(weft_recorder *commands, weft__command_op op, weft_enti
     *type = weft__type_at(commands->world, component);
     if (*type == NULL)
         return weft__commands_fail(commands, WEFT_BAD_HANDLE, op, entity, component.id);
-    if (((*type)->desc.flags & WEFT_RESOURCE) != 0)
+    if (!(*type)->is_of_entities)
         return weft__commands_fail(commands, WEFT_TYPE_MISMATCH, op, entity, component.id);
     return WEFT_OK;
 }
@@ -388,7 +388,9 @@ static weft_entity record_creation(weft_recorder *commands, weft__command_op op,
 
 static bool is_archetype(const weft_recorder *commands, weft_archetype archetype)
 {
-    return weft__archetype_is(commands->world, archetype);
+    const weft_world *world = commands->world;
+    return weft__archetype_is(world, archetype) &&
+           (world->archetypes.by_id[archetype.id - 1]->flags & WEFT__IS_RESIDUE) == 0;
 }
 
 weft_entity weft_recorder_create_entity(weft_recorder *commands, weft_archetype archetype)

@@ -192,7 +192,9 @@ weft_result weft_recorder_create_rows_with(weft_recorder *commands, const weft_r
     weft_result result = weft__commands_check_open(commands, OP, WEFT__NO_ENTITY, 0);
     if (result != WEFT_OK) return result;
     weft_world *world = commands->world;
-    if (!weft__archetype_is(world, desc->archetype)) return refuse(commands, WEFT_BAD_HANDLE, 0);
+    if (!weft__archetype_is(world, desc->archetype) ||
+        (world->archetypes.by_id[desc->archetype.id - 1]->flags & WEFT__IS_RESIDUE) != 0)
+        return refuse(commands, WEFT_BAD_HANDLE, 0);
     making m = {.desc = desc,
                 .archetype = world->archetypes.by_id[desc->archetype.id - 1],
                 .count = desc->count};

@@ -76,6 +76,14 @@ weft_result weft__error_limit(const weft_world *world, weft_result code, const c
                        world->desc.megachunk_limit);
 }
 
+weft_result weft__error_residue_tag(const weft_world *world, const char *what)
+{
+    return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, world->builtin.residue,
+                       "%s: the tag of residues is not for programs: destroy the entity to make it "
+                       "a residue, remove its cleanup components to end it",
+                       what);
+}
+
 weft_result weft__error_stale(const weft_world *world, weft_entity entity)
 {
     if (weft__entity_is_foreign(&world->directory, entity))

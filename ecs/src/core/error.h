@@ -17,6 +17,8 @@ __attribute__((format(printf, 5, 6))) weft_result weft__error(const weft_world *
                                                               const char *format, ...);
 /* Ready-made ones: the text names the function. */
 weft_result weft__error_memory(const weft_world *world, const char *what);
+/* TYPE_MISMATCH: only destruction puts the tag of residues on and takes it off. */
+weft_result weft__error_residue_tag(const weft_world *world, const char *what);
 weft_result weft__error_stale(const weft_world *world, weft_entity entity);
 weft_result weft__error_component(const weft_world *world, weft_component component);
 /* The same for entry `i` of a list. */

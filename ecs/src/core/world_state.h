@@ -303,6 +303,12 @@ static inline const weft__type *weft__type_at(const weft_world *world, weft_comp
     return is_known ? world->types.at[component.id] : NULL; /* types[0] is NULL */
 }
 
+/* The tag of cleanup residues: put on and taken off by destruction only. */
+static inline bool weft__type_is_residue_tag(const weft_world *world, const weft__type *type)
+{
+    return type->id == world->builtin.residue.id;
+}
+
 /* The id of a component of this world; WEFT__NONE, which no archetype has, for any other handle. */
 static inline uint32_t weft__component_id(const weft_world *world, weft_component component)
 {

@@ -3,6 +3,7 @@
  * the commit gives ids, lets references follow, and ends the rows of the source without touching
  * their values. Owner of both worlds. */
 #include "archetype.h"
+#include "component_registry.h"
 #include "entity_tag.h"
 #include "error.h"
 #include "name_table.h"
@@ -105,7 +106,7 @@ uint32_t weft__transfer_type(weft__transfer *t, uint32_t component)
 {
     if (t->types[component] != 0) return t->types[component];
     const weft__type *type = t->from->types.at[component];
-    weft_component found = weft_component_find(t->to, type->desc.name);
+    weft_component found = weft__component_named(t->to, type->desc.name);
     if (found.id == 0) {
         found = type_register(t, type);
     } else if (t->to->types.at[found.id]->hash != type->hash) {

@@ -37,18 +37,21 @@
 
 #define WORLD_FILE_MAGIC                                                                           \
     UINT64_C(0x0A1A646C726F5774) /* "tWorld", then two bytes text mode changes */
-#define WORLD_FILE_VERSION 2u
+#define WORLD_FILE_VERSION 3u
 #define WORLD_FILE_BYTE_ORDER 0x01020304u
 #define WORLD_FILE_SEED UINT64_C(0x5EED0FA3B0F17E55)
 
 typedef struct weft__world_header {
     uint64_t magic, content_hash;
     uint32_t version, byte_order;
-    uint64_t total_bytes, blobs_at;  /* from the start of the file */
-    uint64_t entity_count;           /* alive and dead ones listed */
-    uint64_t reserved, reserved_too; /* 0 */
+    uint64_t total_bytes, blobs_at; /* from the start of the file */
+    uint64_t entity_count;          /* alive and dead ones listed */
+    uint64_t steps;                 /* the clock of the world */
+    double time;                    /* seconds, finite and not negative, as dt */
+    float dt;
+    uint32_t reserved; /* 0 */
 } weft__world_header;
-static_assert(sizeof(weft__world_header) == 64, "file format");
+static_assert(sizeof(weft__world_header) == 72, "file format");
 
 /* Whether values of a type are written by its save hook. */
 static inline bool weft__type_is_hooked(const weft__type *type)

@@ -3,12 +3,14 @@
  * something is wrong; names and resources, which cannot be, come when all else is right. */
 #include "archetype_order.h"
 #include "blob_store.h"
+#include "component_registry.h"
 #include "entity_tag.h"
 #include "error.h"
 #include "hash_lanes.h"
 #include "name_table.h"
 #include "world_file_reader.h"
 
+#include <float.h>
 #include <string.h>
 
 #define CATEGORY WEFT__MEMORY_COMMANDS
@@ -186,8 +188,10 @@ static bool header_read(weft__world_reader *r, size_t count, bool with_hash)
     weft_result result;
     const char *problem = header_problem(header, &result);
     if (problem != NULL) return weft__world_reader_fail(r, result, problem);
-    if (header->total_bytes != count || header->reserved != 0 || header->reserved_too != 0)
+    if (header->total_bytes != count || header->reserved != 0)
         return weft__world_reader_fail(r, WEFT_CORRUPT, "a size in the header is wrong");
+    if (!(header->time >= 0 && header->time <= DBL_MAX && header->dt >= 0 && header->dt <= FLT_MAX))
+        return weft__world_reader_fail(r, WEFT_CORRUPT, "the clock is not a time");
     if (with_hash && weft__hash_lanes(WORLD_FILE_SEED, r->start + behind, count - behind) !=
                          header->content_hash)
         return weft__world_reader_fail(r, WEFT_CORRUPT, "the content hash differs: damaged");
@@ -235,7 +239,7 @@ static bool type_settle(weft__world_reader *r, const weft_component_desc *desc, 
                         bool is_hooked)
 {
     weft_world *world = r->world;
-    weft_component found = weft_component_find(world, desc->name);
+    weft_component found = weft__component_named(world, desc->name);
     if (found.id == 0 && is_hooked)
         return type_differs(r, desc->name,
                             "was saved by a hook: register it with save and load before loading");
@@ -443,6 +447,9 @@ weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
         weft__world_reader_rows(&r);
         tail_read(&r);
     }
+    if (r.result == WEFT_OK)
+        world->clock =
+            (weft__clock){.steps = r.header.steps, .time = r.header.time, .dt = r.header.dt};
     if (r.result != WEFT_OK) {
         weft__world_reader_wipe(&r);
         weft__archetypes_arrange(world, &before); /* they have been there: cannot fail */

@@ -472,6 +472,9 @@ static void finish(writer *w)
     header->version = WORLD_FILE_VERSION;
     header->byte_order = WORLD_FILE_BYTE_ORDER;
     header->total_bytes = w->out.count;
+    header->steps = w->world->clock.steps;
+    header->time = w->world->clock.time;
+    header->dt = w->world->clock.dt;
     memcpy(w->out.bytes, header, sizeof *header);
     const size_t behind = offsetof(weft__world_header, version);
     header->content_hash =

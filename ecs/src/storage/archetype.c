@@ -395,6 +395,8 @@ uint32_t *weft__components_sort(const weft_world *world, const weft_component *c
         uint32_t before = sorted;
         if (type == NULL) {
             weft__error_listed(world, what, "components", i, components[i]);
+        } else if (weft__type_is_residue_tag(world, type)) {
+            weft__error_residue_tag(world, what);
         } else if ((type->desc.flags & WEFT_RESOURCE) != 0) {
             weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, components[i],
                         "%s: component \"%s\" is a RESOURCE and belongs to no archetype: use "

@@ -213,6 +213,7 @@ static void sizes_resolve(weft__type *type)
     }
     bool is_buffer = (flags & WEFT_BUFFER) != 0;
     type->needs_construct = is_buffer || desc->hooks.construct != NULL;
+    type->is_of_entities = (flags & WEFT_RESOURCE) == 0;
     type->needs_destruct = is_buffer || desc->hooks.destruct != NULL;
     type->needs_copy = is_buffer || desc->hooks.copy != NULL;
 }
@@ -355,6 +356,12 @@ weft_component weft_component_create(weft_world *world, const weft_component_des
         resolved.buffer_capacity = (uint32_t)(WEFT__BUFFER_INLINE_BYTES / desc->size);
     uint64_t hash = desc_hash(&resolved);
     uint32_t found = world->types.names == NULL ? 0 : *name_slot(world, desc->name);
+    if (found != 0 && weft__type_is_residue_tag(world, world->types.at[found])) {
+        weft__error(world, WEFT_ALREADY_EXISTS, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                    "component \"%s\": the name is that of weft's own tag of residues: use another",
+                    desc->name);
+        return WEFT__NO_COMPONENT;
+    }
     if (found != 0) {
         if (is_same_type(world->types.at[found], desc, hash)) return weft__component(world, found);
         weft__error(world, WEFT_ALREADY_EXISTS, WEFT__NO_ENTITY, weft__component(world, found),
@@ -392,10 +399,17 @@ weft_component weft_component_create_typed(weft_world *world, const char *type, 
     return component;
 }
 
+weft_component weft__component_named(const weft_world *world, const char *name)
+{
+    if (world->types.names == NULL) return WEFT__NO_COMPONENT;
+    return weft__component(world, *name_slot(world, name));
+}
+
 weft_component weft_component_find(const weft_world *world, const char *name)
 {
-    if (world == NULL || name == NULL || world->types.names == NULL) return WEFT__NO_COMPONENT;
-    return weft__component(world, *name_slot(world, name));
+    if (world == NULL || name == NULL) return WEFT__NO_COMPONENT;
+    weft_component found = weft__component_named(world, name);
+    return found.id == world->builtin.residue.id ? WEFT__NO_COMPONENT : found;
 }
 
 const weft_component_desc *weft_component_info(const weft_world *world, weft_component component)

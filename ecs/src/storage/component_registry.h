@@ -5,6 +5,8 @@
 
 #include "world_state.h"
 
+/* As weft_component_find, and finds the tag of residues, too: files and transfers name it. */
+weft_component weft__component_named(const weft_world *world, const char *name);
 /* World end: destructs resources and frees the table. */
 void weft__types_fini(weft_world *world);
 
