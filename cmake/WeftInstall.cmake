@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Install rules: headers of all layers under include/weft, libweft.a and libweft.so, the pkg-config file
 # weft.pc, the CMake package (find_package(weft) -> weft::weft, weft::weft_shared, weft::weft_static),
 # the weft binary; of Release builds the debug information in .debug folders, where debuggers look.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # libweft: all layers in one library, with one public include path.
 #
 #   weft           static (or shared, when BUILD_SHARED_LIBS asks for it): what hosts link that build

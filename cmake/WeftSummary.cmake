@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The closing summary of a configuration: what was found, what is left out and why.
 message(STATUS "weft ${PROJECT_VERSION}: ${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}, ${CMAKE_BUILD_TYPE}, atomics ${WEFT_ATOMICS}, checked ${WEFT_CHECKED}, sanitize [${WEFT_SANITIZE}]")
 if(WEFT_BUILD_TOOLS)

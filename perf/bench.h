@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench.h: what a benchmark is, for those who write one.
  *
  * A file perf/bench_<topic>.c joins `weft bench` by its name. It ends with its list:

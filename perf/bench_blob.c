@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_blob.c: blobs against plain memory: building, reading, mapping, validating.
  *
  * Bars: build <= 1.3 x copying the same bytes into fresh memory; reading through nested arrays

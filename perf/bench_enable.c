@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_enable.c: enable bits: loops over slices half of whose rows are disabled, and setting bits.
  *
  * One thread. Bodies of three weights are run over all rows and over the enabled half, with the row

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_iter.c: the scaling of loops over workers, from cache-sized to memory-sized worlds.
  *
  * iter.parallel: position += velocity by weft_query_each_parallel on all workers, memory-bound

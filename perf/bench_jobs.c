@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_jobs.c: spawning, children and loops of the job system against OpenMP, oneTBB and one
  * thread.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_jobs.h: what the two files of job benchmarks share: a pool, and work for it.
  *
  * Everything here is owned by the benchmark that uses it, on the benchmark's thread; the functions

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_jobs_pool.c: waking, graphs and idleness of the job system.
  *
  * jobs.wake compares the first start on a parked worker with a bare futex between two threads, on

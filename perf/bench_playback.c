@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_playback.c: structural changes recorded by jobs, and snapshots.
  *
  *   playback.add    a system adds a 4-byte component to each of 1 M entities (two 12-byte

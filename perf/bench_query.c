@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_query.c: queries: walking many archetypes, making queries, filters, shared values, indexed
  * access. Enable bits: bench_enable.c.
  *

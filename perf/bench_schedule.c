@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_schedule.c: what a frame costs: dispatch of small systems, fused sweeps over memory,
  * compiling a schedule. Playback and rollback are in bench_playback.c.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_screen.c: the main job: kernels alone, stages alone, and the whole of `weft screen` on one
  * and on all workers, beside the same job in plain C on one thread.
  *

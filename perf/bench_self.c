@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_self.c: benchmarks of the benchmark harness: what reading the clock and one empty call
  * cost.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_seven.c: the seven systems of abeimler's ecs_benchmark (2024), plain and mixed, 1 to 2 M
  * entities.
  *

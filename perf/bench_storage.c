@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_storage.c: creation, destruction, moves between archetypes, access by entity and memory,
  * over 1 M entities of two 12-byte components, one thread. "raw" is the same work on plain arrays:
  * for creation and destruction it writes the same bytes, for access it indexes an array.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_storage_alloc.c: the two concurrent allocators alone (entity ids, units), creation from
  * jobs, and iteration over contiguous and fragmented storage.
  */

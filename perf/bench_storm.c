@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_storm.c: structural change at scale, from jobs: spawn storm, playback, many archetypes.
  *
  * storm.spawn       64 jobs create 1 M entities of three components with values inside a frame;

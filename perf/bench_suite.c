@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_suite.c: the rust-gamedev ecs_bench_suite (2021) with its exact definitions: what every ECS
  * publishes. serialize_* is left to the snapshot benchmarks.
  *

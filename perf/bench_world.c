@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bench_world.c: whole worlds: transfer of all entities to another world, and world files in
  * memory.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* compare.c: `weft bench --compare BEFORE AFTER`: two saved runs (--json --samples), with
  * intervals.
  *

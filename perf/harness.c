@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* harness.c: selection, repetition and report of benchmarks (bench.h, harness.h).
  *
  * A case has variants: weft's own, raw and peers. Each gets a number of calls per sample such that

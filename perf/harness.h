@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* harness.h: runs the registered benchmarks for `weft bench` (tools/cmd_bench.c).
  *
  * Private to the command; authors of benchmarks need bench.h only. Everything runs on the calling

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* machine.c: what the benchmarks ran on: CPU, kernel, governor, stolen time; and pinning of
  * threads.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* peer.h: OpenMP and oneTBB behind one table, for benchmarks that compare jobs with them.
  *
  * A peer that was not found when weft was configured is NULL. Both run on their own threads, which

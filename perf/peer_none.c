@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* peer_none.c: the peers that were not found when weft was configured.
  */
 #include "peer.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* peer_openmp.c: the OpenMP side of peer.h; compiled only when CMake finds OpenMP.
  */
 #include "peer.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // peer_tbb.cpp: the oneTBB side of peer.h; compiled only when CMake finds TBB.
 //
 // The arena is kept from call to call, because making one costs more than most loops measured here.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* storage_bed.h: the world that the benchmarks of the storage share: entities with two 12-byte
  * components, their handles, and a shuffled order. */
 #ifndef WEFT_PERF_STORAGE_BED_H

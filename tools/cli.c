@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cli.c: the shared parts of the command line (cli.h): option parsing over getopt_long, messages,
  * progress line, spelling hints.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cli.h: what every sub-command of the weft binary shares: how it joins the table, how it reads its
  * options, how it reports.
  *

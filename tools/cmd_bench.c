@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cmd_bench.c: `weft bench`: options of the benchmark harness (perf/harness.h).
  */
 #include "cli.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cmd_explain.c: `weft explain [CODE]`: the page of an error code, or the list of all.
  *
  * Texts come from the library (weft_result_explain), so that the page always fits the binary.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cmd_screen.c: `weft screen`: the options of the screening job (screen/screen.h) and their limits.
  */
 #include "cli.h"

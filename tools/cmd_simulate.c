@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cmd_simulate.c: `weft simulate`: hands over to the program weft-simulate beside this one. The job
  * system in it is compiled with other atomics, so it cannot be part of this binary.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cmd_stress.c: `weft stress`: options of the stress runner (stress_runner.h).
  */
 #include "cli.h"

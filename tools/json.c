@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* json.c: the JSON line writer of the command line (json.h).
  *
  * Members are written as they come, straight to the stream: nothing is buffered here and nothing is

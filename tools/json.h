@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* json.h: writes one JSON object per line, the form in which every command of weft talks to
  * machines.
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # setup.sh: sourced by ./run, ./check and .ci/run: installs what is missing, builds a preset.
 #
 # Expects $root (the repository) and $log (a directory for logs). Prints one line per step; what a

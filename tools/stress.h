@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stress.h: what a stress scenario is, for those who write one.
  *
  * A file tools/stress_<topic>.c joins `weft stress` by its name and ends with its list:

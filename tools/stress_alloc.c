@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stress_alloc.c: the two concurrent allocators under all workers: entity ids and units.
  *
  * Every part of a round takes batches of ids and runs of units, checks by an owner table that no

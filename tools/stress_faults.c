@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stress_faults.c: the memory hook and the operating system of stress_faults.h.
  *
  * The counters publish nothing: each decides by its value alone, so all of them are relaxed.

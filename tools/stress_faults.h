@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stress_faults.h: what `weft stress --faults` injects: refused memory, late threads, wake-ups
  * for no reason.
  *

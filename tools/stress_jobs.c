@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stress_jobs.c: `weft stress jobs`: children, loops, dependent jobs and graphs at once, with exact
  * counts.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stress_report.c: the words of `weft stress` (stress_report.h).
  *
  * The last words of a dying process are made before each round, in a static buffer, because a

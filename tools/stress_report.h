@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stress_report.h: what `weft stress` says: the line of a scenario, the progress line, the command
  * that repeats a failure, also when the process dies or is told to stop.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stress_runner.c: runs stress scenarios (stress.h): rounds, hash, bound of memory. What is said
  * about them is in stress_report.c, what is injected in stress_faults.c.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stress_runner.h: runs stress scenarios for `weft stress` (tools/cmd_stress.c).
  *
  * Private to the command; authors of scenarios need stress.h only.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stress_schedule.c: random worlds of random systems, to show that the result of a step depends on
  * nothing but its input.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stress_shared.c: `weft stress shared`: shared values that come and go by the thousand.
  *
  * Every row keeps in a component of its own what its shared values should be. Systems give rows

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stress_world.c: stress scenarios over a whole world, through the public headers only.
  *
  * churn: the owner creates, destroys, changes and shares, one by one and in arrays.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ecs_engine.h: the one header of ecs that the scheduler includes, besides the public ones: phases,
  * errors, versions, the clock and the extensions of a world (world_state.h), its host thread, the
  * matches and filters of queries as dispatch walks them, guards of columns, recorders and their

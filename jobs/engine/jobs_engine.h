@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* jobs_engine.h: what ecs and scheduler use of the job system besides weft/jobs.h: who the calling
  * thread is, which contexts a pool has, events and probes of a context, the users of a pool, its
  * trace. The only header of this layer, besides the public one, that another layer includes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_file_replace.c: a file is replaced whole or not at all, whichever step fails and wherever
  * the process dies. */
 #include "check.h"

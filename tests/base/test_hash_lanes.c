@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_hash_lanes.c: the wide hash is one function in all its forms, and notices every single
  * damage. */
 #include "check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_heap.c: memory through the hook: aligned at every size, counted, and, with the default hook,
  * large aligned blocks that come back warm. */
 #include "check.h"

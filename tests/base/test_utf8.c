@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_utf8.c: which bytes are UTF-8, and what becomes of text in JSON. */
 #include "check.h"
 #include "utf8.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """run_bugs.py SOURCE_DIR BUILD_DIR CATALOGUE.bugs ... [--only NAME]: seeds bugs and demands that the
 check named in the catalogue catches each.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* consumer.c: a stranger's program in strict C11: a world with a system, the sugar of the headers,
  * and a job. Prints WEFT_OK. */
 #include <stdio.h>

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # consumer.sh BUILD_DIR CC VERSION [CXX]: installs weft into an empty prefix, moves the tree, and builds
 # a stranger's programs with it (strict C11 and, where there is a C++ compiler, C++17): by pkg-config
 # (shared and static), find_package, and as sub-project.

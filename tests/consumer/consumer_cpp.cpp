@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* consumer_cpp.cpp: a stranger's program in C++17: a world with a system, the sugar of the headers,
  * a blob. Prints WEFT_OK. */
 #include <cstdio>

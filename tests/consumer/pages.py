@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """pages.py BUILD_DIR CC: compiles the C of README.md and docs/guide against an installed weft.
 
 A ```c block with a main is a program: it is compiled as strict C11 with warnings as errors, run,

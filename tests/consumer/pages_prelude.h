@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pages_prelude.h: what the fragments of docs/guide use without declaring it. A fragment may have
  * names of its own over these. They are compiled, not run (pages.py). */
 #ifndef WEFT_PAGES_PRELUDE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* counted.c: fixed pieces of work whose cost is counted, not timed: instructions (by callgrind,
  * which collects inside counted_body only) and calls of the memory hook.
  *

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # counted.sh COUNTED [--update]: instructions and allocations of every piece of counted.c against
 # baseline.txt: more than TOLERANCE per mille more instructions, or one more allocation, fails. A piece
 # that became cheaper is reported, so that the baseline can be tightened: counted.sh COUNTED --update.

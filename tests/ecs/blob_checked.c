@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* blob_checked.c: bounds of blob arrays are checked in code compiled with WEFT_CHECKED, also when
  * the library was not; what is in bounds is not disturbed.
  */

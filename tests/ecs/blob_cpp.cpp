@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* blob_cpp.cpp: the public headers from C++17: the typed interface of blobs (types, building,
  * reading, all macros), and the inline look-up of finders. */
 #include <weft/blob.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* blob_fixture.h: blob types that use every kind of reference, builders for them, and a walker that
  * reads every byte a type can reach. Shared by the blob tests, the fuzz target and the benchmark.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* query_fixture.h: a small world for the tests of queries: a few components of every kind, and
  * helpers that check what a query selects.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* storage_fixture.h: a world with a few components for the tests of the storage. */
 #ifndef WEFT_TESTS_STORAGE_FIXTURE_H
 #define WEFT_TESTS_STORAGE_FIXTURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_allocators.c: entity ids and units taken and given back by four threads at once, as plain
  * functions, so that they run under every sanitizer: nothing is given out twice, counts are exact,
  * of two frees of one id one counts. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_batch.c: operations on arrays of entities: which rows fill which holes, what follows them,
  * and short arrays spread over large chunks. */
 #include "archetype_state.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_blob.c: blobs and threads: read by jobs at another address, filled by several, made, found,
  * shared and freed by all at once. */
 #include "blob_fixture.h"

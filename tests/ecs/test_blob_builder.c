@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_blob_builder.c: what the builder makes, in which bytes, and what it refuses. */
 #include "blob_fixture.h"
 #include "blob_store.h"

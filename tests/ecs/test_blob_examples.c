@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_blob_examples.c: the examples of docs/guide/blobs.md, as they stand there. */
 #include "check.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_blob_file.c: blobs through files: the same bytes come back, or an error that names the
  * reason; and every failing step of the operating system leaves nothing behind. */
 #include "blob_fixture.h"

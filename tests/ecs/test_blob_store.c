@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_blob_store.c: references: counting, staleness, one copy of equal content. */
 #include "blob_fixture.h"
 #include "blob_store.h"

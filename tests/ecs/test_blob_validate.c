@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_blob_validate.c: bytes that are not what they claim are refused, and nothing is read outside
  * them, with and without a content hash that matches. */
 #include "blob_fixture.h"

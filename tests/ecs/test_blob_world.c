@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_blob_world.c: the blob store of a world: its memory is the world's, it outlives the
  * components that refer to it, and it survives every failing allocation. */
 #include "blob_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_change.c: single changes, births and deaths: the lean ways, each one straight function, give
  * the same world as the general ways, to the last version of the last slice. */
 #include "archetype_state.h"

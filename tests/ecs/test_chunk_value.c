@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_chunk_value.c: CHUNK components: one value per chunk, reached through slices and no other
  * way, and untouched by entities that come and go. */
 #include "query_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_component.c: registration of types and what it refuses; resources; dynamic buffers. */
 #include "buffer_append.h"
 #include "storage_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_directory.c: entity ids alone: versions, wrap, block boundaries, limits, double frees. */
 #include "directory.h"
 #include "storage_fixture.h"

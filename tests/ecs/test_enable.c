@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_enable.c: enable bits: defaults, setting, masks of queries, what survives a move. */
 #include "query_fixture.h"
 #include "random.h"

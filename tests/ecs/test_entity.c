@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_entity.c: single entities: creation, values, add, remove, destroy, set archetype, swap. */
 #include "storage_fixture.h"
 

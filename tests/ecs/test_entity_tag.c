@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_entity_tag.c: equal worlds with different entity tags: the same hashes and the same file,
  * which each loads with its own tag, for ENTITY fields in every kind of component. */
 #include "buffer_append.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_filter.c: shared, change and order filters, and who stamps which versions. */
 #include "query_fixture.h"
 

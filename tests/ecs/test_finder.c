@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_finder.c: finders and weft_entity_read over the column maps: the same values by every way,
  * while rows come, go and move, chunks are released and used anew, and memory runs out. */
 #include "os_fault.h"

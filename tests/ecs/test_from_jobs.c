@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_from_jobs.c: calls of a world's owner that a job of its pool makes by mistake: refused with
  * a code that does not depend on timing, and without a word in the world's last error, which the
  * owner writes at the same time. ThreadSanitizer sees the rest. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_gather.c: copies of a query's rows made by jobs and written back: the same values as the
  * copy made at once, nothing to see before the end, only the gathered rows changed. Every test runs
  * on one worker, where a job runs in the wait, and on four. Runs under every sanitizer. */

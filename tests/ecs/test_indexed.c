@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_indexed.c: a query as one flat array: cached spans, seeks in all directions, filters. */
 #include "query_fixture.h"
 #include "random.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_inspect.c: handles compared, entities by their position in a query, where entities are and
  * what archetypes take. */
 #include "query_fixture.h"

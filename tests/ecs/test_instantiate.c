@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_instantiate.c: copies of entities, and what goes with them when they are destroyed: buffers,
  * shared values, linked groups that are met whole, in part, or with dead members. */
 #include "buffer_append.h"

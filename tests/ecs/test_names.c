@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_names.c: names of entities: both ways, unique on request, copied to instances, in error
  * texts, in random order against a naive model, with refused allocations. */
 #include "buffer_append.h"

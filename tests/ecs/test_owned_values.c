@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_owned_values.c: every recorded value with a destruct hook ends exactly once, whatever
  * becomes of its command: few commands go one by one, many are folded, and both give the same. */
 #include "plain.h"

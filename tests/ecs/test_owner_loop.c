@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_owner_loop.c: what checked builds find in loops of the owner: each mistake is named and
  * undone, and no right use is taken for one. */
 #include "invariant.h"

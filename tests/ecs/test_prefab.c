@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_prefab.c: the Prefab tag goes with linked groups in every form of change, and instances
  * come without it. In random order against a naive model, and with every allocation refused. */
 #include "buffer_append.h"

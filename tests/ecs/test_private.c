@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_private.c: chunks made by jobs, put into the world by one thread or by several: the same
  * ids, rows and hashes; out of memory at any allocation leaves the world as it was. */
 #include "memory_fault.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_query.c: what queries match, share, count and refuse. */
 #include "query_fixture.h"
 

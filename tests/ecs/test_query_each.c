@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_query_each.c: loops over a query on several workers: every row once, stamps and enable bits
  * exact. Runs under every sanitizer. */
 #include "invariant.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_query_errors.c: what queries refuse: wrong descriptions, handles and calls, each with a text
  * that says what to do. */
 #include "query_fixture.h"

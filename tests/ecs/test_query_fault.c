@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_query_fault.c: out of memory at the k-th allocation, for every k, once and for ever, over
  * the operations of queries: an error, the world unchanged, nothing leaked. */
 #include "query_fixture.h"

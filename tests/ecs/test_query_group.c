@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_query_group.c: write groups: which entities a query leaves to components that take over what
  * it writes. */
 #include "query_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_query_random.c: random queries and query-wide changes over random worlds, against a naive
  * evaluator that knows of entities only: no archetypes, no chunks, no masks.
  *

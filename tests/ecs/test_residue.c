@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_residue.c: what a destroyed entity with cleanup components goes through: it gets plain
  * components again, is destroyed again, by every call that destroys, and dies with its last cleanup
  * component. Larger streams: test_storage_random.c and test_commands_random.c. */

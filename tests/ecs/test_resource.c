@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_resource.c: resources of any size, and values that hashes leave out. */
 #include "buffer_append.h"
 #include "query_fixture.h"

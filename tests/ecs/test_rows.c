@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_rows.c: rows made in place by recorders: refused calls (limits, every k-th allocation)
  * leave nothing behind, handles are known while recording, shared values are as asked for. Every
  * row has a number, by which a naive model finds it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_scale.c: what must take time in proportion to its size: checking, saving, loading, changing
  * worlds. One pass over a world of 16 times as many things takes about as long as 16 passes over
  * the small one, in processor time of this thread; work that grows with the square takes 16 times

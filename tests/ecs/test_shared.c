@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_shared.c: the store of shared values alone: content, references, indices, versions, memory.
  *
  * No world: what chunks and filters do with the store is tested in test_shared_world.c. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_shared_world.c: shared components in a world: values on entities, chunks split by value,
  * references, filters, versions. */
 #include "query_fixture.h"

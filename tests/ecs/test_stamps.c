@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_stamps.c: the writers and readers of the checklist that test_filter.c leaves: what new rows,
  * scatters, buffers and look-ups do to change versions, and who holds shared values. */
 #include "buffer_append.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_storage_random.c: random structural operations against a naive model of the world: a flat
  * list of entities with a set of components and a number as value of each. After every operation
  * the world is validated and compared with the model, entity by entity. A second test repeats the

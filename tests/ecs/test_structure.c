@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_structure.c: structural operations beyond the single entity: arrays, versions, cleanup,
  * linked groups, instances, compaction, chunks made by jobs, phases, layout. */
 #include "archetype.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_transfer.c: entities that move from one world to another: everything they have arrives,
  * references follow, counts stay exact. */
 #include "blob_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_transfer_random.c: random worlds whose entities move back and forth, against a list of what
  * they must be; and transfers in which the k-th allocation or mapping fails, for every k: both
  * worlds are then as before. */

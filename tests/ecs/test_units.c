@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_units.c: the unit allocator alone: runs, fragmentation, limits, failure of the OS,
  * release of memory. */
 #include "check.h"

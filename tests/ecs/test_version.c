@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_version.c: change versions that loops ask for, terms that stamp when their column is asked
  * for, and columns asked for by C type. */
 #include "query_fixture.h"

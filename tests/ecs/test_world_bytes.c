@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_world_bytes.c: worlds to and from memory and streams: the bytes of the file, in pieces of
  * any size; what fails leaves an empty world, and untrusted sizes take no memory. */
 #include "blob_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_world_file.c: worlds that are saved and loaded: the same hash, the same bytes, and an error
  * for everything that cannot be. */
 #include "blob_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_world_stream.c: streaming: one thread loads worlds from a file while another runs the game
  * world's queries on its pool; loaded worlds are handed over and move in. */
 #include "blob_fixture.h"

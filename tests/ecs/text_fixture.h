@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* text_fixture.h: a component that owns memory: text of malloc, with hooks that free, save and
  * load it. Loading refuses a NUL, which would be lost, and a '!', so that tests have something
  * malformed. Shared by the tests of world files and their fuzz target. */

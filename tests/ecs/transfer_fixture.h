@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* transfer_fixture.h: two worlds with components of every kind, registered in different orders, for
  * the tests of transfers. */
 #ifndef WEFT_TESTS_TRANSFER_FIXTURE_H

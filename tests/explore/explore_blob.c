@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_blob.c: ecs/blob/src/blob_store.c under every schedule: references taken and given
  * while the last one goes, equal content found while it is being freed, slots used again under
  * stale handles. The memory of a block is poisoned by the explorer when it is released, so

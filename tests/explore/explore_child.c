@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_child.c: jobs/src/protocol/child.h under every schedule: a parent pushes children,
  * takes them back youngest first, and waits for those that thieves took. Argument and result are
  * plain data. */

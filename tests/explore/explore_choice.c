@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_choice.c: the stack of choices, the random strategies and the replay tokens.
  *
  * Every decision of an execution with more than one alternative is pushed on one stack. The

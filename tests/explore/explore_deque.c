@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_deque.c: jobs/src/protocol/deque.h under every schedule: one owner, up to two thieves.
  * Each item carries a plain payload that its pusher wrote, so a missing edge D1 is a data race. */
 #include "deque.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_desc.h: the pool of scenarios that run the whole job layer: tiny capacities, no spinning,
  * everything shared out, memory and operating system of the explorer. */
 #ifndef EXPLORE_DESC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_directory.c: ecs/src/memory/directory.c under every schedule, with 2 blocks of 2 slots
  * whose versions end at 5. Owners mark the slots of their entities with plain writes, so one
  * slot handed out twice is a data race. Histories are checked against a counter: LIMIT only when

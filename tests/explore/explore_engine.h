@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_engine.h: private state of the explorer, shared by its files.
  *
  * Everything runs on fibres of one OS thread: exactly one is running, and it calls into the engine

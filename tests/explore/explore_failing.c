@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_failing.c: jobs and nodes of graphs that fail on whole pools: what comes behind them must
  * not run, wherever it is at that moment, and the code reaches who asks for it. */
 #include <weft/jobs.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_fibre.c: context switch of the explorer's threads. Callee-saved registers go to the old
  * stack, the stack pointer changes, and they come back from the new one. */
 #include "explore_fibre.h"

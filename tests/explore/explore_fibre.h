@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_fibre.h: stacks that hand control to each other inside one OS thread. On x86-64 a switch
  * is a dozen instructions (no signal mask); elsewhere it is ucontext. */
 #ifndef WEFT_EXPLORE_FIBRE_H

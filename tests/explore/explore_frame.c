@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_frame.c: whole frames on the real job layer, storage, scheduler and playback: three
  * systems with structural change on three workers, two frames. Whatever the interleaving, the
  * layout hash after each frame must be that of the same frames run serially and without fusion,

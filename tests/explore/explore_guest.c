@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_guest.c: threads of the host. Those that are no workers run loops, children and graphs
  * over one pool, beside each other, the workers and the owner (guest.h); those that are lent are
  * woken and taken back (lease.c). Whole pools: most plans are PCT. Each guest's work keeps count of

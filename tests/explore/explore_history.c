@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_history.c: is a history of concurrent operations linearisable? Depth-first search over
  * the orders that respect real time (J. Wing and C. Gong, 1993), with the states already refuted
  * remembered (G. Lowe, 2017). Histories are short (24 operations), so a set of done operations is

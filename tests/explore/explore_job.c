@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_job.c: jobs/src/protocol/job.c under every schedule: jobs that end while others attach
  * to them, cancel them, ask whether they are done, and collect their results; slots that are
  * used again at once. Bodies and results are plain data, so a missing edge is a data race. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_loop.c: jobs/src/protocol/loop.c under every schedule, with a table of one entry, so
  * that an opener finds the entry of the loop before. Participants do what worker_loop.c does:
  * claim, steal, report once, leave. Each item is a plain word: run twice, or read by the opener

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_main.c: the command line of an explorer program. One line per plan; a failure prints what
  * replays it and the last steps of the failing schedule. */
 #include "archetype_state.h"

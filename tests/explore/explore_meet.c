@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_meet.c: bodies that wait for each other. The job layer promises more than that every
  * piece of work is run some time: while a worker is idle, work that is ready gets it. So as many
  * bodies as there are workers can meet. Where a wake-up or a second look is missing, the bodies

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_memory.c: the hooks of the atomics door under the four memory models.
  *
  * SC reads and writes memory. TSO and PSO put stores that are not sequentially consistent into a

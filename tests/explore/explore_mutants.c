@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_mutants.c: order mutation. A survey collects the atomic sites that the program's
  * scenarios execute; then each ordered site runs with each weaker order of the door in turn, in a
  * child process, until a plan of a scenario that executes it fails. A survivor is an error unless

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_plan.c: the loop over schedules: runs a scenario from scratch on fibres until a plan is
  * done or a schedule fails. A crash of the code under test prints its token too. */
 #include "archetype_state.h"

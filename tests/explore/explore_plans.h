@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_plans.h: the plans most scenarios use. Exhaustive ones must complete; long ones run under
  * --deep only. `weak`: delayed stores or stale loads at a time. */
 #ifndef WEFT_EXPLORE_PLANS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_pool.c: the whole job layer: pools of two and three workers that submit, wait, split
  * loops, join children, run graphs and shut down. Too many steps to be exhaustive beyond a low
  * bound; most plans are PCT. The cost model is switched off (is_always_parallel), statistics are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_race.c: the arena, and data races among plain accesses.
  *
  * The code under test is compiled with -fsanitize=thread and linked against this file instead of

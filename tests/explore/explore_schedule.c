@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_schedule.c: which thread runs next. A thread that could go on but is replaced was
  * preempted: the depth-first search bounds those; where the running thread blocks, every other
  * choice is free. A stall (one beat of a retry loop) blocks until another thread has written; if

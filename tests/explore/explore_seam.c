@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_seam.c: what stands in for the operating system and the heap, the scenario's calls, and
  * the trace. Futex calls are locked operations to the store buffers, as in the kernel; they order
  * nothing by themselves. A fault plan makes mappings, allocations and thread starts fail and futex

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_selftest.c: small programs with known faults that the explorer must find, each under the
  * model that shows it, and their repaired twins that must pass. */
 #include "explore.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_sites.c: the atomic sites that have executed, found by the address of their string. */
 #include "explore_engine.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_slots.c: jobs/src/slots.* under every schedule, with batches of one (explore_slots) and
  * of two (explore_batches): threads take and give the numbers of a small table. Each number guards
  * a plain word, so handing it out twice, or without edge S1, is a data race. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_tag.c: the counts of ecs/src/values/entity_tag.c under every schedule: worlds that are
  * made and ended by several threads at once, with and without a tag that they ask for. No two
  * worlds that ask for none have the same tag while another one is free, and no count is lost. */

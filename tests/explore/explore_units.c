@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_units.c: ecs/src/memory/units.c under every schedule, with 2 megachunks of 3 units of 64
  * bytes that share one reservation, and none kept mapped when empty. An owner marks the memory
  * of its units with plain writes, so two owners, or an owner of memory that is mapped or

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explore_wake.c: jobs/src/protocol/wake.c under every schedule. The workers run the pool's
  * serving loop cut down to the wake-up protocol; work is a bit in one word, published and looked
  * for with sequential consistency (edge W1), and carries a plain payload. A lost wake-up ends as

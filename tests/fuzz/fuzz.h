@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz.h: what a fuzz target offers: the function libFuzzer calls, and seeds to start from.
  */
 #ifndef WEFT_TESTS_FUZZ_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_blob.c: fuzz target of blobs (libFuzzer interface; replayed without it by fuzz_replay.c).
  *
  * First byte even: the rest is a block, its header repaired so that the input gets past the first

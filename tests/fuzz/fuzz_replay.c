@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_replay.c: drives a fuzz target without libFuzzer.
  *
  *     test_fuzz_x  COUNT        tries all seeds and COUNT random mutations of them (part of ctest)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_world.c: fuzz target of world files (libFuzzer interface; replayed without it by
  * fuzz_replay.c).
  *

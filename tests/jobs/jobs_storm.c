@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* jobs_storm.c: everything the job system can do at once, on pools of 1 to 32 workers, with exact
  * counts: every child, item, node and job runs exactly once and after what it depends on.
  *

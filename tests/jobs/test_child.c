@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_child.c: the stack of structured children, one thread at a time; schedules are in
  * tests/explore. */
 #include "check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_cost.c: predictions, their sampling, and splits that did not gain. */
 #include "check.h"
 #include "cost.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_cpus.c: the control-group quota out of made-up /proc and /sys trees. */
 #include "check.h"
 #include "cpus.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_deque.c: the deque of submitted jobs, one thread at a time; schedules are in
  * tests/explore. */
 #include "check.h"

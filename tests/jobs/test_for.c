@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_for.c: loops through the public interface: when they run inline, when they are split. */
 #include "check.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_graph.c: compiling and running static graphs through the public interface. */
 #include "check.h"
 #include "memory_fault.h"

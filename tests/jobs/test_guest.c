@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_guest.c: threads that are no workers run loops, graphs, children and jobs over one pool,
  * beside its owner and each other. */
 #include "atomic.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_job.c: handles, results, dependencies, classes, cancellation and every error code of
  * submitted jobs. */
 #include "check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_lease.c: threads that the host lends to a pool and takes back: asleep or at work, from any
  * thread, with work left over. */
 #include "atomic.h"

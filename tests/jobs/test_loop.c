@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_loop.c: the loop table, one thread at a time; schedules are in tests/explore, loops on
  * workers in test_for.c. */
 #include "check.h"

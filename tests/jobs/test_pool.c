@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_pool.c: creation, destruction, errors, forks, lent threads and statistics of pools. */
 #include "check.h"
 #include "memory_fault.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_signals.c: on which threads the handlers of the host run: never on those of a pool, but for
  * signals of a thread's own instructions and of profilers. */
 #include "atomic.h"

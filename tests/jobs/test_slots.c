@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_slots.c: numbers are handed out once each, through caches, batches and the rising mark. */
 #include "check.h"
 #include "memory_fault.h"

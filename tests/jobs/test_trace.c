@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_trace.c: events, hooks and what is lost when nobody reads. */
 #include "atomic.h"
 #include "check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_trace_file.c: a trace file when memory or the file system refuses; formats are checked by
  * tests/trace. */
 #include "check.h"

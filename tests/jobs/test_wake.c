@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_wake.c: sleeping and waking with a scripted futex; schedules are in tests/explore. */
 #include "check.h"
 #include "wake.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """run_models.py [--deep] MODEL.pml ...: checks the Promela models with spin.
 
 A model names its runs in its comment:   run: ok|fail NAME -DFLAG ... [deep]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* store_buffer.pml: shared memory with a two-entry store buffer per process (x86-64), for the models
  * beside the code. A model defines WORDS and PROCS before including it, and starts drain() once.
  *

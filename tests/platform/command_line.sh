@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # command_line.sh WEFT: the contract of the command line: exit status 0, 1, 2; help; hints; JSON lines.
 set -u
 weft=$1

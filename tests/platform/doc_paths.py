@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """doc_paths.py ROOT: every link of a page and every path of the tree that a page, a comment or a
 script names leads to a file. A path may hold * (at least one file) or {a,b}."""
 import glob

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # exports.sh LIBRARY: libweft.so exports names that begin with weft_ (one underscore) and nothing else.
 set -u
 symbols=$(nm -D --defined-only "$1" | awk '{print $NF}' | sed 's/@.*//') || exit 1

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # headers.sh CC CXX LAYER_DIR...: every public header compiles alone, twice in one file, as strict C11
 # and as C++17, without warnings.
 set -u

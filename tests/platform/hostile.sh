@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # hostile.sh WEFT: the result of `weft stress determinism` does not depend on the surroundings: limits of
 # stack, files and address space, locale, time zone, umask, an empty environment, a folder that is gone.
 set -u

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* load_twice.c: three copies of weft in one process: the one linked into this program, the shared
  * library named on the command line, and a copy of its file. Worlds of all of them live and step at
  * once and agree; a library that is closed is gone, and can be loaded again. */

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # seams.sh CC FOLDERS HEADER... -- HEADER...: what a layer may include. With the include path of the
 # layer (folders joined by ":"), the first headers compile alone, the others are not found.
 set -u

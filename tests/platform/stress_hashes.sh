@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # stress_hashes.sh WEFT ROUNDS WORKERS...: every stress scenario passes and prints one world hash for all
 # these worker counts; with --faults it passes, too, and where memory is never refused the hash is the
 # same. ROUNDS: of the scenario `determinism`, the longest; the others run their default.

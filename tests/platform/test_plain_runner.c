@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_plain_runner.c: the helper for concurrent tests: threads, faults and counts from several
  * threads.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_support.c: the test helpers themselves: a check that cannot fail would prove nothing.
  */
 #include "check.h"

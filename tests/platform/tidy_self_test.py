@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: MIT
 """tidy_self_test: plants one violation per rule of tools/tidy and checks that exactly it is found.
 
 usage: tidy_self_test.py SOURCE_DIR. A clean little tree must have no finding at all; then each case
@@ -10,7 +11,8 @@ import os
 import sys
 import tempfile
 
-OPENER = """/* {name}: a file of the self-test.
+OPENER = """/* SPDX-License-Identifier: MIT */
+/* {name}: a file of the self-test.
  *
  * It exists to be checked. */
 """
@@ -93,6 +95,7 @@ CASES = [
     ("folder-arrows", {**added(C, '#include "upper.h"\n'), **UPPER}),
     ("folder-arrows", {"ecs/src/attic/old.c": opened("old.c")}),
     ("folder-arrows", {"ecs/src/old.c": opened("old.c")}),
+    ("licence-line", {C: CLEAN[C].split("\n", 1)[1]}),
     ("file-circles", ring(5)),
     ("own-header", {"ecs/src/storage/lone.c": opened("lone.c", "void weft__lone(void)\n{\n}\n")}),
     ("layer-include", {**added(C, '#include "low.h"\n'), **PRIVATE_LOW}),

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # weft_chart.sh WEFT_CHART: all three panels are drawn from saved lines; nonsense is status 2. Where
 # gnuplot is not installed only the message that says so is checked.
 set -u

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # weft-figures keeps order, bars and the text around the table, adds new rows, names rows without figures,
 # and draws the chart. usage: weft_figures.sh WEFT_FIGURES WEFT
 figures=$1

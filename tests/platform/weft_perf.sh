@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # weft_perf.sh WEFT_PERF WEFT: tools/weft-perf attributes samples to systems and writes a valid SVG; bad
 # usage is status 2; on machines where perf may be used, a real recording gives a flame graph.
 set -u

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* commands_model.h: the naive model of test_commands_random.c: entities by number, and what every
  * command does to one of them, applied one by one in order of effect. */
 #ifndef WEFT_TESTS_COMMANDS_MODEL_H

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # determinism_builds.sh: the hash of `weft stress determinism` must be the same for gcc and clang,
 # without and with optimisation. Builds in a temporary folder, the program only.
 # Usage: determinism_builds.sh [rounds] [jobs]        gcc and clang, each at -O0 and -O3

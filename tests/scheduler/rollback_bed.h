@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* rollback_bed.h: small worlds for tests that go back and forth in time: every kind of component,
  * two systems, and a hash of whatever can be asked. The random operations are in
  * rollback_operations.h. */

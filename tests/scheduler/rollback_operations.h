@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* rollback_operations.h: random operations of all kinds on the worlds of rollback_bed.h. Their
  * effect depends on the world and the state of the bed only.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* systems_bed.h: a small world for tests of systems: 3,000 rows of two components, a tag, a
  * shared component, a resource, and a query that reads the first. One per program; every test
  * opens its own. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_asked.c: systems that ask for change versions in their loops, terms that stamp when their
  * column is asked for, and columns asked for by C type: fused and not, on one worker and more. */
 #include "invariant.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_buffers.c: dynamic buffers of rows, through cursors, systems, look-ups, in-place rows and
  * by entity: what is read and changed is what was meant, and nothing else can be. */
 #include "systems_bed.h"

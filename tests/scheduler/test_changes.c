@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_changes.c: what systems see of changes: others' writes and not their own, everything the
  * first time, all since their last run after frames they did not run in. */
 #include <weft/weft.h>

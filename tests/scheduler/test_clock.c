@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_clock.c: what time it is: numbers and times of steps, rests of fixed rates, paused groups,
  * and timers, the last also in random order against a naive model. */
 #include "systems_bed.h"

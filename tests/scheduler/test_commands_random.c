@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_commands_random.c: random commands recorded by systems, in parts and on several workers,
  * against a naive model that applies them one by one in order of effect: (system, part, sequence).
  * Rows made in jobs come first, as they are linked before anything is played. Every entity has a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_counters.c: event counters per system over a kernel of our own, which refuses what kernels,
  * containers and virtual machines refuse; and over the real one, as far as it allows. */
 #include <weft/weft.h>

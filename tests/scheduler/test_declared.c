@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_declared.c: what checked builds say about commands, reads and further queries that a system
  * did not declare, and about look-ups that meet the rows of other slices. Unchecked builds run the
  * same systems. More: test_diagnose.c. */

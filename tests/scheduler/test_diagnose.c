@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_diagnose.c: what checked builds say about systems that break their declarations, and
  * what every build says about wrong use of systems, orders and commands. */
 #include "invariant.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_extend.c: a schedule to which archetypes were added is the one that compiling makes. */
 #include "registry.h"
 

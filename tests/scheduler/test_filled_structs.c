@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_filled_structs.c: structs that the library fills, as programs see them that were compiled
  * with an older header (a shorter struct) or a newer one (a longer struct). */
 #include "check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_foreign.c: entities of another world, given to every function that takes one, and to random
  * operations on two worlds. Checked builds refuse them without being asked, release builds where
  * worlds have an entity_tag. */

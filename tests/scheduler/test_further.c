@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_further.c: what a system sees beside its own rows: filtered and further queries; and
  * what it, or a condition, may call on the world while a step is going on. */
 #include "invariant.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_handles.c: handles of another world and invented ones, given to every function that takes
  * one; null entries in the lists of descriptions; how errors are counted and forgotten. */
 #include "invariant.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_hostile.c: what a host or its surroundings may do to a stepping world: missing arguments,
  * absurd counts, calls from inside, a shared pool, storms of signals, a clock that leaps. The world
  * says no or does not care, and goes on. Faults of memory: test_commands_random.c. */

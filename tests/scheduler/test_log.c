@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_log.c: what a host with a log gets, and that nothing is printed then. */
 #include "invariant.h"
 #include "systems_bed.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_ordering.c: topological order by rank, cycles as a path, random orders. */
 #include "ordering.h"
 

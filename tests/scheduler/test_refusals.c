@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_refusals.c: commands that cannot be right: what recording and playback say about each, and
  * that the world is as if they had not been recorded. */
 #include "invariant.h"

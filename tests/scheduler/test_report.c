@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_report.c: the schedule as text: explanations, ambiguities, sync points, DOT and JSON,
  * and how each changes when archetypes appear. */
 #include <weft/weft.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_rollback.c: random worlds go back in time, again and again, and go on from files: whatever
  * happened between, the same operations lead to the same layout and content.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_rooms.c: a server with many rooms: worlds that any threads step at the same time over one
  * pool, each world as if it were alone. */
 #include "systems_bed.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_rows_slice.c: what the slice of rows made in place can do: its enable bits and shared
  * values work, and every other function answers without harm and is reported by playback. */
 #include "plain.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_slice_job.c: loops and children inside the callbacks of systems: in parallel and fused
  * stages, inline, in SERIAL, MAIN_THREAD, EXCLUSIVE and BACKGROUND systems, on any thread. */
 #include "invariant.h"

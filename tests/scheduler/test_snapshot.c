@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_snapshot.c: a restored world has the same past and the same future, shares what did not
  * change, and gives all its memory back. */
 #include "snapshot_state.h"

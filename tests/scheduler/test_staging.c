@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_staging.c: conflicts, order and stages on a small fake: archetypes are bits of a word. */
 #include "staging.h"
 

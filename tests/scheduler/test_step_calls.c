@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_step_calls.c: every public call that changes a world, its queries or its schedule, made
  * by a system while a step is going on: on the owner, and on another worker. Each must be
  * refused (WRONG_PHASE, or null where there is no result) and leave the world as it was. Calls

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_stray.c: writes that no call announces, found by checked builds through copies of columns:
  * each kind in fused and unfused systems, in slices and whole chunks, on one worker and on more;
  * and that a world ends up the same with copies as without. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_system_limit.c: what is said when handles of systems are used up. A slot gives 65,536
  * handles and is never reused after that; the test uses slots up by their counts. */
 #include "plain.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_systems.c: what a system may be and where it runs: descriptions that cannot be right,
  * orders of systems and groups, flags, sizes asked at run time, resources. Further queries and
  * calls back: test_further.c. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_write_groups.c: systems whose queries filter write groups: what they conflict with, and
  * which commands they must see the effect of. */
 #include <weft/weft.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: MIT
 """Everything that can be wrong with the input of `weft screen`: the exit status, and that the message says what to do.
 
 usage: bad_input.py WEFT

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: MIT
 """Compares conjunctions.csv with an independent SGP4 (Debian's python3-sgp4): every event's time of closest
 approach within 1 ms and its distance within 1 m.
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # oracle.sh WEFT PYTHON CATALOGUE HOURS: screens a catalogue and compares every event with python3-sgp4.
 set -eu
 [ -r "$3" ] || { echo "$3 is not here: skipped"; exit 77; }

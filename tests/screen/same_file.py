@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: MIT
 """conjunctions.csv must be the same file for any number of workers.
 
 usage: same_file.py WEFT CATALOGUE HOURS WORKERS [EXPECTED_SHA256]

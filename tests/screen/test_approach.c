@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_approach.c: tests of the whole search without the engine: propagate, hash, pair, refine on
  * one thread against brute force.
  */

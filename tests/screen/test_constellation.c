@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_constellation.c: groups by the first word of names: which words make one, order, members.
  */
 #include "constellation.h"

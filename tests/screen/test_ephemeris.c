@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_ephemeris.c: propagation of a batch: states in their places, losses with their step, absence
  * from then on.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_moment.c: tests of moment.c: calendar, arithmetic over midnights, text both ways.
  *
  */

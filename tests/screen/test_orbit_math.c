@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_orbit_math.c: tests of orbit_math.h: against the C library, over the angles that occur.
  *
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_screen.c: the job on the engine against the same job in plain C on one thread: the same
  * approaches and the same losses to the last bit, for several numbers of workers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_screen_report.c: the text of conjunctions.csv: format, rounding, names that need quotes, and
  * what happens when it cannot be written.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_sgp4.c: tests of the propagator: the verification set of AIAA 2006-6753 on every build of
  * the kernels, and that nothing but elements and time reaches a result.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_sky.c: tests of the pair search: on random skies, against all pairs, on every build.
  *
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_tle.c: tests of the catalogue reader: what it takes, and what it says about what it does
  * not take.
  */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Checks weft simulate: the same result twice; Brent's bounds for every number of workers (never
 faster than work / P, nor than the longest slice chain); no steal and no loss on one worker; the
 memory bus limits; every line is labelled simulated; broken recordings are refused with their line.

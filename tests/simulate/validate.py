@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Compares simulated with real frames of the main job on 1 and 2 workers. Not part of ctest: the
 real times need a quiet machine. Takes for each frame the shortest of RUNS runs on both sides.
 

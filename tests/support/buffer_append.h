@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* buffer_append.h: appending to the buffer of an entity in one call. */
 #ifndef TEST_BUFFER_APPEND_H
 #define TEST_BUFFER_APPEND_H

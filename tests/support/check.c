@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* check.c: reports of failed checks (check.h).
  *
  * Everything goes to stderr in one line per fact, so that reports of two threads stay readable.

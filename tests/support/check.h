@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* check.h: assertions for tests that run with and without Criterion, on any thread.
  *
  * A failed check prints the expression, both values, the place and the seed in use (random.h),

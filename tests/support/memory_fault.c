@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* memory_fault.c: the checking memory hook of memory_fault.h.
  *
  * Layout of a block: [padding][header][caller's bytes][guard]. The header is found from the

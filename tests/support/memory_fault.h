@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* memory_fault.h: a memory hook that counts, checks and fails on command.
  *
  * Every block carries a header and a guard behind it: releasing with another size or alignment,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* memory_reuse.c: see memory_reuse.h. */
 #include "memory_reuse.h"
 

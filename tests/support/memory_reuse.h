@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* memory_reuse.h: memory hooks that differ in when a freed block comes back: code that takes an
  * address for the identity of what lived there is found by the first, code that reads freed memory
  * by both (freed blocks are filled with a pattern).

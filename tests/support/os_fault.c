@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* os_fault.c: the faulty operating system of os_fault.h.
  *
  * The counters guard nothing but themselves and publish no other memory:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* os_fault.h: an operating system (jobs/base/src/os.h) that refuses memory and threads on command
  * and wakes sleepers for no reason.
  *

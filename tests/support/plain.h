@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* plain.h: tests as a plain program, which runs under every sanitizer (Criterion aborts under
  * ThreadSanitizer).
  *

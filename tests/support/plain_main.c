@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* plain_main.c: runs the tests of a plain program (plain.h) in the order of the file.
  *
  * A failed check aborts, so reaching the end means that everything passed. A program without

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* random.c: the generator of random.h.
  */
 #include "random.h"

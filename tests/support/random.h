@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* random.h: seeded random numbers for tests (xoshiro256** seeded by splitmix64; Blackman and Vigna
  * 2018).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_cli.c: option parsing, spelling hints and the JSON writer of the command line.
  */
 #include "cli.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Decodes the traces of trace_program in both formats and checks them: every span nests in its
 worker's row, times never go back, every system has its spans, counters and losses are there; the
 environment switches tracing on, the program can forbid it, and a bad name is an error.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* trace_program.c: a small world whose trace check_trace.py reads: fused systems, a range, a system
  * of the owner, commands. Run as: trace_program WORKERS CAPACITY FRAMES [FILE]; without FILE the
  * environment decides, and FILE "-" forbids it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* approach.c: refinement: the root of the range rate between the ends of a step, for a block of
  * pairs in lockstep.
  *

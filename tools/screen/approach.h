@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* approach.h: approaches: the exact definition of what the job reports, and its refinement for
  * many pairs at a time.
  *

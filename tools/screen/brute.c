@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* brute.c: brute force over all pairs: propagate everything to double precision once, then rows of
  * distances.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* brute.h: the check of the pair search: all pairs of objects at chosen steps, in double precision,
  * without any of its parts.
  *

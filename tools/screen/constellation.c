@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* constellation.c: groups by first word: sort the words, count the runs, keep the long ones, sort
  * these by size.
  */

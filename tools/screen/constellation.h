@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* constellation.h: groups of satellites by the first word of their names: STARLINK-1007 and
  * STARLINK-1008 are one.
  *

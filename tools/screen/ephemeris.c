@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ephemeris.c: propagation of rows through a batch of steps, 32 at a time: a block stays in the
  * first-level cache for the whole batch.
  */

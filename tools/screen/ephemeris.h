@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ephemeris.h: the positions and velocities of all objects at the steps of one batch, in single
  * precision: what propagation writes and the pair search reads.
  *

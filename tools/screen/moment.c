@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* moment.c: calendar and clock arithmetic for moments, on integers: days by the usual count of
  * days since 0000-03-01.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* moment.h: a moment in UTC as Julian day and fraction of a day: together they resolve
  * microseconds over centuries, which a single double does not. Calendar conversions are
  * proleptic Gregorian; leap seconds are not counted, as in two-line elements.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* orbit_math.h: the few elementary functions an orbit needs, as straight-line code on doubles.
  *
  * The C library's sin, cos and pow differ between versions, are replaced by the compiler when it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* screen.c: the job from beginning to end. Each stage says on stderr what went wrong, cleans up
  * nothing that is not its own, and the job stops at the first that fails.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* screen.h: the job of `weft screen`: what goes in, what comes out, and its stages.
  *
  *   read the catalogue (tle.h) -> make the world (screen_world.h) -> step it, one batch of time

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* screen_check.c: brute force at some steps, as loop jobs over blocks of rows, compared with what
  * the run reported for the same steps.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* screen_check.h: the brute-force check of a finished run (`--verify K`).
  *
  * At K steps chosen by a seeded generator all pairs of objects are compared (brute.h); their

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* screen_plain.c: propagate, hash, pair and refine, batch by batch, on the calling thread.
  */
 #include "screen_plain.h"

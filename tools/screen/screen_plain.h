@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* screen_plain.h: the job without the engine: one thread, plain loops, the same functions.
  *
  * It is what `weft screen` is measured against and, in tests, compared with: both must find the

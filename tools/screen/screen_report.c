@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* screen_report.c: conjunctions.csv and the summary. The file's text depends on the result only:
  * fixed formats, fixed order, no locale (the program never sets one).
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* screen_report.h: what a run leaves behind: conjunctions.csv, and the summary for people or
  * machines.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* screen_systems.c: the systems of the job. One frame of the world is one batch of time steps.
  *
  *   propagate near   rows     NearOrbit -> states of all steps of the batch, Fate

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* screen_world.c: making the world: types, resources, satellites. The order of the satellites
  * follows the catalogue, so that entities and layout are the same in every run.
  */

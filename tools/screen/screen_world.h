@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* screen_world.h: the world of the job: its component types, resources and entities.
  *
  * Entities: a satellite is {NearOrbit or DeepOrbit, Satellite, Fate, Constellation (shared)}; an

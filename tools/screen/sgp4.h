@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sgp4.h: SGP4 and SDP4: position and velocity of a satellite from its mean elements, for a
  * block of satellites at a time.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sgp4_block.c: blocks: rows turned into one array per quantity, and the resonance node of a
  * lane moved in place.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sgp4_block.h: what the deep kernel needs from sgp4_block.c: to move the resonance node of one
  * lane to the one for time t.
  */

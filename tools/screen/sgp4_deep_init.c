@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sgp4_deep_init.c: initialisation of SDP4: what the Sun, the Moon and the Earth's tesseral
  * field do to a slow satellite.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sgp4_init.c: initialisation common to SGP4 and SDP4: from the elements of a two-line set to
  * the constants of the secular motion.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sgp4_init.h: what both initialisations share: quantities of the reports that are needed on the
  * way and then dropped.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sgp4_kernel.c: the SGP4 and SDP4 kernels: a block of satellites to a moment each.
  *
  * Every loop runs over the lanes of a block, has no branch and no call, and turns into vector

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sgp4_resonance.c: the resonance integrator of SDP4: mean longitude and mean motion, in steps
  * of 720 minutes from the epoch.
  *

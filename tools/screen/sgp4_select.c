@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sgp4_select.c: which builds of the kernels this processor can run. The list is made by CMake:
  * baseline everywhere, AVX2 and AVX-512 where the target is x86-64.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sky.c: the parts of the pair search that run once: bounds, memory, and the choice of the build
  * for this processor.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sky.h: All objects at one moment, and the search for pairs of them that may come close within
  * half a step of it.
  *

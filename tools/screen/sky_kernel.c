@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sky_kernel.c: the pair search itself, compiled once per instruction set like the propagator;
  * and the store between the two.
  *

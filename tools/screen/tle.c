@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tle.c: the reader of two-line elements: lines out of a buffered file, pairs of lines out of
  * lines, fields out of columns.
  *

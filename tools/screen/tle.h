@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tle.h: reading catalogues of two-line elements (TLE), the text format in which orbits are
  * published.
  *

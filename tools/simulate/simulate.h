@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* simulate.h: larger machines simulated: the job system itself, compiled with hooked atomics, runs
  * a recorded frame on up to 256 virtual workers.
  *

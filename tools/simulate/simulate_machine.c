@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* simulate_machine.c: the virtual machine: fibres in the order of their clocks, cache lines, futex,
  * memory bus. Implements the hooks of atomic_hook.h and the seam of os.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* simulate_main.c: the program weft-simulate, run by `weft simulate`: a recording, or an artificial
  * frame, on each of a list of worker counts. A program of its own because the job system in it is
  * compiled with other atomics. */

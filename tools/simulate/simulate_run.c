@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* simulate_run.c: steps the recorded frames on a pool of virtual workers. The decisions of the
  * scheduler about a stage (scheduler/src/dispatch/stage_run.c: one item or a small stage runs
  * inline, else a loop of the pool) are repeated here; everything below is the job system itself. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* blob_builder.c: makes one blob: memory that never moves while it is filled, then one block.
  *
  * Allocations are given positions in the final block at once. Memory comes in chunks, each large

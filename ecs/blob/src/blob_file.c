@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* blob_file.c: blobs from and to files and foreign bytes. The file is the block. Everything that
  * comes in is checked against its type first; sizes are checked against the file before memory is
  * taken. */

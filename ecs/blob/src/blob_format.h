@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* blob_format.h: the bytes of a blob block, its compiled type, and what builder, validator and
  * store share.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* blob_store.c: blobs by handle: reference counts, one copy of equal content, freeing.
  *
  * A slot's state word holds generation and references. Everything that changes which blobs exist

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* blob_store.h: the inside of a blob store: slots, reference counts, content table. The protocol is
  * at the top of blob_store.c. */
 #ifndef WEFT_BLOB_STORE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* blob_type.c: blob types: checked, flattened into kinds, hashed; and the questions that builder
  * and validator ask about them. No state. */
 #include "blob_format.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* blob_validate.c: whether untrusted bytes are a blob of a type: content hash, layout, references.
  *
  * No recursion and no memory: the table of extents is the work list. Pass 1 checks that the extents

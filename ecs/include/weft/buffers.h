@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* buffers.h: dynamic buffers: an array per row that grows.
  *
  *   weft_buffers links = weft_slice_write_buffers(slice, 0);

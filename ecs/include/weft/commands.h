@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* commands.h: structural changes recorded now and played back at the next sync point.
  *
  * Public. Inside systems weft_slice_recorder gives the recorder of the slice; commands take

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* component.h: component types: registration, kinds, reflection, dynamic buffers.
  *
  * Public. Component ids are per world, never global variables. Types cannot be removed. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ecs.h: the storage without the scheduler: worlds, components, entities, queries, recorded
  * changes, snapshots.
  *

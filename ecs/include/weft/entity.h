@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* entity.h: entities and immediate structural changes: single, array. Query-wide forms are in
  * query.h, recorded forms (from jobs) in commands.h.
  *

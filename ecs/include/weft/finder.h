@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* finder.h: look-ups of one component by entity, prepared once: the fastest way to the values of
  * many entities in random order.
  *

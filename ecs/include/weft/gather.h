@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gather.h: copies of what a query selects, made by jobs while the owner does other work, and
  * written back when they were changed.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* query.h: cached queries, filters, iteration, indexed access, and query-wide structural changes.
  *
  * Public. A query is matched once against existing archetypes, and later only against new ones;

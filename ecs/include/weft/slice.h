@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* slice.h: what a system or a cursor sees: a run of rows of one chunk, as column pointers.
  *
  * Public. The engine fills the fields of weft_slice; they are read only. Use the inline

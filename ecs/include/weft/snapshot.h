@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* snapshot.h: rollback: copies of the state of a world in memory.
  *
  * Public. A snapshot shares what did not change with the one before it: taking one per frame costs

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* transfer.h: moving entities from one world to another.
  *
  * Public. Fill one world apart (loaded, generated on another thread), then move its entities

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* world.h: a world: its creation, limits, errors, memory, invariants and hash.
  *
  * Public. A world owns entities, components, archetypes, chunks, queries, shared values and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* world_file.h: worlds as files, as bytes in memory and as streams.
  *
  * Public. A file holds the types, entities (with their handles), values, buffers, shared and

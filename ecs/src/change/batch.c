@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* batch.c: array operations in steps. All reservations come before the first change; all copies
  * before the first close, so that a chunk may be source and destination at once. */
 #include "batch.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* batch.h: an array operation on entities: the rows concerned, collected per chunk, in order and
  * without duplicates, then changed in steps: plan, copy, close, settle. Long arrays collect them in
  * bit maps; short ones, which would have as many maps as rows, in a list of keys that is sorted.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* buffers.c: the dynamic buffers of some rows, opened through a slice or by entity: what may be
  * changed is settled once, when they are opened. The buffers themselves are in buffer.c. */
 #include "archetype_state.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* change_request.c: see change_request.h. Parts of the same tuple in a row share the search for
  * their destination.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* change_request.h: one component added to, removed from or given a shared value in all selected
  * rows.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* compact.c: merging of under-filled chunks, within a budget of moved rows, and return of empty
  * memory. Per tuple the emptiest chunk is moved into the room of the fuller ones as long as it
  * fits; a budget that ends in the middle is taken up by the next call. Owner, world idle. */

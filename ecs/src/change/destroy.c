@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* destroy.c: death of rows: ids, destructors, holes; rows with cleanup components move to their
  * residue instead; linked groups are followed one level. Arrays of entities go through a batch, so
  * that nothing has happened when memory runs out. Owner, serial. */

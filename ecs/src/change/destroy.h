@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* destroy.h: death of rows.
  *
  * Residues and linked groups are for the functions on entities (destroy.c). Owner, world idle. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* entity_change.c: add, remove and set archetype of single entities. A lean way in one straight
  * function does the moves that need nothing but bytes copied (plan->is_plain, decided when the
  * plan is made); everything else, refusals among it, goes the general way: both give the same

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* entity_change_many.c: components added to and removed from many entities at once, chunk by chunk
  * (batch.h). All or none. Owner, world idle. */
 #include "entity_change_many.h"

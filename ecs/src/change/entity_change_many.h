@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* entity_change_many.h: a component for many entities.
  *
  * All or none. Owner, world idle. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* entity_create.c: creation of entities: one, many, with values.
  *
  * All or none: room is reserved before anything is written. One entity goes to the first chunk with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* entity_enable.c: the enable bits of single entities.
  *
  * Bits and masks of chunks are in enable.c, those of a slice's rows in slice.c. Owner. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* entity_name.c: the public functions of names: set, ask, find. Names are kept in name_table.c.
  *
  * Owner only; while systems run, names are set by command. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* entity_set.c: values given to entities, one or many: the component is added where it is absent,
  * then the value takes the place of the old one, which is destructed.
  *

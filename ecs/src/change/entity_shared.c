@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* entity_shared.c: shared values of entities, one or many: reading, setting (which moves the rows);
  * values in use and their order versions. Owner, world idle where a row moves. */
 #include "change_request.h"

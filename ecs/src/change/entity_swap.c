@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* entity_swap.c: two entities of the same archetype and shared values change places: their values
  * and enable bits do, so that the order of iteration changes and nothing else.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* instantiate.c: copies of an entity and of its linked group. Every member's rows are reserved and
  * their values replicated (deep for buffers) before any id is given, so that a failure leaves
  * nothing behind; then references inside the group are redirected to the copies of the same

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* prefab.c: the Prefab tag goes with linked groups: what adds or removes it where there is a group
  * does so for the members as well, in one change, all or none. Queries therefore need not know of
  * groups. Here is the search for the members; the rest is a change like others (query_change.h).

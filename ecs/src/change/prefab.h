@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* prefab.h: the Prefab tag goes with linked groups: who adds or removes it where there is a group
  * does so for the members as well. Owner, world idle. */
 #ifndef WEFT_PREFAB_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* query_change.c: the engine of query-wide structural changes: select, prepare, apply.
  *
  * What it promises and how it is used: query_change.h. It knows nothing of the kinds of changes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* query_change.h: structural changes of all rows that a query selects: select, route, apply.
  *
  * A change is collected first (the walk over the query ends before anything moves): one part per

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* query_structure.c: the public query-wide changes: add, remove, set, set a shared value, enable,
  * destroy. Each gives every selected part a destination and lets the engine (query_change.h) do it.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* references.c: weft_world_clear_references: described ENTITY fields that lead to no living
  * entity become null.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* commands_collect.c: the first half of a fold: where every target is, and the commands of each
  * chunk as a list of runs in order of effect. See commands_fold.h. Recorded values get their
  * deferred references replaced on the way, in place. */

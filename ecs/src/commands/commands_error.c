@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* commands_error.c: what a command that failed is called in the world's error. Why comes from the
  * call that refused it, when the world's error says so. Owner only. */
 #include "commands_error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* commands_error.h: the error of a command that failed, in words: which command, on what,
  * recorded by whom, and why. Owner only. */
 #ifndef WEFT_COMMANDS_ERROR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* commands_fold.c: the second half of a fold: per row the archetype it ends in. See
  * commands_fold.h.
  *

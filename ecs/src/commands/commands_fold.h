@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* commands_fold.h: playback of long runs of commands: fold, then move everything at once.
  *
  *   collect  (parallel over segments)  where is each target now: chunk and row;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* commands_link.c: rows made in place join the world, before the first command is played: their
  * chunks get the tuples of their shared values and are linked in key order (private_chunk.c),
  * the rows get ids, handles that were asked for become real, and references in the rows are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* commands_move.c: a folded batch takes effect: plan, copy, close, settle. See commands_fold.h
  * and the four steps of structure.h. Whatever can fail happens in plan, which gives everything
  * back. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* commands_one.c: one command by the immediate operations. See commands_play.c.
  *
  * Dead targets are skipped and counted (destroying twice is fine and not counted). */

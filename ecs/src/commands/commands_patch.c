@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* commands_patch.c: deferred handles in recorded values become those of the entities they mean. Any
  * worker, own rows. */
 #include "commands_patch.h"

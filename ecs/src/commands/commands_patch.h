@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* commands_patch.h: deferred handles in recorded values become those of the entities they mean.
  * Recorded references only: rows of the world are never looked at. */
 #ifndef WEFT_COMMANDS_PATCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* commands_play.c: playback: segments in key order, ids for created entities, then the commands.
  *
  *   1. gather   segments of all recorders, sorted by key (unique: a slice has one recorder);

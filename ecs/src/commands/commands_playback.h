@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* commands_playback.h: what the files of playback share. See commands_play.c for the steps.
  *
  * Private to commands_*.c. Everything here lives during one playback, on the owner's stack or in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* commands_query.c: recording of commands for all rows of a query. The query is a handle here: what
  * it matches is asked at playback, so that filters and enable bits count as they are then, and rows
  * of earlier commands are among them. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* commands_record.c: recording. See commands_state.h for the format.
  *
  * The hot path is a bump in the page and a store of 16 bytes. Nothing here reads entities:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* commands_rows.c: recording of rows made in place. A recorder fills private chunks
  * (private_chunk.c): one at a time, as long as the archetype and the shared values stay the
  * same. A call takes all it needs before the first row is there: chunk, ids, command; when one

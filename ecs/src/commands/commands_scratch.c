@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* commands_scratch.c: arrays that playback uses and keeps between playbacks, so that a steady state
  * allocates nothing. One set per world, in its commands extension, made at the first playback; each
  * array only grows. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* commands_state.h: recorded commands: their format, recorders, and playback.
  *
  * A recorder appends commands to pages of its own; nothing is shared while recording. Inside

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* commands_tasks.c: the parallel parts of a fold, as loops on the pool. A serial playback runs them
  * on the calling thread. Owner. */
 #include "commands_tasks.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* commands_tasks.h: the parallel parts of a fold, as loops on the pool: what collecting, folding
  * and moving have in common. */
 #ifndef WEFT_COMMANDS_TASKS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* slice_rows.c: slices of rows that a recorder made in place (commands_rows.c). Their terms are the
  * positions of the archetype; they reach their own columns, buffers, enable bits and shared values,
  * and no more: the rows are of no query, and the system's slice reaches the rest. A worker cannot

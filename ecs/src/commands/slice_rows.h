@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* slice_rows.h: the context of slices of rows that a recorder made in place.
  *
  * Owned by the recorder (weft_recorder.rows_context); constant. Used by the thread that records. */

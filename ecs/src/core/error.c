@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* error.c: the last error of a world: code, entity, component, and a sentence that says what to
  * do. Owner only (functions that any thread may call do not set it). Callbacks of
  * weft_query_each_parallel run on several threads: each worker has a record of its own for them,

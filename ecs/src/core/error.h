@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* error.h: the last error of a world: setting it, and the checks of phase that set it.
  *
  * Every function returns the code that it set, so that callers return it in turn. Texts say what to

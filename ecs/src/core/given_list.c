@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* given_list.c: counting the entries of a descriptor's lists, and refusing null ones. Entries are
  * looked at as bytes, so that one function serves lists of all kinds: the first key_bytes are the
  * handle or pointer, the others what is said of it. Nothing is allocated or kept. */

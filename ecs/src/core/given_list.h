@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* given_list.h: the lists of descriptors: a few entries inline, up to the first that is all
  * zero, and more behind a pointer with a count. An entry whose handle is null is a mistake
  * wherever something else says that it was meant: fields beside the handle, entries behind it,

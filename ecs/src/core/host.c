@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* host.c: what of host.h is out of line: threads that are not the owner of the world's pool, which
  * enter it as guests, calls inside others, forked processes, and two threads in one world. Checked
  * builds come here always. Protocol: host.h. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* host.h: the thread that runs loops for a world, as its pool sees it: the owner of the pool, or a
  * guest for as long as a step or a loop over a query lasts (guest.h). Any thread may step a world
  * of its own; two threads in one world are a mistake that is refused where it is seen: always in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* name_table.c: names of entities, both ways. A hash table leads from entity index to text; texts
  * are kept once, with a list of the entities that have them, and found by their own hash table. A
  * name belongs to the handle, so it is gone when the entity dies; entries of the dead stay until

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* name_table.h: the names of entities, for look-ups both ways and for error texts.
  *
  * A name belongs to a handle: it is found while the entity lives, and error texts may say it until

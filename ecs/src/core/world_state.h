@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* world_state.h: the world struct and its parts, look-up of types, and handles.
  *
  * Phases: structure may be changed by the owner only while `busy` is 0. Cursors and steps raise it;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* transfer.c: weft_world_transfer: entities go from one world to another. The steps and what they
  * share are in transfer_state.h. Everything that can fail comes before the commit and is undone;
  * the commit gives ids, lets references follow, and ends the rows of the source without touching

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* transfer_blobs.c: blobs that moved values refer to through described BLOB fields: copied into the
  * destination's store before the commit, and the fields rewritten after it. */
 #include "blob_store.h"

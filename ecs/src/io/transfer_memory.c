@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* transfer_memory.c: chunk memory that changes hands: a reservation of the source of which every
  * unit in use belongs to chunks that move as they are goes to the destination's unit allocator, and
  * back if the transfer fails. Nothing is copied then but metadata. Owner of both worlds, both

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* transfer_shared.c: shared values of a transfer: found by content in the destination, or put
  * there, with exact references on both sides.
  *

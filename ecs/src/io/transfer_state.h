@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* transfer_state.h: one transfer of entities between two worlds: what its files share.
  *
  * Steps, in this order: select (rows of the source), map (types, archetypes, shared values),

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* transfer_values.c: the values of a transfer: columns, heap memory of buffers, enable bits, chunk
  * values, references. Values move as bytes: no hook of theirs runs. */
 #include "enable.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* world_file.c: weft_world_save, weft_world_load and their forms for memory and streams: the bytes
  * of world_file_write.c and world_file_read.c to and from where they are kept. */
 #include "error.h"

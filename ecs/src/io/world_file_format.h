@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* world_file_format.h: the bytes of a world file, and what writer and reader share.
  *
  * Little-endian, unaligned, one stream behind the header, in this order:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* world_file_read.c: a world out of bytes: header, types, blobs, names, resources; rows are in
  * world_file_rows.c. Untrusted input. Rows and blobs are made while reading and taken back when
  * something is wrong; names and resources, which cannot be, come when all else is right. */

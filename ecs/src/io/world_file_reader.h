@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* world_file_reader.h: one load of a world file: what world_file_read.c (bytes, header, types,
  * blobs, names, resources) and world_file_rows.c (archetypes, chunks, rows, dead indices) share.
  * The bytes are untrusted: nothing is read but through weft__world_reader_take, which knows where

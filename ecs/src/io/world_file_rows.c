@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* world_file_rows.c: the rows of a world file: chunks are made in the shape they had, values put in
  * place, handles entered into the directory. Untrusted input: every count is compared with the
  * bytes that are left before anything is made for it. Owner of a new world. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* world_file_write.c: a world as bytes (world_file_format.h says which). Values that hold blob
  * references are written with the numbers of the blobs instead, handles without tags. Owner,
  * world idle; reads only. */

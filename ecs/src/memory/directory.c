@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* directory.c: the protocol of the entity directory.
  *
  * The word x_count of a block is its lock: a caller of the _any family takes it by CAS count ->

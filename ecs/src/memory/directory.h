@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* directory.h: the entity directory: who lives at which index, with which version, and where.
  *
  * Indices come in blocks of 8,192 slots. A slot is one 64-bit word: version << 32 | location; the

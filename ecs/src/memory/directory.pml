@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* directory.pml: model of directory.c's _any family: blocks of 2 slots made on demand, the count word
  * of a block as its lock, THREADS threads that create an entity and destroy it twice, by its handle
  * and by the same handle again. Versions are modulo 16. No slot has two owners, a handle never

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* directory_check.c: the entity directory outside the hot paths: counts, versions set by snapshots
  * and tests, and the check of every invariant. The protocol and its edges (D1 to D4) are at the top
  * of directory.c. */

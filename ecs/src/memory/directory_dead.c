@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* directory_dead.c: the indices of the entity directory that are not alive: listing them, and
  * making them what a list says. Which ids come next, and with which versions, is decided by them
  * alone. The protocol and its edges are at the top of directory.c. World idle. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* directory_grow.c: the beginning, the growth and the end of the entity directory: slabs of blocks,
  * and the tables that they are published in. Nothing here is hot but the growth of worlds, and
  * nothing is given back before the end. The protocol and its edges (D1 to D4) are at the top of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* unit_parts.c: small chunk memory: units cut into 16 parts of 1 KiB or 4 parts of 4 KiB, so
  * that many archetypes of a few entities do not cost a unit each. Owner only, or one playback
  * task at a time; a unit goes back to the unit allocator when its last part does. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* unit_parts.h: parts of a unit (1 KiB and 4 KiB) as memory of small chunks.
  *
  * Owned by the world; owner only. Units come from the unit allocator and go back to it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* units.c: the protocol of the unit allocator.
  *
  * A megachunk's word x_in_use is 0 (empty), FULL (all ones: full, or *busy*: held by one thread

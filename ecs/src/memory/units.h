@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* units.h: the unit allocator: units of 16 KiB in megachunks of 64, taken and given back by any
  * thread with one CAS.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* units.pml: model of units.c: 2 megachunks of 3 units that share one reservation, none kept mapped
  * when empty; THREADS threads take a unit (or two) and give it back; mapping may fail. No unit has
  * two owners, memory is there as long as a unit is in use, LIMIT only when every megachunk was full,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* enable.c: enable bits: setting them, and evaluating the masks of queries.
  *
  * The mask of a slice is, per description that matches the archetype: rows where every ALL term is

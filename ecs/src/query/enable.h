@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* enable.h: enable bits of chunks: setting one, and the mask of a slice for a query.
  *
  * The bits say "disabled", so that new rows and plain components are all zero. Words and counts of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* filter.c: setting and evaluating the filters of a query handle.
  *
  * A shared value of a condition is interned when the condition is made, so that evaluation compares

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* filter.h: the filter of a query handle: conditions on shared values, and change conditions.
  *
  * Shared conditions and the order condition are decided per chunk by comparing numbers in the

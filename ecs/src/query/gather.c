@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gather.c: copies of a query's rows made by jobs, and written back.
  *
  * The slices of the query are cut into blocks. Where filters or enable bits decide, a first loop

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* guard.c: copies of columns between margins of a known pattern.
  *
  * What is copied, compared and reported, and who may call what: guard.h. A ring is used from its

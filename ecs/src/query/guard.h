@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* guard.h: copies of columns that checked builds hand out in place of the columns, so that stray
  * accesses are found and have no effect. Unchecked builds call nothing here.
  *

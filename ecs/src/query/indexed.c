@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* indexed.c: a query as one flat array of rows.
  *
  * Opening takes a snapshot: the spans (chunks, or runs of slices that the filter lets pass) with

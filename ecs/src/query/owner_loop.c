@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* owner_loop.c: shadows of the chunks that loops of the owner stand on or have left.
  *
  * What is compared with what, and which difference is right: owner_loop.h. Pointers that were given

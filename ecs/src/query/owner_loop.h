@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* owner_loop.h: what checked builds do in loops of the owner (weft_query_begin, _next, _end): stray
  * writes are found, named and undone. Unchecked builds call nothing here.
  *

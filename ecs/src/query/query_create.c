@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* query_create.c: making, sharing and destroying queries and their handles.
  *
  * A description is checked, brought into the internal form, and looked up by content: equal ones

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* query_create.h: the queries of a world come and go.
  *
  * Owner. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* query_cursor.c: the walk over the flat list of a query's chunks that yields runs of rows.
  *
  * The same walk serves the owner's loops, jobs (each with a range of slice positions), counts and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* query_cursor.h: runs of rows out of a range of slice positions.
  *
  * The loops of the owner, jobs, counts and gathers all walk by it. No part of it allocates but

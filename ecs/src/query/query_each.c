@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* query_each.c: a loop over all slices of a query on the world's pool.
  *
  * A loop job over slice positions; each part walks its range with a source of its own

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* query_each.h: what weft_query_each_parallel keeps between loops.
  *
  * Owner. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* query_flat.c: the flat list of a query's chunks, with prefix sums of slices and rows.
  *
  * Made again when structure has changed; archetypes without rows are left out. */

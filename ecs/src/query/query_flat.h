@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* query_flat.h: the list of all chunks of a query.
  *
  * Owner makes it current while the world is idle; workers read it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* query_group.c: write groups: components that take over others from queries that filter them.
  *
  * A component names what it takes over when it is registered, so only archetypes made later can

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* query_group.h: write groups: which descriptions lose rows of an archetype to other queries.
  *
  * Owner, while archetypes are offered to queries. */

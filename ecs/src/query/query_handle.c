@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* query_handle.c: looking up handles of queries, and holding them for systems.
  *
  * A handle is {generation, index} in one word; its slot keeps its address. Slots are taken and

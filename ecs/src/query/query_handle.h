@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* query_handle.h: what a weft_query names.
  *
  * Owner changes handles while the world is idle; look-up is for any thread between. */

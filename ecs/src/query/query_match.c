@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* query_match.c: which archetypes a query matches.
  *
  * A new query merges the ascending archetype lists of its terms: the candidates come from the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* query_match.h: which archetypes a query matches, and where its terms are in them.
  *
  * Owner matches while the world is idle; workers read matches between. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* query_memory.h: arrays of the query room: they grow by doubling, and count as memory of queries.
  *
  * Owner. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* query_read.c: questions about a query, and copies of its rows: counts, entity lists, gather and
  * scatter, the single entity.
  *

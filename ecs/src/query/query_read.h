@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* query_read.h: a walk over the rows of a handle, and the checks of those who copy values.
  *
  * Threads: as the public functions that walk (weft/query.h). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* query_registry.c: the queries of a world, filed by component.
  *
  * A query is filed under one component per description: one that every archetype it can match has,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* query_registry.h: the queries of a world, and what a new archetype asks of them.
  *
  * A new query walks the shortest list of the component index that can hold its matches

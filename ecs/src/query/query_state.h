@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* query_state.h: what a query is inside: terms, matches, the flat list of chunks; and what a slice
  * reaches through its context. Structs only: the functions have the headers of their sources.
  *

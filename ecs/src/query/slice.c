@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* slice.c: what a slice can reach beyond its column pointers.
  *
  * Everything that depends on who dispatched the slice (a cursor of the owner, or the scheduler with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* slice_ops.c: what slices of the owner's cursors reach beyond their columns, and what slices of
  * all dispatchers share: the C type of a term, stamps, the words for a wrong access. */
 #include "slice_ops.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* slice_ops.h: what slices of the owner reach, and what all slices share.
  *
  * Owned by who dispatches the slice; used by the thread that runs it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* version.c: change versions that loops and tools ask for: of the world, of a term in a slice, of a
  * chunk's rows, of a value, of a component.
  *

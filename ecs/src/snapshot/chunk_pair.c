@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* chunk_pair.c: which rows and values of a chunk are those of a snapshot.
  *
  * Rows of a chunk in which none came, went or moved are known by its versions; else the entities of

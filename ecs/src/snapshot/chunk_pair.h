@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* chunk_pair.h: a chunk of the world beside what a snapshot says of it: which of its slices and
  * columns are the same. By serial number, rows and change versions; values are never compared.
  * Threads: owner. */

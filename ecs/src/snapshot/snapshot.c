@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* snapshot.c: taking and destroying snapshots. See snapshot_state.h. Cost: the metadata of all
  * chunks (one pointer per column and slice), and the bytes of what changed since `previous`. Where
  * rows came, went or moved in a chunk, its entities are compared slice by slice. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* snapshot_check.c: what forbids taking or restoring a snapshot.
  *
  * Entities without a row, which a recorder holds, and values that would be owned twice. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* snapshot_check.h: what forbids taking or restoring a snapshot, besides its phase.
  *
  * Threads: owner. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* snapshot_restore.c: putting a world back. See snapshot_state.h.
  *
  * Chunks that still exist with the same shared values are used again: only slices whose rows or

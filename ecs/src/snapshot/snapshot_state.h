@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* snapshot_state.h: what a snapshot holds. How it is compared with the
  * world: chunk_pair.h.
  *

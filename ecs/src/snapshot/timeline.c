@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* timeline.c: the tree of timelines of a world. See timeline.h. Lines that are only on the way
  * from the current one to the first are cut out, so that a world that goes back once a frame for
  * ever has as many as it has snapshots. Owner only. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* timeline.h: what versions of a snapshot and of the world mean the same. Private to the snapshots.
  *
  * Versions tell times apart only along one line of events, and every restore begins a new line

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* archetype.c: the registry of archetypes: from a set of component ids to its archetype, made on
  * first use together with everything that is derived from the set. An archetype is one block:
  * struct, type references, look-up slots, shared components. Owner only; never freed before the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* archetype.h: the registry of archetypes: from a set of components to its archetype, and from one
  * archetype to those that are made of it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* archetype_order.c: the order of archetypes, which is the order of iteration, of layouts and of
  * playback: that in which they were made, unless a snapshot or a file says otherwise.
  *

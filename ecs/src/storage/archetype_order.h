@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* archetype_order.h: which archetypes are in the order of iteration, and where.
  *
  * Numbers, and what leaves and enters the order: archetype_order.c. Threads: owner, world idle. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* archetype_state.h: archetypes (sets of component types), tuples of shared values, cached edges
  * between archetypes, and the plans that say which columns a move copies.
  *

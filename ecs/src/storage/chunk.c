@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* chunk.c: making and releasing chunks: memory from units or parts, side memory, id, and the lists
  * of the archetype and the tuple. Everything that can fail comes before the first change. Owner
  * only, except side memory and chunk memory of private chunks (private_chunk.c). */

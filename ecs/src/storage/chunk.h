@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* chunk.h: making, linking and releasing chunks.
  *
  * Whole operations come first; their steps are for chunks that jobs make (private_chunk.c) and that

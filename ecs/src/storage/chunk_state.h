@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* chunk_state.h: a chunk: a run of memory that holds rows of one archetype and one tuple of shared
  * values, column after column; its metadata; and the layouts that say where the columns are.
  *

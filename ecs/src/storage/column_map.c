@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* column_map.c: making and keeping the maps of column_map.h, and what finder.h knows of them.
  *
  * Nothing here is hot: look-ups are inline, in finder.h and column_map.h. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* column_map.h: the shortest way from a location to a value: per component, where its column is in
  * every berth.
  *

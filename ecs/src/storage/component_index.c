@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* component_index.c: the lists of the archetypes that have a component.
  *
  * Archetypes enter in the order of their numbers, so lists grow at their ends and stay ascending.

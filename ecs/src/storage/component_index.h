@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* component_index.h: per component, the archetypes that have it and where.
  *
  * New queries walk the shortest list that can hold their matches (query_match.c). An archetype

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* component_registry.c: registration of component types. A description is checked in full before
  * anything is allocated; the type, its fields, names and entity offsets are one block that never
  * moves. Written by the owner with the world idle. */

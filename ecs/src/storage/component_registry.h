@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* component_registry.h: the end of the component types of a world. All else that the registry does
  * is public (weft/component.h); look-ups of types are inline in world_state.h. */
 #ifndef WEFT_COMPONENT_REGISTRY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* entity_read_many.c: the values of a component of many entities, copied into an array. Entities in
  * any order: what a look-up misses in the cache is fetched a batch ahead. */
 #include "column_map.h"

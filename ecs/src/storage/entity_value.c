@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* entity_value.c: look-up of one entity: whether it is alive, what it has, and its values.
  *
  * Nothing here changes which components an entity has. Reading takes the map of the component first

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* entity_value.h: from an entity to its chunk and row, and from there to the value of a component.
  *
  * The public look-ups are in entity_value.c; those by maps in column_map.h. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* finder.c: opening finders, and their look-ups without a map (finder.h in the public headers).
  *
  * A finder is the map of a component with the blocks of entities (column_map.h). What slices may

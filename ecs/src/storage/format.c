@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* format.c: formats (the sized columns of a row, shared by archetypes) and their layouts per size
  * class of chunk memory. Both live as long as the world. Formats are made by the owner; layouts by
  * anyone, so that jobs can open chunks:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* format.h: formats of rows, and their layouts in chunks of each size.
  *
  * Both live as long as the world. Threads: owner, unless a function says otherwise. */

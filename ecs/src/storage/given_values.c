@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* given_values.c: the set of values that pointers for writing were given to.
  *
  * Keys are {location, component}. The set is emptied when it is full and structure has changed

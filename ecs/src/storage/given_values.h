@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* given_values.h: the values that a caller may write at any time, because weft_entity_write or a
  * function like it gave a pointer to them. Checked builds ask when they watch loops (owner_loop.h).
  *

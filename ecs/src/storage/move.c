@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* move.c: whole moves: one row (the general way of add and remove), and whole chunks
  * that change archetype or shared values by editing their metadata only. Owner, serial; everything
  * that can fail comes first. */

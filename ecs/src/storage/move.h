@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* move.h: whole moves of rows and of chunks between tuples and archetypes, made of the steps of
  * structure.h. All or none. Threads: owner, world idle. */
 #ifndef WEFT_MOVE_H

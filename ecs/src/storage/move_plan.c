@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* move_plan.c: plans between archetypes (which columns a move copies, adds and drops) and the
  * edges that find them by one component. A plan is one block with its lists. Owner only; plans
  * live as long as their source archetype. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* move_plan.h: plans: which columns and types go where when a row changes archetype; made once per
  * pair of archetypes and kept. Threads: owner, world idle. */
 #ifndef WEFT_MOVE_PLAN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* private_chunk.c: creation from jobs: chunks that one recorder fills before the world knows
  * them, and the sync point that puts them into the world in a given order. Opening, filling and
  * dropping run on any thread: units come from the concurrent allocator, layouts are published by

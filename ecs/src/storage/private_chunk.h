@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* private_chunk.h: chunks that jobs fill and that the owner links into the world afterwards.
  *
  * A private chunk has no id, no berths and location 0, and is in no list. */

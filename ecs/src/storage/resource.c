@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* resource.c: the values of RESOURCE components, which the world has once.
  *
  * A value is made and freed with its type (component_registry.c) and never moves. */

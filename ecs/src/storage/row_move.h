@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* row_move.h: the steps of moving or removing one row, inline: what single add, remove, create and
  * destroy are made of. Owner, world idle, so every load and store of a shared word is relaxed. */
 #ifndef WEFT_ROW_MOVE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* structure.c: the steps of every structural change on runs of rows: reserve, fill, copy, discard,
  * close, settle. The whole operations are in move.c and destroy.c; who may run when is in
  * structure.h. Change versions and disabled bits of a chunk may be touched by several tasks of one

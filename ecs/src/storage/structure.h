@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* structure.h: structural operations on runs of rows, the common ground of immediate changes,
  * query-wide changes and command playback.
  *

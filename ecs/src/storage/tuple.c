@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tuple.c: tuples of shared values. Every archetype has tuple0 (all default); archetypes with
  * shared components keep the others in a hash table. A tuple holds one reference on each of its
  * values as long as it exists, and exists while it has chunks or holders. Owner only. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tuple.h: the tuples of an archetype: one for each combination of shared values that rows have.
  *
  * A tuple lives while a chunk uses it or it is held. Threads: owner, world idle. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* buffer.c: resize, reserve and append of one dynamic buffer. Elements are inline until they
  * outgrow the column's capacity, then on the heap through the world's memory hook. */
 #include "buffer.h"

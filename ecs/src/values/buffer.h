@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* buffer.h: changing one dynamic buffer whose type is known. Threads: those that may write the row;
  * the memory counters are atomic. Errors leave the buffer unchanged and set no error text. */
 #ifndef WEFT_BUFFER_H

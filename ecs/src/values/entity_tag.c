@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* entity_tag.c: which tag a world has, and tags in stored handles.
  *
  * The counts of worlds are reached through one function, and by nothing else; entity_tag.h has the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* entity_tag.h: the world's tag in stored handles: which one a world has, and handles taken out of
  * their world (hash, files) and put into one.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* shared.c: interning of shared component values.
  *
  * Per type: values in pages of doubling size (so that a value never moves), each with its reference

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* shared.h: the store of shared component values: one list of values per SHARED type, de-duplicated
  * by content, each with a reference count and an order version.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* type.h: what a component type is: its description, derived sizes, and what its values need: the
  * dispatch of lifecycle hooks, buffers, entity references and blob fields over arrays of values.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* value_order.c: the first of many values in the order of their bytes, in a heap of pointers:
  * values that come later than all of a full heap cost one comparison. Values are not copied.
  * Owner: the caller. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* value_order.h: the first of many values in the order of their bytes: one that does not tell when
  * they came, or where they are. */
 #ifndef WEFT_VALUE_ORDER_H

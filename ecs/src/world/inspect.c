@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* inspect.c: where entities are stored and what archetypes take, for tools. Reads only; the figures
  * are those of the chunks, nothing is counted on the way. Owner. */
 #include "world_state.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* validate.c: weft_world_validate: every invariant of the storage, the first broken one in words.
  * Leaves everything as it was but the error, needs no memory, and looks at each thing a fixed
  * number of times, so that its cost is that of reading the world. Owner, world idle. */

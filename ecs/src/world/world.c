@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* world.c: creation and destruction of a world, its versions and its statistics. What a world holds
  * is in world_state.h; every other subject has its own file. */
 #include "world_state.h"

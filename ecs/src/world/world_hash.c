@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* world_hash.c: weft_world_hash: one number for the state of a world, with or without the places
  * of rows. Component types enter by their stable hash, never by id or address, buffers by their
  * elements, shared values by their bytes, described blob references by content, handles without

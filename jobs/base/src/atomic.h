@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* atomic.h: the one door for atomics. Nothing outside this file and its back ends may name ck_pr_*,
  * __atomic_*, volatile or fences (tools/tidy checks it).
  *

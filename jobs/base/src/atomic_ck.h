@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* atomic_ck.h: the Concurrency Kit back end of atomic.h, for x86-64 (total store order).
  *
  * On this memory model a plain load acquires and a plain store releases, so ck_pr_fence_acquire and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* atomic_hook.h: the hooked back end of atomic.h: every operation is a call with the address, the
  * width, the order and the site ("file:line operation"). It holds no state: who links a program
  * built with WEFT_ATOMICS_HOOKED supplies the weft__hook_* functions. The schedule explorer

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bits.h: small integer helpers: rounding, logarithms, bit scans. Pure functions; arguments out of
  * range are the caller's mistake and not checked. */
 #ifndef WEFT_BITS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* file_problem.c: why a file operation failed, in words, and reading with such words
  * (os_file.h). */
 #include "os_file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* hash.h: 64-bit hashing for tables, type names and world hashes. Not cryptographic; the result
  * depends on the bytes only (same on every build and machine of the same byte order).
  *

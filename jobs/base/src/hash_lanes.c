@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* hash_lanes.c: the wide content hash of hash_lanes.h: a plain form, which is the definition, and
  * vector forms of the stripe loop for x86-64, chosen per call by what the processor has. Stateless.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* hash_lanes.h: a wide 64-bit content hash for megabytes: eight 64-bit lanes, so that it runs at
  * the speed of memory (about 60 GB/s in cache with AVX2, 30 with SSE2), and a form that copies on
  * the way.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* heap.c: allocation through the user's hook, with relaxed counters per category. The hook must be
  * told the size again on release, so callers keep counts, and the counters need no header. */
 #include "heap.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* heap.h: heap memory of a world or a pool: the user's allocator hook plus exact counters per
  * category.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* invariant.c: the end of a checked build that found a bug of weft. Not linked into decisions of
  * release builds: there WEFT_ASSERT never evaluates its statement. */
 #include "invariant.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* invariant.h: our bugs. WEFT_ASSERT states what must hold if weft is right; it is compiled (never
  * run) in unchecked builds, so it cannot rot. Callers' mistakes are not asserted: they are returned
  * as errors. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* library_version.c: the version of the library that runs, for programs that were compiled with
  * a header of their own. */
 #include <weft/base.h>

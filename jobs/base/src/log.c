@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* log.c: warnings and reports, to the host's callback or to stderr. Formats into a buffer on the
  * stack, takes no memory and no lock: it is called where memory has run out, too. What is said, and
  * whether anything is without a callback, is decided by the callers. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* log.h: what the library says when no return value can carry it: to the callback that the host put
  * into the description of its world or pool, else to stderr. Stateless: the caller has the log, and
  * decides what is worth a text without one. Threads: see weft_log. */

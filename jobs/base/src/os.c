@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* os.c: the real operating system behind the seam of os.h: mmap with huge pages, pthreads, futex,
  * CLOCK_MONOTONIC. Futexes are used directly because condition variables of glibc 2.36 can lose
  * signals. Stateless. */

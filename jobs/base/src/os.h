@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* os.h: the operating-system seam. Every mapping, thread, futex and clock call of the library goes
  * through this table, so that tests inject faults and the explorer and the simulator replace time
  * and threads.

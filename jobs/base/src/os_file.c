@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* os_file.c: the real files behind os_file.h: open, pread, write, fsync, flock, mmap, mprotect.
  *
  * Reads open with O_NONBLOCK so that a FIFO without a writer cannot hang us, then insist on a

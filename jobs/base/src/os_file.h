@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* os_file.h: the file part of the operating-system seam, and atomic replacement of a file on top of
  * it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* os_perf.c: the real event counters behind the seam of os_perf.h: perf_event_open, and rdpmc on
  * x86-64. Which events to open, and what to do when they are refused, is the caller's matter.
  * Stateless. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* os_perf.h: the event-counter part of the operating-system seam: perf_event_open and what belongs
  * to it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* result.c: names, one-line texts and pages of the result codes. `weft explain CODE` prints the
  * pages. */
 #include <weft/base.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sized.h: structs of the caller that the library fills, whose size is that of the header the
  * caller was compiled with. An older program has a shorter struct: only its bytes are written. A
  * newer one has a longer struct: what this library does not know is 0. Structs of this kind grow

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* utf8.c: UTF-8 by the table of its well-formed sequences (Unicode, table 3-7), and JSON escapes.
  * No state, no locale, no memory: the writers of JSON may be in the middle of anything.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* utf8.h: UTF-8 (RFC 3629: shortest form, no surrogates, up to U+10FFFF), and text as JSON wants
  * it. Pure functions. */
 #ifndef WEFT_UTF8_H

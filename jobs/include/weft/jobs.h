@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* jobs.h: the work-stealing job system. Usable alone: nothing here knows of entities or systems.
  *
  * A pool owns N workers. Worker 0 is the thread that created the pool (the *owner*); the others are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cpus.c: affinity mask and control-group quota. The quota is rounded down: a pool with more
  * threads than quota is throttled for whole periods (100 ms), far worse than one thread fewer. */
 #include "cpus.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cpus.h: how many workers this process may usefully have, and pinning. Reads the affinity mask and
  * the CPU quota of the control group (versions 1 and 2); every file may be missing. Stateless. */
 #ifndef WEFT_CPUS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ticks.c: finds the rate of the time-stamp counter by comparing it with the clock of the OS seam
  * over a short while. A clock that does not behave (goes backwards, absurd rate) falls back to the
  * seam's clock, which is slower but always right. */

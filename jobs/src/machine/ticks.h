@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ticks.h: the cheap clock of the job system: the time-stamp counter where it is usable (9 ns here,
  * clock_gettime 24 ns), the clock of the OS seam otherwise (explorer, simulator, other processors).
  *

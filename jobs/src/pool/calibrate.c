@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* calibrate.c: the wake-up time of a worker: a job is submitted while worker 1 sleeps, and
  * stamps the clock when it runs there. The median of a few samples; when the machine is too busy
  * to measure, a default. The whole measurement is bounded, and it leaves no job behind. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* calibrate.h: measures at creation what waking a sleeping worker costs on this machine, and sets
  * the spin budget and the pay-offs of cost.h from it. */
 #ifndef WEFT_CALIBRATE_H

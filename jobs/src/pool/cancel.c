@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cancel.c: cancelling submitted jobs, and asking whether one is cancelled.
  *
  * A cancelled job that has not begun is skipped; one that runs may ask. Its successors are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* graph_compile.c: compiling a graph and its life in the list of its pool.
  *
  * Kahn's algorithm sorts the nodes, heights from the end give the ranks; both are linear. The graph

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* graph_compile.h: compiling graphs (graph.h) for a pool: ranks, successor lists, arrays of a run.
  * The pool lists its graphs and frees them when it ends. */
 #ifndef WEFT_GRAPH_COMPILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* guest.c: entering and leaving of guests: numbers from a bitmap, the contexts behind them, which
  * are made when a number is used for the first time. Loops and children know nothing of it but the
  * job WEFT__JOB_HOSTED. The protocol is in guest.h. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* guest.h: threads that are no workers of a pool and run loops, graphs and children on it.
  *
  * A thread of the host enters the pool and gets a context, a *guest*, until it leaves. It opens

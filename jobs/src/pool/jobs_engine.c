@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* jobs_engine.c: what jobs_engine.h says of a pool as a whole: its contexts, its owner, its users.
  *
  * The rest of that header is where its subject is: pool_check.c, observe.c, worker_child.c. */

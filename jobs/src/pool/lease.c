@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lease.c: threads that the host lends to a pool as workers, until they are taken back (edges P6,
  * P8, P9 of pool_state.h). */
 #include "park.h"

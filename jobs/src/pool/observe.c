@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* observe.c: the events of contexts: to the hooks, into the ring, out of it. Only reached when
  * something observes the pool. */
 #include "observe.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* observe.h: what a pool reports of its contexts besides weft__note (jobs_engine.h). All of it is
  * behind one flag per context (head.is_observed): one predicted branch when it is off. */
 #ifndef WEFT_OBSERVE_H

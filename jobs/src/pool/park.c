@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* park.c: spinning, sleeping and waking of workers (park.h). A spin has a budget of ticks, measured
  * when the pool was created, and a longer one inside frames; a wake-up is counted and reported by
  * the worker that sends it. The edges are those of wake.h, and P5 of pool_state.h. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* park.h: how a worker spins, sleeps for one awaited event, and wakes others. Looking for work
  * before sleeping is in worker.h, the protocol of sleeping in wake.h. */
 #ifndef WEFT_PARK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pool_check.c: who may call what, and whether anything is pending (pool_check.h).
  *
  * Pending is decided by two sums of counters that only grow (P3 of pool_state.h), without a lock

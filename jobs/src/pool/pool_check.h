@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pool_check.h: whether work is pending in a pool, by counts and by slots. Who may call what is
  * declared in jobs_engine.h: weft__pool_check_owner, _is_in_job, _check_end. */
 #ifndef WEFT_POOL_CHECK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pool_state.h: struct weft_job_pool and the edges of what its workers share. The parts have
  * their own headers and protocols: worker_state.h, job.h (handles), loop.h, graph.h, wake.h,
  * guest.h (threads that are no workers), users.h, cost.h, trace_file.h. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* split.c: what loops and graphs have in common (split.h).
  *
  * Sharing pays when the predicted time is above what waking workers costs: less when one is awake

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* split.h: what loops and graphs on workers have in common: whether sharing pays, who opened the
  * entry of the loop table, what its participants report, what is learned from it. */
 #ifndef WEFT_SPLIT_H

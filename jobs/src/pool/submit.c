@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* submit.c: submitting jobs: checks, slots, dependencies, holding and releasing, jobs from
  * threads that are no workers. Running them is in worker_job.c, the protocol in job.h. */
 #include "observe.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* wait.c: waiting for handles and collecting their results.
  *
  * Only the owner waits for handles, and only outside of jobs: there it can run anything, so a wait

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* worker.c: how a worker looks for work, in which order, and when it gives up and sleeps.
  *
  * Order: its continuation, critical jobs, its own jobs, open loops, injected jobs, other workers'

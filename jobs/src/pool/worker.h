@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* worker.h: looking for work: what a worker does at depth 0, and how it serves until an event.
  *
  * Workers serve until the pool stops, lent threads until they are recalled, the owner until the job

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* worker_child.c: structured children on workers: starting, joining, and helping while waiting. The
  * protocol is in child.h. */
 #include "worker_child.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* worker_child.h: structured children on workers: frames of children around bodies, and children
  * taken from other workers. The protocol is in child.h. */
 #ifndef WEFT_WORKER_CHILD_H

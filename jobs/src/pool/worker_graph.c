@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* worker_graph.c: graphs on workers: one worker in rank order when the graph is predicted small,
  * several over the loop table otherwise. The protocol is in graph.h.
  *

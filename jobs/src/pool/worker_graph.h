@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* worker_graph.h: graphs on workers.
  *
  * The opener of a graph runs nodes too; this is what it and the workers that join have in common.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* worker_job.h: submitted jobs on workers: free slots and edges, where ready jobs go, running
  * and ending them. What weft_job_wait does on its short way is inline. The protocol is in job.h. */
 #ifndef WEFT_WORKER_JOB_H

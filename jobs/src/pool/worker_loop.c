@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* worker_loop.c: loops on workers: the decision between inline and parallel, the parts, the wait
  * for parts that others took. The table and its protocol are in loop.h, the predictions in cost.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* worker_loop.h: loops on workers.
  *
  * The opener of a loop runs parts too; this is what it and the workers that join have in common.

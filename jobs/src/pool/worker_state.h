@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* worker_state.h: struct weft_job_context: a worker, or a guest. Its thread, and only that
  * thread, touches the fields marked "worker only". The parts have their own headers and
  * protocols: deque.h (submitted jobs), child.h (structured children), slots.h (free slots),

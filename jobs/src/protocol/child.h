@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* child.h: the stack of a worker's structured children: a Chase-Lev deque whose slots hold the
  * child itself.
  *

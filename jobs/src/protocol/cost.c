@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cost.c: the learning side of cost.h: the moving average, and the pause after splits that did not
  * gain. Plain arithmetic on relaxed words: two threads that learn at once lose one sample, which
  * does no harm. */

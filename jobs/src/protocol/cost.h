@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cost.h: predicts whether a loop is worth splitting.
  *
  * A weft_job_cost keeps a moving average of the cost of one item. A loop whose predicted total

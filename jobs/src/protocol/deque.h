@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* deque.h: fixed-capacity Chase-Lev deque of 32-bit items (job slots). One owner pushes and pops at
  * the bottom, any thread steals at the top.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* deque.pml: model of deque.h: capacity 2, one owner, THIEVES thieves, store buffers. The owner pushes
  * ITEMS items with pops in between, in every order, then pops until empty. Each item is taken exactly
  * once. Each -D variant seeds a fault that must be found.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* graph.c: the protocol of graph.h: arriving, publishing, claiming. Compiling graphs is in
  * graph_compile.c, the workers' side in worker_graph.c. */
 #include "graph.h"

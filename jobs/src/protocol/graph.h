@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* graph.h: static graphs: compiled once, run every frame without allocation.
  *
  * Compiling sorts the nodes by rank: the longest path from a node to an end, longest first. Rank

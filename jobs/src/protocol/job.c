@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* job.c: the protocol of job.h. Knows nothing of deques or workers: worker_job.c decides where a
  * ready job goes and who is woken. */
 #include "job.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* job.h: submitted jobs: their slots, handles, dependencies and results.
  *
  * A job lives in one 64-byte slot. One word holds the slot's generation and the list of those who

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* job.pml: model of job.c: a job ends while another thread makes a successor depend on it, and the
  * slot of the ended job is used again at once. The list word of the slot is {generation, head}; the
  * successor counts its unmet predecessors and one guard. Store buffers. The successor becomes ready

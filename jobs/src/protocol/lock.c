@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lock.c: the futex lock of lock.h.
  *
  * A thread that had to wait takes the lock as "awaited", because others may wait as well: at worst

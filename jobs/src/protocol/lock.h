@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lock.h: a lock for what is rarely touched: one word and a futex. A thread that finds it held
  * announces itself, so that an uncontended lock makes no system call. It does not spin.
  *

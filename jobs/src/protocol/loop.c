@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* loop.c: the loop table of loop.h: entries, ranges, joining and leaving. Knows nothing of workers
  * beyond their numbers; worker_loop.c runs the parts. */
 #include "loop.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* loop.h: parallel loops: a table of open loops that workers join, and the ranges they share.
  *
  * The opener claims an entry, splits [begin, end) into one packed range per wanted participant

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* loop.pml: model of loop.c: one table entry that its opener opens ROUNDS times, PARTS participants
  * that join, claim, steal, report and leave, store buffers. Every item of every round runs exactly
  * once, for the round whose function the participant read, and the entry is recycled exactly when

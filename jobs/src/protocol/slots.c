@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* slots.c: the slow side of slots.h: batches on the shared stack and the rising mark. Batches move
  * rarely (one in 32 operations of a worker), so one contended word is enough. The protocol is in
  * slots.h. */

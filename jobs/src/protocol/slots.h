@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* slots.h: hands out the numbers 0..capacity-1 (of jobs, of edges) to many threads.
  *
  * Every worker has a private last-in-first-out list; lists exchange batches through one shared

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* users.c: the list of users.h.
  *
  * Doubly linked through the users themselves, so that adding and removing neither allocates nor

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* users.h: the worlds that a pool was lent to, and that must end before it: a list of names under a
  * lock, so that weft_job_pool_destroy can refuse and say whom it waits for. Touched when a world is
  * created or destroyed, and when the pool is.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* wake.c: the protocol of wake.h: announce, look again, sleep; take a bit, set the token, wake.
  * The bitmap and the count of searchers share a cache line that is read on every publish and
  * written only when a worker changes between working, searching and sleeping. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* wake.h: how workers go to sleep and are woken. Nothing polls: an idle pool makes no system call.
  *
  * Every worker has a futex word (its token). A worker that finds nothing for its spin budget

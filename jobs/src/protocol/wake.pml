@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* wake.pml: model of wake.c: WORKERS workers with the serving loop of worker.c, one publisher, store
  * buffers, futexes. Work is two counts, published and taken. A lost wake-up is an invalid end state;
  * at the end everything was taken and the counts are balanced. With BARRIER a piece of work ends only

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* trace.c: rings of events: made, written, read.
  *
  * Only reached when a pool is traced: without a buffer nothing is written. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* trace.h: a ring of events, one per worker: the worker writes, one reader takes; when it is full
  * the event is counted as dropped. The algorithm and its edges are in trace_ring.h.
  *

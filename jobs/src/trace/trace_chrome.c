@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* trace_chrome.c: the trace as Chrome JSON (chrome://tracing, speedscope, Perfetto's viewer): one
  * object per event, times in microseconds, one row per worker. */
 #include "trace_format.h"

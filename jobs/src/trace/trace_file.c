@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* trace_file.c: from the rings to the spool while the pool runs, from the spool to the file when it
  * ends (trace_file.h). Draining copies a record and looks its name up; everything that costs more,
  * the repair of spans whose other half was dropped and the text or protobuf, waits for the end. */

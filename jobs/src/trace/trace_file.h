@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* trace_file.h: the events of a pool in a file that a viewer opens.
  *
  * The owner takes the events out of the rings at the end of each frame, whenever its own ring is

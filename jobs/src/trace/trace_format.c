@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* trace_format.c: what the formats of trace_format.h share: buffered output, and how each kind of
  * event is drawn. */
 #include "trace_format.h"

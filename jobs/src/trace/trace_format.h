@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* trace_format.h: the formats of a trace file: Chrome JSON, Perfetto TrackEvent, slice costs.
  *
  * A format gets records one after the other, per worker in the order of time, and appends bytes to

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* trace_perfetto.c: the trace as Perfetto TrackEvent protobuf (ui.perfetto.dev, trace_processor).
  *
  * A Trace is a run of `packet` fields. We need few messages, so they are encoded here: a message

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* trace_ring.h: the single-producer single-consumer ring of trace events.
  *
  * The shipping build uses Concurrency Kit's ck_ring (SPSC is one of its sound parts). Its assembly

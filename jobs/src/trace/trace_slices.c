@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* trace_slices.c: the trace as a list of costs, input of `weft simulate`: text, one line per event.
  *
  *   weft-slices 1

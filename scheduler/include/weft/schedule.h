@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* schedule.h: options of the schedule, what it looks like and why, statistics.
  *
  * Public. A step compiles the schedule when systems or archetypes have changed, and reuses it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* system.h: systems: functions over the slices of queries, with everything they touch declared.
  *
  * Public. The scheduler derives order and parallelism from the declarations: two systems conflict

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* weft.h: everything: storage, systems, schedule, and through them the job system.
  *
  * Public. Parts of it stand alone: <weft/jobs.h> without the rest, <weft/ecs.h> without systems. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* compile.c: from registered systems to a schedule: their order of effect (compile_order.c),
  * what they touch (compile_nodes.c), their stages (staging.c, compile_stages.c), and what
  * workers need to run them. New archetypes are added where that changes nothing

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* compile.h: keeping the compiled schedule current.
  *
  * See compile.c. Everything that a step or a report needs of it is in weft__scheduler. Owner,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* compile_extend.c: archetypes that appeared since the schedule was compiled, without compiling it
  * again.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* compile_extend.h: adding archetypes to a compiled schedule. See compile_extend.c. Owner, between
  * segments. */
 #ifndef WEFT_COMPILE_EXTEND_H

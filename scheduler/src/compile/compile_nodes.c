@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* compile_nodes.c: what each system touches and sees, as the planner wants it: access items with
  * sets of archetypes, components it mentions, components its rows must have. See staging.h.
  * Everything lies in the arena of the compiled schedule. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* compile_nodes.h: what each system touches and sees, as access items for the planner.
  *
  * See compile_nodes.c; the nodes: staging.h. Owner, between segments. */

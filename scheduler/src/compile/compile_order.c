@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* compile_order.c: the order of effect of systems, from names and ranks.
  *
  * Systems and the begin and end of every group are nodes of a graph; before/after names are its

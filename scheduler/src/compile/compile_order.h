@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* compile_order.h: the order of effect of systems, and the orders between two of them by name.
  *
  * See compile_order.c. Owner, between segments. */

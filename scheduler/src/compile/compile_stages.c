@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* compile_stages.c: the stages of a schedule, from the staging of its systems.
  *
  * Which systems are in each, what the stage must ask them, where sync points and segments lie,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* compile_stages.h: the stages of a schedule, ready to be filled with entries.
  *
  * See compile_stages.c. Owner, between segments. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stage_entries.c: the entries of a stage: which systems touch which chunk, with column pointers at
  * hand.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stage_entries.h: which systems of a stage touch which chunk, with column pointers at hand.
  *
  * See stage_entries.c; the structs: scheduler_state.h. Owner, structure at rest. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* counters.c: opening the groups down the ladder (counters_state.h), and reading them.
  *
  * A register is read in the page's sequence lock. Edge, with the kernel as the other side:

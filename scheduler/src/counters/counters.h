@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* counters.h: event counters per system: what the processor and the kernel counted while it ran.
  *
  * An optional part: the rest of the scheduler knows these functions and the pointer

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* counters_report.c: what was counted, as figures, a table, JSON and lines of a trace.
  *
  * A column that some worker could not count is missing for all: a sum over a part of the workers

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* counters_state.h: what is counted: a group of events per worker, sums per system and worker.
  *
  * The ladder, tried from the top, with the reason kept for the report:

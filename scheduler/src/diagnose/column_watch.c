@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* column_watch.c: what checked builds do around the call of a system: the columns of its slice
  * are handed out as copies (guard.h), and what these found becomes violations (mistakes.c).
  *

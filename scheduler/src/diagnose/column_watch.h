@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* column_watch.h: what checked builds do around the call of a system: copies of its columns.
  *
  * See column_watch.c. Unchecked builds call nothing here. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* diagnose.c: what checked builds find out about systems by the calls that these make. Unchecked
  * builds call nothing here.
  *

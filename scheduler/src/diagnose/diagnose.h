@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* diagnose.h: what checked builds find out about systems by the calls that these make: on the
  * world instead of the slice, look-ups for writing, commands.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mistakes.c: the mistakes of systems that checked builds find, from where they are met to the
  * report.
  *

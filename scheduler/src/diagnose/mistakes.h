@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mistakes.h: mistakes of systems against their declarations: keeping and reporting them.
  * Checked builds only. Who finds them: slice_ops_system.c and slice_query.c (calls on the
  * slice), diagnose.c (calls on the world, commands, look-ups), column_watch.c (copies of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dispatch.c: running items of a stage: slices, chunks, indices. What a slice can reach:
  * slice_ops_system.c.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dispatch.h: running items of a stage: slices, chunks, indices.
  *
  * See dispatch.c. Any worker, each with its own weft__worker. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dispatch_trace.c: dispatch.c while a trace is kept: spans around what systems do.
  *
  * A span costs two clock reads and two ring writes (about 40 ns), more than a small slice takes.

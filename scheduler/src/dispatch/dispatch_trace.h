@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dispatch_trace.h: running items while a trace is kept.
  *
  * See dispatch_trace.c. Any worker. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* slice_job.c: jobs inside the callbacks of systems. A system that declares them runs through a
  * function that makes the callback a job of its worker: children it starts are joined before the
  * next system sees the slice, also where a stage runs inline on the thread that steps the world.

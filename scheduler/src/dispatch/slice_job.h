@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* slice_job.h: systems whose callbacks start jobs.
  *
  * See slice_job.c. The thread of the slice. */

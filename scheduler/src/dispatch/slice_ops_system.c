@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* slice_ops_system.c: what a slice of a system can reach beyond its columns: other entities,
  * resources, its recorder.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* slice_ops_system.h: what a slice of a system can reach beyond its columns.
  *
  * See slice_ops_system.c. Slices of other makers have other operations: a slice belongs to a

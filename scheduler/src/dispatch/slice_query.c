@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* slice_query.c: the queries that a system iterates beside its own rows (`reads_queries`).
  *
  * The owner makes their lists current with the entries of the stage (stage_entries.c); here a

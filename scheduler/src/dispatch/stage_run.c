@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stage_run.c: how a stage is run: inline on the owner, as a loop over the pool, beside
  * background loops.
  *

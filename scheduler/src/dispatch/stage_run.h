@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stage_run.h: running the stages of a pass: on the owner, on the pool, or in the background.
  *
  * See stage_run.c. Owner. */

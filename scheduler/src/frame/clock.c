@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* clock.c: the time of a world: which step it is, and the rest of fixed rates. The
  * clock moves when a step begins (frame.c) and stands while systems run, so that any of them may
  * read it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* due.c: which systems run in a step, how often and with what dt: rates, timers, conditions,
  * disabled systems and groups.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* due.h: which systems run in a step, how often and with what dt.
  *
  * See due.c. Owner, no system runs. */

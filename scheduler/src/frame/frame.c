@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* frame.c: a step of the world, or of one system: passes, stages, versions.
  *
  * A step is one *pass* over the stages, or several when a fixed rate must catch up: the earlier

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sync_point.c: playback of what systems recorded, between stages and at the end of a pass.
  *
  * Commands are counted for the systems that recorded them; checked builds compare them with what

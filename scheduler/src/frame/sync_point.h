@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sync_point.h: playback of what systems recorded.
  *
  * See sync_point.c. Owner. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* access.c: collision of access sets. See access.h. Cost of a pair: the items of both, and for
  * each shared component with a write one pass over the words of the archetype sets until the
  * first hit. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* access.h: access sets: what a system touches, and whether two systems collide.
  *
  * Private. Pure: no storage, no threads. An access item says "this component, read or written,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* arena.c: memory that goes all at once: access sets of a compiled schedule, runs of stages. Blocks
  * double; emptying keeps the largest, so that a steady state allocates nothing. */
 #include "arena.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* arena.h: memory of which everything goes at once: the entries of a stage, the access sets of a
  * schedule. A list of blocks, owned by what holds its head; owner of the world only. */
 #ifndef WEFT_ARENA_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* desc_lists.c: checking and copying the lists of descriptions. What handles stand for is
  * checked by system.c; the copies are one block, so that a system has one allocation more, and
  * none when its lists are empty. */

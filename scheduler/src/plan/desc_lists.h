@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* desc_lists.h: the lists of a system's and a group's description: checked, and copied into one
  * block that belongs to the system or group. Owner, world idle. */
 #ifndef WEFT_DESC_LISTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ordering.c: Kahn's algorithm with a binary heap on rank. See ordering.h. What is left when no
  * node is free contains a cycle: walking backwards along unfinished predecessors must meet
  * itself. */

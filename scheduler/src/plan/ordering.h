@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ordering.h: a directed graph of "must come before", its topological order and its cycles.
  *
  * Private. Pure. Nodes are numbers; among nodes that are free the one with the lowest rank comes

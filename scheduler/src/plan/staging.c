@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* staging.c: sync points and stages. See staging.h. To place 1,000 systems in a few milliseconds
  * only pairs that share a component with a write are tested, and only if the result could move
  * the later one. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* staging.h: from systems in order to sync points and stages. Pure: works on access sets only.
  *
  * Private. The order of systems is cut into *segments* at sync points (a later system could see

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* text.c: see text.h. Every piece goes through one vsnprintf, which ends the text with a NUL as
  * long as there is room for one. */
 #include "text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* text.h: text made piece by piece into a buffer of the caller, counted beyond its end like
  * snprintf does. For reports: nothing here is on the path of a frame. */
 #ifndef WEFT_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* registry.c: where the systems and groups of a world stand: looking them up, and room for new
  * ones.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* registry.h: the scheduler of a world, its systems and its groups: by handle, by name, and room
  * for new ones; the figures of a system; the clock and the first error of a step. The lowest
  * functions that know a scheduler: every other folder may call them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* run_state.c: see run_state.h. One block: the systems that there were, then the groups, which are
  * never removed. */
 #include "run_state.h"

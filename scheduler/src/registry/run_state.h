@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* run_state.h: what a snapshot keeps of the systems and groups of a world: what their filters
  * compare with, and how far their rates and timers are. Hooks of the scheduler's weft__extension
  * (world_state.h); `data` is the weft__scheduler.

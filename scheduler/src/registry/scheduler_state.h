@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* scheduler_state.h: what the files of the scheduler share: systems, the compiled schedule,
  * the entries of a stage, workers. Structs only; what finds them: registry.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explain.c: why a schedule orders two systems, and which orders only registration decides.
  *
  * Two systems are ordered by an edge between them (they collide over a component, or one names the

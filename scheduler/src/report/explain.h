@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* explain.h: what orders two systems of a compiled schedule, for the texts that report it.
  *
  * See explain.c. Nothing here is kept: every question goes through the nodes of the plan again. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* frame_stats.c: figures of the last step, and the least time its stages could have taken.
  *
  * The critical path adds up, over the stages, the largest of: all work divided by the workers,

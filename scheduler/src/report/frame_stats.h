@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* frame_stats.h: the critical path of a step.
  *
  * See frame_stats.c. World at rest. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* report.c: the schedule as text: sync points, DOT and JSON. Why two systems are ordered:
  * explain.c.
  *

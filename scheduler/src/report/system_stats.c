@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* system_stats.c: figures of one system: its last run, and totals.
  *
  * The figures of a run are summed over workers when they are asked for (registry.c). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* group.c: groups of systems: their order, their rate, pausing them.
  *
  * A group exists from the first system or call that names it (registry.c) until the world ends. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* schedule.c: the options of a schedule, and compiling it before the next step does.
  *
  * How it is compiled: compile.c. What it came to: report/. */

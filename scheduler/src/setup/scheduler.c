@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* scheduler.c: the scheduler of a world: made with the first system, group or option, freed with
  * the world.
  *

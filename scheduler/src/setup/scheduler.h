@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* scheduler.h: making the scheduler of a world.
  *
  * See scheduler.c; its struct: scheduler_state.h. */

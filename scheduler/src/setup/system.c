@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* system.c: creating and destroying systems: checking a description, taking what it names.
  *
  * Systems keep their address while they live. Registering or destroying one marks the schedule

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* system_free.c: what a system owns, given back (system_free.h).
  *
  * Owner. No schedule names the system any more: weft__schedule_free. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* system_free.h: giving back what a system owns: for weft_system_destroy, for a system that could
  * not be made, and for the end of the world. */
 #ifndef WEFT_SYSTEM_FREE_H

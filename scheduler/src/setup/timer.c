@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* timer.c: timers of systems: setting, stopping, asking.
  *
  * Time passes for them where a step decides which systems run: frame/due.c. */

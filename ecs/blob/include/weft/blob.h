@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* blob.h: blob assets: immutable, relocatable trees of data that any thread reads freely.
  *
  * Public, and independent of worlds. A blob is one block of memory: a header, a root struct, and

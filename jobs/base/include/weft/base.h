@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* base.h: what every weft header needs: visibility, result codes, memory hooks.
  *
  * Public. Included by <weft/jobs.h>, <weft/ecs.h> and <weft/weft.h>; rarely included alone. The
