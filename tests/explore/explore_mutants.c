@@ -55,6 +55,13 @@ static void add_mutant(const engine_site *site, uint32_t order)
     if (mutant_count < MUTANTS) mutants[mutant_count++] = (mutant){site, order, 0, 0};
 }
 
+/* The place from the repository's root on: ccache with a base folder names files by "../". */
+static const char *in_repository(const char *site)
+{
+    while (strncmp(site, "../", 3) == 0) site += 3;
+    return site;
+}
+
 /* Is the site in the file that the entry names? */
 static bool is_in_file(const engine_site *site, const allowed *a)
 {
@@ -80,7 +87,7 @@ static void list_mutants(void)
     uint32_t count = engine_sites(&sites);
     for (uint32_t i = 0; i < count; i++) {
         const engine_site *site = &sites[i];
-        if (strncmp(site->name, "tests/", 6) == 0 || is_left_to_others(site)) continue;
+        if (strncmp(in_repository(site->name), "tests/", 6) == 0 || is_left_to_others(site)) continue;
         bool is_store = strstr(site->name, " store_") != NULL;
         uint32_t half = site->is_rmw ? HOOK_AR : is_store ? HOOK_REL : HOOK_ACQ;
         if (site->order == HOOK_SC) add_mutant(site, half);
@@ -164,6 +171,7 @@ static void source_line(const char *site, char *out, size_t bytes)
     char path[512] = "";
     unsigned line = 0;
     out[0] = 0;
+    site = in_repository(site);
     const char *colon = strchr(site, ':');
     if (!colon || sscanf(colon, ":%u", &line) != 1) return;
     snprintf(path, sizeof path, "%s/%.*s", EXPLORE_SOURCE_DIR, (int)(colon - site), site);
