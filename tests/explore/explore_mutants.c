@@ -87,7 +87,8 @@ static void list_mutants(void)
     uint32_t count = engine_sites(&sites);
     for (uint32_t i = 0; i < count; i++) {
         const engine_site *site = &sites[i];
-        if (strncmp(in_repository(site->name), "tests/", 6) == 0 || is_left_to_others(site)) continue;
+        bool is_scenario = strncmp(in_repository(site->name), "tests/", 6) == 0;
+        if (is_scenario || is_left_to_others(site)) continue;
         bool is_store = strstr(site->name, " store_") != NULL;
         uint32_t half = site->is_rmw ? HOOK_AR : is_store ? HOOK_REL : HOOK_ACQ;
         if (site->order == HOOK_SC) add_mutant(site, half);
