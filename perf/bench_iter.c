@@ -141,8 +141,9 @@ static bool open_world(weft_bench *bench, rows *r, int which, uint32_t workers)
     const weft_component set[] = {
         weft_component_create_plain(world, "Position", sizeof(vec3), 4, 0),
         weft_component_create_plain(world, "Velocity", sizeof(vec3), 4, 0)};
-    const void *const values[] = {r->position, r->velocity};
-    if (weft_entity_create_filled(world, set, values, 2, (uint32_t)r->count, NULL) != WEFT_OK) {
+    if (weft_entity_create_filled(world, weft_archetype_create(world, set, 2),
+                                  WEFT_VALUES({set[0], r->position}, {set[1], r->velocity}),
+                                  (uint32_t)r->count, NULL) != WEFT_OK) {
         weft_bench_fail(bench, "%s", weft_world_error(world)->text);
         return false;
     }

@@ -341,14 +341,15 @@ static bool fill_world(game *g)
 {
     for (uint32_t t = 0; t < g->table_count; t++) {
         weft_component set[KINDS];
-        const void *values[KINDS];
+        weft_values values[KINDS];
         uint32_t count = 0;
         for (int k = 0; k < KINDS; k++) {
             if (!g->tables[t].columns[k]) continue;
             set[count] = g->components[k];
-            values[count++] = g->tables[t].columns[k];
+            values[count++] = (weft_values){g->components[k], g->tables[t].columns[k]};
         }
-        if (weft_entity_create_filled(g->world, set, values, count, g->tables[t].count, NULL))
+        if (weft_entity_create_filled(g->world, weft_archetype_create(g->world, set, count), values,
+                                      count, g->tables[t].count, NULL))
             return false;
     }
     for (uint32_t k = 0; k < sizeof systems / sizeof systems[0]; k++) {

@@ -60,9 +60,11 @@ static void create_single_raw(void *data)
 static void create_bulk(void *data)
 {
     storage_bed *bed = data;
-    weft_component both[] = {bed->position, bed->velocity};
-    const void *values[] = {bed->positions, bed->velocities};
-    if (weft_entity_create_filled(bed->world, both, values, 2, bed->count, NULL) != WEFT_OK)
+    weft_archetype both = WEFT_ARCHETYPE(bed->world, bed->position, bed->velocity);
+    if (weft_entity_create_filled(
+            bed->world, both,
+            WEFT_VALUES({bed->position, bed->positions}, {bed->velocity, bed->velocities}),
+            bed->count, NULL) != WEFT_OK)
         weft_bench_fail(bed->bench, "%s", weft_world_error(bed->world)->text);
 }
 

@@ -202,15 +202,16 @@ static void spawn_with(weft_bench *bench, const char *name, uint32_t workers)
 
 static bool fill_playback(storm *s)
 {
-    const void *values[3];
+    weft_values values[3];
     for (int i = 0; i < 6; i++) {
         s->tables[i / 3][i % 3] = weft_bench_zeroed(ROWS, sizeof(vec3));
         if (!s->tables[i / 3][i % 3]) return false;
     }
     s->raw_extra = weft_bench_zeroed(ROWS, sizeof(float));
-    for (int i = 0; i < 3; i++) values[i] = s->tables[0][i];
+    for (int i = 0; i < 3; i++) values[i] = (weft_values){s->components[i], s->tables[0][i]};
+    weft_archetype three = weft_archetype_create(s->world, s->components, 3);
     return s->raw_extra &&
-           weft_entity_create_filled(s->world, s->components, values, 3, ROWS, NULL) == WEFT_OK;
+           weft_entity_create_filled(s->world, three, values, 3, ROWS, NULL) == WEFT_OK;
 }
 
 static void playback_with(weft_bench *bench, const char *name, uint32_t workers)

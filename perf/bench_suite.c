@@ -78,9 +78,11 @@ static void insert_weft(void *data)
 {
     setup s;
     if (!open_world(data, &s, 1)) return;
-    const weft_component four[] = {s.transform, s.position, s.rotation, s.velocity};
-    const void *const values[] = {mat4_values, vec3_values, vec3_values, vec3_values};
-    weft_entity_create_filled(s.world, four, values, 4, ENTITIES, NULL);
+    weft_entity_create_filled(
+        s.world, WEFT_ARCHETYPE(s.world, s.transform, s.position, s.rotation, s.velocity),
+        WEFT_VALUES({s.transform, mat4_values}, {s.position, vec3_values},
+                    {s.rotation, vec3_values}, {s.velocity, vec3_values}),
+        ENTITIES, NULL);
     close_world(data, &s);
 }
 

@@ -232,8 +232,8 @@ static bool fill_world(shared_state *s, uint64_t random)
     memo *memos = calloc(ROWS, sizeof *memos);
     if (memos == NULL) return false;
     for (uint32_t i = 0; i < ROWS; i++) memos[i].seed = weft_stress_random(&random);
-    const weft_result result =
-        weft_entity_create_filled(s->world, &s->memo, (const void *const[]){memos}, 1, ROWS, NULL);
+    const weft_result result = weft_entity_create_filled(
+        s->world, WEFT_ARCHETYPE(s->world, s->memo), WEFT_VALUES({s->memo, memos}), ROWS, NULL);
     free(memos);
     return result == WEFT_OK;
 }

@@ -68,12 +68,11 @@ static bool open_world(weft_stress *stress, world_state *s)
 /* `count` entities with seeds drawn from *random. */
 static void populate(world_state *s, uint32_t count, uint64_t *random)
 {
-    const weft_component set[] = {s->seed, s->value};
     seed_value *seeds = calloc(count, sizeof *seeds);
     for (uint32_t i = 0; seeds && i < count; i++) seeds[i].state = weft_stress_random(random);
     if (seeds) {
-        weft_entity_create_filled(s->world, set, (const void *const[]){seeds, NULL}, 2, count,
-                                  s->entities);
+        weft_entity_create_filled(s->world, WEFT_ARCHETYPE(s->world, s->seed, s->value),
+                                  WEFT_VALUES({s->seed, seeds}), count, s->entities);
     }
     free(seeds);
     s->plain = weft_entity_archetype(s->world, s->entities[0]);

@@ -35,8 +35,10 @@ bool moves(weft_world *world)
         WEFT_COMPONENT_FLAGS(world, int, WEFT_SHARED), WEFT_TAG(world, Moving)};
     if (weft_component_info(world, types[1])->alignment != 16) return false;
     weft_entity entity;
-    if (weft_entity_create_many(world, weft_archetype_create(world, types, 4), 1, &entity) !=
-        WEFT_OK)
+    const Position start[] = {{0, 0}};
+    if (weft_entity_create_filled(world,
+                                  WEFT_ARCHETYPE(world, types[0], types[1], types[2], types[3]),
+                                  WEFT_VALUES({types[0], start}), 1, &entity) != WEFT_OK)
         return false;
     if (WEFT_SET(world, entity, types[1], Velocity, {6, 0}) != WEFT_OK) return false;
     weft_system_desc desc{};

@@ -51,11 +51,12 @@ static void twins_open(twins *t, uint64_t seed)
     t->lean = world_open(t);
     static uint32_t values[ENTITIES][3];
     for (uint32_t i = 0; i < ENTITIES; i++) values[i][0] = values[i][1] = values[i][2] = i;
-    const void *columns[] = {values};
+    weft_component first = t->component[0], twin = general(t, first);
     weft_entity same[ENTITIES];
-    CHECK_OK(weft_entity_create_filled(t->lean, t->component, columns, 1, ENTITIES, t->entities));
-    weft_component first = general(t, t->component[0]);
-    CHECK_OK(weft_entity_create_filled(t->general, &first, columns, 1, ENTITIES, same));
+    CHECK_OK(weft_entity_create_filled(t->lean, WEFT_ARCHETYPE(t->lean, first),
+                                       WEFT_VALUES({first, values}), ENTITIES, t->entities));
+    CHECK_OK(weft_entity_create_filled(t->general, WEFT_ARCHETYPE(t->general, twin),
+                                       WEFT_VALUES({twin, values}), ENTITIES, same));
     CHECK(memcmp(same, t->entities, sizeof same) == 0);
     t->count = ENTITIES;
 }

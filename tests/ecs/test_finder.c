@@ -239,7 +239,8 @@ static void gather_until_test(uint32_t others)
     static uint32_t values[COUNT], out[COUNT];
     for (uint32_t i = 0; i < COUNT; i++) values[i] = i + 1;
     CHECK_OK(weft_entity_create_many(f.world, WEFT_ARCHETYPE(f.world, f.velocity), others, NULL));
-    CHECK_OK(weft_entity_create_filled(f.world, &f.health, (const void *[]){values}, 1, COUNT, e));
+    CHECK_OK(weft_entity_create_filled(f.world, WEFT_ARCHETYPE(f.world, f.health),
+                                       WEFT_VALUES({f.health, values}), COUNT, e));
     for (uint32_t gone = 0; gone < COUNT; gone += 9) {
         weft_entity kept = e[gone];
         e[gone].version += 2;
@@ -280,8 +281,8 @@ static void gather_sizes_test(uint32_t others)
         static unsigned char values[COUNT * MOST], out[COUNT * MOST];
         weft_entity e[COUNT];
         for (uint32_t i = 0; i < COUNT * size; i++) values[i] = (unsigned char)(i * 7 + i / 251);
-        const void *const columns[] = {values};
-        CHECK_OK(weft_entity_create_filled(f.world, &component, columns, 1, COUNT, e));
+        CHECK_OK(weft_entity_create_filled(f.world, WEFT_ARCHETYPE(f.world, component),
+                                           WEFT_VALUES({component, values}), COUNT, e));
         weft_finder_open(f.world, component); /* makes its map */
         CHECK_OK(weft_entity_read_many(f.world, e, COUNT, component, out));
         for (uint32_t i = 0; i < COUNT * size; i++) CHECK_U64(out[i], values[i]);

@@ -130,14 +130,12 @@ static void fill_row(bed *b, const weft_slice *rows, weft_archetype archetype, u
 static weft_result make_rows(bed *b, uint32_t most)
 {
     uint32_t team = below(b, 3), kind[3] = {below(b, 2), 7, 7};
-    const void *values[] = {&team, kind};
-    weft_component shared[] = {b->team, b->kind};
+    weft_values shared[] = {{b->team, &team}, {b->kind, kind}};
     weft_rows_desc desc = {.count = 1 + below(b, most), .is_unordered = below(b, 2) == 0};
     bool is_grouped = below(b, 2) == 0;
     desc.archetype = is_grouped ? b->grouped : b->plain;
     if (is_grouped && below(b, 4) != 0) {
         desc.shared = shared;
-        desc.shared_values = values;
         desc.shared_count = 1 + below(b, 2);
     }
     weft_slice rows;
@@ -387,23 +385,20 @@ PLAIN_TEST(shared_values_of_rows_that_cannot_be_are_refused)
 {
     bed *b = bed_open(71, &(weft_world_desc){0});
     uint32_t team = 1;
-    const void *values[] = {&team, NULL};
-    weft_component lists[3] = {b->number, {999, b->number.world}, b->team};
+    weft_values lists[3] = {{b->number, &team}, {{999, b->number.world}, &team}, {b->team, &team}};
     weft_result expected[3] = {WEFT_TYPE_MISMATCH, WEFT_BAD_HANDLE, WEFT_INVALID_ARGUMENT};
     weft_slice rows;
     for (uint32_t i = 0; i < 3; i++) {
         weft_rows_desc desc = {.archetype = i == 2 ? b->plain : b->grouped,
                                .count = 3,
                                .shared_count = 1,
-                               .shared = &lists[i],
-                               .shared_values = values};
+                               .shared = &lists[i]};
         CHECK_RESULT(weft_recorder_create_rows_with(b->commands, &desc, &rows), expected[i]);
         CHECK_RESULT(weft_recorder_play(b->commands), expected[i]);
     }
     weft_rows_desc desc = {.archetype = b->grouped, .count = 3, .shared_count = 1};
-    desc.shared = &b->team;
     CHECK_RESULT(weft_recorder_create_rows_with(b->commands, &desc, &rows), WEFT_INVALID_ARGUMENT);
-    desc.shared_values = &values[1];
+    desc.shared = &(weft_values){b->team, NULL};
     CHECK_RESULT(weft_recorder_create_rows_with(b->commands, &desc, &rows), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_recorder_play(b->commands), WEFT_INVALID_ARGUMENT);
     CHECK(strstr(weft_world_error(b->world)->text, "archetype lacks it") != NULL);

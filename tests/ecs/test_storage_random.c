@@ -215,14 +215,16 @@ static weft_result create_filled(bed *b, op *o)
 {
     static uint32_t data[KINDS][MANY * 16];
     weft_component list[KINDS];
-    const void *values[KINDS];
-    uint32_t count = components_of(b, o->set, list);
+    weft_values filled[KINDS];
+    uint32_t count = components_of(b, o->set, list), filled_count = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t k = list[i].id - b->component[0].id;
         for (uint32_t w = 0; w < MANY * 16; w++) data[k][w] = o->value;
-        values[i] = is_plain(k) ? data[k] : NULL;
+        filled[filled_count] = (weft_values){list[i], is_plain(k) ? data[k] : NULL};
+        if (is_plain(k) || o->value % 2 == 0) filled_count++;
     }
-    return weft_entity_create_filled(b->world, list, values, count, o->count, o->made);
+    weft_archetype archetype = weft_archetype_create(b->world, list, count);
+    return weft_entity_create_filled(b->world, archetype, filled, filled_count, o->count, o->made);
 }
 
 static weft_result set_archetype(bed *b, const op *o, weft_entity handle)

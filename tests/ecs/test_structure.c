@@ -382,7 +382,7 @@ Test(structure, null_arguments_are_refused_by_every_function)
     CHECK_U64(weft_archetype_create(f.world, NULL, 2).id, 0);
     CHECK_RESULT(weft_entity_create_many(f.world, weft_archetype_create(f.world, NULL, 1), 1, NULL),
                  WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_entity_create_filled(f.world, &f.tag, NULL, 1, 1, NULL),
+    CHECK_RESULT(weft_entity_create_filled(f.world, (weft_archetype){1, 0}, NULL, 1, 1, NULL),
                  WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_entity_destroy_many(f.world, NULL, 1), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_entity_change_many(f.world, NULL, 1, &(weft_change_desc){0}),
@@ -394,6 +394,40 @@ Test(structure, null_arguments_are_refused_by_every_function)
     weft_world_stats_get(NULL, NULL, 0);
     CHECK_U64(weft_world_compact(NULL, 1), 0);
     CHECK_U64(weft_world_hash(NULL, WEFT_HASH_LAYOUT), 0);
+    storage_close(&f);
+}
+
+/* The call is refused with `code`, says why, and makes nothing. */
+#define FILLED_IS_REFUSED(code, part, ...)                                                         \
+    do {                                                                                           \
+        CHECK_RESULT(                                                                              \
+            weft_entity_create_filled(f.world, archetype, WEFT_VALUES(__VA_ARGS__), 1, NULL),      \
+            code);                                                                                 \
+        CHECK(strstr(weft_world_error(f.world)->text, part) != NULL);                              \
+        weft_world_stats stats;                                                                    \
+        weft_world_stats_get(f.world, &stats, sizeof stats);                                       \
+        CHECK_U64(stats.entities, 0);                                                              \
+    } while (0)
+
+Test(structure, lists_of_values_that_cannot_fill_an_archetype_are_refused)
+{
+    storage_fixture f = storage_open();
+    vector3 at = {1, 2, 3};
+    weft_archetype archetype = WEFT_ARCHETYPE(f.world, f.position, f.tag);
+    FILLED_IS_REFUSED(WEFT_INVALID_ARGUMENT, "not in the archetype", {f.velocity, &at});
+    FILLED_IS_REFUSED(WEFT_INVALID_ARGUMENT, "not in the archetype", {f.velocity, NULL});
+    FILLED_IS_REFUSED(WEFT_INVALID_ARGUMENT, "twice", {f.position, &at}, {f.position, &at});
+    FILLED_IS_REFUSED(WEFT_TYPE_MISMATCH, "no plain column", {f.tag, &at});
+    FILLED_IS_REFUSED(WEFT_BAD_HANDLE, "weft_component_create", {{0, 0}, &at});
+    CHECK_OK(weft_entity_create_filled(f.world, archetype, NULL, 0, 1, NULL));
+    weft_entity e;
+    CHECK_OK(weft_entity_create_filled(f.world, archetype,
+                                       WEFT_VALUES({f.tag, NULL}, {f.position, &at}), 1, &e));
+    CHECK(((const vector3 *)weft_entity_read(f.world, e, f.position))->z == 3);
+    archetype.id = 0; /* keeps the error of what made it null */
+    weft_archetype_create(f.world, (weft_component[]){f.tag, f.tag}, 2);
+    CHECK_RESULT(weft_entity_create_filled(f.world, archetype, NULL, 0, 1, NULL),
+                 WEFT_INVALID_ARGUMENT);
     storage_close(&f);
 }
 

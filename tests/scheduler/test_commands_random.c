@@ -43,11 +43,9 @@ static weft_entity handle_of(const fresh *f, uint32_t number)
 static weft_result record_rows(weft_recorder *commands, const op *o, fresh *f)
 {
     uint32_t share = shared_of(o);
-    const void *value = &share;
     weft_rows_desc desc = {.archetype = share == 0 ? b->rows : b->grouped,
                            .shared_count = share == 0 ? 0 : 1,
-                           .shared = &b->component[SHARE],
-                           .shared_values = &value};
+                           .shared = &(weft_values){b->component[SHARE], &share}};
     weft_slice rows;
     for (uint32_t done = 0; done < o->value;) {
         desc.count = o->value - done;

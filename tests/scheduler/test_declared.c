@@ -69,7 +69,7 @@ static void record_kind(weft_slice *s, void *user)
     const recording *r = user;
     weft_recorder *commands = weft_slice_recorder(s);
     const weft_entity self = weft_slice_entities(s)[0];
-    const void *const one = &(uint32_t){1};
+    const weft_values team = {shared, &(uint32_t){1}};
     weft_entity made;
     weft_slice rows;
     switch (r->kind) {
@@ -102,13 +102,10 @@ static void record_kind(weft_slice *s, void *user)
         CHECK_OK(weft_recorder_query_enable(commands, all, bit, false));
         break;
     case 10:
-        CHECK_OK(weft_recorder_create_rows_with(commands,
-                                                &(weft_rows_desc){.archetype = grouped,
-                                                                  .count = 1,
-                                                                  .shared_count = 1,
-                                                                  .shared = &shared,
-                                                                  .shared_values = &one},
-                                                &rows));
+        CHECK_OK(weft_recorder_create_rows_with(
+            commands,
+            &(weft_rows_desc){.archetype = grouped, .count = 1, .shared_count = 1, .shared = &team},
+            &rows));
         made = weft_recorder_row_entity(commands, &rows, 0);
         CHECK_OK(weft_recorder_set(commands, made, a, &(uint32_t){1}, 4));
         break;

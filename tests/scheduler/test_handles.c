@@ -86,7 +86,11 @@ FAILS(change_many_remove,
           WEFT_OK)
 FAILS(create_many, weft_entity_create_many(W, WEFT_ARCHETYPE(W, g->component), 1, NULL) != WEFT_OK)
 FAILS(create_filled,
-      weft_entity_create_filled(W, &g->component, (const void *[]){&value}, 1, 1, NULL) != WEFT_OK)
+      weft_entity_create_filled(W, g->here->archetype, WEFT_VALUES({g->component, &value}), 1,
+                                NULL) != WEFT_OK)
+FAILS(create_filled_archetype, /* a null one keeps an error that is there */
+      (weft_world_error_clear(W),
+       weft_entity_create_filled(W, g->archetype, NULL, 0, 1, NULL) != WEFT_OK))
 FAILS(archetype_create, weft_archetype_create(W, &g->component, 1).id == 0)
 FAILS(shared_values, weft_shared_values(W, g->shared, NULL, 0) == 0)
 FAILS(shared_version, weft_shared_change_version(W, g->shared, NULL) == 0)
@@ -223,6 +227,7 @@ static const struct {
     ROW(COMPONENT, system_record),
     ROW(COMPONENT, save_without),
     ROW(ARCHETYPE, entity_create),
+    ROW(ARCHETYPE, create_filled_archetype),
     ROW(ARCHETYPE, set_archetype),
     ROW(ARCHETYPE, archetype_components),
     ROW(ARCHETYPE, archetype_figures),

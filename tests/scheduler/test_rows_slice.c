@@ -71,14 +71,12 @@ static bool second_of(uint32_t number)
 /* Makes `count` rows of a team, in calls of at most `step`. */
 static void make(uint32_t first, uint32_t count, uint32_t step, uint32_t team, bool unordered)
 {
-    const void *value = &team;
     uint32_t last = first + count;
     while (first < last) {
         uint32_t left = last - first < step ? last - first : step;
         weft_rows_desc desc = {.archetype = b.archetype, .count = left, .is_unordered = unordered};
         desc.shared_count = team == 0 ? 0 : 1; /* 0: the default */
-        desc.shared = &b.team;
-        desc.shared_values = &value;
+        desc.shared = &(weft_values){b.team, &team};
         CHECK_OK(weft_recorder_create_rows_with(b.commands, &desc, &b.rows));
         CHECK_U64(*(const uint32_t *)weft_slice_read_shared(&b.rows, term_of(b.team)), team);
         uint32_t *numbers = weft_slice_write(&b.rows, term_of(b.number));

@@ -64,7 +64,7 @@ static bool is_cursor_empty(weft_query query)
     X(weft_entity_create_many,                                                                     \
       WRONG(weft_entity_create_many(t.world, WEFT_ARCHETYPE(t.world, t.a), 1, NULL)))              \
     X(weft_entity_create_filled,                                                                   \
-      WRONG(weft_entity_create_filled(t.world, &t.a, (const void *[]){NULL}, 1, 1, NULL)))         \
+      WRONG(weft_entity_create_filled(t.world, r.archetype, NULL, 0, 1, NULL)))                    \
     X(weft_entity_instantiate, WRONG(weft_entity_instantiate(t.world, e, 1, NULL)))                \
     X(weft_entity_destroy, WRONG(weft_entity_destroy(t.world, e)))                                 \
     X(weft_entity_destroy_many, WRONG(weft_entity_destroy_many(t.world, &e, 1)))                   \

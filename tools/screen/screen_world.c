@@ -110,11 +110,15 @@ struct columns {
 static int create_kind(struct screen_world *w, const struct screen_result *r, weft_component orbit,
                        struct columns *c)
 {
-    const weft_component types[] = {orbit, w->types.satellite, w->types.fate,
-                                    w->types.constellation};
-    const void *values[] = {c->orbits, c->satellites, NULL, NULL};
     if (c->count == 0) return 0;
-    if (weft_entity_create_filled(w->world, types, values, 4, c->count, c->entities)) return -1;
+    const weft_archetype satellites =
+        WEFT_ARCHETYPE(w->world, orbit, w->types.satellite, w->types.fate, w->types.constellation);
+    if (weft_entity_create_filled(
+            w->world, satellites,
+            WEFT_VALUES({orbit, c->orbits}, {w->types.satellite, c->satellites}), c->count,
+            c->entities)) {
+        return -1;
+    }
     for (uint32_t i = 0; i < c->count; i++) {
         const struct screen_group group = {r->groups.group_of[c->satellites[i].object]};
         if (group.group == 0) continue; /* zero is the default of a shared component */

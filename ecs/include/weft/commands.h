@@ -51,9 +51,9 @@ typedef struct weft_rows_desc {
     /* Gives real ids immediately, in rows->entities; which ids depends on timing. Without it
      * playback gives ids in deterministic order (weft_recorder_row_entity). */
     bool is_unordered;
-    uint32_t shared_count;            /* 0: shared components have their default */
-    const weft_component *shared;     /* SHARED components of the archetype */
-    const void *const *shared_values; /* [i]: the value of shared[i]; copied */
+    const weft_values *shared; /* SHARED components of the archetype, each with one value; copied.
+                                  Those that are not listed have their default */
+    uint32_t shared_count;
 } weft_rows_desc;
 
 /* Entities of an archetype, filled in place. `rows` gets columns, which stay valid until

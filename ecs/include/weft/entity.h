@@ -52,6 +52,22 @@ WEFT_API weft_archetype weft_archetype_create(weft_world *world, const weft_comp
     weft_archetype_create((world), (const weft_component[]){__VA_ARGS__},                          \
                           sizeof((const weft_component[]){__VA_ARGS__}) / sizeof(weft_component))
 #endif
+/* Values of one component: an array with a value for each entity concerned. A list of these names
+ * each component once, in any order. */
+typedef struct weft_values {
+    weft_component component;
+    const void *values;
+} weft_values;
+/* A list and its length, as two arguments: WEFT_VALUES({position, at}, {velocity, speeds}). */
+#ifdef __cplusplus
+#define WEFT_VALUES(...)                                                                           \
+    std::initializer_list<weft_values>{__VA_ARGS__}.begin(),                                       \
+        static_cast<uint32_t>(std::initializer_list<weft_values>{__VA_ARGS__}.size())
+#else
+#define WEFT_VALUES(...)                                                                           \
+    (const weft_values[]){__VA_ARGS__},                                                            \
+        sizeof((const weft_values[]){__VA_ARGS__}) / sizeof(weft_values)
+#endif
 /* Writes up to `capacity` component types of an archetype; returns how many it has (0: bad handle).
  * Threads: owner. */
 WEFT_API uint32_t weft_archetype_components(const weft_world *world, weft_archetype archetype,
@@ -65,11 +81,14 @@ WEFT_API weft_entity weft_entity_create(weft_world *world, weft_archetype archet
  * the call. */
 WEFT_API weft_result weft_entity_create_many(weft_world *world, weft_archetype archetype,
                                              uint32_t count, weft_entity *out);
-/* `count` entities with data: values[i] is an array of `count` values of components[i] of the
- * archetype's list as given, or NULL for zeroes. All or none. Errors: as weft_entity_create_many;
- * TYPE_MISMATCH also for values of a tag, buffer, shared or chunk component. */
-WEFT_API weft_result weft_entity_create_filled(weft_world *world, const weft_component *components,
-                                               const void *const *values, uint32_t component_count,
+/* `count` entities with data: `filled` lists arrays of `count` values, which are copied. Components
+ * that it does not list, or lists with NULL, are zeroed. All or none.
+ *   weft_entity_create_filled(world, ships, WEFT_VALUES({position, at}), count, out);
+ * Errors: as weft_entity_create_many; INVALID_ARGUMENT also for a component that is listed twice or
+ * that the archetype lacks; TYPE_MISMATCH for values of a tag, BUFFER, SHARED or CHUNK component.
+ */
+WEFT_API weft_result weft_entity_create_filled(weft_world *world, weft_archetype archetype,
+                                               const weft_values *filled, uint32_t filled_count,
                                                uint32_t count, weft_entity *out);
 /* `count` copies of `source` and of its linked group. References inside the group lead to the
  * copy. Names are copied; the Prefab tag and cleanup components are not. `out` gets the roots;

@@ -148,15 +148,16 @@ weft_entity weft_entity_create(weft_world *world, weft_archetype handle)
     return entity_of(entity);
 }
 
-/* The archetype of a caller's list, checked. */
-static weft__archetype *archetype_of(weft_world *world, const weft_component *components,
-                                     uint32_t count, const char *what)
+/* The archetype of a call that makes many; NULL with the error set. A null handle keeps the error
+ * that made it null. */
+static const weft__archetype *archetype_of_many(const weft_world *world, weft_archetype handle,
+                                                const char *what)
 {
-    uint32_t *list = weft__components_sort(world, components, count, what);
-    if (list == NULL) return NULL;
-    weft__archetype *archetype = weft__archetype_obtain(world, list, count);
-    weft__components_free(world, list, count);
-    return archetype;
+    bool is_told = handle.id == 0 && world->error->code != WEFT_OK;
+    const weft__archetype *archetype = is_told ? NULL : weft__archetype_at(world, handle);
+    if (archetype == NULL || (archetype->flags & WEFT__IS_RESIDUE) == 0) return archetype;
+    weft__error_residue_tag(world, what);
+    return NULL;
 }
 
 weft_result weft_entity_create_many(weft_world *world, weft_archetype handle, uint32_t count,
@@ -165,34 +166,61 @@ weft_result weft_entity_create_many(weft_world *world, weft_archetype handle, ui
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__idle(world, "weft_entity_create_many");
     if (result != WEFT_OK) return result;
-    bool is_told = handle.id == 0 && world->error->code != WEFT_OK; /* by what made it null */
-    const weft__archetype *archetype = is_told ? NULL : weft__archetype_at(world, handle);
+    const weft__archetype *archetype = archetype_of_many(world, handle, "weft_entity_create_many");
     if (archetype == NULL) return world->error->code;
-    if ((archetype->flags & WEFT__IS_RESIDUE) != 0)
-        return weft__error_residue_tag(world, "weft_entity_create_many");
     return rows_create(world, archetype->tuple0, count, out);
 }
 
-/* One caller's column: where it goes and what is in it (NULL: zeroes). Owner: one call; borrows. */
+/* ---- with values ---- */
+
+/* Values of one type of the archetype: where they go, and the caller's (NULL: zeroes). Lives for
+ * one call, at the position of the type. */
 typedef struct source {
     const weft__type *type;
     uint32_t column;
-    uint32_t position; /* among the types */
+    bool is_listed;
     const char *values;
 } source;
 
-static weft_result source_make(const weft_world *world, const weft__archetype *archetype,
-                               weft_component component, const void *values, source *out)
+static weft_result filled_error(const weft_world *world, weft_result code, const weft__type *type,
+                                const char *problem)
 {
-    const weft__type_slot *slot = weft__archetype_slot(archetype, component.id);
-    const weft__type *type = archetype->types[slot->type].type;
-    *out = (source){type, slot->column, slot->type, values};
-    bool is_plain = slot->column != 0 && (type->desc.flags & WEFT_BUFFER) == 0;
-    if (values == NULL || is_plain) return WEFT_OK;
-    return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
-                       "weft_entity_create_filled: component \"%s\" has no plain column: pass "
-                       "NULL for its values",
-                       type->desc.name);
+    return weft__error(world, code, WEFT__NO_ENTITY, weft__component(world, type->id),
+                       "weft_entity_create_filled: component \"%s\" %s", type->desc.name, problem);
+}
+
+static weft_result source_set(const weft_world *world, const weft__archetype *archetype,
+                              const weft_values *filled, source *sources)
+{
+    const weft__type *type = weft__type_at(world, filled->component);
+    if (type == NULL) return weft__error_component(world, filled->component);
+    uint32_t position = weft__archetype_find(archetype, type->id);
+    if (position == WEFT__NONE)
+        return filled_error(world, WEFT_INVALID_ARGUMENT, type,
+                            "is not in the archetype: leave it out, or take an archetype with it");
+    source *s = &sources[position];
+    if (s->is_listed) return filled_error(world, WEFT_INVALID_ARGUMENT, type, "is listed twice");
+    if (filled->values != NULL && (s->column == 0 || (type->desc.flags & WEFT_BUFFER) != 0))
+        return filled_error(world, WEFT_TYPE_MISMATCH, type,
+                            "has no plain column: leave it out, or pass NULL for its values");
+    s->is_listed = true;
+    s->values = filled->values;
+    return WEFT_OK;
+}
+
+/* The sources of all types of the archetype. */
+static weft_result sources_make(const weft_world *world, const weft__archetype *archetype,
+                                const weft_values *filled, uint32_t filled_count, source *sources)
+{
+    for (uint32_t i = 0; i < archetype->type_count; i++) {
+        const weft__type *type = archetype->types[i].type;
+        uint32_t column = weft__archetype_slot(archetype, type->id)->column;
+        sources[i] = (source){type, column, false, NULL};
+    }
+    weft_result result = WEFT_OK;
+    for (uint32_t i = 0; i < filled_count && result == WEFT_OK; i++)
+        result = source_set(world, archetype, &filled[i], sources);
+    return result;
 }
 
 static void span_fill_values(weft_world *world, const source *sources, uint32_t source_count,
@@ -212,7 +240,7 @@ static void span_fill_values(weft_world *world, const source *sources, uint32_t 
             weft__type_construct(s->type, to, span.count);
     }
     for (uint32_t i = 0; i < source_count; i++)
-        weft__rows_stamp(chunk, sources[i].position, span.row, span.count, world->version);
+        weft__rows_stamp(chunk, i, span.row, span.count, world->version);
 }
 
 static weft_result filled_create(weft_world *world, weft__tuple *tuple, const source *sources,
@@ -233,30 +261,30 @@ static weft_result filled_create(weft_world *world, weft__tuple *tuple, const so
     return result;
 }
 
-weft_result weft_entity_create_filled(weft_world *world, const weft_component *components,
-                                      const void *const *values, uint32_t component_count,
+weft_result weft_entity_create_filled(weft_world *world, weft_archetype handle,
+                                      const weft_values *filled, uint32_t filled_count,
                                       uint32_t count, weft_entity *out)
 {
+    static const char what[] = "weft_entity_create_filled";
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if (values == NULL && component_count != 0)
-        return weft__error_argument(world, "weft_entity_create_filled",
-                                    "values is NULL: give an array, or weft_entity_create_many");
-    weft_result result = weft__idle(world, "weft_entity_create_filled");
+    if (filled == NULL && filled_count != 0)
+        return weft__error_argument(world, what,
+                                    "filled is NULL: give a list (WEFT_VALUES), or a count of 0");
+    weft_result result = weft__idle(world, what);
     if (result != WEFT_OK) return result;
-    const weft__archetype *archetype =
-        archetype_of(world, components, component_count, "weft_entity_create_filled");
+    const weft__archetype *archetype = archetype_of_many(world, handle, what);
     if (archetype == NULL) return world->error->code;
+    uint32_t type_count = archetype->type_count;
     source inline_sources[16], *sources = inline_sources;
-    if (component_count > 16)
-        sources = weft__alloc(&world->memory, WEFT__MEMORY_OTHER, component_count, sizeof *sources,
+    if (type_count > 16)
+        sources = weft__alloc(&world->memory, WEFT__MEMORY_OTHER, type_count, sizeof *sources,
                               _Alignof(source));
-    if (sources == NULL) return weft__error_memory(world, "weft_entity_create_filled");
-    for (uint32_t i = 0; i < component_count && result == WEFT_OK; i++)
-        result = source_make(world, archetype, components[i], values[i], &sources[i]);
+    if (sources == NULL) return weft__error_memory(world, what);
+    result = sources_make(world, archetype, filled, filled_count, sources);
     if (result == WEFT_OK)
-        result = filled_create(world, archetype->tuple0, sources, component_count, count, out);
+        result = filled_create(world, archetype->tuple0, sources, type_count, count, out);
     if (sources != inline_sources)
-        weft__free(&world->memory, WEFT__MEMORY_OTHER, sources, component_count, sizeof *sources,
+        weft__free(&world->memory, WEFT__MEMORY_OTHER, sources, type_count, sizeof *sources,
                    _Alignof(source));
     return result;
 }

@@ -38,16 +38,16 @@ static size_t value_bytes(const weft__type *type)
 static weft_result check_shared(weft_recorder *commands, making *m)
 {
     const weft_rows_desc *desc = m->desc;
-    if (desc->shared_count != 0 && (desc->shared == NULL || desc->shared_values == NULL))
+    if (desc->shared_count != 0 && desc->shared == NULL)
         return refuse(commands, WEFT_INVALID_ARGUMENT, 0);
     for (uint32_t i = 0; i < desc->shared_count; i++) {
-        const weft__type *type = weft__type_at(commands->world, desc->shared[i]);
-        uint32_t component = desc->shared[i].id;
+        const weft__type *type = weft__type_at(commands->world, desc->shared[i].component);
+        uint32_t component = desc->shared[i].component.id;
         if (type == NULL) return refuse(commands, WEFT_BAD_HANDLE, component);
         if ((type->desc.flags & WEFT_SHARED) == 0)
             return refuse(commands, WEFT_TYPE_MISMATCH, component);
         if (weft__archetype_find(m->archetype, component) == WEFT__NONE ||
-            (desc->shared_values[i] == NULL && type->desc.size != 0))
+            (desc->shared[i].values == NULL && type->desc.size != 0))
             return refuse(commands, WEFT_INVALID_ARGUMENT, component);
         m->shared_bytes += value_bytes(type);
     }
@@ -67,10 +67,10 @@ static bool has_values(const weft_recorder *commands, const making *m)
     const char *at = values_of(rows);
     for (uint32_t i = 0; i < m->desc->shared_count; i++) {
         const weft__command_shared *value = (const weft__command_shared *)(const void *)at;
-        const weft__type *type = commands->world->types.at[m->desc->shared[i].id];
+        const weft__type *type = commands->world->types.at[m->desc->shared[i].component.id];
         if (value->component != type->id) return false;
         size_t bytes = type->desc.size;
-        if (bytes != 0 && memcmp(value->value, m->desc->shared_values[i], bytes) != 0) return false;
+        if (bytes != 0 && memcmp(value->value, m->desc->shared[i].values, bytes) != 0) return false;
         at += value->bytes;
     }
     return true;
@@ -81,11 +81,11 @@ static void write_values(const weft_recorder *commands, const making *m, weft__c
     char *at = values_of(rows);
     for (uint32_t i = 0; i < m->desc->shared_count; i++) {
         weft__command_shared *value = (weft__command_shared *)(void *)at;
-        const weft__type *type = commands->world->types.at[m->desc->shared[i].id];
+        const weft__type *type = commands->world->types.at[m->desc->shared[i].component.id];
         value->component = type->id;
         value->bytes = (uint32_t)value_bytes(type);
         memset(value->value, 0, value->bytes - sizeof *value);
-        if (type->desc.size != 0) memcpy(value->value, m->desc->shared_values[i], type->desc.size);
+        if (type->desc.size != 0) memcpy(value->value, m->desc->shared[i].values, type->desc.size);
         at += value->bytes;
     }
 }
