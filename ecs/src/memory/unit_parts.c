@@ -6,6 +6,8 @@
 
 #include "bits.h"
 
+#include <stdio.h>
+
 static uint32_t parts_per_unit(uint32_t size_class)
 {
     return (uint32_t)(WEFT__UNIT_BYTES / weft__class_bytes(size_class));
@@ -115,6 +117,50 @@ void weft__parts_free(weft__parts *parts, weft__units *units, uint32_t unit_inde
     unit->used &= ~(1u << offset / weft__class_bytes(unit->size_class));
     if (was_full) list_push(parts, unit);
     if (unit->used == 0) unit_close(parts, units, unit);
+}
+
+/* NULL when the books of a unit are right. */
+static const char *unit_check(const weft__part_unit *unit)
+{
+    uint32_t all = (uint32_t)bits_mask(parts_per_unit(unit->size_class));
+    if (unit->used == 0) return "no part is used";
+    if ((unit->used & ~all) != 0) return "a part beyond the last one is used";
+    return (unit->used & ~unit->dirty) != 0 ? "a used part is not marked dirty" : NULL;
+}
+
+/* The units of a class in its list, at most `limit` + 1 of them; UINT32_MAX: a full one among
+ * them. */
+static uint32_t listed(const weft__parts *parts, uint32_t size_class, uint32_t limit)
+{
+    uint32_t count = 0;
+    for (const weft__part_unit *unit = parts->with_room[size_class]; unit != NULL && count <= limit;
+         unit = unit->next, count++)
+        if (unit->size_class != size_class ||
+            bits_count(unit->used) == parts_per_unit(unit->size_class))
+            return UINT32_MAX;
+    return count;
+}
+
+bool weft__parts_check(const weft__parts *parts, uint64_t *used, char *text, size_t text_bytes)
+{
+    uint32_t count = 0, with_room[WEFT__UNIT_CLASS] = {0};
+    const char *broken = NULL;
+    *used = 0;
+    for (uint32_t i = 0; parts->table != NULL && i <= parts->table_mask; i++) {
+        for (const weft__part_unit *unit = parts->table[i]; unit != NULL; unit = unit->hash_next) {
+            if (broken == NULL) broken = unit_check(unit);
+            uint32_t parts_used = bits_count(unit->used);
+            *used += parts_used;
+            count++;
+            if (parts_used < parts_per_unit(unit->size_class)) with_room[unit->size_class]++;
+        }
+    }
+    if (broken == NULL && count != parts->count) broken = "count is not the units in the table";
+    for (uint32_t size_class = 0; size_class < WEFT__UNIT_CLASS; size_class++)
+        if (broken == NULL && listed(parts, size_class, count) != with_room[size_class])
+            broken = "a list is not that of the units with room";
+    if (broken != NULL) snprintf(text, text_bytes, "parts of units: %s", broken);
+    return broken == NULL;
 }
 
 void weft__parts_fini(weft__parts *parts, weft__memory *memory)

@@ -6,9 +6,11 @@
  * OPTIONAL terms) are asked about every new archetype. */
 #include "query_registry.h"
 
+#include "archetype_state.h"
 #include "query_memory.h"
 #include "query_state.h"
 
+#include <stdio.h>
 #include <string.h>
 
 bool weft__query_list_reserve(weft_world *world, weft__query_list *list)
@@ -59,4 +61,81 @@ void weft__queries_shared_visit(const weft_world *world, weft__shared_visit_fn v
             for (uint32_t v = 0; v < filter->shared[k].count; v++)
                 visit(user, filter->shared[k].component, filter->shared[k].values[v]);
     }
+}
+
+/* ---- the books, for weft_world_validate ---- */
+
+static const char *matches_check(const weft__query *query)
+{
+    if (query->match_count > query->match_capacity || query->match_count > query->place_capacity)
+        return "more matches than there is room for";
+    if (query->key_count > query->alternative_count) return "more keys than descriptions";
+    if (query->stamp_count != 0 && query->stamp_count != query->write_count)
+        return "stamp_count is not write_count or 0";
+    for (uint32_t m = 0; m < query->match_count; m++) {
+        const weft__match *match = &query->matches[m];
+        if (match->number != match->archetype->number) return "a match has an old number";
+        if (m != 0 && match[-1].number >= match->number) return "its matches do not ascend";
+        if (match->alternatives == 0) return "a match satisfies no description";
+        if ((uint64_t)match->override_first + match->override_count > query->override_count)
+            return "the overrides of a match do not exist";
+        if (match->sole_mask != WEFT__NONE && (!match->has_masks || match->override_count != 0))
+            return "wrong about its only mask";
+    }
+    return NULL;
+}
+
+/* The list of chunks, while it is valid: the sentinel holds the totals. */
+static const char *flat_check(const weft__query *query)
+{
+    const weft__query_flat *flat = &query->flat;
+    if (flat->version == 0 || flat->version != query->world->structure_version) return NULL;
+    if (flat->count >= flat->capacity) return "its list of chunks has no sentinel";
+    if (flat->entries[flat->count].chunk != NULL) return "its list of chunks does not end";
+    for (uint32_t i = 0; i < flat->count; i++) {
+        const weft__flat_entry *entry = &flat->entries[i];
+        if (entry->count != entry->chunk->count ||
+            entry[1].first_row - entry->first_row != entry->count)
+            return "wrong about the rows of a chunk";
+        if (entry[1].first_slice - entry->first_slice != weft__chunk_slices(entry->chunk))
+            return "wrong about the slices of a chunk";
+    }
+    return NULL;
+}
+
+static const char *handles_check(const weft__queries *queries, uint64_t references)
+{
+    uint32_t taken = 0, empty = 0, used = queries->handle_end == 0 ? 0 : queries->handle_end - 1;
+    for (uint32_t i = 1; i < queries->handle_end; i++) {
+        const weft__query_handle *handle = queries->handles[i];
+        taken += handle->query != NULL ? 1 : 0;
+        if (handle->query == NULL && handle->users != 0) return "a free handle has users";
+    }
+    for (uint32_t i = queries->free_handle; i != 0 && empty <= used;
+         i = queries->handles[i]->next_free)
+        empty++;
+    if (taken != queries->handle_count) return "handle_count is not the handles with a query";
+    if (taken + empty != used) return "a handle is neither taken nor free";
+    return references == taken ? NULL : "references are not the handles";
+}
+
+bool weft__queries_check(const weft_world *world, char *text, size_t text_bytes)
+{
+    const weft__queries *queries = world->queries;
+    const char *broken = NULL;
+    uint64_t references = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < queries->bucket_count; i++) {
+        for (const weft__query *query = queries->buckets[i]; query != NULL; query = query->next) {
+            if (broken == NULL) broken = matches_check(query);
+            if (broken == NULL) broken = flat_check(query);
+            references += query->references;
+            count++;
+        }
+    }
+    if (broken == NULL && count != queries->query_count)
+        broken = "query_count is not the queries in the buckets";
+    if (broken == NULL) broken = handles_check(queries, references);
+    if (broken != NULL) snprintf(text, text_bytes, "queries: %s", broken);
+    return broken == NULL;
 }

@@ -26,9 +26,10 @@ typedef struct weft__query_list {
 
 /* Owned by the world; changed by the owner while the world is idle, read by workers between.
  * Always:
- *   query_count is the number of queries in the buckets, and <= bucket_count;
- *   handle_count is the number of handles with a query, and < handle_end;
- *   handle_end <= handle_capacity once there is a handle. */
+ *   query_count = queries in the buckets <= bucket_count;
+ *   handle_count = handles with a query = sum of the queries' references;
+ *   handle_count + handles on the free list = handle_end - 1, handle_end <= handle_capacity (once
+ *   there is a handle). */
 typedef struct weft__queries {
     weft__query_list *keyed; /* [component id]: those that can match (by one description) only
                                 where the component is */
@@ -53,6 +54,9 @@ weft__query_list *weft__queries_keyed(weft_world *world, uint32_t component);
 /* Takes a query out of the lists it is filed under. */
 void weft__query_unfile(weft__query *query);
 
+/* Whether the books of all queries are right: handles, matches, valid lists of chunks. False: the
+ * text names the first wrong one. Cost: O(handles, matches and listed chunks). */
+bool weft__queries_check(const weft_world *world, char *text, size_t text_bytes);
 /* Visits the references that filters hold on shared values. For the invariant checker. */
 void weft__queries_shared_visit(const weft_world *world, weft__shared_visit_fn visit, void *user);
 

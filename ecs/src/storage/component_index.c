@@ -107,6 +107,32 @@ void weft__component_index_cut(weft_world *world, uint32_t count)
     }
 }
 
+static bool list_check(const weft_world *world, uint32_t component, uint64_t *entries)
+{
+    const weft__component_list *list = &world->component_index.lists[component];
+    for (uint32_t i = 0; i < list->count; i++) {
+        uint32_t number = list->entries[i].archetype;
+        if (number >= world->archetypes.count) return false;
+        if (i != 0 && list->entries[i - 1].archetype >= number) return false;
+        weft__place place = weft__place_find(world->archetypes.at[number], component);
+        if (place.type == WEFT__NO_PLACE ||
+            memcmp(&place, &list->entries[i].place, sizeof place) != 0)
+            return false;
+    }
+    *entries += list->count;
+    return list->count <= list->capacity;
+}
+
+bool weft__component_index_check(const weft_world *world)
+{
+    uint64_t entries = 0, types = 0;
+    for (uint32_t component = 0; component < world->component_index.capacity; component++)
+        if (!list_check(world, component, &entries)) return false;
+    for (uint32_t i = 0; i < world->archetypes.count; i++)
+        types += world->archetypes.at[i]->type_count;
+    return entries == types;
+}
+
 void weft__component_index_fini(weft_world *world)
 {
     weft__component_index *index = &world->component_index;

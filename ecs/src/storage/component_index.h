@@ -11,7 +11,7 @@
 
 #define WEFT__NO_PLACE UINT16_MAX
 
-/* Where a component is in an archetype; NO_PLACE: nowhere. */
+/* Where a component is in an archetype; NO_PLACE: nowhere. A value. */
 typedef struct weft__place {
     uint16_t type;       /* position among the types: versions */
     uint16_t column;     /* of the format; NO_PLACE: no column */
@@ -19,13 +19,15 @@ typedef struct weft__place {
     uint16_t shared;     /* position in the tuple */
 } weft__place;
 
-/* One archetype that has the component. */
+/* One archetype that has the component. Owner: the list. place = weft__place_find(archetype). */
 typedef struct weft__index_entry {
     uint32_t archetype; /* number */
     weft__place place;
 } weft__index_entry;
 
-/* Of one component. entries[i].archetype < entries[i + 1].archetype; count <= capacity. */
+/* Of one component. Owner: the world's component index. Always:
+ *   entries[i].archetype < entries[i + 1].archetype; count <= capacity;
+ *   sum of count over all components = sum of type_count over the archetypes in the order. */
 typedef struct weft__component_list {
     weft__index_entry *entries;
     uint32_t count;
@@ -50,6 +52,8 @@ void weft__component_index_enter(weft_world *world, const weft__archetype *arche
 /* Takes the archetypes from number `count` on out again; lists keep their capacity, so entering as
  * many of the same cannot fail. Cost: O(component types + entries). */
 void weft__component_index_cut(weft_world *world, uint32_t count);
+/* Whether the lists are those of the archetypes in the order. Cost: O(their types). */
+bool weft__component_index_check(const weft_world *world);
 void weft__component_index_fini(weft_world *world);
 
 #endif

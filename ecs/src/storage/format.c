@@ -200,6 +200,50 @@ uint32_t weft__format_capacity(const weft__format *format, uint32_t size_class)
     return rows < format->row_limit ? rows : format->row_limit;
 }
 
+/* Owner, world idle. */
+static bool layout_check(const weft__format *format, const weft__layout *layout,
+                         uint32_t size_class)
+{
+    if (layout->size_class != size_class || layout->column_count != format->column_count ||
+        layout->slice_shift != format->slice_shift || layout->capacity == 0 ||
+        layout->capacity > format->row_limit ||
+        layout->mask_words != (layout->capacity + 63) / 64 ||
+        layout->slice_count !=
+            (layout->capacity + (1u << layout->slice_shift) - 1) >> layout->slice_shift)
+        return false;
+    size_t end = 0;
+    for (uint32_t i = 0; i < layout->column_count; i++) {
+        const weft__column *column = &layout->columns[i];
+        if (column->offset < end || column->offset % WEFT__COLUMN_ALIGNMENT != 0) return false;
+        end = column->offset + (size_t)layout->capacity * column->bytes;
+    }
+    return end <= weft__class_bytes(size_class);
+}
+
+static bool format_check(const weft__format *format)
+{
+    uint64_t bytes = sizeof(weft_entity);
+    for (uint32_t i = 1; i < format->column_count; i++) bytes += format->types[i]->value_bytes;
+    if (bytes != format->row_bytes) return false;
+    for (uint32_t k = 0; k < WEFT__SIZE_CLASSES; k++) {
+        const weft__layout *layout = at_plain(&format->x_layouts[k]);
+        if (layout != NULL && !layout_check(format, layout, k)) return false;
+    }
+    return true;
+}
+
+bool weft__formats_check(const weft_world *world)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; world->formats.table != NULL && i <= world->formats.table_mask; i++) {
+        for (const weft__format *format = world->formats.table[i]; format; format = format->next) {
+            if (!format_check(format)) return false;
+            count++;
+        }
+    }
+    return count == world->formats.count;
+}
+
 void weft__formats_fini(weft_world *world)
 {
     uint32_t size = world->formats.table == NULL ? 0 : world->formats.table_mask + 1;

@@ -19,6 +19,8 @@ const weft__layout *weft__layout_any(weft_world *world, weft__format *format,
 const weft__layout *weft__layout_obtain(weft_world *world, weft__format *format,
                                         uint32_t size_class);
 
+/* Whether formats and layouts are sound: columns one after the other, within the chunk. */
+bool weft__formats_check(const weft_world *world);
 void weft__formats_fini(weft_world *world);
 
 #endif

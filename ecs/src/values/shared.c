@@ -44,8 +44,10 @@ typedef struct shared_range {
     uint32_t float_bytes; /* 4 or 8: an array of floats whose -0.0 becomes 0.0; else 0 */
 } shared_range;
 
-/* One SHARED component. Invariants: table_used = live values <= table_capacity / 2; the slots
- * 1..slot_count are live or on the free list; canonical types store canonical bytes. */
+/* One SHARED component. Owner: weft__shared. Always:
+ *   table_used = entries of the table = live values, 2 * table_used <= table_capacity;
+ *   live values + slots on the free list = slot_count (live: references != 0);
+ *   a live slot's references = tuples + filters + kept; types with ranges hold canonical bytes. */
 struct weft__shared_type {
     /* constant after create */
     const weft_component_desc *desc;
@@ -459,6 +461,21 @@ uint32_t weft__shared_list(const weft__shared *shared, uint32_t component, const
 uint32_t weft__shared_end(const weft__shared *shared, uint32_t component)
 {
     return type_at(shared, component)->slot_count + 1;
+}
+
+bool weft__shared_check(const weft__shared *shared, uint32_t component)
+{
+    const weft__shared_type *type = type_at(shared, component);
+    uint32_t live = 0, empty = 0, entries = 0;
+    for (uint32_t index = 1; index <= type->slot_count; index++)
+        live += slot_at(type, index)->references != 0 ? 1 : 0;
+    for (uint32_t index = type->free_head; index != 0 && empty <= type->slot_count;
+         index = slot_at(type, index)->next_free)
+        empty++;
+    for (uint32_t i = 0; i < type->table_capacity; i++)
+        entries += type->table[i].index != 0 ? 1 : 0;
+    return live + empty == type->slot_count && entries == live && type->table_used == live &&
+           2 * type->table_used <= type->table_capacity;
 }
 
 /* ---- types ---- */

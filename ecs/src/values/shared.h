@@ -75,6 +75,9 @@ typedef void (*weft__shared_visit_fn)(void *user, uint32_t component, uint32_t i
  * bytes: writes up to `capacity` pointers, returns how many there are. O(n log n). */
 uint32_t weft__shared_list(const weft__shared *shared, uint32_t component, const void **out,
                            uint32_t capacity);
+/* Whether the books of a component's values are right: each slot is live or free, each live one has
+ * an entry in the table. */
+bool weft__shared_check(const weft__shared *shared, uint32_t component);
 /* Every index in use is below this. */
 uint32_t weft__shared_end(const weft__shared *shared, uint32_t component);
 

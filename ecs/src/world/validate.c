@@ -5,7 +5,9 @@
 #include "archetype_state.h"
 #include "bits.h"
 #include "column_map.h"
+#include "component_index.h"
 #include "error.h"
+#include "format.h"
 #include "query_registry.h"
 #include "query_state.h"
 
@@ -247,6 +249,17 @@ static void reference_give(void *user, uint32_t component, uint32_t value)
         weft__shared_adjust(&world->shared, component, value, 1);
 }
 
+/* The lists of values themselves. */
+static bool shared_types_check(const weft_world *world)
+{
+    for (uint32_t id = 1; id <= world->types.count; id++)
+        if ((world->types.at[id]->desc.flags & WEFT_SHARED) != 0 &&
+            !weft__shared_check(&world->shared, id))
+            return broken(world, "the shared values of \"%s\": slots, free list and table differ",
+                          weft__type_name(world, id));
+    return true;
+}
+
 /* Takes every reference that is held off the counts, which must come to zero, and gives them back:
  * one pass over the references, whatever the number of values, and no memory. */
 static bool shared_check(weft_world *world)
@@ -283,15 +296,75 @@ static bool totals_check(const weft_world *world)
            broken(world, "%u chunks in archetypes, %u in all", chunks, world->chunks.count);
 }
 
-/* Units in use are exactly those of chunks and parts. */
+/* The table of chunks: ids in use, and the lowest free one. */
+static bool chunk_ids_check(const weft_world *world)
+{
+    const weft__chunk_table *chunks = &world->chunks;
+    uint32_t count = 0;
+    if (chunks->capacity == 0) return true;
+    if (chunks->end > chunks->capacity)
+        return broken(world, "the table of chunks ends beyond its capacity");
+    for (uint32_t id = 1; id < chunks->capacity; id++) {
+        bool is_used = (chunks->ids[id / 64] >> id % 64 & 1) != 0;
+        if (is_used != (chunks->at[id] != NULL) || (is_used && id >= chunks->end))
+            return broken(world, "the table of chunks is wrong about id %u", id);
+        if (!is_used && id / 64 < chunks->id_word)
+            return broken(world, "id_word passes over the free chunk id %u", id);
+        count += is_used ? 1 : 0;
+    }
+    return count == chunks->count ||
+           broken(world, "%u chunks have an id, the count is %u", count, chunks->count);
+}
+
+/* Each berth below the end is one of a chunk or of a free run. */
+static bool berths_check(const weft_world *world)
+{
+    const weft__berth_table *berths = &world->berths;
+    uint64_t sum = 1; /* berth 0 */
+    for (uint32_t id = 1; id < world->chunks.end; id++)
+        if (world->chunks.at[id] != NULL) sum += weft__berths_of(world->chunks.at[id]->capacity);
+    for (uint32_t size = 0; size < WEFT__BERTH_CLASSES; size++) {
+        uint32_t run = berths->free[size];
+        for (; run != 0 && run < berths->end && sum <= berths->end;
+             run = (uint32_t)berths->at[run].next_free)
+            sum += UINT64_C(1) << size;
+        if (run != 0) return broken(world, "a free run of berths does not end");
+    }
+    return sum == berths->end ||
+           broken(world, "%u berths were used, chunks and free runs have %llu", berths->end,
+                  (unsigned long long)sum);
+}
+
+/* Units in use are exactly those of chunks and parts, parts in use those of small chunks. */
 static bool units_check(const weft_world *world)
 {
-    uint64_t units = world->parts.count;
-    for (uint32_t id = 1; id < world->chunks.end; id++)
-        if (world->chunks.at[id] != NULL) units += world->chunks.at[id]->unit_count;
+    char text[200];
+    uint64_t units = world->parts.count, small = 0, parts = 0;
+    for (uint32_t id = 1; id < world->chunks.end; id++) {
+        const weft__chunk *chunk = world->chunks.at[id];
+        if (chunk == NULL) continue;
+        units += chunk->unit_count;
+        small += chunk->unit_count == 0 ? 1 : 0;
+    }
     uint64_t used = weft__units_used(&world->units);
-    return used == units || broken(world, "%llu units in use, chunks have %llu",
-                                   (unsigned long long)used, (unsigned long long)units);
+    if (used != units)
+        return broken(world, "%llu units in use, chunks have %llu", (unsigned long long)used,
+                      (unsigned long long)units);
+    if (!weft__parts_check(&world->parts, &parts, text, sizeof text))
+        return broken(world, "%s", text);
+    return parts == small || broken(world, "%llu parts of units in use, chunks have %llu",
+                                    (unsigned long long)parts, (unsigned long long)small);
+}
+
+/* What finds archetypes, rows and queries. */
+static bool tables_check(const weft_world *world)
+{
+    char text[200];
+    if (!weft__formats_check(world)) return broken(world, "a format or its layout is wrong");
+    if (!weft__component_index_check(world))
+        return broken(world, "the component index is not that of the archetypes");
+    if (!weft__queries_check(world, text, sizeof text)) return broken(world, "%s", text);
+    return chunk_ids_check(world) && berths_check(world);
 }
 
 weft_result weft_world_validate(weft_world *world)
@@ -307,6 +380,7 @@ weft_result weft_world_validate(weft_world *world)
     }
     for (uint32_t i = 0; i < world->archetypes.id_count; i++)
         if (!archetype_check(world, world->archetypes.by_id[i])) return WEFT_CORRUPT;
-    return shared_check(world) && totals_check(world) && units_check(world) ? WEFT_OK
-                                                                            : WEFT_CORRUPT;
+    bool is_right = shared_types_check(world) && shared_check(world) && totals_check(world) &&
+                    units_check(world) && tables_check(world);
+    return is_right ? WEFT_OK : WEFT_CORRUPT;
 }
