@@ -260,7 +260,9 @@ static void map_file(void *data)
 {
     checking *c = data;
     weft_blob_ref ref;
-    c->result = weft_blob_load(c->store, c->path, c->type, WEFT_BLOB_MAP_TRUSTED, &ref);
+    c->result = weft_blob_load(
+        c->store, c->path, &(weft_blob_load_desc){.type = c->type, .mode = WEFT_BLOB_MAP_TRUSTED},
+        &ref);
     if (c->result == WEFT_OK) weft_blob_release(c->store, ref);
 }
 
@@ -317,7 +319,9 @@ static bool finish_sparse_file(checking *c)
 {
     weft_blob_ref ref;
     weft_blob_info info;
-    if (weft_blob_load(c->store, c->path, c->type, WEFT_BLOB_MAP_TRUSTED, &ref) != WEFT_OK)
+    if (weft_blob_load(c->store, c->path,
+                       &(weft_blob_load_desc){.type = c->type, .mode = WEFT_BLOB_MAP_TRUSTED},
+                       &ref) != WEFT_OK)
         return false;
     weft_blob_info_get(c->store, ref, &info, sizeof info);
     const uint64_t hash = weft__blob_content_hash(info.block, NULL, 0);
@@ -344,7 +348,9 @@ static void map_and_validate(weft_bench *bench)
     weft_bench_run(bench, &measure);
     weft_blob_ref ref;
     weft_blob_info info = {0};
-    c.result = weft_blob_load(c.store, c.path, c.type, WEFT_BLOB_MAP_TRUSTED, &ref);
+    c.result =
+        weft_blob_load(c.store, c.path,
+                       &(weft_blob_load_desc){.type = c.type, .mode = WEFT_BLOB_MAP_TRUSTED}, &ref);
     weft_blob_info_get(c.store, ref, &info, sizeof info);
     c.block = info.block;
     measure = (weft_bench_measure){.name = "validate-1GiB",

@@ -142,7 +142,8 @@ static void new_target(void *data)
 static void read_file(void *data)
 {
     moving *m = data;
-    m->result = weft__world_read(m->to, m->bytes.bytes, m->bytes.count, &(weft_load_desc){0}, true);
+    m->result =
+        weft__world_read(m->to, m->bytes.bytes, m->bytes.count, &(weft_load_desc){0}, true, NULL);
 }
 
 static void files(weft_bench *bench)

@@ -61,7 +61,9 @@ PLAIN_TEST(eight_jobs_read_the_same_values_from_a_blob_mapped_at_another_address
     reading r = {.store = mapped};
     CHECK_OK(blob_build_scene(built, 2000, 0, &ref));
     CHECK_OK(weft_blob_save(built, ref, directory.path));
-    CHECK_OK(weft_blob_load(mapped, directory.path, &scene_type, WEFT_BLOB_MAP, &r.ref));
+    CHECK_OK(weft_blob_load(mapped, directory.path,
+                            &(weft_blob_load_desc){.type = &scene_type, .mode = WEFT_BLOB_MAP},
+                            &r.ref));
     r.sum = blob_walk(0, weft_blob_read(built, ref, &scene_type), &scene_type);
     CHECK(weft_blob_read(built, ref, NULL) != weft_blob_read(mapped, r.ref, NULL));
     run(pool, read_blob, &r, 64);

@@ -53,7 +53,8 @@ Test(blob_file, all_modes_give_the_same_values_at_another_address)
         weft_blob_store *other = another_store();
         weft_blob_ref ref;
         weft_blob_info info;
-        CHECK_OK(weft_blob_load(other, directory.path, &scene_type, mode, &ref));
+        CHECK_OK(weft_blob_load(other, directory.path,
+                                &(weft_blob_load_desc){.type = &scene_type, .mode = mode}, &ref));
         CHECK_OK(weft_blob_info_get(other, ref, &info, sizeof info));
         CHECK(info.block != scene_info.block);
         CHECK_U64(info.is_mapped, mode != WEFT_BLOB_LOAD);
@@ -72,12 +73,13 @@ Test(blob_file, loading_what_is_there_already_shares_it)
 {
     for (uint32_t mode = WEFT_BLOB_LOAD; mode <= WEFT_BLOB_MAP_TRUSTED; mode++) {
         weft_blob_ref ref;
-        CHECK_OK(weft_blob_load(store, directory.path, &scene_type, mode, &ref));
+        CHECK_OK(weft_blob_load(store, directory.path,
+                                &(weft_blob_load_desc){.type = &scene_type, .mode = mode}, &ref));
         CHECK_U64(ref.id, scene_ref.id);
     }
     weft_blob_ref adopted;
-    CHECK_OK(
-        weft_blob_adopt(store, scene_info.block, scene_info.block_bytes, &scene_type, &adopted));
+    CHECK_OK(weft_blob_adopt(store, scene_info.block, scene_info.block_bytes,
+                             &(weft_blob_load_desc){.type = &scene_type}, &adopted));
     CHECK_U64(adopted.id, scene_ref.id);
     CHECK_OK(weft_blob_info_get(store, scene_ref, &scene_info, sizeof scene_info));
     CHECK_U64(scene_info.reference_count, 5);
@@ -89,16 +91,18 @@ Test(blob_file, every_truncation_of_the_file_is_an_error)
         weft_blob_ref ref = {1};
         CHECK(truncate(directory.path, (off_t)size) == 0);
         for (uint32_t mode = WEFT_BLOB_LOAD; mode <= WEFT_BLOB_MAP_TRUSTED; mode++) {
-            CHECK_RESULT(weft_blob_load(store, directory.path, &scene_type, mode, &ref),
-                         WEFT_CORRUPT);
+            weft_load_report report;
+            weft_blob_load_desc desc = {&scene_type, mode, &report, sizeof report};
+            CHECK_RESULT(weft_blob_load(store, directory.path, &desc, &ref), WEFT_CORRUPT);
             CHECK_U64(ref.id, 0);
+            CHECK_U64(report.reason, WEFT_LOAD_TRUNCATED);
+            CHECK_U64(report.offset, size);
+            CHECK_U64(report.found, size);
+            CHECK_U64(report.expected, size < 64 ? 64 : scene_info.block_bytes);
         }
     }
     weft_blob_store_stats stats;
     CHECK_OK(weft_blob_store_stats_get(store, &stats, sizeof stats));
-    weft_blob_report report;
-    CHECK_OK(weft_blob_report_get(store, &report, sizeof report));
-    CHECK_TEXT(report.failed_check, "shorter than a header");
     CHECK_U64(stats.blob_count, 1);
 }
 
@@ -111,13 +115,16 @@ Test(blob_file, every_bit_flip_in_the_file_is_an_error)
         weft_blob_ref ref = {1};
         unsigned char flipped = bytes[bit / 8] ^ (unsigned char)(1u << bit % 8);
         CHECK(pwrite(file, &flipped, 1, (off_t)(bit / 8)) == 1);
-        CHECK(weft_blob_load(store, directory.path, &scene_type, bit % 2, &ref) != WEFT_OK);
+        CHECK(weft_blob_load(store, directory.path,
+                             &(weft_blob_load_desc){.type = &scene_type, .mode = bit % 2},
+                             &ref) != WEFT_OK);
         CHECK(pwrite(file, &bytes[bit / 8], 1, (off_t)(bit / 8)) == 1);
     }
     close(file);
     free(bytes);
     weft_blob_ref ref;
-    CHECK_OK(weft_blob_load(store, directory.path, &scene_type, WEFT_BLOB_LOAD, &ref));
+    CHECK_OK(
+        weft_blob_load(store, directory.path, &(weft_blob_load_desc){.type = &scene_type}, &ref));
     CHECK_U64(ref.id, scene_ref.id);
 }
 
@@ -129,17 +136,30 @@ Test(blob_file, what_is_not_a_blob_file_is_an_error)
     memcpy(twice, scene_info.block, scene_info.block_bytes);
     memcpy(twice + scene_info.block_bytes, scene_info.block, scene_info.block_bytes);
     write_file(twice, scene_info.block_bytes + 1); /* trailing garbage */
-    CHECK_RESULT(weft_blob_load(store, path, &scene_type, WEFT_BLOB_MAP, &ref), WEFT_CORRUPT);
+    CHECK_RESULT(weft_blob_load(store, path,
+                                &(weft_blob_load_desc){.type = &scene_type, .mode = WEFT_BLOB_MAP},
+                                &ref),
+                 WEFT_CORRUPT);
     write_file(twice, 2 * scene_info.block_bytes); /* two files in one */
-    CHECK_RESULT(weft_blob_load(store, path, &scene_type, WEFT_BLOB_MAP, &ref), WEFT_CORRUPT);
+    CHECK_RESULT(weft_blob_load(store, path,
+                                &(weft_blob_load_desc){.type = &scene_type, .mode = WEFT_BLOB_MAP},
+                                &ref),
+                 WEFT_CORRUPT);
     free(twice);
-    CHECK_RESULT(weft_blob_load(store, "/dev/zero", &scene_type, WEFT_BLOB_LOAD, &ref), WEFT_IO);
-    CHECK_RESULT(weft_blob_load(store, directory.name, &scene_type, WEFT_BLOB_LOAD, &ref), WEFT_IO);
-    CHECK_RESULT(weft_blob_load(store, "", &scene_type, WEFT_BLOB_LOAD, &ref), WEFT_NOT_FOUND);
+    CHECK_RESULT(
+        weft_blob_load(store, "/dev/zero", &(weft_blob_load_desc){.type = &scene_type}, &ref),
+        WEFT_IO);
+    CHECK_RESULT(
+        weft_blob_load(store, directory.name, &(weft_blob_load_desc){.type = &scene_type}, &ref),
+        WEFT_IO);
+    CHECK_RESULT(weft_blob_load(store, "", &(weft_blob_load_desc){.type = &scene_type}, &ref),
+                 WEFT_NOT_FOUND);
     unlink(path);
-    CHECK_RESULT(weft_blob_load(store, path, &scene_type, WEFT_BLOB_LOAD, &ref), WEFT_NOT_FOUND);
+    CHECK_RESULT(weft_blob_load(store, path, &(weft_blob_load_desc){.type = &scene_type}, &ref),
+                 WEFT_NOT_FOUND);
     CHECK(symlink(path, path) == 0);
-    CHECK_RESULT(weft_blob_load(store, path, &scene_type, WEFT_BLOB_LOAD, &ref), WEFT_IO);
+    CHECK_RESULT(weft_blob_load(store, path, &(weft_blob_load_desc){.type = &scene_type}, &ref),
+                 WEFT_IO);
     CHECK_RESULT(weft_blob_save(store, scene_ref, "/nonexistent-weft/a"), WEFT_IO);
 }
 
@@ -149,16 +169,21 @@ Test(blob_file, a_sparse_file_beyond_4_gib_is_refused_without_taking_memory)
     write_file("", 0);
     CHECK(truncate(directory.path, (off_t)5 << 30) == 0);
     for (uint32_t mode = WEFT_BLOB_LOAD; mode <= WEFT_BLOB_MAP_TRUSTED; mode++) {
-        CHECK_RESULT(weft_blob_load(store, directory.path, &scene_type, mode, &ref), WEFT_CORRUPT);
+        CHECK_RESULT(weft_blob_load(store, directory.path,
+                                    &(weft_blob_load_desc){.type = &scene_type, .mode = mode},
+                                    &ref),
+                     WEFT_CORRUPT);
     }
 }
 
 Test(blob_file, another_type_is_refused)
 {
     weft_blob_ref ref;
-    CHECK_RESULT(weft_blob_load(store, directory.path, &node_type, WEFT_BLOB_LOAD, &ref),
-                 WEFT_TYPE_MISMATCH);
-    CHECK_RESULT(weft_blob_adopt(store, scene_info.block, scene_info.block_bytes, &node_type, &ref),
+    CHECK_RESULT(
+        weft_blob_load(store, directory.path, &(weft_blob_load_desc){.type = &node_type}, &ref),
+        WEFT_TYPE_MISMATCH);
+    CHECK_RESULT(weft_blob_adopt(store, scene_info.block, scene_info.block_bytes,
+                                 &(weft_blob_load_desc){.type = &node_type}, &ref),
                  WEFT_TYPE_MISMATCH);
 }
 
@@ -169,12 +194,15 @@ Test(blob_file, bytes_are_adopted_from_any_address)
     for (size_t shift = 0; shift < 64; shift += 7) {
         weft_blob_ref ref;
         memcpy(bytes + shift, scene_info.block, scene_info.block_bytes);
-        CHECK_OK(weft_blob_adopt(other, bytes + shift, scene_info.block_bytes, &scene_type, &ref));
-        CHECK_RESULT(weft_blob_adopt(other, bytes + shift, 63, &scene_type, &ref), WEFT_CORRUPT);
+        CHECK_OK(weft_blob_adopt(other, bytes + shift, scene_info.block_bytes,
+                                 &(weft_blob_load_desc){.type = &scene_type}, &ref));
+        CHECK_RESULT(weft_blob_adopt(other, bytes + shift, 63,
+                                     &(weft_blob_load_desc){.type = &scene_type}, &ref),
+                     WEFT_CORRUPT);
         bytes[shift + 100] ^= 1;
-        CHECK_RESULT(
-            weft_blob_adopt(other, bytes + shift, scene_info.block_bytes, &scene_type, &ref),
-            WEFT_CORRUPT);
+        CHECK_RESULT(weft_blob_adopt(other, bytes + shift, scene_info.block_bytes,
+                                     &(weft_blob_load_desc){.type = &scene_type}, &ref),
+                     WEFT_CORRUPT);
     }
     free(bytes);
     weft_blob_store_destroy(other);
@@ -187,15 +215,25 @@ Test(blob_file, null_arguments_are_errors)
     CHECK_RESULT(weft_blob_save(NULL, scene_ref, path), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_blob_save(store, scene_ref, NULL), WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_blob_save(store, (weft_blob_ref){0}, path), WEFT_BAD_HANDLE);
-    CHECK_RESULT(weft_blob_load(NULL, path, &scene_type, 0, &ref), WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_blob_load(store, NULL, &scene_type, 0, &ref), WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_blob_load(store, path, NULL, 0, &ref), WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_blob_load(store, path, &scene_type, 3, &ref), WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_blob_load(store, path, &scene_type, 0, NULL), WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_blob_adopt(NULL, path, 1, &scene_type, &ref), WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_blob_adopt(store, NULL, 1, &scene_type, &ref), WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_blob_adopt(store, path, 1, NULL, &ref), WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_blob_adopt(store, path, 1, &scene_type, NULL), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_blob_load(NULL, path, &(weft_blob_load_desc){.type = &scene_type}, &ref),
+                 WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_blob_load(store, NULL, &(weft_blob_load_desc){.type = &scene_type}, &ref),
+                 WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_blob_load(store, path, &(weft_blob_load_desc){.type = NULL}, &ref),
+                 WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(
+        weft_blob_load(store, path, &(weft_blob_load_desc){.type = &scene_type, .mode = 3}, &ref),
+        WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_blob_load(store, path, &(weft_blob_load_desc){.type = &scene_type}, NULL),
+                 WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_blob_adopt(NULL, path, 1, &(weft_blob_load_desc){.type = &scene_type}, &ref),
+                 WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_blob_adopt(store, NULL, 1, &(weft_blob_load_desc){.type = &scene_type}, &ref),
+                 WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_blob_adopt(store, path, 1, &(weft_blob_load_desc){.type = NULL}, &ref),
+                 WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_blob_adopt(store, path, 1, &(weft_blob_load_desc){.type = &scene_type}, NULL),
+                 WEFT_INVALID_ARGUMENT);
 }
 
 /* ---- faults ---- */
@@ -335,9 +373,11 @@ static unsigned sweep(uint32_t mode, uint32_t protection)
         CHECK_OK(weft_blob_store_create(&desc, &other));
         if (mode == 3) CHECK_OK(blob_build_scene(other, 20, 0, &ref));
         f.step = 0, f.fail_at = k;
-        weft_result result = mode == 3
-                                 ? weft_blob_save(other, ref, directory.path)
-                                 : weft_blob_load(other, directory.path, &scene_type, mode, &ref);
+        weft_result result =
+            mode == 3
+                ? weft_blob_save(other, ref, directory.path)
+                : weft_blob_load(other, directory.path,
+                                 &(weft_blob_load_desc){.type = &scene_type, .mode = mode}, &ref);
         const bool has_failed = f.step >= k;
         CHECK_U64(result != WEFT_OK, has_failed);
         CHECK_I64(f.open_count, 0);
@@ -361,7 +401,8 @@ Test(blob_file, any_failing_step_of_a_save_leaves_a_complete_file)
 {
     CHECK_U64(sweep(3, WEFT_BLOB_PROTECT_NEVER), 6);
     weft_blob_ref ref;
-    CHECK_OK(weft_blob_load(store, directory.path, &scene_type, WEFT_BLOB_LOAD, &ref));
+    CHECK_OK(
+        weft_blob_load(store, directory.path, &(weft_blob_load_desc){.type = &scene_type}, &ref));
     CHECK(ref.id != scene_ref.id);
 }
 
@@ -375,7 +416,8 @@ Test(blob_file, any_failing_allocation_of_a_load_leaves_nothing)
         weft_blob_store_desc desc = {test_memory_hook(&memory), NULL, WEFT_BLOB_PROTECT_NEVER};
         CHECK_OK(weft_blob_store_create(&desc, &other));
         test_memory_fail(&memory, k, false);
-        weft_result result = weft_blob_load(other, directory.path, &scene_type, 0, &ref);
+        weft_result result = weft_blob_load(other, directory.path,
+                                            &(weft_blob_load_desc){.type = &scene_type}, &ref);
         const bool has_failed = memory.failures != 0;
         CHECK_RESULT(result, has_failed ? WEFT_OUT_OF_MEMORY : WEFT_OK);
         weft_blob_store_destroy(other);

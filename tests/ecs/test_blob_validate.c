@@ -52,7 +52,7 @@ static Scene *damaged_scene(void)
 }
 
 /* Result without the hash; what passes is read whole. */
-static weft_result check_and_walk(weft_blob_report *report)
+static weft_result check_and_walk(weft_load_report *report)
 {
     weft_result result = weft__blob_check(damaged, bytes, &plan, false, report);
     if (result == WEFT_OK) blob_walk(0, damaged_scene(), &scene_type);
@@ -71,10 +71,10 @@ Test(blob_validate, every_truncation_is_refused)
 {
     for (size_t size = 0; size < bytes; size++) {
         char *cut = aligned_block(size);
-        weft_blob_report report;
+        weft_load_report report;
         memcpy(cut, original, size);
         CHECK(weft_blob_validate(cut, size, &scene_type, &report, sizeof report) != WEFT_OK);
-        CHECK(report.failed_check != NULL);
+        CHECK(report.check != NULL);
         if (size >= sizeof(weft__blob_header)) { /* an honest size in the header does not help */
             ((weft__blob_header *)(void *)cut)->total_bytes = size;
             CHECK(weft__blob_check(cut, size, &plan, false, NULL) != WEFT_OK);
@@ -149,9 +149,9 @@ Test(blob_validate, random_damage_is_harmless)
 
 static void check_refused(weft_result expected, const char *check)
 {
-    weft_blob_report report;
+    weft_load_report report;
     CHECK_RESULT(check_and_walk(&report), expected);
-    CHECK_TEXT(report.failed_check, check);
+    CHECK_TEXT(report.check, check);
     memcpy(damaged, original, bytes);
 }
 
@@ -175,7 +175,7 @@ Test(blob_validate, headers_name_what_is_wrong_with_them)
     header->type_hash++;
     check_refused(WEFT_TYPE_MISMATCH, "type hash");
     header->total_bytes--;
-    check_refused(WEFT_CORRUPT, "size (truncated or extended)");
+    check_refused(WEFT_CORRUPT, "size: bytes behind the blob");
     header->reserved = 1;
     check_refused(WEFT_CORRUPT, "reserved field is not zero");
     header->extent_count = 0;
@@ -262,12 +262,12 @@ Test(blob_validate, tables_that_do_not_tile_the_data_are_refused)
 
 Test(blob_validate, arguments_are_checked)
 {
-    weft_blob_report report;
+    weft_load_report report;
     CHECK_RESULT(weft_blob_validate(NULL, 100, &scene_type, &report, sizeof report),
                  WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_blob_validate(damaged + 8, bytes - 8, &scene_type, &report, sizeof report),
                  WEFT_INVALID_ARGUMENT);
-    CHECK_TEXT(report.failed_check, "address of the block");
+    CHECK_U64(report.reason, WEFT_LOAD_CALL);
     CHECK_RESULT(weft_blob_validate(damaged, bytes, NULL, &report, sizeof report),
                  WEFT_INVALID_ARGUMENT);
     CHECK_RESULT(weft_blob_validate(damaged, bytes, &node_type, NULL, 0), WEFT_TYPE_MISMATCH);

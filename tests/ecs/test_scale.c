@@ -170,7 +170,7 @@ static void save_and_load(weft_world *world, uint32_t count)
         weft_component type = weft_component_find(world, name);
         if (type.id != 0) type_make(other, i, weft_component_info(world, type)->flags);
     }
-    CHECK_OK(weft__world_read(other, bytes.bytes, bytes.count, &(weft_load_desc){0}, true));
+    CHECK_OK(weft__world_read(other, bytes.bytes, bytes.count, &(weft_load_desc){0}, true, NULL));
     CHECK_OK(weft_world_destroy(other));
     weft_world_bytes_free(world, &bytes);
 }

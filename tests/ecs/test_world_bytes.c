@@ -310,10 +310,6 @@ PLAIN_TEST(a_blob_replaces_no_device_and_the_store_tells_why)
     CHECK_OK(weft_blob_report_get(store, &report, sizeof report));
     CHECK(strstr(report.failed_file, "a FIFO") != NULL);
     CHECK(strstr(report.failed_file, directory.path) != NULL);
-    CHECK_RESULT(weft_blob_load(store, "/nonexistent-weft", &scene_type, WEFT_BLOB_MAP, &ref),
-                 WEFT_NOT_FOUND);
-    CHECK_OK(weft_blob_report_get(store, &report, sizeof report));
-    CHECK(strstr(report.failed_file, strerror(ENOENT)) != NULL);
     weft_blob_store_destroy(store);
     blob_directory_destroy(&directory);
 }

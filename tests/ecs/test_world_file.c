@@ -103,7 +103,7 @@ PLAIN_TEST(an_index_that_was_retired_stays_retired)
     weft__directory_free_owner(&a.world->directory, last);
     weft_world_bytes bytes = save(a.world);
     weft_world *b = new_world();
-    CHECK_OK(weft__world_read(b, bytes.bytes, bytes.count, &(weft_load_desc){0}, true));
+    CHECK_OK(weft__world_read(b, bytes.bytes, bytes.count, &(weft_load_desc){0}, true, NULL));
     check_equal(a.world, b);
     weft_component value = weft_component_find(b, "Value");
     weft_entity next[4];
@@ -123,7 +123,7 @@ PLAIN_TEST(names_and_order_of_registration_do_not_matter)
     open_side(&b, &untagged, true);
     fill(&a);
     weft_world_bytes bytes = save(a.world);
-    CHECK_OK(weft__world_read(b.world, bytes.bytes, bytes.count, &(weft_load_desc){0}, true));
+    CHECK_OK(weft__world_read(b.world, bytes.bytes, bytes.count, &(weft_load_desc){0}, true, NULL));
     CHECK_OK(weft_world_validate(b.world));
     CHECK_U64(weft_world_hash(b.world, WEFT_HASH_CONTENT),
               weft_world_hash(a.world, WEFT_HASH_CONTENT));
@@ -154,7 +154,7 @@ PLAIN_TEST(loaded_values_count_as_changed_exactly_once)
     weft_query query =
         weft_query_create(b.world, &(weft_query_desc){.terms = {{b.value, WEFT_READ}}});
     uint32_t since = weft_world_advance_change_version(b.world);
-    CHECK_OK(weft__world_read(b.world, bytes.bytes, bytes.count, &(weft_load_desc){0}, true));
+    CHECK_OK(weft__world_read(b.world, bytes.bytes, bytes.count, &(weft_load_desc){0}, true, NULL));
     CHECK_OK(weft_query_filter_changed(b.world, query, b.value, since));
     CHECK_U64(weft_query_count(b.world, query), 500);
     since = weft_world_advance_change_version(b.world);
@@ -180,7 +180,7 @@ PLAIN_TEST(enable_bits_of_large_and_small_chunks_are_kept)
     }
     weft_world_bytes bytes = save(a.world);
     weft_world *b = new_world();
-    CHECK_OK(weft__world_read(b, bytes.bytes, bytes.count, &(weft_load_desc){0}, true));
+    CHECK_OK(weft__world_read(b, bytes.bytes, bytes.count, &(weft_load_desc){0}, true, NULL));
     check_equal(a.world, b);
     weft_component lever = weft_component_find(b, "Switch"), mark = weft_component_find(b, "Mark");
     for (uint32_t i = 0; i < COUNT; i++) {
@@ -199,7 +199,7 @@ PLAIN_TEST(shared_values_are_loaded_once_with_exact_references)
     for (int32_t i = 0; i < 100; i++) set_team(&a, make(&a, 0), a.team, i % 4);
     weft_world_bytes bytes = save(a.world);
     weft_world *b = new_world();
-    CHECK_OK(weft__world_read(b, bytes.bytes, bytes.count, &(weft_load_desc){0}, true));
+    CHECK_OK(weft__world_read(b, bytes.bytes, bytes.count, &(weft_load_desc){0}, true, NULL));
     check_equal(a.world, b); /* validation counts references */
     CHECK_U64(weft_shared_values(b, weft_component_find(b, "Team"), NULL, 0), 4);
     weft_world_bytes_free(a.world, &bytes);
@@ -209,7 +209,7 @@ PLAIN_TEST(shared_values_are_loaded_once_with_exact_references)
     weft_save_desc without = {.without = &a.owned, .without_count = 1};
     CHECK_OK(weft__world_write(a.world, &without, &bytes));
     weft_world *c = new_world();
-    CHECK_OK(weft__world_read(c, bytes.bytes, bytes.count, &(weft_load_desc){0}, true));
+    CHECK_OK(weft__world_read(c, bytes.bytes, bytes.count, &(weft_load_desc){0}, true, NULL));
     CHECK_U64(entities_of(c), 101);
     CHECK_U64(weft_component_find(c, "Owned").id, 0);
     weft_world_bytes_free(a.world, &bytes);
@@ -254,13 +254,14 @@ PLAIN_TEST(values_with_hooks_are_saved_and_loaded_by_them)
     }
     weft_world_bytes bytes = save(a);
     weft_load_desc none = {0};
-    CHECK_RESULT(weft__world_read(b, bytes.bytes, bytes.count, &none, true), WEFT_TYPE_MISMATCH);
+    CHECK_RESULT(weft__world_read(b, bytes.bytes, bytes.count, &none, true, NULL),
+                 WEFT_TYPE_MISMATCH);
     CHECK(strstr(weft_world_error(b)->text, "save and load") != NULL);
     weft_component there = register_text(b, "Text", 0, true);
     weft_component many = register_text(b, "Texts", WEFT_BUFFER, true);
     weft_component title_there = register_text(b, "Title", WEFT_RESOURCE, true);
     ((Text *)weft_resource_write(b, title_there))->text = strdup("goes");
-    CHECK_OK(weft__world_read(b, bytes.bytes, bytes.count, &none, true));
+    CHECK_OK(weft__world_read(b, bytes.bytes, bytes.count, &none, true, NULL));
     CHECK_OK(weft_world_validate(b));
     for (int i = 0; i < 40; i++) {
         const Text *from = weft_entity_read(a, e[i], text), *to = weft_entity_read(b, e[i], there);
@@ -280,7 +281,7 @@ PLAIN_TEST(values_with_hooks_are_saved_and_loaded_by_them)
     bytes = save(a);
     register_text(c, "Text", 0, true), register_text(c, "Texts", WEFT_BUFFER, true);
     register_text(c, "Title", WEFT_RESOURCE, true);
-    CHECK_RESULT(weft__world_read(c, bytes.bytes, bytes.count, &none, true), WEFT_CORRUPT);
+    CHECK_RESULT(weft__world_read(c, bytes.bytes, bytes.count, &none, true, NULL), WEFT_CORRUPT);
     CHECK_U64(entities_of(c), 0);
     weft_world_bytes_free(a, &bytes);
     weft_component bad = register_text(c, "Bad", 0, false);
@@ -318,11 +319,12 @@ PLAIN_TEST(blobs_are_in_the_file_once_and_shared_again_after_loading)
     }
     weft_world_bytes bytes = save(a);
     weft_load_desc none = {0};
-    CHECK_RESULT(weft__world_read(b, bytes.bytes, bytes.count, &none, true), WEFT_TYPE_MISMATCH);
+    CHECK_RESULT(weft__world_read(b, bytes.bytes, bytes.count, &none, true, NULL),
+                 WEFT_TYPE_MISMATCH);
     CHECK(strstr(weft_world_error(b)->text, "blob_types") != NULL);
     const weft_blob_type *const types[] = {&weft_blob_string_type, &scene_type};
     weft_load_desc desc = {.blob_types = types, .blob_type_count = 2};
-    CHECK_OK(weft__world_read(b, bytes.bytes, bytes.count, &desc, true));
+    CHECK_OK(weft__world_read(b, bytes.bytes, bytes.count, &desc, true, NULL));
     model = weft_component_find(b, "Model");
     for (uint32_t i = 0; i < 29; i++) {
         const Model *value = weft_entity_read(b, e[i], model);
@@ -403,7 +405,8 @@ static weft_result try_bytes(const char *bytes, size_t count, bool with_hash)
                                                   .entity_block_limit = 8,
                                                   .megachunk_limit = 64},
                                &world));
-    weft_result result = weft__world_read(world, exact, count, &(weft_load_desc){0}, with_hash);
+    weft_result result =
+        weft__world_read(world, exact, count, &(weft_load_desc){0}, with_hash, NULL);
     CHECK_OK(weft_world_validate(world));
     if (result != WEFT_OK) CHECK_U64(entities_of(world), 0);
     if (result != WEFT_OK) CHECK(strlen(weft_world_error(world)->text) > 20);
@@ -489,14 +492,15 @@ PLAIN_TEST(every_failing_allocation_of_saving_and_loading_leaves_the_world_as_it
             CHECK_OK(weft_world_create(
                 &(weft_world_desc){.workers = 1, .allocator = test_memory_hook(&memory)}, &world));
             test_memory_fail(&memory, k, forever != 0);
-            weft_result result = weft__world_read(world, bytes.bytes, bytes.count, &desc, true);
+            weft_result result =
+                weft__world_read(world, bytes.bytes, bytes.count, &desc, true, NULL);
             bool was_refused = memory.failures != 0;
             test_memory_fail(&memory, 0, false);
             if (result != WEFT_OK) {
                 CHECK_RESULT(result, WEFT_OUT_OF_MEMORY);
                 CHECK_U64(entities_of(world), 0);
                 CHECK_OK(weft_world_validate(world));
-                CHECK_OK(weft__world_read(world, bytes.bytes, bytes.count, &desc, true));
+                CHECK_OK(weft__world_read(world, bytes.bytes, bytes.count, &desc, true, NULL));
             }
             CHECK_OK(weft_world_validate(world));
             weft_world_bytes out;
@@ -580,15 +584,15 @@ static void claim_more(weft_world_bytes *bytes, uint32_t size)
 PLAIN_TEST(a_large_resource_is_read_back_and_one_larger_than_the_file_is_refused)
 {
     enum { BYTES = 3 << 20 };
+    weft_load_desc none = {0};
     weft_world *a = new_world(), *b = new_world(), *c = new_world();
     weft_component large = weft_component_create_plain(a, "large", BYTES, 8, WEFT_RESOURCE);
     memset(weft_resource_write(a, large), 0x5a, BYTES);
     weft_world_bytes bytes = save(a);
-    CHECK_OK(weft__world_read(b, bytes.bytes, bytes.count, &(weft_load_desc){0}, true));
+    CHECK_OK(weft__world_read(b, bytes.bytes, bytes.count, &none, true, NULL));
     check_equal(a, b);
     claim_more(&bytes, BYTES);
-    weft_result result = weft__world_read(c, bytes.bytes, bytes.count, &(weft_load_desc){0}, false);
-    CHECK_RESULT(result, WEFT_CORRUPT);
+    CHECK_RESULT(weft__world_read(c, bytes.bytes, bytes.count, &none, false, NULL), WEFT_CORRUPT);
     CHECK_U64(weft_component_find(c, "large").id, 0); /* not even registered */
     weft_world_bytes_free(a, &bytes);
     CHECK_OK(weft_world_destroy(a));

@@ -42,17 +42,18 @@ static void fuzz_bytes(const uint8_t *data, size_t size)
     header->type_hash = plan.type_hash;
     header->total_bytes = size;
     header->reserved = 0;
-    weft_blob_report report;
+    weft_load_report report;
     if (weft__blob_check(header, size, &plan, false, &report) == WEFT_OK) {
         weft_blob_store *store = make_store();
         weft_blob_ref ref;
         header->content_hash = weft__blob_content_hash(header, NULL, 0);
         uint64_t sum = blob_walk(0, header + 1, &scene_type);
-        CHECK_OK(weft_blob_adopt(store, header, size, &scene_type, &ref));
+        CHECK_OK(weft_blob_adopt(store, header, size, &(weft_blob_load_desc){.type = &scene_type},
+                                 &ref));
         CHECK_U64(blob_walk(0, weft_blob_read(store, ref, &scene_type), &scene_type), sum);
         weft_blob_store_destroy(store);
     } else {
-        CHECK(report.failed_check != NULL);
+        CHECK(report.check != NULL);
     }
     free(header);
 }
@@ -222,7 +223,8 @@ static void check_blob(program *p, weft_blob_store *store, weft_blob_ref ref)
     weft_blob_ref again;
     CHECK_OK(weft_blob_info_get(store, ref, &info, sizeof info));
     CHECK_OK(weft_blob_validate(info.block, info.block_bytes, &scene_type, NULL, 0));
-    CHECK_OK(weft_blob_adopt(store, info.block, info.block_bytes, &scene_type, &again));
+    CHECK_OK(weft_blob_adopt(store, info.block, info.block_bytes,
+                             &(weft_blob_load_desc){.type = &scene_type}, &again));
     CHECK_U64(again.id, ref.id);
     locate_nodes(p, weft_blob_read(store, ref, &scene_type));
     for (int i = 0; i < p->node_count; i++) check_node(p, &p->nodes[i]);

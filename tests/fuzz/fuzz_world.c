@@ -62,7 +62,7 @@ static void check_accepted(weft_world *world, bool knows)
     weft_world_bytes bytes;
     CHECK_OK(weft__world_write(world, &(weft_save_desc){0}, &bytes));
     weft_world *again = make_world(knows), *target = make_world(false);
-    CHECK_OK(weft__world_read(again, bytes.bytes, bytes.count, &load_desc, true));
+    CHECK_OK(weft__world_read(again, bytes.bytes, bytes.count, &load_desc, true, NULL));
     CHECK_OK(weft_world_validate(again));
     if (!knows) /* hooked values hold addresses */
         CHECK_U64(weft_world_hash(again, WEFT_HASH_CONTENT),
@@ -97,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     header.reserved = 0;
     memcpy(bytes, &header, sizeof header);
     weft_world *world = make_world(knows);
-    weft_result result = weft__world_read(world, bytes, count, &load_desc, false);
+    weft_result result = weft__world_read(world, bytes, count, &load_desc, false, NULL);
     CHECK_OK(weft_world_validate(world));
     if (result == WEFT_OK) {
         check_accepted(world, knows);

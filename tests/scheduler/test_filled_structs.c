@@ -77,6 +77,19 @@ static void fill_validation(const bed *b, void *out, size_t bytes)
     CHECK_RESULT(weft_blob_validate(NULL, 0, &text_type, out, bytes), WEFT_INVALID_ARGUMENT);
 }
 
+static void fill_blob_load(const bed *b, void *out, size_t bytes)
+{
+    weft_blob_load_desc desc = {.type = &text_type, .report = out, .report_bytes = bytes};
+    weft_blob_ref none;
+    CHECK(weft_blob_load(b->store, "/nonexistent-weft", &desc, &none) != WEFT_OK);
+}
+
+static void fill_world_load(const bed *b, void *out, size_t bytes)
+{
+    weft_load_desc desc = {.report = out, .report_bytes = bytes};
+    CHECK(weft_world_load(b->world, "/nonexistent-weft", &desc) != WEFT_OK);
+}
+
 static const struct {
     fill_fn *fill;
     size_t bytes;
@@ -91,7 +104,9 @@ static const struct {
     {fill_report, sizeof(weft_blob_report)},
     {fill_info, sizeof(weft_blob_info)},
     {fill_transfer, sizeof(weft_transfer_report)},
-    {fill_validation, sizeof(weft_blob_report)},
+    {fill_validation, sizeof(weft_load_report)},
+    {fill_blob_load, sizeof(weft_load_report)},
+    {fill_world_load, sizeof(weft_load_report)},
 };
 enum { STRUCTS = sizeof structs / sizeof structs[0], ROOM = 1024, MORE = 24 };
 
@@ -117,9 +132,7 @@ static void bed_open(bed *b)
     CHECK_OK(weft_blob_builder_create(b->store, &text_type, 0, &builder));
     CHECK_OK(weft_blob_builder_finish(builder, &b->blob));
     weft_blob_builder_destroy(builder);
-    weft_blob_ref none;
-    CHECK(weft_blob_load(b->store, "/nonexistent-weft", &text_type, WEFT_BLOB_LOAD, &none) !=
-          WEFT_OK);
+    CHECK(weft_blob_save(b->store, b->blob, "/nonexistent-weft/blob") != WEFT_OK);
 }
 
 static void bed_close(bed *b)

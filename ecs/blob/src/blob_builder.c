@@ -471,12 +471,12 @@ static weft_result check_references_are_ours(weft_blob_builder *b, const char *b
 {
     WEFT_ASSERT(weft__blob_content_hash(block, NULL, 0) ==
                 ((const weft__blob_header *)(const void *)block)->content_hash);
-    weft_blob_report problem;
+    weft_load_report problem;
     if (weft__blob_check(block, total, &b->plan, false, &problem) == WEFT_OK) return WEFT_OK;
-    weft__blob_store_note(b->store, &problem);
+    weft__blob_store_note(b->store, &(weft_blob_report){problem.check, problem.offset, ""});
     return keep_error(b, WEFT_INVALID_ARGUMENT,
                       "a reference was written by hand, copied with its struct, or overwritten and "
-                      "given again (weft_blob_store_stats_get: which): leave references to the "
+                      "given again (weft_blob_report_get says which): leave references to the "
                       "builder's functions");
 }
 

@@ -3,16 +3,18 @@
  * comes in is checked against its type first; sizes are checked against the file before memory is
  * taken. */
 #include "blob_store.h"
+#include "sized.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
-/* Type, and the file it is read from. On the stack of weft_blob_load. */
+/* Type, the file it is read from, and why it is refused. On the stack of weft_blob_load. */
 typedef struct loading {
     weft_blob_store *store;
     weft__file_source source;
     weft__blob_plan plan;
-    weft_blob_report report;
+    weft_load_report report;
 } loading;
 
 weft_result weft_blob_save(weft_blob_store *store, weft_blob_ref ref, const char *path)
@@ -31,11 +33,8 @@ weft_result weft_blob_save(weft_blob_store *store, weft_blob_ref ref, const char
 static weft_result check_start(loading *l)
 {
     weft__blob_header header;
-    if (l->source.bytes < sizeof header) {
-        l->report = (weft_blob_report){.failed_check = "shorter than a header"};
-        return WEFT_CORRUPT;
-    }
-    weft_result result = weft__file_read(&l->source, &header, sizeof header, 0);
+    weft_result result = weft__blob_check_size(l->source.bytes, &l->report);
+    if (result == WEFT_OK) result = weft__file_read(&l->source, &header, sizeof header, 0);
     if (result != WEFT_OK) return result;
     return weft__blob_check_header(&header, l->source.bytes, &l->plan, &l->report);
 }
@@ -74,55 +73,70 @@ static weft_result load_open_file(loading *l, const weft_blob_type *type, uint32
     return result;
 }
 
-weft_result weft_blob_load(weft_blob_store *store, const char *path, const weft_blob_type *type,
-                           uint32_t mode, weft_blob_ref *out)
+/* The caller's report: the one that was made on the way, or what the file or the result says. */
+static weft_result report_give(const weft_blob_load_desc *desc, weft_load_report *found,
+                               const char *file_problem, weft_result result)
 {
-    if (store == NULL || path == NULL || out == NULL || mode > WEFT_BLOB_MAP_TRUSTED) {
-        return WEFT_INVALID_ARGUMENT;
+    if (desc == NULL || desc->report == NULL) return result;
+    if (found->reason == WEFT_LOAD_NOT_REFUSED) found->reason = weft__load_reason(result);
+    if (file_problem[0] != '\0') {
+        found->reason = WEFT_LOAD_SOURCE;
+        snprintf(found->text, sizeof found->text, "%s", file_problem);
     }
-    out->id = 0;
+    if (result != WEFT_OK && found->text[0] == '\0')
+        snprintf(found->text, sizeof found->text, "%s", weft_result_text(result));
+    found->result = result;
+    weft__sized_fill(desc->report, desc->report_bytes, found, sizeof *found);
+    return result;
+}
+
+static bool desc_is_given(const weft_blob_load_desc *desc)
+{
+    return desc != NULL && desc->mode <= WEFT_BLOB_MAP_TRUSTED &&
+           weft__load_report_is_given(desc->report, desc->report_bytes);
+}
+
+weft_result weft_blob_load(weft_blob_store *store, const char *path,
+                           const weft_blob_load_desc *desc, weft_blob_ref *out)
+{
     loading l = {.store = store};
-    weft_result result = weft__blob_plan_init(&l.plan, type);
-    if (result != WEFT_OK) {
-        weft__blob_store_note(store, &l.plan.problem);
-        return result;
-    }
-    result = weft__file_open(store->os, path, &l.source);
+    if (out != NULL) out->id = 0;
+    if (store == NULL || path == NULL || out == NULL || !desc_is_given(desc))
+        return report_give(desc, &l.report, "", WEFT_INVALID_ARGUMENT);
+    weft_result result = weft__blob_plan_report(&l.plan, desc->type, &l.report);
     if (result == WEFT_OK) {
-        result = load_open_file(&l, type, mode, out);
-        weft__file_close(&l.source);
+        result = weft__file_open(store->os, path, &l.source);
+        if (result == WEFT_OK) {
+            result = load_open_file(&l, desc->type, desc->mode, out);
+            weft__file_close(&l.source);
+        }
     }
-    if (l.source.problem.text[0] != '\0') {
-        weft__blob_store_note_file(store, &l.source.problem);
-    } else if (result != WEFT_OK) {
-        weft__blob_store_note(store, &l.report);
-    }
+    return report_give(desc, &l.report, l.source.problem.text, result);
+}
+
+static weft_result adopt(weft_blob_store *store, const void *block, uint64_t bytes,
+                         const weft_blob_type *type, weft_load_report *report, weft_blob_ref *out)
+{
+    weft__blob_plan plan;
+    weft__blob_block copy = {0};
+    weft_result result = weft__blob_plan_report(&plan, type, report);
+    if (result == WEFT_OK) result = weft__blob_check_size(bytes, report);
+    if (result == WEFT_OK) result = weft__blob_block_create(store, bytes, &copy);
+    if (result != WEFT_OK) return result;
+    memcpy(copy.memory, block, bytes);
+    result = weft__blob_check(copy.memory, bytes, &plan, true, report);
+    if (result == WEFT_OK) result = weft__blob_store_insert(store, &copy, type, out);
+    if (result != WEFT_OK) weft__blob_block_destroy(store, &copy);
     return result;
 }
 
 weft_result weft_blob_adopt(weft_blob_store *store, const void *block, uint64_t bytes,
-                            const weft_blob_type *type, weft_blob_ref *out)
+                            const weft_blob_load_desc *desc, weft_blob_ref *out)
 {
-    if (store == NULL || block == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
-    out->id = 0;
-    weft__blob_plan plan;
-    weft__blob_block copy = {0};
-    weft_blob_report report = {.failed_check = "shorter than a header"};
-    weft_result result = weft__blob_plan_init(&plan, type);
-    if (result != WEFT_OK) {
-        weft__blob_store_note(store, &plan.problem);
-        return result;
-    }
-    if (bytes < sizeof(weft__blob_header)) {
-        weft__blob_store_note(store, &report);
-        return WEFT_CORRUPT;
-    }
-    result = weft__blob_block_create(store, bytes, &copy);
-    if (result != WEFT_OK) return result;
-    memcpy(copy.memory, block, bytes);
-    result = weft__blob_check(copy.memory, bytes, &plan, true, &report);
-    if (result != WEFT_OK) weft__blob_store_note(store, &report);
-    if (result == WEFT_OK) result = weft__blob_store_insert(store, &copy, type, out);
-    if (result != WEFT_OK) weft__blob_block_destroy(store, &copy);
-    return result;
+    weft_load_report report = {0};
+    if (out != NULL) out->id = 0;
+    weft_result result = WEFT_INVALID_ARGUMENT;
+    if (store != NULL && block != NULL && out != NULL && desc_is_given(desc))
+        result = adopt(store, block, bytes, desc->type, &report, out);
+    return report_give(desc, &report, "", result);
 }

@@ -17,6 +17,8 @@
 
 #include <weft/blob.h>
 
+#include "load_refusal.h"
+
 #include <assert.h>
 
 #define BLOB_MAGIC                                                                                 \
@@ -74,6 +76,9 @@ typedef struct weft__blob_hash_block {
 /* INVALID_ARGUMENT when the description contradicts itself; LIMIT for more than 256 kinds; then
  * plan->problem tells. */
 weft_result weft__blob_plan_init(weft__blob_plan *plan, const weft_blob_type *root);
+/* The same, with plan->problem as a report. */
+weft_result weft__blob_plan_report(weft__blob_plan *plan, const weft_blob_type *root,
+                                   weft_load_report *report);
 /* Kind of what a field refers to; the plan contains it. */
 uint32_t weft__blob_plan_kind(const weft__blob_plan *plan, const weft_blob_field *field);
 /* The reference at byte `offset` of an element, or NULL. */
@@ -94,10 +99,12 @@ uint64_t weft__blob_content_hash(const void *block, const weft__blob_hash_block 
                                  uint64_t known_count);
 /* Checks that need the header only. `bytes` is the size of the file or block. */
 weft_result weft__blob_check_header(const weft__blob_header *header, uint64_t bytes,
-                                    const weft__blob_plan *plan, weft_blob_report *report);
+                                    const weft__blob_plan *plan, weft_load_report *report);
+/* Whether there are bytes for a header. */
+weft_result weft__blob_check_size(uint64_t bytes, weft_load_report *report);
 /* The whole validator; without the hash for tests and fuzzing, which must get past it. */
 weft_result weft__blob_check(const void *block, uint64_t bytes, const weft__blob_plan *plan,
-                             bool with_hash, weft_blob_report *report);
+                             bool with_hash, weft_load_report *report);
 
 /* Bytes to ask the allocator for: a little under whole pages when it is much, so that its own
  * header and the alignment fit in (else glibc maps and unmaps every such block: 25 x the time). */

@@ -69,9 +69,9 @@ void weft__blob_block_destroy(weft_blob_store *store, weft__blob_block *block);
  * reference. On failure the block stays the caller's. */
 weft_result weft__blob_store_insert(weft_blob_store *store, weft__blob_block *block,
                                     const weft_blob_type *type, weft_blob_ref *out);
-/* Notes why something was refused, for weft_blob_store_stats_get. */
+/* Notes why a builder refused something, for weft_blob_report_get. */
 void weft__blob_store_note(weft_blob_store *store, const weft_blob_report *report);
-/* The same for a file that could not be used. */
+/* The same for a file that could not be written. */
 void weft__blob_store_note_file(weft_blob_store *store, const weft__file_problem *problem);
 /* The block of a live reference, or NULL. */
 const weft__blob_header *weft__blob_store_block(const weft_blob_store *store, weft_blob_ref ref);

@@ -7,6 +7,7 @@
 #include "hash.h"
 #include "utf8.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const weft_blob_field string_fields[] = {{0, WEFT_BLOB_KIND_STRING, 1, 1, NULL}};
@@ -118,6 +119,19 @@ weft_result weft__blob_plan_init(weft__blob_plan *plan, const weft_blob_type *ro
         if (result != WEFT_OK) return result;
     }
     return WEFT_OK;
+}
+
+weft_result weft__blob_plan_report(weft__blob_plan *plan, const weft_blob_type *root,
+                                   weft_load_report *report)
+{
+    weft_result result = weft__blob_plan_init(plan, root);
+    if (result == WEFT_OK) return WEFT_OK;
+    weft__load_refuse(report, WEFT_LOAD_CALL, plan->problem.failed_offset,
+                      plan->problem.failed_check);
+    report->result = result;
+    if (root != NULL && root->name != NULL)
+        snprintf(report->type, sizeof report->type, "%s", root->name);
+    return result;
 }
 
 const weft_blob_field *weft__blob_field_at(const weft__blob_element *element, uint64_t offset)

@@ -12,7 +12,10 @@
 #include "hash_lanes.h"
 #include "sized.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#define AT(field) offsetof(weft__blob_header, field)
 
 /* One validation. On the stack of weft__blob_check. */
 typedef struct checker {
@@ -20,23 +23,15 @@ typedef struct checker {
     const weft__blob_header *header;
     const weft__blob_extent *extents;
     const weft__blob_plan *plan;
-    weft_blob_report *report; /* or NULL */
+    weft_load_report *report; /* or NULL */
     uint64_t owned_count;     /* extents that a field has claimed */
     uint64_t array_hint;      /* see weft__blob_extent_find */
     uint64_t pointer_hint;
 } checker;
 
-static weft_result refuse(weft_blob_report *report, weft_result result, const char *check,
-                          uint64_t offset)
-{
-    if (report != NULL)
-        *report = (weft_blob_report){.failed_check = check, .failed_offset = offset};
-    return result;
-}
-
 static weft_result refuse_at(const checker *c, const char *check, uint64_t offset)
 {
-    return refuse(c->report, WEFT_CORRUPT, check, offset);
+    return weft__load_refuse(c->report, WEFT_LOAD_MALFORMED, offset, check);
 }
 
 uint64_t weft__blob_content_hash(const void *block, const weft__blob_hash_block *known,
@@ -61,36 +56,71 @@ uint64_t weft__blob_content_hash(const void *block, const weft__blob_hash_block 
     return hash;
 }
 
-weft_result weft__blob_check_header(const weft__blob_header *header, uint64_t bytes,
-                                    const weft__blob_plan *plan, weft_blob_report *report)
+/* Refuses a header whose number `found` should be `expected`. */
+static weft_result refuse_number(weft_load_report *report, weft_load_reason reason, size_t offset,
+                                 const char *check, uint64_t found, uint64_t expected)
 {
-#define AT(field) offsetof(weft__blob_header, field)
-    if (header->magic != BLOB_MAGIC) return refuse(report, WEFT_CORRUPT, "not a blob", AT(magic));
-    if (header->byte_order != BLOB_BYTE_ORDER) {
-        return refuse(report, WEFT_UNSUPPORTED, "byte order", AT(byte_order));
-    }
-    if (header->version != BLOB_VERSION) {
-        return refuse(report, WEFT_UNSUPPORTED, "format version", AT(version));
-    }
-    if (header->type_hash != plan->type_hash) {
-        return refuse(report, WEFT_TYPE_MISMATCH, "type hash", AT(type_hash));
-    }
-    if (header->total_bytes != bytes) {
-        return refuse(report, WEFT_CORRUPT, "size (truncated or extended)", AT(total_bytes));
-    }
-    if (header->reserved != 0) {
-        return refuse(report, WEFT_CORRUPT, "reserved field is not zero", AT(reserved));
-    }
-    if (header->extent_count == 0 || header->extent_count > bytes / sizeof(weft__blob_extent)) {
-        return refuse(report, WEFT_CORRUPT, "number of extents", AT(extent_count));
-    }
+    weft_result result = weft__load_refuse(report, reason, offset, check);
+    if (report == NULL) return result;
+    report->found = found;
+    report->expected = expected;
+    return result;
+}
+
+/* What marks a blob that this version reads. */
+static weft_result check_mark(const weft__blob_header *header, weft_load_report *report)
+{
+    if (header->magic != BLOB_MAGIC)
+        return weft__load_refuse(report, WEFT_LOAD_NOT_WEFT, AT(magic), "not a blob");
+    if (header->byte_order != BLOB_BYTE_ORDER)
+        return weft__load_refuse(report, WEFT_LOAD_BYTE_ORDER, AT(byte_order), "byte order");
+    if (header->version != BLOB_VERSION)
+        return refuse_number(report, WEFT_LOAD_VERSION, AT(version), "format version",
+                             header->version, BLOB_VERSION);
+    return WEFT_OK;
+}
+
+static weft_result check_type(const weft__blob_header *header, const weft__blob_plan *plan,
+                              weft_load_report *report)
+{
+    if (header->type_hash == plan->type_hash) return WEFT_OK;
+    weft_result result = refuse_number(report, WEFT_LOAD_TYPE_LAYOUT, AT(type_hash), "type hash",
+                                       header->type_hash, plan->type_hash);
+    if (report != NULL)
+        snprintf(report->type, sizeof report->type, "%s", plan->kinds[0].type->name);
+    return result;
+}
+
+weft_result weft__blob_check_header(const weft__blob_header *header, uint64_t bytes,
+                                    const weft__blob_plan *plan, weft_load_report *report)
+{
+    weft_result result = check_mark(header, report);
+    if (result == WEFT_OK) result = check_type(header, plan, report);
+    if (result != WEFT_OK) return result;
+    if (header->total_bytes > bytes)
+        return refuse_number(report, WEFT_LOAD_TRUNCATED, bytes, "truncated", bytes,
+                             header->total_bytes);
+    if (header->total_bytes != bytes)
+        return weft__load_refuse(report, WEFT_LOAD_MALFORMED, AT(total_bytes),
+                                 "size: bytes behind the blob");
+    if (header->reserved != 0)
+        return weft__load_refuse(report, WEFT_LOAD_MALFORMED, AT(reserved),
+                                 "reserved field is not zero");
+    if (header->extent_count == 0 || header->extent_count > bytes / sizeof(weft__blob_extent))
+        return weft__load_refuse(report, WEFT_LOAD_MALFORMED, AT(extent_count),
+                                 "number of extents");
     uint64_t table = bytes - header->extent_count * sizeof(weft__blob_extent);
     if (header->data_end <= WEFT_BLOB_HEADER_BYTES || header->data_end > table ||
-        bits_align_up(header->data_end, 8) != table) {
-        return refuse(report, WEFT_CORRUPT, "end of data", AT(data_end));
-    }
+        bits_align_up(header->data_end, 8) != table)
+        return weft__load_refuse(report, WEFT_LOAD_MALFORMED, AT(data_end), "end of data");
     return WEFT_OK;
-#undef AT
+}
+
+weft_result weft__blob_check_size(uint64_t bytes, weft_load_report *report)
+{
+    if (bytes >= sizeof(weft__blob_header)) return WEFT_OK;
+    return refuse_number(report, WEFT_LOAD_TRUNCATED, bytes, "shorter than a header", bytes,
+                         sizeof(weft__blob_header));
 }
 
 static bool bytes_are_zero(const char *block, uint64_t from, uint64_t to)
@@ -241,19 +271,17 @@ static weft_result check_references(checker *c)
 }
 
 weft_result weft__blob_check(const void *block, uint64_t bytes, const weft__blob_plan *plan,
-                             bool with_hash, weft_blob_report *report)
+                             bool with_hash, weft_load_report *report)
 {
-    if (report != NULL) *report = (weft_blob_report){0};
-    if (bytes < sizeof(weft__blob_header)) {
-        return refuse(report, WEFT_CORRUPT, "shorter than a header", 0);
-    }
+    if (report != NULL) *report = (weft_load_report){0};
     const weft__blob_header *header = block;
-    weft_result result = weft__blob_check_header(header, bytes, plan, report);
+    weft_result result = weft__blob_check_size(bytes, report);
+    if (result == WEFT_OK) result = weft__blob_check_header(header, bytes, plan, report);
     if (result != WEFT_OK) return result;
-    if (with_hash && weft__blob_content_hash(block, NULL, 0) != header->content_hash) {
-        return refuse(report, WEFT_CORRUPT, "content hash",
-                      offsetof(weft__blob_header, content_hash));
-    }
+    uint64_t hash = with_hash ? weft__blob_content_hash(block, NULL, 0) : header->content_hash;
+    if (hash != header->content_hash)
+        return refuse_number(report, WEFT_LOAD_CHECKSUM, AT(content_hash), "content hash", hash,
+                             header->content_hash);
     checker c = {.block = block,
                  .header = header,
                  .extents = weft__blob_table(block),
@@ -264,22 +292,21 @@ weft_result weft__blob_check(const void *block, uint64_t bytes, const weft__blob
 }
 
 static weft_result validate(const void *block, uint64_t bytes, const weft_blob_type *type,
-                            weft_blob_report *report)
+                            weft_load_report *report)
 {
-    if (block == NULL || (uintptr_t)block % WEFT_BLOB_ALIGNMENT_MAX != 0) {
-        return refuse(report, WEFT_INVALID_ARGUMENT, "address of the block", 0);
-    }
+    if (block == NULL || (uintptr_t)block % WEFT_BLOB_ALIGNMENT_MAX != 0)
+        return weft__load_refuse(report, WEFT_LOAD_CALL, 0,
+                                 "address of the block: give a multiple of 64");
     weft__blob_plan plan;
-    weft_result result = weft__blob_plan_init(&plan, type);
-    if (result != WEFT_OK)
-        return refuse(report, result, plan.problem.failed_check, plan.problem.failed_offset);
-    return weft__blob_check(block, bytes, &plan, true, report);
+    weft_result result = weft__blob_plan_report(&plan, type, report);
+    return result == WEFT_OK ? weft__blob_check(block, bytes, &plan, true, report) : result;
 }
 
 weft_result weft_blob_validate(const void *block, uint64_t bytes, const weft_blob_type *type,
-                               weft_blob_report *report, size_t report_bytes)
+                               weft_load_report *report, size_t report_bytes)
 {
-    weft_blob_report found = {0};
+    if (!weft__load_report_is_given(report, report_bytes)) return WEFT_INVALID_ARGUMENT;
+    weft_load_report found = {0};
     weft_result result = validate(block, bytes, type, &found);
     if (report != NULL) weft__sized_fill(report, report_bytes, &found, sizeof found);
     return result;

@@ -31,7 +31,9 @@ typedef struct weft_save_desc {
 typedef struct weft_load_desc {
     const weft_blob_type *const *blob_types; /* of the blobs that the file may hold */
     uint32_t blob_type_count;
-    uint64_t bytes_max; /* a larger file, array or stream is LIMIT; 0: any size */
+    uint64_t bytes_max;       /* a larger file, array or stream is LIMIT; 0: any size */
+    weft_load_report *report; /* why the load was refused; filled by every load. NULL: not wanted */
+    size_t report_bytes;      /* sizeof *report */
 } weft_load_desc;
 
 /* Where a stream goes: a socket, a pipe, a compressor, ... */

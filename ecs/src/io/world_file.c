@@ -2,9 +2,12 @@
 /* world_file.c: weft_world_save, weft_world_load and their forms for memory and streams: the bytes
  * of world_file_write.c and world_file_read.c to and from where they are kept. */
 #include "error.h"
+#include "load_refusal.h"
 #include "os_file.h"
+#include "sized.h"
 #include "world_file_format.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define CATEGORY WEFT__MEMORY_COMMANDS
@@ -86,6 +89,9 @@ static const weft_load_desc no_blobs;
 static weft_result load_begin(weft_world *world, bool is_given, const weft_load_desc *desc,
                               const char *what)
 {
+    if (!weft__load_report_is_given(desc->report, desc->report_bytes))
+        return weft__error_argument(world, what,
+                                    "desc->report_bytes is 0: give sizeof *desc->report");
     if (!is_given || (desc->blob_type_count != 0 && desc->blob_types == NULL))
         return weft__error_argument(world, what,
                                     "path, reader or bytes is NULL, or desc->blob_types, but its "
@@ -94,53 +100,87 @@ static weft_result load_begin(weft_world *world, bool is_given, const weft_load_
 }
 
 static weft_result size_check(const weft_world *world, const weft_load_desc *desc, uint64_t bytes,
-                              const char *what)
+                              const char *what, weft_load_report *report)
 {
     if (desc->bytes_max == 0 || bytes <= desc->bytes_max) return WEFT_OK;
+    report->found = bytes;
+    report->expected = desc->bytes_max;
     return weft__error(world, WEFT_LIMIT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                        "%s: %llu bytes, weft_load_desc.bytes_max allows %llu", what,
                        (unsigned long long)bytes, (unsigned long long)desc->bytes_max);
 }
 
+/* What happened to the caller's report. Returns `result`. */
+static weft_result report_give(const weft_world *world, const weft_load_desc *desc,
+                               weft_load_report *report, weft_result result)
+{
+    if (desc->report == NULL) return result;
+    if (report->reason == WEFT_LOAD_NOT_REFUSED) report->reason = weft__load_reason(result);
+    report->result = result;
+    const char *text = "";
+    if (result != WEFT_OK)
+        text = world == NULL || result == WEFT_BUSY ? weft_result_text(result)
+                                                    : weft_world_error(world)->text;
+    snprintf(report->text, sizeof report->text, "%s", text);
+    weft__sized_fill(desc->report, desc->report_bytes, report, sizeof *report);
+    return result;
+}
+
 static weft_result load_file(weft_world *world, weft__file_source *source,
-                             const weft_load_desc *desc)
+                             const weft_load_desc *desc, weft_load_report *report)
 {
     const size_t count = source->bytes;
-    weft_result result = size_check(world, desc, count, "weft_world_load");
+    weft_result result = size_check(world, desc, count, "weft_world_load", report);
     if (result != WEFT_OK) return result;
     char *bytes = weft__alloc(&world->memory, CATEGORY, count + 1, 1, 16);
     if (bytes == NULL) return weft__error_memory(world, "weft_world_load");
     result = weft__file_read(source, bytes, count, 0);
-    result = result == WEFT_OK ? weft__world_read(world, bytes, count, desc, true)
+    result = result == WEFT_OK ? weft__world_read(world, bytes, count, desc, true, report)
                                : file_error(world, result, "weft_world_load", &source->problem);
     weft__free(&world->memory, CATEGORY, bytes, count + 1, 1, 16);
     return result;
 }
 
-weft_result weft_world_load(weft_world *world, const char *path, const weft_load_desc *desc)
+static weft_result load_path(weft_world *world, const char *path, const weft_load_desc *desc,
+                             weft_load_report *report)
 {
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if (desc == NULL) desc = &no_blobs;
+    weft__file_source source;
     weft_result result = load_begin(world, path != NULL, desc, "weft_world_load");
     if (result != WEFT_OK) return result;
-    weft__file_source source;
     result = weft__file_open(world->desc.os, path, &source);
     if (result != WEFT_OK) return file_error(world, result, "weft_world_load", &source.problem);
-    result = load_file(world, &source, desc);
+    result = load_file(world, &source, desc, report);
     weft__file_close(&source);
     return result;
+}
+
+weft_result weft_world_load(weft_world *world, const char *path, const weft_load_desc *desc)
+{
+    weft_load_report report = {0};
+    if (desc == NULL) desc = &no_blobs;
+    weft_result result =
+        world == NULL ? WEFT_INVALID_ARGUMENT : load_path(world, path, desc, &report);
+    return report_give(world, desc, &report, result);
+}
+
+static weft_result load_bytes(weft_world *world, const void *bytes, size_t count,
+                              const weft_load_desc *desc, weft_load_report *report)
+{
+    static const char what[] = "weft_world_load_memory";
+    weft_result result = load_begin(world, bytes != NULL || count == 0, desc, what);
+    if (result == WEFT_OK) result = size_check(world, desc, count, what, report);
+    if (result != WEFT_OK) return result;
+    return weft__world_read(world, bytes == NULL ? "" : bytes, count, desc, true, report);
 }
 
 weft_result weft_world_load_memory(weft_world *world, const void *bytes, size_t count,
                                    const weft_load_desc *desc)
 {
-    static const char what[] = "weft_world_load_memory";
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_load_report report = {0};
     if (desc == NULL) desc = &no_blobs;
-    weft_result result = load_begin(world, bytes != NULL || count == 0, desc, what);
-    if (result == WEFT_OK) result = size_check(world, desc, count, what);
-    if (result != WEFT_OK) return result;
-    return weft__world_read(world, bytes == NULL ? "" : bytes, count, desc, true);
+    weft_result result =
+        world == NULL ? WEFT_INVALID_ARGUMENT : load_bytes(world, bytes, count, desc, &report);
+    return report_give(world, desc, &report, result);
 }
 
 /* ---- streams ---- */
@@ -149,6 +189,7 @@ weft_result weft_world_load_memory(weft_world *world, const void *bytes, size_t 
 typedef struct stream {
     weft_world *world;
     const weft_reader *reader;
+    weft_load_report *report;
     char *bytes;
     size_t count, capacity;
 } stream;
@@ -166,6 +207,15 @@ static bool stream_grow(stream *s, size_t capacity)
     return true;
 }
 
+/* Notes a reason at the end of what has arrived; `expected` bytes, or 0. */
+static void stream_note(const stream *s, weft_load_reason reason, uint64_t expected)
+{
+    s->report->reason = reason;
+    s->report->offset = s->count;
+    s->report->found = expected == 0 ? 0 : s->count;
+    s->report->expected = expected;
+}
+
 /* Reads until `end` bytes are there. Memory at most doubles what has arrived. */
 static weft_result stream_read(stream *s, uint64_t end)
 {
@@ -175,41 +225,55 @@ static weft_result stream_read(stream *s, uint64_t end)
         size_t room = s->capacity - s->count;
         size_t wanted = end - s->count < room ? (size_t)(end - s->count) : room;
         weft_result result = s->reader->read(s->reader->user, s->bytes + s->count, wanted, &got);
-        if (result != WEFT_OK)
+        if (result != WEFT_OK) {
+            stream_note(s, WEFT_LOAD_SOURCE, 0);
             return weft__error(s->world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                                "weft_world_load_stream: the reader returned %s after %zu bytes",
                                weft_result_name(result), s->count);
-        if (got == 0)
+        }
+        if (got == 0) {
+            stream_note(s, WEFT_LOAD_TRUNCATED, end);
             return weft__error(s->world, WEFT_CORRUPT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                                "weft_world_load_stream: the stream ends after %zu bytes of %llu",
                                s->count, (unsigned long long)end);
-        if (got > wanted)
+        }
+        if (got > wanted) {
+            stream_note(s, WEFT_LOAD_SOURCE, 0);
             return weft__error_argument(s->world, "weft_world_load_stream",
                                         "the reader reported more bytes than its capacity");
+        }
         s->count += got;
     }
     return WEFT_OK;
 }
 
-weft_result weft_world_load_stream(weft_world *world, const weft_reader *reader,
-                                   const weft_load_desc *desc)
+static weft_result load_stream(weft_world *world, const weft_reader *reader,
+                               const weft_load_desc *desc, weft_load_report *report)
 {
     static const char what[] = "weft_world_load_stream";
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if (desc == NULL) desc = &no_blobs;
     weft_result result = load_begin(world, reader != NULL && reader->read != NULL, desc, what);
     if (result != WEFT_OK) return result;
-    stream s = {.world = world, .reader = reader};
+    stream s = {.world = world, .reader = reader, .report = report};
     weft__world_header header;
     uint64_t end = 0;
     result = stream_read(&s, sizeof header);
     if (result == WEFT_OK) {
         memcpy(&header, s.bytes, sizeof header);
-        result = weft__world_size(world, &header, &end);
+        result = weft__world_size(world, &header, &end, report);
     }
-    if (result == WEFT_OK) result = size_check(world, desc, end, what);
+    if (result == WEFT_OK) result = size_check(world, desc, end, what, report);
     if (result == WEFT_OK) result = stream_read(&s, end);
-    if (result == WEFT_OK) result = weft__world_read(world, s.bytes, s.count, desc, true);
+    if (result == WEFT_OK) result = weft__world_read(world, s.bytes, s.count, desc, true, report);
     weft__free(&world->memory, CATEGORY, s.bytes, s.capacity, 1, 16);
     return result;
+}
+
+weft_result weft_world_load_stream(weft_world *world, const weft_reader *reader,
+                                   const weft_load_desc *desc)
+{
+    weft_load_report report = {0};
+    if (desc == NULL) desc = &no_blobs;
+    weft_result result =
+        world == NULL ? WEFT_INVALID_ARGUMENT : load_stream(world, reader, desc, &report);
+    return report_give(world, desc, &report, result);
 }

@@ -8,10 +8,12 @@
 #include "entity_tag.h"
 #include "error.h"
 #include "hash_lanes.h"
+#include "load_refusal.h"
 #include "name_table.h"
 #include "world_file_reader.h"
 
 #include <float.h>
+#include <stdio.h>
 #include <string.h>
 
 #define CATEGORY WEFT__MEMORY_COMMANDS
@@ -19,18 +21,35 @@
 
 /* ---- bytes ---- */
 
-bool weft__world_reader_fail(weft__world_reader *r, weft_result result, const char *check)
+/* Notes a reason, at the byte that was read last. */
+static void note(const weft__world_reader *r, weft_load_reason reason)
+{
+    r->report->reason = reason;
+    r->report->offset = (uint64_t)(r->at - r->start);
+}
+
+static void note_numbers(const weft__world_reader *r, uint64_t found, uint64_t expected)
+{
+    r->report->found = found;
+    r->report->expected = expected;
+}
+
+bool weft__world_reader_fail(weft__world_reader *r, weft_load_reason reason, const char *check)
 {
     if (r->result != WEFT_OK) return false;
-    r->result = result;
-    weft__error(r->world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                "weft_world_load: %s, before byte %zu", check, (size_t)(r->at - r->start));
+    note(r, reason);
+    r->report->check = check;
+    r->result =
+        weft__error(r->world, weft__load_result(reason), WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                    "weft_world_load: %s, before byte %zu", check, (size_t)(r->at - r->start));
     return false;
 }
 
 bool weft__world_reader_failed(weft__world_reader *r)
 {
-    if (r->result == WEFT_OK) r->result = r->world->error->code;
+    if (r->result != WEFT_OK) return false;
+    r->result = r->world->error->code;
+    note(r, weft__load_reason(r->result));
     return false;
 }
 
@@ -38,7 +57,7 @@ const char *weft__world_reader_take(weft__world_reader *r, size_t count)
 {
     if (r->result != WEFT_OK) return NULL;
     if (count > (size_t)(r->end - r->at)) {
-        weft__world_reader_fail(r, WEFT_CORRUPT, "the file ends within a record");
+        weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "the file ends within a record");
         return NULL;
     }
     const char *bytes = r->at;
@@ -77,7 +96,7 @@ uint32_t weft__world_reader_count(weft__world_reader *r, size_t bytes)
 {
     uint32_t count = weft__world_reader_u32(r);
     if (r->result == WEFT_OK && (uint64_t)count * bytes > (uint64_t)(r->end - r->at)) {
-        weft__world_reader_fail(r, WEFT_CORRUPT, "a count larger than the file");
+        weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a count larger than the file");
         return 0;
     }
     return r->result == WEFT_OK ? count : 0;
@@ -90,7 +109,7 @@ static void text_read(weft__world_reader *r, char *out)
     const char *bytes = count > 255 ? NULL : weft__world_reader_take(r, count);
     out[0] = '\0';
     if (bytes == NULL || count == 0 || memchr(bytes, '\0', count) != NULL) {
-        weft__world_reader_fail(r, WEFT_CORRUPT, "a name that cannot be one");
+        weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a name that cannot be one");
         return;
     }
     memcpy(out, bytes, count);
@@ -119,7 +138,7 @@ static bool resolve_blob(void *user, weft_blob_ref *field)
     weft__world_reader *r = user;
     if (field->id == 0) return true;
     if (field->id > r->blob_count)
-        return weft__world_reader_fail(r, WEFT_CORRUPT, "a blob that is not there");
+        return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a blob that is not there");
     uint64_t number = field->id - 1;
     *field = r->blobs[number];
     if (r->type->desc.hooks.destruct == NULL)
@@ -137,7 +156,8 @@ bool weft__world_reader_value(weft__world_reader *r, const weft__type *type, cha
         const char *from = weft__world_reader_take(r, count);
         if (from == NULL) return false;
         if (!type->desc.hooks.load(value, from, count, type->desc.hooks.user))
-            return weft__world_reader_fail(r, WEFT_CORRUPT, "a value that its load hook refuses");
+            return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED,
+                                           "a value that its load hook refuses");
         weft__tags_flip(&r->world->directory, type, value,
                         (weft__value_bytes){value, 0, type->desc.size});
         return true;
@@ -155,47 +175,63 @@ bool weft__world_reader_value(weft__world_reader *r, const weft__type *type, cha
 /* ---- header ---- */
 
 /* What marks a world file that this version reads; NULL, or what is wrong. */
-static const char *header_problem(const weft__world_header *header, weft_result *result)
+static const char *header_problem(const weft__world_header *header, weft_load_report *report)
 {
-    *result = WEFT_CORRUPT;
+    report->reason = WEFT_LOAD_NOT_WEFT;
     if (header->magic != WORLD_FILE_MAGIC) return "not a world file";
-    *result = WEFT_UNSUPPORTED;
-    if (header->byte_order != WORLD_FILE_BYTE_ORDER || header->version != WORLD_FILE_VERSION)
-        return "a file of another version or byte order: save it again with this version";
-    *result = WEFT_CORRUPT;
+    report->reason = WEFT_LOAD_BYTE_ORDER;
+    if (header->byte_order != WORLD_FILE_BYTE_ORDER)
+        return "a file of the other byte order: save it again on a machine like this one";
+    report->reason = WEFT_LOAD_VERSION;
+    report->found = header->version;
+    report->expected = WORLD_FILE_VERSION;
+    if (header->version != WORLD_FILE_VERSION)
+        return "a file of another version: save it again with this version";
+    report->found = report->expected = 0;
+    report->reason = WEFT_LOAD_MALFORMED;
     if (header->blobs_at < sizeof *header || header->blobs_at > header->total_bytes)
         return "a size in the header is wrong";
+    report->reason = WEFT_LOAD_NOT_REFUSED;
     return NULL;
 }
 
 weft_result weft__world_size(const weft_world *world, const weft__world_header *header,
-                             uint64_t *bytes)
+                             uint64_t *bytes, weft_load_report *report)
 {
-    weft_result result;
-    const char *problem = header_problem(header, &result);
+    const char *problem = header_problem(header, report);
     *bytes = header->total_bytes;
-    return problem == NULL ? WEFT_OK
-                           : weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                                         "weft_world_load: %s, before byte 0", problem);
+    return problem == NULL
+               ? WEFT_OK
+               : weft__error(world, weft__load_result(report->reason), WEFT__NO_ENTITY,
+                             WEFT__NO_COMPONENT, "weft_world_load: %s, before byte 0", problem);
+}
+
+static bool truncated(weft__world_reader *r, size_t count, uint64_t expected)
+{
+    r->at = r->start + count;
+    note_numbers(r, count, expected);
+    return weft__world_reader_fail(r, WEFT_LOAD_TRUNCATED, "the bytes end too early");
 }
 
 static bool header_read(weft__world_reader *r, size_t count, bool with_hash)
 {
     const size_t behind = offsetof(weft__world_header, version);
-    if (count < sizeof r->header)
-        return weft__world_reader_fail(r, WEFT_CORRUPT, "shorter than a header");
+    if (count < sizeof r->header) return truncated(r, count, sizeof r->header);
     memcpy(&r->header, r->start, sizeof r->header);
     const weft__world_header *header = &r->header;
-    weft_result result;
-    const char *problem = header_problem(header, &result);
-    if (problem != NULL) return weft__world_reader_fail(r, result, problem);
+    const char *problem = header_problem(header, r->report);
+    if (problem != NULL) return weft__world_reader_fail(r, r->report->reason, problem);
+    if (header->total_bytes > count) return truncated(r, count, header->total_bytes);
     if (header->total_bytes != count || header->reserved != 0)
-        return weft__world_reader_fail(r, WEFT_CORRUPT, "a size in the header is wrong");
+        return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a size in the header is wrong");
     if (!(header->time >= 0 && header->time <= DBL_MAX && header->dt >= 0 && header->dt <= FLT_MAX))
-        return weft__world_reader_fail(r, WEFT_CORRUPT, "the clock is not a time");
-    if (with_hash && weft__hash_lanes(WORLD_FILE_SEED, r->start + behind, count - behind) !=
-                         header->content_hash)
-        return weft__world_reader_fail(r, WEFT_CORRUPT, "the content hash differs: damaged");
+        return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "the clock is not a time");
+    uint64_t hash = with_hash ? weft__hash_lanes(WORLD_FILE_SEED, r->start + behind, count - behind)
+                              : header->content_hash;
+    if (hash != header->content_hash) {
+        note_numbers(r, hash, header->content_hash);
+        return weft__world_reader_fail(r, WEFT_LOAD_CHECKSUM, "the content hash differs: damaged");
+    }
     r->at = r->start + sizeof *header;
     r->end = r->start + header->blobs_at;
     return true;
@@ -203,9 +239,12 @@ static bool header_read(weft__world_reader *r, size_t count, bool with_hash)
 
 /* ---- types ---- */
 
-static bool type_differs(weft__world_reader *r, const char *name, const char *why)
+static bool type_differs(weft__world_reader *r, weft_load_reason reason, const char *name,
+                         const char *why)
 {
     if (r->result != WEFT_OK) return false;
+    note(r, reason);
+    snprintf(r->report->type, sizeof r->report->type, "%s", name);
     r->result = weft__error(r->world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY,
                             weft_component_find(r->world, name),
                             "weft_world_load: component \"%s\" %s", name, why);
@@ -228,7 +267,8 @@ static bool fields_read(weft__world_reader *r, weft_component_desc *desc, weft_f
         uint32_t kind = weft__world_reader_u32(r);
         fields[i].offset = weft__world_reader_u32(r);
         fields[i].count = weft__world_reader_u32(r);
-        if (kind > WEFT_FIELD_BLOB) return weft__world_reader_fail(r, WEFT_CORRUPT, "a field kind");
+        if (kind > WEFT_FIELD_BLOB)
+            return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a field kind");
         fields[i].kind = (weft_field_kind)kind;
     }
     desc->fields = fields;
@@ -242,30 +282,36 @@ static bool type_settle(weft__world_reader *r, const weft_component_desc *desc, 
     weft_world *world = r->world;
     weft_component found = weft__component_named(world, desc->name);
     if (found.id == 0 && is_hooked)
-        return type_differs(r, desc->name,
+        return type_differs(r, WEFT_LOAD_TYPE_UNKNOWN, desc->name,
                             "was saved by a hook: register it with save and load before loading");
     bool is_resource = (desc->flags & WEFT_RESOURCE) != 0; /* of any size, but it follows */
     if (found.id == 0 && is_resource && desc->size > (size_t)(r->end - r->at))
-        return weft__world_reader_fail(r, WEFT_CORRUPT, "a resource longer than the file");
+        return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a resource longer than the file");
     if (found.id == 0) {
         found = weft_component_create(world, desc);
         weft_result code = world->error->code;
         if (found.id == 0 && (code == WEFT_LIMIT || code == WEFT_OUT_OF_MEMORY))
             return weft__world_reader_failed(r);
         if (found.id == 0 || world->types.at[found.id]->hash != hash)
-            return weft__world_reader_fail(r, WEFT_CORRUPT, "a component that cannot be");
+            return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a component that cannot be");
     }
     const weft__type *type = world->types.at[found.id];
+    if (type->hash != hash && type->desc.size != desc->size) {
+        note_numbers(r, desc->size, type->desc.size);
+        return type_differs(r, WEFT_LOAD_TYPE_SIZE, desc->name,
+                            "has another size in the file: register the layout that was saved, or "
+                            "use another name");
+    }
     if (type->hash != hash)
-        return type_differs(r, desc->name,
-                            "has another size, alignment, kind or fields in the file: register "
+        return type_differs(r, WEFT_LOAD_TYPE_LAYOUT, desc->name,
+                            "has another alignment, kind or fields in the file: register "
                             "the layout that was saved, or use another name");
     if (weft__type_is_hooked(type) != is_hooked)
-        return type_differs(r, desc->name,
+        return type_differs(r, WEFT_LOAD_TYPE_LAYOUT, desc->name,
                             is_hooked ? "was saved by a hook: register it with save and load"
                                       : "was saved as bytes, but is registered with a load hook");
     if (weft__type_save_problem(type) != NULL)
-        return type_differs(r, desc->name, weft__type_save_problem(type));
+        return type_differs(r, WEFT_LOAD_TYPE_LAYOUT, desc->name, weft__type_save_problem(type));
     r->types[r->type_count++] = type;
     return true;
 }
@@ -284,7 +330,7 @@ static bool type_read(weft__world_reader *r)
     uint8_t is_hooked = weft__world_reader_u8(r);
     uint32_t count = desc.field_count = weft__world_reader_count(r, 17);
     if (r->result != WEFT_OK || is_hooked > 1)
-        return weft__world_reader_fail(r, WEFT_CORRUPT, "a flag above 1");
+        return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a flag above 1");
     weft_field *fields = count == 0 ? NULL : allocate(r, count, sizeof *fields);
     char *names = count == 0 ? NULL : allocate(r, count, 256);
     if (r->result == WEFT_OK && fields_read(r, &desc, fields, names))
@@ -320,16 +366,22 @@ static bool blob_read(weft__world_reader *r)
     const char *block = weft__world_reader_take(r, bytes);
     if (block == NULL) return false;
     const weft_blob_type *type = blob_type_find(r, hash);
+    if (type == NULL) note_numbers(r, hash, 0);
     if (type == NULL)
-        return weft__world_reader_fail(r, WEFT_TYPE_MISMATCH,
+        return weft__world_reader_fail(r, WEFT_LOAD_TYPE_UNKNOWN,
                                        "a blob of a type that is not among blob_types: add it to "
                                        "weft_load_desc");
-    weft_result result =
-        weft_blob_adopt(r->world->blobs, block, bytes, type, &r->blobs[r->blob_count]);
-    if (result != WEFT_OK)
-        return weft__world_reader_fail(r, result, "a blob that is damaged or too large");
-    r->blob_count++;
-    return true;
+    weft_load_report report;
+    weft_blob_load_desc desc = {type, WEFT_BLOB_LOAD, &report, sizeof report};
+    if (weft_blob_adopt(r->world->blobs, block, bytes, &desc, &r->blobs[r->blob_count]) ==
+        WEFT_OK) {
+        r->blob_count++;
+        return true;
+    }
+    note_numbers(r, report.found, report.expected);
+    r->at = block + report.offset;
+    return weft__world_reader_fail(r, report.reason,
+                                   report.check == NULL ? "a blob was refused" : report.check);
 }
 
 /* They lie at the end, and come before what refers to them. */
@@ -346,7 +398,7 @@ static void blobs_read(weft__world_reader *r)
             weft__world_reader_failed(r);
     }
     for (uint32_t i = 0; i < r->blob_limit && r->result == WEFT_OK; i++) blob_read(r);
-    if (r->at != r->end) weft__world_reader_fail(r, WEFT_CORRUPT, "bytes behind the end");
+    if (r->at != r->end) weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "bytes behind the end");
     r->at = at;
     r->end = end;
 }
@@ -375,7 +427,7 @@ static void names_read(weft__world_reader *r, bool is_applied)
         entity.index ^= r->world->directory.tag_bits;
         text_read(r, name);
         if (!weft_entity_is_alive(r->world, entity))
-            weft__world_reader_fail(r, WEFT_CORRUPT, "a name of a dead entity");
+            weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a name of a dead entity");
         if (is_applied) weft_entity_set_name(r->world, entity, name);
     }
 }
@@ -387,7 +439,7 @@ static void resource_read(weft__world_reader *r, uint32_t number)
     size_t size = type->desc.size;
     weft_world *world = r->world;
     if (!weft__type_is_hooked(type) && weft__world_reader_u32(r) != size) {
-        weft__world_reader_fail(r, WEFT_CORRUPT, "a resource of another size");
+        weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a resource of another size");
         return;
     }
     char *value = weft__alloc_zeroed(&world->memory, CATEGORY, size + 1, 1, 64);
@@ -424,15 +476,18 @@ static void tail_read(weft__world_reader *r)
         r->resources = allocate(r, r->type_limit, sizeof *r->resources);
     for (uint32_t i = 0; i < r->type_count && r->result == WEFT_OK; i++)
         if (r->types[i]->resource != NULL) resource_read(r, i);
-    if (r->at != r->end) weft__world_reader_fail(r, WEFT_CORRUPT, "bytes between the sections");
+    if (r->at != r->end)
+        weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "bytes between the sections");
     r->at = names;
     if (r->result == WEFT_OK) names_read(r, true);
 }
 
 weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
-                             const weft_load_desc *desc, bool with_hash)
+                             const weft_load_desc *desc, bool with_hash, weft_load_report *report)
 {
+    weft_load_report unwanted = {0};
     weft__world_reader r = {.world = world, .start = bytes, .at = bytes, .desc = desc};
+    r.report = report == NULL ? &unwanted : report;
     if (world->chunks.count != 0 || !weft__directory_is_new(&world->directory))
         return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                            "weft_world_load: entities were created in world \"%s\" before: load "

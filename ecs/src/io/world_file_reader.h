@@ -16,6 +16,7 @@ typedef struct weft__world_reader {
     const weft_load_desc *desc;
     weft__world_header header;
     weft_result result;
+    weft_load_report *report; /* why it is not WEFT_OK */
     const weft__type **types; /* [number in the file] */
     uint32_t type_count, type_limit;
     char **resources;     /* [number in the file]: read, not yet the world's; NULL: none */
@@ -26,7 +27,7 @@ typedef struct weft__world_reader {
 } weft__world_reader;
 
 /* Keeps the first failure: `check` says which. Returns false. */
-bool weft__world_reader_fail(weft__world_reader *r, weft_result result, const char *check);
+bool weft__world_reader_fail(weft__world_reader *r, weft_load_reason reason, const char *check);
 /* The same when the world's error is set already. */
 bool weft__world_reader_failed(weft__world_reader *r);
 /* The next bytes in place; NULL (failure kept) when there are fewer. */

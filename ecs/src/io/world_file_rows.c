@@ -27,9 +27,10 @@ static bool entity_enter(weft__world_reader *r, uint32_t index, uint32_t version
     weft__directory *directory = &r->world->directory;
     uint64_t blocks = BLOCKS_WITHOUT_MENTION + r->header.entity_count / MENTIONS_PER_BLOCK;
     if (index / WEFT__BLOCK_SLOTS >= blocks)
-        return weft__world_reader_fail(r, WEFT_CORRUPT, "an entity index far beyond all others");
+        return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED,
+                                       "an entity index far beyond all others");
     if (index < weft__directory_end(directory) && weft__directory_version(directory, index) != 0)
-        return weft__world_reader_fail(r, WEFT_CORRUPT, "an entity is there twice");
+        return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "an entity is there twice");
     weft_result result = weft__directory_force(directory, index, version, location);
     if (result == WEFT_OK) return true;
     weft__error_limit(r->world, result, "weft_world_load");
@@ -46,7 +47,7 @@ static bool entities_read(weft__world_reader *r, weft__chunk *chunk, uint32_t co
         uint32_t index = entities[row].index;
         entities[row].index ^= r->world->directory.tag_bits;
         if ((entities[row].version & 1) == 0)
-            return weft__world_reader_fail(r, WEFT_CORRUPT, "an entity that is not alive");
+            return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "an entity that is not alive");
         if (!entity_enter(r, index, entities[row].version, weft__location(chunk, row)))
             return false;
     }
@@ -102,7 +103,7 @@ static bool column_read(weft__world_reader *r, const weft__chunk *chunk, const w
 static bool disabled_read(weft__world_reader *r, const weft__chunk *chunk, uint32_t enableable)
 {
     uint8_t has_some = weft__world_reader_u8(r);
-    if (has_some > 1) return weft__world_reader_fail(r, WEFT_CORRUPT, "a flag above 1");
+    if (has_some > 1) return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a flag above 1");
     weft_a64 *x_words = weft__chunk_disabled(chunk, enableable);
     weft_a32 *x_counts = weft__chunk_disabled_counts(chunk, enableable);
     uint32_t words = (chunk->count + 63) / 64, shift = chunk->layout->slice_shift - 6;
@@ -110,7 +111,7 @@ static bool disabled_read(weft__world_reader *r, const weft__chunk *chunk, uint3
         uint64_t word = weft__world_reader_u64(r);
         uint32_t left = chunk->count - i * 64;
         if ((word & ~bits_mask(left > 64 ? 64 : left)) != 0)
-            return weft__world_reader_fail(r, WEFT_CORRUPT, "an enable bit beyond the rows");
+            return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "an enable bit beyond the rows");
         at_init(&x_words[i], word);
         at_init(&x_counts[i >> shift], at_plain(&x_counts[i >> shift]) + bits_count(word));
     }
@@ -137,7 +138,7 @@ static bool shared_read(weft__world_reader *r, const shape *s, const weft__type 
 {
     uint32_t *index = &s->values[ref_of(s->archetype, type)->shared];
     uint8_t has_value = weft__world_reader_u8(r);
-    if (has_value > 1) return weft__world_reader_fail(r, WEFT_CORRUPT, "a flag above 1");
+    if (has_value > 1) return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a flag above 1");
     if (has_value == 0 || r->result != WEFT_OK) return r->result == WEFT_OK;
     size_t bytes = type->desc.size;
     char *value = weft__alloc_zeroed(&r->world->memory, WEFT__MEMORY_COMMANDS, bytes + 1, 1, 64);
@@ -183,7 +184,7 @@ static weft__chunk *chunk_make(weft__world_reader *r, const shape *s, uint32_t s
     bool is_possible = size_class < WEFT__SIZE_CLASSES && size_class >= format->smallest_class &&
                        count != 0 && count <= weft__format_capacity(format, size_class);
     if (!is_possible) {
-        weft__world_reader_fail(r, WEFT_CORRUPT, "a chunk of an impossible size");
+        weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a chunk of an impossible size");
         return NULL;
     }
     weft__tuple *tuple = weft__tuple_obtain(r->world, s->archetype, s->values);
@@ -218,7 +219,7 @@ static bool id_read(weft__world_reader *r, weft__chunk *chunk, uint32_t id)
     weft_result result = weft__chunk_renumber(r->world, chunk, id);
     if (result == WEFT_OK) return true;
     if (result == WEFT_INVALID_ARGUMENT)
-        return weft__world_reader_fail(r, WEFT_CORRUPT, "a chunk with a wrong number");
+        return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a chunk with a wrong number");
     weft__error_memory(r->world, "weft_world_load");
     return weft__world_reader_failed(r);
 }
@@ -257,7 +258,8 @@ static bool rooms_read(weft__world_reader *r, const weft__archetype *archetype, 
         if (is_right) weft__chunk_room_update(list[position]);
         is_right = is_right && list[position]->has_room;
     }
-    return is_right || weft__world_reader_fail(r, WEFT_CORRUPT, "a wrong list of chunks with room");
+    return is_right ||
+           weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a wrong list of chunks with room");
 }
 
 /* ---- archetypes ---- */
@@ -302,7 +304,7 @@ static bool shape_read(weft__world_reader *r, shape *s)
         return weft__world_reader_failed(r);
     }
     if (!types_list(r, s, list))
-        weft__world_reader_fail(r, WEFT_CORRUPT, "an archetype with a wrong type");
+        weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "an archetype with a wrong type");
     else if ((s->archetype = weft__archetype_obtain(world, list, s->count)) == NULL)
         weft__world_reader_failed(r);
     if (s->count != 0)
@@ -315,7 +317,7 @@ static bool archetype_read(weft__world_reader *r)
     weft__memory *memory = &r->world->memory;
     shape s = {.count = weft__world_reader_count(r, 4)};
     if (s.count > r->type_count)
-        return weft__world_reader_fail(r, WEFT_CORRUPT, "more types than there are");
+        return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "more types than there are");
     uint32_t room = s.count + 1; /* of both lists */
     s.types = weft__alloc_zeroed(memory, WEFT__MEMORY_COMMANDS, room, sizeof *s.types, 8);
     s.values = weft__alloc_zeroed(memory, WEFT__MEMORY_COMMANDS, room, sizeof *s.values, 4);
@@ -340,7 +342,7 @@ static void dead_read(weft__world_reader *r)
     for (uint32_t i = 0; i < count; i++) {
         uint32_t index = weft__world_reader_u32(r), version = weft__world_reader_u32(r);
         if (version == 0 || ((version & 1) != 0 && version != WEFT__VERSION_LAST)) {
-            weft__world_reader_fail(r, WEFT_CORRUPT, "a dead entity with a wrong version");
+            weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a dead entity with a wrong version");
             return;
         }
         if (!entity_enter(r, index, version, 0)) return;

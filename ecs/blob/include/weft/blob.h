@@ -13,7 +13,7 @@
 #ifndef WEFT_BLOB_H
 #define WEFT_BLOB_H
 
-#include <weft/base.h>
+#include <weft/load_report.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -194,13 +194,12 @@ typedef struct weft_blob_store_stats {
     uint64_t shared_count;            /* insertions that found equal content already there */
 } weft_blob_store_stats;
 
-/* Why something was refused. */
+/* Why a type could not be built, or a blob not be saved. */
 typedef struct weft_blob_report {
-    const char *failed_check; /* of WEFT_CORRUPT or alike; static text; NULL: none failed */
-    uint64_t failed_offset;   /* bytes from the start of the file or block; "type: ...": of the
-                                 struct */
-    char failed_file[384];    /* of a file that could not be used: the operation, the path and the
-                                 system's reason; "" when none */
+    const char *failed_check; /* of a builder; static text, or NULL */
+    uint64_t failed_offset;   /* bytes from the start of the blob; "type: ...": of the struct */
+    char failed_file[384];    /* of weft_blob_save: the operation, the path and the system's
+                                 reason; "" when none */
 } weft_blob_report;
 
 typedef struct weft_blob_info {
@@ -222,8 +221,9 @@ WEFT_API void weft_blob_store_destroy(weft_blob_store *store);
 /* Counts. `out_bytes`: sizeof *out. Threads: any. */
 WEFT_API weft_result weft_blob_store_stats_get(weft_blob_store *store, weft_blob_store_stats *out,
                                                size_t out_bytes);
-/* Why the store last refused a type, blob or file: the last failed check and the last failed file
- * of any thread. `out_bytes`: sizeof *out. Threads: any. */
+/* Why a builder of the store last refused a type or a blob, and why weft_blob_save last failed, in
+ * any thread. Loads have a report of their own (weft_blob_load_desc). `out_bytes`: sizeof *out.
+ * Threads: any. */
 WEFT_API weft_result weft_blob_report_get(weft_blob_store *store, weft_blob_report *out,
                                           size_t out_bytes);
 
@@ -325,23 +325,31 @@ typedef enum weft_blob_load_mode {
  * them. Errors: INVALID_ARGUMENT, BAD_HANDLE, IO, BUSY (16 others write to this path now);
  * weft_blob_report_get tells the reason. Threads: any that holds a reference. */
 WEFT_API weft_result weft_blob_save(weft_blob_store *store, weft_blob_ref ref, const char *path);
-/* Loads a blob of a type from a file (mode: weft_blob_load_mode). Errors: INVALID_ARGUMENT (also
- * an invalid type), NOT_FOUND, IO, CORRUPT, UNSUPPORTED (other version or byte order),
- * TYPE_MISMATCH, LIMIT, OUT_OF_MEMORY; weft_blob_report_get tells the check and the offset, or
- * what was wrong with the file. Threads: any. `type` must outlive the store. */
+/* What is loaded, and how. `type` is required; zero means default for the others. */
+typedef struct weft_blob_load_desc {
+    const weft_blob_type *type; /* must outlive the store */
+    uint32_t mode;              /* weft_blob_load_mode; weft_blob_adopt always copies and checks */
+    weft_load_report *report;   /* NULL: not wanted; filled by every call */
+    size_t report_bytes;        /* sizeof *report */
+} weft_blob_load_desc;
+
+/* Loads a blob of a type from a file. Errors (desc->report says which check, and where):
+ * INVALID_ARGUMENT (also an invalid type), NOT_FOUND, IO, CORRUPT, UNSUPPORTED (other version or
+ * byte order), TYPE_MISMATCH, LIMIT, OUT_OF_MEMORY. Threads: any. */
 WEFT_API weft_result weft_blob_load(weft_blob_store *store, const char *path,
-                                    const weft_blob_type *type, uint32_t mode, weft_blob_ref *out);
+                                    const weft_blob_load_desc *desc, weft_blob_ref *out);
 /* Makes a blob from a copy of `bytes` untrusted bytes at any address. Errors: as weft_blob_load,
  * except NOT_FOUND and IO. Threads: any. */
 WEFT_API weft_result weft_blob_adopt(weft_blob_store *store, const void *block, uint64_t bytes,
-                                     const weft_blob_type *type, weft_blob_ref *out);
+                                     const weft_blob_load_desc *desc, weft_blob_ref *out);
 /* Checks bytes at a multiple of 64: header, content hash, and that every reference that `type`
  * can reach stays inside, aligned, at a thing of its type; arrays are a tree (no cycles, no
  * sharing, bounded depth); text is UTF-8. Cycles of pointers are legal. When it returns WEFT_OK
- * the root at block + WEFT_BLOB_HEADER_BYTES may be used. Iterative, no allocation, time
- * proportional to the size. `report` may be NULL; `report_bytes`: sizeof *report. Threads: any. */
+ * the root at block + WEFT_BLOB_HEADER_BYTES may be used. Iterative, no allocation. `report` may
+ * be NULL; `report_bytes`: sizeof *report. Errors: as weft_blob_adopt. Threads: any. Cost: in
+ * proportion to the bytes. */
 WEFT_API weft_result weft_blob_validate(const void *block, uint64_t bytes,
-                                        const weft_blob_type *type, weft_blob_report *report,
+                                        const weft_blob_type *type, weft_load_report *report,
                                         size_t report_bytes);
 
 #ifdef __cplusplus
