@@ -36,7 +36,7 @@ Test(trace_file, every_refused_allocation_leaves_nothing_behind)
     char path[64], spool[80];
     test_memory memory;
     test_memory_init(&memory);
-    snprintf(path, sizeof path, "trace_file_test_%d.json", (int)getpid());
+    snprintf(path, sizeof path, "trace_file_test_%d.pftrace", (int)getpid());
     snprintf(spool, sizeof spool, "%s.raw", path);
     uint64_t k = 1, created = 0;
     for (;; k++) {
@@ -60,7 +60,8 @@ Test(trace_file, a_bad_name_or_place_is_an_error_and_an_empty_name_is_no_trace)
     test_memory memory;
     test_memory_init(&memory);
     CHECK_U64(run(&memory, "trace.txt"), WEFT_INVALID_ARGUMENT);
-    CHECK_U64(run(&memory, "no_such_folder/trace.json"), WEFT_IO);
+    CHECK_U64(run(&memory, "trace.json"), WEFT_INVALID_ARGUMENT);
+    CHECK_U64(run(&memory, "no_such_folder/trace.pftrace"), WEFT_IO);
     CHECK_OK(run(&memory, ""));
     test_memory_fini(&memory);
 }
@@ -76,9 +77,9 @@ static weft_result create(const char *path, char *text, uint32_t bytes)
 Test(trace_file, a_file_that_cannot_be_written_is_named_with_the_reason)
 {
     char text[300] = "?", path[64], few[8];
-    CHECK_RESULT(create("no_such_folder/trace.json", text, sizeof text), WEFT_IO);
-    CHECK(strstr(text, "\"no_such_folder/trace.json\": No such file or directory") != NULL);
-    snprintf(path, sizeof path, "trace_file_test_%d.json", (int)getpid());
+    CHECK_RESULT(create("no_such_folder/trace.pftrace", text, sizeof text), WEFT_IO);
+    CHECK(strstr(text, "\"no_such_folder/trace.pftrace\": No such file or directory") != NULL);
+    snprintf(path, sizeof path, "trace_file_test_%d.pftrace", (int)getpid());
     CHECK(mkfifo(path, 0600) == 0);
     CHECK_RESULT(create(path, text, sizeof text), WEFT_IO);
     CHECK(strstr(text, path) != NULL && strstr(text, "a FIFO") != NULL);

@@ -10,6 +10,10 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "trace"))
+sys.dont_write_bytecode = True # the folder of the sources stays as it is
+from perfetto import read_trace
+
 WEFT = sys.argv[1]
 RUNS = int(sys.argv[2]) if len(sys.argv) > 2 else 10
 SCREEN = [WEFT, "screen", *(sys.argv[3:] or ["--hours", "6"])]
@@ -22,13 +26,17 @@ def screen(workers, trace, folder):
 
 def real_frames(path):
     """Length of each frame in microseconds."""
-    frames, begun = [], 0
-    with open(path) as f:
-        for event in json.load(f)["traceEvents"]:
-            if event["name"] == "frame" and event["ph"] == "B":
-                begun = event["ts"]
-            elif event["name"] == "frame" and event["ph"] == "E":
-                frames.append(event["ts"] - begun)
+    frames = []
+    open_spans = [] # of the owner: ends carry no name
+    for row, kind, ns, name, _ in read_trace(path)[0]:
+        if row != "worker 0 (owner)" or kind not in "BE":
+            continue
+        if kind == "B":
+            open_spans.append((name, ns))
+            continue
+        begun_name, begun = open_spans.pop()
+        if begun_name == "frame":
+            frames.append((ns - begun) / 1000)
     return frames
 
 
@@ -56,7 +64,7 @@ def write_recording(path, frames):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    trace, slices = os.path.join(folder, "t.json"), os.path.join(folder, "t.slices")
+    trace, slices = os.path.join(folder, "t.pftrace"), os.path.join(folder, "t.slices")
     best, real = None, {}
     for run in range(RUNS):
         screen(1, slices, folder)

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""Decodes the traces of trace_program in both formats and checks them: every span nests in its
+"""Decodes the traces of trace_program and checks them: every span nests in its
 worker's row, times never go back, every system has its spans, counters and losses are there; the
 environment switches tracing on, the program can forbid it, and a bad name is an error.
 
 usage: check_trace.py TRACE_PROGRAM
 """
 import glob
-import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+
+sys.dont_write_bytecode = True # the folder of the sources stays as it is
+from perfetto import read_trace
 
 PROGRAM = sys.argv[1]
 SYSTEMS = {'move "quoted"', "slow \ufffd", "indices", "spawn"} # of "slow \xff": not UTF-8
@@ -24,78 +26,11 @@ def check(condition, text):
         print("failed: " + text)
 
 
-def fields(data):
-    """(number, value) of every field of a protobuf message."""
-    def varint(at):
-        value = shift = 0
-        while True:
-            value |= (data[at] & 127) << shift
-            shift += 7
-            at += 1
-            if data[at - 1] < 128:
-                return value, at
-    at = 0
-    while at < len(data):
-        tag, at = varint(at)
-        if tag & 7 == 0:
-            value, at = varint(at)
-        elif tag & 7 == 2:
-            count, at = varint(at)
-            value, at = data[at:at + count], at + count
-            assert len(value) == count, "a field runs past its message"
-        else:
-            raise AssertionError(f"wire type {tag & 7}")
-        yield tag >> 3, value
-
-
-def perfetto(path):
-    """Events as (row, kind, time in ns, name, value), and the events lost."""
-    with open(path, "rb") as f:
-        packets = [value for number, value in fields(f.read()) if number == 1]
-    names, tracks, events, lost, clocks = {}, {}, [], None, 0
-    for packet in packets:
-        values = dict(fields(packet))
-        check(values.get(10) == 1, "a packet without its sequence")
-        if 6 in values:
-            clocks += 1
-        if 12 in values:
-            entry = dict(fields(dict(fields(values[12]))[2]))
-            names[entry[1]] = entry[2].decode()
-        if 60 in values:
-            track = dict(fields(values[60]))
-            tracks[track[1]] = track[2].decode()
-        if 11 in values:
-            event = dict(fields(values[11]))
-            check(event[11] in tracks, "an event on an unknown track")
-            check(values.get(58) == 3, "an event without CLOCK_MONOTONIC")
-            kind = "BEiC"[event[9] - 1]
-            if kind == "C" and tracks[event[11]] == "events dropped":
-                lost = event[30]
-                continue
-            name = tracks[event[11]] if kind == "C" else names.get(event.get(10))
-            check(kind == "E" or name, "an event without a name")
-            value = event.get(30)
-            if 4 in event:
-                value = dict(fields(event[4]))[3]
-            events.append((tracks[event[11]] if kind != "C" else "counter", kind, values[8], name,
-                           value))
-    check(clocks == 1, "one clock snapshot")
-    check(lost is not None, "no word of what was lost")
+def read(path):
+    events, lost, mistakes = read_trace(path)
+    for text in mistakes:
+        check(False, text)
     return events, lost
-
-
-def chrome(path):
-    with open(path, encoding="utf-8") as f:
-        data = json.load(f)
-    rows = {e["tid"]: e["args"]["name"] for e in data["traceEvents"] if e["name"] == "thread_name"}
-    events = []
-    for e in data["traceEvents"]:
-        if e["ph"] == "M":
-            continue
-        value = list(e["args"].values())[0] if "args" in e else None
-        ns = round(e["ts"] * 1000)
-        events.append((rows[e["tid"]] if e["ph"] != "C" else "counter", e["ph"], ns, e["name"], value))
-    return events, data["otherData"]["dropped"]
 
 
 def check_rows(label, events):
@@ -176,27 +111,24 @@ with tempfile.TemporaryDirectory() as folder:
     def at(name):
         return os.path.join(folder, name)
     for workers in (1, 2, 8):
-        run(str(workers), "0", "20", at("a.json"))
         run(str(workers), "0", "20", at("a.pftrace"))
-        check_complete(f"json, {workers} workers", *chrome(at("a.json")), workers, 20)
-        check_complete(f"pftrace, {workers} workers", *perfetto(at("a.pftrace")), workers, 20)
+        check_complete(f"{workers} workers", *read(at("a.pftrace")), workers, 20)
     # more frames than the rings hold, drained in between
-    run("2", "8192", "300", at("long.json"))
-    check_complete("long", *chrome(at("long.json")), 2, 300)
+    run("2", "8192", "300", at("long.pftrace"))
+    check_complete("long", *read(at("long.pftrace")), 2, 300)
     # rings that overflow: what is left still nests, and the loss is told
-    for ending, reader in ((".json", chrome), (".pftrace", perfetto)):
-        run("2", "2", "50", at("full" + ending))
-        events, lost = reader(at("full" + ending))
-        check(lost > 0, f"full{ending}: nothing lost with rings of one event")
-        check_rows("full" + ending, events)
+    run("2", "2", "50", at("full.pftrace"))
+    events, lost = read(at("full.pftrace"))
+    check(lost > 0, "full: nothing lost with rings of one event")
+    check_rows("full", events)
     run("1", "0", "5", at("cost.slices"))
     check_slices(at("cost.slices"))
     # the environment: on without the program's help, unless it forbids it; never a failure
-    check(run("2", "0", "3", environment={"WEFT_TRACE": at("env.json")}) == "", "silent")
-    check_complete("environment", *chrome(at("env.json")), 2, 3)
-    run("2", "0", "3", "-", environment={"WEFT_TRACE": at("forbidden.json")})
-    check(not os.path.exists(at("forbidden.json")), "a forbidden trace was written")
-    for bad in (at("none/x.json"), at("x.txt")):
+    check(run("2", "0", "3", environment={"WEFT_TRACE": at("env.pftrace")}) == "", "silent")
+    check_complete("environment", *read(at("env.pftrace")), 2, 3)
+    run("2", "0", "3", "-", environment={"WEFT_TRACE": at("forbidden.pftrace")})
+    check(not os.path.exists(at("forbidden.pftrace")), "a forbidden trace was written")
+    for bad in (at("none/x.pftrace"), at("x.txt"), at("x.json")):
         text = run("2", "0", "3", environment={"WEFT_TRACE": bad})
         check("no trace is written" in text, f"{bad}: said {text!r}")
         run("2", "0", "3", bad, code=1)

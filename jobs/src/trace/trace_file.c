@@ -42,7 +42,6 @@ struct weft__trace_file {
     uint32_t name_count;
     trace_name *places; /* [place_count] hashed by pointer */
     uint32_t place_count;
-    uint64_t *lost;        /* [worker_count] */
     weft__trace_out spool; /* records */
     weft__trace_out out;   /* the file */
 };
@@ -125,8 +124,7 @@ static void free_names(weft__trace_file *file)
 
 static const weft__trace_format *format_of(const char *path)
 {
-    static const weft__trace_format *const formats[] = {&weft__trace_chrome, &weft__trace_perfetto,
-                                                        &weft__trace_slices};
+    static const weft__trace_format *const formats[] = {&weft__trace_perfetto, &weft__trace_slices};
     const char *ending = strrchr(path, '.');
     for (size_t i = 0; ending != NULL && i < sizeof formats / sizeof *formats; i++)
         if (strcmp(ending, formats[i]->ending) == 0) return formats[i];
@@ -182,8 +180,6 @@ static void free_file(weft__trace_file *file)
 {
     weft__memory *memory = file->desc.memory;
     free_names(file);
-    weft__free(memory, WEFT__MEMORY_JOBS, file->lost, file->desc.worker_count, sizeof *file->lost,
-               8);
     weft__free(memory, WEFT__MEMORY_JOBS, file, 1, sizeof *file, 64);
 }
 
@@ -200,7 +196,7 @@ weft_result weft__trace_file_open(const weft__trace_file_desc *desc, weft__file_
     const weft__trace_format *format = format_of(desc->path);
     if (format == NULL || strlen(desc->path) > PATH_BYTES_MAX) {
         snprintf(problem->text, sizeof problem->text,
-                 "the name must end in .json, .pftrace or .slices, and have at most %d bytes",
+                 "the name must end in .pftrace or .slices, and have at most %d bytes",
                  PATH_BYTES_MAX);
         return WEFT_INVALID_ARGUMENT;
     }
@@ -214,9 +210,8 @@ weft_result weft__trace_file_open(const weft__trace_file_desc *desc, weft__file_
     file->files = file->out.files = file->spool.files = weft__os_files_of(desc->os);
     file->capacity = weft__trace_capacity(desc->ring_of(desc->user, 0));
     weft__lock_init(&file->lock, desc->os);
-    file->lost = weft__alloc_zeroed(desc->memory, jobs, desc->worker_count, sizeof *file->lost, 8);
     weft_result result = WEFT_OUT_OF_MEMORY;
-    if (file->lost != NULL && grow_names(file)) {
+    if (grow_names(file)) {
         file->name_count = 1;
         result = open_files(file, desc->path, problem);
     }
@@ -246,7 +241,6 @@ static void drain_ring(weft__trace_file *file, uint32_t worker)
         weft__trace_out_bytes(&file->spool, &record, sizeof record);
         file->record_count++;
     }
-    file->lost[worker] = at_load_rlx(&ring->x_dropped); /* relaxed: a statistic */
 }
 
 void weft__trace_file_drain(weft__trace_file *file)
@@ -340,6 +334,16 @@ static void report_incomplete(const weft__trace_file *file, weft_result result)
               problem.text);
 }
 
+/* Events that found a ring full. */
+static uint64_t lost_of(const weft__trace_file *file)
+{
+    uint64_t lost = 0;
+    for (uint32_t i = 0; i < file->desc.worker_count; i++)
+        lost += at_load_rlx(&file->desc.ring_of(file->desc.user, i)->x_dropped); /* relaxed: all
+                                                                                    have ended */
+    return lost;
+}
+
 /* Closes the file. */
 static void write_file(weft__trace_file *file)
 {
@@ -348,10 +352,9 @@ static void write_file(weft__trace_file *file)
     const weft__trace_info info = {.names = file->names,
                                    .name_count = file->name_count,
                                    .worker_count = workers,
-                                   .process = weft__os_process(),
                                    .begin_ns = file->begin_ns,
                                    .boot_ns = file->boot_ns,
-                                   .lost = file->lost};
+                                   .lost = lost_of(file)};
     trace_stack *stacks = weft__alloc_zeroed(file->desc.memory, jobs, workers, sizeof *stacks, 8);
     weft__trace_record *records =
         weft__alloc(file->desc.memory, jobs, READ_RECORDS, sizeof *records, 8);

@@ -46,15 +46,6 @@ void weft__trace_out_format(weft__trace_out *out, const char *format, ...)
     if (length > 0) weft__trace_out_text(out, text);
 }
 
-void weft__trace_out_number(weft__trace_out *out, uint64_t value, uint32_t digits)
-{
-    char text[20];
-    uint32_t at = sizeof text;
-    for (; value != 0 || (digits > 0 && sizeof text - at < digits); value /= 10)
-        text[--at] = (char)('0' + value % 10);
-    weft__trace_out_bytes(out, text + at, sizeof text - at);
-}
-
 const weft__trace_kind *weft__trace_kind_of(const weft__trace_record *record)
 {
     static const weft__trace_kind kinds[] = {
@@ -74,12 +65,4 @@ const weft__trace_kind *weft__trace_kind_of(const weft__trace_record *record)
     };
     uint32_t kind = record->kind;
     return &kinds[kind < sizeof kinds / sizeof *kinds ? kind : 0];
-}
-
-const char *weft__trace_name_of(const weft__trace_info *info, const weft__trace_record *record)
-{
-    bool has_name = record->name != 0 && record->name < info->name_count;
-    bool is_generic = record->kind == WEFT_JOB_EVENT_STEAL;
-    return has_name && !is_generic ? info->names[record->name]
-                                   : weft__trace_kind_of(record)->fallback;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* trace_format.h: the formats of a trace file: Chrome JSON, Perfetto TrackEvent, slice costs.
+/* trace_format.h: the formats of a trace file: Perfetto TrackEvent for viewers, slice costs for
+ * `weft simulate`.
  *
  * A format gets records one after the other, per worker in the order of time, and appends bytes to
  * a weft__trace_out. Records of spans are repaired before: an end without a begin (its begin was
@@ -37,8 +38,6 @@ void weft__trace_out_text(weft__trace_out *out, const char *text);
 /* At most 200 bytes. */
 void weft__trace_out_format(weft__trace_out *out, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Decimal, with leading zeros up to `digits`. */
-void weft__trace_out_number(weft__trace_out *out, uint64_t value, uint32_t digits);
 void weft__trace_out_flush(weft__trace_out *out);
 
 /* What a format knows of the whole trace. Constant while it writes. */
@@ -46,10 +45,9 @@ typedef struct weft__trace_info {
     char *const *names; /* [name of a record] */
     uint32_t name_count;
     uint32_t worker_count;
-    uint32_t process;     /* its id */
-    uint64_t begin_ns;    /* CLOCK_MONOTONIC when the trace began */
-    uint64_t boot_ns;     /* CLOCK_BOOTTIME at the same moment */
-    const uint64_t *lost; /* [worker] events dropped because a ring was full */
+    uint64_t begin_ns; /* CLOCK_MONOTONIC when the trace began */
+    uint64_t boot_ns;  /* CLOCK_BOOTTIME at the same moment */
+    uint64_t lost;     /* events dropped because a ring was full, of all workers */
 } weft__trace_info;
 
 /* How a record is drawn. */
@@ -69,7 +67,6 @@ typedef struct weft__trace_kind {
 } weft__trace_kind;
 
 const weft__trace_kind *weft__trace_kind_of(const weft__trace_record *record);
-const char *weft__trace_name_of(const weft__trace_info *info, const weft__trace_record *record);
 
 /* A format of the file. Constant, stateless: all it keeps is in `out`. */
 typedef struct weft__trace_format {
@@ -81,7 +78,6 @@ typedef struct weft__trace_format {
     void (*end)(weft__trace_out *out, const weft__trace_info *info);
 } weft__trace_format;
 
-extern const weft__trace_format weft__trace_chrome;
 extern const weft__trace_format weft__trace_perfetto;
 extern const weft__trace_format weft__trace_slices;
 

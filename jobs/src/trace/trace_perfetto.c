@@ -207,14 +207,12 @@ static void event(weft__trace_out *out, const weft__trace_info *info,
 /* Losses as a counter of their own: a viewer shows it beside the others. */
 static void end(weft__trace_out *out, const weft__trace_info *info)
 {
-    uint64_t lost = 0;
-    for (uint32_t i = 0; i < info->worker_count; i++) lost += info->lost[i];
     put_track(out, COUNTER_TRACK, "events dropped", true);
     message packet, body;
     packet.count = body.count = 0;
     put_field(&body, 9, 4);
     put_field(&body, 11, COUNTER_TRACK);
-    put_field(&body, 30, lost);
+    put_field(&body, 30, info->lost);
     put_field(&packet, TIMESTAMP, info->begin_ns);
     put_field(&packet, CLOCK_ID, CLOCK_MONOTONIC_ID);
     put_message(&packet, TRACK_EVENT, &body);

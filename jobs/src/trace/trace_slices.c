@@ -26,7 +26,7 @@ static void event(weft__trace_out *out, const weft__trace_info *info,
 {
     bool is_begin = record->kind == WEFT_JOB_EVENT_SPAN_BEGIN;
     if (!is_begin && record->kind != WEFT_JOB_EVENT_SPAN_END) return;
-    const char *name = weft__trace_name_of(info, record);
+    const char *name = record->name != 0 ? info->names[record->name] : "";
     bool is_known = strcmp(name, "frame") == 0 || strcmp(name, "stage") == 0 ||
                     strcmp(name, "slice") == 0 || strcmp(name, "serial") == 0;
     if (!is_known) return;
@@ -36,9 +36,7 @@ static void event(weft__trace_out *out, const weft__trace_info *info,
 
 static void end(weft__trace_out *out, const weft__trace_info *info)
 {
-    uint64_t lost = 0;
-    for (uint32_t i = 0; i < info->worker_count; i++) lost += info->lost[i];
-    weft__trace_out_format(out, "lost %llu\n", (unsigned long long)lost);
+    weft__trace_out_format(out, "lost %llu\n", (unsigned long long)info->lost);
 }
 
 const weft__trace_format weft__trace_slices = {".slices", true, begin, event, end};
