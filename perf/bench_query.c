@@ -331,7 +331,7 @@ static void indexed_sequential(void *data)
     indexed_data *d = data;
     float sum = 0;
     for (uint64_t i = 0; i < d->count; i++) {
-        const float *v = weft_indexed_at(&d->indexed, i);
+        const float *v = weft_indexed_read(&d->indexed, i);
         sum += *v;
     }
     d->sum = sum;
@@ -352,7 +352,7 @@ static void indexed_random(void *data)
     indexed_data *d = data;
     float sum = 0;
     for (uint64_t i = 0; i < d->count; i++) {
-        const float *v = weft_indexed_at(&d->indexed, d->order[i]);
+        const float *v = weft_indexed_read(&d->indexed, d->order[i]);
         sum += *v;
     }
     d->sum = sum;

@@ -232,16 +232,16 @@ Test(component, buffers_grow_to_the_heap_keep_their_elements_and_trim_back)
     weft_buffers rows = weft_entity_write_buffer(f.world, e, list);
     CHECK(buffer->heap != NULL);
     CHECK_OK(weft_buffers_reserve(&rows, 0, 0)); /* full: the next one moves it */
-    CHECK_OK(weft_buffers_append(&rows, 0, weft_buffer_data(buffer), 500));
+    CHECK_OK(weft_buffers_append(&rows, 0, weft_buffer_read(buffer), 500));
     for (uint32_t i = 0; i < 1500; i++)
-        CHECK_U64(((uint32_t *)weft_buffer_data(buffer))[i], i % 1000);
+        CHECK_U64(((const uint32_t *)weft_buffer_read(buffer))[i], i % 1000);
     CHECK_OK(weft_buffers_resize(&rows, 0, 5));
     CHECK_OK(weft_buffers_reserve(&rows, 0, 0));
     CHECK(buffer->heap == NULL);
     CHECK_U64(buffer->count, 5);
-    CHECK_U64(((uint32_t *)weft_buffer_data(buffer))[4], 4);
+    CHECK_U64(((const uint32_t *)weft_buffer_read(buffer))[4], 4);
     CHECK_OK(weft_buffers_resize(&rows, 0, 8));
-    CHECK_U64(((uint32_t *)weft_buffer_data(buffer))[7], 0);
+    CHECK_U64(((const uint32_t *)weft_buffer_read(buffer))[7], 0);
     CHECK_RESULT(weft_buffers_resize(&rows, 0, UINT32_MAX), WEFT_LIMIT);
     storage_close(&f);
 }

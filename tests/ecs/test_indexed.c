@@ -46,7 +46,7 @@ static void twelve_close(twelve *t)
 
 static void check_element(weft_indexed *indexed, uint64_t i, int32_t expected)
 {
-    const int32_t *element = weft_indexed_at(indexed, i);
+    const int32_t *element = weft_indexed_read(indexed, i);
     CHECK(element != NULL);
     CHECK_I64(*element, expected);
     if (WEFT_IS_CHECKED) return; /* where no span is cached */
@@ -59,7 +59,7 @@ Test(indexed, element_five_of_the_twelve_is_row_zero_of_the_third_chunk)
     twelve t;
     twelve_open(&t, WEFT_READ);
     CHECK_U64(t.indexed.count, 12);
-    const int32_t *element = weft_indexed_at(&t.indexed, 5);
+    const int32_t *element = weft_indexed_read(&t.indexed, 5);
     CHECK_I64(*element, 55);
     CHECK_U64(t.indexed.span_begin, WEFT_IS_CHECKED ? 0 : 5);
     CHECK_U64(t.indexed.span_end, WEFT_IS_CHECKED ? 0 : 9);
@@ -88,8 +88,8 @@ Test(indexed, indices_beyond_the_end_give_null_and_keep_the_span)
     twelve t;
     twelve_open(&t, WEFT_READ);
     check_element(&t.indexed, 3, 33);
-    CHECK_POINTER(weft_indexed_at(&t.indexed, 12), NULL);
-    CHECK_POINTER(weft_indexed_at(&t.indexed, UINT64_MAX), NULL);
+    CHECK_POINTER(weft_indexed_read(&t.indexed, 12), NULL);
+    CHECK_POINTER(weft_indexed_read(&t.indexed, UINT64_MAX), NULL);
     CHECK_U64(t.indexed.span_begin, WEFT_IS_CHECKED ? 0 : 3);
     twelve_close(&t);
 }
@@ -106,7 +106,7 @@ Test(indexed, filters_are_honoured_and_empty_archetypes_stepped_over)
     weft_indexed none;
     CHECK_OK(weft_indexed_open(t.f.world, query, 0, &none));
     CHECK_U64(none.count, 0);
-    CHECK_POINTER(weft_indexed_at(&none, 0), NULL);
+    CHECK_POINTER(weft_indexed_read(&none, 0), NULL);
     weft_indexed_close(&none);
     CHECK(weft_entity_write(t.f.world, t.e[4], t.f.a) != NULL);
     CHECK(weft_entity_write(t.f.world, t.e[11], t.f.a) != NULL);
@@ -116,6 +116,21 @@ Test(indexed, filters_are_honoured_and_empty_archetypes_stepped_over)
     const int32_t expected[5] = {33, 44, 99, 110, 121};
     for (uint64_t i = 5; i-- > 0;) check_element(&some, i, expected[i]);
     weft_indexed_close(&some);
+    twelve_close(&t);
+}
+
+Test(indexed, elements_of_a_term_for_reading_cannot_be_written)
+{
+    twelve t;
+    twelve_open(&t, WEFT_READ);
+    CHECK_POINTER(weft_indexed_write(&t.indexed, 3), NULL);
+    const weft_error *error = weft_world_error(t.f.world);
+    CHECK_RESULT(error->code, WEFT_UNDECLARED_ACCESS);
+    CHECK_U64(error->component.id, t.f.a.id);
+    CHECK(strstr(error->text, "weft_indexed_read") != NULL);
+    check_element(&t.indexed, 3, 33);
+    weft_indexed closed = {0};
+    CHECK_POINTER(weft_indexed_write(&closed, 0), NULL);
     twelve_close(&t);
 }
 
@@ -132,7 +147,7 @@ Test(indexed, opening_for_writing_stamps_and_for_reading_does_not)
     weft_indexed_close(&indexed);
     CHECK_U64(weft_query_count(t.f.world, changed), 0);
     CHECK_OK(weft_indexed_open(t.f.world, written, 0, &indexed));
-    *(int32_t *)weft_indexed_at(&indexed, 9) = -1;
+    *(int32_t *)weft_indexed_write(&indexed, 9) = -1;
     weft_indexed_close(&indexed);
     CHECK_U64(weft_query_count(t.f.world, changed), 12);
     CHECK_I64(*(const int32_t *)weft_entity_read(t.f.world, t.e[9], t.f.a), -1);
@@ -150,8 +165,8 @@ Test(indexed, an_optional_component_gives_null_where_it_is_absent)
     weft_indexed indexed;
     CHECK_OK(weft_indexed_open(f.world, query, 1, &indexed));
     CHECK_U64(indexed.count, 5);
-    CHECK_POINTER(weft_indexed_at(&indexed, 1), NULL);
-    CHECK(weft_indexed_at(&indexed, 2) != NULL);
+    CHECK_POINTER(weft_indexed_read(&indexed, 1), NULL);
+    CHECK(weft_indexed_read(&indexed, 2) != NULL);
     weft_indexed_close(&indexed);
     CHECK_RESULT(weft_indexed_open(f.world, query, 2, &indexed), WEFT_INVALID_ARGUMENT); /* tag */
     CHECK_RESULT(weft_indexed_open(f.world, query, 3, &indexed), WEFT_INVALID_ARGUMENT);
@@ -167,14 +182,14 @@ Test(indexed, seeks_after_a_structural_change_give_null)
     weft_query query = FIXTURE_QUERY(&f, {f.a});
     weft_indexed x;
     CHECK_OK(weft_indexed_open(f.world, query, 0, &x));
-    CHECK(weft_indexed_at(&x, 0) != NULL);
+    CHECK(weft_indexed_read(&x, 0) != NULL);
     CHECK_OK(weft_entity_destroy(f.world, e[5]));
-    CHECK(weft_indexed_at(&x, 4) == NULL);
-    CHECK(weft_indexed_at(&x, 2) == NULL);
+    CHECK(weft_indexed_read(&x, 4) == NULL);
+    CHECK(weft_indexed_read(&x, 2) == NULL);
     weft_indexed_close(&x);
     CHECK_OK(weft_indexed_open(f.world, query, 0, &x));
     CHECK_U64(x.count, 5);
-    CHECK(weft_indexed_at(&x, 4) != NULL);
+    CHECK(weft_indexed_read(&x, 4) != NULL);
     weft_indexed_close(&x);
     fixture_close(&f);
 }
@@ -190,7 +205,7 @@ Test(indexed, one_large_and_many_tiny_chunks_are_all_found)
     weft_indexed indexed, copy;
     CHECK_OK(weft_indexed_open(f.world, query, 0, &indexed));
     CHECK_U64(indexed.count, ALL);
-    for (uint64_t i = 0; i < ALL; i++) *(int32_t *)weft_indexed_at(&indexed, i) = (int32_t)i;
+    for (uint64_t i = 0; i < ALL; i++) *(int32_t *)weft_indexed_write(&indexed, i) = (int32_t)i;
     copy = indexed; /* a cursor of its own over the same table */
     test_random random = test_random_init(9);
     for (int step = 0; step < 20000; step++) {

@@ -58,7 +58,7 @@ Test(inspect, an_element_of_indexed_access_has_a_handle)
     for (uint64_t i = 0; i < 40; i++) {
         uint64_t at = i * 17 % 40;
         CHECK(weft_entity_equal(weft_indexed_entity(&indexed, at), list[at]));
-        CHECK_POINTER(weft_indexed_at(&indexed, at), weft_entity_read(f.world, list[at], f.a));
+        CHECK_POINTER(weft_indexed_read(&indexed, at), weft_entity_read(f.world, list[at], f.a));
     }
     CHECK(weft_entity_is_null(weft_indexed_entity(&indexed, 40)));
     CHECK_OK(weft_entity_destroy(f.world, e[0]));

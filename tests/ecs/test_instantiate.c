@@ -48,15 +48,15 @@ Test(instantiate, a_copied_buffer_is_its_own)
     CHECK_OK(weft_entity_instantiate(f.world, source, 2, copies));
     weft_buffer *first = weft_entity_write(f.world, copies[0], list);
     const weft_buffer *second = weft_entity_read(f.world, copies[1], list);
-    CHECK(weft_buffer_data(first) != weft_buffer_data(second));
-    ((uint32_t *)weft_buffer_data(first))[5] = 1234;
-    CHECK_U64(((const uint32_t *)weft_buffer_data(second))[5], 5);
+    CHECK(weft_buffer_read(first) != weft_buffer_read(second));
+    ((uint32_t *)(uintptr_t)weft_buffer_read(first))[5] = 1234;
+    CHECK_U64(((const uint32_t *)weft_buffer_read(second))[5], 5);
     CHECK_OK(weft_entity_destroy(f.world, source));
     CHECK_OK(weft_entity_destroy(f.world, copies[0]));
     second = weft_entity_read(f.world, copies[1], list);
     CHECK_U64(second->count, 100);
     for (uint32_t i = 0; i < 100; i++)
-        CHECK_U64(((const uint32_t *)weft_buffer_data(second))[i], i);
+        CHECK_U64(((const uint32_t *)weft_buffer_read(second))[i], i);
     storage_close(&f);
 }
 

@@ -75,7 +75,7 @@ Test(names, instances_have_the_names_of_their_originals)
     CHECK_OK(weft_entity_instantiate(f.world, group[0], 50, copies));
     for (uint32_t i = 0; i < 50; i++) {
         const weft_buffer *buffer = weft_entity_read(f.world, copies[i], linked);
-        const weft_entity *members = weft_buffer_data(buffer);
+        const weft_entity *members = weft_buffer_read(buffer);
         CHECK(is_named(&f, copies[i], "tank"));
         CHECK(is_named(&f, members[1], ""));
         CHECK(is_named(&f, members[2], "barrel"));

@@ -182,7 +182,7 @@ PLAIN_TEST(scatter_and_indexed_access_are_no_mistakes_in_a_loop)
     CHECK(weft_query_next(&c));
     CHECK_OK(weft_indexed_open(b.world, both, 0, &indexed));
     for (uint32_t i = 0; i < KINDS * ROWS; i++) {
-        uint32_t *at = weft_indexed_at(&indexed, i);
+        uint32_t *at = weft_indexed_write(&indexed, i);
         CHECK_U64(*at, i);
         *at = 2 * i;
     }

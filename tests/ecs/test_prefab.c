@@ -213,7 +213,7 @@ PLAIN_TEST(instances_are_visible_with_all_their_members)
     CHECK_U64(weft_query_count(t.world, t.visible), 7 * (1 + MEMBERS));
     for (uint32_t i = 0; i < 7; i++) {
         const weft_buffer *group = weft_entity_read(t.world, copies[i], t.group);
-        const weft_entity *members = weft_buffer_data(group);
+        const weft_entity *members = weft_buffer_read(group);
         CHECK_U64(group->count, 1 + MEMBERS);
         for (uint32_t m = 0; m < group->count; m++)
             CHECK(!weft_entity_has(t.world, members[m], t.prefab));

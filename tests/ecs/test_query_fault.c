@@ -74,7 +74,7 @@ static weft_result open_index(fault_world *w)
 {
     weft_indexed indexed;
     weft_result result = weft_indexed_open(w->f.world, w->all, 0, &indexed);
-    if (result == WEFT_OK) CHECK(indexed.count == 40 && weft_indexed_at(&indexed, 39) != NULL);
+    if (result == WEFT_OK) CHECK(indexed.count == 40 && weft_indexed_read(&indexed, 39) != NULL);
     weft_indexed_close(&indexed);
     return result;
 }

@@ -70,7 +70,7 @@ Test(stamps, buffers_are_stamped_by_writers_and_not_by_readers)
     FIXTURE_CREATE(&f, 1, &e, f.a, list);
     weft_query changed = changes_of(&f, list);
     const weft_buffer *read = weft_entity_read(f.world, e, list);
-    CHECK(read != NULL && weft_buffer_data(read) != NULL);
+    CHECK(read != NULL && weft_buffer_read(read) != NULL);
     CHECK_U64(fixture_iterate(&f, FIXTURE_QUERY(&f, {list}, {f.a, WEFT_WRITE})).rows, 1);
     CHECK_U64(weft_query_count(f.world, changed), 0);
     CHECK_OK(test_buffer_append(f.world, list, e, &(int32_t){1}, 1));
@@ -204,7 +204,7 @@ Test(stamps, clearing_references_to_the_dead_changes_what_had_one_only)
     for (uint32_t i = 0; i < 4; i++) {
         const weft_entity *value = weft_entity_read(f.world, e[i], target);
         const weft_buffer *buffer = weft_entity_read(f.world, e[i], list);
-        const weft_entity *items = weft_buffer_data(buffer);
+        const weft_entity *items = weft_buffer_read(buffer);
         CHECK_U64(value->index, i == 2 ? 0 : alive.index);
         CHECK_U64(items[0].index, i == 2 ? 0 : alive.index);
         CHECK_U64(items[1].index, alive.index);

@@ -91,7 +91,7 @@ static void bed_close(bed *b)
 static void list_check(const weft_buffer *list, uint32_t value)
 {
     CHECK_U64(list->count, value);
-    const uint32_t *elements = weft_buffer_data(list);
+    const uint32_t *elements = weft_buffer_read(list);
     for (uint32_t i = 0; i < value; i++) CHECK_U64(elements[i], value);
 }
 

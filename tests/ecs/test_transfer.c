@@ -137,7 +137,7 @@ PLAIN_TEST(references_follow_and_those_to_others_become_null)
     CHECK(second->target.version == 0 && second->target.index == 0);
     CHECK(second->pair[0].version == 0 && second->pair[1].version == 0);
     const weft_buffer *list = weft_entity_read(b.world, e[0], b.list);
-    const weft_entity *items = weft_buffer_data(list);
+    const weft_entity *items = weft_buffer_read(list);
     CHECK_U64(list->count, 4);
     CHECK(memcmp(&items[0], &e[1], sizeof e[1]) == 0 && items[1].version == 0);
     CHECK(memcmp(&items[2], &e[0], sizeof e[0]) == 0 && items[3].version == 0);

@@ -207,7 +207,7 @@ static void check_bulk(side *s, const weft_entity *e)
         CHECK_U64(weft_entity_is_enabled(s->world, e[i], s->lever), i % 5 != 0);
         const weft_buffer *list = weft_entity_read(s->world, e[i], s->list);
         CHECK_U64(list->count, i % 3 == 0 ? 7 : 0);
-        if (i % 3 == 0) CHECK(memcmp(weft_buffer_data(list), e, 7 * sizeof e[0]) == 0);
+        if (i % 3 == 0) CHECK(memcmp(weft_buffer_read(list), e, 7 * sizeof e[0]) == 0);
     }
 }
 

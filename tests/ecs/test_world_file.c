@@ -269,7 +269,7 @@ PLAIN_TEST(values_with_hooks_are_saved_and_loaded_by_them)
         const weft_buffer *buffer = weft_entity_read(b, e[i], many);
         CHECK_U64(buffer->count, i);
         for (int k = 0; k < i; k++)
-            CHECK_U64(strlen(((const Text *)weft_buffer_data(buffer))[k].text), 50u * (unsigned)i);
+            CHECK_U64(strlen(((const Text *)weft_buffer_read(buffer))[k].text), 50u * (unsigned)i);
     }
     CHECK_TEXT(((const Text *)weft_resource_read(b, title_there))->text, "the title");
     weft_world_bytes again = save(b);

@@ -135,7 +135,7 @@ static uint32_t sum(const weft_buffer *list)
 {
     uint32_t total = 0;
     for (uint32_t i = 0; i < list->count; i++)
-        total += ((const uint32_t *)weft_buffer_data(list))[i];
+        total += ((const uint32_t *)weft_buffer_read(list))[i];
     return total;
 }
 

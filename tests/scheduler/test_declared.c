@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_declared.c: what checked builds say about commands, reads and further queries that a system
+/* test_declared.c: what checked builds say about commands, reads and declared queries that a system
  * did not declare, and about look-ups that meet the rows of other slices. Unchecked builds run the
  * same systems. More: test_diagnose.c. */
 #include "invariant.h"
@@ -293,7 +293,7 @@ static void read_by_index(weft_slice *s, void *user)
 {
     (void)s;
     (void)user;
-    for (uint32_t i = 0; i < 3; i++) CHECK(weft_indexed_at(&indexed_b, 0) != NULL);
+    for (uint32_t i = 0; i < 3; i++) CHECK(weft_indexed_read(&indexed_b, 0) != NULL);
 }
 
 PLAIN_TEST(values_read_by_query_index_and_bit_are_named_unless_declared)
@@ -301,12 +301,12 @@ PLAIN_TEST(values_read_by_query_index_and_bit_are_named_unless_declared)
     static void (*const runs[])(weft_slice *, void *) = {gather_values, ask_whether_enabled,
                                                          read_by_index};
     static const char *const names[] = {"weft_query_read_values", "weft_entity_is_enabled",
-                                        "weft_indexed_at"};
+                                        "weft_indexed_open"};
     begin();
     all_b = weft_query_create(world, &(weft_query_desc){.terms = {{b, WEFT_READ, 0, 0}}});
     for (uint32_t i = 0; i < 3; i++) {
         CHECK_OK(weft_indexed_open(world, all_b, 0, &indexed_b));
-        CHECK(weft_indexed_at(&indexed_b, 0) != NULL); /* which is asked for again in the step */
+        CHECK(weft_indexed_read(&indexed_b, 0) != NULL); /* which is asked for again in the step */
         weft_system system = add("reader", runs[i], 0);
         expect(WEFT_UNDECLARED_ACCESS,
                (const char *const[]){"'reader'", "component b", names[i], "lookups", NULL});
@@ -319,7 +319,7 @@ PLAIN_TEST(values_read_by_query_index_and_bit_are_named_unless_declared)
         CHECK_OK(weft_world_step(world, 0));
         CHECK_OK(weft_system_destroy(world, system));
         desc.lookups[0].component = (weft_component){0};
-        desc.reads_queries[0] = all_b;
+        desc.queries[0] = all_b;
         system = weft_system_create(world, &desc);
         CHECK_OK(weft_world_step(world, 0));
         CHECK_OK(weft_system_destroy(world, system));
@@ -338,8 +338,8 @@ PLAIN_TEST(an_index_for_writing_wants_a_look_up_for_writing)
                              .lookups = {{b, WEFT_READ}},
                              .over.rows.terms = {{a, WEFT_READ, 0, 0}}};
     weft_system system = weft_system_create(world, &desc);
-    expect(WEFT_UNDECLARED_ACCESS,
-           (const char *const[]){"'writer'", "component b", "weft_indexed_at", "WEFT_WRITE", NULL});
+    expect(WEFT_UNDECLARED_ACCESS, (const char *const[]){"'writer'", "component b",
+                                                         "weft_indexed_open", "WEFT_WRITE", NULL});
     CHECK_OK(weft_system_destroy(world, system));
     desc.lookups[0].access = WEFT_WRITE;
     CHECK(weft_system_create(world, &desc).id != 0);
@@ -381,7 +381,7 @@ PLAIN_TEST(a_look_up_of_what_other_slices_write_is_named)
     end();
 }
 
-static void iterate_further(weft_slice *s, void *user)
+static void iterate_declared(weft_slice *s, void *user)
 {
     const weft_query *others = user;
     weft_cursor c = weft_slice_query(s, *others);
@@ -389,7 +389,7 @@ static void iterate_further(weft_slice *s, void *user)
         if (weft_slice_world(s) == NULL) CHECK(weft_slice_write(&c.slice, 0) != NULL);
 }
 
-static void write_further(weft_slice *s, void *user)
+static void write_declared(weft_slice *s, void *user)
 {
     const weft_query *others = user;
     weft_cursor c = weft_slice_query(s, *others);
@@ -397,23 +397,23 @@ static void write_further(weft_slice *s, void *user)
     weft_query_end(&c);
 }
 
-PLAIN_TEST(further_queries_that_meet_rows_written_meanwhile_and_undeclared_writes_are_named)
+PLAIN_TEST(declared_queries_that_meet_rows_written_meanwhile_and_undeclared_writes_are_named)
 {
     begin();
     weft_query others =
         weft_query_create(world, &(weft_query_desc){.terms = {{a, WEFT_READ, 0, 0}}});
     weft_system_desc desc = {.name = "mixer",
-                             .run = iterate_further,
+                             .run = iterate_declared,
                              .user = &others,
-                             .reads_queries = {others},
+                             .queries = {others},
                              .over.rows.terms = {{a, WEFT_WRITE, 0, 0}}};
     weft_system system = weft_system_create(world, &desc);
     CHECK(system.id != 0);
     expect(WEFT_UNDECLARED_ACCESS,
-           (const char *const[]){"'mixer'", "component a", "further query", "SERIAL", NULL});
+           (const char *const[]){"'mixer'", "component a", "declared query", "SERIAL", NULL});
     CHECK_OK(weft_system_destroy(world, system));
     desc = (weft_system_desc){
-        .name = "writer", .run = write_further, .user = &others, .reads_queries = {others}};
+        .name = "writer", .run = write_declared, .user = &others, .queries = {others}};
     CHECK(weft_system_create(world, &desc).id != 0);
     expect(WEFT_UNDECLARED_ACCESS,
            (const char *const[]){"'writer'", "component a", "WEFT_WRITE", NULL});

@@ -120,7 +120,7 @@ static void rows_move(uint32_t workers)
     CHECK_OK(weft_system_stats_get(f.world, mover, &stats, sizeof stats));
     CHECK_U64(stats.rows, 5000);
     CHECK_U64(stats.runs, 4);
-    CHECK_U64(stats.is_fused, 1);
+    CHECK(stats.is_fused);
     weft_frame_stats frame;
     weft_frame_stats_get(f.world, &frame, sizeof frame);
     CHECK_U64(frame.stages, 1);

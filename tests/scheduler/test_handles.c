@@ -93,7 +93,7 @@ FAILS(create_filled_archetype, /* a null one keeps an error that is there */
        weft_entity_create_filled(W, g->archetype, NULL, 0, 1, NULL) != WEFT_OK))
 FAILS(archetype_create, weft_archetype_create(W, &g->component, 1).id == 0)
 FAILS(shared_values, weft_shared_values(W, g->shared, NULL, 0) == 0)
-FAILS(shared_version, weft_shared_change_version(W, g->shared, NULL) == 0)
+FAILS(shared_version, weft_shared_order_version(W, g->shared, NULL) == 0)
 FAILS(resource_read, weft_resource_read(W, g->single) == NULL)
 FAILS(resource_write, weft_resource_write(W, g->single) == NULL)
 FAILS(finder_open, weft_finder_open(W, g->component).world == NULL)
@@ -163,10 +163,9 @@ FAILS(system_filtered, weft_system_create(W, &(weft_system_desc){.name = "x",
                                                                  .over = {.kind = WEFT_OVER_QUERY,
                                                                           .query = g->query}})
                                .id == 0)
-FAILS(system_reads, weft_system_create(W, &(weft_system_desc){.name = "x",
-                                                              .run = nothing,
-                                                              .reads_queries = {g->query}})
-                            .id == 0)
+FAILS(system_reads,
+      weft_system_create(W, &(weft_system_desc){.name = "x", .run = nothing, .queries = {g->query}})
+              .id == 0)
 
 FAILS(system_destroy, weft_system_destroy(W, g->system) != WEFT_OK)
 FAILS(system_enable, weft_system_enable(W, g->system, true) != WEFT_OK)
@@ -399,9 +398,8 @@ PLAIN_TEST(null_entries_of_lists_are_refused_by_name_and_position)
                "more_lookups[1]");
     check_list(&s, &(weft_system_desc){.name = "x", .run = nothing, .more_lookup_count = 2},
                "more_lookups");
-    check_list(&s,
-               &(weft_system_desc){.name = "x", .run = nothing, .reads_queries = {{0}, s.query}},
-               "reads_queries[0]");
+    check_list(&s, &(weft_system_desc){.name = "x", .run = nothing, .queries = {{0}, s.query}},
+               "queries[0]");
     check_list(&s,
                &(weft_system_desc){.name = "x",
                                    .run = nothing,

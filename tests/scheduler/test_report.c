@@ -139,7 +139,7 @@ PLAIN_TEST(a_change_filter_reads_what_it_asks_about)
     weft_system x = add("x", a, WEFT_WRITE, NULL);
     weft_system_desc watch = {
         .name = "y", .run = nothing, .over = {.kind = WEFT_OVER_QUERY, .query = query}};
-    weft_system_desc tour = {.name = "z", .run = nothing, .reads_queries = {query}};
+    weft_system_desc tour = {.name = "z", .run = nothing, .queries = {query}};
     weft_system y = weft_system_create(world, &watch), z = weft_system_create(world, &tour);
     explain(x, y, "nothing orders");
     explain(x, z, "nothing orders");

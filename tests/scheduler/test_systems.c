@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_systems.c: what a system may be and where it runs: descriptions that cannot be right,
  * orders of systems and groups, flags, sizes asked at run time, resources. Further queries and
- * calls back: test_further.c. */
+ * calls back: test_step_errors.c. */
 #include "systems_bed.h"
 
 #include <math.h>
@@ -37,7 +37,7 @@ static void bad_descriptions(void)
     refuse(bad, "effects", SYSTEM(.records = {t.a}));
     refuse(bad, "access", SYSTEM(.lookups = {{t.a, WEFT_NO_ACCESS}}));
     refuse(bad, "SERIAL",
-           SYSTEM(.reads_queries = {writer}, .over = {.kind = WEFT_OVER_COUNT, .count = 2}));
+           SYSTEM(.queries = {writer}, .over = {.kind = WEFT_OVER_COUNT, .count = 2}));
     refuse(WEFT_BAD_HANDLE, "terms",
            SYSTEM(.over.rows.terms = {{.access = WEFT_READ}, {t.a, WEFT_READ, 0, 0}}));
     refuse(WEFT_BAD_HANDLE, "lookups",
@@ -45,7 +45,7 @@ static void bad_descriptions(void)
     refuse(WEFT_BAD_HANDLE, "resources",
            SYSTEM(.resources = {{.access = WEFT_READ}, {t.resource, WEFT_READ}}));
     refuse(WEFT_BAD_HANDLE, "records", SYSTEM(.records = {{0}, t.a}, .effects = WEFT_RECORDS_ADD));
-    refuse(WEFT_BAD_HANDLE, "reads_queries", SYSTEM(.reads_queries = {{0}, t.all}));
+    refuse(WEFT_BAD_HANDLE, "queries", SYSTEM(.queries = {{0}, t.all}));
     refuse(bad, "63 bytes", SYSTEM(.before = {""}));
     refuse(bad, "63 bytes", SYSTEM(.group = ""));
     refuse(WEFT_TYPE_MISMATCH, "SHARED", SYSTEM(.lookups = {{t.shared, WEFT_READ}}));
@@ -54,8 +54,8 @@ static void bad_descriptions(void)
     refuse(WEFT_TYPE_MISMATCH, "RESOURCE", SYSTEM(.resources = {{t.a, WEFT_READ}}));
     refuse(WEFT_BAD_HANDLE, "records", SYSTEM(.records = {{999}}, .effects = WEFT_RECORDS_ADD));
     refuse(WEFT_BAD_HANDLE, "query", SYSTEM(.over = {.kind = WEFT_OVER_QUERY, .query = {999}}));
-    refuse(WEFT_BAD_HANDLE, "query", SYSTEM(.reads_queries = {{999}}));
-    CHECK(make(SYSTEM(.reads_queries = {writer}, .flags = WEFT_SYSTEM_SERIAL)).id != 0);
+    refuse(WEFT_BAD_HANDLE, "query", SYSTEM(.queries = {{999}}));
+    CHECK(make(SYSTEM(.queries = {writer}, .flags = WEFT_SYSTEM_SERIAL)).id != 0);
     refuse(WEFT_ALREADY_EXISTS, "unique", SYSTEM(.user = NULL));
     CHECK_RESULT(weft_query_destroy(t.world, writer), WEFT_BUSY);
     CHECK_OK(weft_world_step(t.world, 0));

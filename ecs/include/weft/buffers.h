@@ -81,7 +81,7 @@ static inline uint32_t weft_buffers_length(const weft_buffers *buffers, uint32_t
 static inline const void *weft_buffers_read(const weft_buffers *buffers, uint32_t row)
 {
     const weft_buffer *header = weft_buffers_row(buffers, row);
-    return header == NULL ? NULL : weft_buffer_data(header);
+    return header == NULL ? NULL : weft_buffer_read(header);
 }
 
 /* As weft_buffers_read, for writing. NULL also when opened for reading (reported as by
@@ -90,7 +90,7 @@ static inline void *weft_buffers_write(const weft_buffers *buffers, uint32_t row
 {
     if (__builtin_expect(row >= buffers->writable_count, 0))
         return weft_buffers_refuse(buffers, row);
-    return weft_buffer_data(weft_buffers_row(buffers, row));
+    return (void *)(uintptr_t)weft_buffer_read(weft_buffers_row(buffers, row));
 }
 
 /* Appends copies of the bytes of `count` elements, which may be the buffer's own. Growth

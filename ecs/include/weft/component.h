@@ -165,9 +165,9 @@ typedef struct weft_buffer {
 
 /* The elements. Valid until the buffer grows or its row moves. Threads: those that may access
  * the column. */
-static inline void *weft_buffer_data(const weft_buffer *buffer)
+static inline const void *weft_buffer_read(const weft_buffer *buffer)
 {
-    return buffer->heap != NULL ? buffer->heap : (void *)(uintptr_t)(buffer + 1);
+    return buffer->heap != NULL ? buffer->heap : (const void *)(buffer + 1);
 }
 
 #ifdef __cplusplus

@@ -271,8 +271,8 @@ WEFT_API uint32_t weft_shared_values(const weft_world *world, weft_component com
 /* Order version of a shared value: changes when rows enter or leave chunks with this value. A
  * value that is not in use has that of the default; NULL is the default. 0 for a bad handle or a
  * component that is not SHARED. Threads: owner. */
-WEFT_API uint32_t weft_shared_change_version(const weft_world *world, weft_component component,
-                                             const void *value);
+WEFT_API uint32_t weft_shared_order_version(const weft_world *world, weft_component component,
+                                            const void *value);
 
 #ifdef __cplusplus
 }

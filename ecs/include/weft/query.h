@@ -154,7 +154,7 @@ typedef struct weft_cursor {
     bool is_plain;      /* no filter, no masks: view counts */
     bool skips_columns; /* pointers are not wanted */
     bool ignores_masks; /* enable bits do not count */
-    bool is_further;    /* of a system (weft_slice_query): not counted */
+    bool is_in_system;  /* of a system (weft_slice_query): not counted */
     weft_slice_context own_context;
     void *columns_inline[WEFT_INLINE_TERMS];
     uint64_t mask[WEFT_MASK_WORDS];
@@ -189,6 +189,7 @@ typedef struct weft_indexed {
     uint64_t count;  /* elements */
     uint32_t stride; /* bytes of one element */
     uint32_t term;
+    bool is_writable;  /* the term is declared WEFT_WRITE */
     weft_world *world; /* private from here on */
     void *spans;
     uint64_t span_count;
@@ -197,7 +198,7 @@ typedef struct weft_indexed {
 
 /* Opens element access to a term's column. Valid until the next structural change; after it
  * every seek gives NULL (in checked builds every access). A system may use it for a component of
- * its `lookups` or of a query in `reads_queries`. Opening a WRITE term stamps all its slices.
+ * its `lookups` or of a query in `queries`. Opening a WRITE term stamps all its slices.
  * Close with weft_indexed_close. Errors: BAD_HANDLE, INVALID_ARGUMENT (no column),
  * OUT_OF_MEMORY, WRONG_PHASE (a gather is open and the term writes; in a system: structure
  * changed since the query was last used). */
@@ -208,18 +209,29 @@ WEFT_API void weft_indexed_close(weft_indexed *indexed);
  * or when the structure changed. */
 WEFT_API void *weft_indexed_seek(weft_indexed *indexed, uint64_t i);
 
-/* Element i, or NULL when i >= count or the term's component is absent there. Sequential access is
- * O(1). Threads: one per weft_indexed; copies of an open one may be used by other threads as long
- * as only the original is closed. */
-static inline void *weft_indexed_at(weft_indexed *indexed, uint64_t i)
+/* Private: reports writing through a term that is declared WEFT_READ; returns NULL. */
+WEFT_API __attribute__((cold)) void *weft_indexed_refuse(const weft_indexed *indexed);
+
+/* Element i for reading; NULL when i >= count or the term's component is absent there. Threads: one
+ * per weft_indexed; copies of an open one may be used by other threads as long as only the
+ * original is closed. Cost: O(1) in sequence, else O(log chunks). */
+static inline const void *weft_indexed_read(weft_indexed *indexed, uint64_t i)
 {
     if (i - indexed->span_begin < indexed->span_end - indexed->span_begin)
-        return (char *)indexed->span_base + i * indexed->stride;
+        return (const char *)indexed->span_base + i * indexed->stride;
     return weft_indexed_seek(indexed, i);
 }
 
-/* The entity of element i: the handle for what weft_indexed_at gives. Null when i >= count, or when
- * the structure changed. Threads: as weft_indexed_at. Cost: as a seek. */
+/* As weft_indexed_read, for writing. NULL also for a term that is declared WEFT_READ
+ * (UNDECLARED_ACCESS in the world's error; in systems checked builds report it). */
+static inline void *weft_indexed_write(weft_indexed *indexed, uint64_t i)
+{
+    if (__builtin_expect(!indexed->is_writable, 0)) return weft_indexed_refuse(indexed);
+    return (void *)(uintptr_t)weft_indexed_read(indexed, i);
+}
+
+/* The entity of element i. Null when i >= count, or when the structure changed. Threads: as
+ * weft_indexed_read. Cost: as a seek. */
 WEFT_API weft_entity weft_indexed_entity(weft_indexed *indexed, uint64_t i);
 
 /* ---- query-wide structural changes; filters and enable bits count ----

@@ -81,7 +81,7 @@ static weft_result members_collect(instantiation *op, weft_entity source)
     uint32_t row;
     const weft__chunk *chunk = weft__entity_chunk(world, source, &row);
     const weft_buffer *group = group_of(world, chunk, row);
-    const weft_entity *listed = group == NULL ? &source : weft_buffer_data(group);
+    const weft_entity *listed = group == NULL ? &source : weft_buffer_read(group);
     uint32_t count = group == NULL ? 1 : group->count;
     if (listed[0].index != source.index || listed[0].version != source.version)
         return weft__error(world, WEFT_INVALID_ARGUMENT, source, world->builtin.linked_group,

@@ -39,7 +39,7 @@ static bool group_collect(weft_world *world, member_keys *keys, const weft__chun
         weft__archetype_slot(chunk->archetype, world->builtin.linked_group.id);
     const weft_buffer *group =
         (const weft_buffer *)(const void *)weft__chunk_value(chunk, slot->column, row);
-    const weft_entity *members = weft_buffer_data(group);
+    const weft_entity *members = weft_buffer_read(group);
     for (uint32_t i = 0; i < group->count; i++) {
         uint32_t member_row;
         const weft__chunk *found = weft__entity_chunk(world, members[i], &member_row);

@@ -26,7 +26,7 @@ static bool values_visit(walk *w, char *values, uint32_t count, weft__blob_field
         if ((type->desc.flags & WEFT_BUFFER) != 0) {
             weft_buffer *buffer = (weft_buffer *)(void *)value;
             elements = buffer->count;
-            value = weft_buffer_data(buffer);
+            value = weft__buffer_data(buffer);
         }
         for (uint32_t k = 0; k < elements; k++)
             if (!weft__type_blobs(type, value + k * type->desc.size, visit, w)) return false;

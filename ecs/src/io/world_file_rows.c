@@ -71,7 +71,7 @@ static bool buffer_read(weft__world_reader *r, const weft__type *type, weft_buff
         buffer->capacity = count;
     }
     for (; buffer->count < count && type->desc.size != 0; buffer->count++) {
-        char *element = (char *)weft_buffer_data(buffer) + buffer->count * type->desc.size;
+        char *element = (char *)weft__buffer_data(buffer) + buffer->count * type->desc.size;
         memset(element, 0, type->desc.size);
         if (weft__type_is_hooked(type) && type->desc.hooks.construct != NULL)
             type->desc.hooks.construct(element, 1, type->desc.hooks.user);

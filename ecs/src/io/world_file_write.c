@@ -238,7 +238,7 @@ static void put_column(writer *w, const weft__chunk *chunk, const weft__type_ref
         const weft_buffer *buffer =
             (const weft_buffer *)(const void *)(values + (size_t)row * type->value_bytes);
         put_u32(w, buffer->count);
-        put_values(w, type, weft_buffer_data(buffer), buffer->count, type->desc.size);
+        put_values(w, type, weft__buffer_data(buffer), buffer->count, type->desc.size);
     }
 }
 

@@ -154,6 +154,7 @@ static weft_result open_table(weft_indexed *indexed, const weft__query_handle *h
     table->version = world->structure_version;
     table->component = query->terms[indexed->term].component;
     table->access = query->terms[indexed->term].access;
+    indexed->is_writable = table->access == WEFT_WRITE;
     indexed->spans = table;
     indexed->span_count = table->span_count;
     return WEFT_OK;
@@ -217,7 +218,7 @@ void *weft_indexed_seek(weft_indexed *indexed, uint64_t i)
     if (i >= indexed->count) return NULL;
     const indexed_table *table = indexed->spans;
     if (table->version != indexed->world->structure_version) return NULL;
-    weft__note_use(indexed->world, "weft_indexed_at",
+    weft__note_use(indexed->world, "weft_indexed_open",
                    weft__component(indexed->world, table->component), table->access);
     uint32_t span = find_span(indexed, table, i);
     const indexed_span *found = &table->spans[span];
@@ -228,6 +229,22 @@ void *weft_indexed_seek(weft_indexed *indexed, uint64_t i)
     indexed->span_end = found[1].begin;
     indexed->span_position = span;
     return found->base + i * indexed->stride;
+}
+
+void *weft_indexed_refuse(const weft_indexed *indexed)
+{
+    const weft_world *world = indexed->world;
+    if (world == NULL) return NULL; /* not open */
+    const indexed_table *table = indexed->spans;
+    if ((world->busy & WEFT__BUSY_STEPPING) == 0)
+        weft__error(world, WEFT_UNDECLARED_ACCESS, WEFT__NO_ENTITY,
+                    weft__component(world, table->component),
+                    "weft_indexed_write: component \"%s\" is declared WEFT_READ by the query: "
+                    "declare it WEFT_WRITE, or use weft_indexed_read",
+                    world->types.at[table->component]->desc.name);
+    else if (world->watch.write != NULL)
+        world->watch.write(world, "weft_indexed_write", table->component);
+    return NULL;
 }
 
 weft_entity weft_indexed_entity(weft_indexed *indexed, uint64_t i)

@@ -231,7 +231,7 @@ static size_t loop_bytes(uint32_t term_count)
 
 static loop *loop_of(const weft_cursor *cursor)
 {
-    if (cursor->owned == NULL || cursor->is_further) return NULL;
+    if (cursor->owned == NULL || cursor->is_in_system) return NULL;
     return (loop *)(void *)((char *)cursor->owned - offsetof(loop, columns));
 }
 

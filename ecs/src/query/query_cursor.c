@@ -361,7 +361,7 @@ weft_cursor weft_query_begin(weft_world *world, weft_query name)
     cursor.run_slices = UINT32_MAX;
     cursor.has_since = false;
     cursor.skips_columns = false;
-    cursor.is_further = false;
+    cursor.is_in_system = false;
     cursor.own_context.ops = &weft__slice_ops_owner;
     cursor.own_context.world = world;
     cursor.own_context.query = query;
@@ -443,7 +443,7 @@ void weft_query_end(weft_cursor *cursor)
 {
     if (cursor == NULL || !cursor->is_open) return;
     const weft__query *query = cursor->own_context.query;
-    if (WEFT_IS_CHECKED && !cursor->is_further)
+    if (WEFT_IS_CHECKED && !cursor->is_in_system)
         weft__owner_loop_close(cursor);
     else
         weft__query_free(query->world, cursor->owned, query->term_count, sizeof(void *));
@@ -451,7 +451,7 @@ void weft_query_end(weft_cursor *cursor)
     cursor->is_open = false;
     cursor->is_plain = false;
     cursor->view = cursor->view_end = NULL;
-    if (cursor->is_further) return;
+    if (cursor->is_in_system) return;
     WEFT_ASSERT((query->world->busy & WEFT__BUSY_CURSORS) != 0);
     query->world->busy--;
 }

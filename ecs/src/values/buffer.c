@@ -20,7 +20,7 @@ static weft_result place_change(weft__memory *memory, const weft__type *type, we
         capacity = type->desc.buffer_capacity;
     }
     void *old = buffer->heap;
-    void *from = weft_buffer_data(buffer);
+    void *from = weft__buffer_data(buffer);
     void *to = heap != NULL ? heap : (void *)(buffer + 1);
     if (to != from && buffer->count != 0) memcpy(to, from, buffer->count * size);
     weft__free(memory, WEFT__MEMORY_BUFFERS, old, buffer->capacity, size, 16);
@@ -43,7 +43,7 @@ static weft_result grow(weft__memory *memory, const weft__type *type, weft_buffe
 
 static char *element_at(const weft__type *type, const weft_buffer *buffer, uint32_t i)
 {
-    return (char *)weft_buffer_data(buffer) + (size_t)i * type->desc.size;
+    return (char *)weft__buffer_data(buffer) + (size_t)i * type->desc.size;
 }
 
 weft_result weft__buffer_resize(weft__memory *memory, const weft__type *type, weft_buffer *buffer,
@@ -79,11 +79,11 @@ weft_result weft__buffer_append(weft__memory *memory, const weft__type *type, we
     if (count == 0) return WEFT_OK;
     if (elements == NULL && type->desc.size != 0) return WEFT_INVALID_ARGUMENT;
     /* elements of the buffer itself move with it */
-    uintptr_t inside = (uintptr_t)elements - (uintptr_t)weft_buffer_data(buffer);
+    uintptr_t inside = (uintptr_t)elements - (uintptr_t)weft__buffer_data(buffer);
     bool is_own = inside < buffer->count * type->desc.size;
     weft_result result = grow(memory, type, buffer, (uint64_t)buffer->count + count);
     if (result != WEFT_OK) return result;
-    if (is_own) elements = (const char *)weft_buffer_data(buffer) + inside;
+    if (is_own) elements = (const char *)weft_buffer_read(buffer) + inside;
     if (type->desc.size != 0)
         memcpy(element_at(type, buffer, buffer->count), elements, count * type->desc.size);
     buffer->count += count;

@@ -37,7 +37,7 @@ static void buffer_destruct(weft__memory *memory, const weft__type *type, weft_b
 {
     const weft_component_hooks *hooks = &type->desc.hooks;
     if (hooks->destruct != NULL && buffer->count != 0)
-        hooks->destruct(weft_buffer_data(buffer), buffer->count, hooks->user);
+        hooks->destruct(weft__buffer_data(buffer), buffer->count, hooks->user);
     weft__free(memory, WEFT__MEMORY_BUFFERS, buffer->heap, buffer->capacity, type->desc.size, 16);
 }
 
@@ -75,7 +75,7 @@ static weft_result buffer_replicate(weft__memory *memory, const weft__type *type
         to->capacity = from->count;
     }
     to->count = from->count;
-    elements_copy(type, weft_buffer_data(to), weft_buffer_data(from), from->count);
+    elements_copy(type, weft__buffer_data(to), weft__buffer_data(from), from->count);
     return WEFT_OK;
 }
 
@@ -119,7 +119,8 @@ void weft__type_entities(const weft__type *type, void *values, uint32_t count,
     }
     for (uint32_t i = 0; i < count; i++) {
         weft_buffer *buffer = buffer_at(values, type, i);
-        elements_visit(type, weft_buffer_data(buffer), buffer->count, type->desc.size, visit, user);
+        elements_visit(type, weft__buffer_data(buffer), buffer->count, type->desc.size, visit,
+                       user);
     }
 }
 

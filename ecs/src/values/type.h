@@ -16,6 +16,12 @@
 #define WEFT__COLUMN_ALIGNMENT ((size_t)64)
 #define WEFT__BUFFER_INLINE_BYTES 128u
 
+/* The elements, for those that may change them. */
+static inline void *weft__buffer_data(const weft_buffer *buffer)
+{
+    return (void *)(uintptr_t)weft_buffer_read(buffer);
+}
+
 /* Owned by the table of types of a world. value_bytes % value_alignment == 0; value_bytes == 0 or
  * chunk_bytes == 0; (resource != NULL) == ((desc.flags & WEFT_RESOURCE) != 0); needs_* hold for
  * every BUFFER; entity_offsets[i] + 8 <= desc.size. */

@@ -77,7 +77,7 @@ static uint64_t bytes_hash(const weft_world *world, uint64_t hash, const weft__t
 static uint64_t buffer_hash(const weft_world *world, uint64_t hash, const weft__type *type,
                             const weft_buffer *buffer)
 {
-    const char *elements = weft_buffer_data(buffer);
+    const char *elements = weft_buffer_read(buffer);
     hash = hash_word(hash, buffer->count);
     if (!type->has_blobs)
         return plain_hash(world, hash, type, elements, 0, buffer->count * type->desc.size);

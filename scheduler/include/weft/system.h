@@ -100,11 +100,11 @@ typedef struct weft_system_desc {
     weft_lookup resources[WEFT_SYSTEM_LOOKUPS]; /* resources */
     const weft_lookup *more_resources;
     uint32_t more_resource_count;
-    /* Further queries it iterates itself (weft_slice_query), with their access. One that writes
-     * wants SERIAL, or a system without rows and range. */
-    weft_query reads_queries[WEFT_SYSTEM_LOOKUPS];
-    const weft_query *more_reads_queries;
-    uint32_t more_reads_query_count;
+    /* Queries that it iterates itself (weft_slice_query), with their access. One that writes needs
+     * SERIAL, or a system without rows and range. */
+    weft_query queries[WEFT_SYSTEM_LOOKUPS];
+    const weft_query *more_queries;
+    uint32_t more_query_count;
     uint32_t flags;   /* weft_system_flags */
     uint32_t effects; /* weft_command_effects */
     /* Components named by effects, those of created archetypes included; empty = any. */
@@ -201,7 +201,7 @@ WEFT_API weft_result weft_world_step(weft_world *world, float dt);
  * weft_world_step, and BAD_HANDLE. */
 WEFT_API weft_result weft_system_run(weft_world *world, weft_system system, float dt);
 
-/* Inside a system: iterates one of its `reads_queries`: all rows that pass its filters ("changed"
+/* Inside a system: iterates one of its `queries`: all rows that pass its filters ("changed"
  * means since the last run of the system). weft_query_count and the like work on it, too.
  *   weft_cursor c = weft_slice_query(slice, others);
  *   while (weft_query_next(&c)) { const Position *p = weft_slice_read(&c.slice, 0); ... }
@@ -258,7 +258,7 @@ typedef struct weft_system_stats {
     uint64_t time_ns;  /* work of the last run, summed over workers; needs options.is_measured */
     uint64_t total_ns; /* the same, over all measured runs since creation */
     uint32_t stage;    /* position of its stage in the schedule */
-    uint32_t is_fused; /* runs together with others */
+    bool is_fused;     /* runs together with others */
 } weft_system_stats;
 /* `out_bytes`: sizeof *out. Errors: BAD_HANDLE, INVALID_ARGUMENT. */
 WEFT_API weft_result weft_system_stats_get(const weft_world *world, weft_system system,

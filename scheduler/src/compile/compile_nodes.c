@@ -127,8 +127,8 @@ static uint32_t item_limit(const weft__scheduler *scheduler, const weft__system 
     uint32_t limit = system->lists.lookup_count + system->lists.resource_count;
     const weft__query_handle *handle = handle_of(scheduler, system->query);
     if (handle != NULL) limit += query_item_limit(handle->query) + handle->filter.changed_count;
-    for (uint32_t i = 0; i < system->lists.reads_query_count; i++) {
-        handle = handle_of(scheduler, system->lists.reads_queries[i]);
+    for (uint32_t i = 0; i < system->lists.query_count; i++) {
+        handle = handle_of(scheduler, system->lists.queries[i]);
         limit += query_item_limit(handle->query) + handle->filter.changed_count;
     }
     return limit;
@@ -144,8 +144,8 @@ static void make_access(sets *s, const weft__system *system, weft__access_set *a
         add_query(s, access, handle->query, 0);
         add_filter(s, access, handle, 0);
     }
-    for (uint32_t i = 0; i < system->lists.reads_query_count; i++) {
-        handle = handle_of(scheduler, system->lists.reads_queries[i]);
+    for (uint32_t i = 0; i < system->lists.query_count; i++) {
+        handle = handle_of(scheduler, system->lists.queries[i]);
         add_query(s, access, handle->query, WEFT__ACCESS_FAR);
         add_filter(s, access, handle, WEFT__ACCESS_FAR);
     }
@@ -179,13 +179,13 @@ static void make_mentions(sets *s, const weft__system *system, weft__staging_nod
     if (mentions == NULL || required == NULL) return;
     const weft__query_handle *handle = handle_of(scheduler, system->query);
     if (handle != NULL) mention_query(handle->query, mentions, &node->mention_count);
-    for (uint32_t i = 0; i < system->lists.reads_query_count; i++)
-        mention_query(handle_of(scheduler, system->lists.reads_queries[i])->query, mentions,
+    for (uint32_t i = 0; i < system->lists.query_count; i++)
+        mention_query(handle_of(scheduler, system->lists.queries[i])->query, mentions,
                       &node->mention_count);
     for (uint32_t i = 0; i < system->lists.lookup_count; i++)
         mentions[node->mention_count++] = system->lists.lookups[i].component;
-    bool has_one_description = handle != NULL && handle->query->alternative_count <= 1 &&
-                               system->lists.reads_query_count == 0;
+    bool has_one_description =
+        handle != NULL && handle->query->alternative_count <= 1 && system->lists.query_count == 0;
     for (uint32_t i = 0; has_one_description && i < handle->query->term_count; i++)
         if (handle->query->terms[i].match == WEFT_ALL)
             required[node->required_count++] = handle->query->terms[i].component;
@@ -193,7 +193,7 @@ static void make_mentions(sets *s, const weft__system *system, weft__staging_nod
     qsort(required, node->required_count, sizeof required[0], compare_ids);
     node->mentions = mentions;
     node->required = required;
-    if (handle != NULL || system->lists.reads_query_count != 0 || system->lists.lookup_count != 0)
+    if (handle != NULL || system->lists.query_count != 0 || system->lists.lookup_count != 0)
         node->traits |= WEFT__STAGING_SEES_ROWS;
 }
 

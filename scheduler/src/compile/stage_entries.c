@@ -246,12 +246,12 @@ static bool is_alone_in_loop(const weft__system *system)
 /* ---- a stage ---- */
 
 /* The queries a system iterates itself: jobs cannot make their lists. */
-static weft_result prepare_further(const making *m, const weft__system *system)
+static weft_result prepare_declared(const making *m, const weft__system *system)
 {
     weft_result result = WEFT_OK;
-    for (uint32_t i = 0; i < system->lists.reads_query_count && result == WEFT_OK; i++)
+    for (uint32_t i = 0; i < system->lists.query_count && result == WEFT_OK; i++)
         result = weft__query_views_prepare(
-            weft__query_find(m->scheduler->world, system->lists.reads_queries[i])->query);
+            weft__query_find(m->scheduler->world, system->lists.queries[i])->query);
     return result;
 }
 
@@ -261,7 +261,7 @@ static weft_result prepare_queries(making *m, size_t *entry_limit)
     for (uint32_t i = 0; i < m->stage->system_count; i++) {
         weft__system *system = m->stage->systems[i];
         *entry_limit += 1;
-        if (prepare_further(m, system) != WEFT_OK) return WEFT_OUT_OF_MEMORY;
+        if (prepare_declared(m, system) != WEFT_OK) return WEFT_OUT_OF_MEMORY;
         if (system->query.id == 0) continue;
         weft__query_handle *handle = weft__query_find(m->scheduler->world, system->query);
         weft_result result = weft__query_flat_prepare(handle->query);

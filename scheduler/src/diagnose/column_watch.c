@@ -3,7 +3,7 @@
  * are handed out as copies (guard.h), and what these found becomes violations (mistakes.c).
  *
  * A column is not copied where the system may reach its values on another way as well, which would
- * not see the copy: components among its look-ups and in its further queries, when it or they
+ * not see the copy: components among its look-ups and in its declared queries, when it or they
  * write; and everything of EXCLUSIVE systems, which may use the whole world. */
 #include "column_watch.h"
 
@@ -20,9 +20,9 @@ static weft_access other_access(const weft__system *system, uint32_t component)
         if (system->lists.lookups[i].component != component) continue;
         if (access != WEFT_WRITE) access = system->lists.lookups[i].access;
     }
-    for (uint32_t i = 0; i < system->lists.reads_query_count; i++) {
+    for (uint32_t i = 0; i < system->lists.query_count; i++) {
         const weft__query_handle *handle =
-            weft__query_find(system->context.world, system->lists.reads_queries[i]);
+            weft__query_find(system->context.world, system->lists.queries[i]);
         for (uint32_t k = 0; k < handle->query->term_count; k++) {
             const weft__query_term *term = &handle->query->terms[k];
             if (term->component == component && access != WEFT_WRITE) access = term->access;

@@ -89,9 +89,9 @@ static bool declares(const weft__system *system, uint32_t component, weft_access
             return true;
     for (uint32_t i = 0; i < system->lists.resource_count && access == WEFT_READ; i++)
         if (system->lists.resources[i].component == component) return true;
-    for (uint32_t i = 0; i < system->lists.reads_query_count; i++) {
+    for (uint32_t i = 0; i < system->lists.query_count; i++) {
         const weft__query *query =
-            weft__query_find(system->context.world, system->lists.reads_queries[i])->query;
+            weft__query_find(system->context.world, system->lists.queries[i])->query;
         for (uint32_t k = 0; k < query->term_count; k++)
             if (query->terms[k].component == component &&
                 query->terms[k].access != WEFT_NO_ACCESS &&
@@ -115,7 +115,7 @@ static void keep_use(const weft_world *world, const char *what, uint32_t compone
     const char *problem = access == WEFT_WRITE
                               ? " gives it for writing, but it is not so among its lookups: "
                                 "declare it with WEFT_WRITE"
-                              : " reads it, but it is not among its lookups, resources or further "
+                              : " reads it, but it is not among its lookups, resources or "
                                 "queries: declare it and use weft_slice_read_entity";
     weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
                                  .position = system->position,

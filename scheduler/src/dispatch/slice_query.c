@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* slice_query.c: the queries that a system iterates beside its own rows (`reads_queries`).
+/* slice_query.c: the queries that a system iterates beside its own rows (`queries`).
  *
  * The owner makes their lists current with the entries of the stage (stage_entries.c); here a
  * worker only reads them, through a cursor that does not count as an iteration of the owner.
  * Their access is far: no other system writes meanwhile what they read. Slices of the same
- * system may: what its own query writes must not be read through a further one unless slices run
+ * system may: what its own query writes must not be read through a declared one unless slices run
  * one after the other, which checked builds find by the archetypes both match. */
 #include "diagnose.h"
 #include "mistakes.h"
@@ -17,7 +17,7 @@ static const weft__system *system_of(const weft_slice *slice)
     return (const weft__system *)slice->context;
 }
 
-/* ---- what slices of a further query can reach ---- */
+/* ---- what slices of a declared query can reach ---- */
 
 static const void *nested_get(const weft_slice *slice, weft_entity entity, weft_component component)
 {
@@ -93,37 +93,37 @@ static const weft__slice_ops nested_ops = {
 
 /* ---- what checked builds find ---- */
 
-/* The component that the system's own rows are written in and the further query touches, where both
- * match the archetype; 0: none. */
-static uint32_t common_write(const weft__query *own, const weft__query *further,
+/* The component that the system's own rows are written in and the declared query touches, where
+ * both match the archetype; 0: none. */
+static uint32_t common_write(const weft__query *own, const weft__query *declared,
                              const weft__archetype *archetype)
 {
     for (uint32_t i = 0; i < own->term_count; i++) {
         const weft__query_term *write = &own->terms[i];
         if (write->access != WEFT_WRITE) continue;
         if (weft__archetype_slot(archetype, write->component) == NULL) continue;
-        for (uint32_t k = 0; k < further->term_count; k++)
-            if (further->terms[k].component == write->component &&
-                further->terms[k].access != WEFT_NO_ACCESS)
+        for (uint32_t k = 0; k < declared->term_count; k++)
+            if (declared->terms[k].component == write->component &&
+                declared->terms[k].access != WEFT_NO_ACCESS)
                 return write->component;
     }
     return 0;
 }
 
-static void check_rows(const weft_slice *slice, const weft__query *further)
+static void check_rows(const weft_slice *slice, const weft__query *declared)
 {
     const weft__query *own = slice->context == NULL ? NULL : system_of(slice)->context.query;
     if (own == NULL || weft__system_is_serial(system_of(slice))) return;
     const weft_world *world = own->world;
     for (uint32_t i = 0; i < own->match_count; i++)
-        for (uint32_t k = 0; k < further->match_count; k++) {
-            if (own->matches[i].number != further->matches[k].number) continue;
+        for (uint32_t k = 0; k < declared->match_count; k++) {
+            if (own->matches[i].number != declared->matches[k].number) continue;
             uint32_t component =
-                common_write(own, further, world->archetypes.at[own->matches[i].number]);
+                common_write(own, declared, world->archetypes.at[own->matches[i].number]);
             if (component == 0) continue;
             weft__violate_in(
                 slice, component, WEFT_READ,
-                "of a further query is written by other slices of the system: slices may run "
+                "of a declared query is written by other slices of the system: slices may run "
                 "at once; make it SERIAL, or write in a system of its own");
             return;
         }
@@ -133,9 +133,9 @@ static void check_rows(const weft_slice *slice, const weft__query *further)
 
 static bool is_declared(const weft__system *system, weft_query query)
 {
-    for (uint32_t i = 0; i < system->lists.reads_query_count; i++)
-        if (system->lists.reads_queries[i].id == query.id &&
-            system->lists.reads_queries[i].world == query.world)
+    for (uint32_t i = 0; i < system->lists.query_count; i++)
+        if (system->lists.queries[i].id == query.id &&
+            system->lists.queries[i].world == query.world)
             return true;
     return false;
 }
@@ -150,7 +150,7 @@ static void note_starved(const weft_slice *slice, const weft__system *system)
 
 weft_cursor weft_slice_query(const weft_slice *slice, weft_query name)
 {
-    weft_cursor cursor = {.run_slices = UINT32_MAX, .has_since = true, .is_further = true};
+    weft_cursor cursor = {.run_slices = UINT32_MAX, .has_since = true, .is_in_system = true};
     const weft_slice_context *context = slice->context;
     if ((slice->calls & WEFT_SLICE_ROWS) != 0) {
         ((const weft__slice_ops *)context->ops)->report(slice, WEFT__NONE, WEFT_READ);
@@ -161,7 +161,7 @@ weft_cursor weft_slice_query(const weft_slice *slice, weft_query name)
     if (!is_declared(system, name)) {
         if (WEFT_IS_CHECKED)
             weft__violate_in(slice, 0, WEFT_READ,
-                             "iterates a query that is not among its reads_queries: declare it");
+                             "iterates a query that is not among its queries: declare it");
         return cursor;
     }
     const weft__query_handle *handle = weft__query_find(context->world, name);

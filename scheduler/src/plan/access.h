@@ -6,7 +6,7 @@
  * storage (tests use a fake). Two items collide when they name the same component, one writes,
  * and some archetype that contains the component is in both sets. A *near* item touches only the
  * row it was given; two systems that collide by near items alone may share a stage, because each
- * slice runs them in order; any other collision (lookups, resources, further queries) needs a
+ * slice runs them in order; any other collision (lookups, resources, declared queries) needs a
  * barrier between them. */
 #ifndef WEFT_ACCESS_H
 #define WEFT_ACCESS_H
@@ -24,7 +24,7 @@ typedef struct weft__archetype_set {
 
 typedef enum weft__access_flags {
     WEFT__ACCESS_WRITE = 1 << 0,
-    WEFT__ACCESS_FAR = 1 << 1,      /* beyond the own rows: lookup, resource, further query */
+    WEFT__ACCESS_FAR = 1 << 1,      /* beyond the own rows: lookup, resource, declared query */
     WEFT__ACCESS_RESOURCE = 1 << 2, /* a value of the world, not of rows */
 } weft__access_flags;
 

@@ -53,15 +53,15 @@ weft_result weft__lists_check(const weft_world *world, const char *what,
                          desc->more_lookup_count);
     out->resources = GIVEN(resources, weft_lookup, desc, WEFT_SYSTEM_LOOKUPS, desc->more_resources,
                            desc->more_resource_count);
-    out->reads_queries = GIVEN(reads_queries, weft_query, desc, WEFT_SYSTEM_LOOKUPS,
-                               desc->more_reads_queries, desc->more_reads_query_count);
+    out->queries = GIVEN(queries, weft_query, desc, WEFT_SYSTEM_LOOKUPS, desc->more_queries,
+                         desc->more_query_count);
     out->records = GIVEN(records, weft_component, desc, WEFT_SYSTEM_LOOKUPS, desc->more_records,
                          desc->more_record_count);
     out->before = GIVEN(before, const char *, desc, WEFT_SYSTEM_ORDER, desc->more_before,
                         desc->more_before_count);
     out->after = GIVEN(after, const char *, desc, WEFT_SYSTEM_ORDER, desc->more_after,
                        desc->more_after_count);
-    weft__given *handles[] = {&out->lookups, &out->resources, &out->reads_queries, &out->records};
+    weft__given *handles[] = {&out->lookups, &out->resources, &out->queries, &out->records};
     weft_result result = WEFT_OK;
     for (uint32_t i = 0; i < 4 && result == WEFT_OK; i++)
         result = weft__given_check(world, what, handles[i]);
@@ -102,7 +102,7 @@ static uint32_t copy_records(uint32_t *to, const weft__given *from)
 weft_result weft__lists_copy(weft__memory *memory, const weft__lists_given *given, weft__lists *out)
 {
     *out = (weft__lists){0};
-    size_t queries = given->reads_queries.count * sizeof out->reads_queries[0];
+    size_t queries = given->queries.count * sizeof out->queries[0];
     size_t lookups = given->lookups.count * sizeof out->lookups[0];
     size_t resources = given->resources.count * sizeof out->resources[0];
     size_t before = (size_t)given->before.count * WEFT__NAME_LIMIT;
@@ -114,15 +114,15 @@ weft_result weft__lists_copy(weft__memory *memory, const weft__lists_given *give
     if (at == NULL) return WEFT_OUT_OF_MEMORY;
     out->block = at;
     out->bytes = bytes;
-    out->reads_queries = (weft_query *)(void *)at;
+    out->queries = (weft_query *)(void *)at;
     out->lookups = (weft__grant *)(void *)(at += queries);
     out->resources = (weft__grant *)(void *)(at += lookups);
     out->before = (char(*)[WEFT__NAME_LIMIT])(at += resources);
     out->after = (char(*)[WEFT__NAME_LIMIT])(at += before);
     out->records = (uint32_t *)(void *)(at += after);
-    for (uint32_t i = 0; i < given->reads_queries.count; i++)
-        out->reads_queries[i] = *(const weft_query *)weft__given_at(&given->reads_queries, i);
-    out->reads_query_count = given->reads_queries.count;
+    for (uint32_t i = 0; i < given->queries.count; i++)
+        out->queries[i] = *(const weft_query *)weft__given_at(&given->queries, i);
+    out->query_count = given->queries.count;
     out->lookup_count = copy_grants(out->lookups, &given->lookups);
     out->resource_count = copy_grants(out->resources, &given->resources);
     out->before_count = copy_names(out->before, &given->before);

@@ -53,7 +53,7 @@ typedef struct weft__system {
     bool owns_query;
     bool skips_unchanged;
     uint8_t *guard_modes; /* [terms of the query] weft__guard_mode; NULL: nothing is copied */
-    uint32_t held_count;  /* of lists.reads_queries: acquired */
+    uint32_t held_count;  /* of lists.queries: acquired */
     uint32_t flags;
     uint32_t effects;
     uint32_t range_count;

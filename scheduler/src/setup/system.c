@@ -138,9 +138,8 @@ static weft_result take_queries(weft_world *world, weft__system *system,
                                 const weft_system_desc *desc)
 {
     const weft__lists *lists = &system->lists;
-    for (uint32_t i = 0; i < lists->reads_query_count; i++)
-        if (weft__query_find_checked(world, lists->reads_queries[i]) == NULL)
-            return world->error->code;
+    for (uint32_t i = 0; i < lists->query_count; i++)
+        if (weft__query_find_checked(world, lists->queries[i]) == NULL) return world->error->code;
     if (has_terms(desc)) {
         system->query = weft_query_create(world, &desc->over.rows);
         if (system->query.id == 0) return world->error->code;
@@ -153,8 +152,8 @@ static weft_result take_queries(weft_world *world, weft__system *system,
         weft__query_acquire(world, system->query);
         system->context.query = weft__query_find(world, system->query)->query;
     }
-    for (; system->held_count < lists->reads_query_count; system->held_count++)
-        weft__query_acquire(world, lists->reads_queries[system->held_count]);
+    for (; system->held_count < lists->query_count; system->held_count++)
+        weft__query_acquire(world, lists->queries[system->held_count]);
     return WEFT_OK;
 }
 
@@ -170,15 +169,14 @@ static weft_result check_queries(weft_world *world, const weft__system *system,
         return bad(world, WEFT_INVALID_ARGUMENT, desc, WEFT__NO_COMPONENT,
                    "skips_unchanged looks at terms with WEFT_READ, and there is none");
     bool is_parallel = (query != NULL || is_range(desc)) && !weft__system_is_serial(system);
-    for (uint32_t i = 0; is_parallel && i < system->lists.reads_query_count; i++) {
-        const weft__query *further = weft__query_find(world, system->lists.reads_queries[i])->query;
-        for (uint32_t k = 0; k < further->term_count; k++)
-            if (further->terms[k].access == WEFT_WRITE)
-                return bad(
-                    world, WEFT_INVALID_ARGUMENT, desc,
-                    weft__component(world, further->terms[k].component),
-                    "one of reads_queries writes, and slices that run at once would collide: "
-                    "make the system SERIAL");
+    for (uint32_t i = 0; is_parallel && i < system->lists.query_count; i++) {
+        const weft__query *declared = weft__query_find(world, system->lists.queries[i])->query;
+        for (uint32_t k = 0; k < declared->term_count; k++)
+            if (declared->terms[k].access == WEFT_WRITE)
+                return bad(world, WEFT_INVALID_ARGUMENT, desc,
+                           weft__component(world, declared->terms[k].component),
+                           "one of queries writes, and slices that run at once would collide: "
+                           "make the system SERIAL");
     }
     return WEFT_OK;
 }

@@ -10,7 +10,7 @@
 static void drop_queries(weft_world *world, weft__system *system)
 {
     for (uint32_t i = 0; i < system->held_count; i++)
-        weft__query_release(world, system->lists.reads_queries[i]);
+        weft__query_release(world, system->lists.queries[i]);
     if (system->query.id == 0) return;
     weft__query_release(world, system->query);
     if (system->owns_query) weft_query_destroy(world, system->query);

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* test_step_errors.c: what a step refuses to systems and conditions that call back on the world,
+ * and how the errors of recorded commands reach the caller of the step. */
+#include "systems_bed.h"
+
+/* ---- calls back while a step is going on ---- */
+
+static uint32_t call;
+static weft_result got;
+
+static void call_scheduler(weft_world *world)
+{
+    weft_snapshot *snapshot = NULL;
+    weft_system own = weft_system_find(world, "x");
+    char text[200];
+    switch (call) {
+    case 0:
+        got = weft_world_step(world, 0);
+        break;
+    case 1:
+        got = weft_world_destroy(world);
+        break;
+    case 2:
+        got = weft_system_destroy(world, own);
+        break;
+    case 3:
+        got = weft_system_run(world, own, 0);
+        break;
+    case 4:
+        got = weft_schedule_set(world, &(weft_schedule_desc){0});
+        break;
+    case 5:
+        got = weft_schedule_compile(world);
+        break;
+    case 6:
+        got = weft_snapshot_take(world, NULL, &snapshot);
+        break;
+    case 7:
+        got = weft_group_set(world, &(weft_group_desc){.name = "g"});
+        break;
+    case 8:
+        CHECK(weft_system_create(world, &(weft_system_desc){.name = "y", .run = nothing}).id == 0);
+        got = weft_world_error(world)->code;
+        break;
+    default:
+        CHECK(weft_schedule_json(world, text, sizeof text) != 0);
+        CHECK(strstr(text, "step is going on") != NULL);
+        got = weft_world_error(world)->code;
+        break;
+    }
+}
+
+static void call_in_system(weft_slice *s, void *user)
+{
+    (void)user;
+    weft_world *world = weft_slice_world(s);
+    call_scheduler(world);
+    CHECK_OK(weft_entity_add(world, t.rows[call], t.tag)); /* structure may change here */
+}
+
+static bool call_in_condition(weft_world *world, void *user)
+{
+    (void)user;
+    call_scheduler(world);
+    CHECK_U64(weft_query_count(world, t.all), ROWS);
+    CHECK_RESULT(weft_entity_add(world, t.rows[100], t.tag), WEFT_WRONG_PHASE);
+    check_error(WEFT_WRONG_PHASE, "run condition");
+    CHECK_RESULT(weft_system_enable(world, weft_system_find(world, "x"), false), WEFT_WRONG_PHASE);
+    return true;
+}
+
+static void calls_back(void)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        weft_a32 x_slices = {0};
+        make(SYSTEM_OF(i == 0 ? call_in_system : nothing,
+                       .flags = i == 0 ? (uint32_t)WEFT_SYSTEM_EXCLUSIVE : 0,
+                       .run_if = i == 0 ? NULL : call_in_condition));
+        make(&(weft_system_desc){.name = "after",
+                                 .run = add_one,
+                                 .user = &x_slices,
+                                 .over.rows.terms = {{t.a, WEFT_WRITE, 0, 0}}});
+        for (call = 0; call < 10; call++) {
+            CHECK_OK(weft_world_step(t.world, 0));
+            CHECK_RESULT(got, WEFT_WRONG_PHASE);
+            check_values(i * 10 + call + 1); /* the rest of the step ran */
+        }
+        CHECK_OK(weft_system_destroy(t.world, weft_system_find(t.world, "x")));
+        CHECK_OK(weft_system_destroy(t.world, weft_system_find(t.world, "after")));
+    }
+}
+
+PLAIN_TEST(exclusive_systems_and_conditions_can_neither_step_nor_change_systems_nor_end_the_world)
+{
+    on_workers(calls_back);
+}
+
+static void switch_off(weft_slice *s, void *user)
+{
+    (void)user;
+    got = weft_system_enable(weft_slice_world(s), weft_system_find(t.world, "x"), false);
+}
+
+static void switches(void)
+{
+    weft_a32 x_slices = {0};
+    weft_system_stats stats;
+    weft_system own = make(SYSTEM_OF(switch_off, .flags = WEFT_SYSTEM_EXCLUSIVE));
+    make(&(weft_system_desc){.name = "after",
+                             .run = add_one,
+                             .user = &x_slices,
+                             .over.rows.terms = {{t.a, WEFT_WRITE, 0, 0}}});
+    for (uint32_t i = 1; i <= 3; i++) {
+        CHECK_OK(weft_world_step(t.world, 0));
+        check_values(i);
+    }
+    CHECK_OK(got);
+    CHECK_OK(weft_system_stats_get(t.world, own, &stats, sizeof stats));
+    CHECK_U64(stats.runs, 1); /* once: it switched itself off */
+}
+
+PLAIN_TEST(an_exclusive_system_can_switch_itself_off_from_the_next_step_on)
+{
+    on_workers(switches);
+}
+
+static void write_resource(weft_slice *s, void *user)
+{
+    (void)user;
+    got = weft_resource_write(weft_slice_world(s), t.resource) == NULL ? WEFT_WRONG_PHASE : WEFT_OK;
+}
+
+PLAIN_TEST(a_resource_is_not_written_through_the_world_while_systems_run)
+{
+    begin(1);
+    make(SYSTEM_OF(write_resource, .flags = WEFT_SYSTEM_MAIN_THREAD));
+    CHECK_OK(weft_world_step(t.world, 0));
+    CHECK_RESULT(got, WEFT_WRONG_PHASE);
+    end();
+}
+
+/* ---- errors of commands ---- */
+
+static weft_query gone; /* destroyed: a command on it fails when it is played */
+
+static void record_wrong(weft_slice *s, void *user)
+{
+    const uint32_t *number = user;
+    weft_recorder *commands = weft_slice_recorder(s);
+    CHECK_OK(weft_recorder_add(commands, t.rows[*number], t.tag));
+    if (*number == 1) CHECK_OK(weft_recorder_query_add(commands, gone, t.tag));
+    CHECK_OK(weft_recorder_add(commands, t.rows[*number + 10], t.tag));
+}
+
+static void failing_playback(void)
+{
+    static const uint32_t numbers[] = {0, 1, 2};
+    static const char *const names[] = {"first", "wrong", "last"};
+    weft_a32 x_slices = {0};
+    gone = weft_query_create(t.world, &(weft_query_desc){.terms = {{t.b, WEFT_READ, 0, 0}}});
+    CHECK_OK(weft_query_destroy(t.world, gone));
+    for (uint32_t i = 0; i < 3; i++)
+        make(&(weft_system_desc){.name = names[i],
+                                 .run = record_wrong,
+                                 .user = (void *)(uintptr_t)&numbers[i],
+                                 .effects = WEFT_RECORDS_ANY});
+    make(&(weft_system_desc){.name = "after",
+                             .run = add_one,
+                             .user = &x_slices,
+                             .over.rows.terms = {{t.a, WEFT_WRITE, 0, 0}}});
+    for (uint32_t step = 1; step <= 2; step++) {
+        CHECK_RESULT(weft_world_step(t.world, 0), WEFT_BAD_HANDLE);
+        check_error(WEFT_BAD_HANDLE, "command query_add");
+        check_error(WEFT_BAD_HANDLE, "by system 'wrong'");
+        check_values(step); /* later systems run */
+        for (uint32_t i = 0; i < 3; i++) {
+            CHECK_U64(weft_entity_has(t.world, t.rows[i], t.tag), i < 2);
+            CHECK_U64(weft_entity_has(t.world, t.rows[i + 10], t.tag), i < 1);
+        }
+    }
+    CHECK_OK(weft_system_destroy(t.world, weft_system_find(t.world, "wrong")));
+    CHECK_OK(weft_world_step(t.world, 0));
+    CHECK(weft_entity_has(t.world, t.rows[12], t.tag));
+}
+
+PLAIN_TEST(a_command_that_fails_drops_those_after_it_and_nothing_else)
+{
+    on_workers(failing_playback);
+}
+
+/* Fails twice, after a command of another system did; tells the number of the last failure. */
+static void fail_twice(weft_slice *s, void *user)
+{
+    weft_world *world = weft_slice_world(s);
+    CHECK_RESULT(weft_query_destroy(world, gone), WEFT_BAD_HANDLE);
+    CHECK_RESULT(weft_query_destroy(world, gone), WEFT_BAD_HANDLE);
+    *(uint64_t *)user = weft_world_error(world)->number;
+}
+
+PLAIN_TEST(the_error_of_a_step_is_newer_than_those_of_its_systems)
+{
+    static const uint32_t wrong = 1;
+    uint64_t number = 0;
+    begin(1);
+    gone = weft_query_create(t.world, &(weft_query_desc){.terms = {{t.b, WEFT_READ, 0, 0}}});
+    CHECK_OK(weft_query_destroy(t.world, gone));
+    make(&(weft_system_desc){.name = "wrong",
+                             .run = record_wrong,
+                             .user = (void *)(uintptr_t)&wrong,
+                             .effects = WEFT_RECORDS_ANY});
+    make(&(weft_system_desc){
+        .name = "twice", .run = fail_twice, .user = &number, .flags = WEFT_SYSTEM_EXCLUSIVE});
+    CHECK_RESULT(weft_world_step(t.world, 0), WEFT_BAD_HANDLE);
+    check_error(WEFT_BAD_HANDLE, "command query_add");
+    CHECK(number != 0 && weft_world_error(t.world)->number > number);
+    end();
+}
