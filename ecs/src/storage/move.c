@@ -93,43 +93,25 @@ void weft__row_last_ends(weft__chunk *chunk)
         weft__value_zero(chunk->base + column->offset + row * (size_t)column->bytes, column->bytes);
 }
 
-/* Every other move: rows with enable bits, to a tuple that is held or has no room. */
-static weft_result row_move_generally(weft_world *world, const weft__plan *plan, weft__chunk *from,
-                                      uint32_t row, weft__tuple *to)
+weft_result weft__row_move_by(weft_world *world, const weft__plan *plan, weft__chunk *from,
+                              uint32_t row, weft__tuple *to)
 {
     if (from->tuple == to) return WEFT_OK;
-    weft__spans spans = {0};
-    weft_result result = weft__rows_reserve(world, to, 1, &spans);
-    if (result == WEFT_OK) weft__rows_copy(world, plan, from, NULL, row, spans.items[0]);
-    weft__spans_fini(world, &spans);
+    weft__span place;
+    weft_result result = weft__row_reserve(world, to, &place);
     if (result != WEFT_OK) return result;
+    row_copy(world, plan, from, row, place.chunk, place.row);
+    if ((plan->from->enableable_count | plan->from->shared_count) != 0)
+        weft__rows_copy_marks(world, plan, from, NULL, row, place);
     weft__rows_discard(world, plan, from, NULL, row, 1);
-    weft__rows_close(world, from, NULL, row, 1);
-    weft__chunk_settle(world, from, 1);
+    weft__row_end(world, from, row);
     return WEFT_OK;
 }
 
 weft_result weft__row_move(weft_world *world, weft__chunk *from, uint32_t row, weft__tuple *to)
 {
     const weft__plan *plan = weft__plan_obtain(world, from->archetype, to->archetype);
-    return plan == NULL ? world->error->code : row_move_generally(world, plan, from, row, to);
-}
-
-weft_result weft__row_move_by(weft_world *world, const weft__plan *plan, weft__chunk *from,
-                              uint32_t row, weft__tuple *to)
-{
-    weft__chunk *target = to->room;
-    uint32_t slow = plan->from->enableable_count | plan->to->shared_count;
-    if (__builtin_expect(target == NULL || target == from || slow != 0, 0))
-        return row_move_generally(world, plan, from, row, to);
-    uint32_t to_row = target->count++;
-    row_copy(world, plan, from, row, target, to_row);
-    weft__chunk_count_rows(world, target, 1);
-    if (__builtin_expect(target->count == target->capacity, 0)) weft__chunk_room_update(target);
-    if (__builtin_expect((plan->from->flags & WEFT__NEEDS_DESTRUCT) != 0, 0))
-        weft__rows_discard(world, plan, from, NULL, row, 1);
-    weft__row_end(world, from, row);
-    return WEFT_OK;
+    return plan == NULL ? world->error->code : weft__row_move_by(world, plan, from, row, to);
 }
 
 /* ---- whole chunks in place ---- */

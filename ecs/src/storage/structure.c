@@ -107,6 +107,14 @@ static void piece_return(weft_world *world, weft__span piece)
     if (piece.row == 0) weft__chunk_release(world, piece.chunk);
 }
 
+weft_result weft__row_reserve(weft_world *world, weft__tuple *tuple, weft__span *place)
+{
+    tuple->holders++; /* a failure must not end it under us */
+    bool is_reserved = piece_take(world, tuple, 1, place) != NULL;
+    weft__tuple_release(world, tuple);
+    return is_reserved ? WEFT_OK : world->error->code;
+}
+
 weft_result weft__rows_reserve(weft_world *world, weft__tuple *tuple, uint64_t count,
                                weft__spans *out)
 {
@@ -266,19 +274,27 @@ static void rows_newer(const weft__chunk *chunk, uint32_t type, uint32_t row, ui
         weft__stamp_newer(&x_versions[s], version);
 }
 
-static void types_copy(weft_world *world, const weft__plan *plan, const weft__chunk *from,
-                       const uint32_t *rows, uint32_t first, weft__span to)
+void weft__rows_copy_marks(weft_world *world, const weft__plan *plan, const weft__chunk *from,
+                           const uint32_t *rows, uint32_t first, weft__span to)
 {
     for (uint32_t i = 0; i < plan->kept_count; i++) {
-        uint32_t a = plan->kept[2 * i], b = plan->kept[2 * i + 1];
-        rows_newer(to.chunk, b, to.row, to.count, rows_version(from, a, rows, first, to.count));
-        const weft__type_ref *ref = &plan->from->types[a];
+        uint32_t b = plan->kept[2 * i + 1];
+        const weft__type_ref *ref = &plan->from->types[plan->kept[2 * i]];
         if (ref->enableable != WEFT__NONE)
             bits_copy(from, ref->enableable, rows, first, to, plan->to->types[b].enableable);
         if (ref->shared != WEFT__NONE &&
             from->tuple->values[ref->shared] != to.chunk->tuple->values[plan->to->types[b].shared])
             weft__rows_stamp(to.chunk, b, to.row, to.count, world->version);
     }
+}
+
+static void types_copy(weft_world *world, const weft__plan *plan, const weft__chunk *from,
+                       const uint32_t *rows, uint32_t first, weft__span to)
+{
+    for (uint32_t i = 0; i < plan->kept_count; i++)
+        rows_newer(to.chunk, plan->kept[2 * i + 1], to.row, to.count,
+                   rows_version(from, plan->kept[2 * i], rows, first, to.count));
+    weft__rows_copy_marks(world, plan, from, rows, first, to);
     for (uint32_t i = 0; i < plan->new_type_count; i++)
         weft__rows_stamp(to.chunk, plan->new_types[i], to.row, to.count, world->version);
 }

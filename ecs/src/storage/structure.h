@@ -29,6 +29,8 @@ void weft__spans_fini(weft_world *world, weft__spans *spans);
 
 /* ---- 1. plan: owner ---- */
 
+/* Room for one row, as weft__rows_reserve. */
+weft_result weft__row_reserve(weft_world *world, weft__tuple *tuple, weft__span *place);
 /* Makes room for `count` rows in chunks of the tuple, in existing chunks first, then in new ones
  * sized for the population; appends the pieces to `out` in row order. The rows count at once
  * (chunk->count, totals); their bytes are undefined until copied or filled, every type's version is
@@ -51,6 +53,10 @@ void weft__rows_fill(weft_world *world, weft__chunk *chunk, uint32_t row, uint32
  * are stamped now. Dropped columns are not destructed. Source rows stay until closed. */
 void weft__rows_copy(weft_world *world, const weft__plan *plan, const weft__chunk *from,
                      const uint32_t *rows, uint32_t first, weft__span to);
+/* Its part for types that are enableable or shared: enable bits, and the stamps of shared values
+ * that become others. */
+void weft__rows_copy_marks(weft_world *world, const weft__plan *plan, const weft__chunk *from,
+                           const uint32_t *rows, uint32_t first, weft__span to);
 
 /* ---- 3. close: workers, one task per chunk ---- */
 
