@@ -89,64 +89,28 @@ static __attribute__((noinline)) void steps_place(weft__plan *plan, const weft__
     plan->to_layout = to;
 }
 
-/* The other steps. */
-static __attribute__((noinline)) void step_take(const weft__step *step, char *hole,
-                                                const char *filler, char *target)
+/* A value of the row that leaves goes to its new place, that of the last row into the hole; both
+ * may be the same row. */
+static INLINE void value_leave(char *target, char *hole, const char *last, size_t bytes)
 {
-    size_t bytes = step->bytes;
-    bool is_move = step->kind == WEFT__STEP_MOVE;
-    uint32_t word;
-    uint64_t pair;
-    if (step->kind == WEFT__STEP_ZERO) {
-        memset(target, 0, bytes);
-    } else if (bytes == 4) {
-        if (is_move) memcpy(target, hole, 4);
-        memcpy(&word, filler, 4);
-        memcpy(hole, &word, 4);
-    } else if (bytes == 8) {
-        if (is_move) memcpy(target, hole, 8);
-        memcpy(&pair, filler, 8);
-        memcpy(hole, &pair, 8);
-    } else {
-        if (is_move) memcpy(target, hole, bytes);
-        memmove(hole, filler, bytes);
-    }
-}
-
-/* A value of 12 bytes of the row that leaves goes to its new place, that of the last row into the
- * hole; both may be the same row. */
-static INLINE void value_leave12(char *target, char *hole, const char *last)
-{
-    uint64_t gone, filler;
-    uint32_t gone_end, filler_end;
-    memcpy(&gone, hole, 8);
-    memcpy(&gone_end, hole + 8, 4);
-    memcpy(&filler, last, 8);
-    memcpy(&filler_end, last + 8, 4);
-    memcpy(target, &gone, 8);
-    memcpy(target + 8, &gone_end, 4);
-    memcpy(hole, &filler, 8);
-    memcpy(hole + 8, &filler_end, 4);
+    weft__value_copy(target, hole, bytes);
+    if (hole != last) weft__value_copy(hole, last, bytes);
 }
 
 /* All columns but that of the entities, step by step. */
 static INLINE void columns_leave(const weft__step *step, char *from_base, size_t row, size_t last,
                                  char *to_base, size_t to_row)
 {
-    for (; step->kind == WEFT__STEP_MOVE12; step++) {
-        size_t bytes = step->bytes; /* 12, but a constant has the products spilled: 15 more */
-        char *values = from_base + step->from_offset;
-        value_leave12(to_base + step->to_offset + to_row * bytes, values + row * bytes,
-                      values + last * bytes);
-    }
     for (; step->kind != WEFT__STEP_END; step++) {
         size_t bytes = step->bytes;
         char *target = to_base + step->to_offset + to_row * bytes;
         char *values = from_base + step->from_offset, *hole = values + row * bytes;
-        if (step->kind == WEFT__STEP_ZERO4)
-            memset(target, 0, 4);
-        else
-            step_take(step, hole, values + last * bytes, target);
+        if (step->kind == WEFT__STEP_ZERO)
+            weft__value_zero(target, bytes);
+        else if (step->kind == WEFT__STEP_MOVE)
+            value_leave(target, hole, values + last * bytes, bytes);
+        else if (row != last)
+            weft__value_copy(hole, values + last * bytes, bytes);
     }
 }
 

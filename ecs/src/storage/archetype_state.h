@@ -50,10 +50,8 @@ typedef struct weft__column_copy {
 /* What a plain move does to one column, all of them in one list for one loop. */
 typedef enum weft__step_kind {
     WEFT__STEP_END,
-    WEFT__STEP_MOVE12, /* in both: the value goes, the last row's fills its place; these first */
-    WEFT__STEP_MOVE,   /* the same for any other size */
-    WEFT__STEP_ZERO4,  /* only in the destination */
-    WEFT__STEP_ZERO,
+    WEFT__STEP_MOVE, /* in both: the value goes, the last row's fills its place */
+    WEFT__STEP_ZERO, /* only in the destination */
     WEFT__STEP_DROP, /* only in the source: the last row's value fills the place */
 } weft__step_kind;
 

@@ -85,31 +85,24 @@ static void plan_fill(weft__plan *plan)
     }
 }
 
-static weft__step step_make(const weft__type *type, uint32_t from, uint32_t to)
-{
-    uint32_t bytes = type->value_bytes;
-    weft__step_kind kind = from == 0 ? WEFT__STEP_ZERO
-                           : to == 0 ? WEFT__STEP_DROP
-                                     : WEFT__STEP_MOVE;
-    if (kind == WEFT__STEP_ZERO && bytes == 4) kind = WEFT__STEP_ZERO4;
-    if (kind == WEFT__STEP_MOVE && bytes == 12) kind = WEFT__STEP_MOVE12;
-    return (weft__step){.kind = kind, .from = from, .to = to, .bytes = bytes};
-}
-
 /* After plan_fill: the steps of a plain move. */
 static void plan_steps(weft__plan *plan)
 {
     weft__step *step = plan->steps;
     const weft__type *const *from = plan->from->format->types, *const *to = plan->to->format->types;
-    for (uint32_t pass = 0; pass < 2; pass++)
-        for (uint32_t i = 0; i < plan->copy_count; i++)
-            if ((plan->copies[i].bytes != 12) == (pass != 0))
-                *step++ =
-                    step_make(from[plan->copies[i].from], plan->copies[i].from, plan->copies[i].to);
+    for (uint32_t i = 0; i < plan->copy_count; i++)
+        *step++ = (weft__step){.kind = WEFT__STEP_MOVE,
+                               .bytes = plan->copies[i].bytes,
+                               .from = plan->copies[i].from,
+                               .to = plan->copies[i].to};
     for (uint32_t i = 0; i < plan->added_count; i++)
-        *step++ = step_make(to[plan->added[i]], 0, plan->added[i]);
+        *step++ = (weft__step){.kind = WEFT__STEP_ZERO,
+                               .bytes = to[plan->added[i]]->value_bytes,
+                               .to = plan->added[i]};
     for (uint32_t i = 0; i < plan->dropped_count; i++)
-        *step++ = step_make(from[plan->dropped[i]], plan->dropped[i], 0);
+        *step++ = (weft__step){.kind = WEFT__STEP_DROP,
+                               .bytes = from[plan->dropped[i]]->value_bytes,
+                               .from = plan->dropped[i]};
     *step = (weft__step){.kind = WEFT__STEP_END};
 }
 

@@ -8,17 +8,24 @@
 
 #include <string.h>
 
-/* Copies one value; the common sizes without a call. */
+/* Copies one value: of 4 to 16 bytes by two words that may overlap, without a call. */
 static inline void weft__value_copy(char *to, const char *from, size_t bytes)
 {
-    if (__builtin_expect(bytes == 12, 1))
-        memcpy(to, from, 12);
-    else if (bytes == 8)
-        memcpy(to, from, 8);
-    else if (bytes == 4)
-        memcpy(to, from, 4);
-    else
+    if (__builtin_expect(bytes - 8 <= 8, 1)) {
+        uint64_t head, tail;
+        memcpy(&head, from, 8);
+        memcpy(&tail, from + bytes - 8, 8);
+        memcpy(to, &head, 8);
+        memcpy(to + bytes - 8, &tail, 8);
+    } else if (bytes - 4 <= 4) {
+        uint32_t head, tail;
+        memcpy(&head, from, 4);
+        memcpy(&tail, from + bytes - 4, 4);
+        memcpy(to, &head, 4);
+        memcpy(to + bytes - 4, &tail, 4);
+    } else {
         memcpy(to, from, bytes);
+    }
 }
 
 /* Copies a handle in one piece: two stores of four bytes would stall its next load. */
@@ -32,14 +39,15 @@ static inline void weft__value_copy8(void *to, const void *from)
 /* Zeroes one value. */
 static inline void weft__value_zero(char *to, size_t bytes)
 {
-    if (bytes == 12)
-        memset(to, 0, 12);
-    else if (bytes == 8)
+    if (bytes - 8 <= 8) {
         memset(to, 0, 8);
-    else if (bytes == 4)
+        memset(to + bytes - 8, 0, 8);
+    } else if (bytes - 4 <= 4) {
         memset(to, 0, 4);
-    else
+        memset(to + bytes - 4, 0, 4);
+    } else {
         memset(to, 0, bytes);
+    }
 }
 
 /* A slice takes over the version of another one when that is newer (wrap-safe, 0 is oldest). */

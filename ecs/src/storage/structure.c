@@ -172,27 +172,6 @@ void weft__rows_fill(weft_world *world, weft__chunk *chunk, uint32_t row, uint32
         weft__rows_stamp(chunk, type, row, count, world->version);
 }
 
-/* Copies values of one column; the common small sizes without a call. */
-static void values_copy(char *to, const char *from, size_t bytes)
-{
-    switch (bytes) {
-    case 4:
-        memcpy(to, from, 4);
-        break;
-    case 8:
-        memcpy(to, from, 8);
-        break;
-    case 12:
-        memcpy(to, from, 12);
-        break;
-    case 16:
-        memcpy(to, from, 16);
-        break;
-    default:
-        memcpy(to, from, bytes);
-    }
-}
-
 static void column_copy(const weft__chunk *from, uint32_t from_column, const uint32_t *rows,
                         uint32_t first, weft__span to, uint32_t to_column)
 {
@@ -204,7 +183,7 @@ static void column_copy(const weft__chunk *from, uint32_t from_column, const uin
         return;
     }
     for (uint32_t i = 0; i < to.count; i++)
-        values_copy(target + i * bytes, source + rows[i] * bytes, bytes);
+        weft__value_copy(target + i * bytes, source + rows[i] * bytes, bytes);
 }
 
 static bool is_disabled(const weft_a64 *x_words, uint32_t row)
@@ -356,7 +335,7 @@ static void rows_shift(weft_world *world, weft__chunk *chunk, uint32_t from, uin
     for (uint32_t column = 0; column < chunk->layout->column_count; column++) {
         size_t bytes = chunk->layout->columns[column].bytes;
         char *values = weft__chunk_column(chunk, column);
-        values_copy(values + to * bytes, values + from * bytes, count * bytes);
+        memcpy(values + to * bytes, values + from * bytes, count * bytes);
     }
     const weft_entity *entities = weft__chunk_entities(chunk) + to;
     for (uint32_t i = 0; i < count; i++)
@@ -390,35 +369,14 @@ typedef struct row_pairs {
     uint32_t to[PAIRS];
 } row_pairs;
 
-static inline __attribute__((always_inline)) void values_shift(char *values, size_t bytes,
-                                                               const row_pairs *pairs)
-{
-    for (uint32_t i = 0; i < pairs->count; i++) {
-        if (i + AHEAD < pairs->count) __builtin_prefetch(values + pairs->to[i + AHEAD] * bytes, 1);
-        memcpy(values + pairs->to[i] * bytes, values + pairs->from[i] * bytes, bytes);
-    }
-}
-
 /* Column by column: loops so short that the cache misses of many rows overlap. */
 static void column_shift(const weft__chunk *chunk, uint32_t column, const row_pairs *pairs)
 {
     size_t bytes = chunk->layout->columns[column].bytes;
     char *values = weft__chunk_column(chunk, column);
-    switch (bytes) {
-    case 4:
-        values_shift(values, 4, pairs);
-        break;
-    case 8:
-        values_shift(values, 8, pairs);
-        break;
-    case 12:
-        values_shift(values, 12, pairs);
-        break;
-    case 16:
-        values_shift(values, 16, pairs);
-        break;
-    default:
-        values_shift(values, bytes, pairs);
+    for (uint32_t i = 0; i < pairs->count; i++) {
+        if (i + AHEAD < pairs->count) __builtin_prefetch(values + pairs->to[i + AHEAD] * bytes, 1);
+        weft__value_copy(values + pairs->to[i] * bytes, values + pairs->from[i] * bytes, bytes);
     }
 }
 
