@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # determinism_builds.sh: the hash of `weft stress determinism` must be the same for gcc and clang,
-# without and with optimisation. Builds in a temporary folder, the program only.
+# without and with optimisation, and without the optional parts. Builds in a temporary folder, the program only.
 # Usage: determinism_builds.sh [rounds] [jobs]        gcc and clang, each at -O0 and -O3
 #        determinism_builds.sh [rounds] [jobs] WEFT   the short way, part of ctest in the release
 #            preset: gcc -O0 and clang -O3 against the program given
@@ -24,10 +24,10 @@ hash_of() {
     echo "$hash" >> "$folder/hashes"
 }
 
-# build COMPILER LEVEL: leaves the program in $folder/COMPILERLEVEL/weft.
+# build COMPILER LEVEL: without event counters; leaves the program in $folder/COMPILERLEVEL/weft.
 build() {
     cmake -G Ninja -S "$source_dir" -B "$folder/$1$2" -DCMAKE_C_COMPILER="$1" \
-        -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS="$2" -DWEFT_BUILD_TESTS=OFF > "$folder/log" 2>&1 &&
+        -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS="$2" -DWEFT_BUILD_TESTS=OFF -DWEFT_COUNTERS=OFF > "$folder/log" 2>&1 &&
         cmake --build "$folder/$1$2" -j "$jobs" --target weft_cli >> "$folder/log" 2>&1 ||
         { tail -20 "$folder/log"; exit 1; }
 }
@@ -38,6 +38,9 @@ for each in $builds; do
     command -v "$compiler" > /dev/null || { echo "$compiler: not installed, left out"; continue; }
     build "$compiler" "$level"
     hash_of "$compiler $level" "$folder/$compiler$level/weft"
+    WEFT_COUNTERS=1 "$folder/$compiler$level/weft" stress determinism --rounds 1 2>&1 |
+        grep -q '^counters: this library is built without them' ||
+        { echo "$compiler $level: it does not say that it has no counters"; exit 1; }
 done
 [ "$(wc -l < "$folder/hashes")" -gt 1 ] || { echo "only one build: nothing to compare"; exit 1; }
 [ "$(sort -u "$folder/hashes" | wc -l)" = 1 ] || { echo "the builds differ"; exit 1; }

@@ -222,6 +222,7 @@ PLAIN_TEST(every_call_gets_what_was_counted_since_the_part_began)
     CHECK_I64(k.reads, 10); /* where a part begins, and after each call */
     for (uint32_t i = 0; i < WEFT_COUNTER_COUNT; i++) CHECK_U64(c.values[i], 5 * 10 * (i + 1));
     check_text(&b, "hardware and software events, by read()");
+    check_text(&b, "\nwork ");
     end_bed(&b, &k);
 }
 

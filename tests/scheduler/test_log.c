@@ -97,7 +97,7 @@ PLAIN_TEST(counters_that_the_environment_asked_for_are_a_report)
     CHECK_OK(result);
     CHECK_I64(printed, 0);
     CHECK_U64(h.counts[WEFT_LOG_REPORT], 1);
-    check_has(&h, "counted");
+    check_has(&h, "counters: ");
 }
 
 static void read_undeclared(weft_slice *s, void *user)

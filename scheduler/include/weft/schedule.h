@@ -90,9 +90,9 @@ typedef struct weft_system_counters {
     uint32_t available; /* bit set 1 << weft_counter; the others could not be counted */
     uint64_t values[WEFT_COUNTER_COUNT];
 } weft_system_counters;
-/* `out_bytes`: sizeof *out. Errors: BAD_HANDLE. Without counters, `calls` and `available` are 0.
- * Cost: a system call per slice, or about 60 ns where the processor's registers may be read
- * (docs/guide/profiling.md). */
+/* `out_bytes`: sizeof *out. Errors: BAD_HANDLE. Without counters, `calls` and `available` are 0;
+ * a library built with WEFT_COUNTERS=OFF has none. Cost: a system call per slice, or about 60 ns
+ * where the processor's registers may be read (docs/guide/profiling.md). */
 WEFT_API weft_result weft_system_counters_get(const weft_world *world, weft_system system,
                                               weft_system_counters *out, size_t out_bytes);
 /* Which counters there are, why others are missing, and a line per system. */

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* counters_report.c: what was counted, as figures, a table, JSON and lines of a trace.
+/* counters_report.c: what was counted, as sums, a table, JSON and lines of a trace.
  *
  * A column that some worker could not count is missing for all: a sum over a part of the workers
  * would look like a sum. */
 #include "counters.h"
 #include "counters_state.h"
-#include "registry.h"
-#include "sized.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 /* How a column appears. `unit` divides in the trace, whose counters have 32 bits. */
 static const struct {
@@ -54,9 +51,8 @@ static void add_worker(const weft__counts *counts, weft_system_counters *out)
         out->values[i] += is_shared ? (uint64_t)((double)sum->values[i] * scale) : sum->values[i];
 }
 
-/* Sums over workers, scaled when the group took turns. */
-static void sum_up(const weft__scheduler *scheduler, const weft__system *system,
-                   weft_system_counters *out)
+void weft__counters_sum(const weft__scheduler *scheduler, const weft__system *system,
+                        weft_system_counters *out)
 {
     const weft__counters *counters = scheduler->counters;
     *out = (weft_system_counters){.name = system->name};
@@ -69,21 +65,6 @@ static void sum_up(const weft__scheduler *scheduler, const weft__system *system,
     }
     for (uint32_t i = 0; i < WEFT_COUNTER_COUNT; i++)
         if ((out->available & 1u << i) == 0) out->values[i] = 0;
-}
-
-weft_result weft_system_counters_get(const weft_world *world, weft_system handle,
-                                     weft_system_counters *out, size_t out_bytes)
-{
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if (out == NULL)
-        return weft__error_argument(world, "weft_system_counters_get",
-                                    "out is NULL: give the address of a weft_system_counters");
-    const weft__system *system = weft__system_at(world, handle);
-    if (system == NULL) return WEFT_BAD_HANDLE;
-    weft_system_counters sum;
-    sum_up(system->scheduler, system, &sum);
-    weft__sized_fill(out, out_bytes, &sum, sizeof sum);
-    return WEFT_OK;
 }
 
 /* ---- the reason */
@@ -229,7 +210,7 @@ void weft__counters_text(const weft__scheduler *scheduler, weft__text *t)
         const weft__system *system = scheduler->systems[i];
         if (system == NULL) continue;
         weft_system_counters sum;
-        sum_up(scheduler, system, &sum);
+        weft__counters_sum(scheduler, system, &sum);
         weft__text_add(t, "%-28s %10llu", sum.name, (unsigned long long)sum.calls);
         for (uint32_t k = 0; k < WEFT_COUNTER_COUNT; k++) add_value(t, &sum, k);
         weft__text_add(t, "\n");
@@ -240,8 +221,9 @@ void weft__counters_json(const weft__scheduler *scheduler, const weft__system *s
                          weft__text *t)
 {
     weft_system_counters sum;
-    sum_up(scheduler, system, &sum);
-    weft__text_add(t, "{\"calls\": %llu", (unsigned long long)sum.calls);
+    if (scheduler->counters == NULL) return;
+    weft__counters_sum(scheduler, system, &sum);
+    weft__text_add(t, ", \"counters\": {\"calls\": %llu", (unsigned long long)sum.calls);
     for (uint32_t i = 0; i < WEFT_COUNTER_COUNT; i++)
         if ((sum.available & 1u << i) != 0)
             weft__text_add(t, ", \"%s\": %llu", columns[i].json, (unsigned long long)sum.values[i]);
@@ -263,7 +245,7 @@ void weft__counters_trace(weft__scheduler *scheduler)
     for (uint32_t i = 0; i < scheduler->ordered_count; i++) {
         const weft__system *system = scheduler->ordered[i];
         weft_system_counters sum;
-        sum_up(scheduler, system, &sum);
+        weft__counters_sum(scheduler, system, &sum);
         uint32_t slot = weft__system_slot(system);
         if (slot >= scheduler->counters->capacity) continue;
         weft__counter_track *track = &scheduler->counters->tracks[slot];

@@ -115,10 +115,7 @@ static void json_systems(weft__text *t, const weft__scheduler *scheduler)
             system->stage, (unsigned long long)system->runs, (unsigned long long)tally.slices,
             (unsigned long long)tally.rows, (unsigned long long)tally.commands,
             (unsigned long long)tally.time_ns);
-        if (scheduler->counters != NULL) {
-            weft__text_add(t, ", \"counters\": ");
-            weft__counters_json(scheduler, system, t);
-        }
+        weft__counters_json(scheduler, system, t);
         weft__text_add(t, "}");
     }
 }
