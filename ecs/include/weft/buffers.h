@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* buffers.h: dynamic buffers: an array per row that grows.
+/* buffers.h: dynamic buffers: an array per row, or per world, that grows.
  *
  *   weft_buffers links = weft_slice_write_buffers(slice, 0);
  *   for (uint32_t row = 0; row < links.count; row++) {
@@ -9,11 +9,11 @@
  *   }
  *
  * Public. A row of a BUFFER component is a header (weft_buffer) and the elements that fit
- * inline; further elements are on the heap. Only the world knows the distance between rows, so
- * weft_slice_write and weft_slice_read give NULL for such a term (checked builds report it);
- * weft_buffers stands for the column. It holds type, access and rows: no other component, row or
- * world can be changed through it. Threads: those that may access the rows: the slice's, or the
- * owner. */
+ * inline; further elements are on the heap. With RESOURCE it is one such value of the world.
+ * Only the world knows the distance between rows, so weft_slice_write and weft_slice_read give
+ * NULL for such a term (checked builds report it); weft_buffers stands for the column. It holds
+ * type, access and rows: no other component, row or world can be changed through it. Threads:
+ * those that may access the rows: the slice's, or the owner. */
 #ifndef WEFT_BUFFERS_H
 #define WEFT_BUFFERS_H
 
@@ -24,7 +24,8 @@ extern "C" {
 #endif
 
 /* The buffers of some rows. {0}: none. Valid until the slice ends or structure changes; growing
- * and trimming are no structural changes. */
+ * and trimming are no structural changes. Of a resource: until the slice ends, outside of systems
+ * until the world is destroyed. */
 typedef struct weft_buffers {
     uint32_t count;          /* rows; 0: absent component or refused call */
     uint32_t stride;         /* private from here on: bytes from row to row */
@@ -33,7 +34,8 @@ typedef struct weft_buffers {
     weft_world *world;
     const void *type;
     uint64_t
-        structure; /* version of the structure that the rows belong to; all ones: not compared */
+        structure; /* version of the structure that the rows belong to; the two highest values: not
+                      compared */
 } weft_buffers;
 
 /* The buffers of a term on a BUFFER component: of a system, of a cursor, or of rows of
@@ -57,6 +59,20 @@ WEFT_API weft_buffers weft_entity_read_buffer(weft_world *world, weft_entity ent
                                               weft_component component);
 WEFT_API weft_buffers weft_entity_write_buffer(weft_world *world, weft_entity entity,
                                                weft_component component);
+
+/* The buffer of a resource (WEFT_BUFFER | WEFT_RESOURCE), as one row: as weft_slice_read_resource
+ * and weft_slice_write_resource, with their declarations. count 0 when it is no such component, or
+ * the access is not declared (checked builds report it). A system that declares WEFT_WRITE of it is
+ * WEFT_SYSTEM_SERIAL, or has no rows and range: weft_system_create refuses another one. */
+WEFT_API weft_buffers weft_slice_read_resource_buffer(const weft_slice *slice,
+                                                      weft_component component);
+WEFT_API weft_buffers weft_slice_write_resource_buffer(const weft_slice *slice,
+                                                       weft_component component);
+/* The buffer of a resource, as one row: as weft_resource_read and weft_resource_write. Errors, with
+ * count 0: BAD_HANDLE, TYPE_MISMATCH (no RESOURCE, no BUFFER), WRONG_PHASE (writing while systems
+ * run). Threads: owner. */
+WEFT_API weft_buffers weft_resource_read_buffer(weft_world *world, weft_component component);
+WEFT_API weft_buffers weft_resource_write_buffer(weft_world *world, weft_component component);
 
 /* Private: the header of a row, or NULL. */
 static inline const weft_buffer *weft_buffers_row(const weft_buffers *buffers, uint32_t row)

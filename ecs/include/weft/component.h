@@ -17,15 +17,16 @@ typedef enum weft_component_flags {
     WEFT_ENABLEABLE = 1 << 0, /* has an enable bit per row; new rows are enabled */
     WEFT_SHARED = 1 << 1, /* one value per chunk, stored once per world; rows with the same values
                               live together. Not with other kinds except CLEANUP */
-    WEFT_BUFFER = 1 << 2, /* dynamic array per row (buffers.h); `size` is the element size */
+    WEFT_BUFFER = 1 << 2, /* dynamic array per row, with RESOURCE per world (buffers.h); `size` is
+                             the element size */
     /* One value per chunk, zero in a new chunk; unchanged when entities come or leave. Added to
      * entities like other components (create, add); read and written only through slices:
      * weft_slice_read_chunk, weft_slice_write_chunk. Not with other kinds except CLEANUP; no
      * hooks. */
     WEFT_CHUNK = 1 << 3,
     WEFT_CLEANUP = 1 << 4, /* survives weft_entity_destroy until it is removed; not ENABLEABLE */
-    /* One value per world, of any size (values of other kinds must fit a chunk of 1 MiB); not
-     * part of archetypes; no other kind. */
+    /* One value per world, of any size (values of other kinds, and elements of a BUFFER, must fit a
+     * chunk of 1 MiB); not part of archetypes. Not with other kinds except BUFFER. */
     WEFT_RESOURCE = 1 << 5,
     WEFT_NOT_HASHED = 1 << 6, /* with any kind: weft_world_hash leaves the values out (pointers,
                                 caches, times measured). Which entities have the component, and its
@@ -148,15 +149,16 @@ WEFT_API uint64_t weft_component_hash(const weft_world *world, weft_component co
 
 /* The value of a RESOURCE component, zeroed (and constructed) when its type is registered. NULL
  * for a bad handle or another kind, and for writing while systems run (weft_world_error says
- * which). The world owns it; its address never changes. Threads: owner; systems use
+ * which). The world owns it; its address never changes. Of a BUFFER: its weft_buffer, which is
+ * changed through weft_resource_write_buffer. Threads: owner; systems use
  * weft_slice_read_resource. */
 WEFT_API void *weft_resource_write(weft_world *world, weft_component component);
 WEFT_API const void *weft_resource_read(const weft_world *world, weft_component component);
 
 /* ---- dynamic buffers: rows of a BUFFER component begin with a weft_buffer (buffers.h) ---- */
 
-/* What weft_entity_read gives for a BUFFER; the elements follow inline or are on the heap. Read
- * only: weft_buffers_append, _resize and _reserve change it. */
+/* What weft_entity_read and weft_resource_read give for a BUFFER; the elements follow inline or
+ * are on the heap. Read only: weft_buffers_append, _resize and _reserve change it. */
 typedef struct weft_buffer {
     void *heap;        /* NULL while the elements are inline */
     uint32_t count;    /* elements */

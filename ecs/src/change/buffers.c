@@ -6,7 +6,9 @@
 #include "error.h"
 #include "slice_ops.h"
 
-#define ANY_STRUCTURE UINT64_MAX
+/* In place of a version of the structure. */
+#define ANY_STRUCTURE UINT64_MAX      /* rows of a recorder */
+#define NO_STRUCTURE (UINT64_MAX - 1) /* a resource: it stays where it is */
 
 static bool is_access(weft_access access)
 {
@@ -150,6 +152,65 @@ weft_buffers weft_entity_write_buffer(weft_world *world, weft_entity entity,
     return entity_buffer(world, entity, component, WEFT_WRITE);
 }
 
+/* ---- opening resources ---- */
+
+static weft_buffers of_resource(weft_world *world, weft_component component, void *value,
+                                weft_access access)
+{
+    if (value == NULL) return (weft_buffers){0};
+    weft_buffers buffers = make(world, world->types.at[component.id], value, 1, access);
+    buffers.structure = NO_STRUCTURE;
+    return buffers;
+}
+
+static weft_buffers slice_resource(const weft_slice *slice, weft_component component,
+                                   weft_access access)
+{
+    if (slice == NULL || slice->context == NULL) return (weft_buffers){0};
+    weft_world *world = weft_slice_world(slice);
+    if (buffer_type(world, component) == NULL) return (weft_buffers){0};
+    void *value = access == WEFT_WRITE
+                      ? weft_slice_write_resource(slice, component)
+                      : (void *)(uintptr_t)weft_slice_read_resource(slice, component);
+    return of_resource(world, component, value, access);
+}
+
+weft_buffers weft_slice_read_resource_buffer(const weft_slice *slice, weft_component component)
+{
+    return slice_resource(slice, component, WEFT_READ);
+}
+
+weft_buffers weft_slice_write_resource_buffer(const weft_slice *slice, weft_component component)
+{
+    return slice_resource(slice, component, WEFT_WRITE);
+}
+
+static weft_buffers resource(weft_world *world, weft_component component, weft_access access)
+{
+    void *value = access == WEFT_WRITE ? weft_resource_write(world, component)
+                                       : (void *)(uintptr_t)weft_resource_read(world, component);
+    if (value != NULL && buffer_type(world, component) == NULL) {
+        weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
+                    "%s: component \"%s\" is no BUFFER: use weft_resource_read or "
+                    "weft_resource_write",
+                    access == WEFT_WRITE ? "weft_resource_write_buffer"
+                                         : "weft_resource_read_buffer",
+                    weft__type_name(world, component.id));
+        value = NULL;
+    }
+    return of_resource(world, component, value, access);
+}
+
+weft_buffers weft_resource_read_buffer(weft_world *world, weft_component component)
+{
+    return resource(world, component, WEFT_READ);
+}
+
+weft_buffers weft_resource_write_buffer(weft_world *world, weft_component component)
+{
+    return resource(world, component, WEFT_WRITE);
+}
+
 /* ---- changing ---- */
 
 /* Of the owner's buffers: the calls of systems and recorders may come from any thread. */
@@ -199,7 +260,7 @@ static weft_buffer *open_row(const weft_buffers *buffers, uint32_t row, const ch
         if (buffers != NULL) *result = refuse(buffers, row, what);
         return NULL;
     }
-    if (buffers->structure != ANY_STRUCTURE &&
+    if (buffers->structure < NO_STRUCTURE &&
         buffers->structure != buffers->world->structure_version) {
         *result = tell(buffers, WEFT_WRONG_PHASE, what,
                        "was opened before structure changed (nothing changed): open it again");

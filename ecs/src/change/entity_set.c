@@ -13,13 +13,13 @@
 /* What to call instead for a kind that has no plain value of its own. */
 static const char *plain_advice(uint32_t flags)
 {
+    if ((flags & WEFT_RESOURCE) != 0)
+        return "a RESOURCE, not part of entities: use weft_resource_write";
     if ((flags & WEFT_SHARED) != 0) return "SHARED: use weft_entity_set_shared";
     if ((flags & WEFT_BUFFER) != 0)
         return "a BUFFER: add it, then fill it (weft_entity_write_buffer, weft_buffers_append)";
-    if ((flags & WEFT_CHUNK) != 0)
-        return "a CHUNK value, which no entity owns: add it, then write it in a loop over a query "
-               "(weft_slice_write_chunk)";
-    return "a RESOURCE, not part of entities: use weft_resource_write";
+    return "a CHUNK value, which no entity owns: add it, then write it in a loop over a query "
+           "(weft_slice_write_chunk)";
 }
 
 /* OK when `size` bytes are a value of this type; tags take size 0. */

@@ -23,7 +23,8 @@
  *     dead        u32 count, then each: u32 index, u32 version (of an index that is not alive; the
  *                 last version of all: retired)
  *     names       u32 count, then each: entity, text; in order of rows
- *     resources  per RESOURCE type of the list: u32 bytes and the value (hooks: what `save` made)
+ *     resources   per RESOURCE type of the list: u32 bytes and the value (hooks: what `save` made);
+ *                 a buffer as in a column
  *     blobs       (at blobs_at) u32 count, then each: u64 type hash, u64 bytes, the block
  *
  * text: u32 bytes, then the bytes. The content hash covers everything behind itself. */

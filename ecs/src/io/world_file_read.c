@@ -284,7 +284,8 @@ static bool type_settle(weft__world_reader *r, const weft_component_desc *desc, 
     if (found.id == 0 && is_hooked)
         return type_differs(r, WEFT_LOAD_TYPE_UNKNOWN, desc->name,
                             "was saved by a hook: register it with save and load before loading");
-    bool is_resource = (desc->flags & WEFT_RESOURCE) != 0; /* of any size, but it follows */
+    /* of any size, but it follows; the elements of a buffer may be none */
+    bool is_resource = (desc->flags & (WEFT_RESOURCE | WEFT_BUFFER)) == WEFT_RESOURCE;
     if (found.id == 0 && is_resource && desc->size > (size_t)(r->end - r->at))
         return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a resource longer than the file");
     if (found.id == 0) {
@@ -436,9 +437,10 @@ static void names_read(weft__world_reader *r, bool is_applied)
 static void resource_read(weft__world_reader *r, uint32_t number)
 {
     const weft__type *type = r->types[number];
-    size_t size = type->desc.size;
+    size_t size = weft__type_bytes(type);
     weft_world *world = r->world;
-    if (!weft__type_is_hooked(type) && weft__world_reader_u32(r) != size) {
+    bool is_buffer = (type->desc.flags & WEFT_BUFFER) != 0, is_hooked = weft__type_is_hooked(type);
+    if (!is_buffer && !is_hooked && weft__world_reader_u32(r) != size) {
         weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a resource of another size");
         return;
     }
@@ -449,8 +451,11 @@ static void resource_read(weft__world_reader *r, uint32_t number)
         return;
     }
     r->resources[number] = value;
-    if (weft__type_is_hooked(type)) weft__type_construct_zeroed(type, value, 1);
-    weft__world_reader_value(r, type, value, size);
+    if (is_buffer || is_hooked) weft__type_construct_zeroed(type, value, 1);
+    if (is_buffer)
+        weft__world_reader_buffer(r, type, (weft_buffer *)(void *)value);
+    else
+        weft__world_reader_value(r, type, value, size);
 }
 
 /* Gives the resources that were read to the world, or ends them. Cannot fail. */
@@ -462,8 +467,8 @@ static void resources_settle(weft__world_reader *r)
         if (value == NULL) continue;
         char *ended = r->result == WEFT_OK ? type->resource : value;
         weft__type_destruct(&r->world->memory, type, ended, 1);
-        if (ended != value) memcpy(ended, value, type->desc.size);
-        weft__free(&r->world->memory, CATEGORY, value, type->desc.size + 1, 1, 64);
+        if (ended != value) memcpy(ended, value, weft__type_bytes(type));
+        weft__free(&r->world->memory, CATEGORY, value, weft__type_bytes(type) + 1, 1, 64);
     }
     release(r, r->resources, r->type_limit, sizeof *r->resources);
 }

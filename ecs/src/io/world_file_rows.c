@@ -56,7 +56,7 @@ static bool entities_read(weft__world_reader *r, weft__chunk *chunk, uint32_t co
 
 /* ---- columns ---- */
 
-static bool buffer_read(weft__world_reader *r, const weft__type *type, weft_buffer *buffer)
+bool weft__world_reader_buffer(weft__world_reader *r, const weft__type *type, weft_buffer *buffer)
 {
     uint32_t count = weft__world_reader_count(r, weft__type_is_hooked(type) ? 4 : type->desc.size);
     if (r->result != WEFT_OK) return false;
@@ -93,7 +93,7 @@ static bool column_read(weft__world_reader *r, const weft__chunk *chunk, const w
     for (uint32_t row = 0; row < chunk->count; row++) {
         char *value = weft__chunk_value(chunk, ref->column, row);
         bool is_read = (type->desc.flags & WEFT_BUFFER) != 0
-                           ? buffer_read(r, type, (weft_buffer *)(void *)value)
+                           ? weft__world_reader_buffer(r, type, (weft_buffer *)(void *)value)
                            : weft__world_reader_value(r, type, value, type->value_bytes);
         if (!is_read) return false;
     }

@@ -226,6 +226,13 @@ static void put_values(writer *w, const weft__type *type, const char *values, ui
         weft__type_blobs(type, w->out.bytes + at + i * stride, number_blob, w);
 }
 
+static void put_buffer(writer *w, const weft__type *type, const void *header)
+{
+    const weft_buffer *buffer = header;
+    put_u32(w, buffer->count);
+    put_values(w, type, weft__buffer_data(buffer), buffer->count, type->desc.size);
+}
+
 static void put_column(writer *w, const weft__chunk *chunk, const weft__type_ref *ref)
 {
     const weft__type *type = ref->type;
@@ -234,12 +241,8 @@ static void put_column(writer *w, const weft__chunk *chunk, const weft__type_ref
         put_values(w, type, values, chunk->count, type->value_bytes);
         return;
     }
-    for (uint32_t row = 0; row < chunk->count; row++) {
-        const weft_buffer *buffer =
-            (const weft_buffer *)(const void *)(values + (size_t)row * type->value_bytes);
-        put_u32(w, buffer->count);
-        put_values(w, type, weft__buffer_data(buffer), buffer->count, type->desc.size);
-    }
+    for (uint32_t row = 0; row < chunk->count; row++)
+        put_buffer(w, type, values + (size_t)row * type->value_bytes);
 }
 
 /* ---- rows ---- */
@@ -378,6 +381,10 @@ static void put_resources(writer *w)
     for (uint32_t id = 1; id <= w->type_count; id++) {
         const weft__type *type = w->world->types.at[id];
         if (type->resource == NULL || w->numbers[id] == 0) continue;
+        if ((type->desc.flags & WEFT_BUFFER) != 0) {
+            put_buffer(w, type, type->resource);
+            continue;
+        }
         if (!weft__type_is_hooked(type)) put_u32(w, (uint32_t)type->desc.size);
         put_values(w, type, type->resource, 1, type->desc.size);
     }

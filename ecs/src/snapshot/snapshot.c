@@ -254,10 +254,15 @@ static bool copy_resources(weft_snapshot *snapshot)
     if (snapshot->resources == NULL) return false;
     for (uint32_t i = 1; i <= world->types.count; i++) {
         const weft__type *type = world->types.at[i];
-        if (type->resource == NULL || type->desc.size == 0) continue;
-        snapshot->resources[i] = weft__alloc(&world->memory, CATEGORY, 1, type->desc.size, 64);
-        if (snapshot->resources[i] == NULL) return false;
-        weft__type_replicate(&world->memory, type, snapshot->resources[i], type->resource, 1);
+        size_t bytes = weft__type_bytes(type);
+        if (type->resource == NULL || bytes == 0) continue;
+        void *copy = weft__alloc(&world->memory, CATEGORY, 1, bytes, 64);
+        if (copy == NULL) return false;
+        if (weft__type_replicate(&world->memory, type, copy, type->resource, 1) != WEFT_OK) {
+            weft__free(&world->memory, CATEGORY, copy, 1, bytes, 64);
+            return false;
+        }
+        snapshot->resources[i] = copy;
     }
     return true;
 }
@@ -385,7 +390,7 @@ static void free_resources(weft_snapshot *snapshot)
         if (snapshot->resources[i] == NULL) continue;
         weft__type_destruct(&world->memory, world->types.at[i], snapshot->resources[i], 1);
         weft__free(&world->memory, CATEGORY, snapshot->resources[i], 1,
-                   world->types.at[i]->desc.size, 64);
+                   weft__type_bytes(world->types.at[i]), 64);
     }
     weft__free(&world->memory, CATEGORY, snapshot->resources, (size_t)snapshot->type_count + 1,
                sizeof(void *), 8);

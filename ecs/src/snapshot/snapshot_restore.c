@@ -20,8 +20,9 @@
 typedef struct restoring {
     weft_world *world;
     const weft_snapshot *snapshot;
-    weft__chunk **chunks; /* [snapshot chunk] where it goes; one without rows was made for it */
-    uint32_t common;      /* see weft__timeline_common */
+    weft__chunk **chunks;  /* [snapshot chunk] where it goes; one without rows was made for it */
+    weft_buffer **buffers; /* [type id] resources that are buffers: copies, until they are put */
+    uint32_t common;       /* see weft__timeline_common */
     bool is_lossy;
 } restoring;
 
@@ -268,15 +269,57 @@ static void put_states(const restoring *r)
     }
 }
 
+/* Copies the buffers of resources, before anything changes: memory may be refused. */
+static weft_result copy_buffers(restoring *r)
+{
+    weft__memory *memory = &r->world->memory;
+    r->buffers = weft__alloc_zeroed(memory, WEFT__MEMORY_SNAPSHOTS,
+                                    (size_t)r->snapshot->type_count + 1, sizeof r->buffers[0], 8);
+    weft_result result = r->buffers == NULL ? WEFT_OUT_OF_MEMORY : WEFT_OK;
+    for (uint32_t i = 1; i <= r->snapshot->type_count && result == WEFT_OK; i++) {
+        const void *saved = r->snapshot->resources[i];
+        const weft__type *type = r->world->types.at[i];
+        if (saved == NULL || (type->desc.flags & WEFT_BUFFER) == 0) continue;
+        weft_buffer *copy = weft__alloc(memory, WEFT__MEMORY_SNAPSHOTS, 1, type->value_bytes, 64);
+        result =
+            copy == NULL ? WEFT_OUT_OF_MEMORY : weft__type_replicate(memory, type, copy, saved, 1);
+        if (result == WEFT_OK)
+            r->buffers[i] = copy;
+        else
+            weft__free(memory, WEFT__MEMORY_SNAPSHOTS, copy, 1, type->value_bytes, 64);
+    }
+    return result == WEFT_OK ? WEFT_OK : weft__error_memory(r->world, "weft_snapshot_restore");
+}
+
+/* Ends the copies that were not put. */
+static void drop_buffers(restoring *r)
+{
+    weft__memory *memory = &r->world->memory;
+    for (uint32_t i = 1; r->buffers != NULL && i <= r->snapshot->type_count; i++) {
+        const weft__type *type = r->world->types.at[i];
+        if (r->buffers[i] == NULL) continue;
+        weft__type_destruct(memory, type, r->buffers[i], 1);
+        weft__free(memory, WEFT__MEMORY_SNAPSHOTS, r->buffers[i], 1, type->value_bytes, 64);
+    }
+    weft__free(memory, WEFT__MEMORY_SNAPSHOTS, r->buffers, (size_t)r->snapshot->type_count + 1,
+               sizeof r->buffers[0], 8);
+}
+
 static void put_resources(const restoring *r)
 {
-    weft_world *world = r->world;
+    weft__memory *memory = &r->world->memory;
     for (uint32_t i = 1; i <= r->snapshot->type_count; i++) {
         const void *saved = r->snapshot->resources[i];
-        const weft__type *type = world->types.at[i];
+        const weft__type *type = r->world->types.at[i];
         if (saved == NULL) continue;
-        weft__type_destruct(&world->memory, type, type->resource, 1);
-        weft__type_replicate(&world->memory, type, type->resource, saved, 1); /* cannot fail */
+        weft__type_destruct(memory, type, type->resource, 1);
+        if (r->buffers[i] == NULL) {
+            weft__type_replicate(memory, type, type->resource, saved, 1); /* cannot fail */
+            continue;
+        }
+        memcpy(type->resource, r->buffers[i], type->value_bytes);
+        weft__free(memory, WEFT__MEMORY_SNAPSHOTS, r->buffers[i], 1, type->value_bytes, 64);
+        r->buffers[i] = NULL;
     }
 }
 
@@ -312,12 +355,14 @@ static weft_result restore(restoring *r, weft__timelines *timelines)
     weft__archetype_list before;
     weft_result result = weft__archetypes_note(world, &before);
     if (result == WEFT_OK) result = weft__archetypes_arrange(world, &snapshot->order);
+    if (result == WEFT_OK) result = copy_buffers(r);
     if (result == WEFT_OK) result = find_or_make(r);
     if (result == WEFT_OK)
         put_all(r);
     else if (before.items != NULL)
         weft__archetypes_arrange(world, &before); /* cannot fail: there is room for it */
     weft__archetype_list_free(world, &before);
+    drop_buffers(r);
     if (result != WEFT_OK) {
         weft__timeline_drop(timelines, timeline);
         return result;

@@ -52,8 +52,8 @@ static const char *kind_problem(uint32_t flags)
     if ((flags & ~(uint32_t)KIND_FLAGS) != 0)
         return "unknown flags: use those of weft_component_flags";
     flags &= ~(uint32_t)WEFT_NOT_HASHED; /* goes with everything */
-    if ((flags & WEFT_RESOURCE) != 0 && flags != WEFT_RESOURCE)
-        return "a RESOURCE has no other kind: leave the other flags out";
+    if ((flags & WEFT_RESOURCE) != 0 && (flags & ~(uint32_t)(WEFT_RESOURCE | WEFT_BUFFER)) != 0)
+        return "RESOURCE goes with BUFFER only: leave the other flags out";
     if ((flags & WEFT_SHARED) != 0 && (flags & ~(uint32_t)(WEFT_SHARED | WEFT_CLEANUP)) != 0)
         return "SHARED goes with CLEANUP only: leave the other flags out";
     if ((flags & WEFT_CHUNK) != 0 && (flags & ~(uint32_t)(WEFT_CHUNK | WEFT_CLEANUP)) != 0)
@@ -68,7 +68,7 @@ static const char *size_problem(const weft_component_desc *desc)
     if (desc->alignment > 64 ||
         (desc->alignment != 0 && !bits_is_power_of_two((uint64_t)desc->alignment)))
         return "the alignment must be a power of two up to 64, or 0";
-    bool is_resource = (desc->flags & WEFT_RESOURCE) != 0;
+    bool is_resource = (desc->flags & (WEFT_RESOURCE | WEFT_BUFFER)) == WEFT_RESOURCE;
     if (is_resource && desc->size > PTRDIFF_MAX - 4096)
         return "the resource is larger than the address space";
     if (!is_resource && desc->size > VALUE_BYTES_MAX)
@@ -219,11 +219,16 @@ static void sizes_resolve(weft__type *type)
     type->needs_copy = is_buffer || desc->hooks.copy != NULL;
 }
 
+/* Never 0: the value of a RESOURCE has an address. */
+static size_t resource_bytes(const weft__type *type)
+{
+    return bits_align_up(weft__type_bytes(type) + 1, 64);
+}
+
 static void type_release(weft_world *world, weft__type *type)
 {
     if (type == NULL) return;
-    weft__free(&world->memory, WEFT__MEMORY_TYPES, type->resource, 1,
-               bits_align_up(type->desc.size + 1, 64), 64);
+    weft__free(&world->memory, WEFT__MEMORY_TYPES, type->resource, 1, resource_bytes(type), 64);
     weft__free(&world->memory, WEFT__MEMORY_TYPES, type, 1, block_bytes(&type->desc),
                _Alignof(weft__type));
 }
@@ -238,8 +243,8 @@ static weft__type *type_make(weft_world *world, const weft_component_desc *desc,
     fields_copy(type, desc);
     sizes_resolve(type);
     if ((desc->flags & WEFT_RESOURCE) == 0) return type;
-    type->resource = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_TYPES, 1,
-                                        bits_align_up(desc->size + 1, 64), 64);
+    type->resource =
+        weft__alloc_zeroed(&world->memory, WEFT__MEMORY_TYPES, 1, resource_bytes(type), 64);
     if (type->resource != NULL) return type;
     type_release(world, type);
     return NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* resource.c: the values of RESOURCE components, which the world has once.
  *
- * A value is made and freed with its type (component_registry.c) and never moves. */
+ * A value is made and freed with its type (component_registry.c) and never moves. Of a BUFFER it is
+ * the header with the inline elements: opened in buffers.c. */
 #include "error.h"
 #include "world_state.h"
 

@@ -11,11 +11,6 @@ static weft_buffer *buffer_at(void *values, const weft__type *type, uint32_t i)
     return (weft_buffer *)(void *)((char *)values + (size_t)i * type->value_bytes);
 }
 
-static size_t value_bytes(const weft__type *type)
-{
-    return type->value_bytes != 0 ? type->value_bytes : type->desc.size;
-}
-
 void weft__type_construct_zeroed(const weft__type *type, void *values, uint32_t count)
 {
     if (!type->needs_construct) return;
@@ -29,7 +24,7 @@ void weft__type_construct_zeroed(const weft__type *type, void *values, uint32_t 
 
 void weft__type_construct(const weft__type *type, void *values, uint32_t count)
 {
-    memset(values, 0, count * value_bytes(type));
+    memset(values, 0, count * weft__type_bytes(type));
     weft__type_construct_zeroed(type, values, count);
 }
 
@@ -114,7 +109,7 @@ void weft__type_entities(const weft__type *type, void *values, uint32_t count,
 {
     if (type->entity_offset_count == 0) return;
     if ((type->desc.flags & WEFT_BUFFER) == 0) {
-        elements_visit(type, values, count, value_bytes(type), visit, user);
+        elements_visit(type, values, count, weft__type_bytes(type), visit, user);
         return;
     }
     for (uint32_t i = 0; i < count; i++) {

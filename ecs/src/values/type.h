@@ -28,8 +28,8 @@ static inline void *weft__buffer_data(const weft_buffer *buffer)
 typedef struct weft__type {
     weft_component_desc desc; /* pointers are the world's copies; alignment and capacity resolved */
     uint32_t id;
-    uint32_t value_bytes; /* bytes per row in a column, 0: no column (tag, shared, chunk,
-                              resource). BUFFER: header + inline elements, padded */
+    uint32_t value_bytes; /* bytes per row in a column, 0: no column (tag, shared, chunk, resource
+                              that is no buffer). BUFFER: header + inline elements, padded */
     uint32_t value_alignment;
     uint32_t chunk_bytes;         /* CHUNK: bytes of the value in the chunk's side memory, else 0 */
     uint32_t entity_offset_count; /* ENTITY fields, arrays expanded */
@@ -44,6 +44,12 @@ typedef struct weft__type {
     void *resource;               /* RESOURCE: the value */
     uint32_t map_misses;          /* look-ups of the owner that a column map would have served */
 } weft__type;
+
+/* Bytes of one value in memory: of a BUFFER with its header, of any other kind as described. */
+static inline size_t weft__type_bytes(const weft__type *type)
+{
+    return (type->desc.flags & WEFT_BUFFER) != 0 ? type->value_bytes : type->desc.size;
+}
 
 /* Functions over `count` values of a column that starts at `values`. `user`-hooks get elements for
  * buffers. Threads: the owner of these rows. */

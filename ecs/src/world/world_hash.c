@@ -90,7 +90,7 @@ static uint64_t value_hash(const weft_world *world, uint64_t hash, const weft__t
                            const void *value)
 {
     if ((type->desc.flags & WEFT_BUFFER) != 0) return buffer_hash(world, hash, type, value);
-    return bytes_hash(world, hash, type, value, type->value_bytes);
+    return bytes_hash(world, hash, type, value, type->desc.size);
 }
 
 static bool is_enabled(const weft__chunk *chunk, uint32_t enableable, uint32_t row)
@@ -164,7 +164,7 @@ static uint64_t resources_hash(const weft_world *world)
     for (uint32_t id = 1; id <= world->types.count; id++) {
         const weft__type *type = world->types.at[id];
         if (type->resource != NULL && is_hashed(type))
-            sum += bytes_hash(world, type->hash, type, type->resource, type->desc.size);
+            sum += value_hash(world, type->hash, type, type->resource);
     }
     return sum;
 }

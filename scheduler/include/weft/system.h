@@ -97,7 +97,8 @@ typedef struct weft_system_desc {
     weft_lookup lookups[WEFT_SYSTEM_LOOKUPS]; /* not tags, SHARED and CHUNK */
     const weft_lookup *more_lookups;          /* continued here */
     uint32_t more_lookup_count;
-    weft_lookup resources[WEFT_SYSTEM_LOOKUPS]; /* resources */
+    /* Resources. Writing one that is a BUFFER wants SERIAL, or a system without rows and range. */
+    weft_lookup resources[WEFT_SYSTEM_LOOKUPS];
     const weft_lookup *more_resources;
     uint32_t more_resource_count;
     /* Queries that it iterates itself (weft_slice_query), with their access. One that writes needs

@@ -157,7 +157,7 @@ static weft_result take_queries(weft_world *world, weft__system *system,
     return WEFT_OK;
 }
 
-/* What the queries make impossible. */
+/* What slices at once and the queries make impossible. */
 static weft_result check_queries(weft_world *world, const weft__system *system,
                                  const weft_system_desc *desc)
 {
@@ -177,6 +177,15 @@ static weft_result check_queries(weft_world *world, const weft__system *system,
                            weft__component(world, declared->terms[k].component),
                            "one of queries writes, and slices that run at once would collide: "
                            "make the system SERIAL");
+    }
+    for (uint32_t i = 0; is_parallel && i < system->lists.resource_count; i++) {
+        weft__grant resource = system->lists.resources[i];
+        uint32_t flags = world->types.at[resource.component]->desc.flags;
+        if (resource.access == WEFT_WRITE && (flags & WEFT_BUFFER) != 0)
+            return bad(world, WEFT_INVALID_ARGUMENT, desc,
+                       weft__component(world, resource.component),
+                       "one of its resources is a BUFFER that it writes, and slices that run at "
+                       "once would collide: make the system SERIAL");
     }
     return WEFT_OK;
 }
