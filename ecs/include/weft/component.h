@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* component.h: component types: registration, kinds, reflection, dynamic buffers.
+/* component.h: component types: kinds, fields, hooks, registration, and the values of resources.
  *
- * Public. Component ids are per world, never global variables. Types cannot be removed. */
+ * Public. A component type belongs to one world and lives as long as it. */
 #ifndef WEFT_COMPONENT_H
 #define WEFT_COMPONENT_H
 
@@ -11,29 +11,33 @@
 extern "C" {
 #endif
 
-/* Kinds are flags; DATA (none set) is a plain column. A component of size 0 is a tag: no column. */
+/* ---- kinds ---- */
+
+/* Kinds of components, as flags. Without flags each row has a plain value; a component of size 0 is
+ * a tag, which has none. */
 typedef enum weft_component_flags {
     WEFT_DATA = 0,
     WEFT_ENABLEABLE = 1 << 0, /* has an enable bit per row; new rows are enabled */
-    WEFT_SHARED = 1 << 1, /* one value per chunk, stored once per world; rows with the same values
-                              live together. Not with other kinds except CLEANUP */
+    WEFT_SHARED = 1 << 1,     /* many entities share one value, stored once per world; rows with the
+                                 same values share chunks. Of other kinds only CLEANUP is allowed */
     WEFT_BUFFER = 1 << 2, /* dynamic array per row, with RESOURCE per world (buffers.h); `size` is
                              the element size */
-    /* One value per chunk, zero in a new chunk; unchanged when entities come or leave. Added to
-     * entities like other components (create, add); read and written only through slices:
-     * weft_slice_read_chunk, weft_slice_write_chunk. Not with other kinds except CLEANUP; no
-     * hooks. */
+    /* One value per chunk, zero in a new chunk; it stays when rows come or leave. Added to entities
+     * like other components, read and written through slices only (weft_slice_read_chunk,
+     * weft_slice_write_chunk). Of other kinds only CLEANUP is allowed; no hooks. */
     WEFT_CHUNK = 1 << 3,
     WEFT_CLEANUP = 1 << 4, /* survives weft_entity_destroy until it is removed; not ENABLEABLE */
     /* One value per world, of any size (values of other kinds, and elements of a BUFFER, must fit a
-     * chunk of 1 MiB); not part of archetypes. Not with other kinds except BUFFER. */
+     * chunk of 1 MiB). Not part of archetypes. Of other kinds only BUFFER is allowed. */
     WEFT_RESOURCE = 1 << 5,
-    WEFT_NOT_HASHED = 1 << 6, /* with any kind: weft_world_hash leaves the values out (pointers,
-                                caches, times measured). Which entities have the component, and its
-                                enable bits, still count */
+    WEFT_NOT_HASHED = 1 << 6, /* with any kind: weft_world_hash leaves out the values (pointers,
+                                 caches, measured times), but not which entities have the component,
+                                 nor its enable bits */
 } weft_component_flags;
 
-/* A described field, for inspection and text output (optional). */
+/* ---- fields and hooks ---- */
+
+/* What a described field holds. */
 typedef enum weft_field_kind {
     WEFT_FIELD_BYTES,
     WEFT_FIELD_BOOL,
@@ -47,11 +51,12 @@ typedef enum weft_field_kind {
     WEFT_FIELD_U64,
     WEFT_FIELD_F32,
     WEFT_FIELD_F64,
-    WEFT_FIELD_ENTITY, /* patched when commands resolve deferred entities and on instantiate; hashed
-                          and saved without the tag of the world, which others keep */
-    WEFT_FIELD_BLOB,
+    WEFT_FIELD_ENTITY, /* patched when deferred handles become real and on instantiate; hashed and
+                          saved without the tag of the world */
+    WEFT_FIELD_BLOB,   /* a weft_blob_ref; hashed and saved by the content of the blob */
 } weft_field_kind;
 
+/* A described field. Descriptions are optional; inspection, patching, hashes and files use them. */
 typedef struct weft_field {
     const char *name;
     weft_field_kind kind;
@@ -59,8 +64,9 @@ typedef struct weft_field {
     uint32_t count;  /* array length; 0 means 1. BYTES: number of bytes */
 } weft_field;
 
-/* Lifecycle functions get arrays of `count` values (buffer: elements). They may be called from any
- * worker during playback, never concurrently for the same value, and must not touch the world. */
+/* Lifecycle functions of a type. They get arrays of `count` values (BUFFER: elements), are
+ * called by any worker during playback, never at once for the same value, and must not touch the
+ * world. */
 typedef struct weft_component_hooks {
     /* Added values, already zeroed. */
     void (*construct)(void *values, uint32_t count, void *user);
@@ -69,14 +75,16 @@ typedef struct weft_component_hooks {
     /* Makes copies in raw memory (instantiate). Default: the bytes. */
     void (*copy)(void *to, const void *from, uint32_t count, void *user);
     void *user;
-    /* World files (world_file.h), both or none. `save` returns the bytes that one value takes,
-     * and writes them if they fit `capacity`; if not, it is called again with more room. `load`
-     * makes a constructed value from them; false: they are malformed (untrusted input). */
+    /* World files (world_file.h), both or none. `save` returns the bytes that one value takes, and
+     * writes them if they fit `capacity`; if not, it is called again with more room. `load` fills a
+     * constructed value from them; it returns false when they are malformed (untrusted input). */
     size_t (*save)(const void *value, void *out, size_t capacity, void *user);
     bool (*load)(void *value, const void *bytes, size_t count, void *user);
 } weft_component_hooks;
 
-/* Zero means default. Everything is copied. */
+/* ---- registration ---- */
+
+/* Describes a component type. Zero means default. Everything is copied. */
 typedef struct weft_component_desc {
     const char *name;         /* unique in the world, 1..255 bytes */
     size_t size;              /* bytes; 0 makes a tag. Buffers: bytes of one element */
@@ -93,16 +101,16 @@ typedef struct weft_component_desc {
      * -0.0 equals 0.0), else all bytes. `user` is hooks.user. */
     uint64_t (*shared_hash)(const void *value, void *user);
     bool (*shared_equal)(const void *a, const void *b, void *user);
-    void (*shared_release)(void *value, void *user); /* when the last reference to a value ends */
+    void (*shared_release)(void *value, void *user); /* called when a value is no longer used */
     const weft_component *write_groups; /* optional: components that this one takes over
                          (weft_query_desc.filters_write_groups) */
     uint32_t write_group_count;
 } weft_component_desc;
 
-/* Registers a component type. When a type with this name and layout exists (weft_component_hash;
- * write groups: the same, or none given), returns it with the hooks that it has. Null handle on
- * failure: see weft_world_error (INVALID_ARGUMENT, ALREADY_EXISTS, LIMIT, OUT_OF_MEMORY,
- * WRONG_PHASE). Threads: owner, world idle. */
+/* Registers a component type. When one with this name and layout exists (weft_component_hash; write
+ * groups: the same, or none given), returns that one, with the hooks that it has. Null on failure:
+ * INVALID_ARGUMENT, ALREADY_EXISTS, LIMIT, OUT_OF_MEMORY, WRONG_PHASE. Threads: owner, world idle.
+ */
 WEFT_API weft_component weft_component_create(weft_world *world, const weft_component_desc *desc);
 
 #ifdef __cplusplus
@@ -111,7 +119,7 @@ WEFT_API weft_component weft_component_create(weft_world *world, const weft_comp
 #define WEFT_ALIGNOF_(type) _Alignof(type)
 #endif
 
-/* Shorthand: a plain component named after its C type. */
+/* Shorthand: a plain component named after its C type: WEFT_COMPONENT(world, Position). */
 #define WEFT_COMPONENT(world, type)                                                                \
     weft_component_create_typed((world), #type, sizeof(type), WEFT_ALIGNOF_(type), 0)
 /* Shorthand: a plain component with flags. */
@@ -120,53 +128,63 @@ WEFT_API weft_component weft_component_create(weft_world *world, const weft_comp
 /* Shorthand: a tag. */
 #define WEFT_TAG(world, name) weft_component_create_plain((world), #name, 0, 1, 0)
 
-/* weft_component_create with name, size, alignment and flags only. Threads: owner, world idle. */
+/* Registers a type by name, size, alignment and flags only. Errors, Threads: as
+ * weft_component_create. */
 WEFT_API weft_component weft_component_create_plain(weft_world *world, const char *name,
                                                     size_t size, size_t alignment, uint32_t flags);
 
-/* The same for a component whose name is that of its C type, which checked builds compare with the
- * type that WEFT_READ_COLUMN and WEFT_WRITE_COLUMN name. Threads: owner, world idle. */
+/* As weft_component_create_plain, for a component whose name is that of its C type: checked builds
+ * compare it with the type that WEFT_READ_COLUMN and WEFT_WRITE_COLUMN name. Threads: owner, world
+ * idle. */
 WEFT_API weft_component weft_component_create_typed(weft_world *world, const char *type,
                                                     size_t size, size_t alignment, uint32_t flags);
 
-/* The newest change version of any value of the component on entities; 0 when there is none (a
- * RESOURCE has none), or for a bad handle. Threads: owner, world idle. Cost: O(slices that have
- * it). */
-WEFT_API uint32_t weft_component_change_version(const weft_world *world, weft_component component);
+/* ---- questions ---- */
 
-/* The type with this name, or null; also null for weft's tag of residues ("CleanupResidue"), which
- * no call adds or removes (TYPE_MISMATCH). Threads: owner. Cost: O(1). */
+/* The type with this name; null when there is none, and for the internal tag "CleanupResidue".
+ * Threads: owner. Cost: O(1). */
 WEFT_API weft_component weft_component_find(const weft_world *world, const char *name);
 
-/* The description (valid while the world lives; fields and name are the world's copies), or NULL
- * for a bad handle. Threads: any while no type is being registered. */
+/* The description of a type, valid while the world lives; NULL for a bad handle. Threads: any while
+ * no type is being registered. */
 WEFT_API const weft_component_desc *weft_component_info(const weft_world *world,
                                                         weft_component component);
 
-/* Hash of name, size, alignment, kind, buffer capacity and fields: equal in every run and build.
+/* A hash of name, size, alignment, kind, buffer capacity and fields: equal in every run and build.
  * 0 for a bad handle. Threads: as weft_component_info. */
 WEFT_API uint64_t weft_component_hash(const weft_world *world, weft_component component);
 
-/* The value of a RESOURCE component, zeroed (and constructed) when its type is registered. NULL
- * for a bad handle or another kind, and for writing while systems run (weft_world_error says
- * which). The world owns it; its address never changes. Of a BUFFER: its weft_buffer, which is
- * changed through weft_resource_write_buffer. Threads: owner; systems use
- * weft_slice_read_resource. */
-WEFT_API void *weft_resource_write(weft_world *world, weft_component component);
+/* The newest change version of any value of the component on entities: the
+ * weft_world_change_version in which one was last written. 0 without values, for a RESOURCE and for
+ * a bad handle. Threads: owner, world idle. Cost: O(slices that have it). */
+WEFT_API uint32_t weft_component_change_version(const weft_world *world, weft_component component);
+
+/* ---- resources ---- */
+
+/* The value of a RESOURCE component for reading. It is zeroed and constructed when the type is
+ * registered; the world owns it, and its address never changes. For a BUFFER it is the
+ * weft_buffer. NULL for a bad handle or another kind (weft_world_error). Threads: owner; systems
+ * use weft_slice_read_resource. */
 WEFT_API const void *weft_resource_read(const weft_world *world, weft_component component);
 
-/* ---- dynamic buffers: rows of a BUFFER component begin with a weft_buffer (buffers.h) ---- */
+/* As weft_resource_read, for writing. NULL also while systems run (WRONG_PHASE). A BUFFER is
+ * changed through weft_resource_write_buffer. Threads: owner; systems use
+ * weft_slice_write_resource. */
+WEFT_API void *weft_resource_write(weft_world *world, weft_component component);
 
-/* What weft_entity_read and weft_resource_read give for a BUFFER; the elements follow inline or
- * are on the heap. Read only: weft_buffers_append, _resize and _reserve change it. */
+/* ---- buffers ---- */
+
+/* The header of a dynamic buffer, which weft_entity_read and weft_resource_read give for a
+ * BUFFER. The elements follow inline or are on the heap. Read only: the functions of buffers.h
+ * change it. */
 typedef struct weft_buffer {
     void *heap;        /* NULL while the elements are inline */
     uint32_t count;    /* elements */
     uint32_t capacity; /* elements that fit before it grows */
 } weft_buffer;
 
-/* The elements. Valid until the buffer grows or its row moves. Threads: those that may access
- * the column. */
+/* The elements of a buffer. Valid until it grows or its row moves. Threads: those that may
+ * access the column. */
 static inline const void *weft_buffer_read(const weft_buffer *buffer)
 {
     return buffer->heap != NULL ? buffer->heap : (const void *)(buffer + 1);

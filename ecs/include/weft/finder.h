@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* finder.h: look-ups of one component by entity, prepared once: the fastest way to the values of
+/* finder.h: finders: prepared look-ups of one component by entity, the fastest way to the values of
  * many entities in random order.
  *
  *   weft_finder find = weft_finder_open(world, position);
@@ -21,13 +21,15 @@
 extern "C" {
 #endif
 
+/* ---- internals ---- */
+
 #define WEFT_FINDER_BLOCK_SHIFT 13   /* private: slots per block of entities */
 #define WEFT_FINDER_BLOCK_SLOTS 1088 /* private: bytes before the slots of a block */
 #define WEFT_FINDER_BERTH_SHIFT 10   /* private: locations per berth */
 #define WEFT_FINDER_FEW 128          /* private: components that have tables in a world's head */
 
-/* Under ThreadSanitizer every look-up is a call: a slot is an atomic word, which a header cannot
- * say for both languages. */
+/* Private: under ThreadSanitizer every look-up is a call, because a slot is an atomic word, which a
+ * header cannot declare for both languages. */
 #if defined(__SANITIZE_THREAD__)
 #define WEFT_FINDER_IS_CALL 1
 #elif defined(__has_feature)
@@ -39,11 +41,13 @@ extern "C" {
 #define WEFT_FINDER_IS_CALL 0
 #endif
 
-/* Always part of the caller: inline functions that are not static may use it. */
+/* Private: always compiled into the caller; inline functions that are not static may use it. */
 #define WEFT_FINDER_INLINE extern inline __attribute__((gnu_inline, always_inline))
 
-/* Filled by the engine; read only; may be copied. Valid until the world is destroyed. {0} finds
- * nothing. */
+/* ---- finders ---- */
+
+/* Prepared look-ups of one component. Filled by the library; read only; may be copied. Valid until
+ * the world is destroyed. {0} finds nothing. */
 typedef struct weft_finder {
     const void *const *blocks; /* private, all of them */
     const uint64_t *places;
@@ -55,10 +59,13 @@ typedef struct weft_finder {
  * owner. Cost: the first time for a component O(chunks), and 8 bytes for every 1,024 rows (every
  * chunk, if they are smaller) of the world from then on; else O(1). */
 WEFT_API weft_finder weft_finder_open(weft_world *world, weft_component component);
+
 /* As weft_finder_open, inside a system for a component of its `lookups` (checked builds report
- * others and give {0}), or in a loop of the owner. Threads: the slice's. Cost: O(1). */
+ * others and give {0}), or in a loop of the owner. Threads: that of the slice. Cost: O(1). */
 WEFT_API weft_finder weft_slice_finder(const weft_slice *slice, weft_component component);
-/* Private: the look-up without tables; cold, so that a loop keeps its registers. */
+
+/* Private: the look-up without tables; cold, so that a loop keeps its registers. Threads:
+ * as weft_finder_read. */
 WEFT_API __attribute__((cold)) const void *
 weft_finder_read_slowly(const weft_world *world, weft_entity entity, weft_component component);
 
@@ -99,15 +106,17 @@ static inline const void *weft_finder_read(const weft_finder *finder, weft_entit
     return weft_finder_read_slowly(finder->world, entity, finder->component);
 }
 
+/* ---- inline weft_entity_read ---- */
+
 /* Private: the tables of the first components. */
 typedef struct weft_finder_tables {
     const void *const *blocks;
     const uint64_t *places[WEFT_FINDER_FEW]; /* [component]; NULL: none */
 } weft_finder_tables;
 
-/* How every world begins: what weft_entity_read, which is compiled into programs, needs of it. Read
- * only. Part of the ABI: its layout changes with the minor version only. Threads: any while
- * structure does not change. */
+/* The beginning of every world: what weft_entity_read, which is compiled into programs, needs of
+ * it. Read only. Part of the ABI: its layout changes with the minor version only. Threads: any
+ * while structure does not change. */
 typedef struct __attribute__((may_alias)) weft_world_head {
     uint32_t number;           /* in the handles of the world */
     uint32_t busy;             /* private */
@@ -124,8 +133,8 @@ WEFT_FINDER_INLINE const weft_world_head *weft_world_head_of(const weft_world *w
 WEFT_API const void *weft_entity_read_slowly(const weft_world *world, weft_entity entity,
                                              weft_component component);
 
-/* weft_entity_read of entity.h, which is a function as well: two loads more than by a finder. In a
- * checked library there are no tables here, so that every look-up is a call. */
+/* weft_entity_read of entity.h, inline: two loads more than with a finder. A checked library has no
+ * tables in the head, so that every look-up is a call. */
 #if !WEFT_FINDER_IS_CALL
 extern inline __attribute__((gnu_inline)) const void *
 weft_entity_read(const weft_world *world, weft_entity entity, weft_component component)

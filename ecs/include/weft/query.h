@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* query.h: cached queries, filters, iteration, indexed access, and query-wide structural changes.
+/* query.h: queries: selecting entities, filters, loops, access by index, and changes of all
+ * entities that a query selects.
  *
- * Public. A query is matched once against existing archetypes, and later only against new ones;
- * equal descriptions share their matches. Filters belong to the handle. Unless a function says
- * otherwise: Threads: owner, world idle, else WRONG_PHASE. */
+ * Public. A query is matched once against the archetypes that exist, and later only against new
+ * ones; equal descriptions share their matches. Filters belong to the handle. Unless a function
+ * says otherwise: Threads: owner, world idle, else WRONG_PHASE. */
 #ifndef WEFT_QUERY_H
 #define WEFT_QUERY_H
 
@@ -12,6 +13,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- descriptions ---- */
 
 /* How a term selects. Enable bits count for ALL, ANY, NONE and DISABLED on ENABLEABLE components.
  */
@@ -25,16 +28,19 @@ typedef enum weft_match {
     WEFT_DISABLED, /* has it, disabled */
 } weft_match;
 
+/* What a query asks of one component. */
 typedef struct weft_term {
     weft_component component;
     weft_access access;   /* default WEFT_READ */
     weft_match match;     /* default WEFT_ALL */
-    uint32_t alternative; /* terms with the same number form one description; descriptions are
-                             OR-ed. A term index is a column index, whatever its alternative */
+    uint32_t alternative; /* terms with the same number form an alternative; a row must satisfy one.
+                             The position of a term is its column, whatever its alternative */
 } weft_term;
 
+/* Terms inside a weft_query_desc; more_terms has no limit. */
 #define WEFT_INLINE_TERMS 12
 
+/* Describes a query. Zero means default. Everything is copied. */
 typedef struct weft_query_desc {
     weft_term terms[WEFT_INLINE_TERMS]; /* up to the first null component */
     const weft_term *more_terms;        /* continued here */
@@ -42,31 +48,35 @@ typedef struct weft_query_desc {
     bool with_prefabs;    /* also match the Prefab tag (implied when a term names it) */
     bool with_inactive;   /* also match the Inactive tag (implied when a term names it) */
     bool ignores_enabled; /* treat every enable bit as set */
-    /* Leaves out entities with a component T that takes over (weft_component_desc.write_groups)
-     * a component that the description writes, unless the description names T or reads another
-     * of T's write groups. Where the enable bits of T count, only rows where T is enabled are
-     * left out. Components registered later count, too. */
+    /* Leaves out entities with a component T that takes over (weft_component_desc.write_groups) a
+     * component that the query writes, unless the query names T or reads another of T's write
+     * groups. Where the enable bits of T count, only rows where T is enabled are left out.
+     * Components registered later count, too. */
     bool filters_write_groups;
     /* A WRITE term stamps the change version of a slice when its column is requested
      * (weft_slice_write, weft_slice_write_buffers) or weft_slice_enable is called, not when the
-     * slice is visited. For loops that change few of the slices they visit: requesting a column
+     * slice is visited. For loops that change few of the slices they visit; requesting a column
      * becomes a call. */
     bool stamps_asked;
 } weft_query_desc;
 
-/* Makes a query; allowed while iterating. Null on failure: BAD_HANDLE,
- * INVALID_ARGUMENT (contradicting terms, WRITE of a SHARED component, a RESOURCE, DISABLED where
- * enable bits do not count), LIMIT (64 alternatives), OUT_OF_MEMORY, WRONG_PHASE (systems run).
- * Cost: O(archetypes that can match). */
+/* Makes a query, also while iterating. Null on failure: BAD_HANDLE, INVALID_ARGUMENT
+ * (contradicting terms, WRITE of a SHARED component, a RESOURCE, DISABLED where enable bits do
+ * not count), LIMIT (64 alternatives), OUT_OF_MEMORY, WRONG_PHASE (systems run). Cost:
+ * O(archetypes that can match). */
 WEFT_API weft_query weft_query_create(weft_world *world, const weft_query_desc *desc);
+
 /* Releases the handle and its filters. Errors: BAD_HANDLE, BUSY while a system uses it. */
 WEFT_API weft_result weft_query_destroy(weft_world *world, weft_query query);
 
-/* ---- filters: shared conditions are AND-ed; (changed OR order-changed) is AND-ed to them ----
- * Errors of all: BAD_HANDLE, INVALID_ARGUMENT (a component that the query does not name, NULL,
- * no values, more values than the operation takes), TYPE_MISMATCH (not SHARED), WRONG_PHASE,
- * OUT_OF_MEMORY. */
+/* ---- filters ----
+ *
+ * Rows must satisfy all conditions on shared values, and at least one condition on changes or
+ * order when there are any. Errors of all: BAD_HANDLE, INVALID_ARGUMENT (a component that the
+ * query does not name, NULL, no values, more values than the operation takes), TYPE_MISMATCH
+ * (not SHARED), WRONG_PHASE, OUT_OF_MEMORY. */
 
+/* How a shared value is compared. */
 typedef enum weft_filter_op {
     WEFT_FILTER_EQUAL,     /* the shared value is the one given */
     WEFT_FILTER_NOT_EQUAL, /* it is not */
@@ -77,52 +87,69 @@ typedef enum weft_filter_op {
 WEFT_API weft_result weft_query_filter_shared(weft_world *world, weft_query query,
                                               weft_component component, weft_filter_op op,
                                               const void *values, uint32_t count);
-/* Selects slices in which any of the components given by these calls changed after `since` (0:
- * all slices). Another call with the same component replaces its `since`. In systems the version
- * of the system's last run replaces `since`. */
+
+/* Selects slices in which the component changed after `since`, a weft_world_change_version (0:
+ * all slices). Calls for several components select slices in which any of them changed; another
+ * call for the same component replaces its `since`. In systems the version of the system's last
+ * run replaces `since`. */
 WEFT_API weft_result weft_query_filter_changed(weft_world *world, weft_query query,
                                                weft_component component, uint32_t since);
-/* Selects chunks in which rows came, left or moved after `since`; another call replaces `since`. */
+
+/* Selects chunks in which rows came, left or moved after `since`, a weft_world_change_version;
+ * another call replaces `since`. */
 WEFT_API weft_result weft_query_filter_order(weft_world *world, weft_query query, uint32_t since);
+
 /* Removes all filters. */
 WEFT_API weft_result weft_query_filter_reset(weft_world *world, weft_query query);
 
-/* ---- questions; filters and enable bits count ----
+/* ---- questions and copies ----
  *
- * A bad query has no rows and sets the world's error. Threads: owner; while systems run, too, if
- * the query was used before the step. Cost: O(chunks) without filters and enable bits, else
- * O(slices); copies: O(rows). */
+ * Filters and enable bits count. A bad query has no rows and sets the world's error. Threads:
+ * owner; while systems run, too, if the query was used before the step. Cost: O(chunks) without
+ * filters and enable bits, else O(slices); copies: O(rows). */
 
+/* The number of rows that the query selects. */
 WEFT_API uint64_t weft_query_count(const weft_world *world, weft_query query);
+
+/* Whether the query selects no row. */
 WEFT_API bool weft_query_is_empty(const weft_world *world, weft_query query);
-/* True when the query selects the entity: archetype, filters and enable bits. */
+
+/* Whether the query selects the entity: by archetype, filters and enable bits. */
 WEFT_API bool weft_query_matches(const weft_world *world, weft_query query, weft_entity entity);
-/* Archetypes that match now: writes up to `capacity`, returns how many. */
+
+/* The archetypes that match now: writes up to `capacity`, returns how many there are. */
 WEFT_API uint32_t weft_query_archetypes(const weft_world *world, weft_query query,
                                         weft_archetype *out, uint32_t capacity);
-/* Copies entities, or values of `component`, of all matching rows in query order (zeroes for
- * rows without an optional one); `capacity` rows at most. Returns the number of matching rows;
- * 0, with the world's error set, for a component that the query does not name or that has no
- * plain values. */
+
+/* Copies the entities of the selected rows in query order: writes up to `capacity`, returns how
+ * many rows there are. */
 WEFT_API uint64_t weft_query_entities(const weft_world *world, weft_query query, weft_entity *out,
                                       uint64_t capacity);
+
+/* Copies the values of a component of the selected rows in query order, zeroes for rows without an
+ * optional one: writes up to `capacity` values, returns how many rows there are. 0, with the
+ * world's error set, for a component that the query does not name or that has no plain values. */
 WEFT_API uint64_t weft_query_read_values(const weft_world *world, weft_query query,
                                          weft_component component, void *out, uint64_t capacity);
-/* Writes `count` values to the matching rows in query order; the old values are destructed.
- * Values for rows that lack an optional component are skipped. Allowed while iterating. Errors:
+
+/* Writes `count` values to the selected rows in query order; the old values are destructed. Values
+ * for rows that lack an optional component are skipped. Allowed while iterating. Errors:
  * INVALID_ARGUMENT (the count differs, or the query does not name the component), TYPE_MISMATCH
  * (no plain values), WRONG_PHASE. */
 WEFT_API weft_result weft_query_write_values(weft_world *world, weft_query query,
                                              weft_component component, const void *values,
                                              uint64_t count);
+
 /* The entity at position `index` of weft_query_entities, counted from 0; null with NOT_FOUND when
- * fewer rows match. */
+ * there are fewer rows. */
 WEFT_API weft_entity weft_query_entity(const weft_world *world, weft_query query, uint64_t index);
-/* The only matching entity; null with NOT_FOUND (none) or INVALID_ARGUMENT (several) in the world's
- * error. */
+
+/* The one entity that the query selects; null with NOT_FOUND (none) or INVALID_ARGUMENT
+ * (several). */
 WEFT_API weft_entity weft_query_single(weft_world *world, weft_query query);
 
-/* ---- iteration by the owner ----
+/* ---- loops ----
+ *
  *   weft_cursor c = weft_query_begin(world, query);
  *   while (weft_query_next(&c)) { Position *p = weft_slice_write(&c.slice, 0); ... }
  * Structural changes are refused until the loop ends; leave it early with weft_query_end.
@@ -131,8 +158,10 @@ WEFT_API weft_entity weft_query_single(weft_world *world, weft_query query);
  * them, and set the world's error (UNDECLARED_ACCESS). Values written through weft_entity_write
  * are not wrong. */
 
-#define WEFT_MASK_WORDS 16 /* of the enable mask of one run: at most 1,024 rows */
+/* Private: words of the enable mask of one run, of at most 1,024 rows. */
+#define WEFT_MASK_WORDS 16
 
+/* A loop over the rows of a query, run by run. */
 typedef struct weft_cursor {
     weft_slice slice; /* the current run of rows */
     /* private from here on */
@@ -154,23 +183,25 @@ typedef struct weft_cursor {
     bool is_plain;      /* no filter, no masks: view counts */
     bool skips_columns; /* pointers are not wanted */
     bool ignores_masks; /* enable bits do not count */
-    bool is_in_system;  /* of a system (weft_slice_query): not counted */
+    bool is_in_system;  /* opened by weft_slice_query: not counted */
     weft_slice_context own_context;
     void *columns_inline[WEFT_INLINE_TERMS];
     uint64_t mask[WEFT_MASK_WORDS];
 } weft_cursor;
 
-/* Begins a loop. A bad query, no memory for its list of chunks, or a call while systems run
- * gives a cursor without rows and sets the world's error. */
+/* Begins a loop of the owner. A bad query, no memory for its list of chunks, or a call while
+ * systems run gives a cursor without rows and sets the world's error. */
 WEFT_API weft_cursor weft_query_begin(weft_world *world, weft_query query);
+
 /* Advances to the next run of rows; false at the end, which closes the cursor. */
 WEFT_API bool weft_query_next(weft_cursor *cursor);
-/* Closes a cursor that was left early; a closed one and NULL are fine. */
+
+/* Closes a cursor that was left early. A closed one and NULL are ignored. */
 WEFT_API void weft_query_end(weft_cursor *cursor);
 
-/* Runs `run` over all slices on the world's pool and waits. The order of calls is unspecified.
- * Several workers may call `run` at once; it may touch only its slice. When calls in `run` fail,
- * the error of the lowest slice becomes the world's after the loop. Errors: BAD_HANDLE,
+/* Calls `run` for all slices, on several workers at once, and waits. The order of calls is
+ * unspecified; `run` may touch only its slice. When calls in `run` fail, the error of the lowest
+ * slice becomes the world's after the loop. Errors: BAD_HANDLE,
  * INVALID_ARGUMENT, WRONG_PHASE, BUSY (another thread is in the world), LIMIT (256 guests in the
  * pool), OUT_OF_MEMORY, FORKED (the pool is the parent process's); in checked builds
  * UNDECLARED_ACCESS (a write outside of its rows, or through a pointer for reading or from an
@@ -180,8 +211,11 @@ WEFT_API weft_result weft_query_each_parallel(weft_world *world, weft_query quer
                                               void (*run)(weft_slice *slice, void *user),
                                               void *user);
 
-/* ---- indexed access: a query as one flat array of rows; filters count, enable bits do not ---- */
+/* ---- access by index ----
+ *
+ * A query as one array of rows. Filters count, enable bits do not. */
 
+/* Open access to the elements of one term. */
 typedef struct weft_indexed {
     void *span_base;     /* biased: element i of the span is at span_base + i * stride */
     uint64_t span_begin; /* the cached span is [span_begin, span_end) */
@@ -196,15 +230,17 @@ typedef struct weft_indexed {
     uint64_t span_position;
 } weft_indexed;
 
-/* Opens element access to a term's column. Valid until the next structural change; after it
- * every seek gives NULL (in checked builds every access). A system may use it for a component of
- * its `lookups` or of a query in `queries`. Opening a WRITE term stamps all its slices.
- * Close with weft_indexed_close. Errors: BAD_HANDLE, INVALID_ARGUMENT (no column),
- * OUT_OF_MEMORY, WRONG_PHASE (a gather is open and the term writes; in a system: structure
- * changed since the query was last used). */
+/* Opens a term's column for access by index, until weft_indexed_close. Do not use it after the next
+ * structural change: checked builds give NULL then. A system may use it for a component of its
+ * `lookups` or of a query in `queries`. Opening a WRITE term stamps all its slices. Errors:
+ * BAD_HANDLE, INVALID_ARGUMENT (no column), OUT_OF_MEMORY, WRONG_PHASE (a gather is open and the
+ * term writes; in a system: structure changed since the query was last used). */
 WEFT_API weft_result weft_indexed_open(weft_world *world, weft_query query, uint32_t term,
                                        weft_indexed *out);
+
+/* Closes the access and frees its tables. A closed one and NULL are ignored. */
 WEFT_API void weft_indexed_close(weft_indexed *indexed);
+
 /* Private: moves the cached span so that it contains `i` (O(log chunks)); NULL when out of range
  * or when the structure changed. */
 WEFT_API void *weft_indexed_seek(weft_indexed *indexed, uint64_t i);
@@ -234,27 +270,35 @@ static inline void *weft_indexed_write(weft_indexed *indexed, uint64_t i)
  * weft_indexed_read. Cost: as a seek. */
 WEFT_API weft_entity weft_indexed_entity(weft_indexed *indexed, uint64_t i);
 
-/* ---- query-wide structural changes; filters and enable bits count ----
+/* ---- changes of all rows ----
  *
- * Tags and shared values of whole chunks change by chunk headers only. All or nothing: room is
- * reserved before the first row moves. Errors: BAD_HANDLE, INVALID_ARGUMENT (NULL),
- * TYPE_MISMATCH (a component that cannot be changed this way: the text says which call can),
- * WRONG_PHASE, OUT_OF_MEMORY, LIMIT. */
+ * Filters and enable bits count. Tags and shared values of whole chunks change by chunk headers
+ * only. All or nothing: room is reserved before the first row moves. Errors: BAD_HANDLE,
+ * INVALID_ARGUMENT (NULL), TYPE_MISMATCH (a component that cannot be changed this way: the text
+ * says which call can), WRONG_PHASE, OUT_OF_MEMORY, LIMIT. */
 
+/* Adds a component to all rows, zeroed. */
 WEFT_API weft_result weft_query_add(weft_world *world, weft_query query, weft_component component);
+
+/* Removes a component from all rows. */
 WEFT_API weft_result weft_query_remove(weft_world *world, weft_query query,
                                        weft_component component);
-/* Sets a value on all rows, adding the component where absent. */
+
+/* Sets a value on all rows and adds the component where absent. */
 WEFT_API weft_result weft_query_set(weft_world *world, weft_query query, weft_component component,
                                     const void *value, size_t size);
-/* Gives all rows a shared value, adding the component where absent. */
+
+/* Gives all rows a shared value and adds the component where absent. */
 WEFT_API weft_result weft_query_set_shared(weft_world *world, weft_query query,
                                            weft_component component, const void *value);
+
 /* Sets the enable bits of the rows that the query selects now. Not a structural change, but
  * refused while iterating (WRONG_PHASE), because it changes what is selected. */
 WEFT_API weft_result weft_query_enable(weft_world *world, weft_query query,
                                        weft_component component, bool enabled);
-/* Destroys all rows; linked groups are not followed unless selected themselves. */
+
+/* Destroys the entities of all rows. Members of linked groups are destroyed only if the query
+ * selects them. */
 WEFT_API weft_result weft_query_destroy_entities(weft_world *world, weft_query query);
 
 #ifdef __cplusplus

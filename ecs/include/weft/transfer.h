@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* transfer.h: moving entities from one world to another.
  *
- * Public. Fill one world apart (loaded, generated on another thread), then move its entities
- * into the running one. No hook runs: values only change their world. Both worlds must be idle;
- * one thread owns both during the call. */
+ * Public. Fill a second world, for example on another thread, then move its entities into the
+ * one that runs. No hook runs: values only change their world. Both worlds must be idle; one
+ * thread owns both during the call. */
 #ifndef WEFT_TRANSFER_H
 #define WEFT_TRANSFER_H
 
@@ -13,7 +13,9 @@
 extern "C" {
 #endif
 
-/* Zero means default: everything moves. */
+/* ---- transfer ---- */
+
+/* What moves. Zero means default: everything. */
 typedef struct weft_transfer_desc {
     weft_query query;     /* of the source: which entities move; filters and enable bits count.
                              Null: all, with prefabs, inactive ones and residues */

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* world.h: a world: its creation, limits, errors, memory, invariants and hash.
+/* world.h: worlds: handles, creation, errors, statistics, hashes, compaction, change versions.
  *
  * Public. A world owns entities, components, archetypes, chunks, queries, shared values and
- * (when the scheduler is used) systems. It owns its job pool unless one is lent to it. Several
- * worlds may share a pool.
+ * systems, and its job pool unless one is lent to it. Several worlds may share a pool.
  *
- * Threads: the calling thread is the owner of the world during the call, one thread at a time. A
- * world may pass from thread to thread when the hand-over synchronises. A second thread in a
- * world is refused (BUSY, WRONG_PHASE): always in checked builds, in others unless both enter at
- * the same moment. Different threads may step different worlds of one pool at the same time: a
- * thread that did not create the pool is its guest during the call (<weft/jobs.h>), helped by
- * workers 1..N-1. Only the thread that created the pool can wait for its jobs. On other threads
- * weft_gather_begin copies before it returns, a gather begun by the pool's thread cannot be
- * waited for (WRONG_THREAD), and BACKGROUND systems run like others. */
+ * Threads: the calling thread owns the world during the call, one thread at a time. A world may
+ * pass from thread to thread when the hand-over synchronises. A second thread in a world is
+ * refused (BUSY, WRONG_PHASE): always in checked builds, in others unless both enter at the same
+ * moment. Several threads may step different worlds over one pool at the same time: a thread
+ * that did not create the pool is its guest during the call (<weft/jobs.h>), helped by workers
+ * 1..N-1. Only the thread that created the pool can wait for its jobs. */
 #ifndef WEFT_WORLD_H
 #define WEFT_WORLD_H
 
@@ -23,8 +20,11 @@
 extern "C" {
 #endif
 
+/* A world: entities and all that belongs to them. */
 typedef struct weft_world weft_world;
 typedef struct weft_blob_store weft_blob_store; /* <weft/blob.h> */
+
+/* ---- handles ---- */
 
 /* An entity: 32-bit index and 32-bit version; {0, 0} is null. A version is odd while the entity
  * lives and never comes back for an index. Compare both fields; never order versions. */
@@ -33,26 +33,26 @@ typedef struct weft_entity {
     uint32_t version;
 } weft_entity;
 
-/* The same handle: both fields. Threads: any. */
+/* Whether two handles are the same. Threads: any. */
 static inline bool weft_entity_equal(weft_entity a, weft_entity b)
 {
     return a.index == b.index && a.version == b.version;
 }
 
-/* The top four bits of weft_entity.index are the tag of its world. A world refuses entities with
- * another tag (BAD_HANDLE); questions (weft_entity_is_alive, ...) and look-ups treat them as
- * dead. Release builds skip them, as they skip dead ones, in weft_entity_destroy_many, in
- * recorded commands and in weft_transfer_desc.tracked.
+/* The tag of a world: the top four bits of weft_entity.index. A world refuses entities with another
+ * tag (BAD_HANDLE); questions (weft_entity_is_alive, ...) and look-ups treat them as dead. Release
+ * builds skip them, as they skip dead ones, in weft_entity_destroy_many, in recorded commands and
+ * in weft_transfer_desc.tracked.
  *
- * With weft_world_desc.entity_tag 0 a release build uses tag 0. A checked build uses the lowest
- * tag that no living world of the process has: the first world has the handles of a release
- * build, and up to 16 living worlds refuse each other's entities. Further worlds share tag 15
- * and cannot tell their entities apart. A tag is used again after its worlds were destroyed.
+ * With weft_world_desc.entity_tag 0 a release build uses tag 0. A checked build uses the lowest tag
+ * that no living world of the process has: the first world has the handles of a release build, and
+ * up to 16 living worlds refuse each other's entities. More worlds share tag 15 and cannot tell
+ * their entities apart. A tag is used again after its worlds were destroyed.
  *
  * Hashes and world files leave tags out, of entities and of fields described as ENTITY: equal
  * worlds with different tags hash equally, and a file loads into a world with any tag. A program
- * that keeps handles in other fields, or computes with indices, uses weft_entity_index, or asks
- * for WEFT_WITHOUT_ENTITY_TAG: tag 0, without protection from foreign entities. */
+ * that keeps handles in other fields, or computes with indices, uses weft_entity_index or
+ * WEFT_WITHOUT_ENTITY_TAG: tag 0, without protection from foreign entities. */
 #define WEFT_ENTITY_TAG_SHIFT 28
 #define WEFT_WITHOUT_ENTITY_TAG 16u
 
@@ -63,37 +63,40 @@ static inline uint32_t weft_entity_index(weft_entity entity)
     return entity.index & ((UINT32_C(1) << WEFT_ENTITY_TAG_SHIFT) - 1);
 }
 
-/* The null handle, which no entity ever has. Threads: any. */
+/* Whether the handle is null, which no entity has. Threads: any. */
 static inline bool weft_entity_is_null(weft_entity entity)
 {
     return (entity.index | entity.version) == 0;
 }
 
-/* Handles of what belongs to a world: an id, which depends on the history of the world only, and
- * the number of the world, by which every build refuses handles of another one. {0, 0} is null.
- * Numbers follow the order in which a process creates worlds. No hash, file or result depends on
- * them, unless components hold such handles: keep names or ids in components. */
+/* The handles below are an id, which depends on the history of the world only, and the number of
+ * the world, by which every build refuses handles of another one. {0, 0} is null. Numbers follow
+ * the order in which a process creates worlds. No hash, file or result depends on them, unless
+ * components hold such handles: keep names or ids in components. */
 
-/* Component type of one world; ids count from 1. The same name and layout give the same handle. */
+/* A component type of one world; ids count from 1. The same name and layout give the same
+ * handle. */
 typedef struct weft_component {
     uint32_t id;
     uint32_t world; /* private: number of the world */
 } weft_component;
 
-/* Archetype of one world: a set of component types; ids count from 1. Archetypes live as long as
- * the world. */
+/* An archetype of one world: a set of component types; ids count from 1. It lives as long as the
+ * world. */
 typedef struct weft_archetype {
     uint32_t id;
     uint32_t world; /* private */
 } weft_archetype;
 
-/* Query of one world. Index and generation, which are its id, are checked. */
+/* A query of one world. The id holds an index and a generation: stale handles are refused. */
 typedef struct weft_query {
     uint32_t id;
     uint32_t world; /* private */
 } weft_query;
 
-/* Zero means default for every field. Everything is copied. New fields are added at the end. */
+/* ---- create and destroy ---- */
+
+/* Describes a world. Zero means default. Everything is copied. */
 typedef struct weft_world_desc {
     const char *name;    /* for traces and errors; default "world" */
     uint32_t workers;    /* threads including the owner; 0 = the cores this process may use */
@@ -113,66 +116,70 @@ typedef struct weft_world_desc {
     weft_log log; /* warnings, mistakes, reports of the world, and of a pool of its own */
 } weft_world_desc;
 
-/* The last error of a world. `text` names things and says what to do; it is valid until the next
- * failing call on this world. */
-typedef struct weft_error {
-    weft_result code;
-    weft_entity entity;       /* the entity concerned, or null */
-    weft_component component; /* the component concerned, or null */
-    uint64_t number;          /* failures of this world so far, including this one */
-    char text[400];
-} weft_error;
-
-/* Makes a world. `desc` may be NULL (all defaults). On failure *out is NULL.
- * Threads: any. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, THREAD_FAILED, IO (trace_file).
- * Cost: an empty world without a pool of its own takes some kilobytes. */
+/* Creates a world. `desc` may be NULL (all defaults). On failure *out is NULL. Threads: any.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, THREAD_FAILED, IO (trace_file). Cost: an empty world
+ * without a pool of its own takes some kilobytes. */
 WEFT_API weft_result weft_world_create(const weft_world_desc *desc, weft_world **out);
 
 /* Destroys the world and everything in it, with destruct hooks; joins its own pool. NULL is
  * ignored. Threads: owner, outside of jobs of its own pool. Errors (nothing is destroyed):
  * WRONG_PHASE while the world steps or is iterated, or inside a job of its own pool; BUSY (its
- * own pool has pending jobs, guests or other worlds: the text says which).
- */
+ * own pool has pending jobs, guests or other worlds: the text says which). */
 WEFT_API weft_result weft_world_destroy(weft_world *world);
 
-/* The last error, never NULL; its code is WEFT_OK when no call failed, or after it was cleared.
- * Every failing call of the owner sets it, whether it returns a code, a null handle, NULL, 0 or
- * false. Exceptions: BUSY because another thread is in the world; refusals of gathers and
- * weft_world_destroy inside a job of the world's pool; calls that any thread may make; questions
- * whose answer is no (weft_component_find, weft_entity_has). A call that succeeds leaves it as
- * it is: `number` tells whether it is new. Threads: owner. Valid until the next failing call. */
-WEFT_API const weft_error *weft_world_error(const weft_world *world);
-/* Forgets the last error: code WEFT_OK, no text; its number stays. NULL is ignored. Threads: owner.
- */
-WEFT_API void weft_world_error_clear(weft_world *world);
-
-/* The pool the world runs on; owned by the world unless it was lent. Threads: any. */
+/* The pool of the world; the world owns it unless it was lent. Threads: any. */
 WEFT_API weft_job_pool *weft_world_pool(const weft_world *world);
 
-/* The blob store of the world (<weft/blob.h>): created on first use with the world's memory
- * hook, destroyed with the world, after the last destruct hook of a component. NULL when memory
- * is exhausted, and when the first use is in a system (weft_world_error). Threads: owner, the
- * first time; the store itself is safe from any thread. */
+/* The blob store of the world (<weft/blob.h>), created on first use with the world's memory hook
+ * and destroyed with the world, after the last destruct hook. NULL when memory is exhausted, and
+ * when the first use is in a system (weft_world_error). Threads: owner, the first time; the
+ * store may be used by any thread. */
 WEFT_API weft_blob_store *weft_world_blobs(weft_world *world);
 
-/* Checks every invariant of the storage (reads everything). WEFT_OK, or WEFT_CORRUPT with the
- * first broken invariant in weft_world_error. Unplayed rows of a recorder
- * (weft_recorder_create_rows) also give WEFT_CORRUPT: play it first. Threads: owner, world idle.
- * Errors: also INVALID_ARGUMENT, WRONG_PHASE. Cost: O(entities + metadata). */
+/* ---- errors ---- */
+
+/* An error of a world. `text` names what it is about and says what to do. */
+typedef struct weft_error {
+    weft_result code;
+    weft_entity entity;       /* the entity concerned, or null */
+    weft_component component; /* the component concerned, or null */
+    uint64_t number;          /* failures of this world so far, this one included */
+    char text[400];
+} weft_error;
+
+/* The last error, never NULL, valid until the next failing call; its code is WEFT_OK when no
+ * call failed, or after it was cleared. Every failing call of the owner sets it, whether it
+ * returns a code, a null handle, NULL, 0 or false. Exceptions: BUSY because another thread is in
+ * the world; refusals of gathers and weft_world_destroy inside a job of the world's pool; calls
+ * that any thread may make; questions whose answer is no (weft_component_find, weft_entity_has).
+ * Calls that succeed leave it as it is: `number` tells whether it is new. Threads: owner. */
+WEFT_API const weft_error *weft_world_error(const weft_world *world);
+
+/* Clears the last error: code WEFT_OK, no text; its number stays. NULL is ignored. Threads:
+ * owner. */
+WEFT_API void weft_world_error_clear(weft_world *world);
+
+/* ---- checks and hashes ---- */
+
+/* Checks every invariant of the storage. WEFT_CORRUPT: weft_world_error says which one is broken;
+ * unplayed rows of a recorder (weft_recorder_create_rows) also give WEFT_CORRUPT. Errors: also
+ * INVALID_ARGUMENT, WRONG_PHASE. Threads: owner, world idle. Cost: O(entities + metadata). */
 WEFT_API weft_result weft_world_validate(weft_world *world);
 
+/* What a hash covers. Both are equal for any number of workers. */
 typedef enum weft_hash_kind {
-    WEFT_HASH_LAYOUT,  /* ids, versions, order of chunks and rows, bytes: equal for any worker count
-                        */
+    WEFT_HASH_LAYOUT,  /* ids, versions, order of chunks and rows, bytes */
     WEFT_HASH_CONTENT, /* ids and component values only: independent of where rows are stored */
 } weft_hash_kind;
 
-/* Hash of the state of the world. Padding bytes inside components count: zero your structs.
+/* A hash of the state of the world. Padding bytes inside components count: zero your structs.
  * Values of WEFT_NOT_HASHED components do not count. 0 when the world is not idle (WRONG_PHASE).
  * Threads: owner, world idle. Cost: O(bytes). */
 WEFT_API uint64_t weft_world_hash(weft_world *world, weft_hash_kind kind);
 
-/* Bytes per category, and counts. */
+/* ---- statistics and memory ---- */
+
+/* Counts, and bytes by category. */
 typedef struct weft_world_stats {
     uint64_t entities; /* alive */
     uint64_t archetypes;
@@ -185,7 +192,7 @@ typedef struct weft_world_stats {
     uint64_t bytes_moved;    /* component bytes copied by structural changes since creation */
     uint64_t rows_moved;     /* rows copied by structural changes since creation */
     uint64_t bytes_entities; /* directory and entity blocks */
-    uint64_t bytes_chunks;   /* mapped component storage */
+    uint64_t bytes_chunks;   /* component storage, mapped */
     uint64_t bytes_metadata; /* chunk metadata, archetypes, edges */
     uint64_t bytes_types;
     uint64_t bytes_queries;
@@ -199,16 +206,15 @@ typedef struct weft_world_stats {
     uint64_t bytes_blobs; /* the world's blob store; mapped files are not counted */
 } weft_world_stats;
 
-/* `out_bytes`: sizeof *out. Counts and bytes of a world. Threads: owner. Cost: O(chunks +
- * archetypes + moves cached between them).
- */
+/* Counts and bytes of a world. `out_bytes`: sizeof *out. Threads: owner. Cost: O(chunks +
+ * archetypes + moves cached between them). */
 WEFT_API void weft_world_stats_get(const weft_world *world, weft_world_stats *out,
                                    size_t out_bytes);
 
-/* Merges under-filled chunks and returns empty megachunks to the OS, moving at most `row_budget`
- * rows. Returns the number of rows moved; repeat until it returns 0 to compact completely. 0
- * also when the world is not idle (WRONG_PHASE). It stops early when memory is exhausted, which
- * is no error. Entity ids do not change. Threads: owner, world idle. */
+/* Merges chunks that are not full and returns empty megachunks to the OS, moving at most
+ * `row_budget` rows. Returns the number of rows moved: repeat until it is 0 to compact
+ * completely. It stops early when memory is exhausted, which is no error. 0 also when the world
+ * is not idle (WRONG_PHASE). Handles do not change. Threads: owner, world idle. */
 WEFT_API uint64_t weft_world_compact(weft_world *world, uint64_t row_budget);
 
 /* Sets every described ENTITY field that leads to a dead entity to null: in values, buffers
@@ -218,13 +224,15 @@ WEFT_API uint64_t weft_world_compact(weft_world *world, uint64_t row_budget);
  * fields), a look-up each. */
 WEFT_API weft_result weft_world_clear_references(weft_world *world, uint64_t *cleared);
 
-/* The change version of the world (wraps, never 0): pass it later to weft_query_filter_changed.
- * Threads: owner. */
+/* ---- change versions ---- */
+
+/* The change version of the world: a counter that each system of a step and
+ * weft_world_advance_change_version raise. It wraps, and is never 0. Writes stamp it; pass it later
+ * to weft_query_filter_changed. Threads: owner. */
 WEFT_API uint32_t weft_world_change_version(const weft_world *world);
 
-/* Starts a new version: later writes count as changes since the old one. Returns the old
- * version; 0 while systems run (WRONG_PHASE). The scheduler does this around every system.
- * Threads: owner. */
+/* Raises the change version by one: later writes count as changes since the old one. Returns the
+ * old version; 0 while systems run (WRONG_PHASE). Threads: owner. */
 WEFT_API uint32_t weft_world_advance_change_version(weft_world *world);
 
 #ifdef __cplusplus

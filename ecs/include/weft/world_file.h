@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* world_file.h: worlds as files, as bytes in memory and as streams.
+/* world_file.h: worlds as files, as bytes in memory and as streams, all with the same bytes.
  *
- * Public. A file holds the types, entities (with their handles), values, buffers, shared and
- * chunk values, enable bits, names, resources, the blobs that components refer to, and the clock
- * (weft_world_frame: number, time and dt of the last step), which a loaded world goes on from. What
- * belongs to the schedule is not in it: systems, groups, timers and the time left over of fixed
- * rates begin as they are registered. A loaded
- * world has the same weft_world_hash as the saved one; handles get its own entity tag. From then
- * on the same operations have the same results in both, also in layout and in the order of
- * queries; archetypes made before loading come behind those of the file once they are used or
- * created again. Files are untrusted: every byte is checked before use, except what values mean.
- * Memory and streams hold the same bytes as the file. */
+ * Public. In a file: types, entities with their handles, values, buffers, shared and chunk values,
+ * enable bits, names, resources, the blobs that components refer to, and the number, time and dt of
+ * the last step (weft_world_frame). Not in it: systems, queries, groups, timers and the time left
+ * over of fixed rates, which begin as registered.
+ *
+ * A loaded world has the same weft_world_hash as the saved one; handles get its own entity tag.
+ * From then on the same operations have the same results in both, also in layout and in the
+ * order of queries; archetypes made before loading come last once they are used or created
+ * again. Files are untrusted: every byte is checked before use, except what values mean. */
 #ifndef WEFT_WORLD_FILE_H
 #define WEFT_WORLD_FILE_H
 
@@ -21,13 +20,15 @@
 extern "C" {
 #endif
 
-/* Zero means default. */
+/* ---- descriptions ---- */
+
+/* What is saved. Zero means default. */
 typedef struct weft_save_desc {
     const weft_component *without; /* components that are left out: loaded entities lack them */
     uint32_t without_count;
 } weft_save_desc;
 
-/* Zero means default. */
+/* What a load accepts and reports. Zero means default. */
 typedef struct weft_load_desc {
     const weft_blob_type *const *blob_types; /* of the blobs that the file may hold */
     uint32_t blob_type_count;
@@ -58,6 +59,8 @@ typedef struct weft_world_bytes {
     size_t count, capacity;
 } weft_world_bytes;
 
+/* ---- save ---- */
+
 /* Writes the world to a new file, syncs it and renames it over `path`: after a crash or an error
  * the file is the old or the new one, complete. Only regular files are replaced: a directory,
  * device, FIFO or socket is refused with IO (weft_world_save_stream writes to one). A symbolic
@@ -69,41 +72,48 @@ typedef struct weft_world_bytes {
  * versions are not written. `desc` may be NULL. Threads: owner, world idle. Errors:
  * INVALID_ARGUMENT, WRONG_PHASE, BAD_HANDLE, UNSUPPORTED (a type that cannot be written: the
  * text names it), IO (the text names the operation, the path and the system's reason), BUSY (16
- * others write to this path now), OUT_OF_MEMORY. Cost: holds the bytes in memory once, for
- * moments up to three times, when buffers, hooked values and blobs exceed the estimate. */
+ * others write to this path now), OUT_OF_MEMORY. Cost: holds the bytes in memory once, at times
+ * up to three times, when buffers, hooked values and blobs exceed the estimate. */
 WEFT_API weft_result weft_world_save(weft_world *world, const char *path,
                                      const weft_save_desc *desc);
+
 /* As weft_world_save, into memory: `out` gets bytes that the caller frees. On failure it is empty.
  * Threads: owner, world idle. Errors: as weft_world_save, except IO and BUSY. */
 WEFT_API weft_result weft_world_save_memory(weft_world *world, weft_world_bytes *out,
                                             const weft_save_desc *desc);
+
 /* Frees the bytes of weft_world_save_memory and empties `bytes`. Call it before the world is
  * destroyed. NULL and empty bytes are ignored. Threads: owner. */
 WEFT_API void weft_world_bytes_free(weft_world *world, weft_world_bytes *bytes);
+
 /* As weft_world_save, into a stream: writes all bytes in order, after they were made in memory.
  * Threads: owner, world idle; the callback runs on the caller's thread and may not use the
  * world. Errors: as weft_world_save_memory, and what the writer returned. */
 WEFT_API weft_result weft_world_save_stream(weft_world *world, const weft_writer *writer,
                                             const weft_save_desc *desc);
 
-/* Fills a new world from a file. New: no entity was ever created in it (weft_world_transfer then
- * moves the entities to another). Types are found by name and must have the same
- * weft_component_hash; missing ones without hooks are registered, without write groups. Every
- * value counts as changed once. Blobs go to weft_world_blobs: each BLOB field of a type with a
- * destruct hook gets a reference of its own, others share one that the store keeps. `desc` may
- * be NULL. Threads: owner, world idle. Errors (the world has no entity then and its resources
- * are as before; types and archetypes made by the load stay; the text names the check and the
- * byte): INVALID_ARGUMENT, WRONG_PHASE (not new, or not idle), NOT_FOUND, IO (also: not a
- * regular file), CORRUPT, UNSUPPORTED (another version or byte order), TYPE_MISMATCH (a type is
- * different, or needs hooks, or a blob type was not given), LIMIT (bytes_max; the limits of the
- * world's descriptor bound what a file may take), OUT_OF_MEMORY. Cost: in proportion to the
+/* ---- load ---- */
+
+/* Fills a new world from a file. New means that no entity was ever created in it;
+ * weft_world_transfer then moves the entities to another. Types are found by name and must have
+ * the same weft_component_hash; missing ones without hooks are registered, without write groups.
+ * Every value counts as changed once. Blobs go to weft_world_blobs: each BLOB field of a type
+ * with a destruct hook gets a reference of its own, others share one that the store keeps.
+ * `desc` may be NULL. Threads: owner, world idle. Errors (the world has no entity then and its
+ * resources are as before; types and archetypes made by the load stay; the text names the check
+ * and the byte): INVALID_ARGUMENT, WRONG_PHASE (not new, or not idle), NOT_FOUND, IO (also: not
+ * a regular file), CORRUPT, UNSUPPORTED (another version or byte order), TYPE_MISMATCH (a type
+ * is different, or needs hooks, or a blob type was not given), LIMIT (bytes_max; the limits of
+ * the world's descriptor bound what a file may take), OUT_OF_MEMORY. Cost: in proportion to the
  * bytes, which are held in memory once. */
 WEFT_API weft_result weft_world_load(weft_world *world, const char *path,
                                      const weft_load_desc *desc);
+
 /* As weft_world_load, from `count` bytes at any address, which are not used afterwards. Threads:
  * owner, world idle. Errors: as weft_world_load, except NOT_FOUND and IO. */
 WEFT_API weft_result weft_world_load_memory(weft_world *world, const void *bytes, size_t count,
                                             const weft_load_desc *desc);
+
 /* As weft_world_load, from a stream. Takes exactly the bytes of one world; more may follow.
  * Memory grows with the bytes that arrive, not with the size that the stream claims. Threads:
  * owner, world idle; the callback runs on the caller's thread and may not use the world. Errors:

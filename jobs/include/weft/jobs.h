@@ -5,8 +5,8 @@
  * threads of the pool, or threads of the host in host-driven mode. Any other thread may enter the
  * pool as a *guest*: it runs loops, graphs and children, several guests at once and beside the
  * owner, and helps with its own work only. Every function that runs on behalf of a worker or guest
- * takes its `weft_job_context`: the owner gets its own from weft_job_pool_owner(), a guest from
- * weft_job_pool_enter(), a job receives one as its first argument. A context is valid only on the
+ * takes its `weft_job_context`: the owner's is weft_job_pool_owner(), a guest's comes from
+ * weft_job_pool_enter(), a job's is its first argument. A context is valid only on the
  * thread it belongs to, and only until the job returns or the guest leaves.
  *
  * Four ways to run work, cheapest first:
@@ -17,10 +17,9 @@
  *
  * Words in the `Threads:` lines: setup (owner, no job running), owner (the creating thread, outside
  * of jobs), job (inside a job, with that job's context), guest (inside the pool, with its context),
- * any. No function aborts; errors are returned; those that return none ignore NULL (weft_job_child:
- * a NULL fn, too). After creation nothing allocates except weft_job_graph_create,
- * weft_job_pool_enter when more guests are inside than ever before, and the writing of a trace
- * file. Protocols and figures: docs/guide/jobs.md. */
+ * any. No function aborts; functions that return no error ignore NULL (weft_job_child: a NULL fn,
+ * too). After creation nothing allocates except weft_job_graph_create, weft_job_pool_enter when
+ * more guests are inside than ever before, and the writing of a trace file. */
 #ifndef WEFT_JOBS_H
 #define WEFT_JOBS_H
 
@@ -30,19 +29,26 @@
 extern "C" {
 #endif
 
+/* ---- handles and callbacks ---- */
+
+/* A pool of workers. */
 typedef struct weft_job_pool weft_job_pool;
+
+/* A compiled graph of jobs. */
 typedef struct weft_job_graph weft_job_graph;
+
 /* One worker or guest as its thread sees it. Never shared between threads. */
 typedef struct weft_job_context weft_job_context;
 
-/* Names a submitted job. {0, 0} is null and counts as done. A handle stays valid forever: once the
- * job has ended it means "done", even after its slot was reused. One that this pool never
- * issued is refused, or counts as done when its slot is past its generation. */
+/* A submitted job. {0, 0} is null and counts as done. A handle stays valid for ever: once the
+ * job has ended it means "done", even after its slot was reused. One that this pool never issued
+ * is refused, or counts as done when its slot is past its generation. */
 typedef struct weft_job_handle {
     uint32_t index;
     uint32_t generation; /* never 0 for a real job */
 } weft_job_handle;
 
+/* When a job is taken relative to others. */
 typedef enum weft_job_class {
     WEFT_JOB_NORMAL = 0,
     WEFT_JOB_CRITICAL = 1,   /* taken first */
@@ -50,17 +56,17 @@ typedef enum weft_job_class {
     WEFT_JOB_CLASS_COUNT
 } weft_job_class;
 
-/* A job. Returns 0, or an error code of its own that goes to the caller that waits for the job. */
+/* The function of a job. Returns 0, or a code of its own, which the caller that waits gets. */
 typedef int (*weft_job_fn)(weft_job_context *job, void *argument);
-/* A part of a loop: the items [begin, end). A non-zero result stops the loop early. */
+/* The function of a loop: runs the items [begin, end). A non-zero result stops the loop early. */
 typedef int (*weft_job_for_fn)(weft_job_context *job, void *argument, uint32_t begin, uint32_t end);
 
-/* ---- pool ---------------------------------------------------------------------------------- */
+/* ---- pool ---- */
 
-/* Called by workers, on their threads, when set; must not call back into the pool. `name` is the
- * name of the job, loop or graph node, or NULL. `worker` is 0..N-1. A child that its own parent
- * runs is part of the parent: job_begin and job_end see those that another worker took. What a
- * guest runs itself is not reported. */
+/* Callbacks for profilers, called by workers on their threads; they must not call the pool.
+ * `name` is that of the job, loop or graph node, or NULL. `worker` is 0..N-1. A child that its
+ * own parent runs is part of the parent: job_begin and job_end see those that another worker
+ * took. What a guest runs itself is not reported. */
 typedef struct weft_job_hooks {
     void (*job_begin)(void *user, uint32_t worker, const char *name);
     void (*job_end)(void *user, uint32_t worker, const char *name);
@@ -74,7 +80,7 @@ typedef struct weft_job_hooks {
     void (*inlined)(void *user, uint32_t worker, const char *name);
 } weft_job_hooks;
 
-/* All fields: 0 means the default. Copied. */
+/* Describes a pool. Zero means default. Everything is copied. */
 typedef struct weft_job_pool_desc {
     uint32_t worker_count;   /* 1..256, with the owner; default: CPUs of the affinity mask, at most
                                 the cgroup quota rounded down, at least 1 */
@@ -122,19 +128,23 @@ WEFT_API weft_result weft_job_pool_create(const weft_job_pool_desc *desc, weft_j
  * weft_job_pool_error says which). Pending is each job that was submitted, also by a guest that has
  * left, until weft_job_is_done says true, some time after its function has returned; after
  * weft_job_wait_all none is. In a forked child it frees what is the child's and returns OK.
- * NULL is fine. Threads: owner. */
+ * NULL is ignored. Threads: owner. */
 WEFT_API weft_result weft_job_pool_destroy(weft_job_pool *pool);
-/* What the last BUSY of weft_job_pool_destroy waited for, with the names of the worlds, and what to
- * do; "" when there was none. Valid until the next. Threads: owner. */
+/* Why weft_job_pool_destroy last returned BUSY, with the names of the worlds, and what to do; ""
+ * when it never did. Valid until the next BUSY. Threads: owner. */
 WEFT_API const char *weft_job_pool_error(const weft_job_pool *pool);
-/* The owner's context, valid until the pool is destroyed. Threads: any may ask; owner may use. */
+/* The owner's context, valid until the pool is destroyed. Threads: any; only the owner may use
+ * it. */
 WEFT_API weft_job_context *weft_job_pool_owner(weft_job_pool *pool);
-/* Number of workers with the owner, 1..256. Threads: any. */
+/* The number of workers, the owner included, 1..256. Threads: any. */
 WEFT_API uint32_t weft_job_pool_worker_count(const weft_job_pool *pool);
-/* Host-driven mode: lends the calling thread to the pool as worker `worker` (1..N-1) until
- * `until(user)` returns true (NULL: never), the thread is recalled, or the pool is being destroyed,
- * which waits for these threads to come back. `until` is asked between jobs, before sleeping, and
- * when weft_job_pool_wake wakes the sleeper; a job that was begun ends first. Jobs that the thread
+
+/* ---- lent threads and guests ---- */
+
+/* Lends the calling thread to a host-driven pool as worker `worker` (1..N-1) until `until(user)`
+ * returns true (NULL: never), the thread is recalled, or the pool is being destroyed, which waits
+ * for lent threads to come back. `until` is asked between jobs, before sleeping, and
+ * when weft_job_pool_wake wakes the sleeper; a job that has begun ends first. Jobs that the thread
  * had taken but not begun go to other workers, or wait for them. Errors: INVALID_ARGUMENT,
  * WRONG_PHASE (not host-driven), BUSY (that worker is taken), FORKED. Threads: any. */
 WEFT_API weft_result weft_job_worker_run(weft_job_pool *pool, uint32_t worker,
@@ -159,20 +169,22 @@ WEFT_API weft_result weft_job_pool_enter(weft_job_pool *pool, weft_job_context *
  * that the guest submitted stay, for the workers and for the owner that waits. Errors:
  * INVALID_ARGUMENT, WRONG_PHASE (inside a job). Threads: guest. */
 WEFT_API weft_result weft_job_pool_leave(weft_job_context *guest);
-/* 0..N-1. Two threads with the same index never work on one loop, graph or tree of children at the
- * same time. Threads: owner, job, guest (0). */
+/* The index of the worker that has this context, 0..N-1. Two threads with the same index never
+ * work on one loop, graph or tree of children at the same time. Threads: owner, job, guest (0). */
 WEFT_API uint32_t weft_job_worker_index(const weft_job_context *job);
-/* Threads: owner, job, guest. */
+/* The pool of a context. Threads: owner, job, guest. */
 WEFT_API weft_job_pool *weft_job_context_pool(const weft_job_context *job);
 
-/* ---- loops --------------------------------------------------------------------------------- */
+/* ---- loops ---- */
 
-/* What is known of a loop's cost: a moving average, kept by the caller between runs (static, or
- * in the object the loop belongs to). Zero-initialise; never read or copied while a loop runs. */
+/* The measured cost of a loop: a moving average that the caller keeps between runs (static, or
+ * in the object the loop belongs to). Zero-initialise; do not read or copy it while the loop
+ * runs. */
 typedef struct weft_job_cost {
     uint64_t opaque[2];
 } weft_job_cost;
 
+/* Describes a loop. Zero means default. */
 typedef struct weft_job_for_desc {
     weft_job_for_fn fn;
     void *argument;
@@ -194,7 +206,7 @@ typedef struct weft_job_for_desc {
  * runs only parts of this loop. */
 WEFT_API weft_result weft_job_for(weft_job_context *job, const weft_job_for_desc *desc, int *code);
 
-/* ---- children ------------------------------------------------------------------------------ */
+/* ---- children ---- */
 
 /* Starts fn(job', argument) as a child of the running job (or of the owner). It runs at the latest
  * in weft_job_children_wait, which the end of the job implies. `argument` must live until then.
@@ -205,8 +217,9 @@ WEFT_API void weft_job_child(weft_job_context *job, weft_job_fn fn, void *argume
  * earliest started child that failed. Threads: owner, job, guest. */
 WEFT_API int weft_job_children_wait(weft_job_context *job);
 
-/* ---- jobs with handles --------------------------------------------------------------------- */
+/* ---- jobs with handles ---- */
 
+/* Describes a job. Zero means default. */
 typedef struct weft_job_desc {
     weft_job_fn fn;
     void *argument;
@@ -226,7 +239,7 @@ typedef struct weft_job_desc {
  * POOL_FULL (slots or edges), FORKED. Threads: owner, job, guest. */
 WEFT_API weft_result weft_job_submit(weft_job_context *job, const weft_job_desc *desc,
                                      weft_job_handle *out);
-/* The same from any thread, without a context; slightly slower. Threads: any. */
+/* As weft_job_submit, from any thread, without a context; slightly slower. Threads: any. */
 WEFT_API weft_result weft_job_inject(weft_job_pool *pool, const weft_job_desc *desc,
                                      weft_job_handle *out);
 /* Submits `desc` to run after `predecessor` (added to desc->after): a continuation, usually run in
@@ -246,7 +259,6 @@ WEFT_API weft_result weft_job_depend(weft_job_context *job, weft_job_handle held
 /* Lets a held job start once its predecessors are done. Errors: BAD_HANDLE, WRONG_PHASE (not held),
  * FORKED. Threads: owner, job, guest. */
 WEFT_API weft_result weft_job_release(weft_job_context *job, weft_job_handle held);
-
 /* Runs other jobs (not background ones) until the job has ended; sleeps when there are none.
  * OK; JOB_FAILED with its code in *code (may be NULL); CANCELLED; BAD_HANDLE (never issued);
  * WOULD_NEST inside a job (use weft_job_then, children or loops there); WRONG_THREAD; WRONG_PHASE
@@ -263,26 +275,27 @@ WEFT_API bool weft_job_is_done(const weft_job_pool *pool, weft_job_handle handle
 /* Collects the result without waiting: BUSY while it has not ended, else as weft_job_wait.
  * Threads: any. */
 WEFT_API weft_result weft_job_result(weft_job_pool *pool, weft_job_handle handle, int *code);
-
-/* Asks a job to stop: it does not start if it has not, its loops stop between parts, its body sees
- * weft_job_is_cancelled. A job with is_run_on_error ignores this: it runs, and
- * weft_job_is_cancelled is false in it. A job
- * that did not start, or a loop submitted as a job that was stopped, ends as CANCELLED, and so do
- * the jobs after it; for a body that has begun, its return value decides (if it failed, the
- * jobs after it are cancelled too). Errors: BAD_HANDLE. Threads: any. */
+/* Asks a job to stop: it does not start if it has not, its loops stop between parts, its body
+ * sees weft_job_is_cancelled. A job with is_run_on_error ignores this: it runs, and
+ * weft_job_is_cancelled is false in it. A job that did not start, or a loop submitted as a job
+ * that was stopped, ends as CANCELLED, and so do the jobs after it. If the body has begun, its
+ * return value decides; if it fails, the jobs after it are cancelled too. Errors: BAD_HANDLE.
+ * Threads: any. */
 WEFT_API weft_result weft_job_cancel(weft_job_pool *pool, weft_job_handle handle);
 /* Whether the running job (children and loop parts: the job they belong to) was asked to stop.
  * Threads: owner and guest (always false), job. */
 WEFT_API bool weft_job_is_cancelled(const weft_job_context *job);
 
-/* ---- graphs -------------------------------------------------------------------------------- */
+/* ---- graphs ---- */
 
+/* A node of a graph. */
 typedef struct weft_job_graph_node {
     weft_job_fn fn;
     void *argument;
     const char *name; /* kept by pointer; may be NULL */
 } weft_job_graph_node;
 
+/* Describes a graph. */
 typedef struct weft_job_graph_desc {
     const weft_job_graph_node *nodes; /* node_count; copied */
     uint32_t node_count;              /* 1..2^20 */
@@ -295,7 +308,7 @@ typedef struct weft_job_graph_desc {
  * owner. */
 WEFT_API weft_result weft_job_graph_create(weft_job_pool *pool, const weft_job_graph_desc *desc,
                                            weft_job_graph **out);
-/* NULL is fine. BUSY while it runs. Threads: owner. */
+/* Destroys a graph. NULL is ignored. Errors: BUSY (it runs). Threads: owner. */
 WEFT_API weft_result weft_job_graph_destroy(weft_job_graph *graph);
 /* Runs every node once, each after its predecessors, and returns when all are done; the caller
  * takes part. No allocation. JOB_FAILED: the code of the failed node with the lowest number; the
@@ -303,16 +316,15 @@ WEFT_API weft_result weft_job_graph_destroy(weft_job_graph *graph);
  * FORKED. Threads: owner, job, guest; one run at a time. */
 WEFT_API weft_result weft_job_graph_run(weft_job_context *job, weft_job_graph *graph, int *code);
 
-/* ---- frames, statistics, traces ------------------------------------------------------------ */
+/* ---- frames, statistics, traces ---- */
 
-/* Hint: work is coming. Wakes as many workers as the last frame used and keeps idle ones looking
- * for work (frame_spin_ns) until weft_job_frame_end, after which spin_ns counts again: a
- * worker that has looked for longer sleeps at once.
- * Threads: owner. */
+/* A hint that work is coming: wakes as many workers as the last frame used and keeps idle ones
+ * looking for work (frame_spin_ns) until weft_job_frame_end. Threads: owner. */
 WEFT_API void weft_job_frame_begin(weft_job_pool *pool);
+/* Ends the frame: spin_ns counts again, and a worker that has looked for longer sleeps at once.
+ * Threads: owner. */
 WEFT_API void weft_job_frame_end(weft_job_pool *pool);
-
-/* Sums over all workers since creation. */
+/* Counts of a pool, summed over all workers since creation. */
 typedef struct weft_job_stats {
     uint64_t submitted;        /* jobs with handles */
     uint64_t children;         /* weft_job_child calls */
@@ -332,9 +344,10 @@ typedef struct weft_job_stats {
     uint32_t wake_ns;         /* futex wake to run, median measured by create; 0: not measured */
 } weft_job_stats;
 
-/* `out_bytes`: sizeof *out. Threads: any; numbers of running workers may be a moment old. */
+/* Counts of a pool. `out_bytes`: sizeof *out. Threads: any; counts of running workers may be
+ * slightly old. */
 WEFT_API void weft_job_stats_get(const weft_job_pool *pool, weft_job_stats *out, size_t out_bytes);
-
+/* The kind of a trace event. */
 typedef enum weft_job_event_kind {
     WEFT_JOB_EVENT_BEGIN = 1, /* a job, loop part, node or taken child begins */
     WEFT_JOB_EVENT_END = 2,
@@ -350,6 +363,7 @@ typedef enum weft_job_event_kind {
     WEFT_JOB_EVENT_COUNTER = 12 /* value: its new value */
 } weft_job_event_kind;
 
+/* A trace event of a worker. */
 typedef struct weft_job_event {
     uint64_t time_ns; /* clock of weft_os, CLOCK_MONOTONIC for the real one */
     const char *name; /* of the job, loop, node or mark; may be NULL */
@@ -359,12 +373,12 @@ typedef struct weft_job_event {
 } weft_job_event;
 
 /* Takes up to `capacity` events of one worker out of its ring, oldest first; returns how many.
- * *dropped (may be NULL) is the number lost since creation because the ring was full. Nothing when
- * the pool writes a trace file: the events go there.
- * Threads: any, one reader per worker at a time; the worker may be running. */
+ * *dropped (may be NULL) is the number lost since creation because the ring was full. Nothing
+ * when the pool writes a trace file: the events go there. Threads: any, one reader per worker at
+ * a time; the worker may be running. */
 WEFT_API uint32_t weft_job_trace_read(weft_job_pool *pool, uint32_t worker, weft_job_event *out,
                                       uint32_t capacity, uint64_t *dropped);
-/* Puts a MARK event into the worker's ring (nothing when tracing is off, or by a guest).
+/* Puts a MARK event into the worker's ring; does nothing when tracing is off, and for guests.
  * Threads: owner, job, guest. */
 WEFT_API void weft_job_trace_mark(weft_job_context *job, const char *name, uint32_t value);
 

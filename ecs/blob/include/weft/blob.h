@@ -9,7 +9,7 @@
  * references and keeps one copy of equal content; components hold a weft_blob_ref. Examples:
  * docs/guide/blobs.md.
  *
- * Bounds are checked by code compiled with WEFT_CHECKED, whatever the library was compiled with. */
+ * Code compiled with WEFT_CHECKED checks bounds, whatever the library was compiled with. */
 #ifndef WEFT_BLOB_H
 #define WEFT_BLOB_H
 
@@ -19,21 +19,25 @@
 extern "C" {
 #endif
 
+/* ---- limits ---- */
+
 #define WEFT_BLOB_ALIGNMENT_MAX 64 /* of anything in a blob, and of the block itself */
 #define WEFT_BLOB_HEADER_BYTES 64  /* offset of the root in the block */
 #define WEFT_BLOB_DEPTH_MAX 256    /* arrays within arrays */
 
-/* ---- What lies inside a blob. Never copy these by value: the offset counts from where they are
- * (from their second byte, so that 0 can mean "nothing" and a struct can still point to itself).
- * ---- */
+/* ---- references inside a blob ----
+ *
+ * Never copy these by value: an offset counts from where the reference is (from its second byte, so
+ * that 0 can mean "nothing" and a struct can still point to itself). */
 
-/* `count` elements. Invariant: offset == 0 exactly when count == 0. */
+/* An array of `count` elements. Invariant: offset == 0 exactly when count == 0. */
 typedef struct weft_blob_array {
     int64_t offset;
     uint64_t count;
 } weft_blob_array;
 
-/* UTF-8 text of `bytes` bytes with a NUL behind it that is not counted. May contain NULs itself. */
+/* UTF-8 text of `bytes` bytes, and a NUL behind it that is not counted. The text may contain
+ * NULs. */
 typedef struct weft_blob_string {
     int64_t offset;
     uint64_t bytes;
@@ -44,8 +48,8 @@ typedef struct weft_blob_pointer {
     int64_t offset;
 } weft_blob_pointer;
 
-/* Typed fields: `WEFT_BLOB_ARRAY(float) prices;`. Only `untyped` holds a value; `typed` carries the
- * type. */
+/* A field of a struct that refers to elements or an object of a type: WEFT_BLOB_ARRAY(float)
+ * prices; Only `untyped` holds a value; `typed` carries the type. */
 #define WEFT_BLOB_ARRAY(type)                                                                      \
     union {                                                                                        \
         weft_blob_array untyped;                                                                   \
@@ -57,8 +61,11 @@ typedef struct weft_blob_pointer {
         type *typed;                                                                               \
     }
 
-/* ---- Types: which fields of a struct are references. Constant data of the program. ---- */
+/* ---- types ----
+ *
+ * Which fields of a struct are references. Constant data of the program. */
 
+/* The kind of a reference. */
 typedef enum weft_blob_kind {
     WEFT_BLOB_KIND_ARRAY = 1,
     WEFT_BLOB_KIND_STRING = 2,
@@ -67,7 +74,8 @@ typedef enum weft_blob_kind {
 
 typedef struct weft_blob_type weft_blob_type;
 
-/* One reference inside a struct (nested structs: name the member by its path, `.stats.values`). */
+/* One reference inside a struct. In nested structs the member is named by its path,
+ * `.stats.values`. */
 typedef struct weft_blob_field {
     uint32_t offset;           /* bytes from the start of the struct; multiple of 8 */
     uint32_t kind;             /* weft_blob_kind */
@@ -76,7 +84,8 @@ typedef struct weft_blob_field {
         *type; /* of an element or of the target; NULL: plain data, no references */
 } weft_blob_field;
 
-/* A struct. Everything it points to must outlive the stores and builders that use it. */
+/* The type of a struct. Everything it points to must outlive the stores and builders that use
+ * it. */
 struct weft_blob_type {
     const char *name; /* part of the type hash */
     uint32_t bytes, alignment;
@@ -84,7 +93,8 @@ struct weft_blob_type {
     uint32_t field_count;
 };
 
-/* static const weft_blob_field market_fields[] = {WEFT_BLOB_FIELD_STRING(Market, symbol), ...};
+/* Shorthands for types and their fields:
+ * static const weft_blob_field market_fields[] = {WEFT_BLOB_FIELD_STRING(Market, symbol), ...};
  * static const weft_blob_type market_type = WEFT_BLOB_TYPE(Market, market_fields);
  * static const weft_blob_type plain_type = WEFT_BLOB_TYPE_PLAIN(Plain); */
 #define WEFT_BLOB_FIELD_REFERENCE_(struct_type, member, kind, target)                              \
@@ -114,12 +124,12 @@ struct weft_blob_type {
  * any (constant). */
 WEFT_API extern const weft_blob_type weft_blob_string_type;
 
-/* ---- Reading. Inline; unchecked code costs an addition. Pointers are valid as long as the blob.
- * ---- */
+/* ---- reading ----
+ *
+ * Inline; unchecked code costs an addition. Pointers are valid as long as the blob. */
 
-/* Prints the mistake and aborts, in checked programs: an index beyond an array, or access
- * through an unfinished array or a null reference. Called only by the functions below. Threads:
- * any. */
+/* Private: prints the mistake and aborts, in checked programs: an index beyond an array, or access
+ * through an unfinished array or a null reference. Threads: any. */
 WEFT_API __attribute__((noreturn, cold)) void weft_blob_access_failed(const weft_blob_array *array,
                                                                       uint64_t index);
 
@@ -148,7 +158,8 @@ static inline const void *weft_blob_pointer_target(const weft_blob_pointer *poin
                : (const void *)((uintptr_t)pointer + 1u + (uintptr_t)pointer->offset);
 }
 
-/* Typed forms; `array` and `pointer` are addresses of WEFT_BLOB_ARRAY and WEFT_BLOB_POINTER fields.
+/* Typed reading: `array` and `pointer` are addresses of WEFT_BLOB_ARRAY and WEFT_BLOB_POINTER
+ * fields.
  */
 #define WEFT_BLOB_COUNT(array) ((array)->untyped.count)
 #define WEFT_BLOB_AT(array, index)                                                                 \
@@ -162,10 +173,10 @@ static inline const void *weft_blob_pointer_target(const weft_blob_pointer *poin
 #define WEFT_BLOB_TARGET(pointer)                                                                  \
     ((const __typeof__(*(pointer)->typed) *)weft_blob_pointer_target(&(pointer)->untyped))
 
-/* ---- Store: owns blobs, counts references, keeps one copy of equal content. ---- */
+/* ---- stores ---- */
 
+/* Owns blobs, counts references, and keeps one copy of equal content. */
 typedef struct weft_blob_store weft_blob_store;
-typedef struct weft_blob_builder weft_blob_builder;
 
 /* A counted reference, fit for components (8 bytes, zero is null, copying it counts nothing). It
  * holds a slot, its generation and the number of its store, not an address: stale references and
@@ -176,19 +187,21 @@ typedef struct weft_blob_ref {
     uint64_t id;
 } weft_blob_ref;
 
+/* Whether the pages of blobs are read-only. */
 typedef enum weft_blob_protection {
     WEFT_BLOB_PROTECT_CHECKED = 0, /* read-only pages when the library is a checked build */
     WEFT_BLOB_PROTECT_ALWAYS = 1,  /* a write to a blob is a SIGSEGV; costs whole pages per blob */
     WEFT_BLOB_PROTECT_NEVER = 2,
 } weft_blob_protection;
 
-/* Zero means default. Copied. */
+/* Describes a store. Zero means default. Copied. */
 typedef struct weft_blob_store_desc {
     weft_allocator allocator;
     const weft_os *os;
     uint32_t protection; /* weft_blob_protection */
 } weft_blob_store_desc;
 
+/* Counts of a store. */
 typedef struct weft_blob_store_stats {
     uint64_t blob_count, block_bytes; /* alive now */
     uint64_t shared_count;            /* insertions that found equal content already there */
@@ -202,6 +215,7 @@ typedef struct weft_blob_report {
                                  reason; "" when none */
 } weft_blob_report;
 
+/* What a store knows of a blob. */
 typedef struct weft_blob_info {
     const void *block;     /* the whole blob; its bytes may be copied anywhere */
     uint64_t block_bytes;  /* its size */
@@ -211,16 +225,19 @@ typedef struct weft_blob_info {
     bool is_mapped; /* lies in a mapped file */
 } weft_blob_info;
 
-/* A store; `desc` may be NULL (all defaults). INVALID_ARGUMENT, OUT_OF_MEMORY. Threads: setup; the
- * owner destroys. */
+/* Creates a store, which the caller destroys. `desc` may be NULL (all defaults). Errors:
+ * INVALID_ARGUMENT, OUT_OF_MEMORY. Threads: any. */
 WEFT_API weft_result weft_blob_store_create(const weft_blob_store_desc *desc,
                                             weft_blob_store **out);
+
 /* Frees the store and every blob in it, referenced or not. Builders must be gone. NULL is ignored.
  * Threads: owner. */
 WEFT_API void weft_blob_store_destroy(weft_blob_store *store);
-/* Counts. `out_bytes`: sizeof *out. Threads: any. */
+
+/* Counts of a store. `out_bytes`: sizeof *out. Threads: any. */
 WEFT_API weft_result weft_blob_store_stats_get(weft_blob_store *store, weft_blob_store_stats *out,
                                                size_t out_bytes);
+
 /* Why a builder of the store last refused a type or a blob, and why weft_blob_save last failed, in
  * any thread. Loads have a report of their own (weft_blob_load_desc). `out_bytes`: sizeof *out.
  * Threads: any. */
@@ -230,37 +247,49 @@ WEFT_API weft_result weft_blob_report_get(weft_blob_store *store, weft_blob_repo
 /* Adds a reference. Errors: BAD_HANDLE (stale), LIMIT (2^32 - 1 references). Threads: any that
  * holds a reference. */
 WEFT_API weft_result weft_blob_acquire(weft_blob_store *store, weft_blob_ref ref);
+
 /* Gives a reference back; the last one frees the blob (unmaps its file). Readers must hold a
  * reference of their own, or have finished. Errors: BAD_HANDLE (already freed). Threads: any. */
 WEFT_API weft_result weft_blob_release(weft_blob_store *store, weft_blob_ref ref);
-/* The root. NULL for a null, released or forged reference, one of another store, or a type other
- * than `type` (NULL: any type). Threads: any; 4 ns (more when `type` is an equal description at
- * another address): resolve once per slice or entity, not per element. */
+
+/* The root of a blob. NULL for a null, released or forged reference, one of another store, or a
+ * type other than `type` (NULL: any type). Threads: any. Cost: 4 ns, more when `type` is an
+ * equal description at another address: resolve once per slice or entity, not per element. */
 WEFT_API const void *weft_blob_read(const weft_blob_store *store, weft_blob_ref ref,
                                     const weft_blob_type *type);
-/* `out_bytes`: sizeof *out. Describes a blob. Errors: BAD_HANDLE (stale). Threads: any that
- * holds a reference. */
+
+/* Size, hashes and references of a blob. `out_bytes`: sizeof *out. Errors: BAD_HANDLE (stale).
+ * Threads: any that holds a reference. */
 WEFT_API weft_result weft_blob_info_get(const weft_blob_store *store, weft_blob_ref ref,
                                         weft_blob_info *out, size_t out_bytes);
 
-/* ---- Builder: makes one blob. Threads: one at a time; memory it has handed out may be filled by
- * any threads until weft_blob_builder_finish. The first error is kept and returned by everything
- * after it. A finished builder builds no more (WRONG_PHASE). ---- */
+/* ---- building ----
+ *
+ * A builder makes one blob. Any threads may fill memory that it has handed out until
+ * weft_blob_builder_finish. The first error is kept and returned by every later call. A finished
+ * builder builds no more (WRONG_PHASE). */
 
-/* `root_type` must outlive the store. With `capacity_bytes` (0: unknown) of the final size
- * (block_bytes), or up to a tenth more, a blob of 16 KiB or more is made in place, without a copy;
- * in a store with read-only pages never. INVALID_ARGUMENT (also a type that cannot be:
- * weft_blob_report_get tells what is wrong with which field), LIMIT, OUT_OF_MEMORY. Threads:
- * any; the builder belongs to one thread at a time. */
+/* Builds one blob. */
+typedef struct weft_blob_builder weft_blob_builder;
+
+/* Begins a blob. `root_type` must outlive the store. With `capacity_bytes` (0: unknown) of the
+ * final size (block_bytes), or up to a tenth more, a blob of 16 KiB or more is made in place,
+ * without a copy; in a store with read-only pages never. INVALID_ARGUMENT (also a type that
+ * cannot be: weft_blob_report_get says what is wrong with which field), LIMIT, OUT_OF_MEMORY.
+ * Threads: any; the builder belongs to one thread at a time. */
 WEFT_API weft_result weft_blob_builder_create(weft_blob_store *store,
                                               const weft_blob_type *root_type,
                                               uint64_t capacity_bytes, weft_blob_builder **out);
+
 /* Frees the builder; a finished blob stays. NULL is ignored. Threads: one at a time. */
 WEFT_API void weft_blob_builder_destroy(weft_blob_builder *builder);
+
 /* The root struct, zeroed; NULL after finish. Threads: one at a time. */
 WEFT_API void *weft_blob_builder_root(weft_blob_builder *builder);
+
 /* The error kept so far. Threads: one at a time. */
 WEFT_API weft_result weft_blob_builder_error(const weft_blob_builder *builder);
+
 /* The first error as a sentence that says what to do; "" without one. Static text, never NULL.
  * Threads: one at a time. */
 WEFT_API const char *weft_blob_builder_error_text(const weft_blob_builder *builder);
@@ -273,30 +302,37 @@ WEFT_API const char *weft_blob_builder_error_text(const weft_blob_builder *build
  * result may not be dereferenced. Threads: one at a time. */
 WEFT_API void *weft_blob_builder_array(weft_blob_builder *builder, weft_blob_array *array,
                                        uint64_t count);
-/* The same filled with a copy of `values` (plain data only), hashed on the way: the fastest form.
+
+/* As weft_blob_builder_array, filled with a copy of `values` (plain data only): the fastest form.
  * Threads: one at a time. */
 WEFT_API weft_result weft_blob_builder_copy(weft_blob_builder *builder, weft_blob_array *array,
                                             const void *values, uint64_t count);
-/* Copies UTF-8 text of any length. INVALID_ARGUMENT also when it is not UTF-8.
- * Threads: one at a time. */
+
+/* Sets a string field to a copy of UTF-8 text of any length. INVALID_ARGUMENT also when it is not
+ * UTF-8. Threads: one at a time. */
 WEFT_API weft_result weft_blob_builder_string(weft_blob_builder *builder, weft_blob_string *string,
                                               const char *text, uint64_t bytes);
+
 /* Makes a zeroed object, sets the pointer field to it, and returns it. Threads:
  * one at a time. */
 WEFT_API void *weft_blob_builder_object(weft_blob_builder *builder, weft_blob_pointer *pointer);
+
 /* Sets a pointer field to a target in this blob: itself, the root, an element or a member of the
  * right type; NULL makes it null. Pointers may share a target. A later call replaces the target.
  * Threads: one at a time. */
 WEFT_API weft_result weft_blob_builder_point(weft_blob_builder *builder, weft_blob_pointer *pointer,
                                              const void *target);
-/* Ends building: `out` gets a reference (to the equal blob that exists already, if there is one).
- * Memory handed out is gone. Equal calls make equal bytes, whatever the capacity or the addresses;
- * padding is zero unless you wrote it. INVALID_ARGUMENT also when a reference holds what the caller
- * wrote there (weft_blob_report_get tells the check and the offset). On failure nothing
- * changes and it can be called again (kept errors: no). Cost: the bytes once (hash), twice without
- * capacity, and every reference once. Threads: one at a time. */
+
+/* Ends building: `out` gets a reference (to the equal blob that exists already, if there is
+ * one). Memory handed out is gone. Equal calls make equal bytes, whatever the capacity or the
+ * addresses; padding is zero unless you wrote it. INVALID_ARGUMENT also when a reference holds
+ * what the caller wrote there (weft_blob_report_get says which check, and where). On failure
+ * nothing changes and it can be called again, unless an error was kept. Cost: the bytes once
+ * (hash), twice without capacity, and every reference once. Threads: one at a time. */
 WEFT_API weft_result weft_blob_builder_finish(weft_blob_builder *builder, weft_blob_ref *out);
 
+/* Typed building: `array` and `pointer` are addresses of WEFT_BLOB_ARRAY and WEFT_BLOB_POINTER
+ * fields. */
 #define WEFT_BLOB_BUILD_ARRAY(builder, array, count)                                               \
     ((__typeof__((array)->typed))weft_blob_builder_array((builder), &(array)->untyped, (count)))
 #define WEFT_BLOB_BUILD_COPY(builder, array, values, count)                                        \
@@ -306,8 +342,11 @@ WEFT_API weft_result weft_blob_builder_finish(weft_blob_builder *builder, weft_b
 #define WEFT_BLOB_BUILD_POINT(builder, pointer, target)                                            \
     weft_blob_builder_point((builder), &(pointer)->untyped, true ? (target) : (pointer)->typed)
 
-/* ---- Bytes and files. The file form is the block itself (little-endian). ---- */
+/* ---- bytes and files ----
+ *
+ * The file form is the block itself (little-endian). */
 
+/* How a file is loaded. */
 typedef enum weft_blob_load_mode {
     WEFT_BLOB_LOAD = 0, /* reads the file into memory and validates */
     /* Maps the file read-only and validates. The file must not be shortened while mapped (SIGBUS);
@@ -323,8 +362,9 @@ typedef enum weft_blob_load_mode {
  * refused with IO. A symbolic link stays; the file it leads to is replaced (IO when it leads
  * nowhere). weft_blob_info_get gives the bytes for other destinations; weft_blob_adopt reads
  * them. Errors: INVALID_ARGUMENT, BAD_HANDLE, IO, BUSY (16 others write to this path now);
- * weft_blob_report_get tells the reason. Threads: any that holds a reference. */
+ * weft_blob_report_get says why. Threads: any that holds a reference. */
 WEFT_API weft_result weft_blob_save(weft_blob_store *store, weft_blob_ref ref, const char *path);
+
 /* What is loaded, and how. `type` is required; zero means default for the others. */
 typedef struct weft_blob_load_desc {
     const weft_blob_type *type; /* must outlive the store */
@@ -338,12 +378,14 @@ typedef struct weft_blob_load_desc {
  * byte order), TYPE_MISMATCH, LIMIT, OUT_OF_MEMORY. Threads: any. */
 WEFT_API weft_result weft_blob_load(weft_blob_store *store, const char *path,
                                     const weft_blob_load_desc *desc, weft_blob_ref *out);
+
 /* Makes a blob from a copy of `bytes` untrusted bytes at any address. Errors: as weft_blob_load,
  * except NOT_FOUND and IO. Threads: any. */
 WEFT_API weft_result weft_blob_adopt(weft_blob_store *store, const void *block, uint64_t bytes,
                                      const weft_blob_load_desc *desc, weft_blob_ref *out);
+
 /* Checks bytes at a multiple of 64: header, content hash, and that every reference that `type`
- * can reach stays inside, aligned, at a thing of its type; arrays are a tree (no cycles, no
+ * can reach stays inside, aligned, at data of its type; arrays are a tree (no cycles, no
  * sharing, bounded depth); text is UTF-8. Cycles of pointers are legal. When it returns WEFT_OK
  * the root at block + WEFT_BLOB_HEADER_BYTES may be used. Iterative, no allocation. `report` may
  * be NULL; `report_bytes`: sizeof *report. Errors: as weft_blob_adopt. Threads: any. Cost: in

@@ -12,6 +12,9 @@
 extern "C" {
 #endif
 
+/* ---- reports of loads ---- */
+
+/* Why a load was refused. */
 typedef enum weft_load_reason {
     WEFT_LOAD_NOT_REFUSED = 0,
     WEFT_LOAD_CALL,         /* an argument, or the state of the world; nothing was read */
@@ -30,7 +33,7 @@ typedef enum weft_load_reason {
     WEFT_LOAD_MEMORY,       /* out of memory */
 } weft_load_reason;
 
-/* Filled by the load, also when it succeeds (then all zero). */
+/* What a load reports. Filled by every load; all zero when it succeeds. */
 typedef struct weft_load_report {
     weft_result result;      /* what the call returned */
     weft_load_reason reason; /* decides what the other fields mean */
@@ -40,7 +43,7 @@ typedef struct weft_load_report {
     uint64_t expected;
     const char *check; /* what was looked at when bytes were refused: static text, else NULL */
     char type[256];    /* the component or blob type concerned, or "" */
-    char text[400];    /* all of it as a sentence that says what to do */
+    char text[400];    /* a sentence that says what is wrong and what to do */
 } weft_load_report;
 
 #ifdef __cplusplus

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* base.h: what every weft header needs: visibility, result codes, memory hooks.
+/* base.h: what every weft header needs: version, result codes, memory hook, log.
  *
- * Public. Included by <weft/jobs.h>, <weft/ecs.h> and <weft/weft.h>; rarely included alone. The
- * library keeps no mutable state per process, except the counters that number worlds and blob
- * stores and count entity tags. Functions that can fail return a weft_result, or a null handle,
- * NULL, 0 or false where their comment says so. weft_result_name, _text, _explain and `weft
- * explain CODE` describe the codes. */
+ * Public. Included by <weft/jobs.h>, <weft/ecs.h> and <weft/weft.h>. The library keeps no mutable
+ * state per process, except the counters that number worlds and blob stores and count entity tags.
+ * Functions that can fail return a weft_result, or a null handle, NULL, 0 or false where their
+ * comment says so. */
 #ifndef WEFT_BASE_H
 #define WEFT_BASE_H
 
@@ -17,26 +16,32 @@
 extern "C" {
 #endif
 
+/* ---- version ---- */
+
+/* The version of this header. */
 #define WEFT_VERSION_MAJOR 0
 #define WEFT_VERSION_MINOR 1
 #define WEFT_VERSION_PATCH 0
 
+/* Marks what the library exports. */
 #define WEFT_API __attribute__((visibility("default")))
 
-/* The version of a header and of a library as one number, which can be compared. */
+/* A version as one number, which can be compared. */
 #define WEFT_VERSION_NUMBER(major, minor, patch) ((major)*1000000u + (minor)*1000u + (patch))
 #define WEFT_VERSION WEFT_VERSION_NUMBER(WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH)
 
 /* WEFT_VERSION of the library that runs. Until 1.0 a program needs a library of the same minor
- * version, which the loader sees to (SONAME libweft.so.0.MINOR). Threads: any. */
+ * version; the loader ensures this (SONAME libweft.so.0.MINOR). Threads: any. */
 WEFT_API uint32_t weft_version(void);
 
-/* Structs that the library fills (statistics, reports, weft_blob_info) come with their size,
- * `sizeof *out` as the caller was compiled. They grow at their end within a minor version: the
- * library writes at most that many bytes, and zeroes what it does not know. */
+/* ---- results ---- */
 
-/* Result of a fallible call. The value is the number of the error page: WEFT_STALE_ENTITY is E0005.
- * New codes are added at the end; values never change once released. */
+/* The result of a call that can fail. The value is the number of the error page:
+ * WEFT_STALE_ENTITY is E0005. New codes are added at the end; values never change once released.
+ *
+ * Structs that the library fills (statistics, reports) come with their size, `sizeof *out` as the
+ * caller was compiled. They grow at their end within a minor version: the library writes at most
+ * that many bytes, and zeroes what it does not know. */
 typedef enum weft_result {
     WEFT_OK = 0,
     WEFT_INVALID_ARGUMENT = 1,   /* an invalid pointer, size, name or flag */
@@ -64,28 +69,33 @@ typedef enum weft_result {
     WEFT_RESULT_COUNT
 } weft_result;
 
-/* Name of a code as written in C ("WEFT_STALE_ENTITY"). Threads: any. Never NULL; static storage.
+/* The name of a code as written in C ("WEFT_STALE_ENTITY"). Never NULL; static storage. Threads:
+ * any.
  */
 WEFT_API const char *weft_result_name(weft_result result);
-/* One line that says what happened. Threads: any. Never NULL; static storage. */
+
+/* One line that says what happened. Never NULL; static storage. Threads: any. */
 WEFT_API const char *weft_result_text(weft_result result);
-/* The page of the code: causes and what to do; several lines, without a newline at the end.
- * Threads: any. Never NULL; static storage. */
+
+/* The page of a code: causes and what to do; several lines, without a newline at the end. `weft
+ * explain CODE` prints it. Never NULL; static storage. Threads: any. */
 WEFT_API const char *weft_result_explain(weft_result result);
 
+/* ---- hooks ---- */
+
 /* The memory hook. All memory of a world or a pool goes through it, except what is mapped:
- * component storage, entity blocks and look-up tables of large worlds, read-only and mapped blobs,
- * and the workers of a pool (a page, and about 1 KiB for each). Both functions
- * are called from any thread. `allocate` returns `bytes` bytes aligned to `alignment` (a power of
- * two, at most 64) or NULL; `release` gets the same bytes and alignment back. A zero-initialised
- * hook means malloc and free. */
+ * component storage, entity blocks and look-up tables of large worlds, read-only and mapped
+ * blobs, and the workers of a pool (a page, and about 1 KiB for each). Both functions are called
+ * from any thread. `allocate` returns `bytes` bytes aligned to `alignment` (a power of two, at
+ * most 64) or NULL; `release` gets the same bytes and alignment back. A zero-initialised hook
+ * means malloc and free. */
 typedef struct weft_allocator {
     void *(*allocate)(void *user, size_t bytes, size_t alignment);
     void (*release)(void *user, void *memory, size_t bytes, size_t alignment);
     void *user;
 } weft_allocator;
 
-/* Kind of a logged text. */
+/* The kind of a logged text. */
 typedef enum weft_log_level {
     WEFT_LOG_WARNING, /* something that was requested does not happen */
     WEFT_LOG_MISTAKE, /* checked builds: a mistake of the program, as the world's error says it,
@@ -93,13 +103,12 @@ typedef enum weft_log_level {
     WEFT_LOG_REPORT,  /* figures that the environment requested; several lines */
 } weft_log_level;
 
-/* Receives what no return value can carry. Zero-initialised: warnings and reports go to stderr,
- * and only when an environment variable (WEFT_TRACE, WEFT_COUNTERS) or a trace file requests
- * something; mistakes are not written, because they are errors of the step. The text is valid
- * until `write` returns; `write` must not call the world or pool that logs. Called on the
- * owner's thread and on the thread that creates or destroys the world or pool, never
- * concurrently for one of them. A broken invariant of a checked build is not logged: the process
- * ends. */
+/* The log: receives what no return value can carry. Zero-initialised: warnings and reports go to
+ * stderr, and only when an environment variable (WEFT_TRACE, WEFT_COUNTERS) or a trace file
+ * requests something; mistakes are not written, because they are errors of the step. The text is
+ * valid until `write` returns; `write` must not call the world or pool that logs. It is called
+ * on the owner's thread and on the thread that creates or destroys the world or pool, never at
+ * once for one of them. A broken invariant of a checked build is not logged: the process ends. */
 typedef struct weft_log {
     void (*write)(void *user, weft_log_level level, const char *text);
     void *user;
