@@ -27,9 +27,9 @@ static void bad_descriptions(void)
     refuse(bad, "period", SYSTEM(.period = NAN));
     refuse(bad, "period", SYSTEM(.period = INFINITY));
     refuse(bad, "BACKGROUND", SYSTEM(.flags = WEFT_SYSTEM_BACKGROUND | WEFT_SYSTEM_EXCLUSIVE));
-    refuse(bad, "over.kind", SYSTEM(.over = {.kind = WEFT_OVER_ASKED + 1}));
+    refuse(bad, "over.kind", SYSTEM(.over = {.kind = WEFT_OVER_RANGE + 1}));
     refuse(bad, "over.count", SYSTEM(.over = {.kind = WEFT_OVER_COUNT}));
-    refuse(bad, "over.range", SYSTEM(.over = {.kind = WEFT_OVER_ASKED}));
+    refuse(bad, "over.range", SYSTEM(.over = {.kind = WEFT_OVER_RANGE}));
     refuse(WEFT_BAD_HANDLE, "query", SYSTEM(.over = {.kind = WEFT_OVER_QUERY}));
     refuse(bad, "skips_unchanged", SYSTEM(.skips_unchanged = true));
     refuse(bad, "WEFT_READ",
@@ -368,7 +368,7 @@ static void asked_ranges(void)
         make(&(weft_system_desc){.name = "y",
                                  .run = count_asked,
                                  .user = &t,
-                                 .over = {.kind = WEFT_OVER_ASKED, .range = ask_rows},
+                                 .over = {.kind = WEFT_OVER_RANGE, .range = ask_rows},
                                  .flags = flags[i]});
         CHECK_OK(weft_world_step(t.world, 0));
         uint64_t rows = weft_query_count(t.world, t.all);

@@ -248,7 +248,7 @@ int screen_systems_create(struct screen_world *w)
         {
             .name = "hash",
             .run = hash,
-            .over = {.kind = WEFT_OVER_ASKED, .range = steps_of_batch},
+            .over = {.kind = WEFT_OVER_RANGE, .range = steps_of_batch},
             .resources = {{t->near_places, WEFT_READ},
                           {t->deep_places, WEFT_READ},
                           {t->bounds, WEFT_READ},
@@ -257,13 +257,13 @@ int screen_systems_create(struct screen_world *w)
         {
             .name = "pairs",
             .run = pairs,
-            .over = {.kind = WEFT_OVER_ASKED, .range = steps_of_batch},
+            .over = {.kind = WEFT_OVER_RANGE, .range = steps_of_batch},
             .resources = {{t->grids, WEFT_READ}, {t->suspects, WEFT_WRITE}},
         },
         {
             .name = "refine",
             .run = refine,
-            .over = {.kind = WEFT_OVER_ASKED, .range = steps_of_batch},
+            .over = {.kind = WEFT_OVER_RANGE, .range = steps_of_batch},
             .resources = {{t->near_places, WEFT_READ},
                           {t->deep_places, WEFT_READ},
                           {t->suspects, WEFT_READ}},

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* schedule.h: options of the schedule, what it looks like and why, statistics.
+/* schedule.h: the schedule: options, what it is and why, mistakes, statistics.
  *
  * Public. A step compiles the schedule when systems or archetypes have changed, and reuses it
- * otherwise.
- * Threads: owner, world idle. Text functions write at most `capacity` bytes with a NUL and return
- * the length of the full text, like snprintf; `text` may be NULL with capacity 0. */
+ * otherwise. Threads: owner, world idle. Functions that write text write at most `capacity` bytes
+ * with a NUL and return the length of the whole text, like snprintf; `text` may be NULL with
+ * capacity 0. */
 #ifndef WEFT_SCHEDULE_H
 #define WEFT_SCHEDULE_H
 
@@ -14,47 +14,62 @@
 extern "C" {
 #endif
 
-/* Zero means default. */
+/* ---- options ---- */
+
+/* Options of the schedule. Zero means default. */
 typedef struct weft_schedule_desc {
-    bool without_fusion;     /* every system in a stage of its own */
-    bool without_parallel;   /* everything on the owner, in order */
+    bool without_fusion;     /* each system in a stage of its own */
+    bool without_parallel;   /* all systems on the owner, in order */
     uint64_t shuffle_seed;   /* not 0: a random legal order, for tests of determinism */
-    bool is_measured;        /* time systems and frames: two clock reads per slice */
+    bool is_measured;        /* measures times of systems and frames: two clock reads per slice */
     bool is_always_parallel; /* small stages go to the pool, too; for tests */
-    bool counts_events;      /* event counters per system, below; WEFT_COUNTERS=1 does the same */
+    bool counts_events;      /* event counters per system; the variable WEFT_COUNTERS=1 of the
+                                environment does the same */
 } weft_schedule_desc;
+
 /* Replaces all options. The next step compiles the schedule. Errors: INVALID_ARGUMENT, WRONG_PHASE,
  * OUT_OF_MEMORY. */
-WEFT_API weft_result weft_schedule_set(weft_world *world, const weft_schedule_desc *options);
+WEFT_API weft_result weft_schedule_set(weft_world *world, const weft_schedule_desc *desc);
 
-/* Compiles now instead of at the next step. Errors: CYCLE (path in the error), NOT_FOUND (unknown
- * name), WRONG_PHASE, OUT_OF_MEMORY. */
+/* Compiles the schedule now instead of in the next step. Errors: CYCLE (with its path),
+ * NOT_FOUND (unknown name), WRONG_PHASE, OUT_OF_MEMORY. */
 WEFT_API weft_result weft_schedule_compile(weft_world *world);
 
-/* Why one of two systems runs before the other, or that nothing orders them. */
+/* ---- explanations ---- */
+
+/* Writes why one of two systems runs before the other, or that nothing orders them. */
 WEFT_API size_t weft_schedule_explain(weft_world *world, weft_system a, weft_system b, char *text,
                                       size_t capacity);
-/* Pairs of systems that collide and are ordered by registration only: one per line, with the
- * component. */
+
+/* Writes the pairs of systems that conflict and are ordered by registration only: one per line,
+ * with the component. */
 WEFT_API size_t weft_schedule_ambiguities(weft_world *world, char *text, size_t capacity);
-/* Sync points, each with the pair of systems that needs it. */
+
+/* Writes the sync points, each with the pair of systems that needs it. */
 WEFT_API size_t weft_schedule_sync_points(weft_world *world, char *text, size_t capacity);
-/* Graphviz and JSON, with the component on each edge, stages and measured times. */
+
+/* Writes the schedule as a Graphviz graph: stages, measured times, the component on each edge. */
 WEFT_API size_t weft_schedule_dot(weft_world *world, char *text, size_t capacity);
+
+/* Writes the schedule as JSON, with the same content. */
 WEFT_API size_t weft_schedule_json(weft_world *world, char *text, size_t capacity);
 
-/* Mistakes of systems against their declarations that checked builds of the library found in the
- * last step or weft_system_run: one of a kind, by order of effect. Each text names system, slice,
- * row if there is one, component, and what to do. The first one is the error of the step, unless
- * the step had an earlier error. Writes up to `capacity` of them and returns how many there are; 0
- * in unchecked builds. */
+/* ---- mistakes ---- */
+
+/* The mistakes that checked builds of the library found in the last step or weft_system_run:
+ * what systems did against their declarations, one of a kind, by order of effect. Each text
+ * names system, slice, row if there is one, component, and what to do. The first one is the
+ * error of the step, unless the step had an earlier error. Writes up to `capacity`, returns how
+ * many there are; 0 in unchecked builds. */
 WEFT_API uint32_t weft_schedule_mistakes(const weft_world *world, weft_error *out,
                                          uint32_t capacity);
 
-/* Figures of the steps of a world. Times need options.is_measured. The critical path is a lower
- * bound, computed from measured times; playback and waiting are not in it. It adds up, for each
- * stage, the largest of: the time of all its systems divided by the number of workers, the time
- * of the systems that run on the owner, the time of the longest SERIAL system. */
+/* ---- statistics ---- */
+
+/* Counts and times of the steps of a world. Times need weft_schedule_desc.is_measured. The
+ * critical path is a lower bound computed from measured times, without playback and waiting. It
+ * adds up, for each stage, the largest of: the time of all its systems divided by the number of
+ * workers, the time of the systems that run on the owner, the time of the longest SERIAL system. */
 typedef struct weft_frame_stats {
     uint64_t frames;
     uint64_t frame_ns;         /* the last step */
@@ -66,11 +81,15 @@ typedef struct weft_frame_stats {
     uint64_t commands;         /* played back in the last step */
     uint64_t commands_skipped; /* in the last step: their entity was dead */
 } weft_frame_stats;
-/* `out_bytes`: sizeof *out. All zero when the world has no systems. */
+
+/* Counts and times of the steps. `out_bytes`: sizeof *out. All zero when the world has no
+ * systems. */
 WEFT_API void weft_frame_stats_get(const weft_world *world, weft_frame_stats *out,
                                    size_t out_bytes);
 
-/* What the processor and the kernel count. */
+/* ---- event counters ---- */
+
+/* Events that the processor and the kernel count. */
 typedef enum weft_counter {
     WEFT_COUNTER_CYCLES,
     WEFT_COUNTER_INSTRUCTIONS,
@@ -83,19 +102,22 @@ typedef enum weft_counter {
     WEFT_COUNTER_COUNT
 } weft_counter;
 
-/* Sums over all workers and all steps with counts_events since the system was created. */
+/* Events of a system, summed over all workers and all steps with counts_events. */
 typedef struct weft_system_counters {
     const char *name;
     uint64_t calls;     /* slices, chunks or indices */
     uint32_t available; /* bit set 1 << weft_counter; the others could not be counted */
     uint64_t values[WEFT_COUNTER_COUNT];
 } weft_system_counters;
-/* `out_bytes`: sizeof *out. Errors: BAD_HANDLE. Without counters, `calls` and `available` are 0;
- * a library built with WEFT_COUNTERS=OFF has none. Cost: a system call per slice, or about 60 ns
- * where the processor's registers may be read (docs/guide/profiling.md). */
+
+/* Events of a system. `out_bytes`: sizeof *out. Errors: BAD_HANDLE. Without counters, `calls`
+ * and `available` are 0; a library built with WEFT_COUNTERS=OFF has none. Cost: a system call
+ * per slice, or about 60 ns where the processor's registers may be read
+ * (docs/guide/profiling.md). */
 WEFT_API weft_result weft_system_counters_get(const weft_world *world, weft_system system,
                                               weft_system_counters *out, size_t out_bytes);
-/* Which counters there are, why others are missing, and a line per system. */
+
+/* Writes which counters there are, why others are missing, and a line per system. */
 WEFT_API size_t weft_schedule_counters(weft_world *world, char *text, size_t capacity);
 
 #ifdef __cplusplus

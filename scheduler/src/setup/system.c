@@ -57,16 +57,16 @@ static bool has_terms(const weft_system_desc *desc)
 
 static bool is_range(const weft_system_desc *desc)
 {
-    return desc->over.kind == WEFT_OVER_COUNT || desc->over.kind == WEFT_OVER_ASKED;
+    return desc->over.kind == WEFT_OVER_COUNT || desc->over.kind == WEFT_OVER_RANGE;
 }
 
 /* What cannot be right about what it runs over; NULL: nothing. */
 static const char *problem_of_over(const weft_system_over *over)
 {
-    if (over->kind > WEFT_OVER_ASKED) return "over.kind is no weft_system_over_kind";
+    if (over->kind > WEFT_OVER_RANGE) return "over.kind is no weft_system_over_kind";
     if (over->kind == WEFT_OVER_COUNT && over->count == 0)
-        return "over.count is 0: give a count, or WEFT_OVER_ASKED with a function";
-    if (over->kind == WEFT_OVER_ASKED && over->range == NULL)
+        return "over.count is 0: give a count, or WEFT_OVER_RANGE with a function";
+    if (over->kind == WEFT_OVER_RANGE && over->range == NULL)
         return "over.range is NULL: give the function that tells the count";
     return NULL;
 }
@@ -223,7 +223,7 @@ static weft_result fill_system(weft__scheduler *scheduler, weft__system *system,
     system->flags = desc->flags;
     system->effects = desc->effects;
     if (desc->over.kind == WEFT_OVER_COUNT) system->range_count = desc->over.count;
-    if (desc->over.kind == WEFT_OVER_ASKED) system->range = desc->over.range;
+    if (desc->over.kind == WEFT_OVER_RANGE) system->range = desc->over.range;
     system->run_if = desc->run_if;
     system->period = desc->period;
     system->skips_unchanged = desc->skips_unchanged;
