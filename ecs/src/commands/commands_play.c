@@ -11,6 +11,7 @@
  * Which way is taken depends on the commands only, never on the number of workers. */
 #include "commands_error.h"
 #include "commands_fold.h"
+#include "commands_shared.h"
 #include "entity_tag.h"
 #include "error.h"
 #include "host.h"
@@ -190,6 +191,18 @@ static void forget_unplaced(weft__playback *playback)
     }
 }
 
+/* In key order, so that the store does not depend on which worker recorded. Goes on after a
+ * failure: what is held is released at the end. */
+static weft_result hold_shared(const weft__playback *playback)
+{
+    weft_result result = WEFT_OK;
+    for (uint32_t i = 0; i < playback->segment_count; i++) {
+        weft_result held = weft__commands_hold_shared(playback->world, &playback->segments[i]);
+        if (held != WEFT_OK) result = held;
+    }
+    return result == WEFT_OK ? WEFT_OK : weft__error_memory(playback->world, "a shared value");
+}
+
 /* ---- 4. play ---- */
 
 static weft_result play_one_by_one(weft__playback *playback, uint32_t first, uint32_t end)
@@ -267,7 +280,8 @@ weft_result weft__commands_playback(const weft__playback_desc *desc, weft__playb
     bool is_linked = false;
     weft_result result = gather(&playback);
     if (result == WEFT_OK && playback.segment_count != 0) {
-        result = name_all(&playback);
+        result = hold_shared(&playback);
+        if (result == WEFT_OK) result = name_all(&playback);
         if (result == WEFT_OK) result = weft__playback_link(&playback);
         is_linked = result == WEFT_OK;
         if (result == WEFT_OK) result = play_all(&playback);

@@ -8,6 +8,7 @@
 #include "entity_tag.h"
 
 #include "archetype_state.h"
+#include "commands_shared.h"
 #include "name_table.h"
 #include "private_chunk.h"
 #include "slice_rows.h"
@@ -112,6 +113,8 @@ void weft__commands_reset(weft_recorder *commands, bool with_rows)
     weft__commands_seal(commands);
     if (with_rows) drop_private_chunks(commands);
     drop_values(commands);
+    for (uint32_t i = 0; i < commands->segment_count; i++)
+        weft__commands_let_go_shared(commands->world, &commands->segments[i]);
     free_blocks(commands);
     for (weft__command_page *page = commands->first; page != NULL; page = page->next)
         page->used = 0;
@@ -132,6 +135,9 @@ void weft__commands_reset(weft_recorder *commands, bool with_rows)
 void weft__commands_fini(weft_recorder *commands)
 {
     weft__memory *memory = &commands->world->memory;
+    weft__commands_seal(commands);
+    for (uint32_t i = 0; i < commands->segment_count; i++)
+        weft__commands_hold_shared(commands->world, &commands->segments[i]);
     weft__commands_reset(commands, true);
     weft__command_page *page = commands->first;
     while (page != NULL) {
@@ -356,6 +362,7 @@ static weft__command *record_values(weft_recorder *commands, weft__command_op op
     command->entity = entity;
     command->subject = type->id;
     if (type->desc.hooks.destruct != NULL) commands->open->traits |= WEFT__SEGMENT_HAS_OWNED;
+    if (type->desc.shared_release != NULL) commands->open->traits |= WEFT__SEGMENT_HAS_RELEASED;
     return command;
 }
 

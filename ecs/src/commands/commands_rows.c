@@ -83,6 +83,7 @@ static void write_values(const weft_recorder *commands, const making *m, weft__c
         weft__command_shared *value = (weft__command_shared *)(void *)at;
         const weft__type *type = commands->world->types.at[m->desc->shared[i].component.id];
         value->component = type->id;
+        if (type->desc.shared_release != NULL) commands->open->traits |= WEFT__SEGMENT_HAS_RELEASED;
         value->bytes = (uint32_t)value_bytes(type);
         memset(value->value, 0, value->bytes - sizeof *value);
         if (type->desc.size != 0) memcpy(value->value, m->desc->shared[i].values, type->desc.size);

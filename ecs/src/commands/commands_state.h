@@ -8,7 +8,8 @@
  * ran what.
  *
  * Recorded values with a destruct hook are the recorder's until an entity takes them; those that
- * none took (skipped, removed again, dropped) are destructed when the recorder is emptied.
+ * none took (skipped, removed again, dropped) are destructed when the recorder is emptied. Shared
+ * values with a release hook are held in the store meanwhile (commands_shared.h).
  *
  * A deferred entity is a handle with an even version, which no look-up accepts: index = number
  * of the creation in its recorder since the last playback, version = epoch: a number that no
@@ -51,6 +52,8 @@ typedef enum weft__command_op {
 /* Flag of SET, APPEND and SET_BUFFER, at least where there is a destruct hook: the values belong
  * to an entity now. */
 #define WEFT__VALUE_IS_TAKEN 1
+/* Flag of SET_SHARED, QUERY_SET_SHARED and ROWS: see commands_shared.h. */
+#define WEFT__VALUE_IS_HELD 2
 
 /* Header of a command; `words` 8-byte words of payload follow. */
 typedef struct weft__command {
@@ -109,10 +112,11 @@ enum {
     WEFT__SEGMENT_HAS_INSTANCES = 1 << 2,
     WEFT__SEGMENT_HAS_ADDS = 1 << 3,
     WEFT__SEGMENT_HAS_REMOVES = 1 << 4,
-    WEFT__SEGMENT_HAS_VALUES = 1 << 5,  /* set, append, enable */
-    WEFT__SEGMENT_HAS_ALONE = 1 << 6,   /* commands that are never folded */
-    WEFT__SEGMENT_HAS_ENABLES = 1 << 7, /* enable bits may change */
-    WEFT__SEGMENT_HAS_OWNED = 1 << 8,   /* values with a destruct hook */
+    WEFT__SEGMENT_HAS_VALUES = 1 << 5,   /* set, append, enable */
+    WEFT__SEGMENT_HAS_ALONE = 1 << 6,    /* commands that are never folded */
+    WEFT__SEGMENT_HAS_ENABLES = 1 << 7,  /* enable bits may change */
+    WEFT__SEGMENT_HAS_OWNED = 1 << 8,    /* values with a destruct hook */
+    WEFT__SEGMENT_HAS_RELEASED = 1 << 9, /* shared values with a release hook */
 };
 
 /* Consecutive commands of one recorder with one key. */
