@@ -25,7 +25,8 @@ static const result_page pages[WEFT_RESULT_COUNT] = {
          "as it was, so it can be repeated.\n"
          "Do: free something (weft_world_compact gives empty megachunks back), raise the limit of "
          "the\n"
-         "process, or look at weft_world_memory for the category that grew."),
+         "process, or look in weft_world_stats (weft_world_stats_get) for the bytes_ field that "
+         "grew."),
     PAGE(WEFT_LIMIT, "a limit of the descriptor was reached",
          "The operation would exceed a limit: entities, megachunks, component types, systems, "
          "workers.\n"
