@@ -2,9 +2,11 @@
 /* test_gather.c: copies of a query's rows made by jobs and written back: the same values as the
  * copy made at once, nothing to see before the end, only the gathered rows changed. Every test runs
  * on one worker, where a job runs in the wait, and on four. Runs under every sanitizer. */
+#include "host.h"
 #include "plain.h"
 #include "query_fixture.h"
 
+#include <pthread.h>
 #include <string.h>
 
 enum { ROWS = 30000 };
@@ -455,6 +457,40 @@ PLAIN_TEST(wrong_arguments_are_refused_and_leave_nothing_open)
     refused(&w, gone, (weft_gather_desc){.component = f->a}, WEFT_BAD_HANDLE, "destroyed");
     refused(&w, (weft_query){0}, (weft_gather_desc){.component = f->a}, WEFT_BAD_HANDLE, "null");
     CHECK_OK(weft_query_destroy_entities(f->world, w.some)); /* nothing is open */
+    close_world(&w);
+}
+
+/* A second thread that begins a gather while the first one is in the world. */
+static void *begin_beside(void *argument)
+{
+    gather_world *w = argument;
+    weft_gather g;
+    weft_gather_desc desc = {.component = w->f.a};
+    CHECK_RESULT(weft_gather_begin(w->f.world, w->some, &desc, &g), WEFT_BUSY);
+    CHECK(g.state == NULL);
+    CHECK_RESULT(weft_gather_begin(w->f.world, (weft_query){0}, &desc, &g), WEFT_BUSY);
+    CHECK_RESULT(weft_gather_begin(w->f.world, w->some, NULL, &g), WEFT_BUSY);
+    return NULL;
+}
+
+PLAIN_TEST(a_thread_beside_the_worlds_own_is_refused_before_anything_changes)
+{
+    gather_world w;
+    open_world(&w, 1);
+    weft_world *world = w.f.world;
+    CHECK_RESULT(weft_entity_destroy(world, (weft_entity){0}), WEFT_STALE_ENTITY);
+    weft_error error = *weft_world_error(world);
+    uint64_t allocations = w.f.memory.allocations;
+    CHECK_OK(weft__host_begin(world, "test"));
+    pthread_t thread;
+    CHECK_U64((uint64_t)pthread_create(&thread, NULL, begin_beside, &w), 0);
+    CHECK_U64((uint64_t)pthread_join(thread, NULL), 0);
+    weft__host_end(world);
+    CHECK_U64(w.f.memory.allocations, allocations);
+    CHECK_RESULT(weft_world_error(world)->code, error.code);
+    CHECK_TEXT(weft_world_error(world)->text, error.text);
+    CHECK_U64(world->busy, 0);
+    check_copy(&w, w.some, w.f.a);
     close_world(&w);
 }
 

@@ -330,16 +330,13 @@ static weft_result check_phase(const weft_world *world)
                        WEFT__BUSY_GATHERS / WEFT__BUSY_GATHER);
 }
 
-weft_result weft_gather_begin(weft_world *world, weft_query query, const weft_gather_desc *desc,
-                              weft_gather *out)
+/* The calling thread is the world's host. */
+static weft_result begin(weft_world *world, weft_query query, const weft_gather_desc *desc,
+                         weft_gather *out)
 {
-    if (out != NULL) *out = (weft_gather){0};
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if (desc == NULL || out == NULL)
         return weft__error_argument(world, "weft_gather_begin",
                                     "desc or out is NULL: give the address of one of yours");
-    weft_result result = check_phase(world);
-    if (result != WEFT_OK) return result;
     weft__query_handle *handle = weft__query_find_checked(world, query);
     if (handle == NULL) return WEFT_BAD_HANDLE;
     gather_state *g = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_QUERIES, 1, sizeof *g,
@@ -348,12 +345,8 @@ weft_result weft_gather_begin(weft_world *world, weft_query query, const weft_ga
     g->world = world;
     g->handle = handle;
     g->query = handle->query;
-    result = prepare(g, desc);
-    if (result == WEFT_OK) result = weft__host_begin(world, "weft_gather_begin");
-    if (result == WEFT_OK) {
-        result = submit(g);
-        weft__host_end(world);
-    }
+    weft_result result = prepare(g, desc);
+    if (result == WEFT_OK) result = submit(g);
     if (result != WEFT_OK) {
         state_free(g);
         return result;
@@ -363,6 +356,19 @@ weft_result weft_gather_begin(weft_world *world, weft_query query, const weft_ga
     world->busy += WEFT__BUSY_GATHER;
     *out = (weft_gather){.job = g->job, .state = g};
     return WEFT_OK;
+}
+
+weft_result weft_gather_begin(weft_world *world, weft_query query, const weft_gather_desc *desc,
+                              weft_gather *out)
+{
+    if (out != NULL) *out = (weft_gather){0};
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = check_phase(world);
+    if (result == WEFT_OK) result = weft__host_begin(world, "weft_gather_begin");
+    if (result != WEFT_OK) return result;
+    result = begin(world, query, desc, out);
+    weft__host_end(world);
+    return result;
 }
 
 /* ---- after it ---- */
