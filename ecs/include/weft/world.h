@@ -20,11 +20,11 @@
 extern "C" {
 #endif
 
+/* ---- handles ---- */
+
 /* A world: entities and all that belongs to them. */
 typedef struct weft_world weft_world;
 typedef struct weft_blob_store weft_blob_store; /* <weft/blob.h> */
-
-/* ---- handles ---- */
 
 /* An entity: 32-bit index and 32-bit version; {0, 0} is null. A version is odd while the entity
  * lives and never comes back for an index. Compare both fields; never order versions. */

@@ -37,7 +37,7 @@ typedef struct weft_load_desc {
     size_t report_bytes;      /* sizeof *report */
 } weft_load_desc;
 
-/* Where a stream goes: a socket, a pipe, a compressor, ... */
+/* Where a stream goes: for example a socket, a pipe or a compressor. */
 typedef struct weft_writer {
     /* Must take all of the next `count` bytes, at most 1 MiB. Any result but WEFT_OK ends the
      * save, which returns it. */

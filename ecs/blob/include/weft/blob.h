@@ -20,10 +20,9 @@ extern "C" {
 #endif
 
 /* ---- limits ---- */
-
-#define WEFT_BLOB_ALIGNMENT_MAX 64 /* of anything in a blob, and of the block itself */
-#define WEFT_BLOB_HEADER_BYTES 64  /* offset of the root in the block */
-#define WEFT_BLOB_DEPTH_MAX 256    /* arrays within arrays */
+#define WEFT_BLOB_ALIGNMENT_MAX 64 /* largest alignment in a blob, and that of the block */
+#define WEFT_BLOB_HEADER_BYTES 64  /* offset of the root in the block, in bytes */
+#define WEFT_BLOB_DEPTH_MAX 256    /* most arrays within arrays */
 
 /* ---- references inside a blob ----
  *
@@ -48,8 +47,8 @@ typedef struct weft_blob_pointer {
     int64_t offset;
 } weft_blob_pointer;
 
-/* A field of a struct that refers to elements or an object of a type: WEFT_BLOB_ARRAY(float)
- * prices; Only `untyped` holds a value; `typed` carries the type. */
+/* A field of a struct that refers to elements or to an object of a type. Only `untyped` holds a
+ * value; `typed` carries the type. Example: WEFT_BLOB_ARRAY(float) prices; */
 #define WEFT_BLOB_ARRAY(type)                                                                      \
     union {                                                                                        \
         weft_blob_array untyped;                                                                   \
@@ -93,10 +92,10 @@ struct weft_blob_type {
     uint32_t field_count;
 };
 
-/* Shorthands for types and their fields:
- * static const weft_blob_field market_fields[] = {WEFT_BLOB_FIELD_STRING(Market, symbol), ...};
- * static const weft_blob_type market_type = WEFT_BLOB_TYPE(Market, market_fields);
- * static const weft_blob_type plain_type = WEFT_BLOB_TYPE_PLAIN(Plain); */
+/* Initialisers of types and their fields.
+ *   static const weft_blob_field market_fields[] = {WEFT_BLOB_FIELD_STRING(Market, symbol), ...};
+ *   static const weft_blob_type market_type = WEFT_BLOB_TYPE(Market, market_fields);
+ *   static const weft_blob_type plain_type = WEFT_BLOB_TYPE_PLAIN(Plain); */
 #define WEFT_BLOB_FIELD_REFERENCE_(struct_type, member, kind, target)                              \
     {                                                                                              \
         offsetof(struct_type, member), kind, sizeof *((struct_type *)0)->member.typed,             \
@@ -170,6 +169,8 @@ static inline const void *weft_blob_pointer_target(const weft_blob_pointer *poin
     ((const __typeof__(*(array)->typed) *)(WEFT_BLOB_COUNT(array) == 0                             \
                                                ? NULL                                              \
                                                : weft_blob_array_at(&(array)->untyped, 0, 0)))
+
+/* The target of a WEFT_BLOB_POINTER field, or NULL; `pointer` is the address of the field. */
 #define WEFT_BLOB_TARGET(pointer)                                                                  \
     ((const __typeof__(*(pointer)->typed) *)weft_blob_pointer_target(&(pointer)->untyped))
 
