@@ -97,13 +97,13 @@ function(weft_split_debug target)
     endif()
 endfunction()
 
-# weft_add_layer(NAME layer SOURCES ... LINKS lower layers ... [OPEN])
+# weft_add_layer(NAME layer SOURCES ... LINKS lower layers ...)
 # Declares weft_<layer>: OBJECT library, public headers in include/, private headers in src/;
 # weft_<layer>_headers: what a target that looks inside the layer (a test, a benchmark) links;
-# and weft_<layer>_engine: what the layers above see, include/ and engine/. A layer without engine/, or
-# OPEN because the headers in its engine/ include some of src/, shows its src/, too.
+# and weft_<layer>_engine: what the layers above see, include/ and engine/. A layer without engine/
+# shows its src/ instead.
 function(weft_add_layer)
-    cmake_parse_arguments(L "OPEN" "NAME" "SOURCES;LINKS" ${ARGN})
+    cmake_parse_arguments(L "" "NAME" "SOURCES;LINKS" ${ARGN})
     add_library(weft_${L_NAME}_headers INTERFACE)
     add_library(weft_${L_NAME}_engine INTERFACE)
     file(GLOB_RECURSE private_headers CONFIGURE_DEPENDS src/*.h)
@@ -116,14 +116,12 @@ function(weft_add_layer)
     set(outer ${CMAKE_CURRENT_SOURCE_DIR}/include)
     if(IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/engine)
         list(APPEND outer ${CMAKE_CURRENT_SOURCE_DIR}/engine)
+        set(shown ${outer})
     else()
-        set(L_OPEN TRUE)
+        set(shown ${outer} ${inner})
     endif()
     target_include_directories(weft_${L_NAME}_headers INTERFACE ${outer} ${inner})
-    target_include_directories(weft_${L_NAME}_engine INTERFACE ${outer})
-    if(L_OPEN)
-        target_include_directories(weft_${L_NAME}_engine INTERFACE ${inner})
-    endif()
+    target_include_directories(weft_${L_NAME}_engine INTERFACE ${shown})
     foreach(lower ${L_LINKS})
         target_link_libraries(weft_${L_NAME}_headers INTERFACE weft_${lower}_headers)
     endforeach()

@@ -141,7 +141,7 @@ static void change_one(twins *t, uint32_t *at, uint32_t *kind, bool *is_remove)
         CHECK_OK(weft_entity_change_many(t->general, &entity, 1,
                                          &(weft_change_desc){.add = &other, .add_count = 1}));
     }
-    if (below(t, 50) == 0) t->general->version = ++t->lean->version;
+    if (below(t, 50) == 0) t->general->front.version = ++t->lean->front.version;
     if (below(t, 100) == 0) {
         float *x = weft_entity_write(t->lean, entity, t->component[0]);
         float *y = weft_entity_write(t->general, entity, general(t, t->component[0]));
@@ -180,7 +180,8 @@ Test(change, refusals_are_the_same_on_a_way_that_was_taken_before)
     CHECK_RESULT(weft_entity_add(world, (weft_entity){0, 0}, t->component[1]), WEFT_STALE_ENTITY);
     weft_entity far = {.index = UINT32_MAX >> 4, .version = 1};
     CHECK_RESULT(weft_entity_add(world, far, t->component[1]), WEFT_STALE_ENTITY);
-    weft_component none = {0}, strange = {t->component[1].id | UINT32_C(1) << 31, world->number};
+    weft_component none = {0},
+                   strange = {t->component[1].id | UINT32_C(1) << 31, world->front.number};
     CHECK_RESULT(weft_entity_add(world, t->entities[20], none), WEFT_BAD_HANDLE);
     CHECK_RESULT(weft_entity_add(world, t->entities[20], strange), WEFT_BAD_HANDLE);
     CHECK_RESULT(weft_entity_add(NULL, t->entities[20], t->component[1]), WEFT_INVALID_ARGUMENT);

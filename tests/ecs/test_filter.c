@@ -254,7 +254,7 @@ Test(filter, versions_compare_across_the_wrap)
 {
     fixture f;
     fixture_open(&f, 0);
-    f.world->version = UINT32_MAX - 1;
+    f.world->front.version = UINT32_MAX - 1;
     weft_entity e;
     FIXTURE_CREATE(&f, 1, &e, f.a);
     weft_query query = changed_a(&f, UINT32_MAX - 1);
@@ -266,7 +266,7 @@ Test(filter, versions_compare_across_the_wrap)
     CHECK_U64(weft_query_count(f.world, query), 1); /* 1 is newer than 2^32 - 2 */
     query = changed_a(&f, 1);
     CHECK_U64(weft_query_count(f.world, query), 0);
-    f.world->version = 1 + (UINT32_C(1) << 31) - 1; /* within half of the range */
+    f.world->front.version = 1 + (UINT32_C(1) << 31) - 1; /* within half of the range */
     CHECK(weft_entity_write(f.world, e, f.a) != NULL);
     CHECK_U64(weft_query_count(f.world, query), 1);
     fixture_close(&f);
@@ -277,10 +277,10 @@ Test(filter, a_slice_that_takes_rows_in_has_the_newer_version_across_the_wrap)
     fixture f;
     fixture_open(&f, 0);
     weft_entity old, young;
-    f.world->version = UINT32_MAX - 1;
+    f.world->front.version = UINT32_MAX - 1;
     FIXTURE_CREATE(&f, 1, &old, f.a, f.b);
     weft_query query = changed_a(&f, UINT32_MAX - 1);
-    f.world->version = 1;
+    f.world->front.version = 1;
     FIXTURE_CREATE(&f, 1, &young, f.a);
     weft_query alone = FIXTURE_QUERY(&f, {f.a}, {f.b, .match = WEFT_NONE});
     CHECK_OK(weft_query_add(f.world, alone, f.b));

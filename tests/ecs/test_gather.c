@@ -489,7 +489,7 @@ PLAIN_TEST(a_thread_beside_the_worlds_own_is_refused_before_anything_changes)
     CHECK_U64(w.f.memory.allocations, allocations);
     CHECK_RESULT(weft_world_error(world)->code, error.code);
     CHECK_TEXT(weft_world_error(world)->text, error.text);
-    CHECK_U64(world->busy, 0);
+    CHECK_U64(weft__front(world)->busy, 0);
     check_copy(&w, w.some, w.f.a);
     close_world(&w);
 }

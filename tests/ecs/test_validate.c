@@ -150,7 +150,7 @@ Test(validate, queries)
     weft_query_destroy(f.world, other); /* a free handle */
     weft__query_handle *handle = weft__query_find(f.world, id);
     weft__query *query = handle->query;
-    weft__queries *queries = f.world->queries;
+    weft__queries *queries = f.world->front.queries;
     CHECK_U64(query->match_count, 2);
     CHECK_OK(weft__query_flat_prepare(query));
     fixture_validate(&f);

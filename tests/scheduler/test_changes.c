@@ -133,9 +133,9 @@ Test(changes, frames_across_the_wrap_of_versions_see_what_others_do)
     open_world(&f);
     step(&f, &watched, &read);
     for (uint32_t before = 2; before < 40; before++) { /* the wrap falls between any two systems */
-        f.world->version = UINT32_MAX / 2; /* so that half of the versions is not exceeded */
+        f.world->front.version = UINT32_MAX / 2; /* so that half of the versions is not exceeded */
         step(&f, &watched, &read);
-        f.world->version = UINT32_MAX - before;
+        f.world->front.version = UINT32_MAX - before;
         step(&f, &watched, &read);
         for (int i = 0; i < 12; i++) {
             step(&f, &watched, &read);

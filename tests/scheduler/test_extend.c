@@ -102,8 +102,9 @@ static void explain_all(fixture *f, char *text)
     for (uint32_t i = 0; i < s->ordered_count; i++)
         for (uint32_t k = i + 1; k < s->ordered_count; k++)
             used += weft_schedule_explain(
-                f->world, (weft_system){s->ordered[i]->handle, f->world->number},
-                (weft_system){s->ordered[k]->handle, f->world->number}, text + used, TEXT - used);
+                f->world, (weft_system){s->ordered[i]->handle, weft__front(f->world)->number},
+                (weft_system){s->ordered[k]->handle, weft__front(f->world)->number}, text + used,
+                TEXT - used);
     CHECK(used < TEXT);
 }
 

@@ -5,6 +5,7 @@
 #include "buffer.h"
 #include "error.h"
 #include "slice_ops.h"
+#include "world_state.h"
 
 /* In place of a version of the structure. */
 #define ANY_STRUCTURE UINT64_MAX      /* rows of a recorder */
@@ -24,7 +25,7 @@ static weft_buffers make(weft_world *world, const weft__type *type, void *rows, 
                           .writable_count = access == WEFT_WRITE ? count : 0,
                           .world = world,
                           .type = type,
-                          .structure = world->structure_version};
+                          .structure = world->front.structure_version};
 }
 
 /* ---- opening ---- */
@@ -216,7 +217,8 @@ weft_buffers weft_resource_write_buffer(weft_world *world, weft_component compon
 /* Of the owner's buffers: the calls of systems and recorders may come from any thread. */
 static bool tells_owner(const weft_buffers *buffers)
 {
-    return buffers->structure != ANY_STRUCTURE && (buffers->world->busy & WEFT__BUSY_STEPPING) == 0;
+    return buffers->structure != ANY_STRUCTURE &&
+           (buffers->world->front.busy & WEFT__BUSY_STEPPING) == 0;
 }
 
 static weft_result tell(const weft_buffers *buffers, weft_result result, const char *what,
@@ -239,8 +241,8 @@ static weft_result refuse(const weft_buffers *buffers, uint32_t row, const char 
                     "is not there (nothing changed): rows count from 0 to count - 1");
     const weft_world *world = buffers->world;
     const weft__type *type = buffers->type;
-    if ((world->busy & WEFT__BUSY_STEPPING) != 0 && world->watch.write != NULL)
-        world->watch.write(world, what, type->id);
+    if ((world->front.busy & WEFT__BUSY_STEPPING) != 0 && world->front.watch.write != NULL)
+        world->front.watch.write(world, what, type->id);
     return tell(buffers, WEFT_UNDECLARED_ACCESS, what,
                 "was opened with WEFT_READ (nothing changed): open it with WEFT_WRITE");
 }
@@ -261,7 +263,7 @@ static weft_buffer *open_row(const weft_buffers *buffers, uint32_t row, const ch
         return NULL;
     }
     if (buffers->structure < NO_STRUCTURE &&
-        buffers->structure != buffers->world->structure_version) {
+        buffers->structure != buffers->world->front.structure_version) {
         *result = tell(buffers, WEFT_WRONG_PHASE, what,
                        "was opened before structure changed (nothing changed): open it again");
         return NULL;

@@ -108,7 +108,7 @@ void weft__component_stamp(const weft_world *world, const weft__chunk *chunk, ui
     if (type == WEFT__NONE || count == 0) return;
     weft_a32 *x_versions = weft__chunk_versions(chunk, type);
     for (uint32_t s = first >> shift; s <= (first + count - 1) >> shift; s++)
-        weft__stamp(&x_versions[s], world->version);
+        weft__stamp(&x_versions[s], world->front.version);
 }
 
 /* Stamps the component wherever the change has put rows. */

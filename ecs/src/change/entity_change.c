@@ -121,7 +121,7 @@ static __attribute__((noinline)) void versions_leave(const weft_world *world,
                                                      const weft__chunk *from, uint32_t from_slice,
                                                      weft__chunk *to, uint32_t slice)
 {
-    uint32_t version = world->version, old = 0;
+    uint32_t version = world->front.version, old = 0;
     uint32_t from_slices = from->layout->slice_count, to_slices = to->layout->slice_count;
     const weft_a32 *x_from = from->x_versions + from_slice;
     weft_a32 *x_to = to->x_versions + slice;
@@ -143,9 +143,9 @@ static INLINE void totals_move(weft_world *world, weft__plan *plan, weft__chunk 
                                weft__chunk *to)
 {
     WEFT_ASSERT(to->count != 0 && to->archetype->entity_count != 0);
-    uint32_t version = world->version;
+    uint32_t version = world->front.version;
     weft__archetype *source = plan->from, *target = plan->to;
-    world->structure_version++;
+    world->front.structure_version++;
     plan->rows_moved++;
     to->count++;
     to->order_version = target->order_version = version;
@@ -184,9 +184,9 @@ static INLINE void row_leave(weft_world *world, weft__plan *plan, weft__chunk *f
     uint32_t from_slice = row >> from_layout->slice_shift;
     uint32_t last_slice = last >> from_layout->slice_shift;
     uint32_t to_slice = to_row >> to_layout->slice_shift;
-    if (!weft__slice_is_stamped(to, to_slice, world->version))
+    if (!weft__slice_is_stamped(to, to_slice, world->front.version))
         versions_leave(world, plan, from, from_slice, to, to_slice);
-    if (from_slice != last_slice && !weft__slice_is_stamped(from, from_slice, world->version))
+    if (from_slice != last_slice && !weft__slice_is_stamped(from, from_slice, world->front.version))
         weft__row_hole_versions(world, from, from_slice, last_slice);
     totals_move(world, plan, from, to);
     weft__chunk_soil(from);
@@ -207,7 +207,7 @@ static INLINE void row_leave(weft_world *world, weft__plan *plan, weft__chunk *f
 static __attribute__((noinline)) bool quick_find(weft_world *world, const weft__chunk *from,
                                                  uint64_t key)
 {
-    if (key >> 33 != world->number) return false;
+    if (key >> 33 != world->front.number) return false;
     weft__plan *plan =
         weft__archetype_edge_find(from->archetype, (uint32_t)(key >> 1), (key & 1) != 0);
     if (plan == NULL || !plan->is_plain) return false;
@@ -222,7 +222,7 @@ static __attribute__((noinline)) bool quick_find(weft_world *world, const weft__
 /* The whole change; false: it is none for the lean way, and nothing was done. */
 static INLINE bool change_leanly(weft_world *world, uint64_t entity, uint64_t key)
 {
-    if (__builtin_expect(world == NULL || world->busy != 0, 0)) return false;
+    if (__builtin_expect(world == NULL || world->front.busy != 0, 0)) return false;
     weft_a64 *x_slot = weft__directory_slot(&world->directory, (uint32_t)entity);
     if (__builtin_expect(x_slot == NULL, 0)) return false;
     uint64_t slot = at_load_rlx(x_slot); /* relaxed: idle */

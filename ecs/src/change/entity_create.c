@@ -6,6 +6,7 @@
  * way. Owner, world idle. */
 #include "archetype.h"
 #include "error.h"
+#include "format.h"
 #include "row_move.h"
 
 #include <string.h>
@@ -74,11 +75,11 @@ static inline void rows_ready(const weft_world *world, weft__chunk *chunk)
     uint32_t row = chunk->count, slice = row >> layout->slice_shift;
     uint32_t end = (slice + 1) << layout->slice_shift;
     if (end > chunk->capacity - 1) end = chunk->capacity - 1;
-    if (!weft__slice_is_stamped(chunk, slice, world->version)) {
+    if (!weft__slice_is_stamped(chunk, slice, world->front.version)) {
         for (uint32_t type = 0; type < chunk->archetype->type_count; type++)
-            weft__stamp(weft__chunk_versions(chunk, type) + slice, world->version);
+            weft__stamp(weft__chunk_versions(chunk, type) + slice, world->front.version);
         chunk->stamped_slice = slice;
-        chunk->stamped_version = world->version;
+        chunk->stamped_version = world->front.version;
     }
     if (!chunk->is_zero) {
         uint32_t run = READY_ROWS;
@@ -89,7 +90,7 @@ static inline void rows_ready(const weft_world *world, weft__chunk *chunk)
         if (row < end) rows_zero(chunk, row, end);
     }
     chunk->ready_end = end;
-    chunk->ready_version = world->version;
+    chunk->ready_version = world->front.version;
 }
 
 /* The row behind the last one becomes an entity. */
@@ -109,7 +110,7 @@ static inline weft_entity entity_of(uint64_t bits)
 /* The first chunk with room of the archetype; NULL: none, or it must not be used. */
 static inline weft__chunk *chunk_for_one(const weft_world *world, weft_archetype handle)
 {
-    if (__builtin_expect(world == NULL || world->busy != 0, 0) ||
+    if (__builtin_expect(world == NULL || world->front.busy != 0, 0) ||
         __builtin_expect(!weft__archetype_is(world, handle), 0))
         return NULL;
     return world->archetypes.by_id[handle.id - 1]->tuple0->room;
@@ -127,7 +128,7 @@ static __attribute__((noinline)) weft_entity create_slowly(weft_world *world, we
     if (entity == 0 && weft__directory_room_find(&world->directory))
         entity = weft__directory_allocate_one_owner(&world->directory, location);
     if (entity == 0) return create_generally(world, handle);
-    if (chunk->count >= chunk->ready_end || chunk->ready_version != world->version)
+    if (chunk->count >= chunk->ready_end || chunk->ready_version != world->front.version)
         rows_ready(world, chunk);
     row_born(world, chunk, entity);
     return entity_of(entity);
@@ -138,7 +139,7 @@ weft_entity weft_entity_create(weft_world *world, weft_archetype handle)
 {
     weft__chunk *chunk = chunk_for_one(world, handle);
     if (__builtin_expect(chunk == NULL || chunk->count >= chunk->ready_end ||
-                             chunk->ready_version != world->version,
+                             chunk->ready_version != world->front.version,
                          0))
         return create_slowly(world, handle);
     uint64_t entity =
@@ -240,7 +241,7 @@ static void span_fill_values(weft_world *world, const source *sources, uint32_t 
             weft__type_construct(s->type, to, span.count);
     }
     for (uint32_t i = 0; i < source_count; i++)
-        weft__rows_stamp(chunk, i, span.row, span.count, world->version);
+        weft__rows_stamp(chunk, i, span.row, span.count, world->front.version);
 }
 
 static weft_result filled_create(weft_world *world, weft__tuple *tuple, const source *sources,

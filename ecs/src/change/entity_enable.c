@@ -10,7 +10,7 @@ weft_result weft_entity_enable(weft_world *world, weft_entity entity, weft_compo
                                bool enabled)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if ((world->busy & ~(uint32_t)WEFT__BUSY_CURSORS) != 0)
+    if ((world->front.busy & ~(uint32_t)WEFT__BUSY_CURSORS) != 0)
         return weft__error_busy(world, "weft_entity_enable");
     uint32_t row = 0;
     weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
@@ -29,7 +29,7 @@ weft_result weft_entity_enable(weft_world *world, weft_entity entity, weft_compo
                            weft__type_name(world, component.id));
     weft__chunk_enable(chunk, chunk->archetype->types[type].enableable, row, enabled);
     weft__stamp(&weft__chunk_versions(chunk, type)[row >> chunk->layout->slice_shift],
-                world->version);
+                world->front.version);
     return WEFT_OK;
 }
 

@@ -20,7 +20,7 @@ static weft_result check_phase(const weft_world *world, const char *what)
 {
     weft_result result =
         weft__refuse_systems(world, what, "record a command (weft_recorder_set_name)");
-    if (result != WEFT_OK || (world->busy & WEFT__BUSY_WRITING) == 0) return result;
+    if (result != WEFT_OK || (world->front.busy & WEFT__BUSY_WRITING) == 0) return result;
     return weft__error_busy(world, what);
 }
 

@@ -63,7 +63,7 @@ weft_result weft_entity_set(weft_world *world, weft_entity entity, weft_componen
     if (type == NULL) return weft__error_component(world, component);
     weft_result result = value_check(world, type, value, size, "weft_entity_set");
     if (result != WEFT_OK) return result;
-    if ((world->busy & WEFT__BUSY_WRITING) != 0) return weft__idle(world, "weft_entity_set");
+    if ((world->front.busy & WEFT__BUSY_WRITING) != 0) return weft__idle(world, "weft_entity_set");
     uint32_t row;
     const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
     if (chunk == NULL) return weft__error_stale(world, entity);
@@ -103,7 +103,7 @@ weft_result weft_entity_set_many(weft_world *world, const weft_entity *entities,
         return weft__error_argument(world, what, "entities is NULL: give an array of `count`");
     weft_result result = value_check(world, type, count == 0 ? what : values, size, what);
     if (result != WEFT_OK) return result;
-    if ((world->busy & WEFT__BUSY_WRITING) != 0) return weft__idle(world, what);
+    if ((world->front.busy & WEFT__BUSY_WRITING) != 0) return weft__idle(world, what);
     result = all_have(world, entities, count, component, what);
     for (uint32_t i = 0; i < count && result == WEFT_OK; i++) {
         uint32_t row;

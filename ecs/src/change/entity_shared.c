@@ -43,7 +43,7 @@ static weft_result move_to_value(weft_world *world, weft__chunk *chunk, uint32_t
         if (result == WEFT_OK) {
             uint32_t type = locate(world, entity, weft__component(world, component), &chunk, &row);
             weft__stamp(&weft__chunk_versions(chunk, type)[row >> chunk->layout->slice_shift],
-                        world->version);
+                        world->front.version);
         }
     }
     weft__tuple_release(world, to);

@@ -49,8 +49,8 @@ static void rows_swap(const weft_world *world, const weft__chunk *a, uint32_t ro
                    a->layout->columns[column].bytes);
     uint32_t shift = a->layout->slice_shift;
     for (uint32_t type = 0; type < archetype->type_count; type++) {
-        weft__stamp(weft__chunk_versions(a, type) + (row_a >> shift), world->version);
-        weft__stamp(weft__chunk_versions(b, type) + (row_b >> shift), world->version);
+        weft__stamp(weft__chunk_versions(a, type) + (row_a >> shift), world->front.version);
+        weft__stamp(weft__chunk_versions(b, type) + (row_b >> shift), world->front.version);
         uint32_t enableable = archetype->types[type].enableable;
         if (enableable != WEFT__NONE) bit_swap(a, row_a, b, row_b, enableable);
     }

@@ -8,6 +8,7 @@
 #include "enable.h"
 #include "entity_value.h"
 #include "error.h"
+#include "format.h"
 #include "move_plan.h"
 #include "name_table.h"
 #include "structure.h"
@@ -231,7 +232,7 @@ static void member_commit(instantiation *op, const member *m)
                                        weft__chunk_entities(span.chunk) + span.row,
                                        m->copies + done, weft__location(span.chunk, span.row));
         for (uint32_t type = 0; type < m->plan->to->type_count; type++)
-            weft__rows_stamp(span.chunk, type, span.row, span.count, world->version);
+            weft__rows_stamp(span.chunk, type, span.row, span.count, world->front.version);
         span_bits(m, span);
         done += span.count;
     }

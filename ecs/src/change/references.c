@@ -37,7 +37,7 @@ static void column_clear(clearing *c, const weft__chunk *chunk, uint32_t number)
     for (uint32_t row = 0; row < chunk->count; row += most) {
         uint32_t count = chunk->count - row < most ? chunk->count - row : most;
         if (values_clear(c, ref->type, weft__chunk_value(chunk, ref->column, row), count))
-            weft__rows_stamp(chunk, number, row, count, c->world->version);
+            weft__rows_stamp(chunk, number, row, count, c->world->front.version);
     }
 }
 
@@ -48,7 +48,7 @@ static void chunk_clear(clearing *c, const weft__chunk *chunk)
         if (ref->type->entity_offset_count == 0 || chunk->count == 0) continue;
         if (ref->chunk_offset != WEFT__NONE) {
             if (values_clear(c, ref->type, chunk->chunk_values + ref->chunk_offset, 1))
-                weft__rows_stamp(chunk, i, 0, chunk->count, c->world->version);
+                weft__rows_stamp(chunk, i, 0, chunk->count, c->world->front.version);
         } else if (ref->column != 0) {
             column_clear(c, chunk, i);
         }

@@ -188,7 +188,7 @@ static void stamp(const weft_world *world, weft__chunk *chunk, uint32_t type, ui
 {
     weft_a32 *versions = weft__chunk_versions(chunk, type);
     /* relaxed: tasks of one slice store the same value; read after the barrier */
-    at_store_rlx(&versions[row >> chunk->layout->slice_shift], world->version);
+    at_store_rlx(&versions[row >> chunk->layout->slice_shift], world->front.version);
 }
 
 /* Gives a component back its first value: it was removed in between. */

@@ -276,7 +276,7 @@ weft_result weft__commands_playback(const weft__playback_desc *desc, weft__playb
                                .recorder_count = desc->count,
                                .name = desc->name,
                                .user = desc->user};
-    WEFT_ASSERT(world->busy == 0);
+    WEFT_ASSERT(world->front.busy == 0);
     bool is_linked = false;
     weft_result result = gather(&playback);
     if (result == WEFT_OK && playback.segment_count != 0) {
@@ -335,7 +335,7 @@ weft_result weft_recorder_play(weft_recorder *commands)
     result = weft__host_begin(world, "weft_recorder_play");
     if (result != WEFT_OK) return result;
     weft__playback_desc desc = {
-        .world = world, .job = world->host.context, .recorders = &commands, .count = 1};
+        .world = world, .job = world->front.host.context, .recorders = &commands, .count = 1};
     result = weft__commands_playback(&desc, NULL);
     weft__host_end(world);
     return result;

@@ -3,6 +3,8 @@
  * it matches is asked at playback, so that filters and enable bits count as they are then, and rows
  * of earlier commands are among them. */
 #include "commands_state.h"
+#include "type.h"
+#include "world_state.h"
 
 #include <string.h>
 
@@ -21,7 +23,7 @@ static weft_result check(weft_recorder *commands, weft__command_op op, weft_quer
     weft_result result =
         weft__commands_check_open(commands, op, (weft_entity){query.id, 0}, component.id);
     if (result != WEFT_OK) return result;
-    bool is_query = query.world == world->number && query.id != 0;
+    bool is_query = query.world == world->front.number && query.id != 0;
     *type = weft__type_at(world, component);
     if (!is_query || (*type == NULL && op != WEFT__COMMAND_QUERY_DESTROY))
         return refuse(commands, WEFT_BAD_HANDLE, op, query, is_query ? component.id : 0);

@@ -7,6 +7,7 @@
 #include "archetype_state.h"
 #include "commands_state.h"
 #include "private_chunk.h"
+#include "world_state.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
  * allocates nothing. One set per world, in its commands extension, made at the first playback; each
  * array only grows. */
 #include "commands_playback.h"
+#include "world_state.h"
 
 #include <string.h>
 
@@ -26,7 +27,7 @@ static void destroy(void *data)
 
 static scratch *obtain(weft_world *world)
 {
-    weft__extension *extension = &world->extensions[WEFT__EXTENSION_COMMANDS];
+    weft__extension *extension = &world->front.extensions[WEFT__EXTENSION_COMMANDS];
     if (extension->data != NULL) return extension->data;
     scratch *s = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_COMMANDS, 1, sizeof *s, 8);
     if (s == NULL) return NULL;

@@ -6,6 +6,7 @@
 #include "commands_shared.h"
 
 #include "archetype_state.h"
+#include "world_state.h"
 
 /* What happens to one value; false: out of memory. */
 typedef bool value_fn(weft__shared *shared, uint32_t component, const void *value);

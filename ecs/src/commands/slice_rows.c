@@ -8,6 +8,7 @@
 #include "commands_state.h"
 #include "enable.h"
 #include "slice_ops.h"
+#include "world_state.h"
 
 static weft_recorder *recorder_of(const weft_slice *slice)
 {

@@ -102,7 +102,7 @@ weft_result weft__error_stale(const weft_world *world, weft_entity entity)
 static const char *why_bad(const weft_world *world, weft_component component)
 {
     if (component.id == 0) return " (it is null)";
-    return component.world != world->number ? " (it is another world's)" : "";
+    return component.world != world->front.number ? " (it is another world's)" : "";
 }
 
 weft_result weft__error_component(const weft_world *world, weft_component component)
@@ -133,21 +133,22 @@ weft_result weft__error_absent(const weft_world *world, weft_entity entity,
 /* A refusal that the scheduler reports, with the system that called. */
 static bool is_kept(const weft_world *world, const char *what)
 {
-    return world->watch.refusal != NULL && !is_diverted(world) && world->watch.refusal(world, what);
+    return world->front.watch.refusal != NULL && !is_diverted(world) &&
+           world->front.watch.refusal(world, what);
 }
 
 weft_result weft__error_busy(const weft_world *world, const char *what)
 {
-    bool is_stepping = (world->busy & WEFT__BUSY_STEPPING) != 0;
+    bool is_stepping = (world->front.busy & WEFT__BUSY_STEPPING) != 0;
     if (is_stepping && is_kept(world, what)) return WEFT_WRONG_PHASE;
     const char *why = "a query is being iterated: end the loop (weft_query_end) or record commands "
                       "and play them after it";
     if (is_stepping)
         why = "systems are running: record a command (weft_slice_recorder)";
-    else if (world->frame == WEFT__FRAME_ASKS)
+    else if (world->front.frame == WEFT__FRAME_ASKS)
         why = "a run condition or a range is running: it may read, not change structure: let a "
               "system do it";
-    else if ((world->busy & WEFT__BUSY_GATHERS) != 0)
+    else if ((world->front.busy & WEFT__BUSY_GATHERS) != 0)
         why = "a gather is open, and the world is read-only until weft_gather_end: call it first";
     return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT, "%s: %s", what,
                        why);
@@ -155,7 +156,7 @@ weft_result weft__error_busy(const weft_world *world, const char *what)
 
 weft_result weft__refuse_systems(const weft_world *world, const char *what, const char *advice)
 {
-    if (__builtin_expect((world->busy & WEFT__BUSY_STEPPING) == 0, 1)) return WEFT_OK;
+    if (__builtin_expect((world->front.busy & WEFT__BUSY_STEPPING) == 0, 1)) return WEFT_OK;
     if (is_kept(world, what)) return WEFT_WRONG_PHASE;
     return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                        "%s: systems are running: %s", what, advice);
@@ -163,8 +164,8 @@ weft_result weft__refuse_systems(const weft_world *world, const char *what, cons
 
 weft_result weft__error_step(const weft_world *world, const char *what)
 {
-    bool is_between = world->frame == WEFT__FRAME_NONE;
-    if (is_between || (world->busy & WEFT__BUSY_STEPPING) != 0)
+    bool is_between = world->front.frame == WEFT__FRAME_NONE;
+    if (is_between || (world->front.busy & WEFT__BUSY_STEPPING) != 0)
         return weft__error_busy(world, what);
     return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                        "%s: a step is going on (an exclusive system, a run condition or a range "

@@ -5,34 +5,35 @@
 #include "host.h"
 
 #include "error.h"
+#include "world_state.h"
 
 static bool come_in(weft_world *world, uint64_t self)
 {
     uint64_t none = 0;
     /* the next thread of the world comes after a hand-over that the caller synchronises; checked
      * builds decide with one CAS */
-    if (WEFT_IS_CHECKED) return at_cas_ar(&world->host.x_thread, &none, self); /* K1 */
-    if (at_load_rlx(&world->host.x_thread) != 0) return false; /* relaxed: as above */
-    at_store_rlx(&world->host.x_thread, self);                 /* relaxed: as above */
+    if (WEFT_IS_CHECKED) return at_cas_ar(&world->front.host.x_thread, &none, self); /* K1 */
+    if (at_load_rlx(&world->front.host.x_thread) != 0) return false; /* relaxed: as above */
+    at_store_rlx(&world->front.host.x_thread, self);                 /* relaxed: as above */
     return true;
 }
 
 weft_result weft__host_begin_any(weft_world *world, const char *what)
 {
     uint64_t self = weft__thread_self();
-    if (at_load_rlx(&world->host.x_thread) == self) { /* relaxed: only its own value counts */
-        world->host.depth++;
+    if (at_load_rlx(&world->front.host.x_thread) == self) { /* relaxed: only its own value counts */
+        world->front.host.depth++;
         return WEFT_OK;
     }
     if (!come_in(world, self)) return WEFT_BUSY;
-    weft_job_context *owner = world->host.owner;
+    weft_job_context *owner = world->front.host.owner;
     if (__builtin_expect(weft__context_is_owners(owner, self), 1)) {
-        world->host.context = owner;
+        world->front.host.context = owner;
         return WEFT_OK;
     }
-    weft_result result = weft_job_pool_enter(world->host.pool, &world->host.context);
+    weft_result result = weft_job_pool_enter(world->front.host.pool, &world->front.host.context);
     if (result == WEFT_FORKED) { /* no other thread exists, and the calls say so */
-        world->host.context = owner;
+        world->front.host.context = owner;
         result = WEFT_OK;
     }
     if (result == WEFT_OK) return WEFT_OK;
@@ -40,18 +41,18 @@ weft_result weft__host_begin_any(weft_world *world, const char *what)
                 "%s: the thread cannot enter the job pool of '%s': %s", what, world->desc.name,
                 result == WEFT_LIMIT ? "256 threads are inside: let fewer run at once"
                                      : "no memory for its context");
-    at_store_rel(&world->host.x_thread, (uint64_t)0); /* K1 */
+    at_store_rel(&world->front.host.x_thread, (uint64_t)0); /* K1 */
     return result;
 }
 
 void weft__host_end_any(weft_world *world)
 {
-    if (world->host.depth != 0) {
-        world->host.depth--;
+    if (world->front.host.depth != 0) {
+        world->front.host.depth--;
         return;
     }
-    weft_job_context *host = world->host.context;
-    world->host.context = NULL;
-    at_store_rel(&world->host.x_thread, (uint64_t)0); /* K1 */
-    weft_job_pool_leave(host);                        /* nothing for the owner */
+    weft_job_context *host = world->front.host.context;
+    world->front.host.context = NULL;
+    at_store_rel(&world->front.host.x_thread, (uint64_t)0); /* K1 */
+    weft_job_pool_leave(host);                              /* nothing for the owner */
 }

@@ -6,6 +6,7 @@
 #include "name_table.h"
 
 #include "bits.h"
+#include "error.h"
 
 #include <stdio.h>
 #include <string.h>

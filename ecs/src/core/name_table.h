@@ -31,10 +31,4 @@ weft_result weft__names_reserve(weft_world *world, uint32_t names, uint32_t text
 uint32_t weft__names_texts(const weft_world *world);
 void weft__names_fini(weft_world *world);
 
-/* An entity for error texts: index:version, and the name that this handle had last, if any. */
-typedef struct weft__entity_words {
-    char text[96];
-} weft__entity_words;
-weft__entity_words weft__entity_say(const weft_world *world, weft_entity entity);
-
 #endif

@@ -7,6 +7,7 @@
 #include "component_registry.h"
 #include "entity_tag.h"
 #include "error.h"
+#include "format.h"
 #include "name_table.h"
 #include "sized.h"
 #include "transfer_state.h"

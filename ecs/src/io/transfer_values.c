@@ -167,7 +167,7 @@ static bool span_settle(weft__transfer *t, uint32_t number, weft__span to, uint3
         const weft__type_ref *ref = &archetype->types[i];
         const weft__type_ref *target = target_of(t, part, i, to.chunk->archetype);
         weft__rows_stamp(to.chunk, (uint32_t)(target - to.chunk->archetype->types), to.row,
-                         to.count, t->to->version);
+                         to.count, t->to->front.version);
         for (uint32_t r = 0; r < to.count && is_spilling(ref); r++)
             heaps_settle(t, part, ref, source_row(t, part, done + r));
         for (uint32_t r = 0; r < to.count && ref->enableable != WEFT__NONE; r++)

@@ -509,7 +509,7 @@ weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
         tail_read(&r);
     }
     if (r.result == WEFT_OK)
-        world->clock =
+        world->front.clock =
             (weft__clock){.steps = r.header.steps, .time = r.header.time, .dt = r.header.dt};
     if (r.result != WEFT_OK) {
         weft__world_reader_wipe(&r);

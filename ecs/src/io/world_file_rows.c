@@ -174,7 +174,7 @@ static void rows_prepare(weft_world *world, weft__chunk *chunk, uint32_t count)
     weft__chunk_count_rows(world, chunk, count);
     weft__chunk_room_update(chunk);
     for (uint32_t type = 0; type < chunk->archetype->type_count; type++)
-        weft__rows_stamp(chunk, type, 0, count, world->version);
+        weft__rows_stamp(chunk, type, 0, count, world->front.version);
 }
 
 static weft__chunk *chunk_make(weft__world_reader *r, const shape *s, uint32_t size_class,

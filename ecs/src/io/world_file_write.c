@@ -6,6 +6,7 @@
 #include "blob_store.h"
 #include "entity_tag.h"
 #include "error.h"
+#include "format.h"
 #include "hash_lanes.h"
 #include "world_file_format.h"
 
@@ -480,9 +481,9 @@ static void finish(writer *w)
     header->version = WORLD_FILE_VERSION;
     header->byte_order = WORLD_FILE_BYTE_ORDER;
     header->total_bytes = w->out.count;
-    header->steps = w->world->clock.steps;
-    header->time = w->world->clock.time;
-    header->dt = w->world->clock.dt;
+    header->steps = w->world->front.clock.steps;
+    header->time = w->world->front.clock.time;
+    header->dt = w->world->front.clock.dt;
     memcpy(w->out.bytes, header, sizeof *header);
     const size_t behind = offsetof(weft__world_header, version);
     header->content_hash =

@@ -10,6 +10,7 @@
 #include "error.h"
 #include "query_handle.h"
 #include "query_match.h"
+#include "world_state.h"
 
 #include <stdlib.h>
 

@@ -145,7 +145,7 @@ static void stamp_slice(const gather_state *g, const weft__flat_entry *entry, ui
 {
     uint32_t type = weft__match_places(g->query, entry->match)[g->term].type;
     if (type != WEFT__NO_PLACE)
-        weft__stamp(&weft__chunk_versions(entry->chunk, type)[slice], g->world->version);
+        weft__stamp(&weft__chunk_versions(entry->chunk, type)[slice], g->world->front.version);
 }
 
 /* Copies the selected rows of one slice of an entry. */
@@ -305,12 +305,12 @@ static weft_result prepare(gather_state *g, const weft_gather_desc *desc)
 /* On a thread that cannot wait for jobs the copy is made at once: a null handle has ended. */
 static weft_result submit(gather_state *g)
 {
-    if (g->world->host.context != g->world->host.owner) { /* a guest */
-        gather_job(g->world->host.context, g);
+    if (g->world->front.host.context != g->world->front.host.owner) { /* a guest */
+        gather_job(g->world->front.host.context, g);
         return WEFT_OK;
     }
     weft_job_desc desc = {.fn = gather_job, .argument = g, .name = "weft_gather"};
-    weft_result result = weft_job_submit(g->world->host.context, &desc, &g->job);
+    weft_result result = weft_job_submit(g->world->front.host.context, &desc, &g->job);
     if (result == WEFT_OK) return WEFT_OK;
     return weft__error(g->world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                        "weft_gather_begin: the job could not be submitted: %s",
@@ -322,9 +322,9 @@ static weft_result submit(gather_state *g)
 /* May a gather begin now? */
 static weft_result check_phase(const weft_world *world)
 {
-    if ((world->busy & ~(uint32_t)WEFT__BUSY_GATHERS) != 0)
+    if ((world->front.busy & ~(uint32_t)WEFT__BUSY_GATHERS) != 0)
         return weft__error_busy(world, "weft_gather_begin");
-    if ((world->busy & WEFT__BUSY_GATHERS) != WEFT__BUSY_GATHERS) return WEFT_OK;
+    if ((world->front.busy & WEFT__BUSY_GATHERS) != WEFT__BUSY_GATHERS) return WEFT_OK;
     return weft__error(world, WEFT_LIMIT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                        "weft_gather_begin: %u gathers are open: end some (weft_gather_end)",
                        WEFT__BUSY_GATHERS / WEFT__BUSY_GATHER);
@@ -351,9 +351,9 @@ static weft_result begin(weft_world *world, weft_query query, const weft_gather_
         state_free(g);
         return result;
     }
-    g->next = world->queries->gathers;
-    world->queries->gathers = g;
-    world->busy += WEFT__BUSY_GATHER;
+    g->next = world->front.queries->gathers;
+    world->front.queries->gathers = g;
+    world->front.busy += WEFT__BUSY_GATHER;
     *out = (weft_gather){.job = g->job, .state = g};
     return WEFT_OK;
 }
@@ -377,7 +377,7 @@ weft_result weft_gather_begin(weft_world *world, weft_query query, const weft_ga
  * call returns its code and writes nothing. A gather without a job never waits. */
 static bool is_in_job(const gather_state *g)
 {
-    return g->job.generation != 0 && weft__pool_is_in_job(g->world->host.pool);
+    return g->job.generation != 0 && weft__pool_is_in_job(g->world->front.host.pool);
 }
 
 /* Keeps in the world why there are no values, or no wait. */
@@ -396,7 +396,7 @@ static weft_result wait_for(const gather_state *g)
 {
     weft_result result = WEFT_OK;
     if (g->job.generation != 0)
-        result = weft_job_wait(weft_job_pool_owner(g->world->host.pool), g->job, NULL);
+        result = weft_job_wait(weft_job_pool_owner(g->world->front.host.pool), g->job, NULL);
     if (result == WEFT_OK && !g->is_complete) result = WEFT_CANCELLED;
     return result;
 }
@@ -416,7 +416,7 @@ weft_result weft_gather_values(const weft_gather *gather, void **values, uint64_
     if (values != NULL) *values = NULL;
     if (count != NULL) *count = 0;
     if (g == NULL) return WEFT_BAD_HANDLE;
-    if (!weft_job_is_done(g->world->host.pool, g->job)) {
+    if (!weft_job_is_done(g->world->front.host.pool, g->job)) {
         if (is_in_job(g)) return WEFT_WRONG_PHASE;
         return weft__error(g->world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                            "weft_gather_values: the values are still being copied: call "
@@ -431,9 +431,9 @@ weft_result weft_gather_values(const weft_gather *gather, void **values, uint64_
 /* Values may not change under a gather that still copies them. */
 static weft_result wait_for_others(const weft_world *world)
 {
-    for (const gather_state *g = world->queries->gathers; g != NULL; g = g->next) {
+    for (const gather_state *g = world->front.queries->gathers; g != NULL; g = g->next) {
         weft_result result = wait_for(g);
-        if (!weft_job_is_done(world->host.pool, g->job))
+        if (!weft_job_is_done(world->front.host.pool, g->job))
             return wait_failed(g, result, "weft_gather_scatter");
     }
     return WEFT_OK;
@@ -463,7 +463,7 @@ weft_result weft_gather_scatter(const weft_gather *gather)
     if (result == WEFT_CANCELLED) return wait_failed(g, result, "weft_gather_scatter");
     if (result != WEFT_OK) return result;
     weft_world *world = g->world;
-    if ((world->busy & ~(uint32_t)WEFT__BUSY_GATHERS) != 0)
+    if ((world->front.busy & ~(uint32_t)WEFT__BUSY_GATHERS) != 0)
         return weft__error_busy(world, "weft_gather_scatter");
     if (g->term == WEFT__NONE)
         return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
@@ -477,7 +477,7 @@ weft_result weft_gather_scatter(const weft_gather *gather)
                               .name = "weft_gather_scatter"};
     result = weft__host_begin(world, "weft_gather_scatter");
     if (result != WEFT_OK) return result;
-    result = weft_job_for(world->host.context, &loop, NULL);
+    result = weft_job_for(world->front.host.context, &loop, NULL);
     weft__host_end(world);
     return result;
 }
@@ -488,12 +488,12 @@ weft_result weft_gather_end(weft_gather *gather)
     if (g == NULL) return WEFT_OK;
     if (is_in_job(g)) return WEFT_WOULD_NEST;
     weft_result result = wait_for(g);
-    if (!weft_job_is_done(g->world->host.pool, g->job))
+    if (!weft_job_is_done(g->world->front.host.pool, g->job))
         return wait_failed(g, result, "weft_gather_end");
-    gather_state **link = (gather_state **)&g->world->queries->gathers;
+    gather_state **link = (gather_state **)&g->world->front.queries->gathers;
     while (*link != g) link = &(*link)->next;
     *link = g->next;
-    g->world->busy -= WEFT__BUSY_GATHER;
+    g->world->front.busy -= WEFT__BUSY_GATHER;
     state_free(g);
     *gather = (weft_gather){0};
     return WEFT_OK;

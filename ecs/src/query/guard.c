@@ -8,6 +8,7 @@
 
 #include "archetype_state.h"
 #include "bits.h"
+#include "world_state.h"
 
 #include <string.h>
 
@@ -421,7 +422,7 @@ static void ring_grow(weft__guard *guard, size_t size)
 
 static weft__guards *guards_make(weft_world *world)
 {
-    uint32_t count = weft_job_pool_worker_count(world->host.pool);
+    uint32_t count = weft_job_pool_worker_count(world->front.host.pool);
     weft__guards *guards = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_SYSTEMS, 1,
                                               sizeof *guards + count * sizeof guards->guards[0],
                                               _Alignof(weft__guards));

@@ -26,7 +26,7 @@ typedef struct indexed_span {
 /* Behind weft_indexed.spans, freed by its close; constant after open. The last span is a sentinel
  * with begin = count. */
 typedef struct indexed_table {
-    uint64_t version; /* world->structure_version it was made for */
+    uint64_t version; /* world->front.structure_version it was made for */
     uint32_t component;
     weft_access access; /* of the term */
     indexed_span *spans;
@@ -122,7 +122,7 @@ static void stamp_spans(const weft_indexed *indexed, const weft__query_handle *h
     weft__source_init_rows(&cursor, &context, &handle->filter, true);
     weft__source_begin(&cursor, 0, weft__query_slice_count(handle->query));
     while (weft__source_next(&cursor))
-        weft__slice_stamp(&cursor.slice, indexed->term, indexed->world->version);
+        weft__slice_stamp(&cursor.slice, indexed->term, indexed->world->front.version);
 }
 
 static weft_result check_term(const weft_world *world, const weft__query *query, uint32_t term)
@@ -148,10 +148,10 @@ static weft_result open_table(weft_indexed *indexed, const weft__query_handle *h
     }
     if (query->terms[indexed->term].access == WEFT_WRITE) {
         stamp_spans(indexed, handle);
-        if (WEFT_IS_CHECKED && (world->busy & WEFT__BUSY_STEPPING) == 0)
+        if (WEFT_IS_CHECKED && (world->front.busy & WEFT__BUSY_STEPPING) == 0)
             weft__given_values_note_all(world, query->terms[indexed->term].component);
     }
-    table->version = world->structure_version;
+    table->version = world->front.structure_version;
     table->component = query->terms[indexed->term].component;
     table->access = query->terms[indexed->term].access;
     indexed->is_writable = table->access == WEFT_WRITE;
@@ -171,7 +171,8 @@ weft_result weft_indexed_open(weft_world *world, weft_query query, uint32_t term
     if (handle == NULL) return WEFT_BAD_HANDLE;
     weft_result result = check_term(world, handle->query, term);
     if (result != WEFT_OK) return result;
-    if (handle->query->terms[term].access == WEFT_WRITE && (world->busy & WEFT__BUSY_GATHERS) != 0)
+    if (handle->query->terms[term].access == WEFT_WRITE &&
+        (world->front.busy & WEFT__BUSY_GATHERS) != 0)
         return weft__error_busy(world, "weft_indexed_open");
     result = weft__query_ready(world, handle->query);
     if (result != WEFT_OK) return result;
@@ -217,7 +218,7 @@ void *weft_indexed_seek(weft_indexed *indexed, uint64_t i)
 {
     if (i >= indexed->count) return NULL;
     const indexed_table *table = indexed->spans;
-    if (table->version != indexed->world->structure_version) return NULL;
+    if (table->version != indexed->world->front.structure_version) return NULL;
     weft__note_use(indexed->world, "weft_indexed_open",
                    weft__component(indexed->world, table->component), table->access);
     uint32_t span = find_span(indexed, table, i);
@@ -236,14 +237,14 @@ void *weft_indexed_refuse(const weft_indexed *indexed)
     const weft_world *world = indexed->world;
     if (world == NULL) return NULL; /* not open */
     const indexed_table *table = indexed->spans;
-    if ((world->busy & WEFT__BUSY_STEPPING) == 0)
+    if ((world->front.busy & WEFT__BUSY_STEPPING) == 0)
         weft__error(world, WEFT_UNDECLARED_ACCESS, WEFT__NO_ENTITY,
                     weft__component(world, table->component),
                     "weft_indexed_write: component \"%s\" is declared WEFT_READ by the query: "
                     "declare it WEFT_WRITE, or use weft_indexed_read",
                     world->types.at[table->component]->desc.name);
-    else if (world->watch.write != NULL)
-        world->watch.write(world, "weft_indexed_write", table->component);
+    else if (world->front.watch.write != NULL)
+        world->front.watch.write(world, "weft_indexed_write", table->component);
     return NULL;
 }
 
@@ -251,7 +252,7 @@ weft_entity weft_indexed_entity(weft_indexed *indexed, uint64_t i)
 {
     if (indexed == NULL || i >= indexed->count) return WEFT__NO_ENTITY;
     const indexed_table *table = indexed->spans;
-    if (table->version != indexed->world->structure_version) return WEFT__NO_ENTITY;
+    if (table->version != indexed->world->front.structure_version) return WEFT__NO_ENTITY;
     const indexed_span *span = &table->spans[find_span(indexed, table, i)];
     return span->entities[i - span->begin];
 }

@@ -7,6 +7,7 @@
 
 #include "archetype_state.h"
 #include "error.h"
+#include "format.h"
 #include "given_values.h"
 #include "query_match.h"
 #include "query_memory.h"
@@ -132,7 +133,7 @@ static shadow *shadow_of(const weft_world *world, const weft__chunk *chunk)
 {
     for (uint32_t i = 0; i < SHADOWS; i++) {
         shadow *kept = &world->owner_loops->shadows[i];
-        if (kept->chunk == chunk && kept->structure == world->structure_version) return kept;
+        if (kept->chunk == chunk && kept->structure == world->front.structure_version) return kept;
     }
     return NULL;
 }
@@ -159,7 +160,7 @@ static void compare(weft_cursor *cursor, const char *what, const shadow *kept)
 {
     const weft__chunk *chunk = kept->chunk;
     if (chunk == NULL ||
-        kept->structure != ((weft_world *)cursor->own_context.world)->structure_version)
+        kept->structure != ((weft_world *)cursor->own_context.world)->front.structure_version)
         return;
     for (uint32_t c = 0; c < chunk->layout->column_count; c++) {
         const weft__column *place = &chunk->layout->columns[c];
@@ -208,7 +209,7 @@ static bool cast(weft_world *world, shadow *kept, const weft__chunk *chunk)
         memcpy(kept->bytes + offset, chunk->base + offset, column_bytes(chunk, c));
     }
     kept->chunk = chunk;
-    kept->structure = world->structure_version;
+    kept->structure = world->front.structure_version;
     return true;
 }
 

@@ -24,7 +24,7 @@
 /* A free handle slot, made when there is none. 0: error set. */
 static uint32_t handle_reserve(weft_world *world)
 {
-    weft__queries *queries = world->queries;
+    weft__queries *queries = world->front.queries;
     if (queries->free_handle != 0) return queries->free_handle;
     uint32_t index = queries->handle_end;
     if (index > WEFT__QUERY_INDEX_MASK) {
@@ -52,7 +52,7 @@ static uint32_t handle_reserve(weft_world *world)
 /* Binds a reserved slot to a query. */
 static weft_query handle_take(weft_world *world, uint32_t index, weft__query *query)
 {
-    weft__queries *queries = world->queries;
+    weft__queries *queries = world->front.queries;
     weft__query_handle *handle = queries->handles[index];
     queries->free_handle = handle->next_free;
     queries->handle_count++;
@@ -118,7 +118,7 @@ static weft__query *bucket_find(const weft__queries *queries, const weft__query 
 
 static bool buckets_reserve(weft_world *world)
 {
-    weft__queries *queries = world->queries;
+    weft__queries *queries = world->front.queries;
     if (queries->query_count < queries->bucket_count) return true;
     uint32_t count = queries->bucket_count == 0 ? 16 : queries->bucket_count * 2;
     weft__query **buckets = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_QUERIES, count,
@@ -139,7 +139,7 @@ static bool buckets_reserve(weft_world *world)
 /* Matches and files a new query. False: no memory. */
 static bool query_enter(weft__query *query)
 {
-    weft__queries *queries = query->world->queries;
+    weft__queries *queries = query->world->front.queries;
     if (!buckets_reserve(query->world) || weft__query_match_all(query) != WEFT_OK) return false;
     weft__query **bucket = &queries->buckets[query->hash & (queries->bucket_count - 1)];
     query->next = *bucket;
@@ -151,7 +151,7 @@ static bool query_enter(weft__query *query)
 /* Drops one share; the last one frees the query. */
 static void query_drop(weft__query *query)
 {
-    weft__queries *queries = query->world->queries;
+    weft__queries *queries = query->world->front.queries;
     if (--query->references != 0) return;
     weft__query **link = &queries->buckets[query->hash & (queries->bucket_count - 1)];
     while (*link != query) link = &(*link)->next;
@@ -337,14 +337,14 @@ weft_query weft_query_create(weft_world *world, const weft_query_desc *desc)
                              "desc is NULL: an empty description matches everything");
         return null;
     }
-    if ((world->busy & WEFT__BUSY_STEPPING) != 0) {
+    if ((world->front.busy & WEFT__BUSY_STEPPING) != 0) {
         weft__error_busy(world, "weft_query_create");
         return null;
     }
     weft__query *query = query_from(world, desc);
     if (query == NULL) return null;
     uint32_t index = handle_reserve(world);
-    weft__query *known = bucket_find(world->queries, query);
+    weft__query *known = bucket_find(world->front.queries, query);
     if (index == 0 || known != NULL) {
         query_free(query);
         return index == 0 ? null : handle_take(world, index, known);
@@ -372,9 +372,9 @@ weft_result weft_query_destroy(weft_world *world, weft_query query)
     query_drop(handle->query);
     handle->query = NULL;
     handle->generation = (handle->generation + 1) % (1u << (32 - WEFT__QUERY_INDEX_BITS));
-    handle->next_free = world->queries->free_handle;
-    world->queries->free_handle = query.id & WEFT__QUERY_INDEX_MASK;
-    world->queries->handle_count--;
+    handle->next_free = world->front.queries->free_handle;
+    world->front.queries->free_handle = query.id & WEFT__QUERY_INDEX_MASK;
+    world->front.queries->handle_count--;
     return WEFT_OK;
 }
 
@@ -405,17 +405,17 @@ static void handle_free(weft_world *world, weft__query_handle *handle)
 
 weft_result weft__queries_create(weft_world *world)
 {
-    world->queries = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_QUERIES, 1,
-                                        sizeof *world->queries, WEFT__QUERY_ALIGNMENT);
-    if (world->queries == NULL) return WEFT_OUT_OF_MEMORY;
-    world->queries->handle_end = 1; /* handle 0 is null */
+    world->front.queries = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_QUERIES, 1,
+                                              sizeof *world->front.queries, WEFT__QUERY_ALIGNMENT);
+    if (world->front.queries == NULL) return WEFT_OUT_OF_MEMORY;
+    world->front.queries->handle_end = 1; /* handle 0 is null */
     world->matching = weft__query_matching;
     return WEFT_OK;
 }
 
 void weft__queries_destroy(weft_world *world)
 {
-    weft__queries *queries = world->queries;
+    weft__queries *queries = world->front.queries;
     if (queries == NULL) return;
     for (uint32_t i = 1; i < queries->handle_end; i++) handle_free(world, queries->handles[i]);
     for (uint32_t id = 0; id < queries->keyed_capacity; id++)
@@ -427,5 +427,5 @@ void weft__queries_destroy(weft_world *world)
     weft__query_free(world, queries->handles, queries->handle_capacity, sizeof *queries->handles);
     weft__query_free(world, queries->buckets, queries->bucket_count, sizeof *queries->buckets);
     weft__query_free(world, queries, 1, sizeof *queries);
-    world->queries = NULL;
+    world->front.queries = NULL;
 }

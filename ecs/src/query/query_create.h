@@ -5,16 +5,15 @@
 #ifndef WEFT_QUERY_CREATE_H
 #define WEFT_QUERY_CREATE_H
 
-#include "given_list.h"
 #include "world_state.h"
 
-/* Makes world->queries. Before the first archetype. Errors: OUT_OF_MEMORY. */
+/* Makes world->front.queries. Before the first archetype. Errors: OUT_OF_MEMORY. */
 weft_result weft__queries_create(weft_world *world);
 /* Frees all queries, handles and filters. Filters drop their shared values, so it comes before the
  * end of the shared store. */
 void weft__queries_destroy(weft_world *world);
 
-/* The terms of a query's description. */
-weft__given weft__query_terms_given(const weft_query_desc *desc);
+/* How queries follow the archetypes: world->matching. */
+extern const weft__matching weft__query_matching;
 
 #endif

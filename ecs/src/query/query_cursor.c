@@ -310,12 +310,12 @@ static inline weft__query_handle *find_iterable(weft_world *world, weft_query na
     if (__builtin_expect(handle == NULL, 0)) return weft__query_find_checked(world, name);
     weft__query *query = handle->query;
     const uint32_t never = (uint32_t)(WEFT__BUSY_STEPPING | WEFT__BUSY_PLAYBACK);
-    if (__builtin_expect((world->busy & ~(uint32_t)WEFT__BUSY_CURSORS) != 0, 0) &&
-        (query->write_count != 0 || (world->busy & never) != 0)) {
+    if (__builtin_expect((world->front.busy & ~(uint32_t)WEFT__BUSY_CURSORS) != 0, 0) &&
+        (query->write_count != 0 || (world->front.busy & never) != 0)) {
         weft__error_busy(world, "weft_query_begin");
         return NULL;
     }
-    bool is_current = query->flat.view_version == world->structure_version;
+    bool is_current = query->flat.view_version == world->front.structure_version;
     return is_current || weft__query_views_prepare(query) == WEFT_OK ? handle : NULL;
 }
 
@@ -365,7 +365,7 @@ weft_cursor weft_query_begin(weft_world *world, weft_query name)
     cursor.own_context.ops = &weft__slice_ops_owner;
     cursor.own_context.world = world;
     cursor.own_context.query = query;
-    cursor.own_context.stamp = world->version;
+    cursor.own_context.stamp = world->front.version;
     cursor.own_context.since = 0;
     cursor.slice.term_count = query->term_count;
     cursor.slice.enabled = NULL;
@@ -373,7 +373,7 @@ weft_cursor weft_query_begin(weft_world *world, weft_query name)
     cursor.slice.dt = 0;
     cursor.slice.calls = weft__query_calls(query);
     cursor.is_open = true;
-    world->busy++;
+    world->front.busy++;
     return cursor;
 }
 
@@ -452,6 +452,6 @@ void weft_query_end(weft_cursor *cursor)
     cursor->is_plain = false;
     cursor->view = cursor->view_end = NULL;
     if (cursor->is_in_system) return;
-    WEFT_ASSERT((query->world->busy & WEFT__BUSY_CURSORS) != 0);
-    query->world->busy--;
+    WEFT_ASSERT((query->world->front.busy & WEFT__BUSY_CURSORS) != 0);
+    query->world->front.busy--;
 }

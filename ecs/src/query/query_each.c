@@ -89,7 +89,7 @@ static void reserve_copies(weft_world *world, const weft__query *query)
 
 static weft__callback_error *errors_make(weft_world *world)
 {
-    uint32_t count = weft_job_pool_worker_count(world->host.pool);
+    uint32_t count = weft_job_pool_worker_count(world->front.host.pool);
     weft__callback_error *errors =
         weft__alloc_zeroed(&world->memory, WEFT__MEMORY_QUERIES, count, sizeof *errors,
                            _Alignof(weft__callback_error));
@@ -101,7 +101,7 @@ void weft__callback_errors_free(weft_world *world)
 {
     if (world->callback_errors == NULL) return;
     weft__free(&world->memory, WEFT__MEMORY_QUERIES, world->callback_errors,
-               weft_job_pool_worker_count(world->host.pool), sizeof *world->callback_errors,
+               weft_job_pool_worker_count(world->front.host.pool), sizeof *world->callback_errors,
                _Alignof(weft__callback_error));
     world->callback_errors = NULL;
 }
@@ -111,7 +111,7 @@ void weft__callback_errors_free(weft_world *world)
 static weft_result take_errors(weft_world *world)
 {
     const weft__callback_error *first = NULL;
-    uint32_t count = weft_job_pool_worker_count(world->host.pool);
+    uint32_t count = weft_job_pool_worker_count(world->front.host.pool);
     for (uint32_t i = 0; i < count; i++) {
         const weft__callback_error *record = &world->callback_errors[i];
         if (record->error.number == 0) continue;
@@ -172,7 +172,7 @@ weft_result weft_query_each_parallel(weft_world *world, weft_query query,
     each_loop loop = {.context = {.ops = &weft__slice_ops_owner,
                                   .world = world,
                                   .query = handle->query,
-                                  .stamp = world->version},
+                                  .stamp = world->front.version},
                       .filter = &handle->filter,
                       .run = run,
                       .user = user};
@@ -187,9 +187,9 @@ weft_result weft_query_each_parallel(weft_world *world, weft_query query,
     result = weft__host_begin(world, "weft_query_each_parallel");
     if (result != WEFT_OK) return result;
     if (WEFT_IS_CHECKED) reserve_copies(world, handle->query);
-    world->busy |= WEFT__BUSY_STEPPING;
-    result = weft_job_for(world->host.context, &desc, &code);
-    world->busy &= ~(uint32_t)WEFT__BUSY_STEPPING;
+    world->front.busy |= WEFT__BUSY_STEPPING;
+    result = weft_job_for(world->front.host.context, &desc, &code);
+    world->front.busy &= ~(uint32_t)WEFT__BUSY_STEPPING;
     weft__host_end(world);
     weft_result mistake = take_errors(world);
     if (WEFT_IS_CHECKED && result == WEFT_OK) {

@@ -7,6 +7,7 @@
 #include "archetype_state.h"
 #include "error.h"
 #include "query_match.h"
+#include "world_state.h"
 
 /* The first rows of a small chunk are fetched this many entries ahead. */
 #define PREFETCH_ENTRIES 12
@@ -55,7 +56,7 @@ weft_result weft__query_flat_prepare(weft__query *query)
 {
     const weft_world *world = query->world;
     weft__query_flat *flat = &query->flat;
-    if (flat->version == world->structure_version) return WEFT_OK;
+    if (flat->version == world->front.structure_version) return WEFT_OK;
     flat->version = 0;
     flat->count = 0;
     weft__flat_entry next = {0};
@@ -72,7 +73,7 @@ weft_result weft__query_flat_prepare(weft__query *query)
         return weft__error_memory(world, "the list of chunks of a query");
     flat->entries[flat->count] =
         (weft__flat_entry){.first_row = next.first_row, .first_slice = next.first_slice};
-    flat->version = world->structure_version;
+    flat->version = world->front.structure_version;
     return WEFT_OK;
 }
 

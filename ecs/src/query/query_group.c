@@ -8,6 +8,7 @@
 #include "query_group.h"
 
 #include "archetype_state.h"
+#include "world_state.h"
 
 static bool takes_over(const weft__type *type, uint32_t component)
 {

@@ -188,7 +188,7 @@ static void match_append(weft__query *query, weft__archetype *archetype, uint32_
                       .has_masks = masks != 0 || override_count != 0,
                       .override_first = override_first,
                       .override_count = override_count};
-    query->world->queries->match_version++;
+    query->world->front.queries->match_version++;
 }
 
 uint32_t weft__query_match_find(const weft__query *query, uint32_t number)
@@ -340,7 +340,8 @@ static void choose_keys(weft__query *query)
 static bool reserve_filing(weft__query *query)
 {
     weft_world *world = query->world;
-    if (query->key_count == 0) return weft__query_list_reserve(world, &world->queries->unkeyed);
+    if (query->key_count == 0)
+        return weft__query_list_reserve(world, &world->front.queries->unkeyed);
     for (uint32_t k = 0; k < query->key_count; k++) {
         weft__query_list *list = weft__queries_keyed(world, query->keys[k]);
         if (list == NULL || !weft__query_list_reserve(world, list)) return false;
@@ -350,7 +351,7 @@ static bool reserve_filing(weft__query *query)
 
 static void file_query(weft__query *query)
 {
-    weft__queries *queries = query->world->queries;
+    weft__queries *queries = query->world->front.queries;
     if (query->key_count == 0) queries->unkeyed.items[queries->unkeyed.count++] = query;
     for (uint32_t k = 0; k < query->key_count; k++) {
         weft__query_list *list = &queries->keyed[query->keys[k]];
@@ -420,7 +421,7 @@ static const weft__query_list *keyed_at(const weft__queries *queries, uint32_t c
 /* Room for one more match in every query that may match the archetype. */
 static bool archetype_reserve(weft_world *world, const weft__archetype *archetype)
 {
-    const weft__queries *queries = world->queries;
+    const weft__queries *queries = world->front.queries;
     uint32_t count = archetype->type_count;
     bool is_done = list_reserve_matches(&queries->unkeyed, count);
     for (uint32_t i = 0; i < count && is_done; i++)
@@ -447,7 +448,7 @@ static void list_offer(const weft__query_list *list, weft__archetype *archetype)
 
 static void archetype_enter(weft_world *world, weft__archetype *archetype)
 {
-    const weft__queries *queries = world->queries;
+    const weft__queries *queries = world->front.queries;
     for (uint32_t type = 0; type < archetype->type_count; type++)
         list_offer(keyed_at(queries, archetype->types[type].component), archetype);
     list_offer(&queries->unkeyed, archetype);
@@ -461,7 +462,7 @@ static void query_cut(weft__query *query, uint32_t count)
 
 static void archetypes_cut(weft_world *world, uint32_t count)
 {
-    weft__queries *queries = world->queries;
+    weft__queries *queries = world->front.queries;
     for (uint32_t i = 0; i < queries->bucket_count; i++)
         for (weft__query *query = queries->buckets[i]; query != NULL; query = query->next)
             query_cut(query, count);

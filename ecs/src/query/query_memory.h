@@ -5,9 +5,8 @@
 #ifndef WEFT_QUERY_MEMORY_H
 #define WEFT_QUERY_MEMORY_H
 
+#include "query_state.h"
 #include "world_state.h"
-
-#define WEFT__QUERY_ALIGNMENT ((size_t)16)
 
 /* Makes an array hold `needed` items: the array (moved perhaps) with *capacity changed, or NULL and
  * everything as it was. */

@@ -20,9 +20,9 @@
 
 weft_result weft__query_ready(const weft_world *world, weft__query *query)
 {
-    bool is_current = query->flat.version == world->structure_version;
+    bool is_current = query->flat.version == world->front.structure_version;
     if (is_current) return WEFT_OK;
-    if ((world->busy & WEFT__BUSY_STEPPING) == 0) return weft__query_flat_prepare(query);
+    if ((world->front.busy & WEFT__BUSY_STEPPING) == 0) return weft__query_flat_prepare(query);
     return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                        "a query is used while systems run, but structure has changed since it was "
                        "last used: use it once before the step (weft_query_count is enough)");
@@ -219,7 +219,7 @@ weft_result weft_query_write_values(weft_world *world, weft_query query, weft_co
     weft__row_walk walk;
     weft_result result;
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if ((world->busy & WEFT__BUSY_WRITING) != 0)
+    if ((world->front.busy & WEFT__BUSY_WRITING) != 0)
         return weft__error_busy(world, "weft_query_write_values");
     if (!walk_begin(&walk, world, query)) return world->error->code;
     uint32_t term = weft__query_copied_term(world, walk.handle->query, component,
@@ -245,7 +245,7 @@ weft_result weft_query_write_values(weft_world *world, weft_query query, weft_co
     while (weft__source_next(&walk.cursor)) {
         copy_run(&copy, &walk.cursor.slice, column_of(&walk.cursor.slice, term));
         if (WEFT_IS_CHECKED) tell_loops(world, &walk.cursor.slice, term);
-        weft__slice_stamp(&walk.cursor.slice, term, world->version);
+        weft__slice_stamp(&walk.cursor.slice, term, world->front.version);
     }
     return WEFT_OK;
 }

@@ -33,7 +33,7 @@ static void query_list_remove(weft__query_list *list, const weft__query *query)
 
 weft__query_list *weft__queries_keyed(weft_world *world, uint32_t component)
 {
-    weft__queries *queries = world->queries;
+    weft__queries *queries = world->front.queries;
     uint32_t old = queries->keyed_capacity;
     if (component < old) return &queries->keyed[component];
     weft__query_list *keyed = weft__query_grow(world, queries->keyed, &queries->keyed_capacity,
@@ -46,7 +46,7 @@ weft__query_list *weft__queries_keyed(weft_world *world, uint32_t component)
 
 void weft__query_unfile(weft__query *query)
 {
-    weft__queries *queries = query->world->queries;
+    weft__queries *queries = query->world->front.queries;
     if (query->key_count == 0) query_list_remove(&queries->unkeyed, query);
     for (uint32_t k = 0; k < query->key_count; k++)
         query_list_remove(&queries->keyed[query->keys[k]], query);
@@ -54,9 +54,9 @@ void weft__query_unfile(weft__query *query)
 
 void weft__queries_shared_visit(const weft_world *world, weft__shared_visit_fn visit, void *user)
 {
-    for (uint32_t i = 1; i < world->queries->handle_end; i++) {
-        if (world->queries->handles[i]->query == NULL) continue;
-        const weft__filter *filter = &world->queries->handles[i]->filter;
+    for (uint32_t i = 1; i < world->front.queries->handle_end; i++) {
+        if (world->front.queries->handles[i]->query == NULL) continue;
+        const weft__filter *filter = &world->front.queries->handles[i]->filter;
         for (uint32_t k = 0; k < filter->shared_count; k++)
             for (uint32_t v = 0; v < filter->shared[k].count; v++)
                 visit(user, filter->shared[k].component, filter->shared[k].values[v]);
@@ -89,7 +89,7 @@ static const char *matches_check(const weft__query *query)
 static const char *flat_check(const weft__query *query)
 {
     const weft__query_flat *flat = &query->flat;
-    if (flat->version == 0 || flat->version != query->world->structure_version) return NULL;
+    if (flat->version == 0 || flat->version != query->world->front.structure_version) return NULL;
     if (flat->count >= flat->capacity) return "its list of chunks has no sentinel";
     if (flat->entries[flat->count].chunk != NULL) return "its list of chunks does not end";
     for (uint32_t i = 0; i < flat->count; i++) {
@@ -121,7 +121,7 @@ static const char *handles_check(const weft__queries *queries, uint64_t referenc
 
 bool weft__queries_check(const weft_world *world, char *text, size_t text_bytes)
 {
-    const weft__queries *queries = world->queries;
+    const weft__queries *queries = world->front.queries;
     const char *broken = NULL;
     uint64_t references = 0;
     uint32_t count = 0;

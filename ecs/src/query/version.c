@@ -11,7 +11,7 @@
 
 uint32_t weft_world_change_version(const weft_world *world)
 {
-    return world == NULL ? 0 : world->version;
+    return world == NULL ? 0 : world->front.version;
 }
 
 uint32_t weft_world_advance_change_version(weft_world *world)
@@ -20,8 +20,8 @@ uint32_t weft_world_advance_change_version(weft_world *world)
     const char *advice = "the scheduler gives every system its version; call it between steps";
     if (weft__refuse_systems(world, "weft_world_advance_change_version", advice) != WEFT_OK)
         return 0;
-    uint32_t old = world->version++;
-    if (world->version == 0) world->version = 1;
+    uint32_t old = world->front.version++;
+    if (world->front.version == 0) world->front.version = 1;
     return old;
 }
 

@@ -4,6 +4,7 @@
  * rows came, went or moved in a chunk, its entities are compared slice by slice. */
 #include "chunk_pair.h"
 #include "error.h"
+#include "format.h"
 #include "snapshot_check.h"
 
 #include <string.h>
@@ -272,7 +273,7 @@ static bool keep_states(weft_snapshot *snapshot)
 {
     const weft_world *world = snapshot->world;
     for (uint32_t i = 0; i < WEFT__EXTENSION_COUNT; i++) {
-        const weft__extension *extension = &world->extensions[i];
+        const weft__extension *extension = &world->front.extensions[i];
         if (extension->data == NULL || extension->state_keep == NULL) continue;
         if (!extension->state_keep(extension->data, &snapshot->states[i])) return false;
     }
@@ -281,7 +282,7 @@ static bool keep_states(weft_snapshot *snapshot)
 
 static void unlist(weft_snapshot *snapshot)
 {
-    weft__timelines *timelines = snapshot->world->extensions[WEFT__EXTENSION_SNAPSHOTS].data;
+    weft__timelines *timelines = snapshot->world->front.extensions[WEFT__EXTENSION_SNAPSHOTS].data;
     weft_snapshot **link = &timelines->snapshots;
     while (*link != NULL && *link != snapshot) link = &(*link)->next;
     if (*link == snapshot) *link = snapshot->next;
@@ -315,9 +316,9 @@ static weft_result take(taking *t, weft__timelines *timelines)
     snapshot->world = world;
     snapshot->timeline = timelines->current;
     snapshot->timeline->holders++;
-    snapshot->steps = world->clock.steps;
-    snapshot->time = world->clock.time;
-    snapshot->dt = world->clock.dt;
+    snapshot->steps = world->front.clock.steps;
+    snapshot->time = world->front.clock.time;
+    snapshot->dt = world->front.clock.dt;
     if (t->previous != NULL)
         t->common = weft__timeline_common(timelines, t->previous->timeline, t->previous->version);
     bool is_done = copy_world(t);
@@ -348,7 +349,7 @@ weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
     result = take(&t, timelines);
     if (result != WEFT_OK) return result;
     weft_world_advance_change_version(world); /* later writes get newer versions than any copied */
-    snapshot->version = world->version;
+    snapshot->version = world->front.version;
     snapshot->next = timelines->snapshots;
     timelines->snapshots = snapshot;
     *out = snapshot;
@@ -399,7 +400,7 @@ static void free_resources(weft_snapshot *snapshot)
 static void drop_states(weft_snapshot *snapshot)
 {
     for (uint32_t i = 0; i < WEFT__EXTENSION_COUNT; i++) {
-        const weft__extension *extension = &snapshot->world->extensions[i];
+        const weft__extension *extension = &snapshot->world->front.extensions[i];
         if (snapshot->states[i] != NULL)
             extension->state_drop(extension->data, snapshot->states[i]);
     }
@@ -412,7 +413,8 @@ void weft_snapshot_destroy(weft_snapshot *snapshot)
     weft_world *world = snapshot->world;
     weft__memory *memory = &world->memory;
     unlist(snapshot);
-    weft__timeline_drop(world->extensions[WEFT__EXTENSION_SNAPSHOTS].data, snapshot->timeline);
+    weft__timeline_drop(world->front.extensions[WEFT__EXTENSION_SNAPSHOTS].data,
+                        snapshot->timeline);
     if (snapshot->chunks != NULL) free_chunks(snapshot);
     weft__archetype_list_free(world, &snapshot->order);
     weft__free(memory, CATEGORY, snapshot->archetypes, snapshot->archetype_limit + 1,

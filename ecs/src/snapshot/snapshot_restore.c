@@ -263,7 +263,7 @@ static void order_archetype(restoring *r, uint32_t number)
 static void put_states(const restoring *r)
 {
     for (uint32_t i = 0; i < WEFT__EXTENSION_COUNT; i++) {
-        const weft__extension *extension = &r->world->extensions[i];
+        const weft__extension *extension = &r->world->front.extensions[i];
         if (extension->data != NULL && extension->state_put != NULL)
             extension->state_put(extension->data, r->snapshot->states[i]);
     }
@@ -337,11 +337,11 @@ static void put_all(restoring *r)
     put_states(r);
     for (uint32_t i = 0; i < snapshot->chunk_count; i++) /* counting rows stamped them */
         r->chunks[i]->order_version = snapshot->chunks[i].order_version;
-    world->version = snapshot->version;
-    world->clock.steps = snapshot->steps;
-    world->clock.time = snapshot->time;
-    world->clock.dt = snapshot->dt;
-    world->structure_version++;
+    world->front.version = snapshot->version;
+    world->front.clock.steps = snapshot->steps;
+    world->front.clock.time = snapshot->time;
+    world->front.clock.dt = snapshot->dt;
+    world->front.structure_version++;
 }
 
 static weft_result restore(restoring *r, weft__timelines *timelines)

@@ -102,7 +102,7 @@ static void timelines_destroy(void *data)
 
 weft__timelines *weft__timelines_obtain(weft_world *world)
 {
-    weft__extension *extension = &world->extensions[WEFT__EXTENSION_SNAPSHOTS];
+    weft__extension *extension = &world->front.extensions[WEFT__EXTENSION_SNAPSHOTS];
     if (extension->data != NULL) return extension->data;
     weft__timelines *timelines =
         weft__alloc_zeroed(&world->memory, CATEGORY, 1, sizeof *timelines, 8);

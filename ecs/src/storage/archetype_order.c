@@ -10,6 +10,7 @@
 #include "archetype_order.h"
 #include "component_index.h"
 #include "error.h"
+#include "world_state.h"
 
 #include <string.h>
 
@@ -50,7 +51,7 @@ weft_result weft__archetype_enter(weft_world *world, weft__archetype *archetype)
         world->archetypes.nonempty[number / 64] |= UINT64_C(1) << number % 64;
     weft__component_index_enter(world, archetype);
     matching->enter(world, archetype);
-    world->structure_version++;
+    world->front.structure_version++;
     return WEFT_OK;
 }
 
@@ -100,7 +101,7 @@ weft_result weft__archetypes_arrange(weft_world *world, const weft__archetype_li
     for (uint32_t i = 0; i < world->archetypes.id_count; i++)
         ways_forget(world->archetypes.by_id[i]);
     world->archetypes.order_version++;
-    world->structure_version++;
+    world->front.structure_version++;
     return result;
 }
 

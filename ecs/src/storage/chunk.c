@@ -290,7 +290,7 @@ void weft__chunk_link(weft_world *world, weft__chunk *chunk)
     archetype->chunks[archetype->chunk_count++] = chunk;
     chunk->tuple->chunk_count++;
     chunk->tuple->holders++;
-    world->structure_version++;
+    world->front.structure_version++;
     weft__chunk_room_update(chunk);
 }
 
@@ -380,7 +380,7 @@ void weft__chunk_release(weft_world *world, weft__chunk *chunk)
     berths_return(world, chunk);
     world->chunks.count--;
     tuple->chunk_count--;
-    world->structure_version++;
+    world->front.structure_version++;
     weft__chunk_memory_free(world, chunk);
     weft__chunk_free(&world->memory, chunk);
     weft__tuple_release(world, tuple);

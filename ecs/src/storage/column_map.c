@@ -5,6 +5,8 @@
 #include "column_map.h"
 
 #include "archetype_state.h"
+#include "chunk.h"
+#include "format.h"
 
 #include <string.h>
 
@@ -19,8 +21,8 @@ static inline weft__column_place **map_entry(weft__column_maps *maps, uint32_t c
 
 static inline weft__column_place *map_of(const weft_world *world, uint32_t component)
 {
-    if (component < WEFT__MAPS_FEW) return world->maps.few[component];
-    return component < world->maps.end ? world->maps.many[component] : NULL;
+    if (component < WEFT__MAPS_FEW) return world->front.maps.few[component];
+    return component < world->front.maps.end ? world->front.maps.many[component] : NULL;
 }
 
 static uint32_t maps_end(const weft__column_maps *maps)
@@ -69,7 +71,7 @@ static void map_fill(const weft_world *world, weft__column_place *map, uint32_t 
 /* Makes room to note the map of a component. */
 static bool maps_reserve(weft_world *world, uint32_t component)
 {
-    weft__column_maps *maps = &world->maps;
+    weft__column_maps *maps = &world->front.maps;
     if (map_entry(maps, component) != NULL) return true;
     uint32_t end = 2 * maps_end(maps);
     while (end <= component) end *= 2;
@@ -92,7 +94,7 @@ static bool has_map(const weft__type *type)
 static bool blocks_see(weft_world *world)
 {
     const weft__directory *directory = &world->directory;
-    weft__column_maps *maps = &world->maps;
+    weft__column_maps *maps = &world->front.maps;
     uint32_t end = at_load_acq(&directory->x_block_end); /* D3 */
     if (maps->seen == NULL) maps->seen = reserve(world, WEFT__SEEN_BYTES);
     if (maps->seen == NULL) return false;
@@ -112,16 +114,16 @@ const weft__column_place *weft__column_map_obtain(weft_world *world, uint32_t co
     weft__column_place *map = reserve(world, WEFT__MAP_BYTES);
     if (map == NULL) return NULL;
     map_fill(world, map, component);
-    *map_entry(&world->maps, component) = map;
-    world->maps.count++;
-    world->maps.counted = world->berths.capacity;
+    *map_entry(&world->front.maps, component) = map;
+    world->front.maps.count++;
+    world->front.maps.counted = world->berths.capacity;
     count_memory(world, world->berths.capacity);
     return map;
 }
 
 void weft__column_maps_refresh(weft_world *world)
 {
-    if (world->maps.count != 0) blocks_see(world);
+    if (world->front.maps.count != 0) blocks_see(world);
 }
 
 void weft__column_map_miss(weft_world *world, uint32_t component, uint32_t count)
@@ -141,7 +143,7 @@ void weft__column_map_miss(weft_world *world, uint32_t component, uint32_t count
 
 void weft__column_maps_link(const weft_world *world, const weft__chunk *chunk)
 {
-    if (world->maps.count == 0) return;
+    if (world->front.maps.count == 0) return;
     for (uint32_t column = 1; column < chunk->layout->column_count; column++) {
         weft__column_place *map = map_of(world, chunk->archetype->format->types[column]->id);
         if (map != NULL) map_set(map, chunk, column_place(chunk, column));
@@ -150,7 +152,7 @@ void weft__column_maps_link(const weft_world *world, const weft__chunk *chunk)
 
 void weft__column_maps_unlink(const weft_world *world, const weft__chunk *chunk)
 {
-    if (world->maps.count == 0) return;
+    if (world->front.maps.count == 0) return;
     for (uint32_t column = 1; column < chunk->layout->column_count; column++) {
         weft__column_place *map = map_of(world, chunk->archetype->format->types[column]->id);
         if (map != NULL) map_set(map, chunk, 0);
@@ -159,14 +161,14 @@ void weft__column_maps_unlink(const weft_world *world, const weft__chunk *chunk)
 
 void weft__column_maps_grow(weft_world *world)
 {
-    weft__column_maps *maps = &world->maps;
+    weft__column_maps *maps = &world->front.maps;
     count_memory(world, (int64_t)maps->count * (world->berths.capacity - maps->counted));
     maps->counted = world->berths.capacity;
 }
 
 void weft__column_maps_fini(weft_world *world)
 {
-    weft__column_maps *maps = &world->maps;
+    weft__column_maps *maps = &world->front.maps;
     const weft_os *os = world->desc.os;
     for (uint32_t component = 0; component < maps_end(maps); component++) {
         weft__column_place *map = map_of(world, component);
@@ -180,7 +182,7 @@ void weft__column_maps_fini(weft_world *world)
 bool weft__column_maps_check(const weft_world *world, const weft__chunk *chunk)
 {
     uint32_t first = chunk->location >> WEFT__BERTH_SHIFT;
-    for (uint32_t component = 1; component < maps_end(&world->maps); component++) {
+    for (uint32_t component = 1; component < maps_end(&world->front.maps); component++) {
         const weft__column_place *map = map_of(world, component);
         if (map == NULL) continue;
         const weft__type_slot *slot = weft__archetype_slot(chunk->archetype, component);
@@ -202,14 +204,14 @@ bool weft__column_maps_check(const weft_world *world, const weft__chunk *chunk)
      sizeof(weft_a64) == sizeof(uint64_t))
 static_assert(IS_AS_KNOWN || WEFT__BLOCK_SLOTS < 8192u, "finder.h");
 #if WEFT__HIDES_TABLES
-#define TABLES offsetof(weft_world, no_tables)
+#define TABLES offsetof(weft_world, front.no_tables)
 #else
-#define TABLES offsetof(weft_world, maps)
+#define TABLES offsetof(weft_world, front.maps)
 #endif
 static_assert(TABLES == offsetof(weft_world_head, tables) &&
                   offsetof(weft__column_maps, seen) == offsetof(weft_finder_tables, blocks) &&
                   offsetof(weft__column_maps, few) == offsetof(weft_finder_tables, places) &&
-                  offsetof(weft_world, number) == offsetof(weft_world_head, number),
+                  offsetof(weft_world, front.number) == offsetof(weft_world_head, number),
               "weft_entity_read of finder.h");
 
 weft_finder weft__finder_make(const weft_world *world, weft_component component)
@@ -217,7 +219,7 @@ weft_finder weft__finder_make(const weft_world *world, weft_component component)
     weft_finder finder = {.world = world, .component = component};
     const weft__column_place *map = map_of(world, component.id);
     if (!IS_AS_KNOWN || map == NULL) return finder;
-    finder.blocks = (const void *const *)(const void *)world->maps.seen;
+    finder.blocks = (const void *const *)(const void *)world->front.maps.seen;
     finder.places = map;
     return finder;
 }

@@ -62,7 +62,7 @@ bool weft__column_maps_check(const weft_world *world, const weft__chunk *chunk);
 static inline const weft__column_place *weft__column_map(const weft_world *world,
                                                          uint32_t component)
 {
-    const weft__column_maps *maps = &world->maps;
+    const weft__column_maps *maps = &world->front.maps;
     if (__builtin_expect(component < WEFT__MAPS_FEW, 1)) return maps->few[component];
     return component < maps->end ? maps->many[component] : NULL;
 }
@@ -89,7 +89,7 @@ static inline void *weft__value_quickly(const weft_world *world, uint64_t entity
 {
     const weft__column_place *map = weft__column_map(world, component); /* then there is `seen` */
     if (__builtin_expect(map == NULL, 0)) return NULL;
-    return weft__value_mapped(world->maps.seen, map, entity);
+    return weft__value_mapped(world->front.maps.seen, map, entity);
 }
 
 #endif

@@ -6,6 +6,7 @@
 #include "component_index.h"
 
 #include "archetype_state.h"
+#include "world_state.h"
 
 #include <string.h>
 

@@ -30,7 +30,7 @@ static uint32_t batch_size(const gather *g, uint32_t first)
 static inline __attribute__((always_inline)) void prefetch_slots(const gather *g, uint32_t first)
 {
     if (g->map == NULL || first >= g->count) return;
-    const weft__entity_block *const *seen = g->world->maps.seen;
+    const weft__entity_block *const *seen = g->world->front.maps.seen;
     const weft_entity *entity = g->entities + first, *end = entity + batch_size(g, first);
     for (; entity < end; entity++) {
         const weft__entity_block *block = seen[entity->index / WEFT__BLOCK_SLOTS];
@@ -53,7 +53,7 @@ find_value(const gather *g, const weft__entity_block *const *seen, const weft__c
 /* Where the values of a batch are; returns how many there are before the first that has none. */
 static uint32_t find_values(const gather *g, uint32_t first, const char **values)
 {
-    const weft__entity_block *const *seen = g->world->maps.seen;
+    const weft__entity_block *const *seen = g->world->front.maps.seen;
     const weft__column_place *map = g->map;
     const weft_entity *entities = g->entities + first;
     uint32_t count = batch_size(g, first), n = 0;
@@ -101,7 +101,7 @@ static uint32_t gather_run(const gather *g)
 
 static inline __attribute__((always_inline)) uint32_t gather_values(const gather *g, size_t bytes)
 {
-    const weft__entity_block *const *seen = g->world->maps.seen;
+    const weft__entity_block *const *seen = g->world->front.maps.seen;
     const weft__column_place *map = g->map;
     const weft_entity *entities = g->entities; /* in locals: the copies may alias the struct */
     uint32_t i = 0, count = g->count;
@@ -147,7 +147,7 @@ weft_result weft_entity_read_many(const weft_world *world, const weft_entity *en
         return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
                            "weft_entity_read_many: component \"%s\" has no plain column",
                            type->desc.name);
-    if ((world->busy & WEFT__BUSY_WRITING) == 0) /* a cache of the owner's, not the world */
+    if ((world->front.busy & WEFT__BUSY_WRITING) == 0) /* a cache of the owner's, not the world */
         weft__column_map_miss((weft_world *)(uintptr_t)world, component.id, count);
     gather g = {world, type, weft__column_map(world, component.id), entities, count, out};
     /* relaxed: a hint */

@@ -61,7 +61,8 @@ get_slowly(const weft_world *world, weft_entity entity, weft_component component
     const void *value = weft_finder_read_slowly(world, entity, component);
     if (value == NULL)
         no_value(world, entity, component);
-    else if ((world->busy & WEFT__BUSY_WRITING) == 0) /* a cache of the owner's, not the world */
+    else if ((world->front.busy & WEFT__BUSY_WRITING) ==
+             0) /* a cache of the owner's, not the world */
         weft__column_map_miss((weft_world *)(uintptr_t)world, component.id, 1);
     return value;
 }
@@ -85,7 +86,7 @@ const void *weft_entity_read(const weft_world *world, weft_entity entity, weft_c
 void *weft_entity_write(weft_world *world, weft_entity entity, weft_component component)
 {
     if (world == NULL) return NULL;
-    if ((world->busy & WEFT__BUSY_WRITING) != 0) {
+    if ((world->front.busy & WEFT__BUSY_WRITING) != 0) {
         weft__error_busy(world, "weft_entity_write");
         return NULL;
     }

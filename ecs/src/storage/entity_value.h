@@ -47,7 +47,7 @@ static inline void weft__slot_stamp(const weft_world *world, const weft__chunk *
                                     const weft__type_slot *slot)
 {
     weft_a32 *x_versions = weft__chunk_versions(chunk, slot->type);
-    weft__stamp(&x_versions[row >> chunk->layout->slice_shift], world->version);
+    weft__stamp(&x_versions[row >> chunk->layout->slice_shift], world->front.version);
 }
 
 #endif

@@ -11,7 +11,7 @@
 /* Whether the owner may make a map now: no other thread reads them. */
 static bool may_make(const weft_world *world)
 {
-    return (world->busy & WEFT__BUSY_WRITING) == 0;
+    return (world->front.busy & WEFT__BUSY_WRITING) == 0;
 }
 
 weft_finder weft_finder_open(weft_world *world, weft_component component)

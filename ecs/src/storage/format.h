@@ -6,6 +6,22 @@
 #define WEFT_FORMAT_H
 
 #include "chunk_state.h"
+#include "world_state.h"
+
+/* The columns of a row: shared by all archetypes whose sized components are the same, so that a
+ * chunk can change between them in place. Owned by the world, never freed before it. */
+struct weft__format {
+    uint64_t hash;
+    struct weft__format *next; /* in the hash chain */
+    uint32_t column_count;     /* with the entity column */
+    uint32_t row_bytes;        /* sum of the columns */
+    uint32_t cap;              /* chunk_row_limit as given; UINT32_MAX: none */
+    uint32_t row_limit;        /* the same, UINT32_MAX when no chunk could hold more anyway */
+    uint32_t slice_shift;      /* log2 of rows per slice: 64..1024 rows, about 8 KiB */
+    uint32_t smallest_class;   /* the smallest class that holds a row */
+    weft_aptr x_layouts[WEFT__SIZE_CLASSES]; /* weft__layout *, NULL until used (format.c) */
+    const weft__type *types[];               /* [column]; [0] is NULL: entities */
+};
 
 /* The format with these columns ([1..]; [0] is the entity column) and row cap (UINT32_MAX: none).
  * NULL: error set (LIMIT when a row does not fit a megachunk). */

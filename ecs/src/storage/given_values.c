@@ -40,18 +40,18 @@ static void note(weft_world *world, uint32_t location, uint32_t component)
 {
     weft__given_values *given = given_of(world);
     if (given == NULL) return;
-    if (given->has_all && given->structure != world->structure_version) {
+    if (given->has_all && given->structure != world->front.structure_version) {
         memset(given->keys, 0, sizeof given->keys);
         given->count = 0;
         given->has_all = false;
-        given->structure = world->structure_version;
+        given->structure = world->front.structure_version;
     }
     uint64_t key = (uint64_t)location << 32 | component;
     uint32_t place = place_of(given, key);
     if (given->keys[place] != 0 || given->has_all) return;
     given->keys[place] = key;
     given->count++;
-    given->structure = world->structure_version;
+    given->structure = world->front.structure_version;
     given->has_all = given->count > PLACES / 4 * 3;
 }
 

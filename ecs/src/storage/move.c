@@ -5,6 +5,7 @@
 #include "move.h"
 #include "bits.h"
 #include "error.h"
+#include "format.h"
 #include "move_plan.h"
 #include "row_move.h"
 #include "tuple.h"
@@ -28,7 +29,7 @@ static inline void row_copy_types(const weft_world *world, const weft__plan *pla
         weft__version_follow(x_to + kept[1] * to_slices, x_from + kept[0] * from_slices);
     const uint32_t *new_types = plan->new_types;
     for (uint32_t i = 0, n = plan->new_type_count; i < n; i++)
-        weft__stamp(x_to + new_types[i] * to_slices, world->version);
+        weft__stamp(x_to + new_types[i] * to_slices, world->front.version);
 }
 
 static inline void row_copy(weft_world *world, const weft__plan *plan, const weft__chunk *from,
@@ -68,11 +69,11 @@ void weft__row_hole_versions(const weft_world *world, weft__chunk *chunk, uint32
     const weft_a32 *x_end = x_version + chunk->archetype->type_count * slices;
     for (; x_version != x_end; x_version += slices) {
         weft__version_follow(x_version + s, x_version + t);
-        old |= at_load_rlx(x_version + s) ^ world->version; /* relaxed: idle */
+        old |= at_load_rlx(x_version + s) ^ world->front.version; /* relaxed: idle */
     }
     if (old != 0) return;
     chunk->stamped_slice = s;
-    chunk->stamped_version = world->version;
+    chunk->stamped_version = world->front.version;
 }
 
 enum { NEAR_ROWS = 32 };
@@ -125,7 +126,8 @@ static void versions_copy(const weft_world *world, const weft__plan *plan, const
                chunk->x_versions + (size_t)plan->kept[2 * i] * slices, slices * sizeof(weft_a32));
     for (uint32_t i = 0; i < plan->new_type_count; i++)
         for (uint32_t s = 0; s < slices; s++)
-            at_init(&side->x_versions[(size_t)plan->new_types[i] * slices + s], world->version);
+            at_init(&side->x_versions[(size_t)plan->new_types[i] * slices + s],
+                    world->front.version);
 }
 
 static void bits_copy(const weft__plan *plan, const weft__chunk *chunk, const weft__side *side)
@@ -155,7 +157,7 @@ static void shared_stamp(const weft_world *world, const weft__chunk *chunk, cons
         uint32_t shared = archetype->types[type].shared;
         if (shared == WEFT__NONE || chunk->tuple->values[shared] == to->values[shared]) continue;
         for (uint32_t s = 0; s < chunk->layout->slice_count; s++)
-            weft__stamp(weft__chunk_versions(chunk, type) + s, world->version);
+            weft__stamp(weft__chunk_versions(chunk, type) + s, world->front.version);
     }
 }
 

@@ -6,6 +6,7 @@
 #include "archetype.h"
 #include "bits.h"
 #include "error.h"
+#include "format.h"
 #include "world_state.h"
 
 #define PLANS_PER_BUCKET 8 /* a table is made when an archetype has more plans */

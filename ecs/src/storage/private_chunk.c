@@ -32,7 +32,8 @@ static uint32_t class_for(const weft__format *format, uint32_t rows)
  * ms, now 0.3. */
 static uint32_t home_of(const weft_world *world, uint32_t worker)
 {
-    uint32_t workers = world->host.pool == NULL ? 1 : weft_job_pool_worker_count(world->host.pool);
+    uint32_t workers =
+        world->front.host.pool == NULL ? 1 : weft_job_pool_worker_count(world->front.host.pool);
     uint32_t apart = WEFT__SEGMENT_MEGACHUNKS / workers & ~1u; /* a reservation is two of them */
     return worker * (apart < 2 ? 2 : apart);
 }
@@ -230,7 +231,7 @@ static void ids_place(weft_world *world, const weft__chunk *chunk)
 static void stamp_all(const weft_world *world, const weft__chunk *chunk)
 {
     for (uint32_t type = 0; type < chunk->archetype->type_count; type++)
-        weft__rows_stamp(chunk, type, 0, chunk->count, world->version);
+        weft__rows_stamp(chunk, type, 0, chunk->count, world->front.version);
 }
 
 /* Everything that can fail for the chunks that are linked as they are. */

@@ -24,7 +24,7 @@ void *weft_resource_write(weft_world *world, weft_component component)
 {
     const weft__type *type = resource_at(world, component);
     if (type == NULL) return NULL;
-    if ((world->busy & WEFT__BUSY_WRITING) != 0) {
+    if ((world->front.busy & WEFT__BUSY_WRITING) != 0) {
         weft__error_busy(world, "weft_resource_write");
         return NULL;
     }

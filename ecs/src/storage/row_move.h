@@ -123,8 +123,8 @@ static inline void weft__row_swap_back(weft_world *world, weft__chunk *chunk, ui
 static inline void weft__chunk_count_plain(weft_world *world, weft__chunk *chunk, int64_t count)
 {
     weft__archetype *archetype = chunk->archetype;
-    world->structure_version++;
-    chunk->order_version = archetype->order_version = world->version;
+    world->front.structure_version++;
+    chunk->order_version = archetype->order_version = world->front.version;
     archetype->entity_count += (uint64_t)count;
     chunk->tuple->rows += (uint64_t)count;
 }

@@ -169,7 +169,7 @@ void weft__rows_fill(weft_world *world, weft__chunk *chunk, uint32_t row, uint32
         for (uint32_t column = 1; column < chunk->layout->column_count; column++)
             column_fill(chunk, column, row, count);
     for (uint32_t type = 0; type < chunk->archetype->type_count; type++)
-        weft__rows_stamp(chunk, type, row, count, world->version);
+        weft__rows_stamp(chunk, type, row, count, world->front.version);
 }
 
 static void column_copy(const weft__chunk *from, uint32_t from_column, const uint32_t *rows,
@@ -263,7 +263,7 @@ void weft__rows_copy_marks(weft_world *world, const weft__plan *plan, const weft
             bits_copy(from, ref->enableable, rows, first, to, plan->to->types[b].enableable);
         if (ref->shared != WEFT__NONE &&
             from->tuple->values[ref->shared] != to.chunk->tuple->values[plan->to->types[b].shared])
-            weft__rows_stamp(to.chunk, b, to.row, to.count, world->version);
+            weft__rows_stamp(to.chunk, b, to.row, to.count, world->front.version);
     }
 }
 
@@ -275,7 +275,7 @@ static void types_copy(weft_world *world, const weft__plan *plan, const weft__ch
                    rows_version(from, plan->kept[2 * i], rows, first, to.count));
     weft__rows_copy_marks(world, plan, from, rows, first, to);
     for (uint32_t i = 0; i < plan->new_type_count; i++)
-        weft__rows_stamp(to.chunk, plan->new_types[i], to.row, to.count, world->version);
+        weft__rows_stamp(to.chunk, plan->new_types[i], to.row, to.count, world->front.version);
 }
 
 void weft__rows_copy(weft_world *world, const weft__plan *plan, const weft__chunk *from,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* inspect.c: where entities are stored and what archetypes take, for tools. Reads only; the figures
  * are those of the chunks, nothing is counted on the way. Owner. */
+#include "format.h"
 #include "world_state.h"
 
 #include "archetype.h"

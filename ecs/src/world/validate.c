@@ -4,6 +4,7 @@
  * number of times, so that its cost is that of reading the world. Owner, world idle. */
 #include "archetype_state.h"
 #include "bits.h"
+#include "chunk.h"
 #include "column_map.h"
 #include "component_index.h"
 #include "error.h"
@@ -94,7 +95,7 @@ static bool ready_check(const weft_world *world, const weft__chunk *chunk)
     for (uint32_t type = 0; type < chunk->archetype->type_count; type++) {
         const weft_a32 *x_version = weft__chunk_versions(chunk, type) + (chunk->count >> shift);
         uint32_t version = at_load_rlx(x_version); /* relaxed: the world is idle */
-        if (chunk->ready_version == world->version && version != world->version)
+        if (chunk->ready_version == world->front.version && version != world->front.version)
             return broken(world, "chunk %u type %u: the slice of a ready row is old", chunk->id,
                           type);
     }
@@ -222,7 +223,7 @@ static void references_visit(const weft_world *world, weft__shared_visit_fn visi
 {
     weft__queries_shared_visit(world, visit, user);
     for (uint32_t i = 0; i < WEFT__EXTENSION_COUNT; i++) {
-        const weft__extension *extension = &world->extensions[i];
+        const weft__extension *extension = &world->front.extensions[i];
         if (extension->data != NULL && extension->shared_visit != NULL)
             extension->shared_visit(extension->data, visit, user);
     }

@@ -66,7 +66,7 @@ static weft_result world_allocate(const weft_world_desc *desc, weft_world **out)
         return WEFT_OUT_OF_MEMORY;
     }
     world->memory = memory;
-    world->number = next_number();
+    world->front.number = next_number();
     world->error = error;
     world->desc = *desc;
     world->desc.name = memcpy(copy, name, name_bytes);
@@ -107,13 +107,13 @@ static weft_result built_ins_create(weft_world *world)
 
 static weft_result pool_obtain(weft_world *world)
 {
-    world->host.pool = world->desc.pool;
-    if (world->host.pool != NULL) {
-        world->host.owner = weft_job_pool_owner(world->host.pool);
-        weft__pool_add_user(world->host.pool, &world->host.tenancy, world->desc.name);
+    world->front.host.pool = world->desc.pool;
+    if (world->front.host.pool != NULL) {
+        world->front.host.owner = weft_job_pool_owner(world->front.host.pool);
+        weft__pool_add_user(world->front.host.pool, &world->front.host.tenancy, world->desc.name);
         return WEFT_OK;
     }
-    world->host.owns_pool = true;
+    world->front.host.owns_pool = true;
     weft_result result = weft_job_pool_create(
         &(weft_job_pool_desc){.worker_count = world->desc.workers,
                               .allocator = world->memory.hook,
@@ -122,8 +122,8 @@ static weft_result pool_obtain(weft_world *world)
                               .trace_error = world->desc.trace_error,
                               .trace_error_bytes = world->desc.trace_error_bytes,
                               .log = world->desc.log},
-        &world->host.pool);
-    world->host.owner = weft_job_pool_owner(world->host.pool);
+        &world->front.host.pool);
+    world->front.host.owner = weft_job_pool_owner(world->front.host.pool);
     return result;
 }
 
@@ -143,8 +143,8 @@ static weft_result storage_init(weft_world *world)
                      !desc->without_huge_pages);
     weft__shared_init(&world->shared, &world->memory);
     weft__chunks_init(world);
-    world->version = 1;
-    world->structure_version = 1;
+    world->front.version = 1;
+    world->front.structure_version = 1;
     weft_result result = weft__queries_create(world);
     if (result == WEFT_OK) result = built_ins_create(world);
     return result == WEFT_OK ? pool_obtain(world) : result;
@@ -193,14 +193,14 @@ weft_result weft_world_create(const weft_world_desc *desc, weft_world **out)
  * the world's error belongs to another thread. */
 static weft_result pool_check_end(weft_world *world)
 {
-    if (weft__pool_is_in_job(world->host.pool)) return WEFT_WRONG_PHASE;
-    uintptr_t owner = weft__pool_take_over(world->host.pool, weft__thread_self());
-    weft_result result = weft__pool_check_end(world->host.pool);
+    if (weft__pool_is_in_job(world->front.host.pool)) return WEFT_WRONG_PHASE;
+    uintptr_t owner = weft__pool_take_over(world->front.host.pool, weft__thread_self());
+    weft_result result = weft__pool_check_end(world->front.host.pool);
     if (result == WEFT_OK) return WEFT_OK;
-    weft__pool_take_over(world->host.pool, owner);
+    weft__pool_take_over(world->front.host.pool, owner);
     return weft__error(world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                        "weft_world_destroy: its own job pool would end with it, but %s",
-                       weft_job_pool_error(world->host.pool));
+                       weft_job_pool_error(world->front.host.pool));
 }
 
 weft_component weft_component_prefab(const weft_world *world)
@@ -222,18 +222,18 @@ weft_result weft_world_destroy(weft_world *world)
 {
     if (world == NULL) return WEFT_OK;
     weft_result result = weft__between_steps(world, "weft_world_destroy");
-    if (result == WEFT_OK && world->host.owns_pool) result = pool_check_end(world);
+    if (result == WEFT_OK && world->front.host.owns_pool) result = pool_check_end(world);
     if (result != WEFT_OK) return result;
     for (uint32_t i = 0; i < WEFT__EXTENSION_COUNT; i++) {
-        weft__extension *extension = &world->extensions[i];
+        weft__extension *extension = &world->front.extensions[i];
         if (extension->data != NULL) extension->destroy(extension->data);
         extension->data = NULL;
     }
     weft__callback_errors_free(world);
-    if (world->host.owns_pool)
-        weft_job_pool_destroy(world->host.pool);
+    if (world->front.host.owns_pool)
+        weft_job_pool_destroy(world->front.host.pool);
     else
-        weft__pool_remove_user(world->host.pool, &world->host.tenancy);
+        weft__pool_remove_user(world->front.host.pool, &world->front.host.tenancy);
     storage_fini(world);
     world_free(world);
     return WEFT_OK;
@@ -241,7 +241,7 @@ weft_result weft_world_destroy(weft_world *world)
 
 weft_job_pool *weft_world_pool(const weft_world *world)
 {
-    return world == NULL ? NULL : world->host.pool;
+    return world == NULL ? NULL : world->front.host.pool;
 }
 
 weft_blob_store *weft_world_blobs(weft_world *world)
@@ -307,7 +307,7 @@ static void stats_counts(const weft_world *world, weft_world_stats *out)
     out->units_used = weft__units_used(&world->units);
     out->megachunks_mapped = weft__units_mapped(&world->units);
     out->component_types = world->types.count;
-    out->queries = world->queries->query_count;
+    out->queries = world->front.queries->query_count;
 }
 
 void weft_world_stats_get(const weft_world *world, weft_world_stats *out, size_t out_bytes)

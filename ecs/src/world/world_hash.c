@@ -7,6 +7,8 @@
 #include "blob_store.h"
 #include "entity_tag.h"
 #include "error.h"
+#include "hash.h"
+#include "world_state.h"
 
 #include <string.h>
 

@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* Mask words of the largest chunk: a megachunk of rows that are entities only. */
-#define WHOLE_MASK_WORDS ((uint32_t)(WEFT__MEGACHUNK_BYTES / sizeof(weft_entity) / 64))
+#define WHOLE_MASK_WORDS (WEFT__CHUNK_ROWS_MAX / 64)
 
 static void find_conditions(weft__scheduler *scheduler)
 {
@@ -112,7 +112,8 @@ static void free_stages(weft__scheduler *scheduler)
 
 void weft__schedule_free(weft__scheduler *scheduler)
 {
-    weft__pool_drain_trace(scheduler->world->host.pool); /* events point to labels of stages */
+    weft__pool_drain_trace(
+        weft__front(scheduler->world)->host.pool); /* events point to labels of stages */
     free_stages(scheduler);
     weft__staging_free(&scheduler->staging, scheduler->memory);
     weft__arena_free(scheduler->memory, &scheduler->plan_arena);
@@ -137,7 +138,7 @@ static weft_result compile(weft__scheduler *scheduler)
         .node_count = scheduler->ordered_count,
         .barriers = scheduler->barriers,
         .barrier_count = scheduler->barrier_count,
-        .component_limit = scheduler->world->types.count + 1,
+        .component_limit = weft__type_count(scheduler->world) + 1,
         .without_fusion = scheduler->options.without_fusion,
         .shuffle_seed = scheduler->options.shuffle_seed,
     };
@@ -151,9 +152,9 @@ static weft_result compile(weft__scheduler *scheduler)
 
 weft_result weft__schedule_prepare(weft__scheduler *scheduler)
 {
-    uint32_t archetypes = scheduler->world->archetypes.count;
+    uint32_t archetypes = weft__archetype_count(scheduler->world);
     if (!scheduler->is_dirty && scheduler->compiled_archetypes == archetypes &&
-        scheduler->compiled_order == scheduler->world->archetypes.order_version)
+        scheduler->compiled_order == weft__archetype_order(scheduler->world))
         return WEFT_OK;
     if (weft__schedule_extend(scheduler)) return WEFT_OK;
     free_stages(scheduler);
@@ -167,8 +168,8 @@ weft_result weft__schedule_prepare(weft__scheduler *scheduler)
         return result;
     }
     scheduler->compiled_archetypes = archetypes;
-    scheduler->compiled_order = scheduler->world->archetypes.order_version;
-    scheduler->growth.types = scheduler->world->types.count;
+    scheduler->compiled_order = weft__archetype_order(scheduler->world);
+    scheduler->growth.types = weft__type_count(scheduler->world);
     scheduler->growth.compilations++;
     scheduler->is_dirty = false;
     return WEFT_OK;

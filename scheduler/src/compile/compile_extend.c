@@ -97,7 +97,7 @@ static bool add_archetype(extending *e)
 {
     const weft__scheduler *scheduler = e->scheduler;
     e->item_count = 0;
-    for (uint32_t i = 0; i <= scheduler->world->types.count; i++) e->heads[i] = WEFT__NONE;
+    for (uint32_t i = 0; i <= weft__type_count(scheduler->world); i++) e->heads[i] = WEFT__NONE;
     for (uint32_t i = 0; i < scheduler->ordered_count; i++)
         for (uint32_t k = 0; k < scheduler->nodes[i].access.count; k++)
             if (!concern(e, &scheduler->nodes[i].access.items[k], i)) return false;
@@ -117,10 +117,10 @@ static bool add_archetype(extending *e)
 static bool is_current(const weft__scheduler *scheduler)
 {
     return !scheduler->is_dirty && !scheduler->has_filters &&
-           scheduler->compiled_order == scheduler->world->archetypes.order_version &&
-           scheduler->growth.types == scheduler->world->types.count &&
-           scheduler->world->archetypes.count > scheduler->compiled_archetypes &&
-           scheduler->world->archetypes.count <= scheduler->growth.set_words * 64;
+           scheduler->compiled_order == weft__archetype_order(scheduler->world) &&
+           scheduler->growth.types == weft__type_count(scheduler->world) &&
+           weft__archetype_count(scheduler->world) > scheduler->compiled_archetypes &&
+           weft__archetype_count(scheduler->world) <= scheduler->growth.set_words * 64;
 }
 
 bool weft__schedule_extend(weft__scheduler *scheduler)
@@ -134,11 +134,11 @@ bool weft__schedule_extend(weft__scheduler *scheduler)
     weft__arena_empty(scheduler->memory, arena);
     extending e = {.scheduler = scheduler};
     e.items = weft__arena_take(scheduler->memory, arena, (limit + 1) * sizeof e.items[0]);
-    e.heads =
-        weft__arena_take(scheduler->memory, arena, (world->types.count + 1) * sizeof e.heads[0]);
+    e.heads = weft__arena_take(scheduler->memory, arena,
+                               (weft__type_count(world) + 1) * sizeof e.heads[0]);
     if (e.items == NULL || e.heads == NULL) return false;
-    for (uint32_t n = scheduler->compiled_archetypes; n < world->archetypes.count; n++) {
-        e.archetype = world->archetypes.at[n];
+    for (uint32_t n = scheduler->compiled_archetypes; n < weft__archetype_count(world); n++) {
+        e.archetype = weft__archetype_numbered(world, n);
         e.number = n;
         if (!add_archetype(&e)) return false;
         scheduler->compiled_archetypes = n + 1;

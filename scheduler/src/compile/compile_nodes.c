@@ -212,9 +212,9 @@ static uint32_t traits_of(const weft__system *system)
 weft_result weft__schedule_nodes(weft__scheduler *scheduler)
 {
     const weft_world *world = scheduler->world;
-    sets s = {.scheduler = scheduler, .word_count = world->archetypes.count / 64 + 1};
+    sets s = {.scheduler = scheduler, .word_count = weft__archetype_count(world) / 64 + 1};
     scheduler->growth.set_words = s.word_count + s.word_count / 4 + 1;
-    s.with = take(&s, (world->types.count + 1) * sizeof s.with[0]);
+    s.with = take(&s, (weft__type_count(world) + 1) * sizeof s.with[0]);
     scheduler->nodes = take(&s, scheduler->ordered_count * sizeof scheduler->nodes[0]);
     for (uint32_t i = 0; i < scheduler->ordered_count && !s.is_failed; i++) {
         const weft__system *system = scheduler->ordered[i];

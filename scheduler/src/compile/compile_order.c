@@ -160,7 +160,7 @@ weft_result weft__schedule_order(weft__scheduler *scheduler)
                                           scheduler->system_count * sizeof scheduler->ordered[0]);
     if (b.edges == NULL || b.ranks == NULL || b.order == NULL || scheduler->ordered == NULL)
         return weft__error_memory(scheduler->world, "the schedule");
-    if (!add_all_edges(&b)) return scheduler->world->error->code;
+    if (!add_all_edges(&b)) return weft_world_error(scheduler->world)->code;
     set_ranks(&b);
     uint32_t cycle_length;
     weft__ordering graph = {b.node_count, b.ranks, b.edges, b.edge_count, 0};

@@ -274,7 +274,8 @@ static weft_result prepare_queries(making *m, size_t *entry_limit)
 
 static weft_result reserve_chunk_map(weft__scheduler *scheduler)
 {
-    uint32_t wanted = scheduler->world->chunks.capacity, old = scheduler->entry_of_chunk_capacity;
+    uint32_t wanted = weft__chunk_id_end(scheduler->world),
+             old = scheduler->entry_of_chunk_capacity;
     if (wanted <= old) return WEFT_OK;
     uint32_t *grown = weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS,
                                     scheduler->entry_of_chunk, old, wanted, sizeof *grown, 8);
@@ -332,6 +333,6 @@ weft_result weft__stage_entries_make(weft__scheduler *scheduler, weft__stage *st
                    scheduler->entry_of_chunk_capacity * sizeof scheduler->entry_of_chunk[0]);
         return weft__error_memory(world, "the entries of a stage");
     }
-    stage->entries_version = world->structure_version;
+    stage->entries_version = weft__front(world)->structure_version;
     return WEFT_OK;
 }

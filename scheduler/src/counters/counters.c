@@ -28,7 +28,7 @@ void weft__counters_print(const weft__scheduler *scheduler)
     weft__text full = {text, size.length + 1, 0};
     if (text == NULL) return;
     weft__counters_text(scheduler, &full);
-    const weft_log *log = &scheduler->world->desc.log;
+    const weft_log *log = &weft__world_desc(scheduler->world)->log;
     if (log->write != NULL)
         log->write(log->user, WEFT_LOG_REPORT, text);
     else

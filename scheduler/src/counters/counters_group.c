@@ -231,7 +231,7 @@ static weft__counters *make(weft__scheduler *scheduler)
     weft__counters *counters = weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, 1,
                                                   bytes_of(scheduler->worker_count), 64);
     if (counters == NULL) return NULL;
-    const weft_os *os = scheduler->world->desc.os;
+    const weft_os *os = weft__world_desc(scheduler->world)->os;
     counters->perf = weft__os_perf_of(os != NULL ? os : weft__os_default());
     counters->is_software_only = scheduler->counter_wish == WEFT__COUNTER_WISH_SOFTWARE;
     counters->worker_count = scheduler->worker_count;

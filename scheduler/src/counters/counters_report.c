@@ -241,7 +241,7 @@ static void begin_track(weft__counter_track *track, const weft__system *system)
 
 void weft__counters_trace(weft__scheduler *scheduler)
 {
-    weft_job_context *owner = scheduler->world->host.context;
+    weft_job_context *owner = weft__front(scheduler->world)->host.context;
     for (uint32_t i = 0; i < scheduler->ordered_count; i++) {
         const weft__system *system = scheduler->ordered[i];
         weft_system_counters sum;

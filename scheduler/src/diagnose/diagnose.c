@@ -208,7 +208,7 @@ static uint32_t undeclared_component(const weft__system *system, const weft__com
         command->op == WEFT__COMMAND_INSTANTIATE || command->op == WEFT__COMMAND_SET_NAME;
     if (effect == WEFT_RECORDS_DESTROY || is_of_none) return 0;
     if (!has_archetype) return lists(system, command->subject) ? 0 : command->subject;
-    const weft__archetype *archetype = world->archetypes.by_id[command->subject - 1];
+    const weft__archetype *archetype = weft__archetype_of_id(world, command->subject);
     for (uint32_t i = 0; i < archetype->type_count; i++)
         if (!lists(system, archetype->types[i].component)) return archetype->types[i].component;
     return 0;
@@ -339,9 +339,9 @@ static void compare_all(weft__scheduler *scheduler, weft__far_write *writes, uin
 void weft__diagnose_begin(weft__scheduler *scheduler)
 {
     mine()->stepping = scheduler;
-    scheduler->world->watch.refusal = keep_refusal;
-    scheduler->world->watch.use = keep_use;
-    scheduler->world->watch.write = keep_write;
+    weft__front(scheduler->world)->watch.refusal = keep_refusal;
+    weft__front(scheduler->world)->watch.use = keep_use;
+    weft__front(scheduler->world)->watch.write = keep_write;
 }
 
 void weft__diagnose_end(weft__scheduler *scheduler)

@@ -44,8 +44,8 @@ void weft__violate(weft__worker *worker, const weft__violation *found)
     if (worker->violation_count == worker->violation_capacity) {
         uint32_t old = worker->violation_capacity, capacity = old == 0 ? 8 : old * 2;
         weft__violation *grown =
-            weft__realloc(&worker->commands.world->memory, WEFT__MEMORY_SYSTEMS, worker->violations,
-                          old, capacity, sizeof *grown, 8);
+            weft__realloc(weft__world_memory(worker->commands.world), WEFT__MEMORY_SYSTEMS,
+                          worker->violations, old, capacity, sizeof *grown, 8);
         if (grown == NULL) return;
         worker->violations = grown;
         worker->violation_capacity = capacity;
@@ -120,8 +120,9 @@ static weft_result report_violation(weft__scheduler *scheduler, const weft__viol
 
 void weft__mistake_list(weft__scheduler *scheduler)
 {
-    const weft_log *log = &scheduler->world->desc.log;
-    if (log->write != NULL) log->write(log->user, WEFT_LOG_MISTAKE, scheduler->world->error->text);
+    const weft_log *log = &weft__world_desc(scheduler->world)->log;
+    if (log->write != NULL)
+        log->write(log->user, WEFT_LOG_MISTAKE, weft_world_error(scheduler->world)->text);
     if (scheduler->mistake_count == scheduler->mistake_capacity) {
         uint32_t old = scheduler->mistake_capacity, capacity = old == 0 ? 4 : old * 2;
         weft_error *grown = weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS,
@@ -130,7 +131,7 @@ void weft__mistake_list(weft__scheduler *scheduler)
         scheduler->mistakes = grown;
         scheduler->mistake_capacity = capacity;
     }
-    scheduler->mistakes[scheduler->mistake_count++] = *scheduler->world->error;
+    scheduler->mistakes[scheduler->mistake_count++] = *weft_world_error(scheduler->world);
 }
 
 /* Joins the lists of all workers in that of the first. */

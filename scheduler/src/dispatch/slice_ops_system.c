@@ -48,7 +48,7 @@ static weft__chunk *find_value(const weft_world *world, weft_entity entity,
                                weft_component component, uint32_t *row,
                                const weft__type_slot **slot)
 {
-    weft__chunk *chunk = weft__entity_chunk(world, entity, row);
+    weft__chunk *chunk = weft__entity_row(world, entity, row);
     if (chunk == NULL) return NULL;
     *slot = weft__archetype_slot(chunk->archetype, weft__component_id(world, component));
     return *slot == NULL || (*slot)->column == 0 ? NULL : chunk;
@@ -62,7 +62,7 @@ static const void *slice_get(const weft_slice *slice, weft_entity entity, weft_c
     uint32_t id = weft__component_id(world, component);
     if (!may_look_up(slice, id, WEFT_READ)) return NULL;
     const void *value = /* checked builds want to know where it is */
-        WEFT_IS_CHECKED ? NULL : weft__value_quickly(world, weft__entity_bits(entity), id);
+        WEFT_IS_CHECKED ? NULL : weft__entity_mapped(world, entity, id);
     if (value != NULL) return value;
     const weft__chunk *chunk = find_value(world, entity, component, &row, &slot);
     if (chunk == NULL) return NULL;
@@ -97,7 +97,7 @@ static bool slice_may_find(const weft_slice *slice, weft_component component)
 static void *slice_resource(const weft_slice *slice, weft_component component, weft_access access)
 {
     const weft__system *system = system_of(slice);
-    const weft__type *type = weft__type_at(system->context.world, component);
+    const weft__type *type = weft__type_find(system->context.world, component);
     if (type == NULL || type->resource == NULL) {
         if (WEFT_IS_CHECKED)
             weft__violate_in(

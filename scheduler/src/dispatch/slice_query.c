@@ -118,8 +118,8 @@ static void check_rows(const weft_slice *slice, const weft__query *declared)
     for (uint32_t i = 0; i < own->match_count; i++)
         for (uint32_t k = 0; k < declared->match_count; k++) {
             if (own->matches[i].number != declared->matches[k].number) continue;
-            uint32_t component =
-                common_write(own, declared, world->archetypes.at[own->matches[i].number]);
+            uint32_t component = common_write(
+                own, declared, weft__archetype_numbered(world, own->matches[i].number));
             if (component == 0) continue;
             weft__violate_in(
                 slice, component, WEFT_READ,
@@ -168,8 +168,8 @@ weft_cursor weft_slice_query(const weft_slice *slice, weft_query name)
     const weft__query *query = handle->query;
     if (WEFT_IS_CHECKED) check_rows(slice, query);
     if (query->term_count > WEFT_INLINE_TERMS) {
-        cursor.owned = weft__alloc(&context->world->memory, WEFT__MEMORY_QUERIES, query->term_count,
-                                   sizeof(void *), WEFT__QUERY_ALIGNMENT);
+        cursor.owned = weft__alloc(weft__world_memory(context->world), WEFT__MEMORY_QUERIES,
+                                   query->term_count, sizeof(void *), WEFT__QUERY_ALIGNMENT);
         if (cursor.owned == NULL) {
             note_starved(slice, system);
             return cursor;

@@ -33,7 +33,7 @@ static int run_items(weft_job_context *job, void *argument, uint32_t begin, uint
 
 static weft_job_context *owner_context(const weft__scheduler *scheduler)
 {
-    return scheduler->world->host.context;
+    return weft__front(scheduler->world)->host.context;
 }
 
 static void run_inline(weft__scheduler *scheduler, weft__stage *stage, uint32_t begin, uint32_t end)
@@ -45,8 +45,8 @@ static void run_inline(weft__scheduler *scheduler, weft__stage *stage, uint32_t 
 static void run_loop(weft__scheduler *scheduler, weft__stage *stage, uint32_t first)
 {
     if (!scheduler->has_frame_hint &&
-        scheduler->world->host.context == scheduler->world->host.owner) {
-        weft_job_frame_begin(scheduler->world->host.pool);
+        weft__front(scheduler->world)->host.context == weft__front(scheduler->world)->host.owner) {
+        weft_job_frame_begin(weft__front(scheduler->world)->host.pool);
         scheduler->has_frame_hint = true;
     }
     loop l = {scheduler, stage->entries, stage->entry_count, first};
@@ -153,11 +153,11 @@ static void run_main(weft__scheduler *scheduler, weft__stage *stage)
         weft__system *system = entry->system;
         if (!system->is_active) continue;
         bool may_change = (system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0 && system->query.id == 0;
-        world->version = system->context.stamp;
-        if (may_change) world->busy = 0;
+        weft__front(world)->version = system->context.stamp;
+        if (may_change) weft__front(world)->busy = 0;
         weft__dispatch(&scheduler->workers[0], stage->main_entries, stage->main_entry_count,
                        entry->first_item, entry[1].first_item);
-        if (may_change) world->busy = WEFT__BUSY_STEPPING;
+        if (may_change) weft__front(world)->busy = WEFT__BUSY_STEPPING;
     }
 }
 
@@ -167,12 +167,12 @@ static void run_main(weft__scheduler *scheduler, weft__stage *stage)
 static uint32_t ask_size(const weft__scheduler *scheduler, const weft__system *system)
 {
     weft_world *world = scheduler->world;
-    uint32_t busy = world->busy;
-    world->frame = WEFT__FRAME_ASKS;
-    world->busy = 1;
+    uint32_t busy = weft__front(world)->busy;
+    weft__front(world)->frame = WEFT__FRAME_ASKS;
+    weft__front(world)->busy = 1;
     uint32_t size = system->range(world, system->user);
-    world->busy = busy;
-    world->frame = WEFT__FRAME_RUNS;
+    weft__front(world)->busy = busy;
+    weft__front(world)->frame = WEFT__FRAME_RUNS;
     return size;
 }
 

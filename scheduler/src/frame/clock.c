@@ -10,8 +10,9 @@
 weft_frame weft_world_frame(const weft_world *world)
 {
     if (world == NULL) return (weft_frame){0};
-    return (weft_frame){
-        .number = world->clock.steps, .time = world->clock.time, .dt = world->clock.dt};
+    return (weft_frame){.number = weft__front(world)->clock.steps,
+                        .time = weft__front(world)->clock.time,
+                        .dt = weft__front(world)->clock.dt};
 }
 
 /* The rate that a system runs at, and what is left over of it; 0: every step. */
@@ -48,7 +49,7 @@ float weft_world_alpha(const weft_world *world, const char *name)
     } else if (group != WEFT__NONE) {
         period = (double)scheduler->groups[group].period;
         rest = scheduler->groups[group].elapsed;
-    } else if ((world->busy & WEFT__BUSY_STEPPING) == 0) {
+    } else if ((weft__front(world)->busy & WEFT__BUSY_STEPPING) == 0) {
         weft__error(world, WEFT_NOT_FOUND, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                     "weft_world_alpha: no system or group is named '%s'", name);
     }

@@ -46,11 +46,11 @@ static uint32_t ask(const weft__scheduler *scheduler, const weft__system *system
 {
     weft_world *world = scheduler->world;
     if (due == 0 || system->run_if == NULL) return due;
-    world->frame = WEFT__FRAME_ASKS;
-    world->busy = 1;
+    weft__front(world)->frame = WEFT__FRAME_ASKS;
+    weft__front(world)->busy = 1;
     bool runs = system->run_if(world, system->user);
-    world->busy = 0;
-    world->frame = WEFT__FRAME_RUNS;
+    weft__front(world)->busy = 0;
+    weft__front(world)->frame = WEFT__FRAME_RUNS;
     return runs ? due : 0;
 }
 

@@ -43,13 +43,13 @@ static weft_result make_entries(weft__scheduler *scheduler, weft__stage *stage)
 
 static weft_result run_stage(weft__scheduler *scheduler, weft__stage *stage)
 {
-    bool is_stale = stage->entries_version != scheduler->world->structure_version ||
+    bool is_stale = stage->entries_version != weft__front(scheduler->world)->structure_version ||
                     (scheduler->has_filters && has_stale_filter(stage));
     if (is_stale) {
         weft_result result = make_entries(scheduler, stage);
         if (result != WEFT_OK) return result;
     }
-    weft_job_context *owner = scheduler->world->host.context;
+    weft_job_context *owner = weft__front(scheduler->world)->host.context;
     weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "stage", (uint32_t)(stage - scheduler->stages));
     uint64_t begin = scheduler->options.is_measured ? weft__scheduler_now(scheduler) : 0;
     weft__stage_run(scheduler, stage);
@@ -83,7 +83,7 @@ static weft_result run_stages(weft__scheduler *scheduler)
             weft__sync_point_run(scheduler, scheduler->pass_base + stage->sync_version_offset);
         if (stage->segment != segment) {
             segment = stage->segment;
-            if (scheduler->compiled_archetypes != scheduler->world->archetypes.count) {
+            if (scheduler->compiled_archetypes != weft__archetype_count(scheduler->world)) {
                 result = recompile(scheduler, segment, &i);
                 if (result != WEFT_OK || i == scheduler->stage_count) break;
                 stage = &scheduler->stages[i];
@@ -116,20 +116,21 @@ static weft_result run_pass(weft__scheduler *scheduler, float dt, uint32_t left)
     weft_world *world = scheduler->world;
     scheduler->pass++;
     scheduler->passes_left = left;
-    if (world->version > UINT32_MAX - scheduler->version_count - 2) world->version = 0; /* wraps */
-    scheduler->pass_base = world->version + 1;
+    if (weft__front(world)->version > UINT32_MAX - scheduler->version_count - 2)
+        weft__front(world)->version = 0; /* wraps */
+    scheduler->pass_base = weft__front(world)->version + 1;
     scheduler->is_conditional =
         scheduler->has_conditions; /* which an exclusive system may change */
     weft__due_begin_pass(scheduler, dt, left);
-    uint32_t last = world->version + scheduler->version_count;
-    weft__column_maps_refresh(world);
-    world->busy = WEFT__BUSY_STEPPING;
+    uint32_t last = weft__front(world)->version + scheduler->version_count;
+    weft__entity_maps_refresh(world);
+    weft__front(world)->busy = WEFT__BUSY_STEPPING;
     if (WEFT_IS_CHECKED) weft__diagnose_begin(scheduler);
     weft_result result = run_stages(scheduler);
     if (WEFT_IS_CHECKED) weft__diagnose_end(scheduler);
     if (scheduler->options.is_measured) add_totals(scheduler);
-    world->busy = 0;
-    world->version = last;
+    weft__front(world)->busy = 0;
+    weft__front(world)->version = last;
     return result;
 }
 
@@ -144,21 +145,21 @@ static weft_result check_dt(const weft_world *world, const char *what, float dt)
 
 static void clock_advance(weft_world *world, float dt)
 {
-    world->clock.steps++;
-    world->clock.time += (double)dt;
-    world->clock.dt = dt;
+    weft__front(world)->clock.steps++;
+    weft__front(world)->clock.time += (double)dt;
+    weft__front(world)->clock.dt = dt;
 }
 
 static void begin_step(weft__scheduler *scheduler)
 {
-    const weft_job_pool *pool = scheduler->world->host.pool;
-    scheduler->world->frame = WEFT__FRAME_RUNS;
+    const weft_job_pool *pool = weft__front(scheduler->world)->host.pool;
+    weft__front(scheduler->world)->frame = WEFT__FRAME_RUNS;
     scheduler->is_traced = weft__pool_is_traced(pool);
     scheduler->is_traced_in_detail = weft__pool_is_traced_in_detail(pool);
     scheduler->is_counted = weft__counters_prepare(scheduler);
     scheduler->is_measured = scheduler->is_counted || scheduler->options.is_measured;
     scheduler->is_watched = scheduler->is_measured || scheduler->is_traced;
-    weft__note(scheduler->world->host.context, WEFT_JOB_EVENT_SPAN_BEGIN, "frame",
+    weft__note(weft__front(scheduler->world)->host.context, WEFT_JOB_EVENT_SPAN_BEGIN, "frame",
                (uint32_t)scheduler->stats.frames);
     scheduler->error.code = WEFT_OK;
     scheduler->mistake_count = 0;
@@ -169,16 +170,16 @@ static void begin_step(weft__scheduler *scheduler)
 /* The end of the frame in the trace, with the counters of the world. */
 static void trace_end(weft__scheduler *scheduler)
 {
-    weft_job_context *owner = scheduler->world->host.context;
+    weft_job_context *owner = weft__front(scheduler->world)->host.context;
     weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "frame", 0);
     if (!scheduler->is_traced) return;
     const weft_world *world = scheduler->world;
-    uint64_t alive = weft__directory_alive(&world->directory);
+    uint64_t alive = weft__entity_count(world);
     weft__note(owner, WEFT_JOB_EVENT_COUNTER, "entities", (uint32_t)alive);
-    weft__note(owner, WEFT_JOB_EVENT_COUNTER, "chunks", world->chunks.count);
+    weft__note(owner, WEFT_JOB_EVENT_COUNTER, "chunks", weft__chunk_count(world));
     weft__note(owner, WEFT_JOB_EVENT_COUNTER, "commands", (uint32_t)scheduler->stats.commands);
     if (scheduler->is_counted) weft__counters_trace(scheduler);
-    weft__pool_drain_trace(scheduler->world->host.pool);
+    weft__pool_drain_trace(weft__front(scheduler->world)->host.pool);
 }
 
 /* Makes a query that a system could not iterate the step's error. */
@@ -202,7 +203,7 @@ static void report_starved(weft__scheduler *scheduler)
 static weft_result end_step(weft__scheduler *scheduler, weft_result result)
 {
     if (scheduler->has_frame_hint) {
-        weft_job_frame_end(scheduler->world->host.pool);
+        weft_job_frame_end(weft__front(scheduler->world)->host.pool);
         scheduler->has_frame_hint = false;
     }
     trace_end(scheduler);
@@ -210,9 +211,9 @@ static weft_result end_step(weft__scheduler *scheduler, weft_result result)
     report_starved(scheduler);
     if (WEFT_IS_CHECKED) weft__watch_report(scheduler);
     if (WEFT_IS_CHECKED) weft__diagnose_report(scheduler);
-    scheduler->world->frame = WEFT__FRAME_NONE;
+    weft__front(scheduler->world)->frame = WEFT__FRAME_NONE;
     if (scheduler->error.code == WEFT_OK) return WEFT_OK;
-    weft_error *error = scheduler->world->error;
+    weft_error *error = weft__world_error_record(scheduler->world);
     scheduler->error.number = error->number + 1; /* the step fails after what failed in it */
     *error = scheduler->error;
     return error->code;
@@ -258,22 +259,22 @@ static weft_result run_alone(weft__scheduler *scheduler, weft__system *system, f
     if (result != WEFT_OK) return result;
     scheduler->pass++;
     scheduler->passes_left = 0;
-    if (world->version > UINT32_MAX - 3) world->version = 0; /* wraps */
-    scheduler->pass_base = world->version + 1;
+    if (weft__front(world)->version > UINT32_MAX - 3) weft__front(world)->version = 0; /* wraps */
+    scheduler->pass_base = weft__front(world)->version + 1;
     weft__due_begin_alone(scheduler, system, dt);
-    weft__column_maps_refresh(world);
-    world->busy = WEFT__BUSY_STEPPING;
+    weft__entity_maps_refresh(world);
+    weft__front(world)->busy = WEFT__BUSY_STEPPING;
     if (WEFT_IS_CHECKED) weft__diagnose_begin(scheduler);
     weft__stage_run(scheduler, &stage);
     if (stage.background.generation != 0) {
-        result = weft_job_wait(world->host.context, stage.background, NULL);
+        result = weft_job_wait(weft__front(world)->host.context, stage.background, NULL);
         scheduler->background_count--;
     }
     weft__sync_point_run(scheduler, scheduler->pass_base + 1);
     if (WEFT_IS_CHECKED) weft__diagnose_end(scheduler);
     if (scheduler->options.is_measured) add_total(scheduler, system);
-    world->busy = 0;
-    world->version = scheduler->pass_base + 1;
+    weft__front(world)->busy = 0;
+    weft__front(world)->version = scheduler->pass_base + 1;
     weft__stage_entries_free(scheduler, &stage);
     return result;
 }

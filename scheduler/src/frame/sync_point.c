@@ -47,25 +47,25 @@ static void tally_commands(weft__scheduler *scheduler)
 void weft__sync_point_run(weft__scheduler *scheduler, uint32_t version)
 {
     weft_world *world = scheduler->world;
-    weft_job_context *owner = world->host.context;
+    weft_job_context *owner = weft__front(world)->host.context;
     weft__note(owner, WEFT_JOB_EVENT_MARK, "sync point", UINT32_MAX);
     if (!has_commands(scheduler)) return;
     weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "playback", UINT32_MAX);
     tally_commands(scheduler);
     uint64_t begin = weft__scheduler_now(scheduler);
-    uint32_t busy = world->busy;
-    world->busy = 0;
-    world->version = version;
+    uint32_t busy = weft__front(world)->busy;
+    weft__front(world)->busy = 0;
+    weft__front(world)->version = version;
     weft__playback_result played;
     bool is_serial = scheduler->worker_count == 1 || scheduler->options.without_parallel;
     weft__playback_desc desc = {.world = world,
-                                .job = is_serial ? NULL : world->host.context,
+                                .job = is_serial ? NULL : weft__front(world)->host.context,
                                 .recorders = scheduler->recorders,
                                 .count = scheduler->worker_count,
                                 .name = recorder_name,
                                 .user = scheduler};
     weft_result result = weft__commands_playback(&desc, &played);
-    world->busy = busy;
+    weft__front(world)->busy = busy;
     weft__scheduler_fail(scheduler, result);
     scheduler->stats.commands += played.commands;
     scheduler->stats.commands_skipped += played.skipped;

@@ -15,15 +15,16 @@ static_assert(WEFT__SLOT_BITS == 16, "a handle has 16 bits of generation");
 
 weft__scheduler *weft__scheduler_of(const weft_world *world)
 {
-    return world->extensions[WEFT__EXTENSION_SCHEDULER].data;
+    return weft__front(world)->extensions[WEFT__EXTENSION_SCHEDULER].data;
 }
 
 weft__system *weft__system_at(const weft_world *world, weft_system handle)
 {
     const weft__scheduler *scheduler = world == NULL ? NULL : weft__scheduler_of(world);
     uint32_t slot = (handle.id & WEFT__SLOT_LIMIT) - 1;
-    if (scheduler != NULL && handle.world == world->number && slot < scheduler->system_capacity &&
-        scheduler->systems[slot] != NULL && scheduler->systems[slot]->handle == handle.id)
+    if (scheduler != NULL && handle.world == weft__front(world)->number &&
+        slot < scheduler->system_capacity && scheduler->systems[slot] != NULL &&
+        scheduler->systems[slot]->handle == handle.id)
         return scheduler->systems[slot];
     if (world != NULL)
         weft__error(world, WEFT_BAD_HANDLE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
@@ -67,7 +68,7 @@ void weft__system_tally_get(const weft__scheduler *scheduler, const weft__system
 
 uint64_t weft__scheduler_now(const weft__scheduler *scheduler)
 {
-    const weft_os *os = scheduler->world->desc.os;
+    const weft_os *os = weft__world_desc(scheduler->world)->os;
     if (os == NULL) os = weft__os_default();
     return os->clock_ns(os->user);
 }
@@ -75,7 +76,7 @@ uint64_t weft__scheduler_now(const weft__scheduler *scheduler)
 void weft__scheduler_fail(weft__scheduler *scheduler, weft_result result)
 {
     if (result != WEFT_OK && scheduler->error.code == WEFT_OK)
-        scheduler->error = *scheduler->world->error;
+        scheduler->error = *weft_world_error(scheduler->world);
 }
 
 /* ---- making room ---- */

@@ -127,7 +127,7 @@ typedef struct weft__entry {
 /* Systems that run beside each other, with their entries. Owner: the compiled schedule (stages[]);
  * changed by the thread that owns the world, between stages.
  *   active_count <= system_count; counted only in conditional passes
- *   entries are current  <=>  entries_version == world->structure_version and no filter changed
+ *   entries are current  <=>  entries_version is that of the structure and no filter changed
  *   item_count == entries[entry_count].first_item
  *   background.generation != 0: its loop was started and not joined yet
  *   has_main, has_ranges, has_background, is_exclusive: of one system at least */
@@ -233,7 +233,7 @@ static inline bool weft__system_is_timer(const weft__system *system)
 }
 
 /* What compile_extend.c compares with and works in. Owner: the scheduler.
- *   world->archetypes.count <= set_words * 64, or the schedule is compiled again */
+ *   weft__archetype_count(world) <= set_words * 64, or the schedule is compiled again */
 typedef struct weft__growth {
     uint32_t types;                  /* type count the schedule was compiled for */
     uint32_t set_words;              /* words that archetype sets have room for */

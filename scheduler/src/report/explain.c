@@ -29,7 +29,7 @@ weft__scheduler *weft__report_begin(weft_world *world, weft__text *t)
         return NULL;
     }
     if (weft__schedule_prepare(scheduler) == WEFT_OK) return scheduler;
-    weft__text_add(t, "%s\n", world->error->text);
+    weft__text_add(t, "%s\n", weft_world_error(world)->text);
     return NULL;
 }
 
@@ -58,8 +58,8 @@ static uint32_t common_archetype(const weft__staging_node *a, const weft__stagin
 static void add_archetype(weft__text *t, const weft__scheduler *scheduler, uint32_t number)
 {
     const weft_world *world = scheduler->world;
-    if (number == WEFT__NONE || number >= world->archetypes.count) return;
-    const weft__archetype *archetype = world->archetypes.at[number];
+    if (number == WEFT__NONE || number >= weft__archetype_count(world)) return;
+    const weft__archetype *archetype = weft__archetype_numbered(world, number);
     weft__text_add(t, ", e.g. in archetype %u (", archetype->id);
     for (uint32_t i = 0; i < archetype->type_count; i++)
         weft__text_add(t, "%s%s", i == 0 ? "" : " ",
@@ -205,7 +205,7 @@ size_t weft_schedule_explain(weft_world *world, weft_system first, weft_system s
     if (scheduler == NULL) return t.length;
     const weft__system *a = weft__system_at(world, first), *b = weft__system_at(world, second);
     if (a == NULL || b == NULL) {
-        weft__text_add(&t, "%s\n", world->error->text);
+        weft__text_add(&t, "%s\n", weft_world_error(world)->text);
         return t.length;
     }
     const weft__system *before = a->position > b->position ? b : a, *after = before == a ? b : a;

@@ -49,7 +49,7 @@ static void scheduler_destroy(void *data)
 
 static weft_result make_workers(weft__scheduler *scheduler)
 {
-    weft_job_pool *pool = scheduler->world->host.pool;
+    weft_job_pool *pool = weft__front(scheduler->world)->host.pool;
     uint32_t count = pool == NULL ? 1 : weft_job_pool_worker_count(pool);
     scheduler->workers = weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, count,
                                             sizeof scheduler->workers[0], 64);
@@ -77,14 +77,15 @@ weft__scheduler *weft__scheduler_obtain(weft_world *world)
 {
     weft__scheduler *scheduler = weft__scheduler_of(world);
     if (scheduler != NULL) return scheduler;
-    scheduler = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_SYSTEMS, 1, sizeof *scheduler, 64);
+    scheduler = weft__alloc_zeroed(weft__world_memory(world), WEFT__MEMORY_SYSTEMS, 1,
+                                   sizeof *scheduler, 64);
     if (scheduler != NULL) {
         scheduler->world = world;
-        scheduler->memory = &world->memory;
+        scheduler->memory = weft__world_memory(world);
         scheduler->is_dirty = true;
         scheduler->counter_wish = weft__counters_asked();
         if (make_workers(scheduler) == WEFT_OK) {
-            world->extensions[WEFT__EXTENSION_SCHEDULER] =
+            weft__front(world)->extensions[WEFT__EXTENSION_SCHEDULER] =
                 (weft__extension){.data = scheduler,
                                   .destroy = scheduler_destroy,
                                   .state_keep = weft__run_state_keep,
@@ -92,7 +93,8 @@ weft__scheduler *weft__scheduler_obtain(weft_world *world)
                                   .state_drop = weft__run_state_drop};
             return scheduler;
         }
-        weft__free(&world->memory, WEFT__MEMORY_SYSTEMS, scheduler, 1, sizeof *scheduler, 64);
+        weft__free(weft__world_memory(world), WEFT__MEMORY_SYSTEMS, scheduler, 1, sizeof *scheduler,
+                   64);
     }
     weft__error_memory(world, "the scheduler");
     return NULL;

@@ -28,7 +28,7 @@ static weft_result check_grants(weft_world *world, const weft_system_desc *desc,
 {
     for (uint32_t i = 0; i < grants->count; i++) {
         const weft_lookup *grant = weft__given_at(grants, i);
-        const weft__type *type = weft__type_at(world, grant->component);
+        const weft__type *type = weft__type_find(world, grant->component);
         if (type == NULL)
             return bad(world, WEFT_BAD_HANDLE, desc, grant->component,
                        "a lookup or resource names no component of this world");
@@ -125,7 +125,7 @@ static weft_result check_desc(weft_world *world, const weft_system_desc *desc,
                    "`records` without `effects`: say what it records, e.g. WEFT_RECORDS_ADD");
     for (uint32_t i = 0; i < lists->records.count; i++) {
         const weft_component *component = weft__given_at(&lists->records, i);
-        if (weft__type_at(world, *component) == NULL)
+        if (weft__type_find(world, *component) == NULL)
             return bad(world, WEFT_BAD_HANDLE, desc, *component,
                        "`records` names no component of this world");
     }
@@ -139,13 +139,15 @@ static weft_result take_queries(weft_world *world, weft__system *system,
 {
     const weft__lists *lists = &system->lists;
     for (uint32_t i = 0; i < lists->query_count; i++)
-        if (weft__query_find_checked(world, lists->queries[i]) == NULL) return world->error->code;
+        if (weft__query_find_checked(world, lists->queries[i]) == NULL)
+            return weft_world_error(world)->code;
     if (has_terms(desc)) {
         system->query = weft_query_create(world, &desc->over.rows);
-        if (system->query.id == 0) return world->error->code;
+        if (system->query.id == 0) return weft_world_error(world)->code;
         system->owns_query = true;
     } else if (desc->over.kind == WEFT_OVER_QUERY) {
-        if (weft__query_find_checked(world, desc->over.query) == NULL) return world->error->code;
+        if (weft__query_find_checked(world, desc->over.query) == NULL)
+            return weft_world_error(world)->code;
         system->query = desc->over.query;
     }
     if (system->query.id != 0) {
@@ -180,7 +182,8 @@ static weft_result check_queries(weft_world *world, const weft__system *system,
     }
     for (uint32_t i = 0; is_parallel && i < system->lists.resource_count; i++) {
         weft__grant resource = system->lists.resources[i];
-        uint32_t flags = world->types.at[resource.component]->desc.flags;
+        uint32_t flags =
+            weft__type_find(world, weft__component(world, resource.component))->desc.flags;
         if (resource.access == WEFT_WRITE && (flags & WEFT_BUFFER) != 0)
             return bad(world, WEFT_INVALID_ARGUMENT, desc,
                        weft__component(world, resource.component),
@@ -230,7 +233,7 @@ static weft_result fill_system(weft__scheduler *scheduler, weft__system *system,
     system->is_enabled = true;
     system->timer = -1;
     for (uint32_t i = 0; i < system->lists.lookup_count; i++)
-        weft__column_map_obtain(world, system->lists.lookups[i].component);
+        weft__entity_map_open(world, weft__component(world, system->lists.lookups[i].component));
     weft_result result = take_queries(world, system, desc);
     if (result == WEFT_OK) result = check_queries(world, system, desc);
     if (result == WEFT_OK) system->flags = implied_flags(system);
@@ -272,7 +275,7 @@ weft_system weft_system_create(weft_world *world, const weft_system_desc *desc)
     scheduler->systems[slot] = system;
     scheduler->system_count++;
     scheduler->is_dirty = true;
-    return (weft_system){system->handle, world->number};
+    return (weft_system){system->handle, weft__front(world)->number};
 }
 
 weft_result weft_system_destroy(weft_world *world, weft_system handle)
@@ -293,7 +296,7 @@ weft_system weft_system_find(const weft_world *world, const char *name)
     const weft__system *system =
         scheduler == NULL || name == NULL ? NULL : weft__system_named(scheduler, name);
     if (system == NULL) return (weft_system){0};
-    return (weft_system){system->handle, world->number};
+    return (weft_system){system->handle, weft__front(world)->number};
 }
 
 weft_result weft_system_enable(weft_world *world, weft_system handle, bool enabled)

@@ -23,7 +23,7 @@ static weft_result timer_change(weft_world *world, weft_system handle, double se
     weft_result result = weft__idle(world, what);
     if (result != WEFT_OK) return result;
     weft__system *system = timer_at(world, handle, what);
-    if (system == NULL) return world->error->code;
+    if (system == NULL) return weft_world_error(world)->code;
     system->timer = seconds;
     return WEFT_OK;
 }

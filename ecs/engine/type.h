@@ -11,8 +11,8 @@
 #include <weft/component.h>
 
 #include "heap.h"
+#include "ids.h"
 
-#define WEFT__NONE UINT32_MAX
 #define WEFT__COLUMN_ALIGNMENT ((size_t)64)
 #define WEFT__BUFFER_INLINE_BYTES 128u
 

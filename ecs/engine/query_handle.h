@@ -5,14 +5,16 @@
 #ifndef WEFT_QUERY_HANDLE_H
 #define WEFT_QUERY_HANDLE_H
 
+#include "given_list.h"
 #include "query_state.h"
 
 /* The handle's state, or NULL (and BAD_HANDLE set in the world's error by _checked). */
 static inline weft__query_handle *weft__query_find(const weft_world *world, weft_query query)
 {
-    const weft__queries *queries = world->queries;
+    const weft__world_front *front = weft__front(world);
+    const weft__queries *queries = front->queries;
     uint32_t index = query.id & WEFT__QUERY_INDEX_MASK;
-    if (query.world != world->number || index == 0 || index >= queries->handle_end) return NULL;
+    if (query.world != front->number || index == 0 || index >= queries->handle_end) return NULL;
     weft__query_handle *handle = queries->handles[index];
     bool is_alive =
         handle->query != NULL && handle->generation == query.id >> WEFT__QUERY_INDEX_BITS;
@@ -22,5 +24,8 @@ weft__query_handle *weft__query_find_checked(const weft_world *world, weft_query
 /* A system holds / drops the handle. `query` is valid. */
 void weft__query_acquire(weft_world *world, weft_query query);
 void weft__query_release(weft_world *world, weft_query query);
+
+/* The terms of a query's description. */
+weft__given weft__query_terms_given(const weft_query_desc *desc);
 
 #endif

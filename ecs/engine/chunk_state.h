@@ -10,10 +10,8 @@
 #ifndef WEFT_CHUNK_STATE_H
 #define WEFT_CHUNK_STATE_H
 
-#include "bits.h"
 #include "type.h"
-#include "unit_parts.h"
-#include "world_state.h"
+#include "world_front.h"
 
 /* One column in one layout. */
 typedef struct weft__column {
@@ -33,20 +31,7 @@ typedef struct weft__layout {
     weft__column columns[]; /* [column] */
 } weft__layout;
 
-/* The columns of a row: shared by all archetypes whose sized components are the same, so that a
- * chunk can change between them in place. Owned by the world, never freed before it. */
-struct weft__format {
-    uint64_t hash;
-    struct weft__format *next; /* in the hash chain */
-    uint32_t column_count;     /* with the entity column */
-    uint32_t row_bytes;        /* sum of the columns */
-    uint32_t cap;              /* chunk_row_limit as given; UINT32_MAX: none */
-    uint32_t row_limit;        /* the same, UINT32_MAX when no chunk could hold more anyway */
-    uint32_t slice_shift;      /* log2 of rows per slice: 64..1024 rows, about 8 KiB */
-    uint32_t smallest_class;   /* the smallest class that holds a row */
-    weft_aptr x_layouts[WEFT__SIZE_CLASSES]; /* weft__layout *, NULL until used (format.c) */
-    const weft__type *types[];               /* [column]; [0] is NULL: entities */
-};
+#define WEFT__CHUNK_ROWS_MAX 131072u /* of the largest chunk: a megachunk of handles */
 
 /* A chunk. The first cache line is what iteration and look-ups need. Owned by the world; changed by
  * the owner while the world is idle, or in playback by the one task that owns the chunk. */
@@ -155,18 +140,6 @@ static inline uint32_t weft__location(const weft__chunk *chunk, uint32_t row)
 static inline void weft__stamp(weft_a32 *x_version, uint32_t version)
 {
     if (at_load_rlx(x_version) != version) at_store_rlx(x_version, version); /* relaxed: above */
-}
-
-/* A chunk's berths are a run of 2^class of them. */
-static inline uint32_t weft__berth_class(uint32_t capacity)
-{
-    uint32_t berths = (capacity + (1u << WEFT__BERTH_SHIFT) - 1) >> WEFT__BERTH_SHIFT;
-    return berths <= 1 ? 0 : bits_highest(berths - 1) + 1;
-}
-
-static inline uint32_t weft__berths_of(uint32_t capacity)
-{
-    return 1u << weft__berth_class(capacity);
 }
 
 #endif

@@ -6,11 +6,11 @@
 #ifndef WEFT_ERROR_H
 #define WEFT_ERROR_H
 
-#include "world_state.h"
+#include "world_front.h"
 
 /* Errors of `record->world` go to `record` while the calling thread is in callbacks of a loop;
  * NULL: they do no more. Returns what it replaces. */
-weft__callback_error *weft__error_divert(weft__callback_error *record);
+struct weft__callback_error *weft__error_divert(struct weft__callback_error *record);
 /* Sets the last error and returns `code`. Owner, and callbacks whose errors are diverted. */
 __attribute__((format(printf, 5, 6))) weft_result weft__error(const weft_world *world,
                                                               weft_result code, weft_entity entity,
@@ -40,16 +40,24 @@ weft_result weft__error_absent(const weft_world *world, weft_entity entity,
 /* WEFT_OK when structure may change now. */
 static inline weft_result weft__idle(const weft_world *world, const char *what)
 {
-    return __builtin_expect(world->busy == 0, 1) ? WEFT_OK : weft__error_busy(world, what);
+    return __builtin_expect(weft__front(world)->busy == 0, 1) ? WEFT_OK
+                                                              : weft__error_busy(world, what);
 }
 
 /* WEFT_OK when no step is going on either: an exclusive system may change structure, but neither
  * systems nor the schedule, and it must not end the world. */
 static inline weft_result weft__between_steps(const weft_world *world, const char *what)
 {
-    return __builtin_expect((world->busy | world->frame) == 0, 1) ? WEFT_OK
+    const weft__world_front *front = weft__front(world);
+    return __builtin_expect((front->busy | front->frame) == 0, 1) ? WEFT_OK
                                                                   : weft__error_step(world, what);
 }
+
+/* An entity for error texts: index:version, and the name that this handle had last, if any. */
+typedef struct weft__entity_words {
+    char text[96];
+} weft__entity_words;
+weft__entity_words weft__entity_say(const weft_world *world, weft_entity entity);
 
 /* Name for error texts, never NULL. */
 const char *weft__type_name(const weft_world *world, uint32_t component);

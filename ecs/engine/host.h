@@ -10,43 +10,44 @@
 #ifndef WEFT_HOST_H
 #define WEFT_HOST_H
 
-#include "world_state.h"
-
-#include "jobs_engine.h"
+#include "world_front.h"
 
 /* As weft__host_begin, for all threads and for calls inside others. */
 weft_result weft__host_begin_any(weft_world *world, const char *what);
 void weft__host_end_any(weft_world *world);
 
-/* Gives the calling thread a context on the world's pool, world->host.context, until
+/* Gives the calling thread a context on the world's pool, world->front.host.context, until
  * weft__host_end: for what runs loops. Calls nest. Errors: BUSY (another thread is inside; no
  * text: the error record is that thread's), LIMIT, OUT_OF_MEMORY. */
 static inline weft_result weft__host_begin(weft_world *world, const char *what)
 {
-    weft_job_context *owner = world->host.owner;
+    weft__host *host = &weft__front(world)->host;
+    weft_job_context *owner = host->owner;
     uint64_t self = weft__thread_self();
     /* relaxed: the next thread of the world comes after a hand-over that the caller synchronises */
-    bool is_first = weft__context_is_owners(owner, self) && at_load_rlx(&world->host.x_thread) == 0;
+    bool is_first = weft__context_is_owners(owner, self) && at_load_rlx(&host->x_thread) == 0;
     if (WEFT_IS_CHECKED || !is_first) return weft__host_begin_any(world, what);
-    at_store_rlx(&world->host.x_thread, self); /* relaxed: as above */
-    world->host.context = owner;
+    at_store_rlx(&host->x_thread, self); /* relaxed: as above */
+    host->context = owner;
     return WEFT_OK;
 }
 
 static inline void weft__host_end(weft_world *world)
 {
-    if (world->host.depth != 0 || world->host.context != world->host.owner) {
+    weft__host *host = &weft__front(world)->host;
+    if (host->depth != 0 || host->context != host->owner) {
         weft__host_end_any(world);
         return;
     }
-    world->host.context = NULL;
-    at_store_rel(&world->host.x_thread, (uint64_t)0); /* K1 */
+    host->context = NULL;
+    at_store_rel(&host->x_thread, (uint64_t)0); /* K1 */
 }
 
 /* The context of a worker of the world: place 0 is the host's. Between the two calls above. */
 static inline weft_job_context *weft__host_worker(const weft_world *world, uint32_t worker)
 {
-    return worker == 0 ? world->host.context : weft__pool_worker(world->host.pool, worker);
+    const weft__host *host = &weft__front(world)->host;
+    return worker == 0 ? host->context : weft__pool_worker(host->pool, worker);
 }
 
 #endif

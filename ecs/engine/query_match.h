@@ -23,7 +23,5 @@ static inline size_t weft__query_place_bytes(const weft__query *query)
 {
     return (query->term_count == 0 ? 1 : query->term_count) * sizeof(weft__place);
 }
-/* How queries follow the archetypes: world->matching. */
-extern const weft__matching weft__query_matching;
 
 #endif

@@ -7,7 +7,7 @@
 #ifndef WEFT_COMPONENT_INDEX_H
 #define WEFT_COMPONENT_INDEX_H
 
-#include "world_state.h"
+#include "world_front.h"
 
 #define WEFT__NO_PLACE UINT16_MAX
 

@@ -15,9 +15,9 @@
 #include "chunk_state.h"
 #include "filter.h"
 #include "query_registry.h"
-#include "world_state.h"
 
-#define WEFT__ALTERNATIVE_LIMIT 64 /* descriptions of one query: bits of a word */
+#define WEFT__QUERY_ALIGNMENT ((size_t)16) /* of its arrays */
+#define WEFT__ALTERNATIVE_LIMIT 64         /* descriptions of one query: bits of a word */
 #define WEFT__MASK_WORDS WEFT_MASK_WORDS
 
 /* A term as given, with what its component is. Owner: the query; constant after create.
@@ -99,14 +99,14 @@ typedef struct weft__query_flat {
     weft__flat_entry *entries;
     uint32_t count; /* without the sentinel */
     uint32_t capacity;
-    uint64_t version; /* world->structure_version it was made for; 0 = never */
+    uint64_t version; /* world->front.structure_version it was made for; 0 = never */
     /* for cursors without filter and masks */
     weft__view *views;      /* [entry], and columns behind: NULL until needed */
     uint32_t view_capacity; /* in entries */
     uint64_t view_version;  /* as `version` */
 } weft__query_flat;
 
-/* What equal descriptions share. Owner: world->queries, in the bucket of its hash; freed when
+/* What equal descriptions share. Owner: world->front.queries, in the bucket of its hash; freed when
  * references == 0. Always:
  *   matches ascend by number; match_count <= match_capacity and <= place_capacity;
  *   key_count <= alternative_count; stamp_count is write_count or 0. */
@@ -144,8 +144,9 @@ struct weft__query {
 #define WEFT__QUERY_INDEX_BITS 20
 #define WEFT__QUERY_INDEX_MASK ((1u << WEFT__QUERY_INDEX_BITS) - 1)
 
-/* What a weft_query names: a share of a query, and a filter. Owner: world->queries, at one address
- * until the world ends. query == NULL: it is in the list of free handles, and users == 0. */
+/* What a weft_query names: a share of a query, and a filter. Owner: world->front.queries, at one
+ * address until the world ends. query == NULL: it is in the list of free handles, and users ==
+ * 0. */
 struct weft__query_handle {
     weft__query *query; /* NULL = free slot */
     weft__filter filter;

@@ -6,7 +6,7 @@
 #ifndef WEFT_GIVEN_LIST_H
 #define WEFT_GIVEN_LIST_H
 
-#include "world_state.h"
+#include "ids.h"
 
 /* A list as the caller gave it; on the stack of the call. */
 typedef struct weft__given {

@@ -12,7 +12,7 @@
 
 #include <weft/query.h>
 
-#include "shared.h"
+#include "world_front.h"
 
 typedef struct weft__query weft__query;
 typedef struct weft__query_handle weft__query_handle;
@@ -58,6 +58,8 @@ void weft__query_unfile(weft__query *query);
  * text names the first wrong one. Cost: O(handles, matches and listed chunks). */
 bool weft__queries_check(const weft_world *world, char *text, size_t text_bytes);
 /* Visits the references that filters hold on shared values. For the invariant checker. */
-void weft__queries_shared_visit(const weft_world *world, weft__shared_visit_fn visit, void *user);
+void weft__queries_shared_visit(const weft_world *world,
+                                void (*visit)(void *user, uint32_t component, uint32_t index),
+                                void *user);
 
 #endif

@@ -23,7 +23,7 @@
 #include <weft/commands.h>
 
 #include "bits.h"
-#include "world_state.h"
+#include "world_front.h"
 
 #include <assert.h>
 

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* world_front.h: the front of a world: its first bytes, which the scheduler reads and changes: the
+ * phase and version that it is in, its clock, the thread that runs it, and who else lives and dies
+ * with it. What is behind the front is private to ecs (world_state.h).
+ *
+ * Phases: structure may be changed by the owner only while `busy` is 0. Cursors and steps raise it;
+ * the scheduler's playback lowers it for itself at sync points (it is the owner then). */
+#ifndef WEFT_WORLD_FRONT_H
+#define WEFT_WORLD_FRONT_H
+
+#include <weft/ecs.h>
+#include <weft/finder.h>
+
+#include "ids.h"
+#include "invariant.h"
+#include "jobs_engine.h"
+
+/* Of ecs; other layers hold pointers to them. */
+typedef struct weft__chunk weft__chunk;
+typedef struct weft__archetype weft__archetype;
+typedef struct weft__type weft__type;
+typedef struct weft__format weft__format;
+typedef struct weft__tuple weft__tuple;
+typedef struct weft__plan weft__plan;
+
+/* Look-ups inline are calls where calls are checked, and where tests make blocks tiny. */
+#if WEFT_IS_CHECKED || (defined(WEFT__BLOCK_SLOTS) && WEFT__BLOCK_SLOTS != 8192u)
+#define WEFT__HIDES_TABLES 1
+#else
+#define WEFT__HIDES_TABLES 0
+#endif
+
+/* Data of other parts that lives and dies with the world. Destroyed in this order, before the
+ * storage. */
+typedef enum weft__extension_slot {
+    WEFT__EXTENSION_SCHEDULER,
+    WEFT__EXTENSION_COMMANDS,
+    WEFT__EXTENSION_SNAPSHOTS,
+    WEFT__EXTENSION_OTHER,
+    WEFT__EXTENSION_COUNT
+} weft__extension_slot;
+
+typedef struct weft__extension {
+    void *data;
+    void (*destroy)(void *data); /* called when data is not NULL */
+    /* Visits the references that `data` holds on shared values; NULL: never any. For the checker.
+     */
+    void (*shared_visit)(const void *data,
+                         void (*visit)(void *user, uint32_t component, uint32_t index), void *user);
+    /* What snapshots keep of `data`; NULL: nothing. A snapshot owns its state from keep to drop.
+     * `state_keep` returns false when out of memory. `state_put` cannot fail; it gets NULL where
+     * the snapshot is older than `data`. */
+    bool (*state_keep)(const void *data, void **state);
+    void (*state_put)(void *data, const void *state);
+    void (*state_drop)(const void *data, void *state);
+} weft__extension;
+
+enum {
+    WEFT__BUSY_STEPPING = 1 << 30,      /* systems run */
+    WEFT__BUSY_PLAYBACK = 1 << 29,      /* the scheduler changes structure in parallel */
+    WEFT__BUSY_GATHER = 1 << 20,        /* one open gather: the world is only read */
+    WEFT__BUSY_GATHERS = 511 << 20,     /* they are counted */
+    WEFT__BUSY_CURSORS = (1 << 20) - 1, /* the low bits count open cursors */
+    WEFT__BUSY_WRITING = WEFT__BUSY_STEPPING | WEFT__BUSY_PLAYBACK |
+                         WEFT__BUSY_GATHERS, /* the owner may not write values */
+};
+
+/* What a step is doing, beside `busy`: some of its calls back may change structure. */
+enum {
+    WEFT__FRAME_NONE = 0, /* between steps */
+    WEFT__FRAME_ASKS = 1, /* a run condition or the size of a range: they only look */
+    WEFT__FRAME_RUNS = 2, /* systems and playback */
+};
+
+/* Where a column is in a berth, in one word: bits 16 to 63: the address the value at location 0
+ * would have if the column went back that far, which may be negative; 0 to 15: bytes per value. 0:
+ * no column here. Values of WEFT__MAP_BYTES_END bytes and more have no map. */
+typedef uint64_t weft__column_place;
+#define WEFT__MAP_BYTES_END (UINT32_C(1) << 16)
+
+#define WEFT__MAPS_FEW WEFT_FINDER_FEW
+
+/* All maps of a world. */
+typedef struct weft__column_maps {
+    /* constant while systems run; what look-ups read: as weft_finder_tables of finder.h */
+    const struct weft__entity_block **seen;  /* NULL: no component has a map */
+    weft__column_place *few[WEFT__MAPS_FEW]; /* [component]; NULL: none */
+    /* the rest */
+    weft__column_place **many; /* [component], from WEFT__MAPS_FEW on */
+    uint32_t end;              /* entries of `many` */
+    uint32_t count;            /* maps in use */
+    uint32_t seen_end;         /* blocks in `seen` */
+    uint32_t counted;          /* berths that each map counts as memory for */
+} weft__column_maps;
+
+/* The clock of the scheduler: changed when a step begins, read by all. */
+typedef struct weft__clock {
+    uint64_t steps; /* begun so far */
+    double time;    /* seconds: the sum of their dt */
+    float dt;       /* of the last one */
+} weft__clock;
+
+/* Who is told of calls while systems run: set by the scheduler of checked builds, else NULL. Any
+ * thread. */
+typedef struct weft__world_watch {
+    /* A refused call; true: it keeps the report, and the world's error stays the owner's. */
+    bool (*refusal)(const weft_world *world, const char *what);
+    /* Values read or written through the world. */
+    void (*use)(const weft_world *world, const char *what, uint32_t component, weft_access access);
+    /* A refused change of a buffer that may only be read. */
+    void (*write)(const weft_world *world, const char *what, uint32_t component);
+} weft__world_watch;
+
+/* The pool that the world runs on, and the thread that runs it. */
+typedef struct weft__host {
+    weft_job_pool *pool;     /* constant after create */
+    weft_job_context *owner; /* constant after create: of the pool */
+    weft_job_context
+        *context;            /* of the thread that runs loops for the world now (host.h); or NULL */
+    uint32_t depth;          /* weft__host_begin calls inside the first */
+    weft_a64 x_thread;       /* that thread; 0: none */
+    weft__pool_user tenancy; /* in the list of a lent pool */
+    bool owns_pool;
+} weft__host;
+
+/* Owned by its world, whose first member it is; changed by the owner of the world. Always:
+ *   number in 1..2^31 - 1; version != 0 between passes; frame == WEFT__FRAME_NONE between steps
+ *   busy == 0  <=>  structure may change */
+typedef struct weft__world_front {
+    /* weft_world_head of finder.h */
+    uint32_t number; /* in the handles of this world; constant */
+    uint32_t busy;   /* 0: structure may change */
+#if WEFT__HIDES_TABLES
+    weft_finder_tables no_tables; /* where inline look-ups expect those of `maps` */
+#endif
+    weft__column_maps maps; /* ecs only */
+    /* hot */
+    _Alignas(64) uint32_t version; /* change version, never 0 */
+    uint32_t frame;                /* WEFT__FRAME_*; set by the scheduler */
+    uint64_t structure_version;    /* +1 on every change of a row count, chunk list or tuple */
+    weft__host host;               /* host.h */
+    weft__clock clock;
+    weft__world_watch watch;
+    weft__extension extensions[WEFT__EXTENSION_COUNT];
+    struct weft__queries *queries; /* query_registry.h */
+} weft__world_front;
+
+/* Threads: any; what may be changed, the struct says. */
+static inline weft__world_front *weft__front(const weft_world *world)
+{
+    return (weft__world_front *)(uintptr_t)world;
+}
+
+/* The id of a component of this world; WEFT__NONE, which no archetype has, for any other handle. */
+static inline uint32_t weft__component_id(const weft_world *world, weft_component component)
+{
+    bool is_ours = component.world == weft__front(world)->number && component.id != 0;
+    return __builtin_expect(is_ours, 1) ? component.id : WEFT__NONE;
+}
+
+/* Handles from ids; id 0 gives null. */
+static inline weft_component weft__component(const weft_world *world, uint32_t id)
+{
+    return (weft_component){id, id == 0 ? 0 : weft__front(world)->number};
+}
+
+/* A value is used through the world: checked builds ask whether a system may. Any thread. */
+static inline void weft__note_use(const weft_world *world, const char *what,
+                                  weft_component component, weft_access access)
+{
+    if (!WEFT_IS_CHECKED || (weft__front(world)->busy & WEFT__BUSY_STEPPING) == 0) return;
+    if (weft__front(world)->watch.use != NULL)
+        weft__front(world)->watch.use(world, what, component.id, access);
+}
+
+static inline void weft__note_read(const weft_world *world, const char *what,
+                                   weft_component component)
+{
+    weft__note_use(world, what, component, WEFT_READ);
+}
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* world_view.h: what layers above read of the parts of a world that are private to ecs.
+ *
+ * Calls, not fields: none of them is made per slice, but for the look-ups of single entities.
+ * Threads: any while no thread changes structure, unless said otherwise. */
+#ifndef WEFT_WORLD_VIEW_H
+#define WEFT_WORLD_VIEW_H
+
+#include "archetype_state.h"
+#include "heap.h"
+#include "world_front.h"
+
+/* Where the world's memory is counted. */
+weft__memory *weft__world_memory(weft_world *world);
+/* The last error, to be changed by the owner. */
+weft_error *weft__world_error_record(const weft_world *world);
+/* With resolved limits. */
+const weft_world_desc *weft__world_desc(const weft_world *world);
+
+/* Highest component id. */
+uint32_t weft__type_count(const weft_world *world);
+/* NULL: null, or of another world. */
+const weft__type *weft__type_find(const weft_world *world, weft_component component);
+
+/* Archetypes by their place in the order of queries, [0, count); `order` changes whenever numbers
+ * may mean other archetypes. */
+uint32_t weft__archetype_count(const weft_world *world);
+uint64_t weft__archetype_order(const weft_world *world);
+weft__archetype *weft__archetype_numbered(const weft_world *world, uint32_t number);
+/* By the id in handles. */
+weft__archetype *weft__archetype_of_id(const weft_world *world, uint32_t id);
+
+uint32_t weft__chunk_count(const weft_world *world);
+/* Every chunk's id is below it. */
+uint32_t weft__chunk_id_end(const weft_world *world);
+
+uint64_t weft__entity_count(const weft_world *world);
+/* The chunk and row of an alive entity; NULL when it is not alive or not placed. */
+weft__chunk *weft__entity_row(const weft_world *world, weft_entity entity, uint32_t *row);
+/* The value of an entity by the map of its component; NULL: it has none, or another way may find
+ * it. */
+const void *weft__entity_mapped(const weft_world *world, weft_entity entity, uint32_t component);
+/* Makes maps current. Owner, before systems run. */
+void weft__entity_maps_refresh(weft_world *world);
+/* Makes the map of a component, where there is memory for it. Owner, world idle. */
+void weft__entity_map_open(weft_world *world, weft_component component);
+
+#endif
