@@ -7,14 +7,12 @@
 #define TICKS_MAX (UINT64_C(1) << (64 - WEFT__COST_FRACTION_BITS - 1)) /* of a run: months */
 #define RETRY_UNIT_BITS 16u /* retry times count 2^16 ticks, about 20 us, modulo 2^40 */
 #define RETRY_MASK ((UINT64_C(1) << 40) - 1)
-#define REGRET_SHARE 64u /* a pause that pays is so many times what the tries lost: 1.6 % ... */
-#define FIRST_SHARE 8u   /* ... the first in a row is shorter, and leaves the rest owed */
-#define FAILURES_MAX 7u  /* each is twice the one before up to this one ... */
-#define PAUSE_GROWN_TICKS (UINT64_C(1) << 26) /* ... and, once it pays, while below about 20 ms */
-#define PAUSE_MAX_TICKS (UINT64_C(1) << 32)   /* about 1 s */
-#define ACCOUNT_UNITS 16u                     /* of a loop's predicted time */
-#define ACCOUNT_MAX 16383                     /* 1,024 loops: what its field holds */
-#define CREDIT_MAX 64                         /* four loops */
+#define FIRST_SHARE 8u  /* the first pause is so many times what was lost; 64: 13 % slower */
+#define FAILURES_MAX 4u /* 8, 16, 32, 64 times: tries then cost 1.6 %; always 8: 16 % */
+#define LOSS_MAX_TICKS (UINT64_C(1) << 26) /* about 20 ms: pauses end within a second */
+#define ACCOUNT_UNITS 16u                  /* of a loop's predicted time */
+#define ACCOUNT_MAX 16383                  /* 1,024 loops: what its field holds */
+#define CREDIT_MAX 64                      /* four loops; none: 10 % */
 
 void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count)
 {
@@ -23,10 +21,9 @@ void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count)
     uint64_t item = (ticks << WEFT__COST_FRACTION_BITS) / count;
     if (item == 0) item = 1;
     uint64_t known = at_load_rlx(&cost->x_item); /* relaxed: an estimate */
-    /* One interrupted run must not make the loop look huge: rise at most fourfold at a time. */
-    if (known != 0 && item / 4 > known) item = known * 4;
     if (item > WEFT__COST_ITEM_MAX) item = WEFT__COST_ITEM_MAX;
-    /* Fast down, slow up: an interrupt can only make a run look longer. */
+    /* Fast down, slow up: an interrupt can only make a run look longer. As fast up as down: 41 %
+     * slower. */
     uint64_t next = known == 0     ? item
                     : item < known ? known - (known - item) / 2
                                    : known + (item - known + 7) / 8;
@@ -37,17 +34,7 @@ void weft__cost_learn(weft__cost_state *cost, uint64_t ticks, uint32_t count)
 static uint64_t pause_after(uint32_t failures, uint64_t alone, uint64_t lost)
 {
     uint64_t regret = alone / 64 + lost;
-    if (regret > PAUSE_MAX_TICKS / REGRET_SHARE) regret = PAUSE_MAX_TICKS / REGRET_SHARE;
-    uint64_t pays = regret * REGRET_SHARE, grown = regret * FIRST_SHARE << (failures - 1);
-    uint64_t most = pays > PAUSE_GROWN_TICKS ? pays : PAUSE_GROWN_TICKS;
-    return grown < most ? grown : most;
-}
-
-/* What a pause of that length leaves unpaid. */
-static uint64_t owed_after(uint32_t failures, uint64_t lost)
-{
-    uint64_t share = (uint64_t)FIRST_SHARE << (failures - 1);
-    return share < REGRET_SHARE ? lost - lost / REGRET_SHARE * share : 0;
+    return (regret < LOSS_MAX_TICKS ? regret : LOSS_MAX_TICKS) * FIRST_SHARE << (failures - 1);
 }
 
 bool weft__cost_pays(weft__cost_state *cost, uint64_t predicted, uint64_t pay_off, uint64_t now)
@@ -81,7 +68,7 @@ bool weft__cost_judge_split(weft__cost_state *cost, uint64_t alone, uint64_t wal
     if (has_gained) {
         account += in_units(alone - wall, alone);
         if (account > CREDIT_MAX) account = CREDIT_MAX;
-        if (account >= 0) failures = 0;
+        if (account == CREDIT_MAX) failures = 0;
     } else if (account >= 0) {
         account -= in_units(wall > alone ? wall - alone : 0, alone) + 1;
     } else {
@@ -89,8 +76,7 @@ bool weft__cost_judge_split(weft__cost_state *cost, uint64_t alone, uint64_t wal
         uint64_t lost =
             (wall > alone ? wall - alone : 0) + alone / ACCOUNT_UNITS * (uint64_t)(-account - 1);
         retry = ((now + pause_after(failures, alone, lost)) >> RETRY_UNIT_BITS) + 1; /* up */
-        uint64_t owed = owed_after(failures, lost);
-        account = owed == 0 ? 0 : -in_units(owed, alone) - 1;
+        account = 0;
     }
     uint64_t next = retry << 24 | (uint64_t)failures << 21 | ((uint64_t)account & 0x7FFF) << 6;
     at_store_rlx(&cost->x_history, next | (history & WEFT__COST_RUNS)); /* relaxed: an estimate */
