@@ -13,12 +13,7 @@ static weft_job_context *owner;
 /* `is_counting`: the counts of submitted and completed jobs are explored, too. */
 static void start(uint32_t workers, bool is_counting)
 {
-    weft_job_pool_desc desc = explore_pool_desc(workers);
-    EXPLORE_CHECK(weft_job_pool_create(&desc, &pool) == WEFT_OK, "create");
-    owner = weft_job_pool_owner(pool);
-    for (uint32_t i = 0; i < workers && !is_counting; i++)
-        explore_ignore(&pool->workers[i].stats, sizeof pool->workers[i].stats);
-    explore_ignore(pool->alive, sizeof *pool->alive);
+    owner = explore_pool_create(&pool, workers, false, is_counting);
 }
 
 static void finish(void)

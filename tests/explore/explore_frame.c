@@ -19,6 +19,7 @@
 #include <weft/weft.h>
 
 #include "chunk.h"
+#include "explore_desc.h"
 #include "explore_plans.h"
 #include "pool_state.h"
 #include "world_state.h"
@@ -291,15 +292,7 @@ static void populate(void)
 
 static void make_world(void (*add_systems)(void), uint32_t workers)
 {
-    weft_job_pool_desc pool = {.worker_count = workers,
-                               .job_capacity = 4,
-                               .child_capacity = 4,
-                               .edge_capacity = 8,
-                               .spin_ns = 1,
-                               .frame_spin_ns = 1,
-                               .is_always_parallel = true,
-                               .allocator = *explore_allocator(),
-                               .os = explore_os()};
+    weft_job_pool_desc pool = explore_pool_desc(workers);
     f = (frame_world){0};
     EXPLORE_CHECK(weft_job_pool_create(&pool, &f.pool) == WEFT_OK, "no pool");
     weft_world_desc desc = {.pool = f.pool, .allocator = *explore_allocator(), .os = explore_os()};

@@ -31,13 +31,7 @@ static bool is_counting;
 
 static void start_pool(uint32_t workers, bool is_host_driven)
 {
-    weft_job_pool_desc desc = explore_pool_desc(workers);
-    desc.is_host_driven = is_host_driven;
-    EXPLORE_CHECK(weft_job_pool_create(&desc, &pool) == WEFT_OK, "create");
-    owner = weft_job_pool_owner(pool);
-    for (uint32_t i = 0; i < workers && !is_counting; i++)
-        explore_ignore(&pool->workers[i].stats, sizeof pool->workers[i].stats);
-    explore_ignore(pool->alive, sizeof *pool->alive);
+    owner = explore_pool_create(&pool, workers, is_host_driven, is_counting);
     for (uint32_t i = 0; i < 2; i++) hosts[i] = (host){0};
     at_init(&x_flag, 0);
     at_init(&x_second, 0);

@@ -35,7 +35,7 @@ static weft_job_handle new_job(uint32_t flags)
 {
     uint32_t slot = weft__slots_take(&table.slots, &caches[explore_self()].jobs);
     EXPLORE_CHECK(slot != WEFT__SLOTS_NONE, "no slot");
-    return weft__job_start(&table, slot, flags);
+    return weft__job_start_with(&table.jobs[slot], slot, flags, 1);
 }
 
 /* The successor's body: all predecessors' outputs must be visible. */

@@ -18,12 +18,7 @@ static uint32_t expected;
 
 static void start(uint32_t workers, uint32_t bodies)
 {
-    weft_job_pool_desc desc = explore_pool_desc(workers);
-    EXPLORE_CHECK(weft_job_pool_create(&desc, &pool) == WEFT_OK, "create");
-    owner = weft_job_pool_owner(pool);
-    for (uint32_t i = 0; i < workers; i++)
-        explore_ignore(&pool->workers[i].stats, sizeof pool->workers[i].stats);
-    explore_ignore(pool->alive, sizeof *pool->alive);
+    owner = explore_pool_create(&pool, workers, false, false);
     at_init(&arrived, 0);
     expected = bodies;
 }

@@ -13,32 +13,15 @@ static weft_job_pool *pool;
 static weft_job_context *owner;
 static uint32_t output[8];
 
-static void start_pool(uint32_t workers, bool is_host_driven)
+static void start_pool(uint32_t workers, bool is_host_driven, bool is_counting)
 {
-    weft_job_pool_desc desc = explore_pool_desc(workers);
-    desc.is_host_driven = is_host_driven;
-    EXPLORE_CHECK(weft_job_pool_create(&desc, &pool) == WEFT_OK, "create");
-    owner = weft_job_pool_owner(pool);
-    explore_ignore(pool->alive, sizeof *pool->alive);
+    owner = explore_pool_create(&pool, workers, is_host_driven, is_counting);
     for (uint32_t i = 0; i < 8; i++) output[i] = 0;
-}
-
-static void ignore_statistics(void)
-{
-    for (uint32_t i = 0; i < pool->worker_count; i++)
-        explore_ignore(&pool->workers[i].stats, sizeof pool->workers[i].stats);
-}
-
-/* With the counts of submitted and completed jobs, which are no mere statistics (P3). */
-static void start_counted(uint32_t workers)
-{
-    start_pool(workers, false);
 }
 
 static void start(uint32_t workers)
 {
-    start_pool(workers, false);
-    ignore_statistics();
+    start_pool(workers, false, false);
 }
 
 /* Shutting down is explored, too. */
@@ -383,7 +366,7 @@ static void wait_all(void)
 /* The same with the counts as points of interest: nothing may end between two of them unseen. */
 static void wait_all_counts(void)
 {
-    start_counted(2);
+    start_pool(2, false, true);
     explore_begin();
     weft_job_desc desc = {.fn = submit_another, .argument = &output[1]};
     EXPLORE_CHECK(weft_job_submit(owner, &desc, NULL) == WEFT_OK, "submit");
@@ -411,8 +394,7 @@ static void lend(void *argument)
 /* A thread of the host works until the pool is destroyed, which waits for it to come back. */
 static void lent(void)
 {
-    start_pool(2, true);
-    ignore_statistics();
+    start_pool(2, true, false);
     at_init(&is_inside, 0);
     explore_thread(lend, NULL);
     explore_begin();
@@ -441,8 +423,7 @@ static void lend_shortly(void *argument)
 /* Two threads of the host are the same worker, one after the other. */
 static void lent_in_turn(void)
 {
-    start_pool(2, true);
-    ignore_statistics();
+    start_pool(2, true, false);
     explore_thread(lend_shortly, NULL);
     explore_thread(lend_shortly, NULL);
     explore_begin();

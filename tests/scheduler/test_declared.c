@@ -2,53 +2,9 @@
 /* test_declared.c: what checked builds say about commands, reads and declared queries that a system
  * did not declare, and about look-ups that meet the rows of other slices. Unchecked builds run the
  * same systems. More: test_diagnose.c. */
-#include "invariant.h"
-
-#include <weft/weft.h>
-
-#include "plain.h"
+#include "mistakes_bed.h"
 
 #include <string.h>
-
-static weft_world *world;
-static weft_component a, b, resource;
-static weft_entity first;
-
-static void begin(void)
-{
-    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 2}, &world));
-    a = weft_component_create_plain(world, "a", 4, 4, 0);
-    b = weft_component_create_plain(world, "b", 4, 4, 0);
-    resource = weft_component_create_plain(world, "res", 4, 4, WEFT_RESOURCE);
-    CHECK_OK(weft_entity_create_many(
-        world, weft_archetype_create(world, (weft_component[]){a, b}, 2), 1, &first));
-}
-
-static void end(void)
-{
-    CHECK_OK(weft_world_validate(world));
-    CHECK_OK(weft_world_destroy(world));
-}
-
-static weft_system add(const char *name, void (*run)(weft_slice *, void *), uint32_t effects)
-{
-    return weft_system_create(world,
-                              &(weft_system_desc){.name = name,
-                                                  .run = run,
-                                                  .effects = effects,
-                                                  .over.rows.terms = {{a, WEFT_READ, 0, 0}}});
-}
-
-/* Steps; checked builds must return `code` and name everything in `words`. */
-static void expect(weft_result code, const char *const *words)
-{
-    weft_result result = weft_world_step(world, 0);
-    if (!WEFT_IS_CHECKED) return;
-    CHECK_RESULT(result, code);
-    for (; *words != NULL; words++)
-        if (strstr(weft_world_error(world)->text, *words) == NULL)
-            CHECK_TEXT(weft_world_error(world)->text, *words);
-}
 
 /* ---- commands against what was declared ---- */
 

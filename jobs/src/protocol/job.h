@@ -172,12 +172,6 @@ static inline uint32_t weft__job_finish(weft__job *job, int code, uint32_t flags
     return edge;
 }
 
-/* The same with one guard. */
-static inline weft_job_handle weft__job_start(weft__job_table *table, uint32_t slot, uint32_t flags)
-{
-    return weft__job_start_with(&table->jobs[slot], slot, flags, 1);
-}
-
 /* Removes one from pending: true when the job is ready and belongs to the caller. */
 static inline bool weft__job_remove_pending(weft__job *job)
 {
