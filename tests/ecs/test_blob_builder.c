@@ -229,7 +229,7 @@ Test(blob_builder, every_error_says_what_to_do)
     check_text("not of the type");
     root = begin(0);
     WEFT_BLOB_BUILD_ARRAY(builder, &root->nodes, UINT64_MAX / 2);
-    check_text("is the count right?");
+    check_text("check the count");
 }
 
 Test(blob_builder, reaching_through_an_unfinished_array_is_refused_for_every_index)
@@ -441,7 +441,7 @@ Test(blob_builder, descriptions_that_contradict_themselves_are_refused)
     } why[] = {{"overlap", 8}, {"beyond", 24},      {"multiple of 8", 4},
                {"kind", 0},    {"another size", 0}, {"power of two", 0},
                {"bytes", 0},   {"multiple", 0},     {"up to 64", 0},
-               {"name", 0},    {"aligned to 8", 0}, {"without fields", 0}};
+               {"name", 0},    {"aligned to 8", 0}, {"fields is NULL", 0}};
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         weft_blob_report report;
         CHECK_RESULT(weft_blob_builder_create(store, &types[i], 0, &builder),

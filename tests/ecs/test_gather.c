@@ -226,10 +226,10 @@ PLAIN_TEST(a_cancelled_gather_has_no_values_and_ends)
     CHECK_OK(weft_job_cancel(w.pool, g.job));
     CHECK_U64(weft_gather_wait(&g), WEFT_CANCELLED);
     CHECK_U64(weft_world_error(w.f.world)->code, WEFT_CANCELLED);
-    check_text(&w.f, "weft_gather_wait: the copying was cancelled");
+    check_text(&w.f, "weft_gather_wait: the copy was cancelled");
     CHECK_U64(weft_gather_values(&g, NULL, NULL), WEFT_CANCELLED);
     CHECK_U64(weft_gather_scatter(&g), WEFT_CANCELLED);
-    check_text(&w.f, "weft_gather_scatter: the copying was cancelled");
+    check_text(&w.f, "weft_gather_scatter: the copy was cancelled");
     CHECK_OK(weft_gather_end(&g));
     CHECK_OK(weft_query_destroy_entities(w.f.world, w.all));
     close_world(&w);

@@ -127,7 +127,7 @@ PLAIN_TEST(a_write_through_a_pointer_to_an_earlier_slice_is_named_and_undone)
         CHECK_U64(errors_of(&b), before + 1);
         expect(&b, hash,
                (const char *const[]){"component position", "row 9 of its chunk",
-                                     "good until the next weft_query_next", NULL});
+                                     "valid until the next weft_query_next", NULL});
     }
     close_bed(&b);
 }

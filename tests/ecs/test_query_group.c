@@ -242,14 +242,14 @@ Test(query_group, wrong_groups_are_refused_with_the_reason)
     weft_component single = fixture_component(&f, "single", 4, WEFT_RESOURCE);
     weft_component beyond = {.id = 9999};
     weft_component_desc desc = {.name = "n", .size = 4, .write_group_count = 1};
-    CHECK_U64(refused(&f, &desc, "without write_groups").id, 0);
+    CHECK_U64(refused(&f, &desc, "write_groups is NULL").id, 0);
     desc.write_groups = &beyond;
     CHECK_U64(refused(&f, &desc, "register it before").id, 0);
     desc.write_groups = &single;
     CHECK_U64(refused(&f, &desc, "RESOURCE").id, 0);
     desc.write_groups = &f.a;
     desc.flags = WEFT_RESOURCE;
-    CHECK_U64(refused(&f, &desc, "takes nothing over").id, 0);
+    CHECK_U64(refused(&f, &desc, "has no write groups").id, 0);
     desc.flags = 0;
     weft_component made = refused(&f, &desc, "");
     CHECK(made.id != 0);

@@ -56,7 +56,7 @@ static void bad_descriptions(void)
     refuse(WEFT_BAD_HANDLE, "query", SYSTEM(.over = {.kind = WEFT_OVER_QUERY, .query = {999}}));
     refuse(WEFT_BAD_HANDLE, "query", SYSTEM(.queries = {{999}}));
     CHECK(make(SYSTEM(.queries = {writer}, .flags = WEFT_SYSTEM_SERIAL)).id != 0);
-    refuse(WEFT_ALREADY_EXISTS, "unique", SYSTEM(.user = NULL));
+    refuse(WEFT_ALREADY_EXISTS, "use another name", SYSTEM(.user = NULL));
     CHECK_RESULT(weft_query_destroy(t.world, writer), WEFT_BUSY);
     CHECK_OK(weft_world_step(t.world, 0));
 }

@@ -147,7 +147,7 @@ static char *allocate(weft_blob_builder *b, weft__blob_extent *spare)
     uint64_t bytes, start = bits_align_up(b->end, kind->alignment);
     if (__builtin_mul_overflow(spare->count, kind->bytes, &bytes) ||
         bytes > BLOB_BYTES_MAX - start) {
-        return keep_error(b, WEFT_LIMIT, "more than 2^62 bytes: is the count right?"), NULL;
+        return keep_error(b, WEFT_LIMIT, "more than 2^62 bytes: check the count"), NULL;
     }
     weft__blob_extent *extent = vector_next(b, &b->extents, sizeof *extent);
     if (extent == NULL) return keep_error(b, WEFT_OUT_OF_MEMORY, NULL), NULL;

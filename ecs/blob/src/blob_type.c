@@ -29,7 +29,7 @@ static bool layout_is_possible(uint32_t bytes, uint32_t alignment)
 static const char *field_problem(const weft_blob_field *field, uint64_t end)
 {
     if (field->kind < WEFT_BLOB_KIND_ARRAY || field->kind > WEFT_BLOB_KIND_POINTER)
-        return "type: the kind of a field is none of weft_blob_kind";
+        return "type: a field has an unknown kind: use one of weft_blob_kind";
     if (!layout_is_possible(field->bytes, field->alignment))
         return "type: a field's elements need bytes, a multiple of their alignment, a power of two "
                "up to 64";
@@ -51,8 +51,10 @@ static const char *type_problem(const weft_blob_type *type, uint64_t *offset)
     if (type->name == NULL) return "type: it has no name";
     if (!layout_is_possible(type->bytes, type->alignment))
         return "type: it needs bytes, a multiple of its alignment, a power of two up to 64";
-    if (type->field_count > BLOB_FIELDS_MAX) return "type: more than 4,096 fields";
-    if (type->field_count != 0 && type->fields == NULL) return "type: field_count without fields";
+    if (type->field_count > BLOB_FIELDS_MAX)
+        return "type: more than 4,096 fields: use nested arrays";
+    if (type->field_count != 0 && type->fields == NULL)
+        return "type: field_count is not 0, but fields is NULL: set both";
     if (type->field_count != 0 && type->alignment < 8)
         return "type: a struct with references is aligned to 8 at least";
     uint64_t end = 0;
@@ -90,7 +92,8 @@ static weft_result plan_type(weft__blob_plan *plan, const weft_blob_type *type)
         const weft_blob_field *field = &type->fields[i];
         uint32_t kind = weft__blob_plan_kind(plan, field);
         if (kind == BLOB_KINDS_MAX) {
-            plan->problem.failed_check = "type: it reaches more than 256 different kinds of things";
+            plan->problem.failed_check =
+                "type: it reaches more than 256 different types: use fewer";
             return WEFT_LIMIT;
         }
         if (kind == plan->kind_count) {

@@ -276,7 +276,8 @@ static weft_buffer *open_row(const weft_buffers *buffers, uint32_t row, const ch
 static weft_result finish(const weft_buffers *buffers, weft_result result, const char *what)
 {
     if (__builtin_expect(result == WEFT_OK, 1)) return WEFT_OK;
-    const char *problem = "would have more than 2^32 - 2 elements (nothing changed): append fewer";
+    const char *problem =
+        "would have more than 2^32 - 2 elements (nothing changed): use fewer elements";
     if (result == WEFT_OUT_OF_MEMORY)
         problem = "cannot grow: out of memory; nothing changed: free memory and try again";
     else if (result == WEFT_INVALID_ARGUMENT)

@@ -51,7 +51,7 @@ weft_result weft__change_request_shared(weft_world *world, weft_component compon
                            what, weft__type_name(world, component.id));
     if (value == NULL && world->types.at[component.id]->desc.size != 0)
         return weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, component,
-                           "%s: value is NULL: an argument is NULL or out of range", what);
+                           "%s: value is NULL: give its address", what);
     *request = (weft__change_request){.component = component.id, .has_value = true};
     result = weft__shared_intern(&world->shared, component.id, value, &request->value);
     return result == WEFT_OK ? WEFT_OK : weft__error_memory(world, "a shared value");

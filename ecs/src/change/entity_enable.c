@@ -25,7 +25,7 @@ weft_result weft_entity_enable(weft_world *world, weft_entity entity, weft_compo
     uint32_t type = weft__archetype_find(chunk->archetype, component.id);
     if (type == WEFT__NONE)
         return weft__error(world, WEFT_NOT_FOUND, entity, component,
-                           "weft_entity_enable: the entity has no %s",
+                           "weft_entity_enable: the entity has no %s: add it first",
                            weft__type_name(world, component.id));
     weft__chunk_enable(chunk, chunk->archetype->types[type].enableable, row, enabled);
     weft__stamp(&weft__chunk_versions(chunk, type)[row >> chunk->layout->slice_shift],

@@ -20,21 +20,21 @@ static const char *const op_names[WEFT__COMMAND_OP_COUNT] = {
 /* What a component must be for a command. */
 static const char *mismatch_of(uint32_t op)
 {
-    if (op == WEFT__COMMAND_SET_SHARED) return "the component is not SHARED: use set";
+    if (op == WEFT__COMMAND_SET_SHARED) return "the component is not SHARED: use weft_recorder_set";
     if (op == WEFT__COMMAND_QUERY_SET_SHARED)
-        return "the component is not SHARED: set the values of single entities";
+        return "the component is not SHARED: set the values of each entity";
     if (op == WEFT__COMMAND_ROWS)
-        return "the component is not SHARED (rows have values of their own: write these), or is "
-               "not the C type that a column was asked for";
+        return "the component is not SHARED (rows have values of their own: write these), or the C "
+               "type of a column is another one: name the type of the component";
     if (op == WEFT__COMMAND_ENABLE || op == WEFT__COMMAND_QUERY_ENABLE)
-        return "the component is not ENABLEABLE: register it so";
-    if (weft__command_has_elements(op)) return "the component is no BUFFER: use set";
+        return "the component is not ENABLEABLE: register it with WEFT_ENABLEABLE";
+    if (weft__command_has_elements(op)) return "the component is no BUFFER: use weft_recorder_set";
     if (op == WEFT__COMMAND_SET)
-        return "the value is not as large as the component, or that is SHARED, a BUFFER or a CHUNK "
-               "value: pass the sizeof of its type, or use set_shared or append";
-    return "a RESOURCE belongs to no entity (use weft_slice_read_resource), and the tag of "
-           "residues "
-           "is put on and taken off by weft only";
+        return "the value has another size than the component, or the component is SHARED, a "
+               "BUFFER or a CHUNK value: pass the sizeof of its type, or use "
+               "weft_recorder_set_shared or weft_recorder_append";
+    return "a RESOURCE belongs to no entity (use weft_slice_read_resource), and no command changes "
+           "the tag of residues";
 }
 
 const char *weft__playback_refusal(const weft_world *world, const weft__command_failure *failure)
@@ -43,15 +43,15 @@ const char *weft__playback_refusal(const weft_world *world, const weft__command_
     switch ((unsigned)failure->code) {
     case WEFT_STALE_ENTITY:
         return "the handle is null, or a deferred one of another recorder, slice or playback: "
-               "these "
-               "are good where they were made, until it is played";
+               "use deferred handles in the recorder that made them, until it is played";
     case WEFT_BAD_HANDLE:
         if (op == WEFT__COMMAND_CREATE || (op == WEFT__COMMAND_ROWS && component == 0))
             return "the archetype is null, of another world or one of residues: use what "
                    "weft_archetype_create of "
                    "this world returned";
         if (op >= WEFT__COMMAND_QUERY_ADD)
-            return "the query or the component is null or of another world";
+            return "the query or the component is null or of another world: use what "
+                   "weft_query_create and weft_component_create of this world returned";
         if (weft__entity_is_foreign(&world->directory, failure->entity))
             return "the entity is of another world: use handles that this world gave";
         return "the component is null or of another world: use what weft_component_create of this "
@@ -59,14 +59,14 @@ const char *weft__playback_refusal(const weft_world *world, const weft__command_
     case WEFT_TYPE_MISMATCH:
         return mismatch_of(op);
     case WEFT_NOT_FOUND:
-        return "there is no such row: ask for rows that a call of this recorder has given";
+        return "there is no such row: rows count from 0 to count - 1 of the slice";
     case WEFT_INVALID_ARGUMENT:
         if (op == WEFT__COMMAND_ROWS)
             return "a shared component has no value, or the archetype lacks it: give both, or "
                    "leave it out";
-        return "the value is NULL: pass one";
+        return "the value is NULL: give its address";
     case WEFT_UNDECLARED_ACCESS:
-        return "rows made in place were used in an unsupported way: terms "
+        return "rows made in place were used in a way that they do not support: terms "
                "are positions in weft_archetype_components, enable bits need ENABLEABLE, shared "
                "values SHARED, and buffers weft_slice_read_buffers or weft_slice_write_buffers; "
                "for "

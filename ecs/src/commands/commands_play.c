@@ -328,8 +328,9 @@ weft_result weft_recorder_play(weft_recorder *commands)
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;
     weft_world *world = commands->world;
     if (commands->in_set)
-        return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                           "weft_recorder_play: commands of systems are played by the step");
+        return weft__error(
+            world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+            "weft_recorder_play: the step plays the recorders of systems: call weft_world_step");
     weft_result result = weft__idle(world, "weft_recorder_play");
     if (result != WEFT_OK) return result;
     result = weft__host_begin(world, "weft_recorder_play");

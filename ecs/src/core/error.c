@@ -79,10 +79,11 @@ weft_result weft__error_limit(const weft_world *world, weft_result code, const c
 
 weft_result weft__error_residue_tag(const weft_world *world, const char *what)
 {
-    return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, world->builtin.residue,
-                       "%s: the tag of residues is not for programs: destroy the entity to make it "
-                       "a residue, remove its cleanup components to end it",
-                       what);
+    return weft__error(
+        world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, world->builtin.residue,
+        "%s: programs cannot change the tag of residues: destroy the entity to make it "
+        "a residue, remove its cleanup components to end it",
+        what);
 }
 
 weft_result weft__error_stale(const weft_world *world, weft_entity entity)

@@ -24,8 +24,8 @@ static weft_result save(weft_world *world, bool is_given, const weft_save_desc *
     if (desc == NULL) desc = &everything;
     if (!is_given || (desc->without_count != 0 && desc->without == NULL))
         return weft__error_argument(world, what,
-                                    "path, writer or out is NULL, or desc->without, but its count "
-                                    "is not 0");
+                                    "path, writer or out is NULL, or desc->without is NULL but its "
+                                    "count is not 0: set them");
     weft_result result = weft__idle(world, what);
     return result == WEFT_OK ? weft__world_write(world, desc, out) : result;
 }
@@ -94,8 +94,8 @@ static weft_result load_begin(weft_world *world, bool is_given, const weft_load_
                                     "desc->report_bytes is 0: give sizeof *desc->report");
     if (!is_given || (desc->blob_type_count != 0 && desc->blob_types == NULL))
         return weft__error_argument(world, what,
-                                    "path, reader or bytes is NULL, or desc->blob_types, but its "
-                                    "count is not 0");
+                                    "path, reader or bytes is NULL, or desc->blob_types is NULL "
+                                    "but its count is not 0: set them");
     return weft__idle(world, what);
 }
 
@@ -105,9 +105,10 @@ static weft_result size_check(const weft_world *world, const weft_load_desc *des
     if (desc->bytes_max == 0 || bytes <= desc->bytes_max) return WEFT_OK;
     report->found = bytes;
     report->expected = desc->bytes_max;
-    return weft__error(world, WEFT_LIMIT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                       "%s: %llu bytes, weft_load_desc.bytes_max allows %llu", what,
-                       (unsigned long long)bytes, (unsigned long long)desc->bytes_max);
+    return weft__error(
+        world, WEFT_LIMIT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+        "%s: %llu bytes, weft_load_desc.bytes_max allows %llu: raise it if the source is trusted",
+        what, (unsigned long long)bytes, (unsigned long long)desc->bytes_max);
 }
 
 /* What happened to the caller's report. Returns `result`. */
@@ -233,14 +234,16 @@ static weft_result stream_read(stream *s, uint64_t end)
         }
         if (got == 0) {
             stream_note(s, WEFT_LOAD_TRUNCATED, end);
-            return weft__error(s->world, WEFT_CORRUPT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                               "weft_world_load_stream: the stream ends after %zu bytes of %llu",
-                               s->count, (unsigned long long)end);
+            return weft__error(
+                s->world, WEFT_CORRUPT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                "weft_world_load_stream: the stream ends after %zu bytes of %llu: send all of them",
+                s->count, (unsigned long long)end);
         }
         if (got > wanted) {
             stream_note(s, WEFT_LOAD_SOURCE, 0);
-            return weft__error_argument(s->world, "weft_world_load_stream",
-                                        "the reader reported more bytes than its capacity");
+            return weft__error_argument(
+                s->world, "weft_world_load_stream",
+                "the reader reported more bytes than its capacity: report what was written");
         }
         s->count += got;
     }

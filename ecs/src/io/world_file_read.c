@@ -39,9 +39,13 @@ bool weft__world_reader_fail(weft__world_reader *r, weft_load_reason reason, con
     if (r->result != WEFT_OK) return false;
     note(r, reason);
     r->report->check = check;
-    r->result =
-        weft__error(r->world, weft__load_result(reason), WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                    "weft_world_load: %s, before byte %zu", check, (size_t)(r->at - r->start));
+    const char *advice = reason == WEFT_LOAD_TRUNCATED || reason == WEFT_LOAD_CHECKSUM ||
+                                 reason == WEFT_LOAD_MALFORMED
+                             ? ": the file is damaged, take another copy"
+                             : "";
+    r->result = weft__error(r->world, weft__load_result(reason), WEFT__NO_ENTITY,
+                            WEFT__NO_COMPONENT, "weft_world_load: %s, before byte %zu%s", check,
+                            (size_t)(r->at - r->start), advice);
     return false;
 }
 
@@ -178,15 +182,16 @@ bool weft__world_reader_value(weft__world_reader *r, const weft__type *type, cha
 static const char *header_problem(const weft__world_header *header, weft_load_report *report)
 {
     report->reason = WEFT_LOAD_NOT_WEFT;
-    if (header->magic != WORLD_FILE_MAGIC) return "not a world file";
+    if (header->magic != WORLD_FILE_MAGIC)
+        return "not a world file: give one that weft_world_save wrote";
     report->reason = WEFT_LOAD_BYTE_ORDER;
     if (header->byte_order != WORLD_FILE_BYTE_ORDER)
-        return "a file of the other byte order: save it again on a machine like this one";
+        return "a file of the other byte order: save it on a machine of this byte order";
     report->reason = WEFT_LOAD_VERSION;
     report->found = header->version;
     report->expected = WORLD_FILE_VERSION;
     if (header->version != WORLD_FILE_VERSION)
-        return "a file of another version: save it again with this version";
+        return "a file of another format version: save it again with this version of weft";
     report->found = report->expected = 0;
     report->reason = WEFT_LOAD_MALFORMED;
     if (header->blobs_at < sizeof *header || header->blobs_at > header->total_bytes)
@@ -230,7 +235,7 @@ static bool header_read(weft__world_reader *r, size_t count, bool with_hash)
                               : header->content_hash;
     if (hash != header->content_hash) {
         note_numbers(r, hash, header->content_hash);
-        return weft__world_reader_fail(r, WEFT_LOAD_CHECKSUM, "the content hash differs: damaged");
+        return weft__world_reader_fail(r, WEFT_LOAD_CHECKSUM, "the content hash differs");
     }
     r->at = r->start + sizeof *header;
     r->end = r->start + header->blobs_at;

@@ -214,10 +214,10 @@ static weft_result find_term(weft_world *world, weft_query query, weft_component
     if (weft__type_at(world, component) == NULL) return weft__error_component(world, component);
     *term = weft__query_term_find((*handle)->query, component.id);
     if (*term != WEFT__NONE) return WEFT_OK;
-    return weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, component,
-                       "%s: %s is not a component of the query: add a term for it (WEFT_NO_ACCESS "
-                       "will do)",
-                       what, weft__type_name(world, component.id));
+    return weft__error(
+        world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, component,
+        "%s: %s is not a component of the query: add a term for it (WEFT_NO_ACCESS is enough)",
+        what, weft__type_name(world, component.id));
 }
 
 weft_result weft_query_filter_shared(weft_world *world, weft_query query, weft_component component,

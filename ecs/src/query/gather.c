@@ -284,8 +284,8 @@ static weft_result make_room(gather_state *g, const weft_gather_desc *desc)
     g->capacity = desc->values == NULL ? rows : desc->capacity;
     if (g->capacity < rows)
         return weft__error(g->world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, desc->component,
-                           "weft_gather_begin: room for %llu values, but up to %llu rows may pass: "
-                           "give more, or leave values NULL",
+                           "weft_gather_begin: room for %llu values, but up to %llu rows may be "
+                           "selected: give more, or leave values NULL",
                            (unsigned long long)g->capacity, (unsigned long long)rows);
     if (desc->values != NULL || rows == 0) return WEFT_OK;
     g->values = weft__alloc(&g->world->memory, WEFT__MEMORY_QUERIES, rows, g->bytes, 64);
@@ -336,7 +336,7 @@ static weft_result begin(weft_world *world, weft_query query, const weft_gather_
 {
     if (desc == NULL || out == NULL)
         return weft__error_argument(world, "weft_gather_begin",
-                                    "desc or out is NULL: give the address of one of yours");
+                                    "desc or out is NULL: give their addresses");
     weft__query_handle *handle = weft__query_find_checked(world, query);
     if (handle == NULL) return WEFT_BAD_HANDLE;
     gather_state *g = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_QUERIES, 1, sizeof *g,
@@ -385,7 +385,7 @@ static weft_result wait_failed(const gather_state *g, weft_result result, const 
 {
     const char *why = weft_result_text(result);
     if (result == WEFT_CANCELLED)
-        why = "the copying was cancelled, there are no values: weft_gather_end, and begin again";
+        why = "the copy was cancelled: call weft_gather_end and begin again";
     if (result == WEFT_WRONG_THREAD)
         why = "the thread that created the pool began a gather that still copies: let that thread "
               "wait for it";
@@ -420,7 +420,7 @@ weft_result weft_gather_values(const weft_gather *gather, void **values, uint64_
         if (is_in_job(g)) return WEFT_WRONG_PHASE;
         return weft__error(g->world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                            "weft_gather_values: the values are still being copied: call "
-                           "weft_gather_wait first, or ask in a job that comes after gather.job");
+                           "weft_gather_wait first, or do it in a job after gather.job");
     }
     if (!g->is_complete) return WEFT_CANCELLED;
     if (values != NULL) *values = g->values;
@@ -466,8 +466,9 @@ weft_result weft_gather_scatter(const weft_gather *gather)
     if ((world->front.busy & ~(uint32_t)WEFT__BUSY_GATHERS) != 0)
         return weft__error_busy(world, "weft_gather_scatter");
     if (g->term == WEFT__NONE)
-        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                           "weft_gather_scatter: entity handles cannot be written back");
+        return weft__error(
+            world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+            "weft_gather_scatter: entity handles cannot be written back: gather a component");
     result = check_owners(g);
     if (result == WEFT_OK) result = wait_for_others(world);
     if (result != WEFT_OK) return result;

@@ -102,8 +102,8 @@ const char *weft__stray_text(weft__stray_kind kind)
     case WEFT__STRAY_LATE:
         break;
     }
-    return "was written through a pointer kept past its callback (nothing was changed): ask "
-           "weft_slice_write in each call";
+    return "was written through a pointer kept past its callback (nothing was changed): call "
+           "weft_slice_write in each callback";
 }
 
 /* ---- the ring ---- */

@@ -115,7 +115,7 @@ static void report(weft_cursor *cursor, const char *what, const weft__chunk *chu
         is_own ? "was written, and the loop only reads it (undone): give it a term with "
                  "WEFT_WRITE, and write no row behind the last one of another column"
                : "was written outside of the slice (undone): rows are 0 to weft_slice_count - 1, "
-                 "and a pointer is good until the next weft_query_next or weft_query_end");
+                 "and a pointer is valid until the next weft_query_next or weft_query_end");
 }
 
 /* ---- shadows ---- */

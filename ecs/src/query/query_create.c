@@ -201,8 +201,8 @@ static weft_result check_term(const weft_world *world, const weft_query_desc *de
                         "is a resource, not part of entities: declare it as a resource");
     if (term->match == WEFT_DISABLED && ((flags & WEFT_ENABLEABLE) == 0 || desc->ignores_enabled))
         return bad_term(world, term->component, index,
-                        "asks for disabled rows of a component whose enable bits do not count: "
-                        "register it ENABLEABLE and leave ignores_enabled out");
+                        "selects disabled rows of a component whose enable bits do not count: "
+                        "register it with WEFT_ENABLEABLE and leave ignores_enabled false");
     if ((flags & WEFT_SHARED) != 0 && term->access == WEFT_WRITE)
         return bad_term(world, term->component, index,
                         "would write a shared value in place: use weft_entity_set_shared");
@@ -276,7 +276,7 @@ static weft_result fill_terms(weft__query *query, const weft_query_desc *desc,
         uint32_t alternative = dense_alternative(terms, query, t);
         if (alternative == WEFT__NONE)
             return weft__error(query->world, WEFT_LIMIT, WEFT__NO_ENTITY, given->component,
-                               "weft_query_create: more than %d alternatives",
+                               "weft_query_create: more than %d alternatives: make several queries",
                                WEFT__ALTERNATIVE_LIMIT);
         query->terms[t].alternative = (uint8_t)alternative;
         if (alternative >= query->alternative_count) query->alternative_count = alternative + 1;

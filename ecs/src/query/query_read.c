@@ -24,8 +24,8 @@ weft_result weft__query_ready(const weft_world *world, weft__query *query)
     if (is_current) return WEFT_OK;
     if ((world->front.busy & WEFT__BUSY_STEPPING) == 0) return weft__query_flat_prepare(query);
     return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                       "a query is used while systems run, but structure has changed since it was "
-                       "last used: use it once before the step (weft_query_count is enough)");
+                       "a query is used while systems run, and structure has changed since its "
+                       "last use: use it once before the step (weft_query_count is enough)");
 }
 
 weft_result weft__row_walk_begin(weft__row_walk *walk, const weft_world *world, weft_query query)
@@ -284,7 +284,7 @@ weft_entity weft_query_single(weft_world *world, weft_query query)
     uint64_t rows = weft_query_entities(world, query, found, 2);
     if (rows == 1) return found[0];
     weft__error(world, rows == 0 ? WEFT_NOT_FOUND : WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY,
-                WEFT__NO_COMPONENT, "weft_query_single: %llu entities match, one was expected: %s",
+                WEFT__NO_COMPONENT, "weft_query_single: %llu entities match, expected one: %s",
                 (unsigned long long)rows,
                 rows == 0 ? "create it first, or ask weft_query_is_empty" : "narrow the query");
     return WEFT__NO_ENTITY;

@@ -110,9 +110,8 @@ const char *weft__slice_problem(const weft__query *query, uint32_t term, weft_ac
     if (declared == WEFT_NO_ACCESS)
         return "is read, but declared WEFT_NO_ACCESS: give it WEFT_READ";
     if (query->terms[term].is_buffer)
-        return "is a BUFFER, of which slices have no column: open it by weft_slice_write_buffers, "
-               "with "
-               "WEFT_WRITE where it changes";
+        return "is a BUFFER, which has no column: use weft_slice_read_buffers or "
+               "weft_slice_write_buffers";
     return "is used in a way that its component does not support: enable bits need ENABLEABLE and "
            "a row of "
            "the slice, shared values SHARED, chunk values CHUNK, buffers BUFFER";

@@ -17,7 +17,7 @@ uint32_t weft_world_change_version(const weft_world *world)
 uint32_t weft_world_advance_change_version(weft_world *world)
 {
     if (world == NULL) return 0;
-    const char *advice = "the scheduler gives every system its version; call it between steps";
+    const char *advice = "the step gives each system its version: call it between steps";
     if (weft__refuse_systems(world, "weft_world_advance_change_version", advice) != WEFT_OK)
         return 0;
     uint32_t old = world->front.version++;

@@ -335,7 +335,8 @@ weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if (out == NULL || (previous != NULL && previous->world != world))
         return weft__error_argument(world, "weft_snapshot_take",
-                                    "out is NULL, or `previous` is of another world: give none");
+                                    "out is NULL, or `previous` is of another world: give a "
+                                    "snapshot of this world, or NULL");
     weft_result result = weft__between_steps(world, "weft_snapshot_take");
     if (result == WEFT_OK) result = weft__snapshot_check_types(world);
     if (result == WEFT_OK) result = weft__snapshot_check_ids(world, "weft_snapshot_take");

@@ -25,7 +25,7 @@ weft_result weft__snapshot_check_types(const weft_world *world)
         if (is_uncopyable(world, world->types.at[i]))
             return weft__error(world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY, weft__component(world, i),
                                "weft_snapshot_take: component \"%s\" has a destruct hook but no "
-                               "copy hook, so its values cannot be kept twice: give it one",
+                               "copy hook, so its values cannot be copied: give it a copy hook",
                                world->types.at[i]->desc.name);
     return WEFT_OK;
 }

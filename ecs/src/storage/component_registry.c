@@ -33,16 +33,20 @@ static uint64_t field_total(const weft_field *field)
 static const char *fields_problem(const weft_component_desc *desc)
 {
     uint64_t reference_bytes = 0;
-    if (desc->field_count != 0 && desc->fields == NULL) return "field_count without fields";
+    if (desc->field_count != 0 && desc->fields == NULL)
+        return "field_count is not 0, but fields is NULL: set both";
     for (uint32_t i = 0; i < desc->field_count; i++) {
         const weft_field *field = &desc->fields[i];
-        if (field->name == NULL || strlen(field->name) > 255) return "a field has no usable name";
-        if ((uint32_t)field->kind >= sizeof field_bytes) return "a field has an unknown kind";
+        if (field->name == NULL || strlen(field->name) > 255)
+            return "a field has no name: give it one";
+        if ((uint32_t)field->kind >= sizeof field_bytes)
+            return "a field has an unknown kind: use one of weft_field_kind";
         if (field->offset > desc->size || field_total(field) > desc->size - field->offset)
-            return "a field reaches beyond the component";
+            return "a field reaches beyond the component: check offset and count";
         bool is_reference = field->kind == WEFT_FIELD_ENTITY || field->kind == WEFT_FIELD_BLOB;
         reference_bytes += is_reference ? field_total(field) : 0;
-        if (reference_bytes > desc->size) return "ENTITY and BLOB fields overlap";
+        if (reference_bytes > desc->size)
+            return "ENTITY or BLOB fields overlap: check their offsets";
     }
     return NULL;
 }
@@ -59,7 +63,7 @@ static const char *kind_problem(uint32_t flags)
     if ((flags & WEFT_CHUNK) != 0 && (flags & ~(uint32_t)(WEFT_CHUNK | WEFT_CLEANUP)) != 0)
         return "CHUNK goes with CLEANUP only: leave the other flags out";
     if ((flags & WEFT_ENABLEABLE) != 0 && (flags & WEFT_CLEANUP) != 0)
-        return "CLEANUP components cannot be ENABLEABLE";
+        return "CLEANUP components cannot be ENABLEABLE: leave one of the flags out";
     return NULL;
 }
 
@@ -70,31 +74,33 @@ static const char *size_problem(const weft_component_desc *desc)
         return "the alignment must be a power of two up to 64, or 0";
     bool is_resource = (desc->flags & (WEFT_RESOURCE | WEFT_BUFFER)) == WEFT_RESOURCE;
     if (is_resource && desc->size > PTRDIFF_MAX - 4096)
-        return "the resource is larger than the address space";
+        return "the resource is larger than the address space: check the size";
     if (!is_resource && desc->size > VALUE_BYTES_MAX)
-        return "the component is larger than a chunk (about 1 MiB)";
+        return "the component is larger than a chunk (about 1 MiB): use a BUFFER or a blob";
     if (desc->alignment != 0 && desc->size % desc->alignment != 0)
-        return "the size must be a multiple of the alignment";
+        return "the size must be a multiple of the alignment: pass sizeof and alignof of one type";
     if ((desc->flags & WEFT_BUFFER) == 0) return NULL;
-    if (desc->alignment > 16) return "buffer elements are aligned to 16 at most";
+    if (desc->alignment > 16)
+        return "buffer elements are aligned to 16 at most: use a smaller alignment";
     if ((uint64_t)desc->buffer_capacity * desc->size > VALUE_BYTES_MAX - sizeof(weft_buffer))
-        return "the inline elements are larger than a chunk (about 1 MiB)";
+        return "the inline elements are larger than a chunk (about 1 MiB): lower buffer_capacity";
     return NULL;
 }
 
 static const char *groups_problem(const weft_world *world, const weft_component_desc *desc)
 {
     if (desc->write_group_count == 0) return NULL;
-    if (desc->write_groups == NULL) return "write_group_count without write_groups";
+    if (desc->write_groups == NULL)
+        return "write_group_count is not 0, but write_groups is NULL: set both";
     if ((desc->flags & WEFT_RESOURCE) != 0)
-        return "a RESOURCE takes nothing over: it is not part of entities";
+        return "a RESOURCE has no write groups: leave write_groups out";
     for (uint32_t i = 0; i < desc->write_group_count; i++) {
         const weft__type *type = weft__type_at(world, desc->write_groups[i]);
         if (type == NULL)
             return "a component of write_groups does not exist in this world, or is null: register "
                    "it before";
         if ((type->desc.flags & WEFT_RESOURCE) != 0)
-            return "write_groups names a RESOURCE, which is not part of entities";
+            return "write_groups names a RESOURCE, which is not part of entities: leave it out";
     }
     return NULL;
 }
@@ -114,7 +120,7 @@ static const char *desc_problem(const weft_world *world, const weft_component_de
     if ((desc->flags & WEFT_SHARED) != 0 && has_hooks)
         return "SHARED components have no lifecycle hooks (use shared_release)";
     if ((desc->flags & WEFT_CHUNK) != 0 && has_hooks)
-        return "CHUNK components have no lifecycle hooks: they are bytes of a chunk";
+        return "CHUNK components have no lifecycle hooks: leave the hooks out";
     if ((desc->hooks.save == NULL) != (desc->hooks.load == NULL))
         return "save and load come together: give both or none";
     if ((desc->shared_hash == NULL) != (desc->shared_equal == NULL))
@@ -364,8 +370,7 @@ weft_component weft_component_create(weft_world *world, const weft_component_des
     uint32_t found = world->types.names == NULL ? 0 : *name_slot(world, desc->name);
     if (found != 0 && weft__type_is_residue_tag(world, world->types.at[found])) {
         weft__error(world, WEFT_ALREADY_EXISTS, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                    "component \"%s\": the name is that of weft's own tag of residues: use another",
-                    desc->name);
+                    "component \"%s\": weft has a tag of this name: use another name", desc->name);
         return WEFT__NO_COMPONENT;
     }
     if (found != 0) {

@@ -144,9 +144,11 @@ weft_result weft_entity_read_many(const weft_world *world, const weft_entity *en
         return weft__error_argument(world, "weft_entity_read_many",
                                     "entities or out is NULL: give arrays of `count`");
     if (type->value_bytes == 0 || (type->desc.flags & WEFT_BUFFER) != 0)
-        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
-                           "weft_entity_read_many: component \"%s\" has no plain column",
-                           type->desc.name);
+        return weft__error(
+            world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
+            "weft_entity_read_many: component \"%s\" has no plain values: use "
+            "weft_entity_read_buffer, weft_entity_read_shared or weft_slice_read_chunk",
+            type->desc.name);
     if ((world->front.busy & WEFT__BUSY_WRITING) == 0) /* a cache of the owner's, not the world */
         weft__column_map_miss((weft_world *)(uintptr_t)world, component.id, count);
     gather g = {world, type, weft__column_map(world, component.id), entities, count, out};

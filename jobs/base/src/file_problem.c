@@ -50,7 +50,7 @@ weft_result weft__file_failed(weft__file_problem *problem, weft_result result,
     if (problem == NULL) return result;
     const char *why =
         reason != 0 ? reason_text(reason, buffer, sizeof buffer) : weft_result_text(result);
-    if (result == WEFT_BUSY) why = "16 other writers are at it: try again";
+    if (result == WEFT_BUSY) why = "16 other writers replace it now: try again";
     if (result == WEFT_INVALID_ARGUMENT && reason == 0) why = "the path is empty";
     snprintf(problem->text, sizeof problem->text, "cannot %s \"%.200s\": %s", operation, path, why);
     return result;
@@ -92,7 +92,8 @@ weft_result weft__file_read(weft__file_source *source, void *to, size_t bytes, u
     weft__file_failed(&source->problem, result, "read", source->path);
     if (has_ended)
         snprintf(source->problem.text, sizeof source->problem.text,
-                 "cannot read \"%.200s\": it is shorter than when it was opened", source->path);
+                 "cannot read \"%.200s\": it became shorter while it was read: read it again",
+                 source->path);
     return result;
 }
 

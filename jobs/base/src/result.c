@@ -45,7 +45,8 @@ static const result_page pages[WEFT_RESULT_COUNT] = {
     PAGE(WEFT_BAD_HANDLE, "the handle is null, stale or of another world or pool",
          "Component, query, system, job and blob handles are valid only in the world or pool that "
          "made\n"
-         "them, and only until the thing is destroyed. Entities belong to one world, too: checked "
+         "them, and only until what they name is destroyed. Entities belong to one world, too: "
+         "checked "
          "builds\n"
          "refuse those of another, other builds where worlds have different entity_tags.\n"
          "Do: keep handles beside the world they belong to."),
@@ -65,7 +66,7 @@ static const result_page pages[WEFT_RESULT_COUNT] = {
          "its owner;\n"
          "jobs use the functions that take a weft_slice or a weft_recorder.\n"
          "Do: move the call to the owner, or record a command."),
-    PAGE(WEFT_WRONG_PHASE, "not allowed at this moment: something runs or is being iterated",
+    PAGE(WEFT_WRONG_PHASE, "not allowed now: systems or jobs run, or a query is being iterated",
          "Of worlds: systems run or a query is iterated, and rows would move during the loop. "
          "Of jobs:\n"
          "the pool cannot end inside a job, a held job cannot be waited for before it is "
@@ -99,7 +100,7 @@ static const result_page pages[WEFT_RESULT_COUNT] = {
          "first."),
     PAGE(WEFT_WOULD_NEST, "waiting here could deadlock",
          "Inside a job only its own children may be waited for: anything else could be waiting for "
-         "us.\n"
+         "this job.\n"
          "Do: use weft_job_then or a dependency, or wait from the owner thread."),
     PAGE(WEFT_FORKED, "the pool belongs to the parent process",
          "fork() copies memory but not threads; the workers do not exist in the child.\n"
@@ -115,7 +116,7 @@ static const result_page pages[WEFT_RESULT_COUNT] = {
          "Do: wait for the work to end or release the reference, then call again."),
     PAGE(WEFT_JOB_FAILED, "a job function returned an error",
          "The first non-zero result of a job is kept, the rest of its loop is cancelled, and the "
-         "waiter gets\n"
+         "caller that waits gets\n"
          "this code.\n"
          "Do: read the job's own result with weft_job_result or weft_world_error."),
 };

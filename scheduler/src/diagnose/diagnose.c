@@ -112,11 +112,11 @@ static void keep_use(const weft_world *world, const char *what, uint32_t compone
     const weft__system *system = system_of(current);
     if ((system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0) return;
     if (declares(system, component, access)) return;
-    const char *problem = access == WEFT_WRITE
-                              ? " gives it for writing, but it is not so among its lookups: "
-                                "declare it with WEFT_WRITE"
-                              : " reads it, but it is not among its lookups, resources or "
-                                "queries: declare it and use weft_slice_read_entity";
+    const char *problem =
+        access == WEFT_WRITE
+            ? " gives it for writing, but it is not among its lookups with WEFT_WRITE: declare it"
+            : " reads it, but it is not among its lookups, resources or "
+              "queries: declare it and use weft_slice_read_entity";
     weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
                                  .position = system->position,
                                  .slice = current->index,
@@ -231,7 +231,7 @@ void weft__diagnose_effects(weft__scheduler *scheduler, uint32_t worker,
         violation.component = undeclared_component(system, command, effect);
         if (system->effects == WEFT_RECORDS_NOTHING) {
             violation.component = 0;
-            violation.what = "recorded commands, but declares no effects: set `effects`";
+            violation.what = "recorded commands, but declares none: set `effects`";
         } else if ((declared & effect) == 0) {
             bool is_named = effect == WEFT_RECORDS_ADD || effect == WEFT_RECORDS_REMOVE;
             violation.component = is_named ? command->subject : 0;

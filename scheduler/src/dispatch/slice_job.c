@@ -45,6 +45,6 @@ weft_job_context *weft_slice_job(const weft_slice *slice)
     if ((system->flags & WEFT_SYSTEM_JOBS) != 0)
         return weft__host_worker(context->world, slice->worker);
     weft__violate_in(slice, WEFT__NONE, WEFT_READ,
-                     "is not what its jobs may use: declare WEFT_SYSTEM_JOBS");
+                     "is called without WEFT_SYSTEM_JOBS: declare the flag");
     return NULL;
 }

@@ -100,10 +100,9 @@ static void *slice_resource(const weft_slice *slice, weft_component component, w
     const weft__type *type = weft__type_find(system->context.world, component);
     if (type == NULL || type->resource == NULL) {
         if (WEFT_IS_CHECKED)
-            weft__violate_in(
-                slice, type == NULL ? 0 : type->id, access,
-                "is asked for by weft_slice_read_resource, but is null, of another world or "
-                "no RESOURCE: look at what registered it");
+            weft__violate_in(slice, type == NULL ? 0 : type->id, access,
+                             "is given to weft_slice_read_resource, but is null, of another world "
+                             "or no RESOURCE: check the call that registered it");
         return NULL;
     }
     if (WEFT_IS_CHECKED && (system->flags & WEFT_SYSTEM_EXCLUSIVE) == 0 &&
@@ -129,13 +128,17 @@ static void slice_report(const weft_slice *slice, uint32_t term, weft_access acc
     const weft__system *system = system_of(slice);
     const weft__query *query = system->context.query;
     if (slice->chunk == NULL) {
-        weft__violate_in(slice, 0, access, "used a slice after its callback had returned");
+        weft__violate_in(
+            slice, 0, access,
+            "used a slice after its callback had returned: use slices inside the callback only");
         return;
     }
     bool has_term = query != NULL && term < query->term_count;
-    weft__violate_in(slice, has_term ? query->terms[term].component : 0, access,
-                     has_term ? weft__slice_problem(query, term, access)
-                              : "asked for a term its query does not have");
+    weft__violate_in(
+        slice, has_term ? query->terms[term].component : 0, access,
+        has_term
+            ? weft__slice_problem(query, term, access)
+            : "named a term that its query does not have: terms count from 0 to term_count - 1");
 }
 
 static void slice_mistype(const weft_slice *slice, uint32_t term, weft_access access,
@@ -153,12 +156,10 @@ static bool slice_asks(const weft_slice *slice, uint32_t term)
     bool is_declared = (system->flags & WEFT_SYSTEM_ASKS_CHANGES) != 0;
     if (is_declared && asked->access != WEFT_NO_ACCESS) return true;
     if (WEFT_IS_CHECKED)
-        weft__violate_in(slice, asked->component, WEFT_READ,
-                         is_declared
-                             ? "is asked for its version, but declared WEFT_NO_ACCESS: give it "
-                               "WEFT_READ"
-                             : "is asked for its version: give the system "
-                               "WEFT_SYSTEM_ASKS_CHANGES");
+        weft__violate_in(
+            slice, asked->component, WEFT_READ,
+            is_declared ? "is tested for changes, but declared WEFT_NO_ACCESS: declare it WEFT_READ"
+                        : "is tested for changes: give the system WEFT_SYSTEM_ASKS_CHANGES");
     return false;
 }
 

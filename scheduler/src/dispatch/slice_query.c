@@ -161,7 +161,7 @@ weft_cursor weft_slice_query(const weft_slice *slice, weft_query name)
     if (!is_declared(system, name)) {
         if (WEFT_IS_CHECKED)
             weft__violate_in(slice, 0, WEFT_READ,
-                             "iterates a query that is not among its queries: declare it");
+                             "iterates a query that is not among its `queries`: declare it");
         return cursor;
     }
     const weft__query_handle *handle = weft__query_find(context->world, name);

@@ -195,7 +195,7 @@ static void report_starved(weft__scheduler *scheduler)
     weft_result result = weft__error(
         scheduler->world, WEFT_OUT_OF_MEMORY, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
         "system %s: weft_slice_query had no memory to iterate a query of more than %d terms, and "
-        "gave no rows: free some memory, or give the query fewer terms",
+        "gave no rows: free memory, or give the query fewer terms",
         first->name, WEFT_INLINE_TERMS);
     weft__scheduler_fail(scheduler, result);
 }

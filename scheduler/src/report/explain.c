@@ -25,7 +25,7 @@ weft__scheduler *weft__report_begin(weft_world *world, weft__text *t)
     }
     if (weft__between_steps(world, "the report of the schedule") != WEFT_OK) {
         /* the error of a job is kept for the end of the step, if it is kept at all */
-        weft__text_add(t, "a step is going on: ask when weft_world_step has returned\n");
+        weft__text_add(t, "a step is going on: call it when weft_world_step has returned\n");
         return NULL;
     }
     if (weft__schedule_prepare(scheduler) == WEFT_OK) return scheduler;

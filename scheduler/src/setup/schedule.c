@@ -10,8 +10,9 @@ weft_result weft_schedule_set(weft_world *world, const weft_schedule_desc *optio
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if (options == NULL)
-        return weft__error_argument(world, "weft_schedule_set",
-                                    "options is NULL: all zero are the defaults");
+        return weft__error_argument(
+            world, "weft_schedule_set",
+            "desc is NULL: give a weft_schedule_desc, {0} for the defaults");
     weft_result result = weft__between_steps(world, "weft_schedule_set");
     if (result != WEFT_OK) return result;
     weft__scheduler *scheduler = weft__scheduler_obtain(world);

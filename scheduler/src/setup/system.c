@@ -31,7 +31,8 @@ static weft_result check_grants(weft_world *world, const weft_system_desc *desc,
         const weft__type *type = weft__type_find(world, grant->component);
         if (type == NULL)
             return bad(world, WEFT_BAD_HANDLE, desc, grant->component,
-                       "a lookup or resource names no component of this world");
+                       "a lookup or resource names a component that is null or of another world: "
+                       "use what weft_component_create of this world returned");
         if (grant->access != WEFT_READ && grant->access != WEFT_WRITE)
             return bad(world, WEFT_INVALID_ARGUMENT, desc, grant->component,
                        "the access of a lookup or resource must be WEFT_READ or WEFT_WRITE");
@@ -41,9 +42,9 @@ static weft_result check_grants(weft_world *world, const weft_system_desc *desc,
                                    : "lookups cannot name RESOURCE components: use resources");
         if (!is_resource &&
             (type->value_bytes == 0 || (type->desc.flags & (WEFT_SHARED | WEFT_CHUNK)) != 0))
-            return bad(
-                world, WEFT_TYPE_MISMATCH, desc, grant->component,
-                "lookups want components with a value per entity: not tags, SHARED or CHUNK");
+            return bad(world, WEFT_TYPE_MISMATCH, desc, grant->component,
+                       "lookups need components with a value per entity: no tags, SHARED or CHUNK "
+                       "components");
     }
     return WEFT_OK;
 }
@@ -63,11 +64,12 @@ static bool is_range(const weft_system_desc *desc)
 /* What cannot be right about what it runs over; NULL: nothing. */
 static const char *problem_of_over(const weft_system_over *over)
 {
-    if (over->kind > WEFT_OVER_RANGE) return "over.kind is no weft_system_over_kind";
+    if (over->kind > WEFT_OVER_RANGE)
+        return "over.kind is unknown: use one of weft_system_over_kind";
     if (over->kind == WEFT_OVER_COUNT && over->count == 0)
         return "over.count is 0: give a count, or WEFT_OVER_RANGE with a function";
     if (over->kind == WEFT_OVER_RANGE && over->range == NULL)
-        return "over.range is NULL: give the function that tells the count";
+        return "over.range is NULL: give the function that returns the count";
     return NULL;
 }
 
@@ -84,15 +86,16 @@ static const char *problem_of(const weft_system_desc *desc)
         return "the name must have 1..63 bytes";
     if (!(desc->period >= 0 && desc->period <= FLT_MAX))
         return "the period must be finite and not negative";
-    if ((desc->flags & ~all) != 0) return "flags has bits that are no weft_system_flags";
+    if ((desc->flags & ~all) != 0) return "flags has unknown bits: use those of weft_system_flags";
     if ((desc->effects & ~(uint32_t)WEFT_RECORDS_ANY) != 0)
-        return "effects has bits that are no weft_command_effects";
+        return "effects has unknown bits: use those of weft_command_effects";
     if ((desc->flags & WEFT_SYSTEM_BACKGROUND) != 0 && (desc->flags & on_owner) != 0)
-        return "BACKGROUND excludes MAIN_THREAD and EXCLUSIVE: they run on the owner";
+        return "BACKGROUND excludes MAIN_THREAD and EXCLUSIVE, which run on the owner: leave one "
+               "of the flags out";
     if ((desc->flags & WEFT_SYSTEM_TIMER) != 0 && desc->period > 0)
-        return "a TIMER has no period: it runs once for each weft_timer_set";
+        return "a TIMER runs once for each weft_timer_set: leave the period 0";
     if (desc->skips_unchanged && !has_rows)
-        return "skips_unchanged wants a query: nothing else changes";
+        return "skips_unchanged needs a query: give the system one, or leave it false";
     return problem_of_over(&desc->over);
 }
 
@@ -114,7 +117,7 @@ static weft_result check_desc(weft_world *world, const weft_system_desc *desc,
     if (problem != NULL) return bad(world, WEFT_INVALID_ARGUMENT, desc, none, problem);
     if (weft__system_named(scheduler, desc->name) != NULL)
         return bad(world, WEFT_ALREADY_EXISTS, desc, none,
-                   "a system of this name exists: names are unique in a world");
+                   "a system of this name exists: use another name");
     char what[32 + WEFT__NAME_LIMIT];
     snprintf(what, sizeof what, "weft_system_create('%s')", desc->name);
     weft_result result = weft__lists_check(world, what, desc, lists);
@@ -122,12 +125,13 @@ static weft_result check_desc(weft_world *world, const weft_system_desc *desc,
     if (result != WEFT_OK) return result;
     if (lists->records.count != 0 && desc->effects == 0)
         return bad(world, WEFT_INVALID_ARGUMENT, desc, none,
-                   "`records` without `effects`: say what it records, e.g. WEFT_RECORDS_ADD");
+                   "`records` without `effects`: declare what it records, e.g. WEFT_RECORDS_ADD");
     for (uint32_t i = 0; i < lists->records.count; i++) {
         const weft_component *component = weft__given_at(&lists->records, i);
         if (weft__type_find(world, *component) == NULL)
             return bad(world, WEFT_BAD_HANDLE, desc, *component,
-                       "`records` names no component of this world");
+                       "`records` names a component that is null or of another world: use what "
+                       "weft_component_create of this world returned");
     }
     result = check_grants(world, desc, &lists->lookups, false);
     return result != WEFT_OK ? result : check_grants(world, desc, &lists->resources, true);
@@ -169,7 +173,7 @@ static weft_result check_queries(weft_world *world, const weft__system *system,
         reads = reads || query->terms[i].access == WEFT_READ;
     if (!reads)
         return bad(world, WEFT_INVALID_ARGUMENT, desc, WEFT__NO_COMPONENT,
-                   "skips_unchanged looks at terms with WEFT_READ, and there is none");
+                   "skips_unchanged needs a term with WEFT_READ: add one, or leave it false");
     bool is_parallel = (query != NULL || is_range(desc)) && !weft__system_is_serial(system);
     for (uint32_t i = 0; is_parallel && i < system->lists.query_count; i++) {
         const weft__query *declared = weft__query_find(world, system->lists.queries[i])->query;
@@ -177,7 +181,7 @@ static weft_result check_queries(weft_world *world, const weft__system *system,
             if (declared->terms[k].access == WEFT_WRITE)
                 return bad(world, WEFT_INVALID_ARGUMENT, desc,
                            weft__component(world, declared->terms[k].component),
-                           "one of queries writes, and slices that run at once would collide: "
+                           "one of `queries` writes, and slices that run at once would collide: "
                            "make the system SERIAL");
     }
     for (uint32_t i = 0; is_parallel && i < system->lists.resource_count; i++) {
@@ -257,7 +261,7 @@ weft_system weft_system_create(weft_world *world, const weft_system_desc *desc)
     weft_result result = weft__slot_reserve(scheduler, &slot);
     if (result == WEFT_LIMIT) {
         bad(world, WEFT_LIMIT, desc, WEFT__NO_COMPONENT,
-            "65,535 handles of systems are in use or used up: destroy systems that do not run");
+            "all 65,535 handles of systems are in use or used up: destroy systems that do not run");
         return none;
     }
     if (result != WEFT_OK || (system = weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS,
