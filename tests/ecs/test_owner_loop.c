@@ -249,3 +249,113 @@ PLAIN_TEST(an_abandoned_loop_does_no_harm)
     CHECK_OK(weft_entity_destroy(b.world, b.entities[0][0]));
     close_bed(&b);
 }
+
+/* ---- the limits that query.h and entity.h name ---- */
+
+PLAIN_TEST(columns_without_a_term_and_two_rows_behind_the_last_are_compared)
+{
+    bed b;
+    if (!WEFT_IS_CHECKED) return;
+    open_bed(&b);
+    uint64_t hash = weft_world_hash(b.world, WEFT_HASH_CONTENT);
+    weft_query alone =
+        weft_query_create(b.world, &(weft_query_desc){.terms = {{b.position, WEFT_WRITE}}});
+    const uint32_t *speed = weft_entity_read(b.world, b.entities[0][0], b.speed);
+    weft_cursor c = weft_query_begin(b.world, alone);
+    CHECK(weft_query_next(&c));
+    writable(speed)[3] = 9; /* the loop does not name it */
+    weft_query_end(&c);
+    expect(&b, hash, (const char *const[]){"component speed", "row 3 of the slice", NULL});
+    for (uint32_t behind = 0; behind < 3; behind++) {
+        uint64_t before = errors_of(&b);
+        c = weft_query_begin(b.world, alone);
+        CHECK(weft_query_next(&c));
+        uint32_t *value = (uint32_t *)weft_slice_write(&c.slice, 0) + ROWS + behind, old = *value;
+        *value = old + 1;
+        weft_query_end(&c);
+        CHECK_U64(errors_of(&b) - before, behind < 2 ? 1 : 0);
+        CHECK_U64(*value, behind < 2 ? old : old + 1);
+        *value = old;
+    }
+    close_bed(&b);
+}
+
+/* As the loop's own column: no error, and the write stays. */
+static void expect_unseen(bed *b, uint32_t *value, uint32_t written, uint64_t errors)
+{
+    CHECK_U64(errors_of(b), errors);
+    CHECK_U64(*value, written);
+}
+
+PLAIN_TEST(writes_outside_of_loops_and_before_a_loop_comes_are_not_found)
+{
+    bed b;
+    open_bed(&b);
+    uint32_t *speeds[2];
+    for (int k = 0; k < 2; k++)
+        speeds[k] = writable(weft_entity_read(b.world, b.entities[k][0], b.speed));
+    uint64_t before = errors_of(&b);
+    speeds[0][1] = 5; /* no loop is open */
+    weft_cursor c = weft_query_begin(b.world, b.moving);
+    CHECK(weft_query_next(&c));
+    speeds[1][1] = 6; /* the loop stands on chunk 0 */
+    while (weft_query_next(&c)) {
+    }
+    expect_unseen(&b, &speeds[0][1], 5, before);
+    expect_unseen(&b, &speeds[1][1], 6, before);
+    close_bed(&b);
+}
+
+PLAIN_TEST(values_that_were_given_for_writing_are_not_compared)
+{
+    bed b;
+    open_bed(&b);
+    uint32_t *given = weft_entity_write(b.world, b.entities[0][4], b.speed);
+    /* The row of the entity is another one's now, and the pointer is not good any more. */
+    CHECK_OK(weft_entity_remove(b.world, b.entities[0][4], b.kinds[0]));
+    const uint32_t *other = weft_entity_read(b.world, b.entities[0][ROWS - 1], b.speed);
+    CHECK_POINTER(other, given);
+    uint64_t before = errors_of(&b);
+    weft_cursor c = weft_query_begin(b.world, b.reading);
+    CHECK(weft_query_next(&c));
+    *given = 8;
+    CHECK(weft_query_next(&c));
+    weft_query_end(&c);
+    expect_unseen(&b, given, 8, before);
+    if (WEFT_IS_CHECKED) { /* the value beside it is compared: a write behind the value is found */
+        c = weft_query_begin(b.world, b.reading);
+        CHECK(weft_query_next(&c));
+        given[1] = 9;
+        weft_query_end(&c);
+        expect(&b, 0, (const char *const[]){"component speed", "row 5", NULL});
+    }
+    close_bed(&b);
+}
+
+PLAIN_TEST(from_6144_pointers_on_no_write_is_found_until_structure_changes)
+{
+    bed b;
+    if (!WEFT_IS_CHECKED) return;
+    open_bed(&b);
+    static weft_entity many[6145];
+    CHECK_OK(weft_entity_create_many(b.world, WEFT_ARCHETYPE(b.world, b.position), 6145, many));
+    for (int round = 0; round < 2; round++) {
+        uint64_t before = errors_of(&b);
+        weft_cursor c = weft_query_begin(b.world, b.moving);
+        CHECK(weft_query_next(&c));
+        writable(weft_slice_read(&c.slice, 1))[2] = 3;
+        weft_query_end(&c);
+        CHECK_U64(errors_of(&b) - before, round == 0 ? 1 : 0);
+        for (uint32_t i = 0; round == 0 && i < 6145; i++)
+            CHECK(weft_entity_write(b.world, many[i], b.position) != NULL);
+    }
+    CHECK_OK(weft_entity_destroy(b.world, many[0]));
+    CHECK(weft_entity_write(b.world, many[1], b.position) != NULL);
+    uint64_t before = errors_of(&b);
+    weft_cursor c = weft_query_begin(b.world, b.moving);
+    CHECK(weft_query_next(&c));
+    writable(weft_slice_read(&c.slice, 1))[2] = 4;
+    weft_query_end(&c);
+    CHECK_U64(errors_of(&b) - before, 1);
+    close_bed(&b);
+}
