@@ -76,7 +76,6 @@ typedef struct weft__command_rows {
     uint32_t first; /* rows [first, first + count) of it */
     uint32_t count;
     uint32_t number; /* of the first one among the rows of the recorder, for its handle */
-    uint32_t epoch;  /* of the recorder, then */
     uint32_t shared_bytes;
     bool brings_chunk;                           /* the chunk's first rows */
     bool is_asked;                               /* handles were asked for */
@@ -228,6 +227,12 @@ static inline weft__command_rows *weft__command_chunk(const weft__command *comma
 static inline bool weft__command_has_elements(uint32_t op)
 {
     return op == WEFT__COMMAND_APPEND || op == WEFT__COMMAND_SET_BUFFER;
+}
+
+/* weft_slice.calls of rows that a recorder makes now: others were made before a playback. */
+static inline uint32_t weft__rows_calls(const weft_recorder *commands)
+{
+    return WEFT_SLICE_ROWS | commands->epoch >> 1 << 4;
 }
 
 static inline bool weft__entity_is_deferred(weft_entity entity)

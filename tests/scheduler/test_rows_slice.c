@@ -275,6 +275,99 @@ PLAIN_TEST(what_rows_made_in_place_cannot_do_is_reported_by_playback)
     }
 }
 
+/* ---- rows that were played ---- */
+
+static void column_of_played(void)
+{
+    CHECK(weft_slice_write(&b.rows, term_of(b.number)) == NULL);
+}
+
+static void column_of_played_for_reading(void)
+{
+    CHECK(weft_slice_read(&b.rows, term_of(b.number)) == NULL);
+}
+
+static void buffers_of_played(void)
+{
+    CHECK_U64(weft_slice_write_buffers(&b.rows, term_of(b.list)).count, 0);
+}
+
+static void shared_of_played(void)
+{
+    CHECK(weft_slice_read_shared(&b.rows, term_of(b.team)) == NULL);
+}
+
+static void enable_played(void)
+{
+    weft_slice_enable(&b.rows, term_of(b.bit), 0, false);
+}
+
+static void entity_of_played(void)
+{
+    CHECK(weft_entity_is_null(weft_recorder_row_entity(b.commands, &b.rows, 0)));
+}
+
+static weft_buffers opened;
+
+static void grow_played(void)
+{
+    CHECK_RESULT(weft_buffers_append(&opened, 0, &(uint32_t){1}, 1), WEFT_WRONG_PHASE);
+    CHECK_RESULT(weft_buffers_resize(&opened, 1, 9), WEFT_WRONG_PHASE);
+}
+
+static void (*const uses_of_played[])(void) = {
+    column_of_played,  column_of_played_for_reading,
+    buffers_of_played, shared_of_played,
+    enable_played,     entity_of_played,
+    grow_played,       chunk_value,
+    version_beyond,    resource,
+    another_query,
+};
+
+/* Makes three rows whose bits are set, plays them, and makes others in the place of the command. */
+static void play_three(bool unordered, bool with_others)
+{
+    weft_rows_desc desc = {.archetype = b.archetype, .count = 3, .is_unordered = unordered};
+    weft_slice others;
+    CHECK_OK(weft_recorder_create_rows_with(b.commands, &desc, &b.rows));
+    opened = weft_slice_write_buffers(&b.rows, term_of(b.list));
+    CHECK_OK(weft_buffers_append(&opened, 0, &(uint32_t){5}, 1));
+    CHECK_OK(weft_recorder_play(b.commands));
+    if (with_others) CHECK_OK(weft_recorder_create_rows_with(b.commands, &desc, &others));
+}
+
+PLAIN_TEST(rows_that_were_played_are_refused_by_name)
+{
+    for (uint32_t i = 0; i < 4 * (sizeof uses_of_played / sizeof uses_of_played[0]); i++) {
+        bed_open();
+        play_three(i % 2 == 0, i % 4 < 2);
+        uint64_t before = weft_world_hash(b.world, WEFT_HASH_CONTENT);
+        uses_of_played[i / 4]();
+        CHECK_U64(weft_world_hash(b.world, WEFT_HASH_CONTENT), before);
+        CHECK_RESULT(weft_recorder_play(b.commands), WEFT_STALE_ENTITY);
+        CHECK(strstr(weft_world_error(b.world)->text, "used after playback") != NULL);
+        CHECK_U64(weft_query_count(b.world, b.all), i % 4 < 2 ? 6 : 3);
+        CHECK_OK(weft_recorder_play(b.commands));
+        bed_close();
+    }
+}
+
+PLAIN_TEST(rows_of_another_recorder_have_no_handles_here)
+{
+    bed_open();
+    weft_recorder *other;
+    CHECK_OK(weft_recorder_create(b.world, &other));
+    CHECK_OK(weft_recorder_create_rows(b.commands, b.archetype, 3, &b.rows));
+    CHECK(weft_entity_is_null(weft_recorder_row_entity(other, &b.rows, 1)));
+    CHECK(!weft_entity_is_null(weft_recorder_row_entity(b.commands, &b.rows, 1)));
+    CHECK_RESULT(weft_recorder_play(other), WEFT_STALE_ENTITY);
+    CHECK_OK(weft_recorder_play(b.commands));
+    weft_recorder_destroy(other);
+    bed_close();
+}
+
+/* ---- rows that were refused ---- */
+
 static void shared_of_none(void)
 {
     CHECK(weft_slice_read_shared(&b.rows, 0) == NULL);

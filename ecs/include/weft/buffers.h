@@ -33,11 +33,11 @@ typedef struct weft_buffers {
     uint32_t stride;         /* private from here on: bytes from row to row */
     void *rows;              /* header of the first row */
     uint32_t writable_count; /* rows that may be changed: count, or 0 */
+    uint32_t calls;          /* of the slice, for rows of a recorder */
     weft_world *world;
     const void *type;
-    uint64_t
-        structure; /* version of the structure that the rows belong to; the two highest values: not
-                      compared */
+    uint64_t structure; /* version of the structure that the rows belong to; from 2^63 on: a
+                           resource, or rows of a recorder */
 } weft_buffers;
 
 /* The buffers of a term on a BUFFER component, for reading: of a system, of a cursor, or of rows of

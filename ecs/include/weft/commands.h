@@ -76,10 +76,14 @@ typedef struct weft_rows_desc {
  *
  * `rows` may be used for columns, weft_slice_write_buffers, weft_slice_enable,
  * weft_slice_read_shared and weft_slice_recorder; all rows count as changed, with version 0. Any
- * other use gives NULL or does nothing, and playback reports UNDECLARED_ACCESS, for another C type
- * TYPE_MISMATCH (checked builds). A refused call leaves nothing behind, except that an unordered
- * one may use up versions of free indices. Errors: BAD_HANDLE, TYPE_MISMATCH (not SHARED),
- * INVALID_ARGUMENT (NULL, 0, a component that the archetype lacks), OUT_OF_MEMORY, LIMIT. */
+ * other use gives NULL or does nothing, and playback reports UNDECLARED_ACCESS, for another C
+ * type TYPE_MISMATCH (checked builds). After playback every function that takes `rows`, and
+ * growing buffers that were opened from it, does the same, and the next playback of the recorder
+ * reports STALE_ENTITY. Not found are pointers kept past playback: columns, rows->entities,
+ * elements of buffers; nor is any use after the recorder was destroyed. A refused call leaves
+ * nothing behind, except that an unordered one may use up versions of free indices. Errors:
+ * BAD_HANDLE, TYPE_MISMATCH (not SHARED), INVALID_ARGUMENT (NULL, 0, a component that the
+ * archetype lacks), OUT_OF_MEMORY, LIMIT. */
 WEFT_API weft_result weft_recorder_create_rows_with(weft_recorder *recorder,
                                                     const weft_rows_desc *desc, weft_slice *rows);
 

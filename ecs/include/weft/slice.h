@@ -50,7 +50,8 @@ typedef enum weft_slice_calls {
     WEFT_SLICE_CHECKED = 1 << 0, /* checked builds of the library */
     WEFT_SLICE_STAMPS = 1 << 1,  /* the query stamps requested columns */
     WEFT_SLICE_BUFFERS = 1 << 2, /* a term is a BUFFER, whose column is not given */
-    WEFT_SLICE_ROWS = 1 << 3,    /* rows of weft_recorder_create_rows */
+    WEFT_SLICE_ROWS = 1 << 3,    /* rows of weft_recorder_create_rows; the bits above tell in which
+                                    round of the recorder */
 } weft_slice_calls;
 
 /* Private: the query and the world of a slice. */

@@ -8,8 +8,19 @@
 #include "world_state.h"
 
 /* In place of a version of the structure. */
-#define ANY_STRUCTURE UINT64_MAX      /* rows of a recorder */
-#define NO_STRUCTURE (UINT64_MAX - 1) /* a resource: it stays where it is */
+#define NO_STRUCTURE UINT64_MAX            /* a resource: it stays where it is */
+#define ROWS_STRUCTURE (UINT64_C(1) << 63) /* rows of a recorder, and the slice's context */
+
+static bool is_of_rows(const weft_buffers *buffers)
+{
+    return buffers->structure >= ROWS_STRUCTURE && buffers->structure != NO_STRUCTURE;
+}
+
+static const weft__new_row_ops *row_ops(const weft_slice *rows)
+{
+    const weft_slice_context *context = rows->context;
+    return ((const weft__slice_ops *)context->ops)->new_rows;
+}
 
 static bool is_access(weft_access access)
 {
@@ -35,6 +46,7 @@ static weft_buffers make(weft_world *world, const weft__type *type, void *rows, 
 static weft_buffers of_new_rows(const weft_slice *slice, uint32_t term, weft_access access)
 {
     const weft_slice_context *context = slice->context;
+    if (!row_ops(slice)->are_here(slice)) return (weft_buffers){0};
     const weft__chunk *chunk = slice->chunk;
     const weft__type *type = term < slice->term_count ? chunk->archetype->types[term].type : NULL;
     if (type == NULL || (type->desc.flags & WEFT_BUFFER) == 0 || !is_access(access)) {
@@ -42,7 +54,8 @@ static weft_buffers of_new_rows(const weft_slice *slice, uint32_t term, weft_acc
         return (weft_buffers){0};
     }
     weft_buffers buffers = make(context->world, type, slice->columns[term], slice->count, access);
-    buffers.structure = ANY_STRUCTURE;
+    buffers.structure = ROWS_STRUCTURE | (uint64_t)(uintptr_t)context;
+    buffers.calls = slice->calls;
     return buffers;
 }
 
@@ -217,8 +230,7 @@ weft_buffers weft_resource_write_buffer(weft_world *world, weft_component compon
 /* Of the owner's buffers: the calls of systems and recorders may come from any thread. */
 static bool tells_owner(const weft_buffers *buffers)
 {
-    return buffers->structure != ANY_STRUCTURE &&
-           (buffers->world->front.busy & WEFT__BUSY_STEPPING) == 0;
+    return !is_of_rows(buffers) && (buffers->world->front.busy & WEFT__BUSY_STEPPING) == 0;
 }
 
 static weft_result tell(const weft_buffers *buffers, weft_result result, const char *what,
@@ -253,6 +265,17 @@ void *weft_buffers_refuse(const weft_buffers *buffers, uint32_t row)
     return NULL;
 }
 
+/* Not moved since it was opened; of rows of a recorder: not played. */
+static bool is_in_place(const weft_buffers *buffers)
+{
+    if (buffers->structure < ROWS_STRUCTURE)
+        return buffers->structure == buffers->world->front.structure_version;
+    if (buffers->structure == NO_STRUCTURE) return true;
+    const void *context = (const void *)(uintptr_t)(buffers->structure & ~ROWS_STRUCTURE);
+    weft_slice rows = {.calls = buffers->calls, .context = context};
+    return row_ops(&rows)->are_here(&rows);
+}
+
 /* The header of a row that may be changed now. */
 static weft_buffer *open_row(const weft_buffers *buffers, uint32_t row, const char *what,
                              weft_result *result)
@@ -262,8 +285,7 @@ static weft_buffer *open_row(const weft_buffers *buffers, uint32_t row, const ch
         if (buffers != NULL) *result = refuse(buffers, row, what);
         return NULL;
     }
-    if (buffers->structure < NO_STRUCTURE &&
-        buffers->structure != buffers->world->front.structure_version) {
+    if (!is_in_place(buffers)) {
         *result = tell(buffers, WEFT_WRONG_PHASE, what,
                        "was opened before structure changed (nothing changed): open it again");
         return NULL;

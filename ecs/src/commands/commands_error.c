@@ -42,6 +42,9 @@ const char *weft__playback_refusal(const weft_world *world, const weft__command_
     uint32_t op = failure->op, component = failure->component;
     switch ((unsigned)failure->code) {
     case WEFT_STALE_ENTITY:
+        if (op == WEFT__COMMAND_ROWS)
+            return "rows made in place were used after playback, or with another recorder: they "
+                   "are good until their recorder is played";
         return "the handle is null, or a deferred one of another recorder, slice or playback: "
                "use deferred handles in the recorder that made them, until it is played";
     case WEFT_BAD_HANDLE:

@@ -140,7 +140,6 @@ static weft__command_rows *record_rows(weft_recorder *commands, const making *m)
                                  .first = m->chunk->count,
                                  .count = m->count,
                                  .number = commands->rows,
-                                 .epoch = commands->epoch,
                                  .shared_bytes = (uint32_t)shared_bytes,
                                  .brings_chunk = m->is_new};
     rows->brought_by = m->is_new ? rows : commands->private_rows;
@@ -191,7 +190,7 @@ weft_result weft_recorder_create_rows_with(weft_recorder *commands, const weft_r
 {
     if (commands == NULL || desc == NULL || rows == NULL || desc->count == 0)
         return WEFT_INVALID_ARGUMENT;
-    *rows = (weft_slice){.calls = WEFT_SLICE_ROWS, .context = &commands->rows_context};
+    *rows = (weft_slice){.calls = weft__rows_calls(commands), .context = &commands->rows_context};
     weft_result result = weft__commands_check_open(commands, OP, WEFT__NO_ENTITY, 0);
     if (result != WEFT_OK) return result;
     weft_world *world = commands->world;
@@ -235,14 +234,14 @@ weft_entity weft_recorder_row_entity(weft_recorder *commands, const weft_slice *
         refuse(commands, WEFT_NOT_FOUND, 0);
         return WEFT__NO_ENTITY;
     }
+    if (rows->context != &commands->rows_context || rows->calls != weft__rows_calls(commands)) {
+        refuse(commands, WEFT_STALE_ENTITY, 0);
+        return WEFT__NO_ENTITY;
+    }
     if (rows->entities != NULL) return rows->entities[row];
     char *columns = (char *)(uintptr_t)rows->columns;
     weft__command_rows *made =
         (weft__command_rows *)(void *)(columns - offsetof(weft__command_rows, columns));
-    if (made->epoch != commands->epoch) {
-        refuse(commands, WEFT_STALE_ENTITY, 0);
-        return WEFT__NO_ENTITY;
-    }
     made->is_asked = commands->rows_asked = true;
-    return (weft_entity){WEFT__ROW_HANDLE | (made->number + row), made->epoch};
+    return (weft_entity){WEFT__ROW_HANDLE | (made->number + row), commands->epoch};
 }

@@ -2,7 +2,8 @@
 /* slice_rows.c: slices of rows that a recorder made in place (commands_rows.c). Their terms are the
  * positions of the archetype; they reach their own columns, buffers, enable bits and shared values,
  * and no more: the rows are of no query, and the system's slice reaches the rest. A worker cannot
- * set the world's error, so what is wrong is noted in the recorder, and playback reports it. */
+ * set the world's error, so what is wrong is noted in the recorder, and playback reports it. After
+ * playback nothing of a slice is read but its context and round: the rest may be gone. */
 #include "slice_rows.h"
 
 #include "commands_state.h"
@@ -16,15 +17,26 @@ static weft_recorder *recorder_of(const weft_slice *slice)
     return (weft_recorder *)(void *)(context - offsetof(weft_recorder, rows_context));
 }
 
-/* The component of a term; NULL: there is no such term. */
+/* Its recorder was not played since the rows were made. */
+static bool is_current(const weft_slice *slice)
+{
+    return slice->calls == weft__rows_calls(recorder_of(slice));
+}
+
+/* The component of a term; NULL: there is no such term, or the rows were played. */
 static const weft__type_ref *ref_of(const weft_slice *slice, uint32_t term)
 {
+    if (!is_current(slice)) return NULL;
     const weft__chunk *chunk = slice->chunk;
     return term < slice->term_count ? &chunk->archetype->types[term] : NULL;
 }
 
 static void note(const weft_slice *slice, weft_result code, uint32_t component)
 {
+    if (!is_current(slice)) {
+        code = WEFT_STALE_ENTITY;
+        component = 0;
+    }
     weft__commands_fail(recorder_of(slice), code, WEFT__COMMAND_ROWS, WEFT__NO_ENTITY, component);
 }
 
@@ -146,7 +158,15 @@ static bool rows_asks(const weft_slice *slice, uint32_t term)
     return false;
 }
 
+static bool rows_are_here(const weft_slice *slice)
+{
+    if (is_current(slice)) return true;
+    note(slice, WEFT_STALE_ENTITY, 0);
+    return false;
+}
+
 static const weft__new_row_ops new_row_ops = {
+    .are_here = rows_are_here,
     .column = rows_column,
     .column_as = rows_column_as,
     .shared = rows_shared,
