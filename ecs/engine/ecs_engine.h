@@ -29,6 +29,7 @@
 #include "slice_ops.h"
 
 /* commands */
-#include "commands_state.h"
+#include "playback.h"
+#include "recorder.h"
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* slice_rows.c: slices of rows that a recorder made in place (commands_rows.c). Their terms are the
+/* slice_rows.c: slices of rows that a recorder made in place (record_rows.c). Their terms are the
  * positions of the archetype; they reach their own columns, buffers, enable bits and shared values,
  * and no more: the rows are of no query, and the system's slice reaches the rest. A worker cannot
  * set the world's error, so what is wrong is noted in the recorder, and playback reports it. After
  * playback nothing of a slice is read but its context and round: the rest may be gone. */
 #include "slice_rows.h"
 
-#include "commands_state.h"
 #include "enable.h"
+#include "recorder.h"
 #include "slice_ops.h"
 #include "world_state.h"
 

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* commands_play.c: playback: segments in key order, ids for created entities, then the commands.
+/* playback.c: playback: segments in key order, ids for created entities, then the commands.
  *
  *   1. gather   segments of all recorders, sorted by key (unique: a slice has one recorder);
  *   2. name     entities created by commands get their ids, in key order, before anything happens,
  *               so that every deferred handle can be replaced wherever it stands;
- *   3. link     private chunks filled by jobs join the world, in key order (commands_link.c);
+ *   3. link     private chunks filled by jobs join the world, in key order (playback_link.c);
  *   4. play     long runs of creations, destructions and changes of single entities are folded and
- *               moved in parallel (commands_fold.c); the rest goes one by one through the immediate
- *               operations (commands_one.c).
+ *               moved in parallel (fold_rows.c); the rest goes one by one through the immediate
+ *               operations (playback_one.c).
  * Which way is taken depends on the commands only, never on the number of workers. */
-#include "commands_error.h"
-#include "commands_fold.h"
-#include "commands_shared.h"
-#include "entity_tag.h"
-#include "error.h"
-#include "host.h"
-#include "name_table.h"
+#include "playback.h"
 
-#include <stdio.h>
+#include "command_shared.h"
+#include "error.h"
+#include "fold.h"
+#include "host.h"
+#include "playback_error.h"
+#include "playback_link.h"
+#include "playback_one.h"
+#include "playback_scratch.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -294,34 +296,6 @@ weft_result weft__commands_playback(const weft__playback_desc *desc, weft__playb
 }
 
 /* ---- recorders outside systems ---- */
-
-weft_result weft_recorder_create(weft_world *world, weft_recorder **out)
-{
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    if (out != NULL) *out = NULL;
-    weft_result result =
-        weft__refuse_systems(world, "weft_recorder_create",
-                             "record with the recorder of the slice (weft_slice_recorder), or make "
-                             "one of your own before the step");
-    if (result != WEFT_OK) return result;
-    if (out == NULL)
-        return weft__error_argument(world, "weft_recorder_create",
-                                    "out is NULL: give the address of a pointer");
-    *out = weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, 1, sizeof **out, 64);
-    if (*out == NULL) return weft__error_memory(world, "weft_recorder_create");
-    weft__commands_init(*out, world, 0, 0);
-    return WEFT_OK;
-}
-
-void weft_recorder_destroy(weft_recorder *commands)
-{
-    if (commands == NULL || commands->in_set) return;
-    weft_world *world = commands->world;
-    const char *advice = "destroy it when the step is over";
-    if (weft__refuse_systems(world, "weft_recorder_destroy", advice) != WEFT_OK) return;
-    weft__commands_fini(commands);
-    weft__free(&world->memory, WEFT__MEMORY_COMMANDS, commands, 1, sizeof *commands, 64);
-}
 
 weft_result weft_recorder_play(weft_recorder *commands)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* commands_tasks.c: the parallel parts of a fold, as loops on the pool. A serial playback runs them
+/* fold_tasks.c: the parallel parts of a fold, as loops on the pool. A serial playback runs them
  * on the calling thread. Owner. */
-#include "commands_tasks.h"
+#include "fold_tasks.h"
 
 bool weft__fold_for(weft__fold *fold, weft_job_for_fn fn, uint32_t count, uint32_t grain)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* commands_tasks.h: the parallel parts of a fold, as loops on the pool: what collecting, folding
+/* fold_tasks.h: the parallel parts of a fold, as loops on the pool: what collecting, folding
  * and moving have in common. */
-#ifndef WEFT_COMMANDS_TASKS_H
-#define WEFT_COMMANDS_TASKS_H
+#ifndef WEFT_FOLD_TASKS_H
+#define WEFT_FOLD_TASKS_H
 
-#include "commands_fold.h"
+#include "fold_state.h"
 
 /* Runs fn over [0, count) on the pool, or inline when the playback is serial. False: a part failed
  * (returned not 0) or the pool refused. */

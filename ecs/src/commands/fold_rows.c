@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* commands_fold.c: the second half of a fold: per row the archetype it ends in. See
- * commands_fold.h.
+/* fold_rows.c: the second half of a fold: per row the archetype it ends in. See
+ * fold_state.h.
  *
  * Every chunk has a small table of states; a command takes its row from one to another. Which
  * archetype follows from which command is kept in a table of transitions that workers only read:
  * a worker that misses one leaves its chunk undone, the owner adds it, the chunk is folded
  * again. After the first frame nothing is missed. */
-#include "commands_fold.h"
-#include "commands_error.h"
-#include "commands_tasks.h"
+#include "fold_rows.h"
+
 #include "error.h"
+#include "fold_tasks.h"
 #include "move_plan.h"
+#include "playback_error.h"
+#include "playback_scratch.h"
 #include "prefab.h"
 
 #include <string.h>

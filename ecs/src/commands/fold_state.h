@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* commands_fold.h: playback of long runs of commands: fold, then move everything at once.
+/* fold_state.h: playback of long runs of commands: fold, then move everything at once.
  *
  *   collect  (parallel over segments)  where is each target now: chunk and row;
  *   group    (owner)                   runs of commands per chunk, in order of effect;
@@ -12,11 +12,11 @@
  * Created entities have no chunk yet: they count as rows of blocks of BLOCK_ROWS in order of
  * effect. The result is a function of the commands and the layout, never of the number of
  * workers. */
-#ifndef WEFT_COMMANDS_FOLD_H
-#define WEFT_COMMANDS_FOLD_H
+#ifndef WEFT_FOLD_STATE_H
+#define WEFT_FOLD_STATE_H
 
 #include "archetype_state.h"
-#include "commands_playback.h"
+#include "playback_state.h"
 #include "structure.h"
 
 /* Build-time parameters, so that the explorer can be tiny. */
@@ -158,17 +158,5 @@ static inline uint32_t weft__fold_run_place(const weft__fold *fold, uint32_t seg
 {
     return i == 0 ? segment : fold->segment_count + fold->first_refs[segment] + i;
 }
-
-/* commands_collect.c */
-weft_result weft__fold_collect(weft__fold *fold);
-/* commands_fold.c: false: is_impossible, or the error is set. */
-weft_result weft__fold_rows(weft__fold *fold);
-/* commands_move.c */
-weft_result weft__fold_move(weft__fold *fold);
-
-/* Plays segments without commands that must go alone. WEFT_OK with *is_played false: nothing
- * happened, play them one by one. */
-weft_result weft__fold_play(weft__playback *playback, const weft__command_segment *segments,
-                            uint32_t count, bool *is_played);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* commands_error.h: the error of a command that failed, in words: which command, on what,
+/* playback_error.h: the error of a command that failed, in words: which command, on what,
  * recorded by whom, and why. Owner only. */
-#ifndef WEFT_COMMANDS_ERROR_H
-#define WEFT_COMMANDS_ERROR_H
+#ifndef WEFT_PLAYBACK_ERROR_H
+#define WEFT_PLAYBACK_ERROR_H
 
-#include "commands_playback.h"
+#include "playback_state.h"
 
 /* What a refusal while recording means; found without the world, so that workers can refuse. */
 const char *weft__playback_refusal(const weft_world *world, const weft__command_failure *failure);

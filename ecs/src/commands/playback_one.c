@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* commands_one.c: one command by the immediate operations. See commands_play.c.
+/* playback_one.c: one command by the immediate operations. See playback.c.
  *
  * Dead targets are skipped and counted (destroying twice is fine and not counted). */
+#include "playback_one.h"
+
 #include "archetype_state.h"
 #include "buffer.h"
-#include "commands_error.h"
-#include "commands_patch.h"
-#include "commands_playback.h"
 #include "entity_value.h"
+#include "playback_error.h"
+#include "playback_patch.h"
 #include "structure.h"
 
 #include <string.h>

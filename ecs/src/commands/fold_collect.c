@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* commands_collect.c: the first half of a fold: where every target is, and the commands of each
- * chunk as a list of runs in order of effect. See commands_fold.h. Recorded values get their
+/* fold_collect.c: the first half of a fold: where every target is, and the commands of each
+ * chunk as a list of runs in order of effect. See fold_state.h. Recorded values get their
  * deferred references replaced on the way, in place. */
+#include "fold_collect.h"
+
 #include "archetype_state.h"
-#include "commands_fold.h"
-#include "commands_patch.h"
-#include "commands_tasks.h"
 #include "entity_value.h"
+#include "fold_tasks.h"
+#include "playback_patch.h"
+#include "playback_scratch.h"
 
 #include <string.h>
 

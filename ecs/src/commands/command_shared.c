@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* commands_shared.c: see commands_shared.h. Segments without such values are not walked.
+/* command_shared.c: see command_shared.h. Segments without such values are not walked.
  *
  * A value is found again by its content, so nothing is stored per value: the store holds a value
  * as long as there is a reference to it. */
-#include "commands_shared.h"
+#include "command_shared.h"
 
 #include "archetype_state.h"
 #include "world_state.h"

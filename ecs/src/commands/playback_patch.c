@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* commands_patch.c: deferred handles in recorded values become those of the entities they mean. Any
+/* playback_patch.c: deferred handles in recorded values become those of the entities they mean. Any
  * worker, own rows. */
-#include "commands_patch.h"
-#include "type.h"
+#include "playback_patch.h"
 
 #include <string.h>
 

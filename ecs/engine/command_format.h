@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* commands_state.h: recorded commands: their format, recorders, and playback.
+/* command_format.h: recorded commands: their format in memory, and a cursor over them.
  *
- * A recorder appends commands to pages of its own; nothing is shared while recording. Inside
- * systems there is one recorder per worker, and the commands of one (system, slice) form a
+ * A recorder (recorder.h) appends commands to pages of its own; nothing is shared while recording.
+ * Inside systems there is one recorder per worker, and the commands of one (system, slice) form a
  * *segment*: a key and the place of its first command. A slice runs on one thread, so a segment
  * lies in one recorder, and sorting segments by key gives the order of effect whatever thread
  * ran what.
- *
- * Recorded values with a destruct hook are the recorder's until an entity takes them; those that
- * none took (skipped, removed again, dropped) are destructed when the recorder is emptied. Shared
- * values with a release hook are held in the store meanwhile (commands_shared.h).
  *
  * A deferred entity is a handle with an even version, which no look-up accepts: index = number
  * of the creation in its recorder since the last playback, version = epoch: a number that no
@@ -17,8 +13,8 @@
  * replaces deferred handles in targets and in ENTITY fields of values. Rows made in place are
  * numbered apart (WEFT__ROW_HANDLE in the index): they are in the world before the first command is
  * played, and their handles are kept only where they were asked for. */
-#ifndef WEFT_COMMANDS_STATE_H
-#define WEFT_COMMANDS_STATE_H
+#ifndef WEFT_COMMAND_FORMAT_H
+#define WEFT_COMMAND_FORMAT_H
 
 #include <weft/commands.h>
 
@@ -52,7 +48,7 @@ typedef enum weft__command_op {
 /* Flag of SET, APPEND and SET_BUFFER, at least where there is a destruct hook: the values belong
  * to an entity now. */
 #define WEFT__VALUE_IS_TAKEN 1
-/* Flag of SET_SHARED, QUERY_SET_SHARED and ROWS: see commands_shared.h. */
+/* Flag of SET_SHARED, QUERY_SET_SHARED and ROWS: see command_shared.h. */
 #define WEFT__VALUE_IS_HELD 2
 
 /* Header of a command; `words` 8-byte words of payload follow. */
@@ -118,6 +114,27 @@ enum {
     WEFT__SEGMENT_HAS_RELEASED = 1 << 9, /* shared values with a release hook */
 };
 
+/* What a command means for the way its segment is played: WEFT__SEGMENT_HAS_*. Constant. */
+static const uint16_t weft__command_traits[WEFT__COMMAND_OP_COUNT] = {
+    [WEFT__COMMAND_CREATE] = WEFT__SEGMENT_HAS_CREATES,
+    [WEFT__COMMAND_ROWS] = WEFT__SEGMENT_HAS_ROWS,
+    [WEFT__COMMAND_INSTANTIATE] = WEFT__SEGMENT_HAS_INSTANCES | WEFT__SEGMENT_HAS_ALONE,
+    [WEFT__COMMAND_DESTROY] = 0,
+    [WEFT__COMMAND_ADD] = WEFT__SEGMENT_HAS_ADDS,
+    [WEFT__COMMAND_REMOVE] = WEFT__SEGMENT_HAS_REMOVES,
+    [WEFT__COMMAND_SET] = WEFT__SEGMENT_HAS_ADDS | WEFT__SEGMENT_HAS_VALUES,
+    [WEFT__COMMAND_SET_SHARED] = WEFT__SEGMENT_HAS_ALONE,
+    [WEFT__COMMAND_ENABLE] = WEFT__SEGMENT_HAS_VALUES | WEFT__SEGMENT_HAS_ENABLES,
+    [WEFT__COMMAND_APPEND] = WEFT__SEGMENT_HAS_ADDS | WEFT__SEGMENT_HAS_VALUES,
+    [WEFT__COMMAND_SET_BUFFER] = WEFT__SEGMENT_HAS_ADDS | WEFT__SEGMENT_HAS_VALUES,
+    [WEFT__COMMAND_SET_NAME] = WEFT__SEGMENT_HAS_ALONE,
+    [WEFT__COMMAND_QUERY_ADD] = WEFT__SEGMENT_HAS_ALONE,
+    [WEFT__COMMAND_QUERY_REMOVE] = WEFT__SEGMENT_HAS_ALONE,
+    [WEFT__COMMAND_QUERY_SET_SHARED] = WEFT__SEGMENT_HAS_ALONE,
+    [WEFT__COMMAND_QUERY_ENABLE] = WEFT__SEGMENT_HAS_ALONE,
+    [WEFT__COMMAND_QUERY_DESTROY] = WEFT__SEGMENT_HAS_ALONE,
+};
+
 /* Consecutive commands of one recorder with one key. */
 typedef struct weft__command_segment {
     uint64_t key; /* position of the system << 32 | slice */
@@ -129,51 +146,6 @@ typedef struct weft__command_segment {
     uint32_t created_count;
     uint32_t traits;
 } weft__command_segment;
-
-/* The first thing that went wrong while recording. */
-typedef struct weft__command_failure {
-    weft_result code;
-    uint64_t key;
-    weft_entity entity;
-    uint32_t component;
-    uint8_t op;
-} weft__command_failure;
-
-/* A recorder. Owned by its creator; one thread at a time records, the owner of the world
- * plays. Invariant: open == NULL or &segments[segment_count - 1]. */
-struct weft_recorder {
-    weft_world *world;
-    /* hot while recording */
-    char *at;                    /* next free byte of `page` */
-    char *end;                   /* its end */
-    weft__command_segment *open; /* segment of `key`, NULL until its first command */
-    uint64_t key;
-    uint32_t created;    /* deferred handles since the last playback */
-    uint32_t rows;       /* rows made in place since then ... */
-    uint32_t rows_first; /* ... before the open segment */
-    uint32_t epoch;      /* even version of the deferred handles of this recorder, now */
-    uint32_t id;         /* number of the recorder in its set */
-    uint32_t worker;
-    uint32_t home; /* block hint for ids given at once */
-    /* cold */
-    weft__command_page *first;
-    weft__command_page *page;
-    weft__command_segment *segments;
-    uint32_t segment_count;
-    uint32_t segment_capacity;
-    weft__command_block *blocks;
-    weft_entity *resolved; /* [created] during playback */
-    uint32_t resolved_capacity;
-    uint32_t row_capacity;
-    weft_entity *row_entities;  /* [rows] during playback, when handles were asked for */
-    weft__chunk *private_chunk; /* being filled by the open segment */
-    const weft__command_rows *private_rows; /* what brought it */
-    bool rows_asked;                        /* handles of some rows were asked for */
-    bool is_closed;  /* checked builds: of a system whose callback has returned */
-    uint32_t in_set; /* belongs to the scheduler: weft_recorder_play and _destroy refuse it */
-    weft__command_failure failure;
-    weft_slice_context rows_context; /* of the rows it gives; constant */
-};
 
 /* Cursor over the commands of a segment. */
 typedef struct weft__command_cursor {
@@ -239,60 +211,5 @@ static inline bool weft__entity_is_deferred(weft_entity entity)
 {
     return (entity.version & 1) == 0 && entity.version != 0;
 }
-
-/* Starts an empty recorder; allocates nothing. `id` < 4096 is its number in the set it is played
- * with. */
-void weft__commands_init(weft_recorder *commands, weft_world *world, uint32_t id, uint32_t worker);
-void weft__commands_fini(weft_recorder *commands);
-/* A command with `bytes` of payload, counted; NULL: out of memory (nothing was recorded). */
-weft__command *weft__commands_append(weft_recorder *commands, weft__command_op op, size_t bytes);
-/* Notes a refusal, to be reported by playback, and returns its code. */
-weft_result weft__commands_fail(weft_recorder *commands, weft_result code, weft__command_op op,
-                                weft_entity entity, uint32_t component);
-/* Checked builds: WRONG_PHASE, noted, for a recorder of a system whose callback has returned. */
-static inline weft_result weft__commands_check_open(weft_recorder *commands, weft__command_op op,
-                                                    weft_entity entity, uint32_t component)
-{
-    if (!WEFT_IS_CHECKED || !commands->is_closed) return WEFT_OK;
-    return weft__commands_fail(commands, WEFT_WRONG_PHASE, op, entity, component);
-}
-/* Notes how far the page being filled is used, which recording does not: before anybody walks over
- * the commands. Recording may go on after it. */
-void weft__commands_seal(weft_recorder *commands);
-/* Drops everything recorded (private chunks too when `with_rows`) and keeps the memory. */
-void weft__commands_reset(weft_recorder *commands, bool with_rows);
-/* Following commands belong to `key`. */
-static inline void weft__commands_key(weft_recorder *commands, uint64_t key)
-{
-    if (WEFT_IS_CHECKED) commands->is_closed = false;
-    if (commands->key == key) return;
-    commands->key = key;
-    commands->open = NULL;
-    commands->private_chunk = NULL;
-}
-
-/* What one playback did. */
-typedef struct weft__playback_result {
-    uint64_t commands;
-    uint64_t skipped; /* their entity had died */
-} weft__playback_result;
-
-/* What playback asks the owner of the recorders: the name behind a key, for errors. */
-typedef const char *(*weft__recorder_name_fn)(const void *user, uint64_t key);
-
-/* What to play. Borrowed for the call. */
-typedef struct weft__playback_desc {
-    weft_world *world;
-    weft_job_context *job; /* the owner's context; NULL: serial */
-    weft_recorder *const *recorders;
-    uint32_t count;
-    weft__recorder_name_fn name; /* may be NULL */
-    const void *user;
-} weft__playback_desc;
-
-/* Plays the recorders' commands in key order and empties them. Owner, world idle (busy == 0). The
- * error names the command and its recorder; what came before it has taken effect, what comes after
- * it has not and is dropped. `out` may be NULL. */
-weft_result weft__commands_playback(const weft__playback_desc *desc, weft__playback_result *out);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* commands_scratch.c: arrays that playback uses and keeps between playbacks, so that a steady state
+/* playback_scratch.c: arrays that playback uses and keeps between playbacks, so that a steady state
  * allocates nothing. One set per world, in its commands extension, made at the first playback; each
  * array only grows. */
-#include "commands_playback.h"
-#include "world_state.h"
+#include "playback_scratch.h"
+
+#include "bits.h"
 
 #include <string.h>
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* commands_rows.c: recording of rows made in place. A recorder fills private chunks
+/* record_rows.c: recording of rows made in place. A recorder fills private chunks
  * (private_chunk.c): one at a time, as long as the archetype and the shared values stay the
  * same. A call takes all it needs before the first row is there: chunk, ids, command; when one
  * of them is refused the others are given back, and nothing is left behind. Playback puts the
- * chunks into the world (commands_link.c). */
+ * chunks into the world (playback_link.c). */
 #include "archetype_state.h"
-#include "commands_state.h"
 #include "private_chunk.h"
-#include "world_state.h"
+#include "recorder.h"
 
 #include <string.h>
 

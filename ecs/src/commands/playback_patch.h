@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* commands_patch.h: deferred handles in recorded values become those of the entities they mean.
+/* playback_patch.h: deferred handles in recorded values become those of the entities they mean.
  * Recorded references only: rows of the world are never looked at. */
-#ifndef WEFT_COMMANDS_PATCH_H
-#define WEFT_COMMANDS_PATCH_H
+#ifndef WEFT_PLAYBACK_PATCH_H
+#define WEFT_PLAYBACK_PATCH_H
 
-#include "commands_playback.h"
+#include "playback_state.h"
 
 /* Replaces deferred handles in `count` values of a type. Any worker, own rows. */
 void weft__playback_patch(const weft__playback *playback, const weft__command_segment *segment,

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* commands_link.c: rows made in place join the world, before the first command is played: their
+/* playback_link.c: rows made in place join the world, before the first command is played: their
  * chunks get the tuples of their shared values and are linked in key order (private_chunk.c),
  * the rows get ids, handles that were asked for become real, and references in the rows are
  * replaced. All or none. */
-#include "commands_patch.h"
-#include "commands_playback.h"
+#include "playback_link.h"
+
 #include "error.h"
+#include "playback_patch.h"
+#include "playback_scratch.h"
 #include "private_chunk.h"
-#include "query_change.h"
 #include "tuple.h"
 
 #include <string.h>

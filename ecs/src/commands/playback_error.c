@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* commands_error.c: what a command that failed is called in the world's error. Why comes from the
+/* playback_error.c: what a command that failed is called in the world's error. Why comes from the
  * call that refused it, when the world's error says so. Owner only. */
-#include "commands_error.h"
+#include "playback_error.h"
 
 #include "entity_tag.h"
 #include "error.h"

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* playback_state.h: one playback: what is played, where it stands, and what deferred handles
+ * became. See playback.c for the steps. It lives on the owner's stack. */
+#ifndef WEFT_PLAYBACK_STATE_H
+#define WEFT_PLAYBACK_STATE_H
+
+#include "recorder.h"
+
+/* What one playback did. */
+typedef struct weft__playback_result {
+    uint64_t commands;
+    uint64_t skipped; /* their entity had died */
+} weft__playback_result;
+
+/* What playback asks the owner of the recorders: the name behind a key, for errors. */
+typedef const char *(*weft__recorder_name_fn)(const void *user, uint64_t key);
+
+/* What to play. Borrowed for the call. */
+typedef struct weft__playback_desc {
+    weft_world *world;
+    weft_job_context *job; /* the owner's context; NULL: serial */
+    weft_recorder *const *recorders;
+    uint32_t count;
+    weft__recorder_name_fn name; /* may be NULL */
+    const void *user;
+} weft__playback_desc;
+
+/* One playback. */
+typedef struct weft__playback {
+    weft_world *world;
+    weft_job_context *job; /* NULL: serial */
+    weft_recorder *const *recorders;
+    uint32_t recorder_count;
+    weft__recorder_name_fn name;
+    const void *user;
+    weft__command_segment *segments; /* all, in key order */
+    uint32_t segment_count;
+    bool is_named; /* created entities have ids, and no rows yet */
+    weft__playback_result result;
+} weft__playback;
+
+/* The entity a handle means: itself, or what a deferred one became; null when that failed. */
+static inline weft_entity weft__playback_resolve(const weft__playback *playback,
+                                                 const weft__command_segment *segment,
+                                                 weft_entity entity)
+{
+    if (!weft__entity_is_deferred(entity)) return entity;
+    const weft_recorder *recorder = playback->recorders[segment->recorder];
+    if (entity.version != recorder->epoch) return WEFT__NO_ENTITY;
+    if ((entity.index & WEFT__ROW_HANDLE) != 0) {
+        uint32_t row = entity.index & ~WEFT__ROW_HANDLE;
+        return row < recorder->rows && recorder->rows_asked ? recorder->row_entities[row]
+                                                            : WEFT__NO_ENTITY;
+    }
+    if (entity.index >= recorder->created) return WEFT__NO_ENTITY;
+    return recorder->resolved[entity.index];
+}
+
+#endif

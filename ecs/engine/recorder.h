@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* recorder.h: recorders: who records, into which memory, and appending a command.
+ *
+ * Recorded values with a destruct hook are the recorder's until an entity takes them; those that
+ * none took (skipped, removed again, dropped) are destructed when the recorder is emptied. Shared
+ * values with a release hook are held in the store meanwhile (command_shared.h). */
+#ifndef WEFT_RECORDER_H
+#define WEFT_RECORDER_H
+
+#include "command_format.h"
+
+/* The first thing that went wrong while recording. */
+typedef struct weft__command_failure {
+    weft_result code;
+    uint64_t key;
+    weft_entity entity;
+    uint32_t component;
+    uint8_t op;
+} weft__command_failure;
+
+/* A recorder. Owned by its creator; one thread at a time records, the owner of the world
+ * plays. Invariant: open == NULL or &segments[segment_count - 1]. */
+struct weft_recorder {
+    weft_world *world;
+    /* hot while recording */
+    char *at;                    /* next free byte of `page` */
+    char *end;                   /* its end */
+    weft__command_segment *open; /* segment of `key`, NULL until its first command */
+    uint64_t key;
+    uint32_t created;    /* deferred handles since the last playback */
+    uint32_t rows;       /* rows made in place since then ... */
+    uint32_t rows_first; /* ... before the open segment */
+    uint32_t epoch;      /* even version of the deferred handles of this recorder, now */
+    uint32_t id;         /* number of the recorder in its set */
+    uint32_t worker;
+    uint32_t home; /* block hint for ids given at once */
+    /* cold */
+    weft__command_page *first;
+    weft__command_page *page;
+    weft__command_segment *segments;
+    uint32_t segment_count;
+    uint32_t segment_capacity;
+    weft__command_block *blocks;
+    weft_entity *resolved; /* [created] during playback */
+    uint32_t resolved_capacity;
+    uint32_t row_capacity;
+    weft_entity *row_entities;  /* [rows] during playback, when handles were asked for */
+    weft__chunk *private_chunk; /* being filled by the open segment */
+    const weft__command_rows *private_rows; /* what brought it */
+    bool rows_asked;                        /* handles of some rows were asked for */
+    bool is_closed;  /* checked builds: of a system whose callback has returned */
+    uint32_t in_set; /* belongs to the scheduler: weft_recorder_play and _destroy refuse it */
+    weft__command_failure failure;
+    weft_slice_context rows_context; /* of the rows it gives; constant */
+};
+
+/* Starts an empty recorder; allocates nothing. `id` < 4096 is its number in the set it is played
+ * with. */
+void weft__commands_init(weft_recorder *commands, weft_world *world, uint32_t id, uint32_t worker);
+void weft__commands_fini(weft_recorder *commands);
+
+/* Makes room for a command of `bytes` in an open segment. False: out of memory. */
+bool weft__commands_make_room(weft_recorder *commands, size_t bytes);
+
+/* A command with `words` words of payload in the page, counted; NULL: out of memory. */
+static inline weft__command *weft__commands_append_words(weft_recorder *commands,
+                                                         weft__command_op op, uint32_t words)
+{
+    size_t bytes = sizeof(weft__command) + (size_t)words * 8;
+    if (__builtin_expect(commands->open == NULL || (size_t)(commands->end - commands->at) < bytes,
+                         0) &&
+        !weft__commands_make_room(commands, bytes))
+        return NULL;
+    weft__command *command = (weft__command *)(void *)commands->at;
+    commands->at += bytes;
+    commands->open->count++;
+    commands->open->traits |= weft__command_traits[op];
+    command->op = (uint8_t)op;
+    command->flags = 0;
+    command->words = (uint16_t)words;
+    return command;
+}
+
+/* The same with `bytes` of payload, which may be too large for a page. */
+weft__command *weft__commands_append(weft_recorder *commands, weft__command_op op, size_t bytes);
+/* Notes a refusal, to be reported by playback, and returns its code. */
+weft_result weft__commands_fail(weft_recorder *commands, weft_result code, weft__command_op op,
+                                weft_entity entity, uint32_t component);
+/* Checked builds: WRONG_PHASE, noted, for a recorder of a system whose callback has returned. */
+static inline weft_result weft__commands_check_open(weft_recorder *commands, weft__command_op op,
+                                                    weft_entity entity, uint32_t component)
+{
+    if (!WEFT_IS_CHECKED || !commands->is_closed) return WEFT_OK;
+    return weft__commands_fail(commands, WEFT_WRONG_PHASE, op, entity, component);
+}
+/* Notes how far the page being filled is used, which recording does not: before the commands are
+ * walked over. Recording may go on after it. */
+void weft__commands_seal(weft_recorder *commands);
+/* Drops everything recorded (private chunks too when `with_rows`) and keeps the memory. */
+void weft__commands_reset(weft_recorder *commands, bool with_rows);
+/* Following commands belong to `key`. */
+static inline void weft__commands_key(weft_recorder *commands, uint64_t key)
+{
+    if (WEFT_IS_CHECKED) commands->is_closed = false;
+    if (commands->key == key) return;
+    commands->key = key;
+    commands->open = NULL;
+    commands->private_chunk = NULL;
+}
+
+#endif

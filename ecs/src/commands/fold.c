@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* fold.c: the steps of a fold, one after the other: collect and group, fold, then plan, copy, close
+ * and settle. See fold_state.h. */
+#include "fold.h"
+
+#include "error.h"
+#include "fold_collect.h"
+#include "fold_move.h"
+#include "fold_rows.h"
+
+/* Additions alone, removals alone and deaths need no order within a row; everything else does. */
+static bool needs_chains(uint32_t traits)
+{
+    const uint32_t added = WEFT__SEGMENT_HAS_ADDS | WEFT__SEGMENT_HAS_CREATES;
+    return (traits & WEFT__SEGMENT_HAS_VALUES) != 0 ||
+           ((traits & WEFT__SEGMENT_HAS_REMOVES) != 0 && (traits & added) != 0);
+}
+
+weft_result weft__fold_play(weft__playback *playback, const weft__command_segment *segments,
+                            uint32_t count, bool *is_played)
+{
+    uint32_t traits = 0;
+    for (uint32_t i = 0; i < count; i++) traits |= segments[i].traits;
+    weft__fold fold = {.playback = playback,
+                       .segments = segments,
+                       .segment_count = count,
+                       .has_chains = needs_chains(traits)};
+    fold.has_enables = fold.has_chains && (traits & WEFT__SEGMENT_HAS_ENABLES) != 0;
+    uint64_t skipped = playback->result.skipped;
+    weft_result result = weft__fold_collect(&fold);
+    if (result == WEFT_OUT_OF_MEMORY) weft__error_memory(playback->world, "playback");
+    if (result == WEFT_OK && !fold.is_impossible) result = weft__fold_rows(&fold);
+    *is_played = !fold.is_impossible;
+    if (fold.is_impossible) {
+        playback->result.skipped = skipped;
+        return WEFT_OK;
+    }
+    return result == WEFT_OK ? weft__fold_move(&fold) : result;
+}

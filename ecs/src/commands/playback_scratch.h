@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* playback_scratch.h: arrays that playback uses and keeps between playbacks.
+ *
+ * Owned by the world; used by the owner during playback. */
+#ifndef WEFT_PLAYBACK_SCRATCH_H
+#define WEFT_PLAYBACK_SCRATCH_H
+
+#include "world_state.h"
+
+/* Arrays kept between playbacks. */
+typedef enum weft__scratch_slot {
+    WEFT__SCRATCH_SEGMENTS,
+    WEFT__SCRATCH_CHUNKS,
+    WEFT__SCRATCH_LINKS,
+    WEFT__SCRATCH_NUMBERS,
+    WEFT__SCRATCH_REFS,
+    WEFT__SCRATCH_RUNS,
+    WEFT__SCRATCH_CREATED,
+    WEFT__SCRATCH_MAP,
+    WEFT__SCRATCH_TOUCHED,
+    WEFT__SCRATCH_STATES,
+    WEFT__SCRATCH_HEADS,
+    WEFT__SCRATCH_TAILS,
+    WEFT__SCRATCH_NEXT,
+    WEFT__SCRATCH_ROWS,
+    WEFT__SCRATCH_REMOVED,
+    WEFT__SCRATCH_GROUPS,
+    WEFT__SCRATCH_TARGETS,
+    WEFT__SCRATCH_TASKS,
+    WEFT__SCRATCH_TRANSITIONS,
+    WEFT__SCRATCH_TRANSITION_FIRST,
+    WEFT__SCRATCH_TRANSITION_SECOND,
+    WEFT__SCRATCH_COUNT
+} weft__scratch_slot;
+
+/* An array of `count` elements, contents undefined; valid until the slot is taken again. NULL:
+ * out of memory (no error set). Owner. */
+void *weft__scratch_take(weft_world *world, weft__scratch_slot slot, size_t count, size_t size);
+/* A block that keeps its contents; zero when new. NULL: out of memory. */
+void *weft__scratch_kept(weft_world *world, weft__scratch_slot slot, size_t bytes);
+
+#endif
