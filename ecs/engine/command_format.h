@@ -97,7 +97,7 @@ typedef struct weft__command_block {
 typedef struct weft__command_page {
     struct weft__command_page *next; /* later commands; kept for the next frame when unused */
     uint32_t bytes;                  /* of `data` */
-    uint32_t used;                   /* of the page being filled: see weft__commands_seal */
+    uint32_t used;                   /* of the page being filled: see weft__recorder_seal */
     uint64_t data[];
 } weft__command_page;
 
@@ -199,12 +199,6 @@ static inline weft__command_rows *weft__command_chunk(const weft__command *comma
 static inline bool weft__command_has_elements(uint32_t op)
 {
     return op == WEFT__COMMAND_APPEND || op == WEFT__COMMAND_SET_BUFFER;
-}
-
-/* weft_slice.calls of rows that a recorder makes now: others were made before a playback. */
-static inline uint32_t weft__rows_calls(const weft_recorder *commands)
-{
-    return WEFT_SLICE_ROWS | commands->epoch >> 1 << 4;
 }
 
 static inline bool weft__entity_is_deferred(weft_entity entity)

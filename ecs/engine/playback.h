@@ -9,6 +9,6 @@
 /* Plays the recorders' commands in key order and empties them. Owner, world idle (busy == 0). The
  * error names the command and its recorder; what came before it has taken effect, what comes after
  * it has not and is dropped. `out` may be NULL. */
-weft_result weft__commands_playback(const weft__playback_desc *desc, weft__playback_result *out);
+weft_result weft__playback_run(const weft__playback_desc *desc, weft__playback_result *out);
 
 #endif

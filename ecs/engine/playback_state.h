@@ -13,7 +13,7 @@ typedef struct weft__playback_result {
 } weft__playback_result;
 
 /* What playback asks the owner of the recorders: the name behind a key, for errors. */
-typedef const char *(*weft__recorder_name_fn)(const void *user, uint64_t key);
+typedef const char *(*weft__playback_name_fn)(const void *user, uint64_t key);
 
 /* What to play. Borrowed for the call. */
 typedef struct weft__playback_desc {
@@ -21,7 +21,7 @@ typedef struct weft__playback_desc {
     weft_job_context *job; /* the owner's context; NULL: serial */
     weft_recorder *const *recorders;
     uint32_t count;
-    weft__recorder_name_fn name; /* may be NULL */
+    weft__playback_name_fn name; /* may be NULL */
     const void *user;
 } weft__playback_desc;
 
@@ -31,7 +31,7 @@ typedef struct weft__playback {
     weft_job_context *job; /* NULL: serial */
     weft_recorder *const *recorders;
     uint32_t recorder_count;
-    weft__recorder_name_fn name;
+    weft__playback_name_fn name;
     const void *user;
     weft__command_segment *segments; /* all, in key order */
     uint32_t segment_count;

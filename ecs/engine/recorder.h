@@ -56,20 +56,20 @@ struct weft_recorder {
 
 /* Starts an empty recorder; allocates nothing. `id` < 4096 is its number in the set it is played
  * with. */
-void weft__commands_init(weft_recorder *commands, weft_world *world, uint32_t id, uint32_t worker);
-void weft__commands_fini(weft_recorder *commands);
+void weft__recorder_init(weft_recorder *commands, weft_world *world, uint32_t id, uint32_t worker);
+void weft__recorder_fini(weft_recorder *commands);
 
 /* Makes room for a command of `bytes` in an open segment. False: out of memory. */
-bool weft__commands_make_room(weft_recorder *commands, size_t bytes);
+bool weft__recorder_make_room(weft_recorder *commands, size_t bytes);
 
 /* A command with `words` words of payload in the page, counted; NULL: out of memory. */
-static inline weft__command *weft__commands_append_words(weft_recorder *commands,
+static inline weft__command *weft__recorder_append_words(weft_recorder *commands,
                                                          weft__command_op op, uint32_t words)
 {
     size_t bytes = sizeof(weft__command) + (size_t)words * 8;
     if (__builtin_expect(commands->open == NULL || (size_t)(commands->end - commands->at) < bytes,
                          0) &&
-        !weft__commands_make_room(commands, bytes))
+        !weft__recorder_make_room(commands, bytes))
         return NULL;
     weft__command *command = (weft__command *)(void *)commands->at;
     commands->at += bytes;
@@ -82,30 +82,36 @@ static inline weft__command *weft__commands_append_words(weft_recorder *commands
 }
 
 /* The same with `bytes` of payload, which may be too large for a page. */
-weft__command *weft__commands_append(weft_recorder *commands, weft__command_op op, size_t bytes);
+weft__command *weft__recorder_append(weft_recorder *commands, weft__command_op op, size_t bytes);
 /* Notes a refusal, to be reported by playback, and returns its code. */
-weft_result weft__commands_fail(weft_recorder *commands, weft_result code, weft__command_op op,
+weft_result weft__recorder_fail(weft_recorder *commands, weft_result code, weft__command_op op,
                                 weft_entity entity, uint32_t component);
 /* Checked builds: WRONG_PHASE, noted, for a recorder of a system whose callback has returned. */
-static inline weft_result weft__commands_check_open(weft_recorder *commands, weft__command_op op,
+static inline weft_result weft__recorder_check_open(weft_recorder *commands, weft__command_op op,
                                                     weft_entity entity, uint32_t component)
 {
     if (!WEFT_IS_CHECKED || !commands->is_closed) return WEFT_OK;
-    return weft__commands_fail(commands, WEFT_WRONG_PHASE, op, entity, component);
+    return weft__recorder_fail(commands, WEFT_WRONG_PHASE, op, entity, component);
 }
 /* Notes how far the page being filled is used, which recording does not: before the commands are
  * walked over. Recording may go on after it. */
-void weft__commands_seal(weft_recorder *commands);
+void weft__recorder_seal(weft_recorder *commands);
 /* Drops everything recorded (private chunks too when `with_rows`) and keeps the memory. */
-void weft__commands_reset(weft_recorder *commands, bool with_rows);
+void weft__recorder_reset(weft_recorder *commands, bool with_rows);
 /* Following commands belong to `key`. */
-static inline void weft__commands_key(weft_recorder *commands, uint64_t key)
+static inline void weft__recorder_key(weft_recorder *commands, uint64_t key)
 {
     if (WEFT_IS_CHECKED) commands->is_closed = false;
     if (commands->key == key) return;
     commands->key = key;
     commands->open = NULL;
     commands->private_chunk = NULL;
+}
+
+/* weft_slice.calls of rows that a recorder makes now: others were made before a playback. */
+static inline uint32_t weft__rows_calls(const weft_recorder *commands)
+{
+    return WEFT_SLICE_ROWS | commands->epoch >> 1 << 4;
 }
 
 #endif

@@ -70,7 +70,7 @@ static bool hold_command(weft_world *world, const weft__command *command)
     return false;
 }
 
-weft_result weft__commands_hold_shared(weft_world *world, const weft__command_segment *segment)
+weft_result weft__command_hold_shared(weft_world *world, const weft__command_segment *segment)
 {
     if ((segment->traits & WEFT__SEGMENT_HAS_RELEASED) == 0) return WEFT_OK;
     weft_result result = WEFT_OK;
@@ -85,7 +85,7 @@ weft_result weft__commands_hold_shared(weft_world *world, const weft__command_se
     return result;
 }
 
-void weft__commands_let_go_shared(weft_world *world, const weft__command_segment *segment)
+void weft__command_let_go_shared(weft_world *world, const weft__command_segment *segment)
 {
     if ((segment->traits & WEFT__SEGMENT_HAS_RELEASED) == 0) return;
     weft__command_cursor cursor = weft__command_begin(segment);

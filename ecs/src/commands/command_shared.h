@@ -12,8 +12,8 @@
 
 /* Takes the references of the commands of a segment that have none. OUT_OF_MEMORY: the values that
  * have none stay the caller's. */
-weft_result weft__commands_hold_shared(weft_world *world, const weft__command_segment *segment);
+weft_result weft__command_hold_shared(weft_world *world, const weft__command_segment *segment);
 /* Gives them back. */
-void weft__commands_let_go_shared(weft_world *world, const weft__command_segment *segment);
+void weft__command_let_go_shared(weft_world *world, const weft__command_segment *segment);
 
 #endif

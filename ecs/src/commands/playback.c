@@ -104,7 +104,7 @@ static weft_result gather(weft__playback *playback)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < playback->recorder_count; i++) {
-        weft__commands_seal(playback->recorders[i]);
+        weft__recorder_seal(playback->recorders[i]);
         count += playback->recorders[i]->segment_count;
     }
     if (count == 0) return WEFT_OK;
@@ -199,7 +199,7 @@ static weft_result hold_shared(const weft__playback *playback)
 {
     weft_result result = WEFT_OK;
     for (uint32_t i = 0; i < playback->segment_count; i++) {
-        weft_result held = weft__commands_hold_shared(playback->world, &playback->segments[i]);
+        weft_result held = weft__command_hold_shared(playback->world, &playback->segments[i]);
         if (held != WEFT_OK) result = held;
     }
     return result == WEFT_OK ? WEFT_OK : weft__error_memory(playback->world, "a shared value");
@@ -269,7 +269,7 @@ static weft_result report_failures(const weft__playback *playback)
                                 first->code);
 }
 
-weft_result weft__commands_playback(const weft__playback_desc *desc, weft__playback_result *out)
+weft_result weft__playback_run(const weft__playback_desc *desc, weft__playback_result *out)
 {
     weft_world *world = desc->world;
     weft__playback playback = {.world = world,
@@ -290,7 +290,7 @@ weft_result weft__commands_playback(const weft__playback_desc *desc, weft__playb
         if (result != WEFT_OK && playback.is_named) forget_unplaced(&playback);
     }
     if (result == WEFT_OK) result = report_failures(&playback);
-    for (uint32_t i = 0; i < desc->count; i++) weft__commands_reset(desc->recorders[i], !is_linked);
+    for (uint32_t i = 0; i < desc->count; i++) weft__recorder_reset(desc->recorders[i], !is_linked);
     if (out != NULL) *out = playback.result;
     return result;
 }
@@ -311,7 +311,7 @@ weft_result weft_recorder_play(weft_recorder *commands)
     if (result != WEFT_OK) return result;
     weft__playback_desc desc = {
         .world = world, .job = world->front.host.context, .recorders = &commands, .count = 1};
-    result = weft__commands_playback(&desc, NULL);
+    result = weft__playback_run(&desc, NULL);
     weft__host_end(world);
     return result;
 }

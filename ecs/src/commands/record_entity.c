@@ -45,22 +45,22 @@ static weft_result check(weft_recorder *commands, weft__command_op op, weft_enti
                          weft_component component, const weft__type **type)
 {
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;
-    if (weft__commands_check_open(commands, op, entity, component.id) != WEFT_OK)
+    if (weft__recorder_check_open(commands, op, entity, component.id) != WEFT_OK)
         return WEFT_WRONG_PHASE;
     *type = weft__type_at(commands->world, component);
     weft_result result = target_check(commands, entity);
     if (result == WEFT_OK && *type == NULL) result = WEFT_BAD_HANDLE;
     if (result == WEFT_OK && !(*type)->is_of_entities) result = WEFT_TYPE_MISMATCH;
     if (result == WEFT_OK) return WEFT_OK;
-    return weft__commands_fail(commands, result, op, entity, component.id);
+    return weft__recorder_fail(commands, result, op, entity, component.id);
 }
 
 static weft_result record(weft_recorder *commands, weft__command_op op, weft_entity entity,
                           uint32_t subject)
 {
-    weft__command *command = weft__commands_append_words(commands, op, 0);
+    weft__command *command = weft__recorder_append_words(commands, op, 0);
     if (command == NULL)
-        return weft__commands_fail(commands, WEFT_OUT_OF_MEMORY, op, entity, subject);
+        return weft__recorder_fail(commands, WEFT_OUT_OF_MEMORY, op, entity, subject);
     command->entity = entity;
     command->subject = subject;
     return WEFT_OK;
@@ -71,9 +71,9 @@ static weft_result record(weft_recorder *commands, weft__command_op op, weft_ent
 static weft__command *record_values(weft_recorder *commands, weft__command_op op,
                                     weft_entity entity, const weft__type *type, size_t bytes)
 {
-    weft__command *command = weft__commands_append(commands, op, bytes + slack_of(type));
+    weft__command *command = weft__recorder_append(commands, op, bytes + slack_of(type));
     if (command == NULL) {
-        weft__commands_fail(commands, WEFT_OUT_OF_MEMORY, op, entity, type->id);
+        weft__recorder_fail(commands, WEFT_OUT_OF_MEMORY, op, entity, type->id);
         return NULL;
     }
     command->entity = entity;
@@ -98,9 +98,9 @@ static weft_entity record_creation(weft_recorder *commands, weft__command_op op,
                                    weft_entity source)
 {
     weft__command *command =
-        weft__commands_append_words(commands, op, op == WEFT__COMMAND_INSTANTIATE ? 1 : 0);
+        weft__recorder_append_words(commands, op, op == WEFT__COMMAND_INSTANTIATE ? 1 : 0);
     if (command == NULL) {
-        weft__commands_fail(commands, WEFT_OUT_OF_MEMORY, op, source, 0);
+        weft__recorder_fail(commands, WEFT_OUT_OF_MEMORY, op, source, 0);
         return WEFT__NO_ENTITY;
     }
     command->entity = (weft_entity){commands->created++, commands->epoch};
@@ -120,10 +120,10 @@ static bool is_archetype(const weft_recorder *commands, weft_archetype archetype
 weft_entity weft_recorder_create_entity(weft_recorder *commands, weft_archetype archetype)
 {
     if (commands == NULL ||
-        weft__commands_check_open(commands, WEFT__COMMAND_CREATE, WEFT__NO_ENTITY, 0) != WEFT_OK)
+        weft__recorder_check_open(commands, WEFT__COMMAND_CREATE, WEFT__NO_ENTITY, 0) != WEFT_OK)
         return WEFT__NO_ENTITY;
     if (!is_archetype(commands, archetype)) {
-        weft__commands_fail(commands, WEFT_BAD_HANDLE, WEFT__COMMAND_CREATE, WEFT__NO_ENTITY, 0);
+        weft__recorder_fail(commands, WEFT_BAD_HANDLE, WEFT__COMMAND_CREATE, WEFT__NO_ENTITY, 0);
         return WEFT__NO_ENTITY;
     }
     return record_creation(commands, WEFT__COMMAND_CREATE, archetype.id, WEFT__NO_ENTITY);
@@ -132,11 +132,11 @@ weft_entity weft_recorder_create_entity(weft_recorder *commands, weft_archetype 
 weft_entity weft_recorder_instantiate(weft_recorder *commands, weft_entity source)
 {
     if (commands == NULL ||
-        weft__commands_check_open(commands, WEFT__COMMAND_INSTANTIATE, source, 0) != WEFT_OK)
+        weft__recorder_check_open(commands, WEFT__COMMAND_INSTANTIATE, source, 0) != WEFT_OK)
         return WEFT__NO_ENTITY;
     weft_result result = target_check(commands, source);
     if (result != WEFT_OK) {
-        weft__commands_fail(commands, result, WEFT__COMMAND_INSTANTIATE, source, 0);
+        weft__recorder_fail(commands, result, WEFT__COMMAND_INSTANTIATE, source, 0);
         return WEFT__NO_ENTITY;
     }
     return record_creation(commands, WEFT__COMMAND_INSTANTIATE, 0, source);
@@ -147,11 +147,11 @@ weft_entity weft_recorder_instantiate(weft_recorder *commands, weft_entity sourc
 weft_result weft_recorder_destroy_entity(weft_recorder *commands, weft_entity entity)
 {
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;
-    if (weft__commands_check_open(commands, WEFT__COMMAND_DESTROY, entity, 0) != WEFT_OK)
+    if (weft__recorder_check_open(commands, WEFT__COMMAND_DESTROY, entity, 0) != WEFT_OK)
         return WEFT_WRONG_PHASE;
     weft_result result = target_check(commands, entity);
     if (result != WEFT_OK)
-        return weft__commands_fail(commands, result, WEFT__COMMAND_DESTROY, entity, 0);
+        return weft__recorder_fail(commands, result, WEFT__COMMAND_DESTROY, entity, 0);
     return record(commands, WEFT__COMMAND_DESTROY, entity, 0);
 }
 
@@ -181,10 +181,10 @@ weft_result weft_recorder_set(weft_recorder *commands, weft_entity entity, weft_
     if (result != WEFT_OK) return result;
     bool is_plain = (type->desc.flags & (WEFT_BUFFER | WEFT_SHARED | WEFT_CHUNK)) == 0;
     if (!is_plain || size != type->desc.size)
-        return weft__commands_fail(commands, WEFT_TYPE_MISMATCH, WEFT__COMMAND_SET, entity,
+        return weft__recorder_fail(commands, WEFT_TYPE_MISMATCH, WEFT__COMMAND_SET, entity,
                                    component.id);
     if (value == NULL && size != 0)
-        return weft__commands_fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_SET, entity,
+        return weft__recorder_fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_SET, entity,
                                    component.id);
     if (size == 0) return record(commands, WEFT__COMMAND_ADD, entity, component.id);
     return record_value(commands, WEFT__COMMAND_SET, entity, type, value);
@@ -197,10 +197,10 @@ weft_result weft_recorder_set_shared(weft_recorder *commands, weft_entity entity
     weft_result result = check(commands, WEFT__COMMAND_SET_SHARED, entity, component, &type);
     if (result != WEFT_OK) return result;
     if ((type->desc.flags & WEFT_SHARED) == 0)
-        return weft__commands_fail(commands, WEFT_TYPE_MISMATCH, WEFT__COMMAND_SET_SHARED, entity,
+        return weft__recorder_fail(commands, WEFT_TYPE_MISMATCH, WEFT__COMMAND_SET_SHARED, entity,
                                    component.id);
     if (value == NULL && type->desc.size != 0)
-        return weft__commands_fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_SET_SHARED,
+        return weft__recorder_fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_SET_SHARED,
                                    entity, component.id);
     return record_value(commands, WEFT__COMMAND_SET_SHARED, entity, type, value);
 }
@@ -212,11 +212,11 @@ weft_result weft_recorder_enable(weft_recorder *commands, weft_entity entity,
     weft_result result = check(commands, WEFT__COMMAND_ENABLE, entity, component, &type);
     if (result != WEFT_OK) return result;
     if ((type->desc.flags & WEFT_ENABLEABLE) == 0)
-        return weft__commands_fail(commands, WEFT_TYPE_MISMATCH, WEFT__COMMAND_ENABLE, entity,
+        return weft__recorder_fail(commands, WEFT_TYPE_MISMATCH, WEFT__COMMAND_ENABLE, entity,
                                    component.id);
-    weft__command *command = weft__commands_append_words(commands, WEFT__COMMAND_ENABLE, 0);
+    weft__command *command = weft__recorder_append_words(commands, WEFT__COMMAND_ENABLE, 0);
     if (command == NULL)
-        return weft__commands_fail(commands, WEFT_OUT_OF_MEMORY, WEFT__COMMAND_ENABLE, entity,
+        return weft__recorder_fail(commands, WEFT_OUT_OF_MEMORY, WEFT__COMMAND_ENABLE, entity,
                                    component.id);
     command->entity = entity;
     command->subject = component.id;
@@ -231,9 +231,9 @@ static weft_result record_elements(weft_recorder *commands, weft__command_op op,
     weft_result result = check(commands, op, entity, component, &type);
     if (result != WEFT_OK) return result;
     if ((type->desc.flags & WEFT_BUFFER) == 0)
-        return weft__commands_fail(commands, WEFT_TYPE_MISMATCH, op, entity, component.id);
+        return weft__recorder_fail(commands, WEFT_TYPE_MISMATCH, op, entity, component.id);
     if (elements == NULL && count != 0)
-        return weft__commands_fail(commands, WEFT_INVALID_ARGUMENT, op, entity, component.id);
+        return weft__recorder_fail(commands, WEFT_INVALID_ARGUMENT, op, entity, component.id);
     size_t bytes = (size_t)count * type->desc.size;
     weft__command *command = record_values(commands, op, entity, type, 8 + bytes);
     if (command == NULL) return WEFT_OUT_OF_MEMORY;
@@ -259,13 +259,13 @@ weft_result weft_recorder_set_name(weft_recorder *commands, weft_entity entity, 
 {
     const weft__command_op op = WEFT__COMMAND_SET_NAME;
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;
-    if (weft__commands_check_open(commands, op, entity, 0) != WEFT_OK) return WEFT_WRONG_PHASE;
+    if (weft__recorder_check_open(commands, op, entity, 0) != WEFT_OK) return WEFT_WRONG_PHASE;
     weft_result result = target_check(commands, entity);
-    if (result != WEFT_OK) return weft__commands_fail(commands, result, op, entity, 0);
+    if (result != WEFT_OK) return weft__recorder_fail(commands, result, op, entity, 0);
     /* one byte more than is kept tells playback that the text was cut */
     size_t length = name == NULL ? 0 : strnlen(name, WEFT__NAME_BYTES);
-    weft__command *command = weft__commands_append(commands, op, name == NULL ? 0 : length + 1);
-    if (command == NULL) return weft__commands_fail(commands, WEFT_OUT_OF_MEMORY, op, entity, 0);
+    weft__command *command = weft__recorder_append(commands, op, name == NULL ? 0 : length + 1);
+    if (command == NULL) return weft__recorder_fail(commands, WEFT_OUT_OF_MEMORY, op, entity, 0);
     command->entity = entity;
     command->subject = 0;
     if (name == NULL) return WEFT_OK;

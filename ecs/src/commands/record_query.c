@@ -9,7 +9,7 @@
 static weft_result refuse(weft_recorder *commands, weft_result code, weft__command_op op,
                           weft_query query, uint32_t component)
 {
-    return weft__commands_fail(commands, code, op, (weft_entity){query.id, 0}, component);
+    return weft__recorder_fail(commands, code, op, (weft_entity){query.id, 0}, component);
 }
 
 /* Checks both handles; *type is that of the component. */
@@ -19,7 +19,7 @@ static weft_result check(weft_recorder *commands, weft__command_op op, weft_quer
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;
     const weft_world *world = commands->world;
     weft_result result =
-        weft__commands_check_open(commands, op, (weft_entity){query.id, 0}, component.id);
+        weft__recorder_check_open(commands, op, (weft_entity){query.id, 0}, component.id);
     if (result != WEFT_OK) return result;
     bool is_query = query.world == world->front.number && query.id != 0;
     *type = weft__type_at(world, component);
@@ -34,7 +34,7 @@ static weft_result check(weft_recorder *commands, weft__command_op op, weft_quer
 static weft__command *record(weft_recorder *commands, weft__command_op op, weft_query query,
                              uint32_t component, size_t bytes)
 {
-    weft__command *command = weft__commands_append(commands, op, bytes);
+    weft__command *command = weft__recorder_append(commands, op, bytes);
     if (command == NULL) {
         refuse(commands, WEFT_OUT_OF_MEMORY, op, query, component);
         return NULL;

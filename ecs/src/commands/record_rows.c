@@ -24,7 +24,7 @@ typedef struct making {
 
 static weft_result refuse(weft_recorder *commands, weft_result code, uint32_t component)
 {
-    return weft__commands_fail(commands, code, OP, WEFT__NO_ENTITY, component);
+    return weft__recorder_fail(commands, code, OP, WEFT__NO_ENTITY, component);
 }
 
 /* ---- shared values ---- */
@@ -130,7 +130,7 @@ static weft__command_rows *record_rows(weft_recorder *commands, const making *m)
 {
     size_t bytes = sizeof(weft__command_rows) + m->archetype->type_count * sizeof(void *);
     size_t shared_bytes = m->is_new ? m->shared_bytes : 0;
-    weft__command *command = weft__commands_append(commands, OP, bytes + shared_bytes);
+    weft__command *command = weft__recorder_append(commands, OP, bytes + shared_bytes);
     if (command == NULL) return NULL;
     command->entity = WEFT__NO_ENTITY;
     command->subject = m->archetype->id;
@@ -190,7 +190,7 @@ weft_result weft_recorder_create_rows_with(weft_recorder *commands, const weft_r
     if (commands == NULL || desc == NULL || rows == NULL || desc->count == 0)
         return WEFT_INVALID_ARGUMENT;
     *rows = (weft_slice){.calls = weft__rows_calls(commands), .context = &commands->rows_context};
-    weft_result result = weft__commands_check_open(commands, OP, WEFT__NO_ENTITY, 0);
+    weft_result result = weft__recorder_check_open(commands, OP, WEFT__NO_ENTITY, 0);
     if (result != WEFT_OK) return result;
     weft_world *world = commands->world;
     if (!weft__archetype_is(world, desc->archetype) ||
@@ -227,7 +227,7 @@ weft_result weft_recorder_create_rows_unordered(weft_recorder *commands, weft_ar
 weft_entity weft_recorder_row_entity(weft_recorder *commands, const weft_slice *rows, uint32_t row)
 {
     if (commands == NULL) return WEFT__NO_ENTITY;
-    if (weft__commands_check_open(commands, OP, WEFT__NO_ENTITY, 0) != WEFT_OK)
+    if (weft__recorder_check_open(commands, OP, WEFT__NO_ENTITY, 0) != WEFT_OK)
         return WEFT__NO_ENTITY;
     if (rows == NULL || rows->columns == NULL || row >= rows->count) {
         refuse(commands, WEFT_NOT_FOUND, 0);

@@ -25,7 +25,7 @@ static uint32_t next_epoch(weft_world *world)
     return world->recorder_epoch << 1;
 }
 
-void weft__commands_init(weft_recorder *commands, weft_world *world, uint32_t id, uint32_t worker)
+void weft__recorder_init(weft_recorder *commands, weft_world *world, uint32_t id, uint32_t worker)
 {
     *commands = (weft_recorder){.world = world,
                                 .id = id,
@@ -94,19 +94,19 @@ static void drop_values(const weft_recorder *commands)
     }
 }
 
-void weft__commands_seal(weft_recorder *commands)
+void weft__recorder_seal(weft_recorder *commands)
 {
     weft__command_page *page = commands->page;
     if (page != NULL) page->used = (uint32_t)(commands->at - (char *)page->data);
 }
 
-void weft__commands_reset(weft_recorder *commands, bool with_rows)
+void weft__recorder_reset(weft_recorder *commands, bool with_rows)
 {
-    weft__commands_seal(commands);
+    weft__recorder_seal(commands);
     if (with_rows) drop_private_chunks(commands);
     drop_values(commands);
     for (uint32_t i = 0; i < commands->segment_count; i++)
-        weft__commands_let_go_shared(commands->world, &commands->segments[i]);
+        weft__command_let_go_shared(commands->world, &commands->segments[i]);
     free_blocks(commands);
     for (weft__command_page *page = commands->first; page != NULL; page = page->next)
         page->used = 0;
@@ -124,13 +124,13 @@ void weft__commands_reset(weft_recorder *commands, bool with_rows)
         next_epoch(commands->world); /* handles of this round are refused from now on */
 }
 
-void weft__commands_fini(weft_recorder *commands)
+void weft__recorder_fini(weft_recorder *commands)
 {
     weft__memory *memory = &commands->world->memory;
-    weft__commands_seal(commands);
+    weft__recorder_seal(commands);
     for (uint32_t i = 0; i < commands->segment_count; i++)
-        weft__commands_hold_shared(commands->world, &commands->segments[i]);
-    weft__commands_reset(commands, true);
+        weft__command_hold_shared(commands->world, &commands->segments[i]);
+    weft__recorder_reset(commands, true);
     weft__command_page *page = commands->first;
     while (page != NULL) {
         weft__command_page *next = page->next;
@@ -148,7 +148,7 @@ void weft__commands_fini(weft_recorder *commands)
 
 /* ---- room ---- */
 
-weft_result weft__commands_fail(weft_recorder *commands, weft_result code, weft__command_op op,
+weft_result weft__recorder_fail(weft_recorder *commands, weft_result code, weft__command_op op,
                                 weft_entity entity, uint32_t component)
 {
     if (commands->failure.code == WEFT_OK)
@@ -162,7 +162,7 @@ static bool next_page(weft_recorder *commands)
 {
     weft__command_page *page = commands->page;
     weft__command_page *next = page == NULL ? commands->first : page->next;
-    weft__commands_seal(commands);
+    weft__recorder_seal(commands);
     if (next == NULL) {
         uint32_t bytes = page == NULL ? FIRST_PAGE_BYTES : PAGE_BYTES;
         next = weft__alloc(&commands->world->memory, WEFT__MEMORY_COMMANDS, 1, sizeof *next + bytes,
@@ -203,7 +203,7 @@ static bool open_segment(weft_recorder *commands)
     return true;
 }
 
-bool weft__commands_make_room(weft_recorder *commands, size_t bytes)
+bool weft__recorder_make_room(weft_recorder *commands, size_t bytes)
 {
     while (commands->page == NULL || (size_t)(commands->end - commands->at) < bytes)
         if (!next_page(commands)) return false;
@@ -216,7 +216,7 @@ static weft__command *append_apart(weft_recorder *commands, weft__command_op op,
     weft__command_block *block =
         weft__alloc(&commands->world->memory, WEFT__MEMORY_COMMANDS, 1, total, 8);
     if (block == NULL) return NULL;
-    weft__command *command = weft__commands_append_words(commands, op, 1);
+    weft__command *command = weft__recorder_append_words(commands, op, 1);
     if (command == NULL) {
         weft__free(&commands->world->memory, WEFT__MEMORY_COMMANDS, block, 1, total, 8);
         return NULL;
@@ -229,11 +229,11 @@ static weft__command *append_apart(weft_recorder *commands, weft__command_op op,
     return command;
 }
 
-weft__command *weft__commands_append(weft_recorder *commands, weft__command_op op, size_t bytes)
+weft__command *weft__recorder_append(weft_recorder *commands, weft__command_op op, size_t bytes)
 {
     size_t words = (bytes + 7) / 8;
     if (words > FIRST_PAGE_BYTES / 16) return append_apart(commands, op, bytes);
-    return weft__commands_append_words(commands, op, (uint32_t)words);
+    return weft__recorder_append_words(commands, op, (uint32_t)words);
 }
 
 /* ---- recorders outside systems ---- */
@@ -252,7 +252,7 @@ weft_result weft_recorder_create(weft_world *world, weft_recorder **out)
                                     "out is NULL: give the address of a pointer");
     *out = weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, 1, sizeof **out, 64);
     if (*out == NULL) return weft__error_memory(world, "weft_recorder_create");
-    weft__commands_init(*out, world, 0, 0);
+    weft__recorder_init(*out, world, 0, 0);
     return WEFT_OK;
 }
 
@@ -262,6 +262,6 @@ void weft_recorder_destroy(weft_recorder *commands)
     weft_world *world = commands->world;
     const char *advice = "destroy it when the step is over";
     if (weft__refuse_systems(world, "weft_recorder_destroy", advice) != WEFT_OK) return;
-    weft__commands_fini(commands);
+    weft__recorder_fini(commands);
     weft__free(&world->memory, WEFT__MEMORY_COMMANDS, commands, 1, sizeof *commands, 64);
 }

@@ -37,7 +37,7 @@ static void note(const weft_slice *slice, weft_result code, uint32_t component)
         code = WEFT_STALE_ENTITY;
         component = 0;
     }
-    weft__commands_fail(recorder_of(slice), code, WEFT__COMMAND_ROWS, WEFT__NO_ENTITY, component);
+    weft__recorder_fail(recorder_of(slice), code, WEFT__COMMAND_ROWS, WEFT__NO_ENTITY, component);
 }
 
 static void rows_report(const weft_slice *slice, uint32_t term, weft_access access)

@@ -119,7 +119,7 @@ static weft_recorder *slice_commands(const weft_slice *slice)
 {
     const weft__system *system = system_of(slice);
     weft_recorder *commands = &system->scheduler->workers[slice->worker].commands;
-    weft__commands_key(commands, (uint64_t)system->position << 32 | slice->index);
+    weft__recorder_key(commands, (uint64_t)system->position << 32 | slice->index);
     return commands;
 }
 

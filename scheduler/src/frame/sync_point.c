@@ -31,7 +31,7 @@ static void tally_commands(weft__scheduler *scheduler)
 {
     for (uint32_t i = 0; i < scheduler->worker_count; i++) {
         weft_recorder *commands = scheduler->recorders[i];
-        if (WEFT_IS_CHECKED) weft__commands_seal(commands);
+        if (WEFT_IS_CHECKED) weft__recorder_seal(commands);
         for (uint32_t k = 0; k < commands->segment_count; k++) {
             const weft__command_segment *segment = &commands->segments[k];
             const weft__system *system = scheduler->ordered[segment->key >> 32];
@@ -64,7 +64,7 @@ void weft__sync_point_run(weft__scheduler *scheduler, uint32_t version)
                                 .count = scheduler->worker_count,
                                 .name = recorder_name,
                                 .user = scheduler};
-    weft_result result = weft__commands_playback(&desc, &played);
+    weft_result result = weft__playback_run(&desc, &played);
     weft__front(world)->busy = busy;
     weft__scheduler_fail(scheduler, result);
     scheduler->stats.commands += played.commands;

@@ -25,7 +25,7 @@ static void scheduler_destroy(void *data)
                scheduler->entry_of_chunk_capacity, sizeof scheduler->entry_of_chunk[0], 8);
     for (uint32_t i = 0; i < scheduler->worker_count; i++) {
         weft__worker *worker = &scheduler->workers[i];
-        weft__commands_fini(&worker->commands);
+        weft__recorder_fini(&worker->commands);
         weft__free(memory, WEFT__MEMORY_SYSTEMS, worker->tallies, scheduler->tally_capacity,
                    sizeof worker->tallies[0], 64);
         weft__free(memory, WEFT__MEMORY_SYSTEMS, worker->mask, scheduler->mask_words,
@@ -66,7 +66,7 @@ static weft_result make_workers(weft__scheduler *scheduler)
     for (uint32_t i = 0; i < count; i++) {
         scheduler->workers[i].scheduler = scheduler;
         scheduler->workers[i].index = i;
-        weft__commands_init(&scheduler->workers[i].commands, scheduler->world, i, i);
+        weft__recorder_init(&scheduler->workers[i].commands, scheduler->world, i, i);
         scheduler->workers[i].commands.in_set = true;
         scheduler->recorders[i] = &scheduler->workers[i].commands;
     }
