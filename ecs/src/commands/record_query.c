@@ -3,6 +3,8 @@
  * it matches is asked at playback, so that filters and enable bits count as they are then, and rows
  * of earlier commands are among them. */
 #include "recorder.h"
+#include "type.h"
+#include "world_state.h"
 
 #include <string.h>
 

@@ -7,6 +7,7 @@
 #include "archetype_state.h"
 #include "private_chunk.h"
 #include "recorder.h"
+#include "world_state.h"
 
 #include <string.h>
 

@@ -11,6 +11,7 @@
 #include "host.h"
 #include "private_chunk.h"
 #include "slice_rows.h"
+#include "world_state.h"
 
 #include <string.h>
 
