@@ -44,15 +44,18 @@ static weft_result target_check(const weft_recorder *commands, weft_entity entit
 static weft_result check(weft_recorder *commands, weft__command_op op, weft_entity entity,
                          weft_component component, const weft__type **type)
 {
+    *type = NULL;
     if (commands == NULL) return WEFT_INVALID_ARGUMENT;
     if (weft__recorder_check_open(commands, op, entity, component.id) != WEFT_OK)
         return WEFT_WRONG_PHASE;
-    *type = weft__type_at(commands->world, component);
     weft_result result = target_check(commands, entity);
-    if (result == WEFT_OK && *type == NULL) result = WEFT_BAD_HANDLE;
-    if (result == WEFT_OK && !(*type)->is_of_entities) result = WEFT_TYPE_MISMATCH;
-    if (result == WEFT_OK) return WEFT_OK;
-    return weft__recorder_fail(commands, result, op, entity, component.id);
+    if (result != WEFT_OK) return weft__recorder_fail(commands, result, op, entity, component.id);
+    *type = weft__type_at(commands->world, component);
+    if (*type == NULL)
+        return weft__recorder_fail(commands, WEFT_BAD_HANDLE, op, entity, component.id);
+    if (!(*type)->is_of_entities)
+        return weft__recorder_fail(commands, WEFT_TYPE_MISMATCH, op, entity, component.id);
+    return WEFT_OK;
 }
 
 static weft_result record(weft_recorder *commands, weft__command_op op, weft_entity entity,
