@@ -186,6 +186,87 @@ Test(residue, one_whose_last_plain_component_goes_after_its_cleanup_components_d
     storage_close(&b.f);
 }
 
+/* The ways to remove the last component of all. */
+typedef enum removal {
+    REMOVAL_SINGLE,
+    REMOVAL_MANY,
+    REMOVAL_QUERY,
+    REMOVAL_ARCHETYPE,
+    REMOVAL_COMMANDS,
+    REMOVAL_COMMAND_QUERY,
+    REMOVAL_COUNT
+} removal;
+
+static void remove_by_commands(bed *b, bool by_query)
+{
+    weft_recorder *commands;
+    CHECK_OK(weft_recorder_create(b->f.world, &commands));
+    if (by_query) CHECK_OK(weft_recorder_query_remove(commands, b->positions, b->f.position));
+    for (uint32_t i = 0; i < b->count && !by_query; i++)
+        CHECK_OK(weft_recorder_remove(commands, b->e[i], b->f.position));
+    CHECK_OK(weft_recorder_play(commands));
+    weft_recorder_destroy(commands);
+}
+
+static void remove_position(bed *b, removal by)
+{
+    weft_world *world = b->f.world;
+    weft_change_desc change = {.remove = &b->f.position, .remove_count = 1};
+    if (by == REMOVAL_SINGLE) remove_all(b, b->f.position);
+    if (by == REMOVAL_MANY) CHECK_OK(weft_entity_change_many(world, b->e, b->count, &change));
+    if (by == REMOVAL_QUERY) CHECK_OK(weft_query_remove(world, b->positions, b->f.position));
+    for (uint32_t i = 0; i < b->count && by == REMOVAL_ARCHETYPE; i++)
+        CHECK_OK(weft_entity_set_archetype(world, b->e[i], weft_archetype_create(world, NULL, 0)));
+    if (by == REMOVAL_COMMANDS || by == REMOVAL_COMMAND_QUERY)
+        remove_by_commands(b, by == REMOVAL_COMMAND_QUERY);
+}
+
+/* Snapshots keep what it is; a copy of a residue is refused. */
+static void spent_through_snapshot(bed *b)
+{
+    weft_snapshot *snapshot;
+    weft_entity copy;
+    CHECK_OK(weft_snapshot_take(b->f.world, NULL, &snapshot));
+    CHECK_OK(weft_entity_destroy_many(b->f.world, b->e, b->count));
+    all_dead(b);
+    CHECK_OK(weft_snapshot_restore(b->f.world, snapshot));
+    weft_snapshot_destroy(snapshot);
+    for (uint32_t i = 0; i < b->count; i++) {
+        CHECK(weft_entity_is_alive(b->f.world, b->e[i]));
+        CHECK_RESULT(weft_entity_instantiate(b->f.world, b->e[i], 1, &copy), WEFT_INVALID_ARGUMENT);
+    }
+}
+
+Test(residue, one_without_cleanup_components_ends_with_its_last_by_every_way)
+{
+    for (int by = 0; by < REMOVAL_COUNT; by++)
+        for (uint32_t count = FEW; count <= MANY; count += MANY - FEW) {
+            bed b = bed_open(count);
+            destroy_all(&b, WAY_MANY);
+            add_all(&b, b.f.position);
+            remove_all(&b, b.handle);
+            spent_through_snapshot(&b);
+            remove_position(&b, (removal)by);
+            all_dead(&b);
+            storage_close(&b.f);
+        }
+}
+
+Test(residue, one_without_cleanup_components_that_gets_one_again_leaves_a_residue)
+{
+    bed b = bed_open(FEW);
+    destroy_all(&b, WAY_SINGLE);
+    add_all(&b, b.f.position);
+    remove_all(&b, b.handle);
+    for (uint64_t i = 0; i < FEW; i++)
+        CHECK_OK(weft_entity_set(b.f.world, b.e[i], b.handle, &i, sizeof i));
+    destroy_all(&b, WAY_SINGLE);
+    residues_check(&b);
+    remove_all(&b, b.handle);
+    all_dead(&b);
+    storage_close(&b.f);
+}
+
 Test(residue, one_that_gets_an_archetype_stays_a_residue)
 {
     bed b = bed_open(FEW);

@@ -112,9 +112,23 @@ static model_entity *model_make(uint32_t number, uint32_t set)
     return e;
 }
 
+/* Residues that lost their last cleanup component and keep plain ones, and how many of these came
+ * to what end. */
+typedef struct spent_count {
+    uint32_t made, destroyed, faded, renewed;
+} spent_count;
+
+static spent_count spent;
+
+static bool is_residue_of_none(const model_entity *e)
+{
+    return e->is_alive && e->is_residue && (e->set >> CLEAN & 1) == 0;
+}
+
 static void model_add(model_entity *e, uint32_t component)
 {
     if ((e->set >> component & 1) != 0) return;
+    spent.renewed += component == CLEAN && is_residue_of_none(e);
     e->set |= 1u << component;
     e->values[component] = 0;
     if (component == SWITCH) e->is_disabled = false;
@@ -122,12 +136,16 @@ static void model_add(model_entity *e, uint32_t component)
 
 static void model_remove(model_entity *e, uint32_t component)
 {
+    bool was_of_none = is_residue_of_none(e);
     e->set &= ~(1u << component);
     if (e->is_residue && e->set == 0) e->is_alive = false;
+    spent.made += is_residue_of_none(e) && !was_of_none;
+    spent.faded += was_of_none && !e->is_alive;
 }
 
 static void model_destroy(model_entity *e)
 {
+    spent.destroyed += is_residue_of_none(e);
     e->is_alive = e->is_residue = (e->set >> CLEAN & 1) != 0;
     e->set &= 1u << CLEAN;
 }

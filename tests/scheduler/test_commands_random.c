@@ -387,7 +387,9 @@ static void run_stream(uint64_t seed, uint32_t workers)
 
 PLAIN_TEST(random_commands_agree_with_the_model_on_one_worker)
 {
+    spent = (spent_count){0};
     for (uint64_t seed = 1; seed <= STREAMS; seed++) run_stream(seed, 1);
+    CHECK(spent.made > 100 && spent.destroyed > 50 && spent.faded > 5 && spent.renewed > 20);
 }
 
 PLAIN_TEST(random_commands_agree_with_the_model_on_three_workers)

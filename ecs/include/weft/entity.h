@@ -185,9 +185,9 @@ WEFT_API weft_result weft_entity_read_many(const weft_world *world, const weft_e
 WEFT_API weft_result weft_entity_add(weft_world *world, weft_entity entity,
                                      weft_component component);
 
-/* Removes a component; one that is absent is no error. A residue ends with its last component;
- * other components that were added to it keep it until it is destroyed again. Errors, Cost: as
- * weft_entity_add. */
+/* Removes a component; one that is absent is no error. A residue ends with its last component,
+ * CLEANUP or not: those that were added to it keep it without CLEANUP ones, too, until they are
+ * removed or it is destroyed again. Errors, Cost: as weft_entity_add. */
 WEFT_API weft_result weft_entity_remove(weft_world *world, weft_entity entity,
                                         weft_component component);
 
