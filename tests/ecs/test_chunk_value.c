@@ -10,11 +10,11 @@
 static int32_t value_at(const fixture *f, weft_query query, weft_entity entity)
 {
     weft_entity_place place, other;
-    CHECK_OK(weft_entity_place_get(f->world, entity, &place));
+    CHECK_OK(weft_entity_place_get(f->world, entity, &place, sizeof place));
     weft_cursor cursor = weft_query_begin(f->world, query);
     int32_t value = -1;
     while (weft_query_next(&cursor)) {
-        CHECK_OK(weft_entity_place_get(f->world, cursor.slice.entities[0], &other));
+        CHECK_OK(weft_entity_place_get(f->world, cursor.slice.entities[0], &other, sizeof other));
         if (other.archetype.id == place.archetype.id && other.chunk == place.chunk)
             value = *(const int32_t *)weft_slice_read_chunk(&cursor.slice, 0);
     }
@@ -86,7 +86,7 @@ Test(chunk_value, a_write_through_a_part_of_a_chunk_is_a_change_in_all_of_it)
     ((int32_t *)weft_entity_write(f.world, e[0], f.a))[0] = 1;
     CHECK_OK(weft_query_filter_changed(f.world, part, f.a, since));
     weft_entity_place place;
-    CHECK_OK(weft_entity_place_get(f.world, e[0], &place));
+    CHECK_OK(weft_entity_place_get(f.world, e[0], &place, sizeof place));
     since = weft_world_advance_change_version(f.world);
     weft_cursor cursor = weft_query_begin(f.world, part);
     CHECK(weft_query_next(&cursor));

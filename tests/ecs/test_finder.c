@@ -231,7 +231,7 @@ Test(finder, a_slice_of_a_cursor_gives_a_finder)
 enum { FAR = 70000 }; /* entities whose slots are more than what counts as near */
 
 /* In a world of `others` more entities. */
-static void gather_until_test(uint32_t others)
+static void read_many_until_test(uint32_t others)
 {
     enum { COUNT = 200 };
     storage_fixture f = storage_open();
@@ -258,18 +258,18 @@ static void gather_until_test(uint32_t others)
     storage_close(&f);
 }
 
-Test(finder, a_gather_is_filled_up_to_the_first_entity_without_a_value)
+Test(finder, an_array_is_filled_up_to_the_first_entity_without_a_value)
 {
-    gather_until_test(1);
+    read_many_until_test(1);
 }
 
-Test(finder, a_gather_in_a_large_world_is_filled_up_to_the_first_entity_without_a_value)
+Test(finder, an_array_in_a_large_world_is_filled_up_to_the_first_entity_without_a_value)
 {
-    gather_until_test(FAR);
+    read_many_until_test(FAR);
 }
 
 /* Values of every size that has its own loop, and one that has none. */
-static void gather_sizes_test(uint32_t others)
+static void read_many_sizes_test(uint32_t others)
 {
     enum { COUNT = 300, MOST = 40 };
     storage_fixture f = storage_open();
@@ -290,8 +290,8 @@ static void gather_sizes_test(uint32_t others)
     storage_close(&f);
 }
 
-Test(finder, values_of_all_sizes_are_gathered)
+Test(finder, values_of_all_sizes_are_read)
 {
-    gather_sizes_test(1);
-    gather_sizes_test(FAR);
+    read_many_sizes_test(1);
+    read_many_sizes_test(FAR);
 }

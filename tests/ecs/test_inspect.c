@@ -76,7 +76,7 @@ Test(inspect, a_place_says_chunk_and_row)
     FIXTURE_CREATE(&f, 10, e, f.a, f.l);
     for (uint32_t i = 0; i < 10; i++) {
         weft_entity_place place;
-        CHECK_OK(weft_entity_place_get(f.world, e[i], &place));
+        CHECK_OK(weft_entity_place_get(f.world, e[i], &place, sizeof place));
         CHECK_U64(place.archetype.id, weft_entity_archetype(f.world, e[i]).id);
         CHECK_U64(place.chunk, i / 4);
         CHECK_U64(place.row, i % 4);
@@ -85,9 +85,9 @@ Test(inspect, a_place_says_chunk_and_row)
     }
     weft_entity_place place;
     CHECK_OK(weft_entity_destroy(f.world, e[0]));
-    CHECK_RESULT(weft_entity_place_get(f.world, e[0], &place), WEFT_STALE_ENTITY);
+    CHECK_RESULT(weft_entity_place_get(f.world, e[0], &place, sizeof place), WEFT_STALE_ENTITY);
     CHECK_U64(place.archetype.id, 0);
-    CHECK_RESULT(weft_entity_place_get(f.world, e[1], NULL), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_entity_place_get(f.world, e[1], NULL, sizeof place), WEFT_INVALID_ARGUMENT);
     fixture_close(&f);
 }
 

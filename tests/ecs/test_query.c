@@ -209,7 +209,7 @@ Test(query, the_list_of_chunks_follows_every_structural_change)
     fixture_close(&f);
 }
 
-Test(query, gather_and_scatter_agree_with_iteration_order_and_stamp_only_on_scatter)
+Test(query, values_are_read_and_written_in_iteration_order_and_stamped_only_when_written)
 {
     fixture f;
     fixture_open(&f, 3);
@@ -243,7 +243,7 @@ Test(query, gather_and_scatter_agree_with_iteration_order_and_stamp_only_on_scat
     fixture_close(&f);
 }
 
-Test(query, gather_refuses_what_has_no_plain_values)
+Test(query, copies_refuse_what_has_no_plain_values)
 {
     fixture f;
     fixture_open(&f, 0);

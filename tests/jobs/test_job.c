@@ -178,7 +178,7 @@ Test(job, a_continuation_follows_at_once_and_sees_the_failure)
     handle = submit(&(weft_job_desc){.fn = fail, .argument = (void *)(intptr_t)5});
     weft_job_handle anyway;
     CHECK_OK(weft_job_then(owner, handle, &second, &next));
-    second.is_run_on_error = true;
+    second.runs_on_error = true;
     CHECK_OK(weft_job_then(owner, handle, &second, &anyway));
     CHECK_RESULT(weft_job_wait(owner, handle, NULL), WEFT_JOB_FAILED);
     CHECK_RESULT(weft_job_wait(owner, next, NULL), WEFT_CANCELLED);

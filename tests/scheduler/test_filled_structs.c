@@ -14,6 +14,7 @@ typedef struct bed {
     weft_blob_store *store;
     weft_blob_ref blob;
     weft_archetype archetype;
+    weft_entity entity; /* of `other` */
     weft_system system;
 } bed;
 
@@ -64,6 +65,11 @@ static void fill_info(const bed *b, void *out, size_t bytes)
     CHECK_OK(weft_blob_info_get(b->store, b->blob, out, bytes));
 }
 
+static void fill_place(const bed *b, void *out, size_t bytes)
+{
+    CHECK_OK(weft_entity_place_get(b->other, b->entity, out, bytes));
+}
+
 static void fill_transfer(const bed *b, void *out, size_t bytes)
 {
     CHECK_OK(weft_world_transfer(b->other, b->world, NULL, out, bytes));
@@ -103,6 +109,7 @@ static const struct {
     {fill_store, sizeof(weft_blob_store_stats)},
     {fill_report, sizeof(weft_blob_report)},
     {fill_info, sizeof(weft_blob_info)},
+    {fill_place, sizeof(weft_entity_place)},
     {fill_transfer, sizeof(weft_transfer_report)},
     {fill_validation, sizeof(weft_load_report)},
     {fill_blob_load, sizeof(weft_load_report)},
@@ -122,6 +129,8 @@ static void bed_open(bed *b)
         &(weft_world_desc){.workers = 1, .entity_tag = WEFT_WITHOUT_ENTITY_TAG}, &b->other));
     weft_component value = WEFT_COMPONENT(b->world, uint64_t);
     b->archetype = WEFT_ARCHETYPE(b->world, value);
+    value = WEFT_COMPONENT(b->other, uint64_t);
+    b->entity = weft_entity_create(b->other, WEFT_ARCHETYPE(b->other, value));
     CHECK_OK(weft_entity_create_many(b->world, b->archetype, 3, NULL));
     b->system =
         weft_system_create(b->world, &(weft_system_desc){.name = "nothing", .run = nothing});

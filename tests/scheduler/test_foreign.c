@@ -69,7 +69,7 @@ static uint32_t out[2];
 
 REFUSES(destroy, weft_entity_destroy(W, e) != WEFT_OK)
 REFUSES(instantiate, weft_entity_instantiate(W, e, 1, NULL) != WEFT_OK)
-REFUSES(place_get, weft_entity_place_get(W, e, &place) != WEFT_OK)
+REFUSES(place_get, weft_entity_place_get(W, e, &place, sizeof place) != WEFT_OK)
 REFUSES(get, weft_entity_read(W, e, s->a) == NULL)
 REFUSES(write, weft_entity_write(W, e, s->a) == NULL)
 REFUSES(set, weft_entity_set(W, e, s->a, &value, 4) != WEFT_OK)

@@ -73,7 +73,7 @@ FAILS(entity_set, weft_entity_set(W, E, g->component, &value, 4) != WEFT_OK)
 FAILS(entity_get, weft_entity_read(W, E, g->component) == NULL)
 FAILS(entity_write, weft_entity_write(W, E, g->component) == NULL)
 FAILS(entity_buffer, weft_entity_write_buffer(W, E, g->list).count == 0)
-FAILS(entity_gather, weft_entity_read_many(W, &E, 1, g->component, &value) != WEFT_OK)
+FAILS(entity_read_many, weft_entity_read_many(W, &E, 1, g->component, &value) != WEFT_OK)
 FAILS(entity_enable, weft_entity_enable(W, E, g->component, false) != WEFT_OK)
 FAILS(set_shared, weft_entity_set_shared(W, E, g->shared, &value) != WEFT_OK)
 FAILS(set_shared_many, weft_entity_set_shared_many(W, &E, 1, g->shared, &value) != WEFT_OK)
@@ -102,7 +102,8 @@ FAILS(query_term,
 FAILS(filter_component, weft_query_filter_changed(W, g->here->query, g->component, 1) != WEFT_OK)
 FAILS(filter_value, weft_query_filter_shared(W, g->here->query, g->shared, WEFT_FILTER_EQUAL,
                                              &value, 1) != WEFT_OK)
-FAILS(gather_component, weft_query_read_values(W, g->here->query, g->component, &value, 1) == 0)
+FAILS(read_values_component,
+      weft_query_read_values(W, g->here->query, g->component, &value, 1) == 0)
 FAILS(scatter_component,
       weft_query_write_values(W, g->here->query, g->component, &value, 1) != WEFT_OK)
 FAILS(query_add_component, weft_query_add(W, g->here->query, g->component) != WEFT_OK)
@@ -142,7 +143,7 @@ FAILS(query_matches, !weft_query_matches(W, g->query, E))
 FAILS(query_archetypes, weft_query_archetypes(W, g->query, NULL, 0) == 0)
 FAILS(query_entities, weft_query_entities(W, g->query, NULL, 0) == 0)
 FAILS(query_entity, weft_query_entity(W, g->query, 0).version == 0)
-FAILS(query_gather, weft_query_read_values(W, g->query, g->component, &value, 1) == 0)
+FAILS(query_read_values, weft_query_read_values(W, g->query, g->component, &value, 1) == 0)
 FAILS(query_scatter, weft_query_write_values(W, g->query, g->component, &value, 1) != WEFT_OK)
 FAILS(query_single, weft_query_single(W, g->query).version == 0)
 FAILS(query_each, weft_query_each_parallel(W, g->query, nothing, NULL) != WEFT_OK)
@@ -196,7 +197,7 @@ static const struct {
     ROW(COMPONENT, entity_get),
     ROW(COMPONENT, entity_write),
     ROW(COMPONENT, entity_buffer),
-    ROW(COMPONENT, entity_gather),
+    ROW(COMPONENT, entity_read_many),
     ROW(COMPONENT, entity_enable),
     ROW(COMPONENT, set_shared),
     ROW(COMPONENT, set_shared_many),
@@ -213,7 +214,7 @@ static const struct {
     ROW(COMPONENT, query_term),
     ROW(COMPONENT, filter_component),
     ROW(COMPONENT, filter_value),
-    ROW(COMPONENT, gather_component),
+    ROW(COMPONENT, read_values_component),
     ROW(COMPONENT, scatter_component),
     ROW(COMPONENT, query_add_component),
     ROW(COMPONENT, query_remove_component),
@@ -237,7 +238,7 @@ static const struct {
     ROW(QUERY, query_archetypes),
     ROW(QUERY, query_entities),
     ROW(QUERY, query_entity),
-    ROW(QUERY, query_gather),
+    ROW(QUERY, query_read_values),
     ROW(QUERY, query_scatter),
     ROW(QUERY, query_single),
     ROW(QUERY, query_each),

@@ -311,10 +311,10 @@ typedef struct weft_entity_place {
     uint32_t chunk_capacity; /* rows that fit it */
 } weft_entity_place;
 
-/* Where an entity is stored now. Errors (*out is zeroed): INVALID_ARGUMENT, STALE_ENTITY. Threads:
- * owner. */
+/* Where an entity is stored now. `out_bytes`: sizeof *out. Errors (*out is zeroed):
+ * INVALID_ARGUMENT, STALE_ENTITY. Threads: owner. */
 WEFT_API weft_result weft_entity_place_get(const weft_world *world, weft_entity entity,
-                                           weft_entity_place *out);
+                                           weft_entity_place *out, size_t out_bytes);
 
 /* Memory of an archetype, in bytes and rows. A row is the values and the handle of one entity,
  * with the inline elements of buffers. Invariant: bytes == bytes_used + bytes_wasted. */

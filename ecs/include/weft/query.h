@@ -249,7 +249,7 @@ WEFT_API void weft_indexed_close(weft_indexed *indexed);
 
 /* Private: moves the cached span so that it contains `i` (O(log chunks)); NULL when out of range
  * or when the structure changed. */
-WEFT_API void *weft_indexed_seek(weft_indexed *indexed, uint64_t i);
+WEFT_API const void *weft_indexed_seek(weft_indexed *indexed, uint64_t i);
 
 /* Private: reports writing through a term that is declared WEFT_READ; returns NULL. */
 WEFT_API __attribute__((cold)) void *weft_indexed_refuse(const weft_indexed *indexed);

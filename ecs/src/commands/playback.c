@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* playback.c: playback: segments in key order, ids for created entities, then the commands.
  *
- *   1. gather   segments of all recorders, sorted by key (unique: a slice has one recorder);
+ *   1. sort     segments of all recorders, sorted by key (unique: a slice has one recorder);
  *   2. name     entities created by commands get their ids, in key order, before anything happens,
  *               so that every deferred handle can be replaced wherever it stands;
  *   3. link     private chunks filled by jobs join the world, in key order (playback_link.c);
@@ -30,7 +30,7 @@
 #endif
 #define MERGE_MOST WEFT__MERGE_MOST /* ascending runs of segments that are merged; above: sorted */
 
-/* ---- 1. gather ---- */
+/* ---- 1. sort ---- */
 
 static int compare_segments(const void *left, const void *right)
 {
@@ -38,7 +38,7 @@ static int compare_segments(const void *left, const void *right)
     return a->key < b->key ? -1 : a->key > b->key;
 }
 
-/* Segments of one recorder with ascending keys; lives on the stack of gather. */
+/* Segments of one recorder with ascending keys; lives on the stack of sort_segments. */
 typedef struct ascending {
     const weft__command_segment *at;
     const weft__command_segment *end;
@@ -87,7 +87,7 @@ static void runs_merge(ascending *runs, uint32_t count, weft__command_segment *o
 }
 
 /* So many runs that sorting is as good. */
-static void gather_shuffled(weft__playback *playback, uint32_t count)
+static void sort_shuffled(weft__playback *playback, uint32_t count)
 {
     weft__command_segment *at = playback->segments;
     for (uint32_t i = 0; i < playback->recorder_count; i++) {
@@ -100,7 +100,7 @@ static void gather_shuffled(weft__playback *playback, uint32_t count)
     qsort(playback->segments, count, sizeof playback->segments[0], compare_segments);
 }
 
-static weft_result gather(weft__playback *playback)
+static weft_result sort_segments(weft__playback *playback)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < playback->recorder_count; i++) {
@@ -116,7 +116,7 @@ static weft_result gather(weft__playback *playback)
     if (run_count <= MERGE_MOST)
         runs_merge(runs, run_count, playback->segments);
     else
-        gather_shuffled(playback, count);
+        sort_shuffled(playback, count);
     playback->segment_count = count;
     for (uint32_t i = 0; i < count; i++) playback->result.commands += playback->segments[i].count;
     return WEFT_OK;
@@ -280,7 +280,7 @@ weft_result weft__playback_run(const weft__playback_desc *desc, weft__playback_r
                                .user = desc->user};
     WEFT_ASSERT(world->front.busy == 0);
     bool is_linked = false;
-    weft_result result = gather(&playback);
+    weft_result result = sort_segments(&playback);
     if (result == WEFT_OK && playback.segment_count != 0) {
         result = hold_shared(&playback);
         if (result == WEFT_OK) result = name_all(&playback);

@@ -214,7 +214,7 @@ static uint32_t find_span(const weft_indexed *indexed, const indexed_table *tabl
     return low;
 }
 
-void *weft_indexed_seek(weft_indexed *indexed, uint64_t i)
+const void *weft_indexed_seek(weft_indexed *indexed, uint64_t i)
 {
     if (i >= indexed->count) return NULL;
     const indexed_table *table = indexed->spans;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* query_read.c: questions about a query, and copies of its rows: counts, entity lists, gather and
+/* query_read.c: questions about a query, and copies of its rows: counts, entity lists, values and
  * scatter, the single entity.
  *
  * All walk the same runs as iteration does, with filters and enable bits, and stamp nothing but

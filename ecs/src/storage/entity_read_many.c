@@ -10,28 +10,28 @@
 
 enum { GATHER_BATCH = 32 };
 
-/* A gather in progress, in batches that overlap: while the values of one are looked up (the slots
+/* A read in progress, in batches that overlap: while the values of one are looked up (the slots
  * were prefetched a batch ago), those of the batch before, prefetched meanwhile, are copied. */
-typedef struct gather {
+typedef struct reading {
     const weft_world *world;
     const weft__type *type;
     const weft__column_place *map; /* NULL: none */
     const weft_entity *entities;
     uint32_t count;
     char *out;
-} gather;
+} reading;
 
-static uint32_t batch_size(const gather *g, uint32_t first)
+static uint32_t batch_size(const reading *r, uint32_t first)
 {
-    return g->count - first < GATHER_BATCH ? g->count - first : GATHER_BATCH;
+    return r->count - first < GATHER_BATCH ? r->count - first : GATHER_BATCH;
 }
 
 /* Inlined early: gcc takes a function that only prefetches for one that does nothing. */
-static inline __attribute__((always_inline)) void prefetch_slots(const gather *g, uint32_t first)
+static inline __attribute__((always_inline)) void prefetch_slots(const reading *r, uint32_t first)
 {
-    if (g->map == NULL || first >= g->count) return;
-    const weft__entity_block *const *seen = g->world->front.maps.seen;
-    const weft_entity *entity = g->entities + first, *end = entity + batch_size(g, first);
+    if (r->map == NULL || first >= r->count) return;
+    const weft__entity_block *const *seen = r->world->front.maps.seen;
+    const weft_entity *entity = r->entities + first, *end = entity + batch_size(r, first);
     for (; entity < end; entity++) {
         const weft__entity_block *block = seen[entity->index / WEFT__BLOCK_SLOTS];
         if (block != NULL) __builtin_prefetch(&block->x_slots[entity->index % WEFT__BLOCK_SLOTS]);
@@ -40,25 +40,25 @@ static inline __attribute__((always_inline)) void prefetch_slots(const gather *g
 
 /* The value of an entity; NULL: it has none. */
 static inline __attribute__((always_inline)) const char *
-find_value(const gather *g, const weft__entity_block *const *seen, const weft__column_place *map,
+find_value(const reading *r, const weft__entity_block *const *seen, const weft__column_place *map,
            weft_entity entity)
 {
     const char *value = NULL;
     if (__builtin_expect(map != NULL, 1))
         value = weft__value_mapped(seen, map, weft__entity_bits(entity));
     if (__builtin_expect(value != NULL, 1)) return value;
-    return weft_finder_read_slowly(g->world, entity, weft__component(g->world, g->type->id));
+    return weft_finder_read_slowly(r->world, entity, weft__component(r->world, r->type->id));
 }
 
 /* Where the values of a batch are; returns how many there are before the first that has none. */
-static uint32_t find_values(const gather *g, uint32_t first, const char **values)
+static uint32_t find_values(const reading *r, uint32_t first, const char **values)
 {
-    const weft__entity_block *const *seen = g->world->front.maps.seen;
-    const weft__column_place *map = g->map;
-    const weft_entity *entities = g->entities + first;
-    uint32_t count = batch_size(g, first), n = 0;
+    const weft__entity_block *const *seen = r->world->front.maps.seen;
+    const weft__column_place *map = r->map;
+    const weft_entity *entities = r->entities + first;
+    uint32_t count = batch_size(r, first), n = 0;
     for (; n < count; n++) {
-        const char *value = find_value(g, seen, map, entities[n]);
+        const char *value = find_value(r, seen, map, entities[n]);
         if (__builtin_expect(value == NULL, 0)) break;
         __builtin_prefetch(value);
         values[n] = value;
@@ -66,10 +66,10 @@ static uint32_t find_values(const gather *g, uint32_t first, const char **values
     return n;
 }
 
-static void copy_values(const gather *g, uint32_t first, const char *const *values, uint32_t count)
+static void copy_values(const reading *r, uint32_t first, const char *const *values, uint32_t count)
 {
-    size_t bytes = g->type->value_bytes;
-    char *out = g->out + first * bytes;
+    size_t bytes = r->type->value_bytes;
+    char *out = r->out + first * bytes;
     if (bytes == 12)
         for (uint32_t i = 0; i < count; i++) memcpy(out + (size_t)i * 12, values[i], 12);
     else
@@ -77,37 +77,37 @@ static void copy_values(const gather *g, uint32_t first, const char *const *valu
 }
 
 /* Returns how many values were copied, all before the first that there is not. */
-static uint32_t gather_run(const gather *g)
+static uint32_t read_run(const reading *r)
 {
     const char *values[2][GATHER_BATCH];
     uint32_t before = 0; /* values of the batch before that are not copied yet */
-    prefetch_slots(g, 0);
-    for (uint32_t first = 0; first < g->count; first += GATHER_BATCH) {
+    prefetch_slots(r, 0);
+    for (uint32_t first = 0; first < r->count; first += GATHER_BATCH) {
         const char **now = values[first / GATHER_BATCH % 2];
         const char **last = values[1 - first / GATHER_BATCH % 2];
-        prefetch_slots(g, first + GATHER_BATCH);
-        uint32_t n = find_values(g, first, now);
-        copy_values(g, first - before, last, before);
+        prefetch_slots(r, first + GATHER_BATCH);
+        uint32_t n = find_values(r, first, now);
+        copy_values(r, first - before, last, before);
         before = n;
-        if (n < batch_size(g, first)) {
-            copy_values(g, first, now, n);
+        if (n < batch_size(r, first)) {
+            copy_values(r, first, now, n);
             return first + n;
         }
     }
-    uint32_t done = g->count - before;
-    copy_values(g, done, values[done / GATHER_BATCH % 2], before);
-    return g->count;
+    uint32_t done = r->count - before;
+    copy_values(r, done, values[done / GATHER_BATCH % 2], before);
+    return r->count;
 }
 
-static inline __attribute__((always_inline)) uint32_t gather_values(const gather *g, size_t bytes)
+static inline __attribute__((always_inline)) uint32_t read_values(const reading *r, size_t bytes)
 {
-    const weft__entity_block *const *seen = g->world->front.maps.seen;
-    const weft__column_place *map = g->map;
-    const weft_entity *entities = g->entities; /* in locals: the copies may alias the struct */
-    uint32_t i = 0, count = g->count;
-    char *out = g->out;
+    const weft__entity_block *const *seen = r->world->front.maps.seen;
+    const weft__column_place *map = r->map;
+    const weft_entity *entities = r->entities; /* in locals: the copies may alias the struct */
+    uint32_t i = 0, count = r->count;
+    char *out = r->out;
     for (; i < count; i++, out += bytes) {
-        const char *value = find_value(g, seen, map, entities[i]);
+        const char *value = find_value(r, seen, map, entities[i]);
         if (__builtin_expect(value == NULL, 0)) break;
         memcpy(out, value, bytes);
     }
@@ -116,20 +116,20 @@ static inline __attribute__((always_inline)) uint32_t gather_values(const gather
 
 /* The same one by one: quicker where the slots are in the cache, for the processor looks far enough
  * ahead by itself. */
-static uint32_t gather_near(const gather *g)
+static uint32_t read_near(const reading *r)
 {
-    size_t bytes = g->type->value_bytes;
+    size_t bytes = r->type->value_bytes;
     switch (bytes) {
     case 4:
-        return gather_values(g, 4);
+        return read_values(r, 4);
     case 8:
-        return gather_values(g, 8);
+        return read_values(r, 8);
     case 12:
-        return gather_values(g, 12);
+        return read_values(r, 12);
     case 16:
-        return gather_values(g, 16);
+        return read_values(r, 16);
     default:
-        return gather_values(g, bytes);
+        return read_values(r, bytes);
     }
 }
 
@@ -151,10 +151,10 @@ weft_result weft_entity_read_many(const weft_world *world, const weft_entity *en
             type->desc.name);
     if ((world->front.busy & WEFT__BUSY_WRITING) == 0) /* a cache of the owner's, not the world */
         weft__column_map_miss((weft_world *)(uintptr_t)world, component.id, count);
-    gather g = {world, type, weft__column_map(world, component.id), entities, count, out};
+    reading r = {world, type, weft__column_map(world, component.id), entities, count, out};
     /* relaxed: a hint */
     bool is_near = at_load_rlx(&world->directory.x_block_end) < WEFT__BLOCKS_CACHED;
-    uint32_t copied = is_near ? gather_near(&g) : gather_run(&g);
+    uint32_t copied = is_near ? read_near(&r) : read_run(&r);
     if (copied == count) return WEFT_OK;
     if (!weft_entity_is_alive(world, entities[copied]))
         return weft__error_stale(world, entities[copied]);

@@ -10,9 +10,9 @@
 #include "sized.h"
 
 weft_result weft_entity_place_get(const weft_world *world, weft_entity entity,
-                                  weft_entity_place *out)
+                                  weft_entity_place *out, size_t out_bytes)
 {
-    if (out != NULL) *out = (weft_entity_place){0};
+    if (out != NULL && out_bytes != 0) memset(out, 0, out_bytes);
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if (out == NULL)
         return weft__error_argument(world, "weft_entity_place_get",
@@ -20,11 +20,12 @@ weft_result weft_entity_place_get(const weft_world *world, weft_entity entity,
     uint32_t row;
     const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
     if (chunk == NULL) return weft__error_stale(world, entity);
-    *out = (weft_entity_place){.archetype = weft__archetype_handle(world, chunk->archetype->id),
+    weft_entity_place place = {.archetype = weft__archetype_handle(world, chunk->archetype->id),
                                .chunk = chunk->list_index,
                                .row = row,
                                .chunk_rows = chunk->count,
                                .chunk_capacity = chunk->capacity};
+    weft__sized_fill(out, out_bytes, &place, sizeof place);
     return WEFT_OK;
 }
 

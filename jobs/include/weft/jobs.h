@@ -226,9 +226,9 @@ typedef struct weft_job_desc {
     const weft_job_handle *after; /* predecessors; read during the call only */
     uint32_t after_count;
     weft_job_class class_;
-    bool is_held;         /* do not start before weft_job_release */
-    bool is_run_on_error; /* run even when a predecessor failed or was cancelled */
-    const char *name;     /* for hooks and traces; kept by pointer */
+    bool is_held;       /* do not start before weft_job_release */
+    bool runs_on_error; /* run even when a predecessor failed or was cancelled */
+    const char *name;   /* for hooks and traces; kept by pointer */
 } weft_job_desc;
 
 /* Submits a job; it may start before the call returns. *out may be NULL: then it cannot be
@@ -276,7 +276,7 @@ WEFT_API bool weft_job_is_done(const weft_job_pool *pool, weft_job_handle handle
  * Threads: any. */
 WEFT_API weft_result weft_job_result(weft_job_pool *pool, weft_job_handle handle, int *code);
 /* Asks a job to stop: it does not start if it has not, its loops stop between parts, its body
- * sees weft_job_is_cancelled. A job with is_run_on_error ignores this: it runs, and
+ * sees weft_job_is_cancelled. A job with runs_on_error ignores this: it runs, and
  * weft_job_is_cancelled is false in it. A job that did not start, or a loop submitted as a job
  * that was stopped, ends as CANCELLED, and so do the jobs after it. If the body has begun, its
  * return value decides; if it fails, the jobs after it are cancelled too. Errors: BAD_HANDLE.

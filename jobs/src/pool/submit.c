@@ -57,7 +57,7 @@ static inline uint32_t fill_slot(weft__submitter by, const submission *what, uin
     job->fn = what->desc->fn;
     job->argument = what->desc->argument;
     job->name = what->loop != NULL ? what->loop->name : what->desc->name;
-    job->traits = weft__job_traits(what->desc->class_, what->desc->is_run_on_error);
+    job->traits = weft__job_traits(what->desc->class_, what->desc->runs_on_error);
     if (what->loop != NULL) {
         by.pool->loop_descs[slot] = *what->loop;
         job->fn = run_loop;
@@ -154,7 +154,7 @@ weft_result weft_job_submit(weft_job_context *worker, const weft_job_desc *desc,
     job->fn = desc->fn;
     job->argument = desc->argument;
     job->name = desc->name;
-    job->traits = weft__job_traits(WEFT_JOB_NORMAL, desc->is_run_on_error);
+    job->traits = weft__job_traits(WEFT_JOB_NORMAL, desc->runs_on_error);
     uint32_t flags = out != NULL ? WEFT__JOB_HAS_HANDLE : 0;
     weft_job_handle handle = weft__job_start_with(job, slot, flags, 0);
     if (out != NULL) *out = handle;

@@ -136,9 +136,9 @@ static inline weft_job_class weft__job_class(const weft__job *job)
     return (weft_job_class)(job->traits & WEFT__JOB_CLASS);
 }
 
-static inline uint32_t weft__job_traits(weft_job_class class_, bool is_run_on_error)
+static inline uint32_t weft__job_traits(weft_job_class class_, bool runs_on_error)
 {
-    return (uint32_t)class_ | (is_run_on_error ? WEFT__JOB_RUN_ON_ERROR : 0u);
+    return (uint32_t)class_ | (runs_on_error ? WEFT__JOB_RUN_ON_ERROR : 0u);
 }
 
 /* Makes a taken slot a new job with `guards` (0 or 1) in `pending`, which is not looked at when it
