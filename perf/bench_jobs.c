@@ -185,7 +185,7 @@ static void empty_peer(void *data)
     b->peer->loop(b->workers, b->count, 0, empty_body, cells);
 }
 
-/* Lets everybody fall asleep. Data of the peers is copied from the bench's: the same idleness. */
+/* Lets all workers fall asleep. Data of the peers is copied from the bench's: the same idleness. */
 static void be_idle(void *data)
 {
     jobs_bench *b = data;

@@ -2,7 +2,7 @@
 /* stress_faults.c: the memory hook and the operating system of stress_faults.h.
  *
  * The counters publish nothing: each decides by its value alone, so all of them are relaxed.
- * Delays are real sleeps: the point is that everybody else goes on meanwhile. Threads are never
+ * Delays are real sleeps: the point is that all other threads go on meanwhile. Threads are never
  * refused here (a pool that cannot be made is a test of its own) and mapped memory rarely, because
  * a world maps some MiB at once.
  */

@@ -27,7 +27,7 @@ typedef struct weft_stress_faults {
     weft_a64 x_refused, x_delayed; /* faults that happened */
 } weft_stress_faults;
 
-/* Threads: owner, before anybody uses the table. */
+/* Threads: owner, before a thread uses the table. */
 void weft_stress_faults_init(weft_stress_faults *faults, uint64_t seed);
 /* Allows or forbids refusals from now on; allowing starts their sequence of `seed` from its
  * beginning. Threads: owner, while no other thread allocates. */

@@ -28,11 +28,11 @@ static void filtered(void)
                              .user = &x_rows,
                              .over = {.kind = WEFT_OVER_QUERY, .query = coloured}});
     CHECK_OK(weft_world_step(t.world, 0));
-    CHECK_U64(at_load_rlx(&x_rows), 300); /* relaxed: nobody runs */
+    CHECK_U64(at_load_rlx(&x_rows), 300); /* relaxed: no system runs */
     CHECK_OK(weft_query_filter_reset(t.world, coloured));
     CHECK_OK(weft_query_filter_shared(t.world, coloured, t.shared, WEFT_FILTER_EQUAL, &blue, 1));
     CHECK_OK(weft_world_step(t.world, 0));
-    CHECK_U64(at_load_rlx(&x_rows), 1000); /* relaxed: nobody runs */
+    CHECK_U64(at_load_rlx(&x_rows), 1000); /* relaxed: no system runs */
 }
 
 PLAIN_TEST(a_system_over_a_filtered_query_follows_its_filters)
@@ -61,12 +61,12 @@ static void look_around(weft_slice *s, void *user)
 
 static void check_tour(tourist *u, uint64_t rows, uint64_t sum)
 {
-    CHECK_U64(at_load_rlx(&u->x_rows), rows);    /* relaxed: nobody runs */
-    CHECK_U64(at_load_rlx(&u->x_counted), rows); /* relaxed: nobody runs */
-    CHECK_U64(at_load_rlx(&u->x_sum), sum);      /* relaxed: nobody runs */
-    at_store_rlx(&u->x_rows, UINT64_C(0));       /* relaxed: nobody runs */
-    at_store_rlx(&u->x_counted, UINT64_C(0));    /* relaxed: nobody runs */
-    at_store_rlx(&u->x_sum, UINT64_C(0));        /* relaxed: nobody runs */
+    CHECK_U64(at_load_rlx(&u->x_rows), rows);    /* relaxed: no system runs */
+    CHECK_U64(at_load_rlx(&u->x_counted), rows); /* relaxed: no system runs */
+    CHECK_U64(at_load_rlx(&u->x_sum), sum);      /* relaxed: no system runs */
+    at_store_rlx(&u->x_rows, UINT64_C(0));       /* relaxed: no system runs */
+    at_store_rlx(&u->x_counted, UINT64_C(0));    /* relaxed: no system runs */
+    at_store_rlx(&u->x_sum, UINT64_C(0));        /* relaxed: no system runs */
 }
 
 static void spawn(weft_slice *s, void *user)
@@ -135,8 +135,8 @@ static void find_from_declared(void)
                              .queries = {t.all}});
     CHECK_OK(weft_world_step(t.world, 0));
     CHECK_U64(weft_world_error(t.world)->number, failures); /* look-ups by workers set none */
-    CHECK_U64(at_load_rlx(&u.x_rows), ROWS);                /* relaxed: nobody runs */
-    at_store_rlx(&u.x_rows, UINT64_C(0));                   /* relaxed: nobody runs */
+    CHECK_U64(at_load_rlx(&u.x_rows), ROWS);                /* relaxed: no system runs */
+    at_store_rlx(&u.x_rows, UINT64_C(0));                   /* relaxed: no system runs */
 }
 
 PLAIN_TEST(slices_of_a_declared_query_have_finders_too)
@@ -154,7 +154,7 @@ PLAIN_TEST(a_query_that_is_not_declared_has_no_rows_in_a_system)
     weft_result result = weft_world_step(t.world, 0);
     CHECK_RESULT(result, WEFT_IS_CHECKED ? WEFT_UNDECLARED_ACCESS : WEFT_OK);
     if (WEFT_IS_CHECKED) check_error(result, "queries");
-    CHECK_U64(at_load_rlx(&u.x_rows), 0); /* relaxed: nobody runs */
+    CHECK_U64(at_load_rlx(&u.x_rows), 0); /* relaxed: no system runs */
     end();
 }
 
@@ -183,10 +183,10 @@ static void written_declared(void)
     CHECK_OK(weft_world_step(t.world, 0));
     CHECK_OK(weft_world_step(t.world, 0));
     check_values(20);
-    CHECK_U64(at_load_rlx(&x_rows), 2 * ROWS); /* relaxed: nobody runs; the writes are stamped */
+    CHECK_U64(at_load_rlx(&x_rows), 2 * ROWS); /* relaxed: no system runs; the writes are stamped */
     CHECK_OK(weft_system_enable(t.world, weft_system_find(t.world, "write"), false));
     CHECK_OK(weft_world_step(t.world, 0));
-    CHECK_U64(at_load_rlx(&x_rows), 2 * ROWS); /* relaxed: nobody runs */
+    CHECK_U64(at_load_rlx(&x_rows), 2 * ROWS); /* relaxed: no system runs */
 }
 
 PLAIN_TEST(what_a_system_writes_through_a_declared_query_is_seen_as_changed_by_later_ones)

@@ -200,8 +200,8 @@ static void where(weft_slice *s, void *user)
 static void main_thread(void)
 {
     owner = pthread_self();
-    at_store_rlx(&x_strangers, 0u); /* relaxed: nobody runs */
-    at_store_rlx(&x_calls, 0u);     /* relaxed: nobody runs */
+    at_store_rlx(&x_strangers, 0u); /* relaxed: no system runs */
+    at_store_rlx(&x_calls, 0u);     /* relaxed: no system runs */
     for (uint32_t i = 0; i < 6; i++) {
         const weft_system_over over[] = {{.kind = WEFT_OVER_ROWS},
                                          {.kind = WEFT_OVER_COUNT, .count = 5},
@@ -212,8 +212,8 @@ static void main_thread(void)
             .name = name, .run = where, .flags = kinds[i % 2], .over = over[i % 3]});
     }
     CHECK_OK(weft_world_step(t.world, 0));
-    CHECK(at_load_rlx(&x_calls) >= 6 + 2 * 4); /* relaxed: nobody runs */
-    CHECK_U64(at_load_rlx(&x_strangers), 0);   /* relaxed: nobody runs */
+    CHECK(at_load_rlx(&x_calls) >= 6 + 2 * 4); /* relaxed: no system runs */
+    CHECK_U64(at_load_rlx(&x_strangers), 0);   /* relaxed: no system runs */
 }
 
 PLAIN_TEST(systems_of_the_main_thread_and_exclusive_ones_run_on_the_thread_that_steps)
@@ -242,7 +242,7 @@ static void every_flag(void)
                                      .over.rows.terms = {{t.a, WEFT_WRITE, 0, 0}}});
         CHECK_OK(weft_world_step(t.world, 0));
         check_values(2 * i + 1);
-        uint32_t slices = at_load_rlx(&x_slices); /* relaxed: nobody runs */
+        uint32_t slices = at_load_rlx(&x_slices); /* relaxed: no system runs */
         weft_world_stats stats;
         weft_world_stats_get(t.world, &stats, sizeof stats);
         bool is_whole = (flags[i] & WEFT_SYSTEM_WHOLE_CHUNKS) != 0;
@@ -324,7 +324,7 @@ static void step_elsewhere(void)
     for (uint32_t i = 1; i <= 20; i++) {
         CHECK(pthread_create(&thread, NULL, step_here, NULL) == 0);
         CHECK(pthread_join(thread, NULL) == 0);
-        CHECK_U64(at_load_rlx(&x_sum), i * UINT64_C(2001000)); /* relaxed: nobody runs */
+        CHECK_U64(at_load_rlx(&x_sum), i * UINT64_C(2001000)); /* relaxed: no system runs */
     }
 }
 
@@ -343,7 +343,7 @@ static void ranges(void)
                              .user = &x_sum,
                              .over = {.kind = WEFT_OVER_COUNT, .count = 10}});
     CHECK_OK(weft_world_step(t.world, 0));
-    CHECK_U64(at_load_rlx(&x_sum), 55); /* relaxed: nobody runs */
+    CHECK_U64(at_load_rlx(&x_sum), 55); /* relaxed: no system runs */
 }
 
 PLAIN_TEST(a_range_calls_every_index_once)
@@ -364,7 +364,7 @@ static void asked_ranges(void)
 {
     const uint32_t flags[] = {0, WEFT_SYSTEM_MAIN_THREAD, WEFT_SYSTEM_BACKGROUND};
     for (uint32_t i = 0; i < 3; i++) {
-        at_store_rlx(&x_indices, UINT64_C(0)); /* relaxed: nobody runs */
+        at_store_rlx(&x_indices, UINT64_C(0)); /* relaxed: no system runs */
         make(&(weft_system_desc){.name = "y",
                                  .run = count_asked,
                                  .user = &t,
@@ -372,11 +372,11 @@ static void asked_ranges(void)
                                  .flags = flags[i]});
         CHECK_OK(weft_world_step(t.world, 0));
         uint64_t rows = weft_query_count(t.world, t.all);
-        CHECK_U64(at_load_rlx(&x_indices), rows); /* relaxed: nobody runs */
+        CHECK_U64(at_load_rlx(&x_indices), rows); /* relaxed: no system runs */
         CHECK_OK(weft_entity_create_many(t.world, WEFT_ARCHETYPE(t.world, t.a), 100,
                                          NULL)); /* structure changes */
         CHECK_OK(weft_world_step(t.world, 0));
-        CHECK_U64(at_load_rlx(&x_indices), 2 * rows + 100); /* relaxed: nobody runs */
+        CHECK_U64(at_load_rlx(&x_indices), 2 * rows + 100); /* relaxed: no system runs */
         CHECK_OK(weft_system_destroy(t.world, weft_system_find(t.world, "y")));
     }
 }

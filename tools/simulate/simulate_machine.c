@@ -107,7 +107,7 @@ static void switch_to(uint32_t worker)
     explore_fibre_switch(&machine.workers[self].fibre, &machine.workers[worker].fibre);
 }
 
-/* Lets everybody whose clock is behind go first. */
+/* Lets all whose clock is behind go first. */
 static void settle(void)
 {
     if (machine.heap_count == 0 || is_before(machine.current, machine.heap[0])) return;
@@ -374,7 +374,7 @@ static uint64_t os_clock_ns(void *user)
     return *my_clock() / 1000;
 }
 
-/* A core for everybody. */
+/* A core for each. */
 static uint32_t os_cpu_count(void *user)
 {
     (void)user;

@@ -27,9 +27,9 @@ static inline void *weft__column_value(weft__column_place place, uint32_t locati
     return (void *)value;
 }
 
-/* A map is WEFT__BERTH_LIMIT places, [berth]. Written by the owner while the world is idle, read by
- * anybody otherwise. Invariant: places[b] is 0, or berth b is of a chunk that has a column of the
- * component, and it says where. */
+/* A map is WEFT__BERTH_LIMIT places, [berth]. Written by the owner while the world is idle, read
+ * by any thread otherwise. Invariant: places[b] is 0, or berth b is of a chunk that has a column
+ * of the component, and it says where. */
 #define WEFT__MAP_BYTES (WEFT__BERTH_LIMIT * sizeof(weft__column_place))
 
 /* The blocks of entities by the upper bits of a handle's index, the world's tag among them; what
