@@ -8,6 +8,8 @@
 #include "bench.h"
 
 #include "blob_format.h"
+#include "blob_type.h"
+#include "blob_validate.h"
 
 #include <weft/blob.h>
 

@@ -9,6 +9,8 @@
 #include "bench.h"
 
 #include "world_file_format.h"
+#include "world_file_read.h"
+#include "world_file_write.h"
 
 #include <weft/ecs.h>
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_file_kinds.c: only regular files are replaced, and a failure tells the operation, the path
  * and the system's reason. Full disks, short writes and signals are the system's own. */
+#include "file_problem.h"
+#include "file_replace.h"
 #include "os_file.h"
 #include "plain.h"
 

@@ -2,6 +2,7 @@
 /* test_file_replace.c: a file is replaced whole or not at all, whichever step fails and wherever
  * the process dies. */
 #include "check.h"
+#include "file_replace.h"
 #include "os_file.h"
 
 #include <criterion/criterion.h>

@@ -3,6 +3,8 @@
  * them, with and without a content hash that matches. */
 #include "blob_fixture.h"
 #include "blob_format.h"
+#include "blob_type.h"
+#include "blob_validate.h"
 #include "check.h"
 #include "random.h"
 

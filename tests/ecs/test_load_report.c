@@ -3,6 +3,7 @@
  * of the caller: the result, the byte, the numbers, the type and a sentence. */
 #include "blob_fixture.h"
 #include "blob_format.h"
+#include "blob_type.h"
 #include "check.h"
 #include "hash_lanes.h"
 #include "memory_fault.h"

@@ -8,6 +8,8 @@
 #include "plain.h"
 #include "storage_fixture.h"
 #include "world_file_format.h"
+#include "world_file_read.h"
+#include "world_file_write.h"
 #include "world_state.h"
 
 #include <stdio.h>

@@ -8,6 +8,8 @@
  */
 #include "../ecs/blob_fixture.h"
 #include "blob_format.h"
+#include "blob_type.h"
+#include "blob_validate.h"
 #include "check.h"
 #include "fuzz.h"
 

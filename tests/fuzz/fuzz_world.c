@@ -13,6 +13,8 @@
 #include "check.h"
 #include "fuzz.h"
 #include "world_file_format.h"
+#include "world_file_read.h"
+#include "world_file_write.h"
 
 #include <weft/ecs.h>
 

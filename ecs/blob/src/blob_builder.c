@@ -12,6 +12,8 @@
 #include "blob_store.h"
 
 #include "bits.h"
+#include "blob_type.h"
+#include "blob_validate.h"
 #include "hash_lanes.h"
 #include "invariant.h"
 

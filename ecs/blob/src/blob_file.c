@@ -3,6 +3,10 @@
  * comes in is checked against its type first; sizes are checked against the file before memory is
  * taken. */
 #include "blob_store.h"
+#include "blob_type.h"
+#include "blob_validate.h"
+#include "file_problem.h"
+#include "file_replace.h"
 #include "sized.h"
 
 #include <errno.h>

@@ -73,39 +73,6 @@ typedef struct weft__blob_hash_block {
     uint64_t index, hash;
 } weft__blob_hash_block;
 
-/* INVALID_ARGUMENT when the description contradicts itself; LIMIT for more than 256 kinds; then
- * plan->problem tells. */
-weft_result weft__blob_plan_init(weft__blob_plan *plan, const weft_blob_type *root);
-/* The same, with plan->problem as a report. */
-weft_result weft__blob_plan_report(weft__blob_plan *plan, const weft_blob_type *root,
-                                   weft_load_report *report);
-/* Kind of what a field refers to; the plan contains it. */
-uint32_t weft__blob_plan_kind(const weft__blob_plan *plan, const weft_blob_field *field);
-/* The reference at byte `offset` of an element, or NULL. */
-const weft_blob_field *weft__blob_field_at(const weft__blob_element *element, uint64_t offset);
-/* Whether a pointer `field` may point `delta` bytes into an extent of these elements. */
-bool weft__blob_target_fits(const weft__blob_element *element, const weft__blob_extent *extent,
-                            uint64_t delta, const weft_blob_field *field);
-bool weft__blob_text_is_utf8(const char *text, uint64_t bytes);
-
-/* Index of the extent with the highest position <= `position`; 0 when there is none. `hint` is
- * where the last search ended: its neighbour is found without a search. */
-uint64_t weft__blob_extent_find(const weft__blob_extent *extents, uint64_t count, uint64_t position,
-                                uint64_t *hint);
-
-/* Content hash of a block, given its header (whose content_hash is not looked at). `known`, in
- * order of index, spares reading those blocks. */
-uint64_t weft__blob_content_hash(const void *block, const weft__blob_hash_block *known,
-                                 uint64_t known_count);
-/* Checks that need the header only. `bytes` is the size of the file or block. */
-weft_result weft__blob_check_header(const weft__blob_header *header, uint64_t bytes,
-                                    const weft__blob_plan *plan, weft_load_report *report);
-/* Whether there are bytes for a header. */
-weft_result weft__blob_check_size(uint64_t bytes, weft_load_report *report);
-/* The whole validator; without the hash for tests and fuzzing, which must get past it. */
-weft_result weft__blob_check(const void *block, uint64_t bytes, const weft__blob_plan *plan,
-                             bool with_hash, weft_load_report *report);
-
 /* Bytes to ask the allocator for: a little under whole pages when it is much, so that its own
  * header and the alignment fit in (else glibc maps and unmaps every such block: 25 x the time). */
 static inline uint64_t weft__blob_reserve(uint64_t bytes)

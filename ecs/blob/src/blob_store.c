@@ -18,6 +18,8 @@
 #include "blob_store.h"
 
 #include "bits.h"
+#include "blob_type.h"
+#include "file_problem.h"
 #include "invariant.h"
 #include "sized.h"
 

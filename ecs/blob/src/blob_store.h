@@ -6,6 +6,7 @@
 
 #include "blob_format.h"
 
+#include "file_problem.h"
 #include "heap.h"
 #include "os_file.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* blob_type.c: blob types: checked, flattened into kinds, hashed; and the questions that builder
  * and validator ask about them. No state. */
+#include "blob_type.h"
 #include "blob_format.h"
 
 #include "bits.h"

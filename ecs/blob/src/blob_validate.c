@@ -6,9 +6,11 @@
  * inside). Pass 2 looks at every reference of every element and checks it against the extent it
  * leads to. Arrays and strings must lie behind their owner and name it, so they form a tree;
  * pointers may lead anywhere where something of their type is. */
+#include "blob_validate.h"
 #include "blob_format.h"
 
 #include "bits.h"
+#include "blob_type.h"
 #include "hash_lanes.h"
 #include "sized.h"
 

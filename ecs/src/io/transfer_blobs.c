@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* transfer_blobs.c: blobs that moved values refer to through described BLOB fields: copied into the
  * destination's store before the commit, and the fields rewritten after it. */
+#include "transfer_blobs.h"
 #include "blob_store.h"
 #include "error.h"
 #include "transfer_state.h"

@@ -3,9 +3,11 @@
  * unit in use belongs to chunks that move as they are goes to the destination's unit allocator, and
  * back if the transfer fails. Nothing is copied then but metadata. Owner of both worlds, both
  * idle. */
+#include "transfer_memory.h"
 #include "error.h"
 #include "format.h"
 #include "transfer_state.h"
+#include "transfer_world.h"
 
 #define CATEGORY WEFT__MEMORY_COMMANDS
 

@@ -5,6 +5,7 @@
  * While the transfer lasts it holds one reference on every value of the destination that it needs.
  * A value with a release hook has one owner: until the commit that is the source (the copy in the
  * destination is disowned, so that undoing does not end it), from then on the destination. */
+#include "transfer_shared.h"
 #include "error.h"
 #include "transfer_state.h"
 #include "tuple.h"

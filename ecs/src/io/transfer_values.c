@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* transfer_values.c: the values of a transfer: columns, heap memory of buffers, enable bits, chunk
  * values, references. Values move as bytes: no hook of theirs runs. */
+#include "transfer_values.h"
 #include "enable.h"
 #include "error.h"
+#include "transfer_blobs.h"
+#include "transfer_memory.h"
 #include "transfer_state.h"
+#include "transfer_world.h"
 
 #include <string.h>
 

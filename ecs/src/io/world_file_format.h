@@ -61,18 +61,4 @@ static inline bool weft__type_is_hooked(const weft__type *type)
     return type->desc.hooks.save != NULL;
 }
 
-/* NULL, or why values of the type can be neither written nor read. */
-const char *weft__type_save_problem(const weft__type *type);
-
-/* The whole file in memory. `out` belongs to the caller: weft_world_bytes_free. Error set. */
-weft_result weft__world_write(weft_world *world, const weft_save_desc *desc, weft_world_bytes *out);
-/* How long the file is that begins with `header` (unchecked but for what marks a world file of this
- * version). Error and report set. */
-weft_result weft__world_size(const weft_world *world, const weft__world_header *header,
-                             uint64_t *bytes, weft_load_report *report);
-/* Fills a new world. Without the hash: for fuzzing, which must get past it. Error and report (may
- * be NULL) set; its text is that of the error. */
-weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
-                             const weft_load_desc *desc, bool with_hash, weft_load_report *report);
-
 #endif

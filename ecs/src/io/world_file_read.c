@@ -2,15 +2,19 @@
 /* world_file_read.c: a world out of bytes: header, types, blobs, names, resources; rows are in
  * world_file_rows.c. Untrusted input. Rows and blobs are made while reading and taken back when
  * something is wrong; names and resources, which cannot be, come when all else is right. */
+#include "world_file_read.h"
 #include "archetype_order.h"
 #include "blob_store.h"
+#include "blob_type.h"
 #include "component_registry.h"
+#include "directory_check.h"
 #include "entity_tag.h"
 #include "error.h"
 #include "hash_lanes.h"
 #include "load_refusal.h"
 #include "name_table.h"
-#include "world_file_reader.h"
+#include "world_file_rows.h"
+#include "world_file_write.h"
 
 #include <float.h>
 #include <stdio.h>

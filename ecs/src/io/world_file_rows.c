@@ -2,7 +2,9 @@
 /* world_file_rows.c: the rows of a world file: chunks are made in the shape they had, values put in
  * place, handles entered into the directory. Untrusted input: every count is compared with the
  * bytes that are left before anything is made for it. Owner of a new world. */
-#include "world_file_reader.h"
+#include "world_file_rows.h"
+#include "directory_check.h"
+#include "world_file_read.h"
 
 #include "archetype.h"
 #include "bits.h"

@@ -2,8 +2,10 @@
 /* world_file_write.c: a world as bytes (world_file_format.h says which). Values that hold blob
  * references are written with the numbers of the blobs instead, handles without tags. Owner,
  * world idle; reads only. */
+#include "world_file_write.h"
 #include "archetype_state.h"
 #include "blob_store.h"
+#include "directory_dead.h"
 #include "entity_tag.h"
 #include "error.h"
 #include "format.h"

@@ -30,6 +30,7 @@
 #include "directory.h"
 
 #include "bits.h"
+#include "directory_grow.h"
 #include "invariant.h"
 
 #include <assert.h>

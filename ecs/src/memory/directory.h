@@ -89,11 +89,6 @@ typedef struct weft__directory {
     weft_a64 x_full[WEFT__BLOCK_HINTS]; /* hint: bit per block without room */
 } weft__directory;
 
-/* Block limit 0 means the maximum. Allocates nothing. */
-void weft__directory_init(weft__directory *directory, weft__memory *memory, const weft_os *os,
-                          const weft_world_desc *desc);
-void weft__directory_fini(weft__directory *directory);
-
 /* ---- owner, world idle: deterministic ids, lowest first ---- */
 
 /* Makes sure `count` more entities can be allocated without failing. Errors: LIMIT, OUT_OF_MEMORY.
@@ -281,42 +276,5 @@ static inline bool weft__directory_kill_owner(weft__directory *directory, weft__
 }
 
 /* ---- the rest ---- */
-
-/* Makes `count` blocks, fewer when the limit is near; at least one more is there after it, or an
- * error: LIMIT, OUT_OF_MEMORY. A block that another thread has published but not yet counted is
- * counted instead. Threads: any. */
-weft_result weft__directory_grow(weft__directory *directory, uint32_t count);
-/* How many blocks a growing world makes when it needs some: as many, or an eighth more than it has.
- * Owner. */
-uint32_t weft__directory_ahead(const weft__directory *directory, uint32_t needed);
-
-/* Alive entities. Threads: any; exact while no thread allocates. */
-uint64_t weft__directory_alive(const weft__directory *directory);
-/* Sets the version of an index (both parities; one that is retired comes back): snapshots,
- * files, and tests of the wrap. World idle. The bit and count follow the parity. */
-weft_result weft__directory_force(weft__directory *directory, uint32_t index, uint32_t version,
-                                  uint32_t location);
-/* An index that is not alive. A value. */
-typedef struct weft__dead {
-    uint32_t index;
-    uint32_t version; /* even, not 0; WEFT__VERSION_LAST: retired */
-} weft__dead;
-
-/* The first index from *from on that is not alive, but was; false: there is none. *from is where to
- * go on. World idle. Cost of all: a word per 64 alive or new indices, a slot per dead one. */
-bool weft__directory_dead_next(const weft__directory *directory, uint32_t *from, weft__dead *out);
-/* Makes every index that is not alive as `dead` lists it, ascending; those not in it become new
- * again. World idle. Cost: as above. */
-void weft__directory_dead_put(weft__directory *directory, const weft__dead *dead, uint32_t count);
-/* Back to the beginning: no index was ever alive. World idle and without rows. */
-void weft__directory_forget(weft__directory *directory);
-/* Whether no index was ever alive. O(indices made). */
-bool weft__directory_is_new(const weft__directory *directory);
-/* Indices made so far: 0..end-1. */
-uint32_t weft__directory_end(const weft__directory *directory);
-/* Version of an index below the end. */
-uint32_t weft__directory_version(const weft__directory *directory, uint32_t index);
-/* Every invariant that holds while no thread allocates or frees. */
-bool weft__directory_check(const weft__directory *directory, char *text, size_t text_bytes);
 
 #endif

@@ -2,7 +2,9 @@
 /* directory_check.c: the entity directory outside the hot paths: counts, versions set by snapshots
  * and tests, and the check of every invariant. The protocol and its edges (D1 to D4) are at the top
  * of directory.c. */
+#include "directory_check.h"
 #include "directory.h"
+#include "directory_grow.h"
 
 #include <stdio.h>
 

@@ -2,9 +2,11 @@
 /* directory_dead.c: the indices of the entity directory that are not alive: listing them, and
  * making them what a list says. Which ids come next, and with which versions, is decided by them
  * alone. The protocol and its edges are at the top of directory.c. World idle. */
+#include "directory_dead.h"
 #include "directory.h"
 
 #include "bits.h"
+#include "directory_check.h"
 #include "invariant.h"
 
 /* Slots that share a word of bits. */

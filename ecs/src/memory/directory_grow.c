@@ -3,6 +3,7 @@
  * and the tables that they are published in. Nothing here is hot but the growth of worlds, and
  * nothing is given back before the end. The protocol and its edges (D1 to D4) are at the top of
  * directory.c. */
+#include "directory_grow.h"
 #include "directory.h"
 
 #include "bits.h"

@@ -3,6 +3,7 @@
  * chunks (one pointer per column and slice), and the bytes of what changed since `previous`. Where
  * rows came, went or moved in a chunk, its entities are compared slice by slice. */
 #include "chunk_pair.h"
+#include "directory_dead.h"
 #include "error.h"
 #include "format.h"
 #include "snapshot_check.h"

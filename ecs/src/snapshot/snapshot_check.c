@@ -5,6 +5,7 @@
 #include "snapshot_check.h"
 
 #include "archetype_state.h"
+#include "directory_check.h"
 #include "error.h"
 
 /* A type whose values own something that the bytes of a copy would own as well. */

@@ -9,6 +9,8 @@
  * those with room, the versions of indices that are not alive. */
 #include "chunk.h"
 #include "chunk_pair.h"
+#include "directory_check.h"
+#include "directory_dead.h"
 #include "error.h"
 #include "snapshot_check.h"
 #include "structure.h"

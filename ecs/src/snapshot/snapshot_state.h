@@ -10,6 +10,7 @@
 #define WEFT_SNAPSHOT_STATE_H
 
 #include "archetype_order.h"
+#include "directory_dead.h"
 #include "timeline.h"
 
 /* Values of a slice of a column. Reference counted by the owner. */

@@ -7,6 +7,7 @@
 #include "chunk.h"
 #include "column_map.h"
 #include "component_index.h"
+#include "directory_check.h"
 #include "error.h"
 #include "format.h"
 #include "query_registry.h"

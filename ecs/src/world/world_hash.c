@@ -5,6 +5,7 @@
  * the tag of the world: those of rows and those in described fields. Owner, world idle. */
 #include "archetype_state.h"
 #include "blob_store.h"
+#include "directory_check.h"
 #include "entity_tag.h"
 #include "error.h"
 #include "hash.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* file_problem.c: why a file operation failed, in words, and reading with such words
  * (os_file.h). */
+#include "file_problem.h"
 #include "os_file.h"
 
 #include <errno.h>

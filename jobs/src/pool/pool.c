@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* pool.c: creation and destruction of a pool, its threads, frames and statistics. Lent threads of
  * the host are in lease.c, how workers look for work is in worker.c. */
+#include "file_problem.h"
 #include "pool_state.h"
 
 #include <stdio.h>

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "file_problem.h"
 #include "log.h"
 #include "trace_format.h"
 

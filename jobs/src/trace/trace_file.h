@@ -16,6 +16,7 @@
 
 #include <weft/jobs.h>
 
+#include "file_problem.h"
 #include "lock.h"
 #include "os_file.h"
 #include "trace.h"

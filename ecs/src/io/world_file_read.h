@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* world_file_reader.h: one load of a world file: what world_file_read.c (bytes, header, types,
+/* world_file_read.h: one load of a world file: what world_file_read.c (bytes, header, types,
  * blobs, names, resources) and world_file_rows.c (archetypes, chunks, rows, dead indices) share.
  * The bytes are untrusted: nothing is read but through weft__world_reader_take, which knows where
  * they end. */
-#ifndef WEFT_WORLD_FILE_READER_H
-#define WEFT_WORLD_FILE_READER_H
+#ifndef WEFT_WORLD_FILE_READ_H
+#define WEFT_WORLD_FILE_READ_H
 
 #include "world_file_format.h"
 
@@ -41,14 +41,13 @@ uint32_t weft__world_reader_count(weft__world_reader *r, size_t bytes);
 bool weft__world_reader_value(weft__world_reader *r, const weft__type *type, char *value,
                               size_t bytes);
 
-/* ---- world_file_rows.c ---- */
-
-/* Archetypes with their chunks and rows, then indices that are dead. On failure what was made is
- * still there: weft__world_reader_wipe. */
-void weft__world_reader_rows(weft__world_reader *r);
-/* One buffer, constructed and empty. On failure it has the elements read so far. */
-bool weft__world_reader_buffer(weft__world_reader *r, const weft__type *type, weft_buffer *buffer);
-/* Empties the world, which was new. */
-void weft__world_reader_wipe(weft__world_reader *r);
+/* How long the file is that begins with `header` (unchecked but for what marks a world file of this
+ * version). Error and report set. */
+weft_result weft__world_size(const weft_world *world, const weft__world_header *header,
+                             uint64_t *bytes, weft_load_report *report);
+/* Fills a new world. Without the hash: for fuzzing, which must get past it. Error and report (may
+ * be NULL) set; its text is that of the error. */
+weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
+                             const weft_load_desc *desc, bool with_hash, weft_load_report *report);
 
 #endif

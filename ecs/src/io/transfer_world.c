@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* transfer.c: weft_world_transfer: entities go from one world to another. The steps and what they
- * share are in transfer_state.h. Everything that can fail comes before the commit and is undone;
- * the commit gives ids, lets references follow, and ends the rows of the source without touching
- * their values. Owner of both worlds. */
+/* transfer_world.c: weft_world_transfer: entities go from one world to another. The steps and
+ * what they share are in transfer_state.h. Everything that can fail comes before the commit and
+ * is undone; the commit gives ids, lets references follow, and ends the rows of the source
+ * without touching their values. Owner of both worlds. */
+#include "transfer_world.h"
 #include "archetype.h"
 #include "component_registry.h"
 #include "entity_tag.h"
@@ -10,7 +11,11 @@
 #include "format.h"
 #include "name_table.h"
 #include "sized.h"
+#include "transfer_blobs.h"
+#include "transfer_memory.h"
+#include "transfer_shared.h"
 #include "transfer_state.h"
+#include "transfer_values.h"
 #include "tuple.h"
 
 #include <string.h>

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* blob_type.h: the plan of a type of blobs: which arrays, texts and pointers a block may hold.
+ *
+ * Any thread. */
+#ifndef WEFT_BLOB_TYPE_H
+#define WEFT_BLOB_TYPE_H
+
+#include "blob_format.h"
+
+/* Kind of what a field refers to; the plan contains it. */
+uint32_t weft__blob_plan_kind(const weft__blob_plan *plan, const weft_blob_field *field);
+/* INVALID_ARGUMENT when the description contradicts itself; LIMIT for more than 256 kinds; then
+ * plan->problem tells. */
+weft_result weft__blob_plan_init(weft__blob_plan *plan, const weft_blob_type *root);
+/* The same, with plan->problem as a report. */
+weft_result weft__blob_plan_report(weft__blob_plan *plan, const weft_blob_type *root,
+                                   weft_load_report *report);
+/* The reference at byte `offset` of an element, or NULL. */
+const weft_blob_field *weft__blob_field_at(const weft__blob_element *element, uint64_t offset);
+/* Whether a pointer `field` may point `delta` bytes into an extent of these elements. */
+bool weft__blob_target_fits(const weft__blob_element *element, const weft__blob_extent *extent,
+                            uint64_t delta, const weft_blob_field *field);
+bool weft__blob_text_is_utf8(const char *text, uint64_t bytes);
+/* Index of the extent with the highest position <= `position`; 0 when there is none. `hint` is
+ * where the last search ended: its neighbour is found without a search. */
+uint64_t weft__blob_extent_find(const weft__blob_extent *extents, uint64_t count, uint64_t position,
+                                uint64_t *hint);
+
+#endif
