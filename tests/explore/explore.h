@@ -67,9 +67,8 @@ typedef struct explore_scenario {
     const char *must_fail; /* self-tests: a failure with this text in it must be found */
 } explore_scenario;
 
-/* The command line of an explorer program; `scenarios` ends with a NULL name. Returns the exit
- * status: 0 when every plan held. */
-int explore_main(int argc, char **argv, const explore_scenario *scenarios);
+/* Of an explorer program, whose command line explore_main.c is; a NULL name ends them. */
+extern const explore_scenario explore_scenarios[];
 
 /* ---- inside a scenario ---- */
 

@@ -227,7 +227,7 @@ static void refused_inserts(void)
             PLAN_ALL_DEEP(EXPLORE_C11, 3, 2)                                                       \
     }
 
-static const explore_scenario scenarios[] = {
+const explore_scenario explore_scenarios[] = {
     {"blob_acquire_against_last_release", acquire_against_last_release, PLANS, NULL},
     {"blob_equal_content_against_last_release", equal_content_against_last_release, PLANS, NULL},
     {"blob_equal_content_twice", equal_content_twice, PLANS, NULL},
@@ -237,8 +237,3 @@ static const explore_scenario scenarios[] = {
     {"blob_one_release_too_many", one_release_too_many, PLANS, NULL},
     {NULL, NULL, {{0}}, NULL},
 };
-
-int main(int argc, char **argv)
-{
-    return explore_main(argc, argv, scenarios);
-}

@@ -159,7 +159,7 @@ static void leapfrog(void)
     EXPLORE_CHECK(weft__child_has_items_any(&stack), "the child is lost");
 }
 
-static const explore_scenario scenarios[] = {
+const explore_scenario explore_scenarios[] = {
     {"child_two",
      two_children,
      {PLAN_ALL(EXPLORE_SC, 4, 0), PLAN_ALL(EXPLORE_TSO, 3, 2), PLAN_ALL(EXPLORE_C11, 3, 1),
@@ -177,8 +177,3 @@ static const explore_scenario scenarios[] = {
      NULL},
     {NULL, NULL, {{0}}, NULL},
 };
-
-int main(int argc, char **argv)
-{
-    return explore_main(argc, argv, scenarios);
-}

@@ -152,7 +152,7 @@ static void empty_pop(void)
     finish(2);
 }
 
-static const explore_scenario scenarios[] = {
+const explore_scenario explore_scenarios[] = {
     {"deque_two_thieves",
      two_thieves,
      {PLAN_ALL(EXPLORE_SC, 4, 0), PLAN_ALL(EXPLORE_TSO, 3, 2), PLAN_ALL(EXPLORE_C11, 3, 1),
@@ -179,8 +179,3 @@ static const explore_scenario scenarios[] = {
      NULL},
     {NULL, NULL, {{0}}, NULL},
 };
-
-int main(int argc, char **argv)
-{
-    return explore_main(argc, argv, scenarios);
-}

@@ -284,7 +284,7 @@ static void lowest_room(void)
     PLAN_ALL_DEEP(EXPLORE_SC, 4, 0), PLAN_ALL_DEEP(EXPLORE_TSO, 3, 2),                             \
         PLAN_ALL_DEEP(EXPLORE_C11, 2, 1)
 
-static const explore_scenario scenarios[] = {
+const explore_scenario explore_scenarios[] = {
     {"directory_first_allocators",
      first_allocators,
      {PLAN_ALL(EXPLORE_SC, 3, 0), PLAN_ALL(EXPLORE_TSO, 2, 2), PLAN_ALL(EXPLORE_C11, 2, 1),
@@ -321,8 +321,3 @@ static const explore_scenario scenarios[] = {
      NULL},
     {NULL, NULL, {{0}}, NULL},
 };
-
-int main(int argc, char **argv)
-{
-    return explore_main(argc, argv, scenarios);
-}

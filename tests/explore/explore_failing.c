@@ -99,7 +99,7 @@ static void three_nodes(void)
         PLAN_RANDOM(EXPLORE_TSO, runs, 1000000)
 #define ALL PLAN_ALL(EXPLORE_SC, 1, 0), PLAN_ALL_DEEP(EXPLORE_SC, 2, 0)
 
-static const explore_scenario scenarios[] = {
+const explore_scenario explore_scenarios[] = {
     {"failing_successors", successors, {ALL, MOST(6000)}, NULL},
     {"failing_unnamed",
      unnamed,
@@ -109,8 +109,3 @@ static const explore_scenario scenarios[] = {
     {"failing_three_nodes", three_nodes, {MOST(4000)}, NULL},
     {NULL, NULL, {{0}}, NULL},
 };
-
-int main(int argc, char **argv)
-{
-    return explore_main(argc, argv, scenarios);
-}

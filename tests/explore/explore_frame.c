@@ -409,7 +409,7 @@ static void newer_stamp(void)
     PLAN_ALL_DEEP(EXPLORE_SC, 1, 0), PLAN_PCT(EXPLORE_TSO, 4, runs, 200000),                       \
         PLAN_PCT(EXPLORE_C11, 4, runs, 200000), PLAN_RANDOM(EXPLORE_TSO, runs, 200000)
 
-static const explore_scenario scenarios[] = {
+const explore_scenario explore_scenarios[] = {
     {"frame_births", births, {MOST(500)}, NULL},
     {"frame_changes", changes, {MOST(500)}, NULL},
     {"frame_deaths", deaths, {MOST(500)}, NULL},
@@ -419,8 +419,3 @@ static const explore_scenario scenarios[] = {
     {"frame_newer_stamp", newer_stamp, {PLAN_ALL(EXPLORE_SC, 3, 0)}, NULL},
     {NULL, NULL, {{0}}, NULL},
 };
-
-int main(int argc, char **argv)
-{
-    return explore_main(argc, argv, scenarios);
-}

@@ -496,7 +496,7 @@ static void lent_until_the_end(void)
     PLAN_PCT(EXPLORE_TSO, 4, runs, 1000000), PLAN_PCT(EXPLORE_C11, 4, runs, 1000000),              \
         PLAN_RANDOM(EXPLORE_TSO, runs, 1000000)
 
-static const explore_scenario scenarios[] = {
+const explore_scenario explore_scenarios[] = {
     {"guest_two_hosts", two_hosts, {PLAN_ALL(EXPLORE_SC, 1, 0), MOST(8000)}, NULL},
     {"guest_hosted_children", hosted_children, {MOST(10000)}, NULL},
     {"guest_hosted_loops", hosted_loops, {MOST(10000)}, NULL},
@@ -521,8 +521,3 @@ static const explore_scenario scenarios[] = {
     {"lent_leaves_background", lent_leaves_background, {MOST(10000)}, NULL},
     {NULL, NULL, {{0}}, NULL},
 };
-
-int main(int argc, char **argv)
-{
-    return explore_main(argc, argv, scenarios);
-}

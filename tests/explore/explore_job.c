@@ -293,7 +293,7 @@ static void held(void)
     finish();
 }
 
-static const explore_scenario scenarios[] = {
+const explore_scenario explore_scenarios[] = {
     {"job_add_while_finishing",
      add_while_finishing,
      {PLAN_ALL(EXPLORE_SC, 3, 0), PLAN_ALL(EXPLORE_TSO, 2, 2), PLAN_ALL(EXPLORE_C11, 2, 1),
@@ -326,8 +326,3 @@ static const explore_scenario scenarios[] = {
      NULL},
     {NULL, NULL, {{0}}, NULL},
 };
-
-int main(int argc, char **argv)
-{
-    return explore_main(argc, argv, scenarios);
-}

@@ -199,7 +199,7 @@ static void failing_all(void)
     failing_at(FAIL_ALL);
 }
 
-static const explore_scenario scenarios[] = {
+const explore_scenario explore_scenarios[] = {
     {"loop_one",
      one_loop,
      {PLAN_ALL(EXPLORE_SC, 4, 0), PLAN_ALL(EXPLORE_TSO, 3, 2), PLAN_ALL(EXPLORE_C11, 3, 1)},
@@ -225,8 +225,3 @@ static const explore_scenario scenarios[] = {
      NULL},
     {NULL, NULL, {{0}}, NULL},
 };
-
-int main(int argc, char **argv)
-{
-    return explore_main(argc, argv, scenarios);
-}

@@ -202,8 +202,9 @@ static const char *program_name(const char *path)
     return strncmp(name, "explore_", 8) == 0 ? name + 8 : name;
 }
 
-int explore_main(int argc, char **argv, const explore_scenario *scenarios)
+int main(int argc, char **argv)
 {
+    const explore_scenario *scenarios = explore_scenarios;
     options o;
     if (!parse(&o, argc, argv)) {
         usage();

@@ -184,7 +184,7 @@ static void three_nodes(void)
         PLAN_RANDOM(EXPLORE_TSO, runs, 1000000)
 #define ALL PLAN_ALL(EXPLORE_SC, 1, 0), PLAN_ALL_DEEP(EXPLORE_SC, 2, 0)
 
-static const explore_scenario scenarios[] = {
+const explore_scenario explore_scenarios[] = {
     {"meet_two_jobs", two_jobs, {ALL, MOST(4000)}, NULL},
     {"meet_three_jobs", three_jobs, {MOST(4000)}, NULL},
     {"meet_successors", successors, {ALL, MOST(4000)}, NULL},
@@ -196,8 +196,3 @@ static const explore_scenario scenarios[] = {
     {"meet_three_nodes", three_nodes, {MOST(4000), PLAN_RANDOM(EXPLORE_C11, 30000, 3000000)}, NULL},
     {NULL, NULL, {{0}}, NULL},
 };
-
-int main(int argc, char **argv)
-{
-    return explore_main(argc, argv, scenarios);
-}

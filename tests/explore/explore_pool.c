@@ -454,7 +454,7 @@ static void failing_create(void)
     PLAN_PCT(EXPLORE_TSO, 4, runs, 1000000), PLAN_PCT_FAULTS(EXPLORE_C11, 4, 1, runs, 1000000),    \
         PLAN_RANDOM(EXPLORE_TSO, runs, 1000000)
 
-static const explore_scenario scenarios[] = {
+const explore_scenario explore_scenarios[] = {
     {"pool_create_destroy", create_destroy, {MOST(8000)}, NULL},
     {"pool_failing_create",
      failing_create,
@@ -484,8 +484,3 @@ static const explore_scenario scenarios[] = {
     {"pool_lent_in_turn", lent_in_turn, {MOST(8000)}, NULL},
     {NULL, NULL, {{0}}, NULL},
 };
-
-int main(int argc, char **argv)
-{
-    return explore_main(argc, argv, scenarios);
-}

@@ -371,7 +371,7 @@ static void history_good(void)
         model, EXPLORE_PCT, 3, 1, 0, 100000, 0, false, false                                       \
     }
 
-static const explore_scenario scenarios[] = {
+const explore_scenario explore_scenarios[] = {
     {"lost_update", lost_update, {FIND(EXPLORE_SC), FIND_PCT(EXPLORE_SC)}, "lost update"},
     {"no_lost_update", no_lost_update, {SC_DFS, TSO_DFS, C11_DFS, C11_PCT}, NULL},
     {"dekker_broken",
@@ -399,8 +399,3 @@ static const explore_scenario scenarios[] = {
     {"history_good", history_good, {SC_DFS, C11_DFS}, NULL},
     {NULL, NULL, {{0}}, NULL},
 };
-
-int main(int argc, char **argv)
-{
-    return explore_main(argc, argv, scenarios);
-}

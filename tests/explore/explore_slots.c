@@ -110,7 +110,7 @@ static void busy(void)
     finish();
 }
 
-static const explore_scenario scenarios[] = {
+const explore_scenario explore_scenarios[] = {
     {"slots_fresh",
      fresh,
      {PLAN_ALL(EXPLORE_SC, 4, 0), PLAN_ALL(EXPLORE_TSO, 2, 2), PLAN_ALL(EXPLORE_C11, 2, 1),
@@ -125,8 +125,3 @@ static const explore_scenario scenarios[] = {
     {"slots_busy", busy, {PLAN_PCT(EXPLORE_C11, 5, 20000, 5000000)}, NULL},
     {NULL, NULL, {{0}}, NULL},
 };
-
-int main(int argc, char **argv)
-{
-    return explore_main(argc, argv, scenarios);
-}

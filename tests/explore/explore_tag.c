@@ -163,30 +163,26 @@ static void one_tag_for_two(void)
     finish();
 }
 
-int main(int argc, char **argv)
-{
-    static const explore_scenario scenarios[] = {
-        {"tag_worlds_made_at_once",
-         worlds_made_at_once,
-         {PLAN_ALL(EXPLORE_SC, 4, 0), PLAN_ALL(EXPLORE_C11, 2, 1)},
-         NULL},
-        {"tag_asked_for_against_free",
-         asked_for_against_free,
-         {PLAN_ALL(EXPLORE_SC, 4, 0), PLAN_ALL(EXPLORE_C11, 3, 1)},
-         NULL},
-        {"tag_release_of_a_shared_tag",
-         release_of_a_shared_tag,
-         {PLAN_ALL(EXPLORE_SC, 4, 0), PLAN_ALL(EXPLORE_C11, 3, 1)},
-         NULL},
-        {"tag_release_against_asked_for",
-         release_against_asked_for,
-         {PLAN_ALL(EXPLORE_SC, 4, 0), PLAN_ALL(EXPLORE_C11, 3, 1)},
-         NULL},
-        {"tag_one_tag_for_two",
-         one_tag_for_two,
-         {PLAN_ALL(EXPLORE_SC, 3, 0), PLAN_ALL(EXPLORE_C11, 2, 1)},
-         NULL},
-        {0},
-    };
-    return explore_main(argc, argv, scenarios);
-}
+const explore_scenario explore_scenarios[] = {
+    {"tag_worlds_made_at_once",
+     worlds_made_at_once,
+     {PLAN_ALL(EXPLORE_SC, 4, 0), PLAN_ALL(EXPLORE_C11, 2, 1)},
+     NULL},
+    {"tag_asked_for_against_free",
+     asked_for_against_free,
+     {PLAN_ALL(EXPLORE_SC, 4, 0), PLAN_ALL(EXPLORE_C11, 3, 1)},
+     NULL},
+    {"tag_release_of_a_shared_tag",
+     release_of_a_shared_tag,
+     {PLAN_ALL(EXPLORE_SC, 4, 0), PLAN_ALL(EXPLORE_C11, 3, 1)},
+     NULL},
+    {"tag_release_against_asked_for",
+     release_against_asked_for,
+     {PLAN_ALL(EXPLORE_SC, 4, 0), PLAN_ALL(EXPLORE_C11, 3, 1)},
+     NULL},
+    {"tag_one_tag_for_two",
+     one_tag_for_two,
+     {PLAN_ALL(EXPLORE_SC, 3, 0), PLAN_ALL(EXPLORE_C11, 2, 1)},
+     NULL},
+    {0},
+};

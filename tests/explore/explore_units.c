@@ -337,7 +337,7 @@ static void double_free(void)
     PLAN_PCT_FAULTS(EXPLORE_C11, 5, 1, 10000, 5000000), PLAN_ALL_DEEP(EXPLORE_SC, 3, 0),           \
         PLAN_ALL_DEEP(EXPLORE_TSO, 2, 2), PLAN_ALL_DEEP(EXPLORE_C11, 2, 1)
 
-static const explore_scenario scenarios[] = {
+const explore_scenario explore_scenarios[] = {
     {"units_first_allocators",
      first_allocators,
      {PLAN_ALL(EXPLORE_SC, 4, 0), PLAN_ALL(EXPLORE_TSO, 2, 2), PLAN_ALL(EXPLORE_C11, 2, 1),
@@ -372,8 +372,3 @@ static const explore_scenario scenarios[] = {
      NULL},
     {NULL, NULL, {{0}}, NULL},
 };
-
-int main(int argc, char **argv)
-{
-    return explore_main(argc, argv, scenarios);
-}

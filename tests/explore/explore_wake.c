@@ -246,7 +246,7 @@ static void awaited(void)
     explore_end();
 }
 
-static const explore_scenario scenarios[] = {
+const explore_scenario explore_scenarios[] = {
     {"wake_one_worker",
      one_worker,
      {PLAN_ALL(EXPLORE_SC, 4, 0), PLAN_ALL(EXPLORE_TSO, 3, 2), PLAN_ALL(EXPLORE_C11, 3, 1),
@@ -292,8 +292,3 @@ static const explore_scenario scenarios[] = {
      NULL},
     {NULL, NULL, {{0}}, NULL},
 };
-
-int main(int argc, char **argv)
-{
-    return explore_main(argc, argv, scenarios);
-}
