@@ -389,7 +389,8 @@ PLAIN_TEST(random_commands_agree_with_the_model_on_one_worker)
 {
     spent = (spent_count){0};
     for (uint64_t seed = 1; seed <= STREAMS; seed++) run_stream(seed, 1);
-    CHECK(spent.made > 100 && spent.destroyed > 50 && spent.faded > 5 && spent.renewed > 20);
+    CHECK(spent.made > 4 * STREAMS && spent.destroyed > 2 * STREAMS);
+    CHECK(spent.faded > 0 && spent.renewed > STREAMS / 2);
 }
 
 PLAIN_TEST(random_commands_agree_with_the_model_on_three_workers)
