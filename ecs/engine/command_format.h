@@ -51,7 +51,8 @@ typedef enum weft__command_op {
 /* Flag of SET_SHARED, QUERY_SET_SHARED and ROWS: see command_shared.h. */
 #define WEFT__VALUE_IS_HELD 2
 
-/* Header of a command; `words` 8-byte words of payload follow. */
+/* Header of a command; `words` 8-byte words of payload follow, one for WEFT__PAYLOAD_APART.
+ * Owner: the page; changed by playback only (flags, payloads). */
 typedef struct weft__command {
     weft_entity entity; /* target; for creations the deferred handle */
     uint32_t subject;   /* component, archetype */
@@ -66,7 +67,9 @@ static_assert(sizeof(weft__command) == 16, "commands are multiples of 8 bytes");
 
 /* Rows made in place by one call: the payload of a ROWS command. Behind the columns, when
  * `shared_bytes` is not 0: the shared values of the chunk (weft__command_shared one after the
- * other). */
+ * other). Owner: the page. Always:
+ *   first + count <= chunk->count; brings_chunk == (brought_by is these rows);
+ *   brought_by->chunk == chunk; shared_bytes is 0 unless brings_chunk. */
 typedef struct weft__command_rows {
     weft__chunk *chunk;
     uint32_t first; /* rows [first, first + count) of it */
@@ -80,20 +83,22 @@ typedef struct weft__command_rows {
     void *columns[];                             /* [type of the archetype] */
 } weft__command_rows;
 
-/* A shared value of rows: `bytes` in all, a multiple of 8. */
+/* A shared value of rows: `bytes` in all, a multiple of 8. Owner: the page. */
 typedef struct weft__command_shared {
     uint32_t component;
     uint32_t bytes;
     uint64_t value[];
 } weft__command_shared;
 
-/* A payload too large for a page. */
+/* A payload too large for a page. Owner: the recorder, until it is emptied. */
 typedef struct weft__command_block {
     struct weft__command_block *next; /* of the same recorder */
     size_t bytes;
     uint64_t data[];
 } weft__command_block;
 
+/* Owner: the recorder, until it ends. Always: used <= bytes; those after the one being filled have
+ * used == 0. */
 typedef struct weft__command_page {
     struct weft__command_page *next; /* later commands; kept for the next frame when unused */
     uint32_t bytes;                  /* of `data` */
@@ -135,7 +140,8 @@ static const uint16_t weft__command_traits[WEFT__COMMAND_OP_COUNT] = {
     [WEFT__COMMAND_QUERY_DESTROY] = WEFT__SEGMENT_HAS_ALONE,
 };
 
-/* Consecutive commands of one recorder with one key. */
+/* Consecutive commands of one recorder with one key. Owner: the recorder; playback sorts copies.
+ * Always: created_first = sum of created_count of the recorder's segments before it. */
 typedef struct weft__command_segment {
     uint64_t key; /* position of the system << 32 | slice */
     weft__command_page *page;
@@ -147,7 +153,7 @@ typedef struct weft__command_segment {
     uint32_t traits;
 } weft__command_segment;
 
-/* Cursor over the commands of a segment. */
+/* Cursor over the commands of a segment. A value; valid until something is recorded. */
 typedef struct weft__command_cursor {
     const weft__command_page *page;
     uint32_t offset;

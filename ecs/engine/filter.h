@@ -14,7 +14,8 @@
 struct weft__chunk;
 struct weft__place;
 
-/* One condition on a shared component, of the filter that lists it. */
+/* One condition on a shared component. Owner: the filter that lists it. Each value has a
+ * reference of the filter. */
 typedef struct weft__filter_shared {
     uint32_t component;
     uint32_t term; /* of the query */
@@ -23,8 +24,8 @@ typedef struct weft__filter_shared {
     uint32_t *values; /* [count] value indices, each referenced */
 } weft__filter_shared;
 
-/* One change condition, of the filter that lists it: the term's column changed after `since`. One
- * per term at most. */
+/* One change condition. Owner: the filter that lists it: the term's column changed after
+ * `since`. One per term at most. */
 typedef struct weft__filter_changed {
     uint32_t term;
     uint32_t since;

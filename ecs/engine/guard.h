@@ -31,6 +31,7 @@ typedef enum weft__stray_kind {
 
 #define WEFT__STRAY_NO_ROW UINT32_MAX
 
+/* A value; listed by its guard. places >= 1. */
 typedef struct weft__stray {
     weft__stray_kind kind;
     uint32_t owner; /* whose copy it was: as given to open */
@@ -41,7 +42,8 @@ typedef struct weft__stray {
     uint32_t places; /* slices in which the same was found */
 } weft__stray;
 
-/* One copy in a ring. Worker only. */
+/* One copy in a ring. Owner: its guard; its worker only. Always: begin <= values, values + bytes <=
+ * end; what is not values holds the pattern, unless a stray wrote it. */
 typedef struct weft__guard_part {
     char *begin, *end; /* with its margins */
     char *values;
@@ -60,7 +62,8 @@ typedef struct weft__guard_part {
 } weft__guard_part;
 
 /* The ring of a worker: places are used again as late as can be. Parts [first, end) are in it, from
- * old to new; part number n is parts[n % WEFT__GUARD_PARTS]. */
+ * old to new; part number n is parts[n % WEFT__GUARD_PARTS]. Owner: weft__guards. Always:
+ *   end - first <= WEFT__GUARD_PARTS; next <= size; stray_count <= stray_capacity. */
 #define WEFT__GUARD_PARTS 1024u
 typedef struct weft__guard {
     _Alignas(64) char *ring;
@@ -75,7 +78,7 @@ typedef struct weft__guard {
     void *outgrown; /* smaller rings: kept, because pointers into them may have been */
 } weft__guard;
 
-/* Of a world: one per worker of its pool. */
+/* Owned by the world: one per worker of its pool, in order. */
 typedef struct weft__guards {
     uint32_t count;
     weft__guard guards[];

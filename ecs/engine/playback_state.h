@@ -25,7 +25,8 @@ typedef struct weft__playback_desc {
     const void *user;
 } weft__playback_desc;
 
-/* One playback. */
+/* One playback. On the owner's stack. Once sorted: segments ascend by key; segment_count = sum over
+ * the recorders. */
 typedef struct weft__playback {
     weft_world *world;
     weft_job_context *job; /* NULL: serial */

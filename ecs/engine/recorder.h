@@ -9,7 +9,7 @@
 
 #include "command_format.h"
 
-/* The first thing that went wrong while recording. */
+/* The first thing that went wrong while recording; code WEFT_OK: nothing did. A value. */
 typedef struct weft__command_failure {
     weft_result code;
     uint64_t key;
@@ -19,7 +19,11 @@ typedef struct weft__command_failure {
 } weft__command_failure;
 
 /* A recorder. Owned by its creator; one thread at a time records, the owner of the world
- * plays. Invariant: open == NULL or &segments[segment_count - 1]. */
+ * plays. Always (checked builds: when it is played):
+ *   open == NULL or open == &segments[segment_count - 1]; segment_count <= segment_capacity;
+ *   page == NULL or page->data <= at <= end == page->data + page->bytes;
+ *   created = sum of created_count of its segments; rows_first <= rows while open != NULL;
+ *   epoch is even and not 0. */
 struct weft_recorder {
     weft_world *world;
     /* hot while recording */

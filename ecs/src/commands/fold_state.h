@@ -34,7 +34,7 @@
 #define WEFT__FOLD_PLACE_CREATED (UINT32_C(1) << 31) /* | block number */
 #define WEFT__FOLD_PLACE_DEAD UINT32_MAX
 
-/* A command with the place of its target. */
+/* A command with the place of its target. Owner: the fold. */
 typedef struct weft__fold_ref {
     weft__command *command;
     uint32_t place; /* chunk id, CREATED | block, or DEAD */
@@ -42,7 +42,8 @@ typedef struct weft__fold_ref {
 } weft__fold_ref;
 
 /* Consecutive commands with the same place. Without chains also with the same operation on
- * consecutive rows: then the commands need not be looked at again, and there are no refs. */
+ * consecutive rows: then the commands need not be looked at again, and there are no refs. Owner:
+ * the fold; written by the task of its segment. count != 0. */
 typedef struct weft__fold_run {
     uint32_t place;
     uint32_t first; /* command number */
@@ -59,7 +60,8 @@ typedef enum weft__fold_end {
     WEFT__FOLD_DIE,
 } weft__fold_end;
 
-/* Rows of one place that end the same way: rows[first .. first + count), ascending. */
+/* Rows of one place that end the same way: fold->rows[first, first + count), ascending. Owner: the
+ * fold. Always: count != 0; tuple != NULL only where end == MOVE, once planned. */
 typedef struct weft__fold_group {
     uint32_t touched;
     uint32_t end; /* weft__fold_end */
@@ -71,7 +73,9 @@ typedef struct weft__fold_group {
     uint32_t target; /* MOVE: index in targets */
 } weft__fold_group;
 
-/* A chunk (or block of created entities) that commands concern. */
+/* A chunk (or block of created entities) that commands concern. Owner: the fold; in parallel
+ * steps the one task that has it. Always: state_count <= WEFT__FOLD_STATES; removed <= rows and
+ * <= ref_count. */
 typedef struct weft__fold_touched {
     weft__chunk *chunk; /* NULL: created entities */
     uint32_t place;
@@ -94,7 +98,8 @@ typedef struct weft__fold_touched {
     uint32_t counts[WEFT__FOLD_STATES];         /* rows that end in the state */
 } weft__fold_touched;
 
-/* Rows to be made in one tuple. */
+/* Rows to be made in one tuple. Owner: the fold. rows = sum of count of the groups that go
+ * there. */
 typedef struct weft__fold_target {
     weft__tuple *tuple;
     uint64_t rows;
@@ -102,7 +107,8 @@ typedef struct weft__fold_target {
     uint32_t used; /* rows of it given out */
 } weft__fold_target;
 
-/* A piece of copying: rows of a group that go to one run of a chunk. */
+/* A piece of copying: rows of a group that go to one run of a chunk. Owner: the fold; 0 <
+ * to.count <= WEFT__FOLD_TASK_ROWS. */
 typedef struct weft__fold_task {
     uint32_t group;
     uint32_t first; /* into fold->rows */

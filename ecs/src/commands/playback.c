@@ -100,10 +100,31 @@ static void sort_shuffled(weft__playback *playback, uint32_t count)
     qsort(playback->segments, count, sizeof playback->segments[0], compare_segments);
 }
 
+/* What recorder.h says of a recorder holds. */
+static bool is_sound(const weft_recorder *recorder)
+{
+    uint32_t created = 0;
+    for (uint32_t i = 0; i < recorder->segment_count; i++) {
+        if (recorder->segments[i].created_first != created) return false;
+        created += recorder->segments[i].created_count;
+    }
+    const weft__command_page *page = recorder->page;
+    const char *data = page == NULL ? NULL : (const char *)page->data;
+    bool is_in_page = page == NULL || (data <= recorder->at && recorder->at <= recorder->end &&
+                                       recorder->end == data + page->bytes);
+    bool is_open_last = recorder->open == NULL ||
+                        recorder->open == &recorder->segments[recorder->segment_count - 1];
+    return created == recorder->created && is_in_page && is_open_last &&
+           recorder->segment_count <= recorder->segment_capacity &&
+           (recorder->open == NULL || recorder->rows_first <= recorder->rows) &&
+           recorder->epoch != 0 && recorder->epoch % 2 == 0;
+}
+
 static weft_result sort_segments(weft__playback *playback)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < playback->recorder_count; i++) {
+        WEFT_ASSERT(is_sound(playback->recorders[i]));
         weft__recorder_seal(playback->recorders[i]);
         count += playback->recorders[i]->segment_count;
     }

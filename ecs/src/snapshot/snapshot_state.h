@@ -31,7 +31,8 @@ typedef struct weft__snapshot_column {
 } weft__snapshot_column;
 
 /* A chunk as it was. `side` is its side memory: versions, disabled bits and counts, chunk
- * values. */
+ * values. Owner: the snapshot. Always: count != 0; each column has slice_count blocks, and the
+ * counts of its blocks sum up to `count`. */
 typedef struct weft__snapshot_chunk {
     uint64_t serial;
     uint32_t id;
@@ -48,14 +49,19 @@ typedef struct weft__snapshot_chunk {
     weft__snapshot_column **columns; /* [column]; a reference on each */
 } weft__snapshot_chunk;
 
-/* The chunks of an archetype of `order` in list order. A value. */
+/* The chunks of an archetype of `order` in list order: chunks[first_chunk, first_chunk +
+ * chunk_count). A value. */
 typedef struct weft__snapshot_archetype {
     uint32_t chunk_count;
     uint32_t first_chunk;
     uint32_t order_version;
 } weft__snapshot_archetype;
 
-/* Owned by the caller that took it; constant once taken; used by the owner of the world only. */
+/* Owned by the caller that took it; constant once taken; used by the owner of the world only.
+ * Always:
+ *   archetype_count == order.count;
+ *   archetypes[i].first_chunk = sum of chunk_count of archetypes before i;
+ *   chunk_count = sum of chunk_count of all archetypes <= chunk_limit. */
 struct weft_snapshot {
     weft_world *world;
     weft_snapshot *next;      /* of the world, see weft__timelines */

@@ -19,7 +19,8 @@ typedef struct weft__timeline {
     uint32_t holders; /* its snapshots, the lines that began in it, one while it is current */
 } weft__timeline;
 
-/* Of a world; in its snapshots extension. */
+/* Owned by the world, in its snapshots extension. current != NULL; `snapshots` lists each
+ * snapshot of the world once. */
 typedef struct weft__timelines {
     weft_world *world;
     weft__timeline *current;  /* held */
