@@ -9,7 +9,8 @@
 
 #include "chunk_state.h"
 
-/* One component type of an archetype. */
+/* One component type of an archetype; owned by it, constant. Always: component == type->id; at most
+ * one of column != 0, shared and chunk_offset says where values are (none: a tag). */
 typedef struct weft__type_ref {
     const weft__type *type;
     uint32_t component;    /* type->id */
@@ -19,7 +20,9 @@ typedef struct weft__type_ref {
     uint32_t chunk_offset; /* CHUNK: bytes into chunk->chunk_values, or WEFT__NONE */
 } weft__type_ref;
 
-/* Entry of the look-up table of an archetype: component id -> positions. component 0: free. */
+/* Entry of the look-up table of an archetype: component id -> positions. component 0: free.
+ * Owned by it, constant. Always: types[type].component == component and types[type].column ==
+ * column. */
 typedef struct weft__type_slot {
     uint32_t component;
     uint16_t type;   /* position in types */
@@ -40,7 +43,7 @@ enum {
                                   linked group, construct, destruct, enableable, shared */
 };
 
-/* What one column copy of a move needs. */
+/* What one column copy of a move needs. A value. */
 typedef struct weft__column_copy {
     uint32_t from;  /* column in the source format */
     uint32_t to;    /* column in the destination format */
@@ -55,6 +58,7 @@ typedef enum weft__step_kind {
     WEFT__STEP_DROP, /* only in the source: the last row's value fills the place */
 } weft__step_kind;
 
+/* Owner: the plan; the offsets are those of plan->from_layout and to_layout. */
 typedef struct weft__step {
     uint32_t kind;
     uint32_t bytes;       /* per row */
@@ -64,8 +68,12 @@ typedef struct weft__step {
     uint32_t to;
 } weft__step;
 
-/* How rows go from one archetype to another: made once per pair and kept. The three lists of
- * columns are in `lists`. Types present in both keep their change versions and enable bits. */
+/* How rows go from one archetype to another: made once per pair, one block with its lists. Types
+ * present in both keep their change versions and enable bits. Owned by `from`, constant but for
+ * next, the offsets of steps, and rows_moved (owner of the world). Always:
+ *   1 + copy_count + added_count = columns of to; 1 + copy_count + dropped_count = columns of from;
+ *   kept_count + new_type_count = to->type_count;
+ *   steps = copies, added, dropped, END; is_plain: from != to. */
 struct weft__plan {
     weft__archetype *from;
     weft__archetype *to;
@@ -90,14 +98,19 @@ struct weft__plan {
     uint64_t rows_moved;                         /* by plain moves */
 };
 
-/* Cached way from an archetype by adding or removing one component. */
+/* Cached way from an archetype by adding or removing one component. Owner: the archetype.
+ * Always: key == 0 <=> plan == NULL; else plan->from is the archetype. */
 typedef struct weft__edge {
     uint64_t key; /* component << 1 | is_remove; 0: free */
     weft__plan *plan;
 } weft__edge;
 
-/* The chunks of an archetype that have the same shared values. Archetypes without shared components
- * have exactly one, `tuple0`, which always exists. */
+/* The chunks of an archetype that have the same shared values. Archetypes without shared
+ * components have exactly one, `tuple0`, which always exists. Owner: the archetype; changed by
+ * the owner of the world. Always:
+ *   chunk_count = its chunks in archetype->chunks; rows = sum of their count;
+ *   `room` lists exactly those with count < capacity;
+ *   holders = chunk_count + 1 for tuple0 + holds of what is going on; at 0 the tuple ends. */
 struct weft__tuple {
     weft__archetype *archetype;
     weft__chunk *room; /* head of the list of chunks with room */
@@ -114,6 +127,13 @@ struct weft__tuple {
                                  one reference on each */
 };
 
+/* Owned by the world, never freed before it; changed by the owner while the world is idle, read by
+ * all otherwise. Always:
+ *   chunks[i]->list_index == i; entity_count = sum of chunks[i]->count = sum of its tuples' rows;
+ *   types ascend by component; 2 * type_count <= slot_mask;
+ *   world->archetypes.by_id[id - 1] == it; number == NONE or world->archetypes.at[number] == it;
+ *   chunk_count != 0: number != NONE; its bit in world->archetypes.nonempty <=> entity_count != 0;
+ *   2 * edge_count <= edge_mask + 1 (first_edge, which stays free: edge_count == 0). */
 struct weft__archetype {
     /* what queries read: one line */
     _Alignas(64) weft__chunk **chunks; /* dense; order: appended, swap-back on removal */

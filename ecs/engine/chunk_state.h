@@ -13,14 +13,16 @@
 #include "type.h"
 #include "world_front.h"
 
-/* One column in one layout. */
+/* One column in one layout; owned by it, constant. */
 typedef struct weft__column {
     uint32_t offset; /* bytes from the chunk's base, a multiple of 64 */
     uint32_t bytes;  /* bytes per row */
 } weft__column;
 
 /* Where the columns of a format lie in chunks of one size class. Made on first use, constant then.
- * Column 0 is the entity column, at offset 0. */
+ * Column 0 is the entity column, at offset 0. Owner: the format. Always:
+ *   columns[i].offset + capacity * columns[i].bytes <= columns[i + 1].offset;
+ *   slice_count = ceil(capacity / 2^slice_shift). */
 typedef struct weft__layout {
     uint32_t size_class;
     uint32_t capacity;    /* rows, at least 1 */
@@ -34,7 +36,12 @@ typedef struct weft__layout {
 #define WEFT__CHUNK_ROWS_MAX 131072u /* of the largest chunk: a megachunk of handles */
 
 /* A chunk. The first cache line is what iteration and look-ups need. Owned by the world; changed by
- * the owner while the world is idle, or in playback by the one task that owns the chunk. */
+ * the owner while the world is idle, or in playback by the one task that owns the chunk. Always,
+ * while it is linked:
+ *   1 <= count <= capacity; has_room <=> count < capacity;
+ *   archetype->chunks[list_index] == it; world->chunks.at[id] == it; tuple->archetype == archetype;
+ *   the berths from location on, as many as capacity needs, are its own;
+ *   disabled bits at and beyond count are 0; the count of a slice = its disabled bits. */
 struct weft__chunk {
     char *base; /* memory of the rows */
     const weft__layout *layout;
@@ -74,7 +81,7 @@ struct weft__chunk {
     bool has_ids;  /* private: rows without an id have the null handle; else no row has an id, and
                       the entity column is undefined */
 };
-/* A run of rows of one chunk. */
+/* A run of rows of one chunk. A value. */
 typedef struct weft__span {
     weft__chunk *chunk;
     uint32_t row;

@@ -80,7 +80,7 @@ typedef uint64_t weft__column_place;
 
 #define WEFT__MAPS_FEW WEFT_FINDER_FEW
 
-/* All maps of a world. */
+/* All maps of a world. Owner: the world; changed by its owner while it is idle. */
 typedef struct weft__column_maps {
     /* constant while systems run; what look-ups read: as weft_finder_tables of finder.h */
     const struct weft__entity_block **seen;  /* NULL: no component has a map */
@@ -111,7 +111,8 @@ typedef struct weft__world_watch {
     void (*write)(const weft_world *world, const char *what, uint32_t component);
 } weft__world_watch;
 
-/* The pool that the world runs on, and the thread that runs it. */
+/* The pool that the world runs on, and the thread that runs it. Owner: the world. Always: depth
+ * != 0: context != NULL; x_thread is changed by the thread that it names. */
 typedef struct weft__host {
     weft_job_pool *pool;     /* constant after create */
     weft_job_context *owner; /* constant after create: of the pool */

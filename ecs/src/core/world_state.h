@@ -102,10 +102,11 @@ typedef struct weft__berth_table {
     uint32_t free[WEFT__BERTH_CLASSES]; /* first berth of a free run of 2^k, 0: none */
 } weft__berth_table;
 
-/* The way that the last lean change of one entity took: while entities of the same chunk change the
- * same way, nothing is looked up again, and where a row goes is known before where it comes from.
- * Forgotten when a chunk is linked, released or changes archetype; used only while `to` is the
- * first chunk with room. */
+/* The way that the last lean change of one entity took: while entities of the same chunk change
+ * the same way, nothing is looked up again, and where a row goes is known before where it comes
+ * from. Forgotten when a chunk is linked, released or changes archetype; used only while `to` is
+ * the first chunk with room. Owner of the world. Always: from == NULL, or plan->from ==
+ * from->archetype, plan->is_plain, plan->to == to->archetype and tuple == plan->to->tuple0. */
 typedef struct weft__quick {
     const weft__chunk *from; /* NULL: nothing is known */
     uint64_t key;            /* number of the world << 33 | component << 1 | is_remove */
@@ -130,6 +131,11 @@ typedef struct weft__moved {
     weft_a64 x_bytes;
 } weft__moved;
 
+/* Owned by who created it. The parts say who changes them; what is shared between workers while
+ * systems run is the directory, the units and the parts of units. Always, while the world is idle:
+ *   entities alive = sum of archetype->entity_count = rows of all chunks with an id;
+ *   chunks.count = sum of archetype->chunk_count;
+ *   units in use = sum of unit_count of the chunks + one for each unit that is cut into parts. */
 struct weft_world {
     weft__world_front front; /* first: inline look-ups and the scheduler find it there */
     /* hot: two lines */

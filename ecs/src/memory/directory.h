@@ -68,6 +68,10 @@ typedef struct weft__block_table {
 
 typedef struct weft__block_slab weft__block_slab;
 
+/* Owned by the world. Always, while no thread allocates or frees:
+ *   blocks [0, x_block_end) are made, those beyond are not; x_block_end <= block_limit;
+ *   a block below first_room and x_lowest_room is full;
+ *   room_index == UINT32_MAX, or room_block is block room_index. */
 typedef struct weft__directory {
     /* what look-ups read: one line, which changes only when a block is made; see directory.c */
     _Alignas(64) weft_a32 x_block_end; /* one past the highest block made; only grows */

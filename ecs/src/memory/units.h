@@ -46,6 +46,9 @@ typedef struct weft__run {
 
 typedef struct weft__units_segment weft__units_segment;
 
+/* Owned by the world. Always, while no thread allocates or frees:
+ *   x_reservations = pairs of megachunks with memory, at most megachunk_limit / 2;
+ *   x_empty_reservations = those of them without a used unit; x_busy == 0. */
 typedef struct weft__units {
     /* constant after init */
     weft__memory *memory;

@@ -29,6 +29,8 @@ typedef enum weft__memory_category {
     WEFT__MEMORY_CATEGORY_COUNT
 } weft__memory_category;
 
+/* Owner: the world, pool or store that it counts for. Always, while no thread allocates:
+ * x_bytes[c] = bytes taken minus bytes given back in category c. */
 typedef struct weft__memory {
     weft_allocator hook; /* constant after init; never NULL functions */
     /* shared atomic, relaxed counters */

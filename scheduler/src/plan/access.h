@@ -28,6 +28,7 @@ typedef enum weft__access_flags {
     WEFT__ACCESS_RESOURCE = 1 << 2, /* a value of the world, not of rows */
 } weft__access_flags;
 
+/* Owner: the set. Always: RESOURCE: with == NULL. */
 typedef struct weft__access_item {
     uint32_t component;
     uint32_t flags;                   /* weft__access_flags */
@@ -35,7 +36,8 @@ typedef struct weft__access_item {
     const weft__archetype_set *with;  /* archetypes that contain the component; NULL: resource */
 } weft__access_item;
 
-/* Sorted by component; at most one item per (component, match, FAR). */
+/* Sorted by component; at most one item per (component, match, FAR). Owned by the compiled
+ * schedule. */
 typedef struct weft__access_set {
     weft__access_item *items;
     uint32_t count;

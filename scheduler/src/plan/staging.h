@@ -36,6 +36,7 @@ typedef struct weft__staging_node {
     uint32_t required_count;
 } weft__staging_node;
 
+/* What is planned; borrowed for the call. */
 typedef struct weft__staging_input {
     const weft__staging_node *nodes; /* in order of effect */
     uint32_t node_count;
