@@ -81,7 +81,7 @@ static void wake_job(void *data)
 static void wake_prepare(void *data)
 {
     sleeper *s = data;
-    while (weft__wake_nobody_sleeps(&s->pool->wake) || at_load_acq(&s->x_asleep) == 0) at_stall();
+    while (weft__wake_is_awake(&s->pool->wake) || at_load_acq(&s->x_asleep) == 0) at_stall();
     struct timespec moment = {.tv_nsec = 200000};
     nanosleep(&moment, NULL);
 }

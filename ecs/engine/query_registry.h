@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* query_registry.h: the queries of a world, and what a new archetype asks of them.
+/* query_registry.h: the queries of a world, and under which components they are filed.
  *
  * A new query walks the shortest list of the component index that can hold its matches
  * (component_index.h); a new archetype asks only the queries filed under one of its components.

@@ -50,7 +50,7 @@ Test(wake, work_seen_after_the_announcement_keeps_the_worker_awake)
     CHECK(weft__wake_begin_search(&wake));
     CHECK(!weft__wake_sleep(&wake, 3, true, yes, NULL));
     CHECK_U64(futex_waits, 0);
-    CHECK(weft__wake_nobody_sleeps(&wake));
+    CHECK(weft__wake_is_awake(&wake));
     CHECK_U64(at_load_sc(&wake.x_searching), 1);
     CHECK(weft__wake_end_search(&wake)); /* it was the last searcher */
 }
@@ -115,5 +115,5 @@ Test(wake, everybody_is_woken_at_shutdown)
     at_store_rlx(&wake.x_sleepers[1], (uint64_t)0x3F);
     weft__wake_all(&wake);
     CHECK_U64(futex_wakes, 70);
-    CHECK(weft__wake_nobody_sleeps(&wake));
+    CHECK(weft__wake_is_awake(&wake));
 }

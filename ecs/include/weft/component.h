@@ -96,7 +96,7 @@ typedef struct weft_component_desc {
                                  0 = no cap */
     const weft_field *fields; /* optional; ENTITY fields must be listed to be patched */
     uint32_t field_count;
-    weft_component_hooks hooks; /* optional; not for SHARED and CHUNK */
+    weft_component_hooks hooks; /* optional; not for CHUNK; for SHARED `user` only */
     /* SHARED, both or none. Default: the described fields if there are any (padding is ignored,
      * -0.0 equals 0.0), else all bytes. `user` is hooks.user. */
     uint64_t (*shared_hash)(const void *value, void *user);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* move.h: whole moves of rows and of chunks between tuples and archetypes, made of the steps of
- * structure.h. All or none. Threads: owner, world idle. */
+ * structure.h. All or none. Rows that need nothing but bytes copied go by entity_change.c instead.
+ * Threads: owner, world idle. */
 #ifndef WEFT_MOVE_H
 #define WEFT_MOVE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* os.h: the operating-system seam. Every mapping, thread, futex and clock call of the library goes
- * through this table, so that tests inject faults and the explorer and the simulator replace time
- * and threads.
+/* os.h: the operating-system seam. Every mapping, thread, futex and clock call that decides
+ * anything goes through this table, so that tests inject faults and the explorer and the
+ * simulator replace time and threads.
  *
  * A weft_os must outlive everything created with it. All functions may be called from any thread.
  */

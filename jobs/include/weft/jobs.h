@@ -52,7 +52,7 @@ typedef struct weft_job_handle {
 typedef enum weft_job_class {
     WEFT_JOB_NORMAL = 0,
     WEFT_JOB_CRITICAL = 1,   /* taken first */
-    WEFT_JOB_BACKGROUND = 2, /* taken last, and never by a thread that waits */
+    WEFT_JOB_BACKGROUND = 2, /* taken last; see weft_job_wait */
     WEFT_JOB_CLASS_COUNT
 } weft_job_class;
 
@@ -259,7 +259,8 @@ WEFT_API weft_result weft_job_depend(weft_job_context *job, weft_job_handle held
 /* Lets a held job start once its predecessors are done. Errors: BAD_HANDLE, WRONG_PHASE (not held),
  * FORKED. Threads: owner, job, guest. */
 WEFT_API weft_result weft_job_release(weft_job_context *job, weft_job_handle held);
-/* Runs other jobs (not background ones) until the job has ended; sleeps when there are none.
+/* Runs other jobs until the job has ended (background ones only when no other thread could);
+ * sleeps when there are none.
  * OK; JOB_FAILED with its code in *code (may be NULL); CANCELLED; BAD_HANDLE (never issued);
  * WOULD_NEST inside a job (use weft_job_then, children or loops there); WRONG_THREAD; WRONG_PHASE
  * (a held job that was not released); FORKED. Threads: owner. */

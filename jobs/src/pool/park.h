@@ -26,7 +26,7 @@ void weft__worker_notify_slow(weft_job_context *worker);
 /* After publishing work: wakes a sleeper unless a worker searches. */
 static inline void weft__worker_notify(weft_job_context *worker)
 {
-    if (__builtin_expect(weft__wake_nobody_sleeps(&worker->pool->wake), 1)) return;
+    if (__builtin_expect(weft__wake_is_awake(&worker->pool->wake), 1)) return;
     weft__worker_notify_slow(worker);
 }
 

@@ -40,7 +40,7 @@ static void end_search(weft_job_context *worker)
     if (!worker->is_searching) return;
     worker->is_searching = false;
     if (!weft__wake_end_search(&worker->pool->wake)) return;
-    if (weft__wake_nobody_sleeps(&worker->pool->wake)) return;
+    if (weft__wake_is_awake(&worker->pool->wake)) return;
     if (weft__worker_sees_work(worker, WEFT__SCOPE_WORKER)) weft__worker_notify(worker);
     pass_on_hosted(worker);
 }

@@ -88,7 +88,7 @@ void weft__wake_token_wait(weft__wake *wake, weft__wake_token *token);
 void weft__wake_token_set(weft__wake *wake, weft__wake_token *token);
 
 /* Whether no worker sleeps; a hint unless the caller published with an sc operation before (W2). */
-static inline bool weft__wake_nobody_sleeps(weft__wake *wake)
+static inline bool weft__wake_is_awake(weft__wake *wake)
 {
     uint64_t sleepers = at_load_sc(&wake->x_sleepers[0]); /* W2 */
     for (uint32_t i = 1; i < wake->word_count; i++)
@@ -99,7 +99,7 @@ static inline bool weft__wake_nobody_sleeps(weft__wake *wake)
 /* After publishing work (edge W1). One load when all workers are awake. */
 static inline bool weft__wake_notify(weft__wake *wake, uint32_t near)
 {
-    if (__builtin_expect(weft__wake_nobody_sleeps(wake), 1)) return false;
+    if (__builtin_expect(weft__wake_is_awake(wake), 1)) return false;
     return weft__wake_notify_slow(wake, near, false);
 }
 

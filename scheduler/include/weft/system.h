@@ -36,7 +36,7 @@ typedef enum weft_system_flags {
     WEFT_SYSTEM_MAIN_THREAD = 1 << 1, /* as SERIAL, on the thread that steps the world */
     WEFT_SYSTEM_EXCLUSIVE =
         1 << 2, /* nothing else runs; immediate structural changes are allowed */
-    WEFT_SYSTEM_BACKGROUND = 1 << 3,   /* low class: never picked up by a waiting thread; not with
+    WEFT_SYSTEM_BACKGROUND = 1 << 3,   /* low class: taken last, as WEFT_JOB_BACKGROUND; not with
                                           MAIN_THREAD and EXCLUSIVE */
     WEFT_SYSTEM_NOT_FUSED = 1 << 4,    /* its own loop, e.g. to profile it */
     WEFT_SYSTEM_WHOLE_CHUNKS = 1 << 5, /* called once per chunk, never with part of one */

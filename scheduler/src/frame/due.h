@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* due.h: which systems run in a step, how often and with what dt.
  *
- * See due.c. Owner, no system runs. */
+ * Rates, timers, conditions and paused groups decide; a step may have several passes, in which
+ * fixed rates catch up. Owner, no system runs. */
 #ifndef WEFT_DUE_H
 #define WEFT_DUE_H
 

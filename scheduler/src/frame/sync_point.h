@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* sync_point.h: playback of what systems recorded.
  *
- * See sync_point.c. Owner. */
+ * At a sync point the commands of all workers take effect, in the order of systems and slices.
+ * Owner. */
 #ifndef WEFT_SYNC_POINT_H
 #define WEFT_SYNC_POINT_H
 

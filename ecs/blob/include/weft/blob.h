@@ -179,7 +179,7 @@ static inline const void *weft_blob_pointer_target(const weft_blob_pointer *poin
 /* Owns blobs, counts references, and keeps one copy of equal content. */
 typedef struct weft_blob_store weft_blob_store;
 
-/* A counted reference, fit for components (8 bytes, zero is null, copying it counts nothing). It
+/* A reference to a blob, fit for components: 8 bytes, zero is null. Copies are not counted. It
  * holds a slot, its generation and the number of its store, not an address: stale references and
  * those of another store are refused (numbers of stores repeat after 65,535). Its bits differ
  * from store to store: describe the field (WEFT_FIELD_BLOB), and hashes and files use the blob
