@@ -6,8 +6,8 @@
  * in the order (system, slice, sequence), for any number of workers. Outside systems
  * weft_recorder_create makes a recorder and weft_recorder_play plays it. Values are copied when
  * recorded; the recorder destructs those of commands that are skipped or dropped. SHARED values
- * with a release hook that no entity took are released: equal ones once, not when memory for that
- * is refused. Threads: the thread that runs the slice, or owns the recorder.
+ * with a release hook that no entity took are released, equal ones once; if memory for that is
+ * refused, one may stay unreleased. Threads: the thread that runs the slice, or owns the recorder.
  *
  * Errors: recording refuses what is wrong whatever the entities are: OUT_OF_MEMORY, BAD_HANDLE,
  * TYPE_MISMATCH, INVALID_ARGUMENT, STALE_ENTITY (a null handle, a deferred one of another

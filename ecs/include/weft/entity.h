@@ -185,9 +185,9 @@ WEFT_API weft_result weft_entity_read_many(const weft_world *world, const weft_e
 WEFT_API weft_result weft_entity_add(weft_world *world, weft_entity entity,
                                      weft_component component);
 
-/* Removes a component; one that is absent is no error. A residue ends with its last component,
- * CLEANUP or not: those that were added to it keep it without CLEANUP ones, too, until they are
- * removed or it is destroyed again. Errors, Cost: as weft_entity_add. */
+/* Removes a component; one that is absent is no error. A residue ends when its last
+ * component is removed; components that were added to it count, too. Destroyed again, it ends when
+ * no CLEANUP component is left. Errors, Cost: as weft_entity_add. */
 WEFT_API weft_result weft_entity_remove(weft_world *world, weft_entity entity,
                                         weft_component component);
 
@@ -247,8 +247,8 @@ WEFT_API weft_result weft_entity_set_name_unique(weft_world *world, weft_entity 
 WEFT_API const char *weft_entity_name(const weft_world *world, weft_entity entity);
 
 /* The living entity with this name, of several the one with the lowest index; null with NOT_FOUND
- * when there is none. Threads: owner. Cost: O(entities that have the name, or had it
- * when they died, until the table of names grows). */
+ * when there is none. Threads: owner. Cost: O(living and recently dead
+ * entities with the name). */
 WEFT_API weft_entity weft_entity_find(const weft_world *world, const char *name);
 
 /* ---- shared values ---- */
@@ -285,9 +285,9 @@ WEFT_API uint32_t weft_shared_order_version(const weft_world *world, weft_compon
 
 /* ---- built-in components ---- */
 
-/* The tag Prefab: excludes an entity from queries that do not name it. Adding it to the root of a
- * linked group, or removing it, does the same to the members that live then, in every form of the
- * call. A member that joins later gets the tag when it is added to the root again. Threads: owner.
+/* The tag Prefab: excludes an entity from queries that do not name it. Adding it to the root of
+ * a linked group, or removing it, by any call, does the same to all living members. A member
+ * that joins later gets the tag when it is added to the root again. Threads: owner.
  */
 WEFT_API weft_component weft_component_prefab(const weft_world *world);
 

@@ -69,8 +69,8 @@ static inline bool weft_entity_is_null(weft_entity entity)
     return (entity.index | entity.version) == 0;
 }
 
-/* The handles below are an id, which depends on the history of the world only, and the number of
- * the world, by which every build refuses handles of another one. {0, 0} is null. Numbers follow
+/* A handle below is an id, which depends on the history of the world only, and the number of the
+ * world. Every build refuses handles of another world. {0, 0} is null. Numbers follow
  * the order in which a process creates worlds. No hash, file or result depends on them, unless
  * components hold such handles: keep names or ids in components. */
 

@@ -42,7 +42,7 @@ typedef struct weft_job_context weft_job_context;
 
 /* A submitted job. {0, 0} is null and counts as done. A handle stays valid for ever: once the
  * job has ended it means "done", even after its slot was reused. One that this pool never issued
- * is refused, or counts as done when its slot is past its generation. */
+ * is refused; some cannot be told from old ones and count as done. */
 typedef struct weft_job_handle {
     uint32_t index;
     uint32_t generation; /* never 0 for a real job */
@@ -125,9 +125,9 @@ WEFT_API weft_result weft_job_pool_create(const weft_job_pool_desc *desc, weft_j
 /* Joins the owner's children and the workers (host-driven: waits until the lent threads have come
  * back) and frees everything, graphs too. Errors, and then the pool lives on: WRONG_THREAD,
  * WRONG_PHASE (inside a job), BUSY (worlds live on it, guests are inside, or jobs are pending:
- * weft_job_pool_error says which). Pending is each job that was submitted, also by a guest that has
- * left, until weft_job_is_done says true, some time after its function has returned; after
- * weft_job_wait_all none is. In a forked child it frees what is the child's and returns OK.
+ * weft_job_pool_error says which). A submitted job is pending, also when its guest has left, until
+ * weft_job_is_done is true, shortly after its function returns; after weft_job_wait_all none
+ * is. In a forked child it frees what is the child's and returns OK.
  * NULL is ignored. Threads: owner. */
 WEFT_API weft_result weft_job_pool_destroy(weft_job_pool *pool);
 /* Why weft_job_pool_destroy last returned BUSY, with the names of the worlds, and what to do; ""

@@ -47,9 +47,9 @@ typedef enum weft_system_flags {
     WEFT_SYSTEM_JOBS = 1 << 8, /* calls weft_slice_job */
 } weft_system_flags;
 
-/* Which commands a system may record. A sync point stands only before systems that could see their
- * effect. Other commands are played too, but maybe after systems that should see them: checked
- * builds report them. */
+/* Which commands a system may record. They are played back only before systems that could see
+ * their effect. Other commands are played too, but maybe after systems that should see them:
+ * checked builds report them. */
 typedef enum weft_command_effects {
     WEFT_RECORDS_NOTHING = 0,
     WEFT_RECORDS_CREATE = 1 << 0, /* and fill what it created */
