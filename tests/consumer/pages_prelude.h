@@ -19,9 +19,8 @@ typedef struct Link {
 static weft_world *world, *game, *level;
 static weft_component position, velocity, rotation, colour, frozen, mass, health, links_component;
 static weft_component grid, hidden, clock_time;
-static weft_archetype mover, bullet;
-static weft_entity ship, target, some[16];
-static uint32_t some_count;
+static weft_archetype mover, bullets;
+static weft_entity ship, target, many[100];
 static weft_query movers, reds;
 static weft_system move_system, draw_system;
 static weft_slice *slice;
