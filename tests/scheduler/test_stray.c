@@ -306,6 +306,24 @@ PLAIN_TEST(a_pointer_used_between_steps_is_named_by_the_next_one)
     }
 }
 
+PLAIN_TEST(a_pointer_that_a_destroyed_system_kept_is_named_too)
+{
+    for (uint32_t i = 0; i < SETTINGS && WEFT_IS_CHECKED; i++) {
+        begin(&settings[i]);
+        add(&settings[i], keep_a, WEFT_WRITE, WEFT_READ);
+        CHECK_OK(weft_world_step(world, 0));
+        uint64_t before = hash_without_b();
+        CHECK_OK(weft_system_destroy(world, weft_system_find(world, "bad")));
+        bool is_written = !IS_POISONED(&kept[ROW]);
+        if (is_written) kept[ROW].y = 3;
+        CHECK_RESULT(weft_world_step(world, 0), is_written ? WEFT_UNDECLARED_ACCESS : WEFT_OK);
+        if (is_written)
+            expect_mistake((const char *const[]){"(destroyed)", "row 7", "component a", NULL});
+        CHECK_U64(hash_without_b(), before);
+        end();
+    }
+}
+
 /* ---- reports ---- */
 
 static void many_mistakes(weft_slice *s, void *user)

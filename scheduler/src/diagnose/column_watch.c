@@ -107,7 +107,7 @@ void weft__watch_end(const weft__watch *watch, const weft__system *system, weft_
 
 /* ---- the report ---- */
 
-/* The position of the system with this handle, or WEFT__NONE: it is gone. */
+/* The position of the system with this handle, or WEFT__NONE: it was destroyed since. */
 static uint32_t position_of(const weft__scheduler *scheduler, uint32_t handle)
 {
     for (uint32_t i = 0; i < scheduler->ordered_count; i++)
@@ -117,10 +117,8 @@ static uint32_t position_of(const weft__scheduler *scheduler, uint32_t handle)
 
 static void keep_stray(weft__scheduler *scheduler, const weft__stray *stray)
 {
-    uint32_t position = position_of(scheduler, stray->owner);
-    if (position == WEFT__NONE) return;
     weft__violation violation = {.code = WEFT_UNDECLARED_ACCESS,
-                                 .position = position,
+                                 .position = position_of(scheduler, stray->owner),
                                  .slice = stray->slice,
                                  .component = stray->component,
                                  .access = WEFT_WRITE,

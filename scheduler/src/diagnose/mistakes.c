@@ -101,6 +101,9 @@ static weft_result report_violation(weft__scheduler *scheduler, const weft__viol
 {
     const weft_world *world = scheduler->world;
     const char *action = violation->access == WEFT_WRITE ? " (write)" : " (read)";
+    const char *name = violation->position == WEFT__NONE
+                           ? "(destroyed)"
+                           : scheduler->ordered[violation->position]->name;
     char row[128] = "", more[32] = "";
     if (violation->has_row && violation->entity.version == 0)
         snprintf(row, sizeof row, ", row %u", violation->row);
@@ -111,8 +114,8 @@ static weft_result report_violation(weft__scheduler *scheduler, const weft__viol
         snprintf(more, sizeof more, " (%u times more)", violation->places - 1);
     return weft__error(
         world, violation->code, violation->entity, weft__component(world, violation->component),
-        "system '%s', slice %u%s%s%s%s: %s%s%s", scheduler->ordered[violation->position]->name,
-        violation->slice, row, violation->component == 0 ? "" : ": component ",
+        "system '%s', slice %u%s%s%s%s: %s%s%s", name, violation->slice, row,
+        violation->component == 0 ? "" : ": component ",
         violation->component == 0 ? "" : weft__type_name(world, violation->component),
         violation->access == WEFT_NO_ACCESS ? "" : action,
         violation->function == NULL ? "" : violation->function, violation->what, more);
