@@ -344,6 +344,29 @@ static void overflowed(void)
     finish();
 }
 
+static int meet(weft_job_context *job, void *argument)
+{
+    (void)job, (void)argument;
+    at_add_ar(&leaves, 1u);
+    while (at_load_acq(&leaves) < 2) at_stall(); /* the other one must run beside it */
+    return 0;
+}
+
+/* A worker takes a list of two jobs; the other, which looks while they are on the way into its
+ * deque and sleeps, must be woken for the second. The owner does not help. */
+static void injected_together(void)
+{
+    const weft_job_desc desc = {.fn = meet};
+    start(3);
+    at_init(&leaves, 0);
+    for (uint32_t i = 0; i < 2; i++)
+        EXPLORE_CHECK(weft_job_inject(pool, &desc, NULL) == WEFT_OK, "inject");
+    explore_begin();
+    while (at_load_acq(&leaves) < 2) at_stall();
+    EXPLORE_CHECK(weft_job_wait_all(owner, NULL) == WEFT_OK, "wait_all");
+    finish();
+}
+
 static int submit_another(weft_job_context *job, void *argument)
 {
     weft_job_desc desc = {.fn = write_output, .argument = argument};
@@ -475,6 +498,7 @@ const explore_scenario explore_scenarios[] = {
     {"pool_graph_from_jobs", graph_from_jobs, {MOST(10000)}, NULL},
     {"pool_background", injected_background, {MOST(10000)}, NULL},
     {"pool_overflowed", overflowed, {PLAN_ALL(EXPLORE_SC, 0, 0), MOST(2000)}, NULL},
+    {"pool_injected_together", injected_together, {MOST(10000)}, NULL},
     {"pool_wait_all", wait_all, {MOST(10000)}, NULL},
     {"pool_wait_all_counts",
      wait_all_counts,

@@ -96,13 +96,16 @@ bool weft__worker_take_injected(weft_job_context *worker, weft_job_class class_)
     if (at_load_rlx(head) == WEFT__JOB_NONE) return false; /* relaxed: a hint */
     /* taking needs the acquire only: who sleeps has looked with an sc load */
     uint32_t slot = at_xchg_sc(head, WEFT__JOB_NONE); /* P1 */
-    bool is_any = slot != WEFT__JOB_NONE;
+    uint32_t count = 0;
     while (slot != WEFT__JOB_NONE) { /* youngest first: popped from the deque oldest first */
         uint32_t next = at_load_rlx(&pool->table.jobs[slot].x_next); /* relaxed: P1 */
         weft__worker_push_job(worker, slot);
         slot = next;
+        count++;
     }
-    return is_any;
+    /* on the way from the list to the deque jobs were nowhere: who looked then may sleep (W1) */
+    if (count > 1) weft__worker_notify(worker);
+    return count != 0;
 }
 
 /* A job whose last predecessor ended here runs next in place, if it may; others are offered. */
