@@ -27,6 +27,11 @@ static weft_slice *slice;
 static weft_recorder *recorder;
 static weft_job_pool *pool;
 static float dt;
+static int queued, is_over;
+
+static inline void run_a_task_of_the_host(void)
+{
+}
 
 static inline void settle(weft_slice *rows, void *user)
 {
