@@ -134,9 +134,9 @@ WEFT_API const void *weft_entity_read(const weft_world *world, weft_entity entit
                                       weft_component component);
 
 /* As weft_entity_read, for writing: stamps the change version of the slice. NULL also while
- * systems run (WRONG_PHASE). Checked builds find a write behind the value while a loop over its
- * chunk is open (query.h, loops). They do not find one outside of such loops, nor a write
- * through the pointer to the place of the value after structure changed. */
+ * systems run (WRONG_PHASE). Checked builds find a write behind the value only while a loop
+ * over its chunk is open (docs/guide/queries.md, "Checked builds"), and never a write through the
+ * pointer after structure changed. */
 WEFT_API void *weft_entity_write(weft_world *world, weft_entity entity, weft_component component);
 
 /* The change version of the slice that holds the value: the weft_world_change_version in which the

@@ -154,15 +154,9 @@ WEFT_API weft_entity weft_query_single(weft_world *world, weft_query query);
  *   while (weft_query_next(&c)) { Position *p = weft_slice_write(&c.slice, 0); ... }
  * Structural changes are refused until the loop ends; leave it early with weft_query_end.
  *
- * Checked builds copy a chunk when a loop comes to it. When a loop advances or ends they compare
- * the eight chunks that were come to last, undo wrong writes, and make the first one of the call
- * the world's error (UNDECLARED_ACCESS). Wrong are writes to rows of which no open loop's slice
- * is, to columns that this slice does not have with WEFT_WRITE, to entity handles, and to the
- * two rows behind the last one of the chunk. They do not find writes while no loop is open, or
- * in a chunk before a loop comes to it; to a value to which weft_entity_write gave a pointer, at
- * any time before, or weft_indexed_write may (after 6,144 pointers to any value, until structure
- * changes and one more is given); to elements of a buffer on the heap, shared values, chunk
- * values and enable bits; to a chunk whose copy found no memory. */
+ * Checked builds find writes outside of the slice and its WRITE columns, undo them and make the
+ * first one of the call the world's error (UNDECLARED_ACCESS). docs/guide/queries.md, "Checked
+ * builds", lists what they find and what not. */
 
 /* Private: words of the enable mask of one run, of at most 1,024 rows. */
 #define WEFT_MASK_WORDS 16
