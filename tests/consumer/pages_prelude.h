@@ -5,6 +5,8 @@
 #define WEFT_PAGES_PRELUDE_H
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <weft/weft.h>
 
 typedef struct Position {
