@@ -158,11 +158,11 @@ WEFT_API weft_result weft_system_enable(weft_world *world, weft_system system, b
 
 /* ---- timers ---- */
 
-/* Sets the timer of a TIMER system. The system runs once, in the step in which the dt of the
- * steps add up to `seconds` (0: in the next step), then waits for the next call. Setting a timer
- * that runs replaces its time. In a group with a period the ticks of the group are added up, and
- * the system runs with the tick that is due. Time does not pass while the system or its group is
- * disabled. If the run condition returns false, it is asked again in the next step. Snapshots
+/* Sets the timer of a TIMER system. The system runs once, in the first step at which at least
+ * `seconds` have passed: the dt of the steps since the call, that step's included, to within 1 ns
+ * (0: the next step). Then it waits for the next call. Setting a timer that runs replaces its
+ * time. In a group with a period the ticks of the group are added up, and the system runs with
+ * the tick that is due. Time does not pass while the system or its group is disabled. If the run condition returns false, it is asked again in the next step. Snapshots
  * hold the time left. An exclusive system without terms may call it: the time counts from the
  * next step on. Errors: BAD_HANDLE, INVALID_ARGUMENT (no TIMER system; seconds negative or not
  * finite), WRONG_PHASE. */
