@@ -33,7 +33,7 @@ for piece in $("$counted"); do
     if [ "${2:-}" = --update ]; then continue; fi
     if [ "$instructions" -gt "$limit" ] || [ "$allocations" -gt "$base_allocations" ]; then
         failed=$((failed + 1))
-        echo "FAILED: $piece became dearer: find out why, or run tests/counted/counted.sh $counted --update"
+        echo "FAILED: $piece takes more: find out why, or run tests/counted/counted.sh $counted --update"
     elif [ "$instructions" -lt $((base_instructions - base_instructions * tolerance / 1000)) ]; then
         echo "  cheaper than the baseline: tighten it with --update"
     fi

@@ -140,8 +140,8 @@ WEFT_API const void *weft_entity_read(const weft_world *world, weft_entity entit
 WEFT_API void *weft_entity_write(weft_world *world, weft_entity entity, weft_component component);
 
 /* The change version of the slice that holds the value: the weft_world_change_version in which the
- * slice was last written. 0 when the entity is dead or lacks the
- * component (weft_world_error says which). Threads: as weft_entity_read. */
+ * slice was last written. 0 when the entity is dead or lacks the component (weft_world_error says
+ * which). Threads: as weft_entity_read. */
 WEFT_API uint32_t weft_entity_change_version(const weft_world *world, weft_entity entity,
                                              weft_component component);
 
@@ -247,8 +247,7 @@ WEFT_API weft_result weft_entity_set_name_unique(weft_world *world, weft_entity 
 WEFT_API const char *weft_entity_name(const weft_world *world, weft_entity entity);
 
 /* The living entity with this name, of several the one with the lowest index; null with NOT_FOUND
- * when there is none. Threads: owner. Cost: O(living and recently dead
- * entities with the name). */
+ * when there is none. Threads: owner. Cost: O(living and recently dead entities with the name). */
 WEFT_API weft_entity weft_entity_find(const weft_world *world, const char *name);
 
 /* ---- shared values ---- */

@@ -33,8 +33,8 @@ typedef struct weft_gather_desc {
     bool gathers_entities;    /* entity handles instead of a component's values */
     void *values; /* memory for the copy, which must stay until weft_gather_end; NULL: memory of
                      the world's allocator, freed by weft_gather_end */
-    uint64_t capacity; /* values that fit `values`: at least the rows of the query without
-                          filters and enable bits */
+    uint64_t capacity; /* values that fit `values`: at least the rows of the query, with filters
+                          and enable bits ignored */
 } weft_gather_desc;
 
 /* A gather; owned by the caller, must not move from begin to end. */

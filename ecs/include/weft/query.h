@@ -201,12 +201,11 @@ WEFT_API void weft_query_end(weft_cursor *cursor);
 
 /* Calls `run` for all slices, on several workers at once, and waits. The order of calls is
  * unspecified; `run` may touch only its slice. When calls in `run` fail, the error of the lowest
- * slice becomes the world's after the loop. Errors: BAD_HANDLE,
- * INVALID_ARGUMENT, WRONG_PHASE, BUSY (another thread is in the world), LIMIT (256 guests in the
- * pool), OUT_OF_MEMORY, FORKED (the pool is the parent process's); in checked builds
- * UNDECLARED_ACCESS (a write outside of its rows, or through a pointer for reading or from an
- * earlier call; a column that the query does not have) and TYPE_MISMATCH. Cost: a loop too small
- * to gain runs on the calling thread. */
+ * slice becomes the world's after the loop. Errors: BAD_HANDLE, INVALID_ARGUMENT, WRONG_PHASE,
+ * BUSY (another thread is in the world), LIMIT (256 guests in the pool), OUT_OF_MEMORY, FORKED
+ * (the pool is the parent process's); in checked builds UNDECLARED_ACCESS (a write outside of its
+ * rows, or through a pointer for reading or from an earlier call; a column that the query does
+ * not have) and TYPE_MISMATCH. Cost: a loop too small to gain runs on the calling thread. */
 WEFT_API weft_result weft_query_each_parallel(weft_world *world, weft_query query,
                                               void (*run)(weft_slice *slice, void *user),
                                               void *user);

@@ -27,7 +27,7 @@
 #define ASAN_UNPOISON_MEMORY_REGION(at, bytes) ((void)(at), (void)(bytes))
 #endif
 
-#define PATTERN 0xDB      /* as a float -1.2e17, as a count 3.7 milliards, no address */
+#define PATTERN 0xDB      /* as a float -1.2e17, as a count 3.7e9, no address */
 #define ALIGNMENT 64u     /* of the first row, at least that of any component */
 #define MARGIN_BYTES 128u /* at least, and one row: every field of the row behind the end */
 #define RING_SLICES 4u    /* slices that a ring holds at least */

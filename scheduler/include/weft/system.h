@@ -162,10 +162,10 @@ WEFT_API weft_result weft_system_enable(weft_world *world, weft_system system, b
  * `seconds` have passed: the dt of the steps since the call, that step's included, to within 1 ns
  * (0: the next step). Then it waits for the next call. Setting a timer that runs replaces its
  * time. In a group with a period the ticks of the group are added up, and the system runs with
- * the tick that is due. Time does not pass while the system or its group is disabled. If the run condition returns false, it is asked again in the next step. Snapshots
- * hold the time left. An exclusive system without terms may call it: the time counts from the
- * next step on. Errors: BAD_HANDLE, INVALID_ARGUMENT (no TIMER system; seconds negative or not
- * finite), WRONG_PHASE. */
+ * the tick that is due. Time does not pass while the system or its group is disabled. If the run
+ * condition returns false, it is asked again in the next step. Snapshots hold the time left. An
+ * exclusive system without terms may call it: the time counts from the next step on. Errors:
+ * BAD_HANDLE, INVALID_ARGUMENT (no TIMER system; seconds negative or not finite), WRONG_PHASE. */
 WEFT_API weft_result weft_timer_set(weft_world *world, weft_system system, double seconds);
 
 /* Stops the timer: the system does not run. Does nothing if no timer is set. Errors: as

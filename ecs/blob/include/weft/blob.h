@@ -211,7 +211,8 @@ typedef struct weft_blob_store_stats {
 /* Why a type could not be built, or a blob not be saved. */
 typedef struct weft_blob_report {
     const char *failed_check; /* of a builder; static text, or NULL */
-    uint64_t failed_offset;   /* bytes from the start of the blob; "type: ...": of the struct */
+    uint64_t failed_offset;   /* bytes from the start of the blob; of the struct when failed_check
+                                 begins with "type:" */
     char failed_file[384];    /* of weft_blob_save: the operation, the path and the system's
                                  reason; "" when none */
 } weft_blob_report;
@@ -314,8 +315,7 @@ WEFT_API weft_result weft_blob_builder_copy(weft_blob_builder *builder, weft_blo
 WEFT_API weft_result weft_blob_builder_string(weft_blob_builder *builder, weft_blob_string *string,
                                               const char *text, uint64_t bytes);
 
-/* Makes a zeroed object, sets the pointer field to it, and returns it. Threads:
- * one at a time. */
+/* Makes a zeroed object, sets the pointer field to it, and returns it. Threads: one at a time. */
 WEFT_API void *weft_blob_builder_object(weft_blob_builder *builder, weft_blob_pointer *pointer);
 
 /* Sets a pointer field to a target in this blob: itself, the root, an element or a member of the
