@@ -75,6 +75,39 @@ static void spawn(weft_bench *bench)
     spawn_case(bench, "1M/2", 2);
 }
 
+/* All submitted before any is waited for: room for as many as there are. */
+static void submit_run(void *data)
+{
+    jobs_bench *b = data;
+    for (uint32_t i = 0; i < b->count; i++)
+        weft_job_submit(b->owner, &(weft_job_desc){.fn = tick, .argument = &cells[i]}, NULL);
+    weft_job_wait_all(b->owner, NULL);
+}
+
+static void submit_case(weft_bench *bench, const char *name, uint32_t count, uint32_t workers)
+{
+    jobs_bench b, peers[2];
+    if (!weft_bench_wants(bench, name) || !open_pool_of(bench, &b, workers, count)) return;
+    b.count = count;
+    weft_bench_measure measure = {.name = name,
+                                  .unit = "ns/job",
+                                  .items = count,
+                                  .workers = workers,
+                                  .run = submit_run,
+                                  .data = &b};
+    if (count == SPAWNED) add_peers(&measure, spawn_peer, peers, &b);
+    weft_bench_run(bench, &measure);
+    close_pool(&b);
+}
+
+static void submit(weft_bench *bench)
+{
+    submit_case(bench, "4k/1", 4000, 1);
+    submit_case(bench, "10k/1", 10000, 1);
+    submit_case(bench, "1M/1", SPAWNED, 1);
+    submit_case(bench, "1M/2", SPAWNED, 2);
+}
+
 static void roundtrip_run(void *data)
 {
     jobs_bench *b = data;
@@ -392,6 +425,7 @@ static void never_slower(weft_bench *bench)
 
 const weft_bench_entry weft_bench_jobs[] = {
     {"jobs.spawn", "1 M tiny jobs started by one thread, and waited for", spawn, false},
+    {"jobs.submit", "jobs submitted one by one and waited for together", submit, false},
     {"jobs.roundtrip", "submit, run and collect one job, one worker", roundtrip, false},
     {"jobs.fib", "fib(30) by structured children", fib, false},
     {"jobs.loop_awake", "empty loop, again and again", loop_awake, false},

@@ -25,15 +25,22 @@ typedef struct jobs_bench {
     const weft_peer *peer;
 } jobs_bench;
 
-static inline bool open_pool(weft_bench *bench, jobs_bench *b, uint32_t workers)
+/* A pool for `jobs` submitted jobs at once; 0: as many as by default. */
+static inline bool open_pool_of(weft_bench *bench, jobs_bench *b, uint32_t workers, uint32_t jobs)
 {
     *b = (jobs_bench){.workers = workers};
-    const weft_job_pool_desc desc = {.worker_count = workers, .is_pinned = true};
+    const weft_job_pool_desc desc = {
+        .worker_count = workers, .is_pinned = true, .job_capacity = jobs};
     weft_result result = weft_job_pool_create(&desc, &b->pool);
     if (result != WEFT_OK) weft_bench_fail(bench, "no pool: %s", weft_result_text(result));
     b->owner = weft_job_pool_owner(b->pool);
     weft_bench_pin_threads(); /* loops learn their cost before the samples are taken */
     return result == WEFT_OK;
+}
+
+static inline bool open_pool(weft_bench *bench, jobs_bench *b, uint32_t workers)
+{
+    return open_pool_of(bench, b, workers, 0);
 }
 
 static inline void close_pool(jobs_bench *b)

@@ -54,17 +54,28 @@ static void successors(void)
     finish();
 }
 
-/* The error of a job without a handle is there when wait_all returns. */
-static void unnamed(void)
+/* The error of a job is there when wait_all returns. */
+static void wait_all_for(weft_job_handle *handle)
 {
     int code = 0;
     start(2, true);
     explore_begin();
     weft_job_desc desc = {.fn = fail};
-    EXPLORE_CHECK(weft_job_submit(owner, &desc, NULL) == WEFT_OK, "submit");
+    EXPLORE_CHECK(weft_job_submit(owner, &desc, handle) == WEFT_OK, "submit");
     EXPLORE_CHECK(weft_job_wait_all(owner, &code) == WEFT_JOB_FAILED && code == 7, "code %d", code);
     EXPLORE_CHECK(weft_job_wait_all(owner, &code) == WEFT_OK, "the error was kept twice");
     finish();
+}
+
+static void unnamed(void)
+{
+    wait_all_for(NULL);
+}
+
+static void named(void)
+{
+    weft_job_handle handle;
+    wait_all_for(&handle);
 }
 
 /* A node fails: two behind it are skipped, also by workers that only wait for nodes. */
@@ -103,6 +114,10 @@ const explore_scenario explore_scenarios[] = {
     {"failing_successors", successors, {ALL, MOST(6000)}, NULL},
     {"failing_unnamed",
      unnamed,
+     {PLAN_ALL(EXPLORE_SC, 2, 0), PLAN_PCT(EXPLORE_C11, 4, 4000, 1000000)},
+     NULL},
+    {"failing_named",
+     named,
      {PLAN_ALL(EXPLORE_SC, 2, 0), PLAN_PCT(EXPLORE_C11, 4, 4000, 1000000)},
      NULL},
     {"failing_two_nodes", two_nodes, {ALL, MOST(4000)}, NULL},

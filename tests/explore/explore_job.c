@@ -3,13 +3,15 @@
  * to them, cancel them, ask whether they are done, and collect their results; slots that are
  * used again at once. Bodies and results are plain data, so a missing edge is a data race. */
 #include "explore_plans.h"
-#include "heap.h"
 #include "job.h"
 
 #define CAPACITY 4u
+#define EDGES 4u
 #define NO_SLOT UINT32_MAX
 
-static weft__memory memory;
+static weft__job jobs[CAPACITY];
+static weft__job_edge edges[EDGES + 2];
+static weft_a32 slot_links[2 * CAPACITY], edge_links[2 * EDGES];
 static weft__job_table table;
 static weft__job_caches caches[4];
 static uint32_t output[CAPACITY + 4];
@@ -19,8 +21,9 @@ static uint32_t collected, successor_slot;
 
 static void start(void)
 {
-    weft__memory_init(&memory, explore_allocator());
-    EXPLORE_CHECK(weft__job_table_init(&table, &memory, CAPACITY, 4, 2) == WEFT_OK, "init");
+    for (uint32_t i = 0; i < CAPACITY; i++) jobs[i] = (weft__job){0};
+    const weft__job_arrays arrays = {jobs, edges, slot_links, edge_links};
+    weft__job_table_init(&table, &arrays, CAPACITY, EDGES, 2);
     for (uint32_t i = 0; i < 4; i++) {
         weft__slots_cache_init(&caches[i].jobs, &table.slots);
         weft__slots_cache_init(&caches[i].edges, &table.edge_slots);
@@ -93,7 +96,6 @@ static void finish(void)
 {
     explore_join_all();
     explore_end();
-    weft__job_table_fini(&table);
 }
 
 /* A successor of two jobs is added while both are ending. */

@@ -8,6 +8,7 @@
 #include "explore_desc.h"
 #include "explore_plans.h"
 #include "pool_check.h"
+#include "worker.h"
 
 static weft_job_pool *pool;
 static weft_job_context *owner;
@@ -330,17 +331,30 @@ static void injected_background(void)
     inject_as(WEFT_JOB_BACKGROUND);
 }
 
-/* More jobs than a deque holds come from outside: what does not fit goes back into the list. */
-static void overflowed(void)
+static void inject_leaf(void *argument)
 {
-    const weft_job_desc desc = {.fn = leaf};
+    weft_result result;
+    (void)argument;
+    while ((result = weft_job_inject(pool, &(weft_job_desc){.fn = leaf}, NULL)) == WEFT_POOL_FULL)
+        at_stall();
+    EXPLORE_CHECK(result == WEFT_OK, "inject: %s", weft_result_name(result));
+}
+
+/* A list of three jobs is taken while the first two that were moved run and end, and the slot of
+ * the second, the only free one, is injected with the next job: its link is another then. */
+static void injected_again(void)
+{
     start(2);
     at_init(&leaves, 0);
-    for (uint32_t i = 0; i < 6; i++)
-        EXPLORE_CHECK(weft_job_inject(pool, &desc, NULL) == WEFT_OK, "inject");
+    for (uint32_t i = 0; i < 3; i++) inject_leaf(NULL);
+    while (weft__slots_take_any(&pool->table.slots) != WEFT__SLOTS_NONE) {
+    }
+    explore_thread(inject_leaf, NULL);
     explore_begin();
+    while (at_load_acq(&leaves) < 4) {
+        if (!weft__worker_run_one(owner, WEFT__SCOPE_WORKER)) at_stall();
+    }
     EXPLORE_CHECK(weft_job_wait_all(owner, NULL) == WEFT_OK, "wait_all");
-    EXPLORE_CHECK(at_load_acq(&leaves) == 6, "%u of 6 jobs ran", at_load_acq(&leaves));
     finish();
 }
 
@@ -374,15 +388,39 @@ static int submit_another(weft_job_context *job, void *argument)
     return write_output(job, &output[0]);
 }
 
-/* Counts of another worker: a job that ended there has submitted one more. */
-static void wait_all(void)
+/* Counts of other workers: a job that ended there has submitted one more. */
+static void wait_for_all(void)
 {
-    start(2);
-    explore_begin();
     weft_job_desc desc = {.fn = submit_another, .argument = &output[1]};
     EXPLORE_CHECK(weft_job_submit(owner, &desc, NULL) == WEFT_OK, "submit");
     EXPLORE_CHECK(weft_job_wait_all(owner, NULL) == WEFT_OK, "wait_all");
     EXPLORE_CHECK(output[0] == 1 && output[1] == 1, "wait_all, but a job has not run");
+}
+
+static void wait_all(void)
+{
+    start(2);
+    explore_begin();
+    wait_for_all();
+    finish();
+}
+
+static int submit_held(weft_job_context *job, void *argument)
+{
+    weft_job_desc desc = {.fn = write_output, .argument = argument, .is_held = true};
+    EXPLORE_CHECK(weft_job_submit(job, &desc, NULL) == WEFT_OK, "submit in a job");
+    return write_output(job, &output[0]);
+}
+
+/* The same, but the second one is held, and its handle lost: the owner cancels it. */
+static void wait_all_held(void)
+{
+    start(2);
+    explore_begin();
+    weft_job_desc desc = {.fn = submit_held, .argument = &output[1]};
+    EXPLORE_CHECK(weft_job_submit(owner, &desc, NULL) == WEFT_OK, "submit");
+    EXPLORE_CHECK(weft_job_wait_all(owner, NULL) == WEFT_OK, "wait_all");
+    EXPLORE_CHECK(output[0] == 1 && output[1] == 0, "wait_all has not cancelled the held job");
     finish();
 }
 
@@ -424,6 +462,22 @@ static void lent(void)
     while (at_load_acq(&is_inside) == 0) at_stall();
     weft_job_handle none = {0, 0};
     wait_for(submit(0, none), 0);
+    EXPLORE_CHECK(weft_job_pool_destroy(pool) == WEFT_OK, "destroy");
+    explore_join_all();
+    explore_end();
+}
+
+/* The counts become visible late, and the worker does not search, as if enough others did: it looks
+ * for the owner before it sleeps only. */
+static void wait_all_unsearched(void)
+{
+    start_pool(2, true, true);
+    pool->wake.search_limit = 0;
+    at_init(&is_inside, 0);
+    explore_thread(lend, NULL);
+    explore_begin();
+    while (at_load_acq(&is_inside) == 0) at_stall();
+    wait_for_all();
     EXPLORE_CHECK(weft_job_pool_destroy(pool) == WEFT_OK, "destroy");
     explore_join_all();
     explore_end();
@@ -497,9 +551,11 @@ const explore_scenario explore_scenarios[] = {
     {"pool_injected", injected, {MOST(10000)}, NULL},
     {"pool_graph_from_jobs", graph_from_jobs, {MOST(10000)}, NULL},
     {"pool_background", injected_background, {MOST(10000)}, NULL},
-    {"pool_overflowed", overflowed, {PLAN_ALL(EXPLORE_SC, 0, 0), MOST(2000)}, NULL},
+    {"pool_injected_again", injected_again, {MOST(10000)}, NULL},
     {"pool_injected_together", injected_together, {MOST(10000)}, NULL},
     {"pool_wait_all", wait_all, {MOST(10000)}, NULL},
+    {"pool_wait_all_unsearched", wait_all_unsearched, {MOST(10000)}, NULL},
+    {"pool_wait_all_held", wait_all_held, {MOST(10000)}, NULL},
     {"pool_wait_all_counts",
      wait_all_counts,
      {PLAN_ALL(EXPLORE_SC, 1, 0), PLAN_PCT(EXPLORE_C11, 4, 4000, 1000000)},

@@ -8,7 +8,7 @@
 #define NUMBERS 4u
 
 static weft__slots slots;
-static weft__memory memory;
+static weft_a32 links[2 * NUMBERS];
 static uint32_t holder[NUMBERS];
 static weft__slots_cache caches[4];
 
@@ -55,8 +55,7 @@ static void stranger(void *argument)
 
 static void start(void)
 {
-    weft__memory_init(&memory, explore_allocator());
-    EXPLORE_CHECK(weft__slots_init(&slots, &memory, NUMBERS) == WEFT_OK, "init");
+    weft__slots_init(&slots, links, NUMBERS);
     for (uint32_t i = 0; i < NUMBERS; i++) holder[i] = 0;
     for (uint32_t i = 0; i < 4; i++) weft__slots_cache_init(&caches[i], &slots);
 }
@@ -75,7 +74,6 @@ static void finish(void)
         seen |= 1u << n;
     }
     EXPLORE_CHECK(seen == (1u << NUMBERS) - 1, "numbers lost: %#x", seen);
-    weft__slots_fini(&slots);
 }
 
 static void fresh(void)

@@ -36,7 +36,7 @@ Test(pool, wrong_descriptors_are_refused)
 {
     weft_job_pool *pool = (weft_job_pool *)1;
     const weft_job_pool_desc wrong[] = {
-        {.worker_count = 257}, {.job_capacity = (1u << 20) + 1}, {.child_capacity = 3},
+        {.worker_count = 257}, {.job_capacity = (1u << 24) + 1}, {.child_capacity = 3},
         {.child_capacity = 1}, {.trace_capacity = 100},          {.thread_name = "a name too long"},
         {.thread_name = ""},   {.edge_capacity = UINT32_MAX},    {.allocator.allocate = no_memory},
     };
@@ -78,7 +78,7 @@ Test(pool, every_refused_allocation_leaves_nothing_behind)
         CHECK_U64(memory.live_blocks, 0);
     }
     CHECK_OK(result);
-    CHECK(at > 10);
+    CHECK(at > 6); /* the pool, two of its loops, a ring for each worker */
     test_memory_fini(&memory);
 }
 

@@ -1,36 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* test_slots.c: numbers are handed out once each, through caches, batches and the rising mark. */
 #include "check.h"
-#include "memory_fault.h"
 #include "slots.h"
 
 #include <criterion/criterion.h>
 
 enum { CAPACITY = 200 };
-static test_memory hook;
-static weft__memory memory;
 static weft__slots slots;
+static weft_a32 links[2 * CAPACITY];
 static weft__slots_cache caches[2];
 static bool is_out[CAPACITY];
 
 static void start(void)
 {
-    test_memory_init(&hook);
-    weft_allocator allocator = test_memory_hook(&hook);
-    CHECK_OK(weft__memory_init(&memory, &allocator));
-    CHECK_OK(weft__slots_init(&slots, &memory, CAPACITY));
+    weft__slots_init(&slots, links, CAPACITY);
     weft__slots_cache_init(&caches[0], &slots);
     weft__slots_cache_init(&caches[1], &slots);
     for (uint32_t i = 0; i < CAPACITY; i++) is_out[i] = false;
 }
 
-static void stop(void)
-{
-    weft__slots_fini(&slots);
-    test_memory_fini(&hook);
-}
-
-TestSuite(slots, .init = start, .fini = stop);
+TestSuite(slots, .init = start);
 
 static uint32_t take(weft__slots_cache *cache)
 {
@@ -76,14 +65,5 @@ Test(slots, threads_without_a_cache_take_and_give_single_numbers)
         for (uint32_t i = 0; i < CAPACITY; i++) CHECK(take(NULL) != WEFT__SLOTS_NONE);
         CHECK_U64(take(NULL), WEFT__SLOTS_NONE);
         for (uint32_t i = 0; i < CAPACITY; i++) give(NULL, i);
-    }
-}
-
-Test(slots, refused_memory_is_reported_and_nothing_leaks)
-{
-    weft__slots other;
-    for (uint64_t at = 1; at <= 2; at++) {
-        test_memory_fail(&hook, at, false);
-        CHECK_RESULT(weft__slots_init(&other, &memory, 10), WEFT_OUT_OF_MEMORY);
     }
 }

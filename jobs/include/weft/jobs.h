@@ -84,11 +84,11 @@ typedef struct weft_job_hooks {
 typedef struct weft_job_pool_desc {
     uint32_t worker_count;   /* 1..256, with the owner; default: CPUs of the affinity mask, at most
                                 the cgroup quota rounded down, at least 1 */
-    uint32_t job_capacity;   /* submitted jobs alive at once, 1..2^20; default 4096; up to 64 more
-                                for each worker fit */
+    uint32_t job_capacity;   /* submitted jobs alive at once, 1..2^24; default 4096; up to 64 more
+                                for each worker fit; memory comes with use */
     uint32_t child_capacity; /* unjoined children per worker, a power of two 2..2^20; default 4096;
                                 more children run at once, in place */
-    uint32_t edge_capacity;  /* dependencies alive at once, 1..2^22; default 4 * job_capacity */
+    uint32_t edge_capacity;  /* dependencies alive at once, 1..2^26; default 4 * job_capacity */
     uint32_t spin_ns;        /* how long an idle worker looks for work before it sleeps; default:
                                 twice the wake-up time measured by create, 5..50 us */
     uint32_t frame_spin_ns;  /* the same between frame begin and end; default 200 us */
@@ -102,7 +102,7 @@ typedef struct weft_job_pool_desc {
     bool is_always_parallel; /* ignore the cost model: split every loop and graph (tests) */
     const char *thread_name; /* prefix, at most 10 characters; default "weft-w" */
     const weft_job_hooks *hooks; /* copied; NULL: none */
-    weft_allocator allocator;    /* zero: malloc and free */
+    weft_allocator allocator;    /* zero: malloc and free; what the capacities size is mapped */
     const weft_os *os;           /* NULL: the real one */
     const char *trace_file;      /* written until destroy: .pftrace Perfetto, .slices
                                     for `weft simulate`; NULL: as the variable WEFT_TRACE of the
@@ -339,7 +339,6 @@ typedef struct weft_job_stats {
     uint64_t parked;          /* times a worker went to sleep */
     uint64_t wakes;           /* futex wakes sent */
     uint64_t spin_ns;         /* time spent looking for work */
-    uint64_t overflowed;      /* jobs that went through the shared list because a deque was full */
     uint32_t jobs_high_water; /* most job slots in use at once (rounded up to batches) */
     uint32_t spin_budget_ns;  /* as calibrated */
     uint32_t wake_ns;         /* futex wake to run, median measured by create; 0: not measured */

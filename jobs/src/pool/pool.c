@@ -16,10 +16,12 @@
 #include "log.h"
 #include "park.h"
 #include "pool_check.h"
+#include "pool_memory.h"
 #include "sized.h"
 #include "worker.h"
 
-#define DEQUE_CAPACITY_MAX 4096u
+#define CAPACITY_MAX (UINT32_C(1) << 20)
+#define JOB_CAPACITY_MAX (UINT32_C(1) << 24)
 #define FRAME_SPIN_NS 200000u
 
 /* ---- descriptor */
@@ -42,11 +44,11 @@ static uint32_t cpu_count(const weft_os *os)
 /* Fills in defaults; false when a field is out of range. */
 static bool complete_desc(weft_job_pool_desc *desc)
 {
-    const uint32_t most = UINT32_C(1) << 20;
     if (desc->os == NULL) desc->os = weft__os_default();
     if (desc->worker_count == 0) desc->worker_count = cpu_count(desc->os);
     desc->job_capacity = or_default(desc->job_capacity, 4096);
     desc->child_capacity = or_default(desc->child_capacity, 4096);
+    /* too large a job capacity is refused below */
     desc->edge_capacity = or_default(desc->edge_capacity, 4 * desc->job_capacity);
     desc->frame_spin_ns = or_default(desc->frame_spin_ns, FRAME_SPIN_NS);
     uint32_t half = desc->worker_count / 2;
@@ -57,9 +59,9 @@ static bool complete_desc(weft_job_pool_desc *desc)
         desc->trace_capacity = weft__trace_file_capacity(desc->worker_count);
     bool is_traced_well = desc->trace_capacity == 0 ||
                           (bits_is_power_of_two(desc->trace_capacity) &&
-                           desc->trace_capacity >= 2 && desc->trace_capacity <= most * 16);
-    return desc->worker_count <= WEFT__WORKERS_MAX && desc->job_capacity <= most &&
-           desc->edge_capacity <= 4 * most && desc->child_capacity <= most &&
+                           desc->trace_capacity >= 2 && desc->trace_capacity <= CAPACITY_MAX * 16);
+    return desc->worker_count <= WEFT__WORKERS_MAX && desc->job_capacity <= JOB_CAPACITY_MAX &&
+           desc->edge_capacity <= 4 * JOB_CAPACITY_MAX && desc->child_capacity <= CAPACITY_MAX &&
            desc->child_capacity >= 2 && bits_is_power_of_two(desc->child_capacity) &&
            is_traced_well;
 }
@@ -79,9 +81,6 @@ static void copy_desc(weft_job_pool *pool, const weft_job_pool_desc *desc)
     pool->is_observed = is_observed(desc);
     pool->os = desc->os;
     pool->child_capacity = desc->child_capacity;
-    uint32_t jobs = desc->job_capacity;
-    pool->deque_capacity =
-        (uint32_t)bits_round_up_power_of_two(jobs < DEQUE_CAPACITY_MAX ? jobs : DEQUE_CAPACITY_MAX);
     if (desc->hooks != NULL) pool->hooks = *desc->hooks;
     pool->log = desc->log;
     strcpy(pool->thread_name, desc->thread_name);
@@ -101,67 +100,16 @@ static weft_job_pool *alloc_pool(const weft_job_pool_desc *desc, weft_result *re
     return pool;
 }
 
-/* One mapping: the page that a forked child finds wiped, then the workers (WEFT__ALIVE_BYTES). */
-static size_t workers_bytes(const weft_job_pool *pool)
-{
-    size_t bytes = WEFT__ALIVE_BYTES + pool->worker_count * sizeof *pool->workers;
-    return (bytes + WEFT__ALIVE_BYTES - 1) / WEFT__ALIVE_BYTES * WEFT__ALIVE_BYTES;
-}
-
-static bool map_workers(weft_job_pool *pool)
-{
-    pool->alive = pool->os->map(pool->os->user, workers_bytes(pool), WEFT__ALIVE_BYTES);
-    if (pool->alive == NULL) return false;
-    pool->workers = (weft_job_context *)(void *)((char *)pool->alive + WEFT__ALIVE_BYTES);
-    return true;
-}
-
-static weft_result alloc_arrays(weft_job_pool *pool, const weft_job_pool_desc *desc)
-{
-    weft__memory *memory = &pool->memory;
-    size_t workers = pool->worker_count;
-    const weft__memory_category jobs = WEFT__MEMORY_JOBS;
-    pool->tokens = weft__alloc_zeroed(memory, jobs, workers, sizeof *pool->tokens, 64);
-    pool->threads = weft__alloc_zeroed(memory, jobs, workers, sizeof *pool->threads, 64);
-    pool->deque_slots =
-        weft__alloc(memory, jobs, workers * WEFT_JOB_CLASS_COUNT * pool->deque_capacity,
-                    sizeof *pool->deque_slots, 64);
-    pool->children =
-        weft__alloc(memory, jobs, workers * pool->child_capacity, sizeof *pool->children, 64);
-    if (!map_workers(pool) || pool->tokens == NULL || pool->threads == NULL ||
-        pool->deque_slots == NULL || pool->children == NULL)
-        return WEFT_OUT_OF_MEMORY;
-    /* free slots may hide in the caches of workers: the capacity holds whatever they keep */
-    uint32_t spare = 2 * WEFT__SLOTS_BATCH * pool->worker_count;
-    weft_result result = weft__job_table_init(&pool->table, memory, desc->job_capacity + spare,
-                                              desc->edge_capacity + spare, pool->worker_count);
-    if (result == WEFT_OK) result = weft__loop_table_init(&pool->loops, memory, pool->worker_count);
-    if (result != WEFT_OK) return result;
-    pool->loop_descs =
-        weft__alloc(memory, jobs, pool->table.capacity, sizeof *pool->loop_descs, 64);
-    return pool->loop_descs != NULL ? WEFT_OK : WEFT_OUT_OF_MEMORY;
-}
-
 static void free_pool(weft_job_pool *pool)
 {
     weft__guests_free(pool);
     weft__memory memory = pool->memory;
-    size_t workers = pool->worker_count;
-    const weft__memory_category jobs = WEFT__MEMORY_JOBS;
     if (pool->workers != NULL)
-        for (size_t i = 0; i < workers; i++) weft__trace_fini(&pool->workers[i].trace, &memory);
-    if (pool->alive != NULL) pool->os->unmap(pool->os->user, pool->alive, workers_bytes(pool));
-    weft__free(&memory, jobs, pool->loop_descs, pool->table.capacity, sizeof *pool->loop_descs, 64);
+        for (uint32_t i = 0; i < pool->worker_count; i++)
+            weft__trace_fini(&pool->workers[i].trace, &memory);
+    weft__pool_unmap(pool);
     if (pool->loops.loops != NULL) weft__loop_table_fini(&pool->loops, &memory);
-    weft__job_table_fini(&pool->table);
-    weft__free(&memory, jobs, pool->children, workers * pool->child_capacity,
-               sizeof *pool->children, 64);
-    weft__free(&memory, jobs, pool->deque_slots,
-               workers * WEFT_JOB_CLASS_COUNT * pool->deque_capacity, sizeof *pool->deque_slots,
-               64);
-    weft__free(&memory, jobs, pool->threads, workers, sizeof *pool->threads, 64);
-    weft__free(&memory, jobs, pool->tokens, workers, sizeof *pool->tokens, 64);
-    weft__free(&memory, jobs, pool, 1, sizeof *pool, 64);
+    weft__free(&memory, WEFT__MEMORY_JOBS, pool, 1, sizeof *pool, 64);
 }
 
 static weft_result init_worker(weft_job_pool *pool, uint32_t index, uint32_t trace_capacity)
@@ -192,7 +140,9 @@ static weft_result init_worker(weft_job_pool *pool, uint32_t index, uint32_t tra
 
 static weft_result init_pool(weft_job_pool *pool, const weft_job_pool_desc *desc)
 {
-    weft_result result = alloc_arrays(pool, desc);
+    weft_result result = weft__pool_map(pool, desc);
+    if (result == WEFT_OK)
+        result = weft__loop_table_init(&pool->loops, &pool->memory, pool->worker_count);
     for (uint32_t i = 0; result == WEFT_OK && i < pool->worker_count; i++)
         result = init_worker(pool, i, desc->trace_capacity);
     if (result != WEFT_OK) return result;
@@ -412,7 +362,6 @@ static void add_stats(weft_job_stats *out, const weft__worker_stats *stats)
     out->parked += at_load_rlx(&stats->x_parked);
     out->wakes += at_load_rlx(&stats->x_wakes);
     out->spin_ns += at_load_rlx(&stats->x_spin_ticks); /* ticks; converted below */
-    out->overflowed += at_load_rlx(&stats->x_overflowed);
 }
 
 static void sum_stats(const weft_job_pool *pool, weft_job_stats *out)

@@ -42,7 +42,8 @@ struct weft_job_pool {
     weft_log log;
     char thread_name[12];
     uint32_t child_capacity;
-    uint32_t deque_capacity;
+    uint32_t deque_capacity; /* >= table.capacity: every job in a deque has a slot */
+    size_t mapped_bytes;     /* from `alive` on: all arrays (pool_memory.h) */
     weft_a32 *deque_slots;
     weft__child *children;
     weft_job_for_desc *loop_descs; /* [job capacity] loops submitted as jobs */
@@ -57,7 +58,10 @@ struct weft_job_pool {
     weft__wake wake;
     _Alignas(64) weft_a32 x_injected[WEFT_JOB_CLASS_COUNT]; /* heads of take-all stacks: P1 */
     weft_a32 x_background;                                  /* background jobs running */
-    weft_a32 x_stopping;                                    /* workers shall return */
+    weft_a32 x_draining;                                    /* the owner waits for all jobs: P10 */
+    weft_a32 x_held;             /* held jobs that are not released yet: P10 */
+    weft_a32 x_kept;             /* ended jobs whose slot waits for a collector: P3 */
+    weft_a32 x_stopping;         /* workers shall return */
     weft_a64 x_spin_ticks;       /* spin budget; set once, by create, while workers run */
     weft_a64 x_frame_spin_ticks; /* the same in a frame */
     weft_a32 x_in_frame;
@@ -92,6 +96,10 @@ struct weft_job_pool {
  *   P9  lent thread stops serving: sc sub of x_serving, wakes the owner if it sleeps <-> the owner:
  *       announces itself (W2), sc load of x_serving: when no other serves, it runs background
  *       jobs itself while it waits
+ *   P10 worker that found no work: its count (P3), sc add of x_searching (W3) or, when enough
+ *       others search, sc or of its bit (W2), sc load of x_draining, wakes the owner <-> owner
+ *       that waits for all jobs: x_draining, sc or of its bit (W2), looks at the counts (P3) and at
+ *       x_held. Who ends the last job finds no work then: the owner needs no edge of its own
  *   P7  calibration job: stamp (release) -> owner: acquire of the stamp */
 
 /* As weft__worker_is_forked. */

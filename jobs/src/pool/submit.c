@@ -103,6 +103,7 @@ static weft_result submit_dependent(weft__submitter by, const submission *what,
     }
     if (is_refused) return WEFT_POOL_FULL;
     if (out != NULL) *out = handle;
+    if (desc->is_held) at_add_sc(&by.pool->x_held, 1u); /* P10: before it counts as submitted */
     count_submitted(by, by.pool->table.jobs[slot].name);
     if (!desc->is_held && weft__job_remove_pending(&by.pool->table.jobs[slot]))
         weft__job_offer(by, slot);
@@ -218,6 +219,7 @@ weft_result weft_job_release(weft_job_context *worker, weft_job_handle held)
     if (weft__pool_is_forked(worker->pool)) return WEFT_FORKED;
     if (held.generation == 0 || !weft__job_is_valid(table, held)) return WEFT_BAD_HANDLE;
     if (!weft__job_unhold(table, held)) return WEFT_WRONG_PHASE;
+    at_sub_sc(&worker->pool->x_held, 1u); /* P10: any order, the job is pending still */
     if (weft__job_remove_pending(&table->jobs[held.index]))
         weft__job_offer(weft__submitter_of(worker), held.index);
     return WEFT_OK;

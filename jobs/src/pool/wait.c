@@ -37,7 +37,9 @@ static weft_result collect(weft_job_context *owner, weft_job_handle handle, int 
     bool is_recyclable;
     weft_job_pool *pool = owner->pool;
     weft_result result = weft__job_collect(&pool->table, handle, code, &is_recyclable);
-    if (is_recyclable) weft__slots_give(&pool->table.slots, &owner->caches.jobs, handle.index);
+    if (!is_recyclable) return result;
+    at_sub_ar(&pool->x_kept, 1u); /* P3: any order, a count */
+    weft__slots_give(&pool->table.slots, &owner->caches.jobs, handle.index);
     return result;
 }
 
@@ -100,21 +102,57 @@ weft_result weft_job_wait(weft_job_context *owner, weft_job_handle handle, int *
 
 /* ---- all, drained ---- */
 
-static void drain(weft_job_context *owner)
+/* Cancels the held jobs: they end without running. False: there was none. */
+static bool cancel_held(weft_job_context *owner)
 {
     weft_job_pool *pool = owner->pool;
+    bool is_any = false;
     for (uint32_t slot = 0; slot < weft__pool_slot_mark(pool); slot++) {
         weft_job_handle handle = weft__pool_handle_of(pool, slot);
         if (weft__job_is_done(&pool->table, handle)) continue;
-        if (weft__job_is_held(&pool->table, handle)) {
-            weft__job_flag(&pool->table, handle, WEFT__JOB_CANCELLED);
-            weft_job_release(owner, handle);
+        if (!weft__job_is_held(&pool->table, handle)) continue;
+        weft__job_flag(&pool->table, handle, WEFT__JOB_CANCELLED);
+        weft_job_release(owner, handle);
+        is_any = true;
+    }
+    return is_any;
+}
+
+/* One call of weft_job_wait_all. Owner: that call, on its stack. */
+typedef struct drain {
+    weft_job_context *owner;
+    uint64_t ended; /* of the owner's counts, when they were looked at last */
+} drain;
+
+/* While the owner finds jobs there is no need to read the counts of the others, which they write.
+ */
+static bool is_drained(void *argument)
+{
+    drain *self = argument;
+    weft_job_pool *pool = self->owner->pool;
+    uint64_t ended = at_load_rlx(&self->owner->stats.x_completed); /* relaxed: its own */
+    if (ended != self->ended) {
+        self->ended = ended;
+        return false;
+    }
+    return at_load_sc(&pool->x_held) != 0 || weft__pool_is_quiescent(pool); /* P10 */
+}
+
+static void run_all(weft_job_context *owner)
+{
+    weft_job_pool *pool = owner->pool;
+    drain self = {.owner = owner};
+    /* any order would do: the or of its bit, before the last look, makes it visible */
+    at_store_rel(&pool->x_draining, 1u); /* P10 */
+    while (!weft__pool_is_quiescent(pool)) {
+        while (weft__worker_run_one(owner, WEFT__SCOPE_DRAIN)) {
         }
+        /* one that another thread releases right now is still counted */
+        if (at_load_sc(&pool->x_held) != 0 && !cancel_held(owner)) at_stall(); /* P10 */
+        weft__worker_serve(owner, WEFT__SCOPE_DRAIN, is_drained, &self);
     }
-    for (uint32_t slot = 0; slot < weft__pool_slot_mark(pool); slot++) {
-        weft_job_handle handle = weft__pool_handle_of(pool, slot);
-        if (!weft__job_is_done(&pool->table, handle)) wait_handle(owner, handle, WEFT__SCOPE_DRAIN);
-    }
+    /* any order would do: a worker that sees it late wakes an owner that does not sleep */
+    at_store_rel(&pool->x_draining, 0u); /* P10 */
 }
 
 weft_result weft_job_wait_all(weft_job_context *owner, int *code)
@@ -123,16 +161,15 @@ weft_result weft_job_wait_all(weft_job_context *owner, int *code)
     if (result != WEFT_OK) return result;
     weft_job_pool *pool = owner->pool;
     join_own_children(owner);
-    while (!weft__pool_is_quiescent(pool)) {
-        drain(owner);
-        at_stall();
-    }
+    if (!weft__pool_is_quiescent(pool)) run_all(owner);
     /* any order would do: the counts (P3) made it visible, and it is all there is to read */
     uint64_t error = at_xchg_ar(&pool->x_first_error, (uint64_t)0); /* J2 */
     if (error != 0) {
         result = WEFT_JOB_FAILED;
         if (code != NULL) *code = (int)(uint32_t)error;
     }
+    /* any order would do: the counts (P3) made it visible, too */
+    if (at_load_acq(&pool->x_kept) == 0) return result; /* P3 */
     for (uint32_t slot = 0; slot < weft__pool_slot_mark(pool); slot++) {
         int own = 0;
         weft_result kept = collect(owner, weft__pool_handle_of(pool, slot), &own);
@@ -156,6 +193,8 @@ weft_result weft_job_result(weft_job_pool *pool, weft_job_handle handle, int *co
     if (!weft__job_is_done(&pool->table, handle)) return WEFT_BUSY;
     bool is_recyclable;
     weft_result result = weft__job_collect(&pool->table, handle, code, &is_recyclable);
-    if (is_recyclable) weft__slots_give_any(&pool->table.slots, handle.index);
+    if (!is_recyclable) return result;
+    at_sub_ar(&pool->x_kept, 1u); /* P3: any order, a count */
+    weft__slots_give_any(&pool->table.slots, handle.index);
     return result;
 }

@@ -16,9 +16,20 @@
 #define FAIRNESS_TURNS 61u
 /* ---- searching */
 
+/* An owner that waits for all jobs looks again when a worker has run dry. The caller has just
+ * changed a word of the wake-up by an sc operation: the count of what it ran is visible. */
+static void wake_drainer(weft_job_context *worker)
+{
+    weft_job_pool *pool = worker->pool;
+    if (at_load_sc(&pool->x_draining) == 0 || worker->head.index == 0) return; /* P10 */
+    if (weft__wake_one(&pool->wake, 0)) weft__worker_count_wake(worker, 0);
+}
+
 static void begin_search(weft_job_context *worker)
 {
-    if (!worker->is_searching) worker->is_searching = weft__wake_begin_search(&worker->pool->wake);
+    if (worker->is_searching) return; /* and has run nothing since it looked for the owner */
+    worker->is_searching = weft__wake_begin_search(&worker->pool->wake);
+    if (worker->is_searching) wake_drainer(worker);
 }
 
 /* Worker 0 leaves hosted work to others; those who published it may have taken it for a searcher
@@ -226,6 +237,7 @@ static bool has_reason_to_stay(void *argument)
     if (self->is_over(self->argument) || weft__worker_sees_work(self->worker, self->scope))
         return true;
     pass_on_hosted(self->worker);
+    if (!self->worker->is_searching) wake_drainer(self->worker);
     return false;
 }
 

@@ -81,12 +81,10 @@ void weft__pool_inject(weft_job_pool *pool, uint32_t slot)
 
 void weft__worker_push_job(weft_job_context *worker, uint32_t slot)
 {
-    weft_job_pool *pool = worker->pool;
-    weft_job_class class_ = weft__job_class(&pool->table.jobs[slot]);
-    if (!weft__deque_push_owner(&worker->deques[class_], slot)) {
-        weft__stat_add(&worker->stats.x_overflowed, 1);
-        weft__pool_inject(pool, slot);
-    }
+    weft_job_class class_ = weft__job_class(&worker->jobs[slot]);
+    bool has_room = weft__deque_push_owner(&worker->deques[class_], slot);
+    WEFT_ASSERT(has_room); /* as many places as slots */
+    (void)has_room;
 }
 
 bool weft__worker_take_injected(weft_job_context *worker, weft_job_class class_)
@@ -185,10 +183,12 @@ bool weft__worker_end_failed(weft_job_context *worker, uint32_t slot, int code, 
         code = 0;
     }
     if (code != 0) flags |= WEFT__JOB_FAILED;
-    if ((own_flags & WEFT__JOB_HAS_HANDLE) != 0)
+    if ((own_flags & WEFT__JOB_HAS_HANDLE) != 0) {
         flags |= WEFT__JOB_KEPT;
-    else if (code != 0)
+        at_add_ar(&worker->pool->x_kept, 1u); /* P3: before it counts as completed */
+    } else if (code != 0) {
         keep_first_error(worker->pool, code);
+    }
     return weft__worker_end_noticed(worker, slot, weft__job_finish(job, code, flags), flags);
 }
 

@@ -30,7 +30,7 @@ uint32_t weft__job_take_edges(weft__submitter by, uint32_t count, bool *is_full)
 
 /* ---- where ready jobs go */
 
-/* Gives a ready job to its class's deque, or the injection list when that is full. */
+/* Gives a ready job to its class's deque, which has a place for each slot. */
 void weft__worker_push_job(weft_job_context *worker, uint32_t slot);
 void weft__pool_inject(weft_job_pool *pool, uint32_t slot);
 /* Moves an injection list into the worker's deque; false when it was empty. */

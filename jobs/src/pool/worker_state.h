@@ -39,7 +39,6 @@ typedef struct weft__worker_stats {
     weft_a64 x_parked;
     weft_a64 x_wakes;
     weft_a64 x_spin_ticks;
-    weft_a64 x_overflowed;
 } weft__worker_stats;
 
 /* Adds to a counter that only the calling worker writes. */

@@ -5,37 +5,16 @@
 
 #include "invariant.h"
 
-weft_result weft__job_table_init(weft__job_table *table, weft__memory *memory, uint32_t capacity,
-                                 uint32_t edge_capacity, uint32_t worker_count)
+void weft__job_table_init(weft__job_table *table, const weft__job_arrays *arrays, uint32_t capacity,
+                          uint32_t edge_capacity, uint32_t worker_count)
 {
-    *table = (weft__job_table){.capacity = capacity,
+    *table = (weft__job_table){.jobs = arrays->jobs,
+                               .edges = arrays->edges,
+                               .capacity = capacity,
                                .edge_capacity = edge_capacity,
-                               .worker_count = worker_count,
-                               .memory = memory};
-    weft_result result = weft__slots_init(&table->slots, memory, capacity);
-    if (result == WEFT_OK) result = weft__slots_init(&table->edge_slots, memory, edge_capacity);
-    table->jobs = weft__alloc_zeroed(memory, WEFT__MEMORY_JOBS, capacity, sizeof *table->jobs, 64);
-    table->edges = weft__alloc(memory, WEFT__MEMORY_JOBS, (size_t)edge_capacity + worker_count,
-                               sizeof *table->edges, 64);
-    if (result == WEFT_OK && table->jobs != NULL && table->edges != NULL) {
-        for (uint32_t i = 0; i < capacity; i++)
-            at_init(&table->jobs[i].x_list, weft__job_word(0, WEFT__JOB_LIST_CLOSED));
-        return WEFT_OK;
-    }
-    weft__job_table_fini(table);
-    return WEFT_OUT_OF_MEMORY;
-}
-
-void weft__job_table_fini(weft__job_table *table)
-{
-    if (table->memory == NULL) return;
-    weft__free(table->memory, WEFT__MEMORY_JOBS, table->jobs, table->capacity, sizeof *table->jobs,
-               64);
-    weft__free(table->memory, WEFT__MEMORY_JOBS, table->edges,
-               (size_t)table->edge_capacity + table->worker_count, sizeof *table->edges, 64);
-    weft__slots_fini(&table->slots);
-    weft__slots_fini(&table->edge_slots);
-    *table = (weft__job_table){0};
+                               .worker_count = worker_count};
+    weft__slots_init(&table->slots, arrays->slot_links, capacity);
+    weft__slots_init(&table->edge_slots, arrays->edge_links, edge_capacity);
 }
 
 weft__attach weft__job_attach(weft__job_table *table, weft_job_handle handle, uint32_t edge)

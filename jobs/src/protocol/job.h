@@ -86,10 +86,17 @@ typedef struct weft__job_table {
     uint32_t capacity;
     uint32_t edge_capacity;
     uint32_t worker_count;
-    weft__memory *memory;
     weft__slots slots;
     weft__slots edge_slots; /* number n is edge worker_count + n */
 } weft__job_table;
+
+/* The memory of a table. Owner: the pool. */
+typedef struct weft__job_arrays {
+    weft__job *jobs;       /* [capacity], zeroed: generation 0, which no handle has */
+    weft__job_edge *edges; /* [edge_capacity + worker_count] */
+    weft_a32 *slot_links;  /* [2 * capacity] */
+    weft_a32 *edge_links;  /* [2 * edge_capacity] */
+} weft__job_arrays;
 
 /* A worker's private free lists. Owner: the worker. */
 typedef struct weft__job_caches {
@@ -103,9 +110,9 @@ typedef enum weft__attach {
     WEFT__ATTACH_INVALID /* never issued */
 } weft__attach;
 
-weft_result weft__job_table_init(weft__job_table *table, weft__memory *memory, uint32_t capacity,
-                                 uint32_t edge_capacity, uint32_t worker_count);
-void weft__job_table_fini(weft__job_table *table);
+/* Touches none of the arrays, which outlive the table: memory comes with use. */
+void weft__job_table_init(weft__job_table *table, const weft__job_arrays *arrays, uint32_t capacity,
+                          uint32_t edge_capacity, uint32_t worker_count);
 
 /* Puts `edge`, whose successor is set, into the list of the job `handle` names. */
 weft__attach weft__job_attach(weft__job_table *table, weft_job_handle handle, uint32_t edge);

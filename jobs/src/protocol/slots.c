@@ -9,25 +9,10 @@ static uint64_t head_word(uint64_t old, uint32_t number)
     return ((old & ~(uint64_t)UINT32_MAX) + (UINT64_C(1) << 32)) | number; /* S2: a new tag */
 }
 
-weft_result weft__slots_init(weft__slots *slots, weft__memory *memory, uint32_t capacity)
+void weft__slots_init(weft__slots *slots, weft_a32 *links, uint32_t capacity)
 {
-    *slots = (weft__slots){.capacity = capacity, .memory = memory};
+    *slots = (weft__slots){.capacity = capacity, .next = links, .next_batch = links + capacity};
     at_init(&slots->x_head, WEFT__SLOTS_NONE);
-    slots->next = weft__alloc(memory, WEFT__MEMORY_JOBS, capacity, sizeof *slots->next, 64);
-    slots->next_batch = weft__alloc(memory, WEFT__MEMORY_JOBS, capacity, sizeof *slots->next, 64);
-    if (slots->next != NULL && slots->next_batch != NULL) return WEFT_OK;
-    weft__slots_fini(slots);
-    return WEFT_OUT_OF_MEMORY;
-}
-
-void weft__slots_fini(weft__slots *slots)
-{
-    if (slots->memory == NULL) return;
-    weft__free(slots->memory, WEFT__MEMORY_JOBS, slots->next, slots->capacity, sizeof *slots->next,
-               64);
-    weft__free(slots->memory, WEFT__MEMORY_JOBS, slots->next_batch, slots->capacity,
-               sizeof *slots->next, 64);
-    *slots = (weft__slots){0};
 }
 
 void weft__slots_cache_init(weft__slots_cache *cache, const weft__slots *slots)

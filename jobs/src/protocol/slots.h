@@ -3,8 +3,8 @@
  *
  * Every worker has a private last-in-first-out list; lists exchange batches through one shared
  * stack of batches, whose head carries a tag against ABA. Numbers never handed out before come from
- * a rising mark, so a big capacity costs no memory until it is used. The links are kept here, apart
- * from the objects.
+ * a rising mark, so a big capacity costs no memory until it is used. The links are apart from the
+ * objects.
  *
  *   take, give with a cache: the cache's worker      take_any, give_any: any thread
  *
@@ -18,7 +18,6 @@
 #include <weft/base.h>
 
 #include "atomic.h"
-#include "heap.h"
 #include "invariant.h"
 
 #define WEFT__SLOTS_NONE UINT32_MAX
@@ -40,14 +39,13 @@ typedef struct weft__slots {
     uint32_t capacity;
     weft_a32 *next;       /* [capacity] link inside a list or batch */
     weft_a32 *next_batch; /* [capacity] link between batches, at the first number of a batch */
-    weft__memory *memory;
     /* shared atomic */
     _Alignas(64) weft_a64 x_head; /* {tag:32 | first number of the top batch:32} */
     _Alignas(64) weft_a32 x_mark; /* numbers [x_mark, capacity) were never handed out */
 } weft__slots;
 
-weft_result weft__slots_init(weft__slots *slots, weft__memory *memory, uint32_t capacity);
-void weft__slots_fini(weft__slots *slots);
+/* `links` has 2 * `capacity` elements with any content, and outlives the slots. */
+void weft__slots_init(weft__slots *slots, weft_a32 *links, uint32_t capacity);
 void weft__slots_cache_init(weft__slots_cache *cache, const weft__slots *slots);
 
 /* Refills an empty cache with up to a batch; false when nothing is left. */
