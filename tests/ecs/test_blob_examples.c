@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_blob_examples.c: the examples of docs/guide/blobs.md, as they stand there. */
+/* test_blob_examples.c: small blobs of each kind, some of them from docs/guide/blobs.md. */
 #include "check.h"
 
 #include <weft/blob.h>
