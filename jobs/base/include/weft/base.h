@@ -86,9 +86,9 @@ WEFT_API const char *weft_result_explain(weft_result result);
 /* The memory hook. All memory of a world or a pool goes through it, except what is mapped:
  * component storage, entity blocks and look-up tables of large worlds, read-only and mapped
  * blobs, and what the capacities of a pool size: workers, jobs, children, dependencies. Both
- * functions are called from any thread. `allocate` returns `bytes` bytes aligned to `alignment` (a power of two, at
- * most 64) or NULL; `release` gets the same bytes and alignment back. A zero-initialised hook
- * means malloc and free. */
+ * functions are called from any thread. `allocate` returns `bytes` bytes aligned to `alignment`
+ * (a power of two, at most 64) or NULL; `release` gets the same bytes and alignment back. A
+ * zero-initialised hook means malloc and free. */
 typedef struct weft_allocator {
     void *(*allocate)(void *user, size_t bytes, size_t alignment);
     void (*release)(void *user, void *memory, size_t bytes, size_t alignment);
