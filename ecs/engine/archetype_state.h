@@ -41,6 +41,8 @@ enum {
     WEFT__IS_SPECIAL =
         1 << 8, /* a row's birth or death is more than bytes: one of cleanup, residue,
                                   linked group, construct, destruct, enableable, shared */
+    WEFT__IS_SPARSE =
+        1 << 9, /* holds the rows of a SPARSE type, which is its only one (sparse.h) */
 };
 
 /* What one column copy of a move needs. A value. */
@@ -177,6 +179,12 @@ struct weft__archetype {
     weft__archetype *instance;  /* what instantiate makes; NULL until needed */
     weft__archetype *hash_next; /* registry chain */
 };
+
+/* Entities that live in the archetype: those that have rows of a SPARSE type live elsewhere. */
+static inline uint64_t weft__archetype_entities(const weft__archetype *archetype)
+{
+    return (archetype->flags & WEFT__IS_SPARSE) != 0 ? 0 : archetype->entity_count;
+}
 
 static inline const weft__type_slot *weft__archetype_slot(const weft__archetype *archetype,
                                                           uint32_t component)

@@ -34,6 +34,10 @@ typedef struct weft__query_term {
     bool is_enableable;
     bool has_column; /* a column where the archetype has it */
     bool is_buffer;  /* whose rows only weft_buffers can tell apart */
+    /* SPARSE: its type where rows of other archetypes are asked for it, one by one; NULL for the
+     * term that names the query's own rows (sparse_rows) */
+    bool is_sparse;
+    const weft__type *sparse;
 } weft__query_term;
 
 /* One archetype that matches. Owner: the query. Always:
@@ -121,6 +125,12 @@ struct weft__query {
     bool with_prefabs, with_inactive, ignores_enabled, filters_write_groups, stamps_asked;
     bool has_masking_terms; /* or may have overrides */
     bool has_buffers;       /* terms on BUFFER components */
+    bool is_of_sparse_rows; /* all its terms are SPARSE: its rows are those of the first that every
+                               row must have */
+    bool has_sparse_terms;  /* some term's `sparse` is not NULL */
+    bool has_static_masks;  /* has_masking_terms, when hidden_flags is 0 */
+    uint32_t hidden_flags; /* is_of_sparse_rows: rows of entities whose archetypes have one of these
+                               are left out; 0 while the world has none. With `flat` */
     uint32_t key_count;
     uint32_t *keys; /* component ids the query is filed under; none = unkeyed */
     uint32_t write_count;

@@ -42,6 +42,7 @@ typedef struct weft__type {
     bool has_blobs;               /* some field is described as BLOB */
     uint64_t hash;                /* stable: name, layout, kind, fields */
     void *resource;               /* RESOURCE: the value */
+    struct weft__sparse *sparse;  /* SPARSE: where the rows are (sparse.h), else NULL */
     uint32_t map_misses;          /* look-ups of the owner that a column map would have served */
 } weft__type;
 

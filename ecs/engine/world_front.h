@@ -80,17 +80,24 @@ typedef uint64_t weft__column_place;
 
 #define WEFT__MAPS_FEW WEFT_FINDER_FEW
 
+/* The map of a component, and the blocks of slots that lead to it: those of the entities, or of a
+ * SPARSE component. As weft_finder_table of finder.h. Always: places == NULL or blocks != NULL. */
+typedef struct weft__column_map {
+    struct weft__entity_block **blocks;
+    weft__column_place *places; /* NULL: there is no map */
+} weft__column_map;
+
 /* All maps of a world. Owner: the world; changed by its owner while it is idle. */
 typedef struct weft__column_maps {
     /* constant while systems run; what look-ups read: as weft_finder_tables of finder.h */
-    const struct weft__entity_block **seen;  /* NULL: no component has a map */
-    weft__column_place *few[WEFT__MAPS_FEW]; /* [component]; NULL: none */
+    weft__column_map few[WEFT__MAPS_FEW]; /* [component] */
     /* the rest */
-    weft__column_place **many; /* [component], from WEFT__MAPS_FEW on */
-    uint32_t end;              /* entries of `many` */
-    uint32_t count;            /* maps in use */
-    uint32_t seen_end;         /* blocks in `seen` */
-    uint32_t counted;          /* berths that each map counts as memory for */
+    weft__column_map *many;           /* [component], from WEFT__MAPS_FEW on */
+    struct weft__entity_block **seen; /* blocks of the entities; NULL: no component has a map */
+    uint32_t end;                     /* entries of `many` */
+    uint32_t count;                   /* maps in use */
+    uint32_t seen_end;                /* blocks in `seen` */
+    uint32_t counted;                 /* berths that each map counts as memory for */
 } weft__column_maps;
 
 /* The clock of the scheduler: changed when a step begins, read by all. */

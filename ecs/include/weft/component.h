@@ -33,6 +33,12 @@ typedef enum weft_component_flags {
     WEFT_NOT_HASHED = 1 << 6, /* with any kind: weft_world_hash leaves out the values (pointers,
                                  caches, measured times), but not which entities have the component,
                                  nor its enable bits */
+    /* For what entities get and lose often: adding and removing it does not move the entity. It
+     * is in no archetype; its values lie by themselves, in an array of their own, and single
+     * reads cost the same. Queries name it as any other, and reach it row by row where they name
+     * other components, too (weft_slice_read_row, weft_slice_write_row). Of other kinds only
+     * NOT_HASHED is allowed. */
+    WEFT_SPARSE = 1 << 7,
 } weft_component_flags;
 
 /* ---- fields and hooks ---- */

@@ -142,6 +142,14 @@ static inline const void *weft_slice_read_as(const weft_slice *slice, uint32_t t
 #define WEFT_READ_COLUMN(slice, term, type)                                                        \
     ((const type *)weft_slice_read_as((slice), (term), sizeof(type), #type))
 
+/* The value of a term in one row, for reading: of a SPARSE component that rows of other components
+ * are asked for, else an element of the column. NULL when the row's entity lacks it (an OPTIONAL
+ * term), and for a tag. Cost: a look-up by entity where the term is SPARSE. */
+WEFT_API const void *weft_slice_read_row(const weft_slice *slice, uint32_t term, uint32_t row);
+
+/* As weft_slice_read_row, for writing: stamps the change version of the value's slice. */
+WEFT_API void *weft_slice_write_row(const weft_slice *slice, uint32_t term, uint32_t row);
+
 /* ---- enabled rows ---- */
 
 /* Visits the runs of enabled rows; without a mask there is one run.

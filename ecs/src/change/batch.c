@@ -8,6 +8,7 @@
 #include "entity_value.h"
 #include "error.h"
 #include "move_plan.h"
+#include "sparse.h"
 #include "tuple.h"
 
 #include <stdlib.h>
@@ -327,8 +328,17 @@ static void ids_free(weft_world *world, const weft__batch_entry *entry)
                                         entry->count);
 }
 
+/* Entities end, or are residues from here on, which have nothing SPARSE. */
+static bool ends(const weft__batch_entry *entry)
+{
+    return entry->to == NULL ||
+           (entry->to->archetype->flags & ~entry->chunk->archetype->flags & WEFT__IS_RESIDUE) != 0;
+}
+
 static void entry_close(weft_world *world, const weft__batch_entry *entry)
 {
+    if (ends(entry))
+        weft__sparse_forget(world, entry->chunk, entry->rows, entry->first, entry->count);
     if (entry->to == NULL) ids_free(world, entry);
     weft__rows_discard(world, entry->plan, entry->chunk, entry->rows, entry->first, entry->count);
     weft__rows_close(world, entry->chunk, entry->rows, entry->first, entry->count);

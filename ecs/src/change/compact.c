@@ -88,7 +88,8 @@ uint64_t weft_world_compact(weft_world *world, uint64_t row_budget)
     if (world == NULL || weft__idle(world, "weft_world_compact") != WEFT_OK) return 0;
     uint64_t moved = 0;
     for (uint32_t i = 0; i < world->archetypes.count && moved < row_budget; i++)
-        moved += archetype_compact(world, world->archetypes.at[i], row_budget - moved);
+        if ((world->archetypes.at[i]->flags & WEFT__IS_SPARSE) == 0)
+            moved += archetype_compact(world, world->archetypes.at[i], row_budget - moved);
     weft__units_trim(&world->units, 0);
     return moved;
 }

@@ -9,12 +9,14 @@
 #include "entity_value.h"
 #include "error.h"
 #include "row_move.h"
+#include "sparse.h"
 
 /* Rows end for good, whatever cleanup components they have. */
 weft_result weft__rows_die(weft_world *world, weft__chunk *chunk, const uint32_t *rows,
                            uint32_t first, uint32_t count)
 {
     const weft_entity *entities = weft__chunk_entities(chunk);
+    weft__sparse_forget(world, chunk, rows, first, count);
     if (rows == NULL)
         weft__directory_free_many_owner(&world->directory, entities + first, count);
     else
@@ -67,6 +69,7 @@ static bool row_die_plainly(weft_world *world, weft__chunk *chunk, uint32_t row)
     weft_entity entity = weft__chunk_entities(chunk)[row];
     uint32_t index = entity.index ^ world->directory.tag_bits;
     weft__entity_block *block = weft__directory_block(&world->directory, index);
+    weft__sparse_forget(world, chunk, NULL, row, 1);
     return weft__row_die_plainly(world, chunk, row, block, index, entity.version);
 }
 
@@ -130,6 +133,7 @@ static __attribute__((noinline)) weft_result destroy_generally(weft_world *world
     if (chunk == NULL) return weft__error_stale(world, entity);
     uint32_t slow = WEFT__HAS_CLEANUP | WEFT__HAS_LINKED_GROUP;
     if ((chunk->archetype->flags & slow) != 0) return destroy_all(world, &entity, 1);
+    weft__sparse_forget(world, chunk, NULL, row, 1);
     weft__directory_free_owner(&world->directory, entity);
     if ((chunk->archetype->flags & WEFT__NEEDS_DESTRUCT) != 0)
         weft__rows_discard(world, NULL, chunk, NULL, row, 1);
@@ -142,6 +146,7 @@ static inline __attribute__((always_inline)) bool destroy_leanly(weft_world *wor
                                                                  weft_entity entity)
 {
     if (__builtin_expect(world == NULL || world->front.busy != 0, 0)) return false;
+    if (__builtin_expect(world->types.sparse_count != 0, 0)) return false;
     uint32_t index = entity.index ^ world->directory.tag_bits;
     weft__entity_block *block = weft__directory_block(&world->directory, index);
     if (__builtin_expect(block == NULL, 0)) return false;

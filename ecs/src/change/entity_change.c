@@ -8,6 +8,7 @@
 #include "archetype.h"
 #include "archetype_order.h"
 #include "destroy.h"
+#include "entity_sparse.h"
 #include "entity_value.h"
 #include "error.h"
 #include "move.h"
@@ -239,9 +240,22 @@ static INLINE bool change_leanly(weft_world *world, uint64_t entity, uint64_t ke
     return true;
 }
 
+/* The type of a change, if it is SPARSE; else NULL. */
+static INLINE const weft__type *sparse_type(const weft_world *world, uint64_t key)
+{
+    if (__builtin_expect(world == NULL || world->types.sparse_count == 0, 1)) return NULL;
+    const weft__type *type =
+        weft__type_at(world, (weft_component){(uint32_t)(key >> 1), (uint32_t)(key >> 33)});
+    return type != NULL && type->sparse != NULL ? type : NULL;
+}
+
 static __attribute__((noinline)) weft_result component_change(weft_world *world, uint64_t entity,
                                                               uint64_t key)
 {
+    const weft__type *type = sparse_type(world, key);
+    if (__builtin_expect(type != NULL, 0))
+        return weft__sparse_change(world, (weft_entity){(uint32_t)entity, (uint32_t)(entity >> 32)},
+                                   type, (key & 1) != 0);
     if (__builtin_expect(change_leanly(world, entity, key), 1)) return WEFT_OK;
     return change_generally(world, (weft_entity){(uint32_t)entity, (uint32_t)(entity >> 32)},
                             (weft_component){(uint32_t)(key >> 1), (uint32_t)(key >> 33)},

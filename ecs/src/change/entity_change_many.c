@@ -5,6 +5,7 @@
 
 #include "archetype.h"
 #include "batch.h"
+#include "entity_sparse.h"
 #include "error.h"
 #include "prefab.h"
 
@@ -53,6 +54,25 @@ static weft_result change_apply(weft_world *world, const weft_entity *entities, 
     return result;
 }
 
+/* The SPARSE components beside the others. */
+static weft_result change_all(weft_world *world, const weft_entity *entities, uint32_t count,
+                              change c, const char *what)
+{
+    uint32_t added = weft__sparse_part(world, c.add, &c.add_count);
+    uint32_t removed = weft__sparse_part(world, c.remove, &c.remove_count);
+    if (added + removed == 0) return change_apply(world, entities, count, &c, what);
+    weft__sparse_changes changes = {.remove = c.remove + c.remove_count, .remove_count = removed};
+    weft_result result =
+        weft__sparse_changes_prepare(world, entities, count, c.add + c.add_count, added, &changes);
+    if (result != WEFT_OK) return result;
+    if (c.add_count + c.remove_count != 0) result = change_apply(world, entities, count, &c, what);
+    if (result == WEFT_OK)
+        weft__sparse_changes_commit(world, entities, count, &changes);
+    else
+        weft__sparse_changes_cancel(world, entities, count, &changes);
+    return result;
+}
+
 weft_result weft_entity_change_many(weft_world *world, const weft_entity *entities, uint32_t count,
                                     const weft_change_desc *desc)
 {
@@ -68,9 +88,9 @@ weft_result weft_entity_change_many(weft_world *world, const weft_entity *entiti
     c.add = weft__components_sort(world, desc->add, c.add_count, what);
     if (c.add == NULL) return world->error->code;
     c.remove = weft__components_sort(world, desc->remove, c.remove_count, what);
-    result = c.remove == NULL ? world->error->code : change_apply(world, entities, count, &c, what);
-    weft__components_free(world, c.add, c.add_count);
-    if (c.remove != NULL) weft__components_free(world, c.remove, c.remove_count);
+    result = c.remove == NULL ? world->error->code : change_all(world, entities, count, c, what);
+    weft__components_free(world, c.add, desc->add_count);
+    if (c.remove != NULL) weft__components_free(world, c.remove, desc->remove_count);
     return result;
 }
 

@@ -4,6 +4,7 @@
  *
  * Owner, world idle. The value itself is checked before anything changes. */
 #include "entity_change_many.h"
+#include "entity_sparse.h"
 #include "entity_value.h"
 #include "error.h"
 #include "owner_loop.h"
@@ -64,6 +65,7 @@ weft_result weft_entity_set(weft_world *world, weft_entity entity, weft_componen
     weft_result result = value_check(world, type, value, size, "weft_entity_set");
     if (result != WEFT_OK) return result;
     if ((world->front.busy & WEFT__BUSY_WRITING) != 0) return weft__idle(world, "weft_entity_set");
+    if (type->sparse != NULL) return weft__sparse_set(world, entity, type, value);
     uint32_t row;
     const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
     if (chunk == NULL) return weft__error_stale(world, entity);
@@ -104,6 +106,7 @@ weft_result weft_entity_set_many(weft_world *world, const weft_entity *entities,
     weft_result result = value_check(world, type, count == 0 ? what : values, size, what);
     if (result != WEFT_OK) return result;
     if ((world->front.busy & WEFT__BUSY_WRITING) != 0) return weft__idle(world, what);
+    if (type->sparse != NULL) return weft__sparse_set_many(world, entities, count, type, values);
     result = all_have(world, entities, count, component, what);
     for (uint32_t i = 0; i < count && result == WEFT_OK; i++) {
         uint32_t row;

@@ -7,6 +7,7 @@
 #include "archetype_state.h"
 #include "entity_value.h"
 #include "error.h"
+#include "sparse.h"
 
 #include <string.h>
 
@@ -71,6 +72,8 @@ weft_result weft_entity_swap(weft_world *world, weft_entity a, weft_entity b)
                            "weft_entity_swap: the entities differ in archetype or shared values: "
                            "bring both to one with weft_entity_set_archetype or "
                            "weft_entity_set_shared");
-    if (chunk_a != chunk_b || row_a != row_b) rows_swap(world, chunk_a, row_a, chunk_b, row_b);
-    return WEFT_OK;
+    if (chunk_a == chunk_b && row_a == row_b) return WEFT_OK;
+    result = weft__sparse_exchange(world, a, b);
+    if (result == WEFT_OK) rows_swap(world, chunk_a, row_a, chunk_b, row_b);
+    return result;
 }

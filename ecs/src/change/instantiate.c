@@ -6,6 +6,7 @@
 #include "archetype.h"
 #include "bits.h"
 #include "enable.h"
+#include "entity_sparse.h"
 #include "entity_value.h"
 #include "error.h"
 #include "format.h"
@@ -273,6 +274,38 @@ static void member_redirect(instantiation *op, const member *m)
     }
 }
 
+/* References in the SPARSE values of the copies. */
+static void sparse_redirect(instantiation *op, const weft__type *type, const member *m)
+{
+    for (op->instance = 0; op->instance < op->count; op->instance++) {
+        uint32_t row;
+        const weft__chunk *chunk =
+            weft__sparse_find(op->world, type, m->copies[op->instance], &row);
+        if (chunk != NULL)
+            weft__type_entities(type, weft__chunk_value(chunk, 1, row), 1, reference_redirect, op);
+    }
+}
+
+/* The SPARSE components of all members; without memory for them the copies go again. */
+static weft_result sparse_copy(instantiation *op)
+{
+    weft_world *world = op->world;
+    weft_result result = WEFT_OK;
+    for (uint32_t i = 0; i < op->member_count && result == WEFT_OK; i++)
+        result = weft__sparse_copy(world, op->members[i].entity, op->members[i].copies, op->count);
+    for (uint32_t id = 1; id <= world->types.count && result == WEFT_OK; id++) {
+        const weft__type *type = world->types.at[id];
+        for (uint32_t i = 0; i < op->member_count && type->sparse != NULL; i++)
+            if (type->entity_offset_count != 0) sparse_redirect(op, type, &op->members[i]);
+    }
+    if (result == WEFT_OK) return WEFT_OK;
+    weft_error error = *world->error;
+    for (uint32_t i = 0; i < op->member_count * op->count; i++)
+        weft_entity_destroy(world, op->copies[i]);
+    *world->error = error;
+    return result;
+}
+
 static void finish(instantiation *op)
 {
     weft__memory *memory = &op->world->memory;
@@ -308,6 +341,7 @@ weft_result weft_entity_instantiate(weft_world *world, weft_entity source, uint3
         member_commit(&op, &op.members[i]);
     for (uint32_t i = 0; i < op.member_count && result == WEFT_OK; i++)
         member_redirect(&op, &op.members[i]);
+    if (result == WEFT_OK && world->types.sparse_count != 0) result = sparse_copy(&op);
     for (uint32_t i = 0; i < op.member_count && result == WEFT_OK; i++)
         member_name(&op, &op.members[i]);
     if (result == WEFT_OK && out != NULL) memcpy(out, op.members[0].copies, count * sizeof *out);

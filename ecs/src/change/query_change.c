@@ -13,6 +13,7 @@
 #include "query_cursor.h"
 #include "query_memory.h"
 #include "query_read.h"
+#include "sparse.h"
 #include "tuple.h"
 
 /* ---- select ---- */
@@ -88,6 +89,22 @@ static bool select_run(weft__change *change, const weft_slice *slice)
     return true;
 }
 
+/* The query's rows are those of a SPARSE component: the entities' own rows are meant. */
+static weft_result select_owners(weft__change *change, weft_query query, const char *what)
+{
+    weft_world *world = change->world;
+    uint64_t count = weft_query_count(world, query);
+    if (count > UINT32_MAX) return weft__error_limit(world, WEFT_LIMIT, what);
+    weft_entity *entities = weft__alloc(&world->memory, WEFT__MEMORY_QUERIES, count + 1,
+                                        sizeof *entities, _Alignof(weft_entity));
+    if (entities == NULL) return weft__error_memory(world, what);
+    weft_query_entities(world, query, entities, count);
+    weft_result result = weft__change_select_entities(change, entities, (uint32_t)count, what);
+    weft__free(&world->memory, WEFT__MEMORY_QUERIES, entities, count + 1, sizeof *entities,
+               _Alignof(weft_entity));
+    return result;
+}
+
 weft_result weft__change_select(weft__change *change, weft_query query, const char *what)
 {
     weft_world *world = change->world;
@@ -96,6 +113,7 @@ weft_result weft__change_select(weft__change *change, weft_query query, const ch
     weft__row_walk walk;
     result = weft__row_walk_begin(&walk, world, query);
     if (result != WEFT_OK) return result;
+    if (walk.handle->query->is_of_sparse_rows) return select_owners(change, query, what);
     while (weft__source_next(&walk.cursor))
         if (!select_run(change, &walk.cursor.slice)) return weft__error_memory(world, what);
     return WEFT_OK;
@@ -108,6 +126,7 @@ weft_result weft__change_select_all(weft__change *change, const char *what)
     if (result != WEFT_OK) return result;
     for (uint32_t a = 0; a < world->archetypes.count; a++) {
         const weft__archetype *archetype = world->archetypes.at[a];
+        if ((archetype->flags & WEFT__IS_SPARSE) != 0) continue;
         for (uint32_t i = 0; i < archetype->chunk_count; i++)
             if (!push_part(change, archetype->chunks[i], 0, archetype->chunks[i]->count))
                 return weft__error_memory(world, what);
@@ -237,9 +256,22 @@ static void close_part(weft__change *change, uint32_t number)
     weft__chunk_settle(world, part->chunk, count);
 }
 
+/* Residues have nothing SPARSE. */
+static void forget_sparse(const weft__change *change)
+{
+    for (uint32_t i = 0; i < change->part_count; i++) {
+        const weft__change_part *part = &change->parts[i];
+        const weft__plan *plan = part->plan;
+        if (plan != NULL && (plan->to->flags & ~plan->from->flags & WEFT__IS_RESIDUE) != 0)
+            weft__sparse_forget(change->world, part->chunk, weft__change_rows(change, part),
+                                part->first, part->count);
+    }
+}
+
 void weft__change_apply(weft__change *change)
 {
     weft_world *world = change->world;
+    if (world->types.sparse_count != 0) forget_sparse(change);
     for (uint32_t i = 0; i < change->part_count; i++)
         if (moves(&change->parts[i])) copy_part(change, &change->parts[i]);
     for (uint32_t i = 0; i < change->part_count; i++) {

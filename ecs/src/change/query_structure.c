@@ -5,6 +5,7 @@
 #include "archetype.h"
 #include "change_request.h"
 #include "enable.h"
+#include "entity_sparse.h"
 #include "error.h"
 #include "move_plan.h"
 #include "query_cursor.h"
@@ -24,6 +25,10 @@ weft_result weft_query_add(weft_world *world, weft_query query, weft_component c
 {
     weft_result result = weft__component_check(world, component, WEFT_RESOURCE, "weft_query_add");
     if (result != WEFT_OK) return result;
+    const weft__type *type = weft__type_sparse(world, component);
+    if (type != NULL)
+        return weft__sparse_change_query(
+            world, query, &(weft__sparse_query_change){.type = type, .what = "weft_query_add"});
     return change_all(world, query, &(weft__change_request){.component = component.id},
                       "weft_query_add");
 }
@@ -33,6 +38,12 @@ weft_result weft_query_remove(weft_world *world, weft_query query, weft_componen
     weft_result result =
         weft__component_check(world, component, WEFT_RESOURCE, "weft_query_remove");
     if (result != WEFT_OK) return result;
+    const weft__type *type = weft__type_sparse(world, component);
+    if (type != NULL)
+        return weft__sparse_change_query(world, query,
+                                         &(weft__sparse_query_change){.type = type,
+                                                                      .is_remove = true,
+                                                                      .what = "weft_query_remove"});
     return change_all(world, query,
                       &(weft__change_request){.component = component.id, .is_remove = true},
                       "weft_query_remove");
@@ -109,6 +120,11 @@ weft_result weft_query_set(weft_world *world, weft_query query, weft_component c
 {
     weft_result result = check_value(world, component, value, size);
     if (result != WEFT_OK) return result;
+    const weft__type *type = weft__type_sparse(world, component);
+    if (type != NULL)
+        return weft__sparse_change_query(
+            world, query,
+            &(weft__sparse_query_change){.type = type, .value = value, .what = "weft_query_set"});
     weft__change_request request = {.component = component.id};
     weft__change change = {.world = world};
     result = weft__change_select(&change, query, "weft_query_set");

@@ -10,6 +10,7 @@
 #include "move_plan.h"
 #include "playback_one.h"
 #include "playback_scratch.h"
+#include "sparse.h"
 #include "structure.h"
 #include "tuple.h"
 
@@ -340,6 +341,18 @@ static int close_part(weft_job_context *job, void *argument, uint32_t begin, uin
     return 0;
 }
 
+/* The dead lose their SPARSE components. Owner. */
+static void forget_sparse(const weft__fold *fold)
+{
+    for (uint32_t i = 0; i < fold->group_count; i++) {
+        const weft__fold_group *group = &fold->groups[i];
+        const weft__fold_touched *touched = &fold->touched[group->touched];
+        if (group->end == WEFT__FOLD_DIE && touched->chunk != NULL)
+            weft__sparse_forget(fold->playback->world, touched->chunk, fold->rows + group->first, 0,
+                                group->count);
+    }
+}
+
 /* ---- all of it ---- */
 
 weft_result weft__fold_move(weft__fold *fold)
@@ -350,6 +363,7 @@ weft_result weft__fold_move(weft__fold *fold)
         weft__fold_for(fold, copy_part, fold->task_count, 1);
         for (uint32_t i = 0; fold->has_enables && i < fold->task_count; i++)
             apply_chains(fold, &fold->tasks[i], apply_enable);
+        if (world->types.sparse_count != 0) forget_sparse(fold);
         weft__fold_for(fold, close_part, fold->touched_count, 1);
         for (uint32_t i = 0; i < fold->touched_count; i++) {
             const weft__fold_touched *touched = &fold->touched[i];

@@ -66,6 +66,9 @@ static weft_result record(weft_recorder *commands, weft__command_op op, weft_ent
         return weft__recorder_fail(commands, WEFT_OUT_OF_MEMORY, op, entity, subject);
     command->entity = entity;
     command->subject = subject;
+    bool is_change = op == WEFT__COMMAND_ADD || op == WEFT__COMMAND_REMOVE;
+    if (is_change && commands->world->types.at[subject]->sparse != NULL)
+        commands->open->traits |= WEFT__SEGMENT_HAS_ALONE;
     return WEFT_OK;
 }
 
@@ -83,6 +86,7 @@ static weft__command *record_values(weft_recorder *commands, weft__command_op op
     command->subject = type->id;
     if (type->desc.hooks.destruct != NULL) commands->open->traits |= WEFT__SEGMENT_HAS_OWNED;
     if (type->desc.shared_release != NULL) commands->open->traits |= WEFT__SEGMENT_HAS_RELEASED;
+    if (type->sparse != NULL) commands->open->traits |= WEFT__SEGMENT_HAS_ALONE;
     return command;
 }
 

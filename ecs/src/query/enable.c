@@ -8,7 +8,9 @@
 #include "enable.h"
 
 #include "bits.h"
+#include "entity_value.h"
 #include "query_match.h"
+#include "sparse.h"
 
 #include <string.h>
 
@@ -42,6 +44,7 @@ static weft__rows guess_term(const weft__query_term *term, const weft__place *pl
                              const weft__chunk *chunk, uint32_t slice)
 {
     if (!term->is_masking) return WEFT__ROWS_ALL;
+    if (term->sparse != NULL) return WEFT__ROWS_SOME;
     weft__rows disabled = guess_disabled(place->enableable, chunk, slice);
     bool wants_enabled = term->match == WEFT_ALL || term->match == WEFT_ANY;
     if (!wants_enabled || disabled == WEFT__ROWS_SOME) return disabled;
@@ -63,6 +66,12 @@ static weft__rows guess_overrides(const weft__query *query, const weft__match *m
     return rows;
 }
 
+/* Whether a term says something about rows of the archetype. */
+static bool is_asked(const weft__query_term *term, const weft__place *place)
+{
+    return place->type != WEFT__NO_PLACE || term->sparse != NULL;
+}
+
 static weft__rows guess_alternative(const weft__query *query, const weft__place *places,
                                     const weft__chunk *chunk, uint32_t slice, uint32_t alternative)
 {
@@ -70,7 +79,7 @@ static weft__rows guess_alternative(const weft__query *query, const weft__place 
     weft__rows rows = WEFT__ROWS_ALL, any = WEFT__ROWS_NONE;
     for (uint32_t t = 0; t < query->term_count; t++) {
         const weft__query_term *term = &query->terms[t];
-        if (term->alternative != alternative || places[t].type == WEFT__NO_PLACE) continue;
+        if (term->alternative != alternative || !is_asked(term, &places[t])) continue;
         weft__rows guess = guess_term(term, &places[t], chunk, slice);
         if (term->match == WEFT_ANY) {
             if (guess == WEFT__ROWS_ALL || any == WEFT__ROWS_NONE) any = guess;
@@ -100,7 +109,7 @@ weft__rows weft__query_mask_guess(const weft__query *query, uint32_t match,
         weft__rows guess = guess_alternative(query, places, chunk, slice, bits_lowest(left));
         guess = both(
             guess, guess_overrides(query, &query->matches[match], chunk, slice, bits_lowest(left)));
-        if (guess == WEFT__ROWS_ALL) return WEFT__ROWS_ALL;
+        if (guess == WEFT__ROWS_ALL) return query->hidden_flags == 0 ? guess : WEFT__ROWS_SOME;
         if (guess == WEFT__ROWS_SOME) rows = WEFT__ROWS_SOME;
     }
     return rows;
@@ -131,6 +140,56 @@ static void or_enabled_words(uint64_t *mask, word_range range, uint32_t enableab
         mask[w] |= ~at_load_rlx(&x_words[w]);
 }
 
+/* Rows of a stretch of words: [*row, *row + returned). */
+static uint32_t range_rows(word_range range, uint32_t *row)
+{
+    *row = range.first * 64;
+    uint32_t left = range.chunk->count > *row ? range.chunk->count - *row : 0;
+    return left < range.count * 64 ? left : range.count * 64;
+}
+
+/* The rows whose entities have a SPARSE component. */
+static void sparse_words(uint64_t *words, word_range range, const weft__type *type)
+{
+    uint32_t row, count = range_rows(range, &row);
+    const weft_entity *entities = weft__chunk_entities(range.chunk) + row;
+    memset(words, 0, range.count * sizeof *words);
+    for (uint32_t i = 0; i < count; i++)
+        words[i / 64] |= (uint64_t)weft__sparse_has(type, entities[i]) << i % 64;
+}
+
+/* Whether rows with the component are wanted, or those without. */
+static bool wants_sparse(const weft__query_term *term)
+{
+    return term->match != WEFT_NONE && term->match != WEFT_ABSENT;
+}
+
+/* A SPARSE term, for one description: anded, or of several the ORed ones. */
+static void sparse_term_mask(const weft__query_term *term, word_range range, uint64_t *mask,
+                             uint64_t *any)
+{
+    uint64_t words[WEFT__MASK_WORDS];
+    sparse_words(words, range, term->sparse);
+    for (uint32_t w = 0; w < range.count; w++)
+        if (term->match == WEFT_ANY)
+            any[w] |= words[w];
+        else
+            mask[w] &= wants_sparse(term) ? words[w] : ~words[w];
+}
+
+/* Leaves out SPARSE rows whose entities are prefabs or inactive. */
+static void hide_words(uint64_t *mask, word_range range, const weft__query *query)
+{
+    uint32_t row, count = range_rows(range, &row);
+    const weft_entity *entities = weft__chunk_entities(range.chunk) + row;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t unused;
+        const weft__chunk *chunk = weft__entity_chunk(query->world, entities[i], &unused);
+        if ((chunk->archetype->flags & query->hidden_flags) != 0)
+            mask[i / 64] &= ~(UINT64_C(1) << i % 64);
+    }
+}
+
 /* The rows that satisfy one description. */
 static void alternative_mask(const weft__query *query, const weft__place *places, word_range range,
                              uint32_t alternative, uint64_t *mask)
@@ -140,8 +199,10 @@ static void alternative_mask(const weft__query *query, const weft__place *places
     memset(mask, 0xFF, range.count * sizeof *mask);
     for (uint32_t t = 0; t < query->term_count; t++) {
         const weft__query_term *term = &query->terms[t];
-        if (term->alternative != alternative || places[t].type == WEFT__NO_PLACE) continue;
-        if (term->match == WEFT_ANY && !term->is_masking)
+        if (term->alternative != alternative || !is_asked(term, &places[t])) continue;
+        if (term->sparse != NULL && term->is_masking)
+            sparse_term_mask(term, range, mask, any);
+        else if (term->match == WEFT_ANY && !term->is_masking)
             needs_any = false; /* every row has this one */
         else if (term->match == WEFT_ANY)
             or_enabled_words(any, range, places[t].enableable);
@@ -174,6 +235,7 @@ static void match_mask(const weft__query *query, uint32_t match, word_range rang
         description_mask(query, match, range, bits_lowest(left), other);
         for (uint32_t w = 0; w < range.count; w++) mask[w] |= other[w];
     }
+    if (query->hidden_flags != 0) hide_words(mask, range, query);
 }
 
 /* Clears the bits beyond the rows, and says what is left. */

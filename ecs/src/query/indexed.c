@@ -127,6 +127,11 @@ static void stamp_spans(const weft_indexed *indexed, const weft__query_handle *h
 
 static weft_result check_term(const weft_world *world, const weft__query *query, uint32_t term)
 {
+    if (query->has_sparse_terms)
+        return weft__error(
+            world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+            "weft_indexed_open: the query asks rows for SPARSE components, one by "
+            "one: use a query that names the SPARSE component alone, or no SPARSE one");
     if (term < query->term_count && query->terms[term].has_column && !query->terms[term].is_buffer)
         return WEFT_OK;
     return weft__error(

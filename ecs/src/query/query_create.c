@@ -253,6 +253,8 @@ static void fill_term(weft__query *query, uint32_t index, const weft_term *given
     term->is_chunk_value = (flags & WEFT_CHUNK) != 0;
     term->is_enableable = (flags & WEFT_ENABLEABLE) != 0;
     term->has_column = type->value_bytes != 0 && given->match != WEFT_ABSENT;
+    term->is_sparse = type->sparse != NULL;
+    term->sparse = type->sparse != NULL ? type : NULL;
     term->is_masking = term->is_enableable && !query->ignores_enabled &&
                        (given->match == WEFT_ALL || given->match == WEFT_ANY ||
                         given->match == WEFT_NONE || given->match == WEFT_DISABLED);
@@ -286,6 +288,30 @@ static weft_result fill_terms(weft__query *query, const weft_query_desc *desc,
     }
     if (query->alternative_count == 0) query->alternative_count = 1;
     return WEFT_OK;
+}
+
+/* Whose rows the query has, and which terms are asked for row by row. */
+static void choose_rows(weft__query *query)
+{
+    uint32_t sparse_count = 0, named = WEFT__NONE;
+    for (uint32_t t = query->term_count; t-- > 0;) {
+        const weft__query_term *term = &query->terms[t];
+        sparse_count += term->is_sparse ? 1 : 0;
+        if (term->is_sparse && (term->match == WEFT_ALL || term->match == WEFT_PRESENT)) named = t;
+    }
+    if (sparse_count == query->term_count && named != WEFT__NONE && query->alternative_count == 1) {
+        query->is_of_sparse_rows = true;
+        query->terms[named].sparse = NULL;
+        sparse_count--;
+    }
+    for (uint32_t t = 0; t < query->term_count; t++) {
+        weft__query_term *term = &query->terms[t];
+        if (term->sparse != NULL && term->match != WEFT_OPTIONAL) term->is_masking = true;
+        if (term->sparse != NULL) term->has_column = false;
+        query->has_masking_terms = query->has_masking_terms || term->is_masking;
+    }
+    query->has_sparse_terms = sparse_count != 0;
+    query->has_static_masks = query->has_masking_terms;
 }
 
 static void hash_query(weft__query *query)
@@ -322,6 +348,7 @@ static weft__query *query_from(weft_world *world, const weft_query_desc *desc)
         query_free(query);
         return NULL;
     }
+    choose_rows(query);
     hash_query(query);
     return query;
 }

@@ -52,11 +52,36 @@ static void flat_append(weft__query *query, uint32_t match, weft__flat_entry *ne
     }
 }
 
+/* The flag, when some archetype with the tag has rows. */
+static uint32_t flag_in_use(const weft_world *world, uint32_t tag, uint32_t flag)
+{
+    const weft__component_list *list = weft__component_list_at(world, tag);
+    for (uint32_t i = 0; i < list->count; i++)
+        if (is_populated(world, list->entries[i].archetype)) return flag;
+    return 0;
+}
+
+/* SPARSE rows are in one archetype, whatever tags their entities have. */
+static void hidden_update(weft__query *query)
+{
+    const weft_world *world = query->world;
+    uint32_t flags = 0;
+    if (!query->with_prefabs)
+        flags |= flag_in_use(world, world->builtin.prefab.id, WEFT__IS_PREFAB);
+    if (!query->with_inactive)
+        flags |= flag_in_use(world, world->builtin.inactive.id, WEFT__IS_DISABLED);
+    query->hidden_flags = flags;
+    query->has_masking_terms = query->has_static_masks || flags != 0;
+    for (uint32_t m = 0; m < query->match_count; m++)
+        query->matches[m].has_masks = query->has_masking_terms;
+}
+
 weft_result weft__query_flat_prepare(weft__query *query)
 {
     const weft_world *world = query->world;
     weft__query_flat *flat = &query->flat;
     if (flat->version == world->front.structure_version) return WEFT_OK;
+    if (query->is_of_sparse_rows) hidden_update(query);
     flat->version = 0;
     flat->count = 0;
     weft__flat_entry next = {0};

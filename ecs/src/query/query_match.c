@@ -109,10 +109,17 @@ static void trim_matches(weft__query *query)
     }
 }
 
+/* True for rows of SPARSE types in a query of entities, and the other way round. */
+static bool has_other_rows(const weft__query *query, const weft__archetype *archetype)
+{
+    return ((archetype->flags & WEFT__IS_SPARSE) != 0) != query->is_of_sparse_rows;
+}
+
 /* True for prefabs and disabled entities, unless the query wants them. */
 static bool excludes(const weft__query *query, const weft__archetype *archetype)
 {
-    return ((archetype->flags & WEFT__IS_PREFAB) != 0 && !query->with_prefabs) ||
+    return has_other_rows(query, archetype) ||
+           ((archetype->flags & WEFT__IS_PREFAB) != 0 && !query->with_prefabs) ||
            ((archetype->flags & WEFT__IS_DISABLED) != 0 && !query->with_inactive);
 }
 
@@ -124,6 +131,10 @@ static uint64_t evaluate(const weft__query *query, const weft__place *places)
         const weft__query_term *term = &query->terms[t];
         uint64_t bit = UINT64_C(1) << term->alternative;
         bool is_there = places[t].type != WEFT__NO_PLACE;
+        if (term->sparse != NULL) { /* judged row by row */
+            if (term->match == WEFT_ANY) any_found |= bit;
+            continue;
+        }
         switch ((weft_match)term->match) {
         case WEFT_ALL:
         case WEFT_PRESENT:
@@ -154,8 +165,8 @@ static uint32_t count_masks(const weft__query *query, const weft__place *places,
     uint32_t count = 0;
     for (uint32_t t = 0; t < query->term_count && query->has_masking_terms; t++) {
         const weft__query_term *term = &query->terms[t];
-        if (!term->is_masking || places[t].type == WEFT__NO_PLACE ||
-            (alternatives >> term->alternative & 1) == 0)
+        bool is_asked = term->sparse != NULL || places[t].type != WEFT__NO_PLACE;
+        if (!term->is_masking || !is_asked || (alternatives >> term->alternative & 1) == 0)
             continue;
         *last = t;
         count++;
@@ -179,7 +190,7 @@ static void match_append(weft__query *query, weft__archetype *archetype, uint32_
     uint32_t override_count = query->override_count - override_first;
     uint32_t masks = count_masks(query, places, alternatives, &last);
     bool is_sole = masks == 1 && override_count == 0 && bits_is_power_of_two(alternatives) &&
-                   query->terms[last].match != WEFT_ANY;
+                   query->terms[last].match != WEFT_ANY && query->terms[last].sparse == NULL;
     query->matches[query->match_count++] =
         (weft__match){.archetype = archetype,
                       .alternatives = alternatives,
@@ -228,7 +239,8 @@ typedef struct matching {
 
 static bool is_required(const weft__query_term *term)
 {
-    return term->match == WEFT_ALL || term->match == WEFT_PRESENT || term->match == WEFT_DISABLED;
+    return term->sparse == NULL &&
+           (term->match == WEFT_ALL || term->match == WEFT_PRESENT || term->match == WEFT_DISABLED);
 }
 
 /* Lists the required terms of a sole description, shortest list first. */
@@ -297,6 +309,7 @@ static bool match_candidates(matching *m)
     for (uint32_t number; (number = next_candidate(m)) != WEFT__NONE; m->number = number + 1) {
         if (is_excluded(m, number)) continue;
         weft__archetype *archetype = query->world->archetypes.at[number];
+        if (query->world->types.sparse_count != 0 && has_other_rows(query, archetype)) continue;
         if (!match_reserve(query, query->filters_write_groups ? archetype->type_count : 0))
             return false;
         weft__place *places = query->places + (size_t)query->match_count * query->term_count;

@@ -15,6 +15,7 @@
 #include "query_handle.h"
 #include "query_match.h"
 #include "slice_ops.h"
+#include "sparse.h"
 
 #include <string.h>
 
@@ -89,13 +90,22 @@ static bool passes_filter(const weft__query_handle *handle, uint32_t match,
     return weft__filter_next(&handle->filter, places, chunk, slice, slice + 1, NULL) == slice;
 }
 
+/* The row of an entity that the query would select; NULL: none. */
+static const weft__chunk *query_row(weft__query *query, weft_entity entity, uint32_t *row)
+{
+    const weft_world *world = query->world;
+    if (!query->is_of_sparse_rows) return weft__entity_chunk(world, entity, row);
+    if (query->match_count == 0 || weft__query_ready(world, query) != WEFT_OK) return NULL;
+    return weft__sparse_find(world, weft__sparse_type(query->matches[0].archetype), entity, row);
+}
+
 bool weft_query_matches(const weft_world *world, weft_query query, weft_entity entity)
 {
     if (world == NULL) return false;
     const weft__query_handle *handle = weft__query_find_checked(world, query);
     if (handle == NULL) return false;
     uint32_t row = 0;
-    const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
+    const weft__chunk *chunk = query_row(handle->query, entity, &row);
     if (chunk == NULL) return false;
     uint32_t match = weft__query_match_find(handle->query, chunk->archetype->number);
     return match != WEFT__NONE && passes_filter(handle, match, chunk, row) &&
@@ -180,6 +190,13 @@ uint32_t weft__query_copied_term(const weft_world *world, const weft__query *que
         return WEFT__NONE;
     }
     uint32_t term = weft__query_term_find(query, component.id);
+    if (term != WEFT__NONE && query->terms[term].sparse != NULL) {
+        *result = weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
+                              "%s: %s is SPARSE, and the rows of the query are others': loop over "
+                              "the slices (weft_slice_read_row), or name it alone",
+                              what, weft__type_name(world, component.id));
+        return WEFT__NONE;
+    }
     if (term == WEFT__NONE)
         *result = weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, component,
                               "%s: %s is not a component of the query: add a term for it", what,

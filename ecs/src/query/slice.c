@@ -7,6 +7,7 @@
 #include "enable.h"
 #include "guard.h"
 #include "slice_ops.h"
+#include "sparse.h"
 
 #include <string.h>
 
@@ -80,6 +81,57 @@ void *weft_slice_ask_as(const weft_slice *slice, uint32_t term, weft_access acce
     ops_of(slice)->mistype(slice, term, access, type);
     if (slice->columns[term] == NULL) return NULL;
     return weft__guard_scratch(weft__guard_of(world, slice->worker), slice->count * size);
+}
+
+/* ---- single rows ---- */
+
+/* The term of a slice of a query; NULL, and reported, when there is none, or it is not declared. */
+static const weft__query_term *row_term(const weft_slice *slice, uint32_t term, uint32_t row,
+                                        weft_access access)
+{
+    bool is_new = (slice->calls & WEFT_SLICE_ROWS) != 0;
+    if (is_new || term >= slice->term_count || row >= slice->count || slice->chunk == NULL) {
+        ops_of(slice)->report(slice, term, access);
+        return NULL;
+    }
+    if (WEFT_IS_CHECKED && !check_term(slice, term, access)) return NULL;
+    return &weft__slice_query(slice)->terms[term];
+}
+
+/* `asked` is SPARSE: the row that the entity has of it. */
+static void *sparse_value(const weft_slice *slice, const weft__query_term *asked, uint32_t row,
+                          weft_access access)
+{
+    uint32_t at;
+    const weft_slice_context *context = context_of(slice);
+    const weft__chunk *chunk =
+        weft__sparse_find(context->world, asked->sparse, slice->entities[row], &at);
+    if (chunk == NULL || asked->sparse->value_bytes == 0) return NULL;
+    if (access == WEFT_WRITE && context->stamp != 0)
+        weft__stamp(&weft__chunk_versions(chunk, 0)[at >> chunk->layout->slice_shift],
+                    context->stamp);
+    return weft__chunk_value(chunk, 1, at);
+}
+
+static void *row_value(const weft_slice *slice, uint32_t term, uint32_t row, weft_access access)
+{
+    const weft__query_term *asked = row_term(slice, term, row, access);
+    if (asked == NULL) return NULL;
+    if (asked->sparse != NULL) return sparse_value(slice, asked, row, access);
+    char *column = weft_slice_ask(slice, term, access);
+    const weft__place *place = (const weft__place *)slice->places + term;
+    if (column == NULL || place->column == WEFT__NO_PLACE) return NULL;
+    return column + (size_t)row * chunk_of(slice)->layout->columns[place->column].bytes;
+}
+
+const void *weft_slice_read_row(const weft_slice *slice, uint32_t term, uint32_t row)
+{
+    return row_value(slice, term, row, WEFT_READ);
+}
+
+void *weft_slice_write_row(const weft_slice *slice, uint32_t term, uint32_t row)
+{
+    return row_value(slice, term, row, WEFT_WRITE);
 }
 
 /* ---- values of the chunk ---- */

@@ -8,6 +8,7 @@
 #include "entity_value.h"
 #include "error.h"
 #include "query_state.h"
+#include "sparse.h"
 
 uint32_t weft_world_change_version(const weft_world *world)
 {
@@ -111,7 +112,7 @@ uint32_t weft_entity_change_version(const weft_world *world, weft_entity entity,
     uint32_t row;
     if (world == NULL) return 0;
     weft__note_read(world, "weft_entity_change_version", component);
-    const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
+    const weft__chunk *chunk = weft__holder_chunk(world, entity, component, &row);
     const weft__type_slot *slot =
         chunk == NULL
             ? NULL

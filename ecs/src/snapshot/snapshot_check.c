@@ -35,7 +35,7 @@ weft_result weft__snapshot_check_ids(const weft_world *world, const char *what)
 {
     uint64_t rows = 0;
     for (uint32_t i = 0; i < world->archetypes.count; i++)
-        rows += world->archetypes.at[i]->entity_count;
+        rows += weft__archetype_entities(world->archetypes.at[i]);
     if (weft__directory_alive(&world->directory) == rows) return WEFT_OK;
     return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                        "%s: a recorder holds entities that weft_recorder_create_rows_unordered "

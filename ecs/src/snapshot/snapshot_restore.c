@@ -13,6 +13,7 @@
 #include "directory_dead.h"
 #include "error.h"
 #include "snapshot_check.h"
+#include "sparse.h"
 #include "structure.h"
 #include "tuple.h"
 
@@ -96,7 +97,9 @@ static void end_rows(weft_world *world, weft__chunk *chunk, uint32_t first, uint
 {
     weft__directory *directory = &world->directory;
     const weft_entity *entities = weft__chunk_entities(chunk) + first;
-    for (uint32_t i = 0; i < count; i++)
+    bool is_sparse = (chunk->archetype->flags & WEFT__IS_SPARSE) != 0;
+    if (is_sparse) weft__sparse_leave(chunk, first, count);
+    for (uint32_t i = 0; i < count && !is_sparse; i++)
         weft__directory_force(directory, entities[i].index ^ directory->tag_bits, 0, 0);
     weft__rows_discard(world, NULL, chunk, NULL, first, count);
 }
@@ -179,6 +182,10 @@ static void put_rows(restoring *r, const weft__snapshot_chunk *saved, weft__chun
     uint32_t row = slice << chunk->layout->slice_shift;
     for (uint32_t column = 0; column < chunk->layout->column_count; column++)
         put_block(r, chunk, column, row, saved->columns[column]->blocks[slice]);
+    if ((chunk->archetype->flags & WEFT__IS_SPARSE) != 0) {
+        weft__sparse_enter(chunk, row, saved->columns[0]->blocks[slice]->count);
+        return;
+    }
     const weft_entity *entities = weft__chunk_entities(chunk) + row;
     for (uint32_t i = 0; i < saved->columns[0]->blocks[slice]->count; i++)
         weft__directory_force(directory, entities[i].index ^ directory->tag_bits,

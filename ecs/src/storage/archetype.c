@@ -39,6 +39,7 @@ static void census_type(const weft_world *world, census *c, const weft__type *ty
     if (type->chunk_bytes != 0)
         c->chunk_value_bytes = bits_align_up(c->chunk_value_bytes, 64) + type->chunk_bytes;
     if ((type->desc.flags & WEFT_CLEANUP) != 0) c->flags |= WEFT__HAS_CLEANUP;
+    if (type->sparse != NULL) c->flags |= WEFT__IS_SPARSE;
     if (type->needs_destruct) c->flags |= WEFT__NEEDS_DESTRUCT;
     if (type->needs_construct) c->flags |= WEFT__NEEDS_CONSTRUCT;
     if (type->entity_offset_count != 0) c->flags |= WEFT__HAS_ENTITY_FIELDS;
@@ -422,6 +423,22 @@ void weft__components_free(const weft_world *world, uint32_t *list, uint32_t cou
                (size_t)count + 1, sizeof *list, _Alignof(uint32_t));
 }
 
+/* True, and the error set, when a component is SPARSE. */
+static bool sparse_refuse(const weft_world *world, const uint32_t *components, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const weft__type *type = world->types.at[components[i]];
+        if (type->sparse == NULL) continue;
+        weft__error(
+            world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, weft__component(world, type->id),
+            "weft_archetype_create: component \"%s\" is SPARSE and belongs to no archetype: "
+            "add it to the entities (weft_entity_add, weft_entity_set_many)",
+            type->desc.name);
+        return true;
+    }
+    return false;
+}
+
 weft_archetype weft_archetype_create(weft_world *world, const weft_component *components,
                                      uint32_t count)
 {
@@ -429,7 +446,8 @@ weft_archetype weft_archetype_create(weft_world *world, const weft_component *co
     if (world == NULL || weft__idle(world, "weft_archetype_create") != WEFT_OK) return none;
     uint32_t *list = weft__components_sort(world, components, count, "weft_archetype_create");
     if (list == NULL) return none;
-    const weft__archetype *archetype = weft__archetype_obtain(world, list, count);
+    const weft__archetype *archetype =
+        sparse_refuse(world, list, count) ? NULL : weft__archetype_obtain(world, list, count);
     weft__components_free(world, list, count);
     return weft__archetype_handle(world, archetype == NULL ? 0 : archetype->id);
 }

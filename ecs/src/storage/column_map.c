@@ -7,13 +7,14 @@
 #include "archetype_state.h"
 #include "chunk.h"
 #include "format.h"
+#include "sparse.h"
 
 #include <string.h>
 
 /* ---- one map ---- */
 
 /* Where the map of a component is noted; NULL: there is no room for it yet. */
-static inline weft__column_place **map_entry(weft__column_maps *maps, uint32_t component)
+static inline weft__column_map *map_entry(weft__column_maps *maps, uint32_t component)
 {
     if (component < WEFT__MAPS_FEW) return &maps->few[component];
     return component < maps->end ? &maps->many[component] : NULL;
@@ -21,8 +22,7 @@ static inline weft__column_place **map_entry(weft__column_maps *maps, uint32_t c
 
 static inline weft__column_place *map_of(const weft_world *world, uint32_t component)
 {
-    if (component < WEFT__MAPS_FEW) return world->front.maps.few[component];
-    return component < world->front.maps.end ? world->front.maps.many[component] : NULL;
+    return weft__column_map_of(world, component).places;
 }
 
 static uint32_t maps_end(const weft__column_maps *maps)
@@ -75,7 +75,7 @@ static bool maps_reserve(weft_world *world, uint32_t component)
     if (map_entry(maps, component) != NULL) return true;
     uint32_t end = 2 * maps_end(maps);
     while (end <= component) end *= 2;
-    weft__column_place **many =
+    weft__column_map *many =
         weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, end, sizeof *many, 8);
     if (many == NULL) return false;
     if (maps->end != 0) memcpy(many, maps->many, maps->end * sizeof *many);
@@ -111,10 +111,13 @@ const weft__column_place *weft__column_map_obtain(weft_world *world, uint32_t co
     if (type == NULL || !has_map(type) || !blocks_see(world)) return NULL;
     if (map_of(world, component) != NULL) return map_of(world, component);
     if (!maps_reserve(world, component)) return NULL;
+    weft__entity_block **blocks =
+        type->sparse == NULL ? world->front.maps.seen : weft__sparse_blocks(world, type->sparse);
+    if (blocks == NULL) return NULL;
     weft__column_place *map = reserve(world, WEFT__MAP_BYTES);
     if (map == NULL) return NULL;
     map_fill(world, map, component);
-    *map_entry(&world->front.maps, component) = map;
+    *map_entry(&world->front.maps, component) = (weft__column_map){blocks, map};
     world->front.maps.count++;
     world->front.maps.counted = world->berths.capacity;
     count_memory(world, world->berths.capacity);
@@ -209,17 +212,19 @@ static_assert(IS_AS_KNOWN || WEFT__BLOCK_SLOTS < 8192u, "finder.h");
 #define TABLES offsetof(weft_world, front.maps)
 #endif
 static_assert(TABLES == offsetof(weft_world_head, tables) &&
-                  offsetof(weft__column_maps, seen) == offsetof(weft_finder_tables, blocks) &&
-                  offsetof(weft__column_maps, few) == offsetof(weft_finder_tables, places) &&
+                  offsetof(weft__column_maps, few) == offsetof(weft_finder_tables, of) &&
+                  sizeof(weft__column_map) == sizeof(weft_finder_table) &&
+                  offsetof(weft__column_map, blocks) == offsetof(weft_finder_table, blocks) &&
+                  offsetof(weft__column_map, places) == offsetof(weft_finder_table, places) &&
                   offsetof(weft_world, front.number) == offsetof(weft_world_head, number),
               "weft_entity_read of finder.h");
 
 weft_finder weft__finder_make(const weft_world *world, weft_component component)
 {
     weft_finder finder = {.world = world, .component = component};
-    const weft__column_place *map = map_of(world, component.id);
-    if (!IS_AS_KNOWN || map == NULL) return finder;
-    finder.blocks = (const void *const *)(const void *)world->front.maps.seen;
-    finder.places = map;
+    weft__column_map map = weft__column_map_of(world, component.id);
+    if (!IS_AS_KNOWN || map.places == NULL) return finder;
+    finder.blocks = (const void *const *)(const void *)map.blocks;
+    finder.places = map.places;
     return finder;
 }

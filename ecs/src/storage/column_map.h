@@ -58,28 +58,26 @@ weft_finder weft__finder_make(const weft_world *world, weft_component component)
 /* Whether the maps agree with a chunk (validate.c). */
 bool weft__column_maps_check(const weft_world *world, const weft__chunk *chunk);
 
-/* The map of a component that has one, else NULL. */
-static inline const weft__column_place *weft__column_map(const weft_world *world,
-                                                         uint32_t component)
+/* The map of a component; its places are NULL where it has none. */
+static inline weft__column_map weft__column_map_of(const weft_world *world, uint32_t component)
 {
     const weft__column_maps *maps = &world->front.maps;
     if (__builtin_expect(component < WEFT__MAPS_FEW, 1)) return maps->few[component];
-    return component < maps->end ? maps->many[component] : NULL;
+    return component < maps->end ? maps->many[component] : (weft__column_map){0};
 }
 
 /* The value of an entity in the column of a component with this map (not NULL); NULL: it has none,
  * or another way may find it. Threads: as weft__entity_chunk. */
-static inline void *weft__value_mapped(const weft__entity_block *const *seen,
-                                       const weft__column_place *map, uint64_t entity)
+static inline void *weft__value_mapped(weft__column_map map, uint64_t entity)
 {
     uint32_t index = (uint32_t)entity;
-    const weft__entity_block *block = seen[index / WEFT__BLOCK_SLOTS];
+    const weft__entity_block *block = map.blocks[index / WEFT__BLOCK_SLOTS];
     if (__builtin_expect(block == NULL, 0)) return NULL;
     /* relaxed: as weft__directory_find */
     uint64_t slot = at_load_rlx(&block->x_slots[index % WEFT__BLOCK_SLOTS]);
     if (__builtin_expect((slot ^ entity) >> 32 != 0, 0)) return NULL;
     /* a dead slot has location 0, where no map has a column: an even version needs no look */
-    weft__column_place place = map[(uint32_t)slot >> WEFT__BERTH_SHIFT];
+    weft__column_place place = map.places[(uint32_t)slot >> WEFT__BERTH_SHIFT];
     return __builtin_expect(place == 0, 0) ? NULL : weft__column_value(place, (uint32_t)slot);
 }
 
@@ -87,9 +85,9 @@ static inline void *weft__value_mapped(const weft__entity_block *const *seen,
 static inline void *weft__value_quickly(const weft_world *world, uint64_t entity,
                                         uint32_t component)
 {
-    const weft__column_place *map = weft__column_map(world, component); /* then there is `seen` */
-    if (__builtin_expect(map == NULL, 0)) return NULL;
-    return weft__value_mapped(world->front.maps.seen, map, entity);
+    weft__column_map map = weft__column_map_of(world, component);
+    if (__builtin_expect(map.places == NULL, 0)) return NULL;
+    return weft__value_mapped(map, entity);
 }
 
 #endif

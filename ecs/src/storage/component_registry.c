@@ -6,12 +6,13 @@
 
 #include "bits.h"
 #include "error.h"
+#include "sparse.h"
 
 #include <string.h>
 
 #define KIND_FLAGS                                                                                 \
     (WEFT_ENABLEABLE | WEFT_SHARED | WEFT_BUFFER | WEFT_CHUNK | WEFT_CLEANUP | WEFT_RESOURCE |     \
-     WEFT_NOT_HASHED)
+     WEFT_NOT_HASHED | WEFT_SPARSE)
 #define VALUE_BYTES_MAX (WEFT__MEGACHUNK_BYTES - 4096) /* with its entity it must fit a chunk */
 
 static const uint8_t field_bytes[] = {
@@ -62,6 +63,8 @@ static const char *kind_problem(uint32_t flags)
         return "SHARED goes with CLEANUP only: leave the other flags out";
     if ((flags & WEFT_CHUNK) != 0 && (flags & ~(uint32_t)(WEFT_CHUNK | WEFT_CLEANUP)) != 0)
         return "CHUNK goes with CLEANUP only: leave the other flags out";
+    if ((flags & WEFT_SPARSE) != 0 && flags != WEFT_SPARSE)
+        return "SPARSE goes with NOT_HASHED only: leave the other flags out";
     if ((flags & WEFT_ENABLEABLE) != 0 && (flags & WEFT_CLEANUP) != 0)
         return "CLEANUP components cannot be ENABLEABLE: leave one of the flags out";
     return NULL;
@@ -234,6 +237,7 @@ static size_t resource_bytes(const weft__type *type)
 static void type_release(weft_world *world, weft__type *type)
 {
     if (type == NULL) return;
+    weft__sparse_destroy(world, type->sparse);
     weft__free(&world->memory, WEFT__MEMORY_TYPES, type->resource, 1, resource_bytes(type), 64);
     weft__free(&world->memory, WEFT__MEMORY_TYPES, type, 1, block_bytes(&type->desc),
                _Alignof(weft__type));
@@ -248,10 +252,15 @@ static weft__type *type_make(weft_world *world, const weft_component_desc *desc,
     type->hash = hash;
     fields_copy(type, desc);
     sizes_resolve(type);
-    if ((desc->flags & WEFT_RESOURCE) == 0) return type;
-    type->resource =
-        weft__alloc_zeroed(&world->memory, WEFT__MEMORY_TYPES, 1, resource_bytes(type), 64);
-    if (type->resource != NULL) return type;
+    bool is_made = true;
+    if ((desc->flags & WEFT_RESOURCE) != 0) {
+        type->resource =
+            weft__alloc_zeroed(&world->memory, WEFT__MEMORY_TYPES, 1, resource_bytes(type), 64);
+        is_made = type->resource != NULL;
+    } else if ((desc->flags & WEFT_SPARSE) != 0) {
+        is_made = weft__sparse_create(world, type);
+    }
+    if (is_made) return type;
     type_release(world, type);
     return NULL;
 }
@@ -332,6 +341,7 @@ static weft_result type_add(weft_world *world, const weft_component_desc *desc, 
     *name_slot(world, type->desc.name) = type->id;
     world->types.at[type->id] = type;
     world->types.count = type->id;
+    world->types.sparse_count += type->sparse != NULL ? 1 : 0;
     return WEFT_OK;
 }
 

@@ -15,7 +15,7 @@ enum { GATHER_BATCH = 32 };
 typedef struct reading {
     const weft_world *world;
     const weft__type *type;
-    const weft__column_place *map; /* NULL: none */
+    weft__column_map map; /* of the component; places NULL: none */
     const weft_entity *entities;
     uint32_t count;
     char *out;
@@ -29,23 +29,22 @@ static uint32_t batch_size(const reading *r, uint32_t first)
 /* Inlined early: gcc takes a function that only prefetches for one that does nothing. */
 static inline __attribute__((always_inline)) void prefetch_slots(const reading *r, uint32_t first)
 {
-    if (r->map == NULL || first >= r->count) return;
-    const weft__entity_block *const *seen = r->world->front.maps.seen;
+    if (r->map.places == NULL || first >= r->count) return;
+    weft__entity_block *const *blocks = r->map.blocks;
     const weft_entity *entity = r->entities + first, *end = entity + batch_size(r, first);
     for (; entity < end; entity++) {
-        const weft__entity_block *block = seen[entity->index / WEFT__BLOCK_SLOTS];
+        const weft__entity_block *block = blocks[entity->index / WEFT__BLOCK_SLOTS];
         if (block != NULL) __builtin_prefetch(&block->x_slots[entity->index % WEFT__BLOCK_SLOTS]);
     }
 }
 
 /* The value of an entity; NULL: it has none. */
 static inline __attribute__((always_inline)) const char *
-find_value(const reading *r, const weft__entity_block *const *seen, const weft__column_place *map,
-           weft_entity entity)
+find_value(const reading *r, weft__column_map map, weft_entity entity)
 {
     const char *value = NULL;
-    if (__builtin_expect(map != NULL, 1))
-        value = weft__value_mapped(seen, map, weft__entity_bits(entity));
+    if (__builtin_expect(map.places != NULL, 1))
+        value = weft__value_mapped(map, weft__entity_bits(entity));
     if (__builtin_expect(value != NULL, 1)) return value;
     return weft_finder_read_slowly(r->world, entity, weft__component(r->world, r->type->id));
 }
@@ -53,12 +52,11 @@ find_value(const reading *r, const weft__entity_block *const *seen, const weft__
 /* Where the values of a batch are; returns how many there are before the first that has none. */
 static uint32_t find_values(const reading *r, uint32_t first, const char **values)
 {
-    const weft__entity_block *const *seen = r->world->front.maps.seen;
-    const weft__column_place *map = r->map;
+    weft__column_map map = r->map; /* in locals: the copies may alias the struct */
     const weft_entity *entities = r->entities + first;
     uint32_t count = batch_size(r, first), n = 0;
     for (; n < count; n++) {
-        const char *value = find_value(r, seen, map, entities[n]);
+        const char *value = find_value(r, map, entities[n]);
         if (__builtin_expect(value == NULL, 0)) break;
         __builtin_prefetch(value);
         values[n] = value;
@@ -101,13 +99,12 @@ static uint32_t read_run(const reading *r)
 
 static inline __attribute__((always_inline)) uint32_t read_values(const reading *r, size_t bytes)
 {
-    const weft__entity_block *const *seen = r->world->front.maps.seen;
-    const weft__column_place *map = r->map;
-    const weft_entity *entities = r->entities; /* in locals: the copies may alias the struct */
+    weft__column_map map = r->map; /* in locals: the copies may alias the struct */
+    const weft_entity *entities = r->entities;
     uint32_t i = 0, count = r->count;
     char *out = r->out;
     for (; i < count; i++, out += bytes) {
-        const char *value = find_value(r, seen, map, entities[i]);
+        const char *value = find_value(r, map, entities[i]);
         if (__builtin_expect(value == NULL, 0)) break;
         memcpy(out, value, bytes);
     }
@@ -151,7 +148,7 @@ weft_result weft_entity_read_many(const weft_world *world, const weft_entity *en
             type->desc.name);
     if ((world->front.busy & WEFT__BUSY_WRITING) == 0) /* a cache of the owner's, not the world */
         weft__column_map_miss((weft_world *)(uintptr_t)world, component.id, count);
-    reading r = {world, type, weft__column_map(world, component.id), entities, count, out};
+    reading r = {world, type, weft__column_map_of(world, component.id), entities, count, out};
     /* relaxed: a hint */
     bool is_near = at_load_rlx(&world->directory.x_block_end) < WEFT__BLOCKS_CACHED;
     uint32_t copied = is_near ? read_near(&r) : read_run(&r);

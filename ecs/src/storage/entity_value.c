@@ -8,6 +8,7 @@
 #include "column_map.h"
 #include "error.h"
 #include "given_values.h"
+#include "sparse.h"
 
 /* ---- questions ---- */
 
@@ -28,9 +29,10 @@ bool weft_entity_has(const weft_world *world, weft_entity entity, weft_component
 {
     uint32_t row;
     const weft__chunk *chunk = world == NULL ? NULL : weft__entity_chunk(world, entity, &row);
-    return chunk != NULL &&
-           weft__archetype_find(chunk->archetype, weft__component_id(world, component)) !=
-               WEFT__NONE;
+    if (chunk == NULL) return false;
+    uint32_t id = weft__component_id(world, component);
+    return weft__archetype_find(chunk->archetype, id) != WEFT__NONE ||
+           weft__sparse_has_any(world, entity, component);
 }
 
 /* ---- values ---- */
@@ -91,7 +93,7 @@ void *weft_entity_write(weft_world *world, weft_entity entity, weft_component co
         return NULL;
     }
     uint32_t row;
-    const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
+    const weft__chunk *chunk = weft__holder_chunk(world, entity, component, &row);
     const weft__type_slot *slot = chunk == NULL ? NULL : weft__slot_find(world, chunk, component);
     void *value = slot == NULL ? NULL : weft__slot_value(chunk, row, slot);
     if (value == NULL)

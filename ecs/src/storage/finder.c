@@ -6,6 +6,7 @@
 #include "column_map.h"
 #include "entity_value.h"
 #include "error.h"
+#include "sparse.h"
 #include "world_state.h"
 
 /* Whether the owner may make a map now: no other thread reads them. */
@@ -31,7 +32,8 @@ const void *weft_finder_read_slowly(const weft_world *world, weft_entity entity,
                                     weft_component component)
 {
     uint32_t row;
-    const weft__chunk *chunk = world == NULL ? NULL : weft__entity_chunk(world, entity, &row);
+    const weft__chunk *chunk =
+        world == NULL ? NULL : weft__holder_chunk(world, entity, component, &row);
     if (chunk == NULL) return NULL;
     const weft__type_slot *slot =
         weft__archetype_slot(chunk->archetype, weft__component_id(world, component));

@@ -12,6 +12,7 @@
 #include "format.h"
 #include "query_registry.h"
 #include "query_state.h"
+#include "sparse.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,9 +31,30 @@ __attribute__((format(printf, 2, 3))) static bool broken(const weft_world *world
     return false;
 }
 
+/* The slots lead to the rows of a SPARSE type, and their entities are alive and no residues. */
+static bool sparse_rows_check(const weft_world *world, const weft__chunk *chunk)
+{
+    const weft_entity *entities = weft__chunk_entities(chunk);
+    const weft__type *type = weft__sparse_type(chunk->archetype);
+    for (uint32_t row = 0; row < chunk->count; row++) {
+        uint32_t own_row, at;
+        const weft__chunk *own = weft__entity_chunk(world, entities[row], &own_row);
+        if (own == NULL || (own->archetype->flags & WEFT__IS_RESIDUE) != 0)
+            return broken(world,
+                          "row %u of SPARSE chunk %u is of entity %u:%u, which is no living one",
+                          row, chunk->id, entities[row].index, entities[row].version);
+        if (weft__sparse_find(world, type, entities[row], &at) != chunk || at != row)
+            return broken(world,
+                          "the slot of entity %u:%u does not lead to row %u of SPARSE chunk %u",
+                          entities[row].index, entities[row].version, row, chunk->id);
+    }
+    return true;
+}
+
 static bool rows_check(const weft_world *world, const weft__chunk *chunk)
 {
     const weft_entity *entities = weft__chunk_entities(chunk);
+    if ((chunk->archetype->flags & WEFT__IS_SPARSE) != 0) return sparse_rows_check(world, chunk);
     for (uint32_t row = 0; row < chunk->count; row++) {
         uint32_t location = 0;
         if (!weft__directory_find(&world->directory, entities[row], &location))
@@ -287,7 +309,7 @@ static bool totals_check(const weft_world *world)
     uint64_t rows = 0;
     uint32_t chunks = 0;
     for (uint32_t i = 0; i < world->archetypes.count; i++) {
-        rows += world->archetypes.at[i]->entity_count;
+        rows += weft__archetype_entities(world->archetypes.at[i]);
         chunks += world->archetypes.at[i]->chunk_count;
     }
     uint64_t alive = weft__directory_alive(&world->directory);

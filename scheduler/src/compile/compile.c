@@ -68,7 +68,8 @@ static weft_result size_workers(weft__scheduler *scheduler)
         const weft__query *query = system->context.query;
         if (query == NULL) continue;
         if (query->term_count > columns) columns = query->term_count;
-        if ((system->flags & WEFT_SYSTEM_WHOLE_CHUNKS) != 0 && query->has_masking_terms)
+        if ((system->flags & WEFT_SYSTEM_WHOLE_CHUNKS) != 0 &&
+            (query->has_masking_terms || query->is_of_sparse_rows))
             mask_words = WHOLE_MASK_WORDS;
     }
     uint32_t members = 1, sweep_columns = 1;

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* entity_sparse.c: see entity_sparse.h. Rows of SPARSE components: sparse.c. */
+#include "entity_sparse.h"
+
+#include "component_index.h"
+#include "entity_value.h"
+#include "error.h"
+#include "owner_loop.h"
+#include "query_handle.h"
+#include "query_read.h"
+#include "row_move.h"
+#include "sparse.h"
+
+#include <string.h>
+
+/* ---- one entity ---- */
+
+/* OK for an entity that may get SPARSE components: alive, and no residue. */
+static inline weft_result entity_check(const weft_world *world, weft_entity entity)
+{
+    uint32_t location = 0;
+    if (!weft__directory_find(&world->directory, entity, &location) || location == 0)
+        return weft__error_stale(world, entity);
+    if (weft__component_list_at(world, world->builtin.residue.id)->count == 0) return WEFT_OK;
+    const weft__chunk *chunk = world->berths.at[location >> WEFT__BERTH_SHIFT].chunk;
+    if ((chunk->archetype->flags & WEFT__IS_RESIDUE) == 0) return WEFT_OK;
+    return weft__error(world, WEFT_INVALID_ARGUMENT, entity, WEFT__NO_COMPONENT,
+                       "%s was destroyed already and is a residue, which gets no SPARSE component: "
+                       "use a living entity",
+                       weft__entity_say(world, entity).text);
+}
+
+weft_result weft__sparse_change(weft_world *world, weft_entity entity, const weft__type *type,
+                                bool is_remove)
+{
+    if (__builtin_expect(world->front.busy != 0, 0))
+        return weft__idle(world, is_remove ? "weft_entity_remove" : "weft_entity_add");
+    if (is_remove && weft__sparse_has(type, entity)) {
+        weft__sparse_remove(world, type, entity);
+        return WEFT_OK;
+    }
+    if (is_remove)
+        return weft_entity_is_alive(world, entity) ? WEFT_OK : weft__error_stale(world, entity);
+    weft_result result = entity_check(world, entity);
+    if (result != WEFT_OK) return result;
+    return weft__sparse_add(world, type, entity).chunk != NULL ? WEFT_OK : world->error->code;
+}
+
+/* ---- values ---- */
+
+/* The value of a row is written; what was there ends. */
+static void row_set(weft_world *world, const weft__type *type, weft__sparse_row place,
+                    const void *value)
+{
+    weft__stamp(
+        &weft__chunk_versions(place.chunk, 0)[place.row >> place.chunk->layout->slice_shift],
+        world->front.version);
+    if (type->value_bytes == 0) return;
+    void *to = weft__chunk_value(place.chunk, 1, place.row);
+    if (type->needs_destruct) weft__type_destruct(&world->memory, type, to, 1);
+    weft__value_copy(to, value, type->value_bytes);
+    if (WEFT_IS_CHECKED) weft__owner_loops_wrote(world, place.chunk, 1, place.row, 1);
+}
+
+weft_result weft__sparse_set(weft_world *world, weft_entity entity, const weft__type *type,
+                             const void *value)
+{
+    weft__sparse_row place = {0};
+    place.chunk = weft__sparse_find(world, type, entity, &place.row);
+    if (place.chunk == NULL) {
+        weft_result result = weft__idle(world, "weft_entity_set");
+        if (result == WEFT_OK) result = entity_check(world, entity);
+        if (result != WEFT_OK) return result;
+        place = weft__sparse_add(world, type, entity);
+        if (place.chunk == NULL) return world->error->code;
+    }
+    row_set(world, type, place, value);
+    return WEFT_OK;
+}
+
+weft_result weft__sparse_set_many(weft_world *world, const weft_entity *entities, uint32_t count,
+                                  const weft__type *type, const void *values)
+{
+    weft_result result = WEFT_OK;
+    bool is_absent = false;
+    for (uint32_t i = 0; i < count && result == WEFT_OK; i++) {
+        result = entity_check(world, entities[i]);
+        is_absent = is_absent || !weft__sparse_has(type, entities[i]);
+    }
+    if (result == WEFT_OK && is_absent) result = weft__idle(world, "weft_entity_set_many");
+    if (result == WEFT_OK && is_absent)
+        result = weft__sparse_add_many(world, type, entities, count);
+    for (uint32_t i = 0; i < count && result == WEFT_OK; i++) {
+        weft__sparse_row place = {0};
+        place.chunk = weft__sparse_find(world, type, entities[i], &place.row);
+        row_set(world, type, place, (const char *)values + i * (size_t)type->value_bytes);
+    }
+    return result;
+}
+
+/* ---- lists of components ---- */
+
+uint32_t weft__sparse_part(const weft_world *world, uint32_t *list, uint32_t *count)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < *count && world->types.sparse_count != 0;) {
+        uint32_t component = list[i];
+        if (world->types.at[component]->sparse == NULL) {
+            i++;
+            continue;
+        }
+        memmove(list + i, list + i + 1, (*count - i - 1) * sizeof *list);
+        memmove(list + *count - 1, list + *count, found * sizeof *list);
+        list[--*count + found++] = component;
+    }
+    return found;
+}
+
+static bool is_listed(const uint32_t *list, uint32_t count, uint32_t component)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (list[i] == component) return true;
+    return false;
+}
+
+/* All entities may be changed. */
+static weft_result entities_check(const weft_world *world, const weft_entity *entities,
+                                  uint32_t count, bool is_added)
+{
+    weft_result result = WEFT_OK;
+    for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
+        if (is_added)
+            result = entity_check(world, entities[i]);
+        else if (!weft_entity_is_alive(world, entities[i]))
+            result = weft__error_stale(world, entities[i]);
+    return result;
+}
+
+static void additions_free(weft_world *world, weft__sparse_changes *changes)
+{
+    weft__free(&world->memory, WEFT__MEMORY_COMMANDS, changes->additions, changes->add_count,
+               sizeof *changes->additions, _Alignof(weft__sparse_addition));
+    changes->additions = NULL;
+}
+
+weft_result weft__sparse_changes_prepare(weft_world *world, const weft_entity *entities,
+                                         uint32_t count, const uint32_t *add, uint32_t add_count,
+                                         weft__sparse_changes *changes)
+{
+    changes->additions = NULL;
+    changes->add_count = add_count;
+    weft_result result = entities_check(world, entities, count, add_count != 0);
+    if (result != WEFT_OK || add_count == 0) return result;
+    changes->additions =
+        weft__alloc_zeroed(&world->memory, WEFT__MEMORY_COMMANDS, add_count,
+                           sizeof *changes->additions, _Alignof(weft__sparse_addition));
+    if (changes->additions == NULL) return weft__error_memory(world, "sparse components");
+    for (uint32_t i = 0; i < add_count && result == WEFT_OK; i++) {
+        bool is_kept = !is_listed(changes->remove, changes->remove_count, add[i]);
+        result = weft__sparse_prepare(world, world->types.at[add[i]], entities, is_kept ? count : 0,
+                                      &changes->additions[i]);
+        if (result != WEFT_OK) changes->additions[i].type = NULL;
+    }
+    if (result != WEFT_OK) weft__sparse_changes_cancel(world, entities, count, changes);
+    return result;
+}
+
+void weft__sparse_changes_commit(weft_world *world, const weft_entity *entities, uint32_t count,
+                                 weft__sparse_changes *changes)
+{
+    for (uint32_t i = 0; i < changes->add_count; i++)
+        weft__sparse_commit(world, &changes->additions[i], entities);
+    for (uint32_t k = 0; k < changes->remove_count; k++)
+        for (uint32_t i = 0; i < count; i++)
+            weft__sparse_remove(world, world->types.at[changes->remove[k]], entities[i]);
+    additions_free(world, changes);
+}
+
+void weft__sparse_changes_cancel(weft_world *world, const weft_entity *entities, uint32_t count,
+                                 weft__sparse_changes *changes)
+{
+    for (uint32_t i = 0; i < changes->add_count && changes->additions[i].type != NULL; i++)
+        weft__sparse_cancel(world, &changes->additions[i], entities, count);
+    additions_free(world, changes);
+}
+
+/* ---- queries ---- */
+
+/* The entities of a query's rows; *count is how many. NULL: error set, or none (WEFT_OK). */
+static weft_entity *entities_of(weft_world *world, weft_query query, const char *what,
+                                uint64_t *count, weft_result *result)
+{
+    weft__row_walk walk;
+    *count = 0;
+    *result = weft__idle(world, what);
+    if (*result == WEFT_OK) *result = weft__row_walk_begin(&walk, world, query);
+    if (*result != WEFT_OK) return NULL;
+    *count = weft_query_count(world, query);
+    if (*count > UINT32_MAX) *result = weft__error_limit(world, WEFT_LIMIT, what);
+    if (*count == 0 || *result != WEFT_OK) return NULL;
+    weft_entity *entities = weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, *count,
+                                        sizeof *entities, _Alignof(weft_entity));
+    if (entities == NULL) *result = weft__error_memory(world, what);
+    if (entities != NULL) weft_query_entities(world, query, entities, *count);
+    return entities;
+}
+
+static void all_set(weft_world *world, const weft_entity *entities, uint32_t count,
+                    const weft__type *type, const void *value)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        weft__sparse_row place = {0};
+        place.chunk = weft__sparse_find(world, type, entities[i], &place.row);
+        row_set(world, type, place, value);
+    }
+}
+
+weft_result weft__sparse_change_query(weft_world *world, weft_query query,
+                                      const weft__sparse_query_change *change)
+{
+    uint64_t count;
+    weft_result result;
+    weft_entity *entities = entities_of(world, query, change->what, &count, &result);
+    if (entities == NULL) return result;
+    weft__sparse_changes changes = {.remove = &change->type->id,
+                                    .remove_count = change->is_remove ? 1 : 0};
+    result = weft__sparse_changes_prepare(world, entities, (uint32_t)count, &change->type->id,
+                                          change->is_remove ? 0 : 1, &changes);
+    if (result == WEFT_OK) {
+        weft__sparse_changes_commit(world, entities, (uint32_t)count, &changes);
+        if (change->value != NULL)
+            all_set(world, entities, (uint32_t)count, change->type, change->value);
+    }
+    weft__free(&world->memory, WEFT__MEMORY_COMMANDS, entities, count, sizeof *entities,
+               _Alignof(weft_entity));
+    return result;
+}
+
+/* ---- copies ---- */
+
+static weft_result type_copy(weft_world *world, const weft__type *type, weft_entity source,
+                             const weft_entity *copies, uint32_t count)
+{
+    uint32_t row;
+    if (weft__sparse_find(world, type, source, &row) == NULL) return WEFT_OK;
+    weft_result result = weft__sparse_add_many(world, type, copies, count);
+    const weft__chunk *from = weft__sparse_find(world, type, source, &row);
+    for (uint32_t i = 0; i < count && result == WEFT_OK && type->value_bytes != 0; i++) {
+        uint32_t at;
+        const weft__chunk *to = weft__sparse_find(world, type, copies[i], &at);
+        void *value = weft__chunk_value(to, 1, at);
+        if (type->needs_destruct) weft__type_destruct(&world->memory, type, value, 1);
+        result =
+            weft__type_replicate(&world->memory, type, value, weft__chunk_value(from, 1, row), 1);
+    }
+    return result;
+}
+
+weft_result weft__sparse_copy(weft_world *world, weft_entity source, const weft_entity *copies,
+                              uint32_t count)
+{
+    weft_result result = WEFT_OK;
+    for (uint32_t id = 1;
+         id <= world->types.count && world->types.sparse_count != 0 && result == WEFT_OK; id++)
+        if (world->types.at[id]->sparse != NULL)
+            result = type_copy(world, world->types.at[id], source, copies, count);
+    return result;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* entity_sparse.h: SPARSE components of entities: the part of the changes of entities and queries
+ * that moves no row of the entity.
+ *
+ * Owner, world idle unless said otherwise. All or none. */
+#ifndef WEFT_ENTITY_SPARSE_H
+#define WEFT_ENTITY_SPARSE_H
+
+#include "sparse.h"
+
+/* Adds or removes the component; with checks, reported as weft_entity_add or _remove. */
+weft_result weft__sparse_change(weft_world *world, weft_entity entity, const weft__type *type,
+                                bool is_remove);
+/* Sets a value of the type's size, and adds the component where it is absent. A component that is
+ * present may be set while the owner iterates. */
+weft_result weft__sparse_set(weft_world *world, weft_entity entity, const weft__type *type,
+                             const void *value);
+weft_result weft__sparse_set_many(weft_world *world, const weft_entity *entities, uint32_t count,
+                                  const weft__type *type, const void *values);
+
+/* SPARSE components that many entities get and lose: one step that can fail, one that cannot, or
+ * back. Owner: one call. */
+typedef struct weft__sparse_changes {
+    weft__sparse_addition *additions; /* [add_count], NULL: none */
+    const uint32_t *remove;
+    uint32_t add_count;
+    uint32_t remove_count;
+} weft__sparse_changes;
+
+/* Takes the SPARSE ones out of a list of components: they are behind its end then, as many as it
+ * returns. */
+uint32_t weft__sparse_part(const weft_world *world, uint32_t *list, uint32_t *count);
+/* `add` and `remove` list SPARSE components; one that is in both is removed. */
+weft_result weft__sparse_changes_prepare(weft_world *world, const weft_entity *entities,
+                                         uint32_t count, const uint32_t *add, uint32_t add_count,
+                                         weft__sparse_changes *changes);
+void weft__sparse_changes_commit(weft_world *world, const weft_entity *entities, uint32_t count,
+                                 weft__sparse_changes *changes);
+void weft__sparse_changes_cancel(weft_world *world, const weft_entity *entities, uint32_t count,
+                                 weft__sparse_changes *changes);
+
+/* Adds, removes (`value` and `size` are not used) or sets the component for all rows of a query. */
+typedef struct weft__sparse_query_change {
+    const weft__type *type;
+    const void *value; /* NULL: zeroed where it is absent */
+    bool is_remove;
+    const char *what;
+} weft__sparse_query_change;
+weft_result weft__sparse_change_query(weft_world *world, weft_query query,
+                                      const weft__sparse_query_change *change);
+
+/* Gives copies[0..count) copies of the SPARSE components of an entity. OUT_OF_MEMORY: error set. */
+weft_result weft__sparse_copy(weft_world *world, weft_entity source, const weft_entity *copies,
+                              uint32_t count);
+
+#endif

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/* sparse.c: rows of SPARSE components come and go.
+ *
+ * A row goes to the first chunk with room, as everywhere; one that leaves is replaced by the last
+ * one of its chunk. Single rows of plain values take a short way. Owner, world idle. */
+#include "sparse.h"
+
+#include "archetype.h"
+#include "archetype_order.h"
+#include "error.h"
+#include "row_move.h"
+
+#include <string.h>
+
+/* ---- slots ---- */
+
+static weft_a64 *slot_of(const weft__sparse *sparse, weft_entity entity)
+{
+    return &sparse->blocks[entity.index / WEFT__BLOCK_SLOTS]
+                ->x_slots[entity.index % WEFT__BLOCK_SLOTS];
+}
+
+static void slot_set(const weft__sparse *sparse, weft_entity entity, uint32_t location)
+{
+    /* relaxed: the world is idle */
+    at_store_rlx(slot_of(sparse, entity), (uint64_t)entity.version << 32 | location);
+}
+
+static void slot_clear(const weft__sparse *sparse, weft_entity entity)
+{
+    at_store_rlx(slot_of(sparse, entity), 0); /* relaxed: the world is idle */
+}
+
+weft__entity_block **weft__sparse_blocks(const weft_world *world, weft__sparse *sparse)
+{
+    const weft_os *os = world->desc.os;
+    if (sparse->blocks == NULL) sparse->blocks = os->map(os->user, WEFT__SEEN_BYTES, 4096);
+    return sparse->blocks;
+}
+
+/* The block of a handle's index is there. */
+static bool block_make(weft_world *world, weft__sparse *sparse, weft_entity entity)
+{
+    if (weft__sparse_blocks(world, sparse) == NULL) return false;
+    weft__entity_block *block =
+        weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, 1, sizeof *block, 64);
+    if (block == NULL) return false;
+    sparse->blocks[entity.index / WEFT__BLOCK_SLOTS] = block;
+    sparse->block_count++;
+    return true;
+}
+
+static inline bool block_reserve(weft_world *world, weft__sparse *sparse, weft_entity entity)
+{
+    bool is_there =
+        sparse->blocks != NULL && sparse->blocks[entity.index / WEFT__BLOCK_SLOTS] != NULL;
+    return __builtin_expect(is_there, 1) || block_make(world, sparse, entity);
+}
+
+/* ---- types ---- */
+
+bool weft__sparse_create(weft_world *world, weft__type *type)
+{
+    type->sparse = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_TYPES, 1, sizeof *type->sparse,
+                                      _Alignof(weft__sparse));
+    return type->sparse != NULL;
+}
+
+void weft__sparse_destroy(weft_world *world, weft__sparse *sparse)
+{
+    const weft_os *os = world->desc.os;
+    if (sparse == NULL) return;
+    for (uint64_t i = 0; sparse->block_count != 0; i++) {
+        if (sparse->blocks[i] == NULL) continue;
+        weft__free(&world->memory, WEFT__MEMORY_METADATA, sparse->blocks[i], 1,
+                   sizeof *sparse->blocks[i], 64);
+        sparse->block_count--;
+    }
+    if (sparse->blocks != NULL) os->unmap(os->user, sparse->blocks, WEFT__SEEN_BYTES);
+    weft__free(&world->memory, WEFT__MEMORY_TYPES, sparse, 1, sizeof *sparse,
+               _Alignof(weft__sparse));
+}
+
+/* The archetype of the type's rows is made, and in the order. */
+static weft__archetype *archetype_obtain(weft_world *world, const weft__type *type)
+{
+    weft__sparse *sparse = type->sparse;
+    if (sparse->archetype == NULL)
+        sparse->archetype = weft__archetype_obtain(world, &type->id, 1);
+    else if (weft__archetype_enter(world, sparse->archetype) != WEFT_OK)
+        return NULL;
+    return sparse->archetype;
+}
+
+/* ---- add ---- */
+
+static void row_enter(const weft__sparse *sparse, weft__chunk *chunk, uint32_t row,
+                      weft_entity entity)
+{
+    weft__value_copy8(&weft__chunk_entities(chunk)[row], &entity);
+    slot_set(sparse, entity, weft__location(chunk, row));
+}
+
+/* A row of plain bytes in a chunk that has room for more; false: it needs more than that. */
+static inline bool add_leanly(weft_world *world, weft__sparse *sparse, weft_entity entity,
+                              weft__sparse_row *out)
+{
+    const weft__archetype *archetype = sparse->archetype;
+    weft__chunk *chunk = archetype == NULL ? NULL : archetype->tuple0->room;
+    if (chunk == NULL || (archetype->flags & WEFT__IS_SPECIAL) != 0) return false;
+    uint32_t row = chunk->count, slice = row >> chunk->layout->slice_shift;
+    if (row == 0 || row + 1 == chunk->capacity) return false;
+    if (!weft__slice_is_stamped(chunk, slice, world->front.version)) {
+        weft__stamp(&weft__chunk_versions(chunk, 0)[slice], world->front.version);
+        chunk->stamped_slice = slice;
+        chunk->stamped_version = world->front.version;
+    }
+    if (chunk->layout->column_count > 1 && !chunk->is_zero)
+        weft__value_zero(weft__chunk_value(chunk, 1, row), chunk->layout->columns[1].bytes);
+    chunk->count++;
+    weft__chunk_count_plain(world, chunk, 1);
+    row_enter(sparse, chunk, row, entity);
+    *out = (weft__sparse_row){chunk, row, true};
+    return true;
+}
+
+static weft__sparse_row add_generally(weft_world *world, const weft__type *type, weft_entity entity)
+{
+    weft__span span;
+    weft__archetype *archetype = archetype_obtain(world, type);
+    if (archetype == NULL || weft__row_reserve(world, archetype->tuple0, &span) != WEFT_OK)
+        return (weft__sparse_row){0};
+    weft__rows_fill(world, span.chunk, span.row, 1);
+    row_enter(type->sparse, span.chunk, span.row, entity);
+    if (type->value_bytes != 0) weft__column_map_obtain(world, type->id); /* may fail */
+    return (weft__sparse_row){span.chunk, span.row, true};
+}
+
+weft__sparse_row weft__sparse_add(weft_world *world, const weft__type *type, weft_entity entity)
+{
+    weft__sparse_row found = {0};
+    weft__sparse *sparse = type->sparse;
+    if (!block_reserve(world, sparse, entity)) {
+        weft__error_memory(world, "a sparse component");
+        return found;
+    }
+    found.chunk = weft__sparse_find(world, type, entity, &found.row);
+    if (found.chunk != NULL || add_leanly(world, sparse, entity, &found)) return found;
+    return add_generally(world, type, entity);
+}
+
+/* Marks the slots of the entities without a row, so that none is counted twice. False: no memory;
+ * *count is how many are marked. */
+static bool slots_mark(weft_world *world, weft__sparse *sparse, const weft_entity *entities,
+                       uint32_t entity_count, uint32_t *count)
+{
+    for (uint32_t i = 0; i < entity_count; i++) {
+        if (!block_reserve(world, sparse, entities[i])) return false;
+        weft_a64 *x_slot = slot_of(sparse, entities[i]);
+        if (at_load_rlx(x_slot) != 0) continue; /* relaxed: the world is idle */
+        slot_set(sparse, entities[i], 0);
+        ++*count;
+    }
+    return true;
+}
+
+/* Whether the slot was marked. */
+static bool is_marked(const weft__sparse *sparse, weft_entity entity)
+{
+    return sparse->blocks != NULL && sparse->blocks[entity.index / WEFT__BLOCK_SLOTS] != NULL &&
+           at_load_rlx(slot_of(sparse, entity)) == (uint64_t)entity.version
+                                                       << 32; /* relaxed: idle */
+}
+
+static void marks_clear(const weft__sparse *sparse, const weft_entity *entities, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (is_marked(sparse, entities[i])) slot_clear(sparse, entities[i]);
+}
+
+weft_result weft__sparse_prepare(weft_world *world, const weft__type *type,
+                                 const weft_entity *entities, uint32_t count,
+                                 weft__sparse_addition *out)
+{
+    uint32_t marked = 0;
+    *out = (weft__sparse_addition){.type = type};
+    weft__archetype *archetype = archetype_obtain(world, type);
+    if (archetype == NULL) return world->error->code;
+    weft_result result = slots_mark(world, type->sparse, entities, count, &marked)
+                             ? WEFT_OK
+                             : weft__error_memory(world, "a sparse component");
+    if (result == WEFT_OK)
+        result = weft__rows_reserve(world, archetype->tuple0, marked, &out->spans);
+    if (result == WEFT_OK) return WEFT_OK;
+    marks_clear(type->sparse, entities, count);
+    weft__spans_fini(world, &out->spans);
+    return result;
+}
+
+void weft__sparse_commit(weft_world *world, weft__sparse_addition *addition,
+                         const weft_entity *entities)
+{
+    const weft__sparse *sparse = addition->type->sparse;
+    for (uint32_t i = 0; i < addition->spans.count; i++) {
+        weft__span span = addition->spans.items[i];
+        weft__rows_fill(world, span.chunk, span.row, span.count);
+        for (uint32_t done = 0; done < span.count; entities++) {
+            if (!is_marked(sparse, *entities)) continue;
+            row_enter(sparse, span.chunk, span.row + done, *entities);
+            done++;
+        }
+    }
+    weft__spans_fini(world, &addition->spans);
+    if (addition->type->value_bytes != 0) weft__column_map_obtain(world, addition->type->id);
+}
+
+void weft__sparse_cancel(weft_world *world, weft__sparse_addition *addition,
+                         const weft_entity *entities, uint32_t count)
+{
+    marks_clear(addition->type->sparse, entities, count);
+    weft__rows_unreserve(world, &addition->spans, 0);
+    weft__spans_fini(world, &addition->spans);
+}
+
+weft_result weft__sparse_add_many(weft_world *world, const weft__type *type,
+                                  const weft_entity *entities, uint32_t count)
+{
+    weft__sparse_addition addition;
+    weft_result result = weft__sparse_prepare(world, type, entities, count, &addition);
+    if (result == WEFT_OK) weft__sparse_commit(world, &addition, entities);
+    return result;
+}
+
+/* ---- remove ---- */
+
+/* The last row of the chunk fills the hole, if it is another one. */
+static inline void hole_fill(weft_world *world, const weft__sparse *sparse, weft__chunk *chunk,
+                             uint32_t row)
+{
+    uint32_t last = --chunk->count;
+    weft__chunk_soil(chunk);
+    if (row == last) return;
+    uint32_t shift = chunk->layout->slice_shift, s = row >> shift, t = last >> shift;
+    if (s != t && !weft__slices_agree(chunk, s, t)) weft__row_hole_versions(world, chunk, s, t);
+    weft_entity *entities = weft__chunk_entities(chunk);
+    weft__value_copy8(&entities[row], &entities[last]);
+    slot_set(sparse, entities[row], weft__location(chunk, row));
+    if (chunk->layout->column_count > 1)
+        weft__value_copy(weft__chunk_value(chunk, 1, row), weft__chunk_value(chunk, 1, last),
+                         chunk->layout->columns[1].bytes);
+}
+
+void weft__sparse_remove(weft_world *world, const weft__type *type, weft_entity entity)
+{
+    uint32_t row;
+    weft__chunk *chunk = weft__sparse_find(world, type, entity, &row);
+    if (chunk == NULL) return;
+    slot_clear(type->sparse, entity);
+    if (__builtin_expect(type->needs_destruct, 0))
+        weft__rows_discard(world, NULL, chunk, NULL, row, 1);
+    /* neither full nor alone: lists and bits of the archetype stay */
+    bool is_plain = chunk->count - 2 < chunk->capacity - 2;
+    hole_fill(world, type->sparse, chunk, row);
+    if (__builtin_expect(is_plain, 1))
+        weft__chunk_count_plain(world, chunk, -1);
+    else
+        weft__chunk_settle(world, chunk, 1);
+}
+
+/* The slot of an entity, and the row that it names, become the other entity's. */
+static void slot_give(weft_world *world, const weft__sparse *sparse, weft_entity to,
+                      uint32_t location)
+{
+    if (location == 0) {
+        slot_clear(sparse, to);
+        return;
+    }
+    weft__chunk *chunk = world->berths.at[location >> WEFT__BERTH_SHIFT].chunk;
+    uint32_t row = location - chunk->location;
+    row_enter(sparse, chunk, row, to);
+    chunk->order_version = chunk->archetype->order_version = world->front.version;
+    weft__stamp(&weft__chunk_versions(chunk, 0)[row >> chunk->layout->slice_shift],
+                world->front.version);
+}
+
+weft_result weft__sparse_exchange(weft_world *world, weft_entity a, weft_entity b)
+{
+    if (world->types.sparse_count == 0) return WEFT_OK;
+    for (uint32_t id = 1; id <= world->types.count; id++) {
+        weft__sparse *sparse = world->types.at[id]->sparse;
+        if (sparse != NULL &&
+            (!block_reserve(world, sparse, a) || !block_reserve(world, sparse, b)))
+            return weft__error_memory(world, "weft_entity_swap");
+    }
+    for (uint32_t id = 1; id <= world->types.count; id++) {
+        const weft__sparse *sparse = world->types.at[id]->sparse;
+        if (sparse == NULL) continue;
+        uint32_t at_a = (uint32_t)at_load_rlx(slot_of(sparse, a)); /* relaxed: idle */
+        uint32_t at_b = (uint32_t)at_load_rlx(slot_of(sparse, b)); /* relaxed: idle */
+        if (at_a == at_b) continue;                                /* neither has one */
+        slot_give(world, sparse, a, at_b);
+        slot_give(world, sparse, b, at_a);
+    }
+    world->front.structure_version++;
+    return WEFT_OK;
+}
+
+void weft__sparse_forget(weft_world *world, const weft__chunk *chunk, const uint32_t *rows,
+                         uint32_t first, uint32_t count)
+{
+    const weft_entity *entities = weft__chunk_entities(chunk);
+    for (uint32_t id = 1; id <= world->types.count && world->types.sparse_count != 0; id++) {
+        const weft__type *type = world->types.at[id];
+        if (type->sparse == NULL || type->sparse->archetype == NULL ||
+            type->sparse->archetype->entity_count == 0)
+            continue;
+        for (uint32_t i = 0; i < count; i++)
+            weft__sparse_remove(world, type, entities[rows != NULL ? rows[i] : first + i]);
+    }
+}
+
+/* ---- files and snapshots ---- */
+
+bool weft__sparse_reserve(weft_world *world, const weft__chunk *chunk, const weft_entity *entities,
+                          uint32_t count)
+{
+    weft__sparse *sparse = weft__sparse_type(chunk->archetype)->sparse;
+    for (uint32_t i = 0; i < count; i++)
+        if (!block_reserve(world, sparse, entities[i])) return false;
+    return true;
+}
+
+void weft__sparse_enter(const weft__chunk *chunk, uint32_t first, uint32_t count)
+{
+    const weft__sparse *sparse = weft__sparse_type(chunk->archetype)->sparse;
+    const weft_entity *entities = weft__chunk_entities(chunk);
+    for (uint32_t row = first; row < first + count; row++)
+        slot_set(sparse, entities[row], weft__location(chunk, row));
+}
+
+void weft__sparse_leave(const weft__chunk *chunk, uint32_t first, uint32_t count)
+{
+    const weft__sparse *sparse = weft__sparse_type(chunk->archetype)->sparse;
+    const weft_entity *entities = weft__chunk_entities(chunk);
+    for (uint32_t row = first; row < first + count; row++) slot_clear(sparse, entities[row]);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* sparse.h: SPARSE components: rows of their own, which come and go without moving the entity.
+ *
+ * The values of a SPARSE component lie in chunks of an archetype of their own, {component}, whose
+ * entity column names who has each value. So queries on it alone, change versions, filters,
+ * snapshots and files treat them as any rows. Where the row of an entity is, a slot says: the slots
+ * come in blocks as those of the entity directory (version << 32 | location, 0: has none), so that
+ * look-ups by maps and finders are the same code and cost the same.
+ *
+ * Threads: changed by the owner while the world is idle, or by the owner in playback; read by any
+ * thread otherwise. */
+#ifndef WEFT_SPARSE_H
+#define WEFT_SPARSE_H
+
+#include "archetype_state.h"
+#include "column_map.h"
+#include "entity_value.h"
+#include "structure.h"
+#include "world_state.h"
+
+/* Owned by its type; ends with the world. Always, for each entity:
+ *   its slot is 0, or its version is the entity's, which is alive and no residue, and the location
+ *   is that of the row of `archetype` whose entity it is;
+ *   archetype == NULL: every slot is 0. */
+typedef struct weft__sparse {
+    weft__archetype *archetype; /* NULL until first used */
+    weft__entity_block *
+        *blocks;          /* [upper bits of a handle's index], as weft__column_maps.seen: address
+                                    space for all; NULL until first used */
+    uint32_t block_count; /* that were made */
+} weft__sparse;
+
+/* Where entities with a component of this type have their row; NULL: they have none. */
+static inline weft__chunk *weft__sparse_find(const weft_world *world, const weft__type *type,
+                                             weft_entity entity, uint32_t *row)
+{
+    weft__entity_block *const *blocks = type->sparse->blocks;
+    *row = 0;
+    if (blocks == NULL) return NULL;
+    const weft__entity_block *block = blocks[entity.index / WEFT__BLOCK_SLOTS];
+    if (block == NULL) return NULL;
+    /* relaxed: changed by the owner, while no other thread reads it; ordered by the next start */
+    uint64_t slot = at_load_rlx(&block->x_slots[entity.index % WEFT__BLOCK_SLOTS]);
+    if (slot >> 32 != entity.version || (uint32_t)slot == 0) return NULL;
+    weft__chunk *chunk = world->berths.at[(uint32_t)slot >> WEFT__BERTH_SHIFT].chunk;
+    *row = (uint32_t)slot - chunk->location;
+    return chunk;
+}
+
+/* Whether an entity has a component of this type; a dead one has none. */
+static inline bool weft__sparse_has(const weft__type *type, weft_entity entity)
+{
+    weft__entity_block *const *blocks = type->sparse->blocks;
+    const weft__entity_block *block =
+        blocks == NULL ? NULL : blocks[entity.index / WEFT__BLOCK_SLOTS];
+    if (block == NULL) return false;
+    /* relaxed: as weft__sparse_find */
+    uint64_t slot = at_load_rlx(&block->x_slots[entity.index % WEFT__BLOCK_SLOTS]);
+    return slot >> 32 == entity.version && (uint32_t)slot != 0;
+}
+
+/* The type of a component of this world that is SPARSE; else NULL. */
+static inline const weft__type *weft__type_sparse(const weft_world *world, weft_component component)
+{
+    if (__builtin_expect(world->types.sparse_count == 0, 1)) return NULL;
+    const weft__type *type = weft__type_at(world, component);
+    return type != NULL && type->sparse != NULL ? type : NULL;
+}
+
+/* Whether the component is SPARSE and the entity has it. */
+static inline bool weft__sparse_has_any(const weft_world *world, weft_entity entity,
+                                        weft_component component)
+{
+    const weft__type *type = weft__type_sparse(world, component);
+    return type != NULL && weft__sparse_has(type, entity);
+}
+
+/* The row that an entity has of a component: of a SPARSE one its own, else that of the entity.
+ * NULL: the entity is dead, or has no row of it. */
+static inline weft__chunk *weft__holder_chunk(const weft_world *world, weft_entity entity,
+                                              weft_component component, uint32_t *row)
+{
+    const weft__type *type = weft__type_sparse(world, component);
+    return type != NULL ? weft__sparse_find(world, type, entity, row)
+                        : weft__entity_chunk(world, entity, row);
+}
+
+/* The table of its blocks, made if there is none. NULL: no address space. */
+weft__entity_block **weft__sparse_blocks(const weft_world *world, weft__sparse *sparse);
+/* Makes what a SPARSE type has beside its description. False: no memory. */
+bool weft__sparse_create(weft_world *world, weft__type *type);
+/* Frees it; its rows are freed with the chunks. NULL where the type is not SPARSE. */
+void weft__sparse_destroy(weft_world *world, weft__sparse *sparse);
+
+/* A row that an entity has, or got. */
+typedef struct weft__sparse_row {
+    weft__chunk *chunk; /* NULL: error set */
+    uint32_t row;
+    bool is_new;
+} weft__sparse_row;
+
+/* The row of an alive entity, made if it has none: zeroed and constructed. Owner, world idle. Fails
+ * for want of memory only, and changes nothing then. */
+weft__sparse_row weft__sparse_add(weft_world *world, const weft__type *type, weft_entity entity);
+
+/* The same for many entities, duplicates are fine, in two steps: what can fail, then what
+ * cannot; or back. `entities` is the same array in both. Between them nothing of the type
+ * changes. */
+typedef struct weft__sparse_addition {
+    const weft__type *type;
+    weft__spans spans; /* of the new rows, which count already */
+} weft__sparse_addition;
+weft_result weft__sparse_prepare(weft_world *world, const weft__type *type,
+                                 const weft_entity *entities, uint32_t count,
+                                 weft__sparse_addition *out);
+void weft__sparse_commit(weft_world *world, weft__sparse_addition *addition,
+                         const weft_entity *entities);
+void weft__sparse_cancel(weft_world *world, weft__sparse_addition *addition,
+                         const weft_entity *entities, uint32_t count);
+/* Both steps. */
+weft_result weft__sparse_add_many(weft_world *world, const weft__type *type,
+                                  const weft_entity *entities, uint32_t count);
+/* Takes the row of an entity away, if it has one; the value is destructed. */
+void weft__sparse_remove(weft_world *world, const weft__type *type, weft_entity entity);
+/* Exchanges the rows of two alive entities, of all SPARSE types. OUT_OF_MEMORY (error set):
+ * nothing changed. */
+weft_result weft__sparse_exchange(weft_world *world, weft_entity a, weft_entity b);
+/* As weft__sparse_remove for all SPARSE types: rows of a chunk that die, or become residues.
+ * `rows` and `first` as for weft__rows_close. */
+void weft__sparse_forget(weft_world *world, const weft__chunk *chunk, const uint32_t *rows,
+                         uint32_t first, uint32_t count);
+
+/* Notes the rows [first, first + count) of a chunk of a SPARSE archetype in the slots of their
+ * entities, or empties these; for files and snapshots. Entering needs the blocks: reserve them. */
+bool weft__sparse_reserve(weft_world *world, const weft__chunk *chunk, const weft_entity *entities,
+                          uint32_t count);
+void weft__sparse_enter(const weft__chunk *chunk, uint32_t first, uint32_t count);
+void weft__sparse_leave(const weft__chunk *chunk, uint32_t first, uint32_t count);
+
+/* The type whose rows a SPARSE archetype has. */
+static inline const weft__type *weft__sparse_type(const weft__archetype *archetype)
+{
+    return archetype->types[0].type;
+}
+
+#endif
