@@ -3,6 +3,7 @@
  * to add, remove, set and end them, and every kind of query term, against plain arrays. */
 #include "random.h"
 #include "storage_fixture.h"
+#include "world_state.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -618,6 +619,84 @@ Test(sparse, is_what_a_model_says)
             for (uint32_t i = 0; i < 60; i++) model_step(m);
             check_model(m);
         }
+        model_close(m);
+    }
+}
+
+/* ---- other worlds ---- */
+
+Test(sparse, files_keep_it)
+{
+    for (uint64_t seed = 11; seed <= 14; seed++) {
+        model *m = model_open(seed);
+        for (uint32_t i = 0; i < 700; i++) model_create(m);
+        for (uint32_t i = 0; i < 2000; i++) model_step(m);
+        weft_world *old = m->s.f.world;
+        weft_world_bytes bytes;
+        CHECK_OK(weft_world_save_memory(old, &bytes, NULL));
+        model *copy = model_open(seed);
+        CHECK_OK(weft_world_load_memory(copy->s.f.world, bytes.bytes, bytes.count, NULL));
+        CHECK_U64(weft_world_hash(copy->s.f.world, WEFT_HASH_LAYOUT),
+                  weft_world_hash(old, WEFT_HASH_LAYOUT));
+        memcpy(copy->e, m->e, sizeof m->e);
+        copy->count = m->count;
+        for (uint32_t i = 0; i < m->count; i++) /* another world may have another tag */
+            copy->e[i].id.index ^= old->directory.tag_bits ^ copy->s.f.world->directory.tag_bits;
+        check_model(copy);
+        /* without one of them */
+        weft_component left_out = m->hot;
+        weft_world_bytes less;
+        CHECK_OK(weft_world_save_memory(
+            old, &less, &(weft_save_desc){.without = &left_out, .without_count = 1}));
+        model *rest = model_open(seed);
+        CHECK_OK(weft_world_load_memory(rest->s.f.world, less.bytes, less.count, NULL));
+        weft_query q =
+            weft_query_create(rest->s.f.world, &(weft_query_desc){.terms = {{rest->hot}}});
+        CHECK_U64(weft_query_count(rest->s.f.world, q), 0);
+        weft_world_bytes_free(old, &less);
+        weft_world_bytes_free(old, &bytes);
+        model_close(rest);
+        model_close(copy);
+        model_close(m);
+    }
+}
+
+Test(sparse, goes_with_entities_to_another_world)
+{
+    for (uint64_t seed = 21; seed <= 26; seed++) {
+        model *m = model_open(seed), *other = model_open(seed);
+        for (uint32_t i = 0; i < 1500; i++) model_create(m);
+        for (uint32_t i = 0; i < 2000; i++) model_step(m);
+        weft_snapshot_destroy(m->snapshot);
+        m->snapshot = NULL;
+        for (uint32_t i = 0; i < 400; i++) model_create(other);
+        weft_entity tracked[MOST];
+        for (uint32_t i = 0; i < m->count; i++) tracked[i] = m->e[i].id;
+        weft_query q = {0};
+        if (seed % 3 != 0)
+            q = weft_query_create(m->s.f.world, &(weft_query_desc){.terms = {{m->s.burning}},
+                                                                   .with_prefabs = true,
+                                                                   .with_inactive = true});
+        CHECK_OK(weft_world_transfer(
+            other->s.f.world, m->s.f.world,
+            &(weft_transfer_desc){.query = q, .tracked = tracked, .tracked_count = m->count}, NULL,
+            0));
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < m->count; i++) {
+            bool went = tracked[i].version != 0;
+            CHECK(went == (q.id == 0 || is_burning(&m->e[i])));
+            if (!went) {
+                m->e[kept++] = m->e[i];
+                continue;
+            }
+            if (other->count == MOST) continue;
+            other->e[other->count] = m->e[i];
+            other->e[other->count++].id = tracked[i];
+        }
+        m->count = kept;
+        check_model(m);
+        check_model(other);
+        model_close(other);
         model_close(m);
     }
 }

@@ -35,6 +35,8 @@ typedef struct weft__transfer_blob {
 typedef struct weft__transfer {
     weft_world *from, *to;
     weft__change change;           /* the rows of the source; parts' `pieces`: first of `spans` */
+    uint32_t entity_parts;         /* parts with rows of entities; behind them those with rows of
+                                      their SPARSE components */
     weft__spans spans;             /* rows of the destination, in the order of the parts */
     uint32_t *types;               /* [source id]: destination id, 0: not asked for yet */
     weft__archetype **targets;     /* [source archetype id - 1] */

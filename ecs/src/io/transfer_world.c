@@ -14,6 +14,7 @@
 #include "transfer_blobs.h"
 #include "transfer_memory.h"
 #include "transfer_shared.h"
+#include "transfer_sparse.h"
 #include "transfer_state.h"
 #include "transfer_values.h"
 #include "tuple.h"
@@ -84,7 +85,7 @@ static weft_result tables_make(weft__transfer *t)
         t->sources == NULL)
         return weft__error_memory(t->to, "weft_world_transfer");
     sources_note(t);
-    return WEFT_OK;
+    return weft__transfer_sparse_select(t);
 }
 
 /* ---- map ---- */
@@ -226,6 +227,7 @@ static weft_result reserve(weft__transfer *t)
         result = part_reserve(t, &t->change.parts[t->reserved]);
         t->reserved += result == WEFT_OK ? 1 : 0;
     }
+    if (result == WEFT_OK) result = weft__transfer_sparse_reserve(t);
     if (result == WEFT_OK) result = weft__transfer_shared_check(t);
     if (result == WEFT_OK) result = names_reserve(t);
     if (result == WEFT_OK) result = weft__transfer_blobs_collect(t);
@@ -255,7 +257,7 @@ static void undo(weft__transfer *t)
 static void ids_give(weft__transfer *t)
 {
     uint64_t done = 0;
-    for (uint32_t i = 0; i < t->spans.count; i++) {
+    for (uint32_t i = 0; done < t->row_count; i++) {
         weft__span span = t->spans.items[i];
         weft__directory_allocate_owner(&t->to->directory, span.count,
                                        weft__chunk_entities(span.chunk) + span.row, t->ids + done,
@@ -297,6 +299,10 @@ static void source_end(weft__transfer *t, const weft__change_part *part)
 {
     weft__run run;
     if (weft__transfer_memory_run(t, part->chunk, &run)) part->chunk->base = NULL;
+    if (weft__transfer_is_sparse(part)) {
+        weft__transfer_sparse_end(t, part);
+        return;
+    }
     weft__rows_close(t->from, part->chunk, weft__change_rows(&t->change, part), part->first,
                      part->count);
     weft__chunk_settle(t->from, part->chunk, part->count);
@@ -307,6 +313,8 @@ static void commit(weft__transfer *t, const weft_transfer_desc *desc)
     ids_give(t);
     sources_mark(t);
     names_move(t);
+    for (uint32_t i = t->entity_parts; i < t->change.part_count; i++)
+        weft__transfer_sparse_commit(t, i);
     for (uint32_t i = 0; i < t->change.part_count; i++) weft__transfer_settle(t, i);
     tracked_follow(t, desc->tracked, desc->tracked_count);
     weft__transfer_shared_commit(t);

@@ -11,6 +11,7 @@
 #include "chunk.h"
 #include "error.h"
 #include "format.h"
+#include "sparse.h"
 #include "structure.h"
 #include "tuple.h"
 
@@ -50,6 +51,7 @@ static bool entities_read(weft__world_reader *r, weft__chunk *chunk, uint32_t co
         entities[row].index ^= r->world->directory.tag_bits;
         if ((entities[row].version & 1) == 0)
             return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "an entity that is not alive");
+        if ((chunk->archetype->flags & WEFT__IS_SPARSE) != 0) continue; /* when all are there */
         if (!entity_enter(r, index, entities[row].version, weft__location(chunk, row)))
             return false;
     }
@@ -287,6 +289,8 @@ static bool types_list(weft__world_reader *r, shape *s, uint32_t *ids)
         ids[i] = s->types[i]->id;
         is_sorted = is_sorted && (i == 0 || ids[i - 1] < ids[i]);
     }
+    for (uint32_t i = 0; i < s->count && s->count != 1; i++)
+        if (s->types[i]->sparse != NULL) return false;
     if (is_sorted) return true;
     qsort(ids, s->count, sizeof *ids, id_compare);
     for (uint32_t i = 1; i < s->count; i++)
@@ -354,11 +358,40 @@ static void dead_read(weft__world_reader *r)
     }
 }
 
+/* The rows of a SPARSE component find their entities, which have one each. */
+static void sparse_rows_enter(weft__world_reader *r, const weft__chunk *chunk)
+{
+    const weft__type *type = weft__sparse_type(chunk->archetype);
+    const weft_entity *entities = weft__chunk_entities(chunk);
+    if (!weft__sparse_reserve_all(r->world, type)) {
+        weft__error_memory(r->world, "weft_world_load");
+        weft__world_reader_failed(r);
+        return;
+    }
+    for (uint32_t row = 0; row < chunk->count; row++) {
+        uint32_t own_row;
+        const weft__chunk *own = weft__entity_chunk(r->world, entities[row], &own_row);
+        bool is_right = own != NULL && (own->archetype->flags & WEFT__IS_RESIDUE) == 0 &&
+                        !weft__sparse_has(type, entities[row]);
+        if (!is_right) {
+            weft__world_reader_fail(r, WEFT_LOAD_MALFORMED,
+                                    "a SPARSE component of an entity that cannot have it");
+            return;
+        }
+        weft__sparse_enter(chunk, row, 1);
+    }
+}
+
 void weft__world_reader_rows(weft__world_reader *r)
 {
     uint32_t count = weft__world_reader_count(r, 8);
     for (uint32_t i = 0; i < count && r->result == WEFT_OK; i++) archetype_read(r);
     if (r->result == WEFT_OK) dead_read(r);
+    for (uint32_t id = 1; id < r->world->chunks.end && r->result == WEFT_OK; id++) {
+        const weft__chunk *chunk = r->world->chunks.at[id];
+        if (chunk != NULL && (chunk->archetype->flags & WEFT__IS_SPARSE) != 0)
+            sparse_rows_enter(r, chunk);
+    }
 }
 
 void weft__world_reader_wipe(weft__world_reader *r)
@@ -367,6 +400,8 @@ void weft__world_reader_wipe(weft__world_reader *r)
     for (uint32_t id = 1; id < world->chunks.end; id++) {
         weft__chunk *chunk = world->chunks.at[id];
         if (chunk == NULL) continue;
+        if ((chunk->archetype->flags & WEFT__IS_SPARSE) != 0)
+            weft__sparse_leave(chunk, 0, chunk->count);
         weft__rows_discard(world, NULL, chunk, NULL, 0, chunk->count);
         weft__chunk_count_rows(world, chunk, -(int64_t)chunk->count);
         chunk->count = 0;

@@ -295,7 +295,7 @@ static void put_chunk(writer *w, const weft__chunk *chunk)
         if (ref->enableable != WEFT__NONE) put_disabled(w, chunk, ref);
         if (ref->column != 0) put_column(w, chunk, ref);
     }
-    w->header.entity_count += chunk->count;
+    if ((archetype->flags & WEFT__IS_SPARSE) == 0) w->header.entity_count += chunk->count;
 }
 
 /* Room lists, each from its end, as they are made again: their order decides where rows go. */
@@ -314,6 +314,9 @@ static void put_rooms(writer *w, const weft__archetype *archetype)
 /* Archetypes without rows are written for their place in the order. */
 static bool is_written(const writer *w, const weft__archetype *archetype)
 {
+    if ((archetype->flags & WEFT__IS_SPARSE) != 0 &&
+        w->left_out[archetype->types[0].component] != 0)
+        return false; /* its rows are those of the component */
     for (uint32_t i = 0; i < archetype->type_count && archetype->chunk_count == 0; i++)
         if (w->left_out[archetype->types[i].component] == 0 &&
             weft__type_save_problem(archetype->types[i].type) != NULL)
@@ -365,6 +368,7 @@ static void put_names(writer *w)
     uint32_t count = 0;
     for (uint32_t a = 0; a < w->world->archetypes.count && w->world->names != NULL; a++) {
         const weft__archetype *archetype = w->world->archetypes.at[a];
+        if ((archetype->flags & WEFT__IS_SPARSE) != 0) continue;
         for (uint32_t i = 0; i < archetype->chunk_count; i++) {
             const weft_entity *entities = weft__chunk_entities(archetype->chunks[i]);
             for (uint32_t row = 0; row < archetype->chunks[i]->count; row++) {

@@ -319,15 +319,27 @@ void weft__sparse_forget(weft_world *world, const weft__chunk *chunk, const uint
     }
 }
 
-/* ---- files and snapshots ---- */
+/* ---- files, snapshots, transfers ---- */
 
-bool weft__sparse_reserve(weft_world *world, const weft__chunk *chunk, const weft_entity *entities,
-                          uint32_t count)
+bool weft__sparse_reserve_all(weft_world *world, const weft__type *type)
 {
-    weft__sparse *sparse = weft__sparse_type(chunk->archetype)->sparse;
-    for (uint32_t i = 0; i < count; i++)
-        if (!block_reserve(world, sparse, entities[i])) return false;
+    const weft__directory *directory = &world->directory;
+    uint32_t end = at_load_rlx(&directory->x_block_end); /* relaxed: the world is idle */
+    for (uint32_t block = 0; block < end; block++) {
+        weft_entity first = {(block * WEFT__BLOCK_SLOTS) ^ directory->tag_bits, 1};
+        if (!block_reserve(world, type->sparse, first)) return false;
+    }
     return true;
+}
+
+void weft__sparse_clear(const weft__chunk *chunk, weft_entity entity)
+{
+    slot_clear(weft__sparse_type(chunk->archetype)->sparse, entity);
+}
+
+void weft__sparse_close_row(weft_world *world, weft__chunk *chunk, uint32_t row)
+{
+    hole_fill(world, weft__sparse_type(chunk->archetype)->sparse, chunk, row);
 }
 
 void weft__sparse_enter(const weft__chunk *chunk, uint32_t first, uint32_t count)
@@ -342,5 +354,12 @@ void weft__sparse_leave(const weft__chunk *chunk, uint32_t first, uint32_t count
 {
     const weft__sparse *sparse = weft__sparse_type(chunk->archetype)->sparse;
     const weft_entity *entities = weft__chunk_entities(chunk);
-    for (uint32_t row = first; row < first + count; row++) slot_clear(sparse, entities[row]);
+    for (uint32_t row = first; row < first + count; row++) {
+        const weft__entity_block *block =
+            sparse->blocks == NULL ? NULL : sparse->blocks[entities[row].index / WEFT__BLOCK_SLOTS];
+        /* relaxed: the world is idle */
+        if (block != NULL &&
+            (uint32_t)at_load_rlx(slot_of(sparse, entities[row])) == weft__location(chunk, row))
+            slot_clear(sparse, entities[row]);
+    }
 }

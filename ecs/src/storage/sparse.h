@@ -130,10 +130,17 @@ weft_result weft__sparse_exchange(weft_world *world, weft_entity a, weft_entity 
 void weft__sparse_forget(weft_world *world, const weft__chunk *chunk, const uint32_t *rows,
                          uint32_t first, uint32_t count);
 
+/* ---- for files, snapshots and transfers: rows and slots apart ---- */
+
+/* Slots for all entities that there may be without more blocks of the directory. False: no
+ * memory. */
+bool weft__sparse_reserve_all(weft_world *world, const weft__type *type);
+/* Empties the slot of an entity that has a row of this chunk. */
+void weft__sparse_clear(const weft__chunk *chunk, weft_entity entity);
+/* Fills the hole of a row whose slot is empty; the count of the chunk falls: settle it. */
+void weft__sparse_close_row(weft_world *world, weft__chunk *chunk, uint32_t row);
 /* Notes the rows [first, first + count) of a chunk of a SPARSE archetype in the slots of their
- * entities, or empties these; for files and snapshots. Entering needs the blocks: reserve them. */
-bool weft__sparse_reserve(weft_world *world, const weft__chunk *chunk, const weft_entity *entities,
-                          uint32_t count);
+ * entities, which are there; or empties the slots that lead to these rows. */
 void weft__sparse_enter(const weft__chunk *chunk, uint32_t first, uint32_t count);
 void weft__sparse_leave(const weft__chunk *chunk, uint32_t first, uint32_t count);
 
