@@ -41,6 +41,7 @@ enum {
     WEFT__IS_SPECIAL =
         1 << 8, /* a row's birth or death is more than bytes: one of cleanup, residue,
                                   linked group, construct, destruct, enableable, shared */
+    WEFT__MAY_HAVE_SPARSE = 1 << 10, /* the world has SPARSE types: its entities may have them */
     WEFT__IS_SPARSE =
         1 << 9, /* holds the rows of a SPARSE type, which is its only one (sparse.h) */
 };

@@ -35,6 +35,7 @@ typedef struct weft__type {
     uint32_t entity_offset_count; /* ENTITY fields, arrays expanded */
     uint32_t *entity_offsets;     /* bytes from the start of the value (or buffer element) */
     bool is_of_entities;          /* may be added and removed: no RESOURCE, no tag of residues */
+    bool is_folded;               /* commands on it may be folded: is_of_entities, not SPARSE */
     bool needs_destruct;          /* BUFFER, or a destruct hook */
     bool needs_construct;         /* BUFFER, or a construct hook (after zeroing) */
     bool needs_copy;              /* BUFFER, or a copy hook (else memcpy) */

@@ -81,7 +81,7 @@ typedef uint64_t weft__column_place;
 #define WEFT__MAPS_FEW WEFT_FINDER_FEW
 
 /* The map of a component, and the blocks of slots that lead to it: those of the entities, or of a
- * SPARSE component. As weft_finder_table of finder.h. Always: places == NULL or blocks != NULL. */
+ * SPARSE component. A value. Always: places == NULL or blocks != NULL. */
 typedef struct weft__column_map {
     struct weft__entity_block **blocks;
     weft__column_place *places; /* NULL: there is no map */
@@ -90,7 +90,8 @@ typedef struct weft__column_map {
 /* All maps of a world. Owner: the world; changed by its owner while it is idle. */
 typedef struct weft__column_maps {
     /* constant while systems run; what look-ups read: as weft_finder_tables of finder.h */
-    weft__column_map few[WEFT__MAPS_FEW]; /* [component] */
+    weft__column_place *few[WEFT__MAPS_FEW];                /* [component]; NULL: none */
+    struct weft__entity_block **few_blocks[WEFT__MAPS_FEW]; /* [component] */
     /* the rest */
     weft__column_map *many;           /* [component], from WEFT__MAPS_FEW on */
     struct weft__entity_block **seen; /* blocks of the entities; NULL: no component has a map */

@@ -174,8 +174,8 @@ Test(finder, frequent_gets_of_a_component_make_its_map)
     weft_entity e[10];
     CHECK_OK(weft_entity_create_many(f.world, WEFT_ARCHETYPE(f.world, f.position), 10, e));
     for (uint32_t i = 0; i < 1000; i++) CHECK(weft_entity_read(f.world, e[i % 10], f.position));
-    CHECK(f.world->front.maps.few[f.position.id].places != NULL);
-    CHECK(f.world->front.maps.few[f.velocity.id].places == NULL);
+    CHECK(f.world->front.maps.few[f.position.id] != NULL);
+    CHECK(f.world->front.maps.few[f.velocity.id] == NULL);
     weft_world_stats before, after;
     weft_world_stats_get(f.world, &before, sizeof before);
     CHECK_OK(weft_entity_create_many(f.world, WEFT_ARCHETYPE(f.world, f.velocity), 2000000,

@@ -108,15 +108,10 @@ static inline const void *weft_finder_read(const weft_finder *finder, weft_entit
 
 /* ---- inline weft_entity_read ---- */
 
-/* Private: the tables of a component. */
-typedef struct weft_finder_table {
-    const void *const *blocks;
-    const uint64_t *places; /* NULL: none */
-} weft_finder_table;
-
 /* Private: the tables of the first components. */
 typedef struct weft_finder_tables {
-    weft_finder_table of[WEFT_FINDER_FEW]; /* [component] */
+    const uint64_t *places[WEFT_FINDER_FEW];    /* [component]; NULL: none */
+    const void *const *blocks[WEFT_FINDER_FEW]; /* [component] */
 } weft_finder_tables;
 
 /* The beginning of every world: what weft_entity_read, which is compiled into programs, needs of
@@ -147,10 +142,11 @@ weft_entity_read(const weft_world *world, weft_entity entity, weft_component com
     if (__builtin_expect(world != NULL && component.id < WEFT_FINDER_FEW &&
                              component.world == weft_world_head_of(world)->number,
                          1)) {
-        const weft_finder_table *table = &weft_world_head_of(world)->tables.of[component.id];
-        const void *value = __builtin_expect(table->places == NULL, 0)
+        const weft_finder_tables *tables = &weft_world_head_of(world)->tables;
+        const uint64_t *places = tables->places[component.id];
+        const void *value = __builtin_expect(places == NULL, 0)
                                 ? NULL
-                                : weft_finder_look(table->blocks, table->places, entity);
+                                : weft_finder_look(tables->blocks[component.id], places, entity);
         if (__builtin_expect(value != NULL, 1)) return value;
     }
     return weft_entity_read_slowly(world, entity, component);

@@ -70,7 +70,7 @@ static bool row_die_plainly(weft_world *world, weft__chunk *chunk, uint32_t row)
     uint32_t index = entity.index ^ world->directory.tag_bits;
     weft__entity_block *block = weft__directory_block(&world->directory, index);
     weft__sparse_forget(world, chunk, NULL, row, 1);
-    return weft__row_die_plainly(world, chunk, row, block, index, entity.version);
+    return weft__row_die_plainly(world, chunk, row, block, entity, WEFT__IS_SPECIAL);
 }
 
 /* The rows of a short array that all end for good: chunk by chunk, without entries. */
@@ -133,7 +133,7 @@ static __attribute__((noinline)) weft_result destroy_generally(weft_world *world
     if (chunk == NULL) return weft__error_stale(world, entity);
     uint32_t slow = WEFT__HAS_CLEANUP | WEFT__HAS_LINKED_GROUP;
     if ((chunk->archetype->flags & slow) != 0) return destroy_all(world, &entity, 1);
-    weft__sparse_forget(world, chunk, NULL, row, 1);
+    if (row_die_plainly(world, chunk, row)) return WEFT_OK;
     weft__directory_free_owner(&world->directory, entity);
     if ((chunk->archetype->flags & WEFT__NEEDS_DESTRUCT) != 0)
         weft__rows_discard(world, NULL, chunk, NULL, row, 1);
@@ -146,7 +146,6 @@ static inline __attribute__((always_inline)) bool destroy_leanly(weft_world *wor
                                                                  weft_entity entity)
 {
     if (__builtin_expect(world == NULL || world->front.busy != 0, 0)) return false;
-    if (__builtin_expect(world->types.sparse_count != 0, 0)) return false;
     uint32_t index = entity.index ^ world->directory.tag_bits;
     weft__entity_block *block = weft__directory_block(&world->directory, index);
     if (__builtin_expect(block == NULL, 0)) return false;
@@ -154,8 +153,8 @@ static inline __attribute__((always_inline)) bool destroy_leanly(weft_world *wor
     uint32_t location = (uint32_t)slot;
     if (__builtin_expect(slot >> 32 != entity.version || location == 0, 0)) return false;
     weft__chunk *chunk = world->berths.at[location >> WEFT__BERTH_SHIFT].chunk;
-    return weft__row_die_plainly(world, chunk, location - chunk->location, block, index,
-                                 entity.version);
+    return weft__row_die_plainly(world, chunk, location - chunk->location, block, entity,
+                                 WEFT__IS_SPECIAL | WEFT__MAY_HAVE_SPARSE);
 }
 
 weft_result weft_entity_destroy(weft_world *world, weft_entity entity)

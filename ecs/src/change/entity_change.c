@@ -243,7 +243,7 @@ static INLINE bool change_leanly(weft_world *world, uint64_t entity, uint64_t ke
 /* The type of a change, if it is SPARSE; else NULL. */
 static INLINE const weft__type *sparse_type(const weft_world *world, uint64_t key)
 {
-    if (__builtin_expect(world == NULL || world->types.sparse_count == 0, 1)) return NULL;
+    if (__builtin_expect(world == NULL || world->types.sparse == NULL, 1)) return NULL;
     const weft__type *type =
         weft__type_at(world, (weft_component){(uint32_t)(key >> 1), (uint32_t)(key >> 33)});
     return type != NULL && type->sparse != NULL ? type : NULL;

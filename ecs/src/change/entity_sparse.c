@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* entity_sparse.c: see entity_sparse.h. Rows of SPARSE components: sparse.c. */
+/* entity_sparse.c: SPARSE components of entities: one by one, in lists, by query, and of copies.
+ *
+ * What can fail comes before what cannot. It knows who may have them; how their rows lie is
+ * known to sparse.c. */
 #include "entity_sparse.h"
 
 #include "component_index.h"
@@ -103,7 +106,7 @@ weft_result weft__sparse_set_many(weft_world *world, const weft_entity *entities
 uint32_t weft__sparse_part(const weft_world *world, uint32_t *list, uint32_t *count)
 {
     uint32_t found = 0;
-    for (uint32_t i = 0; i < *count && world->types.sparse_count != 0;) {
+    for (uint32_t i = 0; i < *count && world->types.sparse != NULL;) {
         uint32_t component = list[i];
         if (world->types.at[component]->sparse == NULL) {
             i++;
@@ -260,9 +263,8 @@ weft_result weft__sparse_copy(weft_world *world, weft_entity source, const weft_
                               uint32_t count)
 {
     weft_result result = WEFT_OK;
-    for (uint32_t id = 1;
-         id <= world->types.count && world->types.sparse_count != 0 && result == WEFT_OK; id++)
-        if (world->types.at[id]->sparse != NULL)
-            result = type_copy(world, world->types.at[id], source, copies, count);
+    const weft__type *type = world->types.sparse;
+    for (; type != NULL && result == WEFT_OK; type = type->sparse->next)
+        result = type_copy(world, type, source, copies, count);
     return result;
 }

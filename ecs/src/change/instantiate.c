@@ -293,11 +293,10 @@ static weft_result sparse_copy(instantiation *op)
     weft_result result = WEFT_OK;
     for (uint32_t i = 0; i < op->member_count && result == WEFT_OK; i++)
         result = weft__sparse_copy(world, op->members[i].entity, op->members[i].copies, op->count);
-    for (uint32_t id = 1; id <= world->types.count && result == WEFT_OK; id++) {
-        const weft__type *type = world->types.at[id];
-        for (uint32_t i = 0; i < op->member_count && type->sparse != NULL; i++)
-            if (type->entity_offset_count != 0) sparse_redirect(op, type, &op->members[i]);
-    }
+    const weft__type *type = world->types.sparse;
+    for (; type != NULL && result == WEFT_OK; type = type->sparse->next)
+        for (uint32_t i = 0; i < op->member_count && type->entity_offset_count != 0; i++)
+            sparse_redirect(op, type, &op->members[i]);
     if (result == WEFT_OK) return WEFT_OK;
     weft_error error = *world->error;
     for (uint32_t i = 0; i < op->member_count * op->count; i++)
@@ -341,7 +340,7 @@ weft_result weft_entity_instantiate(weft_world *world, weft_entity source, uint3
         member_commit(&op, &op.members[i]);
     for (uint32_t i = 0; i < op.member_count && result == WEFT_OK; i++)
         member_redirect(&op, &op.members[i]);
-    if (result == WEFT_OK && world->types.sparse_count != 0) result = sparse_copy(&op);
+    if (result == WEFT_OK && world->types.sparse != NULL) result = sparse_copy(&op);
     for (uint32_t i = 0; i < op.member_count && result == WEFT_OK; i++)
         member_name(&op, &op.members[i]);
     if (result == WEFT_OK && out != NULL) memcpy(out, op.members[0].copies, count * sizeof *out);

@@ -271,7 +271,7 @@ static void forget_sparse(const weft__change *change)
 void weft__change_apply(weft__change *change)
 {
     weft_world *world = change->world;
-    if (world->types.sparse_count != 0) forget_sparse(change);
+    if (world->types.sparse != NULL) forget_sparse(change);
     for (uint32_t i = 0; i < change->part_count; i++)
         if (moves(&change->parts[i])) copy_part(change, &change->parts[i]);
     for (uint32_t i = 0; i < change->part_count; i++) {

@@ -6,6 +6,7 @@
 #include "change_request.h"
 #include "enable.h"
 #include "entity_sparse.h"
+#include "entity_value.h"
 #include "error.h"
 #include "move_plan.h"
 #include "query_cursor.h"

@@ -363,7 +363,7 @@ weft_result weft__fold_move(weft__fold *fold)
         weft__fold_for(fold, copy_part, fold->task_count, 1);
         for (uint32_t i = 0; fold->has_enables && i < fold->task_count; i++)
             apply_chains(fold, &fold->tasks[i], apply_enable);
-        if (world->types.sparse_count != 0) forget_sparse(fold);
+        if (world->types.sparse != NULL) forget_sparse(fold);
         weft__fold_for(fold, close_part, fold->touched_count, 1);
         for (uint32_t i = 0; i < fold->touched_count; i++) {
             const weft__fold_touched *touched = &fold->touched[i];

@@ -41,6 +41,20 @@ static weft_result target_check(const weft_recorder *commands, weft_entity entit
     return is_refused ? WEFT_BAD_HANDLE : WEFT_OK;
 }
 
+/* Commands on SPARSE components are played one by one, with all of their segment. */
+static __attribute__((noinline)) weft_result check_sparse(weft_recorder *commands,
+                                                          weft__command_op op, weft_entity entity,
+                                                          const weft__type *type)
+{
+    if (!type->is_of_entities)
+        return weft__recorder_fail(commands, WEFT_TYPE_MISMATCH, op, entity, type->id);
+    bool is_open = commands->open != NULL;
+    if (!is_open && !weft__recorder_make_room(commands, sizeof(weft__command)))
+        return weft__recorder_fail(commands, WEFT_OUT_OF_MEMORY, op, entity, type->id);
+    commands->open->traits |= WEFT__SEGMENT_HAS_ALONE;
+    return WEFT_OK;
+}
+
 static weft_result check(weft_recorder *commands, weft__command_op op, weft_entity entity,
                          weft_component component, const weft__type **type)
 {
@@ -53,8 +67,7 @@ static weft_result check(weft_recorder *commands, weft__command_op op, weft_enti
     *type = weft__type_at(commands->world, component);
     if (*type == NULL)
         return weft__recorder_fail(commands, WEFT_BAD_HANDLE, op, entity, component.id);
-    if (!(*type)->is_of_entities)
-        return weft__recorder_fail(commands, WEFT_TYPE_MISMATCH, op, entity, component.id);
+    if (__builtin_expect(!(*type)->is_folded, 0)) return check_sparse(commands, op, entity, *type);
     return WEFT_OK;
 }
 
@@ -66,9 +79,6 @@ static weft_result record(weft_recorder *commands, weft__command_op op, weft_ent
         return weft__recorder_fail(commands, WEFT_OUT_OF_MEMORY, op, entity, subject);
     command->entity = entity;
     command->subject = subject;
-    bool is_change = op == WEFT__COMMAND_ADD || op == WEFT__COMMAND_REMOVE;
-    if (is_change && commands->world->types.at[subject]->sparse != NULL)
-        commands->open->traits |= WEFT__SEGMENT_HAS_ALONE;
     return WEFT_OK;
 }
 
@@ -86,7 +96,6 @@ static weft__command *record_values(weft_recorder *commands, weft__command_op op
     command->subject = type->id;
     if (type->desc.hooks.destruct != NULL) commands->open->traits |= WEFT__SEGMENT_HAS_OWNED;
     if (type->desc.shared_release != NULL) commands->open->traits |= WEFT__SEGMENT_HAS_RELEASED;
-    if (type->sparse != NULL) commands->open->traits |= WEFT__SEGMENT_HAS_ALONE;
     return command;
 }
 

@@ -38,12 +38,12 @@ typedef struct weft__callback_error {
 
 /* Component types. Owner, world idle; read by all. */
 typedef struct weft__type_table {
-    weft__type **at;       /* [id]; [0] is NULL */
-    uint32_t count;        /* ids 1..count */
-    uint32_t sparse_count; /* SPARSE ones */
-    uint32_t capacity;     /* of at */
-    uint32_t *names;       /* hash table of ids by name, name_mask + 1 entries */
-    uint32_t name_mask;    /* a power of two less 1 */
+    weft__type **at;          /* [id]; [0] is NULL */
+    uint32_t count;           /* ids 1..count */
+    uint32_t capacity;        /* of at */
+    const weft__type *sparse; /* the last SPARSE type; sparse->next leads to those before it */
+    uint32_t *names;          /* hash table of ids by name, name_mask + 1 entries */
+    uint32_t name_mask;       /* a power of two less 1 */
 } weft__type_table;
 
 /* How queries follow the order of archetypes: set by query_create.c before the first archetype.

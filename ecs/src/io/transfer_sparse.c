@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* transfer_sparse.c: see transfer_sparse.h. Owner of both worlds, both idle. */
+/* transfer_sparse.c: SPARSE rows that go to another world with their entities.
+ *
+ * Their values are copied as those of all parts; only whose rows they are is settled here. Owner of
+ * both worlds, both idle. */
 #include "transfer_sparse.h"
 
 #include "directory_check.h"
@@ -56,7 +59,7 @@ weft_result weft__transfer_sparse_select(weft__transfer *t)
 {
     moving m;
     t->entity_parts = t->change.part_count;
-    if (t->from->types.sparse_count == 0 || t->row_count == 0) return WEFT_OK;
+    if (t->from->types.sparse == NULL || t->row_count == 0) return WEFT_OK;
     weft_result result = moving_note(t, &m);
     for (uint32_t a = 0; a < t->from->archetypes.count && result == WEFT_OK; a++) {
         const weft__archetype *archetype = t->from->archetypes.at[a];

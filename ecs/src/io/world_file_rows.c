@@ -9,6 +9,7 @@
 #include "archetype.h"
 #include "bits.h"
 #include "chunk.h"
+#include "entity_value.h"
 #include "error.h"
 #include "format.h"
 #include "sparse.h"

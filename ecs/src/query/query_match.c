@@ -309,7 +309,7 @@ static bool match_candidates(matching *m)
     for (uint32_t number; (number = next_candidate(m)) != WEFT__NONE; m->number = number + 1) {
         if (is_excluded(m, number)) continue;
         weft__archetype *archetype = query->world->archetypes.at[number];
-        if (query->world->types.sparse_count != 0 && has_other_rows(query, archetype)) continue;
+        if (query->world->types.sparse != NULL && has_other_rows(query, archetype)) continue;
         if (!match_reserve(query, query->filters_write_groups ? archetype->type_count : 0))
             return false;
         weft__place *places = query->places + (size_t)query->match_count * query->term_count;

@@ -126,7 +126,7 @@ static weft__archetype *archetype_make(weft_world *world, const uint32_t *compon
     archetype->slots = slots;
     archetype->slot_mask = c.slot_count - 1;
     archetype->shared_components = (uint32_t *)(void *)(slots + c.slot_count);
-    archetype->flags = c.flags;
+    archetype->flags = c.flags | (world->types.sparse != NULL ? WEFT__MAY_HAVE_SPARSE : 0);
     archetype->chunks = &archetype->first_chunk;
     archetype->chunk_capacity = 1;
     archetype->edges = &archetype->first_edge;

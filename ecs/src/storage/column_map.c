@@ -13,13 +13,6 @@
 
 /* ---- one map ---- */
 
-/* Where the map of a component is noted; NULL: there is no room for it yet. */
-static inline weft__column_map *map_entry(weft__column_maps *maps, uint32_t component)
-{
-    if (component < WEFT__MAPS_FEW) return &maps->few[component];
-    return component < maps->end ? &maps->many[component] : NULL;
-}
-
 static inline weft__column_place *map_of(const weft_world *world, uint32_t component)
 {
     return weft__column_map_of(world, component).places;
@@ -72,7 +65,7 @@ static void map_fill(const weft_world *world, weft__column_place *map, uint32_t 
 static bool maps_reserve(weft_world *world, uint32_t component)
 {
     weft__column_maps *maps = &world->front.maps;
-    if (map_entry(maps, component) != NULL) return true;
+    if (component < maps_end(maps)) return true;
     uint32_t end = 2 * maps_end(maps);
     while (end <= component) end *= 2;
     weft__column_map *many =
@@ -83,6 +76,17 @@ static bool maps_reserve(weft_world *world, uint32_t component)
     maps->many = many;
     maps->end = end;
     return true;
+}
+
+/* There is room for it. */
+static void map_note(weft__column_maps *maps, uint32_t component, weft__column_map map)
+{
+    if (component >= WEFT__MAPS_FEW) {
+        maps->many[component] = map;
+        return;
+    }
+    maps->few[component] = map.places;
+    maps->few_blocks[component] = map.blocks;
 }
 
 static bool has_map(const weft__type *type)
@@ -112,12 +116,11 @@ const weft__column_place *weft__column_map_obtain(weft_world *world, uint32_t co
     if (map_of(world, component) != NULL) return map_of(world, component);
     if (!maps_reserve(world, component)) return NULL;
     weft__entity_block **blocks =
-        type->sparse == NULL ? world->front.maps.seen : weft__sparse_blocks(world, type->sparse);
-    if (blocks == NULL) return NULL;
+        type->sparse == NULL ? world->front.maps.seen : type->sparse->blocks;
     weft__column_place *map = reserve(world, WEFT__MAP_BYTES);
     if (map == NULL) return NULL;
     map_fill(world, map, component);
-    *map_entry(&world->front.maps, component) = (weft__column_map){blocks, map};
+    map_note(&world->front.maps, component, (weft__column_map){blocks, map});
     world->front.maps.count++;
     world->front.maps.counted = world->berths.capacity;
     count_memory(world, world->berths.capacity);
@@ -212,10 +215,8 @@ static_assert(IS_AS_KNOWN || WEFT__BLOCK_SLOTS < 8192u, "finder.h");
 #define TABLES offsetof(weft_world, front.maps)
 #endif
 static_assert(TABLES == offsetof(weft_world_head, tables) &&
-                  offsetof(weft__column_maps, few) == offsetof(weft_finder_tables, of) &&
-                  sizeof(weft__column_map) == sizeof(weft_finder_table) &&
-                  offsetof(weft__column_map, blocks) == offsetof(weft_finder_table, blocks) &&
-                  offsetof(weft__column_map, places) == offsetof(weft_finder_table, places) &&
+                  offsetof(weft__column_maps, few) == offsetof(weft_finder_tables, places) &&
+                  offsetof(weft__column_maps, few_blocks) == offsetof(weft_finder_tables, blocks) &&
                   offsetof(weft_world, front.number) == offsetof(weft_world_head, number),
               "weft_entity_read of finder.h");
 

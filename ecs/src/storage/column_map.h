@@ -62,7 +62,8 @@ bool weft__column_maps_check(const weft_world *world, const weft__chunk *chunk);
 static inline weft__column_map weft__column_map_of(const weft_world *world, uint32_t component)
 {
     const weft__column_maps *maps = &world->front.maps;
-    if (__builtin_expect(component < WEFT__MAPS_FEW, 1)) return maps->few[component];
+    if (__builtin_expect(component < WEFT__MAPS_FEW, 1))
+        return (weft__column_map){maps->few_blocks[component], maps->few[component]};
     return component < maps->end ? maps->many[component] : (weft__column_map){0};
 }
 

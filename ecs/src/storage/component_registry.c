@@ -224,6 +224,7 @@ static void sizes_resolve(weft__type *type)
     bool is_buffer = (flags & WEFT_BUFFER) != 0;
     type->needs_construct = is_buffer || desc->hooks.construct != NULL;
     type->is_of_entities = (flags & WEFT_RESOURCE) == 0;
+    type->is_folded = (flags & (WEFT_RESOURCE | WEFT_SPARSE)) == 0;
     type->needs_destruct = is_buffer || desc->hooks.destruct != NULL;
     type->needs_copy = is_buffer || desc->hooks.copy != NULL;
 }
@@ -341,7 +342,7 @@ static weft_result type_add(weft_world *world, const weft_component_desc *desc, 
     *name_slot(world, type->desc.name) = type->id;
     world->types.at[type->id] = type;
     world->types.count = type->id;
-    world->types.sparse_count += type->sparse != NULL ? 1 : 0;
+    if (type->sparse != NULL) weft__sparse_enlist(world, type);
     return WEFT_OK;
 }
 

@@ -6,6 +6,7 @@
 #define WEFT_ENTITY_VALUE_H
 
 #include "archetype_state.h"
+#include "sparse.h"
 #include "world_state.h"
 
 /* The chunk and row of an alive entity; NULL when it is not alive or not placed. Any thread while
@@ -48,6 +49,32 @@ static inline void weft__slot_stamp(const weft_world *world, const weft__chunk *
 {
     weft_a32 *x_versions = weft__chunk_versions(chunk, slot->type);
     weft__stamp(&x_versions[row >> chunk->layout->slice_shift], world->front.version);
+}
+
+/* The type of a component of this world that is SPARSE; else NULL. */
+static inline const weft__type *weft__type_sparse(const weft_world *world, weft_component component)
+{
+    if (__builtin_expect(world->types.sparse == NULL, 1)) return NULL;
+    const weft__type *type = weft__type_at(world, component);
+    return type != NULL && type->sparse != NULL ? type : NULL;
+}
+
+/* Whether the component is SPARSE and the entity has it. */
+static inline bool weft__sparse_has_any(const weft_world *world, weft_entity entity,
+                                        weft_component component)
+{
+    const weft__type *type = weft__type_sparse(world, component);
+    return type != NULL && weft__sparse_has(type, entity);
+}
+
+/* The row that an entity has of a component: of a SPARSE one its own, else that of the entity.
+ * NULL: the entity is dead, or has no row of it. */
+static inline weft__chunk *weft__holder_chunk(const weft_world *world, weft_entity entity,
+                                              weft_component component, uint32_t *row)
+{
+    const weft__type *type = weft__type_sparse(world, component);
+    return type != NULL ? weft__sparse_find(world, type, entity, row)
+                        : weft__entity_chunk(world, entity, row);
 }
 
 #endif

@@ -129,17 +129,18 @@ static inline void weft__chunk_count_plain(weft_world *world, weft__chunk *chunk
     chunk->tuple->rows += (uint64_t)count;
 }
 
-/* The whole death of an entity whose block and row were found, where nothing is special and its
- * chunk stays and was not full; false: it is otherwise, and nothing was done. `index` is without
- * the tag. */
+/* The whole death of an entity whose block and row were found, where its archetype has none of the
+ * flags `special` and its chunk stays and was not full; false: it is otherwise, and nothing was
+ * done. */
 static inline __attribute__((always_inline)) bool
 weft__row_die_plainly(weft_world *world, weft__chunk *chunk, uint32_t row,
-                      weft__entity_block *block, uint32_t index, uint32_t version)
+                      weft__entity_block *block, weft_entity entity, uint32_t special)
 {
     /* a full chunk, or one row */
     if (__builtin_expect(chunk->count - 2 >= chunk->capacity - 2, 0)) return false;
-    if (__builtin_expect((chunk->archetype->flags & WEFT__IS_SPECIAL) != 0, 0)) return false;
-    if (!weft__directory_kill_owner(&world->directory, block, index, version)) return false;
+    if (__builtin_expect((chunk->archetype->flags & special) != 0, 0)) return false;
+    uint32_t index = entity.index ^ world->directory.tag_bits;
+    if (!weft__directory_kill_owner(&world->directory, block, index, entity.version)) return false;
     weft__chunk_count_plain(world, chunk, -1);
     weft__row_swap_back(world, chunk, row);
     return true;

@@ -31,17 +31,9 @@ static void slot_clear(const weft__sparse *sparse, weft_entity entity)
     at_store_rlx(slot_of(sparse, entity), 0); /* relaxed: the world is idle */
 }
 
-weft__entity_block **weft__sparse_blocks(const weft_world *world, weft__sparse *sparse)
-{
-    const weft_os *os = world->desc.os;
-    if (sparse->blocks == NULL) sparse->blocks = os->map(os->user, WEFT__SEEN_BYTES, 4096);
-    return sparse->blocks;
-}
-
 /* The block of a handle's index is there. */
 static bool block_make(weft_world *world, weft__sparse *sparse, weft_entity entity)
 {
-    if (weft__sparse_blocks(world, sparse) == NULL) return false;
     weft__entity_block *block =
         weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, 1, sizeof *block, 64);
     if (block == NULL) return false;
@@ -52,8 +44,7 @@ static bool block_make(weft_world *world, weft__sparse *sparse, weft_entity enti
 
 static inline bool block_reserve(weft_world *world, weft__sparse *sparse, weft_entity entity)
 {
-    bool is_there =
-        sparse->blocks != NULL && sparse->blocks[entity.index / WEFT__BLOCK_SLOTS] != NULL;
+    bool is_there = sparse->blocks[entity.index / WEFT__BLOCK_SLOTS] != NULL;
     return __builtin_expect(is_there, 1) || block_make(world, sparse, entity);
 }
 
@@ -61,9 +52,27 @@ static inline bool block_reserve(weft_world *world, weft__sparse *sparse, weft_e
 
 bool weft__sparse_create(weft_world *world, weft__type *type)
 {
-    type->sparse = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_TYPES, 1, sizeof *type->sparse,
-                                      _Alignof(weft__sparse));
-    return type->sparse != NULL;
+    const weft_os *os = world->desc.os;
+    weft__sparse *sparse = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_TYPES, 1, sizeof *sparse,
+                                              _Alignof(weft__sparse));
+    if (sparse == NULL) return false;
+    sparse->blocks = os->map(os->user, WEFT__SEEN_BYTES, 4096);
+    type->sparse = sparse; /* it is freed with the type */
+    return sparse->blocks != NULL;
+}
+
+void weft__sparse_enlist(weft_world *world, const weft__type *type)
+{
+    type->sparse->next = world->types.sparse;
+    world->types.sparse = type;
+    for (uint32_t i = 0; i < world->archetypes.id_count; i++)
+        world->archetypes.by_id[i]->flags |= WEFT__MAY_HAVE_SPARSE;
+}
+
+static bool has_rows(const weft__type *type)
+{
+    const weft__archetype *archetype = type->sparse->archetype;
+    return archetype != NULL && archetype->entity_count != 0;
 }
 
 void weft__sparse_destroy(weft_world *world, weft__sparse *sparse)
@@ -167,7 +176,7 @@ static bool slots_mark(weft_world *world, weft__sparse *sparse, const weft_entit
 /* Whether the slot was marked. */
 static bool is_marked(const weft__sparse *sparse, weft_entity entity)
 {
-    return sparse->blocks != NULL && sparse->blocks[entity.index / WEFT__BLOCK_SLOTS] != NULL &&
+    return sparse->blocks[entity.index / WEFT__BLOCK_SLOTS] != NULL &&
            at_load_rlx(slot_of(sparse, entity)) == (uint64_t)entity.version
                                                        << 32; /* relaxed: idle */
 }
@@ -285,23 +294,19 @@ static void slot_give(weft_world *world, const weft__sparse *sparse, weft_entity
 
 weft_result weft__sparse_exchange(weft_world *world, weft_entity a, weft_entity b)
 {
-    if (world->types.sparse_count == 0) return WEFT_OK;
-    for (uint32_t id = 1; id <= world->types.count; id++) {
-        weft__sparse *sparse = world->types.at[id]->sparse;
-        if (sparse != NULL &&
-            (!block_reserve(world, sparse, a) || !block_reserve(world, sparse, b)))
+    const weft__type *type;
+    for (type = world->types.sparse; type != NULL; type = type->sparse->next)
+        if (!block_reserve(world, type->sparse, a) || !block_reserve(world, type->sparse, b))
             return weft__error_memory(world, "weft_entity_swap");
-    }
-    for (uint32_t id = 1; id <= world->types.count; id++) {
-        const weft__sparse *sparse = world->types.at[id]->sparse;
-        if (sparse == NULL) continue;
+    for (type = world->types.sparse; type != NULL; type = type->sparse->next) {
+        const weft__sparse *sparse = type->sparse;
         uint32_t at_a = (uint32_t)at_load_rlx(slot_of(sparse, a)); /* relaxed: idle */
         uint32_t at_b = (uint32_t)at_load_rlx(slot_of(sparse, b)); /* relaxed: idle */
         if (at_a == at_b) continue;                                /* neither has one */
         slot_give(world, sparse, a, at_b);
         slot_give(world, sparse, b, at_a);
     }
-    world->front.structure_version++;
+    if (world->types.sparse != NULL) world->front.structure_version++;
     return WEFT_OK;
 }
 
@@ -309,14 +314,10 @@ void weft__sparse_forget(weft_world *world, const weft__chunk *chunk, const uint
                          uint32_t first, uint32_t count)
 {
     const weft_entity *entities = weft__chunk_entities(chunk);
-    for (uint32_t id = 1; id <= world->types.count && world->types.sparse_count != 0; id++) {
-        const weft__type *type = world->types.at[id];
-        if (type->sparse == NULL || type->sparse->archetype == NULL ||
-            type->sparse->archetype->entity_count == 0)
-            continue;
-        for (uint32_t i = 0; i < count; i++)
+    const weft__type *type;
+    for (type = world->types.sparse; type != NULL; type = type->sparse->next)
+        for (uint32_t i = 0; i < count && has_rows(type); i++)
             weft__sparse_remove(world, type, entities[rows != NULL ? rows[i] : first + i]);
-    }
 }
 
 /* ---- files, snapshots, transfers ---- */
@@ -355,8 +356,7 @@ void weft__sparse_leave(const weft__chunk *chunk, uint32_t first, uint32_t count
     const weft__sparse *sparse = weft__sparse_type(chunk->archetype)->sparse;
     const weft_entity *entities = weft__chunk_entities(chunk);
     for (uint32_t row = first; row < first + count; row++) {
-        const weft__entity_block *block =
-            sparse->blocks == NULL ? NULL : sparse->blocks[entities[row].index / WEFT__BLOCK_SLOTS];
+        const weft__entity_block *block = sparse->blocks[entities[row].index / WEFT__BLOCK_SLOTS];
         /* relaxed: the world is idle */
         if (block != NULL &&
             (uint32_t)at_load_rlx(slot_of(sparse, entities[row])) == weft__location(chunk, row))

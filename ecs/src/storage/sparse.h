@@ -14,20 +14,19 @@
 
 #include "archetype_state.h"
 #include "column_map.h"
-#include "entity_value.h"
 #include "structure.h"
 #include "world_state.h"
 
 /* Owned by its type; ends with the world. Always, for each entity:
  *   its slot is 0, or its version is the entity's, which is alive and no residue, and the location
  *   is that of the row of `archetype` whose entity it is;
- *   archetype == NULL: every slot is 0. */
+ *   archetype == NULL: every slot is 0.
+ * The table of blocks is address space for all that can be. */
 typedef struct weft__sparse {
-    weft__archetype *archetype; /* NULL until first used */
-    weft__entity_block *
-        *blocks;          /* [upper bits of a handle's index], as weft__column_maps.seen: address
-                                    space for all; NULL until first used */
-    uint32_t block_count; /* that were made */
+    weft__archetype *archetype;  /* NULL until first used */
+    weft__entity_block **blocks; /* [upper bits of an index], as weft__column_maps.seen */
+    const weft__type *next;      /* of the list of the world */
+    uint32_t block_count;        /* that were made */
 } weft__sparse;
 
 /* Where entities with a component of this type have their row; NULL: they have none. */
@@ -36,7 +35,6 @@ static inline weft__chunk *weft__sparse_find(const weft_world *world, const weft
 {
     weft__entity_block *const *blocks = type->sparse->blocks;
     *row = 0;
-    if (blocks == NULL) return NULL;
     const weft__entity_block *block = blocks[entity.index / WEFT__BLOCK_SLOTS];
     if (block == NULL) return NULL;
     /* relaxed: changed by the owner, while no other thread reads it; ordered by the next start */
@@ -51,46 +49,19 @@ static inline weft__chunk *weft__sparse_find(const weft_world *world, const weft
 static inline bool weft__sparse_has(const weft__type *type, weft_entity entity)
 {
     weft__entity_block *const *blocks = type->sparse->blocks;
-    const weft__entity_block *block =
-        blocks == NULL ? NULL : blocks[entity.index / WEFT__BLOCK_SLOTS];
+    const weft__entity_block *block = blocks[entity.index / WEFT__BLOCK_SLOTS];
     if (block == NULL) return false;
     /* relaxed: as weft__sparse_find */
     uint64_t slot = at_load_rlx(&block->x_slots[entity.index % WEFT__BLOCK_SLOTS]);
     return slot >> 32 == entity.version && (uint32_t)slot != 0;
 }
 
-/* The type of a component of this world that is SPARSE; else NULL. */
-static inline const weft__type *weft__type_sparse(const weft_world *world, weft_component component)
-{
-    if (__builtin_expect(world->types.sparse_count == 0, 1)) return NULL;
-    const weft__type *type = weft__type_at(world, component);
-    return type != NULL && type->sparse != NULL ? type : NULL;
-}
-
-/* Whether the component is SPARSE and the entity has it. */
-static inline bool weft__sparse_has_any(const weft_world *world, weft_entity entity,
-                                        weft_component component)
-{
-    const weft__type *type = weft__type_sparse(world, component);
-    return type != NULL && weft__sparse_has(type, entity);
-}
-
-/* The row that an entity has of a component: of a SPARSE one its own, else that of the entity.
- * NULL: the entity is dead, or has no row of it. */
-static inline weft__chunk *weft__holder_chunk(const weft_world *world, weft_entity entity,
-                                              weft_component component, uint32_t *row)
-{
-    const weft__type *type = weft__type_sparse(world, component);
-    return type != NULL ? weft__sparse_find(world, type, entity, row)
-                        : weft__entity_chunk(world, entity, row);
-}
-
-/* The table of its blocks, made if there is none. NULL: no address space. */
-weft__entity_block **weft__sparse_blocks(const weft_world *world, weft__sparse *sparse);
 /* Makes what a SPARSE type has beside its description. False: no memory. */
 bool weft__sparse_create(weft_world *world, weft__type *type);
 /* Frees it; its rows are freed with the chunks. NULL where the type is not SPARSE. */
 void weft__sparse_destroy(weft_world *world, weft__sparse *sparse);
+/* Lists it among the SPARSE types of its world. */
+void weft__sparse_enlist(weft_world *world, const weft__type *type);
 
 /* A row that an entity has, or got. */
 typedef struct weft__sparse_row {

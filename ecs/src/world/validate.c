@@ -8,6 +8,7 @@
 #include "column_map.h"
 #include "component_index.h"
 #include "directory_check.h"
+#include "entity_value.h"
 #include "error.h"
 #include "format.h"
 #include "query_registry.h"

@@ -101,7 +101,8 @@ static weft_result built_ins_create(weft_world *world)
                                                             .field_count = 1});
     world->builtin.residue = weft_component_create_plain(world, "CleanupResidue", 0, 1, 0);
     if (world->builtin.residue.id != 0)
-        world->types.at[world->builtin.residue.id]->is_of_entities = false;
+        world->types.at[world->builtin.residue.id]->is_of_entities =
+            world->types.at[world->builtin.residue.id]->is_folded = false;
     bool are_there = world->builtin.prefab.id != 0 && world->builtin.inactive.id != 0 &&
                      world->builtin.linked_group.id != 0 && world->builtin.residue.id != 0;
     return are_there ? WEFT_OK : WEFT_OUT_OF_MEMORY;
