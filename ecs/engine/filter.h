@@ -29,6 +29,7 @@ typedef struct weft__filter_shared {
 typedef struct weft__filter_changed {
     uint32_t term;
     uint32_t since;
+    const struct weft__type *sparse; /* as that of the term */
 } weft__filter_changed;
 
 /* Owned by a query handle; changed by the owner while the world is idle. Always: shared_count <=
@@ -70,6 +71,10 @@ weft__filter_verdict weft__filter_chunk(const weft__filter *filter,
 uint32_t weft__filter_next(const weft__filter *filter, const struct weft__place *places,
                            const struct weft__chunk *chunk, uint32_t slice, uint32_t end,
                            const uint32_t *since);
+/* The newest change version of the values of a SPARSE type that the entities of a slice have; 0:
+ * none has one. Cost: O(rows). */
+uint32_t weft__filter_sparse_version(const struct weft__type *sparse,
+                                     const struct weft__chunk *chunk, uint32_t slice);
 /* After FILTER_SLICES: the first slice in [slice, end) that does not pass, or `end`. */
 uint32_t weft__filter_run_end(const weft__filter *filter, const struct weft__place *places,
                               const struct weft__chunk *chunk, uint32_t slice, uint32_t end,

@@ -10,6 +10,7 @@
 #include "error.h"
 #include "query_handle.h"
 #include "query_match.h"
+#include "sparse.h"
 #include "world_state.h"
 
 #include <stdlib.h>
@@ -99,6 +100,23 @@ static uint32_t since_of(const weft__filter *filter, uint32_t index, const uint3
     return since != NULL ? *since : filter->changed[index].since;
 }
 
+uint32_t weft__filter_sparse_version(const weft__type *sparse, const weft__chunk *chunk,
+                                     uint32_t slice)
+{
+    uint32_t shift = chunk->layout->slice_shift, first = slice << shift;
+    uint32_t left = chunk->count - first;
+    return weft__sparse_newest(sparse, chunk, first, left < 1u << shift ? left : 1u << shift);
+}
+
+/* The first slice in [slice, end) in which the SPARSE value of a row's entity changed. */
+static uint32_t scan_sparse(const weft__type *type, const weft__chunk *chunk, uint32_t slice,
+                            uint32_t end, uint32_t since)
+{
+    for (; slice < end; slice++)
+        if (is_newer(weft__filter_sparse_version(type, chunk, slice), since)) break;
+    return slice;
+}
+
 uint32_t weft__filter_next(const weft__filter *filter, const weft__place *places,
                            const weft__chunk *chunk, uint32_t slice, uint32_t end,
                            const uint32_t *since)
@@ -106,6 +124,9 @@ uint32_t weft__filter_next(const weft__filter *filter, const weft__place *places
     uint32_t first = end; /* changed in any column: the nearest of all */
     for (uint32_t i = 0; i < filter->changed_count; i++) {
         uint32_t type = places[filter->changed[i].term].type;
+        if (filter->changed[i].sparse != NULL)
+            first = scan_sparse(filter->changed[i].sparse, chunk, slice, first,
+                                since_of(filter, i, since));
         if (type == WEFT__NO_PLACE) continue;
         first = scan_versions(weft__chunk_versions(chunk, type), slice, first,
                               since_of(filter, i, since), true);
@@ -245,7 +266,8 @@ weft_result weft_query_filter_shared(weft_world *world, weft_query query, weft_c
 }
 
 /* The change condition of a term, made when there is none. NULL: no memory. */
-static weft__filter_changed *changed_at(weft_world *world, weft__filter *filter, uint32_t term)
+static weft__filter_changed *changed_at(weft_world *world, weft__filter *filter, uint32_t term,
+                                        const weft__type *sparse)
 {
     for (uint32_t i = 0; i < filter->changed_count; i++)
         if (filter->changed[i].term == term) return &filter->changed[i];
@@ -259,7 +281,7 @@ static weft__filter_changed *changed_at(weft_world *world, weft__filter *filter,
         filter->changed_capacity = needed * 2;
     }
     weft__filter_changed *condition = &filter->changed[filter->changed_count++];
-    *condition = (weft__filter_changed){.term = term};
+    *condition = (weft__filter_changed){.term = term, .sparse = sparse};
     return condition;
 }
 
@@ -271,7 +293,8 @@ weft_result weft_query_filter_changed(weft_world *world, weft_query query, weft_
     weft_result result =
         find_term(world, query, component, "weft_query_filter_changed", &handle, &term);
     if (result != WEFT_OK) return result;
-    weft__filter_changed *condition = changed_at(world, &handle->filter, term);
+    weft__filter_changed *condition =
+        changed_at(world, &handle->filter, term, handle->query->terms[term].sparse);
     if (condition == NULL) return weft__error_memory(world, "a filter");
     condition->since = since;
     handle->filter.version++;

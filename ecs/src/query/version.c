@@ -52,14 +52,23 @@ static uint32_t newest_of(const weft_a32 *x_versions, uint32_t count)
     return newest;
 }
 
+/* The type of a SPARSE term of rows that are not its own; else NULL. */
+static const weft__type *sparse_of(const weft_slice *slice, uint32_t term)
+{
+    bool is_new = (slice->calls & WEFT_SLICE_ROWS) != 0; /* rows that a recorder gave */
+    return is_new ? NULL : weft__slice_query(slice)->terms[term].sparse;
+}
+
 /* The newest version of a term that may be asked for. */
 static uint32_t newest_in(const weft_slice *slice, uint32_t term)
 {
     const weft__place *place = (const weft__place *)slice->places + term;
     const weft__chunk *chunk = slice->chunk;
+    uint32_t row = (uint32_t)(slice->entities - weft__chunk_entities(chunk));
+    const weft__type *sparse = sparse_of(slice, term);
+    if (sparse != NULL) return weft__sparse_newest(sparse, chunk, row, slice->count);
     if (place->type == WEFT__NO_PLACE || slice->count == 0) return 0;
     uint32_t shift = chunk->layout->slice_shift;
-    uint32_t row = (uint32_t)(slice->entities - weft__chunk_entities(chunk));
     uint32_t first = row >> shift, last = (row + slice->count - 1) >> shift;
     return newest_of(weft__chunk_versions(chunk, place->type) + first, last - first + 1);
 }
@@ -81,7 +90,7 @@ bool weft_slice_changed_since(const weft_slice *slice, uint32_t term, uint32_t v
 {
     if (!may_ask(slice, term)) return true;
     const weft__place *place = (const weft__place *)slice->places + term;
-    if (place->type == WEFT__NO_PLACE) return false;
+    if (place->type == WEFT__NO_PLACE && sparse_of(slice, term) == NULL) return false;
     return version == 0 || is_newer(newest_in(slice, term), version);
 }
 

@@ -57,6 +57,7 @@ bool weft__sparse_create(weft_world *world, weft__type *type)
                                               _Alignof(weft__sparse));
     if (sparse == NULL) return false;
     sparse->blocks = os->map(os->user, WEFT__SEEN_BYTES, 4096);
+    sparse->world = world;
     type->sparse = sparse; /* it is freed with the type */
     return sparse->blocks != NULL;
 }
@@ -99,6 +100,23 @@ static weft__archetype *archetype_obtain(weft_world *world, const weft__type *ty
     else if (weft__archetype_enter(world, sparse->archetype) != WEFT_OK)
         return NULL;
     return sparse->archetype;
+}
+
+uint32_t weft__sparse_newest(const weft__type *type, const weft__chunk *chunk, uint32_t first,
+                             uint32_t count)
+{
+    const weft_entity *entities = weft__chunk_entities(chunk) + first;
+    uint32_t newest = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t row;
+        const weft__chunk *own = weft__sparse_find(type->sparse->world, type, entities[i], &row);
+        if (own == NULL) continue;
+        const weft_a32 *x_version =
+            weft__chunk_versions(own, 0) + (row >> own->layout->slice_shift);
+        uint32_t version = at_load_rlx(x_version); /* relaxed: as weft__sparse_find */
+        if (version != 0 && (newest == 0 || (int32_t)(version - newest) > 0)) newest = version;
+    }
+    return newest;
 }
 
 /* ---- add ---- */

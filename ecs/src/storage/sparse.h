@@ -23,6 +23,7 @@
  *   archetype == NULL: every slot is 0.
  * The table of blocks is address space for all that can be. */
 typedef struct weft__sparse {
+    const weft_world *world;
     weft__archetype *archetype;  /* NULL until first used */
     weft__entity_block **blocks; /* [upper bits of an index], as weft__column_maps.seen */
     const weft__type *next;      /* of the list of the world */
@@ -56,6 +57,10 @@ static inline bool weft__sparse_has(const weft__type *type, weft_entity entity)
     return slot >> 32 == entity.version && (uint32_t)slot != 0;
 }
 
+/* The newest change version of the values that the entities of rows [first, first + count) have; 0:
+ * they have none. Any thread that may read them. */
+uint32_t weft__sparse_newest(const weft__type *type, const weft__chunk *chunk, uint32_t first,
+                             uint32_t count);
 /* Makes what a SPARSE type has beside its description. False: no memory. */
 bool weft__sparse_create(weft_world *world, weft__type *type);
 /* Frees it; its rows are freed with the chunks. NULL where the type is not SPARSE. */

@@ -110,7 +110,9 @@ static void add_filter(sets *s, weft__access_set *access, const weft__query_hand
     const weft__archetype_set *match = NULL;
     for (uint32_t i = 0; i < handle->filter.changed_count; i++) {
         if (match == NULL) match = set_matching(s, query);
-        add_item(s, access, query->terms[handle->filter.changed[i].term].component, flags, match);
+        const weft__query_term *term = &query->terms[handle->filter.changed[i].term];
+        add_item(s, access, term->component, term->sparse == NULL ? flags : WEFT__ACCESS_FAR,
+                 term->sparse == NULL ? match : NULL);
     }
 }
 

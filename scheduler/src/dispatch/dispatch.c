@@ -92,7 +92,13 @@ static bool has_changed(const weft__binding *binding, uint32_t slice)
     uint32_t since = binding->system->context.since;
     if (since == 0) return true;
     for (uint32_t i = 0; i < query->term_count; i++) {
-        if (query->terms[i].access != WEFT_READ || places[i].type == WEFT__NO_PLACE) continue;
+        const weft__type *sparse = query->terms[i].sparse;
+        if (query->terms[i].access != WEFT_READ) continue;
+        if (sparse != NULL) {
+            uint32_t version = weft__filter_sparse_version(sparse, chunk, slice);
+            if (version != 0 && (int32_t)(version - since) > 0) return true;
+        }
+        if (places[i].type == WEFT__NO_PLACE) continue;
         weft_a32 *versions = weft__chunk_versions(chunk, places[i].type);
         /* relaxed: written before this stage, or by this worker in this slice */
         if ((int32_t)(at_load_rlx(&versions[slice]) - since) > 0) return true;
