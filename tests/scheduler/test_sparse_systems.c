@@ -3,10 +3,7 @@
  * conditions, in look-ups and commands; the same world for any number of workers. */
 #include <weft/weft.h>
 
-#include "check.h"
-
-#include <criterion/criterion.h>
-#include <stdio.h>
+#include "plain.h"
 
 enum { ROWS = 20000, FRAMES = 12 };
 
@@ -161,7 +158,7 @@ static uint64_t run_scene(uint32_t workers, bool not_fused)
     return hash;
 }
 
-Test(sparse_systems, same_world_for_any_number_of_workers)
+PLAIN_TEST(same_world_for_any_number_of_workers)
 {
     uint64_t expected = run_scene(1, false);
     for (uint32_t workers = 1; workers <= 4; workers++)
@@ -170,7 +167,7 @@ Test(sparse_systems, same_world_for_any_number_of_workers)
 }
 
 /* skips_unchanged, filters and questions about changes know the values that rows have elsewhere. */
-Test(sparse_systems, changes_of_values_elsewhere_are_seen)
+PLAIN_TEST(changes_of_values_elsewhere_are_seen)
 {
     static scene c;
     scene_open(&c, 2);

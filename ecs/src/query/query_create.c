@@ -78,9 +78,10 @@ static weft__query *query_alloc(weft_world *world, uint32_t term_count)
     if (query == NULL) return NULL;
     query->world = world;
     query->term_count = term_count;
-    query->keys = (uint32_t *)(query + 1); /* at most one per description, at least one */
+    query->terms = (weft__query_term *)(void *)(query + 1);
+    query->keys =
+        (uint32_t *)(query->terms + term_count); /* at most one per description, at least one */
     query->writes = query->keys + term_count + 1;
-    query->terms = (weft__query_term *)(void *)(query->writes + term_count);
     return query;
 }
 
