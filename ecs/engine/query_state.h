@@ -104,6 +104,11 @@ typedef struct weft__query_flat {
     uint32_t count; /* without the sentinel */
     uint32_t capacity;
     uint64_t version; /* world->front.structure_version it was made for; 0 = never */
+    /* Where the entities with a rare SPARSE component are: bit per location (directory.h), made
+     * with the list; `rare` NULL: no required one is rare, or there was no memory. */
+    const weft__type *rare;
+    uint64_t *rare_words;
+    uint32_t rare_capacity; /* words */
     /* for cursors without filter and masks */
     weft__view *views;      /* [entry], and columns behind: NULL until needed */
     uint32_t view_capacity; /* in entries */

@@ -153,9 +153,13 @@ static void sparse_words(uint64_t *words, word_range range, const weft__type *ty
 {
     uint32_t row, count = range_rows(range, &row);
     const weft_entity *entities = weft__chunk_entities(range.chunk) + row;
-    memset(words, 0, range.count * sizeof *words);
-    for (uint32_t i = 0; i < count; i++)
-        words[i / 64] |= (uint64_t)weft__sparse_has(type, entities[i]) << i % 64;
+    for (uint32_t w = 0; w < range.count; w++) {
+        uint64_t word = 0;
+        uint32_t first = w * 64, end = first + 64 < count ? first + 64 : count;
+        for (uint32_t i = first; i < end; i++)
+            word |= (uint64_t)weft__sparse_has(type, entities[i]) << (i - first);
+        words[w] = word;
+    }
 }
 
 /* Whether rows with the component are wanted, or those without. */
@@ -165,11 +169,15 @@ static bool wants_sparse(const weft__query_term *term)
 }
 
 /* A SPARSE term, for one description: anded, or of several the ORed ones. */
-static void sparse_term_mask(const weft__query_term *term, word_range range, uint64_t *mask,
-                             uint64_t *any)
+static void sparse_term_mask(const weft__query *query, const weft__query_term *term,
+                             word_range range, uint64_t *mask, uint64_t *any)
 {
-    uint64_t words[WEFT__MASK_WORDS];
-    sparse_words(words, range, term->sparse);
+    uint64_t found[WEFT__MASK_WORDS];
+    const uint64_t *words = found;
+    if (query->flat.rare == term->sparse)
+        words = query->flat.rare_words + weft__location(range.chunk, range.first * 64) / 64;
+    else
+        sparse_words(found, range, term->sparse);
     for (uint32_t w = 0; w < range.count; w++)
         if (term->match == WEFT_ANY)
             any[w] |= words[w];
@@ -201,7 +209,7 @@ static void alternative_mask(const weft__query *query, const weft__place *places
         const weft__query_term *term = &query->terms[t];
         if (term->alternative != alternative || !is_asked(term, &places[t])) continue;
         if (term->sparse != NULL && term->is_masking)
-            sparse_term_mask(term, range, mask, any);
+            sparse_term_mask(query, term, range, mask, any);
         else if (term->match == WEFT_ANY && !term->is_masking)
             needs_any = false; /* every row has this one */
         else if (term->match == WEFT_ANY)

@@ -11,6 +11,7 @@
 #include "query_handle.h"
 #include "query_match.h"
 #include "query_memory.h"
+#include "query_rare.h"
 
 #include <string.h>
 
@@ -95,6 +96,7 @@ static void query_free(weft__query *query)
                sizeof *query->flat.entries, WEFT__FLAT_ALIGNMENT);
     weft__free(&world->memory, WEFT__MEMORY_QUERIES, query->flat.views, query->flat.view_capacity,
                weft__query_view_bytes(query), WEFT__FLAT_ALIGNMENT);
+    weft__query_rare_free(query);
     weft__query_free(world, query, 1, query_bytes(query->term_count));
 }
 

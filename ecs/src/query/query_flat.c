@@ -7,6 +7,7 @@
 #include "archetype_state.h"
 #include "error.h"
 #include "query_match.h"
+#include "query_rare.h"
 #include "world_state.h"
 
 /* The first rows of a small chunk are fetched this many entries ahead. */
@@ -98,6 +99,7 @@ weft_result weft__query_flat_prepare(weft__query *query)
         return weft__error_memory(world, "the list of chunks of a query");
     flat->entries[flat->count] =
         (weft__flat_entry){.first_row = next.first_row, .first_slice = next.first_slice};
+    if (query->has_sparse_terms && !query->is_of_sparse_rows) weft__query_rare_make(query);
     flat->version = world->front.structure_version;
     return WEFT_OK;
 }

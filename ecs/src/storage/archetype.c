@@ -10,6 +10,7 @@
 #include "error.h"
 #include "format.h"
 #include "move_plan.h"
+#include "sparse.h"
 #include "tuple.h"
 #include "world_state.h"
 
@@ -239,6 +240,8 @@ static weft__archetype *archetype_add(weft_world *world, uint64_t hash, const ui
     archetype->hash_next = *head;
     *head = archetype;
     world->archetypes.by_id[world->archetypes.id_count++] = archetype;
+    if ((archetype->flags & WEFT__IS_SPARSE) != 0)
+        archetype->types[0].type->sparse->archetype = archetype;
     return archetype;
 }
 

@@ -94,12 +94,9 @@ void weft__sparse_destroy(weft_world *world, weft__sparse *sparse)
 /* The archetype of the type's rows is made, and in the order. */
 static weft__archetype *archetype_obtain(weft_world *world, const weft__type *type)
 {
-    weft__sparse *sparse = type->sparse;
-    if (sparse->archetype == NULL)
-        sparse->archetype = weft__archetype_obtain(world, &type->id, 1);
-    else if (weft__archetype_enter(world, sparse->archetype) != WEFT_OK)
-        return NULL;
-    return sparse->archetype;
+    weft__archetype *archetype = type->sparse->archetype;
+    if (archetype == NULL) return weft__archetype_obtain(world, &type->id, 1); /* notes it */
+    return weft__archetype_enter(world, archetype) == WEFT_OK ? archetype : NULL;
 }
 
 uint32_t weft__sparse_newest(const weft__type *type, const weft__chunk *chunk, uint32_t first,
