@@ -24,7 +24,7 @@
  * The table of blocks is address space for all that can be. */
 typedef struct weft__sparse {
     const weft_world *world;
-    weft__archetype *archetype; /* of its rows; NULL until it is made (archetype.c) */
+    weft__archetype *archetype;  /* of its rows; NULL until it is made (archetype.c) */
     weft__entity_block **blocks; /* [upper bits of an index], as weft__column_maps.seen */
     const weft__type *next;      /* of the list of the world */
     uint32_t block_count;        /* that were made */
