@@ -204,11 +204,18 @@ static INLINE void row_leave(weft_world *world, weft__plan *plan, weft__chunk *f
     if (__builtin_expect(last == 0, 0)) chunk_end(world, from);
 }
 
+/* The component of a change_key. */
+static inline weft_component component_of(uint64_t key)
+{
+    return (weft_component){(uint32_t)(key >> 1), (uint32_t)(key >> 33)};
+}
+
 /* The last lean way is the quick one; another plain way takes its place. False: there is none. */
 static __attribute__((noinline)) bool quick_find(weft_world *world, const weft__chunk *from,
                                                  uint64_t key)
 {
     if (key >> 33 != world->front.number) return false;
+    if (weft__type_sparse(world, component_of(key)) != NULL) return false;
     weft__plan *plan =
         weft__archetype_edge_find(from->archetype, (uint32_t)(key >> 1), (key & 1) != 0);
     if (plan == NULL || !plan->is_plain) return false;
@@ -240,26 +247,21 @@ static INLINE bool change_leanly(weft_world *world, uint64_t entity, uint64_t ke
     return true;
 }
 
-/* The type of a change, if it is SPARSE; else NULL. */
-static INLINE const weft__type *sparse_type(const weft_world *world, uint64_t key)
+/* What the lean way does not do. */
+static __attribute__((noinline)) weft_result change_otherwise(weft_world *world,
+                                                              uint64_t entity_bits, uint64_t key)
 {
-    if (__builtin_expect(world == NULL || world->types.sparse == NULL, 1)) return NULL;
-    const weft__type *type =
-        weft__type_at(world, (weft_component){(uint32_t)(key >> 1), (uint32_t)(key >> 33)});
-    return type != NULL && type->sparse != NULL ? type : NULL;
+    weft_entity entity = {(uint32_t)entity_bits, (uint32_t)(entity_bits >> 32)};
+    const weft__type *type = world == NULL ? NULL : weft__type_sparse(world, component_of(key));
+    return type != NULL ? weft__sparse_change(world, entity, type, (key & 1) != 0)
+                        : change_generally(world, entity, component_of(key), (key & 1) != 0);
 }
 
 static __attribute__((noinline)) weft_result component_change(weft_world *world, uint64_t entity,
                                                               uint64_t key)
 {
-    const weft__type *type = sparse_type(world, key);
-    if (__builtin_expect(type != NULL, 0))
-        return weft__sparse_change(world, (weft_entity){(uint32_t)entity, (uint32_t)(entity >> 32)},
-                                   type, (key & 1) != 0);
     if (__builtin_expect(change_leanly(world, entity, key), 1)) return WEFT_OK;
-    return change_generally(world, (weft_entity){(uint32_t)entity, (uint32_t)(entity >> 32)},
-                            (weft_component){(uint32_t)(key >> 1), (uint32_t)(key >> 33)},
-                            (key & 1) != 0);
+    return change_otherwise(world, entity, key);
 }
 
 /* A change of weft__quick: the component with its world, and a bit for removing. */

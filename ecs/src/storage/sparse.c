@@ -325,8 +325,8 @@ weft_result weft__sparse_exchange(weft_world *world, weft_entity a, weft_entity 
     return WEFT_OK;
 }
 
-void weft__sparse_forget(weft_world *world, const weft__chunk *chunk, const uint32_t *rows,
-                         uint32_t first, uint32_t count)
+void weft__sparse_forget_rows(weft_world *world, const weft__chunk *chunk, const uint32_t *rows,
+                              uint32_t first, uint32_t count)
 {
     const weft_entity *entities = weft__chunk_entities(chunk);
     const weft__type *type;

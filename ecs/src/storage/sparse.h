@@ -101,10 +101,17 @@ void weft__sparse_remove(weft_world *world, const weft__type *type, weft_entity 
 /* Exchanges the rows of two alive entities, of all SPARSE types. OUT_OF_MEMORY (error set):
  * nothing changed. */
 weft_result weft__sparse_exchange(weft_world *world, weft_entity a, weft_entity b);
-/* As weft__sparse_remove for all SPARSE types: rows of a chunk that die, or become residues.
- * `rows` and `first` as for weft__rows_close. */
-void weft__sparse_forget(weft_world *world, const weft__chunk *chunk, const uint32_t *rows,
-                         uint32_t first, uint32_t count);
+/* As weft__sparse_remove for all SPARSE types, of which there are some: rows of a chunk that
+ * die, or become residues. `rows` and `first` as for weft__rows_close. */
+void weft__sparse_forget_rows(weft_world *world, const weft__chunk *chunk, const uint32_t *rows,
+                              uint32_t first, uint32_t count);
+/* The same in any world. */
+static inline void weft__sparse_forget(weft_world *world, const weft__chunk *chunk,
+                                       const uint32_t *rows, uint32_t first, uint32_t count)
+{
+    if (__builtin_expect(world->types.sparse != NULL, 0))
+        weft__sparse_forget_rows(world, chunk, rows, first, count);
+}
 
 /* ---- for files, snapshots and transfers: rows and slots apart ---- */
 
