@@ -431,6 +431,19 @@ Test(structure, lists_of_values_that_cannot_fill_an_archetype_are_refused)
     storage_close(&f);
 }
 
+Test(structure, creating_in_an_archetype_that_could_not_be_made_says_why_it_could_not)
+{
+    storage_fixture f = storage_open();
+    weft_entity e = weft_entity_create(f.world, WEFT_ARCHETYPE(f.world, f.tag, f.tag));
+    CHECK(weft_entity_is_null(e));
+    CHECK_RESULT(weft_world_error(f.world)->code, WEFT_INVALID_ARGUMENT);
+    CHECK(strstr(weft_world_error(f.world)->text, "weft_archetype_create") != NULL);
+    weft_world_error_clear(f.world);
+    CHECK(weft_entity_is_null(weft_entity_create(f.world, (weft_archetype){0, 0})));
+    CHECK_RESULT(weft_world_error(f.world)->code, WEFT_BAD_HANDLE);
+    storage_close(&f);
+}
+
 Test(structure, an_entity_that_has_an_id_but_no_place_yet_is_no_target)
 {
     storage_fixture f = storage_open();

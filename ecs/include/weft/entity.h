@@ -74,8 +74,9 @@ typedef struct weft_values {
         sizeof((const weft_values[]){__VA_ARGS__}) / sizeof(weft_values)
 #endif
 
-/* Creates an entity with zeroed components; null on failure (weft_world_error). It gets the lowest
- * free index: handles depend on the history of the world only. */
+/* Creates an entity with zeroed components; null on failure (weft_world_error; for a null archetype
+ * the error that made it null). It gets the lowest free index: handles depend on the history of the
+ * world only. */
 WEFT_API weft_entity weft_entity_create(weft_world *world, weft_archetype archetype);
 
 /* Creates `count` entities with zeroed components, all or none. `out` (count handles) may be NULL.

@@ -43,16 +43,25 @@ static weft_result rows_create(weft_world *world, weft__tuple *tuple, uint32_t c
     return result;
 }
 
+/* The archetype of a call; NULL with the error set. A null handle keeps the error that made it
+ * null. */
+static const weft__archetype *archetype_of(const weft_world *world, weft_archetype handle,
+                                           const char *what)
+{
+    bool is_told = handle.id == 0 && world->error->code != WEFT_OK;
+    const weft__archetype *archetype = is_told ? NULL : weft__archetype_at(world, handle);
+    if (archetype == NULL || (archetype->flags & WEFT__IS_RESIDUE) == 0) return archetype;
+    weft__error_residue_tag(world, what);
+    return NULL;
+}
+
 static __attribute__((noinline)) weft_entity create_generally(weft_world *world,
                                                               weft_archetype handle)
 {
     weft_entity entity = {0, 0};
     if (world == NULL || weft__idle(world, "weft_entity_create") != WEFT_OK) return entity;
-    weft__archetype *archetype = weft__archetype_at(world, handle);
-    if (archetype != NULL && (archetype->flags & WEFT__IS_RESIDUE) != 0)
-        weft__error_residue_tag(world, "weft_entity_create");
-    else if (archetype != NULL)
-        rows_create(world, archetype->tuple0, 1, &entity);
+    const weft__archetype *archetype = archetype_of(world, handle, "weft_entity_create");
+    if (archetype != NULL) rows_create(world, archetype->tuple0, 1, &entity);
     return entity;
 }
 
@@ -149,25 +158,13 @@ weft_entity weft_entity_create(weft_world *world, weft_archetype handle)
     return entity_of(entity);
 }
 
-/* The archetype of a call that makes many; NULL with the error set. A null handle keeps the error
- * that made it null. */
-static const weft__archetype *archetype_of_many(const weft_world *world, weft_archetype handle,
-                                                const char *what)
-{
-    bool is_told = handle.id == 0 && world->error->code != WEFT_OK;
-    const weft__archetype *archetype = is_told ? NULL : weft__archetype_at(world, handle);
-    if (archetype == NULL || (archetype->flags & WEFT__IS_RESIDUE) == 0) return archetype;
-    weft__error_residue_tag(world, what);
-    return NULL;
-}
-
 weft_result weft_entity_create_many(weft_world *world, weft_archetype handle, uint32_t count,
                                     weft_entity *out)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__idle(world, "weft_entity_create_many");
     if (result != WEFT_OK) return result;
-    const weft__archetype *archetype = archetype_of_many(world, handle, "weft_entity_create_many");
+    const weft__archetype *archetype = archetype_of(world, handle, "weft_entity_create_many");
     if (archetype == NULL) return world->error->code;
     return rows_create(world, archetype->tuple0, count, out);
 }
@@ -273,7 +270,7 @@ weft_result weft_entity_create_filled(weft_world *world, weft_archetype handle,
                                     "filled is NULL: give a list (WEFT_VALUES), or a count of 0");
     weft_result result = weft__idle(world, what);
     if (result != WEFT_OK) return result;
-    const weft__archetype *archetype = archetype_of_many(world, handle, what);
+    const weft__archetype *archetype = archetype_of(world, handle, what);
     if (archetype == NULL) return world->error->code;
     uint32_t type_count = archetype->type_count;
     source inline_sources[16], *sources = inline_sources;
