@@ -215,7 +215,6 @@ static __attribute__((noinline)) bool quick_find(weft_world *world, const weft__
                                                  uint64_t key)
 {
     if (key >> 33 != world->front.number) return false;
-    if (weft__type_sparse(world, component_of(key)) != NULL) return false;
     weft__plan *plan =
         weft__archetype_edge_find(from->archetype, (uint32_t)(key >> 1), (key & 1) != 0);
     if (plan == NULL || !plan->is_plain) return false;
@@ -247,21 +246,12 @@ static INLINE bool change_leanly(weft_world *world, uint64_t entity, uint64_t ke
     return true;
 }
 
-/* What the lean way does not do. */
-static __attribute__((noinline)) weft_result change_otherwise(weft_world *world,
-                                                              uint64_t entity_bits, uint64_t key)
-{
-    weft_entity entity = {(uint32_t)entity_bits, (uint32_t)(entity_bits >> 32)};
-    const weft__type *type = world == NULL ? NULL : weft__type_sparse(world, component_of(key));
-    return type != NULL ? weft__sparse_change(world, entity, type, (key & 1) != 0)
-                        : change_generally(world, entity, component_of(key), (key & 1) != 0);
-}
-
 static __attribute__((noinline)) weft_result component_change(weft_world *world, uint64_t entity,
                                                               uint64_t key)
 {
     if (__builtin_expect(change_leanly(world, entity, key), 1)) return WEFT_OK;
-    return change_otherwise(world, entity, key);
+    return change_generally(world, (weft_entity){(uint32_t)entity, (uint32_t)(entity >> 32)},
+                            component_of(key), (key & 1) != 0);
 }
 
 /* A change of weft__quick: the component with its world, and a bit for removing. */
@@ -270,13 +260,27 @@ static INLINE uint64_t change_key(weft_component component)
     return (uint64_t)component.world << 33 | (uint64_t)component.id << 1;
 }
 
+/* Ids below all SPARSE types are told from them without a look at the type. */
+static INLINE bool may_be_sparse(const weft_world *world, weft_component component)
+{
+    return world != NULL && component.id - 1 >= world->types.sparse_low - 1;
+}
+
 weft_result weft_entity_add(weft_world *world, weft_entity entity, weft_component component)
 {
+    if (__builtin_expect(may_be_sparse(world, component), 0)) {
+        const weft__type *type = weft__type_sparse(world, component);
+        if (type != NULL) return weft__sparse_change(world, entity, type, false);
+    }
     return component_change(world, weft__entity_bits(entity), change_key(component));
 }
 
 weft_result weft_entity_remove(weft_world *world, weft_entity entity, weft_component component)
 {
+    if (__builtin_expect(may_be_sparse(world, component), 0)) {
+        const weft__type *type = weft__type_sparse(world, component);
+        if (type != NULL) return weft__sparse_change(world, entity, type, true);
+    }
     return component_change(world, weft__entity_bits(entity), change_key(component) | 1);
 }
 

@@ -5,7 +5,6 @@
  * known to sparse.c. */
 #include "entity_sparse.h"
 
-#include "component_index.h"
 #include "entity_value.h"
 #include "error.h"
 #include "owner_loop.h"
@@ -24,7 +23,7 @@ static inline weft_result entity_check(const weft_world *world, weft_entity enti
     uint32_t location = 0;
     if (!weft__directory_find(&world->directory, entity, &location) || location == 0)
         return weft__error_stale(world, entity);
-    if (weft__component_list_at(world, world->builtin.residue.id)->count == 0) return WEFT_OK;
+    if (__builtin_expect(!world->archetypes.has_residues, 1)) return WEFT_OK;
     const weft__chunk *chunk = world->berths.at[location >> WEFT__BERTH_SHIFT].chunk;
     if ((chunk->archetype->flags & WEFT__IS_RESIDUE) == 0) return WEFT_OK;
     return weft__error(world, WEFT_INVALID_ARGUMENT, entity, WEFT__NO_COMPONENT,
@@ -38,12 +37,12 @@ weft_result weft__sparse_change(weft_world *world, weft_entity entity, const wef
 {
     if (__builtin_expect(world->front.busy != 0, 0))
         return weft__idle(world, is_remove ? "weft_entity_remove" : "weft_entity_add");
-    if (is_remove && weft__sparse_has(type, entity)) {
-        weft__sparse_remove(world, type, entity);
-        return WEFT_OK;
-    }
+    if (is_remove && weft__sparse_remove(world, type, entity)) return WEFT_OK;
     if (is_remove)
         return weft_entity_is_alive(world, entity) ? WEFT_OK : weft__error_stale(world, entity);
+    bool is_quick = !world->archetypes.has_residues &&
+                    weft__sparse_add_quickly(world, type, weft__entity_bits(entity));
+    if (__builtin_expect(is_quick, 1)) return WEFT_OK;
     weft_result result = entity_check(world, entity);
     if (result != WEFT_OK) return result;
     return weft__sparse_add(world, type, entity).chunk != NULL ? WEFT_OK : world->error->code;
@@ -70,6 +69,9 @@ weft_result weft__sparse_set(weft_world *world, weft_entity entity, const weft__
 {
     weft__sparse_row place = {0};
     place.chunk = weft__sparse_find(world, type, entity, &place.row);
+    if (place.chunk == NULL && world->front.busy == 0 && !world->archetypes.has_residues &&
+        weft__sparse_add_quickly(world, type, weft__entity_bits(entity)))
+        place.chunk = weft__sparse_find(world, type, entity, &place.row);
     if (place.chunk == NULL) {
         weft_result result = weft__idle(world, "weft_entity_set");
         if (result == WEFT_OK) result = entity_check(world, entity);

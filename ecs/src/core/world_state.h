@@ -42,6 +42,7 @@ typedef struct weft__type_table {
     uint32_t count;           /* ids 1..count */
     uint32_t capacity;        /* of at */
     const weft__type *sparse; /* the last SPARSE type; sparse->next leads to those before it */
+    uint32_t sparse_low;      /* the lowest id of a SPARSE type; 0: there is none */
     uint32_t *names;          /* hash table of ids by name, name_mask + 1 entries */
     uint32_t name_mask;       /* a power of two less 1 */
 } weft__type_table;
@@ -67,6 +68,7 @@ typedef struct weft__archetype_table {
     uint32_t capacity;       /* of at and, in bits, nonempty */
     uint32_t id_capacity;    /* of by_id */
     uint64_t order_version;  /* +1 whenever numbers may mean other archetypes */
+    bool has_residues;       /* some archetype that was made has the tag of residues */
     weft__archetype **table; /* hash table by set, table_mask + 1 entries */
     uint32_t table_mask;
 } weft__archetype_table;

@@ -240,6 +240,7 @@ static weft__archetype *archetype_add(weft_world *world, uint64_t hash, const ui
     archetype->hash_next = *head;
     *head = archetype;
     world->archetypes.by_id[world->archetypes.id_count++] = archetype;
+    if ((archetype->flags & WEFT__IS_RESIDUE) != 0) world->archetypes.has_residues = true;
     if ((archetype->flags & WEFT__IS_SPARSE) != 0)
         archetype->types[0].type->sparse->archetype = archetype;
     return archetype;

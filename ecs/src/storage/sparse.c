@@ -66,6 +66,7 @@ void weft__sparse_enlist(weft_world *world, const weft__type *type)
 {
     type->sparse->next = world->types.sparse;
     world->types.sparse = type;
+    if (world->types.sparse_low == 0) world->types.sparse_low = type->id;
     for (uint32_t i = 0; i < world->archetypes.id_count; i++)
         world->archetypes.by_id[i]->flags |= WEFT__MAY_HAVE_SPARSE;
 }
@@ -125,29 +126,6 @@ static void row_enter(const weft__sparse *sparse, weft__chunk *chunk, uint32_t r
     slot_set(sparse, entity, weft__location(chunk, row));
 }
 
-/* A row of plain bytes in a chunk that has room for more; false: it needs more than that. */
-static inline bool add_leanly(weft_world *world, weft__sparse *sparse, weft_entity entity,
-                              weft__sparse_row *out)
-{
-    const weft__archetype *archetype = sparse->archetype;
-    weft__chunk *chunk = archetype == NULL ? NULL : archetype->tuple0->room;
-    if (chunk == NULL || (archetype->flags & WEFT__IS_SPECIAL) != 0) return false;
-    uint32_t row = chunk->count, slice = row >> chunk->layout->slice_shift;
-    if (row == 0 || row + 1 == chunk->capacity) return false;
-    if (!weft__slice_is_stamped(chunk, slice, world->front.version)) {
-        weft__stamp(&weft__chunk_versions(chunk, 0)[slice], world->front.version);
-        chunk->stamped_slice = slice;
-        chunk->stamped_version = world->front.version;
-    }
-    if (chunk->layout->column_count > 1 && !chunk->is_zero)
-        weft__value_zero(weft__chunk_value(chunk, 1, row), chunk->layout->columns[1].bytes);
-    chunk->count++;
-    weft__chunk_count_plain(world, chunk, 1);
-    row_enter(sparse, chunk, row, entity);
-    *out = (weft__sparse_row){chunk, row, true};
-    return true;
-}
-
 static weft__sparse_row add_generally(weft_world *world, const weft__type *type, weft_entity entity)
 {
     weft__span span;
@@ -160,17 +138,56 @@ static weft__sparse_row add_generally(weft_world *world, const weft__type *type,
     return (weft__sparse_row){span.chunk, span.row, true};
 }
 
+/* The place for a row of plain bytes in a chunk that has room for more; NULL: it needs more than
+ * that. The row is zeroed, and counts already. */
+static inline weft__chunk *row_take(weft_world *world, const weft__sparse *sparse)
+{
+    const weft__archetype *archetype = sparse->archetype;
+    weft__chunk *chunk = archetype == NULL ? NULL : archetype->tuple0->room;
+    if (chunk == NULL || (archetype->flags & WEFT__IS_SPECIAL) != 0) return NULL;
+    uint32_t row = chunk->count, slice = row >> chunk->layout->slice_shift;
+    if (row == 0 || row + 1 == chunk->capacity) return NULL;
+    if (!weft__slice_is_stamped(chunk, slice, world->front.version)) {
+        weft__stamp(&weft__chunk_versions(chunk, 0)[slice], world->front.version);
+        chunk->stamped_slice = slice;
+        chunk->stamped_version = world->front.version;
+    }
+    if (chunk->layout->column_count > 1 && !chunk->is_zero)
+        weft__value_zero(weft__chunk_value(chunk, 1, row), chunk->layout->columns[1].bytes);
+    chunk->count = row + 1;
+    weft__chunk_count_plain(world, chunk, 1);
+    return chunk;
+}
+
+bool weft__sparse_add_quickly(weft_world *world, const weft__type *type, uint64_t entity)
+{
+    uint32_t index = (uint32_t)entity;
+    const weft__sparse *sparse = type->sparse;
+    const weft_a64 *x_own = weft__directory_slot(&world->directory, index);
+    uint64_t own = x_own == NULL ? 0 : at_load_rlx(x_own); /* relaxed: the world is idle */
+    if ((own ^ entity) >> 32 != 0 || (uint32_t)own == 0) return false; /* dead, or not placed */
+    weft__entity_block *block = sparse->blocks[index / WEFT__BLOCK_SLOTS];
+    if (__builtin_expect(block == NULL, 0)) return false;
+    weft_a64 *x_slot = &block->x_slots[index % WEFT__BLOCK_SLOTS];
+    if (at_load_rlx(x_slot) != 0) return true; /* relaxed: idle; it has one */
+    weft__chunk *chunk = row_take(world, sparse);
+    if (__builtin_expect(chunk == NULL, 0)) return false;
+    uint32_t row = chunk->count - 1;
+    memcpy(&weft__chunk_entities(chunk)[row], &entity, sizeof entity);
+    /* relaxed: idle */
+    at_store_rlx(x_slot, entity >> 32 << 32 | weft__location(chunk, row));
+    return true;
+}
+
 weft__sparse_row weft__sparse_add(weft_world *world, const weft__type *type, weft_entity entity)
 {
     weft__sparse_row found = {0};
-    weft__sparse *sparse = type->sparse;
-    if (!block_reserve(world, sparse, entity)) {
+    if (!block_reserve(world, type->sparse, entity)) {
         weft__error_memory(world, "a sparse component");
         return found;
     }
     found.chunk = weft__sparse_find(world, type, entity, &found.row);
-    if (found.chunk != NULL || add_leanly(world, sparse, entity, &found)) return found;
-    return add_generally(world, type, entity);
+    return found.chunk != NULL ? found : add_generally(world, type, entity);
 }
 
 /* Marks the slots of the entities without a row, so that none is counted twice. False: no memory;
@@ -274,11 +291,11 @@ static inline void hole_fill(weft_world *world, const weft__sparse *sparse, weft
                          chunk->layout->columns[1].bytes);
 }
 
-void weft__sparse_remove(weft_world *world, const weft__type *type, weft_entity entity)
+bool weft__sparse_remove(weft_world *world, const weft__type *type, weft_entity entity)
 {
     uint32_t row;
     weft__chunk *chunk = weft__sparse_find(world, type, entity, &row);
-    if (chunk == NULL) return;
+    if (chunk == NULL) return false;
     slot_clear(type->sparse, entity);
     if (__builtin_expect(type->needs_destruct, 0))
         weft__rows_discard(world, NULL, chunk, NULL, row, 1);
@@ -289,6 +306,7 @@ void weft__sparse_remove(weft_world *world, const weft__type *type, weft_entity 
         weft__chunk_count_plain(world, chunk, -1);
     else
         weft__chunk_settle(world, chunk, 1);
+    return true;
 }
 
 /* The slot of an entity, and the row that it names, become the other entity's. */

@@ -75,6 +75,10 @@ typedef struct weft__sparse_row {
     bool is_new;
 } weft__sparse_row;
 
+/* The whole addition where nothing has to be made; true also when the entity has the component.
+ * False: it is otherwise, and nothing was done. `entity`: weft__entity_bits; may be dead, not a
+ * residue. */
+bool weft__sparse_add_quickly(weft_world *world, const weft__type *type, uint64_t entity);
 /* The row of an alive entity, made if it has none: zeroed and constructed. Owner, world idle. Fails
  * for want of memory only, and changes nothing then. */
 weft__sparse_row weft__sparse_add(weft_world *world, const weft__type *type, weft_entity entity);
@@ -96,8 +100,8 @@ void weft__sparse_cancel(weft_world *world, weft__sparse_addition *addition,
 /* Both steps. */
 weft_result weft__sparse_add_many(weft_world *world, const weft__type *type,
                                   const weft_entity *entities, uint32_t count);
-/* Takes the row of an entity away, if it has one; the value is destructed. */
-void weft__sparse_remove(weft_world *world, const weft__type *type, weft_entity entity);
+/* Takes the row of an entity away; the value is destructed. False: it has none. */
+bool weft__sparse_remove(weft_world *world, const weft__type *type, weft_entity entity);
 /* Exchanges the rows of two alive entities, of all SPARSE types. OUT_OF_MEMORY (error set):
  * nothing changed. */
 weft_result weft__sparse_exchange(weft_world *world, weft_entity a, weft_entity b);
