@@ -7,7 +7,7 @@
 #define ITEMS 8u
 
 static weft__deque deque;
-static weft_a32 slots[4];
+static weft__deque_place places[4];
 static uint32_t payload[ITEMS], taken[ITEMS];
 static uint32_t pushed;
 static explore_history history;
@@ -17,9 +17,12 @@ enum { PUSH = 1, POP, STEAL };
 
 static void start(uint32_t capacity)
 {
-    weft__deque_init(&deque, slots, capacity);
+    weft__deque_init(&deque, places, capacity);
     for (uint32_t i = 0; i < ITEMS; i++) payload[i] = taken[i] = 0;
-    for (uint32_t i = 0; i < 4; i++) at_init(&slots[i], 0);
+    for (uint32_t i = 0; i < 4; i++) {
+        at_init(&places[i].x_fn, 0);
+        at_init(&places[i].x_argument, 0);
+    }
     pushed = 0;
     explore_history_init(&history);
 }
@@ -31,12 +34,25 @@ static void take(uint32_t item)
     EXPLORE_CHECK(taken[item]++ == 0, "item %u taken twice", item);
 }
 
+static weft__deque_item item_of(uint32_t n)
+{
+    return (weft__deque_item){n * 7, n};
+}
+
+/* The words of two items must never come together. */
+static uint32_t number_of(weft__deque_item item)
+{
+    if (weft__deque_item_is_none(item)) return WEFT__DEQUE_NONE;
+    EXPLORE_CHECK(item.fn == item.argument * 7, "half of %u", (uint32_t)item.argument);
+    return (uint32_t)item.argument;
+}
+
 static bool push(void)
 {
     uint32_t item = pushed + 1;
     payload[item] = item * 10;
     uint32_t h = explore_history_begin(&history, PUSH, item);
-    bool ok = weft__deque_push_owner(&deque, item);
+    bool ok = weft__deque_push_owner(&deque, item_of(item));
     explore_history_end(&history, h, ok);
     if (ok) pushed++;
     return ok;
@@ -45,16 +61,17 @@ static bool push(void)
 static void pop(void)
 {
     uint32_t h = explore_history_begin(&history, POP, 0);
-    uint32_t item = weft__deque_pop_owner(&deque);
+    uint32_t item = number_of(weft__deque_pop_owner(&deque));
     explore_history_end(&history, h, item);
     if (item != WEFT__DEQUE_NONE) take(item);
 }
 
 static void steal(void)
 {
-    uint32_t item = WEFT__DEQUE_NONE;
+    weft__deque_item got = {0, WEFT__DEQUE_NONE};
     uint32_t h = explore_history_begin(&history, STEAL, 0);
-    weft__steal result = weft__deque_steal_any(&deque, &item);
+    weft__steal result = weft__deque_steal_any(&deque, &got);
+    uint32_t item = number_of(got);
     explore_history_end(&history, h, result == WEFT__STEAL_LOST ? LOST : item);
     if (result == WEFT__STEAL_GOT) take(item);
 }

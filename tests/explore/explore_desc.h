@@ -13,7 +13,7 @@
 static inline weft_job_pool_desc explore_pool_desc(uint32_t workers)
 {
     return (weft_job_pool_desc){.worker_count = workers,
-                                .job_capacity = 4,
+                                .job_capacity = 6, /* 10 slots of 2 workers, 6 plain jobs */
                                 .child_capacity = 4,
                                 .edge_capacity = 8,
                                 .spin_ns = 1,

@@ -54,28 +54,33 @@ static void successors(void)
     finish();
 }
 
-/* The error of a job is there when wait_all returns. */
-static void wait_all_for(weft_job_handle *handle)
+/* The error of a job is there when wait_all returns. With a name or a handle it has a slot. */
+static void wait_all_for(const char *name, weft_job_handle *handle)
 {
     int code = 0;
     start(2, true);
     explore_begin();
-    weft_job_desc desc = {.fn = fail};
+    weft_job_desc desc = {.fn = fail, .name = name};
     EXPLORE_CHECK(weft_job_submit(owner, &desc, handle) == WEFT_OK, "submit");
     EXPLORE_CHECK(weft_job_wait_all(owner, &code) == WEFT_JOB_FAILED && code == 7, "code %d", code);
     EXPLORE_CHECK(weft_job_wait_all(owner, &code) == WEFT_OK, "the error was kept twice");
     finish();
 }
 
+static void plain(void)
+{
+    wait_all_for(NULL, NULL);
+}
+
 static void unnamed(void)
 {
-    wait_all_for(NULL);
+    wait_all_for("no handle", NULL);
 }
 
 static void named(void)
 {
     weft_job_handle handle;
-    wait_all_for(&handle);
+    wait_all_for(NULL, &handle);
 }
 
 /* A node fails: two behind it are skipped, also by workers that only wait for nodes. */
@@ -114,6 +119,10 @@ const explore_scenario explore_scenarios[] = {
     {"failing_successors", successors, {ALL, MOST(6000)}, NULL},
     {"failing_unnamed",
      unnamed,
+     {PLAN_ALL(EXPLORE_SC, 2, 0), PLAN_PCT(EXPLORE_C11, 4, 4000, 1000000)},
+     NULL},
+    {"failing_plain",
+     plain,
      {PLAN_ALL(EXPLORE_SC, 2, 0), PLAN_PCT(EXPLORE_C11, 4, 4000, 1000000)},
      NULL},
     {"failing_named",

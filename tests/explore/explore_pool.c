@@ -381,61 +381,6 @@ static void injected_together(void)
     finish();
 }
 
-static int submit_another(weft_job_context *job, void *argument)
-{
-    weft_job_desc desc = {.fn = write_output, .argument = argument};
-    EXPLORE_CHECK(weft_job_submit(job, &desc, NULL) == WEFT_OK, "submit in a job");
-    return write_output(job, &output[0]);
-}
-
-/* Counts of other workers: a job that ended there has submitted one more. */
-static void wait_for_all(void)
-{
-    weft_job_desc desc = {.fn = submit_another, .argument = &output[1]};
-    EXPLORE_CHECK(weft_job_submit(owner, &desc, NULL) == WEFT_OK, "submit");
-    EXPLORE_CHECK(weft_job_wait_all(owner, NULL) == WEFT_OK, "wait_all");
-    EXPLORE_CHECK(output[0] == 1 && output[1] == 1, "wait_all, but a job has not run");
-}
-
-static void wait_all(void)
-{
-    start(2);
-    explore_begin();
-    wait_for_all();
-    finish();
-}
-
-static int submit_held(weft_job_context *job, void *argument)
-{
-    weft_job_desc desc = {.fn = write_output, .argument = argument, .is_held = true};
-    EXPLORE_CHECK(weft_job_submit(job, &desc, NULL) == WEFT_OK, "submit in a job");
-    return write_output(job, &output[0]);
-}
-
-/* The same, but the second one is held, and its handle lost: the owner cancels it. */
-static void wait_all_held(void)
-{
-    start(2);
-    explore_begin();
-    weft_job_desc desc = {.fn = submit_held, .argument = &output[1]};
-    EXPLORE_CHECK(weft_job_submit(owner, &desc, NULL) == WEFT_OK, "submit");
-    EXPLORE_CHECK(weft_job_wait_all(owner, NULL) == WEFT_OK, "wait_all");
-    EXPLORE_CHECK(output[0] == 1 && output[1] == 0, "wait_all has not cancelled the held job");
-    finish();
-}
-
-/* The same with the counts as points of interest: nothing may end between two of them unseen. */
-static void wait_all_counts(void)
-{
-    start_pool(2, false, true);
-    explore_begin();
-    weft_job_desc desc = {.fn = submit_another, .argument = &output[1]};
-    EXPLORE_CHECK(weft_job_submit(owner, &desc, NULL) == WEFT_OK, "submit");
-    while (!weft__pool_is_quiescent(pool)) at_stall();
-    EXPLORE_CHECK(output[0] == 1 && output[1] == 1, "quiescent, but a job has not run");
-    finish();
-}
-
 static weft_a32 is_inside;
 
 static bool until_stopped(void *user)
@@ -462,22 +407,6 @@ static void lent(void)
     while (at_load_acq(&is_inside) == 0) at_stall();
     weft_job_handle none = {0, 0};
     wait_for(submit(0, none), 0);
-    EXPLORE_CHECK(weft_job_pool_destroy(pool) == WEFT_OK, "destroy");
-    explore_join_all();
-    explore_end();
-}
-
-/* The counts become visible late, and the worker does not search, as if enough others did: it looks
- * for the owner before it sleeps only. */
-static void wait_all_unsearched(void)
-{
-    start_pool(2, true, true);
-    pool->wake.search_limit = 0;
-    at_init(&is_inside, 0);
-    explore_thread(lend, NULL);
-    explore_begin();
-    while (at_load_acq(&is_inside) == 0) at_stall();
-    wait_for_all();
     EXPLORE_CHECK(weft_job_pool_destroy(pool) == WEFT_OK, "destroy");
     explore_join_all();
     explore_end();
@@ -553,13 +482,6 @@ const explore_scenario explore_scenarios[] = {
     {"pool_background", injected_background, {MOST(10000)}, NULL},
     {"pool_injected_again", injected_again, {MOST(10000)}, NULL},
     {"pool_injected_together", injected_together, {MOST(10000)}, NULL},
-    {"pool_wait_all", wait_all, {MOST(10000)}, NULL},
-    {"pool_wait_all_unsearched", wait_all_unsearched, {MOST(10000)}, NULL},
-    {"pool_wait_all_held", wait_all_held, {MOST(10000)}, NULL},
-    {"pool_wait_all_counts",
-     wait_all_counts,
-     {PLAN_ALL(EXPLORE_SC, 1, 0), PLAN_PCT(EXPLORE_C11, 4, 4000, 1000000)},
-     NULL},
     {"pool_lent", lent, {MOST(8000)}, NULL},
     {"pool_lent_in_turn", lent_in_turn, {MOST(8000)}, NULL},
     {NULL, NULL, {{0}}, NULL},

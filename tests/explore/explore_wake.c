@@ -20,7 +20,7 @@ static uint32_t work_count;
 /* Or the work is in a real deque that the publisher owns (edge D4). */
 static bool uses_deque;
 static weft__deque deque;
-static weft_a32 deque_slots[4];
+static weft__deque_place deque_places[4];
 
 static bool has_work(void *argument)
 {
@@ -33,7 +33,7 @@ static void publish(uint32_t n, uint32_t near)
 {
     payload[n] = n + 1;
     if (uses_deque)
-        EXPLORE_CHECK(weft__deque_push_owner(&deque, n), "full");
+        EXPLORE_CHECK(weft__deque_push_owner(&deque, weft__deque_item_of_slot(n)), "full");
     else
         at_or_sc(&work, 1u << n); /* W1 */
     weft__wake_notify(&wake, near);
@@ -56,7 +56,12 @@ static void run(uint32_t n)
 
 static bool take(uint32_t *n)
 {
-    if (uses_deque) return weft__deque_steal_any(&deque, n) == WEFT__STEAL_GOT;
+    weft__deque_item item;
+    if (uses_deque) {
+        if (weft__deque_steal_any(&deque, &item) != WEFT__STEAL_GOT) return false;
+        *n = (uint32_t)item.argument;
+        return true;
+    }
     uint32_t bits = at_load_acq(&work);
     while (bits) {
         *n = (uint32_t)__builtin_ctz(bits);
@@ -101,7 +106,7 @@ static void start(void)
     at_init(&stopping, 0);
     at_init(&begun, 0);
     has_barrier = uses_deque = false;
-    weft__deque_init(&deque, deque_slots, 4);
+    weft__deque_init(&deque, deque_places, 4);
     for (uint32_t i = 0; i < WORKS; i++) payload[i] = ran[i] = 0;
 }
 

@@ -352,6 +352,60 @@ Test(job, a_million_ready_jobs_each_run_once)
     }
 }
 
+Test(job, a_pool_full_of_jobs_without_handles_runs_each_once)
+{
+    static uint8_t runs[1000];
+    CHECK_OK(weft_job_pool_destroy(pool));
+    start_with(&(weft_job_pool_desc){.worker_count = 1, .job_capacity = 100});
+    for (uint32_t round = 1; round <= 3; round++) {
+        uint32_t count = 0;
+        weft_job_desc desc = {.fn = add_one};
+        weft_result result = WEFT_OK;
+        for (; result == WEFT_OK && count < 1000; count += result == WEFT_OK) {
+            desc.argument = &runs[count];
+            result = weft_job_submit(owner, &desc, NULL);
+        }
+        CHECK_RESULT(result, WEFT_POOL_FULL);
+        CHECK(count >= 200); /* plain ones in the deque, and then slots */
+        CHECK_OK(weft_job_wait_all(owner, NULL));
+        for (uint32_t i = 0; i < 1000; i++) CHECK_U64(runs[i], i < count ? round : 0);
+    }
+}
+
+static int fail_by_child(weft_job_context *job, void *argument)
+{
+    weft_job_child(job, fail, argument);
+    return 0;
+}
+
+static int note_and_submit_critical(weft_job_context *job, void *argument)
+{
+    weft_job_desc desc = noting(7);
+    desc.class_ = WEFT_JOB_CRITICAL;
+    CHECK_OK(weft_job_submit(job, &desc, NULL));
+    return note(job, argument);
+}
+
+Test(job, one_without_a_handle_joins_its_children_and_lets_critical_ones_first)
+{
+    int code = 0;
+    CHECK_OK(
+        weft_job_submit(owner, &(weft_job_desc){.fn = fail_by_child, .argument = (void *)5}, NULL));
+    CHECK_RESULT(weft_job_wait_all(owner, &code), WEFT_JOB_FAILED);
+    CHECK_U64(code, 5);
+    for (uintptr_t i = 0; i < 3; i++) {
+        const weft_job_desc desc = noting(i);
+        CHECK_OK(weft_job_submit(owner, &desc, NULL));
+    }
+    const weft_job_desc last = {.fn = note_and_submit_critical, .argument = (void *)3};
+    CHECK_OK(weft_job_submit(owner, &last, NULL));
+    CHECK_RESULT(weft_job_pool_destroy(pool), WEFT_BUSY);
+    CHECK_OK(weft_job_wait_all(owner, NULL));
+    static const uint32_t wanted[] = {3, 7, 2, 1, 0}; /* the youngest first */
+    CHECK_U64(order_count, 5);
+    for (uint32_t i = 0; i < 5; i++) CHECK_U64(order[i], wanted[i]);
+}
+
 static int mark_range(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
 {
     (void)job;

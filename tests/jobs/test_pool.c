@@ -329,12 +329,14 @@ Test(pool, statistics_count_what_was_done)
     for (uint32_t i = 0; i < 10; i++) weft_job_child(owner, count, &runs);
     CHECK_I64(weft_job_children_wait(owner), 0);
     const weft_job_desc job = {.fn = count, .argument = &runs};
-    for (uint32_t i = 0; i < 5; i++) CHECK_OK(weft_job_submit(owner, &job, NULL));
+    weft_job_handle handle;
+    for (uint32_t i = 0; i < 5; i++) CHECK_OK(weft_job_submit(owner, &job, &handle));
+    for (uint32_t i = 0; i < 3; i++) CHECK_OK(weft_job_submit(owner, &job, NULL));
     CHECK_OK(weft_job_wait_all(owner, NULL));
     weft_job_stats_get(pool, &stats, sizeof stats);
     CHECK_U64(stats.children, 10);
     CHECK_U64(stats.children_inlined, 6);
-    CHECK_U64(stats.submitted, 5);
+    CHECK_U64(stats.submitted, 8);
     CHECK_U64(stats.stolen, 0);
     CHECK(stats.jobs_high_water >= 5);
     CHECK(stats.spin_budget_ns >= 4000);

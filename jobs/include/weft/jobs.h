@@ -85,7 +85,8 @@ typedef struct weft_job_pool_desc {
     uint32_t worker_count;   /* 1..256, with the owner; default: CPUs of the affinity mask, at most
                                 the cgroup quota rounded down, at least 1 */
     uint32_t job_capacity;   /* submitted jobs alive at once, 1..2^24; default 4096; up to 64 more
-                                for each worker fit; memory comes with use */
+                                for each worker fit, and about as many again of normal ones without
+                                handle, name and predecessors; memory comes with use */
     uint32_t child_capacity; /* unjoined children per worker, a power of two 2..2^20; default 4096;
                                 more children run at once, in place */
     uint32_t edge_capacity;  /* dependencies alive at once, 1..2^26; default 4 * job_capacity */
@@ -236,7 +237,9 @@ typedef struct weft_job_desc {
  * cancelled is cancelled. A job with a handle that failed or was cancelled keeps its slot until
  * that was collected by weft_job_wait, weft_job_result or weft_job_wait_all.
  * Errors (nothing submitted): INVALID_ARGUMENT, BAD_HANDLE (a predecessor was never issued),
- * POOL_FULL (slots or edges), FORKED. Threads: owner, job, guest. */
+ * POOL_FULL (slots or edges), FORKED. Threads: owner, job, guest. Cost: with its run about 5 ns
+ * for a normal job without handle, name and predecessors, unless hooks or traces are on; else
+ * about 20 ns. */
 WEFT_API weft_result weft_job_submit(weft_job_context *job, const weft_job_desc *desc,
                                      weft_job_handle *out);
 /* As weft_job_submit, from any thread, without a context; slightly slower. Threads: any. */
@@ -327,7 +330,7 @@ WEFT_API void weft_job_frame_begin(weft_job_pool *pool);
 WEFT_API void weft_job_frame_end(weft_job_pool *pool);
 /* Counts of a pool, summed over all workers since creation. */
 typedef struct weft_job_stats {
-    uint64_t submitted;        /* jobs with handles */
+    uint64_t submitted;        /* weft_job_submit and its kind, weft_job_inject */
     uint64_t children;         /* weft_job_child calls */
     uint64_t children_inlined; /* of these, run at once because child_capacity was reached */
     uint64_t stolen;           /* jobs, children and loop ranges taken from another worker */

@@ -131,10 +131,13 @@ static weft_result init_worker(weft_job_pool *pool, uint32_t index, uint32_t tra
     weft__slots_cache_init(&worker->caches.edges, &pool->table.edge_slots);
     size_t deque = (size_t)index * WEFT_JOB_CLASS_COUNT;
     for (uint32_t c = 0; c < WEFT_JOB_CLASS_COUNT; c++) {
-        weft_a32 *slots = pool->deque_slots + (deque + c) * pool->deque_capacity;
-        weft__deque_init(&worker->deques[c], slots, pool->deque_capacity);
+        weft__deque_place *places = pool->deque_places + (deque + c) * pool->deque_capacity;
+        weft__deque_init(&worker->deques[c], places, pool->deque_capacity);
         worker->deques[c].is_alone = is_alone;
     }
+    /* what is observed has a number: its slot */
+    if (!pool->is_observed)
+        worker->deques[WEFT_JOB_NORMAL].plain_limit = pool->deque_capacity - pool->table.capacity;
     return weft__trace_init(&worker->trace, &pool->memory, trace_capacity);
 }
 
@@ -350,7 +353,7 @@ void weft_job_frame_end(weft_job_pool *pool)
 static void add_stats(weft_job_stats *out, const weft__worker_stats *stats)
 {
     /* relaxed: statistics, a moment old */
-    out->submitted += at_load_rlx(&stats->x_submitted);
+    out->submitted += at_load_rlx(&stats->x_submitted) + at_load_rlx(&stats->x_plain_submitted);
     out->children += at_load_rlx(&stats->x_children);
     out->children_inlined += at_load_rlx(&stats->x_children_inlined);
     out->stolen += at_load_rlx(&stats->x_stolen);

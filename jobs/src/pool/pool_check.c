@@ -29,15 +29,33 @@ bool weft__pool_is_in_job(const weft_job_pool *pool)
     return false;
 }
 
+/* Plain jobs have no slot that shows them: they are pending until they are counted. */
+static uint64_t completed_plain(const weft_job_pool *pool)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < pool->worker_count; i++)
+        count += at_load_acq(&pool->workers[i].stats.x_plain_completed); /* P3 */
+    return count;
+}
+
+static uint64_t submitted_plain(const weft_job_pool *pool)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < pool->worker_count; i++)
+        count += at_load_acq(&pool->workers[i].stats.x_plain_submitted); /* P3 */
+    return count;
+}
+
 bool weft__pool_is_quiescent(weft_job_pool *pool)
 {
-    uint64_t completed = 0, submitted = 0;
+    uint64_t completed = completed_plain(pool), submitted = 0;
     for (uint32_t i = 0; i < pool->worker_count; i++)
         completed += at_load_acq(&pool->workers[i].stats.x_completed); /* P3 */
     for (uint32_t i = 0; i < pool->worker_count; i++)
         submitted += at_load_acq(&pool->workers[i].stats.x_submitted); /* P3 */
     /* any order would do for the submitted counts: the acquires above made visible what was
      * submitted before the jobs they count ended, and later ones have not ended */
+    submitted += submitted_plain(pool);
     return completed == submitted + at_load_sc(&pool->x_foreign_submitted); /* P3 */
 }
 
@@ -58,6 +76,8 @@ bool weft__pool_has_pending(weft_job_pool *pool)
     if (weft__pool_is_quiescent(pool)) return false;
     for (uint32_t slot = 0; slot < weft__pool_slot_mark(pool); slot++)
         if (!weft__job_is_done(&pool->table, weft__pool_handle_of(pool, slot))) return true;
+    uint64_t completed = completed_plain(pool); /* after the slots: what they submitted is seen */
+    if (completed != submitted_plain(pool)) return true;
     /* every job has ended: a worker that ended the last one has yet to count it */
     while (!weft__pool_is_quiescent(pool)) at_stall();
     return false;

@@ -35,7 +35,7 @@ static size_t lay_out(weft_job_pool *pool, weft__job_arrays *arrays, uint32_t jo
     pool->loop_descs = take(&out, jobs, sizeof *pool->loop_descs);
     pool->children = take(&out, workers * pool->child_capacity, sizeof *pool->children);
     size_t places = workers * WEFT_JOB_CLASS_COUNT * pool->deque_capacity;
-    pool->deque_slots = take(&out, places, sizeof *pool->deque_slots);
+    pool->deque_places = take(&out, places, sizeof *pool->deque_places);
     return (out.bytes + WEFT__ALIVE_BYTES - 1) / WEFT__ALIVE_BYTES * WEFT__ALIVE_BYTES;
 }
 
@@ -45,7 +45,8 @@ weft_result weft__pool_map(weft_job_pool *pool, const weft_job_pool_desc *desc)
     /* free slots may hide in the caches of workers: the capacity holds whatever they keep */
     uint32_t spare = 2 * WEFT__SLOTS_BATCH * pool->worker_count;
     uint32_t jobs = desc->job_capacity + spare, edges = desc->edge_capacity + spare;
-    pool->deque_capacity = (uint32_t)bits_round_up_power_of_two(jobs); /* one never overflows */
+    uint32_t twice = 2 * desc->job_capacity; /* each slot has a place, and about as many are left */
+    pool->deque_capacity = (uint32_t)bits_round_up_power_of_two(twice > jobs ? twice : jobs);
     pool->mapped_bytes = lay_out(pool, &arrays, jobs, edges);
     pool->alive = pool->os->map(pool->os->user, pool->mapped_bytes, WEFT__ALIVE_BYTES);
     if (pool->alive == NULL) return WEFT_OUT_OF_MEMORY;

@@ -42,9 +42,9 @@ struct weft_job_pool {
     weft_log log;
     char thread_name[12];
     uint32_t child_capacity;
-    uint32_t deque_capacity; /* >= table.capacity: every job in a deque has a slot */
+    uint32_t deque_capacity; /* >= table.capacity: what is beyond it is for plain jobs */
     size_t mapped_bytes;     /* from `alive` on: all arrays (pool_memory.h) */
-    weft_a32 *deque_slots;
+    weft__deque_place *deque_places;
     weft__child *children;
     weft_job_for_desc *loop_descs; /* [job capacity] loops submitted as jobs */
     weft__wake_token *tokens;
@@ -82,8 +82,8 @@ struct weft_job_pool {
  *   P1  inject: x_next, sc CAS of the list head -> take: sc exchange of the head; also <-> W1
  *   P2  end of a job: sc store of the waiter's x_is_over, load of its sleeper bit <-> waiter: sc or
  *       of its bit, sc load of x_is_over; after the store the waiter's edge is the waiter's again
- *   P3  completed count (release), submitted counts -> quiescence check: completed is read first;
- *       both only grow, so equal sums mean that nothing was pending at the moment in between
+ *   P3  completed counts (release), submitted counts -> quiescence check: completed is read first;
+ *       all only grow, so equal sums mean that nothing was pending at the moment in between
  *   P4  x_background up before a background job is taken -> down after it ended: never above the
  *       limit, except for the owner that drains
  *   P5  workers: or of x_used, found work -> frame begin: exchange of x_used; frame hints

@@ -140,16 +140,25 @@ submit_slowly(weft_job_context *worker, const weft_job_desc *desc, weft_job_hand
     return submit_from(worker, &(submission){.desc = desc}, out);
 }
 
-/* The short way, without a call: a plain normal job from a worker with a free slot and room. */
-weft_result weft_job_submit(weft_job_context *worker, const weft_job_desc *desc,
-                            weft_job_handle *out)
+/* A job that nothing names: it is its function and argument, and lies in the deque itself. */
+static inline bool push_plain(weft_job_context *worker, const weft_job_desc *desc)
 {
-    bool is_plain = worker != NULL && desc != NULL && desc->fn != NULL &&
-                    (desc->after_count | (uint32_t)desc->class_ | desc->is_held |
-                     worker->head.is_observed) == 0 &&
-                    worker->caches.jobs.count != 0 && !weft__worker_is_forked(worker) &&
-                    weft__deque_has_room_owner(&worker->deques[WEFT_JOB_NORMAL]);
-    if (__builtin_expect(!is_plain, 0)) return submit_slowly(worker, desc, out);
+    weft__deque *deque = &worker->deques[WEFT_JOB_NORMAL];
+    if (!weft__deque_has_room_owner(deque, deque->plain_limit)) return false;
+    weft__stat_add(&worker->stats.x_plain_submitted, 1); /* P3: before D1 publishes the job */
+    weft__deque_push_room_owner(deque,
+                                (weft__deque_item){(uintptr_t)desc->fn, (uintptr_t)desc->argument});
+    return true;
+}
+
+/* A job with a slot, when one is at hand. */
+static inline bool push_slot(weft_job_context *worker, const weft_job_desc *desc,
+                             weft_job_handle *out)
+{
+    weft__deque *deque = &worker->deques[WEFT_JOB_NORMAL];
+    bool is_at_hand = worker->caches.jobs.count != 0 && !worker->head.is_observed &&
+                      weft__deque_has_room_owner(deque, deque->mask + 1);
+    if (__builtin_expect(!is_at_hand, 0)) return false;
     uint32_t slot = weft__slots_take_cached(&worker->caches.jobs);
     weft__job *job = &worker->jobs[slot];
     job->fn = desc->fn;
@@ -160,7 +169,21 @@ weft_result weft_job_submit(weft_job_context *worker, const weft_job_desc *desc,
     weft_job_handle handle = weft__job_start_with(job, slot, flags, 0);
     if (out != NULL) *out = handle;
     weft__stat_add(&worker->stats.x_submitted, 1);
-    weft__deque_push_room_owner(&worker->deques[WEFT_JOB_NORMAL], slot);
+    weft__deque_push_room_owner(deque, weft__deque_item_of_slot(slot));
+    return true;
+}
+
+/* The short way, without a call: a normal job from a worker, ready, with room for it. */
+weft_result weft_job_submit(weft_job_context *worker, const weft_job_desc *desc,
+                            weft_job_handle *out)
+{
+    bool is_ready = worker != NULL && desc != NULL && desc->fn != NULL &&
+                    (desc->after_count | (uint32_t)desc->class_ | desc->is_held) == 0 &&
+                    !weft__worker_is_forked(worker);
+    if (__builtin_expect(!is_ready, 0)) return submit_slowly(worker, desc, out);
+    bool is_named = out != NULL || desc->name != NULL;
+    bool is_pushed = (!is_named && push_plain(worker, desc)) || push_slot(worker, desc, out);
+    if (__builtin_expect(!is_pushed, 0)) return submit_slowly(worker, desc, out);
     if (worker->deques[WEFT_JOB_NORMAL].is_alone) return WEFT_OK; /* none to wake */
     weft__worker_notify(worker);
     return WEFT_OK;

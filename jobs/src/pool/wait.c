@@ -130,7 +130,9 @@ static bool is_drained(void *argument)
 {
     drain *self = argument;
     weft_job_pool *pool = self->owner->pool;
-    uint64_t ended = at_load_rlx(&self->owner->stats.x_completed); /* relaxed: its own */
+    const weft__worker_stats *own = &self->owner->stats;
+    /* relaxed: its own */
+    uint64_t ended = at_load_rlx(&own->x_completed) + at_load_rlx(&own->x_plain_completed);
     if (ended != self->ended) {
         self->ended = ended;
         return false;
@@ -145,8 +147,7 @@ static void run_all(weft_job_context *owner)
     /* any order would do: the or of its bit, before the last look, makes it visible */
     at_store_rel(&pool->x_draining, 1u); /* P10 */
     while (!weft__pool_is_quiescent(pool)) {
-        while (weft__worker_run_one(owner, WEFT__SCOPE_DRAIN)) {
-        }
+        while (weft__worker_run_one(owner, WEFT__SCOPE_DRAIN)) weft__worker_run_own(owner);
         /* one that another thread releases right now is still counted */
         if (at_load_sc(&pool->x_held) != 0 && !cancel_held(owner)) at_stall(); /* P10 */
         weft__worker_serve(owner, WEFT__SCOPE_DRAIN, is_drained, &self);

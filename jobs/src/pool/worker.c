@@ -77,9 +77,17 @@ static bool run_slot(weft_job_context *worker, uint32_t slot)
     return true;
 }
 
+static bool run_item(weft_job_context *worker, weft__deque_item item)
+{
+    if (item.fn == 0) return run_slot(worker, (uint32_t)item.argument);
+    found(worker);
+    weft__worker_run_plain(worker, item, weft__worker_is_frame_empty(worker));
+    return true;
+}
+
 static bool run_own(weft_job_context *worker, weft_job_class class_)
 {
-    return run_slot(worker, weft__deque_pop_owner(&worker->deques[class_]));
+    return run_item(worker, weft__deque_pop_owner(&worker->deques[class_]));
 }
 
 static bool run_injected(weft_job_context *worker, weft_job_class class_)
@@ -110,14 +118,14 @@ static bool run_loop(weft_job_context *worker, weft_job_class class_)
 
 static bool steal_job(weft_job_context *worker, uint32_t victim, weft_job_class class_)
 {
-    uint32_t slot;
+    weft__deque_item item;
     weft__deque *deque = &worker->pool->workers[victim].deques[class_];
-    weft__steal result = weft__deque_steal_any(deque, &slot);
+    weft__steal result = weft__deque_steal_any(deque, &item);
     if (result == WEFT__STEAL_LOST) weft__stat_add(&worker->stats.x_steals_failed, 1);
     if (result != WEFT__STEAL_GOT) return false;
     weft__stat_add(&worker->stats.x_stolen, 1);
     weft__note(worker, WEFT_JOB_EVENT_STEAL, NULL, victim);
-    return run_slot(worker, slot);
+    return run_item(worker, item);
 }
 
 static bool steal_child(weft_job_context *worker, uint32_t victim)
@@ -195,6 +203,29 @@ bool weft__worker_run_one(weft_job_context *worker, weft__scope scope)
     if (run_injected(worker, WEFT_JOB_CRITICAL) || run_injected(worker, WEFT_JOB_NORMAL))
         return true;
     return run_stolen(worker) || run_background(worker, scope);
+}
+
+/* What run_one would look at before the own normal jobs. */
+static inline bool has_first(const weft_job_context *worker)
+{
+    return worker->next_job != WEFT__JOB_NONE ||
+           weft__deque_seems_filled_owner(&worker->deques[WEFT_JOB_CRITICAL]) ||
+           weft__loop_is_open(&worker->pool->loops, WEFT_JOB_CRITICAL);
+}
+
+void weft__worker_run_own(weft_job_context *worker)
+{
+    weft__deque *deque = &worker->deques[WEFT_JOB_NORMAL];
+    uint32_t turns = FAIRNESS_TURNS - 1 - worker->pick % FAIRNESS_TURNS, ran = 0;
+    bool is_empty = weft__worker_is_frame_empty(worker) && !worker->is_searching;
+    for (; is_empty && ran < turns && !has_first(worker); ran++) {
+        weft__deque_item item = weft__deque_pop_owner(deque);
+        if (__builtin_expect(item.fn != 0, 1))
+            weft__worker_run_plain(worker, item, true);
+        else if (!run_slot(worker, (uint32_t)item.argument))
+            break;
+    }
+    worker->pick += ran;
 }
 
 bool weft__worker_sees_work(weft_job_context *worker, weft__scope scope)

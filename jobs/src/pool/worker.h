@@ -16,6 +16,9 @@ typedef enum weft__scope {
 
 /* Finds and runs one piece of work; false when there was none. Depth 0 only. */
 bool weft__worker_run_one(weft_job_context *worker, weft__scope scope);
+/* After run_one: runs the worker's own normal jobs, as run_one would, until the next look at the
+ * injection lists is due, or something that comes first is there. Depth 0 only. */
+void weft__worker_run_own(weft_job_context *worker);
 /* Whether there is something to take: sequentially consistent, for the look before sleeping. */
 bool weft__worker_sees_work(weft_job_context *worker, weft__scope scope);
 /* Looks for work until `is_over(argument)`, sleeping when there is none. The caller makes sure that

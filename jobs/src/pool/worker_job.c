@@ -82,8 +82,9 @@ void weft__pool_inject(weft_job_pool *pool, uint32_t slot)
 void weft__worker_push_job(weft_job_context *worker, uint32_t slot)
 {
     weft_job_class class_ = weft__job_class(&worker->jobs[slot]);
-    bool has_room = weft__deque_push_owner(&worker->deques[class_], slot);
-    WEFT_ASSERT(has_room); /* as many places as slots */
+    weft__deque_item item = weft__deque_item_of_slot(slot);
+    bool has_room = weft__deque_push_owner(&worker->deques[class_], item);
+    WEFT_ASSERT(has_room); /* plain_limit leaves a place for each slot */
     (void)has_room;
 }
 
@@ -190,6 +191,11 @@ bool weft__worker_end_failed(weft_job_context *worker, uint32_t slot, int code, 
         keep_first_error(worker->pool, code);
     }
     return weft__worker_end_noticed(worker, slot, weft__job_finish(job, code, flags), flags);
+}
+
+void weft__worker_end_plain_failed(weft_job_context *worker, int code)
+{
+    keep_first_error(worker->pool, code);
 }
 
 /* weft__worker_call at depth 0, where the frame is usually empty and nothing has to be kept. */

@@ -48,6 +48,8 @@ bool weft__worker_end_noticed(weft_job_context *worker, uint32_t slot, uint32_t 
                               uint32_t flags);
 /* The end of a job that failed or was cancelled. False. */
 bool weft__worker_end_failed(weft_job_context *worker, uint32_t slot, int code, uint32_t flags);
+/* Keeps the error of a plain job. */
+void weft__worker_end_plain_failed(weft_job_context *worker, int code);
 /* weft__worker_call at depth 0, out of line. */
 int weft__worker_call_on_children(weft_job_context *worker, weft_job_fn fn, void *argument);
 /* Joins what a body at depth 0 started; returns its code, or else that of the children. */
@@ -99,6 +101,27 @@ weft__worker_run_on_frame(weft_job_context *worker, weft__job *job, uint32_t slo
     worker->job = WEFT__JOB_NONE;
     worker->depth = 0;
     return weft__worker_end_job(worker, job, slot, code);
+}
+
+/* Runs a plain job: it has neither slot nor name, and nothing waits for it alone. `is_empty`: as
+ * above. */
+static inline __attribute__((always_inline)) void
+weft__worker_run_plain(weft_job_context *worker, weft__deque_item item, bool is_empty)
+{
+    weft_job_fn fn = (weft_job_fn)(uintptr_t)item.fn;
+    void *argument = (void *)(uintptr_t)item.argument;
+    WEFT_ASSERT(worker->depth == 0 && worker->job == WEFT__JOB_NONE);
+    worker->depth = 1;
+    weft__note(worker, WEFT_JOB_EVENT_BEGIN, NULL, WEFT__JOB_NONE);
+    int code = __builtin_expect(is_empty, 1) ? fn(worker, argument)
+                                             : weft__worker_call_on_children(worker, fn, argument);
+    if (__builtin_expect(is_empty && !weft__worker_is_frame_empty(worker), 0))
+        code = weft__worker_join_at_depth_0(worker, code);
+    weft__note(worker, WEFT_JOB_EVENT_END, NULL, WEFT__JOB_NONE);
+    worker->depth = 0;
+    if (__builtin_expect(code != 0, 0)) weft__worker_end_plain_failed(worker, code);
+    weft_a64 *count = &worker->stats.x_plain_completed;
+    at_store_rel(count, at_load_rlx(count) + 1); /* P3; relaxed: its own */
 }
 
 #endif

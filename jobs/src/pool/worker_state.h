@@ -24,10 +24,12 @@
 
 /* Owner: the worker, the one writer; any thread reads: relaxed. Invariants: each only grows;
  * summed over all workers and guests, x_completed <= x_submitted + x_foreign_submitted of the
- * pool, equal when the pool is quiescent (P3). */
+ * pool and x_plain_completed <= x_plain_submitted, equal when the pool is quiescent (P3). */
 typedef struct weft__worker_stats {
-    weft_a64 x_submitted;
+    weft_a64 x_submitted; /* jobs with a slot */
     weft_a64 x_completed;
+    weft_a64 x_plain_submitted; /* plain jobs */
+    weft_a64 x_plain_completed;
     weft_a64 x_children;
     weft_a64 x_children_inlined;
     weft_a64 x_stolen;

@@ -111,6 +111,11 @@ void weft__loop_hide(weft__loop_table *table, weft__loop *loop);
 /* Offers it again (graphs: new nodes are ready). */
 void weft__loop_show(weft__loop_table *table, weft__loop *loop);
 
+/* Whether an entry of the class seems worth joining. */
+static inline bool weft__loop_is_open(const weft__loop_table *table, weft_job_class class_)
+{
+    return at_load_rlx(&table->x_open[class_]) != 0; /* relaxed: a hint */
+}
 /* An open entry of the class with room for the worker, joined; or NULL. */
 weft__loop *weft__loop_join(weft__loop_table *table, weft_job_class class_, uint32_t worker);
 void weft__loop_leave(weft__loop_table *table, weft__loop *loop, const weft_os *os);
