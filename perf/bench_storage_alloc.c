@@ -329,7 +329,63 @@ static void bench_iter_frags(weft_bench *bench)
     bench_iter_frag_float(bench);
 }
 
+/* ---- churn ---- */
+
+/* Raw: a row is written, and its place given back. */
+static void churn_raw(void *data)
+{
+    storage_bed *bed = data;
+    for (uint32_t i = 0; i < PAIRS; i++) {
+        bed->ids[0] = (weft_entity){0, 2 * i + 1};
+        bed->positions[0] = (bed_vector){0, 0, 0};
+        bed->velocities[0] = (bed_vector){0, 0, 0};
+        weft_bench_keep(bed->ids);
+    }
+}
+
+static void churn_create(void *data)
+{
+    storage_bed *bed = data;
+    for (uint32_t i = 0; i < PAIRS; i++)
+        weft_entity_destroy(bed->world, weft_entity_create(bed->world, bed->moving));
+}
+
+static void churn_tag(void *data)
+{
+    storage_bed *bed = data;
+    for (uint32_t i = 0; i < PAIRS / 2; i++) {
+        weft_entity_add(bed->world, bed->entities[0], bed->tag);
+        weft_entity_remove(bed->world, bed->entities[0], bed->tag);
+    }
+}
+
+/* `population`: entities of the archetype beside the one that comes and goes. */
+static void churn_case(weft_bench *bench, const char *name, weft_bench_fn *run, uint32_t population)
+{
+    if (!weft_bench_wants(bench, name)) return;
+    storage_bed bed = bed_open(bench, 16);
+    for (uint32_t i = 0; i < population; i++) weft_entity_create(bed.world, bed.moving);
+    bed.entities[0] = weft_entity_create(bed.world, WEFT_ARCHETYPE(bed.world, bed.extra));
+    weft_bench_run(bench, &(weft_bench_measure){.name = name,
+                                                .unit = "ns/change",
+                                                .items = PAIRS,
+                                                .workers = 1,
+                                                .run = run,
+                                                .raw = churn_raw,
+                                                .data = &bed});
+    bed_close(&bed);
+}
+
+static void bench_churn_lone(weft_bench *bench)
+{
+    churn_case(bench, "create-destroy", churn_create, 0);
+    churn_case(bench, "beside-another", churn_create, 1);
+    churn_case(bench, "tag", churn_tag, 0);
+}
+
 const weft_bench_entry weft_bench_storage_alloc[] = {
+    {"churn.lone", "the only entity of its archetype created and destroyed; its tag added, removed",
+     bench_churn_lone, false},
     {"alloc.id", "allocate and free an entity id: single, batches of 256, two threads",
      bench_alloc_id, false},
     {"alloc.unit", "allocate and free a 16 KiB unit: one thread, two threads", bench_alloc_unit,

@@ -143,6 +143,7 @@ struct weft__archetype {
     uint32_t chunk_count;
     uint32_t flags;
     weft__chunk *first_chunk; /* storage of `chunks` while there is one chunk at most */
+    weft__chunk *spare;       /* an empty chunk kept for the next row (spare_chunk.h), or NULL */
     uint64_t entity_count;
     const weft__type_ref *types; /* ascending component id */
     const weft__type_slot *slots;

@@ -211,10 +211,11 @@ typedef struct weft_world_stats {
 WEFT_API void weft_world_stats_get(const weft_world *world, weft_world_stats *out,
                                    size_t out_bytes);
 
-/* Merges chunks that are not full and returns empty megachunks to the OS, moving at most
- * `row_budget` rows. Returns the number of rows moved: repeat until it is 0 to compact
- * completely. It stops early when memory is exhausted, which is no error. 0 also when the world
- * is not idle (WRONG_PHASE). Handles do not change. Threads: owner, world idle. */
+/* Merges chunks that are not full, frees the empty ones that are kept, and returns empty
+ * megachunks to the OS, moving at most `row_budget` rows. Returns the number of rows moved:
+ * repeat until it is 0 to compact completely. It stops early when memory is exhausted, which is
+ * no error. 0 also when the world is not idle (WRONG_PHASE). Handles do not change. Threads:
+ * owner, world idle. */
 WEFT_API uint64_t weft_world_compact(weft_world *world, uint64_t row_budget);
 
 /* Sets every described ENTITY field that leads to a dead entity to null: in values, buffers

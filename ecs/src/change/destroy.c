@@ -134,7 +134,10 @@ static __attribute__((noinline)) weft_result destroy_generally(weft_world *world
     uint32_t slow = WEFT__HAS_CLEANUP | WEFT__HAS_LINKED_GROUP;
     if ((chunk->archetype->flags & slow) != 0) return destroy_all(world, &entity, 1);
     if (row_die_plainly(world, chunk, row)) return WEFT_OK;
-    weft__directory_free_owner(&world->directory, entity);
+    uint32_t index = entity.index ^ world->directory.tag_bits;
+    weft__entity_block *block = weft__directory_block(&world->directory, index);
+    if (!weft__directory_kill_owner(&world->directory, block, index, entity.version))
+        weft__directory_free_owner(&world->directory, entity);
     if ((chunk->archetype->flags & WEFT__NEEDS_DESTRUCT) != 0)
         weft__rows_discard(world, NULL, chunk, NULL, row, 1);
     weft__row_end(world, chunk, row);

@@ -55,13 +55,32 @@ static const weft__archetype *archetype_of(const weft_world *world, weft_archety
     return NULL;
 }
 
+/* One entity in a chunk with room, or a new one. */
+static weft_entity row_create(weft_world *world, weft__tuple *tuple)
+{
+    weft_entity entity = {0, 0};
+    weft__span place;
+    weft_result result = weft__directory_reserve_owner(&world->directory, 1);
+    if (result != WEFT_OK) weft__error_limit(world, result, "creation of entities");
+    if (result != WEFT_OK || weft__row_reserve(world, tuple, &place) != WEFT_OK) return entity;
+    weft_entity *row = weft__chunk_entities(place.chunk) + place.row;
+    uint32_t location = weft__location(place.chunk, place.row);
+    uint64_t bits = weft__directory_allocate_one_owner(&world->directory, location);
+    if (bits != 0)
+        memcpy(row, &bits, sizeof bits);
+    else
+        weft__directory_allocate_owner(&world->directory, 1, row, NULL, location);
+    weft__rows_fill(world, place.chunk, place.row, 1);
+    return *row;
+}
+
 static __attribute__((noinline)) weft_entity create_generally(weft_world *world,
                                                               weft_archetype handle)
 {
     weft_entity entity = {0, 0};
     if (world == NULL || weft__idle(world, "weft_entity_create") != WEFT_OK) return entity;
     const weft__archetype *archetype = archetype_of(world, handle, "weft_entity_create");
-    if (archetype != NULL) rows_create(world, archetype->tuple0, 1, &entity);
+    if (archetype != NULL) entity = row_create(world, archetype->tuple0);
     return entity;
 }
 

@@ -97,6 +97,16 @@ typedef struct weft__chunk_table {
     uint32_t id_word; /* words of ids below have no free id */
 } weft__chunk_table;
 
+#define WEFT__SPARES 16u /* chunks of at most 4 KiB each */
+
+/* Spare chunks (spare_chunk.h). Owner, world idle. Always: count = entries of the ring that are not
+ * NULL; each is the `spare` of its archetype, and at ring[id % WEFT__SPARES]. */
+typedef struct weft__spare_chunks {
+    weft__chunk *ring[WEFT__SPARES];
+    uint32_t next;
+    uint32_t count;
+} weft__spare_chunks;
+
 /* Locations of rows. Owner, world idle; read by all. end <= capacity. */
 typedef struct weft__berth_table {
     weft__berth *at;                    /* [location >> WEFT__BERTH_SHIFT]; NULL until needed */
@@ -147,6 +157,7 @@ struct weft_world {
     weft__type_table types;
     weft__quick quick;
     weft__chunk_table chunks;
+    weft__spare_chunks spares;
     uint32_t recorder_epoch; /* rounds of all recorders so far */
     weft__format_table formats;
     weft__component_index component_index;

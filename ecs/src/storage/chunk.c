@@ -8,6 +8,7 @@
 #include "column_map.h"
 #include "error.h"
 #include "format.h"
+#include "spare_chunk.h"
 #include "structure.h"
 #include "tuple.h"
 
@@ -336,7 +337,14 @@ weft__chunk *weft__chunk_create(weft_world *world, weft__tuple *tuple, uint32_t 
     if (layout == NULL) return NULL;
     weft__run run;
     weft_result result = link_prepare(world, tuple->archetype, layout->capacity);
+    weft__chunk *spare = result == WEFT_OK ? weft__spare_take(world, tuple, size_class) : NULL;
+    if (spare != NULL) {
+        weft__chunk_link(world, spare);
+        return spare;
+    }
     if (result == WEFT_OK) result = memory_allocate(world, size_class, &run);
+    if (result != WEFT_OK && weft__spares_free(world))
+        return weft__chunk_create(world, tuple, size_class);
     if (result != WEFT_OK) {
         weft__error_limit(world, result, "chunk");
         return NULL;
@@ -381,8 +389,10 @@ void weft__chunk_release(weft_world *world, weft__chunk *chunk)
     world->chunks.count--;
     tuple->chunk_count--;
     world->front.structure_version++;
-    weft__chunk_memory_free(world, chunk);
-    weft__chunk_free(&world->memory, chunk);
+    if (!weft__spare_keep(world, chunk)) {
+        weft__chunk_memory_free(world, chunk);
+        weft__chunk_free(&world->memory, chunk);
+    }
     weft__tuple_release(world, tuple);
 }
 
@@ -402,6 +412,7 @@ static void chunk_end(weft_world *world, weft__chunk *chunk)
 
 void weft__chunks_fini(weft_world *world)
 {
+    weft__spares_free(world);
     for (uint32_t id = 1; id < world->chunks.end; id++)
         if (world->chunks.at[id] != NULL) chunk_end(world, world->chunks.at[id]);
     weft__free(&world->memory, WEFT__MEMORY_METADATA, world->chunks.at, world->chunks.capacity,

@@ -377,6 +377,7 @@ static bool units_check(const weft_world *world)
                       (unsigned long long)units);
     if (!weft__parts_check(&world->parts, &parts, text, sizeof text))
         return broken(world, "%s", text);
+    small += world->spares.count;
     return parts == small || broken(world, "%llu parts of units in use, chunks have %llu",
                                     (unsigned long long)parts, (unsigned long long)small);
 }
