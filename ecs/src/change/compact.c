@@ -4,7 +4,6 @@
  * fits; a budget that ends in the middle is taken up by the next call. Owner, world idle. */
 #include "error.h"
 #include "move_plan.h"
-#include "spare_chunk.h"
 #include "structure.h"
 
 #include <stdlib.h>
@@ -91,7 +90,7 @@ uint64_t weft_world_compact(weft_world *world, uint64_t row_budget)
     for (uint32_t i = 0; i < world->archetypes.count && moved < row_budget; i++)
         if ((world->archetypes.at[i]->flags & WEFT__IS_SPARSE) == 0)
             moved += archetype_compact(world, world->archetypes.at[i], row_budget - moved);
-    weft__spares_free(world);
+    weft__chunk_spares_free(world);
     weft__units_trim(&world->units, 0);
     return moved;
 }

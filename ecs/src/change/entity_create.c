@@ -49,6 +49,7 @@ static const weft__archetype *archetype_of(const weft_world *world, weft_archety
                                            const char *what)
 {
     bool is_told = handle.id == 0 && world->error->code != WEFT_OK;
+    if (is_told) world->error->number++; /* a failure of its own */
     const weft__archetype *archetype = is_told ? NULL : weft__archetype_at(world, handle);
     if (archetype == NULL || (archetype->flags & WEFT__IS_RESIDUE) == 0) return archetype;
     weft__error_residue_tag(world, what);

@@ -331,6 +331,20 @@ void weft__chunk_room_update(weft__chunk *chunk)
     chunk->has_room = true;
 }
 
+static void chunk_destroy(weft_world *world, weft__chunk *chunk)
+{
+    weft__chunk_memory_free(world, chunk);
+    weft__chunk_free(&world->memory, chunk);
+}
+
+bool weft__chunk_spares_free(weft_world *world)
+{
+    bool has_any = world->spares.count != 0;
+    for (weft__chunk *spare; (spare = weft__spare_drop(world)) != NULL;)
+        chunk_destroy(world, spare);
+    return has_any;
+}
+
 weft__chunk *weft__chunk_create(weft_world *world, weft__tuple *tuple, uint32_t size_class)
 {
     const weft__layout *layout = weft__layout_obtain(world, tuple->archetype->format, size_class);
@@ -343,7 +357,7 @@ weft__chunk *weft__chunk_create(weft_world *world, weft__tuple *tuple, uint32_t 
         return spare;
     }
     if (result == WEFT_OK) result = memory_allocate(world, size_class, &run);
-    if (result != WEFT_OK && weft__spares_free(world))
+    if (result != WEFT_OK && weft__chunk_spares_free(world))
         return weft__chunk_create(world, tuple, size_class);
     if (result != WEFT_OK) {
         weft__error_limit(world, result, "chunk");
@@ -389,10 +403,8 @@ void weft__chunk_release(weft_world *world, weft__chunk *chunk)
     world->chunks.count--;
     tuple->chunk_count--;
     world->front.structure_version++;
-    if (!weft__spare_keep(world, chunk)) {
-        weft__chunk_memory_free(world, chunk);
-        weft__chunk_free(&world->memory, chunk);
-    }
+    weft__chunk *gone = weft__spare_keep(world, chunk);
+    if (gone != NULL) chunk_destroy(world, gone);
     weft__tuple_release(world, tuple);
 }
 
@@ -412,7 +424,7 @@ static void chunk_end(weft_world *world, weft__chunk *chunk)
 
 void weft__chunks_fini(weft_world *world)
 {
-    weft__spares_free(world);
+    weft__chunk_spares_free(world);
     for (uint32_t id = 1; id < world->chunks.end; id++)
         if (world->chunks.at[id] != NULL) chunk_end(world, world->chunks.at[id]);
     weft__free(&world->memory, WEFT__MEMORY_METADATA, world->chunks.at, world->chunks.capacity,

@@ -18,6 +18,8 @@ weft__chunk *weft__chunk_adopt(weft_world *world, weft__tuple *tuple, uint32_t s
                                const weft__run *run);
 /* Unlinks and frees an empty chunk; its memory, too, unless `base` is NULL. */
 void weft__chunk_release(weft_world *world, weft__chunk *chunk);
+/* Frees the chunks that are kept for later (spare_chunk.h). False: there were none. */
+bool weft__chunk_spares_free(weft_world *world);
 /* Puts the chunk in or out of its tuple's list of chunks with room, as its count says. */
 void weft__chunk_room_update(weft__chunk *chunk);
 /* New order version for every value of a tuple. */

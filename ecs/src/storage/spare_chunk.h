@@ -11,12 +11,13 @@
 #include "archetype_state.h"
 #include "world_state.h"
 
-/* Keeps an unlinked, empty chunk. False: it is none to keep. */
-bool weft__spare_keep(weft_world *world, weft__chunk *chunk);
+/* Keeps an unlinked, empty chunk. Returns what is to be freed: it, where it is none to keep, or the
+ * oldest one, or NULL. */
+weft__chunk *weft__spare_keep(weft_world *world, weft__chunk *chunk);
 /* The spare chunk of a tuple, as new but for bytes in its rows; NULL: there is none of this
  * size. */
 weft__chunk *weft__spare_take(weft_world *world, weft__tuple *tuple, uint32_t size_class);
-/* Frees all; false: there was none. */
-bool weft__spares_free(weft_world *world);
+/* A spare chunk, which is one no longer; NULL: there is none. */
+weft__chunk *weft__spare_drop(weft_world *world);
 
 #endif
