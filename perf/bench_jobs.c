@@ -218,6 +218,51 @@ static void empty_peer(void *data)
     b->peer->loop(b->workers, b->count, 0, empty_body, cells);
 }
 
+/* The same with a body as short as they come: 1 is added to each counter. */
+enum { COUNTERS = 10000 };
+static uint32_t counters[COUNTERS];
+
+static int count_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    (void)job;
+    for (uint32_t i = begin; i < end; i++) counters[i]++;
+    weft_bench_keep(argument);
+    return 0;
+}
+
+static void count_loop(void *data)
+{
+    jobs_bench *b = data;
+    const weft_job_for_desc desc = {
+        .fn = count_part, .argument = counters, .count = b->count, .cost = &b->cost};
+    weft_job_for(b->owner, &desc, NULL);
+}
+
+static void count_raw(void *data)
+{
+    jobs_bench *b = data;
+    count_part(b->owner, counters, 0, b->count);
+}
+
+static void count_body(uint64_t begin, uint64_t end, void *user)
+{
+    count_part(NULL, user, (uint32_t)begin, (uint32_t)end);
+}
+
+static void count_peer(void *data)
+{
+    jobs_bench *b = data;
+    b->peer->loop(b->workers, b->count, 0, count_body, counters);
+}
+
+/* A loop as weft, one thread and the peers run it. Constant. */
+typedef struct loop_kind {
+    weft_bench_fn *run, *raw, *peer;
+} loop_kind;
+
+static const loop_kind empty_kind = {empty_loop, empty_raw, empty_peer};
+static const loop_kind count_kind = {count_loop, count_raw, count_peer};
+
 /* Lets all workers fall asleep. Data of the peers is copied from the bench's: the same idleness. */
 static void be_idle(void *data)
 {
@@ -226,7 +271,8 @@ static void be_idle(void *data)
     nanosleep(&pause, NULL);
 }
 
-static void loop_case(weft_bench *bench, const char *name, uint32_t count, uint64_t idle_ns)
+static void loop_case(weft_bench *bench, const char *name, const loop_kind *kind, uint32_t count,
+                      uint64_t idle_ns)
 {
     jobs_bench b, peers[2];
     uint32_t workers = weft_bench_workers(bench);
@@ -236,26 +282,30 @@ static void loop_case(weft_bench *bench, const char *name, uint32_t count, uint6
     weft_bench_measure measure = {.name = name,
                                   .unit = "us/loop",
                                   .workers = workers,
-                                  .run = empty_loop,
-                                  .raw = empty_raw,
+                                  .run = kind->run,
+                                  .raw = kind->raw,
                                   .data = &b};
     if (idle_ns != 0) measure.prepare = be_idle;
-    add_peers(&measure, empty_peer, peers, &b);
-    for (uint32_t i = 0; i < 100; i++) empty_loop(&b); /* the cost is known */
+    add_peers(&measure, kind->peer, peers, &b);
+    for (uint32_t i = 0; i < 100; i++) kind->run(&b); /* the cost is known */
     weft_bench_run(bench, &measure);
     close_pool(&b);
 }
 
 static void loop_awake(weft_bench *bench)
 {
-    loop_case(bench, "1000", 1000, 0);
-    loop_case(bench, "10000", 10000, 0);
+    loop_case(bench, "1000", &empty_kind, 1000, 0);
+    loop_case(bench, "10000", &empty_kind, 10000, 0);
+    loop_case(bench, "1000 counters", &count_kind, 1000, 0);
+    loop_case(bench, "10000 counters", &count_kind, COUNTERS, 0);
 }
 
 static void loop_idle(weft_bench *bench)
 {
-    loop_case(bench, "1ms", 1000, 1000000);
-    loop_case(bench, "20ms", 1000, 20000000);
+    loop_case(bench, "1ms", &empty_kind, 1000, 1000000);
+    loop_case(bench, "20ms", &empty_kind, 1000, 20000000);
+    loop_case(bench, "1ms counters", &count_kind, 1000, 1000000);
+    loop_case(bench, "20ms counters", &count_kind, 1000, 20000000);
 }
 
 /* `work` steps of a dependent chain: about 1 ns each. */
@@ -428,8 +478,10 @@ const weft_bench_entry weft_bench_jobs[] = {
     {"jobs.submit", "jobs submitted one by one and waited for together", submit, false},
     {"jobs.roundtrip", "submit, run and collect one job, one worker", roundtrip, false},
     {"jobs.fib", "fib(30) by structured children", fib, false},
-    {"jobs.loop_awake", "empty loop, again and again", loop_awake, false},
-    {"jobs.loop_idle", "empty loop after idleness", loop_idle, false},
+    {"jobs.loop_awake", "loop that is empty, or adds 1 to counters, again and again", loop_awake,
+     false},
+    {"jobs.loop_idle", "loop that is empty, or adds 1 to counters, after idleness", loop_idle,
+     false},
     {"jobs.uneven", "triangular loop, against one thread", uneven, false},
     {"jobs.heavy", "compute-heavy loop on 2 workers, against one", heavy, false},
     {"jobs.never_slower", "loops of all sizes on 2 workers, against one", never_slower, false},
