@@ -323,6 +323,34 @@ static void bench_iter_frag_float(weft_bench *bench)
     bed_close(&bed);
 }
 
+/* Rows that were split by a shared value, put together again and compacted; raw: never split. */
+static void bench_iter_rejoined(weft_bench *bench)
+{
+    enum { COUNT = 200000, VALUES = 2500 };
+    if (!weft_bench_wants(bench, "200k")) return;
+    storage_bed bed = bed_open(bench, COUNT), fresh = bed_open(bench, COUNT);
+    weft_component team = weft_component_create_plain(bed.world, "team", 4, 4, WEFT_SHARED);
+    uint32_t none = 0;
+    bed_populate(&bed);
+    bed_populate(&fresh);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        uint32_t value = 1 + i % VALUES;
+        weft_entity_set_shared(bed.world, bed.entities[i], team, &value);
+    }
+    weft_entity_set_shared_many(bed.world, bed.entities, COUNT, team, &none);
+    while (weft_world_compact(bed.world, UINT64_MAX) != 0) {
+    }
+    weft_bench_run(bench, &(weft_bench_measure){.name = "200k",
+                                                .unit = "ns/entity",
+                                                .items = COUNT,
+                                                .workers = 1,
+                                                .run = iterate,
+                                                .data = &bed,
+                                                .peers = {{"fresh", iterate, &fresh}}});
+    bed_close(&bed);
+    bed_close(&fresh);
+}
+
 static void bench_iter_frags(weft_bench *bench)
 {
     bench_iter_frag(bench);
@@ -393,6 +421,9 @@ const weft_bench_entry weft_bench_storage_alloc[] = {
     {"create.jobs", "1 M entities written in place by jobs, linked at the sync point",
      bench_create_jobs, false},
     {"iter.move3", "position += velocity by query", bench_iter_move3, false},
+    {"iter.rejoined",
+     "after rows were split by a shared value, joined, compacted; peer: never split",
+     bench_iter_rejoined, false},
     {"iter.frag", "the same over 26 archetypes of 20 entities; a float doubled instead",
      bench_iter_frags, false},
     {0}};

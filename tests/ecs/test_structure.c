@@ -221,6 +221,36 @@ Test(structure, instances_of_a_group_refer_to_each_other_and_still_to_strangers)
     storage_close(&f);
 }
 
+/* Rows that had many shared values and have one again lie in many small, full chunks. */
+Test(structure, compaction_joins_the_chunks_of_rows_that_were_split)
+{
+    enum { COUNT = 50000, VALUES = 600 };
+    storage_fixture f = storage_open();
+    weft_component team = weft_component_create_plain(f.world, "team", 4, 4, WEFT_SHARED);
+    weft_archetype players = WEFT_ARCHETYPE(f.world, f.position, f.velocity, team);
+    weft_entity *e = calloc(COUNT, sizeof *e);
+    uint32_t none = 0;
+    CHECK_OK(weft_entity_create_many(f.world, players, COUNT, e));
+    weft_archetype_stats fresh, joined;
+    CHECK_OK(weft_archetype_stats_get(f.world, players, &fresh, sizeof fresh));
+    for (uint32_t i = 0; i < COUNT; i++) {
+        CHECK_OK(WEFT_SET(f.world, e[i], f.position, vector3, {(float)i, 0, 0}));
+        uint32_t value = 1 + i % VALUES;
+        CHECK_OK(weft_entity_set_shared(f.world, e[i], team, &value));
+    }
+    CHECK_OK(weft_entity_set_shared_many(f.world, e, COUNT, team, &none));
+    CHECK_OK(weft_archetype_stats_get(f.world, players, &joined, sizeof joined));
+    CHECK(joined.chunks > 500);
+    while (weft_world_compact(f.world, 20000) != 0) CHECK_OK(weft_world_validate(f.world));
+    CHECK_OK(weft_archetype_stats_get(f.world, players, &joined, sizeof joined));
+    CHECK(joined.chunks <= fresh.chunks + 16);
+    CHECK(joined.bytes <= fresh.bytes + fresh.bytes / 5);
+    for (uint32_t i = 0; i < COUNT; i++)
+        CHECK(((const vector3 *)weft_entity_read(f.world, e[i], f.position))->x == (float)i);
+    free(e);
+    storage_close(&f);
+}
+
 Test(structure, compaction_merges_chunks_within_its_budget_and_keeps_every_value)
 {
     storage_fixture f = storage_open();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* compact.c: merging of under-filled chunks, within a budget of moved rows, and return of empty
  * memory. Per tuple the emptiest chunk is moved into the room of the fuller ones as long as it
- * fits; a budget that ends in the middle is taken up by the next call. Owner, world idle. */
+ * fits, or is much smaller than a chunk that the tuple would get now; a budget that ends in the
+ * middle is taken up by the next call. Owner, world idle. */
 #include "error.h"
 #include "move_plan.h"
 #include "structure.h"
@@ -17,8 +18,9 @@ static int fill_compare(const void *a, const void *b)
     return x->id < y->id ? -1 : 1;
 }
 
-/* Moves the last `count` rows of a chunk into the room of others of its tuple (there is enough). */
-static bool rows_merge(weft_world *world, weft__chunk *chunk, uint32_t count)
+/* Moves the last `count` rows of a chunk into the room of others of its tuple, or into new
+ * chunks as large as the tuple would grow by; *made gets the rows that fit these. */
+static bool rows_merge(weft_world *world, weft__chunk *chunk, uint32_t count, uint64_t *made)
 {
     const weft__plan *plan = weft__plan_obtain(world, chunk->archetype, chunk->archetype);
     if (plan == NULL) return false;
@@ -29,6 +31,7 @@ static bool rows_merge(weft_world *world, weft__chunk *chunk, uint32_t count)
     for (uint32_t i = 0; i < spans.count && is_reserved; i++) {
         weft__rows_copy(world, plan, chunk, NULL, first + done, spans.items[i]);
         done += spans.items[i].count;
+        if (spans.items[i].row == 0) *made += spans.items[i].chunk->capacity;
     }
     weft__spans_fini(world, &spans);
     if (is_reserved) {
@@ -38,6 +41,13 @@ static bool rows_merge(weft_world *world, weft__chunk *chunk, uint32_t count)
         weft__chunk_room_update(chunk);
     }
     return is_reserved;
+}
+
+/* Chunks that are much smaller than those the tuple would grow by: many of them come together when
+ * rows get the same shared value again. */
+static bool is_undersized(const weft__chunk *chunk)
+{
+    return (uint64_t)chunk->capacity * 4 <= weft__growth_capacity(chunk->tuple);
 }
 
 /* The chunks of one tuple, emptiest first. Returns rows moved. */
@@ -53,11 +63,15 @@ static uint64_t group_compact(weft_world *world, weft__chunk **chunks, uint32_t 
     for (uint32_t i = 0; i + 1 < count && moved < budget; i++) {
         room -= chunks[i]->capacity - chunks[i]->count;
         uint32_t rows = chunks[i]->count;
-        if (rows > room) break;
+        if (rows > room && !is_undersized(chunks[i])) {
+            room += chunks[i]->capacity - rows;
+            continue;
+        }
         if (rows > budget - moved) rows = (uint32_t)(budget - moved);
-        if (!rows_merge(world, chunks[i], rows)) break;
+        uint64_t made = 0;
+        if (!rows_merge(world, chunks[i], rows, &made)) break;
         moved += rows;
-        room -= rows;
+        room += made - rows;
     }
     return moved;
 }

@@ -57,6 +57,13 @@ static uint32_t growth_class(const weft__tuple *tuple)
     return growth > format->smallest_class ? growth : format->smallest_class;
 }
 
+uint32_t weft__growth_capacity(const weft__tuple *tuple)
+{
+    const weft__format *format = tuple->archetype->format;
+    bool is_fixed = format->row_limit != UINT32_MAX;
+    return weft__format_capacity(format, is_fixed ? format->smallest_class : growth_class(tuple));
+}
+
 /* The class of the next chunk when `count` more rows are known to come. */
 static uint32_t class_choose(const weft__tuple *tuple, uint64_t count)
 {

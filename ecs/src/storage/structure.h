@@ -37,6 +37,8 @@ weft_result weft__row_reserve(weft_world *world, weft__tuple *tuple, weft__span 
  * not stamped yet. Errors: OUT_OF_MEMORY, LIMIT. */
 weft_result weft__rows_reserve(weft_world *world, weft__tuple *tuple, uint64_t count,
                                weft__spans *out);
+/* Rows of the next chunk that a tuple would get, when few rows come. */
+uint32_t weft__growth_capacity(const weft__tuple *tuple);
 /* Gives reserved rows back that were never written; spans[from..] in reverse order. */
 void weft__rows_unreserve(weft_world *world, weft__spans *spans, uint32_t from);
 
