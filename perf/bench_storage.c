@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_storage.c: creation, destruction, moves between archetypes, access by entity and memory,
- * over 1 M entities of two 12-byte components, one thread. "raw" is the same work on plain arrays:
- * for creation and destruction it writes the same bytes, for access it indexes an array.
+/* bench_storage.c: creation, destruction, access by entity and memory, over 1 M entities of two
+ * 12-byte components, one thread. "raw" is the same work on plain arrays: for creation it writes
+ * the same bytes, for access it indexes an array. Moves between archetypes are in bench_move.c.
  */
 #include "storage_bed.h"
 
@@ -10,31 +10,11 @@
 
 enum { MILLION = 1000000, SMALL = 10000 };
 
-static void clear_world(void *data)
-{
-    storage_bed *bed = data;
-    weft_query_destroy_entities(bed->world, bed->query);
-}
-
 static void fresh_world(void *data)
 {
     storage_bed *bed = data;
     weft_world_destroy(bed->world);
     bed_world_open(bed, 1);
-}
-
-static void full_world(void *data)
-{
-    storage_bed *bed = data;
-    clear_world(bed);
-    bed_populate(bed);
-}
-
-static void full_shuffled(void *data)
-{
-    storage_bed *bed = data;
-    full_world(bed);
-    bed_shuffle(bed);
 }
 
 /* ---- create ---- */
@@ -53,6 +33,31 @@ static void create_single_raw(void *data)
         bed->ids[i] = (weft_entity){i, 1};
         bed->positions[i] = (bed_vector){0, 0, 0};
         bed->velocities[i] = (bed_vector){0, 0, 0};
+        weft_bench_keep(bed->ids);
+    }
+}
+
+/* As programs do it: each entity with values of its own. */
+static void create_written(void *data)
+{
+    storage_bed *bed = data;
+    for (uint32_t i = 0; i < bed->count; i++) {
+        weft_entity entity = bed->entities[i] = weft_entity_create(bed->world, bed->moving);
+        bed_vector *position = weft_entity_write(bed->world, entity, bed->position);
+        bed_vector *velocity = weft_entity_write(bed->world, entity, bed->velocity);
+        if (position == NULL || velocity == NULL) continue;
+        *position = bed->positions[i];
+        *velocity = bed->velocities[i];
+    }
+}
+
+static void create_written_raw(void *data)
+{
+    storage_bed *bed = data;
+    for (uint32_t i = 0; i < bed->count; i++) {
+        bed->ids[i] = (weft_entity){i, 1};
+        bed->gathered[i] = bed->positions[i];
+        bed->written[i] = bed->velocities[i];
         weft_bench_keep(bed->ids);
     }
 }
@@ -95,13 +100,19 @@ static void bench_create_case(weft_bench *bench, const char *name, weft_bench_fn
 
 static void bench_create_single(weft_bench *bench)
 {
-    bench_create_case(bench, "warm", create_single, create_single_raw, clear_world);
+    bench_create_case(bench, "warm", create_single, create_single_raw, bed_clear);
     bench_create_case(bench, "cold", create_single, create_single_raw, fresh_world);
+}
+
+static void bench_create_values(weft_bench *bench)
+{
+    bench_create_case(bench, "write", create_written, create_written_raw, bed_clear);
+    bench_create_case(bench, "write-cold", create_written, create_written_raw, fresh_world);
 }
 
 static void bench_create_bulk(weft_bench *bench)
 {
-    bench_create_case(bench, "warm", create_bulk, create_bulk_raw, clear_world);
+    bench_create_case(bench, "warm", create_bulk, create_bulk_raw, bed_clear);
     bench_create_case(bench, "cold", create_bulk, create_bulk_raw, fresh_world);
 }
 
@@ -152,76 +163,13 @@ static void destroy_arrays_of_10(void *data)
 
 static void bench_destroy(weft_bench *bench)
 {
-    bench_create_case(bench, "order", destroy_in_order, NULL, full_world);
-    bench_create_case(bench, "random", destroy_random, NULL, full_shuffled);
-    bench_create_case(bench, "array", destroy_array, NULL, full_world);
-    bench_create_case(bench, "array-random", destroy_array_random, NULL, full_shuffled);
-    bench_create_case(bench, "array-random-1000", destroy_arrays_of_1000, NULL, full_shuffled);
-    bench_create_case(bench, "array-random-10", destroy_arrays_of_10, NULL, full_shuffled);
-    bench_create_case(bench, "query", clear_world, NULL, full_world);
-}
-
-/* ---- move ---- */
-
-static void add_single(void *data)
-{
-    storage_bed *bed = data;
-    for (uint32_t i = 0; i < bed->count; i++)
-        weft_entity_add(bed->world, bed->entities[i], bed->extra);
-}
-
-static void remove_single(void *data)
-{
-    storage_bed *bed = data;
-    for (uint32_t i = 0; i < bed->count; i++)
-        weft_entity_remove(bed->world, bed->entities[i], bed->extra);
-}
-
-static void add_array(void *data)
-{
-    storage_bed *bed = data;
-    weft_entity_change_many(bed->world, bed->entities, bed->count,
-                            &(weft_change_desc){.add = &bed->extra, .add_count = 1});
-}
-
-static void remove_array(void *data)
-{
-    storage_bed *bed = data;
-    weft_entity_change_many(bed->world, bed->entities, bed->count,
-                            &(weft_change_desc){.remove = &bed->extra, .remove_count = 1});
-}
-
-static void full_extra(void *data)
-{
-    storage_bed *bed = data;
-    full_world(bed);
-    add_array(bed);
-}
-
-static void tag_add(void *data)
-{
-    storage_bed *bed = data;
-    weft_query_add(bed->world, bed->query, bed->tag);
-}
-
-static void tag_remove(void *data)
-{
-    storage_bed *bed = data;
-    weft_query_remove(bed->world, bed->query, bed->tag);
-}
-
-static void bench_move_add(weft_bench *bench)
-{
-    bench_create_case(bench, "single", add_single, NULL, full_world);
-    bench_create_case(bench, "array", add_array, NULL, full_world);
-    bench_create_case(bench, "tag_query", tag_add, NULL, full_world);
-}
-
-static void bench_move_remove(weft_bench *bench)
-{
-    bench_create_case(bench, "single", remove_single, NULL, full_extra);
-    bench_create_case(bench, "array", remove_array, NULL, full_extra);
-    bench_create_case(bench, "tag_query", tag_remove, NULL, full_world);
+    bench_create_case(bench, "order", destroy_in_order, NULL, bed_fill);
+    bench_create_case(bench, "random", destroy_random, NULL, bed_fill_shuffled);
+    bench_create_case(bench, "array", destroy_array, NULL, bed_fill);
+    bench_create_case(bench, "array-random", destroy_array_random, NULL, bed_fill_shuffled);
+    bench_create_case(bench, "array-random-1000", destroy_arrays_of_1000, NULL, bed_fill_shuffled);
+    bench_create_case(bench, "array-random-10", destroy_arrays_of_10, NULL, bed_fill_shuffled);
+    bench_create_case(bench, "query", bed_clear, NULL, bed_fill);
 }
 
 /* ---- get ---- */
@@ -292,7 +240,7 @@ static void bench_access(weft_bench *bench, const char *name, uint32_t count, we
 {
     if (!weft_bench_wants(bench, name)) return;
     storage_bed bed = bed_open(bench, count);
-    full_shuffled(&bed);
+    bed_fill_shuffled(&bed);
     weft_bench_run(bench, &(weft_bench_measure){.name = name,
                                                 .unit = "ns/entity",
                                                 .items = count,
@@ -362,12 +310,10 @@ static void bench_memory_archetype(weft_bench *bench)
 const weft_bench_entry weft_bench_storage[] = {
     {"create.single", "one weft_entity_create per entity, two 12-byte components",
      bench_create_single, false},
+    {"create.values", "creation one by one, both components written", bench_create_values, false},
     {"create.bulk", "weft_entity_create_filled: 1 M entities with data", bench_create_bulk, false},
     {"destroy", "weft_entity_destroy in order, at random; in arrays; all by query", bench_destroy,
      false},
-    {"move.add", "add a 4-byte component: one by one, as array; a tag by query", bench_move_add,
-     false},
-    {"move.remove", "remove it again", bench_move_remove, false},
     {"get", "weft_entity_read (finder: weft_finder_read) in random order, with alive check",
      bench_get, false},
     {"get.gather", "weft_entity_read_many over a shuffled array of entities", bench_gather, false},

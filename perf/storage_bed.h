@@ -28,6 +28,7 @@ typedef struct storage_bed {
     bed_vector *velocities;
     weft_entity *ids;
     bed_vector *gathered;
+    bed_vector *written;
     uint64_t sum;
 } storage_bed;
 
@@ -68,6 +69,27 @@ static inline void bed_populate(storage_bed *bed)
         weft_bench_fail(bed->bench, "no entities");
 }
 
+/* What comes before a sample: no entities, all of them, all of them in a shuffled order. */
+static inline void bed_clear(void *data)
+{
+    storage_bed *bed = data;
+    weft_query_destroy_entities(bed->world, bed->query);
+}
+
+static inline void bed_fill(void *data)
+{
+    storage_bed *bed = data;
+    bed_clear(bed);
+    bed_populate(bed);
+}
+
+static inline void bed_fill_shuffled(void *data)
+{
+    storage_bed *bed = data;
+    bed_fill(bed);
+    bed_shuffle(bed);
+}
+
 static inline storage_bed bed_open(weft_bench *bench, uint32_t count)
 {
     storage_bed bed = {.bench = bench, .count = count};
@@ -77,11 +99,12 @@ static inline storage_bed bed_open(weft_bench *bench, uint32_t count)
     bed.velocities = calloc(count, sizeof *bed.velocities);
     bed.ids = calloc(count, sizeof *bed.ids);
     bed.gathered = calloc(count, sizeof *bed.gathered);
+    bed.written = calloc(count, sizeof *bed.written);
     for (uint32_t i = 0; i < count; i++) {
         bed.positions[i] = (bed_vector){(float)i, 1, 2};
         bed.velocities[i] = (bed_vector){1, (float)i, 3};
         bed.entities[i] = bed.ids[i] = (weft_entity){i, 1};
-        bed.gathered[i].x = 1;
+        bed.gathered[i].x = bed.written[i].x = 1;
     }
     bed_world_open(&bed, 1);
     return bed;
@@ -93,7 +116,7 @@ static inline void bed_close(storage_bed *bed)
         weft_bench_fail(bed->bench, "%s", weft_world_error(bed->world)->text);
     weft_world_destroy(bed->world);
     free(bed->entities), free(bed->shuffled), free(bed->positions), free(bed->velocities);
-    free(bed->ids), free(bed->gathered);
+    free(bed->ids), free(bed->gathered), free(bed->written);
 }
 
 #endif
