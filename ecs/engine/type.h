@@ -34,17 +34,18 @@ typedef struct weft__type {
     uint32_t chunk_bytes;         /* CHUNK: bytes of the value in the chunk's side memory, else 0 */
     uint32_t entity_offset_count; /* ENTITY fields, arrays expanded */
     uint32_t *entity_offsets;     /* bytes from the start of the value (or buffer element) */
-    bool is_of_entities;          /* may be added and removed: no RESOURCE, no tag of residues */
-    bool is_folded;               /* commands on it may be folded: is_of_entities, not SPARSE */
-    bool needs_destruct;          /* BUFFER, or a destruct hook */
-    bool needs_construct;         /* BUFFER, or a construct hook (after zeroing) */
-    bool needs_copy;              /* BUFFER, or a copy hook (else memcpy) */
-    bool is_typed;                /* its name is that of its C type */
-    bool has_blobs;               /* some field is described as BLOB */
-    uint64_t hash;                /* stable: name, layout, kind, fields */
-    void *resource;               /* RESOURCE: the value */
-    struct weft__sparse *sparse;  /* SPARSE: where the rows are (sparse.h), else NULL */
-    uint32_t map_misses;          /* look-ups of the owner that a column map would have served */
+    uint32_t plain_bytes;        /* of a value that is set by copying bytes over it; 0: it is not */
+    bool is_of_entities;         /* may be added and removed: no RESOURCE, no tag of residues */
+    bool is_folded;              /* commands on it may be folded: is_of_entities, not SPARSE */
+    bool needs_destruct;         /* BUFFER, or a destruct hook */
+    bool needs_construct;        /* BUFFER, or a construct hook (after zeroing) */
+    bool needs_copy;             /* BUFFER, or a copy hook (else memcpy) */
+    bool is_typed;               /* its name is that of its C type */
+    bool has_blobs;              /* some field is described as BLOB */
+    uint64_t hash;               /* stable: name, layout, kind, fields */
+    void *resource;              /* RESOURCE: the value */
+    struct weft__sparse *sparse; /* SPARSE: where the rows are (sparse.h), else NULL */
+    uint32_t map_misses;         /* look-ups of the owner that a column map would have served */
 } weft__type;
 
 /* Bytes of one value in memory: of a BUFFER with its header, of any other kind as described. */

@@ -8,6 +8,7 @@
 #include "entity_value.h"
 #include "error.h"
 #include "owner_loop.h"
+#include "row_move.h"
 
 #include <string.h>
 
@@ -56,12 +57,12 @@ static void value_set(weft_world *world, const weft__chunk *chunk, uint32_t row,
     if (WEFT_IS_CHECKED) weft__owner_loops_wrote(world, chunk, slot->column, row, 1);
 }
 
-weft_result weft_entity_set(weft_world *world, weft_entity entity, weft_component component,
-                            const void *value, size_t size)
+/* With every check and every error. */
+static __attribute__((noinline)) weft_result set_generally(weft_world *world, weft_entity entity,
+                                                           weft_component component,
+                                                           const void *value, size_t size)
 {
-    if (world == NULL) return WEFT_INVALID_ARGUMENT;
-    const weft__type *type = weft__type_at(world, component);
-    if (type == NULL) return weft__error_component(world, component);
+    const weft__type *type = world->types.at[component.id];
     weft_result result = value_check(world, type, value, size, "weft_entity_set");
     if (result != WEFT_OK) return result;
     if ((world->front.busy & WEFT__BUSY_WRITING) != 0) return weft__idle(world, "weft_entity_set");
@@ -78,6 +79,40 @@ weft_result weft_entity_set(weft_world *world, weft_entity entity, weft_componen
     }
     value_set(world, chunk, row, slot, value);
     return WEFT_OK;
+}
+
+/* Bytes over those of a component that the entity has in its row; false: it is not that simple, and
+ * nothing was done. */
+static inline __attribute__((always_inline)) bool set_leanly(weft_world *world, weft_entity entity,
+                                                             const weft__type *type,
+                                                             const void *value, size_t size)
+{
+    bool is_plain = size == type->plain_bytes && size != 0 && value != NULL;
+    if (WEFT_IS_CHECKED || __builtin_expect(!is_plain, 0)) return false;
+    if (__builtin_expect((world->front.busy & WEFT__BUSY_WRITING) != 0, 0)) return false;
+    uint32_t row;
+    const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
+    const weft__type_slot *slot =
+        chunk == NULL ? NULL : weft__archetype_slot(chunk->archetype, type->id);
+    if (__builtin_expect(slot == NULL, 0)) return false;
+    weft__slot_stamp(world, chunk, row, slot);
+    weft__value_copy(weft__chunk_value(chunk, slot->column, row), value, size);
+    return true;
+}
+
+weft_result weft_entity_set(weft_world *world, weft_entity entity, weft_component component,
+                            const void *value, size_t size)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    const weft__type *type = weft__type_at(world, component);
+    if (type == NULL) return weft__error_component(world, component);
+    if (__builtin_expect(set_leanly(world, entity, type, value, size), 1)) return WEFT_OK;
+    bool may_add = !WEFT_IS_CHECKED && type->sparse == NULL && world->front.busy == 0 &&
+                   size == type->plain_bytes && size != 0 && value != NULL;
+    if (!may_add) return set_generally(world, entity, component, value, size);
+    weft_result result = weft_entity_add(world, entity, component);
+    if (result == WEFT_OK) set_leanly(world, entity, type, value, size); /* it has it now */
+    return result;
 }
 
 /* All entities are alive and have the component afterwards. */
