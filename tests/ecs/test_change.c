@@ -123,6 +123,17 @@ static void replace_one(twins *t, uint32_t at)
     CHECK(memcmp(&same, &t->entities[at], sizeof same) == 0);
 }
 
+/* The component with its value, whether it is there or not. */
+static void set_one(twins *t, weft_entity entity, uint32_t kind)
+{
+    uint32_t value[5] = {below(t, 1000), entity.index, 3, below(t, 1000), 5};
+    weft_component component = t->component[kind];
+    const void *given = sizes[kind] == 0 ? NULL : value;
+    CHECK_OK(weft_entity_set(t->lean, entity, component, given, sizes[kind]));
+    CHECK_OK(
+        weft_entity_set_many(t->general, &entity, 1, general(t, component), given, sizes[kind]));
+}
+
 /* A stream visits neighbours, so that the quick way is taken, and now and then jumps. */
 static void change_one(twins *t, uint32_t *at, uint32_t *kind, bool *is_remove)
 {
@@ -136,6 +147,8 @@ static void change_one(twins *t, uint32_t *at, uint32_t *kind, bool *is_remove)
         CHECK_OK(weft_entity_remove(t->lean, entity, component));
         CHECK_OK(weft_entity_change_many(t->general, &entity, 1,
                                          &(weft_change_desc){.remove = &other, .remove_count = 1}));
+    } else if (below(t, 2) == 0) {
+        set_one(t, entity, *kind);
     } else {
         CHECK_OK(weft_entity_add(t->lean, entity, component));
         CHECK_OK(weft_entity_change_many(t->general, &entity, 1,
@@ -185,11 +198,20 @@ Test(change, refusals_are_the_same_on_a_way_that_was_taken_before)
     CHECK_RESULT(weft_entity_add(world, t->entities[20], none), WEFT_BAD_HANDLE);
     CHECK_RESULT(weft_entity_add(world, t->entities[20], strange), WEFT_BAD_HANDLE);
     CHECK_RESULT(weft_entity_add(NULL, t->entities[20], t->component[1]), WEFT_INVALID_ARGUMENT);
+    uint32_t value = 9;
+    weft_entity next = t->entities[20];
+    CHECK_RESULT(weft_entity_set(world, dead, t->component[1], &value, 4), WEFT_STALE_ENTITY);
+    CHECK_RESULT(weft_entity_set(world, next, t->component[1], &value, 8), WEFT_TYPE_MISMATCH);
+    CHECK_RESULT(weft_entity_set(world, next, t->component[1], NULL, 4), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_entity_set(world, next, t->component[1], NULL, 0), WEFT_TYPE_MISMATCH);
+    CHECK_RESULT(weft_entity_set(world, next, strange, &value, 4), WEFT_BAD_HANDLE);
+    CHECK(!weft_entity_has(world, next, t->component[1]));
     weft_query query = weft_query_create(
         world, &(weft_query_desc){.terms = {{t->component[0], WEFT_READ, WEFT_ALL, 0}}});
     weft_cursor cursor = weft_query_begin(world, query);
     CHECK(weft_query_next(&cursor));
     CHECK_RESULT(weft_entity_add(world, t->entities[20], t->component[1]), WEFT_WRONG_PHASE);
+    CHECK_RESULT(weft_entity_set(world, next, t->component[1], &value, 4), WEFT_WRONG_PHASE);
     weft_query_end(&cursor);
     CHECK_OK(weft_entity_add(world, t->entities[20], t->component[1]));
     CHECK_OK(weft_entity_add(world, t->entities[20], t->component[1])); /* it is there */

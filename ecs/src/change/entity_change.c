@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* entity_change.c: add, remove and set archetype of single entities. A lean way in one straight
- * function does the moves that need nothing but bytes copied (plan->is_plain, decided when the
- * plan is made); everything else, refusals among it, goes the general way: both give the same
- * world. The lean way knows where to go before it knows where it comes from (world->quick):
- * found out one after the other, these loads were a quarter of its time. Moves in general are in
- * move.c; arrays are in entity_change_many.c. Owner, world idle. */
+ * function, which also takes the value of the component that is added, does the moves that need
+ * nothing but bytes copied (plan->is_plain, decided when the plan is made); everything else,
+ * refusals among it, goes the general way: both give the same world. The lean way knows where to go
+ * before it knows where it comes from (world->quick): found out one after the other, these loads
+ * were a quarter of its time. Moves in general are in move.c; arrays are in entity_change_many.c.
+ * Owner, world idle. */
+#include "entity_change.h"
 #include "archetype.h"
 #include "archetype_order.h"
 #include "destroy.h"
 #include "entity_sparse.h"
 #include "entity_value.h"
 #include "error.h"
+#include "format.h"
 #include "move.h"
 #include "move_plan.h"
 #include "prefab.h"
@@ -98,15 +101,27 @@ static INLINE void value_leave(char *target, char *hole, const char *last, size_
     if (hole != last) weft__value_copy(hole, last, bytes);
 }
 
+/* Where a row goes, with the value of the column that is added (NULL: zeroes). For one call. */
+typedef struct landing {
+    char *base;
+    size_t row;
+    const char *value;
+} landing;
+
 /* All columns but that of the entities, step by step. */
 static INLINE void columns_leave(const weft__step *step, char *from_base, size_t row, size_t last,
-                                 char *to_base, size_t to_row)
+                                 const landing *to)
 {
+    char *to_base = to->base;
+    size_t to_row = to->row;
+    const char *value = to->value;
     for (; step->kind != WEFT__STEP_END; step++) {
         size_t bytes = step->bytes;
         char *target = to_base + step->to_offset + to_row * bytes;
         char *values = from_base + step->from_offset, *hole = values + row * bytes;
-        if (step->kind == WEFT__STEP_ZERO)
+        if (step->kind == WEFT__STEP_ZERO && value != NULL)
+            weft__value_copy(target, value, bytes);
+        else if (step->kind == WEFT__STEP_ZERO)
             weft__value_zero(target, bytes);
         else if (step->kind == WEFT__STEP_MOVE)
             value_leave(target, hole, values + last * bytes, bytes);
@@ -178,7 +193,7 @@ static __attribute__((noinline)) void chunk_end(weft_world *world, weft__chunk *
 /* A row goes by a plain plan to the next row of `to`, which has rows and room. Its own slot is
  * written already. */
 static INLINE void row_leave(weft_world *world, weft__plan *plan, weft__chunk *from, uint32_t row,
-                             weft__chunk *to)
+                             weft__chunk *to, const char *value)
 {
     const weft__layout *from_layout = from->layout, *to_layout = to->layout;
     uint32_t last = from->count - 1, to_row = to->count;
@@ -200,7 +215,7 @@ static INLINE void row_leave(weft_world *world, weft__plan *plan, weft__chunk *f
                       from_base + row * sizeof(weft_entity));
     weft__value_copy8(from_base + row * sizeof(weft_entity),
                       from_base + last * sizeof(weft_entity));
-    columns_leave(plan->steps, from_base, row, last, to_base, to_row);
+    columns_leave(plan->steps, from_base, row, last, &(landing){to_base, to_row, value});
     if (__builtin_expect(last == 0, 0)) chunk_end(world, from);
 }
 
@@ -208,6 +223,12 @@ static INLINE void row_leave(weft_world *world, weft__plan *plan, weft__chunk *f
 static inline weft_component component_of(uint64_t key)
 {
     return (weft_component){(uint32_t)(key >> 1), (uint32_t)(key >> 33)};
+}
+
+/* Bytes of the value that a plan of one component adds; 0: none. */
+static uint32_t added_bytes(const weft__plan *plan)
+{
+    return plan->added_count == 0 ? 0 : plan->to->format->types[plan->added[0]]->value_bytes;
 }
 
 /* The last lean way is the quick one; another plain way takes its place. False: there is none. */
@@ -222,12 +243,25 @@ static __attribute__((noinline)) bool quick_find(weft_world *world, const weft__
     if (to == NULL) return false;
     if (plan->from_layout != from->layout || plan->to_layout != to->layout)
         steps_place(plan, from->layout, to->layout);
-    world->quick = (weft__quick){from, key, plan, plan->to->tuple0, to};
+    world->quick = (weft__quick){from, key, plan, plan->to->tuple0, to, added_bytes(plan)};
     return true;
 }
 
-/* The whole change; false: it is none for the lean way, and nothing was done. */
-static INLINE bool change_leanly(weft_world *world, uint64_t entity, uint64_t key)
+/* The quick way also leads from other chunks of the same layout. */
+static INLINE bool quick_leads_from(weft__quick *quick, const weft__chunk *from)
+{
+    if (__builtin_expect(quick->from == from, 1)) return true;
+    if (quick->from == NULL || quick->plan->from != from->archetype ||
+        quick->plan->from_layout != from->layout)
+        return false;
+    quick->from = from;
+    return true;
+}
+
+/* The whole change; false: it is none for the lean way, and nothing was done. `value`: of the
+ * component that is added, as long as the way says it is; NULL: zeroes. */
+static INLINE bool change_leanly(weft_world *world, uint64_t entity, uint64_t key,
+                                 const char *value, size_t bytes)
 {
     if (__builtin_expect(world == NULL || world->front.busy != 0, 0)) return false;
     weft_a64 *x_slot = weft__directory_slot(&world->directory, (uint32_t)entity);
@@ -236,28 +270,30 @@ static INLINE bool change_leanly(weft_world *world, uint64_t entity, uint64_t ke
     uint32_t location = (uint32_t)slot;
     if (__builtin_expect((slot ^ entity) >> 32 != 0 || location == 0, 0)) return false; /* stale */
     weft__chunk *from = world->berths.at[location >> WEFT__BERTH_SHIFT].chunk;
-    const weft__quick *quick = &world->quick;
-    bool is_quick = quick->from == from && quick->key == key && quick->tuple->room == quick->to;
+    weft__quick *quick = &world->quick;
+    bool is_quick =
+        quick->key == key && quick_leads_from(quick, from) && quick->tuple->room == quick->to;
     if (__builtin_expect(!is_quick, 0) && !quick_find(world, from, key)) return false;
+    if (value != NULL && __builtin_expect(bytes != quick->bytes, 0)) return false;
     weft__chunk *to = quick->to;
     /* relaxed: idle */
     at_store_rlx(x_slot, slot - location + weft__location(to, to->count));
-    row_leave(world, quick->plan, from, location - from->location, to);
+    row_leave(world, quick->plan, from, location - from->location, to, value);
     return true;
 }
 
 static __attribute__((noinline)) weft_result component_change(weft_world *world, uint64_t entity,
                                                               uint64_t key)
 {
-    if (__builtin_expect(change_leanly(world, entity, key), 1)) return WEFT_OK;
+    if (__builtin_expect(change_leanly(world, entity, key, NULL, 0), 1)) return WEFT_OK;
     return change_generally(world, (weft_entity){(uint32_t)entity, (uint32_t)(entity >> 32)},
                             component_of(key), (key & 1) != 0);
 }
 
-/* A change of weft__quick: the component with its world, and a bit for removing. */
-static INLINE uint64_t change_key(weft_component component)
+bool weft__entity_add_value(weft_world *world, uint64_t entity, uint64_t key, const void *value,
+                            size_t bytes)
 {
-    return (uint64_t)component.world << 33 | (uint64_t)component.id << 1;
+    return change_leanly(world, entity, key, value, bytes);
 }
 
 /* Ids below all SPARSE types are told from them without a look at the type. */
@@ -272,7 +308,7 @@ weft_result weft_entity_add(weft_world *world, weft_entity entity, weft_componen
         const weft__type *type = weft__type_sparse(world, component);
         if (type != NULL) return weft__sparse_change(world, entity, type, false);
     }
-    return component_change(world, weft__entity_bits(entity), change_key(component));
+    return component_change(world, weft__entity_bits(entity), weft__change_key(component));
 }
 
 weft_result weft_entity_remove(weft_world *world, weft_entity entity, weft_component component)
@@ -281,7 +317,7 @@ weft_result weft_entity_remove(weft_world *world, weft_entity entity, weft_compo
         const weft__type *type = weft__type_sparse(world, component);
         if (type != NULL) return weft__sparse_change(world, entity, type, true);
     }
-    return component_change(world, weft__entity_bits(entity), change_key(component) | 1);
+    return component_change(world, weft__entity_bits(entity), weft__change_key(component) | 1);
 }
 
 weft_result weft_entity_set_archetype(weft_world *world, weft_entity entity, weft_archetype handle)

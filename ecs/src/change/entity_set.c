@@ -3,6 +3,7 @@
  * then the value takes the place of the old one, which is destructed.
  *
  * Owner, world idle. The value itself is checked before anything changes. */
+#include "entity_change.h"
 #include "entity_change_many.h"
 #include "entity_sparse.h"
 #include "entity_value.h"
@@ -57,7 +58,7 @@ static void value_set(weft_world *world, const weft__chunk *chunk, uint32_t row,
     if (WEFT_IS_CHECKED) weft__owner_loops_wrote(world, chunk, slot->column, row, 1);
 }
 
-/* With every check and every error. */
+/* Sets of any kind, with every check and every error. */
 static __attribute__((noinline)) weft_result set_generally(weft_world *world, weft_entity entity,
                                                            weft_component component,
                                                            const void *value, size_t size)
@@ -107,12 +108,11 @@ weft_result weft_entity_set(weft_world *world, weft_entity entity, weft_componen
     const weft__type *type = weft__type_at(world, component);
     if (type == NULL) return weft__error_component(world, component);
     if (__builtin_expect(set_leanly(world, entity, type, value, size), 1)) return WEFT_OK;
-    bool may_add = !WEFT_IS_CHECKED && type->sparse == NULL && world->front.busy == 0 &&
-                   size == type->plain_bytes && size != 0 && value != NULL;
-    if (!may_add) return set_generally(world, entity, component, value, size);
-    weft_result result = weft_entity_add(world, entity, component);
-    if (result == WEFT_OK) set_leanly(world, entity, type, value, size); /* it has it now */
-    return result;
+    bool is_plain = size == type->plain_bytes && size != 0 && value != NULL;
+    if (is_plain && weft__entity_add_value(world, weft__entity_bits(entity),
+                                           weft__change_key(component), value, size))
+        return WEFT_OK;
+    return set_generally(world, entity, component, value, size);
 }
 
 /* All entities are alive and have the component afterwards. */

@@ -126,6 +126,7 @@ typedef struct weft__quick {
     weft__plan *plan;        /* plain; its steps are placed for the layouts of `from` and `to` */
     weft__tuple *tuple;      /* of `to` */
     weft__chunk *to;
+    uint32_t bytes; /* of the value that is added; 0: none */
 } weft__quick;
 
 typedef struct weft__given_values weft__given_values;
