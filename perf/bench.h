@@ -46,6 +46,7 @@ typedef struct weft_bench_measure {
     double items;           /* items one call handles; the figure is time / items; 0 = 1 */
     uint32_t workers;       /* printed on the line; 0 = weft_bench_workers(bench); more than one:
                              * caller and workers are pinned if the workers exist by now */
+    bool is_free;           /* never pinned: where threads run is part of what is measured */
     weft_bench_fn *run;     /* the work on weft */
     weft_bench_fn *raw;     /* the same work in plain C; NULL when there is none */
     weft_bench_fn *prepare; /* before each call of `run`, `raw` and every peer, not timed; or NULL.

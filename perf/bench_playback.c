@@ -3,6 +3,9 @@
  *
  *   playback.add    a system adds a 4-byte component to each of 1 M entities (two 12-byte
  *                   components); the whole step
+ *   playback.frame  a frame of two systems over the same entities: the first adds the component to
+ *                   each, with or without a value, the second removes it after the sync point; per
+ *                   entity. Threads are not pinned: this is what a program gets
  *   playback.storm  1 M entities of three 12-byte components created in jobs in one step, destroyed
  *                   one by one in the next; per entity, both steps together
  *   rollback        a snapshot of 1 M such entities after 1 % of the slices changed; the peer is a
@@ -23,6 +26,7 @@ enum { ENTITIES = 1000000, STORM_PART = 20000 };
 typedef struct changes {
     weft_world *world;
     weft_component a, b, c, added;
+    bool with_values;
     weft_archetype spawned;
     weft_query all;
     weft_system recorder;
@@ -104,6 +108,80 @@ static void playback_add(weft_bench *bench)
                                                     .data = &two});
     weft_world_destroy(one.world);
     weft_world_destroy(two.world);
+}
+
+/* ---- frame ---- */
+
+static void record_add_or_set(weft_slice *s, void *user)
+{
+    const changes *data = user;
+    weft_recorder *commands = weft_slice_recorder(s);
+    const weft_entity *entities = weft_slice_entities(s);
+    if (!data->with_values) {
+        record_add(s, user);
+        return;
+    }
+    for (uint32_t i = 0; i < s->count; i++)
+        weft_recorder_set(commands, entities[i], data->added, &i, sizeof i);
+}
+
+static void record_remove(weft_slice *s, void *user)
+{
+    const changes *data = user;
+    weft_recorder *commands = weft_slice_recorder(s);
+    const weft_entity *entities = weft_slice_entities(s);
+    for (uint32_t i = 0; i < s->count; i++)
+        weft_recorder_remove(commands, entities[i], data->added);
+}
+
+static bool frame_make(changes *data, uint32_t workers, bool with_values)
+{
+    if (!changes_make(data, workers)) return false;
+    data->with_values = with_values;
+    weft_system add = weft_system_create(
+        data->world,
+        &(weft_system_desc){.name = "add",
+                            .run = record_add_or_set,
+                            .user = data,
+                            .effects = WEFT_RECORDS_ADD,
+                            .records = {data->added},
+                            .over.rows.terms = {{data->a, WEFT_READ, WEFT_ALL, 0},
+                                                {data->added, WEFT_NO_ACCESS, WEFT_ABSENT, 0}}});
+    weft_system remove = weft_system_create(
+        data->world,
+        &(weft_system_desc){.name = "remove",
+                            .run = record_remove,
+                            .user = data,
+                            .effects = WEFT_RECORDS_REMOVE,
+                            .records = {data->added},
+                            .over.rows.terms = {{data->added, WEFT_READ, WEFT_ALL, 0}}});
+    return weft_entity_create_many(
+               data->world,
+               weft_archetype_create(data->world, (weft_component[]){data->a, data->b}, 2),
+               ENTITIES, NULL) == WEFT_OK &&
+           add.id != 0 && remove.id != 0;
+}
+
+static void playback_frame(weft_bench *bench)
+{
+    static const struct {
+        const char *name;
+        uint32_t workers;
+        bool with_values;
+    } cases[] = {
+        {"1M", 1, false}, {"1M-2", 2, false}, {"values-1M", 1, true}, {"values-1M-2", 2, true}};
+    for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        changes data;
+        if (frame_make(&data, cases[i].workers, cases[i].with_values))
+            weft_bench_run(bench, &(weft_bench_measure){.name = cases[i].name,
+                                                        .unit = "ns/entity",
+                                                        .items = ENTITIES,
+                                                        .workers = cases[i].workers,
+                                                        .is_free = true,
+                                                        .run = step,
+                                                        .data = &data});
+        weft_world_destroy(data.world);
+    }
 }
 
 /* ---- storm ---- */
@@ -340,6 +418,8 @@ static void restore(weft_bench *bench)
 
 const weft_bench_entry weft_bench_playback[] = {
     {"playback.add", "1 M single-component adds recorded by jobs", playback_add, false},
+    {"playback.frame", "1 M components added by a system, removed by another, in one frame",
+     playback_frame, false},
     {"playback.storm", "1 M entities created by jobs in a step, destroyed in the next",
      playback_storm, false},
     {"rollback", "snapshot of 1 M entities with 1 % of the slices changed", rollback, false},

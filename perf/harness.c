@@ -221,8 +221,9 @@ static void take_samples(session *s)
 {
     const uint32_t reps = s->bench->config->reps;
     const bool is_parallel = s->measure->workers > 1 && weft_bench_has_workers();
-    const bool is_pinned = s->bench->config->is_pinned || is_parallel;
+    const bool is_pinned = !s->measure->is_free && (s->bench->config->is_pinned || is_parallel);
     const bool was_pinned = weft_bench_is_pinned();
+    if (s->measure->is_free) weft_bench_unpin_threads();
     if (is_pinned) pin(s);
     for (uint32_t i = 0; i < s->count; i++) calibrate(s, &s->variants[i]);
     for (uint32_t rep = 0; rep < reps + WARM_UP_ROUNDS; rep++) {
