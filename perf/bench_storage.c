@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MILLION = 1000000, SMALL = 10000 };
 
@@ -300,6 +301,42 @@ static void bench_memory_entity(weft_bench *bench)
     weft_world_destroy(bed.world);
 }
 
+static double resident_bytes(void)
+{
+    unsigned long all = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file == NULL) return 0;
+    if (fscanf(file, "%lu %lu", &all, &resident) != 2) resident = 0;
+    fclose(file);
+    return (double)resident * (double)sysconf(_SC_PAGESIZE);
+}
+
+static weft_world *small_world(weft_job_pool *pool)
+{
+    weft_world *world;
+    if (weft_world_create(&(weft_world_desc){.workers = 1, .pool = pool}, &world) != WEFT_OK)
+        return NULL;
+    weft_component number = weft_component_create_plain(world, "number", 8, 8, 0);
+    weft_entity_create(world, WEFT_ARCHETYPE(world, number));
+    return world;
+}
+
+/* Worlds of one entity that share a pool, as the rooms of a server. */
+static void bench_memory_world(weft_bench *bench)
+{
+    enum { WORLDS = 200 };
+    static weft_world *worlds[WORLDS];
+    weft_job_pool *pool;
+    if (!weft_bench_wants(bench, "one")) return;
+    if (weft_job_pool_create(&(weft_job_pool_desc){.worker_count = 1}, &pool) != WEFT_OK) return;
+    weft_world_destroy(small_world(pool)); /* what the process makes once */
+    double before = resident_bytes();
+    for (uint32_t i = 0; i < WORLDS; i++) worlds[i] = small_world(pool);
+    weft_bench_value(bench, "one", "bytes/world", 1, (resident_bytes() - before) / WORLDS);
+    for (uint32_t i = 0; i < WORLDS; i++) weft_world_destroy(worlds[i]);
+    weft_job_pool_destroy(pool);
+}
+
 static void bench_memory_archetype(weft_bench *bench)
 {
     if (!weft_bench_wants(bench, "10k")) return;
@@ -338,6 +375,7 @@ const weft_bench_entry weft_bench_storage[] = {
     {"get.gather", "weft_entity_read_many over a shuffled array of entities", bench_gather, false},
     {"memory.entity", "all memory of a world per entity of 24 bytes of data", bench_memory_entity,
      false},
+    {"memory.world", "resident memory of a world of one entity", bench_memory_world, false},
     {"memory.archetype", "all memory of a world per archetype of one entity",
      bench_memory_archetype, false},
     {0}};

@@ -24,7 +24,7 @@ typedef struct weft__tuple weft__tuple;
 typedef struct weft__plan weft__plan;
 
 /* Look-ups inline are calls where calls are checked, and where tests make blocks tiny. */
-#if WEFT_IS_CHECKED || (defined(WEFT__BLOCK_SLOTS) && WEFT__BLOCK_SLOTS != 8192u)
+#if WEFT_IS_CHECKED || (defined(WEFT__BLOCK_SLOTS) && WEFT__BLOCK_SLOTS != 4096u)
 #define WEFT__HIDES_TABLES 1
 #else
 #define WEFT__HIDES_TABLES 0

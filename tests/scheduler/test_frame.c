@@ -486,3 +486,22 @@ PLAIN_TEST(runs_of_rows_with_gaps_and_repeats_play_as_recorded)
     weft_recorder_destroy(commands);
     end(&f);
 }
+
+PLAIN_TEST(names_of_many_rows_play_beside_destroys)
+{
+    fixture f = begin(1);
+    weft_entity rows[200];
+    weft_recorder *commands;
+    make_movers(&f, 200, rows);
+    CHECK_OK(weft_recorder_create(f.world, &commands));
+    for (uint32_t i = 0; i < 100; i++) CHECK_OK(weft_recorder_set_name(commands, rows[i], "named"));
+    for (uint32_t i = 50; i < 150; i++) CHECK_OK(weft_recorder_destroy_entity(commands, rows[i]));
+    CHECK_OK(weft_recorder_play(commands));
+    for (uint32_t i = 0; i < 200; i++) {
+        CHECK_U64(weft_entity_is_alive(f.world, rows[i]), i < 50 || i >= 150);
+        if (i < 50) CHECK_TEXT(weft_entity_name(f.world, rows[i]), "named");
+        if (i >= 150) CHECK_TEXT(weft_entity_name(f.world, rows[i]), "");
+    }
+    weft_recorder_destroy(commands);
+    end(&f);
+}

@@ -23,8 +23,8 @@ extern "C" {
 
 /* ---- internals ---- */
 
-#define WEFT_FINDER_BLOCK_SHIFT 13   /* private: slots per block of entities */
-#define WEFT_FINDER_BLOCK_SLOTS 1088 /* private: bytes before the slots of a block */
+#define WEFT_FINDER_BLOCK_SHIFT 12   /* private: slots per block of entities */
+#define WEFT_FINDER_BLOCK_SLOTS 576  /* private: bytes before the slots of a block */
 #define WEFT_FINDER_BERTH_SHIFT 10   /* private: locations per berth */
 #define WEFT_FINDER_FEW 128          /* private: components that have tables in a world's head */
 

@@ -103,7 +103,7 @@ typedef struct weft_world_desc {
     weft_job_pool *pool; /* a pool to borrow, which must outlive the world (destroying it earlier
                             is BUSY); NULL = the world creates its own, with `workers` */
     weft_allocator allocator;    /* heap memory; default malloc */
-    uint32_t entity_block_limit; /* blocks of 8,192 entities; default and maximum 16,384 */
+    uint32_t entity_block_limit; /* blocks of 4,096 entities; default and maximum 32,768 */
     uint32_t megachunk_limit;    /* 1 MiB each; default and maximum 16,384 */
     uint32_t component_limit;    /* component types; default and maximum 65,531 */
     uint32_t entity_tag;     /* 1..15, or WEFT_WITHOUT_ENTITY_TAG; 0: see WEFT_ENTITY_TAG_SHIFT */

@@ -9,6 +9,7 @@
 #include "hash.h"
 #include "shared.h"
 #include "type.h"
+#include "small_memory.h"
 #include "unit_parts.h"
 #include "world_front.h"
 
@@ -166,6 +167,7 @@ struct weft_world {
     weft__directory directory;
     weft__units units;
     weft__parts parts;
+    weft__small small;
     weft__memory memory;
     weft__shared shared;                   /* shared values */
     struct weft__names *names;             /* debug names of entities; NULL until used */

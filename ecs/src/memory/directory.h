@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* directory.h: the entity directory: who lives at which index, with which version, and where.
  *
- * Indices come in blocks of 8,192 slots. A slot is one 64-bit word: version << 32 | location; the
+ * Indices come in blocks of 4,096 slots. A slot is one 64-bit word: version << 32 | location; the
  * version is odd when the entity is alive, the location (chunk.h) 0 when it is not placed or dead.
  * Eight slots share a cache line, and a look-up touches one. The count word of a block is its lock:
  * CAS count -> BUSY, then bits and slots are changed, then the new count is stored. No allocation
@@ -25,13 +25,13 @@
 
 /* Build-time parameters, so that models and the explorer can be tiny. */
 #ifndef WEFT__BLOCK_SLOTS
-#define WEFT__BLOCK_SLOTS 8192u /* power of two; a multiple of 64 unless below 64 */
+#define WEFT__BLOCK_SLOTS 4096u /* power of two; a multiple of 64 unless below 64 */
 #endif
 #ifndef WEFT__BLOCK_LIMIT
-#define WEFT__BLOCK_LIMIT 16384u
+#define WEFT__BLOCK_LIMIT 32768u
 #endif
 #ifndef WEFT__BLOCK_TABLE
-#define WEFT__BLOCK_TABLE 64u /* blocks in the first table; each next one has twice as many */
+#define WEFT__BLOCK_TABLE 128u /* blocks in the first table; each next one has twice as many */
 #endif
 #ifndef WEFT__VERSION_LAST
 #define WEFT__VERSION_LAST UINT32_MAX /* odd; a slot that dies with this version is retired */
@@ -45,7 +45,7 @@
 #define WEFT__ENTITY_TAG_SHIFT WEFT_ENTITY_TAG_SHIFT
 #define WEFT__ENTITY_TAG_LAST 15u
 
-/* 8,192 slots. Guarded by x_count among _any callers (BUSY = held), owner only otherwise: `used`,
+/* 4,096 slots. Guarded by x_count among _any callers (BUSY = held), owner only otherwise: `used`,
  * `first_word`, `x_retired` and changes of versions. Invariants: count == bits set in `used` ==
  * alive slots + retired; a slot's bit is set exactly when it is alive or retired; the location of a
  * slot whose version is even is 0; words below first_word have no free slot. */

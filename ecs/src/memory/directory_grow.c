@@ -13,7 +13,7 @@ static_assert(sizeof(weft_a64) == 8, "eight slots share one cache line");
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
 /* Slabs from this on are mapped: as many blocks as a huge page holds. */
 #define SLAB_BLOCKS_MAPPED (HUGE_PAGE_BYTES / sizeof(weft__entity_block))
-#define SLAB_BLOCKS_MAX 64u /* blocks made ahead at most */
+#define SLAB_BLOCKS_MAX 128u /* blocks made ahead at most */
 
 /* Memory of some blocks. Constant after it was pushed. */
 struct weft__block_slab {

@@ -77,6 +77,7 @@ void weft__side_install(weft__chunk *chunk, const weft__side *side)
 
 static weft_result memory_allocate(weft_world *world, uint32_t size_class, weft__run *run)
 {
+    if (weft__small_allocate(&world->small, &world->memory, size_class, run)) return WEFT_OK;
     if (size_class < WEFT__UNIT_CLASS)
         return weft__parts_allocate(&world->parts, &world->units, size_class, run);
     return weft__units_allocate(&world->units, 1u << (size_class - WEFT__UNIT_CLASS), 0, run);
@@ -85,7 +86,9 @@ static weft_result memory_allocate(weft_world *world, uint32_t size_class, weft_
 void weft__chunk_memory_free(weft_world *world, weft__chunk *chunk)
 {
     if (chunk->base == NULL) return; /* another world has it now */
-    if (chunk->unit_count == 0)
+    if (chunk->first_unit == WEFT__SMALL_UNIT)
+        weft__small_free(&world->small, &world->memory, chunk->layout->size_class, chunk->base);
+    else if (chunk->unit_count == 0)
         weft__parts_free(&world->parts, &world->units, chunk->first_unit, chunk->base);
     else
         weft__units_free(&world->units, chunk->first_unit, chunk->unit_count);
@@ -365,7 +368,10 @@ weft__chunk *weft__chunk_create(weft_world *world, weft__tuple *tuple, uint32_t 
     }
     weft__chunk *chunk = weft__chunk_make(&world->memory, tuple, layout, &run);
     if (chunk == NULL) {
-        weft__chunk gone = {.base = run.memory, .first_unit = run.first, .unit_count = run.count};
+        weft__chunk gone = {.base = run.memory,
+                            .layout = layout,
+                            .first_unit = run.first,
+                            .unit_count = run.count};
         weft__chunk_memory_free(world, &gone);
         weft__error_memory(world, "chunk");
         return NULL;

@@ -208,7 +208,7 @@ bool weft__column_maps_check(const weft_world *world, const weft__chunk *chunk)
      offsetof(weft__entity_block, x_slots) == WEFT_FINDER_BLOCK_SLOTS &&                           \
      WEFT__BERTH_SHIFT == WEFT_FINDER_BERTH_SHIFT && sizeof(weft_aptr) == sizeof(void *) &&        \
      sizeof(weft_a64) == sizeof(uint64_t))
-static_assert(IS_AS_KNOWN || WEFT__BLOCK_SLOTS < 8192u, "finder.h");
+static_assert(IS_AS_KNOWN || WEFT__BLOCK_SLOTS < 4096u, "finder.h");
 #if WEFT__HIDES_TABLES
 #define TABLES offsetof(weft_world, front.no_tables)
 #else

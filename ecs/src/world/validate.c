@@ -360,26 +360,42 @@ static bool berths_check(const weft_world *world)
                   (unsigned long long)sum);
 }
 
+/* Where the memory of chunks is. A value. */
+typedef struct memory_count {
+    uint64_t units;
+    uint64_t parts;
+    uint64_t small_bytes;
+} memory_count;
+
+static void memory_add(memory_count *count, const weft__chunk *chunk)
+{
+    if (chunk == NULL) return;
+    if (chunk->first_unit == WEFT__SMALL_UNIT)
+        count->small_bytes += weft__class_bytes(chunk->layout->size_class);
+    else if (chunk->unit_count == 0)
+        count->parts++;
+    else
+        count->units += chunk->unit_count;
+}
+
 /* Units in use are exactly those of chunks and parts, parts in use those of small chunks. */
 static bool units_check(const weft_world *world)
 {
     char text[200];
-    uint64_t units = world->parts.count, small = 0, parts = 0;
-    for (uint32_t id = 1; id < world->chunks.end; id++) {
-        const weft__chunk *chunk = world->chunks.at[id];
-        if (chunk == NULL) continue;
-        units += chunk->unit_count;
-        small += chunk->unit_count == 0 ? 1 : 0;
-    }
-    uint64_t used = weft__units_used(&world->units);
-    if (used != units)
+    memory_count has = {.units = world->parts.count};
+    uint64_t used = weft__units_used(&world->units), parts = 0;
+    for (uint32_t id = 1; id < world->chunks.end; id++) memory_add(&has, world->chunks.at[id]);
+    for (uint32_t i = 0; i < WEFT__SPARES; i++) memory_add(&has, world->spares.ring[i]);
+    if (used != has.units)
         return broken(world, "%llu units in use, chunks have %llu", (unsigned long long)used,
-                      (unsigned long long)units);
+                      (unsigned long long)has.units);
+    if (world->small.bytes != has.small_bytes)
+        return broken(world, "%zu bytes of small memory in use, chunks have %llu",
+                      world->small.bytes, (unsigned long long)has.small_bytes);
     if (!weft__parts_check(&world->parts, &parts, text, sizeof text))
         return broken(world, "%s", text);
-    small += world->spares.count;
-    return parts == small || broken(world, "%llu parts of units in use, chunks have %llu",
-                                    (unsigned long long)parts, (unsigned long long)small);
+    return parts == has.parts || broken(world, "%llu parts of units in use, chunks have %llu",
+                                        (unsigned long long)parts, (unsigned long long)has.parts);
 }
 
 /* What finds archetypes, rows and queries. */
