@@ -69,8 +69,8 @@ struct weft__chunk {
     uint32_t is_zero;       /* rows at and beyond `count` were never written and read as zero */
     uint32_t list_index;    /* position in archetype->chunks */
     uint32_t first_unit;    /* where the memory is: unit index ... */
-    uint32_t unit_count;    /* ... and units; 0: a part of unit `first_unit`, or, where that is
-                               WEFT__SMALL_UNIT, from the allocator (small_memory.h) */
+    uint32_t unit_count;    /* ... and units; 0: a part of unit `first_unit`, which is
+                               WEFT__SMALL_UNIT in small memory (small_memory.h) */
     struct weft__chunk *room_next; /* list of chunks with room of the tuple; both NULL and not */
     struct weft__chunk *room_prev; /* tuple->room: not in it */
     uint64_t serial; /* what it is known by over time: never given twice in a world, unlike its

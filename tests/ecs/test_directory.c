@@ -212,12 +212,12 @@ Test(directory, large_slabs_fill_whole_huge_pages_and_their_room_is_used)
 {
     const size_t huge_page = (size_t)2 << 20;
     directory_bed b;
-    directory_open(&b, 200);
-    CHECK_U64(weft__directory_ahead(&b.directory, 30), 30); /* less than a page: not mapped */
-    uint32_t blocks = weft__directory_ahead(&b.directory, 123);
-    CHECK(blocks >= 123 && (blocks + 1) * sizeof(weft__entity_block) > 4 * huge_page);
-    CHECK_U64(weft__directory_ahead(&b.directory, 200), 200); /* the limit */
-    CHECK_OK(weft__directory_reserve_owner(&b.directory, 123 * WEFT__BLOCK_SLOTS));
+    directory_open(&b, 400);
+    CHECK_U64(weft__directory_ahead(&b.directory, 60), 60); /* less than a page: not mapped */
+    uint32_t blocks = weft__directory_ahead(&b.directory, 246);
+    CHECK(blocks >= 246 && (blocks + 1) * sizeof(weft__entity_block) > 4 * huge_page);
+    CHECK_U64(weft__directory_ahead(&b.directory, 400), 400); /* the limit */
+    CHECK_OK(weft__directory_reserve_owner(&b.directory, 246 * WEFT__BLOCK_SLOTS));
     CHECK_U64(weft__directory_end(&b.directory), blocks * WEFT__BLOCK_SLOTS);
     const weft__entity_block *block = weft__directory_block(&b.directory, 0);
     CHECK_U64((uintptr_t)block % huge_page, 0);

@@ -227,6 +227,7 @@ PLAIN_TEST(any_failing_allocation_of_a_stream_leaves_nothing)
     tape t = {.piece = 5000};
     fill(&s, 10000); /* more than the first piece of memory */
     CHECK_OK(weft_world_save_stream(s.world, &(weft_writer){tape_write, &t}, NULL));
+    uint32_t survived = 0;
     for (uint64_t k = 1;; k++) {
         test_memory memory;
         weft_world *world;
@@ -237,8 +238,11 @@ PLAIN_TEST(any_failing_allocation_of_a_stream_leaves_nothing)
         test_memory_fail(&memory, k, false);
         weft_result result = weft_world_load_stream(world, &(weft_reader){tape_read, &t}, NULL);
         const bool has_failed = memory.failures != 0;
-        CHECK_RESULT(result, has_failed ? WEFT_OUT_OF_MEMORY : WEFT_OK);
-        CHECK_U64(entities_of(world), has_failed ? 0 : 10000);
+        if (result == WEFT_OK) /* chunks of a small world come from units instead */
+            CHECK((survived += has_failed) <= 1);
+        else
+            CHECK_RESULT(result, WEFT_OUT_OF_MEMORY);
+        CHECK_U64(entities_of(world), result == WEFT_OK ? 10000 : 0);
         CHECK_OK(weft_world_destroy(world));
         test_memory_fini(&memory);
         if (!has_failed) break;

@@ -120,14 +120,14 @@ PLAIN_TEST(counts_of_nothing_and_of_too_much_create_nothing)
     open_world(&b, &(weft_world_desc){.workers = 1, .entity_block_limit = 2});
     weft_world_stats_get(b.world, &before, sizeof before);
     CHECK_OK(weft_entity_create_many(b.world, WEFT_ARCHETYPE(b.world, b.value), 0, NULL));
-    static const uint32_t counts[] = {2 * 8192 - ROWS + 1, INT32_MAX, UINT32_MAX};
+    static const uint32_t counts[] = {2 * 4096 - ROWS + 1, INT32_MAX, UINT32_MAX};
     for (uint32_t i = 0; i < 3; i++)
         CHECK(weft_entity_create_many(b.world, WEFT_ARCHETYPE(b.world, b.value), counts[i], NULL) !=
               WEFT_OK);
     weft_world_stats_get(b.world, &after, sizeof after);
     CHECK_U64(after.entities, before.entities);
     CHECK_OK(
-        weft_entity_create_many(b.world, WEFT_ARCHETYPE(b.world, b.value), 2 * 8192 - ROWS, NULL));
+        weft_entity_create_many(b.world, WEFT_ARCHETYPE(b.world, b.value), 2 * 4096 - ROWS, NULL));
     CHECK_OK(weft_world_validate(b.world));
     CHECK_OK(weft_world_destroy(b.world));
 }

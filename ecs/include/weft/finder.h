@@ -23,10 +23,10 @@ extern "C" {
 
 /* ---- internals ---- */
 
-#define WEFT_FINDER_BLOCK_SHIFT 12   /* private: slots per block of entities */
-#define WEFT_FINDER_BLOCK_SLOTS 576  /* private: bytes before the slots of a block */
-#define WEFT_FINDER_BERTH_SHIFT 10   /* private: locations per berth */
-#define WEFT_FINDER_FEW 128          /* private: components that have tables in a world's head */
+#define WEFT_FINDER_BLOCK_SHIFT 12  /* private: slots per block of entities */
+#define WEFT_FINDER_BLOCK_SLOTS 576 /* private: bytes before the slots of a block */
+#define WEFT_FINDER_BERTH_SHIFT 10  /* private: locations per berth */
+#define WEFT_FINDER_FEW 128         /* private: components that have tables in a world's head */
 
 /* Private: under ThreadSanitizer every look-up is a call, because a slot is an atomic word, which a
  * header cannot declare for both languages. */

@@ -8,8 +8,8 @@
 #include "directory.h"
 #include "hash.h"
 #include "shared.h"
-#include "type.h"
 #include "small_memory.h"
+#include "type.h"
 #include "unit_parts.h"
 #include "world_front.h"
 

@@ -1,24 +1,45 @@
 /* SPDX-License-Identifier: MIT */
-/* small_memory.c: the first chunk memory of a world. Owner, world idle. */
+/* small_memory.c: the first chunk memory of a world: one block, a bit per KiB.
+ *
+ * It is not zeroed: of a fresh block only the pages that rows touch take memory. Owner, world
+ * idle. */
 #include "small_memory.h"
 
-enum { ALIGNMENT = 64 }; /* of columns */
+#include "bits.h"
+
+#include <assert.h>
+
+enum { GRAIN = 1024, ALIGNMENT = 64 /* of columns */ };
+static_assert(WEFT__SMALL_BYTES == 64 * GRAIN, "a word of bits");
+
+static uint32_t grains_of(uint32_t size_class)
+{
+    return (uint32_t)(weft__class_bytes(size_class) / GRAIN);
+}
 
 bool weft__small_allocate(weft__small *small, weft__memory *memory, uint32_t size_class,
                           weft__run *out)
 {
-    size_t bytes = weft__class_bytes(size_class);
-    if (bytes > WEFT__SMALL_BYTES - small->bytes) return false;
-    void *base = weft__alloc(memory, WEFT__MEMORY_CHUNKS, bytes, 1, ALIGNMENT);
-    if (base == NULL) return false;
-    small->bytes += bytes;
-    *out = (weft__run){.memory = base, .first = WEFT__SMALL_UNIT};
+    uint32_t count = grains_of(size_class);
+    if (count > 64) return false;
+    uint32_t first = bits_find_run(~small->used, count);
+    if (first == 64) return false;
+    if (small->base == NULL)
+        small->base = weft__alloc(memory, WEFT__MEMORY_CHUNKS, WEFT__SMALL_BYTES, 1, ALIGNMENT);
+    if (small->base == NULL) return false;
+    small->used |= bits_mask(count) << first;
+    *out = (weft__run){.memory = small->base + (size_t)first * GRAIN, .first = WEFT__SMALL_UNIT};
     return true;
 }
 
-void weft__small_free(weft__small *small, weft__memory *memory, uint32_t size_class, void *base)
+void weft__small_free(weft__small *small, uint32_t size_class, const void *base)
 {
-    size_t bytes = weft__class_bytes(size_class);
-    small->bytes -= bytes;
-    weft__free(memory, WEFT__MEMORY_CHUNKS, base, bytes, 1, ALIGNMENT);
+    size_t first = (size_t)((const char *)base - small->base) / GRAIN;
+    small->used &= ~(bits_mask(grains_of(size_class)) << first);
+}
+
+void weft__small_fini(weft__small *small, weft__memory *memory)
+{
+    weft__free(memory, WEFT__MEMORY_CHUNKS, small->base, WEFT__SMALL_BYTES, 1, ALIGNMENT);
+    *small = (weft__small){0};
 }

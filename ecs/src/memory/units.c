@@ -188,18 +188,6 @@ static bool reservation_release(weft__units *units, weft__units_segment *segment
     return memory != NULL;
 }
 
-/* Lowest position of `count` zero bits in a mask, or 64. */
-static uint32_t find_run(uint64_t mask, uint32_t count)
-{
-    uint64_t starts = ~mask & FULL;
-    for (uint32_t have = 1; have < count;) {
-        uint32_t step = have < count - have ? have : count - have;
-        starts &= starts >> step;
-        have += step;
-    }
-    return starts != 0 ? bits_lowest(starts) : 64;
-}
-
 static inline void run_describe(weft__run *out, uint32_t count, uint32_t megachunk,
                                 uint32_t position, void *memory, bool is_zero)
 {
@@ -265,7 +253,7 @@ static bool claim_run(scan *s, weft__units_segment *segment, uint32_t megachunk)
             if (mask == 0) return false;
             continue;
         }
-        uint32_t position = find_run(mask, s->count);
+        uint32_t position = bits_find_run(~mask & FULL, s->count);
         if (position == 64) return false;
         uint64_t taken = mask | bits_mask(s->count) << position;
         if (!at_cas_ar(x_word, &mask, taken)) continue; /* U1 U2; the word moved: look again */

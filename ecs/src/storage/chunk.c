@@ -87,7 +87,7 @@ void weft__chunk_memory_free(weft_world *world, weft__chunk *chunk)
 {
     if (chunk->base == NULL) return; /* another world has it now */
     if (chunk->first_unit == WEFT__SMALL_UNIT)
-        weft__small_free(&world->small, &world->memory, chunk->layout->size_class, chunk->base);
+        weft__small_free(&world->small, chunk->layout->size_class, chunk->base);
     else if (chunk->unit_count == 0)
         weft__parts_free(&world->parts, &world->units, chunk->first_unit, chunk->base);
     else
@@ -368,10 +368,8 @@ weft__chunk *weft__chunk_create(weft_world *world, weft__tuple *tuple, uint32_t 
     }
     weft__chunk *chunk = weft__chunk_make(&world->memory, tuple, layout, &run);
     if (chunk == NULL) {
-        weft__chunk gone = {.base = run.memory,
-                            .layout = layout,
-                            .first_unit = run.first,
-                            .unit_count = run.count};
+        weft__chunk gone = {
+            .base = run.memory, .layout = layout, .first_unit = run.first, .unit_count = run.count};
         weft__chunk_memory_free(world, &gone);
         weft__error_memory(world, "chunk");
         return NULL;

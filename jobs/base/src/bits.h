@@ -48,4 +48,15 @@ static inline size_t bits_align_up(size_t value, size_t alignment)
     return (value + alignment - 1) & ~(alignment - 1);
 }
 
+/* Lowest position of `count` set bits in a row, or 64. */
+static inline uint32_t bits_find_run(uint64_t bits, uint32_t count)
+{
+    for (uint32_t have = 1; have < count;) {
+        uint32_t step = have < count - have ? have : count - have;
+        bits &= bits >> step;
+        have += step;
+    }
+    return bits != 0 ? bits_lowest(bits) : 64;
+}
+
 #endif
