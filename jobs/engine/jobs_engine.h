@@ -76,6 +76,10 @@ weft_result weft__pool_check_end(weft_job_pool *pool);
  * context's. Returns the code of `fn`, or else of its first failed child. */
 int weft__worker_call_nested(weft_job_context *context, weft_job_fn fn, void *argument);
 
+/* Inside a node or a part on the thread that runs a graph: runs its ready nodes that are only for
+ * that thread (weft_job_graph_node.on_caller). Elsewhere nothing. Threads: the context's. */
+void weft__worker_run_caller_nodes(weft_job_context *context);
+
 /* ---- users: worlds on a lent pool */
 
 /* One user. Owner: the user, from add to remove; linked into the pool's list meanwhile. */

@@ -179,6 +179,40 @@ static void three_nodes(void)
     graph_of(3);
 }
 
+static int loop_of_two(weft_job_context *job, void *argument)
+{
+    const weft_job_for_desc loop = {.fn = meet_in_part, .count = 2, .grain = 1};
+    (void)argument;
+    EXPLORE_CHECK(weft_job_for(job, &loop, NULL) == WEFT_OK, "loop");
+    return 0;
+}
+
+/* A shared graph on the owner and a worker: `first`, then `second` for the owner only and `third`.
+ * The worker may be the one that runs `first`, while the owner waits. */
+static void shared_graph(weft_job_fn second, bool on_caller, weft_job_fn third)
+{
+    weft_job_graph *graph;
+    const weft_job_graph_node nodes[3] = {
+        {.fn = nothing}, {.fn = second, .on_caller = on_caller}, {.fn = third}};
+    const uint32_t edges[2][2] = {{0, 1}, {0, 2}};
+    const weft_job_graph_desc desc = {nodes, 3, 2, edges, true};
+    start(2, 2);
+    EXPLORE_CHECK(weft_job_graph_create(pool, &desc, &graph) == WEFT_OK, "graph");
+    explore_begin();
+    EXPLORE_CHECK(weft_job_graph_run(owner, graph, NULL) == WEFT_OK, "run");
+    finish();
+}
+
+static void owners_node(void)
+{
+    shared_graph(meet, true, meet);
+}
+
+static void loop_in_node(void)
+{
+    shared_graph(nothing, true, loop_of_two);
+}
+
 #define MOST(runs)                                                                                 \
     PLAN_PCT(EXPLORE_TSO, 4, runs, 1000000), PLAN_PCT(EXPLORE_C11, 4, runs, 1000000),              \
         PLAN_RANDOM(EXPLORE_TSO, runs, 1000000)
@@ -193,6 +227,8 @@ const explore_scenario explore_scenarios[] = {
     {"meet_two_items", two_items, {ALL, MOST(4000)}, NULL},
     {"meet_three_items", three_items, {MOST(4000)}, NULL},
     {"meet_two_nodes", two_nodes, {ALL, MOST(8000)}, NULL},
+    {"meet_owners_node", owners_node, {ALL, MOST(8000)}, NULL},
+    {"meet_loop_in_node", loop_in_node, {ALL, MOST(8000)}, NULL},
     {"meet_three_nodes", three_nodes, {MOST(4000), PLAN_RANDOM(EXPLORE_C11, 30000, 3000000)}, NULL},
     {NULL, NULL, {{0}}, NULL},
 };

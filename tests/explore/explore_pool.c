@@ -268,6 +268,60 @@ static void graph_three(void)
     run_graph(3, 2);
 }
 
+static int on_caller_node(weft_job_context *job, void *argument)
+{
+    EXPLORE_CHECK(job == owner, "a node for the caller ran on worker %u",
+                  weft_job_worker_index(job));
+    return node(job, argument);
+}
+
+static int write_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    uint32_t *const outputs = argument;
+    for (uint32_t i = begin; i < end; i++) write_output(job, &outputs[i]);
+    weft__worker_run_caller_nodes(job);
+    return 0;
+}
+
+static int loop_node(weft_job_context *job, void *argument)
+{
+    weft_job_for_desc desc = {.fn = write_part, .argument = &output[4], .count = 2};
+    EXPLORE_CHECK(weft_job_for(job, &desc, NULL) == WEFT_OK, "for");
+    return node(job, argument);
+}
+
+/* After node 0 one for the caller, and one with a loop; then one more for the caller. */
+static void run_frame_graph(uint32_t workers)
+{
+    weft_job_graph *graph;
+    weft_job_graph_node nodes[4] = {
+        {.fn = node, .argument = (void *)0},
+        {.fn = on_caller_node, .argument = (void *)1, .on_caller = true},
+        {.fn = loop_node, .argument = (void *)2, .cost_ns = 5},
+        {.fn = on_caller_node, .argument = (void *)3, .on_caller = true}};
+    const uint32_t edges[4][2] = {{0, 1}, {0, 2}, {1, 3}, {2, 3}};
+    weft_job_graph_desc desc = {nodes, 4, 4, edges, true};
+    start(workers);
+    EXPLORE_CHECK(weft_job_graph_create(pool, &desc, &graph) == WEFT_OK, "graph");
+    explore_begin();
+    for (uint32_t r = 0; r < 2; r++) {
+        for (uint32_t i = 0; i < 6; i++) output[i] = 0;
+        EXPLORE_CHECK(weft_job_graph_run(owner, graph, NULL) == WEFT_OK, "run");
+        for (uint32_t i = 0; i < 6; i++) EXPLORE_CHECK(output[i] == 1, "output %u", i);
+    }
+    finish();
+}
+
+static void frame_graph_two(void)
+{
+    run_frame_graph(2);
+}
+
+static void frame_graph_three(void)
+{
+    run_frame_graph(3);
+}
+
 static int run_shared_graph(weft_job_context *job, void *argument)
 {
     weft_result result = weft_job_graph_run(job, argument, NULL);
@@ -477,6 +531,8 @@ const explore_scenario explore_scenarios[] = {
     {"pool_loop_three", loop_three, {MOST(8000)}, NULL},
     {"pool_graph_two", graph_two, {MOST(10000)}, NULL},
     {"pool_graph_three", graph_three, {MOST(8000)}, NULL},
+    {"pool_frame_graph_two", frame_graph_two, {MOST(10000)}, NULL},
+    {"pool_frame_graph_three", frame_graph_three, {MOST(8000)}, NULL},
     {"pool_injected", injected, {MOST(10000)}, NULL},
     {"pool_graph_from_jobs", graph_from_jobs, {MOST(10000)}, NULL},
     {"pool_background", injected_background, {MOST(10000)}, NULL},

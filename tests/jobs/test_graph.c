@@ -209,3 +209,72 @@ Test(graph, a_shared_graph_is_measured_in_order_now_and_then)
     weft_job_stats_get(pool, &stats, sizeof stats);
     CHECK(stats.graph_inlined > 0);
 }
+
+/* Two paths from node 0: 1 - 2 - 3 is longer, 4 costs more. One worker runs them in rank order. */
+Test(graph, costs_decide_what_comes_first)
+{
+    static const uint32_t edges[][2] = {{0, 1}, {1, 2}, {2, 3}, {0, 4}};
+    start_with(&(weft_job_pool_desc){.worker_count = 1});
+    CHECK_OK(weft_job_graph_run(owner, compile(5, edges, 4), NULL));
+    CHECK(when[1] < when[4]);
+    forget();
+    for (uint32_t i = 0; i < 4; i++) nodes[i].cost_ns = 100;
+    nodes[4].cost_ns = 1000;
+    CHECK_OK(weft_job_graph_run(owner, compile(5, edges, 4), NULL));
+    CHECK_U64(when[0], 1);
+    CHECK_U64(when[4], 2);
+    CHECK_U64(when[3], 5);
+}
+
+static weft_a32 elsewhere; /* nodes for the caller that another thread ran */
+
+static int tick_on_caller(weft_job_context *job, void *argument)
+{
+    if (job != owner) at_add_ar(&elsewhere, 1u);
+    return tick(job, argument);
+}
+
+static int loop_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    (void)job;
+    at_add_ar((weft_a32 *)argument, end - begin);
+    return 0;
+}
+
+static weft_a32 parts;
+
+static int tick_with_loop(weft_job_context *job, void *argument)
+{
+    const weft_job_for_desc loop = {.fn = loop_part, .argument = &parts, .count = 50, .grain = 1};
+    CHECK_OK(weft_job_for(job, &loop, NULL));
+    return tick(job, argument);
+}
+
+/* Odd nodes are for the caller; a third of the others run loops. Every node has two predecessors
+ * at most, among the ten before it. */
+Test(graph, nodes_for_the_caller_run_there_beside_loops)
+{
+    uint32_t edges[2 * COUNT][2], edge_count = 0;
+    start_with(&(weft_job_pool_desc){.worker_count = 3, .is_always_parallel = true});
+    at_init(&elsewhere, 0);
+    at_init(&parts, 0);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        nodes[i].fn = i % 2 != 0 ? tick_on_caller : i % 3 == 0 ? tick_with_loop : tick;
+        nodes[i].on_caller = i % 2 != 0;
+        for (uint32_t k = 0; k < 2 && i != 0; k++, edge_count++) {
+            edges[edge_count][0] = i - 1 - (i * 7 + k * 3) % (i < 10 ? i : 10);
+            edges[edge_count][1] = i;
+        }
+    }
+    const weft_job_graph_desc desc = {nodes, COUNT, edge_count, (const uint32_t(*)[2])edges, true};
+    weft_job_graph *graph;
+    CHECK_OK(weft_job_graph_create(pool, &desc, &graph));
+    for (uint32_t run = 1; run <= 200; run++) {
+        CHECK_OK(weft_job_graph_run(owner, graph, NULL));
+        CHECK_U64(at_load_rlx(&clock_), COUNT);        /* relaxed: alone */
+        CHECK_U64(at_load_rlx(&parts), run * 11 * 50); /* relaxed: alone */
+        for (uint32_t e = 0; e < edge_count; e++) CHECK(when[edges[e][0]] < when[edges[e][1]]);
+        forget();
+    }
+    CHECK_U64(at_load_rlx(&elsewhere), 0); /* relaxed: alone */
+}

@@ -297,6 +297,9 @@ typedef struct weft_job_graph_node {
     weft_job_fn fn;
     void *argument;
     const char *name; /* kept by pointer; may be NULL */
+    uint64_t cost_ns; /* expected time: what lies on the longest path runs first; 0 in all nodes:
+                         each counts as 1 */
+    bool on_caller;   /* only the thread that calls weft_job_graph_run runs it */
 } weft_job_graph_node;
 
 /* Describes a graph. */
@@ -305,6 +308,9 @@ typedef struct weft_job_graph_desc {
     uint32_t node_count;              /* 1..2^20 */
     uint32_t edge_count;
     const uint32_t (*edges)[2]; /* edge_count pairs {before, after} of node numbers; copied */
+    bool is_shared; /* always offered to the other workers, whatever its measured cost: for nodes
+                       that run loops of their own. Its caller, if it is the owner outside of
+                       jobs, helps with any loop while it waits */
 } weft_job_graph_desc;
 
 /* Compiles a graph. Errors: INVALID_ARGUMENT (no nodes, a node number out of range, fn NULL),

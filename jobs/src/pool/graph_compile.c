@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* graph_compile.c: compiling a graph and its life in the list of its pool.
  *
- * Kahn's algorithm sorts the nodes, heights from the end give the ranks; both are linear. The graph
+ * Kahn's algorithm sorts the nodes, heights from the end give the ranks; both are linear, but for
+ * nodes with costs, which are sorted by comparing. The graph
  * is one allocation per array; nothing is allocated when it runs. */
 #include "graph_compile.h"
+
+#include <stdlib.h>
 
 #define NODES_MAX (UINT32_C(1) << 20)
 #define EDGES_MAX (UINT32_C(1) << 26)
@@ -72,6 +75,13 @@ static void list_successors(const weft_job_graph_desc *desc, uint32_t *first, ui
     first[desc->node_count] = desc->edge_count;
 }
 
+/* A node by its place in the topological order, with the cost of the longest path from here. */
+typedef struct weighted {
+    uint64_t height;
+    uint32_t node;
+    uint32_t place;
+} weighted;
+
 /* Kahn's algorithm; false when there is a cycle. */
 static bool sort_topologically(compilation *work)
 {
@@ -114,6 +124,42 @@ static uint32_t rank_nodes(compilation *work)
     return longest;
 }
 
+static int compare_weighted(const void *left, const void *right)
+{
+    const weighted *a = left, *b = right;
+    if (a->height != b->height) return a->height > b->height ? -1 : 1;
+    return a->place < b->place ? -1 : a->place > b->place;
+}
+
+static bool has_costs(const weft_job_graph_desc *desc)
+{
+    for (uint32_t i = 0; i < desc->node_count; i++)
+        if (desc->nodes[i].cost_ns != 0) return true;
+    return false;
+}
+
+/* The same by cost. A node is above its successors, so this is a topological order, too. */
+static bool rank_by_cost(compilation *work, weft__memory *memory)
+{
+    uint32_t count = work->desc->node_count;
+    weighted *nodes = weft__alloc(memory, WEFT__MEMORY_JOBS, count, sizeof *nodes, 8);
+    uint64_t *height = weft__alloc_zeroed(memory, WEFT__MEMORY_JOBS, count, sizeof *height, 8);
+    bool is_made = nodes != NULL && height != NULL;
+    for (uint32_t k = count; is_made && k-- > 0;) {
+        uint32_t node = work->order[k];
+        for (uint32_t i = work->first[node]; i < work->first[node + 1]; i++)
+            if (height[work->successors[i]] > height[node])
+                height[node] = height[work->successors[i]];
+        height[node] += work->desc->nodes[node].cost_ns + 1;
+        nodes[k] = (weighted){height[node], node, k};
+    }
+    if (is_made) qsort(nodes, count, sizeof *nodes, compare_weighted);
+    for (uint32_t i = 0; is_made && i < count; i++) work->rank[nodes[i].node] = i;
+    weft__free(memory, WEFT__MEMORY_JOBS, nodes, count, sizeof *nodes, 8);
+    weft__free(memory, WEFT__MEMORY_JOBS, height, count, sizeof *height, 8);
+    return is_made;
+}
+
 static void free_graph(weft_job_graph *graph)
 {
     weft__memory *memory = graph->memory;
@@ -127,6 +173,8 @@ static void free_graph(weft_job_graph *graph)
     free_words(memory, graph->x_poisoned, nodes);
     weft__free(memory, WEFT__MEMORY_JOBS, graph->x_ready, weft__graph_word_count(graph),
                sizeof *graph->x_ready, 64);
+    weft__free(memory, WEFT__MEMORY_JOBS, graph->on_caller, weft__graph_word_count(graph),
+               sizeof *graph->on_caller, 8);
     weft__free(memory, WEFT__MEMORY_JOBS, graph, 1, sizeof *graph, 64);
 }
 
@@ -148,9 +196,11 @@ static weft_job_graph *alloc_graph(weft_job_pool *pool, const weft_job_graph_des
     graph->x_poisoned = alloc_words(memory, nodes);
     graph->x_ready = weft__alloc_zeroed(memory, WEFT__MEMORY_JOBS, weft__graph_word_count(graph),
                                         sizeof *graph->x_ready, 64);
+    graph->on_caller = weft__alloc_zeroed(memory, WEFT__MEMORY_JOBS, weft__graph_word_count(graph),
+                                          sizeof *graph->on_caller, 8);
     if (graph->nodes != NULL && graph->number != NULL && graph->first != NULL &&
         graph->successors != NULL && graph->indegree != NULL && graph->x_arrived != NULL &&
-        graph->x_poisoned != NULL && graph->x_ready != NULL)
+        graph->x_poisoned != NULL && graph->x_ready != NULL && graph->on_caller != NULL)
         return graph;
     free_graph(graph);
     return NULL;
@@ -162,6 +212,10 @@ static void fill_graph(weft_job_graph *graph, const compilation *work)
     for (uint32_t i = 0; i < desc->node_count; i++) {
         graph->nodes[work->rank[i]] = desc->nodes[i];
         graph->number[work->rank[i]] = i;
+        uint64_t bit = UINT64_C(1) << work->rank[i] % 64;
+        if (!desc->nodes[i].on_caller) continue;
+        graph->on_caller[work->rank[i] / 64] |= bit;
+        graph->has_own = true;
     }
     for (uint32_t i = 0; i < desc->edge_count; i++)
         graph->indegree[work->rank[desc->edges[i][1]]]++;
@@ -187,9 +241,11 @@ static weft_result compile(weft_job_pool *pool, compilation *work, weft_job_grap
     list_successors(work->desc, work->first, work->successors, NULL);
     if (!sort_topologically(work)) return WEFT_CYCLE;
     uint32_t longest = rank_nodes(work);
+    if (has_costs(work->desc) && !rank_by_cost(work, &pool->memory)) return WEFT_OUT_OF_MEMORY;
     weft_job_graph *graph = alloc_graph(pool, work->desc);
     if (graph == NULL) return WEFT_OUT_OF_MEMORY;
     graph->longest = longest;
+    graph->is_shared = work->desc->is_shared;
     fill_graph(graph, work);
     graph->next = pool->graphs;
     pool->graphs = graph;

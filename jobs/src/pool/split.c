@@ -23,6 +23,7 @@ void weft__worker_fill_opener(const weft_job_context *worker, weft__loop *loop)
     loop->token = worker->token;
     loop->job = worker->job;
     loop->is_hosted = worker->job == WEFT__JOB_HOSTED;
+    loop->is_served = false;
 }
 
 void weft__worker_report(weft_job_context *worker, weft__loop *loop, uint32_t count, uint64_t begun)
@@ -31,7 +32,10 @@ void weft__worker_report(weft_job_context *worker, weft__loop *loop, uint32_t co
     if (count == 0) return;
     uint64_t busy = weft__ticks_now(&pool->ticks) - begun;
     at_add_rlx(&loop->x_busy, busy); /* relaxed: read after L4 */
+    bool is_served = loop->is_served;
+    weft__wake_token *token = loop->token;
     if (!weft__loop_finish(loop, count)) return;
-    weft__wake_token_set(&pool->wake, loop->token);
-    weft__worker_count_wake(worker, loop->opener);
+    if (is_served && !weft__wake_one(&pool->wake, 0)) return; /* G6 */
+    if (!is_served) weft__wake_token_set(&pool->wake, token);
+    weft__worker_count_wake(worker, is_served ? 0 : loop->opener);
 }

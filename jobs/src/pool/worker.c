@@ -190,6 +190,8 @@ static bool run_background(weft_job_context *worker, weft__scope scope)
 bool weft__worker_run_one(weft_job_context *worker, weft__scope scope)
 {
     WEFT_ASSERT(worker->depth == 0);
+    if (scope == WEFT__SCOPE_LOOPS)
+        return run_loop(worker, WEFT_JOB_CRITICAL) || run_loop(worker, WEFT_JOB_NORMAL);
     uint32_t next = worker->next_job;
     if (next != WEFT__JOB_NONE) {
         worker->next_job = WEFT__JOB_NONE;
@@ -232,9 +234,11 @@ bool weft__worker_sees_work(weft_job_context *worker, weft__scope scope)
 {
     weft_job_pool *pool = worker->pool;
     for (uint32_t c = 0; c < WEFT_JOB_BACKGROUND; c++) {
-        if (at_load_sc(&pool->x_injected[c]) != WEFT__JOB_NONE) return true; /* P1, W1 */
         if (weft__loop_has_room(&pool->loops, (weft_job_class)c, worker->head.index)) return true;
+        if (scope == WEFT__SCOPE_LOOPS) continue;
+        if (at_load_sc(&pool->x_injected[c]) != WEFT__JOB_NONE) return true; /* P1, W1 */
     }
+    if (scope == WEFT__SCOPE_LOOPS) return false;
     for (uint32_t i = 0; i < pool->worker_count; i++) {
         weft_job_context *other = &pool->workers[i];
         if (weft__deque_has_items_any(&other->deques[WEFT_JOB_CRITICAL])) return true;
@@ -282,7 +286,7 @@ void weft__worker_serve(weft_job_context *worker, weft__scope scope, bool (*is_o
             spin = (weft__spin){0};
             continue;
         }
-        if (spin.begun == 0) begin_search(worker);
+        if (spin.begun == 0 && scope != WEFT__SCOPE_LOOPS) begin_search(worker);
         bool may_spin = worker->is_searching || scope != WEFT__SCOPE_WORKER;
         if (may_spin && weft__worker_spin(worker, &spin)) continue;
         weft__worker_note_park(worker);
@@ -291,6 +295,8 @@ void weft__worker_serve(weft_job_context *worker, weft__scope scope, bool (*is_o
         worker->is_searching = true;
         weft__note(worker, WEFT_JOB_EVENT_UNPARK, NULL, 0);
         if (has_slept) weft__worker_pass_on(worker);
+        if (scope == WEFT__SCOPE_LOOPS)
+            end_search(worker); /* what it was woken for may be others' */
         spin = (weft__spin){0};
     }
     if (worker->next_job != WEFT__JOB_NONE) {

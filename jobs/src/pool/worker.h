@@ -11,7 +11,9 @@
 typedef enum weft__scope {
     WEFT__SCOPE_WORKER, /* everything */
     WEFT__SCOPE_WAIT,   /* no background work while others could do it */
-    WEFT__SCOPE_DRAIN   /* everything, background without limit */
+    WEFT__SCOPE_DRAIN,  /* everything, background without limit */
+    WEFT__SCOPE_LOOPS   /* loops and graphs, but for background ones; never counted as searching:
+                           it would keep others asleep for work that it leaves alone */
 } weft__scope;
 
 /* Finds and runs one piece of work; false when there was none. Depth 0 only. */

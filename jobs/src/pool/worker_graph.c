@@ -3,12 +3,15 @@
  * several over the loop table otherwise. The protocol is in graph.h.
  *
  * An unknown graph measures itself: it begins in order, and what is left is shared as soon as it is
- * predicted to pay. */
+ * predicted to pay. The owner outside of jobs helps with loops while it waits for nodes of a shared
+ * graph; inside a part of a loop it looks for nodes that only it runs when the part's body asks for
+ * them (weft__worker_run_caller_nodes). */
 #include "worker_graph.h"
 
 #include "observe.h"
 #include "park.h"
 #include "split.h"
+#include "worker.h"
 #include "worker_child.h"
 
 /* One run as its opener sees it. Owner: the opener, on its stack. */
@@ -65,8 +68,17 @@ static void run_in_order(weft_job_context *worker, graph_run *run, uint32_t begi
 
 /* ---- several workers */
 
+static bool is_opener(const weft_job_context *worker, const weft__loop *loop)
+{
+    return worker->token == loop->token;
+}
+
 static void wake_opener(weft_job_context *worker, weft__loop *loop)
 {
+    if (loop->is_served) {
+        if (weft__wake_one(&worker->pool->wake, 0)) weft__worker_count_wake(worker, 0); /* G6 */
+        return;
+    }
     /* sc, so that no worker sleeps while nodes are ready; a miss would cost a helper, not a
      * node: who published it claims it before it leaves. The same holds for all of G3 and G4. */
     if ((at_load_sc(&loop->x_left) & WEFT__LOOP_WAITING) == 0) return; /* G4 */
@@ -80,39 +92,68 @@ static void announce(weft_job_context *worker, weft__loop *loop)
 {
     weft__loop_show(&worker->pool->loops, loop); /* G3 */
     weft__worker_notify(worker);
-    if (worker->token != loop->token) wake_opener(worker, loop);
+    if (!is_opener(worker, loop)) wake_opener(worker, loop);
 }
 
-/* Tells the successors; returns the ready one of the lowest rank, publishes the others. */
-static uint32_t arrive_all(weft_job_context *worker, weft__loop *loop, uint32_t node)
+/* Nodes that an arrival made ready, of one word of the bitmap. Owner: arrive_all. */
+typedef struct batch {
+    uint64_t mask;
+    uint32_t word;
+    bool has_published, has_own; /* nodes for all; for the opener */
+} batch;
+
+static void batch_publish(weft_job_graph *graph, batch *b)
+{
+    if (b->mask != 0) weft__graph_publish(graph, b->word, b->mask);
+    b->mask = 0;
+}
+
+static void batch_add(weft_job_graph *graph, batch *b, uint32_t node)
+{
+    if (b->word != node / 64) batch_publish(graph, b);
+    b->word = node / 64;
+    b->mask |= UINT64_C(1) << (node % 64);
+    if (weft__graph_is_on_caller(graph, node))
+        b->has_own = true;
+    else
+        b->has_published = true;
+}
+
+/* Tells the successors; returns the ready one of the lowest rank, if the worker `keeps` one, and
+ * publishes the others. Nodes that only the opener runs come first there, and never here. */
+static uint32_t arrive_all(weft_job_context *worker, weft__loop *loop, uint32_t node, bool keeps)
 {
     weft_job_graph *graph = loop->graph;
-    uint32_t next = WEFT__GRAPH_NONE, word = 0;
-    uint64_t mask = 0;
-    bool has_published = false;
+    uint32_t next = WEFT__GRAPH_NONE;
+    batch b = {0};
     for (uint32_t i = graph->first[node]; i < graph->first[node + 1]; i++) {
         uint32_t ready = graph->successors[i];
         if (!weft__graph_arrive(graph, ready)) continue;
-        if (next == WEFT__GRAPH_NONE || ready < next) { /* keep the lowest */
-            uint32_t kept = next;
+        if (!keeps || weft__graph_is_on_caller(graph, ready)) {
+            batch_add(graph, &b, ready);
+        } else if (next == WEFT__GRAPH_NONE || ready < next) { /* keep the lowest */
+            if (next != WEFT__GRAPH_NONE) batch_add(graph, &b, next);
             next = ready;
-            ready = kept;
+        } else {
+            batch_add(graph, &b, ready);
         }
-        if (ready == WEFT__GRAPH_NONE) continue;
-        if (mask != 0 && word != ready / 64) {
-            weft__graph_publish(graph, word, mask);
-            mask = 0;
-        }
-        word = ready / 64;
-        mask |= UINT64_C(1) << (ready % 64);
-        has_published = true;
     }
-    if (mask != 0) weft__graph_publish(graph, word, mask);
-    if (has_published) announce(worker, loop);
+    batch_publish(graph, &b);
+    if (b.has_published)
+        announce(worker, loop);
+    else if (b.has_own && !is_opener(worker, loop))
+        wake_opener(worker, loop);
+    if (b.has_own && next != WEFT__GRAPH_NONE && is_opener(worker, loop)) {
+        b = (batch){0}; /* its own nodes come first: others may have this one */
+        batch_add(graph, &b, next);
+        batch_publish(graph, &b);
+        announce(worker, loop);
+        next = WEFT__GRAPH_NONE;
+    }
     return next;
 }
 
-static uint32_t run_node(weft_job_context *worker, weft__loop *loop, uint32_t node)
+static uint32_t run_node(weft_job_context *worker, weft__loop *loop, uint32_t node, bool keeps)
 {
     weft_job_graph *graph = loop->graph;
     bool is_skipped = is_poisoned(graph, node);
@@ -125,15 +166,15 @@ static uint32_t run_node(weft_job_context *worker, weft__loop *loop, uint32_t no
         code = run_body(worker, &graph->nodes[node], graph->number[node]);
     if (code != 0) weft__loop_fail(loop, graph->number[node], code);
     if (code != 0 || is_skipped) poison_successors(graph, node);
-    return arrive_all(worker, loop, node);
+    return arrive_all(worker, loop, node, keeps);
 }
 
 /* Runs what can be claimed; returns the number of nodes. */
 static uint32_t run_ready(weft_job_context *worker, weft__loop *loop)
 {
     uint32_t count = 0, node;
-    while ((node = weft__graph_claim(loop->graph)) != WEFT__GRAPH_NONE)
-        for (; node != WEFT__GRAPH_NONE; count++) node = run_node(worker, loop, node);
+    while ((node = weft__graph_claim(loop->graph, is_opener(worker, loop))) != WEFT__GRAPH_NONE)
+        for (; node != WEFT__GRAPH_NONE; count++) node = run_node(worker, loop, node, true);
     return count;
 }
 
@@ -147,25 +188,55 @@ void weft__worker_run_nodes(weft_job_context *worker, weft__loop *loop)
         weft__loop_hide(&pool->loops, loop); /* G3 */
         /* Who looked for work while the graph was hidden may sleep by now, and who published the
          * nodes took that worker for a searcher that would find them: so show, and wake again. */
-        if (!weft__graph_has_ready(loop->graph)) break;
+        if (!weft__graph_has_ready(loop->graph, is_opener(worker, loop))) break;
         announce(worker, loop);
     }
     weft__worker_report(worker, loop, count, begun);
+}
+
+void weft__worker_run_caller_nodes(weft_job_context *worker)
+{
+    weft__loop *loop = worker->graph_loop;
+    if (__builtin_expect(loop == NULL, 1)) return;
+    uint64_t begun = 0;
+    uint32_t count = 0, node;
+    while ((node = weft__graph_claim_own(loop->graph)) != WEFT__GRAPH_NONE) {
+        if (count++ == 0) begun = weft__ticks_now(&worker->pool->ticks);
+        run_node(worker, loop, node, false);
+    }
+    weft__worker_report(worker, loop, count, begun);
+}
+
+/* What the owner waits for. Owner: serve_graph, on its stack. */
+static bool is_graph_due(void *argument)
+{
+    weft__loop *loop = argument;
+    return weft__loop_is_finished_sc(loop) || weft__graph_has_ready(loop->graph, true); /* G6 */
+}
+
+/* The same for the owner outside of jobs: it helps with loops, which nodes may have opened. */
+static void serve_graph(weft_job_context *worker, weft__loop *loop)
+{
+    while (!weft__loop_is_finished(loop)) {
+        weft__worker_serve(worker, WEFT__SCOPE_LOOPS, is_graph_due, loop);
+        if (weft__graph_has_ready(loop->graph, true)) weft__worker_run_nodes(worker, loop);
+    }
 }
 
 /* Waits until every node has run: claims what becomes ready, spins, then sleeps. */
 static void await_graph(weft_job_context *worker, weft__loop *loop)
 {
     weft__spin spin = {0};
+    if (loop->is_served) serve_graph(worker, loop);
     while (!weft__loop_is_finished(loop)) {
-        if (weft__graph_has_ready(loop->graph)) {
+        if (weft__graph_has_ready(loop->graph, true)) {
             weft__worker_run_nodes(worker, loop);
             spin = (weft__spin){0};
             continue;
         }
         if (weft__worker_spin(worker, &spin)) continue;
         if (!weft__loop_announce_wait(loop)) return;
-        bool has_more = weft__graph_has_ready(loop->graph); /* G4 */
+        bool has_more = weft__graph_has_ready(loop->graph, true); /* G4 */
         if (has_more && weft__loop_retract_wait(loop)) continue;
         weft__worker_await_token(worker);
         spin = (weft__spin){0};
@@ -184,6 +255,10 @@ static bool run_shared(weft_job_context *worker, graph_run *run, uint32_t done)
     loop->class_ = WEFT_JOB_NORMAL;
     loop->limit = pool->worker_count - 1;
     weft__worker_fill_opener(worker, loop);
+    loop->is_served = graph->is_shared && worker->depth == 0 && worker->head.index == 0 &&
+                      worker->guest == 0 && worker->head.thread != 0;
+    weft__loop *outer = worker->graph_loop;
+    worker->graph_loop = loop;
     uint64_t predicted = weft__cost_predict(&graph->cost, count);
     uint64_t opened = weft__ticks_now(&pool->ticks);
     weft__graph_begin(graph, done);
@@ -192,6 +267,7 @@ static bool run_shared(weft_job_context *worker, graph_run *run, uint32_t done)
     weft__worker_notify(worker);
     weft__worker_run_nodes(worker, loop);
     await_graph(worker, loop);
+    worker->graph_loop = outer;
     uint64_t closed = weft__ticks_now(&pool->ticks);
     uint64_t busy = at_load_rlx(&loop->x_busy);          /* relaxed: L4 made it visible */
     uint64_t error = at_load_rlx(&loop->x_error);        /* relaxed: L4 made it visible */
@@ -201,7 +277,7 @@ static bool run_shared(weft_job_context *worker, graph_run *run, uint32_t done)
         run->failed = (uint32_t)(error >> 32);
         run->code = (int)(uint32_t)error;
     }
-    if (run->is_cancelled || run->failed != WEFT__GRAPH_NONE) return true;
+    if (run->is_cancelled || run->failed != WEFT__GRAPH_NONE || graph->is_shared) return true;
     /* what this very run began with says too little to judge by */
     const weft__cost_split split = {.predicted = done == 0 ? predicted : 0,
                                     .wall = closed - opened,
@@ -259,7 +335,7 @@ static void run_graph(weft_job_context *worker, graph_run *run)
     if (++graph->run == 0) graph->run = 1;
     uint64_t predicted = weft__cost_predict(&graph->cost, graph->node_count);
     bool may_share = pool->worker_count > 1 && graph->longest < graph->node_count;
-    if (may_share && pool->is_always_parallel) {
+    if (may_share && (pool->is_always_parallel || graph->is_shared)) {
         if (run_shared(worker, run, 0)) return;
     } else if (predicted != 0 && predicted < pool->limits.awake_ticks) {
         run_small(worker, run, predicted);

@@ -87,6 +87,7 @@ struct weft_job_context {
     uint32_t pick;           /* counts picks, for fairness to the injection lists */
     uint32_t last_victim;    /* where the last steal succeeded */
     uint32_t overflow_skip;  /* children to run in place before looking for room again */
+    struct weft__loop *graph_loop; /* of the graph that it opened and runs; NULL: none */
     bool is_searching;       /* counted in wake.x_searching */
     bool is_ending;          /* a job is ending here: its first ready successor runs next */
     /* worker pushes, pops and joins, others steal */

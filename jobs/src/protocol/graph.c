@@ -6,27 +6,47 @@
 #include "bits.h"
 #include "invariant.h"
 
-uint32_t weft__graph_claim(weft_job_graph *graph)
+/* The lowest ready node of one word that is among `allowed`; NONE. */
+static uint32_t claim_in(weft_job_graph *graph, uint32_t word, uint64_t allowed)
 {
-    for (uint32_t word = 0; word < weft__graph_word_count(graph); word++) {
-        /* the load and the CAS each acquire: one would do, but a CAS that fails loads again */
-        uint64_t ready = at_load_acq(&graph->x_ready[word]); /* G2 */
-        while (ready != 0) {
-            uint32_t lowest = bits_lowest(ready);
-            uint64_t bit = UINT64_C(1) << lowest;
-            if (at_cas_ar(&graph->x_ready[word], &ready, ready & ~bit)) /* G2 */
-                return word * 64 + lowest;
-            at_stall();
-        }
+    /* the load and the CAS each acquire: one would do, but a CAS that fails loads again */
+    uint64_t ready = at_load_acq(&graph->x_ready[word]); /* G2 */
+    while ((ready & allowed) != 0) {
+        uint32_t lowest = bits_lowest(ready & allowed);
+        uint64_t bit = UINT64_C(1) << lowest;
+        if (at_cas_ar(&graph->x_ready[word], &ready, ready & ~bit)) /* G2 */
+            return word * 64 + lowest;
+        at_stall();
     }
     return WEFT__GRAPH_NONE;
 }
 
-bool weft__graph_has_ready(weft_job_graph *graph)
+uint32_t weft__graph_claim_own(weft_job_graph *graph)
 {
-    for (uint32_t word = 0; word < weft__graph_word_count(graph); word++)
-        /* a miss would cost a helper, not a node: see wake_opener in worker_graph.c */
-        if (at_load_sc(&graph->x_ready[word]) != 0) return true; /* G3, G4 */
+    uint32_t node = WEFT__GRAPH_NONE;
+    for (uint32_t word = 0; word < weft__graph_word_count(graph) && node == WEFT__GRAPH_NONE;
+         word++)
+        if (graph->on_caller[word] != 0) node = claim_in(graph, word, graph->on_caller[word]);
+    return node;
+}
+
+uint32_t weft__graph_claim(weft_job_graph *graph, bool is_opener)
+{
+    uint32_t node = is_opener && graph->has_own ? weft__graph_claim_own(graph) : WEFT__GRAPH_NONE;
+    for (uint32_t word = 0; word < weft__graph_word_count(graph) && node == WEFT__GRAPH_NONE;
+         word++)
+        node = claim_in(graph, word, ~graph->on_caller[word]);
+    return node;
+}
+
+bool weft__graph_has_ready(weft_job_graph *graph, bool is_opener)
+{
+    for (uint32_t word = 0; word < weft__graph_word_count(graph); word++) {
+        /* among nodes for all, a miss would cost a helper, not a node: see wake_opener in
+         * worker_graph.c */
+        uint64_t ready = at_load_sc(&graph->x_ready[word]); /* G3, G4, G6 */
+        if ((is_opener ? ready : ready & ~graph->on_caller[word]) != 0) return true;
+    }
     return false;
 }
 

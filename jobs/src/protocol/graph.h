@@ -21,9 +21,13 @@
  *   G3  publish: sc or of x_ready, load of open bits <-> hide: sc and of open bits, load of x_ready
  *   G4  publish: sc or of x_ready, load of x_left    <-> opener: or of WAITING, load of x_ready
  *   G5  run: CAS of x_running 0 -> 1                  -> end: release of x_running 0
- * G3 and G4 lose no node (who published one claims it before it leaves): they see to it that no
- * worker sleeps while a node is ready. A participant that hid the graph and finds nodes shows it
- * again and notifies: workers may have looked in between. */
+ *   G6  publish of a node for the opener: sc or of x_ready, wake of worker 0, and end of the run: sc
+ *       sub of x_left, wake of worker 0     <-> an opener that serves: its bit, then sc look (W1)
+ * G3 loses no node (who published one claims it before it leaves): it sees to it that no worker
+ * sleeps while a node is ready. Nodes that only the opener runs are claimed by no other worker:
+ * that it gets them is G4, or G6 when it serves (an owner outside of jobs, which helps with
+ * loops meanwhile). A participant that hid the graph and finds nodes shows it again and
+ * notifies: workers may have looked in between. */
 #ifndef WEFT_GRAPH_H
 #define WEFT_GRAPH_H
 
@@ -48,6 +52,9 @@ struct weft_job_graph {
     uint32_t *first;            /* [rank] first of its successors, and one more at the end */
     uint32_t *successors;       /* ranks, [edge_count] */
     uint32_t *indegree;         /* [rank] */
+    uint64_t *on_caller;        /* bitmap by rank: nodes that only the opener claims */
+    bool has_own;               /* on_caller has a bit */
+    bool is_shared;             /* several workers, whatever the cost says */
     /* the pool's owner only */
     weft_job_graph *next; /* list of the pool */
     /* the run's opener only */
@@ -66,10 +73,17 @@ static inline uint32_t weft__graph_word_count(const weft_job_graph *graph)
     return (graph->node_count + 63) / 64;
 }
 
-/* Claims the ready node of the lowest rank, or NONE. */
-uint32_t weft__graph_claim(weft_job_graph *graph);
+/* Claims the ready node of the lowest rank, or NONE: the opener those that only it runs first, the
+ * others none of them. */
+uint32_t weft__graph_claim(weft_job_graph *graph, bool is_opener);
+/* Claims a ready node that only the opener runs, or NONE. Opener. */
+uint32_t weft__graph_claim_own(weft_job_graph *graph);
 /* Whether a claim could succeed; sequentially consistent (G3, G4). */
-bool weft__graph_has_ready(weft_job_graph *graph);
+bool weft__graph_has_ready(weft_job_graph *graph, bool is_opener);
+static inline bool weft__graph_is_on_caller(const weft_job_graph *graph, uint32_t node)
+{
+    return (graph->on_caller[node / 64] >> node % 64 & 1) != 0;
+}
 /* Puts nodes of one word of the bitmap up for claiming. */
 void weft__graph_publish(weft_job_graph *graph, uint32_t word, uint64_t mask);
 /* Tells `node` that a predecessor has ended: true when it was the last. */

@@ -264,7 +264,9 @@ void weft__loop_fail(weft__loop *loop, uint32_t begin, int code)
 bool weft__loop_finish(weft__loop *loop, uint32_t count)
 {
     if (count == 0) return false;
-    uint64_t old = at_sub_ar(&loop->x_left, (uint64_t)count); /* L4, L5 */
+    bool is_served = loop->is_served; /* the entry may belong to another loop after the sub */
+    if (is_served) return at_sub_sc(&loop->x_left, (uint64_t)count) == count; /* L4, G6 */
+    uint64_t old = at_sub_ar(&loop->x_left, (uint64_t)count);                 /* L4, L5 */
     WEFT_ASSERT((old & ~WEFT__LOOP_WAITING) >= count);
     return old == (WEFT__LOOP_WAITING | count);
 }
@@ -272,6 +274,11 @@ bool weft__loop_finish(weft__loop *loop, uint32_t count)
 bool weft__loop_is_finished(weft__loop *loop)
 {
     return (at_load_acq(&loop->x_left) & ~WEFT__LOOP_WAITING) == 0; /* L4 */
+}
+
+bool weft__loop_is_finished_sc(weft__loop *loop)
+{
+    return at_load_sc(&loop->x_left) == 0; /* L4, G6 */
 }
 
 bool weft__loop_announce_wait(weft__loop *loop)

@@ -66,6 +66,7 @@ typedef struct weft__loop {
     uint32_t opener; /* worker whose range the opener has */
     uint32_t job;    /* slot of the submitted job above, for cancellation; or NONE, HOSTED */
     bool is_hosted;  /* not for worker 0; others read it in x_ctl */
+    bool is_served;  /* a graph whose opener, worker 0, serves while it waits (G6) */
     weft_job_class class_;
     struct weft_job_graph *graph; /* not NULL: the items are the nodes of a graph (graph.h) */
     weft__wake_token *token;      /* of the opener (L5) */
@@ -134,10 +135,12 @@ uint32_t weft__loop_steal(weft__loop *loop, uint32_t worker);
 
 /* Records a failed part; the lowest `begin` wins. */
 void weft__loop_fail(weft__loop *loop, uint32_t begin, int code);
-/* Reports `count` items run; true when the opener sleeps and must be woken. */
+/* Reports `count` items run; true when these were the last and the opener may sleep: wake it. */
 bool weft__loop_finish(weft__loop *loop, uint32_t count);
 /* True when every item has been run: all results are visible. */
 bool weft__loop_is_finished(weft__loop *loop);
+/* The same, sequentially consistent, for the look before sleeping (G6). */
+bool weft__loop_is_finished_sc(weft__loop *loop);
 /* Announces that the opener sleeps on its token; false when everything has been run meanwhile. */
 bool weft__loop_announce_wait(weft__loop *loop);
 /* Takes the announcement back: true for exactly one of the opener and those who would wake it. */
