@@ -53,7 +53,8 @@ static inline weft_result weft__between_steps(const weft_world *world, const cha
                                                                   : weft__error_step(world, what);
 }
 
-/* An entity for error texts: index:version, and the name that this handle had last, if any. */
+/* An entity for error texts: index:version, and the name that this handle had last, if any. A
+ * value. */
 typedef struct weft__entity_words {
     char text[96];
 } weft__entity_words;

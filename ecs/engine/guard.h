@@ -61,10 +61,11 @@ typedef struct weft__guard_part {
     bool has_rows; /* a column; else elements of buffers, or the pointers to columns */
 } weft__guard_part;
 
+#define WEFT__GUARD_PARTS 1024u
+
 /* The ring of a worker: places are used again as late as can be. Parts [first, end) are in it, from
  * old to new; part number n is parts[n % WEFT__GUARD_PARTS]. Owner: weft__guards. Always:
  *   end - first <= WEFT__GUARD_PARTS; next <= size; stray_count <= stray_capacity. */
-#define WEFT__GUARD_PARTS 1024u
 typedef struct weft__guard {
     _Alignas(64) char *ring;
     size_t size;

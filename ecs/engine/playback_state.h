@@ -6,7 +6,7 @@
 
 #include "recorder.h"
 
-/* What one playback did. */
+/* What one playback did. A value. */
 typedef struct weft__playback_result {
     uint64_t commands;
     uint64_t skipped; /* their entity had died */
@@ -15,7 +15,7 @@ typedef struct weft__playback_result {
 /* What playback asks the owner of the recorders: the name behind a key, for errors. */
 typedef const char *(*weft__playback_name_fn)(const void *user, uint64_t key);
 
-/* What to play. Borrowed for the call. */
+/* What to play: lives on the caller's stack, borrowed for the call. */
 typedef struct weft__playback_desc {
     weft_world *world;
     weft_job_context *job; /* the owner's context; NULL: serial */

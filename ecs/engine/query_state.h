@@ -177,8 +177,8 @@ struct weft__query_handle {
 /* ---- contexts: weft_slice.context points to a weft_slice_context (slice.h), the first member of
  * whatever the dispatcher keeps per slice ---- */
 
-/* What a slice can reach beyond its rows; one constant table per kind of dispatcher. All functions
- * are set. */
+/* What a slice can reach beyond its rows; one table per kind of dispatcher, a constant of its
+ * source. All functions are set. */
 typedef struct weft__slice_ops {
     const void *(*get)(const weft_slice *slice, weft_entity entity, weft_component component);
     void *(*get_write)(const weft_slice *slice, weft_entity entity, weft_component component);

@@ -40,6 +40,8 @@ typedef enum weft__extension_slot {
     WEFT__EXTENSION_COUNT
 } weft__extension_slot;
 
+/* One such part. Owner: the world; set by the part when it first has data, while the world is idle.
+ * Always: data == NULL or destroy != NULL. */
 typedef struct weft__extension {
     void *data;
     void (*destroy)(void *data); /* called when data is not NULL */
@@ -101,15 +103,15 @@ typedef struct weft__column_maps {
     uint32_t counted;                 /* berths that each map counts as memory for */
 } weft__column_maps;
 
-/* The clock of the scheduler: changed when a step begins, read by all. */
+/* The clock of the scheduler: part of the world, changed when a step begins, read by all. */
 typedef struct weft__clock {
     uint64_t steps; /* begun so far */
     double time;    /* seconds: the sum of their dt */
     float dt;       /* of the last one */
 } weft__clock;
 
-/* Who is told of calls while systems run: set by the scheduler of checked builds, else NULL. Any
- * thread. */
+/* Who is told of calls while systems run: part of the world, set by the scheduler of checked
+ * builds, else NULL. Any thread. */
 typedef struct weft__world_watch {
     /* A refused call; true: it keeps the report, and the world's error stays the owner's. */
     bool (*refusal)(const weft_world *world, const char *what);

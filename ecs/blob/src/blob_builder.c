@@ -23,19 +23,21 @@
 #define CHUNKS_MAX 64u /* each at least twice the blob before it: 2^62 bytes need fewer */
 #define TABLE_SLACK ((uint64_t)4 << 10)
 
-/* Positions [start, end) of the blob live at memory + position. Never moves. */
+/* Positions [start, end) of the blob live at memory + position. Never moves. Owner: the builder;
+ * finish may hand the last one over as the block. Always: start <= end <= capacity. */
 typedef struct chunk {
     char *memory;
     uint64_t start, end;
     uint64_t capacity; /* bytes of memory */
 } chunk;
 
-/* A pointer field and where it shall lead (0: nowhere), in order of the calls. */
+/* A pointer field and where it shall lead (0: nowhere), in order of the calls. A value; listed
+ * by the builder. */
 typedef struct pointer_patch {
     uint64_t at, target;
 } pointer_patch;
 
-/* A growing array of `count` elements. */
+/* A growing array of `count` elements. Owner: the builder. Always: count <= capacity. */
 typedef struct vector {
     void *items;
     uint64_t count, capacity;

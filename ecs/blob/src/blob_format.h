@@ -32,7 +32,7 @@
 /* Seed of the hash of block number `index`. */
 #define BLOB_BLOCK_SEED(index) (UINT64_C(0xA24BAED4963EE407) + (index))
 
-/* Invariants: table offset == data_end rounded up to 8;
+/* The first bytes of a block. Invariants: table offset == data_end rounded up to 8;
  * total_bytes == table offset + extent_count * sizeof(weft__blob_extent). */
 typedef struct weft__blob_header {
     uint64_t magic;
@@ -43,7 +43,8 @@ typedef struct weft__blob_header {
 } weft__blob_header;
 static_assert(sizeof(weft__blob_header) == WEFT_BLOB_HEADER_BYTES, "the root follows the header");
 
-/* One allocation: root, array, string (with its NUL) or object. */
+/* One allocation: root, array, string (with its NUL) or object. A value: of the table of a
+ * block, or listed by its builder. Always: count != 0. */
 typedef struct weft__blob_extent {
     uint64_t position; /* from the start of the block */
     uint64_t count;    /* elements, at least 1 */
@@ -53,14 +54,15 @@ typedef struct weft__blob_extent {
 } weft__blob_extent;
 static_assert(sizeof(weft__blob_extent) == 32, "file format");
 
-/* What an extent is an array of. */
+/* What an extent is an array of. A value; `type` is borrowed from the program. */
 typedef struct weft__blob_element {
     const weft_blob_type *type; /* NULL: plain data */
     uint32_t bytes, alignment;
 } weft__blob_element;
 
 /* A root type, compiled: all kinds of extents it can reach, breadth first (the root is kind 0).
- * Constant after weft__blob_plan_init. */
+ * Constant after weft__blob_plan_init. Owner: its builder, or the stack of the call that checks a
+ * block. Always: kind_count <= BLOB_KINDS_MAX. */
 typedef struct weft__blob_plan {
     uint32_t kind_count;
     uint64_t type_hash;
@@ -68,7 +70,7 @@ typedef struct weft__blob_plan {
     weft__blob_element kinds[BLOB_KINDS_MAX];
 } weft__blob_plan;
 
-/* Hash of one block of the content, known before the whole. */
+/* Hash of one block of the content, known before the whole. A value; listed by the builder. */
 typedef struct weft__blob_hash_block {
     uint64_t index, hash;
 } weft__blob_hash_block;

@@ -30,7 +30,8 @@ typedef struct weft__blob_block {
     blob_backing backing;
 } weft__blob_block;
 
-/* One blob. Written by the thread that fills or frees it; readers check x_state first. */
+/* One blob. Owner: the store, in a segment that never moves. Written by the thread that fills or
+ * frees it; readers check x_state first. */
 typedef struct blob_slot {
     weft_a64 x_state; /* generation (number of the store, count) << 32 | references */
     weft__blob_block block;

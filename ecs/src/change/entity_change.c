@@ -101,7 +101,8 @@ static INLINE void value_leave(char *target, char *hole, const char *last, size_
     if (hole != last) weft__value_copy(hole, last, bytes);
 }
 
-/* Where a row goes, with the value of the column that is added (NULL: zeroes). For one call. */
+/* Where a row goes, with the value of the column that is added (NULL: zeroes). Lives on
+ * the stack of the move. */
 typedef struct landing {
     char *base;
     size_t row;

@@ -39,7 +39,8 @@ void weft__sparse_changes_commit(weft_world *world, const weft_entity *entities,
 void weft__sparse_changes_cancel(weft_world *world, const weft_entity *entities, uint32_t count,
                                  weft__sparse_changes *changes);
 
-/* Adds, removes (`value` and `size` are not used) or sets the component for all rows of a query. */
+/* Adds, removes (`value` is not used) or sets the component for all rows of a query. Lives on the
+ * caller's stack, borrowed for the call. */
 typedef struct weft__sparse_query_change {
     const weft__type *type;
     const void *value; /* NULL: zeroed where it is absent */

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* A private chunk to link. Scratch of one playback. */
+/* A private chunk to link. Owner: the list of `linking`, scratch of one playback. */
 typedef struct link {
     const weft__command_segment *segment;
     const weft__command_rows *rows; /* that brought it */

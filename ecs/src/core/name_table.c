@@ -13,7 +13,9 @@
 
 #define CATEGORY WEFT__MEMORY_ENTITIES
 
-/* Positions and text numbers count from 1; 0: none. */
+/* A name that an entity has. Owner: weft__names. Positions and text numbers count from 1; 0: none.
+ * Always: text == 0 where entity is {0, 0}, and where the text
+ * was taken away. */
 typedef struct name_entry {
     weft_entity entity; /* {0, 0}: free */
     uint32_t text;
@@ -21,6 +23,8 @@ typedef struct name_entry {
     uint32_t prev;
 } name_entry;
 
+/* A text, kept once for all entities that have it. Owner: weft__names. Always: first == 0 when
+ * it is in the list of free ones. */
 typedef struct name_text {
     char text[WEFT__NAME_BYTES];
     uint32_t hash;

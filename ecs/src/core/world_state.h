@@ -22,7 +22,7 @@
 #define WEFT__BERTH_CLASSES 8 /* runs of 1, 2, 4 ... 128 berths: the rows a megachunk can hold */
 
 /* 1,024 locations: of a chunk, or free; the first berth of a free run links to the next run
- * of its size (0: none). */
+ * of its size (0: none). Owner: the berth table of the world. */
 typedef union weft__berth {
     weft__chunk *chunk;
     uintptr_t next_free;
@@ -132,7 +132,7 @@ typedef struct weft__quick {
 
 typedef struct weft__given_values weft__given_values;
 
-/* Components that every world has. Constant after create. */
+/* Components that every world has. Part of the world; constant after create. */
 typedef struct weft__builtin {
     weft_component prefab;
     weft_component inactive;
@@ -140,7 +140,8 @@ typedef struct weft__builtin {
     weft_component residue; /* tag of cleanup residues, not public */
 } weft__builtin;
 
-/* What structural changes have moved since creation. Relaxed statistics. */
+/* What structural changes have moved since creation. Part of the world; any thread, relaxed: it is
+ * statistics. */
 typedef struct weft__moved {
     weft_a64 x_rows;
     weft_a64 x_bytes;

@@ -10,7 +10,7 @@
 
 #define CATEGORY WEFT__MEMORY_COMMANDS
 
-/* One walk over BLOB fields. */
+/* One walk over BLOB fields; lives on the stack of its caller. */
 typedef struct walk {
     weft__transfer *t;
     const weft__type *type;

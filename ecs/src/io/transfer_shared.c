@@ -84,7 +84,8 @@ weft__tuple *weft__transfer_tuple(weft__transfer *t, const weft__tuple *from, we
 
 /* ---- values that must not live in both worlds ---- */
 
-/* Of one shared value: what the source has of it after the transfer. */
+/* Of one shared value: what the source has of it after the transfer. A value, of a list that
+ * lives as long as component_check. */
 typedef struct remainder {
     uint64_t rows;
     uint32_t tuples;

@@ -17,7 +17,7 @@
 
 #define WEFT__TRANSFER_STAYS UINT32_MAX
 
-/* Shared values of one SHARED type of the source. */
+/* Shared values of one SHARED type of the source. Owner: the transfer. */
 typedef struct weft__transfer_shared {
     uint32_t end;    /* entries of the maps */
     uint32_t *index; /* [source index]: index in the destination + 1; 0: not needed so far. One
@@ -25,7 +25,7 @@ typedef struct weft__transfer_shared {
     bool *is_new;    /* [source index]: its bytes were put into the destination by this transfer */
 } weft__transfer_shared;
 
-/* A blob of the source's store that moved rows refer to. */
+/* A blob of the source's store that moved rows refer to. Owner: the transfer's table. */
 typedef struct weft__transfer_blob {
     uint64_t from, to; /* references; from 0: free entry; to 0: it was stale */
     bool is_kept;      /* the destination's store keeps a reference */

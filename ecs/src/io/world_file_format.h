@@ -43,6 +43,8 @@
 #define WORLD_FILE_BYTE_ORDER 0x01020304u
 #define WORLD_FILE_SEED UINT64_C(0x5EED0FA3B0F17E55)
 
+/* The first bytes of a file. A value. Always: sizeof(weft__world_header) <= blobs_at <=
+ * total_bytes. */
 typedef struct weft__world_header {
     uint64_t magic, content_hash;
     uint32_t version, byte_order;

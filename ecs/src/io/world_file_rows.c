@@ -125,7 +125,8 @@ static bool disabled_read(weft__world_reader *r, const weft__chunk *chunk, uint3
 
 /* ---- chunks ---- */
 
-/* Types of one archetype, in the order of the file. */
+/* Types of one archetype, in the order of the file. Lives on the stack of the function that
+ * reads an archetype; the arrays are its own. */
 typedef struct shape {
     const weft__type **types;
     uint32_t count;

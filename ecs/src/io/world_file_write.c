@@ -16,7 +16,7 @@
 
 #define CATEGORY WEFT__MEMORY_COMMANDS
 
-/* A blob that was mentioned. */
+/* A blob that was mentioned. Owner: the writer's table. */
 typedef struct mention {
     uint64_t id; /* 0: free */
     uint32_t number;

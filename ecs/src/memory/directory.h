@@ -57,9 +57,10 @@ typedef struct weft__entity_block {
     _Alignas(64) weft_a64 x_slots[WEFT__BLOCK_SLOTS]; /* version << 32 | location */
 } weft__entity_block;
 
-/* Where the blocks are. A full table is followed by one twice as large that starts with the same
- * blocks; it stays readable until the directory ends. Constant after it was published, but for
- * entries that go from NULL to a block. */
+/* Where the blocks are. Owner: the directory. A full table is followed by one twice as large
+ * that starts with the same blocks; it stays readable until the directory ends. Constant after
+ * it was published, but for entries that go from NULL to a block. Always: previous == NULL or
+ * capacity >= 2 * previous->capacity. */
 typedef struct weft__block_table {
     struct weft__block_table *previous;
     uint32_t capacity;
@@ -102,7 +103,8 @@ weft_result weft__directory_reserve_owner(weft__directory *directory, uint32_t c
  * placed). `copy` (may be NULL) gets the handles too. Cannot fail after a reserve of as many. */
 void weft__directory_allocate_owner(weft__directory *directory, uint32_t count, weft_entity *out,
                                     weft_entity *copy, uint32_t location);
-/* The ids of a creation that several threads fill in: slots of one block. */
+/* The ids of a creation that several threads fill in: slots of one block. A value; the list is the
+ * caller's. Always: first of the next share == first + count. */
 typedef struct weft__id_share {
     uint32_t block;
     uint32_t count;

@@ -15,7 +15,7 @@ static_assert(sizeof(weft_a64) == 8, "eight slots share one cache line");
 #define SLAB_BLOCKS_MAPPED (HUGE_PAGE_BYTES / sizeof(weft__entity_block))
 #define SLAB_BLOCKS_MAX 128u /* blocks made ahead at most */
 
-/* Memory of some blocks. Constant after it was pushed. */
+/* Memory of some blocks. Owner: the directory, to its end. Constant after it was pushed. */
 struct weft__block_slab {
     weft__block_slab *next;
     weft__entity_block *blocks;

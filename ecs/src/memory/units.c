@@ -37,6 +37,10 @@
 #define PAIRS (WEFT__SEGMENT_MEGACHUNKS / 2)
 #define MAPPED (UINT32_C(1) << 31) /* of x_halves */
 
+/* The words of some megachunks. Owner: the units, until weft__units_fini; the world's workers
+ * touch it by edges U1 to U6 only. Always, while no megachunk is busy:
+ *   x_halves == number of x_in_use that are not 0, with MAPPED exactly when x_memory != NULL;
+ *   x_in_use[i] & ~x_dirty[i] == 0. */
 struct weft__units_segment {
     weft_a64 x_full; /* hint: bit per megachunk */
     /* The words of a reservation share a cache line with no other one: with eight masks to a line,
@@ -59,7 +63,7 @@ static inline weft_a64 *dirty_of(weft__units_segment *segment, uint32_t local)
     return &segment->pairs[local / 2].x_dirty[local % 2];
 }
 
-/* What a scan looks for and what it met. */
+/* What a scan looks for and what it met. Lives on the stack of allocate_slowly. */
 typedef struct scan {
     weft__units *units;
     uint32_t count;

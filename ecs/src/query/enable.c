@@ -117,7 +117,7 @@ weft__rows weft__query_mask_guess(const weft__query *query, uint32_t match,
 
 /* ---- bits ---- */
 
-/* A stretch of the words of a chunk. */
+/* A stretch of the words of a chunk: words [first, first + count). A value. */
 typedef struct word_range {
     const weft__chunk *chunk;
     uint32_t first;

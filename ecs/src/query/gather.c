@@ -117,7 +117,7 @@ static void sum_offsets(gather_state *g)
 
 /* ---- the copy ---- */
 
-/* A copy of one block in progress, in one of both directions. */
+/* A copy of one block in progress, in one of both directions; lives on the stack of the job. */
 typedef struct block_copy {
     const gather_state *g;
     char *flat;      /* next value */

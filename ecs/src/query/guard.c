@@ -394,7 +394,8 @@ weft__guard *weft__guard_of(const weft_world *world, uint32_t worker)
     return guards == NULL || worker >= guards->count ? NULL : &guards->guards[worker];
 }
 
-/* What stands at the beginning of a ring that was outgrown. */
+/* What stands at the beginning of a ring that was outgrown. Owner: its guard, by the list
+ * `outgrown`. */
 typedef struct outgrown {
     void *next;
     size_t size;

@@ -23,8 +23,9 @@ typedef struct indexed_span {
     const weft_entity *entities;
 } indexed_span;
 
-/* Behind weft_indexed.spans, freed by its close; constant after open. The last span is a sentinel
- * with begin = count. */
+/* Behind weft_indexed.spans. Owner: the weft_indexed, whose close frees it; constant after open.
+ * The last span is a sentinel. Always: spans[0].begin == 0; spans[span_count].begin == count;
+ * spans[guide[b]].begin <= b << guide_shift < spans[guide[b] + 1].begin. */
 typedef struct indexed_table {
     uint64_t version; /* world->front.structure_version it was made for */
     uint32_t component;

@@ -63,7 +63,7 @@ static inline void stamp_entry(const weft__query *query, const weft__flat_entry 
 
 /* ---- the walk ---- */
 
-/* Slices [begin, end) of a chunk. */
+/* Slices [begin, end) of a chunk. A value. */
 typedef struct slice_run {
     uint32_t begin;
     uint32_t end;

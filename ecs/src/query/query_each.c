@@ -17,7 +17,7 @@
 
 #include <stdio.h>
 
-/* What the parts of a loop share; constant while it runs. */
+/* What the parts of a loop share: lives on the caller's stack, constant while the loop runs. */
 typedef struct each_loop {
     weft_slice_context context;
     const weft__filter *filter;

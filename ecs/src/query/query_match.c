@@ -11,7 +11,8 @@
 #include "query_group.h"
 #include "query_memory.h"
 
-/* A list being searched in ascending order. */
+/* A list being searched in ascending order; the list is borrowed. A value. Always: at <= count;
+ * entries[0 .. at) are below what is looked for. */
 typedef struct list_walk {
     const weft__index_entry *entries;
     uint32_t at;

@@ -114,7 +114,8 @@ bool weft_query_matches(const weft_world *world, weft_query query, weft_entity e
 
 /* ---- copies ---- */
 
-/* Rows copied one after the other, between the runs of a walk and a flat array. */
+/* Rows copied one after the other, between the runs of a walk and a flat array. Lives on the
+ * stack of the call. `done` may pass `capacity`: it counts all rows. */
 typedef struct row_copy {
     char *flat;
     uint64_t done;

@@ -19,7 +19,7 @@
 /* Bytes of the CHUNK values of one chunk, so that the sizes of its side memory fit 32 bits. */
 #define CHUNK_VALUES_MAX (UINT32_C(1) << 30)
 
-/* Sizes of the parts of an archetype's block. */
+/* Sizes of the parts of an archetype's block. A value. */
 typedef struct census {
     uint32_t slot_count;
     uint32_t shared_count;

@@ -14,7 +14,8 @@
 
 #include <string.h>
 
-/* Byte offsets of the parts of side memory. */
+/* Byte offsets of the parts of side memory. A value. Always: values <= disabled <= versions <=
+ * counts <= bytes. */
 typedef struct side_map {
     size_t values; /* 64-aligned, first */
     size_t disabled;

@@ -44,7 +44,8 @@ void weft__chunks_fini(weft_world *world);
 
 /* ---- their steps ---- */
 
-/* Side memory of a chunk, not yet installed. */
+/* Side memory of a chunk, not yet installed. Owner: the caller, until weft__side_install gives
+ * `block` to the chunk. */
 typedef struct weft__side {
     void *block;
     char *chunk_values;

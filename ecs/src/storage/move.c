@@ -203,7 +203,8 @@ static bool lists_reserve(weft_world *world, weft__tuple *const *to, uint32_t co
     return is_ready;
 }
 
-/* One change of archetype, prepared. */
+/* One change of archetype, prepared. Owner: the list of weft__chunks_retarget; `side` goes to the
+ * chunk. */
 typedef struct retarget {
     const weft__plan *plan;
     weft__side side; /* block NULL: the archetype stays */

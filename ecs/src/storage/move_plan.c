@@ -11,8 +11,8 @@
 
 #define PLANS_PER_BUCKET 8 /* a table is made when an archetype has more plans */
 
-/* Walks the two ascending type lists side by side; `visit` gets positions, WEFT__NONE when
- * absent. */
+/* Walks the two ascending type lists side by side; walk_next gives positions, WEFT__NONE when
+ * absent. Lives on the stack. Always: i <= from->type_count; k <= to->type_count. */
 typedef struct walk {
     const weft__archetype *from;
     const weft__archetype *to;

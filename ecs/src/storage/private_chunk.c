@@ -91,7 +91,8 @@ static bool is_emptied(const weft__chunk *chunk)
     return chunk->count * 2 < chunk->capacity;
 }
 
-/* A run of rows without an id. */
+/* A run of rows without an id. Owner: the list of `giving`. Always: row + count <= chunk->count;
+ * first of the next run == first + count. */
 typedef struct run {
     weft__chunk *chunk;
     uint32_t row;

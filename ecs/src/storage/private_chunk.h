@@ -18,7 +18,7 @@ uint32_t weft__private_rows(weft_world *world, weft__chunk *chunk, uint32_t coun
 /* Before ids are written into the entity column of rows that were just taken: rows without an id
  * have the null handle from now on. */
 void weft__private_ids(weft__chunk *chunk);
-/* What to link. Borrowed for the call. */
+/* What to link: lives on the caller's stack, borrowed for the call. */
 typedef struct weft__private_desc {
     weft_world *world;
     weft_job_context *job; /* its workers fill the ids in; NULL: the caller does */

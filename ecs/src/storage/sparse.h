@@ -68,7 +68,7 @@ void weft__sparse_destroy(weft_world *world, weft__sparse *sparse);
 /* Lists it among the SPARSE types of its world. */
 void weft__sparse_enlist(weft_world *world, const weft__type *type);
 
-/* A row that an entity has, or got. */
+/* A row that an entity has, or got. A value. */
 typedef struct weft__sparse_row {
     weft__chunk *chunk; /* NULL: error set */
     uint32_t row;
@@ -85,7 +85,7 @@ weft__sparse_row weft__sparse_add(weft_world *world, const weft__type *type, wef
 
 /* The same for many entities, duplicates are fine, in two steps: what can fail, then what
  * cannot; or back. `entities` is the same array in both. Between them nothing of the type
- * changes. */
+ * changes. Lives on the caller's stack; commit or cancel frees `spans`. */
 typedef struct weft__sparse_addition {
     const weft__type *type;
     weft__spans spans; /* of the new rows, which count already */

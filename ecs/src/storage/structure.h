@@ -17,7 +17,8 @@
 #include "chunk.h"
 #include "world_state.h"
 
-/* A growing list of spans; zero-initialise. */
+/* A growing list of spans; zero-initialise. Owner: the struct or the stack that holds it, which
+ * ends it by weft__spans_fini. Always: count <= capacity. */
 typedef struct weft__spans {
     weft__span *items;
     uint32_t count;

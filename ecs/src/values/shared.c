@@ -20,7 +20,8 @@
 
 #define SLOT_DISOWNED (UINT32_C(1) << 31)
 
-/* In front of each value. `references` 0 = free. */
+/* In front of each value, in a page that never moves. Owner: its weft__shared_type. `references` 0:
+ * free. Of a live one always: kept without SLOT_DISOWNED <= references. */
 typedef struct shared_slot {
     uint32_t references;
     union {
@@ -31,13 +32,14 @@ typedef struct shared_slot {
     uint32_t hash;    /* of the table entry, so that deletion need not hash again */
 } shared_slot;
 
-/* index 0 = empty entry */
+/* A value in the hash table. Owner: its weft__shared_type. index 0: empty. */
 typedef struct shared_entry {
     uint32_t hash;
     uint32_t index;
 } shared_entry;
 
-/* A run of bytes that counts for equality. */
+/* A run of bytes that counts for equality. Owner: its weft__shared_type. Always: offset + bytes <=
+ * size of the type. */
 typedef struct shared_range {
     uint32_t offset;
     uint32_t bytes;

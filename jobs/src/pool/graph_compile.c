@@ -75,7 +75,8 @@ static void list_successors(const weft_job_graph_desc *desc, uint32_t *first, ui
     first[desc->node_count] = desc->edge_count;
 }
 
-/* A node by its place in the topological order, with the cost of the longest path from here. */
+/* A node by its place in the topological order, with the cost of the longest path from here. A
+ * value, of a list that lives as long as one call. */
 typedef struct weighted {
     uint64_t height;
     uint32_t node;

@@ -36,7 +36,7 @@
 #define WEFT__COST_ITEM_MAX (UINT64_C(1) << 40)
 #define WEFT__COST_RUNS UINT64_C(63)
 
-/* Constant after the pool's create. */
+/* When a loop pays. Part of the pool; constant after its create. */
 typedef struct weft__cost_limits {
     uint64_t awake_ticks;  /* pay-off with a worker that looks for work */
     uint64_t asleep_ticks; /* pay-off when one must be woken */

@@ -37,7 +37,7 @@ typedef enum weft__steal {
     WEFT__STEAL_GOT
 } weft__steal;
 
-/* What is pushed and taken. fn 0: `argument` is the slot of a job, or DEQUE_NONE. */
+/* What is pushed and taken. A value. fn 0: `argument` is the slot of a job, or DEQUE_NONE. */
 typedef struct weft__deque_item {
     uint64_t fn;
     uint64_t argument;

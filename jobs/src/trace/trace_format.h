@@ -40,7 +40,8 @@ void weft__trace_out_format(weft__trace_out *out, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void weft__trace_out_flush(weft__trace_out *out);
 
-/* What a format knows of the whole trace. Constant while it writes. */
+/* What a format knows of the whole trace. Owner: the writer of the file; constant while it
+ * writes. */
 typedef struct weft__trace_info {
     char *const *names; /* [name of a record] */
     uint32_t name_count;
@@ -58,7 +59,7 @@ typedef enum weft__trace_shape {
     WEFT__TRACE_VALUE
 } weft__trace_shape;
 
-/* A kind of event as the formats show it. Constant. */
+/* A kind of event as the formats show it. A constant of trace_format.c. */
 typedef struct weft__trace_kind {
     weft__trace_shape shape;
     const char *category;
@@ -68,7 +69,7 @@ typedef struct weft__trace_kind {
 
 const weft__trace_kind *weft__trace_kind_of(const weft__trace_record *record);
 
-/* A format of the file. Constant, stateless: all it keeps is in `out`. */
+/* A format of the file. A constant of its source, stateless: all it keeps is in `out`. */
 typedef struct weft__trace_format {
     const char *ending;
     bool is_detailed; /* wants a span per slice */

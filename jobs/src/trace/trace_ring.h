@@ -18,6 +18,8 @@
 
 #if defined(WEFT_ATOMICS_BUILTIN) || defined(WEFT_ATOMICS_HOOKED) || !defined(__x86_64__)
 
+/* The positions of a ring whose events lie beside it. Owner: one worker's trace. Always:
+ * x_tail - x_head <= mask (modulo 2^32). */
 typedef struct trace_ring {
     _Alignas(64) weft_a32 x_head; /* reader */
     _Alignas(64) weft_a32 x_tail; /* writer */

@@ -14,7 +14,8 @@
 
 #define PAIR_LIMIT 20000u /* more pairs to compare cost as much as compiling */
 
-/* An access item that concerns the new archetype. */
+/* An access item that concerns the new archetype. Owner: the list of `extending`, in the plan's
+ * arena. */
 typedef struct concerned {
     const weft__access_item *item;
     uint32_t node;

@@ -9,7 +9,8 @@
 
 /* ---- access sets ---- */
 
-/* Sets of archetypes made so far. */
+/* Sets of archetypes made so far. Lives on the stack of one compilation; the sets are the plan's
+ * arena's. */
 typedef struct sets {
     weft__scheduler *scheduler;
     weft__archetype_set **with; /* [component] */

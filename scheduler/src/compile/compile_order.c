@@ -14,7 +14,8 @@
 
 /* ---- the graph ---- */
 
-/* The graph while it is built. Nodes: systems by slot, then 2 per group (begin, end). */
+/* The graph while it is built; lives on the stack of one compilation, with arrays of its own.
+ * Nodes: systems by slot, then 2 per group (begin, end). Always: edge_count <= edge_limit. */
 typedef struct ordering_build {
     weft__scheduler *scheduler;
     weft__order_edge *edges;

@@ -32,7 +32,7 @@ typedef struct weft__sample {
     uint64_t values[WEFT_COUNTER_COUNT];
 } weft__sample;
 
-/* The sum of a system on one worker. */
+/* The sum of a system on one worker. Owner: weft__counters; written by its worker only. */
 typedef struct weft__counts {
     _Alignas(64) uint32_t system; /* handle it counts for; another one: it starts from 0 */
     uint64_t calls;

@@ -16,7 +16,7 @@
 
 #include <stdlib.h>
 
-/* What a thread is doing; that thread only. */
+/* What a thread is doing. Owner: that thread, and it alone. */
 typedef struct doing {
     const weft_slice *slice;
     const weft__scheduler *stepping;

@@ -16,7 +16,7 @@ typedef enum weft__violation_phase {
 } weft__violation_phase;
 
 /* A mistake of a system, kept by the worker that met it until the end of the step, one of a kind:
- * the first by slice. */
+ * the first by slice. Owner: the list of that worker. */
 typedef struct weft__violation {
     weft_result code;
     uint32_t position; /* of the system */

@@ -15,7 +15,7 @@
 #define REMEASURE 64u
 #define PROBE_NS 1500u /* a probe that took so long decides */
 
-/* What a loop job gets. */
+/* What a loop job gets. Lives on the stack of run_loop; constant while the loop runs. */
 typedef struct loop {
     weft__scheduler *scheduler;
     weft__entry *entries;

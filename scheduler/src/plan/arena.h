@@ -6,7 +6,7 @@
 
 #include "heap.h"
 
-/* A block; NULL is an empty arena. */
+/* A block; NULL is an empty arena. Owner: the arena. Always: used <= bytes. */
 typedef struct weft__arena_block {
     struct weft__arena_block *next;
     size_t bytes;

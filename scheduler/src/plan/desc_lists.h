@@ -10,7 +10,7 @@
 
 #define WEFT__NAME_LIMIT 64
 
-/* A declared look-up or resource. */
+/* A declared look-up or resource. A value. */
 typedef struct weft__grant {
     uint32_t component;
     weft_access access;
@@ -21,7 +21,7 @@ typedef struct weft__lists_given {
     weft__given lookups, resources, queries, records, before, after;
 } weft__lists_given;
 
-/* The copies. Constant after creation. */
+/* The copies. Part of a system or group; constant after its creation. */
 typedef struct weft__lists {
     weft__grant *lookups;
     weft__grant *resources;

@@ -17,8 +17,8 @@ typedef struct weft__order_edge {
     uint32_t after;
 } weft__order_edge;
 
-/* A graph to be sorted; the arrays are borrowed for the call. Always: before, after <
- * node_count. */
+/* A graph to be sorted: lives on the caller's stack; the arrays are borrowed for the call.
+ * Always: before, after < node_count. */
 typedef struct weft__ordering {
     uint32_t node_count;
     const uint32_t *ranks;         /* [node] ties are broken by it */

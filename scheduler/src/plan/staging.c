@@ -57,7 +57,7 @@ weft__conflict weft__staging_conflict(const weft__staging_node *a, const weft__s
     return conflict == WEFT__CONFLICT_NEAR && !can_fuse ? WEFT__CONFLICT_FAR : conflict;
 }
 
-/* One access item of a node already placed in the current segment. */
+/* One access item of a node already placed in the current segment. Owner: `planning`. */
 typedef struct placed_item {
     const weft__access_item *item;
     uint32_t node;

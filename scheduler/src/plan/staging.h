@@ -23,7 +23,8 @@ typedef enum weft__staging_traits {
     WEFT__STAGING_SEES_ROWS = 1 << 3, /* has queries or lookups: can see structure at all */
 } weft__staging_traits;
 
-/* A system as the planner sees it. All arrays are borrowed; component arrays are sorted. */
+/* A system as the planner sees it. Owner: the compiled schedule, or a test. All arrays are
+ * borrowed; component arrays are sorted. */
 typedef struct weft__staging_node {
     weft__access_set access;
     uint32_t traits;          /* weft__staging_traits */
@@ -36,7 +37,7 @@ typedef struct weft__staging_node {
     uint32_t required_count;
 } weft__staging_node;
 
-/* What is planned; borrowed for the call. */
+/* What is planned: lives on the caller's stack, borrowed for the call. */
 typedef struct weft__staging_input {
     const weft__staging_node *nodes; /* in order of effect */
     uint32_t node_count;
@@ -48,7 +49,8 @@ typedef struct weft__staging_input {
     uint64_t shuffle_seed;
 } weft__staging_input;
 
-/* A place where recorded commands are played back, or a barrier around an exclusive system. */
+/* A place where recorded commands are played back, or a barrier around an exclusive system. A
+ * value; listed by weft__staging. */
 typedef struct weft__sync_point {
     uint32_t before_stage;
     uint32_t recorder; /* node whose commands must be visible ... */

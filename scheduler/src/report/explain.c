@@ -102,7 +102,8 @@ static const weft__sync_point *sync_between(const weft__scheduler *scheduler, co
 
 /* ---- chains of systems ---- */
 
-/* What a search from one position found about another. */
+/* What a search from one position found about another. A value, of a list that lives as long as the
+ * search. */
 typedef struct step_back {
     uint32_t from;   /* the position before it on the shortest way; WEFT__NONE: not reached */
     uint32_t length; /* links on that way */
