@@ -88,8 +88,8 @@ struct weft_job_context {
     uint32_t last_victim;    /* where the last steal succeeded */
     uint32_t overflow_skip;  /* children to run in place before looking for room again */
     struct weft__loop *graph_loop; /* of the graph that it opened and runs; NULL: none */
-    bool is_searching;       /* counted in wake.x_searching */
-    bool is_ending;          /* a job is ending here: its first ready successor runs next */
+    bool is_searching;             /* counted in wake.x_searching */
+    bool is_ending;                /* a job is ending here: its first ready successor runs next */
     /* worker pushes, pops and joins, others steal */
     weft__child_stack children;
     weft__job_caches caches; /* worker only: free slots */

@@ -21,8 +21,8 @@
  *   G3  publish: sc or of x_ready, load of open bits <-> hide: sc and of open bits, load of x_ready
  *   G4  publish: sc or of x_ready, load of x_left    <-> opener: or of WAITING, load of x_ready
  *   G5  run: CAS of x_running 0 -> 1                  -> end: release of x_running 0
- *   G6  publish of a node for the opener: sc or of x_ready, wake of worker 0, and end of the run: sc
- *       sub of x_left, wake of worker 0     <-> an opener that serves: its bit, then sc look (W1)
+ *   G6  publish of a node for the opener: sc or of x_ready, wake of worker 0, and end of the run:
+ *       sc sub of x_left, wake of worker 0  <-> an opener that serves: its bit, then sc look (W1)
  * G3 loses no node (who published one claims it before it leaves): it sees to it that no worker
  * sleeps while a node is ready. Nodes that only the opener runs are claimed by no other worker:
  * that it gets them is G4, or G6 when it serves (an owner outside of jobs, which helps with
