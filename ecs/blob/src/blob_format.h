@@ -32,8 +32,8 @@
 /* Seed of the hash of block number `index`. */
 #define BLOB_BLOCK_SEED(index) (UINT64_C(0xA24BAED4963EE407) + (index))
 
-/* The first bytes of a block. Invariants: table offset == data_end rounded up to 8;
- * total_bytes == table offset + extent_count * sizeof(weft__blob_extent). */
+/* The first bytes of a block, and owned with it. Invariants: table offset == data_end rounded up
+ * to 8; total_bytes == table offset + extent_count * sizeof(weft__blob_extent). */
 typedef struct weft__blob_header {
     uint64_t magic;
     uint32_t version, byte_order;

@@ -14,8 +14,7 @@
 #define CATEGORY WEFT__MEMORY_ENTITIES
 
 /* A name that an entity has. Owner: weft__names. Positions and text numbers count from 1; 0: none.
- * Always: text == 0 where entity is {0, 0}, and where the text
- * was taken away. */
+ * Always: text == 0 where entity is {0, 0}, and where the text was taken away. */
 typedef struct name_entry {
     weft_entity entity; /* {0, 0}: free */
     uint32_t text;
