@@ -233,13 +233,13 @@ typedef struct weft_job_desc {
 } weft_job_desc;
 
 /* Submits a job; it may start before the call returns. *out may be NULL: then it cannot be
- * waited for alone, and its error goes to weft_job_wait_all. A job whose predecessor failed or was
- * cancelled is cancelled. A job with a handle that failed or was cancelled keeps its slot until
- * that was collected by weft_job_wait, weft_job_result or weft_job_wait_all.
- * Errors (nothing submitted): INVALID_ARGUMENT, BAD_HANDLE (a predecessor was never issued),
- * POOL_FULL (slots or edges), FORKED. Threads: owner, job, guest. Cost: with its run about 5 ns
- * for a normal job without handle, name and predecessors, unless hooks or traces are on; else
- * about 20 ns. */
+ * waited for alone, and its error goes to weft_job_wait_all. A job whose predecessor failed or
+ * was cancelled is cancelled. A job with a handle that failed or was cancelled keeps its slot
+ * until that was collected by weft_job_wait, weft_job_result or weft_job_wait_all. Errors
+ * (nothing is submitted, *out stays as it is): INVALID_ARGUMENT, BAD_HANDLE (a predecessor was
+ * never issued), POOL_FULL (slots or edges), FORKED. Threads: owner, job, guest. Cost: with its
+ * run about 5 ns for a normal job without handle, name and predecessors, unless hooks or traces
+ * are on; else about 20 ns. */
 WEFT_API weft_result weft_job_submit(weft_job_context *job, const weft_job_desc *desc,
                                      weft_job_handle *out);
 /* As weft_job_submit, from any thread, without a context; slightly slower. Threads: any. */
