@@ -117,6 +117,7 @@ typedef struct weft__edge {
 struct weft__tuple {
     weft__archetype *archetype;
     weft__chunk *room; /* head of the list of chunks with room */
+    weft__chunk *some; /* one of its chunks; NULL: not known which (chunk_grow.c) */
     uint64_t rows;     /* rows in all chunks of the tuple */
     uint32_t chunk_count;
     uint32_t holders; /* weft__tuple_obtain minus weft__tuple_release */

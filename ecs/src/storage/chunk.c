@@ -3,13 +3,13 @@
  * of the archetype and the tuple. Everything that can fail comes before the first change. Owner
  * only, except side memory and chunk memory of private chunks (private_chunk.c). */
 
+#include "chunk.h"
 #include "archetype_order.h"
 #include "bits.h"
 #include "column_map.h"
 #include "error.h"
 #include "format.h"
 #include "spare_chunk.h"
-#include "structure.h"
 #include "tuple.h"
 
 #include <string.h>
@@ -76,7 +76,7 @@ void weft__side_install(weft__chunk *chunk, const weft__side *side)
     chunk->x_disabled_counts = side->x_disabled_counts;
 }
 
-static weft_result memory_allocate(weft_world *world, uint32_t size_class, weft__run *run)
+weft_result weft__chunk_memory_allocate(weft_world *world, uint32_t size_class, weft__run *run)
 {
     if (weft__small_allocate(&world->small, &world->memory, size_class, run)) return WEFT_OK;
     if (size_class < WEFT__UNIT_CLASS)
@@ -293,8 +293,7 @@ void weft__chunk_link(weft_world *world, weft__chunk *chunk)
     world->chunks.count++;
     chunk->list_index = archetype->chunk_count;
     archetype->chunks[archetype->chunk_count++] = chunk;
-    chunk->tuple->chunk_count++;
-    chunk->tuple->holders++;
+    weft__tuple_enter(chunk->tuple, chunk);
     world->front.structure_version++;
     weft__chunk_room_update(chunk);
 }
@@ -360,7 +359,7 @@ weft__chunk *weft__chunk_create(weft_world *world, weft__tuple *tuple, uint32_t 
         weft__chunk_link(world, spare);
         return spare;
     }
-    if (result == WEFT_OK) result = memory_allocate(world, size_class, &run);
+    if (result == WEFT_OK) result = weft__chunk_memory_allocate(world, size_class, &run);
     if (result != WEFT_OK && weft__chunk_spares_free(world))
         return weft__chunk_create(world, tuple, size_class);
     if (result != WEFT_OK) {
@@ -406,7 +405,7 @@ void weft__chunk_release(weft_world *world, weft__chunk *chunk)
     weft__column_maps_unlink(world, chunk);
     berths_return(world, chunk);
     world->chunks.count--;
-    tuple->chunk_count--;
+    weft__tuple_leave(tuple, chunk);
     world->front.structure_version++;
     weft__chunk *gone = weft__spare_keep(world, chunk);
     if (gone != NULL) chunk_destroy(world, gone);
@@ -422,8 +421,11 @@ void weft__tuple_touch(weft_world *world, const weft__tuple *tuple)
 
 static void chunk_end(weft_world *world, weft__chunk *chunk)
 {
-    if ((chunk->archetype->flags & WEFT__NEEDS_DESTRUCT) != 0)
-        weft__rows_discard(world, NULL, chunk, NULL, 0, chunk->count);
+    const weft__type *const *types = chunk->archetype->format->types;
+    for (uint32_t column = 1; column < chunk->layout->column_count; column++)
+        if (types[column]->needs_destruct)
+            weft__type_destruct(&world->memory, types[column], weft__chunk_column(chunk, column),
+                                chunk->count);
     weft__chunk_free(&world->memory, chunk);
 }
 

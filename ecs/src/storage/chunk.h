@@ -67,6 +67,8 @@ weft__chunk *weft__chunk_make(weft__memory *memory, weft__tuple *tuple, const we
                               const weft__run *run);
 /* Frees struct and side memory only. Threads: any. */
 void weft__chunk_free(weft__memory *memory, weft__chunk *chunk);
+/* Memory for rows. Owner. Errors: OUT_OF_MEMORY, LIMIT; none is set. */
+weft_result weft__chunk_memory_allocate(weft_world *world, uint32_t size_class, weft__run *run);
 /* Gives the rows' memory back. Owner (parts), any thread (units). */
 void weft__chunk_memory_free(weft_world *world, weft__chunk *chunk);
 
@@ -88,6 +90,20 @@ void weft__chunk_link(weft_world *world, weft__chunk *chunk);
 /* Takes it out of its archetype's list; out of its tuple's list of chunks with room. Owner. */
 void weft__chunk_unlist(weft__chunk *chunk);
 void weft__chunk_room_remove(weft__chunk *chunk);
+
+/* A tuple has one chunk more, or less: it holds the tuple until weft__tuple_release. */
+static inline void weft__tuple_enter(weft__tuple *tuple, weft__chunk *chunk)
+{
+    tuple->chunk_count++;
+    tuple->holders++;
+    tuple->some = chunk;
+}
+
+static inline void weft__tuple_leave(weft__tuple *tuple, const weft__chunk *chunk)
+{
+    tuple->chunk_count--;
+    if (tuple->some == chunk) tuple->some = NULL;
+}
 
 /* Makes the newer of two versions stand (wrap-safe); `version` 0 is older than everything. */
 void weft__stamp_newer(weft_a32 *x_version, uint32_t version);

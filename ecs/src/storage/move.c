@@ -184,11 +184,10 @@ static void chunk_retarget(weft_world *world, const weft__plan *plan, weft__chun
         shared_stamp(world, chunk, to);
     }
     chunk->tuple = to;
-    to->chunk_count++;
-    to->holders++;
+    weft__tuple_enter(to, chunk);
     weft__chunk_count_rows(world, chunk, rows);
     weft__chunk_room_update(chunk);
-    from->chunk_count--;
+    weft__tuple_leave(from, chunk);
     weft__tuple_release(world, from);
 }
 

@@ -15,11 +15,23 @@ static void ring_leave(weft_world *world, weft__chunk *chunk)
     chunk->id = 0;
 }
 
+/* The chunk takes the place of a spare of another size: populations that come and go keep what they
+ * began with. Returns the one that goes. */
+static weft__chunk *spare_replace(weft_world *world, weft__chunk *chunk)
+{
+    weft__chunk *spare = chunk->archetype->spare;
+    if (spare->layout == chunk->layout) return chunk;
+    chunk->id = spare->id;
+    world->spares.ring[chunk->id % WEFT__SPARES] = chunk->archetype->spare = chunk;
+    return spare;
+}
+
 weft__chunk *weft__spare_keep(weft_world *world, weft__chunk *chunk)
 {
     weft__archetype *archetype = chunk->archetype;
-    bool is_small = chunk->unit_count == 0 && chunk->base != NULL;
-    if (!is_small || chunk->tuple != archetype->tuple0 || archetype->spare != NULL) return chunk;
+    bool is_small = chunk->layout->size_class < WEFT__UNIT_CLASS;
+    if (!is_small || chunk->tuple != archetype->tuple0) return chunk;
+    if (archetype->spare != NULL) return spare_replace(world, chunk);
     uint32_t number = world->spares.next++;
     weft__chunk *oldest = world->spares.ring[number % WEFT__SPARES];
     if (oldest != NULL) ring_leave(world, oldest);

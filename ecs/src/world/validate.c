@@ -193,6 +193,8 @@ static bool tuple_check(const weft_world *world, weft__tuple *tuple)
     if (with_room != 0 || tuple->seen_rows != tuple->rows ||
         tuple->seen_chunks != tuple->chunk_count)
         return broken(world, "archetype %u: the totals of a tuple are wrong", archetype->id);
+    if (tuple->some != NULL && tuple->some->tuple != tuple)
+        return broken(world, "archetype %u: a tuple has a chunk of another one", archetype->id);
     uint32_t holders = tuple->seen_chunks + (tuple == archetype->tuple0 ? 1 : 0);
     if (tuple->holders != holders)
         return broken(world, "archetype %u: a tuple has %u holders instead of %u", archetype->id,

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* chunk_grow.c: growth in place of the only chunk of a tuple. What it has is copied to the new
+ * memory before the old one goes; everything that can fail comes first. */
+#include "chunk_grow.h"
+
+#include "chunk.h"
+#include "column_map.h"
+#include "format.h"
+
+#include <string.h>
+
+/* A function of the layout of the world, not of how it came to be: worlds that were restored do the
+ * same as those that were not. */
+static weft__chunk *only_chunk(weft__tuple *tuple)
+{
+    if (tuple->chunk_count != 1) return NULL;
+    weft__chunk *const *chunks = tuple->archetype->chunks;
+    for (uint32_t i = 0; tuple->some == NULL; i++)
+        if (chunks[i]->tuple == tuple) tuple->some = chunks[i];
+    return tuple->some;
+}
+
+/* The smallest class with room for `count` more rows, or the largest one that the chunk can have;
+ * its own: it cannot grow. The rows keep their locations, so there are as many berths. */
+static uint32_t class_for(const weft__chunk *chunk, uint64_t count)
+{
+    const weft__format *format = chunk->archetype->format;
+    uint32_t size_class = chunk->layout->size_class;
+    if (format->row_limit != UINT32_MAX) return size_class;
+    while (size_class < WEFT__UNIT_CLASS &&
+           weft__format_capacity(format, size_class) < chunk->count + count &&
+           weft__berths_of(weft__format_capacity(format, size_class + 1)) ==
+               weft__berths_of(chunk->capacity))
+        size_class++;
+    return size_class;
+}
+
+static void columns_copy(const weft__chunk *from, const weft__chunk *to)
+{
+    for (uint32_t column = 0; column < to->layout->column_count; column++)
+        memcpy(weft__chunk_column(to, column), weft__chunk_column(from, column),
+               (size_t)from->count * to->layout->columns[column].bytes);
+}
+
+/* Slices and words of rows begin at the same rows in all layouts of a format. */
+static void side_copy(const weft__chunk *from, const weft__chunk *to)
+{
+    const weft__archetype *archetype = to->archetype;
+    uint32_t slices = from->layout->slice_count, words = from->layout->mask_words;
+    if (archetype->chunk_value_bytes != 0)
+        memcpy(to->chunk_values, from->chunk_values, archetype->chunk_value_bytes);
+    for (uint32_t type = 0; type < archetype->type_count; type++)
+        memcpy(weft__chunk_versions(to, type), weft__chunk_versions(from, type),
+               slices * sizeof(weft_a32));
+    for (uint32_t e = 0; e < archetype->enableable_count; e++) {
+        memcpy(weft__chunk_disabled(to, e), weft__chunk_disabled(from, e),
+               words * sizeof(weft_a64));
+        memcpy(weft__chunk_disabled_counts(to, e), weft__chunk_disabled_counts(from, e),
+               slices * sizeof(weft_a32));
+    }
+}
+
+/* The chunk takes the memory over. Rows that are reserved but not written yet are below its count:
+ * they read as zero only if they did so before. */
+static void memory_install(weft__chunk *chunk, const weft__layout *layout, const weft__run *run,
+                           const weft__side *side)
+{
+    chunk->base = run->memory;
+    chunk->layout = layout;
+    chunk->capacity = layout->capacity;
+    chunk->first_unit = run->first;
+    chunk->unit_count = run->count;
+    chunk->is_zero = chunk->is_zero && run->is_zero;
+    chunk->ready_end = 0;
+    weft__side_install(chunk, side);
+}
+
+static bool memory_grow(weft_world *world, weft__chunk *chunk, uint32_t size_class)
+{
+    const weft__layout *layout = weft__layout_any(world, chunk->archetype->format, size_class);
+    weft__run run;
+    weft__side side;
+    if (layout == NULL || weft__chunk_memory_allocate(world, size_class, &run) != WEFT_OK)
+        return false;
+    weft__chunk before = *chunk;
+    if (!weft__side_allocate(&world->memory, chunk->archetype, layout, &side)) {
+        before.base = run.memory;
+        before.layout = layout;
+        before.first_unit = run.first;
+        before.unit_count = run.count;
+        weft__chunk_memory_free(world, &before);
+        return false;
+    }
+    memory_install(chunk, layout, &run, &side);
+    columns_copy(&before, chunk);
+    side_copy(&before, chunk);
+    weft__chunk_memory_free(world, &before);
+    weft__side_free(&world->memory, chunk->archetype, before.side, before.side_bytes);
+    return true;
+}
+
+weft__chunk *weft__chunk_grow(weft_world *world, weft__tuple *tuple, uint64_t count)
+{
+    weft__chunk *chunk = only_chunk(tuple);
+    if (chunk == NULL || chunk->count != chunk->capacity) return NULL;
+    uint32_t size_class = class_for(chunk, count);
+    if (size_class == chunk->layout->size_class || !memory_grow(world, chunk, size_class))
+        return NULL;
+    chunk->serial = ++world->chunks.serial; /* no snapshot has these rows in this layout */
+    world->quick.from = NULL;
+    world->front.structure_version++;
+    weft__column_maps_link(world, chunk);
+    weft__chunk_room_update(chunk);
+    return chunk;
+}
