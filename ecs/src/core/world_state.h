@@ -48,7 +48,8 @@ typedef struct weft__type_table {
     uint32_t name_mask;       /* a power of two less 1 */
 } weft__type_table;
 
-/* How queries follow the order of archetypes: set by query_create.c before the first archetype.
+/* How queries follow the order of archetypes: functions of query_match.c, set by query_create.c
+ * before the first archetype.
  * Owner, world idle. `reserve` may fail for want of memory and changes nothing that can be seen;
  * `enter`, after it and before anything else, cannot. `cut`: archetypes from number `count` on left
  * the order; entering as many of the same cannot fail. */

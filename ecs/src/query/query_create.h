@@ -13,7 +13,7 @@ weft_result weft__queries_create(weft_world *world);
  * end of the shared store. */
 void weft__queries_destroy(weft_world *world);
 
-/* How queries follow the archetypes: world->matching. */
+/* How queries follow the archetypes: world->matching. The functions are in query_match.c. */
 extern const weft__matching weft__query_matching;
 
 #endif
