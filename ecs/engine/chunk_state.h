@@ -51,8 +51,8 @@ struct weft__chunk {
     uint32_t order_version; /* world version at which rows last came, went or moved */
     uint32_t location;      /* of row 0; 0: private chunk of a job, not linked */
     /* side memory, one block: versions, disabled bits, disabled counts, chunk values */
-    weft_a32
-        *x_versions; /* [type position * slice_count + slice]; weft__stamp: equal stores race */
+    weft_a32 *x_versions; /* [type position * slice_count + slice]; changed by weft__stamp: stores
+                             of equal values race */
     weft_a64 *x_disabled; /* [enableable * mask_words + word]; bit set = row disabled; 0 beyond the
                              rows; changed by the worker of the slice: enable.h */
     weft__tuple *tuple;

@@ -60,7 +60,7 @@ struct weft_blob_builder {
     chunk chunks[CHUNKS_MAX];
 };
 
-/* Where a field handed in by the caller lies. */
+/* Where a field handed in by the caller lies. A value. */
 typedef struct place {
     const weft_blob_field *field;
     uint64_t at;     /* its position */

@@ -11,7 +11,8 @@
 enum { GATHER_BATCH = 32 };
 
 /* A read in progress, in batches that overlap: while the values of one are looked up (the slots
- * were prefetched a batch ago), those of the batch before, prefetched meanwhile, are copied. */
+ * were prefetched a batch ago), those of the batch before, prefetched meanwhile, are copied. Lives
+ * on the stack of the call; the arrays are borrowed. */
 typedef struct reading {
     const weft_world *world;
     const weft__type *type;

@@ -33,6 +33,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Words and a pointer that several threads touch: owned with the struct that they are in.
+ * Touched by the functions of this header only. */
 typedef struct {
     uint32_t v_;
 } weft_a32;

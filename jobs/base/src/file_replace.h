@@ -8,7 +8,7 @@
 #include "file_problem.h"
 #include "os_file.h"
 
-/* A run of bytes to be written. */
+/* A run of bytes to be written, borrowed for the call. A value. */
 typedef struct weft__file_piece {
     const void *bytes;
     size_t count;

@@ -12,7 +12,8 @@
 
 #include "atomic.h"
 
-/* A thread as the seam sees it; the real one stores a pthread_t in `handle`. */
+/* A thread as the seam sees it; the real one stores a pthread_t in `handle`. A value;
+ * joined once by who started it. */
 typedef struct weft__os_thread {
     uintptr_t handle;
 } weft__os_thread;
@@ -22,6 +23,8 @@ typedef struct weft__os_files weft__os_files;
 /* Event counters: os_perf.h. */
 typedef struct weft__os_perf weft__os_perf;
 
+/* What is asked of the operating system. Owner: who made it, a program or a test; the real one is a
+ * constant. Constant while anything uses it; any thread. */
 struct weft_os {
     void *user;
     const weft__os_files *files; /* NULL: the real ones */

@@ -30,7 +30,7 @@ typedef enum weft__os_kind {
     WEFT__OS_OTHER,
 } weft__os_kind;
 
-/* Constant table. */
+/* A table of functions. Owner: as weft_os; constant. */
 struct weft__os_files {
     void *user;
     /* What `path` leads to, symbolic links followed. A regular file: `place` gets its path without

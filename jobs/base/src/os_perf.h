@@ -18,7 +18,7 @@ typedef struct weft__perf_event {
     bool is_user_only; /* without the kernel's share */
 } weft__perf_event;
 
-/* Constant table. */
+/* A table of functions. Owner: as weft_os; constant. */
 struct weft__os_perf {
     void *user;
     /* Opens a counter of the calling thread in the group of `leader` (-1: a new one, at rest, read
