@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""pages.py BUILD_DIR CC: compiles the C of README.md and docs/guide against an installed weft.
+"""pages.py BUILD_DIR CC [CXX]: compiles the C of README.md and docs/guide against an installed weft.
 
 A ```c block with a main is a program: it is compiled as strict C11 with warnings as errors, run,
 and has to print the ```text block that follows it. Other ```c blocks of a page are compiled
 together behind pages_prelude.h, which declares what they use: paragraphs that define types or
-functions at file scope, each of the others in a function of its own."""
+functions at file scope, each of the others in a function of its own. ```cpp blocks are compiled
+the same way as C++17, where there is a compiler for it."""
 import glob
 import os
 import re
@@ -16,7 +17,8 @@ import tempfile
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE_SCOPE = re.compile(r"typedef |#include|static [\w *]+\(")
-FLAGS = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror"]
+WARNINGS = ["-O1", "-Wall", "-Wextra", "-Werror"]
+FLAGS = ["-std=c11", *WARNINGS]
 
 
 def run(what, command, **options):
@@ -40,8 +42,19 @@ def fragments_of(blocks):
     return "\n".join(scope + bodies) + "\n"
 
 
-def check(page, work, cc, flags):
+def compile_fragments(page, source, texts, command):
+    """Compiles the fragments of a page, as one file `source`."""
+    if texts:
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(fragments_of(texts))
+        run(f"{page}: a fragment does not compile",
+            [*command, "-Wno-unused", "-Wno-unused-parameter", "-I", os.path.dirname(__file__), "-c", source,
+             "-o", source + ".o"])
+
+
+def check(page, work, compilers, flags):
     """Compiles and runs what a page holds; how many programs, how many fragments."""
+    cc, cxx = compilers
     with open(os.path.join(SOURCE, page), encoding="utf-8") as file:
         blocks = BLOCK.findall(file.read())
     stem = os.path.join(work, page.replace("/", "_"))
@@ -56,17 +69,14 @@ def check(page, work, cc, flags):
         if printed != blocks[i + 1][1]:
             sys.exit(f"FAILED: {page}: its program prints\n{printed}instead of\n{blocks[i + 1][1]}")
     fragments = [text for i, (kind, text) in enumerate(blocks) if kind == "c" and i not in programs]
-    if fragments:
-        with open(stem + "_fragments.c", "w", encoding="utf-8") as file:
-            file.write(fragments_of(fragments))
-        run(f"{page}: a fragment does not compile",
-            [cc, *FLAGS, "-Wno-unused", "-Wno-unused-parameter", "-I", os.path.dirname(__file__), "-c",
-             stem + "_fragments.c", "-o", stem + ".o", *flags])
-    return len(programs), len(fragments)
+    compile_fragments(page, stem + "_fragments.c", fragments, [cc, *FLAGS, *flags])
+    plus = [text for kind, text in blocks if kind == "cpp" and cxx is not None]
+    compile_fragments(page, stem + "_fragments.cpp", plus, [cxx, "-std=c++17", *WARNINGS, *flags])
+    return len(programs), len(fragments) + len(plus)
 
 
 def main():
-    build, cc = sys.argv[1:3]
+    build, cc, cxx = [*sys.argv[1:4], None][:3]
     with tempfile.TemporaryDirectory() as work:
         run("the installation", ["cmake", "--install", build, "--prefix", work + "/prefix"])
         pc = os.path.dirname(glob.glob(work + "/prefix/**/weft.pc", recursive=True)[0])
@@ -75,7 +85,7 @@ def main():
         flags.append("-Wl,-rpath," + os.path.dirname(pc))
         guide = sorted(glob.glob("docs/guide/*.md", root_dir=SOURCE))
         for page in ["README.md", *guide]:
-            programs, fragments = check(page, work, cc, flags)
+            programs, fragments = check(page, work, (cc, cxx), flags)
             print(f"{page}: {programs} programs, {fragments} fragments")
             if page == "README.md" and programs != 1:
                 sys.exit("FAILED: README.md holds no C program")
