@@ -78,7 +78,7 @@ static void add_query(sets *s, weft__access_set *access, const weft__query *quer
     const weft__archetype_set *match = set_matching(s, query);
     for (uint32_t i = 0; i < query->term_count; i++) {
         const weft__query_term *term = &query->terms[i];
-        if (term->sparse != NULL) { /* in rows of its own, whoever's slice they are */
+        if (term->sparse != NULL) { /* in rows of its own, in any slice */
             if (term->access == WEFT_NO_ACCESS || term->sparse->value_bytes == 0) continue;
             add_item(s, access, term->component,
                      WEFT__ACCESS_FAR | (term->access == WEFT_WRITE ? WEFT__ACCESS_WRITE : 0u),
