@@ -15,7 +15,7 @@
 
 /* One column in one layout; owned by it, constant. */
 typedef struct weft__column {
-    uint32_t offset; /* bytes from the chunk's base, a multiple of 64 */
+    uint32_t offset; /* bytes from the chunk's base: format.c aligns it */
     uint32_t bytes;  /* bytes per row */
 } weft__column;
 

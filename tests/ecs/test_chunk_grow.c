@@ -176,7 +176,7 @@ Test(chunk_grow, many_rows_at_once_fill_it_first)
     CHECK_OK(weft_entity_create_many(f.world, moving, 10000, NULL));
     CHECK_U64(archetype->chunks[0]->layout->size_class, WEFT__UNIT_CLASS);
     CHECK_U64(archetype->entity_count,
-              10000 + 300 + weft__format_capacity(archetype->format, WEFT__PART_1K));
+              10000 + 300 + weft__format_capacity(archetype->format, WEFT__PART_256));
     const vector3 *p = weft_entity_read(f.world, first, f.position);
     CHECK(p->x == 1 && p->y == 2 && p->z == 3);
     storage_close(&f);
@@ -415,5 +415,26 @@ Test(chunk_grow, rows_that_need_more_locations_get_a_neighbour)
     const weft__archetype *a = archetype_of(f.world, archetype);
     CHECK_U64(a->chunks[0]->layout->size_class, WEFT__PART_4K);
     CHECK(a->chunk_count > 1);
+    storage_close(&f);
+}
+
+Test(chunk_grow, the_smallest_chunks_hold_a_few_rows_of_many_columns)
+{
+    enum { COLUMNS = 7 };
+    storage_fixture f = storage_open();
+    weft_component columns[COLUMNS];
+    for (uint32_t i = 0; i < COLUMNS; i++)
+        columns[i] =
+            weft_component_create_plain(f.world, (char[]){'c', (char)('0' + i), 0}, 4, 4, 0);
+    weft_archetype archetype = weft_archetype_create(f.world, columns, COLUMNS);
+    weft_entity e = weft_entity_create(f.world, archetype);
+    for (uint32_t i = 0; i < COLUMNS; i++)
+        CHECK_OK(weft_entity_set(f.world, e, columns[i], &i, sizeof i));
+    weft_archetype_stats stats;
+    CHECK_OK(weft_archetype_stats_get(f.world, archetype, &stats, sizeof stats));
+    CHECK_U64(stats.bytes, 256);
+    CHECK_U64(stats.capacity, 4); /* four handles, and seven times sixteen bytes */
+    for (uint32_t i = 0; i < COLUMNS; i++)
+        CHECK_U64(*(const uint32_t *)weft_entity_read(f.world, e, columns[i]), i);
     storage_close(&f);
 }

@@ -108,7 +108,7 @@ Test(inspect, figures_of_archetypes_add_up)
     CHECK_U64(stats.bytes_used + stats.bytes_wasted, stats.bytes);
     CHECK_U64(stats.tuples, 2);
     CHECK_U64(stats.capacity, UINT64_C(4) * stats.chunks);
-    CHECK(stats.chunks >= 3 && stats.bytes >= stats.chunks * 1024 && stats.bytes_metadata != 0);
+    CHECK(stats.chunks >= 3 && stats.bytes >= stats.chunks * 256 && stats.bytes_metadata != 0);
     CHECK_OK(weft_entity_destroy_many(f.world, e, 10));
     CHECK_OK(weft_archetype_stats_get(f.world, archetype, &stats, sizeof stats));
     CHECK_U64(stats.entities + stats.capacity + stats.bytes + stats.chunks + stats.tuples, 0);

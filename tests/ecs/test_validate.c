@@ -95,6 +95,8 @@ Test(validate, parts_of_units)
 {
     fixture f;
     world_fill(&f);
+    weft_entity some[30]; /* more than 256 bytes of them */
+    FIXTURE_CREATE(&f, 30, some, f.b);
     weft__parts *parts = &f.world->parts;
     weft__part_unit *unit = parts->with_room[WEFT__PART_1K];
     CHECK(unit != NULL && unit->used != 0);

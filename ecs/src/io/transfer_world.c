@@ -159,7 +159,8 @@ bool weft__transfer_keeps_chunk(const weft__change_part *part, const weft__arche
     const weft__chunk *chunk = part->chunk;
     if (part->count != chunk->count || chunk->archetype->format->cap != to->format->cap)
         return false;
-    bool is_airy = chunk->count * 2 < chunk->capacity && has_room;
+    bool is_small = chunk->layout->size_class < WEFT__UNIT_CLASS;
+    bool is_airy = (is_small || chunk->count * 2 < chunk->capacity) && has_room;
     return !is_airy || chunk->archetype->chunk_value_bytes != 0;
 }
 
@@ -194,8 +195,9 @@ static weft_result part_reserve(weft__transfer *t, weft__change_part *part)
     if (tuple == NULL) return t->to->error->code;
     part->pieces = t->spans.count;
     weft__run run;
+    bool may_grow = tuple->chunk_count == 1 && part->chunk->layout->size_class < WEFT__UNIT_CLASS;
     part->is_header = weft__transfer_memory_run(t, part->chunk, &run) ||
-                      weft__transfer_keeps_chunk(part, archetype, tuple->room != NULL);
+                      weft__transfer_keeps_chunk(part, archetype, tuple->room != NULL || may_grow);
     weft_result result = part->is_header ? chunk_reserve(t, part, tuple)
                                          : weft__rows_reserve(t->to, tuple, part->count, &t->spans);
     weft__tuple_release(t->to, tuple);

@@ -18,7 +18,8 @@ bool weft__transfer_spans(weft__transfer *t, uint32_t part,
                                         uint32_t done));
 /* The destination's archetype of a source archetype. NULL: error set. */
 weft__archetype *weft__transfer_target(weft__transfer *t, const weft__archetype *from);
-/* Whether the chunk goes over as a chunk: all of it, in the same shape, and not mostly air. */
+/* Whether the chunk goes over as a chunk: all of it, in the same shape, and, where rows may
+ * join others, neither small nor mostly air. */
 bool weft__transfer_keeps_chunk(const weft__change_part *part, const weft__archetype *to,
                                 bool has_room);
 

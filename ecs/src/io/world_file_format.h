@@ -39,7 +39,7 @@
 
 #define WORLD_FILE_MAGIC                                                                           \
     UINT64_C(0x0A1A646C726F5774) /* "tWorld", then two bytes text mode changes */
-#define WORLD_FILE_VERSION 3u
+#define WORLD_FILE_VERSION 4u
 #define WORLD_FILE_BYTE_ORDER 0x01020304u
 #define WORLD_FILE_SEED UINT64_C(0x5EED0FA3B0F17E55)
 

@@ -10,18 +10,22 @@
 #include "unit_parts.h"
 
 #define WEFT__SMALL_BYTES ((size_t)65536)
+#define WEFT__SMALL_GRAIN ((size_t)256)
+#define WEFT__SMALL_WORDS 4u
 #define WEFT__SMALL_UNIT UINT32_MAX /* weft__run.first of such memory; its count is 0 */
 
-/* Owner: the world. Zero-initialise. Always: base == NULL => used == 0. */
+/* Owner: the world. Zero-initialise. Always: base == NULL => used is 0. */
 typedef struct weft__small {
-    char *base;    /* WEFT__SMALL_BYTES, until the world ends; NULL until needed */
-    uint64_t used; /* bit per KiB */
+    char *base; /* WEFT__SMALL_BYTES, until the world ends; NULL until needed */
+    uint64_t used[WEFT__SMALL_WORDS]; /* bit per grain */
 } weft__small;
 
 /* Memory of a size class, not zeroed. False: no room is left, or no memory. */
 bool weft__small_allocate(weft__small *small, weft__memory *memory, uint32_t size_class,
                           weft__run *out);
 void weft__small_free(weft__small *small, uint32_t size_class, const void *base);
+/* Bytes in use. */
+size_t weft__small_used(const weft__small *small);
 void weft__small_fini(weft__small *small, weft__memory *memory);
 
 #endif

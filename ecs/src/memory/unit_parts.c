@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* unit_parts.c: small chunk memory: units cut into 16 parts of 1 KiB or 4 parts of 4 KiB, so
+/* unit_parts.c: small chunk memory: units cut into 64, 16 or 4 parts, so
  * that many archetypes of a few entities do not cost a unit each. Owner only, or one playback
  * task at a time; a unit goes back to the unit allocator when its last part does. */
 #include "unit_parts.h"
@@ -69,7 +69,7 @@ static weft_result unit_open(weft__parts *parts, weft__units *units, uint32_t si
     *unit = (weft__part_unit){.memory = run.memory,
                               .unit = run.first,
                               .size_class = size_class,
-                              .dirty = run.is_zero ? 0 : UINT32_MAX};
+                              .dirty = run.is_zero ? 0 : UINT64_MAX};
     weft__part_unit **head = &parts->table[unit->unit & parts->table_mask];
     unit->hash_next = *head;
     *head = unit;
@@ -86,7 +86,8 @@ weft_result weft__parts_allocate(weft__parts *parts, weft__units *units, uint32_
         if (result != WEFT_OK) return result;
     }
     weft__part_unit *unit = parts->with_room[size_class];
-    uint32_t part = bits_lowest(~unit->used), bit = 1u << part;
+    uint32_t part = bits_lowest(~unit->used);
+    uint64_t bit = UINT64_C(1) << part;
     unit->used |= bit;
     *out = (weft__run){.memory = unit->memory + part * weft__class_bytes(size_class),
                        .first = unit->unit,
@@ -114,7 +115,7 @@ void weft__parts_free(weft__parts *parts, weft__units *units, uint32_t unit_inde
     while (unit->unit != unit_index) unit = unit->hash_next;
     size_t offset = (size_t)((char *)memory - unit->memory);
     bool was_full = bits_count(unit->used) == parts_per_unit(unit->size_class);
-    unit->used &= ~(1u << offset / weft__class_bytes(unit->size_class));
+    unit->used &= ~(UINT64_C(1) << offset / weft__class_bytes(unit->size_class));
     if (was_full) list_push(parts, unit);
     if (unit->used == 0) unit_close(parts, units, unit);
 }
@@ -122,7 +123,7 @@ void weft__parts_free(weft__parts *parts, weft__units *units, uint32_t unit_inde
 /* NULL when the books of a unit are right. */
 static const char *unit_check(const weft__part_unit *unit)
 {
-    uint32_t all = (uint32_t)bits_mask(parts_per_unit(unit->size_class));
+    uint64_t all = bits_mask(parts_per_unit(unit->size_class));
     if (unit->used == 0) return "no part is used";
     if ((unit->used & ~all) != 0) return "a part beyond the last one is used";
     return (unit->used & ~unit->dirty) != 0 ? "a used part is not marked dirty" : NULL;

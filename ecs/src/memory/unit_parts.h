@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* unit_parts.h: parts of a unit (1 KiB and 4 KiB) as memory of small chunks.
+/* unit_parts.h: parts of a unit (256 bytes, 1 KiB, 4 KiB) as memory of small chunks.
  *
  * Owned by the world; owner only. Units come from the unit allocator and go back to it. */
 #ifndef WEFT_UNIT_PARTS_H
@@ -9,15 +9,16 @@
 
 /* Sizes of chunk memory: parts of a unit for small populations, then 1, 2, 4 ... 64 units. */
 enum {
-    WEFT__PART_1K = 0,
-    WEFT__PART_4K = 1,
-    WEFT__UNIT_CLASS = 2, /* class WEFT__UNIT_CLASS + k: 2^k units */
-    WEFT__SIZE_CLASSES = 9,
+    WEFT__PART_256 = 0,
+    WEFT__PART_1K = 1,
+    WEFT__PART_4K = 2,
+    WEFT__UNIT_CLASS = 3, /* class WEFT__UNIT_CLASS + k: 2^k units */
+    WEFT__SIZE_CLASSES = 10,
 };
 
 static inline size_t weft__class_bytes(uint32_t size_class)
 {
-    return size_class < WEFT__UNIT_CLASS ? (size_t)1024 << (2 * size_class)
+    return size_class < WEFT__UNIT_CLASS ? (size_t)256 << (2 * size_class)
                                          : WEFT__UNIT_BYTES << (size_class - WEFT__UNIT_CLASS);
 }
 
@@ -32,8 +33,8 @@ typedef struct weft__part_unit {
     char *memory;
     uint32_t unit; /* index */
     uint32_t size_class;
-    uint32_t used;  /* bit per part */
-    uint32_t dirty; /* bit per part ever used: others still read as zero */
+    uint64_t used;  /* bit per part */
+    uint64_t dirty; /* bit per part ever used: others still read as zero */
 } weft__part_unit;
 
 /* The units that are cut. Owner: the world. Zero-initialise. Between calls:

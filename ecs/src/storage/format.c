@@ -12,22 +12,38 @@
 #include <string.h>
 
 #define SLICE_BYTES 8192u
+#define SMALL_ALIGNMENT 16u /* of columns in 256 bytes */
 #define SLICE_ROWS_MIN_SHIFT 6
 #define SLICE_ROWS_MAX_SHIFT 10
 
-/* Bytes that `rows` rows take with every column on its own cache lines. */
-static size_t rows_bytes(const weft__format *format, size_t rows)
+static size_t value_bytes(const weft__format *format, uint32_t column)
 {
-    size_t bytes = bits_align_up(rows * sizeof(weft_entity), WEFT__COLUMN_ALIGNMENT);
-    for (uint32_t i = 1; i < format->column_count; i++)
-        bytes += bits_align_up(rows * format->types[i]->value_bytes, WEFT__COLUMN_ALIGNMENT);
+    return column == 0 ? sizeof(weft_entity) : format->types[column]->value_bytes;
+}
+
+/* Where a column may begin: on a cache line of its own, but in the smallest chunks, which would
+ * have room for three. */
+static size_t column_alignment(const weft__format *format, uint32_t column, uint32_t size_class)
+{
+    if (size_class != WEFT__PART_256) return WEFT__COLUMN_ALIGNMENT;
+    uint32_t own = column == 0 ? 0 : format->types[column]->value_alignment;
+    return own > SMALL_ALIGNMENT ? own : SMALL_ALIGNMENT;
+}
+
+/* Bytes of `rows` rows in a chunk of a size class. */
+static size_t rows_bytes(const weft__format *format, uint32_t size_class, size_t rows)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < format->column_count; i++)
+        bytes = bits_align_up(bytes, column_alignment(format, i, size_class)) +
+                rows * value_bytes(format, i);
     return bytes;
 }
 
 static uint32_t class_capacity(const weft__format *format, uint32_t size_class)
 {
     size_t bytes = weft__class_bytes(size_class), rows = bytes / format->row_bytes;
-    while (rows != 0 && rows_bytes(format, rows) > bytes) rows--;
+    while (rows != 0 && rows_bytes(format, size_class, rows) > bytes) rows--;
     return (uint32_t)rows;
 }
 
@@ -70,7 +86,7 @@ static weft__format *format_make(weft_world *world, const weft__format *key,
     *format = *key;
     for (uint32_t i = 1; i < key->column_count; i++) format->types[i] = columns[i];
     format->slice_shift = slice_shift(format->row_bytes);
-    if (rows_bytes(format, 1) > weft__class_bytes(WEFT__SIZE_CLASSES - 1)) {
+    if (rows_bytes(format, WEFT__SIZE_CLASSES - 1, 1) > weft__class_bytes(WEFT__SIZE_CLASSES - 1)) {
         weft__error(world, WEFT_LIMIT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                     "an entity of this archetype takes %u bytes, a chunk has %zu: use smaller "
                     "components or buffers with a smaller inline capacity",
@@ -160,11 +176,12 @@ static weft__layout *layout_make(weft_world *world, const weft__format *format, 
                              .mask_words = (rows + 63) / 64,
                              .slice_shift = shift,
                              .column_count = format->column_count};
-    uint32_t offset = 0;
+    size_t offset = 0;
     for (uint32_t i = 0; i < format->column_count; i++) {
-        uint32_t value = i == 0 ? (uint32_t)sizeof(weft_entity) : format->types[i]->value_bytes;
-        layout->columns[i] = (weft__column){.offset = offset, .bytes = value};
-        offset += (uint32_t)bits_align_up((size_t)rows * value, WEFT__COLUMN_ALIGNMENT);
+        size_t bytes = value_bytes(format, i);
+        offset = bits_align_up(offset, column_alignment(format, i, size_class));
+        layout->columns[i] = (weft__column){.offset = (uint32_t)offset, .bytes = (uint32_t)bytes};
+        offset += rows * bytes;
     }
     WEFT_ASSERT(offset <= weft__class_bytes(size_class) && rows != 0);
     return layout;
@@ -214,7 +231,8 @@ static bool layout_check(const weft__format *format, const weft__layout *layout,
     size_t end = 0;
     for (uint32_t i = 0; i < layout->column_count; i++) {
         const weft__column *column = &layout->columns[i];
-        if (column->offset < end || column->offset % WEFT__COLUMN_ALIGNMENT != 0) return false;
+        if (column->offset < end || column->offset % column_alignment(format, i, size_class) != 0)
+            return false;
         end = column->offset + (size_t)layout->capacity * column->bytes;
     }
     return end <= weft__class_bytes(size_class);

@@ -41,13 +41,13 @@ void weft__spans_fini(weft_world *world, weft__spans *spans)
 
 /* ---- reserve ---- */
 
-/* Class for the growth of a population: about an eighth of what there is, 1 KiB, 4 KiB, then units,
- * so that at most an eighth of a large population is room. */
+/* Class for the growth of a population: about an eighth of what there is, 256 bytes, 4 KiB, then
+ * units, so that at most an eighth of a large population is room. */
 static uint32_t growth_class(const weft__tuple *tuple)
 {
     const weft__format *format = tuple->archetype->format;
     uint64_t bytes = tuple->rows * format->row_bytes;
-    uint32_t growth = WEFT__PART_1K;
+    uint32_t growth = WEFT__PART_256;
     if (bytes >= weft__class_bytes(WEFT__PART_4K))
         growth = WEFT__UNIT_CLASS;
     else if (bytes != 0)

@@ -391,9 +391,9 @@ static bool units_check(const weft_world *world)
     if (used != has.units)
         return broken(world, "%llu units in use, chunks have %llu", (unsigned long long)used,
                       (unsigned long long)has.units);
-    if (bits_count(world->small.used) * UINT64_C(1024) != has.small_bytes)
-        return broken(world, "%u KiB of small memory in use, chunks have %llu bytes",
-                      bits_count(world->small.used), (unsigned long long)has.small_bytes);
+    if (weft__small_used(&world->small) != has.small_bytes)
+        return broken(world, "%zu bytes of small memory in use, chunks have %llu",
+                      weft__small_used(&world->small), (unsigned long long)has.small_bytes);
     if (!weft__parts_check(&world->parts, &parts, text, sizeof text))
         return broken(world, "%s", text);
     return parts == has.parts || broken(world, "%llu parts of units in use, chunks have %llu",
