@@ -23,6 +23,8 @@ typedef struct weft_schedule_desc {
     uint64_t shuffle_seed;   /* not 0: a random legal order, for tests of determinism */
     bool is_measured;        /* measures times of systems and frames: two clock reads per slice */
     bool is_always_parallel; /* small stages go to the pool, too; for tests */
+    bool without_overlap;    /* stages run one after the other, also where a system could begin
+                                before its stage */
     bool counts_events;      /* event counters per system; the variable WEFT_COUNTERS=1 of the
                                 environment does the same */
 } weft_schedule_desc;

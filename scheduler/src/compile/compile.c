@@ -10,6 +10,7 @@
 #include "compile_nodes.h"
 #include "compile_order.h"
 #include "compile_stages.h"
+#include "segment_graph.h"
 #include "stage_entries.h"
 
 #include <string.h>
@@ -106,6 +107,9 @@ static weft_result size_workers(weft__scheduler *scheduler)
 
 static void free_stages(weft__scheduler *scheduler)
 {
+    for (uint32_t i = 0; i < scheduler->segment_count; i++)
+        weft__segment_graph_free(scheduler, &scheduler->segments[i]);
+    scheduler->segment_count = 0;
     for (uint32_t i = 0; i < scheduler->stage_count; i++)
         weft__stage_entries_free(scheduler, &scheduler->stages[i]);
     scheduler->stage_count = 0;

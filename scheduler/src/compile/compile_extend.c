@@ -11,6 +11,7 @@
 #include "compile_extend.h"
 
 #include "compile_order.h"
+#include "segment_graph.h"
 
 #define PAIR_LIMIT 20000u /* more pairs to compare cost as much as compiling */
 
@@ -38,7 +39,8 @@ static bool is_in(const weft__archetype_set *set, uint32_t number)
     return set == NULL || weft__query_match_find(set->query, number) != WEFT__NONE;
 }
 
-/* Whether the stages of two systems that begin to collide respect that. An explicit order counts
+/* Whether the stages of two systems that begin to collide, and the graph of their segment, respect
+ * that. An explicit order counts
  * for less when the two collide, a shuffled order and background systems ask for all collisions. */
 static bool is_respected(const weft__scheduler *scheduler, const concerned *before,
                          const concerned *after)
@@ -51,7 +53,9 @@ static bool is_respected(const weft__scheduler *scheduler, const concerned *befo
     bool is_near = ((before->item->flags | after->item->flags) & WEFT__ACCESS_FAR) == 0 &&
                    (both & WEFT__STAGING_FUSABLE) != 0;
     uint32_t first = scheduler->ordered[before->node]->stage;
-    return scheduler->ordered[after->node]->stage >= (is_near ? first : first + 1);
+    return scheduler->ordered[after->node]->stage >= (is_near ? first : first + 1) &&
+           weft__segment_graph_orders(scheduler, scheduler->ordered[before->node],
+                                      scheduler->ordered[after->node]);
 }
 
 /* Whether the item and one of a system before it collide now, did not, and must be planned. */

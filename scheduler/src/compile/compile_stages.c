@@ -32,6 +32,45 @@ static void label(weft__stage *stage)
     if (used >= sizeof stage->label) memcpy(stage->label + sizeof stage->label - 4, "...", 4);
 }
 
+/* What asks for stage after stage: sizes that are asked for when the stages before have ended,
+ * loops that go on beside several stages, systems that nothing may run beside. */
+static bool allows_overlap(const weft__stage *stage)
+{
+    return !stage->has_ranges && !stage->has_background && !stage->is_exclusive;
+}
+
+static weft_result make_segments(weft__scheduler *scheduler)
+{
+    uint32_t stages = scheduler->stage_count;
+    scheduler->segment_count = stages == 0 ? 0 : scheduler->stages[stages - 1].segment + 1;
+    scheduler->segments =
+        weft__arena_take(scheduler->memory, &scheduler->plan_arena,
+                         scheduler->segment_count * sizeof scheduler->segments[0]);
+    if (scheduler->segments == NULL) {
+        scheduler->segment_count = 0;
+        return weft__error_memory(scheduler->world, "the schedule");
+    }
+    bool is_shared = scheduler->worker_count > 1 && !scheduler->options.without_parallel &&
+                     !scheduler->options.without_overlap;
+    for (uint32_t i = 0; i < stages; i++) {
+        const weft__stage *stage = &scheduler->stages[i];
+        weft__segment *segment = &scheduler->segments[stage->segment];
+        if (segment->end_stage == 0) {
+            segment->first_stage = i;
+            segment->may_overlap = is_shared;
+        }
+        segment->end_stage = i + 1;
+        segment->may_overlap = segment->may_overlap && allows_overlap(stage);
+    }
+    for (uint32_t i = 0; i < scheduler->segment_count; i++) {
+        weft__segment *segment = &scheduler->segments[i];
+        bool has_one = segment->end_stage - segment->first_stage == 1 &&
+                       scheduler->stages[segment->first_stage].system_count == 1;
+        if (has_one) segment->may_overlap = false;
+    }
+    return WEFT_OK;
+}
+
 weft_result weft__schedule_stages(weft__scheduler *scheduler)
 {
     const weft__staging *staging = &scheduler->staging;
@@ -83,5 +122,5 @@ weft_result weft__schedule_stages(weft__scheduler *scheduler)
     scheduler->stages[staging->stage_count].is_sync = true;
     scheduler->stages[staging->stage_count].sync_version_offset = offset++;
     scheduler->version_count = offset;
-    return WEFT_OK;
+    return make_segments(scheduler);
 }

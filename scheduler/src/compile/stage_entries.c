@@ -120,12 +120,19 @@ static uint32_t slices_of(const weft__chunk *chunk)
     return weft__chunk_slices(chunk);
 }
 
+/* Systems whose chunks are listed together: of a task, or of the stage. A value. */
+typedef struct system_list {
+    weft__system **systems;
+    uint32_t count;
+} system_list;
+
 /* Counts, per chunk, the fused systems that touch it; makes the entries in order of first sight. */
-static void list_fused_chunks(making *m, weft__entry *entries, uint32_t *entry_count)
+static void list_fused_chunks(const making *m, const system_list *list, weft__entry *entries,
+                              uint32_t *entry_count)
 {
     weft__scheduler *scheduler = m->scheduler;
-    for (uint32_t i = 0; i < m->stage->system_count; i++) {
-        const weft__system *system = m->stage->systems[i];
+    for (uint32_t i = 0; i < list->count; i++) {
+        const weft__system *system = list->systems[i];
         if (!is_fused(system)) continue;
         const weft__query *query = system->context.query;
         const weft__filter *filter = filter_of(system);
@@ -142,15 +149,16 @@ static void list_fused_chunks(making *m, weft__entry *entries, uint32_t *entry_c
     }
 }
 
-static void bind_fused_chunks(making *m, weft__entry *entries, uint32_t entry_count)
+static void bind_fused_chunks(making *m, const system_list *list, weft__entry *entries,
+                              uint32_t entry_count)
 {
     weft__scheduler *scheduler = m->scheduler;
     for (uint32_t i = 0; i < entry_count; i++) {
         entries[i].bindings = take(m, entries[i].binding_count, sizeof entries[i].bindings[0]);
         entries[i].binding_count = 0;
     }
-    for (uint32_t i = 0; i < m->stage->system_count; i++) {
-        weft__system *system = m->stage->systems[i];
+    for (uint32_t i = 0; i < list->count; i++) {
+        weft__system *system = list->systems[i];
         if (!is_fused(system)) continue;
         const weft__query *query = system->context.query;
         const weft__filter *filter = filter_of(system);
@@ -286,6 +294,42 @@ static weft_result reserve_chunk_map(weft__scheduler *scheduler)
     return WEFT_OK;
 }
 
+/* Entries of the fused systems of a list, one for each of their chunks; returns how many. */
+static uint32_t list_fused(making *m, const system_list *list, weft__entry *entries)
+{
+    uint32_t count = 0;
+    list_fused_chunks(m, list, entries, &count);
+    bind_fused_chunks(m, list, entries, count);
+    return count;
+}
+
+/* Task after task, so that each has entries of its own. */
+static void list_tasks(making *m)
+{
+    weft__stage *stage = m->stage;
+    for (uint32_t i = 0; i < stage->task_count && !m->is_failed; i++) {
+        weft__task *task = &stage->tasks[i];
+        const system_list list = {task->systems, task->system_count};
+        uint32_t *count = task->on_owner ? &stage->main_entry_count : &stage->entry_count;
+        weft__entry *entries = (task->on_owner ? stage->main_entries : stage->entries) + *count;
+        task->first_entry = *count;
+        *count += task->is_fused ? list_fused(m, &list, entries)
+                                 : list_alone(m, task->systems[0], entries);
+        task->end_entry = *count;
+    }
+}
+
+static void list_all(making *m)
+{
+    weft__stage *stage = m->stage;
+    const system_list list = {stage->systems, stage->system_count};
+    stage->entry_count = list_where(m, is_alone_in_loop, stage->entries);
+    stage->entry_count += list_fused(m, &list, stage->entries + stage->entry_count);
+    if (stage->has_main) stage->main_entry_count = list_where(m, is_on_owner, stage->main_entries);
+    if (stage->has_background)
+        stage->background_entry_count = list_where(m, is_background, stage->background_entries);
+}
+
 static void make_entries(making *m, size_t entry_limit)
 {
     weft__stage *stage = m->stage;
@@ -294,14 +338,10 @@ static void make_entries(making *m, size_t entry_limit)
     stage->background_entries =
         take(m, stage->has_background ? entry_limit : 0, sizeof stage->entries[0]);
     if (m->is_failed) return;
-    stage->entry_count = list_where(m, is_alone_in_loop, stage->entries);
-    uint32_t fused = 0;
-    list_fused_chunks(m, stage->entries + stage->entry_count, &fused);
-    bind_fused_chunks(m, stage->entries + stage->entry_count, fused);
-    stage->entry_count += fused;
-    if (stage->has_main) stage->main_entry_count = list_where(m, is_on_owner, stage->main_entries);
-    if (stage->has_background)
-        stage->background_entry_count = list_where(m, is_background, stage->background_entries);
+    if (stage->tasks != NULL)
+        list_tasks(m);
+    else
+        list_all(m);
     if (m->is_failed) return;
     stage->item_count = number_items(stage->entries, stage->entry_count);
     number_items(stage->main_entries, stage->main_entry_count);

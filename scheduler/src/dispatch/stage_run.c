@@ -31,6 +31,13 @@ static int run_items(weft_job_context *job, void *argument, uint32_t begin, uint
     return 0;
 }
 
+/* The same on a thread that may have tasks of its own to run first: see segment_run.c. */
+static int run_items_of_task(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    weft__worker_run_caller_nodes(job);
+    return run_items(job, argument, begin, end);
+}
+
 static weft_job_context *owner_context(const weft__scheduler *scheduler)
 {
     return weft__front(scheduler->world)->host.context;
@@ -145,10 +152,10 @@ void weft__stage_join(weft__scheduler *scheduler, uint32_t number)
 
 /* ---- the owner's systems ---- */
 
-static void run_main(weft__scheduler *scheduler, weft__stage *stage)
+static void run_main(weft__scheduler *scheduler, weft__stage *stage, uint32_t first, uint32_t last)
 {
     weft_world *world = scheduler->world;
-    for (uint32_t i = 0; i < stage->main_entry_count; i++) {
+    for (uint32_t i = first; i < last; i++) {
         const weft__entry *entry = &stage->main_entries[i];
         weft__system *system = entry->system;
         if (!system->is_active) continue;
@@ -212,5 +219,30 @@ void weft__stage_run(weft__scheduler *scheduler, weft__stage *stage)
         else
             run_shared(scheduler, stage);
     }
-    if (stage->main_entry_count != 0) run_main(scheduler, stage);
+    if (stage->main_entry_count != 0) run_main(scheduler, stage, 0, stage->main_entry_count);
+}
+
+/* ---- tasks ---- */
+
+weft_result weft__task_run(weft_job_context *job, weft__task *task)
+{
+    weft__scheduler *scheduler = task->scheduler;
+    weft__stage *stage = &scheduler->stages[task->stage];
+    if (task->on_owner) {
+        run_main(scheduler, stage, task->first_entry, task->end_entry);
+        return WEFT_OK;
+    }
+    uint32_t first = stage->entries[task->first_entry].first_item;
+    uint32_t end = stage->entries[task->end_entry].first_item;
+    loop l = {scheduler, stage->entries, stage->entry_count, first};
+    if (end - first <= 1) {
+        if (end != first) run_items(job, &l, 0, 1);
+        return WEFT_OK;
+    }
+    const weft_job_for_desc desc = {.fn = run_items_of_task,
+                                    .argument = &l,
+                                    .count = end - first,
+                                    .cost = &task->cost,
+                                    .name = task->label};
+    return weft_job_for(job, &desc, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* frame.c: a step of the world, or of one system: passes, stages, versions.
+/* frame.c: a step of the world, or of one system: passes, segments, versions.
  *
  * A step is one *pass* over the stages, or several when a fixed rate must catch up: the earlier
  * passes run only what is due more than once, so that everything else sees the newest state in
@@ -13,6 +13,7 @@
 #include "diagnose.h"
 #include "due.h"
 #include "registry.h"
+#include "segment_run.h"
 #include "stage_entries.h"
 #include "stage_run.h"
 #include "sync_point.h"
@@ -41,14 +42,17 @@ static weft_result make_entries(weft__scheduler *scheduler, weft__stage *stage)
     return result;
 }
 
-static weft_result run_stage(weft__scheduler *scheduler, weft__stage *stage)
+static inline weft_result refresh_entries(weft__scheduler *scheduler, weft__stage *stage)
 {
     bool is_stale = stage->entries_version != weft__front(scheduler->world)->structure_version ||
                     (scheduler->has_filters && has_stale_filter(stage));
-    if (is_stale) {
-        weft_result result = make_entries(scheduler, stage);
-        if (result != WEFT_OK) return result;
-    }
+    return is_stale ? make_entries(scheduler, stage) : WEFT_OK;
+}
+
+static weft_result run_stage(weft__scheduler *scheduler, weft__stage *stage)
+{
+    weft_result result = refresh_entries(scheduler, stage);
+    if (result != WEFT_OK) return result;
     weft_job_context *owner = weft__front(scheduler->world)->host.context;
     weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "stage", (uint32_t)(stage - scheduler->stages));
     uint64_t begin = scheduler->options.is_measured ? weft__scheduler_now(scheduler) : 0;
@@ -58,13 +62,11 @@ static weft_result run_stage(weft__scheduler *scheduler, weft__stage *stage)
     return WEFT_OK;
 }
 
-/* Archetypes were made: compiles, and returns the first stage of the segment. */
-static weft_result recompile(weft__scheduler *scheduler, uint32_t segment, uint32_t *number)
+/* Archetypes were made: compiles; the segments are the same. */
+static weft_result recompile(weft__scheduler *scheduler)
 {
     weft_result result = weft__schedule_prepare(scheduler);
     if (result != WEFT_OK) return result;
-    for (*number = 0; *number < scheduler->stage_count; ++*number)
-        if (scheduler->stages[*number].segment >= segment) break;
     for (uint32_t i = 0; i < scheduler->stage_count; i++) scheduler->stages[i].active_count = 0;
     for (uint32_t i = 0; i < scheduler->ordered_count; i++)
         scheduler->stages[scheduler->ordered[i]->stage].active_count +=
@@ -72,25 +74,67 @@ static weft_result recompile(weft__scheduler *scheduler, uint32_t segment, uint3
     return WEFT_OK;
 }
 
-static weft_result run_stages(weft__scheduler *scheduler)
+/* ---- segments ---- */
+
+static weft_result run_in_stages(weft__scheduler *scheduler, const weft__segment *segment)
 {
     weft_result result = WEFT_OK;
-    uint32_t segment = 0;
-    for (uint32_t i = 0; i < scheduler->stage_count && result == WEFT_OK; i++) {
+    for (uint32_t i = segment->first_stage; i < segment->end_stage && result == WEFT_OK; i++) {
         weft__stage *stage = &scheduler->stages[i];
         if (scheduler->background_count != 0) weft__stage_join(scheduler, i);
-        if (stage->is_sync)
-            weft__sync_point_run(scheduler, scheduler->pass_base + stage->sync_version_offset);
-        if (stage->segment != segment) {
-            segment = stage->segment;
-            if (scheduler->compiled_archetypes != weft__archetype_count(scheduler->world)) {
-                result = recompile(scheduler, segment, &i);
-                if (result != WEFT_OK || i == scheduler->stage_count) break;
-                stage = &scheduler->stages[i];
-            }
-        }
         if (scheduler->is_conditional && stage->active_count == 0) continue;
         result = run_stage(scheduler, stage);
+    }
+    return result;
+}
+
+static bool has_active_stage(const weft__scheduler *scheduler, const weft__segment *segment)
+{
+    for (uint32_t i = segment->first_stage; i < segment->end_stage; i++)
+        if (scheduler->stages[i].active_count != 0) return true;
+    return false;
+}
+
+static __attribute__((noinline)) weft_result run_overlapping(weft__scheduler *scheduler,
+                                                             weft__segment *segment)
+{
+    if (scheduler->is_conditional && !has_active_stage(scheduler, segment)) return WEFT_OK;
+    weft__segment_way way = weft__segment_choose(scheduler, segment);
+    if (way == WEFT__SEGMENT_STAGES) return run_in_stages(scheduler, segment);
+    if (way == WEFT__SEGMENT_MEASURED) {
+        uint64_t begin = weft__scheduler_now(scheduler);
+        weft_result result = run_in_stages(scheduler, segment);
+        weft__segment_learn(segment, weft__scheduler_now(scheduler) - begin);
+        return result;
+    }
+    weft_result result = WEFT_OK;
+    for (uint32_t i = segment->first_stage; i < segment->end_stage && result == WEFT_OK; i++)
+        result = refresh_entries(scheduler, &scheduler->stages[i]);
+    if (result != WEFT_OK) return result;
+    weft_job_context *owner = weft__front(scheduler->world)->host.context;
+    weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "segment",
+               (uint32_t)(segment - scheduler->segments));
+    weft__segment_run(scheduler, segment);
+    weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "segment", 0);
+    return WEFT_OK;
+}
+
+static weft_result run_segments(weft__scheduler *scheduler)
+{
+    weft_result result = WEFT_OK;
+    for (uint32_t s = 0; s < scheduler->segment_count && result == WEFT_OK; s++) {
+        const weft__stage *first = &scheduler->stages[scheduler->segments[s].first_stage];
+        if (scheduler->background_count != 0)
+            weft__stage_join(scheduler, scheduler->segments[s].first_stage);
+        if (first->is_sync)
+            weft__sync_point_run(scheduler, scheduler->pass_base + first->sync_version_offset);
+        if (s != 0 && scheduler->compiled_archetypes != weft__archetype_count(scheduler->world)) {
+            result = recompile(scheduler);
+            if (result != WEFT_OK || s >= scheduler->segment_count) break;
+        }
+        weft__segment *segment = &scheduler->segments[s];
+        result = __builtin_expect(segment->may_overlap, 0) ? run_overlapping(scheduler, segment)
+                                                           : run_in_stages(scheduler, segment);
     }
     weft__stage_join(scheduler, UINT32_MAX);
     weft__sync_point_run(scheduler, scheduler->pass_base + scheduler->version_count - 1);
@@ -126,7 +170,7 @@ static weft_result run_pass(weft__scheduler *scheduler, float dt, uint32_t left)
     weft__entity_maps_refresh(world);
     weft__front(world)->busy = WEFT__BUSY_STEPPING;
     if (WEFT_IS_CHECKED) weft__diagnose_begin(scheduler);
-    weft_result result = run_stages(scheduler);
+    weft_result result = run_segments(scheduler);
     if (WEFT_IS_CHECKED) weft__diagnose_end(scheduler);
     if (scheduler->options.is_measured) add_totals(scheduler);
     weft__front(world)->busy = 0;

@@ -69,7 +69,8 @@ typedef struct weft__system {
     bool was_active;   /* ran in the pass before */
     uint32_t position; /* in the order of effect */
     uint32_t stage;
-    uint32_t due; /* runs in this step */
+    uint32_t task; /* of its segment, where that has tasks */
+    uint32_t due;  /* runs in this step */
     double elapsed;
     double timer; /* TIMER: seconds until it runs; negative: not set */
     float dt;     /* of this pass */
@@ -124,6 +125,49 @@ typedef struct weft__entry {
     bool is_direct;       /* CHUNK: all bindings are, so it has one slice */
 } weft__entry;
 
+/* A part of a stage that runs by itself in the graph of its segment: fused systems that belong
+ * together, or one other system. Owner: the segment (its arena); run by one worker at a time, which
+ * writes time_ns and result.
+ *   entries [first_entry, end_entry) of the stage are its own: of main_entries with on_owner */
+typedef struct weft__task {
+    weft__scheduler *scheduler;
+    weft__system **systems; /* in the order in which a slice runs them */
+    uint32_t system_count;
+    uint32_t stage;
+    bool is_fused;
+    bool on_owner;
+    uint32_t first_entry, end_entry; /* current with the entries of the stage */
+    uint64_t time_ns;                /* of the last run; 0: it did not run */
+    uint64_t ranked_ns;              /* the time that the graph was ranked by */
+    weft_result result;              /* of the last run */
+    weft_job_cost cost;
+    char label[64]; /* their names, for traces */
+} weft__task;
+
+/* The stages between two sync points, and what of them may overlap. Owner: the compiled schedule
+ * (segments[]); changed by the thread that owns the world, between segments.
+ *   tasks == NULL: the graph was not made; else graph != NULL
+ *   bit a of reach[b * reach_words ...] is set  <=>  a chain of edges leads from task a to task b
+ *   is_overlapping: tasks != NULL */
+typedef struct weft__segment {
+    uint32_t first_stage, end_stage;
+    bool may_overlap;    /* several workers and systems, and nothing that asks for stages */
+    bool is_overlapping; /* the graph runs it, not stage after stage */
+    uint32_t rest;       /* frames until it is measured */
+    uint32_t patience;   /* frames that it rests after overlapping was slower */
+    uint64_t stages_ns;  /* last measured time of stage after stage; 0: never */
+    uint64_t graph_ns;   /* of the last run of the graph */
+    uint64_t graph_runs;
+    weft__arena_block *arena;
+    weft__task *tasks; /* in an order that respects every edge */
+    uint32_t task_count;
+    uint32_t (*edges)[2]; /* tasks: before, after; none that a chain of others implies */
+    uint32_t edge_count;
+    uint64_t *reach;
+    uint32_t reach_words;
+    weft_job_graph *graph;
+} weft__segment;
+
 /* Systems that run beside each other, with their entries. Owner: the compiled schedule (stages[]);
  * changed by the thread that owns the world, between stages.
  *   active_count <= system_count; counted only in conditional passes
@@ -155,6 +199,8 @@ typedef struct weft__stage {
     uint32_t background_entry_count;
     uint32_t item_count;
     weft_job_handle background; /* running; null when not */
+    weft__task *tasks;          /* of its segment's graph; NULL: none was made */
+    uint32_t task_count;
     /* cost */
     weft_job_cost cost;
     uint64_t measured_ns;    /* of the last probe on one worker */
@@ -289,6 +335,8 @@ struct weft__scheduler {
     weft__stage *stages;
     uint32_t stage_count; /* stages[stage_count] is the end of the frame */
     uint32_t stage_capacity;
+    weft__segment *segments; /* in plan_arena */
+    uint32_t segment_count;
     uint32_t version_count;        /* change versions one pass uses */
     bool has_conditions;           /* a run condition, a rate, a disabled system or group */
     bool has_filters;              /* a system with a filter: its version is checked every pass */

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* bench_graph.c: frames whose systems need not wait for each other.
+ *
+ *   frame.independent  8 chains of 4 systems that are not fused, of unequal length, over disjoint
+ *                      components, and one SERIAL system of about 5 ms; raw: the same work in plain
+ *                      C in order, on one thread. On n workers the bound is raw / n
+ *   frame.main_thread  a MAIN_THREAD system of about 2 ms beside a loop of about 4 ms; the same
+ */
+#include "bench.h"
+
+#include <weft/weft.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { CHAINS = 8, LINKS = 4, ROWS = 4096, STEPS_OF_MS = 380000 };
+
+/* One piece of work: `steps` dependent multiply-adds a row. */
+typedef struct link {
+    uint32_t steps;
+} link;
+
+typedef struct frame_bed {
+    weft_world *world;
+    weft_component chain[CHAINS];
+    link links[CHAINS * LINKS];
+    uint32_t single_steps, loop_steps;
+    double single; /* what the systems without rows work on */
+    double *raw[CHAINS];
+} frame_bed;
+
+static double churn(double value, uint32_t steps)
+{
+    for (uint32_t i = 0; i < steps; i++) value = value * 0.999999 + 0.25;
+    return value;
+}
+
+static void run_link(weft_slice *slice, void *user)
+{
+    const link *self = user;
+    double *values = weft_slice_write(slice, 0);
+    for (uint32_t i = 0; i < slice->count; i++) values[i] = churn(values[i], self->steps);
+}
+
+static void run_single(weft_slice *slice, void *user)
+{
+    frame_bed *bed = user;
+    (void)slice;
+    bed->single = churn(bed->single, bed->single_steps);
+}
+
+static void step(void *data)
+{
+    frame_bed *bed = data;
+    weft_world_step(bed->world, 0);
+}
+
+static bool bed_open(frame_bed *bed, uint32_t workers, uint32_t chains)
+{
+    if (weft_world_create(&(weft_world_desc){.workers = workers}, &bed->world) != WEFT_OK)
+        return false;
+    for (uint32_t i = 0; i < chains; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "chain%u", i);
+        bed->chain[i] = weft_component_create_plain(bed->world, name, 8, 8, 0);
+        weft_archetype archetype = weft_archetype_create(bed->world, &bed->chain[i], 1);
+        if (weft_entity_create_many(bed->world, archetype, ROWS, NULL) != WEFT_OK) return false;
+        bed->raw[i] = weft_bench_zeroed(ROWS, sizeof(double));
+        if (bed->raw[i] == NULL) return false;
+    }
+    return true;
+}
+
+static void bed_close(frame_bed *bed)
+{
+    weft_world_destroy(bed->world);
+    for (uint32_t i = 0; i < CHAINS; i++) free(bed->raw[i]);
+}
+
+static weft_system add_rows(frame_bed *bed, const char *name, uint32_t chain, link *self)
+{
+    return weft_system_create(
+        bed->world,
+        &(weft_system_desc){.name = name,
+                            .run = run_link,
+                            .user = self,
+                            .flags = WEFT_SYSTEM_NOT_FUSED,
+                            .over.rows.terms = {{bed->chain[chain], WEFT_WRITE, WEFT_ALL, 0}}});
+}
+
+/* ---- independent ---- */
+
+static void independent_raw(void *data)
+{
+    frame_bed *bed = data;
+    for (uint32_t i = 0; i < CHAINS * LINKS; i++)
+        for (uint32_t row = 0; row < ROWS; row++) {
+            double *value = &bed->raw[i / LINKS][row];
+            *value = churn(*value, bed->links[i].steps);
+        }
+    bed->single = churn(bed->single, bed->single_steps);
+}
+
+static void independent_case(weft_bench *bench, const char *name, uint32_t workers)
+{
+    frame_bed bed = {.single_steps = 5 * STEPS_OF_MS};
+    bool is_made = bed_open(&bed, workers, CHAINS);
+    for (uint32_t i = 0; is_made && i < CHAINS * LINKS; i++) {
+        char system[32];
+        snprintf(system, sizeof system, "link%u.%u", i / LINKS, i % LINKS);
+        bed.links[i].steps = 5 + (i * 7) % 60; /* 0.05 to 0.7 ms */
+        is_made = add_rows(&bed, system, i / LINKS, &bed.links[i]).id != 0;
+    }
+    if (is_made)
+        weft_system_create(bed.world, &(weft_system_desc){.name = "single",
+                                                          .run = run_single,
+                                                          .user = &bed,
+                                                          .flags = WEFT_SYSTEM_SERIAL});
+    if (is_made)
+        weft_bench_run(bench, &(weft_bench_measure){.name = name,
+                                                    .unit = "us/frame",
+                                                    .workers = workers,
+                                                    .run = step,
+                                                    .raw = independent_raw,
+                                                    .data = &bed});
+    else
+        weft_bench_fail(bench, "frame.independent: the world could not be made");
+    bed_close(&bed);
+}
+
+static void bench_independent(weft_bench *bench)
+{
+    independent_case(bench, "8x4", 1);
+    independent_case(bench, "8x4-2", 2);
+}
+
+/* ---- main thread ---- */
+
+static void main_raw(void *data)
+{
+    frame_bed *bed = data;
+    for (uint32_t row = 0; row < ROWS; row++)
+        bed->raw[0][row] = churn(bed->raw[0][row], bed->links[0].steps);
+    bed->single = churn(bed->single, bed->single_steps);
+}
+
+static void main_case(weft_bench *bench, const char *name, uint32_t workers)
+{
+    frame_bed bed = {.single_steps = 2 * STEPS_OF_MS};
+    bed.links[0].steps = 4 * STEPS_OF_MS / ROWS;
+    bool is_made = bed_open(&bed, workers, 1) && add_rows(&bed, "loop", 0, bed.links).id != 0;
+    weft_system_desc desc = {
+        .name = "main", .run = run_single, .user = &bed, .flags = WEFT_SYSTEM_MAIN_THREAD};
+    if (is_made && weft_system_create(bed.world, &desc).id != 0)
+        weft_bench_run(bench, &(weft_bench_measure){.name = name,
+                                                    .unit = "us/frame",
+                                                    .workers = workers,
+                                                    .run = step,
+                                                    .raw = main_raw,
+                                                    .data = &bed});
+    else
+        weft_bench_fail(bench, "frame.main_thread: the world could not be made");
+    bed_close(&bed);
+}
+
+static void bench_main_thread(weft_bench *bench)
+{
+    main_case(bench, "2+4ms", 1);
+    main_case(bench, "2+4ms-2", 2);
+}
+
+const weft_bench_entry weft_bench_graph[] = {
+    {"frame.independent", "8 chains of 4 systems and a SERIAL one of 5 ms; raw: one thread",
+     bench_independent, false},
+    {"frame.main_thread", "a MAIN_THREAD system of 2 ms beside a loop of 4 ms; raw: one thread",
+     bench_main_thread, false},
+    {0}};

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+/* segment_graph.c: from the stages of a segment to its graph.
+ *
+ * Systems that collide are ordered by an edge between their tasks; near collisions inside a stage
+ * put fused systems into one task. Fused systems that run over the same archetypes and wait for the
+ * same tasks share one, too: a chunk is then in the cache for all of them. Edges that a chain of
+ * others implies are left out. Made when a segment first takes long enough; then kept until the
+ * schedule is compiled again. */
+#include "segment_graph.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "bits.h"
+
+#define SYSTEMS_MOST 4096u /* the sets of bits grow with the square */
+
+/* One access item of a system that was looked at. */
+typedef struct placed_item {
+    const weft__access_item *item;
+    uint32_t system; /* local number */
+    uint32_t next;   /* of the same component; WEFT__NONE ends */
+} placed_item;
+
+/* Making one graph. Systems have local numbers, in the order of stages. Owner:
+ * weft__segment_graph_make, on its stack; arrays in `arena`. */
+typedef struct drawing {
+    weft__scheduler *scheduler;
+    weft__segment *segment;
+    weft__arena_block *arena;
+    weft__system **systems; /* [count] */
+    uint32_t count;
+    uint32_t words;          /* of a set of systems, or of tasks */
+    uint64_t *before;        /* [count][words] earlier systems that it collides with */
+    uint64_t *preds;         /* [count][words] tasks of earlier stages that its own waits for */
+    uint64_t *waits;         /* [task][words] the same, of tasks */
+    uint32_t *parent;        /* [count] fused systems of one task; of a root itself */
+    uint32_t *first_user;    /* [archetype] a fused system of this stage, + 1 */
+    weft__system **in_order; /* what the tasks' lists are made of */
+    bool is_failed;
+} drawing;
+
+static void *take(drawing *d, weft__arena_block **arena, size_t count, size_t size)
+{
+    void *taken = weft__arena_take(d->scheduler->memory, arena, (count + 1) * size);
+    if (taken == NULL) d->is_failed = true;
+    return taken;
+}
+
+static void set_bit(uint64_t *set, uint32_t bit)
+{
+    set[bit / 64] |= UINT64_C(1) << bit % 64;
+}
+
+static bool has_bit(const uint64_t *set, uint32_t bit)
+{
+    return (set[bit / 64] >> bit % 64 & 1) != 0;
+}
+
+static uint64_t *row_of(const drawing *d, uint64_t *sets, uint32_t number)
+{
+    return sets + (size_t)number * d->words;
+}
+
+/* ---- collisions ---- */
+
+static void list_systems(drawing *d)
+{
+    weft__segment *segment = d->segment;
+    weft__scheduler *scheduler = d->scheduler;
+    for (uint32_t i = segment->first_stage; i < segment->end_stage; i++)
+        d->count += scheduler->stages[i].system_count;
+    d->words = d->count / 64 + 1;
+    d->systems = take(d, &d->arena, d->count, sizeof d->systems[0]);
+    d->before = take(d, &d->arena, (size_t)d->count * d->words, sizeof(uint64_t));
+    d->preds = take(d, &d->arena, (size_t)d->count * d->words, sizeof(uint64_t));
+    d->waits = take(d, &d->arena, (size_t)d->count * d->words, sizeof(uint64_t));
+    d->parent = take(d, &d->arena, d->count, sizeof(uint32_t));
+    d->first_user = take(d, &d->arena, weft__archetype_count(scheduler->world), sizeof(uint32_t));
+    if (d->is_failed) return;
+    uint32_t at = 0;
+    for (uint32_t i = segment->first_stage; i < segment->end_stage; i++)
+        for (uint32_t k = 0; k < scheduler->stages[i].system_count; k++, at++) {
+            d->systems[at] = scheduler->stages[i].systems[k];
+            d->systems[at]->task = at; /* its local number, until it has a task */
+            d->parent[at] = at;
+        }
+}
+
+static void find_collisions(drawing *d)
+{
+    const weft__scheduler *scheduler = d->scheduler;
+    uint32_t limit = weft__type_count(scheduler->world) + 1, item_count = 0, placed_count = 0;
+    for (uint32_t i = 0; i < d->count; i++)
+        item_count += scheduler->nodes[d->systems[i]->position].access.count;
+    uint32_t *heads = take(d, &d->arena, limit, sizeof heads[0]);
+    placed_item *placed = take(d, &d->arena, item_count, sizeof placed[0]);
+    if (d->is_failed) return;
+    memset(heads, 0xff, (limit + 1) * sizeof heads[0]);
+    for (uint32_t i = 0; i < d->count; i++) {
+        const weft__access_set *access = &scheduler->nodes[d->systems[i]->position].access;
+        for (uint32_t k = 0; k < access->count; k++) {
+            const weft__access_item *item = &access->items[k];
+            for (uint32_t at = heads[item->component]; at != WEFT__NONE; at = placed[at].next)
+                if (placed[at].system != i &&
+                    !has_bit(row_of(d, d->before, i), placed[at].system) &&
+                    weft__access_item_conflict(placed[at].item, item) != WEFT__CONFLICT_NONE)
+                    set_bit(row_of(d, d->before, i), placed[at].system);
+            placed[placed_count] = (placed_item){item, i, heads[item->component]};
+            heads[item->component] = placed_count++;
+        }
+    }
+    for (uint32_t i = 0; i < scheduler->barrier_count; i++) {
+        const weft__system *first = scheduler->ordered[scheduler->barriers[i].before];
+        const weft__system *second = scheduler->ordered[scheduler->barriers[i].after];
+        if (first->stage >= d->segment->first_stage && second->stage < d->segment->end_stage)
+            set_bit(row_of(d, d->before, second->task), first->task);
+    }
+}
+
+/* ---- tasks ---- */
+
+static bool is_fused(const drawing *d, uint32_t system)
+{
+    uint32_t position = d->systems[system]->position;
+    return (d->scheduler->nodes[position].traits & WEFT__STAGING_FUSABLE) != 0;
+}
+
+static uint32_t root_of(const drawing *d, uint32_t system)
+{
+    while (d->parent[system] != system) system = d->parent[system];
+    return system;
+}
+
+static void unite(drawing *d, uint32_t a, uint32_t b)
+{
+    a = root_of(d, a);
+    b = root_of(d, b);
+    if (a == b) return;
+    if (a > b) {
+        uint32_t c = a;
+        a = b;
+        b = c;
+    }
+    d->parent[b] = a;
+    for (uint32_t w = 0; w < d->words; w++) row_of(d, d->preds, a)[w] |= row_of(d, d->preds, b)[w];
+}
+
+/* What the systems [first, end) of a stage wait for; near collisions among them make one task. */
+static void find_predecessors(drawing *d, uint32_t first, uint32_t end)
+{
+    for (uint32_t i = first; i < end; i++)
+        for (uint32_t k = 0; k < first; k++)
+            if (has_bit(row_of(d, d->before, i), k))
+                set_bit(row_of(d, d->preds, i), d->systems[k]->task);
+    for (uint32_t i = first; i < end; i++)
+        for (uint32_t k = first; k < i; k++)
+            if (has_bit(row_of(d, d->before, i), k)) unite(d, k, i);
+}
+
+/* Fused systems over the same archetypes that wait for the same tasks. */
+static void unite_by_archetype(drawing *d, uint32_t first, uint32_t end)
+{
+    uint32_t archetypes = weft__archetype_count(d->scheduler->world);
+    memset(d->first_user, 0, archetypes * sizeof d->first_user[0]);
+    for (uint32_t i = first; i < end; i++) {
+        if (!is_fused(d, i)) continue;
+        const weft__query *query = d->systems[i]->context.query;
+        for (uint32_t k = 0; k < query->match_count; k++) {
+            uint32_t *user = &d->first_user[query->matches[k].number];
+            if (*user == 0) {
+                *user = i + 1;
+                continue;
+            }
+            const uint64_t *own = row_of(d, d->preds, root_of(d, i));
+            const uint64_t *their = row_of(d, d->preds, root_of(d, *user - 1));
+            if (memcmp(own, their, d->words * sizeof own[0]) == 0) unite(d, *user - 1, i);
+        }
+    }
+}
+
+static bool is_on_owner(const weft__system *system)
+{
+    return (system->flags & WEFT_SYSTEM_MAIN_THREAD) != 0;
+}
+
+static void label(weft__task *task)
+{
+    size_t used = 0;
+    for (uint32_t i = 0; i < task->system_count && used < sizeof task->label - 8; i++) {
+        int written = snprintf(task->label + used, sizeof task->label - used, "%s%s",
+                               i == 0 ? "" : " + ", task->systems[i]->name);
+        used += written > 0 ? (size_t)written : 0;
+    }
+    if (used >= sizeof task->label) memcpy(task->label + sizeof task->label - 4, "...", 4);
+}
+
+/* The task of a root, with all its systems. */
+static void add_task(drawing *d, uint32_t root, uint32_t end, weft__stage *stage)
+{
+    weft__segment *segment = d->segment;
+    uint32_t number = segment->task_count++;
+    weft__task *task = &segment->tasks[number];
+    *task = (weft__task){.scheduler = d->scheduler,
+                         .systems = d->in_order,
+                         .stage = d->systems[root]->stage,
+                         .is_fused = is_fused(d, root),
+                         .on_owner = is_on_owner(d->systems[root])};
+    for (uint32_t i = root; i < end; i++) {
+        if (root_of(d, i) != root) continue;
+        task->systems[task->system_count++] = d->systems[i];
+        d->systems[i]->task = number;
+    }
+    d->in_order += task->system_count;
+    memcpy(row_of(d, d->waits, number), row_of(d, d->preds, root), d->words * sizeof(uint64_t));
+    label(task);
+    stage->task_count++;
+}
+
+/* In the order in which one worker would run them: systems alone, fused ones, the owner's. */
+static void make_tasks(drawing *d)
+{
+    weft__segment *segment = d->segment;
+    segment->tasks = take(d, &segment->arena, d->count, sizeof segment->tasks[0]);
+    d->in_order = take(d, &segment->arena, d->count, sizeof d->in_order[0]);
+    segment->task_count = 0;
+    if (d->is_failed) return;
+    uint32_t first = 0;
+    for (uint32_t s = segment->first_stage; s < segment->end_stage; s++) {
+        weft__stage *stage = &d->scheduler->stages[s];
+        uint32_t end = first + stage->system_count;
+        find_predecessors(d, first, end);
+        unite_by_archetype(d, first, end);
+        stage->tasks = &segment->tasks[segment->task_count];
+        stage->task_count = 0;
+        for (uint32_t kind = 0; kind < 3; kind++)
+            for (uint32_t i = first; i < end; i++) {
+                uint32_t own = is_on_owner(d->systems[i]) ? 2 : is_fused(d, i) ? 1 : 0;
+                if (own == kind && root_of(d, i) == i) add_task(d, i, end, stage);
+            }
+        first = end;
+    }
+}
+
+/* ---- edges ---- */
+
+/* Turns what each task waits for into what must be an edge, and fills `reach`. The nearest first:
+ * what one of them waits for needs no edge. */
+static void reduce(drawing *d)
+{
+    weft__segment *segment = d->segment;
+    uint32_t words = segment->task_count / 64 + 1;
+    segment->reach_words = words;
+    segment->reach =
+        take(d, &segment->arena, (size_t)segment->task_count * words, sizeof segment->reach[0]);
+    if (d->is_failed) return;
+    for (uint32_t t = 0; t < segment->task_count; t++) {
+        uint64_t *waits = row_of(d, d->waits, t), *reach = segment->reach + (size_t)t * words;
+        for (uint32_t p = t; p-- > 0;) {
+            if (!has_bit(waits, p)) continue;
+            if (has_bit(reach, p)) {
+                waits[p / 64] &= ~(UINT64_C(1) << p % 64);
+                continue;
+            }
+            const uint64_t *further = segment->reach + (size_t)p * words;
+            for (uint32_t w = 0; w < words; w++) reach[w] |= further[w];
+            set_bit(reach, p);
+            segment->edge_count++;
+        }
+    }
+}
+
+static void list_edges(drawing *d)
+{
+    weft__segment *segment = d->segment;
+    segment->edges = take(d, &segment->arena, segment->edge_count, sizeof segment->edges[0]);
+    if (d->is_failed) return;
+    uint32_t count = 0;
+    for (uint32_t t = 0; t < segment->task_count; t++)
+        for (uint32_t p = 0; p < t; p++)
+            if (has_bit(row_of(d, d->waits, t), p)) {
+                segment->edges[count][0] = p;
+                segment->edges[count++][1] = t;
+            }
+    WEFT_ASSERT(count == segment->edge_count);
+}
+
+/* Whether two tasks may run at once that are not both the owner's. */
+static bool has_overlap(const weft__segment *segment)
+{
+    for (uint32_t t = 0; t < segment->task_count; t++)
+        for (uint32_t p = 0; p < t; p++)
+            if (!has_bit(segment->reach + (size_t)t * segment->reach_words, p) &&
+                !(segment->tasks[t].on_owner && segment->tasks[p].on_owner))
+                return true;
+    return false;
+}
+
+/* ---- the graph ---- */
+
+static weft_job_graph *make_graph(const weft__scheduler *scheduler, weft__segment *segment,
+                                  weft_job_fn run)
+{
+    weft__memory *memory = scheduler->memory;
+    weft_job_graph_node *nodes =
+        weft__alloc_zeroed(memory, WEFT__MEMORY_SYSTEMS, segment->task_count, sizeof *nodes, 8);
+    if (nodes == NULL) return NULL;
+    for (uint32_t i = 0; i < segment->task_count; i++) {
+        weft__task *task = &segment->tasks[i];
+        task->ranked_ns = task->time_ns;
+        nodes[i] = (weft_job_graph_node){.fn = run,
+                                         .argument = task,
+                                         .name = task->label,
+                                         .cost_ns = task->time_ns,
+                                         .on_caller = task->on_owner};
+    }
+    const weft_job_graph_desc desc = {.nodes = nodes,
+                                      .node_count = segment->task_count,
+                                      .edges = (const uint32_t(*)[2])segment->edges,
+                                      .edge_count = segment->edge_count,
+                                      .is_shared = true};
+    weft_job_graph *graph = NULL;
+    weft_job_graph_create(weft__front(scheduler->world)->host.pool, &desc, &graph);
+    weft__free(memory, WEFT__MEMORY_SYSTEMS, nodes, segment->task_count, sizeof *nodes, 8);
+    return graph;
+}
+
+static void forget_tasks(weft__scheduler *scheduler, weft__segment *segment)
+{
+    for (uint32_t i = segment->first_stage; i < segment->end_stage; i++) {
+        weft__stage *stage = &scheduler->stages[i];
+        if (stage->tasks != NULL) stage->entries_version = 0; /* theirs are in another order */
+        stage->tasks = NULL;
+        stage->task_count = 0;
+    }
+    segment->tasks = NULL;
+    segment->task_count = segment->edge_count = 0;
+}
+
+bool weft__segment_graph_make(weft__scheduler *scheduler, weft__segment *segment, weft_job_fn run)
+{
+    drawing d = {.scheduler = scheduler, .segment = segment};
+    list_systems(&d);
+    bool is_useful = !d.is_failed && d.count <= SYSTEMS_MOST;
+    if (is_useful) find_collisions(&d);
+    if (is_useful && !d.is_failed) make_tasks(&d);
+    if (is_useful && !d.is_failed) reduce(&d);
+    if (is_useful && !d.is_failed) list_edges(&d);
+    is_useful = is_useful && !d.is_failed && has_overlap(segment);
+    if (is_useful) segment->graph = make_graph(scheduler, segment, run);
+    weft__arena_free(scheduler->memory, &d.arena);
+    for (uint32_t i = segment->first_stage; i < segment->end_stage; i++)
+        scheduler->stages[i].entries_version = 0; /* to be made again, task by task */
+    if (segment->graph != NULL) return true;
+    forget_tasks(scheduler, segment);
+    weft__arena_free(scheduler->memory, &segment->arena);
+    segment->may_overlap = false;
+    return false;
+}
+
+bool weft__segment_graph_rank(weft__scheduler *scheduler, weft__segment *segment, weft_job_fn run)
+{
+    weft_job_graph *graph = make_graph(scheduler, segment, run);
+    if (graph == NULL) return false;
+    weft_job_graph_destroy(segment->graph);
+    segment->graph = graph;
+    return true;
+}
+
+void weft__segment_graph_free(weft__scheduler *scheduler, weft__segment *segment)
+{
+    if (segment->graph != NULL) {
+        weft__pool_drain_trace(weft__front(scheduler->world)->host.pool); /* labels of tasks */
+        weft_job_graph_destroy(segment->graph);
+    }
+    segment->graph = NULL;
+    segment->is_overlapping = false;
+    forget_tasks(scheduler, segment);
+    weft__arena_free(scheduler->memory, &segment->arena);
+}
+
+bool weft__segment_graph_orders(const weft__scheduler *scheduler, const weft__system *before,
+                                const weft__system *after)
+{
+    uint32_t number = scheduler->stages[before->stage].segment;
+    const weft__segment *segment = &scheduler->segments[number];
+    if (segment->tasks == NULL || scheduler->stages[after->stage].segment != number) return true;
+    return before->task == after->task ||
+           has_bit(segment->reach + (size_t)after->task * segment->reach_words, before->task);
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/* test_overlap.c: systems that begin before their stage: each waits for what it depends on and for
+ * no more, and no result depends on it. Random frames with all kinds of systems have the same
+ * values on one worker in order as on three at once, step after step. */
+#include <weft/weft.h>
+
+#include "atomic.h"
+#include "plain.h"
+#include "random.h"
+
+#include <stdio.h>
+#include <time.h>
+
+enum { PATIENCE_S = 20 };
+
+/* A world with components on rows of their own. Owner: the test. */
+typedef struct overlap_bed {
+    weft_world *world;
+    weft_component a, b, c, mark;
+    weft_a32 x_is_set; /* what one system waits for and another sets */
+    bool is_late;      /* it waited in vain */
+} overlap_bed;
+
+static void rows_of(overlap_bed *bed, weft_component component)
+{
+    weft_archetype archetype = weft_archetype_create(bed->world, &component, 1);
+    CHECK_OK(weft_entity_create_many(bed->world, archetype, 3000, NULL));
+}
+
+static void bed_open(overlap_bed *bed)
+{
+    *bed = (overlap_bed){.world = NULL};
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 2}, &bed->world));
+    bed->a = weft_component_create_plain(bed->world, "a", 4, 4, 0);
+    bed->b = weft_component_create_plain(bed->world, "b", 4, 4, 0);
+    bed->c = weft_component_create_plain(bed->world, "c", 4, 4, 0);
+    bed->mark = WEFT_TAG(bed->world, mark);
+    rows_of(bed, bed->a);
+    rows_of(bed, bed->b);
+    rows_of(bed, bed->c);
+    CHECK_OK(weft_schedule_set(bed->world, &(weft_schedule_desc){.is_always_parallel = true}));
+}
+
+static void bed_close(overlap_bed *bed)
+{
+    CHECK_OK(weft_world_validate(bed->world));
+    CHECK_OK(weft_world_destroy(bed->world));
+}
+
+static bool is_past(const struct timespec *deadline)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec >= deadline->tv_sec;
+}
+
+/* Waits for what another system of the step sets. */
+static void wait_for(weft_slice *slice, void *user)
+{
+    overlap_bed *bed = user;
+    struct timespec deadline;
+    (void)slice;
+    clock_gettime(CLOCK_MONOTONIC, &deadline);
+    deadline.tv_sec += PATIENCE_S;
+    while (at_load_acq(&bed->x_is_set) == 0 && !is_past(&deadline)) at_stall(); /* the test's own */
+    bed->is_late = at_load_acq(&bed->x_is_set) == 0;
+}
+
+static void set(weft_slice *slice, void *user)
+{
+    overlap_bed *bed = user;
+    (void)slice;
+    at_store_rel(&bed->x_is_set, 1u);
+}
+
+static void add_one(weft_slice *slice, void *user)
+{
+    uint32_t *values = weft_slice_write(slice, 0);
+    (void)user;
+    for (uint32_t i = 0; i < slice->count; i++) values[i]++;
+}
+
+static void system_add(overlap_bed *bed, const char *name, void (*run)(weft_slice *, void *),
+                       uint32_t flags, weft_component component, weft_access access)
+{
+    weft_system_desc desc = {.name = name,
+                             .run = run,
+                             .user = bed,
+                             .flags = flags,
+                             .over.rows.terms = {{component, access, WEFT_ALL, 0}}};
+    CHECK(weft_system_create(bed->world, &desc).id != 0);
+}
+
+/* ---- what begins when ---- */
+
+PLAIN_TEST(a_system_begins_when_its_own_predecessors_have_ended)
+{
+    overlap_bed bed;
+    bed_open(&bed);
+    system_add(&bed, "long", wait_for, WEFT_SYSTEM_SERIAL, bed.b, WEFT_READ);
+    system_add(&bed, "short", add_one, WEFT_SYSTEM_NOT_FUSED, bed.a, WEFT_WRITE);
+    system_add(&bed, "next", set, WEFT_SYSTEM_SERIAL, bed.a, WEFT_READ); /* after short only */
+    for (uint32_t i = 0; i < 5; i++) {
+        at_store_rel(&bed.x_is_set, 0u);
+        CHECK_OK(weft_world_step(bed.world, 0));
+        CHECK(!bed.is_late);
+    }
+    bed_close(&bed);
+}
+
+PLAIN_TEST(the_owners_system_runs_beside_what_it_does_not_depend_on)
+{
+    overlap_bed bed;
+    bed_open(&bed);
+    system_add(&bed, "long", wait_for, WEFT_SYSTEM_SERIAL, bed.b, WEFT_READ);
+    system_add(&bed, "main", set, WEFT_SYSTEM_MAIN_THREAD, bed.a, WEFT_READ);
+    for (uint32_t i = 0; i < 5; i++) {
+        at_store_rel(&bed.x_is_set, 0u);
+        CHECK_OK(weft_world_step(bed.world, 0));
+        CHECK(!bed.is_late);
+    }
+    bed_close(&bed);
+}
+
+/* The owner's system gets its turn between two parts of a loop that the owner works on. */
+PLAIN_TEST(the_owners_system_that_others_wait_for_does_not_wait_for_a_loop)
+{
+    overlap_bed bed;
+    bed_open(&bed);
+    system_add(&bed, "loop", add_one, WEFT_SYSTEM_NOT_FUSED, bed.c, WEFT_WRITE);
+    system_add(&bed, "first", add_one, WEFT_SYSTEM_SERIAL, bed.a, WEFT_WRITE);
+    system_add(&bed, "main", add_one, WEFT_SYSTEM_MAIN_THREAD, bed.a, WEFT_WRITE);
+    system_add(&bed, "last", add_one, WEFT_SYSTEM_SERIAL, bed.a, WEFT_WRITE);
+    for (uint32_t i = 0; i < 200; i++) CHECK_OK(weft_world_step(bed.world, 0));
+    weft_query all = weft_query_create(
+        bed.world, &(weft_query_desc){.terms = {{bed.a, WEFT_READ, WEFT_ALL, 0}}});
+    weft_cursor cursor = weft_query_begin(bed.world, all);
+    while (weft_query_next(&cursor)) {
+        const uint32_t *values = weft_slice_read(&cursor.slice, 0);
+        for (uint32_t i = 0; i < cursor.slice.count; i++) CHECK_U64(values[i], 600);
+    }
+    bed_close(&bed);
+}
+
+/* ---- collisions that appear later ---- */
+
+static void twice(weft_slice *slice, void *user)
+{
+    uint32_t *values = weft_slice_write(slice, 0);
+    (void)user;
+    for (uint32_t i = 0; i < slice->count; i++) values[i] *= 2;
+}
+
+/* Two systems over different archetypes, until there is one that both run over. */
+PLAIN_TEST(systems_that_begin_to_collide_are_ordered_from_then_on)
+{
+    for (uint32_t flags = 0; flags <= WEFT_SYSTEM_NOT_FUSED; flags += WEFT_SYSTEM_NOT_FUSED) {
+        overlap_bed bed;
+        bed_open(&bed);
+        weft_component left = WEFT_TAG(bed.world, left), right = WEFT_TAG(bed.world, right);
+        weft_component on_left[] = {bed.a, left}, on_right[] = {bed.a, right},
+                       on_both[] = {bed.a, left, right};
+        weft_system_desc desc = {.name = "twice", .run = twice, .flags = flags};
+        desc.over.rows.terms[0] = (weft_term){bed.a, WEFT_WRITE, WEFT_ALL, 0};
+        desc.over.rows.terms[1] = (weft_term){left, WEFT_NO_ACCESS, WEFT_ALL, 0};
+        CHECK(weft_system_create(bed.world, &desc).id != 0);
+        desc.name = "plus";
+        desc.run = add_one;
+        desc.over.rows.terms[1].component = right;
+        CHECK(weft_system_create(bed.world, &desc).id != 0);
+        weft_archetype one = weft_archetype_create(bed.world, on_left, 2);
+        weft_archetype other = weft_archetype_create(bed.world, on_right, 2);
+        CHECK_OK(weft_entity_create_many(bed.world, one, 3000, NULL));
+        CHECK_OK(weft_entity_create_many(bed.world, other, 3000, NULL));
+        for (uint32_t i = 0; i < 5; i++) CHECK_OK(weft_world_step(bed.world, 0));
+        static weft_entity entities[3000];
+        weft_archetype both = weft_archetype_create(bed.world, on_both, 3);
+        CHECK_OK(weft_entity_create_many(bed.world, both, 3000, entities));
+        uint32_t expected = 0;
+        for (uint32_t i = 0; i < 25; i++) {
+            CHECK_OK(weft_world_step(bed.world, 0));
+            expected = 2 * expected + 1;
+            for (uint32_t k = 0; k < 3000; k += 7)
+                CHECK_U64(*(const uint32_t *)weft_entity_read(bed.world, entities[k], bed.a),
+                          expected);
+        }
+        bed_close(&bed);
+    }
+}
+
+/* ---- random frames ---- */
+
+enum { COMPONENTS = 6, ARCHETYPES = 5, SYSTEMS = 24, STEPS = 12, SEEDS = 30 };
+
+/* A system of a random frame. Owner: the test. */
+typedef struct mixer {
+    uint32_t number;
+    uint32_t term_count;
+    bool is_written[3];
+    weft_component looked_up;
+    weft_entity target;
+    bool has_lookup;
+} mixer;
+
+static uint32_t mix(uint32_t a, uint32_t b)
+{
+    uint32_t x = (a ^ (b * 0x9e3779b9u)) * 0x85ebca6bu;
+    return x ^ x >> 15;
+}
+
+static void run_mixer(weft_slice *slice, void *user)
+{
+    const mixer *self = user;
+    uint32_t seen = self->number;
+    if (self->has_lookup) {
+        const uint32_t *far = weft_slice_read_entity(slice, self->target, self->looked_up);
+        if (far != NULL) seen = mix(seen, *far);
+    }
+    for (uint32_t t = 0; t < self->term_count; t++) {
+        const uint32_t *read = weft_slice_read(slice, t);
+        uint32_t *write = self->is_written[t] ? weft_slice_write(slice, t) : NULL;
+        const uint32_t *first = weft_slice_read(slice, 0);
+        for (uint32_t i = 0; i < slice->count && write != NULL; i++)
+            write[i] = mix(read[i] ^ seen, first[i]);
+    }
+}
+
+static uint32_t draw_flags(test_random *random)
+{
+    switch (test_random_below(random, 6)) {
+    case 0:
+        return WEFT_SYSTEM_SERIAL;
+    case 1:
+        return WEFT_SYSTEM_MAIN_THREAD;
+    case 2:
+        return WEFT_SYSTEM_NOT_FUSED;
+    case 3:
+        return WEFT_SYSTEM_WHOLE_CHUNKS;
+    default:
+        return 0;
+    }
+}
+
+static void draw_system(weft_world *world, test_random *random, mixer *self, uint32_t number,
+                        const weft_component *components, const weft_entity *targets)
+{
+    static char names[SYSTEMS][8];
+    snprintf(names[number], sizeof names[number], "s%u", number);
+    weft_system_desc desc = {
+        .name = names[number], .run = run_mixer, .user = self, .flags = draw_flags(random)};
+    *self = (mixer){.number = number, .term_count = 1 + (uint32_t)test_random_below(random, 3)};
+    uint32_t at = (uint32_t)test_random_below(random, COMPONENTS);
+    for (uint32_t t = 0; t < self->term_count; t++, at = (at + 1) % COMPONENTS) {
+        self->is_written[t] = test_random_below(random, 2) == 0;
+        desc.over.rows.terms[t] =
+            (weft_term){components[at], self->is_written[t] ? WEFT_WRITE : WEFT_READ, WEFT_ALL, 0};
+    }
+    if (test_random_below(random, 4) == 0) { /* not of a component that it writes */
+        self->has_lookup = true;
+        self->looked_up = components[at];
+        self->target = targets[test_random_below(random, ARCHETYPES)];
+        desc.lookups[0] = (weft_lookup){self->looked_up, WEFT_READ};
+    }
+    if (number != 0 && test_random_below(random, 5) == 0)
+        desc.after[0] = names[test_random_below(random, number)];
+    CHECK(weft_system_create(world, &desc).id != 0);
+}
+
+/* Hashes of all steps of a random frame. */
+static void run_frames(uint64_t seed, uint32_t workers, const weft_schedule_desc *options,
+                       uint64_t *hashes)
+{
+    weft_world *world;
+    mixer mixers[SYSTEMS];
+    weft_component components[COMPONENTS];
+    weft_entity targets[ARCHETYPES];
+    test_random random = test_random_init(seed);
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = workers}, &world));
+    for (uint32_t i = 0; i < COMPONENTS; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "c%u", i);
+        components[i] = weft_component_create_plain(world, name, 4, 4, 0);
+    }
+    for (uint32_t i = 0; i < ARCHETYPES; i++) {
+        weft_component set[COMPONENTS];
+        static weft_entity entities[1500];
+        uint32_t count = 0, first = (uint32_t)test_random_below(&random, COMPONENTS);
+        uint32_t wanted = 2 + (uint32_t)test_random_below(&random, 3);
+        while (count < wanted) set[count] = components[(first + count) % COMPONENTS], count++;
+        CHECK_OK(weft_entity_create_many(world, weft_archetype_create(world, set, count),
+                                         200 + (uint32_t)test_random_below(&random, 1300),
+                                         entities));
+        targets[i] = entities[i];
+    }
+    for (uint32_t i = 0; i < SYSTEMS; i++)
+        draw_system(world, &random, &mixers[i], i, components, targets);
+    CHECK_OK(weft_schedule_set(world, options));
+    for (uint32_t step = 0; step < STEPS; step++) {
+        if (weft_world_step(world, 0) != WEFT_OK)
+            test_fail(__FILE__, __LINE__, weft_world_error(world)->text);
+        hashes[step] = weft_world_hash(world, WEFT_HASH_LAYOUT);
+    }
+    CHECK_OK(weft_world_destroy(world));
+}
+
+PLAIN_TEST(random_frames_have_the_same_values_in_order_and_at_once)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        uint64_t expected[STEPS], hashes[STEPS];
+        run_frames(seed, 1, &(weft_schedule_desc){.without_parallel = true}, expected);
+        const weft_schedule_desc ways[] = {
+            {.is_always_parallel = true},
+            {.is_always_parallel = true, .shuffle_seed = seed},
+            {.is_always_parallel = true, .without_fusion = true},
+            {.is_always_parallel = true, .without_overlap = true},
+        };
+        for (uint32_t way = 0; way < 4; way++) {
+            run_frames(seed, 3, &ways[way], hashes);
+            for (uint32_t step = 0; step < STEPS; step++) CHECK_U64(hashes[step], expected[step]);
+        }
+    }
+}
