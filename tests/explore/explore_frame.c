@@ -12,6 +12,7 @@
  *   frame_fused    three conflicting row systems in one stage, the last of which records
  *   frame_disabled rows with a disabled component move into the same chunks from several tasks
  *   frame_background  a background system, which is joined before the stage that needs its values
+ *   frame_overlap  a graph of systems that are not fused, of the owner's, and of one ordered by name
  *   frame_newer_stamp two writers of one version: the newer one stays
  *
  * Too many steps to be exhaustive: PCT and random switches. Under `c11` every plain access of the
@@ -24,7 +25,7 @@
 #include "pool_state.h"
 #include "world_state.h"
 
-enum { WORKERS = 3, FRAMES = 2, GROUPS = 3, GROUP_ROWS = 3, SCENARIOS = 6 };
+enum { WORKERS = 3, FRAMES = 2, GROUPS = 3, GROUP_ROWS = 3, SCENARIOS = 7 };
 
 /* A component that refers to an entity. */
 typedef struct link {
@@ -237,6 +238,37 @@ static void add_background(void)
                                                 {f.speed, WEFT_WRITE, WEFT_ALL, 0}}});
 }
 
+/* Two that nothing orders, the owner's after both, one that looks its values up, one after it by
+ * name only, which records. */
+static void add_overlap(void)
+{
+    const weft_term value = {f.value, WEFT_WRITE, WEFT_ALL, 0};
+    const weft_term speed = {f.speed, WEFT_WRITE, WEFT_ALL, 0};
+    const weft_term read = {f.value, WEFT_READ, WEFT_ALL, 0};
+    const weft_term links = {f.link, WEFT_READ, WEFT_ALL, 0};
+    add(&(weft_system_desc){.name = "scale",
+                            .run = scale,
+                            .flags = WEFT_SYSTEM_NOT_FUSED,
+                            .over.rows.terms = {value}});
+    add(&(weft_system_desc){.name = "brake",
+                            .run = scale,
+                            .flags = WEFT_SYSTEM_SERIAL,
+                            .over.rows.terms = {speed}});
+    add(&(weft_system_desc){.name = "accelerate",
+                            .run = accelerate,
+                            .flags = WEFT_SYSTEM_MAIN_THREAD,
+                            .over.rows.terms = {read, speed}});
+    add(&(weft_system_desc){.name = "follow",
+                            .run = follow,
+                            .lookups = {{f.value, WEFT_READ}},
+                            .over.rows.terms = {speed, links}});
+    add(&(weft_system_desc){.name = "mark",
+                            .run = add_mark,
+                            .effects = WEFT_RECORDS_ANY,
+                            .after = {"brake"},
+                            .over.rows.terms = {read}});
+}
+
 static void add_fused(void)
 {
     const weft_term value = {f.value, WEFT_WRITE, WEFT_ALL, 0};
@@ -385,6 +417,11 @@ static void background(void)
     check_frames(5, add_background);
 }
 
+static void overlap(void)
+{
+    check_frames(6, add_overlap);
+}
+
 /* Moves of several tasks raise the version of one slice. */
 static weft_a32 version;
 
@@ -416,6 +453,7 @@ const explore_scenario explore_scenarios[] = {
     {"frame_fused", fused, {MOST(500)}, NULL},
     {"frame_disabled", disabled, {MOST(500)}, NULL},
     {"frame_background", background, {MOST(500)}, NULL},
+    {"frame_overlap", overlap, {MOST(500)}, NULL},
     {"frame_newer_stamp", newer_stamp, {PLAN_ALL(EXPLORE_SC, 3, 0)}, NULL},
     {NULL, NULL, {{0}}, NULL},
 };

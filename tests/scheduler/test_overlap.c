@@ -8,6 +8,7 @@
 #include "plain.h"
 #include "random.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -91,6 +92,17 @@ static void system_add(overlap_bed *bed, const char *name, void (*run)(weft_slic
     CHECK(weft_system_create(bed->world, &desc).id != 0);
 }
 
+static void check_values(const overlap_bed *bed, weft_component component, uint32_t expected)
+{
+    weft_query all = weft_query_create(
+        bed->world, &(weft_query_desc){.terms = {{component, WEFT_READ, WEFT_ALL, 0}}});
+    weft_cursor cursor = weft_query_begin(bed->world, all);
+    while (weft_query_next(&cursor)) {
+        const uint32_t *values = weft_slice_read(&cursor.slice, 0);
+        for (uint32_t i = 0; i < cursor.slice.count; i++) CHECK_U64(values[i], expected);
+    }
+}
+
 /* ---- what begins when ---- */
 
 PLAIN_TEST(a_system_begins_when_its_own_predecessors_have_ended)
@@ -132,12 +144,41 @@ PLAIN_TEST(the_owners_system_that_others_wait_for_does_not_wait_for_a_loop)
     system_add(&bed, "main", add_one, WEFT_SYSTEM_MAIN_THREAD, bed.a, WEFT_WRITE);
     system_add(&bed, "last", add_one, WEFT_SYSTEM_SERIAL, bed.a, WEFT_WRITE);
     for (uint32_t i = 0; i < 200; i++) CHECK_OK(weft_world_step(bed.world, 0));
-    weft_query all = weft_query_create(
-        bed.world, &(weft_query_desc){.terms = {{bed.a, WEFT_READ, WEFT_ALL, 0}}});
-    weft_cursor cursor = weft_query_begin(bed.world, all);
-    while (weft_query_next(&cursor)) {
-        const uint32_t *values = weft_slice_read(&cursor.slice, 0);
-        for (uint32_t i = 0; i < cursor.slice.count; i++) CHECK_U64(values[i], 600);
+    check_values(&bed, bed.a, 600);
+    bed_close(&bed);
+}
+
+static void set_late(weft_slice *slice, void *user)
+{
+    const struct timespec nap = {.tv_nsec = 2000000};
+    nanosleep(&nap, NULL);
+    set(slice, user);
+}
+
+static void check_set(weft_slice *slice, void *user)
+{
+    overlap_bed *bed = user;
+    (void)slice;
+    if (at_load_acq(&bed->x_is_set) == 0) bed->is_late = true;
+}
+
+PLAIN_TEST(an_explicit_order_holds_without_a_collision)
+{
+    overlap_bed bed;
+    bed_open(&bed);
+    system_add(&bed, "first", set_late, WEFT_SYSTEM_SERIAL, bed.a, WEFT_READ);
+    system_add(&bed, "loop", add_one, WEFT_SYSTEM_NOT_FUSED, bed.c, WEFT_WRITE);
+    weft_system_desc desc = {.name = "second",
+                             .run = check_set,
+                             .user = &bed,
+                             .flags = WEFT_SYSTEM_SERIAL,
+                             .after = {"first"},
+                             .over.rows.terms = {{bed.b, WEFT_READ, WEFT_ALL, 0}}};
+    CHECK(weft_system_create(bed.world, &desc).id != 0);
+    for (uint32_t i = 0; i < 10; i++) {
+        at_store_rel(&bed.x_is_set, 0u);
+        CHECK_OK(weft_world_step(bed.world, 0));
+        CHECK(!bed.is_late);
     }
     bed_close(&bed);
 }
@@ -147,45 +188,88 @@ PLAIN_TEST(the_owners_system_that_others_wait_for_does_not_wait_for_a_loop)
 static void twice(weft_slice *slice, void *user)
 {
     uint32_t *values = weft_slice_write(slice, 0);
-    (void)user;
+    const struct timespec *nap = user;
+    if (nap != NULL) nanosleep(nap, NULL);
     for (uint32_t i = 0; i < slice->count; i++) values[i] *= 2;
 }
 
-/* Two systems over different archetypes, until there is one that both run over. */
+/* Two systems over different archetypes, until there is one that both run over. With `is_later` the
+ * second is in a later stage already, for another reason, and the first takes long. */
+static void begin_to_collide(uint32_t flags, bool is_later)
+{
+    overlap_bed bed;
+    struct timespec nap = {.tv_nsec = 300000};
+    bed_open(&bed);
+    system_add(&bed, "tick", add_one, WEFT_SYSTEM_SERIAL, bed.c, WEFT_WRITE);
+    weft_component left = WEFT_TAG(bed.world, left), right = WEFT_TAG(bed.world, right);
+    weft_component on_left[] = {bed.a, left}, on_right[] = {bed.a, right},
+                   on_both[] = {bed.a, left, right};
+    weft_system_desc desc = {
+        .name = "twice", .run = twice, .user = is_later ? &nap : NULL, .flags = flags};
+    desc.over.rows.terms[0] = (weft_term){bed.a, WEFT_WRITE, WEFT_ALL, 0};
+    desc.over.rows.terms[1] = (weft_term){left, WEFT_NO_ACCESS, WEFT_ALL, 0};
+    CHECK(weft_system_create(bed.world, &desc).id != 0);
+    desc.name = "plus";
+    desc.run = add_one;
+    if (is_later) desc.after[0] = "tick";
+    desc.over.rows.terms[1].component = right;
+    CHECK(weft_system_create(bed.world, &desc).id != 0);
+    weft_archetype one = weft_archetype_create(bed.world, on_left, 2);
+    weft_archetype other = weft_archetype_create(bed.world, on_right, 2);
+    CHECK_OK(weft_entity_create_many(bed.world, one, 3000, NULL));
+    CHECK_OK(weft_entity_create_many(bed.world, other, 3000, NULL));
+    for (uint32_t i = 0; i < 5; i++) CHECK_OK(weft_world_step(bed.world, 0));
+    static weft_entity entities[3000];
+    weft_archetype both = weft_archetype_create(bed.world, on_both, 3);
+    CHECK_OK(weft_entity_create_many(bed.world, both, 3000, entities));
+    uint32_t expected = 0;
+    for (uint32_t i = 0; i < 25; i++) {
+        CHECK_OK(weft_world_step(bed.world, 0));
+        expected = 2 * expected + 1;
+        for (uint32_t k = 0; k < 3000; k += 7)
+            CHECK_U64(*(const uint32_t *)weft_entity_read(bed.world, entities[k], bed.a), expected);
+    }
+    bed_close(&bed);
+}
+
 PLAIN_TEST(systems_that_begin_to_collide_are_ordered_from_then_on)
 {
-    for (uint32_t flags = 0; flags <= WEFT_SYSTEM_NOT_FUSED; flags += WEFT_SYSTEM_NOT_FUSED) {
-        overlap_bed bed;
-        bed_open(&bed);
-        weft_component left = WEFT_TAG(bed.world, left), right = WEFT_TAG(bed.world, right);
-        weft_component on_left[] = {bed.a, left}, on_right[] = {bed.a, right},
-                       on_both[] = {bed.a, left, right};
-        weft_system_desc desc = {.name = "twice", .run = twice, .flags = flags};
-        desc.over.rows.terms[0] = (weft_term){bed.a, WEFT_WRITE, WEFT_ALL, 0};
-        desc.over.rows.terms[1] = (weft_term){left, WEFT_NO_ACCESS, WEFT_ALL, 0};
-        CHECK(weft_system_create(bed.world, &desc).id != 0);
-        desc.name = "plus";
-        desc.run = add_one;
-        desc.over.rows.terms[1].component = right;
-        CHECK(weft_system_create(bed.world, &desc).id != 0);
-        weft_archetype one = weft_archetype_create(bed.world, on_left, 2);
-        weft_archetype other = weft_archetype_create(bed.world, on_right, 2);
-        CHECK_OK(weft_entity_create_many(bed.world, one, 3000, NULL));
-        CHECK_OK(weft_entity_create_many(bed.world, other, 3000, NULL));
-        for (uint32_t i = 0; i < 5; i++) CHECK_OK(weft_world_step(bed.world, 0));
-        static weft_entity entities[3000];
-        weft_archetype both = weft_archetype_create(bed.world, on_both, 3);
-        CHECK_OK(weft_entity_create_many(bed.world, both, 3000, entities));
-        uint32_t expected = 0;
-        for (uint32_t i = 0; i < 25; i++) {
-            CHECK_OK(weft_world_step(bed.world, 0));
-            expected = 2 * expected + 1;
-            for (uint32_t k = 0; k < 3000; k += 7)
-                CHECK_U64(*(const uint32_t *)weft_entity_read(bed.world, entities[k], bed.a),
-                          expected);
-        }
-        bed_close(&bed);
+    begin_to_collide(0, false);
+    begin_to_collide(WEFT_SYSTEM_NOT_FUSED, false);
+    begin_to_collide(WEFT_SYSTEM_NOT_FUSED, true);
+}
+
+/* ---- the choice between stages and the graph ---- */
+
+static void add_one_slowly(weft_slice *slice, void *user)
+{
+    uint32_t *values = weft_slice_write(slice, 0);
+    volatile uint32_t spent = 0;
+    (void)user;
+    for (uint32_t i = 0; i < 20000; i++) spent = spent + i;
+    for (uint32_t i = 0; i < slice->count; i++) values[i]++;
+}
+
+/* Long enough for the graph, too short for it, long again. */
+PLAIN_TEST(every_system_runs_once_a_step_whatever_runs_the_segment)
+{
+    overlap_bed bed;
+    bed_open(&bed);
+    CHECK_OK(weft_schedule_set(bed.world, &(weft_schedule_desc){.is_always_parallel = false}));
+    system_add(&bed, "quick a", add_one, WEFT_SYSTEM_NOT_FUSED, bed.a, WEFT_WRITE);
+    system_add(&bed, "quick b", add_one, WEFT_SYSTEM_MAIN_THREAD, bed.b, WEFT_WRITE);
+    system_add(&bed, "slow a", add_one_slowly, WEFT_SYSTEM_NOT_FUSED, bed.a, WEFT_WRITE);
+    system_add(&bed, "slow b", add_one_slowly, WEFT_SYSTEM_SERIAL, bed.b, WEFT_WRITE);
+    weft_system slow[2] = {weft_system_find(bed.world, "slow a"),
+                           weft_system_find(bed.world, "slow b")};
+    for (uint32_t round = 0; round < 3; round++) {
+        for (uint32_t i = 0; i < 2; i++)
+            CHECK_OK(weft_system_enable(bed.world, slow[i], round != 1));
+        for (uint32_t i = 0; i < 100; i++) CHECK_OK(weft_world_step(bed.world, 0));
     }
+    check_values(&bed, bed.a, 500);
+    check_values(&bed, bed.b, 500);
+    bed_close(&bed);
 }
 
 /* ---- random frames ---- */
@@ -200,7 +284,10 @@ typedef struct mixer {
     weft_component looked_up;
     weft_entity target;
     bool has_lookup;
+    bool is_main;
 } mixer;
+
+static pthread_t stepping;
 
 static uint32_t mix(uint32_t a, uint32_t b)
 {
@@ -212,6 +299,7 @@ static void run_mixer(weft_slice *slice, void *user)
 {
     const mixer *self = user;
     uint32_t seen = self->number;
+    if (self->is_main) CHECK(pthread_equal(pthread_self(), stepping));
     if (self->has_lookup) {
         const uint32_t *far = weft_slice_read_entity(slice, self->target, self->looked_up);
         if (far != NULL) seen = mix(seen, *far);
@@ -249,6 +337,7 @@ static void draw_system(weft_world *world, test_random *random, mixer *self, uin
     weft_system_desc desc = {
         .name = names[number], .run = run_mixer, .user = self, .flags = draw_flags(random)};
     *self = (mixer){.number = number, .term_count = 1 + (uint32_t)test_random_below(random, 3)};
+    self->is_main = (desc.flags & WEFT_SYSTEM_MAIN_THREAD) != 0;
     uint32_t at = (uint32_t)test_random_below(random, COMPONENTS);
     for (uint32_t t = 0; t < self->term_count; t++, at = (at + 1) % COMPONENTS) {
         self->is_written[t] = test_random_below(random, 2) == 0;
@@ -275,6 +364,7 @@ static void run_frames(uint64_t seed, uint32_t workers, const weft_schedule_desc
     weft_component components[COMPONENTS];
     weft_entity targets[ARCHETYPES];
     test_random random = test_random_init(seed);
+    stepping = pthread_self();
     CHECK_OK(weft_world_create(&(weft_world_desc){.workers = workers}, &world));
     for (uint32_t i = 0; i < COMPONENTS; i++) {
         char name[8];

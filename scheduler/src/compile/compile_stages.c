@@ -67,6 +67,7 @@ static weft_result make_segments(weft__scheduler *scheduler)
         bool has_one = segment->end_stage - segment->first_stage == 1 &&
                        scheduler->stages[segment->first_stage].system_count == 1;
         if (has_one) segment->may_overlap = false;
+        if (segment->may_overlap) scheduler->stages[segment->first_stage].frames_to_ask = 1;
     }
     return WEFT_OK;
 }

@@ -45,19 +45,13 @@ static bool is_ready(weft__scheduler *scheduler, weft__segment *segment)
     return segment->graph != NULL || weft__segment_graph_make(scheduler, segment, run_task);
 }
 
-weft__segment_way weft__segment_choose(weft__scheduler *scheduler, weft__segment *segment)
+bool weft__segment_choose(weft__scheduler *scheduler, weft__segment *segment)
 {
-    if (scheduler->options.is_always_parallel)
-        return is_ready(scheduler, segment) ? WEFT__SEGMENT_GRAPH : WEFT__SEGMENT_STAGES;
-    if (segment->is_overlapping) return WEFT__SEGMENT_GRAPH;
-    if (segment->rest != 0) {
-        segment->rest--;
-        return WEFT__SEGMENT_STAGES;
-    }
-    if (segment->stages_ns < OVERLAP_NS || !is_ready(scheduler, segment))
-        return WEFT__SEGMENT_MEASURED;
-    segment->is_overlapping = true;
-    return WEFT__SEGMENT_GRAPH;
+    segment->rest = 0;
+    if (segment->is_overlapping) return true;
+    bool is_long = scheduler->options.is_always_parallel || segment->stages_ns >= OVERLAP_NS;
+    segment->is_overlapping = is_long && is_ready(scheduler, segment);
+    return segment->is_overlapping;
 }
 
 void weft__segment_learn(weft__segment *segment, uint64_t stages_ns)

@@ -7,14 +7,9 @@
 
 #include "scheduler_state.h"
 
-/* What to do with a segment that may overlap in this frame. */
-typedef enum weft__segment_way {
-    WEFT__SEGMENT_STAGES,   /* stage after stage */
-    WEFT__SEGMENT_MEASURED, /* the same, and tell weft__segment_learn how long it took */
-    WEFT__SEGMENT_GRAPH,    /* weft__segment_run */
-} weft__segment_way;
-
-weft__segment_way weft__segment_choose(weft__scheduler *scheduler, weft__segment *segment);
+/* Whether the graph runs a segment that may overlap in this frame: weft__segment_run. Else its
+ * stages run one after the other, and weft__segment_learn gets the time of that. */
+bool weft__segment_choose(weft__scheduler *scheduler, weft__segment *segment);
 void weft__segment_learn(weft__segment *segment, uint64_t stages_ns);
 /* Runs the tasks of a segment whose entries are current. */
 void weft__segment_run(weft__scheduler *scheduler, weft__segment *segment);

@@ -62,11 +62,13 @@ static weft_result run_stage(weft__scheduler *scheduler, weft__stage *stage)
     return WEFT_OK;
 }
 
-/* Archetypes were made: compiles; the segments are the same. */
-static weft_result recompile(weft__scheduler *scheduler)
+/* Archetypes were made: compiles, and returns the first stage of the segment. */
+static weft_result recompile(weft__scheduler *scheduler, uint32_t segment, uint32_t *number)
 {
     weft_result result = weft__schedule_prepare(scheduler);
     if (result != WEFT_OK) return result;
+    *number = segment < scheduler->segment_count ? scheduler->segments[segment].first_stage
+                                                 : scheduler->stage_count;
     for (uint32_t i = 0; i < scheduler->stage_count; i++) scheduler->stages[i].active_count = 0;
     for (uint32_t i = 0; i < scheduler->ordered_count; i++)
         scheduler->stages[scheduler->ordered[i]->stage].active_count +=
@@ -74,39 +76,27 @@ static weft_result recompile(weft__scheduler *scheduler)
     return WEFT_OK;
 }
 
-/* ---- segments ---- */
-
 static weft_result run_in_stages(weft__scheduler *scheduler, const weft__segment *segment)
 {
     weft_result result = WEFT_OK;
     for (uint32_t i = segment->first_stage; i < segment->end_stage && result == WEFT_OK; i++) {
         weft__stage *stage = &scheduler->stages[i];
-        if (scheduler->background_count != 0) weft__stage_join(scheduler, i);
         if (scheduler->is_conditional && stage->active_count == 0) continue;
         result = run_stage(scheduler, stage);
     }
     return result;
 }
 
-static bool has_active_stage(const weft__scheduler *scheduler, const weft__segment *segment)
+static weft_result run_measured(weft__scheduler *scheduler, weft__segment *segment)
 {
-    for (uint32_t i = segment->first_stage; i < segment->end_stage; i++)
-        if (scheduler->stages[i].active_count != 0) return true;
-    return false;
+    uint64_t begin = weft__scheduler_now(scheduler);
+    weft_result result = run_in_stages(scheduler, segment);
+    weft__segment_learn(segment, weft__scheduler_now(scheduler) - begin);
+    return result;
 }
 
-static __attribute__((noinline)) weft_result run_overlapping(weft__scheduler *scheduler,
-                                                             weft__segment *segment)
+static weft_result run_graph(weft__scheduler *scheduler, weft__segment *segment)
 {
-    if (scheduler->is_conditional && !has_active_stage(scheduler, segment)) return WEFT_OK;
-    weft__segment_way way = weft__segment_choose(scheduler, segment);
-    if (way == WEFT__SEGMENT_STAGES) return run_in_stages(scheduler, segment);
-    if (way == WEFT__SEGMENT_MEASURED) {
-        uint64_t begin = weft__scheduler_now(scheduler);
-        weft_result result = run_in_stages(scheduler, segment);
-        weft__segment_learn(segment, weft__scheduler_now(scheduler) - begin);
-        return result;
-    }
     weft_result result = WEFT_OK;
     for (uint32_t i = segment->first_stage; i < segment->end_stage && result == WEFT_OK; i++)
         result = refresh_entries(scheduler, &scheduler->stages[i]);
@@ -119,22 +109,42 @@ static __attribute__((noinline)) weft_result run_overlapping(weft__scheduler *sc
     return WEFT_OK;
 }
 
-static weft_result run_segments(weft__scheduler *scheduler)
+/* A segment whose stages may overlap, and that is to be looked at in this frame. */
+static __attribute__((noinline)) weft_result run_asked(weft__scheduler *scheduler,
+                                                       weft__segment *segment)
+{
+    bool is_graph = weft__segment_choose(scheduler, segment);
+    weft_result result =
+        is_graph ? run_graph(scheduler, segment) : run_measured(scheduler, segment);
+    uint32_t rest = segment->may_overlap ? segment->rest + 1 : 0;
+    scheduler->stages[segment->first_stage].frames_to_ask = rest;
+    return result;
+}
+
+static weft_result run_stages(weft__scheduler *scheduler)
 {
     weft_result result = WEFT_OK;
-    for (uint32_t s = 0; s < scheduler->segment_count && result == WEFT_OK; s++) {
-        const weft__stage *first = &scheduler->stages[scheduler->segments[s].first_stage];
-        if (scheduler->background_count != 0)
-            weft__stage_join(scheduler, scheduler->segments[s].first_stage);
-        if (first->is_sync)
-            weft__sync_point_run(scheduler, scheduler->pass_base + first->sync_version_offset);
-        if (s != 0 && scheduler->compiled_archetypes != weft__archetype_count(scheduler->world)) {
-            result = recompile(scheduler);
-            if (result != WEFT_OK || s >= scheduler->segment_count) break;
+    uint32_t segment = 0;
+    for (uint32_t i = 0; i < scheduler->stage_count && result == WEFT_OK; i++) {
+        weft__stage *stage = &scheduler->stages[i];
+        if (scheduler->background_count != 0) weft__stage_join(scheduler, i);
+        if (stage->is_sync)
+            weft__sync_point_run(scheduler, scheduler->pass_base + stage->sync_version_offset);
+        if (stage->segment != segment) {
+            segment = stage->segment;
+            if (scheduler->compiled_archetypes != weft__archetype_count(scheduler->world)) {
+                result = recompile(scheduler, segment, &i);
+                if (result != WEFT_OK || i == scheduler->stage_count) break;
+                stage = &scheduler->stages[i];
+            }
         }
-        weft__segment *segment = &scheduler->segments[s];
-        result = __builtin_expect(segment->may_overlap, 0) ? run_overlapping(scheduler, segment)
-                                                           : run_in_stages(scheduler, segment);
+        if (__builtin_expect(stage->frames_to_ask != 0, 0) && --stage->frames_to_ask == 0) {
+            result = run_asked(scheduler, &scheduler->segments[segment]);
+            i = scheduler->segments[segment].end_stage - 1;
+            continue;
+        }
+        if (scheduler->is_conditional && stage->active_count == 0) continue;
+        result = run_stage(scheduler, stage);
     }
     weft__stage_join(scheduler, UINT32_MAX);
     weft__sync_point_run(scheduler, scheduler->pass_base + scheduler->version_count - 1);
@@ -170,7 +180,7 @@ static weft_result run_pass(weft__scheduler *scheduler, float dt, uint32_t left)
     weft__entity_maps_refresh(world);
     weft__front(world)->busy = WEFT__BUSY_STEPPING;
     if (WEFT_IS_CHECKED) weft__diagnose_begin(scheduler);
-    weft_result result = run_segments(scheduler);
+    weft_result result = run_stages(scheduler);
     if (WEFT_IS_CHECKED) weft__diagnose_end(scheduler);
     if (scheduler->options.is_measured) add_totals(scheduler);
     weft__front(world)->busy = 0;

@@ -69,8 +69,7 @@ typedef struct weft__system {
     bool was_active;   /* ran in the pass before */
     uint32_t position; /* in the order of effect */
     uint32_t stage;
-    uint32_t task; /* of its segment, where that has tasks */
-    uint32_t due;  /* runs in this step */
+    uint32_t due; /* runs in this step */
     double elapsed;
     double timer; /* TIMER: seconds until it runs; negative: not set */
     float dt;     /* of this pass */
@@ -78,6 +77,7 @@ typedef struct weft__system {
     uint32_t filter_version; /* of the filter the runs were made with */
     uint64_t runs;
     uint64_t total_ns; /* of the runs that were measured */
+    uint32_t task;     /* of its segment, where that has tasks */
 } weft__system;
 
 /* Columns of one system in one chunk. `slice` is ready for slice 0 but for dt and worker. Owner:
@@ -153,7 +153,7 @@ typedef struct weft__segment {
     uint32_t first_stage, end_stage;
     bool may_overlap;    /* several workers and systems, and nothing that asks for stages */
     bool is_overlapping; /* the graph runs it, not stage after stage */
-    uint32_t rest;       /* frames until it is measured */
+    uint32_t rest;       /* frames to run stage after stage, as far as the last look says */
     uint32_t patience;   /* frames that it rests after overlapping was slower */
     uint64_t stages_ns;  /* last measured time of stage after stage; 0: never */
     uint64_t graph_ns;   /* of the last run of the graph */
@@ -188,6 +188,8 @@ typedef struct weft__stage {
     bool has_background;
     bool is_sync; /* commands are played back before it */
     uint32_t sync_version_offset;
+    uint32_t frames_to_ask; /* first of a segment that may overlap: until weft__segment_choose is
+                               asked; else 0 */
     /* entries */
     uint64_t entries_version; /* 0 = never made */
     weft__arena_block *arena;
@@ -199,14 +201,14 @@ typedef struct weft__stage {
     uint32_t background_entry_count;
     uint32_t item_count;
     weft_job_handle background; /* running; null when not */
-    weft__task *tasks;          /* of its segment's graph; NULL: none was made */
-    uint32_t task_count;
     /* cost */
     weft_job_cost cost;
     uint64_t measured_ns;    /* of the last probe on one worker */
     uint32_t measured_items; /* items in it; 0: never probed */
     uint32_t frames_to_measure;
-    uint64_t time_ns; /* of the last run, when measured */
+    uint64_t time_ns;  /* of the last run, when measured */
+    weft__task *tasks; /* of its segment's graph; NULL: none was made */
+    uint32_t task_count;
 } weft__stage;
 
 /* What one system did on one worker in one pass. Owner: the worker (tallies[slot]).
