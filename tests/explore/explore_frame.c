@@ -12,7 +12,7 @@
  *   frame_fused    three conflicting row systems in one stage, the last of which records
  *   frame_disabled rows with a disabled component move into the same chunks from several tasks
  *   frame_background  a background system, which is joined before the stage that needs its values
- *   frame_overlap  a graph of systems that are not fused, of the owner's, and of one ordered by name
+ *   frame_overlap  a graph of systems that are not fused, of the owner's, of one ordered by name
  *   frame_newer_stamp two writers of one version: the newer one stays
  *
  * Too many steps to be exhaustive: PCT and random switches. Under `c11` every plain access of the
@@ -246,14 +246,10 @@ static void add_overlap(void)
     const weft_term speed = {f.speed, WEFT_WRITE, WEFT_ALL, 0};
     const weft_term read = {f.value, WEFT_READ, WEFT_ALL, 0};
     const weft_term links = {f.link, WEFT_READ, WEFT_ALL, 0};
-    add(&(weft_system_desc){.name = "scale",
-                            .run = scale,
-                            .flags = WEFT_SYSTEM_NOT_FUSED,
-                            .over.rows.terms = {value}});
-    add(&(weft_system_desc){.name = "brake",
-                            .run = scale,
-                            .flags = WEFT_SYSTEM_SERIAL,
-                            .over.rows.terms = {speed}});
+    add(&(weft_system_desc){
+        .name = "scale", .run = scale, .flags = WEFT_SYSTEM_NOT_FUSED, .over.rows.terms = {value}});
+    add(&(weft_system_desc){
+        .name = "brake", .run = scale, .flags = WEFT_SYSTEM_SERIAL, .over.rows.terms = {speed}});
     add(&(weft_system_desc){.name = "accelerate",
                             .run = accelerate,
                             .flags = WEFT_SYSTEM_MAIN_THREAD,

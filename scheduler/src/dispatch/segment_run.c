@@ -48,6 +48,7 @@ static bool is_ready(weft__scheduler *scheduler, weft__segment *segment)
 bool weft__segment_choose(weft__scheduler *scheduler, weft__segment *segment)
 {
     segment->rest = 0;
+    if (scheduler->is_traced_in_detail) return false; /* weft simulate reads stages */
     if (segment->is_overlapping) return true;
     bool is_long = scheduler->options.is_always_parallel || segment->stages_ns >= OVERLAP_NS;
     segment->is_overlapping = is_long && is_ready(scheduler, segment);
