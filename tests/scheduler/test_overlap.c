@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 enum { PATIENCE_S = 20 };
@@ -180,6 +181,36 @@ PLAIN_TEST(an_explicit_order_holds_without_a_collision)
         CHECK_OK(weft_world_step(bed.world, 0));
         CHECK(!bed.is_late);
     }
+    bed_close(&bed);
+}
+
+static void nap(weft_slice *slice, void *user)
+{
+    const struct timespec time = {.tv_nsec = 3000000};
+    (void)slice, (void)user;
+    nanosleep(&time, NULL);
+}
+
+PLAIN_TEST(the_report_shows_the_longest_chain_of_the_last_step)
+{
+    static char text[4000], json[8000];
+    overlap_bed bed;
+    bed_open(&bed);
+    system_add(&bed, "quick", add_one, WEFT_SYSTEM_NOT_FUSED, bed.a, WEFT_WRITE);
+    system_add(&bed, "first nap", nap, WEFT_SYSTEM_SERIAL, bed.b, WEFT_WRITE);
+    system_add(&bed, "second nap", nap, WEFT_SYSTEM_MAIN_THREAD, bed.b, WEFT_WRITE);
+    CHECK_OK(weft_world_step(bed.world, 0));
+    CHECK(weft_schedule_chain(bed.world, text, sizeof text) < sizeof text);
+    const char *first = strstr(text, "first nap"), *second = strstr(text, "second nap");
+    CHECK(strstr(text, "segment 0: a graph of 3 tasks and 1 edges") == text);
+    CHECK(first != NULL && second > first && strstr(second, "(main thread)") != NULL);
+    CHECK(strstr(text, "quick") == NULL);
+    CHECK(weft_schedule_json(bed.world, json, sizeof json) < sizeof json);
+    CHECK(strstr(json, "\"is_graph\": true") != NULL && strstr(json, "\"edges\": [[") != NULL);
+    CHECK_OK(weft_schedule_set(bed.world, &(weft_schedule_desc){.without_overlap = true}));
+    CHECK_OK(weft_world_step(bed.world, 0));
+    weft_schedule_chain(bed.world, text, sizeof text);
+    CHECK(strstr(text, "segment 0: 2 stages one after the other") == text);
     bed_close(&bed);
 }
 

@@ -50,10 +50,16 @@ WEFT_API size_t weft_schedule_ambiguities(weft_world *world, char *text, size_t 
 /* Writes the sync points, each with the pair of systems that needs it. */
 WEFT_API size_t weft_schedule_sync_points(weft_world *world, char *text, size_t capacity);
 
+/* Writes what the last step waited for: for each segment (the stages between two sync points) its
+ * stages, with times if the schedule is measured, or, where it ran as a graph, the longest chain of
+ * tasks with their times. */
+WEFT_API size_t weft_schedule_chain(weft_world *world, char *text, size_t capacity);
+
 /* Writes the schedule as a Graphviz graph: stages, measured times, the component on each edge. */
 WEFT_API size_t weft_schedule_dot(weft_world *world, char *text, size_t capacity);
 
-/* Writes the schedule as JSON, with the same content. */
+/* Writes the schedule as JSON, with the same content, and for each segment its tasks, their edges
+ * (pairs of positions among the tasks) and the times of the last step. */
 WEFT_API size_t weft_schedule_json(weft_world *world, char *text, size_t capacity);
 
 /* ---- mistakes ---- */

@@ -2,7 +2,8 @@
 /* frame_stats.c: figures of the last step, and the least time its stages could have taken.
  *
  * The critical path adds up, over the stages, the largest of: all work divided by the workers,
- * the systems of the owner one after the other, the longest SERIAL system. */
+ * the systems of the owner one after the other, the longest SERIAL system. A segment that ran as a
+ * graph counts as one stage. */
 #include "frame_stats.h"
 
 #include "registry.h"
@@ -39,11 +40,36 @@ static uint64_t least_time(const weft__scheduler *scheduler, const weft__stage *
     return work > longest ? work : longest;
 }
 
+/* Of a graph: all of its work on all workers, or the owner's systems one after the other. Chains:
+ * weft_schedule_chain. */
+static uint64_t graph_time(const weft__scheduler *scheduler, const weft__segment *segment)
+{
+    uint64_t work = 0, owner = 0;
+    for (uint32_t i = segment->first_stage; i < segment->end_stage; i++)
+        for (uint32_t k = 0; k < scheduler->stages[i].system_count; k++) {
+            const weft__system *system = scheduler->stages[i].systems[k];
+            uint64_t time = time_of(scheduler, system);
+            work += time;
+            if (is_on_owner(system)) owner += time;
+        }
+    work /= scheduler->worker_count;
+    return work > owner ? work : owner;
+}
+
+static uint64_t segment_time(const weft__scheduler *scheduler, const weft__segment *segment)
+{
+    if (segment->is_overlapping) return graph_time(scheduler, segment);
+    uint64_t total = 0;
+    for (uint32_t i = segment->first_stage; i < segment->end_stage; i++)
+        total += least_time(scheduler, &scheduler->stages[i]);
+    return total;
+}
+
 uint64_t weft__schedule_critical_path(const weft__scheduler *scheduler)
 {
     uint64_t total = 0;
-    for (uint32_t i = 0; i < scheduler->stage_count; i++)
-        total += least_time(scheduler, &scheduler->stages[i]);
+    for (uint32_t i = 0; i < scheduler->segment_count; i++)
+        total += segment_time(scheduler, &scheduler->segments[i]);
     return total;
 }
 

@@ -4,6 +4,7 @@
  *
  * Everything is derived from the compiled schedule on demand; nothing here is on the path of a
  * frame. */
+#include "chain.h"
 #include "explain.h"
 
 #include "counters.h"
@@ -141,6 +142,8 @@ size_t weft_schedule_json(weft_world *world, char *out, size_t capacity)
         weft__text_add_quoted(&t, scheduler->ordered[point->observer]->name);
         weft__text_add(&t, "}");
     }
+    weft__text_add(&t, "\n  ],\n  \"segments\": [");
+    weft__segments_json(&t, scheduler);
     weft__text_add(&t, "\n  ]\n}\n");
     return t.length;
 }
