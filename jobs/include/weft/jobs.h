@@ -314,11 +314,11 @@ typedef struct weft_job_graph_desc {
 } weft_job_graph_desc;
 
 /* Compiles a graph. Errors: INVALID_ARGUMENT (no nodes, a node number out of range, fn NULL),
- * CYCLE, OUT_OF_MEMORY, LIMIT (more than 2^20 nodes or 2^26 edges). Cost O(nodes + edges). Threads:
- * owner. */
+ * CYCLE, OUT_OF_MEMORY, LIMIT (more than 2^20 nodes or 2^26 edges). Cost O(nodes + edges), with
+ * costs O(nodes log nodes + edges). Threads: owner, guest. */
 WEFT_API weft_result weft_job_graph_create(weft_job_pool *pool, const weft_job_graph_desc *desc,
                                            weft_job_graph **out);
-/* Destroys a graph. NULL is ignored. Errors: BUSY (it runs). Threads: owner. */
+/* Destroys a graph. NULL is ignored. Errors: BUSY (it runs). Threads: owner, guest. */
 WEFT_API weft_result weft_job_graph_destroy(weft_job_graph *graph);
 /* Runs every node once, each after its predecessors, and returns when all are done; the caller
  * takes part. No allocation. JOB_FAILED: the code of the failed node with the lowest number; the

@@ -248,8 +248,10 @@ static weft_result compile(weft_job_pool *pool, compilation *work, weft_job_grap
     graph->longest = longest;
     graph->is_shared = work->desc->is_shared;
     fill_graph(graph, work);
+    weft__lock_lock(&pool->graphs_lock);
     graph->next = pool->graphs;
     pool->graphs = graph;
+    weft__lock_unlock(&pool->graphs_lock);
     *out = graph;
     return WEFT_OK;
 }
@@ -271,9 +273,11 @@ weft_result weft_job_graph_destroy(weft_job_graph *graph)
 {
     if (graph == NULL) return WEFT_OK;
     if (at_load_acq(&graph->x_running) != 0) return WEFT_BUSY; /* G5 */
+    weft__lock_lock(&graph->pool->graphs_lock);
     weft_job_graph **link = &graph->pool->graphs;
     while (*link != graph) link = &(*link)->next;
     *link = graph->next;
+    weft__lock_unlock(&graph->pool->graphs_lock);
     free_graph(graph);
     return WEFT_OK;
 }

@@ -157,6 +157,7 @@ static weft_result init_pool(weft_job_pool *pool, const weft_job_pool_desc *desc
         pool->wake.search_limit = pool->worker_count - 1;
     pool->workers[0].head.thread = weft__thread_self();
     weft__lock_init(&pool->users.lock, pool->os);
+    weft__lock_init(&pool->graphs_lock, pool->os);
     weft__os_wipe_on_fork(pool->alive, WEFT__ALIVE_BYTES);
     at_init(pool->alive, 1);
     /* One worker shares nothing and needs no good clock; it was 43 % of a short world's life. */

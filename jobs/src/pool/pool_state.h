@@ -51,7 +51,8 @@ struct weft_job_pool {
     weft__os_thread *threads;
     weft__trace_file *trace_file; /* NULL: none; used by the owner only */
     uint32_t thread_count;        /* threads started */
-    weft_job_graph *graphs;       /* owner only: list of all graphs */
+    weft__lock graphs_lock;
+    weft_job_graph *graphs; /* list of all graphs, under the lock: guests make some, too */
     /* shared */
     weft__job_table table;
     weft__loop_table loops;

@@ -39,7 +39,8 @@
 
 #define WEFT__GRAPH_NONE UINT32_MAX
 
-/* Owner: the pool's owner; the run's participants read it and touch the shared fields. */
+/* Owner: who made it, and in the end the pool; the run's participants read it and touch the shared
+ * fields. */
 struct weft_job_graph {
     /* constant after create */
     weft_job_pool *pool;
@@ -55,8 +56,7 @@ struct weft_job_graph {
     uint64_t *on_caller;        /* bitmap by rank: nodes that only the opener claims */
     bool has_own;               /* on_caller has a bit */
     bool is_shared;             /* several workers, whatever the cost says */
-    /* the pool's owner only */
-    weft_job_graph *next; /* list of the pool */
+    weft_job_graph *next;       /* list of the pool, under its lock */
     /* the run's opener only */
     uint32_t epoch; /* parallel runs so far */
     uint32_t run;   /* all runs so far, never 0 */
