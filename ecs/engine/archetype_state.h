@@ -120,13 +120,9 @@ struct weft__tuple {
     weft__chunk *some; /* one of its chunks; NULL: not known which (chunk_grow.c) */
     uint64_t rows;     /* rows in all chunks of the tuple */
     uint32_t chunk_count;
-    uint32_t holders; /* weft__tuple_obtain minus weft__tuple_release */
-    uint32_t first;   /* scratch of compaction: position of its first chunk in the list */
-    uint64_t hash;
+    uint32_t holders;         /* weft__tuple_obtain minus weft__tuple_release */
+    uint32_t first;           /* scratch of compaction: position of its first chunk in the list */
     struct weft__tuple *next; /* hash chain */
-    /* scratch of weft_world_validate: what it found in the chunks of the tuple */
-    uint64_t seen_rows;
-    uint32_t seen_chunks, seen_with_room;
     uint32_t values[]; /* [shared position]: index of the value, 0 = default; this tuple holds
                                  one reference on each */
 };

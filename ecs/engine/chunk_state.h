@@ -72,15 +72,15 @@ struct weft__chunk {
     uint32_t first_unit;    /* where the memory is: unit index ... */
     uint32_t unit_count;    /* ... and units; 0: a part of unit `first_unit`, which is
                                WEFT__SMALL_UNIT in small memory (small_memory.h) */
+    uint32_t id; /* in world->chunks.at, the lowest that was free; 0: private chunk of a job, not
+                    linked. Array operations take chunks in this order */
     struct weft__chunk *room_next; /* list of chunks with room of the tuple; both NULL and not */
     struct weft__chunk *room_prev; /* tuple->room: not in it */
     uint64_t serial; /* what it is known by over time: never given twice in a world, unlike its
                         address and id; a snapshot that makes it again gives it its own back */
-    uint32_t id;   /* in world->chunks.at, the lowest that was free; 0: private chunk of a job, not
-                    linked. Array operations take chunks in this order */
-    uint32_t mark; /* scratch of one array operation: entry of the chunk + 1; else 0 */
-    bool has_room; /* in that list: count < capacity */
-    bool has_ids;  /* private: rows without an id have the null handle; else no row has an id, and
+    uint32_t mark;   /* scratch of one array operation: entry of the chunk + 1; else 0 */
+    bool has_room;   /* in that list: count < capacity */
+    bool has_ids;    /* private: rows without an id have the null handle; else no row has an id, and
                       the entity column is undefined */
 };
 /* A run of rows of one chunk. A value. */

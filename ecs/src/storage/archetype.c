@@ -64,9 +64,8 @@ static census census_take(const weft_world *world, const uint32_t *components, u
 
 static size_t block_bytes(uint32_t type_count, uint32_t slot_count, uint32_t shared_count)
 {
-    size_t bytes = sizeof(weft__archetype) + type_count * sizeof(weft__type_ref) +
-                   slot_count * sizeof(weft__type_slot) + shared_count * sizeof(uint32_t);
-    return bits_align_up(bytes, 64);
+    return sizeof(weft__archetype) + type_count * sizeof(weft__type_ref) +
+           slot_count * sizeof(weft__type_slot) + shared_count * sizeof(uint32_t);
 }
 
 /* One type's positions; `columns` gets the sized ones. */

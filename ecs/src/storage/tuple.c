@@ -14,9 +14,12 @@ static size_t tuple_bytes(const weft__archetype *archetype)
     return sizeof(weft__tuple) + archetype->shared_count * sizeof(uint32_t);
 }
 
-static uint64_t values_hash(const uint32_t *values, uint32_t count)
+/* Head of the hash chain of these values; the table is there. */
+static weft__tuple **chain_of(const weft__archetype *archetype, const uint32_t *values)
 {
-    return hash_bytes(count, values, count * sizeof *values);
+    uint32_t count = archetype->shared_count;
+    return &archetype
+                ->tuples[hash_bytes(count, values, count * sizeof *values) & archetype->tuple_mask];
 }
 
 static weft__tuple *tuple_make(weft_world *world, weft__archetype *archetype,
@@ -28,7 +31,6 @@ static weft__tuple *tuple_make(weft_world *world, weft__archetype *archetype,
     uint32_t count = archetype->shared_count;
     tuple->archetype = archetype;
     if (values != NULL && count != 0) memcpy(tuple->values, values, count * sizeof *values);
-    tuple->hash = values_hash(tuple->values, count);
     for (uint32_t i = 0; i < count; i++)
         weft__shared_acquire(&world->shared, archetype->shared_components[i], tuple->values[i], 1);
     return tuple;
@@ -58,17 +60,19 @@ static bool table_grow(weft_world *world, weft__archetype *archetype)
     weft__tuple **table = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, grown,
                                              sizeof *table, _Alignof(weft__tuple *));
     if (table == NULL) return false;
-    for (uint32_t i = 0; i < size; i++) {
-        for (weft__tuple *tuple = archetype->tuples[i], *next; tuple != NULL; tuple = next) {
-            next = tuple->next;
-            tuple->next = table[tuple->hash & (grown - 1)];
-            table[tuple->hash & (grown - 1)] = tuple;
-        }
-    }
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, archetype->tuples, size, sizeof *table,
-               _Alignof(weft__tuple *));
+    weft__tuple **old = archetype->tuples;
     archetype->tuples = table;
     archetype->tuple_mask = grown - 1;
+    for (uint32_t i = 0; i < size; i++) {
+        for (weft__tuple *tuple = old[i], *next; tuple != NULL; tuple = next) {
+            next = tuple->next;
+            weft__tuple **head = chain_of(archetype, tuple->values);
+            tuple->next = *head;
+            *head = tuple;
+        }
+    }
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, old, size, sizeof *table,
+               _Alignof(weft__tuple *));
     return true;
 }
 
@@ -77,10 +81,8 @@ static weft__tuple *tuple_find(const weft__archetype *archetype, const uint32_t 
     size_t bytes = archetype->shared_count * sizeof *values;
     if (memcmp(archetype->tuple0->values, values, bytes) == 0) return archetype->tuple0;
     if (archetype->tuples == NULL) return NULL;
-    uint64_t hash = values_hash(values, archetype->shared_count);
-    weft__tuple *tuple = archetype->tuples[hash & archetype->tuple_mask];
-    while (tuple != NULL && (tuple->hash != hash || memcmp(tuple->values, values, bytes) != 0))
-        tuple = tuple->next;
+    weft__tuple *tuple = *chain_of(archetype, values);
+    while (tuple != NULL && memcmp(tuple->values, values, bytes) != 0) tuple = tuple->next;
     return tuple;
 }
 
@@ -95,7 +97,7 @@ weft__tuple *weft__tuple_obtain(weft_world *world, weft__archetype *archetype,
             weft__error_memory(world, "shared values");
             return NULL;
         }
-        weft__tuple **head = &archetype->tuples[tuple->hash & archetype->tuple_mask];
+        weft__tuple **head = chain_of(archetype, tuple->values);
         tuple->next = *head;
         *head = tuple;
         archetype->tuple_count++;
@@ -159,7 +161,7 @@ void weft__tuple_release(weft_world *world, weft__tuple *tuple)
     WEFT_ASSERT(tuple->holders != 0);
     if (--tuple->holders != 0) return;
     weft__archetype *archetype = tuple->archetype;
-    weft__tuple **link = &archetype->tuples[tuple->hash & archetype->tuple_mask];
+    weft__tuple **link = chain_of(archetype, tuple->values);
     while (*link != tuple) link = &(*link)->next;
     *link = tuple->next;
     archetype->tuple_count--;

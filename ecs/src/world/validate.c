@@ -126,6 +126,12 @@ static bool ready_check(const weft_world *world, const weft__chunk *chunk)
     return true;
 }
 
+static bool is_in_room_list(const weft__chunk *chunk)
+{
+    const weft__chunk *before = chunk->room_prev;
+    return before != NULL ? before->room_next == chunk : chunk->tuple->room == chunk;
+}
+
 static bool chunk_check(const weft_world *world, const weft__archetype *archetype, uint32_t index)
 {
     const weft__chunk *chunk = archetype->chunks[index];
@@ -147,6 +153,8 @@ static bool chunk_check(const weft_world *world, const weft__archetype *archetyp
                       chunk->capacity);
     if (chunk->has_room != (chunk->count < chunk->capacity))
         return broken(world, "chunk %u: wrong about room", chunk->id);
+    if (chunk->has_room && !is_in_room_list(chunk))
+        return broken(world, "chunk %u is not in the list of chunks with room", chunk->id);
     if (chunk->mark != 0) return broken(world, "chunk %u: a mark was left", chunk->id);
     if (chunk->tuple->archetype != archetype)
         return broken(world, "chunk %u: its tuple is of another archetype", chunk->id);
@@ -172,47 +180,48 @@ static bool tuples_each(const weft_world *world, const weft__archetype *archetyp
            broken(world, "archetype %u: wrong number of tuples", archetype->id);
 }
 
-static bool tuple_clear(const weft_world *world, weft__tuple *tuple)
+/* The chunks of the archetype leave the totals of their tuples, or join them again. */
+static void totals_change(const weft__archetype *archetype, bool is_leaving)
 {
-    (void)world;
-    tuple->seen_rows = 0;
-    tuple->seen_chunks = tuple->seen_with_room = 0;
-    return true;
+    for (uint32_t i = 0; i < archetype->chunk_count; i++) {
+        const weft__chunk *chunk = archetype->chunks[i];
+        chunk->tuple->rows += is_leaving ? -(uint64_t)chunk->count : chunk->count;
+        chunk->tuple->chunk_count += is_leaving ? UINT32_MAX : 1;
+    }
 }
 
-/* The list of chunks with room and the totals of a tuple. */
+/* While all chunks have left. */
+static bool tuple_totals_check(const weft_world *world, weft__tuple *tuple)
+{
+    return (tuple->rows == 0 && tuple->chunk_count == 0) ||
+           broken(world, "archetype %u: the totals of a tuple are wrong", tuple->archetype->id);
+}
+
+/* The list of chunks with room, which holds no other chunks, and the holders of a tuple. */
 static bool tuple_check(const weft_world *world, weft__tuple *tuple)
 {
     const weft__archetype *archetype = tuple->archetype;
-    uint32_t with_room = tuple->seen_with_room;
+    uint32_t left = tuple->chunk_count;
     for (const weft__chunk *chunk = tuple->room; chunk != NULL; chunk = chunk->room_next) {
-        if (chunk->tuple != tuple || !chunk->has_room || with_room-- == 0)
+        if (chunk->tuple != tuple || !chunk->has_room || left-- == 0)
             return broken(world, "archetype %u: its list of chunks with room is wrong",
                           archetype->id);
     }
-    if (with_room != 0 || tuple->seen_rows != tuple->rows ||
-        tuple->seen_chunks != tuple->chunk_count)
-        return broken(world, "archetype %u: the totals of a tuple are wrong", archetype->id);
     if (tuple->some != NULL && tuple->some->tuple != tuple)
         return broken(world, "archetype %u: a tuple has a chunk of another one", archetype->id);
-    uint32_t holders = tuple->seen_chunks + (tuple == archetype->tuple0 ? 1 : 0);
+    uint32_t holders = tuple->chunk_count + (tuple == archetype->tuple0 ? 1 : 0);
     if (tuple->holders != holders)
         return broken(world, "archetype %u: a tuple has %u holders instead of %u", archetype->id,
                       tuple->holders, holders);
     return true;
 }
 
-/* One pass over the chunks for all tuples together. */
 static bool tuples_check(const weft_world *world, const weft__archetype *archetype)
 {
-    if (!tuples_each(world, archetype, tuple_clear)) return false;
-    for (uint32_t i = 0; i < archetype->chunk_count; i++) {
-        const weft__chunk *chunk = archetype->chunks[i];
-        chunk->tuple->seen_rows += chunk->count;
-        chunk->tuple->seen_chunks++;
-        chunk->tuple->seen_with_room += chunk->has_room ? 1 : 0;
-    }
-    return tuples_each(world, archetype, tuple_check);
+    totals_change(archetype, true);
+    bool is_right = tuples_each(world, archetype, tuple_totals_check);
+    totals_change(archetype, false);
+    return is_right && tuples_each(world, archetype, tuple_check);
 }
 
 static bool archetype_check(const weft_world *world, const weft__archetype *archetype)
