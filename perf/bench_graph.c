@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CHAINS = 8, LINKS = 4, ROWS = 4096, STEPS_OF_MS = 380000 };
+enum { CHAINS = 8, LINKS = 4, ROWS = 4096, STEPS_OF_MS = 690000 };
 
 /* One piece of work: `steps` dependent multiply-adds a row. */
 typedef struct link {
@@ -101,37 +101,48 @@ static void independent_raw(void *data)
     bed->single = churn(bed->single, bed->single_steps);
 }
 
-static void independent_case(weft_bench *bench, const char *name, uint32_t workers)
+static bool independent_make(frame_bed *bed, uint32_t workers)
 {
-    frame_bed bed = {.single_steps = 5 * STEPS_OF_MS};
-    bool is_made = bed_open(&bed, workers, CHAINS);
-    for (uint32_t i = 0; is_made && i < CHAINS * LINKS; i++) {
+    *bed = (frame_bed){.single_steps = 5 * STEPS_OF_MS};
+    if (!bed_open(bed, workers, CHAINS)) return false;
+    for (uint32_t i = 0; i < CHAINS * LINKS; i++) {
         char system[32];
         snprintf(system, sizeof system, "link%u.%u", i / LINKS, i % LINKS);
-        bed.links[i].steps = 5 + (i * 7) % 60; /* 0.05 to 0.7 ms */
-        is_made = add_rows(&bed, system, i / LINKS, &bed.links[i]).id != 0;
+        bed->links[i].steps = 10 + (i * 7) % 100;
+        if (add_rows(bed, system, i / LINKS, &bed->links[i]).id == 0) return false;
     }
-    if (is_made)
-        weft_system_create(bed.world, &(weft_system_desc){.name = "single",
-                                                          .run = run_single,
-                                                          .user = &bed,
-                                                          .flags = WEFT_SYSTEM_SERIAL});
-    if (is_made)
-        weft_bench_run(bench, &(weft_bench_measure){.name = name,
-                                                    .unit = "us/frame",
-                                                    .workers = workers,
-                                                    .run = step,
-                                                    .raw = independent_raw,
-                                                    .data = &bed});
+    weft_system_desc desc = {
+        .name = "single", .run = run_single, .user = bed, .flags = WEFT_SYSTEM_SERIAL};
+    return weft_system_create(bed->world, &desc).id != 0;
+}
+
+/* The graph, against plain C and, on several workers, against stage after stage. */
+static void graph_case(weft_bench *bench, const char *name, uint32_t workers,
+                       bool (*make)(frame_bed *bed, uint32_t workers), weft_bench_fn *raw)
+{
+    frame_bed graph, stages;
+    bool is_made = make(&graph, workers);
+    is_made = make(&stages, workers) && is_made;
+    const weft_schedule_desc options = {.without_overlap = true};
+    if (is_made && weft_schedule_set(stages.world, &options) == WEFT_OK)
+        weft_bench_run(bench, &(weft_bench_measure){
+                                  .name = name,
+                                  .unit = "us/frame",
+                                  .workers = workers,
+                                  .run = step,
+                                  .raw = raw,
+                                  .data = &graph,
+                                  .peers = {{workers > 1 ? "stages" : NULL, step, &stages}}});
     else
-        weft_bench_fail(bench, "frame.independent: the world could not be made");
-    bed_close(&bed);
+        weft_bench_fail(bench, "%s: the world could not be made", name);
+    bed_close(&graph);
+    bed_close(&stages);
 }
 
 static void bench_independent(weft_bench *bench)
 {
-    independent_case(bench, "8x4", 1);
-    independent_case(bench, "8x4-2", 2);
+    graph_case(bench, "8x4", 1, independent_make, independent_raw);
+    graph_case(bench, "8x4-2", 2, independent_make, independent_raw);
 }
 
 /* ---- main thread ---- */
@@ -144,29 +155,20 @@ static void main_raw(void *data)
     bed->single = churn(bed->single, bed->single_steps);
 }
 
-static void main_case(weft_bench *bench, const char *name, uint32_t workers)
+static bool main_make(frame_bed *bed, uint32_t workers)
 {
-    frame_bed bed = {.single_steps = 2 * STEPS_OF_MS};
-    bed.links[0].steps = 4 * STEPS_OF_MS / ROWS;
-    bool is_made = bed_open(&bed, workers, 1) && add_rows(&bed, "loop", 0, bed.links).id != 0;
+    *bed = (frame_bed){.single_steps = 2 * STEPS_OF_MS};
+    bed->links[0].steps = 4 * STEPS_OF_MS / ROWS;
+    if (!bed_open(bed, workers, 1) || add_rows(bed, "loop", 0, bed->links).id == 0) return false;
     weft_system_desc desc = {
-        .name = "main", .run = run_single, .user = &bed, .flags = WEFT_SYSTEM_MAIN_THREAD};
-    if (is_made && weft_system_create(bed.world, &desc).id != 0)
-        weft_bench_run(bench, &(weft_bench_measure){.name = name,
-                                                    .unit = "us/frame",
-                                                    .workers = workers,
-                                                    .run = step,
-                                                    .raw = main_raw,
-                                                    .data = &bed});
-    else
-        weft_bench_fail(bench, "frame.main_thread: the world could not be made");
-    bed_close(&bed);
+        .name = "main", .run = run_single, .user = bed, .flags = WEFT_SYSTEM_MAIN_THREAD};
+    return weft_system_create(bed->world, &desc).id != 0;
 }
 
 static void bench_main_thread(weft_bench *bench)
 {
-    main_case(bench, "2+4ms", 1);
-    main_case(bench, "2+4ms-2", 2);
+    graph_case(bench, "2+4ms", 1, main_make, main_raw);
+    graph_case(bench, "2+4ms-2", 2, main_make, main_raw);
 }
 
 const weft_bench_entry weft_bench_graph[] = {
