@@ -505,3 +505,23 @@ PLAIN_TEST(names_of_many_rows_play_beside_destroys)
     weft_recorder_destroy(commands);
     end(&f);
 }
+
+PLAIN_TEST(switching_what_a_row_does_not_have_yet_means_nothing)
+{
+    fixture f = begin(1);
+    weft_entity rows[200];
+    weft_recorder *commands;
+    weft_component lamp = weft_component_create_plain(f.world, "lamp", 4, 4, WEFT_ENABLEABLE);
+    make_movers(&f, 200, rows);
+    CHECK_OK(weft_recorder_create(f.world, &commands));
+    for (uint32_t i = 0; i < 200; i++) {
+        CHECK_OK(weft_recorder_enable(commands, rows[i], lamp, false));
+        CHECK_OK(weft_recorder_add(commands, rows[i], lamp));
+        if (i % 2 == 0) CHECK_OK(weft_recorder_enable(commands, rows[i], lamp, false));
+    }
+    CHECK_OK(weft_recorder_play(commands));
+    for (uint32_t i = 0; i < 200; i++)
+        CHECK_U64(weft_entity_is_enabled(f.world, rows[i], lamp), i % 2 != 0);
+    weft_recorder_destroy(commands);
+    end(&f);
+}
