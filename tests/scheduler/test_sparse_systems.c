@@ -166,6 +166,37 @@ PLAIN_TEST(same_world_for_any_number_of_workers)
             CHECK_U64(run_scene(workers, fused == 0), expected);
 }
 
+/* Two systems that write one component stay in one stage, slice by slice, while each touches rows of
+ * its own slice alone. Rows of a SPARSE component lie elsewhere: such systems are ordered as a
+ * whole. */
+PLAIN_TEST(values_elsewhere_order_systems_as_a_whole)
+{
+    static scene c;
+    scene_open(&c, 1);
+    weft_frame_stats stats;
+    const weft_component written[] = {c.heat, c.burning};
+    for (uint32_t i = 0; i < 2; i++) {
+        weft_system first =
+            make(&c, &(weft_system_desc){.name = "first",
+                                         .run = watch,
+                                         .user = &c,
+                                         .over.rows.terms = {{c.heat, WEFT_NO_ACCESS},
+                                                             {written[i], WEFT_WRITE}}});
+        weft_system second =
+            make(&c, &(weft_system_desc){.name = "second",
+                                         .run = watch,
+                                         .user = &c,
+                                         .over.rows.terms = {{c.heat, WEFT_NO_ACCESS},
+                                                             {written[i], WEFT_WRITE}}});
+        CHECK_OK(weft_schedule_compile(c.world));
+        weft_frame_stats_get(c.world, &stats, sizeof stats);
+        CHECK_U64(stats.stages, 1 + i);
+        CHECK_OK(weft_system_destroy(c.world, first));
+        CHECK_OK(weft_system_destroy(c.world, second));
+    }
+    CHECK_OK(weft_world_destroy(c.world));
+}
+
 /* skips_unchanged, filters and questions about changes know the values that rows have elsewhere. */
 PLAIN_TEST(changes_of_values_elsewhere_are_seen)
 {
