@@ -166,9 +166,9 @@ PLAIN_TEST(same_world_for_any_number_of_workers)
             CHECK_U64(run_scene(workers, fused == 0), expected);
 }
 
-/* Two systems that write one component stay in one stage, slice by slice, while each touches rows of
- * its own slice alone. Rows of a SPARSE component lie elsewhere: such systems are ordered as a
- * whole. */
+/* Two systems that write one component stay in one stage, slice by slice, while each touches
+ * rows of its own slice alone. Rows of a SPARSE component lie elsewhere: such systems are
+ * ordered as a whole. */
 PLAIN_TEST(values_elsewhere_order_systems_as_a_whole)
 {
     static scene c;
@@ -177,17 +177,17 @@ PLAIN_TEST(values_elsewhere_order_systems_as_a_whole)
     const weft_component written[] = {c.heat, c.burning};
     for (uint32_t i = 0; i < 2; i++) {
         weft_system first =
-            make(&c, &(weft_system_desc){.name = "first",
-                                         .run = watch,
-                                         .user = &c,
-                                         .over.rows.terms = {{c.heat, WEFT_NO_ACCESS},
-                                                             {written[i], WEFT_WRITE}}});
+            make(&c, &(weft_system_desc){
+                         .name = "first",
+                         .run = watch,
+                         .user = &c,
+                         .over.rows.terms = {{c.heat, WEFT_NO_ACCESS}, {written[i], WEFT_WRITE}}});
         weft_system second =
-            make(&c, &(weft_system_desc){.name = "second",
-                                         .run = watch,
-                                         .user = &c,
-                                         .over.rows.terms = {{c.heat, WEFT_NO_ACCESS},
-                                                             {written[i], WEFT_WRITE}}});
+            make(&c, &(weft_system_desc){
+                         .name = "second",
+                         .run = watch,
+                         .user = &c,
+                         .over.rows.terms = {{c.heat, WEFT_NO_ACCESS}, {written[i], WEFT_WRITE}}});
         CHECK_OK(weft_schedule_compile(c.world));
         weft_frame_stats_get(c.world, &stats, sizeof stats);
         CHECK_U64(stats.stages, 1 + i);
