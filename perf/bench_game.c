@@ -107,16 +107,18 @@ static void run_burst(weft_slice *slice, void *user)
     weft_side *side = ((bound_system *)user)->side;
     const uint32_t *hit = weft_slice_read(slice, 0);
     const vec2 *place = weft_slice_read(slice, 1);
-    for (uint32_t i = 0; i < slice->count; i++) {
-        if (hit[i] == NO_HIT) continue;
-        for (uint32_t done = 0; done < SPARKS;) {
-            weft_slice rows;
-            if (weft_recorder_create_rows(weft_slice_recorder(slice), side->kinds[SPARK],
-                                          SPARKS - done, &rows) != WEFT_OK)
-                return;
-            newborn out = newborn_of(side, SPARK, &rows);
-            for (uint32_t k = 0; k < rows.count; k++, done++)
-                game_spark_make(&out, k, place[i], hit[i] + done);
+    uint32_t bursting[SHIPS], count = 0;
+    for (uint32_t i = 0; i < slice->count; i++)
+        if (hit[i] != NO_HIT) bursting[count++] = i;
+    for (uint32_t done = 0; done < count * SPARKS;) {
+        weft_slice rows;
+        if (weft_recorder_create_rows(weft_slice_recorder(slice), side->kinds[SPARK],
+                                      count * SPARKS - done, &rows) != WEFT_OK)
+            return;
+        newborn out = newborn_of(side, SPARK, &rows);
+        for (uint32_t k = 0; k < rows.count; k++, done++) {
+            uint32_t row = bursting[done / SPARKS];
+            game_spark_make(&out, k, place[row], hit[row] + done % SPARKS);
         }
     }
 }
@@ -139,6 +141,13 @@ static void name_records(const weft_side *side, uint32_t kind, weft_system_desc 
     desc->effects = WEFT_RECORDS_CREATE;
     for (uint32_t part = 0; part < PARTS; part++)
         if ((game_kind_parts[kind] >> part & 1) != 0) desc->records[count++] = side->parts[part];
+}
+
+static void name_destroyed(const weft_side *side, uint32_t kind, weft_system_desc *desc)
+{
+    uint32_t count = 0;
+    for (uint32_t part = 0; part < PARTS; part++)
+        if ((game_kind_parts[kind] >> part & 1) != 0) desc->destroys[count++] = side->parts[part];
 }
 
 static void describe_deed(const weft_side *side, const game_system *system, weft_system_desc *desc)
@@ -173,6 +182,7 @@ static void describe_deed(const weft_side *side, const game_system *system, weft
     case KILLS:
         desc->run = run_kill;
         desc->effects = WEFT_RECORDS_DESTROY;
+        name_destroyed(side, system->parts[1] == HIT ? BULLET : SPARK, desc);
         break;
     }
 }

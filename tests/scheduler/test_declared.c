@@ -12,8 +12,9 @@
 typedef struct recording {
     uint32_t kind;
     uint32_t effects;
-    bool lists_a;     /* `records` holds component a only */
-    const char *word; /* of the report; NULL: nothing is wrong */
+    bool lists_a;       /* `records` holds component a only */
+    const char *word;   /* of the report; NULL: nothing is wrong */
+    uint32_t destroyed; /* components in `destroys`: none, a, or a and b */
 } recording;
 
 static weft_archetype only_a, grouped;
@@ -65,6 +66,9 @@ static void record_kind(weft_slice *s, void *user)
         made = weft_recorder_row_entity(commands, &rows, 0);
         CHECK_OK(weft_recorder_set(commands, made, a, &(uint32_t){1}, 4));
         break;
+    case 11:
+        CHECK_OK(weft_recorder_query_destroy_entities(commands, all));
+        break;
     default:
         made = weft_recorder_create_entity(commands, only_a);
         CHECK_OK(weft_recorder_set(commands, made, a, &(uint32_t){1}, 4));
@@ -77,6 +81,10 @@ PLAIN_TEST(commands_of_kinds_and_components_that_are_not_declared_are_named)
     static const recording cases[] = {
         {0, WEFT_RECORDS_ADD, false, "WEFT_RECORDS_DESTROY"},
         {0, WEFT_RECORDS_DESTROY, true, NULL},
+        {0, WEFT_RECORDS_DESTROY, false, "component b", 1},
+        {0, WEFT_RECORDS_DESTROY, false, NULL, 2},
+        {11, WEFT_RECORDS_DESTROY, false, "`destroys`", 1},
+        {11, WEFT_RECORDS_DESTROY, false, NULL, 2},
         {1, WEFT_RECORDS_ADD, false, "WEFT_RECORDS_REMOVE"},
         {1, WEFT_RECORDS_REMOVE, true, NULL},
         {2, WEFT_RECORDS_CREATE, false, "WEFT_RECORDS_ADD"},
@@ -118,6 +126,8 @@ PLAIN_TEST(commands_of_kinds_and_components_that_are_not_declared_are_named)
                                  .effects = r->effects,
                                  .over.rows.terms = {{a, WEFT_READ, 0, 0}}};
         if (r->lists_a) desc.records[0] = a;
+        if (r->destroyed > 0) desc.destroys[0] = a;
+        if (r->destroyed > 1) desc.destroys[1] = b;
         CHECK(weft_system_create(world, &desc).id != 0);
         if (r->word == NULL)
             CHECK_OK(weft_world_step(world, 0));

@@ -188,7 +188,7 @@ PLAIN_TEST(dot_and_json_have_every_system_and_edge_with_its_component)
     length = weft_schedule_json(world, text, sizeof text);
     CHECK_U64(strlen(text), length);
     check_part("\"critical_path_ns\": ");
-    check_part("\"to\": \"y\", \"component\": \"a\"}");
+    check_part("\"to\": \"y\", \"component\": \"a\", \"archetype\": ");
     check_part("\"name\": \"z\", \"group\": \"default\", \"stage\": 0, \"runs\": 1");
     char all[sizeof text];
     memcpy(all, text, sizeof all);
@@ -216,6 +216,8 @@ PLAIN_TEST(dot_draws_a_sync_point_from_who_records_to_who_could_see_it)
     add("looks", b, WEFT_READ, NULL);
     weft_schedule_dot(world, text, sizeof text);
     check_part("s0 -> s1 [style=dashed, label=\"commands\"];");
+    weft_schedule_json(world, text, sizeof text);
+    check_part("\"recorder\": \"records\", \"observer\": \"looks\", \"effect\": \"destroys\"");
     end();
 }
 

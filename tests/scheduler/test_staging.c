@@ -195,14 +195,42 @@ Test(staging, who_could_see_a_creation_needs_no_other_components)
                                    .required_count = 1,
                                    .mentions = only_c,
                                    .mention_count = 1};
-    CHECK(!weft__staging_could_see(&recorder, &observer));
+    CHECK_U64(weft__staging_visible(&recorder, &observer), WEFT__VISIBLE_NOTHING);
     observer.required = both;
     observer.required_count = 2;
-    CHECK(weft__staging_could_see(&recorder, &observer));
+    CHECK(weft__staging_visible(&recorder, &observer) != WEFT__VISIBLE_NOTHING);
     recorder.effects = WEFT_RECORDS_DESTROY;
-    CHECK(weft__staging_could_see(&recorder, &observer));
+    CHECK(weft__staging_visible(&recorder, &observer) != WEFT__VISIBLE_NOTHING);
+    recorder.destroys = only_c; /* entities without A and B */
+    recorder.destroy_count = 1;
+    CHECK_U64(weft__staging_visible(&recorder, &observer),
+              WEFT__VISIBLE_DESTROYED); /* by look-up */
+    observer.traits |= WEFT__STAGING_ROWS_ONLY;
+    CHECK_U64(weft__staging_visible(&recorder, &observer), WEFT__VISIBLE_NOTHING);
+    recorder.destroys = both;
+    recorder.destroy_count = 2;
+    CHECK_U64(weft__staging_visible(&recorder, &observer), WEFT__VISIBLE_DESTROYED);
     observer.traits = 0; /* no rows, no lookups: sees nothing */
-    CHECK(!weft__staging_could_see(&recorder, &observer));
+    CHECK_U64(weft__staging_visible(&recorder, &observer), WEFT__VISIBLE_NOTHING);
+}
+
+/* An observer whose rows are all it sees does not meet a new entity for a component alone. */
+Test(staging, a_creation_without_what_rows_must_have_is_not_seen)
+{
+    static const uint32_t both[] = {A, B}, with_b[] = {B, C};
+    weft__staging_node recorder = {
+        .effects = WEFT_RECORDS_CREATE, .records = both, .record_count = 2};
+    weft__staging_node observer = {.traits = WEFT__STAGING_SEES_ROWS | WEFT__STAGING_ROWS_ONLY,
+                                   .required = with_b,
+                                   .required_count = 2,
+                                   .mentions = with_b,
+                                   .mention_count = 2};
+    CHECK_U64(weft__staging_visible(&recorder, &observer), WEFT__VISIBLE_NOTHING);
+    recorder.effects |= WEFT_RECORDS_ADD;
+    CHECK_U64(weft__staging_visible(&recorder, &observer), WEFT__VISIBLE_CHANGED);
+    recorder.effects = WEFT_RECORDS_CREATE;
+    observer.traits = WEFT__STAGING_SEES_ROWS; /* it looks things up, too */
+    CHECK_U64(weft__staging_visible(&recorder, &observer), WEFT__VISIBLE_CREATED);
 }
 
 Test(staging, an_exclusive_system_stands_alone)

@@ -35,6 +35,9 @@ static void bad_descriptions(void)
     refuse(bad, "WEFT_READ",
            SYSTEM(.skips_unchanged = true, .over.rows.terms = {{t.a, WEFT_WRITE, 0, 0}}));
     refuse(bad, "effects", SYSTEM(.records = {t.a}));
+    refuse(bad, "WEFT_RECORDS_DESTROY", SYSTEM(.destroys = {t.a}, .effects = WEFT_RECORDS_CREATE));
+    refuse(WEFT_BAD_HANDLE, "destroys",
+           SYSTEM(.destroys = {{999}}, .effects = WEFT_RECORDS_DESTROY));
     refuse(bad, "access", SYSTEM(.lookups = {{t.a, WEFT_NO_ACCESS}}));
     refuse(bad, "SERIAL",
            SYSTEM(.queries = {writer}, .over = {.kind = WEFT_OVER_COUNT, .count = 2}));

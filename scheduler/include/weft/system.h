@@ -116,6 +116,12 @@ typedef struct weft_system_desc {
     weft_component records[WEFT_SYSTEM_LOOKUPS];
     const weft_component *more_records;
     uint32_t more_record_count;
+    /* The components that entities it destroys may have, those of linked entities included;
+     * empty: any. So systems that run over none of these entities need not wait for the
+     * commands. */
+    weft_component destroys[WEFT_SYSTEM_LOOKUPS];
+    const weft_component *more_destroys;
+    uint32_t more_destroy_count;
     const char *before[WEFT_SYSTEM_ORDER]; /* systems or groups that must run later */
     const char *after[WEFT_SYSTEM_ORDER];  /* systems or groups that must run earlier */
     const char *const *more_before;

@@ -147,6 +147,10 @@ static weft_result compile(weft__scheduler *scheduler)
         .without_fusion = scheduler->options.without_fusion,
         .shuffle_seed = scheduler->options.shuffle_seed,
     };
+    result = weft__schedule_hoist(scheduler, &input);
+    if (result != WEFT_OK) return result;
+    input.nodes = scheduler->nodes;
+    input.barriers = scheduler->barriers;
     result = weft__staging_make(&input, scheduler->memory, &scheduler->staging);
     if (result != WEFT_OK) return weft__error_memory(scheduler->world, "the schedule");
     result = weft__schedule_stages(scheduler);

@@ -205,6 +205,8 @@ static void make_mentions(sets *s, const weft__system *system, weft__staging_nod
     node->required = required;
     if (handle != NULL || system->lists.query_count != 0 || system->lists.lookup_count != 0)
         node->traits |= WEFT__STAGING_SEES_ROWS;
+    if (has_one_description && system->lists.lookup_count == 0)
+        node->traits |= WEFT__STAGING_ROWS_ONLY;
 }
 
 static uint32_t traits_of(const weft__system *system)
@@ -216,6 +218,7 @@ static uint32_t traits_of(const weft__system *system)
     if (system->query.id != 0 && (system->flags & apart) == 0) traits |= WEFT__STAGING_FUSABLE;
     if ((system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0) traits |= WEFT__STAGING_EXCLUSIVE;
     if ((system->flags & WEFT_SYSTEM_BACKGROUND) != 0) traits |= WEFT__STAGING_BACKGROUND;
+    if (system->range != NULL) traits |= WEFT__STAGING_STAYS;
     return traits;
 }
 
@@ -233,6 +236,8 @@ weft_result weft__schedule_nodes(weft__scheduler *scheduler)
         node->effects = system->effects;
         node->records = system->lists.records;
         node->record_count = system->lists.record_count;
+        node->destroys = system->lists.destroys;
+        node->destroy_count = system->lists.destroy_count;
         make_access(&s, system, &node->access);
         make_mentions(&s, system, node);
     }

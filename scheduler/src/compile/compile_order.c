@@ -3,9 +3,11 @@
  *
  * Systems and the begin and end of every group are nodes of a graph; before/after names are its
  * edges. Orders that come from groups only decide who is first when two systems collide; an
- * order between two systems by name (a barrier) is kept even when they do not (see staging.c). */
+ * order between two systems by name (a barrier) is kept even when they do not (see staging.c). Of
+ * the order that comes out, systems that a sync point need not delay are moved in front of it. */
 #include "compile_order.h"
 
+#include "hoist.h"
 #include "registry.h"
 
 #include <stdio.h>
@@ -229,4 +231,30 @@ weft_result weft__schedule_barriers(weft__scheduler *scheduler)
         qsort(scheduler->barriers, scheduler->barrier_count, sizeof scheduler->barriers[0],
               compare_barriers);
     return WEFT_OK;
+}
+
+/* ---- systems in front of sync points ---- */
+
+weft_result weft__schedule_hoist(weft__scheduler *scheduler, const weft__staging_input *input)
+{
+    uint32_t count = scheduler->ordered_count, moved = 0;
+    weft__arena_block **arena = &scheduler->plan_arena;
+    uint32_t *order = weft__arena_take(scheduler->memory, arena, count * sizeof order[0]);
+    weft_result result =
+        order == NULL ? WEFT_OUT_OF_MEMORY : weft__staging_hoist(input, scheduler->memory, order);
+    if (result != WEFT_OK) return weft__error_memory(scheduler->world, "the schedule");
+    for (uint32_t i = 0; i < count; i++) moved += order[i] != i;
+    if (moved == 0) return WEFT_OK;
+    weft__system **ordered = weft__arena_take(scheduler->memory, arena, count * sizeof ordered[0]);
+    weft__staging_node *nodes = weft__arena_take(scheduler->memory, arena, count * sizeof nodes[0]);
+    if (ordered == NULL || nodes == NULL)
+        return weft__error_memory(scheduler->world, "the schedule");
+    for (uint32_t i = 0; i < count; i++) {
+        ordered[i] = scheduler->ordered[order[i]];
+        nodes[i] = scheduler->nodes[order[i]];
+        ordered[i]->position = i;
+    }
+    scheduler->ordered = ordered;
+    scheduler->nodes = nodes;
+    return weft__schedule_barriers(scheduler);
 }

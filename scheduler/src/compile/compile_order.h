@@ -11,6 +11,9 @@
 weft_result weft__schedule_order(weft__scheduler *scheduler);
 /* Fills scheduler->barriers, from the order. Errors: OUT_OF_MEMORY. */
 weft_result weft__schedule_barriers(weft__scheduler *scheduler);
+/* Moves systems in front of sync points that need not delay them (hoist.h): the order of effect,
+ * the nodes and the barriers are those of the new order. Errors: OUT_OF_MEMORY. */
+weft_result weft__schedule_hoist(weft__scheduler *scheduler, const weft__staging_input *input);
 /* Whether a system, by its position, must run before another by name. */
 bool weft__schedule_has_barrier(const weft__scheduler *scheduler, uint32_t before, uint32_t after);
 

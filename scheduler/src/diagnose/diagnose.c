@@ -147,12 +147,49 @@ static void keep_write(const weft_world *world, const char *what, uint32_t compo
 
 /* ---- commands ---- */
 
-static bool lists(const weft__system *system, uint32_t component)
+/* Whether a list of a system names a component; an empty one names all. */
+static bool lists(const uint32_t *components, uint32_t count, uint32_t component)
 {
-    if (system->lists.record_count == 0) return true;
-    for (uint32_t i = 0; i < system->lists.record_count; i++)
-        if (system->lists.records[i] == component) return true;
-    return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (components[i] == component) return true;
+    return count == 0;
+}
+
+/* A component of the archetype that the list does not name; 0: none. */
+static uint32_t unlisted(const weft__archetype *archetype, const uint32_t *components,
+                         uint32_t count)
+{
+    for (uint32_t i = 0; i < archetype->type_count; i++)
+        if (!lists(components, count, archetype->types[i].component))
+            return archetype->types[i].component;
+    return 0;
+}
+
+/* A component of entities that a command destroys that is not among `destroys`; 0: none. Members
+ * of their linked groups are not looked at. */
+static uint32_t undeclared_destroyed(const weft__system *system, const weft__command *command)
+{
+    const weft_world *world = system->context.world;
+    const weft__lists *declared = &system->lists;
+    if (command->op == WEFT__COMMAND_DESTROY) {
+        uint32_t row;
+        const weft__chunk *chunk = weft__entity_is_deferred(command->entity)
+                                       ? NULL
+                                       : weft__entity_row(world, command->entity, &row);
+        return chunk == NULL
+                   ? 0
+                   : unlisted(chunk->archetype, declared->destroys, declared->destroy_count);
+    }
+    const weft__query_handle *handle =
+        weft__query_find(world, (weft_query){command->entity.index, weft__front(world)->number});
+    for (uint32_t i = 0; handle != NULL && i < handle->query->match_count; i++) {
+        const weft__archetype *archetype = handle->query->matches[i].archetype;
+        uint32_t component = archetype->chunk_count == 0
+                                 ? 0
+                                 : unlisted(archetype, declared->destroys, declared->destroy_count);
+        if (component != 0) return component;
+    }
+    return 0;
 }
 
 static const char *missing_effect(uint32_t effect)
@@ -206,12 +243,14 @@ static uint32_t undeclared_component(const weft__system *system, const weft__com
     bool has_archetype = command->op == WEFT__COMMAND_CREATE || command->op == WEFT__COMMAND_ROWS;
     bool is_of_none =
         command->op == WEFT__COMMAND_INSTANTIATE || command->op == WEFT__COMMAND_SET_NAME;
-    if (effect == WEFT_RECORDS_DESTROY || is_of_none) return 0;
-    if (!has_archetype) return lists(system, command->subject) ? 0 : command->subject;
-    const weft__archetype *archetype = weft__archetype_of_id(world, command->subject);
-    for (uint32_t i = 0; i < archetype->type_count; i++)
-        if (!lists(system, archetype->types[i].component)) return archetype->types[i].component;
-    return 0;
+    const weft__lists *declared = &system->lists;
+    if (effect == WEFT_RECORDS_DESTROY) return undeclared_destroyed(system, command);
+    if (is_of_none) return 0;
+    if (has_archetype)
+        return unlisted(weft__archetype_of_id(world, command->subject), declared->records,
+                        declared->record_count);
+    return lists(declared->records, declared->record_count, command->subject) ? 0
+                                                                              : command->subject;
 }
 
 void weft__diagnose_effects(weft__scheduler *scheduler, uint32_t worker,
@@ -239,8 +278,12 @@ void weft__diagnose_effects(weft__scheduler *scheduler, uint32_t worker,
                                  ? "named an entity: declare WEFT_RECORDS_ADD among its effects"
                                  : missing_effect(effect);
         } else if (violation.component != 0) {
-            violation.what = "is changed by its commands, but is not among its `records`: add it, "
-                             "or leave the list empty for any";
+            violation.what =
+                effect == WEFT_RECORDS_DESTROY
+                    ? "belongs to an entity that its commands destroy, but is not "
+                      "among its `destroys`: add it, or leave the list empty for any"
+                    : "is changed by its commands, but is not among its `records`: add "
+                      "it, or leave the list empty for any";
         }
         if (violation.what != NULL) break;
     }

@@ -57,13 +57,16 @@ weft_result weft__lists_check(const weft_world *world, const char *what,
                          desc->more_query_count);
     out->records = GIVEN(records, weft_component, desc, WEFT_SYSTEM_LOOKUPS, desc->more_records,
                          desc->more_record_count);
+    out->destroys = GIVEN(destroys, weft_component, desc, WEFT_SYSTEM_LOOKUPS, desc->more_destroys,
+                          desc->more_destroy_count);
     out->before = GIVEN(before, const char *, desc, WEFT_SYSTEM_ORDER, desc->more_before,
                         desc->more_before_count);
     out->after = GIVEN(after, const char *, desc, WEFT_SYSTEM_ORDER, desc->more_after,
                        desc->more_after_count);
-    weft__given *handles[] = {&out->lookups, &out->resources, &out->queries, &out->records};
+    weft__given *handles[] = {&out->lookups, &out->resources, &out->queries, &out->records,
+                              &out->destroys};
     weft_result result = WEFT_OK;
-    for (uint32_t i = 0; i < 4 && result == WEFT_OK; i++)
+    for (uint32_t i = 0; i < sizeof handles / sizeof handles[0] && result == WEFT_OK; i++)
         result = weft__given_check(world, what, handles[i]);
     if (result == WEFT_OK) result = names_check(world, what, &out->before);
     return result == WEFT_OK ? names_check(world, what, &out->after) : result;
@@ -89,7 +92,7 @@ static uint32_t copy_names(char (*to)[WEFT__NAME_LIMIT], const weft__given *from
     return from->count;
 }
 
-static uint32_t copy_records(uint32_t *to, const weft__given *from)
+static uint32_t copy_components(uint32_t *to, const weft__given *from)
 {
     for (uint32_t i = 0; i < from->count; i++) {
         uint32_t at = i, id = ((const weft_component *)weft__given_at(from, i))->id;
@@ -107,8 +110,9 @@ weft_result weft__lists_copy(weft__memory *memory, const weft__lists_given *give
     size_t resources = given->resources.count * sizeof out->resources[0];
     size_t before = (size_t)given->before.count * WEFT__NAME_LIMIT;
     size_t after = (size_t)given->after.count * WEFT__NAME_LIMIT;
-    size_t bytes = queries + lookups + resources + before + after +
-                   given->records.count * sizeof out->records[0];
+    size_t records = given->records.count * sizeof out->records[0];
+    size_t bytes = queries + lookups + resources + before + after + records +
+                   given->destroys.count * sizeof out->destroys[0];
     if (bytes == 0) return WEFT_OK;
     char *at = weft__alloc_zeroed(memory, WEFT__MEMORY_SYSTEMS, 1, bytes, 8);
     if (at == NULL) return WEFT_OUT_OF_MEMORY;
@@ -120,6 +124,7 @@ weft_result weft__lists_copy(weft__memory *memory, const weft__lists_given *give
     out->before = (char(*)[WEFT__NAME_LIMIT])(at += resources);
     out->after = (char(*)[WEFT__NAME_LIMIT])(at += before);
     out->records = (uint32_t *)(void *)(at += after);
+    out->destroys = (uint32_t *)(void *)(at += records);
     for (uint32_t i = 0; i < given->queries.count; i++)
         out->queries[i] = *(const weft_query *)weft__given_at(&given->queries, i);
     out->query_count = given->queries.count;
@@ -127,7 +132,8 @@ weft_result weft__lists_copy(weft__memory *memory, const weft__lists_given *give
     out->resource_count = copy_grants(out->resources, &given->resources);
     out->before_count = copy_names(out->before, &given->before);
     out->after_count = copy_names(out->after, &given->after);
-    out->record_count = copy_records(out->records, &given->records);
+    out->record_count = copy_components(out->records, &given->records);
+    out->destroy_count = copy_components(out->destroys, &given->destroys);
     return WEFT_OK;
 }
 

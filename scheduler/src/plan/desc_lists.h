@@ -18,7 +18,7 @@ typedef struct weft__grant {
 
 /* The lists as the caller gave them; on the stack of the call. */
 typedef struct weft__lists_given {
-    weft__given lookups, resources, queries, records, before, after;
+    weft__given lookups, resources, queries, records, destroys, before, after;
 } weft__lists_given;
 
 /* The copies. Part of a system or group; constant after its creation. */
@@ -27,9 +27,10 @@ typedef struct weft__lists {
     weft__grant *resources;
     weft_query *queries;
     uint32_t *records;                /* sorted */
+    uint32_t *destroys;               /* sorted */
     char (*before)[WEFT__NAME_LIMIT]; /* names of systems or groups */
     char (*after)[WEFT__NAME_LIMIT];
-    uint32_t lookup_count, resource_count, query_count, record_count;
+    uint32_t lookup_count, resource_count, query_count, record_count, destroy_count;
     uint32_t before_count, after_count;
     void *block; /* holds all of them; NULL: they are empty */
     size_t bytes;

@@ -33,20 +33,35 @@ static bool list_contains_all(const uint32_t *list, uint32_t count, const uint32
     return found == wanted_count;
 }
 
-bool weft__staging_could_see(const weft__staging_node *recorder, const weft__staging_node *observer)
+/* Whether the observer could meet an entity that has no other components than these. */
+static bool could_meet(const weft__staging_node *observer, const uint32_t *components,
+                       uint32_t count)
 {
-    if (recorder->effects == WEFT_RECORDS_NOTHING) return false;
-    if ((observer->traits & WEFT__STAGING_EXCLUSIVE) != 0) return true;
-    if ((observer->traits & WEFT__STAGING_SEES_ROWS) == 0) return false;
-    if ((recorder->effects & WEFT_RECORDS_DESTROY) != 0) return true;
-    if (recorder->record_count == 0) return true;
-    bool is_named = lists_meet(recorder->records, recorder->record_count, observer->mentions,
-                               observer->mention_count);
-    if ((recorder->effects & (WEFT_RECORDS_ADD | WEFT_RECORDS_REMOVE)) != 0 && is_named)
+    if ((observer->traits & WEFT__STAGING_ROWS_ONLY) == 0 &&
+        lists_meet(components, count, observer->mentions, observer->mention_count))
         return true;
-    if ((recorder->effects & WEFT_RECORDS_CREATE) == 0) return false;
-    return is_named || list_contains_all(recorder->records, recorder->record_count,
-                                         observer->required, observer->required_count);
+    return list_contains_all(components, count, observer->required, observer->required_count);
+}
+
+weft__visible weft__staging_visible(const weft__staging_node *recorder,
+                                    const weft__staging_node *observer)
+{
+    if (recorder->effects == WEFT_RECORDS_NOTHING) return WEFT__VISIBLE_NOTHING;
+    if ((observer->traits & WEFT__STAGING_EXCLUSIVE) != 0) return WEFT__VISIBLE_TO_EXCLUSIVE;
+    if ((observer->traits & WEFT__STAGING_SEES_ROWS) == 0) return WEFT__VISIBLE_NOTHING;
+    if ((recorder->effects & WEFT_RECORDS_DESTROY) != 0 &&
+        (recorder->destroy_count == 0 ||
+         could_meet(observer, recorder->destroys, recorder->destroy_count)))
+        return WEFT__VISIBLE_DESTROYED;
+    bool is_any = recorder->record_count == 0;
+    if ((recorder->effects & (WEFT_RECORDS_ADD | WEFT_RECORDS_REMOVE)) != 0 &&
+        (is_any || lists_meet(recorder->records, recorder->record_count, observer->mentions,
+                              observer->mention_count)))
+        return WEFT__VISIBLE_CHANGED;
+    if ((recorder->effects & WEFT_RECORDS_CREATE) != 0 &&
+        (is_any || could_meet(observer, recorder->records, recorder->record_count)))
+        return WEFT__VISIBLE_CREATED;
+    return WEFT__VISIBLE_NOTHING;
 }
 
 weft__conflict weft__staging_conflict(const weft__staging_node *a, const weft__staging_node *b,
@@ -130,7 +145,8 @@ static uint32_t forcing_recorder(const weft__staging_input *input, const uint32_
                                  uint32_t count, uint32_t node)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (weft__staging_could_see(&input->nodes[recorders[i]], &input->nodes[node]))
+        if (weft__staging_visible(&input->nodes[recorders[i]], &input->nodes[node]) !=
+            WEFT__VISIBLE_NOTHING)
             return recorders[i];
     return UINT32_MAX;
 }

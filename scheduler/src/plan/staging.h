@@ -21,6 +21,9 @@ typedef enum weft__staging_traits {
     WEFT__STAGING_EXCLUSIVE = 1 << 1, /* nothing beside it; may change structure itself */
     WEFT__STAGING_BACKGROUND = 1 << 2,
     WEFT__STAGING_SEES_ROWS = 1 << 3, /* has queries or lookups: can see structure at all */
+    WEFT__STAGING_ROWS_ONLY =
+        1 << 4,                   /* the rows of one query with one alternative are all it sees */
+    WEFT__STAGING_STAYS = 1 << 5, /* asks the host something when it is its turn */
 } weft__staging_traits;
 
 /* A system as the planner sees it. Owner: the compiled schedule, or a test. All arrays are
@@ -30,12 +33,23 @@ typedef struct weft__staging_node {
     uint32_t traits;          /* weft__staging_traits */
     uint32_t effects;         /* weft_command_effects */
     const uint32_t *records;  /* components named by effects; none = any */
+    const uint32_t *destroys; /* what entities that it destroys may have; none = anything */
     const uint32_t *mentions; /* components whose presence or value it can see */
     const uint32_t *required; /* components that every row it runs over has */
     uint32_t record_count;
+    uint32_t destroy_count;
     uint32_t mention_count;
     uint32_t required_count;
 } weft__staging_node;
+
+/* What of the commands of one system another could see. */
+typedef enum weft__visible {
+    WEFT__VISIBLE_NOTHING,
+    WEFT__VISIBLE_TO_EXCLUSIVE, /* which sees everything */
+    WEFT__VISIBLE_DESTROYED,    /* an entity is gone */
+    WEFT__VISIBLE_CHANGED,      /* components come, go or have another value */
+    WEFT__VISIBLE_CREATED,      /* an entity is new */
+} weft__visible;
 
 /* What is planned: lives on the caller's stack, borrowed for the call. */
 typedef struct weft__staging_input {
@@ -74,9 +88,9 @@ weft_result weft__staging_make(const weft__staging_input *input, weft__memory *m
                                weft__staging *out);
 void weft__staging_free(weft__staging *plan, weft__memory *memory);
 
-/* Whether `observer` could see what commands of `recorder` do. */
-bool weft__staging_could_see(const weft__staging_node *recorder,
-                             const weft__staging_node *observer);
+/* What `observer` could see of commands of `recorder`, the first that applies. */
+weft__visible weft__staging_visible(const weft__staging_node *recorder,
+                                    const weft__staging_node *observer);
 /* The conflict of two nodes as the planner counts it: near only when both can be fused. */
 weft__conflict weft__staging_conflict(const weft__staging_node *a, const weft__staging_node *b,
                                       uint32_t *component);

@@ -84,6 +84,17 @@ const char *weft__schedule_edge(const weft__scheduler *scheduler, uint32_t from,
     return weft__schedule_has_barrier(scheduler, from, to) ? "by name" : NULL;
 }
 
+uint32_t weft__schedule_edge_archetype(const weft__scheduler *scheduler, uint32_t from, uint32_t to)
+{
+    const weft__staging_node *a = &scheduler->nodes[from], *b = &scheduler->nodes[to];
+    uint32_t component = 0, number = WEFT__NONE;
+    if (weft__staging_conflict(a, b, &component) != WEFT__CONFLICT_NONE)
+        number = common_archetype(a, b, component);
+    return number >= weft__archetype_count(scheduler->world)
+               ? WEFT__NONE
+               : weft__archetype_numbered(scheduler->world, number)->id;
+}
+
 static bool is_exclusive(const weft__system *system)
 {
     return (system->flags & WEFT_SYSTEM_EXCLUSIVE) != 0;
@@ -155,6 +166,96 @@ static bool add_chain(weft__text *t, const weft__scheduler *scheduler, uint32_t 
     return is_found;
 }
 
+/* ---- sync points ---- */
+
+/* A component of a sorted list that another one has, too, or that the observer's rows must have;
+ * WEFT__NONE: none. */
+static uint32_t common_component(const uint32_t *list, uint32_t count,
+                                 const weft__staging_node *observer)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < observer->required_count; k++)
+            if (observer->required[k] == list[i]) return list[i];
+        for (uint32_t k = 0; k < observer->mention_count; k++)
+            if (observer->mentions[k] == list[i]) return list[i];
+    }
+    return WEFT__NONE;
+}
+
+/* An archetype over which the observer runs and which has the component, if one is given. */
+static uint32_t seen_archetype(const weft__scheduler *scheduler, const weft__system *observer,
+                               uint32_t component)
+{
+    const weft__query *query = observer->context.query;
+    for (uint32_t i = 0; query != NULL && i < query->match_count; i++) {
+        uint32_t number = query->matches[i].number;
+        const weft__archetype *archetype = weft__archetype_numbered(scheduler->world, number);
+        if (component == WEFT__NONE || weft__archetype_find(archetype, component) != WEFT__NONE)
+            return number;
+    }
+    return WEFT__NONE;
+}
+
+/* The number of the archetype instead of its id. */
+static weft__sync_reason reason_of(const weft__scheduler *scheduler, const weft__sync_point *point)
+{
+    const weft__staging_node *recorder = &scheduler->nodes[point->recorder];
+    const weft__staging_node *observer = &scheduler->nodes[point->observer];
+    const uint32_t *list = recorder->records;
+    uint32_t count = recorder->record_count;
+    weft__sync_reason reason = {.archetype = WEFT__NONE};
+    switch (weft__staging_visible(recorder, observer)) {
+    case WEFT__VISIBLE_DESTROYED:
+        reason.effect = "destroys";
+        list = recorder->destroys;
+        count = recorder->destroy_count;
+        break;
+    case WEFT__VISIBLE_CHANGED:
+        reason.effect = "changes";
+        break;
+    case WEFT__VISIBLE_CREATED:
+        reason.effect = "creates";
+        break;
+    case WEFT__VISIBLE_TO_EXCLUSIVE:
+    case WEFT__VISIBLE_NOTHING: /* a barrier around an exclusive recorder */
+        reason.effect = "any";
+        return reason;
+    }
+    uint32_t component = common_component(list, count, observer);
+    if (component != WEFT__NONE) reason.component = component_name(scheduler, component);
+    reason.archetype = seen_archetype(scheduler, scheduler->ordered[point->observer], component);
+    return reason;
+}
+
+weft__sync_reason weft__sync_reason_of(const weft__scheduler *scheduler,
+                                       const weft__sync_point *point)
+{
+    weft__sync_reason reason = reason_of(scheduler, point);
+    if (reason.archetype != WEFT__NONE)
+        reason.archetype = weft__archetype_numbered(scheduler->world, reason.archetype)->id;
+    return reason;
+}
+
+void weft__sync_reason_add(weft__text *t, const weft__scheduler *scheduler,
+                           const weft__sync_point *point)
+{
+    weft__sync_reason reason = reason_of(scheduler, point);
+    const weft__system *observer = scheduler->ordered[point->observer];
+    weft__text_add(t, "'%s' could see commands of '%s'", observer->name,
+                   scheduler->ordered[point->recorder]->name);
+    if (strcmp(reason.effect, "any") == 0) {
+        weft__text_add(t, ", because one of them is exclusive");
+        return;
+    }
+    bool is_change = strcmp(reason.effect, "changes") == 0;
+    weft__text_add(t, ", which %s", reason.effect);
+    if (reason.component == NULL)
+        weft__text_add(t, is_change ? " any component" : " any entity");
+    else
+        weft__text_add(t, is_change ? " %s" : " entities with %s", reason.component);
+    add_archetype(t, scheduler, reason.archetype);
+}
+
 /* ---- explanations ---- */
 
 /* A line that says why `a` comes before `b`, which is at a later position; false: nothing does. */
@@ -191,11 +292,11 @@ static void add_stages(weft__text *t, const weft__scheduler *scheduler, const we
     weft__text_add(t, "'%s' is in stage %u, '%s' in stage %u\n", a->name, a->stage, b->name,
                    b->stage);
     const weft__sync_point *point = sync_between(scheduler, a, b);
-    if (point != NULL)
-        weft__text_add(
-            t, "a sync point before stage %u lies between them: '%s' could see commands of '%s'\n",
-            point->before_stage, scheduler->ordered[point->observer]->name,
-            scheduler->ordered[point->recorder]->name);
+    if (point != NULL) {
+        weft__text_add(t, "a sync point before stage %u lies between them: ", point->before_stage);
+        weft__sync_reason_add(t, scheduler, point);
+        weft__text_add(t, "\n");
+    }
 }
 
 size_t weft_schedule_explain(weft_world *world, weft_system first, weft_system second, char *out,

@@ -18,9 +18,9 @@ size_t weft_schedule_sync_points(weft_world *world, char *out, size_t capacity)
     if (scheduler == NULL) return t.length;
     for (uint32_t i = 0; i < scheduler->staging.sync_count; i++) {
         const weft__sync_point *point = &scheduler->staging.syncs[i];
-        weft__text_add(&t, "before stage %u: '%s' could see commands of '%s'\n",
-                       point->before_stage, scheduler->ordered[point->observer]->name,
-                       scheduler->ordered[point->recorder]->name);
+        weft__text_add(&t, "before stage %u: ", point->before_stage);
+        weft__sync_reason_add(&t, scheduler, point);
+        weft__text_add(&t, "\n");
     }
     weft__text_add(&t, "end of the step\n");
     return t.length;
@@ -95,6 +95,8 @@ static void json_edge(weft__text *t, const weft__scheduler *scheduler, uint32_t 
     weft__text_add_quoted(t, scheduler->ordered[to]->name);
     weft__text_add(t, ", \"component\": ");
     weft__text_add_quoted(t, label);
+    uint32_t archetype = weft__schedule_edge_archetype(scheduler, from, to);
+    if (archetype != WEFT__NONE) weft__text_add(t, ", \"archetype\": %u", archetype);
     weft__text_add(t, "}");
 }
 
@@ -121,6 +123,28 @@ static void json_systems(weft__text *t, const weft__scheduler *scheduler)
     }
 }
 
+static void json_sync_points(weft__text *t, const weft__scheduler *scheduler)
+{
+    for (uint32_t i = 0; i < scheduler->staging.sync_count; i++) {
+        const weft__sync_point *point = &scheduler->staging.syncs[i];
+        weft__sync_reason reason = weft__sync_reason_of(scheduler, point);
+        weft__text_add(t, "%s\n    {\"before_stage\": %u, \"recorder\": ", i == 0 ? "" : ",",
+                       point->before_stage);
+        weft__text_add_quoted(t, scheduler->ordered[point->recorder]->name);
+        weft__text_add(t, ", \"observer\": ");
+        weft__text_add_quoted(t, scheduler->ordered[point->observer]->name);
+        weft__text_add(t, ", \"effect\": ");
+        weft__text_add_quoted(t, reason.effect);
+        if (reason.component != NULL) {
+            weft__text_add(t, ", \"component\": ");
+            weft__text_add_quoted(t, reason.component);
+        }
+        if (reason.archetype != WEFT__NONE)
+            weft__text_add(t, ", \"archetype\": %u", reason.archetype);
+        weft__text_add(t, "}");
+    }
+}
+
 size_t weft_schedule_json(weft_world *world, char *out, size_t capacity)
 {
     weft__text t = {out, capacity, 0};
@@ -133,15 +157,7 @@ size_t weft_schedule_json(weft_world *world, char *out, size_t capacity)
     weft__text_add(&t, "\n  ],\n  \"edges\": [");
     each_edge(&t, scheduler, json_edge);
     weft__text_add(&t, "\n  ],\n  \"sync_points\": [");
-    for (uint32_t i = 0; i < scheduler->staging.sync_count; i++) {
-        const weft__sync_point *point = &scheduler->staging.syncs[i];
-        weft__text_add(&t, "%s\n    {\"before_stage\": %u, \"recorder\": ", i == 0 ? "" : ",",
-                       point->before_stage);
-        weft__text_add_quoted(&t, scheduler->ordered[point->recorder]->name);
-        weft__text_add(&t, ", \"observer\": ");
-        weft__text_add_quoted(&t, scheduler->ordered[point->observer]->name);
-        weft__text_add(&t, "}");
-    }
+    json_sync_points(&t, scheduler);
     weft__text_add(&t, "\n  ],\n  \"segments\": [");
     weft__segments_json(&t, scheduler);
     weft__text_add(&t, "\n  ]\n}\n");

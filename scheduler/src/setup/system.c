@@ -108,6 +108,32 @@ static weft_result check_terms(const weft_world *world, const char *what,
     return weft__given_check(world, what, &terms);
 }
 
+/* The lists of components that effects name. */
+static weft_result check_effects(weft_world *world, const weft_system_desc *desc,
+                                 const weft__lists_given *lists)
+{
+    const weft_component none = WEFT__NO_COMPONENT;
+    const weft__given *given[] = {&lists->records, &lists->destroys};
+    if (lists->records.count != 0 && desc->effects == 0)
+        return bad(world, WEFT_INVALID_ARGUMENT, desc, none,
+                   "`records` without `effects`: declare what it records, e.g. WEFT_RECORDS_ADD");
+    if (lists->destroys.count != 0 && (desc->effects & WEFT_RECORDS_DESTROY) == 0)
+        return bad(world, WEFT_INVALID_ARGUMENT, desc, none,
+                   "`destroys` without WEFT_RECORDS_DESTROY: add it to `effects`");
+    for (uint32_t k = 0; k < 2; k++)
+        for (uint32_t i = 0; i < given[k]->count; i++) {
+            const weft_component *component = weft__given_at(given[k], i);
+            if (weft__type_find(world, *component) == NULL)
+                return bad(world, WEFT_BAD_HANDLE, desc, *component,
+                           k == 0
+                               ? "`records` names a component that is null or of another world: "
+                                 "use what weft_component_create of this world returned"
+                               : "`destroys` names a component that is null or of another world: "
+                                 "use what weft_component_create of this world returned");
+        }
+    return WEFT_OK;
+}
+
 static weft_result check_desc(weft_world *world, const weft_system_desc *desc,
                               weft__lists_given *lists)
 {
@@ -123,16 +149,8 @@ static weft_result check_desc(weft_world *world, const weft_system_desc *desc,
     weft_result result = weft__lists_check(world, what, desc, lists);
     if (result == WEFT_OK) result = check_terms(world, what, desc);
     if (result != WEFT_OK) return result;
-    if (lists->records.count != 0 && desc->effects == 0)
-        return bad(world, WEFT_INVALID_ARGUMENT, desc, none,
-                   "`records` without `effects`: declare what it records, e.g. WEFT_RECORDS_ADD");
-    for (uint32_t i = 0; i < lists->records.count; i++) {
-        const weft_component *component = weft__given_at(&lists->records, i);
-        if (weft__type_find(world, *component) == NULL)
-            return bad(world, WEFT_BAD_HANDLE, desc, *component,
-                       "`records` names a component that is null or of another world: use what "
-                       "weft_component_create of this world returned");
-    }
+    result = check_effects(world, desc, lists);
+    if (result != WEFT_OK) return result;
     result = check_grants(world, desc, &lists->lookups, false);
     return result != WEFT_OK ? result : check_grants(world, desc, &lists->resources, true);
 }
