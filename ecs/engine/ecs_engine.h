@@ -2,7 +2,7 @@
 /* ecs_engine.h: the one header of ecs that layers above include, besides the public ones: phases,
  * errors, versions, the clock and the extensions of a world (world_front.h), what is read of its
  * parts (world_view.h), its host thread, archetypes and chunks as walks see them, the matches and
- * filters of queries, guards of columns, recorders and their playback.
+ * filters of queries, guards of columns, recorders and their playback, relations.
  *
  * All of it stands in this folder: ecs/src is private (tests/platform/seams.sh tries). */
 #ifndef WEFT_ECS_ENGINE_H
@@ -27,6 +27,9 @@
 #include "query_handle.h"
 #include "query_match.h"
 #include "slice_ops.h"
+
+/* relations */
+#include "relation_engine.h"
 
 /* commands */
 #include "playback.h"

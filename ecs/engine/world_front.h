@@ -36,6 +36,7 @@ typedef enum weft__extension_slot {
     WEFT__EXTENSION_SCHEDULER,
     WEFT__EXTENSION_COMMANDS,
     WEFT__EXTENSION_SNAPSHOTS,
+    WEFT__EXTENSION_RELATIONS, /* relation_engine.h */
     WEFT__EXTENSION_OTHER,
     WEFT__EXTENSION_COUNT
 } weft__extension_slot;

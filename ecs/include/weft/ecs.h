@@ -15,6 +15,7 @@
 #include <weft/finder.h>
 #include <weft/gather.h>
 #include <weft/query.h>
+#include <weft/relation.h>
 #include <weft/slice.h>
 #include <weft/snapshot.h>
 #include <weft/transfer.h>

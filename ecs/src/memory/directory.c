@@ -267,6 +267,7 @@ run_kill(weft__entity_block *block, const weft_entity *entities, uint32_t count,
         at++;
     } while (at != end && (at->index ^ first) < WEFT__BLOCK_SLOTS);
     clearing_end(block, &cleared);
+    at_store_rlx(&block->x_had_deaths, 1u); /* relaxed: guarded by the block (D1) */
     *out = cleared;
     return (uint32_t)(at - entities);
 }
@@ -593,6 +594,7 @@ uint32_t weft__directory_free_any(weft__directory *directory, const weft_entity 
     clearing cleared = {.word = slot / 64};
     slot_kill(block, slot, entity.version, &cleared);
     clearing_end(block, &cleared);
+    at_store_rlx(&block->x_had_deaths, 1u); /* relaxed: guarded by the block (D1) */
     block_let_go(directory, block, index / WEFT__BLOCK_SLOTS, used, cleared.freed);
     return cleared.freed + cleared.retired;
 }

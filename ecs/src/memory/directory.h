@@ -52,7 +52,8 @@
 typedef struct weft__entity_block {
     _Alignas(64) weft_a32 x_count;
     uint32_t first_word;
-    weft_a32 x_retired; /* slots whose version came to its end: bit set, never alive again */
+    weft_a32 x_retired;    /* slots whose version came to its end: bit set, never alive again */
+    weft_a32 x_had_deaths; /* not 0: a slot died since the owner took it back to 0 (relations) */
     uint64_t used[WEFT__BLOCK_WORDS];
     _Alignas(64) weft_a64 x_slots[WEFT__BLOCK_SLOTS]; /* version << 32 | location */
 } weft__entity_block;
@@ -275,6 +276,7 @@ static inline bool weft__directory_kill_owner(weft__directory *directory, weft__
     if (version == WEFT__VERSION_LAST || count == WEFT__BLOCK_SLOTS) return false;
     at_store_rlx(&block->x_slots[slot], (uint64_t)(version + 1) << 32); /* relaxed: idle */
     at_store_rlx(&block->x_count, count - 1);                           /* relaxed: idle */
+    at_store_rlx(&block->x_had_deaths, 1u);                             /* relaxed: idle */
     block->used[slot / 64] &= ~(UINT64_C(1) << slot % 64);
     if (slot / 64 < block->first_word) block->first_word = slot / 64;
     if (home < directory->first_room) directory->first_room = home;

@@ -273,20 +273,35 @@ static weft_result end_step(weft__scheduler *scheduler, weft_result result)
     return error->code;
 }
 
+/* Relations, with what the owner changed since the last step. CYCLE does not keep the step from
+ * running: it is its error. */
+static inline weft_result settle_relations(weft_world *world, weft_result *cycle)
+{
+    *cycle = WEFT_OK;
+    if (__builtin_expect(!weft__relations_any(world), 1)) return WEFT_OK;
+    weft_result result = weft_relation_settle(world);
+    if (result != WEFT_CYCLE) return result;
+    *cycle = result;
+    return WEFT_OK;
+}
+
 weft_result weft_world_step(weft_world *world, float dt)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     weft_result result = weft__between_steps(world, "weft_world_step");
     if (result != WEFT_OK) return result;
     result = check_dt(world, "weft_world_step", dt);
+    weft_result cycle = WEFT_OK;
+    if (result == WEFT_OK) result = settle_relations(world, &cycle);
     if (result != WEFT_OK) return result;
     weft__scheduler *scheduler = weft__scheduler_of(world);
     if (scheduler != NULL) result = weft__schedule_prepare(scheduler);
     if (scheduler != NULL && result == WEFT_OK) result = weft__host_begin(world, "weft_world_step");
     if (result != WEFT_OK) return result;
     clock_advance(world, dt);
-    if (scheduler == NULL) return WEFT_OK; /* no systems */
+    if (scheduler == NULL) return cycle; /* no systems */
     begin_step(scheduler);
+    weft__scheduler_fail(scheduler, cycle);
     uint64_t begin = scheduler->options.is_measured ? weft__scheduler_now(scheduler) : 0;
     uint32_t passes = scheduler->has_conditions ? weft__due_decide(scheduler, (double)dt) : 1;
     for (uint32_t left = passes; left > 0 && result == WEFT_OK; left--)
@@ -343,10 +358,13 @@ weft_result weft_system_run(weft_world *world, weft_system handle, float dt)
     weft__system *system = weft__system_at(world, handle);
     if (system == NULL) return WEFT_BAD_HANDLE;
     weft__scheduler *scheduler = system->scheduler;
-    result = weft__schedule_prepare(scheduler);
+    weft_result cycle;
+    result = settle_relations(world, &cycle);
+    if (result == WEFT_OK) result = weft__schedule_prepare(scheduler);
     if (result == WEFT_OK) result = weft__host_begin(world, "weft_system_run");
     if (result != WEFT_OK) return result;
     begin_step(scheduler);
+    weft__scheduler_fail(scheduler, cycle);
     result = end_step(scheduler, run_alone(scheduler, system, dt));
     weft__host_end(world);
     return result;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* sync_point.c: playback of what systems recorded, between stages and at the end of a pass.
+/* sync_point.c: playback of what systems recorded, between stages and at the end of a pass; then
+ * relations are settled.
  *
  * Commands are counted for the systems that recorded them; checked builds compare them with what
  * these declared. */
@@ -44,12 +45,10 @@ static void tally_commands(weft__scheduler *scheduler)
     }
 }
 
-void weft__sync_point_run(weft__scheduler *scheduler, uint32_t version)
+static void play_commands(weft__scheduler *scheduler, uint32_t version)
 {
     weft_world *world = scheduler->world;
     weft_job_context *owner = weft__front(world)->host.context;
-    weft__note(owner, WEFT_JOB_EVENT_MARK, "sync point", UINT32_MAX);
-    if (!has_commands(scheduler)) return;
     weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "playback", UINT32_MAX);
     tally_commands(scheduler);
     uint64_t begin = weft__scheduler_now(scheduler);
@@ -71,4 +70,28 @@ void weft__sync_point_run(weft__scheduler *scheduler, uint32_t version)
     scheduler->stats.commands_skipped += played.skipped;
     scheduler->stats.playback_ns += weft__scheduler_now(scheduler) - begin;
     weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "playback", 0);
+}
+
+/* What follows from fields that systems and commands wrote. */
+static void settle_relations(weft__scheduler *scheduler, uint32_t version)
+{
+    weft_world *world = scheduler->world;
+    weft_job_context *owner = weft__front(world)->host.context;
+    weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "relations", UINT32_MAX);
+    uint32_t busy = weft__front(world)->busy;
+    weft__front(world)->busy = 0;
+    weft__front(world)->version = version;
+    bool is_serial = scheduler->worker_count == 1 || scheduler->options.without_parallel;
+    weft_result result = weft__relations_settle_all(world, is_serial ? NULL : owner, false);
+    weft__front(world)->busy = busy;
+    weft__scheduler_fail(scheduler, result);
+    weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "relations", 0);
+}
+
+void weft__sync_point_run(weft__scheduler *scheduler, uint32_t version)
+{
+    weft_world *world = scheduler->world;
+    weft__note(weft__front(world)->host.context, WEFT_JOB_EVENT_MARK, "sync point", UINT32_MAX);
+    if (has_commands(scheduler)) play_commands(scheduler, version);
+    if (weft__relations_any(world)) settle_relations(scheduler, version);
 }

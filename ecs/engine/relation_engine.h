@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* relation_engine.h: relations as frames see them: when they are settled.
+ *
+ * A world without relations pays one comparison. Owner, world idle. */
+#ifndef WEFT_RELATION_ENGINE_H
+#define WEFT_RELATION_ENGINE_H
+
+#include "world_front.h"
+
+/* Settles all relations (relation.h) of a world that has any. `job`: the context for loops, or
+ * NULL. `is_spent`: the version that the world has is not stamped after the call. Errors: CYCLE,
+ * OUT_OF_MEMORY. */
+weft_result weft__relations_settle_all(weft_world *world, weft_job_context *job, bool is_spent);
+
+static inline bool weft__relations_any(const weft_world *world)
+{
+    return weft__front(world)->extensions[WEFT__EXTENSION_RELATIONS].data != NULL;
+}
+
+#endif

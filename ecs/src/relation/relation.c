@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* relation.c: questions about relations, and their immediate changes. What follows from a change is
+ * done when relations are settled (relation_engine.c). */
+#include <weft/relation.h>
+
+#include "entity_value.h"
+#include "error.h"
+#include "relation_depth.h"
+#include "sized.h"
+#include "structure.h"
+
+#include <stdlib.h>
+
+/* ---- questions ---- */
+
+const weft_entity *weft_relation_sources(const weft_world *world, weft_component component,
+                                         weft_entity target, uint32_t *count)
+{
+    *count = 0;
+    const weft__relation *relation = world == NULL ? NULL : weft__relation_find(world, component);
+    if (relation == NULL) return NULL;
+    weft__target_page *page;
+    const weft__target_slot *slot =
+        weft__target_slot_at(relation, weft__bare_index(world, target), &page);
+    if (slot == NULL || slot->count == 0 || slot->version != target.version) return NULL;
+    *count = slot->count;
+    return page->sources + slot->first;
+}
+
+weft_entity weft_relation_target(const weft_world *world, weft_component component,
+                                 weft_entity source)
+{
+    const weft__relation *relation = world == NULL ? NULL : weft__relation_find(world, component);
+    if (relation == NULL) return WEFT__NO_ENTITY;
+    weft__note_read(world, "weft_relation_target", component);
+    uint32_t row;
+    char *value;
+    if (weft__relation_row(relation, source, &row, &value) == NULL) return WEFT__NO_ENTITY;
+    return weft__relation_field(relation, value);
+}
+
+uint32_t weft_relation_depth(const weft_world *world, weft_component component, weft_entity entity)
+{
+    const weft__relation *relation = world == NULL ? NULL : weft__relation_find(world, component);
+    if (relation == NULL) return 0;
+    uint32_t row;
+    const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
+    return chunk == NULL ? 0 : weft__relation_depth_of(relation, chunk);
+}
+
+weft_component weft_relation_depth_component(const weft_world *world, weft_component component)
+{
+    const weft__relation *relation = world == NULL ? NULL : weft__relation_find(world, component);
+    return relation == NULL ? WEFT__NO_COMPONENT : relation->depth;
+}
+
+/* ---- changes ---- */
+
+/* The indices of the entities above `target`, itself the first. False: no memory. */
+static bool chain_collect(const weft__relation *relation, weft_entity target,
+                          weft__entity_list *chain)
+{
+    weft_entity at = target;
+    uint32_t row, limit = 0;
+    char *value;
+    for (;;) {
+        if (!weft__entity_list_push(relation->world, chain, at)) return false;
+        if (weft__relation_row(relation, at, &row, &value) == NULL) return true;
+        at = weft__relation_field(relation, value);
+        if (at.version == 0 || ++limit == UINT32_MAX) return true;
+        /* fields that were written directly may have a cycle, which the next settling cuts */
+        weft_entity turtle = chain->items[chain->count / 2];
+        if (at.index == turtle.index && at.version == turtle.version) return true;
+    }
+}
+
+static int index_compare(const void *a, const void *b)
+{
+    uint32_t x = ((const weft_entity *)a)->index, y = ((const weft_entity *)b)->index;
+    return x < y ? -1 : x > y;
+}
+
+static weft_result cycle_check(const weft__relation *relation, const weft_entity *sources,
+                               uint32_t count, weft_entity target)
+{
+    weft_world *world = relation->world;
+    weft__entity_list chain = {0};
+    if (!relation->desc.is_acyclic || target.version == 0) return WEFT_OK;
+    weft_result result = chain_collect(relation, target, &chain)
+                             ? WEFT_OK
+                             : weft__error_memory(world, "weft_relation_set");
+    if (result == WEFT_OK) qsort(chain.items, chain.count, sizeof *chain.items, index_compare);
+    for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
+        if (bsearch(&sources[i], chain.items, chain.count, sizeof *chain.items, index_compare))
+            result = weft__error(world, WEFT_CYCLE, sources[i],
+                                 weft__component(world, relation->component),
+                                 "weft_relation_set: %s would be above itself: choose a target "
+                                 "that is not below it",
+                                 weft__entity_say(world, sources[i]).text);
+    weft__entity_list_fini(world, &chain);
+    return result;
+}
+
+static weft_result set_check(weft_world *world, const weft_entity *sources, uint32_t count,
+                             weft_component component, weft_entity target)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__idle(world, "weft_relation_set");
+    if (result != WEFT_OK) return result;
+    const weft__type *type = weft__type_at(world, component);
+    if (type == NULL) return weft__error_component(world, component);
+    const weft__relation *relation = weft__relation_find(world, component);
+    if (relation == NULL)
+        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, component,
+                           "weft_relation_set: %s is no relation: declare it first",
+                           type->desc.name);
+    if (target.version != 0 && !weft_entity_is_alive(world, target))
+        return weft__error_stale(world, target);
+    for (uint32_t i = 0; i < count; i++)
+        if (!weft_entity_is_alive(world, sources[i])) return weft__error_stale(world, sources[i]);
+    return cycle_check(relation, sources, count, target);
+}
+
+static void field_set(const weft__relation *relation, weft_entity source, weft_entity target)
+{
+    uint32_t row;
+    const weft__chunk *chunk = weft__entity_chunk(relation->world, source, &row);
+    const weft__type_slot *slot = weft__archetype_slot(chunk->archetype, relation->component);
+    memcpy(weft__chunk_value(chunk, slot->column, row) + relation->offset, &target, sizeof target);
+    weft__rows_stamp(chunk, slot->type, row, 1, relation->world->front.version);
+}
+
+weft_result weft_relation_set(weft_world *world, weft_entity source, weft_component component,
+                              weft_entity target)
+{
+    weft_result result = set_check(world, &source, 1, component, target);
+    if (result == WEFT_OK && !weft_entity_has(world, source, component))
+        result = weft_entity_add(world, source, component);
+    if (result == WEFT_OK) field_set(weft__relation_find(world, component), source, target);
+    return result;
+}
+
+weft_result weft_relation_set_many(weft_world *world, const weft_entity *sources, uint32_t count,
+                                   weft_component component, weft_entity target)
+{
+    if (world != NULL && sources == NULL && count != 0)
+        return weft__error_argument(world, "weft_relation_set_many",
+                                    "sources is NULL: give an array of `count`");
+    weft_result result = set_check(world, sources, count, component, target);
+    if (result == WEFT_OK && count != 0)
+        result = weft_entity_change_many(world, sources, count,
+                                         &(weft_change_desc){.add = &component, .add_count = 1});
+    for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
+        field_set(weft__relation_find(world, component), sources[i], target);
+    return result;
+}
+
+/* ---- statistics ---- */
+
+static uint64_t bytes_of(const weft__relation *relation)
+{
+    uint64_t bytes = sizeof *relation + relation->change_capacity * sizeof *relation->changes +
+                     relation->offset_capacity * sizeof(uint32_t);
+    for (uint32_t i = 0; i < relation->mirror_end; i++) {
+        const weft__mirror *mirror = relation->mirrors[i];
+        if (mirror == NULL) continue;
+        bytes += sizeof *mirror + mirror->capacity * 2 * sizeof(weft_entity) +
+                 mirror->slice_count * sizeof(uint32_t);
+    }
+    for (uint32_t i = 0; i < relation->page_end; i++) {
+        const weft__target_page *page = relation->pages[i];
+        if (page == NULL) continue;
+        bytes += sizeof *page + page->capacity * sizeof(weft_entity);
+        bytes += page->nodes == NULL ? 0 : WEFT__BLOCK_SLOTS * sizeof *page->nodes;
+    }
+    return bytes;
+}
+
+weft_result weft_relation_stats_get(const weft_world *world, weft_component component,
+                                    weft_relation_stats *out, size_t out_bytes)
+{
+    if (out != NULL && out_bytes != 0) memset(out, 0, out_bytes);
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    if (out == NULL)
+        return weft__error_argument(world, "weft_relation_stats_get", "out is NULL: give a struct");
+    const weft__relation *relation = weft__relation_find(world, component);
+    if (relation == NULL) return weft__error_component(world, component);
+    weft_relation_stats stats = relation->stats;
+    stats.bytes = bytes_of(relation);
+    weft__sized_fill(out, out_bytes, &stats, sizeof stats);
+    return WEFT_OK;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* relation_engine.c: bringing relations up to date, in rounds: what changed is found and applied to
+ * the lists of sources; what is to be done about dead targets is done, which may be news to other
+ * relations; when a round finds none, cycles are cut and sources go to the chunks of their depth.
+ * Every round destroys entities or clears fields, so they end. What comes out is a function of the
+ * fields: neither the number of workers, nor when it was settled last, shows in it. */
+#include "relation_engine.h"
+#include "entity_value.h"
+#include "error.h"
+#include "host.h"
+#include "relation_depth.h"
+#include "relation_page.h"
+#include "relation_scan.h"
+
+/* One settling. Owner: the stack of the call. */
+typedef struct settling {
+    weft_world *world;
+    weft__relations *relations;
+    weft_job_context *job;
+    weft_entity cut; /* of the first cycle */
+    uint32_t cut_relation;
+    bool has_cut;
+    bool has_changed; /* by the relations themselves, since they were scanned */
+} settling;
+
+/* Takes what blocks say of deaths since the last round. */
+static bool deaths_take(const settling *s)
+{
+    weft__relations *relations = s->relations;
+    const weft__directory *directory = &s->world->directory;
+    uint32_t end = at_load_rlx(&directory->x_block_end); /* relaxed: the world is idle */
+    bool *had = weft__relation_room(s->world, relations->had_deaths, &relations->death_capacity,
+                                    end + 1, sizeof *had);
+    if (had == NULL) return false;
+    relations->had_deaths = had;
+    for (uint32_t b = 0; b < end; b++) {
+        weft__entity_block *block = weft__directory_block(directory, b * WEFT__BLOCK_SLOTS);
+        had[b] = at_load_rlx(&block->x_had_deaths) != 0;    /* relaxed: idle */
+        if (had[b]) at_store_rlx(&block->x_had_deaths, 0u); /* relaxed: idle */
+    }
+    return true;
+}
+
+/* ---- dead targets ---- */
+
+/* The results of all pages, and of edges to what cannot be an entity. */
+static bool results_take(weft__relation *relation)
+{
+    weft_world *world = relation->world;
+    bool is_done = true;
+    relation->orphans.count = 0;
+    for (uint32_t i = 0; i < relation->active_count; i++) {
+        const weft__target_page *page = relation->pages[relation->active[i]];
+        for (uint32_t k = 0; k < page->orphans.count && is_done; k++)
+            is_done = weft__entity_list_push(world, &relation->orphans, page->orphans.items[k]);
+        for (uint32_t k = 0; k < page->came.count && is_done; k++)
+            is_done = weft__entity_list_push(world, &relation->came, page->came.items[k]);
+    }
+    uint32_t end = relation->page_end;
+    for (uint32_t i = relation->firsts[end]; i < relation->firsts[end + 1] && is_done; i++) {
+        const weft__edge_change *change = &relation->changes[i];
+        if ((change->source.index & WEFT__EDGE_WENT) != 0) continue;
+        relation->is_loose = relation->is_loose || change->target.version != 0;
+        weft_entity source = {change->source.index ^ world->directory.tag_bits,
+                              change->source.version};
+        weft__entity_list *list =
+            change->target.version == 0 ? &relation->left : &relation->orphans;
+        is_done = weft__entity_list_push(world, list, source);
+    }
+    return is_done;
+}
+
+static void orphans_clear(const weft__relation *relation)
+{
+    for (uint32_t i = 0; i < relation->orphans.count; i++) {
+        uint32_t row;
+        char *value;
+        const weft__chunk *chunk =
+            weft__relation_row(relation, relation->orphans.items[i], &row, &value);
+        if (chunk == NULL) continue;
+        if (!weft_entity_is_alive(relation->world, weft__relation_field(relation, value)))
+            weft__relation_field_clear(relation, chunk, row);
+    }
+}
+
+/* Orphans die, and all below them: their lists go at once, level by level. */
+static weft_result orphans_destroy(weft__relation *relation)
+{
+    weft_world *world = relation->world;
+    weft__entity_list *victims = &relation->orphans;
+    uint64_t sources = relation->stats.sources;
+    for (uint32_t i = 0; i < victims->count; i++)
+        if (!weft__target_take(relation, victims->items[i], victims))
+            return weft__error_memory(world, "destruction of the sources of a relation");
+    if (victims->count > sources / 2) relation->is_broken = true; /* less is left than went */
+    return weft_entity_destroy_many(world, victims->items, victims->count);
+}
+
+static weft_result orphans_settle(settling *s, weft__relation *relation, bool *is_news)
+{
+    if (relation->orphans.count == 0) return WEFT_OK;
+    switch (relation->desc.on_target_death) {
+    case WEFT_ON_TARGET_KEEP:
+        for (uint32_t i = 0; i < relation->orphans.count; i++)
+            if (!weft__entity_list_push(s->world, &relation->left, relation->orphans.items[i]))
+                return weft__error_memory(s->world, "the index of a relation");
+        return WEFT_OK;
+    case WEFT_ON_TARGET_CLEAR:
+        *is_news = true;
+        orphans_clear(relation);
+        return WEFT_OK;
+    case WEFT_ON_TARGET_DESTROY:
+    default:
+        *is_news = true;
+        return orphans_destroy(relation);
+    }
+}
+
+/* ---- rounds ---- */
+
+static weft_result relation_round(settling *s, weft__relation *relation, bool *is_news)
+{
+    bool was_suspect = relation->is_suspect || relation->is_broken;
+    weft_result result = weft__relation_scan(relation, s->job);
+    if (result != WEFT_OK) return result;
+    const bool *had_deaths = was_suspect ? NULL : s->relations->had_deaths;
+    result = weft__relation_pages_apply(relation, had_deaths, s->job);
+    if (result != WEFT_OK) return result;
+    if (!results_take(relation)) {
+        relation->is_broken = true;
+        return weft__error_memory(s->world, "the index of a relation");
+    }
+    result = orphans_settle(s, relation, is_news);
+    if (result != WEFT_OK) relation->is_broken = true;
+    return result;
+}
+
+static weft_result rounds(settling *s)
+{
+    weft_result result = WEFT_OK;
+    bool is_news = true;
+    while (is_news && result == WEFT_OK) {
+        is_news = false;
+        if (!deaths_take(s)) return weft__error_memory(s->world, "the index of a relation");
+        for (uint32_t i = 0; i < s->relations->count && result == WEFT_OK; i++)
+            result = relation_round(s, s->relations->at[i], &is_news);
+    }
+    return result;
+}
+
+static weft_result depths(settling *s, bool *is_news)
+{
+    weft_result result = WEFT_OK;
+    for (uint32_t i = 0; i < s->relations->count && result == WEFT_OK; i++) {
+        weft__relation *relation = s->relations->at[i];
+        weft__depth_result depth;
+        if (!relation->desc.is_acyclic) continue;
+        result = weft__relation_depths(relation, &depth);
+        s->has_changed = s->has_changed || depth.has_changed;
+        if (depth.cuts == 0) continue;
+        if (!s->has_cut) s->cut = depth.cut;
+        if (!s->has_cut) s->cut_relation = relation->component;
+        *is_news = s->has_cut = true;
+    }
+    return result;
+}
+
+weft_result weft__relations_settle_all(weft_world *world, weft_job_context *job, bool is_spent)
+{
+    settling s = {.world = world, .relations = weft__relations_of(world), .job = job};
+    weft_result result = WEFT_OK;
+    bool is_news = true;
+    for (uint32_t i = 0; i < s.relations->count; i++) s.relations->at[i]->stats.changed = 0;
+    while (is_news && result == WEFT_OK) {
+        is_news = s.has_changed = false;
+        result = rounds(&s);
+        if (result == WEFT_OK) result = depths(&s, &is_news);
+    }
+    for (uint32_t i = 0; i < s.relations->count && is_spent && result == WEFT_OK; i++)
+        if (!s.has_changed) weft__relation_seal(s.relations->at[i]);
+    if (result != WEFT_OK || !s.has_cut) return result;
+    return weft__error(world, WEFT_CYCLE, s.cut, weft__component(world, s.cut_relation),
+                       "relation %s: %s was above itself: its field is null now; check with "
+                       "weft_relation_set, which refuses cycles",
+                       weft__type_name(world, s.cut_relation), weft__entity_say(world, s.cut).text);
+}
+
+weft_result weft_relation_settle(weft_world *world)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__idle(world, "weft_relation_settle");
+    if (result != WEFT_OK || !weft__relations_any(world)) return result;
+    result = weft__host_begin(world, "weft_relation_settle");
+    if (result != WEFT_OK) return result;
+    result = weft__relations_settle_all(world, world->front.host.context, true);
+    weft__host_end(world);
+    if (++world->front.version == 0) world->front.version = 1; /* what was seen is spent */
+    return result;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* relation_registry.c: declaring relations, the built-in ones, and the end of all with their world.
+ * They are an extension of the world, made by the first declaration. Owner, world idle. */
+#include "error.h"
+#include "relation_page.h"
+#include "relation_scan.h"
+
+#include <stdio.h>
+
+/* ---- life ---- */
+
+static void array_free(weft_world *world, void *items, size_t count, size_t size, size_t alignment)
+{
+    weft__free(&world->memory, WEFT__MEMORY_OTHER, items, count, size, alignment);
+}
+
+static void relation_free(weft__relation *relation)
+{
+    if (relation == NULL) return;
+    weft_world *world = relation->world;
+    for (uint32_t i = 0; i < relation->mirror_end; i++)
+        weft__mirror_free(world, relation->mirrors[i]);
+    for (uint32_t i = 0; i < relation->page_end; i++)
+        weft__target_page_free(world, relation->pages[i]);
+    array_free(world, relation->mirrors, relation->mirror_end, sizeof(weft__mirror *), 8);
+    array_free(world, relation->pages, relation->page_end, sizeof(weft__target_page *), 8);
+    array_free(world, relation->pieces, relation->piece_capacity, sizeof *relation->pieces, 8);
+    array_free(world, relation->gone, relation->gone_capacity, sizeof(weft__mirror *), 8);
+    array_free(world, relation->offsets, relation->offset_capacity, sizeof(uint32_t), 64);
+    array_free(world, relation->changes, relation->change_capacity, sizeof *relation->changes, 64);
+    array_free(world, relation->firsts, relation->first_capacity, sizeof(uint32_t), 64);
+    array_free(world, relation->active, relation->active_capacity, sizeof(uint32_t), 64);
+    weft__entity_list_fini(world, &relation->came);
+    weft__entity_list_fini(world, &relation->left);
+    weft__entity_list_fini(world, &relation->orphans);
+    array_free(world, relation, 1, sizeof *relation, 64);
+}
+
+static void relations_destroy(void *data)
+{
+    weft__relations *relations = data;
+    weft_world *world = relations->world;
+    for (uint32_t i = 0; i < relations->count; i++) relation_free(relations->at[i]);
+    array_free(world, relations->at, relations->capacity, sizeof(weft__relation *), 8);
+    array_free(world, relations->had_deaths, relations->death_capacity, sizeof(bool), 64);
+    array_free(world, relations, 1, sizeof *relations, 8);
+}
+
+/* A snapshot was restored: rows are as they were, with the versions that they had. */
+static void relations_suspect(void *data, const void *state)
+{
+    const weft__relations *relations = data;
+    (void)state;
+    for (uint32_t i = 0; i < relations->count; i++) relations->at[i]->is_suspect = true;
+}
+
+static weft__relations *relations_obtain(weft_world *world)
+{
+    weft__relations *relations = weft__relations_of(world);
+    if (relations != NULL) return relations;
+    relations = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_OTHER, 1, sizeof *relations, 8);
+    if (relations == NULL) return NULL;
+    relations->world = world;
+    world->front.extensions[WEFT__EXTENSION_RELATIONS] = (weft__extension){
+        .data = relations, .destroy = relations_destroy, .state_put = relations_suspect};
+    return relations;
+}
+
+static bool relations_reserve(weft__relations *relations)
+{
+    if (relations->count < relations->capacity) return true;
+    uint32_t grown = relations->capacity == 0 ? 4 : 2 * relations->capacity;
+    void *at = weft__realloc(&relations->world->memory, WEFT__MEMORY_OTHER, relations->at,
+                             relations->capacity, grown, sizeof(weft__relation *), 8);
+    if (at == NULL) return false;
+    relations->at = at;
+    relations->capacity = grown;
+    return true;
+}
+
+/* ---- declaration ---- */
+
+static const char *type_problem(const weft__type *type)
+{
+    if ((type->desc.flags & ~(uint32_t)WEFT_NOT_HASHED) != 0)
+        return "is not a plain component: relations have no kind but NOT_HASHED";
+    if (type->entity_offset_count != 1)
+        return "must have exactly one described ENTITY field: give it `fields`";
+    if (type->needs_destruct) return "has a destruct hook: a relation's field is written directly";
+    return NULL;
+}
+
+/* The SHARED component of the depth; null with the error set. */
+static weft_component depth_create(weft_world *world, const weft__type *type)
+{
+    static const weft_field field = {"depth", WEFT_FIELD_U32, 0, 1};
+    char name[256];
+    int bytes = snprintf(name, sizeof name, "%s.depth", type->desc.name);
+    if (bytes < 0 || (size_t)bytes >= sizeof name) {
+        weft__error_argument(world, "weft_relation_declare",
+                             "the name of the component leaves no room for \".depth\" behind it: "
+                             "use a shorter one");
+        return WEFT__NO_COMPONENT;
+    }
+    return weft_component_create(world, &(weft_component_desc){.name = name,
+                                                               .size = sizeof(uint32_t),
+                                                               .alignment = _Alignof(uint32_t),
+                                                               .flags = WEFT_SHARED,
+                                                               .fields = &field,
+                                                               .field_count = 1});
+}
+
+static weft_result relation_add(weft_world *world, const weft__type *type,
+                                const weft_relation_desc *desc)
+{
+    weft_component depth = WEFT__NO_COMPONENT;
+    if (desc->by_depth) {
+        depth = depth_create(world, type);
+        if (depth.id == 0) return world->error->code;
+    }
+    weft__relations *relations = relations_obtain(world);
+    weft__relation *relation = NULL;
+    if (relations != NULL && relations_reserve(relations))
+        relation = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_OTHER, 1, sizeof *relation, 64);
+    if (relation == NULL) return weft__error_memory(world, "weft_relation_declare");
+    relation->world = world;
+    relation->component = type->id;
+    relation->offset = type->entity_offsets[0];
+    relation->desc = *desc;
+    relation->desc.is_acyclic = desc->is_acyclic || desc->by_depth;
+    relation->depth = depth;
+    relations->at[relations->count++] = relation;
+    return WEFT_OK;
+}
+
+weft_result weft_relation_declare(weft_world *world, const weft_relation_desc *desc)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__idle(world, "weft_relation_declare");
+    if (result != WEFT_OK) return result;
+    if (desc == NULL || (uint32_t)desc->on_target_death > WEFT_ON_TARGET_KEEP)
+        return weft__error_argument(world, "weft_relation_declare",
+                                    desc == NULL ? "desc is NULL: describe the relation"
+                                                 : "on_target_death is none of weft_target_death");
+    const weft__type *type = weft__type_at(world, desc->component);
+    if (type == NULL) return weft__error_component(world, desc->component);
+    const char *problem = type_problem(type);
+    if (problem != NULL)
+        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, desc->component,
+                           "weft_relation_declare: %s %s", type->desc.name, problem);
+    const weft__relation *found = weft__relation_find(world, desc->component);
+    if (found == NULL) return relation_add(world, type, desc);
+    bool is_same = found->desc.on_target_death == desc->on_target_death &&
+                   found->desc.by_depth == desc->by_depth &&
+                   found->desc.is_acyclic == (desc->is_acyclic || desc->by_depth);
+    if (is_same) return WEFT_OK;
+    return weft__error(world, WEFT_ALREADY_EXISTS, WEFT__NO_ENTITY, desc->component,
+                       "weft_relation_declare: %s is declared otherwise: declare it once",
+                       type->desc.name);
+}
+
+/* ---- built-in relations ---- */
+
+static weft_component built_in(weft_world *world, const char *name, weft_relation_desc desc,
+                               weft_component *place)
+{
+    static const weft_field field = {"entity", WEFT_FIELD_ENTITY, 0, 1};
+    desc.component =
+        weft_component_create(world, &(weft_component_desc){.name = name,
+                                                            .size = sizeof(weft_target),
+                                                            .alignment = _Alignof(weft_target),
+                                                            .fields = &field,
+                                                            .field_count = 1});
+    if (desc.component.id == 0) return desc.component;
+    if (weft_relation_declare(world, &desc) != WEFT_OK) return WEFT__NO_COMPONENT;
+    *place = desc.component;
+    return desc.component;
+}
+
+weft_component weft_component_parent(weft_world *world)
+{
+    if (world == NULL) return WEFT__NO_COMPONENT;
+    weft__relations *relations = weft__relations_of(world);
+    if (relations != NULL && relations->parent.id != 0) return relations->parent;
+    weft_component made;
+    weft_relation_desc desc = {.on_target_death = WEFT_ON_TARGET_DESTROY, .by_depth = true};
+    weft_component parent = built_in(world, "Parent", desc, &made);
+    if (parent.id != 0) weft__relations_of(world)->parent = parent;
+    return parent;
+}
+
+weft_component weft_component_instance_of(weft_world *world)
+{
+    if (world == NULL) return WEFT__NO_COMPONENT;
+    weft__relations *relations = weft__relations_of(world);
+    if (relations != NULL && relations->instance_of.id != 0) return relations->instance_of;
+    weft_component made;
+    weft_component found = built_in(world, "InstanceOf", (weft_relation_desc){0}, &made);
+    if (found.id != 0) weft__relations_of(world)->instance_of = found;
+    return found;
+}

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: MIT */
+/* relation_scan.c: what changed in the rows of a relation.
+ *
+ * A chunk whose order changed is compared with its mirror as a whole, else the slices whose version
+ * is another one. A slice stamped with the version that the world still has may be stamped with it
+ * again: it is remembered as unseen, and compared once more. The comparison is done twice: the
+ * first pass counts changes per task and page, the second puts each at its place, so that what is
+ * in which order does not depend on workers. Where there are more
+ * changes than rows, the index is built from nothing: that needs no removals. */
+#include "relation_scan.h"
+
+#include "component_index.h"
+#include "error.h"
+#include "relation_page.h"
+
+#define TASK_ROWS 8192u /* rows that a piece has at most, and a task about */
+
+static size_t mirror_bytes(uint32_t capacity, uint32_t slice_count)
+{
+    return sizeof(weft__mirror) + capacity * 2 * sizeof(weft_entity) +
+           slice_count * sizeof(uint32_t);
+}
+
+void weft__mirror_free(weft_world *world, weft__mirror *mirror)
+{
+    if (mirror == NULL) return;
+    weft__free(&world->memory, WEFT__MEMORY_OTHER, mirror, 1,
+               mirror_bytes(mirror->capacity, mirror->slice_count), 8);
+}
+
+static weft__mirror *mirror_make(weft_world *world, const weft__chunk *chunk)
+{
+    uint32_t capacity = chunk->capacity, slices = chunk->layout->slice_count;
+    weft__mirror *mirror =
+        weft__alloc(&world->memory, WEFT__MEMORY_OTHER, 1, mirror_bytes(capacity, slices), 8);
+    if (mirror == NULL) return NULL;
+    *mirror = (weft__mirror){.serial = chunk->serial, .capacity = capacity, .slice_count = slices};
+    mirror->sources = (weft_entity *)(void *)(mirror + 1);
+    mirror->targets = mirror->sources + capacity;
+    mirror->seen = (uint32_t *)(void *)(mirror->targets + capacity);
+    memset(mirror->seen, 0, slices * sizeof mirror->seen[0]);
+    return mirror;
+}
+
+void weft__relation_reset(weft__relation *relation)
+{
+    for (uint32_t i = 0; i < relation->mirror_end; i++) {
+        weft__mirror *mirror = relation->mirrors[i];
+        if (mirror == NULL) continue;
+        mirror->count = mirror->order_seen = 0;
+        memset(mirror->seen, 0, mirror->slice_count * sizeof mirror->seen[0]);
+    }
+    for (uint32_t i = 0; i < relation->page_end; i++)
+        if (relation->pages[i] != NULL) weft__target_page_clear(relation->pages[i]);
+    relation->rows = 0;
+    relation->is_broken = relation->is_loose = false;
+    relation->stats.sources = 0;
+    relation->stats.rebuilds++;
+    relation->has_all_come = true;
+}
+
+/* ---- pieces ---- */
+
+static bool push_piece(weft__relation *relation, weft__scan_piece piece)
+{
+    size_t capacity = relation->piece_capacity;
+    if (piece.first == piece.end) return true;
+    if (relation->piece_count == capacity) {
+        size_t grown = capacity == 0 ? 64 : 2 * capacity;
+        void *pieces = weft__realloc(&relation->world->memory, WEFT__MEMORY_OTHER, relation->pieces,
+                                     capacity, grown, sizeof piece, 8);
+        if (pieces == NULL) return false;
+        relation->pieces = pieces;
+        relation->piece_capacity = (uint32_t)grown;
+    }
+    relation->pieces[relation->piece_count++] = piece;
+    relation->stats.scanned += piece.end - piece.first;
+    return true;
+}
+
+static bool push_rows(weft__relation *relation, weft__scan_piece piece, uint32_t end)
+{
+    for (uint32_t row = piece.first; row < end; row = piece.end) {
+        piece.first = row;
+        piece.end = end - row < TASK_ROWS ? end : row + TASK_ROWS;
+        if (!push_piece(relation, piece)) return false;
+    }
+    return true;
+}
+
+/* The slices that may have changed: one piece for those in TASK_ROWS rows, and what is between. */
+static bool push_slices(weft__relation *relation, weft__scan_piece piece, uint32_t type)
+{
+    const weft__chunk *chunk = piece.chunk;
+    const weft_a32 *x_versions = weft__chunk_versions(chunk, type);
+    uint32_t shift = chunk->layout->slice_shift, slices = weft__chunk_slices(chunk);
+    piece.first = piece.end = 0;
+    for (uint32_t s = 0; s < slices; s++) {
+        uint32_t version = at_load_rlx(&x_versions[s]); /* relaxed: the world is idle */
+        if (version == piece.mirror->seen[s] && version != 0 && !relation->is_suspect) continue;
+        uint32_t row = s << shift, end = (s + 1) << shift;
+        if (end > chunk->count) end = chunk->count;
+        if (piece.end != 0 && end - piece.first > TASK_ROWS) {
+            if (!push_piece(relation, piece)) return false;
+            piece.end = 0;
+        }
+        if (piece.end == 0) piece.first = row;
+        piece.end = end;
+    }
+    return push_piece(relation, piece);
+}
+
+static bool keep_gone(weft__relation *relation, weft__mirror *mirror)
+{
+    if (relation->gone_count == relation->gone_capacity) {
+        uint32_t grown = relation->gone_capacity == 0 ? 16 : 2 * relation->gone_capacity;
+        void *gone = weft__realloc(&relation->world->memory, WEFT__MEMORY_OTHER, relation->gone,
+                                   relation->gone_capacity, grown, sizeof mirror, 8);
+        if (gone == NULL) return false;
+        relation->gone = gone;
+        relation->gone_capacity = grown;
+    }
+    relation->gone[relation->gone_count++] = mirror;
+    return push_rows(relation, (weft__scan_piece){.mirror = mirror}, mirror->count);
+}
+
+/* The mirror of a chunk; an old one of its id goes. NULL: no memory. */
+static weft__mirror *mirror_obtain(weft__relation *relation, const weft__chunk *chunk)
+{
+    weft__mirror **place = &relation->mirrors[chunk->id];
+    if (*place != NULL && (*place)->serial == chunk->serial) return *place;
+    weft__mirror *mirror = mirror_make(relation->world, chunk);
+    if (mirror == NULL) return NULL;
+    if (*place != NULL && !keep_gone(relation, *place)) {
+        weft__mirror_free(relation->world, mirror);
+        return NULL;
+    }
+    *place = mirror;
+    return mirror;
+}
+
+static bool collect_chunk(weft__relation *relation, const weft__chunk *chunk, weft__place place)
+{
+    weft__mirror *mirror = mirror_obtain(relation, chunk);
+    if (mirror == NULL) return false;
+    mirror->scan = relation->scan;
+    weft__scan_piece piece = {.mirror = mirror, .chunk = chunk, .column = place.column};
+    bool is_whole = relation->is_suspect || mirror->order_seen == 0 ||
+                    mirror->order_seen != chunk->order_version || mirror->count != chunk->count;
+    if (!is_whole) return push_slices(relation, piece, place.type);
+    return push_rows(relation, piece, chunk->count > mirror->count ? chunk->count : mirror->count);
+}
+
+static bool mirrors_reserve(weft__relation *relation)
+{
+    weft_world *world = relation->world;
+    uint32_t end = world->chunks.end + 1;
+    if (end <= relation->mirror_end) return true;
+    uint32_t grown = end < 2 * relation->mirror_end ? 2 * relation->mirror_end : end + 32;
+    void *mirrors = weft__realloc(&world->memory, WEFT__MEMORY_OTHER, relation->mirrors,
+                                  relation->mirror_end, grown, sizeof(weft__mirror *), 8);
+    if (mirrors == NULL) return false;
+    relation->mirrors = mirrors;
+    memset(relation->mirrors + relation->mirror_end, 0,
+           (grown - relation->mirror_end) * sizeof(weft__mirror *));
+    relation->mirror_end = grown;
+    return true;
+}
+
+static bool collect(weft__relation *relation)
+{
+    weft_world *world = relation->world;
+    const weft__component_list *list = weft__component_list_at(world, relation->component);
+    relation->scan++;
+    relation->piece_count = 0;
+    relation->rows = relation->stats.scanned = 0;
+    if (!mirrors_reserve(relation)) return false;
+    for (uint32_t i = 0; i < list->count; i++) {
+        const weft__archetype *archetype = world->archetypes.at[list->entries[i].archetype];
+        relation->rows += archetype->entity_count;
+        for (uint32_t c = 0; c < archetype->chunk_count; c++)
+            if (!collect_chunk(relation, archetype->chunks[c], list->entries[i].place))
+                return false;
+    }
+    for (uint32_t id = 0; id < relation->mirror_end; id++) {
+        weft__mirror *mirror = relation->mirrors[id];
+        if (mirror == NULL || mirror->scan == relation->scan) continue;
+        if (!keep_gone(relation, mirror)) return false;
+        relation->mirrors[id] = NULL;
+    }
+    return true;
+}
+
+/* ---- comparison ---- */
+
+/* What a task knows. Owner: the stack of the task. */
+typedef struct comparison {
+    weft__relation *relation;
+    uint32_t *counts; /* [bucket]: how many changes, or where the next one goes */
+    bool is_second;
+    bool has_depth; /* rows of the chunk have a depth that is not 0 */
+} comparison;
+
+static inline void note(const comparison *c, weft_entity source, weft_entity target, bool went)
+{
+    const weft__relation *relation = c->relation;
+    uint32_t tag = relation->world->directory.tag_bits;
+    uint32_t bare = target.index ^ tag, bucket = bare / WEFT__BLOCK_SLOTS;
+    if (target.version == 0 || bucket >= relation->page_end) bucket = relation->page_end;
+    uint32_t at = c->counts[bucket]++;
+    if (!c->is_second) return;
+    relation->changes[at] =
+        (weft__edge_change){{(source.index ^ tag) | (went ? WEFT__EDGE_WENT : 0), source.version},
+                            {target.version == 0 ? 0 : bare, target.version}};
+}
+
+static inline bool is_same(weft_entity a, weft_entity b)
+{
+    return a.index == b.index && a.version == b.version;
+}
+
+static void rows_went(const comparison *c, const weft__mirror *mirror, uint32_t first, uint32_t end)
+{
+    for (uint32_t row = first; row < end; row++)
+        if (mirror->targets[row].version != 0)
+            note(c, mirror->sources[row], mirror->targets[row], true);
+}
+
+/* Rows that are in the chunk now; those of the mirror first. */
+static void rows_compare(const comparison *c, const weft__scan_piece *piece, uint32_t first,
+                         uint32_t end, bool is_new)
+{
+    weft__mirror *mirror = piece->mirror;
+    const weft__column *column = &piece->chunk->layout->columns[piece->column];
+    const char *values = piece->chunk->base + column->offset + c->relation->offset;
+    const weft_entity *entities = weft__chunk_entities(piece->chunk);
+    size_t bytes = column->bytes;
+    for (uint32_t row = first; row < end; row++) {
+        weft_entity target;
+        memcpy(&target, values + row * bytes, sizeof target);
+        if (target.version == 0) target.index = 0;
+        weft_entity old = is_new ? WEFT__NO_ENTITY : mirror->targets[row];
+        if (!is_new && is_same(target, old) && is_same(entities[row], mirror->sources[row]))
+            continue;
+        if (old.version != 0) note(c, mirror->sources[row], old, true);
+        if (target.version != 0 || c->has_depth) note(c, entities[row], target, false);
+        if (!c->is_second) continue;
+        mirror->sources[row] = entities[row];
+        mirror->targets[row] = target;
+    }
+}
+
+/* Whether the rows of a chunk have a depth above 0. */
+static bool chunk_has_depth(const weft__relation *relation, const weft__chunk *chunk)
+{
+    if (relation->depth.id == 0) return false;
+    uint32_t type = weft__archetype_find(chunk->archetype, relation->depth.id);
+    return type != WEFT__NONE && chunk->tuple->values[chunk->archetype->types[type].shared] != 0;
+}
+
+static void piece_compare(comparison *c, const weft__scan_piece *piece)
+{
+    const weft__mirror *mirror = piece->mirror;
+    uint32_t now = piece->chunk == NULL ? 0 : piece->chunk->count, old = mirror->count;
+    uint32_t first = piece->first, end = piece->end, both = now < old ? now : old;
+    uint32_t middle = end < both ? end : both > first ? both : first;
+    if (piece->chunk != NULL) {
+        c->has_depth = chunk_has_depth(c->relation, piece->chunk);
+        rows_compare(c, piece, first, middle, false);
+    }
+    if (old > now) rows_went(c, mirror, middle, end < old ? end : old);
+    if (now > old) rows_compare(c, piece, middle, end < now ? end : now, true);
+}
+
+/* Tasks are runs of pieces. Owner: the stack of the scan. */
+typedef struct scan_loop {
+    weft__relation *relation;
+    uint32_t *tasks; /* [task_count + 1]: first piece */
+    uint32_t task_count;
+    uint32_t buckets;
+    bool is_second;
+} scan_loop;
+
+static int tasks_run(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    const scan_loop *loop = argument;
+    weft__relation *relation = loop->relation;
+    (void)job;
+    for (uint32_t t = begin; t < end; t++) {
+        comparison c = {.relation = relation,
+                        .counts = relation->offsets + (size_t)t * loop->buckets,
+                        .is_second = loop->is_second};
+        if (!loop->is_second) memset(c.counts, 0, loop->buckets * sizeof c.counts[0]);
+        for (uint32_t i = loop->tasks[t]; i < loop->tasks[t + 1]; i++)
+            piece_compare(&c, &relation->pieces[i]);
+    }
+    return 0;
+}
+
+static void run(const scan_loop *loop, weft_job_context *job)
+{
+    weft__relation *relation = loop->relation;
+    weft_job_for_desc desc = {.fn = tasks_run,
+                              .argument = (void *)(uintptr_t)loop,
+                              .count = loop->task_count,
+                              .grain = 1,
+                              .cost = &relation->scan_cost,
+                              .name = "relation: scan"};
+    if (job == NULL || loop->task_count < 2)
+        tasks_run(job, (void *)(uintptr_t)loop, 0, loop->task_count);
+    else
+        weft_job_for(job, &desc, NULL);
+}
+
+/* ---- the scan ---- */
+
+static bool tasks_make(const weft__relation *relation, scan_loop *loop)
+{
+    loop->tasks = weft__alloc(&relation->world->memory, WEFT__MEMORY_OTHER,
+                              relation->piece_count + 1, sizeof(uint32_t), 8);
+    if (loop->tasks == NULL) return false;
+    uint32_t rows = TASK_ROWS;
+    for (uint32_t i = 0; i < relation->piece_count; i++) {
+        if (rows >= TASK_ROWS) {
+            loop->tasks[loop->task_count++] = i;
+            rows = 0;
+        }
+        rows += relation->pieces[i].end - relation->pieces[i].first;
+    }
+    loop->tasks[loop->task_count] = relation->piece_count;
+    return true;
+}
+
+/* Turns counts into places; returns how many changes there are. */
+static uint32_t places_make(weft__relation *relation, const scan_loop *loop)
+{
+    uint32_t at = 0;
+    for (uint32_t b = 0; b < loop->buckets; b++) {
+        relation->firsts[b] = at;
+        for (uint32_t t = 0; t < loop->task_count; t++) {
+            uint32_t *count = &relation->offsets[(size_t)t * loop->buckets + b], n = *count;
+            *count = at;
+            at += n;
+        }
+    }
+    relation->firsts[loop->buckets] = at;
+    return at;
+}
+
+/* Room for the results of tasks, and of pages. */
+static bool rooms_make(weft__relation *relation, const scan_loop *loop)
+{
+    weft_world *world = relation->world;
+    void *offsets = weft__relation_room(world, relation->offsets, &relation->offset_capacity,
+                                        (size_t)loop->task_count * loop->buckets + 1,
+                                        sizeof *relation->offsets);
+    if (offsets == NULL) return false;
+    relation->offsets = offsets;
+    void *firsts = weft__relation_room(world, relation->firsts, &relation->first_capacity,
+                                       loop->buckets + 1, sizeof *relation->firsts);
+    if (firsts == NULL) return false;
+    relation->firsts = firsts;
+    return true;
+}
+
+/* Whether most rows are to be compared, and most of the first ones changed. */
+static bool looks_much(const scan_loop *loop)
+{
+    const weft__relation *relation = loop->relation;
+    scan_loop first = *loop;
+    uint64_t changes = 0, rows = 0;
+    if (relation->stats.scanned < relation->rows / 2 || loop->task_count < 16) return false;
+    first.task_count = loop->task_count / 16;
+    tasks_run(NULL, &first, 0, first.task_count);
+    for (size_t i = 0; i < (size_t)first.task_count * loop->buckets; i++)
+        changes += relation->offsets[i];
+    for (uint32_t i = 0; i < loop->tasks[first.task_count]; i++)
+        rows += relation->pieces[i].end - relation->pieces[i].first;
+    return changes > rows;
+}
+
+/* Counts the changes, then writes them. More of them than rows: the index is to be built from
+ * nothing, *is_much; nothing was written. */
+static bool compare(weft__relation *relation, weft_job_context *job, bool *is_much)
+{
+    weft_world *world = relation->world;
+    scan_loop loop = {.relation = relation, .buckets = relation->page_end + 1};
+    uint32_t pieces = relation->piece_count;
+    bool is_done = tasks_make(relation, &loop) && rooms_make(relation, &loop);
+    if (is_done && relation->stats.sources != 0) *is_much = looks_much(&loop);
+    if (is_done && !*is_much) {
+        run(&loop, job);
+        uint32_t changes = places_make(relation, &loop);
+        *is_much = changes > TASK_ROWS && relation->stats.sources != 0 && changes > relation->rows;
+        if (!*is_much) {
+            void *room = weft__relation_room(world, relation->changes, &relation->change_capacity,
+                                             changes, sizeof *relation->changes);
+            is_done = room != NULL;
+            if (is_done) relation->changes = room;
+            loop.is_second = true;
+            if (is_done) run(&loop, job);
+        }
+    }
+    weft__free(&world->memory, WEFT__MEMORY_OTHER, loop.tasks, pieces + 1, sizeof(uint32_t), 8);
+    return is_done;
+}
+
+/* What is as mirrored now. A version that the world still has may be stamped again, unless
+ * `is_spent`. */
+static void mirror_remember(weft__relation *relation, const weft__chunk *chunk, uint32_t type,
+                            bool is_spent)
+{
+    weft__mirror *mirror = relation->mirrors[chunk->id];
+    const weft_a32 *x_versions = weft__chunk_versions(chunk, type);
+    uint32_t hot = is_spent ? 0 : relation->world->front.version;
+    uint32_t slices = weft__chunk_slices(chunk);
+    mirror->count = chunk->count;
+    mirror->order_seen = chunk->order_version == hot ? 0 : chunk->order_version;
+    relation->has_hot |= mirror->order_seen == 0;
+    for (uint32_t s = 0; s < slices; s++) {
+        uint32_t version = at_load_rlx(&x_versions[s]); /* relaxed: the world is idle */
+        mirror->seen[s] = version == hot ? 0 : version;
+        relation->has_hot |= version == hot;
+    }
+}
+
+static void remember(weft__relation *relation, bool is_spent)
+{
+    const weft_world *world = relation->world;
+    const weft__component_list *list = weft__component_list_at(world, relation->component);
+    relation->has_hot = false;
+    for (uint32_t i = 0; i < list->count; i++) {
+        const weft__archetype *archetype = world->archetypes.at[list->entries[i].archetype];
+        for (uint32_t c = 0; c < archetype->chunk_count; c++)
+            mirror_remember(relation, archetype->chunks[c], list->entries[i].place.type, is_spent);
+    }
+}
+
+void weft__relation_seal(weft__relation *relation)
+{
+    if (relation->has_hot) remember(relation, true);
+}
+
+static void gone_free(weft__relation *relation)
+{
+    for (uint32_t i = 0; i < relation->gone_count; i++)
+        weft__mirror_free(relation->world, relation->gone[i]);
+    relation->gone_count = 0;
+}
+
+weft_result weft__relation_scan(weft__relation *relation, weft_job_context *job)
+{
+    bool is_much = false;
+    bool is_lost = relation->is_loose || relation->desc.is_acyclic; /* what mirrors do not say */
+    if (relation->is_broken || (relation->is_suspect && is_lost)) weft__relation_reset(relation);
+    relation->has_all_come = relation->has_all_come || relation->stats.sources == 0;
+    bool is_done = weft__relation_pages_reserve(relation) && collect(relation) &&
+                   compare(relation, job, &is_much);
+    if (is_done && is_much) {
+        gone_free(relation);
+        weft__relation_reset(relation);
+        is_done = collect(relation) && compare(relation, job, &is_much);
+    }
+    if (is_done) remember(relation, false);
+    gone_free(relation);
+    if (is_done) relation->is_suspect = false;
+    if (is_done) return WEFT_OK;
+    relation->is_broken = true;
+    return weft__error_memory(relation->world, "the index of a relation");
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* relation_state.h: what a relation keeps beside the chunks: mirrors of the rows that have the
+ * component, and pages of targets with the lists of their sources. Structs and look-ups only.
+ *
+ * The fields of the component are the truth; all of this can be made again from them. A *mirror*
+ * holds the entities and targets of a chunk as they were when it was last scanned; comparing it
+ * with the chunk gives edges that came and went (relation_scan.c). A *page* belongs to a block of
+ * the entity directory: it has a slot per entity of the block that is a target, and the lists of
+ * sources (relation_page.c). Order within a list is that of the sources' indices, so lists are a
+ * function of the fields alone: neither workers nor what rows moved when show in them. */
+#ifndef WEFT_RELATION_STATE_H
+#define WEFT_RELATION_STATE_H
+
+#include <weft/relation.h>
+
+#include "archetype_state.h"
+#include "directory.h"
+#include "world_state.h"
+
+/* The rows of one chunk as of the last scan. Owner: the relation, at mirrors[chunk id]. Always:
+ * count <= capacity; slices with seen[i] == the chunk's version, where that is not 0, are as
+ * mirrored; rows without a target have a null one. One block with its arrays. */
+typedef struct weft__mirror {
+    uint64_t serial; /* of the chunk */
+    uint32_t count;
+    uint32_t capacity;
+    uint32_t slice_count;
+    uint32_t order_seen; /* order_version of the chunk; 0: to be compared as a whole */
+    uint32_t scan;       /* the last scan that met the chunk */
+    uint32_t *seen;      /* [slice]; 0: to be compared */
+    weft_entity *sources;
+    weft_entity *targets;
+} weft__mirror;
+
+/* A target. Owner: its page. Always: count <= capacity; first + capacity <= page->used. */
+typedef struct weft__target_slot {
+    uint32_t version; /* of the handle; 0: never used */
+    uint32_t first;   /* in page->sources */
+    uint32_t count;
+    uint32_t capacity;
+} weft__target_slot;
+
+/* A target in an acyclic relation, for the search for cycles and depths. Owner: its page. Fields
+ * are of the settling whose number is in `mark`, else stale. */
+typedef struct weft__target_node {
+    uint32_t mark; /* number of the settling << 2 | weft__node_state */
+    uint32_t parent;
+    uint32_t depth;
+} weft__target_node;
+
+/* An edge as a row had it: of a mirror (it went) or a chunk (it came). A value. */
+typedef struct weft__edge_change {
+    weft_entity source; /* index without the tag; bit 31: it went */
+    weft_entity target; /* the same, without the bit */
+} weft__edge_change;
+
+#define WEFT__EDGE_WENT (UINT32_C(1) << 31)
+
+/* A growing list of entities, or of changes. Owner: the struct that has it. */
+typedef struct weft__entity_list {
+    weft_entity *items;
+    uint32_t count;
+    uint32_t capacity;
+} weft__entity_list;
+
+/* Targets of one block of the directory. Owner: the relation, at pages[block]; while changes are
+ * applied, the task of the page. Always: a slot with count != 0 has its bit in `has`; used <=
+ * capacity; edges = sum of count. */
+typedef struct weft__target_page {
+    weft_entity *sources; /* the lists; handles as the user has them */
+    uint32_t used;
+    uint32_t capacity;
+    uint32_t garbage; /* of `used`, in no list */
+    uint32_t edges;
+    weft__target_node *nodes; /* acyclic relations: [slot], else NULL */
+    /* results of the last application */
+    weft__entity_list orphans; /* sources whose target is dead */
+    weft__entity_list came;    /* acyclic: sources that have another target */
+    uint32_t changed;
+    bool has_loose; /* KEEP: edges to dead targets were left out of the lists */
+    bool is_failed; /* no memory */
+    uint64_t has[WEFT__BLOCK_WORDS];
+    weft__target_slot slots[WEFT__BLOCK_SLOTS];
+} weft__target_page;
+
+/* Rows to be compared. Owner: the scan. */
+typedef struct weft__scan_piece {
+    weft__mirror *mirror;
+    const weft__chunk *chunk; /* NULL: it is gone */
+    uint32_t column;
+    uint32_t first;
+    uint32_t end;
+} weft__scan_piece;
+
+/* Owner: the world's relations. Owner of the world, world idle; `pages` are read by systems. */
+typedef struct weft__relation {
+    weft_world *world;
+    uint32_t component;
+    uint32_t offset; /* of the field in the value */
+    weft_relation_desc desc;
+    weft_component depth; /* null: not by depth */
+    /* mirrors */
+    weft__mirror **mirrors; /* [chunk id]; NULL: none */
+    uint32_t mirror_end;
+    uint32_t scan;
+    uint64_t rows;   /* in mirrors */
+    bool has_hot;    /* slices that are compared again because of their version */
+    bool is_suspect; /* the world was restored: every slice is compared */
+    bool is_loose;   /* mirrors have edges that are in no list: their target is dead. A restored
+                        snapshot may bring it back */
+    bool is_broken;  /* memory ran out, or most is gone: built from nothing */
+    /* pages */
+    weft__target_page **pages; /* [block of the directory]; NULL: none */
+    uint32_t page_end;
+    /* scratch, kept */
+    weft__scan_piece *pieces;
+    uint32_t piece_count, piece_capacity;
+    uint32_t *offsets; /* [piece * buckets + bucket]: where its changes go */
+    size_t offset_capacity;
+    weft__edge_change *changes;
+    size_t change_capacity;
+    uint32_t *firsts; /* [bucket + 1]: changes of a page */
+    size_t first_capacity;
+    uint32_t *active; /* pages to be looked at */
+    uint32_t active_count;
+    size_t active_capacity;
+    weft__mirror **gone; /* whose chunks are */
+    uint32_t gone_count, gone_capacity;
+    /* of all rounds of a settling */
+    weft__entity_list came;    /* sources that have another target */
+    bool has_all_come;         /* all sources are among them */
+    weft__entity_list left;    /* by depth: sources without a target that have a depth */
+    weft__entity_list orphans; /* of one round: sources whose target is dead */
+    uint32_t settling;         /* number, for marks */
+    weft_job_cost scan_cost, page_cost;
+    weft_relation_stats stats;
+} weft__relation;
+
+/* The extension of a world that has relations. Owner: the world. */
+typedef struct weft__relations {
+    weft_world *world;
+    weft__relation **at;
+    uint32_t count;
+    uint32_t capacity;
+    weft_component parent;
+    weft_component instance_of;
+    bool *had_deaths; /* [block of the directory]: some entity died since the last round */
+    size_t death_capacity;
+} weft__relations;
+
+static inline weft__relations *weft__relations_of(const weft_world *world)
+{
+    return world->front.extensions[WEFT__EXTENSION_RELATIONS].data;
+}
+
+/* NULL: the component is no relation. */
+static inline weft__relation *weft__relation_find(const weft_world *world, weft_component component)
+{
+    const weft__relations *relations = weft__relations_of(world);
+    if (relations == NULL || component.world != world->front.number) return NULL;
+    for (uint32_t i = 0; i < relations->count; i++)
+        if (relations->at[i]->component == component.id) return relations->at[i];
+    return NULL;
+}
+
+/* The slot of a target by index without tag; NULL: it has never had sources. */
+static inline weft__target_slot *weft__target_slot_at(const weft__relation *relation,
+                                                      uint32_t index, weft__target_page **page)
+{
+    uint32_t block = index / WEFT__BLOCK_SLOTS;
+    *page = block < relation->page_end ? relation->pages[block] : NULL;
+    return *page == NULL ? NULL : &(*page)->slots[index % WEFT__BLOCK_SLOTS];
+}
+
+static inline uint32_t weft__bare_index(const weft_world *world, weft_entity entity)
+{
+    return entity.index ^ world->directory.tag_bits;
+}
+
+/* The version of the entity that lives at an index; 0: none does. */
+static inline uint32_t weft__living_version(const weft_world *world, uint32_t index)
+{
+    const weft__entity_block *block = weft__directory_block(&world->directory, index);
+    if (block == NULL) return 0;
+    uint32_t version = (uint32_t)(at_load_rlx(&block->x_slots[index % WEFT__BLOCK_SLOTS]) >>
+                                  32); /* relaxed: the world is idle */
+    return (version & 1) != 0 ? version : 0;
+}
+
+/* The field of a row. */
+static inline weft_entity weft__relation_field(const weft__relation *relation, const void *value)
+{
+    weft_entity target;
+    memcpy(&target, (const char *)value + relation->offset, sizeof target);
+    return target;
+}
+
+bool weft__entity_list_push(weft_world *world, weft__entity_list *list, weft_entity entity);
+void weft__entity_list_fini(weft_world *world, weft__entity_list *list);
+/* Room for `count` items of `size` in an array that is kept; NULL: no memory, the array stays. What
+ * it held may be lost. */
+void *weft__relation_room(weft_world *world, void *items, size_t *capacity, size_t count,
+                          size_t size);
+
+#endif

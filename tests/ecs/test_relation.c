@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* test_relation.c: declaration of relations, sources of targets, policies, cycles, depths, and how
+ * little of the rows is looked at. */
+#include "relation_fixture.h"
+
+#include <criterion/criterion.h>
+
+enum { MANY = 3000 };
+
+static weft_entity one(const relation_fixture *f)
+{
+    return weft_entity_create(f->world, WEFT_ARCHETYPE(f->world, f->weight));
+}
+
+static void relate(const relation_fixture *f, weft_entity source, uint32_t r, weft_entity target)
+{
+    CHECK_OK(weft_relation_set(f->world, source, f->of[r], target));
+}
+
+static uint32_t count_of(const relation_fixture *f, uint32_t r, weft_entity target)
+{
+    uint32_t count;
+    weft_relation_sources(f->world, f->of[r], target, &count);
+    return count;
+}
+
+static weft_relation_stats stats_of(const relation_fixture *f, uint32_t r)
+{
+    weft_relation_stats stats;
+    CHECK_OK(weft_relation_stats_get(f->world, f->of[r], &stats, sizeof stats));
+    return stats;
+}
+
+Test(relation, children_are_listed_by_index_after_settling)
+{
+    relation_fixture f = relation_open(1);
+    weft_entity parent = one(&f), child[3] = {one(&f), one(&f), one(&f)};
+    for (uint32_t i = 3; i-- > 0;) relate(&f, child[i], 0, parent);
+    CHECK_U64(count_of(&f, 0, parent), 0);
+    CHECK_OK(weft_relation_settle(f.world));
+    uint32_t count;
+    const weft_entity *list = weft_relation_sources(f.world, f.of[0], parent, &count);
+    CHECK_U64(count, 3);
+    for (uint32_t i = 0; i < 3; i++) CHECK_U64(list[i].index, child[i].index);
+    CHECK(weft_relation_target(f.world, f.of[0], child[1]).index == parent.index);
+    relation_close(&f);
+}
+
+Test(relation, children_die_with_their_parent_and_all_below_them)
+{
+    relation_fixture f = relation_open(1);
+    weft_entity chain[20];
+    for (uint32_t i = 0; i < 20; i++) chain[i] = one(&f);
+    for (uint32_t i = 1; i < 20; i++) relate(&f, chain[i], 0, chain[i - 1]);
+    CHECK_OK(weft_relation_settle(f.world));
+    CHECK_OK(weft_entity_destroy(f.world, chain[5]));
+    CHECK_OK(weft_relation_settle(f.world));
+    for (uint32_t i = 0; i < 20; i++) CHECK(weft_entity_is_alive(f.world, chain[i]) == (i < 5));
+    relation_close(&f);
+}
+
+Test(relation, a_child_that_was_given_another_parent_survives_the_first)
+{
+    relation_fixture f = relation_open(1);
+    weft_entity a = one(&f), b = one(&f), child = one(&f);
+    relate(&f, child, 0, a);
+    CHECK_OK(weft_relation_settle(f.world));
+    relate(&f, child, 0, b);
+    CHECK_OK(weft_entity_destroy(f.world, a));
+    CHECK_OK(weft_relation_settle(f.world));
+    CHECK(weft_entity_is_alive(f.world, child));
+    CHECK_U64(count_of(&f, 0, b), 1);
+    relation_close(&f);
+}
+
+Test(relation, a_field_is_cleared_or_kept_as_declared)
+{
+    relation_fixture f = relation_open(1);
+    weft_entity target = one(&f), instance = one(&f), fan = one(&f), owned = one(&f);
+    relate(&f, instance, 1, target);
+    relate(&f, fan, 2, target);
+    relate(&f, owned, 3, target);
+    CHECK_OK(weft_entity_destroy(f.world, target)); /* before any of it is settled */
+    CHECK_OK(weft_relation_settle(f.world));
+    CHECK(weft_relation_target(f.world, f.of[1], instance).version == 0);
+    CHECK(weft_relation_target(f.world, f.of[2], fan).version == target.version);
+    CHECK(!weft_entity_is_alive(f.world, owned));
+    relation_close(&f);
+}
+
+Test(relation, a_new_entity_with_the_index_of_a_dead_target_has_no_sources)
+{
+    relation_fixture f = relation_open(1);
+    weft_entity target = one(&f), fan = one(&f);
+    relate(&f, fan, 2, target);
+    CHECK_OK(weft_relation_settle(f.world));
+    CHECK_OK(weft_entity_destroy(f.world, target));
+    weft_entity next = one(&f);
+    CHECK_U64(next.index, target.index);
+    CHECK_U64(count_of(&f, 2, next), 0);
+    CHECK_OK(weft_relation_settle(f.world));
+    CHECK_U64(count_of(&f, 2, next), 0);
+    relation_close(&f);
+}
+
+Test(relation, a_cycle_is_refused_by_the_call_and_cut_where_fields_were_written)
+{
+    relation_fixture f = relation_open(1);
+    weft_entity a = one(&f), b = one(&f), c = one(&f);
+    relate(&f, b, 0, a);
+    relate(&f, c, 0, b);
+    CHECK_RESULT(weft_relation_set(f.world, a, f.of[0], c), WEFT_CYCLE);
+    CHECK_RESULT(weft_relation_set(f.world, a, f.of[0], a), WEFT_CYCLE);
+    CHECK(!weft_entity_has(f.world, a, f.of[0]));
+    weft_target up = {c};
+    CHECK_OK(weft_entity_set(f.world, a, f.of[0], &up, sizeof up));
+    CHECK_RESULT(weft_relation_settle(f.world), WEFT_CYCLE);
+    CHECK_U64(weft_world_error(f.world)->entity.index, a.index);
+    CHECK(weft_relation_target(f.world, f.of[0], a).version == 0);
+    CHECK_U64(weft_relation_depth(f.world, f.of[0], c), 2);
+    CHECK_OK(weft_relation_settle(f.world));
+    relation_close(&f);
+}
+
+Test(relation, depths_follow_when_a_subtree_moves)
+{
+    relation_fixture f = relation_open(1);
+    weft_entity e[6];
+    for (uint32_t i = 0; i < 6; i++) e[i] = one(&f);
+    relate(&f, e[1], 0, e[0]);
+    relate(&f, e[2], 0, e[1]);
+    relate(&f, e[3], 0, e[2]);
+    relate(&f, e[5], 0, e[4]);
+    CHECK_OK(weft_relation_settle(f.world));
+    CHECK_U64(weft_relation_depth(f.world, f.of[0], e[3]), 3);
+    relate(&f, e[2], 0, e[4]); /* up by one, with what is below */
+    CHECK_OK(weft_relation_settle(f.world));
+    CHECK_U64(weft_relation_depth(f.world, f.of[0], e[2]), 1);
+    CHECK_U64(weft_relation_depth(f.world, f.of[0], e[3]), 2);
+    CHECK_OK(weft_entity_remove(f.world, e[2], f.of[0]));
+    CHECK_OK(weft_relation_settle(f.world));
+    CHECK_U64(weft_relation_depth(f.world, f.of[0], e[3]), 1);
+    weft_component depth = weft_relation_depth_component(f.world, f.of[0]);
+    CHECK(!weft_entity_has(f.world, e[2], depth) && weft_entity_has(f.world, e[3], depth));
+    relation_close(&f);
+}
+
+Test(relation, settling_looks_at_changed_slices_only)
+{
+    relation_fixture f = relation_open(1);
+    weft_entity target = one(&f), *many = malloc(MANY * sizeof *many);
+    CHECK_OK(weft_entity_create_many(f.world, WEFT_ARCHETYPE(f.world, f.of[1]), MANY, many));
+    CHECK_OK(weft_relation_set_many(f.world, many, MANY, f.of[1], target));
+    CHECK_OK(weft_relation_settle(f.world));
+    CHECK_U64(stats_of(&f, 1).sources, MANY);
+    CHECK_OK(weft_relation_settle(f.world));
+    CHECK_U64(stats_of(&f, 1).scanned, 0);
+    relate(&f, many[7], 1, one(&f));
+    CHECK_OK(weft_relation_settle(f.world));
+    weft_relation_stats stats = stats_of(&f, 1);
+    CHECK(stats.scanned != 0 && stats.scanned < MANY / 2);
+    CHECK_U64(stats.changed, 2); /* from one target to another */
+    CHECK_U64(count_of(&f, 1, target), MANY - 1);
+    free(many);
+    relation_close(&f);
+}
+
+Test(relation, rows_that_move_change_no_edge)
+{
+    relation_fixture f = relation_open(1);
+    weft_entity target = one(&f), child[100];
+    for (uint32_t i = 0; i < 100; i++) relate(&f, child[i] = one(&f), 1, target);
+    CHECK_OK(weft_relation_settle(f.world));
+    for (uint32_t i = 0; i < 100; i += 3) CHECK_OK(weft_entity_add(f.world, child[i], f.tag));
+    CHECK_OK(weft_relation_settle(f.world));
+    CHECK(stats_of(&f, 1).scanned != 0);
+    CHECK_U64(stats_of(&f, 1).changed, 0);
+    CHECK_U64(count_of(&f, 1, target), 100);
+    relation_close(&f);
+}
+
+Test(relation, sources_are_right_after_a_snapshot_was_restored)
+{
+    relation_fixture f = relation_open(1);
+    weft_entity a = one(&f), b = one(&f), child = one(&f);
+    weft_snapshot *snapshot;
+    relate(&f, child, 1, a);
+    CHECK_OK(weft_relation_settle(f.world));
+    CHECK_OK(weft_snapshot_take(f.world, NULL, &snapshot));
+    relate(&f, child, 1, b);
+    CHECK_OK(weft_relation_settle(f.world));
+    CHECK_OK(weft_snapshot_restore(f.world, snapshot));
+    CHECK_OK(weft_relation_settle(f.world));
+    CHECK_U64(count_of(&f, 1, a), 1);
+    CHECK_U64(count_of(&f, 1, b), 0);
+    weft_snapshot_destroy(snapshot);
+    relation_close(&f);
+}
+
+Test(relation, sources_are_right_in_a_world_loaded_from_a_file)
+{
+    relation_fixture f = relation_open(1), g = relation_open(1);
+    weft_world_bytes bytes;
+    weft_entity parent = one(&f);
+    for (uint32_t i = 0; i < 50; i++) relate(&f, one(&f), 0, parent);
+    CHECK_OK(weft_entity_set_name(f.world, parent, "root"));
+    CHECK_OK(weft_relation_settle(f.world));
+    CHECK_OK(weft_world_save_memory(f.world, &bytes, NULL));
+    CHECK_OK(weft_world_load_memory(g.world, bytes.bytes, bytes.count, NULL));
+    CHECK_OK(weft_relation_settle(g.world));
+    weft_entity loaded = weft_entity_find(g.world, "root");
+    CHECK_U64(count_of(&g, 0, loaded), 50);
+    check_settling(&g);
+    weft_world_bytes_free(f.world, &bytes);
+    relation_close(&f);
+    relation_close(&g);
+}
+
+Test(relation, declarations_are_checked)
+{
+    relation_fixture f = relation_open(1);
+    weft_relation_desc desc = {.component = f.weight};
+    CHECK_RESULT(weft_relation_declare(f.world, &desc), WEFT_TYPE_MISMATCH);
+    desc = (weft_relation_desc){.component = f.of[1]};
+    CHECK_OK(weft_relation_declare(f.world, &desc));
+    desc.is_acyclic = true;
+    CHECK_RESULT(weft_relation_declare(f.world, &desc), WEFT_ALREADY_EXISTS);
+    desc.component = (weft_component){0};
+    CHECK_RESULT(weft_relation_declare(f.world, &desc), WEFT_BAD_HANDLE);
+    CHECK_RESULT(weft_relation_declare(f.world, NULL), WEFT_INVALID_ARGUMENT);
+    CHECK(weft_component_parent(f.world).id == f.of[0].id);
+    weft_entity dead = one(&f), child = one(&f);
+    CHECK_OK(weft_entity_destroy(f.world, dead));
+    CHECK_RESULT(weft_relation_set(f.world, child, f.of[0], dead), WEFT_STALE_ENTITY);
+    CHECK_RESULT(weft_relation_set(f.world, child, f.weight, child), WEFT_TYPE_MISMATCH);
+    relation_close(&f);
+}
