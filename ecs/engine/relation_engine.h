@@ -5,12 +5,16 @@
 #ifndef WEFT_RELATION_ENGINE_H
 #define WEFT_RELATION_ENGINE_H
 
-#include "world_front.h"
+#include "archetype_state.h"
 
 /* Settles all relations (relation.h) of a world that has any. `job`: the context for loops, or
  * NULL. `is_spent`: the version that the world has is not stamped after the call. Errors: CYCLE,
  * OUT_OF_MEMORY. */
 weft_result weft__relations_settle_all(weft_world *world, weft_job_context *job, bool is_spent);
+
+/* The depth of the rows of a chunk in a relation by depth. Any thread while nothing is settled. */
+uint32_t weft__relation_level(weft_component relation, const weft__chunk *chunk,
+                              const weft_world *world);
 
 static inline bool weft__relations_any(const weft_world *world)
 {

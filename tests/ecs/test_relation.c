@@ -216,6 +216,34 @@ Test(relation, sources_are_right_in_a_world_loaded_from_a_file)
     relation_close(&g);
 }
 
+/* So many that the index is built from nothing where most fields change. */
+Test(relation, an_index_of_many_sources_is_right_whatever_part_of_them_changes)
+{
+    enum { SOURCES = 150000, TARGETS = 9000 };
+    relation_fixture f = relation_open(2);
+    weft_entity *targets = malloc(TARGETS * sizeof *targets);
+    weft_entity *sources = malloc(SOURCES * sizeof *sources);
+    CHECK_OK(weft_entity_create_many(f.world, WEFT_ARCHETYPE(f.world, f.tag), TARGETS, targets));
+    CHECK_OK(weft_entity_create_many(f.world, WEFT_ARCHETYPE(f.world, f.of[1], f.of[0]), SOURCES,
+                                     sources));
+    static const uint32_t parts[] = {SOURCES, SOURCES, 100, SOURCES / 2, SOURCES * 3 / 4, 1};
+    for (uint32_t k = 0; k < sizeof parts / sizeof parts[0]; k++) {
+        for (uint32_t i = 0; i < parts[k]; i++) {
+            uint32_t at = k % 2 == 0 ? i : SOURCES - 1 - i;
+            weft_target to = {targets[(at * 7 + k * 131) % TARGETS]};
+            CHECK_OK(weft_entity_set(f.world, sources[at], f.of[k % 2], &to, sizeof to));
+            if (k < 2) CHECK_OK(weft_entity_set(f.world, sources[at], f.of[1 - k], &to, sizeof to));
+        }
+        check_settling(&f);
+    }
+    CHECK(stats_of(&f, 1).rebuilds != 0);
+    CHECK_OK(weft_entity_destroy_many(f.world, targets, TARGETS / 2));
+    check_settling(&f);
+    free(targets);
+    free(sources);
+    relation_close(&f);
+}
+
 Test(relation, declarations_are_checked)
 {
     relation_fixture f = relation_open(1);

@@ -185,6 +185,13 @@ weft_result weft__relations_settle_all(weft_world *world, weft_job_context *job,
                        weft__type_name(world, s.cut_relation), weft__entity_say(world, s.cut).text);
 }
 
+uint32_t weft__relation_level(weft_component component, const weft__chunk *chunk,
+                              const weft_world *world)
+{
+    const weft__relation *relation = weft__relation_find(world, component);
+    return relation == NULL ? 0 : weft__relation_depth_of(relation, chunk);
+}
+
 weft_result weft_relation_settle(weft_world *world)
 {
     if (world == NULL) return WEFT_INVALID_ARGUMENT;

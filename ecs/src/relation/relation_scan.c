@@ -387,7 +387,7 @@ static bool compare(weft__relation *relation, weft_job_context *job, bool *is_mu
     scan_loop loop = {.relation = relation, .buckets = relation->page_end + 1};
     uint32_t pieces = relation->piece_count;
     bool is_done = tasks_make(relation, &loop) && rooms_make(relation, &loop);
-    if (is_done && relation->stats.sources != 0) *is_much = looks_much(&loop);
+    *is_much = is_done && relation->stats.sources != 0 && looks_much(&loop);
     if (is_done && !*is_much) {
         run(&loop, job);
         uint32_t changes = places_make(relation, &loop);

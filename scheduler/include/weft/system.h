@@ -138,6 +138,13 @@ typedef struct weft_system_desc {
     float period;
     /* Skips slices in which no READ term changed since the last run; needs at least one. */
     bool skips_unchanged;
+    /* A relation by depth (relation.h), e.g. weft_component_parent: the system runs over all rows
+     * of depth 0 (or without the relation), then over those of depth 1, and so on, each depth in
+     * parallel. It may look up, for reading, what it writes in rows of lower depth: its parents'
+     * values are final. Name the relation among its terms (OPTIONAL, so that roots match). Depths
+     * are those of the last sync point. Not with SERIAL and flags that include it, nor BACKGROUND,
+     * JOBS. */
+    weft_component by_depth;
 } weft_system_desc;
 
 /* ---- systems ---- */

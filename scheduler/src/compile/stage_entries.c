@@ -7,6 +7,7 @@
  * chunk; others have entries of their own. */
 #include "stage_entries.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Making the entries of one stage. Owner: weft__stage_entries_make, on its stack. */
@@ -180,6 +181,73 @@ static void bind_fused_chunks(making *m, const system_list *list, weft__entry *e
     }
 }
 
+static uint32_t items_of(const weft__entry *entry)
+{
+    if (entry->kind == WEFT__ENTRY_CHUNK) return slices_of(entry->bindings[0].slice.chunk);
+    if (entry->kind == WEFT__ENTRY_RANGE) return entry->system->range_count;
+    return 1;
+}
+
+/* Numbers the items and closes the list; returns their number. */
+static uint32_t number_items(weft__entry *entries, uint32_t count)
+{
+    uint32_t items = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        entries[i].first_item = items;
+        items += items_of(&entries[i]);
+    }
+    entries[count].first_item = items;
+    return items;
+}
+
+static weft__entry entry_alone(weft__system *system, weft__binding *binding)
+{
+    bool is_whole = (system->flags & WEFT_SYSTEM_WHOLE_CHUNKS) != 0;
+    return (weft__entry){.kind = is_whole ? WEFT__ENTRY_SERIES : WEFT__ENTRY_CHUNK,
+                         .system = system,
+                         .bindings = binding,
+                         .binding_count = 1};
+}
+
+/* A chunk and its level. Owner: list_levels. */
+typedef struct level_chunk {
+    uint32_t level;
+    uint32_t binding;
+} level_chunk;
+
+static int compare_levels(const void *a, const void *b)
+{
+    const level_chunk *x = a, *y = b;
+    if (x->level != y->level) return x->level < y->level ? -1 : 1;
+    return x->binding < y->binding ? -1 : x->binding > y->binding;
+}
+
+/* One entry with all chunks, by level. */
+static uint32_t list_levels(making *m, weft__system *system, weft__binding *bindings,
+                            uint32_t count, weft__entry *entry)
+{
+    level_chunk *order = take(m, count, sizeof order[0]);
+    weft__levels *levels = take(m, 1, sizeof levels[0]);
+    weft__entry *entries = take(m, count, sizeof entries[0]);
+    uint32_t *first_items = take(m, count, sizeof first_items[0]);
+    if (m->is_failed) return 0;
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = (level_chunk){
+            weft__relation_level(system->by_depth, bindings[i].slice.chunk, m->scheduler->world),
+            i};
+    qsort(order, count, sizeof order[0], compare_levels);
+    for (uint32_t i = 0; i < count; i++)
+        entries[i] = entry_alone(system, &bindings[order[i].binding]);
+    uint32_t items = number_items(entries, count);
+    *levels = (weft__levels){.entries = entries, .entry_count = count, .first_items = first_items};
+    for (uint32_t i = 0; i < count; i++)
+        if (i == 0 || order[i].level != order[i - 1].level)
+            first_items[levels->level_count++] = entries[i].first_item;
+    first_items[levels->level_count] = items;
+    *entry = (weft__entry){.kind = WEFT__ENTRY_LEVELS, .system = system, .levels = levels};
+    return 1;
+}
+
 /* Entries of a system that is not fused, at `entries`; returns how many. */
 static uint32_t list_alone(making *m, weft__system *system, weft__entry *entries)
 {
@@ -199,32 +267,9 @@ static uint32_t list_alone(making *m, weft__system *system, weft__entry *entries
                                    .binding_count = count};
         return 1;
     }
-    bool is_whole = (system->flags & WEFT_SYSTEM_WHOLE_CHUNKS) != 0;
-    for (uint32_t i = 0; i < count; i++)
-        entries[i] = (weft__entry){.kind = is_whole ? WEFT__ENTRY_SERIES : WEFT__ENTRY_CHUNK,
-                                   .system = system,
-                                   .bindings = &bindings[i],
-                                   .binding_count = 1};
+    if (system->by_depth.id != 0) return list_levels(m, system, bindings, count, entries);
+    for (uint32_t i = 0; i < count; i++) entries[i] = entry_alone(system, &bindings[i]);
     return count;
-}
-
-static uint32_t items_of(const weft__entry *entry)
-{
-    if (entry->kind == WEFT__ENTRY_CHUNK) return slices_of(entry->bindings[0].slice.chunk);
-    if (entry->kind == WEFT__ENTRY_RANGE) return entry->system->range_count;
-    return 1;
-}
-
-/* Numbers the items and closes the list; returns their number. */
-static uint32_t number_items(weft__entry *entries, uint32_t count)
-{
-    uint32_t items = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        entries[i].first_item = items;
-        items += items_of(&entries[i]);
-    }
-    entries[count].first_item = items;
-    return items;
 }
 
 static bool is_on_owner(const weft__system *system)

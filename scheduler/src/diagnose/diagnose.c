@@ -292,6 +292,15 @@ void weft__diagnose_effects(weft__scheduler *scheduler, uint32_t worker,
 
 /* ---- look-ups that meet the rows of other slices ---- */
 
+/* Rows of a lower depth are done when those of a system by depth run. */
+static bool is_of_lower_level(const weft__system *system, const weft__chunk *chunk,
+                              const weft__chunk *own)
+{
+    const weft_world *world = system->scheduler->world;
+    return system->by_depth.id != 0 && weft__relation_level(system->by_depth, chunk, world) <
+                                           weft__relation_level(system->by_depth, own, world);
+}
+
 void weft__diagnose_look(const weft_slice *slice, const weft__chunk *chunk, uint32_t row,
                          weft_component component, weft_access access)
 {
@@ -305,6 +314,7 @@ void weft__diagnose_look(const weft_slice *slice, const weft__chunk *chunk, uint
     uint32_t number = chunk->archetype->number, match = 0;
     while (match < query->match_count && query->matches[match].number != number) match++;
     if (match == query->match_count) return;
+    if (access == WEFT_READ && is_of_lower_level(system, chunk, slice->chunk)) return;
     for (uint32_t i = 0; i < query->term_count; i++) {
         const weft__query_term *term = &query->terms[i];
         if (term->component != component.id || term->access == WEFT_NO_ACCESS) continue;

@@ -13,6 +13,7 @@
 #include "column_watch.h"
 #include "counters.h"
 #include "dispatch_trace.h"
+#include "level_run.h"
 #include "registry.h"
 
 #include "ecs_engine.h"
@@ -347,6 +348,9 @@ static void run_entry(weft__worker *worker, const weft__entry *entry, uint32_t b
         break;
     case WEFT__ENTRY_SERIES:
         run_series(worker, entry);
+        break;
+    case WEFT__ENTRY_LEVELS:
+        weft__levels_run(worker, entry);
         break;
     case WEFT__ENTRY_ONCE:
     case WEFT__ENTRY_RANGE:

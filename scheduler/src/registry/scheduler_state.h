@@ -49,7 +49,9 @@ typedef struct weft__system {
     void (*body)(weft_slice *slice, void *user); /* of a system with JOBS: what `run` calls */
     char name[WEFT__NAME_LIMIT];
     weft__lists lists;
-    weft_query query; /* 0: no rows */
+    weft_query query;        /* 0: no rows */
+    weft_component by_depth; /* null: in any order */
+    weft_job_cost level_cost;
     bool owns_query;
     bool skips_unchanged;
     uint8_t *guard_modes; /* [terms of the query] weft__guard_mode; NULL: nothing is copied */
@@ -108,19 +110,31 @@ typedef enum weft__entry_kind {
     WEFT__ENTRY_ONCE,   /* one item, no rows */
     WEFT__ENTRY_RANGE,  /* items are indices */
     WEFT__ENTRY_SERIES, /* one item: all bindings, slice after slice or by whole chunks */
+    WEFT__ENTRY_LEVELS, /* one item: a system by depth, level after level */
 } weft__entry_kind;
+
+/* The rows of a system by depth. Owner: the stage (its arena).
+ *   items of level i: [first_items[i], first_items[i + 1]) of the entries; none is empty
+ *   entries[entry_count] is a sentinel, first_items[level_count] its first_item */
+typedef struct weft__levels {
+    struct weft__entry *entries;
+    uint32_t entry_count;
+    uint32_t *first_items;
+    uint32_t level_count;
+} weft__levels;
 
 /* Items of a stage that are run in the same way. Owner: the stage (its arena); made by
  * stage_entries.c, read by workers.
  *   its items are [this->first_item, this[1].first_item); the last entry is a sentinel
- *   binding_count > 0  <=>  kind is CHUNK or SERIES
+ *   binding_count > 0  <=>  kind is CHUNK or SERIES; levels != NULL  <=>  kind is LEVELS
  *   CHUNK: all bindings have the same chunk; is_direct: is_plain, and it has one item */
 typedef struct weft__entry {
     uint32_t first_item;
     uint32_t kind; /* weft__entry_kind */
     weft__binding *bindings;
     uint32_t binding_count;
-    weft__system *system; /* ONCE, RANGE, SERIES */
+    weft__system *system; /* ONCE, RANGE, SERIES, LEVELS */
+    weft__levels *levels; /* LEVELS */
     bool is_plain;        /* CHUNK: all bindings are */
     bool is_direct;       /* CHUNK: all bindings are, so it has one slice */
 } weft__entry;

@@ -94,6 +94,11 @@ static const char *problem_of(const weft_system_desc *desc)
                "of the flags out";
     if ((desc->flags & WEFT_SYSTEM_TIMER) != 0 && desc->period > 0)
         return "a TIMER runs once for each weft_timer_set: leave the period 0";
+    const uint32_t no_levels =
+        on_owner | WEFT_SYSTEM_SERIAL | WEFT_SYSTEM_BACKGROUND | WEFT_SYSTEM_JOBS;
+    if (desc->by_depth.id != 0 && (!has_rows || (desc->flags & no_levels) != 0))
+        return "by_depth needs rows, and excludes SERIAL, MAIN_THREAD, EXCLUSIVE, BACKGROUND and "
+               "JOBS: leave one of them out";
     if (desc->skips_unchanged && !has_rows)
         return "skips_unchanged needs a query: give the system one, or leave it false";
     return problem_of_over(&desc->over);
@@ -151,6 +156,10 @@ static weft_result check_desc(weft_world *world, const weft_system_desc *desc,
     if (result != WEFT_OK) return result;
     result = check_effects(world, desc, lists);
     if (result != WEFT_OK) return result;
+    if (desc->by_depth.id != 0 && weft_relation_depth_component(world, desc->by_depth).id == 0)
+        return bad(world, WEFT_TYPE_MISMATCH, desc, desc->by_depth,
+                   "by_depth names no relation by depth: declare the component so "
+                   "(weft_relation_declare), or use weft_component_parent");
     result = check_grants(world, desc, &lists->lookups, false);
     return result != WEFT_OK ? result : check_grants(world, desc, &lists->resources, true);
 }
@@ -216,11 +225,12 @@ static weft_result check_queries(weft_world *world, const weft__system *system,
 }
 
 /* A query that writes a CHUNK component must get whole chunks: slices of one chunk would
- * collide. */
+ * collide. Levels are loops of one system. */
 static uint32_t implied_flags(const weft__system *system)
 {
     const weft__query *query = system->context.query;
     uint32_t flags = system->flags;
+    if (system->by_depth.id != 0) flags |= WEFT_SYSTEM_NOT_FUSED;
     for (uint32_t i = 0; query != NULL && i < query->term_count; i++)
         if (query->terms[i].is_chunk_value && query->terms[i].access == WEFT_WRITE)
             flags |= WEFT_SYSTEM_WHOLE_CHUNKS;
@@ -252,6 +262,7 @@ static weft_result fill_system(weft__scheduler *scheduler, weft__system *system,
     system->run_if = desc->run_if;
     system->period = desc->period;
     system->skips_unchanged = desc->skips_unchanged;
+    system->by_depth = desc->by_depth;
     system->is_enabled = true;
     system->timer = -1;
     for (uint32_t i = 0; i < system->lists.lookup_count; i++)
