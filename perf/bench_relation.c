@@ -286,6 +286,8 @@ static void destroy_prepare(void *data)
 {
     relation_bed *bed = data;
     weft_archetype archetype = WEFT_ARCHETYPE(bed->world, bed->position, bed->velocity);
+    check(bed, weft_query_destroy_entities(bed->world, bed->flat));
+    check(bed, weft_relation_settle(bed->world));
     check(bed, weft_entity_create_many(bed->world, archetype, bed->target_count, bed->targets));
     check(bed, weft_entity_create_many(bed->world, archetype, bed->count, bed->sources));
     forest_relate(bed, bed->target_count);

@@ -121,13 +121,21 @@ static weft_result set_check(weft_world *world, const weft_entity *sources, uint
     return cycle_check(relation, sources, count, target);
 }
 
-static void field_set(const weft__relation *relation, weft_entity source, weft_entity target)
+/* Sources that have the component. */
+static void fields_set(const weft__relation *relation, const weft_entity *sources, uint32_t count,
+                       weft_entity target)
 {
-    uint32_t row;
-    const weft__chunk *chunk = weft__entity_chunk(relation->world, source, &row);
-    const weft__type_slot *slot = weft__archetype_slot(chunk->archetype, relation->component);
-    memcpy(weft__chunk_value(chunk, slot->column, row) + relation->offset, &target, sizeof target);
-    weft__rows_stamp(chunk, slot->type, row, 1, relation->world->front.version);
+    const weft__chunk *known = NULL;
+    const weft__type_slot *slot = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t row;
+        const weft__chunk *chunk = weft__entity_chunk(relation->world, sources[i], &row);
+        if (chunk != known) slot = weft__archetype_slot(chunk->archetype, relation->component);
+        known = chunk;
+        char *value = weft__chunk_value(chunk, slot->column, row);
+        memcpy(value + relation->offset, &target, sizeof target);
+        weft__slot_stamp(relation->world, chunk, row, slot);
+    }
 }
 
 weft_result weft_relation_set(weft_world *world, weft_entity source, weft_component component,
@@ -136,7 +144,7 @@ weft_result weft_relation_set(weft_world *world, weft_entity source, weft_compon
     weft_result result = set_check(world, &source, 1, component, target);
     if (result == WEFT_OK && !weft_entity_has(world, source, component))
         result = weft_entity_add(world, source, component);
-    if (result == WEFT_OK) field_set(weft__relation_find(world, component), source, target);
+    if (result == WEFT_OK) fields_set(weft__relation_find(world, component), &source, 1, target);
     return result;
 }
 
@@ -150,8 +158,8 @@ weft_result weft_relation_set_many(weft_world *world, const weft_entity *sources
     if (result == WEFT_OK && count != 0)
         result = weft_entity_change_many(world, sources, count,
                                          &(weft_change_desc){.add = &component, .add_count = 1});
-    for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
-        field_set(weft__relation_find(world, component), sources[i], target);
+    if (result == WEFT_OK)
+        fields_set(weft__relation_find(world, component), sources, count, target);
     return result;
 }
 

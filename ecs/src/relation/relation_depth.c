@@ -96,14 +96,23 @@ static void state_set(const depth_work *work, weft__target_node *node, weft__nod
     node->mark = work->relation->settling << 2 | (uint32_t)state;
 }
 
+/* Whether an entity has sources itself. */
+static bool has_sources(const weft__relation *relation, weft_entity entity)
+{
+    weft__target_page *page;
+    uint32_t index = weft__bare_index(relation->world, entity);
+    return weft__target_has(relation, index) &&
+           weft__target_slot_at(relation, index, &page)->version == entity.version;
+}
+
 /* Adds an item; one that has sources itself gets a node, and is added once only. */
 static bool item_add(depth_work *work, weft_entity source, uint32_t target)
 {
     weft__target_page *page;
     uint32_t index = weft__bare_index(work->world, source);
-    const weft__target_slot *slot = weft__target_slot_at(work->relation, index, &page);
-    bool has_node = slot != NULL && slot->count != 0 && slot->version == source.version;
+    bool has_node = has_sources(work->relation, source);
     if (has_node) {
+        weft__target_slot_at(work->relation, index, &page);
         weft__target_node *node = &page->nodes[index % WEFT__BLOCK_SLOTS];
         if (state_of(work, node) != 0) return true;
         node->parent = target;
@@ -127,7 +136,7 @@ static bool root_add(depth_work *work, weft_entity entity)
     weft__target_page *page;
     uint32_t index = weft__bare_index(work->world, entity);
     const weft__target_slot *slot = weft__target_slot_at(work->relation, index, &page);
-    if (slot == NULL || slot->count == 0 || slot->version != entity.version) return true;
+    if (!has_sources(work->relation, entity)) return true;
     weft__target_node *node = &page->nodes[index % WEFT__BLOCK_SLOTS];
     node->depth = 0;
     state_set(work, node, NODE_DONE);
@@ -179,15 +188,16 @@ static bool gone_collect(depth_work *work)
     return true;
 }
 
+/* All nodes, and what is below them. Those that came and have no sources are filed by came_file. */
 static bool items_collect(depth_work *work)
 {
     const weft__relation *relation = work->relation;
     weft_entity target;
     if (!roots_collect(work)) return false;
     for (uint32_t i = 0; i < relation->came.count; i++) {
-        if (!target_lives(work, relation->came.items[i], &target)) continue;
-        if (!item_add(work, relation->came.items[i], weft__bare_index(work->world, target)))
-            return false;
+        weft_entity source = relation->came.items[i];
+        if (!has_sources(relation, source) || !target_lives(work, source, &target)) continue;
+        if (!item_add(work, source, weft__bare_index(work->world, target))) return false;
     }
     if (relation->has_all_come) return true;
     for (uint32_t i = 0; i < work->count; i++) {
@@ -291,68 +301,83 @@ static bool item_depth(depth_work *work, const item *of, uint32_t *depth)
 
 /* ---- rows to their depth ---- */
 
-/* Lists of entities by depth. Owner: the stack. */
-typedef struct depth_lists {
-    weft__entity_list *lists;
-    uint32_t count;
-} depth_lists;
-
-static bool lists_add(const depth_work *work, depth_lists *lists, uint32_t depth,
-                      weft_entity entity)
+static bool lists_add(const depth_work *work, uint32_t depth, weft_entity entity)
 {
-    if (depth >= lists->count) {
+    weft__relation *relation = work->relation;
+    if (depth >= relation->level_count) {
         uint32_t grown = depth < 16 ? 16 : 2 * depth;
-        void *all = weft__realloc(&work->world->memory, WEFT__MEMORY_OTHER, lists->lists,
-                                  lists->count, grown, sizeof *lists->lists, 8);
+        void *all = weft__realloc(&work->world->memory, WEFT__MEMORY_OTHER, relation->levels,
+                                  relation->level_count, grown, sizeof *relation->levels, 8);
         if (all == NULL) return false;
-        lists->lists = all;
-        memset(lists->lists + lists->count, 0, (grown - lists->count) * sizeof *lists->lists);
-        lists->count = grown;
+        relation->levels = all;
+        memset(relation->levels + relation->level_count, 0,
+               (grown - relation->level_count) * sizeof *relation->levels);
+        relation->level_count = grown;
     }
-    return weft__entity_list_push(work->world, &lists->lists[depth], entity);
-}
-
-static void lists_free(const depth_work *work, depth_lists *lists)
-{
-    for (uint32_t i = 0; i < lists->count; i++)
-        weft__entity_list_fini(work->world, &lists->lists[i]);
-    weft__free(&work->world->memory, WEFT__MEMORY_OTHER, lists->lists, lists->count,
-               sizeof *lists->lists, 8);
+    return weft__entity_list_push(work->world, &relation->levels[depth], entity);
 }
 
 /* Files an entity where its chunk says another depth. */
-static bool lists_file(const depth_work *work, depth_lists *lists, weft_entity entity,
-                       uint32_t depth)
+static bool lists_file(const depth_work *work, weft_entity entity, uint32_t depth)
 {
     uint32_t row;
     bool has;
     const weft__chunk *chunk = weft__entity_chunk(work->world, entity, &row);
     if (chunk == NULL) return true;
     uint32_t now = chunk_depth(work->relation, chunk, &has);
-    return (has && now == depth) || lists_add(work, lists, depth, entity);
+    return (has && now == depth) || lists_add(work, depth, entity);
 }
 
-static weft_result lists_move(const depth_work *work, const depth_lists *lists)
+/* Files those that came and have no sources. */
+static bool came_file(depth_work *work)
 {
+    const weft__relation *relation = work->relation;
+    const weft__chunk *known = NULL;
+    uint32_t now = 0;
+    bool has = false;
+    for (uint32_t i = 0; i < relation->came.count; i++) {
+        weft_entity source = relation->came.items[i];
+        uint32_t row, depth;
+        char *value;
+        if (has_sources(relation, source)) continue;
+        const weft__chunk *chunk = weft__relation_row(relation, source, &row, &value);
+        if (chunk == NULL) continue;
+        weft_entity target = weft__relation_field(relation, value);
+        uint32_t index = weft__bare_index(work->world, target);
+        if (target.version == 0 || weft__living_version(work->world, index) != target.version)
+            continue;
+        if (!item_depth(work, &(item){source, index, false}, &depth)) return false;
+        if (chunk != known) now = chunk_depth(relation, chunk, &has);
+        known = chunk;
+        if ((!has || now != depth) && !lists_add(work, depth, source)) return false;
+    }
+    return true;
+}
+
+static weft_result lists_move(const depth_work *work)
+{
+    const weft__relation *relation = work->relation;
     weft_result result = WEFT_OK;
-    for (uint32_t depth = 0; depth < lists->count && result == WEFT_OK; depth++) {
-        const weft__entity_list *list = &lists->lists[depth];
+    for (uint32_t depth = 0; depth < relation->level_count; depth++) {
+        weft__entity_list *list = &relation->levels[depth];
         if (list->count == 0) continue;
-        result = weft_entity_set_shared_many(work->world, list->items, list->count,
-                                             work->relation->depth, &depth);
+        if (result == WEFT_OK)
+            result = weft_entity_set_shared_many(work->world, list->items, list->count,
+                                                 relation->depth, &depth);
+        list->count = 0;
         work->out->has_changed = true;
     }
     return result;
 }
 
 /* Sources without a target have depth 0. */
-static bool left_file(const depth_work *work, depth_lists *lists)
+static bool left_file(const depth_work *work)
 {
     const weft__relation *relation = work->relation;
     weft_entity target;
     for (uint32_t i = 0; i < relation->left.count; i++) {
         if (target_lives(work, relation->left.items[i], &target)) continue;
-        if (!lists_file(work, lists, relation->left.items[i], 0)) return false;
+        if (!lists_file(work, relation->left.items[i], 0)) return false;
     }
     return true;
 }
@@ -360,16 +385,14 @@ static bool left_file(const depth_work *work, depth_lists *lists)
 static weft_result depths_apply(depth_work *work)
 {
     bool by_depth = work->relation->depth.id != 0, is_done = true;
-    depth_lists lists = {0};
     for (uint32_t i = 0; i < work->count && is_done; i++) {
         uint32_t depth;
         is_done = item_depth(work, &work->items[i], &depth);
-        if (is_done && by_depth) is_done = lists_file(work, &lists, work->items[i].source, depth);
+        if (is_done && by_depth) is_done = lists_file(work, work->items[i].source, depth);
     }
-    if (is_done && by_depth) is_done = left_file(work, &lists);
-    weft_result result =
-        is_done ? lists_move(work, &lists) : weft__error_memory(work->world, "depths");
-    lists_free(work, &lists);
+    if (by_depth) is_done = is_done && came_file(work) && left_file(work);
+    weft_result result = lists_move(work);
+    if (!is_done) return weft__error_memory(work->world, "depths");
     if (result != WEFT_OK || work->gone.count == 0) return result;
     work->out->has_changed = true;
     return weft_entity_change_many(

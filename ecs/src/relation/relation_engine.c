@@ -20,7 +20,7 @@ typedef struct settling {
     weft_entity cut; /* of the first cycle */
     uint32_t cut_relation;
     bool has_cut;
-    bool has_changed; /* by the relations themselves, since they were scanned */
+    bool has_changed; /* rows moved, by the relations themselves, since they were scanned */
 } settling;
 
 /* Takes what blocks say of deaths since the last round. */
@@ -51,10 +51,11 @@ static bool results_take(weft__relation *relation)
     relation->orphans.count = 0;
     for (uint32_t i = 0; i < relation->active_count; i++) {
         const weft__target_page *page = relation->pages[relation->active[i]];
-        for (uint32_t k = 0; k < page->orphans.count && is_done; k++)
-            is_done = weft__entity_list_push(world, &relation->orphans, page->orphans.items[k]);
-        for (uint32_t k = 0; k < page->came.count && is_done; k++)
-            is_done = weft__entity_list_push(world, &relation->came, page->came.items[k]);
+        is_done =
+            is_done &&
+            weft__entity_list_append(world, &relation->orphans, page->orphans.items,
+                                     page->orphans.count) &&
+            weft__entity_list_append(world, &relation->came, page->came.items, page->came.count);
     }
     uint32_t end = relation->page_end;
     for (uint32_t i = relation->firsts[end]; i < relation->firsts[end + 1] && is_done; i++) {
@@ -176,8 +177,10 @@ weft_result weft__relations_settle_all(weft_world *world, weft_job_context *job,
         result = rounds(&s);
         if (result == WEFT_OK) result = depths(&s, &is_news);
     }
-    for (uint32_t i = 0; i < s.relations->count && is_spent && result == WEFT_OK; i++)
-        if (!s.has_changed) weft__relation_seal(s.relations->at[i]);
+    for (uint32_t i = 0; i < s.relations->count && result == WEFT_OK; i++) {
+        if (s.has_changed) weft__relation_follow(s.relations->at[i], job);
+        if (is_spent) weft__relation_seal(s.relations->at[i]);
+    }
     if (result != WEFT_OK || !s.has_cut) return result;
     return weft__error(world, WEFT_CYCLE, s.cut, weft__component(world, s.cut_relation),
                        "relation %s: %s was above itself: its field is null now; check with "

@@ -30,6 +30,22 @@ bool weft__entity_list_push(weft_world *world, weft__entity_list *list, weft_ent
     return true;
 }
 
+bool weft__entity_list_append(weft_world *world, weft__entity_list *list, const weft_entity *items,
+                              uint32_t count)
+{
+    if (count > list->capacity - list->count) {
+        uint32_t wanted = list->count + count, grown = wanted + wanted / 2;
+        void *room = weft__realloc(&world->memory, WEFT__MEMORY_OTHER, list->items, list->capacity,
+                                   grown, sizeof *items, 8);
+        if (room == NULL) return false;
+        list->items = room;
+        list->capacity = grown;
+    }
+    if (count != 0) memcpy(list->items + list->count, items, count * sizeof *items);
+    list->count += count;
+    return true;
+}
+
 void weft__entity_list_fini(weft_world *world, weft__entity_list *list)
 {
     weft__free(&world->memory, WEFT__MEMORY_OTHER, list->items, list->capacity, sizeof(weft_entity),
@@ -473,9 +489,9 @@ static bool page_build(const application *a, const weft__edge_change *items, uin
         if (page->slots[i].count > 1)
             list_sort(page->sources + page->slots[i].first, page->slots[i].count);
     page->edges = page->changed = count;
-    for (uint32_t i = 0; i < count && a->relation->desc.is_acyclic; i++)
-        if (!weft__entity_list_push(a->relation->world, &page->came, page->sources[i]))
-            page->is_failed = true;
+    if (a->relation->desc.is_acyclic &&
+        !weft__entity_list_append(a->relation->world, &page->came, page->sources, count))
+        page->is_failed = true;
     return true;
 }
 
@@ -519,7 +535,7 @@ static int pages_run(weft_job_context *job, void *argument, uint32_t begin, uint
             changes_apply(&a, relation->changes + first, relation->firsts[block + 1] - first);
         if (is_done && (loop->had_deaths == NULL || loop->had_deaths[block]))
             is_done = page_bury(&a, block);
-        if (!is_done) a.page->is_failed = true;
+        if (!is_done) a.page->is_failed = true; /* its lists may be half done */
     }
     return 0;
 }
@@ -579,11 +595,11 @@ bool weft__target_take(weft__relation *relation, weft_entity target, weft__entit
 {
     weft__target_page *page;
     uint32_t index = weft__bare_index(relation->world, target);
+    if (!weft__target_has(relation, index)) return true;
     weft__target_slot *slot = weft__target_slot_at(relation, index, &page);
-    if (slot == NULL || slot->count == 0 || slot->version != target.version) return true;
-    for (uint32_t i = 0; i < slot->count; i++)
-        if (!weft__entity_list_push(relation->world, out, page->sources[slot->first + i]))
-            return false;
+    if (slot->version != target.version) return true;
+    if (!weft__entity_list_append(relation->world, out, page->sources + slot->first, slot->count))
+        return false;
     relation->stats.sources -= slot->count;
     slot_clear(page, index % WEFT__BLOCK_SLOTS);
     return true;

@@ -33,6 +33,9 @@ static void relation_free(weft__relation *relation)
     weft__entity_list_fini(world, &relation->came);
     weft__entity_list_fini(world, &relation->left);
     weft__entity_list_fini(world, &relation->orphans);
+    for (uint32_t i = 0; i < relation->level_count; i++)
+        weft__entity_list_fini(world, &relation->levels[i]);
+    array_free(world, relation->levels, relation->level_count, sizeof *relation->levels, 8);
     array_free(world, relation, 1, sizeof *relation, 64);
 }
 

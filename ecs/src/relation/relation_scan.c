@@ -279,14 +279,35 @@ typedef struct scan_loop {
     uint32_t task_count;
     uint32_t buckets;
     bool is_second;
+    bool is_copy; /* rows only moved: mirrors are made current, nothing is compared */
 } scan_loop;
+
+static void piece_copy(const weft__relation *relation, const weft__scan_piece *piece)
+{
+    const weft__chunk *chunk = piece->chunk;
+    weft__mirror *mirror = piece->mirror;
+    if (chunk == NULL) return;
+    const weft__column *column = &chunk->layout->columns[piece->column];
+    const char *values = chunk->base + column->offset + relation->offset;
+    uint32_t end = piece->end < chunk->count ? piece->end : chunk->count;
+    for (uint32_t row = piece->first; row < end; row++) {
+        weft_entity target;
+        memcpy(&target, values + row * (size_t)column->bytes, sizeof target);
+        if (target.version == 0) target.index = 0;
+        mirror->targets[row] = target;
+        mirror->sources[row] = weft__chunk_entities(chunk)[row];
+    }
+}
 
 static int tasks_run(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
 {
     const scan_loop *loop = argument;
     weft__relation *relation = loop->relation;
     (void)job;
-    for (uint32_t t = begin; t < end; t++) {
+    for (uint32_t t = begin; t < end && loop->is_copy; t++)
+        for (uint32_t i = loop->tasks[t]; i < loop->tasks[t + 1]; i++)
+            piece_copy(relation, &relation->pieces[i]);
+    for (uint32_t t = begin; t < end && !loop->is_copy; t++) {
         comparison c = {.relation = relation,
                         .counts = relation->offsets + (size_t)t * loop->buckets,
                         .is_second = loop->is_second};
@@ -446,6 +467,20 @@ static void gone_free(weft__relation *relation)
     for (uint32_t i = 0; i < relation->gone_count; i++)
         weft__mirror_free(relation->world, relation->gone[i]);
     relation->gone_count = 0;
+}
+
+void weft__relation_follow(weft__relation *relation, weft_job_context *job)
+{
+    scan_loop loop = {.relation = relation, .is_copy = true};
+    uint64_t scanned = relation->stats.scanned;
+    bool is_done = collect(relation) && tasks_make(relation, &loop);
+    if (is_done) run(&loop, job);
+    if (is_done) remember(relation, false);
+    weft__free(&relation->world->memory, WEFT__MEMORY_OTHER, loop.tasks, relation->piece_count + 1,
+               sizeof(uint32_t), 8);
+    gone_free(relation);
+    relation->stats.scanned = scanned;
+    relation->is_broken = relation->is_broken || !is_done;
 }
 
 weft_result weft__relation_scan(weft__relation *relation, weft_job_context *job)

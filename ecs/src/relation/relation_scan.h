@@ -14,6 +14,9 @@
  * nothing the next time. */
 weft_result weft__relation_scan(weft__relation *relation, weft_job_context *job);
 
+/* After rows moved and no field changed: mirrors follow. */
+void weft__relation_follow(weft__relation *relation, weft_job_context *job);
+
 /* Nothing changed since the scan, and the version of the world will not be stamped again: what was
  * compared need not be compared once more. */
 void weft__relation_seal(weft__relation *relation);

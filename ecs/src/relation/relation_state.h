@@ -131,7 +131,9 @@ typedef struct weft__relation {
     bool has_all_come;         /* all sources are among them */
     weft__entity_list left;    /* by depth: sources without a target that have a depth */
     weft__entity_list orphans; /* of one round: sources whose target is dead */
-    uint32_t settling;         /* number, for marks */
+    weft__entity_list *levels; /* by depth: sources to be moved there */
+    uint32_t level_count;
+    uint32_t settling; /* number, for marks */
     weft_job_cost scan_cost, page_cost;
     weft_relation_stats stats;
 } weft__relation;
@@ -172,6 +174,14 @@ static inline weft__target_slot *weft__target_slot_at(const weft__relation *rela
     return *page == NULL ? NULL : &(*page)->slots[index % WEFT__BLOCK_SLOTS];
 }
 
+/* Whether some entity at the index has sources: a bit, where the slot would miss the cache. */
+static inline bool weft__target_has(const weft__relation *relation, uint32_t index)
+{
+    uint32_t block = index / WEFT__BLOCK_SLOTS, number = index % WEFT__BLOCK_SLOTS;
+    const weft__target_page *page = block < relation->page_end ? relation->pages[block] : NULL;
+    return page != NULL && (page->has[number / 64] >> number % 64 & 1) != 0;
+}
+
 static inline uint32_t weft__bare_index(const weft_world *world, weft_entity entity)
 {
     return entity.index ^ world->directory.tag_bits;
@@ -196,6 +206,8 @@ static inline weft_entity weft__relation_field(const weft__relation *relation, c
 }
 
 bool weft__entity_list_push(weft_world *world, weft__entity_list *list, weft_entity entity);
+bool weft__entity_list_append(weft_world *world, weft__entity_list *list, const weft_entity *items,
+                              uint32_t count);
 void weft__entity_list_fini(weft_world *world, weft__entity_list *list);
 /* Room for `count` items of `size` in an array that is kept; NULL: no memory, the array stays. What
  * it held may be lost. */
