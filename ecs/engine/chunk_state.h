@@ -10,7 +10,7 @@
 #ifndef WEFT_CHUNK_STATE_H
 #define WEFT_CHUNK_STATE_H
 
-#include "type.h"
+#include "component_type.h"
 #include "world_front.h"
 
 /* One column in one layout; owned by it, constant. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* component.h: component types: kinds, fields, hooks, registration, and the values of resources.
+/* component.h: component types: kinds, hooks, registration, and the values of resources.
  *
  * Public. A component type belongs to one world and lives as long as it. */
 #ifndef WEFT_COMPONENT_H
 #define WEFT_COMPONENT_H
 
-#include <weft/world.h>
+#include <weft/type.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,34 +41,7 @@ typedef enum weft_component_flags {
     WEFT_SPARSE = 1 << 7,
 } weft_component_flags;
 
-/* ---- fields and hooks ---- */
-
-/* What a described field holds. */
-typedef enum weft_field_kind {
-    WEFT_FIELD_BYTES,
-    WEFT_FIELD_BOOL,
-    WEFT_FIELD_I8,
-    WEFT_FIELD_I16,
-    WEFT_FIELD_I32,
-    WEFT_FIELD_I64,
-    WEFT_FIELD_U8,
-    WEFT_FIELD_U16,
-    WEFT_FIELD_U32,
-    WEFT_FIELD_U64,
-    WEFT_FIELD_F32,
-    WEFT_FIELD_F64,
-    WEFT_FIELD_ENTITY, /* patched when deferred handles become real and on instantiate; hashed and
-                          saved without the tag of the world */
-    WEFT_FIELD_BLOB,   /* a weft_blob_ref; hashed and saved by the content of the blob */
-} weft_field_kind;
-
-/* A described field. Descriptions are optional; inspection, patching, hashes and files use them. */
-typedef struct weft_field {
-    const char *name;
-    weft_field_kind kind;
-    uint32_t offset; /* bytes from the start of the component (or buffer element) */
-    uint32_t count;  /* array length; 0 means 1. BYTES: number of bytes */
-} weft_field;
+/* ---- hooks ---- */
 
 /* Lifecycle functions of a type. They get arrays of `count` values (BUFFER: elements), are
  * called by any worker during playback, never at once for the same value, and must not touch the
@@ -100,7 +73,12 @@ typedef struct weft_component_desc {
     uint32_t buffer_capacity; /* BUFFER: elements stored inline; 0 = as many as fit 128 bytes */
     uint32_t chunk_row_limit; /* caps the rows of chunks that contain it (which then do not grow);
                                  0 = no cap */
-    const weft_field *fields; /* optional; ENTITY fields must be listed to be patched */
+    /* Optional: its description (type.h), which must outlive the world. Name, size and alignment
+     * may be 0 then, and the fields are those of the type, nested ones one by one. ENTITY and
+     * BLOB fields must be described to be patched, hashed and saved. Of a BUFFER: of one
+     * element. */
+    const weft_type *type;
+    const weft_field *fields; /* instead of `type`: kinds up to WEFT_FIELD_BLOB; copied */
     uint32_t field_count;
     weft_component_hooks hooks; /* optional; not for CHUNK; for SHARED `user` only */
     /* SHARED, both or none. Default: the described fields if there are any (padding is ignored,
@@ -118,12 +96,6 @@ typedef struct weft_component_desc {
  * INVALID_ARGUMENT, ALREADY_EXISTS, LIMIT, OUT_OF_MEMORY, WRONG_PHASE. Threads: owner, world idle.
  */
 WEFT_API weft_component weft_component_create(weft_world *world, const weft_component_desc *desc);
-
-#ifdef __cplusplus
-#define WEFT_ALIGNOF_(type) alignof(type)
-#else
-#define WEFT_ALIGNOF_(type) _Alignof(type)
-#endif
 
 /* Shorthand: a plain component named after its C type: WEFT_COMPONENT(world, Position). */
 #define WEFT_COMPONENT(world, type)                                                                \
@@ -155,6 +127,10 @@ WEFT_API weft_component weft_component_find(const weft_world *world, const char 
  * no type is being registered. */
 WEFT_API const weft_component_desc *weft_component_info(const weft_world *world,
                                                         weft_component component);
+
+/* The description that the component was registered with; NULL: none, or a bad handle. Threads: as
+ * weft_component_info. */
+WEFT_API const weft_type *weft_component_type(const weft_world *world, weft_component component);
 
 /* A hash of name, size, alignment, kind, buffer capacity and fields: equal in every run and build.
  * 0 for a bad handle. Threads: as weft_component_info. */

@@ -19,6 +19,7 @@
 #include <weft/slice.h>
 #include <weft/snapshot.h>
 #include <weft/transfer.h>
+#include <weft/value.h>
 #include <weft/world.h>
 #include <weft/world_file.h>
 

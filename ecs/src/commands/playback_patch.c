@@ -2,7 +2,7 @@
 /* playback_patch.c: deferred handles in recorded values become those of the entities they mean. Any
  * worker, own rows. */
 #include "playback_patch.h"
-#include "type.h"
+#include "component_type.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 /* record_query.c: recording of commands for all rows of a query. The query is a handle here: what
  * it matches is asked at playback, so that filters and enable bits count as they are then, and rows
  * of earlier commands are among them. */
+#include "component_type.h"
 #include "recorder.h"
-#include "type.h"
 #include "world_state.h"
 
 #include <string.h>

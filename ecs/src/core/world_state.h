@@ -5,11 +5,11 @@
 #define WEFT_WORLD_STATE_H
 
 #include "bits.h"
+#include "component_type.h"
 #include "directory.h"
 #include "hash.h"
 #include "shared.h"
 #include "small_memory.h"
-#include "type.h"
 #include "unit_parts.h"
 #include "world_front.h"
 

@@ -5,7 +5,9 @@
 #include "component_registry.h"
 
 #include "bits.h"
+#include "component_fields.h"
 #include "error.h"
+#include "field.h"
 #include "sparse.h"
 
 #include <string.h>
@@ -15,16 +17,9 @@
      WEFT_NOT_HASHED | WEFT_SPARSE)
 #define VALUE_BYTES_MAX (WEFT__MEGACHUNK_BYTES - 4096) /* with its entity it must fit a chunk */
 
-static const uint8_t field_bytes[] = {
-    [WEFT_FIELD_BYTES] = 1,  [WEFT_FIELD_BOOL] = 1, [WEFT_FIELD_I8] = 1,  [WEFT_FIELD_I16] = 2,
-    [WEFT_FIELD_I32] = 4,    [WEFT_FIELD_I64] = 8,  [WEFT_FIELD_U8] = 1,  [WEFT_FIELD_U16] = 2,
-    [WEFT_FIELD_U32] = 4,    [WEFT_FIELD_U64] = 8,  [WEFT_FIELD_F32] = 4, [WEFT_FIELD_F64] = 8,
-    [WEFT_FIELD_ENTITY] = 8, [WEFT_FIELD_BLOB] = 8,
-};
-
 static uint64_t field_total(const weft_field *field)
 {
-    return (uint64_t)field_bytes[field->kind] * (field->count == 0 ? 1 : field->count);
+    return (uint64_t)weft__kind_bytes(field->kind) * (field->count == 0 ? 1 : field->count);
 }
 
 /* ---- checks: each returns the sentence that says what is wrong, or NULL ---- */
@@ -40,8 +35,9 @@ static const char *fields_problem(const weft_component_desc *desc)
         const weft_field *field = &desc->fields[i];
         if (field->name == NULL || strlen(field->name) > 255)
             return "a field has no name: give it one";
-        if ((uint32_t)field->kind >= sizeof field_bytes)
-            return "a field has an unknown kind: use one of weft_field_kind";
+        if ((uint32_t)field->kind > WEFT_FIELD_BLOB)
+            return "a field has an unknown kind: use one up to WEFT_FIELD_BLOB, or describe the "
+                   "component by `type`";
         if (field->offset > desc->size || field_total(field) > desc->size - field->offset)
             return "a field reaches beyond the component: check offset and count";
         bool is_reference = field->kind == WEFT_FIELD_ENTITY || field->kind == WEFT_FIELD_BLOB;
@@ -363,10 +359,9 @@ void weft__types_fini(weft_world *world)
 
 /* ---- public ---- */
 
-weft_component weft_component_create(weft_world *world, const weft_component_desc *desc)
+/* Registers a description whose fields are listed. */
+static weft_component create(weft_world *world, const weft_component_desc *desc)
 {
-    if (world == NULL) return WEFT__NO_COMPONENT;
-    if (weft__idle(world, "weft_component_create") != WEFT_OK) return WEFT__NO_COMPONENT;
     const char *problem = desc_problem(world, desc);
     if (problem != NULL) {
         weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
@@ -406,6 +401,58 @@ weft_component weft_component_create(weft_world *world, const weft_component_des
     return weft__component(world, world->types.count);
 }
 
+static void refuse_type(const weft_world *world, const weft_component_desc *desc,
+                        const char *problem)
+{
+    weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                "component \"%s\": %s", desc->name == NULL ? desc->type->name : desc->name,
+                problem);
+}
+
+/* A description by `type`: what it leaves out is the type's, and so are the fields. */
+static weft_component create_described(weft_world *world, const weft_component_desc *desc)
+{
+    const weft_type *type = desc->type;
+    weft_component_desc full = *desc;
+    char text[192];
+    if (weft_type_check(type, text, sizeof text) != WEFT_OK) {
+        weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                    "component \"%s\": %s", desc->name == NULL ? "" : desc->name, text);
+        return WEFT__NO_COMPONENT;
+    }
+    if (full.name == NULL) full.name = type->name;
+    if (full.size == 0) full.size = type->size;
+    if (full.alignment == 0) full.alignment = type->alignment;
+    if (full.size != type->size || full.field_count != 0) {
+        refuse_type(world, desc,
+                    full.field_count != 0 ? "give `type` or `fields`, not both"
+                                          : "`size` is not that of `type`: leave it 0");
+        return WEFT__NO_COMPONENT;
+    }
+    weft__component_fields list;
+    const char *field = NULL;
+    weft_result result = weft__component_fields_list(&world->memory, type, &list, &field);
+    if (result == WEFT_UNSUPPORTED)
+        weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                    "component \"%s\": field %s is of a kind that is for blobs: use "
+                    "WEFT_FIELD_BLOB",
+                    full.name, field);
+    if (result == WEFT_OUT_OF_MEMORY) weft__error_memory(world, "weft_component_create");
+    if (result != WEFT_OK) return WEFT__NO_COMPONENT;
+    full.fields = list.fields;
+    full.field_count = list.count;
+    weft_component component = create(world, &full);
+    weft__component_fields_free(&world->memory, &list);
+    return component;
+}
+
+weft_component weft_component_create(weft_world *world, const weft_component_desc *desc)
+{
+    if (world == NULL) return WEFT__NO_COMPONENT;
+    if (weft__idle(world, "weft_component_create") != WEFT_OK) return WEFT__NO_COMPONENT;
+    return desc != NULL && desc->type != NULL ? create_described(world, desc) : create(world, desc);
+}
+
 weft_component weft_component_create_plain(weft_world *world, const char *name, size_t size,
                                            size_t alignment, uint32_t flags)
 {
@@ -439,6 +486,12 @@ const weft_component_desc *weft_component_info(const weft_world *world, weft_com
 {
     const weft__type *type = world == NULL ? NULL : weft__type_at(world, component);
     return type == NULL ? NULL : &type->desc;
+}
+
+const weft_type *weft_component_type(const weft_world *world, weft_component component)
+{
+    const weft_component_desc *desc = weft_component_info(world, component);
+    return desc == NULL ? NULL : desc->type;
 }
 
 uint64_t weft_component_hash(const weft_world *world, weft_component component)

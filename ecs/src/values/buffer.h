@@ -4,7 +4,7 @@
 #ifndef WEFT_BUFFER_H
 #define WEFT_BUFFER_H
 
-#include "type.h"
+#include "component_type.h"
 
 /* `elements` may be the buffer's own. OUT_OF_MEMORY, LIMIT, INVALID_ARGUMENT (NULL). */
 weft_result weft__buffer_append(weft__memory *memory, const weft__type *type, weft_buffer *buffer,

@@ -17,9 +17,9 @@
 #ifndef WEFT_ENTITY_TAG_H
 #define WEFT_ENTITY_TAG_H
 
+#include "component_type.h"
 #include "directory.h"
 #include "invariant.h"
-#include "type.h"
 
 #include <string.h>
 

@@ -7,6 +7,8 @@
  * one line of the table and one of the value. */
 #include "shared.h"
 
+#include "field.h"
+
 #include <string.h>
 
 #include "bits.h"
@@ -110,34 +112,9 @@ static uint32_t next_version(weft__shared *shared)
 
 /* ---- content ---- */
 
-static uint32_t field_bytes(weft_field_kind kind)
-{
-    switch (kind) {
-    case WEFT_FIELD_BYTES:
-    case WEFT_FIELD_BOOL:
-    case WEFT_FIELD_I8:
-    case WEFT_FIELD_U8:
-        return 1;
-    case WEFT_FIELD_I16:
-    case WEFT_FIELD_U16:
-        return 2;
-    case WEFT_FIELD_I32:
-    case WEFT_FIELD_U32:
-    case WEFT_FIELD_F32:
-        return 4;
-    case WEFT_FIELD_I64:
-    case WEFT_FIELD_U64:
-    case WEFT_FIELD_F64:
-    case WEFT_FIELD_ENTITY:
-    case WEFT_FIELD_BLOB:
-        return 8;
-    }
-    return 1;
-}
-
 static shared_range range_of_field(const weft_field *field)
 {
-    uint32_t each = field_bytes(field->kind);
+    uint32_t each = weft__kind_bytes(field->kind);
     bool is_float = field->kind == WEFT_FIELD_F32 || field->kind == WEFT_FIELD_F64;
     uint32_t count = field->count == 0 ? 1 : field->count;
     return (shared_range){

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* type.h: what a component type is: its description, derived sizes, and what its values need: the
- * dispatch of lifecycle hooks, buffers, entity references and blob fields over arrays of values.
+/* component_type.h: what a component type is: its description, derived sizes, and what its
+ * values need: the dispatch of lifecycle hooks, buffers, entity references and blob fields over
+ * arrays of values.
  *
  * A type never moves and never goes while its world lives; id 0 is null. It is made by
  * component_registry.c; written by the owner with the world idle, read by any thread otherwise. */
-#ifndef WEFT_TYPE_H
-#define WEFT_TYPE_H
+#ifndef WEFT_COMPONENT_TYPE_H
+#define WEFT_COMPONENT_TYPE_H
 
 #include <weft/blob.h>
 #include <weft/component.h>

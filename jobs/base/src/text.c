@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 void weft__text_add(weft__text *t, const char *format, ...)
 {
@@ -16,6 +17,17 @@ void weft__text_add(weft__text *t, const char *format, ...)
     int added = vsnprintf(left == 0 ? NULL : t->at + t->length, left, format, arguments);
     va_end(arguments);
     if (added > 0) t->length += (size_t)added;
+}
+
+void weft__text_add_bytes(weft__text *t, const char *bytes, size_t count)
+{
+    size_t left = t->length < t->capacity ? t->capacity - t->length : 0;
+    if (left != 0) {
+        size_t fits = count < left - 1 ? count : left - 1;
+        memcpy(t->at + t->length, bytes, fits);
+        t->at[t->length + fits] = '\0';
+    }
+    t->length += count;
 }
 
 void weft__text_add_quoted(weft__text *t, const char *string)

@@ -14,6 +14,8 @@ typedef struct weft__text {
 } weft__text;
 
 __attribute__((format(printf, 2, 3))) void weft__text_add(weft__text *t, const char *format, ...);
+/* As they are; may hold NULs. */
+void weft__text_add_bytes(weft__text *t, const char *bytes, size_t count);
 /* In quotes, escaped for DOT and JSON. */
 void weft__text_add_quoted(weft__text *t, const char *string);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* type.c: what happens to arrays of component values: construction, destruction, replication, and
- * visits of entity references and of described BLOB fields, with lifecycle hooks and dynamic
- * buffers taken care of. Pure dispatch: touches no world. Threads: the owner of the rows. */
-#include "type.h"
+/* component_type.c: what happens to arrays of component values: construction, destruction,
+ * replication, and visits of entity references and of described BLOB fields, with lifecycle
+ * hooks and dynamic buffers taken care of. Pure dispatch: touches no world. Threads: the owner
+ * of the rows. */
+#include "component_type.h"
 
 #include <string.h>
 

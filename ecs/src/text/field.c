@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/* field.c: sizes, integers, names and leaves of described fields, and the check of a description
+ * (weft_type_check). Nothing is kept: every question goes through the description again, which is
+ * constant data of the program. See field.h. */
+#include "field.h"
+
+#include "bits.h"
+#include "text.h"
+#include "unit.h"
+
+#include <string.h>
+
+/* ---- sizes ---- */
+
+static const uint8_t number_bytes[] = {
+    [WEFT_FIELD_BYTES] = 1,       [WEFT_FIELD_BOOL] = 1,         [WEFT_FIELD_I8] = 1,
+    [WEFT_FIELD_I16] = 2,         [WEFT_FIELD_I32] = 4,          [WEFT_FIELD_I64] = 8,
+    [WEFT_FIELD_U8] = 1,          [WEFT_FIELD_U16] = 2,          [WEFT_FIELD_U32] = 4,
+    [WEFT_FIELD_U64] = 8,         [WEFT_FIELD_F32] = 4,          [WEFT_FIELD_F64] = 8,
+    [WEFT_FIELD_ENTITY] = 8,      [WEFT_FIELD_BLOB] = 8,         [WEFT_FIELD_STRUCT] = 0,
+    [WEFT_FIELD_ENUM] = 0,        [WEFT_FIELD_BITS] = 0,         [WEFT_FIELD_TEXT] = 1,
+    [WEFT_FIELD_BLOB_ARRAY] = 16, [WEFT_FIELD_BLOB_STRING] = 16, [WEFT_FIELD_BLOB_POINTER] = 8,
+};
+
+uint32_t weft__kind_bytes(weft_field_kind kind)
+{
+    return (uint32_t)kind < sizeof number_bytes ? number_bytes[kind] : 0;
+}
+
+static bool is_whole(const weft_field *field)
+{
+    return field->kind == WEFT_FIELD_BYTES || field->kind == WEFT_FIELD_TEXT;
+}
+
+static size_t unit_size(const weft_field *field)
+{
+    size_t bytes = weft__kind_bytes(field->kind);
+    return bytes != 0 || field->type == NULL ? bytes : field->type->size;
+}
+
+static uint32_t unit_count(const weft_field *field)
+{
+    size_t size = unit_size(field);
+    if (field->count != 0) return field->count;
+    return field->bytes == 0 || size == 0 ? 1 : (uint32_t)(field->bytes / size);
+}
+
+size_t weft__field_size(const weft_field *field)
+{
+    return is_whole(field) ? unit_count(field) : unit_size(field);
+}
+
+uint32_t weft__field_count(const weft_field *field)
+{
+    return is_whole(field) ? 1 : unit_count(field);
+}
+
+const weft_field *weft__type_sole(const weft_type *type)
+{
+    return type->field_count == 1 && type->fields[0].name[0] == '\0' ? &type->fields[0] : NULL;
+}
+
+/* ---- integers ---- */
+
+uint64_t weft__integer_load(const void *at, size_t bytes)
+{
+    uint8_t small;
+    uint16_t half;
+    uint32_t word;
+    uint64_t whole = 0;
+    switch (bytes) {
+    case 1:
+        memcpy(&small, at, 1);
+        return small;
+    case 2:
+        memcpy(&half, at, 2);
+        return half;
+    case 4:
+        memcpy(&word, at, 4);
+        return word;
+    default:
+        memcpy(&whole, at, 8);
+        return whole;
+    }
+}
+
+void weft__integer_store(void *at, size_t bytes, uint64_t bits)
+{
+    uint8_t small = (uint8_t)bits;
+    uint16_t half = (uint16_t)bits;
+    uint32_t word = (uint32_t)bits;
+    const void *from = bytes == 1   ? (const void *)&small
+                       : bytes == 2 ? (const void *)&half
+                       : bytes == 4 ? (const void *)&word
+                                    : (const void *)&bits;
+    memcpy(at, from, bytes);
+}
+
+double weft__field_number(const weft_field *field, const void *at)
+{
+    size_t bytes = unit_size(field);
+    uint64_t bits = weft__integer_load(at, bytes);
+    bool is_signed = field->kind >= WEFT_FIELD_I8 && field->kind <= WEFT_FIELD_I64;
+    float small;
+    double number;
+    if (field->kind == WEFT_FIELD_F32) {
+        memcpy(&small, at, sizeof small);
+        return (double)small;
+    }
+    if (field->kind == WEFT_FIELD_F64) {
+        memcpy(&number, at, sizeof number);
+        return number;
+    }
+    if (!is_signed) return (double)bits;
+    uint32_t unused = (uint32_t)(64 - 8 * bytes);
+    return (double)((int64_t)(bits << unused) >> unused);
+}
+
+/* ---- names ---- */
+
+static bool has_name(const weft_field *field, const char *name, size_t length)
+{
+    return strncmp(field->name, name, length) == 0 && field->name[length] == '\0';
+}
+
+uint32_t weft__field_find(const weft_type *type, const char *name, size_t length, uint32_t hint)
+{
+    if (hint < type->field_count && has_name(&type->fields[hint], name, length)) return hint;
+    for (uint32_t i = 0; i < type->field_count; i++)
+        if (has_name(&type->fields[i], name, length)) return i;
+    return UINT32_MAX;
+}
+
+/* ---- leaves ---- */
+
+/* A visit in progress. On the stack of weft__type_leaves; the path grows and shrinks. */
+typedef struct visiting {
+    weft__leaf_visit *visit;
+    void *user;
+    char path[512];
+} visiting;
+
+/* Depth: WEFT_TYPE_DEPTH at most, as weft_type_check says. */
+static bool visit_fields(visiting *v, const weft_type *type, uint32_t offset, size_t length)
+{
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        const weft_field *field = &type->fields[i];
+        weft__text t = {v->path, sizeof v->path, length};
+        if (length != 0 && field->name[0] != '\0') weft__text_add_bytes(&t, ".", 1);
+        weft__text_add_bytes(&t, field->name, strlen(field->name));
+        size_t named = t.length < sizeof v->path ? t.length : sizeof v->path - 1;
+        bool is_struct = field->kind == WEFT_FIELD_STRUCT;
+        if (!is_struct && !v->visit(field, offset + field->offset, v->path, v->user)) return false;
+        uint32_t count = is_struct ? weft__field_count(field) : 0;
+        for (uint32_t k = 0; k < count; k++) {
+            weft__text element = {v->path, sizeof v->path, named};
+            if (count > 1) weft__text_add(&element, "[%u]", k);
+            size_t inner = element.length < sizeof v->path ? element.length : sizeof v->path - 1;
+            uint32_t at = offset + field->offset + k * (uint32_t)field->type->size;
+            if (!visit_fields(v, field->type, at, inner)) return false;
+        }
+    }
+    return true;
+}
+
+bool weft__type_leaves(const weft_type *type, weft__leaf_visit *visit, void *user)
+{
+    visiting v = {.visit = visit, .user = user};
+    return visit_fields(&v, type, 0, 0);
+}
+
+/* ---- checks ---- */
+
+/* One check. On the stack of weft_type_check. */
+typedef struct checking {
+    weft__text text;
+    uint64_t leaves;
+} checking;
+
+static weft_result refuse(checking *c, weft_result result, const weft_type *type,
+                          const weft_field *field, const char *what)
+{
+    c->text.length = 0;
+    weft__text_add(&c->text, "type %s%s%s: %s",
+                   type == NULL || type->name == NULL ? "without a name" : type->name,
+                   field == NULL ? "" : ": field ",
+                   field == NULL         ? ""
+                   : field->name == NULL ? "without a name"
+                                         : field->name,
+                   what);
+    return result;
+}
+
+static bool is_integer_size(size_t size)
+{
+    return size == 1 || size == 2 || size == 4 || size == 8;
+}
+
+/* What is wrong with a field by itself; NULL: nothing. */
+static const char *field_problem(const weft_type *type, const weft_field *field)
+{
+    if ((uint32_t)field->kind >= sizeof number_bytes)
+        return "an unknown kind: use one of weft_field_kind";
+    bool is_named_integer = field->kind == WEFT_FIELD_ENUM || field->kind == WEFT_FIELD_BITS;
+    bool needs_type = field->kind == WEFT_FIELD_STRUCT || is_named_integer ||
+                      field->kind == WEFT_FIELD_BLOB_ARRAY ||
+                      field->kind == WEFT_FIELD_BLOB_POINTER;
+    if (needs_type && field->type == NULL) return "its kind needs a `type`: use WEFT_FIELD_OF";
+    if (is_named_integer &&
+        (field->type->constant_count == 0 || !is_integer_size(field->type->size)))
+        return "its type must have constants and the size of an integer: use WEFT_TYPE_CONSTANTS";
+    if (unit_size(field) == 0) return "its type has size 0: leave the field out";
+    uint64_t bytes = (uint64_t)unit_size(field) * unit_count(field);
+    if (unit_count(field) == 0 || (field->bytes != 0 && bytes != field->bytes))
+        return "`bytes` is not a multiple of the size of its elements: check its kind and type";
+    if (field->offset > type->size || bytes > type->size - field->offset)
+        return "it reaches beyond the type: check offset, count and bytes";
+    const char *begin = field->unit;
+    weft__unit unit;
+    if (begin != NULL && !weft__unit_parse(begin, begin + strlen(begin), &unit, NULL))
+        return "an unknown unit: use those of docs/guide/types.md, as in \"km\", \"kg m/s^2\"";
+    if (field->least > field->most) return "`least` is above `most`: exchange them";
+    return NULL;
+}
+
+static const char *name_problem(const weft_type *type, uint32_t index)
+{
+    const char *name = type->fields[index].name;
+    if (name == NULL) return "give it a name";
+    if (strlen(name) > 255 || strpbrk(name, ".[]\"\\") != NULL)
+        return "its name is longer than 255 bytes, or has one of . [ ] \" \\";
+    if (name[0] == '\0' && type->field_count != 1)
+        return "only the sole field of a type may be without a name";
+    for (uint32_t i = 0; i < index; i++)
+        if (strcmp(type->fields[i].name, name) == 0) return "two fields have this name";
+    return NULL;
+}
+
+static const char *constants_problem(const weft_type *type)
+{
+    if (type->constant_count != 0 && type->constants == NULL)
+        return "constant_count is not 0, but constants is NULL: set both";
+    for (uint32_t i = 0; i < type->constant_count; i++) {
+        const char *name = type->constants[i].name;
+        if (name == NULL || name[0] == '\0' || strpbrk(name, "| \"\\\t\n") != NULL ||
+            (name[0] >= '0' && name[0] <= '9') || name[0] == '-')
+            return "a constant needs a name without blanks, quotes and '|', no digit first";
+    }
+    return NULL;
+}
+
+static weft_result check_type(checking *c, const weft_type *type, uint32_t depth)
+{
+    if (type == NULL) return refuse(c, WEFT_INVALID_ARGUMENT, NULL, NULL, "the type is NULL");
+    if (depth > WEFT_TYPE_DEPTH)
+        return refuse(c, WEFT_LIMIT, type, NULL,
+                      "more than 8 types within each other, or a type within itself");
+    if (type->name == NULL || type->name[0] == '\0' || strlen(type->name) > 255)
+        return refuse(c, WEFT_INVALID_ARGUMENT, type, NULL, "give it a name of 1 to 255 bytes");
+    if (type->size > UINT32_MAX || type->alignment > 64 ||
+        (type->alignment != 0 && !bits_is_power_of_two(type->alignment)))
+        return refuse(c, WEFT_INVALID_ARGUMENT, type, NULL,
+                      "size or alignment cannot be: use WEFT_TYPE");
+    if (type->field_count != 0 && type->fields == NULL)
+        return refuse(c, WEFT_INVALID_ARGUMENT, type, NULL,
+                      "field_count is not 0, but fields is NULL: set both");
+    if (type->field_count > WEFT_TYPE_FIELDS)
+        return refuse(c, WEFT_LIMIT, type, NULL, "more than 1,024 fields: nest them in structs");
+    const char *problem = constants_problem(type);
+    if (problem != NULL) return refuse(c, WEFT_INVALID_ARGUMENT, type, NULL, problem);
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        const weft_field *field = &type->fields[i];
+        problem = name_problem(type, i);
+        if (problem == NULL) problem = field_problem(type, field);
+        if (problem != NULL) return refuse(c, WEFT_INVALID_ARGUMENT, type, field, problem);
+        uint64_t before = c->leaves++;
+        if (field->kind == WEFT_FIELD_STRUCT) {
+            weft_result result = check_type(c, field->type, depth + 1);
+            if (result != WEFT_OK) return result;
+            c->leaves = before + (c->leaves - before) * weft__field_count(field);
+        }
+        if (c->leaves > WEFT_TYPE_LEAVES)
+            return refuse(c, WEFT_LIMIT, type, field,
+                          "the type has more than 65,536 values: describe arrays of numbers as one "
+                          "field");
+    }
+    return WEFT_OK;
+}
+
+weft_result weft_type_check(const weft_type *type, char *text, size_t capacity)
+{
+    char unused[1];
+    bool is_asked = text != NULL && capacity != 0;
+    checking c = {.text = {is_asked ? text : unused, is_asked ? capacity : 1, 0}};
+    c.text.at[0] = '\0';
+    return check_type(&c, type, 1);
+}

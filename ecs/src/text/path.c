@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* path.c: paths to values within values: weft_path_compile, weft_path_write. A path is kept as
+ * positions of fields and indices, so that it is compiled once and used on many values; its offset
+ * from the outermost value is ready. */
+#include "field.h"
+#include "text.h"
+
+#include <string.h>
+
+/* One compilation. On the stack of weft_path_compile. */
+typedef struct compiling {
+    const char *path; /* the whole of it */
+    const char *at;
+    weft_path *out;
+    weft__text text;
+} compiling;
+
+static weft_result refuse(compiling *c, weft_result result, const weft_type *type, const char *what)
+{
+    weft__text_add(&c->text, "path \"%s\": %s", c->path, what);
+    if (type != NULL) weft__text_add(&c->text, " (in %s", type->name);
+    for (uint32_t i = 0; type != NULL && i < type->field_count; i++)
+        weft__text_add(&c->text, "%s%s", i == 0 ? ", which has " : ", ", type->fields[i].name);
+    if (type != NULL) weft__text_add(&c->text, ")");
+    return result;
+}
+
+/* "[3]" behind a name: its number; UINT32_MAX: none is there. */
+static weft_result read_index(compiling *c, const weft_field *field, uint32_t *index)
+{
+    uint64_t value = 0;
+    *index = UINT32_MAX;
+    if (*c->at != '[') return WEFT_OK;
+    const char *digits = ++c->at;
+    for (; *c->at >= '0' && *c->at <= '9' && value <= UINT32_MAX; c->at++)
+        value = value * 10 + (uint64_t)(*c->at - '0');
+    if (c->at == digits || *c->at != ']')
+        return refuse(c, WEFT_INVALID_ARGUMENT, NULL, "an index is written [0], [1], ...");
+    c->at++;
+    if (value >= weft__field_count(field))
+        return refuse(c, WEFT_INVALID_ARGUMENT, NULL, "the index is beyond the array");
+    *index = (uint32_t)value;
+    return WEFT_OK;
+}
+
+static void follow(weft_path *path, uint32_t number, uint32_t index, const weft_field *field)
+{
+    uint32_t size = (uint32_t)weft__field_size(field), count = weft__field_count(field);
+    path->steps[path->step_count].field = number;
+    path->steps[path->step_count++].index = index;
+    path->field = field;
+    path->offset += field->offset + (index == UINT32_MAX ? 0 : index * size);
+    path->bytes = size;
+    path->count = index == UINT32_MAX ? count : 1;
+}
+
+static weft_result compile(compiling *c, const weft_type *type)
+{
+    for (;;) {
+        size_t length = strcspn(c->at, ".[");
+        uint32_t number = weft__field_find(type, c->at, length, 0), index;
+        if (number == UINT32_MAX) return refuse(c, WEFT_NOT_FOUND, type, "no field of this name");
+        if (c->out->step_count == WEFT_TYPE_DEPTH)
+            return refuse(c, WEFT_LIMIT, NULL, "more than 8 fields within each other");
+        const weft_field *field = &type->fields[number];
+        c->at += length;
+        weft_result result = read_index(c, field, &index);
+        if (result != WEFT_OK) return result;
+        follow(c->out, number, index, field);
+        if (*c->at == '\0') return WEFT_OK;
+        if (*c->at != '.')
+            return refuse(c, WEFT_INVALID_ARGUMENT, NULL, "a name is followed by . or [");
+        if (field->kind != WEFT_FIELD_STRUCT || c->out->count != 1)
+            return refuse(c, WEFT_INVALID_ARGUMENT, NULL,
+                          field->kind == WEFT_FIELD_STRUCT ? "an array needs an index in front of ."
+                                                           : "a value without fields");
+        type = field->type;
+        c->at++;
+    }
+}
+
+weft_result weft_path_compile(const weft_type *type, const char *path, weft_path *out, char *text,
+                              size_t capacity)
+{
+    char unused[1];
+    bool is_asked = text != NULL && capacity != 0;
+    compiling c = {.path = path,
+                   .at = path,
+                   .out = out,
+                   .text = {is_asked ? text : unused, is_asked ? capacity : 1, 0}};
+    c.text.at[0] = '\0';
+    if (type == NULL || path == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
+    *out = (weft_path){.step_count = 0};
+    return compile(&c, type);
+}
+
+size_t weft_path_write(const weft_type *type, const weft_path *path, char *text, size_t capacity)
+{
+    weft__text t = {text, text == NULL ? 0 : capacity, 0};
+    if (t.capacity != 0) text[0] = '\0';
+    for (uint32_t i = 0; i < path->step_count; i++) {
+        const weft_field *field = &type->fields[path->steps[i].field];
+        weft__text_add(&t, "%s%s", i == 0 ? "" : ".", field->name);
+        if (path->steps[i].index != UINT32_MAX) weft__text_add(&t, "[%u]", path->steps[i].index);
+        type = field->type;
+    }
+    return t.length;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* value_word.h: single tokens of a text into fields: numbers with units, names of constants,
+ * references, text, bytes. Each function stores at `at` and returns true, or reports and returns
+ * false. */
+#ifndef WEFT_VALUE_WORD_H
+#define WEFT_VALUE_WORD_H
+
+#include "json_pull.h"
+#include "value_error.h"
+
+/* One reading of a text. On the stack of the call. */
+typedef struct weft__reading {
+    weft__json json;
+    const weft_value_io *io;
+    const weft_text *text;
+    weft_value_error *error; /* NULL: not asked for */
+    weft_result result;      /* what a failure returns */
+    weft__trail trail;
+} weft__reading;
+
+/* Always false. */
+__attribute__((format(printf, 3, 4))) bool weft__reading_fail(weft__reading *r, const char *at,
+                                                              const char *format, ...);
+
+bool weft__word_bool(weft__reading *r, const weft__json_token *token, void *at);
+bool weft__word_number(weft__reading *r, const weft_field *field, const weft__json_token *token,
+                       void *at);
+bool weft__word_enum(weft__reading *r, const weft_field *field, const weft__json_token *token,
+                     void *at);
+bool weft__word_bits(weft__reading *r, const weft_field *field, const weft__json_token *token,
+                     void *at);
+bool weft__word_entity(weft__reading *r, const weft__json_token *token, void *at);
+bool weft__word_blob(weft__reading *r, const weft__json_token *token, void *at);
+/* Fills the rest with zeros. */
+bool weft__word_text(weft__reading *r, const weft__json_token *token, char *at, size_t size);
+bool weft__word_bytes(weft__reading *r, const weft__json_token *token, char *at, size_t size);
+
+#endif

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: MIT */
+/* test_value.c: described values as text and back: what is written, what is understood, what is
+ * refused and how, units, paths, differences. Random types and values: test_value_random.c. */
+#include <weft/ecs.h>
+
+#include "plain.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum Phase { COAST, BURN, DOCKED = 7 } Phase;
+static const weft_constant phases[] = {{"coast", COAST}, {"burn", BURN}, {"docked", DOCKED}};
+static const weft_type phase_type = WEFT_TYPE_CONSTANTS(Phase, phases);
+
+static const weft_constant abilities[] = {
+    {"all", 7}, {"fly", 1}, {"dock", 2}, {"talk", 4}, {"none", 0}};
+static const weft_type ability_type = WEFT_TYPE_CONSTANTS(uint16_t, abilities);
+
+typedef struct Panel {
+    float area;
+    bool is_open;
+} Panel;
+static const weft_field panel_fields[] = {
+    WEFT_FIELD_WITH(Panel, area, .unit = "m^2", .least = 0, .most = 100),
+    WEFT_FIELD(Panel, is_open)};
+static const weft_type panel_type = WEFT_TYPE(Panel, panel_fields);
+
+typedef struct Craft {
+    double rate;
+    int32_t count;
+    uint64_t serial;
+    float drag[3];
+    Phase phase;
+    uint16_t abilities;
+    char name[8];
+    Panel panels[2];
+    weft_entity parent;
+    weft_blob_ref mesh;
+    uint8_t raw[3];
+    int *undescribed;
+} Craft;
+
+static const char *check_craft(const void *value)
+{
+    return ((const Craft *)value)->count == 13 ? "13 brings bad luck: take another count" : NULL;
+}
+
+static const Craft initial = {.rate = 1.5, .count = 2, .name = "new"};
+static const weft_field craft_fields[] = {
+    WEFT_FIELD_WITH(Craft, rate, .unit = "rad/min", .text = "How fast it turns"),
+    WEFT_FIELD(Craft, count),
+    WEFT_FIELD(Craft, serial),
+    WEFT_FIELD(Craft, drag),
+    WEFT_FIELD_OF(Craft, phase, WEFT_FIELD_ENUM, &phase_type),
+    WEFT_FIELD_OF(Craft, abilities, WEFT_FIELD_BITS, &ability_type),
+    WEFT_FIELD(Craft, name),
+    WEFT_FIELD_OF(Craft, panels, WEFT_FIELD_STRUCT, &panel_type),
+    WEFT_FIELD(Craft, parent),
+    WEFT_FIELD(Craft, mesh),
+    WEFT_FIELD_WITH(Craft, raw, .count = 3)};
+static const weft_type craft_type = {"Craft",
+                                     sizeof(Craft),
+                                     _Alignof(Craft),
+                                     craft_fields,
+                                     sizeof craft_fields / sizeof(weft_field),
+                                     NULL,
+                                     0,
+                                     &initial,
+                                     check_craft};
+
+#define SAT_FIELDS(S, FIELD, ARRAY) FIELD(S, double, mean_motion) ARRAY(S, float, drag, 3)
+WEFT_STRUCT(Sat, SAT_FIELDS);
+
+static char written[4096];
+
+static const char *write_value(const weft_type *type, const void *value)
+{
+    size_t length = weft_value_write(NULL, type, value, written, sizeof written);
+    CHECK_U64(length, strlen(written));
+    return written;
+}
+
+static weft_result read_value(const weft_type *type, void *value, const char *text,
+                              weft_value_error *error)
+{
+    return weft_value_read(NULL, &(weft_text){text, strlen(text), "craft.weft"}, type, value,
+                           error);
+}
+
+PLAIN_TEST(descriptions_know_kinds_sizes_and_counts)
+{
+    char text[200];
+    CHECK_OK(weft_type_check(&craft_type, text, sizeof text));
+    CHECK_TEXT(text, "");
+    CHECK_U64(craft_fields[0].kind, WEFT_FIELD_F64);
+    CHECK_U64(craft_fields[1].kind, WEFT_FIELD_I32);
+    CHECK_U64(craft_fields[2].kind, WEFT_FIELD_U64);
+    CHECK_U64(craft_fields[3].kind, WEFT_FIELD_F32);
+    CHECK_U64(craft_fields[6].kind, WEFT_FIELD_TEXT);
+    CHECK_U64(craft_fields[8].kind, WEFT_FIELD_ENTITY);
+    CHECK_U64(craft_fields[9].kind, WEFT_FIELD_BLOB);
+    CHECK_U64(((weft_field)WEFT_FIELD(Craft, undescribed)).kind, WEFT_FIELD_BYTES); /* a pointer */
+    CHECK_U64(Sat_type.field_count, 2);
+    CHECK_TEXT(Sat_type.name, "Sat");
+    CHECK_U64(Sat_fields[1].offset, 8);
+}
+
+PLAIN_TEST(every_kind_is_written_and_read)
+{
+    Craft craft = {.rate = -0.1,
+                   .count = -5,
+                   .serial = UINT64_MAX,
+                   .drag = {1e-3f, 16777216.0f, -0.0f},
+                   .phase = DOCKED,
+                   .abilities = 2 | 4 | 64,
+                   .name = "h\xc3\xa9\"\n",
+                   .panels = {{2.5f, true}, {0, false}},
+                   .parent = {12, 3},
+                   .mesh = {0xabc},
+                   .raw = {1, 2, 255}};
+    const char *expected =
+        "{\"rate\": -0.1, \"count\": -5, \"serial\": 18446744073709551615, "
+        "\"drag\": [0.001, 16777216, -0.0], \"phase\": \"docked\", "
+        "\"abilities\": \"dock | talk | 0x40\", \"name\": \"h\xc3\xa9\\\"\\u000a\", "
+        "\"panels\": [{\"area\": 2.5, \"is_open\": true}, {\"area\": 0, \"is_open\": false}], "
+        "\"parent\": \"12:3\", \"mesh\": \"0xabc\", \"raw\": [1, 2, 255]}";
+    Craft again = initial;
+    const char *text = write_value(&craft_type, &craft);
+    CHECK_TEXT(text, expected);
+    weft_value_error error;
+    weft_result result = read_value(&craft_type, &again, text, &error);
+    if (result != WEFT_OK) test_fail(__FILE__, __LINE__, error.text);
+    CHECK_U64(weft_value_diff(&craft_type, &craft, &again, NULL, 0), 0);
+    CHECK(signbit(again.drag[2]));
+}
+
+PLAIN_TEST(reading_is_sparse_and_starts_from_the_initial_value)
+{
+    Craft craft;
+    weft_value_initial(&craft_type, &craft);
+    CHECK_OK(read_value(&craft_type, &craft,
+                        "// what people write\n{ /* only */ \"count\": 4, \"phase\": \"burn\", }",
+                        NULL));
+    CHECK_U64(craft.count, 4);
+    CHECK_U64(craft.phase, BURN);
+    CHECK(craft.rate == 1.5 && strcmp(craft.name, "new") == 0);
+}
+
+PLAIN_TEST(units_are_converted_and_dimensions_compared)
+{
+    static const struct {
+        const char *text;
+        double value;
+    } cases[] = {{"{\"rate\": \"15 rev/day\"}", 15 * 2 * 3.14159265358979323846 / 1440},
+                 {"{\"rate\": \"2 rad/min\"}", 2},
+                 {"{\"rate\": \"3\"}", 3},
+                 {"{\"rate\": \"1 Hz\"}", 60},
+                 {"{\"rate\": \"6 krad/h\"}", 100},
+                 {"{\"rate\": \"360 deg/min\"}", 2 * 3.14159265358979323846}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        Craft craft = initial;
+        weft_value_error error;
+        weft_result result = read_value(&craft_type, &craft, cases[i].text, &error);
+        if (result != WEFT_OK) test_fail(__FILE__, __LINE__, error.text);
+        CHECK(fabs(craft.rate - cases[i].value) <= 1e-14 * cases[i].value);
+    }
+    Panel panel = {0, false};
+    CHECK_OK(read_value(&panel_type, &panel, "{\"area\": \"25000 cm^2\"}", NULL));
+    CHECK(panel.area == 2.5f);
+    CHECK_OK(read_value(&panel_type, &panel, "{\"area\": \"0.004 ha\"}", NULL));
+    CHECK(panel.area == 40.0f);
+}
+
+/* The text, and what the message must say. */
+typedef struct refusal {
+    const char *text, *message;
+} refusal;
+
+static const refusal refusals[] = {
+    {"{\"rate\": \"3 s\"}",
+     "craft.weft:1:13: Craft.rate: \"s\" is a time, the field a rate (rad/min)\n"
+     "    {\"rate\": \"3 s\"}\n                ^"},
+    {"{\n  \"cuont\": 3}",
+     "craft.weft:2:3: Craft: no field \"cuont\" in Craft: is \"count\" meant?\n"
+     "      \"cuont\": 3}\n      ^"},
+    {"{\"rate\": \"3 bananas\"}", "\"bananas\" is no unit: the field is in rad/min"},
+    {"{\"count\": \"3 m\"}", "the field has no unit: write the number alone"},
+    {"{\"drag\": [1, 2]}", "Craft.drag[2]: the array has 3 elements, this is the end after 2"},
+    {"{\"drag\": [1, 2, 3, 4]}", "the array has only 3 elements"},
+    {"{\"drag\": 1}", "an array of 3 should be here"},
+    {"{\"panels\": [{}, {\"area\": 101}]}",
+     "Craft.panels[1].area: 101 is not in the range 0 to 100"},
+    {"{\"count\": 1.5}", "an integer should be here"},
+    {"{\"count\": 3000000000}", "does not fit a signed integer of 32 bits"},
+    {"{\"serial\": -1}", "does not fit an unsigned integer of 64 bits"},
+    {"{\"serial\": 18446744073709551616}", "an integer should be here"},
+    {"{\"rate\": 1e400}", "beyond the range of a double"},
+    {"{\"drag\": [1e39, 0, 0]}", "beyond the range of a float"},
+    {"{\"phase\": \"brun\"}", "\"brun\" is none of Phase: is \"burn\" meant?"},
+    {"{\"phase\": true}", "a name of Phase should be here, e.g. \"coast\""},
+    {"{\"abilities\": \"fly | swim\"}", "\"swim\" is none of uint16_t, e.g. \"all\""},
+    {"{\"abilities\": 65536}", "does not fit an integer of 16 bits"},
+    {"{\"name\": \"too long for it\"}", "the text has 15 bytes, the field room for 8"},
+    {"{\"name\": \"a\\u0000b\"}", "ends at its first NUL"},
+    {"{\"panels\": [{\"is_open\": \"yes\"}, {}]}", "true or false should be here"},
+    {"{\"parent\": \"12\"}", "no entity: write \"index:version\", or null"},
+    {"{\"mesh\": 7}", "a blob should be here"},
+    {"{\"count\": 13}", "Craft: 13 brings bad luck: take another count"},
+    {"{\"count\": 1, \"count\": 2}", "\"count\" stands here twice: remove one"},
+    {"[1]", "an object should be here"},
+    {"", "the text ends where a value should be"},
+    {"{\"count\": }", "no value"},
+    {"{\"count\" 1}", "a colon should be here"},
+    {"{\"count\": 1 \"rate\": 2}", "a comma or the end of the object should be here"},
+    {"{\"count\": 1", "a comma or the end of the object should be here"},
+    {"{count: 1}", "a name in quotes should be here"},
+    {"{\"count\": 1} 2", "something behind the end"},
+    {"{\"count\": 1 /* }", "a comment without end"},
+    {"{\"count\": 0x}", "no number"},
+    {"{\"count\": 1.2.3}", "no number"},
+    {"{\"name\": \"\xff\"}", "not UTF-8"},
+    {"{\"name\": \"a\nb\"}", "a string ends in the line it begins in"},
+    {"{\"name\": \"a", "a string without its closing quote"},
+    {"{\"name\": \"\\q\"}", "no escape of JSON"},
+    {"{\"name\": \"\\ud800\"}", "no escape of JSON"},
+};
+
+PLAIN_TEST(refusals_name_place_field_and_remedy_and_change_nothing)
+{
+    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
+        Craft craft = initial;
+        weft_value_error error;
+        CHECK_RESULT(read_value(&craft_type, &craft, refusals[i].text, &error),
+                     WEFT_INVALID_ARGUMENT);
+        if (strstr(error.text, refusals[i].message) == NULL)
+            CHECK_TEXT(error.text, refusals[i].message);
+        CHECK(error.line >= 1 && error.column >= 1 && error.offset <= strlen(refusals[i].text));
+        CHECK(memcmp(&craft, &initial, sizeof craft) == 0);
+        CHECK_RESULT(read_value(&craft_type, &craft, refusals[i].text, NULL),
+                     WEFT_INVALID_ARGUMENT);
+    }
+}
+
+PLAIN_TEST(text_is_nested_no_deeper_than_64)
+{
+    char text[300];
+    memset(text, '[', sizeof text);
+    Craft craft = initial;
+    weft_value_error error;
+    CHECK_RESULT(
+        weft_value_read(NULL, &(weft_text){text, sizeof text, NULL}, &craft_type, &craft, &error),
+        WEFT_INVALID_ARGUMENT);
+}
+
+PLAIN_TEST(the_locale_of_the_program_does_not_count)
+{
+    const char *before = setlocale(LC_NUMERIC, NULL);
+    char kept[64];
+    snprintf(kept, sizeof kept, "%s", before);
+    setlocale(LC_NUMERIC, "de_DE.UTF-8"); /* where it is missing nothing is tried */
+    Sat sat = {0.1, {1.5f, 1e-30f, 0}}, again = {0};
+    const char *text = write_value(&Sat_type, &sat);
+    CHECK(strstr(text, "0.1") != NULL && strstr(text, "0,1") == NULL);
+    CHECK_OK(read_value(&Sat_type, &again, text, NULL));
+    CHECK(memcmp(&sat, &again, sizeof sat) == 0);
+    setlocale(LC_NUMERIC, kept);
+}
+
+PLAIN_TEST(special_numbers_are_words)
+{
+    Sat sat = {.mean_motion = NAN, .drag = {INFINITY, -INFINITY, 0}}, again = {0};
+    uint32_t bits = 0xffc12345;
+    memcpy(&sat.drag[2], &bits, sizeof bits);
+    const char *text = write_value(&Sat_type, &sat);
+    CHECK(strstr(text, "[\"inf\", \"-inf\", \"nan 0xffc12345\"]") != NULL);
+    CHECK_OK(read_value(&Sat_type, &again, text, NULL));
+    CHECK_U64(weft_value_diff(&Sat_type, &sat, &again, NULL, 0), 0);
+}
+
+PLAIN_TEST(what_is_not_described_is_shown_as_bytes)
+{
+    static const weft_type unknown = {.name = "Unknown", .size = 4, .alignment = 4};
+    uint32_t value = 0x01020304, again = 0;
+    const char *text = write_value(&unknown, &value);
+    CHECK_TEXT(text, "{\"size\": 4, \"bytes\": \"0x04030201\"}");
+    CHECK_OK(read_value(&unknown, &again, text, NULL));
+    CHECK_U64(again, value);
+}
+
+PLAIN_TEST(paths_reach_values_within_values)
+{
+    char text[200];
+    weft_path path;
+    Craft craft = initial;
+    CHECK_OK(weft_path_compile(&craft_type, "panels[1].area", &path, text, sizeof text));
+    CHECK_U64(path.offset, offsetof(Craft, panels[1].area));
+    CHECK_U64(path.count, 1);
+    CHECK_U64(weft_path_write(&craft_type, &path, text, sizeof text), 14);
+    CHECK_TEXT(text, "panels[1].area");
+    CHECK_OK(
+        weft_path_read(NULL, &(weft_text){"\"3 m^2\"", 7, NULL}, &craft_type, &path, &craft, NULL));
+    CHECK(craft.panels[1].area == 3 && craft.panels[0].area == 0);
+    CHECK_U64(weft_path_value_write(NULL, &craft_type, &path, &craft, text, sizeof text), 1);
+    CHECK_TEXT(text, "3");
+    CHECK_OK(weft_path_compile(&craft_type, "drag", &path, NULL, 0));
+    CHECK_U64(path.count, 3);
+    CHECK_RESULT(weft_path_compile(&craft_type, "drag[3]", &path, text, sizeof text),
+                 WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_path_compile(&craft_type, "drog", &path, text, sizeof text), WEFT_NOT_FOUND);
+    CHECK(strstr(text, "in Craft, which has rate, count") != NULL);
+    CHECK_RESULT(weft_path_compile(&craft_type, "panels.area", &path, text, sizeof text),
+                 WEFT_INVALID_ARGUMENT);
+    CHECK_TEXT(text, "path \"panels.area\": an array needs an index in front of .");
+    CHECK_RESULT(weft_path_compile(&craft_type, "rate.x", &path, text, sizeof text),
+                 WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_path_compile(&craft_type, "drag[x]", &path, text, sizeof text),
+                 WEFT_INVALID_ARGUMENT);
+}
+
+PLAIN_TEST(differences_are_paths)
+{
+    Craft a = initial, b = initial;
+    weft_path found[4];
+    char text[64];
+    b.drag[1] = 2;
+    b.panels[1].is_open = true;
+    b.undescribed = &b.count;
+    CHECK_U64(weft_value_diff(&craft_type, &a, &b, found, 4), 2);
+    weft_path_write(&craft_type, &found[0], text, sizeof text);
+    CHECK_TEXT(text, "drag[1]");
+    weft_path_write(&craft_type, &found[1], text, sizeof text);
+    CHECK_TEXT(text, "panels[1].is_open");
+    CHECK_U64(found[1].offset, offsetof(Craft, panels[1].is_open));
+}
+
+PLAIN_TEST(values_are_checked_by_range_and_function)
+{
+    Craft craft = initial;
+    weft_value_error error;
+    CHECK_OK(weft_value_check(&craft_type, &craft, &error));
+    craft.panels[1].area = -1;
+    CHECK_RESULT(weft_value_check(&craft_type, &craft, &error), WEFT_INVALID_ARGUMENT);
+    CHECK_TEXT(error.text, "Craft.panels[1].area: -1 is not in the range 0 to 100");
+    CHECK_U64(error.line, 0);
+    craft.panels[1].area = 0;
+    craft.count = 13;
+    CHECK_RESULT(weft_value_check(&craft_type, &craft, &error), WEFT_INVALID_ARGUMENT);
+}
+
+/* A description that cannot be, and a word of the reason. */
+typedef struct bad_type {
+    weft_type type;
+    const char *word;
+} bad_type;
+
+PLAIN_TEST(descriptions_that_cannot_be_are_refused)
+{
+    static weft_type endless = {.name = "Endless", .size = 4, .field_count = 1};
+    static const weft_field endless_fields[] = {{"again", WEFT_FIELD_STRUCT, .type = &endless}};
+    static const weft_field twice[] = {{"a", WEFT_FIELD_I32}, {"a", WEFT_FIELD_I32, 4}};
+    static const weft_field beyond[] = {{"a", WEFT_FIELD_I32, 2}};
+    static const weft_field kind[] = {{"a", (weft_field_kind)99}};
+    static const weft_field untyped[] = {{"a", WEFT_FIELD_ENUM}};
+    static const weft_field odd[] = {{"a", WEFT_FIELD_I32, 0, .bytes = 3}};
+    static const weft_field unit[] = {{"a", WEFT_FIELD_I32, .unit = "furlong"}};
+    static const weft_field range[] = {{"a", WEFT_FIELD_I32, .least = 2, .most = 1}};
+    static const weft_field dotted[] = {{"a.b", WEFT_FIELD_I32}};
+    static const weft_constant spaced[] = {{"a b", 1}};
+    endless.fields = endless_fields;
+    const bad_type types[] = {
+        {endless, "within itself"},
+        {{"T", 8, 4, twice, 2}, "two fields have this name"},
+        {{"T", 4, 4, beyond, 1}, "reaches beyond"},
+        {{"T", 4, 4, kind, 1}, "unknown kind"},
+        {{"T", 4, 4, untyped, 1}, "needs a `type`"},
+        {{"T", 4, 4, odd, 1}, "not a multiple"},
+        {{"T", 4, 4, unit, 1}, "unknown unit"},
+        {{"T", 4, 4, range, 1}, "exchange them"},
+        {{"T", 4, 4, dotted, 1}, "has one of . [ ]"},
+        {{"T", 4, 4, NULL, 1}, "fields is NULL"},
+        {{"T", 4, 3, NULL, 0}, "alignment cannot be"},
+        {{"", 4, 4, NULL, 0}, "give it a name"},
+        {{"T", 4, 4, NULL, 0, spaced, 1}, "without blanks"},
+    };
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        char text[200];
+        CHECK(weft_type_check(&types[i].type, text, sizeof text) != WEFT_OK);
+        if (strstr(text, types[i].word) == NULL) CHECK_TEXT(text, types[i].word);
+    }
+}
+
+/* ---- in blobs and components ---- */
+
+typedef struct Stop {
+    weft_blob_string name;
+    weft_blob_array heights;
+    weft_blob_pointer next;
+    double x;
+} Stop;
+static const weft_field height_fields[] = {{"", WEFT_FIELD_F32}};
+static const weft_type height_type = {"height", 4, 4, height_fields, 1};
+extern const weft_type stop_type;
+static const weft_field stop_fields[] = {
+    WEFT_FIELD(Stop, name), WEFT_FIELD_OF(Stop, heights, WEFT_FIELD_BLOB_ARRAY, &height_type),
+    WEFT_FIELD_OF(Stop, next, WEFT_FIELD_BLOB_POINTER, &stop_type), WEFT_FIELD(Stop, x)};
+const weft_type stop_type = WEFT_TYPE(Stop, stop_fields);
+
+PLAIN_TEST(blob_types_derive_from_descriptions)
+{
+    _Alignas(8) char memory[512];
+    const weft_blob_type *type = NULL;
+    size_t bytes = weft_type_blob(&stop_type, NULL, 0, NULL);
+    CHECK(bytes != 0 && bytes <= sizeof memory);
+    CHECK_U64(weft_type_blob(&stop_type, memory, bytes - 1, &type), bytes);
+    CHECK_POINTER(type, NULL);
+    CHECK_U64(weft_type_blob(&stop_type, memory, bytes, &type), bytes);
+    CHECK_U64(type->field_count, 3);
+    CHECK_U64(type->fields[0].kind, WEFT_BLOB_KIND_STRING);
+    CHECK_U64(type->fields[1].bytes, 4);
+    CHECK_POINTER(type->fields[2].type, type);
+    weft_blob_store *store;
+    weft_blob_builder *builder;
+    weft_blob_ref ref;
+    CHECK_OK(weft_blob_store_create(NULL, &store));
+    CHECK_OK(weft_blob_builder_create(store, type, 0, &builder));
+    Stop *stop = weft_blob_builder_root(builder);
+    stop->x = 2.5;
+    weft_blob_builder_string(builder, &stop->name, "north", 5);
+    float *heights = weft_blob_builder_array(builder, &stop->heights, 2);
+    if (heights != NULL) heights[1] = 7;
+    CHECK_OK(weft_blob_builder_finish(builder, &ref));
+    weft_blob_builder_destroy(builder);
+    CHECK_TEXT(write_value(&stop_type, weft_blob_read(store, ref, type)),
+               "{\"name\": \"north\", \"heights\": [0, 7], \"next\": null, \"x\": 2.5}");
+    Stop other = {.x = 1};
+    weft_value_error error;
+    CHECK_RESULT(read_value(&stop_type, &other, "{\"name\": \"south\"}", &error),
+                 WEFT_INVALID_ARGUMENT);
+    CHECK(strstr(error.text, "inside a blob") != NULL);
+    weft_blob_store_destroy(store);
+}
+
+PLAIN_TEST(components_are_described_by_types)
+{
+    weft_world *world;
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &world));
+    weft_component craft =
+        weft_component_create(world, &(weft_component_desc){.type = &craft_type});
+    const weft_component_desc *info = weft_component_info(world, craft);
+    CHECK_TEXT(info->name, "Craft");
+    CHECK_U64(info->size, sizeof(Craft));
+    CHECK_U64(info->field_count, 14); /* the panels one by one */
+    CHECK_TEXT(info->fields[9].name, "panels[1].area");
+    CHECK_U64(info->fields[9].offset, offsetof(Craft, panels[1].area));
+    CHECK_POINTER(weft_component_type(world, craft), &craft_type);
+    weft_component again =
+        weft_component_create(world, &(weft_component_desc){.type = &craft_type});
+    CHECK_U64(again.id, craft.id);
+    static const weft_type nameless = {.name = ""};
+    static const struct {
+        weft_component_desc desc;
+        const char *word;
+    } refused[] = {
+        {{.type = &stop_type}, "is of a kind that is for blobs"},
+        {{.type = &panel_type, .size = 4}, "`size` is not that of `type`"},
+        {{.type = &panel_type, .fields = panel_fields, .field_count = 2}, "not both"},
+        {{.name = "n", .type = &nameless}, "give it a name of 1 to 255 bytes"},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        CHECK_U64(weft_component_create(world, &refused[i].desc).id, 0);
+        if (strstr(weft_world_error(world)->text, refused[i].word) == NULL)
+            CHECK_TEXT(weft_world_error(world)->text, refused[i].word);
+    }
+    CHECK_OK(weft_world_destroy(world));
+}
