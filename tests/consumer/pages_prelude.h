@@ -18,6 +18,14 @@ typedef struct Link {
     int age;
 } Link;
 
+typedef struct Orbit {
+    double mean_motion;
+    float drag[3];
+} Orbit;
+static const weft_field orbit_fields[] = {WEFT_FIELD(Orbit, mean_motion), WEFT_FIELD(Orbit, drag)};
+static const weft_type orbit_type = WEFT_TYPE(Orbit, orbit_fields);
+static Orbit mine, theirs;
+
 static weft_world *world, *game, *level;
 static weft_component position, velocity, rotation, colour, frozen, mass, health, links_component;
 static weft_component grid, hidden, clock_time;

@@ -17,6 +17,8 @@
 extern "C" {
 #endif
 
+/* ---- texts and their errors ---- */
+
 #define WEFT_VALUE_DEPTH 64 /* most objects and arrays within each other in a text */
 
 /* A text to be read. Borrowed; need not end with a NUL. */
@@ -49,6 +51,8 @@ typedef struct weft_value_error {
     char text[640];
 } weft_value_error;
 
+/* ---- writing and reading ---- */
+
 /* Writes a value as text (NUL-terminated if it fits); returns its length like snprintf. A type
  * without fields is shown as {"size": 4, "bytes": "0x01020304"}. `io` may be NULL. Numbers are the
  * shortest that read back to the same; not-a-number and the infinities are words. */
@@ -71,6 +75,8 @@ WEFT_API weft_result weft_path_read(const weft_value_io *io, const weft_text *te
 WEFT_API size_t weft_path_value_write(const weft_value_io *io, const weft_type *type,
                                       const weft_path *path, const void *value, char *text,
                                       size_t capacity);
+
+/* ---- checks and differences ---- */
 
 /* Checks ranges and type->check of a value, nested ones included. Errors: INVALID_ARGUMENT (`error`
  * names the field; it has no line, and may be NULL). */
