@@ -108,7 +108,7 @@ CASES = [
     ("function-shape", added(C, "\nstatic int sum(int a, int b, int c, int d, int e, int f, int g)\n{\n"
                                 "    return a + b + c + d + e + f + g;\n}\n")),
     ("function-shape", added(C, DEEP)),
-    ("api-size", added(H, "/* Threads: any. */\nWEFT_API int weft_thing_more(void);\n" * 280)),
+    ("api-size", added(H, "/* Threads: any. */\nWEFT_API int weft_thing_more(void);\n" * 190)),
     ("atomic-door", added(C, "static volatile int flag(void);\n")),
     ("atomic-door", added(C, "#define PUT(p) ck_pr_store_32(p, 1)\n")),
     ("atomic-door", added(C, "#define SPIN() __atomic_thread_fence(5)\n")),
