@@ -7,146 +7,15 @@
 #include "relation_page.h"
 
 #include "bits.h"
+#include "edge_order.h"
 #include "error.h"
 
 #include <stdlib.h>
-
-#define COUNTING_FROM 256u /* changes of a page: fewer are sorted by comparison */
-#define RUN 12u            /* of insertion sort */
-
-/* ---- lists ---- */
-
-bool weft__entity_list_push(weft_world *world, weft__entity_list *list, weft_entity entity)
-{
-    if (list->count == list->capacity) {
-        uint32_t grown = list->capacity == 0 ? 64 : 2 * list->capacity;
-        void *items = weft__realloc(&world->memory, WEFT__MEMORY_OTHER, list->items, list->capacity,
-                                    grown, sizeof entity, 8);
-        if (items == NULL) return false;
-        list->items = items;
-        list->capacity = grown;
-    }
-    list->items[list->count++] = entity;
-    return true;
-}
-
-bool weft__entity_list_append(weft_world *world, weft__entity_list *list, const weft_entity *items,
-                              uint32_t count)
-{
-    if (count > list->capacity - list->count) {
-        uint32_t wanted = list->count + count, grown = wanted + wanted / 2;
-        void *room = weft__realloc(&world->memory, WEFT__MEMORY_OTHER, list->items, list->capacity,
-                                   grown, sizeof *items, 8);
-        if (room == NULL) return false;
-        list->items = room;
-        list->capacity = grown;
-    }
-    if (count != 0) memcpy(list->items + list->count, items, count * sizeof *items);
-    list->count += count;
-    return true;
-}
-
-void weft__entity_list_fini(weft_world *world, weft__entity_list *list)
-{
-    weft__free(&world->memory, WEFT__MEMORY_OTHER, list->items, list->capacity, sizeof(weft_entity),
-               8);
-    *list = (weft__entity_list){0};
-}
 
 static int entity_compare(const void *a, const void *b)
 {
     uint32_t x = ((const weft_entity *)a)->index, y = ((const weft_entity *)b)->index;
     return x < y ? -1 : x > y;
-}
-
-void *weft__relation_room(weft_world *world, void *items, size_t *capacity, size_t count,
-                          size_t size)
-{
-    if (count <= *capacity && items != NULL) return items;
-    size_t grown = count + count / 4 + 64;
-    void *room = weft__alloc(&world->memory, WEFT__MEMORY_OTHER, grown, size, 64);
-    if (room == NULL) return NULL;
-    weft__free(&world->memory, WEFT__MEMORY_OTHER, items, *capacity, size, 64);
-    *capacity = grown;
-    return room;
-}
-
-/* ---- order ---- */
-
-static uint64_t target_key(const weft__edge_change *change)
-{
-    return (uint64_t)change->target.index << 32 | change->target.version;
-}
-
-static uint64_t source_key(const weft__edge_change *change)
-{
-    return (uint64_t)(change->source.index & ~WEFT__EDGE_WENT) << 32 | change->source.version;
-}
-
-static bool is_before(const weft__edge_change *a, const weft__edge_change *b)
-{
-    uint64_t x = target_key(a), y = target_key(b);
-    return x < y || (x == y && source_key(a) < source_key(b));
-}
-
-static void insertion_sort(weft__edge_change *items, uint32_t count)
-{
-    for (uint32_t i = 1; i < count; i++) {
-        weft__edge_change item = items[i];
-        uint32_t k = i;
-        for (; k > 0 && is_before(&item, &items[k - 1]); k--) items[k] = items[k - 1];
-        items[k] = item;
-    }
-}
-
-static void merge(const weft__edge_change *from, uint32_t middle, uint32_t count,
-                  weft__edge_change *to)
-{
-    uint32_t a = 0, b = middle;
-    for (uint32_t i = 0; i < count; i++) {
-        bool takes_b = a == middle || (b < count && is_before(&from[b], &from[a]));
-        to[i] = from[takes_b ? b++ : a++];
-    }
-}
-
-static bool is_sorted(const weft__edge_change *items, uint32_t count)
-{
-    for (uint32_t i = 1; i < count; i++)
-        if (is_before(&items[i], &items[i - 1])) return false;
-    return true;
-}
-
-/* Stable. `room`: as many items. */
-static void merge_sort(weft__edge_change *items, uint32_t count, weft__edge_change *room)
-{
-    if (is_sorted(items, count)) return;
-    for (uint32_t i = 0; i < count; i += RUN)
-        insertion_sort(items + i, count - i < RUN ? count - i : RUN);
-    for (uint32_t width = RUN; width < count; width *= 2) {
-        for (uint32_t i = 0; i < count; i += 2 * width) {
-            uint32_t size = count - i < 2 * width ? count - i : 2 * width;
-            merge(items + i, width < size ? width : size, size, room + i);
-        }
-        memcpy(items, room, count * sizeof *items);
-    }
-}
-
-/* By slot first, by counting; then what is left within each. Returns where the result is. */
-static weft__edge_change *changes_sort(weft__edge_change *items, uint32_t count,
-                                       weft__edge_change *room)
-{
-    if (count < COUNTING_FROM) {
-        merge_sort(items, count, room);
-        return items;
-    }
-    uint32_t ends[WEFT__BLOCK_SLOTS + 1] = {0};
-    for (uint32_t i = 0; i < count; i++) ends[items[i].target.index % WEFT__BLOCK_SLOTS + 1]++;
-    for (uint32_t i = 0; i < WEFT__BLOCK_SLOTS; i++) ends[i + 1] += ends[i];
-    for (uint32_t i = 0; i < count; i++)
-        room[ends[items[i].target.index % WEFT__BLOCK_SLOTS]++] = items[i];
-    for (uint32_t i = 0, first = 0; i < WEFT__BLOCK_SLOTS; first = ends[i++])
-        if (ends[i] - first > 1) merge_sort(room + first, ends[i] - first, items);
-    return room;
 }
 
 /* ---- pages ---- */
@@ -286,9 +155,11 @@ static uint32_t list_find(const weft_entity *list, uint32_t count, uint32_t sour
 /* Changes of one edge: 1 it came, -1 it went, 0 neither. *next: the first of another edge. */
 static int edge_net(const weft__edge_change *items, uint32_t count, uint32_t i, uint32_t *next)
 {
-    uint64_t target = target_key(&items[i]), source = source_key(&items[i]);
+    uint64_t target = weft__edge_target_key(&items[i]), source = weft__edge_source_key(&items[i]);
     int net = 0;
-    for (; i < count && target_key(&items[i]) == target && source_key(&items[i]) == source; i++)
+    for (; i < count && weft__edge_target_key(&items[i]) == target &&
+           weft__edge_source_key(&items[i]) == source;
+         i++)
         net += (items[i].source.index & WEFT__EDGE_WENT) != 0 ? -1 : 1;
     *next = i;
     return net;
@@ -501,10 +372,11 @@ static bool changes_apply(const application *a, weft__edge_change *items, uint32
 {
     weft__memory *memory = &a->relation->world->memory;
     if (count == 0) return true;
-    if (a->page->edges == 0 && count >= COUNTING_FROM && page_build(a, items, count)) return true;
+    if (a->page->edges == 0 && count >= WEFT__EDGE_COUNTING_FROM && page_build(a, items, count))
+        return true;
     weft__edge_change *room = weft__alloc(memory, WEFT__MEMORY_OTHER, count, sizeof *room, 8);
     if (room == NULL) return false;
-    const weft__edge_change *sorted = changes_sort(items, count, room);
+    const weft__edge_change *sorted = weft__edges_sort(items, count, room);
     bool is_done = a->page->edges != 0 || page_reserve(a, count);
     for (uint32_t i = 0, end; i < count && is_done; i = end) {
         end = i + 1;

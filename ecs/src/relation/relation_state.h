@@ -15,6 +15,7 @@
 
 #include "archetype_state.h"
 #include "directory.h"
+#include "entity_list.h"
 #include "world_state.h"
 
 /* The rows of one chunk as of the last scan. Owner: the relation, at mirrors[chunk id]. Always:
@@ -55,13 +56,6 @@ typedef struct weft__edge_change {
 } weft__edge_change;
 
 #define WEFT__EDGE_WENT (UINT32_C(1) << 31)
-
-/* A growing list of entities, or of changes. Owner: the struct that has it. */
-typedef struct weft__entity_list {
-    weft_entity *items;
-    uint32_t count;
-    uint32_t capacity;
-} weft__entity_list;
 
 /* Targets of one block of the directory. Owner: the relation, at pages[block]; while changes are
  * applied, the task of the page. Always: a slot with count != 0 has its bit in `has`; used <=
@@ -204,14 +198,5 @@ static inline weft_entity weft__relation_field(const weft__relation *relation, c
     memcpy(&target, (const char *)value + relation->offset, sizeof target);
     return target;
 }
-
-bool weft__entity_list_push(weft_world *world, weft__entity_list *list, weft_entity entity);
-bool weft__entity_list_append(weft_world *world, weft__entity_list *list, const weft_entity *items,
-                              uint32_t count);
-void weft__entity_list_fini(weft_world *world, weft__entity_list *list);
-/* Room for `count` items of `size` in an array that is kept; NULL: no memory, the array stays. What
- * it held may be lost. */
-void *weft__relation_room(weft_world *world, void *items, size_t *capacity, size_t count,
-                          size_t size);
 
 #endif
