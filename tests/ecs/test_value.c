@@ -269,6 +269,17 @@ PLAIN_TEST(the_locale_of_the_program_does_not_count)
     setlocale(LC_NUMERIC, kept);
 }
 
+/* Just above the middle between two floats, and on it as a double: rounded twice it goes down. */
+PLAIN_TEST(floats_are_rounded_once)
+{
+    Sat sat = {0};
+    CHECK_OK(read_value(&Sat_type, &sat,
+                        "{\"drag\": [1.000000059604644775390625000001, 16777217, 8388609.5]}",
+                        NULL));
+    CHECK(sat.drag[0] == 1.00000011920928955078125f);
+    CHECK(sat.drag[1] == 16777216.0f && sat.drag[2] == 8388610.0f);
+}
+
 PLAIN_TEST(special_numbers_are_words)
 {
     Sat sat = {.mean_motion = NAN, .drag = {INFINITY, -INFINITY, 0}}, again = {0};
