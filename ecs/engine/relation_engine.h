@@ -16,6 +16,12 @@ weft_result weft__relations_settle_all(weft_world *world, weft_job_context *job,
 uint32_t weft__relation_level(weft_component relation, const weft__chunk *chunk,
                               const weft_world *world);
 
+/* Whether a component is a relation. */
+bool weft__relation_is(const weft_world *world, uint32_t component);
+
+/* How many are declared. */
+uint32_t weft__relation_count(const weft_world *world);
+
 static inline bool weft__relations_any(const weft_world *world)
 {
     return weft__front(world)->extensions[WEFT__EXTENSION_RELATIONS].data != NULL;

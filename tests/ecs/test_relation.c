@@ -122,6 +122,21 @@ Test(relation, a_cycle_is_refused_by_the_call_and_cut_where_fields_were_written)
     relation_close(&f);
 }
 
+Test(relation, a_cycle_is_cut_at_its_lowest_index_wherever_it_was_closed)
+{
+    relation_fixture f = relation_open(1);
+    weft_entity a = one(&f), b = one(&f), c = one(&f);
+    relate(&f, a, 0, b);
+    relate(&f, b, 0, c);
+    CHECK_OK(weft_relation_settle(f.world));
+    weft_target up = {a};
+    CHECK_OK(weft_entity_set(f.world, c, f.of[0], &up, sizeof up));
+    CHECK_RESULT(weft_relation_settle(f.world), WEFT_CYCLE);
+    CHECK(weft_relation_target(f.world, f.of[0], a).version == 0);
+    CHECK_U64(weft_relation_depth(f.world, f.of[0], b), 2);
+    relation_close(&f);
+}
+
 Test(relation, depths_follow_when_a_subtree_moves)
 {
     relation_fixture f = relation_open(1);

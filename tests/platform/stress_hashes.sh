@@ -18,7 +18,7 @@ for scenario in $("$weft" stress --list --json | field scenario | tr -d '"'); do
         echo "FAILED: weft stress $scenario --seed 1 $amount --workers 3 --faults: $line"
     }
     case $scenario in
-    jobs | determinism | scheduler | playback) hashes=$(printf '%s\n' "$line" | field hash) ;;
+    jobs | determinism | scheduler | playback | relations) hashes=$(printf '%s\n' "$line" | field hash) ;;
     esac
     for workers; do
         line=$("$weft" stress "$scenario" --seed 1 $amount --workers "$workers" --json) || {

@@ -55,11 +55,16 @@ static depth_world *open_world(uint32_t workers)
     weft_system_desc desc = describe(d);
     d->system = weft_system_create(d->world, &desc);
     CHECK(d->system.id != 0);
-    weft_archetype archetype = WEFT_ARCHETYPE(d->world, d->level);
-    for (uint32_t k = DEEP; k-- > 0;) /* children have lower indices than parents */
+    weft_component odd = weft_component_create_plain(d->world, "odd", 0, 1, 0);
+    weft_archetype archetypes[] = {WEFT_ARCHETYPE(d->world, d->level),
+                                   WEFT_ARCHETYPE(d->world, d->level, odd)};
+    for (
+        uint32_t k = DEEP;
+        k-- >
+        0;) /* children have lower indices than parents; chunks of depth 2 come before those of 1 */
         for (uint32_t t = 0; t < TREES; t++)
-            d->nodes[t][k] = weft_entity_create(d->world, archetype);
-    for (uint32_t k = 1; k < DEEP; k++)
+            d->nodes[t][k] = weft_entity_create(d->world, archetypes[k % 2]);
+    for (uint32_t k = DEEP; --k > 0;) /* and rows in front of theirs */
         for (uint32_t t = 0; t < TREES; t++)
             CHECK_OK(weft_relation_set(d->world, d->nodes[t][k], d->parent, d->nodes[t][k - 1]));
     return d;
@@ -130,6 +135,30 @@ Test(by_depth, commands_of_a_frame_are_settled_at_the_sync_point)
     uint32_t count;
     weft_relation_sources(d->world, d->parent, d->nodes[0][0], &count);
     CHECK_U64(count, 2);
+    close_world(d);
+}
+
+static void reparent_in_place(weft_slice *slice, void *user)
+{
+    const depth_world *d = user;
+    weft_target *up = weft_slice_write(slice, 0);
+    for (uint32_t i = 0; i < weft_slice_count(slice); i++)
+        if (slice->entities[i].index == d->nodes[5][1].index) up[i].entity = d->nodes[0][4];
+}
+
+Test(by_depth, fields_written_in_place_are_settled_before_those_that_name_the_relation)
+{
+    depth_world *d = open_world(2);
+    CHECK(weft_system_create(d->world,
+                             &(weft_system_desc){.name = "reparent",
+                                                 .run = reparent_in_place,
+                                                 .user = d,
+                                                 .over.rows = {.terms = {{d->parent, WEFT_WRITE}}},
+                                                 .before = {"levels"}})
+              .id != 0);
+    CHECK_OK(weft_world_step(d->world, 0.1f));
+    CHECK_U64(level_of(d, d->nodes[5][1]), 5);
+    CHECK_U64(level_of(d, d->nodes[5][5]), 9);
     close_world(d);
 }
 

@@ -188,6 +188,17 @@ weft_result weft__relations_settle_all(weft_world *world, weft_job_context *job,
                        weft__type_name(world, s.cut_relation), weft__entity_say(world, s.cut).text);
 }
 
+uint32_t weft__relation_count(const weft_world *world)
+{
+    const weft__relations *relations = weft__relations_of(world);
+    return relations == NULL ? 0 : relations->count;
+}
+
+bool weft__relation_is(const weft_world *world, uint32_t component)
+{
+    return weft__relation_find(world, weft__component(world, component)) != NULL;
+}
+
 uint32_t weft__relation_level(weft_component component, const weft__chunk *chunk,
                               const weft_world *world)
 {

@@ -162,6 +162,9 @@ static weft_result compile(weft__scheduler *scheduler)
 weft_result weft__schedule_prepare(weft__scheduler *scheduler)
 {
     uint32_t archetypes = weft__archetype_count(scheduler->world);
+    if (weft__relations_any(scheduler->world) &&
+        scheduler->compiled_relations != weft__relation_count(scheduler->world))
+        scheduler->is_dirty = true;
     if (!scheduler->is_dirty && scheduler->compiled_archetypes == archetypes &&
         scheduler->compiled_order == weft__archetype_order(scheduler->world))
         return WEFT_OK;
@@ -178,6 +181,7 @@ weft_result weft__schedule_prepare(weft__scheduler *scheduler)
     }
     scheduler->compiled_archetypes = archetypes;
     scheduler->compiled_order = weft__archetype_order(scheduler->world);
+    scheduler->compiled_relations = weft__relation_count(scheduler->world);
     scheduler->growth.types = weft__type_count(scheduler->world);
     scheduler->growth.compilations++;
     scheduler->is_dirty = false;

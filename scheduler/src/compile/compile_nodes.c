@@ -222,6 +222,39 @@ static uint32_t traits_of(const weft__system *system)
     return traits;
 }
 
+/* Fields of relations that it writes in place. */
+static uint32_t relations_written(const weft__scheduler *scheduler, const weft__staging_node *node,
+                                  uint32_t *out)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < node->access.count; i++) {
+        const weft__access_item *item = &node->access.items[i];
+        if ((item->flags & WEFT__ACCESS_WRITE) != 0 &&
+            weft__relation_is(scheduler->world, item->component))
+            out[count++] = item->component;
+    }
+    return count;
+}
+
+/* What settling relations makes of a system: who names a relation behind it sees its fields
+ * settled, so a field written in place is as one that commands set; and what is destroyed may take
+ * anything along. */
+static void add_relations(sets *s, weft__staging_node *node)
+{
+    if (!weft__relations_any(s->scheduler->world)) return;
+    node->destroy_count = 0;
+    uint32_t *written = take(s, (node->access.count + node->record_count + 1) * sizeof written[0]);
+    uint32_t count = written == NULL ? 0 : relations_written(s->scheduler, node, written);
+    if (count == 0) return;
+    bool is_any = node->effects != WEFT_RECORDS_NOTHING && node->record_count == 0;
+    node->effects |= WEFT_RECORDS_ADD;
+    if (is_any) return;
+    for (uint32_t i = 0; i < node->record_count; i++) written[count++] = node->records[i];
+    qsort(written, count, sizeof written[0], compare_ids);
+    node->records = written;
+    node->record_count = count;
+}
+
 weft_result weft__schedule_nodes(weft__scheduler *scheduler)
 {
     const weft_world *world = scheduler->world;
@@ -240,6 +273,7 @@ weft_result weft__schedule_nodes(weft__scheduler *scheduler)
         node->destroy_count = system->lists.destroy_count;
         make_access(&s, system, &node->access);
         make_mentions(&s, system, node);
+        add_relations(&s, node);
     }
     return s.is_failed ? weft__error_memory(world, "the schedule") : WEFT_OK;
 }

@@ -339,6 +339,7 @@ struct weft__scheduler {
 
     /* compiled */
     bool is_dirty;                /* systems, groups or options changed */
+    uint32_t compiled_relations;  /* declared when it was compiled */
     uint32_t compiled_archetypes; /* archetype count it was compiled for, or extended to */
     uint64_t compiled_order;      /* the world's order_version then */
     weft__system **ordered;       /* [position] order of effect */
