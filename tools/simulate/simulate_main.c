@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -60,6 +61,16 @@ static void print_head(const sim_costs *c, const sim_machine *m)
            "utilisation", "steals", "parks", "wakes");
 }
 
+/* One line on a terminal, erased when `done` is `count`. */
+static void show_progress(uint32_t done, uint32_t count, uint32_t workers)
+{
+    if (isatty(STDERR_FILENO) == 0) return;
+    if (done == count)
+        fprintf(stderr, "\r\033[K");
+    else
+        fprintf(stderr, "\rsimulating %u workers (%u of %u)", workers, done + 1, count);
+}
+
 static int simulate(const sim_costs *costs, const sim_machine *machine, const char *list,
                     bool is_json)
 {
@@ -71,7 +82,9 @@ static int simulate(const sim_costs *costs, const sim_machine *machine, const ch
     if (!is_json) print_head(costs, machine);
     for (uint32_t i = 0; i < count && result == WEFT_OK; i++) {
         sim_result r;
+        show_progress(i, count, counts[i]);
         result = sim_run(costs, machine, counts[i], &r);
+        show_progress(count, count, 0);
         r.speedup = one.frame_ns / r.frame_ns;
         if (result == WEFT_OK) (is_json ? print_json : print_row)(&r);
     }
