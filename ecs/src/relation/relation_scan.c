@@ -193,61 +193,89 @@ static bool collect(weft__relation *relation)
 
 /* ---- comparison ---- */
 
-/* What a task knows. Owner: the stack of the task. */
+/* What a task knows: copies, so that loops keep them in registers. The count of the bucket that was
+ * noted last is in `at`. Owner: the stack of the task. */
 typedef struct comparison {
-    weft__relation *relation;
+    const weft__relation *relation;
     uint32_t *counts; /* [bucket]: how many changes, or where the next one goes */
+    weft__edge_change *changes;
+    uint32_t tag;
+    uint32_t end; /* the last bucket */
+    uint32_t bucket;
+    uint32_t at;
     bool is_second;
     bool has_depth; /* rows of the chunk have a depth that is not 0 */
 } comparison;
 
-static inline void note(const comparison *c, weft_entity source, weft_entity target, bool went)
+static inline __attribute__((always_inline)) void note(comparison *c, uint64_t source,
+                                                       uint64_t target, bool went, bool is_second)
 {
-    const weft__relation *relation = c->relation;
-    uint32_t tag = relation->world->directory.tag_bits;
-    uint32_t bare = target.index ^ tag, bucket = bare / WEFT__BLOCK_SLOTS;
-    if (target.version == 0 || bucket >= relation->page_end) bucket = relation->page_end;
-    uint32_t at = c->counts[bucket]++;
-    if (!c->is_second) return;
-    relation->changes[at] =
-        (weft__edge_change){{(source.index ^ tag) | (went ? WEFT__EDGE_WENT : 0), source.version},
-                            {target.version == 0 ? 0 : bare, target.version}};
+    uint32_t bare = (uint32_t)target ^ c->tag, bucket = bare / WEFT__BLOCK_SLOTS;
+    if (target >> 32 == 0 || bucket >= c->end) bucket = c->end;
+    if (bucket != c->bucket) { /* neighbours mostly go to the same one */
+        c->counts[c->bucket] = c->at;
+        c->bucket = bucket;
+        c->at = c->counts[bucket];
+    }
+    uint32_t at = c->at++;
+    if (!is_second) return;
+    uint32_t index = ((uint32_t)source ^ c->tag) | (went ? WEFT__EDGE_WENT : 0);
+    c->changes[at] = (weft__edge_change){{index, (uint32_t)(source >> 32)},
+                                         {target >> 32 == 0 ? 0 : bare, (uint32_t)(target >> 32)}};
 }
 
-static inline bool is_same(weft_entity a, weft_entity b)
+static inline uint64_t handle_load(const void *from)
 {
-    return a.index == b.index && a.version == b.version;
+    uint64_t handle;
+    memcpy(&handle, from, sizeof handle);
+    return handle;
 }
 
-static void rows_went(const comparison *c, const weft__mirror *mirror, uint32_t first, uint32_t end)
+static void rows_went(comparison *c, const weft__mirror *mirror, uint32_t first, uint32_t end)
 {
-    for (uint32_t row = first; row < end; row++)
-        if (mirror->targets[row].version != 0)
-            note(c, mirror->sources[row], mirror->targets[row], true);
+    for (uint32_t row = first; row < end; row++) {
+        uint64_t target = handle_load(&mirror->targets[row]);
+        if (target >> 32 == 0) continue;
+        note(c, handle_load(&mirror->sources[row]), target, true, c->is_second);
+    }
 }
 
-/* Rows that are in the chunk now; those of the mirror first. */
-static void rows_compare(const comparison *c, const weft__scan_piece *piece, uint32_t first,
-                         uint32_t end, bool is_new)
+/* Rows that are in the chunk now; `is_new`: those of the mirror are not. */
+static inline __attribute__((always_inline)) void rows_walk(comparison *task,
+                                                            const weft__scan_piece *piece,
+                                                            uint32_t first, uint32_t end,
+                                                            bool is_new, bool is_second)
 {
-    weft__mirror *mirror = piece->mirror;
+    comparison c = *task;
+    weft_entity *sources = piece->mirror->sources, *targets = piece->mirror->targets;
     const weft__column *column = &piece->chunk->layout->columns[piece->column];
-    const char *values = piece->chunk->base + column->offset + c->relation->offset;
+    const char *values = piece->chunk->base + column->offset + c.relation->offset;
     const weft_entity *entities = weft__chunk_entities(piece->chunk);
     size_t bytes = column->bytes;
     for (uint32_t row = first; row < end; row++) {
-        weft_entity target;
-        memcpy(&target, values + row * bytes, sizeof target);
-        if (target.version == 0) target.index = 0;
-        weft_entity old = is_new ? WEFT__NO_ENTITY : mirror->targets[row];
-        if (!is_new && is_same(target, old) && is_same(entities[row], mirror->sources[row]))
-            continue;
-        if (old.version != 0) note(c, mirror->sources[row], old, true);
-        if (target.version != 0 || c->has_depth) note(c, entities[row], target, false);
-        if (!c->is_second) continue;
-        mirror->sources[row] = entities[row];
-        mirror->targets[row] = target;
+        uint64_t target = handle_load(values + row * bytes), source = handle_load(&entities[row]);
+        if (target >> 32 == 0) target = 0;
+        uint64_t old = is_new ? 0 : handle_load(&targets[row]);
+        if (!is_new && target == old && source == handle_load(&sources[row])) continue;
+        if (old >> 32 != 0) note(&c, handle_load(&sources[row]), old, true, is_second);
+        if (target != 0 || c.has_depth) note(&c, source, target, false, is_second);
+        if (!is_second) continue;
+        memcpy(&sources[row], &source, sizeof source);
+        memcpy(&targets[row], &target, sizeof target);
     }
+    task->bucket = c.bucket;
+    task->at = c.at;
+}
+
+static void rows_compare(comparison *c, const weft__scan_piece *piece, uint32_t first, uint32_t end,
+                         bool is_new)
+{
+    if (c->is_second)
+        is_new ? rows_walk(c, piece, first, end, true, true)
+               : rows_walk(c, piece, first, end, false, true);
+    else
+        is_new ? rows_walk(c, piece, first, end, true, false)
+               : rows_walk(c, piece, first, end, false, false);
 }
 
 /* Whether the rows of a chunk have a depth above 0. */
@@ -310,10 +338,15 @@ static int tasks_run(weft_job_context *job, void *argument, uint32_t begin, uint
     for (uint32_t t = begin; t < end && !loop->is_copy; t++) {
         comparison c = {.relation = relation,
                         .counts = relation->offsets + (size_t)t * loop->buckets,
+                        .changes = relation->changes,
+                        .tag = relation->world->directory.tag_bits,
+                        .end = relation->page_end,
                         .is_second = loop->is_second};
         if (!loop->is_second) memset(c.counts, 0, loop->buckets * sizeof c.counts[0]);
+        c.at = c.counts[0];
         for (uint32_t i = loop->tasks[t]; i < loop->tasks[t + 1]; i++)
             piece_compare(&c, &relation->pieces[i]);
+        c.counts[c.bucket] = c.at;
     }
     return 0;
 }
