@@ -47,12 +47,12 @@ static inline size_t relation_offset(uint32_t relation)
     return relation == 2 ? offsetof(liking, whom) : 0;
 }
 
-static inline relation_fixture relation_open(uint32_t workers)
+static inline relation_fixture relation_open_with(const weft_world_desc *desc)
 {
     static const weft_field plain = {"entity", WEFT_FIELD_ENTITY, 0, 1};
     static const weft_field inner = {"whom", WEFT_FIELD_ENTITY, offsetof(liking, whom), 0};
     relation_fixture f = {0};
-    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = workers}, &f.world));
+    CHECK_OK(weft_world_create(desc, &f.world));
     f.tag = weft_component_create_plain(f.world, "tag", 0, 1, 0);
     f.weight = weft_component_create_plain(f.world, "weight", 8, 8, 0);
     f.of[0] = weft_component_parent(f.world);
@@ -77,6 +77,11 @@ static inline relation_fixture relation_open(uint32_t workers)
         weft_query_create(f.world, &(weft_query_desc){.with_prefabs = true, .with_inactive = true});
     CHECK(f.all.id != 0);
     return f;
+}
+
+static inline relation_fixture relation_open(uint32_t workers)
+{
+    return relation_open_with(&(weft_world_desc){.workers = workers});
 }
 
 static inline void relation_close(relation_fixture *f)

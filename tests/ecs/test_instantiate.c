@@ -125,3 +125,81 @@ Test(instantiate, archetypes_that_are_null_unknown_or_another_worlds_create_noth
     storage_close(&other);
     storage_close(&f);
 }
+
+/* A body {body, arm}, an arm {arm, hand}, a hand without a group, each with a parent. */
+static void nest_make(storage_fixture *f, weft_entity e[3])
+{
+    weft_component group = weft_component_linked_group(f->world);
+    weft_component parent = weft_component_parent(f->world);
+    for (uint32_t i = 0; i < 3; i++)
+        e[i] = weft_entity_create(f->world, WEFT_ARCHETYPE(f->world, f->health));
+    for (uint32_t i = 0; i < 2; i++) {
+        CHECK_OK(weft_entity_add(f->world, e[i], group));
+        CHECK_OK(test_buffer_append(f->world, group, e[i], &e[i], 2));
+        CHECK_OK(weft_relation_set(f->world, e[i + 1], parent, e[i]));
+    }
+}
+
+static uint64_t count_all(const storage_fixture *f)
+{
+    weft_world_stats stats;
+    weft_world_stats_get(f->world, &stats, sizeof stats);
+    return stats.entities;
+}
+
+Test(instantiate, groups_of_members_are_copied_and_destroyed_along)
+{
+    storage_fixture f = storage_open();
+    weft_component group = weft_component_linked_group(f.world);
+    weft_component parent = weft_component_parent(f.world);
+    weft_entity e[3], copies[5];
+    nest_make(&f, e);
+    CHECK_OK(weft_entity_instantiate(f.world, e[0], 5, copies));
+    CHECK_U64(count_all(&f), 18);
+    CHECK_OK(weft_relation_settle(f.world));
+    for (uint32_t i = 0; i < 5; i++) {
+        uint32_t count;
+        const weft_entity *arm = weft_relation_sources(f.world, parent, copies[i], &count);
+        CHECK_U64(count, 1);
+        const weft_buffer *parts = weft_entity_read(f.world, arm[0], group);
+        const weft_entity *listed = weft_buffer_read(parts);
+        CHECK_U64(listed[0].index, arm[0].index); /* its own group, of its own hand */
+        const weft_entity *hand = weft_relation_sources(f.world, parent, arm[0], &count);
+        CHECK(count == 1 && hand[0].index == listed[1].index);
+    }
+    CHECK_OK(weft_entity_destroy(f.world, copies[0]));
+    CHECK_U64(count_all(&f), 15);
+    CHECK_OK(weft_entity_destroy_many(f.world, copies + 1, 4));
+    CHECK_U64(count_all(&f), 3);
+    storage_close(&f);
+}
+
+Test(instantiate, the_prefab_tag_goes_with_groups_of_members)
+{
+    storage_fixture f = storage_open();
+    weft_component prefab = weft_component_prefab(f.world);
+    weft_entity e[3], copy;
+    nest_make(&f, e);
+    CHECK_OK(weft_entity_add(f.world, e[0], prefab));
+    for (uint32_t i = 0; i < 3; i++) CHECK(weft_entity_has(f.world, e[i], prefab));
+    CHECK_OK(weft_entity_instantiate(f.world, e[0], 1, &copy));
+    weft_query seen = weft_query_create(f.world, &(weft_query_desc){.terms = {{f.health}}});
+    CHECK_U64(weft_query_count(f.world, seen), 3); /* the instance, all of it */
+    CHECK_OK(weft_entity_remove(f.world, e[0], prefab));
+    CHECK_U64(weft_query_count(f.world, seen), 6);
+    storage_close(&f);
+}
+
+Test(instantiate, groups_that_hold_each_other_end)
+{
+    storage_fixture f = storage_open();
+    weft_component group = weft_component_linked_group(f.world);
+    weft_entity e[3], copy;
+    nest_make(&f, e);
+    CHECK_OK(test_buffer_append(f.world, group, e[1], &e[0], 1)); /* the arm has the body, too */
+    CHECK_OK(weft_entity_instantiate(f.world, e[0], 1, &copy));
+    CHECK_U64(count_all(&f), 6);
+    CHECK_OK(weft_entity_destroy(f.world, e[1]));
+    CHECK_U64(count_all(&f), 3);
+    storage_close(&f);
+}

@@ -232,11 +232,20 @@ typedef struct model {
     uint32_t group[POOL][8], group_count[POOL];
 } model;
 
-static void model_tag(model *m, uint32_t e, bool is_added)
+/* Groups of members, too, each once. */
+static void model_follow(model *m, uint32_t e, bool is_added, bool seen[POOL])
 {
+    if (seen[e] || !m->is_alive[e]) return;
+    seen[e] = true;
     m->is_prefab[e] = is_added;
     for (uint32_t i = 0; m->has_group[e] && i < m->group_count[e]; i++)
-        if (m->is_alive[m->group[e][i]]) m->is_prefab[m->group[e][i]] = is_added;
+        model_follow(m, m->group[e][i], is_added, seen);
+}
+
+static void model_tag(model *m, uint32_t e, bool is_added)
+{
+    bool seen[POOL] = {false};
+    model_follow(m, e, is_added, seen);
 }
 
 static void model_open(bed *t, model *m, test_random *random)

@@ -296,7 +296,7 @@ WEFT_API weft_component weft_component_prefab(const weft_world *world);
 WEFT_API weft_component weft_component_inactive(const weft_world *world);
 
 /* The buffer LinkedGroup: elements are weft_entity, element 0 is the root. Destroy, instantiate and
- * the Prefab tag follow the group of the root; groups of members are not followed. Threads: owner.
+ * the Prefab tag follow the group of the root, and the groups of its members. Threads: owner.
  */
 WEFT_API weft_component weft_component_linked_group(const weft_world *world);
 

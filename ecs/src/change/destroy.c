@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* destroy.c: death of rows: ids, destructors, holes; rows with cleanup components move to their
- * residue instead; linked groups are followed one level. Arrays of entities go through a batch, so
+ * residue instead; linked groups are followed. Arrays of entities go through a batch, so
  * that nothing has happened when memory runs out. Owner, serial. */
 #include "destroy.h"
 
@@ -8,6 +8,7 @@
 #include "entity_tag.h"
 #include "entity_value.h"
 #include "error.h"
+#include "linked_group.h"
 #include "row_move.h"
 #include "sparse.h"
 
@@ -27,21 +28,24 @@ weft_result weft__rows_die(weft_world *world, weft__chunk *chunk, const uint32_t
     return WEFT_OK;
 }
 
+/* What a walk over the members of groups adds to. Owner: the stack of group_add. */
+typedef struct group_target {
+    weft_world *world;
+    weft__batch *batch;
+} group_target;
+
+static bool member_add(void *user, weft_entity member, weft__chunk *chunk, uint32_t row)
+{
+    const group_target *to = user;
+    (void)member;
+    return weft__batch_add(to->world, to->batch, (weft__row_run){chunk, row, row + 1});
+}
+
 /* Adds the members of a root's linked group; dead ones are skipped. */
 static bool group_add(weft_world *world, weft__batch *batch, const weft__chunk *chunk, uint32_t row)
 {
-    const weft__type_slot *slot =
-        weft__archetype_slot(chunk->archetype, world->builtin.linked_group.id);
-    const weft_buffer *group =
-        (const weft_buffer *)(const void *)weft__chunk_value(chunk, slot->column, row);
-    const weft_entity *members = weft_buffer_read(group);
-    for (uint32_t i = 0; i < group->count; i++) {
-        uint32_t member_row;
-        weft__chunk *member = weft__entity_chunk(world, members[i], &member_row);
-        weft__row_run one = {member, member_row, member_row + 1};
-        if (member != NULL && !weft__batch_add(world, batch, one)) return false;
-    }
-    return true;
+    group_target to = {world, batch};
+    return weft__group_each(world, chunk, row, member_add, &to);
 }
 
 /* *flags: all those of the roots' archetypes. */

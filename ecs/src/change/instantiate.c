@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* instantiate.c: copies of an entity and of its linked group. Every member's rows are reserved and
- * their values replicated (deep for buffers) before any id is given, so that a failure leaves
- * nothing behind; then references inside the group are redirected to the copies of the same
- * instance. Owner, serial. */
+/* instantiate.c: copies of an entity and of its linked group, with the groups of members. Every
+ * member's rows are reserved and their values replicated (deep for buffers) before any id is
+ * given, so that a failure leaves nothing behind; then references inside the group are
+ * redirected to the copies of the same instance. Owner, serial. */
 #include "archetype.h"
 #include "bits.h"
 #include "enable.h"
@@ -10,6 +10,7 @@
 #include "entity_value.h"
 #include "error.h"
 #include "format.h"
+#include "linked_group.h"
 #include "move_plan.h"
 #include "name_table.h"
 #include "structure.h"
@@ -56,50 +57,51 @@ static uint32_t *table_slot(const instantiation *op, weft_entity entity)
 
 /* ---- collection ---- */
 
-static const weft_buffer *group_of(const weft_world *world, const weft__chunk *chunk, uint32_t row)
+static bool member_count(void *user, weft_entity entity, weft__chunk *chunk, uint32_t row)
 {
-    if ((chunk->archetype->flags & WEFT__HAS_LINKED_GROUP) == 0) return NULL;
-    const weft__type_slot *slot =
-        weft__archetype_slot(chunk->archetype, world->builtin.linked_group.id);
-    const weft_buffer *group =
-        (const weft_buffer *)(const void *)weft__chunk_value(chunk, slot->column, row);
-    return group->count == 0 ? NULL : group;
+    uint32_t *count = user;
+    (void)entity, (void)chunk, (void)row;
+    ++*count;
+    return true;
 }
 
-static void member_add(instantiation *op, weft_entity entity)
+static bool member_add(void *user, weft_entity entity, weft__chunk *chunk, uint32_t row)
 {
-    uint32_t row;
-    const weft__chunk *chunk = weft__entity_chunk(op->world, entity, &row);
-    if (chunk == NULL || (chunk->archetype->flags & WEFT__IS_RESIDUE) != 0) return;
+    instantiation *op = user;
+    if ((chunk->archetype->flags & WEFT__IS_RESIDUE) != 0) return true;
     uint32_t *slot = table_slot(op, entity);
-    if (*slot != 0) return;
+    if (*slot != 0) return true;
     op->members[op->member_count] = (member){.entity = entity, .chunk = chunk, .row = row};
     *slot = ++op->member_count;
+    return true;
 }
 
 static weft_result members_collect(instantiation *op, weft_entity source)
 {
     weft_world *world = op->world;
-    uint32_t row;
-    const weft__chunk *chunk = weft__entity_chunk(world, source, &row);
-    const weft_buffer *group = group_of(world, chunk, row);
-    const weft_entity *listed = group == NULL ? &source : weft_buffer_read(group);
-    uint32_t count = group == NULL ? 1 : group->count;
+    uint32_t row, count = 0;
+    weft__chunk *chunk = weft__entity_chunk(world, source, &row);
+    const weft_buffer *group = weft__group_of(world, chunk, row);
+    const weft_entity *listed =
+        group == NULL || group->count == 0 ? &source : weft_buffer_read(group);
     if (listed[0].index != source.index || listed[0].version != source.version)
         return weft__error(world, WEFT_INVALID_ARGUMENT, source, world->builtin.linked_group,
                            "weft_entity_instantiate: element 0 of the linked group of %s is "
                            "not the entity itself: put the root first",
                            weft__entity_say(world, source).text);
+    bool is_counted = weft__group_each(world, chunk, row, member_count, &count);
+    if (count == 0) count = 1;
     op->table_mask = (uint32_t)bits_round_up_power_of_two(2 * (uint64_t)count) - 1;
     op->members = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_COMMANDS, count,
                                      sizeof *op->members, _Alignof(member));
     op->member_capacity = count;
     op->table = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_COMMANDS, op->table_mask + 1,
                                    sizeof *op->table, _Alignof(uint32_t));
-    if (op->members == NULL || op->table == NULL)
+    if (!is_counted || op->members == NULL || op->table == NULL)
         return weft__error_memory(world, "weft_entity_instantiate");
-    for (uint32_t i = 0; i < count; i++) member_add(op, listed[i]);
-    return WEFT_OK;
+    member_add(op, source, chunk, row);
+    bool is_added = weft__group_each(world, chunk, row, member_add, op);
+    return is_added ? WEFT_OK : weft__error_memory(world, "weft_entity_instantiate");
 }
 
 /* ---- everything that can fail ---- */

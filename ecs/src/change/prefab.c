@@ -8,6 +8,7 @@
 #include "archetype.h"
 #include "entity_value.h"
 #include "error.h"
+#include "linked_group.h"
 #include "move_plan.h"
 #include "query_memory.h"
 #include "tuple.h"
@@ -31,22 +32,26 @@ static bool key_push(weft_world *world, member_keys *keys, uint64_t key)
     return true;
 }
 
+/* What a walk over the members of groups adds to. Owner: the stack of group_collect. */
+typedef struct group_target {
+    weft_world *world;
+    member_keys *keys;
+} group_target;
+
+static bool member_add(void *user, weft_entity member, weft__chunk *chunk, uint32_t row)
+{
+    const group_target *to = user;
+    (void)member;
+    if ((chunk->archetype->flags & WEFT__IS_RESIDUE) != 0) return true;
+    return key_push(to->world, to->keys, (uint64_t)chunk->id << 32 | row);
+}
+
 /* Members of the group of one row, alive and no residues. */
 static bool group_collect(weft_world *world, member_keys *keys, const weft__chunk *chunk,
                           uint32_t row)
 {
-    const weft__type_slot *slot =
-        weft__archetype_slot(chunk->archetype, world->builtin.linked_group.id);
-    const weft_buffer *group =
-        (const weft_buffer *)(const void *)weft__chunk_value(chunk, slot->column, row);
-    const weft_entity *members = weft_buffer_read(group);
-    for (uint32_t i = 0; i < group->count; i++) {
-        uint32_t member_row;
-        const weft__chunk *found = weft__entity_chunk(world, members[i], &member_row);
-        if (found == NULL || (found->archetype->flags & WEFT__IS_RESIDUE) != 0) continue;
-        if (!key_push(world, keys, (uint64_t)found->id << 32 | member_row)) return false;
-    }
-    return true;
+    group_target to = {world, keys};
+    return weft__group_each(world, chunk, row, member_add, &to);
 }
 
 static bool part_collect(const weft__change *change, member_keys *keys,

@@ -181,6 +181,8 @@ weft_result weft__relations_settle_all(weft_world *world, weft_job_context *job,
         if (s.has_changed) weft__relation_follow(s.relations->at[i], job);
         if (is_spent) weft__relation_seal(s.relations->at[i]);
     }
+    for (uint32_t i = 0; i < s.relations->count && result != WEFT_OK; i++)
+        s.relations->at[i]->is_broken = true; /* deaths were taken that not all have seen */
     if (result != WEFT_OK || !s.has_cut) return result;
     return weft__error(world, WEFT_CYCLE, s.cut, weft__component(world, s.cut_relation),
                        "relation %s: %s was above itself: its field is null now; check with "

@@ -447,8 +447,8 @@ weft_result weft__relation_pages_apply(weft__relation *relation, const bool *had
                               .name = "relation: lists"};
     if (job == NULL || relation->active_count < 2)
         pages_run(job, &loop, 0, relation->active_count);
-    else
-        weft_job_for(job, &desc, NULL);
+    else if (weft_job_for(job, &desc, NULL) != WEFT_OK) /* a forked process: nothing was run */
+        pages_run(job, &loop, 0, relation->active_count);
     for (uint32_t i = 0; i < relation->active_count; i++) {
         const weft__target_page *page = relation->pages[relation->active[i]];
         is_failed = is_failed || page->is_failed;

@@ -362,8 +362,8 @@ static void run(const scan_loop *loop, weft_job_context *job)
                               .name = "relation: scan"};
     if (job == NULL || loop->task_count < 2)
         tasks_run(job, (void *)(uintptr_t)loop, 0, loop->task_count);
-    else
-        weft_job_for(job, &desc, NULL);
+    else if (weft_job_for(job, &desc, NULL) != WEFT_OK) /* a forked process: nothing was run */
+        tasks_run(job, (void *)(uintptr_t)loop, 0, loop->task_count);
 }
 
 /* ---- the scan ---- */

@@ -41,7 +41,7 @@ void weft__levels_run(const weft__worker *worker, const weft__entry *entry)
                                         .name = entry->system->name};
         if (is_serial || count == 1)
             run_part(job, &loop, 0, count);
-        else
-            weft_job_for(job, &desc, NULL);
+        else if (weft_job_for(job, &desc, NULL) != WEFT_OK) /* a forked process: nothing was run */
+            run_part(job, &loop, 0, count);
     }
 }
