@@ -86,8 +86,8 @@ static void step(void *user)
 
 static void clear(command_bed *bed)
 {
-    weft_query all = weft_query_create(bed->world,
-                                       &(weft_query_desc){.terms = {{bed->a, WEFT_NO_ACCESS}}});
+    weft_query all =
+        weft_query_create(bed->world, &(weft_query_desc){.terms = {{bed->a, WEFT_NO_ACCESS}}});
     weft_query_destroy_entities(bed->world, all);
     weft_query_destroy(bed->world, all);
 }
@@ -163,8 +163,7 @@ typedef struct command_case {
     bool is_counted; /* the system runs over 50 indices, not over rows */
 } command_case;
 
-static void measure(weft_bench *bench, const command_case *what, const char *name,
-                    uint32_t workers)
+static void measure(weft_bench *bench, const command_case *what, const char *name, uint32_t workers)
 {
     static command_bed bed;
     if (!weft_bench_wants(bench, name)) return;

@@ -17,7 +17,7 @@
 #include "host.h"
 #include "playback_error.h"
 #include "playback_link.h"
-#include "playback_one.h"
+#include "playback_runs.h"
 #include "playback_scratch.h"
 
 #include <stdlib.h>
@@ -228,19 +228,6 @@ static weft_result hold_shared(const weft__playback *playback)
 
 /* ---- 4. play ---- */
 
-static weft_result play_one_by_one(weft__playback *playback, uint32_t first, uint32_t end)
-{
-    for (uint32_t i = first; i < end; i++) {
-        const weft__command_segment *segment = &playback->segments[i];
-        weft__command_cursor cursor = weft__command_begin(segment);
-        for (weft__command *command; (command = weft__command_next(&cursor)) != NULL;) {
-            weft_result result = weft__playback_one(playback, segment, command);
-            if (result != WEFT_OK) return result;
-        }
-    }
-    return WEFT_OK;
-}
-
 /* One past the last segment that can be folded together with `first`; counts their commands. */
 static uint32_t foldable_end(const weft__playback *playback, uint32_t first, uint64_t *commands)
 {
@@ -253,6 +240,16 @@ static uint32_t foldable_end(const weft__playback *playback, uint32_t first, uin
     return end;
 }
 
+/* One past the last of the segments from `first` on that are never folded. */
+static uint32_t alone_end(const weft__playback *playback, uint32_t first)
+{
+    uint32_t end = first + 1;
+    while (end < playback->segment_count &&
+           (playback->segments[end].traits & WEFT__SEGMENT_HAS_ALONE) != 0)
+        end++;
+    return end;
+}
+
 static weft_result play_all(weft__playback *playback)
 {
     for (uint32_t i = 0; i < playback->segment_count;) {
@@ -262,8 +259,8 @@ static weft_result play_all(weft__playback *playback)
         weft_result result = WEFT_OK;
         if (commands >= WEFT__FOLD_LEAST)
             result = weft__fold_play(playback, &playback->segments[i], end - i, &is_played);
-        if (end == i) end = i + 1;
-        if (result == WEFT_OK && !is_played) result = play_one_by_one(playback, i, end);
+        if (end == i) end = alone_end(playback, i);
+        if (result == WEFT_OK && !is_played) result = weft__playback_runs(playback, i, end);
         if (result != WEFT_OK) return result;
         i = end;
     }

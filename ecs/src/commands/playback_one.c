@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* playback_one.c: one command by the immediate operations. See playback.c.
  *
- * Dead targets are skipped and counted (destroying twice is fine and not counted). */
+ * Dead targets are skipped and counted. What comes in runs of one kind: playback_runs.c. */
 #include "playback_one.h"
 
 #include "archetype_state.h"
@@ -29,29 +29,6 @@ static weft_result play_create(weft__playback *playback, weft_entity id,
     }
     weft__spans_fini(world, &spans);
     return result;
-}
-
-/* Destroyed already: what is left is not copied. */
-static bool is_residue(const weft_world *world, weft_entity entity)
-{
-    uint32_t row;
-    const weft__chunk *chunk = weft__entity_chunk(world, entity, &row);
-    return chunk != NULL && (chunk->archetype->flags & WEFT__IS_RESIDUE) != 0;
-}
-
-static weft_result play_instantiate(weft__playback *playback, const weft__command_segment *segment,
-                                    const weft__command *command)
-{
-    weft_recorder *recorder = playback->recorders[segment->recorder];
-    weft_entity source;
-    memcpy(&source, command + 1, sizeof source);
-    source = weft__playback_resolve(playback, segment, source);
-    if (!weft_entity_is_alive(playback->world, source) || is_residue(playback->world, source)) {
-        playback->result.skipped++;
-        return WEFT_OK;
-    }
-    return weft_entity_instantiate(playback->world, source, 1,
-                                   &recorder->resolved[command->entity.index]);
 }
 
 weft_result weft__playback_elements(weft_world *world, const weft__command *command,
@@ -110,8 +87,6 @@ static weft_result play_change(weft__playback *playback, const weft__command_seg
     const weft__type *type = weft__type_at(world, component);
     void *payload = weft__command_payload(command);
     switch ((weft__command_op)command->op) {
-    case WEFT__COMMAND_DESTROY:
-        return weft_entity_destroy(world, entity);
     case WEFT__COMMAND_ADD:
         return weft_entity_add(world, entity, component);
     case WEFT__COMMAND_REMOVE:
@@ -120,8 +95,6 @@ static weft_result play_change(weft__playback *playback, const weft__command_seg
         weft__playback_patch(playback, segment, type, payload, 1);
         return note_taken(command,
                           weft_entity_set(world, entity, component, payload, type->desc.size));
-    case WEFT__COMMAND_SET_SHARED:
-        return weft_entity_set_shared(world, entity, component, payload);
     case WEFT__COMMAND_ENABLE:
         return weft_entity_enable(world, entity, component, command->flags != 0);
     case WEFT__COMMAND_SET_NAME:
@@ -133,6 +106,8 @@ static weft_result play_change(weft__playback *playback, const weft__command_seg
         return note_taken(command, play_elements(world, entity, command));
     case WEFT__COMMAND_CREATE:
     case WEFT__COMMAND_ROWS:
+    case WEFT__COMMAND_DESTROY: /* these three: playback_runs.c */
+    case WEFT__COMMAND_SET_SHARED:
     case WEFT__COMMAND_INSTANTIATE:
     case WEFT__COMMAND_QUERY_ADD:
     case WEFT__COMMAND_QUERY_REMOVE:
@@ -156,14 +131,12 @@ static weft_result play(weft__playback *playback, const weft__command_segment *s
                         weft__command *command)
 {
     if (command->op == WEFT__COMMAND_ROWS) return WEFT_OK; /* linked before */
-    if (command->op == WEFT__COMMAND_INSTANTIATE)
-        return play_instantiate(playback, segment, command);
     if (command->op >= WEFT__COMMAND_QUERY_ADD) return play_query(playback->world, command);
     weft_entity entity = weft__playback_resolve(playback, segment, command->entity);
     if (command->op == WEFT__COMMAND_CREATE) return play_create(playback, entity, command);
     if (!weft_entity_is_alive(playback->world, entity) ||
         is_missed(playback->world, entity, command)) {
-        if (command->op != WEFT__COMMAND_DESTROY) playback->result.skipped++;
+        playback->result.skipped++;
         return WEFT_OK;
     }
     return play_change(playback, segment, entity, command);

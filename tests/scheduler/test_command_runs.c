@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* test_command_runs.c: commands of one kind in a row: destroys, shared values, instances. The
+ * result is that of one after the other: the last value counts, the dead are skipped and
+ * counted, every instance is of its own source. */
+#include <weft/weft.h>
+
+#include "plain.h"
+
+enum { ROWS = 3000 };
+
+/* A world whose one system records what a test asks for. Owner: the test. */
+typedef struct bed {
+    weft_world *world;
+    weft_component a, team, cleanup;
+    weft_entity rows[ROWS], made[ROWS];
+    void (*record)(weft_recorder *r, struct bed *b);
+} bed;
+
+static void record(weft_slice *slice, void *user)
+{
+    ((bed *)user)->record(weft_slice_recorder(slice), user);
+}
+
+static void bed_open(bed *b, void (*what)(weft_recorder *r, bed *b))
+{
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &b->world));
+    b->record = what;
+    b->a = weft_component_create_plain(b->world, "a", 4, 4, 0);
+    b->team = weft_component_create_plain(b->world, "team", 4, 4, WEFT_SHARED);
+    b->cleanup = weft_component_create_plain(b->world, "cleanup", 4, 4, WEFT_CLEANUP);
+    CHECK_OK(weft_entity_create_many(b->world, WEFT_ARCHETYPE(b->world, b->a), ROWS / 2, b->rows));
+    CHECK_OK(weft_entity_create_many(b->world, WEFT_ARCHETYPE(b->world, b->a, b->cleanup), ROWS / 2,
+                                     b->rows + ROWS / 2));
+    for (uint32_t i = 0; i < ROWS; i++)
+        CHECK_OK(weft_entity_set(b->world, b->rows[i], b->a, &i, 4));
+    CHECK(weft_system_create(b->world, &(weft_system_desc){.name = "record",
+                                                           .run = record,
+                                                           .user = b,
+                                                           .effects = WEFT_RECORDS_ANY})
+              .id != 0);
+}
+
+/* Steps and returns how many commands met no one. */
+static uint64_t step(bed *b)
+{
+    weft_frame_stats stats;
+    CHECK_OK(weft_world_step(b->world, 0));
+    CHECK_OK(weft_world_validate(b->world));
+    weft_frame_stats_get(b->world, &stats, sizeof stats);
+    return stats.commands_skipped;
+}
+
+static uint32_t team_of(const bed *b, uint32_t row)
+{
+    const uint32_t *value = weft_entity_read_shared(b->world, b->rows[row], b->team);
+    return value == NULL ? UINT32_MAX : *value;
+}
+
+/* Every tenth is dead; then 100 get another value, some of them twice, backwards. */
+static void record_teams(weft_recorder *r, bed *b)
+{
+    for (uint32_t i = 0; i < ROWS; i++) {
+        uint32_t value = 1 + i % 7;
+        CHECK_OK(weft_recorder_set_shared(r, b->rows[i], b->team, &value));
+    }
+    for (uint32_t i = 100; i-- > 0;) {
+        uint32_t value = 1 + (i + 1) % 7;
+        CHECK_OK(weft_recorder_set_shared(r, b->rows[i], b->team, &value));
+        value = 1; /* the first one that this step gave */
+        if (i % 3 == 0) CHECK_OK(weft_recorder_set_shared(r, b->rows[i], b->team, &value));
+    }
+}
+
+PLAIN_TEST(the_last_of_many_shared_values_counts)
+{
+    static bed b;
+    bed_open(&b, record_teams);
+    for (uint32_t i = 0; i < ROWS; i += 10) CHECK_OK(weft_entity_destroy(b.world, b.rows[i]));
+    CHECK_U64(step(&b), ROWS / 20 + 10 + 4); /* rows that have no cleanup component are dead */
+    for (uint32_t i = 0; i < ROWS / 2; i++)
+        if (i % 10 != 0)
+            CHECK_U64(team_of(&b, i), i >= 100 ? 1 + i % 7 : i % 3 == 0 ? 1 : 1 + (i + 1) % 7);
+    CHECK_OK(weft_world_destroy(b.world));
+}
+
+static void record_instances(weft_recorder *r, bed *b)
+{
+    for (uint32_t i = 0; i < 300; i++) {
+        weft_entity made = weft_recorder_instantiate(r, b->rows[i / 50]);
+        CHECK_OK(weft_recorder_set_shared(r, made, b->team, &i)); /* between them, too */
+        if (i % 50 == 49)
+            for (uint32_t k = 0; k < 20; k++)
+                CHECK(weft_recorder_instantiate(r, b->rows[k % 2 == 0 ? 10 : 11]).version != 0);
+    }
+}
+
+PLAIN_TEST(instances_are_of_their_own_source)
+{
+    static bed b;
+    static uint32_t found[ROWS];
+    bed_open(&b, record_instances);
+    CHECK_OK(weft_entity_destroy(b.world, b.rows[5]));
+    CHECK_U64(step(&b), 2 * 50); /* the source, and the value of what it did not become */
+    weft_query all =
+        weft_query_create(b.world, &(weft_query_desc){.terms = {{b.a, WEFT_READ, WEFT_ALL, 0}}});
+    weft_cursor cursor = weft_query_begin(b.world, all);
+    while (weft_query_next(&cursor)) {
+        const uint32_t *a = weft_slice_read(&cursor.slice, 0);
+        for (uint32_t i = 0; i < weft_slice_count(&cursor.slice); i++) found[a[i]]++;
+    }
+    for (uint32_t i = 0; i < ROWS; i++)
+        CHECK_U64(found[i], i < 5 ? 51 : i == 5 ? 0 : i == 10 || i == 11 ? 61 : 1);
+    CHECK_OK(weft_world_destroy(b.world));
+}
+
+/* Some twice, some dead before, some with a cleanup component. */
+static void record_deaths(weft_recorder *r, bed *b)
+{
+    for (uint32_t i = 0; i < ROWS; i += 3) {
+        CHECK_OK(weft_recorder_destroy_entity(r, b->rows[i]));
+        if (i % 2 == 0) CHECK_OK(weft_recorder_destroy_entity(r, b->rows[i]));
+    }
+    CHECK_OK(weft_recorder_set_name(r, b->rows[1], "one")); /* never folded */
+}
+
+PLAIN_TEST(destroys_in_a_row_leave_what_single_ones_leave)
+{
+    static bed b;
+    bed_open(&b, record_deaths);
+    CHECK_OK(weft_entity_destroy(b.world, b.rows[3]));
+    CHECK_U64(step(&b), 0);
+    for (uint32_t i = 0; i < ROWS; i++)
+        CHECK(weft_entity_has(b.world, b.rows[i], b.a) == (i % 3 != 0));
+    for (uint32_t i = ROWS / 2; i < ROWS; i++)
+        CHECK(weft_entity_has(b.world, b.rows[i], b.cleanup));
+    CHECK_OK(weft_world_destroy(b.world));
+}
