@@ -205,6 +205,21 @@ static void reset_value(weft_world *world, weft__chunk *chunk, const weft__type_
     stamp(world, chunk, type, row);
 }
 
+/* A call of memcpy costs as much as the few bytes that most values have. */
+static inline void copy_value(void *to, const void *from, size_t bytes)
+{
+    if (bytes == 4)
+        memcpy(to, from, 4);
+    else if (bytes == 8)
+        memcpy(to, from, 8);
+    else if (bytes == 12)
+        memcpy(to, from, 12);
+    else if (bytes == 16)
+        memcpy(to, from, 16);
+    else
+        memcpy(to, from, bytes);
+}
+
 /* Applies one recorded value to a row that is where it belongs. */
 static weft_result apply(weft__fold *fold, weft__command *command, weft__chunk *chunk, uint32_t row)
 {
@@ -225,7 +240,7 @@ static weft_result apply(weft__fold *fold, weft__command *command, weft__chunk *
         result = weft__playback_elements(world, command, value);
     } else {
         if (ref->type->needs_destruct) weft__type_destruct(&world->memory, ref->type, value, 1);
-        memcpy(value, payload, ref->type->desc.size);
+        copy_value(value, payload, ref->type->desc.size);
     }
     /* the command's cache line is written only where it is read */
     if (result == WEFT_OK && ref->type->needs_destruct) command->flags = WEFT__VALUE_IS_TAKEN;

@@ -85,6 +85,14 @@ static transitions *transitions_obtain(weft_world *world)
 
 /* ---- one chunk ---- */
 
+#define MEMOS 8u /* rows get a few commands each, in the same order */
+
+/* A transition between states of one chunk. A value; command UINT64_MAX: none. */
+typedef struct memo {
+    uint64_t command; /* component and op */
+    uint32_t from, to;
+} memo;
+
 /* Folding one chunk; lives on a worker's stack. */
 typedef struct folding {
     weft__fold *fold;
@@ -93,10 +101,7 @@ typedef struct folding {
     uint8_t *states;
     uint32_t *heads;
     uint32_t *tails;
-    /* the last transition: commands come in runs of the same */
-    uint64_t memo_command; /* op and component */
-    uint32_t memo_from;
-    uint32_t memo_to;
+    memo memos[MEMOS];
 } folding;
 
 enum {
@@ -121,7 +126,8 @@ static uint32_t state_of(weft__fold_touched *touched, weft__archetype *archetype
 static uint32_t follow(folding *f, uint32_t state, uint32_t component, bool is_remove)
 {
     uint64_t command = (uint64_t)component << 1 | is_remove;
-    if (f->memo_command == command && f->memo_from == state) return f->memo_to;
+    memo *known = &f->memos[(command ^ state * 3) % MEMOS];
+    if (known->command == command && known->from == state) return known->to;
     if (weft__prefab_follows(f->fold->playback->world, f->touched->states[state], component))
         return 0; /* other rows change, too: not by a fold */
     uint64_t key = transition_key(f->touched->states[state], component, is_remove);
@@ -130,9 +136,8 @@ static uint32_t follow(folding *f, uint32_t state, uint32_t component, bool is_r
         f->touched->missing = key;
         return 0;
     }
-    f->memo_command = command;
-    f->memo_from = state;
-    return f->memo_to = state_of(f->touched, to);
+    *known = (memo){command, state, state_of(f->touched, to)};
+    return known->to;
 }
 
 static void chain(folding *f, uint32_t row, uint32_t ref)
@@ -328,7 +333,7 @@ static int fold_part(weft_job_context *job, void *argument, uint32_t begin, uint
         weft__scratch_kept(fold->playback->world, WEFT__SCRATCH_TRANSITIONS, sizeof *table);
     for (uint32_t i = begin; i < end; i++) {
         folding f = {.fold = fold, .touched = &fold->touched[i], .table = table};
-        f.memo_command = UINT64_MAX;
+        for (uint32_t k = 0; k < MEMOS; k++) f.memos[k].command = UINT64_MAX;
         if (f.touched->is_done) continue;
         if (!fold_touched(&f) && f.touched->missing == 0) return 1; /* too many states */
     }
