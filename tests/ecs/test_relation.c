@@ -278,3 +278,21 @@ Test(relation, declarations_are_checked)
     CHECK_RESULT(weft_relation_set(f.world, child, f.weight, child), WEFT_TYPE_MISMATCH);
     relation_close(&f);
 }
+
+/* What arrives is settled as what was created here. */
+Test(relation, sources_are_right_after_a_transfer_between_worlds)
+{
+    relation_fixture f = relation_open(1), g = relation_open(1);
+    weft_entity parent = one(&f);
+    for (uint32_t i = 0; i < 40; i++) relate(&f, one(&f), 0, parent);
+    CHECK_OK(weft_entity_set_name(f.world, parent, "root"));
+    CHECK_OK(weft_relation_settle(f.world));
+    relate(&g, one(&g), 1, one(&g));
+    CHECK_OK(weft_relation_settle(g.world));
+    CHECK_OK(weft_world_transfer(g.world, f.world, NULL, NULL, 0));
+    check_settling(&f);
+    check_settling(&g);
+    CHECK_U64(count_of(&g, 0, weft_entity_find(g.world, "root")), 40);
+    relation_close(&f);
+    relation_close(&g);
+}

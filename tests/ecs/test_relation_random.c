@@ -208,7 +208,9 @@ static void run(uint64_t seed, uint32_t workers, uint32_t steps)
         refresh(w);
         uint32_t n = 1 + below(w, 6);
         for (uint32_t k = 0; k < n; k++) changes[below(w, sizeof changes / sizeof changes[0])](w);
+        CHECK_OK(weft_world_validate(w->f.world));
         check_settling(&w->f);
+        CHECK_OK(weft_world_validate(w->f.world));
         if (below(w, 3) == 0) check_settling(&w->f); /* nothing changes */
     }
     weft_snapshot_destroy(w->snapshot);

@@ -13,6 +13,7 @@
 #include "format.h"
 #include "query_registry.h"
 #include "query_state.h"
+#include "relation_check.h"
 #include "sparse.h"
 
 #include <stdarg.h>
@@ -417,6 +418,7 @@ static bool tables_check(const weft_world *world)
     if (!weft__component_index_check(world))
         return broken(world, "the component index is not that of the archetypes");
     if (!weft__queries_check(world, text, sizeof text)) return broken(world, "%s", text);
+    if (!weft__relations_check(world, text, sizeof text)) return broken(world, "%s", text);
     return chunk_ids_check(world) && berths_check(world);
 }
 

@@ -227,7 +227,8 @@ WEFT_API weft_result weft_group_enable(weft_world *world, const char *name, bool
  * Errors of the step: the first error of a system's commands (earlier commands took effect, the
  * rest of that playback is dropped, later systems run); in checked builds the first mistake of a
  * system (weft_schedule_mistakes); OUT_OF_MEMORY for lists of new chunks (the systems from there on
- * did not run); FORKED (systems that need the pool of the parent process do not run).
+ * did not run); FORKED (systems that need the pool of the parent process do not run); CYCLE (a
+ * relation's fields had a cycle, which was cut: relation.h).
  * Threads: owner. Cost: no allocation after warm-up. */
 WEFT_API weft_result weft_world_step(weft_world *world, float dt);
 
