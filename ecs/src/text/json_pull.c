@@ -146,7 +146,7 @@ size_t weft__json_string(const weft__json_token *token, char *out, size_t capaci
         for (uint32_t i = 0; i < bytes; i++, length++)
             if (length < capacity) out[length] = piece[i];
     }
-    if (capacity != 0) out[length < capacity ? length : capacity - 1] = '\0';
+    if (length < capacity) out[length] = '\0';
     return length;
 }
 

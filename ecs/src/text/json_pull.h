@@ -59,8 +59,8 @@ void weft__json_open(weft__json *json, const char *text, size_t count);
 weft__json_token weft__json_next(weft__json *json);
 /* Passes by the value that begins with `token`. False: an ERROR, in *token. */
 bool weft__json_skip(weft__json *json, weft__json_token *token);
-/* The characters of a STRING or NAME, without escapes, NUL-terminated if they fit; returns how many
- * bytes they are, like snprintf. */
+/* The characters of a STRING or NAME, without escapes: up to `capacity` bytes, and a NUL behind
+ * them where there is room for it; returns how many bytes they are. */
 size_t weft__json_string(const weft__json_token *token, char *out, size_t capacity);
 bool weft__json_is(const weft__json_token *token, const char *string);
 

@@ -354,24 +354,8 @@ bool weft__word_text(weft__reading *r, const weft__json_token *token, char *at, 
     if (length > size)
         return weft__reading_fail(r, token->at, "the text has %zu bytes, the field room for %zu",
                                   length, size);
-    if (length == size) { /* no room for a NUL, and none needed */
-        char last = token->end[-1];
-        if (token->has_escapes && last != '\0' && length != 0) {
-            char *whole = at; /* the last byte goes by itself: the call writes a NUL over it */
-            char piece[2048];
-            if (length >= sizeof piece)
-                return weft__reading_fail(r, token->at,
-                                          "write the text without escapes, or "
-                                          "shorter than the field");
-            weft__json_string(token, piece, sizeof piece);
-            memcpy(whole, piece, length);
-        } else {
-            memcpy(at, token->at, length);
-        }
-    } else {
-        weft__json_string(token, at, size);
-        memset(at + length, 0, size - length);
-    }
+    weft__json_string(token, at, size);
+    memset(at + length, 0, size - length);
     if (memchr(at, 0, length) != NULL)
         return weft__reading_fail(r, token->at, "text of a field ends at its first NUL (\\u0000)");
     return true;
