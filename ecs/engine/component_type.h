@@ -35,6 +35,9 @@ typedef struct weft__type {
     uint32_t chunk_bytes;         /* CHUNK: bytes of the value in the chunk's side memory, else 0 */
     uint32_t entity_offset_count; /* ENTITY fields, arrays expanded */
     uint32_t *entity_offsets;     /* bytes from the start of the value (or buffer element) */
+    uint32_t *required;           /* all components that come with this one, ascending */
+    uint32_t required_count;
+    uint32_t required_capacity;
     uint32_t plain_bytes;        /* of a value that is set by copying bytes over it; 0: it is not */
     bool is_of_entities;         /* may be added and removed: no RESOURCE, no tag of residues */
     bool is_folded;              /* commands on it may be folded: is_of_entities, not SPARSE */

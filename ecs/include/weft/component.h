@@ -89,12 +89,21 @@ typedef struct weft_component_desc {
     const weft_component *write_groups; /* optional: components that this one takes over
                          (weft_query_desc.filters_write_groups) */
     uint32_t write_group_count;
+    /* Optional: components that an entity gets with this one where it lacks them (zero or
+     * constructed values), and those that they require. They come wherever this one comes: an
+     * archetype is created with them; adding this one moves the entity once. Removing this one
+     * leaves them, and they may be removed. Not RESOURCE, SPARSE or Prefab, and neither has any. */
+    const weft_component *required;
+    uint32_t required_count;
+    /* Checked builds refuse values that weft_component_check refuses: weft_entity_set,
+     * weft_entity_set_many and recorders (INVALID_ARGUMENT). Needs `type`; not for SHARED. */
+    bool is_checked;
 } weft_component_desc;
 
 /* Registers a component type. When one with this name and layout exists (weft_component_hash; write
- * groups: the same, or none given), returns that one, with the hooks that it has. Null on failure:
- * INVALID_ARGUMENT, ALREADY_EXISTS, LIMIT, OUT_OF_MEMORY, WRONG_PHASE. Threads: owner, world idle.
- */
+ * groups and required components: the same, or none given), returns that one, with the hooks that
+ * it has. Null on failure: INVALID_ARGUMENT, ALREADY_EXISTS, CYCLE (components would require each
+ * other), LIMIT, OUT_OF_MEMORY, WRONG_PHASE. Threads: owner, world idle. */
 WEFT_API weft_component weft_component_create(weft_world *world, const weft_component_desc *desc);
 
 /* Shorthand: a plain component named after its C type: WEFT_COMPONENT(world, Position). */
@@ -135,6 +144,12 @@ WEFT_API const weft_type *weft_component_type(const weft_world *world, weft_comp
 /* A hash of name, size, alignment, kind, buffer capacity and fields: equal in every run and build.
  * 0 for a bad handle. Threads: as weft_component_info. */
 WEFT_API uint64_t weft_component_hash(const weft_world *world, weft_component component);
+
+/* Checks a value of a described component (a BUFFER: one element) against the ranges of its fields
+ * and type->check: weft_value_check. Errors: INVALID_ARGUMENT (weft_world_error names the field),
+ * BAD_HANDLE, UNSUPPORTED (registered without `type`). Threads: owner. */
+WEFT_API weft_result weft_component_check(const weft_world *world, weft_component component,
+                                          const void *value);
 
 /* The newest change version of any value of the component on entities: the
  * weft_world_change_version in which one was last written. 0 without values, for a RESOURCE and for

@@ -23,7 +23,8 @@ extern "C" {
 
 /* ---- archetypes ---- */
 
-/* The archetype of a set of components (any order, no duplicates). Null on failure: BAD_HANDLE,
+/* The archetype of a set of components (any order, no duplicates), and of those that they require
+ * (weft_component_desc.required). Null on failure: BAD_HANDLE,
  * INVALID_ARGUMENT, TYPE_MISMATCH (a RESOURCE), LIMIT, OUT_OF_MEMORY, WRONG_PHASE. Cost:
  * O(components) when it exists. */
 WEFT_API weft_archetype weft_archetype_create(weft_world *world, const weft_component *components,

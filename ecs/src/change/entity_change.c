@@ -226,10 +226,10 @@ static inline weft_component component_of(uint64_t key)
     return (weft_component){(uint32_t)(key >> 1), (uint32_t)(key >> 33)};
 }
 
-/* Bytes of the value that a plan of one component adds; 0: none. */
+/* Bytes of the value that a plan of one component adds; 0: none, or more than one. */
 static uint32_t added_bytes(const weft__plan *plan)
 {
-    return plan->added_count == 0 ? 0 : plan->to->format->types[plan->added[0]]->value_bytes;
+    return plan->added_count != 1 ? 0 : plan->to->format->types[plan->added[0]]->value_bytes;
 }
 
 /* The last lean way is the quick one; another plain way takes its place. False: there is none. */

@@ -67,7 +67,8 @@ const char *weft__playback_refusal(const weft_world *world, const weft__command_
         if (op == WEFT__COMMAND_ROWS)
             return "a shared component has no value, or the archetype lacks it: give both, or "
                    "leave it out";
-        return "the value is NULL: give its address";
+        return "the value is NULL: give its address; or the component has is_checked, and "
+               "weft_component_check refuses the value";
     case WEFT_UNDECLARED_ACCESS:
         return "rows made in place were used in a way that they do not support: terms "
                "are positions in weft_archetype_components, enable bits need ENABLEABLE, shared "

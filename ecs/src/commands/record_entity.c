@@ -8,6 +8,7 @@
 #include "recorder.h"
 
 #include <string.h>
+#include <weft/value.h>
 
 /* Bytes behind values that are the recorder's, so that they can be aligned where they are. */
 static size_t slack_of(const weft__type *type)
@@ -203,6 +204,10 @@ weft_result weft_recorder_set(weft_recorder *commands, weft_entity entity, weft_
         return weft__recorder_fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_SET, entity,
                                    component.id);
     if (size == 0) return record(commands, WEFT__COMMAND_ADD, entity, component.id);
+    if (WEFT_IS_CHECKED && type->desc.is_checked &&
+        weft_value_check(type->desc.type, value, NULL) != WEFT_OK)
+        return weft__recorder_fail(commands, WEFT_INVALID_ARGUMENT, WEFT__COMMAND_SET, entity,
+                                   component.id);
     return record_value(commands, WEFT__COMMAND_SET, entity, type, value);
 }
 
@@ -248,7 +253,11 @@ static weft_result record_elements(weft_recorder *commands, weft__command_op op,
     if (result != WEFT_OK) return result;
     if ((type->desc.flags & WEFT_BUFFER) == 0)
         return weft__recorder_fail(commands, WEFT_TYPE_MISMATCH, op, entity, component.id);
-    if (elements == NULL && count != 0)
+    bool is_good = elements != NULL || count == 0;
+    for (uint32_t i = 0; i < count && is_good && WEFT_IS_CHECKED && type->desc.is_checked; i++)
+        is_good = weft_value_check(type->desc.type, (const char *)elements + i * type->desc.size,
+                                   NULL) == WEFT_OK;
+    if (!is_good)
         return weft__recorder_fail(commands, WEFT_INVALID_ARGUMENT, op, entity, component.id);
     size_t bytes = (size_t)count * type->desc.size;
     weft__command *command = record_values(commands, op, entity, type, 8 + bytes);

@@ -290,34 +290,38 @@ static bool list_has(const uint32_t *list, uint32_t count, uint32_t component)
     return false;
 }
 
-/* Puts a component into an ascending list that has room, unless it is there. */
-static void list_insert(uint32_t *list, uint32_t *count, uint32_t component)
+/* A component that is new comes with what it requires, but for what is removed. */
+static void list_add(const weft_world *world, uint32_t *list, uint32_t *count,
+                     const uint32_t *remove, uint32_t remove_count, uint32_t component)
 {
-    uint32_t i = *count;
-    while (i > 0 && list[i - 1] > component) i--;
-    if (i > 0 && list[i - 1] == component) return;
-    memmove(list + i + 1, list + i, (*count - i) * sizeof *list);
-    list[i] = component;
-    ++*count;
+    const weft__type *type = world->types.at[component];
+    uint32_t before = *count;
+    if (list_has(remove, remove_count, component)) return;
+    weft__ids_insert(list, count, component);
+    for (uint32_t i = 0; i < type->required_count && *count != before; i++)
+        if (!list_has(remove, remove_count, type->required[i]))
+            weft__ids_insert(list, count, type->required[i]);
 }
 
 weft__archetype *weft__archetype_change(weft_world *world, weft__archetype *archetype,
                                         const uint32_t *add, uint32_t add_count,
                                         const uint32_t *remove, uint32_t remove_count)
 {
-    uint32_t capacity = archetype->type_count + add_count + 1, count = 0;
+    uint32_t present = archetype == NULL ? 0 : archetype->type_count;
+    uint32_t capacity = present + add_count + 1, count = 0;
+    for (uint32_t i = 0; i < add_count; i++) capacity += world->types.at[add[i]]->required_count;
     uint32_t *list =
         weft__alloc(&world->memory, WEFT__MEMORY_OTHER, capacity, sizeof *list, _Alignof(uint32_t));
     if (list == NULL) {
         weft__error_memory(world, "archetype");
         return NULL;
     }
-    for (uint32_t i = 0; i < archetype->type_count; i++) {
+    for (uint32_t i = 0; i < present; i++) {
         uint32_t component = archetype->types[i].component;
         if (!list_has(remove, remove_count, component)) list[count++] = component;
     }
     for (uint32_t i = 0; i < add_count; i++)
-        if (!list_has(remove, remove_count, add[i])) list_insert(list, &count, add[i]);
+        list_add(world, list, &count, remove, remove_count, add[i]);
     weft__archetype *result = weft__archetype_obtain(world, list, count);
     weft__free(&world->memory, WEFT__MEMORY_OTHER, list, capacity, sizeof *list,
                _Alignof(uint32_t));
@@ -338,7 +342,7 @@ static weft__archetype *archetype_filter(weft_world *world, weft__archetype *arc
     }
     for (uint32_t i = 0; i < archetype->type_count; i++)
         if (!drops(world, archetype->types[i].type)) list[count++] = archetype->types[i].component;
-    if (add != 0) list_insert(list, &count, add);
+    if (add != 0) weft__ids_insert(list, &count, add);
     weft__archetype *result = weft__archetype_obtain(world, list, count);
     weft__free(&world->memory, WEFT__MEMORY_OTHER, list, capacity, sizeof *list,
                _Alignof(uint32_t));
@@ -408,7 +412,7 @@ uint32_t *weft__components_sort(const weft_world *world, const weft_component *c
                         "weft_resource_write",
                         what, type->desc.name);
         } else {
-            list_insert(list, &sorted, type->id);
+            weft__ids_insert(list, &sorted, type->id);
             if (sorted == before)
                 weft__error(world, WEFT_INVALID_ARGUMENT, WEFT__NO_ENTITY, components[i],
                             "%s: component \"%s\" is in the list twice", what, type->desc.name);
@@ -450,7 +454,9 @@ weft_archetype weft_archetype_create(weft_world *world, const weft_component *co
     uint32_t *list = weft__components_sort(world, components, count, "weft_archetype_create");
     if (list == NULL) return none;
     const weft__archetype *archetype =
-        sparse_refuse(world, list, count) ? NULL : weft__archetype_obtain(world, list, count);
+        sparse_refuse(world, list, count)
+            ? NULL
+            : weft__archetype_change(world, NULL, list, count, NULL, 0);
     weft__components_free(world, list, count);
     return weft__archetype_handle(world, archetype == NULL ? 0 : archetype->id);
 }

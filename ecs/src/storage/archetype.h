@@ -14,7 +14,8 @@ weft__archetype *weft__archetype_at(const weft_world *world, weft_archetype hand
  * in the order. NULL: error set (LIMIT when a row does not fit a megachunk, OUT_OF_MEMORY). */
 weft__archetype *weft__archetype_obtain(weft_world *world, const uint32_t *components,
                                         uint32_t count);
-/* The archetype with `add` put in and `remove` taken out (any order, duplicates fine). */
+/* The archetype (NULL: no components) with `add` put in and `remove` taken out (any order,
+ * duplicates fine). What was not there comes with what it requires, unless that is in `remove`. */
 weft__archetype *weft__archetype_change(weft_world *world, weft__archetype *archetype,
                                         const uint32_t *add, uint32_t add_count,
                                         const uint32_t *remove, uint32_t remove_count);

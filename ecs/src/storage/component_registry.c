@@ -104,6 +104,23 @@ static const char *groups_problem(const weft_world *world, const weft_component_
     return NULL;
 }
 
+static const char *required_problem(const weft_world *world, const weft_component_desc *desc)
+{
+    if (desc->required_count == 0) return NULL;
+    if (desc->required == NULL) return "required_count is not 0, but required is NULL: set both";
+    if ((desc->flags & (WEFT_RESOURCE | WEFT_SPARSE)) != 0)
+        return "RESOURCE and SPARSE components require none: leave `required` out";
+    for (uint32_t i = 0; i < desc->required_count; i++) {
+        const weft__type *type = weft__type_at(world, desc->required[i]);
+        if (type == NULL)
+            return "a component of `required` does not exist in this world, or is null: register "
+                   "it before";
+        if (!type->is_folded || type->id == world->builtin.prefab.id)
+            return "`required` names a RESOURCE, a SPARSE component or Prefab: leave it out";
+    }
+    return NULL;
+}
+
 static const char *desc_problem(const weft_world *world, const weft_component_desc *desc)
 {
     if (desc == NULL) return "the description is NULL";
@@ -113,6 +130,10 @@ static const char *desc_problem(const weft_world *world, const weft_component_de
     if (problem == NULL) problem = size_problem(desc);
     if (problem == NULL) problem = fields_problem(desc);
     if (problem == NULL) problem = groups_problem(world, desc);
+    if (problem == NULL) problem = required_problem(world, desc);
+    if (problem == NULL && desc->is_checked &&
+        (desc->type == NULL || (desc->flags & WEFT_SHARED) != 0))
+        problem = "is_checked needs `type`, and is not for SHARED: leave it out";
     if (problem != NULL) return problem;
     bool has_hooks = desc->hooks.construct != NULL || desc->hooks.destruct != NULL ||
                      desc->hooks.copy != NULL || desc->hooks.save != NULL;
@@ -164,9 +185,11 @@ static uint32_t entity_field_count(const weft_component_desc *desc)
 
 static size_t block_bytes(const weft_component_desc *desc)
 {
-    size_t bytes = sizeof(weft__type) + desc->field_count * sizeof(weft_field) +
-                   entity_field_count(desc) * sizeof(uint32_t) +
-                   desc->write_group_count * sizeof(weft_component) + strlen(desc->name) + 1;
+    size_t bytes =
+        sizeof(weft__type) + desc->field_count * sizeof(weft_field) +
+        entity_field_count(desc) * sizeof(uint32_t) +
+        (desc->write_group_count + (size_t)desc->required_count) * sizeof(weft_component) +
+        strlen(desc->name) + 1;
     for (uint32_t i = 0; i < desc->field_count; i++) bytes += strlen(desc->fields[i].name) + 1;
     return bytes;
 }
@@ -186,9 +209,12 @@ static void fields_copy(weft__type *type, const weft_component_desc *desc)
     type->entity_offsets = (uint32_t *)(void *)(fields + desc->field_count);
     weft_component *groups =
         (weft_component *)(void *)(type->entity_offsets + entity_field_count(desc));
-    char *text = (char *)(groups + desc->write_group_count);
+    weft_component *required = groups + desc->write_group_count;
+    char *text = (char *)(required + desc->required_count);
     type->desc.write_groups = desc->write_group_count != 0 ? groups : NULL;
     for (uint32_t i = 0; i < desc->write_group_count; i++) groups[i] = desc->write_groups[i];
+    type->desc.required = desc->required_count != 0 ? required : NULL;
+    for (uint32_t i = 0; i < desc->required_count; i++) required[i] = desc->required[i];
     type->desc.name = text_copy(&text, desc->name);
     type->desc.fields = desc->field_count != 0 ? fields : NULL;
     for (uint32_t i = 0; i < desc->field_count; i++) {
@@ -226,6 +252,34 @@ static void sizes_resolve(weft__type *type)
     type->needs_copy = is_buffer || desc->hooks.copy != NULL;
 }
 
+/* A bound of the components that come with one: what it requires, and what these do. */
+static uint32_t required_limit(const weft_world *world, const weft_component_desc *desc)
+{
+    uint32_t limit = desc->required_count;
+    for (uint32_t i = 0; i < desc->required_count; i++)
+        limit += world->types.at[desc->required[i].id]->required_count;
+    return limit;
+}
+
+/* All components that come with this one. What it requires was registered before, and knows its
+ * own. */
+static bool required_make(weft_world *world, weft__type *type)
+{
+    uint32_t limit = required_limit(world, &type->desc);
+    if (limit == 0) return true;
+    type->required_capacity = limit;
+    type->required = weft__alloc(&world->memory, WEFT__MEMORY_TYPES, limit, sizeof(uint32_t),
+                                 _Alignof(uint32_t));
+    if (type->required == NULL) return false;
+    for (uint32_t i = 0; i < type->desc.required_count; i++) {
+        const weft__type *one = world->types.at[type->desc.required[i].id];
+        weft__ids_insert(type->required, &type->required_count, one->id);
+        for (uint32_t k = 0; k < one->required_count; k++)
+            weft__ids_insert(type->required, &type->required_count, one->required[k]);
+    }
+    return true;
+}
+
 /* Never 0: the value of a RESOURCE has an address. */
 static size_t resource_bytes(const weft__type *type)
 {
@@ -236,6 +290,8 @@ static void type_release(weft_world *world, weft__type *type)
 {
     if (type == NULL) return;
     weft__sparse_destroy(world, type->sparse);
+    weft__free(&world->memory, WEFT__MEMORY_TYPES, type->required, type->required_capacity,
+               sizeof(uint32_t), _Alignof(uint32_t));
     weft__free(&world->memory, WEFT__MEMORY_TYPES, type->resource, 1, resource_bytes(type), 64);
     weft__free(&world->memory, WEFT__MEMORY_TYPES, type, 1, block_bytes(&type->desc),
                _Alignof(weft__type));
@@ -250,7 +306,7 @@ static weft__type *type_make(weft_world *world, const weft_component_desc *desc,
     type->hash = hash;
     fields_copy(type, desc);
     sizes_resolve(type);
-    bool is_made = true;
+    bool is_made = required_make(world, type);
     if ((desc->flags & WEFT_RESOURCE) != 0) {
         type->resource =
             weft__alloc_zeroed(&world->memory, WEFT__MEMORY_TYPES, 1, resource_bytes(type), 64);
@@ -305,23 +361,68 @@ static bool names_grow(weft_world *world)
 }
 
 /* Every component of the first list is in the second. */
-static bool groups_contain(const weft_component_desc *inner, const weft_component_desc *outer)
+static bool is_within(const weft_component *inner, uint32_t inner_count,
+                      const weft_component *outer, uint32_t outer_count)
 {
-    for (uint32_t i = 0; i < inner->write_group_count; i++) {
+    for (uint32_t i = 0; i < inner_count; i++) {
         bool is_found = false;
-        for (uint32_t k = 0; k < outer->write_group_count; k++)
-            is_found = is_found || outer->write_groups[k].id == inner->write_groups[i].id;
+        for (uint32_t k = 0; k < outer_count; k++)
+            is_found = is_found || outer[k].id == inner[i].id;
         if (!is_found) return false;
     }
     return true;
 }
 
-/* A type registered again has the same layout, and the same write groups or none named. */
+/* The same components are named, or none. */
+static bool names_same(const weft_component *named, uint32_t count, const weft_component *known,
+                       uint32_t known_count)
+{
+    return count == 0 || (is_within(named, count, known, known_count) &&
+                          is_within(known, known_count, named, count));
+}
+
+/* A type registered again has the same layout, and the same write groups and required components
+ * or none named. */
 static bool is_same_type(const weft__type *type, const weft_component_desc *desc, uint64_t hash)
 {
     return type->hash == hash &&
-           (desc->write_group_count == 0 ||
-            (groups_contain(desc, &type->desc) && groups_contain(&type->desc, desc)));
+           names_same(desc->write_groups, desc->write_group_count, type->desc.write_groups,
+                      type->desc.write_group_count) &&
+           names_same(desc->required, desc->required_count, type->desc.required,
+                      type->desc.required_count);
+}
+
+/* The first of the required components that requires the type itself, or is it; NULL: none. */
+static const weft__type *cycle_of(const weft_world *world, uint32_t id,
+                                  const weft_component_desc *desc)
+{
+    for (uint32_t i = 0; i < desc->required_count; i++) {
+        const weft__type *one = world->types.at[desc->required[i].id];
+        if (one->id == id) return one;
+        for (uint32_t k = 0; k < one->required_count; k++)
+            if (one->required[k] == id) return one;
+    }
+    return NULL;
+}
+
+/* The type of this name, where the description is as it is. */
+static weft_component registered(const weft_world *world, uint32_t id,
+                                 const weft_component_desc *desc, uint64_t hash)
+{
+    const weft_component known = weft__component(world, id);
+    if (is_same_type(world->types.at[id], desc, hash)) return known;
+    const weft__type *cycle = cycle_of(world, id, desc);
+    if (cycle != NULL)
+        weft__error(world, WEFT_CYCLE, WEFT__NO_ENTITY, known,
+                    "component \"%s\" would require itself, by \"%s\": leave one of the two out "
+                    "of `required`",
+                    desc->name, cycle->desc.name);
+    else
+        weft__error(world, WEFT_ALREADY_EXISTS, WEFT__NO_ENTITY, known,
+                    "component \"%s\" is registered with another size, alignment, kind, fields, "
+                    "write groups or required components: use another name, or the same layout",
+                    desc->name);
+    return WEFT__NO_COMPONENT;
 }
 
 static weft_result type_add(weft_world *world, const weft_component_desc *desc, uint64_t hash)
@@ -380,14 +481,7 @@ static weft_component create(weft_world *world, const weft_component_desc *desc)
                     "component \"%s\": weft has a tag of this name: use another name", desc->name);
         return WEFT__NO_COMPONENT;
     }
-    if (found != 0) {
-        if (is_same_type(world->types.at[found], desc, hash)) return weft__component(world, found);
-        weft__error(world, WEFT_ALREADY_EXISTS, WEFT__NO_ENTITY, weft__component(world, found),
-                    "component \"%s\" is registered with another size, alignment, kind, fields or "
-                    "write groups: use another name, or the same layout",
-                    desc->name);
-        return WEFT__NO_COMPONENT;
-    }
+    if (found != 0) return registered(world, found, desc, hash);
     if (world->types.count >= world->desc.component_limit) {
         weft__error(world, WEFT_LIMIT, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                     "component \"%s\": the world has its %u types: raise component_limit",

@@ -102,15 +102,32 @@ static uint32_t copy_components(uint32_t *to, const weft__given *from)
     return from->count;
 }
 
-weft_result weft__lists_copy(weft__memory *memory, const weft__lists_given *given, weft__lists *out)
+/* Components that commands bring, and with them what these require. Returns their number; `to`
+ * NULL: a bound of it. */
+static uint32_t copy_records(const weft_world *world, uint32_t *to, const weft__given *from)
 {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < from->count; i++) {
+        const weft_component *component = weft__given_at(from, i);
+        const weft__type *type = weft__type_find(world, *component);
+        if (to == NULL) count += 1 + type->required_count;
+        if (to != NULL) weft__ids_insert(to, &count, component->id);
+        for (uint32_t k = 0; to != NULL && k < type->required_count; k++)
+            weft__ids_insert(to, &count, type->required[k]);
+    }
+    return count;
+}
+
+weft_result weft__lists_copy(weft_world *world, const weft__lists_given *given, weft__lists *out)
+{
+    weft__memory *memory = weft__world_memory(world);
     *out = (weft__lists){0};
     size_t queries = given->queries.count * sizeof out->queries[0];
     size_t lookups = given->lookups.count * sizeof out->lookups[0];
     size_t resources = given->resources.count * sizeof out->resources[0];
     size_t before = (size_t)given->before.count * WEFT__NAME_LIMIT;
     size_t after = (size_t)given->after.count * WEFT__NAME_LIMIT;
-    size_t records = given->records.count * sizeof out->records[0];
+    size_t records = copy_records(world, NULL, &given->records) * sizeof out->records[0];
     size_t bytes = queries + lookups + resources + before + after + records +
                    given->destroys.count * sizeof out->destroys[0];
     if (bytes == 0) return WEFT_OK;
@@ -132,7 +149,7 @@ weft_result weft__lists_copy(weft__memory *memory, const weft__lists_given *give
     out->resource_count = copy_grants(out->resources, &given->resources);
     out->before_count = copy_names(out->before, &given->before);
     out->after_count = copy_names(out->after, &given->after);
-    out->record_count = copy_components(out->records, &given->records);
+    out->record_count = copy_records(world, out->records, &given->records);
     out->destroy_count = copy_components(out->destroys, &given->destroys);
     return WEFT_OK;
 }

@@ -26,7 +26,7 @@ typedef struct weft__lists {
     weft__grant *lookups;
     weft__grant *resources;
     weft_query *queries;
-    uint32_t *records;                /* sorted */
+    uint32_t *records;                /* sorted, with what they require */
     uint32_t *destroys;               /* sorted */
     char (*before)[WEFT__NAME_LIMIT]; /* names of systems or groups */
     char (*after)[WEFT__NAME_LIMIT];
@@ -44,8 +44,7 @@ weft_result weft__lists_check(const weft_world *world, const char *what,
 weft_result weft__lists_check_group(const weft_world *world, const char *what,
                                     const weft_group_desc *desc, weft__lists_given *out);
 /* Copies lists that were checked, and whose handles are good. OUT_OF_MEMORY (no text). */
-weft_result weft__lists_copy(weft__memory *memory, const weft__lists_given *given,
-                             weft__lists *out);
+weft_result weft__lists_copy(weft_world *world, const weft__lists_given *given, weft__lists *out);
 void weft__lists_free(weft__memory *memory, weft__lists *lists);
 
 #endif

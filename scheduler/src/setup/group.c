@@ -27,8 +27,7 @@ weft_result weft_group_set(weft_world *world, const weft_group_desc *desc)
     result = weft__lists_check_group(world, "weft_group_set", desc, &lists);
     if (result != WEFT_OK) return result;
     uint32_t group = weft__group_obtain(scheduler, desc->name);
-    if (group == WEFT__NONE ||
-        weft__lists_copy(scheduler->memory, &lists, &changed.lists) != WEFT_OK)
+    if (group == WEFT__NONE || weft__lists_copy(world, &lists, &changed.lists) != WEFT_OK)
         return weft__error_memory(world, "weft_group_set");
     weft__lists_free(scheduler->memory, &scheduler->groups[group].lists);
     scheduler->groups[group] = changed;

@@ -248,7 +248,7 @@ static weft_result fill_system(weft__scheduler *scheduler, weft__system *system,
         return bad(world, WEFT_INVALID_ARGUMENT, desc, none, "names must have 1..63 bytes");
     system->group = weft__group_obtain(scheduler, group);
     if (system->group == WEFT__NONE ||
-        weft__lists_copy(scheduler->memory, lists, &system->lists) != WEFT_OK)
+        weft__lists_copy(scheduler->world, lists, &system->lists) != WEFT_OK)
         return weft__error_memory(world, "weft_system_create");
     system->context.ops = &weft__slice_ops_system;
     system->context.world = world;
