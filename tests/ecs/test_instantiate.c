@@ -203,3 +203,28 @@ Test(instantiate, groups_that_hold_each_other_end)
     CHECK_U64(count_all(&f), 3);
     storage_close(&f);
 }
+
+Test(instantiate, groups_of_members_go_along_in_commands)
+{
+    storage_fixture f = storage_open();
+    weft_recorder *recorder;
+    weft_entity e[3];
+    nest_make(&f, e);
+    CHECK_OK(weft_relation_settle(f.world));
+    CHECK_OK(weft_recorder_create(f.world, &recorder));
+    for (uint32_t i = 0; i < 100; i++) weft_recorder_instantiate(recorder, e[0]);
+    CHECK_OK(weft_recorder_play(recorder));
+    CHECK_U64(count_all(&f), 303);
+    CHECK_OK(weft_relation_settle(f.world));
+    weft_query arms = weft_query_create(
+        f.world,
+        &(weft_query_desc){.terms = {{weft_component_linked_group(f.world)},
+                                     {weft_component_parent(f.world), .match = WEFT_NONE}}});
+    weft_entity roots[101];
+    CHECK_U64(weft_query_entities(f.world, arms, roots, 101), 101);
+    for (uint32_t i = 0; i < 101; i++) CHECK_OK(weft_recorder_destroy_entity(recorder, roots[i]));
+    CHECK_OK(weft_recorder_play(recorder));
+    CHECK_U64(count_all(&f), 0);
+    weft_recorder_destroy(recorder);
+    storage_close(&f);
+}

@@ -80,6 +80,16 @@ static int index_compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Whether an entity is in a sorted chain; short ones are walked. */
+static inline bool is_in_chain(const weft__entity_list *chain, weft_entity entity)
+{
+    if (chain->count > 8)
+        return bsearch(&entity, chain->items, chain->count, sizeof entity, index_compare) != NULL;
+    for (uint32_t i = 0; i < chain->count; i++)
+        if (chain->items[i].index == entity.index) return true;
+    return false;
+}
+
 static weft_result cycle_check(const weft__relation *relation, const weft_entity *sources,
                                uint32_t count, weft_entity target)
 {
@@ -91,7 +101,7 @@ static weft_result cycle_check(const weft__relation *relation, const weft_entity
                              : weft__error_memory(world, "weft_relation_set");
     if (result == WEFT_OK) qsort(chain.items, chain.count, sizeof *chain.items, index_compare);
     for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
-        if (bsearch(&sources[i], chain.items, chain.count, sizeof *chain.items, index_compare))
+        if (is_in_chain(&chain, sources[i]))
             result = weft__error(world, WEFT_CYCLE, sources[i],
                                  weft__component(world, relation->component),
                                  "weft_relation_set: %s would be above itself: choose a target "

@@ -328,27 +328,35 @@ static bool lists_file(const depth_work *work, weft_entity entity, uint32_t dept
     return (has && now == depth) || lists_add(work, depth, entity);
 }
 
-/* Files those that came and have no sources. */
+/* Files those that came and have no sources; what neighbours share is looked up once. */
 static bool came_file(depth_work *work)
 {
     const weft__relation *relation = work->relation;
     const weft__chunk *known = NULL;
-    uint32_t now = 0;
+    const weft__type_slot *slot = NULL;
+    weft_entity last = WEFT__NO_ENTITY; /* a living target */
+    uint32_t now = 0, depth = 0;
     bool has = false;
     for (uint32_t i = 0; i < relation->came.count; i++) {
         weft_entity source = relation->came.items[i];
-        uint32_t row, depth;
-        char *value;
+        uint32_t row;
         if (has_sources(relation, source)) continue;
-        const weft__chunk *chunk = weft__relation_row(relation, source, &row, &value);
+        const weft__chunk *chunk = weft__entity_chunk(work->world, source, &row);
         if (chunk == NULL) continue;
-        weft_entity target = weft__relation_field(relation, value);
-        uint32_t index = weft__bare_index(work->world, target);
-        if (target.version == 0 || weft__living_version(work->world, index) != target.version)
-            continue;
-        if (!item_depth(work, &(item){source, index, false}, &depth)) return false;
-        if (chunk != known) now = chunk_depth(relation, chunk, &has);
-        known = chunk;
+        if (chunk != known) {
+            slot = weft__archetype_slot(chunk->archetype, relation->component);
+            now = chunk_depth(relation, chunk, &has);
+            known = chunk;
+        }
+        if (slot == NULL) continue;
+        weft_entity target =
+            weft__relation_field(relation, weft__chunk_value(chunk, slot->column, row));
+        if (target.index != last.index || target.version != last.version) {
+            if (!weft_entity_is_alive(work->world, target)) continue;
+            const item leaf = {source, weft__bare_index(work->world, target), false};
+            if (!item_depth(work, &leaf, &depth)) return false;
+            last = target;
+        }
         if ((!has || now != depth) && !lists_add(work, depth, source)) return false;
     }
     return true;
