@@ -59,3 +59,28 @@ Test(relation_fault, every_allocation_of_a_settling_may_fail)
     }
     CHECK(k > 10);
 }
+
+/* Also where versions make it compare rows again. */
+Test(relation_fault, settling_what_did_not_change_takes_no_memory)
+{
+    static fault_world w;
+    fault_open(&w);
+    check_settling(&w.f);
+    for (uint32_t frame = 0; frame < 10; frame++) {
+        for (uint32_t i = 100; i < 200; i++)
+            if (weft_entity_is_alive(w.f.world, w.e[i])) relate(&w, i, 1, 1 + (i + frame) % 10);
+        CHECK_OK(weft_relation_settle(w.f.world));
+        weft_query q =
+            weft_query_create(w.f.world, &(weft_query_desc){.terms = {{w.f.of[1], WEFT_WRITE}}});
+        weft_cursor c = weft_query_begin(w.f.world, q);
+        while (weft_query_next(&c)) { /* stamps, and writes nothing */
+        }
+        uint64_t before = w.memory.allocations;
+        CHECK_OK(weft_relation_settle(w.f.world));
+        CHECK_OK(weft_relation_settle(w.f.world));
+        if (frame != 0) CHECK_U64(w.memory.allocations, before);
+        CHECK_OK(weft_query_destroy(w.f.world, q));
+    }
+    relation_close(&w.f);
+    test_memory_fini(&w.memory);
+}

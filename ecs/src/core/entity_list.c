@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* entity_list.c: growing lists of entities. They grow by doubling, and keep their memory until they
- * end: settling relations allocates nothing after warm-up. Threads: the owner of the list. */
+ * end, as arrays from use to use do. Threads: the owner of the list. */
 #include "entity_list.h"
 
 #include <string.h>

@@ -177,8 +177,10 @@ weft_result weft_relation_set_many(weft_world *world, const weft_entity *sources
 
 static uint64_t bytes_of(const weft__relation *relation)
 {
-    uint64_t bytes = sizeof *relation + relation->change_capacity * sizeof *relation->changes +
-                     relation->offset_capacity * sizeof(uint32_t);
+    uint64_t bytes =
+        sizeof *relation +
+        (relation->change_capacity + relation->sorted_capacity) * sizeof *relation->changes +
+        relation->offset_capacity * sizeof(uint32_t);
     for (uint32_t i = 0; i < relation->mirror_end; i++) {
         const weft__mirror *mirror = relation->mirrors[i];
         if (mirror == NULL) continue;

@@ -368,22 +368,19 @@ static bool page_build(const application *a, const weft__edge_change *items, uin
 
 /* ---- a page ---- */
 
-static bool changes_apply(const application *a, weft__edge_change *items, uint32_t count)
+static bool changes_apply(const application *a, uint32_t first, uint32_t count)
 {
-    weft__memory *memory = &a->relation->world->memory;
+    weft__edge_change *items = a->relation->changes + first;
     if (count == 0) return true;
     if (a->page->edges == 0 && count >= WEFT__EDGE_COUNTING_FROM && page_build(a, items, count))
         return true;
-    weft__edge_change *room = weft__alloc(memory, WEFT__MEMORY_OTHER, count, sizeof *room, 8);
-    if (room == NULL) return false;
-    const weft__edge_change *sorted = weft__edges_sort(items, count, room);
+    const weft__edge_change *sorted = weft__edges_sort(items, count, a->relation->sorted + first);
     bool is_done = a->page->edges != 0 || page_reserve(a, count);
     for (uint32_t i = 0, end; i < count && is_done; i = end) {
         end = i + 1;
         while (end < count && sorted[end].target.index == sorted[i].target.index) end++;
         is_done = slot_change(a, sorted + i, end - i);
     }
-    weft__free(memory, WEFT__MEMORY_OTHER, room, count, sizeof *room, 8);
     return is_done;
 }
 
@@ -403,8 +400,7 @@ static int pages_run(weft_job_context *job, void *argument, uint32_t begin, uint
         application a = {relation, relation->pages[block]};
         a.page->orphans.count = a.page->came.count = a.page->changed = 0;
         a.page->is_failed = a.page->has_loose = false;
-        bool is_done =
-            changes_apply(&a, relation->changes + first, relation->firsts[block + 1] - first);
+        bool is_done = changes_apply(&a, first, relation->firsts[block + 1] - first);
         if (is_done && (loop->had_deaths == NULL || loop->had_deaths[block]))
             is_done = page_bury(&a, block);
         if (!is_done) a.page->is_failed = true; /* its lists may be half done */

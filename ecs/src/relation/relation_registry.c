@@ -28,6 +28,8 @@ static void relation_free(weft__relation *relation)
     array_free(world, relation->gone, relation->gone_capacity, sizeof(weft__mirror *), 8);
     array_free(world, relation->offsets, relation->offset_capacity, sizeof(uint32_t), 64);
     array_free(world, relation->changes, relation->change_capacity, sizeof *relation->changes, 64);
+    array_free(world, relation->sorted, relation->sorted_capacity, sizeof *relation->sorted, 64);
+    array_free(world, relation->tasks, relation->task_capacity, sizeof(uint32_t), 64);
     array_free(world, relation->firsts, relation->first_capacity, sizeof(uint32_t), 64);
     array_free(world, relation->active, relation->active_capacity, sizeof(uint32_t), 64);
     weft__entity_list_fini(world, &relation->came);

@@ -368,11 +368,12 @@ static void run(const scan_loop *loop, weft_job_context *job)
 
 /* ---- the scan ---- */
 
-static bool tasks_make(const weft__relation *relation, scan_loop *loop)
+static bool tasks_make(weft__relation *relation, scan_loop *loop)
 {
-    loop->tasks = weft__alloc(&relation->world->memory, WEFT__MEMORY_OTHER,
-                              relation->piece_count + 1, sizeof(uint32_t), 8);
+    loop->tasks = weft__relation_room(relation->world, relation->tasks, &relation->task_capacity,
+                                      (size_t)relation->piece_count + 1, sizeof(uint32_t));
     if (loop->tasks == NULL) return false;
+    relation->tasks = loop->tasks;
     uint32_t rows = TASK_ROWS;
     for (uint32_t i = 0; i < relation->piece_count; i++) {
         if (rows >= TASK_ROWS) {
@@ -433,13 +434,26 @@ static bool looks_much(const scan_loop *loop)
     return changes > rows;
 }
 
+/* Room for changes, and for sorting them. */
+static bool changes_reserve(weft__relation *relation, uint32_t count)
+{
+    weft_world *world = relation->world;
+    void *changes = weft__relation_room(world, relation->changes, &relation->change_capacity, count,
+                                        sizeof *relation->changes);
+    if (changes == NULL) return false;
+    relation->changes = changes;
+    void *sorted = weft__relation_room(world, relation->sorted, &relation->sorted_capacity, count,
+                                       sizeof *relation->sorted);
+    if (sorted == NULL) return false;
+    relation->sorted = sorted;
+    return true;
+}
+
 /* Counts the changes, then writes them. More of them than rows: the index is to be built from
  * nothing, *is_much; nothing was written. */
 static bool compare(weft__relation *relation, weft_job_context *job, bool *is_much)
 {
-    weft_world *world = relation->world;
     scan_loop loop = {.relation = relation, .buckets = relation->page_end + 1};
-    uint32_t pieces = relation->piece_count;
     bool is_done = tasks_make(relation, &loop) && rooms_make(relation, &loop);
     *is_much = is_done && relation->stats.sources != 0 && looks_much(&loop);
     if (is_done && !*is_much) {
@@ -447,15 +461,11 @@ static bool compare(weft__relation *relation, weft_job_context *job, bool *is_mu
         uint32_t changes = places_make(relation, &loop);
         *is_much = changes > TASK_ROWS && relation->stats.sources != 0 && changes > relation->rows;
         if (!*is_much) {
-            void *room = weft__relation_room(world, relation->changes, &relation->change_capacity,
-                                             changes, sizeof *relation->changes);
-            is_done = room != NULL;
-            if (is_done) relation->changes = room;
+            is_done = changes_reserve(relation, changes);
             loop.is_second = true;
             if (is_done) run(&loop, job);
         }
     }
-    weft__free(&world->memory, WEFT__MEMORY_OTHER, loop.tasks, pieces + 1, sizeof(uint32_t), 8);
     return is_done;
 }
 
@@ -509,8 +519,6 @@ void weft__relation_follow(weft__relation *relation, weft_job_context *job)
     bool is_done = collect(relation) && tasks_make(relation, &loop);
     if (is_done) run(&loop, job);
     if (is_done) remember(relation, false);
-    weft__free(&relation->world->memory, WEFT__MEMORY_OTHER, loop.tasks, relation->piece_count + 1,
-               sizeof(uint32_t), 8);
     gone_free(relation);
     relation->stats.scanned = scanned;
     relation->is_broken = relation->is_broken || !is_done;

@@ -113,6 +113,10 @@ typedef struct weft__relation {
     size_t offset_capacity;
     weft__edge_change *changes;
     size_t change_capacity;
+    weft__edge_change *sorted; /* of a page, where `changes` has them */
+    size_t sorted_capacity;
+    uint32_t *tasks; /* of a scan */
+    size_t task_capacity;
     uint32_t *firsts; /* [bucket + 1]: changes of a page */
     size_t first_capacity;
     uint32_t *active; /* pages to be looked at */
