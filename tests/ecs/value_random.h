@@ -71,7 +71,10 @@ static const weft_type *random_type_make(random_types *t, test_random *random, u
     for (uint32_t i = 0; i < count; i++) {
         weft_field *field = &t->fields[number][i];
         *field = (weft_field){.name = t->names[number][i], .offset = 0};
-        snprintf(t->names[number][i], sizeof t->names[number][i], is_sole ? "" : "f%u", i);
+        if (is_sole)
+            t->names[number][i][0] = 0;
+        else
+            snprintf(t->names[number][i], sizeof t->names[number][i], "f%u", i);
         random_kind(t, random, depth, field);
         offset += random_under(random, 3); /* packed structs, padding */
         field->offset = offset;
