@@ -254,3 +254,28 @@ Test(cost, only_a_split_that_gains_raises_the_estimate_by_much)
     weft__cost_learn_split(state(), &unknown); /* not judged: believed */
     CHECK(weft__cost_predict(state(), 100) > before + (2560000 - before) / 9);
 }
+
+/* Ticks as in `limits`: a wake-up pays from 10,000, a worker searches for 3,000. */
+static uint32_t wakes_of_loops(uint32_t count, uint64_t predicted, uint64_t gap)
+{
+    weft__cost_burst burst = {0};
+    uint64_t now = 1;
+    uint32_t wakes = 0;
+    for (uint32_t i = 0; i < count; i++, now += predicted + gap)
+        wakes += weft__cost_burst_wakes(&burst, predicted, now, 3000, limits.asleep_ticks);
+    return wakes;
+}
+
+Test(cost, a_row_of_short_loops_wakes_a_worker_a_single_one_does_not)
+{
+    CHECK_U64(wakes_of_loops(1, 9000, 0), 0);
+    CHECK_U64(wakes_of_loops(4, 4000, 100), 0);
+    CHECK_U64(wakes_of_loops(5, 4000, 100), 1);
+    CHECK_U64(wakes_of_loops(20, 4000, 100), 4);
+}
+
+Test(cost, loops_that_a_woken_worker_would_not_live_to_see_wake_none)
+{
+    CHECK_U64(wakes_of_loops(1000, 4000, 3001), 0);
+    CHECK_U64(wakes_of_loops(1000, 4000, 2999), 200);
+}

@@ -2,19 +2,34 @@
 /* split.c: what loops and graphs have in common (split.h).
  *
  * Sharing pays when the predicted time is above what waking workers costs: less when one is awake
- * and searches. The predictions and the back-off after a bad split are in cost.h. */
+ * and searches, and a row of loops that would be shared then wakes one. The predictions and the
+ * back-off after a bad split are in cost.h. */
 #include "split.h"
 
 #include "park.h"
 
+/* A loop that would have been split, were a worker awake: a row of them wakes one. */
+static void miss(weft_job_context *worker, uint64_t predicted, uint64_t now)
+{
+    weft_job_pool *pool = worker->pool;
+    uint64_t spin = at_load_rlx(&pool->x_spin_ticks); /* relaxed: a hint */
+    if (weft__cost_burst_wakes(&worker->burst, predicted, now, spin, pool->limits.asleep_ticks))
+        weft__worker_notify_slow(worker);
+}
+
 bool weft__worker_pays_off(weft_job_context *worker, weft__cost_state *cost, uint64_t predicted)
 {
     weft_job_pool *pool = worker->pool;
+    const weft__cost_limits *limits = &pool->limits;
     /* relaxed: a guess about the next moment */
     bool is_awake = at_load_rlx(&pool->wake.x_searching) != 0;
-    uint64_t pay_off = is_awake ? pool->limits.awake_ticks : pool->limits.asleep_ticks;
-    uint64_t now = weft__cost_failures(cost) != 0 ? weft__ticks_now(&pool->ticks) : 0;
-    return weft__cost_pays(cost, predicted, pay_off, now);
+    bool needs_awake = predicted < limits->asleep_ticks;
+    bool needs_now = weft__cost_failures(cost) != 0 || (needs_awake && !is_awake);
+    uint64_t now = needs_now ? weft__ticks_now(&pool->ticks) : 0;
+    if (!weft__cost_pays(cost, predicted, limits->awake_ticks, now)) return false;
+    if (is_awake || !needs_awake) return true;
+    miss(worker, predicted, now);
+    return false;
 }
 
 void weft__worker_fill_opener(const weft_job_context *worker, weft__loop *loop)

@@ -93,6 +93,7 @@ struct weft_job_context {
     /* worker pushes, pops and joins, others steal */
     weft__child_stack children;
     weft__job_caches caches; /* worker only: free slots */
+    weft__cost_burst burst;  /* worker only: short loops that found no worker awake */
     /* deques: worker pushes and pops, others steal */
     weft__deque deques[WEFT_JOB_CLASS_COUNT];
     weft__trace_ring trace; /* worker writes, one reader */

@@ -45,6 +45,17 @@ bool weft__cost_pays(weft__cost_state *cost, uint64_t predicted, uint64_t pay_of
     return (((now >> RETRY_UNIT_BITS) - retry) & RETRY_MASK) <= RETRY_MASK / 2;
 }
 
+bool weft__cost_burst_wakes(weft__cost_burst *burst, uint64_t predicted, uint64_t now,
+                            uint64_t spin, uint64_t asleep_ticks)
+{
+    if (now > burst->until) burst->missed = 0;
+    burst->until = now + predicted + spin;
+    burst->missed += predicted / 2;
+    if (burst->missed < asleep_ticks) return false;
+    burst->missed = 0;
+    return true;
+}
+
 /* A difference of ticks in the account's units. */
 static int in_units(uint64_t ticks, uint64_t alone)
 {
