@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sync_point.c: playback of what systems recorded, between stages and at the end of a pass; then
- * relations are settled.
+ * relations are settled and observers run.
  *
  * Commands are counted for the systems that recorded them; checked builds compare them with what
  * these declared. */
@@ -8,7 +8,9 @@
 
 #include "diagnose.h"
 #include "ecs_engine.h"
+#include "observer_run.h"
 #include "registry.h"
+#include "stage_run.h"
 
 /* The name behind the key of a command, for errors. `user`: the scheduler. */
 static const char *recorder_name(const void *user, uint64_t key)
@@ -88,10 +90,27 @@ static void settle_relations(weft__scheduler *scheduler, uint32_t version)
     weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "relations", 0);
 }
 
+/* What observers record is not known to the schedule: no system runs beside it. */
+static void run_observers(weft__scheduler *scheduler, uint32_t version)
+{
+    weft_world *world = scheduler->world;
+    if (scheduler->background_count != 0) weft__stage_join(scheduler, UINT32_MAX);
+    weft_job_context *owner = weft__front(world)->host.context;
+    weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "observers", UINT32_MAX);
+    uint32_t busy = weft__front(world)->busy;
+    weft__front(world)->busy = 0;
+    weft__front(world)->version = version;
+    weft_result result = weft__observers_play(scheduler);
+    weft__front(world)->busy = busy;
+    weft__scheduler_fail(scheduler, result);
+    weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "observers", 0);
+}
+
 void weft__sync_point_run(weft__scheduler *scheduler, uint32_t version)
 {
     weft_world *world = scheduler->world;
     weft__note(weft__front(world)->host.context, WEFT_JOB_EVENT_MARK, "sync point", UINT32_MAX);
     if (has_commands(scheduler)) play_commands(scheduler, version);
     if (weft__relations_any(world)) settle_relations(scheduler, version);
+    if (scheduler->observers != NULL) run_observers(scheduler, version);
 }

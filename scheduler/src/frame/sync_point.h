@@ -8,9 +8,8 @@
 
 #include "scheduler_state.h"
 
-/* Plays back the commands of all workers, in order of effect, then settles relations; what it
- * writes gets `version`. Owner,
- * no system runs that records. */
+/* Plays back the commands of all workers, in order of effect, then settles relations and runs
+ * observers; what it writes gets `version`. Owner, no system runs that records. */
 void weft__sync_point_run(weft__scheduler *scheduler, uint32_t version);
 
 #endif

@@ -73,8 +73,9 @@ static void forget_runs(const weft__scheduler *scheduler)
 
 void weft__run_state_put(void *data, const void *state)
 {
-    const weft__scheduler *scheduler = data;
+    weft__scheduler *scheduler = data;
     const run_state *kept = state;
+    scheduler->is_restored = true;
     forget_runs(scheduler);
     if (kept == NULL) return;
     const double *elapsed = (const double *)(const void *)(kept->systems + kept->system_count);

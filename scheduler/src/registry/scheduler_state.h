@@ -371,6 +371,10 @@ struct weft__scheduler {
     uint32_t tally_capacity;
     uint32_t mask_words;
 
+    struct weft__observers *observers; /* observer_run.h; NULL: there never was one */
+    void (*observers_free)(weft__scheduler *scheduler); /* of them; set with them */
+    bool is_restored;                                   /* a snapshot was, since observers ran */
+
     /* frames */
     uint64_t pass;             /* number of the pass that runs, from 1 */
     uint32_t passes_left;      /* of this step, with the one that runs; 0: a system runs alone */

@@ -17,6 +17,7 @@ static void scheduler_destroy(void *data)
 {
     weft__scheduler *scheduler = data;
     weft__memory *memory = scheduler->memory;
+    if (scheduler->observers != NULL) scheduler->observers_free(scheduler);
     weft__counters_free(scheduler);
     weft__schedule_free(scheduler);
     for (uint32_t i = 0; i < scheduler->system_capacity; i++)

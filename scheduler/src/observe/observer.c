@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* observer.c: observers as users register, remove and run them. The watch of a component is shared
+ * by its observers; that of all entities tells which are new. A watch that loses its last observer
+ * goes. Owner, between steps. */
+#include <weft/observer.h>
+
+#include "observer_run.h"
+#include "registry.h"
+#include "scheduler.h"
+
+#include <string.h>
+
+#define WHAT "weft_observer_create"
+
+static weft__observers *observers_obtain(weft__scheduler *scheduler)
+{
+    if (scheduler->observers == NULL)
+        scheduler->observers = weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, 1,
+                                                  sizeof(weft__observers), 8);
+    scheduler->observers_free = weft__observers_free;
+    return scheduler->observers;
+}
+
+static uint32_t position_of(const weft__observers *observers, const char *name)
+{
+    uint32_t i = 0;
+    while (i < observers->count && strcmp(observers->at[i]->name, name) != 0) i++;
+    return i;
+}
+
+/* ---- checks ---- */
+
+static bool has_old_values(uint32_t event)
+{
+    return event == WEFT_ON_REMOVED || event == WEFT_ON_CHANGED || event == WEFT_ON_DESTROYED;
+}
+
+/* Whether it is about entities, not about one of their components. */
+static bool is_of_any(const weft_observer_desc *desc)
+{
+    return desc->component.id == 0 && desc->component.world == 0;
+}
+
+static weft_result component_check(const weft_world *world, const weft_observer_desc *desc)
+{
+    const uint32_t refused = WEFT_RESOURCE | WEFT_SHARED | WEFT_BUFFER | WEFT_CHUNK | WEFT_SPARSE;
+    if (is_of_any(desc)) {
+        if (desc->on == WEFT_ON_CREATED || desc->on == WEFT_ON_DESTROYED) return WEFT_OK;
+        return weft__error_argument(world, WHAT,
+                                    "the component is null: name one, or observe CREATED or "
+                                    "DESTROYED of any entity");
+    }
+    const weft__type *type = weft__type_find(world, desc->component);
+    if (type == NULL) return weft__error_component(world, desc->component);
+    if ((type->desc.flags & refused) != 0)
+        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, desc->component,
+                           WHAT ": component \"%s\" is a RESOURCE, SHARED, a BUFFER, a CHUNK value "
+                                "or SPARSE, which are not observed: add a tag with it, and observe "
+                                "that",
+                           type->desc.name);
+    if (desc->on == WEFT_ON_CHANGED && type->value_bytes == 0)
+        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, desc->component,
+                           WHAT ": component \"%s\" is a tag, whose value does not change: observe "
+                                "ADDED or REMOVED",
+                           type->desc.name);
+    if (has_old_values(desc->on) && type->needs_destruct)
+        return weft__error(world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, desc->component,
+                           WHAT ": component \"%s\" has a destruct hook, so its last values cannot "
+                                "be kept: observe a tag that comes and goes with it",
+                           type->desc.name);
+    return WEFT_OK;
+}
+
+static weft_result desc_check(const weft_world *world, const weft_observer_desc *desc)
+{
+    if (desc == NULL) return weft__error_argument(world, WHAT, "the description is NULL");
+    size_t length = desc->name == NULL ? 0 : strlen(desc->name);
+    if (length == 0 || length >= WEFT__NAME_LIMIT)
+        return weft__error_argument(world, WHAT, "the name must have 1 to 63 bytes");
+    if (desc->run == NULL) return weft__error_argument(world, WHAT, "run is NULL: give a function");
+    if (desc->on < WEFT_ON_ADDED || desc->on > WEFT_ON_DESTROYED)
+        return weft__error_argument(world, WHAT, "`on` is no weft_observer_event: say what to see");
+    return component_check(world, desc);
+}
+
+static weft_result place_check(const weft_world *world, const weft__observers *observers,
+                               const weft_observer_desc *desc)
+{
+    if (position_of(observers, desc->name) != observers->count)
+        return weft__error(world, WEFT_ALREADY_EXISTS, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                           WHAT ": there is an observer \"%s\": use another name", desc->name);
+    if (desc->before != NULL && position_of(observers, desc->before) == observers->count)
+        return weft__error(world, WEFT_NOT_FOUND, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                           WHAT ": there is no observer \"%s\" (before): register it first",
+                           desc->before);
+    return WEFT_OK;
+}
+
+/* ---- watches ---- */
+
+/* Room for one more pointer. */
+static bool list_room(weft__memory *memory, void *list, uint32_t count, uint32_t *capacity)
+{
+    void *old;
+    memcpy(&old, list, sizeof old);
+    if (count < *capacity) return true;
+    void *at = weft__realloc(memory, WEFT__MEMORY_SYSTEMS, old, *capacity, *capacity * 2 + 8,
+                             sizeof(void *), 8);
+    if (at == NULL) return false;
+    memcpy(list, &at, sizeof at);
+    *capacity = *capacity * 2 + 8;
+    return true;
+}
+
+static void watch_release(weft__scheduler *scheduler, weft__observer_watch *watch)
+{
+    weft__observers *observers = scheduler->observers;
+    uint32_t i = 0;
+    if (--watch->users != 0) return;
+    while (observers->watches[i] != watch) i++;
+    observers->watch_count--;
+    memmove(observers->watches + i, observers->watches + i + 1,
+            (observers->watch_count - i) * sizeof observers->watches[0]);
+    weft__observer_watch_fini(watch);
+    weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, watch, 1, sizeof *watch, 8);
+}
+
+/* The watch of a component (0: all entities), with one user more. NULL: no memory. */
+static weft__observer_watch *watch_obtain(weft__scheduler *scheduler, uint32_t component)
+{
+    weft__observers *observers = scheduler->observers;
+    for (uint32_t i = 0; i < observers->watch_count; i++)
+        if (observers->watches[i]->component == component) {
+            observers->watches[i]->users++;
+            return observers->watches[i];
+        }
+    if (!list_room(scheduler->memory, &observers->watches, observers->watch_count,
+                   &observers->watch_capacity))
+        return NULL;
+    weft__observer_watch *watch =
+        weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, 1, sizeof *watch, 8);
+    if (watch == NULL) return NULL;
+    *watch = (weft__observer_watch){.world = scheduler->world, .component = component, .users = 1};
+    uint32_t at = component == 0 ? 0 : observers->watch_count; /* scanned before the others */
+    memmove(observers->watches + at + 1, observers->watches + at,
+            (observers->watch_count - at) * sizeof observers->watches[0]);
+    observers->watches[at] = watch;
+    observers->watch_count++;
+    if (weft__observer_watch_scan(watch, NULL)) return watch; /* what is there is not news */
+    watch_release(scheduler, watch);
+    return NULL;
+}
+
+/* The watches of an observer: of its component, and for CREATED of all entities. */
+static weft__observer_watch *watches_obtain(weft__scheduler *scheduler,
+                                            const weft_observer_desc *desc)
+{
+    uint32_t component = is_of_any(desc) ? 0 : desc->component.id;
+    weft__observer_watch *all = NULL;
+    if (desc->on == WEFT_ON_CREATED && component != 0) {
+        all = watch_obtain(scheduler, 0);
+        if (all == NULL) return NULL;
+    }
+    weft__observer_watch *watch = watch_obtain(scheduler, component);
+    bool keeps = component != 0 && has_old_values(desc->on);
+    uint32_t bytes = keeps ? weft__type_find(scheduler->world, desc->component)->value_bytes : 0;
+    if (watch != NULL && (!keeps || weft__observer_watch_keep(watch, bytes))) return watch;
+    if (watch != NULL) watch_release(scheduler, watch);
+    if (all != NULL) watch_release(scheduler, all);
+    return NULL;
+}
+
+static void watches_release(weft__scheduler *scheduler, const weft__observer *observer)
+{
+    bool has_all = observer->desc.on == WEFT_ON_CREATED && observer->watch->component != 0;
+    for (uint32_t i = 0; has_all && i < scheduler->observers->watch_count; i++)
+        if (scheduler->observers->watches[i]->component == 0) {
+            watch_release(scheduler, scheduler->observers->watches[i]);
+            break;
+        }
+    watch_release(scheduler, observer->watch);
+}
+
+/* ---- public ---- */
+
+static weft__observer *observer_make(weft__scheduler *scheduler, const weft_observer_desc *desc)
+{
+    weft__observers *observers = scheduler->observers;
+    if (!list_room(scheduler->memory, &observers->at, observers->count, &observers->capacity))
+        return NULL;
+    weft__observer *observer =
+        weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, 1, sizeof *observer, 8);
+    if (observer == NULL) return NULL;
+    observer->desc = *desc;
+    memcpy(observer->name, desc->name, strlen(desc->name) + 1);
+    observer->watch = watches_obtain(scheduler, desc);
+    if (observer->watch != NULL) return observer;
+    weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, observer, 1, sizeof *observer, 8);
+    return NULL;
+}
+
+weft_observer weft_observer_create(weft_world *world, const weft_observer_desc *desc)
+{
+    const weft_observer none = {0, 0};
+    if (world == NULL || weft__between_steps(world, WHAT) != WEFT_OK ||
+        desc_check(world, desc) != WEFT_OK)
+        return none;
+    weft__scheduler *scheduler = weft__scheduler_obtain(world);
+    if (scheduler == NULL) return none;
+    weft__observers *observers = observers_obtain(scheduler);
+    if (observers != NULL && place_check(world, observers, desc) != WEFT_OK) return none;
+    weft__observer *observer = observers == NULL ? NULL : observer_make(scheduler, desc);
+    if (observer == NULL) {
+        weft__error_memory(world, WHAT);
+        return none;
+    }
+    uint32_t at = desc->before == NULL ? observers->count : position_of(observers, desc->before);
+    memmove(observers->at + at + 1, observers->at + at,
+            (observers->count - at) * sizeof observers->at[0]);
+    observers->at[at] = observer;
+    observers->count++;
+    observer->desc.name = observer->name;
+    observer->desc.before = NULL;
+    observer->id = ++observers->last_id;
+    return (weft_observer){observer->id, weft__front(world)->number};
+}
+
+weft_result weft_observer_destroy(weft_world *world, weft_observer handle)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__between_steps(world, "weft_observer_destroy");
+    if (result != WEFT_OK) return result;
+    weft__scheduler *scheduler = weft__scheduler_of(world);
+    weft__observers *observers = scheduler == NULL ? NULL : scheduler->observers;
+    uint32_t i = 0, count = observers == NULL ? 0 : observers->count;
+    while (i < count && observers->at[i]->id != handle.id) i++;
+    if (i == count || handle.world != weft__front(world)->number)
+        return weft__error(world, WEFT_BAD_HANDLE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                           "weft_observer_destroy: the observer does not exist in this world: use "
+                           "what weft_observer_create returned, once");
+    weft__observer *observer = observers->at[i];
+    watches_release(scheduler, observer);
+    observers->count--;
+    memmove(observers->at + i, observers->at + i + 1,
+            (observers->count - i) * sizeof observers->at[0]);
+    weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, observer, 1, sizeof *observer, 8);
+    return WEFT_OK;
+}
+
+weft_result weft_observers_run(weft_world *world)
+{
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__between_steps(world, "weft_observers_run");
+    if (result == WEFT_OK) result = weft__idle(world, "weft_observers_run");
+    if (result == WEFT_OK) result = weft_relation_settle(world);
+    weft__scheduler *scheduler = weft__scheduler_of(world);
+    if (result != WEFT_OK || scheduler == NULL || scheduler->observers == NULL) return result;
+    result = weft__host_begin(world, "weft_observers_run");
+    if (result != WEFT_OK) return result;
+    result = weft__observers_play(scheduler);
+    weft__host_end(world);
+    return result;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* observer_run.c: rounds of observers: what differs is found, each observer is called with its
+ * part, then what they recorded is played, in the order (observer, batch). The recorders are those
+ * of the systems, which are empty at a sync point. While observers are called the world is only read. */
+#include "observer_run.h"
+
+#include "registry.h"
+
+#include <stdio.h>
+
+/* Calls of one observer. Lives on the owner's stack. */
+typedef struct calling {
+    weft__scheduler *scheduler;
+    const weft__observer *observer;
+    const weft__noticed *noticed;
+    uint32_t position;
+} calling;
+
+static const weft__noticed *noticed_of(const weft__observer *observer)
+{
+    const weft__observer_watch *watch = observer->watch;
+    bool is_any = watch->component == 0;
+    switch ((weft_observer_event)observer->desc.on) {
+    case WEFT_ON_ADDED:
+        return &watch->added;
+    case WEFT_ON_REMOVED:
+        return &watch->removed;
+    case WEFT_ON_CHANGED:
+        return &watch->changed;
+    case WEFT_ON_CREATED:
+        return is_any ? &watch->added : &watch->created;
+    case WEFT_ON_DESTROYED:
+    default:
+        return is_any ? &watch->removed : &watch->destroyed;
+    }
+}
+
+/* Entities [begin, end) as batch `number`. */
+static void call(const calling *c, uint32_t worker, uint32_t number, uint32_t begin, uint32_t end)
+{
+    const weft__observer_watch *watch = c->observer->watch;
+    weft_recorder *commands = c->scheduler->recorders[worker];
+    weft__recorder_key(commands, (uint64_t)c->position << 32 | number);
+    weft_observation observation = {
+        .world = watch->world,
+        .commands = commands,
+        .component = c->observer->desc.component,
+        .event = c->observer->desc.on,
+        .count = end - begin,
+        .entities = c->noticed->entities + begin,
+        .values =
+            c->noticed->values == NULL ? NULL : c->noticed->values + (size_t)begin * watch->bytes};
+    c->observer->desc.run(&observation, c->observer->desc.user);
+}
+
+static int call_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
+{
+    const calling *c = argument;
+    uint32_t worker = job == NULL ? 0 : weft_job_worker_index(job);
+    for (uint32_t i = begin; i < end; i++) {
+        uint32_t first = i * WEFT__OBSERVER_BATCH, last = first + WEFT__OBSERVER_BATCH;
+        call(c, worker, i, first, last < c->noticed->count ? last : c->noticed->count);
+    }
+    return 0;
+}
+
+static bool is_serial(const weft__scheduler *scheduler)
+{
+    return scheduler->worker_count == 1 || scheduler->options.without_parallel;
+}
+
+static void call_all(calling *c)
+{
+    uint32_t count = c->noticed->count;
+    if (!c->observer->desc.is_parallel) {
+        call(c, 0, 0, 0, count);
+        return;
+    }
+    uint32_t batches = (count - 1) / WEFT__OBSERVER_BATCH + 1;
+    weft_job_for_desc desc = {
+        .fn = call_part, .argument = c, .count = batches, .grain = 1, .name = "observer"};
+    weft_job_context *job = weft__front(c->scheduler->world)->host.context;
+    bool is_alone = is_serial(c->scheduler) || batches == 1;
+    if (is_alone || weft_job_for(job, &desc, NULL) != WEFT_OK) /* refused: nothing was run */
+        call_part(NULL, c, 0, batches);
+}
+
+/* ---- one round ---- */
+
+static weft_result scan(const weft__scheduler *scheduler, bool *is_news)
+{
+    weft__observers *observers = scheduler->observers;
+    const weft__observer_watch *all = NULL;
+    bool is_done = true;
+    for (uint32_t i = 0; i < observers->watch_count; i++) {
+        weft__observer_watch *watch = observers->watches[i];
+        is_done = weft__observer_watch_scan(watch, all) && is_done;
+        if (watch->component == 0) all = watch;
+    }
+    *is_news = false;
+    for (uint32_t i = 0; i < observers->count; i++)
+        *is_news = *is_news || noticed_of(observers->at[i])->count != 0;
+    return is_done ? WEFT_OK : weft__error_memory(scheduler->world, "observers");
+}
+
+static uint64_t recorded(const weft__scheduler *scheduler)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < scheduler->worker_count; i++) {
+        const weft_recorder *commands = scheduler->recorders[i];
+        count += commands->segment_count + (commands->failure.code != WEFT_OK);
+    }
+    return count;
+}
+
+/* Calls all observers; *first: the first that recorded, or NULL. */
+static void call_round(weft__scheduler *scheduler, const weft__observer **first)
+{
+    weft__observers *observers = scheduler->observers;
+    weft__world_front *front = weft__front(scheduler->world);
+    uint32_t busy = front->busy;
+    front->busy = WEFT__BUSY_GATHER; /* for reading */
+    *first = NULL;
+    for (uint32_t i = 0; i < observers->count; i++) {
+        calling c = {scheduler, observers->at[i], noticed_of(observers->at[i]), i};
+        if (c.noticed->count == 0) continue;
+        call_all(&c);
+        if (*first == NULL && recorded(scheduler) != 0) *first = observers->at[i];
+    }
+    front->busy = busy;
+}
+
+/* The name behind the key of a command, for errors. `user`: the scheduler. */
+static const char *observer_name(const void *user, uint64_t key)
+{
+    const weft__scheduler *scheduler = user;
+    uint32_t position = (uint32_t)(key >> 32);
+    return position < scheduler->observers->count ? scheduler->observers->at[position]->name : NULL;
+}
+
+static weft_result play(weft__scheduler *scheduler)
+{
+    weft_world *world = scheduler->world;
+    weft_job_context *job = is_serial(scheduler) ? NULL : weft__front(world)->host.context;
+    weft__playback_result played;
+    weft__playback_desc desc = {.world = world,
+                                .job = job,
+                                .recorders = scheduler->recorders,
+                                .count = scheduler->worker_count,
+                                .name = observer_name,
+                                .user = scheduler};
+    weft_result result = weft__playback_run(&desc, &played);
+    scheduler->stats.commands += played.commands;
+    scheduler->stats.commands_skipped += played.skipped;
+    if (result == WEFT_OK && weft__relations_any(world))
+        result = weft__relations_settle_all(world, job, false);
+    return result;
+}
+
+static weft_result cycle_error(const weft__scheduler *scheduler, const weft__observer *const *chain)
+{
+    char text[256];
+    size_t used = 0;
+    for (uint32_t i = 0; i < WEFT__OBSERVER_ROUNDS && used + WEFT__NAME_LIMIT + 4 < sizeof text;
+         i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i == 0 ? "" : " > ",
+                                 chain[i]->name);
+    return weft__error(scheduler->world, WEFT_CYCLE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "observers still find changes after %u rounds: %s: let one of them record "
+                       "only what is not yet so",
+                       WEFT__OBSERVER_ROUNDS, text);
+}
+
+weft_result weft__observers_play(weft__scheduler *scheduler)
+{
+    weft__observers *observers = scheduler->observers;
+    const weft__observer *chain[WEFT__OBSERVER_ROUNDS];
+    for (uint32_t i = 0; scheduler->is_restored && i < observers->watch_count; i++)
+        observers->watches[i]->is_suspect = true;
+    scheduler->is_restored = false;
+    for (uint32_t round = 0;; round++) {
+        bool is_news;
+        weft_result result = scan(scheduler, &is_news);
+        if (result != WEFT_OK || !is_news) return result;
+        if (round == WEFT__OBSERVER_ROUNDS) return cycle_error(scheduler, chain);
+        call_round(scheduler, &chain[round]);
+        if (chain[round] == NULL) return WEFT_OK; /* nothing was recorded: nothing changes */
+        result = play(scheduler);
+        if (result != WEFT_OK) return result;
+    }
+}
+
+void weft__observers_free(weft__scheduler *scheduler)
+{
+    weft__observers *observers = scheduler->observers;
+    weft__memory *memory = scheduler->memory;
+    if (observers == NULL) return;
+    for (uint32_t i = 0; i < observers->count; i++)
+        weft__free(memory, WEFT__MEMORY_SYSTEMS, observers->at[i], 1, sizeof *observers->at[i], 8);
+    for (uint32_t i = 0; i < observers->watch_count; i++) {
+        weft__observer_watch_fini(observers->watches[i]);
+        weft__free(memory, WEFT__MEMORY_SYSTEMS, observers->watches[i], 1,
+                   sizeof *observers->watches[i], 8);
+    }
+    weft__free(memory, WEFT__MEMORY_SYSTEMS, observers->at, observers->capacity,
+               sizeof observers->at[0], 8);
+    weft__free(memory, WEFT__MEMORY_SYSTEMS, observers->watches, observers->watch_capacity,
+               sizeof observers->watches[0], 8);
+    weft__free(memory, WEFT__MEMORY_SYSTEMS, observers, 1, sizeof *observers, 8);
+    scheduler->observers = NULL;
+}

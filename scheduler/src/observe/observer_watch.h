@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* observer_watch.h: what observers know of a component: which entities had it when they last ran,
+ * with their values where these are asked for, and what differs now.
+ *
+ * A scan compares chunks with copies of their entity columns; chunks whose rows did not move, and
+ * slices that were not written (change versions), are not looked at. Owner, world idle. */
+#ifndef WEFT_OBSERVER_WATCH_H
+#define WEFT_OBSERVER_WATCH_H
+
+#include "ecs_engine.h"
+
+/* A list of entities and, where values are kept, the value of each. Owner: its watch. */
+typedef struct weft__noticed {
+    weft_entity *entities;
+    char *values; /* NULL: none are kept */
+    uint32_t count;
+    uint32_t capacity;
+} weft__noticed;
+
+/* A chunk as it was at the last scan. Owner: its watch. serial == 0: free. `rows` and, behind them,
+ * `seen` are one block. */
+typedef struct weft__watched_chunk {
+    uint64_t serial;
+    uint64_t scan;       /* that met it last */
+    weft_entity *rows;   /* [capacity] */
+    uint32_t *seen;      /* [slices] change versions of the values; 0: compare */
+    uint32_t order_seen; /* chunk->order_version; 0: compare */
+    uint32_t count;
+    uint32_t capacity;
+    uint32_t slices;
+} weft__watched_chunk;
+
+/* One observed component. Owner: the scheduler's observers. Always: members[index] is the version
+ * of the entity that was there, 0 if none. */
+typedef struct weft__observer_watch {
+    weft_world *world;
+    uint32_t component; /* 0: all entities */
+    uint32_t users;     /* observers */
+    uint32_t bytes;     /* of a value that is kept; 0: none is */
+    bool is_suspect;    /* a snapshot was restored: everything is compared */
+    uint64_t scan;
+    uint32_t *members; /* [index] */
+    char *values;      /* [index] */
+    uint64_t *born;    /* [index] of all entities: the scan in which it came */
+    uint32_t member_capacity;
+    weft__watched_chunk *chunks; /* [chunk id] */
+    uint32_t chunk_capacity;
+    weft__noticed came, went; /* candidates: rows that are new or gone in their place */
+    weft__noticed added, removed, changed, created, destroyed;
+} weft__observer_watch;
+
+/* Finds what differs since the last scan. `all`: the watch of all entities, scanned before, or
+ * NULL. False: out of memory; what was found is not complete. */
+bool weft__observer_watch_scan(weft__observer_watch *watch, const weft__observer_watch *all);
+/* Keeps the values of a component from now on, `bytes` each. False: out of memory. */
+bool weft__observer_watch_keep(weft__observer_watch *watch, uint32_t bytes);
+void weft__observer_watch_fini(weft__observer_watch *watch);
+
+#endif

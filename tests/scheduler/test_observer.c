@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/* test_observer.c: what observers are told, in which order and rounds, and what they are refused
+ * for. Against a naive model: test_observer_random.c. */
+#include "check.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+#include <weft/observer.h>
+#include <weft/weft.h>
+
+enum { MANY = 20000 };
+
+/* What was told, as text: "name:event:count ". */
+typedef struct bed {
+    weft_world *world;
+    weft_component value, tag;
+    char text[512];
+    uint32_t last; /* of `value` in the first old value */
+    weft_entity first;
+} bed;
+
+typedef struct listener {
+    bed *bed;
+    const char *name;
+} listener;
+
+static bed bed_open(uint32_t workers)
+{
+    bed b = {0};
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = workers}, &b.world));
+    b.value = weft_component_create_plain(b.world, "value", 4, 4, 0);
+    b.tag = weft_component_create_plain(b.world, "tag", 0, 1, 0);
+    return b;
+}
+
+static void bed_close(const bed *b)
+{
+    CHECK_OK(weft_world_validate(b->world));
+    weft_world_destroy(b->world);
+}
+
+static void note(const weft_observation *o, void *user)
+{
+    const listener *l = user;
+    bed *b = l->bed;
+    size_t used = strlen(b->text);
+    snprintf(b->text + used, sizeof b->text - used, "%s:%u ", l->name, o->count);
+    b->last = o->values == NULL ? 0 : *(const uint32_t *)o->values;
+    b->first = o->entities[0];
+}
+
+static weft_observer listen(listener *l, uint32_t on, weft_component component)
+{
+    weft_observer made = weft_observer_create(
+        l->bed->world,
+        &(weft_observer_desc){
+            .name = l->name, .on = on, .component = component, .run = note, .user = l});
+    CHECK(made.id != 0);
+    return made;
+}
+
+static void told(bed *b, const char *expected)
+{
+    CHECK_OK(weft_observers_run(b->world));
+    CHECK_TEXT(b->text, expected);
+    b->text[0] = '\0';
+}
+
+Test(observer, each_event_is_told_once_with_the_values_as_they_were)
+{
+    bed b = bed_open(1);
+    listener l[] = {
+        {&b, "added"}, {&b, "removed"}, {&b, "changed"}, {&b, "created"}, {&b, "destroyed"}};
+    weft_archetype none = weft_archetype_create(b.world, NULL, 0);
+    weft_entity old = weft_entity_create(b.world, none);
+    for (uint32_t i = 0; i < 5; i++) listen(&l[i], WEFT_ON_ADDED + i, b.value);
+    told(&b, "");
+    weft_entity fresh = weft_entity_create(b.world, WEFT_ARCHETYPE(b.world, b.value));
+    WEFT_SET(b.world, old, b.value, uint32_t, {5});
+    told(&b, "added:2 created:1 ");
+    CHECK(weft_entity_equal(b.first, fresh));
+    told(&b, "");
+    WEFT_SET(b.world, old, b.value, uint32_t, {6});
+    told(&b, "changed:1 ");
+    CHECK_U64(b.last, 5);
+    CHECK_OK(weft_entity_add(b.world, old, b.tag)); /* moves it: nothing is told */
+    told(&b, "");
+    CHECK_OK(weft_entity_remove(b.world, old, b.value));
+    told(&b, "removed:1 ");
+    CHECK_U64(b.last, 6);
+    CHECK_OK(weft_entity_destroy(b.world, fresh));
+    CHECK_OK(weft_entity_destroy(b.world, old));
+    told(&b, "removed:1 destroyed:1 ");
+    CHECK(weft_entity_equal(b.first, fresh));
+    bed_close(&b);
+}
+
+Test(observer, a_handle_used_again_is_removed_and_added)
+{
+    bed b = bed_open(1);
+    listener l[] = {{&b, "added"}, {&b, "removed"}, {&b, "any"}};
+    weft_archetype with = WEFT_ARCHETYPE(b.world, b.value);
+    weft_entity entity = weft_entity_create(b.world, with);
+    listen(&l[0], WEFT_ON_ADDED, b.value);
+    listen(&l[1], WEFT_ON_REMOVED, b.value);
+    listen(&l[2], WEFT_ON_DESTROYED, (weft_component){0});
+    WEFT_SET(b.world, entity, b.value, uint32_t, {3});
+    told(&b, "");
+    CHECK_OK(weft_entity_destroy(b.world, entity));
+    weft_entity next = weft_entity_create(b.world, with);
+    CHECK(next.index == entity.index);
+    CHECK_OK(weft_observers_run(b.world));
+    CHECK_TEXT(b.text, "added:1 removed:1 any:1 ");
+    bed_close(&b);
+}
+
+Test(observer, they_run_in_their_order)
+{
+    bed b = bed_open(1);
+    listener l[] = {{&b, "one"}, {&b, "two"}, {&b, "zero"}};
+    listen(&l[0], WEFT_ON_ADDED, b.value);
+    weft_observer two = listen(&l[1], WEFT_ON_ADDED, b.value);
+    weft_observer_create(b.world, &(weft_observer_desc){.name = "zero",
+                                                        .on = WEFT_ON_ADDED,
+                                                        .component = b.value,
+                                                        .run = note,
+                                                        .user = &l[2],
+                                                        .before = "one"});
+    weft_entity_create(b.world, WEFT_ARCHETYPE(b.world, b.value));
+    told(&b, "zero:1 one:1 two:1 ");
+    CHECK_OK(weft_observer_destroy(b.world, two));
+    CHECK_RESULT(weft_observer_destroy(b.world, two), WEFT_BAD_HANDLE);
+    weft_entity_create(b.world, WEFT_ARCHETYPE(b.world, b.value));
+    told(&b, "zero:1 one:1 ");
+    bed_close(&b);
+}
+
+static void add_tags(const weft_observation *o, void *user)
+{
+    for (uint32_t i = 0; i < o->count; i++)
+        CHECK_OK(weft_recorder_add(o->commands, o->entities[i], *(weft_component *)user));
+}
+
+static void spawn(weft_slice *slice, void *user)
+{
+    weft_recorder *commands = weft_slice_recorder(slice);
+    for (uint32_t i = 0; i < 3; i++)
+        CHECK(weft_recorder_create_entity(commands, *(weft_archetype *)user).version != 0);
+}
+
+Test(observer, what_they_record_is_the_next_round_of_the_same_step)
+{
+    bed b = bed_open(1);
+    listener l = {&b, "tagged"};
+    weft_archetype with = WEFT_ARCHETYPE(b.world, b.value);
+    listen(&l, WEFT_ON_ADDED, b.tag);
+    weft_observer_create(b.world, &(weft_observer_desc){.name = "tag",
+                                                        .on = WEFT_ON_CREATED,
+                                                        .component = b.value,
+                                                        .run = add_tags,
+                                                        .user = &b.tag});
+    weft_system_create(b.world, &(weft_system_desc){.name = "spawn",
+                                                    .run = spawn,
+                                                    .user = &with,
+                                                    .effects = WEFT_RECORDS_CREATE,
+                                                    .records = {b.value}});
+    CHECK_OK(weft_world_step(b.world, 0.1f));
+    CHECK_TEXT(b.text, "tagged:3 ");
+    CHECK_OK(weft_world_step(b.world, 0.1f));
+    CHECK_TEXT(b.text, "tagged:3 tagged:3 ");
+    bed_close(&b);
+}
+
+static void flip(const weft_observation *o, void *user)
+{
+    const weft_component *tag = user;
+    for (uint32_t i = 0; i < o->count; i++)
+        CHECK_OK(o->event == WEFT_ON_ADDED ? weft_recorder_remove(o->commands, o->entities[i], *tag)
+                                           : weft_recorder_add(o->commands, o->entities[i], *tag));
+}
+
+Test(observer, rounds_that_do_not_end_are_a_cycle_with_its_names)
+{
+    bed b = bed_open(1);
+    const weft_observer_desc off = {
+        .name = "off", .on = WEFT_ON_ADDED, .component = b.tag, .run = flip, .user = &b.tag};
+    const weft_observer_desc on = {
+        .name = "on", .on = WEFT_ON_REMOVED, .component = b.tag, .run = flip, .user = &b.tag};
+    weft_observer_create(b.world, &off);
+    weft_observer made = weft_observer_create(b.world, &on);
+    weft_entity_create(b.world, WEFT_ARCHETYPE(b.world, b.tag));
+    CHECK_RESULT(weft_observers_run(b.world), WEFT_CYCLE);
+    const char *text = weft_world_error(b.world)->text;
+    CHECK(strstr(text, "8 rounds: off > on > off > on > off > on > off > on") != NULL);
+    CHECK_OK(weft_observer_destroy(b.world, made));
+    weft_entity_create(b.world, WEFT_ARCHETYPE(b.world, b.tag));
+    CHECK_OK(weft_world_step(b.world, 0.1f));
+    bed_close(&b);
+}
+
+static void try_change(const weft_observation *o, void *user)
+{
+    *(weft_result *)user = weft_entity_destroy(o->world, o->entities[0]);
+    CHECK(weft_entity_read(o->world, o->entities[0], o->component) != NULL);
+}
+
+Test(observer, they_read_the_world_and_do_not_change_it)
+{
+    bed b = bed_open(1);
+    weft_result result = WEFT_OK;
+    weft_observer_create(b.world, &(weft_observer_desc){.name = "try",
+                                                        .on = WEFT_ON_ADDED,
+                                                        .component = b.value,
+                                                        .run = try_change,
+                                                        .user = &result});
+    weft_entity_create(b.world, WEFT_ARCHETYPE(b.world, b.value));
+    CHECK_OK(weft_world_step(b.world, 0.1f));
+    CHECK_RESULT(result, WEFT_WRONG_PHASE);
+    bed_close(&b);
+}
+
+Test(observer, restored_snapshots_are_told_as_what_differs)
+{
+    bed b = bed_open(1);
+    listener l[] = {{&b, "added"}, {&b, "removed"}, {&b, "changed"}};
+    for (uint32_t i = 0; i < 3; i++) listen(&l[i], WEFT_ON_ADDED + i, b.value);
+    weft_archetype with = WEFT_ARCHETYPE(b.world, b.value);
+    weft_entity pair[2];
+    CHECK_OK(weft_entity_create_many(b.world, with, 2, pair));
+    told(&b, "added:2 ");
+    weft_snapshot *snapshot = NULL;
+    CHECK_OK(weft_snapshot_take(b.world, NULL, &snapshot));
+    CHECK_OK(weft_entity_destroy(b.world, pair[0]));
+    WEFT_SET(b.world, pair[1], b.value, uint32_t, {4});
+    told(&b, "removed:1 changed:1 ");
+    CHECK_OK(weft_snapshot_restore(b.world, snapshot));
+    told(&b, "added:1 changed:1 ");
+    weft_snapshot_destroy(snapshot);
+    bed_close(&b);
+}
+
+/* Creates an entity for each, from several workers. */
+static void echo(const weft_observation *o, void *user)
+{
+    const weft_archetype *with = user;
+    for (uint32_t i = 0; i < o->count; i++)
+        CHECK(weft_recorder_create_entity(o->commands, *with).version != 0);
+    CHECK(o->count <= 4096);
+}
+
+Test(observer, parallel_batches_give_the_same_world_for_any_number_of_workers)
+{
+    uint64_t hashes[3];
+    for (uint32_t k = 0; k < 3; k++) {
+        bed b = bed_open(k + 1);
+        weft_archetype tagged = WEFT_ARCHETYPE(b.world, b.tag);
+        weft_observer_create(b.world, &(weft_observer_desc){.name = "echo",
+                                                            .on = WEFT_ON_ADDED,
+                                                            .component = b.value,
+                                                            .run = echo,
+                                                            .user = &tagged,
+                                                            .is_parallel = true});
+        CHECK_OK(weft_entity_create_many(b.world, WEFT_ARCHETYPE(b.world, b.value), MANY, NULL));
+        CHECK_OK(weft_world_step(b.world, 0.1f));
+        hashes[k] = weft_world_hash(b.world, WEFT_HASH_LAYOUT);
+        CHECK_U64(weft_query_count(b.world,
+                                   weft_query_create(
+                                       b.world, &(weft_query_desc){.terms = {{b.tag, WEFT_READ}}})),
+                  MANY);
+        bed_close(&b);
+    }
+    CHECK_U64(hashes[1], hashes[0]);
+    CHECK_U64(hashes[2], hashes[0]);
+}
+
+Test(observer, bad_descriptions_are_refused)
+{
+    bed b = bed_open(1);
+    weft_component list = weft_component_create_plain(b.world, "list", 4, 4, WEFT_BUFFER);
+    weft_observer_desc desc = {.name = "x", .on = WEFT_ON_ADDED, .component = list, .run = note};
+    CHECK_U64(weft_observer_create(b.world, &desc).id, 0);
+    CHECK_RESULT(weft_world_error(b.world)->code, WEFT_TYPE_MISMATCH);
+    desc.component = (weft_component){0};
+    CHECK_U64(weft_observer_create(b.world, &desc).id, 0);
+    CHECK_RESULT(weft_world_error(b.world)->code, WEFT_INVALID_ARGUMENT);
+    desc.component = b.tag;
+    desc.on = WEFT_ON_CHANGED;
+    CHECK_U64(weft_observer_create(b.world, &desc).id, 0);
+    desc.on = 9;
+    CHECK_U64(weft_observer_create(b.world, &desc).id, 0);
+    desc.on = WEFT_ON_ADDED;
+    desc.before = "nothing";
+    CHECK_U64(weft_observer_create(b.world, &desc).id, 0);
+    CHECK_RESULT(weft_world_error(b.world)->code, WEFT_NOT_FOUND);
+    desc.before = NULL;
+    CHECK(weft_observer_create(b.world, &desc).id != 0);
+    CHECK_U64(weft_observer_create(b.world, &desc).id, 0);
+    CHECK_RESULT(weft_world_error(b.world)->code, WEFT_ALREADY_EXISTS);
+    bed_close(&b);
+}
