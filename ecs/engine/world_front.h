@@ -61,10 +61,11 @@ typedef struct weft__extension {
 enum {
     WEFT__BUSY_STEPPING = 1 << 30,      /* systems run */
     WEFT__BUSY_PLAYBACK = 1 << 29,      /* the scheduler changes structure in parallel */
+    WEFT__BUSY_OBSERVERS = 1 << 19,     /* observers are called: the world is only read */
     WEFT__BUSY_GATHER = 1 << 20,        /* one open gather: the world is only read */
     WEFT__BUSY_GATHERS = 511 << 20,     /* they are counted */
-    WEFT__BUSY_CURSORS = (1 << 20) - 1, /* the low bits count open cursors */
-    WEFT__BUSY_WRITING = WEFT__BUSY_STEPPING | WEFT__BUSY_PLAYBACK |
+    WEFT__BUSY_CURSORS = (1 << 19) - 1, /* the low bits count open cursors */
+    WEFT__BUSY_WRITING = WEFT__BUSY_STEPPING | WEFT__BUSY_PLAYBACK | WEFT__BUSY_OBSERVERS |
                          WEFT__BUSY_GATHERS, /* the owner may not write values */
 };
 

@@ -202,6 +202,8 @@ Test(observer, rounds_that_do_not_end_are_a_cycle_with_its_names)
 static void try_change(const weft_observation *o, void *user)
 {
     *(weft_result *)user = weft_entity_destroy(o->world, o->entities[0]);
+    CHECK_RESULT(weft_observers_run(o->world), WEFT_WRONG_PHASE);
+    CHECK_RESULT(weft_observer_destroy(o->world, (weft_observer){0}), WEFT_WRONG_PHASE);
     CHECK(weft_entity_read(o->world, o->entities[0], o->component) != NULL);
 }
 
@@ -216,6 +218,11 @@ Test(observer, they_read_the_world_and_do_not_change_it)
                                                         .user = &result});
     weft_entity_create(b.world, WEFT_ARCHETYPE(b.world, b.value));
     CHECK_OK(weft_world_step(b.world, 0.1f));
+    CHECK_RESULT(result, WEFT_WRONG_PHASE);
+    CHECK(strstr(weft_world_error(b.world)->text, "record a command (weft_observation") != NULL);
+    weft_entity_create(b.world, WEFT_ARCHETYPE(b.world, b.value));
+    result = WEFT_OK;
+    CHECK_OK(weft_observers_run(b.world));
     CHECK_RESULT(result, WEFT_WRONG_PHASE);
     bed_close(&b);
 }

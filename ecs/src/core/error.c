@@ -149,6 +149,8 @@ weft_result weft__error_busy(const weft_world *world, const char *what)
     else if (world->front.frame == WEFT__FRAME_ASKS)
         why = "a run condition or a range is running: it may read, not change structure: let a "
               "system do it";
+    else if ((world->front.busy & WEFT__BUSY_OBSERVERS) != 0)
+        why = "observers are running: record a command (weft_observation.commands)";
     else if ((world->front.busy & WEFT__BUSY_GATHERS) != 0)
         why = "a gather is open, and the world is read-only until weft_gather_end: call it first";
     return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT, "%s: %s", what,
@@ -166,7 +168,7 @@ weft_result weft__refuse_systems(const weft_world *world, const char *what, cons
 weft_result weft__error_step(const weft_world *world, const char *what)
 {
     bool is_between = world->front.frame == WEFT__FRAME_NONE;
-    if (is_between || (world->front.busy & WEFT__BUSY_STEPPING) != 0)
+    if (is_between || (world->front.busy & (WEFT__BUSY_STEPPING | WEFT__BUSY_OBSERVERS)) != 0)
         return weft__error_busy(world, what);
     return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                        "%s: a step is going on (an exclusive system, a run condition or a range "

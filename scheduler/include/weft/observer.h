@@ -29,6 +29,8 @@
 extern "C" {
 #endif
 
+/* ---- what an observer sees ---- */
+
 /* What is observed of a component. Each since the last run. */
 typedef enum weft_observer_event {
     WEFT_ON_ADDED = 1, /* has it, and had not; new entities, too */
@@ -40,7 +42,7 @@ typedef enum weft_observer_event {
 
 /* What an observer gets. Valid during the call. */
 typedef struct weft_observation {
-    weft_world *world;        /* for reading: weft_entity_read, queries */
+    weft_world *world;        /* for reading: weft_entity_read; queries unless is_parallel */
     weft_recorder *commands;  /* played before the next round */
     weft_component component; /* of the observer */
     uint32_t event;           /* weft_observer_event */
@@ -50,6 +52,8 @@ typedef struct weft_observation {
      * for tags. */
     const void *values;
 } weft_observation;
+
+/* ---- observers ---- */
 
 /* Describes an observer. Zero means default. Everything is copied. */
 typedef struct weft_observer_desc {
@@ -85,8 +89,8 @@ WEFT_API weft_result weft_observer_destroy(weft_world *world, weft_observer obse
 /* Runs the observers now, with what changed since they last ran; relations are settled first.
  * Errors: CYCLE (of rounds, see above; the text names who recorded; or of relations), the first
  * error of a command (the rest of that round's commands is dropped), OUT_OF_MEMORY (what was found
- * is lost), WRONG_PHASE, BUSY. Threads: owner, world idle. Cost: O(chunks that have an observed component + rows of those
- * whose rows came, went or were written). */
+ * is lost), WRONG_PHASE, BUSY. Threads: owner, world idle. Cost: O(chunks that have an observed
+ * component + rows of those whose rows came, went or were written). */
 WEFT_API weft_result weft_observers_run(weft_world *world);
 
 #ifdef __cplusplus

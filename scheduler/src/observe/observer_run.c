@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* observer_run.c: rounds of observers: what differs is found, each observer is called with its
  * part, then what they recorded is played, in the order (observer, batch). The recorders are those
- * of the systems, which are empty at a sync point. While observers are called the world is only read. */
+ * of the systems, which are empty at a sync point. While observers are called the world is only
+ * read. */
 #include "observer_run.h"
 
 #include "registry.h"
@@ -119,7 +120,7 @@ static void call_round(weft__scheduler *scheduler, const weft__observer **first)
     weft__observers *observers = scheduler->observers;
     weft__world_front *front = weft__front(scheduler->world);
     uint32_t busy = front->busy;
-    front->busy = WEFT__BUSY_GATHER; /* for reading */
+    front->busy = WEFT__BUSY_OBSERVERS;
     *first = NULL;
     for (uint32_t i = 0; i < observers->count; i++) {
         calling c = {scheduler, observers->at[i], noticed_of(observers->at[i]), i};
@@ -159,11 +160,10 @@ static weft_result play(weft__scheduler *scheduler)
 
 static weft_result cycle_error(const weft__scheduler *scheduler, const weft__observer *const *chain)
 {
-    char text[256];
+    char text[WEFT__OBSERVER_ROUNDS * 31 + 1]; /* long names are cut: all rounds are named */
     size_t used = 0;
-    for (uint32_t i = 0; i < WEFT__OBSERVER_ROUNDS && used + WEFT__NAME_LIMIT + 4 < sizeof text;
-         i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i == 0 ? "" : " > ",
+    for (uint32_t i = 0; i < WEFT__OBSERVER_ROUNDS; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%.28s", i == 0 ? "" : " > ",
                                  chain[i]->name);
     return weft__error(scheduler->world, WEFT_CYCLE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
                        "observers still find changes after %u rounds: %s: let one of them record "
