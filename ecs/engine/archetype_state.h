@@ -8,16 +8,17 @@
 #define WEFT_ARCHETYPE_STATE_H
 
 #include "chunk_state.h"
+#include "component_index.h"
 
 /* One component type of an archetype; owned by it, constant. Always: component == type->id; at most
  * one of column != 0, shared and chunk_offset says where values are (none: a tag). */
 typedef struct weft__type_ref {
     const weft__type *type;
     uint32_t component;    /* type->id */
-    uint32_t column;       /* in the format; 0: no column */
-    uint32_t enableable;   /* position among the enableable types, or WEFT__NONE */
-    uint32_t shared;       /* position in the tuple, or WEFT__NONE */
     uint32_t chunk_offset; /* CHUNK: bytes into chunk->chunk_values, or WEFT__NONE */
+    uint16_t column;       /* in the format; 0: no column */
+    uint16_t enableable;   /* position among the enableable types, or WEFT__NO_PLACE */
+    uint16_t shared;       /* position in the tuple, or WEFT__NO_PLACE */
 } weft__type_ref;
 
 /* Entry of the look-up table of an archetype: component id -> positions. component 0: free.

@@ -43,5 +43,5 @@ bool weft_entity_is_enabled(const weft_world *world, weft_entity entity, weft_co
     if (type == WEFT__NONE) return false;
     weft__note_read(world, "weft_entity_is_enabled", component);
     uint32_t enableable = chunk->archetype->types[type].enableable;
-    return enableable == WEFT__NONE || weft__chunk_is_enabled(chunk, enableable, row);
+    return enableable == WEFT__NO_PLACE || weft__chunk_is_enabled(chunk, enableable, row);
 }

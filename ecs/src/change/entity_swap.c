@@ -53,7 +53,7 @@ static void rows_swap(const weft_world *world, const weft__chunk *a, uint32_t ro
         weft__stamp(weft__chunk_versions(a, type) + (row_a >> shift), world->front.version);
         weft__stamp(weft__chunk_versions(b, type) + (row_b >> shift), world->front.version);
         uint32_t enableable = archetype->types[type].enableable;
-        if (enableable != WEFT__NONE) bit_swap(a, row_a, b, row_b, enableable);
+        if (enableable != WEFT__NO_PLACE) bit_swap(a, row_a, b, row_b, enableable);
     }
 }
 

@@ -216,7 +216,7 @@ static void span_bits(const member *m, weft__span span)
     for (uint32_t i = 0; i < plan->kept_count; i++) {
         uint32_t from = plan->from->types[plan->kept[2 * i]].enableable;
         uint32_t to = plan->to->types[plan->kept[2 * i + 1]].enableable;
-        if (from == WEFT__NONE) continue;
+        if (from == WEFT__NO_PLACE) continue;
         const weft_a64 *x_words = weft__chunk_disabled(m->chunk, from);
         /* relaxed: the world is idle */
         if ((at_load_rlx(&x_words[m->row / 64]) >> m->row % 64 & 1) == 0) continue;

@@ -255,7 +255,7 @@ static weft_result apply_enable(weft__fold *fold, weft__command *command, weft__
     bool is_concerned = command->op == WEFT__COMMAND_ENABLE || command->op == WEFT__COMMAND_REMOVE;
     if (!is_concerned || type == WEFT__NONE) return WEFT_OK;
     uint32_t enableable = chunk->archetype->types[type].enableable;
-    if (enableable == WEFT__NONE) return WEFT_OK;
+    if (enableable == WEFT__NO_PLACE) return WEFT_OK;
     bool is_enabled = command->op == WEFT__COMMAND_REMOVE || command->flags != 0;
     weft__chunk_enable(chunk, enableable, row, is_enabled);
     stamp(fold->playback->world, chunk, type, row);

@@ -96,7 +96,7 @@ static const void *asked_value(const weft_slice *slice, uint32_t component)
 static const void *rows_shared(const weft_slice *slice, uint32_t term)
 {
     const weft__type_ref *ref = ref_of(slice, term);
-    if (ref == NULL || ref->shared == WEFT__NONE) {
+    if (ref == NULL || ref->shared == WEFT__NO_PLACE) {
         rows_report(slice, term, WEFT_READ);
         return NULL;
     }
@@ -110,7 +110,7 @@ static void rows_enable(const weft_slice *slice, uint32_t term, uint32_t row, bo
 {
     const weft__type_ref *ref = ref_of(slice, term);
     const weft__chunk *chunk = slice->chunk;
-    if (ref == NULL || ref->enableable == WEFT__NONE || row >= slice->count) {
+    if (ref == NULL || ref->enableable == WEFT__NO_PLACE || row >= slice->count) {
         rows_report(slice, term, WEFT_WRITE);
         return;
     }

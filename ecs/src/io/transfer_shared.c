@@ -72,7 +72,7 @@ weft__tuple *weft__transfer_tuple(weft__transfer *t, const weft__tuple *from, we
     }
     for (uint32_t i = 0; i < archetype->type_count && result == WEFT_OK; i++) {
         const weft__type_ref *ref = &archetype->types[i];
-        if (ref->shared == WEFT__NONE) continue;
+        if (ref->shared == WEFT__NO_PLACE) continue;
         uint32_t type = weft__archetype_find(to, t->types[ref->component]);
         result = value_find(t, ref->component, from->values[ref->shared],
                             &values[to->types[type].shared]);

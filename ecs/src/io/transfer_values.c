@@ -174,7 +174,7 @@ static bool span_settle(weft__transfer *t, uint32_t number, weft__span to, uint3
                          to.count, t->to->front.version);
         for (uint32_t r = 0; r < to.count && is_spilling(ref); r++)
             heaps_settle(t, part, ref, source_row(t, part, done + r));
-        for (uint32_t r = 0; r < to.count && ref->enableable != WEFT__NONE; r++)
+        for (uint32_t r = 0; r < to.count && ref->enableable != WEFT__NO_PLACE; r++)
             if (!weft__chunk_is_enabled(part->chunk, ref->enableable,
                                         source_row(t, part, done + r)))
                 weft__chunk_enable(to.chunk, target->enableable, to.row + r, false);

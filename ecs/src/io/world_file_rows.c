@@ -212,7 +212,7 @@ static bool parts_read(weft__world_reader *r, const shape *s, weft__chunk *chunk
             !weft__world_reader_value(r, ref->type, chunk->chunk_values + ref->chunk_offset,
                                       ref->type->chunk_bytes))
             return false;
-        if (ref->enableable != WEFT__NONE && !disabled_read(r, chunk, ref->enableable))
+        if (ref->enableable != WEFT__NO_PLACE && !disabled_read(r, chunk, ref->enableable))
             return false;
         if (ref->column != 0 && !column_read(r, chunk, ref)) return false;
     }

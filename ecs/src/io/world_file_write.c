@@ -283,7 +283,8 @@ static void put_chunk(writer *w, const weft__chunk *chunk)
     put_u32(w, chunk->count);
     for (uint32_t i = 0; i < archetype->type_count; i++) {
         const weft__type_ref *ref = &archetype->types[i];
-        if (w->numbers[ref->component] != 0 && ref->shared != WEFT__NONE) put_shared(w, chunk, ref);
+        if (w->numbers[ref->component] != 0 && ref->shared != WEFT__NO_PLACE)
+            put_shared(w, chunk, ref);
     }
     put_entities(w, weft__chunk_entities(chunk), chunk->count);
     for (uint32_t i = 0; i < archetype->type_count; i++) {
@@ -292,7 +293,7 @@ static void put_chunk(writer *w, const weft__chunk *chunk)
         if (ref->chunk_offset != WEFT__NONE)
             put_values(w, ref->type, chunk->chunk_values + ref->chunk_offset, 1,
                        ref->type->chunk_bytes);
-        if (ref->enableable != WEFT__NONE) put_disabled(w, chunk, ref);
+        if (ref->enableable != WEFT__NO_PLACE) put_disabled(w, chunk, ref);
         if (ref->column != 0) put_column(w, chunk, ref);
     }
     if ((archetype->flags & WEFT__IS_SPARSE) == 0) w->header.entity_count += chunk->count;

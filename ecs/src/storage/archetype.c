@@ -65,7 +65,8 @@ static census census_take(const weft_world *world, const uint32_t *components, u
 static size_t block_bytes(uint32_t type_count, uint32_t slot_count, uint32_t shared_count)
 {
     return sizeof(weft__archetype) + type_count * sizeof(weft__type_ref) +
-           slot_count * sizeof(weft__type_slot) + shared_count * sizeof(uint32_t);
+           slot_count * sizeof(weft__type_slot) + weft__tuple_bytes(shared_count) +
+           shared_count * sizeof(uint32_t);
 }
 
 /* One type's positions; `columns` gets the sized ones. */
@@ -74,17 +75,18 @@ static void type_enter(weft__archetype *archetype, weft__type_ref *ref, const we
 {
     *ref = (weft__type_ref){.type = type,
                             .component = type->id,
-                            .enableable = WEFT__NONE,
-                            .shared = WEFT__NONE,
+                            .enableable = WEFT__NO_PLACE,
+                            .shared = WEFT__NO_PLACE,
                             .chunk_offset = WEFT__NONE};
     if (type->value_bytes != 0) {
         columns[*column_count] = type;
-        ref->column = (*column_count)++;
+        ref->column = (uint16_t)(*column_count)++;
     }
-    if ((type->desc.flags & WEFT_ENABLEABLE) != 0) ref->enableable = archetype->enableable_count++;
+    if ((type->desc.flags & WEFT_ENABLEABLE) != 0)
+        ref->enableable = (uint16_t)archetype->enableable_count++;
     if ((type->desc.flags & WEFT_SHARED) != 0) {
         ((uint32_t *)(uintptr_t)archetype->shared_components)[archetype->shared_count] = type->id;
-        ref->shared = archetype->shared_count++;
+        ref->shared = (uint16_t)archetype->shared_count++;
     }
     if (type->chunk_bytes == 0) return;
     ref->chunk_offset = (uint32_t)bits_align_up(archetype->chunk_value_bytes, 64);
@@ -97,7 +99,7 @@ static void slot_enter(weft__type_slot *slots, uint32_t mask, uint32_t position,
     uint32_t i = ref->component & mask;
     while (slots[i].component != 0) i = (i + 1) & mask;
     slots[i] = (weft__type_slot){
-        .component = ref->component, .type = (uint16_t)position, .column = (uint16_t)ref->column};
+        .component = ref->component, .type = (uint16_t)position, .column = ref->column};
 }
 
 static weft__archetype *archetype_make(weft_world *world, const uint32_t *components,
@@ -125,7 +127,9 @@ static weft__archetype *archetype_make(weft_world *world, const uint32_t *compon
     archetype->type_count = count;
     archetype->slots = slots;
     archetype->slot_mask = c.slot_count - 1;
-    archetype->shared_components = (uint32_t *)(void *)(slots + c.slot_count);
+    weft__tuple *tuple0 = (weft__tuple *)(void *)(slots + c.slot_count);
+    archetype->shared_components =
+        (uint32_t *)(void *)((char *)tuple0 + weft__tuple_bytes(c.shared_count));
     archetype->flags = c.flags | (world->types.sparse != NULL ? WEFT__MAY_HAVE_SPARSE : 0);
     archetype->chunks = &archetype->first_chunk;
     archetype->chunk_capacity = 1;
@@ -137,9 +141,10 @@ static weft__archetype *archetype_make(weft_world *world, const uint32_t *compon
         slot_enter(slots, archetype->slot_mask, i, &types[i]);
     }
     archetype->format = weft__format_obtain(world, columns, column_count, c.row_limit);
-    if (archetype->format != NULL) archetype->tuple0 = weft__tuple_first(world, archetype);
-    if (archetype->tuple0 != NULL) return archetype;
-    if (archetype->format != NULL) weft__error_memory(world, "archetype");
+    if (archetype->format != NULL) {
+        weft__tuple_first(world, archetype, tuple0);
+        return archetype;
+    }
     weft__free(&world->memory, WEFT__MEMORY_METADATA, archetype, 1,
                block_bytes(count, c.slot_count, c.shared_count), 64);
     return NULL;

@@ -22,9 +22,9 @@ static weft__place place_of(const weft__archetype *archetype, uint32_t type)
     const weft__type_ref *ref = &archetype->types[type];
     return (weft__place){
         .type = narrow(type),
-        .column = ref->column == 0 ? WEFT__NO_PLACE : narrow(ref->column),
-        .enableable = narrow(ref->enableable),
-        .shared = narrow(ref->shared),
+        .column = ref->column == 0 ? WEFT__NO_PLACE : ref->column,
+        .enableable = ref->enableable,
+        .shared = ref->shared,
     };
 }
 

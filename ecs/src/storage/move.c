@@ -136,7 +136,7 @@ static void bits_copy(const weft__plan *plan, const weft__chunk *chunk, const we
     for (uint32_t i = 0; i < plan->kept_count; i++) {
         const weft__type_ref *a = &plan->from->types[plan->kept[2 * i]];
         const weft__type_ref *b = &plan->to->types[plan->kept[2 * i + 1]];
-        if (a->enableable != WEFT__NONE) {
+        if (a->enableable != WEFT__NO_PLACE) {
             memcpy(side->x_disabled + (size_t)b->enableable * words,
                    chunk->x_disabled + (size_t)a->enableable * words, words * sizeof(weft_a64));
             memcpy(side->x_disabled_counts + (size_t)b->enableable * slices,
@@ -155,7 +155,8 @@ static void shared_stamp(const weft_world *world, const weft__chunk *chunk, cons
     const weft__archetype *archetype = chunk->archetype;
     for (uint32_t type = 0; type < archetype->type_count; type++) {
         uint32_t shared = archetype->types[type].shared;
-        if (shared == WEFT__NONE || chunk->tuple->values[shared] == to->values[shared]) continue;
+        if (shared == WEFT__NO_PLACE || chunk->tuple->values[shared] == to->values[shared])
+            continue;
         for (uint32_t s = 0; s < chunk->layout->slice_count; s++)
             weft__stamp(weft__chunk_versions(chunk, type) + s, world->front.version);
     }

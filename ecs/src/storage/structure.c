@@ -268,9 +268,9 @@ void weft__rows_copy_marks(weft_world *world, const weft__plan *plan, const weft
     for (uint32_t i = 0; i < plan->kept_count; i++) {
         uint32_t b = plan->kept[2 * i + 1];
         const weft__type_ref *ref = &plan->from->types[plan->kept[2 * i]];
-        if (ref->enableable != WEFT__NONE)
+        if (ref->enableable != WEFT__NO_PLACE)
             bits_copy(from, ref->enableable, rows, first, to, plan->to->types[b].enableable);
-        if (ref->shared != WEFT__NONE &&
+        if (ref->shared != WEFT__NO_PLACE &&
             from->tuple->values[ref->shared] != to.chunk->tuple->values[plan->to->types[b].shared])
             weft__rows_stamp(to.chunk, b, to.row, to.count, world->front.version);
     }

@@ -4,14 +4,15 @@
  * values as long as it exists, and exists while it has chunks or holders. Owner only. */
 #include "tuple.h"
 #include "archetype_state.h"
+#include "bits.h"
 #include "error.h"
 #include "world_state.h"
 
 #include <string.h>
 
-static size_t tuple_bytes(const weft__archetype *archetype)
+size_t weft__tuple_bytes(uint32_t shared_count)
 {
-    return sizeof(weft__tuple) + archetype->shared_count * sizeof(uint32_t);
+    return bits_align_up(sizeof(weft__tuple) + shared_count * sizeof(uint32_t), 8);
 }
 
 /* Head of the hash chain of these values; the table is there. */
@@ -22,17 +23,24 @@ static weft__tuple **chain_of(const weft__archetype *archetype, const uint32_t *
                 ->tuples[hash_bytes(count, values, count * sizeof *values) & archetype->tuple_mask];
 }
 
-static weft__tuple *tuple_make(weft_world *world, weft__archetype *archetype,
-                               const uint32_t *values)
+/* In zeroed memory. */
+static void tuple_init(weft_world *world, weft__tuple *tuple, weft__archetype *archetype,
+                       const uint32_t *values)
 {
-    weft__tuple *tuple = weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, 1,
-                                            tuple_bytes(archetype), _Alignof(weft__tuple));
-    if (tuple == NULL) return NULL;
     uint32_t count = archetype->shared_count;
     tuple->archetype = archetype;
     if (values != NULL && count != 0) memcpy(tuple->values, values, count * sizeof *values);
     for (uint32_t i = 0; i < count; i++)
         weft__shared_acquire(&world->shared, archetype->shared_components[i], tuple->values[i], 1);
+}
+
+static weft__tuple *tuple_make(weft_world *world, weft__archetype *archetype,
+                               const uint32_t *values)
+{
+    size_t bytes = weft__tuple_bytes(archetype->shared_count);
+    weft__tuple *tuple =
+        weft__alloc_zeroed(&world->memory, WEFT__MEMORY_METADATA, 1, bytes, _Alignof(weft__tuple));
+    if (tuple != NULL) tuple_init(world, tuple, archetype, values);
     return tuple;
 }
 
@@ -41,15 +49,16 @@ static void tuple_end(weft_world *world, weft__tuple *tuple)
     weft__archetype *archetype = tuple->archetype;
     for (uint32_t i = 0; i < archetype->shared_count; i++)
         weft__shared_release(&world->shared, archetype->shared_components[i], tuple->values[i], 1);
-    weft__free(&world->memory, WEFT__MEMORY_METADATA, tuple, 1, tuple_bytes(archetype),
-               _Alignof(weft__tuple));
+    if (tuple == archetype->tuple0) return; /* in the block of the archetype */
+    weft__free(&world->memory, WEFT__MEMORY_METADATA, tuple, 1,
+               weft__tuple_bytes(archetype->shared_count), _Alignof(weft__tuple));
 }
 
-weft__tuple *weft__tuple_first(weft_world *world, weft__archetype *archetype)
+void weft__tuple_first(weft_world *world, weft__archetype *archetype, weft__tuple *tuple)
 {
-    weft__tuple *tuple = tuple_make(world, archetype, NULL);
-    if (tuple != NULL) tuple->holders = 1; /* lives as long as its archetype */
-    return tuple;
+    tuple_init(world, tuple, archetype, NULL);
+    tuple->holders = 1; /* lives as long as its archetype */
+    archetype->tuple0 = tuple;
 }
 
 static bool table_grow(weft_world *world, weft__archetype *archetype)

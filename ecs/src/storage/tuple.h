@@ -20,8 +20,10 @@ weft__tuple *weft__tuple_with_value(weft_world *world, const weft__tuple *from, 
 /* Drops a hold; an unused tuple goes. */
 void weft__tuple_release(weft_world *world, weft__tuple *tuple);
 
-/* Makes tuple0 of a new archetype. */
-weft__tuple *weft__tuple_first(weft_world *world, weft__archetype *archetype);
+/* Bytes of a tuple, a multiple of 8. */
+size_t weft__tuple_bytes(uint32_t shared_count);
+/* Makes tuple0 of a new archetype in zeroed memory of its block. */
+void weft__tuple_first(weft_world *world, weft__archetype *archetype, weft__tuple *tuple);
 void weft__tuples_fini(weft_world *world, weft__archetype *archetype);
 
 #endif

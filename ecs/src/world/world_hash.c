@@ -115,12 +115,12 @@ static uint64_t cell_hash(const weft_world *world, const weft__chunk *chunk, uin
     uint64_t hash = ref->type->hash;
     if (ref->column != 0 && is_hashed(ref->type))
         hash = value_hash(world, hash, ref->type, weft__chunk_value(chunk, ref->column, row));
-    if (ref->shared != WEFT__NONE && is_hashed(ref->type))
+    if (ref->shared != WEFT__NO_PLACE && is_hashed(ref->type))
         hash = bytes_hash(
             world, hash, ref->type,
             weft__shared_value(&world->shared, ref->component, chunk->tuple->values[ref->shared]),
             ref->type->desc.size);
-    if (ref->enableable != WEFT__NONE)
+    if (ref->enableable != WEFT__NO_PLACE)
         hash = hash_word(hash, is_enabled(chunk, ref->enableable, row) ? 1 : 0);
     return hash_word(hash, 1);
 }

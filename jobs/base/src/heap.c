@@ -32,9 +32,10 @@ static void *allocate_libc(void *user, size_t bytes, size_t alignment)
     (void)user;
     if (alignment <= _Alignof(max_align_t)) return malloc(bytes);
     if (bytes > SIZE_MAX - alignment) return NULL;
-    if (!aligns_by_itself(bytes, alignment))
-        return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-    return align_within(malloc(bytes + alignment), alignment);
+    if (aligns_by_itself(bytes, alignment))
+        return align_within(malloc(bytes + alignment), alignment);
+    void *block = NULL; /* aligned_alloc wants the size rounded up */
+    return posix_memalign(&block, alignment, bytes) == 0 ? block : NULL;
 }
 
 /* Fresh memory of the C library reads as zero: it is not touched then. */
