@@ -67,6 +67,8 @@ static weft_entity row_create(weft_world *world, weft__tuple *tuple)
     weft_entity *row = weft__chunk_entities(place.chunk) + place.row;
     uint32_t location = weft__location(place.chunk, place.row);
     uint64_t bits = weft__directory_allocate_one_owner(&world->directory, location);
+    if (bits == 0 && weft__directory_room_find(&world->directory))
+        bits = weft__directory_allocate_one_owner(&world->directory, location);
     if (bits != 0)
         memcpy(row, &bits, sizeof bits);
     else

@@ -348,17 +348,26 @@ bool weft__chunk_spares_free(weft_world *world)
     return has_any;
 }
 
+/* The spare chunk of the tuple, linked again; NULL: there is none of this size, or no memory. */
+static weft__chunk *spare_link(weft_world *world, weft__tuple *tuple, uint32_t size_class)
+{
+    weft__archetype *archetype = tuple->archetype;
+    if (archetype->spare == NULL ||
+        link_prepare(world, archetype, archetype->spare->capacity) != WEFT_OK)
+        return NULL;
+    weft__chunk *chunk = weft__spare_take(world, tuple, size_class);
+    if (chunk != NULL) weft__chunk_link(world, chunk);
+    return chunk;
+}
+
 weft__chunk *weft__chunk_create(weft_world *world, weft__tuple *tuple, uint32_t size_class)
 {
+    weft__chunk *spare = spare_link(world, tuple, size_class);
+    if (spare != NULL) return spare;
     const weft__layout *layout = weft__layout_obtain(world, tuple->archetype->format, size_class);
     if (layout == NULL) return NULL;
     weft__run run;
     weft_result result = link_prepare(world, tuple->archetype, layout->capacity);
-    weft__chunk *spare = result == WEFT_OK ? weft__spare_take(world, tuple, size_class) : NULL;
-    if (spare != NULL) {
-        weft__chunk_link(world, spare);
-        return spare;
-    }
     if (result == WEFT_OK) result = weft__chunk_memory_allocate(world, size_class, &run);
     if (result != WEFT_OK && weft__chunk_spares_free(world))
         return weft__chunk_create(world, tuple, size_class);

@@ -71,7 +71,7 @@ static uint32_t class_choose(const weft__tuple *tuple, uint64_t count)
     const weft__format *format = tuple->archetype->format;
     if (format->row_limit != UINT32_MAX) return format->smallest_class;
     uint32_t growth = growth_class(tuple), cover = growth;
-    if (weft__format_capacity(format, growth) >= count) return growth;
+    if (count == 1 || weft__format_capacity(format, growth) >= count) return growth;
     while (cover + 1 < WEFT__SIZE_CLASSES && weft__format_capacity(format, cover) < count) cover++;
     uint32_t capacity = weft__format_capacity(format, cover);
     if (cover <= WEFT__UNIT_CLASS || capacity <= count) return cover;
