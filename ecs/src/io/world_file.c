@@ -100,6 +100,16 @@ static weft_result load_begin(weft_world *world, bool is_given, const weft_load_
         return weft__error_argument(world, what,
                                     "path, reader or bytes is NULL, or desc->blob_types is NULL "
                                     "but its count is not 0: set them");
+    bool is_right = (desc->rename_count == 0 || desc->renames != NULL) &&
+                    (desc->migration_count == 0 || desc->migrations != NULL);
+    for (uint32_t i = 0; i < desc->rename_count && is_right; i++)
+        is_right = desc->renames[i].type != NULL && desc->renames[i].to != NULL;
+    for (uint32_t i = 0; i < desc->migration_count && is_right; i++)
+        is_right = desc->migrations[i].type != NULL && desc->migrations[i].migrate != NULL;
+    if (!is_right)
+        return weft__error_argument(world, what,
+                                    "a rename of desc lacks type or to, a migration type or "
+                                    "migrate, or a list is NULL but its count is not 0: set them");
     return weft__idle(world, what);
 }
 

@@ -140,6 +140,18 @@ static void release(weft__world_reader *r, void *items, size_t count, size_t siz
 
 /* ---- values ---- */
 
+static bool type_differs(weft__world_reader *r, weft_load_reason reason, const char *name,
+                         const char *why)
+{
+    if (r->result != WEFT_OK) return false;
+    note(r, reason);
+    snprintf(r->report->type, sizeof r->report->type, "%s", name);
+    r->result = weft__error(r->world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY,
+                            weft_component_find(r->world, name),
+                            "weft_world_load: component \"%s\" %s", name, why);
+    return false;
+}
+
 /* The number of a blob becomes a reference. */
 static bool resolve_blob(void *user, weft_blob_ref *field)
 {
@@ -156,6 +168,37 @@ static bool resolve_blob(void *user, weft_blob_ref *field)
     return true;
 }
 
+static const weft__evolution *evolution_of(const weft__world_reader *r, const weft__type *type)
+{
+    for (uint32_t i = 0; i < r->type_count && r->evolution_count != 0; i++)
+        if (r->types[i] == type) return r->evolutions[i];
+    return NULL;
+}
+
+size_t weft__world_reader_bytes(const weft__world_reader *r, const weft__type *type)
+{
+    const weft__evolution *evolution = evolution_of(r, type);
+    return evolution == NULL ? type->desc.size : evolution->from_bytes;
+}
+
+/* Values of another layout. */
+static bool values_convert(weft__world_reader *r, const weft__type *type, char *value, size_t bytes)
+{
+    const weft__evolution *evolution = evolution_of(r, type);
+    size_t count = evolution->to_bytes == 0 ? 1 : bytes / evolution->to_bytes;
+    const char *from = weft__world_reader_take(r, count * evolution->from_bytes);
+    char text[400];
+    for (size_t i = 0; i < count && from != NULL; i++) {
+        if (weft__evolution_apply(evolution, from + i * evolution->from_bytes,
+                                  value + i * evolution->to_bytes, text))
+            continue;
+        type_differs(r, WEFT_LOAD_TYPE_LAYOUT, type->desc.name, text);
+        break;
+    }
+    if (r->result != WEFT_OK && bytes != 0) memset(value, 0, bytes);
+    return r->result == WEFT_OK;
+}
+
 bool weft__world_reader_value(weft__world_reader *r, const weft__type *type, char *value,
                               size_t bytes)
 {
@@ -170,9 +213,13 @@ bool weft__world_reader_value(weft__world_reader *r, const weft__type *type, cha
                         (weft__value_bytes){value, 0, type->desc.size});
         return true;
     }
-    const char *from = weft__world_reader_take(r, bytes);
-    if (from == NULL) return false;
-    if (bytes != 0) memcpy(value, from, bytes);
+    if (r->evolution_count != 0 && evolution_of(r, type) != NULL) {
+        if (!values_convert(r, type, value, bytes)) return false;
+    } else {
+        const char *from = weft__world_reader_take(r, bytes);
+        if (from == NULL) return false;
+        if (bytes != 0) memcpy(value, from, bytes);
+    }
     r->type = type;
     weft__tags_flip(&r->world->directory, type, value, (weft__value_bytes){value, 0, bytes});
     if (!type->has_blobs || weft__type_blobs(type, value, resolve_blob, r)) return true;
@@ -248,18 +295,6 @@ static bool header_read(weft__world_reader *r, size_t count, bool with_hash)
 
 /* ---- types ---- */
 
-static bool type_differs(weft__world_reader *r, weft_load_reason reason, const char *name,
-                         const char *why)
-{
-    if (r->result != WEFT_OK) return false;
-    note(r, reason);
-    snprintf(r->report->type, sizeof r->report->type, "%s", name);
-    r->result = weft__error(r->world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY,
-                            weft_component_find(r->world, name),
-                            "weft_world_load: component \"%s\" %s", name, why);
-    return false;
-}
-
 static void fields_free(weft__world_reader *r, weft_field *fields, char *names, uint32_t count)
 {
     release(r, fields, count, sizeof *fields);
@@ -284,12 +319,51 @@ static bool fields_read(weft__world_reader *r, weft_component_desc *desc, weft_f
     return r->result == WEFT_OK;
 }
 
+/* Another layout: a plan from the one in the file. */
+static bool type_evolve(weft__world_reader *r, const weft__type *type,
+                        const weft_component_desc *desc, uint64_t hash)
+{
+    weft__memory *memory = &r->world->memory;
+    weft__evolution *evolution = allocate(r, 1, sizeof *evolution);
+    if (evolution == NULL) return false;
+    char text[400];
+    weft__evolution_ends ends = {desc, &type->desc, hash};
+    bool is_made = weft__evolution_init(memory, r->desc, &ends, evolution, text);
+    r->is_reshaped = r->is_reshaped || desc->size != type->desc.size ||
+                     desc->alignment != type->desc.alignment ||
+                     desc->buffer_capacity != type->desc.buffer_capacity;
+    if (is_made && evolution->is_needed) {
+        r->evolutions[r->type_count] = evolution;
+        r->evolution_count++;
+        return true;
+    }
+    weft__evolution_fini(memory, evolution);
+    release(r, evolution, 1, sizeof *evolution);
+    if (is_made) return true;
+    if (text[0] == '\0') {
+        weft__error_memory(r->world, "weft_world_load");
+        return weft__world_reader_failed(r);
+    }
+    bool is_size = desc->size != type->desc.size;
+    if (is_size) note_numbers(r, desc->size, type->desc.size);
+    return type_differs(r, is_size ? WEFT_LOAD_TYPE_SIZE : WEFT_LOAD_TYPE_LAYOUT, type->desc.name,
+                        text);
+}
+
+static bool is_listed(const weft__world_reader *r, const weft__type *type)
+{
+    for (uint32_t i = 0; i < r->type_count; i++)
+        if (r->types[i] == type) return true;
+    return false;
+}
+
 /* The type of the world for a record, registered when it is missing. */
 static bool type_settle(weft__world_reader *r, const weft_component_desc *desc, uint64_t hash,
                         bool is_hooked)
 {
     weft_world *world = r->world;
-    weft_component found = weft__component_named(world, desc->name);
+    const char *name = weft__evolution_name(r->desc, desc->name);
+    weft_component found = weft__component_named(world, name);
     if (found.id == 0 && is_hooked)
         return type_differs(r, WEFT_LOAD_TYPE_UNKNOWN, desc->name,
                             "was saved by a hook: register it with save and load before loading");
@@ -306,22 +380,20 @@ static bool type_settle(weft__world_reader *r, const weft_component_desc *desc, 
             return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a component that cannot be");
     }
     const weft__type *type = world->types.at[found.id];
-    if (type->hash != hash && type->desc.size != desc->size) {
-        note_numbers(r, desc->size, type->desc.size);
-        return type_differs(r, WEFT_LOAD_TYPE_SIZE, desc->name,
-                            "has another size in the file: register the layout that was saved, or "
-                            "use another name");
-    }
-    if (type->hash != hash)
+    if (type->hash != hash && (is_hooked || weft__type_is_hooked(type)))
         return type_differs(r, WEFT_LOAD_TYPE_LAYOUT, desc->name,
-                            "has another alignment, kind or fields in the file: register "
-                            "the layout that was saved, or use another name");
+                            "is saved or loaded by a hook and has another layout in the file: "
+                            "register the layout that was saved, or use another name");
+    if (type->hash != hash && !type_evolve(r, type, desc, hash)) return false;
     if (weft__type_is_hooked(type) != is_hooked)
         return type_differs(r, WEFT_LOAD_TYPE_LAYOUT, desc->name,
                             is_hooked ? "was saved by a hook: register it with save and load"
                                       : "was saved as bytes, but is registered with a load hook");
     if (weft__type_save_problem(type) != NULL)
         return type_differs(r, WEFT_LOAD_TYPE_LAYOUT, desc->name, weft__type_save_problem(type));
+    if ((r->evolution_count != 0 || name != desc->name) && is_listed(r, type))
+        return type_differs(r, WEFT_LOAD_TYPE_LAYOUT, name,
+                            "has two layouts in the file: rename one of them only");
     r->types[r->type_count++] = type;
     return true;
 }
@@ -354,7 +426,18 @@ static void types_read(weft__world_reader *r)
     r->type_limit = weft__world_reader_count(r, TYPE_BYTES_MIN);
     if (r->type_limit == 0 || r->result != WEFT_OK) return;
     r->types = allocate(r, r->type_limit, sizeof *r->types);
+    r->evolutions = allocate(r, r->type_limit, sizeof(weft__evolution *));
     for (uint32_t i = 0; i < r->type_limit && r->result == WEFT_OK; i++) type_read(r);
+}
+
+static void evolutions_free(weft__world_reader *r)
+{
+    for (uint32_t i = 0; i < r->type_limit && r->evolutions != NULL; i++) {
+        if (r->evolutions[i] == NULL) continue;
+        weft__evolution_fini(&r->world->memory, r->evolutions[i]);
+        release(r, r->evolutions[i], 1, sizeof(weft__evolution));
+    }
+    release(r, (void *)r->evolutions, r->type_limit, sizeof(weft__evolution *));
 }
 
 /* ---- blobs ---- */
@@ -449,7 +532,7 @@ static void resource_read(weft__world_reader *r, uint32_t number)
     size_t size = weft__type_bytes(type);
     weft_world *world = r->world;
     bool is_buffer = (type->desc.flags & WEFT_BUFFER) != 0, is_hooked = weft__type_is_hooked(type);
-    if (!is_buffer && !is_hooked && weft__world_reader_u32(r) != size) {
+    if (!is_buffer && !is_hooked && weft__world_reader_u32(r) != weft__world_reader_bytes(r, type)) {
         weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a resource of another size");
         return;
     }
@@ -527,6 +610,7 @@ weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
     weft__archetype_list_free(world, &before);
     resources_settle(&r);
     blobs_release(&r);
+    evolutions_free(&r);
     release(&r, (void *)(uintptr_t)r.types, r.type_limit, sizeof *r.types);
     return r.result;
 }

@@ -6,6 +6,7 @@
 #ifndef WEFT_WORLD_FILE_READ_H
 #define WEFT_WORLD_FILE_READ_H
 
+#include "evolution.h"
 #include "world_file_format.h"
 
 /* On the stack of weft__world_read; owner of the world, which is new. The first failure is kept:
@@ -19,6 +20,9 @@ typedef struct weft__world_reader {
     weft_load_report *report; /* why it is not WEFT_OK */
     const weft__type **types; /* [number in the file] */
     uint32_t type_count, type_limit;
+    weft__evolution **evolutions; /* [number in the file]; NULL: the bytes are the same */
+    uint32_t evolution_count;     /* that are not NULL */
+    bool is_reshaped; /* rows of a type have another size: chunks cannot be as they were */
     char **resources;     /* [number in the file]: read, not yet the world's; NULL: none */
     weft_blob_ref *blobs; /* [number in the file] */
     bool *is_kept;        /* [number in the file]: the store keeps the reference */
@@ -37,6 +41,8 @@ uint32_t weft__world_reader_u32(weft__world_reader *r);
 uint64_t weft__world_reader_u64(weft__world_reader *r);
 /* A count of things that take at least `bytes` each; 0 when there is no room for them. */
 uint32_t weft__world_reader_count(weft__world_reader *r, size_t bytes);
+/* Bytes that a value of the type, or an element, has in the file. */
+size_t weft__world_reader_bytes(const weft__world_reader *r, const weft__type *type);
 /* One value (of a buffer: element) of zeroed, or with hooks constructed, memory. */
 bool weft__world_reader_value(weft__world_reader *r, const weft__type *type, char *value,
                               size_t bytes);

@@ -63,7 +63,7 @@ static bool entities_read(weft__world_reader *r, weft__chunk *chunk, uint32_t co
 
 bool weft__world_reader_buffer(weft__world_reader *r, const weft__type *type, weft_buffer *buffer)
 {
-    uint32_t count = weft__world_reader_count(r, weft__type_is_hooked(type) ? 4 : type->desc.size);
+    uint32_t count = weft__world_reader_count(r, weft__type_is_hooked(type) ? 4 : weft__world_reader_bytes(r, type));
     if (r->result != WEFT_OK) return false;
     if (count > buffer->capacity && type->desc.size != 0) {
         void *heap =
@@ -219,6 +219,87 @@ static bool parts_read(weft__world_reader *r, const shape *s, weft__chunk *chunk
     return true;
 }
 
+/* ---- chunks of another shape ----
+ *
+ * Where rows have another size, the rows of a chunk of the file may need several: its pieces, the
+ * last chunks of the archetype from `first` on. They get new ids, and room lists in their order. */
+
+/* Makes the pieces, with their entities. */
+static bool pieces_make(weft__world_reader *r, const shape *s, uint32_t size_class, uint32_t count)
+{
+    const weft__format *format = s->archetype->format;
+    bool is_possible = size_class < WEFT__SIZE_CLASSES && count != 0 &&
+                       count <= (size_t)(r->end - r->at) / sizeof(weft_entity);
+    if (!is_possible)
+        return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a chunk of an impossible size");
+    uint32_t least = size_class > format->smallest_class ? size_class : format->smallest_class;
+    while (count != 0) {
+        uint32_t k = least;
+        while (k + 1 < WEFT__SIZE_CLASSES && weft__format_capacity(format, k) < count) k++;
+        uint32_t most = weft__format_capacity(format, k), rows = count < most ? count : most;
+        weft__chunk *chunk = chunk_make(r, s, k, rows);
+        if (chunk == NULL || !entities_read(r, chunk, rows)) return false;
+        count -= rows;
+    }
+    return true;
+}
+
+static bool pieces_disabled_read(weft__world_reader *r, weft__chunk *const *pieces, uint32_t count,
+                                 uint32_t enableable)
+{
+    uint8_t has_some = weft__world_reader_u8(r);
+    if (has_some > 1) return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a flag above 1");
+    uint64_t word = 0;
+    uint32_t bit = 64; /* of the word */
+    for (uint32_t p = 0; p < count && has_some != 0; p++) {
+        weft_a64 *x_words = weft__chunk_disabled(pieces[p], enableable);
+        weft_a32 *x_counts = weft__chunk_disabled_counts(pieces[p], enableable);
+        for (uint32_t row = 0; row < pieces[p]->count; row++, bit++) {
+            if (bit == 64) word = weft__world_reader_u64(r);
+            bit = bit == 64 ? 0 : bit;
+            if ((word >> bit & 1) == 0) continue;
+            uint32_t slice = row >> pieces[p]->layout->slice_shift;
+            at_init(&x_words[row / 64], at_plain(&x_words[row / 64]) | UINT64_C(1) << row % 64);
+            at_init(&x_counts[slice], at_plain(&x_counts[slice]) + 1);
+        }
+    }
+    if (bit < 64 && (word >> bit) != 0)
+        return weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "an enable bit beyond the rows");
+    return r->result == WEFT_OK;
+}
+
+/* What a tag of the world had in the file. */
+static bool column_skip(weft__world_reader *r, const weft__type *type, uint32_t rows)
+{
+    const uint32_t without = WEFT_SHARED | WEFT_CHUNK | WEFT_BUFFER;
+    size_t bytes = weft__world_reader_bytes(r, type);
+    return (type->desc.flags & without) != 0 || bytes == 0 ||
+           weft__world_reader_take(r, bytes * rows) != NULL;
+}
+
+static bool pieces_read(weft__world_reader *r, const shape *s, uint32_t first, uint32_t rows)
+{
+    weft__chunk *const *pieces = s->archetype->chunks + first;
+    uint32_t count = s->archetype->chunk_count - first;
+    for (uint32_t i = 0; i < s->count && r->result == WEFT_OK; i++) {
+        const weft__type_ref *ref = ref_of(s->archetype, s->types[i]);
+        const char *at = r->at;
+        for (uint32_t p = 0; p < count && ref->chunk_offset != WEFT__NONE; p++) {
+            r->at = at; /* each has the value */
+            weft__world_reader_value(r, ref->type, pieces[p]->chunk_values + ref->chunk_offset,
+                                     ref->type->chunk_bytes);
+        }
+        if (ref->enableable != WEFT__NONE)
+            pieces_disabled_read(r, pieces, count, ref->enableable);
+        for (uint32_t p = 0; p < count && ref->column != 0 && r->result == WEFT_OK; p++)
+            column_read(r, pieces[p], ref);
+        if (ref->column == 0) column_skip(r, ref->type, rows);
+    }
+    return r->result == WEFT_OK;
+}
+
+/* ---- chunks as they were ---- */
+
 /* Chunks keep their ids: array operations take them in this order. */
 static bool id_read(weft__world_reader *r, weft__chunk *chunk, uint32_t id)
 {
@@ -238,12 +319,16 @@ static bool chunk_read(weft__world_reader *r, const shape *s)
     bool is_read = r->result == WEFT_OK;
     for (uint32_t i = 0; i < s->count && is_read; i++)
         if ((s->types[i]->desc.flags & WEFT_SHARED) != 0) is_read = shared_read(r, s, s->types[i]);
-    weft__chunk *chunk = is_read ? chunk_make(r, s, size_class, count) : NULL;
+    uint32_t first = s->archetype->chunk_count;
+    weft__chunk *chunk =
+        is_read && !r->is_reshaped ? chunk_make(r, s, size_class, count) : NULL;
+    if (r->is_reshaped) is_read = is_read && pieces_make(r, s, size_class, count);
     for (uint32_t i = 0; i < s->archetype->shared_count; i++) {
         weft__shared_release(&r->world->shared, s->archetype->shared_components[i], s->values[i],
                              1);
         s->values[i] = 0;
     }
+    if (r->is_reshaped) return is_read && pieces_read(r, s, first, count);
     return chunk != NULL && id_read(r, chunk, id) && entities_read(r, chunk, count) &&
            parts_read(r, s, chunk);
 }
@@ -336,7 +421,10 @@ static bool archetype_read(weft__world_reader *r)
     if (r->result == WEFT_OK && shape_read(r, &s)) {
         uint32_t chunks = weft__world_reader_count(r, 20);
         for (uint32_t i = 0; i < chunks && r->result == WEFT_OK; i++) chunk_read(r, &s);
-        if (r->result == WEFT_OK) rooms_read(r, s.archetype, chunks);
+        if (r->result == WEFT_OK && r->is_reshaped)
+            weft__world_reader_take(r, (size_t)4 * weft__world_reader_count(r, 4));
+        else if (r->result == WEFT_OK)
+            rooms_read(r, s.archetype, chunks);
     }
     weft__free(memory, WEFT__MEMORY_COMMANDS, s.types, room, sizeof *s.types, 8);
     weft__free(memory, WEFT__MEMORY_COMMANDS, s.values, room, sizeof *s.values, 4);
