@@ -250,7 +250,7 @@ PLAIN_TEST(renamed_fields_and_types_are_found_by_the_list)
     for (uint32_t i = 0; i < ROWS; i++) {
         const New *value = value_of(&l, i);
         CHECK(value->number == (int32_t)i && value->body.mass == (float)i * 2 &&
-                  value->body.metal == (uint16_t)(i + 7));
+              value->body.metal == (uint16_t)(i + 7));
     }
     CHECK(strstr(l.changes.text, "RENAMED number, ") != NULL);
     CHECK(strstr(l.changes.text, "RENAMED body.mass, RENAMED body.metal, ") != NULL);
@@ -263,8 +263,8 @@ PLAIN_TEST(numbers_are_widened_with_their_sign_and_enums_too)
         int64_t height;
         int32_t phase;
     } New;
-    static const weft_field fields[] = {
-        WEFT_FIELD(New, height), WEFT_FIELD_OF(New, phase, WEFT_FIELD_ENUM, &phase_large)};
+    static const weft_field fields[] = {WEFT_FIELD(New, height),
+                                        WEFT_FIELD_OF(New, phase, WEFT_FIELD_ENUM, &phase_large)};
     static const weft_type type = NEW_TYPE(New, fields);
     loaded l;
     LOAD(&l, &type, 0);
@@ -326,7 +326,7 @@ PLAIN_TEST(integers_become_floats_exactly_and_whole_floats_integers)
     for (uint32_t i = 0; i < ROWS; i++) {
         const New *value = value_of(&l, i);
         CHECK(value->id == (float)i && value->height == (double)i - 100 &&
-                  value->drag[0] == (int16_t)i && value->drag[2] == 2);
+              value->drag[0] == (int16_t)i && value->drag[2] == 2);
     }
     done(&l);
     LOAD(&l, &halves, 0);
@@ -392,7 +392,7 @@ PLAIN_TEST(a_nested_struct_may_change_and_become_an_array)
     for (uint32_t i = 0; i < ROWS; i++) {
         const New *value = value_of(&l, i);
         CHECK(value->hull[0].metal == i + 7 && value->hull[0].mass == (double)i * 2 &&
-                  value->hull[1].metal == 0);
+              value->hull[1].metal == 0);
     }
     done(&l);
 }

@@ -33,16 +33,17 @@ typedef struct weft_load_rename {
     const char *type;  /* the component, as the file names it */
     const char *field; /* its path in the file: "drag", "hull.mass", or that of a struct, "hull";
                           NULL: the component itself */
-    const char *to;    /* the name, or the path, now */
+    const char *to;    /* the name, of a registered component, or the path now */
 } weft_load_rename;
 
 /* Changes the values of another layout where names and kinds of fields do not say how. */
 typedef struct weft_load_migration {
     const char *type; /* the component, as it is named now */
     uint64_t from;    /* weft_component_hash of the layout in the file; 0: any but the current */
-    /* `to` was filled by the names of fields; `from` has the `bytes` of the value in the file, at
-     * any address. References are as the file has them, and may be copied only. Returns NULL, or
-     * why the value is refused (static text). Runs on the caller's thread; may not use the world. */
+    /* `to` was filled by the names of fields; `from` has the `bytes` of the value in the file,
+     * at any address. References are as the file has them, and may be copied only. Returns NULL,
+     * or why the value is refused (static text). Runs on the caller's thread; may not use the
+     * world. */
     const char *(*migrate)(void *to, const void *from, size_t bytes, void *user);
     void *user;
 } weft_load_migration;
@@ -57,6 +58,7 @@ typedef enum weft_load_change_kind {
     WEFT_LOAD_SHORTER,   /* fewer: the last ones are not loaded; text and bytes must fit */
 } weft_load_change_kind;
 
+/* One difference between a layout in the file and that of the world. */
 typedef struct weft_load_change {
     const char *type;  /* the component, as it is named now */
     const char *field; /* its path: of a dropped one in the file, else now */
@@ -139,20 +141,20 @@ WEFT_API weft_result weft_world_save_stream(weft_world *world, const weft_writer
 
 /* Fills a new world from a file. New means that no entity was ever created in it;
  * weft_world_transfer then moves the entities to another. Types are found by name; missing ones
- * without hooks are registered, without write groups. Where the layout is another (weft_component_hash),
- * fields are matched by their paths: absent ones get the value of weft_type.initial, references
- * null; those that the world lacks are left out; numbers are converted, whole ones exactly, and
- * must fit. Values without described fields need their size, a migration, or to be tags on one
- * side. Values of hooks need the same layout, and so does the kind.
- * Every value counts as changed once. Blobs go to weft_world_blobs: each BLOB field of a type
- * with a destruct hook gets a reference of its own, others share one that the store keeps.
+ * without hooks are registered, without write groups. Where the layout is another
+ * (weft_component_hash), fields are matched by their paths: absent ones get the value of
+ * weft_type.initial, references null; those that the world lacks are left out; numbers are
+ * converted, whole ones exactly, and must fit. Values without described fields need their size,
+ * a migration, or to be tags on one side. Values of hooks need the same layout, and so does the
+ * kind. Every value counts as changed once. Blobs go to weft_world_blobs: each BLOB field of a
+ * type with a destruct hook gets a reference of its own, others share one that the store keeps.
  * `desc` may be NULL. Threads: owner, world idle. Errors (the world has no entity then and its
  * resources are as before; types and archetypes made by the load stay; the text names the check
  * and the byte): INVALID_ARGUMENT, WRONG_PHASE (not new, or not idle), NOT_FOUND, IO (also: not
  * a regular file), CORRUPT, UNSUPPORTED (another version or byte order), TYPE_MISMATCH (a type
- * cannot be converted, a number does not fit, hooks are needed, or a blob type was not given), LIMIT (bytes_max; the limits of
- * the world's descriptor bound what a file may take), OUT_OF_MEMORY. Cost: in proportion to the
- * bytes, which are held in memory once. */
+ * cannot be converted, a number does not fit, hooks are needed, or a blob type was not given),
+ * LIMIT (bytes_max; the limits of the world's descriptor bound what a file may take),
+ * OUT_OF_MEMORY. Cost: in proportion to the bytes, which are held in memory once. */
 WEFT_API weft_result weft_world_load(weft_world *world, const char *path,
                                      const weft_load_desc *desc);
 

@@ -322,9 +322,7 @@ static bool integer_store(weft_field_kind kind, number n, char *to)
 /* Whole numbers must stay what they are; others are rounded. */
 static bool real_store(weft_field_kind kind, number n, char *to)
 {
-    double real = n.is_real       ? n.real
-                  : n.is_negative ? (double)(int64_t)n.bits
-                                  : (double)n.bits;
+    double real = n.is_real ? n.real : n.is_negative ? (double)(int64_t)n.bits : (double)n.bits;
     float small = (float)real;
     bool is_small = kind == WEFT_FIELD_F32;
     if (n.is_real && is_small && isfinite(real) && !isfinite(small)) return false;
@@ -370,8 +368,8 @@ bool weft__evolution_apply(const weft__evolution *evolution, const char *from, c
         const weft__evolution_step *step = &evolution->steps[i];
         const char *at = from + step->from;
         if (!step->is_number) memcpy(to + step->to, at, step->bytes);
-        bool fits = step->is_number ? numbers_convert(step, at, to + step->to)
-                                    : rest_is_empty(step, at);
+        bool fits =
+            step->is_number ? numbers_convert(step, at, to + step->to) : rest_is_empty(step, at);
         if (fits) continue;
         snprintf(text, 400,
                  "has a value in the file that does not fit field \"%.200s\": make the field as "
@@ -380,8 +378,8 @@ bool weft__evolution_apply(const weft__evolution *evolution, const char *from, c
         return false;
     }
     if (evolution->migration == NULL) return true;
-    const char *why = evolution->migration->migrate(to, from, evolution->from_bytes,
-                                                    evolution->migration->user);
+    const char *why =
+        evolution->migration->migrate(to, from, evolution->from_bytes, evolution->migration->user);
     if (why != NULL) snprintf(text, 400, "has a value that its migration refuses: %.300s", why);
     return why == NULL;
 }

@@ -13,6 +13,7 @@
 #include "hash_lanes.h"
 #include "load_refusal.h"
 #include "name_table.h"
+#include "world_file_evolve.h"
 #include "world_file_rows.h"
 #include "world_file_write.h"
 
@@ -140,8 +141,8 @@ static void release(weft__world_reader *r, void *items, size_t count, size_t siz
 
 /* ---- values ---- */
 
-static bool type_differs(weft__world_reader *r, weft_load_reason reason, const char *name,
-                         const char *why)
+bool weft__world_reader_type_differs(weft__world_reader *r, weft_load_reason reason,
+                                     const char *name, const char *why)
 {
     if (r->result != WEFT_OK) return false;
     note(r, reason);
@@ -168,37 +169,6 @@ static bool resolve_blob(void *user, weft_blob_ref *field)
     return true;
 }
 
-static const weft__evolution *evolution_of(const weft__world_reader *r, const weft__type *type)
-{
-    for (uint32_t i = 0; i < r->type_count && r->evolution_count != 0; i++)
-        if (r->types[i] == type) return r->evolutions[i];
-    return NULL;
-}
-
-size_t weft__world_reader_bytes(const weft__world_reader *r, const weft__type *type)
-{
-    const weft__evolution *evolution = evolution_of(r, type);
-    return evolution == NULL ? type->desc.size : evolution->from_bytes;
-}
-
-/* Values of another layout. */
-static bool values_convert(weft__world_reader *r, const weft__type *type, char *value, size_t bytes)
-{
-    const weft__evolution *evolution = evolution_of(r, type);
-    size_t count = evolution->to_bytes == 0 ? 1 : bytes / evolution->to_bytes;
-    const char *from = weft__world_reader_take(r, count * evolution->from_bytes);
-    char text[400];
-    for (size_t i = 0; i < count && from != NULL; i++) {
-        if (weft__evolution_apply(evolution, from + i * evolution->from_bytes,
-                                  value + i * evolution->to_bytes, text))
-            continue;
-        type_differs(r, WEFT_LOAD_TYPE_LAYOUT, type->desc.name, text);
-        break;
-    }
-    if (r->result != WEFT_OK && bytes != 0) memset(value, 0, bytes);
-    return r->result == WEFT_OK;
-}
-
 bool weft__world_reader_value(weft__world_reader *r, const weft__type *type, char *value,
                               size_t bytes)
 {
@@ -213,8 +183,8 @@ bool weft__world_reader_value(weft__world_reader *r, const weft__type *type, cha
                         (weft__value_bytes){value, 0, type->desc.size});
         return true;
     }
-    if (r->evolution_count != 0 && evolution_of(r, type) != NULL) {
-        if (!values_convert(r, type, value, bytes)) return false;
+    if (weft__world_reader_evolution(r, type) != NULL) {
+        if (!weft__world_reader_convert(r, type, value, bytes)) return false;
     } else {
         const char *from = weft__world_reader_take(r, bytes);
         if (from == NULL) return false;
@@ -319,37 +289,6 @@ static bool fields_read(weft__world_reader *r, weft_component_desc *desc, weft_f
     return r->result == WEFT_OK;
 }
 
-/* Another layout: a plan from the one in the file. */
-static bool type_evolve(weft__world_reader *r, const weft__type *type,
-                        const weft_component_desc *desc, uint64_t hash)
-{
-    weft__memory *memory = &r->world->memory;
-    weft__evolution *evolution = allocate(r, 1, sizeof *evolution);
-    if (evolution == NULL) return false;
-    char text[400];
-    weft__evolution_ends ends = {desc, &type->desc, hash};
-    bool is_made = weft__evolution_init(memory, r->desc, &ends, evolution, text);
-    r->is_reshaped = r->is_reshaped || desc->size != type->desc.size ||
-                     desc->alignment != type->desc.alignment ||
-                     desc->buffer_capacity != type->desc.buffer_capacity;
-    if (is_made && evolution->is_needed) {
-        r->evolutions[r->type_count] = evolution;
-        r->evolution_count++;
-        return true;
-    }
-    weft__evolution_fini(memory, evolution);
-    release(r, evolution, 1, sizeof *evolution);
-    if (is_made) return true;
-    if (text[0] == '\0') {
-        weft__error_memory(r->world, "weft_world_load");
-        return weft__world_reader_failed(r);
-    }
-    bool is_size = desc->size != type->desc.size;
-    if (is_size) note_numbers(r, desc->size, type->desc.size);
-    return type_differs(r, is_size ? WEFT_LOAD_TYPE_SIZE : WEFT_LOAD_TYPE_LAYOUT, type->desc.name,
-                        text);
-}
-
 static bool is_listed(const weft__world_reader *r, const weft__type *type)
 {
     for (uint32_t i = 0; i < r->type_count; i++)
@@ -365,8 +304,9 @@ static bool type_settle(weft__world_reader *r, const weft_component_desc *desc, 
     const char *name = weft__evolution_name(r->desc, desc->name);
     weft_component found = weft__component_named(world, name);
     if (found.id == 0 && is_hooked)
-        return type_differs(r, WEFT_LOAD_TYPE_UNKNOWN, desc->name,
-                            "was saved by a hook: register it with save and load before loading");
+        return weft__world_reader_type_differs(
+            r, WEFT_LOAD_TYPE_UNKNOWN, desc->name,
+            "was saved by a hook: register it with save and load before loading");
     /* of any size, but it follows; the elements of a buffer may be none */
     bool is_resource = (desc->flags & (WEFT_RESOURCE | WEFT_BUFFER)) == WEFT_RESOURCE;
     if (found.id == 0 && is_resource && desc->size > (size_t)(r->end - r->at))
@@ -381,19 +321,22 @@ static bool type_settle(weft__world_reader *r, const weft_component_desc *desc, 
     }
     const weft__type *type = world->types.at[found.id];
     if (type->hash != hash && (is_hooked || weft__type_is_hooked(type)))
-        return type_differs(r, WEFT_LOAD_TYPE_LAYOUT, desc->name,
-                            "is saved or loaded by a hook and has another layout in the file: "
-                            "register the layout that was saved, or use another name");
-    if (type->hash != hash && !type_evolve(r, type, desc, hash)) return false;
+        return weft__world_reader_type_differs(
+            r, WEFT_LOAD_TYPE_LAYOUT, desc->name,
+            "is saved or loaded by a hook and has another layout in the file: "
+            "register the layout that was saved, or use another name");
+    if (type->hash != hash && !weft__world_reader_evolve(r, type, desc, hash)) return false;
     if (weft__type_is_hooked(type) != is_hooked)
-        return type_differs(r, WEFT_LOAD_TYPE_LAYOUT, desc->name,
-                            is_hooked ? "was saved by a hook: register it with save and load"
-                                      : "was saved as bytes, but is registered with a load hook");
+        return weft__world_reader_type_differs(
+            r, WEFT_LOAD_TYPE_LAYOUT, desc->name,
+            is_hooked ? "was saved by a hook: register it with save and load"
+                      : "was saved as bytes, but is registered with a load hook");
     if (weft__type_save_problem(type) != NULL)
-        return type_differs(r, WEFT_LOAD_TYPE_LAYOUT, desc->name, weft__type_save_problem(type));
+        return weft__world_reader_type_differs(r, WEFT_LOAD_TYPE_LAYOUT, desc->name,
+                                               weft__type_save_problem(type));
     if ((r->evolution_count != 0 || name != desc->name) && is_listed(r, type))
-        return type_differs(r, WEFT_LOAD_TYPE_LAYOUT, name,
-                            "has two layouts in the file: rename one of them only");
+        return weft__world_reader_type_differs(
+            r, WEFT_LOAD_TYPE_LAYOUT, name, "has two layouts in the file: rename one of them only");
     r->types[r->type_count++] = type;
     return true;
 }
@@ -428,16 +371,6 @@ static void types_read(weft__world_reader *r)
     r->types = allocate(r, r->type_limit, sizeof *r->types);
     r->evolutions = allocate(r, r->type_limit, sizeof(weft__evolution *));
     for (uint32_t i = 0; i < r->type_limit && r->result == WEFT_OK; i++) type_read(r);
-}
-
-static void evolutions_free(weft__world_reader *r)
-{
-    for (uint32_t i = 0; i < r->type_limit && r->evolutions != NULL; i++) {
-        if (r->evolutions[i] == NULL) continue;
-        weft__evolution_fini(&r->world->memory, r->evolutions[i]);
-        release(r, r->evolutions[i], 1, sizeof(weft__evolution));
-    }
-    release(r, (void *)r->evolutions, r->type_limit, sizeof(weft__evolution *));
 }
 
 /* ---- blobs ---- */
@@ -532,7 +465,8 @@ static void resource_read(weft__world_reader *r, uint32_t number)
     size_t size = weft__type_bytes(type);
     weft_world *world = r->world;
     bool is_buffer = (type->desc.flags & WEFT_BUFFER) != 0, is_hooked = weft__type_is_hooked(type);
-    if (!is_buffer && !is_hooked && weft__world_reader_u32(r) != weft__world_reader_bytes(r, type)) {
+    if (!is_buffer && !is_hooked &&
+        weft__world_reader_u32(r) != weft__world_reader_bytes(r, type)) {
         weft__world_reader_fail(r, WEFT_LOAD_MALFORMED, "a resource of another size");
         return;
     }
@@ -610,7 +544,7 @@ weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
     weft__archetype_list_free(world, &before);
     resources_settle(&r);
     blobs_release(&r);
-    evolutions_free(&r);
+    weft__world_reader_evolutions_free(&r);
     release(&r, (void *)(uintptr_t)r.types, r.type_limit, sizeof *r.types);
     return r.result;
 }

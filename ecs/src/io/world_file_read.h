@@ -22,7 +22,7 @@ typedef struct weft__world_reader {
     uint32_t type_count, type_limit;
     weft__evolution **evolutions; /* [number in the file]; NULL: the bytes are the same */
     uint32_t evolution_count;     /* that are not NULL */
-    bool is_reshaped; /* rows of a type have another size: chunks cannot be as they were */
+    bool is_reshaped;     /* rows of a type have another size: chunks cannot be as they were */
     char **resources;     /* [number in the file]: read, not yet the world's; NULL: none */
     weft_blob_ref *blobs; /* [number in the file] */
     bool *is_kept;        /* [number in the file]: the store keeps the reference */
@@ -34,6 +34,9 @@ typedef struct weft__world_reader {
 bool weft__world_reader_fail(weft__world_reader *r, weft_load_reason reason, const char *check);
 /* The same when the world's error is set already. */
 bool weft__world_reader_failed(weft__world_reader *r);
+/* A component that cannot be loaded: `why` goes behind its name. Returns false. */
+bool weft__world_reader_type_differs(weft__world_reader *r, weft_load_reason reason,
+                                     const char *name, const char *why);
 /* The next bytes in place; NULL (failure kept) when there are fewer. */
 const char *weft__world_reader_take(weft__world_reader *r, size_t count);
 uint8_t weft__world_reader_u8(weft__world_reader *r);

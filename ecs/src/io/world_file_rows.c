@@ -63,7 +63,8 @@ static bool entities_read(weft__world_reader *r, weft__chunk *chunk, uint32_t co
 
 bool weft__world_reader_buffer(weft__world_reader *r, const weft__type *type, weft_buffer *buffer)
 {
-    uint32_t count = weft__world_reader_count(r, weft__type_is_hooked(type) ? 4 : weft__world_reader_bytes(r, type));
+    uint32_t count = weft__world_reader_count(
+        r, weft__type_is_hooked(type) ? 4 : weft__world_reader_bytes(r, type));
     if (r->result != WEFT_OK) return false;
     if (count > buffer->capacity && type->desc.size != 0) {
         void *heap =
@@ -289,8 +290,7 @@ static bool pieces_read(weft__world_reader *r, const shape *s, uint32_t first, u
             weft__world_reader_value(r, ref->type, pieces[p]->chunk_values + ref->chunk_offset,
                                      ref->type->chunk_bytes);
         }
-        if (ref->enableable != WEFT__NONE)
-            pieces_disabled_read(r, pieces, count, ref->enableable);
+        if (ref->enableable != WEFT__NONE) pieces_disabled_read(r, pieces, count, ref->enableable);
         for (uint32_t p = 0; p < count && ref->column != 0 && r->result == WEFT_OK; p++)
             column_read(r, pieces[p], ref);
         if (ref->column == 0) column_skip(r, ref->type, rows);
@@ -320,8 +320,7 @@ static bool chunk_read(weft__world_reader *r, const shape *s)
     for (uint32_t i = 0; i < s->count && is_read; i++)
         if ((s->types[i]->desc.flags & WEFT_SHARED) != 0) is_read = shared_read(r, s, s->types[i]);
     uint32_t first = s->archetype->chunk_count;
-    weft__chunk *chunk =
-        is_read && !r->is_reshaped ? chunk_make(r, s, size_class, count) : NULL;
+    weft__chunk *chunk = is_read && !r->is_reshaped ? chunk_make(r, s, size_class, count) : NULL;
     if (r->is_reshaped) is_read = is_read && pieces_make(r, s, size_class, count);
     for (uint32_t i = 0; i < s->archetype->shared_count; i++) {
         weft__shared_release(&r->world->shared, s->archetype->shared_components[i], s->values[i],
