@@ -158,7 +158,7 @@ PLAIN_TEST(types_that_differ_are_named_with_their_sizes)
     CHECK_TEXT(b.report.text, weft_world_error(b.world)->text);
     CHECK_OK(weft_world_destroy(b.world));
     CHECK_OK(weft_world_create(&one_worker, &b.world));
-    weft_component_create_plain(b.world, "Number", 8, 4, 0);
+    weft_component_create_plain(b.world, "Number", 8, 8, WEFT_SHARED);
     CHECK_RESULT(load(&b), WEFT_TYPE_MISMATCH);
     CHECK_U64(b.report.reason, WEFT_LOAD_TYPE_LAYOUT);
     CHECK_TEXT(b.report.type, "Number");

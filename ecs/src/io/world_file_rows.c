@@ -290,7 +290,8 @@ static bool pieces_read(weft__world_reader *r, const shape *s, uint32_t first, u
             weft__world_reader_value(r, ref->type, pieces[p]->chunk_values + ref->chunk_offset,
                                      ref->type->chunk_bytes);
         }
-        if (ref->enableable != WEFT__NO_PLACE) pieces_disabled_read(r, pieces, count, ref->enableable);
+        if (ref->enableable != WEFT__NO_PLACE)
+            pieces_disabled_read(r, pieces, count, ref->enableable);
         for (uint32_t p = 0; p < count && ref->column != 0 && r->result == WEFT_OK; p++)
             column_read(r, pieces[p], ref);
         if (ref->column == 0) column_skip(r, ref->type, rows);
