@@ -8,9 +8,18 @@
 
 #include "world_front.h"
 
+/* The error of callbacks on one worker: the one of the lowest slice. Its worker writes it, the
+ * owner reads it when the loop has ended. */
+typedef struct weft__callback_error {
+    _Alignas(64) weft_error error; /* `number` 0: none */
+    uint32_t slice;                /* of the error */
+    const weft_world *world;
+    const uint32_t *current; /* slice */
+} weft__callback_error;
+
 /* Errors of `record->world` go to `record` while the calling thread is in callbacks of a loop;
  * NULL: they do no more. Returns what it replaces. */
-struct weft__callback_error *weft__error_divert(struct weft__callback_error *record);
+weft__callback_error *weft__error_divert(weft__callback_error *record);
 /* Sets the last error and returns `code`. Owner, and callbacks whose errors are diverted. */
 __attribute__((format(printf, 5, 6))) weft_result weft__error(const weft_world *world,
                                                               weft_result code, weft_entity entity,

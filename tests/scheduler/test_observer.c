@@ -14,7 +14,8 @@ enum { MANY = 20000 };
 /* What was told, as text: "name:event:count ". */
 typedef struct bed {
     weft_world *world;
-    weft_component value, tag;
+    weft_component value, tag, number;
+    weft_archetype echoes;
     char text[512];
     uint32_t last; /* of `value` in the first old value */
     weft_entity first;
@@ -93,6 +94,36 @@ Test(observer, each_event_is_told_once_with_the_values_as_they_were)
     CHECK_OK(weft_entity_destroy(b.world, old));
     told(&b, "removed:1 destroyed:1 ");
     CHECK(weft_entity_equal(b.first, fresh));
+    bed_close(&b);
+}
+
+/* The change version stays the same between steps, and goes back with a snapshot. */
+Test(observer, versions_that_come_again_hide_no_change)
+{
+    bed b = bed_open(1);
+    listener l = {&b, "changed"};
+    weft_entity entity = weft_entity_create(b.world, WEFT_ARCHETYPE(b.world, b.value));
+    listen(&l, WEFT_ON_CHANGED, b.value);
+    CHECK_OK(weft_world_step(b.world, 0.1f)); /* rows that came in this version are all compared */
+    told(&b, "");
+    for (uint32_t i = 1; i < 4; i++) {
+        WEFT_SET(b.world, entity, b.value, uint32_t, {i});
+        told(&b, "changed:1 ");
+        CHECK_U64(b.last, i - 1);
+    }
+    CHECK_OK(weft_world_step(b.world, 0.1f));
+    weft_snapshot *snapshot = NULL;
+    CHECK_OK(weft_snapshot_take(b.world, NULL, &snapshot));
+    for (uint32_t i = 0; i < 2; i++) {
+        WEFT_SET(b.world, entity, b.value, uint32_t, {10 + i});
+        CHECK_OK(weft_world_step(b.world, 0.1f));
+        CHECK_TEXT(b.text, "changed:1 ");
+        CHECK_U64(b.last, 3 + 7 * i);
+        b.text[0] = '\0';
+        CHECK_OK(weft_world_step(b.world, 0.1f));
+        CHECK_OK(weft_snapshot_restore(b.world, snapshot));
+    }
+    weft_snapshot_destroy(snapshot);
     bed_close(&b);
 }
 
@@ -247,38 +278,108 @@ Test(observer, restored_snapshots_are_told_as_what_differs)
     bed_close(&b);
 }
 
-/* Creates an entity for each, from several workers. */
-static void echo(const weft_observation *o, void *user)
+static void set_value(const weft_observation *o, void *user)
 {
-    const weft_archetype *with = user;
+    const bed *b = user;
+    uint32_t value = o->event == WEFT_ON_CREATED ? 1 : 2;
     for (uint32_t i = 0; i < o->count; i++)
-        CHECK(weft_recorder_create_entity(o->commands, *with).version != 0);
-    CHECK(o->count <= 4096);
+        CHECK_OK(weft_recorder_set(o->commands, o->entities[i], b->value, &value, sizeof value));
 }
 
-Test(observer, parallel_batches_give_the_same_world_for_any_number_of_workers)
+Test(observer, the_commands_of_the_last_one_have_effect)
+{
+    bed b = bed_open(1);
+    weft_observer_create(b.world, &(weft_observer_desc){.name = "one",
+                                                        .on = WEFT_ON_CREATED,
+                                                        .component = b.value,
+                                                        .run = set_value,
+                                                        .user = &b});
+    weft_observer_create(b.world, &(weft_observer_desc){.name = "two",
+                                                        .on = WEFT_ON_ADDED,
+                                                        .component = b.value,
+                                                        .run = set_value,
+                                                        .user = &b});
+    weft_entity entity = weft_entity_create(b.world, WEFT_ARCHETYPE(b.world, b.value));
+    CHECK_OK(weft_observers_run(b.world));
+    CHECK_U64(*(const uint32_t *)weft_entity_read(b.world, entity, b.value), 2);
+    bed_close(&b);
+}
+
+/* Creates an entity for each, from several workers, that names it. */
+static void echo(const weft_observation *o, void *user)
+{
+    const bed *b = user;
+    CHECK(o->count <= 4096);
+    for (uint32_t i = 0; i < o->count; i++) {
+        const uint32_t *number = weft_entity_read(o->world, o->entities[i], b->value);
+        weft_entity made = weft_recorder_create_entity(o->commands, b->echoes);
+        CHECK_OK(weft_recorder_set(o->commands, made, b->number, number, sizeof *number));
+    }
+}
+
+/* Echoes are in the order of what they name. */
+static void check_echoes(const bed *b)
+{
+    uint32_t next = 0;
+    weft_query all =
+        weft_query_create(b->world, &(weft_query_desc){.terms = {{b->number, WEFT_READ}}});
+    weft_cursor c = weft_query_begin(b->world, all);
+    while (weft_query_next(&c))
+        for (uint32_t i = 0; i < weft_slice_count(&c.slice); i++)
+            CHECK_U64(((const uint32_t *)weft_slice_read(&c.slice, 0))[i], next++);
+    CHECK_U64(next, MANY);
+}
+
+Test(observer, parallel_batches_are_played_in_their_order_by_any_number_of_workers)
 {
     uint64_t hashes[3];
     for (uint32_t k = 0; k < 3; k++) {
         bed b = bed_open(k + 1);
-        weft_archetype tagged = WEFT_ARCHETYPE(b.world, b.tag);
+        b.number = weft_component_create_plain(b.world, "number", 4, 4, 0);
+        b.echoes = WEFT_ARCHETYPE(b.world, b.number);
         weft_observer_create(b.world, &(weft_observer_desc){.name = "echo",
                                                             .on = WEFT_ON_ADDED,
                                                             .component = b.value,
                                                             .run = echo,
-                                                            .user = &tagged,
+                                                            .user = &b,
                                                             .is_parallel = true});
-        CHECK_OK(weft_entity_create_many(b.world, WEFT_ARCHETYPE(b.world, b.value), MANY, NULL));
+        weft_archetype with = WEFT_ARCHETYPE(b.world, b.value);
+        for (uint32_t i = 0; i < MANY; i++) {
+            weft_entity entity = weft_entity_create(b.world, with);
+            WEFT_SET(b.world, entity, b.value, uint32_t, {i});
+        }
         CHECK_OK(weft_world_step(b.world, 0.1f));
         hashes[k] = weft_world_hash(b.world, WEFT_HASH_LAYOUT);
-        CHECK_U64(weft_query_count(b.world,
-                                   weft_query_create(
-                                       b.world, &(weft_query_desc){.terms = {{b.tag, WEFT_READ}}})),
-                  MANY);
+        check_echoes(&b);
         bed_close(&b);
     }
     CHECK_U64(hashes[1], hashes[0]);
     CHECK_U64(hashes[2], hashes[0]);
+}
+
+static void read_dead(const weft_observation *o, void *user)
+{
+    (void)user;
+    for (uint32_t i = 0; i < o->count; i++)
+        CHECK(weft_entity_read(o->world, o->entities[i], o->component) == NULL);
+}
+
+Test(observer, what_several_workers_ask_in_vain_is_no_error_of_the_world)
+{
+    bed b = bed_open(3);
+    weft_observer_create(b.world, &(weft_observer_desc){.name = "read",
+                                                        .on = WEFT_ON_DESTROYED,
+                                                        .component = b.value,
+                                                        .run = read_dead,
+                                                        .is_parallel = true});
+    CHECK_OK(weft_entity_create_many(b.world, WEFT_ARCHETYPE(b.world, b.value), MANY, NULL));
+    CHECK_OK(weft_observers_run(b.world));
+    weft_query all = weft_query_create(b.world, &(weft_query_desc){0});
+    CHECK_OK(weft_query_destroy_entities(b.world, all));
+    uint64_t errors = weft_world_error(b.world)->number;
+    CHECK_OK(weft_observers_run(b.world));
+    CHECK_U64(weft_world_error(b.world)->number, errors);
+    bed_close(&b);
 }
 
 Test(observer, bad_descriptions_are_refused)

@@ -28,15 +28,6 @@ typedef union weft__berth {
     uintptr_t next_free;
 } weft__berth;
 
-/* The error of the callbacks of weft_query_each_parallel on one worker: the one of the lowest
- * slice. Its worker writes it, the owner reads it when the loop has ended. */
-typedef struct weft__callback_error {
-    _Alignas(64) weft_error error; /* `number` 0: none */
-    uint32_t slice;                /* of the error */
-    const weft_world *world;
-    const uint32_t *current; /* slice */
-} weft__callback_error;
-
 /* Component types. Owner, world idle; read by all. */
 typedef struct weft__type_table {
     weft__type **at;          /* [id]; [0] is NULL */
@@ -176,7 +167,7 @@ struct weft_world {
     struct weft__guards *guards;           /* guard.h; NULL until used, and in unchecked builds */
     struct weft__owner_loops *owner_loops; /* owner_loop.h; the same */
     weft__given_values *given_values;      /* given_values.h; the same */
-    weft__callback_error
+    struct weft__callback_error
         *callback_errors;   /* [workers]; NULL until the first weft_query_each_parallel */
     weft_blob_store *blobs; /* NULL until asked for */
     weft__builtin builtin;

@@ -67,7 +67,7 @@ typedef struct weft_observer_desc {
     /* Runs before this observer, which exists; NULL: after all others. */
     const char *before;
     /* Called with batches of at most 4,096 entities, by several workers at once; what they record
-     * is played in the order of the batches. */
+     * is played in the order of the batches. What they call does not set weft_world_error. */
     bool is_parallel;
 } weft_observer_desc;
 
@@ -87,10 +87,11 @@ WEFT_API weft_observer weft_observer_create(weft_world *world, const weft_observ
 WEFT_API weft_result weft_observer_destroy(weft_world *world, weft_observer observer);
 
 /* Runs the observers now, with what changed since they last ran; relations are settled first.
- * Errors: CYCLE (of rounds, see above; the text names who recorded; or of relations), the first
- * error of a command (the rest of that round's commands is dropped), OUT_OF_MEMORY (what was found
- * is lost), WRONG_PHASE, BUSY. Threads: owner, world idle. Cost: O(chunks that have an observed
- * component + rows of those whose rows came, went or were written). */
+ * Errors: CYCLE (of rounds, see above: the text names who recorded; or of relations, which does not
+ * keep observers from running), the first error of a command (the rest of that round's commands is
+ * dropped), OUT_OF_MEMORY (what was found is told by the next run), WRONG_PHASE, BUSY. Threads:
+ * owner, world idle. Cost: O(chunks that have an observed component + rows of those whose rows
+ * came, went or were written). */
 WEFT_API weft_result weft_observers_run(weft_world *world);
 
 #ifdef __cplusplus

@@ -146,7 +146,9 @@ static weft__observer_watch *watch_obtain(weft__scheduler *scheduler, uint32_t c
             (observers->watch_count - at) * sizeof observers->watches[0]);
     observers->watches[at] = watch;
     observers->watch_count++;
-    if (weft__observer_watch_scan(watch, NULL)) return watch; /* what is there is not news */
+    bool is_done = weft__observer_watch_scan(watch, NULL);
+    weft__observer_watch_told(watch); /* what is there is not news */
+    if (is_done) return watch;
     watch_release(scheduler, watch);
     return NULL;
 }
@@ -253,11 +255,12 @@ weft_result weft_observers_run(weft_world *world)
     weft_result result = weft__between_steps(world, "weft_observers_run");
     if (result == WEFT_OK) result = weft__idle(world, "weft_observers_run");
     if (result == WEFT_OK) result = weft_relation_settle(world);
+    if (result != WEFT_OK && result != WEFT_CYCLE) return result; /* a cycle was cut */
     weft__scheduler *scheduler = weft__scheduler_of(world);
-    if (result != WEFT_OK || scheduler == NULL || scheduler->observers == NULL) return result;
-    result = weft__host_begin(world, "weft_observers_run");
-    if (result != WEFT_OK) return result;
-    result = weft__observers_play(scheduler);
+    if (scheduler == NULL || scheduler->observers == NULL) return result;
+    weft_result begun = weft__host_begin(world, "weft_observers_run");
+    if (begun != WEFT_OK) return begun;
+    weft_result played = weft__observers_play(scheduler);
     weft__host_end(world);
-    return result;
+    return result == WEFT_OK ? played : result;
 }

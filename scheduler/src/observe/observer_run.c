@@ -58,10 +58,14 @@ static int call_part(weft_job_context *job, void *argument, uint32_t begin, uint
 {
     const calling *c = argument;
     uint32_t worker = job == NULL ? 0 : weft_job_worker_index(job);
+    const uint32_t none = 0; /* errors of several threads are not kept */
+    weft__callback_error error = {.world = c->scheduler->world, .current = &none};
+    weft__callback_error *before = weft__error_divert(&error);
     for (uint32_t i = begin; i < end; i++) {
         uint32_t first = i * WEFT__OBSERVER_BATCH, last = first + WEFT__OBSERVER_BATCH;
         call(c, worker, i, first, last < c->noticed->count ? last : c->noticed->count);
     }
+    weft__error_divert(before);
     return 0;
 }
 
@@ -93,15 +97,18 @@ static weft_result scan(const weft__scheduler *scheduler, bool *is_news)
     weft__observers *observers = scheduler->observers;
     const weft__observer_watch *all = NULL;
     bool is_done = true;
-    for (uint32_t i = 0; i < observers->watch_count; i++) {
+    for (uint32_t i = 0; is_done && i < observers->watch_count; i++) {
         weft__observer_watch *watch = observers->watches[i];
-        is_done = weft__observer_watch_scan(watch, all) && is_done;
+        is_done = weft__observer_watch_scan(watch, all);
         if (watch->component == 0) all = watch;
     }
     *is_news = false;
     for (uint32_t i = 0; i < observers->count; i++)
         *is_news = *is_news || noticed_of(observers->at[i])->count != 0;
-    return is_done ? WEFT_OK : weft__error_memory(scheduler->world, "observers");
+    if (is_done) return WEFT_OK;
+    return weft__error(scheduler->world, WEFT_OUT_OF_MEMORY, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "observers: out of memory; what was found is told by the next run: free "
+                       "memory and try again");
 }
 
 static uint64_t recorded(const weft__scheduler *scheduler)
@@ -129,6 +136,12 @@ static void call_round(weft__scheduler *scheduler, const weft__observer **first)
         if (*first == NULL && recorded(scheduler) != 0) *first = observers->at[i];
     }
     front->busy = busy;
+}
+
+static void told(const weft__observers *observers)
+{
+    for (uint32_t i = 0; i < observers->watch_count; i++)
+        weft__observer_watch_told(observers->watches[i]);
 }
 
 /* The name behind the key of a command, for errors. `user`: the scheduler. */
@@ -181,9 +194,12 @@ weft_result weft__observers_play(weft__scheduler *scheduler)
     for (uint32_t round = 0;; round++) {
         bool is_news;
         weft_result result = scan(scheduler, &is_news);
-        if (result != WEFT_OK || !is_news) return result;
-        if (round == WEFT__OBSERVER_ROUNDS) return cycle_error(scheduler, chain);
-        call_round(scheduler, &chain[round]);
+        if (result != WEFT_OK) return result;
+        bool is_over = round == WEFT__OBSERVER_ROUNDS;
+        if (is_news && !is_over) call_round(scheduler, &chain[round]);
+        told(observers);
+        if (!is_news) return WEFT_OK;
+        if (is_over) return cycle_error(scheduler, chain);
         if (chain[round] == NULL) return WEFT_OK; /* nothing was recorded: nothing changes */
         result = play(scheduler);
         if (result != WEFT_OK) return result;

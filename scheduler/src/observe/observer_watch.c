@@ -25,31 +25,46 @@ static void *grown(const weft__observer_watch *watch, void *array, uint32_t *cap
     return out;
 }
 
-/* Room for `more` entities in a list. */
+/* A larger copy of an array of `old` entries; the new ones are zero. NULL: no memory. */
+static void *copied(const weft__observer_watch *watch, const void *array, uint32_t old,
+                    uint32_t capacity, size_t bytes)
+{
+    char *out = weft__alloc(memory_of(watch), WEFT__MEMORY_SYSTEMS, capacity, bytes, 64);
+    if (out == NULL) return NULL;
+    if (old != 0) memcpy(out, array, (size_t)old * bytes);
+    memset(out + (size_t)old * bytes, 0, (size_t)(capacity - old) * bytes);
+    return out;
+}
+
+static void released(const weft__observer_watch *watch, void *array, uint32_t count, size_t bytes)
+{
+    if (array != NULL) weft__free(memory_of(watch), WEFT__MEMORY_SYSTEMS, array, count, bytes, 64);
+}
+
+static void noticed_fini(const weft__observer_watch *watch, weft__noticed *list, uint32_t bytes)
+{
+    released(watch, list->entities, list->capacity, sizeof list->entities[0]);
+    released(watch, list->values, list->capacity, bytes);
+    *list = (weft__noticed){0};
+}
+
+/* Room for `more` entities in a list. False: no memory; it is as before. */
 static bool noticed_room(const weft__observer_watch *watch, weft__noticed *list, uint32_t more,
                          uint32_t bytes)
 {
     if (list->capacity - list->count >= more) return true;
-    uint32_t capacity = list->capacity;
-    void *entities =
-        grown(watch, list->entities, &capacity, list->count + more, sizeof list->entities[0]);
-    if (entities == NULL) return false;
-    list->entities = entities;
-    if (bytes != 0) {
-        void *values =
-            weft__realloc(memory_of(watch), WEFT__MEMORY_SYSTEMS, list->values,
-                          list->values == NULL ? 0 : list->capacity, capacity, bytes, 64);
-        if (values == NULL) {
-            weft__free(memory_of(watch), WEFT__MEMORY_SYSTEMS, entities, capacity,
-                       sizeof list->entities[0], 8);
-            weft__free(memory_of(watch), WEFT__MEMORY_SYSTEMS, list->values, list->capacity, bytes,
-                       64);
-            *list = (weft__noticed){0};
-            return false;
-        }
-        list->values = values;
+    uint32_t need = list->count + more, twice = 2 * list->capacity;
+    weft__noticed fresh = {.count = list->count, .capacity = twice > need ? twice : need + 64};
+    fresh.entities =
+        copied(watch, list->entities, list->count, fresh.capacity, sizeof fresh.entities[0]);
+    if (bytes != 0 && fresh.entities != NULL)
+        fresh.values = copied(watch, list->values, list->count, fresh.capacity, bytes);
+    if (fresh.entities == NULL || (bytes != 0 && fresh.values == NULL)) {
+        noticed_fini(watch, &fresh, bytes);
+        return false;
     }
-    list->capacity = capacity;
+    noticed_fini(watch, list, bytes);
+    *list = fresh;
     return true;
 }
 
@@ -60,46 +75,31 @@ static void notice(weft__noticed *list, weft_entity entity, const void *value, u
     list->entities[list->count++] = entity;
 }
 
-static bool notice_grown(const weft__observer_watch *watch, weft__noticed *list, weft_entity entity,
-                         const void *value, uint32_t bytes)
-{
-    if (list->count == list->capacity && !noticed_room(watch, list, list->count + 64, bytes))
-        return false;
-    notice(list, entity, value, bytes);
-    return true;
-}
-
-static void noticed_fini(const weft__observer_watch *watch, weft__noticed *list, uint32_t bytes)
-{
-    weft__free(memory_of(watch), WEFT__MEMORY_SYSTEMS, list->entities, list->capacity,
-               sizeof list->entities[0], 8);
-    if (list->values != NULL)
-        weft__free(memory_of(watch), WEFT__MEMORY_SYSTEMS, list->values, list->capacity, bytes, 64);
-    *list = (weft__noticed){0};
-}
-
 /* ---- members ---- */
 
+/* Room for an index. False: no memory; everything is as before. */
 static bool members_room(weft__observer_watch *watch, uint32_t index)
 {
     if (index < watch->member_capacity) return true;
-    uint32_t old = watch->member_capacity, capacity = old;
-    uint32_t *members = grown(watch, watch->members, &capacity, index + 1, sizeof members[0]);
-    if (members == NULL) return false;
+    uint32_t old = watch->member_capacity, capacity = 2 * old > index ? 2 * old : index + 64;
+    uint32_t *members = copied(watch, watch->members, old, capacity, sizeof members[0]);
+    char *values = NULL;
+    uint64_t *born = NULL;
+    if (watch->bytes != 0) values = copied(watch, watch->values, old, capacity, watch->bytes);
+    if (watch->component == 0) born = copied(watch, watch->born, old, capacity, sizeof born[0]);
+    if (members == NULL || (watch->bytes != 0 && values == NULL) ||
+        (watch->component == 0 && born == NULL)) {
+        released(watch, members, capacity, sizeof members[0]);
+        released(watch, values, capacity, watch->bytes);
+        released(watch, born, capacity, sizeof born[0]);
+        return false;
+    }
+    released(watch, watch->members, old, sizeof members[0]);
+    released(watch, watch->values, old, watch->bytes);
+    released(watch, watch->born, old, sizeof born[0]);
     watch->members = members;
-    watch->member_capacity = old;
-    if (watch->bytes != 0) {
-        char *values = weft__realloc(memory_of(watch), WEFT__MEMORY_SYSTEMS, watch->values, old,
-                                     capacity, watch->bytes, 8);
-        if (values == NULL) return false;
-        watch->values = values;
-    }
-    if (watch->component == 0) {
-        uint64_t *born = weft__realloc(memory_of(watch), WEFT__MEMORY_SYSTEMS, watch->born, old,
-                                       capacity, sizeof born[0], 8);
-        if (born == NULL) return false;
-        watch->born = born;
-    }
+    watch->values = values;
+    watch->born = born;
     watch->member_capacity = capacity;
     return true;
 }
@@ -204,7 +204,8 @@ static bool values_compare(weft__observer_watch *watch, const weft__chunk *chunk
         char *known = value_of(watch, weft_entity_index(rows[i]));
         const char *now = values + (size_t)i * watch->bytes;
         if (memcmp(known, now, watch->bytes) == 0) continue;
-        if (!notice_grown(watch, &watch->changed, rows[i], known, watch->bytes)) return false;
+        if (!noticed_room(watch, &watch->changed, 1, watch->bytes)) return false;
+        notice(&watch->changed, rows[i], known, watch->bytes);
         memcpy(known, now, watch->bytes);
     }
     return true;
@@ -280,12 +281,14 @@ static bool went_settle(weft__observer_watch *watch)
         if (!is_member(watch, entity)) continue;
         const weft__chunk *chunk = weft__entity_row(watch->world, entity, &row);
         if (chunk != NULL && is_watched(watch, chunk->archetype)) continue;
+        if (!noticed_room(watch, &watch->removed, 1, watch->bytes) ||
+            !noticed_room(watch, &watch->destroyed, 1, watch->bytes))
+            return false;
         const char *value = watch->bytes == 0 ? NULL : value_of(watch, index);
         bool is_dead = chunk == NULL || (chunk->archetype->flags & WEFT__IS_RESIDUE) != 0;
         watch->members[index] = 0;
-        if (!notice_grown(watch, &watch->removed, entity, value, watch->bytes)) return false;
-        if (is_dead && !notice_grown(watch, &watch->destroyed, entity, value, watch->bytes))
-            return false;
+        notice(&watch->removed, entity, value, watch->bytes);
+        if (is_dead) notice(&watch->destroyed, entity, value, watch->bytes);
     }
     return true;
 }
@@ -296,7 +299,8 @@ static bool came_settle(weft__observer_watch *watch, const weft__observer_watch 
     for (uint32_t i = 0; i < watch->came.count; i++) {
         weft_entity entity = watch->came.entities[i];
         uint32_t index = weft_entity_index(entity);
-        if (!members_room(watch, index)) return false;
+        if (!members_room(watch, index) || !noticed_room(watch, &watch->created, 1, 0))
+            return false;
         if (watch->members[index] == entity.version) continue;
         watch->members[index] = entity.version;
         if (watch->bytes != 0)
@@ -304,8 +308,18 @@ static bool came_settle(weft__observer_watch *watch, const weft__observer_watch 
                    watch->bytes);
         if (watch->component == 0) watch->born[index] = watch->scan;
         notice(&watch->added, entity, NULL, 0);
-        bool is_new = all != NULL && is_member(all, entity) && all->born[index] == all->scan;
-        if (is_new && !notice_grown(watch, &watch->created, entity, NULL, 0)) return false;
+        if (all != NULL && is_member(all, entity) && all->born[index] > all->told)
+            notice(&watch->created, entity, NULL, 0);
+    }
+    return true;
+}
+
+/* Everything is a candidate: each row that was known as gone, and each row as new. */
+static bool candidates_all(weft__observer_watch *watch)
+{
+    for (uint32_t i = 0; i < watch->chunk_capacity; i++) {
+        if (!watched_went(watch, &watch->chunks[i])) return false;
+        watch->chunks[i].order_seen = 0;
     }
     return true;
 }
@@ -313,11 +327,20 @@ static bool came_settle(weft__observer_watch *watch, const weft__observer_watch 
 bool weft__observer_watch_scan(weft__observer_watch *watch, const weft__observer_watch *all)
 {
     watch->scan++;
-    watch->came.count = watch->went.count = watch->added.count = watch->removed.count = 0;
-    watch->changed.count = watch->created.count = watch->destroyed.count = 0;
-    bool is_done = chunks_scan(watch) && went_settle(watch) && came_settle(watch, all);
-    watch->is_suspect = !is_done;
+    watch->came.count = 0;
+    if (!watch->is_lost) watch->went.count = 0;
+    bool is_done = (!watch->is_lost || candidates_all(watch)) && chunks_scan(watch) &&
+                   went_settle(watch) && came_settle(watch, all);
+    watch->is_lost = !is_done;
+    watch->is_suspect = false;
     return is_done;
+}
+
+void weft__observer_watch_told(weft__observer_watch *watch)
+{
+    watch->told = watch->scan;
+    watch->added.count = watch->removed.count = watch->changed.count = 0;
+    watch->created.count = watch->destroyed.count = 0;
 }
 
 /* Values of rows that are known. */
@@ -339,8 +362,7 @@ bool weft__observer_watch_keep(weft__observer_watch *watch, uint32_t bytes)
 {
     if (watch->bytes == bytes) return true;
     if (watch->member_capacity != 0) {
-        watch->values = weft__alloc_zeroed(memory_of(watch), WEFT__MEMORY_SYSTEMS,
-                                           watch->member_capacity, bytes, 8);
+        watch->values = copied(watch, NULL, 0, watch->member_capacity, bytes);
         if (watch->values == NULL) return false;
     }
     weft__noticed *lists[] = {&watch->came, &watch->removed, &watch->changed, &watch->destroyed};
@@ -365,12 +387,7 @@ void weft__observer_watch_fini(weft__observer_watch *watch)
     for (uint32_t i = 0; i < watch->chunk_capacity; i++) watched_free(watch, &watch->chunks[i]);
     weft__free(memory, WEFT__MEMORY_SYSTEMS, watch->chunks, watch->chunk_capacity,
                sizeof watch->chunks[0], 8);
-    weft__free(memory, WEFT__MEMORY_SYSTEMS, watch->members, watch->member_capacity,
-               sizeof watch->members[0], 8);
-    if (watch->values != NULL)
-        weft__free(memory, WEFT__MEMORY_SYSTEMS, watch->values, watch->member_capacity,
-                   watch->bytes, 8);
-    if (watch->born != NULL)
-        weft__free(memory, WEFT__MEMORY_SYSTEMS, watch->born, watch->member_capacity,
-                   sizeof watch->born[0], 8);
+    released(watch, watch->members, watch->member_capacity, sizeof watch->members[0]);
+    released(watch, watch->values, watch->member_capacity, watch->bytes);
+    released(watch, watch->born, watch->member_capacity, sizeof watch->born[0]);
 }

@@ -31,28 +31,35 @@ typedef struct weft__watched_chunk {
 } weft__watched_chunk;
 
 /* One observed component. Owner: the scheduler's observers. Always: members[index] is the version
- * of the entity that was there, 0 if none. */
+ * of the entity that was there, 0 if none; each member is in the copy of a chunk or, if is_lost, in
+ * `went`. */
 typedef struct weft__observer_watch {
     weft_world *world;
     uint32_t component; /* 0: all entities */
     uint32_t users;     /* observers */
     uint32_t bytes;     /* of a value that is kept; 0: none is */
-    bool is_suspect;    /* a snapshot was restored: everything is compared */
-    uint64_t scan;
-    uint32_t *members; /* [index] */
-    char *values;      /* [index] */
-    uint64_t *born;    /* [index] of all entities: the scan in which it came */
+    bool is_suspect;    /* a snapshot was restored: no version is believed */
+    bool is_lost;       /* a scan ran out of memory: neither are the copies of chunks */
+    uint64_t scan;      /* number of the last one */
+    uint64_t told;      /* the last one that was told */
+    uint32_t *members;  /* [index] */
+    char *values;       /* [index] */
+    uint64_t *born;     /* [index] of all entities: the scan in which it came */
     uint32_t member_capacity;
     weft__watched_chunk *chunks; /* [chunk id] */
     uint32_t chunk_capacity;
     weft__noticed came, went; /* candidates: rows that are new or gone in their place */
-    weft__noticed added, removed, changed, created, destroyed;
+    weft__noticed added, removed, changed, created, destroyed; /* not told yet */
 } weft__observer_watch;
 
-/* Finds what differs since the last scan. `all`: the watch of all entities, scanned before, or
- * NULL. False: out of memory; what was found is not complete. */
+/* Appends what differs since the last scan to what is not told yet. `all`: the watch of all
+ * entities, scanned before, or NULL. False: out of memory; the next scan finds the rest. */
 bool weft__observer_watch_scan(weft__observer_watch *watch, const weft__observer_watch *all);
-/* Keeps the values of a component from now on, `bytes` each. False: out of memory. */
+/* Forgets what was found. */
+void weft__observer_watch_told(weft__observer_watch *watch);
+/* Keeps the values of a component from now on, `bytes` each; removals and changes that a scan
+ * without memory left untold are forgotten, for their values are not known. False: out of
+ * memory. */
 bool weft__observer_watch_keep(weft__observer_watch *watch, uint32_t bytes);
 void weft__observer_watch_fini(weft__observer_watch *watch);
 
