@@ -60,6 +60,9 @@ void weft_stress_error(weft_stress *stress, const char *format, ...)
  * while no other thread allocates. */
 void weft_stress_refuse_memory(weft_stress *stress, bool is_allowed);
 
+/* One round of the scenario "relations"; the hash of its worlds. Threads: calling thread. */
+uint64_t weft_stress_relations(weft_stress *stress);
+
 /* Small seeded generator (splitmix64) for what a round does; give each job its own state, made from
  * the round's seed and the index of the work, not of the worker. Threads: owner of the state. */
 static inline uint64_t weft_stress_random(uint64_t *state)

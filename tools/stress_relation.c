@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* stress_relation.c: random systems on a world with relations: one result for every way to run
- * them.
+/* stress_relation.c: random systems on a world with relations and observers: one result for every
+ * way to run them.
  *
- * Systems give entities other parents, by commands and by writing fields (cycles included), create
- * children, destroy parents, clear the fields of another relation, run by depth on what their
- * parents have, and read the lists of sources. A round steps such a world on 1, 2, 3, 4, 8, 16 and
- * 64 workers, fused and not, in random legal orders; the layout hash must be the same after every
- * step. A step that cut a cycle says so: that is no failure, and part of the result. */
+ * Systems give entities other parents, by commands and by writing fields (cycles included),
+ * create children, destroy parents, clear the fields of another relation, run by depth on what
+ * their parents have, and read the lists of sources. Observers, some of them parallel, record
+ * what depends on the order of what they are told. A round steps such a world on 1, 2, 3, 4, 8,
+ * 16 and 64 workers, fused and not, in random legal orders; the layout hash must be the same
+ * after every step. A step that cut a cycle says so: that is no failure, and part of the result. */
 #include "stress.h"
 
+#include <weft/observer.h>
 #include <weft/relation.h>
 #include <weft/weft.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ENTITIES = 700, STEPS = 4, KINDS = 7, SYSTEMS = 8, POOLS = 7 };
+enum { ENTITIES = 700, CROWD = 9000, STEPS = 4, KINDS = 7, SYSTEMS = 8, WATCHERS = 6, POOLS = 7 };
 
 static const uint32_t pool_workers[POOLS] = {1, 2, 3, 4, 8, 16, 64};
 
@@ -34,6 +36,8 @@ struct forest {
     weft_component parent, friend_of, value, wish;
     weft_archetype child;
     gardener gardeners[SYSTEMS];
+    gardener watchers[WATCHERS]; /* observers */
+    weft_component news, echo;   /* what observers set */
 };
 
 static uint64_t mix(uint64_t a, uint64_t b)
@@ -165,6 +169,73 @@ static bool add_system(forest *f, uint32_t number, uint32_t kind)
     return weft_system_create(f->world, &desc).id != 0;
 }
 
+/* ---- observers ---- */
+
+/* Counts at an entity what happened to others, in order; a few are set free, or get a child. */
+static void watch(const weft_observation *o, void *user)
+{
+    const gardener *g = user;
+    const forest *f = g->owner;
+    uint64_t sum = mix(g->seed, o->event);
+    for (uint32_t i = 0; i < o->count; i++) {
+        weft_entity entity = o->entities[i];
+        sum = mix(sum, bits_of(entity));
+        if (o->values != NULL) sum = mix(sum, bits_of(((const weft_target *)o->values)[i].entity));
+        if (o->event != WEFT_ON_ADDED && o->event != WEFT_ON_CREATED) continue;
+        if (wants(g, entity, 0, 9)) weft_recorder_remove(o->commands, entity, o->component);
+        if (wants(g, entity, 1, 7))
+            weft_recorder_set(o->commands, entity, f->news, &sum, sizeof sum);
+    }
+    if (o->count > 20 || sum % 3 == 0) return;
+    weft_entity made = weft_recorder_create_entity(o->commands, f->child);
+    weft_recorder_set(o->commands, made, f->value, &sum, sizeof sum);
+}
+
+/* Many: moves about half of them, in order. */
+static void pass_on(const weft_observation *o, void *user)
+{
+    const gardener *g = user;
+    const uint64_t *before = o->values;
+    for (uint32_t i = 0; i < o->count; i++)
+        if (wants(g, o->entities[i], before[i], 2))
+            weft_recorder_remove(o->commands, o->entities[i], g->owner->echo);
+        else
+            weft_recorder_set(o->commands, o->entities[i], g->owner->echo, &before[i],
+                              sizeof before[i]);
+}
+
+static void renew(weft_slice *s, void *user)
+{
+    const gardener *g = user;
+    uint64_t *news = weft_slice_write(s, 0);
+    for (uint32_t i = 0; i < s->count; i++)
+        news[i] = mix(news[i], bits_of(s->entities[i]) ^ g->seed);
+}
+
+static bool add_observers(forest *f)
+{
+    static const char *const names[WATCHERS] = {"added",   "removed",   "changed",
+                                                "created", "destroyed", "pass on"};
+    const weft_component of[] = {f->parent,    f->friend_of, f->parent,
+                                 f->friend_of, f->parent,    f->news};
+    const weft_system_desc system = {.name = "renew",
+                                     .run = renew,
+                                     .user = &f->watchers[0],
+                                     .over.rows = {.terms = {{f->news, WEFT_WRITE}}}};
+    for (uint32_t i = 0; i < WATCHERS; i++) {
+        const weft_observer_desc desc = {.name = names[i],
+                                         .on = i < 5 ? WEFT_ON_ADDED + i : WEFT_ON_CHANGED,
+                                         .component = of[i],
+                                         .run = i < 5 ? watch : pass_on,
+                                         .user = &f->watchers[i],
+                                         .before = i == 3 ? names[1] : NULL,
+                                         .is_parallel = i % 2 != 0};
+        f->watchers[i] = (gardener){f, i};
+        if (weft_observer_create(f->world, &desc).id == 0) return false;
+    }
+    return weft_system_create(f->world, &system).id != 0;
+}
+
 /* ---- worlds ---- */
 
 static void forest_end(forest *f)
@@ -188,7 +259,9 @@ static bool populate(forest *f, uint64_t *random)
         if (weft_entity_set(f->world, made[i], f->wish, &wish, sizeof wish) != WEFT_OK)
             return false;
     }
-    return true;
+    /* more than a batch of news */
+    weft_archetype crowd = WEFT_ARCHETYPE(f->world, f->friend_of, f->news);
+    return weft_entity_create_many(f->world, crowd, CROWD, NULL) == WEFT_OK;
 }
 
 static forest *forest_begin(const weft_stress *stress, uint64_t seed, uint32_t workers,
@@ -211,9 +284,11 @@ static forest *forest_begin(const weft_stress *stress, uint64_t seed, uint32_t w
                                                                      .alignment = 4,
                                                                      .fields = &field,
                                                                      .field_count = 1});
+    f->news = weft_component_create_plain(f->world, "news", 8, 8, 0);
+    f->echo = weft_component_create_plain(f->world, "echo", 8, 8, 0);
     f->child = WEFT_ARCHETYPE(f->world, f->value, f->wish, f->parent);
-    bool is_made =
-        f->child.id != 0 && populate(f, &random) && weft_schedule_set(f->world, options) == WEFT_OK;
+    bool is_made = f->child.id != 0 && add_observers(f) && populate(f, &random) &&
+                   weft_schedule_set(f->world, options) == WEFT_OK;
     for (uint32_t i = 0; is_made && i < SYSTEMS; i++) {
         f->gardeners[i] = (gardener){f, weft_stress_random(&random)};
         uint32_t kind = i < 2 ? 5 + i : (uint32_t)(weft_stress_random(&random) % KINDS);
@@ -262,9 +337,8 @@ static void compare(weft_stress *stress, uint32_t workers, const weft_schedule_d
         }
 }
 
-static uint64_t relations_round(weft_stress *stress, void *state)
+uint64_t weft_stress_relations(weft_stress *stress)
 {
-    (void)state;
     uint64_t expected[STEPS], random = stress->seed;
     if (!run_way(stress, 1, &(weft_schedule_desc){.without_parallel = true}, expected)) return 0;
     for (uint32_t i = 0; i < 4 * POOLS; i++)
@@ -277,8 +351,14 @@ static uint64_t relations_round(weft_stress *stress, void *state)
     return expected[STEPS - 1];
 }
 
+static uint64_t relations_round(weft_stress *stress, void *state)
+{
+    (void)state;
+    return weft_stress_relations(stress);
+}
+
 const weft_stress_scenario weft_stress_scenarios_relation[] = {
-    {"relations", "random hierarchies: one result for workers 1..64, fusion, shuffled orders", NULL,
-     relations_round, NULL, 8, false},
+    {"relations", "random hierarchies and observers: one result for workers 1..64, shuffled orders",
+     NULL, relations_round, NULL, 8, false},
     {0},
 };

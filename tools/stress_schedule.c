@@ -10,7 +10,7 @@
  *
  *   determinism  100 random legal orders on 1, 2, 3, 4, 8, 16 and 64 workers in turn, fused and
  *                not; with WEFT_DEEP in the environment every order on every number of workers,
- *                both ways
+ *                both ways; then a round of "relations" (stress_relation.c)
  *   scheduler    the given workers against one worker, larger worlds
  *   playback     systems that do little but record commands
  *
@@ -502,7 +502,7 @@ static uint64_t determinism_round(weft_stress *stress, void *state)
     for (uint32_t i = 0; i < SHUFFLES; i++)
         compare_order(stress, &r, weft_stress_random(&random) | 1,
                       is_deep ? all : 1u << i % (2 * POOLS), expected);
-    return expected[STEPS - 1];
+    return mix(expected[STEPS - 1], weft_stress_relations(stress));
 }
 
 static uint64_t against_serial(weft_stress *stress, const recipe *r)

@@ -12,7 +12,7 @@
 /* Calls of one observer. Lives on the owner's stack. */
 typedef struct calling {
     weft__scheduler *scheduler;
-    const weft__observer *observer;
+    weft__observer *observer;
     const weft__noticed *noticed;
     uint32_t position;
 } calling;
@@ -82,8 +82,11 @@ static void call_all(calling *c)
         return;
     }
     uint32_t batches = (count - 1) / WEFT__OBSERVER_BATCH + 1;
-    weft_job_for_desc desc = {
-        .fn = call_part, .argument = c, .count = batches, .grain = 1, .name = "observer"};
+    weft_job_for_desc desc = {.fn = call_part,
+                              .argument = c,
+                              .count = batches,
+                              .cost = &c->observer->cost,
+                              .name = c->observer->name};
     weft_job_context *job = weft__front(c->scheduler->world)->host.context;
     bool is_alone = is_serial(c->scheduler) || batches == 1;
     if (is_alone || weft_job_for(job, &desc, NULL) != WEFT_OK) /* refused: nothing was run */

@@ -18,6 +18,7 @@ typedef struct weft__observer {
     weft_observer_desc desc; /* name is `name`; before is NULL */
     char name[WEFT__NAME_LIMIT];
     weft__observer_watch *watch;
+    weft_job_cost cost; /* of a batch */
     uint32_t id;
 } weft__observer;
 
