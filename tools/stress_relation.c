@@ -196,12 +196,14 @@ static void pass_on(const weft_observation *o, void *user)
 {
     const gardener *g = user;
     const uint64_t *before = o->values;
-    for (uint32_t i = 0; i < o->count; i++)
+    for (uint32_t i = 0; i < o->count; i++) {
+        const uint64_t *echo = weft_entity_read(o->world, o->entities[i], g->owner->echo);
+        uint64_t next = mix(before[i], echo == NULL ? 0 : *echo);
         if (wants(g, o->entities[i], before[i], 2))
             weft_recorder_remove(o->commands, o->entities[i], g->owner->echo);
         else
-            weft_recorder_set(o->commands, o->entities[i], g->owner->echo, &before[i],
-                              sizeof before[i]);
+            weft_recorder_set(o->commands, o->entities[i], g->owner->echo, &next, sizeof next);
+    }
 }
 
 static void renew(weft_slice *s, void *user)

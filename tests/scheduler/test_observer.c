@@ -305,6 +305,23 @@ Test(observer, the_commands_of_the_last_one_have_effect)
     bed_close(&b);
 }
 
+Test(observer, a_loaded_world_is_told_as_added)
+{
+    bed from = bed_open(1), to = bed_open(1);
+    CHECK_OK(
+        weft_entity_create_many(from.world, WEFT_ARCHETYPE(from.world, from.value), MANY, NULL));
+    weft_world_bytes saved;
+    CHECK_OK(weft_world_save_memory(from.world, &saved, NULL));
+    listener l[] = {{&to, "added"}, {&to, "created"}};
+    listen(&l[0], WEFT_ON_ADDED, to.value);
+    listen(&l[1], WEFT_ON_CREATED, (weft_component){0});
+    CHECK_OK(weft_world_load_memory(to.world, saved.bytes, saved.count, NULL));
+    told(&to, "added:20000 created:20000 ");
+    weft_world_bytes_free(from.world, &saved);
+    bed_close(&from);
+    bed_close(&to);
+}
+
 /* Creates an entity for each, from several workers, that names it. */
 static void echo(const weft_observation *o, void *user)
 {

@@ -150,7 +150,9 @@ weft_result weft__error_busy(const weft_world *world, const char *what)
         why = "a run condition or a range is running: it may read, not change structure: let a "
               "system do it";
     else if ((world->front.busy & WEFT__BUSY_OBSERVERS) != 0)
-        why = "observers are running: record a command (weft_observation.commands)";
+        why = "observers are running: record a command (weft_observation.commands), or wait until "
+              "the "
+              "step or weft_observers_run has returned";
     else if ((world->front.busy & WEFT__BUSY_GATHERS) != 0)
         why = "a gather is open, and the world is read-only until weft_gather_end: call it first";
     return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT, "%s: %s", what,

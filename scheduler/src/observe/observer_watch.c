@@ -68,6 +68,11 @@ static bool noticed_room(const weft__observer_watch *watch, weft__noticed *list,
     return true;
 }
 
+static inline bool noticed_room_for_one(const weft__observer_watch *watch, weft__noticed *list)
+{
+    return list->count < list->capacity || noticed_room(watch, list, 1, watch->bytes);
+}
+
 /* The list has room. */
 static void notice(weft__noticed *list, weft_entity entity, const void *value, uint32_t bytes)
 {
@@ -204,7 +209,7 @@ static bool values_compare(weft__observer_watch *watch, const weft__chunk *chunk
         char *known = value_of(watch, weft_entity_index(rows[i]));
         const char *now = values + (size_t)i * watch->bytes;
         if (memcmp(known, now, watch->bytes) == 0) continue;
-        if (!noticed_room(watch, &watch->changed, 1, watch->bytes)) return false;
+        if (!noticed_room_for_one(watch, &watch->changed)) return false;
         notice(&watch->changed, rows[i], known, watch->bytes);
         memcpy(known, now, watch->bytes);
     }
@@ -281,8 +286,8 @@ static bool went_settle(weft__observer_watch *watch)
         if (!is_member(watch, entity)) continue;
         const weft__chunk *chunk = weft__entity_row(watch->world, entity, &row);
         if (chunk != NULL && is_watched(watch, chunk->archetype)) continue;
-        if (!noticed_room(watch, &watch->removed, 1, watch->bytes) ||
-            !noticed_room(watch, &watch->destroyed, 1, watch->bytes))
+        if (!noticed_room_for_one(watch, &watch->removed) ||
+            !noticed_room_for_one(watch, &watch->destroyed))
             return false;
         const char *value = watch->bytes == 0 ? NULL : value_of(watch, index);
         bool is_dead = chunk == NULL || (chunk->archetype->flags & WEFT__IS_RESIDUE) != 0;
@@ -295,12 +300,14 @@ static bool went_settle(weft__observer_watch *watch)
 
 static bool came_settle(weft__observer_watch *watch, const weft__observer_watch *all)
 {
-    if (!noticed_room(watch, &watch->added, watch->came.count, 0)) return false;
+    uint32_t most = watch->came.count, most_created = all == NULL ? 0 : most;
+    if (!noticed_room(watch, &watch->added, most, 0) ||
+        !noticed_room(watch, &watch->created, most_created, 0))
+        return false;
     for (uint32_t i = 0; i < watch->came.count; i++) {
         weft_entity entity = watch->came.entities[i];
         uint32_t index = weft_entity_index(entity);
-        if (!members_room(watch, index) || !noticed_room(watch, &watch->created, 1, 0))
-            return false;
+        if (!members_room(watch, index)) return false;
         if (watch->members[index] == entity.version) continue;
         watch->members[index] = entity.version;
         if (watch->bytes != 0)
