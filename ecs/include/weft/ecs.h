@@ -22,5 +22,6 @@
 #include <weft/value.h>
 #include <weft/world.h>
 #include <weft/world_file.h>
+#include <weft/world_text.h>
 
 #endif

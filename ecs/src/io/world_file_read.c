@@ -519,13 +519,9 @@ weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
     weft_load_report unwanted = {0};
     weft__world_reader r = {.world = world, .start = bytes, .at = bytes, .desc = desc};
     r.report = report == NULL ? &unwanted : report;
-    if (world->chunks.count != 0 || !weft__directory_is_new(&world->directory))
-        return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                           "weft_world_load: entities were created in world \"%s\" before: load "
-                           "into a new world, then weft_world_transfer into this one",
-                           world->desc.name);
     weft__archetype_list before, none = {0};
-    weft_result result = weft__archetypes_note(world, &before);
+    weft_result result = weft__world_check_new(world, "weft_world_load");
+    if (result == WEFT_OK) result = weft__archetypes_note(world, &before);
     if (result != WEFT_OK) return result;
     if (header_read(&r, count, with_hash)) {
         weft__archetypes_arrange(world, &none); /* those of the file come first; cannot fail */
@@ -538,7 +534,7 @@ weft_result weft__world_read(weft_world *world, const void *bytes, size_t count,
         world->front.clock =
             (weft__clock){.steps = r.header.steps, .time = r.header.time, .dt = r.header.dt};
     if (r.result != WEFT_OK) {
-        weft__world_reader_wipe(&r);
+        weft__world_wipe(world);
         weft__archetypes_arrange(world, &before); /* they have been there: cannot fail */
     }
     weft__archetype_list_free(world, &before);

@@ -484,9 +484,17 @@ void weft__world_reader_rows(weft__world_reader *r)
     }
 }
 
-void weft__world_reader_wipe(weft__world_reader *r)
+weft_result weft__world_check_new(weft_world *world, const char *what)
 {
-    weft_world *world = r->world;
+    if (world->chunks.count == 0 && weft__directory_is_new(&world->directory)) return WEFT_OK;
+    return weft__error(world, WEFT_WRONG_PHASE, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                       "%s: entities were created in world \"%s\" before: load into a new world, "
+                       "then weft_world_transfer into this one",
+                       what, world->desc.name);
+}
+
+void weft__world_wipe(weft_world *world)
+{
     for (uint32_t id = 1; id < world->chunks.end; id++) {
         weft__chunk *chunk = world->chunks.at[id];
         if (chunk == NULL) continue;

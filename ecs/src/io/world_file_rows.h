@@ -13,6 +13,8 @@ bool weft__world_reader_buffer(weft__world_reader *r, const weft__type *type, we
  * still there: weft__world_reader_wipe. */
 void weft__world_reader_rows(weft__world_reader *r);
 /* Empties the world, which was new. */
-void weft__world_reader_wipe(weft__world_reader *r);
+void weft__world_wipe(weft_world *world);
+/* WRONG_PHASE, with the error set, when an entity was ever created in the world. */
+weft_result weft__world_check_new(weft_world *world, const char *what);
 
 #endif

@@ -45,6 +45,11 @@ static bool skip_blanks(weft__json *json)
     }
 }
 
+bool weft__json_has_more(weft__json *json)
+{
+    return !skip_blanks(json) || json->at < json->end;
+}
+
 /* ---- strings ---- */
 
 static int hex_digit(char c)

@@ -27,9 +27,6 @@ static weft__json_token next(weft__reading *r)
 
 /* ---- one value ---- */
 
-static bool read_type(weft__reading *r, const weft_type *type, char *value,
-                      const weft__json_token *token);
-
 /* {"bytes": "0x..."}, maybe with a size: what is not described, or no text. */
 static bool read_bytes_object(weft__reading *r, char *at, size_t size)
 {
@@ -69,7 +66,7 @@ static bool read_one(weft__reading *r, const weft_field *field, char *at,
     case WEFT_FIELD_BLOB:
         return weft__word_blob(r, token, at);
     case WEFT_FIELD_STRUCT:
-        return read_type(r, field->type, at, token);
+        return weft__reading_value(r, field->type, at, token);
     case WEFT_FIELD_ENUM:
         return weft__word_enum(r, field, token, at);
     case WEFT_FIELD_BITS:
@@ -170,8 +167,8 @@ static bool read_members(weft__reading *r, const weft_type *type, char *value)
     return true;
 }
 
-static bool read_type(weft__reading *r, const weft_type *type, char *value,
-                      const weft__json_token *token)
+bool weft__reading_value(weft__reading *r, const weft_type *type, char *value,
+                         const weft__json_token *token)
 {
     const char *at = token->at;
     const weft_field *sole = weft__type_sole(type);
@@ -197,7 +194,7 @@ static weft_result read_all(weft__reading *r, const weft_type *type, const weft_
     weft__json_open(&r->json, r->text->bytes, r->text->count);
     weft__json_token token = next(r);
     bool is_read = token.kind != WEFT__JSON_ERROR;
-    if (is_read && path == NULL) is_read = read_type(r, type, value, &token);
+    if (is_read && path == NULL) is_read = weft__reading_value(r, type, value, &token);
     if (is_read && path != NULL)
         is_read = read_elements(r, path->field, value, path->count, &token);
     if (is_read) is_read = next(r).kind == WEFT__JSON_END;

@@ -273,7 +273,7 @@ bool weft__word_bits(weft__reading *r, const weft_field *field, const weft__json
 /* ---- references ---- */
 
 /* "index:version" */
-static const char *parse_entity(const char *word, size_t length, weft_entity *out)
+const char *weft__word_parse_entity(const char *word, size_t length, weft_entity *out)
 {
     const char *end = word + length, *colon = memchr(word, ':', length);
     weft__number index, version;
@@ -320,7 +320,7 @@ bool weft__word_entity(weft__reading *r, const weft__json_token *token, void *at
         if (word == NULL) return false;
         const char *problem = r->io->read_entity != NULL
                                   ? r->io->read_entity(word, length, &entity, r->io->user)
-                                  : parse_entity(word, length, &entity);
+                                  : weft__word_parse_entity(word, length, &entity);
         if (problem != NULL) return weft__reading_fail(r, token->at, "%s", problem);
     }
     memcpy(at, &entity, sizeof entity);

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* world_text_types.c: the lines of a world as text that describe components. One that the world has
+ * is passed by: its values are read by the names of their fields. One that it lacks is registered
+ * from its flat fields, which are counted first and filled from the same text then. See
+ * world_text_read.h. */
+#include "error.h"
+#include "world_text_read.h"
+
+#include <string.h>
+
+#define CATEGORY WEFT__MEMORY_COMMANDS
+
+/* One line. On the stack of weft__world_text_read_type. */
+typedef struct type_line {
+    weft_component_desc desc;
+    char name[256];
+    const char *at;    /* of the name in the text */
+    weft__json fields; /* behind the opening bracket */
+    bool has_fields, is_described, is_hooked;
+    weft_field *list; /* [field_count], and their names behind them */
+    size_t list_bytes;
+} type_line;
+
+/* ---- words ---- */
+
+/* The number of a word in a list; `count`: it is not there. */
+static uint32_t word_find(const weft__json_token *token, const char *const *words, uint32_t count)
+{
+    uint32_t i = 0;
+    while (i < count && !weft__json_is(token, words[i])) i++;
+    return i;
+}
+
+static bool read_flags(weft__world_text *t, uint32_t *flags)
+{
+    if (!weft__world_text_open(t, WEFT__JSON_ARRAY, "an array of words")) return false;
+    for (;;) {
+        weft__json_token token = weft__world_text_next(t);
+        if (token.kind == WEFT__JSON_ARRAY_END) return true;
+        if (token.kind == WEFT__JSON_ERROR) return false;
+        uint32_t bit = token.kind != WEFT__JSON_STRING
+                           ? WEFT__WORLD_TEXT_FLAGS
+                           : word_find(&token, weft__world_text_flags, WEFT__WORLD_TEXT_FLAGS);
+        if (bit == WEFT__WORLD_TEXT_FLAGS)
+            return weft__reading_fail(&t->reading, token.at,
+                                      "no kind of components: \"enableable\", \"shared\", "
+                                      "\"buffer\", \"chunk\", \"cleanup\", \"resource\", "
+                                      "\"not hashed\" or \"sparse\"");
+        *flags |= 1u << bit;
+    }
+}
+
+static bool read_bool(weft__world_text *t, bool *out)
+{
+    weft__json_token token = weft__world_text_next(t);
+    return token.kind != WEFT__JSON_ERROR && weft__word_bool(&t->reading, &token, out);
+}
+
+/* ---- fields ---- */
+
+static bool read_kind(weft__world_text *t, weft_field *field)
+{
+    weft__json_token token = weft__world_text_next(t);
+    if (token.kind == WEFT__JSON_ERROR) return false;
+    uint32_t kind = token.kind != WEFT__JSON_STRING
+                        ? WEFT__WORLD_TEXT_KINDS
+                        : word_find(&token, weft__world_text_kinds, WEFT__WORLD_TEXT_KINDS);
+    field->kind = (weft_field_kind)kind;
+    return kind < WEFT__WORLD_TEXT_KINDS ||
+           weft__reading_fail(&t->reading, token.at, "no kind of fields: \"f32\", \"u8\", ...");
+}
+
+/* One field, behind its opening bracket. `name` gets its name at *name_bytes; NULL: counted only. */
+static bool read_field(weft__world_text *t, weft_field *field, char *names, size_t *name_bytes)
+{
+    char name[512] = "";
+    for (;;) {
+        weft__json_token token = weft__world_text_next(t);
+        bool is_read;
+        if (token.kind == WEFT__JSON_OBJECT_END) break;
+        if (token.kind != WEFT__JSON_NAME) return false;
+        if (weft__json_is(&token, "name"))
+            is_read = weft__world_text_string(t, name, sizeof name, "a path");
+        else if (weft__json_is(&token, "kind"))
+            is_read = read_kind(t, field);
+        else if (weft__json_is(&token, "offset"))
+            is_read = weft__world_text_number(t, WEFT_FIELD_U32, &field->offset);
+        else if (weft__json_is(&token, "count"))
+            is_read = weft__world_text_number(t, WEFT_FIELD_U32, &field->count);
+        else
+            is_read = weft__reading_fail(&t->reading, token.at - 1,
+                                         "a field has \"name\", \"kind\", \"offset\" and \"count\"");
+        if (!is_read) return false;
+    }
+    size_t bytes = strlen(name) + 1;
+    if (names != NULL) field->name = memcpy(names + *name_bytes, name, bytes);
+    *name_bytes += bytes;
+    return true;
+}
+
+/* All fields of the line, from the mark; with list == NULL they are counted. */
+static bool read_fields(weft__world_text *t, type_line *line, weft_field *list, char *names,
+                        size_t *name_bytes)
+{
+    t->reading.json = line->fields;
+    *name_bytes = 0;
+    for (uint32_t i = 0;; i++) {
+        weft__json_token token = weft__world_text_next(t);
+        weft_field field = {.name = ""};
+        if (token.kind == WEFT__JSON_ARRAY_END) {
+            line->desc.field_count = i;
+            return true;
+        }
+        if (token.kind == WEFT__JSON_ERROR) return false;
+        if (token.kind != WEFT__JSON_OBJECT || i == WEFT_TYPE_LEAVES)
+            return weft__reading_fail(&t->reading, token.at,
+                                      "at most %u fields should be here: {\"name\": ...}",
+                                      WEFT_TYPE_LEAVES);
+        if (!read_field(t, &field, names, name_bytes)) return false;
+        if (list != NULL) list[i] = field;
+    }
+}
+
+static bool list_fields(weft__world_text *t, type_line *line)
+{
+    size_t name_bytes;
+    if (!read_fields(t, line, NULL, NULL, &name_bytes)) return false;
+    line->list_bytes = line->desc.field_count * sizeof(weft_field) + name_bytes;
+    line->list = weft__alloc(&t->world->memory, CATEGORY, line->list_bytes + 1, 1, 16);
+    if (line->list == NULL)
+        return weft__world_text_failed(t, weft__error_memory(t->world, "weft_world_read_json"));
+    line->desc.fields = line->list;
+    return read_fields(t, line, line->list, (char *)(line->list + line->desc.field_count),
+                       &name_bytes);
+}
+
+/* ---- the line ---- */
+
+static bool read_member(weft__world_text *t, type_line *line, const weft__json_token *token)
+{
+    weft_component_desc *desc = &line->desc;
+    uint64_t size;
+    if (weft__json_is(token, "flags")) return read_flags(t, &desc->flags);
+    if (weft__json_is(token, "described")) return read_bool(t, &line->is_described);
+    if (weft__json_is(token, "hooks")) return read_bool(t, &line->is_hooked);
+    if (weft__json_is(token, "capacity"))
+        return weft__world_text_number(t, WEFT_FIELD_U32, &desc->buffer_capacity);
+    if (weft__json_is(token, "row limit"))
+        return weft__world_text_number(t, WEFT_FIELD_U32, &desc->chunk_row_limit);
+    if (weft__json_is(token, "fields")) {
+        if (!weft__world_text_open(t, WEFT__JSON_ARRAY, "an array of fields")) return false;
+        line->fields = t->reading.json;
+        line->has_fields = true;
+        weft__json_token end = {.kind = WEFT__JSON_ARRAY};
+        if (weft__json_skip(&t->reading.json, &end)) return true;
+        return weft__reading_fail(&t->reading, end.at, "%s", t->reading.json.problem);
+    }
+    bool is_size = weft__json_is(token, "size");
+    if (!is_size && !weft__json_is(token, "alignment"))
+        return weft__reading_fail(&t->reading, token->at - 1, "a type has no such member");
+    if (!weft__world_text_number(t, WEFT_FIELD_U64, &size)) return false;
+    if (is_size)
+        desc->size = size;
+    else
+        desc->alignment = size;
+    return true;
+}
+
+/* The component is new to the world. */
+static bool type_register(weft__world_text *t, type_line *line)
+{
+    weft_component_desc *desc = &line->desc;
+    if (line->is_described || line->is_hooked)
+        return weft__world_text_failed(
+            t, weft__error(t->world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                           "weft_world_read_json: component \"%s\" %s: register it before reading",
+                           desc->name, line->is_hooked ? "has hooks" : "has a description"));
+    /* of any size: few bytes may not ask for much memory */
+    if ((desc->flags & WEFT_RESOURCE) != 0 && desc->size > t->reading.text->count)
+        return weft__reading_fail(&t->reading, line->at, "a resource larger than the text");
+    if (line->has_fields && !list_fields(t, line)) return false;
+    if (weft_component_create(t->world, desc).id != 0) return true;
+    return weft__world_text_failed(t, t->world->error->code);
+}
+
+bool weft__world_text_read_type(weft__world_text *t)
+{
+    type_line line = {.at = t->reading.json.at};
+    line.desc.name = line.name;
+    if (!weft__world_text_string(t, line.name, sizeof line.name, "the name of a component"))
+        return false;
+    for (;;) {
+        weft__json_token token = weft__world_text_next(t);
+        if (token.kind == WEFT__JSON_OBJECT_END) break;
+        if (token.kind != WEFT__JSON_NAME || !read_member(t, &line, &token)) return false;
+    }
+    weft__json end = t->reading.json;
+    bool is_known = weft_component_find(t->world, line.name).id != 0 ||
+                    strcmp(line.name, "CleanupResidue") == 0;
+    bool is_read = is_known || type_register(t, &line);
+    weft__free(&t->world->memory, CATEGORY, line.list, line.list_bytes + 1, 1, 16);
+    if (is_read) t->reading.json = end;
+    return is_read;
+}

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: MIT */
+/* world_text_write.c: weft_world_write_json: a walk over types, resources and rows, each an object on
+ * a line of its own, into a buffer that goes to the writer whenever it is long enough. See
+ * weft/world_text.h. */
+#include "archetype_state.h"
+#include "blob_format.h"
+#include "blob_store.h"
+#include "enable.h"
+#include "entity_tag.h"
+#include "error.h"
+#include "shared.h"
+#include "sparse.h"
+#include "text.h"
+#include "world_file_format.h"
+#include "world_file_write.h"
+#include "world_text_type.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CATEGORY WEFT__MEMORY_COMMANDS
+#define PIECE_BYTES ((size_t)1 << 16)
+#define PIECE_BYTES_MAX ((size_t)1 << 20) /* that a writer gets at once */
+
+const char *const weft__world_text_kinds[WEFT__WORLD_TEXT_KINDS] = {
+    "bytes", "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64", "entity",
+    "blob"};
+const char *const weft__world_text_flags[WEFT__WORLD_TEXT_FLAGS] = {
+    "enableable", "shared", "buffer", "chunk", "cleanup", "resource", "not hashed", "sparse"};
+
+/* One writing. Owner: weft_world_write_json, on its stack. */
+typedef struct writing {
+    weft_world *world;
+    const weft_writer *writer;
+    weft_value_io io;
+    const weft_value_io *blob_io; /* of the caller; NULL: content hashes */
+    uint8_t *is_left_out;         /* [type id] */
+    uint32_t type_count;
+    char *bytes; /* [capacity]; the first `count` wait for the writer */
+    size_t count, capacity;
+    weft_result result; /* the first failure is kept, and nothing is written after it */
+} writing;
+
+/* ---- bytes ---- */
+
+static bool failed(writing *w, weft_result result)
+{
+    if (w->result == WEFT_OK) w->result = result;
+    return false;
+}
+
+/* Room for `count` bytes behind what waits. */
+static bool reserve(writing *w, size_t count)
+{
+    if (w->result != WEFT_OK) return false;
+    if (w->capacity - w->count >= count) return true;
+    size_t capacity = (w->count + count) * 2;
+    void *bytes = weft__realloc(&w->world->memory, CATEGORY, w->bytes, w->capacity, capacity, 1, 1);
+    if (bytes == NULL) return failed(w, weft__error_memory(w->world, "weft_world_write_json"));
+    w->bytes = bytes;
+    w->capacity = capacity;
+    return true;
+}
+
+static void put(writing *w, const char *bytes, size_t count)
+{
+    if (!reserve(w, count)) return;
+    memcpy(w->bytes + w->count, bytes, count);
+    w->count += count;
+}
+
+static void put_word(writing *w, const char *word)
+{
+    put(w, word, strlen(word));
+}
+
+static void put_quoted(writing *w, const char *string)
+{
+    size_t most = 6 * strlen(string) + 3;
+    if (!reserve(w, most)) return;
+    weft__text text = {w->bytes + w->count, most, 0};
+    weft__text_add_quoted(&text, string);
+    w->count += text.length;
+}
+
+__attribute__((format(printf, 2, 3))) static void put_format(writing *w, const char *format, ...)
+{
+    char text[256];
+    va_list list;
+    va_start(list, format);
+    int length = vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    put(w, text, (size_t)length);
+}
+
+static void flush(writing *w)
+{
+    for (size_t at = 0, count; at < w->count && w->result == WEFT_OK; at += count) {
+        count = w->count - at < PIECE_BYTES_MAX ? w->count - at : PIECE_BYTES_MAX;
+        weft_result result = w->writer->write(w->writer->user, w->bytes + at, count);
+        if (result == WEFT_OK) continue;
+        weft__error(w->world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                    "weft_world_write_json: the writer returned %s", weft_result_name(result));
+        failed(w, result);
+    }
+    w->count = 0;
+}
+
+/* The end of an object. */
+static void end_line(writing *w)
+{
+    put(w, "}\n", 2);
+    if (w->count >= PIECE_BYTES) flush(w);
+}
+
+/* ---- references ---- */
+
+static size_t write_entity(weft_entity entity, char *text, size_t capacity, void *user)
+{
+    const writing *w = user;
+    weft__text t = {text, capacity, 0};
+    weft__text_add(&t, "%u:%u", entity.index ^ w->world->directory.tag_bits, entity.version);
+    return t.length;
+}
+
+static size_t write_blob(weft_blob_ref blob, char *text, size_t capacity, void *user)
+{
+    const writing *w = user;
+    if (w->blob_io != NULL && w->blob_io->write_blob != NULL)
+        return w->blob_io->write_blob(blob, text, capacity, w->blob_io->user);
+    const weft_blob_store *store = w->world->blobs;
+    const weft__blob_header *header = store == NULL ? NULL : weft__blob_store_block(store, blob);
+    weft__text t = {text, capacity, 0};
+    weft__text_add(&t, header == NULL ? "stale" : "0x%016" PRIx64,
+                   header == NULL ? 0 : header->content_hash);
+    return t.length;
+}
+
+/* ---- values ---- */
+
+static void put_described(writing *w, const weft_type *type, const void *value)
+{
+    size_t free = w->capacity - w->count;
+    size_t length = weft_value_write(&w->io, type, value, w->bytes + w->count, free);
+    if (length >= free) {
+        if (!reserve(w, length + 1)) return;
+        weft_value_write(&w->io, type, value, w->bytes + w->count, length + 1);
+    }
+    w->count += length;
+}
+
+static void put_hexadecimal(writing *w, const char *bytes, size_t count)
+{
+    static const char digits[] = "0123456789abcdef";
+    if (!reserve(w, 2 * count + 4)) return;
+    char *to = w->bytes + w->count;
+    memcpy(to, "\"0x", 3);
+    for (size_t i = 0; i < count; i++) {
+        to[3 + 2 * i] = digits[(unsigned char)bytes[i] >> 4];
+        to[4 + 2 * i] = digits[bytes[i] & 15];
+    }
+    to[3 + 2 * count] = '"';
+    w->count += 2 * count + 4;
+}
+
+/* The bytes that the save hook makes of a value. */
+static void put_saved(writing *w, const weft_component_hooks *hooks, const void *value)
+{
+    weft__memory *memory = &w->world->memory;
+    size_t room = 256;
+    char *saved = weft__alloc(memory, CATEGORY, room, 1, 16);
+    size_t count = saved == NULL ? 0 : hooks->save(value, saved, room, hooks->user);
+    if (count > room) {
+        weft__free(memory, CATEGORY, saved, room, 1, 16);
+        room = count;
+        saved = weft__alloc(memory, CATEGORY, room, 1, 16);
+        if (saved != NULL && hooks->save(value, saved, room, hooks->user) != count)
+            memset(saved, 0, count);
+    }
+    if (saved == NULL)
+        failed(w, weft__error_memory(w->world, "weft_world_write_json"));
+    else
+        put_hexadecimal(w, saved, count);
+    weft__free(memory, CATEGORY, saved, room, 1, 16);
+}
+
+/* The hook gets a copy without tags, which owns nothing. */
+static void put_hooked(writing *w, const weft__type *type, const void *value)
+{
+    size_t size = type->desc.size;
+    char *copy = weft__alloc(&w->world->memory, CATEGORY, size, 1, 64);
+    if (copy == NULL) {
+        failed(w, weft__error_memory(w->world, "weft_world_write_json"));
+        return;
+    }
+    memcpy(copy, value, size);
+    weft__tags_flip(&w->world->directory, type, copy, (weft__value_bytes){copy, 0, size});
+    put_saved(w, &type->desc.hooks, copy);
+    weft__free(&w->world->memory, CATEGORY, copy, size, 1, 64);
+}
+
+static void put_value(writing *w, const weft__type *type, const void *value)
+{
+    if (w->result != WEFT_OK) return;
+    if (weft__type_is_hooked(type)) {
+        put_hooked(w, type, value);
+    } else if (type->desc.size == 0) {
+        put_word(w, "true");
+    } else {
+        weft_type described = weft__world_text_type(type);
+        put_described(w, &described, value);
+    }
+}
+
+static void put_elements(writing *w, const weft__type *type, const weft_buffer *buffer)
+{
+    const char *at = weft__buffer_data(buffer);
+    put(w, "[", 1);
+    for (uint32_t i = 0; i < buffer->count; i++) {
+        if (i != 0) put(w, ", ", 2);
+        put_value(w, type, at + (size_t)i * type->desc.size);
+    }
+    put(w, "]", 1);
+}
+
+static void put_member(writing *w, const weft__type *type, bool *is_first)
+{
+    if (!*is_first) put(w, ", ", 2);
+    *is_first = false;
+    put_quoted(w, type->desc.name);
+    put(w, ": ", 2);
+}
+
+/* ---- lines ---- */
+
+static void put_header(writing *w)
+{
+    const weft_world *world = w->world;
+    const weft__clock *clock = &world->front.clock;
+    uint64_t entities = 0;
+    for (uint32_t i = 0; i < world->archetypes.count; i++)
+        if ((world->archetypes.at[i]->flags & WEFT__IS_SPARSE) == 0)
+            entities += world->archetypes.at[i]->entity_count;
+    put_word(w, "{\"weft\": 1, \"world\": ");
+    put_quoted(w, world->desc.name == NULL ? "" : world->desc.name);
+    put_format(w, ", \"entities\": %" PRIu64 ", \"steps\": %" PRIu64 ", \"time\": %.17g, \"dt\": %.9g",
+               entities, clock->steps, clock->time, (double)clock->dt);
+    end_line(w);
+}
+
+static void put_flags(writing *w, uint32_t flags)
+{
+    bool is_first = true;
+    if (flags == 0) return;
+    put_word(w, ", \"flags\": [");
+    for (uint32_t i = 0; i < WEFT__WORLD_TEXT_FLAGS; i++) {
+        if ((flags >> i & 1) == 0) continue;
+        put_format(w, "%s\"%s\"", is_first ? "" : ", ", weft__world_text_flags[i]);
+        is_first = false;
+    }
+    put(w, "]", 1);
+}
+
+static void put_type(writing *w, const weft__type *type)
+{
+    const weft_component_desc *desc = &type->desc;
+    put_word(w, "{\"type\": ");
+    put_quoted(w, desc->name);
+    put_format(w, ", \"size\": %zu, \"alignment\": %zu", desc->size, desc->alignment);
+    put_flags(w, desc->flags);
+    if (desc->buffer_capacity != 0) put_format(w, ", \"capacity\": %u", desc->buffer_capacity);
+    if (desc->chunk_row_limit != 0) put_format(w, ", \"row limit\": %u", desc->chunk_row_limit);
+    if (desc->type != NULL) put_word(w, ", \"described\": true");
+    if (weft__type_is_hooked(type)) put_word(w, ", \"hooks\": true");
+    for (uint32_t i = 0; i < desc->field_count && desc->type == NULL; i++) {
+        const weft_field *field = &desc->fields[i];
+        put_word(w, i == 0 ? ", \"fields\": [{\"name\": " : "}, {\"name\": ");
+        put_quoted(w, field->name);
+        put_format(w, ", \"kind\": \"%s\", \"offset\": %u, \"count\": %u",
+                   weft__world_text_kinds[field->kind], field->offset, field->count);
+        if (i + 1 == desc->field_count) put(w, "}]", 2);
+    }
+    end_line(w);
+}
+
+static void put_resource(writing *w, const weft__type *type)
+{
+    put_word(w, "{\"resource\": ");
+    put_quoted(w, type->desc.name);
+    put_word(w, ", \"value\": ");
+    if ((type->desc.flags & WEFT_BUFFER) != 0)
+        put_elements(w, type, type->resource);
+    else
+        put_value(w, type, type->resource);
+    end_line(w);
+}
+
+static void put_component(writing *w, const weft__chunk *chunk, uint32_t row,
+                          const weft__type_ref *ref)
+{
+    const weft__type *type = ref->type;
+    if (ref->shared != WEFT__NO_PLACE) {
+        uint32_t index = chunk->tuple->values[ref->shared];
+        if (index == 0)
+            put_word(w, "null");
+        else
+            put_value(w, type, weft__shared_value(&w->world->shared, ref->component, index));
+    } else if (ref->chunk_offset != WEFT__NONE) {
+        put_value(w, type, chunk->chunk_values + ref->chunk_offset);
+    } else if (ref->column == 0) {
+        put_word(w, "true");
+    } else if ((type->desc.flags & WEFT_BUFFER) != 0) {
+        put_elements(w, type, (const weft_buffer *)weft__chunk_value(chunk, ref->column, row));
+    } else {
+        put_value(w, type, weft__chunk_value(chunk, ref->column, row));
+    }
+}
+
+static void put_sparse(writing *w, weft_entity entity, bool *is_first)
+{
+    for (uint32_t id = 1; id <= w->type_count; id++) {
+        const weft__type *type = w->world->types.at[id];
+        uint32_t row;
+        if (type->sparse == NULL || w->is_left_out[id] != 0) continue;
+        const weft__chunk *chunk = weft__sparse_find(w->world, type, entity, &row);
+        if (chunk == NULL) continue;
+        put_member(w, type, is_first);
+        put_component(w, chunk, row, &chunk->archetype->types[0]);
+    }
+}
+
+static void put_disabled(writing *w, const weft__chunk *chunk, uint32_t row)
+{
+    bool is_first = true;
+    for (uint32_t i = 0; i < chunk->archetype->type_count; i++) {
+        const weft__type_ref *ref = &chunk->archetype->types[i];
+        if (ref->enableable == WEFT__NO_PLACE || w->is_left_out[ref->component] != 0 ||
+            weft__chunk_is_enabled(chunk, ref->enableable, row))
+            continue;
+        put_word(w, is_first ? ", \"disabled\": [" : ", ");
+        put_quoted(w, ref->type->desc.name);
+        is_first = false;
+    }
+    if (!is_first) put(w, "]", 1);
+}
+
+static void put_entity(writing *w, const weft__chunk *chunk, uint32_t row)
+{
+    weft_entity entity = weft__chunk_entities(chunk)[row];
+    put_format(w, "{\"entity\": \"%u:%u\"", entity.index ^ w->world->directory.tag_bits,
+               entity.version);
+    const char *name = w->world->names == NULL ? "" : weft_entity_name(w->world, entity);
+    if (name[0] != '\0') {
+        put_word(w, ", \"name\": ");
+        put_quoted(w, name);
+    }
+    put_word(w, ", \"components\": {");
+    bool is_first = true;
+    for (uint32_t i = 0; i < chunk->archetype->type_count; i++) {
+        const weft__type_ref *ref = &chunk->archetype->types[i];
+        if (w->is_left_out[ref->component] != 0) continue;
+        put_member(w, ref->type, &is_first);
+        put_component(w, chunk, row, ref);
+    }
+    if ((chunk->archetype->flags & WEFT__MAY_HAVE_SPARSE) != 0) put_sparse(w, entity, &is_first);
+    put(w, "}", 1);
+    put_disabled(w, chunk, row);
+    end_line(w);
+}
+
+static void put_all(writing *w)
+{
+    const weft_world *world = w->world;
+    put_header(w);
+    for (uint32_t id = 1; id <= w->type_count; id++)
+        if (w->is_left_out[id] == 0 && id != world->builtin.residue.id)
+            put_type(w, world->types.at[id]);
+    for (uint32_t id = 1; id <= w->type_count; id++)
+        if (w->is_left_out[id] == 0 && world->types.at[id]->resource != NULL)
+            put_resource(w, world->types.at[id]);
+    for (uint32_t a = 0; a < world->archetypes.count; a++) {
+        const weft__archetype *archetype = world->archetypes.at[a];
+        if ((archetype->flags & WEFT__IS_SPARSE) != 0) continue;
+        for (uint32_t i = 0; i < archetype->chunk_count; i++)
+            for (uint32_t row = 0; row < archetype->chunks[i]->count && w->result == WEFT_OK; row++)
+                put_entity(w, archetype->chunks[i], row);
+    }
+    flush(w);
+}
+
+/* ---- the call ---- */
+
+static weft_result choose(writing *w, const weft_world_text_desc *desc)
+{
+    weft_world *world = w->world;
+    for (uint32_t i = 0; i < desc->without_count; i++) {
+        if (weft__type_at(world, desc->without[i]) == NULL)
+            return weft__error_listed(world, "weft_world_write_json", "without", i,
+                                      desc->without[i]);
+        w->is_left_out[desc->without[i].id] = 1;
+    }
+    for (uint32_t id = 1; id <= w->type_count; id++) {
+        const weft__type *type = world->types.at[id];
+        const char *problem = weft__type_save_problem(type);
+        if (problem == NULL || w->is_left_out[id] != 0) continue;
+        return weft__error(world, WEFT_UNSUPPORTED, WEFT__NO_ENTITY, weft__component(world, id),
+                           "weft_world_write_json: component \"%s\" %s, or leave it out (without)",
+                           type->desc.name, problem);
+    }
+    return WEFT_OK;
+}
+
+weft_result weft_world_write_json(weft_world *world, const weft_writer *writer,
+                                  const weft_world_text_desc *desc)
+{
+    static const weft_world_text_desc everything;
+    const char *what = "weft_world_write_json";
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    if (desc == NULL) desc = &everything;
+    if (writer == NULL || writer->write == NULL ||
+        (desc->without_count != 0 && desc->without == NULL))
+        return weft__error_argument(world, what,
+                                    "writer or its function is NULL, or desc->without is NULL but "
+                                    "its count is not 0: set them");
+    weft_result result = weft__idle(world, what);
+    if (result != WEFT_OK) return result;
+    writing w = {.world = world, .writer = writer, .blob_io = desc->io};
+    w.io = (weft_value_io){.write_entity = write_entity, .write_blob = write_blob, .user = &w};
+    w.type_count = world->types.count;
+    w.capacity = 2 * PIECE_BYTES;
+    w.bytes = weft__alloc(&world->memory, CATEGORY, w.capacity, 1, 1);
+    w.is_left_out =
+        weft__alloc_zeroed(&world->memory, CATEGORY, (size_t)w.type_count + 1, 1, 1);
+    if (w.bytes == NULL || w.is_left_out == NULL)
+        w.result = weft__error_memory(world, what);
+    else
+        w.result = choose(&w, desc);
+    if (w.result == WEFT_OK) put_all(&w);
+    weft__free(&world->memory, CATEGORY, w.bytes, w.bytes == NULL ? 0 : w.capacity, 1, 1);
+    weft__free(&world->memory, CATEGORY, w.is_left_out, (size_t)w.type_count + 1, 1, 1);
+    return w.result;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_dump.c: `weft dump WORLD`: a world file as text, one JSON object per line; `weft dump --read
+ * TEXT --out WORLD`: the way back.
+ *
+ * Types come from the file: fields without a description are shown by their paths, values without
+ * fields as bytes.
+ */
+#include "cli.h"
+
+#include <weft/ecs.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static weft_result write_stream(void *user, const void *bytes, size_t count)
+{
+    return fwrite(bytes, 1, count, user) == count ? WEFT_OK : WEFT_IO;
+}
+
+/* World file to text. `out`: a path, or NULL for stdout. */
+static int dump(weft_world *world, const char *path, const char *out)
+{
+    if (weft_world_load(world, path, NULL) != WEFT_OK)
+        return weft_cli_fail("dump", "%s", weft_world_error(world)->text);
+    FILE *file = out == NULL ? stdout : fopen(out, "w");
+    if (file == NULL) return weft_cli_fail("dump", "%s: %s", out, strerror(errno));
+    weft_result result = weft_world_write_json(world, &(weft_writer){write_stream, file}, NULL);
+    bool is_flushed = fflush(file) == 0 && !ferror(file);
+    if (out != NULL) is_flushed = fclose(file) == 0 && is_flushed;
+    if (result != WEFT_OK && result != WEFT_IO)
+        return weft_cli_fail("dump", "%s", weft_world_error(world)->text);
+    if (!is_flushed || result == WEFT_IO)
+        return weft_cli_fail("dump", "%s: %s", out == NULL ? "stdout" : out, strerror(errno));
+    return WEFT_CLI_OK;
+}
+
+/* Text to world file. */
+static int read_back(weft_world *world, const char *path, const char *out)
+{
+    struct stat state;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 || fstat(file, &state) != 0 || !S_ISREG(state.st_mode)) {
+        const char *why = file < 0 ? strerror(errno) : "no regular file";
+        if (file >= 0) close(file);
+        return weft_cli_fail("dump", "%s: %s", path, why);
+    }
+    size_t count = (size_t)state.st_size;
+    void *bytes = count == 0 ? NULL : mmap(NULL, count, PROT_READ, MAP_PRIVATE, file, 0);
+    close(file);
+    if (bytes == MAP_FAILED) return weft_cli_fail("dump", "%s: %s", path, strerror(errno));
+    weft_value_error error;
+    weft_result result =
+        weft_world_read_json(world, &(weft_text){bytes, count, path}, NULL, &error);
+    if (bytes != NULL) munmap(bytes, count);
+    if (result != WEFT_OK)
+        return weft_cli_fail("dump", "%s",
+                             error.text[0] != '\0' ? error.text : weft_world_error(world)->text);
+    if (weft_world_save(world, out, NULL) != WEFT_OK)
+        return weft_cli_fail("dump", "%s", weft_world_error(world)->text);
+    return WEFT_CLI_OK;
+}
+
+static int run_dump(int argc, char **argv)
+{
+    bool is_json = false, is_read = false;
+    const char *out = NULL;
+    const weft_cli_option options[] = {
+        {"read", NULL, "FILE is text: read it, and save the world to --out", WEFT_CLI_FLAG,
+         &is_read, 0, 0},
+        {"out", "FILE", "write to this file instead of stdout", WEFT_CLI_TEXT, &out, 0, 0},
+        {"json", NULL, "one JSON object per line, which is what it prints anyway", WEFT_CLI_FLAG,
+         &is_json, 0, 0},
+        {0},
+    };
+    const weft_cli_usage usage = {
+        "dump", "FILE", "Prints a world file (weft_world_save) as text, or reads such text back.",
+        options,
+        "Lines: the world, its types, its resources, its entities; see docs/guide/saving.md."};
+    int first;
+    const int status = weft_cli_parse(&usage, argc, argv, &first);
+    if (status != WEFT_CLI_CONTINUE) return status;
+    if (first + 1 != argc) return weft_cli_misuse("dump", "name one file");
+    if (is_read && out == NULL) return weft_cli_misuse("dump", "--read needs --out WORLD");
+    weft_world *world;
+    weft_result result = weft_world_create(&(weft_world_desc){.workers = 1, .name = "dump"}, &world);
+    if (result != WEFT_OK) return weft_cli_fail("dump", "%s", weft_result_text(result));
+    int code = is_read ? read_back(world, argv[first], out) : dump(world, argv[first], out);
+    weft_world_destroy(world);
+    return code;
+}
+
+const weft_cli_command weft_cli_commands_dump[] = {
+    {"dump", "a world file as text, and back", run_dump},
+    {0},
+};
