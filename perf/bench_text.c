@@ -176,9 +176,110 @@ static void bench_register(weft_bench *bench)
     free(bed);
 }
 
+/* ---- worlds ---- */
+
+enum { ENTITIES = 1000000 };
+
+typedef struct point {
+    float x, y, z;
+} point;
+static const weft_field point_fields[] = {WEFT_FIELD(point, x), WEFT_FIELD(point, y),
+                                          WEFT_FIELD(point, z)};
+static const weft_type point_type = WEFT_TYPE(point, point_fields);
+
+/* A world, its text, and a world to read it into. */
+typedef struct world_bed {
+    weft_world *from, *to;
+    weft_component position;
+    char *text;
+    size_t count, capacity;
+    bool is_failed;
+} world_bed;
+
+static weft_result keep_text(void *user, const void *bytes, size_t count)
+{
+    world_bed *bed = user;
+    if (bed->capacity - bed->count < count) return WEFT_LIMIT;
+    memcpy(bed->text + bed->count, bytes, count);
+    bed->count += count;
+    return WEFT_OK;
+}
+
+static void write_world(void *data)
+{
+    world_bed *bed = data;
+    bed->count = 0;
+    if (weft_world_write_json(bed->from, &(weft_writer){keep_text, bed}, NULL) != WEFT_OK)
+        bed->is_failed = true;
+}
+
+static weft_world *point_world(weft_component *position)
+{
+    weft_world *world = NULL;
+    weft_world_create(&(weft_world_desc){.workers = 1}, &world);
+    if (world != NULL)
+        *position = weft_component_create(world, &(weft_component_desc){.type = &point_type});
+    return world;
+}
+
+static void make_reader(void *data)
+{
+    world_bed *bed = data;
+    weft_component position;
+    weft_world_destroy(bed->to);
+    bed->to = point_world(&position);
+}
+
+static void read_world(void *data)
+{
+    world_bed *bed = data;
+    weft_text text = {bed->text, bed->count, NULL};
+    if (weft_world_read_json(bed->to, &text, NULL, NULL) != WEFT_OK) bed->is_failed = true;
+}
+
+static bool fill_world(world_bed *bed)
+{
+    bed->capacity = (size_t)ENTITIES * 128;
+    bed->text = malloc(bed->capacity);
+    bed->from = point_world(&bed->position);
+    if (bed->text == NULL || bed->from == NULL) return false;
+    weft_archetype points = WEFT_ARCHETYPE(bed->from, bed->position);
+    for (uint32_t i = 0; i < ENTITIES; i++) {
+        weft_entity e = weft_entity_create(bed->from, points);
+        point at = {(float)i * 0.25f, (float)(i % 1000), -1.5f};
+        weft_entity_set(bed->from, e, bed->position, &at, sizeof at);
+    }
+    write_world(bed);
+    return !bed->is_failed;
+}
+
+static void bench_world(weft_bench *bench)
+{
+    world_bed *bed = calloc(1, sizeof *bed);
+    if (bed == NULL) return;
+    weft_bench_measure measure = {
+        .unit = "ns/entity", .workers = 1, .items = ENTITIES, .data = bed};
+    bool is_filled = fill_world(bed);
+    measure.name = "write-1M";
+    measure.run = write_world;
+    if (is_filled) weft_bench_run(bench, &measure);
+    measure.name = "read-1M";
+    measure.run = read_world;
+    measure.prepare = make_reader;
+    if (is_filled) weft_bench_run(bench, &measure);
+    if (!is_filled || bed->is_failed)
+        weft_bench_fail(bench, "world.text: no text, or it is refused");
+    weft_world_destroy(bed->to);
+    weft_world_destroy(bed->from);
+    free(bed->text);
+    free(bed);
+}
+
 const weft_bench_entry weft_bench_text[] = {
     {"value.read", "text of 2,000 structs into described values, with positions in errors",
      bench_read, false},
     {"value.write", "the same values as text", bench_write, false},
     {"type.register", "1,000 component types of eight described fields", bench_register, false},
+    {"world.text", "a world of a million entities with a described value as text, and back",
+     bench_world, false},
     {0}};

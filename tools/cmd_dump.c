@@ -87,7 +87,8 @@ static int run_dump(int argc, char **argv)
     if (first + 1 != argc) return weft_cli_misuse("dump", "name one file");
     if (is_read && out == NULL) return weft_cli_misuse("dump", "--read needs --out WORLD");
     weft_world *world;
-    weft_result result = weft_world_create(&(weft_world_desc){.workers = 1, .name = "dump"}, &world);
+    weft_result result =
+        weft_world_create(&(weft_world_desc){.workers = 1, .name = "dump"}, &world);
     if (result != WEFT_OK) return weft_cli_fail("dump", "%s", weft_result_text(result));
     int code = is_read ? read_back(world, argv[first], out) : dump(world, argv[first], out);
     weft_world_destroy(world);

@@ -50,7 +50,8 @@ static weft_result read_page(weft_world *world, const char *text, size_t count,
     return result;
 }
 
-static const weft_world_desc plain_desc = {.workers = 1, .name = "plain"};
+static const weft_world_desc plain_desc = {
+    .workers = 1, .name = "plain", .entity_tag = WEFT_WITHOUT_ENTITY_TAG};
 
 static weft_world *empty_world(uint32_t tag)
 {
@@ -82,7 +83,8 @@ static void fill_row(side *s, test_random *random, uint32_t i, weft_entity *made
     if (weft_entity_has(s->world, e, s->team) && i % 3 != 0)
         set_team(s, e, s->team, (int32_t)(i % 7));
     if (weft_entity_has(s->world, e, s->list))
-        for (uint32_t k = 0; k < i % 6; k++) CHECK_OK(test_buffer_append(s->world, s->list, e, &friend, 1));
+        for (uint32_t k = 0; k < i % 6; k++)
+            CHECK_OK(test_buffer_append(s->world, s->list, e, &friend, 1));
     if (weft_entity_has(s->world, e, s->mark) && i % 4 == 0)
         CHECK_OK(weft_entity_enable(s->world, e, s->mark, false));
     if (weft_entity_has(s->world, e, s->lever) && i % 5 == 0)
@@ -98,8 +100,7 @@ static void fill(side *s, uint32_t count, uint64_t seed)
     static weft_entity made[20000];
     test_random random = test_random_init(seed);
     open_side(s, &(weft_world_desc){.name = "from", .entity_tag = 3}, false);
-    weft_component sparse =
-        weft_component_create_plain(s->world, "Fleeting", 4, 4, WEFT_SPARSE);
+    weft_component sparse = weft_component_create_plain(s->world, "Fleeting", 4, 4, WEFT_SPARSE);
     weft_component clock = weft_component_create_plain(s->world, "Clock", 8, 8, WEFT_RESOURCE);
     uint64_t ticks = 99;
     memcpy(weft_resource_write(s->world, clock), &ticks, sizeof ticks);
@@ -162,6 +163,26 @@ PLAIN_TEST(the_same_state_gives_the_same_text_in_pieces)
     close_side(&a);
 }
 
+/* A megabyte of text takes a few pieces of memory. */
+PLAIN_TEST(writing_holds_pieces_only)
+{
+    test_memory memory;
+    test_memory_init(&memory);
+    weft_world *world;
+    CHECK_OK(weft_world_create(
+        &(weft_world_desc){.workers = 1, .allocator = test_memory_hook(&memory)}, &world));
+    weft_component value = WEFT_COMPONENT(world, Value);
+    CHECK_OK(weft_entity_create_many(world, WEFT_ARCHETYPE(world, value), 50000, NULL));
+    memory.peak_bytes = memory.live_bytes;
+    uint64_t before = memory.live_bytes;
+    page p = page_of(world, NULL);
+    CHECK(p.count > 3000000);
+    CHECK(memory.peak_bytes - before < 300000);
+    free(p.text);
+    CHECK_OK(weft_world_destroy(world));
+    test_memory_fini(&memory);
+}
+
 typedef struct Position {
     float x, y;
 } Position;
@@ -196,10 +217,11 @@ PLAIN_TEST(the_text_is_for_people)
 
 PLAIN_TEST(people_may_write_it)
 {
-    static const char text[] = "// two of them\n"
-                               "{\"entity\": \"4:3\", \"components\": {\"Position\": {\"x\": 3,},},}\n"
-                               "{\"weft\": 1, \"steps\": 12}\n"
-                               "{\"entity\": \"0:1\",\n \"name\": \"b\"}";
+    static const char text[] =
+        "// two of them\n"
+        "{\"entity\": \"4:3\", \"components\": {\"Position\": {\"x\": 3,},},}\n"
+        "{\"weft\": 1, \"steps\": 12}\n"
+        "{\"entity\": \"0:1\",\n \"name\": \"b\"}";
     weft_world *world = empty_world(2);
     weft_component position =
         weft_component_create(world, &(weft_component_desc){.type = &position_type});
@@ -257,7 +279,8 @@ static weft_component hooked(weft_world *world)
 
 PLAIN_TEST(values_of_hooks_are_bytes)
 {
-    weft_world *from = empty_world(0), *to = empty_world(0), *plain = empty_world(0);
+    enum { TAG = WEFT_WITHOUT_ENTITY_TAG };
+    weft_world *from = empty_world(TAG), *to = empty_world(TAG), *plain = empty_world(TAG);
     weft_component text = hooked(from), again = hooked(to);
     char *words = calloc(1, 1001);
     memset(words, 'w', 1000);
@@ -300,7 +323,8 @@ static const struct {
     {ENTITY("\"1:1\", \"components\": {\"Mark\": {}}}"), "has no value: write true", 2},
     {ENTITY("\"1:1\", \"components\": {\"Mark\": true, \"Mark\": true}}"), "stands here twice", 2},
     {ENTITY("\"1:1\", \"components\": {\"List\": 3}}"), "the elements of a buffer", 2},
-    {ENTITY("\"1:1\", \"components\": {\"List\": [{\"entity\": \"1:1\"},\n{\"entity\": \"x\"}]}}"), "no entity: write", 3},
+    {ENTITY("\"1:1\", \"components\": {\"List\": [{\"entity\": \"1:1\"},\n{\"entity\": \"x\"}]}}"),
+     "no entity: write", 3},
     {ENTITY("\"1:1\", \"components\": {\"Link\": {\"salt\": 5,\n\"pair\": [null]}}}"),
      "the array has 2 elements", 3},
     {ENTITY("\"1:1\", \"disabled\": [\"Mark\"]}"), "no \"Mark\" that can be disabled", 2},
@@ -312,8 +336,8 @@ static const struct {
     {"{\"type\": \"New\", \"size\": 4, \"flags\": [\"fast\"]}", "no kind of components", 1},
     {"{\"type\": \"New\", \"size\": 4, \"fields\": [{\"name\": \"a\", \"kind\": \"f16\"}]}",
      "no kind of fields", 1},
-    {"{\"type\": \"New\", \"size\": 4, \"fields\": [{\"name\": \"a\", \"kind\": \"f64\"}]}",
-     "New", 1},
+    {"{\"type\": \"New\", \"size\": 4, \"fields\": [{\"name\": \"a\", \"kind\": \"f64\"}]}", "New",
+     1},
 };
 
 PLAIN_TEST(refusals_say_where_and_leave_nothing)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* world_text_read.c: weft_world_read_json: objects one after the other, each by the member it begins
- * with. An entity is looked through first for the names of its components, then its row is made,
- * then values are read where they belong. The first failure empties the world again. Types are
- * read by world_text_types.c. See weft/world_text.h. */
+/* world_text_read.c: weft_world_read_json: objects one after the other, each by the member it
+ * begins with. An entity is looked through first for the names of its components, then its row
+ * is made, then values are read where they belong. The first failure empties the world again.
+ * Types are read by world_text_types.c. See weft/world_text.h. */
+#include "world_text_read.h"
 #include "archetype.h"
 #include "component_registry.h"
 #include "directory_check.h"
@@ -12,7 +13,7 @@
 #include "structure.h"
 #include "world_file_format.h"
 #include "world_file_rows.h"
-#include "world_text_read.h"
+#include "world_text_types.h"
 
 #include <string.h>
 
@@ -63,16 +64,17 @@ bool weft__world_text_string(weft__world_text *t, char *out, size_t capacity, co
         return weft__reading_fail(&t->reading, token.at, "%s should be here: \"...\"", what);
     size_t length = weft__json_string(&token, out, capacity);
     if (length < capacity && memchr(out, 0, length) == NULL) return true;
-    return weft__reading_fail(&t->reading, token.at, "%s of at most %zu bytes, without NULs, should "
-                              "be here", what, capacity - 1);
+    return weft__reading_fail(&t->reading, token.at,
+                              "%s of at most %zu bytes, without NULs, should "
+                              "be here",
+                              what, capacity - 1);
 }
 
 bool weft__world_text_number(weft__world_text *t, weft_field_kind kind, void *out)
 {
     const weft_field field = {.name = "", .kind = kind, .count = 1};
     weft__json_token token = weft__world_text_next(t);
-    return token.kind != WEFT__JSON_ERROR &&
-           weft__word_number(&t->reading, &field, &token, out);
+    return token.kind != WEFT__JSON_ERROR && weft__word_number(&t->reading, &field, &token, out);
 }
 
 /* ---- values ---- */
@@ -170,8 +172,8 @@ static bool read_shared(weft__world_text *t, weft_entity entity, const weft__typ
     if (token->kind == WEFT__JSON_NULL) return true; /* the value of new rows */
     char *value = scratch_of(t, type);
     if (value == NULL || !read_one(t, type, value, token)) return false;
-    weft_result result = weft_entity_set_shared(
-        t->world, entity, weft__component(t->world, type->id), value);
+    weft_result result =
+        weft_entity_set_shared(t->world, entity, weft__component(t->world, type->id), value);
     return result == WEFT_OK || weft__world_text_failed(t, result);
 }
 
@@ -260,8 +262,7 @@ static bool component_join(weft__world_text *t, const weft__json_token *token)
         uint32_t *ids = weft__realloc(&t->world->memory, CATEGORY, t->ids, t->id_capacity, capacity,
                                       sizeof *ids, 4);
         if (ids == NULL)
-            return weft__world_text_failed(t,
-                                           weft__error_memory(t->world, "weft_world_read_json"));
+            return weft__world_text_failed(t, weft__error_memory(t->world, "weft_world_read_json"));
         t->ids = ids;
         t->id_capacity = capacity;
     }
@@ -329,11 +330,12 @@ static bool row_make(weft__world_text *t, const entity_line *line)
     weft_world *world = t->world;
     weft__directory *directory = &world->directory;
     uint32_t index = line->handle.index ^ directory->tag_bits, version = line->handle.version;
-    uint64_t blocks = BLOCKS_WITHOUT_MENTION +
-                      t->reading.text->count / ENTITY_TEXT_MIN / MENTIONS_PER_BLOCK;
+    uint64_t blocks =
+        BLOCKS_WITHOUT_MENTION + t->reading.text->count / ENTITY_TEXT_MIN / MENTIONS_PER_BLOCK;
     if ((version & 1) == 0)
         return weft__reading_fail(&t->reading, line->at,
-                                  "no living entity has an even version: \"%u:%u\"", index, version);
+                                  "no living entity has an even version: \"%u:%u\"", index,
+                                  version);
     if (index / WEFT__BLOCK_SLOTS >= blocks)
         return weft__reading_fail(&t->reading, line->at, "an index far beyond all others");
     if (index < weft__directory_end(directory) && weft__directory_version(directory, index) != 0)
@@ -344,8 +346,8 @@ static bool row_make(weft__world_text *t, const entity_line *line)
         return weft__world_text_failed(t, world->error->code);
     weft__chunk_entities(place.chunk)[place.row] = line->handle;
     weft__rows_fill(world, place.chunk, place.row, 1);
-    weft_result result = weft__directory_force(directory, index, version,
-                                               weft__location(place.chunk, place.row));
+    weft_result result =
+        weft__directory_force(directory, index, version, weft__location(place.chunk, place.row));
     if (result == WEFT_OK) return true;
     weft__error_limit(world, result, "weft_world_read_json");
     return weft__world_text_failed(t, result);

@@ -4,7 +4,7 @@
 #ifndef WEFT_WORLD_TEXT_READ_H
 #define WEFT_WORLD_TEXT_READ_H
 
-#include "value_word.h"
+#include "value_read.h"
 #include "world_state.h"
 #include "world_text_type.h"
 
@@ -41,7 +41,5 @@ bool weft__world_text_string(weft__world_text *t, char *out, size_t capacity, co
 bool weft__world_text_number(weft__world_text *t, weft_field_kind kind, void *out);
 /* The component that a NAME or STRING names; NULL: reported. */
 const weft__type *weft__world_text_find(weft__world_text *t, const weft__json_token *token);
-/* What stands behind {"type": up to the end of the object: registers it where the world lacks it. */
-bool weft__world_text_read_type(weft__world_text *t);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* world_text_type.h: what writing and reading worlds as text share: the description by which values of a
- * component are text, the words of kinds and flags, and the order of the fields of a component. */
+/* world_text_type.h: what writing and reading worlds as text share: the description by which
+ * values of a component are text, the words of kinds and flags, and the order of the fields of a
+ * component. */
 #ifndef WEFT_WORLD_TEXT_TYPE_H
 #define WEFT_WORLD_TEXT_TYPE_H
 

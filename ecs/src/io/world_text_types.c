@@ -3,8 +3,8 @@
  * is passed by: its values are read by the names of their fields. One that it lacks is registered
  * from its flat fields, which are counted first and filled from the same text then. See
  * world_text_read.h. */
+#include "world_text_types.h"
 #include "error.h"
-#include "world_text_read.h"
 
 #include <string.h>
 
@@ -70,7 +70,8 @@ static bool read_kind(weft__world_text *t, weft_field *field)
            weft__reading_fail(&t->reading, token.at, "no kind of fields: \"f32\", \"u8\", ...");
 }
 
-/* One field, behind its opening bracket. `name` gets its name at *name_bytes; NULL: counted only. */
+/* One field, behind its opening bracket. `name` gets its name at *name_bytes; NULL: counted
+ * only. */
 static bool read_field(weft__world_text *t, weft_field *field, char *names, size_t *name_bytes)
 {
     char name[512] = "";
@@ -88,8 +89,9 @@ static bool read_field(weft__world_text *t, weft_field *field, char *names, size
         else if (weft__json_is(&token, "count"))
             is_read = weft__world_text_number(t, WEFT_FIELD_U32, &field->count);
         else
-            is_read = weft__reading_fail(&t->reading, token.at - 1,
-                                         "a field has \"name\", \"kind\", \"offset\" and \"count\"");
+            is_read =
+                weft__reading_fail(&t->reading, token.at - 1,
+                                   "a field has \"name\", \"kind\", \"offset\" and \"count\"");
         if (!is_read) return false;
     }
     size_t bytes = strlen(name) + 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* world_text_write.c: weft_world_write_json: a walk over types, resources and rows, each an object on
- * a line of its own, into a buffer that goes to the writer whenever it is long enough. See
- * weft/world_text.h. */
+/* world_text_write.c: weft_world_write_json: a walk over types, resources and rows, each an
+ * object on a line of its own, into a buffer that goes to the writer whenever it is long enough.
+ * See weft/world_text.h. */
 #include "archetype_state.h"
 #include "blob_format.h"
 #include "blob_store.h"
@@ -25,8 +25,8 @@
 #define PIECE_BYTES_MAX ((size_t)1 << 20) /* that a writer gets at once */
 
 const char *const weft__world_text_kinds[WEFT__WORLD_TEXT_KINDS] = {
-    "bytes", "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64", "entity",
-    "blob"};
+    "bytes", "bool", "i8",  "i16", "i32", "i64",    "u8",
+    "u16",   "u32",  "u64", "f32", "f64", "entity", "blob"};
 const char *const weft__world_text_flags[WEFT__WORLD_TEXT_FLAGS] = {
     "enableable", "shared", "buffer", "chunk", "cleanup", "resource", "not hashed", "sparse"};
 
@@ -245,7 +245,8 @@ static void put_header(writing *w)
             entities += world->archetypes.at[i]->entity_count;
     put_word(w, "{\"weft\": 1, \"world\": ");
     put_quoted(w, world->desc.name == NULL ? "" : world->desc.name);
-    put_format(w, ", \"entities\": %" PRIu64 ", \"steps\": %" PRIu64 ", \"time\": %.17g, \"dt\": %.9g",
+    put_format(w,
+               ", \"entities\": %" PRIu64 ", \"steps\": %" PRIu64 ", \"time\": %.17g, \"dt\": %.9g",
                entities, clock->steps, clock->time, (double)clock->dt);
     end_line(w);
 }
@@ -431,8 +432,7 @@ weft_result weft_world_write_json(weft_world *world, const weft_writer *writer,
     w.type_count = world->types.count;
     w.capacity = 2 * PIECE_BYTES;
     w.bytes = weft__alloc(&world->memory, CATEGORY, w.capacity, 1, 1);
-    w.is_left_out =
-        weft__alloc_zeroed(&world->memory, CATEGORY, (size_t)w.type_count + 1, 1, 1);
+    w.is_left_out = weft__alloc_zeroed(&world->memory, CATEGORY, (size_t)w.type_count + 1, 1, 1);
     if (w.bytes == NULL || w.is_left_out == NULL)
         w.result = weft__error_memory(world, what);
     else

@@ -55,8 +55,8 @@ typedef struct weft__json {
 } weft__json;
 
 void weft__json_open(weft__json *json, const char *text, size_t count);
-/* Passes by blanks and comments; false: the text ends there. For texts of several values, one opened
- * behind the other. */
+/* Passes by blanks and comments; false: the text ends there. For texts of several values, one
+ * opened behind the other. */
 bool weft__json_has_more(weft__json *json);
 /* The next token. After ERROR and END the same comes again. */
 weft__json_token weft__json_next(weft__json *json);

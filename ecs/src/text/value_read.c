@@ -2,10 +2,10 @@
 /* value_read.c: text into described values. See weft/value.h. A value is read into a copy, which
  * takes its place when all of it was right. Tokens come from json_pull.c, numbers and words from
  * value_word.c. */
+#include "value_read.h"
 #include "field.h"
 #include "json_pull.h"
 #include "value_error.h"
-#include "value_word.h"
 
 #include <stdlib.h>
 #include <string.h>

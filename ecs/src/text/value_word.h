@@ -37,9 +37,4 @@ bool weft__word_blob(weft__reading *r, const weft__json_token *token, void *at);
 bool weft__word_text(weft__reading *r, const weft__json_token *token, char *at, size_t size);
 bool weft__word_bytes(weft__reading *r, const weft__json_token *token, char *at, size_t size);
 
-/* A described value that begins with `token`, into memory that holds what absent fields keep;
- * half of it after a failure. value_read.c. */
-bool weft__reading_value(weft__reading *r, const weft_type *type, char *value,
-                         const weft__json_token *token);
-
 #endif
