@@ -22,6 +22,8 @@
 extern "C" {
 #endif
 
+/* ---- descriptions ---- */
+
 /* What is written and read. Zero means default. */
 typedef struct weft_world_text_desc {
     const weft_component *without; /* written: components that are left out */
@@ -30,6 +32,8 @@ typedef struct weft_world_text_desc {
      * used. Default: written as content hash; none but null is read. */
     const weft_value_io *io;
 } weft_world_text_desc;
+
+/* ---- write and read ---- */
 
 /* Writes the world as text, in pieces of about 64 KiB: the text is never in memory as a whole. The
  * same state gives the same text. Entities come in the order of archetypes, chunks and rows.
