@@ -275,5 +275,15 @@ Test(required, values_out_of_range_are_refused_where_asked)
     CHECK_RESULT(weft_recorder_set(commands, entity, component, &bad, sizeof bad), refused);
     CHECK_RESULT(weft_recorder_play(commands), refused);
     weft_recorder_destroy(commands);
+    const weft_archetype with = WEFT_ARCHETYPE(b.world, component);
+    const speed two[] = {good, bad};
+    const weft_query all = weft_query_create(b.world, &(weft_query_desc){0});
+    const uint64_t before = weft_query_count(b.world, all);
+    CHECK_RESULT(weft_entity_create_filled(b.world, with, WEFT_VALUES({component, two}), 2, NULL),
+                 refused);
+    weft_bundle bundle = weft_bundle_open(b.world, with, &(weft_bundle_field){component, 0}, 1);
+    CHECK(weft_entity_create_bundle(b.world, &bundle, &good).version != 0);
+    CHECK((weft_entity_create_bundle(b.world, &bundle, &bad).version == 0) == WEFT_IS_CHECKED);
+    CHECK_U64(weft_query_count(b.world, all), before + (WEFT_IS_CHECKED ? 1 : 4));
     bed_close(&b);
 }

@@ -5,6 +5,7 @@
  * All checks of fields are made when the bundle is opened: a type keeps its position in an
  * archetype, and an archetype its id, as long as the world lives. Owner, world idle. */
 #include "archetype.h"
+#include "component_check.h"
 #include "entity_value.h"
 #include "error.h"
 
@@ -118,6 +119,19 @@ static inline void values_write(weft_world *world, const weft_bundle *bundle,
     }
 }
 
+/* Checked builds. */
+static weft_result values_check(const weft_world *world, const weft_bundle *bundle,
+                                const char *values)
+{
+    const weft__archetype *archetype = weft__archetype_at(world, bundle->archetype);
+    if (archetype == NULL) return world->error->code;
+    weft_result result = WEFT_OK;
+    for (uint32_t i = 0; i < bundle->field_count && result == WEFT_OK; i++)
+        result = weft__values_check(world, archetype->types[bundle->fields[i].type].type,
+                                    values + bundle->fields[i].offset, 1);
+    return result;
+}
+
 /* The chunk that takes the next row, if there is one: its count says whether it did. */
 static inline const weft__chunk *room_of(const weft_world *world, weft_archetype handle)
 {
@@ -135,6 +149,7 @@ weft_entity weft_entity_create_bundle(weft_world *world, const weft_bundle *bund
                              "bundle or values is NULL: give their addresses");
         return none;
     }
+    if (WEFT_IS_CHECKED && values_check(world, bundle, values) != WEFT_OK) return none;
     const weft__chunk *chunk = room_of(world, bundle->archetype);
     uint32_t row = chunk == NULL ? 0 : chunk->count;
     weft_entity entity = weft_entity_create(world, bundle->archetype);

@@ -5,6 +5,7 @@
  * room, whose next rows are zeroed and stamped in advance; what that cannot do goes the general
  * way. Owner, world idle. */
 #include "archetype.h"
+#include "component_check.h"
 #include "error.h"
 #include "format.h"
 #include "row_move.h"
@@ -301,6 +302,9 @@ weft_result weft_entity_create_filled(weft_world *world, weft_archetype handle,
                               _Alignof(source));
     if (sources == NULL) return weft__error_memory(world, what);
     result = sources_make(world, archetype, filled, filled_count, sources);
+    for (uint32_t i = 0; i < type_count && WEFT_IS_CHECKED && result == WEFT_OK; i++)
+        if (sources[i].values != NULL)
+            result = weft__values_check(world, sources[i].type, sources[i].values, count);
     if (result == WEFT_OK)
         result = filled_create(world, archetype->tuple0, sources, type_count, count, out);
     if (sources != inline_sources)

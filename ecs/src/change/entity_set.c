@@ -3,6 +3,7 @@
  * then the value takes the place of the old one, which is destructed.
  *
  * Owner, world idle. The value itself is checked before anything changes. */
+#include "component_check.h"
 #include "entity_change.h"
 #include "entity_change_many.h"
 #include "entity_sparse.h"
@@ -46,17 +47,6 @@ static weft_result value_check(const weft_world *world, const weft__type *type, 
     return WEFT_OK;
 }
 
-/* OK when values of a component that asks for it are in range. Checked builds. */
-static weft_result ranges_check(const weft_world *world, const weft__type *type, const void *values,
-                                uint32_t count)
-{
-    weft_result result = WEFT_OK;
-    for (uint32_t i = 0; type->desc.is_checked && i < count && result == WEFT_OK; i++)
-        result = weft_component_check(world, weft__component(world, type->id),
-                                      (const char *)values + i * type->desc.size);
-    return result;
-}
-
 static void value_set(weft_world *world, const weft__chunk *chunk, uint32_t row,
                       const weft__type_slot *slot, const void *value)
 {
@@ -76,7 +66,7 @@ static __attribute__((noinline)) weft_result set_generally(weft_world *world, we
 {
     const weft__type *type = world->types.at[component.id];
     weft_result result = value_check(world, type, value, size, "weft_entity_set");
-    if (WEFT_IS_CHECKED && result == WEFT_OK) result = ranges_check(world, type, value, 1);
+    if (result == WEFT_OK) result = weft__values_check(world, type, value, 1);
     if (result != WEFT_OK) return result;
     if ((world->front.busy & WEFT__BUSY_WRITING) != 0) return weft__idle(world, "weft_entity_set");
     if (type->sparse != NULL) return weft__sparse_set(world, entity, type, value);
@@ -152,7 +142,7 @@ weft_result weft_entity_set_many(weft_world *world, const weft_entity *entities,
     if (entities == NULL && count != 0)
         return weft__error_argument(world, what, "entities is NULL: give an array of `count`");
     weft_result result = value_check(world, type, count == 0 ? what : values, size, what);
-    if (WEFT_IS_CHECKED && result == WEFT_OK) result = ranges_check(world, type, values, count);
+    if (result == WEFT_OK) result = weft__values_check(world, type, values, count);
     if (result != WEFT_OK) return result;
     if ((world->front.busy & WEFT__BUSY_WRITING) != 0) return weft__idle(world, what);
     if (type->sparse != NULL) return weft__sparse_set_many(world, entities, count, type, values);

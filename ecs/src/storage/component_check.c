@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* component_check.c: values compared with what the description of their component allows: ranges of
  * fields and the check of the type. Setting values asks it in checked builds, where the component
- * wants it (entity_set.c). Any thread; the error is the owner's. */
+ * wants it (component_check.h). Any thread; the error is the owner's. */
+#include "component_check.h"
+
 #include "error.h"
-#include "world_state.h"
 
 #include <weft/value.h>
 

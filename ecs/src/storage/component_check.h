@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* component_check.h: values against the ranges of their component's description, where the
+ * component asks for it (is_checked). Owner. */
+#ifndef WEFT_COMPONENT_CHECK_H
+#define WEFT_COMPONENT_CHECK_H
+
+#include "world_state.h"
+
+/* WEFT_OK, or what weft_component_check says of the first of `count` values that it refuses. OK
+ * where the component does not ask, and in builds that are not checked. */
+static inline weft_result weft__values_check(const weft_world *world, const weft__type *type,
+                                             const void *values, uint32_t count)
+{
+    weft_result result = WEFT_OK;
+    if (!WEFT_IS_CHECKED || !type->desc.is_checked) return WEFT_OK;
+    for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
+        result = weft_component_check(world, weft__component(world, type->id),
+                                      (const char *)values + i * type->desc.size);
+    return result;
+}
+
+#endif
