@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -22,21 +23,44 @@ static weft_result write_stream(void *user, const void *bytes, size_t count)
     return fwrite(bytes, 1, count, user) == count ? WEFT_OK : WEFT_IO;
 }
 
+/* The text of the world to a stream; `name` is what errors call it. */
+static int write_text(weft_world *world, FILE *file, const char *name)
+{
+    weft_result result = weft_world_write_json(world, &(weft_writer){write_stream, file}, NULL);
+    if (result != WEFT_OK && result != WEFT_IO)
+        return weft_cli_fail("dump", "%s", weft_world_error(world)->text);
+    if (result == WEFT_OK && fflush(file) == 0 && !ferror(file)) return WEFT_CLI_OK;
+    return weft_cli_fail("dump", "%s: %s", name, strerror(errno));
+}
+
+/* To a file beside `out`, which takes its place when it is complete. */
+static int write_file(weft_world *world, const char *out)
+{
+    char beside[4096];
+    int length = snprintf(beside, sizeof beside, "%s.XXXXXX", out);
+    int descriptor = length < (int)sizeof beside ? mkstemp(beside) : -1;
+    FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+    if (file == NULL) {
+        if (descriptor >= 0) close(descriptor);
+        return weft_cli_fail("dump", "%s: %s", out, strerror(errno));
+    }
+    int code = fchmod(descriptor, 0644) == 0
+                   ? write_text(world, file, out)
+                   : weft_cli_fail("dump", "%s: %s", out, strerror(errno));
+    if (fclose(file) != 0 && code == WEFT_CLI_OK)
+        code = weft_cli_fail("dump", "%s: %s", out, strerror(errno));
+    if (code == WEFT_CLI_OK && rename(beside, out) != 0)
+        code = weft_cli_fail("dump", "%s: %s", out, strerror(errno));
+    if (code != WEFT_CLI_OK) unlink(beside);
+    return code;
+}
+
 /* World file to text. `out`: a path, or NULL for stdout. */
 static int dump(weft_world *world, const char *path, const char *out)
 {
     if (weft_world_load(world, path, NULL) != WEFT_OK)
         return weft_cli_fail("dump", "%s", weft_world_error(world)->text);
-    FILE *file = out == NULL ? stdout : fopen(out, "w");
-    if (file == NULL) return weft_cli_fail("dump", "%s: %s", out, strerror(errno));
-    weft_result result = weft_world_write_json(world, &(weft_writer){write_stream, file}, NULL);
-    bool is_flushed = fflush(file) == 0 && !ferror(file);
-    if (out != NULL) is_flushed = fclose(file) == 0 && is_flushed;
-    if (result != WEFT_OK && result != WEFT_IO)
-        return weft_cli_fail("dump", "%s", weft_world_error(world)->text);
-    if (!is_flushed || result == WEFT_IO)
-        return weft_cli_fail("dump", "%s: %s", out == NULL ? "stdout" : out, strerror(errno));
-    return WEFT_CLI_OK;
+    return out == NULL ? write_text(world, stdout, "stdout") : write_file(world, out);
 }
 
 /* Text to world file. */

@@ -241,6 +241,58 @@ PLAIN_TEST(people_may_write_it)
     CHECK_OK(weft_world_destroy(world));
 }
 
+/* ---- relations ---- */
+
+static weft_world *related(weft_component *parent)
+{
+    weft_world *world = empty_world(WEFT_WITHOUT_ENTITY_TAG);
+    *parent = weft_component_parent(world);
+    return world;
+}
+
+PLAIN_TEST(trees_come_back_with_their_order_and_depths)
+{
+    enum { NODES = 400 };
+    static weft_entity e[NODES];
+    weft_component parent, again;
+    weft_world *from = related(&parent), *to = related(&again);
+    weft_component value = WEFT_COMPONENT(from, Value);
+    for (uint32_t i = 0; i < NODES; i++) {
+        e[i] = weft_entity_create(from, WEFT_ARCHETYPE(from, value));
+        if (i != 0) CHECK_OK(weft_relation_set(from, e[i], parent, e[(i - 1) / 3]));
+    }
+    CHECK_OK(weft_relation_settle(from));
+    page p = page_of(from, NULL);
+    CHECK_OK(read_page(to, p.text, p.count, NULL));
+    CHECK_OK(weft_relation_settle(to));
+    CHECK_OK(weft_world_validate(to));
+    CHECK_U64(content_of(to), content_of(from));
+    for (uint32_t i = 0; i < NODES; i++) {
+        uint32_t count = 0, count_again = 0;
+        const weft_entity *sources = weft_relation_sources(from, parent, e[i], &count);
+        const weft_entity *others = weft_relation_sources(to, again, e[i], &count_again);
+        CHECK_U64(count_again, count);
+        CHECK(count == 0 || memcmp(sources, others, count * sizeof *sources) == 0);
+        CHECK_U64(weft_relation_depth(to, again, e[i]), weft_relation_depth(from, parent, e[i]));
+    }
+    free(p.text);
+    CHECK_OK(weft_world_destroy(from));
+    CHECK_OK(weft_world_destroy(to));
+}
+
+PLAIN_TEST(a_target_may_stand_behind_its_source)
+{
+    static const char text[] = "{\"entity\": \"1:1\", \"components\": {\"Parent\": {\"entity\": "
+                               "\"0:1\"}}} {\"entity\": \"0:1\"}";
+    weft_component parent;
+    weft_world *world = related(&parent);
+    uint32_t count;
+    CHECK_OK(read_page(world, text, sizeof text - 1, NULL));
+    CHECK_OK(weft_relation_settle(world));
+    CHECK(weft_relation_sources(world, parent, (weft_entity){0, 1}, &count) != NULL && count == 1);
+    CHECK_OK(weft_world_destroy(world));
+}
+
 /* ---- hooks ---- */
 
 static size_t save_text(const void *value, void *out, size_t capacity, void *user)

@@ -40,7 +40,7 @@ expect 0 '^weft [0-9]*\.[0-9]*\.[0-9]*$' --version
 expect 2 'commands:'
 expect 2 "did you mean 'bench'" bnech
 expect 2 'no command' zzzzzzzz
-for command in bench stress explain screen simulate; do
+for command in bench stress explain screen dump simulate; do
     [ "$command" = simulate ] && [ ! -x "$(dirname "$weft")/weft-simulate" ] && continue # not with sanitizers
     expect 0 'options:' $command --help
     expect 2 'no option --jsno; did you mean --json' $command --jsno
@@ -48,6 +48,20 @@ done
 expect 0 '^self.clock ' bench --list
 expect 0 '"bench":"self.clock"' bench --list --json
 objects
+printf '{"type": "Mark"}\n{"entity": "2:3", "name": "iss", "components": {"Mark": true}}\n' >"$work/a.json"
+printf '{"entity": "0:1",\n "colour": 3}\n' >"$work/wrong.json"
+expect 2 'name one file' dump
+expect 2 '--read needs --out' dump --read "$work/a.json"
+expect 1 'none.world' dump "$work/none.world"
+expect 1 'wrong.json:2:2: ' dump --read "$work/wrong.json" --out "$work/a.world"
+expect 0 '' dump --read "$work/a.json" --out "$work/a.world"
+expect 0 '{"entity": "2:3", "name": "iss", "components": {"Mark": true}}' dump "$work/a.world" --json
+silent
+objects
+expect 0 '' dump "$work/a.world" --out "$work/b.json"
+expect 1 'not a world file' dump "$work/a.json" --out "$work/b.json"
+count=$((count + 1))
+"$weft" dump "$work/a.world" | cmp -s - "$work/b.json" || { failed=$((failed + 1)); echo 'FAILED: dump --out is not what dump prints'; }
 expect 0 '^create.single ' bench storage --list
 expect 0 '^filter.shared ' bench query --list
 expect 0 '^frame.seven ' bench schedule --list
