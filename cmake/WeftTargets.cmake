@@ -101,9 +101,10 @@ endfunction()
 # Declares weft_<layer>: OBJECT library, public headers in include/, private headers in src/;
 # weft_<layer>_headers: what a target that looks inside the layer (a test, a benchmark) links;
 # and weft_<layer>_engine: what the layers above see, include/ and engine/. A layer without engine/
-# shows its src/ instead.
+# shows its src/ instead. APART: it is a library of its own, not a part of libweft. DOORS: private folders
+# of other layers that it includes.
 function(weft_add_layer)
-    cmake_parse_arguments(L "" "NAME" "SOURCES;LINKS" ${ARGN})
+    cmake_parse_arguments(L "APART" "NAME" "SOURCES;LINKS;DOORS" ${ARGN})
     add_library(weft_${L_NAME}_headers INTERFACE)
     add_library(weft_${L_NAME}_engine INTERFACE)
     file(GLOB_RECURSE private_headers CONFIGURE_DEPENDS src/*.h)
@@ -125,7 +126,11 @@ function(weft_add_layer)
     foreach(lower ${L_LINKS})
         target_link_libraries(weft_${L_NAME}_headers INTERFACE weft_${lower}_headers)
     endforeach()
-    set_property(GLOBAL APPEND PROPERTY WEFT_LAYER_DIRS ${CMAKE_CURRENT_SOURCE_DIR})
+    set(kind LAYER)
+    if(L_APART)
+        set(kind APART)
+    endif()
+    set_property(GLOBAL APPEND PROPERTY WEFT_${kind}_DIRS ${CMAKE_CURRENT_SOURCE_DIR})
     if(NOT L_SOURCES)
         return()
     endif()
@@ -135,7 +140,8 @@ function(weft_add_layer)
     foreach(lower ${L_LINKS})
         target_link_libraries(weft_${L_NAME} PRIVATE weft_${lower}_engine)
     endforeach()
-    set_property(GLOBAL APPEND PROPERTY WEFT_LAYERS ${L_NAME})
+    target_include_directories(weft_${L_NAME} PRIVATE ${L_DOORS})
+    set_property(GLOBAL APPEND PROPERTY WEFT_${kind}S ${L_NAME})
 endfunction()
 
 # weft_generate_table(OUT file HEADER h TYPE t PREFIX p TABLE name NAMES ...)

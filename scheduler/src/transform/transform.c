@@ -133,37 +133,39 @@ static void update_rows(const weft_local_transform *from, const weft_target *tar
     }
 }
 
-/* What the system needs of its world; its `user`. Owner: a RESOURCE of the world. */
-typedef struct transform_state {
-    weft_component world;
-} transform_state;
+/* The system's `user` is the component WorldTransform itself: it needs no memory in the world,
+ * which would be in world files. */
+static void *pack(weft_component component)
+{
+    return (void *)(uintptr_t)((uint64_t)component.world << 32 | component.id);
+}
+
+static weft_component unpack(const void *user)
+{
+    uint64_t bits = (uintptr_t)user;
+    return (weft_component){(uint32_t)bits, (uint32_t)(bits >> 32)};
+}
 
 static void update(weft_slice *slice, void *user)
 {
-    const transform_state *state = user;
     const weft_local_transform *from = WEFT_READ_COLUMN(slice, 0, weft_local_transform);
     weft_world_transform *to = WEFT_WRITE_COLUMN(slice, 1, weft_world_transform);
     const weft_target *targets = weft_slice_read(slice, 2);
     parents p = {{NULL, NULL, NULL, {0, 0}}, {0, 0}, NULL};
-    if (targets != NULL) p.finder = weft_slice_finder(slice, state->world);
+    if (targets != NULL) p.finder = weft_slice_finder(slice, unpack(user));
     update_rows(from, targets, &p, to, weft_slice_count(slice));
 }
 
 static weft_result system_create(weft_world *world, const char *group, weft_transform *out)
 {
     weft_component parent = weft_component_parent(world);
-    weft_component held =
-        weft_component_create_plain(world, "weft.transforms", sizeof(transform_state),
-                                    _Alignof(transform_state), WEFT_RESOURCE | WEFT_NOT_HASHED);
-    transform_state *state = held.id == 0 ? NULL : weft_resource_write(world, held);
-    if (parent.id == 0 || state == NULL) return weft_world_error(world)->code;
-    state->world = out->world;
+    if (parent.id == 0) return weft_world_error(world)->code;
     out->system = weft_system_create(
         world,
         &(weft_system_desc){.name = "transforms",
                             .group = group,
                             .run = update,
-                            .user = state,
+                            .user = pack(out->world),
                             .over.rows = {.terms = {{out->local, WEFT_READ},
                                                     {out->world, WEFT_WRITE},
                                                     {parent, WEFT_READ, .match = WEFT_OPTIONAL}}},

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* bake.h: one object is baked: what the functions of bakers (scene.h) work on.
+ *
+ * A worker has one weft_bake and uses it for one object after the other. Nothing here is shared but
+ * what is constant while the scene bakes, and files, which have a lock. */
+#ifndef WEFT_BAKE_H
+#define WEFT_BAKE_H
+
+#include "record.h"
+#include "scene_schema.h"
+#include "scene_tree.h"
+
+#include "value_word.h"
+
+/* What is constant while a scene bakes. */
+typedef struct weft__bake_scene {
+    const weft__tree *tree;
+    const weft__schema *schema;
+    const weft_baker_desc *bakers;
+    const uint64_t *baker_properties; /* hashes of their names; 0: none */
+    uint32_t baker_count;
+    weft__files *files; /* with their lock */
+    weft__memory *memory;
+    weft_blob_store *blobs;
+    uint64_t bake;
+} weft__bake_scene;
+
+/* A run of the bakers of one object; its lists are used again for the next. Owner: a worker. */
+struct weft_bake {
+    const weft__bake_scene *scene;
+    uint32_t node;
+    weft__record *record; /* being made: its arena has reads' texts and problems */
+    WEFT__LIST(weft__read) reads;
+    WEFT__LIST(weft__reference) references;
+    WEFT__LIST(weft__record_blob) blobs;
+    WEFT__LIST(char) steps; /* weft__step and bytes */
+    WEFT__LIST(char) texts; /* of the output: keys of prefabs */
+    WEFT__LIST(char) read_texts;
+    WEFT__LIST(uint64_t) entities; /* hashes of their names; 0 the own one */
+    WEFT__LIST(uint64_t) consumed; /* hashes of the names of properties that bakers read */
+    WEFT__LIST(char) scratch;      /* a value */
+    weft__pile arena;              /* ends with the run */
+    weft_result result;            /* OUT_OF_MEMORY ends everything */
+    bool is_failed;                /* a mistake was reported */
+};
+
+/* Bakes a node: a new record, without one of another bake; NULL: memory was refused. */
+weft__record *weft__bake_node(weft_bake *bake, uint32_t node);
+void weft__bake_free(weft_bake *bake);
+
+/* Records a read: its kind, path and hash; `text` says of what, `name` (may be NULL) which
+ * property. */
+void weft__bake_reads(weft_bake *bake, weft__read read, const char *text, size_t text_bytes,
+                      const char *name);
+/* The hash that a read would have now; the owner, or with the lock of the files. */
+uint64_t weft__read_hash(weft__tree *tree, const weft__record *record, const weft__read *read);
+
+/* Memory for one value, aligned to 64, zeroed; NULL: refused, which the bake keeps. */
+void *weft__bake_scratch(weft_bake *bake, size_t bytes);
+void weft__bake_refused(weft_bake *bake);
+
+static inline uint32_t weft__object_node(const weft_bake *bake, const weft_object *object)
+{
+    return (uint32_t)((const weft__node *)(const void *)object - bake->scene->tree->nodes.at);
+}
+static inline const weft_object *weft__node_object(const weft_bake *bake, uint32_t node)
+{
+    return (const weft_object *)(const void *)&bake->scene->tree->nodes.at[node];
+}
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* scene_file.h: files of a scene: read when they have changed, opened by a source into objects,
+ * kept while something uses them.
+ *
+ * A file that is broken stands for the last one of its path that was not, so that objects keep what
+ * they were. The owner of the scene opens files; bakers may ask for bytes of files, one at a time
+ * (weft__files_bytes takes a lock). Objects, once opened, are constant. */
+#ifndef WEFT_SCENE_FILE_H
+#define WEFT_SCENE_FILE_H
+
+#include "scene_problem.h"
+
+#include <weft/scene.h>
+
+#include <pthread.h>
+
+#define WEFT__NONE UINT32_MAX
+
+/* Where an object of a text stands. */
+typedef enum weft__role {
+    WEFT__CHILD,  /* below its parent, or below the root of the file */
+    WEFT__WITH,   /* in "with" of its parent: its name is a path */
+    WEFT__PREFAB, /* in "prefabs" of the document */
+} weft__role;
+
+/* A property of an object: a JSON value in the text. */
+typedef struct weft__property {
+    const char *name;
+    const char *json;
+    size_t json_bytes;
+    uint32_t name_bytes;
+    uint32_t next; /* of the object; WEFT__NONE ends */
+    uint64_t name_hash, hash;
+} weft__property;
+
+/* An object of a file. */
+typedef struct weft__file_object {
+    struct weft__scene_file *file;
+    const char *name;
+    uint32_t name_bytes;
+    weft__role role;
+    uint32_t parent, first, last, next; /* WEFT__NONE: none */
+    uint32_t first_property, last_property;
+    const char *at; /* its place in the text, for errors; NULL: none */
+    weft_text value;
+    const void *data;
+    uint64_t hash; /* of itself without children */
+} weft__file_object;
+
+/* {"use": {"alias": "path"}} */
+typedef struct weft__use {
+    const char *alias;
+    uint32_t alias_bytes;
+    const char *path; /* complete */
+    const char *at;
+} weft__use;
+
+/* Another file that a source read: weft_source_file. */
+typedef struct weft__part {
+    const char *path;
+    uint64_t hash;
+} weft__part;
+
+/* A file. Owner: weft__files. Constant once opened, but `used` and `fallback`. */
+typedef struct weft__scene_file {
+    struct weft__scene_file *next;
+    char *path;
+    uint64_t path_hash;
+    weft_text text;
+    uint64_t stamp, hash;
+    const weft_source_desc *source; /* NULL: bytes only */
+    WEFT__LIST(weft__file_object) objects;
+    WEFT__LIST(weft__property) properties;
+    WEFT__LIST(weft__use) uses;
+    WEFT__LIST(weft__part) parts;
+    weft__pile arena;
+    weft__problem *problems;
+    uint32_t first, last;               /* objects of the root, in order; then by `next` */
+    uint32_t first_prefab, last_prefab; /* those in "prefabs" */
+    struct weft__scene_file *fallback;  /* the last one that was not broken; NULL: none */
+    bool is_broken, is_missing;
+    weft_result result; /* why it could not be read */
+    uint64_t used;      /* the last bake that needs it */
+    uint64_t born;      /* the bake that made it */
+} weft__scene_file;
+
+/* All files of a scene. Part of it. */
+typedef struct weft__files {
+    weft__memory *memory;
+    const weft_scene_desc *desc;
+    weft__scene_file *first; /* newer ones of a path in front of older ones */
+    uint64_t bake;           /* the number of the running bake */
+    uint32_t read_count;     /* files read in it */
+    pthread_mutex_t lock;    /* of everything, while bakers run */
+} weft__files;
+
+bool weft__files_init(weft__files *files, weft__memory *memory, const weft_scene_desc *desc);
+void weft__files_free(weft__files *files);
+/* Frees the files that the bake does not need, or, after a failure, those that it made. */
+void weft__files_sweep(weft__files *files, bool is_failed);
+
+/* The file of a path, opened if it is new or has changed; one with is_missing when it cannot be
+ * read. NULL: memory was refused. */
+weft__scene_file *weft__files_open(weft__files *files, const char *path);
+/* The file whose objects count: itself, or its fallback. */
+const weft__scene_file *weft__file_good(const weft__scene_file *file);
+/* Bytes only: the same without a source. Any thread. */
+const weft__scene_file *weft__files_bytes(weft__files *files, const char *path);
+
+/* A path relative to the file `from` (NULL: to nothing), without "." and ".."; false: too long. */
+enum { WEFT__PATH_BYTES = 4096 };
+bool weft__path_join(const char *from, const char *path, size_t bytes, char out[WEFT__PATH_BYTES]);
+
+/* A property of an object of a file by name; NULL: it has none. */
+const weft__property *weft__object_property(const weft__file_object *object, const char *name);
+/* The path behind an alias of a document; NULL: there is none. */
+const weft__use *weft__file_use(const weft__scene_file *file, const char *alias, size_t bytes);
+/* An object by its path among those of a file: prefabs, then the root's; "": the only one. */
+const weft__file_object *weft__file_find(const weft__scene_file *file, const char *path,
+                                         size_t bytes);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* scene_source.h: what a source writes to while it opens a file, and the source of text
+ * documents. */
+#ifndef WEFT_SCENE_SOURCE_H
+#define WEFT_SCENE_SOURCE_H
+
+#include "scene_file.h"
+
+/* Owner: weft__source_open, on its stack. */
+struct weft_source {
+    weft__files *files;
+    weft__scene_file *file;
+    bool is_refused; /* memory */
+};
+
+/* Opens the text of a file by its source: fills its objects; mistakes are its problems. False:
+ * memory was refused. */
+bool weft__source_open(weft__files *files, weft__scene_file *file);
+
+/* weft_source_add for any role, with a place for errors. */
+uint32_t weft__source_add(weft_source *out, const weft_source_object *object, weft__role role,
+                          const char *at);
+
+/* Documents in weft's text (".weft", ".json"). */
+extern const weft_source_desc weft__source_text;
+
+#endif

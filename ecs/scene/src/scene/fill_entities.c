@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* fill_entities.c: the entities of a fill. What depends on the tree is computed here and in no
+ * record: parents, world matrices, linked groups, InstanceOf. See fill_entities.h. */
+#include "fill_entities.h"
+
+#include "hash.h"
+
+#include <weft/transform.h>
+
+#include <string.h>
+
+#define COMPONENTS_MOST 1024u /* of one entity */
+
+bool weft__fill_refuse(weft__fill *f, weft_result result)
+{
+    if (f->result == WEFT_OK) f->result = result;
+    return false;
+}
+
+bool weft__fill_world_refused(weft__fill *f)
+{
+    return weft__fill_refuse(f, weft_world_error(f->world)->code);
+}
+
+bool weft__fill_has_entity(const weft__node *node)
+{
+    return !node->is_removed && !node->is_group && node->record != NULL &&
+           node->record->output != NULL;
+}
+
+/* ---- components of the world ---- */
+
+static bool map_component(weft__fill *f, uint32_t id)
+{
+    if (f->map[id - 1].id != 0) return true;
+    const weft__schema_component *known = &f->scene->schema.components.at[id - 1];
+    weft_component found = f->world == f->scene->schema.world
+                               ? known->component
+                               : weft_component_find(f->world, known->desc->name);
+    if (found.id == 0) return weft__fill_refuse(f, WEFT_NOT_FOUND);
+    if (weft_component_hash(f->world, found) != known->hash)
+        return weft__fill_refuse(f, WEFT_TYPE_MISMATCH);
+    f->map[id - 1] = found;
+    return true;
+}
+
+/* ---- archetypes ---- */
+
+static int by_id(const void *a, const void *b)
+{
+    const weft_component *x = a, *y = b;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static bool grow_kinds(weft__fill *f)
+{
+    uint32_t room = f->kinds.room == 0 ? 64 : 2 * f->kinds.room;
+    weft__fill_kind *grown =
+        weft__alloc_zeroed(f->memory, WEFT__MEMORY_OTHER, room, sizeof *grown, 16);
+    if (grown == NULL) return weft__fill_refuse(f, WEFT_OUT_OF_MEMORY);
+    for (uint32_t i = 0; i < f->kinds.room; i++) {
+        if (f->kinds.at[i].hash == 0) continue;
+        uint32_t at = (uint32_t)f->kinds.at[i].hash;
+        while (grown[at & (room - 1)].hash != 0) at++;
+        grown[at & (room - 1)] = f->kinds.at[i];
+    }
+    weft__free(f->memory, WEFT__MEMORY_OTHER, f->kinds.at, f->kinds.room, sizeof *grown, 16);
+    f->kinds.at = grown;
+    f->kinds.room = room;
+    return true;
+}
+
+/* The archetype of a list of components, which may be in any order. */
+static weft_archetype archetype_of(weft__fill *f, weft_component *components, uint32_t count)
+{
+    const weft_archetype none = {0, 0};
+    for (uint32_t i = 1; i < count; i++) /* short, and nearly sorted */
+        for (uint32_t k = i; k > 0 && by_id(&components[k - 1], &components[k]) > 0; k--) {
+            weft_component other = components[k];
+            components[k] = components[k - 1];
+            components[k - 1] = other;
+        }
+    uint64_t hash = HASH_K0;
+    for (uint32_t i = 0; i < count; i++) hash = hash_word(hash, components[i].id);
+    hash = hash_end(hash) | 1;
+    if (f->kind_count >= f->kinds.room / 2 && !grow_kinds(f)) return none;
+    uint32_t at = (uint32_t)hash;
+    while (f->kinds.at[at & (f->kinds.room - 1)].hash != 0) {
+        if (f->kinds.at[at & (f->kinds.room - 1)].hash == hash)
+            return f->kinds.at[at & (f->kinds.room - 1)].archetype;
+        at++;
+    }
+    weft_archetype made = weft_archetype_create(f->world, components, count);
+    if (made.id == 0) {
+        weft__fill_world_refused(f);
+        return none;
+    }
+    f->kinds.at[at & (f->kinds.room - 1)] = (weft__fill_kind){hash, made};
+    f->kind_count++;
+    return made;
+}
+
+/* ---- what the tree adds ---- */
+
+/* The nearest node above that is an entity; WEFT__NONE. */
+uint32_t weft__fill_above(const weft__tree *tree, uint32_t node)
+{
+    uint32_t at = tree->nodes.at[node].parent;
+    while (at != WEFT__NONE && !weft__fill_has_entity(&tree->nodes.at[at]))
+        at = tree->nodes.at[at].parent;
+    return at;
+}
+
+const weft__step *weft__fill_place_of(const weft__output *output, uint32_t entity)
+{
+    const char *end = output->steps + output->step_bytes;
+    for (const weft__step *s = weft__output_steps(output); (const char *)s < end;
+         s = weft__step_next(s))
+        if (s->kind == WEFT__STEP_TRANSFORM && s->entity == entity) return s;
+    return NULL;
+}
+
+void weft__fill_multiply(float out[12], const float a[12], const float b[12])
+{
+    float result[12];
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 4; k++)
+            result[4 * i + k] = a[4 * i] * b[k] + a[4 * i + 1] * b[4 + k] +
+                                a[4 * i + 2] * b[8 + k] + (k == 3 ? a[4 * i + 3] : 0);
+    memcpy(out, result, sizeof result);
+}
+
+void weft__fill_matrix_of(float out[12], const weft__place *p)
+{
+    float x = p->rotation[0], y = p->rotation[1], z = p->rotation[2], w = p->rotation[3];
+    const float turn[9] = {
+        1 - 2 * (y * y + z * z), 2 * (x * y - z * w),     2 * (x * z + y * w),
+        2 * (x * y + z * w),     1 - 2 * (x * x + z * z), 2 * (y * z - x * w),
+        2 * (x * z - y * w),     2 * (y * z + x * w),     1 - 2 * (x * x + y * y)};
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 3; k++) out[4 * i + k] = turn[3 * i + k] * p->scale[k];
+        out[4 * i + 3] = p->position[i];
+    }
+}
+
+static const float unit_matrix[12] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
+
+/* Where a node stands, and how: parents come before children. */
+static void place_node(weft__fill *f, uint32_t index)
+{
+    const weft__node *node = &f->scene->tree.nodes.at[index];
+    bool has_parent = node->parent != WEFT__NONE;
+    weft_transform_usage outer = has_parent ? f->usage[node->parent] : WEFT_TRANSFORM_NONE;
+    memcpy(f->matrix[index], has_parent ? f->matrix[node->parent] : unit_matrix,
+           sizeof unit_matrix);
+    f->usage[index] = (uint8_t)outer;
+    const weft__step *step =
+        weft__fill_has_entity(node) ? weft__fill_place_of(node->record->output, 0) : NULL;
+    if (step == NULL) return;
+    weft__place place;
+    float own[12];
+    memcpy(&place, step + 1, sizeof place);
+    weft__fill_matrix_of(own, &place);
+    weft__fill_multiply(f->matrix[index], f->matrix[index], own);
+    if (step->component == WEFT_TRANSFORM_NONE) return;
+    f->usage[index] =
+        (uint8_t)(outer == WEFT_TRANSFORM_DYNAMIC ? WEFT_TRANSFORM_DYNAMIC : step->component);
+}
+
+/* Static entities have no parent: they are folded. */
+bool weft__fill_is_child(const weft__fill *f, uint32_t node)
+{
+    return weft__fill_above(&f->scene->tree, node) != WEFT__NONE &&
+           !(weft__fill_place_of(f->scene->tree.nodes.at[node].record->output, 0) != NULL &&
+             f->usage[node] == WEFT_TRANSFORM_STATIC);
+}
+
+/* ---- entities ---- */
+
+static bool add_places(weft__fill *f, uint32_t node, const weft__step *step, weft_component *to,
+                       uint32_t *count)
+{
+    weft_transform_usage usage = step->component;
+    if (usage != WEFT_TRANSFORM_NONE && f->usage[node] == WEFT_TRANSFORM_DYNAMIC)
+        usage = WEFT_TRANSFORM_DYNAMIC;
+    if (usage == WEFT_TRANSFORM_NONE) return true;
+    if (f->placed.id == 0 || f->local.id == 0) return weft__fill_refuse(f, WEFT_NOT_FOUND);
+    to[(*count)++] = f->placed;
+    if (usage == WEFT_TRANSFORM_DYNAMIC) to[(*count)++] = f->local;
+    return true;
+}
+
+/* The archetype of entity number `number` of a node. */
+static weft_archetype kind_of(weft__fill *f, uint32_t index, uint32_t number)
+{
+    const weft_archetype none = {0, 0};
+    weft_component list[COMPONENTS_MOST + 8];
+    const weft__node *node = &f->scene->tree.nodes.at[index];
+    const weft__output *output = node->record->output;
+    const char *end = output->steps + output->step_bytes;
+    uint32_t count = 0;
+    for (const weft__step *s = weft__output_steps(output); (const char *)s < end;
+         s = weft__step_next(s)) {
+        if (s->entity != number) continue;
+        if (count > COMPONENTS_MOST) return weft__fill_refuse(f, WEFT_LIMIT), none;
+        if (s->kind == WEFT__STEP_TRANSFORM && !add_places(f, index, s, list, &count)) return none;
+        if (s->kind > WEFT__STEP_BUFFER) continue;
+        if (!map_component(f, s->component)) return none;
+        const weft__schema_component *known = &f->scene->schema.components.at[s->component - 1];
+        if ((known->desc->flags & WEFT_SPARSE) == 0) list[count++] = f->map[s->component - 1];
+    }
+    if (node->root != 0) list[count++] = f->prefab;
+    if (number == 0) {
+        if (node->root != 0 && node->parent == WEFT__NONE) list[count++] = f->linked_group;
+        if (node->prefab != NULL) list[count++] = f->instance_of;
+        if (weft__fill_is_child(f, index)) list[count++] = f->parent;
+    } else if (weft__fill_place_of(output, number) != NULL) {
+        list[count++] = f->parent;
+    }
+    uint32_t kept = 0; /* a baker may have set Parent or InstanceOf itself */
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t k = 0;
+        while (k < kept && list[k].id != list[i].id) k++;
+        if (k == kept) list[kept++] = list[i];
+    }
+    return archetype_of(f, list, kept);
+}
+
+static bool make_run(weft__fill *f, weft_archetype archetype, uint32_t begin, uint32_t end)
+{
+    return begin == end ||
+           weft_entity_create_many(f->world, archetype, end - begin, f->entities.at + begin) ==
+               WEFT_OK ||
+           weft__fill_world_refused(f);
+}
+
+bool weft__fill_entities(weft__fill *f)
+{
+    const weft__tree *tree = &f->scene->tree;
+    weft_archetype run = {0, 0};
+    uint32_t begin = 0, count = 0;
+    for (uint32_t i = 0; i < tree->nodes.count; i++) {
+        place_node(f, i);
+        f->first[i] = WEFT__NONE;
+        if (!weft__fill_has_entity(&tree->nodes.at[i])) continue;
+        f->first[i] = count;
+        uint32_t own = tree->nodes.at[i].record->output->entity_count;
+        for (uint32_t number = 0; number < own; number++, count++) {
+            weft_archetype next = kind_of(f, i, number);
+            if (f->result != WEFT_OK) break;
+            if (next.id == run.id) continue;
+            if (!make_run(f, run, begin, count)) break;
+            f->entities.count = begin = count;
+            run = next;
+        }
+        if (f->result != WEFT_OK) return false;
+    }
+    if (!make_run(f, run, begin, count)) return false;
+    f->entities.count = count;
+    return true;
+}

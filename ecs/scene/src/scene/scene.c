@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* scene.c: scenes begin and end; what they tell of the last bake. See weft/scene.h and
+ * scene_state.h. */
+#include "scene_state.h"
+
+#include "hash.h"
+#include "sized.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- begin and end ---- */
+
+/* NULL, or what is wrong. */
+static bool is_possible(const weft_scene_desc *desc)
+{
+    if ((desc->bakers == NULL && desc->baker_count != 0) ||
+        (desc->sources == NULL && desc->source_count != 0) || desc->baker_count > 65536 ||
+        desc->source_count > 1024)
+        return false;
+    for (uint32_t i = 0; i < desc->baker_count; i++) {
+        if (desc->bakers[i].name == NULL || desc->bakers[i].bake == NULL) return false;
+        for (uint32_t k = 0; k < i; k++)
+            if (strcmp(desc->bakers[i].name, desc->bakers[k].name) == 0) return false;
+    }
+    for (uint32_t i = 0; i < desc->source_count; i++) {
+        const weft_source_desc *source = &desc->sources[i];
+        if (source->kind == NULL || source->suffixes == NULL || source->open == NULL ||
+            strcmp(source->kind, "text") == 0)
+            return false;
+        for (uint32_t k = 0; k < i; k++)
+            if (strcmp(source->kind, desc->sources[k].kind) == 0) return false;
+    }
+    return true;
+}
+
+static bool copy_arrays(weft_scene *scene, const weft_scene_desc *desc)
+{
+    weft__memory *memory = &scene->memory;
+    scene->desc = *desc;
+    scene->desc.bakers = NULL;
+    scene->desc.sources = NULL;
+    if (desc->baker_count != 0) {
+        weft_baker_desc *bakers =
+            weft__alloc(memory, WEFT__MEMORY_OTHER, desc->baker_count, sizeof *bakers, 16);
+        scene->desc.bakers = bakers;
+        scene->baker_properties = weft__alloc_zeroed(memory, WEFT__MEMORY_OTHER, desc->baker_count,
+                                                     sizeof *scene->baker_properties, 16);
+        if (bakers == NULL || scene->baker_properties == NULL) return false;
+        memcpy(bakers, desc->bakers, desc->baker_count * sizeof *bakers);
+        for (uint32_t i = 0; i < desc->baker_count; i++)
+            if (bakers[i].property != NULL)
+                scene->baker_properties[i] =
+                    hash_bytes(HASH_K1, bakers[i].property, strlen(bakers[i].property));
+    }
+    if (desc->source_count != 0) {
+        weft_source_desc *sources =
+            weft__alloc(memory, WEFT__MEMORY_OTHER, desc->source_count, sizeof *sources, 16);
+        scene->desc.sources = sources;
+        if (sources == NULL) return false;
+        memcpy(sources, desc->sources, desc->source_count * sizeof *sources);
+    }
+    if (scene->desc.file_bytes_max == 0) scene->desc.file_bytes_max = UINT64_C(1) << 30;
+    if (scene->desc.object_limit == 0) scene->desc.object_limit = UINT32_C(1) << 22;
+    return true;
+}
+
+static weft_result begin(weft_scene *scene, weft_world *world, const weft_scene_desc *desc)
+{
+    if (!copy_arrays(scene, desc)) return WEFT_OUT_OF_MEMORY;
+    weft_result result = weft__schema_init(&scene->schema, &scene->memory, world);
+    if (result != WEFT_OK) return result;
+    const weft_blob_store_desc blobs = {.allocator = scene->memory.hook};
+    result = weft_blob_store_create(&blobs, &scene->blobs);
+    if (result != WEFT_OK) return result;
+    scene->worker_count = weft_job_pool_worker_count(weft_world_pool(world));
+    scene->workers = weft__alloc_zeroed(&scene->memory, WEFT__MEMORY_OTHER, scene->worker_count,
+                                        sizeof *scene->workers, 16);
+    if (scene->workers == NULL) return WEFT_OUT_OF_MEMORY;
+    weft__tree_init(&scene->tree, &scene->memory, &scene->files, scene->desc.object_limit);
+    scene->removed.memory = &scene->memory;
+    return WEFT_OK;
+}
+
+weft_result weft_scene_create(weft_world *schema, const weft_scene_desc *desc, weft_scene **out)
+{
+    static const weft_scene_desc plain = {.baker_count = 0};
+    weft__memory memory;
+    if (out == NULL) return WEFT_INVALID_ARGUMENT;
+    *out = NULL;
+    if (desc == NULL) desc = &plain;
+    if (schema == NULL || !is_possible(desc)) return WEFT_INVALID_ARGUMENT;
+    weft_result result = weft__memory_init(&memory, &desc->allocator);
+    if (result != WEFT_OK) return result;
+    weft_scene *scene = weft__alloc_zeroed(&memory, WEFT__MEMORY_OTHER, 1, sizeof *scene, 64);
+    if (scene == NULL) return WEFT_OUT_OF_MEMORY;
+    weft__memory_init(&scene->memory, &desc->allocator);
+    if (!weft__files_init(&scene->files, &scene->memory, &scene->desc)) {
+        weft__free(&memory, WEFT__MEMORY_OTHER, scene, 1, sizeof *scene, 64);
+        return WEFT_OUT_OF_MEMORY;
+    }
+    result = begin(scene, schema, desc);
+    if (result == WEFT_OK)
+        *out = scene;
+    else
+        weft_scene_destroy(scene);
+    return result;
+}
+
+static void free_records(weft_scene *scene)
+{
+    while (scene->records != NULL) {
+        weft__record *record = scene->records;
+        scene->records = record->next;
+        weft__record_free(record, &scene->memory, scene->blobs);
+    }
+}
+
+void weft_scene_destroy(weft_scene *scene)
+{
+    if (scene == NULL) return;
+    weft__memory *memory = &scene->memory;
+    free_records(scene);
+    weft__tree_free(&scene->tree);
+    weft__files_free(&scene->files);
+    for (uint32_t i = 0; i < scene->worker_count && scene->workers != NULL; i++) {
+        const weft__bake_scene shared = {.memory = memory};
+        scene->workers[i].scene = &shared;
+        weft__bake_free(&scene->workers[i]);
+    }
+    weft__free(memory, WEFT__MEMORY_OTHER, scene->workers, scene->worker_count,
+               sizeof *scene->workers, 16);
+    WEFT__LIST_FREE(memory, &scene->changes);
+    WEFT__LIST_FREE(memory, &scene->problems);
+    WEFT__LIST_FREE(memory, &scene->removed_paths);
+    WEFT__LIST_FREE(memory, &scene->entities);
+    weft__pile_free(&scene->removed);
+    weft__schema_free(&scene->schema, memory);
+    weft_blob_store_destroy(scene->blobs);
+    weft__free(memory, WEFT__MEMORY_OTHER, (void *)(uintptr_t)scene->desc.bakers,
+               scene->desc.baker_count, sizeof *scene->desc.bakers, 16);
+    weft__free(memory, WEFT__MEMORY_OTHER, scene->baker_properties, scene->desc.baker_count,
+               sizeof *scene->baker_properties, 16);
+    weft__free(memory, WEFT__MEMORY_OTHER, (void *)(uintptr_t)scene->desc.sources,
+               scene->desc.source_count, sizeof *scene->desc.sources, 16);
+    weft__memory last = scene->memory;
+    weft__free(&last, WEFT__MEMORY_OTHER, scene, 1, sizeof *scene, 64);
+}
+
+/* ---- what it tells ---- */
+
+void weft_scene_stats_get(const weft_scene *scene, weft_scene_stats *out, size_t out_bytes)
+{
+    if (scene == NULL || out == NULL) return;
+    weft__sized_fill(out, out_bytes, &scene->stats, sizeof scene->stats);
+}
+
+uint32_t weft_scene_error_count(const weft_scene *scene)
+{
+    return scene == NULL ? 0 : scene->problems.count;
+}
+
+const weft_scene_problem *weft_scene_error(const weft_scene *scene, uint32_t index)
+{
+    return scene == NULL || index >= scene->problems.count ? NULL : &scene->problems.at[index];
+}
+
+bool weft_scene_change_get(weft_scene *scene, uint32_t index, weft_scene_change *out)
+{
+    if (scene == NULL || out == NULL || index >= scene->changes.count) return false;
+    const weft__change *change = &scene->changes.at[index];
+    *out = (weft_scene_change){.kind = change->kind, .path = scene->path};
+    if (change->kind == WEFT_SCENE_REMOVED)
+        out->path = scene->removed_paths.at[change->node];
+    else
+        weft__node_path(&scene->tree, change->node, scene->path, sizeof scene->path);
+    return true;
+}
+
+weft_entity weft_scene_entity(const weft_scene *scene, const char *path)
+{
+    const weft_entity none = {0, 0};
+    if (scene == NULL || path == NULL || scene->filled != scene->baked) return none;
+    uint32_t node = weft__tree_find_path(&scene->tree, path);
+    return node == WEFT__NONE || node >= scene->entities.count ? none : scene->entities.at[node];
+}

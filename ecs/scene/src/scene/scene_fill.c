@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* scene_fill.c: records become entities of a world: first all entities, then their values. A
+ * fill that fails destroys what it made. See fill_entities.h and fill_values.h. */
+#include "fill_values.h"
+
+/* ---- the whole ---- */
+
+static bool begin(weft__fill *f)
+{
+    weft_scene *scene = f->scene;
+    uint32_t nodes = scene->tree.nodes.count;
+    bool is_same = f->world == scene->schema.world;
+    f->map_count = scene->schema.components.count;
+    f->map = weft__alloc_zeroed(f->memory, WEFT__MEMORY_OTHER, f->map_count, sizeof *f->map, 16);
+    f->first = weft__alloc(f->memory, WEFT__MEMORY_OTHER, nodes, sizeof *f->first, 16);
+    f->usage = weft__alloc_zeroed(f->memory, WEFT__MEMORY_OTHER, nodes, sizeof *f->usage, 16);
+    f->matrix = weft__alloc(f->memory, WEFT__MEMORY_OTHER, nodes, sizeof *f->matrix, 16);
+    bool has_room = weft__list_room(f->memory, (void **)&f->entities.at, &f->entities.room,
+                                    scene->stats.entities + 1, sizeof *f->entities.at) &&
+                    weft__list_room(f->memory, (void **)&scene->entities.at, &scene->entities.room,
+                                    nodes + 1, sizeof(weft_entity));
+    if (f->map == NULL || f->first == NULL || f->usage == NULL || f->matrix == NULL || !has_room)
+        return weft__fill_refuse(f, WEFT_OUT_OF_MEMORY);
+    f->prefab = weft_component_prefab(f->world);
+    f->linked_group = weft_component_linked_group(f->world);
+    f->parent = weft_component_parent(f->world);
+    f->instance_of = weft_component_instance_of(f->world);
+    if (f->parent.id == 0 || f->instance_of.id == 0) return weft__fill_world_refused(f);
+    f->local = is_same ? scene->schema.local : weft_component_find(f->world, "LocalTransform");
+    f->placed = is_same ? scene->schema.placed : weft_component_find(f->world, "WorldTransform");
+    return true;
+}
+
+static void end(weft__fill *f)
+{
+    uint32_t nodes = f->scene->tree.nodes.count;
+    weft__free(f->memory, WEFT__MEMORY_OTHER, f->map, f->map_count, sizeof *f->map, 16);
+    weft__free(f->memory, WEFT__MEMORY_OTHER, f->first, nodes, sizeof *f->first, 16);
+    weft__free(f->memory, WEFT__MEMORY_OTHER, f->usage, nodes, sizeof *f->usage, 16);
+    weft__free(f->memory, WEFT__MEMORY_OTHER, f->matrix, nodes, sizeof *f->matrix, 16);
+    weft__free(f->memory, WEFT__MEMORY_OTHER, f->kinds.at, f->kinds.room, sizeof *f->kinds.at, 16);
+    WEFT__LIST_FREE(f->memory, &f->entities);
+    WEFT__LIST_FREE(f->memory, &f->copies);
+    WEFT__LIST_FREE(f->memory, &f->scratch);
+}
+
+weft_result weft_scene_fill(weft_scene *scene, weft_world *world)
+{
+    if (scene == NULL || world == NULL) return WEFT_INVALID_ARGUMENT;
+    if (scene->tree.nodes.count == 0) return WEFT_OK; /* nothing was baked */
+    weft__fill f = {.scene = scene, .memory = &scene->memory, .world = world};
+    if (begin(&f) && weft__fill_entities(&f) && weft__fill_values(&f)) {
+        for (uint32_t i = 0; i < scene->tree.nodes.count; i++)
+            scene->entities.at[i] = weft__fill_entity_of(&f, i);
+        scene->entities.count = scene->tree.nodes.count;
+        scene->filled = scene->baked;
+    } else if (f.entities.count != 0) {
+        weft_entity_destroy_many(world, f.entities.at, f.entities.count);
+    }
+    end(&f);
+    return f.result;
+}

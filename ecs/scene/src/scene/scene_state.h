@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* scene_state.h: what a scene is made of: files, the tree of the last bake, records. Owner: the
+ * thread of its world; bakers see what weft__bake_scene has. */
+#ifndef WEFT_SCENE_STATE_H
+#define WEFT_SCENE_STATE_H
+
+#include "bake.h"
+
+/* A change of the last bake. */
+typedef struct weft__change {
+    uint32_t node; /* of the tree; of a removed one in `removed_paths` */
+    weft_scene_change_kind kind;
+} weft__change;
+
+struct weft_scene {
+    weft__memory memory;
+    weft_scene_desc desc; /* with own copies of the arrays */
+    weft__schema schema;
+    weft__files files;
+    weft_blob_store *blobs;
+    weft__tree tree; /* of the last bake that ended */
+    weft__record *records;
+    uint64_t *baker_properties;
+    weft_bake *workers; /* [worker_count]: what bakers work on */
+    uint32_t worker_count;
+    weft_job_cost cost;
+    /* of the last bake */
+    weft_scene_stats stats;
+    WEFT__LIST(weft__change) changes;
+    WEFT__LIST(weft_scene_problem) problems;
+    weft__pile removed; /* paths of removed objects, and texts of problems of the tree */
+    WEFT__LIST(const char *) removed_paths;
+    char path[2 * WEFT__PATH_BYTES]; /* what weft_scene_change_get gave last */
+    uint64_t baked;                  /* the number of the last bake that ended */
+    /* of the last fill */
+    WEFT__LIST(weft_entity) entities; /* own ones, by node of the tree */
+    uint64_t filled;                  /* the bake that it was of */
+};
+
+#endif

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: MIT */
+/* scene_update.c: a bake: the tree is made anew, records whose object and reads are as before
+ * are kept, the others are baked in parallel; prefabs that records refer to join in rounds,
+ * until no record refers to another one. Nothing of the scene changes before all memory that is
+ * needed is there. */
+#include "scene_state.h"
+
+#include "tree_expand.h"
+
+#include "hash.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* An object to be baked. */
+typedef struct job {
+    uint32_t node;
+    weft__why why;
+    weft__record *old; /* NULL: it was not there */
+    uint32_t why_read; /* of the old record */
+    weft__record *made;
+} job;
+
+/* A bake. On the stack of weft_scene_bake. */
+typedef struct update {
+    weft_scene *scene;
+    weft__tree tree;
+    weft__bake_scene shared;
+    WEFT__LIST(job) jobs;
+    uint32_t job_begin; /* of the round */
+    uint32_t baked;
+    WEFT__LIST(weft__change) changes;
+    WEFT__LIST(weft_scene_problem) problems;
+    WEFT__LIST(const char *) removed_paths;
+    weft__pile removed;
+} update;
+
+/* ---- what must be baked ---- */
+
+static bool has_entity(const weft__node *node)
+{
+    return !node->is_removed && !node->is_group;
+}
+
+static weft__record *old_record(const weft_scene *scene, uint64_t path)
+{
+    uint32_t node = weft__tree_find(&scene->tree, path);
+    return node == WEFT__NONE ? NULL : scene->tree.nodes.at[node].record;
+}
+
+static bool examine(update *u, uint32_t index)
+{
+    weft__node *node = &u->tree.nodes.at[index];
+    weft__record *old = old_record(u->scene, node->path);
+    job next = {.node = index, .why = WEFT__WHY_NEW, .old = old};
+    if (old != NULL) {
+        next.why = old->own == node->own ? WEFT__WHY_KEPT : WEFT__WHY_OWN;
+        for (uint32_t r = 0; r < old->read_count && next.why == WEFT__WHY_KEPT; r++) {
+            if (weft__read_hash(&u->tree, old, &old->reads[r]) == old->reads[r].hash) continue;
+            next.why = WEFT__WHY_READ;
+            next.why_read = r;
+        }
+        if (u->tree.is_refused) return false;
+        /* What is said of a mistake has its place, which may have moved. */
+        if (next.why == WEFT__WHY_KEPT && old->problems != NULL && u->scene->files.read_count != 0)
+            next.why = WEFT__WHY_MISTAKE;
+    }
+    if (next.why == WEFT__WHY_KEPT) {
+        node->record = old;
+        old->used = u->scene->files.bake;
+        return true;
+    }
+    job *added = WEFT__LIST_ADD(&u->scene->memory, &u->jobs);
+    if (added != NULL) *added = next;
+    return added != NULL;
+}
+
+/* ---- baking ---- */
+
+static int run_jobs(weft_job_context *context, void *argument, uint32_t begin, uint32_t end)
+{
+    update *u = argument;
+    weft_bake *bake = &u->scene->workers[weft_job_worker_index(context)];
+    for (uint32_t i = begin; i < end; i++) {
+        job *next = &u->jobs.at[u->job_begin + i];
+        next->made = weft__bake_node(bake, next->node);
+        if (next->made == NULL) return 1;
+    }
+    return 0;
+}
+
+static void explain(job *done, const weft__record *old)
+{
+    done->made->why = done->why;
+    if (done->why != WEFT__WHY_READ) return;
+    const weft__read *read = &old->reads[done->why_read];
+    static const char *const words[] = {"object", "property", "children of",
+                                        "object", "file",     "prefab"};
+    char text[1280];
+    int length = snprintf(text, sizeof text, "%s %s%s%s", words[read->kind],
+                          old->texts + read->text, read->kind == WEFT__READ_PROPERTY ? "." : "",
+                          read->kind == WEFT__READ_PROPERTY ? old->texts + read->name : "");
+    size_t bytes = length < (int)sizeof text ? (size_t)length : sizeof text - 1;
+    done->made->why_text = weft__pile_text(&done->made->arena, text, bytes);
+}
+
+/* Takes the records of a round into the scene. */
+static void collect(update *u)
+{
+    weft_scene *scene = u->scene;
+    for (uint32_t i = u->job_begin; i < u->jobs.count; i++) {
+        job *done = &u->jobs.at[i];
+        if (done->made == NULL) continue;
+        done->made->next = scene->records;
+        scene->records = done->made;
+        u->tree.nodes.at[done->node].record = done->made;
+        explain(done, done->old);
+        if (done->made->output == NULL && done->old != NULL && done->old->output != NULL) {
+            done->made->output = done->old->output;
+            done->made->output->users++;
+        }
+    }
+}
+
+static bool bake_round(update *u, uint32_t begin, uint32_t end)
+{
+    weft_scene *scene = u->scene;
+    u->job_begin = u->jobs.count;
+    for (uint32_t i = begin; i < end; i++)
+        if (has_entity(&u->tree.nodes.at[i]) && !examine(u, i)) return false;
+    uint32_t count = u->jobs.count - u->job_begin;
+    if (count == 0) return true;
+    weft_job_context *context;
+    weft_job_pool *pool = weft_world_pool(scene->schema.world);
+    if (weft_job_pool_enter(pool, &context) != WEFT_OK) return false;
+    const weft_job_for_desc desc = {
+        .fn = run_jobs, .argument = u, .count = count, .cost = &scene->cost, .name = "bake"};
+    bool is_done = weft_job_for(context, &desc, NULL) == WEFT_OK;
+    weft_job_pool_leave(context);
+    collect(u);
+    u->baked += count;
+    return is_done;
+}
+
+/* ---- prefabs that are entities ---- */
+
+static bool add_prefab(update *u, const weft__file_object *object)
+{
+    return object == NULL || weft__tree_add_prefab(&u->tree, object) != WEFT__NONE ||
+           u->tree.is_full;
+}
+
+/* The prefabs that the nodes of a round refer to. */
+static bool add_prefabs(update *u, uint32_t begin, uint32_t end)
+{
+    for (uint32_t i = begin; i < end; i++) {
+        if (!has_entity(&u->tree.nodes.at[i])) continue;
+        if (!add_prefab(u, u->tree.nodes.at[i].prefab)) return false;
+        const weft__record *record = u->tree.nodes.at[i].record;
+        const weft__output *output = record == NULL ? NULL : record->output;
+        for (uint32_t r = 0; output != NULL && r < output->reference_count; r++) {
+            const weft__reference *reference = &output->references[r];
+            if (reference->kind != WEFT__REFERENCE_PREFAB ||
+                weft__tree_find_root(&u->tree, reference->path) != WEFT__NONE)
+                continue;
+            if (!add_prefab(u, weft__tree_key(&u->tree, output->texts + reference->text)))
+                return false;
+        }
+        if (u->tree.is_refused) return false;
+    }
+    return true;
+}
+
+static bool bake_all(update *u, const char *const *paths, uint32_t count)
+{
+    if (!weft__tree_add_scene(&u->tree, paths, count)) return false;
+    for (uint32_t done = 0; done < u->tree.nodes.count;) {
+        uint32_t end = u->tree.nodes.count;
+        if (!bake_round(u, done, end) || !add_prefabs(u, done, end)) return false;
+        done = end;
+    }
+    return true;
+}
+
+/* ---- what has changed ---- */
+
+static bool add_change(update *u, uint32_t node, weft_scene_change_kind kind)
+{
+    weft__change *change = WEFT__LIST_ADD(&u->scene->memory, &u->changes);
+    if (change != NULL) *change = (weft__change){node, kind};
+    return change != NULL;
+}
+
+static bool add_removed(update *u, uint32_t node)
+{
+    char path[2 * WEFT__PATH_BYTES];
+    size_t length = weft__node_path(&u->scene->tree, node, path, sizeof path);
+    const char *kept =
+        weft__pile_text(&u->removed, path, length < sizeof path ? length : sizeof path - 1);
+    const char **added = kept == NULL ? NULL : WEFT__LIST_ADD(&u->scene->memory, &u->removed_paths);
+    if (added == NULL) return false;
+    *added = kept;
+    return add_change(u, u->removed_paths.count - 1, WEFT_SCENE_REMOVED);
+}
+
+static const weft__output *output_of(const weft__record *record)
+{
+    return record == NULL ? NULL : record->output;
+}
+
+static bool compare(update *u)
+{
+    const weft__tree *old = &u->scene->tree;
+    bool is_kept = true;
+    for (uint32_t i = 0; i < u->jobs.count && is_kept; i++) {
+        const weft__output *was = output_of(u->jobs.at[i].old);
+        const weft__output *is = output_of(u->jobs.at[i].made);
+        if (was == NULL && is != NULL)
+            is_kept = add_change(u, u->jobs.at[i].node, WEFT_SCENE_ADDED);
+        else if (was != NULL && is != NULL && was->hash != is->hash)
+            is_kept = add_change(u, u->jobs.at[i].node, WEFT_SCENE_CHANGED);
+    }
+    for (uint32_t i = 0; i < old->nodes.count && is_kept; i++) {
+        const weft__node *node = &old->nodes.at[i];
+        if (!has_entity(node) || output_of(node->record) == NULL) continue;
+        uint32_t now = weft__tree_find(&u->tree, node->path);
+        if (now == WEFT__NONE || !has_entity(&u->tree.nodes.at[now])) is_kept = add_removed(u, i);
+    }
+    return is_kept;
+}
+
+/* ---- mistakes ---- */
+
+static bool add_problem(update *u, const weft__problem *problem)
+{
+    weft_scene_problem *added = WEFT__LIST_ADD(&u->scene->memory, &u->problems);
+    if (added == NULL) return false;
+    *added = (weft_scene_problem){.file = problem->file,
+                                  .line = problem->line,
+                                  .column = problem->column,
+                                  .object = problem->object,
+                                  .text = problem->text};
+    return true;
+}
+
+static bool add_problems(update *u, const weft__problem *first)
+{
+    for (; first != NULL; first = first->next)
+        if (!add_problem(u, first)) return false;
+    return true;
+}
+
+static bool say(update *u, const char *file, const char *format, const char *what)
+{
+    char text[WEFT__PATH_BYTES + 256];
+    int length = snprintf(text, sizeof text, format, file, what);
+    size_t bytes = length < (int)sizeof text ? (size_t)length : sizeof text - 1;
+    weft__problem problem = {.file = weft__pile_text(&u->removed, file, strlen(file)),
+                             .object = "",
+                             .text = weft__pile_text(&u->removed, text, bytes)};
+    return problem.file != NULL && problem.text != NULL && add_problem(u, &problem);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const weft_scene_problem *x = a, *y = b;
+    int order = strcmp(x->file, y->file);
+    if (order != 0) return order;
+    if (x->line != y->line) return x->line < y->line ? -1 : 1;
+    if (x->column != y->column) return x->column < y->column ? -1 : 1;
+    order = strcmp(x->object, y->object);
+    return order != 0 ? order : strcmp(x->text, y->text);
+}
+
+/* What is said behind the path of the object. */
+static const char *message(const weft_scene_problem *problem)
+{
+    const char *at = problem->object[0] == '\0' ? NULL : strstr(problem->text, problem->object);
+    return at == NULL ? problem->text : at + strlen(problem->object);
+}
+
+/* A mistake in a prefab is one, however many instances have it. */
+static void unite(update *u)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < u->problems.count; i++) {
+        const weft_scene_problem *p = &u->problems.at[i];
+        const weft_scene_problem *last = kept == 0 ? NULL : &u->problems.at[kept - 1];
+        if (last != NULL && p->line != 0 && p->line == last->line && p->column == last->column &&
+            strcmp(p->file, last->file) == 0 && strcmp(message(p), message(last)) == 0)
+            continue;
+        u->problems.at[kept++] = *p;
+    }
+    u->problems.count = kept;
+}
+
+static bool gather_problems(update *u)
+{
+    const weft__files *files = &u->scene->files;
+    bool is_kept = add_problems(u, u->tree.problems);
+    for (const weft__scene_file *file = files->first; file != NULL && is_kept; file = file->next) {
+        if (file->used != files->bake) continue;
+        is_kept = add_problems(u, file->problems);
+        bool is_document = (file->path_hash ^ hash_string(file->path)) == 0;
+        if (file->is_missing && is_document)
+            is_kept = say(u, file->path, "%s: cannot be read: %s", weft_result_text(file->result));
+    }
+    for (uint32_t i = 0; i < u->tree.nodes.count && is_kept; i++)
+        if (u->tree.nodes.at[i].record != NULL)
+            is_kept = add_problems(u, u->tree.nodes.at[i].record->problems);
+    if (u->tree.is_full && is_kept)
+        is_kept =
+            say(u, "", "%sthe scene has more objects than weft_scene_desc.object_limit%s", "");
+    if (u->problems.count > 1)
+        qsort(u->problems.at, u->problems.count, sizeof *u->problems.at, by_place);
+    unite(u);
+    return is_kept;
+}
+
+/* ---- the end ---- */
+
+static void free_records(weft_scene *scene, bool is_failed)
+{
+    for (weft__record **at = &scene->records; *at != NULL;) {
+        weft__record *record = *at;
+        uint64_t bake = scene->files.bake;
+        if (is_failed ? record->born != bake : record->used == bake) {
+            at = &record->next;
+            continue;
+        }
+        *at = record->next;
+        weft__record_free(record, &scene->memory, scene->blobs);
+    }
+}
+
+static void count(update *u, weft_scene_stats *stats)
+{
+    *stats = (weft_scene_stats){
+        .files_read = u->scene->files.read_count, .baked = u->baked, .errors = u->problems.count};
+    for (const weft__scene_file *f = u->scene->files.first; f != NULL; f = f->next)
+        stats->files += f->used == u->scene->files.bake;
+    for (uint32_t i = 0; i < u->tree.nodes.count; i++) {
+        const weft__output *output = output_of(u->tree.nodes.at[i].record);
+        stats->objects += has_entity(&u->tree.nodes.at[i]);
+        if (output == NULL) continue;
+        stats->entities += output->entity_count;
+        stats->record_bytes += sizeof(weft__record) + output->bytes;
+    }
+    for (uint32_t i = 0; i < u->changes.count; i++) {
+        stats->added += u->changes.at[i].kind == WEFT_SCENE_ADDED;
+        stats->removed += u->changes.at[i].kind == WEFT_SCENE_REMOVED;
+        stats->changed += u->changes.at[i].kind == WEFT_SCENE_CHANGED;
+    }
+}
+
+#define EXCHANGE(a, b)                                                                             \
+    do {                                                                                           \
+        char exchanged[sizeof(a)];                                                                 \
+        memcpy(exchanged, &(a), sizeof(a));                                                        \
+        memcpy(&(a), &(b), sizeof(a));                                                             \
+        memcpy(&(b), exchanged, sizeof(a));                                                        \
+    } while (0)
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+weft_result weft_scene_bake(weft_scene *scene, const char *const *paths, uint32_t path_count)
+{
+    if (scene == NULL || (paths == NULL && path_count != 0)) return WEFT_INVALID_ARGUMENT;
+    double begin = now();
+    update u = {.scene = scene, .removed.memory = &scene->memory};
+    scene->files.bake++;
+    scene->files.read_count = 0;
+    weft__tree_init(&u.tree, &scene->memory, &scene->files, scene->desc.object_limit);
+    u.shared = (weft__bake_scene){.tree = &u.tree,
+                                  .schema = &scene->schema,
+                                  .bakers = scene->desc.bakers,
+                                  .baker_properties = scene->baker_properties,
+                                  .baker_count = scene->desc.baker_count,
+                                  .files = &scene->files,
+                                  .memory = &scene->memory,
+                                  .blobs = scene->blobs,
+                                  .bake = scene->files.bake};
+    for (uint32_t i = 0; i < scene->worker_count; i++) scene->workers[i].scene = &u.shared;
+    bool is_done = bake_all(&u, paths, path_count) && compare(&u) && gather_problems(&u);
+    if (is_done) {
+        weft_scene_stats stats;
+        weft_blob_store_stats blobs;
+        count(&u, &stats);
+        EXCHANGE(scene->tree, u.tree);
+        EXCHANGE(scene->changes, u.changes);
+        EXCHANGE(scene->problems, u.problems);
+        EXCHANGE(scene->removed_paths, u.removed_paths);
+        EXCHANGE(scene->removed, u.removed);
+        free_records(scene, false);
+        weft_blob_store_stats_get(scene->blobs, &blobs, sizeof blobs);
+        stats.blob_count = blobs.blob_count;
+        stats.seconds = now() - begin;
+        scene->stats = stats;
+        scene->baked = scene->files.bake;
+    } else {
+        free_records(scene, true);
+    }
+    weft__tree_free(&u.tree);
+    weft__files_sweep(&scene->files, !is_done);
+    for (uint32_t i = 0; i < scene->worker_count; i++) scene->workers[i].scene = NULL;
+    WEFT__LIST_FREE(&scene->memory, &u.jobs);
+    WEFT__LIST_FREE(&scene->memory, &u.changes);
+    WEFT__LIST_FREE(&scene->memory, &u.problems);
+    WEFT__LIST_FREE(&scene->memory, &u.removed_paths);
+    weft__pile_free(&u.removed);
+    if (!is_done) return WEFT_OUT_OF_MEMORY;
+    return scene->problems.count == 0 ? WEFT_OK : WEFT_INVALID_ARGUMENT;
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+/* test_scene.c: documents become entities: components of every kind, references, places, prefabs
+ * and what overrides them, records of other files, bakers; what a change bakes again; every
+ * mistake with its place. */
+#include "scene_fixture.h"
+
+static weft_scene *scene_of(weft_world *world, shelf *files, const weft_baker_desc *bakers,
+                            uint32_t baker_count)
+{
+    weft_scene *scene;
+    CHECK_OK(weft_scene_create(
+        world,
+        &(weft_scene_desc){
+            .bakers = bakers, .baker_count = baker_count, .read = shelf_read, .user = files},
+        &scene));
+    return scene;
+}
+
+static const void *value(const weft_scene *scene, weft_world *world, const char *path,
+                         weft_component component)
+{
+    return weft_entity_read(world, weft_scene_entity(scene, path), component);
+}
+
+static weft_scene_stats stats_of(const weft_scene *scene)
+{
+    weft_scene_stats stats;
+    weft_scene_stats_get(scene, &stats, sizeof stats);
+    return stats;
+}
+
+PLAIN_TEST(properties_named_like_components_bake_themselves)
+{
+    cast c;
+    shelf files = {0};
+    weft_world *world = cast_world(1, &c);
+    weft_scene *scene = scene_of(world, &files, NULL, 0);
+    shelf_put(
+        &files, "a.weft",
+        "{\"weft\": 1, // a comment\n \"objects\": {\n"
+        "  \"cube\": {\"Spin\": {\"speed\": \"180 deg/s\"}, \"Alive\": true, \"Team\": "
+        "{\"number\": 7},\n"
+        "    \"Links\": [{\"to\": \"../other\", \"weight\": 3}, {\"to\": \"\"}],\n"
+        "    \"Shield\": {\"strength\": 2}, \"disabled\": [\"Shield\"], \"Note\": {\"number\": "
+        "9}, \"name\": \"the cube\"},\n"
+        "  \"other\": {\"Spawner\": {\"what\": \"/cube\", \"every\": \"500 ms\"}, \"Alive\": "
+        "false},\n"
+        "}}");
+    CHECK_BAKES(scene, "a.weft");
+    CHECK_OK(weft_scene_fill(scene, world));
+    weft_entity cube = weft_scene_entity(scene, "cube"), other = weft_scene_entity(scene, "other");
+    const Spin *spin = value(scene, world, "cube", c.spin);
+    CHECK_F64(spin->speed, 3.14159265, 1e-6);
+    CHECK_F64(spin->axis[1], 1, 0); /* what is left out is as the type begins */
+    CHECK(weft_entity_has(world, cube, c.alive));
+    CHECK(!weft_entity_has(world, other, c.alive));
+    CHECK_U64(((const Team *)weft_entity_read_shared(world, cube, c.team))->number, 7);
+    CHECK_U64(((const Team *)value(scene, world, "cube", c.note))->number, 9);
+    weft_buffers links = weft_entity_read_buffer(world, cube, c.links);
+    CHECK_U64(weft_buffers_length(&links, 0), 2);
+    const Link *link = weft_buffers_read(&links, 0);
+    CHECK(weft_entity_equal(link[0].to, other) && weft_entity_is_null(link[1].to));
+    CHECK_U64(link[0].weight, 3);
+    CHECK(!weft_entity_is_enabled(world, cube, c.shield));
+    CHECK_TEXT(weft_entity_name(world, cube), "the cube");
+    CHECK_TEXT(weft_entity_name(world, other), "other");
+    const Spawner *spawner = value(scene, world, "other", c.spawner);
+    CHECK(weft_entity_equal(spawner->what, cube));
+    CHECK_F64(spawner->every, 0.5, 1e-7);
+    CHECK_U64(stats_of(scene).entities, 2);
+    CHECK_OK(weft_world_validate(world));
+    weft_scene_destroy(scene);
+    CHECK_OK(weft_world_destroy(world));
+}
+
+static const char parts[] =
+    "{\"weft\": 1, \"prefabs\": {\n"
+    "  \"wheel\": {\"Spin\": {\"speed\": 2, \"axis\": [1, 0, 0]}, \"children\": {\"cap\": "
+    "{\"Alive\": true}}},\n"
+    "  \"cart\": {\"Shield\": {\"strength\": 5}, \"children\": {\n"
+    "      \"left\": {\"prefab\": \"#wheel\"}, \"right\": {\"prefab\": \"#wheel\", \"Spin\": "
+    "{\"speed\": 3}}}}}}";
+
+PLAIN_TEST(prefabs_nest_and_are_overridden_where_that_is_written)
+{
+    cast c;
+    shelf files = {0};
+    weft_world *world = cast_world(1, &c);
+    weft_scene *scene = scene_of(world, &files, NULL, 0);
+    shelf_put(&files, "lib/parts.weft", parts);
+    shelf_put(&files, "lib/a.weft",
+              "{\"weft\": 1, \"use\": {\"parts\": \"parts.weft\"}, \"objects\": {\n"
+              "  \"one\": {\"prefab\": \"parts#cart\"},\n"
+              "  \"two\": {\"prefab\": \"parts#cart\", \"Shield\": null, \"without\": "
+              "[\"left/cap\"],\n"
+              "     \"with\": {\"left\": {\"Spin\": {\"speed\": 4}}, \"right/cap\": {\"Alive\": "
+              "false}},\n"
+              "     \"children\": {\"box\": {}}}}}");
+    CHECK_BAKES(scene, "lib/a.weft");
+    CHECK_OK(weft_scene_fill(scene, world));
+    CHECK_F64(((const Spin *)value(scene, world, "one/left", c.spin))->speed, 2, 0);
+    CHECK_F64(((const Spin *)value(scene, world, "one/right", c.spin))->speed, 3, 0);
+    CHECK_F64(((const Spin *)value(scene, world, "two/left", c.spin))->speed, 4, 0);
+    CHECK_F64(((const Spin *)value(scene, world, "two/left", c.spin))->axis[0], 1, 0);
+    CHECK(weft_entity_has(world, weft_scene_entity(scene, "one"), c.shield));
+    CHECK(!weft_entity_has(world, weft_scene_entity(scene, "two"), c.shield));
+    CHECK(weft_entity_is_null(weft_scene_entity(scene, "two/left/cap")));
+    CHECK(weft_entity_has(world, weft_scene_entity(scene, "one/right/cap"), c.alive));
+    CHECK(!weft_entity_has(world, weft_scene_entity(scene, "two/right/cap"), c.alive));
+    /* instances know their prefab, and children their parents */
+    weft_component of = weft_component_instance_of(world), parent = weft_component_parent(world);
+    weft_entity cart = weft_scene_entity(scene, "lib/parts.weft#cart");
+    weft_entity two = weft_scene_entity(scene, "two");
+    CHECK(weft_entity_equal(weft_relation_target(world, of, two), cart));
+    CHECK(weft_entity_equal(
+        weft_relation_target(world, parent, weft_scene_entity(scene, "two/box")), two));
+    /* the prefab is entities of its own: a copy has all of them */
+    CHECK(weft_entity_has(world, cart, weft_component_prefab(world)));
+    weft_entity copy;
+    CHECK_OK(weft_entity_instantiate(world, cart, 1, &copy));
+    weft_buffers group = weft_entity_read_buffer(world, copy, weft_component_linked_group(world));
+    CHECK_U64(weft_buffers_length(&group, 0), 5);
+    CHECK_OK(weft_world_validate(world));
+    weft_scene_destroy(scene);
+    CHECK_OK(weft_world_destroy(world));
+}
+
+PLAIN_TEST(places_are_folded_where_nothing_moves)
+{
+    cast c;
+    shelf files = {0};
+    weft_world *world = cast_world(1, &c);
+    weft_scene *scene = scene_of(world, &files, NULL, 0);
+    shelf_put(
+        &files, "a.weft",
+        "{\"weft\": 1, \"objects\": {\n"
+        "  \"hill\": {\"static\": true, \"transform\": {\"position\": [\"1 km\", 0, 0], "
+        "\"scale\": 2},\n"
+        "    \"children\": {\"tree\": {\"static\": true, \"transform\": {\"position\": [0, 3, "
+        "0]}}}},\n"
+        "  \"ship\": {\"transform\": {\"position\": [0, 0, 5]}, \"children\": {\n"
+        "    \"mast\": {\"static\": true, \"transform\": {\"position\": [0, 1, 0]}}}}}}");
+    CHECK_BAKES(scene, "a.weft");
+    CHECK_OK(weft_scene_fill(scene, world));
+    weft_entity tree = weft_scene_entity(scene, "hill/tree");
+    const weft_world_transform *place = value(scene, world, "hill/tree", c.transform.world);
+    CHECK_F64(place->rows[0][3], 1000, 0);
+    CHECK_F64(place->rows[1][3], 6, 0);
+    CHECK_F64(place->rows[2][2], 2, 0);
+    CHECK(!weft_entity_has(world, tree, c.transform.local));
+    CHECK(!weft_entity_has(world, tree, weft_component_parent(world)));
+    /* static below what moves moves with it */
+    weft_entity mast = weft_scene_entity(scene, "ship/mast");
+    CHECK(weft_entity_has(world, mast, c.transform.local));
+    CHECK(weft_entity_has(world, mast, weft_component_parent(world)));
+    float before[3][4];
+    memcpy(before, value(scene, world, "ship/mast", c.transform.world), sizeof before);
+    CHECK_OK(weft_world_step(world, 0.1f));
+    CHECK(memcmp(before, value(scene, world, "ship/mast", c.transform.world), sizeof before) == 0);
+    weft_scene_destroy(scene);
+    CHECK_OK(weft_world_destroy(world));
+}
+
+/* ---- bakers ---- */
+
+/* A spawner as people write it: what it spawns, and the mass of its neighbour. */
+typedef struct Gun {
+    weft_entity shell;
+    float rate;
+} Gun;
+static const weft_field gun_fields[] = {WEFT_FIELD(Gun, shell),
+                                        WEFT_FIELD_WITH(Gun, rate, .unit = "Hz")};
+static const weft_type gun_type = WEFT_TYPE(Gun, gun_fields);
+
+static weft_result bake_gun(weft_bake *bake, const weft_object *object, void *user)
+{
+    const cast *c = user;
+    Gun gun;
+    Team number = {0};
+    bool is_there;
+    if (weft_bake_read(bake, object, "Gun", &gun_type, &gun, NULL) != WEFT_OK)
+        return WEFT_INVALID_ARGUMENT;
+    Spawner spawner = {gun.shell, 1 / gun.rate};
+    weft_entity own = weft_bake_entity(bake, NULL), flash = weft_bake_entity(bake, "flash");
+    weft_bake_set(bake, own, c->spawner, &spawner, sizeof spawner);
+    weft_bake_set(bake, flash, c->alive, NULL, 0);
+    const weft_object *mate = weft_bake_object(bake, "../mate");
+    if (mate != NULL &&
+        weft_bake_read(bake, mate, "Note", &team_type, &number, &is_there) == WEFT_OK)
+        weft_bake_set(bake, flash, c->note, &number, sizeof number);
+    weft_text csv;
+    if (weft_bake_file(bake, "rates.csv", &csv) == WEFT_OK && csv.count == 0)
+        weft_bake_error(bake, object, NULL, "rates.csv is empty: write a number");
+    return WEFT_OK;
+}
+
+static const char guns[] =
+    "{\"weft\": 1, \"prefabs\": {\"shell\": {\"Alive\": true}}, \"objects\": {\n"
+    "  \"gun\": {\"Gun\": {\"shell\": \"#shell\", \"rate\": \"4 Hz\"}},\n"
+    "  \"mate\": {\"Note\": {\"number\": 3}},\n"
+    "  \"rest\": {}}}";
+
+/* Bakes a changed document; returns how many objects were baked. */
+static uint32_t baked(weft_scene *scene, shelf *files, const char *name, const char *text)
+{
+    shelf_put(files, name, text);
+    CHECK_BAKES(scene, "g.weft");
+    return stats_of(scene).baked;
+}
+
+PLAIN_TEST(what_a_baker_read_bakes_it_again)
+{
+    cast c;
+    shelf files = {0};
+    weft_world *world = cast_world(1, &c);
+    const weft_baker_desc bakers[] = {
+        {.name = "gun", .property = "Gun", .bake = bake_gun, .user = &c}};
+    weft_scene *scene = scene_of(world, &files, bakers, 1);
+    CHECK_U64(baked(scene, &files, "g.weft", guns), 4);
+    CHECK_U64(stats_of(scene).added, 4);
+    CHECK_U64(stats_of(scene).entities, 5);
+    CHECK_OK(weft_scene_fill(scene, world));
+    const Spawner *spawner = value(scene, world, "gun", c.spawner);
+    CHECK(weft_entity_equal(spawner->what, weft_scene_entity(scene, "g.weft#shell")));
+    /* nothing changed; a comment; a neighbour that was read; one that was not; a file that was
+     * missed; the neighbour vanishes */
+    CHECK_BAKES(scene, "g.weft");
+    CHECK_U64(stats_of(scene).baked, 0);
+    CHECK_U64(files.reads, 1);
+    char text[512];
+    snprintf(text, sizeof text, "/* again */ %s", guns);
+    CHECK_U64(baked(scene, &files, "g.weft", text), 0);
+    char *number = strstr(text, "\"number\": 3");
+    memcpy(number, "\"number\": 4", 11);
+    CHECK_U64(baked(scene, &files, "g.weft", text), 2);
+    CHECK_U64(stats_of(scene).changed, 2);
+    char report[2048];
+    CHECK(weft_scene_explain(scene, "gun", false, report, sizeof report) < sizeof report);
+    CHECK(strstr(report, "property mate.Note") != NULL);
+    char *rest = strstr(text, "\"rest\": {}");
+    memcpy(rest, "\"sest\": {}", 10);
+    CHECK_U64(baked(scene, &files, "g.weft", text), 1);
+    CHECK_U64(stats_of(scene).added, 1);
+    CHECK_U64(stats_of(scene).removed, 1);
+    weft_scene_change change;
+    CHECK(weft_scene_change_get(scene, 1, &change));
+    CHECK_TEXT(change.path, "rest");
+    shelf_put(&files, "rates.csv", "1");
+    CHECK_BAKES(scene, "g.weft");
+    CHECK_U64(stats_of(scene).baked, 1);
+    CHECK_U64(stats_of(scene).changed, 0);
+    memcpy(strstr(text, "\"mate\""), "\"nate\"", 6);
+    CHECK_U64(baked(scene, &files, "g.weft", text), 2);
+    weft_scene_destroy(scene);
+    CHECK_OK(weft_world_destroy(world));
+}
+
+/* ---- mistakes ---- */
+
+/* Bakes a document that has one mistake, and compares what is said of it. */
+static void check_mistake(const char *text, const char *said)
+{
+    cast c;
+    shelf files = {0};
+    weft_world *world = cast_world(1, &c);
+    weft_scene *scene = scene_of(world, &files, NULL, 0);
+    shelf_put(&files, "a.weft", text);
+    CHECK_RESULT(weft_scene_bake(scene, (const char *[]){"a.weft"}, 1), WEFT_INVALID_ARGUMENT);
+    CHECK(weft_scene_error_count(scene) != 0);
+    const char *found = weft_scene_error(scene, 0)->text;
+    if (strncmp(found, said, strlen(said)) != 0) CHECK_TEXT(found, said);
+    weft_scene_destroy(scene);
+    CHECK_OK(weft_world_destroy(world));
+}
+
+PLAIN_TEST(mistakes_are_told_with_their_places)
+{
+    check_mistake("{\"weft\": 1,\n \"objects\": {\"a\": {\"Spin\": {\"speed\": \"3 s\"}}}}",
+                  "a.weft:2:41: a.Spin.speed: ");
+    check_mistake("{\"weft\": 1, \"objects\": {\"a\": {\"Spim\": {}}}}",
+                  "a.weft:1:39: a: no component and no baker has the name \"Spim\": did you mean "
+                  "\"Spin\"?");
+    check_mistake("{\"weft\": 1, \"objects\": {\"a\": {\"Opaque\": {}}}}",
+                  "a.weft:1:41: a: Opaque is not described");
+    check_mistake("{\"weft\": 1, \"objects\": {\"a\": {\"Spawner\": {\"what\": \"/b\"}}}}",
+                  "a.weft:1:52: a.Spawner.what: no object has this path");
+    check_mistake("{\"weft\": 1, \"objects\": {\"a\": {\"prefab\": \"x#y\"}}}",
+                  "a.weft:1:41: a: no file has this short name");
+    check_mistake("{\"weft\": 1, \"prefabs\": {\"p\": {\"children\": {\"q\": {\"prefab\": "
+                  "\"#p\"}}}}, \"objects\": {\"a\": {\"prefab\": \"#p\"}}}",
+                  "a.weft:1:60: a.weft#p/q: a prefab that contains itself");
+    check_mistake("{\"weft\": 1, \"prefabs\": {\"p\": {}}, \"objects\": {\"a\": {\"prefab\": "
+                  "\"#p\", \"with\": {\"x/y\": {}}}}}",
+                  "a.weft:1:78: a: no object \"x/y\" below this one");
+    check_mistake("{\"weft\": 1, \"objects\": {\"a\": {}, \"a\": {}}}",
+                  "a.weft:1:34: a: the name is taken");
+    check_mistake("{\"weft\": 1, \"objects\": {\"a\": {\"Alive\": 1}}}",
+                  "a.weft:1:40: a: a tag has no value");
+    check_mistake("{\"weft\": 1, \"objects\": {\"a\": {\"disabled\": [\"Alive\"]}}}",
+                  "a.weft:1:25: a: \"Alive\" cannot be disabled");
+    check_mistake("{\"weft\": 1, \"objects\": {\"a\": {\"baker\": \"x\"}}}",
+                  "a.weft:1:40: a: no baker \"x\" is registered");
+    check_mistake("{\"weft\": 1, \"use\": {\"b\": \"b.weft\"}, \"objects\": {\"a\": {\"prefab\": "
+                  "\"b#x\"}}}",
+                  "b.weft: cannot be read: ");
+    check_mistake("{\"weft\": 1, \"objects\": {\"a\": {\"transform\": {\"rotation\": [0, 0, 0, "
+                  "2]}}}}",
+                  "a.weft:1:25: a: the rotation is no unit quaternion");
+    check_mistake("{\"weft\": 2}", "a.weft:1:10: document: the version of the format");
+    check_mistake("{\"objects\": {}}",
+                  "a.weft:1:1: document: the version of the format is missing");
+    check_mistake("{\"weft\": 1, \"objects\": {\"a/b\": {}}}",
+                  "a.weft:1:25: document: an object needs");
+    check_mistake("{\"weft\": 1, \"objects\": {\"\xff\": {}}}", "a.weft:1:26: document: not UTF-8");
+    check_mistake("[", "a.weft:1:1: document: a document should be here");
+}
+
+PLAIN_TEST(all_mistakes_of_a_pass_are_told_and_good_objects_stay)
+{
+    cast c;
+    shelf files = {0};
+    weft_world *world = cast_world(2, &c);
+    weft_scene *scene = scene_of(world, &files, NULL, 0);
+    shelf_put(
+        &files, "a.weft",
+        "{\"weft\": 1, \"objects\": {\"a\": {\"Spin\": {\"speed\": 5}}, \"b\": {}, \"c\": {}}}");
+    CHECK_BAKES(scene, "a.weft");
+    shelf_put(&files, "a.weft",
+              "{\"weft\": 1, \"objects\": {\"a\": {\"Spin\": {\"speed\": 500}}, \"b\": {\"B\": 1}, "
+              "\"c\": {\"Alive\": true}}}");
+    CHECK_RESULT(weft_scene_bake(scene, (const char *[]){"a.weft"}, 1), WEFT_INVALID_ARGUMENT);
+    CHECK_U64(weft_scene_error_count(scene), 2);
+    CHECK(weft_scene_error(scene, 0)->column < weft_scene_error(scene, 1)->column);
+    CHECK_OK(weft_scene_fill(scene, world)); /* the last good state of a and b, the new one of c */
+    CHECK_F64(((const Spin *)value(scene, world, "a", c.spin))->speed, 5, 0);
+    CHECK(weft_entity_has(world, weft_scene_entity(scene, "c"), c.alive));
+    CHECK_U64(stats_of(scene).entities, 3);
+    /* the same mistakes again, without baking; then a broken file as a whole */
+    CHECK_RESULT(weft_scene_bake(scene, (const char *[]){"a.weft"}, 1), WEFT_INVALID_ARGUMENT);
+    CHECK_U64(weft_scene_error_count(scene), 2);
+    CHECK_U64(stats_of(scene).baked, 0);
+    shelf_put(&files, "a.weft", "{\"weft\": 1, \"objects\": {\"a\": ");
+    CHECK_RESULT(weft_scene_bake(scene, (const char *[]){"a.weft"}, 1), WEFT_INVALID_ARGUMENT);
+    CHECK_U64(stats_of(scene).entities, 3);
+    shelf_put(&files, "a.weft", "{\"weft\": 1, \"objects\": {\"a\": {}}}");
+    CHECK_BAKES(scene, "a.weft");
+    CHECK_U64(stats_of(scene).entities, 1);
+    CHECK_U64(stats_of(scene).removed, 2);
+    weft_scene_destroy(scene);
+    CHECK_OK(weft_world_destroy(world));
+}
