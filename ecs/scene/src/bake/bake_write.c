@@ -83,6 +83,7 @@ static weft_entity prefab_of(weft_bake *bake, const weft__scene_file *file, cons
     const weft__file_object *object =
         weft__tree_reference(bake->scene->tree, file, text, bytes, why);
     pthread_mutex_unlock(&files->lock);
+    if (object == NULL && *why == weft__no_memory) weft__bake_refused(bake);
     if (object == NULL) {
         /* Another file may come to have it: the mistake depends on that file. */
         const char *mark = memchr(text, '#', bytes);

@@ -23,6 +23,8 @@ void weft__tree_free(weft__tree *tree)
     tree->map = NULL;
 }
 
+const char weft__no_memory[] = "out of memory";
+
 /* ---- finding ---- */
 
 uint32_t weft__tree_find(const weft__tree *tree, uint64_t path)
@@ -83,7 +85,7 @@ const weft__file_object *weft__tree_reference(const weft__tree *tree, const weft
         *why = "no file has this short name: add it to \"use\" of the document";
         if (use == NULL) return NULL;
         other = weft__files_open(tree->files, use->path);
-        *why = "out of memory";
+        *why = weft__no_memory;
         if (other == NULL) return NULL;
         other = weft__file_good(other);
     }

@@ -68,6 +68,8 @@ uint32_t weft__tree_find_root(const weft__tree *tree, uint64_t hash);
 uint32_t weft__tree_find(const weft__tree *tree, uint64_t path);
 uint32_t weft__tree_resolve(const weft__tree *tree, uint32_t from, const char *path, size_t bytes,
                             uint64_t *hash);
+/* *why, when memory was refused: no mistake of the document. */
+extern const char weft__no_memory[];
 /* What "alias#path" means in a file; NULL: nothing, and *why says it (NULL: said already, of the
  * other file). Opens files: the owner, or with the lock of the files. */
 const weft__file_object *weft__tree_reference(const weft__tree *tree, const weft__scene_file *file,

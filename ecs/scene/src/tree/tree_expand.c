@@ -140,7 +140,10 @@ static void apply_prefab(expansion *e, uint32_t node, const weft__file_object *o
     const weft__file_object *prefab =
         weft__tree_reference(e->tree, object->file, word.at, (size_t)(word.end - word.at), &why);
     if (prefab == NULL) {
-        if (why != NULL) fail(e, node, object->file, at, "%s", why);
+        if (why == weft__no_memory)
+            e->tree->is_refused = true;
+        else if (why != NULL)
+            fail(e, node, object->file, at, "%s", why);
         return;
     }
     for (uint32_t i = 0; i < e->chain_count; i++)
