@@ -50,8 +50,8 @@ PLAIN_TEST(properties_named_like_components_bake_themselves)
     CHECK_OK(weft_scene_fill(scene, world));
     weft_entity cube = weft_scene_entity(scene, "cube"), other = weft_scene_entity(scene, "other");
     const Spin *spin = value(scene, world, "cube", c.spin);
-    CHECK_F64(spin->speed, 3.14159265, 1e-6);
-    CHECK_F64(spin->axis[1], 1, 0); /* what is left out is as the type begins */
+    CHECK_F64((double)spin->speed, 3.14159265, 1e-6);
+    CHECK_F64((double)spin->axis[1], 1, 0); /* what is left out is as the type begins */
     CHECK(weft_entity_has(world, cube, c.alive));
     CHECK(!weft_entity_has(world, other, c.alive));
     CHECK_U64(((const Team *)weft_entity_read_shared(world, cube, c.team))->number, 7);
@@ -66,7 +66,7 @@ PLAIN_TEST(properties_named_like_components_bake_themselves)
     CHECK_TEXT(weft_entity_name(world, other), "other");
     const Spawner *spawner = value(scene, world, "other", c.spawner);
     CHECK(weft_entity_equal(spawner->what, cube));
-    CHECK_F64(spawner->every, 0.5, 1e-7);
+    CHECK_F64((double)spawner->every, 0.5, 1e-7);
     CHECK_U64(stats_of(scene).entities, 2);
     CHECK_OK(weft_world_validate(world));
     weft_scene_destroy(scene);
@@ -98,10 +98,10 @@ PLAIN_TEST(prefabs_nest_and_are_overridden_where_that_is_written)
               "     \"children\": {\"box\": {}}}}}");
     CHECK_BAKES(scene, "lib/a.weft");
     CHECK_OK(weft_scene_fill(scene, world));
-    CHECK_F64(((const Spin *)value(scene, world, "one/left", c.spin))->speed, 2, 0);
-    CHECK_F64(((const Spin *)value(scene, world, "one/right", c.spin))->speed, 3, 0);
-    CHECK_F64(((const Spin *)value(scene, world, "two/left", c.spin))->speed, 4, 0);
-    CHECK_F64(((const Spin *)value(scene, world, "two/left", c.spin))->axis[0], 1, 0);
+    CHECK_F64((double)((const Spin *)value(scene, world, "one/left", c.spin))->speed, 2, 0);
+    CHECK_F64((double)((const Spin *)value(scene, world, "one/right", c.spin))->speed, 3, 0);
+    CHECK_F64((double)((const Spin *)value(scene, world, "two/left", c.spin))->speed, 4, 0);
+    CHECK_F64((double)((const Spin *)value(scene, world, "two/left", c.spin))->axis[0], 1, 0);
     CHECK(weft_entity_has(world, weft_scene_entity(scene, "one"), c.shield));
     CHECK(!weft_entity_has(world, weft_scene_entity(scene, "two"), c.shield));
     CHECK(weft_entity_is_null(weft_scene_entity(scene, "two/left/cap")));
@@ -144,9 +144,9 @@ PLAIN_TEST(places_are_folded_where_nothing_moves)
     CHECK_OK(weft_scene_fill(scene, world));
     weft_entity tree = weft_scene_entity(scene, "hill/tree");
     const weft_world_transform *place = value(scene, world, "hill/tree", c.transform.world);
-    CHECK_F64(place->rows[0][3], 1000, 0);
-    CHECK_F64(place->rows[1][3], 6, 0);
-    CHECK_F64(place->rows[2][2], 2, 0);
+    CHECK_F64((double)place->rows[0][3], 1000, 0);
+    CHECK_F64((double)place->rows[1][3], 6, 0);
+    CHECK_F64((double)place->rows[2][2], 2, 0);
     CHECK(!weft_entity_has(world, tree, c.transform.local));
     CHECK(!weft_entity_has(world, tree, weft_component_parent(world)));
     /* static below what moves moves with it */
@@ -332,7 +332,7 @@ PLAIN_TEST(all_mistakes_of_a_pass_are_told_and_good_objects_stay)
     CHECK_U64(weft_scene_error_count(scene), 2);
     CHECK(weft_scene_error(scene, 0)->column < weft_scene_error(scene, 1)->column);
     CHECK_OK(weft_scene_fill(scene, world)); /* the last good state of a and b, the new one of c */
-    CHECK_F64(((const Spin *)value(scene, world, "a", c.spin))->speed, 5, 0);
+    CHECK_F64((double)((const Spin *)value(scene, world, "a", c.spin))->speed, 5, 0);
     CHECK(weft_entity_has(world, weft_scene_entity(scene, "c"), c.alive));
     CHECK_U64(stats_of(scene).entities, 3);
     /* the same mistakes again, without baking; then a broken file as a whole */
