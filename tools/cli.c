@@ -127,14 +127,18 @@ static int unknown_option(const weft_cli_usage *usage, const char *word)
 int weft_cli_parse(const weft_cli_usage *usage, int argc, char **argv, int *first)
 {
     struct option table[MAX_OPTIONS + 2] = {{"help", no_argument, NULL, 'h'}};
+    char letters[2 * MAX_OPTIONS + 3] = ":h", *letter = letters + 2;
     for (int i = 0; i < MAX_OPTIONS && usage->options[i].name; i++) {
         const weft_cli_option *o = &usage->options[i];
         const int has = o->kind == WEFT_CLI_FLAG ? no_argument : required_argument;
         table[i + 1] = (struct option){o->name, has, NULL, 256 + i};
+        if (o->letter == 0) continue;
+        *letter++ = o->letter;
+        if (has == required_argument) *letter++ = ':';
     }
     opterr = 0;
     optind = 0; /* glibc: start afresh, also after another command has parsed */
-    for (int code; (code = getopt_long(argc, argv, ":h", table, NULL)) != -1;) {
+    for (int code; (code = getopt_long(argc, argv, letters, table, NULL)) != -1;) {
         if (code == 'h') {
             print_help(usage);
             return WEFT_CLI_OK;
@@ -143,7 +147,12 @@ int weft_cli_parse(const weft_cli_usage *usage, int argc, char **argv, int *firs
             return weft_cli_misuse(usage->command, "%s needs a value", argv[optind - 1]);
         }
         if (code == '?') return unknown_option(usage, argv[optind - 1]);
-        const int status = store(usage, &usage->options[code - 256], optarg);
+        const weft_cli_option *option = usage->options;
+        if (code >= 256)
+            option += code - 256;
+        else
+            while (option->letter != code) option++;
+        const int status = store(usage, option, optarg);
         if (status != WEFT_CLI_CONTINUE) return status;
     }
     *first = optind;

@@ -44,6 +44,7 @@ typedef struct weft_cli_option {
     weft_cli_kind kind;
     void *value;
     double min, max;
+    char letter; /* 'o': -o FILE as well; 0: none */
 } weft_cli_option;
 
 /* The text of --help and the options, for weft_cli_parse. */

@@ -47,7 +47,7 @@ static int run_screen(int argc, char **argv)
                                .threshold_km = 5.0,
                                .max_age_days = 30.0};
     uint64_t workers = weft_cli_cpu_count(), verify = 0, seed = 1;
-    const char *start = NULL;
+    const char *start = NULL, *scene = NULL;
     const weft_cli_option options[] = {
         {"hours", "H", "length of the window (default 24)", WEFT_CLI_NUMBER, &o.hours, 0.0001,
          87660},
@@ -62,6 +62,8 @@ static int run_screen(int argc, char **argv)
         {"out", "DIR", "where conjunctions.csv goes (default out)", WEFT_CLI_TEXT, &o.out, 0, 0},
         {"verify", "K", "check K random steps by brute force", WEFT_CLI_COUNT, &verify, 0, 1000000},
         {"seed", "N", "which steps --verify takes (default 1)", WEFT_CLI_COUNT, &seed, 0, 0},
+        {"scene", "WORLD", "take the satellites of a file of `weft bake`", WEFT_CLI_TEXT, &scene, 0,
+         0},
         {"strict", NULL, "refuse a catalogue with a bad line", WEFT_CLI_FLAG, &o.is_strict, 0, 0},
         {"json", NULL, "the summary as one JSON object", WEFT_CLI_FLAG, &o.is_json, 0, 0},
         {0},
@@ -75,7 +77,11 @@ static int run_screen(int argc, char **argv)
     if (status != WEFT_CLI_CONTINUE) return status;
     if (argc - first > 1)
         return weft_cli_misuse("screen", "one catalogue only, not '%s' as well", argv[first + 1]);
+    if (first < argc && scene != NULL)
+        return weft_cli_misuse("screen", "either a catalogue or --scene, not both");
     if (first < argc) o.path = argv[first];
+    if (scene != NULL) o.path = scene;
+    o.is_scene = scene != NULL;
     o.workers = (uint32_t)workers;
     o.verify = (uint32_t)verify;
     o.seed = seed;

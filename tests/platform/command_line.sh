@@ -40,7 +40,7 @@ expect 0 '^weft [0-9]*\.[0-9]*\.[0-9]*$' --version
 expect 2 'commands:'
 expect 2 "did you mean 'bench'" bnech
 expect 2 'no command' zzzzzzzz
-for command in bench stress explain screen dump simulate; do
+for command in bake bench stress explain screen dump simulate; do
     [ "$command" = simulate ] && [ ! -x "$(dirname "$weft")/weft-simulate" ] && continue # not with sanitizers
     expect 0 'options:' $command --help
     expect 2 'no option --jsno; did you mean --json' $command --jsno
@@ -55,6 +55,26 @@ expect 2 '--read needs --out' dump --read "$work/a.json"
 expect 1 'none.world' dump "$work/none.world"
 expect 1 'wrong.json:2:2: ' dump --read "$work/wrong.json" --out "$work/a.world"
 "$weft" dump --read "$work/a.json" --out "$work/a.world"
+cat >"$work/level.weft" <<'END'
+{"weft": 1, "objects": {
+  "lamp": {"Mark": true, "children": {"bulb": {}}},
+  "door": {"name": "the door"}}}
+END
+printf '{"type": "Mark"}\n' >"$work/types.json"
+sed 's/Mark/Mork/' "$work/level.weft" >"$work/mistake.weft"
+expect 2 'name at least one document' bake
+expect 1 'none.weft: cannot be read' bake "$work/none.weft"
+expect 1 'mistake.weft:2:20: .*Mork.*Mark' bake "$work/mistake.weft" --types "$work/types.json" -o "$work/level.world"
+expect 1 '"line":2,"column":20,"object":"lamp"' bake "$work/mistake.weft" --types "$work/types.json" --json
+objects
+expect 1 'has entities' bake "$work/level.weft" --types "$work/a.json"
+expect 1 'no object "lump"' bake "$work/level.weft" --types "$work/types.json" --explain lump
+expect 0 '^1 files, 3 objects: 3 baked' bake "$work/level.weft" --types "$work/types.json" -o "$work/level.world"
+silent
+expect 0 '"name": "the door"' dump "$work/level.world"
+expect 0 '"baked": \["new"\]' bake "$work/level.weft" --types "$work/types.json" --explain lamp --json
+objects
+silent
 expect 0 '{"entity": "2:3", "name": "iss", "components": {"Mark": true}}' dump "$work/a.world" --json
 silent
 objects

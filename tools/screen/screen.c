@@ -15,6 +15,7 @@
 #include "cli.h"
 #include "screen_check.h"
 #include "screen_report.h"
+#include "screen_scene.h"
 #include "screen_world.h"
 
 enum { problems_shown = 20 };
@@ -61,11 +62,13 @@ static void show_problem(void *user, const struct tle_problem *problem)
 static int read_catalogue(const struct screen_options *o, struct screen_result *r)
 {
     uint32_t problems = 0;
-    const enum tle_result result = tle_read(o->path, show_problem, &problems, &r->catalogue);
+    const enum tle_result result = (o->is_scene ? screen_scene_read : tle_read)(
+        o->path, show_problem, &problems, &r->catalogue);
     if (problems > problems_shown) {
         fprintf(stderr, "%s: %u more problems\n", o->path, (unsigned)(problems - problems_shown));
     }
     if (result == TLE_NO_MEMORY) return weft_cli_fail("screen", "out of memory");
+    if (result == TLE_FILE && o->is_scene) return WEFT_CLI_FAILED;
     if (result == TLE_FILE) {
         return weft_cli_fail("screen", "no catalogue: name a file of two-line elements");
     }

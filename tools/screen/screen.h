@@ -22,6 +22,7 @@
 /* What the command line asks for. Text belongs to the caller. */
 struct screen_options {
     const char *path;
+    bool is_scene;   /* `path` is a world file that `weft bake` made */
     const char *out; /* directory; NULL: write no file */
     double hours, step_s, threshold_km;
     double max_age_days; /* elements farther from the window are left out */

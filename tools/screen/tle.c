@@ -28,7 +28,8 @@ struct line {
 
 /* Reading in progress. `first` is a good line 1 waiting for its line 2. */
 struct reader {
-    FILE *file;
+    FILE *file; /* NULL: the text from `at` to `end` */
+    const char *at, *end;
     const char *path;
     tle_report_fn *report;
     void *user;
@@ -262,7 +263,7 @@ static int parse_second(struct reader *r, struct tle_object *object)
 
 /* ---- pairing ---- */
 
-static int catalogue_append(struct tle_catalogue *c, const struct tle_object *object)
+int tle_append(struct tle_catalogue *c, const struct tle_object *object)
 {
     if (c->count == c->capacity) {
         const uint32_t capacity = c->capacity ? c->capacity * 2 : 1024;
@@ -321,7 +322,7 @@ static enum tle_result take_second(struct reader *r)
     }
     r->has_first = 0;
     if (!parse_second(r, &r->pending)) return TLE_OK;
-    return catalogue_append(r->catalogue, &r->pending) ? TLE_NO_MEMORY : TLE_OK;
+    return tle_append(r->catalogue, &r->pending) ? TLE_NO_MEMORY : TLE_OK;
 }
 
 static int is_element_line(const struct line *line, char kind)
@@ -354,16 +355,22 @@ static enum tle_result take_line(struct reader *r)
 
 /* ---- lines ---- */
 
+static int next_character(struct reader *r)
+{
+    if (r->file) return getc_unlocked(r->file);
+    return r->at < r->end ? (unsigned char)*r->at++ : EOF;
+}
+
 /* Next line without its end and trailing blanks; 0 at the end of the file. A longer line is
  * counted, not kept. */
 static int next_line(struct reader *r)
 {
     struct line *line = &r->line;
-    int c = getc_unlocked(r->file);
+    int c = next_character(r);
     if (c == EOF) return 0;
     line->number++;
     line->length = 0;
-    for (; c != EOF && c != '\n' && line->length < BARREN_BYTES_MAX; c = getc_unlocked(r->file)) {
+    for (; c != EOF && c != '\n' && line->length < BARREN_BYTES_MAX; c = next_character(r)) {
         if (line->length < line_capacity) line->text[line->length] = (char)c;
         line->length++;
     }
@@ -398,9 +405,11 @@ static int compare_objects(const void *left, const void *right)
     return a->line < b->line ? -1 : 1;
 }
 
-static void drop_duplicates(struct reader *r)
+void tle_drop_duplicates(struct tle_catalogue *c, const char *path, tle_report_fn *report,
+                         void *user)
 {
-    struct tle_catalogue *c = r->catalogue;
+    struct reader reader = {.path = path, .report = report, .user = user};
+    struct reader *r = &reader;
     if (c->count == 0) return;
     qsort(c->objects, c->count, sizeof *c->objects, compare_objects);
     uint32_t kept = 0;
@@ -462,11 +471,22 @@ enum tle_result tle_read(const char *path, tle_report_fn *report, void *user,
     }
     fclose(r.file);
     if (result == TLE_OK) {
-        drop_duplicates(&r);
+        tle_drop_duplicates(catalogue, path, report, user);
     } else {
         tle_catalogue_fini(catalogue);
     }
     return result;
+}
+
+int tle_read_record(const char *text, size_t bytes, tle_report_fn *report, void *user,
+                    struct tle_object *out)
+{
+    struct tle_catalogue one = {.objects = out, .capacity = 1};
+    struct reader r = {
+        .at = text, .end = text + bytes, .report = report, .user = user, .catalogue = &one};
+    while (one.count == 0 && next_line(&r)) take_line(&r);
+    if (one.count == 0) drop_pending(&r);
+    return one.count == 1 ? 0 : -1;
 }
 
 void tle_catalogue_fini(struct tle_catalogue *catalogue)

@@ -14,6 +14,7 @@
 #ifndef WEFT_SCREEN_TLE_H
 #define WEFT_SCREEN_TLE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sgp4.h"
@@ -54,6 +55,17 @@ enum tle_result { TLE_OK, TLE_FILE, TLE_NO_MEMORY };
  * tle_catalogue_fini(), also when it is empty. On failure nothing needs to be freed. */
 enum tle_result tle_read(const char *path, tle_report_fn *report, void *user,
                          struct tle_catalogue *catalogue);
+
+/* Reads the first object of a text of a few lines: 0, or -1 after what is wrong was reported; the
+ * lines of problems count from the begin of the text, their path is NULL. */
+int tle_read_record(const char *text, size_t bytes, tle_report_fn *report, void *user,
+                    struct tle_object *out);
+
+/* A catalogue by hand: objects one by one (-1: out of memory, the catalogue is as before), then
+ * this, which sorts them and drops duplicates as tle_read does. */
+int tle_append(struct tle_catalogue *catalogue, const struct tle_object *object);
+void tle_drop_duplicates(struct tle_catalogue *catalogue, const char *path, tle_report_fn *report,
+                         void *user);
 
 void tle_catalogue_fini(struct tle_catalogue *catalogue);
 

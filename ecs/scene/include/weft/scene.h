@@ -95,6 +95,14 @@ WEFT_API weft_result weft_source_file(weft_source *out, const char *path, weft_t
 WEFT_API void weft_source_error(weft_source *out, const char *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Satellite catalogues, ".tle" and ".3le": kind "tle". An object per record of two lines of 69
+ * characters, or three with a name in front: its name is the catalogue number without blanks and
+ * zeros in front ("25544"; Alpha-5 numbers as written), its value the lines, name line included.
+ * Lines may end in CRLF; blank ones and those with '#' in front are skipped. Lengths, checksums,
+ * and that both lines are of one number, are checked; what the columns mean is the bakers' matter.
+ * Format: Hoots and Roehrich, Spacetrack Report No. 3 (1980). Constant. */
+WEFT_API extern const weft_source_desc weft_source_tle;
+
 /* ---- bakers: objects become entities ---- */
 
 /* A function from an object to entities. It must be pure: everything that it reads comes from the
@@ -154,6 +162,9 @@ WEFT_API weft_entity weft_bake_entity_of(weft_bake *bake, const char *path);
  * into the scene once, with the tag Prefab and a LinkedGroup. Threads: the baker's. */
 WEFT_API weft_entity weft_bake_prefab(weft_bake *bake, const char *reference);
 
+/* The component of the scene's schema with this name; null: there is none. Threads: the baker's. */
+WEFT_API weft_component weft_bake_component(const weft_bake *bake, const char *name);
+
 /* Gives an entity of this object a component with a value (SHARED, SPARSE, too); tags have size
  * 0. ENTITY fields: handles of above, or null; BLOB fields: references of weft_bake_blob. Two
  * bakers that give the same component to one entity are an error. Errors, kept by the bake:
@@ -211,7 +222,11 @@ typedef struct weft_scene_desc {
      * bytes (out->bytes NULL) and the same stamp. Any thread, one at a time. */
     weft_result (*read)(const char *path, uint64_t known, uint64_t *stamp, weft_text *out,
                         const weft_allocator *allocator, void *user);
-    void *user;
+    /* What a bake has done, some times a second of work: `done` of `total` objects of a round
+     * (prefabs that others refer to make a round of their own). NULL: nobody is told. The owner
+     * calls it; it must not use the scene. */
+    void (*progress)(uint32_t done, uint32_t total, void *user);
+    void *user;               /* of `read` and `progress` */
     uint64_t file_bytes_max;  /* larger files are LIMIT; default 1 GiB */
     uint32_t object_limit;    /* objects after prefabs were expanded; default 2^22 */
     weft_allocator allocator; /* heap memory; default malloc */
@@ -244,6 +259,11 @@ typedef struct weft_scene_stats {
  * tells; files and objects with mistakes keep what they were before. OUT_OF_MEMORY: the scene is as
  * before. Cost: bytes of changed files, objects, and bakers that run. Threads: owner. */
 WEFT_API weft_result weft_scene_bake(weft_scene *scene, const char *const *paths, uint32_t count);
+
+/* Whether a file that the last bake read, or looked for in vain, may have changed since: time to
+ * bake again. For loops that watch files: call it some times a second. Cost: one stat (or
+ * weft_scene_desc.read) a file. Threads: owner. */
+WEFT_API bool weft_scene_is_stale(weft_scene *scene);
 
 /* Makes the entities of the scene in a world: the schema's, or another one, whose types are
  * found by name. Errors: INVALID_ARGUMENT, TYPE_MISMATCH, LIMIT, OUT_OF_MEMORY, WRONG_PHASE (the

@@ -121,6 +121,13 @@ const char *weft__bake_word(weft_bake *bake, const weft__scene_file *file, const
     return why == NULL ? "the file of this prefab is broken" : why;
 }
 
+weft_component weft_bake_component(const weft_bake *bake, const char *name)
+{
+    const weft__schema_component *found =
+        weft__schema_find(bake->scene->schema, name, strlen(name));
+    return found == NULL ? (weft_component){0} : found->component;
+}
+
 weft_entity weft_bake_entity_of(weft_bake *bake, const char *path)
 {
     const char *why = NULL;

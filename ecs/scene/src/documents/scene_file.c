@@ -70,6 +70,13 @@ bool weft__files_init(weft__files *files, weft__memory *memory, const weft_scene
     return pthread_mutex_init(&files->lock, NULL) == 0;
 }
 
+static void free_text(weft__files *files, weft__scene_file *file)
+{
+    if (file->text.bytes == NULL) return;
+    weft_allocator *hook = &files->memory->hook;
+    hook->release(hook->user, (void *)(uintptr_t)file->text.bytes, file->text.count + 1, 16);
+}
+
 static void free_file(weft__files *files, weft__scene_file *file)
 {
     weft__memory *memory = files->memory;
@@ -78,9 +85,7 @@ static void free_file(weft__files *files, weft__scene_file *file)
     WEFT__LIST_FREE(memory, &file->uses);
     WEFT__LIST_FREE(memory, &file->parts);
     weft__pile_free(&file->arena);
-    if (file->text.bytes != NULL)
-        memory->hook.release(memory->hook.user, (void *)(uintptr_t)file->text.bytes,
-                             file->text.count + 1, 16);
+    free_text(files, file);
     weft__free(memory, WEFT__MEMORY_OTHER, file->path, strlen(file->path) + 1, 1, 1);
     weft__free(memory, WEFT__MEMORY_OTHER, file, 1, sizeof *file, 16);
 }
@@ -99,8 +104,10 @@ void weft__files_sweep(weft__files *files, bool is_failed)
 {
     if (!is_failed) /* what a needed file stands for is needed */
         for (weft__scene_file *file = files->first; file != NULL; file = file->next)
-            if (file->used == files->bake && file->fallback != NULL)
+            if (file->used == files->bake && file->fallback != NULL) {
                 file->fallback->used = files->bake;
+                file->fallback->is_fallback = true;
+            }
     for (weft__scene_file **at = &files->first; *at != NULL;) {
         weft__scene_file *file = *at;
         bool is_kept = is_failed ? file->born != files->bake : file->used == files->bake;
@@ -242,6 +249,27 @@ weft__scene_file *weft__files_open(weft__files *files, const char *path)
 const weft__scene_file *weft__files_bytes(weft__files *files, const char *path)
 {
     return open_path(files, path, NULL);
+}
+
+/* ---- staleness ---- */
+
+static bool is_stale(weft__files *files, const weft__scene_file *file)
+{
+    weft__scene_file now = {.path = file->path};
+    weft_result result = read_file(files, &now, file->is_missing ? 0 : file->stamp);
+    bool is_as_before = result == WEFT_OK && now.text.bytes == NULL;
+    if (now.text.bytes != NULL) {
+        is_as_before = !file->is_missing && file->stamp == 0 && now.hash == file->hash;
+        free_text(files, &now);
+    }
+    return file->is_missing ? result != file->result : !is_as_before;
+}
+
+bool weft__files_are_stale(weft__files *files)
+{
+    for (const weft__scene_file *file = files->first; file != NULL; file = file->next)
+        if (file->used == files->bake && !file->is_fallback && is_stale(files, file)) return true;
+    return false;
 }
 
 /* ---- paths and names ---- */

@@ -79,6 +79,7 @@ typedef struct weft__scene_file {
     uint32_t first_prefab, last_prefab; /* those in "prefabs" */
     struct weft__scene_file *fallback;  /* the last one that was not broken; NULL: none */
     bool is_broken, is_missing;
+    bool is_fallback;   /* of a newer one of its path */
     weft_result result; /* why it could not be read */
     uint64_t used;      /* the last bake that needs it */
     uint64_t born;      /* the bake that made it */
@@ -106,6 +107,8 @@ weft__scene_file *weft__files_open(weft__files *files, const char *path);
 const weft__scene_file *weft__file_good(const weft__scene_file *file);
 /* Bytes only: the same without a source. Any thread. */
 const weft__scene_file *weft__files_bytes(weft__files *files, const char *path);
+/* Whether a file of the last bake may have changed since. */
+bool weft__files_are_stale(weft__files *files);
 
 /* A path relative to the file `from` (NULL: to nothing), without "." and ".."; false: too long. */
 enum { WEFT__PATH_BYTES = 4096 };

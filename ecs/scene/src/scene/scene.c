@@ -177,6 +177,12 @@ bool weft_scene_change_get(weft_scene *scene, uint32_t index, weft_scene_change 
     return true;
 }
 
+bool weft_scene_is_stale(weft_scene *scene)
+{
+    if (scene == NULL || scene->files.bake == 0) return false;
+    return scene->baked != scene->files.bake || weft__files_are_stale(&scene->files);
+}
+
 weft_entity weft_scene_entity(const weft_scene *scene, const char *path)
 {
     const weft_entity none = {0, 0};

@@ -124,21 +124,40 @@ static void collect(update *u)
     }
 }
 
-static bool bake_round(update *u, uint32_t begin, uint32_t end)
+/* Objects between two reports of progress: some tenth of a second's work, and enough of it for any
+ * number of workers. */
+enum { PROGRESS_OBJECTS = 1 << 15 };
+
+static bool run_round(update *u, uint32_t count)
 {
     weft_scene *scene = u->scene;
+    weft_job_context *context;
+    weft_job_pool *pool = weft_world_pool(scene->schema.world);
+    if (weft_job_pool_enter(pool, &context) != WEFT_OK) return false;
+    bool is_done = true;
+    uint32_t first = u->job_begin;
+    for (uint32_t done = 0; is_done && done < count;) {
+        uint32_t part = count - done < PROGRESS_OBJECTS ? count - done : PROGRESS_OBJECTS;
+        const weft_job_for_desc desc = {
+            .fn = run_jobs, .argument = u, .count = part, .cost = &scene->cost, .name = "bake"};
+        u->job_begin = first + done;
+        is_done = weft_job_for(context, &desc, NULL) == WEFT_OK;
+        done += part;
+        if (scene->desc.progress != NULL) scene->desc.progress(done, count, scene->desc.user);
+    }
+    u->job_begin = first;
+    weft_job_pool_leave(context);
+    return is_done;
+}
+
+static bool bake_round(update *u, uint32_t begin, uint32_t end)
+{
     u->job_begin = u->jobs.count;
     for (uint32_t i = begin; i < end; i++)
         if (has_entity(&u->tree.nodes.at[i]) && !examine(u, i)) return false;
     uint32_t count = u->jobs.count - u->job_begin;
     if (count == 0) return true;
-    weft_job_context *context;
-    weft_job_pool *pool = weft_world_pool(scene->schema.world);
-    if (weft_job_pool_enter(pool, &context) != WEFT_OK) return false;
-    const weft_job_for_desc desc = {
-        .fn = run_jobs, .argument = u, .count = count, .cost = &scene->cost, .name = "bake"};
-    bool is_done = weft_job_for(context, &desc, NULL) == WEFT_OK;
-    weft_job_pool_leave(context);
+    bool is_done = run_round(u, count);
     collect(u);
     u->baked += count;
     return is_done;

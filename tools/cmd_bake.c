@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_bake.c: `weft bake SOURCE...`: documents and catalogues become entities of a world file, once
+ * or each time when a file has changed.
+ */
+#include "cli.h"
+#include "screen/screen_scene.h"
+
+#include <weft/scene.h>
+#include <weft/transform.h>
+#include <weft/weft.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What the command line asks for. */
+struct options {
+    const char *const *sources;
+    uint32_t source_count, workers;
+    const char *out, *types, *explain;
+    bool is_json, is_watching;
+};
+
+/* The text of --types, which every world of the command reads. */
+struct types {
+    char *bytes;
+    size_t count;
+    const char *path;
+};
+
+static volatile sig_atomic_t is_ended;
+
+static void end(int signal)
+{
+    (void)signal;
+    is_ended = 1;
+}
+
+/* ---- worlds ---- */
+
+static int read_types(const char *path, struct types *types)
+{
+    struct stat state;
+    *types = (struct types){.path = path};
+    if (path == NULL) return WEFT_CLI_OK;
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const bool is_file = file >= 0 && fstat(file, &state) == 0 && S_ISREG(state.st_mode);
+    if (is_file) types->bytes = malloc((size_t)state.st_size + 1);
+    ssize_t got = 1;
+    while (types->bytes != NULL && got > 0 && types->count < (size_t)state.st_size) {
+        got = read(file, types->bytes + types->count, (size_t)state.st_size - types->count);
+        if (got > 0) types->count += (size_t)got;
+    }
+    const char *why = file < 0    ? strerror(errno)
+                      : !is_file  ? "no regular file"
+                      : got < 0   ? strerror(errno)
+                                  : "out of memory";
+    if (file >= 0) close(file);
+    if (types->bytes != NULL && got >= 0) return WEFT_CLI_OK;
+    return weft_cli_fail("bake", "--types %s: %s", path, why);
+}
+
+/* A world with every type that documents may name. */
+static int make_world(const struct options *o, const struct types *types, weft_world **out)
+{
+    const weft_world_desc desc = {
+        .workers = o->workers, .name = "bake", .entity_tag = WEFT_WITHOUT_ENTITY_TAG};
+    const weft_result result = weft_world_create(&desc, out);
+    if (result != WEFT_OK) return weft_cli_fail("bake", "%s", weft_result_text(result));
+    weft_transform transform;
+    weft_transform_create(*out, NULL, &transform);
+    screen_scene_register(*out);
+    if (weft_world_error(*out)->code != WEFT_OK)
+        return weft_cli_fail("bake", "%s", weft_world_error(*out)->text);
+    if (types->path == NULL) return WEFT_CLI_OK;
+    weft_value_error error;
+    const weft_text text = {types->bytes, types->count, types->path};
+    if (weft_world_read_json(*out, &text, NULL, &error) != WEFT_OK)
+        return weft_cli_fail("bake", "--types: %s",
+                             error.text[0] != '\0' ? error.text : weft_world_error(*out)->text);
+    weft_world_stats stats;
+    weft_world_stats_get(*out, &stats, sizeof stats);
+    if (stats.entities == 0) return WEFT_CLI_OK;
+    return weft_cli_fail("bake", "--types: %s has entities: it should hold types only", types->path);
+}
+
+/* The scene as a world file. */
+static int write_world(const struct options *o, const struct types *types, weft_scene *scene)
+{
+    weft_world *world = NULL;
+    int code = make_world(o, types, &world);
+    if (code == WEFT_CLI_OK &&
+        (weft_scene_fill(scene, world) != WEFT_OK || weft_world_save(world, o->out, NULL) != WEFT_OK))
+        code = weft_cli_fail("bake", "%s", weft_world_error(world)->text);
+    weft_world_destroy(world);
+    return code;
+}
+
+/* ---- reports ---- */
+
+static void show_progress(uint32_t done, uint32_t total, void *user)
+{
+    (void)user;
+    char bar[41];
+    const uint32_t filled = (uint32_t)((uint64_t)done * 40 / total);
+    for (uint32_t i = 0; i < 40; i++) bar[i] = i < filled ? '#' : '.';
+    bar[40] = '\0';
+    weft_cli_progress("bake [%s] %u of %u objects", bar, (unsigned)done, (unsigned)total);
+}
+
+static void print_problem(const struct options *o, const weft_scene_problem *problem)
+{
+    if (!o->is_json) {
+        fprintf(stderr, "%s\n", problem->text);
+        return;
+    }
+    weft_json json;
+    weft_json_begin(&json, stdout);
+    weft_json_text(&json, "error", problem->text);
+    weft_json_text(&json, "file", problem->file);
+    weft_json_count(&json, "line", problem->line);
+    weft_json_count(&json, "column", problem->column);
+    weft_json_text(&json, "object", problem->object);
+    weft_json_end(&json);
+}
+
+static void print_stats(const struct options *o, const weft_scene_stats *s, bool is_written)
+{
+    if (!o->is_json) {
+        printf("%u files, %u objects: %u baked, %u added, %u changed, %u removed; %u entities, "
+               "%llu blobs, %u errors, %.1f ms%s%s\n",
+               (unsigned)s->files, (unsigned)s->objects, (unsigned)s->baked, (unsigned)s->added,
+               (unsigned)s->changed, (unsigned)s->removed, (unsigned)s->entities,
+               (unsigned long long)s->blob_count, (unsigned)s->errors, 1e3 * s->seconds,
+               is_written ? "; wrote " : "", is_written ? o->out : "");
+        fflush(stdout);
+        return;
+    }
+    weft_json json;
+    weft_json_begin(&json, stdout);
+    weft_json_text(&json, "bake", o->sources[0]);
+    weft_json_count(&json, "files", s->files);
+    weft_json_count(&json, "objects", s->objects);
+    weft_json_count(&json, "baked", s->baked);
+    weft_json_count(&json, "added", s->added);
+    weft_json_count(&json, "changed", s->changed);
+    weft_json_count(&json, "removed", s->removed);
+    weft_json_count(&json, "entities", s->entities);
+    weft_json_count(&json, "blobs", s->blob_count);
+    weft_json_count(&json, "errors", s->errors);
+    weft_json_number(&json, "ms", 1e3 * s->seconds);
+    if (is_written) weft_json_text(&json, "out", o->out);
+    weft_json_end(&json);
+    fflush(stdout);
+}
+
+static int explain(const struct options *o, weft_scene *scene)
+{
+    const size_t length = weft_scene_explain(scene, o->explain, o->is_json, NULL, 0);
+    if (length == 0)
+        return weft_cli_fail("bake", "--explain: the scene has no object \"%s\"", o->explain);
+    char *text = malloc(length + 1);
+    if (text == NULL) return weft_cli_fail("bake", "out of memory");
+    weft_scene_explain(scene, o->explain, o->is_json, text, length + 1);
+    printf("%s%s", text, text[length - 1] == '\n' ? "" : "\n");
+    free(text);
+    fflush(stdout);
+    return WEFT_CLI_OK;
+}
+
+/* ---- the job ---- */
+
+/* One bake with its reports. A first bake with mistakes writes nothing; a later one writes objects
+ * with mistakes as they were. */
+static int bake_once(const struct options *o, const struct types *types, weft_scene *scene,
+                     bool *was_good)
+{
+    const weft_result result = weft_scene_bake(scene, o->sources, o->source_count);
+    weft_cli_progress_clear();
+    if (result != WEFT_OK && weft_scene_error_count(scene) == 0)
+        return weft_cli_fail("bake", "%s", weft_result_text(result));
+    for (uint32_t i = 0; i < weft_scene_error_count(scene); i++)
+        print_problem(o, weft_scene_error(scene, i));
+    weft_scene_stats stats;
+    weft_scene_stats_get(scene, &stats, sizeof stats);
+    *was_good |= result == WEFT_OK;
+    const bool is_written = o->out != NULL && *was_good;
+    int code = is_written ? write_world(o, types, scene) : WEFT_CLI_OK;
+    if (code == WEFT_CLI_OK) print_stats(o, &stats, is_written);
+    if (code == WEFT_CLI_OK && o->explain != NULL) code = explain(o, scene);
+    return result == WEFT_OK ? code : WEFT_CLI_FAILED;
+}
+
+static int watch(const struct options *o, const struct types *types, weft_scene *scene,
+                 bool was_good)
+{
+    const struct sigaction action = {.sa_handler = end};
+    const struct timespec pause = {.tv_nsec = 100000000};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    while (!is_ended) {
+        nanosleep(&pause, NULL);
+        if (!is_ended && weft_scene_is_stale(scene)) bake_once(o, types, scene, &was_good);
+    }
+    return WEFT_CLI_OK;
+}
+
+static int bake(const struct options *o)
+{
+    struct types types;
+    weft_world *schema = NULL;
+    weft_scene *scene = NULL;
+    const weft_baker_desc bakers[] = {screen_scene_baker};
+    const weft_source_desc sources[] = {weft_source_tle};
+    const weft_scene_desc desc = {.bakers = bakers,
+                                  .baker_count = sizeof bakers / sizeof *bakers,
+                                  .sources = sources,
+                                  .source_count = sizeof sources / sizeof *sources,
+                                  .progress = show_progress};
+    int code = read_types(o->types, &types);
+    if (code == WEFT_CLI_OK) code = make_world(o, &types, &schema);
+    if (code == WEFT_CLI_OK) {
+        const weft_result result = weft_scene_create(schema, &desc, &scene);
+        if (result != WEFT_OK) code = weft_cli_fail("bake", "%s", weft_result_text(result));
+    }
+    if (code == WEFT_CLI_OK) {
+        bool was_good = false;
+        code = bake_once(o, &types, scene, &was_good);
+        if (o->is_watching) code = watch(o, &types, scene, was_good);
+    }
+    weft_scene_destroy(scene);
+    weft_world_destroy(schema);
+    free(types.bytes);
+    return code;
+}
+
+static int run_bake(int argc, char **argv)
+{
+    struct options o = {.workers = weft_cli_cpu_count()};
+    uint64_t workers = o.workers;
+    const weft_cli_option options[] = {
+        {"out", "FILE", "write the entities to this world file (-o FILE)", WEFT_CLI_TEXT, &o.out, 0,
+         0, 'o'},
+        {"types", "FILE", "components of the program: type lines of a world text", WEFT_CLI_TEXT,
+         &o.types, 0, 0, 0},
+        {"explain", "OBJECT", "what this object read, and why it was baked", WEFT_CLI_TEXT,
+         &o.explain, 0, 0, 0},
+        {"watch", NULL, "go on: bake again when a file changes", WEFT_CLI_FLAG, &o.is_watching, 0,
+         0, 0},
+        {"workers", "N", "threads (default: CPUs)", WEFT_CLI_COUNT, &workers, 1, 256, 0},
+        {"json", NULL, "one JSON object per mistake, bake and explanation", WEFT_CLI_FLAG,
+         &o.is_json, 0, 0, 0},
+        {0},
+    };
+    const weft_cli_usage usage = {
+        "bake", "SOURCE...",
+        "Bakes documents (.weft, .json) and satellite catalogues (.tle, .3le) into a world file.",
+        options,
+        "A program writes its types with weft_world_write_json of a world without entities.\n"
+        "Mistakes are told with file, line and column; then nothing is written and the status is "
+        "1.\nWith --watch objects with mistakes keep what they were, and Ctrl-C ends. See "
+        "docs/guide/scenes.md."};
+    int first;
+    const int status = weft_cli_parse(&usage, argc, argv, &first);
+    if (status != WEFT_CLI_CONTINUE) return status;
+    if (first == argc) return weft_cli_misuse("bake", "name at least one document");
+    o.sources = (const char *const *)argv + first;
+    o.source_count = (uint32_t)(argc - first);
+    o.workers = (uint32_t)workers;
+    return bake(&o);
+}
+
+const weft_cli_command weft_cli_commands_bake[] = {
+    {"bake", "documents become entities of a world file", run_bake},
+    {0},
+};
