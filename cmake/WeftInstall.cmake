@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Install rules: headers of all layers under include/weft, libweft.a and libweft.so, the pkg-config file
-# weft.pc, the CMake package (find_package(weft) -> weft::weft, weft::weft_shared, weft::weft_static),
+# Install rules: headers of all layers under include/weft, libweft.a and libweft.so, libweft-scene beside
+# them, the pkg-config files weft.pc, weft-scene.pc (and -static.pc), the CMake package
+# (find_package(weft) -> weft::weft, weft::weft_shared, weft::weft_static, weft::weft_scene and so on),
 # the weft binary; of Release builds the debug information in .debug folders, where debuggers look.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
@@ -21,6 +22,7 @@ install(FILES ${PROJECT_BINARY_DIR}/weftConfig.cmake ${PROJECT_BINARY_DIR}/weftC
 # shared library where there is one, as weft::weft does; weft-static.pc links the archive.
 file(RELATIVE_PATH WEFT_PC_TO_PREFIX /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
 function(weft_install_pc name libs libs_private)
+    set(WEFT_PC_REQUIRES "${ARGN}")
     set(WEFT_PC_NAME ${name})
     set(WEFT_PC_LIBS ${libs})
     set(WEFT_PC_LIBS_PRIVATE ${libs_private})
@@ -34,6 +36,10 @@ else()
 endif()
 if(TARGET weft::weft_static)
     weft_install_pc(weft-static "\${libdir}/libweft.a -pthread -lm" "")
+endif()
+weft_install_pc(weft-scene "-L\${libdir} -lweft-scene" "" weft)
+if(TARGET weft::weft_static)
+    weft_install_pc(weft-scene-static "\${libdir}/libweft-scene.a" "" weft-static)
 endif()
 if(TARGET weft_cli)
     install(TARGETS weft_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

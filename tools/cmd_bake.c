@@ -34,14 +34,6 @@ struct types {
     const char *path;
 };
 
-static volatile sig_atomic_t is_ended;
-
-static void end(int signal)
-{
-    (void)signal;
-    is_ended = 1;
-}
-
 /* ---- worlds ---- */
 
 static int read_types(const char *path, struct types *types)
@@ -57,10 +49,10 @@ static int read_types(const char *path, struct types *types)
         got = read(file, types->bytes + types->count, (size_t)state.st_size - types->count);
         if (got > 0) types->count += (size_t)got;
     }
-    const char *why = file < 0    ? strerror(errno)
-                      : !is_file  ? "no regular file"
-                      : got < 0   ? strerror(errno)
-                                  : "out of memory";
+    const char *why = file < 0   ? strerror(errno)
+                      : !is_file ? "no regular file"
+                      : got < 0  ? strerror(errno)
+                                 : "out of memory";
     if (file >= 0) close(file);
     if (types->bytes != NULL && got >= 0) return WEFT_CLI_OK;
     return weft_cli_fail("bake", "--types %s: %s", path, why);
@@ -87,7 +79,8 @@ static int make_world(const struct options *o, const struct types *types, weft_w
     weft_world_stats stats;
     weft_world_stats_get(*out, &stats, sizeof stats);
     if (stats.entities == 0) return WEFT_CLI_OK;
-    return weft_cli_fail("bake", "--types: %s has entities: it should hold types only", types->path);
+    return weft_cli_fail("bake", "--types: %s has entities: it should hold types only",
+                         types->path);
 }
 
 /* The scene as a world file. */
@@ -95,8 +88,8 @@ static int write_world(const struct options *o, const struct types *types, weft_
 {
     weft_world *world = NULL;
     int code = make_world(o, types, &world);
-    if (code == WEFT_CLI_OK &&
-        (weft_scene_fill(scene, world) != WEFT_OK || weft_world_save(world, o->out, NULL) != WEFT_OK))
+    if (code == WEFT_CLI_OK && (weft_scene_fill(scene, world) != WEFT_OK ||
+                                weft_world_save(world, o->out, NULL) != WEFT_OK))
         code = weft_cli_fail("bake", "%s", weft_world_error(world)->text);
     weft_world_destroy(world);
     return code;
@@ -197,17 +190,23 @@ static int bake_once(const struct options *o, const struct types *types, weft_sc
     return result == WEFT_OK ? code : WEFT_CLI_FAILED;
 }
 
+/* What ends a watch: blocked in all threads, so that it waits for the end of a bake. */
+static sigset_t end_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    return set;
+}
+
 static int watch(const struct options *o, const struct types *types, weft_scene *scene,
                  bool was_good)
 {
-    const struct sigaction action = {.sa_handler = end};
     const struct timespec pause = {.tv_nsec = 100000000};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    while (!is_ended) {
-        nanosleep(&pause, NULL);
-        if (!is_ended && weft_scene_is_stale(scene)) bake_once(o, types, scene, &was_good);
-    }
+    const sigset_t ends = end_signals();
+    while (sigtimedwait(&ends, NULL, &pause) < 0)
+        if (weft_scene_is_stale(scene)) bake_once(o, types, scene, &was_good);
     return WEFT_CLI_OK;
 }
 
@@ -223,6 +222,8 @@ static int bake(const struct options *o)
                                   .sources = sources,
                                   .source_count = sizeof sources / sizeof *sources,
                                   .progress = show_progress};
+    const sigset_t ends = end_signals();
+    if (o->is_watching) pthread_sigmask(SIG_BLOCK, &ends, NULL);
     int code = read_types(o->types, &types);
     if (code == WEFT_CLI_OK) code = make_world(o, &types, &schema);
     if (code == WEFT_CLI_OK) {

@@ -6,7 +6,8 @@ A ```c block with a main is a program: it is compiled as strict C11 with warning
 and has to print the ```text block that follows it. Other ```c blocks of a page are compiled
 together behind pages_prelude.h, which declares what they use: paragraphs that define types or
 functions at file scope, each of the others in a function of its own. ```cpp blocks are compiled
-the same way as C++17, where there is a compiler for it."""
+the same way as C++17, where there is a compiler for it. A ```json block that begins with the line
+"// NAME" is the file NAME of the folder where the programs of its page run."""
 import glob
 import os
 import re
@@ -58,12 +59,16 @@ def check(page, work, compilers, flags):
     with open(os.path.join(SOURCE, page), encoding="utf-8") as file:
         blocks = BLOCK.findall(file.read())
     stem = os.path.join(work, page.replace("/", "_"))
+    for name, text in [(re.match(r"// (\S+)\n", text), text) for kind, text in blocks if kind == "json"]:
+        if name:
+            with open(os.path.join(work, name[1]), "w", encoding="utf-8") as file:
+                file.write(text)
     programs = [i for i, (kind, text) in enumerate(blocks) if kind == "c" and "int main(" in text]
     for i in programs:
         with open(stem + ".c", "w", encoding="utf-8") as file:
             file.write(blocks[i][1])
-        run(f"{page}: its program does not compile", [cc, *FLAGS, stem + ".c", "-o", stem, *flags])
-        printed = run(f"{page}: its program fails", [stem])
+        run(f"{page}: its program does not compile", [cc, *FLAGS, stem + ".c", "-o", stem, *flags, "-lm"])
+        printed = run(f"{page}: its program fails", [stem], cwd=work)
         if i + 1 == len(blocks) or blocks[i + 1][0] != "text":
             sys.exit(f"FAILED: {page}: put what the program prints behind it, in a ```text block")
         if printed != blocks[i + 1][1]:
@@ -80,7 +85,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         run("the installation", ["cmake", "--install", build, "--prefix", work + "/prefix"])
         pc = os.path.dirname(glob.glob(work + "/prefix/**/weft.pc", recursive=True)[0])
-        flags = run("pkg-config", ["pkg-config", "--cflags", "--libs", "weft"],
+        flags = run("pkg-config", ["pkg-config", "--cflags", "--libs", "weft-scene"],
                     env={**os.environ, "PKG_CONFIG_PATH": pc}).split()
         flags.append("-Wl,-rpath," + os.path.dirname(pc))
         guide = sorted(glob.glob("docs/guide/*.md", root_dir=SOURCE))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_tle_source.c: catalogues of two-line elements as objects: forms of records, and every mistake
- * with its place. */
+/* test_tle_source.c: catalogues of two-line elements as objects: forms of records, and every
+ * mistake with its place. */
 #include "scene_fixture.h"
 
 #define ONE_1 "1 00900U 64063C   26223.12884670  .00000358  00000+0  35383-3 0  9999"
@@ -41,8 +41,7 @@ static trial *begin(const char *text)
     trial *t = calloc(1, sizeof *t);
     shelf_put(&t->files, "sky.tle", text);
     CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &t->world));
-    t->record =
-        weft_component_create(t->world, &(weft_component_desc){.type = &record_type});
+    t->record = weft_component_create(t->world, &(weft_component_desc){.type = &record_type});
     CHECK_OK(weft_scene_create(t->world,
                                &(weft_scene_desc){.read = shelf_read,
                                                   .user = &t->files,
@@ -71,8 +70,8 @@ static const char *record_of(trial *t, const char *path)
 
 PLAIN_TEST(records_with_and_without_names)
 {
-    trial *t = begin("# a comment\r\nCALSPHERE 1             \r\n" ONE_1 "\r\n" ONE_2 "\r\n\r\n"
-                     TWO_1 "\n" TWO_2);
+    trial *t = begin("# a comment\r\nCALSPHERE 1             \r\n" ONE_1 "\r\n" ONE_2
+                     "\r\n\r\n" TWO_1 "\n" TWO_2);
     CHECK_OK(weft_scene_bake(t->scene, (const char *[]){"sky.tle"}, 1));
     CHECK_OK(weft_scene_fill(t->scene, t->world));
     CHECK_TEXT(record_of(t, "900"), "CALSPHERE 1             \r\n" ONE_1 "\r\n" ONE_2);
@@ -107,8 +106,7 @@ PLAIN_TEST(one_record_that_changed_is_baked_again)
 static void expect(const char *text, uint32_t line, uint32_t column, const char *words)
 {
     trial *t = begin(text);
-    CHECK_RESULT(weft_scene_bake(t->scene, (const char *[]){"sky.tle"}, 1),
-                 WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_scene_bake(t->scene, (const char *[]){"sky.tle"}, 1), WEFT_INVALID_ARGUMENT);
     CHECK_U64(weft_scene_error_count(t->scene), 1);
     const weft_scene_problem *problem = weft_scene_error(t->scene, 0);
     CHECK_U64(problem->line, line);
@@ -142,7 +140,7 @@ PLAIN_TEST(cut_anywhere_it_is_told_or_right)
         good += weft_scene_bake(t->scene, (const char *[]){"sky.tle"}, 1) == WEFT_OK;
         finish(t);
     }
-    /* 13 begins of the name; "1" and "1 ", which could be names, behind it and behind a record; each
-     * record with and without its last line end */
+    /* 13 begins of the name; "1" and "1 ", which could be names, behind it and behind a record;
+     * each record with and without its last line end */
     CHECK_U64(good, 13 + 2 * 2 + 2 * 2);
 }

@@ -86,8 +86,7 @@ const weft_baker_desc screen_scene_baker = {
 static enum tle_result gather(weft_world *world, weft_component component,
                               struct tle_catalogue *catalogue)
 {
-    const weft_query query =
-        weft_query_create(world, &(weft_query_desc){.terms = {{component}}});
+    const weft_query query = weft_query_create(world, &(weft_query_desc){.terms = {{component}}});
     if (query.id == 0) return TLE_NO_MEMORY;
     weft_cursor c = weft_query_begin(world, query);
     while (weft_query_next(&c)) {
@@ -112,8 +111,8 @@ static bool are_possible(const struct sgp4_elements *e)
            fabs(e->bstar) <= 1e9;
 }
 
-static void drop_impossible(struct tle_catalogue *catalogue, const char *path, tle_report_fn *report,
-                            void *user)
+static void drop_impossible(struct tle_catalogue *catalogue, const char *path,
+                            tle_report_fn *report, void *user)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < catalogue->count; i++) {

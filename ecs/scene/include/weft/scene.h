@@ -64,6 +64,7 @@ typedef struct weft_source_object {
     const void *data; /* for the source's own bakers: weft_object_data */
 } weft_source_object;
 
+/* weft_source_object.parent of an object that stands at the root of its file. */
 #define WEFT_SOURCE_ROOT UINT32_MAX
 
 /* A kind of files. */
@@ -100,7 +101,7 @@ WEFT_API void weft_source_error(weft_source *out, const char *at, const char *fo
  * zeros in front ("25544"; Alpha-5 numbers as written), its value the lines, name line included.
  * Lines may end in CRLF; blank ones and those with '#' in front are skipped. Lengths, checksums,
  * and that both lines are of one number, are checked; what the columns mean is the bakers' matter.
- * Format: Hoots and Roehrich, Spacetrack Report No. 3 (1980). Constant. */
+ * Format: Hoots and Roehrich, Spacetrack Report No. 3 (1980). Constant. Threads: any. */
 WEFT_API extern const weft_source_desc weft_source_tle;
 
 /* ---- bakers: objects become entities ---- */
