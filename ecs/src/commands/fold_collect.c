@@ -77,7 +77,7 @@ static bool place_alive(collecting *c, weft__command *command, weft__fold_ref *r
     ref->place = c->chunk->id;
     ref->row = c->row;
     if ((c->chunk->archetype->flags & WEFT__IS_RESIDUE) != 0) return false;
-    return command->op != WEFT__COMMAND_DESTROY || weft__fold_dies_plainly(c->chunk->archetype);
+    return command->op != WEFT__COMMAND_DESTROY || weft__fold_dies_alone(c->chunk->archetype);
 }
 
 static void patch(const weft__fold *fold, uint32_t segment, weft__command *command)

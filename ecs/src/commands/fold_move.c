@@ -356,13 +356,20 @@ static int close_part(weft_job_context *job, void *argument, uint32_t begin, uin
     return 0;
 }
 
-/* The dead lose their SPARSE components. Owner. */
+static bool becomes_residue(const weft__fold_group *group, const weft__fold_touched *touched)
+{
+    return group->end == WEFT__FOLD_MOVE &&
+           (group->to->flags & ~touched->chunk->archetype->flags & WEFT__IS_RESIDUE) != 0;
+}
+
+/* The dead lose their SPARSE components, residues as well. Owner. */
 static void forget_sparse(const weft__fold *fold)
 {
     for (uint32_t i = 0; i < fold->group_count; i++) {
         const weft__fold_group *group = &fold->groups[i];
         const weft__fold_touched *touched = &fold->touched[group->touched];
-        if (group->end == WEFT__FOLD_DIE && touched->chunk != NULL)
+        if (touched->chunk == NULL) continue;
+        if (group->end == WEFT__FOLD_DIE || becomes_residue(group, touched))
             weft__sparse_forget(fold->playback->world, touched->chunk, fold->rows + group->first, 0,
                                 group->count);
     }

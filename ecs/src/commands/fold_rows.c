@@ -8,6 +8,7 @@
  * again. After the first frame nothing is missed. */
 #include "fold_rows.h"
 
+#include "archetype.h"
 #include "error.h"
 #include "fold_tasks.h"
 #include "move_plan.h"
@@ -34,6 +35,7 @@ typedef struct transitions {
 } transitions;
 
 #define FIRST_TRANSITIONS 256u
+#define DEATH UINT32_MAX /* in place of a component: from what is destroyed to its residue */
 
 static uint64_t transition_key(const weft__archetype *from, uint32_t component, bool is_remove)
 {
@@ -121,15 +123,12 @@ static uint32_t state_of(weft__fold_touched *touched, weft__archetype *archetype
     return touched->state_count++;
 }
 
-/* The state after adding or removing a component; 0: unknown, or no room (touched->missing
- * says). */
-static uint32_t follow(folding *f, uint32_t state, uint32_t component, bool is_remove)
+/* The state after a transition; 0: unknown, or no room (touched->missing says). */
+static uint32_t transit(folding *f, uint32_t state, uint32_t component, bool is_remove)
 {
     uint64_t command = (uint64_t)component << 1 | is_remove;
     memo *known = &f->memos[(command ^ state * 3) % MEMOS];
     if (known->command == command && known->from == state) return known->to;
-    if (weft__prefab_follows(f->fold->playback->world, f->touched->states[state], component))
-        return 0; /* other rows change, too: not by a fold */
     uint64_t key = transition_key(f->touched->states[state], component, is_remove);
     weft__archetype *to = transition_find(f->table, key);
     if (to == NULL) {
@@ -138,6 +137,14 @@ static uint32_t follow(folding *f, uint32_t state, uint32_t component, bool is_r
     }
     *known = (memo){command, state, state_of(f->touched, to)};
     return known->to;
+}
+
+/* The state after adding or removing a component; 0: as transit, or not by a fold. */
+static uint32_t follow(folding *f, uint32_t state, uint32_t component, bool is_remove)
+{
+    if (weft__prefab_follows(f->fold->playback->world, f->touched->states[state], component))
+        return 0; /* other rows change, too */
+    return transit(f, state, component, is_remove);
 }
 
 static void chain(folding *f, uint32_t row, uint32_t ref)
@@ -150,16 +157,28 @@ static void chain(folding *f, uint32_t row, uint32_t ref)
     f->tails[row] = ref;
 }
 
-/* Destroyed where commands have brought the row to; STATE_NONE: not by a fold. */
-static uint32_t destroyed(const folding *f, uint32_t state)
+static bool is_residue(const weft__archetype *archetype)
+{
+    return archetype != NULL && (archetype->flags & WEFT__IS_RESIDUE) != 0;
+}
+
+/* Destroyed where commands have brought the row to; STATE_NONE: see follow. Only rows of chunks
+ * become residues: a created entity would have to be in its first place before. */
+static uint32_t destroyed(folding *f, uint32_t state)
 {
     const weft__archetype *archetype = f->touched->states[state];
-    return archetype == NULL || weft__fold_dies_plainly(archetype) ? STATE_DEAD : STATE_NONE;
+    if (archetype == NULL) return STATE_DEAD;
+    if (!weft__fold_dies_alone(archetype)) return STATE_NONE;
+    if ((archetype->flags & WEFT__HAS_CLEANUP) == 0) return STATE_DEAD;
+    if (is_residue(archetype)) return state;
+    return f->touched->chunk != NULL ? transit(f, state, DEATH, false) : STATE_NONE;
 }
 
 /* The state after a command; STATE_NONE: see follow. */
 static uint32_t next_state(folding *f, uint32_t state, uint32_t op, uint32_t subject)
 {
+    if (op != WEFT__COMMAND_DESTROY && is_residue(f->touched->states[state]))
+        return STATE_NONE; /* a residue has an end of its own: see entity_change.c */
     switch ((weft__command_op)op) {
     case WEFT__COMMAND_CREATE:
         return state_of(f->touched, f->fold->playback->world->archetypes.by_id[subject - 1]);
@@ -342,6 +361,13 @@ static int fold_part(weft_job_context *job, void *argument, uint32_t begin, uint
 
 /* ---- missing transitions ---- */
 
+/* Whether a command asks for a transition. */
+static bool is_asker(uint32_t op, uint32_t subject, uint32_t component, bool is_remove)
+{
+    if (component == DEATH) return op == WEFT__COMMAND_DESTROY;
+    return subject == component && (op == WEFT__COMMAND_REMOVE) == is_remove;
+}
+
 /* The segment and command that needed a transition, for the error. */
 static weft_result transition_error(const weft__fold *fold, const weft__fold_touched *touched,
                                     uint32_t component, bool is_remove, weft_result code)
@@ -354,14 +380,33 @@ static weft_result transition_error(const weft__fold *fold, const weft__fold_tou
                 fold->has_chains ? fold->refs[run->first + i].command : NULL;
             uint32_t op = command == NULL ? run->op : command->op, segment = 0;
             uint32_t subject = command == NULL ? run->subject : command->subject;
-            if (subject != component || (op == WEFT__COMMAND_REMOVE) != is_remove) continue;
+            if (!is_asker(op, subject, component, is_remove)) continue;
             while (fold->first_refs[segment + 1] <= run->first) segment++;
             weft_entity entity = command == NULL ? WEFT__NO_ENTITY : command->entity;
             return weft__playback_error(fold->playback, fold->segments[segment].key, op, entity,
-                                        component, code);
+                                        component == DEATH ? 0 : component, code);
         }
     }
     return code;
+}
+
+/* Makes the archetype of a missing transition; NULL: error set. */
+static weft__archetype *transition_make(const weft__fold *fold, const weft__fold_touched *touched,
+                                        uint64_t key)
+{
+    weft_world *world = fold->playback->world;
+    weft__archetype *from = world->archetypes.by_id[(key >> 33) - 1];
+    uint32_t component = (uint32_t)(key >> 1);
+    bool is_remove = (key & 1) != 0;
+    weft__archetype *to = NULL;
+    if (component == DEATH) {
+        to = weft__archetype_residue(world, from);
+    } else {
+        const weft__plan *plan = weft__archetype_edge(world, from, component, is_remove);
+        if (plan != NULL) to = plan->to;
+    }
+    if (to == NULL) transition_error(fold, touched, component, is_remove, world->error->code);
+    return to;
 }
 
 /* Adds what chunks missed; *is_complete: nothing was missed. */
@@ -375,15 +420,12 @@ static weft_result add_missing(weft__fold *fold, bool *is_complete)
         *is_complete = false;
         uint64_t key = touched->missing;
         touched->missing = 0;
-        uint32_t component = (uint32_t)(key >> 1);
         transitions *table = transitions_obtain(world);
         if (table == NULL) return weft__error_memory(world, "playback");
         if (transition_find(table, key) != NULL) continue;
-        weft__archetype *from = world->archetypes.by_id[(key >> 33) - 1];
-        const weft__plan *plan = weft__archetype_edge(world, from, component, (key & 1) != 0);
-        if (plan == NULL)
-            return transition_error(fold, touched, component, (key & 1) != 0, world->error->code);
-        transition_put(table, key, plan->to);
+        weft__archetype *to = transition_make(fold, touched, key);
+        if (to == NULL) return world->error->code;
+        transition_put(table, key, to);
     }
     return WEFT_OK;
 }

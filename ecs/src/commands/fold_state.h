@@ -3,7 +3,8 @@
  *
  *   collect  (parallel over segments)  where is each target now: chunk and row;
  *   group    (owner)                   runs of commands per chunk, in order of effect;
- *   fold     (parallel over chunks)    per row, the archetype it ends in, or its end; rows that end
+ *   fold     (parallel over chunks)    per row, the archetype it ends in (destroyed with cleanup
+ *                                      components: its residue), or its end; rows that end
  *                                      in the same archetype become one group, in row order;
  *   plan     (owner)                   destination rows for every group: everything that can fail;
  *   copy     (parallel over pieces)    columns, ids, then recorded values;
@@ -151,11 +152,10 @@ typedef struct weft__fold {
     weft_a32 x_failed; /* a recorded value could not be applied: out of memory */
 } weft__fold;
 
-/* Destroying rows of other archetypes takes more than a row: residues, members of a linked
- * group. */
-static inline bool weft__fold_dies_plainly(const weft__archetype *archetype)
+/* Destroying a row of other archetypes takes other rows along: the members of its linked group. */
+static inline bool weft__fold_dies_alone(const weft__archetype *archetype)
 {
-    return (archetype->flags & (WEFT__HAS_CLEANUP | WEFT__HAS_LINKED_GROUP)) == 0;
+    return (archetype->flags & WEFT__HAS_LINKED_GROUP) == 0;
 }
 
 /* The place of run `i` of a segment. First runs lie close together: most segments have no other,

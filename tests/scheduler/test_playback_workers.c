@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* test_playback_workers.c: playback of destructions that leave residues, and of instances of
+ * groups, gives the same world on any number of workers: ids, layout and contents. */
+#include <weft/weft.h>
+
+#include "plain.h"
+
+enum { ROWS = 20000, MEMBERS = 4, INDICES = 12, INSTANCES = 700 };
+
+/* A world whose one system records what a test asks for. Owner: the test. */
+typedef struct bed {
+    weft_world *world;
+    weft_component a, link, list, far, cleanup;
+    weft_entity rows[ROWS], prefab;
+} bed;
+
+static const uint32_t worker_counts[] = {1, 2, 3, 8};
+
+static void bed_open(bed *b, uint32_t workers)
+{
+    static const weft_field target = {.name = "target", .kind = WEFT_FIELD_ENTITY};
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = workers}, &b->world));
+    b->a = weft_component_create_plain(b->world, "a", 4, 4, 0);
+    b->link = weft_component_create(
+        b->world,
+        &(weft_component_desc){
+            .name = "link", .size = 8, .alignment = 4, .fields = &target, .field_count = 1});
+    b->list = weft_component_create_plain(b->world, "list", 4, 4, WEFT_BUFFER);
+    b->far = weft_component_create_plain(b->world, "far", 4, 4, WEFT_SPARSE);
+    b->cleanup = weft_component_create_plain(b->world, "cleanup", 4, 4, WEFT_CLEANUP);
+}
+
+/* Steps and returns the hash of the layout; the world ends. */
+static uint64_t step_and_end(bed *b, uint64_t skipped)
+{
+    weft_frame_stats stats;
+    CHECK_OK(weft_world_step(b->world, 0));
+    CHECK_OK(weft_world_validate(b->world));
+    weft_frame_stats_get(b->world, &stats, sizeof stats);
+    CHECK_U64(stats.commands_skipped, skipped);
+    uint64_t hash = weft_world_hash(b->world, WEFT_HASH_LAYOUT);
+    CHECK_OK(weft_world_destroy(b->world));
+    return hash;
+}
+
+static void same_on_all(uint64_t (*run)(uint32_t workers))
+{
+    uint64_t hash = run(worker_counts[0]);
+    for (uint32_t i = 1; i < 4; i++) CHECK_U64(run(worker_counts[i]), hash);
+}
+
+/* ---- deaths ---- */
+
+static uint32_t number_of(const weft_slice *slice, uint32_t row)
+{
+    return ((const uint32_t *)weft_slice_read(slice, 0))[row];
+}
+
+/* Every third dies, every sixth twice; every ninth gets its cleanup value first. */
+static void record_deaths(weft_slice *slice, void *user)
+{
+    const bed *b = user;
+    weft_recorder *r = weft_slice_recorder(slice);
+    const weft_entity *entities = weft_slice_entities(slice);
+    for (uint32_t i = 0; i < slice->count; i++) {
+        uint32_t number = number_of(slice, i), value = number + 1;
+        if (number % 3 != 0) continue;
+        if (number % 9 == 0)
+            CHECK_OK(weft_recorder_set(r, entities[i], b->cleanup, &value, sizeof value));
+        CHECK_OK(weft_recorder_destroy_entity(r, entities[i]));
+        if (number % 6 == 0) CHECK_OK(weft_recorder_destroy_entity(r, entities[i]));
+    }
+}
+
+static void check_dead(const bed *b, uint32_t i)
+{
+    bool is_cleaned = i % 2 == 0 || i % 9 == 0;
+    CHECK(weft_entity_has(b->world, b->rows[i], b->a) == (i % 3 != 0));
+    CHECK(weft_entity_is_alive(b->world, b->rows[i]) == (is_cleaned || i % 3 != 0));
+    CHECK(weft_entity_has(b->world, b->rows[i], b->far) == (i % 3 != 0 && i % 4 == 0));
+    if (i % 9 == 0)
+        CHECK_U64(*(const uint32_t *)weft_entity_read(b->world, b->rows[i], b->cleanup), i + 1);
+}
+
+static uint64_t deaths_on(uint32_t workers)
+{
+    static bed b;
+    bed_open(&b, workers);
+    CHECK_OK(weft_entity_create_many(b.world, WEFT_ARCHETYPE(b.world, b.a, b.list), ROWS, b.rows));
+    for (uint32_t i = 0; i < ROWS; i++) {
+        CHECK_OK(weft_entity_set(b.world, b.rows[i], b.a, &i, sizeof i));
+        if (i % 2 == 0) CHECK_OK(weft_entity_set(b.world, b.rows[i], b.cleanup, &i, sizeof i));
+        if (i % 4 == 0) CHECK_OK(weft_entity_set(b.world, b.rows[i], b.far, &i, sizeof i));
+    }
+    weft_system_desc desc = {.name = "deaths",
+                             .run = record_deaths,
+                             .user = &b,
+                             .effects = WEFT_RECORDS_ADD | WEFT_RECORDS_DESTROY};
+    desc.over.rows.terms[0] = (weft_term){b.a, WEFT_READ, WEFT_ALL, 0};
+    CHECK(weft_system_create(b.world, &desc).id != 0);
+    CHECK_OK(weft_world_step(b.world, 0));
+    for (uint32_t i = 0; i < ROWS; i++) check_dead(&b, i);
+    return step_and_end(&b, 0);
+}
+
+PLAIN_TEST(residues_are_the_same_on_any_number_of_workers)
+{
+    same_on_all(deaths_on);
+}
+
+/* What is destroyed loses its cleanup component in the same playback: nothing of it is left. */
+static void record_ends(weft_slice *slice, void *user)
+{
+    const bed *b = user;
+    weft_recorder *r = weft_slice_recorder(slice);
+    const weft_entity *entities = weft_slice_entities(slice);
+    for (uint32_t i = 0; i < slice->count; i++) {
+        CHECK_OK(weft_recorder_destroy_entity(r, entities[i]));
+        CHECK_OK(weft_recorder_remove(r, entities[i], b->cleanup));
+    }
+}
+
+PLAIN_TEST(a_residue_ends_in_the_playback_that_made_it)
+{
+    static bed b;
+    bed_open(&b, 2);
+    CHECK_OK(
+        weft_entity_create_many(b.world, WEFT_ARCHETYPE(b.world, b.a, b.cleanup), ROWS, b.rows));
+    weft_system_desc desc = {.name = "ends",
+                             .run = record_ends,
+                             .user = &b,
+                             .effects = WEFT_RECORDS_REMOVE | WEFT_RECORDS_DESTROY};
+    desc.over.rows.terms[0] = (weft_term){b.a, WEFT_READ, WEFT_ALL, 0};
+    CHECK(weft_system_create(b.world, &desc).id != 0);
+    CHECK_OK(weft_world_step(b.world, 0));
+    for (uint32_t i = 0; i < ROWS; i++) CHECK(!weft_entity_is_alive(b.world, b.rows[i]));
+    step_and_end(&b, 0);
+}
+
+/* ---- instances ---- */
+
+static void record_instances(weft_slice *slice, void *user)
+{
+    const bed *b = user;
+    weft_recorder *r = weft_slice_recorder(slice);
+    for (uint32_t i = 0; i < INSTANCES; i++)
+        CHECK(weft_recorder_instantiate(r, b->prefab).version != 0);
+}
+
+/* A root and its members: each links to the next one, the last one to the root; a buffer that lies
+ * on the heap. */
+static void make_group(bed *b)
+{
+    weft_entity members[MEMBERS];
+    weft_component group = weft_component_linked_group(b->world);
+    CHECK_OK(weft_entity_create_many(b->world, WEFT_ARCHETYPE(b->world, b->a, b->link, b->list),
+                                     MEMBERS, members));
+    for (uint32_t i = 0; i < MEMBERS; i++) {
+        uint32_t numbers[300];
+        for (uint32_t k = 0; k < 300; k++) numbers[k] = i + k;
+        CHECK_OK(weft_entity_set(b->world, members[i], b->a, &i, sizeof i));
+        CHECK_OK(weft_entity_set(b->world, members[i], b->link, &members[(i + 1) % MEMBERS],
+                                 sizeof members[0]));
+        weft_buffers list = weft_entity_write_buffer(b->world, members[i], b->list);
+        CHECK_OK(weft_buffers_append(&list, 0, numbers, i == 2 ? 300 : i));
+    }
+    CHECK_OK(weft_entity_add(b->world, members[0], group));
+    weft_buffers linked = weft_entity_write_buffer(b->world, members[0], group);
+    CHECK_OK(weft_buffers_append(&linked, 0, members, MEMBERS));
+    b->prefab = members[0];
+}
+
+/* Following the links leads back to every entity after MEMBERS steps, and not before. */
+static void check_links(const bed *b)
+{
+    uint32_t found = 0;
+    weft_query all =
+        weft_query_create(b->world, &(weft_query_desc){.terms = {{b->a, WEFT_READ, WEFT_ALL, 0}}});
+    weft_cursor cursor = weft_query_begin(b->world, all);
+    while (weft_query_next(&cursor)) {
+        const weft_entity *entities = weft_slice_entities(&cursor.slice);
+        for (uint32_t i = 0; i < weft_slice_count(&cursor.slice); i++, found++) {
+            weft_entity at = entities[i];
+            for (uint32_t k = 0; k < MEMBERS; k++) {
+                CHECK(k == 0 || at.index != entities[i].index);
+                uint32_t number = *(const uint32_t *)weft_entity_read(b->world, at, b->a);
+                CHECK_U64(number, (number_of(&cursor.slice, i) + k) % MEMBERS);
+                at = *(const weft_entity *)weft_entity_read(b->world, at, b->link);
+            }
+            CHECK(at.index == entities[i].index && at.version == entities[i].version);
+        }
+    }
+    CHECK_U64(found, MEMBERS * (INDICES * INSTANCES + 1));
+    CHECK_OK(weft_query_destroy(b->world, all));
+}
+
+static uint64_t instances_on(uint32_t workers)
+{
+    static bed b;
+    bed_open(&b, workers);
+    make_group(&b);
+    weft_system system = weft_system_create(
+        b.world, &(weft_system_desc){.name = "instances",
+                                     .run = record_instances,
+                                     .user = &b,
+                                     .over = {.kind = WEFT_OVER_COUNT, .count = INDICES},
+                                     .effects = WEFT_RECORDS_CREATE});
+    CHECK(system.id != 0);
+    CHECK_OK(weft_world_step(b.world, 0));
+    check_links(&b);
+    return step_and_end(&b, 0);
+}
+
+PLAIN_TEST(instances_are_the_same_on_any_number_of_workers)
+{
+    same_on_all(instances_on);
+}
