@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/* gltf_accessor.c: views and accessors (glTF 2.0, section 3.6). Counts and offsets are below 2^53,
+ * and each sum and product of them is compared in a form that cannot overflow. See
+ * gltf_accessor.h. */
+#include "gltf_accessor.h"
+
+#include "hash.h"
+
+#include <string.h>
+
+#define NONE UINT64_MAX
+
+static uint32_t type_bytes(uint64_t type)
+{
+    switch (type) {
+    case WEFT__GLTF_I8:
+    case WEFT__GLTF_U8:
+        return 1;
+    case WEFT__GLTF_I16:
+    case WEFT__GLTF_U16:
+        return 2;
+    case WEFT__GLTF_U32:
+    case WEFT__GLTF_F32:
+        return 4;
+    default:
+        return 0;
+    }
+}
+
+/* Components of an element by the word of a file; 0: unknown. */
+static uint32_t width_of(const weft__gltf_value *word)
+{
+    static const char *const words[] = {"SCALAR", "VEC2", "VEC3", "VEC4", "MAT2", "MAT3", "MAT4"};
+    static const uint32_t widths[] = {1, 2, 3, 4, 4, 9, 16};
+    for (uint32_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
+        if (weft__gltf_says(word, words[i])) return widths[i];
+    return 0;
+}
+
+/* The bytes of a view, and its stride (0: none). */
+static bool find_view(weft_source *out, const weft__gltf_views *views, uint64_t number,
+                      weft__gltf_bytes *bytes, uint32_t *stride)
+{
+    const weft__gltf_value *json = views->views.at[number];
+    uint64_t buffer = NONE, offset = 0, length = NONE, step = 0;
+    if (!weft__gltf_integer(out, json, "buffer", views->buffers.count, &buffer) ||
+        !weft__gltf_integer(out, json, "byteOffset", NONE, &offset) ||
+        !weft__gltf_integer(out, json, "byteLength", NONE, &length) ||
+        !weft__gltf_integer(out, json, "byteStride", 253, &step))
+        return false;
+    if (buffer == NONE || offset > views->bytes[buffer].count ||
+        length > views->bytes[buffer].count - offset) {
+        weft_source_error(out, json->at, "bufferViews[%llu] is not within its buffer",
+                          (unsigned long long)number);
+        return false;
+    }
+    *bytes = (weft__gltf_bytes){views->bytes[buffer].at + offset, length};
+    *stride = (uint32_t)step;
+    return true;
+}
+
+/* The part of a view that `json` names: `count` elements of `size` bytes. */
+static bool find_elements(weft_source *out, const weft__gltf_views *views,
+                          const weft__gltf_value *json, const weft__gltf_accessor *want,
+                          const unsigned char **at, uint32_t *stride)
+{
+    weft__gltf_bytes bytes;
+    uint64_t view = NONE, offset = 0;
+    if (!weft__gltf_integer(out, json, "bufferView", views->views.count, &view) ||
+        !weft__gltf_integer(out, json, "byteOffset", NONE, &offset))
+        return false;
+    *at = NULL;
+    *stride = want->size;
+    if (view == NONE) return true;
+    if (!find_view(out, views, view, &bytes, stride)) return false;
+    if (*stride == 0) *stride = want->size;
+    uint64_t need = want->count == 0 ? 0 : (uint64_t)(want->count - 1) * *stride + want->size;
+    if (*stride < want->size || offset > bytes.count || need > bytes.count - offset) {
+        weft_source_error(out, json->at,
+                          "%u elements of %u bytes, %u apart, are not within bufferViews[%llu]",
+                          want->count, want->size, *stride, (unsigned long long)view);
+        return false;
+    }
+    *at = bytes.at + offset;
+    return true;
+}
+
+static uint32_t sparse_number(const weft__gltf_accessor *accessor, uint32_t index)
+{
+    const unsigned char *at =
+        accessor->sparse_numbers + (size_t)index * type_bytes(accessor->sparse_type);
+    uint16_t half;
+    uint32_t word;
+    if (accessor->sparse_type == WEFT__GLTF_U8) return *at;
+    memcpy(&half, at, sizeof half);
+    if (accessor->sparse_type == WEFT__GLTF_U16) return half;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+static bool check_ascent(weft_source *out, const weft__gltf_accessor *accessor,
+                         const weft__gltf_value *json)
+{
+    for (uint32_t i = 0; i < accessor->sparse_count; i++) {
+        uint32_t number = sparse_number(accessor, i);
+        bool is_later = i == 0 || number > sparse_number(accessor, i - 1);
+        if (number < accessor->count && is_later) continue;
+        weft_source_error(out, json->at, "sparse indices should ascend, below \"count\"");
+        return false;
+    }
+    return true;
+}
+
+static bool read_sparse(weft_source *out, const weft__gltf_views *views,
+                        const weft__gltf_value *json, weft__gltf_accessor *accessor)
+{
+    const weft__gltf_value *indices = weft__gltf_member(json, "indices");
+    const weft__gltf_value *values = weft__gltf_member(json, "values");
+    uint64_t count = 0, type = 0;
+    uint32_t number_stride, value_stride;
+    if (!weft__gltf_integer(out, json, "count", (uint64_t)accessor->count + 1, &count) ||
+        !weft__gltf_integer(out, indices, "componentType", WEFT__GLTF_F32, &type))
+        return false;
+    uint32_t bytes = type_bytes(type);
+    weft__gltf_accessor part = {.count = (uint32_t)count, .size = bytes};
+    const weft__gltf_accessor whole = {.count = (uint32_t)count, .size = accessor->size};
+    if (indices == NULL || values == NULL || bytes == 0 || type == WEFT__GLTF_I8 ||
+        type == WEFT__GLTF_I16) {
+        weft_source_error(out, json->at,
+                          "\"sparse\" needs \"indices\", of an unsigned type, and \"values\"");
+        return false;
+    }
+    if (!find_elements(out, views, indices, &part, &accessor->sparse_numbers, &number_stride) ||
+        !find_elements(out, views, values, &whole, &accessor->sparse_values, &value_stride))
+        return false;
+    if (accessor->sparse_numbers == NULL || accessor->sparse_values == NULL ||
+        number_stride != bytes || value_stride != accessor->size) {
+        weft_source_error(out, json->at, "\"sparse\" needs a \"bufferView\" without stride");
+        return false;
+    }
+    accessor->sparse_count = (uint32_t)count;
+    accessor->sparse_type = (uint32_t)type;
+    return check_ascent(out, accessor, json);
+}
+
+/* Bytes of an element: columns of matrices begin at multiples of 4 bytes. */
+static uint32_t element_bytes(uint32_t width, uint32_t type, bool is_matrix)
+{
+    uint32_t bytes = type_bytes(type), rows = width == 4 ? 2 : width == 9 ? 3 : 4;
+    if (!is_matrix) return width * bytes;
+    return (rows * bytes + 3) / 4 * 4 * rows;
+}
+
+static void hash_accessor(const weft__gltf_value *json, weft__gltf_accessor *accessor)
+{
+    const weft__gltf_accessor *a = accessor;
+    uint64_t hash = hash_bytes(HASH_K0, json->at, (size_t)(json->end - json->at));
+    hash = hash_word(hash, a->stride);
+    if (a->bytes != NULL && a->count != 0)
+        hash = hash_bytes(hash, a->bytes, (size_t)(a->count - 1) * a->stride + a->size);
+    if (a->sparse_count != 0) {
+        size_t count = a->sparse_count;
+        hash = hash_bytes(hash, a->sparse_numbers, count * type_bytes(a->sparse_type));
+        hash = hash_bytes(hash, a->sparse_values, count * a->size);
+    }
+    accessor->hash = hash_end(hash);
+}
+
+static bool read_accessor(weft_source *out, const weft__gltf_views *views,
+                          const weft__gltf_value *json, weft__gltf_accessor *accessor)
+{
+    const weft__gltf_value *word = weft__gltf_member(json, "type");
+    const weft__gltf_value *normalised = weft__gltf_member(json, "normalized");
+    const weft__gltf_value *sparse = weft__gltf_member(json, "sparse");
+    uint64_t count = 0, type = 0;
+    if (!weft__gltf_integer(out, json, "count", UINT32_MAX, &count) ||
+        !weft__gltf_integer(out, json, "componentType", WEFT__GLTF_F32 + 1, &type))
+        return false;
+    uint32_t width = width_of(word);
+    if (width == 0 || type_bytes(type) == 0) {
+        weft_source_error(out, json->at,
+                          "an accessor needs \"componentType\" (5120 to 5126) and \"type\" "
+                          "(\"SCALAR\", \"VEC2\" to \"VEC4\", \"MAT2\" to \"MAT4\")");
+        return false;
+    }
+    bool is_matrix = word->at[1] == 'M';
+    *accessor = (weft__gltf_accessor){.count = (uint32_t)count,
+                                      .size = element_bytes(width, (uint32_t)type, is_matrix),
+                                      .type = (uint32_t)type,
+                                      .width = width,
+                                      .is_normalised = normalised != NULL &&
+                                                       normalised->kind == WEFT__JSON_TRUE};
+    if (!find_elements(out, views, json, accessor, &accessor->bytes, &accessor->stride))
+        return false;
+    if (accessor->bytes == NULL && count > views->byte_count) {
+        weft_source_error(out, json->at,
+                          "%llu elements without a \"bufferView\": at most as many as the file has "
+                          "bytes are read",
+                          (unsigned long long)count);
+        return false;
+    }
+    if (sparse != NULL && !read_sparse(out, views, sparse, accessor)) return false;
+    hash_accessor(json, accessor);
+    return true;
+}
+
+weft__gltf_accessor *weft__gltf_accessors(weft_source *out, const weft__gltf_table *accessors,
+                                          const weft__gltf_views *views)
+{
+    weft__gltf_accessor *all =
+        weft_source_memory(out, (accessors->count + (size_t)1) * sizeof *all);
+    for (uint32_t i = 0; all != NULL && i < accessors->count; i++)
+        if (!read_accessor(out, views, accessors->at[i], &all[i])) return NULL;
+    return all;
+}
+
+/* ---- elements ---- */
+
+static double component_at(const unsigned char *at, uint32_t type, bool is_normalised)
+{
+    int8_t i8;
+    int16_t i16;
+    uint16_t u16;
+    uint32_t u32;
+    float f32;
+    double value, most;
+    switch (type) {
+    case WEFT__GLTF_I8:
+        memcpy(&i8, at, sizeof i8);
+        value = i8, most = 127;
+        break;
+    case WEFT__GLTF_U8:
+        value = *at, most = 255;
+        break;
+    case WEFT__GLTF_I16:
+        memcpy(&i16, at, sizeof i16);
+        value = i16, most = 32767;
+        break;
+    case WEFT__GLTF_U16:
+        memcpy(&u16, at, sizeof u16);
+        value = u16, most = 65535;
+        break;
+    case WEFT__GLTF_U32:
+        memcpy(&u32, at, sizeof u32);
+        value = u32, most = UINT32_MAX;
+        break;
+    default:
+        memcpy(&f32, at, sizeof f32);
+        return (double)f32;
+    }
+    if (!is_normalised) return value;
+    return value / most < -1 ? -1 : value / most;
+}
+
+/* Where an element is; NULL: it is zero. */
+static const unsigned char *element_at(const weft__gltf_accessor *a, uint32_t index)
+{
+    uint32_t low = 0, high = a->sparse_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2, number = sparse_number(a, middle);
+        if (number == index) return a->sparse_values + (size_t)middle * a->size;
+        if (number < index)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return a->bytes == NULL ? NULL : a->bytes + (size_t)index * a->stride;
+}
+
+void weft__gltf_element(const weft__gltf_accessor *accessor, uint32_t index, double out[16])
+{
+    const unsigned char *at = element_at(accessor, index);
+    uint32_t bytes = type_bytes(accessor->type);
+    for (uint32_t k = 0; k < accessor->width; k++)
+        out[k] = at == NULL ? 0
+                            : component_at(at + (size_t)k * bytes, accessor->type,
+                                           accessor->is_normalised);
+}
