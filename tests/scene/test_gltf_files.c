@@ -90,7 +90,7 @@ static void check_refused(const char *json, const char *said)
 
 PLAIN_TEST(mistakes_are_told)
 {
-    check_refused("", "no JSON");
+    check_refused("", "the text ends");
     check_refused("[]", "one JSON object");
     check_refused("{}", "version");
     check_refused(HEAD "\"extensionsRequired\":[\"KHR_draco_mesh_compression\"]}", "draco");
