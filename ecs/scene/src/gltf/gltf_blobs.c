@@ -106,20 +106,34 @@ static void *make_array(building *b, weft_blob_array *array, uint64_t count, siz
     return weft_blob_builder_array(b->builder, array, count);
 }
 
-/* Fills an array with elements of `width` floats; what an accessor lacks is 1. */
-static bool fill_floats(building *b, weft_blob_array *array, const weft__gltf_accessor *accessor,
-                        uint32_t width)
+/* `width` floats of each element of an accessor; what it lacks is 1. */
+static void copy_floats(const weft__gltf_accessor *accessor, float *at, uint32_t width)
 {
-    if (accessor->count == 0) return true;
-    float *at = make_array(b, array, accessor->count, width * sizeof(float));
-    if (at == NULL) return false;
     for (uint32_t i = 0; i < accessor->count; i++) {
         double element[16];
         weft__gltf_element(accessor, i, element);
         for (uint32_t k = 0; k < width; k++)
             at[(size_t)i * width + k] = k < accessor->width ? (float)element[k] : 1.0f;
     }
-    return true;
+}
+
+/* Fills an array of tuples of `width` floats. */
+static bool fill_tuples(building *b, weft_blob_array *array, const weft__gltf_accessor *accessor,
+                        uint32_t width)
+{
+    if (accessor->count == 0) return true;
+    float *at = make_array(b, array, accessor->count, width * sizeof(float));
+    if (at != NULL) copy_floats(accessor, at, width);
+    return at != NULL;
+}
+
+/* Fills an array of single floats: all components, one behind the other. */
+static bool fill_floats(building *b, weft_blob_array *array, const weft__gltf_accessor *accessor)
+{
+    if (accessor->count == 0) return true;
+    float *at = make_array(b, array, (uint64_t)accessor->count * accessor->width, sizeof(float));
+    if (at != NULL) copy_floats(accessor, at, accessor->width);
+    return at != NULL;
 }
 
 static const weft__gltf_accessor *accessor_of(const building *b, const weft__gltf_value *object,
@@ -165,7 +179,7 @@ static bool fill_attributes(building *b, const attribute *all, uint32_t count,
         if (accessor->count != vertices)
             return refuse(b, all[i].name, "has another \"count\" than POSITION");
         weft_blob_array *array = (weft_blob_array *)(void *)(to + all[i].offset);
-        if (!fill_floats(b, array, accessor, all[i].width)) return false;
+        if (!fill_tuples(b, array, accessor, all[i].width)) return false;
     }
     return true;
 }
@@ -408,8 +422,8 @@ static bool fill_channel(building *b, weft_gltf_channel *channel, const weft__gl
     weft__gltf_element(times, times->count - 1, last);
     if ((float)last[0] > animation->seconds) animation->seconds = (float)last[0];
     return set_path(b, &channel->target, &b->file->node[weft__gltf_known(target, "node", 0)]) &&
-           fill_floats(b, &channel->times.untyped, times, 1) &&
-           fill_floats(b, &channel->values.untyped, values, values->width);
+           fill_floats(b, &channel->times.untyped, times) &&
+           fill_floats(b, &channel->values.untyped, values);
 }
 
 static bool is_of_node(const weft__gltf *file, const weft__gltf_value *channel)

@@ -142,19 +142,13 @@ static bool visit(walk *w, weft__gltf_node *node, const char *word, uint32_t num
 }
 
 /* Puts nodes on the stack, the last one first. */
-static bool push_list(walk *w, const weft__gltf_value *list, const weft__gltf_node *above,
-                      bool are_roots)
+static bool push_list(walk *w, const weft__gltf_value *list, const weft__gltf_node *above)
 {
     for (uint32_t i = list == NULL ? 0 : list->count; i-- > 0;) {
         uint32_t number;
         if (!element_number(w->out, &list[1 + i], w->file->nodes.count, &number)) return false;
         weft__gltf_node *node = &w->file->node[number];
-        if (are_roots && node->parent != WEFT__GLTF_NONE) {
-            weft_source_error(w->out, list[1 + i].at, "node %u is a root and a child of node %u",
-                              number, node->parent);
-            return false;
-        }
-        if (are_roots && node->object != WEFT__GLTF_NONE) continue; /* the first scene has it */
+        if (node->object != WEFT__GLTF_NONE) continue; /* a scene has it as a root */
         node->object = 0;
         node->above = above;
         w->stack[w->count++] = node;
@@ -168,7 +162,7 @@ static bool walk_stack(walk *w)
         weft__gltf_node *node = w->stack[--w->count];
         uint32_t number = (uint32_t)(node - w->file->node);
         if (!visit(w, node, "node", number) ||
-            !push_list(w, weft__gltf_member(node->json, "children"), node, false))
+            !push_list(w, weft__gltf_member(node->json, "children"), node))
             return false;
     }
     return true;
@@ -183,7 +177,7 @@ static bool walk_scenes(walk *w)
         weft__gltf_node *scene = &file->node[file->nodes.count + i];
         if (!find_list(w->out, scene->json, "nodes", &list)) return false;
         if (are_many && !visit(w, scene, "scene", i)) return false;
-        if (!push_list(w, list, are_many ? scene : NULL, true) || !walk_stack(w)) return false;
+        if (!push_list(w, list, are_many ? scene : NULL) || !walk_stack(w)) return false;
     }
     for (uint32_t i = 0; i < file->nodes.count && file->scenes.count == 0; i++) {
         if (file->node[i].parent != WEFT__GLTF_NONE) continue;
