@@ -166,3 +166,14 @@ const @T_TYPE@ *const @T_TABLE@[] = {
 };
 ")
 endfunction()
+
+# weft_embed(OUT file.c TABLE name FILES ...)
+# Writes a C file that has the bytes of files as `const weft_asset <table>[]` (tools/look/asset.h).
+function(weft_embed)
+    cmake_parse_arguments(E "" "OUT;TABLE" "FILES" ${ARGN})
+    list(TRANSFORM E_FILES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+    list(JOIN E_FILES "|" files)
+    set(script ${PROJECT_SOURCE_DIR}/cmake/WeftEmbed.cmake)
+    add_custom_command(OUTPUT ${E_OUT} VERBATIM DEPENDS ${E_FILES} ${script}
+        COMMAND ${CMAKE_COMMAND} -DOUT=${E_OUT} -DTABLE=${E_TABLE} "-DFILES=${files}" -P ${script})
+endfunction()
