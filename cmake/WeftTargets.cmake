@@ -100,11 +100,11 @@ endfunction()
 # weft_add_layer(NAME layer SOURCES ... LINKS lower layers ...)
 # Declares weft_<layer>: OBJECT library, public headers in include/, private headers in src/;
 # weft_<layer>_headers: what a target that looks inside the layer (a test, a benchmark) links;
-# and weft_<layer>_engine: what the layers above see, include/ and engine/. A layer without engine/
-# shows its src/ instead. APART: it is a library of its own, not a part of libweft. DOORS: private folders
-# of other layers that it includes.
+# and weft_<layer>_engine: what the layers above see, include/ and engine/. OPEN: they see its src/, too.
+# APART: it is a library of its own, not a part of libweft. DOORS: private folders of other layers that
+# it includes.
 function(weft_add_layer)
-    cmake_parse_arguments(L "APART" "NAME" "SOURCES;LINKS;DOORS" ${ARGN})
+    cmake_parse_arguments(L "APART;OPEN" "NAME" "SOURCES;LINKS;DOORS" ${ARGN})
     add_library(weft_${L_NAME}_headers INTERFACE)
     add_library(weft_${L_NAME}_engine INTERFACE)
     file(GLOB_RECURSE private_headers CONFIGURE_DEPENDS src/*.h)
@@ -117,9 +117,10 @@ function(weft_add_layer)
     set(outer ${CMAKE_CURRENT_SOURCE_DIR}/include)
     if(IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/engine)
         list(APPEND outer ${CMAKE_CURRENT_SOURCE_DIR}/engine)
-        set(shown ${outer})
-    else()
-        set(shown ${outer} ${inner})
+    endif()
+    set(shown ${outer})
+    if(L_OPEN)
+        list(APPEND shown ${inner})
     endif()
     target_include_directories(weft_${L_NAME}_headers INTERFACE ${outer} ${inner})
     target_include_directories(weft_${L_NAME}_engine INTERFACE ${shown})

@@ -269,6 +269,7 @@ PLAIN_TEST(what_rows_made_in_place_cannot_do_is_reported_by_playback)
         uses[i]();
         CHECK_RESULT(weft_recorder_play(b.commands), WEFT_UNDECLARED_ACCESS);
         CHECK(strstr(weft_world_error(b.world)->text, "rows made in place") != NULL);
+        CHECK(strstr(weft_world_error(b.world)->text, "the slice of the system") != NULL);
         CHECK_U64(weft_query_count(b.world, b.all), 3);
         CHECK_OK(weft_recorder_play(b.commands));
         bed_close();

@@ -6,6 +6,9 @@
  * in the table. */
 #include "systems_bed.h"
 
+#include <weft/observer.h>
+#include <weft/transform.h>
+
 #include <sched.h>
 #include <stdio.h>
 
@@ -18,7 +21,13 @@ typedef struct room {
     weft_snapshot *snapshot, *taken;
     weft_indexed indexed;
     weft_gather gather;
-    weft_entity made_entity;
+    weft_entity made_entity; /* of `switch` and `list` */
+    weft_component holder;   /* could be made a relation */
+    weft_component relation, list, list_resource;
+    weft_observer observer;
+    weft_bundle bundle;
+    weft_world_bytes saved;
+    weft_transform transform;
     uint32_t value;
     uint64_t wide;
     weft_world *second;
@@ -27,6 +36,31 @@ typedef struct room {
 static room r;
 static weft_component r_switch;
 static char text[4096];
+
+static void observe_nothing(const weft_observation *observation, void *user)
+{
+    (void)observation, (void)user;
+}
+
+static const weft_observer_desc observing = {
+    .name = "n", .on = WEFT_ON_CREATED, .run = observe_nothing};
+
+static weft_result write_nowhere(void *user, const void *bytes, size_t count)
+{
+    (void)user, (void)bytes, (void)count;
+    return WEFT_IO;
+}
+
+static weft_result read_nothing(void *user, void *to, size_t capacity, size_t *count)
+{
+    (void)user, (void)to, (void)capacity;
+    *count = 0;
+    return WEFT_IO;
+}
+
+static const weft_writer writer = {.write = write_nowhere};
+static const weft_reader reader = {.read = read_nothing};
+static const weft_text json = {.bytes = "{}", .count = 2};
 
 static void each_nothing(weft_slice *slice, void *user)
 {
@@ -44,6 +78,7 @@ static bool is_cursor_empty(weft_query query)
 #define WRONG(...) ((__VA_ARGS__) == WEFT_WRONG_PHASE)
 #define REPORT(...) ((__VA_ARGS__), strstr(text, "a step is going on") != NULL)
 #define NO_ID(...) ((__VA_ARGS__).id == 0)
+#define IS_EMPTY(...) ((__VA_ARGS__).archetype.id == 0)
 
 /* X(name, is refused); `e`: a live entity. */
 #define CALLS(X)                                                                                   \
@@ -57,6 +92,21 @@ static bool is_cursor_empty(weft_query query)
     X(weft_component_create,                                                                       \
       NO_ID(weft_component_create(t.world, &(weft_component_desc){.name = "n", .size = 4})))       \
     X(weft_component_create_plain, NO_ID(weft_component_create_plain(t.world, "n", 4, 4, 0)))      \
+    X(weft_component_create_typed, NO_ID(weft_component_create_typed(t.world, "n", 4, 4, 0)))      \
+    X(weft_component_change_version, weft_component_change_version(t.world, t.a) == 0)             \
+    X(weft_relation_declare,                                                                       \
+      WRONG(weft_relation_declare(t.world, &(weft_relation_desc){r.holder})))                      \
+    X(weft_component_parent, NO_ID(weft_component_parent(t.world)))                                \
+    X(weft_component_instance_of, NO_ID(weft_component_instance_of(t.world)))                      \
+    X(weft_relation_set, WRONG(weft_relation_set(t.world, e, r.relation, t.rows[1])))              \
+    X(weft_relation_set_many,                                                                      \
+      WRONG(weft_relation_set_many(t.world, &e, 1, r.relation, t.rows[1])))                        \
+    X(weft_relation_settle, WRONG(weft_relation_settle(t.world)))                                  \
+    X(weft_observer_create, NO_ID(weft_observer_create(t.world, &observing)))                      \
+    X(weft_observer_destroy, WRONG(weft_observer_destroy(t.world, r.observer)))                    \
+    X(weft_observers_run, WRONG(weft_observers_run(t.world)))                                      \
+    X(weft_transform_create, WRONG(weft_transform_create(t.world, NULL, &r.transform)))            \
+    X(weft_resource_write_buffer, weft_resource_write_buffer(t.world, r.list_resource).count == 0) \
     X(weft_resource_write, weft_resource_write(t.world, t.resource) == NULL)                       \
     X(weft_archetype_create,                                                                       \
       NO_ID(weft_archetype_create(t.world, (weft_component[]){t.tag, t.shared, t.b}, 3)))          \
@@ -65,10 +115,15 @@ static bool is_cursor_empty(weft_query query)
       WRONG(weft_entity_create_many(t.world, WEFT_ARCHETYPE(t.world, t.a), 1, NULL)))              \
     X(weft_entity_create_filled,                                                                   \
       WRONG(weft_entity_create_filled(t.world, r.archetype, NULL, 0, 1, NULL)))                    \
+    X(weft_bundle_open, IS_EMPTY(weft_bundle_open(t.world, r.archetype, NULL, 0)))                 \
+    X(weft_entity_create_bundle,                                                                   \
+      weft_entity_is_null(weft_entity_create_bundle(t.world, &r.bundle, &r.value)))                \
     X(weft_entity_instantiate, WRONG(weft_entity_instantiate(t.world, e, 1, NULL)))                \
     X(weft_entity_destroy, WRONG(weft_entity_destroy(t.world, e)))                                 \
     X(weft_entity_destroy_many, WRONG(weft_entity_destroy_many(t.world, &e, 1)))                   \
     X(weft_entity_write, weft_entity_write(t.world, e, t.b) == NULL)                               \
+    X(weft_entity_write_buffer,                                                                    \
+      weft_entity_write_buffer(t.world, r.made_entity, r.list).count == 0)                         \
     X(weft_entity_set, WRONG(weft_entity_set(t.world, e, t.b, &r.value, 4)))                       \
     X(weft_entity_set_many, WRONG(weft_entity_set_many(t.world, &e, 1, t.b, &r.value, 4)))         \
     X(weft_entity_add, WRONG(weft_entity_add(t.world, e, t.tag)))                                  \
@@ -112,6 +167,12 @@ static bool is_cursor_empty(weft_query query)
       WRONG(weft_world_transfer(r.second, t.world, &(weft_transfer_desc){0}, NULL, 0)))            \
     X(weft_world_save, WRONG(weft_world_save(t.world, "step_calls.weft", NULL)))                   \
     X(weft_world_load, WRONG(weft_world_load(t.world, "step_calls.weft", NULL)))                   \
+    X(weft_world_save_memory, WRONG(weft_world_save_memory(t.world, &r.saved, NULL)))              \
+    X(weft_world_load_memory, WRONG(weft_world_load_memory(t.world, "weft", 4, NULL)))             \
+    X(weft_world_save_stream, WRONG(weft_world_save_stream(t.world, &writer, NULL)))               \
+    X(weft_world_load_stream, WRONG(weft_world_load_stream(t.world, &reader, NULL)))               \
+    X(weft_world_write_json, WRONG(weft_world_write_json(t.world, &writer, NULL)))                 \
+    X(weft_world_read_json, WRONG(weft_world_read_json(t.world, &json, NULL, NULL)))               \
     X(weft_recorder_create, WRONG(weft_recorder_create(t.world, &r.made)))                         \
     X(weft_recorder_destroy, (weft_recorder_destroy(r.recorder), true))                            \
     X(weft_recorder_play, WRONG(weft_recorder_play(r.recorder)))                                   \
@@ -172,14 +233,35 @@ static void caller(weft_slice *slice, void *user)
     for (uint32_t i = 0; !is_mine && i < 100000 && at_load_acq(&x_done) == 0; i++) sched_yield();
 }
 
+static void open_relations(void)
+{
+    weft_component_desc desc = {.name = "relation",
+                                .size = sizeof(weft_target),
+                                .alignment = 4,
+                                .fields = &(weft_field){.name = "at", .kind = WEFT_FIELD_ENTITY},
+                                .field_count = 1};
+    r.relation = weft_component_create(t.world, &desc);
+    CHECK_OK(weft_relation_declare(t.world, &(weft_relation_desc){.component = r.relation}));
+    desc.name = "holder";
+    r.holder = weft_component_create(t.world, &desc);
+    r.observer = weft_observer_create(
+        t.world, &(weft_observer_desc){
+                     .name = "o", .on = WEFT_ON_CHANGED, .component = t.b, .run = observe_nothing});
+    CHECK(r.holder.id != 0 && r.observer.id != 0);
+}
+
 static void open_room(void)
 {
     begin(2);
     r_switch = weft_component_create_plain(t.world, "switch", 4, 4, WEFT_ENABLEABLE);
     r = (room){.archetype = weft_archetype_create(t.world, &t.a, 1)};
-    CHECK_OK(weft_entity_create_many(
-        t.world, weft_archetype_create(t.world, (weft_component[]){t.tag, r_switch}, 2), 1,
-        &r.made_entity));
+    r.list = weft_component_create_plain(t.world, "list", 4, 4, WEFT_BUFFER);
+    r.list_resource =
+        weft_component_create_plain(t.world, "lists", 4, 4, WEFT_BUFFER | WEFT_RESOURCE);
+    CHECK_OK(weft_entity_create_many(t.world, WEFT_ARCHETYPE(t.world, t.tag, r_switch, r.list), 1,
+                                     &r.made_entity));
+    open_relations();
+    r.bundle = weft_bundle_open(t.world, r.archetype, &(weft_bundle_field){t.a, 0}, 1);
     r.query = weft_query_create(
         t.world, &(weft_query_desc){.terms = {{t.a, WEFT_WRITE, WEFT_ALL, 0},
                                               {t.shared, WEFT_NO_ACCESS, WEFT_OPTIONAL, 0}}});

@@ -2,7 +2,7 @@
 /* screen.h: the job of `weft screen`: what goes in, what comes out, and its stages.
  *
  *   read the catalogue (tle.h) -> make the world (screen_world.h) -> step it, one batch of time
- *   steps per frame (screen_systems.h) -> collect the approaches -> check some steps by brute force
+ *   steps per frame (screen_systems.c) -> collect the approaches -> check some steps by brute force
  *   (screen_check.c) -> conjunctions.csv and the summary (screen_report.c)
  *
  * docs/reference/screen.md defines the result; this is also the example of how a program embeds

@@ -153,8 +153,8 @@ WEFT_API weft_result weft_component_check(const weft_world *world, weft_componen
                                           const void *value);
 
 /* The newest change version of any value of the component on entities: the
- * weft_world_change_version in which one was last written. 0 without values, for a RESOURCE and for
- * a bad handle. Threads: owner, world idle. Cost: O(slices that have it). */
+ * weft_world_change_version in which one was last written. 0 without values, for a RESOURCE, for a
+ * bad handle, and while systems run (WRONG_PHASE). Threads: owner. Cost: O(slices that have it). */
 WEFT_API uint32_t weft_component_change_version(const weft_world *world, weft_component component);
 
 /* ---- resources ---- */

@@ -22,11 +22,6 @@ static const weft__new_row_ops *row_ops(const weft_slice *rows)
     return ((const weft__slice_ops *)context->ops)->new_rows;
 }
 
-static bool is_access(weft_access access)
-{
-    return access == WEFT_READ || access == WEFT_WRITE;
-}
-
 static weft_buffers make(weft_world *world, const weft__type *type, void *rows, uint32_t count,
                          weft_access access)
 {
@@ -49,7 +44,7 @@ static weft_buffers of_new_rows(const weft_slice *slice, uint32_t term, weft_acc
     if (!row_ops(slice)->are_here(slice)) return (weft_buffers){0};
     const weft__chunk *chunk = slice->chunk;
     const weft__type *type = term < slice->term_count ? chunk->archetype->types[term].type : NULL;
-    if (type == NULL || (type->desc.flags & WEFT_BUFFER) == 0 || !is_access(access)) {
+    if (type == NULL || (type->desc.flags & WEFT_BUFFER) == 0) {
         ((const weft__slice_ops *)context->ops)->report(slice, term, access);
         return (weft_buffers){0};
     }
@@ -63,7 +58,7 @@ static weft_buffers of_new_rows(const weft_slice *slice, uint32_t term, weft_acc
 static bool may_open(const weft_slice *slice, uint32_t term, weft_access access)
 {
     const weft__query *query = weft__slice_query(slice);
-    if (term >= slice->term_count || !is_access(access)) return false;
+    if (term >= slice->term_count) return false;
     uint8_t declared = query->terms[term].access;
     return query->terms[term].is_buffer && slice->chunk != NULL &&
            (declared == WEFT_WRITE || declared == (uint8_t)access);
@@ -108,7 +103,7 @@ static weft_buffers slice_buffer_of(const weft_slice *slice, weft_entity entity,
                                     weft_component component, weft_access access)
 {
     weft_buffers none = {0};
-    if (slice == NULL || slice->context == NULL || !is_access(access)) return none;
+    if (slice == NULL || slice->context == NULL) return none;
     weft_world *world = weft_slice_world(slice);
     const weft__type *type = buffer_type(world, component);
     if (type == NULL) return none;
@@ -139,15 +134,11 @@ static weft_buffers entity_buffer(weft_world *world, weft_entity entity, weft_co
     if (type == NULL && weft__type_at(world, component) == NULL)
         weft__error_component(world, component);
     else if (type == NULL)
-        weft__error(
-            world, WEFT_TYPE_MISMATCH, entity, component,
-            "weft_entity_write_buffer: component \"%s\" is no BUFFER: use weft_entity_read or "
-            "weft_entity_write",
-            weft__type_name(world, component.id));
-    else if (!is_access(access))
-        weft__error_argument(world, "weft_entity_write_buffer",
-                             "the access must be WEFT_READ or WEFT_WRITE");
-    if (type == NULL || !is_access(access)) return none;
+        weft__error(world, WEFT_TYPE_MISMATCH, entity, component,
+                    "weft_entity_%s_buffer: component \"%s\" is no BUFFER: use weft_entity_%s",
+                    access == WEFT_WRITE ? "write" : "read", weft__type_name(world, component.id),
+                    access == WEFT_WRITE ? "write" : "read");
+    if (type == NULL) return none;
     void *value = access == WEFT_WRITE
                       ? weft_entity_write(world, entity, component)
                       : (void *)(uintptr_t)weft_entity_read(world, entity, component);

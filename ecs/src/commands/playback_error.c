@@ -73,8 +73,8 @@ const char *weft__playback_refusal(const weft_world *world, const weft__command_
         return "rows made in place were used in a way that they do not support: terms "
                "are positions in weft_archetype_components, enable bits need ENABLEABLE, shared "
                "values SHARED, and buffers weft_slice_read_buffers or weft_slice_write_buffers; "
-               "for "
-               "chunk values, other entities, resources and queries ask the slice of the system";
+               "for chunk values, other entities, resources and queries use the slice of the "
+               "system";
     case WEFT_WRONG_PHASE:
         return "recorded after the callback of its slice had returned: ask weft_slice_recorder in "
                "each call";
@@ -104,7 +104,8 @@ weft_result weft__playback_error(const weft__playback *playback, uint64_t key, u
 {
     weft_world *world = playback->world;
     const char *recorder = playback->name == NULL ? NULL : playback->name(playback->user, key);
-    char reason[200] = "", target[128], by[RECORDER_BYTES] = "outside systems";
+    char reason[sizeof world->error->text] = "", target[128],
+                       by[RECORDER_BYTES] = "outside systems";
     if (world->error->code == code && world->error->text[0] != 0)
         memcpy(reason, world->error->text, sizeof reason - 1);
     if (recorder != NULL)

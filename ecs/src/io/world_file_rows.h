@@ -10,7 +10,7 @@
 /* One buffer, constructed and empty. On failure it has the elements read so far. */
 bool weft__world_reader_buffer(weft__world_reader *r, const weft__type *type, weft_buffer *buffer);
 /* Archetypes with their chunks and rows, then indices that are dead. On failure what was made is
- * still there: weft__world_reader_wipe. */
+ * still there: weft__world_wipe. */
 void weft__world_reader_rows(weft__world_reader *r);
 /* Empties the world, which was new. */
 void weft__world_wipe(weft_world *world);

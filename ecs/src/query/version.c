@@ -139,7 +139,10 @@ uint32_t weft_entity_change_version(const weft_world *world, weft_entity entity,
 uint32_t weft_component_change_version(const weft_world *world, weft_component component)
 {
     uint32_t newest = 0;
-    if (world == NULL) return 0;
+    if (world == NULL ||
+        weft__refuse_systems(world, "weft_component_change_version",
+                             "in systems use weft_slice_change_version") != WEFT_OK)
+        return 0;
     if (weft__type_at(world, component) == NULL) {
         weft__error_component(world, component);
         return 0;

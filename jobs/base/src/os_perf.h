@@ -5,7 +5,7 @@
  * Reached through weft_os.perf (NULL: the real one), so that tests refuse events as kernels,
  * containers and virtual machines do, and stand in for hardware that is not there. A counter
  * belongs to the thread that opened it and counts that thread only; reading and closing are allowed
- * from any thread, weft__perf_page from the counted one only. */
+ * from any thread, read_register from the counted one only. */
 #ifndef WEFT_OS_PERF_H
 #define WEFT_OS_PERF_H
 

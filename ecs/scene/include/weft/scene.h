@@ -61,7 +61,7 @@ typedef struct weft_source_object {
     const char *value; /* what bakers read as weft_bake_bytes: in the file, or in `memory` of it */
     size_t value_bytes;
     uint64_t hash;    /* of everything that the object depends on; 0: of `value` */
-    const void *data; /* for the source's own bakers: weft_object_data */
+    const void *data; /* for the source's own bakers: weft_bake_data */
 } weft_source_object;
 
 /* weft_source_object.parent of an object that stands at the root of its file. */
