@@ -170,8 +170,10 @@ static void create_from_jobs(void *data)
     weft_job_for(
         owner, &(weft_job_for_desc){.fn = chunks_fill, .argument = b, .count = CHUNKS, .grain = 1},
         &code);
+    static weft__private_piece pieces[CHUNKS];
+    for (uint32_t i = 0; i < CHUNKS; i++) pieces[i] = weft__private_whole(b->chunks[i]);
     weft__private_desc link = {
-        .world = b->bed.world, .job = owner, .chunks = b->chunks, .count = CHUNKS};
+        .world = b->bed.world, .job = owner, .pieces = pieces, .count = CHUNKS};
     if (code != 0 || weft__private_link(&link) != WEFT_OK)
         weft_bench_fail(b->bed.bench, "creation from jobs failed");
 }

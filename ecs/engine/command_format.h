@@ -66,21 +66,26 @@ static_assert(sizeof(weft__command) == 16, "commands are multiples of 8 bytes");
 #define WEFT__ROW_HANDLE (UINT32_C(1) << 31)
 
 /* Rows made in place by one call: the payload of a ROWS command. Behind the columns, when
- * `shared_bytes` is not 0: the shared values of the chunk (weft__command_shared one after the
- * other). Owner: the page. Always:
- *   first + count <= chunk->count; brings_chunk == (brought_by is these rows);
- *   brought_by->chunk == chunk; shared_bytes is 0 unless brings_chunk. */
+ * `shared_bytes` is not 0: the shared values of the piece (weft__command_shared one after the
+ * other). A piece is what a slice made in a chunk one call after the other, with the same archetype
+ * and the same shared values. Owner: the page. Always:
+ *   first + count <= chunk->count; piece->chunk == chunk; begins_piece == (piece is these rows);
+ *   brings_chunk implies begins_piece, and is the same unless in_nursery;
+ *   shared_bytes and piece_rows are 0 unless begins_piece; a piece is without gaps:
+ *   the rows of its calls are [piece->first, piece->first + piece->piece_rows). */
 typedef struct weft__command_rows {
     weft__chunk *chunk;
     uint32_t first; /* rows [first, first + count) of it */
     uint32_t count;
     uint32_t number; /* of the first one among the rows of the recorder, for its handle */
     uint32_t shared_bytes;
-    bool brings_chunk;                           /* the chunk's first rows */
-    bool is_asked;                               /* handles were asked for */
-    const struct weft__command_rows *brought_by; /* the rows that brought the chunk: these or
-                                                    earlier ones, whose shared values it has */
-    void *columns[];                             /* [type of the archetype] */
+    uint32_t piece_rows; /* of all calls */
+    bool brings_chunk;   /* the chunk's first rows */
+    bool begins_piece;
+    bool in_nursery; /* the chunk holds pieces of several slices */
+    bool is_asked;   /* handles were asked for */
+    struct weft__command_rows *piece;
+    void *columns[]; /* [type of the archetype] */
 } weft__command_rows;
 
 /* A shared value of rows: `bytes` in all, a multiple of 8. Owner: the page. */
@@ -194,11 +199,11 @@ static inline void *weft__command_payload(const weft__command *command)
     return block->data;
 }
 
-/* Of a ROWS command that brings a private chunk: its rows, else NULL. */
-static inline weft__command_rows *weft__command_chunk(const weft__command *command)
+/* Of a ROWS command that begins a piece: its rows, else NULL. */
+static inline weft__command_rows *weft__command_piece(const weft__command *command)
 {
     weft__command_rows *rows = weft__command_payload(command);
-    return rows->brings_chunk ? rows : NULL;
+    return rows->begins_piece ? rows : NULL;
 }
 
 /* Commands with elements of a buffer. */

@@ -9,6 +9,8 @@
 
 #include "command_format.h"
 
+#define WEFT__NURSERIES 4u /* archetypes that few rows at a time are made of, in turn */
+
 /* The first thing that went wrong while recording; code WEFT_OK: nothing did. A value. */
 typedef struct weft__command_failure {
     weft_result code;
@@ -23,6 +25,7 @@ typedef struct weft__command_failure {
  *   open == NULL or open == &segments[segment_count - 1]; segment_count <= segment_capacity;
  *   page == NULL or page->data <= at <= end == page->data + page->bytes;
  *   created = sum of created_count of its segments; rows_first <= rows while open != NULL;
+ *   piece == NULL or piece->begins_piece, recorded by the open segment;
  *   epoch is even and not 0. */
 struct weft_recorder {
     weft_world *world;
@@ -49,9 +52,11 @@ struct weft_recorder {
     uint32_t resolved_capacity;
     uint32_t row_capacity;
     weft_entity *row_entities;  /* [rows] during playback, when handles were asked for */
-    weft__chunk *private_chunk; /* being filled by the open segment */
-    const weft__command_rows *private_rows; /* what brought it */
-    bool rows_asked;                        /* handles of some rows were asked for */
+    weft__command_rows *piece;  /* rows that the open segment makes; NULL: none yet */
+    uint32_t run_rows;          /* of it and of those before that differ in their chunk only */
+    uint32_t next_nursery;      /* the place that is given up when one is needed */
+    weft__chunk *nurseries[WEFT__NURSERIES]; /* private chunks for few rows of many slices */
+    bool rows_asked;                         /* handles of some rows were asked for */
     bool is_closed;  /* checked builds: of a system whose callback has returned */
     uint32_t in_set; /* belongs to the scheduler: weft_recorder_play and _destroy refuse it */
     weft__command_failure failure;
@@ -109,7 +114,7 @@ static inline void weft__recorder_key(weft_recorder *commands, uint64_t key)
     if (commands->key == key) return;
     commands->key = key;
     commands->open = NULL;
-    commands->private_chunk = NULL;
+    commands->piece = NULL;
 }
 
 /* weft_slice.calls of rows that a recorder makes now: others were made before a playback. */

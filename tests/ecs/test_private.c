@@ -66,8 +66,10 @@ static void bed_close(bed *b)
 
 static weft_result link(const bed *b, weft_job_context *job)
 {
+    weft__private_piece pieces[CHUNKS];
+    for (uint32_t c = 0; c < CHUNKS; c++) pieces[c] = weft__private_whole(b->chunks[c]);
     return weft__private_link(
-        &(weft__private_desc){.world = b->world, .job = job, .chunks = b->chunks, .count = CHUNKS});
+        &(weft__private_desc){.world = b->world, .job = job, .pieces = pieces, .count = CHUNKS});
 }
 
 PLAIN_TEST(chunks_of_jobs_are_linked_alike_by_one_thread_and_by_several)

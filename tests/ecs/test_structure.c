@@ -293,8 +293,10 @@ Test(structure, chunks_made_by_jobs_are_linked_in_order_and_nearly_empty_ones_me
         for (uint32_t r = 0; r < rows[i]; r++)
             ((vector3 *)(void *)weft__chunk_value(chunks[i], 1, r))->x = (float)(i * 1000 + r);
     }
+    weft__private_piece pieces[3];
+    for (uint32_t i = 0; i < 3; i++) pieces[i] = weft__private_whole(chunks[i]);
     CHECK_OK(
-        weft__private_link(&(weft__private_desc){.world = f.world, .chunks = chunks, .count = 3}));
+        weft__private_link(&(weft__private_desc){.world = f.world, .pieces = pieces, .count = 3}));
     CHECK_OK(weft_world_validate(f.world));
     CHECK_U64(archetype->entity_count, 703);
     for (uint32_t i = 0; i < 703; i++) {

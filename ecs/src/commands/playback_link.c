@@ -13,10 +13,10 @@
 
 #include <string.h>
 
-/* A private chunk to link. Owner: the list of `linking`, scratch of one playback. */
+/* A piece to link. Owner: the list of `linking`, scratch of one playback. */
 typedef struct link {
     const weft__command_segment *segment;
-    const weft__command_rows *rows; /* that brought it */
+    const weft__command_rows *rows; /* that began it */
     weft__tuple *tuple;             /* held, when it is not the first one of the archetype */
 } link;
 
@@ -24,12 +24,39 @@ typedef struct link {
 typedef struct linking {
     weft__playback *playback;
     link *links;
-    weft__chunk **chunks;
+    weft__private_piece *pieces;
     uint32_t count;
 } linking;
 
-/* Lists every private chunk of the playback in order; without `links` it only counts. */
-static void list_chunks(linking *l)
+/* A piece that only continues the one before: on one worker, few rows of many slices are one. */
+static bool continues(const linking *l, const weft__command_rows *rows)
+{
+    if (l->count == 0) return false;
+    const weft__private_piece *before = &l->pieces[l->count - 1];
+    return rows->in_nursery && before->chunk == rows->chunk &&
+           before->first + before->count == rows->first && rows->shared_bytes == 0 &&
+           l->links[l->count - 1].rows->shared_bytes == 0 &&
+           (rows->chunk->archetype->flags & WEFT__HAS_ENTITY_FIELDS) == 0;
+}
+
+static void list_piece(linking *l, const weft__command_segment *segment,
+                       const weft__command_rows *rows)
+{
+    weft__chunk *chunk = rows->chunk;
+    if (continues(l, rows)) {
+        l->pieces[l->count - 1].count += rows->piece_rows;
+        return;
+    }
+    l->links[l->count] = (link){segment, rows, NULL};
+    l->pieces[l->count++] =
+        rows->in_nursery
+            ? (weft__private_piece){chunk, chunk->tuple,       rows->first, rows->piece_rows,
+                                    false, rows->brings_chunk}
+            : weft__private_whole(chunk);
+}
+
+/* Lists every piece of the playback in order; without `links` it only counts. */
+static void list_pieces(linking *l)
 {
     const weft__playback *playback = l->playback;
     l->count = 0;
@@ -39,13 +66,12 @@ static void list_chunks(linking *l)
         weft__command_cursor cursor = weft__command_begin(segment);
         for (weft__command *command; (command = weft__command_next(&cursor)) != NULL;) {
             const weft__command_rows *rows =
-                command->op == WEFT__COMMAND_ROWS ? weft__command_chunk(command) : NULL;
+                command->op == WEFT__COMMAND_ROWS ? weft__command_piece(command) : NULL;
             if (rows == NULL) continue;
-            if (l->links != NULL) {
-                l->links[l->count] = (link){segment, rows, NULL};
-                l->chunks[l->count] = rows->chunk;
-            }
-            l->count++;
+            if (l->links != NULL)
+                list_piece(l, segment, rows);
+            else
+                l->count++;
         }
     }
 }
@@ -68,7 +94,7 @@ static weft__tuple *tuple_step(weft_world *world, weft__tuple *from,
     return to;
 }
 
-static weft_result give_tuple(weft_world *world, link *l)
+static weft_result give_tuple(weft_world *world, link *l, weft__private_piece *piece)
 {
     const weft__archetype *archetype = l->rows->chunk->archetype;
     const char *at = (const char *)(l->rows->columns + archetype->type_count);
@@ -81,7 +107,8 @@ static weft_result give_tuple(weft_world *world, link *l)
         at += value->bytes;
     }
     if (tuple == NULL) return world->error->code;
-    l->tuple = l->rows->chunk->tuple = tuple;
+    l->tuple = piece->tuple = tuple;
+    if (piece->is_whole) piece->chunk->tuple = tuple;
     return WEFT_OK;
 }
 
@@ -90,7 +117,7 @@ static weft_result give_tuples(linking *l)
     weft_result result = WEFT_OK;
     for (uint32_t i = 0; i < l->count && result == WEFT_OK; i++)
         if (l->links[i].rows->shared_bytes != 0)
-            result = give_tuple(l->playback->world, &l->links[i]);
+            result = give_tuple(l->playback->world, &l->links[i], &l->pieces[i]);
     return result;
 }
 
@@ -126,16 +153,17 @@ static void keep_entities(const weft__playback *playback)
     }
 }
 
-static void patch_rows(const weft__playback *playback, const link *l)
+static void patch_rows(const weft__playback *playback, const link *l,
+                       const weft__private_piece *piece)
 {
-    const weft__chunk *chunk = l->rows->chunk;
+    const weft__chunk *chunk = piece->chunk;
     const weft__archetype *archetype = chunk->archetype;
     if ((archetype->flags & WEFT__HAS_ENTITY_FIELDS) == 0) return;
     for (uint32_t i = 0; i < archetype->type_count; i++)
         if (archetype->types[i].column != 0)
             weft__playback_patch(playback, l->segment, archetype->types[i].type,
-                                 weft__chunk_column(chunk, archetype->types[i].column),
-                                 chunk->count);
+                                 weft__chunk_value(chunk, archetype->types[i].column, piece->first),
+                                 piece->count);
 }
 
 /* All rows have their ids. */
@@ -143,7 +171,7 @@ static void rows_named(void *user)
 {
     const linking *l = user;
     keep_entities(l->playback);
-    for (uint32_t i = 0; i < l->count; i++) patch_rows(l->playback, &l->links[i]);
+    for (uint32_t i = 0; i < l->count; i++) patch_rows(l->playback, &l->links[i], &l->pieces[i]);
 }
 
 /* Room for the handles of rows, where some were asked for. */
@@ -163,21 +191,21 @@ weft_result weft__playback_link(weft__playback *playback)
 {
     weft_world *world = playback->world;
     linking l = {.playback = playback};
-    list_chunks(&l);
+    list_pieces(&l);
     if (l.count == 0) return WEFT_OK;
-    l.chunks = weft__scratch_take(world, WEFT__SCRATCH_CHUNKS, l.count, sizeof l.chunks[0]);
+    l.pieces = weft__scratch_take(world, WEFT__SCRATCH_PIECES, l.count, sizeof l.pieces[0]);
     l.links = weft__scratch_take(world, WEFT__SCRATCH_LINKS, l.count, sizeof l.links[0]);
-    if (l.chunks == NULL || l.links == NULL) return weft__error_memory(world, "playback");
+    if (l.pieces == NULL || l.links == NULL) return weft__error_memory(world, "playback");
     weft_result result = WEFT_OK;
     for (uint32_t i = 0; i < playback->recorder_count && result == WEFT_OK; i++)
         result = reserve_entities(world, playback->recorders[i]);
     if (result != WEFT_OK) return result;
-    list_chunks(&l);
+    list_pieces(&l);
     result = give_tuples(&l);
     if (result == WEFT_OK)
         result = weft__private_link(&(weft__private_desc){.world = world,
                                                           .job = playback->job,
-                                                          .chunks = l.chunks,
+                                                          .pieces = l.pieces,
                                                           .count = l.count,
                                                           .named = rows_named,
                                                           .user = &l});

@@ -10,7 +10,7 @@
 /* Arrays kept between playbacks. */
 typedef enum weft__scratch_slot {
     WEFT__SCRATCH_SEGMENTS,
-    WEFT__SCRATCH_CHUNKS,
+    WEFT__SCRATCH_PIECES,
     WEFT__SCRATCH_LINKS,
     WEFT__SCRATCH_NUMBERS,
     WEFT__SCRATCH_REFS,

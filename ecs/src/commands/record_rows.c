@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* record_rows.c: recording of rows made in place. A recorder fills private chunks
- * (private_chunk.c): one at a time, as long as the archetype and the shared values stay the
- * same. A call takes all it needs before the first row is there: chunk, ids, command; when one
- * of them is refused the others are given back, and nothing is left behind. Playback puts the
- * chunks into the world (playback_link.c). */
+ * (private_chunk.c). Few rows of a slice go to a nursery, a chunk that the rows of other slices
+ * share: its rows are copied at playback, a chunk for each slice would have to be opened and
+ * copied. Many rows have chunks of their own, as long as the archetype and the shared values stay
+ * the same. Which it is depends on what the slice asked for, never on what is in the nursery: the
+ * result must not depend on which slices a worker has run. A call takes all it needs before the
+ * first row is there: chunk, ids, command; when one of them is refused the others are given back,
+ * and nothing is left behind. Playback puts the rows into the world (playback_link.c). */
 #include "archetype_state.h"
 #include "private_chunk.h"
 #include "recorder.h"
@@ -18,8 +21,12 @@ typedef struct making {
     const weft_rows_desc *desc;
     weft__archetype *archetype;
     weft__chunk *chunk;
-    uint32_t count; /* rows of this call */
-    bool is_new;    /* the chunk */
+    uint32_t count;  /* rows of this call */
+    bool is_new;     /* the chunk */
+    bool in_nursery;
+    bool goes_on;   /* with the piece of the call before */
+    bool is_like;   /* the call before, but for the chunk */
+    uint32_t place; /* of a new nursery */
     size_t shared_bytes;
 } making;
 
@@ -60,10 +67,10 @@ static char *values_of(const weft__command_rows *rows)
     return (char *)(uintptr_t)(rows->columns + rows->chunk->archetype->type_count);
 }
 
-/* Whether the rows of a chunk have the shared values asked for, in the same order. */
+/* Whether the rows made last have the shared values asked for, in the same order. */
 static bool has_values(const weft_recorder *commands, const making *m)
 {
-    const weft__command_rows *rows = commands->private_rows;
+    const weft__command_rows *rows = commands->piece;
     if (rows->shared_bytes != m->shared_bytes) return false;
     const char *at = values_of(rows);
     for (uint32_t i = 0; i < m->desc->shared_count; i++) {
@@ -94,16 +101,42 @@ static void write_values(const weft_recorder *commands, const making *m, weft__c
 
 /* ---- one call ---- */
 
-/* The chunk that takes the next rows: the open one of this slice, or a new one. */
+/* The nursery of an archetype that has room; NULL: none, it would be nurseries[m->place]. */
+static weft__chunk *nursery_of(weft_recorder *commands, making *m)
+{
+    for (uint32_t i = 0; i < WEFT__NURSERIES; i++) {
+        weft__chunk *nursery = commands->nurseries[i];
+        if (nursery == NULL || nursery->archetype != m->archetype) continue;
+        m->place = i;
+        return nursery->capacity - nursery->count >= m->count ? nursery : NULL;
+    }
+    m->place = commands->next_nursery;
+    return NULL;
+}
+
+/* Rows of a slice that are fewer than half of a small chunk. */
+static bool is_for_nursery(const making *m, uint32_t run_rows)
+{
+    if (m->desc->is_unordered) return false;
+    uint32_t capacity = weft__private_small(m->archetype);
+    return m->count < capacity && run_rows < capacity && (run_rows + m->count) * 2 < capacity;
+}
+
+/* The chunk that takes the next rows: the one of the call before, a nursery, or a new one. */
 static weft_result find_chunk(weft_recorder *commands, making *m)
 {
-    weft__chunk *chunk = commands->open == NULL ? NULL : commands->private_chunk;
-    m->is_new = chunk == NULL || chunk->archetype != m->archetype ||
-                chunk->count == chunk->capacity || !has_values(commands, m);
+    const weft__command_rows *piece = commands->open == NULL ? NULL : commands->piece;
+    weft__chunk *last = piece == NULL ? NULL : piece->chunk;
+    m->is_like = last != NULL && last->archetype == m->archetype && has_values(commands, m);
+    bool is_open = m->is_like && !piece->in_nursery && last->count != last->capacity;
+    m->in_nursery = !is_open && is_for_nursery(m, m->is_like ? commands->run_rows : 0);
+    weft__chunk *chunk = is_open ? last : m->in_nursery ? nursery_of(commands, m) : NULL;
+    m->is_new = chunk == NULL;
+    m->goes_on = is_open || (m->is_like && chunk == last && m->in_nursery);
     weft_result result = WEFT_OK;
     if (m->is_new)
-        result =
-            weft__private_open(commands->world, commands->worker, m->archetype, m->count, &chunk);
+        result = weft__private_open(commands->world, commands->worker, m->archetype,
+                                    m->in_nursery ? 1 : m->count, &chunk);
     if (result != WEFT_OK) return result;
     m->chunk = chunk;
     uint32_t room = chunk->capacity - chunk->count;
@@ -130,7 +163,7 @@ static void return_ids(weft_recorder *commands, const making *m, weft_entity *id
 static weft__command_rows *record_rows(weft_recorder *commands, const making *m)
 {
     size_t bytes = sizeof(weft__command_rows) + m->archetype->type_count * sizeof(void *);
-    size_t shared_bytes = m->is_new ? m->shared_bytes : 0;
+    size_t shared_bytes = m->goes_on ? 0 : m->shared_bytes;
     weft__command *command = weft__recorder_append(commands, OP, bytes + shared_bytes);
     if (command == NULL) return NULL;
     command->entity = WEFT__NO_ENTITY;
@@ -141,9 +174,11 @@ static weft__command_rows *record_rows(weft_recorder *commands, const making *m)
                                  .count = m->count,
                                  .number = commands->rows,
                                  .shared_bytes = (uint32_t)shared_bytes,
-                                 .brings_chunk = m->is_new};
-    rows->brought_by = m->is_new ? rows : commands->private_rows;
-    if (m->is_new) write_values(commands, m, rows);
+                                 .brings_chunk = m->is_new,
+                                 .begins_piece = !m->goes_on,
+                                 .in_nursery = m->in_nursery};
+    rows->piece = m->goes_on ? commands->piece : rows;
+    if (!m->goes_on) write_values(commands, m, rows);
     return rows;
 }
 
@@ -185,6 +220,14 @@ static void describe_rows(weft__command_rows *made, bool with_ids, weft_slice *r
                      .context = rows->context};
 }
 
+/* The rows of a nursery that is given up stay where they are until playback. */
+static void keep_nursery(weft_recorder *commands, const making *m)
+{
+    commands->nurseries[m->place] = m->chunk;
+    if (m->place == commands->next_nursery)
+        commands->next_nursery = (m->place + 1) % WEFT__NURSERIES;
+}
+
 weft_result weft_recorder_create_rows_with(weft_recorder *commands, const weft_rows_desc *desc,
                                            weft_slice *rows)
 {
@@ -205,8 +248,10 @@ weft_result weft_recorder_create_rows_with(weft_recorder *commands, const weft_r
     weft__command_rows *made = make_rows(commands, &m, &result);
     if (made == NULL) return refuse(commands, result, 0);
     commands->rows += m.count;
-    commands->private_chunk = m.chunk;
-    if (m.is_new) commands->private_rows = made;
+    commands->run_rows = m.count + (m.is_like ? commands->run_rows : 0);
+    commands->piece = made->piece;
+    made->piece->piece_rows += m.count;
+    if (m.in_nursery && m.is_new) keep_nursery(commands, &m);
     describe_rows(made, desc->is_unordered, rows);
     return WEFT_OK;
 }

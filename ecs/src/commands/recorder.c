@@ -57,6 +57,12 @@ static void drop_private_chunk(weft_world *world, weft__chunk *chunk)
     weft__private_drop(world, chunk);
 }
 
+static bool brings_chunk(const weft__command *command)
+{
+    const weft__command_rows *piece = weft__command_piece(command);
+    return piece != NULL && piece->brings_chunk;
+}
+
 static void drop_private_chunks(weft_recorder *commands)
 {
     for (uint32_t i = 0; i < commands->segment_count; i++) {
@@ -64,8 +70,8 @@ static void drop_private_chunks(weft_recorder *commands)
         if ((segment->traits & WEFT__SEGMENT_HAS_ROWS) == 0) continue;
         weft__command_cursor cursor = weft__command_begin(segment);
         for (weft__command *command; (command = weft__command_next(&cursor)) != NULL;)
-            if (command->op == WEFT__COMMAND_ROWS && weft__command_chunk(command) != NULL)
-                drop_private_chunk(commands->world, weft__command_chunk(command)->chunk);
+            if (command->op == WEFT__COMMAND_ROWS && brings_chunk(command))
+                drop_private_chunk(commands->world, weft__command_piece(command)->chunk);
     }
 }
 
@@ -116,7 +122,8 @@ void weft__recorder_reset(weft_recorder *commands, bool with_rows)
     commands->end = commands->first == NULL ? NULL : commands->at + commands->first->bytes;
     commands->segment_count = 0;
     commands->open = NULL;
-    commands->private_chunk = NULL;
+    commands->piece = NULL;
+    memset(commands->nurseries, 0, sizeof commands->nurseries);
     commands->created = 0;
     commands->rows = 0;
     commands->rows_asked = false;

@@ -83,7 +83,7 @@ static const weft__command_rows *command_of(const weft_slice *slice)
 /* The value that the rows were asked for with; NULL: none, it is the default. */
 static const void *asked_value(const weft_slice *slice, uint32_t component)
 {
-    const weft__command_rows *rows = command_of(slice)->brought_by;
+    const weft__command_rows *rows = command_of(slice)->piece;
     const char *at = (const char *)(rows->columns + rows->chunk->archetype->type_count);
     for (const char *end = at + rows->shared_bytes; at < end;) {
         const weft__command_shared *value = (const weft__command_shared *)(const void *)at;

@@ -3,7 +3,8 @@
  * them, and the sync point that puts them into the world in a given order. Opening, filling and
  * dropping run on any thread: units come from the concurrent allocator, layouts are published by
  * CAS, and no other thread sees the chunk. Linking is the owner's. Whether a chunk is linked or
- * emptied into others depends on its counts only, never on timing. */
+ * emptied into others depends on its counts only, never on timing; chunks that hold pieces of many
+ * slices are always emptied. */
 #include "private_chunk.h"
 #include "bits.h"
 #include "error.h"
@@ -36,6 +37,11 @@ static uint32_t home_of(const weft_world *world, uint32_t worker)
         world->front.host.pool == NULL ? 1 : weft_job_pool_worker_count(world->front.host.pool);
     uint32_t apart = WEFT__SEGMENT_MEGACHUNKS / workers & ~1u; /* a reservation is two of them */
     return worker * (apart < 2 ? 2 : apart);
+}
+
+uint32_t weft__private_small(const weft__archetype *archetype)
+{
+    return weft__format_capacity(archetype->format, class_for(archetype->format, 1));
 }
 
 weft_result weft__private_open(weft_world *world, uint32_t worker, weft__archetype *archetype,
@@ -85,10 +91,11 @@ void weft__private_drop(weft_world *world, weft__chunk *chunk)
 
 /* ---- owner ---- */
 
-/* True when the rows move into chunks with room: the chunk would be mostly air. */
-static bool is_emptied(const weft__chunk *chunk)
+/* True when the rows move into chunks with room: the chunk would be mostly air, or is not theirs
+ * alone. */
+static bool is_emptied(const weft__private_piece *piece)
 {
-    return chunk->count * 2 < chunk->capacity;
+    return !piece->is_whole || piece->chunk->count * 2 < piece->chunk->capacity;
 }
 
 /* A run of rows without an id. Owner: the list of `giving`. Always: row + count <= chunk->count;
@@ -109,13 +116,13 @@ typedef struct giving {
     uint32_t share_capacity; /* all of them are used */
 } giving;
 
-/* The end of the rows from `row` on that all have an id, or all have none. */
-static uint32_t run_end(const weft__chunk *chunk, uint32_t row)
+/* The end of the rows from `row` on, before `end`, that all have an id, or all have none. */
+static uint32_t run_end(const weft__chunk *chunk, uint32_t row, uint32_t end)
 {
-    if (!chunk->has_ids) return chunk->count;
+    if (!chunk->has_ids) return end;
     const weft_entity *entities = weft__chunk_entities(chunk);
     bool has_id = entities[row].version != 0;
-    while (++row < chunk->count && (entities[row].version != 0) == has_id) {
+    while (++row < end && (entities[row].version != 0) == has_id) {
     }
     return row;
 }
@@ -125,12 +132,14 @@ static bool has_id_at(const weft__chunk *chunk, uint32_t row)
     return chunk->has_ids && weft__chunk_entities(chunk)[row].version != 0;
 }
 
-/* Lists the runs of a chunk, or only counts them when there is no list yet. Returns their rows. */
-static uint64_t runs_list(giving *g, weft__chunk *chunk, uint64_t first)
+/* Lists the runs of a piece, or only counts them when there is no list yet. Returns their rows. */
+static uint64_t runs_list(giving *g, const weft__private_piece *piece, uint64_t first)
 {
+    weft__chunk *chunk = piece->chunk;
     uint64_t rows = 0;
-    for (uint32_t row = 0, end; row < chunk->count; row = end) {
-        end = run_end(chunk, row);
+    for (uint32_t row = piece->first, all = piece->first + piece->count, end; row < all;
+         row = end) {
+        end = run_end(chunk, row, all);
         if (has_id_at(chunk, row)) continue;
         if (g->runs != NULL)
             g->runs[g->run_count] = (run){chunk, row, end - row, (uint32_t)(first + rows)};
@@ -140,11 +149,11 @@ static uint64_t runs_list(giving *g, weft__chunk *chunk, uint64_t first)
     return rows;
 }
 
-static uint64_t runs_list_all(giving *g, weft__chunk *const *chunks, uint32_t count)
+static uint64_t runs_list_all(giving *g, const weft__private_desc *desc)
 {
     uint64_t rows = 0;
     g->run_count = 0;
-    for (uint32_t i = 0; i < count; i++) rows += runs_list(g, chunks[i], rows);
+    for (uint32_t i = 0; i < desc->count; i++) rows += runs_list(g, &desc->pieces[i], rows);
     return rows;
 }
 
@@ -156,11 +165,10 @@ static void giving_fini(giving *g)
 }
 
 /* Everything that can fail about the ids. */
-static weft_result giving_prepare(giving *g, weft__chunk *const *chunks, uint32_t count,
-                                  uint32_t *missing)
+static weft_result giving_prepare(giving *g, const weft__private_desc *desc, uint32_t *missing)
 {
     weft__memory *memory = &g->world->memory;
-    uint64_t rows = runs_list_all(g, chunks, count);
+    uint64_t rows = runs_list_all(g, desc);
     weft_result result = rows > UINT32_MAX
                              ? WEFT_LIMIT
                              : weft__directory_reserve_owner(&g->world->directory, (uint32_t)rows);
@@ -173,7 +181,7 @@ static weft_result giving_prepare(giving *g, weft__chunk *const *chunks, uint32_
     g->shares = weft__alloc(memory, WEFT__MEMORY_COMMANDS, g->share_capacity, sizeof *g->shares, 4);
     if (g->runs == NULL || g->shares == NULL)
         return weft__error_memory(g->world, "creation from jobs");
-    runs_list_all(g, chunks, count);
+    runs_list_all(g, desc);
     return WEFT_OK;
 }
 
@@ -222,10 +230,11 @@ static void ids_give(giving *g, weft_job_context *job, uint32_t missing)
 }
 
 /* Locations of the rows that had an id. */
-static void ids_place(weft_world *world, const weft__chunk *chunk)
+static void ids_place(weft_world *world, const weft__private_piece *piece)
 {
+    const weft__chunk *chunk = piece->chunk;
     const weft_entity *entities = weft__chunk_entities(chunk);
-    for (uint32_t row = 0; row < chunk->count && chunk->has_ids; row++)
+    for (uint32_t row = 0; row < piece->count && chunk->has_ids; row++)
         weft__directory_place(&world->directory, entities[row], weft__location(chunk, row));
 }
 
@@ -236,20 +245,21 @@ static void stamp_all(const weft_world *world, const weft__chunk *chunk)
 }
 
 /* Everything that can fail for the chunks that are linked as they are. */
-static weft_result links_reserve(weft_world *world, weft__chunk *const *chunks, uint32_t count)
+static weft_result links_reserve(weft_world *world, const weft__private_desc *desc)
 {
     uint32_t linked = 0;
     uint64_t berths = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (is_emptied(chunks[i])) continue;
+    for (uint32_t i = 0; i < desc->count; i++) {
+        const weft__chunk *chunk = desc->pieces[i].chunk;
+        if (is_emptied(&desc->pieces[i])) continue;
         linked++;
-        berths += weft__berths_of(chunks[i]->capacity);
-        chunks[i]->archetype->arriving++;
+        berths += weft__berths_of(chunk->capacity);
+        chunk->archetype->arriving++;
     }
     weft_result result = weft__chunk_ids_reserve(world, linked);
     if (result == WEFT_OK) result = weft__berths_reserve(world, berths);
-    for (uint32_t i = 0; i < count; i++) {
-        weft__archetype *archetype = chunks[i]->archetype;
+    for (uint32_t i = 0; i < desc->count; i++) {
+        weft__archetype *archetype = desc->pieces[i].chunk->archetype;
         if (result == WEFT_OK && !weft__chunk_list_reserve(world, archetype, archetype->arriving))
             result = WEFT_OUT_OF_MEMORY;
         archetype->arriving = 0;
@@ -257,18 +267,30 @@ static weft_result links_reserve(weft_world *world, weft__chunk *const *chunks, 
     return result;
 }
 
-/* Room for the rows of the chunks that are emptied, in their order. */
-static weft_result spans_reserve(weft_world *world, weft__chunk *const *chunks, uint32_t count,
+/* The next emptied piece from `i` on; desc->count: none. */
+static uint32_t next_emptied(const weft__private_desc *desc, uint32_t i)
+{
+    while (i < desc->count && !is_emptied(&desc->pieces[i])) i++;
+    return i;
+}
+
+/* Room for the rows of the pieces that are emptied, in their order. Neighbours that go to one tuple
+ * take it together: how a chunk was cut into pieces must not show in the chunks that are made. */
+static weft_result spans_reserve(weft_world *world, const weft__private_desc *desc,
                                  weft__spans *spans)
 {
     weft_result result = WEFT_OK;
-    for (uint32_t i = 0; i < count && result == WEFT_OK; i++) {
-        weft__chunk *chunk = chunks[i];
-        if (!is_emptied(chunk)) continue;
-        if (weft__plan_obtain(world, chunk->archetype, chunk->archetype) == NULL)
+    for (uint32_t i = next_emptied(desc, 0); i < desc->count && result == WEFT_OK;) {
+        weft__tuple *tuple = desc->pieces[i].tuple;
+        uint64_t rows = 0;
+        while (i < desc->count && desc->pieces[i].tuple == tuple) {
+            rows += desc->pieces[i].count;
+            i = next_emptied(desc, i + 1);
+        }
+        if (weft__plan_obtain(world, tuple->archetype, tuple->archetype) == NULL)
             result = world->error->code;
         else
-            result = weft__rows_reserve(world, chunk->tuple, chunk->count, spans);
+            result = weft__rows_reserve(world, tuple, rows, spans);
     }
     return result;
 }
@@ -280,34 +302,50 @@ static void chunk_link(weft_world *world, weft__chunk *chunk)
     stamp_all(world, chunk);
 }
 
-/* Copies the rows to spans[*next...] and drops the chunk's memory. */
-static void chunk_empty(weft_world *world, weft__chunk *chunk, const weft__spans *spans,
-                        uint32_t *next)
+/* Copies the rows to what is left of `span` and the spans after it. */
+static void piece_empty(weft_world *world, const weft__private_piece *piece, weft__span *span,
+                        const weft__span **next)
 {
-    const weft__plan *plan = weft__plan_obtain(world, chunk->archetype, chunk->archetype);
-    stamp_all(world, chunk);
-    for (uint32_t done = 0; done < chunk->count;) {
-        weft__span span = spans->items[(*next)++];
-        weft__rows_copy(world, plan, chunk, NULL, done, span);
-        done += span.count;
+    weft__archetype *archetype = piece->chunk->archetype;
+    const weft__plan *plan = weft__plan_obtain(world, archetype, archetype);
+    for (uint32_t done = 0; done < piece->count;) {
+        if (span->count == 0) *span = *(*next)++;
+        weft__span to = *span;
+        if (to.count > piece->count - done) to.count = piece->count - done;
+        weft__rows_copy(world, plan, piece->chunk, NULL, piece->first + done, to);
+        span->row += to.count;
+        span->count -= to.count;
+        done += to.count;
     }
-    weft__units_free(&world->units, chunk->first_unit, chunk->unit_count);
-    weft__chunk_free(&world->memory, chunk);
+}
+
+static void pieces_empty(weft_world *world, const weft__private_desc *desc,
+                         const weft__spans *spans)
+{
+    weft__span span = {0};
+    const weft__span *next = spans->items;
+    for (uint32_t i = next_emptied(desc, 0); i < desc->count; i = next_emptied(desc, i + 1))
+        if (desc->pieces[i].brings_chunk) stamp_all(world, desc->pieces[i].chunk);
+    for (uint32_t i = next_emptied(desc, 0); i < desc->count; i = next_emptied(desc, i + 1))
+        piece_empty(world, &desc->pieces[i], &span, &next);
+    for (uint32_t i = next_emptied(desc, 0); i < desc->count; i = next_emptied(desc, i + 1)) {
+        weft__chunk *chunk = desc->pieces[i].chunk;
+        if (!desc->pieces[i].brings_chunk) continue;
+        weft__units_free(&world->units, chunk->first_unit, chunk->unit_count);
+        weft__chunk_free(&world->memory, chunk);
+    }
 }
 
 /* Cannot fail. Linked first: where rows are is known before their ids are filled in. */
-static void chunks_enter(giving *g, const weft__private_desc *desc, const weft__spans *spans,
+static void pieces_enter(giving *g, const weft__private_desc *desc, const weft__spans *spans,
                          uint32_t missing)
 {
-    weft__chunk *const *chunks = desc->chunks;
-    uint32_t next = 0, count = desc->count;
-    for (uint32_t i = 0; i < count; i++)
-        if (!is_emptied(chunks[i])) chunk_link(g->world, chunks[i]);
+    for (uint32_t i = 0; i < desc->count; i++)
+        if (!is_emptied(&desc->pieces[i])) chunk_link(g->world, desc->pieces[i].chunk);
     ids_give(g, desc->job, missing);
-    for (uint32_t i = 0; i < count; i++) ids_place(g->world, chunks[i]);
+    for (uint32_t i = 0; i < desc->count; i++) ids_place(g->world, &desc->pieces[i]);
     if (desc->named != NULL) desc->named(desc->user);
-    for (uint32_t i = 0; i < count; i++)
-        if (is_emptied(chunks[i])) chunk_empty(g->world, chunks[i], spans, &next);
+    pieces_empty(g->world, desc, spans);
 }
 
 weft_result weft__private_link(const weft__private_desc *desc)
@@ -316,15 +354,15 @@ weft_result weft__private_link(const weft__private_desc *desc)
     giving g = {.world = world};
     uint32_t missing = 0;
     weft__spans spans = {0};
-    weft_result result = giving_prepare(&g, desc->chunks, desc->count, &missing);
-    if (result == WEFT_OK) result = spans_reserve(world, desc->chunks, desc->count, &spans);
+    weft_result result = giving_prepare(&g, desc, &missing);
+    if (result == WEFT_OK) result = spans_reserve(world, desc, &spans);
     /* after the spans: making their chunks takes places in the lists, too */
     if (result == WEFT_OK) {
-        result = links_reserve(world, desc->chunks, desc->count);
+        result = links_reserve(world, desc);
         if (result != WEFT_OK) weft__error_limit(world, result, "creation from jobs");
     }
     if (result != WEFT_OK) weft__rows_unreserve(world, &spans, 0);
-    if (result == WEFT_OK) chunks_enter(&g, desc, &spans, missing);
+    if (result == WEFT_OK) pieces_enter(&g, desc, &spans, missing);
     weft__spans_fini(world, &spans);
     giving_fini(&g);
     return result;

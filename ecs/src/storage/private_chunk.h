@@ -12,27 +12,46 @@
  * look first. Threads: any. Errors: OUT_OF_MEMORY, LIMIT (no text is set). */
 weft_result weft__private_open(weft_world *world, uint32_t worker, weft__archetype *archetype,
                                uint32_t rows, weft__chunk **out);
+/* Rows of the smallest private chunk of an archetype. Threads: any. */
+uint32_t weft__private_small(const weft__archetype *archetype);
 /* Takes `count` more rows of a private chunk that has room for them, constructed; returns the
  * first. `with_ids`: their ids stand in the entity column already. */
 uint32_t weft__private_rows(weft_world *world, weft__chunk *chunk, uint32_t count, bool with_ids);
 /* Before ids are written into the entity column of rows that were just taken: rows without an id
  * have the null handle from now on. */
 void weft__private_ids(weft__chunk *chunk);
+/* Rows of a private chunk. A value. Always: count != 0;
+ *   is_whole: these are all its rows, brings_chunk, and tuple == chunk->tuple
+ *   the rows of a chunk that is not whole are those of its pieces, one of which brings it */
+typedef struct weft__private_piece {
+    weft__chunk *chunk;
+    weft__tuple *tuple; /* they go there */
+    uint32_t first, count;
+    bool is_whole;
+    bool brings_chunk; /* its memory goes when all pieces are in the world */
+} weft__private_piece;
+
+static inline weft__private_piece weft__private_whole(weft__chunk *chunk)
+{
+    return (weft__private_piece){chunk, chunk->tuple, 0, chunk->count, true, true};
+}
+
 /* What to link: lives on the caller's stack, borrowed for the call. */
 typedef struct weft__private_desc {
     weft_world *world;
     weft_job_context *job; /* its workers fill the ids in; NULL: the caller does */
-    weft__chunk *const *chunks;
+    const weft__private_piece *pieces;
     uint32_t count;
-    void (*named)(void *user); /* called when all rows have ids and stand in `chunks`, for the last
-                                  time; may be NULL */
+    void (*named)(void *user); /* called when all rows have ids and stand in their private chunks,
+                                  for the last time; may be NULL */
     void *user;
 } weft__private_desc;
 
-/* Puts private chunks into the world in the order given, each into its chunk->tuple. Entities of
- * rows whose handle is null get ids now; others keep the (unordered) id their entity column holds.
- * Chunks filled less than half are emptied into chunks with room instead (which then depends on
- * counts only). The ids are given in the order of the rows. All or none. */
+/* Puts private rows into the world in the order given. Entities of rows whose handle is null get
+ * ids now; others keep the (unordered) id their entity column holds. Whole chunks become chunks of
+ * the world, unless they are filled less than half; all other rows move into chunks with room: what
+ * becomes of them depends on the counts of the pieces, and where rows that move were does not show.
+ * The ids are given in the order of the rows. All or none. */
 weft_result weft__private_link(const weft__private_desc *desc);
 /* Drops a private chunk; its rows are destructed. Ids it holds are the caller's. Threads: any. */
 void weft__private_drop(weft_world *world, weft__chunk *chunk);
