@@ -25,6 +25,7 @@ struct weft_side {
     weft_world *world;
     weft_component parts[PARTS], map;
     weft_archetype kinds[KINDS];
+    weft_query hits, hulls;
     uint32_t column_of[KINDS][PARTS]; /* in rows made by weft_recorder_create_rows */
     bound_system systems[SYSTEMS];
     weft_entity ships[SHIPS];
@@ -54,15 +55,19 @@ static void run_collide(weft_slice *slice, void *user)
     game_collide(side->grid, weft_slice_read(slice, 1), weft_slice_write(slice, 0), slice->count);
 }
 
+/* The grid knows ships by their number among the rows of its system, as plain C does. */
 static void run_damage(weft_slice *slice, void *user)
 {
-    weft_side *side = ((bound_system *)user)->side;
-    const uint32_t *hit = weft_slice_read(slice, 0);
-    for (uint32_t i = 0; i < slice->count; i++) {
-        if (hit[i] == NO_HIT) continue;
-        int32_t *hull = weft_slice_write_entity(slice, side->ships[hit[i]], side->parts[HULL]);
-        *hull -= 100;
+    const weft_side *side = ((bound_system *)user)->side;
+    weft_indexed hulls;
+    if (weft_indexed_open(side->world, side->hulls, 0, &hulls) != WEFT_OK) return;
+    weft_cursor cursor = weft_slice_query(slice, side->hits);
+    while (weft_query_next(&cursor)) {
+        const uint32_t *hit = weft_slice_read(&cursor.slice, 0);
+        for (uint32_t i = 0; i < cursor.slice.count; i++)
+            if (hit[i] != NO_HIT) *(int32_t *)weft_indexed_write(&hulls, hit[i]) -= 100;
     }
+    weft_indexed_close(&hulls);
 }
 
 static void run_show(weft_slice *slice, void *user)
@@ -164,8 +169,9 @@ static void describe_deed(const weft_side *side, const game_system *system, weft
         break;
     case DAMAGES:
         desc->run = run_damage;
-        desc->flags = WEFT_SYSTEM_SERIAL;
-        desc->lookups[0] = (weft_lookup){side->parts[HULL], WEFT_WRITE};
+        desc->over.rows = (weft_query_desc){0};
+        desc->queries[0] = side->hits;
+        desc->queries[1] = side->hulls;
         break;
     case SHOWS:
         desc->run = run_show;
@@ -232,6 +238,11 @@ static bool weft_side_open(weft_side *side, uint32_t workers)
         side->parts[part] =
             weft_component_create_plain(side->world, names[part], game_part_bytes[part], 4, 0);
     side->map = weft_component_create_plain(side->world, "map", 4, 4, WEFT_RESOURCE);
+    side->hits = weft_query_create(
+        side->world, &(weft_query_desc){.terms = {{side->parts[HIT], WEFT_READ, WEFT_ALL, 0}}});
+    side->hulls = weft_query_create(
+        side->world, &(weft_query_desc){.terms = {{side->parts[HULL], WEFT_WRITE, WEFT_ALL, 0},
+                                                  {side->parts[BRAIN], WEFT_READ, WEFT_ALL, 0}}});
     side->grid = calloc(1, sizeof *side->grid);
     if (side->grid == NULL || !add_kinds(side) || !add_systems(side)) return false;
     for (uint32_t i = 0; i < SHIPS; i++) {

@@ -51,10 +51,10 @@ struct weft_recorder {
     weft_entity *resolved; /* [created] during playback */
     uint32_t resolved_capacity;
     uint32_t row_capacity;
-    weft_entity *row_entities;  /* [rows] during playback, when handles were asked for */
-    weft__command_rows *piece;  /* rows that the open segment makes; NULL: none yet */
-    uint32_t run_rows;          /* of it and of those before that differ in their chunk only */
-    uint32_t next_nursery;      /* the place that is given up when one is needed */
+    weft_entity *row_entities; /* [rows] during playback, when handles were asked for */
+    weft__command_rows *piece; /* rows that the open segment makes; NULL: none yet */
+    uint32_t run_rows;         /* of it and of those before that differ in their chunk only */
+    uint32_t next_nursery;     /* the place that is given up when one is needed */
     weft__chunk *nurseries[WEFT__NURSERIES]; /* private chunks for few rows of many slices */
     bool rows_asked;                         /* handles of some rows were asked for */
     bool is_closed;  /* checked builds: of a system whose callback has returned */

@@ -318,10 +318,43 @@ static void list_rows(const folding *f)
     }
 }
 
-static bool fold_touched(folding *f)
+/* Whether the commands of a place are one operation on rows that are all different, in the order of
+ * the rows: what a system does to its own rows. */
+static bool is_sweep(const weft__fold *fold, const weft__fold_touched *touched)
 {
-    weft__fold *fold = f->fold;
+    const weft__fold_run *first = &fold->runs[touched->run_head];
+    uint32_t end = first->row + first->count;
+    for (uint32_t i = first->next; i != WEFT__NONE; i = fold->runs[i].next) {
+        const weft__fold_run *run = &fold->runs[i];
+        if (run->row < end || run->op != first->op || run->subject != first->subject) return false;
+        end = run->row + run->count;
+    }
+    return true;
+}
+
+/* All rows of a sweep end in one state: no row is looked at. False: see follow. */
+static bool fold_sweep(folding *f)
+{
     weft__fold_touched *touched = f->touched;
+    const weft__fold_run *runs = f->fold->runs, *first = &runs[touched->run_head];
+    uint32_t state = next_state(f, STATE_HOME, first->op, first->subject);
+    if (state == STATE_NONE) return false;
+    uint32_t *rows = f->fold->rows + touched->first_row;
+    for (uint32_t i = touched->run_head; i != WEFT__NONE; i = runs[i].next)
+        rows = put_rows(rows, runs[i].row, runs[i].row + runs[i].count);
+    memset(touched->counts, 0, sizeof touched->counts);
+    touched->counts[state] = touched->ref_count;
+    touched->removed = state == STATE_HOME ? 0 : touched->ref_count;
+    touched->removed_first = touched->first_row;
+    touched->is_removed_apart = false;
+    return true;
+}
+
+/* Row by row. False: see follow. */
+static bool fold_each(folding *f)
+{
+    const weft__fold *fold = f->fold;
+    const weft__fold_touched *touched = f->touched;
     f->states = fold->states + touched->first_cell;
     memset(f->states, 0, touched->rows);
     if (fold->has_chains) {
@@ -329,19 +362,26 @@ static bool fold_touched(folding *f)
         f->tails = fold->tails + touched->first_cell;
         memset(f->heads, 0, touched->rows * sizeof f->heads[0]);
     }
-    touched->skipped = 0;
-    touched->missing = 0;
-    touched->state_count = STATE_FIRST;
-    touched->states[STATE_HOME] = touched->chunk == NULL ? NULL : touched->chunk->archetype;
-    touched->states[STATE_DEAD] = NULL;
     for (uint32_t run = touched->run_head; run != WEFT__NONE; run = fold->runs[run].next) {
         const weft__fold_run *commands = &fold->runs[run];
         if (!(fold->has_chains ? fold_chained(f, commands) : fold_uniform(f, commands)))
             return false;
     }
     list_rows(f);
-    touched->is_done = true;
     return true;
+}
+
+static bool fold_touched(folding *f)
+{
+    const weft__fold *fold = f->fold;
+    weft__fold_touched *touched = f->touched;
+    touched->skipped = 0;
+    touched->missing = 0;
+    touched->state_count = STATE_FIRST;
+    touched->states[STATE_HOME] = touched->chunk == NULL ? NULL : touched->chunk->archetype;
+    touched->states[STATE_DEAD] = NULL;
+    touched->is_done = !fold->has_chains && is_sweep(fold, touched) ? fold_sweep(f) : fold_each(f);
+    return touched->is_done;
 }
 
 static int fold_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)

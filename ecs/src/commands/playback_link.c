@@ -50,7 +50,7 @@ static void list_piece(linking *l, const weft__command_segment *segment,
     l->links[l->count] = (link){segment, rows, NULL};
     l->pieces[l->count++] =
         rows->in_nursery
-            ? (weft__private_piece){chunk, chunk->tuple,       rows->first, rows->piece_rows,
+            ? (weft__private_piece){chunk, chunk->tuple,      rows->first, rows->piece_rows,
                                     false, rows->brings_chunk}
             : weft__private_whole(chunk);
 }

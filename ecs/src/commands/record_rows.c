@@ -21,8 +21,8 @@ typedef struct making {
     const weft_rows_desc *desc;
     weft__archetype *archetype;
     weft__chunk *chunk;
-    uint32_t count;  /* rows of this call */
-    bool is_new;     /* the chunk */
+    uint32_t count; /* rows of this call */
+    bool is_new;    /* the chunk */
     bool in_nursery;
     bool goes_on;   /* with the piece of the call before */
     bool is_like;   /* the call before, but for the chunk */
