@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_bake.c: `weft bake SOURCE...`: documents and catalogues become entities of a world file, once
- * or each time when a file has changed.
+/* cmd_bake.c: `weft bake SOURCE...`: documents, glTF files and catalogues become entities of a
+ * world file, once or each time when a file has changed.
  */
 #include "cli.h"
 #include "screen/screen_scene.h"
 
-#include <weft/scene.h>
+#include <weft/scene_gltf.h>
 #include <weft/transform.h>
 #include <weft/weft.h>
 
@@ -58,8 +58,9 @@ static int read_types(const char *path, struct types *types)
     return weft_cli_fail("bake", "--types %s: %s", path, why);
 }
 
-/* A world with every type that documents may name. */
-static int make_world(const struct options *o, const struct types *types, weft_world **out)
+/* A world with every type that documents may name; `gltf` gets those of glTF files. */
+static int make_world(const struct options *o, const struct types *types, weft_world **out,
+                      weft_gltf_components *gltf)
 {
     const weft_world_desc desc = {
         .workers = o->workers, .name = "bake", .entity_tag = WEFT_WITHOUT_ENTITY_TAG};
@@ -67,6 +68,7 @@ static int make_world(const struct options *o, const struct types *types, weft_w
     if (result != WEFT_OK) return weft_cli_fail("bake", "%s", weft_result_text(result));
     weft_transform transform;
     weft_transform_create(*out, NULL, &transform);
+    weft_scene_gltf_register(*out, gltf);
     screen_scene_register(*out);
     if (weft_world_error(*out)->code != WEFT_OK)
         return weft_cli_fail("bake", "%s", weft_world_error(*out)->text);
@@ -87,7 +89,8 @@ static int make_world(const struct options *o, const struct types *types, weft_w
 static int write_world(const struct options *o, const struct types *types, weft_scene *scene)
 {
     weft_world *world = NULL;
-    int code = make_world(o, types, &world);
+    weft_gltf_components gltf;
+    int code = make_world(o, types, &world, &gltf);
     if (code == WEFT_CLI_OK && (weft_scene_fill(scene, world) != WEFT_OK ||
                                 weft_world_save(world, o->out, NULL) != WEFT_OK))
         code = weft_cli_fail("bake", "%s", weft_world_error(world)->text);
@@ -210,26 +213,31 @@ static int watch(const struct options *o, const struct types *types, weft_scene 
     return WEFT_CLI_OK;
 }
 
-static int bake(const struct options *o)
+/* A scene with all sources and bakers of the command line. `gltf` must outlive it. */
+static int make_scene(weft_world *schema, weft_gltf_components *gltf, weft_scene **out)
 {
-    struct types types;
-    weft_world *schema = NULL;
-    weft_scene *scene = NULL;
-    const weft_baker_desc bakers[] = {screen_scene_baker};
-    const weft_source_desc sources[] = {weft_source_tle};
+    const weft_baker_desc bakers[] = {screen_scene_baker, weft_baker_gltf(gltf)};
+    const weft_source_desc sources[] = {weft_source_tle, weft_source_gltf()};
     const weft_scene_desc desc = {.bakers = bakers,
                                   .baker_count = sizeof bakers / sizeof *bakers,
                                   .sources = sources,
                                   .source_count = sizeof sources / sizeof *sources,
                                   .progress = show_progress};
+    const weft_result result = weft_scene_create(schema, &desc, out);
+    return result == WEFT_OK ? WEFT_CLI_OK : weft_cli_fail("bake", "%s", weft_result_text(result));
+}
+
+static int bake(const struct options *o)
+{
+    struct types types;
+    weft_world *schema = NULL;
+    weft_scene *scene = NULL;
+    weft_gltf_components gltf;
     const sigset_t ends = end_signals();
     if (o->is_watching) pthread_sigmask(SIG_BLOCK, &ends, NULL);
     int code = read_types(o->types, &types);
-    if (code == WEFT_CLI_OK) code = make_world(o, &types, &schema);
-    if (code == WEFT_CLI_OK) {
-        const weft_result result = weft_scene_create(schema, &desc, &scene);
-        if (result != WEFT_OK) code = weft_cli_fail("bake", "%s", weft_result_text(result));
-    }
+    if (code == WEFT_CLI_OK) code = make_world(o, &types, &schema, &gltf);
+    if (code == WEFT_CLI_OK) code = make_scene(schema, &gltf, &scene);
     if (code == WEFT_CLI_OK) {
         bool was_good = false;
         code = bake_once(o, &types, scene, &was_good);
@@ -261,7 +269,8 @@ static int run_bake(int argc, char **argv)
     };
     const weft_cli_usage usage = {
         "bake", "SOURCE...",
-        "Bakes documents (.weft, .json) and satellite catalogues (.tle, .3le) into a world file.",
+        "Bakes documents (.weft, .json), glTF files (.gltf, .glb) and satellite catalogues (.tle,\n"
+        ".3le) into a world file.",
         options,
         "A program writes its types with weft_world_write_json of a world without entities.\n"
         "Mistakes are told with file, line and column; then nothing is written and the status is "
@@ -278,6 +287,6 @@ static int run_bake(int argc, char **argv)
 }
 
 const weft_cli_command weft_cli_commands_bake[] = {
-    {"bake", "documents become entities of a world file", run_bake},
+    {"bake", "documents and glTF files become entities of a world file", run_bake},
     {0},
 };

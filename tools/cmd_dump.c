@@ -8,6 +8,7 @@
 #include "cli.h"
 
 #include <weft/ecs.h>
+#include <weft/scene_gltf.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +59,11 @@ static int write_file(weft_world *world, const char *out)
 /* World file to text. `out`: a path, or NULL for stdout. */
 static int dump(weft_world *world, const char *path, const char *out)
 {
-    if (weft_world_load(world, path, NULL) != WEFT_OK)
+    static const weft_blob_type *const blobs[] = {&weft_gltf_mesh_type, &weft_gltf_skin_type,
+                                                  &weft_gltf_animation_type};
+    const weft_load_desc desc = {.blob_types = blobs,
+                                 .blob_type_count = sizeof blobs / sizeof blobs[0]};
+    if (weft_world_load(world, path, &desc) != WEFT_OK)
         return weft_cli_fail("dump", "%s", weft_world_error(world)->text);
     return out == NULL ? write_text(world, stdout, "stdout") : write_file(world, out);
 }

@@ -46,6 +46,35 @@ Test(relation, children_are_listed_by_index_after_settling)
     relation_close(&f);
 }
 
+/* Instances of a prefab, which is an instance itself, by calls and by commands. */
+Test(relation, instances_know_their_prefab)
+{
+    relation_fixture f = relation_open(1);
+    weft_component group = weft_component_linked_group(f.world);
+    weft_entity base = one(&f), root = one(&f), part = one(&f), copies[3];
+    relate(&f, root, 1, base);
+    relate(&f, part, 1, root); /* a reference within the group */
+    CHECK_OK(weft_entity_add(f.world, root, group));
+    weft_buffers list = weft_entity_write_buffer(f.world, root, group);
+    CHECK_OK(weft_buffers_append(&list, 0, (weft_entity[]){root, part}, 2));
+    CHECK_OK(weft_entity_instantiate(f.world, root, 1, copies)); /* no prefab: a copy */
+    CHECK_U64(weft_relation_target(f.world, f.of[1], copies[0]).index, base.index);
+    CHECK_OK(weft_entity_add(f.world, root, weft_component_prefab(f.world)));
+    CHECK_OK(weft_entity_instantiate(f.world, root, 3, copies));
+    weft_recorder *recorder;
+    CHECK_OK(weft_recorder_create(f.world, &recorder));
+    for (uint32_t i = 0; i < 4; i++) weft_recorder_instantiate(recorder, root);
+    CHECK_OK(weft_recorder_play(recorder));
+    weft_recorder_destroy(recorder);
+    CHECK_OK(weft_relation_settle(f.world));
+    CHECK_U64(count_of(&f, 1, root), 3 + 4 + 1); /* and its own part */
+    CHECK_U64(count_of(&f, 1, copies[2]), 1);    /* the copy of the part */
+    CHECK_U64(weft_relation_target(f.world, f.of[1], copies[2]).index, root.index);
+    CHECK_OK(weft_entity_instantiate(f.world, copies[2], 1, copies)); /* of the same prefab */
+    CHECK_U64(weft_relation_target(f.world, f.of[1], copies[0]).index, root.index);
+    relation_close(&f);
+}
+
 Test(relation, children_die_with_their_parent_and_all_below_them)
 {
     relation_fixture f = relation_open(1);

@@ -210,7 +210,8 @@ PLAIN_TEST(the_text_is_for_people)
                          "{\"Position\": {\"x\": 1, \"y\": 2.5}, \"Mark\": true}, "
                          "\"disabled\": [\"Mark\"]}\n") != NULL);
     CHECK(strstr(p.text, "{\"type\": \"Position\", \"size\": 8, \"alignment\": 4, "
-                         "\"described\": true}\n") != NULL);
+                         "\"description\": {\"name\": \"Position\", \"size\": 8, \"alignment\": 4, "
+                         "\"initial\": \"0x") != NULL);
     free(p.text);
     CHECK_OK(weft_world_destroy(world));
 }

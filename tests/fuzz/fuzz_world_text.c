@@ -19,9 +19,29 @@ typedef struct Point {
     int32_t steps[2];
     weft_entity target;
 } Point;
-static const weft_field point_fields[] = {WEFT_FIELD(Point, x), WEFT_FIELD(Point, y),
-                                          WEFT_FIELD(Point, steps), WEFT_FIELD(Point, target)};
+static const weft_field point_fields[] = {WEFT_FIELD_WITH(Point, x, .unit = "m", .most = 1e9),
+                                          WEFT_FIELD(Point, y), WEFT_FIELD(Point, steps),
+                                          WEFT_FIELD(Point, target)};
 static const weft_type point_type = WEFT_TYPE(Point, point_fields);
+
+/* A description that the text has to bring. */
+typedef struct Ship {
+    Point wings[2];
+    uint8_t phase;
+    char name[7];
+} Ship;
+static const weft_constant phases[] = {{"coast", 0}, {"burn", 1}};
+static const weft_type phase_type = WEFT_TYPE_CONSTANTS(uint8_t, phases);
+static const Ship ship_initial = {.phase = 1, .name = "new"};
+static const weft_field ship_fields[] = {WEFT_FIELD_OF(Ship, wings, WEFT_FIELD_STRUCT, &point_type),
+                                         WEFT_FIELD_OF(Ship, phase, WEFT_FIELD_ENUM, &phase_type),
+                                         WEFT_FIELD(Ship, name)};
+static const weft_type ship_type = {.name = "Ship",
+                                    .size = sizeof(Ship),
+                                    .alignment = _Alignof(Ship),
+                                    .fields = ship_fields,
+                                    .field_count = 3,
+                                    .initial = &ship_initial};
 
 static weft_world *make_world(void)
 {
@@ -108,6 +128,7 @@ static void fill(weft_world *world, uint32_t seed)
         {.name = "Clean", .size = 4, .flags = WEFT_CLEANUP},
         {.name = "Fleeting", .size = 4, .flags = WEFT_SPARSE},
         {.name = "Config", .size = 8, .flags = WEFT_RESOURCE},
+        {.name = "Ship", .type = &ship_type},
     };
     enum { OTHERS = sizeof others / sizeof others[0] };
     weft_component all[OTHERS + 1], some[OTHERS + 1];
@@ -115,8 +136,9 @@ static void fill(weft_world *world, uint32_t seed)
     for (uint32_t i = 0; i < 1 + seed % 6; i++) {
         uint32_t count = 0;
         if ((test_random_next(&random) & 1) != 0) some[count++] = point;
-        for (uint32_t k = 0; k + 2 < OTHERS; k++)
+        for (uint32_t k = 0; k + 3 < OTHERS; k++)
             if ((test_random_next(&random) & 3) == 0) some[count++] = all[k];
+        if (i % 2 == 1) some[count++] = all[OTHERS - 1];
         weft_entity e = weft_entity_create(world, weft_archetype_create(world, some, count));
         if (i % 2 == 0) CHECK_OK(weft_entity_set(world, e, all[7], &i, sizeof i));
         if (i % 3 == 0) CHECK_OK(weft_entity_set_name(world, e, "name"));

@@ -74,6 +74,9 @@ silent
 expect 0 '"name": "the door"' dump "$work/level.world"
 expect 0 '"baked": \["new"\]' bake "$work/level.weft" --types "$work/types.json" --explain lamp --json
 objects
+printf '%s' '{"asset": {"version": "2.0"}, "nodes": [{"name": "leg", "extras": {"Mark": true}}]}' >"$work/a.gltf"
+expect 0 '^1 files, 1 objects: 1 baked' bake "$work/a.gltf" --types "$work/types.json" -o "$work/leg.world"
+expect 0 '"name": "leg", "components": {"LocalTransform"' dump "$work/leg.world"
 silent
 expect 0 '{"entity": "2:3", "name": "iss", "components": {"Mark": true}}' dump "$work/a.world" --json
 silent

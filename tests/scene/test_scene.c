@@ -120,6 +120,7 @@ PLAIN_TEST(prefabs_nest_and_are_overridden_where_that_is_written)
     CHECK_OK(weft_entity_instantiate(world, cart, 1, &copy));
     weft_buffers group = weft_entity_read_buffer(world, copy, weft_component_linked_group(world));
     CHECK_U64(weft_buffers_length(&group, 0), 5);
+    CHECK(weft_entity_equal(weft_relation_target(world, of, copy), cart));
     CHECK_OK(weft_world_validate(world));
     weft_scene_destroy(scene);
     CHECK_OK(weft_world_destroy(world));

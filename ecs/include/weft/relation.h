@@ -68,9 +68,10 @@ typedef struct weft_target {
  * exists. */
 WEFT_API weft_component weft_component_parent(weft_world *world);
 
-/* The component InstanceOf (value: weft_target): the entity that an instance was made from; null
- * once that is dead. Otherwise as weft_component_parent. Threads: owner, world idle until it
- * exists. */
+/* The component InstanceOf (value: weft_target): the prefab that an instance was made from; null
+ * once that is dead. Once it is registered, weft_entity_instantiate gives it to the roots of
+ * copies of prefabs; weft_relation_sources of a prefab are its instances. Otherwise as
+ * weft_component_parent. Threads: owner, world idle until it exists. */
 WEFT_API weft_component weft_component_instance_of(weft_world *world);
 
 /* ---- questions ---- */

@@ -48,14 +48,15 @@ WEFT_API weft_result weft_world_write_json(weft_world *world, const weft_writer 
  * the text gives them, so its weft_world_hash of CONTENT is that of the written world, where
  * padding was zero; where rows are stored may differ. Objects may come in any order, but types
  * before their use; fields that are absent have the value of weft_type.initial, or zero. Types
- * that the world lacks are registered as the text describes them; those with "described" (nested
- * fields, names of constants), hooks and relations (weft_relation_declare,
- * weft_component_parent) must be registered before: the text does not say what a relation does.
- * A relation to an entity that is not in the text does at the next settle what it does when its
- * target dies. The value of a CHUNK component is that of the last entity in the chunk. `desc`
- * and `error` may be NULL. Threads: owner, world idle. Errors (the world has no entity then;
- * types and resources stay): INVALID_ARGUMENT (`error` says where and what; the world's error
- * has its text), WRONG_PHASE, TYPE_MISMATCH, LIMIT, OUT_OF_MEMORY. Cost: some 6 ns a byte. */
+ * that the world lacks are registered as the text describes them (nested fields, constants,
+ * units, ranges and initial values included, weft_type.check not); those with hooks and
+ * relations (weft_relation_declare, weft_component_parent) must be registered before: the text
+ * does not say what a relation does. A relation to an entity that is not in the text does at the
+ * next settle what it does when its target dies. The value of a CHUNK component is that of the
+ * last entity in the chunk. `desc` and `error` may be NULL. Threads: owner, world idle. Errors
+ * (the world has no entity then; types and resources stay): INVALID_ARGUMENT (`error` says where
+ * and what; the world's error has its text), WRONG_PHASE, TYPE_MISMATCH, LIMIT, OUT_OF_MEMORY.
+ * Cost: some 6 ns a byte. */
 WEFT_API weft_result weft_world_read_json(weft_world *world, const weft_text *text,
                                           const weft_world_text_desc *desc,
                                           weft_value_error *error);

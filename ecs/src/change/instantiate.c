@@ -2,7 +2,8 @@
 /* instantiate.c: copies of an entity and of its linked group, with the groups of members. Every
  * member's rows are reserved and their values replicated (deep for buffers) before any id is
  * given, so that a failure leaves nothing behind; then references inside the group are
- * redirected to the copies of the same instance. Owner, serial. */
+ * redirected to the copies of the same instance, and roots of prefabs are told what they are
+ * instances of. Owner, serial. */
 #include "archetype.h"
 #include "bits.h"
 #include "enable.h"
@@ -106,11 +107,26 @@ static weft_result members_collect(instantiation *op, weft_entity source)
 
 /* ---- everything that can fail ---- */
 
+/* Copies of the root of a prefab have InstanceOf, in worlds where it is registered. */
+static bool is_told_its_prefab(const instantiation *op, const member *m)
+{
+    return m == op->members && op->world->builtin.instance_of.id != 0 &&
+           (m->chunk->archetype->flags & WEFT__IS_PREFAB) != 0;
+}
+
+static weft__archetype *member_target(const instantiation *op, const member *m)
+{
+    const uint32_t *instance_of = &op->world->builtin.instance_of.id;
+    weft__archetype *to = weft__archetype_instance(op->world, m->chunk->archetype);
+    if (to == NULL || !is_told_its_prefab(op, m)) return to;
+    return weft__archetype_change(op->world, to, instance_of, 1, NULL, 0);
+}
+
 static weft_result member_reserve(instantiation *op, member *m)
 {
     weft_world *world = op->world;
     weft__archetype *archetype = m->chunk->archetype;
-    weft__archetype *to = weft__archetype_instance(world, archetype);
+    weft__archetype *to = member_target(op, m);
     if (to != NULL) m->plan = weft__plan_obtain(world, archetype, to);
     if (m->plan != NULL) m->to = weft__tuple_follow(world, m->chunk->tuple, to);
     if (m->to == NULL) return world->error->code;
@@ -276,6 +292,20 @@ static void member_redirect(instantiation *op, const member *m)
     }
 }
 
+/* The root's copies get their prefab, which redirection would have made the copy itself. */
+static void root_tell(const instantiation *op)
+{
+    const member *m = op->members;
+    if (!is_told_its_prefab(op, m)) return;
+    uint32_t type = weft__archetype_find(m->plan->to, op->world->builtin.instance_of.id);
+    for (uint32_t i = m->span_first; i < m->span_end; i++) {
+        weft__span span = op->spans.items[i];
+        uint32_t column = span.chunk->archetype->types[type].column;
+        weft_entity *targets = (weft_entity *)weft__chunk_value(span.chunk, column, span.row);
+        for (uint32_t r = 0; r < span.count; r++) targets[r] = m->entity;
+    }
+}
+
 /* References in the SPARSE values of the copies. */
 static void sparse_redirect(instantiation *op, const weft__type *type, const member *m)
 {
@@ -342,6 +372,7 @@ weft_result weft_entity_instantiate(weft_world *world, weft_entity source, uint3
         member_commit(&op, &op.members[i]);
     for (uint32_t i = 0; i < op.member_count && result == WEFT_OK; i++)
         member_redirect(&op, &op.members[i]);
+    if (result == WEFT_OK) root_tell(&op);
     if (result == WEFT_OK && world->types.sparse != NULL) result = sparse_copy(&op);
     for (uint32_t i = 0; i < op.member_count && result == WEFT_OK; i++)
         member_name(&op, &op.members[i]);

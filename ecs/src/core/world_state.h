@@ -28,6 +28,14 @@ typedef union weft__berth {
     uintptr_t next_free;
 } weft__berth;
 
+/* A weft_type that came with a text, and all that it points to: behind this head. Owner: the table
+ * of types. */
+typedef struct weft__description {
+    struct weft__description *next;
+    size_t bytes; /* with this head */
+} weft__description;
+static_assert(sizeof(weft__description) == 16, "what stands behind it is aligned to 16");
+
 /* Component types. Owner, world idle; read by all. */
 typedef struct weft__type_table {
     weft__type **at;          /* [id]; [0] is NULL */
@@ -37,6 +45,7 @@ typedef struct weft__type_table {
     uint32_t sparse_low;      /* the lowest id of a SPARSE type; 0: there is none */
     uint32_t *names;          /* hash table of ids by name, name_mask + 1 entries */
     uint32_t name_mask;       /* a power of two less 1 */
+    weft__description *descriptions;
 } weft__type_table;
 
 /* How queries follow the order of archetypes: functions of query_match.c, set by query_create.c
@@ -124,12 +133,13 @@ typedef struct weft__quick {
 
 typedef struct weft__given_values weft__given_values;
 
-/* Components that every world has. Part of the world; constant after create. */
+/* Components that every world has, and InstanceOf. Part of the world; constant after create. */
 typedef struct weft__builtin {
     weft_component prefab;
     weft_component inactive;
     weft_component linked_group;
-    weft_component residue; /* tag of cleanup residues, not public */
+    weft_component residue;     /* tag of cleanup residues, not public */
+    weft_component instance_of; /* null until it is registered; owner, world idle */
 } weft__builtin;
 
 /* What structural changes have moved since creation. Part of the world; any thread, relaxed: it is

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* world_text_type.h: what writing and reading worlds as text share: the description by which
- * values of a component are text, the words of kinds and flags, and the order of the fields of a
- * component. */
+ * values of a component are text, and the words of flags. */
 #ifndef WEFT_WORLD_TEXT_TYPE_H
 #define WEFT_WORLD_TEXT_TYPE_H
 
@@ -21,9 +20,8 @@ static inline weft_type weft__world_text_type(const weft__type *type)
                        .field_count = type->desc.field_count};
 }
 
-/* The words for the first kinds of fields, by kind: all that flat fields have. */
+/* The first kinds of fields: all that flat fields have. Their words: weft__kind_words. */
 enum { WEFT__WORLD_TEXT_KINDS = WEFT_FIELD_BLOB + 1 };
-extern const char *const weft__world_text_kinds[WEFT__WORLD_TEXT_KINDS];
 /* The words for component flags, by bit. */
 enum { WEFT__WORLD_TEXT_FLAGS = 8 };
 extern const char *const weft__world_text_flags[WEFT__WORLD_TEXT_FLAGS];

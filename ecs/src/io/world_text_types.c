@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* world_text_types.c: the lines of a world as text that describe components. One that the world has
  * is passed by: its values are read by the names of their fields. One that it lacks is registered
- * from its flat fields, which are counted first and filled from the same text then. See
- * world_text_read.h. */
+ * from its description, which the world keeps then, or from its flat fields; both are counted first
+ * and filled from the same text then. See world_text_read.h. */
 #include "world_text_types.h"
 #include "error.h"
+#include "type_text.h"
 
 #include <string.h>
 
@@ -14,9 +15,13 @@
 typedef struct type_line {
     weft_component_desc desc;
     char name[256];
-    const char *at;    /* of the name in the text */
-    weft__json fields; /* behind the opening bracket */
-    bool has_fields, is_described, is_hooked;
+    const char *at;         /* of the name in the text */
+    weft__json fields;      /* behind the opening bracket */
+    weft__json description; /* the same */
+    weft__json required;    /* the same */
+    bool has_fields, has_description, has_required, is_hooked;
+    weft_component *needed; /* [needed_count] desc.required */
+    uint32_t needed_count;
     weft_field *list; /* [field_count], and their names behind them */
     size_t list_bytes;
 } type_line;
@@ -64,7 +69,7 @@ static bool read_kind(weft__world_text *t, weft_field *field)
     if (token.kind == WEFT__JSON_ERROR) return false;
     uint32_t kind = token.kind != WEFT__JSON_STRING
                         ? WEFT__WORLD_TEXT_KINDS
-                        : word_find(&token, weft__world_text_kinds, WEFT__WORLD_TEXT_KINDS);
+                        : word_find(&token, weft__kind_words, WEFT__WORLD_TEXT_KINDS);
     field->kind = (weft_field_kind)kind;
     return kind < WEFT__WORLD_TEXT_KINDS ||
            weft__reading_fail(&t->reading, token.at, "no kind of fields: \"f32\", \"u8\", ...");
@@ -136,26 +141,112 @@ static bool list_fields(weft__world_text *t, type_line *line)
                        &name_bytes);
 }
 
+/* ---- descriptions ---- */
+
+/* The description of the line in a block of the world's; NULL: reported. */
+static weft__description *description_make(weft__world_text *t, const type_line *line)
+{
+    char why[256];
+    size_t bytes;
+    t->reading.json = line->description;
+    if (!weft__type_read(&t->reading, NULL, &bytes)) return NULL;
+    weft__description *made =
+        weft__alloc_zeroed(&t->world->memory, WEFT__MEMORY_TYPES, 1, sizeof *made + bytes, 16);
+    if (made == NULL) {
+        weft__world_text_failed(t, weft__error_memory(t->world, "weft_world_read_json"));
+        return NULL;
+    }
+    made->bytes = sizeof *made + bytes;
+    t->reading.json = line->description;
+    bool is_read = weft__type_read(&t->reading, made + 1, &bytes);
+    if (is_read && weft_type_check((const weft_type *)(made + 1), why, sizeof why) != WEFT_OK)
+        is_read = weft__reading_fail(&t->reading, line->description.at, "%s", why);
+    if (is_read) return made;
+    weft__free(&t->world->memory, WEFT__MEMORY_TYPES, made, 1, made->bytes, 16);
+    return NULL;
+}
+
+/* The component with its description, which the world owns from then on. */
+static bool description_register(weft__world_text *t, type_line *line)
+{
+    weft_world *world = t->world;
+    weft__description *made = description_make(t, line);
+    if (made == NULL) return false;
+    line->desc.type = (const weft_type *)(made + 1);
+    if (weft_component_create(world, &line->desc).id == 0) {
+        weft__free(&world->memory, WEFT__MEMORY_TYPES, made, 1, made->bytes, 16);
+        return weft__world_text_failed(t, world->error->code);
+    }
+    made->next = world->types.descriptions;
+    world->types.descriptions = made;
+    return true;
+}
+
+/* ---- required components ---- */
+
+/* The components of the list, which the world has by now; `out` NULL: counted. */
+static bool read_required(weft__world_text *t, const type_line *line, weft_component *out,
+                          uint32_t *count)
+{
+    t->reading.json = line->required;
+    for (*count = 0;; ++*count) {
+        weft__json_token token = weft__world_text_next(t);
+        if (token.kind == WEFT__JSON_ARRAY_END) return true;
+        if (token.kind == WEFT__JSON_ERROR) return false;
+        if (token.kind != WEFT__JSON_STRING)
+            return weft__reading_fail(&t->reading, token.at, "the name of a component: \"...\"");
+        const weft__type *type = weft__world_text_find(t, &token);
+        if (type == NULL) return false;
+        if (out != NULL) out[*count] = weft__component(t->world, type->id);
+    }
+}
+
+static bool list_required(weft__world_text *t, type_line *line)
+{
+    uint32_t count;
+    if (!read_required(t, line, NULL, &count)) return false;
+    line->needed = weft__alloc(&t->world->memory, CATEGORY, count + 1, sizeof *line->needed, 8);
+    if (line->needed == NULL)
+        return weft__world_text_failed(t, weft__error_memory(t->world, "weft_world_read_json"));
+    line->needed_count = count + 1;
+    line->desc.required = line->needed;
+    line->desc.required_count = count;
+    return read_required(t, line, line->needed, &count);
+}
+
 /* ---- the line ---- */
+
+/* Keeps where a member begins, and passes by it. */
+static bool keep_place(weft__world_text *t, weft__json_kind kind, const char *what, weft__json *out)
+{
+    if (!weft__world_text_open(t, kind, what)) return false;
+    *out = t->reading.json;
+    weft__json_token end = {.kind = kind};
+    return weft__json_skip(&t->reading.json, &end) ||
+           weft__reading_fail(&t->reading, end.at, "%s", t->reading.json.problem);
+}
 
 static bool read_member(weft__world_text *t, type_line *line, const weft__json_token *token)
 {
     weft_component_desc *desc = &line->desc;
     uint64_t size;
     if (weft__json_is(token, "flags")) return read_flags(t, &desc->flags);
-    if (weft__json_is(token, "described")) return read_bool(t, &line->is_described);
     if (weft__json_is(token, "hooks")) return read_bool(t, &line->is_hooked);
     if (weft__json_is(token, "capacity"))
         return weft__world_text_number(t, WEFT_FIELD_U32, &desc->buffer_capacity);
     if (weft__json_is(token, "row limit"))
         return weft__world_text_number(t, WEFT_FIELD_U32, &desc->chunk_row_limit);
     if (weft__json_is(token, "fields")) {
-        if (!weft__world_text_open(t, WEFT__JSON_ARRAY, "an array of fields")) return false;
-        line->fields = t->reading.json;
         line->has_fields = true;
-        weft__json_token end = {.kind = WEFT__JSON_ARRAY};
-        if (weft__json_skip(&t->reading.json, &end)) return true;
-        return weft__reading_fail(&t->reading, end.at, "%s", t->reading.json.problem);
+        return keep_place(t, WEFT__JSON_ARRAY, "an array of fields", &line->fields);
+    }
+    if (weft__json_is(token, "required")) {
+        line->has_required = true;
+        return keep_place(t, WEFT__JSON_ARRAY, "an array of components", &line->required);
+    }
+    if (weft__json_is(token, "description")) {
+        line->has_description = true;
+        return keep_place(t, WEFT__JSON_OBJECT, "a description", &line->description);
     }
     bool is_size = weft__json_is(token, "size");
     if (!is_size && !weft__json_is(token, "alignment"))
@@ -172,14 +263,17 @@ static bool read_member(weft__world_text *t, type_line *line, const weft__json_t
 static bool type_register(weft__world_text *t, type_line *line)
 {
     weft_component_desc *desc = &line->desc;
-    if (line->is_described || line->is_hooked)
+    if (line->is_hooked)
         return weft__world_text_failed(
             t, weft__error(t->world, WEFT_TYPE_MISMATCH, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
-                           "weft_world_read_json: component \"%s\" %s: register it before reading",
-                           desc->name, line->is_hooked ? "has hooks" : "has a description"));
+                           "weft_world_read_json: component \"%s\" has hooks: register it before "
+                           "reading",
+                           desc->name));
     /* of any size: few bytes may not ask for much memory */
     if ((desc->flags & WEFT_RESOURCE) != 0 && desc->size > t->reading.text->count)
         return weft__reading_fail(&t->reading, line->at, "a resource larger than the text");
+    if (line->has_required && !list_required(t, line)) return false;
+    if (line->has_description) return description_register(t, line);
     if (line->has_fields && !list_fields(t, line)) return false;
     if (weft_component_create(t->world, desc).id != 0) return true;
     return weft__world_text_failed(t, t->world->error->code);
@@ -201,6 +295,7 @@ bool weft__world_text_read_type(weft__world_text *t)
                     strcmp(line.name, "CleanupResidue") == 0;
     bool is_read = is_known || type_register(t, &line);
     weft__free(&t->world->memory, CATEGORY, line.list, line.list_bytes + 1, 1, 16);
+    weft__free(&t->world->memory, CATEGORY, line.needed, line.needed_count, sizeof *line.needed, 8);
     if (is_read) t->reading.json = end;
     return is_read;
 }

@@ -11,6 +11,7 @@
 #include "shared.h"
 #include "sparse.h"
 #include "text.h"
+#include "type_text.h"
 #include "world_file_format.h"
 #include "world_file_write.h"
 #include "world_text_type.h"
@@ -24,9 +25,6 @@
 #define PIECE_BYTES ((size_t)1 << 16)
 #define PIECE_BYTES_MAX ((size_t)1 << 20) /* that a writer gets at once */
 
-const char *const weft__world_text_kinds[WEFT__WORLD_TEXT_KINDS] = {
-    "bytes", "bool", "i8",  "i16", "i32", "i64",    "u8",
-    "u16",   "u32",  "u64", "f32", "f64", "entity", "blob"};
 const char *const weft__world_text_flags[WEFT__WORLD_TEXT_FLAGS] = {
     "enableable", "shared", "buffer", "chunk", "cleanup", "resource", "not hashed", "sparse"};
 
@@ -264,6 +262,15 @@ static void put_flags(writing *w, uint32_t flags)
     put(w, "]", 1);
 }
 
+static void put_description(writing *w, const weft_type *type)
+{
+    put_word(w, ", \"description\": ");
+    size_t length = weft__type_write(type, NULL, 0);
+    if (!reserve(w, length + 1)) return;
+    weft__type_write(type, w->bytes + w->count, length + 1);
+    w->count += length;
+}
+
 static void put_type(writing *w, const weft__type *type)
 {
     const weft_component_desc *desc = &type->desc;
@@ -273,14 +280,19 @@ static void put_type(writing *w, const weft__type *type)
     put_flags(w, desc->flags);
     if (desc->buffer_capacity != 0) put_format(w, ", \"capacity\": %u", desc->buffer_capacity);
     if (desc->chunk_row_limit != 0) put_format(w, ", \"row limit\": %u", desc->chunk_row_limit);
-    if (desc->type != NULL) put_word(w, ", \"described\": true");
+    for (uint32_t i = 0; i < desc->required_count; i++) {
+        put_word(w, i == 0 ? ", \"required\": [" : ", ");
+        put_quoted(w, w->world->types.at[desc->required[i].id]->desc.name);
+        if (i + 1 == desc->required_count) put(w, "]", 1);
+    }
+    if (desc->type != NULL) put_description(w, desc->type);
     if (weft__type_is_hooked(type)) put_word(w, ", \"hooks\": true");
     for (uint32_t i = 0; i < desc->field_count && desc->type == NULL; i++) {
         const weft_field *field = &desc->fields[i];
         put_word(w, i == 0 ? ", \"fields\": [{\"name\": " : "}, {\"name\": ");
         put_quoted(w, field->name);
         put_format(w, ", \"kind\": \"%s\", \"offset\": %u, \"count\": %u",
-                   weft__world_text_kinds[field->kind], field->offset, field->count);
+                   weft__kind_words[field->kind], field->offset, field->count);
         if (i + 1 == desc->field_count) put(w, "}]", 2);
     }
     end_line(w);

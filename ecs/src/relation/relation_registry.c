@@ -166,8 +166,7 @@ weft_result weft_relation_declare(weft_world *world, const weft_relation_desc *d
 
 /* ---- built-in relations ---- */
 
-static weft_component built_in(weft_world *world, const char *name, weft_relation_desc desc,
-                               weft_component *place)
+static weft_component built_in(weft_world *world, const char *name, weft_relation_desc desc)
 {
     static const weft_field field = {"entity", WEFT_FIELD_ENTITY, 0, 1};
     desc.component =
@@ -177,9 +176,7 @@ static weft_component built_in(weft_world *world, const char *name, weft_relatio
                                                             .fields = &field,
                                                             .field_count = 1});
     if (desc.component.id == 0) return desc.component;
-    if (weft_relation_declare(world, &desc) != WEFT_OK) return WEFT__NO_COMPONENT;
-    *place = desc.component;
-    return desc.component;
+    return weft_relation_declare(world, &desc) == WEFT_OK ? desc.component : WEFT__NO_COMPONENT;
 }
 
 weft_component weft_component_parent(weft_world *world)
@@ -187,9 +184,8 @@ weft_component weft_component_parent(weft_world *world)
     if (world == NULL) return WEFT__NO_COMPONENT;
     weft__relations *relations = weft__relations_of(world);
     if (relations != NULL && relations->parent.id != 0) return relations->parent;
-    weft_component made;
     weft_relation_desc desc = {.on_target_death = WEFT_ON_TARGET_DESTROY, .by_depth = true};
-    weft_component parent = built_in(world, "Parent", desc, &made);
+    weft_component parent = built_in(world, "Parent", desc);
     if (parent.id != 0) weft__relations_of(world)->parent = parent;
     return parent;
 }
@@ -197,10 +193,7 @@ weft_component weft_component_parent(weft_world *world)
 weft_component weft_component_instance_of(weft_world *world)
 {
     if (world == NULL) return WEFT__NO_COMPONENT;
-    weft__relations *relations = weft__relations_of(world);
-    if (relations != NULL && relations->instance_of.id != 0) return relations->instance_of;
-    weft_component made;
-    weft_component found = built_in(world, "InstanceOf", (weft_relation_desc){0}, &made);
-    if (found.id != 0) weft__relations_of(world)->instance_of = found;
-    return found;
+    if (world->builtin.instance_of.id == 0)
+        world->builtin.instance_of = built_in(world, "InstanceOf", (weft_relation_desc){0});
+    return world->builtin.instance_of;
 }

@@ -143,7 +143,6 @@ typedef struct weft__relations {
     uint32_t count;
     uint32_t capacity;
     weft_component parent;
-    weft_component instance_of;
     bool *had_deaths; /* [block of the directory]: some entity died since the last round */
     size_t death_capacity;
 } weft__relations;

@@ -451,6 +451,10 @@ void weft__types_fini(weft_world *world)
         if (type->resource != NULL) weft__type_destruct(&world->memory, type, type->resource, 1);
         type_release(world, type);
     }
+    for (weft__description *at = world->types.descriptions, *next; at != NULL; at = next) {
+        next = at->next;
+        weft__free(&world->memory, WEFT__MEMORY_TYPES, at, 1, at->bytes, 16);
+    }
     weft__free(&world->memory, WEFT__MEMORY_TYPES, world->types.at, world->types.capacity,
                sizeof *world->types.at, 8);
     weft__free(&world->memory, WEFT__MEMORY_TYPES, world->types.names,

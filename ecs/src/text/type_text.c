@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/* type_text.c: descriptions of types as text and back. Reading goes twice over the text: the first
+ * time what a block has to hold is counted, the second time it is filled. See type_text.h. */
+#include "type_text.h"
+
+#include "field.h"
+#include "text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+const char *const weft__kind_words[WEFT__KIND_WORDS] = {
+    "bytes", "bool", "i8",  "i16",    "i32",  "i64",    "u8",   "u16",  "u32",
+    "u64",   "f32",  "f64", "entity", "blob", "struct", "enum", "bits", "text"};
+static const char *const flag_words[] = {"read only", "hidden", "colour"};
+enum { FLAG_WORDS = sizeof flag_words / sizeof flag_words[0] };
+
+/* ---- writing ---- */
+
+static void put_string(weft__text *t, const char *name, const char *string)
+{
+    if (string == NULL) return;
+    weft__text_add(t, ", \"%s\": ", name);
+    weft__text_add_quoted(t, string);
+}
+
+static void put_limit(weft__text *t, const char *name, double value)
+{
+    char number[WEFT__NUMBER_BYTES];
+    if (!isfinite(value)) {
+        put_string(t, name, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+        return;
+    }
+    weft__number_write(value, number);
+    weft__text_add(t, ", \"%s\": %s", name, number);
+}
+
+static void put_flags(weft__text *t, uint32_t flags)
+{
+    bool is_first = true;
+    if (flags == 0) return;
+    weft__text_add(t, ", \"flags\": [");
+    for (uint32_t i = 0; i < FLAG_WORDS; i++) {
+        if ((flags >> i & 1) == 0) continue;
+        weft__text_add(t, "%s\"%s\"", is_first ? "" : ", ", flag_words[i]);
+        is_first = false;
+    }
+    weft__text_add(t, "]");
+}
+
+static void put_type(weft__text *t, const weft_type *type);
+
+static void put_field(weft__text *t, const weft_field *field)
+{
+    bool is_whole = field->kind == WEFT_FIELD_BYTES || field->kind == WEFT_FIELD_TEXT;
+    weft__text_add(t, "{\"name\": ");
+    weft__text_add_quoted(t, field->name);
+    weft__text_add(t, ", \"kind\": \"%s\", \"offset\": %u, \"count\": %zu",
+                   weft__kind_words[field->kind], field->offset,
+                   is_whole ? weft__field_size(field) : weft__field_count(field));
+    put_string(t, "unit", field->unit);
+    put_string(t, "text", field->text);
+    if (field->least < field->most || field->least > field->most) {
+        put_limit(t, "least", field->least);
+        put_limit(t, "most", field->most);
+    }
+    put_flags(t, field->flags);
+    if (field->type != NULL) {
+        weft__text_add(t, ", \"type\": ");
+        put_type(t, field->type);
+    }
+    weft__text_add(t, "}");
+}
+
+static void put_type(weft__text *t, const weft_type *type)
+{
+    weft__text_add(t, "{\"name\": ");
+    weft__text_add_quoted(t, type->name);
+    weft__text_add(t, ", \"size\": %zu, \"alignment\": %zu", type->size, type->alignment);
+    if (type->initial != NULL) {
+        weft__text_add(t, ", \"initial\": \"0x");
+        for (size_t i = 0; i < type->size; i++)
+            weft__text_add(t, "%02x", ((const unsigned char *)type->initial)[i]);
+        weft__text_add(t, "\"");
+    }
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        weft__text_add(t, i == 0 ? ", \"fields\": [" : ", ");
+        put_field(t, &type->fields[i]);
+    }
+    if (type->field_count != 0) weft__text_add(t, "]");
+    for (uint32_t i = 0; i < type->constant_count; i++) {
+        weft__text_add(t, i == 0 ? ", \"constants\": [{\"name\": " : "}, {\"name\": ");
+        weft__text_add_quoted(t, type->constants[i].name);
+        weft__text_add(t, ", \"value\": %" PRId64, type->constants[i].value);
+    }
+    if (type->constant_count != 0) weft__text_add(t, "}]");
+    weft__text_add(t, "}");
+}
+
+size_t weft__type_write(const weft_type *type, char *text, size_t capacity)
+{
+    weft__text t = {text, capacity, 0};
+    put_type(&t, type);
+    return t.length;
+}
+
+/* ---- reading: what all of it needs ---- */
+
+/* A block that is counted (at == NULL) or filled. On the stack of weft__type_read. */
+typedef struct builder {
+    weft__reading *r;
+    char *at;
+    size_t used;
+} builder;
+
+/* Room in the block; NULL while it is counted. */
+static void *take(builder *b, size_t bytes, size_t alignment)
+{
+    size_t begin = (b->used + alignment - 1) & ~(alignment - 1);
+    b->used = begin + bytes;
+    return b->at == NULL ? NULL : b->at + begin;
+}
+
+static weft__json_token next(builder *b)
+{
+    weft__json_token token = weft__json_next(&b->r->json);
+    if (token.kind == WEFT__JSON_ERROR)
+        weft__reading_fail(b->r, token.at, "%s", b->r->json.problem);
+    else if (token.kind == WEFT__JSON_END)
+        weft__reading_fail(b->r, token.at, "the text ends within a description");
+    return token;
+}
+
+static bool open(builder *b, weft__json_kind kind, const char *what)
+{
+    weft__json_token token = next(b);
+    if (token.kind == kind) return true;
+    if (token.kind == WEFT__JSON_ERROR || token.kind == WEFT__JSON_END) return false;
+    return weft__reading_fail(b->r, token.at, "%s should be here", what);
+}
+
+static bool read_string(builder *b, const char **out)
+{
+    weft__json_token token = next(b);
+    if (token.kind != WEFT__JSON_STRING)
+        return token.kind != WEFT__JSON_ERROR && token.kind != WEFT__JSON_END &&
+               weft__reading_fail(b->r, token.at, "a string should be here");
+    size_t bytes = weft__json_string(&token, NULL, 0);
+    char *string = take(b, bytes + 1, 1);
+    *out = "";
+    if (string == NULL) return true;
+    weft__json_string(&token, string, bytes + 1);
+    *out = string;
+    return memchr(string, 0, bytes) == NULL ||
+           weft__reading_fail(b->r, token.at, "a string without NULs should be here");
+}
+
+static bool read_number(builder *b, weft_field_kind kind, void *out)
+{
+    const weft_field field = {.name = "", .kind = kind, .count = 1};
+    weft__json_token token = next(b);
+    return token.kind != WEFT__JSON_ERROR && token.kind != WEFT__JSON_END &&
+           weft__word_number(b->r, &field, &token, out);
+}
+
+/* The next string is word number *out of a list. */
+static bool read_word(builder *b, const char *const *words, uint32_t count, uint32_t *out)
+{
+    weft__json_token token = next(b);
+    if (token.kind == WEFT__JSON_ERROR || token.kind == WEFT__JSON_END) return false;
+    for (*out = 0; token.kind == WEFT__JSON_STRING && *out < count; ++*out)
+        if (weft__json_is(&token, words[*out])) return true;
+    return weft__reading_fail(b->r, token.at, "no such word: \"%s\", ...", words[0]);
+}
+
+/* The elements of an array, which begins next, counted; the parser stays in front of the first. */
+static bool count_elements(builder *b, uint32_t *count)
+{
+    if (!open(b, WEFT__JSON_ARRAY, "an array")) return false;
+    weft__json first = b->r->json;
+    for (*count = 0;; ++*count) {
+        weft__json_token token = next(b);
+        if (token.kind == WEFT__JSON_ARRAY_END) break;
+        if (token.kind == WEFT__JSON_ERROR || token.kind == WEFT__JSON_END) return false;
+        if (!weft__json_skip(&b->r->json, &token))
+            return weft__reading_fail(b->r, token.at, "%s", b->r->json.problem);
+    }
+    b->r->json = first;
+    return true;
+}
+
+/* ---- reading: descriptions ---- */
+
+static bool read_type(builder *b, weft_type *type);
+
+static bool read_flags(builder *b, uint32_t *flags)
+{
+    uint32_t count, bit;
+    if (!count_elements(b, &count)) return false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!read_word(b, flag_words, FLAG_WORDS, &bit)) return false;
+        *flags |= 1u << bit;
+    }
+    return open(b, WEFT__JSON_ARRAY_END, "the end of the array");
+}
+
+static bool read_inner(builder *b, const weft_type **out)
+{
+    weft_type inner;
+    weft_type *kept = take(b, sizeof inner, _Alignof(weft_type));
+    if (!open(b, WEFT__JSON_OBJECT, "a description") || !read_type(b, &inner)) return false;
+    *out = kept;
+    if (kept != NULL) *kept = inner;
+    return true;
+}
+
+static bool read_field(builder *b, weft_field *field)
+{
+    *field = (weft_field){.name = ""};
+    if (!open(b, WEFT__JSON_OBJECT, "a field")) return false;
+    for (;;) {
+        weft__json_token name = next(b);
+        bool is_read = false;
+        uint32_t kind = 0;
+        if (name.kind == WEFT__JSON_OBJECT_END) return true;
+        if (name.kind != WEFT__JSON_NAME) return false;
+        if (weft__json_is(&name, "name"))
+            is_read = read_string(b, &field->name);
+        else if (weft__json_is(&name, "kind"))
+            is_read = read_word(b, weft__kind_words, WEFT__KIND_WORDS, &kind);
+        else if (weft__json_is(&name, "offset"))
+            is_read = read_number(b, WEFT_FIELD_U32, &field->offset);
+        else if (weft__json_is(&name, "count"))
+            is_read = read_number(b, WEFT_FIELD_U32, &field->count);
+        else if (weft__json_is(&name, "unit"))
+            is_read = read_string(b, &field->unit);
+        else if (weft__json_is(&name, "text"))
+            is_read = read_string(b, &field->text);
+        else if (weft__json_is(&name, "least"))
+            is_read = read_number(b, WEFT_FIELD_F64, &field->least);
+        else if (weft__json_is(&name, "most"))
+            is_read = read_number(b, WEFT_FIELD_F64, &field->most);
+        else if (weft__json_is(&name, "flags"))
+            is_read = read_flags(b, &field->flags);
+        else if (weft__json_is(&name, "type"))
+            is_read = read_inner(b, &field->type);
+        else
+            is_read = weft__reading_fail(b->r, name.at - 1, "a field has no such member");
+        if (!is_read) return false;
+        if (weft__json_is(&name, "kind")) field->kind = (weft_field_kind)kind;
+    }
+}
+
+static bool read_fields(builder *b, weft_type *type)
+{
+    if (!count_elements(b, &type->field_count)) return false;
+    weft_field *fields = take(b, type->field_count * sizeof *fields, _Alignof(weft_field));
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        weft_field field;
+        if (!read_field(b, &field)) return false;
+        if (fields != NULL) fields[i] = field;
+    }
+    type->fields = fields;
+    return open(b, WEFT__JSON_ARRAY_END, "the end of the array");
+}
+
+static bool read_constant(builder *b, weft_constant *constant)
+{
+    *constant = (weft_constant){.name = ""};
+    if (!open(b, WEFT__JSON_OBJECT, "a constant")) return false;
+    for (;;) {
+        weft__json_token name = next(b);
+        bool is_read = false;
+        if (name.kind == WEFT__JSON_OBJECT_END) return true;
+        if (name.kind != WEFT__JSON_NAME) return false;
+        if (weft__json_is(&name, "name"))
+            is_read = read_string(b, &constant->name);
+        else if (weft__json_is(&name, "value"))
+            is_read = read_number(b, WEFT_FIELD_I64, &constant->value);
+        else
+            is_read = weft__reading_fail(b->r, name.at - 1, "a constant has no such member");
+        if (!is_read) return false;
+    }
+}
+
+static bool read_constants(builder *b, weft_type *type)
+{
+    if (!count_elements(b, &type->constant_count)) return false;
+    weft_constant *constants =
+        take(b, type->constant_count * sizeof *constants, _Alignof(weft_constant));
+    for (uint32_t i = 0; i < type->constant_count; i++) {
+        weft_constant constant;
+        if (!read_constant(b, &constant)) return false;
+        if (constants != NULL) constants[i] = constant;
+    }
+    type->constants = constants;
+    return open(b, WEFT__JSON_ARRAY_END, "the end of the array");
+}
+
+static bool read_initial(builder *b, weft_type *type)
+{
+    weft__json_token token = next(b);
+    if (token.kind == WEFT__JSON_ERROR || token.kind == WEFT__JSON_END) return false;
+    if (token.kind != WEFT__JSON_STRING || (size_t)(token.end - token.at) / 2 < type->size)
+        return weft__reading_fail(b->r, token.at,
+                                  "the bytes of the whole value should be here, behind its size: "
+                                  "\"0x00...\"");
+    char *initial = take(b, type->size, 16);
+    type->initial = initial;
+    return initial == NULL || weft__word_bytes(b->r, &token, initial, type->size);
+}
+
+static bool read_type(builder *b, weft_type *type)
+{
+    uint64_t number = 0;
+    *type = (weft_type){.name = ""};
+    for (;;) {
+        weft__json_token name = next(b);
+        bool is_read = false;
+        if (name.kind == WEFT__JSON_OBJECT_END) return true;
+        if (name.kind != WEFT__JSON_NAME) return false;
+        if (weft__json_is(&name, "name")) {
+            is_read = read_string(b, &type->name);
+        } else if (weft__json_is(&name, "size")) {
+            is_read = read_number(b, WEFT_FIELD_U64, &number);
+            type->size = number;
+        } else if (weft__json_is(&name, "alignment")) {
+            is_read = read_number(b, WEFT_FIELD_U64, &number);
+            type->alignment = number;
+        } else if (weft__json_is(&name, "fields")) {
+            is_read = read_fields(b, type);
+        } else if (weft__json_is(&name, "constants")) {
+            is_read = read_constants(b, type);
+        } else if (weft__json_is(&name, "initial")) {
+            is_read = read_initial(b, type);
+        } else {
+            is_read = weft__reading_fail(b->r, name.at - 1, "a description has no such member");
+        }
+        if (!is_read) return false;
+    }
+}
+
+bool weft__type_read(weft__reading *r, void *block, size_t *bytes)
+{
+    weft_type type;
+    builder b = {.r = r, .at = block};
+    weft_type *kept = take(&b, sizeof type, _Alignof(weft_type));
+    if (!read_type(&b, &type)) return false;
+    if (kept != NULL) *kept = type;
+    *bytes = b.used;
+    return true;
+}
