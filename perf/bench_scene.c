@@ -110,7 +110,7 @@ static void edit_prepare(void *data)
     char *at = bed->text + bed->places[bed->round++ * 7919 % bed->objects];
     const int was = *at - '0', is = (was + 1) % 10;
     *at = (char)('0' + is);
-    if (bed->path[0] == 's') at[16] = (char)('0' + (at[16] - '0' + is - was + 10) % 10);
+    if (bed->path[0] == 's') at[6] = (char)('0' + (at[6] - '0' + is - was + 10) % 10);
     bed->stamp++;
 }
 
@@ -175,7 +175,7 @@ static bool catalogue_read(scene_bed *bed, const char *path)
     return bed->text != NULL && bed->places != NULL && bed->count < room;
 }
 
-/* The last digit of the mean motion of each record, column 53 of its second line; the checksum is
+/* The last digit of the mean motion of each record, column 63 of its second line; the checksum is
  * in column 69. */
 static void catalogue_places(scene_bed *bed)
 {
@@ -184,7 +184,7 @@ static void catalogue_places(scene_bed *bed)
         const char *stop = memchr(line, '\n', (size_t)(end - line));
         if (stop == NULL) stop = end;
         if (stop - line >= 69 && line[0] == '2' && line[1] == ' ')
-            bed->places[bed->objects++] = (uint32_t)(line + 52 - bed->text);
+            bed->places[bed->objects++] = (uint32_t)(line + 62 - bed->text);
         line = stop + 1;
     }
 }
