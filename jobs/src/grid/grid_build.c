@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/* grid_build.c: sorts points into cells: a counting sort in two steps.
+ *
+ *     number  blocks  the cell of each point; how many points of the block each range of cells gets
+ *     place   serial  where the points of each block begin in each range
+ *     spread  blocks  {cell, point} to its range, in the order of points
+ *     sort    ranges  counts the cells of a range, then points to their cells
+ *
+ * A single worker sorts in one step. Blocks and ranges depend on counts only, and each step
+ * keeps the order of what is in the same cell: the result is that of a stable sort, however many
+ * workers share the loops. */
+#include "grid_build.h"
+
+#include <string.h>
+
+/* What the loops share. Owner: one call of weft_grid_build. */
+typedef struct build {
+    weft_grid *grid;
+    const unsigned char *positions;
+    size_t stride;
+    bool is_double;
+    uint32_t count, block, blocks; /* block: points of each but the last */
+} build;
+
+static uint32_t block_end(const build *b, uint32_t block)
+{
+    const uint64_t end = ((uint64_t)block + 1) * b->block;
+    return end < b->count ? (uint32_t)end : b->count;
+}
+
+/* ---- number ---- */
+
+static double coordinate(const unsigned char *position, bool is_double, int axis)
+{
+    if (is_double) {
+        double value;
+        memcpy(&value, position + (size_t)axis * sizeof value, sizeof value);
+        return value;
+    }
+    float value;
+    memcpy(&value, position + (size_t)axis * sizeof value, sizeof value);
+    return (double)value;
+}
+
+/* Constant arguments make four loops of this one. */
+__attribute__((always_inline)) static inline void
+number_points(const build *b, uint32_t begin, uint32_t end, bool is_double, bool is_flat)
+{
+    const weft_grid *grid = b->grid;
+    uint32_t *cell_of = grid->cell_of;
+    for (uint32_t i = begin; i < end; i++) {
+        const unsigned char *position = b->positions + i * b->stride;
+        uint32_t cell = is_flat ? 0 : weft__grid_axis(grid, 2, coordinate(position, is_double, 2));
+        cell = cell * grid->cells[1] + weft__grid_axis(grid, 1, coordinate(position, is_double, 1));
+        cell = cell * grid->cells[0] + weft__grid_axis(grid, 0, coordinate(position, is_double, 0));
+        cell_of[i] = cell;
+    }
+}
+
+static void count_ranges(const build *b, uint32_t block, uint32_t begin, uint32_t end)
+{
+    uint32_t *counts = b->grid->range_end[block];
+    memset(counts, 0, sizeof b->grid->range_end[block]);
+    for (uint32_t i = begin; i < end; i++) counts[b->grid->cell_of[i] >> b->grid->range_shift]++;
+}
+
+static void number_any(const build *b, uint32_t begin, uint32_t end)
+{
+    const bool is_flat = b->grid->dimensions == 2;
+    if (b->is_double && is_flat) number_points(b, begin, end, true, true);
+    if (b->is_double && !is_flat) number_points(b, begin, end, true, false);
+    if (!b->is_double && is_flat) number_points(b, begin, end, false, true);
+    if (!b->is_double && !is_flat) number_points(b, begin, end, false, false);
+}
+
+static int number(weft_job_context *job, void *argument, uint32_t first, uint32_t last)
+{
+    (void)job;
+    const build *b = argument;
+    for (uint32_t block = first; block < last; block++) {
+        const uint32_t begin = block * b->block, end = block_end(b, block);
+        number_any(b, begin, end);
+        count_ranges(b, block, begin, end);
+    }
+    return 0;
+}
+
+/* ---- place, spread ---- */
+
+static void place(const build *b)
+{
+    weft_grid *grid = b->grid;
+    uint32_t begin = 0;
+    for (uint32_t range = 0; range < GRID_RANGES; range++) {
+        grid->range_begin[range] = begin;
+        for (uint32_t block = 0; block < b->blocks; block++) {
+            const uint32_t count = grid->range_end[block][range];
+            grid->range_end[block][range] = begin;
+            begin += count;
+        }
+    }
+    grid->range_begin[GRID_RANGES] = begin;
+}
+
+static int spread(weft_job_context *job, void *argument, uint32_t first, uint32_t last)
+{
+    (void)job;
+    const build *b = argument;
+    const weft_grid *grid = b->grid;
+    for (uint32_t block = first; block < last; block++) {
+        uint32_t *at = grid->range_end[block];
+        for (uint32_t i = block * b->block, end = block_end(b, block); i < end; i++) {
+            const uint32_t cell = grid->cell_of[i];
+            grid->entries[at[cell >> grid->range_shift]++] = (weft__grid_entry){cell, i};
+        }
+    }
+    return 0;
+}
+
+/* ---- sort ---- */
+
+/* Leaves in cell_begin[c + 1] the end of cell c, which is where cell c + 1 begins: places are
+ * counted one cell further while points are put there. The cells of a range are its own but for
+ * cell_begin[0], which is always 0, and the first one of the next range, which is not written. */
+static void sort_range(const weft_grid *grid, uint32_t range)
+{
+    const uint64_t cells = (uint64_t)1 << grid->range_shift, first = range * cells;
+    if (first >= grid->cell_count) return;
+    const uint64_t end = first + cells < grid->cell_count ? first + cells : grid->cell_count;
+    uint32_t *ends = grid->cell_begin + 1; /* of each cell */
+    const weft__grid_entry *entries = grid->entries;
+    const uint32_t from = grid->range_begin[range], to = grid->range_begin[range + 1];
+    memset(ends + first, 0, (end - first) * sizeof *ends);
+    for (uint32_t k = from; k < to; k++) ends[entries[k].cell]++;
+    uint32_t begin = from;
+    for (uint64_t cell = first; cell < end; cell++) {
+        const uint32_t count = ends[cell];
+        ends[cell] = begin;
+        begin += count;
+    }
+    for (uint32_t k = from; k < to; k++) grid->points[ends[entries[k].cell]++] = entries[k].point;
+}
+
+static int sort(weft_job_context *job, void *argument, uint32_t first, uint32_t last)
+{
+    (void)job;
+    const build *b = argument;
+    for (uint32_t range = first; range < last; range++) sort_range(b->grid, range);
+    return 0;
+}
+
+/* One worker: a counting sort in one step, with less memory to pass over. */
+static void sort_alone(const build *b)
+{
+    const weft_grid *grid = b->grid;
+    uint32_t *ends = grid->cell_begin + 1, begin = 0;
+    number_any(b, 0, b->count);
+    for (uint32_t i = 0; i < b->count; i++) ends[grid->cell_of[i]]++;
+    for (uint32_t cell = 0; cell < grid->cell_count; cell++) {
+        const uint32_t count = ends[cell];
+        ends[cell] = begin;
+        begin += count;
+    }
+    for (uint32_t i = 0; i < b->count; i++) grid->points[ends[grid->cell_of[i]]++] = i;
+}
+
+/* ---- build ---- */
+
+void weft__grid_points_free(weft_grid *grid)
+{
+    weft__memory *memory = &grid->memory;
+    weft__free(memory, WEFT__MEMORY_OTHER, grid->points, grid->capacity, sizeof *grid->points, 64);
+    weft__free(memory, WEFT__MEMORY_OTHER, grid->cell_of, grid->capacity, sizeof *grid->cell_of,
+               64);
+    weft__free(memory, WEFT__MEMORY_OTHER, grid->entries, grid->capacity, sizeof *grid->entries,
+               64);
+    grid->points = grid->cell_of = NULL;
+    grid->entries = NULL;
+    grid->capacity = grid->count = 0;
+}
+
+static bool points_reserve(weft_grid *grid, uint32_t count)
+{
+    if (count <= grid->capacity) return true;
+    weft__grid_points_free(grid);
+    uint64_t room = (uint64_t)count + count / 4;
+    if (room > UINT32_MAX) room = UINT32_MAX;
+    weft__memory *memory = &grid->memory;
+    grid->capacity = (uint32_t)room;
+    grid->points = weft__alloc(memory, WEFT__MEMORY_OTHER, room, sizeof *grid->points, 64);
+    grid->cell_of = weft__alloc(memory, WEFT__MEMORY_OTHER, room, sizeof *grid->cell_of, 64);
+    grid->entries = weft__alloc(memory, WEFT__MEMORY_OTHER, room, sizeof *grid->entries, 64);
+    if (grid->points && grid->cell_of && grid->entries) return true;
+    weft__grid_points_free(grid);
+    return false;
+}
+
+/* A grid without points. */
+static void clear(weft_grid *grid)
+{
+    grid->count = 0;
+    memset(grid->cell_begin, 0, ((size_t)grid->cell_count + 1) * sizeof *grid->cell_begin);
+}
+
+/* A loop over `count` parts: with a job by the pool, else here. */
+static weft_result loop(weft_job_context *job, weft_job_for_fn fn, void *argument, uint32_t count,
+                        weft_job_cost *cost)
+{
+    if (!job) {
+        fn(NULL, argument, 0, count);
+        return WEFT_OK;
+    }
+    return weft_job_for(job,
+                        &(weft_job_for_desc){.fn = fn,
+                                             .argument = argument,
+                                             .count = count,
+                                             .grain = 1,
+                                             .cost = cost,
+                                             .name = "grid"},
+                        NULL);
+}
+
+static weft_result build_run(build *b, weft_job_context *job)
+{
+    weft_grid *grid = b->grid;
+    if (!job || weft_job_pool_worker_count(weft_job_context_pool(job)) == 1) {
+        sort_alone(b);
+        return WEFT_OK;
+    }
+    weft_result result = loop(job, number, b, b->blocks, &grid->costs[0]);
+    if (result != WEFT_OK) return result;
+    place(b);
+    result = loop(job, spread, b, b->blocks, &grid->costs[1]);
+    if (result != WEFT_OK) return result;
+    return loop(job, sort, b, GRID_RANGES, &grid->costs[2]);
+}
+
+weft_result weft_grid_build(weft_grid *grid, weft_job_context *job, const weft_grid_points *points)
+{
+    if (!grid || !points || (!points->positions && points->count)) return WEFT_INVALID_ARGUMENT;
+    clear(grid);
+    if (points->count == 0) return WEFT_OK;
+    if (!points_reserve(grid, points->count)) return WEFT_OUT_OF_MEMORY;
+    uint32_t block = points->count / GRID_MAX_BLOCKS + 1;
+    if (block < GRID_BLOCK) block = GRID_BLOCK;
+    build b = {.grid = grid,
+               .positions = points->positions,
+               .stride = points->stride,
+               .is_double = points->is_double,
+               .count = points->count,
+               .block = block,
+               .blocks = (points->count + block - 1) / block};
+    weft_result result = build_run(&b, job);
+    if (result == WEFT_OK)
+        grid->count = points->count;
+    else
+        clear(grid);
+    return result;
+}
+
+/* ---- gather ---- */
+
+/* Owner: one call of weft_grid_gather. */
+typedef struct copy {
+    const weft_grid *grid;
+    const unsigned char *values;
+    unsigned char *out;
+    size_t stride, bytes;
+} copy;
+
+__attribute__((always_inline)) static inline void copy_places(const copy *c, uint32_t begin,
+                                                              uint32_t end, size_t bytes)
+{
+    for (uint32_t k = begin; k < end; k++)
+        memcpy(c->out + k * bytes, c->values + c->grid->points[k] * c->stride, bytes);
+}
+
+static int copy_blocks(weft_job_context *job, void *argument, uint32_t first, uint32_t last)
+{
+    (void)job;
+    const copy *c = argument;
+    const uint64_t wanted = (uint64_t)last * GRID_BLOCK;
+    const uint32_t begin = first * GRID_BLOCK;
+    const uint32_t end = wanted < c->grid->count ? (uint32_t)wanted : c->grid->count;
+    switch (c->bytes) { /* the sizes of two and three numbers: straight copies */
+    case 8:
+        copy_places(c, begin, end, 8);
+        break;
+    case 12:
+        copy_places(c, begin, end, 12);
+        break;
+    case 16:
+        copy_places(c, begin, end, 16);
+        break;
+    case 24:
+        copy_places(c, begin, end, 24);
+        break;
+    default:
+        copy_places(c, begin, end, c->bytes);
+        break;
+    }
+    return 0;
+}
+
+weft_result weft_grid_gather(weft_grid *grid, weft_job_context *job, const void *values,
+                             size_t stride, size_t bytes, void *out)
+{
+    if (!grid || (grid->count && (!values || !out || !bytes))) return WEFT_INVALID_ARGUMENT;
+    if (grid->count == 0) return WEFT_OK;
+    copy c = {grid, values, out, stride, bytes};
+    return loop(job, copy_blocks, &c, (grid->count + GRID_BLOCK - 1) / GRID_BLOCK, &grid->costs[3]);
+}
