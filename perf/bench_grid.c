@@ -83,10 +83,11 @@ static void bed_close(grid_bed *bed)
 static void build_run(void *data)
 {
     grid_bed *bed = data;
-    const weft_grid_points points = {bed->positions, sizeof *bed->positions, bed->count, false};
+    const weft_grid_points points = {.positions = bed->positions,
+                                     .stride = sizeof *bed->positions,
+                                     .count = bed->count,
+                                     .sorted = bed->sorted};
     check(bed, weft_grid_build(bed->grid, bed->job, &points));
-    check(bed, weft_grid_gather(bed->grid, bed->job, bed->positions, sizeof *bed->positions,
-                                sizeof *bed->positions, bed->sorted));
     weft_grid_view_get(bed->grid, &bed->view, sizeof bed->view);
 }
 

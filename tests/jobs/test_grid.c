@@ -27,6 +27,7 @@ typedef struct bed {
         float at[3];
         uint32_t padding;
     } singles[MOST];
+    double sorted[MOST * 3]; /* or floats */
     weft_grid_points given;
 } bed;
 
@@ -45,9 +46,26 @@ static void scatter(bed *b, test_random *random)
             b->singles[i].at[axis] = (float)(b->desc.least[axis] + part * side_of(b, axis));
             b->points[i].at[axis] = (double)b->singles[i].at[axis];
         }
-    b->given = b->is_double
-                   ? (weft_grid_points){b->points[0].at, sizeof b->points[0], b->count, true}
-                   : (weft_grid_points){b->singles[0].at, sizeof b->singles[0], b->count, false};
+    b->given = (weft_grid_points){.positions = b->singles[0].at,
+                                  .stride = sizeof b->singles[0],
+                                  .count = b->count,
+                                  .sorted = test_random_below(random, 2) ? b->sorted : NULL};
+    if (!b->is_double) return;
+    b->given.positions = b->points[0].at;
+    b->given.stride = sizeof b->points[0];
+    b->given.is_double = true;
+}
+
+/* Half of the builds sort positions along. */
+static void check_sorted(const bed *b, const weft_grid_view *view)
+{
+    if (!b->given.sorted) return;
+    const size_t bytes = b->dimensions * (b->is_double ? sizeof(double) : sizeof(float));
+    for (uint32_t k = 0; k < view->count; k++) {
+        const unsigned char *position = b->given.positions;
+        position += view->points[k] * b->given.stride;
+        CHECK(memcmp((const unsigned char *)b->sorted + k * bytes, position, bytes) == 0);
+    }
 }
 
 static bed bed_make(test_random *random)
@@ -153,22 +171,27 @@ static void check_pairs(const bed *b, const weft_grid *grid, const weft_grid_vie
 PLAIN_TEST(neighbours_are_those_of_all_pairs)
 {
     test_random random = test_random_init(7);
+    weft_job_pool *pool;
+    CHECK_OK(weft_job_pool_create(&(weft_job_pool_desc){.worker_count = 2}, &pool));
     for (int round = 0; round < 60; round++) {
         bed b = bed_make(&random);
         weft_grid *grid;
         CHECK_OK(weft_grid_create(&b.desc, &grid));
         for (int build = 0; build < 2; build++) {
             scatter(&b, &random);
-            CHECK_OK(weft_grid_build(grid, NULL, &b.given));
+            weft_job_context *job = build ? weft_job_pool_owner(pool) : NULL;
+            CHECK_OK(weft_grid_build(grid, job, &b.given));
             weft_grid_view view;
             weft_grid_view_get(grid, &view, sizeof view);
             for (uint32_t axis = 0; axis < b.dimensions; axis++)
                 CHECK(view.cells[axis] == 1 || view.cell_size[axis] >= b.desc.reach);
             check_order(&b, grid, &view);
+            check_sorted(&b, &view);
             check_pairs(&b, grid, &view);
         }
         weft_grid_destroy(grid);
     }
+    CHECK_OK(weft_job_pool_destroy(pool));
 }
 
 /* ---- workers ---- */
@@ -226,7 +249,7 @@ static void build_by(uint32_t workers, const weft_grid_points *points, const wef
 PLAIN_TEST(grids_are_equal_for_any_number_of_workers)
 {
     float(*points)[3] = many_points(5);
-    const weft_grid_points given = {points, sizeof *points, MANY, false};
+    const weft_grid_points given = {points, sizeof *points, MANY, false, NULL};
     const weft_grid_desc desc = unit_box(0.02);
     weft_grid *expected;
     CHECK_OK(weft_grid_create(&desc, &expected));
@@ -262,13 +285,13 @@ PLAIN_TEST(descriptions_that_cannot_be_are_refused)
     CHECK_OK(
         weft_grid_create(&(weft_grid_desc){.dimensions = 2, .most = {1, 1}, .reach = 0.1}, &grid));
     CHECK_RESULT(weft_grid_build(grid, NULL, NULL), WEFT_INVALID_ARGUMENT);
-    CHECK_RESULT(weft_grid_build(grid, NULL, &(weft_grid_points){NULL, 8, 1, false}),
+    CHECK_RESULT(weft_grid_build(grid, NULL, &(weft_grid_points){NULL, 8, 1, false, NULL}),
                  WEFT_INVALID_ARGUMENT);
-    CHECK_OK(weft_grid_build(grid, NULL, &(weft_grid_points){NULL, 8, 0, false}));
+    CHECK_OK(weft_grid_build(grid, NULL, &(weft_grid_points){NULL, 8, 0, false, NULL}));
     weft_grid_run runs[WEFT_GRID_MAX_RUNS];
     CHECK_U64(weft_grid_runs(grid, 100000, runs), 0);
     const float strange[][2] = {{NAN, INFINITY}, {-INFINITY, NAN}, {1e30f, -1e30f}};
-    CHECK_OK(weft_grid_build(grid, NULL, &(weft_grid_points){strange, 8, 3, false}));
+    CHECK_OK(weft_grid_build(grid, NULL, &(weft_grid_points){strange, 8, 3, false, NULL}));
     weft_grid_destroy(grid);
 }
 
@@ -280,7 +303,8 @@ PLAIN_TEST(strange_positions_of_a_periodic_grid_have_a_cell)
     const double inf = (double)INFINITY, nan = (double)NAN;
     const double strange[][3] = {
         {nan, inf, -inf}, {1e300, -1e300, -1e-300}, {1, 1, 1}, {-0.5, 7.25, 2}};
-    CHECK_OK(weft_grid_build(grid, NULL, &(weft_grid_points){strange, sizeof *strange, 4, true}));
+    CHECK_OK(
+        weft_grid_build(grid, NULL, &(weft_grid_points){strange, sizeof *strange, 4, true, NULL}));
     weft_grid_view view;
     weft_grid_view_get(grid, &view, sizeof view);
     CHECK_U64(view.cell_of[2], 0);
@@ -292,7 +316,7 @@ static weft_result build_one(weft_grid *grid)
 {
     static const float point[3] = {0.5f, 0.5f, 0.5f};
     const weft_result result =
-        weft_grid_build(grid, NULL, &(weft_grid_points){point, sizeof point, 1, false});
+        weft_grid_build(grid, NULL, &(weft_grid_points){point, sizeof point, 1, false, NULL});
     weft_grid_view view;
     weft_grid_view_get(grid, &view, sizeof view);
     CHECK_U64(view.count, result == WEFT_OK);

@@ -58,6 +58,8 @@ typedef struct weft_grid_points {
     size_t stride; /* bytes from one point to the next: sizeof(Position) */
     uint32_t count;
     bool is_double; /* numbers are double; else float */
+    void *sorted;   /* NULL, or room for the positions in the order of places, packed: passes over
+                       neighbours are several times faster over these */
 } weft_grid_points;
 
 /* Sorts the points into cells; replaces what the grid held. Outside of the box a point belongs
@@ -65,7 +67,8 @@ typedef struct weft_grid_points {
  * counts as the least. `job` (the owner's context, a job's, a guest's, weft_slice_job) shares
  * the work with workers; NULL: this thread alone. The result is the same. Errors:
  * INVALID_ARGUMENT; OUT_OF_MEMORY: the grid is empty then; those of weft_job_for. Threads: one
- * at a time per grid. Cost: O(count + cells), about 10 ns a point; 16 bytes a point are kept. */
+ * at a time per grid. Cost: O(count + cells), about 10 ns a point; 10 to 50 bytes a point are
+ * kept. */
 WEFT_API weft_result weft_grid_build(weft_grid *grid, weft_job_context *job,
                                      const weft_grid_points *points);
 

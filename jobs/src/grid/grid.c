@@ -33,10 +33,11 @@ static void lay_axis(weft_grid *grid, const weft_grid_desc *desc, uint32_t axis)
     const double side = desc->most[axis] - desc->least[axis];
     const double cells = floor(side / (desc->reach * (1 + 1e-9)));
     grid->cells[axis] = cells < 1 ? 1 : cells > MAX_CELLS ? MAX_CELLS : (uint32_t)cells;
-    grid->least[axis] = desc->least[axis];
     grid->cell_size[axis] = side / grid->cells[axis];
-    grid->per_cell[axis] = grid->cells[axis] / side;
-    grid->is_periodic[axis] = desc->is_periodic[axis];
+    grid->axes[axis] = (weft__grid_axis){.least = desc->least[axis],
+                                         .per_cell = grid->cells[axis] / side,
+                                         .cells = grid->cells[axis],
+                                         .is_periodic = desc->is_periodic[axis]};
 }
 
 /* false: more cells than a grid may have. */
@@ -113,7 +114,7 @@ uint32_t weft_grid_cell_at(const weft_grid *grid, const double *position)
     uint32_t cell = 0;
     if (!grid || !position) return 0;
     for (int axis = (int)grid->dimensions - 1; axis >= 0; axis--)
-        cell = cell * grid->cells[axis] + weft__grid_axis(grid, axis, position[axis]);
+        cell = cell * grid->cells[axis] + weft__grid_cell_along(&grid->axes[axis], position[axis]);
     return cell;
 }
 
@@ -131,7 +132,7 @@ static bool step_along(const weft_grid *grid, uint32_t axis, uint32_t at, int st
     const uint32_t cells = grid->cells[axis];
     *out = (beside){at + (uint32_t)step, 0};
     if (out->at < cells) return true; /* -1 is far beyond */
-    if (!grid->is_periodic[axis]) return false;
+    if (!grid->axes[axis].is_periodic) return false;
     *out = step < 0 ? (beside){cells - 1, -1} : (beside){0, 1};
     return true;
 }
@@ -158,7 +159,7 @@ static void add_row(run_list *list, const beside *y, const beside *z, uint32_t f
 static void add_cells(run_list *list, const beside *y, const beside *z, uint32_t x, int from)
 {
     const weft_grid *grid = list->grid;
-    const bool is_periodic = grid->is_periodic[0];
+    const bool is_periodic = grid->axes[0].is_periodic;
     const uint32_t last = grid->cells[0] - 1;
     if (from < 0 && x == 0 && is_periodic) add_row(list, y, z, last, last, -1);
     const uint32_t first = from < 0 ? (x > 0 ? x - 1 : 0) : x + (uint32_t)from;

@@ -18,8 +18,10 @@ typedef struct build {
     weft_grid *grid;
     const unsigned char *positions;
     size_t stride;
+    unsigned char *sorted; /* positions in the order of places, or NULL */
     bool is_double;
     uint32_t count, block, blocks; /* block: points of each but the last */
+    uint32_t bytes;                /* of a position that is sorted along, or 0 */
 } build;
 
 static uint32_t block_end(const build *b, uint32_t block)
@@ -42,17 +44,18 @@ static double coordinate(const unsigned char *position, bool is_double, int axis
     return (double)value;
 }
 
-/* Constant arguments make four loops of this one. */
+/* Constant arguments make four loops of this one. The axes are a copy that no store can change. */
 __attribute__((always_inline)) static inline void
 number_points(const build *b, uint32_t begin, uint32_t end, bool is_double, bool is_flat)
 {
-    const weft_grid *grid = b->grid;
-    uint32_t *cell_of = grid->cell_of;
+    const weft__grid_axis x = b->grid->axes[0], y = b->grid->axes[1], z = b->grid->axes[2];
+    const uint32_t row = b->grid->cells[0], layer = row * b->grid->cells[1];
+    uint32_t *cell_of = b->grid->cell_of;
     for (uint32_t i = begin; i < end; i++) {
         const unsigned char *position = b->positions + i * b->stride;
-        uint32_t cell = is_flat ? 0 : weft__grid_axis(grid, 2, coordinate(position, is_double, 2));
-        cell = cell * grid->cells[1] + weft__grid_axis(grid, 1, coordinate(position, is_double, 1));
-        cell = cell * grid->cells[0] + weft__grid_axis(grid, 0, coordinate(position, is_double, 0));
+        uint32_t cell = weft__grid_cell_along(&x, coordinate(position, is_double, 0));
+        cell += row * weft__grid_cell_along(&y, coordinate(position, is_double, 1));
+        if (!is_flat) cell += layer * weft__grid_cell_along(&z, coordinate(position, is_double, 2));
         cell_of[i] = cell;
     }
 }
@@ -102,66 +105,146 @@ static void place(const build *b)
     grid->range_begin[GRID_RANGES] = begin;
 }
 
+/* The entry at a place: an entry and its position are `bytes` bytes more than the entry. */
+static weft__grid_entry *entry_at(const weft_grid *grid, uint32_t place, size_t bytes)
+{
+    return (weft__grid_entry *)(void *)(grid->entries + place * (sizeof(weft__grid_entry) + bytes));
+}
+
+__attribute__((always_inline)) static inline void spread_block(const build *b, uint32_t block,
+                                                               size_t bytes)
+{
+    const weft_grid *grid = b->grid;
+    uint32_t *at = grid->range_end[block];
+    for (uint32_t i = block * b->block, end = block_end(b, block); i < end; i++) {
+        const uint32_t cell = grid->cell_of[i];
+        weft__grid_entry *entry = entry_at(grid, at[cell >> grid->range_shift]++, bytes);
+        *entry = (weft__grid_entry){cell, i};
+        if (bytes) memcpy(entry + 1, b->positions + i * b->stride, bytes);
+    }
+}
+
 static int spread(weft_job_context *job, void *argument, uint32_t first, uint32_t last)
 {
     (void)job;
     const build *b = argument;
-    const weft_grid *grid = b->grid;
-    for (uint32_t block = first; block < last; block++) {
-        uint32_t *at = grid->range_end[block];
-        for (uint32_t i = block * b->block, end = block_end(b, block); i < end; i++) {
-            const uint32_t cell = grid->cell_of[i];
-            grid->entries[at[cell >> grid->range_shift]++] = (weft__grid_entry){cell, i};
+    for (uint32_t block = first; block < last; block++) switch (b->bytes) {
+        case 8:
+            spread_block(b, block, 8);
+            break;
+        case 12:
+            spread_block(b, block, 12);
+            break;
+        case 16:
+            spread_block(b, block, 16);
+            break;
+        case 24:
+            spread_block(b, block, 24);
+            break;
+        default:
+            spread_block(b, block, 0);
+            break;
         }
-    }
     return 0;
 }
 
 /* ---- sort ---- */
 
+/* Counts of cells become the places where they begin. */
+static void begin_cells(uint32_t *cells, uint32_t count, uint32_t begin)
+{
+    for (uint32_t cell = 0; cell < count; cell++) {
+        const uint32_t points = cells[cell];
+        cells[cell] = begin;
+        begin += points;
+    }
+}
+
 /* Leaves in cell_begin[c + 1] the end of cell c, which is where cell c + 1 begins: places are
  * counted one cell further while points are put there. The cells of a range are its own but for
  * cell_begin[0], which is always 0, and the first one of the next range, which is not written. */
-static void sort_range(const weft_grid *grid, uint32_t range)
+__attribute__((always_inline)) static inline void sort_range(const build *b, uint32_t range,
+                                                             size_t bytes)
 {
+    const weft_grid *grid = b->grid;
     const uint64_t cells = (uint64_t)1 << grid->range_shift, first = range * cells;
     if (first >= grid->cell_count) return;
     const uint64_t end = first + cells < grid->cell_count ? first + cells : grid->cell_count;
     uint32_t *ends = grid->cell_begin + 1; /* of each cell */
-    const weft__grid_entry *entries = grid->entries;
     const uint32_t from = grid->range_begin[range], to = grid->range_begin[range + 1];
     memset(ends + first, 0, (end - first) * sizeof *ends);
-    for (uint32_t k = from; k < to; k++) ends[entries[k].cell]++;
-    uint32_t begin = from;
-    for (uint64_t cell = first; cell < end; cell++) {
-        const uint32_t count = ends[cell];
-        ends[cell] = begin;
-        begin += count;
+    for (uint32_t k = from; k < to; k++) ends[entry_at(grid, k, bytes)->cell]++;
+    begin_cells(ends + first, (uint32_t)(end - first), from);
+    for (uint32_t k = from; k < to; k++) {
+        const weft__grid_entry *entry = entry_at(grid, k, bytes);
+        const uint32_t place = ends[entry->cell]++;
+        grid->points[place] = entry->point;
+        if (bytes) memcpy(b->sorted + place * bytes, entry + 1, bytes);
     }
-    for (uint32_t k = from; k < to; k++) grid->points[ends[entries[k].cell]++] = entries[k].point;
 }
 
 static int sort(weft_job_context *job, void *argument, uint32_t first, uint32_t last)
 {
     (void)job;
     const build *b = argument;
-    for (uint32_t range = first; range < last; range++) sort_range(b->grid, range);
+    for (uint32_t range = first; range < last; range++) switch (b->bytes) {
+        case 8:
+            sort_range(b, range, 8);
+            break;
+        case 12:
+            sort_range(b, range, 12);
+            break;
+        case 16:
+            sort_range(b, range, 16);
+            break;
+        case 24:
+            sort_range(b, range, 24);
+            break;
+        default:
+            sort_range(b, range, 0);
+            break;
+        }
     return 0;
 }
 
-/* One worker: a counting sort in one step, with less memory to pass over. */
+/* ---- alone ---- */
+
+__attribute__((always_inline)) static inline void place_alone(const build *b, size_t bytes)
+{
+    const weft_grid *grid = b->grid;
+    uint32_t *ends = grid->cell_begin + 1;
+    for (uint32_t i = 0; i < b->count; i++) {
+        const uint32_t place = ends[grid->cell_of[i]]++;
+        grid->points[place] = i;
+        if (bytes) memcpy(b->sorted + place * bytes, b->positions + i * b->stride, bytes);
+    }
+}
+
+/* A single worker: a counting sort in one step passes over less memory. */
 static void sort_alone(const build *b)
 {
     const weft_grid *grid = b->grid;
-    uint32_t *ends = grid->cell_begin + 1, begin = 0;
+    uint32_t *ends = grid->cell_begin + 1;
     number_any(b, 0, b->count);
     for (uint32_t i = 0; i < b->count; i++) ends[grid->cell_of[i]]++;
-    for (uint32_t cell = 0; cell < grid->cell_count; cell++) {
-        const uint32_t count = ends[cell];
-        ends[cell] = begin;
-        begin += count;
+    begin_cells(ends, grid->cell_count, 0);
+    switch (b->bytes) {
+    case 8:
+        place_alone(b, 8);
+        break;
+    case 12:
+        place_alone(b, 12);
+        break;
+    case 16:
+        place_alone(b, 16);
+        break;
+    case 24:
+        place_alone(b, 24);
+        break;
+    default:
+        place_alone(b, 0);
+        break;
     }
-    for (uint32_t i = 0; i < b->count; i++) grid->points[ends[grid->cell_of[i]]++] = i;
 }
 
 /* ---- build ---- */
@@ -172,25 +255,26 @@ void weft__grid_points_free(weft_grid *grid)
     weft__free(memory, WEFT__MEMORY_OTHER, grid->points, grid->capacity, sizeof *grid->points, 64);
     weft__free(memory, WEFT__MEMORY_OTHER, grid->cell_of, grid->capacity, sizeof *grid->cell_of,
                64);
-    weft__free(memory, WEFT__MEMORY_OTHER, grid->entries, grid->capacity, sizeof *grid->entries,
-               64);
+    weft__free(memory, WEFT__MEMORY_OTHER, grid->entries, grid->capacity, grid->entry_bytes, 64);
     grid->points = grid->cell_of = NULL;
     grid->entries = NULL;
-    grid->capacity = grid->count = 0;
+    grid->capacity = grid->count = grid->entry_bytes = 0;
 }
 
-static bool points_reserve(weft_grid *grid, uint32_t count)
+/* Room for so many points, and for entries of `entry_bytes`, 0: none are needed. */
+static bool points_reserve(weft_grid *grid, uint32_t count, uint32_t entry_bytes)
 {
-    if (count <= grid->capacity) return true;
+    if (count <= grid->capacity && entry_bytes <= grid->entry_bytes) return true;
     weft__grid_points_free(grid);
     uint64_t room = (uint64_t)count + count / 4;
     if (room > UINT32_MAX) room = UINT32_MAX;
     weft__memory *memory = &grid->memory;
     grid->capacity = (uint32_t)room;
+    grid->entry_bytes = entry_bytes;
     grid->points = weft__alloc(memory, WEFT__MEMORY_OTHER, room, sizeof *grid->points, 64);
     grid->cell_of = weft__alloc(memory, WEFT__MEMORY_OTHER, room, sizeof *grid->cell_of, 64);
-    grid->entries = weft__alloc(memory, WEFT__MEMORY_OTHER, room, sizeof *grid->entries, 64);
-    if (grid->points && grid->cell_of && grid->entries) return true;
+    if (entry_bytes) grid->entries = weft__alloc(memory, WEFT__MEMORY_OTHER, room, entry_bytes, 64);
+    if (grid->points && grid->cell_of && (grid->entries || !entry_bytes)) return true;
     weft__grid_points_free(grid);
     return false;
 }
@@ -223,10 +307,6 @@ static weft_result loop(weft_job_context *job, weft_job_for_fn fn, void *argumen
 static weft_result build_run(build *b, weft_job_context *job)
 {
     weft_grid *grid = b->grid;
-    if (!job || weft_job_pool_worker_count(weft_job_context_pool(job)) == 1) {
-        sort_alone(b);
-        return WEFT_OK;
-    }
     weft_result result = loop(job, number, b, b->blocks, &grid->costs[0]);
     if (result != WEFT_OK) return result;
     place(b);
@@ -240,17 +320,27 @@ weft_result weft_grid_build(weft_grid *grid, weft_job_context *job, const weft_g
     if (!grid || !points || (!points->positions && points->count)) return WEFT_INVALID_ARGUMENT;
     clear(grid);
     if (points->count == 0) return WEFT_OK;
-    if (!points_reserve(grid, points->count)) return WEFT_OUT_OF_MEMORY;
+    const bool is_alone = !job || weft_job_pool_worker_count(weft_job_context_pool(job)) == 1;
+    const uint32_t number_bytes = points->is_double ? sizeof(double) : sizeof(float);
+    const uint32_t bytes = points->sorted ? grid->dimensions * number_bytes : 0;
+    const uint32_t entry_bytes = is_alone ? 0 : (uint32_t)sizeof(weft__grid_entry) + bytes;
+    if (!points_reserve(grid, points->count, entry_bytes)) return WEFT_OUT_OF_MEMORY;
     uint32_t block = points->count / GRID_MAX_BLOCKS + 1;
     if (block < GRID_BLOCK) block = GRID_BLOCK;
     build b = {.grid = grid,
                .positions = points->positions,
                .stride = points->stride,
+               .sorted = points->sorted,
                .is_double = points->is_double,
                .count = points->count,
                .block = block,
-               .blocks = (points->count + block - 1) / block};
-    weft_result result = build_run(&b, job);
+               .blocks = (points->count + block - 1) / block,
+               .bytes = bytes};
+    weft_result result = WEFT_OK;
+    if (is_alone)
+        sort_alone(&b);
+    else
+        result = build_run(&b, job);
     if (result == WEFT_OK)
         grid->count = points->count;
     else

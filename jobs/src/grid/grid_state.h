@@ -17,45 +17,47 @@ enum {
     GRID_RANGES = 256      /* ranges of cells: parts of the second step */
 };
 
-/* A point on its way to its cell. */
+/* A point on its way to its cell; its position may follow. */
 typedef struct weft__grid_entry {
     uint32_t cell, point;
 } weft__grid_entry;
 
-/* Owner: the creator. Always: cell_count = cells[0] * cells[1] * cells[2]; after a build
- * cell_begin[cell_count] = count, and cell_of[points[k]] = c for cell_begin[c] <= k <
- * cell_begin[c + 1]. */
+/* What the cells along an axis are. A value. */
+typedef struct weft__grid_axis {
+    double least, per_cell;
+    double cells; /* an integer */
+    bool is_periodic;
+} weft__grid_axis;
+
+/* Owner: the creator. Always: cells[a] = axes[a].cells, 1 beyond the dimensions; cell_count =
+ * cells[0] * cells[1] * cells[2]; after a build cell_begin[cell_count] = count, and
+ * cell_of[points[k]] = c for cell_begin[c] <= k < cell_begin[c + 1]. */
 struct weft_grid {
     /* constant after create */
     weft_allocator allocator;
     weft__memory memory;
     uint32_t dimensions, cell_count, range_shift; /* cell >> range_shift: its range */
     uint32_t cells[3];
-    double least[3], per_cell[3], cell_size[3];
-    bool is_periodic[3];
+    double cell_size[3];
+    weft__grid_axis axes[3];
     /* owner only */
-    uint32_t count, capacity;
+    uint32_t count, capacity, entry_bytes;
     uint32_t *points, *cell_of;         /* [capacity] */
     uint32_t *cell_begin;               /* [cell_count + 1] */
-    weft__grid_entry *entries;          /* [capacity], by range */
+    unsigned char *entries;             /* [capacity][entry_bytes], by range; or NULL */
     uint32_t (*range_end)[GRID_RANGES]; /* [GRID_MAX_BLOCKS]: of a block: counts, then places */
     uint32_t range_begin[GRID_RANGES + 1];
     weft_job_cost costs[4]; /* of the loops: number, spread, sort, gather */
 };
 
-/* The cell along one axis of a coordinate. */
-static inline uint32_t weft__grid_axis(const weft_grid *grid, int axis, double coordinate)
+/* The cell of a coordinate along an axis. */
+static inline uint32_t weft__grid_cell_along(const weft__grid_axis *axis, double coordinate)
 {
-    double at = (coordinate - grid->least[axis]) * grid->per_cell[axis];
-    const double cells = grid->cells[axis];
-    if (at >= 0 && at < cells) return (uint32_t)at;
-    if (grid->is_periodic[axis]) {
-        at -= cells * floor(at / cells);
-        if (at >= 0 && at < cells)
-            return (uint32_t)at; /* not for infinities, nor when rounded to cells */
-        return 0;
-    }
-    return at >= cells ? grid->cells[axis] - 1 : 0;
+    double at = (coordinate - axis->least) * axis->per_cell;
+    if (at >= 0 && at < axis->cells) return (uint32_t)at;
+    if (!axis->is_periodic) return at >= axis->cells ? (uint32_t)axis->cells - 1 : 0;
+    at -= axis->cells * floor(at / axis->cells);
+    return at >= 0 && at < axis->cells ? (uint32_t)at : 0; /* NaN, infinite, rounded to `cells` */
 }
 
 #endif
