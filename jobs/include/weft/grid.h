@@ -105,7 +105,8 @@ typedef struct weft_grid_run {
     int8_t shift[3];
 } weft_grid_run;
 
-enum { WEFT_GRID_MAX_RUNS = 27 };
+/* The most runs of a cell. */
+#define WEFT_GRID_MAX_RUNS 27
 
 /* Lists the runs of a cell and of those beside it, by z, y, x; empty ones are left out. Each
  * pair of points is met from both sides, and each point meets itself (shift 0). Along a periodic

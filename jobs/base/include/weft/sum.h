@@ -23,11 +23,12 @@ extern "C" {
 
 /* ---- exact sums ---- */
 
-enum {
-    WEFT_SUM_PARTS = 67,      /* 32 bits each: from the least bit of a double to 2^1044 */
-    WEFT_SUM_WORDS = 67 + 3,  /* the parts, then counts of +infinity, -infinity and NaN */
-    WEFT_SUM_MOST_ADDS = 2000 /* additions until carries must be settled: 2^63 / 2^52 less a bit */
-};
+/* Parts of a sum, 32 bits each: from the least bit of a double to 2^1069. */
+#define WEFT_SUM_PARTS 67
+/* The parts, then counts of +infinity, -infinity and NaN. */
+#define WEFT_SUM_WORDS 70
+/* Additions until carries must be passed on: each adds less than 2^52 + 2^32 to a word of 2^63. */
+#define WEFT_SUM_MOST_ADDS 2000
 
 /* An exact sum. Owner: the caller; a value; zero-initialised it is 0. Always: the sum is that of
  * words[i] * 2^(32 i - 1075) over the parts. Settled (adds == 0), the words are whole on their
