@@ -11,6 +11,12 @@
 get_property(layers GLOBAL PROPERTY WEFT_LAYERS)
 get_property(dirs GLOBAL PROPERTY WEFT_LAYER_DIRS)
 
+if(WEFT_AMALGAMATED)
+    weft_add_amalgamation(weft_amalgamated)
+    list(TRANSFORM layers PREPEND weft_ OUTPUT_VARIABLE unused)
+    set_target_properties(${unused} PROPERTIES EXCLUDE_FROM_ALL ON)
+    set(layers amalgamated)
+endif()
 function(weft_fill_library target)
     foreach(layer ${layers})
         target_sources(${target} PRIVATE $<TARGET_OBJECTS:weft_${layer}>)

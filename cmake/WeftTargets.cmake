@@ -40,8 +40,9 @@ endif()
 
 find_package(Threads REQUIRED)
 find_path(WEFT_CK_INCLUDE_DIR ck_pr.h)
-if(NOT WEFT_CK_INCLUDE_DIR)
-    message(FATAL_ERROR "Concurrency Kit not found: install it with `apt-get install libck-dev`")
+if(NOT WEFT_CK_INCLUDE_DIR AND WEFT_ATOMICS STREQUAL "ck")
+    message(FATAL_ERROR "Concurrency Kit not found: install it with `apt-get install libck-dev`, or take "
+                        "the compiler's builtins: -DWEFT_ATOMICS=builtin")
 endif()
 
 add_library(weft_flags INTERFACE)

@@ -6,6 +6,7 @@
 #include "evolution.h"
 
 #include "field.h"
+#include "number.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -302,7 +303,8 @@ static number number_load(weft_field_kind kind, const char *from)
 static bool number_whole(number *n)
 {
     if (!n->is_real) return true;
-    if (!(n->real >= -0x1p63 && n->real < 0x1p64) || n->real != trunc(n->real)) return false;
+    bool is_whole = fabs(n->real) >= 0x1p52 || weft__number_is_whole(n->real); /* no trunc: -lm */
+    if (!is_whole || !(n->real >= -0x1p63 && n->real < 0x1p64)) return false;
     n->is_real = false;
     n->is_negative = n->real < 0;
     n->bits = n->is_negative ? (uint64_t)(int64_t)n->real : (uint64_t)n->real;
