@@ -8,6 +8,7 @@ import sys
 import tempfile
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+JOBS, SCENE = "jobs/" + "src/", "ecs/scene/" + "src/"
 BASE_H = """#define WEFT_VERSION_MAJOR 1
 #define WEFT_VERSION_MINOR 2
 #define WEFT_VERSION_PATCH 3
@@ -73,9 +74,9 @@ def expect(what, got, wanted):
 
 def main():
     cc = sys.argv[1]
-    good = {"jobs/base/include/weft/base.h": BASE_H, "jobs/src/shared.h": SHARED_H,
-            "jobs/src/one.c": part("one", 10, "weft_one"), "jobs/src/two.c": part("two", 20, "weft_two"),
-            "ecs/scene/src/apart.c": "#error libweft-scene is not a part\n"}
+    good = {"jobs/base/include/weft/base.h": BASE_H, JOBS + "shared.h": SHARED_H,
+            JOBS + "one.c": part("one", 10, "weft_one"), JOBS + "two.c": part("two", 20, "weft_two"),
+            SCENE + "apart.c": "#error libweft-scene is not a part\n"}
     main_c = ('#include <stdio.h>\n#include "weft.h"\n'
               'int main(void) { printf("%d %d\\n", weft_one(), weft_two()); return 0; }\n')
     with tempfile.TemporaryDirectory() as root:
@@ -95,7 +96,7 @@ def main():
             if wanted not in text:
                 sys.exit(f"FAILED: weft.c has no {wanted}")
     with tempfile.TemporaryDirectory() as root:
-        tree(root, {**good, "jobs/src/one.c": '#include "absent.h"\n'})
+        tree(root, {**good, JOBS + "one.c": '#include "absent.h"\n'})
         done = amalgamate(root)
         expect("an unknown header", (done.returncode, "absent.h" in done.stderr), (1, True))
     print("amalgamate: clashes renamed, members kept, an unknown header refused")

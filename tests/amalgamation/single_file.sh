@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # single_file.sh PYTHON CC [CXX]: gcc and clang check weft.c as C11 and, with its own checks on, as C17
-# (WEFT_DEEP: each with each), weft.h as C++17, all without a warning; then a stranger's program is built with
+# (WEFT_DEEP: each with each), weft.h and weft.hpp as C++17, all without a warning; then a stranger's program is built with
 # weft.c and the command of the docs. What it exports is what libweft exports: the public functions.
 set -eu
 python=$1 cc=$2 cxx=${3:-}
@@ -25,7 +25,7 @@ for compiler in gcc clang; do
             { echo "FAILED: $compiler $combination"; exit 1; }
     done
 done
-echo '#include "weft.h"' >header.cpp
+printf '#include "weft.h"\n#include "weft.hpp"\n' >header.cpp
 for compiler in "$cxx" g++ clang++; do
     command -v "$compiler" >/dev/null || continue
     # shellcheck disable=SC2086

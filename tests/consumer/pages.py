@@ -5,8 +5,8 @@
 A ```c block with a main is a program: it is compiled as strict C11 with warnings as errors, run,
 and has to print the ```text block that follows it. Other ```c blocks of a page are compiled
 together behind pages_prelude.h, which declares what they use: paragraphs that define types or
-functions at file scope, each of the others in a function of its own. ```cpp blocks are compiled
-the same way as C++17, where there is a compiler for it. A ```json block that begins with the line
+functions at file scope, each of the others in a function of its own. ```cpp blocks are compiled and
+run the same way as C++17, where there is a compiler for it; one that begins with an #include stands alone. A ```json block that begins with the line
 "// NAME" is the file NAME of the folder where the programs of its page run."""
 import glob
 import os
@@ -63,11 +63,15 @@ def check(page, work, compilers, flags):
         if name:
             with open(os.path.join(work, name[1]), "w", encoding="utf-8") as file:
                 file.write(text)
-    programs = [i for i, (kind, text) in enumerate(blocks) if kind == "c" and "int main(" in text]
+    commands = {"c": [cc, *FLAGS], "cpp": [cxx, "-std=c++17", *WARNINGS]}
+    if cxx is None:
+        blocks = [(kind, text) for kind, text in blocks if kind != "cpp"]
+    programs = [i for i, (kind, text) in enumerate(blocks) if kind in commands and "int main(" in text]
     for i in programs:
-        with open(stem + ".c", "w", encoding="utf-8") as file:
+        source = f"{stem}.{blocks[i][0]}"
+        with open(source, "w", encoding="utf-8") as file:
             file.write(blocks[i][1])
-        run(f"{page}: its program does not compile", [cc, *FLAGS, stem + ".c", "-o", stem, *flags, "-lm"])
+        run(f"{page}: its program does not compile", [*commands[blocks[i][0]], source, "-o", stem, *flags, "-lm"])
         printed = run(f"{page}: its program fails", [stem], cwd=work)
         if i + 1 == len(blocks) or blocks[i + 1][0] != "text":
             sys.exit(f"FAILED: {page}: put what the program prints behind it, in a ```text block")
@@ -75,8 +79,14 @@ def check(page, work, compilers, flags):
             sys.exit(f"FAILED: {page}: its program prints\n{printed}instead of\n{blocks[i + 1][1]}")
     fragments = [text for i, (kind, text) in enumerate(blocks) if kind == "c" and i not in programs]
     compile_fragments(page, stem + "_fragments.c", fragments, [cc, *FLAGS, *flags])
-    plus = [text for kind, text in blocks if kind == "cpp" and cxx is not None]
-    compile_fragments(page, stem + "_fragments.cpp", plus, [cxx, "-std=c++17", *WARNINGS, *flags])
+    plus = [text for i, (kind, text) in enumerate(blocks) if kind == "cpp" and i not in programs]
+    alone = [text for text in plus if text.startswith("#include")]
+    compile_fragments(page, stem + "_fragments.cpp", [text for text in plus if text not in alone],
+                      [*commands["cpp"], *flags])
+    for text in alone:
+        with open(stem + "_alone.cpp", "w", encoding="utf-8") as file:
+            file.write(text)
+        run(f"{page}: a fragment does not compile", [*commands["cpp"], "-fsyntax-only", *flags, stem + "_alone.cpp"])
     return len(programs), len(fragments) + len(plus)
 
 
