@@ -170,6 +170,34 @@ void weft_cli_progress(const char *format, ...)
     fflush(stderr);
 }
 
+/* 4.2 s, 3:07, 2:15:00. */
+static void format_span(double seconds, char text[24])
+{
+    const unsigned long s = seconds < 1e9 ? (unsigned long)(seconds + 0.5) : 999999999;
+    if (seconds < 60)
+        snprintf(text, 24, "%.0f s", seconds);
+    else if (s < 3600)
+        snprintf(text, 24, "%lu:%02lu", s / 60, s % 60);
+    else
+        snprintf(text, 24, "%lu:%02lu:%02lu", s / 3600, s / 60 % 60, s % 60);
+}
+
+void weft_cli_progress_of(const char *what, uint64_t done, uint64_t all, const char *things,
+                          double seconds)
+{
+    static const char bar[] = "####################";
+    static double shown_s; /* of this piece of work */
+    char left[24];
+    if (all == 0) return;
+    if (seconds < shown_s) shown_s = 0; /* another one */
+    if (done < all && shown_s > 0 && seconds - shown_s < 0.1) return;
+    shown_s = seconds;
+    const double rate = seconds > 0 ? (double)done / seconds : 0;
+    format_span(rate > 0 ? (double)(all - done) / rate : 0, left);
+    weft_cli_progress("%.16s [%-20.*s] %3u%%  %.0f %s/s, %s left", what, (int)(20 * done / all),
+                      bar, (unsigned)(100 * done / all), rate, things, left);
+}
+
 void weft_cli_progress_clear(void)
 {
     if (isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);

@@ -53,7 +53,8 @@ typedef struct weft_cli_usage {
     const char *arguments; /* "[NAME ...]", or "" when it takes none */
     const char *summary;
     const weft_cli_option *options;
-    const char *notes; /* printed after the options; may be NULL */
+    const char *notes;    /* printed after the options; may be NULL */
+    const char *examples; /* command lines, one per line, printed last; may be NULL */
 } weft_cli_usage;
 
 /* Reads the options of argv; sets *first to the index of the first remaining argument (options may
@@ -70,6 +71,10 @@ int weft_cli_fail(const char *command, const char *format, ...)
 
 /* Replaces the progress line on stderr; does nothing when stderr is no terminal. */
 void weft_cli_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The progress line of counted work: how much is done, its rate and when it will be. `done` of
+ * `all` `things` after `seconds`; at most ten times a second, and when all is done. */
+void weft_cli_progress_of(const char *what, uint64_t done, uint64_t all, const char *things,
+                          double seconds);
 /* Removes the progress line; call before printing anything else. */
 void weft_cli_progress_clear(void);
 

@@ -7,13 +7,18 @@
 #include <stdio.h>
 
 static const char notes[] =
-    "CATALOGUE is a file of two-line elements (TLE), with or without names; without it the "
-    "shipped\n"
-    "catalogue of January 2018 is taken. --start is UTC (2026-08-11 or 2026-08-11T12:00:00Z); "
-    "default: the\n"
-    "midnight after the middle one of the elements' epochs. docs/reference/screen.md defines the "
-    "result.\n"
+    "CATALOGUE is a file of two-line elements (TLE), or of OMM as CSV or JSON; '-' is\n"
+    "standard input; without it the shipped catalogue of January 2018 is taken.\n"
+    "--start is UTC (2026-08-11 or 2026-08-11T12:00:00Z); default: the midnight after\n"
+    "the middle one of the elements' epochs. NAME of --object is a catalogue number or\n"
+    "part of a name, or several with commas between; groups are first words of names.\n"
+    "docs/reference/screen.md defines the result.\n"
     "Screening candidates from public elements, not collision warnings.";
+
+static const char examples[] = "weft screen active.tle --report report\n"
+                               "weft screen active.tle --object ISS --max-km 2\n"
+                               "weft screen active.tle --exclude-group STARLINK --top 20\n"
+                               "weft screen - --json < active.json | grep '\"approach\"'";
 
 /* A pair is looked for within what two satellites travel in half a step; a threshold beyond that is
  * cheaper with a longer step. */
@@ -37,61 +42,121 @@ static int check_limits(const struct screen_options *o)
     return WEFT_CLI_CONTINUE;
 }
 
-static int run_screen(int argc, char **argv)
+/* What of the options excludes each other, or is outside the search. */
+static int check_choices(const struct screen_options *o, const char *out, const char *report)
 {
-    char path[4096];
-    struct screen_options o = {.path = screen_default_catalogue(path, sizeof path),
-                               .out = "out",
-                               .hours = 24.0,
-                               .step_s = 10.0,
-                               .threshold_km = 5.0,
-                               .max_age_days = 30.0};
-    uint64_t workers = weft_cli_cpu_count(), verify = 0, seed = 1;
-    const char *start = NULL, *scene = NULL;
+    if (o->max_km > o->threshold_km) {
+        return weft_cli_misuse("screen",
+                               "--max-km %g is beyond --threshold-km %g, below which is "
+                               "searched; raise that one",
+                               o->max_km, o->threshold_km);
+    }
+    if (out && report) {
+        return weft_cli_misuse("screen",
+                               "--report writes all files to its folder: leave out --out");
+    }
+    return WEFT_CLI_CONTINUE;
+}
+
+/* The catalogue: an argument, or --scene. */
+static int take_path(struct screen_options *o, int count, char **arguments, const char *scene)
+{
+    if (count > 1)
+        return weft_cli_misuse("screen", "one catalogue only, not '%s' as well", arguments[1]);
+    if (count == 1 && scene != NULL)
+        return weft_cli_misuse("screen", "either a catalogue or --scene, not both");
+    if (count == 1) o->path = arguments[0];
+    if (scene != NULL) o->path = scene;
+    o->is_scene = scene != NULL;
+    return WEFT_CLI_CONTINUE;
+}
+
+static int take_start(struct screen_options *o, const char *start)
+{
+    o->has_start = start != NULL;
+    if (start == NULL || moment_parse(start, &o->start) == 0) return WEFT_CLI_CONTINUE;
+    return weft_cli_misuse("screen", "--start '%s' is not a time such as 2026-08-11T00:00:00Z",
+                           start);
+}
+
+/* The options as they stand on the command line, and where they go when they are whole. */
+struct given {
+    struct screen_options o;
+    uint64_t workers, verify, top;
+    const char *start, *scene, *out, *report;
+};
+
+static int parse(struct given *g, int argc, char **argv, int *first)
+{
+    struct screen_options *o = &g->o;
     const weft_cli_option options[] = {
-        {"hours", "H", "length of the window (default 24)", WEFT_CLI_NUMBER, &o.hours, 0.0001,
+        {"hours", "H", "length of the window (default 24)", WEFT_CLI_NUMBER, &o->hours, 0.0001,
          87660},
-        {"step", "S", "seconds between propagations (default 10)", WEFT_CLI_NUMBER, &o.step_s, 0.1,
+        {"start", "ISO", "begin of the window, UTC", WEFT_CLI_TEXT, &g->start, 0, 0},
+        {"step", "S", "seconds between propagations (default 10)", WEFT_CLI_NUMBER, &o->step_s, 0.1,
          60},
         {"threshold-km", "KM", "report approaches below (default 5)", WEFT_CLI_NUMBER,
-         &o.threshold_km, 0.001, 400},
-        {"workers", "N", "threads (default: CPUs)", WEFT_CLI_COUNT, &workers, 1, 256},
-        {"start", "ISO", "begin of the window, UTC", WEFT_CLI_TEXT, &start, 0, 0},
-        {"max-age", "DAYS", "leave out elements farther from the window (default 30)",
-         WEFT_CLI_NUMBER, &o.max_age_days, 0.01, 36525},
-        {"out", "DIR", "where conjunctions.csv goes (default out)", WEFT_CLI_TEXT, &o.out, 0, 0},
-        {"verify", "K", "check K random steps by brute force", WEFT_CLI_COUNT, &verify, 0, 1000000},
-        {"seed", "N", "which steps --verify takes (default 1)", WEFT_CLI_COUNT, &seed, 0, 0},
-        {"scene", "WORLD", "take the satellites of a file of `weft bake`", WEFT_CLI_TEXT, &scene, 0,
+         &o->threshold_km, 0.001, 400},
+        {"max-age", "DAYS", "leave out elements farther away (default 30)", WEFT_CLI_NUMBER,
+         &o->max_age_days, 0.01, 36525},
+        {"top", "N", "closest pairs to show (default 10); --json: only these", WEFT_CLI_COUNT,
+         &g->top, 0, 100000},
+        {"object", "NAME", "only approaches of these objects", WEFT_CLI_TEXT, &o->objects, 0, 0},
+        {"group", "NAME", "only approaches with a member of the group", WEFT_CLI_TEXT, &o->group, 0,
          0},
-        {"strict", NULL, "refuse a catalogue with a bad line", WEFT_CLI_FLAG, &o.is_strict, 0, 0},
-        {"json", NULL, "the summary as one JSON object", WEFT_CLI_FLAG, &o.is_json, 0, 0},
+        {"exclude-group", "NAME", "none with a member of the group", WEFT_CLI_TEXT,
+         &o->without_group, 0, 0},
+        {"max-km", "KM", "show only approaches below", WEFT_CLI_NUMBER, &o->max_km, 1e-6, 400},
+        {"out", "DIR", "where conjunctions.csv goes (default out)", WEFT_CLI_TEXT, &g->out, 0, 0},
+        {"report", "DIR", "the same, and a page with pictures, index.html", WEFT_CLI_TEXT,
+         &g->report, 0, 0},
+        {"workers", "N", "threads (default: CPUs)", WEFT_CLI_COUNT, &g->workers, 1, 256},
+        {"verify", "K", "check K random steps by brute force", WEFT_CLI_COUNT, &g->verify, 0,
+         1000000},
+        {"seed", "N", "which steps --verify takes (default 1)", WEFT_CLI_COUNT, &o->seed, 0, 0},
+        {"scene", "WORLD", "take the satellites of a file of `weft bake`", WEFT_CLI_TEXT, &g->scene,
+         0, 0},
+        {"strict", NULL, "refuse a catalogue with a bad line", WEFT_CLI_FLAG, &o->is_strict, 0, 0},
+        {"json", NULL, "approaches and summary, one JSON object per line", WEFT_CLI_FLAG,
+         &o->is_json, 0, 0},
         {0},
     };
     const weft_cli_usage usage = {
-        "screen", "[CATALOGUE]",
-        "Propagates every satellite of a catalogue and reports which pairs come close.", options,
-        notes};
+        .command = "screen",
+        .arguments = "[CATALOGUE]",
+        .summary = "Propagates every satellite of a catalogue and reports which pairs come close.",
+        .options = options,
+        .notes = notes,
+        .examples = examples};
+    return weft_cli_parse(&usage, argc, argv, first);
+}
+
+static int run_screen(int argc, char **argv)
+{
+    char path[4096];
+    struct given g = {.o = {.path = screen_default_catalogue(path, sizeof path),
+                            .hours = 24.0,
+                            .step_s = 10.0,
+                            .threshold_km = 5.0,
+                            .max_age_days = 30.0,
+                            .seed = 1},
+                      .workers = weft_cli_cpu_count(),
+                      .top = UINT64_MAX};
     int first;
-    int status = weft_cli_parse(&usage, argc, argv, &first);
+    int status = parse(&g, argc, argv, &first);
     if (status != WEFT_CLI_CONTINUE) return status;
-    if (argc - first > 1)
-        return weft_cli_misuse("screen", "one catalogue only, not '%s' as well", argv[first + 1]);
-    if (first < argc && scene != NULL)
-        return weft_cli_misuse("screen", "either a catalogue or --scene, not both");
-    if (first < argc) o.path = argv[first];
-    if (scene != NULL) o.path = scene;
-    o.is_scene = scene != NULL;
-    o.workers = (uint32_t)workers;
-    o.verify = (uint32_t)verify;
-    o.seed = seed;
-    o.has_start = start != NULL;
-    if (start && moment_parse(start, &o.start)) {
-        return weft_cli_misuse("screen", "--start '%s' is not a time such as 2026-08-11T00:00:00Z",
-                               start);
-    }
-    status = check_limits(&o);
-    return status == WEFT_CLI_CONTINUE ? screen_run(&o) : status;
+    struct screen_options *o = &g.o;
+    o->workers = (uint32_t)g.workers;
+    o->verify = (uint32_t)g.verify;
+    o->is_top = g.top != UINT64_MAX;
+    o->top = o->is_top ? (uint32_t)g.top : 10;
+    o->has_page = g.report != NULL;
+    o->out = g.report ? g.report : g.out ? g.out : "out";
+    status = take_path(o, argc - first, argv + first, g.scene);
+    if (status == WEFT_CLI_CONTINUE) status = take_start(o, g.start);
+    if (status == WEFT_CLI_CONTINUE) status = check_choices(o, g.out, g.report);
+    if (status == WEFT_CLI_CONTINUE) status = check_limits(o);
+    return status == WEFT_CLI_CONTINUE ? screen_run(o) : status;
 }
 
 const weft_cli_command weft_cli_commands_screen[] = {

@@ -91,10 +91,35 @@ case("unknown option", [catalogue, "--treshold-km", "5"], 2, "did you mean --thr
 # the summary for machines
 done = subprocess.run([weft, "screen", catalogue, "--json", "--hours", "0.5", "--verify", "2", "--out",
                        os.path.join(folder, "out")], capture_output=True, text=True)
-summary = json.loads(done.stdout)
-if done.returncode != 0 or summary["objects"] != 979 or not summary["check"]["is_identical"] or done.stderr:
+lines = [json.loads(line) for line in done.stdout.splitlines()]
+summary = lines[-1]
+if done.returncode != 0 or summary["type"] != "summary" or summary["objects"] != 979 or not summary["check"]["is_identical"] or done.stderr:
     failures.append("json")
     print("FAILED json:", done.stdout, done.stderr)
+# OMM, standard input, filters, the page
+omm = ("OBJECT_NAME,NORAD_CAT_ID,EPOCH,MEAN_MOTION,ECCENTRICITY,INCLINATION,RA_OF_ASC_NODE,ARG_OF_PERICENTER,MEAN_ANOMALY,BSTAR\n"
+       "ISS,25544,2008-09-20T12:25:40.104192,15.72125391,.0006703,51.6416,247.4627,130.5360,325.0288,-.11606E-4\n")
+case("OMM as CSV", [file_of("omm.csv", omm)], 0, "1 objects")
+case("OMM with a bad number", [file_of("bad.csv", omm.replace("51.6416", "x"))], 1, "bad.csv:2:", "INCLINATION: 'x'",
+     "no readable object")
+done = subprocess.run([weft, "screen", "-", "--hours", "0.1", "--out", os.path.join(folder, "stdin")], input=ISS + ISS.replace(
+    "25544", "25545").replace("2927", "2928").replace("563537", "563538"), capture_output=True, text=True)
+meta = json.load(open(os.path.join(folder, "stdin", "meta.json")))
+if done.returncode != 0 or meta["catalogue"]["objects"] != 2 or meta["together"] != 1 or "standard input" not in done.stdout:
+    failures.append("stdin")
+    print("FAILED stdin:", done.stdout, done.stderr, meta)
+case("a name that is not there", [catalogue, "--object", "NOTHERE"], 1, "--object: 'NOTHERE' is neither")
+case("a group that is not there", [catalogue, "--group", "NOTHERE"], 1, "no group 'NOTHERE'; the largest are FLOCK")
+case("a filter beyond the search", [catalogue, "--max-km", "6"], 2, "raise that one")
+case("two folders", [catalogue, "--report", "x"], 2, "leave out --out")
+page = os.path.join(folder, "page")
+done = subprocess.run([weft, "screen", catalogue, "--report", page, "--hours", "12", "--threshold-km", "30", "--top", "3"],
+                      capture_output=True, text=True)
+html = open(os.path.join(page, "index.html")).read()
+if (done.returncode != 0 or html.count("<svg") != 3 or html.count("<tr><td class=\"num\">") != 3 or "//" in html
+        or sorted(os.listdir(page)) != ["conjunctions.csv", "index.html", "meta.json", "together.csv"]):
+    failures.append("page")
+    print("FAILED page:", done.stdout, done.stderr, os.listdir(page))
 case("help", ["--help"], 0, "usage: weft screen", "not collision warnings")
 
 usage = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -177,14 +177,20 @@ static void bracket_close(struct block *block, struct bracket *bracket)
     }
 }
 
+static void block_load(struct block *block, const struct approach_window *window,
+                       const struct approach_suspect *pairs, uint32_t count)
+{
+    side_load(&block->a, pairs, count, 0, window->start);
+    side_load(&block->b, pairs, count, 1, window->start);
+}
+
 static void refine_block(struct block *block, const struct approach_window *window,
                          const struct approach_suspect *suspects, uint32_t count,
                          struct approach *approaches)
 {
     struct bracket bracket;
     struct relative at;
-    side_load(&block->a, suspects, count, 0, window->start);
-    side_load(&block->b, suspects, count, 1, window->start);
+    block_load(block, window, suspects, count);
     memset(approaches, 0, count * sizeof *approaches);
     if (bracket_open(block, window, suspects, count, &bracket) == 0) return;
     int has_approach[lanes];
@@ -210,5 +216,89 @@ void approach_refine(const struct sgp4_kernels *kernels, const struct approach_w
     for (uint32_t begin = 0; begin < count; begin += lanes) {
         const uint32_t part = count - begin < lanes ? count - begin : lanes;
         refine_block(&block, window, suspects + begin, part, approaches + begin);
+    }
+}
+
+/* ---- a pair over the window, and at a moment ---- */
+
+static void span_extend(struct approach_span *span, const struct relative *at, uint32_t i,
+                        int is_first)
+{
+    if (is_first) {
+        span->is_valid = 1;
+        span->nearest_km = span->farthest_km = span->first_km = at->distance[i];
+        span->first_rate = at->rate[i];
+        span->first_vrel_km_s = at->speed[i];
+    }
+    span->is_valid = span->is_valid && at->is_valid[i];
+    span->nearest_km = fmin(span->nearest_km, at->distance[i]);
+    span->farthest_km = fmax(span->farthest_km, at->distance[i]);
+    span->last_km = at->distance[i];
+    span->last_rate = at->rate[i];
+    span->last_vrel_km_s = at->speed[i];
+}
+
+void approach_follow(const struct sgp4_kernels *kernels, const struct approach_window *window,
+                     const struct approach_suspect *pairs, uint32_t count,
+                     struct approach_span *spans)
+{
+    struct block block;
+    struct relative at;
+    double seconds[lanes];
+    block.kernels = kernels;
+    for (uint32_t begin = 0; begin < count; begin += lanes) {
+        const uint32_t part = count - begin < lanes ? count - begin : lanes;
+        block_load(&block, window, pairs + begin, part);
+        for (uint32_t step = 0; step <= window->step_count; step++) {
+            for (uint32_t i = 0; i < lanes; i++) seconds[i] = approach_step_begin(window, step);
+            relative_at(&block, seconds, &at);
+            for (uint32_t i = 0; i < part; i++) span_extend(&spans[begin + i], &at, i, step == 0);
+        }
+    }
+}
+
+/* The frame of a's orbit: up, across (along the angular momentum, left of the flight) and along. */
+static struct approach_view view_of(const struct sgp4_states *a, const struct sgp4_states *b,
+                                    uint32_t i)
+{
+    const double r[3] = {a->x[i], a->y[i], a->z[i]}, v[3] = {a->vx[i], a->vy[i], a->vz[i]};
+    const double w[3] = {b->vx[i], b->vy[i], b->vz[i]};
+    const double d[3] = {b->x[i] - r[0], b->y[i] - r[1], b->z[i] - r[2]};
+    const double h[3] = {r[1] * v[2] - r[2] * v[1], r[2] * v[0] - r[0] * v[2],
+                         r[0] * v[1] - r[1] * v[0]};
+    const double f[3] = {h[1] * r[2] - h[2] * r[1], h[2] * r[0] - h[0] * r[2],
+                         h[0] * r[1] - h[1] * r[0]};
+    double rr = 0, vv = 0, ww = 0, hh = 0, ff = 0, vw = 0, dr = 0, dh = 0, df = 0;
+    for (int k = 0; k < 3; k++) {
+        rr += r[k] * r[k], vv += v[k] * v[k], ww += w[k] * w[k];
+        hh += h[k] * h[k], ff += f[k] * f[k], vw += v[k] * w[k];
+        dr += d[k] * r[k], dh += d[k] * h[k], df += d[k] * f[k];
+    }
+    const double cosine = fmax(-1.0, fmin(1.0, vw / sqrt(vv * ww)));
+    return (struct approach_view){.angle_degrees = acos(cosine) * 57.29577951308232,
+                                  .radial_km = dr / sqrt(rr),
+                                  .along_km = df / sqrt(ff),
+                                  .cross_km = dh / sqrt(hh),
+                                  .x = r[0],
+                                  .y = r[1],
+                                  .z = r[2]};
+}
+
+void approach_look(const struct sgp4_kernels *kernels, const struct approach_window *window,
+                   const struct approach_suspect *pairs, const double *seconds, uint32_t count,
+                   struct approach_view *views)
+{
+    struct block block;
+    struct sgp4_states a, b;
+    double minutes[lanes];
+    block.kernels = kernels;
+    for (uint32_t begin = 0; begin < count; begin += lanes) {
+        const uint32_t part = count - begin < lanes ? count - begin : lanes;
+        block_load(&block, window, pairs + begin, part);
+        for (uint32_t i = 0; i < lanes; i++)
+            minutes[i] = seconds[begin + (i < part ? i : 0)] / 60.0;
+        side_states(&block.a, kernels, minutes, &a);
+        side_states(&block.b, kernels, minutes, &b);
+        for (uint32_t i = 0; i < part; i++) views[begin + i] = view_of(&a, &b, i);
     }
 }

@@ -50,6 +50,35 @@ void approach_refine(const struct sgp4_kernels *kernels, const struct approach_w
                      const struct approach_suspect *suspects, uint32_t count,
                      struct approach *approaches);
 
+/* How far apart a pair is at the begins of all steps and at the end of the window; what holds at
+ * its two ends. `is_valid`: both have a state at each of these times. */
+struct approach_span {
+    double nearest_km, farthest_km;
+    double first_km, last_km;     /* distance at the window's start and end */
+    double first_rate, last_rate; /* r.v there */
+    double first_vrel_km_s, last_vrel_km_s;
+    int is_valid;
+};
+
+/* Follows `count` pairs (`step` is not used) through the window; spans[i] belongs to pairs[i].
+ * Cost: a propagation of both objects per step. */
+void approach_follow(const struct sgp4_kernels *kernels, const struct approach_window *window,
+                     const struct approach_suspect *pairs, uint32_t count,
+                     struct approach_span *spans);
+
+/* How two objects meet at one moment. */
+struct approach_view {
+    double angle_degrees; /* between the velocities: 0 the same way, 180 head-on */
+    double radial_km, along_km,
+        cross_km;   /* b from a: up, in the direction of flight, to the left */
+    double x, y, z; /* of a, km, true equator and mean equinox of date */
+};
+
+/* Looks at `count` pairs at `seconds`[i] from the window's start. */
+void approach_look(const struct sgp4_kernels *kernels, const struct approach_window *window,
+                   const struct approach_suspect *pairs, const double *seconds, uint32_t count,
+                   struct approach_view *views);
+
 /* Begin of step k in seconds from the start of the window; its middle. The one place these are
  * computed. */
 static inline double approach_step_begin(const struct approach_window *window, uint32_t step)

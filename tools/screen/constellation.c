@@ -13,10 +13,17 @@ struct word {
     uint32_t object;
 };
 
+/* Rocket bodies and debris are named after what they come from: no constellation. */
+static int is_remains(const char *name)
+{
+    return strstr(name, "R/B") != NULL || strstr(name, " DEB") != NULL;
+}
+
 /* Letters from the beginning of the name on: numbers and separators end the word. */
 static void first_word(const char *name, char *word)
 {
     uint32_t n = 0;
+    if (is_remains(name)) name = "";
     while ((name[n] >= 'A' && name[n] <= 'Z') || (name[n] >= 'a' && name[n] <= 'z')) n++;
     memset(word, 0, TLE_NAME_BYTES);
     memcpy(word, name, n);

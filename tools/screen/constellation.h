@@ -2,8 +2,9 @@
 /* constellation.h: groups of satellites by the first word of their names: STARLINK-1007 and
  * STARLINK-1008 are one.
  *
- * A word that fewer than CONSTELLATION_MEMBERS satellites share makes no group; these belong to
- * group 0, which has no name.
+ * Rocket bodies (R/B) and debris (DEB) belong to none. A word that fewer than
+ * CONSTELLATION_MEMBERS satellites share makes no group; these belong to group 0, which has no
+ * name.
  */
 #ifndef WEFT_SCREEN_CONSTELLATION_H
 #define WEFT_SCREEN_CONSTELLATION_H

@@ -14,6 +14,11 @@
 
 #include "cli.h"
 #include "screen_check.h"
+#include "screen_edges.h"
+#include "screen_files.h"
+#include "screen_filter.h"
+#include "screen_json.h"
+#include "screen_page.h"
 #include "screen_report.h"
 #include "screen_scene.h"
 #include "screen_world.h"
@@ -70,7 +75,8 @@ static int read_catalogue(const struct screen_options *o, struct screen_result *
     if (result == TLE_NO_MEMORY) return weft_cli_fail("screen", "out of memory");
     if (result == TLE_FILE && o->is_scene) return WEFT_CLI_FAILED;
     if (result == TLE_FILE) {
-        return weft_cli_fail("screen", "no catalogue: name a file of two-line elements");
+        return weft_cli_fail("screen", "no catalogue: name a file of two-line elements, or of OMM "
+                                       "as CSV or JSON");
     }
     if (o->is_strict && problems > 0) {
         return weft_cli_fail("screen",
@@ -82,7 +88,7 @@ static int read_catalogue(const struct screen_options *o, struct screen_result *
     if (r->catalogue.count == 0) {
         return weft_cli_fail("screen",
                              "%s has no readable object: it must be two-line elements "
-                             "(TLE text), such as celestrak.org offers",
+                             "(TLE text) or OMM (CSV, JSON), such as celestrak.org offers",
                              o->path);
     }
     return WEFT_CLI_OK;
@@ -113,12 +119,18 @@ static int choose_window(const struct screen_options *o, struct screen_result *r
     return WEFT_CLI_OK;
 }
 
+double screen_age_days(const struct screen_result *r, uint32_t object, double seconds)
+{
+    const struct sgp4_elements *e = &r->catalogue.objects[object].elements;
+    const struct moment epoch = {.day = e->epoch_day, .fraction = e->epoch_fraction};
+    return (moment_seconds_between(epoch, r->window.start) + seconds) / 86400.0;
+}
+
 /* Days from an epoch to the nearest moment of the window. */
 static double age_days(const struct screen_options *o, const struct screen_result *r,
-                       const struct sgp4_elements *elements)
+                       uint32_t object)
 {
-    const struct moment epoch = {.day = elements->epoch_day, .fraction = elements->epoch_fraction};
-    const double from_start = moment_seconds_between(epoch, r->window.start) / 86400.0;
+    const double from_start = screen_age_days(r, object, 0.0);
     if (from_start >= 0.0) return from_start;
     return fmax(0.0, -from_start - o->hours / 24.0);
 }
@@ -131,7 +143,7 @@ static int drop_stale(const struct screen_options *o, struct screen_result *r)
     uint32_t kept = 0;
     double nearest = HUGE_VAL;
     for (uint32_t i = 0; i < c->count; i++) {
-        const double age = age_days(o, r, &c->objects[i].elements);
+        const double age = age_days(o, r, i);
         nearest = fmin(nearest, age);
         if (age <= o->max_age_days) c->objects[kept++] = c->objects[i];
     }
@@ -182,16 +194,38 @@ static int end_batch(const struct screen_world *w, struct screen_counts *counts)
     return w->events.is_failed ? -1 : 0;
 }
 
-static void show_progress(const struct screen_options *o, uint32_t done, uint32_t all)
+static void show_progress(const struct screen_world *w, uint32_t done, double seconds)
 {
-    static const char bar[] = "########################################";
-    const uint32_t percent = (uint32_t)(100.0 * done / all);
-    if (!o->is_quiet) weft_cli_progress("[%-40.*s] %u%%", (int)(percent * 40 / 100), bar, percent);
+    if (w->options->is_quiet) return;
+    weft_cli_progress_of("screening", done, w->window.step_count, "steps", seconds);
 }
 
-static int step_world(struct screen_world *w, struct screen_counts *counts)
+static int compare_approaches(const void *left, const void *right)
 {
+    const struct screen_approach *a = left, *b = right;
+    if (a->tca_s != b->tca_s) return a->tca_s < b->tca_s ? -1 : 1;
+    if (a->object_a != b->object_a) return a->object_a < b->object_a ? -1 : 1;
+    return a->object_b < b->object_b ? -1 : a->object_b > b->object_b;
+}
+
+/* With --json: the approaches of this batch, which are after those of all batches before. */
+static void print_batch(struct screen_world *w, const struct screen_result *r, uint32_t first)
+{
+    const uint32_t count = w->events.count - first;
+    if (!r->filter || count == 0) return;
+    struct screen_approach *items = w->events.items + first;
+    qsort(items, count, sizeof *items, compare_approaches);
+    for (uint32_t i = 0; i < count; i++)
+        if (screen_filter_takes(r->filter, items[i].object_a, items[i].object_b, items[i].miss_km))
+            screen_json_approaches(r, &items[i], 1);
+}
+
+static int step_world(struct screen_world *w, struct screen_result *r)
+{
+    struct screen_counts *counts = &r->counts;
+    const double begin = seconds_now();
     for (uint32_t step = 0; step < w->window.step_count;) {
+        const uint32_t found = w->events.count;
         begin_batch(w, step);
         const float dt = (float)(w->ephemeris.step_count * w->window.step_s);
         if (weft_world_step(w->world, dt) != WEFT_OK) {
@@ -199,7 +233,8 @@ static int step_world(struct screen_world *w, struct screen_counts *counts)
         }
         if (end_batch(w, counts)) return weft_cli_fail("screen", "out of memory");
         step += w->ephemeris.step_count;
-        show_progress(w->options, step, w->window.step_count);
+        print_batch(w, r, found);
+        show_progress(w, step, seconds_now() - begin);
     }
     for (uint32_t k = 0; k < w->ephemeris.step_capacity; k++) {
         counts->pairs_compared += w->suspects.of_step[k].tested;
@@ -209,14 +244,6 @@ static int step_world(struct screen_world *w, struct screen_counts *counts)
 }
 
 /* ---- the result ---- */
-
-static int compare_approaches(const void *left, const void *right)
-{
-    const struct screen_approach *a = left, *b = right;
-    if (a->tca_s != b->tca_s) return a->tca_s < b->tca_s ? -1 : 1;
-    if (a->object_a != b->object_a) return a->object_a < b->object_a ? -1 : 1;
-    return a->object_b < b->object_b ? -1 : a->object_b > b->object_b;
-}
 
 static int compare_losses(const void *left, const void *right)
 {
@@ -269,7 +296,7 @@ int screen_search(const struct screen_options *o, struct screen_result *r)
     struct screen_world w;
     int status = screen_world_create(&w, o, r) == 0 ? WEFT_CLI_OK : WEFT_CLI_FAILED;
     const double begin = seconds_now();
-    if (status == WEFT_CLI_OK) status = step_world(&w, &r->counts);
+    if (status == WEFT_CLI_OK) status = step_world(&w, r);
     if (status == WEFT_CLI_OK) status = collect_results(&w, r);
     const double middle = seconds_now();
     if (status == WEFT_CLI_OK) {
@@ -289,6 +316,8 @@ void screen_result_fini(struct screen_result *r)
     constellations_fini(&r->groups);
     free(r->approaches);
     free(r->losses);
+    free(r->togethers);
+    free(r->edges);
 }
 
 int screen_load(const struct screen_options *o, struct screen_result *r)
@@ -302,15 +331,36 @@ int screen_load(const struct screen_options *o, struct screen_result *r)
     return status;
 }
 
+/* What was found beside the search, and what of it is told. */
+static int finish(const struct screen_options *o, const struct screen_filter *filter,
+                  struct screen_result *r)
+{
+    if (screen_edges_find(r)) return weft_cli_fail("screen", "out of memory");
+    screen_filter_apply(filter, r);
+    if (screen_files_write(o, r)) return WEFT_CLI_FAILED;
+    if (o->has_page && screen_page_write(o, r)) return WEFT_CLI_FAILED;
+    if (o->is_json)
+        screen_json_end(o, r);
+    else
+        screen_report_text(o, r);
+    fflush(stdout);
+    if (!o->is_json) screen_report_warn(r);
+    return r->check.steps == 0 || r->check.is_identical ? WEFT_CLI_OK : WEFT_CLI_FAILED;
+}
+
 static int run(const struct screen_options *o, struct screen_result *r)
 {
-    if (screen_report_prepare(o)) return WEFT_CLI_FAILED;
+    struct screen_filter filter = {.is_named = NULL};
+    if (screen_files_prepare(o)) return WEFT_CLI_FAILED;
     int status = screen_load(o, r);
-    if (status == WEFT_CLI_OK) status = screen_search(o, r);
-    if (status != WEFT_CLI_OK) return status;
-    if (screen_report_csv(o, r)) return WEFT_CLI_FAILED;
-    screen_report_summary(o, r);
-    return r->check.steps == 0 || r->check.is_identical ? WEFT_CLI_OK : WEFT_CLI_FAILED;
+    if (status == WEFT_CLI_OK) status = screen_filter_init(&filter, o, r);
+    if (status == WEFT_CLI_OK) {
+        r->filter = o->is_json && !o->is_top ? &filter : NULL;
+        status = screen_search(o, r);
+    }
+    if (status == WEFT_CLI_OK) status = finish(o, &filter, r);
+    screen_filter_fini(&filter);
+    return status;
 }
 
 int screen_run(const struct screen_options *options)

@@ -3,7 +3,9 @@
  *
  *   read the catalogue (tle.h) -> make the world (screen_world.h) -> step it, one batch of time
  *   steps per frame (screen_systems.c) -> collect the approaches -> check some steps by brute force
- *   (screen_check.c) -> conjunctions.csv and the summary (screen_report.c)
+ *   (screen_check.c) -> pairs at the ends of the window (screen_edges.c) -> what was asked for
+ *   (screen_filter.c) -> files (screen_files.c, screen_page.c) and the summary (screen_report.c,
+ *   screen_json.c)
  *
  * docs/reference/screen.md defines the result; this is also the example of how a program embeds
  * weft.
@@ -19,6 +21,9 @@
 #include "constellation.h"
 #include "tle.h"
 
+/* Elements older than this are told of: places are off by tens of kilometres by then. */
+#define SCREEN_STALE_DAYS 7.0
+
 /* What the command line asks for. Text belongs to the caller. */
 struct screen_options {
     const char *path;
@@ -31,6 +36,12 @@ struct screen_options {
     uint32_t workers;
     uint32_t verify; /* steps to check by brute force */
     uint64_t seed;   /* which steps */
+    /* what of the result is told (screen_filter.h); NULL, 0: no limit */
+    const char *objects, *group, *without_group;
+    double max_km;
+    uint32_t top;  /* pairs in tables */
+    bool is_top;   /* asked for: --json writes these only */
+    bool has_page; /* index.html in `out`, too */
     bool is_strict, is_json, is_quiet;
 };
 
@@ -51,6 +62,21 @@ struct screen_loss {
     uint32_t step;  /* the first without a valid state */
     uint32_t error; /* enum sgp4_error */
 };
+
+/* A pair within the threshold all the time; distances at the begins of steps. */
+struct screen_together {
+    uint32_t object_a, object_b;
+    double nearest_km, farthest_km;
+};
+
+/* A pair within the threshold at an end of the window, with its minimum beyond. */
+struct screen_edge {
+    uint32_t object_a, object_b;
+    bool is_start;                 /* of the window; else its end */
+    double distance_km, vrel_km_s; /* there */
+};
+
+struct screen_filter;
 
 /* Work done, for the summary. */
 struct screen_counts {
@@ -80,6 +106,12 @@ struct screen_result {
     uint32_t approach_count;
     struct screen_loss *losses;
     uint32_t loss_count;
+    struct screen_together *togethers; /* screen_edges.h */
+    uint32_t together_count;
+    struct screen_edge *edges;
+    uint32_t edge_count;
+    uint32_t hidden_count;              /* approaches that the filter left out */
+    const struct screen_filter *filter; /* with --json: approaches are printed as they are found */
     struct screen_counts counts;
     struct screen_check check;
 };
@@ -99,6 +131,10 @@ void screen_result_fini(struct screen_result *result);
 /* The shipped catalogue: in the source tree, beside an installed program, or above a build folder.
  * `path` is returned when one of the last two can be read. */
 const char *screen_default_catalogue(char *path, size_t capacity);
+
+/* Days from an object's epoch to a moment of the window, in seconds from its start; negative when
+ * the epoch is later. */
+double screen_age_days(const struct screen_result *result, uint32_t object, double seconds);
 
 /* Puts approaches and losses into the order of the result. */
 void screen_result_sort(struct screen_result *result);

@@ -10,16 +10,9 @@
 #include <stdlib.h>
 
 #include "brute.h"
+#include "screen_objects.h"
 
 enum { rows_per_block = 128 };
-
-/* All objects of the catalogue by their place in it. */
-struct objects {
-    struct sgp4_near *near;
-    struct sgp4_deep *deep;
-    struct approach_object *all;
-    uint32_t *lost_step;
-};
 
 /* One step under way: a list per block, so that the order of blocks does not matter. */
 struct sweep {
@@ -27,42 +20,6 @@ struct sweep {
     struct brute_list *of_block;
     uint32_t block_count;
 };
-
-static void objects_fini(struct objects *o)
-{
-    free(o->near);
-    free(o->deep);
-    free(o->all);
-    free(o->lost_step);
-}
-
-static int objects_init(struct objects *o, const struct screen_result *r)
-{
-    const uint32_t count = r->catalogue.count;
-    *o = (struct objects){.near = calloc(count, sizeof *o->near)};
-    o->deep = calloc(count, sizeof *o->deep);
-    o->all = calloc(count, sizeof *o->all);
-    o->lost_step = malloc(count * sizeof *o->lost_step);
-    if (!o->near || !o->deep || !o->all || !o->lost_step) {
-        objects_fini(o);
-        return -1;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        const struct sgp4_elements *e = &r->catalogue.objects[i].elements;
-        o->lost_step[i] = UINT32_MAX;
-        if (sgp4_is_deep(e)) {
-            sgp4_deep_init(e, &o->deep[i]);
-            o->all[i].deep = &o->deep[i];
-        } else {
-            sgp4_near_init(e, &o->near[i]);
-            o->all[i].near = &o->near[i];
-        }
-    }
-    for (uint32_t i = 0; i < r->loss_count; i++) {
-        o->lost_step[r->losses[i].object] = r->losses[i].step;
-    }
-    return 0;
-}
 
 static int search_blocks(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
 {
@@ -102,7 +59,7 @@ static void compare_step(const struct screen_result *r, const struct sweep *s,
     }
 }
 
-static int check_step(weft_job_pool *pool, const struct objects *o, uint32_t step,
+static int check_step(weft_job_pool *pool, const struct screen_objects *o, uint32_t step,
                       struct screen_result *r)
 {
     const uint32_t count = r->catalogue.count;
@@ -146,10 +103,10 @@ static uint64_t next_random(uint64_t *state)
 int screen_check_run(weft_job_pool *pool, const struct screen_options *options,
                      struct screen_result *r)
 {
-    struct objects o;
+    struct screen_objects o;
     uint64_t state = options->seed;
     r->check = (struct screen_check){.steps = 0};
-    if (objects_init(&o, r)) return -1;
+    if (screen_objects_init(&o, r)) return -1;
     /* A step is taken with the probability that leaves the right number: K different ones. */
     uint32_t wanted =
         options->verify < r->window.step_count ? options->verify : r->window.step_count;
@@ -159,7 +116,7 @@ int screen_check_run(weft_job_pool *pool, const struct screen_options *options,
         wanted--;
         result = check_step(pool, &o, step, r);
     }
-    objects_fini(&o);
+    screen_objects_fini(&o);
     r->check.is_identical =
         r->check.expected == r->check.found && r->check.matched == r->check.found;
     return result;

@@ -41,6 +41,21 @@ enum sgp4_error {
     SGP4_ERROR_DECAYED = 6,                /* below the surface */
 };
 
+/* Such a code in words. */
+static inline const char *sgp4_error_text(uint32_t error)
+{
+    switch (error) {
+    case SGP4_OK:
+        return "none";
+    case SGP4_ERROR_DECAYED:
+        return "decayed";
+    case SGP4_ERROR_MEAN_MOTION:
+        return "no mean motion any more";
+    default:
+        return "no orbit any more";
+    }
+}
+
 /* Mean elements as a two-line set gives them. A moment is a Julian day plus a fraction: one
  * double would cost 20 us. */
 struct sgp4_elements {

@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "moment.h"
+#include "omm.h"
 #include "orbit_math.h"
 
 enum { line_capacity = 200 };
@@ -28,8 +28,7 @@ struct line {
 
 /* Reading in progress. `first` is a good line 1 waiting for its line 2. */
 struct reader {
-    FILE *file; /* NULL: the text from `at` to `end` */
-    const char *at, *end;
+    struct byte_source source;
     const char *path;
     tle_report_fn *report;
     void *user;
@@ -355,22 +354,17 @@ static enum tle_result take_line(struct reader *r)
 
 /* ---- lines ---- */
 
-static int next_character(struct reader *r)
-{
-    if (r->file) return getc_unlocked(r->file);
-    return r->at < r->end ? (unsigned char)*r->at++ : EOF;
-}
-
 /* Next line without its end and trailing blanks; 0 at the end of the file. A longer line is
  * counted, not kept. */
 static int next_line(struct reader *r)
 {
     struct line *line = &r->line;
-    int c = next_character(r);
+    int c = byte_source_next(&r->source);
     if (c == EOF) return 0;
     line->number++;
     line->length = 0;
-    for (; c != EOF && c != '\n' && line->length < BARREN_BYTES_MAX; c = next_character(r)) {
+    for (; c != EOF && c != '\n' && line->length < BARREN_BYTES_MAX;
+         c = byte_source_next(&r->source)) {
         if (line->length < line_capacity) line->text[line->length] = (char)c;
         line->length++;
     }
@@ -430,18 +424,12 @@ void tle_drop_duplicates(struct tle_catalogue *c, const char *path, tle_report_f
 
 static enum tle_result open_file(struct reader *r)
 {
-    struct stat status;
-    r->file = fopen(r->path, "rb");
-    if (!r->file) {
-        problem_at(r, 0, 0, "cannot open: %s", strerror(errno));
-        return TLE_FILE;
-    }
-    if (fstat(fileno(r->file), &status) == 0 && S_ISDIR(status.st_mode)) {
+    if (byte_source_open(&r->source, r->path) == 0) return TLE_OK;
+    if (errno == EISDIR)
         problem_at(r, 0, 0, "is a directory: name a file of two-line elements");
-        fclose(r->file);
-        return TLE_FILE;
-    }
-    return TLE_OK;
+    else
+        problem_at(r, 0, 0, "cannot open: %s", strerror(errno));
+    return TLE_FILE;
 }
 
 /* One line; gives up a file in which no more objects come. */
@@ -456,6 +444,14 @@ static enum tle_result take_next(struct reader *r)
     return TLE_FILE;
 }
 
+static enum tle_result read_lines(struct reader *r)
+{
+    enum tle_result result = TLE_OK;
+    while (result == TLE_OK && next_line(r)) result = take_next(r);
+    drop_pending(r);
+    return result;
+}
+
 enum tle_result tle_read(const char *path, tle_report_fn *report, void *user,
                          struct tle_catalogue *catalogue)
 {
@@ -463,13 +459,16 @@ enum tle_result tle_read(const char *path, tle_report_fn *report, void *user,
     struct reader r = {.path = path, .report = report, .user = user, .catalogue = catalogue};
     enum tle_result result = open_file(&r);
     if (result != TLE_OK) return result;
-    while (result == TLE_OK && next_line(&r)) result = take_next(&r);
-    drop_pending(&r);
-    if (result == TLE_OK && ferror(r.file)) {
-        problem_at(&r, 0, 0, "cannot read: %s", strerror(errno));
+    const enum omm_form form = omm_form_of(&r.source);
+    result = form == OMM_NONE ? read_lines(&r)
+                              : omm_read(form, &r.source, path, report, user, catalogue);
+    catalogue->cksum = byte_source_cksum(&r.source);
+    catalogue->bytes = r.source.bytes;
+    const int reason = byte_source_close(&r.source);
+    if (result == TLE_OK && reason != 0) {
+        problem_at(&r, 0, 0, "cannot read: %s", strerror(reason));
         result = TLE_FILE;
     }
-    fclose(r.file);
     if (result == TLE_OK) {
         tle_drop_duplicates(catalogue, path, report, user);
     } else {
@@ -482,8 +481,8 @@ int tle_read_record(const char *text, size_t bytes, tle_report_fn *report, void 
                     struct tle_object *out)
 {
     struct tle_catalogue one = {.objects = out, .capacity = 1};
-    struct reader r = {
-        .at = text, .end = text + bytes, .report = report, .user = user, .catalogue = &one};
+    struct reader r = {.report = report, .user = user, .catalogue = &one};
+    byte_source_memory(&r.source, text, bytes);
     while (one.count == 0 && next_line(&r)) take_line(&r);
     if (one.count == 0) drop_pending(&r);
     return one.count == 1 ? 0 : -1;

@@ -34,6 +34,8 @@ struct tle_catalogue {
     uint32_t count, capacity;
     uint32_t bad_lines;  /* reported and skipped */
     uint32_t duplicates; /* reported and dropped */
+    uint32_t cksum;      /* of the file, as the command cksum prints it */
+    uint64_t bytes;      /* of the file; 0: it was not one */
 };
 
 /* Line and column count from 1; column 0 means the whole line. The text lives until the callback
@@ -51,7 +53,8 @@ typedef void tle_report_fn(void *user, const struct tle_problem *problem);
  * problem on line 0. */
 enum tle_result { TLE_OK, TLE_FILE, TLE_NO_MEMORY };
 
-/* Reads a whole file. On success the caller owns the catalogue and ends it with
+/* Reads a whole file, "-" for standard input: two-line elements, or, by how it begins, OMM as CSV
+ * or JSON (omm.h). On success the caller owns the catalogue and ends it with
  * tle_catalogue_fini(), also when it is empty. On failure nothing needs to be freed. */
 enum tle_result tle_read(const char *path, tle_report_fn *report, void *user,
                          struct tle_catalogue *catalogue);
