@@ -33,6 +33,7 @@ typedef struct weft__plan weft__plan;
 /* Data of other parts that lives and dies with the world. Destroyed in this order, before the
  * storage. */
 typedef enum weft__extension_slot {
+    WEFT__EXTENSION_STREAMS, /* first: its threads end before anything else does */
     WEFT__EXTENSION_SCHEDULER,
     WEFT__EXTENSION_COMMANDS,
     WEFT__EXTENSION_SNAPSHOTS,

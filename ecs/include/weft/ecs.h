@@ -18,6 +18,7 @@
 #include <weft/relation.h>
 #include <weft/slice.h>
 #include <weft/snapshot.h>
+#include <weft/stream.h>
 #include <weft/transfer.h>
 #include <weft/value.h>
 #include <weft/world.h>

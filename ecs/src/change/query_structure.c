@@ -2,6 +2,7 @@
 /* query_structure.c: the public query-wide changes: add, remove, set, set a shared value, enable,
  * destroy. Each gives every selected part a destination and lets the engine (query_change.h) do it.
  */
+#include "query_structure.h"
 #include "archetype.h"
 #include "change_request.h"
 #include "enable.h"
@@ -9,6 +10,7 @@
 #include "entity_value.h"
 #include "error.h"
 #include "move_plan.h"
+#include "query_change.h"
 #include "query_cursor.h"
 #include "query_read.h"
 #include "tuple.h"
@@ -175,6 +177,23 @@ weft_result weft_query_destroy_entities(weft_world *world, weft_query query)
     weft__change change = {.world = world};
     weft_result result = weft__change_select(&change, query, "weft_query_destroy_entities");
     if (result == WEFT_OK) result = route_destroyed(&change);
+    if (result == WEFT_OK) result = weft__change_prepare(&change);
+    if (result == WEFT_OK) weft__change_apply(&change);
+    weft__change_fini(&change);
+    return result;
+}
+
+weft_result weft__chunk_destroy_rows(weft_world *world, weft__chunk *chunk)
+{
+    weft__change change = {.world = world};
+    weft_result result = WEFT_OK;
+    if (!weft__change_push_part(&change, chunk))
+        result = weft__error_memory(world, "destruction of entities");
+    if (result == WEFT_OK) {
+        change.parts[0].rows = WEFT__NONE;
+        change.parts[0].count = chunk->count;
+        result = route_destroyed(&change);
+    }
     if (result == WEFT_OK) result = weft__change_prepare(&change);
     if (result == WEFT_OK) weft__change_apply(&change);
     weft__change_fini(&change);

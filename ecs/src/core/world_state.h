@@ -142,6 +142,12 @@ typedef struct weft__builtin {
     weft_component instance_of; /* null until it is registered; owner, world idle */
 } weft__builtin;
 
+/* What threads of streams have of the world, which its books do not count. Owner, world idle. */
+typedef struct weft__lent {
+    uint32_t loads; /* sections that are filled or ended by threads now */
+    uint64_t berths;
+} weft__lent;
+
 /* What structural changes have moved since creation. Part of the world; any thread, relaxed: it is
  * statistics. */
 typedef struct weft__moved {
@@ -182,6 +188,7 @@ struct weft_world {
     weft_blob_store *blobs; /* NULL until asked for */
     weft__builtin builtin;
     weft__moved moved;
+    weft__lent lent;
     weft_world_desc desc; /* resolved limits; name is a copy */
     weft_error *error;    /* apart, so that const functions can set it */
 };

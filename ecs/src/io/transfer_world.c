@@ -9,6 +9,7 @@
 #include "entity_tag.h"
 #include "error.h"
 #include "format.h"
+#include "lent.h"
 #include "name_table.h"
 #include "sized.h"
 #include "transfer_blobs.h"
@@ -376,6 +377,11 @@ weft_result weft_world_transfer(weft_world *to, weft_world *from, const weft_tra
     if (desc == NULL) desc = &everything;
     weft_result result = tracked_check(to, from, desc);
     if (result == WEFT_OK) result = weft__idle(to, "weft_world_transfer");
+    if (result == WEFT_OK) result = weft__lent_refuse(to, "weft_world_transfer");
+    if (result == WEFT_OK && from->lent.loads != 0)
+        result = weft__error(to, WEFT_BUSY, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                             "weft_world_transfer: sections of the source are being read or taken "
+                             "out: call weft_stream_wait first");
     if (result != WEFT_OK) return result;
     weft__transfer t = {.from = from, .to = to, .shares_memory = shares_memory(from, to)};
     result = rows_select(&t, desc->query);

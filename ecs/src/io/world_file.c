@@ -4,6 +4,7 @@
 #include "error.h"
 #include "file_problem.h"
 #include "file_replace.h"
+#include "lent.h"
 #include "load_refusal.h"
 #include "os_file.h"
 #include "sized.h"
@@ -31,6 +32,7 @@ static weft_result save(weft_world *world, bool is_given, const weft_save_desc *
                                     "path, writer or out is NULL, or desc->without is NULL but its "
                                     "count is not 0: set them");
     weft_result result = weft__idle(world, what);
+    if (result == WEFT_OK) result = weft__lent_refuse(world, what);
     return result == WEFT_OK ? weft__world_write(world, desc, out) : result;
 }
 

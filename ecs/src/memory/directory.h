@@ -90,6 +90,7 @@ typedef struct weft__directory {
     _Alignas(64) uint32_t first_room; /* no block below it has room, but for x_lowest_room's */
     uint32_t room_index;              /* block that room_block points to; UINT32_MAX: none yet */
     weft__entity_block *room_block;   /* cache for single allocations */
+    weft__entity_block *stand_in;     /* for blocks that are lent (directory_lend.h), or NULL */
     /* shared atomic */
     weft_a32 x_lowest_room; /* lowest block _any gave slots back to since the owner looked */
     weft_a64 x_full[WEFT__BLOCK_HINTS]; /* hint: bit per block without room */
@@ -284,5 +285,12 @@ static inline bool weft__directory_kill_owner(weft__directory *directory, weft__
 }
 
 /* ---- the rest ---- */
+
+/* Whether a block found in the table stands for one that is lent (directory_lend.h). */
+static inline bool weft__directory_is_lent(const weft__directory *directory,
+                                           const weft__entity_block *block)
+{
+    return block == directory->stand_in;
+}
 
 #endif

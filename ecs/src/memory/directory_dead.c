@@ -41,6 +41,7 @@ bool weft__directory_dead_next(const weft__directory *directory, uint32_t *from,
     uint32_t end = weft__directory_end(directory);
     for (uint32_t index = *from; index < end; index = (index | (STRIDE - 1)) + 1) {
         const weft__entity_block *block = weft__directory_block(directory, index);
+        if (weft__directory_is_lent(directory, block)) continue;
         uint32_t slot = index % WEFT__BLOCK_SLOTS, first = slot & ~(STRIDE - 1);
         uint64_t dead = word_dead(block, first) & ~bits_mask(slot % STRIDE);
         if (dead == 0 || (block->used[first / 64] == 0 && word_versions(block, first) == 0))

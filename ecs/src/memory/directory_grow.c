@@ -36,6 +36,7 @@ void weft__directory_init(weft__directory *directory, weft__memory *memory, cons
     directory->first_room = 0;
     directory->room_index = UINT32_MAX;
     directory->room_block = NULL;
+    directory->stand_in = NULL;
     at_init(&directory->x_block_end, 0);
     at_init(&directory->x_lowest_room, WEFT__BLOCK_LIMIT);
     at_init(&directory->x_slabs, NULL);
@@ -75,6 +76,8 @@ static void table_free(weft__directory *directory, weft__block_table *table)
 
 void weft__directory_fini(weft__directory *directory)
 {
+    weft__free(directory->memory, WEFT__MEMORY_ENTITIES, directory->stand_in, 1,
+               sizeof *directory->stand_in, _Alignof(weft__entity_block));
     for (weft__block_slab *slab = at_plain(&directory->x_slabs), *next; slab != NULL; slab = next) {
         next = slab->next;
         slab_release(directory, slab);

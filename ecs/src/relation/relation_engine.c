@@ -35,6 +35,10 @@ static bool deaths_take(const settling *s)
     relations->had_deaths = had;
     for (uint32_t b = 0; b < end; b++) {
         weft__entity_block *block = weft__directory_block(directory, b * WEFT__BLOCK_SLOTS);
+        if (weft__directory_is_lent(directory, block)) { /* all that lived there died */
+            had[b] = true;
+            continue;
+        }
         had[b] = at_load_rlx(&block->x_had_deaths) != 0;    /* relaxed: idle */
         if (had[b]) at_store_rlx(&block->x_had_deaths, 0u); /* relaxed: idle */
     }

@@ -6,6 +6,7 @@
 #include "directory_dead.h"
 #include "error.h"
 #include "format.h"
+#include "lent.h"
 #include "snapshot_check.h"
 
 #include <string.h>
@@ -339,6 +340,7 @@ weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *previous,
                                     "out is NULL, or `previous` is of another world: give a "
                                     "snapshot of this world, or NULL");
     weft_result result = weft__between_steps(world, "weft_snapshot_take");
+    if (result == WEFT_OK) result = weft__lent_refuse(world, "weft_snapshot_take");
     if (result == WEFT_OK) result = weft__snapshot_check_types(world);
     if (result == WEFT_OK) result = weft__snapshot_check_ids(world, "weft_snapshot_take");
     if (result != WEFT_OK) return result;

@@ -12,6 +12,7 @@
 #include "directory_check.h"
 #include "directory_dead.h"
 #include "error.h"
+#include "lent.h"
 #include "snapshot_check.h"
 #include "sparse.h"
 #include "structure.h"
@@ -388,6 +389,7 @@ weft_result weft_snapshot_restore(weft_world *world, const weft_snapshot *snapsh
                                     "the snapshot is NULL or of another world: give one that "
                                     "weft_snapshot_take made of this world");
     weft_result result = weft__between_steps(world, "weft_snapshot_restore");
+    if (result == WEFT_OK) result = weft__lent_refuse(world, "weft_snapshot_restore");
     if (result == WEFT_OK) result = weft__snapshot_check_ids(world, "weft_snapshot_restore");
     if (result != WEFT_OK) return result;
     restoring r = {.world = world, .snapshot = snapshot};

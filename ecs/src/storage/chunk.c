@@ -230,9 +230,9 @@ weft_result weft__berths_reserve(weft_world *world, uint64_t berths)
     return WEFT_OK;
 }
 
-static void berths_take(weft_world *world, weft__chunk *chunk)
+static uint32_t berths_obtain(weft_world *world, uint32_t capacity)
 {
-    uint32_t class = weft__berth_class(chunk->capacity), first = world->berths.free[class];
+    uint32_t class = weft__berth_class(capacity), first = world->berths.free[class];
     if (first != 0) {
         world->berths.free[class] = (uint32_t)world->berths.at[first].next_free;
     } else {
@@ -240,16 +240,44 @@ static void berths_take(weft_world *world, weft__chunk *chunk)
         world->berths.end += 1u << class;
     }
     WEFT_ASSERT(world->berths.end <= world->berths.capacity);
-    for (uint32_t i = 0; i < 1u << class; i++) world->berths.at[first + i].chunk = chunk;
-    chunk->location = first << WEFT__BERTH_SHIFT;
+    return first << WEFT__BERTH_SHIFT;
 }
 
-static void berths_return(weft_world *world, const weft__chunk *chunk)
+static void berths_return(weft_world *world, uint32_t location, uint32_t capacity)
 {
-    uint32_t class = weft__berth_class(chunk->capacity),
-             first = chunk->location >> WEFT__BERTH_SHIFT;
+    uint32_t class = weft__berth_class(capacity), first = location >> WEFT__BERTH_SHIFT;
     world->berths.at[first].next_free = world->berths.free[class];
     world->berths.free[class] = first;
+}
+
+weft_result weft__berths_lend(weft_world *world, uint32_t capacity, uint32_t *location)
+{
+    weft_result result = WEFT_OK;
+    if (world->berths.free[weft__berth_class(capacity)] == 0)
+        result = weft__berths_reserve(world, weft__berths_of(capacity));
+    if (result != WEFT_OK) return result;
+    *location = berths_obtain(world, capacity);
+    for (uint32_t i = 0; i < weft__berths_of(capacity); i++)
+        world->berths.at[(*location >> WEFT__BERTH_SHIFT) + i].chunk = NULL;
+    world->lent.berths += weft__berths_of(capacity);
+    return WEFT_OK;
+}
+
+void weft__berths_take_back(weft_world *world, uint32_t location, uint32_t capacity)
+{
+    world->lent.berths -= weft__berths_of(capacity);
+    berths_return(world, location, capacity);
+}
+
+/* The chunk has berths now: new ones, or those that were lent for it. */
+static void berths_take(weft_world *world, weft__chunk *chunk)
+{
+    if (chunk->location == 0)
+        chunk->location = berths_obtain(world, chunk->capacity);
+    else
+        world->lent.berths -= weft__berths_of(chunk->capacity);
+    weft__berth *at = world->berths.at + (chunk->location >> WEFT__BERTH_SHIFT);
+    for (uint32_t i = 0; i < weft__berths_of(chunk->capacity); i++) at[i].chunk = chunk;
 }
 
 bool weft__chunk_list_reserve(weft_world *world, weft__archetype *archetype, uint32_t count)
@@ -403,19 +431,34 @@ weft__chunk *weft__chunk_adopt(weft_world *world, weft__tuple *tuple, uint32_t s
     return chunk;
 }
 
-void weft__chunk_release(weft_world *world, weft__chunk *chunk)
+/* Takes a chunk out of everything that the world knows it by. */
+static void chunk_unlink(weft_world *world, weft__chunk *chunk)
 {
-    weft__tuple *tuple = chunk->tuple;
-    WEFT_ASSERT(chunk->count == 0);
     world->quick.from = NULL;
     weft__chunk_room_remove(chunk);
     weft__chunk_unlist(chunk);
     weft__chunk_id_return(world, chunk);
     weft__column_maps_unlink(world, chunk);
-    berths_return(world, chunk);
+    berths_return(world, chunk->location, chunk->capacity);
+    chunk->location = 0; /* a spare one gets others */
     world->chunks.count--;
-    weft__tuple_leave(tuple, chunk);
+    weft__tuple_leave(chunk->tuple, chunk);
     world->front.structure_version++;
+}
+
+void weft__chunk_detach(weft_world *world, weft__chunk *chunk)
+{
+    weft__tuple *tuple = chunk->tuple;
+    weft__chunk_count_rows(world, chunk, -(int64_t)chunk->count);
+    chunk_unlink(world, chunk);
+    weft__tuple_release(world, tuple);
+}
+
+void weft__chunk_release(weft_world *world, weft__chunk *chunk)
+{
+    weft__tuple *tuple = chunk->tuple;
+    WEFT_ASSERT(chunk->count == 0);
+    chunk_unlink(world, chunk);
     weft__chunk *gone = weft__spare_keep(world, chunk);
     if (gone != NULL) chunk_destroy(world, gone);
     weft__tuple_release(world, tuple);

@@ -20,6 +20,9 @@ weft__chunk *weft__chunk_adopt(weft_world *world, weft__tuple *tuple, uint32_t s
 void weft__chunk_release(weft_world *world, weft__chunk *chunk);
 /* Frees the chunks that are kept for later (spare_chunk.h). False: there were none. */
 bool weft__chunk_spares_free(weft_world *world);
+/* Unlinks a chunk with its rows, which are none of the world's any more; its memory is the
+ * caller's. Its tuple may end. */
+void weft__chunk_detach(weft_world *world, weft__chunk *chunk);
 /* Puts the chunk in or out of its tuple's list of chunks with room, as its count says. */
 void weft__chunk_room_update(weft__chunk *chunk);
 /* New order version for every value of a tuple. */
@@ -85,7 +88,12 @@ void weft__chunk_id_take(weft_world *world, weft__chunk *chunk, uint32_t id);
  * above all possible), OUT_OF_MEMORY; none is set. */
 weft_result weft__chunk_renumber(weft_world *world, weft__chunk *chunk, uint32_t id);
 weft_result weft__berths_reserve(weft_world *world, uint64_t berths);
-/* Gives the chunk its id and berths and puts it into the lists; all reserved. Owner. */
+/* Berths for a chunk of this capacity that is not linked yet: its location, which its maker writes
+ * into it. Owner. Errors: LIMIT, OUT_OF_MEMORY; none is set. */
+weft_result weft__berths_lend(weft_world *world, uint32_t capacity, uint32_t *location);
+void weft__berths_take_back(weft_world *world, uint32_t location, uint32_t capacity);
+/* Gives the chunk its id, and berths unless it has a location already, and puts it into the lists;
+ * all reserved. Owner. */
 void weft__chunk_link(weft_world *world, weft__chunk *chunk);
 /* Takes it out of its archetype's list; out of its tuple's list of chunks with room. Owner. */
 void weft__chunk_unlist(weft__chunk *chunk);

@@ -109,6 +109,14 @@ static bool blocks_see(weft_world *world)
     return true;
 }
 
+void weft__column_maps_block(weft_world *world, uint32_t block)
+{
+    weft__column_maps *maps = &world->front.maps;
+    if (maps->seen == NULL || block >= maps->seen_end) return;
+    maps->seen[world->directory.tag_bits / WEFT__BLOCK_SLOTS + block] =
+        weft__directory_block(&world->directory, block * WEFT__BLOCK_SLOTS);
+}
+
 const weft__column_place *weft__column_map_obtain(weft_world *world, uint32_t component)
 {
     const weft__type *type = component <= world->types.count ? world->types.at[component] : NULL;

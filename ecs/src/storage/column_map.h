@@ -43,6 +43,8 @@ const weft__column_place *weft__column_map_obtain(weft_world *world, uint32_t co
 /* Notes the entity blocks that were made since, so that they are found quickly. Owner, before
  * systems run. */
 void weft__column_maps_refresh(weft_world *world);
+/* The directory has another block at this place. Owner. */
+void weft__column_maps_block(weft_world *world, uint32_t block);
 /* Notes that the owner looked `count` values up without a map; makes one after so many that it
  * pays. */
 void weft__column_map_miss(weft_world *world, uint32_t component, uint32_t count);

@@ -44,18 +44,29 @@ uint32_t weft__private_small(const weft__archetype *archetype)
     return weft__format_capacity(archetype->format, class_for(archetype->format, 1));
 }
 
+uint32_t weft__private_class(const weft__format *format, uint32_t rows)
+{
+    return class_for(format, rows);
+}
+
 weft_result weft__private_open(weft_world *world, uint32_t worker, weft__archetype *archetype,
                                uint32_t rows, weft__chunk **out)
 {
-    uint32_t size_class = class_for(archetype->format, rows);
-    const weft__layout *layout = weft__layout_any(world, archetype->format, size_class);
+    return weft__private_make(world, worker, archetype->tuple0, rows, out);
+}
+
+weft_result weft__private_make(weft_world *world, uint32_t worker, weft__tuple *tuple,
+                               uint32_t rows, weft__chunk **out)
+{
+    uint32_t size_class = class_for(tuple->archetype->format, rows);
+    const weft__layout *layout = weft__layout_any(world, tuple->archetype->format, size_class);
     *out = NULL;
     if (layout == NULL) return WEFT_OUT_OF_MEMORY;
     weft__run run;
     weft_result result = weft__units_allocate(&world->units, 1u << (size_class - WEFT__UNIT_CLASS),
                                               home_of(world, worker), &run);
     if (result != WEFT_OK) return result;
-    *out = weft__chunk_make(&world->memory, archetype->tuple0, layout, &run);
+    *out = weft__chunk_make(&world->memory, tuple, layout, &run);
     if (*out != NULL) return WEFT_OK;
     weft__units_free(&world->units, run.first, run.count);
     return WEFT_OUT_OF_MEMORY;

@@ -14,6 +14,12 @@ weft_result weft__private_open(weft_world *world, uint32_t worker, weft__archety
                                uint32_t rows, weft__chunk **out);
 /* Rows of the smallest private chunk of an archetype. Threads: any. */
 uint32_t weft__private_small(const weft__archetype *archetype);
+/* The same for a tuple, which is held meanwhile. */
+weft_result weft__private_make(weft_world *world, uint32_t worker, weft__tuple *tuple,
+                               uint32_t rows, weft__chunk **out);
+/* The size class that a private chunk for `rows` rows has; it has room for all of them if any class
+ * has. */
+uint32_t weft__private_class(const weft__format *format, uint32_t rows);
 /* Takes `count` more rows of a private chunk that has room for them, constructed; returns the
  * first. `with_ids`: their ids stand in the entity column already. */
 uint32_t weft__private_rows(weft_world *world, weft__chunk *chunk, uint32_t count, bool with_ids);

@@ -211,7 +211,8 @@ static bool tuple_check(const weft_world *world, weft__tuple *tuple)
     if (tuple->some != NULL && tuple->some->tuple != tuple)
         return broken(world, "archetype %u: a tuple has a chunk of another one", archetype->id);
     uint32_t holders = tuple->chunk_count + (tuple == archetype->tuple0 ? 1 : 0);
-    if (tuple->holders != holders)
+    bool has_loads = world->lent.loads != 0 && tuple->holders > holders; /* of streams */
+    if (tuple->holders != holders && !has_loads)
         return broken(world, "archetype %u: a tuple has %u holders instead of %u", archetype->id,
                       tuple->holders, holders);
     return true;
@@ -357,7 +358,7 @@ static bool chunk_ids_check(const weft_world *world)
 static bool berths_check(const weft_world *world)
 {
     const weft__berth_table *berths = &world->berths;
-    uint64_t sum = 1; /* berth 0 */
+    uint64_t sum = 1 + world->lent.berths; /* berth 0 */
     for (uint32_t id = 1; id < world->chunks.end; id++)
         if (world->chunks.at[id] != NULL) sum += weft__berths_of(world->chunks.at[id]->capacity);
     for (uint32_t size = 0; size < WEFT__BERTH_CLASSES; size++) {
@@ -398,7 +399,7 @@ static bool units_check(const weft_world *world)
     uint64_t used = weft__units_used(&world->units), parts = 0;
     for (uint32_t id = 1; id < world->chunks.end; id++) memory_add(&has, world->chunks.at[id]);
     for (uint32_t i = 0; i < WEFT__SPARES; i++) memory_add(&has, world->spares.ring[i]);
-    if (used != has.units)
+    if (used != has.units && (world->lent.loads == 0 || used < has.units))
         return broken(world, "%llu units in use, chunks have %llu", (unsigned long long)used,
                       (unsigned long long)has.units);
     if (weft__small_used(&world->small) != has.small_bytes)

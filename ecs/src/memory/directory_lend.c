@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* directory_lend.c: blocks of the entity directory that are out, and what their borrower does. See
+ * directory_lend.h; the protocol of the directory is at the top of directory.c. */
+#include "directory_lend.h"
+#include "bits.h"
+#include "directory_grow.h"
+#include "invariant.h"
+
+#include <string.h>
+
+/* ---- owner ---- */
+
+/* The block that stands for lent ones: full of retired slots. */
+static bool stand_in_obtain(weft__directory *directory)
+{
+    if (directory->stand_in != NULL) return true;
+    weft__entity_block *block = weft__alloc_zeroed(directory->memory, WEFT__MEMORY_ENTITIES, 1,
+                                                   sizeof *block, _Alignof(weft__entity_block));
+    if (block == NULL) return false;
+    for (uint32_t word = 0; word < WEFT__BLOCK_WORDS; word++)
+        block->used[word] = bits_mask(WEFT__BLOCK_SLOTS < 64 ? WEFT__BLOCK_SLOTS : 64);
+    block->first_word = WEFT__BLOCK_WORDS;
+    at_init(&block->x_count, WEFT__BLOCK_SLOTS);
+    at_init(&block->x_retired, WEFT__BLOCK_SLOTS);
+    directory->stand_in = block;
+    return true;
+}
+
+static void entry_put(weft__directory *directory, uint32_t index, weft__entity_block *block)
+{
+    weft__block_table *table = at_load_acq(&directory->x_table); /* D2 */
+    at_store_rel(&table->x_blocks[index], block);                /* D3 */
+    if (directory->room_index == index) directory->room_index = UINT32_MAX;
+}
+
+/* Nothing lives there, nothing ever ended for good, and it is not lent. */
+static bool is_free(const weft__entity_block *block)
+{
+    return at_load_rlx(&block->x_count) == 0; /* relaxed: idle */
+}
+
+weft__lent_block weft__directory_withdraw(weft__directory *directory, uint32_t index)
+{
+    weft__lent_block lent = {weft__directory_block(directory, index * WEFT__BLOCK_SLOTS), index};
+    WEFT_ASSERT(directory->stand_in != NULL && lent.block != directory->stand_in);
+    entry_put(directory, index, directory->stand_in);
+    weft__directory_hint(directory, index, true);
+    return lent;
+}
+
+weft_result weft__directory_lend(weft__directory *directory, uint32_t count, weft__lent_block *out)
+{
+    if (!stand_in_obtain(directory)) return WEFT_OUT_OF_MEMORY;
+    uint32_t end = at_load_rlx(&directory->x_block_end), found = 0; /* relaxed: idle */
+    uint32_t lowest = at_load_rlx(&directory->x_lowest_room);       /* relaxed: idle */
+    if (lowest > directory->first_room) lowest = directory->first_room;
+    for (uint32_t index = lowest; index < end && found < count; index++)
+        if (is_free(weft__directory_block(directory, index * WEFT__BLOCK_SLOTS)))
+            out[found++].index = index;
+    if (found < count) {
+        uint32_t missing = count - found;
+        if (missing > directory->block_limit - end) return WEFT_LIMIT;
+        while (at_load_rlx(&directory->x_block_end) - end < missing) { /* relaxed: idle */
+            weft_result result =
+                weft__directory_grow(directory, weft__directory_ahead(directory, missing));
+            if (result != WEFT_OK) return result;
+        }
+        while (found < count) out[found++].index = end++; /* new: not looked at, so not touched */
+    }
+    for (uint32_t i = 0; i < count; i++) out[i] = weft__directory_withdraw(directory, out[i].index);
+    return WEFT_OK;
+}
+
+void weft__directory_put_back(weft__directory *directory, const weft__lent_block *lent)
+{
+    WEFT_ASSERT(weft__directory_block(directory, lent->index * WEFT__BLOCK_SLOTS) ==
+                directory->stand_in);
+    entry_put(directory, lent->index, lent->block);
+    bool is_full = at_load_rlx(&lent->block->x_count) == WEFT__BLOCK_SLOTS; /* relaxed: idle */
+    weft__directory_hint(directory, lent->index, is_full);
+    if (!is_full && lent->index < directory->first_room) directory->first_room = lent->index;
+}
+
+/* ---- borrower ---- */
+
+void weft__lent_fill(const weft__directory *directory, const weft__lent_block *lent, uint32_t slot,
+                     uint32_t count, uint32_t location, weft_entity *out)
+{
+    uint32_t index = (lent->index * WEFT__BLOCK_SLOTS + slot) ^ directory->tag_bits;
+    weft_a64 *x_slot = &lent->block->x_slots[slot];
+    for (uint32_t i = 0; i < count; i++, x_slot++) {
+        /* relaxed, also below: the block is this thread's until it is handed over */
+        uint64_t born = at_load_rlx(x_slot) + WEFT__VERSION_ONE;
+        at_store_rlx(x_slot, born | (location + i)); /* relaxed: above */
+        uint64_t handle = born | (index + i);
+        memcpy(&out[i], &handle, sizeof handle);
+    }
+}
+
+weft_entity weft__lent_handle(const weft__directory *directory, const weft__lent_block *lent,
+                              uint32_t slot)
+{
+    /* relaxed: another thread of the load may fill the slot now: the same handle before and
+     * after */
+    uint64_t now = at_load_rlx(&lent->block->x_slots[slot]);
+    return (weft_entity){(lent->index * WEFT__BLOCK_SLOTS + slot) ^ directory->tag_bits,
+                         (uint32_t)(now >> 32) | 1};
+}
+
+void weft__lent_settle(weft__entity_block *block, uint32_t count)
+{
+    for (uint32_t word = 0; word < WEFT__BLOCK_WORDS; word++) {
+        uint32_t first = word * 64, here = count > first ? count - first : 0;
+        block->used[word] = bits_mask(here < 64 ? here : 64);
+    }
+    block->first_word = count / 64;
+    at_store_rlx(&block->x_count, count); /* relaxed: handed over later */
+}
+
+void weft__lent_kill(weft__entity_block *block)
+{
+    uint32_t retired = 0;
+    memset(block->used, 0, sizeof block->used);
+    for (uint32_t slot = 0; slot < WEFT__BLOCK_SLOTS; slot++) {
+        /* relaxed, also below: the block is of this thread alone */
+        uint32_t version = (uint32_t)(at_load_rlx(&block->x_slots[slot]) >> 32);
+        if ((version & 1) == 0) continue;
+        bool is_last = version == WEFT__VERSION_LAST;
+        uint64_t dead = is_last ? 0 : (uint64_t)(version + 1) << 32;
+        at_store_rlx(&block->x_slots[slot], dead); /* relaxed: above */
+        if (!is_last) continue;
+        block->used[slot / 64] |= UINT64_C(1) << slot % 64;
+        retired++;
+    }
+    block->first_word = 0;
+    at_store_rlx(&block->x_count, retired);   /* relaxed: above */
+    at_store_rlx(&block->x_retired, retired); /* relaxed: above */
+    at_store_rlx(&block->x_had_deaths, 1u);   /* relaxed: above */
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/* section_fill.c: one piece of a section file becomes a private chunk: columns are read straight
+ * into their places and hashed there, then stored references become handles, then the rows get
+ * their ids. See section_fill.h. */
+#include "section_fill.h"
+#include "buffer.h"
+#include "format.h"
+#include "hash_lanes.h"
+#include "private_chunk.h"
+#include "section_table.h"
+
+#include <string.h>
+
+/* A piece that is read. On the stack of the thread. */
+typedef struct filling {
+    weft__load *load;
+    weft_world *world;
+    const weft__file_front *front;
+    const weft__front_piece *piece;
+    const weft__front_shape *shape;
+    weft__chunk *chunk;
+    char *tail; /* what is behind the packed columns */
+    uint64_t tail_bytes;
+} filling;
+
+static const weft__type *type_of(const filling *f, uint32_t i)
+{
+    return f->front->types[f->shape->types[i]];
+}
+
+static const weft__type_ref *ref_of(const filling *f, const weft__type *type)
+{
+    const weft__archetype *archetype = f->shape->archetype;
+    return &archetype->types[weft__archetype_find(archetype, type->id)];
+}
+
+/* ---- reading ---- */
+
+static bool read_at(filling *f, void *to, uint64_t bytes, uint64_t at)
+{
+    weft__file_source own = f->front->file; /* its own place for what failed */
+    weft_result result = weft__file_read(&own, to, bytes, at);
+    return result == WEFT_OK || weft__load_fail(f->load, result, own.problem.text);
+}
+
+/* The packed columns go to their places; the rest to memory of its own. */
+static bool bytes_read(filling *f)
+{
+    uint64_t at = f->piece->at, hash = WEFT__SECTION_SEED;
+    for (uint32_t i = 0; i < f->shape->type_count; i++) {
+        const weft__type *type = type_of(f, i);
+        if (!weft__section_is_packed(type)) continue;
+        char *column = weft__chunk_column(f->chunk, ref_of(f, type)->column);
+        uint64_t bytes = (uint64_t)f->piece->rows * type->value_bytes;
+        if (!read_at(f, column, bytes, at)) return false;
+        hash = weft__hash_lanes(hash, column, bytes);
+        at += bytes;
+    }
+    f->tail_bytes = f->piece->at + f->piece->bytes - at;
+    f->tail = weft__stream_alloc(f->world, f->tail_bytes, 1);
+    if (f->tail == NULL) return weft__load_fail(f->load, WEFT_OUT_OF_MEMORY, "no memory");
+    if (f->tail_bytes != 0 && !read_at(f, f->tail, f->tail_bytes, at)) return false;
+    hash = weft__hash_lanes(hash, f->tail, f->tail_bytes);
+    return hash == f->piece->hash ||
+           weft__load_fail(f->load, WEFT_CORRUPT, "the hash of rows differs");
+}
+
+/* ---- values ---- */
+
+static weft_entity handle_of(const weft__load *load, uint32_t row)
+{
+    return weft__lent_handle(&load->stream->world->directory,
+                             &load->blocks[row / WEFT__BLOCK_SLOTS], row % WEFT__BLOCK_SLOTS);
+}
+
+/* A stored handle becomes one of the world. False: it cannot be. */
+static bool reference_read(const filling *f, char *field)
+{
+    weft_entity stored;
+    memcpy(&stored, field, sizeof stored);
+    if (stored.version == 0 && stored.index == 0) return true;
+    const weft__load *load = f->load;
+    weft_entity handle;
+    if (stored.version == WEFT__STORED_ROW &&
+        stored.index < weft__section_of(load->stream, load->section)->rows)
+        handle = handle_of(load, stored.index);
+    else if (stored.version == WEFT__STORED_EXPORT && stored.index < load->export_count)
+        handle = load->exports[stored.index];
+    else
+        return false;
+    memcpy(field, &handle, sizeof handle);
+    return true;
+}
+
+/* Blob numbers of a value. On the stack. */
+typedef struct blob_visit {
+    const weft__loaded *loaded;
+    weft_blob_store *store;
+    bool is_checked, is_counted; /* only looked at; each field gets a reference */
+} blob_visit;
+
+static bool blob_field(void *user, weft_blob_ref *field)
+{
+    const blob_visit *v = user;
+    if (field->id > v->loaded->blob_count) return false;
+    if (v->is_checked || field->id == 0) return true;
+    *field = v->loaded->blobs[field->id - 1];
+    if (v->is_counted && weft_blob_acquire(v->store, *field) != WEFT_OK) field->id = 0;
+    return true;
+}
+
+/* Stored references of values, one after the other, become those of the world. What can be wrong is
+ * looked at first, so that counted blobs are right. */
+static bool values_settle(const filling *f, const weft__type *type, char *values, uint64_t count)
+{
+    size_t size = type->desc.size;
+    for (uint64_t i = 0; i < count && type->entity_offset_count != 0; i++)
+        for (uint32_t k = 0; k < type->entity_offset_count; k++)
+            if (!reference_read(f, values + i * size + type->entity_offsets[k])) return false;
+    if (!type->has_blobs) return true;
+    blob_visit visit = {&f->load->loaded, f->world->blobs, true, type->needs_destruct};
+    for (uint32_t pass = 0; pass < 2; pass++, visit.is_checked = false)
+        for (uint64_t i = 0; i < count; i++)
+            if (!weft__type_blobs(type, values + i * size, blob_field, &visit)) return false;
+    return true;
+}
+
+static bool disabled_read(const filling *f, weft__in *in, uint32_t enableable)
+{
+    const weft__chunk *chunk = f->chunk;
+    uint8_t has_some = weft__in_u8(in);
+    weft_a64 *x_words = weft__chunk_disabled(chunk, enableable);
+    weft_a32 *x_counts = weft__chunk_disabled_counts(chunk, enableable);
+    uint32_t words = (chunk->count + 63) / 64, shift = chunk->layout->slice_shift - 6;
+    for (uint32_t i = 0; i < words && has_some == 1; i++) {
+        uint64_t word = weft__in_u64(in);
+        uint32_t left = chunk->count - i * 64;
+        if ((word & ~bits_mask(left > 64 ? 64 : left)) != 0) return false;
+        at_init(&x_words[i], word);
+        at_init(&x_counts[i >> shift], at_plain(&x_counts[i >> shift]) + bits_count(word));
+    }
+    return has_some <= 1 && !in->is_short;
+}
+
+static bool buffers_read(const filling *f, weft__in *in, const weft__type *type)
+{
+    const char *counts = weft__in_take(in, (uint64_t)f->chunk->count * 4);
+    if (counts == NULL) return false;
+    for (uint32_t row = 0; row < f->chunk->count; row++) {
+        uint32_t count;
+        memcpy(&count, counts + (size_t)row * 4, sizeof count);
+        const char *elements = weft__in_take(in, (uint64_t)count * type->desc.size);
+        if (count != 0 && elements == NULL) return false;
+        weft_buffer *buffer = (void *)weft__chunk_value(f->chunk, ref_of(f, type)->column, row);
+        if (type->desc.size == 0) {
+            buffer->count = count;
+            continue;
+        }
+        if (weft__buffer_append(&f->world->memory, type, buffer, elements, count) != WEFT_OK)
+            return weft__load_fail(f->load, WEFT_OUT_OF_MEMORY, "no memory for a buffer");
+        if (!values_settle(f, type, weft__buffer_data(buffer), count)) return false;
+    }
+    return true;
+}
+
+static bool tail_read(const filling *f)
+{
+    weft__in in = {.at = f->tail, .end = f->tail + f->tail_bytes};
+    for (uint32_t i = 0; i < f->shape->type_count; i++) {
+        const weft__type *type = type_of(f, i);
+        const weft__type_ref *ref = ref_of(f, type);
+        if (ref->chunk_offset != WEFT__NONE)
+            weft__in_get(&in, f->chunk->chunk_values + ref->chunk_offset, type->chunk_bytes);
+        if (ref->enableable != WEFT__NO_PLACE && !disabled_read(f, &in, ref->enableable))
+            return false;
+        if ((type->desc.flags & WEFT_BUFFER) != 0 && !buffers_read(f, &in, type)) return false;
+    }
+    return !in.is_short && in.at == in.end;
+}
+
+static bool columns_settle(const filling *f)
+{
+    for (uint32_t i = 0; i < f->shape->type_count; i++) {
+        const weft__type *type = type_of(f, i);
+        if (weft__section_is_packed(type) &&
+            !values_settle(f, type, weft__chunk_column(f->chunk, ref_of(f, type)->column),
+                           f->chunk->count))
+            return false;
+    }
+    return true;
+}
+
+/* ---- the chunk ---- */
+
+/* Handles for the rows, and their places in the lent blocks. */
+static void ids_give(const filling *f)
+{
+    weft_entity *entities = weft__chunk_entities(f->chunk);
+    uint32_t row = f->piece->first;
+    for (uint32_t done = 0; done < f->piece->rows;) {
+        uint32_t slot = row % WEFT__BLOCK_SLOTS, count = WEFT__BLOCK_SLOTS - slot;
+        if (count > f->piece->rows - done) count = f->piece->rows - done;
+        weft__lent_fill(&f->world->directory, &f->load->blocks[row / WEFT__BLOCK_SLOTS], slot,
+                        count, f->chunk->location + done, entities + done);
+        row += count;
+        done += count;
+    }
+    f->chunk->has_ids = true;
+}
+
+/* Columns that were not read, or hold stored references, must not be destructed. */
+static void columns_clear(const filling *f)
+{
+    for (uint32_t column = 1; column < f->chunk->layout->column_count; column++) {
+        const weft__type *type = f->chunk->archetype->format->types[column];
+        if (type->needs_destruct && (type->desc.flags & WEFT_BUFFER) == 0)
+            memset(weft__chunk_column(f->chunk, column), 0,
+                   (size_t)f->chunk->count * type->value_bytes);
+    }
+}
+
+static bool chunk_make(filling *f, uint32_t piece, uint32_t thread)
+{
+    const weft__front_section *section = weft__section_of(f->load->stream, f->load->section);
+    weft__tuple *tuple = f->load->tuples[f->piece->run - section->first_run];
+    weft_result result = weft__private_make(f->world, thread, tuple, f->piece->rows, &f->chunk);
+    if (result != WEFT_OK) return weft__load_fail(f->load, result, "no memory for rows");
+    f->chunk->location = f->load->locations[piece];
+    f->chunk->count = f->piece->rows;
+    for (uint32_t column = 1; column < f->chunk->layout->column_count; column++) {
+        const weft__type *type = f->chunk->archetype->format->types[column];
+        if ((type->desc.flags & WEFT_BUFFER) != 0)
+            weft__type_construct(type, weft__chunk_column(f->chunk, column), f->chunk->count);
+    }
+    return true;
+}
+
+static void piece_fill(weft__load *load, uint32_t piece, uint32_t thread)
+{
+    const weft_stream *stream = load->stream;
+    const weft__front_section *section = weft__section_of(stream, load->section);
+    filling f = {.load = load, .world = stream->world, .front = &stream->front};
+    f.piece = &stream->front.pieces[section->first_piece + piece];
+    f.shape = &stream->front.shapes[stream->front.runs[f.piece->run].shape];
+    if (!chunk_make(&f, piece, thread)) return;
+    bool is_read = bytes_read(&f), is_right = is_read && columns_settle(&f);
+    if (is_read && !is_right) weft__load_fail(load, WEFT_CORRUPT, "a reference leads nowhere");
+    if (is_right && !tail_read(&f))
+        is_right = weft__load_fail(load, WEFT_CORRUPT, "rows are described wrongly");
+    weft__stream_free(f.world, f.tail, f.tail_bytes, 1);
+    if (!is_right) {
+        columns_clear(&f);
+        weft__private_drop(f.world, f.chunk);
+        return;
+    }
+    ids_give(&f);
+    if (stream->desc.filled != NULL) {
+        weft_stream_rows rows = {load->section, f.chunk->count, weft__chunk_entities(f.chunk),
+                                 f.chunk};
+        stream->desc.filled(&rows, stream->desc.user);
+    }
+    load->chunks[piece] = f.chunk;
+}
+
+void weft__section_fill(weft__crew_job *job, uint32_t piece, uint32_t thread)
+{
+    weft__load *load = (weft__load *)(void *)job;
+    bool is_over = at_load_rlx(&job->x_cancelled) != 0 ||   /* relaxed: a hint */
+                   at_load_rlx(&load->x_failed) != WEFT_OK; /* relaxed: a hint */
+    if (is_over) return;
+    if (piece == 0)
+        weft__section_table_fill(load);
+    else
+        piece_fill(load, piece - 1, thread);
+}

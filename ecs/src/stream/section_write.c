@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: MIT */
+/* section_write.c: a world as a section file (section_format.h says which bytes). Owner, world
+ * idle; reads only. */
+#include "blob_store.h"
+#include "buffer.h"
+#include "error.h"
+#include "file_replace.h"
+#include "hash_lanes.h"
+#include "lent.h"
+#include "section_plan.h"
+
+#include <math.h>
+#include <string.h>
+
+#define CATEGORY WEFT__MEMORY_COMMANDS
+
+/* What is made of one section. Owner: the list of the writer. */
+typedef struct section_bytes {
+    weft__out pieces, table;
+    weft__out exports; /* uint32_t[]: rows */
+    weft__out lates;   /* weft__late[] */
+    weft__out blobs;   /* uint64_t[]: ids */
+    weft__out names;
+    uint32_t name_count;
+    bool has_bounds;
+    float least[3], most[3];
+    uint64_t at, table_hash;
+} section_bytes;
+
+/* One save; on the stack of weft_sections_save. */
+typedef struct writer {
+    weft_world *world;
+    weft__section_plan plan;
+    section_bytes *sections;
+    uint32_t section_count;
+    uint32_t section; /* that is written now */
+    bool is_refused;
+} writer;
+
+#define AT(list, type) ((type *)(void *)(list).at)
+#define COUNT(list, type) ((uint32_t)((list).count / sizeof(type)))
+
+/* ---- references ---- */
+
+/* The number of an entity among the exports of its section. */
+static uint32_t export_of(writer *w, weft__section_place *place)
+{
+    weft__out *exports = &w->sections[place->section].exports;
+    if (place->export == 0) {
+        weft__out_u32(exports, place->row);
+        place->export = COUNT(*exports, uint32_t);
+    }
+    return place->export - 1;
+}
+
+/* Whose field a handle is. A value. */
+typedef struct field_place {
+    uint32_t row, type, element, offset;
+} field_place;
+
+static void reference_write(writer *w, weft_entity *field, field_place at)
+{
+    weft_entity target = *field;
+    *field = (weft_entity){0};
+    if (!weft_entity_is_alive(w->world, target)) return;
+    weft__section_place *place = &w->plan.places[target.index ^ w->world->directory.tag_bits];
+    if (place->row == WEFT__NONE) return;
+    if (place->section == w->section) {
+        *field = (weft_entity){place->row, WEFT__STORED_ROW};
+    } else if (place->section == 0) {
+        *field = (weft_entity){export_of(w, place), WEFT__STORED_EXPORT};
+    } else {
+        weft__late late = {at.row,    at.type,        at.element,
+                           at.offset, place->section, export_of(w, place)};
+        weft__out_put(&w->sections[w->section].lates, &late, sizeof late);
+    }
+}
+
+static bool number_blob(void *user, weft_blob_ref *field)
+{
+    writer *w = user;
+    weft__out *blobs = &w->sections[w->section].blobs;
+    const weft_blob_store *store = w->world->blobs;
+    if (store == NULL || field->id == 0 || weft__blob_store_block(store, *field) == NULL) {
+        field->id = 0;
+        return true;
+    }
+    uint32_t count = COUNT(*blobs, uint64_t), i = count;
+    while (i-- > 0) /* mostly one of the last */
+        if (AT(*blobs, uint64_t)[i] == field->id) break;
+    if (i == UINT32_MAX) {
+        weft__out_u64(blobs, field->id);
+        i = count;
+    }
+    field->id = (uint64_t)i + 1;
+    return true;
+}
+
+/* Values that were copied to `values`, one after the other: references become stored ones. */
+static void values_settle(writer *w, const weft__type *type, char *values, uint32_t count,
+                          field_place at)
+{
+    size_t size = type->desc.size;
+    for (uint32_t i = 0; i < count && type->entity_offset_count != 0; i++) {
+        for (uint32_t k = 0; k < type->entity_offset_count; k++) {
+            weft_entity field;
+            char *place = values + i * size + type->entity_offsets[k];
+            field_place own = at;
+            own.offset = type->entity_offsets[k];
+            if ((type->desc.flags & WEFT_BUFFER) != 0)
+                own.element += i;
+            else
+                own.row += i;
+            memcpy(&field, place, sizeof field);
+            reference_write(w, &field, own);
+            memcpy(place, &field, sizeof field);
+        }
+    }
+    for (uint32_t i = 0; i < count && type->has_blobs; i++)
+        weft__type_blobs(type, values + i * size, number_blob, w);
+}
+
+/* ---- pieces ---- */
+
+/* A piece that is written: its rows begin at `row` of the section. On the stack. */
+typedef struct piece_writer {
+    writer *w;
+    weft__plan_piece *piece;
+    const weft__plan_run *run;
+    weft__out *out;
+    uint32_t row;
+} piece_writer;
+
+static const weft__plan_span *spans_of(const piece_writer *p)
+{
+    return AT(p->w->plan.spans, weft__plan_span) + p->piece->first_span;
+}
+
+static const weft__type_ref *ref_of(const weft__chunk *chunk, const weft__type *type)
+{
+    return &chunk->archetype->types[weft__archetype_find(chunk->archetype, type->id)];
+}
+
+/* What was written from `begin` on is a part of the piece: columns are hashed one by one, because
+ * they are read one by one. */
+static void hash_add(const piece_writer *p, size_t begin)
+{
+    if (p->out->is_refused) return;
+    p->piece->hash = weft__hash_lanes(p->piece->hash, p->out->at + begin, p->out->count - begin);
+}
+
+static void column_write(const piece_writer *p, uint32_t number)
+{
+    const weft__type *type = weft__plan_type(&p->w->plan, number);
+    size_t begin = p->out->count;
+    uint32_t row = p->row;
+    for (uint32_t i = 0; i < p->piece->span_count; i++) {
+        const weft__plan_span *span = &spans_of(p)[i];
+        const weft__type_ref *ref = ref_of(span->chunk, type);
+        size_t at = p->out->count, bytes = (size_t)span->count * type->value_bytes;
+        weft__out_put(p->out, weft__chunk_value(span->chunk, ref->column, span->row), bytes);
+        if (p->out->is_refused) return;
+        values_settle(p->w, type, p->out->at + at, span->count,
+                      (field_place){.row = row, .type = number});
+        row += span->count;
+    }
+    hash_add(p, begin);
+}
+
+static bool is_disabled(const weft__chunk *chunk, const weft__type_ref *ref, uint32_t row)
+{
+    const weft_a64 *x_words = weft__chunk_disabled(chunk, ref->enableable);
+    return (at_plain(&x_words[row / 64]) >> row % 64 & 1) != 0;
+}
+
+static void disabled_write(const piece_writer *p, const weft__type *type)
+{
+    size_t words = (p->piece->rows + 63) / 64, at = p->out->count;
+    weft__out_u8(p->out, 0);
+    uint64_t word = 0, any = 0;
+    uint32_t row = 0;
+    for (uint32_t i = 0; i < p->piece->span_count; i++) {
+        const weft__plan_span *span = &spans_of(p)[i];
+        const weft__type_ref *ref = ref_of(span->chunk, type);
+        for (uint32_t r = 0; r < span->count; r++, row++) {
+            if (is_disabled(span->chunk, ref, span->row + r)) word |= UINT64_C(1) << row % 64;
+            any |= word;
+            if (row % 64 != 63 && row + 1 != p->piece->rows) continue;
+            weft__out_u64(p->out, word);
+            word = 0;
+        }
+    }
+    if (p->out->is_refused) return;
+    p->out->at[at] = any != 0;
+    if (any == 0) p->out->count -= words * sizeof word;
+}
+
+static void buffers_write(const piece_writer *p, uint32_t number)
+{
+    const weft__type *type = weft__plan_type(&p->w->plan, number);
+    for (uint32_t pass = 0; pass < 2; pass++) {
+        uint32_t row = p->row;
+        for (uint32_t i = 0; i < p->piece->span_count; i++) {
+            const weft__plan_span *span = &spans_of(p)[i];
+            const weft__type_ref *ref = ref_of(span->chunk, type);
+            for (uint32_t r = 0; r < span->count; r++, row++) {
+                const weft_buffer *buffer =
+                    (const void *)weft__chunk_value(span->chunk, ref->column, span->row + r);
+                if (pass == 0) {
+                    weft__out_u32(p->out, buffer->count);
+                    continue;
+                }
+                size_t at = p->out->count;
+                weft__out_put(p->out, weft__buffer_data(buffer), buffer->count * type->desc.size);
+                if (p->out->is_refused) return;
+                values_settle(p->w, type, p->out->at + at, buffer->count,
+                              (field_place){.row = row, .type = number});
+            }
+        }
+    }
+}
+
+static void piece_write(const piece_writer *p)
+{
+    const uint32_t *shape = weft__plan_shape(&p->w->plan, p->run->shape);
+    const weft__chunk *chunk = p->run->chunk;
+    p->piece->hash = WEFT__SECTION_SEED;
+    for (uint32_t i = 1; i <= shape[0]; i++)
+        if (weft__section_is_packed(weft__plan_type(&p->w->plan, shape[i])))
+            column_write(p, shape[i]);
+    size_t begin = p->out->count;
+    for (uint32_t i = 1; i <= shape[0]; i++) {
+        const weft__type *type = weft__plan_type(&p->w->plan, shape[i]);
+        const weft__type_ref *ref = ref_of(chunk, type);
+        if (ref->chunk_offset != WEFT__NONE)
+            weft__out_put(p->out, chunk->chunk_values + ref->chunk_offset, type->chunk_bytes);
+        if (ref->enableable != WEFT__NO_PLACE) disabled_write(p, type);
+        if ((type->desc.flags & WEFT_BUFFER) != 0) buffers_write(p, shape[i]);
+    }
+    hash_add(p, begin);
+}
+
+/* ---- what is known of rows ---- */
+
+static void bounds_grow(writer *w, const weft__plan_span *span)
+{
+    const weft_sections_desc *desc = w->plan.desc;
+    if (desc->place.id == 0) return;
+    const weft__type_slot *slot = weft__archetype_slot(span->chunk->archetype, desc->place.id);
+    if (slot == NULL || slot->column == 0) return;
+    section_bytes *s = &w->sections[w->section];
+    for (uint32_t r = 0; r < span->count; r++) {
+        const char *value = weft__chunk_value(span->chunk, slot->column, span->row + r);
+        float at[3];
+        for (int k = 0; k < 3; k++) memcpy(&at[k], value + desc->place_at[k], sizeof at[k]);
+        if (!isfinite(at[0]) || !isfinite(at[1]) || !isfinite(at[2])) continue;
+        for (int k = 0; k < 3; k++) {
+            s->least[k] = s->has_bounds ? fminf(s->least[k], at[k]) : at[k];
+            s->most[k] = s->has_bounds ? fmaxf(s->most[k], at[k]) : at[k];
+        }
+        s->has_bounds = true;
+    }
+}
+
+static void names_write(writer *w, const weft__plan_span *span, uint32_t row)
+{
+    if (!w->plan.desc->with_names || w->world->names == NULL) return;
+    section_bytes *s = &w->sections[w->section];
+    const weft_entity *entities = weft__chunk_entities(span->chunk) + span->row;
+    for (uint32_t r = 0; r < span->count; r++) {
+        const char *name = weft_entity_name(w->world, entities[r]);
+        if (name[0] == '\0') continue;
+        weft__out_u32(&s->names, row + r);
+        weft__out_u32(&s->names, (uint32_t)strlen(name));
+        weft__out_put(&s->names, name, strlen(name));
+        s->name_count++;
+    }
+}
+
+static void section_write(writer *w, uint32_t number)
+{
+    w->section = number;
+    section_bytes *s = &w->sections[number];
+    const weft__plan_section *section = &AT(w->plan.sections, weft__plan_section)[number];
+    uint32_t row = 0;
+    for (uint32_t r = 0; r < section->run_count; r++) {
+        const weft__plan_run *run = &AT(w->plan.runs, weft__plan_run)[section->first_run + r];
+        for (uint32_t i = 0; i < run->piece_count; i++) {
+            weft__plan_piece *piece = &AT(w->plan.pieces, weft__plan_piece)[run->first_piece + i];
+            piece_writer p = {w, piece, run, &s->pieces, row};
+            piece->at = s->pieces.count;
+            piece_write(&p);
+            piece->bytes = s->pieces.count - piece->at;
+            if (s->pieces.is_refused) return;
+            for (uint32_t k = 0; k < piece->span_count; k++) {
+                bounds_grow(w, &spans_of(&p)[k]);
+                names_write(w, &spans_of(&p)[k], row);
+                row += spans_of(&p)[k].count;
+            }
+        }
+    }
+}
+
+/* ---- the file ---- */
+
+static void table_write(writer *w, section_bytes *s)
+{
+    weft__out_put(&s->table, s->exports.at, s->exports.count);
+    weft__out_put(&s->table, s->lates.at, s->lates.count);
+    for (uint32_t i = 0; i < COUNT(s->blobs, uint64_t); i++) {
+        const weft__blob_header *header =
+            weft__blob_store_block(w->world->blobs, (weft_blob_ref){AT(s->blobs, uint64_t)[i]});
+        weft__out_u64(&s->table, header->type_hash);
+        weft__out_u64(&s->table, header->total_bytes);
+        weft__out_put(&s->table, header, header->total_bytes);
+    }
+    weft__out_put(&s->table, s->names.at, s->names.count);
+    s->table_hash = weft__hash_lanes(WEFT__SECTION_SEED, s->table.at, s->table.count);
+    w->is_refused |= s->table.is_refused | s->pieces.is_refused | s->exports.is_refused |
+                     s->lates.is_refused | s->blobs.is_refused | s->names.is_refused;
+}
+
+static void run_write(const writer *w, weft__out *front, const weft__plan_run *run)
+{
+    weft__out_u32(front, run->shape);
+    weft__out_u32(front, run->rows);
+    weft__out_u32(front, run->piece_count);
+    const uint32_t *shape = weft__plan_shape(&w->plan, run->shape);
+    for (uint32_t i = 1; i <= shape[0]; i++) {
+        const weft__type *type = weft__plan_type(&w->plan, shape[i]);
+        const weft__type_ref *ref = ref_of(run->chunk, type);
+        if (ref->shared == WEFT__NO_PLACE) continue;
+        uint32_t index = run->chunk->tuple->values[ref->shared];
+        weft__out_u8(front, index != 0);
+        if (index != 0)
+            weft__out_put(front, weft__shared_value(&w->world->shared, type->id, index),
+                          type->desc.size);
+    }
+}
+
+static void section_head_write(const writer *w, weft__out *front, uint32_t number)
+{
+    const section_bytes *s = &w->sections[number];
+    const weft__plan_section *section = &AT(w->plan.sections, weft__plan_section)[number];
+    weft__out_u32(front, s->has_bounds);
+    weft__out_put(front, s->least, sizeof s->least);
+    weft__out_put(front, s->most, sizeof s->most);
+    weft__out_u64(front, s->at);
+    weft__out_u64(front, s->table.count + s->pieces.count);
+    weft__out_u64(front, s->table.count);
+    weft__out_u64(front, s->table_hash);
+    weft__out_u32(front, section->rows);
+    weft__out_u32(front, section->run_count);
+    weft__out_u32(front, section->piece_count);
+    weft__out_u32(front, COUNT(s->exports, uint32_t));
+    weft__out_u32(front, COUNT(s->lates, weft__late));
+    weft__out_u32(front, COUNT(s->blobs, uint64_t));
+    weft__out_u32(front, s->name_count);
+    for (uint32_t r = 0; r < section->run_count; r++)
+        run_write(w, front, &AT(w->plan.runs, weft__plan_run)[section->first_run + r]);
+    for (uint32_t i = 0; i < section->piece_count; i++) {
+        const weft__plan_piece *piece =
+            &AT(w->plan.pieces, weft__plan_piece)[section->first_piece + i];
+        weft__out_u32(front, piece->rows);
+        weft__out_u64(front, s->at + s->table.count + piece->at);
+        weft__out_u64(front, piece->bytes);
+        weft__out_u64(front, piece->hash);
+    }
+}
+
+static void types_write(const writer *w, weft__out *front)
+{
+    uint32_t count = COUNT(w->plan.types, const weft__type *);
+    for (uint32_t i = 0; i < count; i++) {
+        const weft__type *type = weft__plan_type(&w->plan, i);
+        weft__out_u32(front, (uint32_t)strlen(type->desc.name));
+        weft__out_put(front, type->desc.name, strlen(type->desc.name));
+        weft__out_u64(front, type->hash);
+        weft__out_u32(front, type->desc.flags);
+        weft__out_u32(front, (uint32_t)type->desc.size);
+    }
+}
+
+/* The front; sections lie behind it, so it is written twice: first for its length. */
+static void front_write(writer *w, weft__out *front)
+{
+    weft__section_header header = {.magic = WEFT__SECTION_MAGIC,
+                                   .version = WEFT__SECTION_VERSION,
+                                   .byte_order = WEFT__SECTION_BYTE_ORDER,
+                                   .scene = w->plan.desc->scene,
+                                   .type_count = COUNT(w->plan.types, const weft__type *),
+                                   .shape_count = w->plan.shape_count,
+                                   .section_count = w->section_count,
+                                   .run_count = COUNT(w->plan.runs, weft__plan_run),
+                                   .piece_count = COUNT(w->plan.pieces, weft__plan_piece)};
+    for (uint32_t pass = 0; pass < 2; pass++) {
+        uint64_t end = bits_align_up(front->count, WEFT__SECTION_ALIGNMENT);
+        for (uint32_t i = 0; i < w->section_count; i++) {
+            section_bytes *s = &w->sections[i];
+            s->at = end;
+            end = bits_align_up(end + s->table.count + s->pieces.count, WEFT__SECTION_ALIGNMENT);
+        }
+        front->count = 0;
+        weft__out_put(front, &header, sizeof header);
+        types_write(w, front);
+        weft__out_put(front, w->plan.shapes.at, w->plan.shapes.count);
+        for (uint32_t i = 0; i < w->section_count; i++) section_head_write(w, front, i);
+        header.front_bytes = front->count;
+        header.total_bytes = end;
+    }
+    w->is_refused |= front->is_refused;
+    if (w->is_refused) return;
+    if (header.scene == 0)
+        header.scene = weft__hash_lanes(WEFT__SECTION_SEED, front->at + sizeof header,
+                                        front->count - sizeof header) |
+                       1;
+    const size_t behind = offsetof(weft__section_header, version);
+    memcpy(front->at, &header, sizeof header);
+    header.front_hash =
+        weft__hash_lanes(WEFT__SECTION_SEED, front->at + behind, front->count - behind);
+    memcpy(front->at, &header, sizeof header);
+}
+
+static weft_result file_write(writer *w, const char *path)
+{
+    static const char zeroes[WEFT__SECTION_ALIGNMENT];
+    weft__out front = {.memory = &w->world->memory}, list = front;
+    front_write(w, &front);
+    uint64_t at = front.count;
+    weft__file_piece piece = {front.at, front.count};
+    weft__out_put(&list, &piece, sizeof piece);
+    for (uint32_t i = 0; i <= w->section_count; i++) {
+        piece = (weft__file_piece){zeroes, bits_align_up(at, WEFT__SECTION_ALIGNMENT) - at};
+        weft__out_put(&list, &piece, sizeof piece);
+        at += piece.count;
+        if (i == w->section_count) break;
+        const section_bytes *s = &w->sections[i];
+        piece = (weft__file_piece){s->table.at, s->table.count};
+        weft__out_put(&list, &piece, sizeof piece);
+        piece = (weft__file_piece){s->pieces.at, s->pieces.count};
+        weft__out_put(&list, &piece, sizeof piece);
+        at += s->table.count + s->pieces.count;
+    }
+    weft_result result = WEFT_OK;
+    weft__file_problem problem;
+    if (w->is_refused || list.is_refused)
+        result = weft__error_memory(w->world, "weft_sections_save");
+    else if (weft__file_replace(w->world->desc.os, path, AT(list, weft__file_piece),
+                                COUNT(list, weft__file_piece), &problem) != WEFT_OK)
+        result = weft__error(w->world, WEFT_IO, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,
+                             "weft_sections_save: %s", problem.text);
+    weft__out_free(&front);
+    weft__out_free(&list);
+    return result;
+}
+
+static weft_result sections_write(writer *w, const char *path)
+{
+    weft__memory *memory = &w->world->memory;
+    w->section_count = COUNT(w->plan.sections, weft__plan_section);
+    w->sections =
+        weft__alloc_zeroed(memory, CATEGORY, w->section_count + 1, sizeof *w->sections, 16);
+    if (w->sections == NULL) return weft__error_memory(w->world, "weft_sections_save");
+    for (uint32_t i = 0; i < w->section_count; i++) {
+        section_bytes *s = &w->sections[i];
+        s->pieces.memory = s->table.memory = s->exports.memory = memory;
+        s->lates.memory = s->blobs.memory = s->names.memory = memory;
+    }
+    for (uint32_t i = 0; i < w->section_count; i++) section_write(w, i);
+    for (uint32_t i = 0; i < w->section_count; i++) table_write(w, &w->sections[i]);
+    weft_result result = file_write(w, path);
+    for (uint32_t i = 0; i < w->section_count; i++) {
+        section_bytes *s = &w->sections[i];
+        weft__out *const all[] = {&s->pieces, &s->table, &s->exports,
+                                  &s->lates,  &s->blobs, &s->names};
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++) weft__out_free(all[k]);
+    }
+    weft__free(memory, CATEGORY, w->sections, w->section_count + 1, sizeof *w->sections, 16);
+    return result;
+}
+
+static weft_result save_check(weft_world *world, const char *path, const weft_sections_desc *desc)
+{
+    static const char what[] = "weft_sections_save";
+    weft_result result = weft__idle(world, what);
+    if (result != WEFT_OK) return result;
+    if (path == NULL || (desc->without == NULL && desc->without_count != 0))
+        return weft__error_argument(world, what,
+                                    "path is NULL, or desc->without is NULL but its count is not "
+                                    "0: set them");
+    for (uint32_t i = 0; i < desc->without_count; i++)
+        if (weft__type_at(world, desc->without[i]) == NULL)
+            return weft__error_listed(world, what, "without", i, desc->without[i]);
+    if (desc->place.id == 0 && desc->place.world == 0) return WEFT_OK;
+    const weft__type *type = weft__type_at(world, desc->place);
+    if (type == NULL) return weft__error_component(world, desc->place);
+    for (int k = 0; k < 3; k++)
+        if (!weft__section_is_packed(type) ||
+            (uint64_t)desc->place_at[k] + sizeof(float) > type->desc.size)
+            return weft__error_argument(world, what,
+                                        "desc->place_at is outside of the values of desc->place: "
+                                        "give the bytes of three floats of a plain component");
+    return WEFT_OK;
+}
+
+weft_result weft_sections_save(weft_world *world, const char *path, const weft_sections_desc *desc)
+{
+    static const weft_sections_desc defaults;
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    if (desc == NULL) desc = &defaults;
+    weft_result result = save_check(world, path, desc);
+    if (result == WEFT_OK) result = weft__lent_refuse(world, "weft_sections_save");
+    if (result != WEFT_OK) return result;
+    writer w = {.world = world, .plan = {.world = world, .desc = desc}};
+    w.plan.section_component = weft_component_find(world, "Section").id;
+    result = weft__section_plan_make(&w.plan);
+    if (result == WEFT_OK) result = sections_write(&w, path);
+    weft__section_plan_fini(&w.plan);
+    return result;
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/* stream_step.c: one step of the streams of a world: who asks for what, what has ended, what is
+ * published, taken out, begun. In this order, so that room is free before it is needed. Under
+ * lockstep what is due is waited for, and nothing else is done early. See stream_step.h. */
+#include "stream_step.h"
+#include "error.h"
+#include "stream_leave.h"
+#include "stream_load.h"
+
+#include <math.h>
+
+/* One call. On the stack. */
+typedef struct stepping {
+    weft__streams *streams;
+    uint64_t deadline;
+    uint32_t did;
+    weft_result result;
+} stepping;
+
+static bool is_late(const stepping *s)
+{
+    const weft_os *os = s->streams->world->desc.os;
+    return s->result != WEFT_OK ||
+           (s->deadline != 0 && s->did != 0 && os->clock_ns(os->user) >= s->deadline);
+}
+
+/* ---- waiting ---- */
+
+uint32_t weft__streams_under_way(const weft__streams *streams)
+{
+    return streams->world->lent.loads;
+}
+
+static void help_or_wait(weft__streams *streams, const weft__crew_job *job)
+{
+    uint32_t seen = weft__crew_ended(&streams->crew);
+    if (job != NULL && weft__crew_is_done(job)) return;
+    if (weft__crew_work(&streams->crew, streams->crew.thread_count)) return;
+    if (job != NULL && weft__crew_is_done(job)) return;
+    weft__crew_wait(&streams->crew, seen);
+}
+
+/* A job that is due. */
+static void job_await(weft__streams *streams, const weft__crew_job *job)
+{
+    if (!weft__crew_is_done(job)) streams->stats.waits++;
+    while (!weft__crew_is_done(job)) help_or_wait(streams, job);
+}
+
+static bool has_done_job(const weft__streams *streams)
+{
+    for (const weft_stream *stream = streams->first; stream != NULL; stream = stream->next)
+        for (uint32_t i = 0; i < stream->front.header.section_count; i++) {
+            const weft__stream_section *s = &stream->sections[i];
+            if ((s->load != NULL && weft__crew_is_done(&s->load->job)) ||
+                (s->leave != NULL && weft__crew_is_done(&s->leave->job)))
+                return true;
+        }
+    return false;
+}
+
+void weft__streams_wait(weft__streams *streams)
+{
+    while (weft__streams_under_way(streams) != 0) {
+        uint32_t seen = weft__crew_ended(&streams->crew);
+        if (has_done_job(streams)) return;
+        if (!weft__crew_work(&streams->crew, streams->crew.thread_count) && !has_done_job(streams))
+            weft__crew_wait(&streams->crew, seen);
+    }
+}
+
+/* ---- who asks ---- */
+
+static void request_count(weft__streams *streams, const weft_section_request *request)
+{
+    weft_stream *stream = streams->first;
+    while (stream != NULL && stream->number != request->instance) stream = stream->next;
+    if (stream == NULL || request->section >= stream->front.header.section_count) return;
+    weft__stream_section *s = &stream->sections[request->section];
+    if (s->requests++ == 0 || request->priority > s->priority) s->priority = request->priority;
+}
+
+static weft_result requests_count(weft__streams *streams)
+{
+    weft_world *world = streams->world;
+    for (weft_stream *stream = streams->first; stream != NULL; stream = stream->next)
+        for (uint32_t i = 0; i < stream->front.header.section_count; i++)
+            stream->sections[i].requests = 0;
+    if (streams->request.id == 0) return WEFT_OK;
+    if (streams->requests.id == 0)
+        streams->requests =
+            weft_query_create(world, &(weft_query_desc){.terms = {{streams->request, WEFT_READ}}});
+    if (streams->requests.id == 0) return world->error->code;
+    weft_cursor cursor = weft_query_begin(world, streams->requests);
+    while (weft_query_next(&cursor)) {
+        const weft_section_request *all = WEFT_READ_COLUMN(&cursor.slice, 0, weft_section_request);
+        for (uint32_t i = 0; i < weft_slice_count(&cursor.slice); i++)
+            request_count(streams, &all[i]);
+    }
+    weft_query_end(&cursor);
+    return WEFT_OK;
+}
+
+static bool others_need_zero(const weft_stream *stream)
+{
+    for (uint32_t i = 1; i < stream->front.header.section_count; i++) {
+        const weft__stream_section *s = &stream->sections[i];
+        if (s->asked != 0 || s->load != NULL || s->state == WEFT_SECTION_LOADED) return true;
+    }
+    return false;
+}
+
+static void section_ask(const weft_stream *stream, weft__stream_section *s, bool is_wanted)
+{
+    uint64_t step = stream->streams->step;
+    if (is_wanted && s->asked == 0) s->asked = step;
+    if (!is_wanted && s->asked != 0) {
+        s->asked = 0;
+        s->let_go = step;
+        s->result = WEFT_OK;
+    }
+    if (s->state == WEFT_SECTION_FAILED && s->result == WEFT_OK) s->state = WEFT_SECTION_ABSENT;
+    if (s->state == WEFT_SECTION_ABSENT && is_wanted) s->state = WEFT_SECTION_WAITING;
+    if (s->state == WEFT_SECTION_WAITING && !is_wanted) s->state = WEFT_SECTION_ABSENT;
+}
+
+static void stream_ask(weft_stream *stream)
+{
+    for (uint32_t i = stream->front.header.section_count; i-- > 0;) {
+        weft__stream_section *s = &stream->sections[i];
+        if (s->is_wanted && (s->requests == 0 || s->own_priority > s->priority))
+            s->priority = s->own_priority;
+        bool is_wanted = !stream->is_closing && (s->is_wanted || s->requests != 0);
+        if (i == 0 && others_need_zero(stream)) {
+            is_wanted = true;
+            s->priority = INFINITY;
+        }
+        section_ask(stream, s, is_wanted);
+    }
+}
+
+/* ---- what has ended ---- */
+
+/* Floats in the order of their values. */
+static uint32_t priority_bits(float priority)
+{
+    union {
+        float f;
+        uint32_t u;
+    } bits = {.f = priority == priority ? priority : 0.0f};
+    return (bits.u >> 31) != 0 ? ~bits.u : bits.u | UINT32_C(1) << 31;
+}
+
+static void load_failed(stepping *step, weft_stream *stream, uint32_t section)
+{
+    weft__stream_section *s = &stream->sections[section];
+    s->result = (weft_result)at_load_rlx(&s->load->x_failed); /* relaxed: after SC3 */
+    __builtin_memcpy(s->text, s->load->text, sizeof s->text);
+    stream->streams->stats.failures++;
+    step->result = weft__load_abandon(stream, section);
+    step->did++;
+}
+
+/* A section that is read, or no longer wanted. */
+static void load_go_on(stepping *step, weft_stream *stream, uint32_t section)
+{
+    weft__stream_section *s = &stream->sections[section];
+    weft__load *load = s->load;
+    bool is_lockstep = stream->desc.lockstep != 0, is_due = step->streams->step >= load->due;
+    at_store_rlx(&load->job.x_priority, priority_bits(s->priority)); /* relaxed: a wish */
+    if (s->asked == 0) at_store_rlx(&load->job.x_cancelled, 1);      /* relaxed: a hint */
+    if (is_lockstep && !is_due && s->asked != 0) return;
+    if (is_lockstep) job_await(step->streams, &load->job);
+    if (!weft__crew_is_done(&load->job)) return;
+    bool was_cut = at_load_rlx(&load->job.x_cancelled) != 0;   /* relaxed: the owner's own */
+    if (at_load_rlx(&load->x_failed) != WEFT_OK && !was_cut) { /* relaxed: SC3 */
+        load_failed(step, stream, section);
+        return;
+    }
+    if (was_cut) stream->streams->stats.cancelled++;
+    step->result =
+        was_cut ? weft__load_abandon(stream, section) : weft__load_publish(stream, section);
+    step->did++;
+}
+
+static void leave_go_on(stepping *step, weft_stream *stream, weft__stream_section *s)
+{
+    if (stream->desc.lockstep != 0) job_await(step->streams, &s->leave->job);
+    if (!weft__crew_is_done(&s->leave->job)) return;
+    step->result = weft__leave_end(s->leave);
+    if (s->state == WEFT_SECTION_ABSENT && s->asked != 0) s->state = WEFT_SECTION_WAITING;
+    step->did++;
+}
+
+static void jobs_go_on(stepping *step, weft_stream *stream)
+{
+    bool is_lockstep = stream->desc.lockstep != 0;
+    for (uint32_t i = 0; i < stream->front.header.section_count; i++) {
+        if (is_late(step) && !(is_lockstep && step->result == WEFT_OK)) return;
+        weft__stream_section *s = &stream->sections[i];
+        if (s->leave != NULL) leave_go_on(step, stream, s);
+        if (s->load != NULL && step->result == WEFT_OK) load_go_on(step, stream, i);
+    }
+}
+
+/* ---- leaving ---- */
+
+static bool may_leave(const weft_stream *stream, uint32_t section)
+{
+    const weft__stream_section *s = &stream->sections[section];
+    return s->state == WEFT_SECTION_LOADED && s->asked == 0 &&
+           (section != 0 || !others_need_zero(stream));
+}
+
+static bool is_due_to_leave(const weft_stream *stream, uint32_t section)
+{
+    const weft__stream_section *s = &stream->sections[section];
+    return stream->is_closing || stream->streams->step >= s->let_go + stream->desc.lockstep;
+}
+
+static void section_leave(stepping *step, weft_stream *stream, uint32_t section)
+{
+    step->result = weft__leave_begin(stream, section);
+    step->did++;
+}
+
+/* Sections that are not kept for later. Section 0 goes last. */
+static void sections_leave(stepping *step, weft_stream *stream)
+{
+    bool is_kept = stream->desc.bytes_max != 0 && !stream->is_closing;
+    for (uint32_t i = stream->front.header.section_count; i-- > 0 && !is_kept;) {
+        if (!may_leave(stream, i) || !is_due_to_leave(stream, i)) continue;
+        if (is_late(step) && !(stream->desc.lockstep != 0 && step->result == WEFT_OK)) return;
+        section_leave(step, stream, i);
+    }
+}
+
+/* Takes out the section that was let go first, to make room. False: there is none. */
+static bool oldest_leave(stepping *step, weft_stream *stream)
+{
+    uint32_t oldest = UINT32_MAX;
+    for (uint32_t i = 0; i < stream->front.header.section_count; i++)
+        if (may_leave(stream, i) &&
+            (oldest == UINT32_MAX || stream->sections[i].let_go < stream->sections[oldest].let_go))
+            oldest = i;
+    if (oldest == UINT32_MAX) return false;
+    section_leave(step, stream, oldest);
+    return true;
+}
+
+/* ---- beginning ---- */
+
+/* Memory of sections of a stream that are there, read, or about to be given back. */
+static uint64_t bytes_of(const weft_stream *stream)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < stream->front.header.section_count; i++) {
+        const weft__stream_section *s = &stream->sections[i];
+        if (s->load != NULL || s->state == WEFT_SECTION_LOADED) bytes += s->bytes;
+    }
+    return bytes;
+}
+
+static bool make_room(stepping *step, weft_stream *stream, uint64_t bytes)
+{
+    if (stream->desc.bytes_max == 0) return true;
+    while (bytes_of(stream) + bytes > stream->desc.bytes_max)
+        if (step->result != WEFT_OK || !oldest_leave(step, stream)) return false;
+    return step->result == WEFT_OK;
+}
+
+/* The most urgent section that can be begun; UINT32_MAX: none. */
+static uint32_t next_to_begin(const weft_stream *stream)
+{
+    uint32_t best = UINT32_MAX;
+    bool has_zero = stream->sections[0].state == WEFT_SECTION_LOADED;
+    for (uint32_t i = 0; i < stream->front.header.section_count; i++) {
+        const weft__stream_section *s = &stream->sections[i];
+        if (s->state != WEFT_SECTION_WAITING || (i != 0 && !has_zero)) continue;
+        if (best == UINT32_MAX || s->priority > stream->sections[best].priority) best = i;
+    }
+    return best;
+}
+
+/* Sections that are read at once, beside one per thread: so that none waits for the owner. */
+#define AHEAD 2u
+
+static void sections_begin(stepping *step, weft_stream *stream)
+{
+    const weft__streams *streams = step->streams;
+    bool is_lockstep = stream->desc.lockstep != 0;
+    for (;;) {
+        if (is_late(step) && !(is_lockstep && step->result == WEFT_OK)) return;
+        uint32_t next = next_to_begin(stream);
+        if (next == UINT32_MAX) return;
+        if (!is_lockstep && weft__streams_under_way(streams) >= streams->crew.thread_count + AHEAD)
+            return;
+        weft__stream_section *s = &stream->sections[next];
+        if (!make_room(step, stream, s->bytes)) return;
+        uint64_t due = next == 0 ? streams->step : s->asked + stream->desc.lockstep;
+        step->result = weft__load_begin(stream, next, due);
+        if (step->result != WEFT_OK) return;
+        at_store_rlx(&s->load->job.x_priority, priority_bits(s->priority)); /* relaxed: a wish */
+        step->did++;
+        if (is_lockstep && next == 0) load_go_on(step, stream, 0); /* comes at once */
+    }
+}
+
+weft_result weft__streams_go_on(weft__streams *streams, uint64_t deadline, uint32_t *did)
+{
+    stepping step = {.streams = streams, .deadline = deadline};
+    step.result = requests_count(streams);
+    for (weft_stream *stream = streams->first; stream != NULL && step.result == WEFT_OK;
+         stream = stream->next) {
+        stream_ask(stream);
+        jobs_go_on(&step, stream);
+        if (step.result == WEFT_OK) sections_leave(&step, stream);
+        if (step.result == WEFT_OK) sections_begin(&step, stream);
+    }
+    if (did != NULL) *did = step.did;
+    return step.result;
+}

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT */
+/* test_stream.c: sections come into a world and leave it: everything they have arrives, what the
+ * world has beside stays, and the books are right at every step. */
+#include "stream_fixture.h"
+
+/* All entities of a section by their number; the values must be what section_fill gave. */
+static uint32_t section_look(const stage *s, uint32_t section, weft_entity *by_number)
+{
+    uint32_t found = 0;
+    weft_query query = weft_query_create(
+        s->world, &(weft_query_desc){.terms = {{s->place, WEFT_READ}, {s->link, WEFT_READ}}});
+    CHECK(query.id != 0);
+    weft_cursor cursor = weft_query_begin(s->world, query);
+    while (weft_query_next(&cursor)) {
+        const cable *links = WEFT_READ_COLUMN(&cursor.slice, 1, cable);
+        for (uint32_t i = 0; i < weft_slice_count(&cursor.slice); i++) {
+            if (links[i].number / 100000 != section) continue;
+            by_number[links[i].number % 100000] = weft_slice_entities(&cursor.slice)[i];
+            found++;
+        }
+    }
+    CHECK_OK(weft_query_destroy(s->world, query));
+    return found;
+}
+
+static void section_check(const stage *s, uint32_t section, uint32_t count)
+{
+    weft_entity *e = calloc(count, sizeof *e);
+    CHECK_U64(section_look(s, section, e), count);
+    for (uint32_t i = 0; i < count; i++) {
+        const cable *to = weft_entity_read(s->world, e[i], s->link);
+        const place *at = weft_entity_read(s->world, e[i], s->place);
+        CHECK(to != NULL && at != NULL);
+        CHECK(weft_entity_equal(to->to, e[i / 2]));
+        CHECK_F64(at->at[1], (double)i, 0);
+        CHECK_U64(weft_entity_has(s->world, e[i], s->tag), i % 3 == 0);
+        CHECK_U64(weft_entity_has(s->world, e[i], s->lot), i % 11 == 0);
+        if (i % 5 == 0) {
+            const uint32_t *lever = weft_entity_read(s->world, e[i], s->lever);
+            CHECK_U64(*lever, i);
+            CHECK_U64(weft_entity_is_enabled(s->world, e[i], s->lever), i % 10 != 0);
+        }
+        if (i % 13 == 0) {
+            const uint32_t *colour = weft_entity_read_shared(s->world, e[i], s->colour);
+            CHECK_U64(*colour, i % 26 == 0 ? 7 : 9);
+        }
+        if (i % 7 == 0) {
+            const weft_buffer *buffer = weft_entity_read(s->world, e[i], s->children);
+            CHECK_U64(buffer->count, i % 5);
+            const weft_entity *children = weft_buffer_read(buffer);
+            for (uint32_t k = 0; k < i % 5; k++) CHECK(weft_entity_equal(children[k], e[i / 3]));
+        }
+        const weft_section *own = weft_entity_read_shared(s->world, e[i], s->section);
+        CHECK(own != NULL);
+        CHECK_U64(own->section, section);
+    }
+    free(e);
+}
+
+/* A file of three sections; section 0 has 50 entities. */
+enum { COUNT_0 = 50, COUNT_1 = 700, COUNT_2 = 9000 };
+
+static stage file_make(void)
+{
+    stage s = stage_make(1);
+    weft_entity *e = calloc(COUNT_2, sizeof *e);
+    section_fill(&s, 0, COUNT_0, e);
+    section_fill(&s, 1, COUNT_1, e);
+    section_fill(&s, 2, COUNT_2, e);
+    weft_result result = weft_sections_save(
+        s.world, s.path,
+        &(weft_sections_desc){.place = s.place, .place_at = {0, 4, 8}, .scene = 77});
+    if (result != WEFT_OK) fprintf(stderr, "%s\n", weft_world_error(s.world)->text);
+    CHECK_OK(result);
+    free(e);
+    return s;
+}
+
+PLAIN_TEST(sections_arrive_with_everything_and_leave_nothing_behind)
+{
+    stage from = file_make(), to = stage_make(1);
+    weft_stream *stream = stream_open(&to, &from, NULL);
+    CHECK_U64(weft_stream_section_count(stream), 3);
+    weft_entity mine[3000];
+    weft_archetype plain = weft_archetype_create(to.world, &to.place, 1);
+    CHECK_OK(weft_entity_create_many(to.world, plain, 3000, mine));
+    for (int round = 0; round < 4; round++) {
+        CHECK_OK(weft_stream_load(stream, 1, 0));
+        CHECK_OK(weft_stream_load(stream, 2, 1));
+        CHECK_OK(weft_stream_step(to.world, 0));
+        world_check(to.world);
+        CHECK_OK(weft_stream_wait(to.world));
+        world_check(to.world);
+        section_check(&to, 0, COUNT_0);
+        section_check(&to, 1, COUNT_1);
+        section_check(&to, 2, COUNT_2);
+        CHECK_U64(entities_of(to.world), 3000 + COUNT_0 + COUNT_1 + COUNT_2);
+        CHECK_OK(weft_stream_unload(stream, 2));
+        CHECK_OK(weft_stream_step(to.world, 0));
+        world_check(to.world);
+        CHECK_U64(entities_of(to.world), 3000 + COUNT_0 + COUNT_1);
+        CHECK_OK(weft_stream_unload(stream, 1));
+        CHECK_OK(weft_stream_wait(to.world));
+        world_check(to.world);
+        CHECK_U64(entities_of(to.world), 3000);
+        CHECK_U64(state_of(stream, 0), WEFT_SECTION_ABSENT);
+        CHECK(weft_entity_is_alive(to.world, mine[2999]));
+    }
+    weft_stream_close(stream);
+    stage_end(&to);
+    stage_end(&from);
+}
+
+PLAIN_TEST(what_is_known_of_sections_before_they_are_loaded)
+{
+    stage from = file_make(), to = stage_make(1);
+    weft_stream *stream = stream_open(&to, &from, NULL);
+    weft_section_info info;
+    CHECK_OK(weft_stream_section(stream, 2, &info, sizeof info));
+    CHECK_U64(info.rows, COUNT_2);
+    CHECK(info.has_bounds && info.chunks != 0 && info.bytes > COUNT_2 * 28);
+    CHECK_F64(info.least[0], 2000, 0);
+    CHECK_F64(info.most[1], COUNT_2 - 1, 0);
+    CHECK_U64(info.state, WEFT_SECTION_ABSENT);
+    CHECK_RESULT(weft_stream_section(stream, 3, &info, sizeof info), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_stream_load(stream, 3, 0), WEFT_INVALID_ARGUMENT);
+    float at[3] = {1000, 0, 0};
+    CHECK_OK(weft_stream_near(stream, at, 10, 20));
+    CHECK_OK(weft_stream_wait(to.world));
+    CHECK_U64(state_of(stream, 1), WEFT_SECTION_LOADED);
+    CHECK_U64(state_of(stream, 2), WEFT_SECTION_ABSENT);
+    at[0] = 2000;
+    CHECK_OK(weft_stream_near(stream, at, 10, 20));
+    CHECK_OK(weft_stream_wait(to.world));
+    CHECK_U64(state_of(stream, 1), WEFT_SECTION_ABSENT);
+    CHECK_U64(state_of(stream, 2), WEFT_SECTION_LOADED);
+    stage_end(&to); /* closes the stream */
+    stage_end(&from);
+}
+
+PLAIN_TEST(entities_that_moved_out_of_their_section_stay)
+{
+    stage from = file_make(), to = stage_make(1);
+    weft_stream *stream = stream_open(&to, &from, NULL);
+    CHECK_OK(weft_stream_load(stream, 2, 0));
+    CHECK_OK(weft_stream_wait(to.world));
+    weft_entity *e = calloc(COUNT_2, sizeof *e);
+    CHECK_U64(section_look(&to, 2, e), COUNT_2);
+    for (uint32_t i = 0; i < COUNT_2; i += 1000)
+        CHECK_OK(weft_entity_remove(to.world, e[i], to.section));
+    CHECK_OK(weft_entity_destroy(to.world, e[1]));
+    weft_entity guest;
+    CHECK_OK(weft_entity_create_many(to.world, weft_archetype_create(to.world, &to.place, 1), 1,
+                                     &guest));
+    const weft_section own =
+        *(const weft_section *)weft_entity_read_shared(to.world, e[2], to.section);
+    CHECK_OK(weft_entity_add(to.world, guest, to.section));
+    CHECK_OK(weft_entity_set_shared(to.world, guest, to.section, &own));
+    CHECK_OK(weft_stream_unload(stream, 2));
+    CHECK_OK(weft_stream_wait(to.world));
+    world_check(to.world);
+    CHECK_U64(entities_of(to.world), COUNT_2 / 1000);
+    for (uint32_t i = 0; i < COUNT_2; i++)
+        CHECK_U64(weft_entity_is_alive(to.world, e[i]), i % 1000 == 0);
+    CHECK(!weft_entity_is_alive(to.world, guest));
+    CHECK_OK(weft_stream_load(stream, 2, 0));
+    CHECK_OK(weft_stream_wait(to.world));
+    world_check(to.world);
+    CHECK_U64(entities_of(to.world), COUNT_2 / 1000 + COUNT_0 + COUNT_2);
+    weft_stream_close(stream);
+    world_check(to.world);
+    CHECK_U64(entities_of(to.world), COUNT_2 / 1000);
+    free(e);
+    stage_end(&to);
+    stage_end(&from);
+}
+
+PLAIN_TEST(references_between_sections_come_and_go_with_their_target)
+{
+    stage from = stage_make(1), to = stage_make(1);
+    weft_entity a[40], b[40], zero[4];
+    section_fill(&from, 0, 4, zero);
+    section_fill(&from, 1, 40, a);
+    section_fill(&from, 2, 40, b);
+    cable one = {.to = b[5], .number = 100001}, two = {.to = a[7], .number = 200001},
+          three = {.to = zero[2], .number = 100002};
+    CHECK_OK(weft_entity_set(from.world, a[1], from.link, &one, sizeof one));
+    CHECK_OK(weft_entity_set(from.world, b[1], from.link, &two, sizeof two));
+    CHECK_OK(weft_entity_set(from.world, a[2], from.link, &three, sizeof three));
+    CHECK_OK(test_buffer_append(from.world, from.children, a[7], &b[6], 1));
+    CHECK_OK(weft_sections_save(from.world, from.path, NULL));
+    weft_stream *stream = stream_open(&to, &from, NULL);
+    for (int round = 0; round < 3; round++) {
+        CHECK_OK(weft_stream_load(stream, 1, 0));
+        CHECK_OK(weft_stream_wait(to.world));
+        weft_entity in[40] = {{0}}, there[40] = {{0}};
+        CHECK_U64(section_look(&to, 1, in), 40);
+        weft_stream_stats stats;
+        weft_stream_stats_get(to.world, &stats, sizeof stats);
+        CHECK_U64(stats.late_references, 2);
+        CHECK_U64(((const cable *)weft_entity_read(to.world, in[1], to.link))->to.version, 0);
+        weft_entity prefab = ((const cable *)weft_entity_read(to.world, in[2], to.link))->to;
+        CHECK_U64(((const cable *)weft_entity_read(to.world, prefab, to.link))->number, 2);
+        CHECK_OK(weft_stream_load(stream, 2, 0));
+        CHECK_OK(weft_stream_wait(to.world));
+        CHECK_U64(section_look(&to, 2, there), 40);
+        const cable *now = weft_entity_read(to.world, in[1], to.link);
+        CHECK(weft_entity_equal(now->to, there[5]));
+        now = weft_entity_read(to.world, there[1], to.link);
+        CHECK(weft_entity_equal(now->to, in[7]));
+        const weft_buffer *buffer = weft_entity_read(to.world, in[7], to.children);
+        const weft_entity *elements = weft_buffer_read(buffer);
+        CHECK(weft_entity_equal(elements[buffer->count - 1], there[6]));
+        CHECK_OK(weft_stream_unload(stream, 2));
+        CHECK_OK(weft_stream_wait(to.world));
+        now = weft_entity_read(to.world, in[1], to.link);
+        CHECK_U64(now->to.version, 0);
+        /* what the run writes there stays */
+        cable mine = {.to = in[9], .number = 100001};
+        if (round == 1) CHECK_OK(weft_entity_set(to.world, in[1], to.link, &mine, sizeof mine));
+        CHECK_OK(weft_stream_load(stream, 2, 0));
+        CHECK_OK(weft_stream_wait(to.world));
+        memset(there, 0, sizeof there);
+        CHECK_U64(section_look(&to, 2, there), 40);
+        now = weft_entity_read(to.world, in[1], to.link);
+        CHECK(weft_entity_equal(now->to, round == 1 ? in[9] : there[5]));
+        CHECK_OK(weft_stream_unload(stream, 1));
+        CHECK_OK(weft_stream_wait(to.world));
+        CHECK_U64(((const cable *)weft_entity_read(to.world, there[1], to.link))->to.version, 0);
+        CHECK_OK(weft_stream_unload(stream, 2));
+        CHECK_OK(weft_stream_wait(to.world));
+        world_check(to.world);
+        CHECK_U64(entities_of(to.world), 0);
+    }
+    stage_end(&to);
+    stage_end(&from);
+}
+
+PLAIN_TEST(a_section_that_is_no_longer_wanted_while_it_is_read_gives_everything_back)
+{
+    stage from = file_make(), to = stage_make(1);
+    weft_stream *stream = stream_open(&to, &from, NULL);
+    CHECK_OK(weft_stream_load(stream, 0, 0));
+    CHECK_OK(weft_stream_wait(to.world));
+    for (int round = 0; round < 20; round++) {
+        CHECK_OK(weft_stream_load(stream, 2, 0));
+        CHECK_OK(weft_stream_step(to.world, 1));
+        CHECK_OK(weft_stream_unload(stream, 2));
+        if (round % 2 == 0) CHECK_OK(weft_stream_step(to.world, 1));
+        CHECK_OK(weft_stream_wait(to.world));
+        world_check(to.world);
+        CHECK_U64(entities_of(to.world), COUNT_0);
+    }
+    weft_stream_stats stats;
+    weft_stream_stats_get(to.world, &stats, sizeof stats);
+    CHECK_U64(stats.under_way, 0);
+    CHECK(stats.cancelled != 0);
+    stage_end(&to);
+    stage_end(&from);
+}
+
+PLAIN_TEST(two_instances_are_placed_apart_and_have_entities_of_their_own)
+{
+    stage from = file_make(), to = stage_make(1);
+    weft_stream *one = stream_open(&to, &from, NULL), *two = stream_open(&to, &from, NULL);
+    CHECK_OK(weft_stream_load(one, 1, 0));
+    CHECK_OK(weft_stream_load(two, 1, 0));
+    CHECK_OK(weft_stream_wait(to.world));
+    CHECK_U64(entities_of(to.world), 2 * (COUNT_0 + COUNT_1));
+    CHECK_OK(weft_stream_unload(one, 1));
+    CHECK_OK(weft_stream_wait(to.world));
+    section_check(&to, 1, COUNT_1);
+    weft_stream_close(two);
+    weft_stream_close(one);
+    world_check(to.world);
+    CHECK_U64(entities_of(to.world), 0);
+    stage_end(&to);
+    stage_end(&from);
+}
+
+PLAIN_TEST(entities_ask_for_sections_as_long_as_they_live)
+{
+    stage from = file_make(), to = stage_make(1);
+    weft_component asks = weft_component_section_request(to.world);
+    weft_stream *stream = stream_open(&to, &from, NULL);
+    weft_entity e[2];
+    CHECK_OK(weft_entity_create_many(to.world, weft_archetype_create(to.world, &asks, 1), 2, e));
+    weft_section_request request = {weft_stream_number(stream), 1, 0};
+    for (int i = 0; i < 2; i++)
+        CHECK_OK(weft_entity_set(to.world, e[i], asks, &request, sizeof request));
+    CHECK_OK(weft_stream_wait(to.world));
+    CHECK_U64(state_of(stream, 1), WEFT_SECTION_LOADED);
+    CHECK_OK(weft_entity_destroy(to.world, e[0]));
+    CHECK_OK(weft_stream_wait(to.world));
+    CHECK_U64(state_of(stream, 1), WEFT_SECTION_LOADED);
+    request.section = 2;
+    CHECK_OK(weft_entity_set(to.world, e[1], asks, &request, sizeof request));
+    CHECK_OK(weft_stream_wait(to.world));
+    CHECK_U64(state_of(stream, 1), WEFT_SECTION_ABSENT);
+    CHECK_U64(state_of(stream, 2), WEFT_SECTION_LOADED);
+    CHECK_OK(weft_entity_destroy(to.world, e[1]));
+    CHECK_OK(weft_stream_wait(to.world));
+    CHECK_U64(entities_of(to.world), 0);
+    stage_end(&to);
+    stage_end(&from);
+}
+
+PLAIN_TEST(lockstep_shows_a_section_exactly_so_many_steps_later)
+{
+    stage from = file_make(), to = stage_make(1);
+    weft_stream *stream = stream_open(&to, &from, &(weft_stream_desc){.lockstep = 3});
+    for (int round = 0; round < 3; round++) {
+        CHECK_OK(weft_stream_load(stream, 2, 0));
+        for (int step = 0; step < 3; step++) {
+            CHECK_OK(weft_stream_step(to.world, 1));
+            CHECK_U64(state_of(stream, 2), WEFT_SECTION_READING);
+        }
+        CHECK_OK(weft_stream_step(to.world, 1));
+        CHECK_U64(state_of(stream, 2), WEFT_SECTION_LOADED);
+        CHECK_OK(weft_stream_unload(stream, 2));
+        for (int step = 0; step < 3; step++) {
+            CHECK_OK(weft_stream_step(to.world, 1));
+            CHECK_U64(state_of(stream, 2), WEFT_SECTION_LOADED);
+        }
+        CHECK_OK(weft_stream_step(to.world, 1));
+        CHECK_U64(state_of(stream, 2), WEFT_SECTION_LEAVING);
+    }
+    stage_end(&to);
+    stage_end(&from);
+}
+
+PLAIN_TEST(a_memory_bound_keeps_the_sections_that_were_let_go_last)
+{
+    stage from = file_make(), to = stage_make(1);
+    weft_stream *stream = stream_open(&to, &from, NULL);
+    CHECK_OK(weft_stream_load(stream, 1, 0));
+    CHECK_OK(weft_stream_load(stream, 2, 0));
+    CHECK_OK(weft_stream_wait(to.world));
+    weft_stream_stats stats;
+    weft_stream_stats_get(to.world, &stats, sizeof stats);
+    uint64_t all = stats.bytes;
+    weft_stream_close(stream);
+    stream = stream_open(&to, &from, &(weft_stream_desc){.bytes_max = all});
+    CHECK_OK(weft_stream_load(stream, 1, 0));
+    CHECK_OK(weft_stream_wait(to.world));
+    CHECK_OK(weft_stream_unload(stream, 1));
+    CHECK_OK(weft_stream_wait(to.world));
+    CHECK_U64(state_of(stream, 1), WEFT_SECTION_LOADED); /* room enough: kept */
+    CHECK_OK(weft_stream_load(stream, 2, 0));
+    CHECK_OK(weft_stream_wait(to.world));
+    CHECK_U64(state_of(stream, 1), WEFT_SECTION_LOADED);
+    weft_stream_close(stream);
+    stream = stream_open(&to, &from, &(weft_stream_desc){.bytes_max = all - 1});
+    CHECK_OK(weft_stream_load(stream, 1, 0));
+    CHECK_OK(weft_stream_wait(to.world));
+    CHECK_OK(weft_stream_load(stream, 2, 0));
+    CHECK_OK(weft_stream_wait(to.world));
+    CHECK_U64(state_of(stream, 2), WEFT_SECTION_WAITING); /* all are needed */
+    CHECK_OK(weft_stream_unload(stream, 1));
+    CHECK_OK(weft_stream_wait(to.world));
+    CHECK_U64(state_of(stream, 1), WEFT_SECTION_ABSENT);
+    CHECK_U64(state_of(stream, 2), WEFT_SECTION_LOADED);
+    stage_end(&to);
+    stage_end(&from);
+}
+
+PLAIN_TEST(saves_and_snapshots_wait_for_what_is_under_way)
+{
+    stage from = file_make(), to = stage_make(1);
+    weft_stream *stream = stream_open(&to, &from, NULL);
+    CHECK_OK(weft_stream_load(stream, 2, 0));
+    CHECK_OK(weft_stream_step(to.world, 0));
+    weft_world_bytes bytes;
+    weft_snapshot *snapshot = NULL;
+    CHECK_RESULT(weft_world_save_memory(to.world, &bytes, NULL), WEFT_BUSY);
+    CHECK_RESULT(weft_snapshot_take(to.world, NULL, &snapshot), WEFT_BUSY);
+    CHECK_OK(weft_stream_wait(to.world));
+    CHECK_OK(weft_world_save_memory(to.world, &bytes, NULL));
+    weft_world_bytes_free(to.world, &bytes);
+    stage_end(&to);
+    stage_end(&from);
+}
+
+PLAIN_TEST(a_world_may_end_while_sections_are_read)
+{
+    stage from = file_make();
+    for (int round = 0; round < 8; round++) {
+        stage to = stage_make(1);
+        weft_stream *stream = stream_open(&to, &from, &(weft_stream_desc){.threads = 2});
+        CHECK_OK(weft_stream_load(stream, 1, 0));
+        CHECK_OK(weft_stream_load(stream, 2, 0));
+        for (int step = 0; step < round; step++) CHECK_OK(weft_stream_step(to.world, 1));
+        stage_end(&to);
+    }
+    stage_end(&from);
+}
