@@ -255,8 +255,8 @@ static void bounds_grow(writer *w, const weft__plan_span *span)
         for (int k = 0; k < 3; k++) memcpy(&at[k], value + desc->place_at[k], sizeof at[k]);
         if (!isfinite(at[0]) || !isfinite(at[1]) || !isfinite(at[2])) continue;
         for (int k = 0; k < 3; k++) {
-            s->least[k] = s->has_bounds ? fminf(s->least[k], at[k]) : at[k];
-            s->most[k] = s->has_bounds ? fmaxf(s->most[k], at[k]) : at[k];
+            if (!s->has_bounds || at[k] < s->least[k]) s->least[k] = at[k];
+            if (!s->has_bounds || at[k] > s->most[k]) s->most[k] = at[k];
         }
         s->has_bounds = true;
     }
