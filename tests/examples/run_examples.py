@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""run_examples.py BUILD_DIR CC [--print]: compiles docs/examples/*/*.c that end with what they print, against an
+installed weft, as strict C11 with warnings as errors, runs them, and compares. Each must be 10 to 80 lines
+long and have a line in docs/examples/README.md. --print shows what each prints instead."""
+import concurrent.futures
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+EXAMPLES = os.path.join(SOURCE, "docs", "examples")
+FLAGS = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"]
+PRINTS = re.compile(r"/\* prints:\n((?: \*[^\n]*\n)*) \*/\n\Z")
+SHORTEST, LONGEST = 10, 80
+
+
+def run(command, **options):
+    """(output, None), or (None, why it failed)."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
+    return (done.stdout, None) if done.returncode == 0 else (None, done.stdout + done.stderr)
+
+
+def installed(build, work):
+    """The flags of a program that uses the installed weft."""
+    subprocess.run(["cmake", "--install", build, "--prefix", work + "/prefix"], check=True, capture_output=True)
+    pc = os.path.dirname(glob.glob(work + "/prefix/**/weft.pc", recursive=True)[0])
+    found = subprocess.run(["pkg-config", "--cflags", "--libs", "weft-scene"], check=True, capture_output=True,
+                           text=True, env={**os.environ, "PKG_CONFIG_PATH": pc})
+    return [*found.stdout.split(), "-Wl,-rpath," + os.path.dirname(pc), "-lm"]
+
+
+def check(name, work, compile_with, prints):
+    """None, or what is wrong with an example."""
+    with open(os.path.join(EXAMPLES, name), encoding="utf-8") as file:
+        text = file.read()
+    expected = PRINTS.search(text)
+    if not expected and not prints:
+        return "it does not end with /* prints: ... */"
+    body = text[:expected.start()] if expected else text
+    lines = len([line for line in body.split("\n") if re.search(r"\w", line)])
+    if not SHORTEST <= lines <= LONGEST:
+        return f"it has {lines} lines of code; examples have {SHORTEST} to {LONGEST}"
+    folder = os.path.join(work, name.replace("/", "_")[:-2])
+    os.mkdir(folder)
+    program = os.path.join(folder, "example")
+    _, why = run([*compile_with[:1], *FLAGS, os.path.join(EXAMPLES, name), "-o", program, *compile_with[1:]])
+    if why is not None:
+        return "it does not compile\n" + why
+    printed, why = run([program], cwd=folder)
+    if why is not None:
+        return "it fails\n" + why
+    if prints:
+        print(f"== {name}\n{printed}", end="")
+        return None
+    wanted = re.sub(r"^ \* ?", "", expected[1], flags=re.M)
+    return None if printed == wanted else f"it prints\n{printed}instead of\n{wanted}"
+
+
+def main():
+    build, cc = sys.argv[1:3]
+    prints = "--print" in sys.argv
+    with open(os.path.join(EXAMPLES, "README.md"), encoding="utf-8") as file:
+        index = file.read()
+    names = sorted(os.path.relpath(path, EXAMPLES) for path in glob.glob(EXAMPLES + "/*/*.c")
+                   if not os.path.exists(os.path.join(os.path.dirname(path), "README.md")))
+    names = [name for name in names if not name.startswith("solar/")]  # a program of its own, built by CMake
+    wrong = [f"{name}: no line in docs/examples/README.md" for name in names if f"({name})" not in index]
+    wrong += [f"docs/examples/README.md: {name} does not exist" for name in re.findall(r"\((\w+/\w+\.c)\)", index)
+              if not os.path.exists(os.path.join(EXAMPLES, name))]
+    with tempfile.TemporaryDirectory() as work, concurrent.futures.ThreadPoolExecutor(2) as threads:
+        compile_with = [cc, *installed(build, work)]
+        results = threads.map(lambda name: (name, check(name, work, compile_with, prints)), names)
+        wrong += [f"{name}: {why}" for name, why in results if why]
+    print(*wrong, sep="\n")
+    print(f"{len(names) - len(wrong)} examples passed, {len(wrong)} failed")
+    sys.exit(1 if wrong or not names else 0)
+
+
+if __name__ == "__main__":
+    main()
