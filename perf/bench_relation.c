@@ -301,7 +301,7 @@ static void destroy_run(void *data)
     check(bed, weft_relation_settle(bed->world));
 }
 
-/* Roots die, then whoever's parent is dead, in order of depth. */
+/* Roots die, then entities whose parent is dead, in order of depth. */
 static void destroy_raw(void *data)
 {
     relation_bed *bed = data;

@@ -73,7 +73,7 @@ static void *ids_visit(void *argument)
         for (uint32_t i = 0; i < count; i++) {
             uint32_t location;
             CHECK(weft__directory_find(directory, ids[i], &location));
-            CHECK_U64(location, 0); /* nobody else placed it */
+            CHECK_U64(location, 0); /* no other call placed it */
             weft__directory_place(directory, ids[i], v->index + 1);
         }
         for (uint32_t i = 0; i < count; i++) {

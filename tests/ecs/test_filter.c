@@ -33,7 +33,7 @@ Test(filter, the_first_run_sees_everything_and_own_writes_are_not_seen)
     cursor = weft_query_begin(f.world, FIXTURE_QUERY(&f, {f.a, WEFT_WRITE}));
     while (weft_query_next(&cursor)) {
     }
-    CHECK_U64(weft_query_count(f.world, again), 10); /* somebody else's write */
+    CHECK_U64(weft_query_count(f.world, again), 10); /* another query's write */
     fixture_close(&f);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_finder.c: finders and weft_entity_read over the column maps: the same values by every way,
- * while rows come, go and move, chunks are released and used anew, and memory runs out. */
+ * while rows come, go and move, chunks are released and used again, and memory runs out. */
 #include "os_fault.h"
 #include "storage_fixture.h"
 #include "world_state.h"
@@ -13,7 +13,7 @@
 static const void *called_get(const weft_world *world, weft_entity e, weft_component component)
 {
     const void *(*get)(const weft_world *, weft_entity, weft_component) = weft_entity_read;
-    __asm__("" : "+r"(get)); /* so that nobody knows which one it is */
+    __asm__("" : "+r"(get)); /* so that the compiler does not know which one it is */
     return get(world, e, component);
 }
 

@@ -157,7 +157,7 @@ PLAIN_TEST(a_query_without_rows_gives_none)
 PLAIN_TEST(values_cannot_be_used_before_the_job_has_ended)
 {
     gather_world w;
-    open_world(&w, 1); /* nobody runs the job before the wait */
+    open_world(&w, 1); /* no worker runs the job before the wait */
     weft_gather g;
     void *values = &w;
     uint64_t count = 1;

@@ -39,6 +39,7 @@ Test(relation, children_are_listed_by_index_after_settling)
     CHECK_U64(count_of(&f, 0, parent), 0);
     CHECK_OK(weft_relation_settle(f.world));
     uint32_t count;
+    CHECK(weft_relation_sources(f.world, f.of[0], parent, NULL) == NULL);
     const weft_entity *list = weft_relation_sources(f.world, f.of[0], parent, &count);
     CHECK_U64(count, 3);
     for (uint32_t i = 0; i < 3; i++) CHECK_U64(list[i].index, child[i].index);

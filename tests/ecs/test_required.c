@@ -121,7 +121,8 @@ Test(required, bad_lists_are_refused_with_what_to_do)
     const weft_component unknown = {999, 1};
     desc.required = &unknown;
     CHECK_U64(weft_component_create(b.world, &desc).id, 0);
-    CHECK(strstr(weft_world_error(b.world)->text, "does not exist") != NULL);
+    CHECK_RESULT(weft_world_error(b.world)->code, WEFT_BAD_HANDLE);
+    CHECK(strstr(weft_world_error(b.world)->text, "required[0]") != NULL);
     weft_component sparse = weft_component_create_plain(b.world, "s", 4, 4, WEFT_SPARSE);
     desc.required = &sparse;
     CHECK_U64(weft_component_create(b.world, &desc).id, 0);

@@ -309,6 +309,7 @@ PLAIN_TEST(paths_reach_values_within_values)
     CHECK_OK(weft_path_compile(&craft_type, "panels[1].area", &path, text, sizeof text));
     CHECK_U64(path.offset, offsetof(Craft, panels[1].area));
     CHECK_U64(path.count, 1);
+    CHECK_U64(weft_path_write(&craft_type, NULL, text, sizeof text), 0);
     CHECK_U64(weft_path_write(&craft_type, &path, text, sizeof text), 14);
     CHECK_TEXT(text, "panels[1].area");
     CHECK_OK(

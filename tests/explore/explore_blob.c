@@ -65,7 +65,7 @@ static void finish(void)
     weft_blob_store_destroy(store);
 }
 
-/* Succeeds only while somebody holds a reference; then the value is there. */
+/* Succeeds only while a reference is held; then the value is there. */
 static void try_shared(void *argument)
 {
     (void)argument;

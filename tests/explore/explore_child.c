@@ -124,7 +124,7 @@ static void reuse(void)
     check(5);
 }
 
-/* A thief may not take on behalf of somebody whose awaited child is done. */
+/* A thief may not take on behalf of a thread whose awaited child is done. */
 static weft__child awaited;
 
 static void done_awaited(void *argument)

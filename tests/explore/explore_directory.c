@@ -57,7 +57,7 @@ static void destroy(const weft_entity *entities, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         uint32_t location;
-        EXPLORE_CHECK(owner[entities[i].index] == explore_self() + 1, "taken by somebody else");
+        EXPLORE_CHECK(owner[entities[i].index] == explore_self() + 1, "taken by another thread");
         EXPLORE_CHECK(weft__directory_find(directory, entities[i], &location), "died early");
         EXPLORE_CHECK(location == entities[i].version, "moved to %u", location);
         owner[entities[i].index] = 0;
@@ -206,7 +206,7 @@ static void two_destroyers(void)
     destroy_shared(NULL);
     check(0);
     EXPLORE_CHECK(at_plain(&deaths) == 2, "%u deaths of 2", at_plain(&deaths));
-    EXPLORE_CHECK(weft__directory_alive(directory) == 0, "somebody lives");
+    EXPLORE_CHECK(weft__directory_alive(directory) == 0, "an entity lives");
     weft__directory_fini(directory);
 }
 

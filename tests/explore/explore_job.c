@@ -243,7 +243,7 @@ static void two_collectors(void)
     /* done means that the failure is there to be collected */
     EXPLORE_CHECK(!at_load_acq(&asked) || at_load_acq(&collectors) == 1, "a failure was missed");
     if (!at_load_acq(&collectors)) collect(NULL);
-    EXPLORE_CHECK(at_load_acq(&collectors) == 1, "nobody could collect");
+    EXPLORE_CHECK(at_load_acq(&collectors) == 1, "no thread could collect");
     finish();
 }
 

@@ -2,9 +2,9 @@
 /* explore_meet.c: bodies that wait for each other. The job layer promises more than that every
  * piece of work is run some time: while a worker is idle, work that is ready gets it. So as many
  * bodies as there are workers can meet. Where a wake-up or a second look is missing, the bodies
- * that have begun wait for one that nobody takes: a deadlock. (Children are not among them: their
- * parent runs what nobody took, see start_child in worker_child.c.) And background jobs, which
- * have a limit, get their turn. */
+ * that have begun wait for one that no thread takes: a deadlock. (Children are not among them:
+ * their parent runs what was not taken, see start_child in worker_child.c.) And background jobs,
+ * which have a limit, get their turn. */
 #include <weft/jobs.h>
 
 #include "explore_desc.h"

@@ -2,7 +2,7 @@
 /* explore_memory.c: the hooks of the atomics door under the four memory models.
  *
  * SC reads and writes memory. TSO and PSO put stores that are not sequentially consistent into a
- * buffer of their thread; while the thread runs nobody else can look, so what leaves the buffer is
+ * buffer of their thread; while the thread runs no other can look, so what leaves the buffer is
  * chosen when the thread is switched out, and now and then later. C11 keeps the last values of each
  * word with, for each, what its writer knew if the store released (a clock per thread and, per
  * word, the newest value known). A load may take any value not older than what its thread knows;

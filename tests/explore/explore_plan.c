@@ -38,7 +38,7 @@ static void run_once(void)
     engine_reset();
     engine_thread_create(scenario_thread, NULL);
     explore_fibre_switch(&engine.host, &engine.threads[0].fibre);
-    engine.thread_count = 0; /* plain accesses of the host are nobody's */
+    engine.thread_count = 0; /* plain accesses of the host are no thread's */
     engine.runs++;
     engine.steps_sum += engine.steps;
     if (engine.steps > engine.steps_max) engine.steps_max = engine.steps;

@@ -2,7 +2,7 @@
 /* explore_schedule.c: which thread runs next. A thread that could go on but is replaced was
  * preempted: the depth-first search bounds those; where the running thread blocks, every other
  * choice is free. A stall (one beat of a retry loop) blocks until another thread has written; if
- * nobody else can run it ends anyway, as a bounded spin would, with time moving on. */
+ * no other thread can run it ends anyway, as a bounded spin would, with time moving on. */
 #include "explore_engine.h"
 
 #include <stdarg.h>
@@ -141,7 +141,7 @@ static void report_stuck(void)
     explore_fail("%s:%s", engine.idle_rounds ? "livelock" : "deadlock", text);
 }
 
-/* Nobody can run: hardware and time move on. */
+/* No thread can run: hardware and time move on. */
 static void unstick(void)
 {
     for (uint32_t t = 0; t < engine.thread_count; t++) {
@@ -231,7 +231,7 @@ void weft__hook_stall(const char *site)
         run_others(); /* still ready: the last candidate */
         return;
     }
-    /* A bounded spin may end before anybody writes. */
+    /* A bounded spin may end before another thread writes. */
     if (!engine.is_quiet && engine_choose(2, &engine.preemptions_left, gives_up(self))) {
         engine.clock_ns += QUANTUM_NS;
         return;

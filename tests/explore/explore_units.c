@@ -48,7 +48,7 @@ static void give(const weft__run *run)
 {
     const uint64_t *words = run->memory;
     for (uint32_t i = 0; i < run->count * WEFT__UNIT_BYTES / 8; i++) {
-        EXPLORE_CHECK(words[i] == run->first + 1, "somebody else's unit: %u", run->first);
+        EXPLORE_CHECK(words[i] == run->first + 1, "another run's unit: %u", run->first);
     }
     uint32_t h = explore_history_begin(&history, GIVE, run->count);
     weft_result result = weft__units_free(&units, run->first, run->count);
@@ -221,8 +221,8 @@ static void two_frees(void)
     empty();
 }
 
-/* Half of the units are held: whoever wants one of the others gets it, also while its megachunk is
- * busy. */
+/* Half of the units are held: a thread that wants one of the others gets it, also while its
+ * megachunk is busy. */
 static void must_take(void *argument)
 {
     weft__run run;

@@ -2,7 +2,7 @@
 /* explore_wake.c: jobs/src/protocol/wake.c under every schedule. The workers run the pool's
  * serving loop cut down to the wake-up protocol; work is a bit in one word, published and looked
  * for with sequential consistency (edge W1), and carries a plain payload. A lost wake-up ends as
- * a deadlock: the worker sleeps, nobody is left to wake it, and the work or the shutdown waits
+ * a deadlock: the worker sleeps, no thread is left to wake it, and the work or the shutdown waits
  * for ever. */
 #include "deque.h"
 #include "explore_plans.h"
@@ -217,7 +217,8 @@ static void targeted(void)
     explore_end();
 }
 
-/* A worker that waits for one job sleeps in the bitmap; whoever ends the job wakes this worker. */
+/* A worker that waits for one job sleeps in the bitmap; the thread that ends the job wakes this
+ * worker. */
 static weft_a32 is_over;
 
 static bool is_over_now(void *argument)

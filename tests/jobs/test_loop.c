@@ -110,7 +110,7 @@ Test(loop, an_entry_is_recycled_by_the_last_to_leave)
     CHECK_POINTER(weft__loop_acquire(&table), NULL);
     weft__loop *joined = weft__loop_join(&table, WEFT_JOB_NORMAL, 1);
     close_loop(joined);
-    CHECK_POINTER(weft__loop_acquire(&table), NULL); /* somebody is still inside */
+    CHECK_POINTER(weft__loop_acquire(&table), NULL); /* a thread is still inside */
     weft__loop_leave(&table, joined, weft__os_default());
     CHECK_POINTER(weft__loop_acquire(&table), joined);
     (void)loops;

@@ -264,7 +264,7 @@ Test(pool, a_host_driven_pool_works_without_any_thread)
     const weft_job_desc job = {.fn = count, .argument = &runs, .class_ = WEFT_JOB_BACKGROUND};
     weft_job_handle handle;
     CHECK_OK(weft_job_submit(owner, &job, &handle));
-    CHECK_OK(weft_job_wait(owner, handle, NULL)); /* nobody else could run it */
+    CHECK_OK(weft_job_wait(owner, handle, NULL)); /* no other thread could run it */
     CHECK_U64(at_load_acq(&runs), 1);
     CHECK_OK(weft_job_pool_destroy(pool));
 }

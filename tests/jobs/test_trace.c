@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_trace.c: events, hooks and what is lost when nobody reads. */
+/* test_trace.c: events, hooks and what is lost without a reader. */
 #include "atomic.h"
 #include "check.h"
 

@@ -62,7 +62,7 @@ Test(wake, a_sleeper_is_woken_once_and_counts_as_searching)
     CHECK_U64(futex_waits, 1);
     CHECK_U64(futex_wakes, 1);
     CHECK_U64(at_load_sc(&wake.x_searching), 1);
-    CHECK(!weft__wake_one(&wake, 69)); /* nobody sleeps any more */
+    CHECK(!weft__wake_one(&wake, 69)); /* no worker sleeps any more */
 }
 
 Test(wake, notify_wakes_nobody_while_somebody_searches)
@@ -95,7 +95,7 @@ Test(wake, the_next_sleepers_are_woken_one_by_one_while_others_search)
     CHECK_U64(weft__wake_sleeper_count(&wake), 1);
     CHECK(weft__wake_next(&wake, 4, false));
     CHECK_U64(at_load_acq(&tokens[3].x_set), 1);
-    CHECK(!weft__wake_next(&wake, 4, false)); /* nobody sleeps any more */
+    CHECK(!weft__wake_next(&wake, 4, false)); /* no worker sleeps any more */
     CHECK_U64(at_load_sc(&wake.x_searching), 3);
 }
 

@@ -24,7 +24,7 @@ SOURCE = OPENER.format(name="thing.c") + """/* Edges:
  *   D1  put: store of flag -> get: load of flag */
 #include "atomic.h"
 
-/* Owner: nobody. */
+/* Owner: main. */
 struct thing {
     weft_a32 x_flag;
 };
@@ -38,7 +38,7 @@ int weft_thing_get(int number)
 {
     struct thing thing = {.x_flag = {0}};
     put(&thing);
-    /* rlx: nobody else can see this one */
+    /* rlx: no other thread sees this one */
     if (number) at_store_rlx(&thing.x_flag, 0);
     return (int)at_load_acq(&thing.x_flag); /* D1 */
 }
@@ -115,9 +115,9 @@ CASES = [
     ("atomic-edge", {C: SOURCE.replace("(&thing->x_flag, 1); /* D1 */", "(&thing->x_flag, 1);")}),
     ("atomic-edge", {C: SOURCE.replace("(&thing.x_flag); /* D1 */", "(&thing.x_flag); /* D7 */")}),
     ("atomic-edge", {C: SOURCE.replace(" *   D1  put", " *   D2  put: store -> get: load\n *   D1  put")}),
-    ("atomic-relaxed", {C: SOURCE.replace("    /* rlx: nobody else can see this one */\n", "")}),
+    ("atomic-relaxed", {C: SOURCE.replace("    /* rlx: no other thread sees this one */\n", "")}),
     ("atomic-field", {"ecs/src/storage/other.h": OPENER.format(name="other.h") +
-                      "/* Owner: nobody. */\nstruct other {\n    weft_a32 flag;\n};\n"}),
+                      "/* Owner: main. */\nstruct other {\n    weft_a32 flag;\n};\n"}),
     ("symbol-prefix", added(C, "\nint helper(void)\n{\n    return 1;\n}\n")),
     ("symbol-prefix", added(C, "\nint weft_hidden(void)\n{\n    return 1;\n}\n")),
     ("symbol-prefix", added(C, "\nstatic int weft_local(void)\n{\n    return 1;\n}\n")),
@@ -129,9 +129,10 @@ CASES = [
     ("unique-names", {"jobs/src/machine/thing.c": OPENER.format(name="thing.c")}),
     ("file-opener", {C: SOURCE.replace("/* thing.c:", "/* This file:")}),
     ("public-docs", {H: HEADER.replace(" Threads: any.", "")}),
-    ("struct-docs", {C: SOURCE.replace("/* Owner: nobody. */\n", "")}),
+    ("struct-docs", {C: SOURCE.replace("/* Owner: main. */\n", "")}),
     ("leftovers", added(T, "/* TO" "DO: later */\n")),
-    ("machine-paths", added(T, "/* see /ho" "me/somebody/notes */\n")),
+    ("machine-paths", added(T, "/* see /ho" "me/user/notes */\n")),
+    ("plain-words", added(T, "/* who" "ever wakes it */\n")),
     ("readme-size", {"README.md": "line\n" * 151}),
     ("file-weight", {"docs/big.txt": "x" * (513 * 1024)}),
     ("library-manners", added(C, "\nstatic void stop(void)\n{\n    abort();\n}\n")),

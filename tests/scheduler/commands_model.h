@@ -17,7 +17,7 @@ enum { NUMBER, DATA4, DATA12, TAG, SWITCH, CLEAN, LIST, SHARE, LINK, KINDS };
 
 enum { DRAWN = CLEAN }; /* components 1..DRAWN are added, removed and set */
 
-static const uint32_t anybody = UINT32_MAX; /* a reference that is not checked */
+static const uint32_t unchecked = UINT32_MAX; /* a reference that is not checked */
 
 static const size_t sizes[KINDS] = {4, 4, 12, 0, 4, 4, 4, 4, 12};
 static const uint32_t flags[KINDS] = {0,           0,           0, 0, WEFT_ENABLEABLE, WEFT_CLEANUP,
@@ -201,7 +201,7 @@ static void model_instantiate(const op *o)
     b->model[o->target].set &= ~(1u << CLEAN);
     b->model[o->target].handle = (weft_entity){0, 0};
     b->model[o->target].values[NUMBER] = o->target;
-    if (source->values[LINK] == o->other) b->model[o->target].values[LINK] = anybody;
+    if (source->values[LINK] == o->other) b->model[o->target].values[LINK] = unchecked;
 }
 
 static void model_apply(const op *o)

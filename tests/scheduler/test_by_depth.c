@@ -211,6 +211,7 @@ Test(by_depth, transforms_go_from_parents_to_children)
     CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 2}, &world));
     CHECK_OK(weft_transform_create(world, NULL, &t));
     CHECK_OK(weft_transform_create(world, NULL, &again));
+    CHECK_OK(weft_transform_create(world, NULL, NULL));
     CHECK_U64(again.system.id, t.system.id);
     weft_entity e[7]; /* seven: not a multiple of four */
     CHECK_OK(weft_entity_create_many(world, WEFT_ARCHETYPE(world, t.local, t.world), 7, e));

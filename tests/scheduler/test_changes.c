@@ -156,7 +156,7 @@ Test(changes, writes_have_the_version_of_the_system_run_not_of_the_moment)
     step(&f, &watched, &read);
     uint32_t before = weft_world_change_version(f.world);
     step(&f, &watched, &read);
-    /* all slices of the writer, whoever ran them, are newer than `before` and older than now */
+    /* all slices of the writer, on any worker, are newer than `before` and older than now */
     weft_query since_before = weft_query_create(f.world, &(weft_query_desc){.terms = {{f.value}}});
     weft_query since_now = weft_query_create(f.world, &(weft_query_desc){.terms = {{f.value}}});
     CHECK_OK(weft_query_filter_changed(f.world, since_before, f.value, before));

@@ -48,7 +48,7 @@ static void steps_are_counted(void)
     CHECK_RESULT(weft_world_step(t.world, -1), WEFT_INVALID_ARGUMENT);
     CHECK_OK(weft_system_run(t.world, weft_system_find(t.world, "x"), 0.5f));
     check_frame(all.frames[4], 4, 1, 0.5);
-    make(&(weft_system_desc){.name = "y", .run = nothing, .after = {"nobody"}});
+    make(&(weft_system_desc){.name = "y", .run = nothing, .after = {"unknown"}});
     CHECK_RESULT(weft_world_step(t.world, 1), WEFT_NOT_FOUND);
     check_frame(weft_world_frame(t.world), 4, 1, 0.25);
 }
@@ -116,8 +116,10 @@ PLAIN_TEST(the_rest_of_a_rate_is_what_a_drawing_system_interpolates_with)
         alpha = weft_world_alpha(t.world, "fixed");
         CHECK(alpha >= 0 && alpha < 1);
     }
-    CHECK_F64((double)weft_world_alpha(t.world, "nobody"), 0, 0);
-    check_error(WEFT_NOT_FOUND, "nobody");
+    CHECK_F64((double)weft_world_alpha(t.world, "unknown"), 0, 0);
+    check_error(WEFT_NOT_FOUND, "unknown");
+    CHECK_F64((double)weft_world_alpha(t.world, NULL), 0, 0);
+    check_error(WEFT_NOT_FOUND, "no system or group is named ''");
     end();
 }
 

@@ -53,7 +53,7 @@ static weft_result record_rows(weft_recorder *commands, const op *o, fresh *f)
         if (result != WEFT_OK) return result;
         for (uint32_t i = 0; i < rows.count; i++, done++) {
             ((uint32_t *)rows.columns[0])[i] = o->target + done;
-            if (o->component % 2 == 0) continue; /* of some nobody asks the handle */
+            if (o->component % 2 == 0) continue; /* the handles of some are not asked for */
             f->handles[o->target + done - f->first] = weft_recorder_row_entity(commands, &rows, i);
         }
     }
@@ -147,7 +147,7 @@ static void value_check(const model_entity *e, uint32_t k)
     if (k == LIST) {
         CHECK_U64(sum(value), e->values[k]);
     } else if (k == LINK) {
-        if (e->values[LINK] == anybody) return;
+        if (e->values[LINK] == unchecked) return;
         weft_entity other = b->model[e->values[LINK]].handle; /* of number 0: null */
         const link *there = value;
         if (e->values[LINK] != 0 && other.version == 0) return; /* made and gone at once */

@@ -13,7 +13,7 @@
 
 typedef struct side {
     weft_world *world;
-    weft_component a, tag, list, shared;
+    weft_component a, tag, list, shared, parent;
     weft_archetype archetype;
     weft_query query;
     weft_entity entity, second;
@@ -29,6 +29,7 @@ static void open_side(side *s, uint32_t tag)
     s->tag = weft_component_create_plain(s->world, "tag", 0, 1, 0);
     s->list = weft_component_create_plain(s->world, "list", 4, 4, WEFT_BUFFER);
     s->shared = weft_component_create_plain(s->world, "shared", 4, 4, WEFT_SHARED);
+    s->parent = weft_component_parent(s->world);
     const weft_component set[] = {s->a, s->list, s->shared};
     s->archetype = weft_archetype_create(s->world, set, 3);
     s->query = weft_query_create(s->world, &(weft_query_desc){.terms = {{s->a, WEFT_WRITE, 0, 0}}});
@@ -95,6 +96,10 @@ REFUSES(set_name_unique, weft_entity_set_name_unique(W, e, "x") != WEFT_OK)
 REFUSES(set_shared, weft_entity_set_shared(W, e, s->shared, &value) != WEFT_OK)
 REFUSES(set_shared_many, weft_entity_set_shared_many(W, (weft_entity[]){s->second, e}, 2, s->shared,
                                                      &value) != WEFT_OK)
+REFUSES(relation_source, weft_relation_set(W, e, s->parent, s->second) != WEFT_OK)
+REFUSES(relation_target, weft_relation_set(W, s->second, s->parent, e) != WEFT_OK)
+REFUSES(relation_sources, weft_relation_set_many(W, (weft_entity[]){s->second, e}, 2, s->parent,
+                                                 s->entity) != WEFT_OK)
 REFUSES(buffer_read, weft_entity_read_buffer(W, e, s->list).count == 0)
 REFUSES(buffer_write, weft_entity_write_buffer(W, e, s->list).count == 0)
 
@@ -106,12 +111,33 @@ static const struct {
     const char *name;
     bool (*call)(const side *s, weft_entity e);
 } calls[] = {
-    ROW(destroy),     ROW(instantiate),   ROW(place_get),    ROW(get),
-    ROW(write),       ROW(set),           ROW(set_many),     ROW(gather),
-    ROW(add),         ROW(take),          ROW(change_add),   ROW(change_take),
-    ROW(change_none), ROW(set_archetype), ROW(swap_with),    ROW(swap_of),
-    ROW(enable),      ROW(set_name),      ROW(unname),       ROW(set_name_unique),
-    ROW(set_shared),  ROW(buffer_read),   ROW(buffer_write), ROW(set_shared_many),
+    ROW(destroy),
+    ROW(instantiate),
+    ROW(place_get),
+    ROW(get),
+    ROW(write),
+    ROW(set),
+    ROW(set_many),
+    ROW(gather),
+    ROW(add),
+    ROW(take),
+    ROW(change_add),
+    ROW(change_take),
+    ROW(change_none),
+    ROW(set_archetype),
+    ROW(swap_with),
+    ROW(swap_of),
+    ROW(enable),
+    ROW(set_name),
+    ROW(unname),
+    ROW(set_name_unique),
+    ROW(set_shared),
+    ROW(buffer_read),
+    ROW(buffer_write),
+    ROW(set_shared_many),
+    ROW(relation_source),
+    ROW(relation_target),
+    ROW(relation_sources),
 };
 
 /* These answer as for a dead entity, and set no error. */
@@ -122,6 +148,9 @@ static void check_questions(side *s, weft_entity e)
     CHECK(!weft_entity_is_enabled(W, e, s->a));
     CHECK(!weft_query_matches(W, s->query, e));
     CHECK(weft_entity_read_shared(W, e, s->shared) == NULL);
+    CHECK(weft_entity_is_null(weft_relation_target(W, s->parent, e)));
+    CHECK(weft_relation_sources(W, s->parent, e, &(uint32_t){0}) == NULL);
+    CHECK_U64(weft_relation_depth(W, s->parent, e), 0);
     CHECK_U64(weft_entity_archetype(W, e).id, 0);
     CHECK_TEXT(weft_entity_name(W, e), "");
     weft_finder finder = weft_finder_open(W, s->a);

@@ -3,6 +3,7 @@
  * one; null entries in the lists of descriptions; how errors are counted and forgotten. */
 #include "invariant.h"
 
+#include <weft/observer.h>
 #include <weft/weft.h>
 
 #include "plain.h"
@@ -66,6 +67,12 @@ static weft_indexed indexed;
 static weft_system_stats stats;
 static weft_system_counters counters;
 static weft_archetype_stats figures;
+static weft_relation_stats relation_figures;
+
+static void observe(const weft_observation *observation, void *user)
+{
+    (void)observation, (void)user;
+}
 
 FAILS(entity_add, weft_entity_add(W, E, g->component) != WEFT_OK)
 FAILS(entity_remove, weft_entity_remove(W, E, g->component) != WEFT_OK)
@@ -131,6 +138,42 @@ FAILS(save_without,
       weft_world_save(W, "/nowhere/x",
                       &(weft_save_desc){.without = &g->component, .without_count = 1}) != WEFT_OK)
 
+FAILS(change_version, weft_component_change_version(W, g->component) == 0)
+FAILS(component_check, weft_component_check(W, g->component, &value) != WEFT_OK)
+FAILS(required, weft_component_create(W, &(weft_component_desc){.name = "x",
+                                                                .size = 4,
+                                                                .required = &g->component,
+                                                                .required_count = 1})
+                        .id == 0)
+FAILS(write_groups, weft_component_create(W, &(weft_component_desc){.name = "x",
+                                                                    .size = 4,
+                                                                    .write_groups = &g->component,
+                                                                    .write_group_count = 1})
+                            .id == 0)
+FAILS(bundle_field,
+      weft_bundle_open(W, g->here->archetype, &(weft_bundle_field){g->component, 0}, 1)
+              .archetype.id == 0)
+FAILS(resource_read_buffer, weft_resource_read_buffer(W, g->single).count == 0)
+FAILS(resource_write_buffer, weft_resource_write_buffer(W, g->single).count == 0)
+FAILS(relation_declare,
+      weft_relation_declare(W, &(weft_relation_desc){.component = g->component}) != WEFT_OK)
+FAILS(relation_set, weft_relation_set(W, E, g->component, E) != WEFT_OK)
+FAILS(relation_set_many, weft_relation_set_many(W, &E, 1, g->component, E) != WEFT_OK)
+FAILS(relation_figures_of, weft_relation_stats_get(W, g->component, &relation_figures,
+                                                   sizeof relation_figures) != WEFT_OK)
+FAILS(observer_component, weft_observer_create(W, &(weft_observer_desc){.name = "x",
+                                                                        .on = WEFT_ON_ADDED,
+                                                                        .component = g->component,
+                                                                        .run = observe})
+                                  .id == 0)
+FAILS(system_destroys, weft_system_create(W, &(weft_system_desc){.name = "x",
+                                                                 .run = nothing,
+                                                                 .effects = WEFT_RECORDS_DESTROY,
+                                                                 .destroys = {g->component}})
+                               .id == 0)
+
+FAILS(bundle_archetype, /* a null one keeps an error that is there */
+      (weft_world_error_clear(W), weft_bundle_open(W, g->archetype, NULL, 0).archetype.id == 0))
 FAILS(entity_create, weft_entity_create(W, g->archetype).version == 0)
 FAILS(set_archetype, weft_entity_set_archetype(W, E, g->archetype) != WEFT_OK)
 FAILS(archetype_components, weft_archetype_components(W, g->archetype, NULL, 0) == 0)
@@ -226,6 +269,20 @@ static const struct {
     ROW(COMPONENT, system_resource),
     ROW(COMPONENT, system_record),
     ROW(COMPONENT, save_without),
+    ROW(COMPONENT, change_version),
+    ROW(COMPONENT, component_check),
+    ROW(COMPONENT, required),
+    ROW(COMPONENT, write_groups),
+    ROW(COMPONENT, bundle_field),
+    ROW(COMPONENT, resource_read_buffer),
+    ROW(COMPONENT, resource_write_buffer),
+    ROW(COMPONENT, relation_declare),
+    ROW(COMPONENT, relation_set),
+    ROW(COMPONENT, relation_set_many),
+    ROW(COMPONENT, relation_figures_of),
+    ROW(COMPONENT, observer_component),
+    ROW(COMPONENT, system_destroys),
+    ROW(ARCHETYPE, bundle_archetype),
     ROW(ARCHETYPE, entity_create),
     ROW(ARCHETYPE, create_filled_archetype),
     ROW(ARCHETYPE, set_archetype),
@@ -313,6 +370,10 @@ PLAIN_TEST(handles_of_another_world_and_invented_ones_are_refused_by_every_funct
     CHECK(weft_entity_read_shared(here.world, here.entity, there.shared) == NULL);
     CHECK(weft_component_info(here.world, there.a) == NULL);
     CHECK_U64(weft_component_hash(here.world, there.a), 0);
+    const weft_system_desc by_depth = {
+        .name = "x", .run = nothing, .over.rows.terms = {{here.a}}, .by_depth = there.a};
+    CHECK_U64(weft_system_create(here.world, &by_depth).id, 0);
+    CHECK_RESULT(weft_world_error(here.world)->code, WEFT_BAD_HANDLE);
     CHECK_OK(weft_world_destroy(here.world));
     CHECK_OK(weft_world_destroy(there.world));
 }

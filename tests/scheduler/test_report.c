@@ -212,7 +212,7 @@ PLAIN_TEST(dot_draws_a_sync_point_from_who_records_to_who_could_see_it)
                              .over.rows.terms = {{a, WEFT_READ, 0, 0}}};
     CHECK(weft_system_create(world, &desc).id != 0);
     weft_schedule_dot(world, text, sizeof text);
-    CHECK(strstr(text, "dashed") == NULL); /* nobody looks before the end of the step */
+    CHECK(strstr(text, "dashed") == NULL); /* no system looks before the end of the step */
     add("looks", b, WEFT_READ, NULL);
     weft_schedule_dot(world, text, sizeof text);
     check_part("s0 -> s1 [style=dashed, label=\"commands\"];");

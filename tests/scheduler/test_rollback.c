@@ -33,7 +33,7 @@ static uint64_t worlds_of(uint64_t *seed)
 /* ---- small ones ---- */
 
 /* Chunks of four rows that go and come between: with an allocator that gives the block freed last
- * again, chunks that are made anew have the addresses of chunks that are looked for. */
+ * again, chunks that are made again have the addresses of chunks that are looked for. */
 PLAIN_TEST(chunks_are_not_taken_for_others_that_had_their_address)
 {
     enum { ROWS = 200 };

@@ -314,7 +314,7 @@ PLAIN_TEST(a_type_that_frees_but_cannot_copy_is_refused)
     weft_snapshot *snapshot;
     CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &world));
     weft_component row = register_owned(world, "row", 0, false, &live);
-    CHECK_OK(weft_snapshot_take(world, NULL, &snapshot)); /* nobody has it yet */
+    CHECK_OK(weft_snapshot_take(world, NULL, &snapshot)); /* no entity has it yet */
     weft_snapshot_destroy(snapshot);
     weft_entity entity;
     CHECK_OK(weft_entity_create_many(world, WEFT_ARCHETYPE(world, row), 1, &entity));
@@ -519,7 +519,7 @@ PLAIN_TEST(rates_go_on_from_where_they_were)
               .id != 0);
     CHECK_OK(weft_world_step(f.world, 0.75f));
     CHECK_OK(weft_snapshot_take(f.world, NULL, &snapshot));
-    for (uint32_t i = 1; i <= 3; i++) { /* 1.25 seconds: both are due, every time anew */
+    for (uint32_t i = 1; i <= 3; i++) { /* 1.25 seconds: both are due, every time */
         CHECK_OK(weft_world_step(f.world, 0.5f));
         CHECK_U64(runs[0], i);
         CHECK_U64(runs[1], i);

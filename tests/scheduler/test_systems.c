@@ -279,8 +279,8 @@ static void three_ways(void)
                              .over.rows.terms = {{t.b, WEFT_WRITE, 0, 0}}});
     for (uint32_t i = 1; i <= 5; i++) {
         CHECK_OK(weft_world_step(t.world, 0));
-        check_values(2 *
-                     i); /* background work is joined before whoever needs it, and in its step */
+        check_values(
+            2 * i); /* background work is joined before the system that needs it, and in its step */
     }
     weft_frame_stats stats;
     weft_frame_stats_get(t.world, &stats, sizeof stats);

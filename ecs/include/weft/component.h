@@ -103,8 +103,9 @@ typedef struct weft_component_desc {
 
 /* Registers a component type. When one with this name and layout exists (weft_component_hash; write
  * groups and required components: the same, or none given), returns that one, with the hooks that
- * it has. Null on failure: INVALID_ARGUMENT, ALREADY_EXISTS, CYCLE (components would require each
- * other), LIMIT, OUT_OF_MEMORY, WRONG_PHASE. Threads: owner, world idle. */
+ * it has. Null on failure: INVALID_ARGUMENT, BAD_HANDLE (an entry of a list), ALREADY_EXISTS, CYCLE
+ * (components would require each other), LIMIT, OUT_OF_MEMORY, WRONG_PHASE. Threads: owner, world
+ * idle. */
 WEFT_API weft_component weft_component_create(weft_world *world, const weft_component_desc *desc);
 
 /* Shorthand: a plain component named after its C type: WEFT_COMPONENT(world, Position). */

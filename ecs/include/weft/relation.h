@@ -77,9 +77,9 @@ WEFT_API weft_component weft_component_instance_of(weft_world *world);
 /* ---- questions ---- */
 
 /* The sources of a target, ascending by the index of their handles, as of the last time that the
- * relation was settled. NULL and *count 0 when there are none, and for a bad handle. The array
- * belongs to the world and is valid until the next settling. Threads: any while systems run, else
- * owner. Cost: O(1). */
+ * relation was settled. NULL and *count 0 when there are none, and for a bad handle; NULL without
+ * `count`. The array belongs to the world and is valid until the next settling. Threads: any while
+ * systems run, else owner. Cost: O(1). */
 WEFT_API const weft_entity *weft_relation_sources(const weft_world *world, weft_component relation,
                                                   weft_entity target, uint32_t *count);
 

@@ -137,7 +137,7 @@ typedef struct weft_path {
 WEFT_API weft_result weft_path_compile(const weft_type *type, const char *path, weft_path *out,
                                        char *text, size_t capacity);
 
-/* The text of a path; returns its length like snprintf. */
+/* The text of a path; returns its length like snprintf; 0 when `type` or `path` is NULL. */
 WEFT_API size_t weft_path_write(const weft_type *type, const weft_path *path, char *text,
                                 size_t capacity);
 

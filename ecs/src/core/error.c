@@ -123,6 +123,15 @@ weft_result weft__error_listed(const weft_world *world, const char *what, const 
                        what, list, i, component.id, world->desc.name, why_bad(world, component));
 }
 
+weft_result weft__check_listed(const weft_world *world, const char *what, const char *list,
+                               const weft_component *components, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (weft__type_at(world, components[i]) == NULL)
+            return weft__error_listed(world, what, list, i, components[i]);
+    return WEFT_OK;
+}
+
 weft_result weft__error_absent(const weft_world *world, weft_entity entity,
                                weft_component component)
 {

@@ -416,9 +416,9 @@ const char *weft__type_save_problem(const weft__type *type)
 static weft_result leave_out(writer *w, const weft_save_desc *desc)
 {
     weft_world *world = w->world;
-    for (uint32_t i = 0; i < desc->without_count; i++)
-        if (weft__type_at(world, desc->without[i]) == NULL)
-            return weft__error_listed(world, "weft_world_save", "without", i, desc->without[i]);
+    weft_result result =
+        weft__check_listed(world, "weft_world_save", "without", desc->without, desc->without_count);
+    if (result != WEFT_OK) return result;
     w->type_count = world->types.count;
     size_t count = (size_t)w->type_count + 1;
     w->numbers = weft__alloc_zeroed(&world->memory, CATEGORY, count, sizeof *w->numbers, 4);

@@ -12,7 +12,7 @@
  * false has filled the reading's error, or has set the world's error and `result`. */
 typedef struct weft__world_text {
     weft_world *world;
-    weft__reading reading; /* its parser begins anew with each object */
+    weft__reading reading; /* its parser begins again with each object */
     const char *at;        /* where the next object begins */
     weft_value_io io;
     const weft_value_io *blob_io; /* of the caller; may be NULL */

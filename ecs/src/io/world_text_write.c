@@ -408,12 +408,10 @@ static void put_all(writing *w)
 static weft_result choose(writing *w, const weft_world_text_desc *desc)
 {
     weft_world *world = w->world;
-    for (uint32_t i = 0; i < desc->without_count; i++) {
-        if (weft__type_at(world, desc->without[i]) == NULL)
-            return weft__error_listed(world, "weft_world_write_json", "without", i,
-                                      desc->without[i]);
-        w->is_left_out[desc->without[i].id] = 1;
-    }
+    weft_result result = weft__check_listed(world, "weft_world_write_json", "without",
+                                            desc->without, desc->without_count);
+    if (result != WEFT_OK) return result;
+    for (uint32_t i = 0; i < desc->without_count; i++) w->is_left_out[desc->without[i].id] = 1;
     for (uint32_t id = 1; id <= w->type_count; id++) {
         const weft__type *type = world->types.at[id];
         const char *problem = weft__type_save_problem(type);

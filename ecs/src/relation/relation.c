@@ -16,9 +16,9 @@
 const weft_entity *weft_relation_sources(const weft_world *world, weft_component component,
                                          weft_entity target, uint32_t *count)
 {
-    *count = 0;
     const weft__relation *relation = world == NULL ? NULL : weft__relation_find(world, component);
-    if (relation == NULL) return NULL;
+    if (count != NULL) *count = 0;
+    if (relation == NULL || count == NULL) return NULL;
     weft__target_page *page;
     const weft__target_slot *slot =
         weft__target_slot_at(relation, weft__bare_index(world, target), &page);

@@ -95,10 +95,7 @@ static const char *groups_problem(const weft_world *world, const weft_component_
         return "a RESOURCE has no write groups: leave write_groups out";
     for (uint32_t i = 0; i < desc->write_group_count; i++) {
         const weft__type *type = weft__type_at(world, desc->write_groups[i]);
-        if (type == NULL)
-            return "a component of write_groups does not exist in this world, or is null: register "
-                   "it before";
-        if ((type->desc.flags & WEFT_RESOURCE) != 0)
+        if (type != NULL && (type->desc.flags & WEFT_RESOURCE) != 0)
             return "write_groups names a RESOURCE, which is not part of entities: leave it out";
     }
     return NULL;
@@ -112,15 +109,13 @@ static const char *required_problem(const weft_world *world, const weft_componen
         return "RESOURCE and SPARSE components require none: leave `required` out";
     for (uint32_t i = 0; i < desc->required_count; i++) {
         const weft__type *type = weft__type_at(world, desc->required[i]);
-        if (type == NULL)
-            return "a component of `required` does not exist in this world, or is null: register "
-                   "it before";
-        if (!type->is_folded || type->id == world->builtin.prefab.id)
+        if (type != NULL && (!type->is_folded || type->id == world->builtin.prefab.id))
             return "`required` names a RESOURCE, a SPARSE component or Prefab: leave it out";
     }
     return NULL;
 }
 
+/* What is wrong but for handles in its lists. */
 static const char *desc_problem(const weft_world *world, const weft_component_desc *desc)
 {
     if (desc == NULL) return "the description is NULL";
@@ -474,6 +469,11 @@ static weft_component create(weft_world *world, const weft_component_desc *desc)
                     problem);
         return WEFT__NO_COMPONENT;
     }
+    if (weft__check_listed(world, "weft_component_create", "write_groups", desc->write_groups,
+                           desc->write_group_count) != WEFT_OK ||
+        weft__check_listed(world, "weft_component_create", "required", desc->required,
+                           desc->required_count) != WEFT_OK)
+        return WEFT__NO_COMPONENT;
     weft_component_desc resolved = *desc;
     if (resolved.alignment == 0) resolved.alignment = natural_alignment(desc->size);
     if ((desc->flags & WEFT_BUFFER) != 0 && desc->buffer_capacity == 0 && desc->size != 0)

@@ -98,6 +98,7 @@ size_t weft_path_write(const weft_type *type, const weft_path *path, char *text,
 {
     weft__text t = {text, text == NULL ? 0 : capacity, 0};
     if (t.capacity != 0) text[0] = '\0';
+    if (type == NULL || path == NULL) return 0;
     for (uint32_t i = 0; i < path->step_count; i++) {
         const weft_field *field = &type->fields[path->steps[i].field];
         weft__text_add(&t, "%s%s", i == 0 ? "" : ".", field->name);

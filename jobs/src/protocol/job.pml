@@ -71,7 +71,7 @@ proctype runner(byte me)
     ST(me, OUTPUT(me), 1);
     finish(me, 1);
 #endif
-    /* The slot is used again: generation 2, which nobody waits for. */
+    /* The slot is used again: generation 2, without a waiter. */
     ST(me, LIST(me), 2 * 4 + EMPTY);
     atomic { LOCKED(me) -> head = mem[LIST(me)]; mem[LIST(me)] = 2 * 4 + CLOSED };
     assert(head == 2 * 4 + EMPTY);

@@ -2,7 +2,7 @@
 /* loop.pml: model of loop.c: one table entry that its opener opens ROUNDS times, PARTS participants
  * that join, claim, steal, report and leave, store buffers. Every item of every round runs exactly
  * once, for the round whose function the participant read, and the entry is recycled exactly when
- * nobody is inside. If the entry is still occupied the opener runs the round inline.
+ * no thread is inside. If the entry is still occupied the opener runs the round inline.
  *
  * run: ok   one_part         -DPARTS=1 -DROUNDS=2 -DITEMS=3
  * run: ok   two_parts        -DPARTS=2 -DROUNDS=1 -DITEMS=2

@@ -47,8 +47,9 @@ static inline weft_local_transform weft_local_transform_none(void)
 /* Registers both components, Parent, and the system "transforms" of `group` (NULL: "default"). It
  * writes the WorldTransform of all entities that have both components, from their LocalTransform
  * and, where they have a Parent with a WorldTransform, from that. The second call finds what the
- * first made. Errors: those of weft_component_create, weft_component_parent and weft_system_create.
- * Threads: owner, between steps. Cost of the system: as docs/performance.md, transform.update. */
+ * first made. `out` may be NULL. Errors: those of weft_component_create, weft_component_parent and
+ * weft_system_create. Threads: owner, between steps. Cost of the system: as docs/performance.md,
+ * transform.update. */
 WEFT_API weft_result weft_transform_create(weft_world *world, const char *group,
                                            weft_transform *out);
 

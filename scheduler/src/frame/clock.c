@@ -39,7 +39,8 @@ weft_frame weft_slice_frame(const weft_slice *slice)
 
 float weft_world_alpha(const weft_world *world, const char *name)
 {
-    if (world == NULL || name == NULL) return 0;
+    if (world == NULL) return 0;
+    if (name == NULL) name = "";
     const weft__scheduler *scheduler = weft__scheduler_of(world);
     const weft__system *system = scheduler == NULL ? NULL : weft__system_named(scheduler, name);
     uint32_t group = scheduler == NULL ? WEFT__NONE : weft__group_named(scheduler, name);

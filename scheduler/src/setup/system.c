@@ -156,6 +156,8 @@ static weft_result check_desc(weft_world *world, const weft_system_desc *desc,
     if (result != WEFT_OK) return result;
     result = check_effects(world, desc, lists);
     if (result != WEFT_OK) return result;
+    if (desc->by_depth.id != 0 && weft_component_info(world, desc->by_depth) == NULL)
+        return weft__error_component(world, desc->by_depth);
     if (desc->by_depth.id != 0 && weft_relation_depth_component(world, desc->by_depth).id == 0)
         return bad(world, WEFT_TYPE_MISMATCH, desc, desc->by_depth,
                    "by_depth names no relation by depth: declare the component so "

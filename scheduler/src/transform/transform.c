@@ -181,7 +181,9 @@ weft_result weft_transform_create(weft_world *world, const char *group, weft_tra
         {"scale", WEFT_FIELD_F32, offsetof(weft_local_transform, scale), 1},
         {"rotation", WEFT_FIELD_F32, offsetof(weft_local_transform, rotation), 4}};
     static const weft_field rows = {"rows", WEFT_FIELD_F32, 0, 12};
-    if (world == NULL || out == NULL) return WEFT_INVALID_ARGUMENT;
+    weft_transform unwanted;
+    if (world == NULL) return WEFT_INVALID_ARGUMENT;
+    if (out == NULL) out = &unwanted;
     *out = (weft_transform){{0, 0}, {0, 0}, {0, 0}};
     out->local = weft_component_create(
         world, &(weft_component_desc){.name = "LocalTransform",

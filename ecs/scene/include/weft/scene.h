@@ -224,7 +224,7 @@ typedef struct weft_scene_desc {
     weft_result (*read)(const char *path, uint64_t known, uint64_t *stamp, weft_text *out,
                         const weft_allocator *allocator, void *user);
     /* What a bake has done, some times a second of work: `done` of `total` objects of a round
-     * (prefabs that others refer to make a round of their own). NULL: nobody is told. The owner
+     * (prefabs that others refer to make a round of their own). NULL: not wanted. The owner
      * calls it; it must not use the scene. */
     void (*progress)(uint32_t done, uint32_t total, void *user);
     void *user;               /* of `read` and `progress` */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* bake_properties.c: properties that bake themselves: those named like a component, "transform",
- * "static", "name", "disabled"; and those that nobody knows, which are mistakes. */
+ * "static", "name", "disabled"; and unknown ones, which are mistakes. */
 #include "bake_properties.h"
 
 #include "bake_read.h"

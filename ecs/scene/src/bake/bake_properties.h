@@ -6,7 +6,7 @@
 
 #include "bake.h"
 
-/* Makes components of the properties of the node, and says which nobody knows. */
+/* Makes components of the properties of the node, and reports unknown ones. */
 void weft__bake_properties(weft_bake *bake);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scene_update.c: a bake: the tree is made anew, records whose object and reads are as before
+/* scene_update.c: a bake: the tree is made again, records whose object and reads are as before
  * are kept, the others are baked in parallel; prefabs that records refer to join in rounds,
  * until no record refers to another one. Nothing of the scene changes before all memory that is
  * needed is there. */

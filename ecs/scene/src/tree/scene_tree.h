@@ -4,7 +4,7 @@
  * A node has layers, weakest first: the object of the inner prefab, of the outer prefab, of the
  * instance, what "with" says. Nodes are numbered in the order of the documents, parents before
  * children; prefabs that are entities of their own are further roots behind the scene's. A tree is
- * made anew for each bake by the owner, and constant while bakers run. */
+ * made for each bake by the owner, and constant while bakers run. */
 #ifndef WEFT_SCENE_TREE_H
 #define WEFT_SCENE_TREE_H
 
