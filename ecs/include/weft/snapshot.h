@@ -40,8 +40,7 @@ WEFT_API weft_result weft_snapshot_take(weft_world *world, const weft_snapshot *
  * requested again; after a change of the order the next step compiles the schedule.
  *
  * Errors: INVALID_ARGUMENT, WRONG_PHASE (as weft_snapshot_take), OUT_OF_MEMORY, with the world
- * as it was; if only a spilled buffer of the snapshot cannot be copied, the world is put back
- * and that buffer is empty (the text says "a buffer"). Cost: O(metadata + bytes of the slices
+ * as it was. Cost: O(metadata + bytes of the slices
  * that differ); in chunks where rows came, went or moved handles are compared, too. A slice counts
  * as different when it was written after the two states parted, on the way to either of them. */
 WEFT_API weft_result weft_snapshot_restore(weft_world *world, const weft_snapshot *snapshot);

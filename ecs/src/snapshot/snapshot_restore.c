@@ -2,11 +2,11 @@
 /* snapshot_restore.c: putting a world back. See snapshot_state.h.
  *
  * Chunks that still exist with the same shared values are used again: only slices whose rows or
- * versions differ are copied, and only their entities are entered into the directory. Others are
- * made first, so that running out of memory leaves the world as it was. After that nothing can
- * fail, except deep copies of buffers: a value that cannot be copied becomes empty, and the result
- * says so. Whatever decides what comes next is put back, too: ids and order of chunks, the lists of
- * those with room, the versions of indices that are not alive. */
+ * versions differ are copied, and only their entities are entered into the directory. Others, and
+ * copies of values that take memory of their own, are made first, so that running out of it leaves
+ * the world as it was; after that nothing can fail. Whatever decides what comes next is put back,
+ * too: ids and order of chunks, the lists of those with room, the versions of indices that are not
+ * alive. */
 #include "chunk.h"
 #include "chunk_pair.h"
 #include "directory_check.h"
@@ -27,8 +27,19 @@ typedef struct restoring {
     weft__chunk **chunks;  /* [snapshot chunk] where it goes; one without rows was made for it */
     weft_buffer **buffers; /* [type id] resources that are buffers: copies, until they are put */
     uint32_t common;       /* see weft__timeline_common */
-    bool is_lossy;
+    char *copies;          /* of values that need more than their bytes, in the order of putting; */
+    size_t copies_bytes;   /* the last ones are not there yet while copies_used is less */
+    size_t copies_used;
+    bool is_refused; /* making the copies ran out of memory */
 } restoring;
+
+/* Values of a slice that a restore puts. A value. */
+typedef struct placing {
+    weft__chunk *chunk;
+    uint32_t column, slice;
+    const weft__snapshot_block *block;
+    bool has_rows; /* the rows stay: their old values end */
+} placing;
 
 static bool has_values(const weft__chunk *chunk, const weft__snapshot_chunk *saved)
 {
@@ -139,83 +150,138 @@ static void drop_rows(const restoring *r)
     }
 }
 
+/* ---- what is put ---- */
+
+/* Calls `visit` for all that a restore puts into a chunk, always in the same order. */
+static void chunk_visit(restoring *r, uint32_t number, void (*visit)(restoring *, placing))
+{
+    const weft__snapshot_chunk *saved = &r->snapshot->chunks[number];
+    weft__chunk *chunk = r->chunks[number];
+    weft__chunk_pair pair = pair_of(r, number);
+    const weft__archetype *archetype = chunk->archetype;
+    for (uint32_t s = 0; s < saved->slice_count && !pair.has_same_rows; s++) {
+        bool has_rows = weft__slice_has_same_rows(&pair, s);
+        for (uint32_t column = 0; column < chunk->layout->column_count && !has_rows; column++)
+            visit(r, (placing){chunk, column, s, saved->columns[column]->blocks[s], false});
+        for (uint32_t type = 0; type < archetype->type_count && has_rows; type++) {
+            uint32_t column = archetype->types[type].column;
+            if (column != 0 && !weft__slice_has_same_values(&pair, type, s))
+                visit(r, (placing){chunk, column, s, saved->columns[column]->blocks[s], true});
+        }
+    }
+    if (!pair.has_same_rows) return;
+    for (uint32_t type = 0; type < archetype->type_count; type++) { /* mostly none changed */
+        uint32_t column = archetype->types[type].column;
+        if (column == 0 || weft__chunk_has_same_values(&pair, type)) continue;
+        for (uint32_t s = 0; s < saved->slice_count; s++)
+            if (!weft__slice_has_same_values(&pair, type, s))
+                visit(r, (placing){chunk, column, s, saved->columns[column]->blocks[s], true});
+    }
+}
+
+/* ---- copies ---- */
+
+static bool needs_copy(const weft__snapshot_block *block)
+{
+    return block->type != NULL && block->type->needs_copy;
+}
+
+/* Room of a block among the copies. */
+static size_t copy_bytes(const weft__snapshot_block *block)
+{
+    return bits_align_up((size_t)block->bytes, 64);
+}
+
+static void copy_count(restoring *r, placing at)
+{
+    if (needs_copy(at.block)) r->copies_bytes += copy_bytes(at.block);
+}
+
+static void copy_make(restoring *r, placing at)
+{
+    weft__memory *memory = &r->world->memory;
+    const weft__snapshot_block *block = at.block;
+    if (!needs_copy(block) || r->is_refused) return;
+    char *to = r->copies + r->copies_used;
+    size_t bytes = block->type->value_bytes;
+    for (uint32_t i = 0; i < block->count && !r->is_refused; i++) {
+        r->is_refused = weft__type_replicate(memory, block->type, to + i * bytes,
+                                             block->data + i * bytes, 1) != WEFT_OK;
+        if (r->is_refused) weft__type_destruct(memory, block->type, to, i);
+    }
+    if (!r->is_refused) r->copies_used += copy_bytes(block);
+}
+
+/* Ends copies up to copies_bytes, which were not put. */
+static void copy_drop(restoring *r, placing at)
+{
+    if (!needs_copy(at.block) || r->copies_used == r->copies_bytes) return;
+    weft__type_destruct(&r->world->memory, at.block->type, r->copies + r->copies_used,
+                        at.block->count);
+    r->copies_used += copy_bytes(at.block);
+}
+
+static void visit_all(restoring *r, void (*visit)(restoring *, placing))
+{
+    for (uint32_t i = 0; i < r->snapshot->chunk_count; i++) chunk_visit(r, i, visit);
+}
+
+static void copies_free(restoring *r)
+{
+    weft__free(&r->world->memory, WEFT__MEMORY_SNAPSHOTS, r->copies, r->copies_bytes, 1, 64);
+}
+
+/* Copies the values that need more than their bytes, before anything changes. */
+static weft_result make_copies(restoring *r)
+{
+    bool is_needed = false;
+    for (uint32_t i = 1; i <= r->snapshot->type_count; i++)
+        is_needed = is_needed || r->world->types.at[i]->needs_copy;
+    if (is_needed) visit_all(r, copy_count);
+    if (r->copies_bytes == 0) return WEFT_OK;
+    r->copies = weft__alloc(&r->world->memory, WEFT__MEMORY_SNAPSHOTS, r->copies_bytes, 1, 64);
+    r->is_refused = r->copies == NULL;
+    visit_all(r, copy_make);
+    size_t end = r->copies_used, all = r->copies_bytes;
+    r->copies_used = 0;
+    if (!r->is_refused) return WEFT_OK;
+    r->copies_bytes = end;
+    visit_all(r, copy_drop);
+    r->copies_bytes = all;
+    copies_free(r);
+    return weft__error_memory(r->world, "weft_snapshot_restore");
+}
+
 /* ---- rows ---- */
 
-static void put_block(restoring *r, weft__chunk *chunk, uint32_t column, uint32_t row,
-                      const weft__snapshot_block *block)
-{
-    char *to = weft__chunk_value(chunk, column, row);
-    const weft__type *type = block->type;
-    if (type == NULL || !type->needs_copy) {
-        memcpy(to, block->data, block->bytes);
-        return;
-    }
-    uint32_t bytes = chunk->layout->columns[column].bytes;
-    for (uint32_t i = 0; i < block->count; i++) {
-        char *value = to + (size_t)i * bytes;
-        if (weft__type_replicate(&r->world->memory, type, value, block->data + (size_t)i * bytes,
-                                 1) == WEFT_OK)
-            continue;
-        weft__type_construct(type, value, 1);
-        r->is_lossy = true;
-    }
-}
-
-/* The values of a type in a slice whose rows stay. */
-static void put_values(restoring *r, const weft__chunk_pair *pair, weft__chunk *chunk,
-                       uint32_t type, uint32_t slice)
-{
-    uint32_t column = chunk->archetype->types[type].column;
-    uint32_t row = slice << chunk->layout->slice_shift;
-    const weft__type *value = chunk->archetype->types[type].type;
-    const weft__snapshot_block *block = pair->saved->columns[column]->blocks[slice];
-    if (value->needs_destruct)
-        weft__type_destruct(&r->world->memory, value, weft__chunk_value(chunk, column, row),
-                            block->count);
-    put_block(r, chunk, column, row, block);
-}
-
-/* All rows of a slice, entered into the directory. */
-static void put_rows(restoring *r, const weft__snapshot_chunk *saved, weft__chunk *chunk,
-                     uint32_t slice)
+/* Enters the rows of a slice into the directory, after their entities were put. */
+static void enter_rows(const restoring *r, placing at)
 {
     weft__directory *directory = &r->world->directory;
-    uint32_t row = slice << chunk->layout->slice_shift;
-    for (uint32_t column = 0; column < chunk->layout->column_count; column++)
-        put_block(r, chunk, column, row, saved->columns[column]->blocks[slice]);
-    if ((chunk->archetype->flags & WEFT__IS_SPARSE) != 0) {
-        weft__sparse_enter(chunk, row, saved->columns[0]->blocks[slice]->count);
+    uint32_t row = at.slice << at.chunk->layout->slice_shift;
+    if ((at.chunk->archetype->flags & WEFT__IS_SPARSE) != 0) {
+        weft__sparse_enter(at.chunk, row, at.block->count);
         return;
     }
-    const weft_entity *entities = weft__chunk_entities(chunk) + row;
-    for (uint32_t i = 0; i < saved->columns[0]->blocks[slice]->count; i++)
+    const weft_entity *entities = weft__chunk_entities(at.chunk) + row;
+    for (uint32_t i = 0; i < at.block->count; i++)
         weft__directory_force(directory, entities[i].index ^ directory->tag_bits,
-                              entities[i].version, weft__location(chunk, row + i));
+                              entities[i].version, weft__location(at.chunk, row + i));
 }
 
-static void put_slices(restoring *r, const weft__chunk_pair *pair, weft__chunk *chunk)
+static void put_block(restoring *r, placing at)
 {
-    const weft__archetype *archetype = chunk->archetype;
-    for (uint32_t s = 0; s < pair->saved->slice_count; s++) {
-        if (!weft__slice_has_same_rows(pair, s)) {
-            put_rows(r, pair->saved, chunk, s);
-            continue;
-        }
-        for (uint32_t type = 0; type < archetype->type_count; type++)
-            if (archetype->types[type].column != 0 && !weft__slice_has_same_values(pair, type, s))
-                put_values(r, pair, chunk, type, s);
+    const weft__snapshot_block *block = at.block;
+    const char *from = block->data;
+    char *to = weft__chunk_value(at.chunk, at.column, at.slice << at.chunk->layout->slice_shift);
+    if (at.has_rows && block->type->needs_destruct)
+        weft__type_destruct(&r->world->memory, block->type, to, block->count);
+    if (needs_copy(block)) {
+        from = r->copies + r->copies_used;
+        r->copies_used += copy_bytes(block);
     }
-}
-
-/* A chunk in which no row came, went or moved: mostly no slice changed, either. */
-static void put_changed(restoring *r, const weft__chunk_pair *pair, weft__chunk *chunk)
-{
-    const weft__archetype *archetype = chunk->archetype;
-    for (uint32_t type = 0; type < archetype->type_count; type++) {
-        if (archetype->types[type].column == 0 || weft__chunk_has_same_values(pair, type)) continue;
-        for (uint32_t s = 0; s < pair->saved->slice_count; s++)
-            if (!weft__slice_has_same_values(pair, type, s)) put_values(r, pair, chunk, type, s);
-    }
+    memcpy(to, from, block->bytes);
+    if (at.column == 0) enter_rows(r, at);
 }
 
 static void put_chunk(restoring *r, uint32_t number)
@@ -224,12 +290,11 @@ static void put_chunk(restoring *r, uint32_t number)
     weft__chunk *chunk = r->chunks[number];
     bool is_made = chunk->count == 0;
     if (is_made) chunk->serial = saved->serial;
-    weft__chunk_pair pair = pair_of(r, number);
-    if (pair.has_same_rows) {
-        put_changed(r, &pair, chunk);
+    bool has_same_rows = pair_of(r, number).has_same_rows;
+    chunk_visit(r, number, put_block);
+    if (has_same_rows) {
         chunk->ready_end = 0; /* their slices have other versions now */
     } else {
-        put_slices(r, &pair, chunk);
         weft__chunk_count_rows(r->world, chunk, (int64_t)saved->count - chunk->count);
         chunk->count = saved->count;
         weft__chunk_soil(chunk);
@@ -367,6 +432,7 @@ static weft_result restore(restoring *r, weft__timelines *timelines)
     if (result == WEFT_OK) result = weft__archetypes_arrange(world, &snapshot->order);
     if (result == WEFT_OK) result = copy_buffers(r);
     if (result == WEFT_OK) result = find_or_make(r);
+    if (result == WEFT_OK && (result = make_copies(r)) != WEFT_OK) drop_made(r);
     if (result == WEFT_OK)
         put_all(r);
     else if (before.items != NULL)
@@ -377,8 +443,9 @@ static weft_result restore(restoring *r, weft__timelines *timelines)
         weft__timeline_drop(timelines, timeline);
         return result;
     }
+    copies_free(r);
     weft__timeline_enter(timelines, timeline);
-    return r->is_lossy ? weft__error_memory(world, "weft_snapshot_restore: a buffer") : WEFT_OK;
+    return WEFT_OK;
 }
 
 weft_result weft_snapshot_restore(weft_world *world, const weft_snapshot *snapshot)
