@@ -18,6 +18,7 @@ typedef struct relation_fixture {
     weft_world *world;
     weft_component of[RELATIONS]; /* Parent, InstanceOf, likes (keep), owned_by (destroy) */
     weft_component tag, weight;
+    weft_component rest; /* CLEANUP: those that die with it stay, without relations */
     weft_query all;
 } relation_fixture;
 
@@ -25,6 +26,7 @@ typedef struct relation_fixture {
 typedef struct model_row {
     weft_entity id; /* null: none lives here */
     bool has[RELATIONS];
+    bool has_rest;
     weft_entity target[RELATIONS];
     uint32_t depth;
 } model_row;
@@ -55,6 +57,7 @@ static inline relation_fixture relation_open_with(const weft_world_desc *desc)
     CHECK_OK(weft_world_create(desc, &f.world));
     f.tag = weft_component_create_plain(f.world, "tag", 0, 1, 0);
     f.weight = weft_component_create_plain(f.world, "weight", 8, 8, 0);
+    f.rest = weft_component_create_plain(f.world, "rest", 4, 4, WEFT_CLEANUP);
     f.of[0] = weft_component_parent(f.world);
     f.of[1] = weft_component_instance_of(f.world);
     f.of[2] = weft_component_create(f.world, &(weft_component_desc){.name = "likes",
@@ -105,6 +108,7 @@ static inline relation_model model_read(const relation_fixture *f)
     for (uint64_t i = 0; i < count; i++) {
         model_row *row = &m.rows[MODEL_INDEX(ids[i])];
         row->id = ids[i];
+        row->has_rest = weft_entity_has(f->world, ids[i], f->rest);
         for (uint32_t r = 0; r < RELATIONS; r++) {
             row->has[r] = weft_entity_has(f->world, ids[i], f->of[r]);
             if (!row->has[r]) continue;
@@ -135,7 +139,8 @@ static inline bool model_bury(relation_model *m)
             if (r == 1)
                 row->target[r] = (weft_entity){0};
             else
-                *row = (model_row){0};
+                *row =
+                    row->has_rest ? (model_row){.id = row->id, .has_rest = true} : (model_row){0};
         }
     return is_news;
 }

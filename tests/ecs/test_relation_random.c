@@ -61,9 +61,10 @@ static void create(walk *w)
     weft_entity made[64];
     uint32_t n = 1 + below(w, 64), r = below(w, RELATIONS);
     if (w->count + n > MOST) return;
-    weft_archetype archetype = below(w, 3) == 0 ? WEFT_ARCHETYPE(world, w->f.of[r], w->f.weight)
-                               : below(w, 2)    ? WEFT_ARCHETYPE(world, w->f.weight)
-                                                : WEFT_ARCHETYPE(world, w->f.tag, w->f.of[r]);
+    weft_archetype archetype = below(w, 3) == 0   ? WEFT_ARCHETYPE(world, w->f.of[r], w->f.weight)
+                               : below(w, 5) == 0 ? WEFT_ARCHETYPE(world, w->f.of[r], w->f.rest)
+                               : below(w, 2)      ? WEFT_ARCHETYPE(world, w->f.weight)
+                                                  : WEFT_ARCHETYPE(world, w->f.tag, w->f.of[r]);
     CHECK_OK(weft_entity_create_many(world, archetype, n, made));
     for (uint32_t i = 0; i < n; i++) w->ids[w->count++] = made[i];
     weft_entity target = any(w);
@@ -101,8 +102,11 @@ static void relate_many(walk *w)
 {
     weft_entity e[30], target = any_living(w);
     uint32_t n = 1 + below(w, 30), r = 1 + below(w, RELATIONS - 1);
-    for (uint32_t i = 0; i < n; i++) e[i] = any_living(w);
-    if (e[0].version == 0) return;
+    for (uint32_t i = 0; i < n; i++) {
+        e[i] = any_living(w);
+        if (e[i].version == 0) return;
+    }
+    if (target.version == 0) return;
     CHECK_OK(weft_relation_set_many(w->f.world, e, n, w->f.of[r], target));
 }
 
@@ -122,9 +126,10 @@ static void move(walk *w)
 {
     weft_world *world = w->f.world;
     uint32_t n = 1 + below(w, 50);
-    weft_component c = below(w, 3) == 0 ? w->f.of[below(w, RELATIONS)]
-                       : below(w, 2)    ? w->f.tag
-                                        : w->f.weight;
+    weft_component c = below(w, 3) == 0   ? w->f.of[below(w, RELATIONS)]
+                       : below(w, 5) == 0 ? w->f.rest
+                       : below(w, 2)      ? w->f.tag
+                                          : w->f.weight;
     for (uint32_t i = 0; i < n; i++) {
         weft_entity e = any_living(w);
         if (e.version == 0) return;
@@ -193,7 +198,8 @@ static void instantiate(walk *w)
     weft_entity e = any_living(w);
     uint32_t n = 1 + below(w, 4);
     if (e.version == 0 || w->count + n > MOST) return;
-    CHECK_OK(weft_entity_instantiate(w->f.world, e, n, NULL));
+    weft_result result = weft_entity_instantiate(w->f.world, e, n, NULL);
+    if (!weft_entity_has(w->f.world, e, w->f.rest)) CHECK_OK(result); /* else it may be a residue */
 }
 
 static void run(uint64_t seed, uint32_t workers, uint32_t steps)

@@ -155,14 +155,20 @@ static bool target_lives(const depth_work *work, weft_entity source, weft_entity
     return weft_entity_is_alive(work->world, *target);
 }
 
+/* Those of a list that have no target. */
+static bool roots_add(depth_work *work, const weft__entity_list *list)
+{
+    weft_entity target;
+    for (uint32_t i = 0; i < list->count; i++)
+        if (!target_lives(work, list->items[i], &target) && !root_add(work, list->items[i]))
+            return false;
+    return true;
+}
+
 static bool roots_collect(depth_work *work)
 {
-    const weft__relation *relation = work->relation;
-    weft_entity target;
-    for (uint32_t i = 0; i < relation->left.count; i++)
-        if (!target_lives(work, relation->left.items[i], &target) &&
-            !root_add(work, relation->left.items[i]))
-            return false;
+    if (!roots_add(work, &work->relation->left) || !roots_add(work, &work->relation->lost))
+        return false;
     for (uint32_t i = 0; i < work->gone.count; i++)
         if (!root_add(work, work->gone.items[i])) return false;
     return true;
@@ -419,7 +425,7 @@ weft_result weft__relation_depths(weft__relation *relation, weft__depth_result *
     bool is_done = (relation->depth.id == 0 || gone_collect(&work)) && items_collect(&work);
     weft_result result = is_done ? depths_apply(&work) : weft__error_memory(world, "depths");
     if (result != WEFT_OK) relation->is_broken = true;
-    relation->came.count = relation->left.count = 0;
+    relation->came.count = relation->left.count = relation->lost.count = 0;
     relation->has_all_come = false;
     weft__entity_list_fini(world, &work.gone);
     weft__free(&world->memory, WEFT__MEMORY_OTHER, work.items, work.capacity, sizeof(item), 8);

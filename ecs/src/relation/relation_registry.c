@@ -34,6 +34,7 @@ static void relation_free(weft__relation *relation)
     array_free(world, relation->active, relation->active_capacity, sizeof(uint32_t), 64);
     weft__entity_list_fini(world, &relation->came);
     weft__entity_list_fini(world, &relation->left);
+    weft__entity_list_fini(world, &relation->lost);
     weft__entity_list_fini(world, &relation->orphans);
     for (uint32_t i = 0; i < relation->level_count; i++)
         weft__entity_list_fini(world, &relation->levels[i]);

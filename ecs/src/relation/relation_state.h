@@ -125,9 +125,10 @@ typedef struct weft__relation {
     weft__mirror **gone; /* whose chunks are */
     uint32_t gone_count, gone_capacity;
     /* of all rounds of a settling */
-    weft__entity_list came;    /* sources that have another target */
-    bool has_all_come;         /* all sources are among them */
-    weft__entity_list left;    /* by depth: sources without a target that have a depth */
+    weft__entity_list came; /* sources that have another target */
+    bool has_all_come;      /* all sources are among them */
+    weft__entity_list left; /* by depth: sources without a target that have a depth */
+    weft__entity_list lost; /* by depth: targets whose own edge went; they may lack the relation */
     weft__entity_list orphans; /* of one round: sources whose target is dead */
     weft__entity_list *levels; /* by depth: sources to be moved there */
     uint32_t level_count;
