@@ -45,6 +45,19 @@ if(TARGET weft_cli)
     install(TARGETS weft_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
+# cpack: an archive and a .deb of what is installed. Packages for a distribution: tools/packaging.
+if(PROJECT_IS_TOP_LEVEL)
+    set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON) # packs what is built, tests or not
+    set(CPACK_GENERATOR TGZ DEB)
+    set(CPACK_PACKAGE_CONTACT "weft developers")
+    set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
+    set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+    set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+    set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
+    set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.36)")
+    include(CPack)
+endif()
+
 foreach(target ${weft_libraries} weft_cli)
     if(NOT TARGET ${target})
         continue()

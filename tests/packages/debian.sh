@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# debian.sh: the Debian source package is built, lintian has nothing to say, and a program is built with
+# what the binary packages hold; as root with autopkgtest, its tests run, too. Minutes: with WEFT_DEEP only.
+set -eu
+[ -n "${WEFT_DEEP:-}" ] || { echo "skipped: only with WEFT_DEEP"; exit 77; }
+for tool in dpkg-buildpackage lintian dh; do
+    command -v $tool >/dev/null || { echo "skipped: $tool is not there (debhelper dpkg-dev lintian)"; exit 77; }
+done
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$here/../../tools/packaging/build-deb" "$work" >"$work/log" 2>&1 || { tail -n 30 "$work/log"; exit 1; }
+lintian --allow-root --fail-on error,warning "$work"/*.changes
+for deb in "$work"/*.deb; do dpkg-deb -x "$deb" "$work/root"; done
+libdir=$(dirname "$(dirname "$(find "$work/root" -name weft.pc)")")
+cc -std=c11 "$here/../consumer/consumer.c" -o "$work/app" -I"$work/root/usr/include" -L"$libdir" -lweft "-Wl,-rpath,$libdir"
+[ "$("$work/app")" = WEFT_OK ]
+# The tests of the package, with the packages installed: only in a machine made for it.
+if [ -n "${WEFT_INSTALL_PACKAGES:-}" ]; then
+    autopkgtest "$work"/*.deb "$work"/*.dsc -- null
+fi
+echo "$(ls "$work" | grep -c '\.deb$') packages, lintian clean"

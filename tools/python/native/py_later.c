@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* py_later.c: what outlasts a call: snapshots, recorders, and systems in C.
+ *
+ * Snapshots and recorders have to end before their world: they are in its list of dependents, and
+ * are empty once it is closed. */
+#include "py_native.h"
+
+#include <dlfcn.h>
+
+/* ---- snapshots ---- */
+
+static void snapshot_end(dependent *self)
+{
+    Snapshot *snapshot = (Snapshot *)(void *)((char *)self - offsetof(Snapshot, dependent));
+    weft_snapshot_destroy(snapshot->snapshot);
+    snapshot->snapshot = NULL;
+}
+
+static void snapshot_dealloc(Snapshot *self)
+{
+    weft_py_forget(&self->dependent);
+    if (self->snapshot != NULL) snapshot_end(&self->dependent);
+    Py_XDECREF((PyObject *)self->world);
+    weft_py_free((PyObject *)self);
+}
+
+/* The snapshot of an argument, which has to be of this world. */
+static bool read_snapshot(World *self, PyObject *from, weft_snapshot **out)
+{
+    if (!PyObject_TypeCheck(from, weft_py_snapshot)) {
+        PyErr_SetString(PyExc_TypeError, "a snapshot is needed");
+        return false;
+    }
+    Snapshot *snapshot = (Snapshot *)from;
+    *out = snapshot->snapshot;
+    if (snapshot->world == self && *out != NULL) return true;
+    PyErr_SetString(PyExc_ValueError, "the snapshot is of another world");
+    return false;
+}
+
+/* (previous or None). */
+PyObject *weft_py_snapshot_take(World *self, PyObject *arguments)
+{
+    PyObject *from = Py_None;
+    weft_snapshot *previous = NULL;
+    if (!PyArg_ParseTuple(arguments, "|O", &from) || weft_py_use(self, CHANGES) == NULL)
+        return NULL;
+    if (!Py_IsNone(from) && !read_snapshot(self, from, &previous)) return NULL;
+    Snapshot *made = weft_py_new(weft_py_snapshot);
+    if (made == NULL) return NULL;
+    weft_result result = weft_snapshot_take(self->world, previous, &made->snapshot);
+    if (result != WEFT_OK) {
+        Py_DECREF((PyObject *)made);
+        return weft_py_fail(self, result);
+    }
+    made->world = (World *)Py_NewRef((PyObject *)self);
+    made->dependent.end = snapshot_end;
+    weft_py_depend(self, &made->dependent);
+    return (PyObject *)made;
+}
+
+PyObject *weft_py_snapshot_restore(World *self, PyObject *arguments)
+{
+    PyObject *from;
+    weft_snapshot *snapshot;
+    if (!PyArg_ParseTuple(arguments, "O", &from) || weft_py_use(self, CHANGES) == NULL ||
+        !read_snapshot(self, from, &snapshot))
+        return NULL;
+    return weft_py_done(self, weft_snapshot_restore(self->world, snapshot));
+}
+
+static PyType_Slot snapshot_slots[] = {{Py_tp_dealloc, snapshot_dealloc}, {0}};
+PyType_Spec weft_py_snapshot_spec = {"weft._native.Snapshot", sizeof(Snapshot), 0,
+                                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                     snapshot_slots};
+
+/* ---- recorders ---- */
+
+static void recorder_end(dependent *self)
+{
+    Recorder *recorder = (Recorder *)(void *)((char *)self - offsetof(Recorder, dependent));
+    weft_recorder_destroy(recorder->recorder);
+    recorder->recorder = NULL;
+}
+
+static void recorder_dealloc(Recorder *self)
+{
+    /* Not while another thread steps: the world then ends the recorder. */
+    if (self->recorder != NULL && !self->world->is_stepping) {
+        weft_py_forget(&self->dependent);
+        recorder_end(&self->dependent);
+    }
+    Py_XDECREF((PyObject *)self->world);
+    weft_py_free((PyObject *)self);
+}
+
+PyObject *weft_py_recorder_create(World *self, PyObject *unused)
+{
+    (void)unused;
+    if (weft_py_use(self, READS) == NULL) return NULL;
+    Recorder *made = weft_py_new(weft_py_recorder);
+    if (made == NULL) return NULL;
+    weft_result result = weft_recorder_create(self->world, &made->recorder);
+    made->world = (World *)Py_NewRef((PyObject *)self);
+    if (result != WEFT_OK) {
+        Py_DECREF((PyObject *)made);
+        return weft_py_fail(self, result);
+    }
+    made->dependent.end = recorder_end;
+    weft_py_depend(self, &made->dependent);
+    return (PyObject *)made;
+}
+
+/* The recorder for a call. Recording changes nothing yet: views may live. */
+static weft_recorder *use(Recorder *self)
+{
+    return weft_py_use(self->world, READS) == NULL ? NULL : self->recorder;
+}
+
+/* (components): the handle of the entity-to-be, for this recorder. */
+static PyObject *recorder_create(Recorder *self, PyObject *list)
+{
+    weft_component *components;
+    uint32_t count;
+    if (use(self) == NULL || !weft_py_components(self->world, list, &components, &count))
+        return NULL;
+    weft_entity made = weft_recorder_create_entity(self->recorder, self->world->empty);
+    weft_result result = weft_entity_is_null(made) ? WEFT_OUT_OF_MEMORY : WEFT_OK;
+    for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
+        result = weft_recorder_add(self->recorder, made, components[i]);
+    PyMem_Free(components);
+    return result == WEFT_OK ? weft_py_entity_number(made) : weft_py_fail(self->world, result);
+}
+
+static PyObject *recorder_destroy(Recorder *self, PyObject *number)
+{
+    weft_entity entity;
+    if (use(self) == NULL || !weft_py_entity(number, &entity)) return NULL;
+    return weft_py_done(self->world, weft_recorder_destroy_entity(self->recorder, entity));
+}
+
+/* (entity, component, is added). */
+static PyObject *recorder_change(Recorder *self, PyObject *arguments)
+{
+    PyObject *number, *type;
+    int is_added;
+    weft_entity entity;
+    weft_component component;
+    if (!PyArg_ParseTuple(arguments, "OOp", &number, &type, &is_added) || use(self) == NULL ||
+        !weft_py_entity(number, &entity) || !weft_py_component(self->world, type, &component))
+        return NULL;
+    weft_result result = is_added ? weft_recorder_add(self->recorder, entity, component)
+                                  : weft_recorder_remove(self->recorder, entity, component);
+    return weft_py_done(self->world, result);
+}
+
+/* (entity, component, bytes). */
+static PyObject *recorder_set(Recorder *self, PyObject *arguments)
+{
+    PyObject *number, *type, *bytes;
+    weft_entity entity;
+    weft_component component;
+    Py_buffer buffer;
+    if (!PyArg_ParseTuple(arguments, "OOO", &number, &type, &bytes) || use(self) == NULL ||
+        !weft_py_entity(number, &entity) || !weft_py_component(self->world, type, &component) ||
+        !weft_py_is_plain(self->world, component, 0) ||
+        !weft_py_bytes(bytes, (Py_ssize_t)weft_py_size(self->world, component), &buffer))
+        return NULL;
+    weft_result result =
+        weft_recorder_set(self->recorder, entity, component, buffer.buf, (size_t)buffer.len);
+    PyBuffer_Release(&buffer);
+    return weft_py_done(self->world, result);
+}
+
+static PyObject *recorder_play(Recorder *self, PyObject *unused)
+{
+    (void)unused;
+    if (weft_py_use(self->world, CHANGES) == NULL) return NULL;
+    return weft_py_done(self->world, weft_recorder_play(self->recorder));
+}
+
+static PyMethodDef recorder_methods[] = {
+    {"create", (PyCFunction)recorder_create, METH_O, NULL},
+    {"destroy", (PyCFunction)recorder_destroy, METH_O, NULL},
+    {"change", (PyCFunction)recorder_change, METH_VARARGS, NULL},
+    {"set", (PyCFunction)recorder_set, METH_VARARGS, NULL},
+    {"play", (PyCFunction)recorder_play, METH_NOARGS, NULL},
+    {0},
+};
+static PyType_Slot recorder_slots[] = {
+    {Py_tp_dealloc, recorder_dealloc}, {Py_tp_methods, recorder_methods}, {0}};
+PyType_Spec weft_py_recorder_spec = {"weft._native.Recorder", sizeof(Recorder), 0,
+                                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                     recorder_slots};
+
+/* ---- systems in C ---- */
+
+/* The symbols of libweft in this extension become visible to what is loaded: its calls go to the
+ * library that runs the world, not to another copy. */
+static void show_symbols(void)
+{
+    Dl_info self;
+    if (dladdr((const void *)(uintptr_t)&weft_version, &self) != 0)
+        (void)dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+}
+
+/* (name, library, symbol, terms, flags): void symbol(weft_slice *, void *) of a shared library
+ * becomes a system. The library stays loaded. */
+PyObject *weft_py_system_load(World *self, PyObject *arguments)
+{
+    const char *name, *symbol;
+    PyObject *library, *terms;
+    unsigned int flags;
+    if (!PyArg_ParseTuple(arguments, "sO&sOI", &name, PyUnicode_FSConverter, &library, &symbol,
+                          &terms, &flags))
+        return NULL;
+    show_symbols();
+    void *handle = dlopen(PyBytes_AsString(library), RTLD_NOW | RTLD_LOCAL);
+    Py_DECREF(library);
+    union {
+        void *address;
+        void (*run)(weft_slice *slice, void *user);
+    } found = {.address = handle == NULL ? NULL : dlsym(handle, symbol)};
+    if (found.address == NULL) {
+        PyErr_SetString(PyExc_OSError, dlerror());
+        return NULL;
+    }
+    weft_system_desc desc = {.name = name, .run = found.run, .flags = flags};
+    weft_term *owned;
+    if (weft_py_use(self, CHANGES) == NULL || !weft_py_terms(self, terms, &desc.over.rows, &owned))
+        return NULL;
+    weft_system made = weft_system_create(self->world, &desc);
+    PyMem_Free(owned);
+    if (made.id == 0) return weft_py_fail(self, weft_world_error(self->world)->code);
+    Py_RETURN_NONE;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* py_module.c: the module weft._native: its types, weft.Error, and the arguments of all methods.
+ *
+ * weft_py_use stands in front of every use of a world: it is what keeps memory safe while views
+ * live, another thread steps, or the world is closed. */
+#include "py_native.h"
+
+#include <string.h>
+
+PyObject *weft_py_error;
+PyTypeObject *weft_py_world, *weft_py_query, *weft_py_loop, *weft_py_slice, *weft_py_column,
+    *weft_py_snapshot, *weft_py_recorder;
+
+weft_world *weft_py_use(World *self, int how)
+{
+    if (self->world == NULL) {
+        PyErr_SetString(PyExc_ValueError, "the world is closed");
+        return NULL;
+    }
+    if (self->is_stepping) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "another thread steps the world: wait until it is done");
+        return NULL;
+    }
+    if (how == CHANGES && self->views > 0) {
+        PyErr_Format(PyExc_BufferError,
+                     "%zd view(s) of columns are still alive, and this call could move what they "
+                     "show: del the arrays, and what was sliced from them",
+                     self->views);
+        return NULL;
+    }
+    return self->world;
+}
+
+PyObject *weft_py_fail(World *self, weft_result result)
+{
+    const char *text = weft_result_text(result);
+    if (self != NULL && self->world != NULL) {
+        const weft_error *last = weft_world_error(self->world);
+        if (last->code == result) text = last->text;
+    }
+    PyObject *arguments = Py_BuildValue("(ss)", weft_result_name(result) + strlen("WEFT_"), text);
+    if (arguments == NULL) return NULL;
+    PyErr_SetObject(weft_py_error, arguments);
+    Py_DECREF(arguments);
+    return NULL;
+}
+
+PyObject *weft_py_done(World *self, weft_result result)
+{
+    if (result != WEFT_OK) return weft_py_fail(self, result);
+    Py_RETURN_NONE;
+}
+
+void weft_py_depend(World *world, dependent *self)
+{
+    self->next = world->dependents;
+    self->at = &world->dependents;
+    if (self->next != NULL) self->next->at = &self->next;
+    world->dependents = self;
+}
+
+void weft_py_forget(dependent *self)
+{
+    if (self->at == NULL) return;
+    *self->at = self->next;
+    if (self->next != NULL) self->next->at = self->at;
+    self->at = NULL;
+}
+
+bool weft_py_entity(PyObject *from, weft_entity *out)
+{
+    PyObject *index = PyNumber_Index(from); /* integers of NumPy, too */
+    if (index == NULL) return false;
+    unsigned long long number = PyLong_AsUnsignedLongLong(index);
+    Py_DECREF(index);
+    if (number == (unsigned long long)-1 && PyErr_Occurred()) return false;
+    *out = (weft_entity){.index = (uint32_t)number, .version = (uint32_t)(number >> 32)};
+    return true;
+}
+
+PyObject *weft_py_entity_number(weft_entity entity)
+{
+    return PyLong_FromUnsignedLongLong((unsigned long long)entity.version << 32 | entity.index);
+}
+
+bool weft_py_component(World *self, PyObject *from, weft_component *out)
+{
+    unsigned long id = PyLong_AsUnsignedLong(from);
+    if (id == (unsigned long)-1 && PyErr_Occurred()) return false;
+    *out = (weft_component){.id = id > UINT32_MAX ? 0 : (uint32_t)id};
+    if (out->id != 0) {
+        weft_component any = weft_component_prefab(self->world); /* has the world's number */
+        out->world = any.world;
+    }
+    if (weft_component_info(self->world, *out) != NULL) return true;
+    PyErr_SetString(PyExc_ValueError, "not a component of this world");
+    return false;
+}
+
+bool weft_py_bytes(PyObject *from, Py_ssize_t bytes, Py_buffer *out)
+{
+    if (PyObject_GetBuffer(from, out, PyBUF_C_CONTIGUOUS) != 0) return false;
+    if (bytes < 0 || out->len == bytes) return true;
+    PyErr_Format(PyExc_ValueError, "%zd bytes were given, %zd are needed", out->len, bytes);
+    PyBuffer_Release(out);
+    return false;
+}
+
+size_t weft_py_size(const World *self, weft_component component)
+{
+    return weft_component_info(self->world, component)->size;
+}
+
+bool weft_py_is_plain(World *self, weft_component component, uint32_t flags)
+{
+    const uint32_t others = WEFT_SHARED | WEFT_BUFFER | WEFT_CHUNK | WEFT_RESOURCE;
+    const weft_component_desc *info = weft_component_info(self->world, component);
+    if ((info->flags & others & ~flags) == 0 && info->size > 0) return true;
+    PyErr_Format(PyExc_TypeError, "%s has no plain values", info->name);
+    return false;
+}
+
+void *weft_py_new(PyTypeObject *type)
+{
+    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    return allocate(type, 0);
+}
+
+void weft_py_free(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    release(self);
+    Py_DECREF(type);
+}
+
+bool weft_py_components(World *self, PyObject *list, weft_component **out, uint32_t *count)
+{
+    Py_ssize_t length = PySequence_Size(list);
+    if (length < 0) return false;
+    if (length > 4096) {
+        PyErr_SetString(PyExc_ValueError, "more than 4,096 components");
+        return false;
+    }
+    *out = PyMem_Calloc((size_t)length + 1, sizeof **out);
+    if (*out == NULL) return PyErr_NoMemory(), false;
+    for (Py_ssize_t i = 0; i < length; i++) {
+        PyObject *item = PySequence_GetItem(list, i);
+        bool is_good = item != NULL && weft_py_component(self, item, &(*out)[i]);
+        Py_XDECREF(item);
+        if (!is_good) {
+            PyMem_Free(*out);
+            return false;
+        }
+    }
+    *count = (uint32_t)length;
+    return true;
+}
+
+static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec)
+{
+    PyTypeObject *type = (PyTypeObject *)PyType_FromSpec(spec);
+    if (type == NULL || PyModule_AddType(module, type) != 0) return NULL;
+    return type;
+}
+
+static bool add_types(PyObject *module)
+{
+    static const struct {
+        PyTypeObject **type;
+        PyType_Spec *spec;
+    } types[] = {
+        {&weft_py_world, &weft_py_world_spec},      {&weft_py_query, &weft_py_query_spec},
+        {&weft_py_loop, &weft_py_loop_spec},        {&weft_py_slice, &weft_py_slice_spec},
+        {&weft_py_column, &weft_py_column_spec},    {&weft_py_snapshot, &weft_py_snapshot_spec},
+        {&weft_py_recorder, &weft_py_recorder_spec}};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if ((*types[i].type = add_type(module, types[i].spec)) == NULL) return false;
+    return true;
+}
+
+/* Numbers of C that __init__.py uses by name. */
+static bool add_numbers(PyObject *module)
+{
+    static const struct {
+        const char *name;
+        long value;
+    } numbers[] = {{"READ", WEFT_READ},
+                   {"WRITE", WEFT_WRITE},
+                   {"NO_ACCESS", WEFT_NO_ACCESS},
+                   {"ALL", WEFT_ALL},
+                   {"ANY", WEFT_ANY},
+                   {"NONE", WEFT_NONE},
+                   {"OPTIONAL", WEFT_OPTIONAL},
+                   {"ENABLEABLE", WEFT_ENABLEABLE},
+                   {"RESOURCE", WEFT_RESOURCE},
+                   {"BYTES", WEFT_FIELD_BYTES},
+                   {"BOOL", WEFT_FIELD_BOOL},
+                   {"I8", WEFT_FIELD_I8},
+                   {"I16", WEFT_FIELD_I16},
+                   {"I32", WEFT_FIELD_I32},
+                   {"I64", WEFT_FIELD_I64},
+                   {"U8", WEFT_FIELD_U8},
+                   {"U16", WEFT_FIELD_U16},
+                   {"U32", WEFT_FIELD_U32},
+                   {"U64", WEFT_FIELD_U64},
+                   {"F32", WEFT_FIELD_F32},
+                   {"F64", WEFT_FIELD_F64},
+                   {"ENTITY", WEFT_FIELD_ENTITY}};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (PyModule_AddIntConstant(module, numbers[i].name, numbers[i].value) != 0) return false;
+    return true;
+}
+
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "weft._native",
+    .m_doc = "The objects behind the package weft.",
+    .m_size = -1,
+};
+
+PyMODINIT_FUNC PyInit__native(void);
+PyMODINIT_FUNC PyInit__native(void)
+{
+    PyObject *module = PyModule_Create(&definition);
+    if (module == NULL) return NULL;
+    weft_py_error = PyErr_NewExceptionWithDoc(
+        "weft.Error",
+        "A refused call: args[0] is the code (STALE_ENTITY), args[1] says what to do.",
+        PyExc_RuntimeError, NULL);
+    if (weft_py_error == NULL || PyModule_AddObjectRef(module, "Error", weft_py_error) != 0 ||
+        !add_types(module) || !add_numbers(module)) {
+        Py_DECREF(module);
+        return NULL;
+    }
+    return module;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* py_native.h: the objects of the Python extension weft._native (the stable ABI of Python 3.11).
+ *
+ * weft/__init__.py is the interface of Python; it keeps types and systems, and gives arrays their
+ * dtypes. These objects keep memory safe, whatever a script does:
+ *
+ *   World     owns a weft_world. Counts the views of its columns: while one lives, every call that
+ *             could move or free rows raises BufferError.
+ *   Query     a query; lives until the last loop over it has ended.
+ *   Loop      an open loop over a query; ends by end(), at the last slice, or with the object.
+ *   Slice     one position of a loop; refused once the loop went on.
+ *   Column    exports the memory of a slice's column by the buffer protocol, and counts who has it.
+ *   Snapshot, Recorder   end with the object, or with the world.
+ *
+ * All is called with the GIL held, but weft_world_step, during which `is_stepping` refuses calls
+ * of other threads. Entities are integers, version << 32 | index. */
+#ifndef WEFT_PYTHON_NATIVE_H
+#define WEFT_PYTHON_NATIVE_H
+
+#define Py_LIMITED_API 0x030b0000
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#ifdef WEFT_SINGLE_FILE
+#include "weft.h"
+#else
+#include <weft/snapshot.h>
+#include <weft/weft.h>
+#include <weft/world_file.h>
+#endif
+
+/* What ends with its world: snapshots and recorders. In a list of the world while it has `end`. */
+typedef struct dependent {
+    struct dependent *next, **at;
+    void (*end)(struct dependent *self);
+} dependent;
+
+typedef struct World {
+    PyObject_HEAD weft_world *world; /* NULL: closed */
+    weft_archetype empty; /* what recorders create: archetypes are not made inside a loop */
+    Py_ssize_t views;     /* exports of columns that live */
+    Py_ssize_t loops;     /* open loops */
+    int is_stepping;
+    dependent *dependents;
+} World;
+
+typedef struct Query {
+    PyObject_HEAD World *world;
+    weft_query query;
+    weft_term *terms; /* as the query has them */
+    uint32_t term_count;
+} Query;
+
+typedef struct Loop {
+    PyObject_HEAD Query *query;
+    weft_cursor cursor;
+    int is_open;
+    uint64_t position; /* counts slices: a Slice of an earlier one is refused */
+    Py_ssize_t views;
+    float dt;
+} Loop;
+
+typedef struct Slice {
+    PyObject_HEAD Loop *loop;
+    uint64_t position;
+} Slice;
+
+typedef struct Column {
+    PyObject_HEAD Loop *loop;
+    void *memory;
+    Py_ssize_t bytes;
+    int is_writable;
+    uint64_t position;
+} Column;
+
+typedef struct Snapshot {
+    PyObject_HEAD dependent dependent;
+    World *world;
+    weft_snapshot *snapshot;
+} Snapshot;
+
+typedef struct Recorder {
+    PyObject_HEAD dependent dependent;
+    World *world;
+    weft_recorder *recorder;
+} Recorder;
+
+/* The types of the module, made at import. */
+extern PyObject *weft_py_error;
+extern PyTypeObject *weft_py_world, *weft_py_query, *weft_py_loop, *weft_py_slice, *weft_py_column,
+    *weft_py_snapshot, *weft_py_recorder;
+extern PyType_Spec weft_py_world_spec, weft_py_query_spec, weft_py_loop_spec, weft_py_slice_spec,
+    weft_py_column_spec, weft_py_snapshot_spec, weft_py_recorder_spec;
+
+/* What a call does with the world. */
+enum { READS, CHANGES };
+
+/* The world for a call; NULL with an exception: closed, stepping, or, for CHANGES, views live. */
+weft_world *weft_py_use(World *self, int how);
+/* Raises weft.Error for a failed call, with the world's text; returns NULL. */
+PyObject *weft_py_fail(World *self, weft_result result);
+/* None, or as weft_py_fail. */
+PyObject *weft_py_done(World *self, weft_result result);
+
+void weft_py_depend(World *world, dependent *self);
+void weft_py_forget(dependent *self);
+
+/* Arguments. False with an exception. */
+bool weft_py_entity(PyObject *from, weft_entity *out);
+PyObject *weft_py_entity_number(weft_entity entity);
+bool weft_py_component(World *self, PyObject *from, weft_component *out);
+/* Contiguous bytes of an object; released with PyBuffer_Release. `bytes`: wanted, or -1. */
+bool weft_py_bytes(PyObject *from, Py_ssize_t bytes, Py_buffer *out);
+/* A list of component numbers; freed with PyMem_Free. */
+bool weft_py_components(World *self, PyObject *list, weft_component **out, uint32_t *count);
+/* Whether bytes are the value: no tag, shared value, buffer, chunk value; `flags`: allowed, too. */
+bool weft_py_is_plain(World *self, weft_component component, uint32_t flags);
+size_t weft_py_size(const World *self, weft_component component);
+void *weft_py_new(PyTypeObject *type);
+void weft_py_free(PyObject *self);
+
+/* Methods of World that stand in other sources. */
+PyObject *weft_py_create(World *self, PyObject *arguments);
+PyObject *weft_py_component_create(World *self, PyObject *arguments);
+PyObject *weft_py_query_create(World *self, PyObject *arguments);
+PyObject *weft_py_system_load(World *self, PyObject *arguments);
+PyObject *weft_py_snapshot_take(World *self, PyObject *arguments);
+PyObject *weft_py_snapshot_restore(World *self, PyObject *arguments);
+PyObject *weft_py_recorder_create(World *self, PyObject *arguments);
+bool weft_py_terms(World *self, PyObject *list, weft_query_desc *desc, weft_term **owned);
+
+#endif

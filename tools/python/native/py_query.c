@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/* py_query.c: queries, loops, slices, and columns, which export memory of the world.
+ *
+ * A column's memory stays as it is while its loop is open, because the library refuses structural
+ * changes then, and afterwards as long as a view lives, because weft_py_use refuses them. */
+#include "py_native.h"
+
+static weft_world *use(World *world, int how)
+{
+    return weft_py_use(world, how);
+}
+
+/* ---- queries ---- */
+
+/* One term: (component, access, match). */
+static bool read_term(World *self, PyObject *item, weft_term *out)
+{
+    PyObject *component;
+    unsigned int access, match;
+    if (item == NULL || !PyArg_Parse(item, "(OII)", &component, &access, &match)) return false;
+    *out = (weft_term){.access = (weft_access)access, .match = (weft_match)match};
+    return weft_py_component(self, component, &out->component);
+}
+
+bool weft_py_terms(World *self, PyObject *list, weft_query_desc *desc, weft_term **owned)
+{
+    Py_ssize_t length = PySequence_Size(list);
+    if (length < 0) return false;
+    if (length > 1024) {
+        PyErr_SetString(PyExc_ValueError, "more than 1,024 terms");
+        return false;
+    }
+    *owned = PyMem_Calloc((size_t)length + 1, sizeof **owned);
+    if (*owned == NULL) return PyErr_NoMemory(), false;
+    for (Py_ssize_t i = 0; i < length; i++) {
+        PyObject *item = PySequence_GetItem(list, i);
+        bool is_good = read_term(self, item, &(*owned)[i]);
+        Py_XDECREF(item);
+        if (!is_good) {
+            PyMem_Free(*owned);
+            return false;
+        }
+    }
+    desc->more_terms = *owned;
+    desc->more_term_count = (uint32_t)length;
+    return true;
+}
+
+PyObject *weft_py_query_create(World *self, PyObject *arguments)
+{
+    PyObject *list;
+    if (!PyArg_ParseTuple(arguments, "O", &list) || use(self, CHANGES) == NULL) return NULL;
+    weft_query_desc desc = {0};
+    weft_term *terms;
+    if (!weft_py_terms(self, list, &desc, &terms)) return NULL;
+    weft_query query = weft_query_create(self->world, &desc);
+    if (query.id == 0) {
+        PyMem_Free(terms);
+        return weft_py_fail(self, weft_world_error(self->world)->code);
+    }
+    Query *made = weft_py_new(weft_py_query);
+    if (made == NULL) {
+        PyMem_Free(terms);
+        (void)weft_query_destroy(self->world, query);
+        return NULL;
+    }
+    made->world = (World *)Py_NewRef((PyObject *)self);
+    made->query = query;
+    made->terms = terms;
+    made->term_count = desc.more_term_count;
+    return (PyObject *)made;
+}
+
+static void query_dealloc(Query *self)
+{
+    World *world = self->world;
+    if (world != NULL && world->world != NULL && !world->is_stepping)
+        (void)weft_query_destroy(world->world, self->query);
+    Py_XDECREF((PyObject *)world);
+    PyMem_Free(self->terms);
+    weft_py_free((PyObject *)self);
+}
+
+static PyObject *query_count(Query *self, PyObject *unused)
+{
+    (void)unused;
+    if (use(self->world, READS) == NULL) return NULL;
+    return PyLong_FromUnsignedLongLong(weft_query_count(self->world->world, self->query));
+}
+
+/* As bytes, 8 for each entity. */
+static PyObject *query_entities(Query *self, PyObject *unused)
+{
+    (void)unused;
+    weft_world *world = use(self->world, READS);
+    if (world == NULL) return NULL;
+    uint64_t count = weft_query_count(world, self->query);
+    PyObject *out = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(count * sizeof(weft_entity)));
+    if (out != NULL)
+        weft_query_entities(world, self->query, (weft_entity *)(void *)PyBytes_AsString(out),
+                            count);
+    return out;
+}
+
+static PyObject *query_read_values(Query *self, PyObject *argument)
+{
+    weft_component component;
+    weft_world *world = use(self->world, READS);
+    if (world == NULL || !weft_py_component(self->world, argument, &component)) return NULL;
+    if (!weft_py_is_plain(self->world, component, 0)) return NULL;
+    uint64_t count = weft_query_count(world, self->query);
+    Py_ssize_t size = (Py_ssize_t)weft_py_size(self->world, component);
+    PyObject *out = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)count * size);
+    if (out == NULL) return NULL;
+    weft_world_error_clear(world);
+    weft_query_read_values(world, self->query, component, PyByteArray_AsString(out), count);
+    weft_result result = weft_world_error(world)->code;
+    if (result == WEFT_OK) return out;
+    Py_DECREF(out);
+    return weft_py_fail(self->world, result);
+}
+
+static PyObject *query_write_values(Query *self, PyObject *arguments)
+{
+    PyObject *number, *values;
+    weft_component component;
+    weft_world *world = use(self->world, CHANGES);
+    if (world == NULL || !PyArg_ParseTuple(arguments, "OO", &number, &values)) return NULL;
+    if (!weft_py_component(self->world, number, &component)) return NULL;
+    if (!weft_py_is_plain(self->world, component, 0)) return NULL;
+    uint64_t count = weft_query_count(world, self->query);
+    Py_buffer buffer;
+    if (!weft_py_bytes(values, (Py_ssize_t)count * (Py_ssize_t)weft_py_size(self->world, component),
+                       &buffer))
+        return NULL;
+    weft_result result = weft_query_write_values(world, self->query, component, buffer.buf, count);
+    PyBuffer_Release(&buffer);
+    return weft_py_done(self->world, result);
+}
+
+static PyObject *query_begin(Query *self, PyObject *arguments)
+{
+    float dt;
+    weft_world *world = use(self->world, CHANGES);
+    if (world == NULL || !PyArg_ParseTuple(arguments, "f", &dt)) return NULL;
+    Loop *loop = weft_py_new(weft_py_loop);
+    if (loop == NULL) return NULL;
+    weft_world_error_clear(world);
+    loop->cursor = weft_query_begin(world, self->query);
+    weft_result result = weft_world_error(world)->code;
+    if (result != WEFT_OK) {
+        weft_query_end(&loop->cursor);
+        Py_DECREF((PyObject *)loop);
+        return weft_py_fail(self->world, result);
+    }
+    loop->query = (Query *)Py_NewRef((PyObject *)self);
+    loop->is_open = 1;
+    loop->dt = dt;
+    self->world->loops++;
+    return (PyObject *)loop;
+}
+
+static PyMethodDef query_methods[] = {
+    {"count", (PyCFunction)query_count, METH_NOARGS, NULL},
+    {"entities", (PyCFunction)query_entities, METH_NOARGS, NULL},
+    {"read_values", (PyCFunction)query_read_values, METH_O, NULL},
+    {"write_values", (PyCFunction)query_write_values, METH_VARARGS, NULL},
+    {"begin", (PyCFunction)query_begin, METH_VARARGS, NULL},
+    {0},
+};
+static PyType_Slot query_slots[] = {
+    {Py_tp_dealloc, query_dealloc}, {Py_tp_methods, query_methods}, {0}};
+PyType_Spec weft_py_query_spec = {"weft._native.Query", sizeof(Query), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                  query_slots};
+
+/* ---- loops ---- */
+
+static void close_loop(Loop *self)
+{
+    if (!self->is_open) return;
+    self->is_open = 0;
+    self->position++;
+    self->query->world->loops--;
+    weft_query_end(&self->cursor);
+}
+
+static void loop_dealloc(Loop *self)
+{
+    if (self->query != NULL) close_loop(self);
+    Py_XDECREF((PyObject *)self->query);
+    weft_py_free((PyObject *)self);
+}
+
+/* The next slice, or None at the end, which closes the loop. */
+static PyObject *loop_next(Loop *self, PyObject *unused)
+{
+    (void)unused;
+    if (!self->is_open) Py_RETURN_NONE;
+    if (use(self->query->world, READS) == NULL) return NULL;
+    if (!weft_query_next(&self->cursor)) {
+        close_loop(self);
+        Py_RETURN_NONE;
+    }
+    self->position++;
+    Slice *slice = weft_py_new(weft_py_slice);
+    if (slice == NULL) return NULL;
+    slice->loop = (Loop *)Py_NewRef((PyObject *)self);
+    slice->position = self->position;
+    return (PyObject *)slice;
+}
+
+/* Ends the loop; how many views of its columns live. */
+static PyObject *loop_end(Loop *self, PyObject *unused)
+{
+    (void)unused;
+    close_loop(self);
+    return PyLong_FromSsize_t(self->views);
+}
+
+static PyMethodDef loop_methods[] = {
+    {"next", (PyCFunction)loop_next, METH_NOARGS, NULL},
+    {"end", (PyCFunction)loop_end, METH_NOARGS, NULL},
+    {0},
+};
+static PyType_Slot loop_slots[] = {
+    {Py_tp_dealloc, loop_dealloc}, {Py_tp_methods, loop_methods}, {0}};
+PyType_Spec weft_py_loop_spec = {"weft._native.Loop", sizeof(Loop), 0,
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                 loop_slots};
+
+/* ---- slices ---- */
+
+static void slice_dealloc(Slice *self)
+{
+    Py_XDECREF((PyObject *)self->loop);
+    weft_py_free((PyObject *)self);
+}
+
+static const weft_slice *current(Slice *self)
+{
+    Loop *loop = self->loop;
+    if (loop->is_open && loop->position == self->position) return &loop->cursor.slice;
+    PyErr_SetString(PyExc_BufferError, "the slice has ended: the loop went on, or is over");
+    return NULL;
+}
+
+static PyObject *slice_count(Slice *self, PyObject *unused)
+{
+    (void)unused;
+    const weft_slice *slice = current(self);
+    return slice == NULL ? NULL : PyLong_FromUnsignedLong(slice->count);
+}
+
+static PyObject *slice_dt(Slice *self, PyObject *unused)
+{
+    (void)unused;
+    return PyFloat_FromDouble((double)self->loop->dt);
+}
+
+/* A copy. */
+static PyObject *slice_entities(Slice *self, PyObject *unused)
+{
+    (void)unused;
+    const weft_slice *slice = current(self);
+    if (slice == NULL) return NULL;
+    return PyBytes_FromStringAndSize((const char *)(const void *)slice->entities,
+                                     (Py_ssize_t)(slice->count * sizeof *slice->entities));
+}
+
+/* One byte for each row, or None: all are enabled. */
+static PyObject *slice_enabled(Slice *self, PyObject *unused)
+{
+    (void)unused;
+    const weft_slice *slice = current(self);
+    if (slice == NULL) return NULL;
+    if (slice->enabled == NULL) Py_RETURN_NONE;
+    PyObject *out = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)slice->count);
+    if (out == NULL) return NULL;
+    char *bytes = PyBytes_AsString(out);
+    for (uint32_t i = 0; i < slice->count; i++)
+        bytes[i] = (char)(slice->enabled[i / 64] >> (i % 64) & 1);
+    return out;
+}
+
+/* Of a term: a Column, or None where the slice has none. */
+static PyObject *slice_column(Slice *self, PyObject *arguments)
+{
+    unsigned int term;
+    const weft_slice *slice = current(self);
+    Query *query = self->loop->query;
+    if (slice == NULL || !PyArg_ParseTuple(arguments, "I", &term)) return NULL;
+    if (use(query->world, READS) == NULL) return NULL;
+    if (term >= query->term_count || query->terms[term].access == WEFT_NO_ACCESS) {
+        PyErr_SetString(PyExc_IndexError, "no such term");
+        return NULL;
+    }
+    weft_component component = query->terms[term].component;
+    if (!weft_py_is_plain(query->world, component, 0)) return NULL;
+    bool is_writable = query->terms[term].access == WEFT_WRITE;
+    const void *memory = is_writable ? weft_slice_write(slice, term) : weft_slice_read(slice, term);
+    if (memory == NULL) Py_RETURN_NONE;
+    Column *column = weft_py_new(weft_py_column);
+    if (column == NULL) return NULL;
+    column->loop = (Loop *)Py_NewRef((PyObject *)self->loop);
+    column->memory = (void *)(uintptr_t)memory;
+    column->bytes = (Py_ssize_t)(slice->count * weft_py_size(query->world, component));
+    column->is_writable = is_writable;
+    column->position = self->position;
+    return (PyObject *)column;
+}
+
+static PyMethodDef slice_methods[] = {
+    {"count", (PyCFunction)slice_count, METH_NOARGS, NULL},
+    {"dt", (PyCFunction)slice_dt, METH_NOARGS, NULL},
+    {"entities", (PyCFunction)slice_entities, METH_NOARGS, NULL},
+    {"enabled", (PyCFunction)slice_enabled, METH_NOARGS, NULL},
+    {"column", (PyCFunction)slice_column, METH_VARARGS, NULL},
+    {0},
+};
+static PyType_Slot slice_slots[] = {
+    {Py_tp_dealloc, slice_dealloc}, {Py_tp_methods, slice_methods}, {0}};
+PyType_Spec weft_py_slice_spec = {"weft._native.Slice", sizeof(Slice), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                  slice_slots};
+
+/* ---- columns ---- */
+
+static int column_export(Column *self, Py_buffer *view, int flags)
+{
+    Loop *loop = self->loop;
+    if (!loop->is_open || loop->position != self->position) {
+        view->obj = NULL;
+        PyErr_SetString(PyExc_BufferError, "the slice of this column has ended");
+        return -1;
+    }
+    if (PyBuffer_FillInfo(view, (PyObject *)self, self->memory, self->bytes, !self->is_writable,
+                          flags) != 0)
+        return -1;
+    loop->views++;
+    loop->query->world->views++;
+    return 0;
+}
+
+static void column_release(Column *self, Py_buffer *view)
+{
+    (void)view;
+    self->loop->views--;
+    self->loop->query->world->views--;
+}
+
+static void column_dealloc(Column *self)
+{
+    Py_XDECREF((PyObject *)self->loop);
+    weft_py_free((PyObject *)self);
+}
+
+static PyType_Slot column_slots[] = {{Py_tp_dealloc, column_dealloc},
+                                     {Py_bf_getbuffer, column_export},
+                                     {Py_bf_releasebuffer, column_release},
+                                     {0}};
+PyType_Spec weft_py_column_spec = {"weft._native.Column", sizeof(Column), 0,
+                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                   column_slots};

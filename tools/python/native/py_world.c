@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/* py_world.c: weft._native.World: its life, its components, steps, names, files, figures.
+ *
+ * A world ends by close(), or with the last object that refers to it: queries, loops, snapshots and
+ * recorders do, and views of columns by their loop. */
+#include "py_native.h"
+
+#include <string.h>
+
+/* ---- life ---- */
+
+static PyObject *world_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"workers", NULL};
+    unsigned int workers = 0;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|I", names, &workers)) return NULL;
+    World *self = weft_py_new(type);
+    if (self == NULL) return NULL;
+    weft_result result = weft_world_create(&(weft_world_desc){.workers = workers}, &self->world);
+    if (result == WEFT_OK) {
+        self->empty = weft_archetype_create(self->world, NULL, 0);
+        return (PyObject *)self;
+    }
+    Py_DECREF((PyObject *)self);
+    return weft_py_fail(NULL, result);
+}
+
+static void end_world(World *self)
+{
+    while (self->dependents != NULL) {
+        dependent *first = self->dependents;
+        weft_py_forget(first);
+        first->end(first);
+    }
+    weft_world_destroy(self->world);
+    self->world = NULL;
+}
+
+static void world_dealloc(World *self)
+{
+    if (self->world != NULL) end_world(self); /* what refers to it keeps it alive */
+    weft_py_free((PyObject *)self);
+}
+
+static PyObject *world_close(World *self, PyObject *unused)
+{
+    (void)unused;
+    if (self->world == NULL) Py_RETURN_NONE;
+    if (weft_py_use(self, CHANGES) == NULL) return NULL;
+    if (self->loops > 0) {
+        PyErr_SetString(PyExc_BufferError, "a loop over the world is open: end it first");
+        return NULL;
+    }
+    end_world(self);
+    Py_RETURN_NONE;
+}
+
+static PyObject *world_views(World *self, PyObject *unused)
+{
+    (void)unused;
+    return PyLong_FromSsize_t(self->views);
+}
+
+/* ---- components ---- */
+
+/* (name, kind, offset, count) of one field. */
+static bool read_field(PyObject *item, weft_field *out)
+{
+    unsigned int kind, offset, count;
+    const char *name;
+    if (item == NULL || !PyArg_Parse(item, "(sIII)", &name, &kind, &offset, &count)) return false;
+    *out =
+        (weft_field){.name = name, .kind = (weft_field_kind)kind, .offset = offset, .count = count};
+    return true;
+}
+
+/* (name, size, alignment, flags, fields): its number. */
+PyObject *weft_py_component_create(World *self, PyObject *arguments)
+{
+    const char *name;
+    unsigned long long size, alignment;
+    unsigned int flags;
+    PyObject *fields;
+    if (!PyArg_ParseTuple(arguments, "sKKIO", &name, &size, &alignment, &flags, &fields))
+        return NULL;
+    if (weft_py_use(self, CHANGES) == NULL) return NULL;
+    Py_ssize_t count = PySequence_Size(fields);
+    if (count < 0) return NULL;
+    if (count > WEFT_TYPE_FIELDS || size > UINT32_MAX ||
+        (flags & ~(unsigned)(WEFT_ENABLEABLE | WEFT_RESOURCE)) != 0) {
+        PyErr_SetString(PyExc_ValueError, "too many fields, too large, or unknown flags");
+        return NULL;
+    }
+    PyObject *kept = PySequence_Tuple(fields); /* the names live in its items */
+    weft_field *list = kept == NULL ? NULL : PyMem_Calloc((size_t)count + 1, sizeof *list);
+    bool is_good = list != NULL;
+    for (Py_ssize_t i = 0; is_good && i < count; i++)
+        is_good = read_field(PyTuple_GetItem(kept, i), &list[i]);
+    weft_component made = {0};
+    if (is_good)
+        made = weft_component_create(self->world,
+                                     &(weft_component_desc){.name = name,
+                                                            .size = (size_t)size,
+                                                            .alignment = (size_t)alignment,
+                                                            .flags = flags,
+                                                            .fields = list,
+                                                            .field_count = (uint32_t)count});
+    PyMem_Free(list);
+    Py_XDECREF(kept);
+    if (!is_good) return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    if (made.id == 0) return weft_py_fail(self, weft_world_error(self->world)->code);
+    return PyLong_FromUnsignedLong(made.id);
+}
+
+/* The number of a component that a file brought, or None. */
+static PyObject *world_component_find(World *self, PyObject *arguments)
+{
+    const char *name;
+    if (!PyArg_ParseTuple(arguments, "s", &name) || weft_py_use(self, READS) == NULL) return NULL;
+    weft_component found = weft_component_find(self->world, name);
+    if (found.id == 0) Py_RETURN_NONE;
+    return PyLong_FromUnsignedLong(found.id);
+}
+
+static PyObject *world_resource_read(World *self, PyObject *number)
+{
+    weft_component component;
+    if (weft_py_use(self, READS) == NULL || !weft_py_component(self, number, &component))
+        return NULL;
+    const void *value = weft_resource_read(self->world, component);
+    if (value == NULL || !weft_py_is_plain(self, component, WEFT_RESOURCE)) {
+        if (PyErr_Occurred()) return NULL;
+        PyErr_SetString(PyExc_TypeError, "the component is not a resource");
+        return NULL;
+    }
+    return PyByteArray_FromStringAndSize(value, (Py_ssize_t)weft_py_size(self, component));
+}
+
+static PyObject *world_resource_write(World *self, PyObject *arguments)
+{
+    PyObject *number, *bytes;
+    weft_component component;
+    Py_buffer buffer;
+    if (!PyArg_ParseTuple(arguments, "OO", &number, &bytes) || weft_py_use(self, CHANGES) == NULL ||
+        !weft_py_component(self, number, &component) ||
+        !weft_py_is_plain(self, component, WEFT_RESOURCE) ||
+        !weft_py_bytes(bytes, (Py_ssize_t)weft_py_size(self, component), &buffer))
+        return NULL;
+    void *value = weft_resource_write(self->world, component);
+    if (value != NULL) memcpy(value, buffer.buf, (size_t)buffer.len);
+    PyBuffer_Release(&buffer);
+    if (value == NULL) return weft_py_fail(self, weft_world_error(self->world)->code);
+    Py_RETURN_NONE;
+}
+
+/* ---- steps ---- */
+
+static PyObject *world_step(World *self, PyObject *arguments)
+{
+    float dt;
+    if (!PyArg_ParseTuple(arguments, "f", &dt) || weft_py_use(self, CHANGES) == NULL) return NULL;
+    weft_result result;
+    self->is_stepping = 1;
+    Py_BEGIN_ALLOW_THREADS result = weft_world_step(self->world, dt);
+    Py_END_ALLOW_THREADS self->is_stepping = 0;
+    return weft_py_done(self, result);
+}
+
+static PyObject *world_frame(World *self, PyObject *unused)
+{
+    (void)unused;
+    if (weft_py_use(self, READS) == NULL) return NULL;
+    weft_frame frame = weft_world_frame(self->world);
+    return Py_BuildValue("(Kdd)", (unsigned long long)frame.number, frame.time, (double)frame.dt);
+}
+
+/* ---- names ---- */
+
+static PyObject *world_set_name(World *self, PyObject *arguments)
+{
+    PyObject *number;
+    const char *text;
+    weft_entity entity;
+    if (!PyArg_ParseTuple(arguments, "Os", &number, &text) || weft_py_use(self, CHANGES) == NULL ||
+        !weft_py_entity(number, &entity))
+        return NULL;
+    return weft_py_done(self, weft_entity_set_name(self->world, entity, text));
+}
+
+static PyObject *world_name(World *self, PyObject *number)
+{
+    weft_entity entity;
+    if (weft_py_use(self, READS) == NULL || !weft_py_entity(number, &entity)) return NULL;
+    const char *name = weft_entity_name(self->world, entity);
+    return PyUnicode_DecodeUTF8(name, (Py_ssize_t)strlen(name), "replace"); /* cut after 63 bytes */
+}
+
+static PyObject *world_find(World *self, PyObject *arguments)
+{
+    const char *text;
+    if (!PyArg_ParseTuple(arguments, "s", &text) || weft_py_use(self, READS) == NULL) return NULL;
+    weft_entity found = weft_entity_find(self->world, text);
+    if (weft_entity_is_null(found)) Py_RETURN_NONE;
+    return weft_py_entity_number(found);
+}
+
+/* ---- files ---- */
+
+static PyObject *world_save(World *self, PyObject *arguments)
+{
+    PyObject *path;
+    if (!PyArg_ParseTuple(arguments, "O&", PyUnicode_FSConverter, &path)) return NULL;
+    weft_result result = WEFT_OK;
+    if (weft_py_use(self, CHANGES) != NULL)
+        result = weft_world_save(self->world, PyBytes_AsString(path), NULL);
+    Py_DECREF(path);
+    return PyErr_Occurred() ? NULL : weft_py_done(self, result);
+}
+
+static PyObject *world_load(World *self, PyObject *arguments)
+{
+    PyObject *path;
+    if (!PyArg_ParseTuple(arguments, "O&", PyUnicode_FSConverter, &path)) return NULL;
+    weft_result result = WEFT_OK;
+    if (weft_py_use(self, CHANGES) != NULL)
+        result = weft_world_load(self->world, PyBytes_AsString(path), NULL);
+    Py_DECREF(path);
+    return PyErr_Occurred() ? NULL : weft_py_done(self, result);
+}
+
+static PyObject *world_save_bytes(World *self, PyObject *unused)
+{
+    (void)unused;
+    weft_world_bytes bytes;
+    if (weft_py_use(self, CHANGES) == NULL) return NULL;
+    weft_result result = weft_world_save_memory(self->world, &bytes, NULL);
+    if (result != WEFT_OK) return weft_py_fail(self, result);
+    PyObject *out = PyBytes_FromStringAndSize(bytes.bytes, (Py_ssize_t)bytes.count);
+    weft_world_bytes_free(self->world, &bytes);
+    return out;
+}
+
+static PyObject *world_load_bytes(World *self, PyObject *from)
+{
+    Py_buffer buffer;
+    if (weft_py_use(self, CHANGES) == NULL || !weft_py_bytes(from, -1, &buffer)) return NULL;
+    weft_result result = weft_world_load_memory(self->world, buffer.buf, (size_t)buffer.len, NULL);
+    PyBuffer_Release(&buffer);
+    return weft_py_done(self, result);
+}
+
+/* ---- figures ---- */
+
+static PyObject *world_hash(World *self, PyObject *arguments)
+{
+    int is_content = 0;
+    if (!PyArg_ParseTuple(arguments, "|p", &is_content) || weft_py_use(self, READS) == NULL)
+        return NULL;
+    uint64_t hash = weft_world_hash(self->world, is_content ? WEFT_HASH_CONTENT : WEFT_HASH_LAYOUT);
+    return PyLong_FromUnsignedLongLong(hash);
+}
+
+static PyObject *world_validate(World *self, PyObject *unused)
+{
+    (void)unused;
+    if (weft_py_use(self, READS) == NULL) return NULL;
+    return weft_py_done(self, weft_world_validate(self->world));
+}
+
+static PyObject *world_stats(World *self, PyObject *unused)
+{
+    (void)unused;
+    weft_world_stats s;
+    if (weft_py_use(self, READS) == NULL) return NULL;
+    weft_world_stats_get(self->world, &s, sizeof s);
+    return Py_BuildValue(
+        "{s:K,s:K,s:K,s:K,s:K}", "entities", (unsigned long long)s.entities, "archetypes",
+        (unsigned long long)s.archetypes, "chunks", (unsigned long long)s.chunks, "components",
+        (unsigned long long)s.component_types, "bytes", (unsigned long long)s.bytes_total);
+}
+
+PyObject *weft_py_entity_destroy(World *self, PyObject *entities);
+PyObject *weft_py_entity_is_alive(World *self, PyObject *number);
+PyObject *weft_py_entity_has(World *self, PyObject *arguments);
+PyObject *weft_py_entity_read(World *self, PyObject *arguments);
+PyObject *weft_py_entity_set(World *self, PyObject *arguments);
+PyObject *weft_py_entity_change(World *self, PyObject *arguments);
+PyObject *weft_py_entity_enable(World *self, PyObject *arguments);
+
+static PyMethodDef methods[] = {
+    {"close", (PyCFunction)world_close, METH_NOARGS, NULL},
+    {"views", (PyCFunction)world_views, METH_NOARGS, NULL},
+    {"component", (PyCFunction)weft_py_component_create, METH_VARARGS, NULL},
+    {"component_find", (PyCFunction)world_component_find, METH_VARARGS, NULL},
+    {"resource_read", (PyCFunction)world_resource_read, METH_O, NULL},
+    {"resource_write", (PyCFunction)world_resource_write, METH_VARARGS, NULL},
+    {"create", (PyCFunction)weft_py_create, METH_VARARGS, NULL},
+    {"destroy", (PyCFunction)weft_py_entity_destroy, METH_O, NULL},
+    {"is_alive", (PyCFunction)weft_py_entity_is_alive, METH_O, NULL},
+    {"has", (PyCFunction)weft_py_entity_has, METH_VARARGS, NULL},
+    {"read", (PyCFunction)weft_py_entity_read, METH_VARARGS, NULL},
+    {"set", (PyCFunction)weft_py_entity_set, METH_VARARGS, NULL},
+    {"change", (PyCFunction)weft_py_entity_change, METH_VARARGS, NULL},
+    {"enable", (PyCFunction)weft_py_entity_enable, METH_VARARGS, NULL},
+    {"set_name", (PyCFunction)world_set_name, METH_VARARGS, NULL},
+    {"name", (PyCFunction)world_name, METH_O, NULL},
+    {"find", (PyCFunction)world_find, METH_VARARGS, NULL},
+    {"query", (PyCFunction)weft_py_query_create, METH_VARARGS, NULL},
+    {"system_load", (PyCFunction)weft_py_system_load, METH_VARARGS, NULL},
+    {"recorder", (PyCFunction)weft_py_recorder_create, METH_NOARGS, NULL},
+    {"snapshot", (PyCFunction)weft_py_snapshot_take, METH_VARARGS, NULL},
+    {"restore", (PyCFunction)weft_py_snapshot_restore, METH_VARARGS, NULL},
+    {"step", (PyCFunction)world_step, METH_VARARGS, NULL},
+    {"frame", (PyCFunction)world_frame, METH_NOARGS, NULL},
+    {"save", (PyCFunction)world_save, METH_VARARGS, NULL},
+    {"load", (PyCFunction)world_load, METH_VARARGS, NULL},
+    {"save_bytes", (PyCFunction)world_save_bytes, METH_NOARGS, NULL},
+    {"load_bytes", (PyCFunction)world_load_bytes, METH_O, NULL},
+    {"hash", (PyCFunction)world_hash, METH_VARARGS, NULL},
+    {"validate", (PyCFunction)world_validate, METH_NOARGS, NULL},
+    {"stats", (PyCFunction)world_stats, METH_NOARGS, NULL},
+    {0},
+};
+static PyType_Slot slots[] = {
+    {Py_tp_new, world_new}, {Py_tp_dealloc, world_dealloc}, {Py_tp_methods, methods}, {0}};
+PyType_Spec weft_py_world_spec = {"weft._native.World", sizeof(World), 0, Py_TPFLAGS_DEFAULT,
+                                  slots};
