@@ -11,7 +11,8 @@
 
 static PyObject *world_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
-    static char *names[] = {"workers", NULL};
+    static char first[] = "workers";
+    static char *names[] = {first, NULL};
     unsigned int workers = 0;
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|I", names, &workers)) return NULL;
     World *self = weft_py_new(type);
