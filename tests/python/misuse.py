@@ -170,12 +170,24 @@ class Script:
         thread.start()
         thread.join()
 
+    def beside_a_step(self):
+        """Another thread steps while this one goes on, drops things, or closes the world."""
+        world = self.world()
+        thread = threading.Thread(target=self.guarded, args=(lambda: [world.step(0.1) for _ in range(3)],))
+        thread.start()
+        for _ in range(4):
+            self.guarded(self.random.choice([self.drop, self.record, self.snapshot, self.change, self.close]))
+        thread.join()
+
     def any_call(self):
         self.random.choice(CALLS)(self)
 
     def one_call(self):
+        self.guarded(self.any_call)
+
+    def guarded(self, call):
         try:
-            self.any_call()
+            call()
             self.done += 1
         except EXPECTED:
             self.refused += 1
@@ -206,9 +218,11 @@ class Script:
 
 
 S = Script
-CALLS = ([S.new_world] * 2 + [S.new_component] * 8 + [S.create] * 10 + [S.change] * 14 + [S.new_query] * 8 + [S.use_query] * 6
-         + [S.begin] * 6 + [S.advance] * 8 + [S.end] * 5 + [S.use_slice] * 8 + [S.use_view] * 5 + [S.drop] * 5 + [S.step] * 5
-         + [S.new_system] * 3 + [S.snapshot] * 4 + [S.record] * 8 + [S.file] * 4 + [S.close] + [S.load_c] + [S.from_a_thread])
+CALLS = [call for call, weight in (
+    (S.new_world, 2), (S.new_component, 8), (S.create, 10), (S.change, 14), (S.new_query, 8), (S.use_query, 6), (S.begin, 6),
+    (S.advance, 8), (S.end, 5), (S.use_slice, 8), (S.use_view, 5), (S.drop, 5), (S.step, 5), (S.new_system, 3),
+    (S.snapshot, 4), (S.record, 8), (S.file, 4), (S.close, 1), (S.load_c, 1), (S.from_a_thread, 1), (S.beside_a_step, 1))
+    for _ in range(weight)]
 
 
 def main():

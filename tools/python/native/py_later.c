@@ -9,17 +9,14 @@
 
 /* ---- snapshots ---- */
 
-static void snapshot_end(dependent *self)
+static void snapshot_end(void *handle)
 {
-    Snapshot *snapshot = (Snapshot *)(void *)((char *)self - offsetof(Snapshot, dependent));
-    weft_snapshot_destroy(snapshot->snapshot);
-    snapshot->snapshot = NULL;
+    weft_snapshot_destroy(handle);
 }
 
 static void snapshot_dealloc(Snapshot *self)
 {
-    weft_py_forget(&self->dependent);
-    if (self->snapshot != NULL) snapshot_end(&self->dependent);
+    if (self->world != NULL) weft_py_drop(self->world, self->dependent);
     Py_XDECREF((PyObject *)self->world);
     weft_py_free((PyObject *)self);
 }
@@ -32,7 +29,7 @@ static bool read_snapshot(World *self, PyObject *from, weft_snapshot **out)
         return false;
     }
     Snapshot *snapshot = (Snapshot *)from;
-    *out = snapshot->snapshot;
+    *out = snapshot->dependent->handle;
     if (snapshot->world == self && *out != NULL) return true;
     PyErr_SetString(PyExc_ValueError, "the snapshot is of another world");
     return false;
@@ -46,16 +43,17 @@ PyObject *weft_py_snapshot_take(World *self, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "|O", &from) || weft_py_use(self, CHANGES) == NULL)
         return NULL;
     if (!Py_IsNone(from) && !read_snapshot(self, from, &previous)) return NULL;
-    Snapshot *made = weft_py_new(weft_py_snapshot);
-    if (made == NULL) return NULL;
-    weft_result result = weft_snapshot_take(self->world, previous, &made->snapshot);
-    if (result != WEFT_OK) {
-        Py_DECREF((PyObject *)made);
-        return weft_py_fail(self, result);
+    weft_snapshot *taken;
+    weft_result result = weft_snapshot_take(self->world, previous, &taken);
+    if (result != WEFT_OK) return weft_py_fail(self, result);
+    dependent *kept = weft_py_depend(self, taken, snapshot_end);
+    Snapshot *made = kept == NULL ? NULL : weft_py_new(weft_py_snapshot);
+    if (made == NULL) {
+        weft_py_drop(self, kept);
+        return NULL;
     }
     made->world = (World *)Py_NewRef((PyObject *)self);
-    made->dependent.end = snapshot_end;
-    weft_py_depend(self, &made->dependent);
+    made->dependent = kept;
     return (PyObject *)made;
 }
 
@@ -76,20 +74,14 @@ PyType_Spec weft_py_snapshot_spec = {"weft._native.Snapshot", sizeof(Snapshot), 
 
 /* ---- recorders ---- */
 
-static void recorder_end(dependent *self)
+static void recorder_end(void *handle)
 {
-    Recorder *recorder = (Recorder *)(void *)((char *)self - offsetof(Recorder, dependent));
-    weft_recorder_destroy(recorder->recorder);
-    recorder->recorder = NULL;
+    weft_recorder_destroy(handle);
 }
 
 static void recorder_dealloc(Recorder *self)
 {
-    /* Not while another thread steps: the world then ends the recorder. */
-    if (self->recorder != NULL && !self->world->is_stepping) {
-        weft_py_forget(&self->dependent);
-        recorder_end(&self->dependent);
-    }
+    if (self->world != NULL) weft_py_drop(self->world, self->dependent);
     Py_XDECREF((PyObject *)self->world);
     weft_py_free((PyObject *)self);
 }
@@ -98,23 +90,25 @@ PyObject *weft_py_recorder_create(World *self, PyObject *unused)
 {
     (void)unused;
     if (weft_py_use(self, READS) == NULL) return NULL;
-    Recorder *made = weft_py_new(weft_py_recorder);
-    if (made == NULL) return NULL;
-    weft_result result = weft_recorder_create(self->world, &made->recorder);
-    made->world = (World *)Py_NewRef((PyObject *)self);
-    if (result != WEFT_OK) {
-        Py_DECREF((PyObject *)made);
-        return weft_py_fail(self, result);
+    weft_recorder *recorder;
+    weft_result result = weft_recorder_create(self->world, &recorder);
+    if (result != WEFT_OK) return weft_py_fail(self, result);
+    dependent *kept = weft_py_depend(self, recorder, recorder_end);
+    Recorder *made = kept == NULL ? NULL : weft_py_new(weft_py_recorder);
+    if (made == NULL) {
+        weft_py_drop(self, kept);
+        return NULL;
     }
-    made->dependent.end = recorder_end;
-    weft_py_depend(self, &made->dependent);
+    made->world = (World *)Py_NewRef((PyObject *)self);
+    made->dependent = kept;
     return (PyObject *)made;
 }
 
-/* The recorder for a call. Recording changes nothing yet: views may live. */
+/* The recorder for a call; NULL with an exception. Recording changes nothing yet: views may
+ * live. */
 static weft_recorder *use(Recorder *self)
 {
-    return weft_py_use(self->world, READS) == NULL ? NULL : self->recorder;
+    return weft_py_use(self->world, READS) == NULL ? NULL : self->dependent->handle;
 }
 
 /* (components): the handle of the entity-to-be, for this recorder. */
@@ -122,12 +116,13 @@ static PyObject *recorder_create(Recorder *self, PyObject *list)
 {
     weft_component *components;
     uint32_t count;
-    if (use(self) == NULL || !weft_py_components(self->world, list, &components, &count))
+    weft_recorder *recorder = use(self);
+    if (recorder == NULL || !weft_py_components(self->world, list, &components, &count))
         return NULL;
-    weft_entity made = weft_recorder_create_entity(self->recorder, self->world->empty);
+    weft_entity made = weft_recorder_create_entity(recorder, self->world->empty);
     weft_result result = weft_entity_is_null(made) ? WEFT_OUT_OF_MEMORY : WEFT_OK;
     for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
-        result = weft_recorder_add(self->recorder, made, components[i]);
+        result = weft_recorder_add(recorder, made, components[i]);
     PyMem_Free(components);
     return result == WEFT_OK ? weft_py_entity_number(made) : weft_py_fail(self->world, result);
 }
@@ -135,8 +130,9 @@ static PyObject *recorder_create(Recorder *self, PyObject *list)
 static PyObject *recorder_destroy(Recorder *self, PyObject *number)
 {
     weft_entity entity;
-    if (use(self) == NULL || !weft_py_entity(number, &entity)) return NULL;
-    return weft_py_done(self->world, weft_recorder_destroy_entity(self->recorder, entity));
+    weft_recorder *recorder = use(self);
+    if (recorder == NULL || !weft_py_entity(number, &entity)) return NULL;
+    return weft_py_done(self->world, weft_recorder_destroy_entity(recorder, entity));
 }
 
 /* (entity, component, is added). */
@@ -146,11 +142,12 @@ static PyObject *recorder_change(Recorder *self, PyObject *arguments)
     int is_added;
     weft_entity entity;
     weft_component component;
-    if (!PyArg_ParseTuple(arguments, "OOp", &number, &type, &is_added) || use(self) == NULL ||
+    weft_recorder *recorder = use(self);
+    if (recorder == NULL || !PyArg_ParseTuple(arguments, "OOp", &number, &type, &is_added) ||
         !weft_py_entity(number, &entity) || !weft_py_component(self->world, type, &component))
         return NULL;
-    weft_result result = is_added ? weft_recorder_add(self->recorder, entity, component)
-                                  : weft_recorder_remove(self->recorder, entity, component);
+    weft_result result = is_added ? weft_recorder_add(recorder, entity, component)
+                                  : weft_recorder_remove(recorder, entity, component);
     return weft_py_done(self->world, result);
 }
 
@@ -161,13 +158,14 @@ static PyObject *recorder_set(Recorder *self, PyObject *arguments)
     weft_entity entity;
     weft_component component;
     Py_buffer buffer;
-    if (!PyArg_ParseTuple(arguments, "OOO", &number, &type, &bytes) || use(self) == NULL ||
+    weft_recorder *recorder = use(self);
+    if (recorder == NULL || !PyArg_ParseTuple(arguments, "OOO", &number, &type, &bytes) ||
         !weft_py_entity(number, &entity) || !weft_py_component(self->world, type, &component) ||
         !weft_py_is_plain(self->world, component, 0) ||
         !weft_py_bytes(bytes, (Py_ssize_t)weft_py_size(self->world, component), &buffer))
         return NULL;
     weft_result result =
-        weft_recorder_set(self->recorder, entity, component, buffer.buf, (size_t)buffer.len);
+        weft_recorder_set(recorder, entity, component, buffer.buf, (size_t)buffer.len);
     PyBuffer_Release(&buffer);
     return weft_py_done(self->world, result);
 }
@@ -176,7 +174,7 @@ static PyObject *recorder_play(Recorder *self, PyObject *unused)
 {
     (void)unused;
     if (weft_py_use(self->world, CHANGES) == NULL) return NULL;
-    return weft_py_done(self->world, weft_recorder_play(self->recorder));
+    return weft_py_done(self->world, weft_recorder_play(self->dependent->handle));
 }
 
 static PyMethodDef recorder_methods[] = {

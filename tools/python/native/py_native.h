@@ -29,10 +29,13 @@
 #include <weft/world_file.h>
 #endif
 
-/* What ends with its world: snapshots and recorders. In a list of the world while it has `end`. */
+/* A snapshot or a recorder, which has to end before its world: in the world's list. Owned by its
+ * object of Python; one that is dropped while the world steps is an orphan, and ends after it. */
 typedef struct dependent {
-    struct dependent *next, **at;
-    void (*end)(struct dependent *self);
+    struct dependent *next, **at; /* at: NULL once the world has ended */
+    void (*end)(void *handle);
+    void *handle; /* NULL once the world has ended */
+    int is_orphan;
 } dependent;
 
 typedef struct World {
@@ -74,15 +77,13 @@ typedef struct Column {
 } Column;
 
 typedef struct Snapshot {
-    PyObject_HEAD dependent dependent;
-    World *world;
-    weft_snapshot *snapshot;
+    PyObject_HEAD World *world;
+    dependent *dependent; /* a weft_snapshot */
 } Snapshot;
 
 typedef struct Recorder {
-    PyObject_HEAD dependent dependent;
-    World *world;
-    weft_recorder *recorder;
+    PyObject_HEAD World *world;
+    dependent *dependent; /* a weft_recorder */
 } Recorder;
 
 /* The types of the module, made at import. */
@@ -102,8 +103,12 @@ PyObject *weft_py_fail(World *self, weft_result result);
 /* None, or as weft_py_fail. */
 PyObject *weft_py_done(World *self, weft_result result);
 
-void weft_py_depend(World *world, dependent *self);
-void weft_py_forget(dependent *self);
+/* Puts a handle into the world's list; NULL with an exception, and the handle has ended. */
+dependent *weft_py_depend(World *world, void *handle, void (*end)(void *handle));
+/* Ends a handle with its object; NULL is ignored. */
+void weft_py_drop(World *world, dependent *self);
+/* Ends all of them, or those that were dropped during a step. */
+void weft_py_end_dependents(World *world, bool orphans_only);
 
 /* Arguments. False with an exception. */
 bool weft_py_entity(PyObject *from, weft_entity *out);

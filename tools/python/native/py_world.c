@@ -28,11 +28,7 @@ static PyObject *world_new(PyTypeObject *type, PyObject *arguments, PyObject *ke
 
 static void end_world(World *self)
 {
-    while (self->dependents != NULL) {
-        dependent *first = self->dependents;
-        weft_py_forget(first);
-        first->end(first);
-    }
+    weft_py_end_dependents(self, false);
     weft_world_destroy(self->world);
     self->world = NULL;
 }
@@ -160,6 +156,7 @@ static PyObject *world_step(World *self, PyObject *arguments)
 {
     float dt;
     if (!PyArg_ParseTuple(arguments, "f", &dt) || weft_py_use(self, CHANGES) == NULL) return NULL;
+    if (self->loops > 0) return weft_py_fail(NULL, WEFT_WRONG_PHASE); /* it could end meanwhile */
     weft_result result;
     self->is_stepping = 1;
     Py_BEGIN_ALLOW_THREADS result = weft_world_step(self->world, dt);
