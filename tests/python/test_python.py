@@ -210,7 +210,7 @@ class Systems(Bed):
     def test_systems_in_c_by_name(self):
         self.world.create_many(1000, {self.velocity: 0})
         self.world.system_in_c("fall", LIBRARY, write=[self.velocity])
-        self.world.system_in_c("later", LIBRARY, "freeze", read=[self.velocity], without=[self.frozen])
+        self.world.system_in_c("later", LIBRARY, "freeze", commands=True, read=[self.velocity], without=[self.frozen])
         for _ in range(3):
             self.world.step(1)
         q = self.world.query(read=[self.velocity], having=[self.frozen])

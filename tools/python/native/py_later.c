@@ -202,15 +202,16 @@ static void show_symbols(void)
         (void)dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
 }
 
-/* (name, library, symbol, terms, flags): void symbol(weft_slice *, void *) of a shared library
- * becomes a system. The library stays loaded. */
+/* (name, library, symbol, terms, flags, has commands): void symbol(weft_slice *, void *) of a shared
+ * library becomes a system. The library stays loaded. */
 PyObject *weft_py_system_load(World *self, PyObject *arguments)
 {
     const char *name, *symbol;
     PyObject *library, *terms;
     unsigned int flags;
-    if (!PyArg_ParseTuple(arguments, "sO&sOI", &name, PyUnicode_FSConverter, &library, &symbol,
-                          &terms, &flags))
+    int has_commands;
+    if (!PyArg_ParseTuple(arguments, "sO&sOIp", &name, PyUnicode_FSConverter, &library, &symbol,
+                          &terms, &flags, &has_commands))
         return NULL;
     show_symbols();
     void *handle = dlopen(PyBytes_AsString(library), RTLD_NOW | RTLD_LOCAL);
@@ -220,10 +221,12 @@ PyObject *weft_py_system_load(World *self, PyObject *arguments)
         void (*run)(weft_slice *slice, void *user);
     } found = {.address = handle == NULL ? NULL : dlsym(handle, symbol)};
     if (found.address == NULL) {
-        PyErr_SetString(PyExc_OSError, dlerror());
+        const char *problem = dlerror();
+        PyErr_SetString(PyExc_OSError, problem != NULL ? problem : "the symbol has no address");
         return NULL;
     }
     weft_system_desc desc = {.name = name, .run = found.run, .flags = flags};
+    if (has_commands) desc.effects = WEFT_RECORDS_ANY;
     weft_term *owned;
     if (weft_py_use(self, CHANGES) == NULL || !weft_py_terms(self, terms, &desc.over.rows, &owned))
         return NULL;

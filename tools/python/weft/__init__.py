@@ -408,11 +408,12 @@ class World:
         self._systems.append((name or function.__name__, function, query, before))
         return function
 
-    def system_in_c(self, name, library, symbol=None, *, flags=0, **terms):
+    def system_in_c(self, name, library, symbol=None, *, flags=0, commands=False, **terms):
         """`void symbol(weft_slice *, void *)` of a shared library becomes a system that runs on all
-        workers. Its terms are in the order write, read, optional, having, without, any."""
+        workers. Its terms are in the order write, read, optional, having, without, any; `commands`:
+        it records commands (weft_slice_recorder)."""
         terms = Query(self, **terms)._terms
-        self._native.system_load(name, library, symbol or name, terms, flags)
+        self._native.system_load(name, library, symbol or name, terms, flags, commands)
 
     def _run_systems(self, dt, is_before):
         for _, function, query, before in self._systems:

@@ -108,6 +108,7 @@ class World:
         symbol: Optional[str] = None,
         *,
         flags: int = 0,
+        commands: bool = False,
         **terms: Sequence[Component],
     ) -> None: ...
     def step(self, dt: float) -> None: ...
