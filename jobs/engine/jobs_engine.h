@@ -18,10 +18,12 @@
 #if __has_include(<sys/sdt.h>) && !defined(WEFT_ATOMICS_HOOKED)
 #include <sys/sdt.h>
 #define WEFT_PROBE2(name, a, b) DTRACE_PROBE2(weft, name, a, b)
+#define WEFT_PROBE4(name, a, b, c, d) DTRACE_PROBE4(weft, name, a, b, c, d)
 #endif
 #endif
 #ifndef WEFT_PROBE2
 #define WEFT_PROBE2(name, a, b) ((void)(a), (void)(b))
+#define WEFT_PROBE4(name, a, b, c, d) ((void)(a), (void)(b), (void)(c), (void)(d))
 #endif
 
 /* ---- threads and contexts */
@@ -152,14 +154,17 @@ weft__fire_probe(weft_job_event_kind kind, uint32_t worker, const char *name, ui
     case WEFT_JOB_EVENT_COUNTER:
         WEFT_PROBE2(counter, name, value);
         break;
+    case WEFT_JOB_EVENT_SHARE:
+        WEFT_PROBE2(share, name, value);
+        break;
     }
     (void)name, (void)value, (void)worker;
 }
 /* A system is called for one slice: a nop unless the probe is traced. */
-static inline __attribute__((always_inline)) void weft__fire_system(uint32_t worker,
-                                                                    const char *name)
+static inline __attribute__((always_inline)) void
+weft__fire_system(uint32_t worker, const char *name, uint32_t stage, uint32_t rows)
 {
-    WEFT_PROBE2(system, worker, name);
+    WEFT_PROBE4(system, worker, name, stage, rows);
 }
 #if defined(__clang__)
 #pragma clang diagnostic pop

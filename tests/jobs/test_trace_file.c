@@ -60,7 +60,7 @@ Test(trace_file, a_bad_name_or_place_is_an_error_and_an_empty_name_is_no_trace)
     test_memory memory;
     test_memory_init(&memory);
     CHECK_U64(run(&memory, "trace.txt"), WEFT_INVALID_ARGUMENT);
-    CHECK_U64(run(&memory, "trace.json"), WEFT_INVALID_ARGUMENT);
+    CHECK_U64(run(&memory, "trace.jsonl"), WEFT_INVALID_ARGUMENT);
     CHECK_U64(run(&memory, "no_such_folder/trace.pftrace"), WEFT_IO);
     CHECK_OK(run(&memory, ""));
     test_memory_fini(&memory);

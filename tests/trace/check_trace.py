@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Decodes the traces of trace_program and checks them: every span nests in its
+"""Decodes the traces of trace_program, in both formats, and checks them: every span nests in its
 worker's row, times never go back, every system has its spans, counters and losses are there; the
 environment switches tracing on, the program can forbid it, and a bad name is an error.
 
 usage: check_trace.py TRACE_PROGRAM
 """
 import glob
+import json
 import os
 import shutil
 import subprocess
@@ -26,11 +27,84 @@ def check(condition, text):
         print("failed: " + text)
 
 
+def read_json(path):
+    """As read_trace; a complete event becomes a begin and an end. Speedscope wants the sums of doubles to meet."""
+    with open(path) as f:
+        trace = json.load(f)
+    names, events, ends = {}, [], {}
+    for order, e in enumerate(trace["traceEvents"]):
+        check(e["ph"] in "MXiC", f"json: phase {e['ph']}")
+        check(e["ph"] == "M" or e["ph"] == "C" or "args" not in e, f"json: arguments in {e}")
+        if e["ph"] == "M":
+            if e["name"] == "thread_name":
+                names[e["pid"], e["tid"]] = e["args"]["name"]
+            check(e["name"] != "process_name" or e["args"]["name"] == os.path.basename(PROGRAM), f"json: {e}")
+            continue
+        row = names[e["pid"], e["tid"]] if e["ph"] != "C" else "counter"
+        begin, ns = e["ts"], round(e["ts"] * 1000)
+        if e["ph"] == "X":
+            end = begin + e["dur"]
+            check(end * 64 == int(end * 64), f"json: {e} ends at no multiple of 1/64 us")
+            events.append((row, "B", ns, e["name"], None, (begin, 1, -end, -order)))
+            events.append((row, "E", round(end * 1000), e["name"], None, (end, 0, -begin, order)))
+        else:
+            events.append((row, e["ph"], ns, e["name"], e.get("args", {}).get("value"), (begin, 2, 0, order)))
+    events.sort(key=lambda e: e[5])
+    return [e[:5] for e in events], trace["otherData"]["dropped"], []
+
+
 def read(path):
-    events, lost, mistakes = read_trace(path)
+    events, lost, mistakes = read_json(path) if path.endswith(".json") else read_trace(path)
     for text in mistakes:
         check(False, text)
     return events, lost
+
+
+def check_shares(label, events):
+    """In every "fused slices" the systems follow each other without a gap."""
+    stacks, fused = {}, 0
+    for row, kind, ns, name, _ in events:
+        stack = stacks.setdefault(row, [])
+        if kind == "B":
+            stack.append([name, ns, 0])
+        elif kind == "E":
+            begun, since, inside = stack.pop()
+            if stack:
+                stack[-1][2] += ns - since
+            if begun == "fused slices":
+                fused += 1
+                check(abs(ns - since - inside) <= 40 * 4, f"{label}: {ns - since} ns, {inside} of systems")
+    check(fused > 0, f"{label}: no fused slices")
+
+
+def frames_of(events):
+    return [value for _, kind, _, name, value in events if kind == "B" and name == "frame"]
+
+
+def check_windows(at):
+    """What of a run is kept."""
+    def trace(name, frames, **variables):
+        text = run("2", "8192", str(frames), environment={"WEFT_TRACE": at(name), **variables})
+        return read(at(name))[0], text
+    events, text = trace("w.pftrace", 20, WEFT_TRACE_FRAMES="5-7")
+    check(frames_of(events) == [5, 6, 7] and text == "", f"frames 5-7: {frames_of(events)} {text}")
+    check_rows("frames 5-7", events)
+    events, _ = trace("w.pftrace", 20, WEFT_TRACE_FRAMES="18-")
+    check(frames_of(events) == [18, 19], f"frames 18-: {frames_of(events)}")
+    events, text = trace("w.pftrace", 20, WEFT_TRACE_FRAMES="30")
+    check(not events and "frame 30 (WEFT_TRACE_FRAMES) was not reached" in text, f"frame 30: {text}")
+    events, text = trace("w.pftrace", 300, WEFT_TRACE_LAST="0.02")
+    times = [e[2] for e in events]
+    check(max(times) - min(times) <= 2e7 and frames_of(events)[-1] == 299 and text == "", f"last: {text}")
+    check_rows("last", events)
+    events, text = trace("w.pftrace", 3000, WEFT_TRACE_MB="1")
+    kept = frames_of(events)
+    check(kept == list(range(kept[0], 3000)) and kept[0] > 0, f"1 MB: {kept[:1]} to {kept[-1:]}")
+    check("has the last events only" in text and "WEFT_TRACE_MB" in text, f"1 MB: {text}")
+    check_rows("1 MB", events)
+    for variable, value in (("FRAMES", "7-5"), ("FRAMES", "x"), ("LAST", "-1"), ("MB", "0"), ("MB", "1x")):
+        events, text = trace("w.pftrace", 3, **{f"WEFT_TRACE_{variable}": value})
+        check(f"WEFT_TRACE_{variable} is not" in text and len(frames_of(events)) == 3, f"{variable}: {text}")
 
 
 def check_rows(label, events):
@@ -66,7 +140,7 @@ def check_complete(label, events, lost, workers, frames):
         check(spans.get(name, 0) >= frames, f"{label}: {spans.get(name, 0)} spans of {name}")
     for name in ("frame", "playback"):
         check(spans.get(name) == frames, f"{label}: {spans.get(name)} spans of {name}")
-    run = spans.get("stage", 0) + spans.get("segment", 0) # stage after stage, or as a graph
+    run = sum(n for name, n in spans.items() if name.startswith("stage ") or name == "segment")
     check(run >= frames, f"{label}: {run} stages and segments")
     check(any(k == "i" and n == "sync point" for _, k, _, n, _ in events), f"{label}: no sync point")
     entities = [v for _, k, _, n, v in events if k == "C" and n == "entities"]
@@ -114,6 +188,10 @@ with tempfile.TemporaryDirectory() as folder:
     for workers in (1, 2, 8):
         run(str(workers), "0", "20", at("a.pftrace"))
         check_complete(f"{workers} workers", *read(at("a.pftrace")), workers, 20)
+        run(str(workers), "0", "20", at("a.json"))
+        check_complete(f"{workers} workers, json", *read(at("a.json")), workers, 20)
+        for name in ("a.pftrace", "a.json"):
+            check_shares(f"{workers} workers, {name}", read(at(name))[0])
     # more frames than the rings hold, drained in between
     run("2", "8192", "300", at("long.pftrace"))
     check_complete("long", *read(at("long.pftrace")), 2, 300)
@@ -122,6 +200,7 @@ with tempfile.TemporaryDirectory() as folder:
     events, lost = read(at("full.pftrace"))
     check(lost > 0, "full: nothing lost with rings of one event")
     check_rows("full", events)
+    check_windows(at)
     run("1", "0", "5", at("cost.slices"))
     check_slices(at("cost.slices"))
     # the environment: on without the program's help, unless it forbids it; never a failure
@@ -129,7 +208,7 @@ with tempfile.TemporaryDirectory() as folder:
     check_complete("environment", *read(at("env.pftrace")), 2, 3)
     run("2", "0", "3", "-", environment={"WEFT_TRACE": at("forbidden.pftrace")})
     check(not os.path.exists(at("forbidden.pftrace")), "a forbidden trace was written")
-    for bad in (at("none/x.pftrace"), at("x.txt"), at("x.json")):
+    for bad in (at("none/x.pftrace"), at("x.txt"), at("x.jsonl")):
         text = run("2", "0", "3", environment={"WEFT_TRACE": bad})
         check("no trace is written" in text, f"{bad}: said {text!r}")
         run("2", "0", "3", bad, code=1)

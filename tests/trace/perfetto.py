@@ -47,7 +47,9 @@ def read_trace(path):
             names[entry[1]] = entry[2].decode()
         if 60 in values:
             track = dict(fields(values[60]))
-            tracks[track[1]] = track[2].decode()
+            process, thread = dict(fields(track.get(3, b""))), dict(fields(track.get(4, b"")))
+            tracks[track[1]] = (process.get(6) or track[2]).decode()
+            check(3 in track or 8 in track or thread.get(2, 0) > 0, "a row without its thread")
         if 11 in values:
             event = dict(fields(values[11]))
             check(event[11] in tracks, "an event on an unknown track")
@@ -63,6 +65,7 @@ def read_trace(path):
                 value = dict(fields(event[4]))[3]
             events.append((tracks[event[11]] if kind != "C" else "counter", kind, values[8], name,
                            value))
+    events = [e for _, e in sorted(enumerate(events), key=lambda e: (e[1][2], e[0]))]
     check(clocks == 1, "one clock snapshot")
     check(lost is not None, "no word of what was lost")
     return events, lost, mistakes

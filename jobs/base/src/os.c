@@ -162,6 +162,11 @@ uint32_t weft__os_process(void)
     return (uint32_t)getpid();
 }
 
+uint32_t weft__os_thread_number(void)
+{
+    return (uint32_t)gettid();
+}
+
 void weft__os_wipe_on_fork(void *memory, size_t bytes)
 {
     madvise(memory, bytes, MADV_WIPEONFORK);

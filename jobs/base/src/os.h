@@ -60,5 +60,7 @@ void weft__os_wipe_on_fork(void *memory, size_t bytes);
 /* Identifies the process, to notice fork() (getpid is a cheap system call; call it at API grain).
  */
 uint32_t weft__os_process(void);
+/* The system's number of the calling thread, as other tools show it. */
+uint32_t weft__os_thread_number(void);
 
 #endif

@@ -105,9 +105,9 @@ typedef struct weft_job_pool_desc {
     const weft_job_hooks *hooks; /* copied; NULL: none */
     weft_allocator allocator;    /* zero: malloc and free; what the capacities size is mapped */
     const weft_os *os;           /* NULL: the real one */
-    const char *trace_file;      /* written until destroy: .pftrace Perfetto, .slices
-                                    for `weft simulate`; NULL: as the variable WEFT_TRACE of the
-                                    environment says, "": never */
+    const char *trace_file;      /* written until destroy: .pftrace Perfetto, .json speedscope,
+                                    .slices for `weft simulate`; NULL: as the variable WEFT_TRACE
+                                    of the environment says, "": never */
     char *trace_error;           /* [trace_error_bytes] gets why trace_file cannot be written, when
                                     create fails for it: the operation, the path and the system's
                                     reason; else "". NULL: not told */
@@ -369,7 +369,9 @@ typedef enum weft_job_event_kind {
     WEFT_JOB_EVENT_WAKE = 9,        /* sent a wake-up; value: the worker; UINT32_MAX: any */
     WEFT_JOB_EVENT_SPAN_BEGIN = 10, /* of a layer above: frame, stage, system, playback */
     WEFT_JOB_EVENT_SPAN_END = 11,
-    WEFT_JOB_EVENT_COUNTER = 12 /* value: its new value */
+    WEFT_JOB_EVENT_COUNTER = 12, /* value: its new value */
+    WEFT_JOB_EVENT_SHARE = 13    /* before the end of a span of fused systems: of one of them;
+                                       value: ns, sampled (docs/guide/tracing.md) */
 } weft_job_event_kind;
 
 /* A trace event of a worker. */

@@ -31,6 +31,7 @@ static void call_hook(weft_job_context *worker, weft_job_event_kind kind, const 
     case WEFT_JOB_EVENT_SPAN_BEGIN:
     case WEFT_JOB_EVENT_SPAN_END:
     case WEFT_JOB_EVENT_COUNTER:
+    case WEFT_JOB_EVENT_SHARE:
         break;
     }
 }

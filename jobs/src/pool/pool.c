@@ -180,6 +180,7 @@ static void worker_main(void *argument)
     weft_job_pool *pool = worker->pool;
     if (pool->is_pinned) weft__cpus_pin_self(worker->head.index);
     at_store_rlx(&worker->x_thread, weft__thread_self()); /* relaxed: for the thread itself */
+    worker->thread_number = weft__os_thread_number();
     weft__worker_serve(worker, WEFT__SCOPE_WORKER, is_stopping, pool);
 }
 
@@ -226,6 +227,11 @@ static weft__trace_ring *ring_of(void *pool, uint32_t worker)
     return &((weft_job_pool *)pool)->workers[worker].trace;
 }
 
+static uint32_t thread_of(void *pool, uint32_t worker)
+{
+    return ((weft_job_pool *)pool)->workers[worker].thread_number;
+}
+
 static void close_trace(weft_job_pool *pool, bool is_ours)
 {
     if (pool->trace_file != NULL) weft__trace_file_close(pool->trace_file, is_ours);
@@ -238,11 +244,13 @@ static weft_result open_trace(weft_job_pool *pool, const weft_job_pool_desc *des
 {
     weft__file_problem problem;
     if (desc->trace_file[0] == '\0') return WEFT_OK;
+    pool->workers[0].thread_number = weft__os_thread_number();
     const weft__trace_file_desc file = {.path = desc->trace_file,
                                         .os = pool->os,
                                         .log = &pool->log,
                                         .memory = &pool->memory,
                                         .ring_of = ring_of,
+                                        .thread_of = thread_of,
                                         .user = pool,
                                         .worker_count = pool->worker_count};
     weft_result result = weft__trace_file_open(&file, &problem, &pool->trace_file);

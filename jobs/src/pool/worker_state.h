@@ -97,6 +97,8 @@ struct weft_job_context {
     /* deques: worker pushes and pops, others steal */
     weft__deque deques[WEFT_JOB_CLASS_COUNT];
     weft__trace_ring trace; /* worker writes, one reader */
+    uint32_t thread_number; /* of the system, for traces; written before its thread runs a job, read
+                               when it was joined; 0: none was started */
     /* shared atomic */
     _Alignas(64) weft_a32 x_is_over; /* the awaited job has ended (P2) */
     weft_a32 x_lease;                /* WEFT__LEASE_*, host-driven pools: P8 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* trace_file.c: from the rings to the spool while the pool runs, from the spool to the file when it
  * ends (trace_file.h). Draining copies a record and looks its name up; everything that costs more,
- * the repair of spans whose other half was dropped and the text or protobuf, waits for the end. */
+ * nesting (trace_nest.c) and the text or protobuf, waits for the end. */
 #include "trace_file.h"
 
 #include <errno.h>
@@ -11,14 +11,13 @@
 
 #include "file_problem.h"
 #include "log.h"
-#include "trace_format.h"
+#include "trace_nest.h"
+#include "trace_spool.h"
+#include "trace_window.h"
 
-#define PATH_BYTES_MAX 4000
 #define CAPACITY (UINT32_C(1) << 15)
 #define RING_BYTES_MAX (UINT64_C(64) << 20)
 #define POOLS_MAX 64
-#define NESTING_MAX 64
-#define READ_RECORDS 2048u
 
 /* A name, copied when its first event was drained. Owner: the file. */
 typedef struct trace_name {
@@ -27,24 +26,23 @@ typedef struct trace_name {
 } trace_name;
 
 /* Owner: the pool. The owner's thread, but what drains: the holder of the lock. Invariants:
- * names[0] is none, name_count <= place_count / 2, bytes in the spool == record_count *
- * sizeof(record). */
+ * names[0] is none, name_count <= place_count / 2. */
 struct weft__trace_file {
     weft__trace_file_desc desc; /* constant after open */
     weft__lock lock;            /* one reader of the rings at a time: guests drain, too */
     const weft__trace_format *format;
     const weft__os_files *files;
-    char path[PATH_BYTES_MAX + 32];
-    char spool_path[PATH_BYTES_MAX + 40];
+    char path[WEFT__TRACE_PATH_MAX + 32];
     uint32_t capacity;  /* of the owner's ring */
     uint32_t undrained; /* events of the owner */
-    uint64_t begin_ns, boot_ns, record_count;
+    uint64_t begin_ns, boot_ns;
     char **names;
     uint32_t name_count;
     trace_name *places; /* [place_count] hashed by pointer */
     uint32_t place_count;
-    weft__trace_out spool; /* records */
-    weft__trace_out out;   /* the file */
+    weft__trace_window window;
+    weft__trace_spool spool;
+    weft__trace_out out; /* the file */
 };
 
 uint32_t weft__trace_file_capacity(uint32_t worker_count)
@@ -125,7 +123,8 @@ static void free_names(weft__trace_file *file)
 
 static const weft__trace_format *format_of(const char *path)
 {
-    static const weft__trace_format *const formats[] = {&weft__trace_perfetto, &weft__trace_slices};
+    static const weft__trace_format *const formats[] = {&weft__trace_perfetto, &weft__trace_json,
+                                                        &weft__trace_slices};
     const char *ending = strrchr(path, '.');
     for (size_t i = 0; ending != NULL && i < sizeof formats / sizeof *formats; i++)
         if (strcmp(ending, formats[i]->ending) == 0) return formats[i];
@@ -136,7 +135,7 @@ static const weft__trace_format *format_of(const char *path)
 static weft_result open_failed(const weft__trace_file *file, weft_result result, const char *path,
                                weft__file_problem *problem)
 {
-    char place[PATH_BYTES_MAX + 64];
+    char place[WEFT__TRACE_PATH_MAX + 64];
     weft__os_kind kind;
     weft__file_failed(problem, result, "create the trace", path);
     if (result != WEFT_IO) return result;
@@ -168,11 +167,10 @@ static weft_result open_files(weft__trace_file *file, const char *path, weft__fi
 {
     weft_result result = open_output(file, path, problem);
     if (result != WEFT_OK) return result;
-    snprintf(file->spool_path, sizeof file->spool_path, "%s.raw", file->path);
-    errno = 0;
-    result = file->files->open_write(file->files->user, file->spool_path, &file->spool.file);
+    result = weft__trace_spool_open(&file->spool, file->files, file->path, file->window.spool_bytes,
+                                    file->window.last_ns);
     if (result == WEFT_OK) return WEFT_OK;
-    open_failed(file, result, file->spool_path, problem);
+    open_failed(file, result, file->spool.parts[0].path, problem);
     file->files->close(file->files->user, file->out.file);
     return result;
 }
@@ -195,10 +193,10 @@ weft_result weft__trace_file_open(const weft__trace_file_desc *desc, weft__file_
                                   weft__trace_file **out)
 {
     const weft__trace_format *format = format_of(desc->path);
-    if (format == NULL || strlen(desc->path) > PATH_BYTES_MAX) {
+    if (format == NULL || strlen(desc->path) > WEFT__TRACE_PATH_MAX) {
         snprintf(problem->text, sizeof problem->text,
-                 "the name must end in .pftrace or .slices, and have at most %d bytes",
-                 PATH_BYTES_MAX);
+                 "the name must end in .pftrace, .json or .slices, and have at most %d bytes",
+                 WEFT__TRACE_PATH_MAX);
         return WEFT_INVALID_ARGUMENT;
     }
     snprintf(problem->text, sizeof problem->text, "out of memory");
@@ -208,7 +206,9 @@ weft_result weft__trace_file_open(const weft__trace_file_desc *desc, weft__file_
     file->desc = *desc;
     file->desc.path = file->path;
     file->format = format;
-    file->files = file->out.files = file->spool.files = weft__os_files_of(desc->os);
+    file->files = file->out.files = weft__os_files_of(desc->os);
+    const char *mistake = weft__trace_window_init(&file->window);
+    if (mistake != NULL) weft__log(desc->log, WEFT_LOG_WARNING, "%s: it is not used", mistake);
     file->capacity = weft__trace_capacity(desc->ring_of(desc->user, 0));
     weft__lock_init(&file->lock, desc->os);
     weft_result result = WEFT_OUT_OF_MEMORY;
@@ -234,13 +234,14 @@ static void drain_ring(weft__trace_file *file, uint32_t worker)
     weft__trace_ring *ring = file->desc.ring_of(file->desc.user, worker);
     /* At most what the ring holds: a worker that writes as fast as we read must not keep us. */
     for (uint32_t i = 0; i < file->capacity && weft__trace_read(ring, &event); i++) {
+        weft__trace_window_see(&file->window, &event);
+        if (!weft__trace_window_has(&file->window, event.time_ns)) continue;
         weft__trace_record record = {.time_ns = event.time_ns,
                                      .name = intern(file, event.name),
                                      .value = event.value,
                                      .kind = event.kind,
                                      .worker = event.worker};
-        weft__trace_out_bytes(&file->spool, &record, sizeof record);
-        file->record_count++;
+        weft__trace_spool_add(&file->spool, &record);
     }
 }
 
@@ -260,77 +261,15 @@ void weft__trace_file_count(weft__trace_file *file)
 
 /* ---- writing */
 
-/* Spans open on one worker. Owner: write_file. */
-typedef struct trace_stack {
-    uint32_t depth;
-    uint64_t last_ns;
-    weft__trace_record open[NESTING_MAX];
-} trace_stack;
-
-static bool is_same_span(const weft__trace_record *begin, const weft__trace_record *end)
-{
-    return begin->kind + 1 == end->kind && begin->name == end->name;
-}
-
-static void end_span(weft__trace_file *file, const weft__trace_info *info, trace_stack *stack,
-                     uint64_t time_ns)
-{
-    weft__trace_record record = stack->open[--stack->depth];
-    record.kind++; /* each end follows its begin in weft_job_event_kind */
-    record.time_ns = time_ns;
-    file->format->event(&file->out, info, &record);
-}
-
-/* Passes a record on so that spans nest although some events were dropped. */
-static void repair(weft__trace_file *file, const weft__trace_info *info, trace_stack *stack,
-                   const weft__trace_record *record)
-{
-    weft__trace_shape shape = weft__trace_kind_of(record)->shape;
-    stack->last_ns = record->time_ns;
-    if (shape == WEFT__TRACE_BEGIN) {
-        if (stack->depth == NESTING_MAX) return;
-        stack->open[stack->depth++] = *record;
-    }
-    if (shape == WEFT__TRACE_END) {
-        uint32_t depth = stack->depth;
-        while (depth > 0 && !is_same_span(&stack->open[depth - 1], record)) depth--;
-        if (depth == 0) return; /* its begin was dropped */
-        while (stack->depth >= depth) end_span(file, info, stack, record->time_ns);
-        return;
-    }
-    file->format->event(&file->out, info, record);
-}
-
-static weft_result write_records(weft__trace_file *file, const weft__trace_info *info,
-                                 trace_stack *stacks, weft__trace_record *records)
-{
-    weft__os_file spool;
-    uint64_t bytes;
-    const weft__os_files *files = file->files;
-    weft_result result = files->open_read(files->user, file->spool_path, &spool, &bytes);
-    if (result != WEFT_OK) return result;
-    for (uint64_t at = 0; at < file->record_count && result == WEFT_OK; at += READ_RECORDS) {
-        uint64_t left = file->record_count - at;
-        uint32_t count = left < READ_RECORDS ? (uint32_t)left : READ_RECORDS;
-        result =
-            files->read(files->user, spool, records, count * sizeof *records, at * sizeof *records);
-        for (uint32_t i = 0; i < count && result == WEFT_OK; i++)
-            repair(file, info, &stacks[records[i].worker], &records[i]);
-    }
-    files->close(files->user, spool);
-    for (uint32_t i = 0; i < info->worker_count; i++)
-        while (stacks[i].depth > 0) end_span(file, info, &stacks[i], stacks[i].last_ns);
-    return result;
-}
-
 /* The owner's program has ended its pool: no call is left that could tell it. */
 static void report_incomplete(const weft__trace_file *file, weft_result result)
 {
     weft__file_problem problem;
-    const bool is_spool = file->spool.result != WEFT_OK;
-    errno = is_spool ? file->spool.reason : file->out.reason;
-    weft__file_failed(&problem, is_spool ? file->spool.result : result, "write",
-                      is_spool ? file->spool_path : file->path);
+    const weft__trace_spool *spool = &file->spool;
+    const bool is_spool = spool->out.result != WEFT_OK;
+    errno = is_spool ? spool->out.reason : file->out.reason;
+    weft__file_failed(&problem, is_spool ? spool->out.result : result, "write",
+                      is_spool ? spool->parts[spool->current].path : file->path);
     weft__log(file->desc.log, WEFT_LOG_WARNING, "the trace %s is incomplete: %s", file->path,
               problem.text);
 }
@@ -345,6 +284,35 @@ static uint64_t lost_of(const weft__trace_file *file)
     return lost;
 }
 
+/* What is not in the file although nothing failed. */
+static void report_cut(const weft__trace_file *file)
+{
+    const weft__trace_window *window = &file->window;
+    if (window->begin_ns == UINT64_MAX)
+        weft__log(file->desc.log, WEFT_LOG_WARNING,
+                  "the trace %s is empty: frame %llu (WEFT_TRACE_FRAMES) was not reached",
+                  file->path, (unsigned long long)window->first_frame);
+    if (file->spool.cut != 0 && window->last_ns == 0)
+        weft__log(file->desc.log, WEFT_LOG_WARNING,
+                  "the trace %s has the last events only, %llu did not fit into %llu MB: "
+                  "WEFT_TRACE_MB",
+                  file->path, (unsigned long long)file->spool.cut,
+                  (unsigned long long)window->spool_bytes / 1000000u);
+}
+
+static weft_result write_events(weft__trace_file *file, const weft__trace_info *info,
+                                weft__trace_stack *stacks, weft__trace_record *records)
+{
+    weft__trace_nest nest = {file->format, &file->out, info, stacks};
+    file->format->begin(&file->out, info);
+    weft_result result =
+        weft__trace_spool_read(&file->spool, records, weft__trace_nest_take, &nest);
+    weft__trace_nest_end(&nest);
+    file->format->end(&file->out, info);
+    weft__trace_out_flush(&file->out);
+    return result;
+}
+
 /* Closes the file. */
 static void write_file(weft__trace_file *file)
 {
@@ -353,20 +321,19 @@ static void write_file(weft__trace_file *file)
     const weft__trace_info info = {.names = file->names,
                                    .name_count = file->name_count,
                                    .worker_count = workers,
+                                   .process = weft__os_process(),
+                                   .thread_of = file->desc.thread_of,
+                                   .user = file->desc.user,
                                    .begin_ns = file->begin_ns,
                                    .boot_ns = file->boot_ns,
                                    .lost = lost_of(file)};
-    trace_stack *stacks = weft__alloc_zeroed(file->desc.memory, jobs, workers, sizeof *stacks, 8);
+    weft__trace_stack *stacks =
+        weft__alloc_zeroed(file->desc.memory, jobs, workers, sizeof *stacks, 8);
     weft__trace_record *records =
-        weft__alloc(file->desc.memory, jobs, READ_RECORDS, sizeof *records, 8);
+        weft__alloc(file->desc.memory, jobs, WEFT__TRACE_READ_RECORDS, sizeof *records, 8);
     weft_result result = WEFT_OUT_OF_MEMORY;
-    if (stacks != NULL && records != NULL && file->spool.result == WEFT_OK) {
-        file->format->begin(&file->out, &info);
-        result = write_records(file, &info, stacks, records);
-        file->format->end(&file->out, &info);
-        weft__trace_out_flush(&file->out);
-    }
-    weft__free(file->desc.memory, jobs, records, READ_RECORDS, sizeof *records, 8);
+    if (stacks != NULL && records != NULL) result = write_events(file, &info, stacks, records);
+    weft__free(file->desc.memory, jobs, records, WEFT__TRACE_READ_RECORDS, sizeof *records, 8);
     weft__free(file->desc.memory, jobs, stacks, workers, sizeof *stacks, 8);
     if (result == WEFT_OK) result = file->out.result;
     errno = 0;
@@ -375,8 +342,9 @@ static void write_file(weft__trace_file *file)
         result = closed;
         file->out.reason = errno;
     }
+    weft__trace_spool_close(&file->spool, result == WEFT_OK);
     if (result == WEFT_OK)
-        file->files->remove(file->files->user, file->spool_path);
+        report_cut(file);
     else
         report_incomplete(file, result);
 }
@@ -385,11 +353,10 @@ void weft__trace_file_close(weft__trace_file *file, bool is_ours)
 {
     if (is_ours) {
         weft__trace_file_drain(file);
-        weft__trace_out_flush(&file->spool);
         write_file(file);
     } else {
         file->files->close(file->files->user, file->out.file);
+        weft__trace_spool_close(&file->spool, false);
     }
-    file->files->close(file->files->user, file->spool.file);
     free_file(file);
 }

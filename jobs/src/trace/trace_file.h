@@ -4,9 +4,9 @@
  * The owner takes the events out of the rings at the end of each frame, whenever its own ring is
  * half full, and when the pool is destroyed, and appends them as records to a spool (FILE.raw);
  * names are copied then, so that they may go away with their system. Only destroying the pool turns
- * the spool into FILE: a running program pays 24 bytes per event. The formats are in
- * trace_format.h. Two pools that write at the same time get FILE and FILE with -2 before the
- * ending.
+ * the spool into FILE: a running program pays 24 bytes per event. What part of the run is kept:
+ * trace_window.h; the formats: trace_format.h. Two pools that write at the same time get FILE and
+ * FILE with -2 before the ending.
  *
  *   who            write a ring      drain, open, close
  *   worker w       its own           never
@@ -33,6 +33,7 @@ typedef struct weft__trace_file_desc {
     const weft_log *log;
     weft__memory *memory;
     weft__trace_ring *(*ring_of)(void *user, uint32_t worker); /* called by the reader */
+    uint32_t (*thread_of)(void *user, uint32_t worker);        /* the system's number; at the end */
     void *user;
     uint32_t worker_count;
 } weft__trace_file_desc;

@@ -46,6 +46,11 @@ void weft__trace_out_format(weft__trace_out *out, const char *format, ...)
     if (length > 0) weft__trace_out_text(out, text);
 }
 
+void weft__trace_row_name(char name[32], uint32_t worker)
+{
+    snprintf(name, 32, worker == 0 ? "worker 0 (owner)" : "worker %u", worker);
+}
+
 const weft__trace_kind *weft__trace_kind_of(const weft__trace_record *record)
 {
     static const weft__trace_kind kinds[] = {
@@ -62,6 +67,7 @@ const weft__trace_kind *weft__trace_kind_of(const weft__trace_record *record)
         [WEFT_JOB_EVENT_SPAN_BEGIN] = {WEFT__TRACE_BEGIN, "ecs", "span", "count"},
         [WEFT_JOB_EVENT_SPAN_END] = {WEFT__TRACE_END, "ecs", "span", NULL},
         [WEFT_JOB_EVENT_COUNTER] = {WEFT__TRACE_VALUE, "counter", "counter", "value"},
+        [WEFT_JOB_EVENT_SHARE] = {WEFT__TRACE_SHARE, "ecs", "share", NULL},
     };
     uint32_t kind = record->kind;
     return &kinds[kind < sizeof kinds / sizeof *kinds ? kind : 0];

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* trace_format.h: the formats of a trace file: Perfetto TrackEvent for viewers, slice costs for
- * `weft simulate`.
+/* trace_format.h: the formats of a trace file: Perfetto TrackEvent and Chrome's JSON for viewers,
+ * slice costs for `weft simulate`.
  *
  * A format gets records one after the other, per worker in the order of time, and appends bytes to
  * a weft__trace_out. Records of spans are repaired before: an end without a begin (its begin was
  * dropped) is left out, an open span is ended with the trace, so every format sees proper nesting.
+ * Shares of a span have become spans of their own.
  * Threads: the owner of the pool, at its end. */
 #ifndef WEFT_TRACE_FORMAT_H
 #define WEFT_TRACE_FORMAT_H
@@ -46,6 +47,9 @@ typedef struct weft__trace_info {
     char *const *names; /* [name of a record] */
     uint32_t name_count;
     uint32_t worker_count;
+    uint32_t process;
+    uint32_t (*thread_of)(void *user, uint32_t worker); /* the system's number; 0: unknown */
+    void *user;
     uint64_t begin_ns; /* CLOCK_MONOTONIC when the trace began */
     uint64_t boot_ns;  /* CLOCK_BOOTTIME at the same moment */
     uint64_t lost;     /* events dropped because a ring was full, of all workers */
@@ -56,7 +60,8 @@ typedef enum weft__trace_shape {
     WEFT__TRACE_BEGIN,
     WEFT__TRACE_END,
     WEFT__TRACE_INSTANT,
-    WEFT__TRACE_VALUE
+    WEFT__TRACE_VALUE,
+    WEFT__TRACE_SHARE /* of the span around it; formats never see it */
 } weft__trace_shape;
 
 /* A kind of event as the formats show it. A constant of trace_format.c. */
@@ -74,12 +79,17 @@ typedef struct weft__trace_format {
     const char *ending;
     bool is_detailed; /* wants a span per slice */
     void (*begin)(weft__trace_out *out, const weft__trace_info *info);
+    /* `begin`: of the span that the record ends; NULL: it ends none */
     void (*event)(weft__trace_out *out, const weft__trace_info *info,
-                  const weft__trace_record *record);
+                  const weft__trace_record *record, const weft__trace_record *begin);
     void (*end)(weft__trace_out *out, const weft__trace_info *info);
 } weft__trace_format;
 
+/* The name of a worker's row: at most 32 bytes. */
+void weft__trace_row_name(char name[32], uint32_t worker);
+
 extern const weft__trace_format weft__trace_perfetto;
+extern const weft__trace_format weft__trace_json;
 extern const weft__trace_format weft__trace_slices;
 
 #endif

@@ -9,7 +9,7 @@
 #include "trace_format.h"
 #include "utf8.h"
 
-#include <stdio.h>
+#include <errno.h>
 #include <string.h>
 
 #define SEQUENCE 1u
@@ -114,22 +114,48 @@ static void put_clocks(weft__trace_out *out, const weft__trace_info *info)
     end_packet(out, &packet);
 }
 
-static void put_track(weft__trace_out *out, uint64_t track, const char *name, bool is_counter)
+static void end_track(weft__trace_out *out, const message *descriptor)
 {
-    message packet = {0}, descriptor = {0}, none = {0};
+    message packet = {0};
+    put_message(&packet, TRACK_DESCRIPTOR, descriptor);
+    end_packet(out, &packet);
+}
+
+static void put_process(weft__trace_out *out, const weft__trace_info *info)
+{
+    message descriptor = {0}, process = {0};
+    put_field(&descriptor, 1, PROCESS_TRACK);
+    put_field(&process, 1, info->process);
+    put_text(&process, 6, program_invocation_short_name);
+    put_message(&descriptor, 3, &process);
+    end_track(out, &descriptor);
+}
+
+/* With the number of the thread a viewer puts what the kernel traced into the same row. */
+static void put_worker(weft__trace_out *out, const weft__trace_info *info, uint32_t worker)
+{
+    char name[32];
+    message descriptor = {0}, thread = {0};
+    uint32_t number = info->thread_of(info->user, worker);
+    weft__trace_row_name(name, worker);
+    put_field(&descriptor, 1, WORKER_TRACK + worker);
+    put_text(&descriptor, 2, name);
+    put_field(&descriptor, 5, PROCESS_TRACK); /* parent_uuid */
+    put_field(&thread, 1, info->process);
+    put_field(&thread, 2, number);
+    put_text(&thread, 5, name);
+    if (number != 0) put_message(&descriptor, 4, &thread);
+    end_track(out, &descriptor);
+}
+
+static void put_counter(weft__trace_out *out, uint64_t track, const char *name)
+{
+    message descriptor = {0}, none = {0};
     put_field(&descriptor, 1, track);
     put_text(&descriptor, 2, name);
-    if (track == PROCESS_TRACK) {
-        message process = {0};
-        put_field(&process, 1, weft__os_process());
-        put_text(&process, 6, name);
-        put_message(&descriptor, 3, &process);
-    } else {
-        put_field(&descriptor, 5, PROCESS_TRACK); /* parent_uuid */
-    }
-    if (is_counter) put_message(&descriptor, 8, &none);
-    put_message(&packet, TRACK_DESCRIPTOR, &descriptor);
-    end_packet(out, &packet);
+    put_field(&descriptor, 5, PROCESS_TRACK); /* parent_uuid */
+    put_message(&descriptor, 8, &none);
+    end_track(out, &descriptor);
 }
 
 static void put_name(weft__trace_out *out, uint64_t id, const char *text)
@@ -146,15 +172,11 @@ static void put_name(weft__trace_out *out, uint64_t id, const char *text)
 static void begin(weft__trace_out *out, const weft__trace_info *info)
 {
     put_clocks(out, info);
-    put_track(out, PROCESS_TRACK, "weft", false);
-    for (uint32_t i = 0; i < info->worker_count; i++) {
-        char name[32];
-        snprintf(name, sizeof name, i == 0 ? "worker 0 (owner)" : "worker %u", i);
-        put_track(out, WORKER_TRACK + i, name, false);
-    }
+    put_process(out, info);
+    for (uint32_t i = 0; i < info->worker_count; i++) put_worker(out, info, i);
     for (uint32_t i = 1; i < info->name_count; i++) {
         put_name(out, NAMES_BASE + i, info->names[i]);
-        put_track(out, COUNTER_TRACK + i, info->names[i], true);
+        put_counter(out, COUNTER_TRACK + i, info->names[i]);
     }
     for (uint16_t kind = 1; kind <= WEFT_JOB_EVENT_COUNTER; kind++) {
         const weft__trace_record record = {.kind = kind};
@@ -184,7 +206,7 @@ static void put_meaning(message *event, const weft__trace_record *record)
 }
 
 static void event(weft__trace_out *out, const weft__trace_info *info,
-                  const weft__trace_record *record)
+                  const weft__trace_record *record, const weft__trace_record *begin_record)
 {
     const weft__trace_kind *kind = weft__trace_kind_of(record);
     bool is_counter = kind->shape == WEFT__TRACE_VALUE;
@@ -201,13 +223,13 @@ static void event(weft__trace_out *out, const weft__trace_info *info,
     put_message(&packet, TRACK_EVENT, &body);
     put_field(&packet, SEQUENCE_FLAGS, 2);
     end_packet(out, &packet);
-    (void)info;
+    (void)info, (void)begin_record;
 }
 
 /* Losses as a counter of their own: a viewer shows it beside the others. */
 static void end(weft__trace_out *out, const weft__trace_info *info)
 {
-    put_track(out, COUNTER_TRACK, "events dropped", true);
+    put_counter(out, COUNTER_TRACK, "events dropped");
     message packet, body;
     packet.count = body.count = 0;
     put_field(&body, 9, 4);

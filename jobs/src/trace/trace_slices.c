@@ -22,8 +22,9 @@ static void begin(weft__trace_out *out, const weft__trace_info *info)
 
 /* One line per event of interest; the reader computes durations. */
 static void event(weft__trace_out *out, const weft__trace_info *info,
-                  const weft__trace_record *record)
+                  const weft__trace_record *record, const weft__trace_record *begin_record)
 {
+    (void)begin_record;
     bool is_begin = record->kind == WEFT_JOB_EVENT_SPAN_BEGIN;
     if (!is_begin && record->kind != WEFT_JOB_EVENT_SPAN_END) return;
     const char *name = record->name != 0 ? info->names[record->name] : "";

@@ -12,6 +12,7 @@
 #include "compile_stages.h"
 #include "segment_graph.h"
 #include "stage_entries.h"
+#include "system_list.h"
 
 #include <string.h>
 
@@ -185,5 +186,6 @@ weft_result weft__schedule_prepare(weft__scheduler *scheduler)
     scheduler->growth.types = weft__type_count(scheduler->world);
     scheduler->growth.compilations++;
     scheduler->is_dirty = false;
+    weft__system_list_write(scheduler);
     return WEFT_OK;
 }

@@ -24,12 +24,12 @@ static void set_stage_flags(weft__stage *stage)
 static void label(weft__stage *stage)
 {
     size_t used = 0;
-    for (uint32_t i = 0; i < stage->system_count && used < sizeof stage->label - 8; i++) {
-        int written = snprintf(stage->label + used, sizeof stage->label - used, "%s%s",
-                               i == 0 ? "" : " + ", stage->systems[i]->name);
+    for (uint32_t i = 0; i < stage->system_count && used < sizeof stage->title - 8; i++) {
+        int written = snprintf(stage->title + used, sizeof stage->title - used, "%s%s",
+                               i == 0 ? WEFT__STAGE_TITLE : " + ", stage->systems[i]->name);
         used += written > 0 ? (size_t)written : 0;
     }
-    if (used >= sizeof stage->label) memcpy(stage->label + sizeof stage->label - 4, "...", 4);
+    if (used >= sizeof stage->title) memcpy(stage->title + sizeof stage->title - 4, "...", 4);
 }
 
 /* What asks for stage after stage: sizes that are asked for when the stages before have ended,

@@ -15,6 +15,7 @@
 #include "dispatch_trace.h"
 #include "level_run.h"
 #include "registry.h"
+#include "running.h"
 
 #include "ecs_engine.h"
 
@@ -33,11 +34,13 @@ static inline weft__system_tally *tally_of(const weft__scheduler *scheduler,
 /* Out of line, and never a tail call: profiles are split by system at this frame. */
 __attribute__((noinline)) void weft__system_call(const weft__system *system, weft_slice *slice)
 {
-    weft__fire_system(slice->worker, system->name);
+    weft__running running;
+    weft__running_begin(&running, system->name);
+    weft__fire_system(slice->worker, system->name, system->stage, slice->count);
     weft__watch watch;
     if (WEFT_IS_CHECKED) weft__watch_begin(&watch, system, slice);
     system->run(slice, system->user);
-    __asm__("");
+    weft__running_end(&running);
     if (WEFT_IS_CHECKED) weft__watch_end(&watch, system, slice);
 }
 
@@ -269,12 +272,15 @@ __attribute__((noinline)) void weft__system_calls(weft__worker *worker, uint32_t
                                                   uint32_t slice_rows)
 {
     const weft__sweep_member *end = worker->sweep + member_count;
+    weft__running running;
+    weft__running_begin(&running, worker->sweep->system->name);
     while (rows > 0) {
         uint32_t count = rows < slice_rows ? rows : slice_rows;
         for (weft__sweep_member *member = worker->sweep; member < end; member++) {
             weft_slice *slice = &member->slice;
             slice->count = count;
-            weft__fire_system(slice->worker, member->system->name);
+            weft__running_change(&running, member->system->name);
+            weft__fire_system(slice->worker, member->system->name, member->system->stage, count);
             member->run(slice, member->user);
             slice->entities += count;
             slice->first += count;
@@ -286,6 +292,7 @@ __attribute__((noinline)) void weft__system_calls(weft__worker *worker, uint32_t
         }
         rows -= count;
     }
+    weft__running_end(&running);
 }
 
 static void run_sweep(weft__worker *worker, const weft__entry *entry, uint32_t begin, uint32_t end)

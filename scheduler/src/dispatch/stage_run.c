@@ -61,7 +61,7 @@ static void run_loop(weft__scheduler *scheduler, weft__stage *stage, uint32_t fi
                               .argument = &l,
                               .count = stage->item_count - first,
                               .cost = &stage->cost,
-                              .name = stage->label};
+                              .name = weft__stage_label(stage)};
     weft_result result = weft_job_for(owner_context(scheduler), &desc, NULL);
     if (result == WEFT_OK) return;
     weft__error(scheduler->world, result, WEFT__NO_ENTITY, WEFT__NO_COMPONENT,

@@ -54,11 +54,12 @@ static weft_result run_stage(weft__scheduler *scheduler, weft__stage *stage)
     weft_result result = refresh_entries(scheduler, stage);
     if (result != WEFT_OK) return result;
     weft_job_context *owner = weft__front(scheduler->world)->host.context;
-    weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, "stage", (uint32_t)(stage - scheduler->stages));
+    const char *title = scheduler->is_traced_in_detail ? "stage" : stage->title;
+    weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, title, (uint32_t)(stage - scheduler->stages));
     uint64_t begin = scheduler->options.is_measured ? weft__scheduler_now(scheduler) : 0;
     weft__stage_run(scheduler, stage);
     if (scheduler->options.is_measured) stage->time_ns = weft__scheduler_now(scheduler) - begin;
-    weft__note(owner, WEFT_JOB_EVENT_SPAN_END, "stage", 0);
+    weft__note(owner, WEFT_JOB_EVENT_SPAN_END, title, 0);
     return WEFT_OK;
 }
 

@@ -191,7 +191,7 @@ typedef struct weft__segment {
  *   has_main, has_ranges, has_background, is_exclusive: of one system at least */
 typedef struct weft__stage {
     weft__system **systems; /* into scheduler->stage_systems */
-    char label[128];        /* their names, for traces */
+    char title[136];        /* "stage " and their names, for traces */
     uint32_t system_count;
     uint32_t active_count; /* in this pass */
     uint32_t segment;      /* sync points and exclusive systems lie between segments */
@@ -395,6 +395,7 @@ struct weft__scheduler {
     bool is_traced;           /* events of this step are kept: begin_step asks the pool */
     bool is_watched;          /* is_measured, or is_traced; dispatch looks at nothing else first */
     bool is_traced_in_detail; /* the cost of each slice, too */
+    struct weft__system_list *system_list; /* system_list.c; NULL: nothing was written */
 };
 
 #endif

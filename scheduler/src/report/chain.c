@@ -92,7 +92,7 @@ static void add_stages(weft__text *t, const weft__scheduler *scheduler,
     weft__text_add(t, "%u stages one after the other\n", segment->end_stage - segment->first_stage);
     for (uint32_t i = segment->first_stage; i < segment->end_stage; i++) {
         const weft__stage *stage = &scheduler->stages[i];
-        weft__text_add(t, "    %-40s", stage->label);
+        weft__text_add(t, "    %-40s", weft__stage_label(stage));
         if (stage->time_ns != 0) weft__text_add(t, " %10.1f us", (double)stage->time_ns / 1e3);
         weft__text_add(t, "\n");
     }

@@ -11,6 +11,7 @@
 #include "registry.h"
 #include "run_state.h"
 #include "system_free.h"
+#include "system_list.h"
 
 /* With the world: queries are freed by the storage after this. */
 static void scheduler_destroy(void *data)
@@ -19,6 +20,7 @@ static void scheduler_destroy(void *data)
     weft__memory *memory = scheduler->memory;
     if (scheduler->observers != NULL) scheduler->observers_free(scheduler);
     weft__counters_free(scheduler);
+    weft__system_list_close(scheduler);
     weft__schedule_free(scheduler);
     for (uint32_t i = 0; i < scheduler->system_capacity; i++)
         if (scheduler->systems[i] != NULL) weft__system_free(scheduler->systems[i]);
