@@ -5,6 +5,8 @@
  * and the change versions that a pass hands out. */
 #include "compile_stages.h"
 
+#include "registry.h"
+
 #include <stdio.h>
 #include <string.h>
 

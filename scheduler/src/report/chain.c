@@ -4,6 +4,7 @@
 #include "chain.h"
 
 #include "explain.h"
+#include "registry.h"
 
 #include <string.h>
 
