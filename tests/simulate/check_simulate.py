@@ -30,7 +30,7 @@ def run(*arguments, code=0):
 
 
 def rows(*arguments):
-    text = run(*arguments, "--json", "--workers", ",".join(map(str, COUNTS))).stdout
+    text = run(*arguments, "--as-it-is", "--json", "--workers", ",".join(map(str, COUNTS))).stdout
     found = [json.loads(line) for line in text.splitlines()]
     check([r["workers"] for r in found] == list(COUNTS), f"{arguments}: workers")
     check(all(r["kind"] == "simulated" for r in found), f"{arguments}: a line without its label")
@@ -63,6 +63,51 @@ def recording(stages, seed):
     return "\n".join(lines + [f"end frame {now} 0", "lost 0"]) + "\n", work / 1000, span / 1000
 
 
+def frames_of(count, slices, longer):
+    """A .slices text of equal frames, two stages; `longer`: (frame, stage, slice) -> ns."""
+    lines, now = ["weft-slices 1", "workers 1"], 0
+    for frame in range(count):
+        lines.append(f"begin frame {now} {frame}")
+        for number, ns in enumerate((30000, 400000)):
+            lines += [f"title {number} stage of {ns}", f"begin stage {now} {number}"]
+            for index in range(slices if number == 0 else 1):
+                cost = longer.get((frame, number, index), ns)
+                lines += [f"begin slice {now} 64", f"end slice {now + cost} 64"]
+                now += cost
+            lines.append(f"end stage {now} 0")
+        lines.append(f"end frame {now} 0")
+    return "\n".join(lines + ["lost 0"]) + "\n"
+
+
+def check_recordings(folder):
+    """A preempted slice is no cost; a recording that is full of them is refused; stages are explained."""
+    def save(name, text):
+        with open(os.path.join(folder, name), "w") as f:
+            f.write(text)
+        return os.path.join(folder, name)
+    good = save("good.slices", frames_of(9, 64, {}))
+    first = save("first.slices", frames_of(9, 64, {(3, 0, 7): 4000000}))
+    second = save("second.slices", frames_of(9, 64, {(5, 0, 2): 4000000, (5, 1, 0): 9000000}))
+    wanted = run(good, "--json", "--workers", "8").stdout
+    done = run(first, "--json", "--workers", "8", code=1)
+    check("first.slices: frame 3, stage 0 stage of 30000, slice 7: 4000.0 us, usually 30.0" in done.stderr
+          and "implausible" in done.stderr and done.stdout == "", f"one recording: {done.stderr}")
+    check(json.loads(run(first, "--as-it-is", "--json", "--workers", "8").stdout)["frame_us"] >
+          json.loads(wanted)["frame_us"], "--as-it-is")
+    done = run(first, second, "--json", "--workers", "8")
+    check(done.stdout == wanted, f"the least of two: {done.stdout} instead of {wanted}")
+    check("3 costs were far from the least of 2" in done.stderr and "second.slices: frame 5, stage 1" in done.stderr,
+          f"two recordings: {done.stderr}")
+    done = run(first, save("other.slices", frames_of(9, 63, {})), code=1)
+    check("is not the same run" in done.stderr, f"another run: {done.stderr}")
+    run(save("lost.slices", frames_of(9, 64, {}).replace("lost 0", "lost 5")), code=1)
+    limits = [json.loads(line) for line in run(good, "--json", "--limits", "--workers", "64").stdout.splitlines()][1:]
+    check([(r["stage"], r["limit"]) for r in limits] == [("stage of 400000", "its longest slice"), ("stage of 30000", "none"), ("(owner)", "the owner alone")],
+          f"limits: {limits}")
+    text = run(good, "--workers", "2,64").stdout
+    check("what limits it on 64 workers" in text and "its longest slice" in text, f"table: {text}")
+
+
 with tempfile.TemporaryDirectory() as folder:
     path = os.path.join(folder, "x.slices")
     found, text = rows("--artificial", "2048x2000")
@@ -84,17 +129,18 @@ with tempfile.TemporaryDirectory() as folder:
     check(first == rows(path)[1], "two runs of a recording differ")
     check(real[0]["frame_us"] > 0, "the recording has no cost")
     # one worker needs what the recording took
-    subprocess.run([WEFT, "screen", "--hours", "1", "--workers", "1", "--out", folder], check=True,
-                   stdout=subprocess.DEVNULL, env={**os.environ, "WEFT_TRACE": path})
+    subprocess.run([WEFT, "screen", "--hours", "1", "--out", folder], check=True,
+                   stdout=subprocess.DEVNULL, env={**os.environ, "WEFT_TRACE": path, "WEFT_WORKERS": "1"})
     with open(path) as f:
         marks = [line.split() for line in f if " frame " in line]
     took = sum(int(m[2]) * (1 if m[0] == "end" else -1) for m in marks) / 1000
-    one, frames = run(path, "--json", "--workers", "1").stdout, len(marks) / 2
+    one, frames = run(path, "--as-it-is", "--json", "--workers", "1").stdout, len(marks) / 2
     ratio = json.loads(one)["frame_us"] * frames / took
     check(abs(ratio - 1) <= 0.05, f"one worker: simulated {ratio:.3f} of the recording")
     # what the scheduler promises for machines with a core for every worker
     many = json.loads(run("--artificial", "8192x5000", "--workers", "64", "--json").stdout)
     check(many["utilisation"] >= 60 / 64, f"64 workers: {many}")
+    check_recordings(folder)
     # every way in which a recording can be broken
     good = recording([(3, 900)], 1)[0].splitlines()
     for line, bad in ((0, "weft-slices 2"), (2, "begin stage 0 0"), (3, "begin stage 5 99999"),

@@ -98,9 +98,30 @@ static const char *end_span(reader *r, const char *name, uint64_t ns)
     return NULL;
 }
 
+/* "N TEXT". */
+static bool read_title(sim_costs *c, const char *text)
+{
+    unsigned number;
+    int at = 0;
+    if (sscanf(text, "%u %n", &number, &at) != 1 || at == 0 || number >= 65536) return false;
+    while (c->title_room <= number) {
+        uint32_t old = c->title_room;
+        if (!grow((void **)&c->titles, &c->title_room, c->title_room, sizeof *c->titles))
+            return false;
+        memset(c->titles + old, 0, (c->title_room - old) * sizeof *c->titles);
+    }
+    snprintf(c->titles[number], SIM_TITLE_BYTES, "%.*s", (int)strcspn(text + at, "\n"), text + at);
+    return true;
+}
+
+const char *sim_costs_title(const sim_costs *costs, uint32_t number)
+{
+    return number < costs->title_room ? costs->titles[number] : "";
+}
+
 const char *sim_costs_read(FILE *file, sim_costs *out, uint32_t *line)
 {
-    char text[128], what[16], name[16];
+    char text[256], what[16], name[16];
     unsigned long long ns;
     unsigned value;
     reader r = {.costs = out};
@@ -113,6 +134,10 @@ const char *sim_costs_read(FILE *file, sim_costs *out, uint32_t *line)
         if (sscanf(text, "workers %u", &out->workers) == 1) continue;
         if (sscanf(text, "lost %llu", &ns) == 1) {
             out->lost = ns;
+            continue;
+        }
+        if (strncmp(text, "title ", 6) == 0) {
+            if (!read_title(out, text + 6)) return "a title that is none";
             continue;
         }
         if (sscanf(text, "%15s %15s %llu %u", what, name, &ns, &value) != 4)
@@ -145,6 +170,7 @@ void sim_costs_free(sim_costs *costs)
     free(costs->items);
     free(costs->stages);
     free(costs->frame_first);
+    free(costs->titles);
     *costs = (sim_costs){0};
 }
 

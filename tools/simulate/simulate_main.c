@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* simulate_main.c: the program weft-simulate, run by `weft simulate`: a recording, or an artificial
- * frame, on each of a list of worker counts. A program of its own because the job system in it is
- * compiled with other atomics. */
+/* simulate_main.c: the program weft-simulate, run by `weft simulate`: recordings of a run, or an
+ * artificial frame, on each of a list of worker counts. A program of its own because the job
+ * system in it is compiled with other atomics. */
 #include "simulate.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <time.h>
 
 #include "cli.h"
 
@@ -61,38 +61,139 @@ static void print_head(const sim_costs *c, const sim_machine *m)
            "utilisation", "steals", "parks", "wakes");
 }
 
-/* One line on a terminal, erased when `done` is `count`. */
-static void show_progress(uint32_t done, uint32_t count, uint32_t workers)
+/* ---- what limits the speed-up */
+
+static void print_limit_json(const sim_costs *costs, const sim_stage_limit *row, uint32_t workers)
 {
-    if (isatty(STDERR_FILENO) == 0) return;
-    if (done == count)
-        fprintf(stderr, "\r\033[K");
-    else
-        fprintf(stderr, "\rsimulating %u workers (%u of %u)", workers, done + 1, count);
+    weft_json json;
+    weft_json_begin(&json, stdout);
+    weft_json_text(&json, "kind", "simulated limit");
+    weft_json_count(&json, "workers", workers);
+    weft_json_text(&json, "stage", row->is_owner ? "(owner)" : sim_costs_title(costs, row->number));
+    if (!row->is_owner) weft_json_count(&json, "number", row->number);
+    weft_json_number(&json, "work_us", row->work_us);
+    weft_json_number(&json, "frame_us", row->frame_us);
+    weft_json_number(&json, "slices", row->slices);
+    weft_json_number(&json, "longest_us", row->longest_us);
+    weft_json_text(&json, "limit", sim_limit_text(row->limit));
+    weft_json_end(&json);
+}
+
+static void print_limit(const sim_costs *costs, const sim_stage_limit *row, double frame_us)
+{
+    char name[SIM_TITLE_BYTES + 16];
+    const char *title = row->is_owner ? "(owner)" : sim_costs_title(costs, row->number);
+    snprintf(name, sizeof name, "%s", title);
+    if (title[0] == '\0') snprintf(name, sizeof name, "stage %u", row->number);
+    printf("%-24.24s %9.2f %9.2f %5.1f%% %8.1f %9.2f  %s\n", name, row->work_us, row->frame_us,
+           100 * row->frame_us / frame_us, row->slices, row->longest_us,
+           sim_limit_text(row->limit));
+}
+
+static bool print_limits(const sim_costs *costs, const sim_result *result, bool is_json)
+{
+    uint32_t count;
+    sim_stage_limit *rows = sim_limits_make(costs, result, &count);
+    if (rows == NULL) return false;
+    if (!is_json)
+        printf("\nwhat limits it on %u workers (simulated; us per frame)\n"
+               "%-24s %9s %9s %6s %8s %9s  %s\n",
+               result->workers, "stage", "1 worker", "now", "", "slices", "longest", "limit");
+    for (uint32_t i = 0; i < count; i++) {
+        if (is_json)
+            print_limit_json(costs, &rows[i], result->workers);
+        else
+            print_limit(costs, &rows[i], result->frame_ns / 1000);
+    }
+    free(rows);
+    return true;
+}
+
+/* ---- runs */
+
+/* What the progress line needs: runs with more workers take longer. Owner: simulate. */
+typedef struct progress {
+    const uint32_t *counts;
+    uint32_t count, at;
+    uint64_t begin_ns, shown_ns;
+} progress;
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void show_progress(void *user, uint32_t done, uint32_t frames)
+{
+    progress *p = user;
+    uint64_t now = now_ns();
+    if (now - p->shown_ns < 200000000u) return;
+    p->shown_ns = now;
+    double part = 0, whole = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        double weight = 1 + p->counts[i];
+        whole += weight;
+        if (i < p->at) part += weight;
+        if (i == p->at) part += weight * done / frames;
+    }
+    double seconds = (double)(now - p->begin_ns) / 1e9;
+    weft_cli_progress("simulating %u workers (%u of %u): frame %u of %u, %.0f %%, %.0f s left",
+                      p->counts[p->at], p->at + 1, p->count, done, frames, 100 * part / whole,
+                      seconds * (whole - part) / part);
+}
+
+/* Every worker count of the list; `stage_ps` holds that of the last one. */
+static weft_result run_list(const sim_costs *costs, const sim_machine *machine, progress *p,
+                            sim_result *last, bool is_json)
+{
+    double one_ns = 0;
+    uint64_t *stage_ps = last->stage_ps;
+    for (p->at = 0; p->at < p->count; p->at++) {
+        memset(stage_ps, 0, costs->number_end * sizeof *stage_ps);
+        sim_result r = {.workers = p->counts[p->at], .stage_ps = stage_ps};
+        weft_result result = sim_run(costs, machine, show_progress, p, &r);
+        weft_cli_progress_clear();
+        if (result != WEFT_OK) return result;
+        if (one_ns <= 0) { /* the first is what the others are compared with, or one worker */
+            sim_result one = r;
+            one.workers = 1;
+            one.stage_ps = NULL;
+            if (r.workers != 1) result = sim_run(costs, machine, show_progress, p, &one);
+            weft_cli_progress_clear();
+            if (result != WEFT_OK) return result;
+            one_ns = one.frame_ns;
+        }
+        r.speedup = one_ns / r.frame_ns;
+        (is_json ? print_json : print_row)(&r);
+        fflush(stdout);
+        *last = r;
+    }
+    return WEFT_OK;
 }
 
 static int simulate(const sim_costs *costs, const sim_machine *machine, const char *list,
-                    bool is_json)
+                    bool is_json, bool has_limits)
 {
     uint32_t counts[RUNS_MAX], count = parse_counts(list, counts);
     if (count == 0)
         return weft_cli_misuse("simulate", "--workers '%s' is not a list such as 1,2,64", list);
-    sim_result one;
-    weft_result result = sim_run(costs, machine, 1, &one);
+    progress p = {counts, count, 0, now_ns(), 0};
+    sim_result last = {.stage_ps = malloc(costs->number_end * sizeof *last.stage_ps)};
+    weft_result result = WEFT_OUT_OF_MEMORY;
     if (!is_json) print_head(costs, machine);
-    for (uint32_t i = 0; i < count && result == WEFT_OK; i++) {
-        sim_result r;
-        show_progress(i, count, counts[i]);
-        result = sim_run(costs, machine, counts[i], &r);
-        show_progress(count, count, 0);
-        r.speedup = one.frame_ns / r.frame_ns;
-        if (result == WEFT_OK) (is_json ? print_json : print_row)(&r);
-    }
+    if (last.stage_ps != NULL) result = run_list(costs, machine, &p, &last, is_json);
+    if (result == WEFT_OK && (has_limits || !is_json) && !print_limits(costs, &last, is_json))
+        result = WEFT_OUT_OF_MEMORY;
+    free(last.stage_ps);
     if (result != WEFT_OK) return weft_cli_fail("simulate", "%s", weft_result_text(result));
     if (fflush(stdout) != 0 || ferror(stdout))
         return weft_cli_fail("simulate", "cannot write to standard output");
     return WEFT_CLI_OK;
 }
+
+/* ---- recordings */
 
 enum { ARTIFICIAL_SLICES_MAX = 1000000, ARTIFICIAL_NS_MAX = 1000000000 };
 
@@ -110,31 +211,96 @@ static bool parse_artificial(const char *text, unsigned long numbers[3])
     return false;
 }
 
-/* Reads the file, or makes the artificial frame. */
-static int load(const char *path, const char *artificial, sim_costs *costs)
+static int make_artificial(const char *text, sim_costs *costs)
 {
-    if (artificial != NULL) {
-        unsigned long n[3] = {0};
-        if (!parse_artificial(artificial, n) || n[0] > ARTIFICIAL_SLICES_MAX ||
-            n[1] > ARTIFICIAL_NS_MAX || n[2] > UINT32_MAX)
-            return weft_cli_misuse("simulate",
-                                   "--artificial '%s' is not SLICESxNS[xBYTES] with up to a "
-                                   "million slices of up to a second",
-                                   artificial);
-        if (sim_costs_make(costs, 5, (uint32_t)n[0], (uint32_t)n[1], (uint32_t)n[2]))
-            return WEFT_CLI_CONTINUE;
-        return weft_cli_fail("simulate", "out of memory");
-    }
+    unsigned long n[3] = {0};
+    if (!parse_artificial(text, n) || n[0] > ARTIFICIAL_SLICES_MAX || n[1] > ARTIFICIAL_NS_MAX ||
+        n[2] > UINT32_MAX)
+        return weft_cli_misuse("simulate",
+                               "--artificial '%s' is not SLICESxNS[xBYTES] with up to a "
+                               "million slices of up to a second",
+                               text);
+    if (sim_costs_make(costs, 5, (uint32_t)n[0], (uint32_t)n[1], (uint32_t)n[2]))
+        return WEFT_CLI_CONTINUE;
+    return weft_cli_fail("simulate", "out of memory");
+}
+
+static int read_file(const char *path, sim_costs *costs)
+{
     FILE *file = fopen(path, "r");
     if (file == NULL) return weft_cli_fail("simulate", "%s: %s", path, strerror(errno));
     uint32_t line;
     const char *problem = sim_costs_read(file, costs, &line);
     fclose(file);
     if (problem != NULL) return weft_cli_fail("simulate", "%s:%u: %s", path, line, problem);
-    if (costs->lost > 0)
-        fprintf(stderr, "weft simulate: %s: %llu events are missing\n", path,
-                (unsigned long long)costs->lost);
     return WEFT_CLI_CONTINUE;
+}
+
+static void print_outliers(const sim_costs *costs, const sim_worth *worth, char *const *paths)
+{
+    for (uint32_t i = 0; i < worth->worst_count; i++) {
+        const sim_outlier *o = &worth->worst[i];
+        const char *title = sim_costs_title(costs, o->number);
+        fprintf(stderr, "  %s: frame %u, stage %u%s%s, ", paths[o->recording], o->frame, o->number,
+                title[0] != '\0' ? " " : "", title);
+        if (o->index == UINT32_MAX)
+            fprintf(stderr, "the owner before it");
+        else
+            fprintf(stderr, "slice %u", o->index);
+        fprintf(stderr, ": %.1f us, usually %.1f\n", (double)o->ns / 1000,
+                (double)o->usual_ns / 1000);
+    }
+}
+
+/* The least costs of all recordings. */
+static int merge(char *const *paths, uint32_t count, sim_costs *costs)
+{
+    sim_worth worth = {0};
+    int status = read_file(paths[0], costs);
+    for (uint32_t i = 1; i < count && status == WEFT_CLI_CONTINUE; i++) {
+        sim_costs other;
+        status = read_file(paths[i], &other);
+        const char *problem =
+            status == WEFT_CLI_CONTINUE ? sim_costs_least(costs, &other, i, &worth) : NULL;
+        costs->lost += status == WEFT_CLI_CONTINUE ? other.lost : 0;
+        sim_costs_free(&other);
+        if (problem != NULL)
+            status = weft_cli_fail("simulate", "%s is not the same run as %s: %s", paths[i],
+                                   paths[0], problem);
+    }
+    if (status == WEFT_CLI_CONTINUE && worth.outlier_count != 0) {
+        fprintf(stderr,
+                "weft simulate: %llu costs were far from the least of %u recordings, which "
+                "counts:\n",
+                (unsigned long long)worth.outlier_count, count);
+        print_outliers(costs, &worth, paths);
+    }
+    return status;
+}
+
+enum { EXCESS_PERCENT_MAX = 3 };
+
+/* A recording of a machine that did something else gives figures of that. */
+static int judge(const sim_costs *costs, char *const *paths, bool is_taken)
+{
+    sim_worth worth = {0};
+    if (costs->lost > 0)
+        fprintf(stderr, "weft simulate: %llu events are missing\n",
+                (unsigned long long)costs->lost);
+    if (!sim_costs_judge(costs, &worth)) return weft_cli_fail("simulate", "out of memory");
+    double percent = 100 * (double)worth.excess_ns / (double)(sim_costs_work(costs) + 1);
+    if (worth.outlier_count != 0 && percent >= 0.5) {
+        fprintf(stderr,
+                "weft simulate: %llu costs are far above those of other frames, %.1f %% of "
+                "all time:\n",
+                (unsigned long long)worth.outlier_count, percent);
+        print_outliers(costs, &worth, paths);
+    }
+    if ((percent <= EXCESS_PERCENT_MAX && costs->lost == 0) || is_taken) return WEFT_CLI_CONTINUE;
+    return weft_cli_fail("simulate",
+                         "the recording is implausible: record while nothing else runs, or several "
+                         "times and name all of them (the least of each cost counts); --as-it-is "
+                         "takes it all the same");
 }
 
 int main(int argc, char **argv)
@@ -142,7 +308,7 @@ int main(int argc, char **argv)
     sim_machine machine = sim_machine_default;
     const char *list = "1,2,4,8,16,32,64,128,256", *artificial = NULL;
     double bandwidth = 0;
-    bool is_json = false;
+    bool is_json = false, has_limits = false, is_taken = false;
     const weft_cli_option options[] = {
         {"workers", "LIST", "worker counts (default 1,2,4,...,256)", WEFT_CLI_TEXT, &list, 0, 0},
         {"bandwidth", "GB/S", "of the memory bus; 0 is unlimited (default)", WEFT_CLI_NUMBER,
@@ -153,23 +319,33 @@ int main(int argc, char **argv)
          100, 1000000},
         {"artificial", "CxNS", "instead of FILE: C slices of NS nanoseconds (xBYTES)",
          WEFT_CLI_TEXT, &artificial, 0, 0},
+        {"as-it-is", NULL, "do not refuse an implausible recording", WEFT_CLI_FLAG, &is_taken, 0,
+         0},
         {"json", NULL, "one JSON object per worker count", WEFT_CLI_FLAG, &is_json, 0, 0},
+        {"limits", NULL, "with --json: what limits each stage, too", WEFT_CLI_FLAG, &has_limits, 0,
+         0},
         {0},
     };
     const weft_cli_usage usage = {
-        "simulate", "[FILE.slices]",
+        "simulate", "[FILE.slices ...]",
         "Runs the job system over a recorded frame on machines this one is not.", options,
-        "Record with WEFT_TRACE=FILE.slices and one worker. docs/design/simulation.md says\n"
-        "what is modelled. Every line of the result is labelled simulated."};
+        "Record with WEFT_TRACE=FILE.slices WEFT_WORKERS=1, best several times: of recordings of\n"
+        "the same run the least of each cost counts. docs/design/simulation.md says what is\n"
+        "modelled. Every line of the result is labelled simulated."};
     int first;
     int status = weft_cli_parse(&usage, argc, argv, &first);
     if (status != WEFT_CLI_CONTINUE) return status;
-    if (argc - first != (artificial == NULL ? 1 : 0))
-        return weft_cli_misuse("simulate", "name one FILE.slices, or --artificial");
+    if ((argc > first) == (artificial != NULL))
+        return weft_cli_misuse("simulate", "name recordings, FILE.slices, or --artificial");
     machine.bandwidth = bandwidth * 1000;
     sim_costs costs = {0};
-    status = load(argc > first ? argv[first] : NULL, artificial, &costs);
-    if (status == WEFT_CLI_CONTINUE) status = simulate(&costs, &machine, list, is_json);
+    if (artificial != NULL) {
+        status = make_artificial(artificial, &costs);
+    } else {
+        status = merge(argv + first, (uint32_t)(argc - first), &costs);
+        if (status == WEFT_CLI_CONTINUE) status = judge(&costs, argv + first, is_taken);
+    }
+    if (status == WEFT_CLI_CONTINUE) status = simulate(&costs, &machine, list, is_json, has_limits);
     sim_costs_free(&costs);
     return status;
 }

@@ -43,7 +43,6 @@ static bool is_inline(const memory *known, uint32_t count, uint32_t workers)
 static void run_stage(const sim_costs *costs, const sim_stage *stage, memory *known,
                       weft_job_pool *pool, bool *has_hint)
 {
-    if (stage->serial_ns != 0) sim_work((uint32_t)stage->serial_ns, 0);
     if (stage->count == 0) return;
     body b = {costs, stage};
     weft_job_context *owner = weft_job_pool_owner(pool);
@@ -65,12 +64,16 @@ static void run_stage(const sim_costs *costs, const sim_stage *stage, memory *kn
     known->measured_items = stage->count;
 }
 
-static void run_frame(const sim_costs *costs, uint32_t frame, memory *known, weft_job_pool *pool)
+static void run_frame(const sim_costs *costs, uint32_t frame, memory *known, weft_job_pool *pool,
+                      uint64_t *stage_ps)
 {
     bool has_hint = false;
     for (uint32_t s = costs->frame_first[frame]; s < costs->frame_first[frame + 1]; s++) {
         const sim_stage *stage = &costs->stages[s];
+        if (stage->serial_ns != 0) sim_work((uint32_t)stage->serial_ns, 0);
+        uint64_t begin_ps = sim_now_ps();
         run_stage(costs, stage, &known[stage->number], pool, &has_hint);
+        if (stage_ps != NULL) stage_ps[stage->number] += sim_now_ps() - begin_ps;
     }
     if (has_hint) weft_job_frame_end(pool);
 }
@@ -86,14 +89,15 @@ static void fill(sim_result *out, const sim_costs *costs, const weft_job_stats *
     out->wakes = (double)(after->wakes - before->wakes) / frames;
 }
 
-weft_result sim_run(const sim_costs *costs, const sim_machine *machine, uint32_t workers,
+weft_result sim_run(const sim_costs *costs, const sim_machine *machine,
+                    void (*progress)(void *user, uint32_t done, uint32_t count), void *user,
                     sim_result *out)
 {
+    const uint32_t workers = out->workers;
     weft_job_pool *pool;
     weft_job_stats before, after;
     memory *known = calloc(costs->number_end, sizeof *known);
     if (known == NULL) return WEFT_OUT_OF_MEMORY;
-    *out = (sim_result){.workers = workers};
     sim_begin(machine);
     const weft_job_pool_desc desc = {.worker_count = workers,
                                      .spin_ns = (uint32_t)(2 * machine->wake_ns),
@@ -102,10 +106,13 @@ weft_result sim_run(const sim_costs *costs, const sim_machine *machine, uint32_t
     weft_result result = weft_job_pool_create(&desc, &pool);
     if (result == WEFT_OK) {
         for (uint32_t f = 0; f < WARM_UP; f++)
-            run_frame(costs, f % costs->frame_count, known, pool);
+            run_frame(costs, f % costs->frame_count, known, pool, NULL);
         weft_job_stats_get(pool, &before, sizeof before);
         uint64_t begin_ps = sim_now_ps();
-        for (uint32_t f = 0; f < costs->frame_count; f++) run_frame(costs, f, known, pool);
+        for (uint32_t f = 0; f < costs->frame_count; f++) {
+            run_frame(costs, f, known, pool, out->stage_ps);
+            progress(user, f + 1, costs->frame_count);
+        }
         uint64_t ps = sim_now_ps() - begin_ps;
         weft_job_stats_get(pool, &after, sizeof after);
         fill(out, costs, &before, &after, ps);

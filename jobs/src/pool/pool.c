@@ -41,11 +41,28 @@ static uint32_t cpu_count(const weft_os *os)
     return os->cpu_count != NULL ? os->cpu_count(os->user) : weft__cpus_usable(); /* reads files */
 }
 
+/* WEFT_WORKERS: as many workers where the program leaves it open, and not more of them where it
+ * does not. Only for pools on threads of the real system that the pool itself starts. */
+static void choose_workers(weft_job_pool_desc *desc)
+{
+    const char *value = secure_getenv("WEFT_WORKERS"); /* not in set-uid programs */
+    char *end = NULL;
+    bool is_open = desc->worker_count == 0;
+    bool is_asked = value != NULL && value[0] != '\0' && desc->os == weft__os_default();
+    unsigned long count = is_asked && !desc->is_host_driven ? strtoul(value, &end, 10) : 0;
+    bool is_good = end != NULL && *end == '\0' && count >= 1 && count <= WEFT__WORKERS_MAX;
+    if (end != NULL && !is_good)
+        weft__log(&desc->log, WEFT_LOG_WARNING, "WEFT_WORKERS=%s is not used: 1 to %u", value,
+                  WEFT__WORKERS_MAX);
+    if (is_good && (is_open || count < desc->worker_count)) desc->worker_count = (uint32_t)count;
+    if (desc->worker_count == 0) desc->worker_count = cpu_count(desc->os);
+}
+
 /* Fills in defaults; false when a field is out of range. */
 static bool complete_desc(weft_job_pool_desc *desc)
 {
     if (desc->os == NULL) desc->os = weft__os_default();
-    if (desc->worker_count == 0) desc->worker_count = cpu_count(desc->os);
+    choose_workers(desc);
     desc->job_capacity = or_default(desc->job_capacity, 4096);
     desc->child_capacity = or_default(desc->child_capacity, 4096);
     /* too large a job capacity is refused below */

@@ -5,6 +5,7 @@
  *   workers N             of the recording; costs are undisturbed with one
  *   begin frame NS N      and end frame NS N: what lies in no stage, the owner does alone
  *   begin stage NS N      and end stage NS N: its slices lie between
+ *   title N TEXT          the systems of the stage that begins next
  *   begin slice NS BYTES  and end slice NS BYTES: all systems of the stage over one slice
  *   begin serial NS N     and end serial NS N: a system of the owner, in a stage
  *   lost N                events dropped
@@ -26,8 +27,10 @@ static void event(weft__trace_out *out, const weft__trace_info *info,
 {
     (void)begin_record;
     bool is_begin = record->kind == WEFT_JOB_EVENT_SPAN_BEGIN;
-    if (!is_begin && record->kind != WEFT_JOB_EVENT_SPAN_END) return;
     const char *name = record->name != 0 ? info->names[record->name] : "";
+    if (record->kind == WEFT_JOB_EVENT_MARK && strncmp(name, "stage ", 6) == 0)
+        weft__trace_out_format(out, "title %u %.128s\n", record->value, name + 6);
+    if (!is_begin && record->kind != WEFT_JOB_EVENT_SPAN_END) return;
     bool is_known = strcmp(name, "frame") == 0 || strcmp(name, "stage") == 0 ||
                     strcmp(name, "slice") == 0 || strcmp(name, "serial") == 0;
     if (!is_known) return;

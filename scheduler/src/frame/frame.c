@@ -54,8 +54,13 @@ static weft_result run_stage(weft__scheduler *scheduler, weft__stage *stage)
     weft_result result = refresh_entries(scheduler, stage);
     if (result != WEFT_OK) return result;
     weft_job_context *owner = weft__front(scheduler->world)->host.context;
-    const char *title = scheduler->is_traced_in_detail ? "stage" : stage->title;
-    weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, title, (uint32_t)(stage - scheduler->stages));
+    const char *title = stage->title;
+    uint32_t number = (uint32_t)(stage - scheduler->stages);
+    if (scheduler->is_traced_in_detail) { /* weft simulate goes by the number */
+        weft__note(owner, WEFT_JOB_EVENT_MARK, title, number);
+        title = "stage";
+    }
+    weft__note(owner, WEFT_JOB_EVENT_SPAN_BEGIN, title, number);
     uint64_t begin = scheduler->options.is_measured ? weft__scheduler_now(scheduler) : 0;
     weft__stage_run(scheduler, stage);
     if (scheduler->options.is_measured) stage->time_ns = weft__scheduler_now(scheduler) - begin;
