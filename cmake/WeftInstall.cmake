@@ -2,7 +2,8 @@
 # Install rules: headers of all layers under include/weft, libweft.a and libweft.so, libweft-scene beside
 # them, the pkg-config files weft.pc, weft-scene.pc (and -static.pc), the CMake package
 # (find_package(weft) -> weft::weft, weft::weft_shared, weft::weft_static, weft::weft_scene and so on),
-# the weft binary; of Release builds the debug information in .debug folders, where debuggers look.
+# the weft binary, weft-perf with its modules, the pages; of Release builds the debug information in .debug
+# folders, where debuggers look.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 install(TARGETS ${weft_libraries} EXPORT weftTargets
@@ -43,6 +44,13 @@ if(TARGET weft::weft_static)
 endif()
 if(TARGET weft_cli)
     install(TARGETS weft_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(PROGRAMS ${PROJECT_SOURCE_DIR}/tools/weft-perf DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/profile DESTINATION ${CMAKE_INSTALL_DATADIR}/weft
+        PATTERN __pycache__ EXCLUDE)
+    install(FILES ${PROJECT_SOURCE_DIR}/tools/look/look.css DESTINATION ${CMAKE_INSTALL_DATADIR}/weft/profile)
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
+    install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
+        ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 endif()
 
 # cpack: an archive and a .deb of what is installed. Packages for a distribution: tools/packaging.

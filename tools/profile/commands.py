@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: MIT
+"""The commands of weft-perf: each gets the parsed arguments and returns the exit status."""
+import json
+import os
+import re
+import subprocess
+import sys
+
+import flame as graph
+import probes
+import recording
+import schedule
+import spans
+from recording import Refused, perf, say, shown
+
+SOFTWARE = ["task-clock",  # milliseconds
+            "context-switches", "cpu-migrations", "page-faults"]
+HARDWARE = ["cycles", "instructions", "branch-misses", "cache-references", "cache-misses",
+            "dTLB-load-misses", "stalled-cycles-backend"]
+
+
+def write(path, text):
+    """The whole file or none."""
+    with open(path + ".new", "w", encoding="utf-8") as f:
+        f.write(text)
+    os.replace(path + ".new", path)
+
+
+def print_table(rows, unit, is_json):
+    if not is_json:
+        print(f"{'system':40} {unit:>9} {'share':>8} {'threads':>8} {'busiest':>8}")
+    for row in rows:
+        if is_json:
+            print(json.dumps({"system": row.system, unit: round(row.count, 3), "share": round(row.share, 4),
+                              "threads": row.threads, "busiest": round(row.busiest, 4)}))
+        else:
+            print(f"{graph.clip(row.system, 40):40} {row.count:9,.0f} "
+                  f"{100 * row.share:7.2f}% {row.threads:8} {100 * row.busiest:7.1f}%")
+
+
+def folder_of(arguments, kind):
+    """Each kind of recording has a folder of its own: "samples", "trace" or "sched"."""
+    return os.path.join(arguments.output, kind)
+
+
+def record(arguments):
+    folder = folder_of(arguments, "samples")
+    status = recording.record(folder, arguments.command, arguments.stacks, arguments.stack_bytes,
+                              arguments.hertz)
+    data = os.path.join(folder, "perf.data")
+    say(f"recording: {data}; next: weft-perf flame -o {arguments.output}, or perf report -i {data}")
+    return 1 if status else 0
+
+
+# ---- flame
+
+def draw(arguments, root, note, unit):
+    path = os.path.join(arguments.output, "flame.svg")
+    write(path, graph.svg(root, "Time by system", note, unit))
+    say(f"flame graph: {path}")
+
+
+def flame_of_samples(arguments):
+    samples = recording.read_samples(folder_of(arguments, "samples"))
+    if not samples:
+        raise Refused("no samples: the command ran too short, or perf could not sample it")
+    root = graph.Node()
+    for s in samples:
+        is_system = not s.system.startswith("(")
+        root.add([s.system, *([s.thread] if arguments.threads and is_system else []), *s.frames])
+    print_table(recording.table((s.system, f"{s.thread} {s.tid}", 1) for s in samples), "samples", arguments.json)
+    warning = recording.explain_broken(samples)
+    if warning:
+        say(warning)
+    threads = len({s.tid for s in samples})
+    draw(arguments, root, f"{len(samples):,} samples, threads: {threads}. The second row from below is the system; "
+         f"what it calls stands above it.", "samples")
+
+
+def flame_of_spans(arguments):
+    root, found = graph.Node(), spans.read(folder_of(arguments, "trace"))
+    for system, row, below, us in found:
+        root.add([system, *([row] if arguments.threads or system.startswith("(") else []), *below], us)
+    print_table(recording.table((system, row, us / 1000) for system, row, _, us in found), "ms", arguments.json)
+    draw(arguments, root, "Wall time by the trace of the program. The second row from below is the system; there are "
+         "no functions without perf.", "us")
+
+
+def can_sample(arguments):
+    """Whether perf may sample; if not, why, and what is done instead."""
+    if arguments.without_perf:
+        return False
+    try:
+        recording.check_access("cpu-clock")
+        return True
+    except Refused as reason:
+        say(f"{reason}\nso: times by system out of the trace of the program, without the functions below them")
+        return False
+
+
+def run_traced(arguments):
+    folder = recording.make_folder(folder_of(arguments, "trace"))
+    return recording.run([], arguments.command, spans.environment(folder))
+
+
+def flame(arguments):
+    is_traced = arguments.without_perf or not os.path.isdir(folder_of(arguments, "samples"))
+    if arguments.command:
+        is_traced = not can_sample(arguments)
+        if run_traced(arguments) if is_traced else record(arguments):
+            return 1
+    elif not os.path.isdir(folder_of(arguments, "trace" if is_traced else "samples")):
+        raise Refused(f"no recording in {arguments.output}: name a COMMAND after --, or its folder with -o")
+    (flame_of_spans if is_traced else flame_of_samples)(arguments)
+    return 0
+
+
+# ---- stat
+
+def read_counts(path):
+    """event -> number, or None where the machine has no such counter."""
+    values = {}
+    with open(path, encoding="utf-8") as f:
+        for line in f:
+            fields = line.rstrip("\n").split(",")
+            if len(fields) > 2:
+                is_number = re.match(r"^[\d.]+$", fields[0])
+                values[re.sub(r":\w+$", "", fields[2])] = float(fields[0]) if is_number else None
+    return values
+
+
+def print_counts(values, events, is_json):
+    for event in events:
+        value = values.get(event)
+        if is_json:
+            print(json.dumps({"event": event, "value": value}))
+        else:
+            print(f"{event:24} {f'{value:,.2f}'.rstrip('0').rstrip('.') if value is not None else '-':>20}")
+
+
+def counted_events():
+    hardware = [e for e in HARDWARE if recording.is_counted(e)]
+    say("counters: " + (f"hardware ({len(hardware)} of {len(HARDWARE)}) and software" if hardware
+                        else "software only (this machine offers no hardware counters)"))
+    return SOFTWARE + hardware
+
+
+def stat(arguments):
+    folder = recording.make_folder(folder_of(arguments, "trace"))
+    environment = {"WEFT_COUNTERS": "1"} if arguments.count else spans.environment(folder)
+    command, path, events = [], os.path.join(folder, "stat.csv"), []
+    try:
+        recording.check_access("task-clock")
+        events = counted_events()
+        command = [perf(), "stat", "-x,", "-o", path, "-e", ",".join(events)]
+    except Refused as reason:
+        say(f"{reason}\nso: no counters of the whole program")
+    status = recording.run(command, arguments.command, environment)
+    if events:
+        print_counts(read_counts(path), SOFTWARE + HARDWARE, arguments.json)
+    if not arguments.count:
+        found = spans.read(folder_of(arguments, "trace"))
+        if not arguments.json:
+            print()
+        print_table(recording.table((system, row, us / 1000) for system, row, _, us in found), "ms", arguments.json)
+    return 1 if status else 0
+
+
+# ---- annotate
+
+def annotate(arguments):
+    if arguments.command and record(arguments):
+        return 1
+    samples = recording.read_samples(folder_of(arguments, "samples"))
+    mine = [s for s in samples if s.system == arguments.name]
+    if not mine:
+        names = sorted({s.system for s in samples if not s.system.startswith("(")})
+        raise Refused(f"no sample of a system '{arguments.name}'; there are: {', '.join(names) or 'none'}")
+    leaves = {}
+    for s in mine:
+        leaf = s.frames[-1] if s.frames else arguments.name
+        leaves[leaf] = leaves.get(leaf, 0) + 1
+    ordered = sorted(leaves.items(), key=lambda e: (-e[1], e[0]))
+    if arguments.json:
+        for name, count in ordered:
+            print(json.dumps({"function": name, "samples": count, "share": round(count / len(mine), 4)}))
+        return 0
+    print(f"{len(mine)} samples of {arguments.name}, {100 * len(mine) / len(samples):.2f} % of all")
+    print(f"{'function':60} {'samples':>9} {'share':>8}")
+    for name, count in ordered[:20]:
+        print(f"{name:60} {count:9,} {100 * count / len(mine):7.2f}%")
+    print(flush=True)
+    data = os.path.join(folder_of(arguments, "samples"), "perf.data")
+    done = subprocess.run(shown([perf(), "annotate", "--stdio", "-i", data, f"--symbol={ordered[0][0]}"]),
+                          stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        say(f"perf annotate: {done.stderr.strip()[-300:]} (it needs objdump: apt-get install binutils)")
+    return 1 if done.returncode else 0
+
+
+# ---- sched
+
+def processes_of(folder):
+    """The program that was started, and every process that listed systems."""
+    with open(os.path.join(folder, "process"), encoding="utf-8") as f:
+        return {int(f.read())} | {process for process, _ in recording.read_systems(folder)}
+
+
+def sched(arguments):
+    folder = recording.make_folder(folder_of(arguments, "sched"))
+    data, process = os.path.join(folder, "sched.data"), os.path.join(folder, "process")
+    wrapped = ["sh", "-c", 'echo $$ >"$0" && exec "$@"', process, *arguments.command]
+    command = [perf(), "sched", "record", "-q", "-k", "mono", "-o", data]
+    done = subprocess.run(shown(command + ["--", *wrapped], {"WEFT_SYSTEMS": folder}), stdout=sys.stderr,
+                          env={**os.environ, "WEFT_SYSTEMS": folder})
+    if not os.path.exists(process):
+        raise Refused("perf sched needs root and tracefs (mount -t tracefs tracefs /sys/kernel/tracing)")
+    listing = subprocess.run(shown([perf(), "sched", "timehist", "--state", "-i", data]), stderr=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, text=True, errors="replace")
+    threads, others = schedule.read(listing.stdout.split("\n"), processes_of(folder))
+    if not threads:
+        raise Refused("no switches of the program: it ran too short")
+    if not arguments.json:
+        print(f"{'thread':20} {'run ms':>8} {'preempted':>9} {'wakes':>7} {'mean ms':>8} {'p99':>8} {'max':>8} {'moves':>5}")
+    for thread in threads:
+        row = schedule.summary(thread)
+        if arguments.json:
+            print(json.dumps(row))
+        else:
+            name = graph.clip(f"{row['thread']} {row['tid']}", 20)
+            print(f"{name:20} {row['run_ms']:8,.1f} {row['preempted_ms']:9,.1f} {row['wakes']:7,} "
+                  f"{row['wake_mean_ms']:8.3f} {row['wake_p99_ms']:8.3f} {row['wake_max_ms']:8.3f} {row['migrations']:5}")
+    path = os.path.join(arguments.output, "sched.svg")
+    write(path, schedule.svg(threads))
+    say(f"{others} tasks of other programs are left out\ntime line: {path}")
+    return 1 if done.returncode else 0
+
+
+# ---- probe
+
+def probe(arguments):
+    return probes.run(arguments.output, arguments.name, arguments.command)
