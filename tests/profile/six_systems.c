@@ -6,6 +6,7 @@
  *
  * usage: six_systems SECONDS [WORKERS], of processor time
  *
+ * Calls are long beside the clock reads around them, which nothing counts.
  * "wave" and "tide" share one function; "wave", "tide", "drag" and "spin" are fused. */
 #include <weft/weft.h>
 
@@ -58,7 +59,8 @@ static double some_roots(double x)
     return x;
 }
 
-/* Between half and one and a half of `ns`: calls of equal length would run in step with a sampler. */
+/* Between half and one and a half of `ns`: calls of equal length would run in step with a
+ * sampler. */
 static uint64_t vary(uint64_t ns, uint64_t *state)
 {
     *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
