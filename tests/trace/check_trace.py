@@ -150,10 +150,33 @@ def check_complete(label, events, lost, workers, frames):
     return len(events)
 
 
+def check_variables(at):
+    """Other variables of the environment that every program understands."""
+    def rows(**variables):
+        text = run("2", "0", "3", environment={"WEFT_TRACE": at("v.pftrace"), **variables})
+        return {row for row, *_ in read(at("v.pftrace"))[0] if row != "counter"}, text
+    check(rows(WEFT_WORKERS="1") == ({"worker 0 (owner)"}, ""), "one worker was asked for")
+    check("worker 1" in rows(WEFT_WORKERS="64")[0] and "worker 2" not in rows(WEFT_WORKERS="64")[0], "64 workers")
+    for bad in ("0", "257", "x", "1x"):
+        check(f"WEFT_WORKERS={bad} is not used" in rows(WEFT_WORKERS=bad)[1], f"{bad} workers")
+    os.mkdir(at("lists"))
+    check(rows(WEFT_SYSTEMS=at("lists"))[1] == "", "the list of systems is not silent")
+    with open(glob.glob(at("lists/systems-*-*"))[0], "rb") as f:
+        lines = [line.split(b" ", 3) for line in f.read().splitlines()]
+    check({name for *_, name in lines} == {name.encode(errors="surrogateescape") for name in
+                                           ('move "quoted"', "slow \udcff", "indices", "spawn")}, f"{lines}")
+    check(len({address for _, address, *_ in lines}) == 4, f"addresses {lines}")
+    text = rows(WEFT_SYSTEMS=at("none"))[1]
+    check("the list of systems is incomplete" in text and "No such file" in text, f"no folder: {text}")
+
+
 def check_slices(path):
     """What weft simulate reads: each of 50000 rows once per frame, in slices inside of stages."""
     with open(path) as f:
         lines = [line.split() for line in f]
+    titles = [line for line in lines if line[0] == "title"]
+    check(["title", "0", "indices"] in titles or any("move" in " ".join(t) for t in titles), f"titles {titles[:3]}")
+    lines = [line for line in lines if line[0] != "title"]
     check(lines[0] == ["weft-slices", "1"] and lines[-1] == ["lost", "0"], "slices: frame of the file")
     depth, last, count = [], 0, {"frame": 0, "stage": 0, "slice": 0, "serial": 0}
     parents = {"frame": [], "stage": ["frame"], "slice": ["frame", "stage"],
@@ -201,6 +224,7 @@ with tempfile.TemporaryDirectory() as folder:
     check(lost > 0, "full: nothing lost with rings of one event")
     check_rows("full", events)
     check_windows(at)
+    check_variables(at)
     run("1", "0", "5", at("cost.slices"))
     check_slices(at("cost.slices"))
     # the environment: on without the program's help, unless it forbids it; never a failure
