@@ -172,7 +172,7 @@ def check_variables(at):
 
 def check_slices(path):
     """What weft simulate reads: each of 50000 rows once per frame, in slices inside of stages."""
-    with open(path) as f:
+    with open(path, errors="replace") as f:
         lines = [line.split() for line in f]
     titles = [line for line in lines if line[0] == "title"]
     check(["title", "0", "indices"] in titles or any("move" in " ".join(t) for t in titles), f"titles {titles[:3]}")

@@ -2,7 +2,8 @@
 """Reads what perf script cannot print from a recording of `perf record --call-graph dwarf`: the copy
 of the stack in every sample, and in it the marker of the system that ran (scheduler/src/dispatch/
 running.h). Only the parts of the format that are needed: one recording of our own `record`, little
-endian, not compressed. The format: tools/perf/Documentation/perf.data-file-format.txt of Linux."""
+endian, not compressed. The format: perf.data-file-format.txt
+in the documentation of perf."""
 import platform
 import struct
 
