@@ -2,6 +2,8 @@
 /* counters_absent.c: stands in for counters_group.c and counters_report.c in a library that is
  * built with WEFT_COUNTERS=OFF: no step counts, and the report says why. */
 #include "counters.h"
+#include "counters_group.h"
+#include "counters_report.h"
 
 bool weft__counters_prepare(weft__scheduler *scheduler)
 {

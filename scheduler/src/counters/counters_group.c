@@ -4,6 +4,8 @@
  * A register is read in the page's sequence lock. Edge, with the kernel as the other side:
  *   E1  kernel: lock odd, fields, lock even -> thread: acquire of lock, of fields, of lock; the
  *       kernel writes on the processor of the thread, in between two of its instructions */
+#include "counters_group.h"
+
 #include "counters.h"
 
 #include "counters_state.h"

@@ -3,7 +3,7 @@
  *
  * A column that some worker could not count is missing for all: a sum over a part of the workers
  * would look like a sum. */
-#include "counters.h"
+#include "counters_report.h"
 #include "counters_state.h"
 
 #include <errno.h>

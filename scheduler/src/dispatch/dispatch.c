@@ -11,7 +11,7 @@
 #include "dispatch.h"
 
 #include "column_watch.h"
-#include "counters.h"
+#include "counters_group.h"
 #include "dispatch_trace.h"
 #include "level_run.h"
 #include "registry.h"

@@ -9,7 +9,8 @@
  * which is the same in both. */
 #include "column_watch.h"
 #include "compile.h"
-#include "counters.h"
+#include "counters_group.h"
+#include "counters_report.h"
 #include "diagnose.h"
 #include "due.h"
 #include "registry.h"

@@ -7,7 +7,7 @@
 #include "chain.h"
 #include "explain.h"
 
-#include "counters.h"
+#include "counters_report.h"
 #include "frame_stats.h"
 #include "registry.h"
 

@@ -7,6 +7,7 @@
 
 #include "compile.h"
 #include "counters.h"
+#include "counters_group.h"
 #include "diagnose.h"
 #include "registry.h"
 #include "run_state.h"
