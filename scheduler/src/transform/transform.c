@@ -9,6 +9,8 @@
 #include <weft/relation.h>
 #include <weft/transform.h>
 
+#include "error.h"
+
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
@@ -185,6 +187,8 @@ weft_result weft_transform_create(weft_world *world, const char *group, weft_tra
     if (world == NULL) return WEFT_INVALID_ARGUMENT;
     if (out == NULL) out = &unwanted;
     *out = (weft_transform){{0, 0}, {0, 0}, {0, 0}};
+    weft_result result = weft__between_steps(world, "weft_transform_create");
+    if (result != WEFT_OK) return result;
     out->local = weft_component_create(
         world, &(weft_component_desc){.name = "LocalTransform",
                                       .size = sizeof(weft_local_transform),
