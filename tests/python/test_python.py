@@ -66,7 +66,7 @@ class Entities(Bed):
         self.world.remove(many[:3], self.frozen)
         self.assertEqual(len(self.world.query(having=[self.frozen])), 7)
         self.assertEqual(self.world.find("hero"), hero)
-        self.assertIsNone(self.world.find("nobody here"))
+        self.assertIsNone(self.world.find("no such name"))
         self.world.destroy(many)
         self.assertEqual(self.world.stats["entities"], 1)
         with self.assertRaises(weft.Error) as caught:
