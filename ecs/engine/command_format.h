@@ -50,6 +50,8 @@ typedef enum weft__command_op {
 #define WEFT__VALUE_IS_TAKEN 1
 /* Flag of SET_SHARED, QUERY_SET_SHARED and ROWS: see command_shared.h. */
 #define WEFT__VALUE_IS_HELD 2
+/* Flag of INSTANTIATE: it was played before the commands around it, see playback_instances.c. */
+#define WEFT__INSTANCE_IS_MADE 4
 
 /* Header of a command; `words` 8-byte words of payload follow, one for WEFT__PAYLOAD_APART.
  * Owner: the page; changed by playback only (flags, payloads). */
@@ -114,7 +116,7 @@ typedef struct weft__command_page {
 enum {
     WEFT__SEGMENT_HAS_ROWS = 1 << 0,
     WEFT__SEGMENT_HAS_CREATES = 1 << 1,
-    WEFT__SEGMENT_HAS_INSTANCES = 1 << 2,
+    WEFT__SEGMENT_HAS_INSTANCES = 1 << 2, /* folded only after they were made */
     WEFT__SEGMENT_HAS_ADDS = 1 << 3,
     WEFT__SEGMENT_HAS_REMOVES = 1 << 4,
     WEFT__SEGMENT_HAS_VALUES = 1 << 5,   /* set, append, enable */
@@ -128,7 +130,7 @@ enum {
 static const uint16_t weft__command_traits[WEFT__COMMAND_OP_COUNT] = {
     [WEFT__COMMAND_CREATE] = WEFT__SEGMENT_HAS_CREATES,
     [WEFT__COMMAND_ROWS] = WEFT__SEGMENT_HAS_ROWS,
-    [WEFT__COMMAND_INSTANTIATE] = WEFT__SEGMENT_HAS_INSTANCES | WEFT__SEGMENT_HAS_ALONE,
+    [WEFT__COMMAND_INSTANTIATE] = WEFT__SEGMENT_HAS_INSTANCES,
     [WEFT__COMMAND_DESTROY] = 0,
     [WEFT__COMMAND_ADD] = WEFT__SEGMENT_HAS_ADDS,
     [WEFT__COMMAND_REMOVE] = WEFT__SEGMENT_HAS_REMOVES,
@@ -197,6 +199,13 @@ static inline void *weft__command_payload(const weft__command *command)
     if (command->words != WEFT__PAYLOAD_APART) return words;
     weft__command_block *block = (weft__command_block *)(uintptr_t)words[0];
     return block->data;
+}
+
+/* Played already: it is passed over. */
+static inline bool weft__command_is_made(const weft__command *command)
+{
+    return command->op == WEFT__COMMAND_INSTANTIATE &&
+           (command->flags & WEFT__INSTANCE_IS_MADE) != 0;
 }
 
 /* Of a ROWS command that begins a piece: its rows, else NULL. */

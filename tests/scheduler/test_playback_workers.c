@@ -215,3 +215,103 @@ PLAIN_TEST(instances_are_the_same_on_any_number_of_workers)
 {
     same_on_all(instances_on);
 }
+
+/* ---- instances with values ---- */
+
+enum { LONE = 1000, SPAWNED = 90 };
+
+/* Instances of two sources in turn, with values; some die at once. A lone entity is a source, too,
+ * whose value changes between the instances where `is_changing`. */
+typedef struct spawn_bed {
+    bed common;
+    weft_entity lone;
+    bool is_changing;
+} spawn_bed;
+
+static void record_spawns(weft_slice *slice, void *user)
+{
+    const spawn_bed *b = user;
+    weft_recorder *r = weft_slice_recorder(slice);
+    for (uint32_t i = 0; i < SPAWNED; i++) {
+        uint32_t value = slice->index * SPAWNED + i, lone = LONE + i;
+        weft_entity of_group = weft_recorder_instantiate(r, b->common.prefab);
+        CHECK_OK(weft_recorder_set(r, of_group, b->common.a, &value, sizeof value));
+        weft_entity alone = weft_recorder_instantiate(r, b->lone);
+        CHECK_OK(weft_recorder_set(r, alone, b->common.cleanup, &value, sizeof value));
+        if (i % 9 == 0) CHECK_OK(weft_recorder_remove(r, alone, b->common.a));
+        if (i % 5 == 0) CHECK_OK(weft_recorder_set(r, alone, b->common.link, &of_group, 8));
+        if (b->is_changing)
+            CHECK_OK(weft_recorder_set(r, b->lone, b->common.a, &lone, sizeof lone));
+    }
+}
+
+/* What the copies of the lone entity have. */
+static void check_lone(const spawn_bed *b)
+{
+    const bed *c = &b->common;
+    uint32_t found = 0;
+    weft_query all = weft_query_create(
+        c->world, &(weft_query_desc){.terms = {{c->cleanup, WEFT_READ, WEFT_ALL, 0}}});
+    weft_cursor cursor = weft_query_begin(c->world, all);
+    while (weft_query_next(&cursor)) {
+        const weft_entity *entities = weft_slice_entities(&cursor.slice);
+        for (uint32_t i = 0; i < weft_slice_count(&cursor.slice); i++, found++) {
+            uint32_t value = number_of(&cursor.slice, i), turn = value % SPAWNED;
+            const uint32_t *a = weft_entity_read(c->world, entities[i], c->a);
+            const weft_entity *link = weft_entity_read(c->world, entities[i], c->link);
+            bool is_first = value < SPAWNED && turn == 0;
+            CHECK((a == NULL) == (turn % 9 == 0));
+            if (a != NULL && !b->is_changing) CHECK_U64(*a, LONE);
+            if (a != NULL && b->is_changing && !is_first)
+                CHECK_U64(*a, LONE + (turn == 0 ? SPAWNED - 1 : turn - 1));
+            CHECK((link == NULL) == (turn % 5 != 0));
+            if (link == NULL) continue;
+            CHECK_U64(*(const uint32_t *)weft_entity_read(c->world, *link, c->a), value);
+        }
+    }
+    CHECK_U64(found, INDICES * SPAWNED);
+    CHECK_OK(weft_query_destroy(c->world, all));
+}
+
+static uint64_t spawns_on(uint32_t workers, bool is_changing)
+{
+    static spawn_bed b;
+    uint32_t first = LONE;
+    bed_open(&b.common, workers);
+    make_group(&b.common);
+    b.is_changing = is_changing;
+    b.lone = weft_entity_create(b.common.world, WEFT_ARCHETYPE(b.common.world, b.common.a));
+    CHECK_OK(weft_entity_set(b.common.world, b.lone, b.common.a, &first, sizeof first));
+    CHECK(
+        weft_system_create(b.common.world,
+                           &(weft_system_desc){.name = "spawns",
+                                               .run = record_spawns,
+                                               .user = &b,
+                                               .over = {.kind = WEFT_OVER_COUNT, .count = INDICES},
+                                               .effects = WEFT_RECORDS_CREATE | WEFT_RECORDS_ADD |
+                                                          WEFT_RECORDS_REMOVE})
+            .id != 0);
+    CHECK_OK(weft_world_step(b.common.world, 0));
+    check_lone(&b);
+    return step_and_end(&b.common, 0);
+}
+
+static uint64_t steady_on(uint32_t workers)
+{
+    return spawns_on(workers, false);
+}
+
+static uint64_t changing_on(uint32_t workers)
+{
+    return spawns_on(workers, true);
+}
+
+PLAIN_TEST(instances_get_their_values_on_any_number_of_workers)
+{
+    same_on_all(steady_on);
+}
+
+PLAIN_TEST(instances_are_copies_of_what_the_source_is_then)
+{
+    same_on_all(changing_on);
+}

@@ -3,7 +3,10 @@
  * member's rows are reserved and their values replicated (deep for buffers) before any id is
  * given, so that a failure leaves nothing behind; then references inside the group are
  * redirected to the copies of the same instance, and roots of prefabs are told what they are
- * instances of. Owner, serial. */
+ * instances of. Many rows are cut into pieces, which workers replicate, name and redirect: no two
+ * have a row in common, and the result is the same. */
+#include "instantiate.h"
+
 #include "archetype.h"
 #include "bits.h"
 #include "enable.h"
@@ -14,22 +17,32 @@
 #include "linked_group.h"
 #include "move_plan.h"
 #include "name_table.h"
+#include "row_ids.h"
 #include "structure.h"
 #include "tuple.h"
 
 #include <string.h>
 
-/* One member of the group. Owner: the operation. Its copies fill spans [span_first, span_end). */
+#define PIECE_ROWS 2048u /* rows of a piece at most */
+
+/* One member of the group. Owner: the operation. */
 typedef struct member {
     weft_entity entity;
     const weft__chunk *chunk;
     uint32_t row;
     const weft__plan *plan;
     weft__tuple *to;     /* held */
-    uint32_t span_first; /* its copies: spans from here on, `count` rows in all */
-    uint32_t span_end;
+    uint32_t span_end;   /* spans before it are of its copies, or of those of earlier members */
     weft_entity *copies; /* [instance] */
 } member;
+
+/* Neighbouring rows of copies of a member: those of ids[this]. Owner: the operation; in parallel
+ * steps the one task that has it. */
+typedef struct piece {
+    uint32_t member;
+    uint32_t first;   /* instance */
+    uint32_t columns; /* replicated */
+} piece;
 
 /* One operation. Owner: the calling function's stack. */
 typedef struct instantiation {
@@ -41,8 +54,14 @@ typedef struct instantiation {
     uint32_t *table; /* hash of entity -> member index + 1 */
     uint32_t table_mask;
     weft__spans spans;
+    piece *pieces;      /* member after member, instance after instance */
+    weft__id_run *runs; /* [piece] its rows */
+    uint32_t piece_count;
+    uint32_t piece_capacity;
+    weft__row_ids ids;
     weft_entity *copies; /* [member * count + instance] */
-    uint32_t instance;   /* the one being redirected */
+    weft_job_context *job;
+    weft_a32 x_failed; /* some piece had no memory */
 } instantiation;
 
 static uint32_t *table_slot(const instantiation *op, weft_entity entity)
@@ -130,7 +149,6 @@ static weft_result member_reserve(instantiation *op, member *m)
     if (to != NULL) m->plan = weft__plan_obtain(world, archetype, to);
     if (m->plan != NULL) m->to = weft__tuple_follow(world, m->chunk->tuple, to);
     if (m->to == NULL) return world->error->code;
-    m->span_first = op->spans.count;
     weft_result result = weft__rows_reserve(world, m->to, op->count, &op->spans);
     m->span_end = op->spans.count;
     return result;
@@ -145,49 +163,98 @@ static weft_result values_replicate(weft_world *world, const weft__type *type, c
     return WEFT_OK;
 }
 
-/* Replicates columns [0, *column) of spans [from, to); on failure *column and *span tell how
- * far. */
-static weft_result member_copy(instantiation *op, const member *m, uint32_t *span, uint32_t *column)
+/* Replicates the columns of a piece, until one has no memory. */
+static weft_result piece_copy(const instantiation *op, piece *p, const weft__id_run *rows)
 {
-    for (*span = m->span_first; *span < m->span_end; ++*span) {
-        weft__span s = op->spans.items[*span];
-        for (*column = 0; *column < m->plan->copy_count; ++*column) {
-            const weft__column_copy *copy = &m->plan->copies[*column];
-            weft_result result =
-                values_replicate(op->world, s.chunk->archetype->format->types[copy->to],
-                                 weft__chunk_value(s.chunk, copy->to, s.row),
-                                 weft__chunk_value(m->chunk, copy->from, m->row), s.count);
-            if (result != WEFT_OK) return result;
-        }
+    const member *m = &op->members[p->member];
+    for (p->columns = 0; p->columns < m->plan->copy_count; p->columns++) {
+        const weft__column_copy *copy = &m->plan->copies[p->columns];
+        weft_result result =
+            values_replicate(op->world, rows->chunk->archetype->format->types[copy->to],
+                             weft__chunk_value(rows->chunk, copy->to, rows->row),
+                             weft__chunk_value(m->chunk, copy->from, m->row), rows->count);
+        if (result != WEFT_OK) return result;
     }
-    *column = 0;
+    for (uint32_t type = 0; type < m->plan->to->type_count; type++)
+        weft__rows_stamp(rows->chunk, type, rows->row, rows->count, op->world->front.version);
     return WEFT_OK;
 }
 
-/* Destructs what member_copy made, up to (span, column). */
-static void member_undo(instantiation *op, const member *m, uint32_t span, uint32_t column)
+static int pieces_copy(weft_job_context *job, void *user, uint32_t begin, uint32_t end)
 {
-    for (uint32_t i = m->span_first; i < m->span_end && i <= span; i++) {
-        weft__span s = op->spans.items[i];
-        uint32_t end = i < span ? m->plan->copy_count : column;
-        for (uint32_t c = 0; c < end; c++) {
-            uint32_t to = m->plan->copies[c].to;
-            weft__type_destruct(&op->world->memory, s.chunk->archetype->format->types[to],
-                                weft__chunk_value(s.chunk, to, s.row), s.count);
-        }
-        weft__chunk_soil(s.chunk); /* the rows go back used */
+    (void)job;
+    instantiation *op = user;
+    for (uint32_t i = begin; i < end; i++)
+        if (piece_copy(op, &op->pieces[i], &op->runs[i]) != WEFT_OK)
+            at_store_rlx(&op->x_failed, 1); /* relaxed: read after the loop */
+    return 0;                               /* the others go on: each knows how far it came */
+}
+
+/* Destructs what piece_copy made. */
+static void piece_undo(const instantiation *op, const piece *p, const weft__id_run *rows)
+{
+    const weft__plan *plan = op->members[p->member].plan;
+    for (uint32_t c = 0; c < p->columns; c++) {
+        uint32_t to = plan->copies[c].to;
+        weft__type_destruct(&op->world->memory, rows->chunk->archetype->format->types[to],
+                            weft__chunk_value(rows->chunk, to, rows->row), rows->count);
     }
+    weft__chunk_soil(rows->chunk); /* the rows go back used */
+}
+
+/* Hooks are never called at once for the same value: those that copy have one source. */
+static bool has_copy_hooks(const instantiation *op)
+{
+    for (uint32_t i = 0; i < op->member_count; i++) {
+        const weft__format *format = op->members[i].chunk->archetype->format;
+        for (uint32_t c = 1; c < format->column_count; c++)
+            if (format->types[c]->desc.hooks.copy != NULL) return true;
+    }
+    return false;
+}
+
+/* Runs a function over all pieces. */
+static void for_pieces(instantiation *op, weft_job_for_fn fn, bool is_serial)
+{
+    weft_job_for_desc loop = {
+        .fn = fn, .argument = op, .count = op->piece_count, .grain = 1, .name = "instances"};
+    bool is_done = op->job != NULL && !is_serial && loop.count > 1 &&
+                   weft_job_for(op->job, &loop, NULL) == WEFT_OK;
+    if (!is_done) fn(NULL, op, 0, op->piece_count); /* serial, or refused: nothing ran */
 }
 
 static weft_result members_copy(instantiation *op)
 {
-    for (uint32_t i = 0; i < op->member_count; i++) {
-        uint32_t span, column;
-        if (member_copy(op, &op->members[i], &span, &column) == WEFT_OK) continue;
-        member_undo(op, &op->members[i], span, column);
-        while (i-- > 0) member_undo(op, &op->members[i], op->members[i].span_end, 0);
+    for_pieces(op, pieces_copy, has_copy_hooks(op));
+    if (at_load_rlx(&op->x_failed) == 0) return WEFT_OK; /* relaxed: the loop has ended */
+    for (uint32_t i = 0; i < op->piece_count; i++) piece_undo(op, &op->pieces[i], &op->runs[i]);
+    return weft__error_memory(op->world, "weft_entity_instantiate");
+}
+
+/* Cuts the spans into pieces. */
+static weft_result pieces_cut(instantiation *op)
+{
+    weft__memory *memory = &op->world->memory;
+    uint64_t rows = (uint64_t)op->member_count * op->count;
+    op->piece_capacity = op->spans.count + (uint32_t)(rows / PIECE_ROWS);
+    op->pieces = weft__alloc(memory, WEFT__MEMORY_COMMANDS, op->piece_capacity, sizeof *op->pieces,
+                             _Alignof(piece));
+    op->runs = weft__alloc(memory, WEFT__MEMORY_COMMANDS, op->piece_capacity, sizeof *op->runs,
+                           _Alignof(weft__id_run));
+    if (op->pieces == NULL || op->runs == NULL)
         return weft__error_memory(op->world, "weft_entity_instantiate");
+    uint32_t all = 0;
+    for (uint32_t i = 0, m = 0; i < op->spans.count; i++) {
+        weft__span span = op->spans.items[i];
+        while (i >= op->members[m].span_end) m++;
+        for (uint32_t done = 0, n; done < span.count; done += n, all += n) {
+            n = span.count - done < PIECE_ROWS ? span.count - done : PIECE_ROWS;
+            op->runs[op->piece_count] = (weft__id_run){span.chunk, span.row + done, n, all};
+            op->pieces[op->piece_count++] = (piece){m, all - m * op->count, 0};
+        }
     }
+    op->ids.runs = op->runs;
+    op->ids.run_count = op->piece_count;
     return WEFT_OK;
 }
 
@@ -208,9 +275,8 @@ static weft_result prepare(instantiation *op, weft_entity source)
     weft_result result = members_collect(op, source);
     if (result != WEFT_OK) return result;
     uint64_t total = (uint64_t)op->member_count * op->count;
-    result = total > UINT32_MAX ? WEFT_LIMIT
-                                : weft__directory_reserve_owner(&world->directory, (uint32_t)total);
-    if (result != WEFT_OK) return weft__error_limit(world, result, "weft_entity_instantiate");
+    result = weft__row_ids_prepare(&op->ids, world, total, "weft_entity_instantiate");
+    if (result != WEFT_OK) return result;
     op->copies = weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, total, sizeof *op->copies,
                              _Alignof(weft_entity));
     if (op->copies == NULL || names_reserve(op) != WEFT_OK)
@@ -219,6 +285,7 @@ static weft_result prepare(instantiation *op, weft_entity source)
         op->members[i].copies = op->copies + (size_t)i * op->count;
         result = member_reserve(op, &op->members[i]);
     }
+    if (result == WEFT_OK) result = pieces_cut(op);
     if (result == WEFT_OK) result = members_copy(op);
     if (result != WEFT_OK) weft__rows_unreserve(world, &op->spans, 0);
     return result;
@@ -226,8 +293,10 @@ static weft_result prepare(instantiation *op, weft_entity source)
 
 /* ---- what cannot fail ---- */
 
-static void span_bits(const member *m, weft__span span)
+/* Pieces share words of bits: one after the other. */
+static void piece_bits(const instantiation *op, const piece *p, const weft__id_run *rows)
 {
+    const member *m = &op->members[p->member];
     const weft__plan *plan = m->plan;
     for (uint32_t i = 0; i < plan->kept_count; i++) {
         uint32_t from = plan->from->types[plan->kept[2 * i]].enableable;
@@ -236,25 +305,22 @@ static void span_bits(const member *m, weft__span span)
         const weft_a64 *x_words = weft__chunk_disabled(m->chunk, from);
         /* relaxed: the world is idle */
         if ((at_load_rlx(&x_words[m->row / 64]) >> m->row % 64 & 1) == 0) continue;
-        for (uint32_t r = 0; r < span.count; r++)
-            weft__chunk_enable(span.chunk, to, span.row + r, false);
+        for (uint32_t r = 0; r < rows->count; r++)
+            weft__chunk_enable(rows->chunk, to, rows->row + r, false);
     }
 }
 
-static void member_commit(instantiation *op, const member *m)
+/* Rows have their ids: all members' copies are known. */
+static int pieces_note(weft_job_context *job, void *user, uint32_t begin, uint32_t end)
 {
-    weft_world *world = op->world;
-    uint32_t done = 0;
-    for (uint32_t i = m->span_first; i < m->span_end; i++) {
-        weft__span span = op->spans.items[i];
-        weft__directory_allocate_owner(&world->directory, span.count,
-                                       weft__chunk_entities(span.chunk) + span.row,
-                                       m->copies + done, weft__location(span.chunk, span.row));
-        for (uint32_t type = 0; type < m->plan->to->type_count; type++)
-            weft__rows_stamp(span.chunk, type, span.row, span.count, world->front.version);
-        span_bits(m, span);
-        done += span.count;
+    (void)job;
+    const instantiation *op = user;
+    for (uint32_t i = begin; i < end; i++) {
+        const weft__id_run *rows = &op->runs[i];
+        memcpy(op->members[op->pieces[i].member].copies + op->pieces[i].first,
+               weft__chunk_entities(rows->chunk) + rows->row, rows->count * sizeof(weft_entity));
     }
+    return 0;
 }
 
 /* After all members have their ids. */
@@ -269,52 +335,73 @@ static void member_name(const instantiation *op, const member *m)
     }
 }
 
+/* What references are redirected by: in the copies of one instance. A value. */
+typedef struct redirecting {
+    const instantiation *op;
+    uint32_t instance;
+} redirecting;
+
 static void reference_redirect(weft_entity *reference, void *user)
 {
-    const instantiation *op = user;
+    const redirecting *r = user;
     if (reference->version == 0) return;
-    uint32_t found = *table_slot(op, *reference);
-    if (found != 0) *reference = op->members[found - 1].copies[op->instance];
+    uint32_t found = *table_slot(r->op, *reference);
+    if (found != 0) *reference = r->op->members[found - 1].copies[r->instance];
 }
 
-static void member_redirect(instantiation *op, const member *m)
+static void column_redirect(const instantiation *op, const piece *p, const weft__id_run *rows,
+                            uint32_t column)
 {
-    if ((m->plan->to->flags & WEFT__HAS_ENTITY_FIELDS) == 0) return;
-    op->instance = 0;
-    for (uint32_t i = m->span_first; i < m->span_end; i++) {
-        weft__span span = op->spans.items[i];
-        const weft__format *format = span.chunk->archetype->format;
-        for (uint32_t r = 0; r < span.count; r++, op->instance++)
-            for (uint32_t c = 1; c < format->column_count; c++)
-                weft__type_entities(format->types[c],
-                                    weft__chunk_value(span.chunk, c, span.row + r), 1,
-                                    reference_redirect, op);
-    }
+    const weft__type *type = rows->chunk->archetype->format->types[column];
+    if (type->entity_offset_count == 0) return;
+    redirecting r = {op, p->first};
+    for (uint32_t i = 0; i < rows->count; i++, r.instance++)
+        weft__type_entities(type, weft__chunk_value(rows->chunk, column, rows->row + i), 1,
+                            reference_redirect, &r);
 }
 
-/* The root's copies get their prefab, which redirection would have made the copy itself. */
-static void root_tell(const instantiation *op)
+/* Copies of the root get their prefab, which redirection would have made the copy itself. */
+static void piece_tell(const instantiation *op, const piece *p, const weft__id_run *rows)
 {
-    const member *m = op->members;
+    const member *m = &op->members[p->member];
     if (!is_told_its_prefab(op, m)) return;
     uint32_t type = weft__archetype_find(m->plan->to, op->world->builtin.instance_of.id);
-    for (uint32_t i = m->span_first; i < m->span_end; i++) {
-        weft__span span = op->spans.items[i];
-        uint32_t column = span.chunk->archetype->types[type].column;
-        weft_entity *targets = (weft_entity *)weft__chunk_value(span.chunk, column, span.row);
-        for (uint32_t r = 0; r < span.count; r++) targets[r] = m->entity;
+    uint32_t column = rows->chunk->archetype->types[type].column;
+    weft_entity *targets = (weft_entity *)weft__chunk_value(rows->chunk, column, rows->row);
+    for (uint32_t r = 0; r < rows->count; r++) targets[r] = m->entity;
+}
+
+static int pieces_redirect(weft_job_context *job, void *user, uint32_t begin, uint32_t end)
+{
+    (void)job;
+    const instantiation *op = user;
+    for (uint32_t i = begin; i < end; i++) {
+        const weft__archetype *to = op->runs[i].chunk->archetype;
+        if ((to->flags & WEFT__HAS_ENTITY_FIELDS) == 0) continue;
+        for (uint32_t c = 1; c < to->format->column_count; c++)
+            column_redirect(op, &op->pieces[i], &op->runs[i], c);
+        piece_tell(op, &op->pieces[i], &op->runs[i]);
     }
+    return 0;
+}
+
+/* Cannot fail. */
+static void commit(instantiation *op)
+{
+    weft__row_ids_give(&op->ids, op->job);
+    for (uint32_t i = 0; i < op->piece_count; i++) piece_bits(op, &op->pieces[i], &op->runs[i]);
+    for_pieces(op, pieces_note, false);
+    for_pieces(op, pieces_redirect, false);
 }
 
 /* References in the SPARSE values of the copies. */
-static void sparse_redirect(instantiation *op, const weft__type *type, const member *m)
+static void sparse_redirect(const instantiation *op, const weft__type *type, const member *m)
 {
-    for (op->instance = 0; op->instance < op->count; op->instance++) {
+    for (redirecting r = {op, 0}; r.instance < op->count; r.instance++) {
         uint32_t row;
-        const weft__chunk *chunk =
-            weft__sparse_find(op->world, type, m->copies[op->instance], &row);
+        const weft__chunk *chunk = weft__sparse_find(op->world, type, m->copies[r.instance], &row);
         if (chunk != NULL)
-            weft__type_entities(type, weft__chunk_value(chunk, 1, row), 1, reference_redirect, op);
+            weft__type_entities(type, weft__chunk_value(chunk, 1, row), 1, reference_redirect, &r);
     }
 }
 
@@ -348,7 +435,26 @@ static void finish(instantiation *op)
                _Alignof(member));
     weft__free(memory, WEFT__MEMORY_COMMANDS, op->table, op->table_mask + 1, sizeof *op->table,
                _Alignof(uint32_t));
+    weft__free(memory, WEFT__MEMORY_COMMANDS, op->pieces, op->piece_capacity, sizeof *op->pieces,
+               _Alignof(piece));
+    weft__free(memory, WEFT__MEMORY_COMMANDS, op->runs, op->piece_capacity, sizeof *op->runs,
+               _Alignof(weft__id_run));
+    weft__row_ids_fini(&op->ids);
     weft__spans_fini(op->world, &op->spans);
+}
+
+weft_result weft__instantiate(weft_world *world, weft_job_context *job, weft_entity source,
+                              uint32_t count, weft_entity *out)
+{
+    instantiation op = {.world = world, .job = job, .count = count, .ids = {.world = world}};
+    weft_result result = prepare(&op, source);
+    if (result == WEFT_OK) commit(&op);
+    if (result == WEFT_OK && world->types.sparse != NULL) result = sparse_copy(&op);
+    for (uint32_t i = 0; i < op.member_count && result == WEFT_OK; i++)
+        member_name(&op, &op.members[i]);
+    if (result == WEFT_OK && out != NULL) memcpy(out, op.members[0].copies, count * sizeof *out);
+    finish(&op);
+    return result;
 }
 
 weft_result weft_entity_instantiate(weft_world *world, weft_entity source, uint32_t count,
@@ -366,17 +472,5 @@ weft_result weft_entity_instantiate(weft_world *world, weft_entity source, uint3
                            "use a living entity",
                            weft__entity_say(world, source).text);
     if (count == 0) return WEFT_OK;
-    instantiation op = {.world = world, .count = count};
-    result = prepare(&op, source);
-    for (uint32_t i = 0; i < op.member_count && result == WEFT_OK; i++)
-        member_commit(&op, &op.members[i]);
-    for (uint32_t i = 0; i < op.member_count && result == WEFT_OK; i++)
-        member_redirect(&op, &op.members[i]);
-    if (result == WEFT_OK) root_tell(&op);
-    if (result == WEFT_OK && world->types.sparse != NULL) result = sparse_copy(&op);
-    for (uint32_t i = 0; i < op.member_count && result == WEFT_OK; i++)
-        member_name(&op, &op.members[i]);
-    if (result == WEFT_OK && out != NULL) memcpy(out, op.members[0].copies, count * sizeof *out);
-    finish(&op);
-    return result;
+    return weft__instantiate(world, NULL, source, count, out);
 }

@@ -145,27 +145,38 @@ static uint32_t extend_run(collecting *c, const weft__command *command,
     return count;
 }
 
-static bool collect_segment(weft__fold *fold, uint32_t segment)
+/* Rows made in place and instances are in the world by now: their deferred handles become real. */
+static void resolve_placed(collecting *c, const weft__command_segment *segment,
+                           weft__command *command)
 {
-    collecting c = {.fold = fold, .segment = segment};
-    weft__command_cursor cursor = weft__command_begin(&fold->segments[segment]);
-    uint32_t at = fold->first_refs[segment];
-    for (weft__command *command; (command = weft__command_next(&cursor)) != NULL; at++) {
+    bool has_instances = (segment->traits & WEFT__SEGMENT_HAS_INSTANCES) != 0;
+    if (!is_row(command->entity) && !(has_instances && weft__entity_is_deferred(command->entity)))
+        return;
+    weft_entity entity = weft__playback_resolve(c->fold->playback, segment, command->entity);
+    if (is_row(command->entity) || find_row(c, entity)) command->entity = entity;
+}
+
+static bool collect_segment(weft__fold *fold, uint32_t number)
+{
+    collecting c = {.fold = fold, .segment = number};
+    const weft__command_segment *segment = &fold->segments[number];
+    weft__command_cursor cursor = weft__command_begin(segment);
+    uint32_t at = fold->first_refs[number];
+    for (weft__command *command; (command = weft__command_next(&cursor)) != NULL;) {
         weft__fold_ref ref;
+        if (weft__command_is_made(command)) continue;
         if (command->op == WEFT__COMMAND_SET || weft__command_has_elements(command->op))
-            patch(fold, segment, command);
-        if (is_row(command->entity)) /* in the world by now */
-            command->entity =
-                weft__playback_resolve(fold->playback, &fold->segments[segment], command->entity);
+            patch(fold, number, command);
+        resolve_placed(&c, segment, command);
         if (weft__entity_is_deferred(command->entity))
             ref = place_created(&c, command);
         else if (!place_alive(&c, command, &ref))
             return false;
         if (fold->has_chains) fold->refs[at] = ref;
         add_to_runs(&c, &ref, at);
-        if (!fold->has_chains) at += extend_run(&c, command, &cursor);
+        at += fold->has_chains ? 1 : 1 + extend_run(&c, command, &cursor);
     }
-    fold->run_counts[segment] = c.run_count;
+    fold->run_counts[number] = c.run_count;
     return true;
 }
 

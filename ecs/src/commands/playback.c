@@ -5,7 +5,8 @@
  *   2. name     entities created by commands get their ids, in key order, before anything happens,
  *               so that every deferred handle can be replaced wherever it stands;
  *   3. link     private chunks filled by jobs join the world, in key order (playback_link.c);
- *   4. play     long runs of creations, destructions and changes of single entities are folded and
+ *   4. play     instances come first where that makes no difference (playback_instances.c); long
+ *               runs of creations, destructions and changes of single entities are folded and
  *               moved in parallel (fold_rows.c); the rest goes one by one through the immediate
  *               operations (playback_one.c).
  * Which way is taken depends on the commands only, never on the number of workers. */
@@ -16,6 +17,7 @@
 #include "fold.h"
 #include "host.h"
 #include "playback_error.h"
+#include "playback_instances.h"
 #include "playback_link.h"
 #include "playback_runs.h"
 #include "playback_scratch.h"
@@ -228,38 +230,41 @@ static weft_result hold_shared(const weft__playback *playback)
 
 /* ---- 4. play ---- */
 
-/* One past the last segment that can be folded together with `first`; counts their commands. */
-static uint32_t foldable_end(const weft__playback *playback, uint32_t first, uint64_t *commands)
+/* One past the last segment from `first` on that has none of the traits; counts their commands. */
+static uint32_t end_without(const weft__playback *playback, uint32_t first, uint32_t traits,
+                            uint64_t *commands)
 {
     uint32_t end = first;
     *commands = 0;
-    while (end < playback->segment_count &&
-           (playback->segments[end].traits & WEFT__SEGMENT_HAS_ALONE) == 0 &&
+    while (end < playback->segment_count && (playback->segments[end].traits & traits) == 0 &&
            *commands + playback->segments[end].count < FOLD_MOST)
         *commands += playback->segments[end++].count;
     return end;
 }
 
-/* One past the last of the segments from `first` on that are never folded. */
-static uint32_t alone_end(const weft__playback *playback, uint32_t first)
+/* One past the last of the segments from `first` on that have one of the traits. */
+static uint32_t end_with(const weft__playback *playback, uint32_t first, uint32_t traits)
 {
     uint32_t end = first + 1;
-    while (end < playback->segment_count &&
-           (playback->segments[end].traits & WEFT__SEGMENT_HAS_ALONE) != 0)
-        end++;
+    while (end < playback->segment_count && (playback->segments[end].traits & traits) != 0) end++;
     return end;
 }
 
 static weft_result play_all(weft__playback *playback)
 {
     for (uint32_t i = 0; i < playback->segment_count;) {
-        uint64_t commands;
-        uint32_t end = foldable_end(playback, i, &commands);
-        bool is_played = false;
-        weft_result result = WEFT_OK;
-        if (commands >= WEFT__FOLD_LEAST)
+        uint32_t alone = WEFT__SEGMENT_HAS_ALONE;
+        uint64_t commands, made;
+        uint32_t end = end_without(playback, i, alone, &commands);
+        weft_result result = weft__playback_instances(playback, i, end, &made);
+        if (made == 0) { /* none, or where they stand */
+            alone |= WEFT__SEGMENT_HAS_INSTANCES;
+            end = end_without(playback, i, alone, &commands);
+        }
+        bool is_played = made != 0 && made == commands;
+        if (result == WEFT_OK && commands - made >= WEFT__FOLD_LEAST)
             result = weft__fold_play(playback, &playback->segments[i], end - i, &is_played);
-        if (end == i) end = alone_end(playback, i);
+        if (end == i) end = end_with(playback, i, alone);
         if (result == WEFT_OK && !is_played) result = weft__playback_runs(playback, i, end);
         if (result != WEFT_OK) return result;
         i = end;

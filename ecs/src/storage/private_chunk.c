@@ -10,6 +10,7 @@
 #include "error.h"
 #include "format.h"
 #include "move_plan.h"
+#include "row_ids.h"
 #include "structure.h"
 
 #include <assert.h>
@@ -109,22 +110,11 @@ static bool is_emptied(const weft__private_piece *piece)
     return !piece->is_whole || piece->chunk->count * 2 < piece->chunk->capacity;
 }
 
-/* A run of rows without an id. Owner: the list of `giving`. Always: row + count <= chunk->count;
- * first of the next run == first + count. */
-typedef struct run {
-    weft__chunk *chunk;
-    uint32_t row;
-    uint32_t count;
-    uint32_t first; /* rows of the runs before it */
-} run;
-
-/* The ids of one link. Owner: the stack of weft__private_link. */
+/* The rows without an id of one link. Owner: the stack of weft__private_link. */
 typedef struct giving {
-    weft_world *world;
-    run *runs;
-    weft__id_share *shares;
+    weft__row_ids ids;
+    weft__id_run *runs;
     uint32_t run_count, run_capacity;
-    uint32_t share_capacity; /* all of them are used */
 } giving;
 
 /* The end of the rows from `row` on, before `end`, that all have an id, or all have none. */
@@ -153,7 +143,7 @@ static uint64_t runs_list(giving *g, const weft__private_piece *piece, uint64_t 
         end = run_end(chunk, row, all);
         if (has_id_at(chunk, row)) continue;
         if (g->runs != NULL)
-            g->runs[g->run_count] = (run){chunk, row, end - row, (uint32_t)(first + rows)};
+            g->runs[g->run_count] = (weft__id_run){chunk, row, end - row, (uint32_t)(first + rows)};
         g->run_count++;
         rows += end - row;
     }
@@ -168,76 +158,27 @@ static uint64_t runs_list_all(giving *g, const weft__private_desc *desc)
     return rows;
 }
 
-static void giving_fini(giving *g)
+static void giving_fini(weft_world *world, giving *g)
 {
-    weft__memory *memory = &g->world->memory;
-    weft__free(memory, WEFT__MEMORY_COMMANDS, g->runs, g->run_capacity, sizeof *g->runs, 8);
-    weft__free(memory, WEFT__MEMORY_COMMANDS, g->shares, g->share_capacity, sizeof *g->shares, 4);
+    weft__free(&world->memory, WEFT__MEMORY_COMMANDS, g->runs, g->run_capacity, sizeof *g->runs, 8);
+    weft__row_ids_fini(&g->ids);
 }
 
 /* Everything that can fail about the ids. */
-static weft_result giving_prepare(giving *g, const weft__private_desc *desc, uint32_t *missing)
+static weft_result giving_prepare(giving *g, const weft__private_desc *desc)
 {
-    weft__memory *memory = &g->world->memory;
-    uint64_t rows = runs_list_all(g, desc);
-    weft_result result = rows > UINT32_MAX
-                             ? WEFT_LIMIT
-                             : weft__directory_reserve_owner(&g->world->directory, (uint32_t)rows);
-    if (result != WEFT_OK) return weft__error_limit(g->world, result, "creation from jobs");
-    *missing = (uint32_t)rows;
-    if (rows == 0) return WEFT_OK;
+    weft_world *world = desc->world;
+    weft_result result =
+        weft__row_ids_prepare(&g->ids, world, runs_list_all(g, desc), "creation from jobs");
+    if (result != WEFT_OK || g->run_count == 0) return result;
     g->run_capacity = g->run_count;
-    g->share_capacity = weft__directory_shares(&g->world->directory, *missing);
-    g->runs = weft__alloc(memory, WEFT__MEMORY_COMMANDS, g->run_capacity, sizeof *g->runs, 8);
-    g->shares = weft__alloc(memory, WEFT__MEMORY_COMMANDS, g->share_capacity, sizeof *g->shares, 4);
-    if (g->runs == NULL || g->shares == NULL)
-        return weft__error_memory(g->world, "creation from jobs");
+    g->runs =
+        weft__alloc(&world->memory, WEFT__MEMORY_COMMANDS, g->run_capacity, sizeof *g->runs, 8);
+    if (g->runs == NULL) return weft__error_memory(world, "creation from jobs");
     runs_list_all(g, desc);
+    g->ids.runs = g->runs;
+    g->ids.run_count = g->run_count;
     return WEFT_OK;
-}
-
-/* The ids of one share: all of its block, so that no other thread has its words. */
-static void share_fill(const giving *g, const weft__id_share *share)
-{
-    uint32_t low = 0, high = g->run_count;
-    while (high - low > 1) { /* the last run that begins at or before the share */
-        uint32_t middle = low + (high - low) / 2;
-        if (g->runs[middle].first <= share->first)
-            low = middle;
-        else
-            high = middle;
-    }
-    for (uint32_t done = 0; done < share->count; low++) {
-        const run *r = &g->runs[low];
-        uint32_t skipped = share->first + done - r->first, n = r->count - skipped;
-        if (n > share->count - done) n = share->count - done;
-        uint32_t row = r->row + skipped;
-        weft__directory_fill(&g->world->directory, share, n, weft__chunk_entities(r->chunk) + row,
-                             weft__location(r->chunk, row));
-        done += n;
-    }
-}
-
-static int shares_fill(weft_job_context *job, void *user, uint32_t begin, uint32_t end)
-{
-    (void)job;
-    const giving *g = user;
-    for (uint32_t i = begin; i < end; i++) share_fill(g, &g->shares[i]);
-    return 0;
-}
-
-/* Ids for the rows without one, in the order of the rows. */
-static void ids_give(giving *g, weft_job_context *job, uint32_t missing)
-{
-    if (missing == 0) return;
-    weft__directory_deal_owner(&g->world->directory, missing, g->shares);
-    weft_job_for_desc loop = {.fn = shares_fill,
-                              .argument = g,
-                              .count = g->share_capacity,
-                              .grain = 1,
-                              .name = "ids of creation"};
-    bool is_done = job != NULL && loop.count > 1 && weft_job_for(job, &loop, NULL) == WEFT_OK;
-    if (!is_done) shares_fill(NULL, g, 0, loop.count); /* serial, or refused: nothing ran */
 }
 
 /* Locations of the rows that had an id. */
@@ -348,24 +289,23 @@ static void pieces_empty(weft_world *world, const weft__private_desc *desc,
 }
 
 /* Cannot fail. Linked first: where rows are is known before their ids are filled in. */
-static void pieces_enter(giving *g, const weft__private_desc *desc, const weft__spans *spans,
-                         uint32_t missing)
+static void pieces_enter(const giving *g, const weft__private_desc *desc, const weft__spans *spans)
 {
+    weft_world *world = desc->world;
     for (uint32_t i = 0; i < desc->count; i++)
-        if (!is_emptied(&desc->pieces[i])) chunk_link(g->world, desc->pieces[i].chunk);
-    ids_give(g, desc->job, missing);
-    for (uint32_t i = 0; i < desc->count; i++) ids_place(g->world, &desc->pieces[i]);
+        if (!is_emptied(&desc->pieces[i])) chunk_link(world, desc->pieces[i].chunk);
+    weft__row_ids_give(&g->ids, desc->job);
+    for (uint32_t i = 0; i < desc->count; i++) ids_place(world, &desc->pieces[i]);
     if (desc->named != NULL) desc->named(desc->user);
-    pieces_empty(g->world, desc, spans);
+    pieces_empty(world, desc, spans);
 }
 
 weft_result weft__private_link(const weft__private_desc *desc)
 {
     weft_world *world = desc->world;
-    giving g = {.world = world};
-    uint32_t missing = 0;
+    giving g = {0};
     weft__spans spans = {0};
-    weft_result result = giving_prepare(&g, desc, &missing);
+    weft_result result = giving_prepare(&g, desc);
     if (result == WEFT_OK) result = spans_reserve(world, desc, &spans);
     /* after the spans: making their chunks takes places in the lists, too */
     if (result == WEFT_OK) {
@@ -373,8 +313,8 @@ weft_result weft__private_link(const weft__private_desc *desc)
         if (result != WEFT_OK) weft__error_limit(world, result, "creation from jobs");
     }
     if (result != WEFT_OK) weft__rows_unreserve(world, &spans, 0);
-    if (result == WEFT_OK) pieces_enter(&g, desc, &spans, missing);
+    if (result == WEFT_OK) pieces_enter(&g, desc, &spans);
     weft__spans_fini(world, &spans);
-    giving_fini(&g);
+    giving_fini(world, &g);
     return result;
 }
