@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_playback_workers.c: playback of destructions that leave residues, and of instances of
- * groups, gives the same world on any number of workers: ids, layout and contents. */
+/* test_playback_workers.c: playback of destructions that leave residues, of values, and of
+ * instances of groups gives the same world on any number of workers: ids, layout and contents. */
 #include <weft/weft.h>
 
 #include "plain.h"
@@ -135,6 +135,81 @@ PLAIN_TEST(a_residue_ends_in_the_playback_that_made_it)
     CHECK_OK(weft_world_step(b.world, 0));
     for (uint32_t i = 0; i < ROWS; i++) CHECK(!weft_entity_is_alive(b.world, b.rows[i]));
     step_and_end(&b, 0);
+}
+
+/* ---- values ---- */
+
+/* Two of three rows get a value, with or without a buffer's elements. */
+static void record_values(weft_slice *slice, void *user)
+{
+    const bed *b = user;
+    weft_recorder *r = weft_slice_recorder(slice);
+    const weft_entity *entities = weft_slice_entities(slice);
+    for (uint32_t i = 0; i < slice->count; i++) {
+        uint32_t number = number_of(slice, i), value = number + 7;
+        if (number % 3 == 1) continue;
+        CHECK_OK(weft_recorder_set(r, entities[i], b->cleanup, &value, sizeof value));
+    }
+}
+
+static void record_elements(weft_slice *slice, void *user)
+{
+    const bed *b = user;
+    weft_recorder *r = weft_slice_recorder(slice);
+    const weft_entity *entities = weft_slice_entities(slice);
+    for (uint32_t i = 0; i < slice->count; i++) {
+        uint32_t number = number_of(slice, i), elements[3] = {number, 1, 2};
+        if (number % 5 == 1) continue;
+        CHECK_OK(weft_recorder_append(r, entities[i], b->list, elements, 1 + number % 3));
+    }
+}
+
+static void check_values(const bed *b, uint32_t i, uint32_t frames)
+{
+    const uint32_t *value = weft_entity_read(b->world, b->rows[i], b->cleanup);
+    weft_buffers list = weft_entity_read_buffer(b->world, b->rows[i], b->list);
+    const uint32_t *elements = weft_buffers_read(&list, 0);
+    CHECK((value == NULL) == (i % 3 == 1));
+    if (value != NULL) CHECK_U64(*value, i + 7);
+    CHECK_U64(list.rows == NULL ? 0 : weft_buffers_length(&list, 0),
+              i % 5 == 1 ? 0 : frames * (1 + i % 3));
+    if (i % 5 != 1) CHECK_U64(elements[(frames - 1) * (1 + i % 3)], i);
+}
+
+static uint64_t values_on(uint32_t workers)
+{
+    static bed b;
+    bed_open(&b, workers);
+    CHECK_OK(weft_entity_create_many(b.world, WEFT_ARCHETYPE(b.world, b.a), ROWS, b.rows));
+    for (uint32_t i = 0; i < ROWS; i++)
+        CHECK_OK(weft_entity_set(b.world, b.rows[i], b.a, &i, sizeof i));
+    weft_system systems[2];
+    void (*const records[])(weft_slice * slice, void *user) = {record_values, record_elements};
+    for (uint32_t i = 0; i < 2; i++) {
+        weft_system_desc desc = {.name = i == 0 ? "values" : "elements",
+                                 .run = records[i],
+                                 .user = &b,
+                                 .effects = WEFT_RECORDS_ADD};
+        desc.over.rows.terms[0] = (weft_term){b.a, WEFT_READ, WEFT_ALL, 0};
+        systems[i] = weft_system_create(b.world, &desc);
+        CHECK(systems[i].id != 0);
+    }
+    for (uint32_t frame = 1; frame <= 2; frame++) { /* rows move, then they stay */
+        CHECK_OK(weft_system_run(b.world, systems[0], 0));
+        CHECK_OK(weft_system_run(b.world, systems[1], 0));
+        for (uint32_t i = 0; i < ROWS; i++) check_values(&b, i, frame);
+    }
+    CHECK_OK(weft_world_step(b.world, 0)); /* both at once */
+    for (uint32_t i = 0; i < ROWS; i++) check_values(&b, i, 3);
+    uint64_t hash = weft_world_hash(b.world, WEFT_HASH_LAYOUT);
+    CHECK_OK(weft_world_validate(b.world));
+    CHECK_OK(weft_world_destroy(b.world));
+    return hash;
+}
+
+PLAIN_TEST(values_are_the_same_on_any_number_of_workers)
+{
+    same_on_all(values_on);
 }
 
 /* ---- instances ---- */

@@ -16,18 +16,50 @@ static bool needs_chains(uint32_t traits)
            ((traits & WEFT__SEGMENT_HAS_REMOVES) != 0 && (traits & added) != 0);
 }
 
+/* Whether values are likely to be one for each row, in the order of the rows. */
+static bool may_sweep(const weft__command_segment *segments, uint32_t traits)
+{
+    const uint32_t others =
+        WEFT__SEGMENT_HAS_CREATES | WEFT__SEGMENT_HAS_REMOVES | WEFT__SEGMENT_HAS_ENABLES;
+    if ((traits & WEFT__SEGMENT_HAS_VALUES) == 0 || (traits & others) != 0) return false;
+    weft__command_cursor cursor = weft__command_begin(&segments[0]);
+    const weft__command *first = weft__command_next(&cursor), *second = weft__command_next(&cursor);
+    return second == NULL || first->entity.index != second->entity.index;
+}
+
+static bool are_sweeps(const weft__fold *fold)
+{
+    for (uint32_t i = 0; i < fold->touched_count; i++)
+        if (!weft__fold_is_sweep(fold, &fold->touched[i])) return false;
+    return true;
+}
+
+/* Finds the places of all commands. Values are taken for sweeps first; a place that is none makes
+ * all of them be collected again, for chains. */
+static weft_result collect(weft__fold *fold, uint32_t traits)
+{
+    const weft__fold fresh = *fold;
+    uint64_t skipped = fold->playback->result.skipped;
+    fold->has_values = may_sweep(fold->segments, traits);
+    fold->has_chains = needs_chains(traits) && !fold->has_values;
+    weft_result result = weft__fold_collect(fold);
+    if (result != WEFT_OK || fold->is_impossible || !fold->has_values || are_sweeps(fold))
+        return result;
+    *fold = fresh;
+    fold->playback->result.skipped = skipped;
+    fold->has_chains = true;
+    return weft__fold_collect(fold);
+}
+
 weft_result weft__fold_play(weft__playback *playback, const weft__command_segment *segments,
                             uint32_t count, bool *is_played)
 {
     uint32_t traits = 0;
     for (uint32_t i = 0; i < count; i++) traits |= segments[i].traits;
-    weft__fold fold = {.playback = playback,
-                       .segments = segments,
-                       .segment_count = count,
-                       .has_chains = needs_chains(traits)};
-    fold.has_enables = fold.has_chains && (traits & WEFT__SEGMENT_HAS_ENABLES) != 0;
+    weft__fold fold = {.playback = playback, .segments = segments, .segment_count = count};
     uint64_t skipped = playback->result.skipped;
-    weft_result result = weft__fold_collect(&fold);
+    weft_result result = collect(&fold, traits);
+    fold.has_enables = fold.has_chains && (traits & WEFT__SEGMENT_HAS_ENABLES) != 0;
     if (result == WEFT_OUT_OF_MEMORY) weft__error_memory(playback->world, "playback");
     if (result == WEFT_OK && !fold.is_impossible) result = weft__fold_rows(&fold);
     *is_played = !fold.is_impossible;

@@ -92,6 +92,14 @@ static void patch(const weft__fold *fold, uint32_t segment, weft__command *comma
                                       (uint32_t)payload[0]);
 }
 
+/* Whether a command lies behind those of a run, and is as long as they are. */
+static bool follows(const weft__fold_run *run, const weft__command *command)
+{
+    size_t bytes = weft__command_bytes(run->command);
+    return (const char *)run->command + run->count * bytes == (const char *)command &&
+           weft__command_bytes(command) == bytes;
+}
+
 /* Extends the last run or begins one. */
 static void add_to_runs(collecting *c, const weft__fold_ref *ref, uint32_t number)
 {
@@ -100,14 +108,14 @@ static void add_to_runs(collecting *c, const weft__fold_ref *ref, uint32_t numbe
     bool is_next = run != NULL && run->place == ref->place;
     if (is_next && !c->fold->has_chains)
         is_next = run->row + run->count == ref->row && run->subject == command->subject &&
-                  run->op == command->op;
+                  run->op == command->op && (!c->fold->has_values || follows(run, command));
     if (is_next) {
         run->count++;
         return;
     }
     c->run = &c->fold->runs[weft__fold_run_place(c->fold, c->segment, c->run_count++)];
-    *c->run = (weft__fold_run){ref->place, number,           1,          WEFT__NONE,
-                               ref->row,   command->subject, command->op};
+    *c->run = (weft__fold_run){ref->command, ref->place, number,           1,
+                               WEFT__NONE,   ref->row,   command->subject, command->op};
 }
 
 /* What follows the target in a command: component, payload size, operation and flags in one
@@ -120,25 +128,34 @@ static uint64_t kind_of(const weft__command *command)
     return kind;
 }
 
-/* After a command without a value on a row of a chunk: takes those that follow as long as each is
- * the same operation on the next row, which is the usual case. Returns how many. */
+/* References in values are patched one by one. */
+static bool needs_patch(const collecting *c, const weft__command *command)
+{
+    return command->words != 0 &&
+           c->fold->playback->world->types.at[command->subject]->entity_offset_count != 0;
+}
+
+/* After a command on a row of a chunk: takes those that follow as long as each is the same
+ * operation on the next row, which is the usual case. Returns how many. */
 static uint32_t extend_run(collecting *c, const weft__command *command,
                            weft__command_cursor *cursor)
 {
-    if (c->chunk == NULL || command->words != 0 || c->run->place != c->chunk->id ||
-        c->run->row + c->run->count != c->row + 1)
+    if (c->chunk == NULL || c->run->place != c->chunk->id ||
+        c->run->row + c->run->count != c->row + 1 || needs_patch(c, command))
         return 0;
     const weft_entity *there = weft__chunk_entities(c->chunk) + c->row + 1;
     const uint64_t kind = kind_of(command);
-    uint32_t most = (cursor->page->used - cursor->offset) / (uint32_t)sizeof *command, count = 0;
+    const uint32_t bytes = (uint32_t)weft__command_bytes(command);
+    uint32_t most = (cursor->page->used - cursor->offset) / bytes, count = 0;
     uint32_t rows = c->chunk->count - (c->row + 1);
     if (most > cursor->left) most = cursor->left;
     if (most > rows) most = rows;
-    const weft__command *next = command + 1; /* in the page, when there is one */
-    while (count < most && kind_of(&next[count]) == kind &&
-           is_same(next[count].entity, there[count]))
-        count++;
-    cursor->offset += count * (uint32_t)sizeof *command;
+    const char *next = (const char *)command + bytes; /* in the page, when there is one */
+    for (; count < most; count++, next += bytes) {
+        const weft__command *other = (const weft__command *)(const void *)next;
+        if (kind_of(other) != kind || !is_same(other->entity, there[count])) break;
+    }
+    cursor->offset += count * bytes;
     cursor->left -= count;
     c->row += count;
     c->run->count += count;

@@ -124,8 +124,8 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 static void cut_group(weft__fold *fold, uint32_t number)
 {
     const weft__fold_group *group = &fold->groups[number];
-    if (group->end == WEFT__FOLD_DIE || (group->end == WEFT__FOLD_STAY && !fold->has_chains))
-        return;
+    bool has_values = fold->has_chains || fold->has_values;
+    if (group->end == WEFT__FOLD_DIE || (group->end == WEFT__FOLD_STAY && !has_values)) return;
     for (uint32_t done = 0; done < group->count;) {
         weft__span to = {NULL, 0, smaller(group->count - done, WEFT__FOLD_TASK_ROWS)};
         if (group->end == WEFT__FOLD_MOVE) {
@@ -220,6 +220,22 @@ static inline void copy_value(void *to, const void *from, size_t bytes)
         memcpy(to, from, bytes);
 }
 
+/* A recorded value, or what is recorded for a buffer, becomes that of a row. */
+static inline weft_result give_value(weft_world *world, const weft__type *type,
+                                     weft__command *command, void *value)
+{
+    weft_result result = WEFT_OK;
+    if (weft__command_has_elements(command->op)) {
+        result = weft__playback_elements(world, command, value);
+    } else {
+        if (type->needs_destruct) weft__type_destruct(&world->memory, type, value, 1);
+        copy_value(value, weft__command_payload(command), type->desc.size);
+    }
+    /* the command's cache line is written only where it is read */
+    if (result == WEFT_OK && type->needs_destruct) command->flags = WEFT__VALUE_IS_TAKEN;
+    return result;
+}
+
 /* Applies one recorded value to a row that is where it belongs. */
 static weft_result apply(weft__fold *fold, weft__command *command, weft__chunk *chunk, uint32_t row)
 {
@@ -233,18 +249,8 @@ static weft_result apply(weft__fold *fold, weft__command *command, weft__chunk *
     }
     if (command->op == WEFT__COMMAND_ENABLE) return WEFT_OK; /* see apply_enable */
     void *value = weft__chunk_value(chunk, ref->column, row);
-    const uint64_t *payload = weft__command_payload(command);
     stamp(world, chunk, type, row);
-    weft_result result = WEFT_OK;
-    if (weft__command_has_elements(command->op)) {
-        result = weft__playback_elements(world, command, value);
-    } else {
-        if (ref->type->needs_destruct) weft__type_destruct(&world->memory, ref->type, value, 1);
-        copy_value(value, payload, ref->type->desc.size);
-    }
-    /* the command's cache line is written only where it is read */
-    if (result == WEFT_OK && ref->type->needs_destruct) command->flags = WEFT__VALUE_IS_TAKEN;
-    return result;
+    return give_value(world, ref->type, command, value);
 }
 
 /* Enable bits of neighbouring rows share words: the owner sets them, after the copies. */
@@ -284,6 +290,45 @@ static weft_result apply_chains(weft__fold *fold, const weft__fold_task *task,
     return worst;
 }
 
+/* The values of commands [skip, skip + count) of a run, for neighbouring rows of a chunk. */
+static weft_result give_values(const weft__fold *fold, const weft__fold_run *run, uint32_t skip,
+                               weft__span to)
+{
+    weft_world *world = fold->playback->world;
+    uint32_t type = weft__archetype_find(to.chunk->archetype, run->subject);
+    const weft__type_ref *ref = &to.chunk->archetype->types[type];
+    size_t bytes = weft__command_bytes(run->command), step = ref->type->value_bytes;
+    char *command = (char *)run->command + skip * bytes;
+    char *value = weft__chunk_value(to.chunk, ref->column, to.row);
+    weft_result worst = WEFT_OK;
+    weft__rows_stamp(to.chunk, type, to.row, to.count, world->front.version);
+    for (uint32_t i = 0; i < to.count; i++, command += bytes, value += step) {
+        weft_result result = give_value(world, ref->type, (weft__command *)(void *)command, value);
+        if (result != WEFT_OK) worst = result;
+    }
+    return worst;
+}
+
+/* Applies the values of a sweep to a task's rows: row after row is command after command. */
+static weft_result apply_sweep(const weft__fold *fold, const weft__fold_task *task)
+{
+    const weft__fold_group *group = &fold->groups[task->group];
+    const weft__fold_touched *touched = &fold->touched[group->touched];
+    const weft__fold_run *run = &fold->runs[touched->run_head];
+    uint32_t skip = task->first - group->first;
+    weft_result worst = WEFT_OK;
+    for (; skip >= run->count; run = &fold->runs[run->next]) skip -= run->count;
+    for (uint32_t done = 0, n; done < task->to.count; done += n, skip = 0) {
+        n = smaller(run->count - skip, task->to.count - done);
+        weft__span to = {task->to.chunk, task->to.row + done, n};
+        if (group->end == WEFT__FOLD_STAY) to = (weft__span){touched->chunk, run->row + skip, n};
+        weft_result result = give_values(fold, run, skip, to);
+        if (result != WEFT_OK) worst = result;
+        if (done + n < task->to.count) run = &fold->runs[run->next];
+    }
+    return worst;
+}
+
 static int copy_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
 {
     (void)job;
@@ -298,7 +343,10 @@ static int copy_part(weft_job_context *job, void *argument, uint32_t begin, uint
         else if (group->end == WEFT__FOLD_MOVE)
             weft__rows_copy(fold->playback->world, group->plan, touched->chunk,
                             is_run(rows, task->to.count) ? NULL : rows, rows[0], task->to);
-        if (fold->has_chains && apply_chains(fold, task, apply) != WEFT_OK)
+        weft_result result = WEFT_OK;
+        if (fold->has_chains) result = apply_chains(fold, task, apply);
+        if (fold->has_values) result = apply_sweep(fold, task);
+        if (result != WEFT_OK)
             at_store_rlx(&fold->x_failed, 1); /* relaxed: read after the barrier of the loop */
     }
     return 0; /* a loop that stops halfway would leave rows behind */

@@ -318,9 +318,7 @@ static void list_rows(const folding *f)
     }
 }
 
-/* Whether the commands of a place are one operation on rows that are all different, in the order of
- * the rows: what a system does to its own rows. */
-static bool is_sweep(const weft__fold *fold, const weft__fold_touched *touched)
+bool weft__fold_is_sweep(const weft__fold *fold, const weft__fold_touched *touched)
 {
     const weft__fold_run *first = &fold->runs[touched->run_head];
     uint32_t end = first->row + first->count;
@@ -380,7 +378,8 @@ static bool fold_touched(folding *f)
     touched->state_count = STATE_FIRST;
     touched->states[STATE_HOME] = touched->chunk == NULL ? NULL : touched->chunk->archetype;
     touched->states[STATE_DEAD] = NULL;
-    touched->is_done = !fold->has_chains && is_sweep(fold, touched) ? fold_sweep(f) : fold_each(f);
+    bool is_sweep = fold->has_values || (!fold->has_chains && weft__fold_is_sweep(fold, touched));
+    touched->is_done = is_sweep ? fold_sweep(f) : fold_each(f);
     return touched->is_done;
 }
 

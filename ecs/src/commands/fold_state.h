@@ -43,9 +43,10 @@ typedef struct weft__fold_ref {
 } weft__fold_ref;
 
 /* Consecutive commands with the same place. Without chains also with the same operation on
- * consecutive rows: then the commands need not be looked at again, and there are no refs. Owner:
- * the fold; written by the task of its segment. count != 0. */
+ * consecutive rows: then only values are looked at again, and there are no refs. Owner: the fold;
+ * written by the task of its segment. count != 0. */
 typedef struct weft__fold_run {
+    weft__command *command; /* the first one; with values: the others follow it in the page */
     uint32_t place;
     uint32_t first; /* command number */
     uint32_t count;
@@ -128,6 +129,7 @@ typedef struct weft__fold {
     uint32_t ref_count;
     uint32_t created_count;
     bool has_chains;      /* values, or removals mixed with additions: replayed per row in order */
+    bool has_values;      /* no chains: every place is a sweep, and the commands have values */
     bool has_enables;     /* enable bits change: done by the owner, words are shared by rows */
     bool is_impossible;   /* something only the immediate operations can do */
     weft__fold_ref *refs; /* [command]; NULL without chains */

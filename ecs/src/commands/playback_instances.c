@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* playback_instances.c: prefabs are mostly spawned like this: an instance, its values, the next
- * instance. Played in this order, each instance is an operation of its own. So the instances of many
- * segments are made first, all of one source by one operation, and the values are folded then.
+ * instance. Played in this order, each instance is an operation of its own. So the instances of
+ * many segments are made first, all of one source by one operation, and the values are folded then.
  *
- * That is allowed when no other command can change what is copied, or be told the difference: sources are
- * entities that live, few, of small groups, and no other command of these segments has one of their
- * members as its target, destroys an entity with a group, or tags one as a prefab. What is allowed
- * depends on the commands and the world, never on workers. */
+ * That is allowed when no other command can change what is copied: sources are entities that live,
+ * few, of small groups, and no other command of these segments has one of their members as its
+ * target, destroys an entity with a group, or tags one as a prefab. What is allowed depends on the
+ * commands and the world, never on workers. */
 #include "playback_instances.h"
 
 #include "entity_value.h"
