@@ -52,6 +52,8 @@ typedef enum weft__command_op {
 #define WEFT__VALUE_IS_HELD 2
 /* Flag of INSTANTIATE: it was played before the commands around it, see playback_instances.c. */
 #define WEFT__INSTANCE_IS_MADE 4
+/* From this bit on, flags of SET_SHARED hold a number while it is folded: see fold_shared.h. */
+#define WEFT__FOLD_VALUE_SHIFT 4
 
 /* Header of a command; `words` 8-byte words of payload follow, one for WEFT__PAYLOAD_APART.
  * Owner: the page; changed by playback only (flags, payloads). */
@@ -124,6 +126,7 @@ enum {
     WEFT__SEGMENT_HAS_ENABLES = 1 << 7,  /* enable bits may change */
     WEFT__SEGMENT_HAS_OWNED = 1 << 8,    /* values with a destruct hook */
     WEFT__SEGMENT_HAS_RELEASED = 1 << 9, /* shared values with a release hook */
+    WEFT__SEGMENT_HAS_SHARED = 1 << 10,  /* shared values of single entities */
 };
 
 /* What a command means for the way its segment is played: WEFT__SEGMENT_HAS_*. Constant. */
@@ -135,7 +138,7 @@ static const uint16_t weft__command_traits[WEFT__COMMAND_OP_COUNT] = {
     [WEFT__COMMAND_ADD] = WEFT__SEGMENT_HAS_ADDS,
     [WEFT__COMMAND_REMOVE] = WEFT__SEGMENT_HAS_REMOVES,
     [WEFT__COMMAND_SET] = WEFT__SEGMENT_HAS_ADDS | WEFT__SEGMENT_HAS_VALUES,
-    [WEFT__COMMAND_SET_SHARED] = WEFT__SEGMENT_HAS_ALONE,
+    [WEFT__COMMAND_SET_SHARED] = WEFT__SEGMENT_HAS_ADDS | WEFT__SEGMENT_HAS_SHARED,
     [WEFT__COMMAND_ENABLE] = WEFT__SEGMENT_HAS_VALUES | WEFT__SEGMENT_HAS_ENABLES,
     [WEFT__COMMAND_APPEND] = WEFT__SEGMENT_HAS_ADDS | WEFT__SEGMENT_HAS_VALUES,
     [WEFT__COMMAND_SET_BUFFER] = WEFT__SEGMENT_HAS_ADDS | WEFT__SEGMENT_HAS_VALUES,

@@ -56,11 +56,12 @@ static uint32_t team_of(const bed *b, uint32_t row)
     return value == NULL ? UINT32_MAX : *value;
 }
 
-/* Every tenth is dead; then 100 get another value, some of them twice, backwards. */
+/* Every tenth is dead; then 100 get another value, some of them twice, backwards. There are more
+ * values than a fold takes. */
 static void record_teams(weft_recorder *r, bed *b)
 {
     for (uint32_t i = 0; i < ROWS; i++) {
-        uint32_t value = 1 + i % 7;
+        uint32_t value = i < 200 ? 1 + i % 7 : 1 + i % 29;
         CHECK_OK(weft_recorder_set_shared(r, b->rows[i], b->team, &value));
     }
     for (uint32_t i = 100; i-- > 0;) {
@@ -79,7 +80,10 @@ PLAIN_TEST(the_last_of_many_shared_values_counts)
     CHECK_U64(step(&b), ROWS / 20 + 10 + 4); /* rows that have no cleanup component are dead */
     for (uint32_t i = 0; i < ROWS / 2; i++)
         if (i % 10 != 0)
-            CHECK_U64(team_of(&b, i), i >= 100 ? 1 + i % 7 : i % 3 == 0 ? 1 : 1 + (i + 1) % 7);
+            CHECK_U64(team_of(&b, i), i >= 200     ? 1 + i % 29
+                                      : i >= 100   ? 1 + i % 7
+                                      : i % 3 == 0 ? 1
+                                                   : 1 + (i + 1) % 7);
     CHECK_OK(weft_world_destroy(b.world));
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_playback_workers.c: playback of destructions that leave residues, of values, and of
- * instances of groups gives the same world on any number of workers: ids, layout and contents. */
+/* test_playback_workers.c: playback of destructions that leave residues, of values, shared values
+ * and instances of groups gives the same world on any number of workers: ids, layout and
+ * contents. */
 #include <weft/weft.h>
 
 #include "plain.h"
@@ -10,7 +11,7 @@ enum { ROWS = 20000, MEMBERS = 4, INDICES = 12, INSTANCES = 700 };
 /* A world whose one system records what a test asks for. Owner: the test. */
 typedef struct bed {
     weft_world *world;
-    weft_component a, link, list, far, cleanup;
+    weft_component a, link, list, far, cleanup, team;
     weft_entity rows[ROWS], prefab;
 } bed;
 
@@ -28,6 +29,7 @@ static void bed_open(bed *b, uint32_t workers)
     b->list = weft_component_create_plain(b->world, "list", 4, 4, WEFT_BUFFER);
     b->far = weft_component_create_plain(b->world, "far", 4, 4, WEFT_SPARSE);
     b->cleanup = weft_component_create_plain(b->world, "cleanup", 4, 4, WEFT_CLEANUP);
+    b->team = weft_component_create_plain(b->world, "team", 4, 4, WEFT_SHARED);
 }
 
 /* Steps and returns the hash of the layout; the world ends. */
@@ -210,6 +212,67 @@ static uint64_t values_on(uint32_t workers)
 PLAIN_TEST(values_are_the_same_on_any_number_of_workers)
 {
     same_on_all(values_on);
+}
+
+/* ---- shared values ---- */
+
+/* Most rows change teams, some twice, some to the one they have; some have no team before; some get
+ * a component with it, some lose the team again, some die. */
+static void record_teams(weft_slice *slice, void *user)
+{
+    const bed *b = user;
+    weft_recorder *r = weft_slice_recorder(slice);
+    const weft_entity *entities = weft_slice_entities(slice);
+    for (uint32_t i = 0; i < slice->count; i++) {
+        uint32_t number = number_of(slice, i), team = 1 + number % 5, other = 7;
+        if (number % 11 == 0) continue;
+        if (number % 6 == 0) CHECK_OK(weft_recorder_set_shared(r, entities[i], b->team, &other));
+        if (number % 8 == 0)
+            CHECK_OK(weft_recorder_set(r, entities[i], b->cleanup, &number, sizeof number));
+        CHECK_OK(weft_recorder_set_shared(r, entities[i], b->team, &team));
+        if (number % 13 == 0) CHECK_OK(weft_recorder_remove(r, entities[i], b->team));
+        if (number % 17 == 0) CHECK_OK(weft_recorder_destroy_entity(r, entities[i]));
+    }
+}
+
+static void check_team(const bed *b, uint32_t i)
+{
+    const uint32_t *team = weft_entity_read_shared(b->world, b->rows[i], b->team);
+    bool is_dead = i % 17 == 0 && i % 11 != 0;
+    CHECK((team == NULL) == (i % 11 == 0 ? i >= ROWS / 2 : i % 13 == 0 || is_dead));
+    if (team != NULL) CHECK_U64(*team, i % 11 == 0 ? 0 : 1 + i % 5);
+    CHECK(weft_entity_has(b->world, b->rows[i], b->a) == !is_dead);
+    CHECK(weft_entity_has(b->world, b->rows[i], b->cleanup) == (i % 8 == 0 && i % 11 != 0));
+}
+
+static uint64_t teams_on(uint32_t workers)
+{
+    static bed b;
+    uint32_t half = ROWS / 2;
+    bed_open(&b, workers);
+    weft_archetype teamed = weft_archetype_create(b.world, (weft_component[]){b.a, b.team}, 2);
+    CHECK_OK(weft_entity_create_many(b.world, teamed, half, b.rows));
+    CHECK_OK(weft_entity_create_many(b.world, WEFT_ARCHETYPE(b.world, b.a), half, b.rows + half));
+    for (uint32_t i = 0; i < ROWS; i++)
+        CHECK_OK(weft_entity_set(b.world, b.rows[i], b.a, &i, sizeof i));
+    weft_system_desc desc = {.name = "teams",
+                             .run = record_teams,
+                             .user = &b,
+                             .effects =
+                                 WEFT_RECORDS_ADD | WEFT_RECORDS_REMOVE | WEFT_RECORDS_DESTROY};
+    desc.over.rows.terms[0] = (weft_term){b.a, WEFT_READ, WEFT_ALL, 0};
+    CHECK(weft_system_create(b.world, &desc).id != 0);
+    for (uint32_t frame = 0; frame < 2; frame++) { /* the second one changes little */
+        CHECK_OK(weft_world_step(b.world, 0));
+        CHECK_OK(weft_world_validate(b.world));
+        for (uint32_t i = 0; i < ROWS; i++) check_team(&b, i);
+    }
+    return step_and_end(&b, 0);
+}
+
+PLAIN_TEST(shared_values_are_the_same_on_any_number_of_workers)
+{
+    same_on_all(teams_on);
 }
 
 /* ---- instances ---- */

@@ -7,20 +7,21 @@
 #include "fold_collect.h"
 #include "fold_move.h"
 #include "fold_rows.h"
+#include "fold_shared.h"
 
 /* Additions alone, removals alone and deaths need no order within a row; everything else does. */
 static bool needs_chains(uint32_t traits)
 {
     const uint32_t added = WEFT__SEGMENT_HAS_ADDS | WEFT__SEGMENT_HAS_CREATES;
-    return (traits & WEFT__SEGMENT_HAS_VALUES) != 0 ||
+    return (traits & (WEFT__SEGMENT_HAS_VALUES | WEFT__SEGMENT_HAS_SHARED)) != 0 ||
            ((traits & WEFT__SEGMENT_HAS_REMOVES) != 0 && (traits & added) != 0);
 }
 
 /* Whether values are likely to be one for each row, in the order of the rows. */
 static bool may_sweep(const weft__command_segment *segments, uint32_t traits)
 {
-    const uint32_t others =
-        WEFT__SEGMENT_HAS_CREATES | WEFT__SEGMENT_HAS_REMOVES | WEFT__SEGMENT_HAS_ENABLES;
+    const uint32_t others = WEFT__SEGMENT_HAS_CREATES | WEFT__SEGMENT_HAS_REMOVES |
+                            WEFT__SEGMENT_HAS_ENABLES | WEFT__SEGMENT_HAS_SHARED;
     if ((traits & WEFT__SEGMENT_HAS_VALUES) == 0 || (traits & others) != 0) return false;
     weft__command_cursor cursor = weft__command_begin(&segments[0]);
     const weft__command *first = weft__command_next(&cursor), *second = weft__command_next(&cursor);
@@ -56,16 +57,24 @@ weft_result weft__fold_play(weft__playback *playback, const weft__command_segmen
 {
     uint32_t traits = 0;
     for (uint32_t i = 0; i < count; i++) traits |= segments[i].traits;
-    weft__fold fold = {.playback = playback, .segments = segments, .segment_count = count};
+    weft__fold fold = {.playback = playback,
+                       .segments = segments,
+                       .segment_count = count,
+                       .has_shared = (traits & WEFT__SEGMENT_HAS_SHARED) != 0};
     uint64_t skipped = playback->result.skipped;
     weft_result result = collect(&fold, traits);
     fold.has_enables = fold.has_chains && (traits & WEFT__SEGMENT_HAS_ENABLES) != 0;
+    bool is_held = fold.has_shared && result == WEFT_OK && !fold.is_impossible;
+    if (is_held) result = weft__fold_values_hold(&fold);
     if (result == WEFT_OUT_OF_MEMORY) weft__error_memory(playback->world, "playback");
     if (result == WEFT_OK && !fold.is_impossible) result = weft__fold_rows(&fold);
     *is_played = !fold.is_impossible;
     if (fold.is_impossible) {
         playback->result.skipped = skipped;
-        return WEFT_OK;
+        result = WEFT_OK;
+    } else if (result == WEFT_OK) {
+        result = weft__fold_move(&fold);
     }
-    return result == WEFT_OK ? weft__fold_move(&fold) : result;
+    if (is_held) weft__fold_values_release(&fold);
+    return result;
 }

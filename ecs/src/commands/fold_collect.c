@@ -6,6 +6,7 @@
 
 #include "archetype_state.h"
 #include "entity_value.h"
+#include "fold_shared.h"
 #include "fold_tasks.h"
 #include "playback_patch.h"
 #include "playback_scratch.h"
@@ -19,9 +20,10 @@ typedef struct collecting {
     weft__fold *fold;
     uint32_t segment;
     uint32_t run_count;
-    weft__fold_run *run; /* the last one, NULL before the first */
-    weft__chunk *chunk;  /* where the last target was ... */
-    uint32_t row;        /* ... and its row: the next one is often its neighbour */
+    weft__fold_run *run;                /* the last one, NULL before the first */
+    weft__chunk *chunk;                 /* where the last target was ... */
+    uint32_t row;                       /* ... and its row: the next one is often its neighbour */
+    uint8_t guesses[WEFT__FOLD_VALUES]; /* of shared values: see fold_shared.h */
 } collecting;
 
 static weft__fold_ref place_created(const collecting *c, weft__command *command)
@@ -191,6 +193,9 @@ static bool collect_segment(weft__fold *fold, uint32_t number)
             return false;
         if (fold->has_chains) fold->refs[at] = ref;
         add_to_runs(&c, &ref, at);
+        if (command->op == WEFT__COMMAND_SET_SHARED &&
+            !weft__fold_value_note(fold, number, command, c.guesses))
+            return false;
         at += fold->has_chains ? 1 : 1 + extend_run(&c, command, &cursor);
     }
     fold->run_counts[number] = c.run_count;
@@ -307,6 +312,7 @@ static weft_result take_arrays(weft__fold *fold)
                                     sizeof fold->runs[0]);
     fold->created_ids = weft__scratch_take(world, WEFT__SCRATCH_CREATED, fold->created_count,
                                            sizeof fold->created_ids[0]);
+    if (fold->has_shared && !weft__fold_values_take(fold)) return WEFT_OUT_OF_MEMORY;
     if (numbers == NULL || (fold->has_chains && fold->refs == NULL) || fold->runs == NULL ||
         fold->created_ids == NULL)
         return WEFT_OUT_OF_MEMORY;

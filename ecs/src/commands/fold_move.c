@@ -26,10 +26,12 @@ static void add_group(weft__fold *fold, uint32_t number, uint32_t state, uint32_
     weft__fold_group *group = &fold->groups[fold->group_count];
     *group = (weft__fold_group){.touched = number,
                                 .to = touched->states[state],
+                                .shared = touched->shared[state],
                                 .first = first,
                                 .count = touched->counts[state],
                                 .target = WEFT__NONE};
-    bool is_home = touched->chunk != NULL && group->to == touched->chunk->archetype;
+    bool is_home = touched->chunk != NULL && group->to == touched->chunk->archetype &&
+                   group->shared.component == 0;
     group->end = WEFT__FOLD_MOVE;
     if (group->to == NULL) group->end = WEFT__FOLD_DIE;
     if (is_home) group->end = WEFT__FOLD_STAY;
@@ -60,8 +62,8 @@ static weft_result list_groups(weft__fold *fold)
     return WEFT_OK;
 }
 
-/* The tuple a group moves to, held; NULL: error set. */
-static weft__tuple *tuple_of(weft__fold *fold, weft__fold_group *group)
+/* The tuple a group moves to but for a shared value that it gets, held; NULL: error set. */
+static weft__tuple *tuple_before(weft__fold *fold, weft__fold_group *group)
 {
     weft_world *world = fold->playback->world;
     const weft__fold_touched *touched = &fold->touched[group->touched];
@@ -72,6 +74,18 @@ static weft__tuple *tuple_of(weft__fold *fold, weft__fold_group *group)
     group->plan = weft__plan_obtain(world, touched->chunk->archetype, group->to);
     if (group->plan == NULL) return NULL;
     return weft__tuple_follow(world, touched->chunk->tuple, group->to);
+}
+
+/* The tuple a group moves to, held; NULL: error set. */
+static weft__tuple *tuple_of(weft__fold *fold, weft__fold_group *group)
+{
+    weft__tuple *before = tuple_before(fold, group);
+    if (before == NULL || group->shared.component == 0) return before;
+    weft_world *world = fold->playback->world;
+    weft__tuple *tuple = weft__tuple_with_value(world, before, group->to, group->shared.component,
+                                                group->shared.value);
+    weft__tuple_release(world, before);
+    return tuple;
 }
 
 /* Targets are few; groups of neighbouring chunks have the same one, so the last is tried first. */
@@ -329,6 +343,13 @@ static weft_result apply_sweep(const weft__fold *fold, const weft__fold_task *ta
     return worst;
 }
 
+/* The rows of a span have another shared value than before. */
+static void stamp_shared(const weft__fold *fold, const weft__fold_group *group, weft__span to)
+{
+    uint32_t type = weft__archetype_find(group->to, group->shared.component);
+    weft__rows_stamp(to.chunk, type, to.row, to.count, fold->playback->world->front.version);
+}
+
 static int copy_part(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
 {
     (void)job;
@@ -343,6 +364,7 @@ static int copy_part(weft_job_context *job, void *argument, uint32_t begin, uint
         else if (group->end == WEFT__FOLD_MOVE)
             weft__rows_copy(fold->playback->world, group->plan, touched->chunk,
                             is_run(rows, task->to.count) ? NULL : rows, rows[0], task->to);
+        if (group->shared.component != 0) stamp_shared(fold, group, task->to);
         weft_result result = WEFT_OK;
         if (fold->has_chains) result = apply_chains(fold, task, apply);
         if (fold->has_values) result = apply_sweep(fold, task);

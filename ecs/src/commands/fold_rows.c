@@ -10,6 +10,7 @@
 
 #include "archetype.h"
 #include "error.h"
+#include "fold_shared.h"
 #include "fold_tasks.h"
 #include "move_plan.h"
 #include "playback_error.h"
@@ -103,6 +104,7 @@ typedef struct folding {
     uint8_t *states;
     uint32_t *heads;
     uint32_t *tails;
+    uint32_t segment; /* of the commands being folded; only where shared values are set */
     memo memos[MEMOS];
 } folding;
 
@@ -113,13 +115,33 @@ enum {
     STATE_FIRST = 3,
 };
 
-/* The state of an archetype, new when it must; 0: no room. */
-static uint32_t state_of(weft__fold_touched *touched, weft__archetype *archetype)
+/* A shared value as it counts: none where the archetype has no such component, or the chunk has the
+ * value already. */
+static weft__fold_shared shared_of(const weft__fold_touched *touched,
+                                   const weft__archetype *archetype, weft__fold_shared shared)
 {
+    const weft__fold_shared none = {0, 0};
+    if (shared.component == 0) return none;
+    uint32_t type = weft__archetype_find(archetype, shared.component);
+    if (type == WEFT__NONE) return none;
+    const weft__chunk *chunk = touched->chunk;
+    bool is_home = chunk != NULL && archetype == chunk->archetype;
+    return is_home && chunk->tuple->values[archetype->types[type].shared] == shared.value ? none
+                                                                                          : shared;
+}
+
+/* The state of an archetype and a shared value, new when it must; 0: no room. */
+static uint32_t state_of(weft__fold_touched *touched, weft__archetype *archetype,
+                         weft__fold_shared shared)
+{
+    shared = shared_of(touched, archetype, shared);
     for (uint32_t i = STATE_HOME; i < touched->state_count; i++)
-        if (touched->states[i] == archetype) return i;
+        if (touched->states[i] == archetype && touched->shared[i].component == shared.component &&
+            touched->shared[i].value == shared.value)
+            return i;
     if (touched->state_count == WEFT__FOLD_STATES) return 0;
     touched->states[touched->state_count] = archetype;
+    touched->shared[touched->state_count] = shared;
     return touched->state_count++;
 }
 
@@ -135,7 +157,7 @@ static uint32_t transit(folding *f, uint32_t state, uint32_t component, bool is_
         f->touched->missing = key;
         return 0;
     }
-    *known = (memo){command, state, state_of(f->touched, to)};
+    *known = (memo){command, state, state_of(f->touched, to, f->touched->shared[state])};
     return known->to;
 }
 
@@ -181,7 +203,8 @@ static uint32_t next_state(folding *f, uint32_t state, uint32_t op, uint32_t sub
         return STATE_NONE; /* a residue has an end of its own: see entity_change.c */
     switch ((weft__command_op)op) {
     case WEFT__COMMAND_CREATE:
-        return state_of(f->touched, f->fold->playback->world->archetypes.by_id[subject - 1]);
+        return state_of(f->touched, f->fold->playback->world->archetypes.by_id[subject - 1],
+                        (weft__fold_shared){0, 0});
     case WEFT__COMMAND_DESTROY:
         return destroyed(f, state);
     case WEFT__COMMAND_SET:
@@ -251,11 +274,62 @@ static bool is_missed(const folding *f, const weft__fold_ref *ref)
     return weft__archetype_find(archetype, ref->command->subject) == WEFT__NONE;
 }
 
+/* The state with a shared value; STATE_NONE: see follow, or there is a value of another component. */
+static uint32_t share(folding *f, uint32_t state, weft__fold_shared shared)
+{
+    const weft__fold_touched *touched = f->touched;
+    uint64_t command = UINT64_C(1) << 63 | (uint64_t)shared.component << 32 | shared.value;
+    memo *known = &f->memos[(command ^ state * 3) % MEMOS];
+    if (known->command == command && known->from == state) return known->to;
+    uint32_t other = touched->shared[state].component, with = state;
+    if ((other != 0 && other != shared.component) || is_residue(touched->states[state]))
+        return STATE_NONE;
+    if (weft__archetype_find(touched->states[state], shared.component) == WEFT__NONE)
+        with = follow(f, state, shared.component, false);
+    if (with == STATE_NONE) return STATE_NONE;
+    *known = (memo){command, state, state_of(f->touched, touched->states[with], shared)};
+    return known->to;
+}
+
+/* Takes one row past a SET_SHARED command. False: see share. */
+static bool fold_shared(folding *f, const weft__fold_ref *ref)
+{
+    uint32_t state = f->states[ref->row];
+    if (state == STATE_DEAD) {
+        f->touched->skipped++;
+        return true;
+    }
+    uint32_t next = share(f, state == STATE_NONE ? STATE_HOME : state,
+                          weft__fold_value(f->fold, f->segment, ref->command));
+    if (next == STATE_NONE) return false;
+    f->states[ref->row] = (uint8_t)next;
+    return true;
+}
+
+/* The segment of a command. */
+static uint32_t segment_of(const weft__fold *fold, uint32_t number)
+{
+    uint32_t low = 0, high = fold->segment_count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (fold->first_refs[middle] <= number)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static bool fold_chained(folding *f, const weft__fold_run *run)
 {
+    if (f->fold->has_shared) f->segment = segment_of(f->fold, run->first);
     for (uint32_t i = run->first; i < run->first + run->count; i++) {
         const weft__fold_ref *ref = &f->fold->refs[i];
         bool was_dead = f->states[ref->row] == STATE_DEAD;
+        if (ref->command->op == WEFT__COMMAND_SET_SHARED) {
+            if (!fold_shared(f, ref)) return false;
+            continue;
+        }
         if (is_missed(f, ref)) {
             f->touched->skipped++;
             continue;
@@ -378,6 +452,7 @@ static bool fold_touched(folding *f)
     touched->state_count = STATE_FIRST;
     touched->states[STATE_HOME] = touched->chunk == NULL ? NULL : touched->chunk->archetype;
     touched->states[STATE_DEAD] = NULL;
+    touched->shared[STATE_HOME] = touched->shared[STATE_DEAD] = (weft__fold_shared){0, 0};
     bool is_sweep = fold->has_values || (!fold->has_chains && weft__fold_is_sweep(fold, touched));
     touched->is_done = is_sweep ? fold_sweep(f) : fold_each(f);
     return touched->is_done;

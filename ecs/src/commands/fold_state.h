@@ -32,6 +32,7 @@
 #endif
 
 #define WEFT__FOLD_STATES 16u                        /* different ends of the rows of one chunk */
+#define WEFT__FOLD_VALUES 16u                        /* different shared values of a segment */
 #define WEFT__FOLD_PLACE_CREATED (UINT32_C(1) << 31) /* | block number */
 #define WEFT__FOLD_PLACE_DEAD UINT32_MAX
 
@@ -56,6 +57,12 @@ typedef struct weft__fold_run {
     uint32_t op;
 } weft__fold_run;
 
+/* A shared value that a row gets; component 0: none. A value. */
+typedef struct weft__fold_shared {
+    uint32_t component;
+    uint32_t value; /* index in the store */
+} weft__fold_shared;
+
 typedef enum weft__fold_end {
     WEFT__FOLD_STAY, /* values only */
     WEFT__FOLD_MOVE, /* to another archetype; created rows: to their first */
@@ -68,8 +75,9 @@ typedef struct weft__fold_group {
     uint32_t touched;
     uint32_t end; /* weft__fold_end */
     weft__archetype *to;
-    const weft__plan *plan; /* MOVE from a chunk */
-    weft__tuple *tuple;     /* MOVE; held */
+    weft__fold_shared shared; /* MOVE: in place of the value that the rows have */
+    const weft__plan *plan;   /* MOVE from a chunk */
+    weft__tuple *tuple;       /* MOVE; held */
     uint32_t first;
     uint32_t count;
     uint32_t target; /* MOVE: index in targets */
@@ -96,8 +104,9 @@ typedef struct weft__fold_touched {
     bool is_done;
     uint64_t skipped;
     uint64_t missing; /* transition that was not known: archetype id << 33 | key; 0 = none */
-    weft__archetype *states[WEFT__FOLD_STATES]; /* [0] unused; NULL: dead, or not yet created */
-    uint32_t counts[WEFT__FOLD_STATES];         /* rows that end in the state */
+    weft__archetype *states[WEFT__FOLD_STATES];  /* [0] unused; NULL: dead, or not yet created */
+    weft__fold_shared shared[WEFT__FOLD_STATES]; /* of the state; none: what the chunk has */
+    uint32_t counts[WEFT__FOLD_STATES];          /* rows that end in the state */
 } weft__fold_touched;
 
 /* Rows to be made in one tuple. Owner: the fold. rows = sum of count of the groups that go
@@ -130,11 +139,15 @@ typedef struct weft__fold {
     uint32_t created_count;
     bool has_chains;      /* values, or removals mixed with additions: replayed per row in order */
     bool has_values;      /* no chains: every place is a sweep, and the commands have values */
+    bool has_shared;      /* shared values are set */
     bool has_enables;     /* enable bits change: done by the owner, words are shared by rows */
     bool is_impossible;   /* something only the immediate operations can do */
     weft__fold_ref *refs; /* [command]; NULL without chains */
     weft__fold_run *runs; /* [segment] the first one of each, [command] the others: see below */
     uint32_t *next_refs;  /* [ref] chain of a row */
+    weft__command **values; /* [segment * FOLD_VALUES] has_shared: commands with different values */
+    uint32_t *value_indices;  /* [the same] */
+    uint32_t *value_counts;   /* [segment] */
     weft_entity *created_ids; /* [created] */
     weft__fold_touched *touched;
     uint32_t touched_count;
