@@ -250,11 +250,33 @@ static inline weft_result give_value(weft_world *world, const weft__type *type,
     return result;
 }
 
-/* Applies one recorded value to a row that is where it belongs. */
-static weft_result apply(weft__fold *fold, weft__command *command, weft__chunk *chunk, uint32_t row)
+#define KNOWN_TYPES 4u
+
+/* Applying the chains of one task: its chunk, and where components are in it. On a worker's stack.
+ */
+typedef struct applying {
+    weft_world *world;
+    weft__chunk *chunk;
+    uint32_t components[KNOWN_TYPES]; /* 0: none */
+    uint32_t types[KNOWN_TYPES];
+} applying;
+
+static inline uint32_t type_of(applying *a, uint32_t component)
 {
-    weft_world *world = fold->playback->world;
-    uint32_t type = weft__archetype_find(chunk->archetype, command->subject);
+    uint32_t place = component % KNOWN_TYPES;
+    if (a->components[place] != component) {
+        a->components[place] = component;
+        a->types[place] = weft__archetype_find(a->chunk->archetype, component);
+    }
+    return a->types[place];
+}
+
+/* Applies one recorded value to a row that is where it belongs. */
+static weft_result apply(applying *a, weft__command *command, uint32_t row)
+{
+    weft_world *world = a->world;
+    weft__chunk *chunk = a->chunk;
+    uint32_t type = type_of(a, command->subject);
     if (type == WEFT__NONE) return WEFT_OK; /* removed later */
     const weft__type_ref *ref = &chunk->archetype->types[type];
     if (command->op == WEFT__COMMAND_REMOVE) {
@@ -268,36 +290,36 @@ static weft_result apply(weft__fold *fold, weft__command *command, weft__chunk *
 }
 
 /* Enable bits of neighbouring rows share words: the owner sets them, after the copies. */
-static weft_result apply_enable(weft__fold *fold, weft__command *command, weft__chunk *chunk,
-                                uint32_t row)
+static weft_result apply_enable(applying *a, weft__command *command, uint32_t row)
 {
-    uint32_t type = weft__archetype_find(chunk->archetype, command->subject);
+    weft__chunk *chunk = a->chunk;
+    uint32_t type = type_of(a, command->subject);
     bool is_concerned = command->op == WEFT__COMMAND_ENABLE || command->op == WEFT__COMMAND_REMOVE;
     if (!is_concerned || type == WEFT__NONE) return WEFT_OK;
     uint32_t enableable = chunk->archetype->types[type].enableable;
     if (enableable == WEFT__NO_PLACE) return WEFT_OK;
     bool is_enabled = command->op == WEFT__COMMAND_REMOVE || command->flags != 0;
     weft__chunk_enable(chunk, enableable, row, is_enabled);
-    stamp(fold->playback->world, chunk, type, row);
+    stamp(a->world, chunk, type, row);
     return WEFT_OK;
 }
 
 /* Applies the chains of a task's rows in order of recording. */
 static weft_result apply_chains(weft__fold *fold, const weft__fold_task *task,
-                                weft_result (*apply_one)(weft__fold *fold, weft__command *command,
-                                                         weft__chunk *chunk, uint32_t row))
+                                weft_result (*apply_one)(applying *a, weft__command *command,
+                                                         uint32_t row))
 {
     const weft__fold_group *group = &fold->groups[task->group];
     const weft__fold_touched *touched = &fold->touched[group->touched];
     const uint32_t *heads = fold->heads + touched->first_cell;
+    bool stays = group->end == WEFT__FOLD_STAY;
+    applying a = {.world = fold->playback->world, .chunk = stays ? touched->chunk : task->to.chunk};
     weft_result worst = WEFT_OK;
     for (uint32_t i = 0; i < task->to.count; i++) {
         uint32_t row = fold->rows[task->first + i];
-        bool stays = group->end == WEFT__FOLD_STAY;
-        weft__chunk *chunk = stays ? touched->chunk : task->to.chunk;
         for (uint32_t ref = heads[row]; ref != 0; ref = fold->next_refs[ref - 1]) {
             weft_result result =
-                apply_one(fold, fold->refs[ref - 1].command, chunk, stays ? row : task->to.row + i);
+                apply_one(&a, fold->refs[ref - 1].command, stays ? row : task->to.row + i);
             if (result != WEFT_OK) worst = result;
         }
     }

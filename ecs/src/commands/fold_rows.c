@@ -92,7 +92,7 @@ static transitions *transitions_obtain(weft_world *world)
 
 /* A transition between states of one chunk. A value; command UINT64_MAX: none. */
 typedef struct memo {
-    uint64_t command; /* component and op */
+    uint64_t command; /* op and component, or those and a shared value */
     uint32_t from, to;
 } memo;
 
@@ -145,24 +145,26 @@ static uint32_t state_of(weft__fold_touched *touched, weft__archetype *archetype
     return touched->state_count++;
 }
 
-/* The state after a transition; 0: unknown, or no room (touched->missing says). */
-static uint32_t transit(folding *f, uint32_t state, uint32_t component, bool is_remove)
+/* Where a command from a state is remembered. */
+static inline memo *memo_of(folding *f, uint32_t state, uint64_t command)
 {
-    uint64_t command = (uint64_t)component << 1 | is_remove;
-    memo *known = &f->memos[(command ^ state * 3) % MEMOS];
-    if (known->command == command && known->from == state) return known->to;
+    return &f->memos[(command ^ command >> 32 ^ state * 3) % MEMOS];
+}
+
+/* The state after a transition; 0: unknown, or no room (touched->missing says). */
+static uint32_t transit(const folding *f, uint32_t state, uint32_t component, bool is_remove)
+{
     uint64_t key = transition_key(f->touched->states[state], component, is_remove);
     weft__archetype *to = transition_find(f->table, key);
     if (to == NULL) {
         f->touched->missing = key;
         return 0;
     }
-    *known = (memo){command, state, state_of(f->touched, to, f->touched->shared[state])};
-    return known->to;
+    return state_of(f->touched, to, f->touched->shared[state]);
 }
 
 /* The state after adding or removing a component; 0: as transit, or not by a fold. */
-static uint32_t follow(folding *f, uint32_t state, uint32_t component, bool is_remove)
+static uint32_t follow(const folding *f, uint32_t state, uint32_t component, bool is_remove)
 {
     if (weft__prefab_follows(f->fold->playback->world, f->touched->states[state], component))
         return 0; /* other rows change, too */
@@ -186,7 +188,7 @@ static bool is_residue(const weft__archetype *archetype)
 
 /* Destroyed where commands have brought the row to; STATE_NONE: see follow. Only rows of chunks
  * become residues: a created entity would have to be in its first place before. */
-static uint32_t destroyed(folding *f, uint32_t state)
+static uint32_t destroyed(const folding *f, uint32_t state)
 {
     const weft__archetype *archetype = f->touched->states[state];
     if (archetype == NULL) return STATE_DEAD;
@@ -197,7 +199,7 @@ static uint32_t destroyed(folding *f, uint32_t state)
 }
 
 /* The state after a command; STATE_NONE: see follow. */
-static uint32_t next_state(folding *f, uint32_t state, uint32_t op, uint32_t subject)
+static uint32_t next_state(const folding *f, uint32_t state, uint32_t op, uint32_t subject)
 {
     if (op != WEFT__COMMAND_DESTROY && is_residue(f->touched->states[state]))
         return STATE_NONE; /* a residue has an end of its own: see entity_change.c */
@@ -238,10 +240,14 @@ static bool fold_row(folding *f, uint32_t row, uint32_t op, uint32_t subject)
         if (op != WEFT__COMMAND_DESTROY) f->touched->skipped++;
         return true;
     }
-    uint32_t next = next_state(f, state == STATE_NONE ? STATE_HOME : state, op, subject);
-    if (next == STATE_NONE) return false;
-    f->states[row] = (uint8_t)next;
-    return true;
+    if (state == STATE_NONE) state = STATE_HOME;
+    uint64_t command = (uint64_t)op << 32 | subject;
+    memo *known = memo_of(f, state, command);
+    if (known->command != command || known->from != state)
+        *known = (memo){command, state, next_state(f, state, op, subject)};
+    f->states[row] = (uint8_t)known->to;
+    if (known->to == STATE_NONE) known->command = UINT64_MAX;
+    return f->states[row] != STATE_NONE;
 }
 
 static bool is_untouched(const uint8_t *states, uint32_t count)
@@ -274,12 +280,12 @@ static bool is_missed(const folding *f, const weft__fold_ref *ref)
     return weft__archetype_find(archetype, ref->command->subject) == WEFT__NONE;
 }
 
-/* The state with a shared value; STATE_NONE: see follow, or there is a value of another component. */
+/* The state with a shared value; STATE_NONE: see follow, or one of another component is set. */
 static uint32_t share(folding *f, uint32_t state, weft__fold_shared shared)
 {
     const weft__fold_touched *touched = f->touched;
     uint64_t command = UINT64_C(1) << 63 | (uint64_t)shared.component << 32 | shared.value;
-    memo *known = &f->memos[(command ^ state * 3) % MEMOS];
+    memo *known = memo_of(f, state, command);
     if (known->command == command && known->from == state) return known->to;
     uint32_t other = touched->shared[state].component, with = state;
     if ((other != 0 && other != shared.component) || is_residue(touched->states[state]))
