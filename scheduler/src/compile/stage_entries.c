@@ -2,8 +2,9 @@
 /* stage_entries.c: the entries of a stage: which systems touch which chunk, with column pointers at
  * hand.
  *
- * Made when structure has changed since (O(chunks x systems)), kept otherwise, so that a frame
- * without structural change looks nothing up. All fusable systems of a stage share one entry per
+ * Made when the chunks have changed since (O(chunks x systems)), kept otherwise, so that a frame
+ * without structural change looks nothing up; where only rows came and went, their counts are
+ * brought up to date. All fusable systems of a stage share one entry per
  * chunk; others have entries of their own. */
 #include "stage_entries.h"
 
@@ -88,8 +89,11 @@ static void bind(making *m, weft__binding *binding, weft__system *system,
         .match = flat->match,
         .rows = rows,
         .slice_shift = shift,
+        .flat = (uint32_t)(flat - query->flat.entries),
+        .layout = chunk->layout,
         .has_masks = query->matches[flat->match].has_masks,
     };
+    m->stage->binding_count++;
     binding->is_plain = binding->filter == NULL && !binding->has_masks &&
                         !system->skips_unchanged && (system->flags & WEFT_SYSTEM_ASKS_CHANGES) == 0;
     binding->is_direct = binding->is_plain && binding->slice.count == rows;
@@ -150,6 +154,16 @@ static void list_fused_chunks(const making *m, const system_list *list, weft__en
     }
 }
 
+/* What is true of an entry is true of all its bindings. */
+static void sum_up(weft__entry *entry)
+{
+    entry->is_plain = entry->is_direct = true;
+    for (uint32_t k = 0; k < entry->binding_count; k++) {
+        entry->is_plain = entry->is_plain && entry->bindings[k].is_plain;
+        entry->is_direct = entry->is_direct && entry->bindings[k].is_direct;
+    }
+}
+
 static void bind_fused_chunks(making *m, const system_list *list, weft__entry *entries,
                               uint32_t entry_count)
 {
@@ -173,11 +187,7 @@ static void bind_fused_chunks(making *m, const system_list *list, weft__entry *e
     for (uint32_t i = 0; i < entry_count && !m->is_failed; i++) {
         const weft__chunk *chunk = entries[i].bindings[0].slice.chunk;
         scheduler->entry_of_chunk[chunk->id] = 0;
-        entries[i].is_plain = entries[i].is_direct = true;
-        for (uint32_t k = 0; k < entries[i].binding_count; k++) {
-            entries[i].is_plain = entries[i].is_plain && entries[i].bindings[k].is_plain;
-            entries[i].is_direct = entries[i].is_direct && entries[i].bindings[k].is_direct;
-        }
+        sum_up(&entries[i]);
     }
 }
 
@@ -399,16 +409,108 @@ void weft__stage_entries_free(weft__scheduler *scheduler, weft__stage *stage)
     stage->entries_version = 0;
 }
 
+/* ---- where only rows came and went ---- */
+
+/* Whether a system's rows are those of all chunks of its query, in a flat list of entries. */
+static bool is_listed_plainly(const weft__system *system)
+{
+    return system->by_depth.id == 0 && (system->query.id == 0 || filter_of(system) == NULL);
+}
+
+/* Whether each system has as many chunks as it had; they need not be the same. */
+static bool has_as_many(const weft__stage *stage)
+{
+    uint64_t chunks = 0;
+    for (uint32_t i = 0; i < stage->system_count; i++) {
+        const weft__system *system = stage->systems[i];
+        if (!is_listed_plainly(system)) return false;
+        const weft__query *query = system->context.query;
+        if (system->query.id != 0) chunks += query->flat.count;
+    }
+    return chunks == stage->binding_count;
+}
+
+/* Whether a binding is of the chunk that its place in the list has now. All that it points to lies
+ * in the chunk's memory and in its versions. */
+static bool is_bound(const weft__binding *binding)
+{
+    const weft__query_flat *flat = &binding->query->flat;
+    if (binding->flat >= flat->count) return false;
+    const weft__flat_entry *now = &flat->entries[binding->flat];
+    const weft__chunk *chunk = now->chunk;
+    if (chunk != binding->slice.chunk || chunk->layout != binding->layout ||
+        weft__chunk_entities(chunk) != binding->slice.entities || now->match != binding->match)
+        return false;
+    const weft__match *match = &binding->query->matches[now->match];
+    if (match->has_masks != binding->has_masks) return false;
+    if (binding->stamp_count == 0) return true;
+    const weft__place *places = weft__match_places(binding->query, now->match);
+    for (uint32_t i = 0; i < binding->query->stamp_count; i++) {
+        const weft__place *place = &places[binding->query->writes[i]];
+        if (place->type != WEFT__NO_PLACE)
+            return binding->x_stamps[0] == weft__chunk_versions(chunk, place->type);
+    }
+    return false;
+}
+
+static bool are_bound(const weft__entry *entries, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = 0; k < entries[i].binding_count; k++)
+            if (!is_bound(&entries[i].bindings[k])) return false;
+    return true;
+}
+
+static void count_rows(weft__binding *binding)
+{
+    const weft__flat_entry *now = &binding->query->flat.entries[binding->flat];
+    uint32_t rows = now->count, size = 1u << binding->slice_shift;
+    bool is_whole = (binding->system->flags & WEFT_SYSTEM_WHOLE_CHUNKS) != 0;
+    binding->rows = rows;
+    binding->slice.count = is_whole || rows <= size ? rows : size;
+    binding->slice.first = now->first_row;
+    binding->slice.index = now->first_slice;
+    binding->is_direct = binding->is_plain && binding->slice.count == rows;
+}
+
+/* Counts the rows of entries again; returns the number of items. */
+static uint32_t count_all(weft__entry *entries, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < entries[i].binding_count; k++) count_rows(&entries[i].bindings[k]);
+        if (entries[i].is_plain) sum_up(&entries[i]);
+    }
+    return number_items(entries, count);
+}
+
+/* Brings the entries up to date. False: they must be made again. */
+static bool refresh(weft__stage *stage)
+{
+    if (stage->entries_version == 0 || stage->binding_count == 0 || !has_as_many(stage) ||
+        !are_bound(stage->entries, stage->entry_count) ||
+        !are_bound(stage->main_entries, stage->main_entry_count) ||
+        !are_bound(stage->background_entries, stage->background_entry_count))
+        return false;
+    stage->item_count = count_all(stage->entries, stage->entry_count);
+    count_all(stage->main_entries, stage->main_entry_count);
+    count_all(stage->background_entries, stage->background_entry_count);
+    return true;
+}
+
 weft_result weft__stage_entries_make(weft__scheduler *scheduler, weft__stage *stage)
 {
     weft_world *world = scheduler->world;
     making m = {.scheduler = scheduler, .stage = stage};
     size_t entry_limit;
+    weft_result result = prepare_queries(&m, &entry_limit);
+    if (result == WEFT_OK && !WEFT_IS_CHECKED && refresh(stage)) {
+        stage->entries_version = weft__front(world)->structure_version;
+        return WEFT_OK;
+    }
     weft__arena_empty(scheduler->memory, &stage->arena);
     stage->entries_version = 0;
     stage->entry_count = stage->main_entry_count = stage->background_entry_count = 0;
-    stage->item_count = 0;
-    weft_result result = prepare_queries(&m, &entry_limit);
+    stage->item_count = stage->binding_count = 0;
     if (result == WEFT_OK) result = reserve_chunk_map(scheduler);
     if (result != WEFT_OK) return weft__error_memory(world, "the entries of a stage");
     make_entries(&m, entry_limit);
@@ -418,6 +520,8 @@ weft_result weft__stage_entries_make(weft__scheduler *scheduler, weft__stage *st
                    scheduler->entry_of_chunk_capacity * sizeof scheduler->entry_of_chunk[0]);
         return weft__error_memory(world, "the entries of a stage");
     }
+    for (uint32_t i = 0; i < stage->system_count; i++)
+        if (!is_listed_plainly(stage->systems[i])) stage->binding_count = 0;
     stage->entries_version = weft__front(world)->structure_version;
     return WEFT_OK;
 }

@@ -7,7 +7,8 @@
 
 #include "scheduler_state.h"
 
-/* Makes the entries of a stage for the chunks that there are. Owner, structure at rest. Errors:
+/* Makes the entries of a stage for the chunks that there are, or, when these are the chunks that
+ * there were, brings the counts of rows up to date. Owner, structure at rest. Errors:
  * OUT_OF_MEMORY; then it has none. */
 weft_result weft__stage_entries_make(weft__scheduler *scheduler, weft__stage *stage);
 /* Forgets them. Owner. */

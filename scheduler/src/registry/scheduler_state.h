@@ -97,9 +97,9 @@ typedef struct weft__binding {
     const uint32_t *column_bytes; /* [term] bytes per row */
     weft_a32 *const *x_stamps;    /* [stamp_count] version arrays of the written terms */
     uint32_t stamp_count;
-    uint32_t match;
-    uint32_t rows; /* of the chunk */
-    uint32_t slice_shift;
+    uint32_t match, flat;       /* of the query: match, entry of its list */
+    uint32_t rows, slice_shift; /* of the chunk */
+    const weft__layout *layout; /* of the chunk when it was bound */
     bool has_masks;
     bool is_plain;  /* every row of every slice is for the system */
     bool is_direct; /* plain, and the system gets the whole chunk: `slice` can be used as it is */
@@ -198,14 +198,14 @@ typedef struct weft__stage {
     uint32_t join_stage;   /* its background systems must have ended before this stage */
     bool is_exclusive;
     bool has_main; /* some system must run on the owner */
-    bool has_ranges;
-    bool has_background;
+    bool has_ranges, has_background;
     bool is_sync; /* commands are played back before it */
     uint32_t sync_version_offset;
     uint32_t frames_to_ask; /* first of a segment that may overlap: until weft__segment_choose is
                                asked; else 0 */
     /* entries */
     uint64_t entries_version; /* 0 = never made */
+    uint32_t binding_count;   /* in them; 0: they cannot be refreshed, only made */
     weft__arena_block *arena;
     weft__entry *entries; /* in `arena`; entries[entry_count] is a sentinel */
     uint32_t entry_count;
