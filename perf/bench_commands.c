@@ -5,6 +5,7 @@
  *   playback.values           a component of 16 bytes is added with its value
  *   playback.mixed            three commands per entity: add with a value, remove, set
  *   playback.instantiate      prefabs of four linked entities; per entity
+ *   playback.spawn            the same, and a value for each prefab
  *   playback.destroy_cleanup  entities with a cleanup component are destroyed
  *   playback.shared           entities get another shared value
  */
@@ -56,6 +57,18 @@ static void record_instances(weft_slice *s, void *user)
     const command_bed *bed = user;
     weft_recorder *r = weft_slice_recorder(s);
     for (uint32_t i = 0; i < GROUPS / 50; i++) weft_recorder_instantiate(r, bed->prefab);
+}
+
+/* As prefabs are spawned: an instance, its values, the next one. */
+static void record_spawns(weft_slice *s, void *user)
+{
+    const command_bed *bed = user;
+    weft_recorder *r = weft_slice_recorder(s);
+    for (uint32_t i = 0; i < GROUPS / 50; i++) {
+        float value[4] = {(float)i, 1, 2, 3};
+        weft_entity made = weft_recorder_instantiate(r, bed->prefab);
+        weft_recorder_set(r, made, bed->wide, value, sizeof value);
+    }
 }
 
 static void record_deaths(weft_slice *s, void *user)
@@ -222,6 +235,16 @@ static void playback_instantiate(weft_bench *bench)
                                         .is_counted = true});
 }
 
+static void playback_spawn(weft_bench *bench)
+{
+    measure_both(bench, &(command_case){.record = record_spawns,
+                                        .prepare = prepare_instances,
+                                        .unit = "ns/entity",
+                                        .items = ROWS,
+                                        .effects = WEFT_RECORDS_CREATE | WEFT_RECORDS_ADD,
+                                        .is_counted = true});
+}
+
 static void playback_destroy_cleanup(weft_bench *bench)
 {
     measure_both(bench, &(command_case){.record = record_deaths,
@@ -244,6 +267,8 @@ const weft_bench_entry weft_bench_commands[] = {
     {"playback.values", "16 bytes added to each of 200,000 entities", playback_values, false},
     {"playback.mixed", "three commands for each of 200,000 entities", playback_mixed, false},
     {"playback.instantiate", "50,000 prefabs of four entities", playback_instantiate, false},
+    {"playback.spawn", "50,000 prefabs of four entities, each with a value of its own",
+     playback_spawn, false},
     {"playback.destroy_cleanup", "200,000 entities with a cleanup component destroyed",
      playback_destroy_cleanup, false},
     {"playback.shared", "another shared value for each of 200,000 entities", playback_shared,
