@@ -230,6 +230,8 @@ static void record_teams(weft_slice *slice, void *user)
         if (number % 8 == 0)
             CHECK_OK(weft_recorder_set(r, entities[i], b->cleanup, &number, sizeof number));
         CHECK_OK(weft_recorder_set_shared(r, entities[i], b->team, &team));
+        if (number % 10 == 0) /* it moves on */
+            CHECK_OK(weft_recorder_set(r, entities[i], b->link, &entities[i], 8));
         if (number % 13 == 0) CHECK_OK(weft_recorder_remove(r, entities[i], b->team));
         if (number % 17 == 0) CHECK_OK(weft_recorder_destroy_entity(r, entities[i]));
     }

@@ -88,7 +88,8 @@ static transitions *transitions_obtain(weft_world *world)
 
 /* ---- one chunk ---- */
 
-#define MEMOS 8u /* rows get a few commands each, in the same order */
+#define MEMO_BITS 5 /* rows get a few commands each, in the same order */
+#define MEMOS (1u << MEMO_BITS)
 
 /* A transition between states of one chunk. A value; command UINT64_MAX: none. */
 typedef struct memo {
@@ -148,7 +149,7 @@ static uint32_t state_of(weft__fold_touched *touched, weft__archetype *archetype
 /* Where a command from a state is remembered. */
 static inline memo *memo_of(folding *f, uint32_t state, uint64_t command)
 {
-    return &f->memos[(command ^ command >> 32 ^ state * 3) % MEMOS];
+    return &f->memos[(command ^ (uint64_t)state << 16) * HASH_K0 >> (64 - MEMO_BITS)];
 }
 
 /* The state after a transition; 0: unknown, or no room (touched->missing says). */
