@@ -11,7 +11,8 @@
 
 #include <stdlib.h>
 
-enum { WARM_UP = 90 };
+/* Frames until populations are steady, and what loops know of their costs is of that time. */
+enum { WARM_UP = 400 };
 
 typedef struct weft_side weft_side;
 
@@ -293,6 +294,7 @@ static void game_case(weft_bench *bench, const char *name, uint32_t workers)
     if (bed == NULL) return;
     bed->raw = game_raw_open();
     if (bed->raw != NULL && weft_side_open(&bed->weft, workers)) {
+        if (workers > 1) weft_bench_pin_threads(); /* loops learn what a second worker gains */
         for (uint32_t i = 0; i < WARM_UP; i++) {
             step_weft(bed);
             step_raw(bed);
@@ -307,6 +309,7 @@ static void game_case(weft_bench *bench, const char *name, uint32_t workers)
     } else {
         weft_bench_fail(bench, "frame.game: the world could not be made");
     }
+    weft_bench_unpin_threads();
     weft_world_destroy(bed->weft.world);
     free(bed->weft.grid);
     game_raw_close(bed->raw);
