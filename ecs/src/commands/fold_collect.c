@@ -56,7 +56,7 @@ static bool is_at(const weft__chunk *chunk, uint32_t row, weft_entity entity)
 }
 
 /* Finds a target: a row that holds the handle is its place, so neighbours need no look-up. */
-static bool find_row(collecting *c, weft_entity entity)
+static inline __attribute__((always_inline)) bool find_row(collecting *c, weft_entity entity)
 {
     if (c->chunk != NULL && is_at(c->chunk, c->row + 1, entity)) {
         c->row++;
@@ -165,12 +165,11 @@ static uint32_t extend_run(collecting *c, const weft__command *command,
 }
 
 /* Rows made in place and instances are in the world by now: their deferred handles become real. */
-static void resolve_placed(collecting *c, const weft__command_segment *segment,
-                           weft__command *command)
+static __attribute__((noinline)) void
+resolve_placed(collecting *c, const weft__command_segment *segment, weft__command *command)
 {
     bool has_instances = (segment->traits & WEFT__SEGMENT_HAS_INSTANCES) != 0;
-    if (!is_row(command->entity) && !(has_instances && weft__entity_is_deferred(command->entity)))
-        return;
+    if (!is_row(command->entity) && !has_instances) return;
     weft_entity entity = weft__playback_resolve(c->fold->playback, segment, command->entity);
     if (is_row(command->entity) || find_row(c, entity)) command->entity = entity;
 }
@@ -186,14 +185,14 @@ static bool collect_segment(weft__fold *fold, uint32_t number)
         if (weft__command_is_made(command)) continue;
         if (command->op == WEFT__COMMAND_SET || weft__command_has_elements(command->op))
             patch(fold, number, command);
-        resolve_placed(&c, segment, command);
+        if (weft__entity_is_deferred(command->entity)) resolve_placed(&c, segment, command);
         if (weft__entity_is_deferred(command->entity))
             ref = place_created(&c, command);
         else if (!place_alive(&c, command, &ref))
             return false;
         if (fold->has_chains) fold->refs[at] = ref;
         add_to_runs(&c, &ref, at);
-        if (command->op == WEFT__COMMAND_SET_SHARED &&
+        if (fold->has_shared && command->op == WEFT__COMMAND_SET_SHARED &&
             !weft__fold_value_note(fold, number, command, c.guesses))
             return false;
         at += fold->has_chains ? 1 : 1 + extend_run(&c, command, &cursor);

@@ -200,7 +200,8 @@ static uint32_t destroyed(const folding *f, uint32_t state)
 }
 
 /* The state after a command; STATE_NONE: see follow. */
-static uint32_t next_state(const folding *f, uint32_t state, uint32_t op, uint32_t subject)
+static __attribute__((noinline)) uint32_t next_state(const folding *f, uint32_t state, uint32_t op,
+                                                     uint32_t subject)
 {
     if (op != WEFT__COMMAND_DESTROY && is_residue(f->touched->states[state]))
         return STATE_NONE; /* a residue has an end of its own: see entity_change.c */
@@ -234,7 +235,8 @@ static uint32_t next_state(const folding *f, uint32_t state, uint32_t op, uint32
 }
 
 /* Takes one row one command further. False: see follow. */
-static bool fold_row(folding *f, uint32_t row, uint32_t op, uint32_t subject)
+static inline __attribute__((always_inline)) bool fold_row(folding *f, uint32_t row, uint32_t op,
+                                                           uint32_t subject)
 {
     uint32_t state = f->states[row];
     if (state == STATE_DEAD) {
