@@ -23,7 +23,7 @@ import time
 LIMIT_SECONDS = 240  # only ends what hangs; a hang is not a catch
 FLAGS = ["-std=gnu17", "-O1", "-w", "-fsanitize=thread", "-D_GNU_SOURCE", "-DWEFT_CHECKED=1",
          "-DWEFT_ATOMICS_HOOKED=1", "-include", "assert.h"]
-LAYERS = ["jobs/base", "jobs", "ecs/blob", "ecs", "scheduler"]
+LAYERS = ["jobs/base", "jobs", "ecs/blob", "ecs/scene", "ecs", "scheduler"]
 SPACE = r"\s*(?:/\*[^*]*\*/\s*)*"  # comments after a line of the old text do not count
 
 

@@ -185,6 +185,7 @@ static weft_result bake_gun(weft_bake *bake, const weft_object *object, void *us
     weft_entity own = weft_bake_entity(bake, NULL), flash = weft_bake_entity(bake, "flash");
     weft_bake_set(bake, own, c->spawner, &spawner, sizeof spawner);
     weft_bake_set(bake, flash, c->alive, NULL, 0);
+    weft_bake_transform(bake, flash, NULL, NULL, NULL, WEFT_TRANSFORM_STATIC);
     const weft_object *mate = weft_bake_object(bake, "../mate");
     if (mate != NULL &&
         weft_bake_read(bake, mate, "Note", &team_type, &number, &is_there) == WEFT_OK)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* test_scene_random.c: random edits of documents: what is baked step by step is byte for byte
- * what is baked from nothing, for any number of workers. WEFT_SCENE_SCRIPTS: how many scripts
- * (default 60, each of 25 edits). */
+ * what is baked from nothing, for any number of workers. In the environment: WEFT_SCENE_SCRIPTS,
+ * how many scripts (60), WEFT_SCENE_EDITS, bakes of each (25); a campaign: 100000 and 5. */
 #include "scene_fixture.h"
 
 #include <stdarg.h>
 
-enum { DOCUMENTS = 3, OBJECTS = 12, PREFABS = 5, EDITS = 25, TEXT_BYTES = 1 << 16 };
+/* Few objects, so that edits meet: most of what one object reads is edited sooner or later. */
+enum { DOCUMENTS = 3, OBJECTS = 6, PREFABS = 3, KINDS = 256, TEXT_BYTES = 1 << 16 };
 
 /* What a document is made of: edits change numbers, the text follows. */
 typedef struct thing {
@@ -51,12 +52,13 @@ static void put_object(writer *w, const model *m, uint32_t document, uint32_t in
             o->prefab % PREFABS);
     }
     if ((o->kind & 2) && !is_prefab)
-        put(w, "\"Spawner\": {\"what\": \"../o%u\"}, ", o->reference % OBJECTS);
+        put(w, "\"Spawner\": {\"what\": \"../o%u\"}, ", o->reference % (OBJECTS / 2));
     else if (o->kind & 4)
         put(w, "\"Spawner\": {\"what\": \"#p%u\"}, ", o->reference % PREFABS);
-    if ((o->kind & 8) && !is_prefab) put(w, "\"Watch\": \"../o%u\", ", o->reference % OBJECTS);
+    if ((o->kind & 8) && !is_prefab)
+        put(w, "\"Watch\": \"../o%u\", ", (o->reference + index + 1) % OBJECTS);
     if (o->kind & 16) put(w, "\"transform\": {\"position\": [%u, 0, 0]}, ", o->speed % 7);
-    if (o->kind & 32)
+    if ((o->kind & 32) && o->prefab == 0) /* else the prefab has the child */
         put(w,
             "\"Links\": [{\"to\": \"child\", \"weight\": %u}, {}], \"children\": {\"child\": "
             "{\"Team\": {\"number\": %u}}}, ",
@@ -66,7 +68,8 @@ static void put_object(writer *w, const model *m, uint32_t document, uint32_t in
     if (o->override != 0)
         put(w, "\"with\": {\"child\": {\"Alive\": %s}}, ", o->override == 1 ? "true" : "false");
     if (o->without != 0) put(w, "\"without\": [\"child\"], ");
-    put(w, "\"Note\": {\"number\": %u}},\n", o->speed % 5);
+    if (o->kind & 128) put(w, "\"Note\": {\"number\": %u}, ", o->speed % 5);
+    put(w, "},\n");
 }
 
 static void write_document(const model *m, uint32_t document, writer *w)
@@ -105,7 +108,7 @@ static void edit(model *m, test_random *dice)
         o->reference++;
         break;
     case 4:
-        o->kind ^= 1u << test_random_below(dice, 7);
+        o->kind ^= 1u << test_random_below(dice, 8);
         break;
     case 5:
         o->child++;
@@ -128,9 +131,33 @@ static void edit(model *m, test_random *dice)
     case 11:
         m->number[document]++;
         break;
+    case 12: /* a child comes or goes */
+        o->kind ^= 32;
+        break;
     default:
         o->speed = (uint32_t)test_random_below(dice, 1000);
         break;
+    }
+}
+
+/* What people do in the end: no mistake is left. */
+static void mend(model *m)
+{
+    for (uint32_t d = 0; d < DOCUMENTS; d++) {
+        m->is_missing[d] = m->is_torn[d] = false;
+        for (uint32_t i = 0; i < OBJECTS; i++) {
+            thing *o = &m->objects[d][i];
+            o->is_broken = false;
+            o->is_there = o->is_there || i < OBJECTS / 2; /* what others refer to */
+            o->name = i;
+            o->override = o->without = 0;
+        }
+        for (uint32_t i = 0; i < PREFABS; i++)
+            m->prefabs[d][i] = (thing){.is_there = true,
+                                       .name = i,
+                                       .kind = m->prefabs[d][i].kind | 32,
+                                       .speed = m->prefabs[d][i].speed,
+                                       .child = m->prefabs[d][i].child};
     }
 }
 
@@ -225,8 +252,8 @@ static void check_mistakes(const stage *live, const stage *whole)
 }
 
 /* One script; returns how many bakes were clean, and compared. */
-static uint32_t run_script(test_random dice, uint64_t seed, char texts[DOCUMENTS][TEXT_BYTES],
-                           uint32_t *kept)
+static uint32_t run_script(test_random dice, uint64_t seed, uint32_t edits,
+                           char texts[DOCUMENTS][TEXT_BYTES], uint32_t *kept)
 {
     static const uint32_t worker_counts[] = {1, 2, 3, 8};
     model m = {0};
@@ -235,20 +262,22 @@ static uint32_t run_script(test_random dice, uint64_t seed, char texts[DOCUMENTS
     char numbers[DOCUMENTS][8];
     for (uint32_t d = 0; d < DOCUMENTS; d++) {
         for (uint32_t i = 0; i < OBJECTS; i++) {
-            m.objects[d][i].is_there = i < OBJECTS / 2;
+            m.objects[d][i].is_there = i <= OBJECTS / 2;
             m.objects[d][i].name = i;
-            m.objects[d][i].kind = (uint32_t)test_random_below(&dice, 128);
+            m.objects[d][i].kind = (uint32_t)test_random_below(&dice, KINDS);
+            m.objects[d][i].prefab = (uint32_t)test_random_below(&dice, 2 * PREFABS);
         }
         for (uint32_t i = 0; i < PREFABS; i++) {
             m.prefabs[d][i].is_there = true;
             m.prefabs[d][i].name = i;
-            m.prefabs[d][i].kind = 32;
+            m.prefabs[d][i].kind = 32 | (uint32_t)test_random_below(&dice, KINDS);
         }
     }
     stage_begin(&live, worker_counts[seed % 4], &files);
     uint32_t clean = 0;
-    for (uint32_t e = 0; e < EDITS; e++) {
+    for (uint32_t e = 0; e < edits; e++) {
         for (uint64_t k = e == 0 ? 0 : 1 + test_random_below(&dice, 3); k > 0; k--) edit(&m, &dice);
+        if (test_random_below(&dice, 3) == 0) mend(&m);
         for (uint32_t d = 0; d < DOCUMENTS; d++) {
             writer w = {texts[d], 0};
             char name[16];
@@ -280,14 +309,20 @@ static uint32_t run_script(test_random dice, uint64_t seed, char texts[DOCUMENTS
     return clean;
 }
 
+static uint32_t number_of(const char *name, uint32_t otherwise)
+{
+    const char *asked = getenv(name);
+    return asked == NULL ? otherwise : (uint32_t)strtoul(asked, NULL, 10);
+}
+
 PLAIN_TEST(a_bake_step_by_step_is_the_bake_from_nothing)
 {
     static char texts[DOCUMENTS][TEXT_BYTES];
-    const char *asked = getenv("WEFT_SCENE_SCRIPTS");
-    uint32_t scripts = asked == NULL ? 60 : (uint32_t)strtoul(asked, NULL, 10), clean = 0, kept = 0;
+    uint32_t scripts = number_of("WEFT_SCENE_SCRIPTS", 60);
+    uint32_t edits = number_of("WEFT_SCENE_EDITS", 25), clean = 0, kept = 0;
     const test_random dice = test_random_init(1);
     for (uint32_t i = 0; i < scripts; i++)
-        clean += run_script(test_random_fork(&dice, i), i, texts, &kept);
+        clean += run_script(test_random_fork(&dice, i), i, edits, texts, &kept);
     printf("%u scripts, %u bakes compared, %u of them partial\n", scripts, clean, kept);
     CHECK(clean > scripts && kept > clean / 4);
 }

@@ -190,9 +190,9 @@ typedef enum weft_transform_usage {
 } weft_transform_usage;
 
 /* Places an entity in the space of the object above it; lengths in metres, rotation a unit
- * quaternion x, y, z, w. A static entity below a dynamic one is dynamic. Errors: INVALID_ARGUMENT
- * (not finite; no unit quaternion; DYNAMIC with unequal scales), UNSUPPORTED (the world lacks
- * weft_transform_create). Threads: the baker's. */
+ * quaternion x, y, z, w. NULL: no move, no rotation, scale 1. A static entity below a dynamic
+ * one is dynamic. Errors: INVALID_ARGUMENT (not finite; no unit quaternion; DYNAMIC with unequal
+ * scales), UNSUPPORTED (the world lacks weft_transform_create). Threads: the baker's. */
 WEFT_API weft_result weft_bake_transform(weft_bake *bake, weft_entity entity,
                                          const float position[3], const float rotation[4],
                                          const float scale[3], weft_transform_usage usage);

@@ -255,7 +255,7 @@ weft__record *weft__bake_node(weft_bake *bake, uint32_t node)
     record->arena.memory = bake->scene->memory;
     record->path = baked->path;
     record->own = baked->own;
-    record->used = record->born = bake->scene->bake;
+    record->born = bake->scene->bake;
     bake->record = record;
     begin(bake, node);
     run_bakers(bake);

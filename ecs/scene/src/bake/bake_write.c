@@ -348,10 +348,10 @@ weft_result weft_bake_transform(weft_bake *bake, weft_entity entity, const float
                                 weft_transform_usage usage)
 {
     uint32_t number = own_number(bake, entity);
-    weft__place place;
-    memcpy(place.position, position, sizeof place.position);
-    memcpy(place.rotation, rotation, sizeof place.rotation);
-    memcpy(place.scale, scale, sizeof place.scale);
+    weft__place place = {.rotation = {0, 0, 0, 1}, .scale = {1, 1, 1}};
+    if (position != NULL) memcpy(place.position, position, sizeof place.position);
+    if (rotation != NULL) memcpy(place.rotation, rotation, sizeof place.rotation);
+    if (scale != NULL) memcpy(place.scale, scale, sizeof place.scale);
     if (number == WEFT__NONE) return WEFT_INVALID_ARGUMENT;
     const char *problem = place_problem(&place, usage);
     if (problem == NULL && usage != WEFT_TRANSFORM_NONE &&

@@ -100,14 +100,12 @@ typedef enum weft__why {
     WEFT__WHY_READ,    /* what `why_text` tells has changed */
 } weft__why;
 
-/* Owner: the scene; nodes of two trees may have it while a bake runs. */
+/* Owner: the scene, by a node of its tree; nodes of two trees have it while a bake runs. */
 typedef struct weft__record {
-    struct weft__record *next; /* all records of a scene */
     uint64_t path, own;
     weft__why why;
     const char *why_text; /* in `arena` */
-    uint64_t used;        /* the last bake that has it */
-    uint64_t born;
+    uint64_t born;        /* the bake that made it */
     weft__output *output; /* NULL: never baked without a mistake */
     weft__problem *problems;
     uint32_t read_count;

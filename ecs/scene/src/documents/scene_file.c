@@ -3,7 +3,7 @@
  * system first, then a hash of the bytes. See scene_file.h. */
 #include "scene_file.h"
 
-#include "hash.h"
+#include "hash_lanes.h"
 #include "scene_source.h"
 
 #include <errno.h>
@@ -190,8 +190,18 @@ static weft_result read_file(weft__files *files, weft__scene_file *file, uint64_
                              : read_system(files, file->path, known, &file->stamp, &file->text);
     file->text.file = file->path;
     if (result == WEFT_OK && file->text.bytes != NULL)
-        file->hash = hash_bytes(HASH_K0, file->text.bytes, file->text.count) | 1;
+        file->hash = weft__hash_lanes(HASH_K0, file->text.bytes, file->text.count) | 1;
     return result;
+}
+
+/* An edit leaves about as many objects as there were. */
+static bool reserve_as(weft__files *files, weft__scene_file *file, const weft__scene_file *old)
+{
+    if (old == NULL || old->is_missing) return true;
+    return weft__list_room(files->memory, (void **)&file->objects.at, &file->objects.room,
+                           old->objects.count, sizeof *file->objects.at) &&
+           weft__list_room(files->memory, (void **)&file->properties.at, &file->properties.room,
+                           old->properties.count, sizeof *file->properties.at);
 }
 
 static weft__scene_file *open_new(weft__files *files, const char *path, uint64_t hash,
@@ -215,7 +225,7 @@ static weft__scene_file *open_new(weft__files *files, const char *path, uint64_t
     file->is_missing = file->is_broken = file->result != WEFT_OK;
     if (!file->is_missing && source != NULL) {
         file->source = source;
-        is_refused = !weft__source_open(files, file);
+        is_refused = !reserve_as(files, file, old) || !weft__source_open(files, file);
     }
     if (is_refused) {
         free_file(files, file);
@@ -306,6 +316,7 @@ bool weft__path_join(const char *from, const char *path, size_t bytes, char out[
 
 const weft__property *weft__object_property(const weft__file_object *object, const char *name)
 {
+    if (object->first_property == WEFT__NONE) return NULL;
     uint64_t hash = hash_bytes(HASH_K1, name, strlen(name));
     const weft__property *properties = object->file->properties.at;
     for (uint32_t p = object->first_property; p != WEFT__NONE; p = properties[p].next)

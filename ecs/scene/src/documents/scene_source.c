@@ -3,7 +3,7 @@
  * for each object, which differs when anything of it does. See scene_source.h. */
 #include "scene_source.h"
 
-#include "hash.h"
+#include "hash_lanes.h"
 #include "text.h"
 #include "utf8.h"
 
@@ -39,7 +39,7 @@ uint32_t weft__source_add(weft_source *out, const weft_source_object *object, we
                                  .data = object->data,
                                  .hash = object->hash};
     if (object->hash == 0 && object->value != NULL)
-        added->hash = hash_bytes(HASH_K0, object->value, object->value_bytes);
+        added->hash = weft__hash_lanes(HASH_K0, object->value, object->value_bytes);
     bool is_root = object->parent == WEFT_SOURCE_ROOT, is_prefab = role == WEFT__PREFAB;
     weft__file_object *parent = is_root ? NULL : &file->objects.at[object->parent];
     uint32_t *first = !is_root ? &parent->first : is_prefab ? &file->first_prefab : &file->first;

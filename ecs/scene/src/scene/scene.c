@@ -109,11 +109,9 @@ weft_result weft_scene_create(weft_world *schema, const weft_scene_desc *desc, w
 
 static void free_records(weft_scene *scene)
 {
-    while (scene->records != NULL) {
-        weft__record *record = scene->records;
-        scene->records = record->next;
-        weft__record_free(record, &scene->memory, scene->blobs);
-    }
+    for (uint32_t i = 0; i < scene->tree.nodes.count; i++)
+        if (scene->tree.nodes.at[i].record != NULL)
+            weft__record_free(scene->tree.nodes.at[i].record, &scene->memory, scene->blobs);
 }
 
 void weft_scene_destroy(weft_scene *scene)

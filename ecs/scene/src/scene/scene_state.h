@@ -18,8 +18,8 @@ struct weft_scene {
     weft__schema schema;
     weft__files files;
     weft_blob_store *blobs;
-    weft__tree tree; /* of the last bake that ended */
-    weft__record *records;
+    weft__tree tree;       /* of the last bake that ended */
+    uint32_t record_count; /* of its nodes */
     uint64_t *baker_properties;
     weft_bake *workers; /* [worker_count]: what bakers work on */
     uint32_t worker_count;

@@ -31,6 +31,9 @@ typedef struct update {
     WEFT__LIST(job) jobs;
     uint32_t job_begin; /* of the round */
     uint32_t baked;
+    uint32_t objects, records;          /* examined; that the tree has then */
+    uint32_t found, faulty;             /* old records whose object is there; kept with mistakes */
+    WEFT__LIST(weft__record *) dropped; /* old ones whose object is not */
     WEFT__LIST(weft__change) changes;
     WEFT__LIST(weft_scene_problem) problems;
     WEFT__LIST(const char *) removed_paths;
@@ -44,32 +47,49 @@ static bool has_entity(const weft__node *node)
     return !node->is_removed && !node->is_group;
 }
 
-static weft__record *old_record(const weft_scene *scene, uint64_t path)
+/* What the last bake had at a path; NULL: nothing. Mostly the node has the number that it had. */
+static const weft__node *old_node(const weft_scene *scene, uint64_t path, uint32_t index)
 {
-    uint32_t node = weft__tree_find(&scene->tree, path);
-    return node == WEFT__NONE ? NULL : scene->tree.nodes.at[node].record;
+    const weft__tree *tree = &scene->tree;
+    bool is_there = index < tree->nodes.count && tree->nodes.at[index].path == path &&
+                    !tree->nodes.at[index].is_removed;
+    if (!is_there) index = weft__tree_find(tree, path);
+    return index == WEFT__NONE || tree->nodes.at[index].record == NULL ? NULL
+                                                                       : &tree->nodes.at[index];
+}
+
+/* Why a record with reads or mistakes cannot be kept; KEPT: it can. */
+static weft__why examine_record(update *u, const weft__record *old, uint32_t *why_read)
+{
+    for (*why_read = 0; *why_read < old->read_count; ++*why_read) {
+        const weft__read *read = &old->reads[*why_read];
+        if (weft__read_hash(&u->tree, old, read) != read->hash) return WEFT__WHY_READ;
+    }
+    /* What is said of a mistake has its place, which may have moved. */
+    bool is_moved = old->problems != NULL && u->scene->files.read_count != 0;
+    return is_moved ? WEFT__WHY_MISTAKE : WEFT__WHY_KEPT;
 }
 
 static bool examine(update *u, uint32_t index)
 {
     weft__node *node = &u->tree.nodes.at[index];
-    weft__record *old = old_record(u->scene, node->path);
-    job next = {.node = index, .why = WEFT__WHY_NEW, .old = old};
+    const weft__node *old = old_node(u->scene, node->path, index);
+    job next = {.node = index, .why = WEFT__WHY_NEW};
+    u->objects++;
     if (old != NULL) {
+        u->found++;
+        next.old = old->record;
         next.why = old->own == node->own ? WEFT__WHY_KEPT : WEFT__WHY_OWN;
-        for (uint32_t r = 0; r < old->read_count && next.why == WEFT__WHY_KEPT; r++) {
-            if (weft__read_hash(&u->tree, old, &old->reads[r]) == old->reads[r].hash) continue;
-            next.why = WEFT__WHY_READ;
-            next.why_read = r;
-        }
+        if (next.why == WEFT__WHY_KEPT && !old->is_plain)
+            next.why = examine_record(u, old->record, &next.why_read);
         if (u->tree.is_refused) return false;
-        /* What is said of a mistake has its place, which may have moved. */
-        if (next.why == WEFT__WHY_KEPT && old->problems != NULL && u->scene->files.read_count != 0)
-            next.why = WEFT__WHY_MISTAKE;
     }
     if (next.why == WEFT__WHY_KEPT) {
-        node->record = old;
-        old->used = u->scene->files.bake;
+        node->record = old->record;
+        node->is_plain = old->is_plain;
+        node->has_prefabs = old->has_prefabs;
+        if (!old->is_plain) u->faulty += old->record->problems != NULL;
+        u->records++;
         return true;
     }
     job *added = WEFT__LIST_ADD(&u->scene->memory, &u->jobs);
@@ -106,21 +126,31 @@ static void explain(job *done, const weft__record *old)
     done->made->why_text = weft__pile_text(&done->made->arena, text, bytes);
 }
 
-/* Takes the records of a round into the scene. */
+static bool refers_to_prefabs(const weft__output *output)
+{
+    for (uint32_t i = 0; output != NULL && i < output->reference_count; i++)
+        if (output->references[i].kind == WEFT__REFERENCE_PREFAB) return true;
+    return false;
+}
+
+/* Takes the records of a round into the tree. */
 static void collect(update *u)
 {
-    weft_scene *scene = u->scene;
     for (uint32_t i = u->job_begin; i < u->jobs.count; i++) {
         job *done = &u->jobs.at[i];
-        if (done->made == NULL) continue;
-        done->made->next = scene->records;
-        scene->records = done->made;
-        u->tree.nodes.at[done->node].record = done->made;
+        weft__record *made = done->made;
+        if (made == NULL) continue;
         explain(done, done->old);
-        if (done->made->output == NULL && done->old != NULL && done->old->output != NULL) {
-            done->made->output = done->old->output;
-            done->made->output->users++;
+        if (made->output == NULL && done->old != NULL && done->old->output != NULL) {
+            made->output = done->old->output;
+            made->output->users++;
         }
+        weft__node *node = &u->tree.nodes.at[done->node];
+        node->record = made;
+        node->is_plain = made->read_count == 0 && made->problems == NULL;
+        node->has_prefabs = refers_to_prefabs(made->output);
+        u->faulty += made->problems != NULL;
+        u->records++;
     }
 }
 
@@ -178,7 +208,7 @@ static bool add_prefabs(update *u, uint32_t begin, uint32_t end)
         if (!has_entity(&u->tree.nodes.at[i])) continue;
         if (!add_prefab(u, u->tree.nodes.at[i].prefab)) return false;
         const weft__record *record = u->tree.nodes.at[i].record;
-        const weft__output *output = record == NULL ? NULL : record->output;
+        const weft__output *output = u->tree.nodes.at[i].has_prefabs ? record->output : NULL;
         for (uint32_t r = 0; output != NULL && r < output->reference_count; r++) {
             const weft__reference *reference = &output->references[r];
             if (reference->kind != WEFT__REFERENCE_PREFAB ||
@@ -194,7 +224,9 @@ static bool add_prefabs(update *u, uint32_t begin, uint32_t end)
 
 static bool bake_all(update *u, const char *const *paths, uint32_t count)
 {
-    if (!weft__tree_add_scene(&u->tree, paths, count)) return false;
+    if (!weft__tree_reserve(&u->tree, &u->scene->tree) ||
+        !weft__tree_add_scene(&u->tree, paths, count))
+        return false;
     for (uint32_t done = 0; done < u->tree.nodes.count;) {
         uint32_t end = u->tree.nodes.count;
         if (!bake_round(u, done, end) || !add_prefabs(u, done, end)) return false;
@@ -229,9 +261,26 @@ static const weft__output *output_of(const weft__record *record)
     return record == NULL ? NULL : record->output;
 }
 
-static bool compare(update *u)
+/* Old records whose object is not there any more. */
+static bool find_dropped(update *u)
 {
     const weft__tree *old = &u->scene->tree;
+    bool is_kept = true;
+    for (uint32_t i = 0; u->found != u->scene->record_count && i < old->nodes.count; i++) {
+        weft__record *record = old->nodes.at[i].record;
+        uint32_t now = record == NULL ? i : weft__tree_find(&u->tree, old->nodes.at[i].path);
+        bool is_there = now != WEFT__NONE && has_entity(&u->tree.nodes.at[now]);
+        if (record == NULL || is_there) continue;
+        weft__record **added = WEFT__LIST_ADD(&u->scene->memory, &u->dropped);
+        is_kept = added != NULL && (record->output == NULL || add_removed(u, i));
+        if (!is_kept) return false;
+        *added = record;
+    }
+    return is_kept;
+}
+
+static bool compare(update *u)
+{
     bool is_kept = true;
     for (uint32_t i = 0; i < u->jobs.count && is_kept; i++) {
         const weft__output *was = output_of(u->jobs.at[i].old);
@@ -241,13 +290,7 @@ static bool compare(update *u)
         else if (was != NULL && is != NULL && was->hash != is->hash)
             is_kept = add_change(u, u->jobs.at[i].node, WEFT_SCENE_CHANGED);
     }
-    for (uint32_t i = 0; i < old->nodes.count && is_kept; i++) {
-        const weft__node *node = &old->nodes.at[i];
-        if (!has_entity(node) || output_of(node->record) == NULL) continue;
-        uint32_t now = weft__tree_find(&u->tree, node->path);
-        if (now == WEFT__NONE || !has_entity(&u->tree.nodes.at[now])) is_kept = add_removed(u, i);
-    }
-    return is_kept;
+    return is_kept && find_dropped(u);
 }
 
 /* ---- mistakes ---- */
@@ -326,8 +369,8 @@ static bool gather_problems(update *u)
         if (file->is_missing && is_document)
             is_kept = say(u, file->path, "%s: cannot be read: %s", weft_result_text(file->result));
     }
-    for (uint32_t i = 0; i < u->tree.nodes.count && is_kept; i++)
-        if (u->tree.nodes.at[i].record != NULL)
+    for (uint32_t i = 0; u->faulty != 0 && i < u->tree.nodes.count && is_kept; i++)
+        if (u->tree.nodes.at[i].record != NULL && !u->tree.nodes.at[i].is_plain)
             is_kept = add_problems(u, u->tree.nodes.at[i].record->problems);
     if (u->tree.is_full && is_kept)
         is_kept =
@@ -340,33 +383,43 @@ static bool gather_problems(update *u)
 
 /* ---- the end ---- */
 
-static void free_records(weft_scene *scene, bool is_failed)
+/* The records that the scene has no more; of a bake that failed: those that it made. */
+static void free_records(update *u, bool is_failed)
 {
-    for (weft__record **at = &scene->records; *at != NULL;) {
-        weft__record *record = *at;
-        uint64_t bake = scene->files.bake;
-        if (is_failed ? record->born != bake : record->used == bake) {
-            at = &record->next;
-            continue;
-        }
-        *at = record->next;
-        weft__record_free(record, &scene->memory, scene->blobs);
+    weft_scene *scene = u->scene;
+    for (uint32_t i = 0; i < u->jobs.count; i++) {
+        weft__record *record = is_failed ? u->jobs.at[i].made : u->jobs.at[i].old;
+        if (record != NULL) weft__record_free(record, &scene->memory, scene->blobs);
     }
+    for (uint32_t i = 0; i < u->dropped.count && !is_failed; i++)
+        weft__record_free(u->dropped.at[i], &scene->memory, scene->blobs);
+}
+
+/* Adds what a record has to the statistics, or takes it away. */
+static void count_record(weft_scene_stats *stats, const weft__record *record, bool is_gone)
+{
+    const weft__output *output = output_of(record);
+    if (output == NULL) return;
+    uint64_t bytes = sizeof(weft__record) + output->bytes;
+    stats->entities += is_gone ? 0 - output->entity_count : output->entity_count;
+    stats->record_bytes += is_gone ? 0 - bytes : bytes;
 }
 
 static void count(update *u, weft_scene_stats *stats)
 {
-    *stats = (weft_scene_stats){
-        .files_read = u->scene->files.read_count, .baked = u->baked, .errors = u->problems.count};
+    *stats = (weft_scene_stats){.files_read = u->scene->files.read_count,
+                                .objects = u->objects,
+                                .baked = u->baked,
+                                .entities = u->scene->stats.entities,
+                                .record_bytes = u->scene->stats.record_bytes,
+                                .errors = u->problems.count};
     for (const weft__scene_file *f = u->scene->files.first; f != NULL; f = f->next)
         stats->files += f->used == u->scene->files.bake;
-    for (uint32_t i = 0; i < u->tree.nodes.count; i++) {
-        const weft__output *output = output_of(u->tree.nodes.at[i].record);
-        stats->objects += has_entity(&u->tree.nodes.at[i]);
-        if (output == NULL) continue;
-        stats->entities += output->entity_count;
-        stats->record_bytes += sizeof(weft__record) + output->bytes;
+    for (uint32_t i = 0; i < u->jobs.count; i++) {
+        count_record(stats, u->jobs.at[i].old, true);
+        count_record(stats, u->jobs.at[i].made, false);
     }
+    for (uint32_t i = 0; i < u->dropped.count; i++) count_record(stats, u->dropped.at[i], true);
     for (uint32_t i = 0; i < u->changes.count; i++) {
         stats->added += u->changes.at[i].kind == WEFT_SCENE_ADDED;
         stats->removed += u->changes.at[i].kind == WEFT_SCENE_REMOVED;
@@ -417,19 +470,21 @@ weft_result weft_scene_bake(weft_scene *scene, const char *const *paths, uint32_
         EXCHANGE(scene->problems, u.problems);
         EXCHANGE(scene->removed_paths, u.removed_paths);
         EXCHANGE(scene->removed, u.removed);
-        free_records(scene, false);
+        free_records(&u, false);
+        scene->record_count = u.records;
         weft_blob_store_stats_get(scene->blobs, &blobs, sizeof blobs);
         stats.blob_count = blobs.blob_count;
         stats.seconds = now() - begin;
         scene->stats = stats;
         scene->baked = scene->files.bake;
     } else {
-        free_records(scene, true);
+        free_records(&u, true);
     }
     weft__tree_free(&u.tree);
     weft__files_sweep(&scene->files, !is_done);
     for (uint32_t i = 0; i < scene->worker_count; i++) scene->workers[i].scene = NULL;
     WEFT__LIST_FREE(&scene->memory, &u.jobs);
+    WEFT__LIST_FREE(&scene->memory, &u.dropped);
     WEFT__LIST_FREE(&scene->memory, &u.changes);
     WEFT__LIST_FREE(&scene->memory, &u.problems);
     WEFT__LIST_FREE(&scene->memory, &u.removed_paths);

@@ -27,11 +27,14 @@ typedef struct weft__node {
     uint32_t root;                   /* number of the root that it is below: 0 the scene */
     const weft__file_object *prefab; /* what it is an instance of; NULL: none */
     bool is_removed;                 /* by "without"; so are its children */
-    bool is_group;               /* no entity: the root of the scene, the root of a file, "each" */
-    bool is_record;              /* of "each": has no name by itself */
+    bool is_group;  /* no entity: the root of the scene, the root of a file, "each" */
+    bool is_record; /* of "each": has no name by itself */
+    /* of its record: */
+    bool is_plain;               /* its bakers read nothing else, and there were no mistakes */
+    bool has_prefabs;            /* it refers to some */
     uint64_t path;               /* hash of its path, the root's included */
     uint64_t own;                /* hash of its layers */
-    struct weft__record *record; /* NULL: not baked yet */
+    struct weft__record *record; /* NULL: not baked yet; of the tree of a scene: owned by it */
 } weft__node;
 
 /* The scene, or a prefab that is entities of its own. */
@@ -41,6 +44,8 @@ typedef struct weft__root {
     uint32_t node;
 } weft__root;
 
+#define WEFT__TREE_FREE UINT64_MAX
+
 /* Owner: the scene. */
 typedef struct weft__tree {
     weft__files *files;
@@ -48,7 +53,8 @@ typedef struct weft__tree {
     WEFT__LIST(weft__node) nodes;
     WEFT__LIST(weft__layer) layers;
     WEFT__LIST(weft__root) roots;
-    uint32_t *map; /* path to node, open addressing; WEFT__NONE is empty */
+    uint64_t *map; /* path to node, open addressing: node, and above it the upper half of its
+                      path; WEFT__TREE_FREE: empty */
     uint32_t map_room, map_count;
     weft__pile arena;
     weft__problem *problems;
@@ -58,7 +64,11 @@ typedef struct weft__tree {
 } weft__tree;
 
 void weft__tree_init(weft__tree *tree, weft__memory *memory, weft__files *files, uint32_t limit);
+/* Room for as many nodes as another tree has; false: memory was refused. */
+bool weft__tree_reserve(weft__tree *tree, const weft__tree *as);
 void weft__tree_free(weft__tree *tree);
+/* Makes the last node the one of its path; false: memory was refused. */
+bool weft__tree_enter(weft__tree *tree);
 
 /* The number of a root by the hash of its key; WEFT__NONE. */
 uint32_t weft__tree_find_root(const weft__tree *tree, uint64_t hash);

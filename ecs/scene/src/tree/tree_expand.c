@@ -40,36 +40,18 @@ __attribute__((format(printf, 5, 6))) static void fail(expansion *e, uint32_t no
 
 /* ---- nodes ---- */
 
-static bool grow_map(weft__tree *tree)
-{
-    uint32_t room = tree->map_room == 0 ? 64 : 2 * tree->map_room;
-    uint32_t *map = weft__alloc(tree->memory, WEFT__MEMORY_OTHER, room, sizeof *map, 16);
-    if (map == NULL) return false;
-    memset(map, 0xff, room * sizeof *map);
-    for (uint32_t i = 0; i < tree->map_count; i++) {
-        uint32_t at = (uint32_t)tree->nodes.at[i].path;
-        while (map[at & (room - 1)] != WEFT__NONE) at++;
-        map[at & (room - 1)] = i;
-    }
-    weft__free(tree->memory, WEFT__MEMORY_OTHER, tree->map, tree->map_room, sizeof *map, 16);
-    tree->map = map;
-    tree->map_room = room;
-    return true;
-}
-
 static uint32_t add_node(expansion *e, uint32_t parent, uint64_t path, const char *name,
                          uint32_t name_bytes)
 {
     weft__tree *tree = e->tree;
     if (tree->nodes.count >= tree->limit) tree->is_full = true;
     if (tree->is_full || tree->is_refused) return WEFT__NONE;
-    bool has_room = tree->map_count < tree->map_room / 2 || grow_map(tree);
-    weft__node *node = has_room ? WEFT__LIST_ADD(tree->memory, &tree->nodes) : NULL;
+    weft__node *node = WEFT__LIST_ADD(tree->memory, &tree->nodes);
+    uint32_t index = tree->nodes.count - 1;
     if (node == NULL) {
         tree->is_refused = true;
         return WEFT__NONE;
     }
-    uint32_t index = tree->nodes.count - 1;
     *node = (weft__node){.name = name,
                          .name_bytes = name_bytes,
                          .parent = parent,
@@ -80,10 +62,11 @@ static uint32_t add_node(expansion *e, uint32_t parent, uint64_t path, const cha
                          .last_layer = WEFT__NONE,
                          .root = e->root,
                          .path = path};
-    uint32_t at = (uint32_t)path;
-    while (tree->map[at & (tree->map_room - 1)] != WEFT__NONE) at++;
-    tree->map[at & (tree->map_room - 1)] = index;
-    tree->map_count++;
+    if (!weft__tree_enter(tree)) {
+        tree->nodes.count--;
+        tree->is_refused = true;
+        return WEFT__NONE;
+    }
     if (parent == WEFT__NONE) return index;
     weft__node *above = &tree->nodes.at[parent];
     if (above->last == WEFT__NONE)
