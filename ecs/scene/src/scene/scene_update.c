@@ -265,18 +265,17 @@ static const weft__output *output_of(const weft__record *record)
 static bool find_dropped(update *u)
 {
     const weft__tree *old = &u->scene->tree;
-    bool is_kept = true;
     for (uint32_t i = 0; u->found != u->scene->record_count && i < old->nodes.count; i++) {
         weft__record *record = old->nodes.at[i].record;
-        uint32_t now = record == NULL ? i : weft__tree_find(&u->tree, old->nodes.at[i].path);
-        bool is_there = now != WEFT__NONE && has_entity(&u->tree.nodes.at[now]);
-        if (record == NULL || is_there) continue;
+        if (record == NULL) continue;
+        uint32_t now = weft__tree_find(&u->tree, old->nodes.at[i].path);
+        if (now != WEFT__NONE && has_entity(&u->tree.nodes.at[now])) continue;
         weft__record **added = WEFT__LIST_ADD(&u->scene->memory, &u->dropped);
-        is_kept = added != NULL && (record->output == NULL || add_removed(u, i));
-        if (!is_kept) return false;
+        if (added == NULL) return false;
         *added = record;
+        if (record->output != NULL && !add_removed(u, i)) return false;
     }
-    return is_kept;
+    return true;
 }
 
 static bool compare(update *u)
