@@ -3,6 +3,8 @@
  * fill that fails destroys what it made. See fill_entities.h and fill_values.h. */
 #include "fill_values.h"
 
+#include <string.h>
+
 /* ---- the whole ---- */
 
 static bool begin(weft__fill *f)
@@ -18,7 +20,9 @@ static bool begin(weft__fill *f)
     bool has_room = weft__list_room(f->memory, (void **)&f->entities.at, &f->entities.room,
                                     scene->stats.entities + 1, sizeof *f->entities.at) &&
                     weft__list_room(f->memory, (void **)&scene->entities.at, &scene->entities.room,
-                                    nodes + 1, sizeof(weft_entity));
+                                    nodes + 1, sizeof(weft_entity)) &&
+                    weft__list_room(f->memory, (void **)&scene->firsts.at, &scene->firsts.room,
+                                    nodes + 1, sizeof(uint32_t));
     if (f->map == NULL || f->first == NULL || f->usage == NULL || f->matrix == NULL || !has_room)
         return weft__fill_refuse(f, WEFT_OUT_OF_MEMORY);
     f->prefab = weft_component_prefab(f->world);
@@ -53,6 +57,13 @@ weft_result weft_scene_fill(weft_scene *scene, weft_world *world)
         for (uint32_t i = 0; i < scene->tree.nodes.count; i++)
             scene->entities.at[i] = weft__fill_entity_of(&f, i);
         scene->entities.count = scene->tree.nodes.count;
+        memcpy(scene->firsts.at, f.first, scene->tree.nodes.count * sizeof *f.first);
+        scene->firsts.count = scene->tree.nodes.count;
+        WEFT__LIST_FREE(&scene->memory, &scene->made);
+        scene->made.at = f.entities.at;
+        scene->made.count = f.entities.count;
+        scene->made.room = f.entities.room;
+        memset(&f.entities, 0, sizeof f.entities);
         scene->filled = scene->baked;
     } else if (f.entities.count != 0) {
         weft_entity_destroy_many(world, f.entities.at, f.entities.count);

@@ -34,6 +34,8 @@ struct weft_scene {
     uint64_t baked;                  /* the number of the last bake that ended */
     /* of the last fill */
     WEFT__LIST(weft_entity) entities; /* own ones, by node of the tree */
+    WEFT__LIST(weft_entity) made;     /* all */
+    WEFT__LIST(uint32_t) firsts;      /* by node: where its own are in `made`; WEFT__NONE */
     uint64_t filled;                  /* the bake that it was of */
 };
 

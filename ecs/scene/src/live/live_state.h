@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* live_state.h: a live link: what the thread that bakes has, what the owner has, and the list of
+ * changes between them. Values are kept *normalized*: ENTITY fields hold the key of their target,
+ * BLOB fields the hash of their content, so that they can be compared wherever they come from. */
+#ifndef WEFT_LIVE_STATE_H
+#define WEFT_LIVE_STATE_H
+
+#include "scene_memory.h"
+
+#include <weft/live.h>
+
+#include <pthread.h>
+
+/* A component that both worlds know. Owner: the link; constant. */
+typedef struct weft__live_type {
+    weft_component component;        /* of the world that is followed */
+    const weft_component_desc *desc; /* there; its fields are the flat ones */
+    bool is_skipped;                 /* derived, or not of entities */
+} weft__live_type;
+
+/* One component of an image. Owner: the image. */
+typedef struct weft__live_value {
+    uint32_t type;  /* number of the type */
+    uint32_t count; /* of a BUFFER: elements; else 1 */
+    bool is_disabled;
+    char *at; /* normalized bytes */
+    size_t bytes;
+} weft__live_value;
+
+/* What documents say of an entity. One block of memory. Owner: a change, then the slot. */
+typedef struct weft__live_image {
+    size_t block_bytes;
+    uint32_t value_count;
+    weft__live_value *values; /* ascending type */
+    const char *name;         /* "": none */
+} weft__live_image;
+
+typedef enum weft__live_kind {
+    WEFT__LIVE_ADDED,
+    WEFT__LIVE_CHANGED,
+    WEFT__LIVE_REMOVED,
+} weft__live_kind;
+
+/* What became different of an entity. Owner: the set; `image` goes to the slot. */
+typedef struct weft__live_change {
+    weft__live_kind kind;
+    uint64_t key;
+    const char *path; /* in the pile of the set */
+    weft__live_image *image;
+} weft__live_change;
+
+/* The content of a blob that images refer to. Owner: the link; guarded by its lock until it is
+ * listed, constant then. */
+typedef struct weft__live_blob {
+    uint64_t content;
+    const weft_blob_type *type;
+    void *bytes;
+    size_t count;
+    weft_blob_ref ref; /* in the store of the world; the owner's */
+} weft__live_blob;
+
+/* The changes of one bake. Owner: the baker, the list, then the owner. */
+typedef struct weft__live_set {
+    struct weft__live_set *next;
+    weft__pile pile; /* of texts */
+    WEFT__LIST(weft__live_change) changes;
+    WEFT__LIST(const char *) errors;
+    uint64_t wake_ns;
+} weft__live_set;
+
+/* What the baker knows of an entity of the last bake. Owner: the baker. */
+typedef struct weft__live_known {
+    uint64_t key, signature, bake; /* key 0: free */
+} weft__live_known;
+
+/* What the owner knows of it. Owner: the link. Always: in both tables. */
+typedef struct weft__live_slot {
+    uint64_t key;
+    weft_entity entity;
+    char *path;
+    weft__live_image *base;
+} weft__live_slot;
+
+/* A text that was written into a file, for undo. Owner: the link. */
+typedef struct weft__live_edit {
+    char *path;
+    size_t at;      /* where */
+    char *old_text; /* what was there */
+    size_t old_bytes, new_bytes;
+    uint64_t new_hash; /* of what was written */
+} weft__live_edit;
+
+struct weft_live {
+    /* constant after start */
+    weft__memory memory;
+    weft_world *world;
+    weft_live_desc desc;
+    char **paths;
+    weft__live_type *types;
+    uint32_t type_count;
+    uint32_t prefab, linked_group, instance_of, parent; /* numbers of types; WEFT__NONE: none */
+    /* the baker's: the thread, or the owner without one */
+    weft_world *schema;
+    weft_scene *scene;
+    weft__live_known *known; /* open addressing */
+    uint32_t known_room, known_count;
+    uint64_t bake;
+    WEFT__LIST(char) baker_scratch; /* for weft__live_read of filled worlds */
+    int watch, quit;                /* descriptors */
+    pthread_t thread;
+    bool has_thread;
+    /* guarded by lock */
+    pthread_mutex_t lock; /* also: of the scene, which edits look at */
+    weft__live_set *first, **last;
+    WEFT__LIST(weft__live_blob) blobs;
+    weft_a32 x_waiting; /* sets in the list: a look without the lock */
+    /* the owner's */
+    WEFT__LIST(weft__live_slot) slots;
+    uint32_t *by_key, *by_entity; /* open addressing: number of a slot; WEFT__NONE: free */
+    uint32_t table_room;
+    weft__live_set *current; /* being applied */
+    uint32_t phase, next;    /* where it is */
+    weft__live_set *told;    /* whose errors weft_live_error tells */
+    WEFT__LIST(weft__live_edit) edits;
+    WEFT__LIST(char) scratch; /* for weft__live_read of the followed world */
+    weft_live_report report;  /* of the call that runs */
+};
+
+void weft__live_image_free(weft_live *live, weft__live_image *image);
+void weft__live_set_free(weft_live *live, weft__live_set *set);
+/* What a BLOB field is normalized to; 0: null. */
+uint64_t weft__live_content(weft_blob_store *store, weft_blob_ref ref);
+/* Keeps the bytes of a blob of the scene. False: memory. The baker. */
+bool weft__live_blob_keep(weft_live *live, weft_blob_ref ref, const weft_blob_type *type);
+/* Its reference in the store of the world; null: there is none. Owner. */
+weft_blob_ref weft__live_blob_obtain(weft_live *live, uint64_t content);
+uint64_t weft__live_now(void);
+/* Bytes of one value of a type: of a BUFFER one element. */
+static inline size_t weft__live_size(const weft_live *live, uint32_t type)
+{
+    return live->types[type].desc->size;
+}
+
+#endif

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: MIT */
+/* test_live.c: a running world follows its documents, field by field: what the run has changed
+ * stays or is taken as the policy says; random scripts of edits and writes end in what a model
+ * says, which is a full bake with the writes of the run replayed.
+ */
+#include "scene_fixture.h"
+
+#include <weft/live.h>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+/* A world, its link and its document in memory. */
+typedef struct stage {
+    shelf files;
+    cast cast;
+    weft_world *world;
+    weft_live *live;
+    weft_scene_desc scene;
+    uint32_t told;
+    weft_live_conflict last;
+    char last_text[128];
+    bool takes;
+} stage;
+
+static void told(const weft_live_conflict *conflict, void *user)
+{
+    stage *s = user;
+    s->told++;
+    s->last = *conflict;
+    snprintf(s->last_text, sizeof s->last_text, "%s.%s.%s", conflict->path,
+             conflict->component == NULL ? "" : conflict->component,
+             conflict->field == NULL ? "" : conflict->field);
+}
+
+static bool asked(const weft_live_conflict *conflict, void *user)
+{
+    (void)conflict;
+    return ((const stage *)user)->takes;
+}
+
+static void begin(stage *s, const char *text, weft_live_policy policy)
+{
+    memset(s, 0, sizeof *s);
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &s->world));
+    CHECK_OK(weft_transform_create(s->world, NULL, &s->cast.transform));
+    weft_transform transform = s->cast.transform;
+    s->cast = cast_register(s->world);
+    s->cast.transform = transform;
+    shelf_put(&s->files, "a.weft", text);
+    s->scene = (weft_scene_desc){.read = shelf_read, .user = &s->files};
+    const weft_live_desc desc = {.scene = &s->scene,
+                                 .paths = (const char *[]){"a.weft"},
+                                 .path_count = 1,
+                                 .policy = policy,
+                                 .ask = asked,
+                                 .conflict = told,
+                                 .user = s,
+                                 .without_thread = true};
+    CHECK_OK(weft_live_start(s->world, &desc, &s->live));
+}
+
+static void end(stage *s)
+{
+    weft_live_stop(s->live);
+    CHECK_OK(weft_world_validate(s->world));
+    CHECK_OK(weft_world_destroy(s->world));
+}
+
+static weft_live_report edit(stage *s, const char *text)
+{
+    weft_live_report report;
+    shelf_put(&s->files, "a.weft", text);
+    CHECK_OK(weft_live_refresh(s->live));
+    CHECK_OK(weft_live_apply(s->live, 0, &report, sizeof report));
+    CHECK_OK(weft_world_validate(s->world));
+    return report;
+}
+
+static const Spin *spin_of(const stage *s, const char *path)
+{
+    return weft_entity_read(s->world, weft_live_entity(s->live, path), s->cast.spin);
+}
+
+static void spin_write(const stage *s, const char *path, float speed)
+{
+    Spin *spin = weft_entity_write(s->world, weft_live_entity(s->live, path), s->cast.spin);
+    spin->speed = speed;
+}
+
+static const char two[] = "{\"weft\": 1, \"objects\": {"
+                          "\"a\": {\"Spin\": {\"speed\": 2}}, \"b\": {\"Spin\": {\"speed\": 3}}}}";
+
+PLAIN_TEST(what_the_run_has_not_changed_follows_the_file)
+{
+    stage s;
+    begin(&s, two, WEFT_LIVE_KEEP);
+    CHECK_F64(spin_of(&s, "a")->speed, 2, 0);
+    weft_entity a = weft_live_entity(s.live, "a"), b = weft_live_entity(s.live, "b");
+    CHECK_TEXT(weft_live_path(s.live, a), "a");
+    uint32_t before = weft_world_advance_change_version(s.world);
+    weft_live_report report =
+        edit(&s, "{\"weft\": 1, \"objects\": {\"a\": {\"Spin\": {\"speed\": 5}}, "
+                 "\"b\": {\"Spin\": {\"speed\": 3}}}}");
+    CHECK_U64(report.changed, 1);
+    CHECK_U64(report.values, 1);
+    CHECK_U64(report.conflicts, 0);
+    CHECK_F64(spin_of(&s, "a")->speed, 5, 0);
+    CHECK(weft_entity_equal(a, weft_live_entity(s.live, "a")));
+    CHECK(weft_entity_change_version(s.world, a, s.cast.spin) > before);
+    (void)b;
+    end(&s);
+}
+
+PLAIN_TEST(a_field_that_both_changed_is_a_conflict)
+{
+    for (int policy = 0; policy < 4; policy++) {
+        stage s;
+        begin(&s, two, policy == 3 ? WEFT_LIVE_ASK : (weft_live_policy)policy);
+        s.takes = policy == 3;
+        spin_write(&s, "a", 9);
+        weft_live_report report = edit(
+            &s, "{\"weft\": 1, \"objects\": {\"a\": {\"Spin\": {\"speed\": 5, \"axis\": [1, 0, "
+                "0]}}, \"b\": {\"Spin\": {\"speed\": 3}}}}");
+        bool is_taken = policy == WEFT_LIVE_TAKE || policy == 3;
+        CHECK_U64(report.conflicts, 1);
+        CHECK_U64(s.told, 1);
+        CHECK_TEXT(s.last_text, "a.Spin.speed");
+        CHECK_F64(spin_of(&s, "a")->speed, is_taken ? 5 : 9, 0);
+        CHECK_F64(spin_of(&s, "a")->axis[0], 1, 0); /* the other field follows */
+        end(&s);
+    }
+}
+
+PLAIN_TEST(objects_and_components_come_and_go)
+{
+    stage s;
+    begin(&s, two, WEFT_LIVE_KEEP);
+    weft_live_report report =
+        edit(&s, "{\"weft\": 1, \"objects\": {\"a\": {\"Team\": {\"number\": 4}, \"Alive\": true}, "
+                 "\"c\": {\"Spawner\": {\"what\": \"/a\", \"every\": 1}}}}");
+    CHECK_U64(report.added, 1);
+    CHECK_U64(report.removed, 1);
+    weft_entity a = weft_live_entity(s.live, "a"), c = weft_live_entity(s.live, "c");
+    CHECK(!weft_entity_has(s.world, a, s.cast.spin));
+    CHECK(weft_entity_has(s.world, a, s.cast.alive));
+    CHECK_U64(((const Team *)weft_entity_read_shared(s.world, a, s.cast.team))->number, 4);
+    const Spawner *spawner = weft_entity_read(s.world, c, s.cast.spawner);
+    CHECK(weft_entity_equal(spawner->what, a));
+    CHECK_U64(weft_live_entity(s.live, "b").version, 0);
+    report = edit(&s, two);
+    CHECK_U64(report.added, 1);
+    CHECK(weft_entity_has(s.world, a, s.cast.spin));
+    CHECK(!weft_entity_has(s.world, a, s.cast.alive));
+    CHECK(!weft_entity_is_alive(s.world, c));
+    end(&s);
+}
+
+PLAIN_TEST(an_object_below_another_one_gets_another_parent)
+{
+    stage s;
+    begin(&s,
+          "{\"weft\": 1, \"objects\": {\"a\": {\"transform\": {}, \"children\": {\"x\": "
+          "{\"transform\": {}}}}, \"b\": {\"transform\": {}}}}",
+          WEFT_LIVE_KEEP);
+    weft_component parent = weft_component_parent(s.world);
+    weft_entity x = weft_live_entity(s.live, "a/x");
+    CHECK(weft_entity_equal(((const weft_target *)weft_entity_read(s.world, x, parent))->entity,
+                            weft_live_entity(s.live, "a")));
+    edit(&s, "{\"weft\": 1, \"objects\": {\"a\": {\"transform\": {}}, \"b\": {\"transform\": {}, "
+             "\"children\": {\"x\": {\"transform\": {}}}}}}");
+    x = weft_live_entity(s.live, "b/x");
+    CHECK(weft_entity_equal(((const weft_target *)weft_entity_read(s.world, x, parent))->entity,
+                            weft_live_entity(s.live, "b")));
+    CHECK_U64(weft_live_entity(s.live, "a/x").version, 0);
+    end(&s);
+}
+
+PLAIN_TEST(what_the_run_destroyed_or_removed_stays_so_unless_the_file_is_taken)
+{
+    const char *changed = "{\"weft\": 1, \"objects\": {\"a\": {\"Spin\": {\"speed\": 5}}, "
+                          "\"b\": {\"Spin\": {\"speed\": 6}}}}";
+    for (int takes = 0; takes < 2; takes++) {
+        stage s;
+        begin(&s, two, takes ? WEFT_LIVE_TAKE : WEFT_LIVE_KEEP);
+        CHECK_OK(weft_entity_destroy(s.world, weft_live_entity(s.live, "a")));
+        CHECK_OK(weft_entity_remove(s.world, weft_live_entity(s.live, "b"), s.cast.spin));
+        weft_live_report report = edit(&s, changed);
+        CHECK_U64(report.conflicts, 2);
+        CHECK_U64(weft_entity_is_alive(s.world, weft_live_entity(s.live, "a")), takes);
+        CHECK_U64(weft_entity_has(s.world, weft_live_entity(s.live, "b"), s.cast.spin), takes);
+        if (takes) CHECK_F64(spin_of(&s, "a")->speed, 5, 0);
+        end(&s);
+    }
+}
+
+PLAIN_TEST(an_edited_prefab_reaches_instances_of_the_run)
+{
+    const char *text = "{\"weft\": 1, \"prefabs\": {\"gun\": {\"Spin\": {\"speed\": %s}}}, "
+                       "\"objects\": {\"a\": {\"Spawner\": {\"what\": \"#gun\"}}, "
+                       "\"b\": {\"prefab\": \"#gun\"}}}";
+    char first[512], second[512];
+    snprintf(first, sizeof first, text, "2");
+    snprintf(second, sizeof second, text, "4");
+    stage s;
+    begin(&s, first, WEFT_LIVE_KEEP);
+    const Spawner *spawner =
+        weft_entity_read(s.world, weft_live_entity(s.live, "a"), s.cast.spawner);
+    weft_entity copies[3];
+    CHECK_OK(weft_entity_instantiate(s.world, spawner->what, 3, copies));
+    Spin *own = weft_entity_write(s.world, copies[1], s.cast.spin);
+    own->speed = 7;
+    weft_live_report report = edit(&s, second);
+    CHECK_U64(report.instances, 2);
+    for (int i = 0; i < 3; i++)
+        CHECK_F64(((const Spin *)weft_entity_read(s.world, copies[i], s.cast.spin))->speed,
+                  i == 1 ? 7 : 4, 0);
+    CHECK_F64(spin_of(&s, "b")->speed, 4, 0);
+    end(&s);
+}
+
+PLAIN_TEST(a_broken_document_keeps_the_world_and_tells)
+{
+    stage s;
+    begin(&s, two, WEFT_LIVE_KEEP);
+    weft_live_report report = edit(&s, "{\"weft\": 1, \"objects\": {\"a\": {\"Spin\": ");
+    CHECK(report.errors != 0);
+    CHECK(weft_live_error(s.live, 0) != NULL && weft_live_error(s.live, report.errors) == NULL);
+    CHECK_F64(spin_of(&s, "a")->speed, 2, 0);
+    report = edit(&s, two);
+    CHECK_U64(report.errors, 0);
+    CHECK_U64(report.values, 0);
+    end(&s);
+}
+
+PLAIN_TEST(a_budget_is_kept_and_the_rest_comes_later)
+{
+    static char many[40000];
+    stage s;
+    begin(&s, "{\"weft\": 1, \"objects\": {}}", WEFT_LIVE_KEEP);
+    size_t at = (size_t)snprintf(many, sizeof many, "{\"weft\": 1, \"objects\": {");
+    for (int i = 0; i < 300; i++)
+        at += (size_t)snprintf(many + at, sizeof many - at, "\"o%d\": {\"Spin\": {\"speed\": 1}},",
+                               i);
+    snprintf(many + at, sizeof many - at, "}}");
+    shelf_put(&s.files, "a.weft", many);
+    CHECK_OK(weft_live_refresh(s.live));
+    weft_live_report report;
+    uint32_t calls = 0, added = 0;
+    do {
+        CHECK_OK(weft_live_apply(s.live, 1, &report, sizeof report));
+        added += report.added;
+        calls++;
+    } while (report.bakes == 0);
+    CHECK(calls > 100);
+    CHECK_U64(added, 300);
+    CHECK_F64(spin_of(&s, "o299")->speed, 1, 0);
+    end(&s);
+}
+
+/* ---- random scripts ---- */
+
+enum { OBJECTS = 4, FIELDS = 2 };
+
+/* What a field should be. */
+typedef struct model {
+    bool is_there; /* in the file */
+    bool is_dead;  /* destroyed by the run */
+    bool has_spin; /* in the file */
+    bool has_now;  /* in the world */
+    int file[FIELDS], now[FIELDS];
+} model;
+
+static uint32_t below(test_random *random, uint32_t bound)
+{
+    return (uint32_t)test_random_below(random, bound);
+}
+
+static void text_make(const model *m, char *text, size_t bytes)
+{
+    size_t at = (size_t)snprintf(text, bytes, "{\"weft\": 1, \"objects\": {");
+    for (int i = 0; i < OBJECTS; i++) {
+        if (!m[i].is_there) continue;
+        at += (size_t)snprintf(text + at, bytes - at, "\"o%d\": {\"Alive\": true,", i);
+        if (m[i].has_spin)
+            at += (size_t)snprintf(text + at, bytes - at,
+                                   "\"Spin\": {\"speed\": %d, \"axis\": [%d, 0, 0]}", m[i].file[0],
+                                   m[i].file[1]);
+        at += (size_t)snprintf(text + at, bytes - at, "},");
+    }
+    snprintf(text + at, bytes - at, "}}");
+}
+
+/* The rule of KEEP for one object whose file changed from `was` to `m`. */
+static void model_apply(model *m, const model *was)
+{
+    if (!m->is_there) {
+        m->has_now = m->is_dead = false;
+        return;
+    }
+    if (!was->is_there) {
+        m->is_dead = false;
+        m->has_now = m->has_spin;
+        memcpy(m->now, m->file, sizeof m->now);
+        return;
+    }
+    if (m->is_dead) return;
+    bool is_base = memcmp(m->now, was->file, sizeof m->now) == 0;
+    if (m->has_spin && !was->has_spin) {
+        if (!m->has_now) memcpy(m->now, m->file, sizeof m->now);
+        m->has_now = true;
+    } else if (!m->has_spin && was->has_spin) {
+        if (is_base) m->has_now = false;
+    } else if (m->has_spin && m->has_now) {
+        for (int f = 0; f < FIELDS; f++)
+            if (m->now[f] == was->file[f]) m->now[f] = m->file[f];
+    }
+}
+
+static void model_check(const stage *s, const model *m)
+{
+    for (int i = 0; i < OBJECTS; i++) {
+        char path[8];
+        snprintf(path, sizeof path, "o%d", i);
+        weft_entity e = weft_live_entity(s->live, path);
+        CHECK_U64(e.version != 0, m[i].is_there);
+        if (!m[i].is_there) continue;
+        CHECK_U64(weft_entity_is_alive(s->world, e), !m[i].is_dead);
+        if (m[i].is_dead) continue;
+        const Spin *spin = weft_entity_read(s->world, e, s->cast.spin);
+        CHECK_U64(spin != NULL, m[i].has_now);
+        if (spin == NULL) continue;
+        CHECK_F64((double)spin->speed, m[i].now[0], 0);
+        CHECK_F64((double)spin->axis[0], m[i].now[1], 0);
+    }
+}
+
+static void run_write(const stage *s, model *m, test_random *random)
+{
+    int i = (int)below(random, OBJECTS);
+    char path[8];
+    snprintf(path, sizeof path, "o%d", i);
+    weft_entity e = weft_live_entity(s->live, path);
+    if (!m[i].is_there || m[i].is_dead) return;
+    uint32_t what = below(random, 8);
+    if (what == 0) {
+        CHECK_OK(weft_entity_destroy(s->world, e));
+        m[i].is_dead = true;
+    } else if (what == 1 && m[i].has_now) {
+        CHECK_OK(weft_entity_remove(s->world, e, s->cast.spin));
+        m[i].has_now = false;
+    } else if (what == 2 && !m[i].has_now) {
+        Spin own = {.speed = 50, .axis = {50}};
+        CHECK_OK(weft_entity_add(s->world, e, s->cast.spin));
+        CHECK_OK(weft_entity_set(s->world, e, s->cast.spin, &own, sizeof own));
+        m[i].has_now = true;
+        m[i].now[0] = m[i].now[1] = 50;
+    } else if (m[i].has_now) {
+        Spin *spin = weft_entity_write(s->world, e, s->cast.spin);
+        int value = (int)below(random, 4);
+        if (what % 2 == 0)
+            spin->speed = (float)(m[i].now[0] = value);
+        else
+            spin->axis[0] = (float)(m[i].now[1] = value);
+    }
+}
+
+static void file_edit(stage *s, model *m, test_random *random, char *text, size_t bytes)
+{
+    model was[OBJECTS];
+    memcpy(was, m, sizeof was);
+    for (uint32_t n = 1 + below(random, 3); n != 0; n--) {
+        model *o = &m[below(random, OBJECTS)];
+        uint32_t what = below(random, 6);
+        if (what == 0)
+            o->is_there = !o->is_there;
+        else if (what == 1)
+            o->has_spin = !o->has_spin;
+        else
+            o->file[what % 2] = (int)below(random, 4);
+    }
+    text_make(m, text, bytes);
+    edit(s, text);
+    for (int i = 0; i < OBJECTS; i++) model_apply(&m[i], &was[i]);
+}
+
+PLAIN_TEST(random_scripts_of_edits_and_writes_end_as_the_model_says)
+{
+    const uint32_t scripts = getenv("WEFT_DEEP") != NULL ? 10000 : 60, steps = 10;
+    test_random random = test_random_init(19);
+    for (uint32_t k = 0; k < scripts; k++) {
+        static char texts[2][2048];
+        model m[OBJECTS] = {{.is_there = true, .has_spin = true, .has_now = true}};
+        stage s;
+        text_make(m, texts[0], sizeof texts[0]);
+        begin(&s, texts[0], WEFT_LIVE_KEEP);
+        for (uint32_t i = 0; i < steps; i++) {
+            if (below(&random, 2) == 0)
+                run_write(&s, m, &random);
+            else
+                file_edit(&s, m, &random, texts[(i + 1) % 2], sizeof texts[0]);
+            model_check(&s, m);
+        }
+        end(&s);
+    }
+}
+
+/* ---- files, the thread, ways of saving ---- */
+
+static char file_path[64];
+
+static void file_put(const char *path, const char *text, size_t bytes, int flags)
+{
+    int file = open(path, O_WRONLY | O_CREAT | flags, 0644);
+    CHECK(file >= 0);
+    CHECK_U64((uint64_t)write(file, text, bytes), bytes);
+    close(file);
+}
+
+static weft_live *file_live(stage *s, const char *text)
+{
+    memset(s, 0, sizeof *s);
+    snprintf(file_path, sizeof file_path, "live-%d.weft", (int)getpid());
+    file_put(file_path, text, strlen(text), O_TRUNC);
+    CHECK_OK(weft_world_create(&(weft_world_desc){.workers = 1}, &s->world));
+    CHECK_OK(weft_transform_create(s->world, NULL, &s->cast.transform));
+    s->cast = cast_register(s->world);
+    const weft_live_desc desc = {.paths = (const char *[]){file_path}, .path_count = 1};
+    CHECK_OK(weft_live_start(s->world, &desc, &s->live));
+    return s->live;
+}
+
+/* Until the speed of "a" is this. */
+static void speed_await(stage *s, float speed)
+{
+    while (spin_of(s, "a") == NULL || spin_of(s, "a")->speed != speed) {
+        CHECK_OK(weft_live_apply(s->live, 0, NULL, 0));
+        poll(NULL, 0, 1);
+    }
+}
+
+static const char plain_text[] = "// the ship\n{ \"weft\": 1,\n  \"objects\": {\n    \"a\": { "
+                                 "\"Spin\": {\"speed\": 2 /* slow */, }, },\n  }}\n";
+
+PLAIN_TEST(all_ways_in_which_editors_save_are_seen)
+{
+    stage s;
+    char other[80], text[256];
+    file_live(&s, plain_text);
+    CHECK_F64(spin_of(&s, "a")->speed, 2, 0);
+    snprintf(other, sizeof other, "%s~", file_path);
+    for (int way = 0; way < 4; way++) {
+        float speed = (float)(10 + way);
+        int bytes =
+            snprintf(text, sizeof text,
+                     "{\"weft\": 1, \"objects\": {\"a\": {\"Spin\": {\"speed\": %d}}}}", 10 + way);
+        if (way == 0) file_put(file_path, text, (size_t)bytes, O_TRUNC); /* in place */
+        if (way == 1) { /* a new file over the old one: vim, sed -i, git */
+            file_put(other, text, (size_t)bytes, O_TRUNC);
+            CHECK(rename(other, file_path) == 0);
+        }
+        if (way == 2) { /* the old one aside, then a new one */
+            CHECK(rename(file_path, other) == 0);
+            file_put(file_path, text, (size_t)bytes, O_TRUNC);
+            unlink(other);
+        }
+        if (way == 3) { /* in two halves */
+            file_put(file_path, text, 20, O_TRUNC);
+            file_put(file_path, text + 20, (size_t)bytes - 20, O_APPEND);
+        }
+        speed_await(&s, speed);
+    }
+    unlink(file_path);
+    end(&s);
+}
+
+static void file_is(const char *text)
+{
+    char now[512] = {0};
+    int file = open(file_path, O_RDONLY);
+    CHECK(file >= 0 && read(file, now, sizeof now - 1) >= 0);
+    close(file);
+    CHECK_TEXT(now, text);
+}
+
+PLAIN_TEST(edits_write_one_value_and_undo_takes_it_back)
+{
+    stage s;
+    file_live(&s, plain_text);
+    CHECK_OK(weft_live_edit(s.live, "a", "Spin.speed", "2.5"));
+    file_is("// the ship\n{ \"weft\": 1,\n  \"objects\": {\n    \"a\": { "
+            "\"Spin\": {\"speed\": 2.5 /* slow */, }, },\n  }}\n");
+    speed_await(&s, 2.5f);
+    CHECK_OK(weft_live_edit(s.live, "a", "Spin.axis", "[1, 0, 0]"));
+    CHECK_OK(weft_live_edit(s.live, "a", "Shield.strength", "3"));
+    file_is("// the ship\n{ \"weft\": 1,\n  \"objects\": {\n    \"a\": {\"Shield\": {\"strength\": "
+            "3},  \"Spin\": {\"axis\": [1, 0, 0], \"speed\": 2.5 /* slow */, }, },\n  }}\n");
+    CHECK_RESULT(weft_live_edit(s.live, "b", "Spin.speed", "1"), WEFT_NOT_FOUND);
+    CHECK_RESULT(weft_live_edit(s.live, "a", "Spin.speed", "1 2"), WEFT_INVALID_ARGUMENT);
+    CHECK_RESULT(weft_live_edit(s.live, "a", "Spin.speed.x", "1"), WEFT_INVALID_ARGUMENT);
+    for (int i = 0; i < 3; i++) CHECK_OK(weft_live_undo(s.live));
+    file_is(plain_text);
+    CHECK_RESULT(weft_live_undo(s.live), WEFT_NOT_FOUND);
+    speed_await(&s, 2);
+    CHECK_OK(weft_live_edit(s.live, "a", "Spin.speed", "4"));
+    file_put(file_path, "{}", 2, O_TRUNC);
+    CHECK_RESULT(weft_live_undo(s.live), WEFT_BUSY);
+    unlink(file_path);
+    end(&s);
+}
