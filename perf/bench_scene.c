@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* bench_scene.c: scenes on one worker: a catalogue baked and filled from nothing, then with one
  * record changed; a document of 10,000 objects from nothing and after one edit, and one of a
- * million. Files are in memory, and copied when they are read. No raw: plain C has no such work.
+ * million; the latency of a live link. Files are in memory, and copied when they are read (not
+ * those of the link). No raw: plain C has no such work.
  *
  * The catalogue is ../shared/data/satellites/active-2026-08-11.tle (16,089 objects) where it
  * exists, else the shipped one (979), under names of its own. */
@@ -10,13 +11,16 @@
 #include "screen/screen.h"
 #include "screen/screen_scene.h"
 
+#include <weft/live.h>
 #include <weft/scene.h>
 #include <weft/transform.h>
 #include <weft/weft.h>
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char large_catalogue[] = "../shared/data/satellites/active-2026-08-11.tle";
@@ -261,7 +265,76 @@ static void bake(weft_bench *bench)
     document(bench, 1000000, "objects-1M", NULL);
 }
 
+/* ---- live links ---- */
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Writes the text to a file, in place. */
+static bool text_write(const scene_bed *bed, const char *path)
+{
+    const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (file < 0) return false;
+    const bool is_written = write(file, bed->text, bed->count) == (ssize_t)bed->count;
+    close(file);
+    return is_written;
+}
+
+/* From the close of the file to the values in the world; ms, 0 after a failure. */
+static double edit_await(scene_bed *bed, weft_live *live, const char *path)
+{
+    weft_live_report report = {0};
+    edit_prepare(bed);
+    if (!text_write(bed, path)) return 0;
+    const uint64_t begin = weft_bench_now();
+    for (uint32_t looks = 0; report.bakes == 0 && looks < 100000; looks++) {
+        if (weft_live_apply(live, 0, &report, sizeof report) != WEFT_OK) return 0;
+        if (report.bakes == 0) nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+    }
+    return report.bakes == 1 && report.changed == 1 ? (double)(weft_bench_now() - begin) / 1e6 : 0;
+}
+
+static void latency(weft_bench *bench)
+{
+    enum { EDITS = 1000 };
+    static double took[EDITS];
+    char shipped[4096], path[64];
+    const bool is_large = access(large_catalogue, R_OK) == 0;
+    scene_bed bed = {.bench = bench, .path = "sky.tle"};
+    weft_live *live = NULL;
+    snprintf(path, sizeof path, "/tmp/weft-bench-%d.tle", (int)getpid());
+    bool is_open = catalogue_read(
+        &bed, is_large ? large_catalogue : screen_default_catalogue(shipped, sizeof shipped));
+    if (is_open) {
+        catalogue_places(&bed);
+        bed_open(&bed);
+        const weft_baker_desc bakers[] = {screen_scene_baker};
+        const weft_source_desc sources[] = {weft_source_tle};
+        const weft_scene_desc scene = {
+            .bakers = bakers, .baker_count = 1, .sources = sources, .source_count = 1};
+        const weft_live_desc desc = {
+            .scene = &scene, .paths = (const char *[]){path}, .path_count = 1};
+        is_open = text_write(&bed, path) && weft_live_start(bed.world, &desc, &live) == WEFT_OK;
+    }
+    for (uint32_t i = 0; i < EDITS && is_open; i++) {
+        took[i] = edit_await(&bed, live, path);
+        is_open = took[i] != 0;
+    }
+    if (!is_open) weft_bench_fail(bench, "live.latency: an edit has not reached the world");
+    qsort(took, EDITS, sizeof *took, by_size);
+    weft_bench_value(bench, is_large ? "p50" : "979-p50", "ms", 1, took[EDITS / 2]);
+    weft_bench_value(bench, is_large ? "p99" : "979-p99", "ms", 1, took[EDITS * 99 / 100]);
+    weft_live_stop(live);
+    bed_free(&bed);
+    unlink(path);
+}
+
 const weft_bench_entry weft_bench_scene[] = {
     {"scene.bake", "documents and a catalogue become entities: all of them, or after one edit",
      bake, true},
+    {"live.latency", "1,000 edits of a catalogue: from the closed file to values in the world",
+     latency, true},
     {0}};

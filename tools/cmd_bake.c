@@ -70,6 +70,7 @@ static int make_world(const struct options *o, const struct types *types, weft_w
     weft_transform_create(*out, NULL, &transform);
     weft_scene_gltf_register(*out, gltf);
     screen_scene_register(*out);
+    weft_component_section(*out);
     if (weft_world_error(*out)->code != WEFT_OK)
         return weft_cli_fail("bake", "%s", weft_world_error(*out)->text);
     if (types->path == NULL) return WEFT_CLI_OK;
@@ -85,14 +86,61 @@ static int make_world(const struct options *o, const struct types *types, weft_w
                          types->path);
 }
 
-/* The scene as a world file. */
+/* Whether the file to be written is one of sections. */
+static bool is_sections(const char *path)
+{
+    const size_t length = strlen(path);
+    return length > 4 && strcmp(path + length - 4, ".wss") == 0;
+}
+
+/* Objects below one with a Section are of that section, unless they say another. */
+static int sections_inherit(weft_world *world)
+{
+    const weft_component section = weft_component_section(world),
+                         parent = weft_component_parent(world);
+    const weft_query below = weft_query_create(
+        world, &(weft_query_desc){.terms = {{parent}, {.component = section, .match = WEFT_NONE}}});
+    const uint64_t count = weft_query_count(world, below);
+    weft_entity *const all = malloc((count + 1) * sizeof *all);
+    uint64_t found = 0;
+    if (all == NULL) return weft_cli_fail("bake", "out of memory");
+    weft_cursor cursor = weft_query_begin(world, below);
+    while (weft_query_next(&cursor))
+        for (uint32_t i = 0; i < weft_slice_count(&cursor.slice); i++)
+            all[found++] = weft_slice_entities(&cursor.slice)[i];
+    for (uint64_t i = 0; i < found; i++) {
+        weft_entity at = all[i];
+        const weft_section *own = NULL;
+        while (own == NULL && (at = weft_relation_target(world, parent, at)).version != 0)
+            own = weft_entity_read_shared(world, at, section);
+        if (own == NULL) continue;
+        const weft_section value = *own;
+        weft_entity_set_shared(world, all[i], section, &value);
+    }
+    free(all);
+    return WEFT_CLI_OK;
+}
+
+static weft_result sections_save(const char *path, weft_world *world)
+{
+    const weft_sections_desc desc = {.place = weft_component_find(world, "WorldTransform"),
+                                     .place_at = {12, 28, 44},
+                                     .with_names = true};
+    return weft_sections_save(world, path, &desc);
+}
+
+/* The scene as a world file, or as a section file. */
 static int write_world(const struct options *o, const struct types *types, weft_scene *scene)
 {
     weft_world *world = NULL;
     weft_gltf_components gltf;
     int code = make_world(o, types, &world, &gltf);
-    if (code == WEFT_CLI_OK && (weft_scene_fill(scene, world) != WEFT_OK ||
-                                weft_world_save(world, o->out, NULL) != WEFT_OK))
+    const bool has_sections = is_sections(o->out);
+    if (code == WEFT_CLI_OK && weft_scene_fill(scene, world) != WEFT_OK)
+        code = weft_cli_fail("bake", "%s", weft_world_error(world)->text);
+    if (code == WEFT_CLI_OK && has_sections) code = sections_inherit(world);
+    if (code == WEFT_CLI_OK && (has_sections ? sections_save(o->out, world)
+                                             : weft_world_save(world, o->out, NULL)) != WEFT_OK)
         code = weft_cli_fail("bake", "%s", weft_world_error(world)->text);
     weft_world_destroy(world);
     return code;
@@ -254,8 +302,8 @@ static int run_bake(int argc, char **argv)
     struct options o = {.workers = weft_cli_cpu_count()};
     uint64_t workers = o.workers;
     const weft_cli_option options[] = {
-        {"out", "FILE", "write the entities to this world file (-o FILE)", WEFT_CLI_TEXT, &o.out, 0,
-         0, 'o'},
+        {"out", "FILE", "write the entities to this world file, or section file (.wss)",
+         WEFT_CLI_TEXT, &o.out, 0, 0, 'o'},
         {"types", "FILE", "components of the program: type lines of a world text", WEFT_CLI_TEXT,
          &o.types, 0, 0, 0},
         {"explain", "OBJECT", "what this object read, and why it was baked", WEFT_CLI_TEXT,
