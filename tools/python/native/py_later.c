@@ -202,8 +202,8 @@ static void show_symbols(void)
         (void)dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
 }
 
-/* (name, library, symbol, terms, flags, has commands): void symbol(weft_slice *, void *) of a shared
- * library becomes a system. The library stays loaded. */
+/* (name, library, symbol, terms, flags, has commands): void symbol(weft_slice *, void *) of a
+ * shared library becomes a system. The library stays loaded. */
 PyObject *weft_py_system_load(World *self, PyObject *arguments)
 {
     const char *name, *symbol;
