@@ -74,7 +74,7 @@ static void work(weft_slice *slice, Work *w, double (*part)(double))
     uint64_t call_ns = vary(w->call_ns, &w->used[worker].random);
     float *value = WEFT_WRITE_COLUMN(slice, 0, float);
     uint64_t wall = now_ns(CLOCK_MONOTONIC), begin = now_ns(CLOCK_THREAD_CPUTIME_ID), now;
-    double x = value[0];
+    double x = (double)value[0];
     do {
         for (int i = 0; i < CHECK / 4; i++) x = part(x);
         now = now_ns(CLOCK_THREAD_CPUTIME_ID);

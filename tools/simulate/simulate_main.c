@@ -83,9 +83,11 @@ static void print_limit(const sim_costs *costs, const sim_stage_limit *row, doub
 {
     char name[SIM_TITLE_BYTES + 16];
     const char *title = row->is_owner ? "(owner)" : sim_costs_title(costs, row->number);
-    snprintf(name, sizeof name, "%s", title);
-    if (title[0] == '\0') snprintf(name, sizeof name, "stage %u", row->number);
-    printf("%-24.24s %9.2f %9.2f %5.1f%% %8.1f %9.2f  %s\n", name, row->work_us, row->frame_us,
+    if (title[0] == '\0')
+        snprintf(name, sizeof name, "stage %u", row->number);
+    else
+        snprintf(name, sizeof name, strlen(title) > 30 ? "%.27s..." : "%s", title);
+    printf("%-30s %9.2f %9.2f %5.1f%% %8.1f %9.2f  %s\n", name, row->work_us, row->frame_us,
            100 * row->frame_us / frame_us, row->slices, row->longest_us,
            sim_limit_text(row->limit));
 }
@@ -97,7 +99,7 @@ static bool print_limits(const sim_costs *costs, const sim_result *result, bool 
     if (rows == NULL) return false;
     if (!is_json)
         printf("\nwhat limits it on %u workers (simulated; us per frame)\n"
-               "%-24s %9s %9s %6s %8s %9s  %s\n",
+               "%-30s %9s %9s %6s %8s %9s  %s\n",
                result->workers, "stage", "1 worker", "now", "", "slices", "longest", "limit");
     for (uint32_t i = 0; i < count; i++) {
         if (is_json)
