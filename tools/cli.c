@@ -30,6 +30,13 @@ static void print_help(const weft_cli_usage *usage)
     }
     printf("  %-24s %s\n", "--help", "this text");
     if (usage->notes) printf("\n%s\n", usage->notes);
+    if (usage->examples == NULL) return;
+    puts("\nexamples:");
+    for (const char *at = usage->examples; *at;) {
+        const int length = (int)strcspn(at, "\n");
+        printf("  %.*s\n", length, at);
+        at += length + (at[length] == '\n');
+    }
 }
 
 static void say(const char *command, const char *format, va_list list)

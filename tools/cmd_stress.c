@@ -15,8 +15,21 @@ static uint64_t fresh_seed(void)
     return weft_stress_random(&state);
 }
 
+static uint64_t run_once(const weft_stress_config *config, char **names, int count)
+{
+    uint64_t errors = 0;
+    for (int i = 0; i < count; i++) {
+        const char *near;
+        const weft_stress_scenario *one = weft_stress_find(names[i], &near);
+        if (one) errors += weft_stress_run(config, one);
+        for (uint32_t k = 0; !one && k < weft_stress_count(); k++)
+            errors += weft_stress_run(config, weft_stress_at(k));
+    }
+    return errors;
+}
+
 /* Finds all the names first, so that a misspelt one costs no minutes of running. */
-static int run_names(weft_stress_config *config, char **names, int count)
+static int run_names(weft_stress_config *config, char **names, int count, uint64_t until_fail)
 {
     uint32_t scenarios = 0;
     for (int i = 0; i < count; i++) {
@@ -34,24 +47,16 @@ static int run_names(weft_stress_config *config, char **names, int count)
         return weft_cli_misuse("stress", "no scenario '%s'; see --list", names[i]);
     }
     config->seconds /= scenarios;
-    uint64_t errors = 0;
-    for (int i = 0; i < count; i++) {
-        const char *near;
-        const weft_stress_scenario *one = weft_stress_find(names[i], &near);
-        if (one) {
-            errors += weft_stress_run(config, one);
-            continue;
-        }
-        for (uint32_t k = 0; k < weft_stress_count(); k++) {
-            errors += weft_stress_run(config, weft_stress_at(k));
-        }
+    for (uint64_t k = 0; k < until_fail; k++) {
+        if (run_once(config, names, count) != 0) return WEFT_CLI_FAILED;
     }
-    return errors ? WEFT_CLI_FAILED : WEFT_CLI_OK;
+    return WEFT_CLI_OK;
 }
 
 static int run_stress(int argc, char **argv)
 {
-    uint64_t seed = fresh_seed(), workers = weft_cli_cpu_count(), rounds = 0, from = 0;
+    uint64_t seed = fresh_seed(), workers = weft_cli_cpu_count(), rounds = 0, from = 0, until = 1;
+    const char *replay = NULL;
     double seconds = 10;
     bool is_list = false, is_json = false, with_faults = false;
     const weft_cli_option options[] = {
@@ -64,6 +69,9 @@ static int run_stress(int argc, char **argv)
          &workers, 1, 256},
         {"from", "K", "begin with round K (scenarios whose rounds keep no state)", WEFT_CLI_COUNT,
          &from, 0, 4e9},
+        {"until-fail", "N", "the same N times, until one fails", WEFT_CLI_COUNT, &until, 1, 1e9},
+        {"replay", "FILE", "the order of execution that a failure left", WEFT_CLI_TEXT, &replay, 0,
+         0},
         {"faults", NULL, "inject refused memory, late workers, forced steals", WEFT_CLI_FLAG,
          &with_faults, 0, 0},
         {"list", NULL, "name and summary of every scenario", WEFT_CLI_FLAG, &is_list, 0, 0},
@@ -71,12 +79,20 @@ static int run_stress(int argc, char **argv)
         {0},
     };
     const weft_cli_usage usage = {
-        "stress", "NAME ...|all", "Drives the engine hard and checks it.", options,
-        "The same scenario and seed print the same world hash for every\n"
-        "--workers and --seconds: it covers a fixed number of rounds.\n"
-        "A failure, a crash and Ctrl-C print the command that repeats it.\n"
-        "Each round is checked: invariants, exact counts, hashes, and that\n"
-        "the process stays within twice its first memory and 512 MiB."};
+        .command = "stress",
+        .arguments = "NAME ...|all",
+        .summary = "Drives the engine hard and checks it.",
+        .options = options,
+        .notes = "The same scenario and seed print the same world hash for every\n"
+                 "--workers and --seconds: it covers a fixed number of rounds.\n"
+                 "A failure, a crash and Ctrl-C print the command that repeats it. A result that\n"
+                 "depends on the order of execution is told with step, system, entity and values;\n"
+                 "which worker ran which slice goes to a file for --replay.\n"
+                 "Each round is checked: invariants, exact counts, hashes, and that\n"
+                 "the process stays within twice its first memory and 512 MiB.",
+        .examples = "weft stress determinism --seconds 60\n"
+                    "weft stress all --seed 7 --workers 8 --faults\n"
+                    "weft stress playback --rounds 100 --until-fail 50"};
     int first;
     const int status = weft_cli_parse(&usage, argc, argv, &first);
     if (status != WEFT_CLI_CONTINUE) return status;
@@ -84,6 +100,9 @@ static int run_stress(int argc, char **argv)
         weft_stress_list(is_json);
         return WEFT_CLI_OK;
     }
+    if (replay && first < argc)
+        return weft_cli_misuse("stress", "--replay takes no scenario: its file says which");
+    if (replay) return weft_stress_replay(replay);
     if (first == argc) return weft_cli_misuse("stress", "name a scenario, or 'all'; see --list");
     weft_stress_config config = {
         .seed = seed,
@@ -94,7 +113,7 @@ static int run_stress(int argc, char **argv)
         .with_faults = with_faults,
         .is_json = is_json,
     };
-    return run_names(&config, argv + first, argc - first);
+    return run_names(&config, argv + first, argc - first, until);
 }
 
 const weft_cli_command weft_cli_commands_stress[] = {

@@ -54,6 +54,9 @@ typedef struct weft_stress_scenario {
 void weft_stress_error(weft_stress *stress, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Whether something has been reported in this run. Threads: any. */
+bool weft_stress_has_errors(void);
+
 /* With --faults: from now on memory is refused now and then, which a scenario must survive; or no
  * longer. Which request is refused follows from the seed of the round and its number in the round;
  * at the start of a scenario and between its rounds nothing is refused. Threads: calling thread,

@@ -11,13 +11,15 @@
 
 #include "cli.h"
 
+#include <execinfo.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { COMMAND_BYTES = 256, LINE_BYTES = 320 };
+enum { COMMAND_BYTES = 256, LINE_BYTES = 320, FRAMES = 64 };
 
+static char order_path[COMMAND_BYTES - 32]; /* of the last failure; "": none */
 static char last_words[LINE_BYTES];
 static size_t last_words_length;
 
@@ -36,6 +38,11 @@ static void make_command(const weft_stress_config *config, const weft_stress_sce
     snprintf(command, COMMAND_BYTES, "weft stress %s --seed 0x%" PRIx64 " --workers %u %s%s",
              scenario->name, config->seed, config->workers, which,
              config->with_faults ? " --faults" : "");
+}
+
+void weft_stress_report_order(const char *path)
+{
+    snprintf(order_path, sizeof order_path, "%s", path);
 }
 
 static void report_json(const weft_stress_config *config, const weft_stress_scenario *scenario,
@@ -65,6 +72,11 @@ void weft_stress_report(const weft_stress_config *config, const weft_stress_scen
     char command[COMMAND_BYTES];
     const uint32_t last = config->from + (outcome->rounds ? outcome->rounds - 1 : 0);
     make_command(config, scenario, last, command);
+    if (outcome->errors && order_path[0]) {
+        fprintf(stderr, "the round again: %s\n", command);
+        snprintf(command, sizeof command, "weft stress --replay %s", order_path);
+        order_path[0] = '\0';
+    }
     last_words_length = 0;
     weft_cli_progress_clear();
     if (config->is_json) {
@@ -87,8 +99,35 @@ static void say_last_words(void)
     if (write(STDERR_FILENO, last_words, last_words_length) < 0) return; /* stderr is closed */
 }
 
+/* What may be called in a handler: write, and backtrace once its library is loaded (install). */
+static void say(const char *text)
+{
+    if (write(STDERR_FILENO, text, strlen(text)) < 0) return; /* stderr is closed */
+}
+
+static void say_stack(int number)
+{
+    void *frames[FRAMES];
+    say("\nweft stress: ");
+    say(number == SIGSEGV  ? "SIGSEGV (access to memory that is not there)"
+        : number == SIGBUS ? "SIGBUS (access beyond the end of a file, or unaligned)"
+        : number == SIGFPE ? "SIGFPE (division by zero or overflow)"
+        : number == SIGILL ? "SIGILL (no such instruction, or a trap)"
+                           : "SIGABRT (abort, an assertion)");
+    say("; stack of the thread:\n");
+    backtrace_symbols_fd(frames, backtrace(frames, FRAMES), STDERR_FILENO);
+    say("names of addresses in parentheses: addr2line -fpe weft ADDRESS\n");
+}
+
 /* The action is the default one again (SA_RESETHAND): the signal ends the process after this. */
-static void on_signal(int number)
+static void on_crash(int number)
+{
+    say_stack(number);
+    say_last_words();
+    raise(number);
+}
+
+static void on_stop(int number)
 {
     say_last_words();
     raise(number);
@@ -96,19 +135,22 @@ static void on_signal(int number)
 
 static void install(void)
 {
-    static const int asked[] = {SIGINT, SIGTERM, SIGABRT},
-                     crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+    static const int asked[] = {SIGINT, SIGTERM},
+                     crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     static bool is_installed;
-    const struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    const struct sigaction stop = {.sa_handler = on_stop, .sa_flags = (int)SA_RESETHAND},
+                           crash = {.sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND};
+    void *frame;
     if (is_installed) return;
     is_installed = true;
-    for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) sigaction(asked[i], &action, NULL);
+    backtrace(&frame, 1);
+    for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) sigaction(asked[i], &stop, NULL);
     if (__sanitizer_set_death_callback) {
         __sanitizer_set_death_callback(say_last_words);
         return;
     }
     for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++)
-        sigaction(crashes[i], &action, NULL);
+        sigaction(crashes[i], &crash, NULL);
 }
 
 void weft_stress_watch(const weft_stress_config *config, const weft_stress_scenario *scenario,

@@ -22,9 +22,13 @@ void weft_stress_report(const weft_stress_config *config, const weft_stress_scen
                         const weft_stress_outcome *outcome);
 
 /* Notes that `round` begins: if the process dies in it, by a signal, an assertion or a sanitizer,
- * the command that repeats it is its last word; Ctrl-C tells the round, too. */
+ * signal, stack and the command that repeats it are its last words; Ctrl-C tells the round, too. */
 void weft_stress_watch(const weft_stress_config *config, const weft_stress_scenario *scenario,
                        uint32_t round);
+
+/* A failure of this run left a file for --replay: its command is the one that repeats it. The path
+ * is copied. */
+void weft_stress_report_order(const char *path);
 
 /* Resident memory of the process in bytes; 0: the system does not say. */
 uint64_t weft_stress_memory(void);

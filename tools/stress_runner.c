@@ -58,6 +58,11 @@ void weft_stress_error(weft_stress *stress, const char *format, ...)
     va_end(list);
 }
 
+bool weft_stress_has_errors(void)
+{
+    return errors_so_far() != 0;
+}
+
 uint32_t weft_stress_count(void)
 {
     uint32_t count = 0;

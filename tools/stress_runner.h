@@ -35,4 +35,8 @@ const weft_stress_scenario *weft_stress_at(uint32_t index);
 /* Runs one scenario and prints its line; returns the number of errors. */
 uint64_t weft_stress_run(const weft_stress_config *config, const weft_stress_scenario *scenario);
 
+/* `weft stress --replay FILE`: runs the order that a failure left against the serial way; returns
+ * the status of the command: 1 when it fails again. */
+int weft_stress_replay(const char *path);
+
 #endif

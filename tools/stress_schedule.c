@@ -1,70 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* stress_schedule.c: random worlds of random systems, to show that the result of a step depends on
- * nothing but its input.
+/* stress_schedule.c: random worlds of random systems (stress_actors.h), to show that the result
+ * of a step depends on nothing but its input.
  *
- * A round makes a random set of systems (queries, look-ups, commands of all kinds, flags) and a
- * random population from its seed, and steps it under several ways of execution: other numbers
- * of workers, fused or not, every stage forced onto the pool, random legal orders. All ways must
- * give the same layout hash after every step. Systems compute with integers only and from what
- * they declare, so the hash is the same for every compiler and optimisation level, too.
+ * A round makes a random set of systems and a random population from its seed, and steps it under
+ * several ways of execution: other numbers of workers, fused or not, every stage forced onto the
+ * pool, random legal orders of systems, and drawn orders of the parts of stages on three workers.
+ * All ways must give the same layout hash after every step.
  *
+ *   order        systems that seldom record, so that many lie between two sync points, in 48 drawn
+ *                orders, then on the pool
  *   determinism  100 random legal orders on 1, 2, 3, 4, 8, 16 and 64 workers in turn, fused and
  *                not; with WEFT_DEEP in the environment every order on every number of workers,
- *                both ways; then a round of "relations" (stress_relation.c)
+ *                both ways; 8 drawn orders; then a round of "relations" (stress_relation.c)
  *   scheduler    the given workers against one worker, larger worlds
  *   playback     systems that do little but record commands
  *
  * With --faults workers come late and wake up for no reason, which must change nothing; memory is
  * not refused, because a step that fails half-way has no result to compare.
  */
-#include "stress.h"
+#include "stress_way.h"
 
-#include <weft/weft.h>
-
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { DATA = 6, TAGS = 2, KINDS = DATA + TAGS + 5, SYSTEMS_MOST = 14, TERMS = 4, LIST_INLINE = 2 };
+enum { SHUFFLES = 100, POOLS = 7, DRAWS = 8, ORDER_DRAWS = 48, DRAW_WORKERS = 3 };
 
-/* Component numbers: 0..5 data, 6..7 tags, then enableable, shared, link, buffer, cleanup. */
-enum { TAG0 = DATA, ENABLEABLE = DATA + TAGS, SHARED, LINK, LIST, CLEANUP };
-
-/* A component that refers to an entity. */
-typedef struct link {
-    weft_entity other;
-    uint64_t value;
-} link;
-
-typedef struct stage_world stage_world;
-
-/* A random system: what it declares and what its rows do. Owned by the world's owner; constant
- * while steps run. */
-typedef struct actor {
-    stage_world *owner;
-    uint64_t seed;
-    uint32_t kinds[TERMS]; /* component numbers of the terms */
-    weft_access access[TERMS];
-    weft_match match[TERMS];
-    uint32_t term_count;
-    uint32_t lookup; /* data component it looks up through links; KINDS: none */
-    bool writes_far; /* it writes what it looks up, too */
-    bool skips_unchanged;
-    uint32_t target; /* component that its commands are about */
-    uint32_t op;     /* what it records, see record_row */
-    uint32_t rarity; /* one row in so many records */
-    uint32_t flags;
-} actor;
-
-/* One world and its systems. */
-struct stage_world {
-    weft_world *world;
-    weft_component kinds[KINDS];
-    weft_archetype spawned;
-    weft_query wide; /* of commands that concern a whole query */
-    actor actors[SYSTEMS_MOST];
-    uint32_t actor_count;
-};
+static const uint32_t pool_workers[POOLS] = {1, 2, 3, 4, 8, 16, 64};
 
 static uint64_t mix(uint64_t a, uint64_t b)
 {
@@ -72,422 +32,44 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return weft_stress_random(&state);
 }
 
-/* ---- what systems do ---- */
-
-static uint64_t handle_bits(weft_entity entity)
-{
-    return (uint64_t)entity.version << 32 | entity.index;
-}
-
-/* Words of data component `kind`: sizes differ so that layouts do. */
-static uint32_t words_of(uint32_t kind)
-{
-    return kind < DATA ? 1 + kind % 4 : 1;
-}
-
-/* What it sees of an entity that a link leads to; it may leave something there. */
-static uint64_t follow(const actor *a, const weft_slice *s, weft_entity other, uint64_t seen)
-{
-    seen = mix(seen, handle_bits(other));
-    if (a->lookup == KINDS || other.version == 0) return seen;
-    const weft_component component = a->owner->kinds[a->lookup];
-    if (a->writes_far) {
-        uint32_t *value = weft_slice_write_entity(s, other, component);
-        if (value != NULL) *value = (uint32_t)(seen = mix(seen, *value));
-    } else {
-        const uint32_t *value = weft_slice_read_entity(s, other, component);
-        if (value != NULL) seen = mix(seen, *value);
-    }
-    return seen;
-}
-
-/* Elements of a buffer. */
-static uint64_t read_list(const weft_buffers *lists, uint32_t row, uint64_t seen)
-{
-    const uint32_t *items = weft_buffers_read(lists, row);
-    for (uint32_t i = 0; i < weft_buffers_length(lists, row); i++) seen = mix(seen, items[i]);
-    return seen;
-}
-
-static uint64_t read_terms(const actor *a, const weft_slice *s, uint32_t row)
-{
-    uint64_t seen = a->seed;
-    for (uint32_t t = 0; t < a->term_count; t++) {
-        uint32_t kind = a->kinds[t];
-        if (a->access[t] == WEFT_NO_ACCESS || s->columns[t] == NULL) continue;
-        if (kind < DATA) {
-            const uint32_t *values =
-                a->access[t] == WEFT_WRITE ? weft_slice_write(s, t) : weft_slice_read(s, t);
-            for (uint32_t w = 0; w < words_of(kind); w++)
-                seen = mix(seen, values[row * words_of(kind) + w]);
-        } else if (kind == LINK) {
-            const link *links = weft_slice_read(s, t);
-            seen = mix(seen, links[row].value);
-            seen = follow(a, s, links[row].other, seen);
-        } else if (kind == LIST) {
-            const weft_buffers lists = weft_slice_read_buffers(s, t);
-            seen = read_list(&lists, row, seen);
-        }
-    }
-    return seen;
-}
-
-static void write_terms(const actor *a, const weft_slice *s, uint32_t row, uint64_t seen)
-{
-    for (uint32_t t = 0; t < a->term_count; t++) {
-        uint32_t kind = a->kinds[t];
-        if (a->access[t] != WEFT_WRITE || s->columns[t] == NULL) continue;
-        if (kind < DATA) {
-            uint32_t *values = weft_slice_write(s, t);
-            for (uint32_t w = 0; w < words_of(kind); w++)
-                values[row * words_of(kind) + w] = (uint32_t)mix(seen, w);
-        } else if (kind == ENABLEABLE) {
-            weft_slice_enable(s, t, row, seen % 3 != 0);
-        }
-    }
-}
-
-static void record_create(const actor *a, weft_recorder *commands, weft_entity self, uint64_t seen)
-{
-    const stage_world *w = a->owner;
-    weft_entity made = weft_recorder_create_entity(commands, w->spawned);
-    link back = {self, seen}, there = {made, seen + 1};
-    uint32_t values[4] = {(uint32_t)seen, 1, 2, 3};
-    weft_recorder_set(commands, made, w->kinds[LINK], &back, sizeof back);
-    if (a->target < DATA)
-        weft_recorder_set(commands, made, w->kinds[a->target], values,
-                          words_of(a->target) * sizeof values[0]);
-    if (seen % 5 == 0) weft_recorder_set(commands, self, w->kinds[LINK], &there, sizeof there);
-    if (seen % 7 == 0) weft_recorder_destroy_entity(commands, made);
-}
-
-static void record_rows(const actor *a, weft_recorder *commands, uint64_t seen)
-{
-    weft_slice rows;
-    if (weft_recorder_create_rows(commands, a->owner->spawned, 1 + (uint32_t)(seen % 5), &rows) !=
-        WEFT_OK)
-        return;
-    for (uint32_t t = 0; t < rows.term_count; t++)
-        if (rows.columns[t] != NULL)
-            for (uint32_t i = 0; i < rows.count; i++)
-                ((uint32_t *)rows.columns[t])[i] = (uint32_t)mix(seen, i); /* 4-byte columns */
-}
-
-static void record_change(const actor *a, weft_recorder *commands, weft_entity self, uint64_t seen)
-{
-    const stage_world *w = a->owner;
-    weft_component target = w->kinds[a->target];
-    uint32_t values[4] = {(uint32_t)seen, (uint32_t)(seen >> 32), 5, 6};
-    if (a->target == SHARED) {
-        values[0] %= 4;
-        weft_recorder_set_shared(commands, self, target, values);
-    } else if (a->target == LIST) {
-        weft_recorder_append(commands, self, target, values, 1 + (uint32_t)(seen % 4));
-    } else if (a->target == ENABLEABLE) {
-        weft_recorder_add(commands, self, target);
-        weft_recorder_enable(commands, self, target, seen % 2 == 0);
-    } else if (a->target < DATA && seen % 2 == 0) {
-        weft_recorder_set(commands, self, target, values, words_of(a->target) * sizeof values[0]);
-    } else {
-        weft_recorder_add(commands, self, target);
-    }
-}
-
-static void record_wide(const actor *a, weft_recorder *commands, uint64_t seen)
-{
-    const stage_world *w = a->owner;
-    if (seen % 3 == 0)
-        weft_recorder_query_remove(commands, w->wide, w->kinds[a->target]);
-    else if (seen % 31 == 1)
-        weft_recorder_query_destroy_entities(commands, w->wide);
-    else
-        weft_recorder_query_add(commands, w->wide, w->kinds[a->target]);
-}
-
-static void record_row(const actor *a, const weft_slice *s, weft_entity self, uint64_t seen)
-{
-    weft_recorder *commands = weft_slice_recorder(s);
-    switch (a->op) {
-    case 1:
-        record_change(a, commands, self, seen);
-        break;
-    case 2:
-        weft_recorder_remove(commands, self, a->owner->kinds[a->target]);
-        break;
-    case 3:
-        weft_recorder_destroy_entity(commands, self);
-        break;
-    case 4:
-        record_create(a, commands, self, seen);
-        break;
-    case 5:
-        record_rows(a, commands, seen);
-        break;
-    case 6: /* one change after the other on the same entity */
-        weft_recorder_remove(commands, self, a->owner->kinds[a->target]);
-        record_change(a, commands, self, seen);
-        if (seen % 11 == 0) weft_recorder_destroy_entity(commands, self);
-        break;
-    case 7:
-        weft_recorder_instantiate(commands, self);
-        break;
-    case 8:
-        record_wide(a, commands, seen);
-        break;
-    default:
-        break;
-    }
-}
-
-static void act(weft_slice *s, void *user)
-{
-    const actor *a = user;
-    const weft_entity *entities = weft_slice_entities(s);
-    uint32_t begin = 0, end = 0;
-    while (weft_slice_next_run(s, &begin, &end))
-        for (uint32_t row = begin; row < end; row++) {
-            uint64_t seen = mix(read_terms(a, s, row), handle_bits(entities[row]));
-            write_terms(a, s, row, seen);
-            if (a->op != 0 && seen % a->rarity == 0) record_row(a, s, entities[row], seen >> 8);
-        }
-}
-
-/* ---- random systems ---- */
-
-static void draw_terms(actor *a, uint64_t *random)
-{
-    a->term_count = 1 + (uint32_t)(weft_stress_random(random) % 3);
-    for (uint32_t t = 0; t < a->term_count; t++) {
-        uint32_t kind = (uint32_t)(weft_stress_random(random) % KINDS);
-        bool is_known = false;
-        for (uint32_t k = 0; k < t; k++) is_known = is_known || a->kinds[k] == kind;
-        if (is_known) {
-            a->term_count = t;
-            break;
-        }
-        a->kinds[t] = kind;
-        uint64_t roll = weft_stress_random(random) % 8;
-        bool has_value = kind < DATA || kind == LINK || kind == LIST;
-        a->match[t] = WEFT_ALL;
-        a->access[t] = has_value ? WEFT_READ : WEFT_NO_ACCESS;
-        if (t > 0 && roll == 0) {
-            a->match[t] = kind == SHARED ? WEFT_ALL : WEFT_NONE;
-            a->access[t] = WEFT_NO_ACCESS;
-        } else if (t > 0 && roll == 1 && has_value) {
-            a->match[t] = WEFT_OPTIONAL;
-        } else if ((kind < DATA && roll < 5) || (kind == ENABLEABLE && roll < 4)) {
-            a->access[t] = WEFT_WRITE;
-        }
-    }
-}
-
-static actor draw_actor(stage_world *w, uint64_t *random, bool is_recorder)
-{
-    static const uint32_t flags[] = {0,
-                                     0,
-                                     0,
-                                     0,
-                                     WEFT_SYSTEM_NOT_FUSED,
-                                     WEFT_SYSTEM_SERIAL,
-                                     WEFT_SYSTEM_WHOLE_CHUNKS,
-                                     WEFT_SYSTEM_MAIN_THREAD,
-                                     WEFT_SYSTEM_EXCLUSIVE,
-                                     WEFT_SYSTEM_BACKGROUND};
-    actor a = {.owner = w, .seed = weft_stress_random(random), .lookup = KINDS};
-    draw_terms(&a, random);
-    a.flags = flags[weft_stress_random(random) % (sizeof flags / sizeof flags[0])];
-    a.target = (uint32_t)(weft_stress_random(random) % KINDS);
-    a.rarity = 3 + (uint32_t)(weft_stress_random(random) % 40);
-    bool records = is_recorder || weft_stress_random(random) % 2 == 0;
-    a.op = records ? 1 + (uint32_t)(weft_stress_random(random) % 8) : 0;
-    if (a.op == 3 || a.op == 4 || a.op == 5 || a.op == 7) a.rarity += 15;
-    if (a.op == 8) a.rarity = 150;
-    bool wants_changes = weft_stress_random(random) % 5 == 0;
-    for (uint32_t t = 0; t < a.term_count; t++)
-        if (a.access[t] == WEFT_READ) a.skips_unchanged = wants_changes;
-    for (uint32_t t = 0; t < a.term_count; t++)
-        if (a.kinds[t] == LINK && a.access[t] == WEFT_READ && weft_stress_random(random) % 2 == 0)
-            a.lookup = (uint32_t)(weft_stress_random(random) % DATA);
-    /* two slices may follow links to the same entity: only one after the other */
-    a.writes_far =
-        (a.flags & (WEFT_SYSTEM_SERIAL | WEFT_SYSTEM_MAIN_THREAD | WEFT_SYSTEM_EXCLUSIVE)) != 0;
-    return a;
-}
-
-/* A system must not look up what it writes itself: its own slices would race. */
-static void drop_own_lookup(actor *a)
-{
-    for (uint32_t t = 0; t < a->term_count; t++)
-        if (a->kinds[t] == a->lookup && a->access[t] == WEFT_WRITE) a->lookup = KINDS;
-}
-
-static bool add_actor(stage_world *w, uint32_t number)
-{
-    actor *a = &w->actors[number];
-    char name[24];
-    snprintf(name, sizeof name, "actor%u", number);
-    weft_system_desc desc = {.name = name,
-                             .run = act,
-                             .user = a,
-                             .flags = a->flags,
-                             .skips_unchanged = a->skips_unchanged};
-    for (uint32_t t = 0; t < a->term_count; t++)
-        desc.over.rows.terms[t] = (weft_term){w->kinds[a->kinds[t]], a->access[t], a->match[t], 0};
-    weft_access far = a->writes_far ? WEFT_WRITE : WEFT_READ;
-    if (a->lookup != KINDS) desc.lookups[0] = (weft_lookup){w->kinds[a->lookup], far};
-    if (a->op == 1 || a->op == 2) {
-        desc.effects = a->op == 1 ? WEFT_RECORDS_ADD : WEFT_RECORDS_REMOVE;
-        desc.records[0] = w->kinds[a->target];
-    } else if (a->op != 0) {
-        desc.effects = WEFT_RECORDS_ANY;
-    }
-    return weft_system_create(w->world, &desc).id != 0;
-}
-
-/* ---- worlds ---- */
-
-static bool make_kinds(stage_world *w)
-{
-    static const weft_field fields[] = {{"other", WEFT_FIELD_ENTITY, offsetof(link, other), 0}};
-    for (uint32_t i = 0; i < KINDS; i++) {
-        char name[16];
-        snprintf(name, sizeof name, "kind%u", i);
-        weft_component_desc desc = {.name = name, .size = words_of(i) * sizeof(uint32_t)};
-        desc.alignment = 4;
-        if (i >= TAG0 && i < ENABLEABLE) desc.size = 0;
-        if (i == ENABLEABLE) desc.flags = WEFT_ENABLEABLE;
-        if (i == SHARED) desc.flags = WEFT_SHARED;
-        if (i == LIST) desc.flags = WEFT_BUFFER;
-        if (i == LIST) desc.buffer_capacity = LIST_INLINE;
-        if (i == CLEANUP) desc.flags = WEFT_CLEANUP;
-        if (i == LINK) desc.size = sizeof(link);
-        if (i == LINK) desc.alignment = 8;
-        if (i == LINK) desc.fields = fields;
-        if (i == LINK) desc.field_count = 1;
-        w->kinds[i] = weft_component_create(w->world, &desc);
-        if (w->kinds[i].id == 0) return false;
-    }
-    w->spawned = weft_archetype_create(w->world, (weft_component[]){w->kinds[0], w->kinds[4]}, 2);
-    w->wide = weft_query_create(
-        w->world, &(weft_query_desc){.terms = {{w->kinds[2], WEFT_NO_ACCESS, WEFT_ALL, 0},
-                                               {w->kinds[3], WEFT_NO_ACCESS, WEFT_NONE, 0}}});
-    return w->spawned.id != 0 && w->wide.id != 0;
-}
-
-/* Groups of entities with random sets of components; some exceed a slice, some do not. */
-static bool populate(stage_world *w, uint64_t *random, uint32_t scale)
-{
-    for (uint32_t i = 0; i < 12; i++) {
-        weft_component set[KINDS];
-        uint32_t count = 0;
-        uint64_t bits = weft_stress_random(random);
-        for (uint32_t k = 0; k < KINDS; k++)
-            if ((bits >> (2 * k) & 3) == 0 || (k < 2 && (bits >> (2 * k) & 1) == 0))
-                set[count++] = w->kinds[k];
-        uint32_t rows = 1 + (uint32_t)(weft_stress_random(random) % (scale * (i % 4 + 1)));
-        if (weft_entity_create_many(w->world, weft_archetype_create(w->world, set, count), rows,
-                                    NULL) != WEFT_OK)
-            return false;
-    }
-    return true;
-}
-
-static void world_end(stage_world *w)
-{
-    if (w != NULL) weft_world_destroy(w->world);
-    free(w);
-}
-
-/* What a world is made of. */
-typedef struct recipe {
-    uint64_t seed;
-    uint32_t scale; /* rows of a group of entities */
-    bool only_recorders;
-} recipe;
-
-static stage_world *world_begin(const weft_stress *stress, const recipe *r, uint32_t workers,
-                                const weft_schedule_desc *options)
-{
-    const weft_world_desc desc = {
-        .workers = workers, .allocator = stress->allocator, .os = stress->os};
-    stage_world *w = calloc(1, sizeof *w);
-    uint64_t random = r->seed;
-    if (w == NULL) return NULL;
-    bool is_made = weft_world_create(&desc, &w->world) == WEFT_OK && make_kinds(w) &&
-                   populate(w, &random, r->scale) &&
-                   weft_schedule_set(w->world, options) == WEFT_OK;
-    w->actor_count = 5 + (uint32_t)(weft_stress_random(&random) % (SYSTEMS_MOST - 4));
-    for (uint32_t i = 0; is_made && i < w->actor_count; i++) {
-        w->actors[i] = draw_actor(w, &random, r->only_recorders);
-        drop_own_lookup(&w->actors[i]);
-        is_made = add_actor(w, i);
-    }
-    if (is_made) return w;
-    world_end(w);
-    return NULL;
-}
-
-/* ---- rounds ---- */
-
-enum { STEPS = 4, SHUFFLES = 100, POOLS = 7 };
-
-static const uint32_t pool_workers[POOLS] = {1, 2, 3, 4, 8, 16, 64};
-
-/* One way of execution; hashes after every step. */
-static bool run_way(weft_stress *stress, const recipe *r, uint32_t workers,
-                    const weft_schedule_desc *options, uint64_t hashes[STEPS])
-{
-    stage_world *w = world_begin(stress, r, workers, options);
-    if (w == NULL) {
-        weft_stress_error(stress, "a world of seed %#llx could not be made",
-                          (unsigned long long)r->seed);
-        return false;
-    }
-    bool is_good = true;
-    for (uint32_t i = 0; is_good && i < STEPS; i++) {
-        is_good =
-            weft_world_step(w->world, 0.5f) == WEFT_OK && weft_world_validate(w->world) == WEFT_OK;
-        if (is_good)
-            hashes[i] = weft_world_hash(w->world, WEFT_HASH_LAYOUT);
-        else
-            weft_stress_error(stress, "seed %#llx, %u workers, step %u: %s",
-                              (unsigned long long)r->seed, workers, i,
-                              weft_world_error(w->world)->text);
-    }
-    world_end(w);
-    return is_good;
-}
-
-static void compare(weft_stress *stress, const recipe *r, uint32_t workers,
-                    const weft_schedule_desc *options, const uint64_t expected[STEPS])
-{
-    uint64_t hashes[STEPS];
-    if (!run_way(stress, r, workers, options, hashes)) return;
-    for (uint32_t i = 0; i < STEPS; i++)
-        if (hashes[i] != expected[i]) {
-            weft_stress_error(stress,
-                              "seed %#llx: step %u differs with %u workers, %s, shuffle %#llx",
-                              (unsigned long long)r->seed, i, workers,
-                              options->without_fusion ? "not fused" : "fused",
-                              (unsigned long long)options->shuffle_seed);
-            return;
-        }
-}
-
-static const weft_schedule_desc serial = {.without_parallel = true};
-
 /* The registered order (shuffle_seed 0), or a random legal one: on one number of workers and one
  * way of fusion, or on all of them both ways. */
-static void compare_order(weft_stress *stress, const recipe *r, uint64_t shuffle_seed,
-                          uint32_t ways, const uint64_t expected[STEPS])
+static void compare_order(weft_stress *stress, const weft_stress_recipe *r, uint64_t shuffle_seed,
+                          uint32_t ways, const uint64_t expected[WEFT_STRESS_STEPS])
 {
-    for (uint32_t way = 0; way < 2 * POOLS; way++)
-        if ((ways & 1u << way) != 0)
-            compare(stress, r, pool_workers[way % POOLS],
-                    &(weft_schedule_desc){.shuffle_seed = shuffle_seed,
-                                          .without_fusion = way >= POOLS,
-                                          .is_always_parallel = true},
-                    expected);
+    for (uint32_t i = 0; i < 2 * POOLS; i++) {
+        const weft_stress_way way = {.workers = pool_workers[i % POOLS],
+                                     .options = {.shuffle_seed = shuffle_seed,
+                                                 .without_fusion = i >= POOLS,
+                                                 .is_always_parallel = true}};
+        if ((ways & 1u << i) != 0) weft_stress_way_compare(stress, r, &way, expected);
+    }
+}
+
+/* Parts in an order drawn by a seed: as on a pool whose workers are as late as can be. */
+static void compare_draw(weft_stress *stress, const weft_stress_recipe *r, uint32_t number,
+                         const uint64_t expected[WEFT_STRESS_STEPS])
+{
+    const weft_stress_way way = {
+        .workers = DRAW_WORKERS,
+        .options = {.is_always_parallel = true,
+                    .without_fusion = number % 2 == 1,
+                    .shuffle_seed = number % 4 < 2 ? 0 : mix(r->seed, number + 1)},
+        .mode = WEFT__PART_DRAW,
+        .draw_seed = mix(r->seed, number)};
+    weft_stress_way_compare(stress, r, &way, expected);
+}
+
+/* On the workers of --workers, fused and not. */
+static void compare_pools(weft_stress *stress, const weft_stress_recipe *r,
+                          const uint64_t expected[WEFT_STRESS_STEPS])
+{
+    for (int unfused = 0; unfused < 2; unfused++)
+        weft_stress_way_compare(
+            stress, r,
+            &(weft_stress_way){.workers = stress->workers,
+                               .options = {.is_always_parallel = true, .without_fusion = unfused}},
+            expected);
 }
 
 static uint64_t determinism_round(weft_stress *stress, void *state)
@@ -495,39 +77,53 @@ static uint64_t determinism_round(weft_stress *stress, void *state)
     (void)state;
     const uint32_t all = (1u << 2 * POOLS) - 1;
     const bool is_deep = getenv("WEFT_DEEP") != NULL;
-    recipe r = {stress->seed, 150, false};
-    uint64_t expected[STEPS], random = stress->seed;
-    if (!run_way(stress, &r, 1, &serial, expected)) return 0;
+    const weft_stress_recipe r = {stress->seed, 150, 2};
+    uint64_t expected[WEFT_STRESS_STEPS], random = stress->seed;
+    if (!weft_stress_way_run(stress, &r, &weft_stress_serial, expected)) return 0;
+    for (uint32_t i = 0; i < DRAWS; i++) compare_draw(stress, &r, i, expected);
     compare_order(stress, &r, 0, all, expected);
     for (uint32_t i = 0; i < SHUFFLES; i++)
         compare_order(stress, &r, weft_stress_random(&random) | 1,
                       is_deep ? all : 1u << i % (2 * POOLS), expected);
-    return mix(expected[STEPS - 1], weft_stress_relations(stress));
+    if (weft_stress_has_errors()) return 0;
+    return mix(expected[WEFT_STRESS_STEPS - 1], weft_stress_relations(stress));
 }
 
-static uint64_t against_serial(weft_stress *stress, const recipe *r)
+static uint64_t order_round(weft_stress *stress, void *state)
 {
-    uint64_t expected[STEPS];
-    if (!run_way(stress, r, 1, &serial, expected)) return 0;
-    compare(stress, r, stress->workers, &(weft_schedule_desc){.is_always_parallel = true},
-            expected);
-    compare(stress, r, stress->workers, &(weft_schedule_desc){.without_fusion = true}, expected);
-    return expected[STEPS - 1];
+    (void)state;
+    const weft_stress_recipe r = {stress->seed, 200, 8};
+    uint64_t expected[WEFT_STRESS_STEPS];
+    if (!weft_stress_way_run(stress, &r, &weft_stress_serial, expected)) return 0;
+    for (uint32_t i = 0; i < ORDER_DRAWS; i++) compare_draw(stress, &r, i, expected);
+    compare_pools(stress, &r, expected);
+    return expected[WEFT_STRESS_STEPS - 1];
+}
+
+static uint64_t against_serial(weft_stress *stress, const weft_stress_recipe *r)
+{
+    uint64_t expected[WEFT_STRESS_STEPS];
+    if (!weft_stress_way_run(stress, r, &weft_stress_serial, expected)) return 0;
+    compare_draw(stress, r, 0, expected);
+    compare_pools(stress, r, expected);
+    return expected[WEFT_STRESS_STEPS - 1];
 }
 
 static uint64_t scheduler_round(weft_stress *stress, void *state)
 {
     (void)state;
-    return against_serial(stress, &(recipe){stress->seed, 3000, false});
+    return against_serial(stress, &(weft_stress_recipe){stress->seed, 3000, 2});
 }
 
 static uint64_t playback_round(weft_stress *stress, void *state)
 {
     (void)state;
-    return against_serial(stress, &(recipe){stress->seed, 500, true});
+    return against_serial(stress, &(weft_stress_recipe){stress->seed, 500, 1});
 }
 
 const weft_stress_scenario weft_stress_scenarios_schedule[] = {
+    {"order", "random systems: one result for any order of slices on any workers", NULL,
+     order_round, NULL, 8, false},
     {"determinism", "random systems: one result for workers 1..64, fusion, 100 shuffled orders",
      NULL, determinism_round, NULL, 8, false},
     {"scheduler", "random systems over larger worlds: parallel against serial", NULL,

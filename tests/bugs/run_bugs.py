@@ -171,21 +171,27 @@ def build_explorer(tree, entry, copy, program):
     return (binary, "") if out.returncode == 0 else (None, "does not link: " + out.stderr[:500])
 
 
+def command_in(tree, copy, source, out):
+    """The words that compile a source, with the copy's folders in them."""
+    command = tree.commands[source]
+    for layer in LAYERS:
+        for part in ("src", "include", "engine"):
+            inside = os.path.join(layer, part)
+            command = re.sub(re.escape(os.path.join(tree.source, inside)) + r"(?=[/ ])",
+                             os.path.join(copy, inside), command)
+    words = shlex.split(command)
+    words[words.index("-o") + 1] = out
+    return words
+
+
 def build_test(tree, entry, copy, test):
     """The same for a test: compile commands of the build, with the copy's folders in them."""
     sources = [s for s in tree.commands if os.path.relpath(s, tree.source).startswith(tuple(LAYERS))]
     sources.append(os.path.join(tree.source, test))
     objects = []
     for number, source in enumerate(changed_sources(tree, entry, sources)):
-        command = tree.commands[source]
-        for layer in LAYERS:
-            for part in ("src", "include", "engine"):
-                inside = os.path.join(layer, part)
-                command = re.sub(re.escape(os.path.join(tree.source, inside)) + r"(?=[/ ])",
-                                 os.path.join(copy, inside), command)
-        words = shlex.split(command)
         objects.append(os.path.join(copy, "%d.o" % number))
-        words[words.index("-o") + 1] = objects[-1]
+        words = command_in(tree, copy, source, objects[-1])
         out = run([w for w in words if w != "-Werror"])
         if out.returncode != 0:
             return None, "does not compile: " + out.stderr[:500]

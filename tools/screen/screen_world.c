@@ -26,13 +26,18 @@ static int register_types(struct screen_world *w)
     t->approach = WEFT_COMPONENT(w->world, struct screen_approach);
     t->loss = WEFT_COMPONENT(w->world, struct screen_loss);
     t->near_places = weft_component_create_plain(w->world, "near places", sizeof w->near_places,
-                                                 _Alignof(struct screen_places), WEFT_RESOURCE);
+                                                 _Alignof(struct screen_places),
+                                                 WEFT_RESOURCE | WEFT_NOT_HASHED);
     t->deep_places = weft_component_create_plain(w->world, "deep places", sizeof w->deep_places,
-                                                 _Alignof(struct screen_places), WEFT_RESOURCE);
-    t->bounds = WEFT_COMPONENT_FLAGS(w->world, struct screen_bounds, WEFT_RESOURCE);
-    t->grids = WEFT_COMPONENT_FLAGS(w->world, struct screen_grids, WEFT_RESOURCE);
-    t->suspects = WEFT_COMPONENT_FLAGS(w->world, struct screen_suspects, WEFT_RESOURCE);
-    t->events = WEFT_COMPONENT_FLAGS(w->world, struct screen_events, WEFT_RESOURCE);
+                                                 _Alignof(struct screen_places),
+                                                 WEFT_RESOURCE | WEFT_NOT_HASHED);
+    t->bounds =
+        WEFT_COMPONENT_FLAGS(w->world, struct screen_bounds, WEFT_RESOURCE | WEFT_NOT_HASHED);
+    t->grids = WEFT_COMPONENT_FLAGS(w->world, struct screen_grids, WEFT_RESOURCE | WEFT_NOT_HASHED);
+    t->suspects =
+        WEFT_COMPONENT_FLAGS(w->world, struct screen_suspects, WEFT_RESOURCE | WEFT_NOT_HASHED);
+    t->events =
+        WEFT_COMPONENT_FLAGS(w->world, struct screen_events, WEFT_RESOURCE | WEFT_NOT_HASHED);
     return weft_world_error(w->world)->code == WEFT_OK ? 0 : -1;
 }
 

@@ -3,6 +3,7 @@
  * of rows. Component types enter by their stable hash, never by id or address, buffers by their
  * elements, shared values by their bytes, described blob references by content, handles without
  * the tag of the world: those of rows and those in described fields. Owner, world idle. */
+#include "world_hash.h"
 #include "archetype_state.h"
 #include "blob_store.h"
 #include "directory_check.h"
@@ -107,9 +108,8 @@ static bool is_hashed(const weft__type *type)
     return (type->desc.flags & WEFT_NOT_HASHED) == 0;
 }
 
-/* One component of one row, with its enable bit. */
-static uint64_t cell_hash(const weft_world *world, const weft__chunk *chunk, uint32_t row,
-                          uint32_t position)
+uint64_t weft__cell_hash(const weft_world *world, const weft__chunk *chunk, uint32_t row,
+                         uint32_t position)
 {
     const weft__type_ref *ref = &chunk->archetype->types[position];
     uint64_t hash = ref->type->hash;
@@ -131,7 +131,7 @@ static uint64_t row_hash(const weft_world *world, const weft__chunk *chunk, uint
     weft_entity entity = weft__chunk_entities(chunk)[row];
     uint64_t sum = 0;
     for (uint32_t i = 0; i < chunk->archetype->type_count; i++)
-        sum += cell_hash(world, chunk, row, i);
+        sum += weft__cell_hash(world, chunk, row, i);
     uint32_t index = entity.index ^ world->directory.tag_bits;
     return hash_word(hash_word(HASH_K0, (uint64_t)entity.version << 32 | index), sum);
 }

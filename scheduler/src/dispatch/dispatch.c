@@ -13,6 +13,7 @@
 #include "column_watch.h"
 #include "counters_group.h"
 #include "dispatch_trace.h"
+#include "hash_log.h"
 #include "level_run.h"
 #include "registry.h"
 #include "running.h"
@@ -67,6 +68,7 @@ static __attribute__((noinline)) void call_measured(const weft__worker *worker,
     weft__system_call(system, slice);
     if (scheduler->options.is_measured) tally->time_ns += weft__scheduler_now(scheduler) - begin;
     if (scheduler->is_counted) weft__counters_take(scheduler, worker->index, system);
+    if (scheduler->hash_log != NULL) weft__hash_log_take(scheduler, worker->index, system, slice);
 }
 
 /* Calls the system for a slice that is ready but for what differs from call to call. */

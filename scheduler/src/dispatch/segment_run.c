@@ -9,6 +9,7 @@
  * depend on the way: change versions and commands are numbered by the order of effect. */
 #include "segment_run.h"
 
+#include "part_order.h"
 #include "registry.h"
 #include "segment_graph.h"
 #include "stage_run.h"
@@ -106,6 +107,10 @@ void weft__segment_run(weft__scheduler *scheduler, weft__segment *segment)
         (segment->graph_runs % RANK_RUNS == RANK_RUNS - 1 && has_changed(segment)))
         weft__segment_graph_rank(scheduler, segment, run_task);
     segment->graph_runs++;
+    if (weft__part_order_rules(scheduler->part_order)) {
+        weft__part_order_run(scheduler, segment->first_stage, segment->end_stage, segment);
+        return;
+    }
     uint64_t begin = weft__scheduler_now(scheduler);
     weft_result result = weft_job_graph_run(owner, segment->graph, NULL);
     if (!scheduler->options.is_always_parallel)

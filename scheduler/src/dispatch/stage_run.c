@@ -9,6 +9,7 @@
 #include "stage_run.h"
 
 #include "dispatch.h"
+#include "part_order.h"
 #include "registry.h"
 
 #define INLINE_NS 6000u
@@ -21,13 +22,19 @@ typedef struct loop {
     weft__entry *entries;
     uint32_t entry_count;
     uint32_t first; /* item that is number 0 of the loop */
+    uint32_t stage; /* for the order of parts; WEFT__NONE: in the background */
 } loop;
 
 static int run_items(weft_job_context *job, void *argument, uint32_t begin, uint32_t end)
 {
     const loop *l = argument;
-    weft__dispatch(&l->scheduler->workers[weft_job_worker_index(job)], l->entries, l->entry_count,
-                   l->first + begin, l->first + end);
+    const uint32_t worker = weft_job_worker_index(job);
+    begin += l->first;
+    end += l->first;
+    if (__builtin_expect(l->scheduler->part_order != NULL, 0) && l->stage != WEFT__NONE)
+        weft__part_order_record(l->scheduler, worker, l->stage, begin, end);
+    else
+        weft__dispatch(&l->scheduler->workers[worker], l->entries, l->entry_count, begin, end);
     return 0;
 }
 
@@ -43,9 +50,17 @@ static weft_job_context *owner_context(const weft__scheduler *scheduler)
     return weft__front(scheduler->world)->host.context;
 }
 
+static uint32_t number_of(const weft__scheduler *scheduler, const weft__stage *stage)
+{
+    return (uint32_t)(stage - scheduler->stages);
+}
+
 static void run_inline(weft__scheduler *scheduler, weft__stage *stage, uint32_t begin, uint32_t end)
 {
-    weft__dispatch(&scheduler->workers[0], stage->entries, stage->entry_count, begin, end);
+    if (__builtin_expect(scheduler->part_order != NULL, 0))
+        weft__part_order_record(scheduler, 0, number_of(scheduler, stage), begin, end);
+    else
+        weft__dispatch(&scheduler->workers[0], stage->entries, stage->entry_count, begin, end);
 }
 
 /* Items [first, end of the stage) on the pool. */
@@ -56,7 +71,7 @@ static void run_loop(weft__scheduler *scheduler, weft__stage *stage, uint32_t fi
         weft_job_frame_begin(weft__front(scheduler->world)->host.pool);
         scheduler->has_frame_hint = true;
     }
-    loop l = {scheduler, stage->entries, stage->entry_count, first};
+    loop l = {scheduler, stage->entries, stage->entry_count, first, number_of(scheduler, stage)};
     weft_job_for_desc desc = {.fn = run_items,
                               .argument = &l,
                               .count = stage->item_count - first,
@@ -121,8 +136,8 @@ static void start_background(weft__scheduler *scheduler, weft__stage *stage)
     /* on a thread that may not wait for it, it would outlive the step */
     bool may_wait = weft__pool_check_owner(owner_context(scheduler)) == WEFT_OK;
     if (l != NULL && may_wait && scheduler->worker_count > 1 &&
-        !scheduler->options.without_parallel) {
-        *l = (loop){scheduler, stage->background_entries, count, 0};
+        !scheduler->options.without_parallel && !weft__part_order_rules(scheduler->part_order)) {
+        *l = (loop){scheduler, stage->background_entries, count, 0, WEFT__NONE};
         weft_job_for_desc desc = {.fn = run_items,
                                   .argument = l,
                                   .count = items,
@@ -152,7 +167,8 @@ void weft__stage_join(weft__scheduler *scheduler, uint32_t number)
 
 /* ---- the owner's systems ---- */
 
-static void run_main(weft__scheduler *scheduler, weft__stage *stage, uint32_t first, uint32_t last)
+void weft__stage_run_main(weft__scheduler *scheduler, weft__stage *stage, uint32_t first,
+                          uint32_t last)
 {
     weft_world *world = scheduler->world;
     for (uint32_t i = first; i < last; i++) {
@@ -210,16 +226,20 @@ void weft__stage_run(weft__scheduler *scheduler, weft__stage *stage)
     }
     if (stage->background_entry_count != 0) start_background(scheduler, stage);
     if (stage->item_count != 0) {
+        const uint32_t number = number_of(scheduler, stage);
         bool is_serial = scheduler->worker_count == 1 || scheduler->options.without_parallel ||
                          stage->item_count == 1;
-        if (is_serial)
+        if (weft__part_order_rules(scheduler->part_order))
+            weft__part_order_run(scheduler, number, number + 1, NULL);
+        else if (is_serial)
             run_inline(scheduler, stage, 0, stage->item_count);
         else if (scheduler->options.is_always_parallel)
             run_loop(scheduler, stage, 0);
         else
             run_shared(scheduler, stage);
     }
-    if (stage->main_entry_count != 0) run_main(scheduler, stage, 0, stage->main_entry_count);
+    if (stage->main_entry_count != 0)
+        weft__stage_run_main(scheduler, stage, 0, stage->main_entry_count);
 }
 
 /* ---- tasks ---- */
@@ -229,12 +249,18 @@ weft_result weft__task_run(weft_job_context *job, weft__task *task)
     weft__scheduler *scheduler = task->scheduler;
     weft__stage *stage = &scheduler->stages[task->stage];
     if (task->on_owner) {
-        run_main(scheduler, stage, task->first_entry, task->end_entry);
+        if (__builtin_expect(scheduler->part_order != NULL, 0))
+            weft__part_order_note(scheduler, 0,
+                                  &(weft__part){.stage = task->stage,
+                                                .first = task->first_entry,
+                                                .end = task->end_entry,
+                                                .is_main = true});
+        weft__stage_run_main(scheduler, stage, task->first_entry, task->end_entry);
         return WEFT_OK;
     }
     uint32_t first = stage->entries[task->first_entry].first_item;
     uint32_t end = stage->entries[task->end_entry].first_item;
-    loop l = {scheduler, stage->entries, stage->entry_count, first};
+    loop l = {scheduler, stage->entries, stage->entry_count, first, task->stage};
     if (end - first <= 1) {
         if (end != first) run_items(job, &l, 0, 1);
         return WEFT_OK;

@@ -9,6 +9,9 @@
 
 /* Runs a stage whose entries are current: loop, background, owner's systems. Owner. */
 void weft__stage_run(weft__scheduler *scheduler, weft__stage *stage);
+/* Calls the owner's systems of main entries [first, last). Owner. */
+void weft__stage_run_main(weft__scheduler *scheduler, weft__stage *stage, uint32_t first,
+                          uint32_t last);
 /* Runs the items of a task, or calls the owner's system. Any worker; the owner for its own. */
 weft_result weft__task_run(weft_job_context *job, weft__task *task);
 /* Waits for background loops that must have ended before stage `number`. Owner. */

@@ -13,6 +13,7 @@
 #include "counters_report.h"
 #include "diagnose.h"
 #include "due.h"
+#include "hash_log.h"
 #include "registry.h"
 #include "segment_run.h"
 #include "stage_entries.h"
@@ -185,6 +186,7 @@ static weft_result run_pass(weft__scheduler *scheduler, float dt, uint32_t left)
     weft__due_begin_pass(scheduler, dt, left);
     uint32_t last = weft__front(world)->version + scheduler->version_count;
     weft__entity_maps_refresh(world);
+    weft__hash_log_pass_begin(scheduler);
     weft__front(world)->busy = WEFT__BUSY_STEPPING;
     if (WEFT_IS_CHECKED) weft__diagnose_begin(scheduler);
     weft_result result = run_stages(scheduler);
@@ -192,6 +194,7 @@ static weft_result run_pass(weft__scheduler *scheduler, float dt, uint32_t left)
     if (scheduler->options.is_measured) add_totals(scheduler);
     weft__front(world)->busy = 0;
     weft__front(world)->version = last;
+    weft__hash_log_pass_end(scheduler);
     return result;
 }
 
@@ -218,7 +221,8 @@ static void begin_step(weft__scheduler *scheduler)
     scheduler->is_traced = weft__pool_is_traced(pool);
     scheduler->is_traced_in_detail = weft__pool_is_traced_in_detail(pool);
     scheduler->is_counted = weft__counters_prepare(scheduler);
-    scheduler->is_measured = scheduler->is_counted || scheduler->options.is_measured;
+    scheduler->is_measured =
+        scheduler->is_counted || scheduler->options.is_measured || scheduler->hash_log != NULL;
     scheduler->is_watched = scheduler->is_measured || scheduler->is_traced;
     weft__note(weft__front(scheduler->world)->host.context, WEFT_JOB_EVENT_SPAN_BEGIN, "frame",
                (uint32_t)scheduler->stats.frames);

@@ -8,7 +8,9 @@
 
 #include "diagnose.h"
 #include "ecs_engine.h"
+#include "hash_log.h"
 #include "observer_run.h"
+#include "part_order.h"
 #include "registry.h"
 #include "stage_run.h"
 
@@ -58,7 +60,8 @@ static void play_commands(weft__scheduler *scheduler, uint32_t version)
     weft__front(world)->busy = 0;
     weft__front(world)->version = version;
     weft__playback_result played;
-    bool is_serial = scheduler->worker_count == 1 || scheduler->options.without_parallel;
+    bool is_serial = scheduler->worker_count == 1 || scheduler->options.without_parallel ||
+                     weft__part_order_rules(scheduler->part_order);
     weft__playback_desc desc = {.world = world,
                                 .job = is_serial ? NULL : weft__front(world)->host.context,
                                 .recorders = scheduler->recorders,
@@ -110,7 +113,11 @@ void weft__sync_point_run(weft__scheduler *scheduler, uint32_t version)
 {
     weft_world *world = scheduler->world;
     weft__note(weft__front(world)->host.context, WEFT_JOB_EVENT_MARK, "sync point", UINT32_MAX);
-    if (has_commands(scheduler)) play_commands(scheduler, version);
+    if (has_commands(scheduler)) {
+        weft__hash_log_commands(scheduler);
+        play_commands(scheduler, version);
+        weft__hash_log_playback(scheduler, version);
+    }
     if (weft__relations_any(world)) settle_relations(scheduler, version);
     if (scheduler->observers != NULL) run_observers(scheduler, version);
 }

@@ -320,7 +320,7 @@ typedef struct weft__counters weft__counters; /* counters_state.h */
  *   !is_dirty: ordered_count == system_count == the sum of stages[].system_count
  *              version_count == ordered_count + staging.sync_count + 1
  *              ordered[i]->position == i; barriers are sorted by (after, before)
- *   in a step: is_measured == (is_counted || options.is_measured)
+ *   in a step: is_measured == (is_counted || options.is_measured || hash_log != NULL)
  *              is_watched == (is_measured || is_traced); is_counted: counters != NULL
  *   background_count == the number of stages with background.generation != 0 */
 struct weft__scheduler {
@@ -374,7 +374,6 @@ struct weft__scheduler {
     struct weft__observers *observers; /* observer_run.h; NULL: there never was one */
     void (*observers_free)(weft__scheduler *scheduler); /* of them; set with them */
     bool is_restored;                                   /* a snapshot was, since observers ran */
-
     /* frames */
     uint64_t pass;             /* number of the pass that runs, from 1 */
     uint32_t passes_left;      /* of this step, with the one that runs; 0: a system runs alone */
@@ -388,10 +387,12 @@ struct weft__scheduler {
     weft_a64
         x_stranger; /* name of a function called by a thread that runs no system, see diagnose.c */
     weft_frame_stats stats;
-    weft__counters *counters; /* NULL: never counted */
+    weft__counters *counters;            /* NULL: never counted */
+    struct weft__hash_log *hash_log;     /* hash_log.h; NULL: none is written */
+    struct weft__part_order *part_order; /* part_order.h; NULL: parts go as they go */
     weft__counter_wish counter_wish;
     bool is_counted;          /* in this step; begin_step decides */
-    bool is_measured;         /* in this step: is_counted, or options.is_measured */
+    bool is_measured;         /* in this step: is_counted, options.is_measured, or a log */
     bool is_traced;           /* events of this step are kept: begin_step asks the pool */
     bool is_watched;          /* is_measured, or is_traced; dispatch looks at nothing else first */
     bool is_traced_in_detail; /* the cost of each slice, too */

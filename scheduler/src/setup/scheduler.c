@@ -9,6 +9,8 @@
 #include "counters.h"
 #include "counters_group.h"
 #include "diagnose.h"
+#include "hash_log.h"
+#include "part_order.h"
 #include "registry.h"
 #include "run_state.h"
 #include "system_free.h"
@@ -22,6 +24,8 @@ static void scheduler_destroy(void *data)
     if (scheduler->observers != NULL) scheduler->observers_free(scheduler);
     weft__counters_free(scheduler);
     weft__system_list_close(scheduler);
+    weft__hash_log_close(scheduler);
+    weft__part_order_free(scheduler);
     weft__schedule_free(scheduler);
     for (uint32_t i = 0; i < scheduler->system_capacity; i++)
         if (scheduler->systems[i] != NULL) weft__system_free(scheduler->systems[i]);
@@ -95,6 +99,7 @@ weft__scheduler *weft__scheduler_obtain(weft_world *world)
                                   .state_keep = weft__run_state_keep,
                                   .state_put = weft__run_state_put,
                                   .state_drop = weft__run_state_drop};
+            weft__hash_log_obey(scheduler);
             return scheduler;
         }
         weft__free(weft__world_memory(world), WEFT__MEMORY_SYSTEMS, scheduler, 1, sizeof *scheduler,

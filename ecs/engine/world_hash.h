@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* world_hash.h: what weft_world_hash makes of one component of one row, for the state log of the
+ * scheduler.
+ *
+ * Of the component only: its handle is not in it. */
+#ifndef WEFT_WORLD_HASH_H
+#define WEFT_WORLD_HASH_H
+
+#include "chunk_state.h"
+#include "world_front.h"
+
+/* Of the component at `position` among the types of the chunk's archetype, with its enable bit; no
+ * handle in it has a tag. Threads: those that may read the row. */
+uint64_t weft__cell_hash(const weft_world *world, const weft__chunk *chunk, uint32_t row,
+                         uint32_t position);
+
+#endif

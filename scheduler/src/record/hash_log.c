@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: MIT */
+/* hash_log.c: see hash_log.h. A pass: sums and rows in memory of each worker, merged and written at
+ * its end; playback: the commands before it and the world after it, at once. */
+#include "hash_log.h"
+
+#include "cell_text.h"
+#include "ecs_engine.h"
+#include "hash.h"
+#include "os_file.h"
+#include "registry.h"
+#include "world_hash.h"
+
+#include <weft/state_log.h>
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_BYTES = 1 << 16, LINE_BYTES = 1024 };
+
+/* What one system wrote of one component. A value. */
+typedef struct log_sum {
+    uint64_t rows, hash;
+} log_sum;
+
+/* One row of it. */
+typedef struct log_row {
+    uint32_t sum; /* index of its log_sum */
+    weft_entity entity;
+    uint64_t hash;
+    char value[WEFT__CELL_TEXT_BYTES];
+} log_row;
+
+/* Of one worker, in one pass. Owner: the worker while stages run. */
+typedef struct log_worker {
+    _Alignas(64) log_sum *sums;
+    log_row *rows;
+    uint32_t row_count, row_capacity;
+    bool is_starved; /* no memory for a row */
+} log_worker;
+
+/* Owner: the scheduler. first_sums[position] is the first sum of a system, for its written terms in
+ * order; first_sums[system_count] == sum_count. */
+struct weft__hash_log {
+    weft_state_log_desc desc;
+    weft_result result; /* not OK: it has ended */
+    bool is_in_pass, has_rows;
+    uint32_t system_count, sum_count;
+    uint32_t *first_sums;
+    log_worker *workers;
+    const weft__os_files *files; /* of the environment's file; NULL: none */
+    weft__os_file file;
+    uint32_t used; /* of text */
+    char text[TEXT_BYTES];
+};
+
+/* ---- text ---- */
+
+static void flush(struct weft__hash_log *log)
+{
+    if (log->used != 0 && log->result == WEFT_OK)
+        log->result = log->desc.writer.write(log->desc.writer.user, log->text, log->used);
+    log->used = 0;
+}
+
+/* A line. */
+__attribute__((format(printf, 2, 3))) static void put(struct weft__hash_log *log,
+                                                      const char *format, ...)
+{
+    if (TEXT_BYTES - log->used < LINE_BYTES) flush(log);
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(log->text + log->used, LINE_BYTES - 1, format, arguments);
+    va_end(arguments);
+    if (length < 0) return;
+    if (length > LINE_BYTES - 2) length = LINE_BYTES - 2;
+    for (int i = 0; i < length; i++)
+        if (log->text[log->used + (uint32_t)i] == '\n') log->text[log->used + (uint32_t)i] = ' ';
+    log->used += (uint32_t)length;
+    log->text[log->used++] = '\n';
+}
+
+/* A name without what separates fields. */
+typedef struct log_name {
+    char text[64];
+} log_name;
+
+static log_name plain(const char *name)
+{
+    log_name copy;
+    snprintf(copy.text, sizeof copy.text, "%s", name);
+    for (char *c = copy.text; *c; c++)
+        if ((unsigned char)*c < ' ') *c = ' ';
+    return copy;
+}
+
+static const char *type_name(const weft_world *world, uint32_t component)
+{
+    const weft__type *type =
+        component == 0 || component > weft__type_count(world)
+            ? NULL
+            : weft__type_find(world, (weft_component){component, weft__front(world)->number});
+    return type == NULL ? "-" : type->desc.name;
+}
+
+/* ---- memory ---- */
+
+static void *take_memory(weft__scheduler *scheduler, uint32_t count, size_t size, size_t alignment)
+{
+    return weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, count + 1, size, alignment);
+}
+
+static void give_memory(weft__scheduler *scheduler, void *memory, uint32_t count, size_t size,
+                        size_t alignment)
+{
+    weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, memory, count + 1, size, alignment);
+}
+
+static void free_sums(weft__scheduler *scheduler, struct weft__hash_log *log)
+{
+    give_memory(scheduler, log->first_sums, log->system_count, sizeof *log->first_sums, 8);
+    log->first_sums = NULL;
+    for (uint32_t i = 0; i < scheduler->worker_count; i++) {
+        give_memory(scheduler, log->workers[i].sums, log->sum_count, sizeof(log_sum), 8);
+        log->workers[i].sums = NULL;
+    }
+}
+
+static const weft__query *query_of(const weft__system *system)
+{
+    if (system->query.id == 0) return NULL;
+    return weft__query_find(system->context.world, system->query)->query;
+}
+
+static bool is_written(const weft__query_term *term)
+{
+    return term->access == WEFT_WRITE && term->match != WEFT_NONE;
+}
+
+static uint32_t count_written(const weft__system *system)
+{
+    const weft__query *query = query_of(system);
+    uint32_t count = 0;
+    for (uint32_t i = 0; query != NULL && i < query->term_count; i++)
+        count += is_written(&query->terms[i]) ? 1 : 0;
+    return count;
+}
+
+/* Room for what the systems of this schedule may write. */
+static bool make_sums(weft__scheduler *scheduler, struct weft__hash_log *log)
+{
+    free_sums(scheduler, log);
+    log->system_count = scheduler->ordered_count;
+    log->sum_count = 0;
+    log->first_sums = take_memory(scheduler, log->system_count, sizeof *log->first_sums, 8);
+    if (log->first_sums == NULL) return false;
+    for (uint32_t i = 0; i < log->system_count; i++) {
+        log->first_sums[i] = log->sum_count;
+        log->sum_count += count_written(scheduler->ordered[i]);
+    }
+    log->first_sums[log->system_count] = log->sum_count;
+    for (uint32_t i = 0; i < scheduler->worker_count; i++) {
+        log->workers[i].sums = take_memory(scheduler, log->sum_count, sizeof(log_sum), 8);
+        if (log->workers[i].sums == NULL) return false;
+    }
+    return true;
+}
+
+/* ---- what systems write ---- */
+
+static void add_row(weft__scheduler *scheduler, log_worker *worker, const log_row *row)
+{
+    if (worker->row_count == worker->row_capacity) {
+        uint32_t capacity = 2 * worker->row_capacity + 256;
+        log_row *grown = weft__realloc(scheduler->memory, WEFT__MEMORY_SYSTEMS, worker->rows,
+                                       worker->row_capacity, capacity, sizeof *grown, 8);
+        if (grown == NULL) {
+            worker->is_starved = true;
+            return;
+        }
+        worker->rows = grown;
+        worker->row_capacity = capacity;
+    }
+    worker->rows[worker->row_count++] = *row;
+}
+
+static void take_rows(weft__scheduler *scheduler, log_worker *worker, const weft_slice *slice,
+                      uint32_t component, uint32_t sum)
+{
+    const struct weft__hash_log *log = scheduler->hash_log;
+    const weft_world *world = scheduler->world;
+    const weft__chunk *chunk = slice->chunk;
+    const uint32_t position = weft__archetype_find(chunk->archetype, component);
+    if (position == WEFT__NONE) return;
+    const weft_entity *entities = slice->entities;
+    const uint32_t base = (uint32_t)(entities - weft__chunk_entities(chunk));
+    uint32_t begin = 0, end = 0;
+    while (weft_slice_next_run(slice, &begin, &end)) {
+        for (uint32_t i = begin; i < end; i++) {
+            log_row row = {.sum = sum, .entity = weft__entity_plain(world, entities[i])};
+            row.hash = weft__cell_hash(world, chunk, base + i, position);
+            worker->sums[sum].rows++;
+            worker->sums[sum].hash +=
+                hash_word(hash_word(HASH_K0, (uint64_t)row.entity.version << 32 | row.entity.index),
+                          row.hash);
+            if (!log->has_rows) continue;
+            weft__cell_text(world, chunk, base + i, position, row.value);
+            add_row(scheduler, worker, &row);
+        }
+    }
+}
+
+void weft__hash_log_take(weft__scheduler *scheduler, uint32_t worker, const weft__system *system,
+                         const weft_slice *slice)
+{
+    const struct weft__hash_log *log = scheduler->hash_log;
+    const weft__query *query = query_of(system);
+    if (!log->is_in_pass || query == NULL || slice->count == 0) return;
+    uint32_t sum = log->first_sums[system->position];
+    for (uint32_t i = 0; i < query->term_count; i++) {
+        const weft__query_term *term = &query->terms[i];
+        if (!is_written(term)) continue;
+        if (!term->is_sparse && !term->is_chunk_value)
+            take_rows(scheduler, &log->workers[worker], slice, term->component, sum);
+        sum++;
+    }
+}
+
+/* ---- passes ---- */
+
+static void fail(struct weft__hash_log *log, weft_result result)
+{
+    if (log->result == WEFT_OK) log->result = result;
+}
+
+void weft__hash_log_pass_begin(weft__scheduler *scheduler)
+{
+    struct weft__hash_log *log = scheduler->hash_log;
+    if (log == NULL || log->result != WEFT_OK) return;
+    const uint64_t step = weft__front(scheduler->world)->clock.steps;
+    log->has_rows = step >= log->desc.rows_first && step <= log->desc.rows_last;
+    if (!make_sums(scheduler, log)) {
+        fail(log, WEFT_OUT_OF_MEMORY);
+        return;
+    }
+    for (uint32_t i = 0; i < scheduler->worker_count; i++) log->workers[i].row_count = 0;
+    log->is_in_pass = true;
+    put(log, "S\t%" PRIu64 "\t%u", step, scheduler->passes_left);
+}
+
+/* The system and the component of a sum. */
+static const weft__system *system_of_sum(const weft__scheduler *scheduler, uint32_t sum,
+                                         uint32_t *component)
+{
+    const struct weft__hash_log *log = scheduler->hash_log;
+    uint32_t position = 0;
+    while (log->first_sums[position + 1] <= sum) position++;
+    const weft__system *system = scheduler->ordered[position];
+    const weft__query *query = query_of(system);
+    uint32_t left = sum - log->first_sums[position], term = 0;
+    while (!is_written(&query->terms[term]) || left-- > 0) term++;
+    *component = query->terms[term].component;
+    return system;
+}
+
+static void put_sums(weft__scheduler *scheduler, struct weft__hash_log *log)
+{
+    for (uint32_t sum = 0; sum < log->sum_count; sum++) {
+        uint32_t component;
+        const weft__system *system = system_of_sum(scheduler, sum, &component);
+        log_sum all = {0, 0};
+        for (uint32_t i = 0; i < scheduler->worker_count; i++) {
+            all.rows += log->workers[i].sums[sum].rows;
+            all.hash += log->workers[i].sums[sum].hash;
+        }
+        if (all.rows == 0) continue;
+        put(log, "W\t%u\t%s\t%s\t%" PRIu64 "\t%016" PRIx64, system->position,
+            plain(system->name).text, plain(type_name(scheduler->world, component)).text, all.rows,
+            all.hash);
+    }
+}
+
+static void put_rows(weft__scheduler *scheduler, struct weft__hash_log *log)
+{
+    for (uint32_t i = 0; i < scheduler->worker_count; i++) {
+        log_worker *worker = &log->workers[i];
+        if (worker->is_starved) fail(log, WEFT_OUT_OF_MEMORY);
+        for (uint32_t k = 0; k < worker->row_count; k++) {
+            const log_row *row = &worker->rows[k];
+            uint32_t component;
+            const weft__system *system = system_of_sum(scheduler, row->sum, &component);
+            put(log, "R\t%u\t%s\t%s\t%u:%u\t%016" PRIx64 "\t%s", system->position,
+                plain(system->name).text, plain(type_name(scheduler->world, component)).text,
+                row->entity.index, row->entity.version, row->hash, row->value);
+        }
+    }
+}
+
+/* The whole world, row by row. */
+static void put_world(const weft__scheduler *scheduler, struct weft__hash_log *log,
+                      uint32_t position)
+{
+    const weft_world *world = scheduler->world;
+    for (uint32_t a = 0; a < weft__archetype_count(world); a++) {
+        const weft__archetype *archetype = weft__archetype_numbered(world, a);
+        for (uint32_t c = 0; c < archetype->chunk_count; c++) {
+            const weft__chunk *chunk = archetype->chunks[c];
+            for (uint32_t row = 0; row < chunk->count; row++) {
+                const weft_entity entity =
+                    weft__entity_plain(world, weft__chunk_entities(chunk)[row]);
+                for (uint32_t k = 0; k < archetype->type_count; k++) {
+                    char value[WEFT__CELL_TEXT_BYTES];
+                    weft__cell_text(world, chunk, row, k, value);
+                    put(log, "V\t%u\t%s\t%u:%u\t%016" PRIx64 "\t%s", position,
+                        plain(archetype->types[k].type->desc.name).text, entity.index,
+                        entity.version, weft__cell_hash(world, chunk, row, k), value);
+                }
+            }
+        }
+    }
+}
+
+void weft__hash_log_pass_end(weft__scheduler *scheduler)
+{
+    struct weft__hash_log *log = scheduler->hash_log;
+    if (log == NULL || !log->is_in_pass) return;
+    log->is_in_pass = false;
+    put_sums(scheduler, log);
+    if (log->has_rows) put_rows(scheduler, log);
+    if (log->has_rows) put_world(scheduler, log, log->system_count);
+    put(log, "E\t%" PRIu64 "\t%016" PRIx64, weft__front(scheduler->world)->clock.steps,
+        weft_world_hash(scheduler->world, WEFT_HASH_LAYOUT));
+    flush(log);
+}
+
+/* ---- commands ---- */
+
+static const char *const op_names[WEFT__COMMAND_OP_COUNT] = {
+    [WEFT__COMMAND_CREATE] = "create",
+    [WEFT__COMMAND_ROWS] = "create rows",
+    [WEFT__COMMAND_INSTANTIATE] = "instantiate",
+    [WEFT__COMMAND_DESTROY] = "destroy",
+    [WEFT__COMMAND_ADD] = "add",
+    [WEFT__COMMAND_REMOVE] = "remove",
+    [WEFT__COMMAND_SET] = "set",
+    [WEFT__COMMAND_SET_SHARED] = "set shared",
+    [WEFT__COMMAND_ENABLE] = "enable",
+    [WEFT__COMMAND_APPEND] = "append",
+    [WEFT__COMMAND_SET_BUFFER] = "set buffer",
+    [WEFT__COMMAND_SET_NAME] = "set name",
+    [WEFT__COMMAND_QUERY_ADD] = "query add",
+    [WEFT__COMMAND_QUERY_REMOVE] = "query remove",
+    [WEFT__COMMAND_QUERY_SET_SHARED] = "query set shared",
+    [WEFT__COMMAND_QUERY_ENABLE] = "query enable",
+    [WEFT__COMMAND_QUERY_DESTROY] = "query destroy",
+};
+
+/* A command and where it stands: the same for any worker that recorded it. A value. */
+typedef struct log_command {
+    const weft__command *command;
+    const char *component;
+    char entity[32];
+    uint64_t hash;
+} log_command;
+
+static bool has_component(uint32_t op)
+{
+    return op != WEFT__COMMAND_CREATE && op != WEFT__COMMAND_ROWS &&
+           op != WEFT__COMMAND_INSTANTIATE && op != WEFT__COMMAND_DESTROY &&
+           op != WEFT__COMMAND_SET_NAME && op != WEFT__COMMAND_QUERY_DESTROY;
+}
+
+/* Payloads with handles are left out: deferred ones are numbered per worker. */
+static uint64_t hash_payload(const weft_world *world, const weft__command *command)
+{
+    const uint32_t op = command->op;
+    const uint64_t *payload = weft__command_payload(command);
+    if (!has_component(op) || command->words == 0) return 0;
+    const weft__type *type =
+        weft__type_find(world, (weft_component){command->subject, weft__front(world)->number});
+    if (type == NULL || type->entity_offset_count != 0) return 0;
+    if (weft__command_has_elements(op))
+        return hash_bytes(HASH_K0, payload, 8 + payload[0] * type->desc.size);
+    return hash_bytes(HASH_K0, payload, type->desc.size);
+}
+
+static log_command describe(const weft_world *world, const weft__command_segment *segment,
+                            const weft__command *command)
+{
+    log_command c = {.command = command, .component = "-"};
+    const weft_entity entity = weft__entity_plain(world, command->entity);
+    const bool is_row = (command->entity.index & WEFT__ROW_HANDLE) != 0;
+    if (has_component(command->op)) c.component = type_name(world, command->subject);
+    if ((entity.version & 1) != 0)
+        snprintf(c.entity, sizeof c.entity, "%u:%u", entity.index, entity.version);
+    else if (entity.version != 0 && !is_row)
+        snprintf(c.entity, sizeof c.entity, "new %u",
+                 command->entity.index - segment->created_first);
+    else
+        snprintf(c.entity, sizeof c.entity, "-");
+    c.hash = hash_word(HASH_K0, (uint64_t)command->op << 8 | (command->flags & 1));
+    c.hash = hash_word(c.hash, command->subject);
+    c.hash = hash_bytes(c.hash, c.entity, strlen(c.entity));
+    c.hash = hash_word(c.hash, hash_payload(world, command));
+    return c;
+}
+
+/* The commands of one system, over all recorders. */
+static void put_system_commands(const weft__scheduler *scheduler, struct weft__hash_log *log,
+                                const weft__system *system)
+{
+    uint64_t count = 0, sum = 0;
+    for (uint32_t i = 0; i < scheduler->worker_count; i++) {
+        const weft_recorder *commands = scheduler->recorders[i];
+        for (uint32_t k = 0; k < commands->segment_count; k++) {
+            const weft__command_segment *segment = &commands->segments[k];
+            if (segment->key >> 32 != system->position) continue;
+            weft__command_cursor cursor = weft__command_begin(segment);
+            const weft__command *command;
+            for (uint32_t n = 0; (command = weft__command_next(&cursor)) != NULL; n++) {
+                const log_command c = describe(scheduler->world, segment, command);
+                const uint32_t slice = (uint32_t)segment->key;
+                sum += hash_word(hash_word(HASH_K0, (uint64_t)slice << 32 | n), c.hash);
+                count++;
+                if (log->has_rows)
+                    put(log, "K\t%u\t%s\t%u\t%u\t%s\t%s\t%s\t%016" PRIx64, system->position,
+                        plain(system->name).text, slice, n, op_names[command->op],
+                        plain(c.component).text, c.entity, c.hash);
+            }
+        }
+    }
+    if (count != 0)
+        put(log, "C\t%u\t%s\t%" PRIu64 "\t%016" PRIx64, system->position, plain(system->name).text,
+            count, sum);
+}
+
+void weft__hash_log_commands(weft__scheduler *scheduler)
+{
+    struct weft__hash_log *log = scheduler->hash_log;
+    if (log == NULL || !log->is_in_pass) return;
+    for (uint32_t i = 0; i < scheduler->worker_count; i++)
+        weft__recorder_seal(scheduler->recorders[i]);
+    for (uint32_t i = 0; i < scheduler->ordered_count; i++)
+        put_system_commands(scheduler, log, scheduler->ordered[i]);
+}
+
+/* Versions are handed out in order of effect: systems with a smaller one ran before. */
+static uint32_t position_after(const weft__scheduler *scheduler, uint32_t version)
+{
+    uint32_t position = 0;
+    while (position < scheduler->ordered_count &&
+           scheduler->ordered[position]->version_offset < version - scheduler->pass_base)
+        position++;
+    return position;
+}
+
+void weft__hash_log_playback(weft__scheduler *scheduler, uint32_t version)
+{
+    struct weft__hash_log *log = scheduler->hash_log;
+    if (log == NULL || !log->is_in_pass) return;
+    const uint32_t position = position_after(scheduler, version);
+    const char *name = position < scheduler->ordered_count ? scheduler->ordered[position]->name
+                                                           : "the end of the step";
+    const uint32_t busy = weft__front(scheduler->world)->busy;
+    weft__front(scheduler->world)->busy = 0;
+    put(log, "P\t%u\t%s\t%016" PRIx64, position, plain(name).text,
+        weft_world_hash(scheduler->world, WEFT_HASH_LAYOUT));
+    if (log->has_rows) put_world(scheduler, log, position);
+    weft__front(scheduler->world)->busy = busy;
+}
+
+/* ---- begin, end ---- */
+
+weft_result weft__hash_log_open(weft__scheduler *scheduler, const weft_state_log_desc *desc)
+{
+    struct weft__hash_log *log =
+        weft__alloc_zeroed(scheduler->memory, WEFT__MEMORY_SYSTEMS, 1, sizeof *log, 64);
+    if (log == NULL) return weft__error_memory(scheduler->world, "the state log");
+    log->desc = *desc;
+    log->workers = take_memory(scheduler, scheduler->worker_count, sizeof *log->workers, 64);
+    if (log->workers == NULL) {
+        weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, log, 1, sizeof *log, 64);
+        return weft__error_memory(scheduler->world, "the state log");
+    }
+    scheduler->hash_log = log;
+    put(log, "weft state log 1");
+    return WEFT_OK;
+}
+
+weft_result weft__hash_log_close(weft__scheduler *scheduler)
+{
+    struct weft__hash_log *log = scheduler->hash_log;
+    if (log == NULL) return WEFT_OK;
+    flush(log);
+    weft_result result = log->result;
+    if (log->files != NULL) {
+        weft_result closed = log->files->close(log->files->user, log->file);
+        if (result == WEFT_OK) result = closed;
+    }
+    free_sums(scheduler, log);
+    for (uint32_t i = 0; i < scheduler->worker_count; i++)
+        weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, log->workers[i].rows,
+                   log->workers[i].row_capacity, sizeof(log_row), 8);
+    give_memory(scheduler, log->workers, scheduler->worker_count, sizeof *log->workers, 64);
+    weft__free(scheduler->memory, WEFT__MEMORY_SYSTEMS, log, 1, sizeof *log, 64);
+    scheduler->hash_log = NULL;
+    return result;
+}
+
+/* ---- the environment ---- */
+
+static weft_result write_file(void *user, const void *bytes, size_t count)
+{
+    struct weft__hash_log *log = user;
+    return log->files->write(log->files->user, log->file, bytes, count);
+}
+
+void weft__hash_log_obey(weft__scheduler *scheduler)
+{
+    const char *path = secure_getenv("WEFT_STATE_LOG");
+    const char *rows = secure_getenv("WEFT_STATE_LOG_ROWS");
+    weft_state_log_desc desc = {.writer.write = write_file};
+    if (path == NULL || path[0] == '\0') return;
+    if (rows != NULL) {
+        char *end;
+        desc.rows_first = desc.rows_last = strtoull(rows, &end, 10);
+        if (*end == '-') desc.rows_last = strtoull(end + 1, NULL, 10);
+    }
+    if (weft__hash_log_open(scheduler, &desc) != WEFT_OK) return;
+    struct weft__hash_log *log = scheduler->hash_log;
+    const weft__os_files *files = weft__os_files_of(weft__world_desc(scheduler->world)->os);
+    log->desc.writer.user = log;
+    log->result = files->open_write(files->user, path, &log->file);
+    if (log->result == WEFT_OK) log->files = files;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* hash_log.h: the state log (weft/state_log.h) inside. What dispatch, sync points, passes tell it.
+ *
+ * Lines, fields separated by tabs; numbers of systems are positions in the order of effect:
+ *
+ *   S step pass                                  a pass begins
+ *   W system name component rows hash            what a system wrote of a component, in all
+ *   R system name component entity hash value    the same per row
+ *   C system name commands hash                  what it recorded
+ *   K system name slice number op component entity hash      the same per command
+ *   P system name hash                           commands were played back before this system, or
+ *                                                at the end; hash of the world after it
+ *   V system component entity hash value         the same per row
+ *   E step hash                                  hash of the world after the step
+ *
+ * Sums over rows, so that neither slices nor workers show in them. Written at the end of a pass
+ * by the owner, but P, C and their details, which are written by the owner at their sync point:
+ * lines of a step are in no order.
+ *
+ * A worker adds to memory of its own while its slice is still its own; nothing is shared. */
+#ifndef WEFT_HASH_LOG_H
+#define WEFT_HASH_LOG_H
+
+#include "scheduler_state.h"
+
+#include <weft/state_log.h>
+
+/* Owner, world idle. The result of _close is that of weft_state_log_end. */
+weft_result weft__hash_log_open(weft__scheduler *scheduler, const weft_state_log_desc *desc);
+weft_result weft__hash_log_close(weft__scheduler *scheduler);
+/* Opens the log that the environment asks for, if it does and none is open. Owner. */
+void weft__hash_log_obey(weft__scheduler *scheduler);
+/* Owner, around a pass. */
+void weft__hash_log_pass_begin(weft__scheduler *scheduler);
+void weft__hash_log_pass_end(weft__scheduler *scheduler);
+/* After a system was called for a slice, on its worker. */
+void weft__hash_log_take(weft__scheduler *scheduler, uint32_t worker, const weft__system *system,
+                         const weft_slice *slice);
+/* Before and after playback. Owner. */
+void weft__hash_log_commands(weft__scheduler *scheduler);
+void weft__hash_log_playback(weft__scheduler *scheduler, uint32_t version);
+
+#endif
